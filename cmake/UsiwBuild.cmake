@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# Language level, warnings, sanitizers, where products go, helper functions.
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+
+if(NOT CMAKE_BUILD_TYPE)
+	set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+option(USIW_WERROR "Treat warnings as errors" OFF)
+set(USIW_SANITIZE "" CACHE STRING "Sanitizers: address,undefined or thread")
+option(USIW_FUZZ "Build libFuzzer targets (needs clang)" OFF)
+
+add_compile_options(-Wall -Wextra -Wshadow -Wstrict-prototypes
+	-Wmissing-prototypes -Wundef -Wvla -Wcast-qual -Wformat=2
+	-Wpointer-arith)
+if(USIW_WERROR)
+	add_compile_options(-Werror)
+endif()
+if(USIW_SANITIZE)
+	add_compile_options(-fsanitize=${USIW_SANITIZE}
+		-fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+	add_link_options(-fsanitize=${USIW_SANITIZE})
+endif()
+
+# Products stand where an installed tree would have them, so that everything
+# runs from the build tree.
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
