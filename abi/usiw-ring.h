@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The only ring code: one producer, one consumer, over struct usiw_ring_hdr.
+ * Several threads on one side serialise themselves with a lock of their own.
+ *
+ * Indices run freely modulo 2^32 and are compared only through their unsigned
+ * difference; slots are a power of two, @depth (<= slots) is what the owner
+ * of the ring promised to hold.
+ */
+#ifndef USIW_RING_H
+#define USIW_RING_H
+
+#include "usiw-abi.h"
+
+struct usiw_ring {
+	struct usiw_ring_hdr *hdr;
+	uint8_t *slots;
+	uint32_t mask;	 /* slot count - 1 */
+	uint32_t stride; /* octets per slot */
+	uint32_t depth;	 /* entries it may hold */
+};
+
+/* Smallest power of two that is at least @cnt (@cnt 1 to 2^31). */
+static inline uint32_t usiw_ring_slot_cnt(uint32_t cnt)
+{
+	uint32_t n = 1;
+
+	while (n < cnt)
+		n <<= 1;
+	return n;
+}
+
+/* Octets of memory for a ring of @depth entries of @stride octets. */
+static inline size_t usiw_ring_size(uint32_t depth, uint32_t stride)
+{
+	return sizeof(struct usiw_ring_hdr) +
+	       (size_t)usiw_ring_slot_cnt(depth) * stride;
+}
+
+/* @mem: zeroed, cache-line aligned, usiw_ring_size() octets. */
+static inline void usiw_ring_init(struct usiw_ring *ring, void *mem,
+				  uint32_t depth, uint32_t stride)
+{
+	ring->hdr = mem;
+	ring->slots = (uint8_t *)mem + sizeof(struct usiw_ring_hdr);
+	ring->mask = usiw_ring_slot_cnt(depth) - 1;
+	ring->stride = stride;
+	ring->depth = depth;
+}
+
+static inline void *usiw_ring_slot(const struct usiw_ring *ring, uint32_t idx)
+{
+	return ring->slots + (size_t)(idx & ring->mask) * ring->stride;
+}
+
+/* Entries between consumer and producer, as either side sees it now. */
+static inline uint32_t usiw_ring_used(const struct usiw_ring *ring)
+{
+	/* acquire: the caller may look into the entries counted */
+	uint32_t prod = atomic_load_explicit(&ring->hdr->prod_idx,
+					     memory_order_acquire);
+	uint32_t cons = atomic_load_explicit(&ring->hdr->cons_idx,
+					     memory_order_acquire);
+
+	return prod - cons;
+}
+
+/*
+ * Producer: the slot that is @ahead entries past the last committed one, or
+ * NULL when the ring is full.
+ */
+static inline void *usiw_ring_reserve(const struct usiw_ring *ring,
+				      uint32_t ahead)
+{
+	/* relaxed: only the producer writes it */
+	uint32_t prod = atomic_load_explicit(&ring->hdr->prod_idx,
+					     memory_order_relaxed);
+	/* acquire: pairs with usiw_ring_consume(), the slot is free again */
+	uint32_t cons = atomic_load_explicit(&ring->hdr->cons_idx,
+					     memory_order_acquire);
+
+	if (prod + ahead - cons >= ring->depth)
+		return NULL;
+	return usiw_ring_slot(ring, prod + ahead);
+}
+
+/* Producer: publish @cnt reserved entries. */
+static inline void usiw_ring_commit(const struct usiw_ring *ring, uint32_t cnt)
+{
+	uint32_t prod = atomic_load_explicit(&ring->hdr->prod_idx,
+					     memory_order_relaxed);
+
+	/* release: pairs with usiw_ring_peek(), entries before the index */
+	atomic_store_explicit(&ring->hdr->prod_idx, prod + cnt,
+			      memory_order_release);
+}
+
+/* Consumer: the entry @ahead past the oldest, or NULL when there is none. */
+static inline void *usiw_ring_peek(const struct usiw_ring *ring, uint32_t ahead)
+{
+	/* relaxed: only the consumer writes it */
+	uint32_t cons = atomic_load_explicit(&ring->hdr->cons_idx,
+					     memory_order_relaxed);
+	/* acquire: pairs with usiw_ring_commit() */
+	uint32_t prod = atomic_load_explicit(&ring->hdr->prod_idx,
+					     memory_order_acquire);
+
+	if (prod - cons <= ahead)
+		return NULL;
+	return usiw_ring_slot(ring, cons + ahead);
+}
+
+/* Consumer: give the @cnt oldest entries back. */
+static inline void usiw_ring_consume(const struct usiw_ring *ring, uint32_t cnt)
+{
+	uint32_t cons = atomic_load_explicit(&ring->hdr->cons_idx,
+					     memory_order_relaxed);
+
+	/* release: pairs with usiw_ring_reserve(), reads before the index */
+	atomic_store_explicit(&ring->hdr->cons_idx, cons + cnt,
+			      memory_order_release);
+}
+
+#endif
