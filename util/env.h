@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The table of settings: USIW_* environment variables and the same names in
+ * /etc/usiw.conf (NAME=value lines, # comments).  The environment wins.
+ * A value that does not parse is reported once on stderr, naming variable,
+ * value and what would be right, and the default is used.
+ */
+#ifndef UTIL_ENV_H
+#define UTIL_ENV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum util_crc { UTIL_CRC_ON, UTIL_CRC_OFF, UTIL_CRC_AUTO };
+enum util_devices { UTIL_DEVICES_ONLY, UTIL_DEVICES_BESIDE };
+
+struct util_settings {
+	const char *log;	  /* USIW_LOG, see util/log.h */
+	enum util_crc crc;	  /* USIW_CRC on|off|auto, default on */
+	enum util_devices devices;/* USIW_DEVICES only|beside, default only */
+	const char *interfaces;	  /* USIW_INTERFACES comma list; NULL: all */
+	const char *stat_dir;	  /* USIW_STAT_DIR; NULL: none */
+	uint32_t mpa_rev;	  /* USIW_MPA_REV 1|2, default 2 */
+	uint32_t start_ms;	  /* USIW_START_MS, MPA start limit, 10000 */
+	uint32_t drain_ms;	  /* USIW_DRAIN_MS, closing streams, 2000 */
+	uint32_t half_open_max;	  /* USIW_HALF_OPEN_MAX per listener, 128 */
+	uint32_t ird;		  /* USIW_IRD, inbound reads, 128 */
+	uint32_t ord;		  /* USIW_ORD, outbound reads, 128 */
+	uint32_t spin_us;	  /* USIW_SPIN_US, completion thread, 0 */
+	uint32_t staging_kib;	  /* USIW_STAGING_KIB, per stream, 256 */
+	bool rtr;		  /* USIW_RTR on|off: offer RTR, default on */
+};
+
+/* Parsed once, at the first call; never NULL.  Thread-safe. */
+const struct util_settings *util_settings(void);
+
+/* One row per setting, for help texts, usiw(7) and the test comparing them. */
+struct util_setting_doc {
+	const char *name;
+	const char *values;
+	const char *default_value;
+	const char *what;
+};
+
+extern const struct util_setting_doc util_setting_docs[];
+extern const size_t util_setting_cnt;
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Ranked locks: the order in which locks may be taken, in one place.
+ *
+ * A thread takes locks in rising rank only; debug builds (without NDEBUG)
+ * abort on a lower or equal rank.  The lock spins briefly, then sleeps in a
+ * futex; uncontended it costs one atomic operation each way.
+ */
+#ifndef UTIL_LOCK_H
+#define UTIL_LOCK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum util_lock_rank {
+	UTIL_RANK_DEVICE = 1,
+	UTIL_RANK_CM,
+	UTIL_RANK_ENGINE,
+	UTIL_RANK_QP_SQ,
+	UTIL_RANK_QP_RQ,
+	UTIL_RANK_SRQ,
+	UTIL_RANK_MR_TABLE,
+	UTIL_RANK_CQ,
+	UTIL_RANK_CHAN,
+	UTIL_RANK_LEAF, /* inbox, log, stat */
+};
+
+struct util_lock {
+	_Atomic uint32_t word; /* 0 free, 1 held, 2 held and waited for */
+	uint32_t rank;
+};
+
+/* Static initialiser. */
+#define UTIL_LOCK_INIT(r) { .word = 0, .rank = (r) }
+
+/* Also used on every global lock in a forked child: forget the holder. */
+void util_lock_init(struct util_lock *lock, enum util_lock_rank rank);
+
+void util_lock(struct util_lock *lock);
+
+/* Return: true when the lock was taken.  Exempt from the rank rule. */
+bool util_trylock(struct util_lock *lock);
+
+void util_unlock(struct util_lock *lock);
+
+/* Aborts in debug builds unless the calling thread holds @lock. */
+void util_lock_assert_held(const struct util_lock *lock);
+
+/* Forget what this thread holds: first call of a forked child. */
+void util_lock_fork_child(void);
+
+#endif
