@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * siw-mpa.h - MPA, DDP and RDMAP as a protocol engine that does no I/O.
+ *
+ * RFC 5044 (MPA), RFC 6581 (MPA revision 2), RFC 5041 (DDP), RFC 5040
+ * (RDMAP), RFC 7306 (immediate data, atomics).  Octets go in, events come
+ * out; messages go in, octets come out.  No socket, no thread, no clock, and
+ * no allocation but in smpa_conn_new().
+ *
+ * One struct smpa_conn is one RDMAP stream over one TCP connection.  Its
+ * owner carries octets:
+ *
+ *	n = smpa_conn_rx_prepare(c, iov, max);	  where may they go?
+ *	... readv(fd, iov, n) ...
+ *	smpa_conn_rx_commit(c, len);		  so many came
+ *	while (smpa_conn_next_event(c, &ev))	  what do they mean?
+ *		...
+ *	n = smpa_conn_tx_prepare(c, &iov);	  what is to go out?
+ *	... sendmsg(fd, iov, n) ...
+ *	smpa_conn_tx_commit(c, len);		  so many went
+ *
+ * Big buffers are not the connection's: the owner lends staging memory while
+ * it is needed (smpa_conn_rx_lend, smpa_conn_tx_lend) and takes it back when
+ * the connection says that it is idle, so that an idle connection costs its
+ * struct only.
+ *
+ * Sign convention: 0 or a count, else a negative errno.  On an error nothing
+ * has changed unless said otherwise.
+ * Context of every function: one thread at a time per connection; different
+ * connections are independent.  Nothing here is async-signal-safe.
+ */
+#ifndef SIW_MPA_H
+#define SIW_MPA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h> /* struct iovec only */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct smpa_conn;
+
+/* Largest Private Data field on the wire, octets (MPA-119). */
+#define SMPA_PD_MAX 512
+/* Octets of it that the enhanced data of revision 2 takes (MPA2-5). */
+#define SMPA_PD_ENHANCED 4
+/* Largest and smallest MULPDU, octets (MPA-58). */
+#define SMPA_MULPDU_MAX 64768
+#define SMPA_MULPDU_MIN 128
+/* IRD/ORD value "no automatic negotiation" (MPA2-17). */
+#define SMPA_IRD_NONE 0x3fff
+/* SGEs of one message or sink. */
+#define SMPA_IOV_MAX 32
+
+/* Smallest memory that may be lent, octets. */
+#define SMPA_RX_STAGING_MIN (140 * 1024)
+#define SMPA_TX_STAGING_MIN (140 * 1024)
+/* Smallest for the start phase alone (until SMPA_EV_ESTABLISHED). */
+#define SMPA_START_STAGING_MIN 2048
+
+enum smpa_role { SMPA_INITIATOR, SMPA_RESPONDER };
+
+/* RTR kinds, a mask (RFC 6581 9.2: flags B, C, D). */
+enum smpa_rtr {
+	SMPA_RTR_SEND = 1u << 0,  /* zero-length Send */
+	SMPA_RTR_WRITE = 1u << 1, /* zero-length RDMA Write */
+	SMPA_RTR_READ = 1u << 2,  /* zero-length RDMA Read */
+};
+
+/* RDMAP opcodes as on the wire (RFC 5040 4.1, RFC 7306). */
+enum smpa_opcode {
+	SMPA_OP_WRITE = 0x0,
+	SMPA_OP_READ_REQUEST = 0x1,
+	SMPA_OP_READ_RESPONSE = 0x2,
+	SMPA_OP_SEND = 0x3,
+	SMPA_OP_SEND_INV = 0x4,
+	SMPA_OP_SEND_SE = 0x5,
+	SMPA_OP_SEND_SE_INV = 0x6,
+	SMPA_OP_TERMINATE = 0x7,
+	SMPA_OP_IMM = 0x8,
+	SMPA_OP_IMM_SE = 0x9,
+	SMPA_OP_ATOMIC_REQUEST = 0xa,
+	SMPA_OP_ATOMIC_RESPONSE = 0xb,
+};
+
+/*
+ * An error as a TERMINATE tells it (RFC 5040 4.8): layer << 12 | etype << 8 |
+ * code, so 0x1205 is DDP, untagged buffer, message too long.
+ */
+struct smpa_fault {
+	uint16_t value;
+};
+
+#define SMPA_FAULT(layer, etype, code) \
+	((struct smpa_fault){ (uint16_t)((layer) << 12 | (etype) << 8 | (code)) })
+
+enum smpa_fault_value {
+	SMPA_F_RDMAP_LOCAL = 0x0000,
+	SMPA_F_RDMAP_STAG = 0x0100,
+	SMPA_F_RDMAP_BOUNDS = 0x0101,
+	SMPA_F_RDMAP_ACCESS = 0x0102,
+	SMPA_F_RDMAP_STREAM = 0x0103,
+	SMPA_F_RDMAP_WRAP = 0x0104,
+	SMPA_F_RDMAP_INVALIDATE = 0x0109,
+	SMPA_F_RDMAP_PROT = 0x01ff,
+	SMPA_F_RDMAP_VERSION = 0x0205,
+	SMPA_F_RDMAP_OPCODE = 0x0206,
+	SMPA_F_RDMAP_STREAM_CATA = 0x0207,
+	SMPA_F_RDMAP_GLOBAL_CATA = 0x0208,
+	SMPA_F_RDMAP_UNSPEC = 0x02ff,
+	SMPA_F_DDP_LOCAL = 0x1000,
+	SMPA_F_DDP_T_STAG = 0x1100,
+	SMPA_F_DDP_T_BOUNDS = 0x1101,
+	SMPA_F_DDP_T_STREAM = 0x1102,
+	SMPA_F_DDP_T_WRAP = 0x1103,
+	SMPA_F_DDP_T_VERSION = 0x1104,
+	SMPA_F_DDP_U_QN = 0x1201,
+	SMPA_F_DDP_U_NO_BUFFER = 0x1202,
+	SMPA_F_DDP_U_MSN = 0x1203,
+	SMPA_F_DDP_U_MO = 0x1204,
+	SMPA_F_DDP_U_TOO_LONG = 0x1205,
+	SMPA_F_DDP_U_VERSION = 0x1206,
+	SMPA_F_MPA_CLOSED = 0x2001,
+	SMPA_F_MPA_CRC = 0x2002,
+	SMPA_F_MPA_MARKER = 0x2003,
+	SMPA_F_MPA_START = 0x2004,
+	SMPA_F_MPA_LOCAL = 0x2005,
+	SMPA_F_MPA_IRD = 0x2006,
+	SMPA_F_MPA_RTR = 0x2007,
+};
+
+/* "DDP, tagged buffer: base or bounds violation"; static, never NULL. */
+const char *smpa_fault_str(struct smpa_fault fault);
+
+/**
+ * struct smpa_options - how a connection is to behave; zero means default.
+ * @size: sizeof(struct smpa_options) of the caller.
+ * @role: who sends the MPA Request.
+ * @rev: Initiator: revision of the Request, 1 or 2 (0: 2).  Responder: the
+ *   highest accepted (0: 2).
+ * @no_crc: administrator's wish for C=0 (MPA-17); CRCs are used all the same
+ *   when the peer asks.
+ * @want_markers: ask the peer for markers towards us (M=1).
+ * @rtr: mask of enum smpa_rtr.  Initiator: offered (peer-to-peer model, A=1);
+ *   0: client-server model.  Responder: supported, 0: WRITE | READ.
+ * @ird: inbound read requests offered, 0 to 0x3fff.
+ * @ord: outbound read requests wanted, 0 to 0x3fff.
+ * @mulpdu: largest DDP segment, octets; clamped to 128..64768; 0: 1442.
+ * @direct_min: without CRC and markers, ULPDUs at least so long go straight
+ *   to the sink (rx_prepare); 0: 16384.
+ * @copy_max: payloads up to this length are copied into tx staging; longer
+ *   ones are sent in place; 0: 2048.
+ * @alloc, @free, @mem_ctx: memory; NULL: malloc and free.
+ *
+ * New fields go to the end.  A larger @size with a non-zero tail unknown to
+ * the library gives -E2BIG.
+ */
+struct smpa_options {
+	size_t size;
+	enum smpa_role role;
+	uint8_t rev;
+	bool no_crc;
+	bool want_markers;
+	uint8_t rtr;
+	uint16_t ird;
+	uint16_t ord;
+	uint32_t mulpdu;
+	uint32_t direct_min;
+	uint32_t copy_max;
+	void *(*alloc)(void *mem_ctx, size_t size);
+	void (*free)(void *mem_ctx, void *ptr);
+	void *mem_ctx;
+};
+
+#define SMPA_OPTIONS_INIT { .size = sizeof(struct smpa_options) }
+
+/**
+ * smpa_conn_new - make a connection object in state "before start"
+ * Return: 0; -EINVAL: an option out of range; -E2BIG; -ENOMEM.
+ */
+int smpa_conn_new(struct smpa_conn **ret_conn, const struct smpa_options *opt);
+
+/* Frees @conn (NULL is fine).  Lent memory stays the owner's. */
+void smpa_conn_free(struct smpa_conn *conn);
+
+/* ---- start ------------------------------------------------------------ */
+
+/**
+ * smpa_conn_start - Initiator: queue the MPA Request; Responder: wait for it
+ * @pd, @pd_len: Initiator's Private Data, copied into tx staging, which must
+ *   be lent already; Responder: NULL, 0.
+ * Return: 0; -EMSGSIZE: @pd_len above what the frame holds (512, or 508 with
+ *   enhanced data); -EINVAL: started already; -ENOBUFS: no tx staging.
+ * Spec: MPA-120, MPA-121, MPA2-1, MPA2-5.
+ */
+int smpa_conn_start(struct smpa_conn *conn, const void *pd, size_t pd_len);
+
+/**
+ * smpa_conn_accept - Responder, after SMPA_EV_REQUEST: queue Reply with R=0
+ * @ird, @ord: what the ULP grants and wants; reduced to what the peer said
+ *   (MPA2-12, MPA2-13).  The result is in the SMPA_EV_ESTABLISHED event,
+ *   which follows at once (before the Reply has left).
+ * Nothing else is sent until the first FPDU of the peer is valid (MPA-134):
+ * smpa_conn_submit() may be called, its octets wait.
+ * Return: 0; -EMSGSIZE; -EINVAL: no Request pending; -ENOBUFS.
+ */
+int smpa_conn_accept(struct smpa_conn *conn, const void *pd, size_t pd_len,
+		     uint16_t ird, uint16_t ord);
+
+/* Responder: queue Reply with R=1; the owner closes TCP once it is out. */
+int smpa_conn_reject(struct smpa_conn *conn, const void *pd, size_t pd_len);
+
+/* ---- receiving -------------------------------------------------------- */
+
+/**
+ * smpa_conn_rx_lend - lend receive staging, or take it back
+ * @buf, @size: at least SMPA_RX_STAGING_MIN octets (SMPA_START_STAGING_MIN
+ *   until ESTABLISHED); NULL, 0 takes it back.  A replacement is allowed
+ *   while idle.
+ * Return: 0; -EBUSY: octets of an incomplete FPDU or an unread event are in
+ *   it (smpa_conn_rx_is_idle() says so); -EINVAL: too small.
+ */
+int smpa_conn_rx_lend(struct smpa_conn *conn, void *buf, size_t size);
+
+/* No octet waits in staging and no event is pending: it may be taken back.
+ * A direct sink may still be open (the rest of its payload needs staging
+ * again only with the next rx_prepare). */
+bool smpa_conn_rx_is_idle(const struct smpa_conn *conn);
+
+/**
+ * smpa_conn_rx_prepare - where may the next stream octets go?
+ * @iov: filled; at most @max (>= SMPA_IOV_MAX + 1).
+ *
+ * The first iovecs are the rest of the current payload in the sink's memory,
+ * when a direct sink is open; the last one is staging.  In the start phase
+ * never more than the current start frame still lacks, so that nothing
+ * beyond it is read.
+ * Return: number of iovecs, > 0; 0: nothing is to be read now (events pend,
+ *   or the stream has ended); -ENOBUFS: lend staging first.
+ * Spec: design "RX walk"; MPA-80, MPA-85.
+ */
+int smpa_conn_rx_prepare(struct smpa_conn *conn, struct iovec *iov, int max);
+
+/**
+ * smpa_conn_rx_commit - tell the engine that stream octets have arrived
+ * @len: octets now present in the iovecs of the last rx_prepare, from the
+ *   front; 1 to their total length.
+ * Return: 0; -EINVAL: @len out of range, nothing changed.
+ */
+int smpa_conn_rx_commit(struct smpa_conn *conn, size_t len);
+
+/* The peer closed its half (FIN).  Yields SMPA_EV_CLOSED (or a fault event
+ * if an FPDU was cut) after all events before it. */
+void smpa_conn_rx_eof(struct smpa_conn *conn);
+
+enum smpa_event_type {
+	SMPA_EV_NONE,
+	/* start */
+	SMPA_EV_REQUEST,     /* .start; answer by accept or reject */
+	SMPA_EV_ESTABLISHED, /* .start; RDMA mode from here */
+	SMPA_EV_REJECTED,    /* .start; Initiator: Reply said R=1 */
+	/* receiving */
+	SMPA_EV_SEGMENT,     /* .seg; answer by smpa_conn_sink() or _refuse() */
+	SMPA_EV_MESSAGE,     /* .msg; all payload of a message is placed */
+	SMPA_EV_READ,	     /* .read; peer asks for an RDMA Read Response */
+	SMPA_EV_ATOMIC,	     /* .atomic; peer asks for an atomic operation */
+	SMPA_EV_ATOMIC_DONE, /* .atomic_done; answer to ours */
+	SMPA_EV_TERMINATE,   /* .term; peer's TERMINATE; nothing follows */
+	/* sending */
+	SMPA_EV_SENT,	     /* .sent; last octet went out (tx_commit) */
+	/* end */
+	SMPA_EV_FAULT,	     /* .fault; peer broke the protocol; TERMINATE is
+				queued where the RFCs want one; no further
+				input is taken */
+	SMPA_EV_CLOSED,	     /* FIN at an FPDU boundary */
+};
+
+struct smpa_event {
+	enum smpa_event_type type;
+	union {
+		struct {
+			const void *pd; /* in staging; valid until the next
+					   rx_prepare, accept or reject */
+			size_t pd_len;
+			uint8_t rev;
+			bool has_crc;	  /* outcome, not wish */
+			bool tx_markers, rx_markers;
+			bool is_enhanced; /* S=1: ird and ord mean something */
+			bool is_peer_to_peer; /* A=1 and an RTR was agreed */
+			uint16_t ird, ord; /* REQUEST, REJECTED: the peer's as
+					      sent; ESTABLISHED: ours to use */
+		} start;
+		struct {
+			uint8_t opcode;	  /* enum smpa_opcode */
+			bool is_tagged;
+			bool is_last;	  /* L flag */
+			uint32_t stag;	  /* tagged */
+			uint64_t to;	  /* tagged */
+			uint32_t qn;	  /* untagged; only QN 0 comes here */
+			uint32_t msn;	  /* untagged */
+			uint32_t mo;	  /* untagged */
+			uint32_t len;	  /* payload octets, > 0 if tagged */
+		} seg;
+		struct {
+			uint8_t opcode;	  /* WRITE, READ_RESPONSE, SEND*, IMM* */
+			uint32_t len;	  /* untagged: message length; tagged: of
+					     the last segment only */
+			uint32_t stag;	  /* tagged: as sent */
+			uint64_t to;	  /* tagged: of the last segment */
+			uint32_t inv_stag;/* SEND_INV, SEND_SE_INV */
+			uint32_t msn;	  /* untagged */
+			uint8_t imm[8];	  /* IMM, IMM_SE */
+		} msg;
+		struct {
+			uint32_t sink_stag;
+			uint64_t sink_to;
+			uint32_t len;
+			uint32_t src_stag;
+			uint64_t src_to;
+			uint32_t msn;
+		} read;
+		struct {
+			uint8_t op; /* 0 FetchAdd, 2 CmpSwap */
+			uint32_t id, stag;
+			uint64_t to, add_swap, add_swap_mask;
+			uint64_t compare, compare_mask;
+		} atomic;
+		struct {
+			uint32_t id;
+			uint64_t value;
+		} atomic_done;
+		struct {
+			struct smpa_fault fault;
+			bool has_ddp, has_read; /* copied headers below */
+			bool is_tagged;
+			uint8_t opcode;
+			uint32_t stag, qn, msn, mo;
+			uint64_t to;
+		} term;
+		struct {
+			uint64_t cookie;
+		} sent;
+		struct {
+			struct smpa_fault fault;
+			bool is_truncated; /* EOF inside an FPDU or frame */
+			bool has_terminate;/* one was queued */
+		} fault;
+	};
+};
+
+/**
+ * smpa_conn_next_event - pull the next event
+ * Order: SENT events first, then receive events in stream order.  Works
+ * through what is staged only as far as the event, so a SEGMENT must be
+ * answered (sink, refuse) and a REQUEST (accept, reject) before more come.
+ * Return: 1: *ret_ev is filled; 0: no more for now.
+ */
+int smpa_conn_next_event(struct smpa_conn *conn, struct smpa_event *ret_ev);
+
+/**
+ * smpa_conn_sink - where the payload of the pending SEGMENT goes
+ * @iov, @iovcnt: memory of exactly seg.len octets, copied (the array, not the
+ *   memory); at most SMPA_IOV_MAX.  It must stay valid until the segment is
+ *   placed: at the latest until MESSAGE, or until smpa_conn_uses() denies it.
+ * Staged octets are copied at once; what has not arrived yet goes straight to
+ * the sink with the next rx_prepare.
+ * Return: 0; -EINVAL: no SEGMENT pending, or the length differs.
+ */
+int smpa_conn_sink(struct smpa_conn *conn, const struct iovec *iov, int iovcnt);
+
+/**
+ * smpa_conn_refuse - the pending SEGMENT, MESSAGE, READ or ATOMIC is not
+ *   acceptable, or an open direct sink went away
+ * Queues TERMINATE with the copied headers that RFC 5040 4.8 wants; no
+ * further input is taken, no further submit is possible.
+ */
+void smpa_conn_refuse(struct smpa_conn *conn, struct smpa_fault fault);
+
+/* ---- sending ---------------------------------------------------------- */
+
+/**
+ * smpa_conn_tx_lend - lend send staging, or take it back
+ * @buf, @size: at least SMPA_TX_STAGING_MIN octets (SMPA_START_STAGING_MIN
+ *   until ESTABLISHED), aligned to 16; NULL, 0 takes it back.
+ * Return: 0; -EBUSY: prepared octets wait in it; -EINVAL: too small.
+ */
+int smpa_conn_tx_lend(struct smpa_conn *conn, void *buf, size_t size);
+
+/* Nothing waits to be sent, no SENT event pends: staging may go back. */
+bool smpa_conn_tx_is_idle(const struct smpa_conn *conn);
+
+/**
+ * struct smpa_msg - one RDMAP message to send
+ * @opcode: enum smpa_opcode (not TERMINATE).
+ * @iov, @iovcnt: payload (WRITE, READ_RESPONSE, SEND*); the array must stay
+ *   until the next successful submit or the SENT event, the memory until SENT
+ *   (with @copy, or at most copy_max octets: only until it has been encoded,
+ *   see smpa_conn_uses()).
+ * @len: its length; the sum of the iovecs.
+ * @copy: the source may change under us: copy it, hash and send the copy.
+ * @cookie: comes back in SENT.  @quiet: no SENT event (responses).
+ */
+struct smpa_msg {
+	uint8_t opcode;
+	bool copy;
+	bool quiet;
+	uint8_t imm[8];		/* IMM, IMM_SE */
+	uint32_t stag;		/* WRITE, READ_RESPONSE: sink; SEND*INV: STag */
+	uint64_t to;		/* WRITE, READ_RESPONSE */
+	const struct iovec *iov;
+	int iovcnt;
+	uint32_t len;
+	struct {		/* READ_REQUEST */
+		uint32_t sink_stag;
+		uint64_t sink_to;
+		uint32_t len;
+		uint32_t src_stag;
+		uint64_t src_to;
+	} read;
+	struct {		/* ATOMIC_REQUEST; _RESPONSE: id, value */
+		uint8_t op;
+		uint32_t id, stag;
+		uint64_t to, add_swap, add_swap_mask;
+		uint64_t compare, compare_mask, value;
+	} atomic;
+	uint64_t cookie;
+};
+
+/**
+ * smpa_conn_submit - hand a message over for sending
+ * It is cut into DDP segments of at most MULPDU and framed into tx staging as
+ * far as there is room; the rest follows in tx_prepare.
+ * Return: 0; -EAGAIN: the previous message is not wholly encoded or staging is
+ *   full: send first (tx_prepare, tx_commit), then again; -ENOBUFS: lend tx
+ *   staging first; -EPIPE: the stream is not or no longer in RDMA mode;
+ *   -EINVAL: opcode or lengths make no sense.
+ * Spec: DDP-12 to DDP-35, RDMAP-9, -13, -19, -23, EXT-4, EXT-16.
+ */
+int smpa_conn_submit(struct smpa_conn *conn, const struct smpa_msg *msg);
+
+/**
+ * smpa_conn_tx_prepare - what is to go out?
+ * @ret_iov: set to an array inside tx staging, valid until tx_commit, submit
+ *   or tx_lend.
+ * Return: number of iovecs, at most 1024; 0: nothing to send (also: the
+ *   Responder must stay silent until the first FPDU has come).
+ */
+int smpa_conn_tx_prepare(struct smpa_conn *conn, const struct iovec **ret_iov);
+
+/* @len octets of the last tx_prepare, from the front, have been taken.
+ * Return: 0; -EINVAL: more than there was. */
+int smpa_conn_tx_commit(struct smpa_conn *conn, size_t len);
+
+/* Octets prepared or waiting in encoded messages that the Responder rule or
+ * the socket holds back; > 0 means: poll for writability or for the RTR. */
+size_t smpa_conn_tx_pending(const struct smpa_conn *conn);
+
+/* Responder: true while MPA-134 forbids sending (no FPDU has come yet). */
+bool smpa_conn_tx_is_held(const struct smpa_conn *conn);
+
+/* The path's EMSS or the wish changed: MULPDU of later segments (MPA-67). */
+void smpa_conn_set_mulpdu(struct smpa_conn *conn, uint32_t mulpdu);
+
+/* Largest DDP segment for a TCP EMSS (MPA-63, MPA-64, clamped MPA-58). */
+uint32_t smpa_mulpdu(uint32_t emss, bool has_markers);
+
+/**
+ * smpa_conn_terminate - queue TERMINATE for a local error (RDMAP-58)
+ * Messages not yet wholly encoded are dropped; no further submit.
+ */
+void smpa_conn_terminate(struct smpa_conn *conn, struct smpa_fault fault);
+
+/**
+ * smpa_conn_uses - does the connection still refer to this memory?
+ * True when an open sink, the message being encoded, or a payload sent in
+ * place and not yet taken by TCP overlaps [@addr, @addr + @len).
+ */
+bool smpa_conn_uses(const struct smpa_conn *conn, const void *addr, size_t len);
+
+/* ---- counters --------------------------------------------------------- */
+
+struct smpa_counters {
+	uint64_t rx_direct;   /* payload octets received straight into sinks */
+	uint64_t rx_staged;   /* payload octets copied from staging */
+	uint64_t rx_fpdu, tx_fpdu;
+	uint64_t rx_crc_bad;
+	uint64_t tx_inplace, tx_copied; /* payload octets */
+};
+
+/* Totals since smpa_conn_new(). */
+const struct smpa_counters *smpa_conn_counters(const struct smpa_conn *conn);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

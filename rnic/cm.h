@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Connection manager: rdma_cm identities, their state machine and events,
+ * and the thread that serves listeners and MPA start exchanges.  The public
+ * calls stand in rnic.h; these are for the rest of rnic/.
+ */
+#ifndef RNIC_CM_H
+#define RNIC_CM_H
+
+/* Forked child: forget ids, channels and the thread without touching what
+ * the parent shares with us (fds are closed by the fd table's walk). */
+void rnic_cm_fork_child(void);
+
+/* Process exit (destructor): stop the thread, close listeners. */
+void rnic_cm_exit(void);
+
+#endif

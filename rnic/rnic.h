@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * rnic.h - what the verbs provider and the kernel emulation may call.
+ *
+ * The soft RNIC lives in the application's process, in libusiw-rnic.so, of
+ * which there is one instance however many of its users are loaded.
+ *
+ * Signs: 0 or a count, else a negative errno.  On failure nothing has
+ * changed.  Context: any thread, unless said otherwise; nothing is
+ * async-signal-safe.  A destroy function may not run beside another call on
+ * the same object.
+ *
+ * After fork, objects made by the parent answer -ENODEV in the child
+ * (rnic_is_alien()); objects made anew in the child work.
+ */
+#ifndef RNIC_H
+#define RNIC_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "../abi/usiw-ring.h"
+
+#define RNIC_EXPORT __attribute__((visibility("default")))
+
+struct rnic_device;
+struct rnic_context;
+struct rnic_pd;
+struct rnic_mr;
+struct rnic_cq;
+struct rnic_qp;
+struct rnic_srq;
+struct rnic_chan;
+struct rnic_cm_chan;
+struct util_fdtab;
+
+/* ---- process ---------------------------------------------------------- */
+
+/* The process-wide fd table (util/fdtab.h); never NULL after the first
+ * successful call. NULL: ENOMEM. */
+RNIC_EXPORT struct util_fdtab *rnic_fdtab(void);
+
+/*
+ * Number of forks between the first process of the library and this one.
+ * Objects of the provider and of kernel-abi remember it at creation; a
+ * different value later means that the object is the parent's.
+ */
+RNIC_EXPORT uint32_t rnic_fork_gen(void);
+
+/* ---- devices ---------------------------------------------------------- */
+
+#define RNIC_GID_MAX 32
+
+struct rnic_device_attr {
+	char name[64];	   /* usiw_<interface> */
+	char ifname[16];
+	uint32_t ifindex;
+	uint32_t uverbs_num; /* 1000 + position */
+	uint8_t mac[6];	   /* zero for lo */
+	uint64_t guid_be;  /* node GUID, network order, unique, not 0 */
+	uint32_t mtu;	   /* of the interface, octets */
+	bool is_up;
+	uint32_t gid_cnt;  /* >= 1 */
+	uint8_t gid[RNIC_GID_MAX][16]; /* IPv4-mapped or IPv6 */
+};
+
+/* Limits, the same for every device; what query_device answers. */
+struct rnic_limits {
+	uint64_t max_mr_size;
+	uint32_t max_qp, max_qp_wr, max_sge, max_sge_rd, max_inline;
+	uint32_t max_cq, max_cqe, max_mr, max_pd, max_srq, max_srq_wr;
+	uint32_t max_srq_sge, max_ird, max_ord;
+	uint32_t max_msg_size;
+	uint32_t vendor_id, vendor_part_id, hw_ver;
+};
+
+RNIC_EXPORT const struct rnic_limits *rnic_limits(void);
+
+/*
+ * The devices of this process: one per usable interface (up, with an IP
+ * address; lo always), found at the first call and never changed after.
+ * Return: count (0 to many); *ret_list is valid until exit.
+ */
+RNIC_EXPORT int rnic_device_list(struct rnic_device *const **ret_list);
+
+/* Current attributes (addresses and state are asked anew from the kernel). */
+RNIC_EXPORT int rnic_device_query(const struct rnic_device *dev,
+				  struct rnic_device_attr *ret_attr);
+
+/* By name ("usiw_lo"); NULL: none. */
+RNIC_EXPORT struct rnic_device *rnic_device_by_name(const char *name);
+
+/* The device whose interface owns the address (port ignored, IPv4-mapped
+ * taken as IPv4); NULL: none. */
+RNIC_EXPORT struct rnic_device *
+rnic_device_by_addr(const struct sockaddr *addr);
+
+/* By node GUID (network order); NULL: none. */
+RNIC_EXPORT struct rnic_device *rnic_device_by_guid(uint64_t guid_be);
+
+/* ---- event channels --------------------------------------------------- */
+
+/*
+ * A queue of fixed-size records behind a real, pollable eventfd.  The fd is
+ * in the fd table as UTIL_FD_CHAN; reading it through rnic_chan_read()
+ * yields one record; O_NONBLOCK, poll and epoll on the fd work as on the
+ * kernel's files.
+ */
+RNIC_EXPORT int rnic_chan_new(size_t record_size, struct rnic_chan **ret_chan);
+
+RNIC_EXPORT int rnic_chan_fd(const struct rnic_chan *chan);
+
+/*
+ * What read(fd, buf, size) does.  Blocks unless the fd says O_NONBLOCK.
+ * Return: record_size; -EAGAIN; -EINTR; -EINVAL: @size too small; -ENODEV.
+ */
+RNIC_EXPORT ssize_t rnic_chan_read(struct rnic_chan *chan, void *buf,
+				   size_t size);
+
+/*
+ * The application closed the fd: takes it out of the table, closes it and
+ * drops the owner's reference (CQs may still hold theirs).
+ */
+RNIC_EXPORT void rnic_chan_close(struct rnic_chan *chan);
+
+/* The channel behind an fd number, with a reference; NULL: not a channel. */
+RNIC_EXPORT struct rnic_chan *rnic_chan_get_fd(int fd);
+RNIC_EXPORT void rnic_chan_put(struct rnic_chan *chan);
+
+/* ---- context, PD, MR -------------------------------------------------- */
+
+RNIC_EXPORT int rnic_context_open(struct rnic_device *dev,
+				  struct rnic_context **ret_ctx);
+
+/* Objects still alive in it are torn down (the process is about to end, or
+ * the application forgot them). */
+RNIC_EXPORT void rnic_context_close(struct rnic_context *ctx);
+
+/* fd of the channel of struct usiw_async_event records. */
+RNIC_EXPORT int rnic_context_async_fd(const struct rnic_context *ctx);
+
+RNIC_EXPORT int rnic_pd_alloc(struct rnic_context *ctx,
+			      struct rnic_pd **ret_pd);
+RNIC_EXPORT int rnic_pd_free(struct rnic_pd *pd); /* -EBUSY */
+
+/* Numerically equal to enum ibv_access_flags. */
+enum rnic_access {
+	RNIC_ACCESS_LOCAL_WRITE = 1u << 0,
+	RNIC_ACCESS_REMOTE_WRITE = 1u << 1,
+	RNIC_ACCESS_REMOTE_READ = 1u << 2,
+	RNIC_ACCESS_REMOTE_ATOMIC = 1u << 3,
+	RNIC_ACCESS_MW_BIND = 1u << 4,
+	RNIC_ACCESS_ZERO_BASED = 1u << 5,
+};
+
+/*
+ * Register [@addr, @addr + @len); peers address it from @iova on.
+ * Return: 0; -EFAULT: not mapped, or not writable although LOCAL_WRITE is
+ *   asked; -EINVAL: wraps, or remote write/atomic without local write, or an
+ *   unknown access bit; -ENOMEM.
+ */
+RNIC_EXPORT int rnic_mr_reg(struct rnic_pd *pd, void *addr, size_t len,
+			    uint64_t iova, uint32_t access,
+			    struct rnic_mr **ret_mr);
+RNIC_EXPORT uint32_t rnic_mr_stag(const struct rnic_mr *mr);
+
+/* When it returns no octet of the region is read or written any more for a
+ * peer or a posted WR; streams that were at it have been ended. */
+RNIC_EXPORT int rnic_mr_dereg(struct rnic_mr *mr);
+
+/* ---- completion queues ------------------------------------------------ */
+
+/*
+ * @cqe: entries wanted, 1 to max_cqe.  @chan: a reference is taken; NULL:
+ * none.  @handle: comes back in events (the provider's struct ibv_cq).
+ */
+RNIC_EXPORT int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
+			       struct rnic_chan *chan, uint64_t handle,
+			       struct rnic_cq **ret_cq);
+
+/* The ring of struct usiw_cqe; its consumer is the provider, under a lock of
+ * its own.  Valid as long as the CQ. */
+RNIC_EXPORT const struct usiw_ring *rnic_cq_ring(const struct rnic_cq *cq);
+
+/*
+ * The ring was found empty: make progress in this thread (become leader, one
+ * pass), then look again.
+ */
+RNIC_EXPORT void rnic_cq_progress(struct rnic_cq *cq);
+
+/* Next completion (or next solicited one, or one in error) makes an event. */
+RNIC_EXPORT void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only);
+
+/*
+ * Return: 0; -EBUSY: QPs use it.  Unread events are removed;
+ * *ret_comp_events and *ret_async_events say how many the application has
+ * read (and must acknowledge before destruction is complete).
+ */
+RNIC_EXPORT int rnic_cq_destroy(struct rnic_cq *cq, uint32_t *ret_comp_events,
+				uint32_t *ret_async_events);
+
+/* ---- shared receive queues -------------------------------------------- */
+
+struct rnic_srq_options {
+	uint32_t max_wr, max_sge; /* in: wanted, out: given */
+	uint32_t limit;
+	uint64_t handle;
+};
+
+RNIC_EXPORT int rnic_srq_create(struct rnic_pd *pd,
+				struct rnic_srq_options *opt,
+				struct rnic_srq **ret_srq);
+RNIC_EXPORT const struct usiw_ring *rnic_srq_ring(const struct rnic_srq *srq);
+/* 0 disarms; below or at the count posted: fires once when it drops under. */
+RNIC_EXPORT int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit);
+RNIC_EXPORT void rnic_srq_query(struct rnic_srq *srq,
+				struct rnic_srq_options *ret_opt);
+RNIC_EXPORT int rnic_srq_destroy(struct rnic_srq *srq,
+				 uint32_t *ret_async_events); /* -EBUSY */
+
+/* ---- queue pairs ------------------------------------------------------ */
+
+/* iWARP QP states (RFC 5040 and the RDMA verbs model). */
+enum rnic_qp_state {
+	RNIC_QPS_IDLE,	    /* INIT (RESET before) to the application */
+	RNIC_QPS_RTS,
+	RNIC_QPS_CLOSING,   /* SQD */
+	RNIC_QPS_TERMINATE, /* SQE: TERMINATE sent or received, closing */
+	RNIC_QPS_ERROR,	    /* ERR */
+};
+
+struct rnic_qp_options {
+	struct rnic_cq *send_cq, *recv_cq;
+	struct rnic_srq *srq; /* NULL: own RQ */
+	uint32_t max_send_wr, max_recv_wr;   /* in: wanted, out: given */
+	uint32_t max_send_sge, max_recv_sge; /* in: wanted, out: given */
+	uint32_t max_inline;		     /* in: wanted, out: given */
+	uint64_t handle; /* comes back in CQEs and async events */
+};
+
+RNIC_EXPORT int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
+			       struct rnic_qp **ret_qp);
+RNIC_EXPORT uint32_t rnic_qp_num(const struct rnic_qp *qp);
+/* Rings of struct usiw_sqe and struct usiw_rqe; the provider produces, under
+ * locks of its own.  The RQ ring of a QP with SRQ is NULL. */
+RNIC_EXPORT const struct usiw_ring *rnic_qp_sq(const struct rnic_qp *qp);
+RNIC_EXPORT const struct usiw_ring *rnic_qp_rq(const struct rnic_qp *qp);
+
+/* Cheap (one relaxed load): to refuse a post in IDLE. */
+RNIC_EXPORT enum rnic_qp_state rnic_qp_state(const struct rnic_qp *qp);
+
+/* Entries were committed to the SQ: transmit in this thread if the lead is
+ * free, else whoever leads will.  Never blocks. */
+RNIC_EXPORT void rnic_qp_ring_sq(struct rnic_qp *qp);
+
+/* Entries were committed to the RQ (they are flushed if the QP has ended). */
+RNIC_EXPORT void rnic_qp_ring_rq(struct rnic_qp *qp);
+
+/* Remote access that the QP allows (enum rnic_access bits). */
+RNIC_EXPORT int rnic_qp_set_access(struct rnic_qp *qp, uint32_t access);
+
+/*
+ * Transitions that the application may ask for:
+ *   IDLE -> IDLE (no effect), IDLE -> ERROR, RTS -> CLOSING (drain the SQ,
+ *   FIN, wait for the peer's, flush), any -> ERROR (abort: flush now),
+ *   ERROR -> IDLE (reset; queues are emptied without completions).
+ * RTS is reached through the connection manager only.
+ * Return: 0; -EINVAL: not a transition.
+ */
+RNIC_EXPORT int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state);
+
+struct rnic_qp_attr {
+	enum rnic_qp_state state;
+	uint32_t access;
+	uint32_t ird, ord;
+	struct sockaddr_storage local, peer; /* family 0: not connected */
+};
+
+RNIC_EXPORT void rnic_qp_query(struct rnic_qp *qp,
+			       struct rnic_qp_attr *ret_attr);
+
+/* Outstanding WRs vanish without completion, as the verbs say.  The stream,
+ * if any, is drained in the background (USIW_DRAIN_MS). */
+RNIC_EXPORT int rnic_qp_destroy(struct rnic_qp *qp,
+				uint32_t *ret_async_events);
+
+/* ---- connection manager (used by kernel-abi/ucm.c) --------------------- */
+
+/* Numerically equal to enum rdma_cm_event_type. */
+enum rnic_cm_event_type {
+	RNIC_CM_ADDR_RESOLVED = 0,
+	RNIC_CM_ADDR_ERROR = 1,
+	RNIC_CM_ROUTE_RESOLVED = 2,
+	RNIC_CM_ROUTE_ERROR = 3,
+	RNIC_CM_CONNECT_REQUEST = 4,
+	RNIC_CM_CONNECT_RESPONSE = 5,
+	RNIC_CM_CONNECT_ERROR = 6,
+	RNIC_CM_UNREACHABLE = 7,
+	RNIC_CM_REJECTED = 8,
+	RNIC_CM_ESTABLISHED = 9,
+	RNIC_CM_DISCONNECTED = 10,
+	RNIC_CM_DEVICE_REMOVAL = 11,
+	RNIC_CM_ADDR_CHANGE = 14,
+	RNIC_CM_TIMEWAIT_EXIT = 15,
+};
+
+#define RNIC_CM_PD_MAX 256
+
+struct rnic_cm_event {
+	enum rnic_cm_event_type type;
+	int32_t status;	   /* 0 or negative errno */
+	uint64_t uid;	   /* user's cookie of the id the event is for; with
+			      CONNECT_REQUEST that of the listening id */
+	uint32_t id;	   /* id number; CONNECT_REQUEST: of the new id */
+	uint32_t listen_id;/* CONNECT_REQUEST */
+	uint8_t ird, ord;  /* responder_resources, initiator_depth: as the
+			      application must see them */
+	uint32_t qp_num;
+	uint8_t pd_len;
+	uint8_t pd[RNIC_CM_PD_MAX];
+};
+
+struct rnic_cm_conn_param {
+	uint32_t qp_num;
+	uint8_t ird; /* responder_resources */
+	uint8_t ord; /* initiator_depth */
+	uint8_t pd_len;
+	uint8_t pd[RNIC_CM_PD_MAX];
+};
+
+struct rnic_cm_info {
+	struct rnic_device *dev; /* NULL: not bound to one yet */
+	struct sockaddr_storage local, peer; /* family 0: unknown */
+	enum { RNIC_CM_S_IDLE, RNIC_CM_S_BOUND, RNIC_CM_S_ADDR, RNIC_CM_S_ROUTE,
+	       RNIC_CM_S_LISTEN, RNIC_CM_S_CONNECT, RNIC_CM_S_REQUEST,
+	       RNIC_CM_S_ESTABLISHED, RNIC_CM_S_DISCONNECT } state;
+};
+
+/*
+ * One event channel = one rdma_cm file.  Its fd is a pollable eventfd in
+ * semaphore mode, readable while events wait; the owner of the file (ucm.c)
+ * puts it into the fd table itself.
+ */
+RNIC_EXPORT int rnic_cm_chan_new(struct rnic_cm_chan **ret_chan);
+RNIC_EXPORT int rnic_cm_chan_fd(const struct rnic_cm_chan *chan);
+/* Destroys every id that is still on it; closes the fd. */
+RNIC_EXPORT void rnic_cm_chan_free(struct rnic_cm_chan *chan);
+
+/*
+ * Next event.  Blocks unless the fd says O_NONBLOCK.
+ * Return: 0; -EAGAIN; -EINTR; -ENODEV after fork.
+ */
+RNIC_EXPORT int rnic_cm_get_event(struct rnic_cm_chan *chan,
+				  struct rnic_cm_event *ret_ev);
+
+/* Ids are numbers, valid on their channel only; every call below answers
+ * -ENOENT for a number unknown there, -EINVAL in a state that does not allow
+ * it. */
+RNIC_EXPORT int rnic_cm_create(struct rnic_cm_chan *chan, uint64_t uid,
+			       uint32_t *ret_id);
+/* *ret_events_reported: events of this id already fetched by get_event (what
+ * librdmacm waits for); those still queued are removed. */
+RNIC_EXPORT int rnic_cm_destroy(struct rnic_cm_chan *chan, uint32_t id,
+				uint32_t *ret_events_reported);
+/* The ACCEPT command gives a passive id its user cookie. */
+RNIC_EXPORT int rnic_cm_set_uid(struct rnic_cm_chan *chan, uint32_t id,
+				uint64_t uid);
+/* -EADDRINUSE, -EADDRNOTAVAIL, -EACCES as from bind(2). */
+RNIC_EXPORT int rnic_cm_bind(struct rnic_cm_chan *chan, uint32_t id,
+			     const struct sockaddr *addr);
+/* @src may be NULL.  ADDR_RESOLVED or ADDR_ERROR follows. */
+RNIC_EXPORT int rnic_cm_resolve_addr(struct rnic_cm_chan *chan, uint32_t id,
+				     const struct sockaddr *src,
+				     const struct sockaddr *dst,
+				     uint32_t timeout_ms);
+RNIC_EXPORT int rnic_cm_resolve_route(struct rnic_cm_chan *chan, uint32_t id,
+				      uint32_t timeout_ms);
+RNIC_EXPORT int rnic_cm_query(struct rnic_cm_chan *chan, uint32_t id,
+			      struct rnic_cm_info *ret_info);
+RNIC_EXPORT int rnic_cm_listen(struct rnic_cm_chan *chan, uint32_t id,
+			       int backlog);
+RNIC_EXPORT int rnic_cm_connect(struct rnic_cm_chan *chan, uint32_t id,
+				const struct rnic_cm_conn_param *param);
+RNIC_EXPORT int rnic_cm_accept(struct rnic_cm_chan *chan, uint32_t id,
+			       const struct rnic_cm_conn_param *param);
+RNIC_EXPORT int rnic_cm_reject(struct rnic_cm_chan *chan, uint32_t id,
+			       const void *pd, uint8_t pd_len);
+RNIC_EXPORT int rnic_cm_disconnect(struct rnic_cm_chan *chan, uint32_t id);
+enum rnic_cm_option {
+	RNIC_CM_OPT_TOS,	/* value: 0..255 */
+	RNIC_CM_OPT_REUSEADDR,	/* value: 0, 1 */
+	RNIC_CM_OPT_AFONLY,	/* value: 0, 1 */
+	RNIC_CM_OPT_ACK_TIMEOUT /* accepted, no effect on TCP */
+};
+RNIC_EXPORT int rnic_cm_set_option(struct rnic_cm_chan *chan, uint32_t id,
+				   enum rnic_cm_option opt, uint32_t value);
+/* Moves the id, its queued events included, to another channel.
+ * *ret_events_reported as in destroy. */
+RNIC_EXPORT int rnic_cm_migrate(struct rnic_cm_chan *from, uint32_t id,
+				struct rnic_cm_chan *to, uint32_t *ret_id,
+				uint32_t *ret_events_reported);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A stream joins one TCP socket, one smpa connection and, once connected,
+ * one QP.
+ *
+ * Before rnic_qp_attach_stream() it belongs to the connection manager, whose
+ * thread walks it through the MPA start exchange; after it to the QP's
+ * engine, under the lead.
+ */
+#ifndef RNIC_STREAM_H
+#define RNIC_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../libsiw-mpa/include/siw-mpa.h"
+
+struct rnic_stream;
+struct rnic_qp;
+
+/*
+ * Takes over @fd (connected, non-blocking TCP socket, in the fd table as
+ * UTIL_FD_INTERNAL); on failure it stays the caller's.  Sets TCP_NODELAY and
+ * MULPDU from the socket's MSS.  @opt: role, rev, no_crc, rtr, ird, ord as
+ * wished; mulpdu is overwritten.
+ */
+int rnic_stream_new(int fd, const struct smpa_options *opt,
+		    struct rnic_stream **ret_stream);
+
+int rnic_stream_fd(const struct rnic_stream *stream);
+struct smpa_conn *rnic_stream_conn(struct rnic_stream *stream);
+
+/*
+ * One step of the start exchange; call when the socket is ready, after
+ * smpa_conn_start(), _accept() and _reject().  Never blocks.
+ * Return: 1: *ret_ev (REQUEST, ESTABLISHED, REJECTED, FAULT, CLOSED) came up;
+ *   0: nothing yet, see rnic_stream_start_wants(); -errno: the socket failed.
+ */
+int rnic_stream_start_step(struct rnic_stream *stream,
+			   struct smpa_event *ret_ev);
+
+/* EPOLLIN, or EPOLLIN | EPOLLOUT while octets wait to be sent. */
+uint32_t rnic_stream_start_wants(const struct rnic_stream *stream);
+
+/* Closes the socket and frees; only for streams not attached to a QP. */
+void rnic_stream_free(struct rnic_stream *stream);
+
+/*
+ * Connect an IDLE QP with the stream: RTS.  From here the stream is the
+ * engine's.  To be called when the conn is ESTABLISHED (Responder: the Reply
+ * may still wait to be sent; the engine sends it).
+ * @cm_ref: cookie for rnic_cm_stream_ended(); 0: nobody is told.
+ * Return: 0; -EINVAL: the QP is not IDLE; -ENOENT handled by the caller;
+ *   -ENOMEM.  On failure the stream stays the caller's.
+ */
+int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
+			  uint16_t ird, uint16_t ord, uint64_t cm_ref);
+
+/*
+ * Look a QP up by number, on any context of the process, and keep it from
+ * being destroyed until rnic_qp_put().  NULL: none.
+ */
+struct rnic_qp *rnic_qp_get(uint32_t qp_num);
+void rnic_qp_put(struct rnic_qp *qp);
+
+/* The connection manager asks for an orderly end (rdma_disconnect): like
+ * rnic_qp_modify(CLOSING), but a QP without stream is left alone. */
+void rnic_qp_disconnect(struct rnic_qp *qp);
+
+/*
+ * Implemented by cm.c; called by the engine, under the lead, when the stream
+ * of an attached QP has ended (FIN, RST, TERMINATE, local abort), exactly
+ * once per attachment.  Must not take a lock of lower rank than LEAF: it
+ * leaves a note in the manager's inbox and wakes its thread.
+ * @status: 0: orderly; negative errno otherwise.
+ */
+void rnic_cm_stream_ended(uint64_t cm_ref, int status);
+
+#endif
