@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# Where each product goes.  Rooms define targets, this page installs those
+# that exist.
+#
+# The provider and the preload find libusiw-rnic.so by a RUNPATH relative to
+# themselves, so that an installed tree may be moved as a whole.
+set(USIW_PRIVATE_LIBDIR ${CMAKE_INSTALL_LIBDIR}/usiw)
+set(USIW_VERBS_LIBDIR ${CMAKE_INSTALL_LIBDIR}/libibverbs)
+
+function(usiw_install_module target dir rpath)
+	if(NOT TARGET ${target})
+		return()
+	endif()
+	set_target_properties(${target} PROPERTIES INSTALL_RPATH "${rpath}")
+	install(TARGETS ${target} LIBRARY DESTINATION ${dir})
+endfunction()
+
+usiw_install_module(usiw-rnic ${USIW_PRIVATE_LIBDIR} "$ORIGIN")
+usiw_install_module(usiw-kabi ${USIW_PRIVATE_LIBDIR} "$ORIGIN")
+usiw_install_module(usiw-provider ${USIW_VERBS_LIBDIR} "$ORIGIN/../usiw")
+
+if(TARGET usiw-tool)
+	install(TARGETS usiw-tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+if(TARGET siw-mpa-shared)
+	install(TARGETS siw-mpa-shared
+		LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+if(TARGET siw-mpa)
+	install(TARGETS siw-mpa ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+	install(FILES libsiw-mpa/include/siw-mpa.h
+		DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
+
+if(TARGET usiw-provider)
+	install(FILES ${CMAKE_SOURCE_DIR}/cmake/usiw.driver
+		DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/libibverbs.d)
+endif()
+install(FILES man/usiw.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
+install(FILES man/usiw.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7 OPTIONAL)

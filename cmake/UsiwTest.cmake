@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# How tests are declared: unit test programs, and scripts run as tests.
+#
+# Exit codes everywhere: 0 passed, 77 skipped (say why on stdout), else failed.
+#
+#   usiw_add_test(<name> SOURCES <c files> [LIBS <targets>] [INCLUDES <dirs>]
+#                 [LABELS <labels>] [TIMEOUT <s>] [ENV <A=b>] [SERIAL])
+#       A cmocka program of that name in build/bin, run as test <name>.
+#
+#   usiw_add_script_test(<name> COMMAND <cmd...> [LABELS <labels>]
+#                 [TIMEOUT <s>] [ENV <A=b>] [SERIAL])
+#       A command run as test <name> in the build directory; it finds
+#       USIW_SOURCE_DIR and USIW_BUILD_DIR in its environment.
+#
+# Labels in use: fast (the default: whole label under ten seconds), slow,
+# apps, interop, fuzz, meta, threads (worth a run under TSan), bench.
+
+pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+
+function(usiw_test_properties name labels timeout env is_serial)
+	if(NOT labels)
+		set(labels fast)
+	endif()
+	if(NOT timeout)
+		set(timeout 60)
+	endif()
+	set_tests_properties(${name} PROPERTIES
+		SKIP_RETURN_CODE 77
+		LABELS "${labels}"
+		TIMEOUT "${timeout}"
+		ENVIRONMENT "USIW_SOURCE_DIR=${CMAKE_SOURCE_DIR};USIW_BUILD_DIR=${CMAKE_BINARY_DIR};${env}")
+	if(is_serial)
+		set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE)
+	endif()
+endfunction()
+
+function(usiw_add_test name)
+	cmake_parse_arguments(T "SERIAL" "TIMEOUT"
+		"SOURCES;LIBS;INCLUDES;LABELS;ENV" ${ARGN})
+	if(NOT CMOCKA_FOUND)
+		message(FATAL_ERROR "test ${name} needs cmocka "
+			"(Debian: libcmocka-dev); scripts/install-deps names all")
+	endif()
+	add_executable(${name} ${T_SOURCES})
+	target_include_directories(${name} PRIVATE
+		${CMAKE_CURRENT_SOURCE_DIR} ${T_INCLUDES})
+	target_link_libraries(${name} PRIVATE ${T_LIBS} PkgConfig::CMOCKA
+		Threads::Threads)
+	add_test(NAME ${name} COMMAND ${name})
+	usiw_test_properties(${name} "${T_LABELS}" "${T_TIMEOUT}" "${T_ENV}"
+		"${T_SERIAL}")
+endfunction()
+
+function(usiw_add_script_test name)
+	cmake_parse_arguments(T "SERIAL" "TIMEOUT" "COMMAND;LABELS;ENV" ${ARGN})
+	add_test(NAME ${name} COMMAND ${T_COMMAND}
+		WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+	usiw_test_properties(${name} "${T_LABELS}" "${T_TIMEOUT}" "${T_ENV}"
+		"${T_SERIAL}")
+endfunction()
