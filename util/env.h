@@ -35,6 +35,12 @@ struct util_settings {
 /* Parsed once, at the first call; never NULL.  Thread-safe. */
 const struct util_settings *util_settings(void);
 
+/*
+ * Before the first util_settings(): this copy of the code reports nothing.
+ * For libraries that link util/ beside another one which reports.
+ */
+void util_settings_set_quiet(void);
+
 /* One row per setting, for help texts, usiw(7) and the test comparing them. */
 struct util_setting_doc {
 	const char *name;

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The table of settings: one row gives parser, default and documentation. */
+#define _GNU_SOURCE /* secure_getenv */
+#include "env.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+
+#ifndef UTIL_CONF_PATH
+#define UTIL_CONF_PATH "/etc/usiw.conf"
+#endif
+
+#define CONF_LINE_MAX 1024
+
+/*
+ * X(name, parser, field, lowest, highest, values, default, what).  A keyword
+ * setting takes the words of @values; the position of the word is the enum
+ * value.
+ */
+#define SETTINGS(X)                                                         \
+	X("USIW_LOG", LOG, log, 0, 0,                                       \
+	  "none|error|warn|info|debug[:part,...]", "error",                 \
+	  "what to print on stderr; parts: mpa rnic cm verbs kabi sdp tool")\
+	X("USIW_CRC", WORD, crc, 0, 0, "on|off|auto", "on",                 \
+	  "MPA CRC; auto: off towards addresses of this machine")           \
+	X("USIW_DEVICES", WORD, devices, 0, 0, "only|beside", "only",       \
+	  "show usiw devices only, or beside the machine's RDMA hardware")  \
+	X("USIW_INTERFACES", TEXT, interfaces, 0, 0, "NAME[,NAME...]", "",  \
+	  "network interfaces that become devices; empty: all usable ones") \
+	X("USIW_STAT_DIR", TEXT, stat_dir, 0, 0, "DIRECTORY", "",           \
+	  "where the counter page of the process is put; empty: nowhere")   \
+	X("USIW_MPA_REV", NUM, mpa_rev, 1, 2, "1|2", "2",                   \
+	  "highest MPA revision that connection set-up offers")             \
+	X("USIW_START_MS", NUM, start_ms, 1, 3600000, "1..3600000", "10000",\
+	  "time limit of an MPA start exchange, milliseconds")              \
+	X("USIW_DRAIN_MS", NUM, drain_ms, 0, 3600000, "0..3600000", "2000", \
+	  "time a closing stream may take to drain, milliseconds")          \
+	X("USIW_HALF_OPEN_MAX", NUM, half_open_max, 1, 65536, "1..65536",   \
+	  "128", "connections per listener that have not finished starting")\
+	X("USIW_IRD", NUM, ird, 0, 128, "0..128", "128",                    \
+	  "inbound RDMA READs outstanding per connection, at most")         \
+	X("USIW_ORD", NUM, ord, 0, 128, "0..128", "128",                    \
+	  "outbound RDMA READs outstanding per connection, at most")        \
+	X("USIW_SPIN_US", NUM, spin_us, 0, 1000000, "0..1000000", "0",      \
+	  "time the completion thread spins before it sleeps, microseconds")\
+	X("USIW_STAGING_KIB", NUM, staging_kib, 64, 65536, "64..65536",     \
+	  "256", "receive staging per stream, KiB")                         \
+	X("USIW_RTR", FLAG, rtr, 0, 0, "on|off", "on",                      \
+	  "offer the ready-to-receive frame of RFC 6581")
+
+enum setting_kind { KIND_TEXT, KIND_LOG, KIND_WORD, KIND_FLAG, KIND_NUM };
+
+struct setting {
+	size_t offset;
+	enum setting_kind kind;
+	uint32_t lowest, highest;
+};
+
+#define SETTING_DOC(n, k, f, lo, hi, v, d, w)                       \
+	{ .name = (n), .values = (v), .default_value = (d), .what = (w) },
+#define SETTING_ROW(n, k, f, lo, hi, v, d, w)                       \
+	{ .offset = offsetof(struct util_settings, f), .kind = KIND_##k, \
+	  .lowest = (lo), .highest = (hi) },
+
+const struct util_setting_doc util_setting_docs[] = { SETTINGS(SETTING_DOC) };
+static const struct setting setting_rows[] = { SETTINGS(SETTING_ROW) };
+
+#define SETTING_CNT (sizeof(setting_rows) / sizeof(setting_rows[0]))
+
+const size_t util_setting_cnt = SETTING_CNT;
+
+_Static_assert(sizeof(enum util_crc) == sizeof(uint32_t), "enum size");
+_Static_assert(sizeof(enum util_devices) == sizeof(uint32_t), "enum size");
+
+static struct util_settings settings;
+static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
+static bool settings_are_quiet;
+
+/* Position of @value among the words of @words ("a|b|c"), or -1. */
+static int word_find(const char *words, const char *value)
+{
+	size_t len = strlen(value);
+	const char *word = words;
+
+	for (int pos = 0; word && len; pos++) {
+		if (strncmp(word, value, len) == 0 &&
+		    (word[len] == '|' || word[len] == '\0'))
+			return pos;
+		word = strchr(word, '|');
+		word = word ? word + 1 : NULL;
+	}
+	return -1;
+}
+
+static bool num_parse(const char *value, const struct setting *row,
+		      uint32_t *ret_num)
+{
+	unsigned long num;
+	char *end;
+
+	if (!isdigit((unsigned char)value[0]))
+		return false;
+	errno = 0;
+	num = strtoul(value, &end, 10);
+	if (errno || *end || num < row->lowest || num > row->highest)
+		return false;
+	*ret_num = (uint32_t)num;
+	return true;
+}
+
+static bool text_store(const char *value, const char **ret_text)
+{
+	char *copy = NULL;
+
+	if (*value) {
+		copy = strdup(value);
+		if (!copy)
+			return false;
+	}
+	/* The former value, if any, came from the file read just before. */
+	free((void *)(uintptr_t)*ret_text);
+	*ret_text = copy;
+	return true;
+}
+
+/* Return: false when @value does not parse; then nothing has changed. */
+static bool setting_store(size_t idx, const char *value)
+{
+	const struct setting *row = &setting_rows[idx];
+	void *field = (char *)&settings + row->offset;
+	uint32_t num;
+	int pos;
+
+	switch (row->kind) {
+	case KIND_LOG:
+		if (!util_log_spec_is_valid(value))
+			return false;
+		return text_store(value, field);
+	case KIND_TEXT:
+		return text_store(value, field);
+	case KIND_WORD:
+		pos = word_find(util_setting_docs[idx].values, value);
+		if (pos < 0)
+			return false;
+		num = (uint32_t)pos;
+		memcpy(field, &num, sizeof(num));
+		return true;
+	case KIND_FLAG:
+		pos = word_find(util_setting_docs[idx].values, value);
+		if (pos < 0)
+			return false;
+		*(bool *)field = pos == 0;
+		return true;
+	case KIND_NUM:
+		return num_parse(value, row, field);
+	}
+	abort();
+}
+
+static void setting_take(size_t idx, const char *value, const char *origin)
+{
+	const struct util_setting_doc *doc = &util_setting_docs[idx];
+
+	/* NAME= says nothing, but for texts, which may be empty. */
+	if (*value == '\0' && setting_rows[idx].kind != KIND_TEXT)
+		return;
+	if (setting_store(idx, value) || settings_are_quiet)
+		return;
+	fprintf(stderr,
+		"usiw: %s: %s=%s is not a value it can have: use %s; "
+		"taking %s\n",
+		origin, doc->name, value, doc->values,
+		*doc->default_value ? doc->default_value : "the default");
+}
+
+static char *blank_trim(char *text)
+{
+	size_t len;
+
+	while (isspace((unsigned char)*text))
+		text++;
+	len = strlen(text);
+	while (len && isspace((unsigned char)text[len - 1]))
+		text[--len] = '\0';
+	return text;
+}
+
+static void conf_take_line(char *line)
+{
+	char *name = blank_trim(line);
+	char *value;
+
+	if (*name == '\0' || *name == '#')
+		return;
+	value = strchr(name, '=');
+	if (value) {
+		*value++ = '\0';
+		name = blank_trim(name);
+		value = blank_trim(value);
+		for (size_t i = 0; i < SETTING_CNT; i++) {
+			if (strcmp(name, util_setting_docs[i].name) == 0) {
+				setting_take(i, value, UTIL_CONF_PATH);
+				return;
+			}
+		}
+	}
+	if (!settings_are_quiet)
+		fprintf(stderr,
+			"usiw: %s: %s: not a setting; lines are NAME=value, "
+			"usiw(7) lists the names\n",
+			UTIL_CONF_PATH, name);
+}
+
+static void conf_read(void)
+{
+	char line[CONF_LINE_MAX];
+	FILE *file = fopen(UTIL_CONF_PATH, "re");
+
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file))
+		conf_take_line(line);
+	fclose(file);
+}
+
+static void settings_load(void)
+{
+	int saved_errno = errno;
+	const char *value;
+
+	for (size_t i = 0; i < SETTING_CNT; i++)
+		setting_store(i, util_setting_docs[i].default_value);
+	conf_read();
+	for (size_t i = 0; i < SETTING_CNT; i++) {
+		/* secure: a set-user-ID program takes no orders from who runs
+		 * it */
+		value = secure_getenv(util_setting_docs[i].name);
+		if (value)
+			setting_take(i, value, "environment");
+	}
+	errno = saved_errno;
+}
+
+void util_settings_set_quiet(void)
+{
+	settings_are_quiet = true;
+}
+
+const struct util_settings *util_settings(void)
+{
+	pthread_once(&settings_once, settings_load);
+	return &settings;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* File descriptor -> object: two levels, pages appear as fds appear. */
+#include "fdtab.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FDTAB_PAGE_BITS 10
+#define FDTAB_PAGE_SIZE (1u << FDTAB_PAGE_BITS)
+#define FDTAB_PAGE_CNT (UTIL_FD_MAX / FDTAB_PAGE_SIZE)
+
+struct fdtab_page {
+	struct util_fd fd[FDTAB_PAGE_SIZE];
+};
+
+struct util_fdtab {
+	_Atomic(struct fdtab_page *) page[FDTAB_PAGE_CNT];
+};
+
+struct util_fdtab *util_fdtab_new(void)
+{
+	return calloc(1, sizeof(struct util_fdtab));
+}
+
+/* NULL: out of range, or nothing near this fd was ever added. */
+static struct util_fd *fdtab_slot(const struct util_fdtab *tab, int fd)
+{
+	uint32_t num = (uint32_t)fd; /* a negative fd becomes a huge one */
+	struct fdtab_page *page;
+
+	if (num >= UTIL_FD_MAX)
+		return NULL;
+	/* acquire: pairs with the release in fdtab_slot_make() */
+	page = atomic_load_explicit(&tab->page[num >> FDTAB_PAGE_BITS],
+				    memory_order_acquire);
+	return page ? &page->fd[num % FDTAB_PAGE_SIZE] : NULL;
+}
+
+/* NULL: ENOMEM.  @fd is in range. */
+static struct util_fd *fdtab_slot_make(struct util_fdtab *tab, int fd)
+{
+	_Atomic(struct fdtab_page *) *where;
+	struct fdtab_page *expected = NULL;
+	struct fdtab_page *page;
+
+	where = &tab->page[(uint32_t)fd >> FDTAB_PAGE_BITS];
+	page = calloc(1, sizeof(*page));
+	if (!page)
+		return NULL;
+	/* release: publishes the zeroes; pairs with fdtab_slot() */
+	if (!atomic_compare_exchange_strong_explicit(where, &expected, page,
+						     memory_order_acq_rel,
+						     memory_order_acquire)) {
+		free(page);
+		page = expected;
+	}
+	return &page->fd[(uint32_t)fd % FDTAB_PAGE_SIZE];
+}
+
+int util_fdtab_add(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
+		   void *object)
+{
+	struct util_fd *slot;
+
+	if (fd < 0 || (uint32_t)fd >= UTIL_FD_MAX)
+		return -EMFILE;
+	slot = fdtab_slot(tab, fd);
+	if (!slot)
+		slot = fdtab_slot_make(tab, fd);
+	if (!slot)
+		return -ENOMEM;
+	/* A stale entry goes first, so that a reader never joins its kind with
+	 * the new object; release pairs with util_fdtab_lookup(). */
+	atomic_store_explicit(&slot->kind, UTIL_FD_NONE, memory_order_relaxed);
+	atomic_store_explicit(&slot->object, object, memory_order_release);
+	atomic_store_explicit(&slot->kind, kind, memory_order_release);
+	return 0;
+}
+
+enum util_fd_kind util_fdtab_remove(struct util_fdtab *tab, int fd)
+{
+	struct util_fd *slot = fdtab_slot(tab, fd);
+	uint32_t kind;
+
+	if (!slot)
+		return UTIL_FD_NONE;
+	kind = atomic_exchange_explicit(&slot->kind, UTIL_FD_NONE,
+					memory_order_acq_rel);
+	if (kind != UTIL_FD_NONE)
+		/* release: who sees NULL sees UTIL_FD_NONE, too */
+		atomic_store_explicit(&slot->object, NULL,
+				      memory_order_release);
+	return kind;
+}
+
+enum util_fd_kind util_fdtab_lookup(const struct util_fdtab *tab, int fd,
+				    void **ret_object)
+{
+	struct util_fd *slot = fdtab_slot(tab, fd);
+	uint32_t kind, again;
+	void *object;
+
+	if (!slot)
+		return UTIL_FD_NONE;
+	/* acquire: pairs with the releases in add and remove */
+	kind = atomic_load_explicit(&slot->kind, memory_order_acquire);
+	while (kind != UTIL_FD_NONE) {
+		object = atomic_load_explicit(&slot->object,
+					      memory_order_acquire);
+		/* An unchanged kind proves that @object is of that kind. */
+		again = atomic_load_explicit(&slot->kind, memory_order_acquire);
+		if (again == kind) {
+			if (ret_object)
+				*ret_object = object;
+			break;
+		}
+		kind = again;
+	}
+	return kind;
+}
+
+void util_fdtab_each(struct util_fdtab *tab,
+		     void (*fn)(struct util_fdtab *tab, int fd,
+				enum util_fd_kind kind, void *object))
+{
+	enum util_fd_kind kind;
+	void *object = NULL;
+
+	for (uint32_t p = 0; p < FDTAB_PAGE_CNT; p++) {
+		if (!atomic_load_explicit(&tab->page[p], memory_order_acquire))
+			continue;
+		for (uint32_t i = 0; i < FDTAB_PAGE_SIZE; i++) {
+			int fd = (int)(p * FDTAB_PAGE_SIZE + i);
+
+			kind = util_fdtab_lookup(tab, fd, &object);
+			if (kind != UTIL_FD_NONE)
+				fn(tab, fd, kind, object);
+		}
+	}
+}

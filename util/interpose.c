@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The real libc functions behind the stubs of a preload library. */
+#define _GNU_SOURCE /* RTLD_NEXT, dladdr */
+#include "interpose.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+/* Old stat entry points have lost their default version in newer glibcs. */
+static const char *const old_versions[] = {
+	"GLIBC_2.2.5", "GLIBC_2.4", "GLIBC_2.17", "GLIBC_2.27",
+};
+
+static void *real_find(const char *name)
+{
+	void *sym = dlsym(RTLD_NEXT, name);
+
+	for (size_t i = 0;
+	     !sym && i < sizeof(old_versions) / sizeof(old_versions[0]); i++)
+		sym = dlvsym(RTLD_NEXT, name, old_versions[i]);
+	return sym;
+}
+
+void util_reals_fill(struct util_reals *reals)
+{
+	int saved_errno = errno;
+
+	/* Two threads may both do this; they store the same pointers. */
+	for (size_t i = 0; i < reals->row_cnt; i++) {
+		void *sym = real_find(reals->row[i].name);
+		_Atomic(void *) *slot;
+
+		slot = (_Atomic(void *) *)((char *)reals->base +
+					   reals->row[i].offset);
+		atomic_store_explicit(slot, sym, memory_order_relaxed);
+	}
+	/* release: pairs with util_reals_get() */
+	atomic_store_explicit(&reals->is_ready, 1, memory_order_release);
+	errno = saved_errno;
+}
+
+long util_door(long ret)
+{
+	if (ret >= 0)
+		return ret;
+	errno = (int)-ret;
+	return -1;
+}
+
+int util_object_dir(const void *addr, char *ret_dir, size_t size)
+{
+	const char *slash;
+	Dl_info info;
+	size_t len;
+
+	if (!dladdr(addr, &info) || !info.dli_fname)
+		return -ENOENT;
+	slash = strrchr(info.dli_fname, '/');
+	if (!slash)
+		return -ENOENT;
+	len = (size_t)(slash - info.dli_fname);
+	if (len >= size)
+		return -ENAMETOOLONG;
+	memcpy(ret_dir, info.dli_fname, len);
+	ret_dir[len] = '\0';
+	return 0;
+}
