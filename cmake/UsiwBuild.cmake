@@ -15,6 +15,7 @@ endif()
 option(USIW_WERROR "Treat warnings as errors" OFF)
 set(USIW_SANITIZE "" CACHE STRING "Sanitizers: address,undefined or thread")
 option(USIW_FUZZ "Build libFuzzer targets (needs clang)" OFF)
+option(USIW_TESTS "Build the tests" ON)
 
 add_compile_options(-Wall -Wextra -Wshadow -Wstrict-prototypes
 	-Wmissing-prototypes -Wundef -Wvla -Wcast-qual -Wformat=2

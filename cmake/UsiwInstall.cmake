@@ -4,6 +4,16 @@
 #
 # The provider and the preload find libusiw-rnic.so by a RUNPATH relative to
 # themselves, so that an installed tree may be moved as a whole.
+
+# usiw-products: what is installed, without the tests.
+add_custom_target(usiw-products)
+foreach(product usiw-rnic usiw-kabi usiw-provider usiw-tool siw-mpa
+		siw-mpa-shared)
+	if(TARGET ${product})
+		add_dependencies(usiw-products ${product})
+	endif()
+endforeach()
+
 set(USIW_PRIVATE_LIBDIR ${CMAKE_INSTALL_LIBDIR}/usiw)
 set(USIW_VERBS_LIBDIR ${CMAKE_INSTALL_LIBDIR}/libibverbs)
 

@@ -15,7 +15,9 @@
 # Labels in use: fast (the default: whole label under ten seconds), slow,
 # apps, interop, fuzz, meta, threads (worth a run under TSan), bench.
 
-pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+if(USIW_TESTS)
+	pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+endif()
 
 function(usiw_test_properties name labels timeout env is_serial)
 	if(NOT labels)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# A thin front for CMake: names what people type, holds no build rules.
+BUILD  ?= build
+PREFIX ?= /usr/local
+WERROR ?= OFF
+JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+CONFIG ?=
+
+export USIW_BUILD := $(BUILD)
+export USIW_JOBS  := $(JOBS)
+
+.DEFAULT_GOAL := all
+.PHONY: all setup configure demo check test sanitize asan tsan fuzz coverage
+.PHONY: deb package-test fresh-test install clean help
+
+## all: configure and build everything into build/
+all: configure
+	cmake --build $(BUILD) -j $(JOBS)
+
+## setup: install the Debian packages that are missing (root), or name them
+setup:
+	scripts/install-deps build test
+
+configure:
+	@command -v cmake >/dev/null || { \
+		echo "usiw: cmake is missing; 'make setup' installs what" \
+		     "the build needs" >&2; exit 1; }
+	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+		-DCMAKE_INSTALL_PREFIX=$(PREFIX) -DUSIW_WERROR=$(WERROR) $(CONFIG)
+
+## demo: set up, build, and run ib_write_bw -R between two processes
+demo:
+	scripts/install-deps build demo
+	$(MAKE) --no-print-directory configure
+	cmake --build $(BUILD) -j $(JOBS) --target usiw-products
+	scripts/demo
+
+## check: set up, build, run all tests, print "N passed, N failed, N skipped"
+check:
+	scripts/install-deps build test
+	$(MAKE) --no-print-directory all
+	scripts/check $(BUILD)
+
+## test: the fast tests only, of what is built
+test: all
+	ctest --test-dir $(BUILD) -L fast -j $(JOBS) --output-on-failure
+
+## sanitize: build and test under ASan+UBSan, then under TSan
+sanitize: asan tsan
+
+asan:
+	scripts/install-deps build test sanitize
+	scripts/check-preset asan
+
+tsan:
+	scripts/install-deps build test sanitize
+	scripts/check-preset tsan
+
+## fuzz: build the libFuzzer targets into build-fuzz/bin (clang)
+fuzz:
+	scripts/install-deps build test fuzz
+	cmake --preset fuzz
+	cmake --build build-fuzz -j $(JOBS)
+
+## coverage: build with gcov, run the tests, leave the data in build-coverage/
+coverage:
+	scripts/install-deps build test
+	scripts/check-preset coverage
+
+## deb: build the Debian packages into build/deb/
+deb:
+	scripts/install-deps build deb
+	scripts/build-deb
+
+## package-test: install, use and remove the packages in a debootstrap root
+package-test: deb
+	scripts/install-deps root
+	tests/package/run-in-root build/deb
+
+## fresh-test: prove "make demo" from a clone in a new debootstrap root
+fresh-test:
+	scripts/install-deps root
+	tests/fresh/run-in-root
+
+## install: install into $(DESTDIR)$(PREFIX)
+install:
+	cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	cmake --build $(BUILD) -j $(JOBS) --target usiw-products
+	cmake --install $(BUILD)
+
+## clean: remove every build directory
+clean:
+	rm -rf build build-asan build-tsan build-fuzz build-coverage \
+		build-release
+
+## help: this list
+help:
+	@sed -n 's/^## //p' Makefile
