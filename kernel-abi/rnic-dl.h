@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The RNIC library as seen from the preload library: loaded at the first
+ * touch of one of our paths, never before, and called through this table.
+ *
+ * One list gives the fields, their types (rnic.h's own prototypes) and the
+ * names for dlsym().  Add a line here to use one more function.
+ */
+#ifndef KABI_RNIC_DL_H
+#define KABI_RNIC_DL_H
+
+#include "../rnic/rnic.h"
+
+#define KABI_RNIC_CALLS(X)     \
+	X(fdtab)               \
+	X(fork_gen)            \
+	X(limits)              \
+	X(device_list)         \
+	X(device_query)        \
+	X(device_by_name)      \
+	X(device_by_addr)      \
+	X(device_by_guid)      \
+	X(chan_new)            \
+	X(chan_fd)             \
+	X(chan_read)           \
+	X(chan_close)          \
+	X(chan_get_fd)         \
+	X(chan_put)            \
+	X(cm_chan_new)         \
+	X(cm_chan_fd)          \
+	X(cm_chan_free)        \
+	X(cm_get_event)        \
+	X(cm_create)           \
+	X(cm_destroy)          \
+	X(cm_set_uid)          \
+	X(cm_bind)             \
+	X(cm_resolve_addr)     \
+	X(cm_resolve_route)    \
+	X(cm_query)            \
+	X(cm_listen)           \
+	X(cm_connect)          \
+	X(cm_accept)           \
+	X(cm_reject)           \
+	X(cm_disconnect)       \
+	X(cm_set_option)       \
+	X(cm_migrate)
+
+#define KABI_RNIC_FIELD(call) __typeof__(&rnic_##call) call;
+
+/* kabi_rnic()->cm_create(...) is rnic_cm_create(...). */
+struct kabi_rnic {
+	KABI_RNIC_CALLS(KABI_RNIC_FIELD)
+};
+
+/*
+ * The loaded library; NULL only where it could not be loaded.  Whoever works
+ * for an fd of ours (uverbs.c, ucm.c) may take it as not NULL: the fd would
+ * not exist otherwise.  Cheap after the first call; any thread.
+ */
+const struct kabi_rnic *kabi_rnic(void);
+
+#endif
