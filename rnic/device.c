@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Devices: which interfaces are one, their names, GUIDs, GIDs and limits. */
+#include "device.h"
+
+#include "env.h"
+#include "log.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVICE_UVERBS_BASE 1000
+
+static const struct rnic_limits device_limits = {
+	.max_mr_size = UINT64_MAX / 2,
+	.max_qp = 65536,
+	.max_qp_wr = 16384,
+	.max_sge = 32,
+	.max_sge_rd = 32,
+	.max_inline = 1024,
+	.max_cq = 65536,
+	.max_cqe = 1048576,
+	.max_mr = 1u << 20,
+	.max_pd = 65536,
+	.max_srq = 65536,
+	.max_srq_wr = 65536,
+	.max_srq_sge = 32,
+	.max_ird = 128,
+	.max_ord = 128,
+	.max_msg_size = 1u << 31,
+	/* No IEEE OUI of ours exists: the low octets of "usiw".  The part id
+	 * is in no table of perftest's, which looks at that alone. */
+	.vendor_id = 0x736977,
+	.vendor_part_id = 0x7573,
+	.hw_ver = 1,
+};
+
+/* Published once with release, read with acquire; never freed. */
+static _Atomic(struct rnic_device_set *) device_set;
+
+const struct rnic_limits *rnic_limits(void)
+{
+	return &device_limits;
+}
+
+/* ---- building the set ------------------------------------------------- */
+
+static bool list_has_name(const char *list, const char *name)
+{
+	size_t name_len = strlen(name);
+
+	while (*list) {
+		size_t len = strcspn(list, ",");
+		const char *item = list;
+
+		list += len + (list[len] == ',');
+		while (len > 0 && (*item == ' ' || *item == '\t')) {
+			item++;
+			len--;
+		}
+		while (len > 0 && (item[len - 1] == ' ' || item[len - 1] == '\t'))
+			len--;
+		if (len == name_len && memcmp(item, name, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool netif_is_usable(const struct rnic_netif_table *table,
+			    const struct rnic_netif *netif,
+			    const char *interfaces)
+{
+	if (interfaces && !list_has_name(interfaces, netif->name))
+		return false;
+	if (netif->is_loopback)
+		return true;
+	return netif->is_up && rnic_netif_addr_cnt(table, netif->ifindex) > 0;
+}
+
+static bool set_has_name(const struct rnic_device_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->device_cnt; i++) {
+		if (strcmp(set->devices[i]->name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool set_has_guid(const struct rnic_device_set *set, uint64_t guid_be)
+{
+	for (size_t i = 0; i < set->device_cnt; i++) {
+		if (set->devices[i]->guid_be == guid_be)
+			return true;
+	}
+	return false;
+}
+
+static void device_set_name(const struct rnic_device_set *set,
+			    struct rnic_device *dev)
+{
+	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "abcdefghijklmnopqrstuvwxyz"
+				      "0123456789_.-";
+	char clean[sizeof(dev->ifname)];
+	char *p = clean;
+
+	memcpy(clean, dev->ifname, sizeof(clean));
+	while (*(p += strspn(p, allowed)))
+		*p = '_';
+	snprintf(dev->name, sizeof(dev->name), "usiw_%s", clean);
+	if (set_has_name(set, dev->name))
+		snprintf(dev->name, sizeof(dev->name), "usiw_%s_%u", clean,
+			 dev->ifindex);
+}
+
+static uint64_t guid_from_octets(const uint8_t octets[8])
+{
+	uint64_t guid_be;
+
+	memcpy(&guid_be, octets, sizeof(guid_be));
+	return guid_be;
+}
+
+/* RFC 4291 appendix A: EUI-64 of the MAC, universal/local bit inverted. */
+static uint64_t guid_from_mac(const uint8_t mac[6])
+{
+	const uint8_t octets[8] = { mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe,
+				    mac[3],	mac[4], mac[5] };
+
+	return guid_from_octets(octets);
+}
+
+/* In modified EUI-64 a clear universal/local bit says "made up here". */
+static uint64_t guid_from_ifindex(uint32_t ifindex, uint8_t salt)
+{
+	const uint8_t octets[8] = { 0x00, 'u', 's', salt,
+				    (uint8_t)(ifindex >> 24),
+				    (uint8_t)(ifindex >> 16),
+				    (uint8_t)(ifindex >> 8),
+				    (uint8_t)ifindex };
+
+	return guid_from_octets(octets);
+}
+
+/* VLANs, macvlans and bonds may share one MAC: then the ifindex tells. */
+static void device_set_guid(const struct rnic_device_set *set,
+			    struct rnic_device *dev, const uint8_t mac[6])
+{
+	static const uint8_t no_mac[6];
+	uint8_t salt = 0;
+
+	dev->guid_be = guid_from_ifindex(dev->ifindex, salt);
+	if (memcmp(mac, no_mac, sizeof(no_mac)) != 0)
+		dev->guid_be = guid_from_mac(mac);
+	while (dev->guid_be == 0 || set_has_guid(set, dev->guid_be))
+		dev->guid_be = guid_from_ifindex(dev->ifindex, salt++);
+}
+
+static int set_add(struct rnic_device_set *set, const struct rnic_netif *netif)
+{
+	struct rnic_device *dev = calloc(1, sizeof(*dev));
+
+	if (!dev)
+		return -ENOMEM;
+	memcpy(dev->ifname, netif->name, sizeof(dev->ifname));
+	dev->ifindex = netif->ifindex;
+	dev->is_loopback = netif->is_loopback;
+	dev->uverbs_num = DEVICE_UVERBS_BASE + (uint32_t)set->device_cnt;
+	device_set_name(set, dev);
+	device_set_guid(set, dev, netif->mac);
+	set->devices[set->device_cnt++] = dev;
+	return 0;
+}
+
+int rnic_device_set_new(const struct rnic_netif_table *table,
+			const char *interfaces,
+			struct rnic_device_set **ret_set)
+{
+	struct rnic_device_set *set = calloc(1, sizeof(*set));
+
+	if (!set)
+		return -ENOMEM;
+	set->devices = calloc(table->netif_cnt + 1, sizeof(*set->devices));
+	if (!set->devices)
+		goto free_set;
+	for (size_t i = 0; i < table->netif_cnt; i++) {
+		const struct rnic_netif *netif = &table->netifs[i];
+
+		if (netif_is_usable(table, netif, interfaces) &&
+		    set_add(set, netif) < 0)
+			goto free_set;
+	}
+	*ret_set = set;
+	return 0;
+
+free_set:
+	rnic_device_set_free(set);
+	return -ENOMEM;
+}
+
+void rnic_device_set_free(struct rnic_device_set *set)
+{
+	if (!set)
+		return;
+	for (size_t i = 0; i < set->device_cnt; i++)
+		free(set->devices[i]);
+	free(set->devices);
+	free(set);
+}
+
+/*
+ * Two threads may build at once; the first to publish wins.  No lock: the
+ * connection manager looks devices up while it holds its own.
+ */
+static int device_set_get(const struct rnic_device_set **ret_set)
+{
+	struct rnic_device_set *set, *published;
+	struct rnic_netif_table *table;
+	int ret;
+
+	/* acquire: pairs with the publishing exchange below */
+	published = atomic_load_explicit(&device_set, memory_order_acquire);
+	if (published) {
+		*ret_set = published;
+		return 0;
+	}
+	ret = rnic_netif_table_new(&table);
+	if (ret < 0) {
+		util_err("rnic", "devices: rtnetlink answers %s",
+			 strerror(-ret));
+		return ret;
+	}
+	ret = rnic_device_set_new(table, util_settings()->interfaces, &set);
+	rnic_netif_table_free(table);
+	if (ret < 0)
+		return ret;
+	published = NULL;
+	/* release: the set before its pointer; acquire: the winner's set */
+	if (!atomic_compare_exchange_strong_explicit(&device_set, &published,
+						     set, memory_order_acq_rel,
+						     memory_order_acquire)) {
+		rnic_device_set_free(set);
+		set = published;
+	}
+	*ret_set = set;
+	return 0;
+}
+
+int rnic_device_list(struct rnic_device *const **ret_list)
+{
+	const struct rnic_device_set *set;
+	int ret = device_set_get(&set);
+
+	if (ret < 0)
+		return ret;
+	*ret_list = set->devices;
+	return (int)set->device_cnt;
+}
+
+/* ---- attributes ------------------------------------------------------- */
+
+enum gid_class { GID_IPV4, GID_IPV6_GLOBAL, GID_IPV6_LINK_LOCAL, GID_CLASSES };
+
+static enum gid_class gid_class_of(const struct rnic_netif_addr *addr)
+{
+	if (addr->family == AF_INET)
+		return GID_IPV4;
+	return addr->is_link_local ? GID_IPV6_LINK_LOCAL : GID_IPV6_GLOBAL;
+}
+
+static void gid_from_addr(uint8_t gid[16], const struct rnic_netif_addr *addr)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (addr->family == AF_INET6) {
+		memcpy(gid, addr->addr, 16);
+		return;
+	}
+	memcpy(gid, mapped, sizeof(mapped));
+	memcpy(gid + sizeof(mapped), addr->addr, 4);
+}
+
+static void attr_add_gids(struct rnic_device_attr *attr,
+			  const struct rnic_netif_table *table)
+{
+	for (enum gid_class class = 0; class < GID_CLASSES; class++) {
+		for (size_t i = 0; i < table->addr_cnt; i++) {
+			const struct rnic_netif_addr *addr = &table->addrs[i];
+
+			if (addr->ifindex != attr->ifindex ||
+			    gid_class_of(addr) != class)
+				continue;
+			if (attr->gid_cnt == RNIC_GID_MAX)
+				return;
+			gid_from_addr(attr->gid[attr->gid_cnt++], addr);
+		}
+	}
+	if (attr->gid_cnt > 0)
+		return;
+	/* Programs demand an entry 0: the default GID of the GUID. */
+	attr->gid[0][0] = 0xfe;
+	attr->gid[0][1] = 0x80;
+	memcpy(&attr->gid[0][8], &attr->guid_be, 8);
+	attr->gid_cnt = 1;
+}
+
+void rnic_device_fill_attr(const struct rnic_device *dev,
+			   const struct rnic_netif_table *table,
+			   struct rnic_device_attr *ret_attr)
+{
+	const struct rnic_netif *netif =
+		rnic_netif_by_index(table, dev->ifindex);
+	struct rnic_device_attr *attr = ret_attr;
+
+	memset(attr, 0, sizeof(*attr));
+	memcpy(attr->name, dev->name, sizeof(attr->name));
+	memcpy(attr->ifname, dev->ifname, sizeof(attr->ifname));
+	attr->ifindex = dev->ifindex;
+	attr->uverbs_num = dev->uverbs_num;
+	attr->guid_be = dev->guid_be;
+	if (netif) { /* else it has gone since: down, without address */
+		memcpy(attr->mac, netif->mac, sizeof(attr->mac));
+		attr->mtu = netif->mtu;
+		attr->is_up = netif->is_up && netif->is_running;
+	}
+	attr_add_gids(attr, table);
+}
+
+int rnic_device_query(const struct rnic_device *dev,
+		      struct rnic_device_attr *ret_attr)
+{
+	struct rnic_netif_table *table;
+	int ret = rnic_netif_table_new(&table);
+
+	if (ret < 0)
+		return ret;
+	rnic_device_fill_attr(dev, table, ret_attr);
+	rnic_netif_table_free(table);
+	return 0;
+}
+
+/* ---- looking up ------------------------------------------------------- */
+
+struct rnic_device *rnic_device_by_name(const char *name)
+{
+	const struct rnic_device_set *set;
+
+	if (device_set_get(&set) < 0)
+		return NULL;
+	for (size_t i = 0; i < set->device_cnt; i++) {
+		if (strcmp(set->devices[i]->name, name) == 0)
+			return set->devices[i];
+	}
+	return NULL;
+}
+
+struct rnic_device *rnic_device_by_guid(uint64_t guid_be)
+{
+	const struct rnic_device_set *set;
+
+	if (device_set_get(&set) < 0)
+		return NULL;
+	for (size_t i = 0; i < set->device_cnt; i++) {
+		if (set->devices[i]->guid_be == guid_be)
+			return set->devices[i];
+	}
+	return NULL;
+}
+
+static struct rnic_device *set_by_index(const struct rnic_device_set *set,
+					uint32_t ifindex)
+{
+	for (size_t i = 0; i < set->device_cnt; i++) {
+		if (set->devices[i]->ifindex == ifindex)
+			return set->devices[i];
+	}
+	return NULL;
+}
+
+static struct rnic_device *set_loopback(const struct rnic_device_set *set)
+{
+	for (size_t i = 0; i < set->device_cnt; i++) {
+		if (set->devices[i]->is_loopback)
+			return set->devices[i];
+	}
+	return NULL;
+}
+
+/* What to look for: family and octets; a scope for link-local addresses. */
+struct addr_key {
+	int family;
+	uint8_t addr[16];
+	uint32_t scope; /* 0: any interface */
+};
+
+static bool key_from_sockaddr(struct addr_key *key, const struct sockaddr *addr)
+{
+	struct sockaddr_in sin;
+	struct sockaddr_in6 sin6;
+
+	memset(key, 0, sizeof(*key));
+	switch (addr->sa_family) {
+	case AF_INET:
+		memcpy(&sin, addr, sizeof(sin));
+		key->family = AF_INET;
+		memcpy(key->addr, &sin.sin_addr, 4);
+		return true;
+	case AF_INET6:
+		memcpy(&sin6, addr, sizeof(sin6));
+		if (IN6_IS_ADDR_V4MAPPED(&sin6.sin6_addr)) {
+			key->family = AF_INET;
+			memcpy(key->addr, &sin6.sin6_addr.s6_addr[12], 4);
+			return true;
+		}
+		key->family = AF_INET6;
+		memcpy(key->addr, &sin6.sin6_addr, 16);
+		if (IN6_IS_ADDR_LINKLOCAL(&sin6.sin6_addr))
+			key->scope = sin6.sin6_scope_id;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool key_matches(const struct addr_key *key,
+			const struct rnic_netif_addr *addr)
+{
+	return addr->family == key->family &&
+	       memcmp(addr->addr, key->addr, key->family == AF_INET ? 4 : 16) ==
+		       0 &&
+	       (key->scope == 0 || key->scope == addr->ifindex);
+}
+
+struct rnic_device *rnic_device_by_addr(const struct sockaddr *addr)
+{
+	const struct rnic_device_set *set;
+	struct rnic_netif_table *table;
+	struct rnic_device *dev = NULL;
+	struct addr_key key;
+
+	if (!key_from_sockaddr(&key, addr) || device_set_get(&set) < 0)
+		return NULL;
+	/* The whole of 127/8 is local though lo shows one address of it. */
+	if (key.family == AF_INET && key.addr[0] == 127)
+		return set_loopback(set);
+	if (rnic_netif_table_new(&table) < 0)
+		return NULL;
+	for (size_t i = 0; i < table->addr_cnt && !dev; i++) {
+		if (key_matches(&key, &table->addrs[i]))
+			dev = set_by_index(set, table->addrs[i].ifindex);
+	}
+	rnic_netif_table_free(table);
+	return dev;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Devices: one per usable network interface, made once per process and never
+ * changed after, so that a pointer to one is good until exit.  The public
+ * calls stand in rnic.h.
+ */
+#ifndef RNIC_DEVICE_H
+#define RNIC_DEVICE_H
+
+#include "netif.h"
+#include "rnic.h"
+
+struct rnic_device {
+	char name[64];
+	char ifname[16];
+	uint32_t ifindex;
+	uint32_t uverbs_num;
+	uint64_t guid_be;
+	bool is_loopback;
+};
+
+struct rnic_device_set {
+	size_t device_cnt;
+	struct rnic_device **devices;
+};
+
+/**
+ * Choose and name the devices for a given state of the network.
+ *
+ * @interfaces: comma list of interface names to keep; NULL: all usable.
+ * Return: 0, and the caller owns *@ret_set; -ENOMEM.
+ */
+int rnic_device_set_new(const struct rnic_netif_table *table,
+			const char *interfaces,
+			struct rnic_device_set **ret_set)
+	__attribute__((warn_unused_result));
+void rnic_device_set_free(struct rnic_device_set *set);
+
+/* Attributes of @dev in a given state of the network: what
+ * rnic_device_query() answers, without asking the kernel. */
+void rnic_device_fill_attr(const struct rnic_device *dev,
+			   const struct rnic_netif_table *table,
+			   struct rnic_device_attr *ret_attr);
+
+#endif

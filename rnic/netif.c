@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Interfaces and addresses of this network namespace, from rtnetlink. */
+#include "netif.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netlink/netlink.h>
+#include <netlink/route/addr.h>
+#include <netlink/route/link.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* libnl has error numbers of its own; the rest of rnic speaks errno. */
+static int nl_to_errno(int err)
+{
+	switch (-err) {
+	case NLE_NOMEM:
+		return -ENOMEM;
+	case NLE_PERM:
+	case NLE_NOACCESS:
+		return -EPERM;
+	case NLE_AGAIN:
+	case NLE_INTR:
+	case NLE_DUMP_INTR:
+		return -EAGAIN;
+	case NLE_AF_NOSUPPORT:
+	case NLE_PROTO_MISMATCH:
+		return -EAFNOSUPPORT;
+	default:
+		return -EIO;
+	}
+}
+
+static void netif_from_link(struct rnic_netif *netif, struct rtnl_link *link)
+{
+	struct nl_addr *mac = rtnl_link_get_addr(link);
+	uint32_t flags = rtnl_link_get_flags(link);
+	const char *name = rtnl_link_get_name(link);
+
+	memset(netif, 0, sizeof(*netif));
+	netif->ifindex = (uint32_t)rtnl_link_get_ifindex(link);
+	if (name)
+		strncpy(netif->name, name, sizeof(netif->name) - 1);
+	if (mac && nl_addr_get_len(mac) == sizeof(netif->mac))
+		memcpy(netif->mac, nl_addr_get_binary_addr(mac),
+		       sizeof(netif->mac));
+	netif->mtu = rtnl_link_get_mtu(link);
+	netif->is_loopback = (flags & IFF_LOOPBACK) != 0;
+	netif->is_up = (flags & IFF_UP) != 0;
+	netif->is_running = (flags & IFF_RUNNING) != 0;
+}
+
+static int netif_compare(const void *left, const void *right)
+{
+	const struct rnic_netif *a = left;
+	const struct rnic_netif *b = right;
+
+	if (a->is_loopback != b->is_loopback)
+		return a->is_loopback ? -1 : 1;
+	return a->ifindex < b->ifindex ? -1 : a->ifindex > b->ifindex;
+}
+
+static int table_add_links(struct rnic_netif_table *table, struct nl_sock *sock)
+{
+	struct nl_cache *cache;
+	struct nl_object *object;
+	int ret, cnt;
+
+	ret = rtnl_link_alloc_cache(sock, AF_UNSPEC, &cache);
+	if (ret < 0)
+		return nl_to_errno(ret);
+	cnt = nl_cache_nitems(cache);
+	table->netifs = calloc((size_t)cnt + 1, sizeof(*table->netifs));
+	if (!table->netifs) {
+		nl_cache_free(cache);
+		return -ENOMEM;
+	}
+	for (object = nl_cache_get_first(cache); object;
+	     object = nl_cache_get_next(object))
+		netif_from_link(&table->netifs[table->netif_cnt++],
+				(struct rtnl_link *)object);
+	nl_cache_free(cache);
+	qsort(table->netifs, table->netif_cnt, sizeof(*table->netifs),
+	      netif_compare);
+	return 0;
+}
+
+static bool addr_is_link_local(const struct rnic_netif_addr *addr)
+{
+	if (addr->family == AF_INET)
+		return addr->addr[0] == 169 && addr->addr[1] == 254;
+	return addr->addr[0] == 0xfe && (addr->addr[1] & 0xc0) == 0x80;
+}
+
+/* Return: false: not an IP address. */
+static bool addr_from_rtnl(struct rnic_netif_addr *ret_addr,
+			   struct rtnl_addr *rtnl)
+{
+	struct nl_addr *local = rtnl_addr_get_local(rtnl);
+	struct rnic_netif_addr addr = { 0 };
+	size_t len;
+
+	if (!local)
+		return false;
+	addr.family = nl_addr_get_family(local);
+	len = addr.family == AF_INET ? 4 : 16;
+	if ((addr.family != AF_INET && addr.family != AF_INET6) ||
+	    nl_addr_get_len(local) != len)
+		return false;
+	addr.ifindex = (uint32_t)rtnl_addr_get_ifindex(rtnl);
+	memcpy(addr.addr, nl_addr_get_binary_addr(local), len);
+	addr.is_link_local = addr_is_link_local(&addr);
+	*ret_addr = addr;
+	return true;
+}
+
+static int table_add_addrs(struct rnic_netif_table *table, struct nl_sock *sock)
+{
+	struct nl_cache *cache;
+	struct nl_object *object;
+	int ret, cnt;
+
+	ret = rtnl_addr_alloc_cache(sock, &cache);
+	if (ret < 0)
+		return nl_to_errno(ret);
+	cnt = nl_cache_nitems(cache);
+	table->addrs = calloc((size_t)cnt + 1, sizeof(*table->addrs));
+	if (!table->addrs) {
+		nl_cache_free(cache);
+		return -ENOMEM;
+	}
+	for (object = nl_cache_get_first(cache); object;
+	     object = nl_cache_get_next(object)) {
+		if (addr_from_rtnl(&table->addrs[table->addr_cnt],
+				   (struct rtnl_addr *)object))
+			table->addr_cnt++;
+	}
+	nl_cache_free(cache);
+	return 0;
+}
+
+int rnic_netif_table_new(struct rnic_netif_table **ret_table)
+{
+	struct rnic_netif_table *table;
+	struct nl_sock *sock;
+	int ret;
+
+	table = calloc(1, sizeof(*table));
+	if (!table)
+		return -ENOMEM;
+	sock = nl_socket_alloc();
+	if (!sock) {
+		ret = -ENOMEM;
+		goto free_table;
+	}
+	ret = nl_connect(sock, NETLINK_ROUTE); /* SOCK_CLOEXEC */
+	if (ret < 0) {
+		ret = nl_to_errno(ret);
+		goto free_sock;
+	}
+	ret = table_add_links(table, sock);
+	if (ret < 0)
+		goto free_sock;
+	ret = table_add_addrs(table, sock);
+	if (ret < 0)
+		goto free_sock;
+	nl_socket_free(sock);
+	*ret_table = table;
+	return 0;
+
+free_sock:
+	nl_socket_free(sock);
+free_table:
+	rnic_netif_table_free(table);
+	return ret;
+}
+
+void rnic_netif_table_free(struct rnic_netif_table *table)
+{
+	if (!table)
+		return;
+	free(table->netifs);
+	free(table->addrs);
+	free(table);
+}
+
+const struct rnic_netif *
+rnic_netif_by_index(const struct rnic_netif_table *table, uint32_t ifindex)
+{
+	for (size_t i = 0; i < table->netif_cnt; i++) {
+		if (table->netifs[i].ifindex == ifindex)
+			return &table->netifs[i];
+	}
+	return NULL;
+}
+
+size_t rnic_netif_addr_cnt(const struct rnic_netif_table *table,
+			   uint32_t ifindex)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < table->addr_cnt; i++)
+		cnt += table->addrs[i].ifindex == ifindex;
+	return cnt;
+}
