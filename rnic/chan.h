@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Event channels, the engine's side: whoever raises events embeds one node
+ * per kind of event, so that raising one allocates nothing and cannot fail.
+ * The application's side stands in rnic.h.
+ */
+#ifndef RNIC_CHAN_H
+#define RNIC_CHAN_H
+
+#include "rnic.h"
+
+#define RNIC_CHAN_RECORD_MAX 16
+
+/*
+ * A source of equal records.  Guarded by the channel's lock; zero before
+ * first use.  Only one channel per node.
+ */
+struct rnic_chan_node {
+	struct rnic_chan_node *prev, *next; /* queued: pending_cnt > 0 */
+	uint32_t pending_cnt;  /* posted, not yet read */
+	uint32_t reported_cnt; /* read by the application so far */
+	uint8_t record[RNIC_CHAN_RECORD_MAX];
+};
+
+/* One more reference, for a CQ or a context. */
+void rnic_chan_get(struct rnic_chan *chan);
+
+/**
+ * Queue one event and make the fd readable.
+ *
+ * @record: @len octets, the channel's record size; the same at every post of
+ *   one node.
+ *
+ * A channel that was closed swallows the event.
+ * Context: any thread, locks below UTIL_RANK_CHAN may be held; allocates
+ * nothing, never blocks.
+ */
+void rnic_chan_post(struct rnic_chan *chan, struct rnic_chan_node *node,
+		    const void *record, size_t len);
+
+/**
+ * The source is about to die: take its unread events back.
+ *
+ * @chan: may be NULL: nothing was ever posted.
+ * Return: how many of its events the application has read in all.
+ */
+uint32_t rnic_chan_purge(struct rnic_chan *chan, struct rnic_chan_node *node);
+
+/* Forked child: nobody holds the lock over the table any more. */
+void rnic_chan_fork_child(void);
+
+#endif

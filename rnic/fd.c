@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The fd table of the process, and the forked child's first steps. */
+#include "fd.h"
+
+#include "chan.h"
+#include "cm.h"
+#include "context.h"
+#include "fdtab.h"
+#include "lock.h"
+#include "qp.h"
+#include "stat.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static pthread_once_t fd_once = PTHREAD_ONCE_INIT;
+static struct util_fdtab *fd_table;
+static _Atomic uint32_t fork_gen;
+
+/* Not close(): that is the preload library's, which would ask the table. */
+static void fd_close_raw(int fd)
+{
+	syscall(SYS_close, fd);
+}
+
+static void fd_disown(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
+		      void *object)
+{
+	(void)object;
+	switch (kind) {
+	case UTIL_FD_INTERNAL:
+		util_fdtab_remove(tab, fd);
+		fd_close_raw(fd);
+		return;
+	case UTIL_FD_CHAN:
+	case UTIL_FD_UVERBS:
+	case UTIL_FD_UCM:
+		/* The number stays the application's until it closes it.
+		 * Cannot fail: the table has a place for this fd. */
+		(void)util_fdtab_add(tab, fd, UTIL_FD_DEAD, NULL);
+		return;
+	case UTIL_FD_NONE:
+	case UTIL_FD_DEAD:
+		return;
+	}
+}
+
+/*
+ * One thread is left, and any lock of the parent's may be held by another.
+ * Inherited sockets go first: as long as one is open here, the parent's
+ * peers would not notice its death.
+ */
+static void fork_child(void)
+{
+	util_lock_fork_child();
+	atomic_fetch_add_explicit(&fork_gen, 1, memory_order_relaxed);
+	if (fd_table)
+		util_fdtab_each(fd_table, fd_disown);
+	rnic_chan_fork_child();
+	rnic_stat_fork_child();
+	rnic_cm_fork_child();
+	rnic_qp_table_fork_child();
+	rnic_context_fork_child();
+}
+
+static void fd_init(void)
+{
+	/* Without the handler a child would keep streams alive: no table, so
+	 * that nothing is ever opened. */
+	if (pthread_atfork(NULL, NULL, fork_child) != 0)
+		return;
+	fd_table = util_fdtab_new();
+}
+
+struct util_fdtab *rnic_fdtab(void)
+{
+	pthread_once(&fd_once, fd_init);
+	return fd_table;
+}
+
+uint32_t rnic_fork_gen(void)
+{
+	/* relaxed: changes only while one thread exists */
+	return atomic_load_explicit(&fork_gen, memory_order_relaxed);
+}
+
+int rnic_fd_register(int fd)
+{
+	struct util_fdtab *tab = rnic_fdtab();
+
+	if (!tab)
+		return -ENOMEM;
+	return util_fdtab_add(tab, fd, UTIL_FD_INTERNAL, NULL);
+}
+
+void rnic_fd_close(int fd)
+{
+	struct util_fdtab *tab = rnic_fdtab();
+
+	if (fd < 0)
+		return;
+	/* Before close(): then the number may be somebody else's. */
+	if (tab)
+		util_fdtab_remove(tab, fd);
+	fd_close_raw(fd);
+}

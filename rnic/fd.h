@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The process-wide fd table and what happens to it, and to everything global,
+ * in a forked child.  rnic_fdtab() and rnic_fork_gen() stand in rnic.h.
+ */
+#ifndef RNIC_FD_H
+#define RNIC_FD_H
+
+#include "rnic.h"
+
+/**
+ * Note an fd that the application must never see: it is closed in a forked
+ * child, so that the parent's death reaches the peer.
+ *
+ * Return: 0; -ENOMEM; -EMFILE: the number is beyond UTIL_FD_MAX.  On failure
+ *   the fd stays open and the caller's.
+ */
+int rnic_fd_register(int fd) __attribute__((warn_unused_result));
+
+/* Take it out of the table and close it.  Negative: nothing. */
+void rnic_fd_close(int fd);
+
+#endif
