@@ -10,7 +10,7 @@ export USIW_BUILD := $(BUILD)
 export USIW_JOBS  := $(JOBS)
 
 .DEFAULT_GOAL := all
-.PHONY: all setup configure demo check test sanitize asan tsan fuzz coverage
+.PHONY: all format setup configure demo check test sanitize asan tsan fuzz coverage
 .PHONY: deb package-test fresh-test install clean help
 
 ## all: configure and build everything into build/
@@ -61,6 +61,10 @@ fuzz:
 	scripts/install-deps build test fuzz
 	cmake --preset fuzz
 	cmake --build build-fuzz -j $(JOBS)
+
+## format: lay out every C file by clang-format
+format:
+	python3 tests/meta/check_format.py --fix
 
 ## coverage: build with gcov, run the tests, leave the data in build-coverage/
 coverage:

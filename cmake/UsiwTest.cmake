@@ -55,7 +55,7 @@ endfunction()
 
 function(usiw_add_script_test name)
 	cmake_parse_arguments(T "SERIAL" "TIMEOUT" "COMMAND;LABELS;ENV" ${ARGN})
-	add_test(NAME ${name} COMMAND ${T_COMMAND}
+	add_test(NAME ${name} COMMAND ${T_COMMAND} COMMAND_EXPAND_LISTS
 		WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
 	usiw_test_properties(${name} "${T_LABELS}" "${T_TIMEOUT}" "${T_ENV}"
 		"${T_SERIAL}")

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""check_symbols.py ROOM=FILE...: symbols point down only.
+
+ROOM is mpa, rnic, kabi, provider, tool; FILE what the room is linked to.
+rnic-objects=DIR names the directory of the object files of rnic/.
+"""
+import os
+import re
+import subprocess
+import sys
+
+SOCKETS = (r"socket|socketpair|bind|listen|accept4?|connect|shutdown|"
+           r"send(to|msg|mmsg)?|recv(from|msg|mmsg)?|[sg]etsockopt|"
+           r"getsockname|getpeername")
+VERBS = r"(ibv|rdma|_ibv|verbs|__ibv)_\w+"
+
+# What an undefined symbol of the room must not be (a full match).
+FORBIDDEN = {
+    "rnic": VERBS + r"|(kabi|usiwdv)_\w+",
+    "kabi": VERBS + r"|(smpa|usiwdv)_\w+|rnic_\w+",
+    "provider": rf"(smpa|kabi|rdma)_\w+|{SOCKETS}",
+    "tool": r"(smpa|rnic|kabi|usiwdv)_\w+|" + VERBS,
+}
+# The engine does no I/O: all it takes from outside is this.
+MPA_ALLOWED = (
+    r"smpa_\w+|crc32_iscsi|mem(cpy|move|set|cmp|chr)|__mem\w+_chk|"
+    r"str\w+|malloc|calloc|realloc|free|abort|__assert_fail|"
+    r"__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__errno_location|"
+    # what sanitizers and gcov add, and the toolchain's own
+    r"__(a|t|u)san_\w+|__ubsan_\w+|__sanitizer_\w+|__gcov_\w+|__tls_get_addr|"
+    r"__cxa_finalize|__gmon_start__|_ITM_\w+")
+# Libraries the room may name; others would be loaded into every process.
+NEEDED = {
+    "rnic": r"libc\.so.*|ld-linux.*|libnl-(3|route-3)\.so.*|libisal\.so.*|"
+            r"libm\.so.*|libpthread.*|lib(a|t|ub)san\.so.*|libgcc_s\.so.*",
+    "kabi": r"libc\.so.*|ld-linux.*|lib(a|t|ub)san\.so.*|libm\.so.*|"
+            r"libgcc_s\.so.*",
+    "provider": r"libc\.so.*|ld-linux.*|libibverbs\.so.*|libusiw-rnic\.so.*|"
+                r"lib(a|t|ub)san\.so.*|libm\.so.*|libgcc_s\.so.*",
+    "tool": r"libc\.so.*|ld-linux.*|lib(a|t|ub)san\.so.*|libm\.so.*|"
+            r"libgcc_s\.so.*",
+}
+# Exported names, without their version; everything else stays inside.
+EXPORTED = {
+    "rnic": r"rnic_\w+",
+    "provider": r"(usiwdv|verbs_provider)_\w+",
+}
+# The only rooms of rnic/ where a socket call may be made.
+SOCKET_FILES = r"(tcp|listen|rendezvous)\.c"
+
+
+def run(*command):
+    return subprocess.run(command, check=True, capture_output=True,
+                          text=True).stdout
+
+
+def undefined(path):
+    """Undefined symbols without their versions, archives member by member
+    minus what another member defines."""
+    out = run("nm", path)
+    defined = set(re.findall(r"^[0-9a-f]+ [A-TV-Zuvw] (\S+)", out, re.M))
+    names = re.findall(r"^\s+[Uw] (\S+)", out, re.M)
+    return {n.split("@")[0] for n in names} - defined
+
+
+def exported(path):
+    out = run("nm", "-D", "--defined-only", path)
+    rows = re.findall(r"^[0-9a-f]+ ([A-Z]) (\S+)", out, re.M)
+    return {name.split("@")[0] for kind, name in rows if kind != "A"}
+
+
+def check_room(room, path):
+    names = undefined(path)
+    if room == "mpa":
+        return [f"mpa: {path} uses {n}()" for n in sorted(names)
+                if not re.fullmatch(MPA_ALLOWED, n)]
+    found = [f"{room}: {path} uses {n}" for n in sorted(names)
+             if re.fullmatch(FORBIDDEN[room], n)]
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-dW", path))
+    found += [f"{room}: {path} is linked to {lib}" for lib in needed
+              if not re.fullmatch(NEEDED[room], lib)]
+    if room in EXPORTED:
+        found += [f"{room}: {path} exports {n}" for n in sorted(exported(path))
+                  if not re.fullmatch(EXPORTED[room], n)]
+    if room == "kabi" and "Version definition" in run(
+            "readelf", "-VW", path):
+        found.append(f"kabi: {path} has a named version node: references "
+                     "to versioned libc symbols pass it by")
+    if room == "provider":
+        found += check_runpath(path)
+    return found
+
+
+def check_runpath(path):
+    value = re.findall(r"\(RUNPATH\).*\[(.*)\]", run("readelf", "-dW", path))
+    if value and all(p.startswith("$ORIGIN") for p in value[0].split(":")):
+        return []
+    return [f"provider: RUNPATH {value} is not relative to $ORIGIN: it finds "
+            "libusiw-rnic.so only on this machine"]
+
+
+def check_objects(directory):
+    found, seen = [], 0
+    for where, _, files in os.walk(directory):
+        for name in files:
+            if not name.endswith(".c.o"):
+                continue
+            seen += 1
+            if re.fullmatch(SOCKET_FILES, name[:-2]):
+                continue
+            found += [f"rnic/{name[:-2]} calls {n}()"
+                      for n in sorted(undefined(os.path.join(where, name)))
+                      if re.fullmatch(SOCKETS, n)]
+    return found if seen else [f"{directory} holds no object file"]
+
+
+def main():
+    found, rooms = [], 0
+    for argument in sys.argv[1:]:
+        room, _, path = argument.partition("=")
+        rooms += 1
+        if not os.path.exists(path):
+            found.append(f"{room}: {path} has not been built")
+        elif room == "rnic-objects":
+            found += check_objects(path)
+        else:
+            found += check_room(room, path)
+    if not rooms:
+        found.append("no room was named")
+    print("\n".join(found))
+    print(f"symbols: {rooms} rooms, {len(found)} complaints")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

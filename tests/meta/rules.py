@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The rules of the house that can be judged from the text of the tree.
+
+Each rule takes the tree (path -> text, see tree.py) and returns complaints.
+"""
+import os
+import re
+
+import tree
+
+# --- includes point down only -------------------------------------------
+
+# Room -> directories whose headers it may include besides its own.
+OURS = {
+    "abi": (),
+    "util": (),
+    "libsiw-mpa": (),
+    "rnic": ("libsiw-mpa/include", "abi", "util"),
+    "providers/usiw": ("abi", "util", "rnic"),
+    "kernel-abi": ("abi", "util", "rnic"),
+    "sdp": ("util",),
+    "tools": ("abi", "util"),
+    "bench": (),
+}
+# From these rooms, only the named headers may be used by another room.
+DOORS = {"rnic": {"rnic/rnic.h"}}
+# Room -> pattern of the system headers it may include; anything when absent.
+SYSTEM_ALLOWED = {
+    "abi": r"(stdint|stddef|stdatomic|assert)\.h",
+    # sys/uio.h: struct iovec, no call
+    "libsiw-mpa":
+        r"(stdint|stddef|stdbool|string|stdlib|assert|errno|limits|sys/uio)\.h"
+        r"|(isa-l|isa-l/crc)\.h",
+}
+SYSTEM_FORBIDDEN = {
+    "util": r"(infiniband|rdma)/.*",
+    "rnic": r"(infiniband|rdma)/.*",
+    "providers/usiw": r"sys/socket\.h|netinet/tcp\.h",
+    "kernel-abi": r"infiniband/.*|rdma/rdma_(cma|verbs|cma_abi)\.h",
+    "tools": r"",
+}
+# ISA-L serves one file, so that the portable fall-back stays honest.
+ONLY_IN = {r"isa-l.*": {"libsiw-mpa/crc32c.c"}}
+
+INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"]+)[>\"]", re.M)
+
+
+def resolve(files, path, name):
+    """The tree's file that #include "name" in path means, or None."""
+    room = tree.room_of(path)
+    places = [os.path.dirname(path), room, room + "/include"]
+    places += [r for r in ("abi", "util", "libsiw-mpa/include", "rnic",
+                           "providers/usiw", "kernel-abi")]
+    for place in places:
+        candidate = os.path.normpath(os.path.join(place, name))
+        if candidate in files:
+            return candidate
+    return None
+
+
+def check_own_include(files, path, name):
+    room = tree.room_of(path)
+    target = resolve(files, path, name)
+    if target is None:
+        return None if room == "bench" else f"{path}: \"{name}\" is nowhere"
+    other = tree.room_of(target)
+    if other == room:
+        return None
+    if not any(target.startswith(d + "/") for d in OURS[room]):
+        return f"{path}: includes {target}: {room}/ may not know {other}/"
+    if target not in DOORS.get(other, {target}):
+        return f"{path}: includes {target}, an internal header of {other}/"
+    return None
+
+
+def check_system_include(path, name):
+    room = tree.room_of(path)
+    allowed = SYSTEM_ALLOWED.get(room)
+    if allowed and not re.fullmatch(allowed, name):
+        return f"{path}: <{name}> is not for {room}/"
+    forbidden = SYSTEM_FORBIDDEN.get(room)
+    if forbidden and re.fullmatch(forbidden, name):
+        return f"{path}: <{name}> must not be known in {room}/"
+    for pattern, places in ONLY_IN.items():
+        if re.fullmatch(pattern, name) and path not in places:
+            return f"{path}: <{name}> is only for {', '.join(places)}"
+    return None
+
+
+def includes(files):
+    found = []
+    for path, text in files.items():
+        if not tree.room_of(path) or not tree.is_c(path) or text is None:
+            continue
+        for kind, name in INCLUDE.findall(text):
+            if kind == "<":
+                found.append(check_system_include(path, name))
+            else:
+                found.append(check_own_include(files, path, name))
+    return [f for f in found if f]
+
+
+# --- size -----------------------------------------------------------------
+
+FILE_LINES = 900
+FUNCTION_LINES = 80
+
+
+def size(files):
+    found = []
+    for path, text in files.items():
+        if text is None or not path.endswith((".c", ".h", ".py", ".sh")):
+            continue
+        count = text.count("\n")
+        if count > FILE_LINES:
+            found.append(f"{path}: {count} lines, more than {FILE_LINES}")
+        if not path.endswith(".c") or path.startswith("tests/"):
+            continue
+        lines = text.split("\n")
+        for name, line, count in tree.functions(text):
+            if count > FUNCTION_LINES and \
+                    "NOLINT" not in " ".join(lines[max(0, line - 3):line + 2]):
+                found.append(f"{path}:{line}: {name}() has {count} lines, "
+                             f"more than {FUNCTION_LINES}")
+    return found
+
+
+NAMELESS = re.compile(r"(^|/)(misc|common|helpers?)\.[ch]$")
+
+
+def names(files):
+    return [f"{p}: no file is named misc, common or helpers"
+            for p in files if NAMELESS.search(p)]
+
+
+# --- licence ---------------------------------------------------------------
+
+SPDX = "SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB"
+NO_SPDX = re.compile(
+    r"(^|/)(COPYING|LICENSES/.*|debian/.*|\.gitignore|\.gitattributes)$"
+    r"|\.(md|json|driver|bin|hex|seed|txt|pcap|pcapng|csv)$"
+    r"|(^|/)(corpus|corpora|seeds|vectors|golden)/")
+
+
+def spdx(files):
+    found = []
+    for path, text in files.items():
+        if text is None or NO_SPDX.search(path):
+            continue
+        if SPDX not in "\n".join(text.split("\n")[:4]):
+            found.append(f"{path}: no SPDX line at its top")
+    return found
+
+
+# --- every source has its test -----------------------------------------------
+
+MIRRORED = ("util", "libsiw-mpa", "rnic", "providers/usiw", "kernel-abi",
+            "tools")
+
+
+def load_exceptions(text):
+    """Lines 'path: reason'."""
+    found = {}
+    for line in text.split("\n"):
+        if line.strip() and not line.startswith("#"):
+            path, _, reason = line.partition(":")
+            found[path.strip()] = reason.strip()
+    return found
+
+
+def mirror(files):
+    found = []
+    exceptions = load_exceptions(files.get("tests/meta/untested.txt") or "")
+    for path in files:
+        room = tree.room_of(path)
+        if room not in MIRRORED or not path.endswith(".c"):
+            continue
+        wanted = re.sub(r"^providers/usiw/", "providers/", path)
+        wanted = "tests/" + wanted[:-2] + "_test.c"
+        if wanted in files:
+            if path in exceptions:
+                found.append(f"{path}: has a test, yet stands in untested.txt")
+        elif not exceptions.get(path):
+            found.append(f"{path}: no {wanted}")
+    found += [f"tests/meta/untested.txt: {path} is no file of the tree"
+              for path in exceptions if path not in files]
+    return found
+
+
+# --- what the pages say about the code ---------------------------------------
+
+REQUIREMENT = re.compile(r"\b(?:MPA|DDP|RDMAP|SDP|ABI)-[0-9]+\b")
+
+
+def map_rows(text):
+    """Cells of the rows 'ID | clause | function | test' of rfc-map.md."""
+    for line in text.split("\n"):
+        cells = [c.strip() for c in line.strip().strip("|").split("|")]
+        if line.startswith("|") and len(cells) >= 4 and \
+                REQUIREMENT.match(cells[0]):
+            yield cells
+
+
+def defined_functions(files):
+    found = set()
+    for path, text in files.items():
+        if text is None or not tree.is_c(path) or path.startswith("tests/"):
+            continue
+        found.update(name for name, _, _ in tree.functions(text))
+    return found
+
+
+def rfc_map(files):
+    """Requirement, function and test of every row exist; every requirement
+    that the code names has a row."""
+    page = "doc/rfc-map.md"
+    if page not in files:
+        return [f"{page} is missing"]
+    known = set()
+    for path, text in files.items():
+        if path.startswith("doc/spec/") and text:
+            known.update(REQUIREMENT.findall(text))
+    code = defined_functions(files)
+    found, listed = [], set()
+    for cells in map_rows(files[page]):
+        ids = REQUIREMENT.findall(cells[0])
+        listed.update(ids)
+        label = ", ".join(ids)
+        found += [f"{page}: {i} is in no page of doc/spec"
+                  for i in ids if i not in known]
+        found += [f"{page}: {label}: no function {name}()"
+                  for name in re.findall(r"`(\w+)\(\)`", cells[2])
+                  if name not in code]
+        if "`" not in cells[2]:
+            found.append(f"{page}: {label}: names no function")
+        found += check_test_cell(files, page, label, cells[3])
+    if not listed:
+        found.append(f"{page}: has no row")
+    for path, text in files.items():
+        if text is None or not tree.is_c(path) or path.startswith("tests/"):
+            continue
+        for name in sorted(set(REQUIREMENT.findall(text)) & known - listed):
+            found.append(f"{page}: {name} is named in {path}, has no row")
+    return found
+
+
+def check_test_cell(files, page, label, cell):
+    """A test is `path` or `path:name`; '-' says there is none yet."""
+    tests = re.findall(r"`([^`:]+)(?::(\w+))?`", cell)
+    if not tests and cell != "-":
+        return [f"{page}: {label}: '{cell}' is neither a test nor -"]
+    found = []
+    for path, name in tests:
+        if path not in files:
+            found.append(f"{page}: {label}: no file {path}")
+        elif name and not re.search(rf"\b{name}\b", files[path] or ""):
+            found.append(f"{page}: {label}: no test {name} in {path}")
+    return found
+
+
+# --- nothing of the machine it was written on ---------------------------------
+
+MACHINE = re.compile(
+    r"/work/[\w.]|/home/\w|/root/\w|(?<![\w.])(deb|security|snapshot)\.debian"
+    r"\.org|registry\.npmjs|\bpypi\.org|proxy\.golang")
+
+
+def machine(files, hosts=()):
+    """hosts: names found in this machine's own package configuration."""
+    found = []
+    for path, text in files.items():
+        if text is None or path.startswith("tests/meta/"):
+            continue
+        for number, line in enumerate(text.split("\n"), 1):
+            if MACHINE.search(line) or any(h in line for h in hosts):
+                found.append(f"{path}:{number}: names a machine's path or "
+                             "a registry host")
+    return found
+
+
+# --- the preload's version script ---------------------------------------------
+
+def preload_map(files):
+    """A named version node would let libibverbs' references to versioned libc
+    symbols pass the preload by, silently."""
+    found = []
+    maps = [p for p in files if re.match(r"(kernel-abi|sdp)/.*\.map$", p)]
+    if not maps:
+        found.append("kernel-abi/ has no version script")
+    for path in maps:
+        if not re.match(r"\{\s", tree.strip_comments(
+                re.sub(r"^#.*\n", "", files[path])).lstrip() + " "):
+            found.append(f"{path}: the node has a name")
+    return found
+
+
+# --- both doors and asserts ----------------------------------------------------
+
+SIDE_EFFECT = re.compile(r"\bassert\s*\((?:[^;]*?(?:\+\+|--|[^=!<>]=[^=])|"
+                         r"[^;]*\b\w*(?:trylock|_put|_push|_pop|_lock)\()")
+
+
+def assert_effect(files):
+    found = []
+    for path, text in files.items():
+        if text is None or not tree.room_of(path) or not tree.is_c(path):
+            continue
+        body = tree.strip_comments(text)
+        for match in SIDE_EFFECT.finditer(body):
+            line = body.count("\n", 0, match.start()) + 1
+            found.append(f"{path}:{line}: assert() with an effect")
+    return found
+
+
+ALL = {
+    "includes": includes,
+    "size": size,
+    "names": names,
+    "spdx": spdx,
+    "mirror": mirror,
+    "rfc_map": rfc_map,
+    "machine": machine,
+    "preload_map": preload_map,
+    "assert_effect": assert_effect,
+}

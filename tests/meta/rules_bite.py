@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Shows every rule a tree that breaks it, and a tree that does not: a rule
+that accepts everything would pass silently for ever."""
+import unittest
+
+import rules
+
+SPDX = "/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */\n"
+LONG = "int f(void)\n{\n" + "\treturn 0;\n" * 90 + "}\n"
+MAP = "| ID | clause | function | test |\n| MPA-2 | 4.1 | `f()` | `t.c:x` |\n"
+GOOD_MAP = {"doc/spec/mpa.md": "MPA-2", "libsiw-mpa/a.c": "int f(void)\n{\n}\n",
+            "t.c": "x"}
+
+# rule, tree that breaks it, tree that keeps it
+CASES = [
+    ("includes", {"libsiw-mpa/a.c": "#include <sys/socket.h>\n"},
+     {"libsiw-mpa/a.c": "#include <string.h>\n"}),
+    ("includes", {"libsiw-mpa/a.c": "#include <pthread.h>\n"},
+     {"util/a.c": "#include <pthread.h>\n"}),
+    ("includes", {"util/a.c": '#include "rnic.h"\n', "rnic/rnic.h": ""},
+     {"rnic/a.c": '#include "log.h"\n', "util/log.h": ""}),
+    ("includes", {"rnic/a.c": '#include "kabi.h"\n', "kernel-abi/kabi.h": ""},
+     {"kernel-abi/a.c": '#include "rnic.h"\n', "rnic/rnic.h": ""}),
+    ("includes", {"kernel-abi/a.c": '#include "qp.h"\n', "rnic/qp.h": ""},
+     {"rnic/a.c": '#include "qp.h"\n', "rnic/qp.h": ""}),
+    ("includes", {"rnic/a.c": "#include <infiniband/verbs.h>\n"},
+     {"providers/usiw/a.c": "#include <infiniband/verbs.h>\n"}),
+    ("includes", {"providers/usiw/a.c": '#include "siw-mpa.h"\n',
+                  "libsiw-mpa/include/siw-mpa.h": ""},
+     {"rnic/a.c": '#include "siw-mpa.h"\n',
+      "libsiw-mpa/include/siw-mpa.h": ""}),
+    ("includes", {"libsiw-mpa/fpdu.c": "#include <isa-l/crc.h>\n"},
+     {"libsiw-mpa/crc32c.c": "#include <isa-l/crc.h>\n"}),
+    ("size", {"rnic/a.c": "\n" * 901}, {"rnic/a.c": "\n" * 900}),
+    ("size", {"rnic/a.c": LONG},
+     {"rnic/a.c": "/* NOLINT(readability-function-size): a table */\n" + LONG}),
+    ("names", {"rnic/misc.c": ""}, {"rnic/mr.c": ""}),
+    ("spdx", {"rnic/a.c": "int x;\n"}, {"rnic/a.c": SPDX}),
+    ("mirror", {"rnic/mr.c": ""},
+     {"rnic/mr.c": "", "tests/rnic/mr_test.c": ""}),
+    ("mirror", {"tests/meta/untested.txt": "rnic/gone.c: why\n"},
+     {"rnic/mr.c": "", "tests/meta/untested.txt": "rnic/mr.c: why\n"}),
+    ("rfc_map", {"doc/rfc-map.md": MAP}, {"doc/rfc-map.md": MAP, **GOOD_MAP}),
+    ("rfc_map", {"doc/rfc-map.md": MAP, **GOOD_MAP, "t.c": "y"},
+     {"doc/rfc-map.md": MAP, **GOOD_MAP}),
+    ("rfc_map", {"doc/rfc-map.md": MAP, **GOOD_MAP, "rnic/b.c": "/* MPA-3 */",
+                 "doc/spec/mpa.md": "MPA-2 MPA-3"},
+     {"doc/rfc-map.md": MAP, **GOOD_MAP, "rnic/b.c": "/* MPA-2 */"}),
+    ("machine", {"README.md": "see /ro" "ot/notes\n"},
+     {"README.md": "see /usr/lib\n"}),
+    ("preload_map", {"kernel-abi/kabi.map": "KABI_1 { local: *; };"},
+     {"kernel-abi/kabi.map": "{ local: *; };"}),
+    ("assert_effect", {"rnic/a.c": "assert(n++ < 3);"},
+     {"rnic/a.c": "assert(n <= 3);"}),
+    ("assert_effect", {"rnic/a.c": "assert(util_trylock(&l));"},
+     {"rnic/a.c": "assert(n == 3 && m != 2);"}),
+]
+
+
+class RulesBite(unittest.TestCase):
+    def test_each_rule_has_a_case(self):
+        self.assertEqual(set(rules.ALL), {case[0] for case in CASES})
+
+    def test_bad_tree_is_refused(self):
+        for rule, bad, _ in CASES:
+            with self.subTest(rule=rule, tree=bad):
+                self.assertTrue(rules.ALL[rule](bad))
+
+    def test_good_tree_is_accepted(self):
+        for rule, _, good in CASES:
+            with self.subTest(rule=rule, tree=good):
+                self.assertEqual(rules.ALL[rule](good), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
