@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Completion queues: making, arming, ending; polling is in poll.c. */
+#include <stdlib.h>
+
+#include "door.h"
+#include "objects.h"
+
+/* The CQ of rnic, on the channel behind @channel if there is one. */
+static int cq_open(struct usiw_context *ctx, uint32_t cqe,
+		   const struct ibv_comp_channel *channel, struct usiw_cq *cq)
+{
+	struct rnic_chan *chan = NULL;
+	int err;
+
+	if (channel) {
+		chan = rnic_chan_get_fd(channel->fd);
+		if (!chan)
+			return -EINVAL;
+	}
+	err = rnic_cq_create(ctx->rnic, cqe, chan, (uintptr_t)&cq->cq,
+			     &cq->rnic);
+	if (chan)
+		rnic_chan_put(chan);
+	return err;
+}
+
+struct ibv_cq *usiw_create_cq(struct ibv_context *context, int cqe,
+			      struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct usiw_context *ctx = usiw_context(context);
+	struct usiw_cq *cq;
+	int err;
+
+	if (usiw_is_alien(ctx->fork_gen))
+		return usiw_door_null(-ENODEV);
+	if (cqe < 1 || (uint32_t)cqe > rnic_limits()->max_cqe)
+		return usiw_door_null(-EINVAL);
+	if (comp_vector < 0 || comp_vector >= context->num_comp_vectors)
+		return usiw_door_null(-EINVAL);
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return usiw_door_null(-ENOMEM);
+	err = cq_open(ctx, (uint32_t)cqe, channel, cq);
+	if (err) {
+		free(cq);
+		return usiw_door_null(err);
+	}
+	util_lock_init(&cq->lock, UTIL_RANK_CQ);
+	cq->fork_gen = ctx->fork_gen;
+	cq->ring = rnic_cq_ring(cq->rnic);
+	cq->cq.cqe = (int)cq->ring->depth;
+	return &cq->cq;
+}
+
+int usiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
+{
+	struct usiw_cq *cq = usiw_cq(ibcq);
+
+	if (usiw_is_alien(cq->fork_gen))
+		return usiw_door_int(-ENODEV);
+	rnic_cq_arm(cq->rnic, solicited_only != 0);
+	return 0;
+}
+
+/* Nothing to do: the RNIC counts what the application has read. */
+void usiw_cq_event(struct ibv_cq *ibcq)
+{
+	(void)ibcq;
+}
+
+/*
+ * Who could still hold the CQ: QPs (refused with EBUSY), the engine (done
+ * when rnic_cq_destroy() returns), and threads that have read an event but
+ * not acknowledged it, which are waited for.
+ */
+int usiw_destroy_cq(struct ibv_cq *ibcq)
+{
+	struct usiw_cq *cq = usiw_cq(ibcq);
+	uint32_t comp_events, async_events;
+	int err;
+
+	if (!usiw_is_alien(cq->fork_gen)) {
+		err = rnic_cq_destroy(cq->rnic, &comp_events, &async_events);
+		if (err)
+			return usiw_door_int(err);
+		usiw_wait_acks(&ibcq->mutex, &ibcq->cond,
+			       &ibcq->comp_events_completed, comp_events);
+		usiw_wait_acks(&ibcq->mutex, &ibcq->cond,
+			       &ibcq->async_events_completed, async_events);
+	}
+	free(cq);
+	return 0;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The objects that the provider hands to libibverbs: each is the library's
+ * structure followed by ours, so that a pointer to one is a pointer to both.
+ *
+ * Each remembers the fork generation of its birth: in a forked child it is
+ * the parent's, answers ENODEV, and its rings (no longer mapped) are never
+ * touched.
+ */
+#ifndef USIW_OBJECTS_H
+#define USIW_OBJECTS_H
+
+#include "../../rnic/rnic.h"
+#include "../../util/lock.h"
+#include "verbs-abi.h"
+
+/* Vectors for ibv_create_cq(): one completion thread serves a context. */
+#define USIW_COMP_VECTORS 1
+
+#define USIW_PORT 1
+
+struct usiw_context {
+	struct verbs_context vctx;
+	struct rnic_context *rnic;
+	struct rnic_device *dev;
+	uint32_t fork_gen;
+};
+
+struct usiw_pd {
+	struct ibv_pd pd;
+	struct rnic_pd *rnic;
+	uint32_t fork_gen;
+};
+
+struct usiw_mr {
+	struct verbs_mr vmr;
+	struct rnic_mr *rnic;
+	uint32_t fork_gen;
+};
+
+struct usiw_cq {
+	union {
+		struct ibv_cq cq;
+		struct ibv_cq_ex cq_ex;
+	};
+	struct rnic_cq *rnic;
+	uint32_t fork_gen;
+	const struct usiw_ring *ring;
+	struct util_lock lock; /* consumer side of the ring */
+};
+
+struct usiw_srq {
+	struct ibv_srq srq;
+	struct rnic_srq *rnic;
+	uint32_t fork_gen;
+	uint32_t max_sge;
+	const struct usiw_ring *ring;
+	struct util_lock lock; /* producer side of the ring */
+};
+
+/* Limits under which a WR is encoded; a slot of the ring has room for them. */
+struct usiw_sq_limits {
+	uint32_t max_sge, max_sge_rd, max_inline, max_msg_size;
+	bool is_sig_all;
+};
+
+struct usiw_qp {
+	struct verbs_qp vqp;
+	struct rnic_qp *rnic;
+	uint32_t fork_gen;
+	struct ibv_qp_cap cap; /* as given */
+	struct usiw_sq_limits sq_limits;
+	const struct usiw_ring *sq;
+	struct util_lock sq_lock; /* producer side of sq */
+	const struct usiw_ring *rq; /* NULL: SRQ */
+	struct util_lock rq_lock; /* producer side of rq */
+	_Atomic bool is_rtr_seen; /* INIT -> RTR was asked for in IDLE */
+};
+
+static inline struct usiw_context *usiw_context(struct ibv_context *ctx)
+{
+	return (struct usiw_context *)(void *)((char *)ctx -
+			offsetof(struct usiw_context, vctx.context));
+}
+
+static inline struct usiw_pd *usiw_pd(struct ibv_pd *pd)
+{
+	return (struct usiw_pd *)pd;
+}
+
+static inline struct usiw_mr *usiw_mr(struct verbs_mr *vmr)
+{
+	return (struct usiw_mr *)vmr;
+}
+
+static inline struct usiw_cq *usiw_cq(struct ibv_cq *cq)
+{
+	return (struct usiw_cq *)cq;
+}
+
+static inline struct usiw_srq *usiw_srq(struct ibv_srq *srq)
+{
+	return (struct usiw_srq *)srq;
+}
+
+static inline struct usiw_qp *usiw_qp(struct ibv_qp *qp)
+{
+	return (struct usiw_qp *)qp;
+}
+
+/* True when the object was made before the last fork of this process. */
+static inline bool usiw_is_alien(uint32_t fork_gen)
+{
+	return rnic_fork_gen() != fork_gen;
+}
+
+/*
+ * Wait until the application has acknowledged @event_cnt events: it may still
+ * hold a pointer to the object that it read with them.
+ * @completed: counter guarded by @mutex, signalled through @cond.
+ */
+void usiw_wait_acks(pthread_mutex_t *mutex, pthread_cond_t *cond,
+		    const uint32_t *completed, uint32_t event_cnt);
+
+/* What a send opcode is to the encoder: a row of the table in post.c. */
+struct usiw_wr_kind {
+	uint8_t opcode; /* enum usiw_wr_opcode; 0: not offered */
+	uint8_t traits; /* enum usiw_wr_trait */
+};
+
+enum usiw_wr_trait {
+	USIW_WR_REMOTE = 1u << 0, /* wr.rdma */
+	USIW_WR_ATOMIC = 1u << 1, /* wr.atomic */
+	USIW_WR_IMM = 1u << 2,	  /* imm_data */
+	USIW_WR_INV = 1u << 3,	  /* invalidate_rkey */
+	USIW_WR_SINK = 1u << 4,	  /* SGEs are written to: no inline */
+};
+
+/*
+ * Encode @wr as a @kind into @slot.
+ * Return: 0; -EINVAL: see ibv_post_send(3); the slot may be half written,
+ *   which nobody sees.
+ */
+int usiw_sqe_encode(const struct usiw_sq_limits *limits,
+		    const struct usiw_wr_kind *kind,
+		    const struct ibv_send_wr *wr, struct usiw_sqe *slot);
+
+/* Encode @wr into @slot; -EINVAL: more than @max_sge elements. */
+int usiw_rqe_encode(uint32_t max_sge, const struct ibv_recv_wr *wr,
+		    struct usiw_rqe *slot);
+
+/* Judge the copy of a CQE and decode it; an impossible one is an error. */
+void usiw_cqe_decode(const struct usiw_cqe *cqe, struct ibv_wc *ret_wc);
+
+/* The operations of verbs-ops.def that are done. */
+#define USIW_DECL_DO(ret, name, params) ret usiw_##name params;
+#define USIW_DECL_INT(ret, name, params)
+#define USIW_DECL_PTR(ret, name, params)
+#define USIW_DECL_FD(ret, name, params)
+#define USIW_DECL_VOID(ret, name, params)
+#define USIW_DECL_REREG(ret, name, params)
+#define USIW_DECL_LIB(ret, name, params)
+#define VERBS_ROW(kind, ret, name, params) USIW_DECL_##kind(ret, name, params)
+#include "verbs-rows.h"
+#include "verbs-ops.def"
+#include "verbs-rows.h"
+
+extern const struct verbs_context_ops usiw_context_ops;
+extern const struct verbs_device_ops usiw_device_ops;
+
+#endif

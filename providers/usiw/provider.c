@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The provider as libibverbs sees it: registration, which devices are ours,
+ * opening and closing one.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../util/log.h"
+#include "door.h"
+#include "objects.h"
+
+#define DEVICE_PREFIX "usiw_"
+
+/*
+ * By name: the sysfs tree shows no modalias, and no kernel driver may call
+ * its devices usiw_*.
+ */
+static bool device_match(struct verbs_sysfs_dev *sysfs_dev)
+{
+	return strncmp(sysfs_dev->ibdev_name, DEVICE_PREFIX,
+		       strlen(DEVICE_PREFIX)) == 0;
+}
+
+static struct verbs_device *device_alloc(struct verbs_sysfs_dev *sysfs_dev)
+{
+	struct verbs_device *vdev = calloc(1, sizeof(*vdev));
+
+	(void)sysfs_dev;
+	return vdev ? vdev : usiw_door_null(-ENOMEM);
+}
+
+static void device_uninit(struct verbs_device *vdev)
+{
+	free(vdev);
+}
+
+/* Takes @cmd_fd over, also on failure. */
+static struct verbs_context *context_alloc(struct ibv_device *device,
+					   int cmd_fd, void *private_data)
+{
+	struct rnic_device *dev = rnic_device_by_name(device->name);
+	struct usiw_context *ctx;
+	int err;
+
+	(void)private_data;
+	if (!dev) {
+		util_err("verbs", "%s: the RNIC knows no such device",
+			 device->name);
+		close(cmd_fd);
+		return usiw_door_null(-ENODEV);
+	}
+	ctx = _verbs_init_and_alloc_context(device, cmd_fd, sizeof(*ctx),
+					    &((struct usiw_context *)0)->vctx,
+					    0);
+	if (!ctx)
+		return NULL;
+	err = rnic_context_open(dev, &ctx->rnic);
+	if (err) {
+		util_err("verbs", "%s: open: %s", device->name, strerror(-err));
+		goto uninit;
+	}
+	ctx->dev = dev;
+	ctx->fork_gen = rnic_fork_gen();
+	ctx->vctx.context.async_fd = rnic_context_async_fd(ctx->rnic);
+	ctx->vctx.context.num_comp_vectors = USIW_COMP_VECTORS;
+	verbs_set_ops(&ctx->vctx, &usiw_context_ops);
+	return &ctx->vctx;
+
+uninit:
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+	return usiw_door_null(err);
+}
+
+void usiw_free_context(struct ibv_context *context)
+{
+	struct usiw_context *ctx = usiw_context(context);
+
+	if (!usiw_is_alien(ctx->fork_gen))
+		rnic_context_close(ctx->rnic);
+	/* The RNIC owns the channel behind async_fd and has closed it. */
+	context->async_fd = -1;
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+}
+
+/* Nothing to do: the RNIC counts what the application has read. */
+void usiw_async_event(struct ibv_context *context,
+		      struct ibv_async_event *event)
+{
+	(void)context;
+	(void)event;
+}
+
+void usiw_wait_acks(pthread_mutex_t *mutex, pthread_cond_t *cond,
+		    const uint32_t *completed, uint32_t event_cnt)
+{
+	pthread_mutex_lock(mutex);
+	while (*completed != event_cnt)
+		pthread_cond_wait(cond, mutex);
+	pthread_mutex_unlock(mutex);
+}
+
+const struct verbs_device_ops usiw_device_ops = {
+	.name = "usiw",
+	.match_min_abi_version = 0,
+	.match_max_abi_version = UINT32_MAX,
+	.match_device = device_match,
+	.alloc_context = context_alloc,
+	.alloc_device = device_alloc,
+	.uninit_device = device_uninit,
+};
+
+static __attribute__((constructor)) void provider_register(void)
+{
+	verbs_register_driver(&usiw_device_ops);
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Queue pairs: making, changing, asking, ending; posting is in post.c.
+ *
+ * iWARP has no INIT and no RTR: both are IDLE, and RTS is reached through
+ * rdma_cm, which owns the stream.  librdmacm nevertheless walks a QP through
+ * INIT and RTR on its passive side; those steps change nothing but rights.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "../../util/log.h"
+#include "door.h"
+#include "objects.h"
+
+/* Rights that a QP can give to its peer, and those it may be told of. */
+#define QP_ACCESS                                                       \
+	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |           \
+	 RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |          \
+	 RNIC_ACCESS_MW_BIND)
+
+#define QP_MASK_KNOWN ((IBV_QP_DEST_QPN << 1) - 1)
+/* Asks for what no usiw QP does. */
+#define QP_MASK_REFUSED                                                 \
+	(IBV_QP_EN_SQD_ASYNC_NOTIFY | IBV_QP_ALT_PATH |                 \
+	 IBV_QP_PATH_MIG_STATE | IBV_QP_CAP | IBV_QP_RATE_LIMIT)
+
+static int qp_caps_check(const struct ibv_qp_init_attr *attr)
+{
+	const struct rnic_limits *limits = rnic_limits();
+	const struct ibv_qp_cap *cap = &attr->cap;
+
+	if (cap->max_send_wr > limits->max_qp_wr ||
+	    cap->max_send_sge > limits->max_sge ||
+	    cap->max_inline_data > limits->max_inline)
+		return -EINVAL;
+	/* With an SRQ the QP's own receive queue does not exist. */
+	if (!attr->srq && (cap->max_recv_wr > limits->max_qp_wr ||
+			   cap->max_recv_sge > limits->max_sge))
+		return -EINVAL;
+	return 0;
+}
+
+static int qp_init_attr_check(const struct ibv_pd *pd,
+			      const struct ibv_qp_init_attr *attr)
+{
+	if (attr->qp_type != IBV_QPT_RC)
+		return -EOPNOTSUPP;
+	if (!attr->send_cq || !attr->recv_cq)
+		return -EINVAL;
+	if (attr->send_cq->context != pd->context ||
+	    attr->recv_cq->context != pd->context)
+		return -EINVAL;
+	if (attr->srq && attr->srq->context != pd->context)
+		return -EINVAL;
+	return qp_caps_check(attr);
+}
+
+/* What the RNIC gave must fit into its slots: post.c relies on it. */
+static void qp_assert_room(const struct usiw_qp *qp)
+{
+	assert(sizeof(struct usiw_sqe) +
+		       qp->cap.max_send_sge * sizeof(struct usiw_sge) <=
+	       qp->sq->stride);
+	assert(sizeof(struct usiw_sqe) + qp->cap.max_inline_data <=
+	       qp->sq->stride);
+	assert(!qp->rq ||
+	       sizeof(struct usiw_rqe) +
+			       qp->cap.max_recv_sge * sizeof(struct usiw_sge) <=
+		       qp->rq->stride);
+	(void)qp;
+}
+
+static int qp_open(struct usiw_pd *pd, const struct ibv_qp_init_attr *attr,
+		   struct usiw_qp *qp)
+{
+	const struct rnic_limits *limits = rnic_limits();
+	struct rnic_qp_options opt = {
+		.send_cq = usiw_cq(attr->send_cq)->rnic,
+		.recv_cq = usiw_cq(attr->recv_cq)->rnic,
+		.srq = attr->srq ? usiw_srq(attr->srq)->rnic : NULL,
+		.max_send_wr = attr->cap.max_send_wr,
+		.max_recv_wr = attr->srq ? 0 : attr->cap.max_recv_wr,
+		.max_send_sge = attr->cap.max_send_sge,
+		.max_recv_sge = attr->srq ? 0 : attr->cap.max_recv_sge,
+		.max_inline = attr->cap.max_inline_data,
+		.handle = (uintptr_t)&qp->vqp.qp,
+	};
+	int err = rnic_qp_create(pd->rnic, &opt, &qp->rnic);
+
+	if (err)
+		return err;
+	qp->fork_gen = pd->fork_gen;
+	qp->cap = (struct ibv_qp_cap){
+		.max_send_wr = opt.max_send_wr,
+		.max_recv_wr = attr->srq ? 0 : opt.max_recv_wr,
+		.max_send_sge = opt.max_send_sge,
+		.max_recv_sge = attr->srq ? 0 : opt.max_recv_sge,
+		.max_inline_data = opt.max_inline,
+	};
+	qp->sq_limits = (struct usiw_sq_limits){
+		.max_sge = opt.max_send_sge,
+		.max_sge_rd = limits->max_sge_rd < opt.max_send_sge ?
+				      limits->max_sge_rd :
+				      opt.max_send_sge,
+		.max_inline = opt.max_inline,
+		.max_msg_size = limits->max_msg_size,
+		.is_sig_all = attr->sq_sig_all != 0,
+	};
+	qp->sq = rnic_qp_sq(qp->rnic);
+	qp->rq = attr->srq ? NULL : rnic_qp_rq(qp->rnic);
+	qp_assert_room(qp);
+	return 0;
+}
+
+static void qp_init_public(struct ibv_qp *qp, struct ibv_pd *pd,
+			   const struct ibv_qp_init_attr *attr, uint32_t num)
+{
+	qp->context = pd->context;
+	qp->qp_context = attr->qp_context;
+	qp->pd = pd;
+	qp->send_cq = attr->send_cq;
+	qp->recv_cq = attr->recv_cq;
+	qp->srq = attr->srq;
+	qp->handle = num;
+	qp->qp_num = num;
+	qp->state = IBV_QPS_INIT; /* a RNIC's QP has no RESET of its own */
+	qp->qp_type = attr->qp_type;
+	qp->events_completed = 0;
+	pthread_mutex_init(&qp->mutex, NULL);
+	pthread_cond_init(&qp->cond, NULL);
+}
+
+struct ibv_qp *usiw_create_qp(struct ibv_pd *ibpd,
+			      struct ibv_qp_init_attr *attr)
+{
+	struct usiw_pd *pd = usiw_pd(ibpd);
+	struct usiw_qp *qp;
+	int err;
+
+	if (usiw_is_alien(pd->fork_gen))
+		return usiw_door_null(-ENODEV);
+	err = qp_init_attr_check(ibpd, attr);
+	if (err)
+		return usiw_door_null(err);
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return usiw_door_null(-ENOMEM);
+	util_lock_init(&qp->sq_lock, UTIL_RANK_QP_SQ);
+	util_lock_init(&qp->rq_lock, UTIL_RANK_QP_RQ);
+	err = qp_open(pd, attr, qp);
+	if (err) {
+		free(qp);
+		return usiw_door_null(err);
+	}
+	qp_init_public(&qp->vqp.qp, ibpd, attr, rnic_qp_num(qp->rnic));
+	attr->cap = qp->cap;
+	return &qp->vqp.qp;
+}
+
+/*
+ * The extended form: only what the plain one says as well.  Its attributes
+ * begin with the plain ones; libibverbs itself relies on that.
+ */
+_Static_assert(offsetof(struct ibv_qp_init_attr_ex, sq_sig_all) ==
+		       offsetof(struct ibv_qp_init_attr, sq_sig_all),
+	       "qp_init_attr_ex");
+
+struct ibv_qp *usiw_create_qp_ex(struct ibv_context *context,
+				 struct ibv_qp_init_attr_ex *attr)
+{
+	uint32_t offered = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+
+	if (attr->comp_mask & ~offered)
+		return usiw_door_null(-EOPNOTSUPP);
+	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
+	    attr->create_flags)
+		return usiw_door_null(-EOPNOTSUPP);
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd ||
+	    attr->pd->context != context)
+		return usiw_door_null(-EINVAL);
+	return usiw_create_qp(attr->pd,
+			      (struct ibv_qp_init_attr *)(void *)attr);
+}
+
+static enum ibv_qp_state qp_state_to_verbs(enum rnic_qp_state state)
+{
+	switch (state) {
+	case RNIC_QPS_IDLE:
+		return IBV_QPS_INIT;
+	case RNIC_QPS_RTS:
+		return IBV_QPS_RTS;
+	case RNIC_QPS_CLOSING:
+		return IBV_QPS_SQD;
+	case RNIC_QPS_TERMINATE:
+		return IBV_QPS_SQE;
+	case RNIC_QPS_ERROR:
+		return IBV_QPS_ERR;
+	}
+	return IBV_QPS_UNKNOWN;
+}
+
+/* The application thinks it is in @cur: IDLE has three names. */
+static bool qp_state_is(enum rnic_qp_state state, enum ibv_qp_state cur)
+{
+	if (state == RNIC_QPS_IDLE)
+		return cur == IBV_QPS_RESET || cur == IBV_QPS_INIT ||
+		       cur == IBV_QPS_RTR;
+	return qp_state_to_verbs(state) == cur;
+}
+
+static int qp_attr_check(const struct ibv_qp_attr *attr, int mask,
+			 enum rnic_qp_state state)
+{
+	const struct rnic_limits *limits = rnic_limits();
+
+	if (mask & ~(QP_MASK_KNOWN | IBV_QP_RATE_LIMIT))
+		return -EINVAL;
+	if (mask & QP_MASK_REFUSED)
+		return -EOPNOTSUPP;
+	if ((mask & IBV_QP_CUR_STATE) && !qp_state_is(state, attr->cur_qp_state))
+		return -EINVAL;
+	if ((mask & IBV_QP_ACCESS_FLAGS) &&
+	    (attr->qp_access_flags & ~(unsigned int)QP_ACCESS))
+		return -EINVAL;
+	if ((mask & IBV_QP_PORT) && attr->port_num != USIW_PORT)
+		return -EINVAL;
+	if ((mask & IBV_QP_PKEY_INDEX) && attr->pkey_index != 0)
+		return -EINVAL;
+	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) &&
+	    attr->max_rd_atomic > limits->max_ord)
+		return -EINVAL;
+	if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) &&
+	    attr->max_dest_rd_atomic > limits->max_ird)
+		return -EINVAL;
+	return 0;
+}
+
+/*
+ * IDLE -> "RTR".  From librdmacm it comes without address and changes nothing.
+ * With one it wants a connection without rdma_cm.
+ */
+static int qp_check_rtr(struct usiw_qp *qp, int mask)
+{
+	if (mask & (IBV_QP_AV | IBV_QP_DEST_QPN)) {
+		util_err("verbs",
+			 "qp 0x%x: INIT to RTR by address and QP number: "
+			 "an iWARP QP is connected by rdma_cm only",
+			 qp->vqp.qp.qp_num);
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+/* What rnic has to do for a wanted state. */
+enum qp_move { MOVE_NONE, MOVE_CLOSE, MOVE_ERROR, MOVE_RESET };
+
+/* *ret_move: how to reach attr->qp_state from @state. */
+static int qp_move_find(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
+			int mask, enum rnic_qp_state state,
+			enum qp_move *ret_move)
+{
+	bool is_idle = state == RNIC_QPS_IDLE;
+
+	*ret_move = MOVE_NONE;
+	switch (attr->qp_state) {
+	case IBV_QPS_RESET:
+		*ret_move = is_idle ? MOVE_NONE : MOVE_RESET;
+		return 0;
+	case IBV_QPS_INIT:
+		return is_idle ? 0 : -EINVAL;
+	case IBV_QPS_RTR:
+		return is_idle ? qp_check_rtr(qp, mask) : -EINVAL;
+	case IBV_QPS_RTS:
+		/* The stream makes it so, not this call (librdmacm makes it
+		 * while its ACCEPT is still to come). */
+		if (state == RNIC_QPS_RTS)
+			return 0;
+		return is_idle && qp->is_rtr_seen ? 0 : -EINVAL;
+	case IBV_QPS_SQD:
+		/* rdma_disconnect() asks for it wherever the QP is, and goes
+		 * on only if it succeeds. */
+		*ret_move = state == RNIC_QPS_RTS ? MOVE_CLOSE : MOVE_NONE;
+		return 0;
+	case IBV_QPS_ERR:
+		*ret_move = MOVE_ERROR;
+		return 0;
+	case IBV_QPS_SQE:
+	case IBV_QPS_UNKNOWN:
+		break;
+	}
+	return -EINVAL;
+}
+
+static int qp_move(struct usiw_qp *qp, enum qp_move move)
+{
+	int err;
+
+	switch (move) {
+	case MOVE_NONE:
+		return 0;
+	case MOVE_CLOSE:
+		err = rnic_qp_modify(qp->rnic, RNIC_QPS_CLOSING);
+		/* The peer was faster: no longer RTS, and on its way down. */
+		if (err == -EINVAL && rnic_qp_state(qp->rnic) != RNIC_QPS_RTS)
+			return 0;
+		return err;
+	case MOVE_ERROR:
+		return rnic_qp_modify(qp->rnic, RNIC_QPS_ERROR);
+	case MOVE_RESET:
+		/* A stream ends before its QP can be idle again. */
+		err = rnic_qp_modify(qp->rnic, RNIC_QPS_ERROR);
+		return err ? err : rnic_qp_modify(qp->rnic, RNIC_QPS_IDLE);
+	}
+	return -EINVAL;
+}
+
+int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
+		   int attr_mask)
+{
+	struct usiw_qp *qp = usiw_qp(ibqp);
+	enum qp_move move = MOVE_NONE;
+	enum rnic_qp_state state;
+	int err;
+
+	if (usiw_is_alien(qp->fork_gen))
+		return usiw_door_int(-ENODEV);
+	state = rnic_qp_state(qp->rnic);
+	err = qp_attr_check(attr, attr_mask, state);
+	if (err)
+		return usiw_door_int(err);
+	if (attr_mask & IBV_QP_STATE) {
+		err = qp_move_find(qp, attr, attr_mask, state, &move);
+		if (err)
+			return usiw_door_int(err);
+	}
+	if (attr_mask & IBV_QP_ACCESS_FLAGS) {
+		err = rnic_qp_set_access(qp->rnic, attr->qp_access_flags);
+		if (err)
+			return usiw_door_int(err);
+	}
+	err = qp_move(qp, move);
+	if (!err && (attr_mask & IBV_QP_STATE))
+		qp->is_rtr_seen = attr->qp_state == IBV_QPS_RTR;
+	return usiw_door_int(err);
+}
+
+static void qp_init_attr_fill(const struct usiw_qp *qp,
+			      struct ibv_qp_init_attr *ret_init)
+{
+	*ret_init = (struct ibv_qp_init_attr){
+		.qp_context = qp->vqp.qp.qp_context,
+		.send_cq = qp->vqp.qp.send_cq,
+		.recv_cq = qp->vqp.qp.recv_cq,
+		.srq = qp->vqp.qp.srq,
+		.cap = qp->cap,
+		.qp_type = qp->vqp.qp.qp_type,
+		.sq_sig_all = qp->sq_limits.is_sig_all,
+	};
+}
+
+int usiw_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
+		  int attr_mask, struct ibv_qp_init_attr *init_attr)
+{
+	struct usiw_qp *qp = usiw_qp(ibqp);
+	struct ibv_port_attr port;
+	struct rnic_qp_attr rnic;
+	int err;
+
+	(void)attr_mask; /* a minimum: everything is answered */
+	if (usiw_is_alien(qp->fork_gen))
+		return usiw_door_int(-ENODEV);
+	err = usiw_query_port(ibqp->context, USIW_PORT, &port);
+	if (err)
+		return err;
+	rnic_qp_query(qp->rnic, &rnic);
+	*attr = (struct ibv_qp_attr){
+		.qp_state = qp_state_to_verbs(rnic.state),
+		.cur_qp_state = qp_state_to_verbs(rnic.state),
+		.path_mtu = port.active_mtu,
+		.path_mig_state = IBV_MIG_MIGRATED,
+		.qp_access_flags = rnic.access,
+		.cap = qp->cap,
+		.sq_draining = rnic.state == RNIC_QPS_CLOSING,
+		.max_rd_atomic = rnic.ord > UINT8_MAX ? UINT8_MAX : rnic.ord,
+		.max_dest_rd_atomic =
+			rnic.ird > UINT8_MAX ? UINT8_MAX : rnic.ird,
+		.port_num = USIW_PORT,
+	};
+	qp_init_attr_fill(qp, init_attr);
+	return 0;
+}
+
+/* No promise: the kernel copies octets in an order of its own. */
+int usiw_query_qp_data_in_order(struct ibv_qp *ibqp, enum ibv_wr_opcode op,
+				uint32_t flags)
+{
+	(void)ibqp;
+	(void)op;
+	(void)flags;
+	return 0;
+}
+
+/* Who could still hold it: as with usiw_destroy_cq(). */
+int usiw_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct usiw_qp *qp = usiw_qp(ibqp);
+	uint32_t async_events;
+	int err;
+
+	if (!usiw_is_alien(qp->fork_gen)) {
+		err = rnic_qp_destroy(qp->rnic, &async_events);
+		if (err)
+			return usiw_door_int(err);
+		usiw_wait_acks(&ibqp->mutex, &ibqp->cond,
+			       &ibqp->events_completed, async_events);
+	}
+	free(qp);
+	return 0;
+}

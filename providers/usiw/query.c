@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What the device and its port are and can; all of it asked of the RNIC. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "door.h"
+#include "objects.h"
+
+/* enum of IBTA "PortPhysicalState" that verbs.h does not name. */
+enum phys_state { PHYS_DISABLED = 3, PHYS_LINK_UP = 5 };
+
+/* Values of ibv_port_attr.active_width and active_speed (IBTA PortInfo). */
+enum link_width { WIDTH_1X = 1, WIDTH_4X = 2 };
+enum link_speed {
+	SPEED_SDR = 1,
+	SPEED_QDR = 4,
+	SPEED_FDR10 = 8,
+	SPEED_EDR = 32,
+	SPEED_HDR = 64,
+	SPEED_NDR = 128,
+};
+
+#define DEVICE_CAPS (IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SYS_IMAGE_GUID)
+
+/* Reads that all QPs together may have to answer. */
+static int reads_total(const struct rnic_limits *limits)
+{
+	int total;
+
+	if (__builtin_mul_overflow(limits->max_ird, limits->max_qp, &total))
+		return INT_MAX;
+	return total;
+}
+
+static void device_attr_fill(const struct rnic_device_attr *dev,
+			     struct ibv_device_attr *ret_attr)
+{
+	const struct rnic_limits *limits = rnic_limits();
+
+	*ret_attr = (struct ibv_device_attr){
+		.fw_ver = USIW_VERSION,
+		.node_guid = dev->guid_be,
+		.sys_image_guid = dev->guid_be,
+		.max_mr_size = limits->max_mr_size,
+		.page_size_cap = (uint64_t)sysconf(_SC_PAGESIZE),
+		.vendor_id = limits->vendor_id,
+		.vendor_part_id = limits->vendor_part_id,
+		.hw_ver = limits->hw_ver,
+		.max_qp = (int)limits->max_qp,
+		.max_qp_wr = (int)limits->max_qp_wr,
+		.device_cap_flags = DEVICE_CAPS,
+		.max_sge = (int)limits->max_sge,
+		.max_sge_rd = (int)limits->max_sge_rd,
+		.max_cq = (int)limits->max_cq,
+		.max_cqe = (int)limits->max_cqe,
+		.max_mr = (int)limits->max_mr,
+		.max_pd = (int)limits->max_pd,
+		/* what a peer may have outstanding here; what we may there */
+		.max_qp_rd_atom = (int)limits->max_ird,
+		.max_qp_init_rd_atom = (int)limits->max_ord,
+		.max_res_rd_atom = reads_total(limits),
+		.atomic_cap = IBV_ATOMIC_NONE,
+		.max_srq = (int)limits->max_srq,
+		.max_srq_wr = (int)limits->max_srq_wr,
+		.max_srq_sge = (int)limits->max_srq_sge,
+		.max_pkeys = 1,
+		.phys_port_cnt = 1,
+	};
+}
+
+int usiw_query_device_ex(struct ibv_context *context,
+			 const struct ibv_query_device_ex_input *input,
+			 struct ibv_device_attr_ex *attr, size_t attr_size)
+{
+	struct usiw_context *ctx = usiw_context(context);
+	struct ibv_device_attr_ex ex = { .phys_port_cnt_ex = 1 };
+	struct rnic_device_attr dev;
+	int err;
+
+	if (usiw_is_alien(ctx->fork_gen))
+		return usiw_door_int(-ENODEV);
+	if ((input && input->comp_mask) || attr_size < sizeof(ex.orig_attr))
+		return usiw_door_int(-EINVAL);
+	err = rnic_device_query(ctx->dev, &dev);
+	if (err)
+		return usiw_door_int(err);
+	device_attr_fill(&dev, &ex.orig_attr);
+	ex.device_cap_flags_ex = ex.orig_attr.device_cap_flags;
+	/* An older or newer program's structure is shorter or longer. */
+	if (attr_size > sizeof(ex))
+		memset((uint8_t *)attr + sizeof(ex), 0, attr_size - sizeof(ex));
+	memcpy(attr, &ex, attr_size < sizeof(ex) ? attr_size : sizeof(ex));
+	return 0;
+}
+
+static enum ibv_mtu mtu_to_verbs(uint32_t mtu)
+{
+	if (mtu >= 4096)
+		return IBV_MTU_4096;
+	if (mtu >= 2048)
+		return IBV_MTU_2048;
+	if (mtu >= 1024)
+		return IBV_MTU_1024;
+	if (mtu >= 512)
+		return IBV_MTU_512;
+	return IBV_MTU_256;
+}
+
+/* Link speeds in Mbit/s, as verbs can say them, falling. */
+static const struct {
+	long mbps;
+	uint8_t speed, width;
+} link_rates[] = {
+	{ 400000, SPEED_NDR, WIDTH_4X },  { 200000, SPEED_HDR, WIDTH_4X },
+	{ 100000, SPEED_EDR, WIDTH_4X },  { 40000, SPEED_FDR10, WIDTH_4X },
+	{ 25000, SPEED_EDR, WIDTH_1X },	  { 10000, SPEED_FDR10, WIDTH_1X },
+};
+
+/*
+ * The nearest rate that is not above the interface's.  An interface that has
+ * no speed (lo) gets the least there is, as from the kernel.
+ */
+static void port_rate_fill(const char *ifname, struct ibv_port_attr *attr)
+{
+	char path[64];
+	long mbps = 0;
+	FILE *file;
+	size_t i;
+
+	attr->active_speed = SPEED_SDR;
+	attr->active_width = WIDTH_1X;
+	snprintf(path, sizeof(path), "/sys/class/net/%s/speed", ifname);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	if (fscanf(file, "%ld", &mbps) != 1)
+		mbps = 0;
+	fclose(file);
+	for (i = 0; i < sizeof(link_rates) / sizeof(link_rates[0]); i++) {
+		if (mbps >= link_rates[i].mbps) {
+			attr->active_speed = link_rates[i].speed;
+			attr->active_width = link_rates[i].width;
+			return;
+		}
+	}
+}
+
+int usiw_query_port(struct ibv_context *context, uint8_t port_num,
+		    struct ibv_port_attr *attr)
+{
+	struct usiw_context *ctx = usiw_context(context);
+	struct rnic_device_attr dev;
+	int err;
+
+	if (usiw_is_alien(ctx->fork_gen))
+		return usiw_door_int(-ENODEV);
+	if (port_num != USIW_PORT)
+		return usiw_door_int(-EINVAL);
+	err = rnic_device_query(ctx->dev, &dev);
+	if (err)
+		return usiw_door_int(err);
+	*attr = (struct ibv_port_attr){
+		.state = dev.is_up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN,
+		.max_mtu = IBV_MTU_4096,
+		.active_mtu = mtu_to_verbs(dev.mtu),
+		.gid_tbl_len = (int)dev.gid_cnt,
+		.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS,
+		.max_msg_sz = rnic_limits()->max_msg_size,
+		.pkey_tbl_len = 1,
+		.max_vl_num = 1,
+		.phys_state = dev.is_up ? PHYS_LINK_UP : PHYS_DISABLED,
+		.link_layer = IBV_LINK_LAYER_ETHERNET,
+	};
+	port_rate_fill(dev.ifname, attr);
+	return 0;
+}

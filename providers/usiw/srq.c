@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Shared receive queues; posting to them is in post.c. */
+#include <stdlib.h>
+
+#include "door.h"
+#include "objects.h"
+
+static int srq_attr_check(const struct ibv_srq_attr *attr)
+{
+	const struct rnic_limits *limits = rnic_limits();
+
+	if (attr->max_wr < 1 || attr->max_wr > limits->max_srq_wr)
+		return -EINVAL;
+	if (attr->max_sge > limits->max_srq_sge)
+		return -EINVAL;
+	/* ibv_create_srq(3): srq_limit is ignored at creation. */
+	return 0;
+}
+
+static int srq_new(struct ibv_pd *ibpd, struct ibv_srq_attr *attr,
+		   struct usiw_srq **ret_srq)
+{
+	struct usiw_pd *pd = usiw_pd(ibpd);
+	struct rnic_srq_options opt = {
+		.max_wr = attr->max_wr,
+		.max_sge = attr->max_sge,
+	};
+	struct usiw_srq *srq;
+	int err;
+
+	if (usiw_is_alien(pd->fork_gen))
+		return -ENODEV;
+	err = srq_attr_check(attr);
+	if (err)
+		return err;
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		return -ENOMEM;
+	opt.handle = (uintptr_t)&srq->srq;
+	err = rnic_srq_create(pd->rnic, &opt, &srq->rnic);
+	if (err) {
+		free(srq);
+		return err;
+	}
+	util_lock_init(&srq->lock, UTIL_RANK_SRQ);
+	srq->fork_gen = pd->fork_gen;
+	srq->max_sge = opt.max_sge;
+	srq->ring = rnic_srq_ring(srq->rnic);
+	attr->max_wr = opt.max_wr;
+	attr->max_sge = opt.max_sge;
+	*ret_srq = srq;
+	return 0;
+}
+
+struct ibv_srq *usiw_create_srq(struct ibv_pd *ibpd,
+				struct ibv_srq_init_attr *attr)
+{
+	struct usiw_srq *srq;
+	int err = srq_new(ibpd, &attr->attr, &srq);
+
+	return err ? usiw_door_null(err) : &srq->srq;
+}
+
+/* ibv_create_srq() initialises these itself, ibv_create_srq_ex() does not. */
+static void srq_init_public(struct ibv_srq *srq,
+			    const struct ibv_srq_init_attr_ex *attr)
+{
+	srq->context = attr->pd->context;
+	srq->srq_context = attr->srq_context;
+	srq->pd = attr->pd;
+	srq->events_completed = 0;
+	pthread_mutex_init(&srq->mutex, NULL);
+	pthread_cond_init(&srq->cond, NULL);
+}
+
+struct ibv_srq *usiw_create_srq_ex(struct ibv_context *context,
+				   struct ibv_srq_init_attr_ex *attr)
+{
+	struct usiw_srq *srq;
+	int err;
+
+	if (attr->comp_mask & ~(uint32_t)(IBV_SRQ_INIT_ATTR_TYPE |
+					  IBV_SRQ_INIT_ATTR_PD))
+		return usiw_door_null(-EOPNOTSUPP);
+	if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) &&
+	    attr->srq_type != IBV_SRQT_BASIC)
+		return usiw_door_null(-EOPNOTSUPP);
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd ||
+	    attr->pd->context != context)
+		return usiw_door_null(-EINVAL);
+	err = srq_new(attr->pd, &attr->attr, &srq);
+	if (err)
+		return usiw_door_null(err);
+	srq_init_public(&srq->srq, attr);
+	return &srq->srq;
+}
+
+int usiw_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
+		    int attr_mask)
+{
+	struct usiw_srq *srq = usiw_srq(ibsrq);
+
+	if (usiw_is_alien(srq->fork_gen))
+		return usiw_door_int(-ENODEV);
+	if (attr_mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
+		return usiw_door_int(-EINVAL);
+	if (attr_mask & IBV_SRQ_MAX_WR)
+		return usiw_door_int(-EOPNOTSUPP);
+	if (!(attr_mask & IBV_SRQ_LIMIT))
+		return 0;
+	if (attr->srq_limit > srq->ring->depth)
+		return usiw_door_int(-EINVAL);
+	return usiw_door_int(rnic_srq_set_limit(srq->rnic, attr->srq_limit));
+}
+
+int usiw_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
+{
+	struct usiw_srq *srq = usiw_srq(ibsrq);
+	struct rnic_srq_options opt;
+
+	if (usiw_is_alien(srq->fork_gen))
+		return usiw_door_int(-ENODEV);
+	rnic_srq_query(srq->rnic, &opt);
+	attr->max_wr = opt.max_wr;
+	attr->max_sge = opt.max_sge;
+	attr->srq_limit = opt.limit;
+	return 0;
+}
+
+/* Who could still hold it: as with usiw_destroy_cq(). */
+int usiw_destroy_srq(struct ibv_srq *ibsrq)
+{
+	struct usiw_srq *srq = usiw_srq(ibsrq);
+	uint32_t async_events;
+	int err;
+
+	if (!usiw_is_alien(srq->fork_gen)) {
+		err = rnic_srq_destroy(srq->rnic, &async_events);
+		if (err)
+			return usiw_door_int(err);
+		usiw_wait_acks(&ibsrq->mutex, &ibsrq->cond,
+			       &ibsrq->events_completed, async_events);
+	}
+	free(srq);
+	return 0;
+}
