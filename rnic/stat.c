@@ -118,9 +118,8 @@ static void page_fill(struct usiw_stat_page *page)
 	for (size_t i = 0; i < RNIC_STAT_CNT; i++)
 		strncpy(page->stat[i].name, stat_names[i],
 			sizeof(page->stat[i].name) - 1);
-	/* Last, and with release: a reader that finds it finds the rest. */
-	atomic_thread_fence(memory_order_release);
-	page->magic = USIW_STAT_MAGIC;
+	/* release: a reader that finds it finds the rest */
+	__atomic_store_n(&page->magic, USIW_STAT_MAGIC, __ATOMIC_RELEASE);
 }
 
 /* What was counted before belongs into the page, too. */

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* chan.c: records in order, tokens that match them, purge without blocking. */
+#include "chan.h"
+
+#include "fdtab.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* An old kernel: no preadv2 on eventfds. */
+static bool is_kernel_old;
+
+long __real_syscall(long nr, ...);
+long __wrap_syscall(long nr, ...);
+
+long __wrap_syscall(long nr, ...)
+{
+	long arg[6];
+	va_list ap;
+
+	if (is_kernel_old && nr == SYS_preadv2) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	va_start(ap, nr);
+	for (size_t i = 0; i < 6; i++)
+		arg[i] = va_arg(ap, long);
+	va_end(ap);
+	return __real_syscall(nr, arg[0], arg[1], arg[2], arg[3], arg[4],
+			      arg[5]);
+}
+
+static struct rnic_chan *chan;
+
+static int setup(void **state)
+{
+	(void)state;
+	is_kernel_old = false;
+	return rnic_chan_new(sizeof(uint64_t), &chan);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rnic_chan_close(chan);
+	return 0;
+}
+
+static void set_nonblocking(void)
+{
+	int fd = rnic_chan_fd(chan);
+
+	assert_int_equal(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK),
+			 0);
+}
+
+static bool is_readable(void)
+{
+	struct pollfd pfd = { .fd = rnic_chan_fd(chan), .events = POLLIN };
+
+	return poll(&pfd, 1, 0) == 1;
+}
+
+static void post(struct rnic_chan_node *node, uint64_t value)
+{
+	rnic_chan_post(chan, node, &value, sizeof(value));
+}
+
+static uint64_t read_one(void)
+{
+	uint64_t value = 0;
+
+	assert_int_equal(rnic_chan_read(chan, &value, sizeof(value)),
+			 sizeof(value));
+	return value;
+}
+
+static void yields_each_post_once_and_in_turn(void **state)
+{
+	struct rnic_chan_node a = { 0 }, b = { 0 };
+
+	(void)state;
+	set_nonblocking();
+	post(&a, 1);
+	post(&a, 1);
+	post(&b, 2);
+	assert_int_equal(read_one(), 1);
+	assert_int_equal(read_one(), 2); /* b does not starve behind a */
+	assert_true(is_readable());
+	assert_int_equal(read_one(), 1);
+	assert_false(is_readable());
+	assert_int_equal(rnic_chan_read(chan, &(uint64_t){ 0 }, 8), -EAGAIN);
+	assert_int_equal(rnic_chan_purge(chan, &a), 2);
+	assert_int_equal(rnic_chan_purge(chan, &b), 1);
+}
+
+static void refuses_a_small_buffer_and_loses_nothing(void **state)
+{
+	struct rnic_chan_node a = { 0 };
+	uint8_t small[4];
+
+	(void)state;
+	post(&a, 7);
+	assert_int_equal(rnic_chan_read(chan, small, sizeof(small)), -EINVAL);
+	assert_int_equal(read_one(), 7);
+}
+
+static void purge_takes_unread_events_back(void **state)
+{
+	struct rnic_chan_node a = { 0 }, b = { 0 };
+
+	(void)state;
+	is_kernel_old = *state != NULL;
+	set_nonblocking();
+	post(&a, 1);
+	post(&b, 2);
+	post(&a, 1);
+	post(&a, 1);
+	assert_int_equal(read_one(), 1);
+	assert_int_equal(rnic_chan_purge(chan, &a), 1);
+	assert_int_equal(rnic_chan_purge(chan, &a), 1);
+	assert_int_equal(read_one(), 2);
+	assert_false(is_readable());
+	assert_int_equal(rnic_chan_purge(chan, &b), 1);
+	assert_int_equal(rnic_chan_purge(NULL, &(struct rnic_chan_node){ 0 }),
+			 0);
+}
+
+static void purge_keeps_a_blocking_fd_blocking(void **state)
+{
+	struct rnic_chan_node a = { 0 };
+
+	(void)state;
+	is_kernel_old = true;
+	post(&a, 1);
+	assert_int_equal(rnic_chan_purge(chan, &a), 0);
+	assert_false(is_readable());
+	assert_int_equal(fcntl(rnic_chan_fd(chan), F_GETFL) & O_NONBLOCK, 0);
+}
+
+/* Takes a token natively, as a reader that was overtaken by the purge has. */
+static void a_reader_overtaken_by_purge_waits_for_the_next(void **state)
+{
+	struct rnic_chan_node a = { 0 }, b = { 0 };
+	uint64_t token;
+
+	(void)state;
+	set_nonblocking();
+	post(&a, 1);
+	post(&b, 2);
+	assert_int_equal(read(rnic_chan_fd(chan), &token, 8), 8);
+	assert_int_equal(rnic_chan_purge(chan, &a), 0);
+	assert_false(is_readable());
+	/* That reader now finds b's record; here nobody holds its token. */
+	assert_int_equal(rnic_chan_read(chan, &token, 8), -EAGAIN);
+	post(&b, 2);
+	assert_int_equal(read_one(), 2);
+}
+
+static void *blocked_reader(void *arg)
+{
+	*(uint64_t *)arg = read_one();
+	return NULL;
+}
+
+static void a_blocked_reader_wakes_at_a_post(void **state)
+{
+	struct rnic_chan_node a = { 0 };
+	uint64_t value = 0;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, blocked_reader, &value),
+			 0);
+	post(&a, 99);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(value, 99);
+}
+
+static void a_blocked_reader_can_be_cancelled(void **state)
+{
+	uint64_t value;
+	pthread_t thread;
+	void *result;
+
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	/* ASan takes the stack of a cancelled thread for a broken one. */
+	skip();
+#endif
+	assert_int_equal(pthread_create(&thread, NULL, blocked_reader, &value),
+			 0);
+	assert_int_equal(pthread_cancel(thread), 0);
+	assert_int_equal(pthread_join(thread, &result), 0);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	/* and nobody holds the lock */
+	post(&(struct rnic_chan_node){ 0 }, 1);
+}
+
+static void a_closed_channel_swallows_posts(void **state)
+{
+	struct rnic_chan_node a = { 0 };
+	struct rnic_chan *mine;
+	int fd;
+
+	(void)state;
+	assert_int_equal(rnic_chan_new(8, &mine), 0);
+	fd = rnic_chan_fd(mine);
+	rnic_chan_get(mine); /* as a CQ does */
+	rnic_chan_post(mine, &a, &(uint64_t){ 1 }, 8);
+	rnic_chan_close(mine);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	assert_null(rnic_chan_get_fd(fd));
+	rnic_chan_post(mine, &a, &(uint64_t){ 1 }, 8);
+	rnic_chan_close(mine); /* the context's close after the program's */
+	assert_int_equal(rnic_chan_purge(mine, &a), 0);
+	rnic_chan_put(mine);
+}
+
+static void is_found_by_its_fd_only(void **state)
+{
+	struct rnic_chan *found = rnic_chan_get_fd(rnic_chan_fd(chan));
+
+	(void)state;
+	assert_ptr_equal(found, chan);
+	rnic_chan_put(found);
+	assert_null(rnic_chan_get_fd(0));
+	assert_null(rnic_chan_get_fd(-1));
+	assert_int_equal(fcntl(rnic_chan_fd(chan), F_GETFD) & FD_CLOEXEC,
+			 FD_CLOEXEC);
+}
+
+static void refuses_odd_record_sizes(void **state)
+{
+	struct rnic_chan *odd = NULL;
+
+	(void)state;
+	assert_int_equal(rnic_chan_new(0, &odd), -EINVAL);
+	assert_int_equal(rnic_chan_new(RNIC_CHAN_RECORD_MAX + 1, &odd),
+			 -EINVAL);
+	assert_null(odd);
+}
+
+/* Two posters, two readers, one that purges: what is posted is read or
+ * purged, and at the end no token is left over. */
+#define STRESS_CNT 20000
+
+static struct rnic_chan_node stress_node[2];
+static _Atomic uint32_t stress_read;
+static _Atomic bool is_stress_over;
+
+static void *stress_post(void *arg)
+{
+	for (int i = 0; i < STRESS_CNT; i++)
+		post(arg, 5);
+	return NULL;
+}
+
+static void *stress_reader(void *arg)
+{
+	uint64_t value;
+
+	(void)arg;
+	while (!is_stress_over || is_readable()) {
+		if (rnic_chan_read(chan, &value, 8) == 8)
+			stress_read++;
+	}
+	return NULL;
+}
+
+static void balances_tokens_under_load(void **state)
+{
+	pthread_t thread[4];
+	uint32_t sum = 0;
+
+	is_kernel_old = *state != NULL;
+	set_nonblocking();
+	stress_read = 0;
+	is_stress_over = false;
+	memset(stress_node, 0, sizeof(stress_node));
+	for (int i = 0; i < 2; i++) {
+		pthread_create(&thread[i], NULL, stress_post, &stress_node[i]);
+		pthread_create(&thread[2 + i], NULL, stress_reader, NULL);
+	}
+	for (int i = 0; i < 100; i++)
+		rnic_chan_purge(chan, &stress_node[i % 2]);
+	pthread_join(thread[0], NULL);
+	pthread_join(thread[1], NULL);
+	is_stress_over = true;
+	pthread_join(thread[2], NULL);
+	pthread_join(thread[3], NULL);
+	assert_false(is_readable());
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(stress_node[i].pending_cnt, 0);
+		sum += rnic_chan_purge(chan, &stress_node[i]);
+	}
+	assert_int_equal(sum, stress_read);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T_OLD(f)                                                       \
+	{                                                              \
+		#f "_on_old_kernels", f, setup, teardown, &is_kernel_old \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(yields_each_post_once_and_in_turn),
+		T(refuses_a_small_buffer_and_loses_nothing),
+		T(purge_takes_unread_events_back),
+		T_OLD(purge_takes_unread_events_back),
+		T(a_reader_overtaken_by_purge_waits_for_the_next),
+		T(a_blocked_reader_wakes_at_a_post),
+		T(a_blocked_reader_can_be_cancelled),
+		T(a_closed_channel_swallows_posts),
+		T(is_found_by_its_fd_only),
+		T(refuses_odd_record_sizes),
+		T(balances_tokens_under_load),
+		T_OLD(balances_tokens_under_load),
+		T(purge_keeps_a_blocking_fd_blocking),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

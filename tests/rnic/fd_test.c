@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* fd.c: what a forked child finds, and that the parent notices nothing. */
+#include "fd.h"
+
+#include "chan.h"
+#include "fdtab.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int spare_fd(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+/* Runs @check in a forked child; its return is the first check that failed. */
+static int in_child(int (*check)(void *arg), void *arg)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(check(arg));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void registers_and_closes(void **state)
+{
+	int fd = spare_fd();
+
+	(void)state;
+	assert_int_equal(rnic_fd_register(fd), 0);
+	assert_int_equal(util_fdtab_lookup(rnic_fdtab(), fd, NULL),
+			 UTIL_FD_INTERNAL);
+	rnic_fd_close(fd);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	assert_int_equal(util_fdtab_lookup(rnic_fdtab(), fd, NULL),
+			 UTIL_FD_NONE);
+	rnic_fd_close(-1);
+	assert_int_equal(rnic_fd_register((int)UTIL_FD_MAX), -EMFILE);
+}
+
+struct inherited {
+	int internal, uverbs, plain;
+	struct rnic_chan *chan;
+	int chan_fd;
+};
+
+static int check_inherited(void *arg)
+{
+	const struct inherited *in = arg;
+	struct util_fdtab *tab = rnic_fdtab();
+	uint64_t value;
+
+	if (rnic_fork_gen() != 1)
+		return 1;
+	if (fcntl(in->internal, F_GETFD) != -1 ||
+	    util_fdtab_lookup(tab, in->internal, NULL) != UTIL_FD_NONE)
+		return 2;
+	if (fcntl(in->uverbs, F_GETFD) == -1 ||
+	    util_fdtab_lookup(tab, in->uverbs, NULL) != UTIL_FD_DEAD)
+		return 3;
+	if (util_fdtab_lookup(tab, in->chan_fd, NULL) != UTIL_FD_DEAD ||
+	    rnic_chan_get_fd(in->chan_fd))
+		return 4;
+	if (fcntl(in->plain, F_GETFD) == -1)
+		return 5;
+	if (rnic_chan_read(in->chan, &value, sizeof(value)) != -ENODEV)
+		return 6;
+	/* Taking events back here must not take the parent's token. */
+	rnic_chan_purge(in->chan, &(struct rnic_chan_node){ 0 });
+	rnic_chan_close(in->chan);
+	return fcntl(in->chan_fd, F_GETFD) == -1 ? 0 : 7;
+}
+
+static void child_loses_internal_fds_and_keeps_dead_ones(void **state)
+{
+	struct inherited in;
+	struct rnic_chan_node node = { 0 };
+	uint64_t value = 3;
+	int marker;
+
+	(void)state;
+	in.internal = spare_fd();
+	in.uverbs = spare_fd();
+	in.plain = spare_fd();
+	assert_int_equal(rnic_fd_register(in.internal), 0);
+	assert_int_equal(util_fdtab_add(rnic_fdtab(), in.uverbs,
+					UTIL_FD_UVERBS, &marker),
+			 0);
+	assert_int_equal(rnic_chan_new(8, &in.chan), 0);
+	in.chan_fd = rnic_chan_fd(in.chan);
+	rnic_chan_post(in.chan, &node, &value, 8);
+
+	assert_int_equal(in_child(check_inherited, &in), 0);
+
+	assert_int_equal(rnic_fork_gen(), 0);
+	assert_true(fcntl(in.internal, F_GETFD) != -1);
+	assert_int_equal(util_fdtab_lookup(rnic_fdtab(), in.uverbs, NULL),
+			 UTIL_FD_UVERBS);
+	value = 0;
+	assert_int_equal(rnic_chan_read(in.chan, &value, 8), 8);
+	assert_int_equal(value, 3);
+	rnic_chan_close(in.chan);
+	util_fdtab_remove(rnic_fdtab(), in.uverbs);
+	rnic_fd_close(in.internal);
+	close(in.uverbs);
+	close(in.plain);
+}
+
+static int check_new_channel(void *arg)
+{
+	struct rnic_chan_node node = { 0 };
+	struct rnic_chan *chan;
+	uint64_t value = 11;
+
+	(void)arg;
+	if (rnic_chan_new(8, &chan) != 0)
+		return 1;
+	rnic_chan_post(chan, &node, &value, 8);
+	value = 0;
+	if (rnic_chan_read(chan, &value, 8) != 8 || value != 11)
+		return 2;
+	rnic_chan_close(chan);
+	return 0;
+}
+
+static void child_can_make_channels_of_its_own(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(check_new_channel, NULL), 0);
+}
+
+static int check_grandchild(void *arg)
+{
+	int status;
+	pid_t pid;
+
+	(void)arg;
+	pid = fork();
+	if (pid == 0)
+		_exit(rnic_fork_gen() == 2 ? 0 : 1);
+	if (waitpid(pid, &status, 0) != pid || status != 0)
+		return 1;
+	return rnic_fork_gen() == 1 ? 0 : 2;
+}
+
+static void counts_generations(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(check_grandchild, NULL), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(registers_and_closes),
+		cmocka_unit_test(child_loses_internal_fds_and_keeps_dead_ones),
+		cmocka_unit_test(child_can_make_channels_of_its_own),
+		cmocka_unit_test(counts_generations),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

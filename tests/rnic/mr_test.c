@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * mr.c: every judgement against an oracle that walks a list of regions octet
+ * by octet, registration errors, STags that nobody can guess.
+ */
+#include "mr.h"
+
+#include "context.h"
+#include "engine.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PAGE 4096u
+
+static struct rnic_context ctx;
+
+/* The engine of these tests: notes what it was asked. */
+static const void *gone_addr;
+static size_t gone_len;
+static struct rnic_mr *gone_mr;
+static uint32_t gone_stag;
+static struct rnic_pd *gone_pd;
+
+void __wrap_rnic_engine_mr_gone(struct rnic_engine *engine, const void *addr,
+				size_t len);
+
+void __wrap_rnic_engine_mr_gone(struct rnic_engine *engine, const void *addr,
+				size_t len)
+{
+	void *ptr;
+
+	assert_ptr_equal(engine, ctx.engine);
+	gone_addr = addr;
+	gone_len = len;
+	/* By now nobody finds the region, but it still exists. */
+	if (gone_mr) {
+		assert_int_equal(rnic_mr_resolve(&ctx.mrs, gone_pd, gone_stag,
+						 gone_mr->iova, 1, 0, &ptr),
+				 RNIC_MR_BAD_STAG);
+		assert_int_equal(gone_mr->stag, gone_stag);
+	}
+}
+
+/* A kernel without MADV_POPULATE_*. */
+static bool is_kernel_old;
+
+int __real_madvise(void *addr, size_t len, int advice);
+int __wrap_madvise(void *addr, size_t len, int advice);
+
+int __wrap_madvise(void *addr, size_t len, int advice)
+{
+	if (is_kernel_old) {
+		errno = EINVAL;
+		return -1;
+	}
+	return __real_madvise(addr, len, advice);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	is_kernel_old = false;
+	gone_mr = NULL;
+	memset(&ctx, 0, sizeof(ctx));
+	ctx.engine = (struct rnic_engine *)(void *)&ctx;
+	return rnic_mr_table_init(&ctx.mrs);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rnic_mr_table_fini(&ctx.mrs);
+	return 0;
+}
+
+static struct rnic_pd *pd_new(void)
+{
+	struct rnic_pd *pd;
+
+	assert_int_equal(rnic_pd_alloc(&ctx, &pd), 0);
+	return pd;
+}
+
+static void *pages(size_t len, int prot)
+{
+	void *mem = mmap(NULL, len, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(mem, MAP_FAILED);
+	return mem;
+}
+
+/* ---- the oracle ------------------------------------------------------- */
+
+#define REGION_CNT 40
+
+struct region {
+	struct rnic_mr *mr; /* NULL: deregistered */
+	const struct rnic_pd *pd;
+	uint32_t stag;
+	uint8_t *addr;
+	size_t len;
+	uint64_t iova;
+	uint32_t access;
+	bool is_invalidated;
+};
+
+/* One octet, by looking at every octet the region has. */
+static uint8_t *oracle_octet(const struct region *r, uint64_t addr)
+{
+	for (size_t i = 0; i < r->len; i++) {
+		if (r->iova + i == addr)
+			return r->addr + i;
+	}
+	return NULL;
+}
+
+static enum rnic_mr_verdict oracle(const struct region *regions,
+				   const struct rnic_pd *pd, uint32_t stag,
+				   uint64_t addr, size_t len, uint32_t access,
+				   void **ret_ptr)
+{
+	const struct region *r = NULL;
+
+	for (int i = 0; i < REGION_CNT; i++) {
+		if (regions[i].mr && regions[i].stag == stag &&
+		    !regions[i].is_invalidated)
+			r = &regions[i];
+	}
+	if (!r)
+		return RNIC_MR_BAD_STAG;
+	if (r->pd != pd)
+		return RNIC_MR_BAD_PD;
+	for (uint32_t bit = 1; bit != 0; bit <<= 1) {
+		if ((access & bit) && !(r->access & bit))
+			return RNIC_MR_BAD_ACCESS;
+	}
+	if (addr + len < addr)
+		return RNIC_MR_WRAP;
+	for (size_t i = 0; i < len; i++) {
+		if (!oracle_octet(r, addr + i))
+			return RNIC_MR_BAD_BOUNDS;
+		if (i > r->len)
+			break;
+	}
+	*ret_ptr = oracle_octet(r, addr);
+	return RNIC_MR_OK;
+}
+
+static uint64_t rnd(uint64_t limit)
+{
+	return limit ? ((uint64_t)random() << 31 | (uint64_t)random()) % limit
+		     : 0;
+}
+
+static void region_make(struct region *r, struct rnic_pd *const pd[2],
+			uint8_t *mem, size_t mem_len)
+{
+	static const uint32_t accesses[] = { 0, 1, 3, 4, 5, 7, 15 };
+
+	memset(r, 0, sizeof(*r));
+	r->pd = pd[rnd(2)];
+	r->access = accesses[rnd(7)];
+	r->len = 1 + rnd(64);
+	r->addr = mem + rnd(mem_len - r->len);
+	switch (rnd(4)) {
+	case 0:
+		r->iova = 0;
+		break;
+	case 1: /* against the end of the address space */
+		r->iova = UINT64_MAX - r->len - rnd(4);
+		break;
+	case 2:
+		r->iova = rnd(UINT64_C(1) << 62);
+		break;
+	default:
+		r->iova = (uintptr_t)r->addr;
+		break;
+	}
+	assert_int_equal(rnic_mr_reg(pd[r->pd == pd[1]], r->addr, r->len,
+				     r->iova, r->access, &r->mr),
+			 0);
+	r->stag = rnic_mr_stag(r->mr);
+}
+
+static uint32_t query_stag(const struct region *r)
+{
+	switch (rnd(12)) {
+	case 0:
+		return r->stag ^ (1u << rnd(32));
+	case 1:
+		return (uint32_t)rnd(UINT64_C(1) << 32);
+	default:
+		return r->stag;
+	}
+}
+
+static uint64_t query_addr(const struct region *r)
+{
+	switch (rnd(8)) {
+	case 0:
+		return rnd(UINT64_C(1) << 62) * 4;
+	case 1:
+		return UINT64_MAX - rnd(3);
+	default: /* a few octets outside, at the borders, inside */
+		return r->iova + rnd(r->len + 6) - 3;
+	}
+}
+
+static size_t query_len(const struct region *r)
+{
+	switch (rnd(10)) {
+	case 0:
+		return SIZE_MAX - rnd(3);
+	case 1:
+		return 1 + rnd(UINT64_C(1) << 40);
+	default:
+		return 1 + rnd(r->len + 4);
+	}
+}
+
+static void agrees_with_the_oracle(void **state)
+{
+	struct rnic_pd *pd[2] = { pd_new(), pd_new() };
+	uint8_t *mem = pages(2 * PAGE, PROT_READ | PROT_WRITE);
+	struct region regions[REGION_CNT];
+	uint32_t seen[RNIC_MR_BAD_BOUNDS + 1] = { 0 };
+
+	(void)state;
+	srandom(1);
+	for (int i = 0; i < REGION_CNT; i++)
+		region_make(&regions[i], pd, mem, 2 * PAGE);
+	for (int i = 0; i < 60000; i++) {
+		struct region *r = &regions[rnd(REGION_CNT)];
+		uint32_t stag = query_stag(r);
+		uint64_t addr = query_addr(r);
+		size_t len = query_len(r);
+		uint32_t access = rnd(3) ? 1u << rnd(4) : 0;
+		const struct rnic_pd *who = pd[rnd(8) ? r->pd == pd[1]
+						      : rnd(2)];
+		void *want = NULL, *got = NULL;
+		enum rnic_mr_verdict verdict =
+			oracle(regions, who, stag, addr, len, access, &want);
+
+		assert_int_equal(rnic_mr_resolve(&ctx.mrs, who, stag, addr,
+						 len, access, &got),
+				 verdict);
+		assert_ptr_equal(got, want);
+		seen[verdict]++;
+		if (rnd(500) == 0) {
+			r->is_invalidated =
+				rnic_mr_invalidate(&ctx.mrs, r->pd, r->stag,
+						   true) == RNIC_MR_OK ||
+				r->is_invalidated;
+		} else if (rnd(200) == 0) {
+			assert_int_equal(rnic_mr_dereg(r->mr), 0);
+			region_make(r, pd, mem, 2 * PAGE);
+		}
+	}
+	/* The queries reached every verdict many times. */
+	for (int v = RNIC_MR_OK; v <= RNIC_MR_BAD_BOUNDS; v++)
+		assert_true(seen[v] > 200);
+	for (int i = 0; i < REGION_CNT; i++)
+		assert_int_equal(rnic_mr_dereg(regions[i].mr), 0);
+	assert_int_equal(rnic_pd_free(pd[0]), 0);
+	assert_int_equal(rnic_pd_free(pd[1]), 0);
+	munmap(mem, 2 * PAGE);
+}
+
+/* U-5 of the list of cases in doc/spec/ddp-rdmap.md */
+static void holds_bounds_at_octet_granularity(void **state)
+{
+	struct rnic_pd *pd = pd_new();
+	uint8_t *mem = pages(PAGE, PROT_READ | PROT_WRITE);
+	struct rnic_mr *mr;
+	uint32_t stag;
+	void *ptr = NULL;
+
+	(void)state;
+	assert_int_equal(rnic_mr_reg(pd, mem + 7, 100, 1000, 3, &mr), 0);
+	stag = rnic_mr_stag(mr);
+	assert_int_equal(rnic_mr_resolve(&ctx.mrs, pd, stag, 1000, 100, 2,
+					 &ptr),
+			 RNIC_MR_OK);
+	assert_ptr_equal(ptr, mem + 7);
+	assert_int_equal(rnic_mr_resolve(&ctx.mrs, pd, stag, 1099, 1, 2, &ptr),
+			 RNIC_MR_OK);
+	assert_ptr_equal(ptr, mem + 106);
+	assert_int_equal(rnic_mr_resolve(&ctx.mrs, pd, stag, 1099, 2, 2, &ptr),
+			 RNIC_MR_BAD_BOUNDS);
+	assert_int_equal(rnic_mr_resolve(&ctx.mrs, pd, stag, 1100, 1, 2, &ptr),
+			 RNIC_MR_BAD_BOUNDS);
+	assert_int_equal(rnic_mr_resolve(&ctx.mrs, pd, stag, 999, 1, 2, &ptr),
+			 RNIC_MR_BAD_BOUNDS);
+	assert_int_equal(rnic_mr_resolve(&ctx.mrs, pd, stag, UINT64_MAX, 1, 2,
+					 &ptr),
+			 RNIC_MR_WRAP);
+	assert_ptr_equal(ptr, mem + 106); /* untouched by refusals */
+	assert_int_equal(rnic_mr_dereg(mr), 0);
+	assert_int_equal(rnic_pd_free(pd), 0);
+	munmap(mem, PAGE);
+}
+
+/* ---- registration ----------------------------------------------------- */
+
+static int reg_error(void *addr, size_t len, uint64_t iova, uint32_t access)
+{
+	struct rnic_pd *pd = pd_new();
+	struct rnic_mr *mr = NULL;
+	int ret = rnic_mr_reg(pd, addr, len, iova, access, &mr);
+
+	if (ret == 0)
+		assert_int_equal(rnic_mr_dereg(mr), 0);
+	else
+		assert_null(mr);
+	assert_int_equal(rnic_pd_free(pd), 0); /* nobody uses it */
+	return ret;
+}
+
+static void refuses_wrong_arguments(void **state)
+{
+	uint8_t *mem = pages(PAGE, PROT_READ | PROT_WRITE);
+	uint64_t at = (uintptr_t)mem;
+
+	(void)state;
+	assert_int_equal(reg_error(mem, PAGE, at, 0), 0);
+	assert_int_equal(reg_error(mem, 0, at, 1), -EINVAL);
+	assert_int_equal(reg_error(mem, SIZE_MAX, at, 1), -EINVAL);
+	assert_int_equal(reg_error(mem, SIZE_MAX / 2 + 1, at, 1), -EINVAL);
+	assert_int_equal(reg_error(mem, PAGE, UINT64_MAX - 8, 1), -EINVAL);
+	assert_int_equal(reg_error(mem, PAGE, at, RNIC_ACCESS_REMOTE_WRITE),
+			 -EINVAL);
+	assert_int_equal(reg_error(mem, PAGE, at, RNIC_ACCESS_REMOTE_ATOMIC),
+			 -EINVAL);
+	assert_int_equal(reg_error(mem, PAGE, at, RNIC_ACCESS_REMOTE_READ), 0);
+	assert_int_equal(reg_error(mem, PAGE, at, 1u << 6), -EINVAL);
+	assert_int_equal(reg_error(mem, PAGE, at, 1u << 31), -EINVAL);
+	munmap(mem, PAGE);
+}
+
+static void refuses_what_is_not_mapped(void **state)
+{
+	uint8_t *mem = pages(3 * PAGE, PROT_READ | PROT_WRITE);
+	uint64_t at = (uintptr_t)mem;
+
+	is_kernel_old = *state != NULL;
+	munmap(mem + PAGE, PAGE);
+	assert_int_equal(reg_error(mem, PAGE, at, 1), 0);
+	assert_int_equal(reg_error(mem, PAGE + 1, at, 1), -EFAULT);
+	assert_int_equal(reg_error(mem, 3 * PAGE, at, 0), -EFAULT);
+	assert_int_equal(reg_error(mem + PAGE - 1, 2, at, 0), -EFAULT);
+	assert_int_equal(reg_error(mem + 2 * PAGE, PAGE, at, 1), 0);
+	assert_int_equal(reg_error(NULL, 1, 0, 0), -EFAULT);
+	munmap(mem, PAGE);
+	munmap(mem + 2 * PAGE, PAGE);
+}
+
+static void refuses_to_write_what_is_read_only(void **state)
+{
+	uint8_t *ro = pages(PAGE, PROT_READ);
+	uint8_t *none = pages(PAGE, PROT_NONE);
+
+	(void)state;
+	assert_int_equal(reg_error(ro, PAGE, 0, 0), 0);
+	assert_int_equal(reg_error(ro, PAGE, 0, RNIC_ACCESS_REMOTE_READ), 0);
+	assert_int_equal(reg_error(ro, PAGE, 0, RNIC_ACCESS_LOCAL_WRITE),
+			 -EFAULT);
+	assert_int_equal(reg_error(none, PAGE, 0, 0), -EFAULT);
+	munmap(ro, PAGE);
+	munmap(none, PAGE);
+}
+
+static void addresses_zero_based_regions_from_zero(void **state)
+{
+	struct rnic_pd *pd = pd_new();
+	uint8_t *mem = pages(PAGE, PROT_READ | PROT_WRITE);
+	struct rnic_mr *mr;
+	void *ptr;
+
+	(void)state;
+	assert_int_equal(rnic_mr_reg(pd, mem, PAGE, (uintptr_t)mem,
+				     1 | RNIC_ACCESS_ZERO_BASED, &mr),
+			 0);
+	assert_int_equal(rnic_mr_resolve(&ctx.mrs, pd, rnic_mr_stag(mr), 0,
+					 PAGE, 0, &ptr),
+			 RNIC_MR_OK);
+	assert_ptr_equal(ptr, mem);
+	assert_int_equal(rnic_mr_dereg(mr), 0);
+	assert_int_equal(rnic_pd_free(pd), 0);
+	munmap(mem, PAGE);
+}
+
+static void a_domain_in_use_is_busy(void **state)
+{
+	struct rnic_pd *pd = pd_new();
+	struct rnic_mr *mr;
+	uint8_t octet;
+
+	(void)state;
+	assert_int_equal(rnic_mr_reg(pd, &octet, 1, 0, 1, &mr), 0);
+	assert_int_equal(rnic_pd_free(pd), -EBUSY);
+	assert_int_equal(rnic_mr_dereg(mr), 0);
+	assert_int_equal(rnic_pd_free(pd), 0);
+}
+
+static void deregistration_hides_then_waits_then_frees(void **state)
+{
+	struct rnic_pd *pd = pd_new();
+	uint8_t octets[16];
+
+	(void)state;
+	assert_int_equal(rnic_mr_reg(pd, octets, 16, 0, 1, &gone_mr), 0);
+	gone_pd = pd;
+	gone_stag = rnic_mr_stag(gone_mr);
+	assert_int_equal(rnic_mr_dereg(gone_mr), 0);
+	assert_ptr_equal(gone_addr, octets);
+	assert_int_equal(gone_len, 16);
+	assert_int_equal(rnic_pd_free(pd), 0);
+}
+
+static void invalidation_needs_a_remote_right(void **state)
+{
+	struct rnic_pd *pd = pd_new(), *other = pd_new();
+	uint8_t octets[16];
+	struct rnic_mr *local, *remote;
+	uint32_t stag;
+	void *ptr;
+
+	(void)state;
+	assert_int_equal(rnic_mr_reg(pd, octets, 16, 0, 1, &local), 0);
+	assert_int_equal(rnic_mr_reg(pd, octets, 16, 0, 5, &remote), 0);
+	stag = rnic_mr_stag(remote);
+	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, pd, rnic_mr_stag(local),
+					    true),
+			 RNIC_MR_BAD_ACCESS);
+	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, other, stag, true),
+			 RNIC_MR_BAD_PD);
+	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, pd, stag, true),
+			 RNIC_MR_OK);
+	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, pd, stag, true),
+			 RNIC_MR_BAD_STAG);
+	assert_int_equal(rnic_mr_resolve(&ctx.mrs, pd, stag, 0, 1, 0, &ptr),
+			 RNIC_MR_BAD_STAG);
+	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, pd, rnic_mr_stag(local),
+					    false),
+			 RNIC_MR_OK);
+	assert_int_equal(rnic_mr_dereg(local), 0);
+	assert_int_equal(rnic_mr_dereg(remote), 0);
+	assert_int_equal(rnic_pd_free(pd), 0);
+	assert_int_equal(rnic_pd_free(other), 0);
+}
+
+/* ---- STags ------------------------------------------------------------ */
+
+static uint32_t fresh_stag(struct rnic_pd *pd)
+{
+	static uint8_t octet;
+	struct rnic_mr *mr;
+	uint32_t stag;
+
+	assert_int_equal(rnic_mr_reg(pd, &octet, 1, 0, 1, &mr), 0);
+	stag = rnic_mr_stag(mr);
+	assert_int_equal(rnic_mr_dereg(mr), 0);
+	return stag;
+}
+
+static int compare_u32(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+static void stags_cannot_be_guessed(void **state)
+{
+	struct rnic_pd *pd = pd_new();
+	uint32_t index[1000], bits[32] = { 0 };
+	int rising = 0;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		uint32_t stag = fresh_stag(pd);
+
+		index[i] = stag >> 8;
+		assert_int_not_equal(index[i], 0);
+		for (int b = 0; b < 32; b++)
+			bits[b] += (stag >> b) & 1;
+	}
+	/* Each bit is a fair coin: 500 +- 16; 8 sigma off never happens. */
+	for (int b = 0; b < 32; b++)
+		assert_in_range(bits[b], 370, 630);
+	for (int i = 1; i < 1000; i++)
+		rising += index[i] > index[i - 1];
+	assert_in_range(rising, 420, 580);
+	qsort(index, 1000, sizeof(index[0]), compare_u32);
+	for (int i = 1; i < 1000; i++)
+		assert_int_not_equal(index[i], index[i - 1]);
+	assert_int_equal(rnic_pd_free(pd), 0);
+}
+
+static void two_tables_draw_differently(void **state)
+{
+	struct rnic_pd *pd = pd_new();
+	uint32_t first = fresh_stag(pd), second;
+
+	(void)state;
+	assert_int_equal(rnic_pd_free(pd), 0);
+	teardown(NULL);
+	setup(NULL);
+	pd = pd_new();
+	second = fresh_stag(pd);
+	assert_int_not_equal(first >> 8, second >> 8);
+	assert_int_equal(rnic_pd_free(pd), 0);
+}
+
+/* 150000 draws of 2^24: some come twice, never soon and never with the same
+ * key. */
+static void a_used_index_rests_and_changes_its_key(void **state)
+{
+	struct rnic_pd *pd = pd_new();
+	uint32_t *last_use = calloc(1u << 24, sizeof(*last_use));
+	uint8_t *key = calloc(1u << 24, 1);
+	uint32_t reuse_cnt = 0;
+
+	(void)state;
+	assert_non_null(last_use);
+	assert_non_null(key);
+	for (uint32_t i = 1; i <= 150000; i++) {
+		uint32_t stag = fresh_stag(pd);
+		uint32_t index = stag >> 8;
+
+		if (last_use[index] != 0) {
+			assert_true(i - last_use[index] >= 65536);
+			assert_int_not_equal(key[index], stag & 0xff);
+			reuse_cnt++;
+		}
+		last_use[index] = i;
+		key[index] = (uint8_t)stag;
+	}
+	assert_true(reuse_cnt > 50);
+	free(last_use);
+	free(key);
+	assert_int_equal(rnic_pd_free(pd), 0);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(agrees_with_the_oracle),
+		T(holds_bounds_at_octet_granularity),
+		T(refuses_wrong_arguments),
+		T(refuses_what_is_not_mapped),
+		{ "refuses_what_is_not_mapped_on_old_kernels",
+		  refuses_what_is_not_mapped, setup, teardown,
+		  &is_kernel_old },
+		T(refuses_to_write_what_is_read_only),
+		T(addresses_zero_based_regions_from_zero),
+		T(a_domain_in_use_is_busy),
+		T(deregistration_hides_then_waits_then_frees),
+		T(invalidation_needs_a_remote_right),
+		T(stags_cannot_be_guessed),
+		T(two_tables_draw_differently),
+		T(a_used_index_rests_and_changes_its_key),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

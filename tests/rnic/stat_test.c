@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * stat.c: each case in a process of its own, since settings are read once
+ * and there is one page per process.
+ */
+#include "stat.h"
+
+#include "../../abi/usiw-abi.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char dir[64];
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(dir, "/tmp/usiw-stat-test.XXXXXX");
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct dirent *entry;
+	DIR *d = opendir(dir);
+	char path[400];
+
+	(void)state;
+	while (d && (entry = readdir(d))) {
+		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+		unlink(path);
+	}
+	if (d)
+		closedir(d);
+	return rmdir(dir);
+}
+
+static int run(int (*check)(void), const char *stat_dir)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (stat_dir)
+			setenv("USIW_STAT_DIR", stat_dir, 1);
+		else
+			unsetenv("USIW_STAT_DIR");
+		_exit(check());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static bool page_read(pid_t pid, struct usiw_stat_page *page)
+{
+	char path[128];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/usiw.%d", dir, (int)pid);
+	fd = open(path, O_RDONLY);
+	if (fd < 0)
+		return false;
+	len = read(fd, page, sizeof(*page));
+	close(fd);
+	return len == (ssize_t)sizeof(*page) && page->magic == USIW_STAT_MAGIC;
+}
+
+static uint64_t page_value(const struct usiw_stat_page *page, const char *name)
+{
+	for (uint32_t i = 0; i < page->count; i++) {
+		if (strcmp(page->stat[i].name, name) == 0)
+			return page->stat[i].value;
+	}
+	return UINT64_MAX;
+}
+
+static int check_file(void)
+{
+	struct usiw_stat_page page;
+	struct stat st;
+	char path[128];
+
+	umask(022);
+	rnic_stat_add(RNIC_STAT_accepts, 2); /* before there is a page */
+	rnic_stat_init();
+	rnic_stat_init();
+	rnic_stat_add(RNIC_STAT_accepts, 3);
+	rnic_stat_add(RNIC_STAT_rx_octets, UINT64_C(1) << 40);
+	if (!page_read(getpid(), &page))
+		return 1;
+	if (page.version != USIW_STAT_VERSION || page.count != RNIC_STAT_CNT ||
+	    page.pid != (uint32_t)getpid())
+		return 2;
+	if (page_value(&page, "accepts") != 5 ||
+	    page_value(&page, "rx_octets") != UINT64_C(1) << 40 ||
+	    page_value(&page, "qp_created") != 0)
+		return 3;
+	snprintf(path, sizeof(path), "%s/usiw.%d", dir, (int)getpid());
+	if (stat(path, &st) != 0 || (st.st_mode & 07777) != 0644)
+		return 4;
+	return 0;
+}
+
+static void makes_a_readable_file_that_outlives_it(void **state)
+{
+	DIR *d;
+	int cnt = 0;
+
+	(void)state;
+	assert_int_equal(run(check_file, dir), 0);
+	d = opendir(dir);
+	while (readdir(d))
+		cnt++;
+	closedir(d);
+	assert_int_equal(cnt, 3); /* the file, . and .. */
+}
+
+static int check_fork(void)
+{
+	struct usiw_stat_page page;
+	int status;
+	pid_t pid;
+
+	rnic_stat_init();
+	rnic_stat_add(RNIC_STAT_cqe, 1);
+	pid = fork();
+	if (pid == 0) {
+		rnic_stat_fork_child();
+		rnic_stat_add(RNIC_STAT_cqe, 7);
+		rnic_stat_init();
+		rnic_stat_add(RNIC_STAT_cqe, 10);
+		_exit(page_read(getpid(), &page) &&
+				      page_value(&page, "cqe") == 17
+			      ? 0
+			      : 1);
+	}
+	if (waitpid(pid, &status, 0) != pid || status != 0)
+		return 1;
+	if (!page_read(getpid(), &page) || page_value(&page, "cqe") != 1)
+		return 2;
+	return 0;
+}
+
+static void gives_a_forked_child_its_own_page(void **state)
+{
+	(void)state;
+	assert_int_equal(run(check_fork, dir), 0);
+}
+
+static int check_trap(void)
+{
+	struct usiw_stat_page page;
+	char path[128], victim[128];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/usiw.%d", dir, (int)getpid());
+	snprintf(victim, sizeof(victim), "%s/victim", dir);
+	close(open(victim, O_CREAT | O_WRONLY, 0600));
+	if (symlink(victim, path) != 0)
+		return 1;
+	rnic_stat_init();
+	if (stat(victim, &st) != 0 || st.st_size != 0)
+		return 2;
+	return page_read(getpid(), &page) ? 0 : 3;
+}
+
+static void does_not_follow_a_link_in_its_place(void **state)
+{
+	(void)state;
+	assert_int_equal(run(check_trap, dir), 0);
+}
+
+static bool has_memfd(void)
+{
+	char path[300], target[64];
+	struct dirent *entry;
+	DIR *d = opendir("/proc/self/fd");
+	bool is_found = false;
+
+	while ((entry = readdir(d))) {
+		ssize_t len;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%s",
+			 entry->d_name);
+		len = readlink(path, target, sizeof(target) - 1);
+		target[len > 0 ? len : 0] = 0;
+		is_found |= strstr(target, "memfd:usiw-stat") != NULL;
+	}
+	closedir(d);
+	return is_found;
+}
+
+/* With stderr in a file: how many lines did it print? */
+static int check_missing_dir(void)
+{
+	char text[2000];
+	ssize_t len;
+	FILE *err = tmpfile();
+
+	if (!err || dup2(fileno(err), 2) != 2)
+		return 1;
+	rnic_stat_init();
+	rnic_stat_add(RNIC_STAT_cqe, 1);
+	rnic_stat_init();
+	len = pread(fileno(err), text, sizeof(text) - 1, 0);
+	text[len > 0 ? len : 0] = 0;
+	if (!strstr(text, "/nonexistent/usiw"))
+		return 2;
+	if (strchr(text, '\n') != strrchr(text, '\n'))
+		return 3;
+	return has_memfd() ? 0 : 4;
+}
+
+static void falls_back_to_a_memfd_and_says_so_once(void **state)
+{
+	(void)state;
+	assert_int_equal(run(check_missing_dir, "/nonexistent/usiw"), 0);
+}
+
+static int check_no_dir(void)
+{
+	rnic_stat_init();
+	return has_memfd() ? 0 : 1;
+}
+
+static void uses_a_memfd_without_the_setting(void **state)
+{
+	(void)state;
+	assert_int_equal(run(check_no_dir, NULL), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			makes_a_readable_file_that_outlives_it, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			gives_a_forked_child_its_own_page, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			does_not_follow_a_link_in_its_place, setup, teardown),
+		cmocka_unit_test(falls_back_to_a_memfd_and_says_so_once),
+		cmocka_unit_test(uses_a_memfd_without_the_setting),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
