@@ -3,6 +3,7 @@
 BUILD  ?= build
 PREFIX ?= /usr/local
 WERROR ?= OFF
+TESTS  ?= ON
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 CONFIG ?=
 
@@ -26,12 +27,13 @@ configure:
 		echo "usiw: cmake is missing; 'make setup' installs what" \
 		     "the build needs" >&2; exit 1; }
 	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-		-DCMAKE_INSTALL_PREFIX=$(PREFIX) -DUSIW_WERROR=$(WERROR) $(CONFIG)
+		-DCMAKE_INSTALL_PREFIX=$(PREFIX) -DUSIW_WERROR=$(WERROR) \
+		-DUSIW_TESTS=$(TESTS) $(CONFIG)
 
 ## demo: set up, build, and run ib_write_bw -R between two processes
 demo:
 	scripts/install-deps build demo
-	$(MAKE) --no-print-directory configure
+	$(MAKE) --no-print-directory configure TESTS=OFF
 	cmake --build $(BUILD) -j $(JOBS) --target usiw-products
 	scripts/demo
 
@@ -88,7 +90,7 @@ fresh-test:
 
 ## install: install into $(DESTDIR)$(PREFIX)
 install:
-	cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	$(MAKE) --no-print-directory configure TESTS=OFF
 	cmake --build $(BUILD) -j $(JOBS) --target usiw-products
 	cmake --install $(BUILD)
 

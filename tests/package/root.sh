@@ -1,0 +1,108 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# A throw-away Debian root for tests: made by debootstrap from the mirror this
+# machine is configured with, entered in namespaces of its own so that mounts
+# and processes end with the test, and removed afterwards.
+#
+# To be sourced.  root_begin must be called before anything else: it re-runs
+# the calling script inside the namespaces.
+
+root_die() {
+	echo "$(basename "$0"): $*" >&2
+	exit 1
+}
+
+# root_begin SCRIPT ARGUMENT...
+root_begin() {
+	if [[ ${USIW_ROOT_INSIDE-} == yes ]]; then
+		return 0
+	fi
+	[[ $(id -u) == 0 ]] || root_die "needs root (chroot and debootstrap)"
+	command -v debootstrap >/dev/null ||
+		root_die "debootstrap is missing (apt-get install debootstrap)"
+	USIW_ROOT=${USIW_ROOT:-$(mktemp -d "${TMPDIR:-/tmp}/usiw-root.XXXXXX")}
+	export USIW_ROOT USIW_ROOT_INSIDE=yes
+	local status=0
+	unshare --mount --pid --fork --kill-child --propagation private \
+		"$@" </dev/null || status=$?
+	# The mounts went with the namespace: what is left are plain files.
+	if [[ ${USIW_ROOT_KEEP-} != yes ]]; then
+		rm -rf --one-file-system "$USIW_ROOT"
+	fi
+	exit "$status"
+}
+
+# "URI SUITE" lines of the Debian archives apt is configured with here, from
+# both formats of source list.
+root_sources() {
+	local file
+	for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
+		[[ -f $file ]] || continue
+		sed -E 's/\[[^]]*\]//' "$file" |
+			awk '$1 == "deb" { print $2, $3 }'
+	done
+	for file in /etc/apt/sources.list.d/*.sources; do
+		[[ -f $file ]] || continue
+		awk 'function flush(   i, n, s) {
+				n = split(suites, s, " ")
+				for (i = 1; i <= n && uri != ""; i++)
+					print uri, s[i]
+				uri = suites = ""
+			}
+			/^URIs:/ { uri = $2 }
+			/^Suites:/ { sub(/^Suites: */, ""); suites = $0 }
+			/^[ \t]*$/ { flush() }
+			END { flush() }' "$file"
+	done
+}
+
+root_chroot() {
+	chroot "$USIW_ROOT" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+		HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+		"$@" </dev/null
+}
+
+# As nobody, with the memlock limit that people have by default.
+root_unprivileged() {
+	root_chroot prlimit --memlock=65536:65536 \
+		setpriv --reuid=65534 --regid=65534 --clear-groups \
+		--inh-caps=-all --no-new-privs \
+		env HOME=/nonexistent "$@"
+}
+
+# Makes the root.  Only the Debian archives of this machine's own suite family
+# are taken over, so that a foreign list does not end in the test.
+root_make() {
+	local codename uri suite proxy=
+	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:?}")
+	read -r uri suite < <(root_sources | awk -v c="$codename" '$2 == c')
+	[[ -n ${uri-} ]] || root_die "apt knows no archive with suite $codename"
+	eval "$(apt-config shell proxy Acquire::http::Proxy)"
+	if [[ -n ${proxy-} ]]; then
+		export http_proxy=$proxy
+	fi
+
+	# mktemp made it for root alone, and it becomes everybody's /.
+	chmod 755 "$USIW_ROOT"
+	echo "root: debootstrap $suite into $USIW_ROOT"
+	debootstrap --variant=minbase "$suite" "$USIW_ROOT" "$uri" \
+		>"$USIW_ROOT.log" 2>&1 </dev/null || {
+		tail -n 20 "$USIW_ROOT.log" >&2
+		rm -f "$USIW_ROOT.log"
+		root_die "debootstrap failed"
+	}
+	rm -f "$USIW_ROOT.log"
+	root_sources | awk -v c="$codename" '$2 == c || index($2, c "-") == 1 {
+		print "deb", $1, $2, "main" }' >"$USIW_ROOT/etc/apt/sources.list"
+	if [[ -n ${proxy-} ]]; then
+		echo "Acquire::http::Proxy \"$proxy\";" \
+			>"$USIW_ROOT/etc/apt/apt.conf.d/90proxy"
+	fi
+	cp -L /etc/resolv.conf "$USIW_ROOT/etc/resolv.conf"
+
+	mount -t proc proc "$USIW_ROOT/proc"
+	mount -t sysfs -o ro sysfs "$USIW_ROOT/sys"
+	mkdir -p "$USIW_ROOT/dev/shm" "$USIW_ROOT/dev/pts"
+	mount -t devpts -o newinstance,ptmxmode=0666 devpts "$USIW_ROOT/dev/pts"
+	mount -t tmpfs -o mode=1777 tmpfs "$USIW_ROOT/dev/shm"
+}
