@@ -65,6 +65,15 @@ static inline uint32_t usiw_ring_used(const struct usiw_ring *ring)
 	return prod - cons;
 }
 
+/* Consumer that works ahead of what it gave back: is entry @idx there? */
+static inline int usiw_ring_slot_pending(const struct usiw_ring *ring,
+					 uint32_t idx)
+{
+	/* acquire: pairs with usiw_ring_commit() */
+	return atomic_load_explicit(&ring->hdr->prod_idx,
+				    memory_order_acquire) != idx;
+}
+
 /*
  * Producer: the slot that is @ahead entries past the last committed one, or
  * NULL when the ring is full.

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Shared memory for rings: page-granular pieces of memfd mappings, so that a
+ * ring means the same to every thread, and one day process, that maps it.
+ * The mappings are not inherited over fork.
+ */
+#ifndef RNIC_SHM_H
+#define RNIC_SHM_H
+
+#include <stddef.h>
+
+#include "../util/lock.h"
+
+struct rnic_shm_chunk;
+
+struct rnic_shm {
+	struct util_lock lock;
+	struct rnic_shm_chunk *chunks; /* guarded by lock */
+};
+
+void rnic_shm_init(struct rnic_shm *shm);
+
+/* Unmaps everything, allocated or not. */
+void rnic_shm_fini(struct rnic_shm *shm);
+
+/* @size octets, zeroed, page-aligned.  Return: 0; -ENOMEM; -EMFILE. */
+int rnic_shm_alloc(struct rnic_shm *shm, size_t size, void **ret_mem);
+
+/* @mem NULL: nothing.  @size as given to alloc. */
+void rnic_shm_free(struct rnic_shm *shm, void *mem, size_t size);
+
+#endif

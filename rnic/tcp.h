@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The data path's socket calls behind a table: taken from libc itself, past
+ * whatever else is preloaded (a sockets-to-RDMA library above us would
+ * recurse), and replaceable by tests.
+ */
+#ifndef RNIC_TCP_H
+#define RNIC_TCP_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+struct rnic_tcp_ops {
+	ssize_t (*recv)(int fd, void *buf, size_t len, int flags);
+	ssize_t (*recvmsg)(int fd, struct msghdr *msg, int flags);
+	ssize_t (*sendmsg)(int fd, const struct msghdr *msg, int flags);
+	int (*shutdown)(int fd, int how);
+	int (*getsockopt)(int fd, int level, int name, void *val,
+			  socklen_t *len);
+	int (*setsockopt)(int fd, int level, int name, const void *val,
+			  socklen_t len);
+	int (*getsockname)(int fd, struct sockaddr *addr, socklen_t *len);
+	int (*getpeername)(int fd, struct sockaddr *addr, socklen_t *len);
+};
+
+/* Filled at the first call; thread-safe; never NULL. */
+const struct rnic_tcp_ops *rnic_tcp(void);
+
+/* Tests only: what rnic_tcp() answers from now on; NULL: the real ones. */
+void rnic_tcp_replace(const struct rnic_tcp_ops *ops);
+
+/*
+ * Non-blocking; never raises a signal.
+ * Return: octets; 0 from recv: the peer's FIN; -EAGAIN: nothing or no room
+ * now (EINTR counts as such); other -errno.
+ */
+ssize_t rnic_tcp_recv(int fd, const struct iovec *iov, int iovcnt);
+ssize_t rnic_tcp_send(int fd, const struct iovec *iov, int iovcnt);
+
+/* Throw away up to @max octets of input.  Return as rnic_tcp_recv(). */
+ssize_t rnic_tcp_discard(int fd, size_t max);
+
+/* Effective maximum segment size, octets, as TCP has it now. */
+uint32_t rnic_tcp_emss(int fd);
+
+#endif
