@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Contexts: opened, closed, and drained when the process exits. */
+#include "context.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm.h"
+#include "engine.h"
+#include "fd.h"
+#include "stat.h"
+
+static struct util_lock list_lock = UTIL_LOCK_INIT(UTIL_RANK_DEVICE);
+static struct rnic_context *contexts; /* guarded by list_lock */
+
+void rnic_context_event(struct rnic_context *ctx, struct rnic_chan_node *node,
+			enum usiw_async_type type, uint64_t element)
+{
+	struct usiw_async_event record = {
+		.element = element,
+		.event_type = type,
+	};
+
+	rnic_chan_post(ctx->async, node, &record, sizeof(record));
+}
+
+int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
+{
+	struct rnic_context *ctx;
+	int rc = -ENOMEM;
+
+	if (!rnic_fdtab())
+		return -ENOMEM;
+	rnic_stat_init();
+	ctx = calloc(1, sizeof(*ctx));
+	if (!ctx)
+		return -ENOMEM;
+	ctx->dev = dev;
+	rnic_shm_init(&ctx->shm);
+	rc = rnic_mr_table_init(&ctx->mrs);
+	if (rc < 0)
+		goto free_ctx;
+	rc = rnic_chan_new(sizeof(struct usiw_async_event), &ctx->async);
+	if (rc < 0)
+		goto fini_mrs;
+	rc = rnic_engine_new(&ctx->engine);
+	if (rc < 0)
+		goto close_async;
+	util_lock(&list_lock);
+	ctx->next = contexts;
+	contexts = ctx;
+	util_unlock(&list_lock);
+	*ret_ctx = ctx;
+	return 0;
+close_async:
+	rnic_chan_close(ctx->async);
+fini_mrs:
+	rnic_mr_table_fini(&ctx->mrs);
+free_ctx:
+	free(ctx);
+	return rc;
+}
+
+int rnic_context_async_fd(const struct rnic_context *ctx)
+{
+	return rnic_chan_fd(ctx->async);
+}
+
+static void context_unlist(const struct rnic_context *ctx)
+{
+	struct rnic_context **link = &contexts;
+
+	util_lock(&list_lock);
+	while (*link && *link != ctx)
+		link = &(*link)->next;
+	if (*link)
+		*link = ctx->next;
+	util_unlock(&list_lock);
+}
+
+void rnic_context_close(struct rnic_context *ctx)
+{
+	if (!ctx)
+		return;
+	context_unlist(ctx);
+	rnic_engine_free(ctx->engine);
+	rnic_mr_table_fini(&ctx->mrs);
+	rnic_chan_close(ctx->async);
+	rnic_shm_fini(&ctx->shm);
+	free(ctx);
+}
+
+void rnic_context_fork_child(void)
+{
+	util_lock_init(&list_lock, UTIL_RANK_DEVICE);
+	contexts = NULL;
+}
+
+/*
+ * The process exits with contexts open: let the streams finish, so that what
+ * was reported complete arrives.  Nothing is freed: other threads may still
+ * run.
+ */
+__attribute__((destructor)) static void contexts_exit(void)
+{
+	struct rnic_context *ctx;
+
+	rnic_cm_exit();
+	util_lock(&list_lock);
+	ctx = contexts;
+	contexts = NULL;
+	util_unlock(&list_lock);
+	for (; ctx; ctx = ctx->next)
+		rnic_engine_quiesce(ctx->engine);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A context: what one ibv_open_device() makes.  It owns the ring memory, the
+ * MR table, the engine and the channel of asynchronous events.
+ */
+#ifndef RNIC_CONTEXT_H
+#define RNIC_CONTEXT_H
+
+#include "chan.h"
+#include "mr.h"
+#include "rnic.h"
+#include "shm.h"
+
+struct rnic_engine;
+
+struct rnic_context {
+	struct rnic_device *dev;
+	struct rnic_engine *engine;
+	struct rnic_chan *async;
+	struct rnic_shm shm;
+	struct rnic_mr_table mrs;
+	struct rnic_context *next; /* list of all contexts, for exit */
+};
+
+/* Queue an asynchronous event of @type for @element on the context. */
+void rnic_context_event(struct rnic_context *ctx, struct rnic_chan_node *node,
+			enum usiw_async_type type, uint64_t element);
+
+/* Forked child: the parent's contexts are not ours to close. */
+void rnic_context_fork_child(void);
+
+#endif

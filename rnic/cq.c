@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Completion queues. */
+#include "cq.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../util/log.h"
+#include "context.h"
+#include "engine.h"
+#include "stat.h"
+
+static void cq_overrun(struct rnic_cq *cq)
+{
+	if (cq->is_overrun)
+		return;
+	cq->is_overrun = true;
+	util_err("rnic", "cq: overrun: more completions than its %u entries",
+		 cq->ring.depth);
+	rnic_context_event(cq->ctx, &cq->async_node, USIW_EVENT_CQ_ERR,
+			   cq->handle);
+}
+
+/* Does the completion fire what the application armed? */
+static void cq_fire(struct rnic_cq *cq, const struct usiw_cqe *cqe)
+{
+	struct usiw_comp_event record = { .cq_handle = cq->handle };
+	uint32_t armed;
+
+	/*
+	 * seq_cst: pairs with the fence of rnic_cq_arm(): either we see it
+	 * armed, or the application, polling after arming, sees the entry.
+	 */
+	atomic_thread_fence(memory_order_seq_cst);
+	armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
+	if (armed == RNIC_CQ_NOT_ARMED)
+		return;
+	if (armed == RNIC_CQ_ARM_SOLICITED && !cqe->is_solicited &&
+	    cqe->status == USIW_WC_SUCCESS)
+		return;
+	atomic_store_explicit(&cq->armed, RNIC_CQ_NOT_ARMED,
+			      memory_order_relaxed);
+	if (cq->chan)
+		rnic_chan_post(cq->chan, &cq->comp_node, &record,
+			       sizeof(record));
+}
+
+int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe)
+{
+	struct usiw_cqe *slot = usiw_ring_reserve(&cq->ring, 0);
+
+	if (!slot) {
+		cq_overrun(cq);
+		return -ENOSPC;
+	}
+	*slot = *cqe;
+	usiw_ring_commit(&cq->ring, 1);
+	rnic_stat_add(RNIC_STAT_cqe, 1);
+	if (cqe->status != USIW_WC_SUCCESS)
+		rnic_stat_add(RNIC_STAT_cqe_error, 1);
+	cq_fire(cq, cqe);
+	return 0;
+}
+
+int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
+		   struct rnic_chan *chan, uint64_t handle,
+		   struct rnic_cq **ret_cq)
+{
+	struct rnic_cq *cq;
+	void *mem;
+	int rc;
+
+	if (!cqe || cqe > rnic_limits()->max_cqe)
+		return -EINVAL;
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return -ENOMEM;
+	cq->ctx = ctx;
+	cq->handle = handle;
+	cq->ring_size = usiw_ring_size(cqe, sizeof(struct usiw_cqe));
+	rc = rnic_shm_alloc(&ctx->shm, cq->ring_size, &mem);
+	if (rc < 0) {
+		free(cq);
+		return rc;
+	}
+	usiw_ring_init(&cq->ring, mem, cqe, sizeof(struct usiw_cqe));
+	if (chan) {
+		rnic_chan_get(chan);
+		cq->chan = chan;
+	}
+	*ret_cq = cq;
+	return 0;
+}
+
+const struct usiw_ring *rnic_cq_ring(const struct rnic_cq *cq)
+{
+	return &cq->ring;
+}
+
+void rnic_cq_progress(struct rnic_cq *cq)
+{
+	rnic_engine_poll(cq->ctx->engine);
+}
+
+void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
+{
+	uint32_t armed = solicited_only ? RNIC_CQ_ARM_SOLICITED :
+					  RNIC_CQ_ARM_ANY;
+
+	/* Armed for any stays so: the wider wish wins, as the verbs say. */
+	if (!solicited_only ||
+	    atomic_load_explicit(&cq->armed, memory_order_relaxed) !=
+		    RNIC_CQ_ARM_ANY)
+		atomic_store_explicit(&cq->armed, armed, memory_order_relaxed);
+	/* Pairs with the fence in cq_fire(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	rnic_engine_unpark(cq->ctx->engine);
+}
+
+int rnic_cq_destroy(struct rnic_cq *cq, uint32_t *ret_comp_events,
+		    uint32_t *ret_async_events)
+{
+	struct rnic_context *ctx = cq->ctx;
+
+	if (atomic_load_explicit(&cq->user_cnt, memory_order_acquire))
+		return -EBUSY;
+	*ret_comp_events = rnic_chan_purge(cq->chan, &cq->comp_node);
+	*ret_async_events = rnic_chan_purge(ctx->async, &cq->async_node);
+	if (cq->chan)
+		rnic_chan_put(cq->chan);
+	rnic_shm_free(&ctx->shm, cq->ring.hdr, cq->ring_size);
+	free(cq);
+	return 0;
+}

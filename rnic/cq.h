@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Completion queues: the engine pushes, the provider polls. */
+#ifndef RNIC_CQ_H
+#define RNIC_CQ_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "chan.h"
+#include "rnic.h"
+
+struct rnic_cq {
+	struct rnic_context *ctx;
+	struct usiw_ring ring;
+	size_t ring_size;
+	struct rnic_chan *chan; /* NULL: none */
+	struct rnic_chan_node comp_node;
+	struct rnic_chan_node async_node;
+	uint64_t handle;
+	_Atomic uint32_t armed; /* enum rnic_cq_armed */
+	_Atomic uint32_t user_cnt; /* QPs */
+	bool is_overrun; /* guarded by the engine's lead */
+};
+
+enum rnic_cq_armed { RNIC_CQ_NOT_ARMED, RNIC_CQ_ARM_SOLICITED, RNIC_CQ_ARM_ANY };
+
+/*
+ * Under the lead.  Return: 0; -ENOSPC: the CQ is overrun: the completion is
+ * lost, CQ_ERR was raised, the QP must fail.
+ */
+int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* QPs by number, process-wide: the connection manager knows numbers only. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "../util/lock.h"
+#include "qp.h"
+
+#define TABLE_BUCKETS 4096u
+#define QP_NUM_MASK 0xffffffu
+
+static struct util_lock table_lock = UTIL_LOCK_INIT(UTIL_RANK_MR_TABLE);
+static struct rnic_qp *table[TABLE_BUCKETS]; /* guarded by table_lock */
+static uint32_t table_cnt;
+
+static struct rnic_qp *table_find(uint32_t num)
+{
+	struct rnic_qp *qp = table[num % TABLE_BUCKETS];
+
+	while (qp && qp->num != num)
+		qp = qp->table_next;
+	return qp;
+}
+
+int rnic_qp_table_add(struct rnic_qp *qp)
+{
+	uint32_t num;
+
+	util_lock(&table_lock);
+	if (table_cnt >= rnic_limits()->max_qp) {
+		util_unlock(&table_lock);
+		return -ENOMEM;
+	}
+	do {
+		if (getrandom(&num, sizeof(num), 0) != sizeof(num))
+			num = (uint32_t)(uintptr_t)qp >> 4 ^ table_cnt;
+		num &= QP_NUM_MASK;
+		/* 0 and 1 are the management QPs of other transports. */
+	} while (num < 2 || table_find(num));
+	qp->num = num;
+	qp->table_next = table[num % TABLE_BUCKETS];
+	table[num % TABLE_BUCKETS] = qp;
+	table_cnt++;
+	util_unlock(&table_lock);
+	return 0;
+}
+
+void rnic_qp_table_remove(struct rnic_qp *qp)
+{
+	struct rnic_qp **link;
+
+	util_lock(&table_lock);
+	link = &table[qp->num % TABLE_BUCKETS];
+	while (*link && *link != qp)
+		link = &(*link)->table_next;
+	if (*link) {
+		*link = qp->table_next;
+		table_cnt--;
+	}
+	util_unlock(&table_lock);
+	/* No new pin can come; those that are there are short. */
+	while (atomic_load_explicit(&qp->pin_cnt, memory_order_acquire))
+		sched_yield();
+}
+
+struct rnic_qp *rnic_qp_get(uint32_t qp_num)
+{
+	struct rnic_qp *qp;
+
+	util_lock(&table_lock);
+	qp = table_find(qp_num);
+	if (qp)
+		atomic_fetch_add_explicit(&qp->pin_cnt, 1,
+					  memory_order_relaxed);
+	util_unlock(&table_lock);
+	return qp;
+}
+
+void rnic_qp_put(struct rnic_qp *qp)
+{
+	/* release: pairs with the acquire in rnic_qp_table_remove() */
+	if (qp)
+		atomic_fetch_sub_explicit(&qp->pin_cnt, 1,
+					  memory_order_release);
+}
+
+void rnic_qp_table_fork_child(void)
+{
+	util_lock_init(&table_lock, UTIL_RANK_MR_TABLE);
+	memset(table, 0, sizeof(table));
+	table_cnt = 0;
+}

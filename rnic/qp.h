@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Queue pairs.  Everything but the producer side of the rings and the atomics
+ * is guarded by the engine's lead.
+ */
+#ifndef RNIC_QP_H
+#define RNIC_QP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "chan.h"
+#include "rnic.h"
+#include "stream.h"
+
+#define RNIC_SGE_MAX 32
+
+struct rnic_srq {
+	struct rnic_pd *pd;
+	struct usiw_ring ring;
+	size_t ring_size;
+	uint32_t max_sge;
+	uint32_t limit; /* guarded by the lead; 0: not armed */
+	uint64_t handle;
+	struct rnic_chan_node limit_node;
+	_Atomic uint32_t user_cnt; /* QPs */
+};
+
+/* The receive that the current message goes to, copied out of the ring. */
+struct rnic_recv {
+	bool is_open;
+	uint64_t wr_id;
+	uint32_t len; /* sum of the SGEs */
+	uint32_t sge_cnt;
+	struct usiw_sge sge[RNIC_SGE_MAX];
+};
+
+/* An RDMA Read of ours that is on its way. */
+struct rnic_orq_entry {
+	uint32_t sq_idx;
+	uint32_t sink_stag;
+	uint64_t sink_to;
+	uint32_t len;
+	uint32_t placed;
+};
+
+/* An RDMA Read of the peer that waits for its response. */
+struct rnic_irq_entry {
+	uint32_t sink_stag;
+	uint64_t sink_to;
+	void *src;
+	uint32_t len;
+};
+
+/* Reads in flight in one direction: a FIFO of fixed size. */
+struct rnic_orq {
+	struct rnic_orq_entry *entry;
+	uint32_t max, head, cnt;
+};
+
+struct rnic_irq {
+	struct rnic_irq_entry *entry;
+	uint32_t max, head, cnt;
+};
+
+/* What a submitted WR will complete with, by SQ slot. */
+struct rnic_sq_wr {
+	uint64_t wr_id;
+	uint32_t len; /* READ: octets read */
+	uint8_t wc_opcode;
+	bool is_signaled;
+	bool is_done;
+};
+
+struct rnic_sq {
+	struct usiw_ring ring;
+	size_t ring_size;
+	uint32_t max_sge, max_inline;
+	uint32_t next_idx; /* first SQE not yet submitted */
+	uint32_t done_idx; /* first SQE not yet completed: the consumer index */
+	struct rnic_sq_wr *wr; /* by slot */
+	struct iovec iov[2][RNIC_SGE_MAX]; /* of two messages in turn */
+	uint8_t iov_turn;
+	struct rnic_orq orq;
+};
+
+struct rnic_rq {
+	struct usiw_ring ring;
+	size_t ring_size;
+	uint32_t max_sge;
+	struct rnic_recv current;
+};
+
+/* Async events a QP can raise; each has a node of its own. */
+enum rnic_qp_event {
+	RNIC_QP_EV_FATAL,
+	RNIC_QP_EV_REQ_ERR,
+	RNIC_QP_EV_ACCESS_ERR,
+	RNIC_QP_EV_LAST_WQE,
+	RNIC_QP_EV_CNT
+};
+
+struct rnic_qp {
+	struct rnic_pd *pd;
+	struct rnic_context *ctx;
+	struct rnic_engine *engine;
+	struct rnic_cq *send_cq, *recv_cq;
+	struct rnic_srq *srq;
+	uint32_t num;
+	uint64_t handle;
+	_Atomic uint32_t state; /* enum rnic_qp_state; written by the leader */
+
+	/* doorbell */
+	_Atomic(struct rnic_qp *) bell_next;
+	_Atomic bool is_rung;
+
+	/* table of QPs (qp-table.c) */
+	struct rnic_qp *table_next;
+	_Atomic uint32_t pin_cnt; /* rnic_qp_get() holders */
+
+	/* guarded by the lead */
+	struct rnic_sq sq;
+	struct rnic_rq rq;
+	struct rnic_irq irq;
+	struct iovec irq_iov[2];
+	uint8_t irq_turn;
+	bool is_irq_turn; /* fairness between responses and requests */
+	uint32_t access;
+	bool has_access; /* the application set it */
+	bool is_last_wqe_told;
+	struct rnic_stream *stream;
+	struct rnic_chan_node event_node[RNIC_QP_EV_CNT];
+};
+
+/* ---- qp.c, under the lead ---------------------------------------------- */
+
+/*
+ * The QP leaves RTS for good: state, asynchronous event (RNIC_QP_EV_CNT: none)
+ * and a completion for every outstanding WR.  @first: status of the oldest
+ * send WR; the rest are flushed.
+ */
+void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
+		  enum usiw_wc_status first, enum rnic_qp_event event);
+
+/* What a bell is for: submit, or flush when the QP has ended. */
+void rnic_qp_serve(struct rnic_qp *qp);
+
+/* ---- qp-table.c --------------------------------------------------------- */
+
+int rnic_qp_table_add(struct rnic_qp *qp); /* draws qp->num */
+void rnic_qp_table_remove(struct rnic_qp *qp); /* waits for pins */
+void rnic_qp_table_fork_child(void);
+
+/* ---- sq.c, under the lead ----------------------------------------------- */
+
+/*
+ * Submit what can be submitted: SQEs in order, and responses to the peer's
+ * reads in turn with them.  Return: true when something was submitted.
+ */
+bool rnic_sq_advance(struct rnic_qp *qp);
+
+/* The stream says that the message of SQE @idx is sent. */
+void rnic_sq_sent(struct rnic_qp *qp, uint32_t idx);
+
+/* The oldest read is answered in full. */
+void rnic_sq_read_done(struct rnic_qp *qp);
+
+/* Everything posted is complete. */
+bool rnic_sq_is_empty(const struct rnic_qp *qp);
+
+/* Complete all outstanding SQEs: the oldest with @first, then flushed. */
+void rnic_sq_flush(struct rnic_qp *qp, enum usiw_wc_status first);
+
+/*
+ * Where octets [@off, @off + @len) of an SGE list lie, each piece judged by
+ * the MR table.  Return: iovecs; -EFAULT: an SGE that may not be used so.
+ */
+int rnic_sge_resolve(struct rnic_qp *qp, const struct usiw_sge *sge,
+		     uint32_t sge_cnt, uint32_t off, uint32_t len,
+		     uint32_t access, struct iovec *iov);
+
+/* ---- rq.c, under the lead ----------------------------------------------- */
+
+/* Open the next receive as qp->rq.current.  Return: 0; -ENOENT: none. */
+int rnic_rq_claim(struct rnic_qp *qp);
+
+/* Complete the current receive. */
+void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe);
+
+void rnic_rq_flush(struct rnic_qp *qp);
+
+/* ---- inbound.c, under the lead ------------------------------------------ */
+
+struct smpa_event;
+
+/*
+ * What an event of the engine does to the QP.
+ * Return: 0; -EPROTO: the stream was terminated, the QP has failed.
+ */
+int rnic_inbound_event(struct rnic_qp *qp, struct smpa_conn *conn,
+		       const struct smpa_event *ev);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Shared receive queues. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "context.h"
+#include "engine.h"
+#include "qp.h"
+
+int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
+		    struct rnic_srq **ret_srq)
+{
+	const struct rnic_limits *limits = rnic_limits();
+	struct rnic_srq *srq;
+	uint32_t stride;
+	void *mem;
+	int rc;
+
+	if (!opt->max_wr || opt->max_wr > limits->max_srq_wr ||
+	    opt->max_sge > limits->max_srq_sge)
+		return -EINVAL;
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		return -ENOMEM;
+	srq->pd = pd;
+	srq->handle = opt->handle;
+	srq->limit = opt->limit;
+	srq->max_sge = opt->max_sge ? opt->max_sge : 1;
+	stride = (uint32_t)(sizeof(struct usiw_rqe) +
+			    srq->max_sge * sizeof(struct usiw_sge));
+	srq->ring_size = usiw_ring_size(opt->max_wr, stride);
+	rc = rnic_shm_alloc(&pd->ctx->shm, srq->ring_size, &mem);
+	if (rc < 0) {
+		free(srq);
+		return rc;
+	}
+	usiw_ring_init(&srq->ring, mem, opt->max_wr, stride);
+	atomic_fetch_add_explicit(&pd->user_cnt, 1, memory_order_relaxed);
+	opt->max_sge = srq->max_sge;
+	*ret_srq = srq;
+	return 0;
+}
+
+const struct usiw_ring *rnic_srq_ring(const struct rnic_srq *srq)
+{
+	return &srq->ring;
+}
+
+int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit)
+{
+	struct rnic_context *ctx = srq->pd->ctx;
+
+	if (limit > srq->ring.depth)
+		return -EINVAL;
+	rnic_engine_lead(ctx->engine);
+	srq->limit = limit;
+	if (limit && usiw_ring_used(&srq->ring) < limit) {
+		/* Under it already: fires at once. */
+		srq->limit = 0;
+		rnic_context_event(ctx, &srq->limit_node,
+				   USIW_EVENT_SRQ_LIMIT_REACHED, srq->handle);
+	}
+	rnic_engine_unlead(ctx->engine);
+	return 0;
+}
+
+void rnic_srq_query(struct rnic_srq *srq, struct rnic_srq_options *ret_opt)
+{
+	rnic_engine_lead(srq->pd->ctx->engine);
+	*ret_opt = (struct rnic_srq_options){
+		.max_wr = srq->ring.depth,
+		.max_sge = srq->max_sge,
+		.limit = srq->limit,
+		.handle = srq->handle,
+	};
+	rnic_engine_unlead(srq->pd->ctx->engine);
+}
+
+int rnic_srq_destroy(struct rnic_srq *srq, uint32_t *ret_async_events)
+{
+	struct rnic_pd *pd = srq->pd;
+
+	if (atomic_load_explicit(&srq->user_cnt, memory_order_acquire))
+		return -EBUSY;
+	*ret_async_events = rnic_chan_purge(pd->ctx->async, &srq->limit_node);
+	rnic_shm_free(&pd->ctx->shm, srq->ring.hdr, srq->ring_size);
+	free(srq);
+	atomic_fetch_sub_explicit(&pd->user_cnt, 1, memory_order_release);
+	return 0;
+}
