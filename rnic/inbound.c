@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * What arrives does this: place into memory that the MR table or a receive
+ * allows, answer reads, complete receives and reads, end on errors.
+ */
+#include <errno.h>
+
+#include "../util/log.h"
+#include "context.h"
+#include "cq.h"
+#include "engine.h"
+#include "mr.h"
+#include "qp.h"
+#include "stat.h"
+#include "stream-internal.h"
+
+/* One row per verdict of the MR table: the codes for tagged placement (DDP,
+ * DDP-52; D-6: DDP has no code for access) and for a read's source (RDMAP-64). */
+struct access_fault {
+	uint16_t tagged;
+	uint16_t read;
+};
+
+static const struct access_fault access_faults[] = {
+	[RNIC_MR_BAD_STAG] = { SMPA_F_DDP_T_STAG, SMPA_F_RDMAP_STAG },
+	[RNIC_MR_BAD_PD] = { SMPA_F_DDP_T_STREAM, SMPA_F_RDMAP_STREAM },
+	[RNIC_MR_BAD_ACCESS] = { SMPA_F_DDP_T_STAG, SMPA_F_RDMAP_ACCESS },
+	[RNIC_MR_BAD_BOUNDS] = { SMPA_F_DDP_T_BOUNDS, SMPA_F_RDMAP_BOUNDS },
+	[RNIC_MR_WRAP] = { SMPA_F_DDP_T_WRAP, SMPA_F_RDMAP_WRAP },
+};
+
+/* The peer's message is not acceptable: TERMINATE, flush. */
+static int refuse(struct rnic_qp *qp, struct smpa_conn *conn, uint16_t fault,
+		  enum rnic_qp_event event)
+{
+	struct smpa_fault value = { fault };
+
+	util_info("rnic", "qp 0x%06x: peer's message refused: %s", qp->num,
+		  smpa_fault_str(value));
+	smpa_conn_refuse(conn, value);
+	rnic_stat_add(RNIC_STAT_term_sent, 1);
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR, event);
+	return -EPROTO;
+}
+
+/* The receive cannot take the message: complete it, then end. */
+static int refuse_recv(struct rnic_qp *qp, struct smpa_conn *conn,
+		       uint16_t fault, enum usiw_wc_status status)
+{
+	struct usiw_cqe cqe = { .status = status, .opcode = USIW_WC_RECV };
+
+	rnic_rq_complete(qp, &cqe);
+	return refuse(qp, conn, fault, RNIC_QP_EV_REQ_ERR);
+}
+
+/* ---- segments ----------------------------------------------------------- */
+
+static bool qp_allows(const struct rnic_qp *qp, uint32_t access)
+{
+	return !qp->has_access || (qp->access & access) == access;
+}
+
+static int segment_write(struct rnic_qp *qp, struct smpa_conn *conn,
+			 const struct smpa_event *ev)
+{
+	struct iovec iov = { .iov_len = ev->seg.len };
+	enum rnic_mr_verdict verdict = RNIC_MR_BAD_ACCESS;
+
+	if (qp_allows(qp, RNIC_ACCESS_REMOTE_WRITE))
+		verdict = rnic_mr_resolve(&qp->ctx->mrs, qp->pd, ev->seg.stag,
+					  ev->seg.to, ev->seg.len,
+					  RNIC_ACCESS_REMOTE_WRITE,
+					  &iov.iov_base);
+	if (verdict)
+		return refuse(qp, conn, access_faults[verdict].tagged,
+			      RNIC_QP_EV_ACCESS_ERR);
+	return smpa_conn_sink(conn, &iov, 1);
+}
+
+/* RDMAP-22, D-15: the response is the one that is due, in order. */
+static int segment_response(struct rnic_qp *qp, struct smpa_conn *conn,
+			    const struct smpa_event *ev)
+{
+	struct rnic_orq_entry *entry = &qp->sq.orq.entry[qp->sq.orq.head];
+	struct iovec iov[RNIC_SGE_MAX];
+	const struct usiw_sqe *slot;
+	int cnt;
+
+	if (!qp->sq.orq.cnt)
+		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
+			      RNIC_QP_EV_REQ_ERR);
+	if (ev->seg.stag != entry->sink_stag ||
+	    ev->seg.to != entry->sink_to + entry->placed ||
+	    ev->seg.len > entry->len - entry->placed)
+		return refuse(qp, conn, SMPA_F_DDP_T_BOUNDS,
+			      RNIC_QP_EV_REQ_ERR);
+	slot = usiw_ring_slot(&qp->sq.ring, entry->sq_idx);
+	cnt = rnic_sge_resolve(qp, (const struct usiw_sge *)(slot + 1),
+			       slot->sge_cnt < qp->sq.max_sge ?
+				       slot->sge_cnt :
+				       qp->sq.max_sge,
+			       entry->placed, ev->seg.len,
+			       RNIC_ACCESS_LOCAL_WRITE, iov);
+	if (cnt < 0)
+		return refuse(qp, conn, SMPA_F_DDP_T_STAG,
+			      RNIC_QP_EV_FATAL);
+	entry->placed += ev->seg.len;
+	return smpa_conn_sink(conn, iov, cnt);
+}
+
+static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
+			const struct smpa_event *ev)
+{
+	struct rnic_recv *recv = &qp->rq.current;
+	struct iovec iov[RNIC_SGE_MAX];
+	int cnt;
+
+	/* D-11: the next MSN, but no receive. */
+	if (!recv->is_open && rnic_rq_claim(qp) < 0)
+		return refuse(qp, conn, SMPA_F_DDP_U_NO_BUFFER,
+			      RNIC_QP_EV_REQ_ERR);
+	/* DDP-50: MO and MO + length within the buffer. */
+	if (ev->seg.mo > recv->len || ev->seg.len > recv->len - ev->seg.mo)
+		return refuse_recv(qp, conn, SMPA_F_DDP_U_TOO_LONG,
+				   USIW_WC_LOC_LEN_ERR);
+	cnt = rnic_sge_resolve(qp, recv->sge, recv->sge_cnt, ev->seg.mo,
+			       ev->seg.len, RNIC_ACCESS_LOCAL_WRITE, iov);
+	if (cnt < 0)
+		return refuse_recv(qp, conn, SMPA_F_DDP_LOCAL,
+				   USIW_WC_LOC_PROT_ERR);
+	return smpa_conn_sink(conn, iov, cnt);
+}
+
+static int inbound_segment(struct rnic_qp *qp, struct smpa_conn *conn,
+			   const struct smpa_event *ev)
+{
+	if (!ev->seg.is_tagged)
+		return segment_send(qp, conn, ev);
+	if (ev->seg.opcode == SMPA_OP_READ_RESPONSE)
+		return segment_response(qp, conn, ev);
+	return segment_write(qp, conn, ev);
+}
+
+/* ---- messages ----------------------------------------------------------- */
+
+static int message_recv(struct rnic_qp *qp, struct smpa_conn *conn,
+			const struct smpa_event *ev)
+{
+	struct usiw_cqe cqe = {
+		.opcode = USIW_WC_RECV,
+		.byte_len = ev->msg.len,
+		.is_solicited = ev->msg.opcode == SMPA_OP_SEND_SE ||
+				ev->msg.opcode == SMPA_OP_SEND_SE_INV,
+	};
+
+	if (ev->msg.opcode == SMPA_OP_SEND_INV ||
+	    ev->msg.opcode == SMPA_OP_SEND_SE_INV) {
+		/* RDMAP-27: an STag of this stream, else D-3. */
+		if (rnic_mr_invalidate(&qp->ctx->mrs, qp->pd,
+				       ev->msg.inv_stag, true) != RNIC_MR_OK)
+			return refuse_recv(qp, conn, SMPA_F_RDMAP_INVALIDATE,
+					   USIW_WC_LOC_ACCESS_ERR);
+		cqe.wc_flags = USIW_WC_FLAG_INV;
+		cqe.imm_be = ev->msg.inv_stag;
+	}
+	rnic_rq_complete(qp, &cqe);
+	return 0;
+}
+
+static int message_response(struct rnic_qp *qp, struct smpa_conn *conn)
+{
+	const struct rnic_orq *orq = &qp->sq.orq;
+
+	if (!orq->cnt)
+		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
+			      RNIC_QP_EV_REQ_ERR);
+	/* An L flag before all octets that were asked for. */
+	if (orq->entry[orq->head].placed != orq->entry[orq->head].len)
+		return refuse(qp, conn, SMPA_F_DDP_T_BOUNDS,
+			      RNIC_QP_EV_REQ_ERR);
+	rnic_sq_read_done(qp);
+	return 0;
+}
+
+static int inbound_message(struct rnic_qp *qp, struct smpa_conn *conn,
+			   const struct smpa_event *ev)
+{
+	switch (ev->msg.opcode) {
+	case SMPA_OP_WRITE:
+		return 0; /* RDMAP-10: placed, nobody is told */
+	case SMPA_OP_READ_RESPONSE:
+		return message_response(qp, conn);
+	case SMPA_OP_SEND:
+	case SMPA_OP_SEND_SE:
+	case SMPA_OP_SEND_INV:
+	case SMPA_OP_SEND_SE_INV:
+		return message_recv(qp, conn, ev);
+	default:
+		/* EXT-18: not supported yet, and said so (EXT-20). */
+		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
+			      RNIC_QP_EV_REQ_ERR);
+	}
+}
+
+static int inbound_read(struct rnic_qp *qp, struct smpa_conn *conn,
+			const struct smpa_event *ev)
+{
+	struct rnic_irq *irq = &qp->irq;
+	struct rnic_irq_entry *entry;
+	void *src = NULL;
+	enum rnic_mr_verdict verdict = RNIC_MR_OK;
+
+	/* RDMAP-52, D-14: more requests than IRD. */
+	if (irq->cnt >= irq->max)
+		return refuse(qp, conn, SMPA_F_DDP_U_NO_BUFFER,
+			      RNIC_QP_EV_REQ_ERR);
+	/* RDMAP-17: a size of zero is not validated. */
+	if (ev->read.len && !qp_allows(qp, RNIC_ACCESS_REMOTE_READ))
+		verdict = RNIC_MR_BAD_ACCESS;
+	else if (ev->read.len)
+		verdict = rnic_mr_resolve(&qp->ctx->mrs, qp->pd,
+					  ev->read.src_stag, ev->read.src_to,
+					  ev->read.len,
+					  RNIC_ACCESS_REMOTE_READ, &src);
+	if (verdict)
+		return refuse(qp, conn, access_faults[verdict].read,
+			      RNIC_QP_EV_ACCESS_ERR);
+	entry = &irq->entry[(irq->head + irq->cnt) % irq->max];
+	entry->sink_stag = ev->read.sink_stag;
+	entry->sink_to = ev->read.sink_to;
+	entry->src = src;
+	entry->len = ev->read.len;
+	irq->cnt++;
+	return 0;
+}
+
+/* ---- ends --------------------------------------------------------------- */
+
+/* What the oldest WR of ours is told when the peer terminates. */
+static enum usiw_wc_status terminate_status(struct smpa_fault fault)
+{
+	switch (fault.value) {
+	case SMPA_F_DDP_U_NO_BUFFER:
+		return USIW_WC_RNR_RETRY_EXC_ERR;
+	case SMPA_F_DDP_U_TOO_LONG:
+		return USIW_WC_REM_INV_REQ_ERR;
+	case SMPA_F_RDMAP_OPCODE:
+		return USIW_WC_REM_INV_REQ_ERR;
+	default:
+		break;
+	}
+	switch (fault.value >> 8) {
+	case 0x01: /* RDMAP remote protection */
+	case 0x11: /* DDP tagged buffer */
+		return USIW_WC_REM_ACCESS_ERR;
+	default:
+		return USIW_WC_REM_OP_ERR;
+	}
+}
+
+static int inbound_terminate(struct rnic_qp *qp, const struct smpa_event *ev)
+{
+	util_info("rnic", "qp 0x%06x: TERMINATE from the peer: %s", qp->num,
+		  smpa_fault_str(ev->term.fault));
+	rnic_stat_add(RNIC_STAT_term_received, 1);
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, terminate_status(ev->term.fault),
+		     RNIC_QP_EV_FATAL);
+	return -EPROTO;
+}
+
+static int inbound_fault(struct rnic_qp *qp, const struct smpa_event *ev)
+{
+	util_info("rnic", "qp 0x%06x: peer broke the protocol: %s%s", qp->num,
+		  smpa_fault_str(ev->fault.fault),
+		  ev->fault.is_truncated ? " (cut off)" : "");
+	if (ev->fault.has_terminate)
+		rnic_stat_add(RNIC_STAT_term_sent, 1);
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR,
+		     RNIC_QP_EV_FATAL);
+	return -EPROTO;
+}
+
+int rnic_inbound_event(struct rnic_qp *qp, struct smpa_conn *conn,
+		       const struct smpa_event *ev)
+{
+	switch (ev->type) {
+	case SMPA_EV_SEGMENT:
+		return inbound_segment(qp, conn, ev);
+	case SMPA_EV_MESSAGE:
+		return inbound_message(qp, conn, ev);
+	case SMPA_EV_READ:
+		return inbound_read(qp, conn, ev);
+	case SMPA_EV_ATOMIC:
+		/* EXT-10: not supported yet. */
+		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
+			      RNIC_QP_EV_REQ_ERR);
+	case SMPA_EV_TERMINATE:
+		return inbound_terminate(qp, ev);
+	case SMPA_EV_FAULT:
+		return inbound_fault(qp, ev);
+	case SMPA_EV_NONE:
+	case SMPA_EV_REQUEST:
+	case SMPA_EV_ESTABLISHED:
+	case SMPA_EV_REJECTED:
+	case SMPA_EV_ATOMIC_DONE:
+	case SMPA_EV_SENT:
+	case SMPA_EV_CLOSED:
+		break;
+	}
+	return 0;
+}

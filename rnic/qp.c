@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Queue pairs: creation, states, the one flush path for all endings. */
+#include "qp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context.h"
+#include "cq.h"
+#include "engine.h"
+#include "stat.h"
+#include "stream-internal.h"
+
+static enum rnic_qp_state qp_state(const struct rnic_qp *qp)
+{
+	return (enum rnic_qp_state)atomic_load_explicit(&qp->state,
+							memory_order_relaxed);
+}
+
+static void qp_set_state(struct rnic_qp *qp, enum rnic_qp_state state)
+{
+	/*
+	 * seq_cst: pairs with the fence in rnic_qp_ring_rq(): either the
+	 * poster sees the end and rings, or the flush sees its entry.
+	 */
+	atomic_store_explicit(&qp->state, state, memory_order_seq_cst);
+}
+
+static bool qp_has_ended(enum rnic_qp_state state)
+{
+	return state == RNIC_QPS_TERMINATE || state == RNIC_QPS_ERROR;
+}
+
+/* ---- creation ----------------------------------------------------------- */
+
+static int qp_check(const struct rnic_qp_options *opt)
+{
+	const struct rnic_limits *limits = rnic_limits();
+
+	if (!opt->send_cq || !opt->recv_cq)
+		return -EINVAL;
+	if (opt->max_send_wr > limits->max_qp_wr ||
+	    opt->max_send_sge > limits->max_sge ||
+	    opt->max_inline > limits->max_inline)
+		return -EINVAL;
+	if (!opt->srq && (opt->max_recv_wr > limits->max_qp_wr ||
+			  opt->max_recv_sge > limits->max_sge))
+		return -EINVAL;
+	return 0;
+}
+
+static uint32_t at_least_1(uint32_t value)
+{
+	return value ? value : 1;
+}
+
+static int sq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
+{
+	struct rnic_sq *sq = &qp->sq;
+	uint32_t depth = at_least_1(opt->max_send_wr);
+	uint32_t room, stride;
+	void *mem;
+	int rc;
+
+	sq->max_sge = at_least_1(opt->max_send_sge);
+	room = sq->max_sge * (uint32_t)sizeof(struct usiw_sge);
+	if (room < opt->max_inline)
+		room = opt->max_inline;
+	stride = ((uint32_t)sizeof(struct usiw_sqe) + room +
+		  USIW_CACHE_LINE - 1) &
+		 ~(USIW_CACHE_LINE - 1u);
+	/* What rounding up leaves over serves inline data. */
+	sq->max_inline = stride - (uint32_t)sizeof(struct usiw_sqe);
+	if (sq->max_inline > rnic_limits()->max_inline)
+		sq->max_inline = rnic_limits()->max_inline;
+	sq->ring_size = usiw_ring_size(depth, stride);
+	rc = rnic_shm_alloc(&qp->ctx->shm, sq->ring_size, &mem);
+	if (rc < 0)
+		return rc;
+	usiw_ring_init(&sq->ring, mem, depth, stride);
+	sq->wr = calloc(usiw_ring_slot_cnt(depth), sizeof(*sq->wr));
+	return sq->wr ? 0 : -ENOMEM;
+}
+
+static int rq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
+{
+	struct rnic_rq *rq = &qp->rq;
+	uint32_t depth = at_least_1(opt->max_recv_wr);
+	uint32_t stride;
+	void *mem;
+	int rc;
+
+	rq->max_sge = at_least_1(opt->max_recv_sge);
+	stride = (uint32_t)(sizeof(struct usiw_rqe) +
+			    rq->max_sge * sizeof(struct usiw_sge));
+	rq->ring_size = usiw_ring_size(depth, stride);
+	rc = rnic_shm_alloc(&qp->ctx->shm, rq->ring_size, &mem);
+	if (rc < 0)
+		return rc;
+	usiw_ring_init(&rq->ring, mem, depth, stride);
+	return 0;
+}
+
+static void qp_release(struct rnic_qp *qp)
+{
+	rnic_shm_free(&qp->ctx->shm, qp->sq.ring.hdr, qp->sq.ring_size);
+	rnic_shm_free(&qp->ctx->shm, qp->rq.ring.hdr, qp->rq.ring_size);
+	free(qp->sq.wr);
+	free(qp->sq.orq.entry);
+	free(qp->irq.entry);
+	free(qp);
+}
+
+static void qp_users_add(struct rnic_qp *qp, uint32_t one)
+{
+	_Atomic uint32_t *cnt[] = { &qp->pd->user_cnt, &qp->send_cq->user_cnt,
+				    &qp->recv_cq->user_cnt,
+				    qp->srq ? &qp->srq->user_cnt : NULL };
+
+	for (size_t i = 0; i < sizeof(cnt) / sizeof(cnt[0]); i++)
+		if (cnt[i])
+			atomic_fetch_add_explicit(cnt[i], one,
+						  memory_order_acq_rel);
+}
+
+int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
+		   struct rnic_qp **ret_qp)
+{
+	struct rnic_qp *qp;
+	int rc = qp_check(opt);
+
+	if (rc < 0)
+		return rc;
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return -ENOMEM;
+	qp->pd = pd;
+	qp->ctx = pd->ctx;
+	qp->engine = pd->ctx->engine;
+	qp->send_cq = opt->send_cq;
+	qp->recv_cq = opt->recv_cq;
+	qp->srq = opt->srq;
+	qp->handle = opt->handle;
+	rc = sq_alloc(qp, opt);
+	if (rc == 0 && !opt->srq)
+		rc = rq_alloc(qp, opt);
+	if (rc == 0)
+		rc = rnic_qp_table_add(qp);
+	if (rc < 0) {
+		qp_release(qp);
+		return rc;
+	}
+	qp_users_add(qp, 1);
+	opt->max_send_wr = qp->sq.ring.depth;
+	opt->max_send_sge = qp->sq.max_sge;
+	opt->max_inline = qp->sq.max_inline;
+	opt->max_recv_wr = opt->srq ? 0 : qp->rq.ring.depth;
+	opt->max_recv_sge = opt->srq ? 0 : qp->rq.max_sge;
+	rnic_stat_add(RNIC_STAT_qp_created, 1);
+	*ret_qp = qp;
+	return 0;
+}
+
+uint32_t rnic_qp_num(const struct rnic_qp *qp)
+{
+	return qp->num;
+}
+
+const struct usiw_ring *rnic_qp_sq(const struct rnic_qp *qp)
+{
+	return &qp->sq.ring;
+}
+
+const struct usiw_ring *rnic_qp_rq(const struct rnic_qp *qp)
+{
+	return qp->srq ? NULL : &qp->rq.ring;
+}
+
+enum rnic_qp_state rnic_qp_state(const struct rnic_qp *qp)
+{
+	return qp_state(qp);
+}
+
+/* ---- work --------------------------------------------------------------- */
+
+void rnic_qp_ring_sq(struct rnic_qp *qp)
+{
+	rnic_engine_ring(qp->engine, qp);
+}
+
+void rnic_qp_ring_rq(struct rnic_qp *qp)
+{
+	/* Pairs with qp_set_state(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (qp_has_ended(qp_state(qp)))
+		rnic_engine_ring(qp->engine, qp);
+}
+
+void rnic_qp_serve(struct rnic_qp *qp)
+{
+	if (qp->stream) {
+		rnic_stream_tx(qp->stream);
+	} else if (qp_has_ended(qp_state(qp))) {
+		rnic_sq_flush(qp, USIW_WC_WR_FLUSH_ERR);
+		rnic_rq_flush(qp);
+	}
+}
+
+static const enum usiw_async_type qp_event_types[] = {
+	[RNIC_QP_EV_FATAL] = USIW_EVENT_QP_FATAL,
+	[RNIC_QP_EV_REQ_ERR] = USIW_EVENT_QP_REQ_ERR,
+	[RNIC_QP_EV_ACCESS_ERR] = USIW_EVENT_QP_ACCESS_ERR,
+	[RNIC_QP_EV_LAST_WQE] = USIW_EVENT_QP_LAST_WQE_REACHED,
+};
+
+static void qp_event(struct rnic_qp *qp, enum rnic_qp_event event)
+{
+	if (event != RNIC_QP_EV_CNT)
+		rnic_context_event(qp->ctx, &qp->event_node[event],
+				   qp_event_types[event], qp->handle);
+}
+
+void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
+		  enum usiw_wc_status first, enum rnic_qp_event event)
+{
+	if (qp_has_ended(qp_state(qp)))
+		return;
+	if (qp->stream)
+		rnic_stream_detach(qp->stream, -ECONNRESET);
+	qp_set_state(qp, state);
+	qp_event(qp, event);
+	qp->irq.cnt = 0;
+	rnic_sq_flush(qp, first);
+	rnic_rq_flush(qp);
+	if (qp->srq && !qp->is_last_wqe_told) {
+		qp->is_last_wqe_told = true;
+		qp_event(qp, RNIC_QP_EV_LAST_WQE);
+	}
+}
+
+/* ---- connection --------------------------------------------------------- */
+
+static int qp_reads_alloc(struct rnic_qp *qp, uint16_t ird, uint16_t ord)
+{
+	struct rnic_irq_entry *in = calloc(at_least_1(ird), sizeof(*in));
+	struct rnic_orq_entry *out = calloc(at_least_1(ord), sizeof(*out));
+
+	if (!in || !out) {
+		free(in);
+		free(out);
+		return -ENOMEM;
+	}
+	free(qp->irq.entry);
+	free(qp->sq.orq.entry);
+	qp->irq = (struct rnic_irq){ .entry = in, .max = ird };
+	qp->sq.orq = (struct rnic_orq){ .entry = out, .max = ord };
+	return 0;
+}
+
+int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
+			  uint16_t ird, uint16_t ord, uint64_t cm_ref)
+{
+	int rc = -EINVAL;
+
+	rnic_engine_lead(qp->engine);
+	if (qp_state(qp) != RNIC_QPS_IDLE || qp->stream)
+		goto unlead;
+	rc = qp_reads_alloc(qp, ird, ord);
+	if (rc < 0)
+		goto unlead;
+	/* The start frames are through: the engine lends from here. */
+	rc = smpa_conn_rx_lend(stream->conn, NULL, 0);
+	if (rc < 0)
+		goto unlead;
+	free(stream->start_rx);
+	stream->start_rx = NULL;
+	stream->engine = qp->engine;
+	rc = rnic_engine_add(qp->engine, stream);
+	if (rc < 0) {
+		stream->engine = NULL;
+		goto unlead;
+	}
+	stream->qp = qp;
+	stream->phase = RNIC_STREAM_RUN;
+	stream->cm_ref = cm_ref;
+	qp->stream = stream;
+	qp_set_state(qp, RNIC_QPS_RTS);
+	rnic_stat_add(RNIC_STAT_streams_opened, 1);
+	/* The Reply, the RTR, and what was posted before. */
+	rnic_stream_tx(stream);
+unlead:
+	rnic_engine_unlead(qp->engine);
+	return rc;
+}
+
+void rnic_qp_disconnect(struct rnic_qp *qp)
+{
+	rnic_engine_lead(qp->engine);
+	if (qp_state(qp) == RNIC_QPS_RTS && qp->stream) {
+		qp_set_state(qp, RNIC_QPS_CLOSING);
+		rnic_stream_close(qp->stream);
+	}
+	rnic_engine_unlead(qp->engine);
+}
+
+/* ---- the application's transitions -------------------------------------- */
+
+static int qp_abort(struct rnic_qp *qp)
+{
+	struct rnic_stream *stream = qp->stream;
+
+	if (stream)
+		rnic_stream_detach(stream, 0);
+	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
+		     RNIC_QP_EV_CNT);
+	if (stream)
+		rnic_stream_end_step(stream);
+	return 0;
+}
+
+/* ERROR -> IDLE: what is still in the queues vanishes. */
+static int qp_reset(struct rnic_qp *qp)
+{
+	if (qp->stream)
+		return -EINVAL;
+	usiw_ring_consume(&qp->sq.ring, usiw_ring_used(&qp->sq.ring));
+	qp->sq.done_idx = atomic_load_explicit(&qp->sq.ring.hdr->cons_idx,
+					       memory_order_relaxed);
+	qp->sq.next_idx = qp->sq.done_idx;
+	if (!qp->srq)
+		usiw_ring_consume(&qp->rq.ring, usiw_ring_used(&qp->rq.ring));
+	qp->rq.current.is_open = false;
+	qp->is_last_wqe_told = false;
+	qp->has_access = false;
+	qp_set_state(qp, RNIC_QPS_IDLE);
+	return 0;
+}
+
+static int qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
+{
+	enum rnic_qp_state now = qp_state(qp);
+
+	switch (state) {
+	case RNIC_QPS_IDLE:
+		if (now == RNIC_QPS_RTS || now == RNIC_QPS_CLOSING)
+			qp_abort(qp);
+		return qp_reset(qp);
+	case RNIC_QPS_ERROR:
+		if (now == RNIC_QPS_TERMINATE)
+			qp_set_state(qp, RNIC_QPS_ERROR);
+		return qp_abort(qp);
+	case RNIC_QPS_CLOSING:
+		/* Ended meanwhile: what the caller wants has happened. */
+		if (qp_has_ended(now) || now == RNIC_QPS_CLOSING)
+			return 0;
+		if (now != RNIC_QPS_RTS)
+			return -EINVAL;
+		qp_set_state(qp, RNIC_QPS_CLOSING);
+		rnic_stream_close(qp->stream);
+		return 0;
+	case RNIC_QPS_RTS:
+		return now == RNIC_QPS_RTS ? 0 : -EINVAL;
+	case RNIC_QPS_TERMINATE:
+		break;
+	}
+	return -EINVAL;
+}
+
+int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
+{
+	int rc;
+
+	rnic_engine_lead(qp->engine);
+	rc = qp_modify(qp, state);
+	rnic_engine_unlead(qp->engine);
+	return rc;
+}
+
+int rnic_qp_set_access(struct rnic_qp *qp, uint32_t access)
+{
+	rnic_engine_lead(qp->engine);
+	qp->access = access;
+	qp->has_access = true;
+	rnic_engine_unlead(qp->engine);
+	return 0;
+}
+
+void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
+{
+	memset(ret_attr, 0, sizeof(*ret_attr));
+	rnic_engine_lead(qp->engine);
+	ret_attr->state = qp_state(qp);
+	ret_attr->access = qp->access;
+	ret_attr->ird = qp->irq.max;
+	ret_attr->ord = qp->sq.orq.max;
+	if (qp->stream) {
+		ret_attr->local = qp->stream->local;
+		ret_attr->peer = qp->stream->peer;
+	}
+	rnic_engine_unlead(qp->engine);
+}
+
+/*
+ * Phase one: nobody finds the QP any more (table, stream, doorbell).  Phase
+ * two: free.  Who could still hold it?  The connection manager's pins are
+ * waited for; the stream is let go under the lead; the doorbell is emptied
+ * under the lead, and the caller promises that nobody posts.
+ */
+int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
+{
+	uint32_t events = 0;
+
+	rnic_qp_table_remove(qp);
+	rnic_engine_lead(qp->engine);
+	rnic_engine_serve_bells(qp->engine);
+	if (qp->stream) {
+		struct rnic_stream *stream = qp->stream;
+
+		rnic_stream_detach(stream, 0);
+		rnic_stream_end_step(stream);
+	}
+	rnic_engine_unlead(qp->engine);
+	for (int i = 0; i < RNIC_QP_EV_CNT; i++)
+		events += rnic_chan_purge(qp->ctx->async, &qp->event_node[i]);
+	*ret_async_events = events;
+	qp_users_add(qp, (uint32_t)-1);
+	qp_release(qp);
+	return 0;
+}

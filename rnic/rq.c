@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Receives: claimed from the RQ or the SRQ when a message begins. */
+#include <errno.h>
+#include <string.h>
+
+#include "context.h"
+#include "cq.h"
+#include "engine.h"
+#include "mr.h"
+#include "qp.h"
+#include "stat.h"
+
+static void srq_check_limit(struct rnic_qp *qp)
+{
+	struct rnic_srq *srq = qp->srq;
+
+	if (!srq->limit || usiw_ring_used(&srq->ring) >= srq->limit)
+		return;
+	srq->limit = 0; /* fires once */
+	rnic_context_event(qp->ctx, &srq->limit_node,
+			   USIW_EVENT_SRQ_LIMIT_REACHED, srq->handle);
+}
+
+int rnic_rq_claim(struct rnic_qp *qp)
+{
+	const struct usiw_ring *ring = qp->srq ? &qp->srq->ring :
+						 &qp->rq.ring;
+	uint32_t max_sge = qp->srq ? qp->srq->max_sge : qp->rq.max_sge;
+	struct rnic_recv *recv = &qp->rq.current;
+	const struct usiw_rqe *slot = usiw_ring_peek(ring, 0);
+	uint64_t len = 0;
+
+	if (!slot)
+		return -ENOENT;
+	recv->wr_id = slot->wr_id;
+	recv->sge_cnt = slot->sge_cnt < max_sge ? slot->sge_cnt : max_sge;
+	memcpy(recv->sge, slot + 1, recv->sge_cnt * sizeof(recv->sge[0]));
+	for (uint32_t i = 0; i < recv->sge_cnt; i++)
+		len += recv->sge[i].len;
+	recv->len = len > UINT32_MAX ? UINT32_MAX : (uint32_t)len;
+	recv->is_open = true;
+	usiw_ring_consume(ring, 1);
+	if (qp->srq)
+		srq_check_limit(qp);
+	return 0;
+}
+
+void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe)
+{
+	struct usiw_cqe full = *cqe;
+
+	full.wr_id = qp->rq.current.wr_id;
+	full.qp_num = qp->num;
+	full.qp_handle = qp->handle;
+	qp->rq.current.is_open = false;
+	rnic_stat_add(RNIC_STAT_recv_done, 1);
+	if (rnic_cq_push(qp->recv_cq, &full) < 0)
+		rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
+			     RNIC_QP_EV_FATAL);
+}
+
+static void rq_flush_one(struct rnic_qp *qp, uint64_t wr_id)
+{
+	struct usiw_cqe cqe = {
+		.wr_id = wr_id,
+		.status = USIW_WC_WR_FLUSH_ERR,
+		.opcode = USIW_WC_RECV,
+		.qp_num = qp->num,
+		.qp_handle = qp->handle,
+	};
+
+	/* An overrun CQ has raised its own event. */
+	(void)rnic_cq_push(qp->recv_cq, &cqe);
+}
+
+void rnic_rq_flush(struct rnic_qp *qp)
+{
+	const struct usiw_rqe *slot;
+
+	if (qp->rq.current.is_open) {
+		qp->rq.current.is_open = false;
+		rq_flush_one(qp, qp->rq.current.wr_id);
+	}
+	/* What stands in an SRQ belongs to all its QPs. */
+	while (!qp->srq && (slot = usiw_ring_peek(&qp->rq.ring, 0))) {
+		uint64_t wr_id = slot->wr_id;
+
+		usiw_ring_consume(&qp->rq.ring, 1);
+		rq_flush_one(qp, wr_id);
+	}
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The send queue: WRs in, messages to the protocol engine, completions out. */
+#include <errno.h>
+#include <string.h>
+
+#include "cq.h"
+#include "engine.h"
+#include "mr.h"
+#include "context.h"
+#include "qp.h"
+#include "stat.h"
+#include "stream-internal.h"
+
+struct sq_op {
+	uint8_t opcode;	   /* enum smpa_opcode */
+	uint8_t wc_opcode; /* enum usiw_wc_opcode */
+	uint32_t access;   /* what the local SGEs must allow */
+	enum rnic_stat stat;
+	bool is_known;
+};
+
+static const struct sq_op sq_ops[] = {
+	[USIW_WR_WRITE] = { SMPA_OP_WRITE, USIW_WC_WRITE, 0,
+			    RNIC_STAT_write_wr, true },
+	[USIW_WR_SEND] = { SMPA_OP_SEND, USIW_WC_SEND, 0, RNIC_STAT_send_wr,
+			   true },
+	[USIW_WR_SEND_INV] = { SMPA_OP_SEND_INV, USIW_WC_SEND, 0,
+			       RNIC_STAT_send_wr, true },
+	[USIW_WR_READ] = { SMPA_OP_READ_REQUEST, USIW_WC_READ,
+			   RNIC_ACCESS_LOCAL_WRITE, RNIC_STAT_read_wr, true },
+};
+
+static const struct sq_op *sq_op_find(uint8_t opcode)
+{
+	if (opcode >= sizeof(sq_ops) / sizeof(sq_ops[0]) ||
+	    !sq_ops[opcode].is_known)
+		return NULL;
+	return &sq_ops[opcode];
+}
+
+static const struct usiw_sge *sqe_sges(const struct usiw_sqe *slot)
+{
+	return (const struct usiw_sge *)(slot + 1);
+}
+
+/* ---- memory ------------------------------------------------------------- */
+
+int rnic_sge_resolve(struct rnic_qp *qp, const struct usiw_sge *sge,
+		     uint32_t sge_cnt, uint32_t off, uint32_t len,
+		     uint32_t access, struct iovec *iov)
+{
+	int cnt = 0;
+
+	for (uint32_t i = 0; i < sge_cnt && len; i++) {
+		uint32_t piece = sge[i].len;
+		void *ptr;
+
+		if (off >= piece) {
+			off -= piece;
+			continue;
+		}
+		piece -= off;
+		if (piece > len)
+			piece = len;
+		if (rnic_mr_resolve(&qp->ctx->mrs, qp->pd, sge[i].lkey,
+				    sge[i].addr + off, piece, access, &ptr))
+			return -EFAULT;
+		iov[cnt].iov_base = ptr;
+		iov[cnt].iov_len = piece;
+		cnt++;
+		len -= piece;
+		off = 0;
+	}
+	return len ? -EFAULT : cnt;
+}
+
+/* The payload of @sqe as iovecs.  Return: iovecs; -EMSGSIZE; -EFAULT. */
+static int sqe_payload(struct rnic_qp *qp, const struct usiw_sqe *sqe,
+		       const struct usiw_sqe *slot, uint32_t access,
+		       struct iovec *iov, uint32_t *ret_len)
+{
+	uint64_t len = 0;
+
+	if (sqe->flags & USIW_SQE_INLINE) {
+		if (sqe->inline_len > qp->sq.max_inline)
+			return -EMSGSIZE;
+		iov[0].iov_base = (void *)(uintptr_t)(slot + 1);
+		iov[0].iov_len = sqe->inline_len;
+		*ret_len = sqe->inline_len;
+		return sqe->inline_len ? 1 : 0;
+	}
+	if (sqe->sge_cnt > qp->sq.max_sge)
+		return -EMSGSIZE;
+	for (uint32_t i = 0; i < sqe->sge_cnt; i++)
+		len += sqe_sges(slot)[i].len;
+	if (len > rnic_limits()->max_msg_size)
+		return -EMSGSIZE;
+	*ret_len = (uint32_t)len;
+	return rnic_sge_resolve(qp, sqe_sges(slot), sqe->sge_cnt, 0,
+				(uint32_t)len, access, iov);
+}
+
+/* ---- completion --------------------------------------------------------- */
+
+static struct rnic_sq_wr *sq_wr(const struct rnic_sq *sq, uint32_t idx)
+{
+	return &sq->wr[idx & sq->ring.mask];
+}
+
+static void sq_push(struct rnic_qp *qp, const struct usiw_sqe *sqe,
+		    enum usiw_wc_status status)
+{
+	const struct sq_op *op = sq_op_find(sqe->opcode);
+	struct usiw_cqe cqe = {
+		.wr_id = sqe->wr_id,
+		.status = status,
+		.opcode = op ? op->wc_opcode : USIW_WC_SEND,
+		.qp_num = qp->num,
+		.qp_handle = qp->handle,
+	};
+
+	/* An overrun CQ has raised its own event; the WR is lost with it. */
+	(void)rnic_cq_push(qp->send_cq, &cqe);
+}
+
+/* Complete from the oldest on, in posting order (RDMAP-44). */
+static void sq_complete(struct rnic_qp *qp)
+{
+	struct rnic_sq *sq = &qp->sq;
+
+	while (sq->done_idx != sq->next_idx && sq_wr(sq, sq->done_idx)->is_done) {
+		const struct rnic_sq_wr *wr = sq_wr(sq, sq->done_idx);
+		struct usiw_cqe cqe = {
+			.wr_id = wr->wr_id,
+			.opcode = wr->wc_opcode,
+			.byte_len = wr->len,
+			.qp_num = qp->num,
+			.qp_handle = qp->handle,
+		};
+
+		sq->done_idx++;
+		/* The slot is free before the completion can be seen. */
+		usiw_ring_consume(&sq->ring, 1);
+		if (!wr->is_signaled)
+			continue;
+		if (rnic_cq_push(qp->send_cq, &cqe) < 0) {
+			rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
+				     RNIC_QP_EV_FATAL);
+			return;
+		}
+	}
+}
+
+void rnic_sq_sent(struct rnic_qp *qp, uint32_t idx)
+{
+	sq_wr(&qp->sq, idx)->is_done = true;
+	if (idx == qp->sq.done_idx)
+		sq_complete(qp);
+}
+
+void rnic_sq_read_done(struct rnic_qp *qp)
+{
+	struct rnic_orq *orq = &qp->sq.orq;
+	uint32_t idx = orq->entry[orq->head].sq_idx;
+
+	orq->head = (orq->head + 1) % orq->max;
+	orq->cnt--;
+	rnic_sq_sent(qp, idx);
+}
+
+bool rnic_sq_is_empty(const struct rnic_qp *qp)
+{
+	return !usiw_ring_slot_pending(&qp->sq.ring, qp->sq.done_idx);
+}
+
+static void sq_flush_one(struct rnic_qp *qp, enum usiw_wc_status status)
+{
+	struct rnic_sq *sq = &qp->sq;
+	struct usiw_sqe sqe = *(const struct usiw_sqe *)usiw_ring_slot(
+		&sq->ring, sq->done_idx);
+
+	sq->done_idx++;
+	usiw_ring_consume(&sq->ring, 1);
+	sq_push(qp, &sqe, status);
+}
+
+void rnic_sq_flush(struct rnic_qp *qp, enum usiw_wc_status first)
+{
+	struct rnic_sq *sq = &qp->sq;
+	enum usiw_wc_status status = first;
+
+	while (usiw_ring_slot_pending(&sq->ring, sq->done_idx)) {
+		sq_flush_one(qp, status);
+		status = USIW_WC_WR_FLUSH_ERR;
+	}
+	sq->next_idx = sq->done_idx;
+	sq->orq.cnt = 0;
+}
+
+/* ---- submission --------------------------------------------------------- */
+
+/* The WR itself is wrong: all before it have their fate, it fails the QP. */
+static void sq_refuse(struct rnic_qp *qp, enum usiw_wc_status status)
+{
+	smpa_conn_terminate(qp->stream->conn,
+			    (struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
+	rnic_stream_detach(qp->stream, -EIO);
+	/* Earlier ones that are still on their way end before it, in order. */
+	while (qp->sq.done_idx != qp->sq.next_idx)
+		sq_flush_one(qp, USIW_WC_WR_FLUSH_ERR);
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, status, RNIC_QP_EV_REQ_ERR);
+}
+
+static void msg_read(struct smpa_msg *msg, const struct usiw_sqe *sqe,
+		     const struct usiw_sqe *slot, uint32_t len)
+{
+	/* The sink is found again by its place in the ORQ; what stands on
+	 * the wire is the first SGE. */
+	msg->read.sink_stag = sqe->sge_cnt ? sqe_sges(slot)[0].lkey : 1;
+	msg->read.sink_to = sqe->sge_cnt ? sqe_sges(slot)[0].addr : 0;
+	msg->read.len = len;
+	msg->read.src_stag = sqe->rkey;
+	msg->read.src_to = sqe->remote_addr;
+	msg->iovcnt = 0;
+	msg->len = 0;
+	msg->quiet = true;
+}
+
+static void orq_push(struct rnic_qp *qp, const struct smpa_msg *msg)
+{
+	struct rnic_orq *orq = &qp->sq.orq;
+	struct rnic_orq_entry *entry =
+		&orq->entry[(orq->head + orq->cnt) % orq->max];
+
+	entry->sq_idx = qp->sq.next_idx;
+	entry->sink_stag = msg->read.sink_stag;
+	entry->sink_to = msg->read.sink_to;
+	entry->len = msg->read.len;
+	entry->placed = 0;
+	orq->cnt++;
+}
+
+static uint8_t sqe_wire_opcode(const struct usiw_sqe *sqe,
+			       const struct sq_op *op)
+{
+	if (!(sqe->flags & USIW_SQE_SOLICITED))
+		return op->opcode;
+	if (op->opcode == SMPA_OP_SEND)
+		return SMPA_OP_SEND_SE;
+	if (op->opcode == SMPA_OP_SEND_INV)
+		return SMPA_OP_SEND_SE_INV;
+	return op->opcode;
+}
+
+/* Reads that must wait: for earlier ones (fence) or for a credit (ORD). */
+static bool sqe_must_wait(const struct rnic_qp *qp, const struct usiw_sqe *sqe)
+{
+	const struct rnic_orq *orq = &qp->sq.orq;
+
+	if (sqe->flags & USIW_SQE_FENCE && orq->cnt)
+		return true;
+	/* RDMAP-51: never more than ORD outstanding. */
+	return sqe->opcode == USIW_WR_READ && orq->max &&
+	       orq->cnt == orq->max;
+}
+
+/* Return: 1: one more is submitted; 0: not now (or the QP has failed). */
+static int sq_submit(struct rnic_qp *qp)
+{
+	struct rnic_sq *sq = &qp->sq;
+	const struct usiw_sqe *slot = usiw_ring_slot(&sq->ring, sq->next_idx);
+	const struct usiw_sqe sqe = *slot;
+	const struct sq_op *op = sq_op_find(sqe.opcode);
+	struct iovec *iov = sq->iov[sq->iov_turn];
+	struct smpa_msg msg = { .iov = iov, .cookie = sq->next_idx };
+	int rc;
+
+	if (!op || (sqe.opcode == USIW_WR_READ && !sq->orq.max)) {
+		sq_refuse(qp, USIW_WC_LOC_QP_OP_ERR);
+		return 0;
+	}
+	if (sqe_must_wait(qp, &sqe))
+		return 0;
+	rc = sqe_payload(qp, &sqe, slot, op->access, iov, &msg.len);
+	if (rc < 0) {
+		sq_refuse(qp, rc == -EMSGSIZE ? USIW_WC_LOC_LEN_ERR :
+						USIW_WC_LOC_PROT_ERR);
+		return 0;
+	}
+	msg.iovcnt = rc;
+	msg.opcode = sqe_wire_opcode(&sqe, op);
+	msg.stag = sqe.rkey;
+	msg.to = sqe.remote_addr;
+	if (sqe.opcode == USIW_WR_READ)
+		msg_read(&msg, &sqe, slot, msg.len);
+	if (smpa_conn_submit(qp->stream->conn, &msg) < 0)
+		return 0;
+	if (sqe.opcode == USIW_WR_READ)
+		orq_push(qp, &msg);
+	sq->iov_turn ^= 1;
+	*sq_wr(sq, sq->next_idx) = (struct rnic_sq_wr){
+		.wr_id = sqe.wr_id,
+		.len = sqe.opcode == USIW_WR_READ ? msg.read.len : 0,
+		.wc_opcode = op->wc_opcode,
+		.is_signaled = sqe.flags & USIW_SQE_SIGNALED,
+	};
+	sq->next_idx++;
+	rnic_stat_add(op->stat, 1);
+	return 1;
+}
+
+/* RDMAP-20: responses in the order of the requests. */
+static int irq_submit(struct rnic_qp *qp)
+{
+	struct rnic_irq *irq = &qp->irq;
+	const struct rnic_irq_entry *entry = &irq->entry[irq->head];
+	struct iovec *iov = &qp->irq_iov[qp->irq_turn];
+	struct smpa_msg msg = {
+		.opcode = SMPA_OP_READ_RESPONSE,
+		/* With CRC: hashed as sent, though the source may change. */
+		.copy = qp->stream->has_crc,
+		.quiet = true,
+		.stag = entry->sink_stag,
+		.to = entry->sink_to,
+		.iov = iov,
+		.iovcnt = entry->len ? 1 : 0,
+		.len = entry->len,
+	};
+
+	iov->iov_base = entry->src;
+	iov->iov_len = entry->len;
+	if (smpa_conn_submit(qp->stream->conn, &msg) < 0)
+		return 0;
+	qp->irq_turn ^= 1;
+	irq->head = (irq->head + 1) % irq->max;
+	irq->cnt--;
+	rnic_stat_add(RNIC_STAT_read_served, 1);
+	return 1;
+}
+
+bool rnic_sq_advance(struct rnic_qp *qp)
+{
+	bool has_submitted = false;
+	int response, request;
+
+	/* In turn; where one is stuck the other goes on alone. */
+	do {
+		response = qp->irq.cnt ? irq_submit(qp) : 0;
+		request = usiw_ring_slot_pending(&qp->sq.ring,
+						 qp->sq.next_idx) ?
+				  sq_submit(qp) :
+				  0;
+		has_submitted |= response || request;
+	} while ((response || request) && qp->stream);
+	return has_submitted;
+}
