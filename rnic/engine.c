@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The engine: who leads, what a pass is, when the completion thread sleeps. */
+#define _GNU_SOURCE
+#include "engine.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../util/env.h"
+#include "../util/log.h"
+#include "fd.h"
+#include "qp.h"
+#include "stat.h"
+#include "stream-internal.h"
+
+#define NS_PER_MS 1000000ull
+
+/* A poll so recent that the poller is taken to be still at it. */
+#define ENGINE_PARK_NS 50000ull
+/* Data waited unread behind a parked thread: do not park for so long. */
+#define ENGINE_DISTRUST_NS (100 * NS_PER_MS)
+/* Requested slice of the completion thread: short, so that a waking thread
+ * goes before a spinning one of the same machine. */
+#define ENGINE_SLICE_NS 100000ull
+#define ENGINE_EVENT_MAX 64
+/* epoll data of the wake fd; slot numbers are below. */
+#define ENGINE_WAKE_TOKEN UINT64_MAX
+
+uint64_t rnic_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- staging ------------------------------------------------------------ */
+
+void *rnic_staging_get(struct rnic_staging_pool *pool)
+{
+	struct rnic_staging *staging = pool->free_list;
+	void *mem;
+
+	if (staging) {
+		pool->free_list = staging->next;
+		return staging;
+	}
+	mem = mmap(NULL, pool->size, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return mem == MAP_FAILED ? NULL : mem;
+}
+
+void rnic_staging_put(struct rnic_staging_pool *pool, void *mem)
+{
+	struct rnic_staging *staging = mem;
+
+	if (!mem)
+		return;
+	staging->next = pool->free_list;
+	pool->free_list = staging;
+}
+
+static void staging_pool_fini(struct rnic_staging_pool *pool)
+{
+	while (pool->free_list) {
+		struct rnic_staging *staging = pool->free_list;
+
+		pool->free_list = staging->next;
+		munmap(staging, pool->size);
+	}
+}
+
+/* ---- lead and doorbell -------------------------------------------------- */
+
+static struct rnic_qp *bells_take(struct rnic_engine *engine)
+{
+	/* acquire: pairs with the release of bell_push() */
+	return atomic_exchange_explicit(&engine->bell_head, NULL,
+					memory_order_acquire);
+}
+
+static void bell_push(struct rnic_engine *engine, struct rnic_qp *qp)
+{
+	struct rnic_qp *head = atomic_load_explicit(&engine->bell_head,
+						    memory_order_relaxed);
+
+	/* Rung already: the leader that takes it clears the flag first. */
+	if (atomic_exchange_explicit(&qp->is_rung, true, memory_order_seq_cst))
+		return;
+	do {
+		atomic_store_explicit(&qp->bell_next, head,
+				      memory_order_relaxed);
+		/* release: pairs with the acquire of bells_take() */
+	} while (!atomic_compare_exchange_weak_explicit(
+		&engine->bell_head, &head, qp, memory_order_release,
+		memory_order_relaxed));
+}
+
+void rnic_engine_serve_bells(struct rnic_engine *engine)
+{
+	struct rnic_qp *qp;
+
+	util_lock_assert_held(&engine->lead);
+	while ((qp = bells_take(engine)) != NULL) {
+		while (qp) {
+			struct rnic_qp *next = atomic_load_explicit(
+				&qp->bell_next, memory_order_relaxed);
+
+			/*
+			 * Cleared before the queues are looked at: a poster
+			 * that still saw it set committed its entries before,
+			 * so they are seen; one that comes later rings anew.
+			 */
+			atomic_exchange_explicit(&qp->is_rung, false,
+						 memory_order_seq_cst);
+			rnic_qp_serve(qp);
+			qp = next;
+		}
+	}
+}
+
+static bool engine_try_lead(struct rnic_engine *engine)
+{
+	return util_trylock(&engine->lead);
+}
+
+void rnic_engine_lead(struct rnic_engine *engine)
+{
+	util_lock(&engine->lead);
+}
+
+void rnic_engine_unlead(struct rnic_engine *engine)
+{
+	for (;;) {
+		util_unlock(&engine->lead);
+		/*
+		 * Pairs with the fence in rnic_engine_ring(): a bell pushed
+		 * by somebody who failed to get the lead is seen here.
+		 */
+		atomic_thread_fence(memory_order_seq_cst);
+		if (!atomic_load_explicit(&engine->bell_head,
+					  memory_order_relaxed))
+			return;
+		if (!engine_try_lead(engine))
+			return; /* the next leader looks, too */
+		rnic_engine_serve_bells(engine);
+	}
+}
+
+void rnic_engine_ring(struct rnic_engine *engine, struct rnic_qp *qp)
+{
+	bell_push(engine, qp);
+	/* Pairs with the fence in rnic_engine_unlead(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!engine_try_lead(engine))
+		return;
+	rnic_stat_add(RNIC_STAT_passes_post, 1);
+	rnic_engine_serve_bells(engine);
+	rnic_engine_unlead(engine);
+}
+
+/* ---- streams ------------------------------------------------------------ */
+
+static int slots_grow(struct rnic_engine *engine)
+{
+	uint32_t cnt = engine->slot_cnt ? engine->slot_cnt * 2 : 16;
+	struct rnic_slot *slots;
+
+	slots = realloc(engine->slots, cnt * sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	for (uint32_t i = engine->slot_cnt; i < cnt; i++) {
+		slots[i].stream = NULL;
+		slots[i].gen = 0;
+		slots[i].next_free = i + 1 < cnt ? i + 1 : UINT32_MAX;
+	}
+	engine->slot_free = engine->slot_cnt;
+	engine->slots = slots;
+	engine->slot_cnt = cnt;
+	return 0;
+}
+
+static void *engine_thread(void *arg);
+
+static int engine_start(struct rnic_engine *engine)
+{
+	sigset_t all, old;
+	int rc;
+
+	if (engine->has_thread)
+		return 0;
+	/* Signals are the application's; its handlers must not run here. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&engine->thread, NULL, engine_thread, engine);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc) {
+		util_err("rnic", "engine: cannot start its thread: %s",
+			 strerror(rc));
+		return -rc;
+	}
+	engine->has_thread = true;
+	return 0;
+}
+
+int rnic_engine_add(struct rnic_engine *engine, struct rnic_stream *stream)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	uint32_t slot;
+	int rc;
+
+	util_lock_assert_held(&engine->lead);
+	rc = engine_start(engine);
+	if (rc < 0)
+		return rc;
+	if (engine->slot_free == UINT32_MAX) {
+		rc = slots_grow(engine);
+		if (rc < 0)
+			return rc;
+	}
+	slot = engine->slot_free;
+	ev.data.u64 = (uint64_t)engine->slots[slot].gen << 32 | slot;
+	if (epoll_ctl(engine->epfd, EPOLL_CTL_ADD, stream->fd, &ev) < 0)
+		return -errno;
+	engine->slot_free = engine->slots[slot].next_free;
+	engine->slots[slot].stream = stream;
+	stream->slot = slot;
+	stream->epoll_events = EPOLLIN;
+	stream->prev = NULL;
+	stream->next = engine->streams;
+	if (engine->streams)
+		engine->streams->prev = stream;
+	engine->streams = stream;
+	engine->stream_cnt++;
+	return 0;
+}
+
+void rnic_engine_remove(struct rnic_engine *engine, struct rnic_stream *stream)
+{
+	struct rnic_slot *slot = &engine->slots[stream->slot];
+
+	util_lock_assert_held(&engine->lead);
+	epoll_ctl(engine->epfd, EPOLL_CTL_DEL, stream->fd, NULL);
+	slot->stream = NULL;
+	slot->gen++;
+	slot->next_free = engine->slot_free;
+	engine->slot_free = stream->slot;
+	if (stream->prev)
+		stream->prev->next = stream->next;
+	else
+		engine->streams = stream->next;
+	if (stream->next)
+		stream->next->prev = stream->prev;
+	engine->stream_cnt--;
+}
+
+static void engine_wake(struct rnic_engine *engine)
+{
+	uint64_t one = 1;
+	ssize_t rc = write(engine->wake_fd, &one, sizeof(one));
+
+	(void)rc; /* EAGAIN: it is awake already */
+}
+
+/* Only the completion thread does this: the wake is meant for it. */
+static void engine_wake_clear(struct rnic_engine *engine,
+			      const struct epoll_event *ev, int cnt)
+{
+	uint64_t drain;
+	ssize_t rc;
+
+	for (int i = 0; i < cnt; i++) {
+		if (ev[i].data.u64 != ENGINE_WAKE_TOKEN)
+			continue;
+		rc = read(engine->wake_fd, &drain, sizeof(drain));
+		(void)rc; /* only the counter is reset */
+	}
+}
+
+void rnic_engine_deadline(struct rnic_engine *engine, uint64_t deadline_ns)
+{
+	util_lock_assert_held(&engine->lead);
+	if (engine->deadline_ns && engine->deadline_ns <= deadline_ns)
+		return;
+	engine->deadline_ns = deadline_ns;
+	engine_wake(engine);
+}
+
+static void engine_expire(struct rnic_engine *engine, uint64_t now_ns)
+{
+	struct rnic_stream *stream, *next;
+	uint64_t earliest = 0;
+
+	if (!engine->deadline_ns || now_ns < engine->deadline_ns)
+		return;
+	for (stream = engine->streams; stream; stream = next) {
+		next = stream->next;
+		if (stream->deadline_ns && stream->deadline_ns <= now_ns) {
+			rnic_stream_expire(stream);
+			continue; /* it may be gone */
+		}
+		if (stream->deadline_ns &&
+		    (!earliest || stream->deadline_ns < earliest))
+			earliest = stream->deadline_ns;
+	}
+	engine->deadline_ns = earliest;
+}
+
+/* ---- passes ------------------------------------------------------------- */
+
+static void engine_serve_event(struct rnic_engine *engine, uint64_t token,
+			       uint32_t events)
+{
+	uint32_t slot = (uint32_t)token;
+
+	/* The wake token's number is above any slot's, too. */
+	if (slot >= engine->slot_cnt || !engine->slots[slot].stream ||
+	    engine->slots[slot].gen != (uint32_t)(token >> 32))
+		return; /* the stream went while the event was on its way */
+	rnic_stream_pass(engine->slots[slot].stream, events);
+}
+
+static void engine_serve_events(struct rnic_engine *engine,
+				const struct epoll_event *ev, int cnt)
+{
+	for (int i = 0; i < cnt; i++)
+		engine_serve_event(engine, ev[i].data.u64, ev[i].events);
+	rnic_engine_serve_bells(engine);
+	if (engine->deadline_ns)
+		engine_expire(engine, rnic_now_ns());
+}
+
+static void engine_pass_hot(struct rnic_engine *engine)
+{
+	struct rnic_stream *stream, *next;
+
+	for (stream = engine->streams; stream; stream = next) {
+		next = stream->next;
+		rnic_stream_pass(stream, EPOLLIN | EPOLLOUT);
+	}
+	rnic_engine_serve_bells(engine);
+	if (engine->deadline_ns)
+		engine_expire(engine, rnic_now_ns());
+}
+
+void rnic_engine_poll(struct rnic_engine *engine)
+{
+	struct epoll_event ev[ENGINE_EVENT_MAX];
+	int cnt;
+
+	if (!engine_try_lead(engine))
+		return; /* somebody makes progress already */
+	atomic_store_explicit(&engine->poll_ns, rnic_now_ns(),
+			      memory_order_relaxed);
+	rnic_stat_add(RNIC_STAT_passes_poll, 1);
+	if (engine->stream_cnt <= RNIC_ENGINE_HOT_MAX) {
+		engine_pass_hot(engine);
+	} else {
+		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, 0);
+		engine_serve_events(engine, ev, cnt);
+	}
+	rnic_engine_unlead(engine);
+}
+
+void rnic_engine_mr_gone(struct rnic_engine *engine, const void *addr,
+			 size_t len)
+{
+	struct rnic_stream *stream, *next;
+
+	rnic_engine_lead(engine);
+	for (stream = engine->streams; stream; stream = next) {
+		next = stream->next;
+		rnic_stream_mr_gone(stream, addr, len);
+	}
+	rnic_engine_unlead(engine);
+}
+
+/* ---- completion thread -------------------------------------------------- */
+
+static bool engine_is_polled(struct rnic_engine *engine, uint64_t now_ns)
+{
+	/* relaxed: a hint; the octets themselves are handed over by the lead */
+	uint64_t poll_ns = atomic_load_explicit(&engine->poll_ns,
+						memory_order_relaxed);
+
+	return poll_ns && now_ns - poll_ns < ENGINE_PARK_NS;
+}
+
+void rnic_engine_unpark(struct rnic_engine *engine)
+{
+	atomic_store_explicit(&engine->poll_ns, 0, memory_order_relaxed);
+	/* seq_cst: pairs with the store before the wait in engine_park() */
+	if (atomic_exchange_explicit(&engine->park_word, 0,
+				     memory_order_seq_cst))
+		syscall(SYS_futex, &engine->park_word, FUTEX_WAKE_PRIVATE, 1,
+			NULL, NULL, 0);
+}
+
+/* Out of epoll while somebody polls; looks again every ENGINE_PARK_NS. */
+static void engine_park(struct rnic_engine *engine)
+{
+	struct timespec ts = { .tv_nsec = (long)ENGINE_PARK_NS };
+
+	rnic_stat_add(RNIC_STAT_parks, 1);
+	do {
+		atomic_store_explicit(&engine->park_word, 1,
+				      memory_order_seq_cst);
+		if (!engine_is_polled(engine, rnic_now_ns()))
+			break;
+		syscall(SYS_futex, &engine->park_word, FUTEX_WAIT_PRIVATE, 1,
+			&ts, NULL, 0);
+	} while (engine_is_polled(engine, rnic_now_ns()) &&
+		 !atomic_load_explicit(&engine->is_stopping,
+				       memory_order_relaxed));
+	atomic_store_explicit(&engine->park_word, 0, memory_order_relaxed);
+}
+
+/* Under the lead: how long epoll may block. */
+static int engine_timeout_ms(const struct rnic_engine *engine)
+{
+	uint64_t now_ns;
+
+	if (!engine->deadline_ns)
+		return -1;
+	now_ns = rnic_now_ns();
+	if (engine->deadline_ns <= now_ns)
+		return 0;
+	return (int)((engine->deadline_ns - now_ns + NS_PER_MS - 1) /
+		     NS_PER_MS);
+}
+
+/* Spin a while after activity before blocking, where the setting asks. */
+static int engine_spin(struct rnic_engine *engine, struct epoll_event *ev)
+{
+	uint64_t end_ns = rnic_now_ns() + util_settings()->spin_us * 1000ull;
+	int cnt;
+
+	do {
+		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, 0);
+	} while (cnt == 0 && rnic_now_ns() < end_ns);
+	return cnt;
+}
+
+static void engine_thread_setup(void)
+{
+	/* struct sched_attr of sched_setattr(2), first version. */
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime, deadline, period;
+	} attr = { .size = sizeof(attr), .runtime = ENGINE_SLICE_NS };
+
+	pthread_setname_np(pthread_self(), "usiw-engine");
+	prctl(PR_SET_TIMERSLACK, 1ul, 0, 0, 0);
+	/* Kernels before 6.12 ignore it; it is a wish. */
+	syscall(SYS_sched_setattr, 0, &attr, 0);
+}
+
+static void *engine_thread(void *arg)
+{
+	struct rnic_engine *engine = arg;
+	struct epoll_event ev[ENGINE_EVENT_MAX];
+	uint64_t distrust_until_ns = 0;
+	bool was_parked = false;
+	bool can_spin = util_settings()->spin_us > 0;
+	int cnt, timeout_ms = 0;
+
+	engine_thread_setup();
+	while (!atomic_load_explicit(&engine->is_stopping,
+				     memory_order_acquire)) {
+		cnt = was_parked ? epoll_wait(engine->epfd, ev,
+					      ENGINE_EVENT_MAX, 0) :
+				   0;
+		if (cnt > 0) {
+			/* It waited while nobody read: parking was wrong. */
+			distrust_until_ns = rnic_now_ns() + ENGINE_DISTRUST_NS;
+		} else {
+			if (can_spin)
+				cnt = engine_spin(engine, ev);
+			if (cnt <= 0)
+				cnt = epoll_wait(engine->epfd, ev,
+						 ENGINE_EVENT_MAX, timeout_ms);
+		}
+		was_parked = false;
+		if (cnt > 0 && ev[0].data.u64 != ENGINE_WAKE_TOKEN) {
+			uint64_t now_ns = rnic_now_ns();
+
+			if (now_ns >= distrust_until_ns &&
+			    engine_is_polled(engine, now_ns)) {
+				engine_park(engine);
+				was_parked = true;
+				continue;
+			}
+		}
+		engine_wake_clear(engine, ev, cnt);
+		rnic_stat_add(RNIC_STAT_passes_thread, 1);
+		rnic_engine_lead(engine);
+		engine_serve_events(engine, ev, cnt > 0 ? cnt : 0);
+		timeout_ms = engine_timeout_ms(engine);
+		rnic_engine_unlead(engine);
+	}
+	return NULL;
+}
+
+/* ---- life --------------------------------------------------------------- */
+
+static int engine_open_fds(struct rnic_engine *engine)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	int rc;
+
+	engine->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (engine->epfd < 0)
+		return -errno;
+	rc = rnic_fd_register(engine->epfd);
+	if (rc < 0) {
+		close(engine->epfd);
+		return rc;
+	}
+	engine->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (engine->wake_fd < 0) {
+		rc = -errno;
+		goto close_epfd;
+	}
+	rc = rnic_fd_register(engine->wake_fd);
+	if (rc < 0) {
+		close(engine->wake_fd);
+		goto close_epfd;
+	}
+	ev.data.u64 = ENGINE_WAKE_TOKEN;
+	if (epoll_ctl(engine->epfd, EPOLL_CTL_ADD, engine->wake_fd, &ev) == 0)
+		return 0;
+	rc = -errno;
+	rnic_fd_close(engine->wake_fd);
+close_epfd:
+	rnic_fd_close(engine->epfd);
+	return rc;
+}
+
+int rnic_engine_new(struct rnic_engine **ret_engine)
+{
+	struct rnic_engine *engine = calloc(1, sizeof(*engine));
+	size_t staging = (size_t)util_settings()->staging_kib * 1024;
+	int rc;
+
+	if (!engine)
+		return -ENOMEM;
+	util_lock_init(&engine->lead, UTIL_RANK_ENGINE);
+	engine->slot_free = UINT32_MAX;
+	engine->rx_pool.size = staging < SMPA_RX_STAGING_MIN ?
+				       SMPA_RX_STAGING_MIN :
+				       staging;
+	engine->tx_pool.size = staging < SMPA_TX_STAGING_MIN ?
+				       SMPA_TX_STAGING_MIN :
+				       staging;
+	rc = engine_open_fds(engine);
+	if (rc < 0) {
+		free(engine);
+		return rc;
+	}
+	*ret_engine = engine;
+	return 0;
+}
+
+/* Every stream gets its FIN out and its peer's in, within the limit. */
+static void engine_drain(struct rnic_engine *engine)
+{
+	uint64_t end_ns =
+		rnic_now_ns() + util_settings()->drain_ms * NS_PER_MS;
+	struct rnic_stream *stream, *next;
+	struct epoll_event ev[ENGINE_EVENT_MAX];
+	int cnt;
+
+	rnic_engine_lead(engine);
+	for (stream = engine->streams; stream; stream = next) {
+		next = stream->next;
+		rnic_stream_drain(stream);
+	}
+	while (engine->streams && rnic_now_ns() < end_ns) {
+		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, 10);
+		engine_serve_events(engine, ev, cnt > 0 ? cnt : 0);
+	}
+	while (engine->streams)
+		rnic_stream_abort(engine->streams);
+	rnic_engine_unlead(engine);
+}
+
+void rnic_engine_quiesce(struct rnic_engine *engine)
+{
+	engine_drain(engine);
+}
+
+void rnic_engine_free(struct rnic_engine *engine)
+{
+	if (!engine)
+		return;
+	atomic_store_explicit(&engine->is_stopping, true,
+			      memory_order_release);
+	rnic_engine_unpark(engine);
+	engine_wake(engine);
+	if (engine->has_thread)
+		pthread_join(engine->thread, NULL);
+	engine_drain(engine);
+	staging_pool_fini(&engine->rx_pool);
+	staging_pool_fini(&engine->tx_pool);
+	rnic_fd_close(engine->wake_fd);
+	rnic_fd_close(engine->epfd);
+	free(engine->slots);
+	free(engine);
+}

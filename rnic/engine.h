@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The engine makes progress for all streams of a context, with one leader at
+ * a time: whoever holds @lead.
+ *
+ * - A thread that posts tries the lead and transmits what it posted.
+ * - A thread that polls an empty CQ tries the lead and does one pass over the
+ *   sockets: reads, places, completes, transmits, without hand-over.
+ * - The engine's completion thread serves everything else.  It blocks in
+ *   epoll; while another thread is inside a run of empty polls it parks, so
+ *   that both do not wake for the same octets.
+ *
+ * Doorbell: a QP whose SQ (or, when it has ended, RQ) got entries is pushed
+ * on a lock-free stack.  Whoever gives up the lead looks at the stack once
+ * more, so a poster that failed to get the lead need not wait or wake anyone.
+ */
+#ifndef RNIC_ENGINE_H
+#define RNIC_ENGINE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../util/lock.h"
+
+struct rnic_qp;
+struct rnic_stream;
+
+/* Sockets that a polling thread reads without asking epoll first. */
+#define RNIC_ENGINE_HOT_MAX 4
+
+struct rnic_staging {
+	struct rnic_staging *next;
+};
+
+struct rnic_staging_pool {
+	struct rnic_staging *free_list;
+	size_t size;
+};
+
+struct rnic_slot {
+	struct rnic_stream *stream; /* NULL: free */
+	uint32_t gen; /* so that a late epoll event finds nobody */
+	uint32_t next_free;
+};
+
+struct rnic_engine {
+	struct util_lock lead;
+	int epfd;
+	int wake_fd; /* eventfd: timers changed, stop */
+
+	/* Doorbell: Treiber stack, any thread pushes, the leader takes all. */
+	_Atomic(struct rnic_qp *) bell_head;
+
+	/* When the last empty poll led, CLOCK_MONOTONIC; 0: not polling. */
+	_Atomic uint64_t poll_ns;
+	_Atomic uint32_t park_word; /* futex: 1 while the thread is parked */
+	_Atomic bool is_stopping;
+
+	/* guarded by lead */
+	struct rnic_slot *slots;
+	uint32_t slot_cnt, slot_free;
+	struct rnic_stream *streams; /* all, newest first */
+	uint32_t stream_cnt;
+	struct rnic_staging_pool rx_pool, tx_pool;
+	uint64_t deadline_ns; /* earliest of all streams; 0: none */
+	bool has_thread;
+	pthread_t thread;
+};
+
+int rnic_engine_new(struct rnic_engine **ret_engine);
+
+/*
+ * Ends every stream in order: sends FIN, reads on until the peer's FIN or the
+ * drain limit, then stops the thread and frees.
+ */
+void rnic_engine_free(struct rnic_engine *engine);
+
+/* Like free, but nothing is freed and the thread is not waited for: exit. */
+void rnic_engine_quiesce(struct rnic_engine *engine);
+
+/* Take and give up the lead.  Giving up serves bells that rang meanwhile. */
+void rnic_engine_lead(struct rnic_engine *engine);
+void rnic_engine_unlead(struct rnic_engine *engine);
+
+/* A QP's queue got entries: serve it here if the lead is free. */
+void rnic_engine_ring(struct rnic_engine *engine, struct rnic_qp *qp);
+
+/* One pass in the calling thread, which found its CQ empty. */
+void rnic_engine_poll(struct rnic_engine *engine);
+
+/* The application is about to wait for an event: unpark at once. */
+void rnic_engine_unpark(struct rnic_engine *engine);
+
+/*
+ * Memory is going away.  Takes the lead; streams that still refer to it end
+ * with TERMINATE.  When it returns no octet of it is touched any more.
+ */
+void rnic_engine_mr_gone(struct rnic_engine *engine, const void *addr,
+			 size_t len);
+
+/* ---- under the lead, for stream.c and qp.c ----------------------------- */
+
+/* Put a stream under the engine's care (epoll, slot); starts the thread. */
+int rnic_engine_add(struct rnic_engine *engine, struct rnic_stream *stream);
+void rnic_engine_remove(struct rnic_engine *engine,
+			struct rnic_stream *stream);
+
+/* The stream's deadline_ns was set: make sure somebody looks in time. */
+void rnic_engine_deadline(struct rnic_engine *engine, uint64_t deadline_ns);
+
+/* Staging memory; NULL: out of memory. */
+void *rnic_staging_get(struct rnic_staging_pool *pool);
+void rnic_staging_put(struct rnic_staging_pool *pool, void *mem);
+
+/* Serve the doorbell; leaves it empty. */
+void rnic_engine_serve_bells(struct rnic_engine *engine);
+
+uint64_t rnic_now_ns(void);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * How streams end.  FIN goes out behind everything TCP has taken, and input is
+ * read until the peer's FIN: closing a socket with unread input sends RST,
+ * which may throw away data whose completion was reported.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "../util/env.h"
+#include "../util/log.h"
+#include "engine.h"
+#include "fd.h"
+#include "qp.h"
+#include "stat.h"
+#include "stream-internal.h"
+#include "tcp.h"
+
+#define NS_PER_MS 1000000ull
+
+void rnic_stream_count(struct rnic_stream *stream)
+{
+	const struct smpa_counters *now = smpa_conn_counters(stream->conn);
+	struct smpa_counters *told = &stream->told;
+
+#define COUNT(field, stat)                                              \
+	do {                                                            \
+		if (now->field != told->field)                          \
+			rnic_stat_add(stat, now->field - told->field);  \
+	} while (0)
+	COUNT(rx_direct, RNIC_STAT_rx_direct);
+	COUNT(rx_staged, RNIC_STAT_rx_staged);
+	COUNT(rx_fpdu, RNIC_STAT_rx_fpdu);
+	COUNT(tx_fpdu, RNIC_STAT_tx_fpdu);
+	COUNT(rx_crc_bad, RNIC_STAT_rx_crc_bad);
+	COUNT(tx_inplace, RNIC_STAT_tx_inplace);
+	COUNT(tx_copied, RNIC_STAT_tx_copied);
+	COUNT(tx_inplace, RNIC_STAT_tx_payload);
+	COUNT(tx_copied, RNIC_STAT_tx_payload);
+#undef COUNT
+	*told = *now;
+}
+
+static void stream_free(struct rnic_stream *stream)
+{
+	struct rnic_engine *engine = stream->engine;
+
+	rnic_stream_count(stream);
+	rnic_engine_remove(engine, stream);
+	rnic_fd_close(stream->fd);
+	smpa_conn_free(stream->conn);
+	rnic_staging_put(&engine->rx_pool, stream->rx_staging);
+	rnic_staging_put(&engine->tx_pool, stream->tx_staging);
+	free(stream->start_rx);
+	free(stream->start_tx);
+	free(stream);
+	rnic_stat_add(RNIC_STAT_streams_ended, 1);
+}
+
+static void stream_fin(struct rnic_stream *stream)
+{
+	if (stream->is_fin_sent)
+		return;
+	rnic_tcp()->shutdown(stream->fd, SHUT_WR);
+	stream->is_fin_sent = true;
+	stream->is_tx_blocked = false;
+}
+
+static void stream_limit(struct rnic_stream *stream)
+{
+	stream->deadline_ns =
+		rnic_now_ns() + util_settings()->drain_ms * NS_PER_MS;
+	rnic_engine_deadline(stream->engine, stream->deadline_ns);
+}
+
+void rnic_stream_detach(struct rnic_stream *stream, int status)
+{
+	struct rnic_qp *qp = stream->qp;
+	uint64_t cm_ref = stream->cm_ref;
+
+	if (!qp)
+		return;
+	/* A TERMINATE, and what stands before it, while the memory that it is
+	 * sent from is still ours to read. */
+	rnic_stream_flush(stream);
+	qp->stream = NULL;
+	stream->qp = NULL;
+	stream->phase = RNIC_STREAM_DRAIN;
+	if (smpa_conn_uses(stream->conn, NULL, SIZE_MAX)) {
+		/* TCP would not take it: the WRs are flushed now, their memory
+		 * is the application's again, the FPDU stays cut. */
+		stream_fin(stream);
+	}
+	stream_limit(stream);
+	stream->cm_ref = 0;
+	if (cm_ref)
+		rnic_cm_stream_ended(cm_ref, status);
+}
+
+void rnic_stream_close(struct rnic_stream *stream)
+{
+	stream->phase = RNIC_STREAM_CLOSING;
+	stream_limit(stream);
+	rnic_stream_end_step(stream);
+}
+
+/* The QP's part is done: let go and fail it. */
+static void stream_part(struct rnic_stream *stream, int status)
+{
+	struct rnic_qp *qp = stream->qp;
+
+	if (!qp)
+		return;
+	rnic_stream_detach(stream, status);
+	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
+		     RNIC_QP_EV_CNT);
+}
+
+static bool stream_is_out(const struct rnic_stream *stream)
+{
+	if (stream->qp && (!rnic_sq_is_empty(stream->qp) ||
+			   stream->qp->irq.cnt))
+		return false;
+	return smpa_conn_tx_is_idle(stream->conn);
+}
+
+void rnic_stream_end_step(struct rnic_stream *stream)
+{
+	switch (stream->phase) {
+	case RNIC_STREAM_START:
+		return;
+	case RNIC_STREAM_RUN:
+		/* The peer has closed: nothing will be answered any more. */
+		if (stream->has_peer_fin)
+			stream_part(stream, 0);
+		break;
+	case RNIC_STREAM_CLOSING:
+		if (stream->has_peer_fin || stream_is_out(stream))
+			stream_fin(stream);
+		if (stream->has_peer_fin)
+			stream_part(stream, 0);
+		break;
+	case RNIC_STREAM_DRAIN:
+		break;
+	}
+	if (stream->phase == RNIC_STREAM_DRAIN) {
+		if (stream_is_out(stream))
+			stream_fin(stream);
+		if (stream->is_fin_sent && stream->has_peer_fin) {
+			stream_free(stream);
+			return;
+		}
+	}
+	rnic_stream_settle(stream);
+	rnic_stream_count(stream);
+}
+
+void rnic_stream_lost(struct rnic_stream *stream, int status)
+{
+	struct rnic_qp *qp = stream->qp;
+
+	if (qp) {
+		util_info("rnic", "qp 0x%06x: stream lost: %s", qp->num,
+			  strerror(-status));
+		stream_part(stream, status);
+	}
+	stream_free(stream);
+}
+
+void rnic_stream_drain(struct rnic_stream *stream)
+{
+	if (stream->phase == RNIC_STREAM_RUN)
+		rnic_stream_close(stream);
+}
+
+void rnic_stream_abort(struct rnic_stream *stream)
+{
+	rnic_stream_lost(stream, -ETIMEDOUT);
+}
+
+void rnic_stream_expire(struct rnic_stream *stream)
+{
+	stream->deadline_ns = 0;
+	util_info("rnic", "stream: peer did not close within %u ms",
+		  util_settings()->drain_ms);
+	rnic_stream_lost(stream, -ETIMEDOUT);
+}
+
+void rnic_stream_mr_gone(struct rnic_stream *stream, const void *addr,
+			 size_t len)
+{
+	struct rnic_qp *qp = stream->qp;
+	uint32_t i;
+	bool is_used;
+
+	if (!qp)
+		return; /* sends nothing from the application's memory */
+	is_used = smpa_conn_uses(stream->conn, addr, len);
+	for (i = 0; i < qp->irq.cnt && !is_used; i++) {
+		const struct rnic_irq_entry *entry =
+			&qp->irq.entry[(qp->irq.head + i) % qp->irq.max];
+		uintptr_t src = (uintptr_t)entry->src;
+		uintptr_t base = (uintptr_t)addr;
+
+		is_used = entry->len &&
+			  (src >= base ? src - base < len :
+					 base - src < entry->len);
+	}
+	if (!is_used)
+		return;
+	util_warn("rnic", "qp 0x%06x: memory region deregistered while in use",
+		  qp->num);
+	smpa_conn_terminate(stream->conn,
+			    (struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_LOC_PROT_ERR,
+		     RNIC_QP_EV_FATAL);
+	rnic_stream_end_step(stream);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The inside of a stream, for stream*.c and the engine's lists. */
+#ifndef RNIC_STREAM_INTERNAL_H
+#define RNIC_STREAM_INTERNAL_H
+
+#include <sys/socket.h>
+
+#include "stream.h"
+
+struct rnic_engine;
+
+enum rnic_stream_phase {
+	RNIC_STREAM_START,   /* the connection manager's */
+	RNIC_STREAM_RUN,     /* RDMA mode, QP attached */
+	RNIC_STREAM_CLOSING, /* QP attached; SQ drains, then FIN, then theirs */
+	RNIC_STREAM_DRAIN,   /* no QP: what is prepared goes out (TERMINATE),
+				then FIN; input is thrown away */
+};
+
+struct rnic_stream {
+	int fd;
+	enum rnic_stream_phase phase;
+	struct smpa_conn *conn;
+	struct rnic_engine *engine; /* NULL in START */
+	struct rnic_qp *qp;	    /* NULL in START and DRAIN */
+	struct rnic_stream *prev, *next;
+	uint32_t slot;
+	uint32_t epoll_events; /* registered now */
+	bool is_tx_blocked;    /* TCP took less than was offered */
+	bool has_crc;
+	bool has_tx_markers;
+	bool is_fin_sent;
+	bool has_peer_fin;
+	void *rx_staging, *tx_staging; /* lent now, from the engine's pools */
+	void *start_rx, *start_tx;     /* own, until attached */
+	uint64_t deadline_ns; /* 0: none */
+	uint64_t cm_ref;      /* 0: nobody to tell, or told already */
+	uint32_t pass_cnt;    /* to look at the EMSS now and then */
+	struct smpa_counters told; /* already in the counter page */
+	struct sockaddr_storage local, peer;
+};
+
+/* ---- stream.c: passes, under the lead ----------------------------------- */
+
+/* Serve what epoll says, or try everything.  The stream may be gone after. */
+void rnic_stream_pass(struct rnic_stream *stream, uint32_t events);
+
+/* The QP's queue got work. */
+void rnic_stream_tx(struct rnic_stream *stream);
+
+/* MULPDU follows the socket's EMSS (MPA-67). */
+void rnic_stream_look_at_emss(struct rnic_stream *stream);
+
+/* Give idle staging back and ask epoll for what can be acted on. */
+void rnic_stream_settle(struct rnic_stream *stream);
+
+/* Send what is prepared, as far as TCP takes it.  Return: 0; -errno. */
+int rnic_stream_flush(struct rnic_stream *stream);
+
+/* ---- stream-end.c: endings, under the lead; the stream may be gone after - */
+
+/*
+ * The stream's time with its QP is over: tell the connection manager, let go
+ * of the QP (the caller fails it), then let TCP finish in the background.
+ * @status: 0: orderly; negative errno otherwise.
+ */
+void rnic_stream_detach(struct rnic_stream *stream, int status);
+
+/* RTS -> CLOSING: FIN once everything posted is out. */
+void rnic_stream_close(struct rnic_stream *stream);
+
+/* Step the endings forward: FIN when it is due, close when all is done. */
+void rnic_stream_end_step(struct rnic_stream *stream);
+
+/* The socket failed or the peer closed. */
+void rnic_stream_lost(struct rnic_stream *stream, int status);
+
+void rnic_stream_drain(struct rnic_stream *stream);
+void rnic_stream_abort(struct rnic_stream *stream);
+void rnic_stream_expire(struct rnic_stream *stream);
+void rnic_stream_mr_gone(struct rnic_stream *stream, const void *addr,
+			 size_t len);
+
+/* Add what happened since the last call to the counter page. */
+void rnic_stream_count(struct rnic_stream *stream);
+
+#endif

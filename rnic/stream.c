@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Passes over a stream in RDMA mode: octets from the socket to the protocol
+ * engine and its events to the QP, messages of the QP to the socket.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "../util/log.h"
+#include "engine.h"
+#include "qp.h"
+#include "stat.h"
+#include "stream-internal.h"
+#include "tcp.h"
+
+/* Reads of one stream before the next one has its turn. */
+#define STREAM_READ_MAX 16
+/* Passes between two looks at the socket's EMSS (MPA-67). */
+#define STREAM_EMSS_PASSES 4096u
+
+static size_t iov_len(const struct iovec *iov, int cnt)
+{
+	size_t len = 0;
+
+	for (int i = 0; i < cnt; i++)
+		len += iov[i].iov_len;
+	return len;
+}
+
+/* ---- staging ------------------------------------------------------------ */
+
+static int stream_lend_rx(struct rnic_stream *stream)
+{
+	struct rnic_staging_pool *pool = &stream->engine->rx_pool;
+
+	stream->rx_staging = rnic_staging_get(pool);
+	if (!stream->rx_staging)
+		return -ENOMEM;
+	return smpa_conn_rx_lend(stream->conn, stream->rx_staging, pool->size);
+}
+
+static int stream_lend_tx(struct rnic_stream *stream)
+{
+	struct rnic_staging_pool *pool = &stream->engine->tx_pool;
+	int rc;
+
+	if (stream->tx_staging)
+		return 0;
+	if (stream->start_tx) {
+		/* The last start frame must leave before we can change. */
+		rc = smpa_conn_tx_lend(stream->conn, NULL, 0);
+		if (rc < 0)
+			return rc;
+		free(stream->start_tx);
+		stream->start_tx = NULL;
+	}
+	stream->tx_staging = rnic_staging_get(pool);
+	if (!stream->tx_staging)
+		return -ENOMEM;
+	return smpa_conn_tx_lend(stream->conn, stream->tx_staging, pool->size);
+}
+
+static void stream_return_staging(struct rnic_stream *stream)
+{
+	if (stream->rx_staging && smpa_conn_rx_is_idle(stream->conn)) {
+		smpa_conn_rx_lend(stream->conn, NULL, 0);
+		rnic_staging_put(&stream->engine->rx_pool, stream->rx_staging);
+		stream->rx_staging = NULL;
+	}
+	if (stream->tx_staging && smpa_conn_tx_is_idle(stream->conn)) {
+		smpa_conn_tx_lend(stream->conn, NULL, 0);
+		rnic_staging_put(&stream->engine->tx_pool, stream->tx_staging);
+		stream->tx_staging = NULL;
+	}
+}
+
+/* ---- events ------------------------------------------------------------- */
+
+/* Until there is none left; without a QP only what is sent matters. */
+static void stream_events(struct rnic_stream *stream)
+{
+	struct smpa_event ev;
+
+	while (smpa_conn_next_event(stream->conn, &ev) > 0) {
+		if (!stream->qp) {
+			if (ev.type != SMPA_EV_SENT)
+				return;
+			continue;
+		}
+		switch (ev.type) {
+		case SMPA_EV_SENT:
+			rnic_sq_sent(stream->qp, (uint32_t)ev.sent.cookie);
+			break;
+		case SMPA_EV_CLOSED:
+			stream->has_peer_fin = true;
+			break;
+		case SMPA_EV_NONE:
+		case SMPA_EV_REQUEST:
+		case SMPA_EV_ESTABLISHED:
+		case SMPA_EV_REJECTED:
+		case SMPA_EV_SEGMENT:
+		case SMPA_EV_MESSAGE:
+		case SMPA_EV_READ:
+		case SMPA_EV_ATOMIC:
+		case SMPA_EV_ATOMIC_DONE:
+		case SMPA_EV_TERMINATE:
+		case SMPA_EV_FAULT:
+			rnic_inbound_event(stream->qp, stream->conn, &ev);
+			break;
+		}
+	}
+}
+
+/* ---- receive ------------------------------------------------------------ */
+
+/* Return: octets asked for and got in full: > 0, look again; 0: enough;
+ * negative errno: the socket failed. */
+static int stream_read(struct rnic_stream *stream)
+{
+	struct iovec iov[SMPA_IOV_MAX + 1];
+	size_t want;
+	ssize_t len;
+	int cnt, rc;
+
+	cnt = smpa_conn_rx_prepare(stream->conn, iov, SMPA_IOV_MAX + 1);
+	if (cnt == -ENOBUFS) {
+		rc = stream_lend_rx(stream);
+		if (rc < 0)
+			return rc;
+		cnt = smpa_conn_rx_prepare(stream->conn, iov,
+					   SMPA_IOV_MAX + 1);
+	}
+	if (cnt <= 0)
+		return cnt;
+	want = iov_len(iov, cnt);
+	len = rnic_tcp_recv(stream->fd, iov, cnt);
+	if (len == -EAGAIN)
+		return 0;
+	rnic_stat_add(RNIC_STAT_rx_calls, 1);
+	if (len < 0)
+		return (int)len;
+	if (len == 0) {
+		stream->has_peer_fin = true;
+		smpa_conn_rx_eof(stream->conn);
+		stream_events(stream);
+		return 0;
+	}
+	rnic_stat_add(RNIC_STAT_rx_octets, (uint64_t)len);
+	smpa_conn_rx_commit(stream->conn, (size_t)len);
+	stream_events(stream);
+	return (size_t)len == want;
+}
+
+static int stream_rx(struct rnic_stream *stream)
+{
+	int rc = 1;
+
+	for (int i = 0; i < STREAM_READ_MAX && rc > 0; i++) {
+		if (stream->has_peer_fin || !stream->qp)
+			return 0;
+		rc = stream_read(stream);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int stream_discard(struct rnic_stream *stream)
+{
+	ssize_t len = 1;
+
+	for (int i = 0; i < STREAM_READ_MAX && len > 0; i++) {
+		len = rnic_tcp_discard(stream->fd, 1u << 20);
+		if (len == 0)
+			stream->has_peer_fin = true;
+	}
+	return len < 0 && len != -EAGAIN ? (int)len : 0;
+}
+
+/* ---- transmit ----------------------------------------------------------- */
+
+/* Return: 1: all that was prepared went; 0: nothing prepared, or TCP is full;
+ * negative errno: the socket failed. */
+static int stream_send(struct rnic_stream *stream)
+{
+	const struct iovec *iov;
+	size_t want;
+	ssize_t len;
+	int cnt;
+
+	cnt = smpa_conn_tx_prepare(stream->conn, &iov);
+	if (cnt <= 0)
+		return 0;
+	want = iov_len(iov, cnt);
+	len = rnic_tcp_send(stream->fd, iov, cnt);
+	if (len == -EAGAIN) {
+		stream->is_tx_blocked = true;
+		return 0;
+	}
+	if (len < 0)
+		return (int)len;
+	rnic_stat_add(RNIC_STAT_tx_calls, 1);
+	rnic_stat_add(RNIC_STAT_tx_octets, (uint64_t)len);
+	smpa_conn_tx_commit(stream->conn, (size_t)len);
+	stream_events(stream);
+	stream->is_tx_blocked = (size_t)len < want;
+	return !stream->is_tx_blocked;
+}
+
+static bool stream_has_work(const struct rnic_stream *stream)
+{
+	const struct rnic_qp *qp = stream->qp;
+
+	return qp && (qp->irq.cnt ||
+		      usiw_ring_slot_pending(&qp->sq.ring, qp->sq.next_idx));
+}
+
+static int stream_tx(struct rnic_stream *stream)
+{
+	int rc = 1;
+
+	if (stream->is_fin_sent)
+		return 0;
+	while (rc > 0) {
+		if (stream_has_work(stream)) {
+			rc = stream_lend_tx(stream);
+			if (rc < 0 && rc != -EBUSY)
+				return rc;
+			if (rc == 0)
+				rnic_sq_advance(stream->qp);
+		}
+		rc = stream_send(stream);
+	}
+	return rc;
+}
+
+void rnic_stream_look_at_emss(struct rnic_stream *stream)
+{
+	smpa_conn_set_mulpdu(stream->conn,
+			     smpa_mulpdu(rnic_tcp_emss(stream->fd),
+					 stream->has_tx_markers));
+}
+
+void rnic_stream_tx(struct rnic_stream *stream)
+{
+	int rc;
+
+	/* Full: epoll or a polling thread will tell when there is room. */
+	if (stream->is_tx_blocked)
+		return;
+	if (++stream->pass_cnt % STREAM_EMSS_PASSES == 0)
+		rnic_stream_look_at_emss(stream);
+	rc = stream_tx(stream);
+	if (rc < 0)
+		rnic_stream_lost(stream, rc);
+	else
+		rnic_stream_end_step(stream);
+}
+
+/* ---- pass --------------------------------------------------------------- */
+
+/* Ask epoll for what we can act on. */
+static void stream_watch(struct rnic_stream *stream)
+{
+	uint32_t events = 0;
+	struct epoll_event ev;
+
+	if (!stream->has_peer_fin)
+		events |= EPOLLIN;
+	if (stream->is_tx_blocked)
+		events |= EPOLLOUT;
+	if (events == stream->epoll_events)
+		return;
+	ev.events = events;
+	ev.data.u64 =
+		(uint64_t)stream->engine->slots[stream->slot].gen << 32 |
+		stream->slot;
+	if (epoll_ctl(stream->engine->epfd, EPOLL_CTL_MOD, stream->fd, &ev) ==
+	    0)
+		stream->epoll_events = events;
+}
+
+void rnic_stream_pass(struct rnic_stream *stream, uint32_t events)
+{
+	int rc = 0;
+
+	if (events & (EPOLLIN | EPOLLERR | EPOLLHUP) && !stream->has_peer_fin) {
+		if (stream->qp)
+			rc = stream_rx(stream);
+		else
+			rc = stream_discard(stream);
+	}
+	if (rc == 0 && (stream_has_work(stream) || stream->is_tx_blocked ||
+			smpa_conn_tx_pending(stream->conn)))
+		rc = stream_tx(stream);
+	if (rc < 0)
+		rnic_stream_lost(stream, rc);
+	else
+		rnic_stream_end_step(stream);
+}
+
+void rnic_stream_settle(struct rnic_stream *stream)
+{
+	stream_return_staging(stream);
+	stream_watch(stream);
+}
+
+int rnic_stream_flush(struct rnic_stream *stream)
+{
+	int rc = 1;
+
+	while (rc > 0)
+		rc = stream_send(stream);
+	return rc;
+}
