@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The active side: dial, Request, and what came of it. */
+#include "cm-internal.h"
+
+#include "../util/env.h"
+#include "../util/log.h"
+#include "fd.h"
+#include "stat.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+static enum rnic_cm_event_type outcome_of(int status)
+{
+	switch (status) {
+	case -ECONNRESET:
+	case -ECONNREFUSED:
+		return RNIC_CM_REJECTED;
+	case -ETIMEDOUT:
+		return RNIC_CM_UNREACHABLE;
+	default:
+		return RNIC_CM_CONNECT_ERROR;
+	}
+}
+
+void cm_conn_post_outcome(struct cm_conn *conn, int status)
+{
+	conn->id->state = RNIC_CM_S_DISCONNECT;
+	cm_event_post(conn->outcome, outcome_of(status), status);
+	conn->outcome = NULL;
+}
+
+void cm_conn_abort(struct cm_conn *conn, int status)
+{
+	cm_conn_post_outcome(conn, status);
+	cm_conn_free(conn);
+}
+
+static int conn_open_source(const struct cm_id *id)
+{
+	int family = id->peer.ss_family;
+	int fd = cm_sock_open(family, SOCK_STREAM);
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	if (id->has_tos)
+		cm_sock_set_tos(fd, family, id->tos);
+	if (family == AF_INET6)
+		cm_sock_set_flag(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+	/* A port of the application's is bound again by the retry; any other
+	 * is drawn at connect(), per destination. */
+	if (id->has_port)
+		cm_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	else
+		cm_sock_set_flag(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+	if (bind(fd, (const struct sockaddr *)&id->local,
+		 cm_addr_len((const struct sockaddr *)&id->local)) < 0) {
+		ret = -errno;
+		rnic_fd_close(fd);
+		return ret;
+	}
+	return fd;
+}
+
+/*
+ * Return: 0: under way; -errno of socket() or bind(); what connect() says at
+ * once comes in *ret_status.
+ */
+static int conn_dial(struct cm_conn *conn, int *ret_status)
+{
+	struct cm_id *id = conn->id;
+	int fd = id->fd;
+
+	*ret_status = 0;
+	if (fd < 0)
+		fd = conn_open_source(id);
+	if (fd < 0)
+		return fd;
+	id->fd = -1;
+	conn->fd = fd;
+	conn->phase = CM_PHASE_CONNECTING;
+	cm_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (connect(fd, (const struct sockaddr *)&id->peer,
+		    cm_addr_len((const struct sockaddr *)&id->peer)) < 0 &&
+	    errno != EINPROGRESS && errno != EINTR) {
+		*ret_status = -errno;
+		return 0;
+	}
+	return cm_conn_watch(conn, EPOLLOUT);
+}
+
+/* D-27: one more try with revision 1, on a new TCP connection, inside the
+ * same deadline. */
+void cm_active_retry(struct cm_conn *conn)
+{
+	int status, ret;
+
+	util_info("cm", "id %u: no Reply to revision 2, trying revision 1",
+		  cm_id_num(conn->id));
+	cm_conn_drop_socket(conn);
+	conn->rev = 1;
+	ret = conn_dial(conn, &status);
+	if (ret < 0)
+		cm_conn_abort(conn, ret);
+	else if (status < 0)
+		cm_conn_abort(conn, status);
+}
+
+void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev)
+{
+	struct cm_event *outcome = conn->outcome;
+	struct cm_id *id = conn->id;
+	struct rnic_qp *qp;
+	int ret = -EINVAL;
+
+	cm_event_set_start(outcome, ev);
+	outcome->ev.ird = cm_depth_min(ev->start.ird, UINT8_MAX);
+	outcome->ev.ord = cm_depth_min(ev->start.ord, UINT8_MAX);
+	cm_addr_of_socket(cm_conn_fd(conn), &conn->local, &conn->peer);
+	qp = rnic_qp_get(conn->param.qp_num);
+	if (qp) {
+		ret = cm_conn_attach(conn, id, qp, ev);
+		rnic_qp_put(qp);
+	}
+	if (ret < 0) {
+		outcome->ev.pd_len = 0;
+		cm_conn_abort(conn, ret);
+		return;
+	}
+	rnic_stat_add(RNIC_STAT_connects, 1);
+	id->qp_num = conn->param.qp_num;
+	conn->outcome = NULL;
+	cm_conn_free(conn);
+	cm_event_post(outcome, RNIC_CM_ESTABLISHED, 0);
+}
+
+/* SO_ERROR tells how connect() ended. */
+void cm_active_connected(struct cm_conn *conn)
+{
+	struct smpa_options opt = SMPA_OPTIONS_INIT;
+	socklen_t len = sizeof(int);
+	int err = 0, ret;
+
+	if (getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
+		err = errno;
+	cm_addr_of_socket(conn->fd, &conn->local, &conn->peer);
+	/* A port nobody listens on can be answered by TCP's simultaneous
+	 * open with itself. */
+	if (!err && cm_addr_equal(&conn->local, &conn->peer))
+		err = ECONNREFUSED;
+	if (err) {
+		cm_conn_abort(conn, -err);
+		return;
+	}
+	opt.role = SMPA_INITIATOR;
+	opt.rev = conn->rev;
+	opt.ird = cm_depth_min(conn->param.ird, util_settings()->ird);
+	opt.ord = cm_depth_min(conn->param.ord, util_settings()->ord);
+	ret = cm_conn_open_stream(conn, &opt);
+	if (ret == 0)
+		ret = smpa_conn_start(rnic_stream_conn(conn->stream),
+				      conn->param.pd, conn->param.pd_len);
+	if (ret < 0) {
+		cm_conn_abort(conn, ret);
+		return;
+	}
+	conn->phase = CM_PHASE_STARTING;
+	cm_conn_ready(conn, 0);
+}
+
+/* ---- connect --------------------------- */
+
+static bool qp_is_idle(uint32_t qp_num)
+{
+	struct rnic_qp *qp = rnic_qp_get(qp_num);
+	bool is_idle;
+
+	if (!qp)
+		return false;
+	is_idle = rnic_qp_state(qp) == RNIC_QPS_IDLE;
+	rnic_qp_put(qp);
+	return is_idle;
+}
+
+int cm_conn_connect(struct cm_id *id, const struct rnic_cm_conn_param *param)
+{
+	struct cm_conn *conn;
+	int ret, status = 0;
+
+	if (id->state != RNIC_CM_S_ROUTE || !qp_is_idle(param->qp_num))
+		return -EINVAL;
+	ret = cm_thread_start();
+	if (ret < 0)
+		return ret;
+	if (!id->ended)
+		id->ended = cm_event_new(id);
+	conn = cm_conn_new(CM_PHASE_CONNECTING);
+	if (!id->ended || !conn) {
+		if (conn)
+			cm_conn_free(conn);
+		return -ENOMEM;
+	}
+	conn->outcome = cm_event_new(id);
+	if (!conn->outcome) {
+		cm_conn_free(conn);
+		return -ENOMEM;
+	}
+	conn->id = id;
+	conn->rev = (uint8_t)util_settings()->mpa_rev;
+	conn->param = *param;
+	id->conn = conn;
+	ret = conn_dial(conn, &status);
+	if (ret < 0) {
+		cm_conn_free(conn);
+		return ret;
+	}
+	id->state = RNIC_CM_S_CONNECT;
+	if (status < 0)
+		cm_conn_abort(conn, status);
+	return 0;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Addresses and plain sockets of the connection manager. */
+#include "cm-internal.h"
+
+#include "fd.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/ip.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <unistd.h>
+
+socklen_t cm_addr_len(const struct sockaddr *addr)
+{
+	switch (addr->sa_family) {
+	case AF_INET:
+		return sizeof(struct sockaddr_in);
+	case AF_INET6:
+		return sizeof(struct sockaddr_in6);
+	default:
+		return 0;
+	}
+}
+
+void cm_addr_set(struct sockaddr_storage *dst, const struct sockaddr *src)
+{
+	socklen_t len = cm_addr_len(src);
+
+	memset(dst, 0, sizeof(*dst));
+	memcpy(dst, src, len);
+}
+
+bool cm_addr_is_any(const struct sockaddr *addr)
+{
+	struct sockaddr_storage copy;
+
+	cm_addr_set(&copy, addr);
+	cm_addr_unmap(&copy);
+	if (copy.ss_family == AF_INET)
+		return ((struct sockaddr_in *)&copy)->sin_addr.s_addr ==
+		       htonl(INADDR_ANY);
+	return copy.ss_family == AF_INET6 &&
+	       IN6_IS_ADDR_UNSPECIFIED(
+		       &((struct sockaddr_in6 *)&copy)->sin6_addr);
+}
+
+/* Both families keep the port at the same place. */
+_Static_assert(offsetof(struct sockaddr_in, sin_port) ==
+		       offsetof(struct sockaddr_in6, sin6_port),
+	       "place of the port");
+
+uint16_t cm_addr_port_be(const struct sockaddr *addr)
+{
+	uint16_t port_be;
+
+	if (cm_addr_len(addr) == 0)
+		return 0;
+	memcpy(&port_be,
+	       (const uint8_t *)addr + offsetof(struct sockaddr_in, sin_port),
+	       sizeof(port_be));
+	return port_be;
+}
+
+void cm_addr_set_port_be(struct sockaddr_storage *addr, uint16_t port_be)
+{
+	memcpy((uint8_t *)addr + offsetof(struct sockaddr_in, sin_port),
+	       &port_be, sizeof(port_be));
+}
+
+void cm_addr_unmap(struct sockaddr_storage *addr)
+{
+	struct sockaddr_in6 sin6;
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+
+	if (addr->ss_family != AF_INET6)
+		return;
+	memcpy(&sin6, addr, sizeof(sin6));
+	if (!IN6_IS_ADDR_V4MAPPED(&sin6.sin6_addr))
+		return;
+	sin.sin_port = sin6.sin6_port;
+	memcpy(&sin.sin_addr, &sin6.sin6_addr.s6_addr[12], 4);
+	memset(addr, 0, sizeof(*addr));
+	memcpy(addr, &sin, sizeof(sin));
+}
+
+bool cm_addr_equal(const struct sockaddr_storage *a,
+		   const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a;
+	const struct sockaddr_in *b4 = (const struct sockaddr_in *)b;
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
+	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)b;
+
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return a4->sin_port == b4->sin_port &&
+		       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return a->ss_family == AF_INET6 && a6->sin6_port == b6->sin6_port &&
+	       IN6_ARE_ADDR_EQUAL(&a6->sin6_addr, &b6->sin6_addr) &&
+	       a6->sin6_scope_id == b6->sin6_scope_id;
+}
+
+void cm_addr_of_socket(int fd, struct sockaddr_storage *ret_local,
+		       struct sockaddr_storage *ret_peer)
+{
+	socklen_t len = sizeof(*ret_local);
+
+	memset(ret_local, 0, sizeof(*ret_local));
+	memset(ret_peer, 0, sizeof(*ret_peer));
+	if (getsockname(fd, (struct sockaddr *)ret_local, &len) < 0)
+		ret_local->ss_family = AF_UNSPEC;
+	len = sizeof(*ret_peer);
+	if (getpeername(fd, (struct sockaddr *)ret_peer, &len) < 0)
+		ret_peer->ss_family = AF_UNSPEC;
+	cm_addr_unmap(ret_local);
+	cm_addr_unmap(ret_peer);
+}
+
+int cm_sock_open(int family, int type)
+{
+	int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = rnic_fd_register(fd);
+	if (ret < 0) {
+		close(fd);
+		return ret;
+	}
+	return fd;
+}
+
+/* Only for options that cannot fail on a socket of ours, or whose failure
+ * changes nothing but comfort. */
+void cm_sock_set_flag(int fd, int level, int name, int value)
+{
+	(void)setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+void cm_sock_set_tos(int fd, int family, uint8_t tos)
+{
+	cm_sock_set_flag(fd, IPPROTO_IP, IP_TOS, tos);
+	if (family == AF_INET6)
+		cm_sock_set_flag(fd, IPPROTO_IPV6, IPV6_TCLASS, tos);
+}
+
+/* A connected UDP socket sends nothing, but makes the kernel choose. */
+int cm_addr_source(const struct sockaddr *src, const struct sockaddr *dst,
+		   struct sockaddr_storage *ret_local)
+{
+	struct sockaddr_storage from, local;
+	socklen_t len = sizeof(local);
+	int fd, ret = 0;
+
+	fd = cm_sock_open(dst->sa_family, SOCK_DGRAM);
+	if (fd < 0)
+		return fd;
+	if (src && !cm_addr_is_any(src)) {
+		cm_addr_set(&from, src);
+		cm_addr_set_port_be(&from, 0);
+		if (bind(fd, (struct sockaddr *)&from, cm_addr_len(src)) < 0) {
+			ret = -errno;
+			goto close_fd;
+		}
+	}
+	memset(&local, 0, sizeof(local));
+	if (connect(fd, dst, cm_addr_len(dst)) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&local, &len) < 0) {
+		ret = -errno;
+		goto close_fd;
+	}
+	cm_addr_set_port_be(&local, 0);
+	*ret_local = local;
+close_fd:
+	rnic_fd_close(fd);
+	return ret;
+}
+
+/* To an address of one's own one comes from that address; 127/8 is own. */
+bool cm_addr_is_own(const struct sockaddr *addr)
+{
+	struct sockaddr_storage peer, local;
+
+	cm_addr_set(&peer, addr);
+	cm_addr_unmap(&peer);
+	if (peer.ss_family == AF_INET) {
+		const struct sockaddr_in *sin = (struct sockaddr_in *)&peer;
+
+		if (ntohl(sin->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET)
+			return true;
+	}
+	if (cm_addr_len((struct sockaddr *)&peer) == 0 ||
+	    cm_addr_port_be((struct sockaddr *)&peer) == 0)
+		return false;
+	if (cm_addr_source(NULL, (struct sockaddr *)&peer, &local) < 0)
+		return false;
+	cm_addr_set_port_be(&peer, 0);
+	if (peer.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&peer)->sin6_flowinfo = 0;
+	return cm_addr_equal(&peer, &local);
+}

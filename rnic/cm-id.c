@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Identities: life, binding, and the end of their streams. */
+#include "cm-internal.h"
+
+#include "../util/log.h"
+#include "fd.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+
+int cm_id_new(struct rnic_cm_chan *chan, uint64_t uid, struct cm_id **ret_id)
+{
+	struct cm_id *id = calloc(1, sizeof(*id));
+	int ret;
+
+	if (!id)
+		return -ENOMEM;
+	ret = cm_table_add(&cm.ids, id, &id->ref);
+	if (ret < 0) {
+		free(id);
+		return ret;
+	}
+	id->chan = chan;
+	id->uid = uid;
+	id->fd = -1;
+	id->state = RNIC_CM_S_IDLE;
+	TAILQ_INSERT_TAIL(&chan->ids, id, chan_link);
+	*ret_id = id;
+	return 0;
+}
+
+/*
+ * Events of the identity go; with an unfetched CONNECT_REQUEST its child
+ * goes too, since nobody knows its number.
+ */
+static void id_drop_events(struct cm_id *id)
+{
+	struct rnic_cm_chan *chan = id->chan;
+	struct cm_event *event = TAILQ_FIRST(&chan->events);
+
+	while (event) {
+		struct cm_id *child = event->child;
+
+		if (event->owner != id) {
+			event = TAILQ_NEXT(event, link);
+			continue;
+		}
+		cm_event_remove(chan, event);
+		if (child)
+			cm_id_free(child);
+		/* The child may have taken events of its own along. */
+		event = TAILQ_FIRST(&chan->events);
+	}
+}
+
+/*
+ * Who could still refer to it: epoll events and notes on their way, by
+ * reference number only; the QP's stream, by the same.
+ */
+void cm_id_free(struct cm_id *id)
+{
+	util_lock_assert_held(&cm.lock);
+	cm_table_remove(&cm.ids, id->ref);
+	if (id->state == RNIC_CM_S_LISTEN)
+		rnic_listen_stop(id);
+	id_drop_events(id);
+	if (id->conn && id->state == RNIC_CM_S_REQUEST)
+		cm_conn_reject(id->conn, NULL, 0);
+	else if (id->conn)
+		cm_conn_free(id->conn);
+	rnic_fd_close(id->fd);
+	free(id->ended);
+	TAILQ_REMOVE(&id->chan->ids, id, chan_link);
+	free(id);
+}
+
+int cm_id_lock(struct rnic_cm_chan *chan, uint32_t num, struct cm_id **ret_id)
+{
+	struct cm_id *id;
+
+	if (chan->fork_gen != rnic_fork_gen())
+		return -ENODEV;
+	util_lock(&cm.lock);
+	id = cm_table_get_slot(&cm.ids, num);
+	if (!id || id->chan != chan) {
+		util_unlock(&cm.lock);
+		return -ENOENT;
+	}
+	*ret_id = id;
+	return 0;
+}
+
+/* ---- binding --------------------------- */
+
+/*
+ * A port in use by a live socket is refused, one that only lingers in
+ * TIME_WAIT is not: hence first without SO_REUSEADDR, then with it.  The flag
+ * is off afterwards, unless asked for, so that nobody else binds between our
+ * bind and our listen.
+ */
+static int sock_bind(const struct cm_id *id, int fd,
+		     const struct sockaddr *addr)
+{
+	socklen_t len = cm_addr_len(addr);
+	int ret;
+
+	cm_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, id->is_reuseaddr);
+	if (bind(fd, addr, len) == 0)
+		return 0;
+	if (errno != EADDRINUSE || id->is_reuseaddr)
+		return -errno;
+	cm_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	ret = bind(fd, addr, len) == 0 ? 0 : -errno;
+	cm_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 0);
+	return ret;
+}
+
+static int id_open_bound(const struct cm_id *id, const struct sockaddr *addr)
+{
+	int fd = cm_sock_open(addr->sa_family, SOCK_STREAM);
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	if (addr->sa_family == AF_INET6)
+		cm_sock_set_flag(fd, IPPROTO_IPV6, IPV6_V6ONLY, id->is_afonly);
+	ret = sock_bind(id, fd, addr);
+	if (ret < 0) {
+		rnic_fd_close(fd);
+		return ret;
+	}
+	return fd;
+}
+
+/* IDLE -> BOUND: a real bind, so that the errors are real. */
+int cm_id_bind(struct cm_id *id, const struct sockaddr *addr)
+{
+	struct rnic_device *dev = NULL;
+	struct sockaddr_storage none;
+	int fd;
+
+	if (id->state != RNIC_CM_S_IDLE)
+		return -EINVAL;
+	if (cm_addr_len(addr) == 0)
+		return -EAFNOSUPPORT;
+	fd = id_open_bound(id, addr);
+	if (fd < 0)
+		return fd;
+	if (!cm_addr_is_any(addr)) {
+		dev = rnic_device_by_addr(addr);
+		if (!dev) {
+			rnic_fd_close(fd);
+			return -ENODEV;
+		}
+	}
+	if (id->has_tos)
+		cm_sock_set_tos(fd, addr->sa_family, id->tos);
+	id->fd = fd;
+	id->dev = dev;
+	/* Not unmapped: family and scope as the application knows them. */
+	cm_addr_set(&id->local, addr);
+	if (cm_addr_port_be(addr) == 0) {
+		struct sockaddr_storage real;
+
+		cm_addr_of_socket(fd, &real, &none);
+		cm_addr_set_port_be(&id->local,
+				    cm_addr_port_be((struct sockaddr *)&real));
+	}
+	id->has_port = true;
+	id->state = RNIC_CM_S_BOUND;
+	return 0;
+}
+
+/* V6ONLY can be said before bind(2) only: bind anew, to the same port. */
+static int id_rebind(struct cm_id *id)
+{
+	int fd;
+
+	rnic_fd_close(id->fd);
+	id->fd = -1;
+	fd = id_open_bound(id, (struct sockaddr *)&id->local);
+	if (fd < 0) {
+		id->state = RNIC_CM_S_IDLE;
+		return fd;
+	}
+	if (id->has_tos)
+		cm_sock_set_tos(fd, id->local.ss_family, id->tos);
+	id->fd = fd;
+	return 0;
+}
+
+static int id_set_reuseaddr(struct cm_id *id, uint32_t value)
+{
+	bool is_early = id->state == RNIC_CM_S_IDLE;
+
+	if (!is_early && (!value || id->state == RNIC_CM_S_LISTEN))
+		return -EINVAL;
+	id->is_reuseaddr = value != 0;
+	if (id->fd >= 0)
+		cm_sock_set_flag(id->fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	return 0;
+}
+
+static int id_set_afonly(struct cm_id *id, uint32_t value)
+{
+	if (id->state != RNIC_CM_S_IDLE && id->state != RNIC_CM_S_BOUND)
+		return -EINVAL;
+	if (id->is_afonly == (value != 0))
+		return 0;
+	id->is_afonly = value != 0;
+	if (id->state == RNIC_CM_S_BOUND && id->local.ss_family == AF_INET6)
+		return id_rebind(id);
+	return 0;
+}
+
+static int id_set_option(struct cm_id *id, enum rnic_cm_option opt,
+			 uint32_t value)
+{
+	switch (opt) {
+	case RNIC_CM_OPT_TOS:
+		if (value > 255)
+			return -EINVAL;
+		id->tos = (uint8_t)value;
+		id->has_tos = true;
+		if (id->fd >= 0)
+			cm_sock_set_tos(id->fd, id->local.ss_family, id->tos);
+		return 0;
+	case RNIC_CM_OPT_REUSEADDR:
+		return id_set_reuseaddr(id, value);
+	case RNIC_CM_OPT_AFONLY:
+		return id_set_afonly(id, value);
+	case RNIC_CM_OPT_ACK_TIMEOUT:
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int rnic_cm_set_option(struct rnic_cm_chan *chan, uint32_t num,
+		       enum rnic_cm_option opt, uint32_t value)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret = id_set_option(id, opt, value);
+	util_unlock(&cm.lock);
+	return ret;
+}
+
+/* ---- the end --------------------------- */
+
+/* The event is the same however the stream ended, as the kernel has it. */
+void cm_id_stream_ended(struct cm_id *id, int status)
+{
+	if (id->state != RNIC_CM_S_ESTABLISHED)
+		return;
+	util_debug("cm", "id %u: stream ended, status %d", cm_id_num(id),
+		   status);
+	id->state = RNIC_CM_S_DISCONNECT;
+	cm_event_post(id->ended, RNIC_CM_DISCONNECTED, 0);
+	id->ended = NULL;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * What the files of the connection manager share: identities, connections in
+ * the making, events, numbered references, the one manager of the process.
+ *
+ * One lock (rank CM) guards all of it; a second (rank LEAF) guards the notes
+ * that engines leave, because an engine that ends a stream holds its lead and
+ * may take nothing lower.  Nobody waits for anything while holding either;
+ * sockets are non-blocking.
+ *
+ * References are numbers, (generation << 32 | slot): an epoll event or a note
+ * that is late finds a slot of another generation and is dropped, so that an
+ * identity may be destroyed at any time.
+ */
+#ifndef RNIC_CM_INTERNAL_H
+#define RNIC_CM_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+#include "../util/lock.h"
+#include "cm.h"
+#include "rnic.h"
+#include "stream.h"
+
+/* ---- numbered references (cm-table.c) ---------------------------------- */
+
+/* What an engine leaves when a stream ends.  Guarded by the inbox lock. */
+struct cm_note {
+	TAILQ_ENTRY(cm_note) link;
+	uint32_t slot_idx;
+	int status;
+	bool is_queued;
+};
+
+struct cm_slot {
+	void *object;	     /* CM lock */
+	uint32_t generation; /* written under both locks; 0: free */
+	uint32_t last_generation;
+	uint32_t next_free;
+	struct cm_note note;
+};
+
+#define CM_TABLE_PAGE 256u
+#define CM_TABLE_PAGES 4096u
+
+struct cm_table {
+	struct cm_slot *page[CM_TABLE_PAGES]; /* written under both locks */
+	uint32_t page_cnt;
+	uint32_t first_free; /* UINT32_MAX: none */
+};
+
+/* Return: 0; -ENOMEM; -EMFILE: a million are alive. */
+int cm_table_add(struct cm_table *table, void *object, uint64_t *ret_ref);
+void cm_table_remove(struct cm_table *table, uint64_t ref);
+/* NULL: not alive any more. */
+void *cm_table_get(const struct cm_table *table, uint64_t ref);
+/* By slot number alone, whatever the generation. */
+void *cm_table_get_slot(const struct cm_table *table, uint32_t slot_idx);
+/* Inbox lock held: the slot of a live reference; NULL: none. */
+struct cm_slot *cm_table_live_slot(const struct cm_table *table, uint64_t ref);
+
+static inline uint32_t cm_ref_slot(uint64_t ref)
+{
+	return (uint32_t)ref;
+}
+
+/* ---- events (cm-event.c) ------------------------------------------------ */
+
+struct cm_event {
+	TAILQ_ENTRY(cm_event) link;
+	struct cm_id *owner; /* whose events_reported grows */
+	struct cm_id *child; /* CONNECT_REQUEST: the new identity */
+	struct rnic_cm_event ev;
+};
+
+TAILQ_HEAD(cm_event_list, cm_event);
+TAILQ_HEAD(cm_id_list, cm_id);
+TAILQ_HEAD(cm_conn_list, cm_conn);
+TAILQ_HEAD(cm_note_list, cm_note);
+
+struct rnic_cm_chan {
+	int fd;
+	uint32_t fork_gen;
+	_Atomic uint32_t user_cnt; /* owner and readers */
+	/* CM lock */
+	bool is_closed;
+	struct cm_event_list events;
+	struct cm_id_list ids;
+};
+
+/* Queue @event (made by cm_event_new) on its owner's channel; cannot fail. */
+struct cm_event *cm_event_new(struct cm_id *owner);
+void cm_event_post(struct cm_event *event, enum rnic_cm_event_type type,
+		   int status);
+/* Take a queued event back, its count in the eventfd included. */
+void cm_event_remove(struct rnic_cm_chan *chan, struct cm_event *event);
+/* Move what @id owns from its channel to another. */
+void cm_event_migrate(struct cm_id *id, struct rnic_cm_chan *to);
+
+/* ---- identities (cm-id.c) ----------------------------------------------- */
+
+typedef uint8_t cm_state; /* RNIC_CM_S_* of struct rnic_cm_info */
+
+struct cm_listener {
+	TAILQ_ENTRY(cm_id) pause_link;
+	uint32_t backlog;
+	uint32_t unfetched_cnt; /* CONNECT_REQUESTs in the queue */
+	uint32_t half_open_cnt; /* accepted by TCP, no Request yet */
+	uint64_t resume_ns;
+	bool is_paused; /* out of file descriptors */
+};
+
+struct cm_id {
+	TAILQ_ENTRY(cm_id) chan_link;
+	struct rnic_cm_chan *chan;
+	uint64_t ref;
+	uint64_t uid;
+	uint32_t events_reported;
+	cm_state state;
+	struct rnic_device *dev;
+	struct sockaddr_storage local, peer;
+	int fd; /* bound or listening TCP socket; -1 */
+	uint8_t tos;
+	bool has_tos, is_reuseaddr, is_afonly;
+	bool has_port; /* the application asked for a port: keep it */
+	uint32_t qp_num;
+	struct cm_conn *conn;	/* CONNECT, REQUEST: the connection */
+	struct cm_event *ended; /* set aside for DISCONNECTED */
+	struct cm_listener listener;
+};
+
+int cm_id_new(struct rnic_cm_chan *chan, uint64_t uid, struct cm_id **ret_id);
+/* With all that hangs on it; the streams of QPs stay. */
+void cm_id_free(struct cm_id *id);
+static inline uint32_t cm_id_num(const struct cm_id *id)
+{
+	return cm_ref_slot(id->ref);
+}
+/* Return: 0 and the manager locked; -ENODEV; -ENOENT: unlocked. */
+int cm_id_lock(struct rnic_cm_chan *chan, uint32_t num, struct cm_id **ret_id);
+int cm_id_bind(struct cm_id *id, const struct sockaddr *addr);
+/* The stream of an established identity has ended. */
+void cm_id_stream_ended(struct cm_id *id, int status);
+
+/* ---- addresses (cm-addr.c) ---------------------------------------------- */
+
+/* Octets of an AF_INET or AF_INET6 address; 0: another family. */
+socklen_t cm_addr_len(const struct sockaddr *addr);
+bool cm_addr_is_any(const struct sockaddr *addr);
+uint16_t cm_addr_port_be(const struct sockaddr *addr);
+void cm_addr_set_port_be(struct sockaddr_storage *addr, uint16_t port_be);
+void cm_addr_set(struct sockaddr_storage *dst, const struct sockaddr *src);
+/* IPv4-mapped becomes IPv4. */
+void cm_addr_unmap(struct sockaddr_storage *addr);
+bool cm_addr_equal(const struct sockaddr_storage *a,
+		   const struct sockaddr_storage *b);
+void cm_addr_of_socket(int fd, struct sockaddr_storage *ret_local,
+		       struct sockaddr_storage *ret_peer);
+/* Non-blocking socket, in the fd table; or negative errno. */
+int cm_sock_open(int family, int type);
+void cm_sock_set_flag(int fd, int level, int name, int value);
+void cm_sock_set_tos(int fd, int family, uint8_t tos);
+/*
+ * The address from which the kernel would reach @dst.  @src: NULL or any: no
+ * wish.  Return: 0; -ENETUNREACH and what else connect(2) says.
+ */
+int cm_addr_source(const struct sockaddr *src, const struct sockaddr *dst,
+		   struct sockaddr_storage *ret_local);
+/* Does the address belong to this network namespace? */
+bool cm_addr_is_own(const struct sockaddr *addr);
+
+/* ---- connections in the making (cm-start.c) ----------------------------- */
+
+enum cm_phase {
+	CM_PHASE_CONNECTING, /* TCP handshake */
+	CM_PHASE_STARTING,   /* MPA Request or Reply awaited */
+	CM_PHASE_REQUEST,    /* the application is to accept or reject */
+	CM_PHASE_CLOSING,    /* last octets out, then the peer's FIN */
+};
+
+struct cm_conn {
+	TAILQ_ENTRY(cm_conn) link; /* starting or closing, by deadline */
+	uint64_t ref;
+	enum cm_phase phase;
+	struct cm_id *id;	/* active side; passive from REQUEST on */
+	struct cm_id *listener; /* passive, until REQUEST */
+	struct rnic_device *dev;
+	struct sockaddr_storage local, peer;
+	int fd; /* the manager's until there is a stream */
+	struct rnic_stream *stream;
+	uint32_t epoll_events; /* as registered; 0: not registered */
+	uint64_t deadline_ns;
+	uint8_t rev;  /* active: revision of the Request */
+	bool is_shut; /* CLOSING: our FIN is out */
+	struct cm_event *outcome;
+	struct rnic_cm_conn_param param;
+};
+
+/* Passive: the manager takes over an accepted socket (closed on failure). */
+void cm_conn_accepted(struct cm_id *listener, int fd);
+/* Active: the identity is in state ROUTE. */
+int cm_conn_connect(struct cm_id *id, const struct rnic_cm_conn_param *param);
+int cm_conn_accept(struct cm_id *id, const struct rnic_cm_conn_param *param);
+/* Reply with R=1, then an orderly close; the connection leaves its id. */
+void cm_conn_reject(struct cm_conn *conn, const void *pd, uint8_t pd_len);
+void cm_conn_free(struct cm_conn *conn);
+/* The active side gives up: an event says so. */
+void cm_conn_abort(struct cm_conn *conn, int status);
+/* The socket is ready. */
+void cm_conn_ready(struct cm_conn *conn, uint32_t events);
+/* The deadline has passed. */
+void cm_conn_expire(struct cm_conn *conn);
+
+/* Between the files of the start (cm-start.c, cm-active.c, cm-passive.c). */
+struct cm_conn *cm_conn_new(enum cm_phase phase);
+/* Out of the list of its phase, away from identity and listener. */
+void cm_conn_detach(struct cm_conn *conn);
+void cm_conn_drop_socket(struct cm_conn *conn);
+int cm_conn_fd(const struct cm_conn *conn);
+int cm_conn_watch(struct cm_conn *conn, uint32_t events);
+int cm_conn_open_stream(struct cm_conn *conn, struct smpa_options *opt);
+/* The QP takes the stream.  Return: 0; -errno: the stream is still ours. */
+int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp,
+		   const struct smpa_event *ev);
+/* Private data of a start frame into an event. */
+void cm_event_set_start(struct cm_event *event, const struct smpa_event *ev);
+void cm_conn_post_outcome(struct cm_conn *conn, int status);
+/* D-27: one more try with revision 1. */
+void cm_active_retry(struct cm_conn *conn);
+void cm_active_connected(struct cm_conn *conn);
+void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev);
+void cm_passive_request(struct cm_conn *conn, const struct smpa_event *ev);
+
+/* Values of struct rdma_conn_param are octets. */
+static inline uint8_t cm_depth_min(uint32_t a, uint32_t b)
+{
+	uint32_t min = a < b ? a : b;
+
+	return min < UINT8_MAX ? (uint8_t)min : UINT8_MAX;
+}
+
+/* ---- closing (cm-close.c) ----------------------------------------------- */
+
+/* What is queued goes out, FIN, the peer's FIN is awaited, bounded. */
+void cm_conn_close(struct cm_conn *conn);
+void cm_conn_close_ready(struct cm_conn *conn);
+
+/* ---- listeners (listen.c) ----------------------------------------------- */
+
+#include "listen.h"
+
+/* ---- the manager and its thread (cm-thread.c) ---------------------------- */
+
+/* Which table an epoll event's reference is of. */
+enum cm_tag { CM_TAG_INBOX, CM_TAG_LISTENER, CM_TAG_CONN };
+
+struct cm_manager {
+	struct util_lock lock; /* CM: everything here but the inbox */
+	struct cm_table ids, conns;
+	struct cm_conn_list starting, closing;
+	struct cm_id_list paused; /* listeners out of file descriptors */
+	uint32_t closing_cnt;
+	pthread_t thread;
+	bool is_started, is_stopping;
+	int epoll_fd, wake_fd;
+
+	struct util_lock inbox_lock; /* LEAF */
+	struct cm_note_list inbox;
+};
+
+extern struct cm_manager cm;
+
+/* Make sure that the thread runs.  Return: 0; -errno.  Manager locked. */
+int cm_thread_start(void);
+/* A deadline came up that the sleeping thread does not know. */
+void cm_thread_wake(void);
+/* (De)register; @events 0 removes.  Return: 0; -ENOMEM, -ENOSPC. */
+int cm_thread_watch(int fd, enum cm_tag tag, uint64_t ref, uint32_t events,
+		    uint32_t *registered);
+uint64_t cm_now_ns(void);
+
+#endif

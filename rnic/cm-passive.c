@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The passive side: Request, child identity, accept or reject. */
+#include "cm-internal.h"
+
+#include "../util/env.h"
+#include "../util/log.h"
+#include "fd.h"
+#include "stat.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+static int passive_open(struct cm_conn *conn)
+{
+	struct smpa_options opt = SMPA_OPTIONS_INIT;
+	int ret;
+
+	cm_addr_of_socket(conn->fd, &conn->local, &conn->peer);
+	conn->dev = rnic_device_by_addr((struct sockaddr *)&conn->local);
+	if (!conn->dev)
+		return -ENODEV;
+	opt.role = SMPA_RESPONDER;
+	opt.rev = (uint8_t)util_settings()->mpa_rev;
+	opt.ird = cm_depth_min(util_settings()->ird, UINT8_MAX);
+	opt.ord = cm_depth_min(util_settings()->ord, UINT8_MAX);
+	ret = cm_conn_open_stream(conn, &opt);
+	if (ret < 0)
+		return ret;
+	return smpa_conn_start(rnic_stream_conn(conn->stream), NULL, 0);
+}
+
+void cm_conn_accepted(struct cm_id *listener, int fd)
+{
+	struct cm_conn *conn = cm_conn_new(CM_PHASE_STARTING);
+	int ret;
+
+	if (!conn) {
+		rnic_fd_close(fd);
+		return;
+	}
+	conn->fd = fd;
+	conn->listener = listener;
+	listener->listener.half_open_cnt++;
+	ret = passive_open(conn);
+	if (ret < 0) {
+		util_warn("cm", "id %u: connection dropped: %s",
+			  cm_id_num(listener), strerror(-ret));
+		cm_conn_free(conn);
+		return;
+	}
+	cm_conn_ready(conn, 0);
+}
+
+/* What the peer wants and can, inside what we can; revision 1 says nothing. */
+static void request_set_depths(struct rnic_cm_event *rev,
+			       const struct smpa_event *ev)
+{
+	uint32_t want_ird = SMPA_IRD_NONE, want_ord = SMPA_IRD_NONE;
+
+	if (ev->start.is_enhanced) {
+		want_ird = ev->start.ord;
+		want_ord = ev->start.ird;
+	}
+	rev->ird = cm_depth_min(want_ird, util_settings()->ird);
+	rev->ord = cm_depth_min(want_ord, util_settings()->ord);
+}
+
+/* A child identity on the listener's channel, not known by number until the
+ * event is fetched. */
+static int request_report(struct cm_conn *conn, const struct smpa_event *ev)
+{
+	struct cm_id *listener = conn->listener, *child;
+	struct cm_event *event;
+	int ret;
+
+	if (listener->listener.unfetched_cnt >= listener->listener.backlog)
+		return -EAGAIN;
+	event = cm_event_new(listener);
+	if (!event)
+		return -ENOMEM;
+	ret = cm_id_new(listener->chan, 0, &child);
+	if (ret < 0) {
+		free(event);
+		return ret;
+	}
+	child->state = RNIC_CM_S_REQUEST;
+	child->dev = conn->dev;
+	child->local = conn->local;
+	child->peer = conn->peer;
+	cm_conn_detach(conn);
+	conn->phase = CM_PHASE_REQUEST;
+	conn->id = child;
+	child->conn = conn;
+	event->child = child;
+	cm_event_set_start(event, ev);
+	request_set_depths(&event->ev, ev);
+	cm_event_post(event, RNIC_CM_CONNECT_REQUEST, 0);
+	return 0;
+}
+
+/* Until the application has decided, only the peer's leaving is of interest. */
+void cm_passive_request(struct cm_conn *conn, const struct smpa_event *ev)
+{
+	int ret = request_report(conn, ev);
+
+	if (ret == 0)
+		ret = cm_conn_watch(conn, EPOLLRDHUP);
+	if (ret < 0)
+		cm_conn_reject(conn, NULL, 0);
+}
+
+void cm_conn_reject(struct cm_conn *conn, const void *pd, uint8_t pd_len)
+{
+	rnic_stat_add(RNIC_STAT_rejects, 1);
+	if (smpa_conn_reject(rnic_stream_conn(conn->stream), pd, pd_len) < 0)
+		cm_conn_free(conn);
+	else
+		cm_conn_close(conn);
+}
+
+static int accept_stream(struct cm_id *id, struct rnic_qp *qp,
+			 const struct rnic_cm_conn_param *param,
+			 struct rnic_cm_event *ret_ev)
+{
+	struct cm_conn *conn = id->conn;
+	struct smpa_event ev;
+	int ret;
+
+	ret = smpa_conn_accept(rnic_stream_conn(conn->stream), param->pd,
+			       param->pd_len,
+			       cm_depth_min(param->ird, util_settings()->ird),
+			       cm_depth_min(param->ord, util_settings()->ord));
+	if (ret < 0)
+		return ret;
+	/* From here on the Reply is under way: no way back. */
+	ret = rnic_stream_start_step(conn->stream, &ev);
+	if (ret == 1 && ev.type == SMPA_EV_ESTABLISHED)
+		ret = cm_conn_attach(conn, id, qp, &ev);
+	else
+		ret = -ECONNRESET;
+	cm_conn_free(conn);
+	if (ret < 0)
+		return ret;
+	ret_ev->ird = cm_depth_min(ev.start.ird, UINT8_MAX);
+	ret_ev->ord = cm_depth_min(ev.start.ord, UINT8_MAX);
+	return 0;
+}
+
+int cm_conn_accept(struct cm_id *id, const struct rnic_cm_conn_param *param)
+{
+	struct cm_event *event;
+	struct rnic_qp *qp;
+	int ret = -ENOMEM;
+
+	if (id->state != RNIC_CM_S_REQUEST)
+		return -EINVAL;
+	if (!id->conn) /* the peer has left meanwhile */
+		return -ECONNRESET;
+	qp = rnic_qp_get(param->qp_num);
+	if (!qp)
+		return -EINVAL;
+	if (rnic_qp_state(qp) != RNIC_QPS_IDLE) {
+		ret = -EINVAL;
+		goto put_qp;
+	}
+	event = cm_event_new(id);
+	if (!id->ended)
+		id->ended = cm_event_new(id);
+	if (!event || !id->ended)
+		goto free_event;
+	ret = accept_stream(id, qp, param, &event->ev);
+	if (ret < 0)
+		goto free_event;
+	id->qp_num = param->qp_num;
+	rnic_stat_add(RNIC_STAT_accepts, 1);
+	cm_event_post(event, RNIC_CM_ESTABLISHED, 0);
+	goto put_qp;
+free_event:
+	free(event);
+put_qp:
+	rnic_qp_put(qp);
+	return ret;
+}

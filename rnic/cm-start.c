@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Connections in the making: the object, its stream, and the steps of the MPA
+ * start exchange, up to the moment when a QP takes the stream over.
+ *
+ * Active:  CONNECTING -> STARTING -> (QP) or an event that says why not.
+ * Passive: STARTING -> REQUEST -> accept: (QP); reject: CLOSING.
+ */
+#include "cm-internal.h"
+
+#include "../util/env.h"
+#include "../util/log.h"
+#include "fd.h"
+#include "stat.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+/* ---- the object --------------------------- */
+
+int cm_conn_fd(const struct cm_conn *conn)
+{
+	return conn->stream ? rnic_stream_fd(conn->stream) : conn->fd;
+}
+
+int cm_conn_watch(struct cm_conn *conn, uint32_t events)
+{
+	return cm_thread_watch(cm_conn_fd(conn), CM_TAG_CONN, conn->ref, events,
+			       &conn->epoll_events);
+}
+
+struct cm_conn *cm_conn_new(enum cm_phase phase)
+{
+	struct cm_conn *conn = calloc(1, sizeof(*conn));
+
+	if (!conn)
+		return NULL;
+	if (cm_table_add(&cm.conns, conn, &conn->ref) < 0) {
+		free(conn);
+		return NULL;
+	}
+	conn->fd = -1;
+	conn->phase = phase;
+	conn->deadline_ns =
+		cm_now_ns() + util_settings()->start_ms * UINT64_C(1000000);
+	if (TAILQ_EMPTY(&cm.starting))
+		cm_thread_wake();
+	TAILQ_INSERT_TAIL(&cm.starting, conn, link);
+	return conn;
+}
+
+/* Out of the list of its phase, away from identity and listener. */
+void cm_conn_detach(struct cm_conn *conn)
+{
+	switch (conn->phase) {
+	case CM_PHASE_CONNECTING:
+	case CM_PHASE_STARTING:
+		TAILQ_REMOVE(&cm.starting, conn, link);
+		break;
+	case CM_PHASE_REQUEST:
+		break;
+	case CM_PHASE_CLOSING:
+		TAILQ_REMOVE(&cm.closing, conn, link);
+		cm.closing_cnt--;
+		break;
+	}
+	if (conn->listener)
+		conn->listener->listener.half_open_cnt--;
+	conn->listener = NULL;
+	if (conn->id)
+		conn->id->conn = NULL;
+	conn->id = NULL;
+}
+
+/* Unregistered by hand: a forked child may hold the socket open. */
+void cm_conn_drop_socket(struct cm_conn *conn)
+{
+	if (cm_conn_fd(conn) >= 0)
+		cm_conn_watch(conn, 0);
+	conn->epoll_events = 0;
+	if (conn->stream)
+		rnic_stream_free(conn->stream);
+	else
+		rnic_fd_close(conn->fd);
+	conn->stream = NULL;
+	conn->fd = -1;
+}
+
+void cm_conn_free(struct cm_conn *conn)
+{
+	cm_conn_detach(conn);
+	cm_conn_drop_socket(conn);
+	free(conn->outcome);
+	cm_table_remove(&cm.conns, conn->ref);
+	free(conn);
+}
+
+void cm_conn_close(struct cm_conn *conn)
+{
+	/* Bounded like half-open ones: these, too, are strangers. */
+	if (cm.closing_cnt >= util_settings()->half_open_max) {
+		cm_conn_free(conn);
+		return;
+	}
+	cm_conn_detach(conn);
+	conn->phase = CM_PHASE_CLOSING;
+	conn->deadline_ns =
+		cm_now_ns() + util_settings()->drain_ms * UINT64_C(1000000);
+	if (TAILQ_EMPTY(&cm.closing))
+		cm_thread_wake();
+	TAILQ_INSERT_TAIL(&cm.closing, conn, link);
+	cm.closing_cnt++;
+	cm_conn_close_ready(conn);
+}
+
+/* ---- the stream --------------------------- */
+
+/* MPA-17: C=0 only by the administrator's explicit wish; "auto" is one. */
+static bool conn_wants_no_crc(const struct cm_conn *conn)
+{
+	switch (util_settings()->crc) {
+	case UTIL_CRC_ON:
+		return false;
+	case UTIL_CRC_OFF:
+		return true;
+	case UTIL_CRC_AUTO:
+		return cm_addr_is_own((const struct sockaddr *)&conn->peer);
+	}
+	return false;
+}
+
+int cm_conn_open_stream(struct cm_conn *conn, struct smpa_options *opt)
+{
+	int ret;
+
+	opt->no_crc = conn_wants_no_crc(conn);
+	opt->rtr = util_settings()->rtr ? SMPA_RTR_WRITE | SMPA_RTR_READ : 0;
+	ret = rnic_stream_new(conn->fd, opt, &conn->stream);
+	if (ret < 0)
+		return ret;
+	conn->fd = -1; /* the stream's now */
+	return 0;
+}
+
+/* The QP takes the stream.  Return: 0; -errno: the stream is still ours. */
+int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp,
+		   const struct smpa_event *ev)
+{
+	int ret;
+
+	cm_conn_watch(conn, 0);
+	ret = rnic_qp_attach_stream(qp, conn->stream, ev->start.ird,
+				    ev->start.ord, id->ref);
+	if (ret < 0)
+		return ret;
+	conn->stream = NULL;
+	id->local = conn->local;
+	id->peer = conn->peer;
+	id->state = RNIC_CM_S_ESTABLISHED;
+	return 0;
+}
+
+void cm_event_set_start(struct cm_event *event, const struct smpa_event *ev)
+{
+	size_t len = ev->start.pd_len;
+
+	if (len > UINT8_MAX) {
+		/* rdma_cm counts it in one octet */
+		util_warn("cm", "id %u: private data of %zu octets cut to 255",
+			  cm_id_num(event->owner), len);
+		len = UINT8_MAX;
+	}
+	event->ev.pd_len = (uint8_t)len;
+	if (len > 0)
+		memcpy(event->ev.pd, ev->start.pd, len);
+}
+
+/* ---- steps --------------------------- */
+
+/* The connection went away, or the peer does not speak MPA. */
+static void conn_lost(struct cm_conn *conn, int status)
+{
+	if (status == -EPIPE)
+		status = -ECONNRESET;
+	if (!conn->id)
+		cm_conn_free(conn);
+	else if (status == -ECONNRESET && conn->rev == 2)
+		cm_active_retry(conn);
+	else
+		cm_conn_abort(conn, status);
+}
+
+static void conn_event(struct cm_conn *conn, const struct smpa_event *ev)
+{
+	switch (ev->type) {
+	case SMPA_EV_REQUEST:
+		cm_passive_request(conn, ev);
+		return;
+	case SMPA_EV_ESTABLISHED:
+		cm_active_established(conn, ev);
+		return;
+	case SMPA_EV_REJECTED:
+		cm_event_set_start(conn->outcome, ev);
+		cm_conn_post_outcome(conn, -ECONNREFUSED);
+		cm_conn_close(conn);
+		return;
+	case SMPA_EV_CLOSED:
+		conn_lost(conn, -ECONNRESET);
+		return;
+	case SMPA_EV_FAULT:
+		if (ev->fault.is_truncated) {
+			conn_lost(conn, -ECONNRESET);
+			return;
+		}
+		/* MPA-174: an invalid start frame ends the connection; what
+		 * the engine has to say about it goes out first. */
+		util_warn("cm", "MPA start: %s",
+			  smpa_fault_str(ev->fault.fault));
+		if (conn->id)
+			cm_conn_post_outcome(conn, -EPROTO);
+		cm_conn_close(conn);
+		return;
+	case SMPA_EV_NONE:
+	case SMPA_EV_SEGMENT:
+	case SMPA_EV_MESSAGE:
+	case SMPA_EV_READ:
+	case SMPA_EV_ATOMIC:
+	case SMPA_EV_ATOMIC_DONE:
+	case SMPA_EV_TERMINATE:
+	case SMPA_EV_SENT:
+		/* Never before ESTABLISHED. */
+		conn_lost(conn, -EPROTO);
+		return;
+	}
+}
+
+static void conn_step(struct cm_conn *conn)
+{
+	struct smpa_event ev;
+	int ret = rnic_stream_start_step(conn->stream, &ev);
+
+	if (ret == 1) {
+		conn_event(conn, &ev);
+		return;
+	}
+	if (ret == 0)
+		ret = cm_conn_watch(conn,
+				    rnic_stream_start_wants(conn->stream));
+	if (ret < 0)
+		conn_lost(conn, ret);
+}
+
+void cm_conn_ready(struct cm_conn *conn, uint32_t events)
+{
+	(void)events;
+	switch (conn->phase) {
+	case CM_PHASE_CONNECTING:
+		cm_active_connected(conn);
+		break;
+	case CM_PHASE_STARTING:
+		conn_step(conn);
+		break;
+	case CM_PHASE_REQUEST:
+		/* The application learns it when it tries to accept. */
+		cm_conn_free(conn);
+		break;
+	case CM_PHASE_CLOSING:
+		cm_conn_close_ready(conn);
+		break;
+	}
+}
+
+void cm_conn_expire(struct cm_conn *conn)
+{
+	if (conn->phase == CM_PHASE_CLOSING) {
+		cm_conn_free(conn);
+		return;
+	}
+	rnic_stat_add(RNIC_STAT_start_timeouts, 1);
+	if (conn->id)
+		cm_conn_abort(conn, -ETIMEDOUT);
+	else
+		cm_conn_free(conn);
+}

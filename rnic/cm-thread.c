@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The manager's thread: sockets that became ready, notes of engines,
+ * deadlines.  Without any of these it sleeps in epoll_wait for good.
+ */
+#define _GNU_SOURCE /* pthread_setname_np */
+#include "cm-internal.h"
+
+#include "fd.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREAD_EVENTS 64
+
+struct cm_manager cm = {
+	.lock = UTIL_LOCK_INIT(UTIL_RANK_CM),
+	.inbox_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF),
+	.starting = TAILQ_HEAD_INITIALIZER(cm.starting),
+	.closing = TAILQ_HEAD_INITIALIZER(cm.closing),
+	.paused = TAILQ_HEAD_INITIALIZER(cm.paused),
+	.inbox = TAILQ_HEAD_INITIALIZER(cm.inbox),
+	.epoll_fd = -1,
+	.wake_fd = -1,
+};
+
+static _Thread_local bool is_cm_thread;
+
+uint64_t cm_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- epoll --------------------------- */
+
+/* A slot number has 20 bits: the tag lies above it. */
+#define TAG_SHIFT 24
+_Static_assert(CM_TABLE_PAGE * CM_TABLE_PAGES <= 1u << TAG_SHIFT,
+	       "slot numbers leave room for the tag");
+
+static uint64_t tag_pack(enum cm_tag tag, uint64_t ref)
+{
+	return ref | (uint64_t)tag << TAG_SHIFT;
+}
+
+static enum cm_tag tag_of(uint64_t data)
+{
+	return (enum cm_tag)(data >> TAG_SHIFT & 0xff);
+}
+
+static uint64_t ref_of(uint64_t data)
+{
+	return data & ~((uint64_t)0xff << TAG_SHIFT);
+}
+
+int cm_thread_watch(int fd, enum cm_tag tag, uint64_t ref, uint32_t events,
+		    uint32_t *registered)
+{
+	struct epoll_event ev = { .events = events };
+	int op = *registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+
+	if (events == *registered)
+		return 0;
+	if (!events)
+		op = EPOLL_CTL_DEL;
+	ev.data.u64 = tag_pack(tag, ref);
+	if (epoll_ctl(cm.epoll_fd, op, fd, &ev) < 0)
+		return -errno;
+	*registered = events;
+	return 0;
+}
+
+/* ---- inbox --------------------------- */
+
+static void wake_write(void)
+{
+	const uint64_t one = 1;
+	ssize_t len;
+
+	do {
+		len = write(cm.wake_fd, &one, sizeof(one));
+	} while (len < 0 && errno == EINTR);
+}
+
+void cm_thread_wake(void)
+{
+	if (!is_cm_thread && cm.is_started)
+		wake_write();
+}
+
+/*
+ * The note's memory is the slot's own, so that leaving one cannot fail.  The
+ * write is under the lock because rnic_cm_exit() closes the fd.
+ */
+void rnic_cm_stream_ended(uint64_t cm_ref, int status)
+{
+	struct cm_slot *slot;
+
+	util_lock(&cm.inbox_lock);
+	slot = cm_table_live_slot(&cm.ids, cm_ref);
+	if (slot && !slot->note.is_queued) {
+		slot->note.is_queued = true;
+		slot->note.status = status;
+		TAILQ_INSERT_TAIL(&cm.inbox, &slot->note, link);
+		if (cm.wake_fd >= 0)
+			wake_write();
+	}
+	util_unlock(&cm.inbox_lock);
+}
+
+/* Slots are given back under the CM lock only: what is taken here lives. */
+static void inbox_drain(void)
+{
+	struct cm_note *note;
+	struct cm_id *id;
+	uint64_t cnt;
+	int status = 0;
+
+	while (read(cm.wake_fd, &cnt, sizeof(cnt)) < 0 && errno == EINTR)
+		;
+	for (;;) {
+		util_lock(&cm.inbox_lock);
+		note = TAILQ_FIRST(&cm.inbox);
+		if (note) {
+			TAILQ_REMOVE(&cm.inbox, note, link);
+			note->is_queued = false;
+			status = note->status;
+		}
+		util_unlock(&cm.inbox_lock);
+		if (!note)
+			return;
+		id = cm_table_get_slot(&cm.ids, note->slot_idx);
+		if (id)
+			cm_id_stream_ended(id, status);
+	}
+}
+
+/* ---- deadlines --------------------------- */
+
+/* Each list is in the order of its deadlines: one constant per list. */
+static void deadlines_fire(void)
+{
+	struct cm_conn *conn;
+	struct cm_id *id;
+	uint64_t now;
+
+	if (TAILQ_EMPTY(&cm.starting) && TAILQ_EMPTY(&cm.closing) &&
+	    TAILQ_EMPTY(&cm.paused))
+		return;
+	now = cm_now_ns();
+	while ((conn = TAILQ_FIRST(&cm.starting)) && conn->deadline_ns <= now)
+		cm_conn_expire(conn);
+	while ((conn = TAILQ_FIRST(&cm.closing)) && conn->deadline_ns <= now)
+		cm_conn_expire(conn);
+	while ((id = TAILQ_FIRST(&cm.paused)) && id->listener.resume_ns <= now)
+		rnic_listen_resume(id);
+}
+
+static uint64_t deadline_min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Milliseconds until the next deadline; -1: none. */
+static int deadlines_timeout(void)
+{
+	uint64_t next = UINT64_MAX, now;
+
+	if (!TAILQ_EMPTY(&cm.starting))
+		next = TAILQ_FIRST(&cm.starting)->deadline_ns;
+	if (!TAILQ_EMPTY(&cm.closing))
+		next = deadline_min(next,
+				    TAILQ_FIRST(&cm.closing)->deadline_ns);
+	if (!TAILQ_EMPTY(&cm.paused))
+		next = deadline_min(
+			next, TAILQ_FIRST(&cm.paused)->listener.resume_ns);
+	if (next == UINT64_MAX)
+		return -1;
+	now = cm_now_ns();
+	if (next <= now)
+		return 0;
+	next = (next - now + 999999) / 1000000;
+	return next > INT_MAX ? INT_MAX : (int)next;
+}
+
+/* ---- the thread --------------------------- */
+
+static void thread_dispatch(const struct epoll_event *ev)
+{
+	uint64_t ref = ref_of(ev->data.u64);
+	struct cm_conn *conn;
+	struct cm_id *id;
+
+	switch (tag_of(ev->data.u64)) {
+	case CM_TAG_INBOX:
+		inbox_drain();
+		break;
+	case CM_TAG_LISTENER:
+		id = cm_table_get(&cm.ids, ref);
+		if (id)
+			rnic_listen_ready(id);
+		break;
+	case CM_TAG_CONN:
+		conn = cm_table_get(&cm.conns, ref);
+		if (conn)
+			cm_conn_ready(conn, ev->events);
+		break;
+	}
+}
+
+static void *thread_main(void *arg)
+{
+	struct epoll_event ev[THREAD_EVENTS];
+	int cnt, timeout = 0;
+
+	(void)arg;
+	is_cm_thread = true;
+	for (;;) {
+		cnt = epoll_wait(cm.epoll_fd, ev, THREAD_EVENTS, timeout);
+		util_lock(&cm.lock);
+		if (cm.is_stopping)
+			break;
+		for (int i = 0; i < cnt; i++)
+			thread_dispatch(&ev[i]);
+		deadlines_fire();
+		timeout = deadlines_timeout();
+		util_unlock(&cm.lock);
+	}
+	util_unlock(&cm.lock);
+	return NULL;
+}
+
+static int thread_open_fds(void)
+{
+	uint32_t registered = 0;
+	int ret;
+
+	cm.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (cm.epoll_fd < 0)
+		return -errno;
+	ret = rnic_fd_register(cm.epoll_fd);
+	if (ret < 0)
+		goto close_epoll;
+	cm.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (cm.wake_fd < 0) {
+		ret = -errno;
+		goto unregister_epoll;
+	}
+	ret = rnic_fd_register(cm.wake_fd);
+	if (ret < 0)
+		goto close_wake;
+	ret = cm_thread_watch(cm.wake_fd, CM_TAG_INBOX, 0, EPOLLIN,
+			      &registered);
+	if (ret == 0)
+		return 0;
+	rnic_fd_close(cm.wake_fd);
+	cm.wake_fd = -1;
+	goto unregister_epoll;
+close_wake:
+	close(cm.wake_fd);
+	cm.wake_fd = -1;
+unregister_epoll:
+	rnic_fd_close(cm.epoll_fd);
+	cm.epoll_fd = -1;
+	return ret;
+close_epoll:
+	close(cm.epoll_fd);
+	cm.epoll_fd = -1;
+	return ret;
+}
+
+/* Signals are the application's: the thread takes none. */
+int cm_thread_start(void)
+{
+	sigset_t all, old;
+	int ret;
+
+	util_lock_assert_held(&cm.lock);
+	if (cm.is_started)
+		return 0;
+	if (cm.is_stopping)
+		return -ENODEV;
+	ret = thread_open_fds();
+	if (ret < 0)
+		return ret;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = -pthread_create(&cm.thread, NULL, thread_main, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret < 0) {
+		rnic_fd_close(cm.wake_fd);
+		rnic_fd_close(cm.epoll_fd);
+		cm.wake_fd = cm.epoll_fd = -1;
+		return ret;
+	}
+	pthread_setname_np(cm.thread, "usiw-cm");
+	cm.is_started = true;
+	return 0;
+}
+
+/* ---- process --------------------------- */
+
+static void manager_reset(void)
+{
+	memset(&cm, 0, sizeof(cm));
+	util_lock_init(&cm.lock, UTIL_RANK_CM);
+	util_lock_init(&cm.inbox_lock, UTIL_RANK_LEAF);
+	TAILQ_INIT(&cm.starting);
+	TAILQ_INIT(&cm.closing);
+	TAILQ_INIT(&cm.paused);
+	TAILQ_INIT(&cm.inbox);
+	cm.epoll_fd = cm.wake_fd = -1;
+}
+
+/* What the parent had is left where it lies: its lists may be half-changed,
+ * its threads are not here. */
+void rnic_cm_fork_child(void)
+{
+	is_cm_thread = false;
+	manager_reset();
+}
+
+/* Listeners and half-open connections; established streams belong to QPs. */
+static void manager_close_all(void)
+{
+	struct cm_conn_list *lists[] = { &cm.starting, &cm.closing };
+	struct cm_conn *conn;
+
+	for (size_t i = 0; i < 2; i++) {
+		while ((conn = TAILQ_FIRST(lists[i])))
+			cm_conn_free(conn);
+	}
+	for (uint32_t i = 0; i < cm.ids.page_cnt * CM_TABLE_PAGE; i++) {
+		struct cm_id *id = cm_table_get_slot(&cm.ids, i);
+
+		if (id && id->fd >= 0) {
+			rnic_fd_close(id->fd);
+			id->fd = -1;
+		}
+	}
+}
+
+void rnic_cm_exit(void)
+{
+	bool has_thread;
+
+	util_lock(&cm.lock);
+	has_thread = cm.is_started;
+	cm.is_stopping = true;
+	util_unlock(&cm.lock);
+	if (!has_thread)
+		return;
+	wake_write();
+	pthread_join(cm.thread, NULL);
+	util_lock(&cm.lock);
+	cm.is_started = false;
+	manager_close_all();
+	rnic_fd_close(cm.epoll_fd);
+	cm.epoll_fd = -1;
+	util_lock(&cm.inbox_lock);
+	rnic_fd_close(cm.wake_fd);
+	cm.wake_fd = -1;
+	util_unlock(&cm.inbox_lock);
+	util_unlock(&cm.lock);
+}

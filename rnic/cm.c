@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The connection manager's public calls: find the identity, lock, act. */
+#include "cm-internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int rnic_cm_create(struct rnic_cm_chan *chan, uint64_t uid, uint32_t *ret_id)
+{
+	struct cm_id *id;
+	int ret;
+
+	if (chan->fork_gen != rnic_fork_gen())
+		return -ENODEV;
+	util_lock(&cm.lock);
+	ret = cm_id_new(chan, uid, &id);
+	if (ret == 0)
+		*ret_id = cm_id_num(id);
+	util_unlock(&cm.lock);
+	return ret;
+}
+
+int rnic_cm_destroy(struct rnic_cm_chan *chan, uint32_t num,
+		    uint32_t *ret_events_reported)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	*ret_events_reported = id->events_reported;
+	cm_id_free(id);
+	util_unlock(&cm.lock);
+	return 0;
+}
+
+int rnic_cm_set_uid(struct rnic_cm_chan *chan, uint32_t num, uint64_t uid)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	id->uid = uid;
+	util_unlock(&cm.lock);
+	return 0;
+}
+
+int rnic_cm_bind(struct rnic_cm_chan *chan, uint32_t num,
+		 const struct sockaddr *addr)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret = cm_id_bind(id, addr);
+	util_unlock(&cm.lock);
+	return ret;
+}
+
+int rnic_cm_query(struct rnic_cm_chan *chan, uint32_t num,
+		  struct rnic_cm_info *ret_info)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret_info->dev = id->dev;
+	ret_info->local = id->local;
+	ret_info->peer = id->peer;
+	ret_info->state = id->state;
+	util_unlock(&cm.lock);
+	return 0;
+}
+
+int rnic_cm_listen(struct rnic_cm_chan *chan, uint32_t num, int backlog)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret = rnic_listen_start(id, backlog);
+	util_unlock(&cm.lock);
+	return ret;
+}
+
+int rnic_cm_connect(struct rnic_cm_chan *chan, uint32_t num,
+		    const struct rnic_cm_conn_param *param)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret = cm_conn_connect(id, param);
+	util_unlock(&cm.lock);
+	return ret;
+}
+
+int rnic_cm_accept(struct rnic_cm_chan *chan, uint32_t num,
+		   const struct rnic_cm_conn_param *param)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret = cm_conn_accept(id, param);
+	util_unlock(&cm.lock);
+	return ret;
+}
+
+static int id_reject(struct cm_id *id, const void *pd, uint8_t pd_len)
+{
+	if (id->state != RNIC_CM_S_REQUEST)
+		return -EINVAL;
+	if (!id->conn)
+		return -ECONNRESET;
+	id->state = RNIC_CM_S_DISCONNECT;
+	cm_conn_reject(id->conn, pd, pd_len);
+	return 0;
+}
+
+int rnic_cm_reject(struct rnic_cm_chan *chan, uint32_t num, const void *pd,
+		   uint8_t pd_len)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret = id_reject(id, pd, pd_len);
+	util_unlock(&cm.lock);
+	return ret;
+}
+
+/*
+ * What is to happen, decided under the lock; the QP is ended outside it.
+ * Return: 0; -EINVAL: there never was a connection.
+ */
+static int id_disconnect(struct cm_id *id, struct rnic_qp **ret_qp)
+{
+	switch (id->state) {
+	case RNIC_CM_S_ESTABLISHED:
+		*ret_qp = rnic_qp_get(id->qp_num);
+		return 0;
+	case RNIC_CM_S_CONNECT:
+		cm_conn_abort(id->conn, -ECONNRESET);
+		return 0;
+	case RNIC_CM_S_REQUEST:
+	case RNIC_CM_S_DISCONNECT:
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+int rnic_cm_disconnect(struct rnic_cm_chan *chan, uint32_t num)
+{
+	struct rnic_qp *qp = NULL;
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret = id_disconnect(id, &qp);
+	util_unlock(&cm.lock);
+	if (qp) {
+		rnic_qp_disconnect(qp);
+		rnic_qp_put(qp);
+	}
+	return ret;
+}
+
+int rnic_cm_migrate(struct rnic_cm_chan *from, uint32_t num,
+		    struct rnic_cm_chan *to, uint32_t *ret_id,
+		    uint32_t *ret_events_reported)
+{
+	struct cm_id *id;
+	int ret;
+
+	if (to->fork_gen != rnic_fork_gen())
+		return -ENODEV;
+	ret = cm_id_lock(from, num, &id);
+	if (ret < 0)
+		return ret;
+	if (from != to) {
+		cm_event_migrate(id, to);
+		TAILQ_REMOVE(&from->ids, id, chan_link);
+		TAILQ_INSERT_TAIL(&to->ids, id, chan_link);
+		id->chan = to;
+	}
+	*ret_id = num;
+	*ret_events_reported = id->events_reported;
+	util_unlock(&cm.lock);
+	return 0;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Listeners: TCP connections taken in, bounded, and handed on. */
+#define _GNU_SOURCE /* accept4 */
+#include "listen.h"
+
+#include "../util/env.h"
+#include "../util/log.h"
+#include "cm-internal.h"
+#include "fd.h"
+#include "stat.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/* Connections taken per wake-up, so that others have their turn. */
+#define LISTEN_BATCH 64
+#define LISTEN_PAUSE_NS UINT64_C(100000000)
+
+static int listen_watch(struct cm_id *id, bool is_on)
+{
+	uint32_t registered = is_on ? 0 : EPOLLIN;
+
+	return cm_thread_watch(id->fd, CM_TAG_LISTENER, id->ref,
+			       is_on ? EPOLLIN : 0, &registered);
+}
+
+static int listen_bind_any(struct cm_id *id)
+{
+	const struct sockaddr_in any = { .sin_family = AF_INET };
+
+	return cm_id_bind(id, (const struct sockaddr *)&any);
+}
+
+int rnic_listen_start(struct cm_id *id, int backlog)
+{
+	int ret;
+
+	util_lock_assert_held(&cm.lock);
+	if (id->state == RNIC_CM_S_IDLE) {
+		ret = listen_bind_any(id);
+		if (ret < 0)
+			return ret;
+	}
+	if (id->state != RNIC_CM_S_BOUND)
+		return -EINVAL;
+	ret = cm_thread_start();
+	if (ret < 0)
+		return ret;
+	/* Inherited by the connections, so that their TIME_WAIT does not keep
+	 * the port from the next listener. */
+	cm_sock_set_flag(id->fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (listen(id->fd, SOMAXCONN) < 0) {
+		ret = -errno;
+		cm_sock_set_flag(id->fd, SOL_SOCKET, SO_REUSEADDR,
+				 id->is_reuseaddr);
+		return ret;
+	}
+	id->listener.backlog = RNIC_LISTEN_BACKLOG;
+	if (backlog > 0 && backlog < RNIC_LISTEN_BACKLOG)
+		id->listener.backlog = (uint32_t)backlog;
+	ret = listen_watch(id, true);
+	if (ret < 0)
+		return ret;
+	id->state = RNIC_CM_S_LISTEN;
+	return 0;
+}
+
+static void listen_pause_end(struct cm_id *id)
+{
+	TAILQ_REMOVE(&cm.paused, id, listener.pause_link);
+	id->listener.is_paused = false;
+}
+
+void rnic_listen_stop(struct cm_id *id)
+{
+	struct cm_conn *conn = TAILQ_FIRST(&cm.starting), *next;
+
+	if (id->listener.is_paused)
+		listen_pause_end(id);
+	else
+		listen_watch(id, false);
+	for (; conn; conn = next) {
+		next = TAILQ_NEXT(conn, link);
+		if (conn->listener == id)
+			cm_conn_free(conn);
+	}
+}
+
+/*
+ * Out of descriptors or memory: the connection stays in TCP's queue, and the
+ * socket stays readable; looking away for a moment keeps the thread from
+ * spinning.
+ */
+static void listen_pause(struct cm_id *id, int err)
+{
+	util_warn("cm", "id %u: accept: %s", cm_id_num(id), strerror(err));
+	listen_watch(id, false);
+	id->listener.is_paused = true;
+	id->listener.resume_ns = cm_now_ns() + LISTEN_PAUSE_NS;
+	TAILQ_INSERT_TAIL(&cm.paused, id, listener.pause_link);
+}
+
+void rnic_listen_resume(struct cm_id *id)
+{
+	listen_pause_end(id);
+	if (listen_watch(id, true) < 0)
+		listen_pause(id, ENOMEM);
+}
+
+static void listen_take(struct cm_id *id, int fd)
+{
+	if (id->listener.half_open_cnt >= util_settings()->half_open_max) {
+		rnic_stat_add(RNIC_STAT_half_open_refused, 1);
+		close(fd);
+		return;
+	}
+	if (rnic_fd_register(fd) < 0) {
+		close(fd);
+		return;
+	}
+	cm_conn_accepted(id, fd);
+}
+
+static bool listen_is_short_of(int err)
+{
+	return err == EMFILE || err == ENFILE || err == ENOBUFS ||
+	       err == ENOMEM;
+}
+
+/* Errors other than these are those of one connection that died in TCP's
+ * queue: the next one may be well. */
+void rnic_listen_ready(struct cm_id *id)
+{
+	for (int i = 0; i < LISTEN_BATCH; i++) {
+		int fd = accept4(id->fd, NULL, NULL,
+				 SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			listen_take(id, fd);
+		} else if (listen_is_short_of(errno)) {
+			listen_pause(id, errno);
+			return;
+		} else if (errno == EAGAIN) {
+			return;
+		}
+	}
+}

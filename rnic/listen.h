@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Listeners: a listening TCP socket per listening identity, connections
+ * accepted and bounded.  Manager locked throughout.
+ */
+#ifndef RNIC_LISTEN_H
+#define RNIC_LISTEN_H
+
+struct cm_id;
+
+/* Requests that may wait unfetched when the application names no number. */
+#define RNIC_LISTEN_BACKLOG 1024
+
+/* The bound identity listens.  Return: 0; -EADDRINUSE, ... */
+int rnic_listen_start(struct cm_id *id, int backlog);
+
+/* Half-open connections and unfetched requests go down with it. */
+void rnic_listen_stop(struct cm_id *id);
+
+/* The listening socket is ready. */
+void rnic_listen_ready(struct cm_id *id);
+
+/* A pause for want of file descriptors is over. */
+void rnic_listen_resume(struct cm_id *id);
+
+#endif
