@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The connection's life: options, start, accept, reject, terminate, end.
+ */
+#include <assert.h>
+
+#include "conn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_REV 2
+#define DEFAULT_RTR (SMPA_RTR_WRITE | SMPA_RTR_READ) /* D-24 */
+#define DEFAULT_MULPDU 1442 /* EMSS 1460 with markers */
+#define DEFAULT_DIRECT_MIN 16384
+#define DEFAULT_COPY_MAX 2048
+/* Below, headers would not be staged before the payload is looked for. */
+#define LEAST_DIRECT_MIN 64
+
+static void *default_alloc(void *mem_ctx, size_t size)
+{
+	(void)mem_ctx;
+	return malloc(size);
+}
+
+static void default_free(void *mem_ctx, void *ptr)
+{
+	(void)mem_ctx;
+	free(ptr);
+}
+
+static uint32_t mulpdu_clamp(uint32_t mulpdu)
+{
+	if (mulpdu < SMPA_MULPDU_MIN)
+		return SMPA_MULPDU_MIN; /* MPA-58, MPA-68 */
+	return mulpdu > SMPA_MULPDU_MAX ? SMPA_MULPDU_MAX : mulpdu;
+}
+
+static int options_copy(const struct smpa_options *from,
+			struct smpa_options *to)
+{
+	const uint8_t *octet = (const uint8_t *)from;
+	size_t size = from->size;
+
+	if (size < offsetof(struct smpa_options, rev))
+		return -EINVAL;
+	for (size_t i = sizeof(*to); i < size; i++)
+		if (octet[i])
+			return -E2BIG;
+	memset(to, 0, sizeof(*to));
+	memcpy(to, from, size < sizeof(*to) ? size : sizeof(*to));
+	to->size = sizeof(*to);
+	return 0;
+}
+
+static int options_fill(struct smpa_options *o)
+{
+	if (o->role != SMPA_INITIATOR && o->role != SMPA_RESPONDER)
+		return -EINVAL;
+	if (o->rev > 2 || o->ird > SMPA_IRD_NONE || o->ord > SMPA_IRD_NONE)
+		return -EINVAL;
+	if (o->rtr & ~(SMPA_RTR_SEND | SMPA_RTR_WRITE | SMPA_RTR_READ))
+		return -EINVAL;
+	if (!o->alloc != !o->free)
+		return -EINVAL;
+	if (!o->alloc) {
+		o->alloc = default_alloc;
+		o->free = default_free;
+	}
+	if (!o->rev)
+		o->rev = DEFAULT_REV;
+	if (!o->rtr && o->role == SMPA_RESPONDER)
+		o->rtr = DEFAULT_RTR;
+	o->mulpdu = o->mulpdu ? mulpdu_clamp(o->mulpdu) : DEFAULT_MULPDU;
+	if (!o->direct_min)
+		o->direct_min = DEFAULT_DIRECT_MIN;
+	if (o->direct_min < LEAST_DIRECT_MIN)
+		o->direct_min = LEAST_DIRECT_MIN;
+	if (!o->copy_max)
+		o->copy_max = DEFAULT_COPY_MAX;
+	return 0;
+}
+
+int smpa_conn_new(struct smpa_conn **ret_conn, const struct smpa_options *opt)
+{
+	struct smpa_options o;
+	struct smpa_conn *c;
+	int ret;
+
+	ret = options_copy(opt, &o);
+	if (ret)
+		return ret;
+	ret = options_fill(&o);
+	if (ret)
+		return ret;
+	c = o.alloc(o.mem_ctx, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	memset(c, 0, sizeof(*c));
+	c->opt = o;
+	c->tx.mulpdu = o.mulpdu;
+	*ret_conn = c;
+	return 0;
+}
+
+void smpa_conn_free(struct smpa_conn *conn)
+{
+	if (conn)
+		conn->opt.free(conn->opt.mem_ctx, conn);
+}
+
+int smpa_conn_start(struct smpa_conn *conn, const void *pd, size_t pd_len)
+{
+	struct start_frame f;
+	int ret;
+
+	if (conn->phase != PHASE_IDLE)
+		return -EINVAL;
+	if (conn->opt.role == SMPA_RESPONDER) {
+		if (pd || pd_len)
+			return -EINVAL;
+		conn->phase = PHASE_WAIT_REQUEST; /* MPA-122 */
+		return 0;
+	}
+	start_request(&conn->opt, &f);
+	if (pd_len > start_pd_max(f.is_enhanced))
+		return -EMSGSIZE; /* MPA-119 */
+	f.pd = pd;
+	f.pd_len = (uint16_t)pd_len;
+	ret = tx_put_start(conn, &f); /* MPA-120, MPA-121 */
+	if (ret)
+		return ret;
+	conn->phase = PHASE_WAIT_REPLY;
+	return 0;
+}
+
+static int conn_reply(struct smpa_conn *c, bool is_rejected, const void *pd,
+		      size_t pd_len, uint16_t ird, uint16_t ord)
+{
+	struct start_outcome out;
+	struct start_frame f;
+	int ret;
+
+	if (c->phase != PHASE_REQUESTED)
+		return -EINVAL;
+	start_reply(&c->opt, &c->peer, is_rejected, ird, ord, &f, &out);
+	if (pd_len > start_pd_max(f.is_enhanced))
+		return -EMSGSIZE;
+	f.pd = pd;
+	f.pd_len = (uint16_t)pd_len;
+	ret = tx_put_start(c, &f);
+	if (ret)
+		return ret;
+	c->out = out;
+	return 0;
+}
+
+int smpa_conn_accept(struct smpa_conn *conn, const void *pd, size_t pd_len,
+		     uint16_t ird, uint16_t ord)
+{
+	int ret;
+
+	if (ird > SMPA_IRD_NONE || ord > SMPA_IRD_NONE)
+		return -EINVAL;
+	ret = conn_reply(conn, false, pd, pd_len, ird, ord); /* MPA-127 */
+	if (ret)
+		return ret;
+	conn_enter_rdma(conn);
+	conn->rx.is_established_due = true;
+	conn->rx.is_rtr_due = conn->out.rtr != 0;
+	return 0;
+}
+
+int smpa_conn_reject(struct smpa_conn *conn, const void *pd, size_t pd_len)
+{
+	int ret;
+
+	/* MPA-124; the ORD needed is told in it (MPA2-14, D-23) */
+	ret = conn_reply(conn, true, pd, pd_len, conn->opt.ird,
+			 conn->opt.ord);
+	if (ret)
+		return ret;
+	conn->phase = PHASE_LEFT; /* MPA-126 */
+	conn->tx.is_closed = true;
+	return 0;
+}
+
+void conn_enter_rdma(struct smpa_conn *c)
+{
+	c->phase = PHASE_RDMA;
+	c->rx.state = RX_FPDU;
+	c->rx.phase = 0; /* SeqStart */
+	c->rx.need = 0;
+	ddp_order_init(&c->rx.order);
+	for (uint32_t qn = 0; qn < DDP_QN_CNT; qn++)
+		c->tx.msn[qn] = 1; /* DDP-24 */
+	c->tx.start_end = c->tx.end;
+}
+
+int smpa_conn_next_event(struct smpa_conn *conn, struct smpa_event *ret_ev)
+{
+	if (tx_next_event(conn, ret_ev))
+		return 1;
+	return rx_next_event(conn, ret_ev);
+}
+
+void smpa_conn_refuse(struct smpa_conn *conn, struct smpa_fault fault)
+{
+	if (conn->rx.is_dead || conn->phase != PHASE_RDMA)
+		return;
+	rx_kill(conn);
+	tx_terminate(conn, fault, &conn->rx.cause); /* RDMAP-59, -60 */
+}
+
+void smpa_conn_terminate(struct smpa_conn *conn, struct smpa_fault fault)
+{
+	if (conn->phase != PHASE_RDMA)
+		return;
+	rx_kill(conn);
+	tx_terminate(conn, fault, NULL); /* RDMAP-58 */
+}
+
+void smpa_conn_set_mulpdu(struct smpa_conn *conn, uint32_t mulpdu)
+{
+	conn->tx.mulpdu = mulpdu_clamp(mulpdu);
+}
+
+const struct smpa_counters *smpa_conn_counters(const struct smpa_conn *conn)
+{
+	return &conn->cnt;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The connection object: what rx.c, tx.c and conn.c share, and nobody else
+ * sees.
+ */
+#ifndef SMPA_CONN_H
+#define SMPA_CONN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ddp.h"
+#include "fpdu.h"
+#include "include/siw-mpa.h"
+#include "rdmap.h"
+#include "start.h"
+#include "term.h"
+
+enum conn_phase {
+	PHASE_IDLE,		/* smpa_conn_start() has not been called */
+	PHASE_WAIT_REQUEST,
+	PHASE_REQUESTED,	/* REQUEST is out: accept or reject */
+	PHASE_WAIT_REPLY,
+	PHASE_RDMA,		/* RFC 5044's Full Operation */
+	PHASE_LEFT,		/* rejected: MPA is left, TCP stays */
+	PHASE_FAILED,		/* a start frame was bad */
+};
+
+enum rx_state {
+	RX_FPDU,	/* at an FPDU boundary, or collecting one */
+	RX_SEGMENT,	/* SEGMENT is out: sink or refuse */
+	RX_DIRECT,	/* payload goes straight to the sink */
+	RX_TRAILER,	/* all of it has; PAD and CRC follow, unexamined */
+	RX_PLACED,	/* FPDU done; MESSAGE if it was the last */
+};
+
+/* The segment under way. */
+struct rx_segment {
+	struct ddp_hdr ddp;
+	uint8_t opcode;
+	bool is_direct;
+	uint32_t len;		/* payload */
+	uint32_t trailer;	/* PAD and CRC not yet skipped, if direct */
+	uint32_t rest;		/* payload not yet placed, if direct */
+	size_t off;		/* of the payload in staging */
+	size_t end;		/* of the FPDU in staging, if not direct */
+	uint8_t imm[RDMAP_IMM_SIZE];
+};
+
+struct conn_rx {
+	uint8_t *buf;		/* staging, the owner's */
+	size_t size, head, tail;
+	size_t need;		/* octets from head until the next step */
+	size_t offered_direct, offered_staging; /* by the last rx_prepare */
+	enum rx_state state;
+	uint32_t phase;		/* stream offset of head modulo 512 */
+	bool is_dead;		/* no more input is parsed, only discarded */
+	bool is_eof;
+	bool is_ended;		/* CLOSED was reported */
+	bool is_bulk;		/* the last FPDU went direct */
+	bool has_fpdu;		/* one was valid: the Responder may send */
+	bool is_established_due; /* Responder: event after accept */
+	bool is_rtr_due;	/* Responder: the first FPDU may be the RTR */
+	bool is_rtr_answer_due;	/* Initiator: to our Read RTR */
+	uint8_t send_opcode;	/* of the QN 0 message under way */
+	uint16_t bulk_len;	/* ULPDU_Length of the last direct FPDU */
+	struct ddp_order order;
+	struct rx_segment seg;
+	struct term_cause cause; /* the last segment judged */
+	int sink_cnt, sink_idx;
+	struct iovec sink[SMPA_IOV_MAX]; /* shrinks from the front */
+};
+
+/* An entry of the SENT queue, in staging. */
+struct tx_sent {
+	uint64_t end;		/* stream offset behind the last octet */
+	uint64_t cookie;
+};
+
+/* What the engine itself wants to send, besides the owner's message. */
+enum tx_want {
+	TX_WANT_REV_REPLY = 1u << 0,	/* C-3 */
+	TX_WANT_RTR = 1u << 1,
+	TX_WANT_RTR_ANSWER = 1u << 2,
+	TX_WANT_TERMINATE = 1u << 3,
+};
+
+/* The owner's message, as far as it is not encoded. */
+struct tx_msg {
+	bool is_active;
+	bool is_copied;
+	bool is_quiet;
+	uint8_t opcode;
+	uint8_t hdr_len;	/* RDMAP header behind DDP's */
+	uint32_t stag;		/* sink, or to be invalidated */
+	uint64_t to;
+	uint64_t cookie;
+	uint32_t len, done;
+	const struct iovec *iov;
+	int iovcnt, idx;
+	size_t off;		/* in iov[idx] */
+	uint8_t hdr[RDMAP_ATOMIC_SIZE];
+};
+
+struct conn_tx {
+	uint8_t *buf;		/* staging, the owner's; parts: */
+	size_t size;
+	struct iovec *iov;
+	struct tx_sent *sent;
+	uint8_t *data;
+	size_t iov_cap, sent_cap, data_cap;
+	size_t iov_head, iov_end; /* pending iovecs */
+	size_t sent_head, sent_cnt;
+	size_t data_pos;
+	size_t offered;		/* by the last tx_prepare */
+	uint64_t end, taken;	/* stream offsets: encoded, taken by TCP */
+	uint64_t start_end;	/* behind our start frame: SeqStart */
+	uint64_t first_end;	/* behind our first FPDU; 0: none yet */
+	uint32_t msn[DDP_QN_CNT];
+	uint32_t mulpdu;
+	uint8_t wants;
+	uint8_t rtr;		/* the kind to send */
+	bool is_closed;		/* no message is taken any more */
+	uint8_t term_len;
+	uint8_t term[RDMAP_TERM_MAX_SIZE];
+	uint32_t answer_stag;	/* of the Read RTR to be answered */
+	uint64_t answer_to;
+	struct tx_msg msg;
+};
+
+struct smpa_conn {
+	struct smpa_options opt; /* defaults filled in */
+	enum conn_phase phase;
+	struct start_frame peer; /* Request, as decoded */
+	struct start_outcome out;
+	struct conn_rx rx;
+	struct conn_tx tx;
+	struct smpa_counters cnt;
+};
+
+static_assert(sizeof(struct smpa_conn) <= 2048,
+	      "an idle connection costs its struct only");
+
+/* The Responder's silence (MPA-134). */
+static inline bool conn_is_held(const struct smpa_conn *c)
+{
+	return c->opt.role == SMPA_RESPONDER && c->phase == PHASE_RDMA &&
+	       !c->rx.has_fpdu;
+}
+
+/* Full Operation begins: DDP and RDMAP state as new, markers from here. */
+void conn_enter_rdma(struct smpa_conn *c);
+
+/* ---- rx.c ---- */
+
+/* The next receive event; 0: none. */
+int rx_next_event(struct smpa_conn *c, struct smpa_event *ret_ev);
+
+/* No further input is taken; an open sink is forgotten. */
+void rx_kill(struct smpa_conn *c);
+
+/* All octets are used up and no step is open. */
+static inline bool rx_is_drained(const struct conn_rx *rx)
+{
+	return rx->head == rx->tail;
+}
+
+/* ---- tx.c ---- */
+
+/* Queues a start frame that is @len octets; -ENOBUFS: no staging. */
+int tx_put_start(struct smpa_conn *c, const struct start_frame *f);
+
+/* TERMINATE, if one may be sent (MPA-134, C-17); drops what is not encoded.
+ * Return: whether one was queued. */
+bool tx_terminate(struct smpa_conn *c, struct smpa_fault fault,
+		  const struct term_cause *cause);
+
+/* Nothing but what is encoded already goes out. */
+void tx_close(struct smpa_conn *c);
+
+/* SENT events that are due; 0: none. */
+int tx_next_event(struct smpa_conn *c, struct smpa_event *ret_ev);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * RDMAP's opcode table and headers.
+ */
+#include "rdmap.h"
+
+#include <errno.h>
+
+#include "wire.h"
+
+static const struct rdmap_op rdmap_ops[16] = {
+	[SMPA_OP_WRITE] = {
+		.is_known = true, .is_tagged = true, .has_payload = true,
+	},
+	[SMPA_OP_READ_REQUEST] = {
+		.is_known = true, .qn = DDP_QN_READ,
+		.min_size = RDMAP_READ_SIZE, .max_size = RDMAP_READ_SIZE,
+	},
+	[SMPA_OP_READ_RESPONSE] = {
+		.is_known = true, .is_tagged = true, .has_payload = true,
+	},
+	[SMPA_OP_SEND] = {
+		.is_known = true, .qn = DDP_QN_SEND, .has_payload = true,
+	},
+	[SMPA_OP_SEND_INV] = {
+		.is_known = true, .qn = DDP_QN_SEND, .has_payload = true,
+		.has_inv_stag = true,
+	},
+	[SMPA_OP_SEND_SE] = {
+		.is_known = true, .qn = DDP_QN_SEND, .has_payload = true,
+	},
+	[SMPA_OP_SEND_SE_INV] = {
+		.is_known = true, .qn = DDP_QN_SEND, .has_payload = true,
+		.has_inv_stag = true,
+	},
+	[SMPA_OP_TERMINATE] = {
+		.is_known = true, .qn = DDP_QN_TERMINATE,
+		.min_size = RDMAP_TERM_MIN_SIZE,
+		.max_size = RDMAP_TERM_MAX_SIZE,
+	},
+	[SMPA_OP_IMM] = {
+		.is_known = true, .qn = DDP_QN_SEND,
+		.min_size = RDMAP_IMM_SIZE, .max_size = RDMAP_IMM_SIZE,
+	},
+	[SMPA_OP_IMM_SE] = {
+		.is_known = true, .qn = DDP_QN_SEND,
+		.min_size = RDMAP_IMM_SIZE, .max_size = RDMAP_IMM_SIZE,
+	},
+	[SMPA_OP_ATOMIC_REQUEST] = {
+		.is_known = true, .qn = DDP_QN_READ,
+		.min_size = RDMAP_ATOMIC_SIZE, .max_size = RDMAP_ATOMIC_SIZE,
+	},
+	[SMPA_OP_ATOMIC_RESPONSE] = {
+		.is_known = true, .qn = DDP_QN_ATOMIC,
+		.min_size = RDMAP_ATOMIC_RESPONSE_SIZE,
+		.max_size = RDMAP_ATOMIC_RESPONSE_SIZE,
+	},
+};
+
+const struct rdmap_op *rdmap_op(uint8_t opcode)
+{
+	return &rdmap_ops[opcode & RDMAP_CTRL_OPCODE];
+}
+
+uint16_t rdmap_check(const struct ddp_hdr *h, uint32_t len)
+{
+	const struct rdmap_op *op = rdmap_op(rdmap_opcode(h->ulp));
+
+	if ((h->ulp & RDMAP_CTRL_VERSION) != RDMAP_VERSION << 6)
+		return SMPA_F_RDMAP_VERSION; /* RDMAP-62 */
+	if (!op->is_known)
+		return SMPA_F_RDMAP_OPCODE; /* RDMAP-62 */
+	if (op->is_tagged != h->is_tagged)
+		return SMPA_F_RDMAP_OPCODE; /* RDMAP-8, D-9 */
+	if (!h->is_tagged && h->qn != op->qn)
+		return SMPA_F_RDMAP_OPCODE; /* RDMAP-8, D-9 */
+	if (op->has_payload)
+		return 0;
+	/* One segment, of fixed length: D-8, EXT-17. */
+	if (len > op->max_size || !h->is_last)
+		return SMPA_F_DDP_U_TOO_LONG;
+	if (len < op->min_size)
+		return SMPA_F_RDMAP_UNSPEC;
+	return 0;
+}
+
+uint32_t rdmap_read_encode(const struct rdmap_read *r, uint8_t *out)
+{
+	uint8_t *p = out;
+
+	p = wire_put32(p, r->sink_stag);
+	p = wire_put64(p, r->sink_to);
+	p = wire_put32(p, r->len);
+	p = wire_put32(p, r->src_stag);
+	wire_put64(p, r->src_to);
+	return RDMAP_READ_SIZE;
+}
+
+int rdmap_read_decode(const uint8_t *buf, size_t len, struct rdmap_read *ret)
+{
+	if (len < RDMAP_READ_SIZE)
+		return -EMSGSIZE;
+	ret->sink_stag = wire_get32(buf);
+	ret->sink_to = wire_get64(buf + 4);
+	ret->len = wire_get32(buf + 12);
+	ret->src_stag = wire_get32(buf + 16);
+	ret->src_to = wire_get64(buf + 20);
+	return (int)RDMAP_READ_SIZE;
+}
+
+uint32_t rdmap_atomic_encode(const struct rdmap_atomic *a, uint8_t *out)
+{
+	uint8_t *p = out;
+
+	p = wire_put32(p, a->op & 0xf);
+	p = wire_put32(p, a->id);
+	p = wire_put32(p, a->stag);
+	p = wire_put64(p, a->to);
+	p = wire_put64(p, a->add_swap);
+	p = wire_put64(p, a->add_swap_mask);
+	p = wire_put64(p, a->compare);
+	wire_put64(p, a->compare_mask);
+	return RDMAP_ATOMIC_SIZE;
+}
+
+int rdmap_atomic_decode(const uint8_t *buf, size_t len,
+			struct rdmap_atomic *ret)
+{
+	if (len < RDMAP_ATOMIC_SIZE)
+		return -EMSGSIZE;
+	ret->op = wire_get32(buf) & 0xf; /* the rest is reserved: ignored */
+	ret->id = wire_get32(buf + 4);
+	ret->stag = wire_get32(buf + 8);
+	ret->to = wire_get64(buf + 12);
+	ret->add_swap = wire_get64(buf + 20);
+	ret->add_swap_mask = wire_get64(buf + 28);
+	ret->compare = wire_get64(buf + 36);
+	ret->compare_mask = wire_get64(buf + 44);
+	return (int)RDMAP_ATOMIC_SIZE;
+}
+
+uint32_t rdmap_atomic_response_encode(const struct rdmap_atomic_response *a,
+				      uint8_t *out)
+{
+	wire_put64(wire_put32(out, a->id), a->value);
+	return RDMAP_ATOMIC_RESPONSE_SIZE;
+}
+
+int rdmap_atomic_response_decode(const uint8_t *buf, size_t len,
+				 struct rdmap_atomic_response *ret)
+{
+	if (len < RDMAP_ATOMIC_RESPONSE_SIZE)
+		return -EMSGSIZE;
+	ret->id = wire_get32(buf);
+	ret->value = wire_get64(buf + 4);
+	return (int)RDMAP_ATOMIC_RESPONSE_SIZE;
+}

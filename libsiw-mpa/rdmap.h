@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * RDMAP (RFC 5040) and its extensions (RFC 7306): which opcode travels how,
+ * and the headers that follow DDP's.
+ */
+#ifndef SMPA_RDMAP_H
+#define SMPA_RDMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ddp.h"
+#include "include/siw-mpa.h"
+
+#define RDMAP_VERSION 1u
+#define RDMAP_CTRL_VERSION 0xc0u
+#define RDMAP_CTRL_OPCODE 0x0fu
+
+#define RDMAP_READ_SIZE 28u
+#define RDMAP_ATOMIC_SIZE 52u
+#define RDMAP_ATOMIC_RESPONSE_SIZE 12u
+#define RDMAP_IMM_SIZE 8u
+#define RDMAP_TERM_MIN_SIZE 4u
+#define RDMAP_TERM_MAX_SIZE 52u
+/* Longest header: DDP untagged and Atomic Request. */
+#define RDMAP_HDR_MAX (DDP_UNTAGGED_SIZE + RDMAP_ATOMIC_SIZE)
+
+enum rdmap_atomic_op {
+	RDMAP_FETCH_ADD = 0,
+	RDMAP_CMP_SWAP = 2,
+};
+
+/* How the messages of one opcode travel (RFC 5040 4.2, 5.3 of the notes). */
+struct rdmap_op {
+	bool is_known;
+	bool is_tagged;
+	bool has_payload;	/* from the user, any length */
+	bool has_inv_stag;
+	uint8_t qn;		/* untagged */
+	uint8_t min_size;	/* of what follows DDP's header, without */
+	uint8_t max_size;	/* payload of the user */
+};
+
+/* Never NULL; @opcode is taken modulo 16. */
+const struct rdmap_op *rdmap_op(uint8_t opcode);
+
+static inline uint8_t rdmap_ctrl(uint8_t opcode)
+{
+	return (uint8_t)(RDMAP_VERSION << 6 | opcode); /* RDMAP-6, RDMAP-7 */
+}
+
+static inline uint8_t rdmap_opcode(uint8_t ctrl)
+{
+	return ctrl & RDMAP_CTRL_OPCODE;
+}
+
+/*
+ * Judges a segment that DDP found in order: version, opcode, opcode against T
+ * and QN, length of fixed headers.  @len: octets behind the DDP header.
+ * Return: 0, or an enum smpa_fault_value.
+ */
+uint16_t rdmap_check(const struct ddp_hdr *h, uint32_t len);
+
+struct rdmap_read {
+	uint32_t sink_stag;
+	uint64_t sink_to;
+	uint32_t len;
+	uint32_t src_stag;
+	uint64_t src_to;
+};
+
+struct rdmap_atomic {
+	uint32_t op;
+	uint32_t id, stag;
+	uint64_t to, add_swap, add_swap_mask, compare, compare_mask;
+};
+
+struct rdmap_atomic_response {
+	uint32_t id;
+	uint64_t value;
+};
+
+/* Encoders return the octets written, decoders those used or -EMSGSIZE. */
+uint32_t rdmap_read_encode(const struct rdmap_read *r, uint8_t *out);
+int rdmap_read_decode(const uint8_t *buf, size_t len, struct rdmap_read *ret);
+uint32_t rdmap_atomic_encode(const struct rdmap_atomic *a, uint8_t *out);
+int rdmap_atomic_decode(const uint8_t *buf, size_t len,
+			struct rdmap_atomic *ret);
+uint32_t rdmap_atomic_response_encode(const struct rdmap_atomic_response *a,
+				      uint8_t *out);
+int rdmap_atomic_response_decode(const uint8_t *buf, size_t len,
+				 struct rdmap_atomic_response *ret);
+
+#endif

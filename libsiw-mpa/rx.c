@@ -1,0 +1,865 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Octets -> events: where they go, what they mean, where payload is placed.
+ */
+#include <assert.h>
+
+#include "conn.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "wire.h"
+
+/* An FPDU from this length on is collected with a read that ends near its
+ * end, so that little of the next one must be moved to the front. */
+#define RX_LONG 16384u
+#define RX_LONG_AHEAD 4096u
+/* Staging behind a direct sink: room for the next headers, and little of the
+ * next payload, which shall go direct too. */
+#define RX_BULK_AHEAD_MIN 512u
+#define RX_BULK_AHEAD_MAX 2048u
+
+/* Goes round again in rx_next_event(). */
+#define RX_AGAIN 2
+
+static size_t rx_staged(const struct conn_rx *rx)
+{
+	return rx->tail - rx->head;
+}
+
+/* NULL when nothing is lent; then nothing is staged either. */
+static uint8_t *rx_front(const struct conn_rx *rx)
+{
+	return rx->buf ? rx->buf + rx->head : NULL;
+}
+
+/* The FPDU's octets are used up. */
+static void rx_consume(struct conn_rx *rx, size_t len)
+{
+	rx->head += len;
+	rx->phase = (rx->phase + (uint32_t)len) % FPDU_MARKER_INTERVAL;
+	rx->need = 0;
+}
+
+void rx_kill(struct smpa_conn *c)
+{
+	struct conn_rx *rx = &c->rx;
+
+	rx->is_dead = true; /* MPA-166, DDP-53 */
+	rx->is_established_due = false;
+	rx->state = RX_FPDU;
+	rx->head = 0;
+	rx->tail = 0;
+	rx->sink_cnt = 0;
+	rx->sink_idx = 0;
+}
+
+/* ---- lending --------------------------------------------------------- */
+
+bool smpa_conn_rx_is_idle(const struct smpa_conn *conn)
+{
+	const struct conn_rx *rx = &conn->rx;
+
+	if (rx->is_dead)
+		return true;
+	return rx_is_drained(rx) && conn->phase != PHASE_REQUESTED &&
+	       !rx->is_established_due && rx->state != RX_SEGMENT &&
+	       rx->state != RX_PLACED;
+}
+
+int smpa_conn_rx_lend(struct smpa_conn *conn, void *buf, size_t size)
+{
+	struct conn_rx *rx = &conn->rx;
+	size_t least = conn->phase == PHASE_RDMA ? SMPA_RX_STAGING_MIN :
+						   SMPA_START_STAGING_MIN;
+
+	if (buf && size < least)
+		return -EINVAL;
+	if (rx->buf && !smpa_conn_rx_is_idle(conn))
+		return -EBUSY;
+	rx->buf = buf;
+	rx->size = buf ? size : 0;
+	rx->head = 0;
+	rx->tail = 0;
+	rx->need = 0;
+	rx->offered_direct = 0;
+	rx->offered_staging = 0;
+	return 0;
+}
+
+/* ---- prepare, commit ------------------------------------------------- */
+
+/* Copies from staging into the sink, which shrinks from the front. */
+static void sink_put(struct conn_rx *rx, const uint8_t *from, size_t len)
+{
+	while (len > 0) {
+		struct iovec *v = &rx->sink[rx->sink_idx];
+		size_t piece = len < v->iov_len ? len : v->iov_len;
+
+		if (piece > 0)
+			memcpy(v->iov_base, from, piece);
+		from += piece;
+		len -= piece;
+		v->iov_base = (uint8_t *)v->iov_base + piece;
+		v->iov_len -= piece;
+		if (v->iov_len == 0)
+			rx->sink_idx++;
+	}
+}
+
+/* The same when the octets are there already. */
+static void sink_skip(struct conn_rx *rx, size_t len)
+{
+	while (len > 0) {
+		struct iovec *v = &rx->sink[rx->sink_idx];
+		size_t piece = len < v->iov_len ? len : v->iov_len;
+
+		len -= piece;
+		v->iov_base = (uint8_t *)v->iov_base + piece;
+		v->iov_len -= piece;
+		if (v->iov_len == 0)
+			rx->sink_idx++;
+	}
+}
+
+/* Looks ahead about a thirtieth of what goes direct. */
+static size_t rx_bulk_ahead(const struct conn_rx *rx)
+{
+	size_t ahead = rx->bulk_len / 32u;
+
+	if (ahead < RX_BULK_AHEAD_MIN)
+		return RX_BULK_AHEAD_MIN;
+	return ahead < RX_BULK_AHEAD_MAX ? ahead : RX_BULK_AHEAD_MAX;
+}
+
+/*
+ * How much staging to offer, and in *ret_least how much must be there at the
+ * tail lest the staged octets be moved to the front first.
+ */
+static size_t rx_want(const struct smpa_conn *c, size_t *ret_least)
+{
+	const struct conn_rx *rx = &c->rx;
+	size_t have = rx_staged(rx);
+	size_t missing = rx->need > have ? rx->need - have : 1;
+	size_t want;
+
+	if (c->phase != PHASE_RDMA) {
+		missing = start_frame_need(rx->buf + rx->head, have) - have;
+		*ret_least = missing;
+		return missing;
+	}
+	if (rx->state == RX_DIRECT || rx->state == RX_TRAILER) {
+		want = rx->seg.trailer + rx_bulk_ahead(rx);
+	} else if (rx->need >= RX_LONG) {
+		want = missing + RX_LONG_AHEAD;
+	} else if (rx->is_bulk) {
+		want = rx_bulk_ahead(rx);
+		if (want < missing)
+			want = missing;
+	} else {
+		/* A read into less than half would be too small; what is
+		 * staged is the short front of one FPDU. */
+		*ret_least = missing > rx->size / 2 ? missing : rx->size / 2;
+		return rx->size;
+	}
+	*ret_least = want;
+	return want;
+}
+
+static void rx_compact(struct conn_rx *rx, size_t least)
+{
+	size_t have = rx_staged(rx);
+
+	if (have == 0) {
+		rx->head = 0;
+		rx->tail = 0;
+	} else if (rx->head > 0 && rx->size - rx->tail < least) {
+		memmove(rx->buf, rx->buf + rx->head, have);
+		rx->head = 0;
+		rx->tail = have;
+	}
+}
+
+static int rx_offer_sink(struct conn_rx *rx, struct iovec *iov, int max)
+{
+	int n = 0;
+
+	for (int i = rx->sink_idx; i < rx->sink_cnt && n < max; i++) {
+		if (rx->sink[i].iov_len == 0)
+			continue;
+		iov[n++] = rx->sink[i];
+		rx->offered_direct += rx->sink[i].iov_len;
+	}
+	return n;
+}
+
+/* Whether octets are expected at all in this phase. */
+static bool rx_is_reading(const struct smpa_conn *c)
+{
+	const struct conn_rx *rx = &c->rx;
+
+	if (rx->is_eof)
+		return false;
+	switch (c->phase) {
+	case PHASE_IDLE:
+	case PHASE_REQUESTED:
+	case PHASE_LEFT:
+		return false;
+	case PHASE_FAILED:
+		return rx->is_dead;
+	case PHASE_WAIT_REQUEST:
+	case PHASE_WAIT_REPLY:
+		return true;
+	case PHASE_RDMA:
+		break;
+	}
+	return rx->is_dead || (!rx->is_established_due &&
+			       rx->state != RX_SEGMENT &&
+			       rx->state != RX_PLACED);
+}
+
+int smpa_conn_rx_prepare(struct smpa_conn *conn, struct iovec *iov, int max)
+{
+	struct conn_rx *rx = &conn->rx;
+	bool is_start = conn->phase != PHASE_RDMA;
+	size_t want, least, room;
+	int n = 0;
+
+	rx->offered_direct = 0;
+	rx->offered_staging = 0;
+	if (!rx_is_reading(conn) || max < 1)
+		return 0;
+	if (!rx->buf)
+		return -ENOBUFS;
+	if (rx->is_dead) { /* C-15: read and forget */
+		iov[0].iov_base = rx->buf;
+		iov[0].iov_len = rx->size;
+		rx->offered_staging = rx->size;
+		return 1;
+	}
+	if (!is_start && rx->size < SMPA_RX_STAGING_MIN)
+		return -ENOBUFS;
+	want = rx_want(conn, &least);
+	rx_compact(rx, least);
+	if (rx->state == RX_DIRECT)
+		n = rx_offer_sink(rx, iov, max);
+	room = rx->size - rx->tail;
+	if (want > room)
+		want = room;
+	/* Behind a sink that is not offered whole nothing may be offered. */
+	if (want > 0 && n < max && rx->offered_direct ==
+				   (rx->state == RX_DIRECT ? rx->seg.rest : 0)) {
+		iov[n].iov_base = rx->buf + rx->tail;
+		iov[n].iov_len = want;
+		rx->offered_staging = want;
+		n++;
+	}
+	return n;
+}
+
+int smpa_conn_rx_commit(struct smpa_conn *conn, size_t len)
+{
+	struct conn_rx *rx = &conn->rx;
+	size_t direct;
+
+	if (len < 1 || len > rx->offered_direct + rx->offered_staging)
+		return -EINVAL;
+	direct = len < rx->offered_direct ? len : rx->offered_direct;
+	rx->offered_direct = 0;
+	rx->offered_staging = 0;
+	if (rx->is_dead)
+		return 0;
+	if (direct > 0) {
+		sink_skip(rx, direct);
+		rx->seg.rest -= (uint32_t)direct;
+		conn->cnt.rx_direct += direct;
+		if (rx->seg.rest == 0)
+			rx->state = RX_TRAILER;
+	}
+	rx->tail += len - direct;
+	return 0;
+}
+
+void smpa_conn_rx_eof(struct smpa_conn *conn)
+{
+	conn->rx.is_eof = true;
+}
+
+/* ---- events ---------------------------------------------------------- */
+
+static int ev_fault(struct smpa_conn *c, struct smpa_event *ev, uint16_t value,
+		    const struct term_cause *cause)
+{
+	struct smpa_fault fault = { value };
+
+	rx_kill(c);
+	memset(ev, 0, sizeof(*ev));
+	ev->type = SMPA_EV_FAULT;
+	ev->fault.fault = fault;
+	/* Without a connection nobody reads it; and an invalid frame closes
+	 * at once (MPA-164). */
+	if (value == SMPA_F_MPA_CLOSED || value == SMPA_F_MPA_START)
+		tx_close(c);
+	else
+		ev->fault.has_terminate = tx_terminate(c, fault, cause);
+	return 1;
+}
+
+/* More octets are needed: come back, or the stream has ended. */
+static int rx_more(struct smpa_conn *c, struct smpa_event *ev, size_t need,
+		   bool is_boundary)
+{
+	struct conn_rx *rx = &c->rx;
+	int ret;
+
+	rx->need = need;
+	if (!rx->is_eof)
+		return 0;
+	if (!is_boundary) {
+		ret = ev_fault(c, ev, SMPA_F_MPA_CLOSED, NULL);
+		ev->fault.is_truncated = true;
+		return ret;
+	}
+	rx_kill(c);
+	rx->is_ended = true;
+	memset(ev, 0, sizeof(*ev));
+	ev->type = SMPA_EV_CLOSED; /* MPA-157 */
+	return 1;
+}
+
+static void ev_message(const struct smpa_conn *c, struct smpa_event *ev)
+{
+	const struct rx_segment *s = &c->rx.seg;
+
+	memset(ev, 0, sizeof(*ev));
+	ev->type = SMPA_EV_MESSAGE;
+	ev->msg.opcode = s->opcode;
+	ev->msg.len = s->len;
+	if (s->ddp.is_tagged) {
+		ev->msg.stag = s->ddp.stag;
+		ev->msg.to = s->ddp.to;
+		return;
+	}
+	ev->msg.len += s->ddp.mo; /* DDP-39; checked against 2^32 */
+	ev->msg.msn = s->ddp.msn;
+	if (rdmap_op(s->opcode)->has_inv_stag)
+		ev->msg.inv_stag = s->ddp.ulp2;
+	memcpy(ev->msg.imm, s->imm, sizeof(ev->msg.imm));
+}
+
+static void ev_segment(const struct smpa_conn *c, struct smpa_event *ev)
+{
+	const struct rx_segment *s = &c->rx.seg;
+
+	memset(ev, 0, sizeof(*ev));
+	ev->type = SMPA_EV_SEGMENT;
+	ev->seg.opcode = s->opcode;
+	ev->seg.is_tagged = s->ddp.is_tagged;
+	ev->seg.is_last = s->ddp.is_last;
+	ev->seg.stag = s->ddp.stag;
+	ev->seg.to = s->ddp.to;
+	ev->seg.qn = s->ddp.qn;
+	ev->seg.msn = s->ddp.msn;
+	ev->seg.mo = s->ddp.mo;
+	ev->seg.len = s->len;
+}
+
+static void ev_start(const struct smpa_conn *c, struct smpa_event *ev,
+		     enum smpa_event_type type, const struct start_frame *peer)
+{
+	const struct start_outcome *o = &c->out;
+
+	memset(ev, 0, sizeof(*ev));
+	ev->type = type;
+	ev->start.pd = peer->pd_len ? peer->pd : NULL;
+	ev->start.pd_len = peer->pd_len;
+	ev->start.rev = peer->rev;
+	ev->start.has_crc = o->has_crc;
+	ev->start.tx_markers = o->tx_markers;
+	ev->start.rx_markers = o->rx_markers;
+	ev->start.is_enhanced = o->is_enhanced;
+	ev->start.is_peer_to_peer = o->rtr != 0;
+	ev->start.ird = type == SMPA_EV_ESTABLISHED ? o->ird : peer->ird;
+	ev->start.ord = type == SMPA_EV_ESTABLISHED ? o->ord : peer->ord;
+}
+
+/* ---- start frames ---------------------------------------------------- */
+
+static int start_fail(struct smpa_conn *c, struct smpa_event *ev,
+		      uint16_t value)
+{
+	c->phase = PHASE_FAILED;
+	return ev_fault(c, ev, value, NULL);
+}
+
+static int rx_request(struct smpa_conn *c, struct smpa_event *ev,
+		      const struct start_frame *f)
+{
+	if (f->rev == 2 && f->is_enhanced && c->opt.rev < 2)
+		return start_fail(c, ev, SMPA_F_MPA_START); /* MPA2-9 */
+	if (f->rev < 1 || f->rev > c->opt.rev) { /* MPA-114 */
+		int ret = start_fail(c, ev, SMPA_F_MPA_START);
+
+		c->tx.wants |= TX_WANT_REV_REPLY; /* C-3 */
+		return ret;
+	}
+	c->peer = *f;
+	start_preview(&c->opt, f, &c->out);
+	c->phase = PHASE_REQUESTED;
+	ev_start(c, ev, SMPA_EV_REQUEST, f);
+	return 1;
+}
+
+/*
+ * The kind to send, at our choice (MPA2-24): the cheapest first; a Read only
+ * with a credit for it (D-26), unless it is all there is.
+ */
+static uint8_t rtr_choose(const struct start_outcome *o)
+{
+	if (o->rtr & SMPA_RTR_WRITE)
+		return SMPA_RTR_WRITE;
+	if ((o->rtr & SMPA_RTR_READ) && o->ord > 0)
+		return SMPA_RTR_READ;
+	if (o->rtr & SMPA_RTR_SEND)
+		return SMPA_RTR_SEND;
+	return SMPA_RTR_READ;
+}
+
+static int rx_reply(struct smpa_conn *c, struct smpa_event *ev,
+		    const struct start_frame *f)
+{
+	uint16_t fault = start_judge(&c->opt, f, &c->out);
+
+	if (fault == SMPA_F_MPA_START)
+		return start_fail(c, ev, fault);
+	if (f->is_rejected) { /* MPA-132 */
+		c->phase = PHASE_LEFT;
+		tx_close(c);
+		ev_start(c, ev, SMPA_EV_REJECTED, f);
+		return 1;
+	}
+	conn_enter_rdma(c);
+	if (fault) { /* MPA2-25: an FPDU, so markers and CRC must be right */
+		start_preview(&c->opt, f, &c->out);
+		return ev_fault(c, ev, fault, NULL);
+	}
+	if (c->out.rtr) {
+		c->tx.rtr = rtr_choose(&c->out);
+		c->tx.wants |= TX_WANT_RTR;
+		c->rx.is_rtr_answer_due = c->tx.rtr == SMPA_RTR_READ;
+	}
+	ev_start(c, ev, SMPA_EV_ESTABLISHED, f);
+	return 1;
+}
+
+static int rx_start(struct smpa_conn *c, struct smpa_event *ev)
+{
+	struct conn_rx *rx = &c->rx;
+	bool is_reply = c->phase == PHASE_WAIT_REPLY;
+	const uint8_t *p = rx_front(rx);
+	size_t have = rx_staged(rx);
+	struct start_frame f;
+	int ret;
+
+	ret = have ? start_frame_decode(p, have, is_reply, &f) : 0;
+	if (ret < 0)
+		return start_fail(c, ev, SMPA_F_MPA_START); /* MPA-123, -131 */
+	if (ret == 0) {
+		if (!rx->is_eof)
+			return 0;
+		ret = start_fail(c, ev, SMPA_F_MPA_CLOSED);
+		ev->fault.is_truncated = have > 0;
+		return ret;
+	}
+	rx_consume(rx, (size_t)ret);
+	return is_reply ? rx_reply(c, ev, &f) : rx_request(c, ev, &f);
+}
+
+/* ---- FPDUs ----------------------------------------------------------- */
+
+/*
+ * Has the peer sent before it could have had what it must wait for: the
+ * Initiator our Reply, the Responder our first FPDU (C-2c)?
+ */
+static bool rx_is_early(const struct smpa_conn *c)
+{
+	if (c->rx.has_fpdu)
+		return false;
+	if (c->opt.role == SMPA_RESPONDER)
+		return c->tx.taken < c->tx.start_end;
+	return c->tx.first_end == 0 || c->tx.taken < c->tx.first_end;
+}
+
+static int rx_read(struct smpa_conn *c, struct smpa_event *ev,
+		   const uint8_t *body, bool may_be_rtr)
+{
+	struct conn_rx *rx = &c->rx;
+	struct rdmap_read r;
+
+	rdmap_read_decode(body, RDMAP_READ_SIZE, &r);
+	if (may_be_rtr && (c->out.rtr & SMPA_RTR_READ) && r.len == 0) {
+		c->tx.answer_stag = r.sink_stag; /* RDMAP-17, RDMAP-19 */
+		c->tx.answer_to = r.sink_to;
+		c->tx.wants |= TX_WANT_RTR_ANSWER;
+		return RX_AGAIN;
+	}
+	memset(ev, 0, sizeof(*ev));
+	ev->type = SMPA_EV_READ;
+	ev->read.sink_stag = r.sink_stag;
+	ev->read.sink_to = r.sink_to;
+	ev->read.len = r.len;
+	ev->read.src_stag = r.src_stag;
+	ev->read.src_to = r.src_to;
+	ev->read.msn = rx->seg.ddp.msn;
+	return 1;
+}
+
+static int rx_atomic(struct smpa_conn *c, struct smpa_event *ev,
+		     const uint8_t *body)
+{
+	struct rdmap_atomic a;
+
+	rdmap_atomic_decode(body, RDMAP_ATOMIC_SIZE, &a);
+	if (a.op != RDMAP_FETCH_ADD && a.op != RDMAP_CMP_SWAP) /* D-31 */
+		return ev_fault(c, ev, SMPA_F_RDMAP_OPCODE, &c->rx.cause);
+	memset(ev, 0, sizeof(*ev));
+	ev->type = SMPA_EV_ATOMIC;
+	ev->atomic.op = (uint8_t)a.op;
+	ev->atomic.id = a.id;
+	ev->atomic.stag = a.stag;
+	ev->atomic.to = a.to;
+	ev->atomic.add_swap = a.add_swap;
+	ev->atomic.add_swap_mask = a.add_swap_mask;
+	ev->atomic.compare = a.compare;
+	ev->atomic.compare_mask = a.compare_mask;
+	return 1;
+}
+
+static int rx_atomic_done(struct smpa_event *ev, const uint8_t *body)
+{
+	struct rdmap_atomic_response a;
+
+	rdmap_atomic_response_decode(body, RDMAP_ATOMIC_RESPONSE_SIZE, &a);
+	memset(ev, 0, sizeof(*ev));
+	ev->type = SMPA_EV_ATOMIC_DONE;
+	ev->atomic_done.id = a.id;
+	ev->atomic_done.value = a.value;
+	return 1;
+}
+
+static int rx_terminated(struct smpa_conn *c, struct smpa_event *ev,
+			 const uint8_t *body, size_t len)
+{
+	struct term_info t;
+
+	term_decode(body, len, &t); /* rdmap_check() saw the four octets */
+	rx_kill(c);
+	tx_close(c); /* RDMAP-31 */
+	memset(ev, 0, sizeof(*ev));
+	ev->type = SMPA_EV_TERMINATE; /* RDMAP-29 */
+	ev->term.fault = t.fault;
+	ev->term.has_ddp = t.has_ddp;
+	ev->term.has_read = t.has_read;
+	ev->term.is_tagged = t.ddp.is_tagged;
+	ev->term.opcode = t.has_ddp ? rdmap_opcode(t.ddp.ulp) : 0;
+	ev->term.stag = t.ddp.stag;
+	ev->term.to = t.ddp.to;
+	ev->term.qn = t.ddp.qn;
+	ev->term.msn = t.ddp.msn;
+	ev->term.mo = t.ddp.mo;
+	return 1;
+}
+
+/* A segment that carries no payload of the user. */
+static int rx_control(struct smpa_conn *c, struct smpa_event *ev,
+		      bool may_be_rtr)
+{
+	struct conn_rx *rx = &c->rx;
+	const uint8_t *body = rx->buf + rx->seg.off;
+
+	rx_consume(rx, rx->seg.end - rx->head);
+	switch (rx->seg.opcode) {
+	case SMPA_OP_READ_REQUEST:
+		return rx_read(c, ev, body, may_be_rtr);
+	case SMPA_OP_ATOMIC_REQUEST:
+		return rx_atomic(c, ev, body);
+	case SMPA_OP_ATOMIC_RESPONSE:
+		return rx_atomic_done(ev, body);
+	default:
+		assert(rx->seg.opcode == SMPA_OP_TERMINATE);
+		return rx_terminated(c, ev, body, rx->seg.len);
+	}
+}
+
+static int rx_tagged(struct smpa_conn *c, struct smpa_event *ev,
+		     bool may_be_rtr)
+{
+	struct conn_rx *rx = &c->rx;
+	struct rx_segment *s = &rx->seg;
+
+	if (s->opcode == SMPA_OP_READ_RESPONSE && rx->is_rtr_answer_due) {
+		/* Responses come in order: the first is the RTR's. */
+		if (s->len > 0 || !s->ddp.is_last)
+			return ev_fault(c, ev, SMPA_F_DDP_T_BOUNDS,
+					&rx->cause); /* D-15 */
+		rx->is_rtr_answer_due = false;
+		rx_consume(rx, s->end - rx->head);
+		return RX_AGAIN;
+	}
+	if (s->len > 0) {
+		rx->state = RX_SEGMENT;
+		ev_segment(c, ev);
+		return 1;
+	}
+	rx_consume(rx, s->end - rx->head); /* DDP-32, D-35 */
+	if (s->opcode == SMPA_OP_WRITE && may_be_rtr &&
+	    (c->out.rtr & SMPA_RTR_WRITE))
+		return RX_AGAIN;
+	if (s->ddp.is_last)
+		rx->state = RX_PLACED;
+	return RX_AGAIN;
+}
+
+static int rx_send(struct smpa_conn *c, struct smpa_event *ev,
+		   bool may_be_rtr)
+{
+	struct conn_rx *rx = &c->rx;
+	struct rx_segment *s = &rx->seg;
+
+	if (may_be_rtr && (c->out.rtr & SMPA_RTR_SEND) &&
+	    s->opcode == SMPA_OP_SEND && s->len == 0 && s->ddp.is_last) {
+		rx_consume(rx, s->end - rx->head); /* D-25 */
+		return RX_AGAIN;
+	}
+	if (!rdmap_op(s->opcode)->has_payload) {
+		memcpy(s->imm, rx->buf + s->off, sizeof(s->imm));
+		s->len = 0;
+	}
+	rx->state = RX_SEGMENT;
+	ev_segment(c, ev);
+	return 1;
+}
+
+/*
+ * The DDP segment at @off of staging, of which @avail octets are there, of
+ * @len in all: judge it, and say what it is.
+ */
+static int rx_segment(struct smpa_conn *c, struct smpa_event *ev, size_t off,
+		      size_t avail, uint32_t len)
+{
+	struct conn_rx *rx = &c->rx;
+	struct rx_segment *s = &rx->seg;
+	bool may_be_rtr = rx->is_rtr_due;
+	uint16_t fault;
+	int used;
+
+	rx->is_rtr_due = false;
+	rx->cause.ddp_len = 0;
+	used = ddp_hdr_decode(rx->buf + off, avail, &s->ddp);
+	if (used < 0)
+		return ev_fault(c, ev, SMPA_F_MPA_MARKER, NULL); /* D-7 */
+	rx->cause.segment_len = len;
+	rx->cause.ddp_len = (uint8_t)used;
+	rx->cause.has_read = false;
+	memcpy(rx->cause.ddp, rx->buf + off, (size_t)used);
+	s->opcode = rdmap_opcode(s->ddp.ulp);
+	s->off = off + (size_t)used;
+	s->len = len - (uint32_t)used;
+	s->rest = 0;
+	memset(s->imm, 0, sizeof(s->imm));
+
+	fault = ddp_order_check(&rx->order, &s->ddp, s->len);
+	if (!fault)
+		fault = rdmap_check(&s->ddp, s->len);
+	/* A message changes its opcode half-way (D-9). */
+	if (!fault && !s->ddp.is_tagged && s->ddp.qn == DDP_QN_SEND &&
+	    rx->send_opcode && rx->send_opcode != s->opcode)
+		fault = SMPA_F_RDMAP_OPCODE;
+	if (fault)
+		return ev_fault(c, ev, fault, &rx->cause);
+	ddp_order_advance(&rx->order, &s->ddp, s->len);
+	if (s->opcode == SMPA_OP_READ_REQUEST) {
+		memcpy(rx->cause.read, rx->buf + s->off, RDMAP_READ_SIZE);
+		rx->cause.has_read = true;
+	}
+	if (s->ddp.is_tagged)
+		return rx_tagged(c, ev, may_be_rtr);
+	if (s->ddp.qn != DDP_QN_SEND)
+		return rx_control(c, ev, may_be_rtr);
+	rx->send_opcode = s->ddp.is_last ? 0 : s->opcode;
+	return rx_send(c, ev, may_be_rtr);
+}
+
+/*
+ * One FPDU.  Where CRC or markers are in use, all of it must be there and
+ * right before DDP sees an octet (MPA-31, MPA-80, MPA-85).  Without, the
+ * payload of a long one is placed as it comes, a deviation from MPA-85: the
+ * headers are as good then as they ever will be.
+ */
+static int rx_fpdu(struct smpa_conn *c, struct smpa_event *ev)
+{
+	struct conn_rx *rx = &c->rx;
+	struct rx_segment *s = &rx->seg;
+	bool has_markers = c->out.rx_markers;
+	bool is_plain = !c->out.has_crc && !has_markers;
+	size_t have = rx_staged(rx);
+	uint8_t *p = rx_front(rx);
+	size_t need, off;
+	struct fpdu f;
+	int ret;
+
+	if (have > 0 && rx_is_early(c))
+		return ev_fault(c, ev, SMPA_F_MPA_START, NULL);
+	ret = have ? fpdu_decode_head(p, have, rx->phase, has_markers, &f) : 0;
+	if (ret < 0)
+		return ev_fault(c, ev, SMPA_F_MPA_MARKER, NULL); /* C-12 */
+	if (ret == 0) {
+		bool has_lead = has_markers && rx->phase == 0;
+
+		need = FPDU_LEN_SIZE + (has_lead ? FPDU_MARKER_SIZE : 0);
+		/* C-14: a lone zero marker is a boundary too */
+		return rx_more(c, ev, need, have == 0 ||
+			       (has_lead && have == FPDU_MARKER_SIZE &&
+				(wire_get16(p + 2) & 0xfffc) == 0));
+	}
+	need = f.wire;
+	/* A Responder's first FPDU must be whole, or its sending half would
+	 * open for one that never gets valid (MPA-134). */
+	s->is_direct = is_plain && f.len >= c->opt.direct_min &&
+		       (rx->has_fpdu || c->opt.role == SMPA_INITIATOR);
+	if (s->is_direct)
+		need = FPDU_LEN_SIZE + DDP_UNTAGGED_SIZE;
+	if (have < need)
+		return rx_more(c, ev, need, false);
+	if (c->out.has_crc && !fpdu_is_crc_valid(p, &f)) {
+		c->cnt.rx_crc_bad++;
+		return ev_fault(c, ev, SMPA_F_MPA_CRC, NULL); /* MPA-32 */
+	}
+	if (has_markers && !fpdu_strip_markers(p, &f, rx->phase))
+		return ev_fault(c, ev, SMPA_F_MPA_MARKER, NULL);
+	rx->has_fpdu = true;
+	rx->is_bulk = s->is_direct;
+	if (s->is_direct)
+		rx->bulk_len = (uint16_t)f.len;
+	c->cnt.rx_fpdu++;
+	off = rx->head + f.lead + FPDU_LEN_SIZE;
+	s->end = rx->head + f.wire;
+	s->trailer = s->is_direct ? fpdu_pad(f.len) + FPDU_CRC_SIZE : 0;
+	have -= f.lead + FPDU_LEN_SIZE;
+	return rx_segment(c, ev, off, have < f.len ? have : f.len, f.len);
+}
+
+static int rx_trailer(struct smpa_conn *c, struct smpa_event *ev)
+{
+	struct conn_rx *rx = &c->rx;
+	size_t have = rx_staged(rx);
+	size_t piece = have < rx->seg.trailer ? have : rx->seg.trailer;
+
+	rx_consume(rx, piece); /* MPA-8: not examined */
+	rx->seg.trailer -= (uint32_t)piece;
+	if (rx->seg.trailer > 0)
+		return rx_more(c, ev, 0, false);
+	rx->state = RX_PLACED;
+	return RX_AGAIN;
+}
+
+static int rx_rdma(struct smpa_conn *c, struct smpa_event *ev)
+{
+	struct conn_rx *rx = &c->rx;
+
+	if (rx->is_established_due) {
+		rx->is_established_due = false;
+		ev_start(c, ev, SMPA_EV_ESTABLISHED,
+			 &(struct start_frame){ .rev = c->peer.rev });
+		return 1;
+	}
+	switch (rx->state) {
+	case RX_FPDU:
+		return rx_fpdu(c, ev);
+	case RX_SEGMENT:
+		return 0;
+	case RX_DIRECT:
+		return rx_more(c, ev, 0, false);
+	case RX_TRAILER:
+		return rx_trailer(c, ev);
+	case RX_PLACED:
+		rx->state = RX_FPDU;
+		if (!rx->seg.ddp.is_last)
+			return RX_AGAIN;
+		ev_message(c, ev);
+		return 1;
+	}
+	return 0;
+}
+
+int rx_next_event(struct smpa_conn *c, struct smpa_event *ret_ev)
+{
+	int ret = RX_AGAIN;
+
+	while (ret == RX_AGAIN) {
+		if (c->rx.is_dead)
+			return 0;
+		switch (c->phase) {
+		case PHASE_IDLE:
+		case PHASE_REQUESTED:
+		case PHASE_FAILED:
+			return 0;
+		case PHASE_LEFT:
+			return c->rx.is_eof ? rx_more(c, ret_ev, 0, true) : 0;
+		case PHASE_WAIT_REQUEST:
+		case PHASE_WAIT_REPLY:
+			ret = rx_start(c, ret_ev);
+			break;
+		case PHASE_RDMA:
+			ret = rx_rdma(c, ret_ev);
+			break;
+		}
+	}
+	return ret;
+}
+
+/* ---- sink ------------------------------------------------------------ */
+
+static bool iov_is_len(const struct iovec *iov, int iovcnt, size_t len)
+{
+	if (iovcnt < 0 || iovcnt > SMPA_IOV_MAX)
+		return false;
+	for (int i = 0; i < iovcnt; i++) {
+		if (iov[i].iov_len > len)
+			return false;
+		len -= iov[i].iov_len;
+	}
+	return len == 0;
+}
+
+int smpa_conn_sink(struct smpa_conn *conn, const struct iovec *iov, int iovcnt)
+{
+	struct conn_rx *rx = &conn->rx;
+	struct rx_segment *s = &rx->seg;
+	size_t have;
+
+	if (rx->is_dead || rx->state != RX_SEGMENT)
+		return -EINVAL;
+	if (!iov_is_len(iov, iovcnt, s->len))
+		return -EINVAL;
+	if (iovcnt > 0)
+		memcpy(rx->sink, iov, (size_t)iovcnt * sizeof(*iov));
+	rx->sink_cnt = iovcnt;
+	rx->sink_idx = 0;
+	have = rx->tail - s->off;
+	if (have > s->len)
+		have = s->len;
+	sink_put(rx, rx->buf + s->off, have);
+	conn->cnt.rx_staged += have;
+	if (!s->is_direct) {
+		rx_consume(rx, s->end - rx->head);
+		rx->sink_cnt = 0;
+		rx->state = RX_PLACED;
+		return 0;
+	}
+	rx_consume(rx, s->off + have - rx->head);
+	s->rest = s->len - (uint32_t)have;
+	rx->state = s->rest > 0 ? RX_DIRECT : RX_TRAILER;
+	return 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * MPA Request and Reply frames (RFC 5044 7.1, RFC 6581) and what the two
+ * sides agree on; pure functions.
+ */
+#ifndef SMPA_START_H
+#define SMPA_START_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "include/siw-mpa.h"
+
+#define START_HDR_SIZE 20u
+#define START_KEY_SIZE 16u
+#define START_FRAME_MAX (START_HDR_SIZE + SMPA_PD_MAX)
+
+struct start_frame {
+	bool is_reply;
+	bool has_markers;	/* M: the sender wants to receive markers */
+	bool has_crc;		/* C */
+	bool is_rejected;	/* R; meaningless in a Request (MPA-109) */
+	bool is_enhanced;	/* S, and revision 2: what follows is valid */
+	bool is_peer_to_peer;	/* A */
+	uint8_t rtr;		/* B, C, D as enum smpa_rtr */
+	uint8_t rev;
+	uint16_t ird, ord;
+	uint16_t pd_len;	/* without the enhanced data */
+	const uint8_t *pd;	/* inside the decoded buffer */
+};
+
+/* Largest Private Data of the ULP in such a frame (MPA2-5). */
+static inline size_t start_pd_max(bool is_enhanced)
+{
+	return is_enhanced ? SMPA_PD_MAX - SMPA_PD_ENHANCED : SMPA_PD_MAX;
+}
+
+/* Writes the frame and returns its length, at most START_FRAME_MAX. */
+size_t start_frame_encode(const struct start_frame *f, uint8_t *out);
+
+/*
+ * Octets the frame has, as far as @len octets of it tell; no more must be
+ * read from the stream (C-2).
+ */
+size_t start_frame_need(const uint8_t *buf, size_t len);
+
+/*
+ * Return: octets of the frame; 0: it is fine so far, but more are needed;
+ *   -EPROTO: malformed (MPA-143).
+ */
+int start_frame_decode(const uint8_t *buf, size_t len, bool is_reply,
+		       struct start_frame *ret_frame);
+
+/* The Request that @opt asks for. */
+void start_request(const struct smpa_options *opt, struct start_frame *ret);
+
+/* What holds once both frames are known. */
+struct start_outcome {
+	bool has_crc;
+	bool tx_markers, rx_markers;
+	bool is_enhanced;
+	uint8_t rtr;		/* kinds both sides named; 0: client-server */
+	uint16_t ird, ord;	/* ours to use */
+};
+
+/* What a Responder can tell when the Request is in. */
+void start_preview(const struct smpa_options *opt,
+		   const struct start_frame *request,
+		   struct start_outcome *ret_outcome);
+
+/* The Reply of a Responder that grants @ird and wants @ord. */
+void start_reply(const struct smpa_options *opt,
+		 const struct start_frame *request, bool is_rejected,
+		 uint16_t ird, uint16_t ord, struct start_frame *ret_reply,
+		 struct start_outcome *ret_outcome);
+
+/*
+ * The Initiator's view of a Reply to start_request(opt).
+ * Return: 0, or SMPA_F_MPA_START, SMPA_F_MPA_RTR.
+ */
+uint16_t start_judge(const struct smpa_options *opt,
+		     const struct start_frame *reply,
+		     struct start_outcome *ret_outcome);
+
+#endif

@@ -1,0 +1,680 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Messages -> octets: segments, FPDUs, staging, and what TCP has taken.
+ */
+#include <assert.h>
+
+#include "conn.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "crc32c.h"
+#include "wire.h"
+
+/* Parts of staging.  A small one serves the start phase alone. */
+#define TX_IOV_CNT 1024u
+#define TX_SENT_CNT 1024u
+#define TX_START_CNT 8u
+#define TX_ALIGN 16u
+/* Octets encoded and not yet taken: hashing shall not run ahead of what the
+ * cache still holds when TCP copies it. */
+#define TX_AHEAD (1024u * 1024u)
+#define TX_AHEAD_CRC (256u * 1024u)
+/* Staged octets up to this many are moved to the front to make room. */
+#define TX_MOVE_MAX 16384u
+
+/* ---- staging --------------------------------------------------------- */
+
+static bool tx_is_empty(const struct conn_tx *tx)
+{
+	return tx->iov_head == tx->iov_end;
+}
+
+bool smpa_conn_tx_is_idle(const struct smpa_conn *conn)
+{
+	const struct conn_tx *tx = &conn->tx;
+
+	return tx_is_empty(tx) && tx->sent_cnt == 0 && !tx->msg.is_active &&
+	       tx->wants == 0;
+}
+
+int smpa_conn_tx_lend(struct smpa_conn *conn, void *buf, size_t size)
+{
+	struct conn_tx *tx = &conn->tx;
+	bool is_full = size >= SMPA_TX_STAGING_MIN;
+	size_t least = conn->phase == PHASE_RDMA ? SMPA_TX_STAGING_MIN :
+						   SMPA_START_STAGING_MIN;
+
+	if (buf && (size < least || (uintptr_t)buf % TX_ALIGN))
+		return -EINVAL;
+	if (!tx_is_empty(tx) || tx->sent_cnt > 0 || tx->msg.is_active)
+		return -EBUSY;
+	tx->buf = buf;
+	tx->size = buf ? size : 0;
+	tx->iov_head = 0;
+	tx->iov_end = 0;
+	tx->sent_head = 0;
+	tx->data_pos = 0;
+	tx->offered = 0;
+	tx->iov_cap = is_full ? TX_IOV_CNT : TX_START_CNT;
+	tx->sent_cap = is_full ? TX_SENT_CNT : TX_START_CNT;
+	if (!buf)
+		return 0;
+	tx->iov = buf;
+	tx->sent = (struct tx_sent *)(tx->iov + tx->iov_cap);
+	tx->data = (uint8_t *)(tx->sent + tx->sent_cap);
+	tx->data_cap = size - (size_t)(tx->data - tx->buf);
+	return 0;
+}
+
+static bool tx_is_staged(const struct conn_tx *tx, const void *addr)
+{
+	uintptr_t off = (uintptr_t)addr - (uintptr_t)tx->data;
+
+	return off < tx->data_cap;
+}
+
+/* Lowest staged octet that TCP has not taken. */
+static size_t tx_data_low(const struct conn_tx *tx)
+{
+	for (size_t i = tx->iov_head; i < tx->iov_end; i++)
+		if (tx_is_staged(tx, tx->iov[i].iov_base))
+			return (size_t)((uint8_t *)tx->iov[i].iov_base -
+					tx->data);
+	return tx->data_pos;
+}
+
+static void tx_move_data(struct conn_tx *tx)
+{
+	size_t low = tx_data_low(tx);
+
+	if (low == 0 || tx->data_pos - low > TX_MOVE_MAX)
+		return;
+	memmove(tx->data, tx->data + low, tx->data_pos - low);
+	for (size_t i = tx->iov_head; i < tx->iov_end; i++) {
+		uint8_t *base = tx->iov[i].iov_base;
+
+		if (tx_is_staged(tx, base))
+			tx->iov[i].iov_base = base - low;
+	}
+	tx->data_pos -= low;
+}
+
+/* Is there room for so many octets and iovecs? */
+static bool tx_reserve(struct conn_tx *tx, size_t data, size_t iov_cnt)
+{
+	if (tx_is_empty(tx)) {
+		tx->iov_head = 0;
+		tx->iov_end = 0;
+		tx->data_pos = 0;
+	}
+	if (tx->iov_cap - tx->iov_end < iov_cnt && tx->iov_head > 0) {
+		memmove(tx->iov, tx->iov + tx->iov_head,
+			(tx->iov_end - tx->iov_head) * sizeof(*tx->iov));
+		tx->iov_end -= tx->iov_head;
+		tx->iov_head = 0;
+	}
+	if (tx->data_cap - tx->data_pos < data)
+		tx_move_data(tx);
+	return tx->iov_cap - tx->iov_end >= iov_cnt &&
+	       tx->data_cap - tx->data_pos >= data;
+}
+
+/* Appends octets to what goes out, joined to the last piece if they touch. */
+static void tx_append(struct conn_tx *tx, const void *base, size_t len)
+{
+	union {
+		const void *c;
+		void *m;
+	} u = { .c = base };
+	struct iovec *last;
+
+	if (len == 0)
+		return;
+	if (!tx_is_empty(tx)) {
+		last = &tx->iov[tx->iov_end - 1];
+		/* Never over the border between staging and foreign memory,
+		 * nor from the start frame into the first FPDU, which may
+		 * have to wait. */
+		if ((const uint8_t *)last->iov_base + last->iov_len == base &&
+		    tx_is_staged(tx, last->iov_base) ==
+			    tx_is_staged(tx, base) &&
+		    tx->end != tx->start_end) {
+			last->iov_len += len;
+			tx->end += len;
+			return;
+		}
+	}
+	tx->iov[tx->iov_end].iov_base = u.m;
+	tx->iov[tx->iov_end].iov_len = len;
+	tx->iov_end++;
+	tx->end += len;
+}
+
+int tx_put_start(struct smpa_conn *c, const struct start_frame *f)
+{
+	struct conn_tx *tx = &c->tx;
+	size_t len;
+
+	if (!tx->buf || !tx_reserve(tx, START_FRAME_MAX, 1))
+		return -ENOBUFS;
+	len = start_frame_encode(f, tx->data + tx->data_pos);
+	tx_append(tx, tx->data + tx->data_pos, len);
+	tx->data_pos += len;
+	tx->start_end = tx->end;
+	return 0;
+}
+
+/* ---- FPDUs ----------------------------------------------------------- */
+
+static void msg_advance(struct tx_msg *m, size_t len)
+{
+	m->off += len;
+	while (m->idx < m->iovcnt && m->off >= m->iov[m->idx].iov_len) {
+		m->off -= m->iov[m->idx].iov_len;
+		m->idx++;
+	}
+}
+
+/* The next piece of payload that is contiguous, at most @len octets. */
+static const uint8_t *msg_piece(struct tx_msg *m, size_t len, size_t *ret_len)
+{
+	const struct iovec *v;
+
+	msg_advance(m, 0);
+	v = &m->iov[m->idx];
+	*ret_len = v->iov_len - m->off < len ? v->iov_len - m->off : len;
+	return (const uint8_t *)v->iov_base + m->off;
+}
+
+static uint32_t tx_phase(const struct conn_tx *tx)
+{
+	return (uint32_t)((tx->end - tx->start_end) % FPDU_MARKER_INTERVAL);
+}
+
+/* Copies everything: many small FPDUs become one piece of memory. */
+static bool fpdu_put_copied(struct smpa_conn *c, const uint8_t *hdr,
+			    uint32_t hdr_len, struct tx_msg *m, uint32_t len)
+{
+	struct conn_tx *tx = &c->tx;
+	uint32_t ulpdu = hdr_len + len;
+	struct fpdu_writer w;
+	uint8_t *out;
+	size_t size = fpdu_wire_size(tx_phase(tx), ulpdu, c->out.tx_markers);
+
+	if (!tx_reserve(tx, size, 1))
+		return false;
+	out = tx->data + tx->data_pos;
+	fpdu_writer_begin(&w, out, tx_phase(tx), ulpdu, c->out.tx_markers);
+	fpdu_writer_put(&w, hdr, hdr_len);
+	c->cnt.tx_copied += len;
+	while (len > 0) {
+		size_t piece;
+		const uint8_t *p = msg_piece(m, len, &piece);
+
+		fpdu_writer_put(&w, p, piece);
+		msg_advance(m, piece);
+		len -= (uint32_t)piece;
+	}
+	fpdu_writer_end(&w, c->out.has_crc);
+	tx->data_pos += size;
+	tx_append(tx, out, size);
+	return true;
+}
+
+/* Headers and trailer in staging, payload where it is.  No markers here. */
+static bool fpdu_put_inplace(struct smpa_conn *c, const uint8_t *hdr,
+			     uint32_t hdr_len, struct tx_msg *m, uint32_t len)
+{
+	struct conn_tx *tx = &c->tx;
+	uint32_t pad = fpdu_pad(hdr_len + len);
+	size_t pieces = (size_t)(m->iovcnt - m->idx) + 2;
+	uint32_t crc = CRC32C_INIT;
+	uint8_t *out;
+
+	if (!tx_reserve(tx, FPDU_LEN_SIZE + hdr_len + pad + FPDU_CRC_SIZE,
+			pieces))
+		return false;
+	out = tx->data + tx->data_pos;
+	wire_put16(out, (uint16_t)(hdr_len + len));
+	memcpy(out + FPDU_LEN_SIZE, hdr, hdr_len);
+	tx_append(tx, out, FPDU_LEN_SIZE + hdr_len);
+	if (c->out.has_crc)
+		crc = crc32c_update(crc, out, FPDU_LEN_SIZE + hdr_len);
+	out += FPDU_LEN_SIZE + hdr_len;
+	c->cnt.tx_inplace += len;
+	while (len > 0) {
+		size_t piece;
+		const uint8_t *p = msg_piece(m, len, &piece);
+
+		if (c->out.has_crc)
+			crc = crc32c_update(crc, p, piece);
+		tx_append(tx, p, piece);
+		msg_advance(m, piece);
+		len -= (uint32_t)piece;
+	}
+	memset(out, 0, pad);
+	if (c->out.has_crc)
+		crc = crc32c_final(crc32c_update(crc, out, pad));
+	else
+		crc = 0; /* C-7 */
+	wire_put_crc(out + pad, crc);
+	tx_append(tx, out, pad + FPDU_CRC_SIZE);
+	tx->data_pos = (size_t)(out + pad + FPDU_CRC_SIZE - tx->data);
+	return true;
+}
+
+static bool fpdu_put(struct smpa_conn *c, const uint8_t *hdr, uint32_t hdr_len,
+		     struct tx_msg *m, uint32_t len, bool is_copied)
+{
+	bool is_first = c->tx.first_end == 0;
+	bool ret;
+
+	if (is_copied || c->out.tx_markers)
+		ret = fpdu_put_copied(c, hdr, hdr_len, m, len);
+	else
+		ret = fpdu_put_inplace(c, hdr, hdr_len, m, len);
+	if (!ret)
+		return false;
+	c->cnt.tx_fpdu++;
+	if (is_first)
+		c->tx.first_end = c->tx.end;
+	return true;
+}
+
+/* A message of the engine's own: one segment, no payload. */
+static bool tx_put_own(struct smpa_conn *c, struct ddp_hdr *h, uint8_t opcode,
+		       const uint8_t *body, uint32_t body_len)
+{
+	uint8_t hdr[RDMAP_HDR_MAX];
+	uint32_t len;
+
+	h->is_last = true;
+	h->version = DDP_VERSION;
+	h->ulp = rdmap_ctrl(opcode);
+	if (!h->is_tagged)
+		h->msn = c->tx.msn[h->qn];
+	len = ddp_hdr_encode(h, hdr);
+	if (body_len)
+		memcpy(hdr + len, body, body_len);
+	if (!fpdu_put(c, hdr, len + body_len, NULL, 0, true))
+		return false;
+	if (!h->is_tagged)
+		c->tx.msn[h->qn]++;
+	return true;
+}
+
+/* ---- what the engine itself sends ------------------------------------ */
+
+static bool want_rev_reply(struct smpa_conn *c)
+{
+	struct start_frame f = {
+		.is_reply = true,
+		.is_rejected = true,
+		.has_markers = c->opt.want_markers, /* C-18 */
+		.has_crc = !c->opt.no_crc,
+		.rev = c->opt.rev,
+	};
+
+	return tx_put_start(c, &f) == 0;
+}
+
+static bool want_rtr(struct smpa_conn *c)
+{
+	uint8_t body[RDMAP_READ_SIZE];
+	struct ddp_hdr h = { 0 };
+	struct rdmap_read r = { .sink_stag = 1, .src_stag = 1 };
+
+	switch (c->tx.rtr) {
+	case SMPA_RTR_WRITE:
+		h.is_tagged = true;
+		h.stag = 1;
+		return tx_put_own(c, &h, SMPA_OP_WRITE, NULL, 0);
+	case SMPA_RTR_READ:
+		h.qn = DDP_QN_READ;
+		rdmap_read_encode(&r, body);
+		return tx_put_own(c, &h, SMPA_OP_READ_REQUEST, body,
+				  sizeof(body));
+	}
+	return tx_put_own(c, &h, SMPA_OP_SEND, NULL, 0);
+}
+
+static bool want_rtr_answer(struct smpa_conn *c)
+{
+	struct ddp_hdr h = {
+		.is_tagged = true,
+		.stag = c->tx.answer_stag,
+		.to = c->tx.answer_to,
+	};
+
+	return tx_put_own(c, &h, SMPA_OP_READ_RESPONSE, NULL, 0);
+}
+
+static bool want_terminate(struct smpa_conn *c)
+{
+	struct ddp_hdr h = { .qn = DDP_QN_TERMINATE };
+
+	return tx_put_own(c, &h, SMPA_OP_TERMINATE, c->tx.term,
+			  c->tx.term_len); /* RDMAP-28 */
+}
+
+/* True when nothing of it is left to do. */
+static bool tx_do_wants(struct smpa_conn *c)
+{
+	static bool (*const put[])(struct smpa_conn *) = {
+		want_rev_reply, want_rtr, want_rtr_answer, want_terminate,
+	};
+	struct conn_tx *tx = &c->tx;
+
+	for (size_t i = 0; tx->wants && i < sizeof(put) / sizeof(*put); i++) {
+		uint8_t bit = (uint8_t)(1u << i);
+
+		if (!(tx->wants & bit))
+			continue;
+		if (!put[i](c))
+			return false;
+		tx->wants = (uint8_t)(tx->wants & ~bit);
+	}
+	return true;
+}
+
+void tx_close(struct smpa_conn *c)
+{
+	c->tx.is_closed = true;
+	c->tx.msg.is_active = false;
+	c->tx.wants = 0;
+}
+
+bool tx_terminate(struct smpa_conn *c, struct smpa_fault fault,
+		  const struct term_cause *cause)
+{
+	bool is_first = !c->tx.is_closed;
+
+	tx_close(c); /* D-22: also the RTR's place is taken */
+	if (!is_first || conn_is_held(c))
+		return false; /* RDMAP-30; MPA-134, C-17 */
+	c->tx.term_len = (uint8_t)term_encode(fault, cause, c->tx.term);
+	c->tx.wants = TX_WANT_TERMINATE;
+	return true;
+}
+
+/* ---- the owner's messages -------------------------------------------- */
+
+static size_t tx_ahead(const struct smpa_conn *c)
+{
+	return c->out.has_crc ? TX_AHEAD_CRC : TX_AHEAD;
+}
+
+static void sent_push(struct conn_tx *tx, uint64_t cookie)
+{
+	size_t at = (tx->sent_head + tx->sent_cnt) % tx->sent_cap;
+
+	tx->sent[at].end = tx->end;
+	tx->sent[at].cookie = cookie;
+	tx->sent_cnt++;
+}
+
+/* One segment of the message; false: no room. */
+static bool msg_put_segment(struct smpa_conn *c)
+{
+	struct conn_tx *tx = &c->tx;
+	struct tx_msg *m = &tx->msg;
+	const struct rdmap_op *op = rdmap_op(m->opcode);
+	uint32_t len = ddp_segment_len(tx->mulpdu, op->is_tagged,
+				       m->len - m->done);
+	uint8_t hdr[RDMAP_HDR_MAX];
+	uint32_t hdr_len;
+	struct ddp_hdr h = {
+		.is_tagged = op->is_tagged,
+		.is_last = len == m->len - m->done, /* DDP-14 */
+		.version = DDP_VERSION,
+		.ulp = rdmap_ctrl(m->opcode), /* DDP-18 */
+		.stag = m->stag, /* DDP-20 */
+		.to = m->to + m->done, /* DDP-30 */
+		.ulp2 = op->has_inv_stag ? m->stag : 0, /* RDMAP-4, -5 */
+		.qn = op->qn,
+		.msn = tx->msn[op->qn],
+		.mo = m->done, /* DDP-25 */
+	};
+
+	if (h.is_last && !m->is_quiet && tx->sent_cnt == tx->sent_cap)
+		return false;
+	hdr_len = ddp_hdr_encode(&h, hdr);
+	memcpy(hdr + hdr_len, m->hdr, m->hdr_len);
+	hdr_len += m->hdr_len;
+	if (!fpdu_put(c, hdr, hdr_len, m, len, m->is_copied))
+		return false;
+	m->done += len;
+	if (!h.is_last)
+		return true;
+	if (!op->is_tagged)
+		tx->msn[op->qn]++;
+	if (!m->is_quiet)
+		sent_push(tx, m->cookie);
+	m->is_active = false;
+	return true;
+}
+
+static void tx_encode(struct smpa_conn *c)
+{
+	struct conn_tx *tx = &c->tx;
+
+	if (!tx->buf || !tx_do_wants(c))
+		return;
+	while (tx->msg.is_active && tx->end - tx->taken < tx_ahead(c))
+		if (!msg_put_segment(c))
+			return;
+}
+
+/* Fills m->hdr for those opcodes that have a header of their own. */
+static int msg_encode_hdr(struct tx_msg *m, const struct smpa_msg *msg)
+{
+	struct rdmap_read r;
+	struct rdmap_atomic a;
+	struct rdmap_atomic_response ar;
+
+	switch (msg->opcode) {
+	case SMPA_OP_READ_REQUEST:
+		r.sink_stag = msg->read.sink_stag;
+		r.sink_to = msg->read.sink_to;
+		r.len = msg->read.len;
+		r.src_stag = msg->read.src_stag;
+		r.src_to = msg->read.src_to;
+		m->hdr_len = (uint8_t)rdmap_read_encode(&r, m->hdr);
+		return 0;
+	case SMPA_OP_IMM:
+	case SMPA_OP_IMM_SE:
+		memcpy(m->hdr, msg->imm, sizeof(msg->imm)); /* EXT-16 */
+		m->hdr_len = sizeof(msg->imm);
+		return 0;
+	case SMPA_OP_ATOMIC_REQUEST:
+		if (msg->atomic.op != RDMAP_FETCH_ADD &&
+		    msg->atomic.op != RDMAP_CMP_SWAP)
+			return -EINVAL; /* D-30 */
+		a.op = msg->atomic.op;
+		a.id = msg->atomic.id;
+		a.stag = msg->atomic.stag;
+		a.to = msg->atomic.to;
+		a.add_swap = msg->atomic.add_swap;
+		a.add_swap_mask = msg->atomic.add_swap_mask;
+		a.compare = msg->atomic.compare;
+		a.compare_mask = msg->atomic.compare_mask;
+		m->hdr_len = (uint8_t)rdmap_atomic_encode(&a, m->hdr);
+		return 0;
+	case SMPA_OP_ATOMIC_RESPONSE:
+		ar.id = msg->atomic.id;
+		ar.value = msg->atomic.value;
+		m->hdr_len = (uint8_t)rdmap_atomic_response_encode(&ar, m->hdr);
+		return 0;
+	}
+	return -EINVAL; /* TERMINATE, and what is not known */
+}
+
+static int msg_take(struct smpa_conn *c, struct tx_msg *m,
+		    const struct smpa_msg *msg)
+{
+	const struct rdmap_op *op = rdmap_op(msg->opcode);
+	size_t left = msg->len;
+	int ret;
+
+	if (msg->opcode > RDMAP_CTRL_OPCODE || !op->is_known)
+		return -EINVAL;
+	memset(m, 0, sizeof(*m));
+	m->opcode = msg->opcode;
+	m->is_quiet = msg->quiet;
+	m->cookie = msg->cookie;
+	m->stag = msg->stag;
+	m->to = msg->to;
+	m->is_active = true;
+	if (!op->has_payload) {
+		m->is_copied = true;
+		if (msg->len || msg->iovcnt)
+			return -EINVAL;
+		ret = msg_encode_hdr(m, msg);
+		return ret;
+	}
+	if (msg->iovcnt < 0 || msg->iovcnt > SMPA_IOV_MAX)
+		return -EINVAL;
+	for (int i = 0; i < msg->iovcnt; i++) {
+		if (msg->iov[i].iov_len > left)
+			return -EINVAL;
+		left -= msg->iov[i].iov_len;
+	}
+	if (left)
+		return -EINVAL;
+	m->len = msg->len;
+	m->iov = msg->iov;
+	m->iovcnt = msg->iovcnt;
+	m->is_copied = msg->copy || msg->len <= c->opt.copy_max;
+	return 0;
+}
+
+int smpa_conn_submit(struct smpa_conn *conn, const struct smpa_msg *msg)
+{
+	struct conn_tx *tx = &conn->tx;
+	struct tx_msg m;
+	int ret;
+
+	if (conn->phase != PHASE_RDMA || tx->is_closed)
+		return -EPIPE;
+	ret = msg_take(conn, &m, msg);
+	if (ret)
+		return ret;
+	/* Start staging must first be emptied, then replaced. */
+	if (tx->size < SMPA_TX_STAGING_MIN)
+		return tx_is_empty(tx) ? -ENOBUFS : -EAGAIN;
+	if (tx->msg.is_active)
+		tx_encode(conn); /* DDP-34: one after the other */
+	if (tx->msg.is_active || tx->sent_cnt == tx->sent_cap)
+		return -EAGAIN;
+	tx->msg = m;
+	tx_encode(conn);
+	return 0;
+}
+
+/* ---- what TCP takes -------------------------------------------------- */
+
+int smpa_conn_tx_prepare(struct smpa_conn *conn, const struct iovec **ret_iov)
+{
+	struct conn_tx *tx = &conn->tx;
+	size_t cnt;
+
+	tx->offered = 0;
+	if (!tx->buf)
+		return tx->wants ? -ENOBUFS : 0;
+	tx_encode(conn);
+	cnt = tx->iov_end - tx->iov_head;
+	if (conn_is_held(conn)) {
+		/* MPA-134: the Reply, which is one piece, but no FPDU */
+		if (tx->taken >= tx->start_end)
+			return 0;
+		cnt = 1;
+	}
+	for (size_t i = 0; i < cnt; i++)
+		tx->offered += tx->iov[tx->iov_head + i].iov_len;
+	*ret_iov = tx->iov + tx->iov_head;
+	return (int)cnt;
+}
+
+int smpa_conn_tx_commit(struct smpa_conn *conn, size_t len)
+{
+	struct conn_tx *tx = &conn->tx;
+
+	if (len > tx->offered)
+		return -EINVAL;
+	tx->offered = 0;
+	tx->taken += len;
+	while (len > 0) {
+		struct iovec *v = &tx->iov[tx->iov_head];
+		size_t piece = len < v->iov_len ? len : v->iov_len;
+
+		v->iov_base = (uint8_t *)v->iov_base + piece;
+		v->iov_len -= piece;
+		len -= piece;
+		if (v->iov_len == 0)
+			tx->iov_head++;
+	}
+	return 0;
+}
+
+int tx_next_event(struct smpa_conn *c, struct smpa_event *ret_ev)
+{
+	struct conn_tx *tx = &c->tx;
+
+	if (tx->sent_cnt == 0 || tx->sent[tx->sent_head].end > tx->taken)
+		return 0;
+	memset(ret_ev, 0, sizeof(*ret_ev));
+	ret_ev->type = SMPA_EV_SENT;
+	ret_ev->sent.cookie = tx->sent[tx->sent_head].cookie;
+	tx->sent_head = (tx->sent_head + 1) % tx->sent_cap;
+	tx->sent_cnt--;
+	return 1;
+}
+
+size_t smpa_conn_tx_pending(const struct smpa_conn *conn)
+{
+	const struct conn_tx *tx = &conn->tx;
+	size_t pending = (size_t)(tx->end - tx->taken);
+
+	if (tx->msg.is_active)
+		pending += (tx->msg.len - tx->msg.done) + DDP_UNTAGGED_SIZE;
+	if (tx->wants)
+		pending += DDP_UNTAGGED_SIZE;
+	return pending;
+}
+
+bool smpa_conn_tx_is_held(const struct smpa_conn *conn)
+{
+	return conn_is_held(conn);
+}
+
+/* ---- whose memory is in use ------------------------------------------ */
+
+static bool iov_overlaps(const struct iovec *v, const void *addr, size_t len)
+{
+	uintptr_t a = (uintptr_t)v->iov_base;
+	uintptr_t b = (uintptr_t)addr;
+
+	if (v->iov_len == 0 || len == 0)
+		return false;
+	return a <= b ? b - a < v->iov_len : a - b < len;
+}
+
+bool smpa_conn_uses(const struct smpa_conn *conn, const void *addr, size_t len)
+{
+	const struct conn_rx *rx = &conn->rx;
+	const struct conn_tx *tx = &conn->tx;
+
+	for (int i = rx->sink_idx; i < rx->sink_cnt; i++)
+		if (iov_overlaps(&rx->sink[i], addr, len))
+			return true;
+	if (tx->msg.is_active)
+		for (int i = tx->msg.idx; i < tx->msg.iovcnt; i++)
+			if (iov_overlaps(&tx->msg.iov[i], addr, len))
+				return true;
+	for (size_t i = tx->iov_head; i < tx->iov_end; i++)
+		if (iov_overlaps(&tx->iov[i], addr, len))
+			return true;
+	return false;
+}

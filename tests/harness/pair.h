@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Two protocol engines and a pipe in memory; or one engine and a peer that is
+ * a script of octets.
+ *
+ * An end owns what an owner must own: staging, memory that the peer may write
+ * to and read from, receive buffers.  It answers every event in the plainest
+ * way and keeps a record.  Octets travel only when pair_run() or end_feed()
+ * says so, in pieces whose sizes come from a seeded generator.
+ */
+#ifndef TEST_PAIR_H
+#define TEST_PAIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "siw-mpa.h"
+
+#define END_MEM_SIZE (4u << 20)
+#define END_RX_STAGING (160u * 1024)
+#define END_TX_STAGING (160u * 1024)
+
+/* What an end saw; the Private Data of start events is kept aside. */
+struct end_event {
+	struct smpa_event ev;
+	uint8_t pd[SMPA_PD_MAX];
+};
+
+/* Piece sizes: 0: as much as there is; else 1 to max octets, at random. */
+struct end_cut {
+	uint64_t seed;
+	size_t max;
+};
+
+struct end {
+	struct smpa_conn *conn;
+	uint8_t *rx_staging, *tx_staging;
+	/* STag n is mem[n * slice ...]; any STag below mem_cnt is valid.
+	 * Receives go to recv[], one after the other. */
+	uint8_t *mem;
+	uint8_t *recv;
+	size_t recv_pos;	/* of the message under way */
+	int sink_pieces;	/* > 1: sinks are cut into so many iovecs */
+	struct end_event *events;
+	size_t event_cnt, event_cap;
+	uint8_t *out;		/* octets sent, not yet delivered */
+	size_t out_pos, out_end, out_cap;
+	struct end_cut rx_cut, tx_cut;
+	uint16_t ird, ord;	/* for accept */
+	uint8_t pd[SMPA_PD_MAX];
+	size_t pd_len;
+	bool is_rejecting, is_manual; /* manual: REQUEST is not answered */
+	uint16_t refuse_fault;	/* != 0xffff: refuse the next ... */
+	enum smpa_event_type refuse_type; /* ... event of this type */
+	uint64_t atomic_word;
+	size_t read_calls;	/* rx_commit() calls */
+	bool is_log_off;
+};
+
+void end_init(struct end *e, const struct smpa_options *opt);
+void end_fini(struct end *e);
+
+/* Delivers octets, pulling events behind each piece. */
+void end_feed(struct end *e, const uint8_t *buf, size_t len);
+/* The same with the stream's end behind them. */
+void end_feed_eof(struct end *e);
+/* Answers and records all events there are. */
+void end_pull(struct end *e);
+/* Lets the engine send into out[], in pieces; true if octets came. */
+bool end_drain(struct end *e);
+/* Submits, draining as often as it takes; returns the last answer. */
+int end_submit(struct end *e, const struct smpa_msg *msg);
+
+/* Events of one type seen so far, and the n-th of them (NULL: none). */
+size_t end_count(const struct end *e, enum smpa_event_type type);
+const struct smpa_event *end_event(const struct end *e,
+				   enum smpa_event_type type, size_t n);
+/* A fingerprint of all receive events, payload placement aside. */
+uint64_t end_digest(const struct end *e);
+
+struct pair {
+	struct end a, b;	/* Initiator, Responder */
+	uint8_t *wire_a, *wire_b; /* all octets each has sent */
+	size_t wire_a_len, wire_b_len, wire_cap;
+	bool is_recording;
+};
+
+void pair_init(struct pair *p, const struct smpa_options *a,
+	       const struct smpa_options *b);
+void pair_fini(struct pair *p);
+/* Starts both and runs until nothing moves. */
+void pair_start(struct pair *p);
+/* Carries octets until nothing moves. */
+void pair_run(struct pair *p);
+
+/* splitmix64: the same everywhere. */
+uint64_t test_random(uint64_t *seed);
+void test_fill(uint8_t *buf, size_t len, uint64_t seed);
+
+/* Hex to octets; returns their number.  White space is skipped. */
+size_t test_unhex(const char *hex, uint8_t *out, size_t size);
+
+#endif
