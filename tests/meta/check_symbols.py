@@ -47,7 +47,7 @@ EXPORTED = {
     "provider": r"(usiwdv|verbs_provider)_\w+",
 }
 # The only rooms of rnic/ where a socket call may be made.
-SOCKET_FILES = r"(tcp|listen|rendezvous)\.c"
+SOCKET_FILES = r"(tcp|listen|rendezvous|cm-addr)\.c"
 
 
 def run(*command):

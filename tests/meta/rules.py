@@ -258,6 +258,26 @@ def check_test_cell(files, page, label, cell):
     return found
 
 
+def architecture(files):
+    """The map names each source, and every file and function that the page
+    names is there."""
+    page = "doc/ARCHITECTURE.md"
+    if page not in files:
+        return [f"{page} is missing"]
+    text = files[page]
+    code = defined_functions(files)
+    found = [f"{page}: no function {name}()"
+             for name in sorted(set(re.findall(r"`(\w+)\(\)`", text)) - code)]
+    rooms = "|".join(re.escape(r) for r in tree.ROOMS)
+    listed = set(re.findall(rf"`((?:{rooms})/[\w./-]+\.\w+)`", text))
+    found += [f"{page}: no file {name}" for name in sorted(listed)
+              if name not in files]
+    found += [f"{page}: the map does not show {name}" for name in files
+              if tree.room_of(name) and name.endswith(".c")
+              and not name.startswith("bench/") and name not in listed]
+    return found
+
+
 # --- nothing of the machine it was written on ---------------------------------
 
 MACHINE = re.compile(
@@ -319,6 +339,7 @@ ALL = {
     "spdx": spdx,
     "mirror": mirror,
     "rfc_map": rfc_map,
+    "architecture": architecture,
     "machine": machine,
     "preload_map": preload_map,
     "assert_effect": assert_effect,
