@@ -21,13 +21,18 @@ function(usiw_install_module target dir rpath)
 	if(NOT TARGET ${target})
 		return()
 	endif()
-	set_target_properties(${target} PROPERTIES INSTALL_RPATH "${rpath}")
+	# The same in both trees: a build RPATH that is rewritten at install is
+	# padded with empty entries, and these mean the current directory.
+	set_target_properties(${target} PROPERTIES
+		INSTALL_RPATH "${rpath}"
+		BUILD_WITH_INSTALL_RPATH TRUE)
 	install(TARGETS ${target} LIBRARY DESTINATION ${dir})
 endfunction()
 
 usiw_install_module(usiw-rnic ${USIW_PRIVATE_LIBDIR} "$ORIGIN")
 usiw_install_module(usiw-kabi ${USIW_PRIVATE_LIBDIR} "$ORIGIN")
-usiw_install_module(usiw-provider ${USIW_VERBS_LIBDIR} "$ORIGIN/../usiw")
+usiw_install_module(usiw-provider ${USIW_VERBS_LIBDIR}
+	"$ORIGIN/../usiw;$ORIGIN")
 
 if(TARGET usiw-tool)
 	install(TARGETS usiw-tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -46,8 +46,9 @@ EXPORTED = {
     "rnic": r"rnic_\w+",
     "provider": r"(usiwdv|verbs_provider)_\w+",
 }
-# The only rooms of rnic/ where a socket call may be made.
-SOCKET_FILES = r"(tcp|listen|rendezvous|cm-addr)\.c"
+# The only files of rnic/ where a socket call may be made: the data path's
+# table, and the connection manager.
+SOCKET_FILES = r"(tcp|listen|rendezvous|cm-\w+)\.c"
 
 
 def run(*command):
