@@ -192,6 +192,7 @@ void conn_enter_rdma(struct smpa_conn *c)
 	c->rx.state = RX_FPDU;
 	c->rx.phase = 0; /* SeqStart */
 	c->rx.need = 0;
+	c->rx.window = RX_WINDOW_MIN;
 	ddp_order_init(&c->rx.order);
 	for (uint32_t qn = 0; qn < DDP_QN_CNT; qn++)
 		c->tx.msn[qn] = 1; /* DDP-24 */

@@ -6,6 +6,7 @@
 #ifndef SMPA_CONN_H
 #define SMPA_CONN_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,6 +35,9 @@ enum rx_state {
 	RX_TRAILER,	/* all of it has; PAD and CRC follow, unexamined */
 	RX_PLACED,	/* FPDU done; MESSAGE if it was the last */
 };
+
+/* Where payload may go direct, the first look is a short one. */
+#define RX_WINDOW_MIN 32768u
 
 /* The segment under way. */
 struct rx_segment {
@@ -65,12 +69,18 @@ struct conn_rx {
 	bool is_rtr_answer_due;	/* Initiator: to our Read RTR */
 	uint8_t send_opcode;	/* of the QN 0 message under way */
 	uint16_t bulk_len;	/* ULPDU_Length of the last direct FPDU */
+	size_t window;		/* staging to offer when nothing is known */
 	struct ddp_order order;
 	struct rx_segment seg;
 	struct term_cause cause; /* the last segment judged */
 	int sink_cnt, sink_idx;
 	struct iovec sink[SMPA_IOV_MAX]; /* shrinks from the front */
 };
+
+/* Octets and pieces that the engine's own messages need at most: Read RTR or
+ * its answer, TERMINATE with all copies, a marker or two in each. */
+#define TX_OWN_SIZE 192u
+#define TX_OWN_IOV_CNT 4u
 
 /* An entry of the SENT queue, in staging. */
 struct tx_sent {
@@ -104,8 +114,10 @@ struct tx_msg {
 };
 
 struct conn_tx {
-	uint8_t *buf;		/* staging, the owner's; parts: */
+	uint8_t *buf;		/* staging, the owner's */
 	size_t size;
+	/* Its parts; NULL: none; the last two fields below stand in for it
+	 * when the engine has something to say and nothing is lent. */
 	struct iovec *iov;
 	struct tx_sent *sent;
 	uint8_t *data;
@@ -127,6 +139,8 @@ struct conn_tx {
 	uint32_t answer_stag;	/* of the Read RTR to be answered */
 	uint64_t answer_to;
 	struct tx_msg msg;
+	struct iovec own_iov[TX_OWN_IOV_CNT];
+	uint8_t own_data[TX_OWN_SIZE];
 };
 
 struct smpa_conn {

@@ -133,6 +133,12 @@ static size_t rx_bulk_ahead(const struct conn_rx *rx)
 	return ahead < RX_BULK_AHEAD_MAX ? ahead : RX_BULK_AHEAD_MAX;
 }
 
+/* Payload of long FPDUs may go direct. */
+static bool rx_is_plain(const struct smpa_conn *c)
+{
+	return !c->out.has_crc && !c->out.rx_markers;
+}
+
 /*
  * How much staging to offer, and in *ret_least how much must be there at the
  * tail lest the staged octets be moved to the front first.
@@ -160,8 +166,11 @@ static size_t rx_want(const struct smpa_conn *c, size_t *ret_least)
 	} else {
 		/* A read into less than half would be too small; what is
 		 * staged is the short front of one FPDU. */
-		*ret_least = missing > rx->size / 2 ? missing : rx->size / 2;
-		return rx->size;
+		want = rx_is_plain(c) ? rx->window : rx->size;
+		*ret_least = want < rx->size / 2 ? want : rx->size / 2;
+		if (*ret_least < missing)
+			*ret_least = missing;
+		return want < missing ? missing : want;
 	}
 	*ret_least = want;
 	return want;
@@ -266,6 +275,9 @@ int smpa_conn_rx_commit(struct smpa_conn *conn, size_t len)
 	if (len < 1 || len > rx->offered_direct + rx->offered_staging)
 		return -EINVAL;
 	direct = len < rx->offered_direct ? len : rx->offered_direct;
+	/* What comes is short and plenty: look at more of it at once. */
+	if (len - direct >= rx->window && rx->window < rx->size)
+		rx->window *= 2;
 	rx->offered_direct = 0;
 	rx->offered_staging = 0;
 	if (rx->is_dead)
@@ -702,7 +714,6 @@ static int rx_fpdu(struct smpa_conn *c, struct smpa_event *ev)
 	struct conn_rx *rx = &c->rx;
 	struct rx_segment *s = &rx->seg;
 	bool has_markers = c->out.rx_markers;
-	bool is_plain = !c->out.has_crc && !has_markers;
 	size_t have = rx_staged(rx);
 	uint8_t *p = rx_front(rx);
 	size_t need, off;
@@ -726,7 +737,7 @@ static int rx_fpdu(struct smpa_conn *c, struct smpa_event *ev)
 	need = f.wire;
 	/* A Responder's first FPDU must be whole, or its sending half would
 	 * open for one that never gets valid (MPA-134). */
-	s->is_direct = is_plain && f.len >= c->opt.direct_min &&
+	s->is_direct = rx_is_plain(c) && f.len >= c->opt.direct_min &&
 		       (rx->has_fpdu || c->opt.role == SMPA_INITIATOR);
 	if (s->is_direct)
 		need = FPDU_LEN_SIZE + DDP_UNTAGGED_SIZE;
@@ -740,8 +751,10 @@ static int rx_fpdu(struct smpa_conn *c, struct smpa_event *ev)
 		return ev_fault(c, ev, SMPA_F_MPA_MARKER, NULL);
 	rx->has_fpdu = true;
 	rx->is_bulk = s->is_direct;
-	if (s->is_direct)
+	if (s->is_direct) {
 		rx->bulk_len = (uint16_t)f.len;
+		rx->window = RX_WINDOW_MIN;
+	}
 	c->cnt.rx_fpdu++;
 	off = rx->head + f.lead + FPDU_LEN_SIZE;
 	s->end = rx->head + f.wire;

@@ -39,32 +39,79 @@ bool smpa_conn_tx_is_idle(const struct smpa_conn *conn)
 	       tx->wants == 0;
 }
 
-int smpa_conn_tx_lend(struct smpa_conn *conn, void *buf, size_t size)
+static void tx_forget(struct conn_tx *tx)
 {
-	struct conn_tx *tx = &conn->tx;
-	bool is_full = size >= SMPA_TX_STAGING_MIN;
-	size_t least = conn->phase == PHASE_RDMA ? SMPA_TX_STAGING_MIN :
-						   SMPA_START_STAGING_MIN;
-
-	if (buf && (size < least || (uintptr_t)buf % TX_ALIGN))
-		return -EINVAL;
-	if (!tx_is_empty(tx) || tx->sent_cnt > 0 || tx->msg.is_active)
-		return -EBUSY;
-	tx->buf = buf;
-	tx->size = buf ? size : 0;
 	tx->iov_head = 0;
 	tx->iov_end = 0;
 	tx->sent_head = 0;
 	tx->data_pos = 0;
 	tx->offered = 0;
+	tx->data_cap = 0;
+	tx->data = NULL;
+}
+
+static void tx_divide(struct conn_tx *tx, uint8_t *buf, size_t size)
+{
+	bool is_full = size >= SMPA_TX_STAGING_MIN;
+
 	tx->iov_cap = is_full ? TX_IOV_CNT : TX_START_CNT;
 	tx->sent_cap = is_full ? TX_SENT_CNT : TX_START_CNT;
-	if (!buf)
-		return 0;
-	tx->iov = buf;
-	tx->sent = (struct tx_sent *)(tx->iov + tx->iov_cap);
+	tx->iov = (struct iovec *)(void *)buf;
+	tx->sent = (struct tx_sent *)(void *)(tx->iov + tx->iov_cap);
 	tx->data = (uint8_t *)(tx->sent + tx->sent_cap);
-	tx->data_cap = size - (size_t)(tx->data - tx->buf);
+	tx->data_cap = size - (size_t)(tx->data - buf);
+}
+
+/* Nothing is lent, but the engine must speak. */
+static void tx_use_own(struct conn_tx *tx)
+{
+	tx_forget(tx);
+	tx->iov = tx->own_iov;
+	tx->iov_cap = TX_OWN_IOV_CNT;
+	tx->data = tx->own_data;
+	tx->data_cap = TX_OWN_SIZE;
+	tx->sent_cap = 0;
+}
+
+/* What the engine put into its own memory goes on in the owner's. */
+static void tx_move_own(struct conn_tx *tx, uint8_t *buf, size_t size)
+{
+	struct iovec own[TX_OWN_IOV_CNT];
+	size_t cnt = tx->iov_end - tx->iov_head;
+
+	memcpy(own, tx->iov + tx->iov_head, cnt * sizeof(*own));
+	tx_forget(tx);
+	tx_divide(tx, buf, size);
+	for (size_t i = 0; i < cnt; i++) {
+		tx->iov[i].iov_base = tx->data + tx->data_pos;
+		tx->iov[i].iov_len = own[i].iov_len;
+		memcpy(tx->iov[i].iov_base, own[i].iov_base, own[i].iov_len);
+		tx->data_pos += own[i].iov_len;
+	}
+	tx->iov_end = cnt;
+}
+
+int smpa_conn_tx_lend(struct smpa_conn *conn, void *buf, size_t size)
+{
+	struct conn_tx *tx = &conn->tx;
+	size_t least = conn->phase == PHASE_RDMA ? SMPA_TX_STAGING_MIN :
+						   SMPA_START_STAGING_MIN;
+
+	if (buf && (size < least || (uintptr_t)buf % TX_ALIGN))
+		return -EINVAL;
+	if (!tx->buf && !buf)
+		return 0;
+	if (!tx->buf && !tx_is_empty(tx)) {
+		tx_move_own(tx, buf, size);
+	} else {
+		if (!tx_is_empty(tx) || tx->sent_cnt > 0 || tx->msg.is_active)
+			return -EBUSY;
+		tx_forget(tx);
+		if (buf)
+			tx_divide(tx, buf, size);
+	}
+	tx->buf = buf;
+	tx->size = buf ? size : 0;
 	return 0;
 }
 
@@ -157,7 +204,8 @@ int tx_put_start(struct smpa_conn *c, const struct start_frame *f)
 	struct conn_tx *tx = &c->tx;
 	size_t len;
 
-	if (!tx->buf || !tx_reserve(tx, START_FRAME_MAX, 1))
+	len = START_HDR_SIZE + SMPA_PD_ENHANCED + f->pd_len;
+	if (!tx->data || !tx_reserve(tx, len, 1))
 		return -ENOBUFS;
 	len = start_frame_encode(f, tx->data + tx->data_pos);
 	tx_append(tx, tx->data + tx->data_pos, len);
@@ -460,7 +508,7 @@ static void tx_encode(struct smpa_conn *c)
 {
 	struct conn_tx *tx = &c->tx;
 
-	if (!tx->buf || !tx_do_wants(c))
+	if (!tx->data || !tx_do_wants(c))
 		return;
 	while (tx->msg.is_active && tx->end - tx->taken < tx_ahead(c))
 		if (!msg_put_segment(c))
@@ -561,6 +609,8 @@ int smpa_conn_submit(struct smpa_conn *conn, const struct smpa_msg *msg)
 	ret = msg_take(conn, &m, msg);
 	if (ret)
 		return ret;
+	if (!tx->buf)
+		return -ENOBUFS;
 	/* Start staging must first be emptied, then replaced. */
 	if (tx->size < SMPA_TX_STAGING_MIN)
 		return tx_is_empty(tx) ? -ENOBUFS : -EAGAIN;
@@ -581,8 +631,8 @@ int smpa_conn_tx_prepare(struct smpa_conn *conn, const struct iovec **ret_iov)
 	size_t cnt;
 
 	tx->offered = 0;
-	if (!tx->buf)
-		return tx->wants ? -ENOBUFS : 0;
+	if (!tx->data && tx->wants)
+		tx_use_own(tx);
 	tx_encode(conn);
 	cnt = tx->iov_end - tx->iov_head;
 	if (conn_is_held(conn)) {
