@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Completion queues: limits, channels, arming, waiting for acknowledgement. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "fake-rnic.h"
+
+static void entries_outside_limits_are_einval(void **state)
+{
+	static const int bad[] = { 0, -1, INT32_MIN, 129, INT32_MAX };
+	struct fake_world *w = *state;
+	struct ibv_cq *cq;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		errno = 0;
+		assert_null(ibv_create_cq(w->context, bad[i], NULL, NULL, 0));
+		assert_int_equal(errno, EINVAL);
+	}
+	cq = ibv_create_cq(w->context, 128, NULL, NULL, 0);
+	assert_non_null(cq);
+	assert_true(cq->cqe >= 128);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
+static void vectors_outside_are_einval(void **state)
+{
+	static const int bad[] = { -1, 1, 1000 };
+	struct fake_world *w = *state;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		errno = 0;
+		assert_null(ibv_create_cq(w->context, 4, NULL, NULL, bad[i]));
+		assert_int_equal(errno, EINVAL);
+	}
+}
+
+static void channel_is_found_by_fd(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_comp_channel chan = { .context = w->context,
+					 .fd = FAKE_CHAN_FD };
+	struct ibv_comp_channel other = { .context = w->context, .fd = 0 };
+	struct ibv_cq *cq = ibv_create_cq(w->context, 4, &chan, &chan, 0);
+
+	assert_non_null(cq);
+	assert_ptr_equal(cq->cq_context, &chan);
+	assert_int_equal(chan.refcnt, 1);
+	assert_int_equal(fake.chan_refs, 1); /* the CQ's */
+	assert_true(fake.handle == (uintptr_t)cq);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	assert_int_equal(chan.refcnt, 0);
+	errno = 0;
+	assert_null(ibv_create_cq(w->context, 4, NULL, &other, 0));
+	assert_int_equal(errno, EINVAL);
+	fake.fail_name = "rnic_cq_create";
+	fake.fail_err = -ENOMEM;
+	assert_null(ibv_create_cq(w->context, 4, NULL, &chan, 0));
+	assert_int_equal(errno, ENOMEM);
+	assert_int_equal(fake.chan_refs, 1);
+}
+
+static void arming_tells_solicited_apart(void **state)
+{
+	struct fake_world *w = *state;
+
+	assert_int_equal(ibv_req_notify_cq(w->cq, 0), 0);
+	assert_false(fake.is_solicited_only);
+	assert_int_equal(ibv_req_notify_cq(w->cq, 1), 0);
+	assert_true(fake.is_solicited_only);
+	assert_int_equal(fake.arm_cnt, 2);
+}
+
+static void busy_queue_stays(void **state)
+{
+	struct fake_world *w = *state;
+
+	fake.fail_name = "rnic_cq_destroy";
+	fake.fail_err = -EBUSY;
+	assert_int_equal(ibv_destroy_cq(w->cq), EBUSY);
+}
+
+static void *ack_in_two_steps(void *arg)
+{
+	struct ibv_cq *cq = arg;
+	struct ibv_async_event event = { .element.cq = cq,
+					 .event_type = IBV_EVENT_CQ_ERR };
+
+	ibv_ack_cq_events(cq, 2);
+	ibv_ack_async_event(&event);
+	ibv_ack_cq_events(cq, 1);
+	return NULL;
+}
+
+/* If destruction did not wait, the thread would write to freed memory. */
+static void destruction_waits_for_acks(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_cq *cq = ibv_create_cq(w->context, 4, NULL, NULL, 0);
+	pthread_t thread;
+
+	assert_non_null(cq);
+	fake.comp_events = 3;
+	fake.async_events = 1;
+	assert_int_equal(pthread_create(&thread, NULL, ack_in_two_steps, cq),
+			 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			entries_outside_limits_are_einval, fake_setup,
+			fake_teardown),
+		cmocka_unit_test_setup_teardown(vectors_outside_are_einval,
+						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(channel_is_found_by_fd,
+						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(arming_tells_solicited_apart,
+						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(busy_queue_stays, fake_setup,
+						fake_teardown),
+		cmocka_unit_test_setup_teardown(destruction_waits_for_acks,
+						fake_setup, fake_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

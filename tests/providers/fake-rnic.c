@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The RNIC of the provider's tests; see fake-rnic.h. */
+#include "fake-rnic.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+struct fake_rnic fake;
+
+struct rnic_device {
+	int unused;
+};
+
+struct rnic_context {
+	int unused;
+};
+
+struct rnic_pd {
+	int unused;
+};
+
+struct rnic_mr {
+	uint32_t stag;
+};
+
+struct rnic_chan {
+	int unused;
+};
+
+struct rnic_cq {
+	struct usiw_ring ring;
+};
+
+struct rnic_srq {
+	struct usiw_ring ring;
+	struct rnic_srq_options opt;
+};
+
+struct rnic_qp {
+	struct usiw_ring sq, rq;
+	struct rnic_srq *srq;
+};
+
+static struct rnic_device the_device;
+static struct rnic_chan the_chan;
+
+void fake_reset(void)
+{
+	fake = (struct fake_rnic){
+		.limits = {
+			.max_mr_size = 1ull << 40,
+			.max_qp = 1000, .max_qp_wr = 64, .max_sge = 8,
+			.max_sge_rd = 2, .max_inline = 256, .max_cq = 1001,
+			.max_cqe = 128, .max_mr = 1002, .max_pd = 1003,
+			.max_srq = 1004, .max_srq_wr = 32, .max_srq_sge = 4,
+			.max_ird = 16, .max_ord = 32,
+			.max_msg_size = 1u << 30,
+			.vendor_id = 0x626d74, .vendor_part_id = 7,
+			.hw_ver = 3,
+		},
+		.device = {
+			.name = "usiw_fake", .ifname = "none-such",
+			.guid_be = 0x1122334455667788, .mtu = 1500,
+			.is_up = true, .gid_cnt = 2,
+		},
+		.qp_state = RNIC_QPS_RTS,
+	};
+}
+
+/* 0, or what the test wants @name to answer. */
+static int verdict(const char *name)
+{
+	if (fake.fail_name && strcmp(fake.fail_name, name) == 0)
+		return fake.fail_err;
+	return 0;
+}
+
+static void ring_new(struct usiw_ring *ring, uint32_t depth, uint32_t stride)
+{
+	size_t size = usiw_ring_size(depth, stride);
+	size_t rounded = (size + USIW_CACHE_LINE - 1) / USIW_CACHE_LINE *
+			 USIW_CACHE_LINE;
+	void *mem = aligned_alloc(USIW_CACHE_LINE, rounded);
+
+	assert_non_null(mem);
+	memset(mem, 0, rounded);
+	usiw_ring_init(ring, mem, depth, stride);
+}
+
+static void ring_free(struct usiw_ring *ring)
+{
+	free(ring->hdr);
+}
+
+static void *object_new(size_t size)
+{
+	void *object = calloc(1, size);
+
+	assert_non_null(object);
+	fake.open_cnt++;
+	return object;
+}
+
+static void object_free(void *object)
+{
+	fake.open_cnt--;
+	free(object);
+}
+
+uint32_t rnic_fork_gen(void)
+{
+	return fake.fork_gen;
+}
+
+const struct rnic_limits *rnic_limits(void)
+{
+	return &fake.limits;
+}
+
+struct rnic_device *rnic_device_by_name(const char *name)
+{
+	return strcmp(name, fake.device.name) == 0 ? &the_device : NULL;
+}
+
+int rnic_device_query(const struct rnic_device *dev,
+		      struct rnic_device_attr *ret_attr)
+{
+	int err = verdict(__func__);
+
+	assert_ptr_equal(dev, &the_device);
+	if (!err)
+		*ret_attr = fake.device;
+	return err;
+}
+
+struct rnic_chan *rnic_chan_get_fd(int fd)
+{
+	if (fd != FAKE_CHAN_FD)
+		return NULL;
+	fake.chan_refs++;
+	return &the_chan;
+}
+
+void rnic_chan_put(struct rnic_chan *chan)
+{
+	assert_ptr_equal(chan, &the_chan);
+	fake.chan_refs--;
+}
+
+int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
+{
+	int err = verdict(__func__);
+
+	assert_ptr_equal(dev, &the_device);
+	if (!err)
+		*ret_ctx = object_new(sizeof(**ret_ctx));
+	return err;
+}
+
+void rnic_context_close(struct rnic_context *ctx)
+{
+	object_free(ctx);
+}
+
+int rnic_context_async_fd(const struct rnic_context *ctx)
+{
+	assert_non_null(ctx);
+	return 4712;
+}
+
+int rnic_pd_alloc(struct rnic_context *ctx, struct rnic_pd **ret_pd)
+{
+	int err = verdict(__func__);
+
+	assert_non_null(ctx);
+	if (!err)
+		*ret_pd = object_new(sizeof(**ret_pd));
+	return err;
+}
+
+int rnic_pd_free(struct rnic_pd *pd)
+{
+	int err = verdict(__func__);
+
+	if (!err)
+		object_free(pd);
+	return err;
+}
+
+int rnic_mr_reg(struct rnic_pd *pd, void *addr, size_t len, uint64_t iova,
+		uint32_t access, struct rnic_mr **ret_mr)
+{
+	int err = verdict(__func__);
+
+	(void)addr;
+	(void)len;
+	assert_non_null(pd);
+	if (err)
+		return err;
+	*ret_mr = object_new(sizeof(**ret_mr));
+	(*ret_mr)->stag = 0x123456ab;
+	fake.iova = iova;
+	fake.mr_access = access;
+	return 0;
+}
+
+uint32_t rnic_mr_stag(const struct rnic_mr *mr)
+{
+	return mr->stag;
+}
+
+int rnic_mr_dereg(struct rnic_mr *mr)
+{
+	int err = verdict(__func__);
+
+	if (!err)
+		object_free(mr);
+	return err;
+}
+
+int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
+		   struct rnic_chan *chan, uint64_t handle,
+		   struct rnic_cq **ret_cq)
+{
+	int err = verdict(__func__);
+
+	assert_non_null(ctx);
+	if (err)
+		return err;
+	*ret_cq = object_new(sizeof(**ret_cq));
+	ring_new(&(*ret_cq)->ring, cqe, sizeof(struct usiw_cqe));
+	fake.handle = handle;
+	if (chan)
+		fake.chan_refs++;
+	return 0;
+}
+
+const struct usiw_ring *rnic_cq_ring(const struct rnic_cq *cq)
+{
+	return &cq->ring;
+}
+
+void rnic_cq_progress(struct rnic_cq *cq)
+{
+	fake.progress_cnt++;
+	if (fake.on_progress)
+		fake.on_progress(cq);
+}
+
+void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
+{
+	assert_non_null(cq);
+	fake.arm_cnt++;
+	fake.is_solicited_only = solicited_only;
+}
+
+int rnic_cq_destroy(struct rnic_cq *cq, uint32_t *ret_comp_events,
+		    uint32_t *ret_async_events)
+{
+	int err = verdict(__func__);
+
+	if (err)
+		return err;
+	*ret_comp_events = fake.comp_events;
+	*ret_async_events = fake.async_events;
+	ring_free(&cq->ring);
+	object_free(cq);
+	return 0;
+}
+
+void fake_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe)
+{
+	void *slot = usiw_ring_reserve(&cq->ring, 0);
+
+	assert_non_null(slot);
+	memcpy(slot, cqe, sizeof(*cqe));
+	usiw_ring_commit(&cq->ring, 1);
+}
+
+int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
+		    struct rnic_srq **ret_srq)
+{
+	int err = verdict(__func__);
+
+	assert_non_null(pd);
+	if (err)
+		return err;
+	*ret_srq = object_new(sizeof(**ret_srq));
+	opt->max_wr += 1;
+	(*ret_srq)->opt = *opt;
+	ring_new(&(*ret_srq)->ring, opt->max_wr,
+		 sizeof(struct usiw_rqe) +
+			 opt->max_sge * sizeof(struct usiw_sge));
+	fake.handle = opt->handle;
+	return 0;
+}
+
+const struct usiw_ring *rnic_srq_ring(const struct rnic_srq *srq)
+{
+	return &srq->ring;
+}
+
+int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit)
+{
+	int err = verdict(__func__);
+
+	if (!err)
+		srq->opt.limit = limit;
+	return err;
+}
+
+void rnic_srq_query(struct rnic_srq *srq, struct rnic_srq_options *ret_opt)
+{
+	*ret_opt = srq->opt;
+}
+
+int rnic_srq_destroy(struct rnic_srq *srq, uint32_t *ret_async_events)
+{
+	int err = verdict(__func__);
+
+	if (err)
+		return err;
+	*ret_async_events = fake.async_events;
+	ring_free(&srq->ring);
+	object_free(srq);
+	return 0;
+}
+
+/* Octets of a slot: what must fit behind the entry's head. */
+static uint32_t stride_for(size_t head, uint32_t sge_cnt, uint32_t inline_len)
+{
+	size_t tail = sge_cnt * sizeof(struct usiw_sge);
+
+	if (tail < inline_len)
+		tail = inline_len;
+	return (uint32_t)((head + tail + USIW_CACHE_LINE - 1) /
+			  USIW_CACHE_LINE * USIW_CACHE_LINE);
+}
+
+int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
+		   struct rnic_qp **ret_qp)
+{
+	int err = verdict(__func__);
+
+	assert_non_null(pd);
+	if (err)
+		return err;
+	*ret_qp = object_new(sizeof(**ret_qp));
+	opt->max_inline += 16;
+	ring_new(&(*ret_qp)->sq, opt->max_send_wr,
+		 stride_for(sizeof(struct usiw_sqe), opt->max_send_sge,
+			    opt->max_inline));
+	(*ret_qp)->srq = opt->srq;
+	if (!opt->srq)
+		ring_new(&(*ret_qp)->rq, opt->max_recv_wr,
+			 stride_for(sizeof(struct usiw_rqe), opt->max_recv_sge,
+				    0));
+	fake.handle = opt->handle;
+	return 0;
+}
+
+uint32_t rnic_qp_num(const struct rnic_qp *qp)
+{
+	assert_non_null(qp);
+	return 0xabcd12;
+}
+
+const struct usiw_ring *rnic_qp_sq(const struct rnic_qp *qp)
+{
+	return &qp->sq;
+}
+
+const struct usiw_ring *rnic_qp_rq(const struct rnic_qp *qp)
+{
+	return qp->srq ? NULL : &qp->rq;
+}
+
+enum rnic_qp_state rnic_qp_state(const struct rnic_qp *qp)
+{
+	assert_non_null(qp);
+	return fake.qp_state;
+}
+
+void rnic_qp_ring_sq(struct rnic_qp *qp)
+{
+	assert_non_null(qp);
+	fake.ring_sq_cnt++;
+}
+
+void rnic_qp_ring_rq(struct rnic_qp *qp)
+{
+	assert_non_null(qp);
+	fake.ring_rq_cnt++;
+}
+
+int rnic_qp_set_access(struct rnic_qp *qp, uint32_t access)
+{
+	int err = verdict(__func__);
+
+	assert_non_null(qp);
+	if (!err)
+		fake.access = access;
+	return err;
+}
+
+int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
+{
+	int err = verdict(__func__);
+
+	assert_non_null(qp);
+	if (!err)
+		fake.moves[fake.move_cnt++] = state;
+	return err;
+}
+
+void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
+{
+	assert_non_null(qp);
+	*ret_attr = (struct rnic_qp_attr){
+		.state = fake.qp_state,
+		.access = fake.access,
+		.ird = 5,
+		.ord = 6,
+	};
+}
+
+int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
+{
+	int err = verdict(__func__);
+
+	if (err)
+		return err;
+	*ret_async_events = fake.async_events;
+	ring_free(&qp->sq);
+	if (!qp->srq)
+		ring_free(&qp->rq);
+	object_free(qp);
+	return 0;
+}
+
+/* libibverbs would make it from sysfs; it is never freed. */
+static struct verbs_device fake_vdev = {
+	.device = { .node_type = IBV_NODE_RNIC,
+		    .transport_type = IBV_TRANSPORT_IWARP,
+		    .name = "usiw_fake" },
+	.ops = &usiw_device_ops,
+	.refcount = 1,
+};
+
+struct ibv_context *fake_open(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct verbs_context *vctx;
+
+	assert_true(fd >= 0);
+	vctx = usiw_device_ops.alloc_context(&fake_vdev.device, fd, NULL);
+	return vctx ? &vctx->context : NULL;
+}
+
+void fake_close(struct ibv_context *context)
+{
+	assert_int_equal(ibv_close_device(context), 0);
+}
+
+struct ibv_qp_init_attr fake_qp_attr(const struct fake_world *w)
+{
+	return (struct ibv_qp_init_attr){
+		.qp_context = &fake,
+		.send_cq = w->cq,
+		.recv_cq = w->cq,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 3,
+			 .max_recv_sge = 3, .max_inline_data = 32 },
+		.qp_type = IBV_QPT_RC,
+	};
+}
+
+int fake_setup(void **state)
+{
+	struct fake_world *w = calloc(1, sizeof(*w));
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 3,
+							.max_sge = 2 } };
+	struct ibv_qp_init_attr attr;
+
+	assert_non_null(w);
+	fake_reset();
+	w->context = fake_open();
+	assert_non_null(w->context);
+	w->pd = ibv_alloc_pd(w->context);
+	w->cq = ibv_create_cq(w->context, 8, w, NULL, 0);
+	assert_non_null(w->pd);
+	assert_non_null(w->cq);
+	w->srq = ibv_create_srq(w->pd, &srq_attr);
+	assert_non_null(w->srq);
+	attr = fake_qp_attr(w);
+	w->qp = ibv_create_qp(w->pd, &attr);
+	assert_non_null(w->qp);
+	attr = fake_qp_attr(w);
+	attr.srq = w->srq;
+	w->srq_qp = ibv_create_qp(w->pd, &attr);
+	assert_non_null(w->srq_qp);
+	*state = w;
+	return 0;
+}
+
+int fake_teardown(void **state)
+{
+	struct fake_world *w = *state;
+
+	fake.fail_name = NULL;
+	fake.comp_events = 0;
+	fake.async_events = 0;
+	fake.fork_gen = 0;
+	assert_int_equal(ibv_destroy_qp(w->srq_qp), 0);
+	assert_int_equal(ibv_destroy_qp(w->qp), 0);
+	assert_int_equal(ibv_destroy_srq(w->srq), 0);
+	assert_int_equal(ibv_destroy_cq(w->cq), 0);
+	assert_int_equal(ibv_dealloc_pd(w->pd), 0);
+	fake_close(w->context);
+	assert_int_equal(fake.open_cnt, 0);
+	free(w);
+	return 0;
+}

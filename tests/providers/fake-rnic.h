@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A RNIC that moves nothing: real rings, and a record of what the provider
+ * asked for.  Tests play the engine: they consume what was posted, push
+ * completions, and say which call fails with what.
+ */
+#ifndef FAKE_RNIC_H
+#define FAKE_RNIC_H
+
+#include "../../providers/usiw/objects.h"
+
+struct fake_rnic {
+	/* what the next calls answer; set by tests */
+	const char *fail_name; /* this function ... */
+	int fail_err;	       /* ... answers this */
+	uint32_t fork_gen;
+	struct rnic_limits limits;
+	struct rnic_device_attr device;
+	enum rnic_qp_state qp_state;
+	uint32_t comp_events, async_events; /* destroy functions */
+	void (*on_progress)(struct rnic_cq *cq);
+
+	/* what was asked */
+	uint32_t open_cnt; /* objects alive */
+	uint32_t ring_sq_cnt, ring_rq_cnt, progress_cnt, arm_cnt;
+	bool is_solicited_only;
+	uint32_t access;
+	uint64_t iova;
+	uint32_t mr_access;
+	uint32_t srq_limit;
+	uint32_t move_cnt;
+	enum rnic_qp_state moves[8]; /* arguments of rnic_qp_modify() */
+	int chan_refs;
+	uint64_t handle; /* of the object made last */
+};
+
+extern struct fake_rnic fake;
+
+/* The state every test starts from. */
+void fake_reset(void);
+
+/* The fd number that is a completion channel. */
+#define FAKE_CHAN_FD 4711
+
+/* Push @cqe as the engine would. */
+void fake_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe);
+
+/* A context of the device "usiw_fake", opened through the provider. */
+struct ibv_context *fake_open(void);
+void fake_close(struct ibv_context *context);
+
+/* On that context: what most tests need. */
+struct fake_world {
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_srq *srq;
+	struct ibv_qp *qp;     /* own RQ; state RTS as far as rnic says */
+	struct ibv_qp *srq_qp; /* on srq */
+};
+
+/* cmocka fixtures; *state is a struct fake_world. */
+int fake_setup(void **state);
+int fake_teardown(void **state);
+
+/* RC on w->cq: 4 WRs, 3 SGEs, 32 octets inline. */
+struct ibv_qp_init_attr fake_qp_attr(const struct fake_world *w);
+
+#endif

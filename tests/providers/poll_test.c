@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* CQE -> work completion: every field, every status, impossible ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "fake-rnic.h"
+
+static const struct usiw_cqe good_cqe = {
+	.wr_id = 0x1122334455667788,
+	.status = USIW_WC_SUCCESS,
+	.opcode = USIW_WC_RECV,
+	.byte_len = 4096,
+	.imm_be = 0xcafe0102,
+	.qp_num = 0xabcd12,
+	.wc_flags = USIW_WC_FLAG_INV,
+	.vendor_err = 9,
+};
+
+static void every_field_arrives(void **state)
+{
+	struct ibv_wc wc;
+
+	(void)state;
+	memset(&wc, 0xff, sizeof(wc));
+	usiw_cqe_decode(&good_cqe, &wc);
+	assert_true(wc.wr_id == 0x1122334455667788);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+	assert_int_equal(wc.opcode, IBV_WC_RECV);
+	assert_int_equal(wc.byte_len, 4096);
+	assert_int_equal(wc.invalidated_rkey, 0xcafe0102);
+	assert_int_equal(wc.qp_num, 0xabcd12);
+	assert_int_equal(wc.wc_flags, IBV_WC_WITH_INV);
+	assert_int_equal(wc.vendor_err, 9);
+	assert_int_equal(wc.src_qp, 0);
+	assert_int_equal(wc.slid, 0);
+}
+
+static void immediate_data_keeps_its_octets(void **state)
+{
+	static const uint8_t wire[4] = { 1, 2, 3, 4 };
+	struct usiw_cqe cqe = good_cqe;
+	struct ibv_wc wc;
+
+	(void)state;
+	memcpy(&cqe.imm_be, wire, 4);
+	cqe.wc_flags = USIW_WC_FLAG_IMM;
+	cqe.opcode = USIW_WC_RECV_WITH_IMM;
+	usiw_cqe_decode(&cqe, &wc);
+	assert_memory_equal(&wc.imm_data, wire, 4);
+	assert_int_equal(wc.wc_flags, IBV_WC_WITH_IMM);
+	assert_int_equal(wc.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
+}
+
+/* The ring is shared memory: whatever stands there, a valid wc comes out. */
+static void impossible_entries_become_errors(void **state)
+{
+	struct usiw_cqe cqe;
+	struct ibv_wc wc;
+	uint32_t v;
+
+	(void)state;
+	for (v = 0; v < 1024; v++) {
+		cqe = good_cqe;
+		cqe.status = v;
+		usiw_cqe_decode(&cqe, &wc);
+		assert_int_equal(wc.status,
+				 v <= IBV_WC_GENERAL_ERR ? v :
+							   IBV_WC_GENERAL_ERR);
+		cqe = good_cqe;
+		cqe.opcode = v;
+		usiw_cqe_decode(&cqe, &wc);
+		if (v <= 6 || v == 128 || v == 129)
+			assert_int_equal(wc.opcode, v);
+		else
+			assert_int_equal(wc.status, IBV_WC_GENERAL_ERR);
+		assert_true(wc.wr_id == good_cqe.wr_id);
+	}
+	cqe = good_cqe;
+	cqe.wc_flags = UINT32_MAX;
+	usiw_cqe_decode(&cqe, &wc);
+	assert_int_equal(wc.wc_flags, IBV_WC_WITH_IMM | IBV_WC_WITH_INV);
+}
+
+static void push(struct fake_world *w, uint64_t first, uint64_t cnt)
+{
+	struct usiw_cqe cqe = good_cqe;
+	uint64_t i;
+
+	for (i = 0; i < cnt; i++) {
+		cqe.wr_id = first + i;
+		fake_cq_push(usiw_cq(w->cq)->rnic, &cqe);
+	}
+}
+
+static void batches_come_in_order(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_wc wc[8];
+	uint64_t next = 0, i;
+	int round, cnt;
+
+	/* often enough that the ring wraps */
+	for (round = 0; round < 20; round++) {
+		push(w, (uint64_t)round * 7, 7);
+		while ((cnt = ibv_poll_cq(w->cq, 3, wc)) > 0)
+			for (i = 0; i < (uint64_t)cnt; i++)
+				assert_int_equal(wc[i].wr_id, next++);
+		assert_int_equal(cnt, 0);
+	}
+	assert_int_equal(next, 140);
+	assert_int_equal(usiw_ring_used(usiw_cq(w->cq)->ring), 0);
+}
+
+static void bad_counts(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_wc wc;
+
+	push(w, 1, 1);
+	errno = 0;
+	assert_int_equal(ibv_poll_cq(w->cq, -1, &wc), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(ibv_poll_cq(w->cq, 0, NULL), 0);
+	assert_int_equal(usiw_ring_used(usiw_cq(w->cq)->ring), 1);
+}
+
+static void push_one(struct rnic_cq *cq)
+{
+	fake_cq_push(cq, &good_cqe);
+}
+
+static void empty_queue_drives_the_engine_once(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_wc wc;
+
+	assert_int_equal(ibv_poll_cq(w->cq, 1, &wc), 0);
+	assert_int_equal(fake.progress_cnt, 1);
+	fake.on_progress = push_one;
+	assert_int_equal(ibv_poll_cq(w->cq, 1, &wc), 1);
+	assert_int_equal(fake.progress_cnt, 2);
+	push(w, 1, 1);
+	assert_int_equal(ibv_poll_cq(w->cq, 1, &wc), 1);
+	assert_int_equal(fake.progress_cnt, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_field_arrives),
+		cmocka_unit_test(immediate_data_keeps_its_octets),
+		cmocka_unit_test(impossible_entries_become_errors),
+		cmocka_unit_test_setup_teardown(batches_come_in_order,
+						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(bad_counts, fake_setup,
+						fake_teardown),
+		cmocka_unit_test_setup_teardown(
+			empty_queue_drives_the_engine_once, fake_setup,
+			fake_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

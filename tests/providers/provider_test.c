@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Which devices are ours; opening and closing one; the forked child. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "fake-rnic.h"
+
+static void devices_are_told_by_name(void **state)
+{
+	static const struct {
+		const char *name;
+		bool is_ours;
+	} rows[] = {
+		{ "usiw_lo", true },  { "usiw_eth0", true }, { "usiw_", true },
+		{ "usiw", false },    { "siw_lo", false },   { "mlx5_0", false },
+		{ "xusiw_lo", false }, { "", false },
+	};
+	struct verbs_sysfs_dev dev = { .sysfs_name = "uverbs1000" };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		strcpy(dev.ibdev_name, rows[i].name);
+		assert_int_equal(usiw_device_ops.match_device(&dev),
+				 rows[i].is_ours);
+	}
+}
+
+static void device_is_zeroed_and_freed(void **state)
+{
+	struct verbs_sysfs_dev dev = { .ibdev_name = "usiw_lo" };
+	struct verbs_device *vdev = usiw_device_ops.alloc_device(&dev);
+
+	(void)state;
+	assert_non_null(vdev);
+	/* libibverbs asserts these two */
+	assert_null(vdev->device._ops._dummy1);
+	assert_null(vdev->device._ops._dummy2);
+	usiw_device_ops.uninit_device(vdev);
+}
+
+static void open_gives_async_fd_and_vectors(void **state)
+{
+	struct ibv_context *context;
+
+	(void)state;
+	fake_reset();
+	context = fake_open();
+	assert_non_null(context);
+	assert_int_equal(context->async_fd, 4712);
+	assert_true(context->num_comp_vectors >= 1);
+	assert_int_equal(fake.open_cnt, 1);
+	fake_close(context);
+	assert_int_equal(fake.open_cnt, 0);
+}
+
+static void open_of_unknown_device_is_enodev(void **state)
+{
+	(void)state;
+	fake_reset();
+	strcpy(fake.device.name, "usiw_gone");
+	errno = 0;
+	assert_null(fake_open());
+	assert_int_equal(errno, ENODEV);
+}
+
+static void open_passes_the_rnic_error_on(void **state)
+{
+	(void)state;
+	fake_reset();
+	fake.fail_name = "rnic_context_open";
+	fake.fail_err = -EMFILE;
+	errno = 0;
+	assert_null(fake_open());
+	assert_int_equal(errno, EMFILE);
+	assert_int_equal(fake.open_cnt, 0);
+}
+
+/* Each verb on inherited objects: an error, and no call of the RNIC. */
+static void inherited_objects_answer_enodev(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_qp_init_attr qp_attr = fake_qp_attr(w);
+	struct ibv_srq_init_attr srq_init = { .attr = { .max_wr = 1 } };
+	struct ibv_recv_wr recv = { 0 }, *bad_recv = NULL;
+	struct ibv_send_wr send = { 0 }, *bad_send = NULL;
+	struct ibv_qp_attr attr = { 0 };
+	struct ibv_srq_attr srq_attr;
+	struct ibv_device_attr dev_attr;
+	struct ibv_port_attr port;
+	struct ibv_wc wc;
+	uint32_t alive = fake.open_cnt;
+	char buf[8];
+
+	fake.fork_gen = 1;
+	assert_int_equal(ibv_query_device(w->context, &dev_attr), ENODEV);
+	assert_int_equal(usiw_query_port(w->context, 1, &port), ENODEV);
+	assert_null(ibv_alloc_pd(w->context));
+	assert_int_equal(errno, ENODEV);
+	assert_null(ibv_reg_mr(w->pd, buf, sizeof(buf), 0));
+	assert_null(ibv_create_cq(w->context, 1, NULL, NULL, 0));
+	assert_null(ibv_create_srq(w->pd, &srq_init));
+	assert_null(ibv_create_qp(w->pd, &qp_attr));
+	assert_int_equal(ibv_poll_cq(w->cq, 1, &wc), -1);
+	assert_int_equal(errno, ENODEV);
+	assert_int_equal(ibv_req_notify_cq(w->cq, 0), ENODEV);
+	assert_int_equal(ibv_post_send(w->qp, &send, &bad_send), ENODEV);
+	assert_ptr_equal(bad_send, &send);
+	assert_int_equal(ibv_post_recv(w->qp, &recv, &bad_recv), ENODEV);
+	assert_ptr_equal(bad_recv, &recv);
+	bad_recv = NULL;
+	assert_int_equal(ibv_post_srq_recv(w->srq, &recv, &bad_recv), ENODEV);
+	assert_ptr_equal(bad_recv, &recv);
+	assert_int_equal(ibv_modify_qp(w->qp, &attr, 0), ENODEV);
+	assert_int_equal(ibv_query_qp(w->qp, &attr, 0, &qp_attr), ENODEV);
+	assert_int_equal(ibv_modify_srq(w->srq, &srq_attr, IBV_SRQ_LIMIT),
+			 ENODEV);
+	assert_int_equal(ibv_query_srq(w->srq, &srq_attr), ENODEV);
+	assert_int_equal(fake.open_cnt, alive);
+	assert_int_equal(fake.progress_cnt, 0);
+}
+
+/* Only memory of the child is freed, and nobody is waited for. */
+static void inherited_objects_are_dropped_locally(void **state)
+{
+	struct fake_world *w = *state;
+	char buf[8];
+	struct ibv_mr *mr = ibv_reg_mr(w->pd, buf, sizeof(buf), 0);
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 1 } };
+	struct ibv_srq *srq = ibv_create_srq(w->pd, &srq_attr);
+	struct ibv_cq *cq = ibv_create_cq(w->context, 1, NULL, NULL, 0);
+	struct ibv_qp_init_attr qp_attr = fake_qp_attr(w);
+	struct ibv_qp *qp = ibv_create_qp(w->pd, &qp_attr);
+	struct ibv_pd *pd = ibv_alloc_pd(w->context);
+	uint32_t alive = fake.open_cnt;
+
+	fake.fork_gen = 1;
+	fake.comp_events = 3; /* the parent's, never acknowledged here */
+	fake.async_events = 3;
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	assert_int_equal(ibv_destroy_srq(srq), 0);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	assert_int_equal(ibv_dealloc_pd(pd), 0);
+	assert_int_equal(fake.open_cnt, alive);
+	fake.open_cnt -= 5; /* their RNIC halves stay with the parent */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(devices_are_told_by_name),
+		cmocka_unit_test(device_is_zeroed_and_freed),
+		cmocka_unit_test(open_gives_async_fd_and_vectors),
+		cmocka_unit_test(open_of_unknown_device_is_enodev),
+		cmocka_unit_test(open_passes_the_rnic_error_on),
+		cmocka_unit_test_setup_teardown(inherited_objects_answer_enodev,
+						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(
+			inherited_objects_are_dropped_locally, fake_setup,
+			fake_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

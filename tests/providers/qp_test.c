@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Queue pairs: creation, each transition, each attribute, ending. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "fake-rnic.h"
+
+static void new_qp_tells_what_it_got(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_qp_init_attr attr = fake_qp_attr(w);
+	struct ibv_qp *qp = ibv_create_qp(w->pd, &attr);
+
+	assert_non_null(qp);
+	assert_int_equal(qp->qp_num, 0xabcd12);
+	assert_int_equal(qp->state, IBV_QPS_INIT);
+	assert_int_equal(qp->qp_type, IBV_QPT_RC);
+	assert_ptr_equal(qp->context, w->context);
+	assert_ptr_equal(qp->pd, w->pd);
+	assert_ptr_equal(qp->send_cq, w->cq);
+	assert_ptr_equal(qp->recv_cq, w->cq);
+	assert_ptr_equal(qp->qp_context, &fake);
+	assert_true(fake.handle == (uintptr_t)qp);
+	assert_int_equal(attr.cap.max_send_wr, 4);
+	assert_int_equal(attr.cap.max_inline_data, 48);
+	assert_null(ibv_qp_to_qp_ex(qp));
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	attr = fake_qp_attr(w);
+	attr.srq = w->srq;
+	qp = ibv_create_qp(w->pd, &attr);
+	assert_non_null(qp);
+	assert_int_equal(attr.cap.max_recv_wr, 0);
+	assert_int_equal(attr.cap.max_recv_sge, 0);
+	assert_ptr_equal(qp->srq, w->srq);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+}
+
+static void other_types_are_refused(void **state)
+{
+	static const int types[] = { 0, IBV_QPT_UC, IBV_QPT_UD,
+				     IBV_QPT_RAW_PACKET, IBV_QPT_XRC_SEND,
+				     IBV_QPT_XRC_RECV, IBV_QPT_DRIVER };
+	struct fake_world *w = *state;
+	size_t i;
+
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		struct ibv_qp_init_attr attr = fake_qp_attr(w);
+
+		attr.qp_type = (enum ibv_qp_type)types[i];
+		errno = 0;
+		assert_null(ibv_create_qp(w->pd, &attr));
+		assert_int_equal(errno, EOPNOTSUPP);
+	}
+}
+
+static void bad_creation_is_einval(void **state)
+{
+	static const struct ibv_qp_cap caps[] = {
+		{ 65, 1, 1, 1, 0 },  { 1, 65, 1, 1, 0 },
+		{ 1, 1, 9, 1, 0 },   { 1, 1, 1, 9, 0 },
+		{ 1, 1, 1, 1, 257 }, { UINT32_MAX, 1, 1, 1, 0 },
+		{ 1, 1, UINT32_MAX, 1, 0 },
+	};
+	struct fake_world *w = *state;
+	struct ibv_qp_init_attr attr;
+	size_t i;
+
+	for (i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
+		attr = fake_qp_attr(w);
+		attr.cap = caps[i];
+		errno = 0;
+		assert_null(ibv_create_qp(w->pd, &attr));
+		assert_int_equal(errno, EINVAL);
+		assert_memory_equal(&attr.cap, &caps[i], sizeof(caps[i]));
+	}
+	attr = fake_qp_attr(w);
+	attr.send_cq = NULL;
+	assert_null(ibv_create_qp(w->pd, &attr));
+	assert_int_equal(errno, EINVAL);
+	attr = fake_qp_attr(w);
+	attr.recv_cq = NULL;
+	assert_null(ibv_create_qp(w->pd, &attr));
+	assert_int_equal(errno, EINVAL);
+	attr = fake_qp_attr(w);
+	fake.fail_name = "rnic_qp_create";
+	fake.fail_err = -ENOMEM;
+	assert_null(ibv_create_qp(w->pd, &attr));
+	assert_int_equal(errno, ENOMEM);
+}
+
+static void objects_of_another_context_are_einval(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_context *other = fake_open();
+	struct ibv_cq *cq = ibv_create_cq(other, 4, NULL, NULL, 0);
+	struct ibv_qp_init_attr attr = fake_qp_attr(w);
+
+	attr.recv_cq = cq;
+	assert_null(ibv_create_qp(w->pd, &attr));
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	fake_close(other);
+}
+
+static void extended_creation_takes_the_plain_form(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_qp_init_attr plain = fake_qp_attr(w);
+	struct ibv_qp_init_attr_ex ex = {
+		.send_cq = w->cq, .recv_cq = w->cq, .cap = plain.cap,
+		.qp_type = IBV_QPT_RC, .pd = w->pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_CREATE_FLAGS,
+	};
+	struct ibv_qp *qp = ibv_create_qp_ex(w->context, &ex);
+
+	assert_non_null(qp);
+	assert_int_equal(ex.cap.max_inline_data, 48);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	ex.create_flags = IBV_QP_CREATE_SCATTER_FCS;
+	assert_null(ibv_create_qp_ex(w->context, &ex));
+	assert_int_equal(errno, EOPNOTSUPP);
+	ex.create_flags = 0;
+	ex.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	ex.send_ops_flags = IBV_QP_EX_WITH_SEND;
+	assert_null(ibv_create_qp_ex(w->context, &ex));
+	assert_int_equal(errno, EOPNOTSUPP);
+	ex.comp_mask = IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	assert_null(ibv_create_qp_ex(w->context, &ex));
+	assert_int_equal(errno, EINVAL);
+}
+
+/* From each state to each: the answer, and what the RNIC was told. */
+static void each_transition(void **state)
+{
+	enum { NO = -EINVAL };
+	static const struct {
+		enum rnic_qp_state from;
+		/* RESET INIT RTR RTS SQD SQE ERR UNKNOWN */
+		int answer[8];
+	} rows[] = {
+		{ RNIC_QPS_IDLE, { 0, 0, 0, NO, 0, NO, 0, NO } },
+		{ RNIC_QPS_RTS, { 0, NO, NO, 0, 0, NO, 0, NO } },
+		{ RNIC_QPS_CLOSING, { 0, NO, NO, NO, 0, NO, 0, NO } },
+		{ RNIC_QPS_TERMINATE, { 0, NO, NO, NO, 0, NO, 0, NO } },
+		{ RNIC_QPS_ERROR, { 0, NO, NO, NO, 0, NO, 0, NO } },
+	};
+	struct fake_world *w = *state;
+	struct ibv_qp_attr attr = { 0 };
+	size_t i;
+	int to;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (to = 0; to < 8; to++) {
+			/* an RTR before would allow RTS from IDLE */
+			fake.qp_state = RNIC_QPS_IDLE;
+			attr.qp_state = IBV_QPS_INIT;
+			assert_int_equal(ibv_modify_qp(w->qp, &attr,
+						       IBV_QP_STATE),
+					 0);
+			fake.qp_state = rows[i].from;
+			fake.move_cnt = 0;
+			attr.qp_state = (enum ibv_qp_state)to;
+			assert_int_equal(ibv_modify_qp(w->qp, &attr,
+						       IBV_QP_STATE),
+					 -rows[i].answer[to]);
+			if (rows[i].answer[to] || to == IBV_QPS_INIT ||
+			    to == IBV_QPS_RTR || to == IBV_QPS_RTS)
+				assert_int_equal(fake.move_cnt, 0);
+		}
+	}
+	attr.qp_state = (enum ibv_qp_state)99;
+	assert_int_equal(ibv_modify_qp(w->qp, &attr, IBV_QP_STATE), EINVAL);
+}
+
+static void modify_to(struct fake_world *w, enum ibv_qp_state to, int err)
+{
+	struct ibv_qp_attr attr = { .qp_state = to };
+
+	fake.move_cnt = 0;
+	assert_int_equal(ibv_modify_qp(w->qp, &attr, IBV_QP_STATE), err);
+}
+
+static void moves_reach_the_rnic(void **state)
+{
+	struct fake_world *w = *state;
+
+	fake.qp_state = RNIC_QPS_RTS;
+	modify_to(w, IBV_QPS_SQD, 0); /* rdma_disconnect() */
+	assert_int_equal(fake.move_cnt, 1);
+	assert_int_equal(fake.moves[0], RNIC_QPS_CLOSING);
+	modify_to(w, IBV_QPS_ERR, 0);
+	assert_int_equal(fake.move_cnt, 1);
+	assert_int_equal(fake.moves[0], RNIC_QPS_ERROR);
+	modify_to(w, IBV_QPS_RESET, 0);
+	assert_int_equal(fake.move_cnt, 2);
+	assert_int_equal(fake.moves[0], RNIC_QPS_ERROR);
+	assert_int_equal(fake.moves[1], RNIC_QPS_IDLE);
+	fake.fail_name = "rnic_qp_modify";
+	fake.fail_err = -ENOMEM;
+	modify_to(w, IBV_QPS_ERR, ENOMEM);
+	modify_to(w, IBV_QPS_SQD, ENOMEM);
+	fake.fail_err = -EINVAL;
+	modify_to(w, IBV_QPS_SQD, EINVAL);
+}
+
+/* INIT, RTR, and RTS with no mask at all: as INIT_QP_ATTR answers. */
+static void passive_side_of_librdmacm_walks_through(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_qp_attr attr = {
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE |
+				   IBV_ACCESS_REMOTE_READ,
+	};
+
+	fake.qp_state = RNIC_QPS_IDLE;
+	attr.qp_state = IBV_QPS_INIT;
+	assert_int_equal(ibv_modify_qp(w->qp, &attr,
+				       IBV_QP_STATE | IBV_QP_ACCESS_FLAGS),
+			 0);
+	assert_int_equal(fake.access,
+			 RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ);
+	attr.qp_state = IBV_QPS_RTR;
+	assert_int_equal(ibv_modify_qp(w->qp, &attr,
+				       IBV_QP_STATE | IBV_QP_ACCESS_FLAGS),
+			 0);
+	attr.qp_state = IBV_QPS_RTS;
+	assert_int_equal(ibv_modify_qp(w->qp, &attr, 0), 0);
+	assert_int_equal(ibv_modify_qp(w->qp, &attr, IBV_QP_STATE), 0);
+	assert_int_equal(fake.move_cnt, 0);
+}
+
+static void connecting_without_rdma_cm_is_refused(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
+
+	fake.qp_state = RNIC_QPS_IDLE;
+	assert_int_equal(ibv_modify_qp(w->qp, &attr,
+				       IBV_QP_STATE | IBV_QP_AV |
+					       IBV_QP_DEST_QPN |
+					       IBV_QP_PATH_MTU | IBV_QP_RQ_PSN |
+					       IBV_QP_MAX_DEST_RD_ATOMIC |
+					       IBV_QP_MIN_RNR_TIMER),
+			 EOPNOTSUPP);
+	/* and left no trace that would let RTS pass */
+	attr.qp_state = IBV_QPS_RTS;
+	assert_int_equal(ibv_modify_qp(w->qp, &attr, IBV_QP_STATE), EINVAL);
+}
+
+static void attributes_are_judged(void **state)
+{
+	static const struct {
+		int mask;
+		struct ibv_qp_attr attr;
+		int err;
+	} rows[] = {
+		{ IBV_QP_PORT, { .port_num = 1 }, 0 },
+		{ IBV_QP_PORT, { .port_num = 0 }, EINVAL },
+		{ IBV_QP_PORT, { .port_num = 2 }, EINVAL },
+		{ IBV_QP_PKEY_INDEX, { .pkey_index = 0 }, 0 },
+		{ IBV_QP_PKEY_INDEX, { .pkey_index = 1 }, EINVAL },
+		{ IBV_QP_ACCESS_FLAGS, { .qp_access_flags = 0x1f }, 0 },
+		{ IBV_QP_ACCESS_FLAGS, { .qp_access_flags = 0x20 }, EINVAL },
+		{ IBV_QP_ACCESS_FLAGS, { .qp_access_flags = 1u << 31 }, EINVAL },
+		{ IBV_QP_CUR_STATE, { .cur_qp_state = IBV_QPS_RTS }, 0 },
+		{ IBV_QP_CUR_STATE, { .cur_qp_state = IBV_QPS_INIT }, EINVAL },
+		{ IBV_QP_CUR_STATE, { .cur_qp_state = IBV_QPS_ERR }, EINVAL },
+		{ IBV_QP_MAX_QP_RD_ATOMIC, { .max_rd_atomic = 32 }, 0 },
+		{ IBV_QP_MAX_QP_RD_ATOMIC, { .max_rd_atomic = 33 }, EINVAL },
+		{ IBV_QP_MAX_DEST_RD_ATOMIC, { .max_dest_rd_atomic = 16 }, 0 },
+		{ IBV_QP_MAX_DEST_RD_ATOMIC,
+		  { .max_dest_rd_atomic = 17 },
+		  EINVAL },
+		{ IBV_QP_CAP, { 0 }, EOPNOTSUPP },
+		{ IBV_QP_ALT_PATH, { 0 }, EOPNOTSUPP },
+		{ IBV_QP_PATH_MIG_STATE, { 0 }, EOPNOTSUPP },
+		{ IBV_QP_RATE_LIMIT, { 0 }, EOPNOTSUPP },
+		{ IBV_QP_EN_SQD_ASYNC_NOTIFY, { 0 }, EOPNOTSUPP },
+		{ 1 << 22, { 0 }, EINVAL },
+		{ 1 << 30, { 0 }, EINVAL },
+	};
+	struct fake_world *w = *state;
+	struct ibv_qp_attr attr;
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		attr = rows[i].attr;
+		assert_int_equal(ibv_modify_qp(w->qp, &attr, rows[i].mask),
+				 rows[i].err);
+	}
+	assert_int_equal(fake.move_cnt, 0);
+	assert_int_equal(fake.access, 0x1f);
+}
+
+/* ibv_modify_qp(3): if anything is invalid, nothing is modified. */
+static void failure_changes_nothing(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
+				    .qp_access_flags =
+					    IBV_ACCESS_REMOTE_READ };
+
+	assert_int_equal(ibv_modify_qp(w->qp, &attr,
+				       IBV_QP_STATE | IBV_QP_ACCESS_FLAGS),
+			 EINVAL); /* RTS -> INIT */
+	assert_int_equal(fake.access, 0);
+	assert_int_equal(w->qp->state, IBV_QPS_INIT);
+	attr.qp_state = IBV_QPS_ERR;
+	fake.fail_name = "rnic_qp_set_access";
+	fake.fail_err = -EINVAL;
+	assert_int_equal(ibv_modify_qp(w->qp, &attr,
+				       IBV_QP_STATE | IBV_QP_ACCESS_FLAGS),
+			 EINVAL);
+	assert_int_equal(fake.move_cnt, 0);
+}
+
+static void query_tells_the_truth(void **state)
+{
+	static const struct {
+		enum rnic_qp_state rnic;
+		enum ibv_qp_state verbs;
+	} rows[] = {
+		{ RNIC_QPS_IDLE, IBV_QPS_INIT },
+		{ RNIC_QPS_RTS, IBV_QPS_RTS },
+		{ RNIC_QPS_CLOSING, IBV_QPS_SQD },
+		{ RNIC_QPS_TERMINATE, IBV_QPS_SQE },
+		{ RNIC_QPS_ERROR, IBV_QPS_ERR },
+	};
+	struct fake_world *w = *state;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	size_t i;
+
+	fake.access = RNIC_ACCESS_REMOTE_READ;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		fake.qp_state = rows[i].rnic;
+		assert_int_equal(ibv_query_qp(w->qp, &attr, IBV_QP_STATE,
+					      &init),
+				 0);
+		assert_int_equal(attr.qp_state, rows[i].verbs);
+		assert_int_equal(attr.cur_qp_state, rows[i].verbs);
+		assert_int_equal(w->qp->state, rows[i].verbs);
+	}
+	assert_int_equal(attr.qp_access_flags, IBV_ACCESS_REMOTE_READ);
+	assert_int_equal(attr.max_rd_atomic, 6);
+	assert_int_equal(attr.max_dest_rd_atomic, 5);
+	assert_int_equal(attr.path_mtu, IBV_MTU_1024);
+	assert_int_equal(attr.port_num, 1);
+	assert_int_equal(attr.cap.max_send_wr, 4);
+	assert_int_equal(attr.cap.max_inline_data, 48);
+	assert_memory_equal(&attr.cap, &init.cap, sizeof(init.cap));
+	assert_ptr_equal(init.send_cq, w->cq);
+	assert_ptr_equal(init.recv_cq, w->cq);
+	assert_ptr_equal(init.qp_context, &fake);
+	assert_int_equal(init.qp_type, IBV_QPT_RC);
+	assert_int_equal(init.sq_sig_all, 0);
+	fake.fail_name = "rnic_device_query";
+	fake.fail_err = -ENODEV;
+	assert_int_equal(ibv_query_qp(w->qp, &attr, IBV_QP_STATE, &init),
+			 ENODEV);
+}
+
+static void *ack_one(void *arg)
+{
+	struct ibv_async_event event = { .element.qp = arg,
+					 .event_type = IBV_EVENT_QP_FATAL };
+
+	ibv_ack_async_event(&event);
+	return NULL;
+}
+
+static void destruction_waits_for_acks(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_qp_init_attr attr = fake_qp_attr(w);
+	struct ibv_qp *qp = ibv_create_qp(w->pd, &attr);
+	pthread_t thread;
+
+	assert_non_null(qp);
+	fake.fail_name = "rnic_qp_destroy";
+	fake.fail_err = -EBUSY;
+	assert_int_equal(ibv_destroy_qp(qp), EBUSY);
+	fake.fail_name = NULL;
+	fake.async_events = 1;
+	assert_int_equal(pthread_create(&thread, NULL, ack_one, qp), 0);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, fake_setup, \
+						      fake_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(new_qp_tells_what_it_got),
+		WORLD_TEST(other_types_are_refused),
+		WORLD_TEST(bad_creation_is_einval),
+		WORLD_TEST(objects_of_another_context_are_einval),
+		WORLD_TEST(extended_creation_takes_the_plain_form),
+		WORLD_TEST(each_transition),
+		WORLD_TEST(moves_reach_the_rnic),
+		WORLD_TEST(passive_side_of_librdmacm_walks_through),
+		WORLD_TEST(connecting_without_rdma_cm_is_refused),
+		WORLD_TEST(attributes_are_judged),
+		WORLD_TEST(failure_changes_nothing),
+		WORLD_TEST(query_tells_the_truth),
+		WORLD_TEST(destruction_waits_for_acks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

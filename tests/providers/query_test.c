@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What the device says of itself is what the RNIC says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "fake-rnic.h"
+
+static void device_attributes_are_the_limits(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_device_attr a;
+
+	memset(&a, 0xff, sizeof(a));
+	assert_int_equal(ibv_query_device(w->context, &a), 0);
+	assert_true(strlen(a.fw_ver) > 0);
+	assert_true(a.node_guid == fake.device.guid_be);
+	assert_true(a.sys_image_guid == fake.device.guid_be);
+	assert_true(a.max_mr_size == fake.limits.max_mr_size);
+	assert_true(a.page_size_cap >= 4096);
+	assert_int_equal(a.vendor_id, 0x626d74);
+	assert_int_equal(a.vendor_part_id, 7);
+	assert_int_equal(a.hw_ver, 3);
+	assert_int_equal(a.max_qp, 1000);
+	assert_int_equal(a.max_qp_wr, 64);
+	assert_int_equal(a.max_sge, 8);
+	assert_int_equal(a.max_sge_rd, 2);
+	assert_int_equal(a.max_cq, 1001);
+	assert_int_equal(a.max_cqe, 128);
+	assert_int_equal(a.max_mr, 1002);
+	assert_int_equal(a.max_pd, 1003);
+	assert_int_equal(a.max_qp_rd_atom, 16);
+	assert_int_equal(a.max_qp_init_rd_atom, 32);
+	assert_int_equal(a.max_res_rd_atom, 16 * 1000);
+	assert_int_equal(a.max_srq, 1004);
+	assert_int_equal(a.max_srq_wr, 32);
+	assert_int_equal(a.max_srq_sge, 4);
+	assert_int_equal(a.phys_port_cnt, 1);
+	assert_int_equal(a.atomic_cap, IBV_ATOMIC_NONE);
+	assert_int_equal(a.max_mw, 0);
+	assert_int_equal(a.max_ah, 0);
+	assert_int_equal(a.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS, 0);
+	assert_int_equal(a.device_cap_flags & IBV_DEVICE_MEM_WINDOW, 0);
+	assert_int_equal(a.device_cap_flags & IBV_DEVICE_SRQ_RESIZE, 0);
+}
+
+/* Programs built with other headers pass other sizes. */
+static void structure_size_is_respected(void **state)
+{
+	struct fake_world *w = *state;
+	struct {
+		struct ibv_device_attr_ex ex;
+		uint8_t later[64];
+	} a;
+	const size_t base = sizeof(a.ex.orig_attr);
+	size_t size, i;
+
+	for (size = base; size <= sizeof(a); size++) {
+		memset(&a, 0xaa, sizeof(a));
+		assert_int_equal(usiw_query_device_ex(w->context, NULL, &a.ex,
+						      size),
+				 0);
+		assert_int_equal(a.ex.orig_attr.max_qp, 1000);
+		for (i = size; i < sizeof(a); i++)
+			assert_int_equal(((uint8_t *)&a)[i], 0xaa);
+		for (i = sizeof(a.ex); i < size; i++)
+			assert_int_equal(((uint8_t *)&a)[i], 0);
+	}
+	assert_int_equal(a.ex.phys_port_cnt_ex, 1);
+	assert_int_equal(a.ex.odp_caps.general_caps, 0);
+	assert_int_equal(a.ex.completion_timestamp_mask, 0);
+	assert_int_equal(usiw_query_device_ex(w->context, NULL, &a.ex,
+					      base - 1),
+			 EINVAL);
+}
+
+static void unknown_input_is_einval(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_query_device_ex_input input = { .comp_mask = 1 };
+	struct ibv_device_attr_ex ex;
+
+	assert_int_equal(usiw_query_device_ex(w->context, &input, &ex,
+					      sizeof(ex)),
+			 EINVAL);
+}
+
+static void port_follows_the_interface(void **state)
+{
+	static const struct {
+		uint32_t octets;
+		enum ibv_mtu mtu;
+	} rows[] = {
+		{ 68, IBV_MTU_256 },	{ 511, IBV_MTU_256 },
+		{ 512, IBV_MTU_512 },	{ 1024, IBV_MTU_1024 },
+		{ 1500, IBV_MTU_1024 }, { 2048, IBV_MTU_2048 },
+		{ 4095, IBV_MTU_2048 }, { 4096, IBV_MTU_4096 },
+		{ 9000, IBV_MTU_4096 }, { 65536, IBV_MTU_4096 },
+	};
+	struct fake_world *w = *state;
+	struct ibv_port_attr p;
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		fake.device.mtu = rows[i].octets;
+		assert_int_equal(usiw_query_port(w->context, 1, &p), 0);
+		assert_int_equal(p.active_mtu, rows[i].mtu);
+		assert_true(p.max_mtu >= p.active_mtu);
+	}
+	assert_int_equal(p.state, IBV_PORT_ACTIVE);
+	assert_int_equal(p.phys_state, 5);
+	assert_int_equal(p.gid_tbl_len, 2);
+	assert_int_equal(p.pkey_tbl_len, 1);
+	assert_int_equal(p.link_layer, IBV_LINK_LAYER_ETHERNET);
+	assert_int_equal(p.max_msg_sz, 1u << 30);
+	assert_int_equal(p.active_speed, 1);
+	assert_int_equal(p.active_width, 1);
+	fake.device.is_up = false;
+	assert_int_equal(usiw_query_port(w->context, 1, &p), 0);
+	assert_int_equal(p.state, IBV_PORT_DOWN);
+	assert_int_equal(p.phys_state, 3);
+}
+
+static void other_ports_are_einval(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_port_attr p;
+	unsigned int port;
+
+	for (port = 0; port < 256; port++)
+		if (port != 1)
+			assert_int_equal(usiw_query_port(w->context,
+							 (uint8_t)port, &p),
+					 EINVAL);
+}
+
+static void query_errors_pass_the_door(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_device_attr a;
+	struct ibv_port_attr p;
+
+	fake.fail_name = "rnic_device_query";
+	fake.fail_err = -ENODEV;
+	assert_int_equal(ibv_query_device(w->context, &a), ENODEV);
+	assert_int_equal(usiw_query_port(w->context, 1, &p), ENODEV);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(device_attributes_are_the_limits,
+						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(structure_size_is_respected,
+						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(unknown_input_is_einval,
+						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(port_follows_the_interface,
+						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(other_ports_are_einval,
+						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(query_errors_pass_the_door,
+						fake_setup, fake_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
