@@ -189,7 +189,7 @@ def mirror(files):
 
 # --- what the pages say about the code ---------------------------------------
 
-REQUIREMENT = re.compile(r"\b(?:MPA|DDP|RDMAP|SDP|ABI)-[0-9]+\b")
+REQUIREMENT = re.compile(r"\b(?:MPA2?|DDP|RDMAP|EXT)-[0-9]+\b")
 
 
 def map_rows(text):
