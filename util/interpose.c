@@ -25,15 +25,14 @@ static void *real_find(const char *name)
 void util_reals_fill(struct util_reals *reals)
 {
 	int saved_errno = errno;
+	char *slot = reals->pointers;
 
-	/* Two threads may both do this; they store the same pointers. */
-	for (size_t i = 0; i < reals->row_cnt; i++) {
-		void *sym = real_find(reals->row[i].name);
-		_Atomic(void *) *slot;
+	/* Constructors run in one thread; should two come here nevertheless,
+	 * they store the same pointers. */
+	for (size_t i = 0; i < reals->cnt; i++) {
+		void *sym = real_find(reals->names[i]);
 
-		slot = (_Atomic(void *) *)((char *)reals->base +
-					   reals->row[i].offset);
-		atomic_store_explicit(slot, sym, memory_order_relaxed);
+		memcpy(slot + i * sizeof(sym), &sym, sizeof(sym));
 	}
 	/* release: pairs with util_reals_get() */
 	atomic_store_explicit(&reals->is_ready, 1, memory_order_release);

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * What every preload library needs: the real libc functions behind its stubs,
- * and a way to leave errno and fork() alone.
+ * and the way back to errno.
  *
- * A table of the interposed names, by an X-macro of the library's own:
+ * The library lists the names it interposes once, and makes from the list a
+ * struct of typed pointers and a table of names in the same order:
  *
- *	#define MY_REALS(X) \
- *		X(int, open, (const char *path, int flags, ...)) \
- *		X(int, close, (int fd))
+ *	#define MY_REALS(X) X(open) X(close)
  *	struct my_reals { MY_REALS(UTIL_REAL_FIELD) };
- *	static const struct util_real my_real_names[] = {
- *		MY_REALS(UTIL_REAL_ROW)
- *	};
- *
- * Constructors of other libraries may run before the preload library's own:
- * a stub therefore asks util_reals_get(), which fills the table at its first
- * call and costs one load afterwards.
+ *	static const char *const my_names[] = { MY_REALS(UTIL_REAL_NAME) };
  */
 #ifndef UTIL_INTERPOSE_H
 #define UTIL_INTERPOSE_H
@@ -23,45 +16,43 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-struct util_real {
-	const char *name;
-	size_t offset; /* of the pointer in the library's struct */
-};
-
-#define UTIL_REAL_FIELD(type, name, params) type(*name) params;
-#define UTIL_REAL_ROW(strukt, name) { #name, offsetof(strukt, name) },
+#define UTIL_REAL_FIELD(name) __typeof__(&name) name;
+#define UTIL_REAL_NAME(name) #name,
 
 struct util_reals {
 	_Atomic int is_ready;
-	void *base; /* the library's struct of pointers */
-	const struct util_real *row;
-	size_t row_cnt;
+	void *pointers; /* the library's struct: nothing but pointers */
+	const char *const *names;
+	size_t cnt;
 };
 
 /*
- * Fill the table from the objects behind this one.  A name that libc does not
- * have stays NULL.  No system call; the dynamic linker's lock is taken, so
- * that it belongs into the constructor, before signals and vfork come.
+ * Fill the struct from the objects behind the calling one; a name that libc
+ * does not have stays NULL.  No system call.  It takes the dynamic linker's
+ * lock: call it from the constructor, before signals and vfork come.
  */
 void util_reals_fill(struct util_reals *reals);
 
-/* Cheap after the first time. */
-static inline void *util_reals_get(struct util_reals *reals)
+/*
+ * The struct, filled.  One load, but for constructors of other libraries that
+ * run before the preload library's own.
+ */
+static inline const void *util_reals_get(struct util_reals *reals)
 {
 	/* acquire: pairs with the release in util_reals_fill() */
 	if (!atomic_load_explicit(&reals->is_ready, memory_order_acquire))
 		util_reals_fill(reals);
-	return reals->base;
+	return reals->pointers;
 }
 
-/*
- * The door of a stub: 0 or a count as it is; a negative errno becomes -1 and
- * errno.
- */
+/* The door of a stub: counts pass, a negative errno becomes -1 and errno. */
 long util_door(long ret);
 
-/* Directory that holds the object file of @addr, without trailing slash.
- * Return: 0; -ENAMETOOLONG; -ENOENT: no such object. */
+/*
+ * Directory of the object file that holds @addr, without trailing slash.
+ * Return: 0; -ENOENT: no such object, or no directory in its name;
+ *   -ENAMETOOLONG.
+ */
 int util_object_dir(const void *addr, char *ret_dir, size_t size);
 
 #endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* open, stat, access and readlink of a node of the tree. */
+#include "node.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+
+#include "fd.h"
+#include "kabi.h"
+#include "real.h"
+#include "sysfs.h"
+
+/* Like sysfs: a page, however much there is to read. */
+#define FILE_SIZE 4096
+
+/* An fd of a node is recognised by what no other program gives a memfd. */
+#define MEMFD_MODE 0444
+#define MEMFD_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+/* ---- stat --------------------------------------------------------------- */
+
+static mode_t node_mode(const struct kabi_node *node)
+{
+	switch (node->type) {
+	case KABI_PASS:
+	case KABI_DIR:
+		return S_IFDIR | 0755;
+	case KABI_FILE:
+		return S_IFREG | 0444;
+	case KABI_LINK:
+		return S_IFLNK | 0777;
+	case KABI_UVERBS:
+	case KABI_UCM:
+		return S_IFCHR | 0666;
+	}
+	return 0;
+}
+
+int kabi_node_stat(const struct kabi_node *node, struct stat *ret_stat)
+{
+	struct stat st = {
+		.st_dev = makedev(0, 0xfffff), /* of no mount */
+		.st_ino = node->ino,
+		.st_mode = node_mode(node),
+		.st_nlink = node->type == KABI_DIR ? 2 + node->dir_cnt : 1,
+		.st_rdev = node->rdev,
+		.st_size = node->type == KABI_FILE   ? FILE_SIZE
+			   : node->type == KABI_LINK ? (off_t)strlen(node->target)
+						     : 0,
+		.st_blksize = FILE_SIZE,
+		/* no holes: cp would write zeroes up to the size */
+		.st_blocks = node->type == KABI_FILE ? FILE_SIZE / 512 : 0,
+		.st_atim = kabi_tree_time(),
+		.st_mtim = kabi_tree_time(),
+		.st_ctim = kabi_tree_time(),
+	};
+
+	*ret_stat = st;
+	return 0;
+}
+
+static struct statx_timestamp statx_time(struct timespec time)
+{
+	return (struct statx_timestamp){ .tv_sec = time.tv_sec,
+					 .tv_nsec = (uint32_t)time.tv_nsec };
+}
+
+int kabi_node_statx(const struct kabi_node *node, struct statx *ret_statx)
+{
+	struct stat st;
+
+	kabi_node_stat(node, &st);
+	*ret_statx = (struct statx){
+		.stx_mask = STATX_BASIC_STATS,
+		.stx_blksize = (uint32_t)st.st_blksize,
+		.stx_nlink = (uint32_t)st.st_nlink,
+		.stx_mode = (uint16_t)st.st_mode,
+		.stx_ino = st.st_ino,
+		.stx_size = (uint64_t)st.st_size,
+		.stx_blocks = (uint64_t)st.st_blocks,
+		.stx_atime = statx_time(st.st_atim),
+		.stx_mtime = statx_time(st.st_mtim),
+		.stx_ctime = statx_time(st.st_ctim),
+		.stx_rdev_major = major(st.st_rdev),
+		.stx_rdev_minor = minor(st.st_rdev),
+		.stx_dev_major = major(st.st_dev),
+		.stx_dev_minor = minor(st.st_dev),
+	};
+	return 0;
+}
+
+int kabi_node_access(const struct kabi_node *node, int mode)
+{
+	bool is_device = node->type == KABI_UVERBS || node->type == KABI_UCM;
+
+	if (mode & ~(R_OK | W_OK | X_OK))
+		return -EINVAL;
+	if ((mode & W_OK) && !is_device)
+		return -EACCES;
+	if ((mode & X_OK) && node->type != KABI_DIR)
+		return -EACCES;
+	return 0;
+}
+
+ssize_t kabi_node_readlink(const struct kabi_node *node, char *buf, size_t len)
+{
+	size_t have;
+
+	if (node->type != KABI_LINK || len == 0)
+		return -EINVAL;
+	have = strlen(node->target);
+	if (have > len)
+		have = len;
+	memcpy(buf, node->target, have);
+	return (ssize_t)have;
+}
+
+char *kabi_node_realpath(const struct kabi_node *node, char *resolved)
+{
+	char *out = resolved ? resolved : malloc(PATH_MAX);
+	int len;
+
+	if (!out)
+		return NULL;
+	len = kabi_node_path(node, out, PATH_MAX);
+	if (len >= 0)
+		return out;
+	if (!resolved)
+		free(out);
+	errno = -len;
+	return NULL;
+}
+
+/* ---- open --------------------------------------------------------------- */
+
+bool kabi_node_is_open_as(const struct kabi_node *node, int fd)
+{
+	struct stat st;
+
+	if (node->type == KABI_DIR) {
+		int flags = kabi_real()->fcntl(fd, F_GETFL);
+
+		return flags >= 0 && (flags & O_PATH);
+	}
+	return kabi_real()->fstat(fd, &st) == 0 &&
+	       st.st_mode == (S_IFREG | MEMFD_MODE) && st.st_nlink == 0;
+}
+
+/* An fd that nothing can be done with but what we do: any other call on it,
+ * *at() calls included, fails with EBADF or ENOTDIR. */
+static int dir_open(int flags)
+{
+	int fd;
+
+	if ((flags & O_ACCMODE) != O_RDONLY && !(flags & O_PATH))
+		return -EISDIR;
+	fd = kabi_real()->open("/dev/null", O_PATH | (flags & O_CLOEXEC));
+	return fd < 0 ? -errno : fd;
+}
+
+/* The memfd anew, read-only, with a position of its own. */
+static int memfd_reopen(int fd, int flags)
+{
+	char path[32];
+	int again;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = kabi_real()->open(path, O_RDONLY | (flags & (O_CLOEXEC |
+							      O_NONBLOCK)));
+	if (again < 0 && errno == ENOENT)
+		return fd; /* no /proc: sealed, it cannot be written either */
+	if (again < 0)
+		again = -errno;
+	kabi_real()->close(fd);
+	return again;
+}
+
+static int file_open(const struct kabi_node *node, int flags)
+{
+	char text[KABI_CONTENT_MAX];
+	int len, fd, err;
+
+	if ((flags & O_ACCMODE) != O_RDONLY)
+		return -EACCES;
+	len = kabi_node_content(node, text);
+	if (len < 0)
+		return len;
+	fd = memfd_create(node->name, MFD_ALLOW_SEALING | MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (kabi_real()->write(fd, text, (size_t)len) != len ||
+	    lseek(fd, 0, SEEK_SET) != 0 || fchmod(fd, MEMFD_MODE) != 0 ||
+	    kabi_real()->fcntl(fd, F_ADD_SEALS, MEMFD_SEALS) != 0) {
+		err = -errno;
+		kabi_real()->close(fd);
+		return err;
+	}
+	return memfd_reopen(fd, flags);
+}
+
+int kabi_node_open(const struct kabi_node *node, int flags)
+{
+	int fd;
+
+	if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
+		return -EEXIST;
+	if ((flags & O_DIRECTORY) && node->type != KABI_DIR)
+		return -ENOTDIR;
+	switch (node->type) {
+	case KABI_PASS:
+		return -ENOENT;
+	case KABI_LINK:
+		return -ELOOP; /* O_NOFOLLOW */
+	case KABI_UVERBS:
+		return kabi_uverbs_open(node, flags);
+	case KABI_UCM:
+		return kabi_ucm_open(flags);
+	case KABI_DIR:
+		fd = dir_open(flags);
+		break;
+	case KABI_FILE:
+		fd = file_open(node, flags);
+		break;
+	default:
+		return -EINVAL;
+	}
+	if (fd >= 0)
+		kabi_fd_node_add(fd, node);
+	return fd;
+}
+
+/* ---- stdio -------------------------------------------------------------- */
+
+FILE *kabi_node_fopen(const struct kabi_node *node, const char *mode, FILE *old)
+{
+	char path[32];
+	FILE *file;
+	int fd;
+
+	if (mode[0] != 'r' || strchr(mode, '+')) {
+		errno = EACCES;
+		return NULL;
+	}
+	/* No note of the fd: fclose() closes it inside libc, past us. */
+	fd = node->type == KABI_FILE
+		     ? file_open(node, strchr(mode, 'e') ? O_CLOEXEC : 0)
+		     : -EACCES;
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	if (old) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		file = kabi_real()->freopen(path, mode, old);
+	} else {
+		file = fdopen(fd, mode);
+	}
+	if (old || !file)
+		kabi_real()->close(fd);
+	return file;
+}

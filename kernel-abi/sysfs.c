@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The tree of a kernel with our devices, grown from one table. */
+#include "sysfs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "../util/env.h"
+#include "../util/log.h"
+#include "kabi.h"
+
+#define TREE_PATH_MAX 256
+
+/* Numbers of the kernel's RDMA character devices; our uverbs minors start far
+ * above those of the hardware (192 to 223), our rdma_cm above misc's. */
+#define UVERBS_MAJOR 231
+#define UVERBS_MINOR_BASE 192
+#define MISC_MAJOR 10
+#define UCM_MINOR 1000192
+
+#define INO_BASE 0x75736977u /* "usiw" */
+
+typedef int (*show_fn)(const struct rnic_device_attr *attr,
+		       const struct kabi_node *node, char *buf, size_t size);
+
+/*
+ * One row, one node; missing parents are made.  %d: once per device, its
+ * name; %u: its uverbs name; %i: its interface; %n: once per GID index.
+ */
+struct tree_row {
+	const char *path;
+	enum kabi_node_type type;
+	const char *text; /* file: fixed contents; link: target */
+	show_fn show;
+	bool is_merged;
+};
+
+static struct kabi_node tree_root = {
+	.name = (char[]){ "" },
+	.type = KABI_PASS,
+	.parent = &tree_root,
+	.ino = INO_BASE,
+};
+static ino_t tree_last_ino = INO_BASE;
+static struct timespec tree_time;
+
+/* ---- contents ----------------------------------------------------------- */
+
+static int show_ibdev(const struct rnic_device_attr *attr,
+		      const struct kabi_node *node, char *buf, size_t size)
+{
+	(void)node;
+	return snprintf(buf, size, "%s\n", attr->name);
+}
+
+static int show_guid(const struct rnic_device_attr *attr,
+		     const struct kabi_node *node, char *buf, size_t size)
+{
+	uint8_t o[8];
+
+	(void)node;
+	memcpy(o, &attr->guid_be, sizeof(o));
+	return snprintf(buf, size, "%02x%02x:%02x%02x:%02x%02x:%02x%02x\n",
+			o[0], o[1], o[2], o[3], o[4], o[5], o[6], o[7]);
+}
+
+static int show_state(const struct rnic_device_attr *attr,
+		      const struct kabi_node *node, char *buf, size_t size)
+{
+	(void)node;
+	return snprintf(buf, size, attr->is_up ? "4: ACTIVE\n" : "1: DOWN\n");
+}
+
+static int show_phys_state(const struct rnic_device_attr *attr,
+			   const struct kabi_node *node, char *buf, size_t size)
+{
+	(void)node;
+	return snprintf(buf, size,
+			attr->is_up ? "5: LinkUp\n" : "3: Disabled\n");
+}
+
+static int show_hw_rev(const struct rnic_device_attr *attr,
+		       const struct kabi_node *node, char *buf, size_t size)
+{
+	(void)attr;
+	(void)node;
+	return snprintf(buf, size, "%x\n", kabi_rnic()->limits()->hw_ver);
+}
+
+/* Every index answers; an unused one is all zero. */
+static int show_gid(const struct rnic_device_attr *attr,
+		    const struct kabi_node *node, char *buf, size_t size)
+{
+	static const uint8_t zero[16];
+	const uint8_t *gid = node->idx < attr->gid_cnt ? attr->gid[node->idx]
+						       : zero;
+	size_t at = 0;
+
+	if (size < 41)
+		return -ENOSPC;
+	for (size_t i = 0; i < 16; i += 2)
+		at += (size_t)snprintf(buf + at, size - at, "%02x%02x%c",
+				       gid[i], gid[i + 1], i < 14 ? ':' : '\n');
+	return (int)at;
+}
+
+/* EINVAL is the kernel's answer for an unused index; libibverbs takes it for
+ * "type v1", ENOENT for a failure. */
+static int show_gid_type(const struct rnic_device_attr *attr,
+			 const struct kabi_node *node, char *buf, size_t size)
+{
+	if (node->idx >= attr->gid_cnt)
+		return -EINVAL;
+	return snprintf(buf, size, "IB/RoCE v1\n");
+}
+
+static int show_gid_ndev(const struct rnic_device_attr *attr,
+			 const struct kabi_node *node, char *buf, size_t size)
+{
+	if (node->idx >= attr->gid_cnt)
+		return -EINVAL;
+	return snprintf(buf, size, "%s\n", attr->ifname);
+}
+
+static int show_dev(const struct rnic_device_attr *attr,
+		    const struct kabi_node *node, char *buf, size_t size)
+{
+	(void)node;
+	return snprintf(buf, size, "%u:%u\n", UVERBS_MAJOR,
+			UVERBS_MINOR_BASE + attr->uverbs_num);
+}
+
+int kabi_node_content(const struct kabi_node *node,
+		      char ret_text[KABI_CONTENT_MAX])
+{
+	struct rnic_device_attr attr;
+	int ret;
+
+	if (node->row->text)
+		return snprintf(ret_text, KABI_CONTENT_MAX, "%s",
+				node->row->text);
+	ret = kabi_rnic()->device_query(node->dev, &attr);
+	if (ret < 0)
+		return ret;
+	return node->row->show(&attr, node, ret_text, KABI_CONTENT_MAX);
+}
+
+/* ---- the table ---------------------------------------------------------- */
+
+#define STRING(x) STRING_(x)
+#define STRING_(x) #x
+
+#define IBDEV "/sys/class/infiniband/%d/"
+#define IBPORT IBDEV "ports/1/"
+#define UVERBS "/sys/class/infiniband_verbs/%u/"
+#define UCM "/sys/class/misc/rdma_cm/"
+
+#define NODE(p, t) { .path = (p), .type = (t) }
+#define MERGED(p) { .path = (p), .type = KABI_DIR, .is_merged = true }
+#define TEXT(p, t) { .path = (p), .type = KABI_FILE, .text = (t) }
+#define SHOW(p, s) { .path = (p), .type = KABI_FILE, .show = (s) }
+#define LINK(p, t) { .path = (p), .type = KABI_LINK, .text = (t) }
+
+static const struct tree_row tree_rows[] = {
+	NODE("/sys/class/misc", KABI_PASS),
+	NODE("/dev", KABI_PASS),
+
+	MERGED("/sys/class/infiniband"),
+	TEXT(IBDEV "node_type", "4: RNIC\n"),
+	SHOW(IBDEV "node_guid", show_guid),
+	SHOW(IBDEV "sys_image_guid", show_guid),
+	SHOW(IBDEV "node_desc", show_ibdev),
+	TEXT(IBDEV "fw_ver", KABI_VERSION "\n"),
+	SHOW(IBDEV "hw_rev", show_hw_rev),
+	TEXT(IBDEV "hca_type", "usiw\n"),
+	TEXT(IBDEV "board_id", "usiw\n"),
+	TEXT(IBDEV "device/numa_node", "-1\n"),
+	LINK(IBDEV "device/infiniband/%d", "/sys/class/infiniband/%d"),
+	LINK(IBDEV "device/infiniband_verbs/%u",
+	     "/sys/class/infiniband_verbs/%u"),
+	LINK(IBDEV "device/net/%i", "/sys/class/net/%i"),
+
+	SHOW(IBPORT "state", show_state),
+	SHOW(IBPORT "phys_state", show_phys_state),
+	TEXT(IBPORT "link_layer", "Ethernet\n"),
+	TEXT(IBPORT "rate", "10 Gb/sec (4X SDR)\n"),
+	TEXT(IBPORT "lid", "0x0\n"),
+	TEXT(IBPORT "lid_mask_count", "0\n"),
+	TEXT(IBPORT "sm_lid", "0x0\n"),
+	TEXT(IBPORT "sm_sl", "0\n"),
+	TEXT(IBPORT "cap_mask", "0x00090000\n"),
+	TEXT(IBPORT "pkeys/0", "0xffff\n"),
+	SHOW(IBPORT "gids/%n", show_gid),
+	SHOW(IBPORT "gid_attrs/types/%n", show_gid_type),
+	SHOW(IBPORT "gid_attrs/ndevs/%n", show_gid_ndev),
+
+	MERGED("/sys/class/infiniband_verbs"),
+	TEXT("/sys/class/infiniband_verbs/abi_version", "6\n"),
+	SHOW(UVERBS "ibdev", show_ibdev),
+	SHOW(UVERBS "dev", show_dev),
+	TEXT(UVERBS "abi_version", "1\n"),
+	LINK(UVERBS "device", IBDEV "device"),
+
+	TEXT(UCM "abi_version", "4\n"),
+	TEXT(UCM "dev",
+	     STRING(MISC_MAJOR) ":" STRING(UCM_MINOR) "\n"),
+
+	MERGED("/dev/infiniband"),
+	NODE("/dev/infiniband/rdma_cm", KABI_UCM),
+	NODE("/dev/infiniband/%u", KABI_UVERBS),
+};
+
+#define TREE_ROW_CNT (sizeof(tree_rows) / sizeof(tree_rows[0]))
+
+/* ---- nodes -------------------------------------------------------------- */
+
+struct kabi_node *kabi_tree_root(void)
+{
+	return &tree_root;
+}
+
+struct timespec kabi_tree_time(void)
+{
+	return tree_time;
+}
+
+struct kabi_node *kabi_node_child(const struct kabi_node *node,
+				  const char *name, size_t len)
+{
+	struct kabi_node *child;
+
+	for (child = node->child; child; child = child->next)
+		if (strncmp(child->name, name, len) == 0 &&
+		    child->name[len] == '\0')
+			return child;
+	return NULL;
+}
+
+int kabi_node_path(const struct kabi_node *node, char *ret_path, size_t size)
+{
+	size_t len = strlen(node->name);
+	int at = 0;
+
+	if (node->parent != node) {
+		at = kabi_node_path(node->parent, ret_path, size);
+		if (at < 0)
+			return at;
+		if ((size_t)at + 1 >= size)
+			return -ENAMETOOLONG;
+		ret_path[at++] = '/';
+	}
+	if ((size_t)at + len >= size)
+		return -ENAMETOOLONG;
+	memcpy(ret_path + at, node->name, len + 1);
+	return at + (int)len;
+}
+
+static struct kabi_node *node_add(struct kabi_node *parent, const char *name,
+				  size_t len, enum kabi_node_type type)
+{
+	struct kabi_node *node = calloc(1, sizeof(*node));
+
+	if (!node)
+		return NULL;
+	node->name = strndup(name, len);
+	if (!node->name) {
+		free(node);
+		return NULL;
+	}
+	node->type = type;
+	node->parent = parent;
+	node->ino = ++tree_last_ino;
+	if (parent->last_child)
+		parent->last_child->next = node;
+	else
+		parent->child = node;
+	parent->last_child = node;
+	parent->child_cnt++;
+	if (type == KABI_DIR)
+		parent->dir_cnt++;
+	return node;
+}
+
+/* The node at @path, with its parents.  A parent below ours is a directory;
+ * above, it stands for the real one.  NULL: ENOMEM. */
+static struct kabi_node *node_make(const char *path, enum kabi_node_type type)
+{
+	struct kabi_node *node = &tree_root;
+	struct kabi_node *child;
+	size_t len;
+	bool is_ours;
+
+	while (*path == '/') {
+		path++;
+		len = strcspn(path, "/");
+		child = kabi_node_child(node, path, len);
+		if (!child) {
+			is_ours = node->type == KABI_DIR ||
+				  strcmp(node->name, "misc") == 0;
+			child = node_add(node, path, len,
+					 path[len] == '\0' ? type
+					 : is_ours	   ? KABI_DIR
+							   : KABI_PASS);
+		}
+		if (!child)
+			return NULL;
+		node = child;
+		path += len;
+	}
+	return node;
+}
+
+/* ---- growth ------------------------------------------------------------- */
+
+/* Return: 0; -ENAMETOOLONG. */
+static int template_expand(const char *template,
+			   const struct rnic_device_attr *attr, uint32_t idx,
+			   char ret_path[TREE_PATH_MAX])
+{
+	size_t at = 0;
+	int len;
+
+	for (; *template; template++) {
+		size_t room = TREE_PATH_MAX - at;
+		char *out = ret_path + at;
+
+		if (*template != '%') {
+			len = snprintf(out, room, "%c", *template);
+		} else {
+			switch (*++template) {
+			case 'd':
+				len = snprintf(out, room, "%s", attr->name);
+				break;
+			case 'u':
+				len = snprintf(out, room, "uverbs%u",
+					       attr->uverbs_num);
+				break;
+			case 'i':
+				len = snprintf(out, room, "%s", attr->ifname);
+				break;
+			default:
+				len = snprintf(out, room, "%u", idx);
+				break;
+			}
+		}
+		if (len < 0 || (size_t)len >= room)
+			return -ENAMETOOLONG;
+		at += (size_t)len;
+	}
+	return 0;
+}
+
+static int row_grow_one(const struct tree_row *row,
+			const struct rnic_device *dev,
+			const struct rnic_device_attr *attr, uint32_t idx)
+{
+	char path[TREE_PATH_MAX];
+	struct kabi_node *node;
+	int ret;
+
+	ret = template_expand(row->path, attr, idx, path);
+	if (ret < 0)
+		return ret;
+	node = node_make(path, row->type);
+	if (!node)
+		return -ENOMEM;
+	node->row = row;
+	node->dev = dev;
+	node->idx = idx;
+	node->is_merged = row->is_merged &&
+			  util_settings()->devices == UTIL_DEVICES_BESIDE;
+	if (row->type == KABI_UVERBS)
+		node->rdev = makedev(UVERBS_MAJOR,
+				     UVERBS_MINOR_BASE + attr->uverbs_num);
+	if (row->type == KABI_UCM)
+		node->rdev = makedev(MISC_MAJOR, UCM_MINOR);
+	if (row->type == KABI_LINK) {
+		ret = template_expand(row->text, attr, idx, path);
+		if (ret < 0)
+			return ret;
+		node->target = strdup(path);
+		if (!node->target)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int device_grow(const struct kabi_rnic *rnic,
+		       const struct rnic_device *dev)
+{
+	struct rnic_device_attr attr;
+	int ret;
+
+	ret = rnic->device_query(dev, &attr);
+	for (size_t r = 0; ret >= 0 && r < TREE_ROW_CNT; r++) {
+		const struct tree_row *row = &tree_rows[r];
+		uint32_t cnt = strstr(row->path, "%n") ? RNIC_GID_MAX : 1;
+
+		if (!strchr(row->path, '%'))
+			continue;
+		for (uint32_t i = 0; ret >= 0 && i < cnt; i++)
+			ret = row_grow_one(row, dev, &attr, i);
+	}
+	return ret;
+}
+
+int kabi_tree_build(const struct kabi_rnic *rnic)
+{
+	static const struct rnic_device_attr none;
+	struct rnic_device *const *list = NULL;
+	int ret, cnt;
+
+	clock_gettime(CLOCK_REALTIME, &tree_time);
+	for (size_t r = 0; r < TREE_ROW_CNT; r++) {
+		if (strchr(tree_rows[r].path, '%'))
+			continue;
+		ret = row_grow_one(&tree_rows[r], NULL, &none, 0);
+		if (ret < 0)
+			return ret;
+	}
+	cnt = rnic->device_list(&list);
+	if (cnt < 0) {
+		util_err("kabi", "no device list: %s", strerror(-cnt));
+		return cnt;
+	}
+	for (int i = 0; i < cnt; i++) {
+		ret = device_grow(rnic, list[i]);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
