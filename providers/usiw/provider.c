@@ -13,6 +13,9 @@
 
 #define DEVICE_PREFIX "usiw_"
 
+/* What abi_version of a device says below class/infiniband_verbs. */
+#define USIW_UVERBS_ABI 1
+
 /*
  * By name: the sysfs tree shows no modalias, and no kernel driver may call
  * its devices usiw_*.
@@ -52,7 +55,8 @@ static struct verbs_context *context_alloc(struct ibv_device *device,
 		return usiw_door_null(-ENODEV);
 	}
 	ctx = _verbs_init_and_alloc_context(device, cmd_fd, sizeof(*ctx),
-					    &((struct usiw_context *)0)->vctx,
+					    (struct verbs_context *)offsetof(
+						    struct usiw_context, vctx),
 					    0);
 	if (!ctx)
 		return NULL;
@@ -105,8 +109,8 @@ void usiw_wait_acks(pthread_mutex_t *mutex, pthread_cond_t *cond,
 
 const struct verbs_device_ops usiw_device_ops = {
 	.name = "usiw",
-	.match_min_abi_version = 0,
-	.match_max_abi_version = UINT32_MAX,
+	.match_min_abi_version = USIW_UVERBS_ABI,
+	.match_max_abi_version = USIW_UVERBS_ABI,
 	.match_device = device_match,
 	.alloc_context = context_alloc,
 	.alloc_device = device_alloc,

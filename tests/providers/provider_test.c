@@ -137,7 +137,12 @@ static void inherited_objects_are_dropped_locally(void **state)
 	struct ibv_qp_init_attr qp_attr = fake_qp_attr(w);
 	struct ibv_qp *qp = ibv_create_qp(w->pd, &qp_attr);
 	struct ibv_pd *pd = ibv_alloc_pd(w->context);
-	uint32_t alive = fake.open_cnt;
+	struct rnic_qp *parents_qp = usiw_qp(qp)->rnic;
+	struct rnic_cq *parents_cq = usiw_cq(cq)->rnic;
+	struct rnic_srq *parents_srq = usiw_srq(srq)->rnic;
+	struct rnic_mr *parents_mr = usiw_mr((struct verbs_mr *)mr)->rnic;
+	struct rnic_pd *parents_pd = usiw_pd(pd)->rnic;
+	uint32_t alive = fake.open_cnt, cnt;
 
 	fake.fork_gen = 1;
 	fake.comp_events = 3; /* the parent's, never acknowledged here */
@@ -148,7 +153,12 @@ static void inherited_objects_are_dropped_locally(void **state)
 	assert_int_equal(ibv_dereg_mr(mr), 0);
 	assert_int_equal(ibv_dealloc_pd(pd), 0);
 	assert_int_equal(fake.open_cnt, alive);
-	fake.open_cnt -= 5; /* their RNIC halves stay with the parent */
+	/* what they stood for is still the parent's to end */
+	assert_int_equal(rnic_qp_destroy(parents_qp, &cnt), 0);
+	assert_int_equal(rnic_cq_destroy(parents_cq, &cnt, &cnt), 0);
+	assert_int_equal(rnic_srq_destroy(parents_srq, &cnt), 0);
+	assert_int_equal(rnic_mr_dereg(parents_mr), 0);
+	assert_int_equal(rnic_pd_free(parents_pd), 0);
 }
 
 int main(void)
