@@ -9,7 +9,6 @@
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include <unistd.h>
 
 socklen_t cm_addr_len(const struct sockaddr *addr)
 {
@@ -127,7 +126,7 @@ int cm_sock_open(int family, int type)
 		return -errno;
 	ret = rnic_fd_register(fd);
 	if (ret < 0) {
-		close(fd);
+		rnic_fd_close(fd);
 		return ret;
 	}
 	return fd;

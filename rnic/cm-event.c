@@ -4,18 +4,26 @@
  * count is the number of queued events, so that read, poll and O_NONBLOCK on
  * the fd are the kernel's own.
  */
-#define _GNU_SOURCE /* preadv2 */
+#define _GNU_SOURCE /* RWF_NOWAIT */
 #include "cm-internal.h"
 
 #include "fd.h"
 #include "stat.h"
 
 #include <errno.h>
-#include <poll.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+/*
+ * libc's own read(): a cancellation point, on which callers of
+ * rdma_get_cm_event() rely, and out of the preload library's reach.
+ */
+extern ssize_t __read(int fd, void *buf, size_t size);
 
 struct cm_event *cm_event_new(struct cm_id *owner)
 {
@@ -26,15 +34,32 @@ struct cm_event *cm_event_new(struct cm_id *owner)
 	return event;
 }
 
-/* The count cannot overflow: it would take 2^64 events. */
+/* Raw: write() is the preload library's, which takes it for a command.  The
+ * count cannot overflow: it would take 2^64 events. */
 static void chan_count_up(struct rnic_cm_chan *chan)
 {
 	const uint64_t one = 1;
-	ssize_t len;
 
-	do {
-		len = write(chan->fd, &one, sizeof(one));
-	} while (len < 0 && errno == EINTR);
+	syscall(SYS_write, chan->fd, &one, sizeof(one));
+}
+
+/*
+ * Kernels before 5.8 have no RWF_NOWAIT for eventfds: there the fd itself is
+ * non-blocking for the moment of the read, and readers that see EAGAIN ask
+ * under the lock whether it was meant for them.
+ */
+static _Atomic bool is_nowait_missing;
+
+static void chan_count_down_old(struct rnic_cm_chan *chan)
+{
+	long flags = syscall(SYS_fcntl, chan->fd, F_GETFL);
+	uint64_t one;
+
+	if (flags < 0 ||
+	    syscall(SYS_fcntl, chan->fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return;
+	syscall(SYS_read, chan->fd, &one, sizeof(one));
+	syscall(SYS_fcntl, chan->fd, F_SETFL, flags);
 }
 
 /*
@@ -45,16 +70,27 @@ static void chan_count_down(struct rnic_cm_chan *chan)
 {
 	uint64_t one;
 	struct iovec iov = { .iov_base = &one, .iov_len = sizeof(one) };
-	struct pollfd pfd = { .fd = chan->fd, .events = POLLIN };
-	ssize_t len;
+	long ret;
 
-	len = preadv2(chan->fd, &iov, 1, -1, RWF_NOWAIT);
-	if (len >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS))
+	util_lock_assert_held(&cm.lock);
+	ret = syscall(SYS_preadv2, chan->fd, &iov, 1, -1L, -1L, RWF_NOWAIT);
+	if (ret >= 0 || errno == EAGAIN)
 		return;
-	/* Kernels before 5.10: the same with a window of a few instructions. */
-	if (poll(&pfd, 1, 0) > 0)
-		len = read(chan->fd, &one, sizeof(one));
-	(void)len;
+	atomic_store_explicit(&is_nowait_missing, true, memory_order_relaxed);
+	chan_count_down_old(chan);
+}
+
+/* A read answered EAGAIN: because the application wants it so? */
+static bool chan_is_nonblocking(struct rnic_cm_chan *chan)
+{
+	long flags;
+
+	if (!atomic_load_explicit(&is_nowait_missing, memory_order_relaxed))
+		return true;
+	util_lock(&cm.lock);
+	flags = syscall(SYS_fcntl, chan->fd, F_GETFL);
+	util_unlock(&cm.lock);
+	return flags < 0 || (flags & O_NONBLOCK) != 0;
 }
 
 void cm_event_post(struct cm_event *event, enum rnic_cm_event_type type,
@@ -168,7 +204,7 @@ void rnic_cm_chan_free(struct rnic_cm_chan *chan)
 	/* A thread that still waits in get_event finds the channel closed. */
 	chan_count_up(chan);
 	util_unlock(&cm.lock);
-	close(chan->fd);
+	rnic_fd_close(chan->fd);
 	chan_put(chan);
 }
 
@@ -197,21 +233,36 @@ static int chan_pop(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
 	return ret;
 }
 
-int rnic_cm_get_event(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
+static void chan_put_cancelled(void *chan)
+{
+	chan_put(chan);
+}
+
+/* Return: as chan_pop(); -errno of the read. */
+static int chan_wait_pop(struct rnic_cm_chan *chan,
+			 struct rnic_cm_event *ret_ev)
 {
 	uint64_t one;
+	int ret;
+
+	if (__read(chan->fd, &one, sizeof(one)) == (ssize_t)sizeof(one))
+		return chan_pop(chan, ret_ev);
+	ret = -errno;
+	return ret == -EAGAIN && !chan_is_nonblocking(chan) ? 0 : ret;
+}
+
+int rnic_cm_get_event(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
+{
 	int ret;
 
 	if (chan->fork_gen != rnic_fork_gen())
 		return -ENODEV;
 	/* relaxed: the caller holds a reference */
 	atomic_fetch_add_explicit(&chan->user_cnt, 1, memory_order_relaxed);
+	pthread_cleanup_push(chan_put_cancelled, chan);
 	do {
-		if (read(chan->fd, &one, sizeof(one)) < 0)
-			ret = -errno;
-		else
-			ret = chan_pop(chan, ret_ev);
+		ret = chan_wait_pop(chan, ret_ev);
 	} while (ret == 0);
-	chan_put(chan);
+	pthread_cleanup_pop(1);
 	return ret == 1 ? 0 : ret;
 }

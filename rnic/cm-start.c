@@ -210,7 +210,7 @@ static void conn_event(struct cm_conn *conn, const struct smpa_event *ev)
 		conn_lost(conn, -ECONNRESET);
 		return;
 	case SMPA_EV_FAULT:
-		if (ev->fault.is_truncated) {
+		if (ev->fault.fault.value == SMPA_F_MPA_CLOSED) {
 			conn_lost(conn, -ECONNRESET);
 			return;
 		}

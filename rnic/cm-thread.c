@@ -253,27 +253,18 @@ static int thread_open_fds(void)
 	cm.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (cm.wake_fd < 0) {
 		ret = -errno;
-		goto unregister_epoll;
+		goto close_epoll;
 	}
 	ret = rnic_fd_register(cm.wake_fd);
-	if (ret < 0)
-		goto close_wake;
-	ret = cm_thread_watch(cm.wake_fd, CM_TAG_INBOX, 0, EPOLLIN,
-			      &registered);
+	if (ret == 0)
+		ret = cm_thread_watch(cm.wake_fd, CM_TAG_INBOX, 0, EPOLLIN,
+				      &registered);
 	if (ret == 0)
 		return 0;
 	rnic_fd_close(cm.wake_fd);
 	cm.wake_fd = -1;
-	goto unregister_epoll;
-close_wake:
-	close(cm.wake_fd);
-	cm.wake_fd = -1;
-unregister_epoll:
-	rnic_fd_close(cm.epoll_fd);
-	cm.epoll_fd = -1;
-	return ret;
 close_epoll:
-	close(cm.epoll_fd);
+	rnic_fd_close(cm.epoll_fd);
 	cm.epoll_fd = -1;
 	return ret;
 }

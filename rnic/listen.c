@@ -13,7 +13,6 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 /* Connections taken per wake-up, so that others have their turn. */
 #define LISTEN_BATCH 64
@@ -114,11 +113,11 @@ static void listen_take(struct cm_id *id, int fd)
 {
 	if (id->listener.half_open_cnt >= util_settings()->half_open_max) {
 		rnic_stat_add(RNIC_STAT_half_open_refused, 1);
-		close(fd);
+		rnic_fd_close(fd);
 		return;
 	}
 	if (rnic_fd_register(fd) < 0) {
-		close(fd);
+		rnic_fd_close(fd);
 		return;
 	}
 	cm_conn_accepted(id, fd);

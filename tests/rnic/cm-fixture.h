@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * For tests of the connection manager: real loopback sockets, real QPs, and
+ * strangers that speak (or do not speak) MPA over plain sockets.
+ */
+#ifndef CM_FIXTURE_H
+#define CM_FIXTURE_H
+
+#include <cmocka.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rnic.h"
+
+/* Longer than any event may take, short enough for a failing run. */
+#define CM_PATIENCE_MS 8000
+
+struct cm_side {
+	struct rnic_cm_chan *chan;
+	uint32_t id;
+};
+
+struct cm_qp {
+	struct rnic_context *ctx;
+	struct rnic_pd *pd;
+	struct rnic_cq *cq;
+	struct rnic_qp *qp;
+};
+
+static inline void cm_qp_open(struct cm_qp *q)
+{
+	struct rnic_qp_options opt = { .max_send_wr = 4,
+				       .max_recv_wr = 4,
+				       .max_send_sge = 1,
+				       .max_recv_sge = 1 };
+	struct rnic_device *const *list;
+
+	assert_true(rnic_device_list(&list) > 0);
+	assert_int_equal(rnic_context_open(list[0], &q->ctx), 0);
+	assert_int_equal(rnic_pd_alloc(q->ctx, &q->pd), 0);
+	assert_int_equal(rnic_cq_create(q->ctx, 16, NULL, 0, &q->cq), 0);
+	opt.send_cq = opt.recv_cq = q->cq;
+	assert_int_equal(rnic_qp_create(q->pd, &opt, &q->qp), 0);
+}
+
+static inline void cm_qp_close(struct cm_qp *q)
+{
+	uint32_t a, b;
+
+	if (q->qp)
+		assert_int_equal(rnic_qp_destroy(q->qp, &a), 0);
+	assert_int_equal(rnic_cq_destroy(q->cq, &a, &b), 0);
+	assert_int_equal(rnic_pd_free(q->pd), 0);
+	rnic_context_close(q->ctx);
+}
+
+static inline void cm_side_open(struct cm_side *s, uint64_t uid)
+{
+	assert_int_equal(rnic_cm_chan_new(&s->chan), 0);
+	assert_int_equal(rnic_cm_create(s->chan, uid, &s->id), 0);
+}
+
+static inline bool cm_is_readable(const struct rnic_cm_chan *chan, int ms)
+{
+	struct pollfd pfd = { .fd = rnic_cm_chan_fd(chan), .events = POLLIN };
+
+	return poll(&pfd, 1, ms) == 1;
+}
+
+/* The next event must be of this type and status. */
+static inline void cm_expect(struct rnic_cm_chan *chan,
+			     enum rnic_cm_event_type type, int status,
+			     struct rnic_cm_event *ev)
+{
+	assert_true(cm_is_readable(chan, CM_PATIENCE_MS));
+	assert_int_equal(rnic_cm_get_event(chan, ev), 0);
+	assert_int_equal(ev->type, type);
+	assert_int_equal(ev->status, status);
+}
+
+static inline struct sockaddr_storage cm_loopback(int family, uint16_t port)
+{
+	struct sockaddr_storage ss;
+
+	memset(&ss, 0, sizeof(ss));
+	if (family == AF_INET) {
+		struct sockaddr_in *sin = (struct sockaddr_in *)&ss;
+
+		sin->sin_family = AF_INET;
+		sin->sin_port = htons(port);
+		sin->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	} else {
+		struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&ss;
+
+		sin6->sin6_family = AF_INET6;
+		sin6->sin6_port = htons(port);
+		sin6->sin6_addr = in6addr_loopback;
+	}
+	return ss;
+}
+
+static inline uint16_t cm_port(const struct sockaddr_storage *ss)
+{
+	return ntohs(((const struct sockaddr_in *)ss)->sin_port);
+}
+
+/* A listening identity on loopback.  Return: its port. */
+static inline uint16_t cm_listen(struct cm_side *s, int family, int backlog)
+{
+	struct sockaddr_storage ss = cm_loopback(family, 0);
+	struct rnic_cm_info info;
+
+	cm_side_open(s, 1);
+	assert_int_equal(rnic_cm_bind(s->chan, s->id, (struct sockaddr *)&ss),
+			 0);
+	assert_int_equal(rnic_cm_listen(s->chan, s->id, backlog), 0);
+	assert_int_equal(rnic_cm_query(s->chan, s->id, &info), 0);
+	assert_int_not_equal(cm_port(&info.local), 0);
+	return cm_port(&info.local);
+}
+
+/* Up to ROUTE_RESOLVED. */
+static inline void cm_resolve(struct cm_side *s, int family, uint16_t port)
+{
+	struct sockaddr_storage ss = cm_loopback(family, port);
+	struct rnic_cm_event ev;
+
+	cm_side_open(s, 2);
+	assert_int_equal(rnic_cm_resolve_addr(s->chan, s->id, NULL,
+					      (struct sockaddr *)&ss, 1000),
+			 0);
+	cm_expect(s->chan, RNIC_CM_ADDR_RESOLVED, 0, &ev);
+	assert_int_equal(ev.uid, 2);
+	assert_int_equal(ev.id, s->id);
+	assert_int_equal(rnic_cm_resolve_route(s->chan, s->id, 1000), 0);
+	cm_expect(s->chan, RNIC_CM_ROUTE_RESOLVED, 0, &ev);
+}
+
+static inline void cm_param(struct rnic_cm_conn_param *param,
+			    const struct cm_qp *q, const char *pd)
+{
+	memset(param, 0, sizeof(*param));
+	param->qp_num = rnic_qp_num(q->qp);
+	param->ird = 4;
+	param->ord = 3;
+	param->pd_len = (uint8_t)strlen(pd);
+	memcpy(param->pd, pd, strlen(pd));
+}
+
+static inline void cm_dial(struct cm_side *s, const struct cm_qp *q,
+			   uint16_t port, const char *pd)
+{
+	struct rnic_cm_conn_param param;
+
+	cm_resolve(s, AF_INET, port);
+	cm_param(&param, q, pd);
+	assert_int_equal(rnic_cm_connect(s->chan, s->id, &param), 0);
+}
+
+static inline void cm_side_close(struct cm_side *s)
+{
+	rnic_cm_chan_free(s->chan);
+}
+
+/* ---- strangers ----------------------------------------------------------- */
+
+/* An MPA Request of revision 1 without private data, CRC on (RFC 5044 7.1). */
+static const uint8_t cm_mpa_request[20] = "MPA ID Req Frame\x40\x01\x00";
+
+static inline int cm_stranger(uint16_t port)
+{
+	struct sockaddr_storage ss = cm_loopback(AF_INET, port);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(
+		connect(fd, (struct sockaddr *)&ss, sizeof(struct sockaddr_in)),
+		0);
+	return fd;
+}
+
+static inline void cm_say(int fd, const void *octets, size_t len)
+{
+	assert_int_equal(send(fd, octets, len, MSG_NOSIGNAL), (ssize_t)len);
+}
+
+/* Close with RST. */
+static inline void cm_slam(int fd)
+{
+	const struct linger linger = { .l_onoff = 1, .l_linger = 0 };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+	close(fd);
+}
+
+/* Read until the peer closes.  Return: octets; -1: it did not in time. */
+static inline ssize_t cm_read_to_end(int fd, void *buf, size_t size)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	size_t got = 0;
+
+	for (;;) {
+		ssize_t len;
+
+		if (poll(&pfd, 1, CM_PATIENCE_MS) != 1)
+			return -1;
+		len = recv(fd, (uint8_t *)buf + got, size - got, 0);
+		if (len <= 0)
+			return (ssize_t)got;
+		got += (size_t)len;
+		if (got == size)
+			return (ssize_t)got;
+	}
+}
+
+/* A plain listening socket. */
+static inline int cm_stranger_listen(uint16_t *ret_port)
+{
+	struct sockaddr_storage ss = cm_loopback(AF_INET, 0);
+	socklen_t len = sizeof(ss);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(
+		bind(fd, (struct sockaddr *)&ss, sizeof(struct sockaddr_in)),
+		0);
+	assert_int_equal(listen(fd, 8), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&ss, &len), 0);
+	*ret_port = cm_port(&ss);
+	return fd;
+}
+
+/* The next connection's first @len octets.  Return: the connection. */
+static inline int cm_stranger_accept(int listener, uint8_t *buf, size_t len)
+{
+	struct pollfd pfd = { .fd = listener, .events = POLLIN };
+	int fd;
+
+	assert_int_equal(poll(&pfd, 1, CM_PATIENCE_MS), 1);
+	fd = accept(listener, NULL, NULL);
+	assert_true(fd >= 0);
+	assert_int_equal(recv(fd, buf, len, MSG_WAITALL), (ssize_t)len);
+	return fd;
+}
+
+#endif
