@@ -6,11 +6,12 @@
 #ifndef CM_FIXTURE_H
 #define CM_FIXTURE_H
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include <arpa/inet.h>
 #include <errno.h>
