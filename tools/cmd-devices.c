@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * usiw devices: the table of devices as a verbs program sees them, that is
+ * through libibverbs and under the preload library.
+ */
+#define _GNU_SOURCE
+#include "cmd.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The second half of the command: runs under the preload library. */
+#define INSIDE "--inside"
+
+#define VERBS_LIBRARY "libibverbs.so.1"
+#define CLASS_DIR "/sys/class/infiniband"
+
+#undef ibv_query_port /* the symbol, not the inline function */
+
+/* libibverbs is no need of this program's other commands. */
+#define VERBS_CALLS(X)         \
+	X(ibv_get_device_list)  \
+	X(ibv_free_device_list) \
+	X(ibv_get_device_name)  \
+	X(ibv_get_device_guid)  \
+	X(ibv_open_device)      \
+	X(ibv_close_device)     \
+	X(ibv_query_port)       \
+	X(ibv_query_gid)
+
+static struct verbs {
+#define VERBS_FIELD(call) __typeof__(&call) call;
+	VERBS_CALLS(VERBS_FIELD)
+} verbs;
+
+static int verbs_load(void)
+{
+	static const char *const names[] = {
+#define VERBS_NAME(call) #call,
+		VERBS_CALLS(VERBS_NAME)
+	};
+	void *lib = dlopen(VERBS_LIBRARY, RTLD_NOW);
+
+	_Static_assert(sizeof(verbs) == sizeof(names),
+		       "nothing but pointers, in the order of the names");
+	if (!lib) {
+		printf("no device: %s; install libibverbs (Debian: "
+		       "libibverbs1)\n", dlerror());
+		return -1;
+	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		void *sym = dlsym(lib, names[i]);
+
+		if (!sym) {
+			printf("no device: " VERBS_LIBRARY " has no %s\n",
+			       names[i]);
+			return -1;
+		}
+		memcpy((char *)&verbs + i * sizeof(sym), &sym, sizeof(sym));
+	}
+	return 0;
+}
+
+/* First entry of a directory; false: none. */
+static bool first_entry(const char *path, char *ret_name, size_t size)
+{
+	const struct dirent *entry;
+	bool is_found = false;
+	DIR *dir = opendir(path);
+
+	if (!dir)
+		return false;
+	while (!is_found && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(ret_name, size, "%s", entry->d_name);
+		is_found = true;
+	}
+	closedir(dir);
+	return is_found;
+}
+
+static unsigned long mtu_read(const char *ifname)
+{
+	unsigned long mtu = 0;
+	char path[512];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/mtu", ifname);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	if (fscanf(file, "%lu", &mtu) != 1)
+		mtu = 0;
+	fclose(file);
+	return mtu;
+}
+
+static void gid_print(const union ibv_gid *gid, bool is_first)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	char text[INET6_ADDRSTRLEN];
+	bool is_v4 = memcmp(gid->raw, mapped, sizeof(mapped)) == 0;
+
+	inet_ntop(is_v4 ? AF_INET : AF_INET6,
+		  is_v4 ? gid->raw + sizeof(mapped) : gid->raw, text,
+		  sizeof(text));
+	printf("%s%s", is_first ? "" : " ", text);
+}
+
+static void gids_print(struct ibv_context *ctx, int gid_cnt)
+{
+	static const union ibv_gid none;
+	union ibv_gid gid;
+	bool is_first = true;
+
+	for (int i = 0; i < gid_cnt; i++) {
+		if (verbs.ibv_query_gid(ctx, 1, i, &gid) ||
+		    memcmp(&gid, &none, sizeof(gid)) == 0)
+			continue;
+		gid_print(&gid, is_first);
+		is_first = false;
+	}
+	puts(is_first ? "-" : "");
+}
+
+static const char *state_name(int state)
+{
+	switch (state) {
+	case IBV_PORT_ACTIVE:
+		return "active";
+	case IBV_PORT_DOWN:
+		return "down";
+	case IBV_PORT_INIT:
+		return "init";
+	case IBV_PORT_ARMED:
+		return "armed";
+	default:
+		return "unknown";
+	}
+}
+
+#define ROW "%-18s %-16s %-7s %6lu  %016llx  "
+#define HEAD "%-18s %-16s %-7s %6s  %-16s  %s\n"
+
+static void device_print(struct ibv_device *dev)
+{
+	const char *name = verbs.ibv_get_device_name(dev);
+	unsigned long long guid = be64toh(verbs.ibv_get_device_guid(dev));
+	struct ibv_context *ctx = verbs.ibv_open_device(dev);
+	struct ibv_port_attr port;
+	char path[256], ifname[256] = "-";
+
+	memset(&port, 0, sizeof(port));
+	snprintf(path, sizeof(path), CLASS_DIR "/%s/device/net", name);
+	first_entry(path, ifname, sizeof(ifname));
+	if (!ctx) {
+		printf(ROW "cannot be opened: %s\n", name, ifname, "-",
+		       mtu_read(ifname), guid, strerror(errno));
+		return;
+	}
+	if (verbs.ibv_query_port(ctx, 1,
+				 (struct _compat_ibv_port_attr *)&port))
+		port.state = IBV_PORT_NOP;
+	printf(ROW, name, ifname, state_name(port.state), mtu_read(ifname),
+	       guid);
+	gids_print(ctx, port.gid_tbl_len);
+	verbs.ibv_close_device(ctx);
+}
+
+/* Nothing was found: say which link of the chain is broken. */
+static int none_explain(int err)
+{
+	char name[256];
+
+	if (!first_entry(CLASS_DIR, name, sizeof(name)))
+		printf("no device: no interface with an IP address is usable "
+		       "(USIW_INTERFACES=%s; USIW_LOG=warn says more)\n",
+		       getenv("USIW_INTERFACES") ? getenv("USIW_INTERFACES")
+						 : "");
+	else if (err)
+		printf("no device: libibverbs: %s\n", strerror(err));
+	else
+		printf("no device: libibverbs has no driver for %s "
+		       "(RDMAV_DRIVERS=%s)\n",
+		       name,
+		       getenv("RDMAV_DRIVERS") ? getenv("RDMAV_DRIVERS") : "");
+	return 1;
+}
+
+static int devices_inside(void)
+{
+	struct ibv_device **list;
+	int cnt = 0;
+
+	if (verbs_load() < 0)
+		return 1;
+	list = verbs.ibv_get_device_list(&cnt);
+	if (!list)
+		return none_explain(errno);
+	if (cnt == 0) {
+		verbs.ibv_free_device_list(list);
+		return none_explain(0);
+	}
+	printf(HEAD, "DEVICE", "INTERFACE", "STATE", "MTU", "GUID",
+	       "ADDRESSES");
+	for (int i = 0; i < cnt; i++)
+		device_print(list[i]);
+	verbs.ibv_free_device_list(list);
+	return fflush(stdout) ? 1 : 0;
+}
+
+static void devices_usage(FILE *out)
+{
+	fputs("Usage: usiw devices\n"
+	      "Lists the RDMA devices that a program under usiw run sees.\n"
+	      "Exit code: 0; 1 no device, and why; 2 wrong usage.\n",
+	      out);
+}
+
+int cmd_devices(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+		devices_usage(stdout);
+		return fflush(stdout) ? 1 : 0;
+	}
+	if (argc == 2 && strcmp(argv[1], INSIDE) == 0)
+		return devices_inside();
+	if (argc > 1) {
+		fprintf(stderr, "usiw: devices: %s: not understood\n", argv[1]);
+		devices_usage(stderr);
+		return USAGE_EXIT;
+	}
+	if (run_environment_set() < 0)
+		return 1;
+	execl("/proc/self/exe", "usiw", "devices", INSIDE, (char *)NULL);
+	fprintf(stderr, "usiw: devices: cannot run myself again: %s\n",
+		strerror(errno));
+	return 1;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* usiw run: a program with the preload library and the provider in reach. */
+#define _GNU_SOURCE
+#include "cmd.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PRELOAD_NAME "libusiw-kabi.so"
+#define DRIVER_FILE "/etc/libibverbs.d/usiw.driver" /* where libibverbs looks */
+
+/*
+ * Where the libraries stand, seen from the directory of this program: beside
+ * it in a build tree, or installed.  The provider's name is what RDMAV_DRIVERS
+ * takes: libibverbs appends -rdmavNN.so.
+ */
+static const struct layout {
+	const char *lib_dir;
+	const char *provider;
+	bool is_installed;
+} layouts[] = {
+	{ "../lib", "../lib/libusiw", false },
+	{ USIW_BIN_TO_LIB "/usiw", USIW_BIN_TO_LIB "/libibverbs/libusiw",
+	  true },
+};
+
+static int join(char ret_path[PATH_MAX], const char *a, const char *b,
+		const char *c)
+{
+	int len = snprintf(ret_path, PATH_MAX, "%s/%s%s%s", a, b,
+			   *c ? "/" : "", c);
+
+	if (len >= 0 && len < PATH_MAX)
+		return 0;
+	fprintf(stderr, "usiw: run: path too long: %s/%s\n", a, b);
+	return -1;
+}
+
+static int own_dir(char ret_dir[PATH_MAX])
+{
+	ssize_t len = readlink("/proc/self/exe", ret_dir, PATH_MAX - 1);
+	char *slash;
+
+	if (len > 0) {
+		ret_dir[len] = '\0';
+		slash = strrchr(ret_dir, '/');
+		if (slash) {
+			*slash = '\0';
+			return 0;
+		}
+	}
+	fprintf(stderr,
+		"usiw: run: cannot tell my own place from /proc/self/exe: %s; "
+		"is /proc mounted?\n",
+		strerror(errno));
+	return -1;
+}
+
+/* The first layout whose preload library is there.  @ret_path: of it. */
+static const struct layout *layout_find(const char *dir,
+					char ret_path[PATH_MAX])
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		if (join(path, dir, layouts[i].lib_dir, PRELOAD_NAME) < 0)
+			return NULL;
+		if (realpath(path, ret_path))
+			return &layouts[i];
+	}
+	fprintf(stderr,
+		"usiw: run: " PRELOAD_NAME " is neither in %s/%s nor in %s/%s: "
+		"build it or install it\n",
+		dir, layouts[0].lib_dir, dir, layouts[1].lib_dir);
+	return NULL;
+}
+
+/* True when @list, separated by colons or blanks, holds @item. */
+static bool list_has(const char *list, const char *item)
+{
+	size_t len;
+
+	for (; *list; list += len + (list[len] != '\0')) {
+		len = strcspn(list, ": ");
+		if (len == strlen(item) && strncmp(list, item, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int env_set(const char *name, const char *value, bool is_override)
+{
+	if (setenv(name, value, is_override) == 0)
+		return 0;
+	fprintf(stderr, "usiw: run: cannot set %s: %s\n", name,
+		strerror(errno));
+	return -1;
+}
+
+/* Once in front, however often usiw run stands before usiw run. */
+static int preload_prepend(const char *path)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char *list;
+	int ret;
+
+	if (old && list_has(old, path))
+		return 0;
+	if (asprintf(&list, "%s%s%s", path, old && *old ? ":" : "",
+		     old ? old : "") < 0) {
+		fputs("usiw: run: out of memory\n", stderr);
+		return -1;
+	}
+	ret = env_set("LD_PRELOAD", list, true);
+	free(list);
+	return ret;
+}
+
+static int provider_set(const struct layout *layout, const char *dir)
+{
+	char path[PATH_MAX], place[PATH_MAX];
+	char *slash;
+
+	/* An installed provider is found by libibverbs itself. */
+	if (layout->is_installed && access(DRIVER_FILE, R_OK) == 0)
+		return 0;
+	/* The prefix itself is no file: resolve its directory. */
+	if (join(path, dir, layout->provider, "") < 0)
+		return -1;
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	if (!realpath(path, place)) {
+		fprintf(stderr, "usiw: run: no directory %s for the provider: "
+			"%s\n", path, strerror(errno));
+		return -1;
+	}
+	if (join(path, place, "libusiw", "") < 0)
+		return -1;
+	return env_set("RDMAV_DRIVERS", path, false);
+}
+
+/* In a build with sanitizers their runtime must come first of all. */
+static int sanitizer_set(void)
+{
+	if (!*USIW_SANITIZER_RUNTIME)
+		return 0;
+	if (env_set("ASAN_OPTIONS",
+		    "verify_asan_link_order=0:detect_leaks=0", false) < 0 ||
+	    env_set("TSAN_OPTIONS", "ignore_noninstrumented_modules=1",
+		    false) < 0)
+		return -1;
+	return preload_prepend(USIW_SANITIZER_RUNTIME);
+}
+
+int run_environment_set(void)
+{
+	char dir[PATH_MAX], preload[PATH_MAX];
+	const struct layout *layout;
+
+	if (own_dir(dir) < 0)
+		return -1;
+	layout = layout_find(dir, preload);
+	if (!layout || preload_prepend(preload) < 0)
+		return -1;
+	if (provider_set(layout, dir) < 0)
+		return -1;
+	return sanitizer_set();
+}
+
+static void run_usage(FILE *out)
+{
+	fputs("Usage: usiw run [--] COMMAND [ARGUMENTS]\n"
+	      "Runs COMMAND, and what it runs itself, with " PRELOAD_NAME
+	      " preloaded:\n"
+	      "libibverbs and librdmacm in it find usiw devices.  Settings: "
+	      "usiw --help.\n"
+	      "Exit code: that of COMMAND; 127 not found, 126 not executable, "
+	      "1 usiw is\n"
+	      "incomplete, 2 wrong usage.\n",
+	      out);
+}
+
+int cmd_run(int argc, char **argv)
+{
+	int first = 1;
+	int err;
+
+	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+		run_usage(stdout);
+		return fflush(stdout) ? 1 : 0;
+	}
+	if (argc > 1 && strcmp(argv[1], "--") == 0) {
+		first = 2;
+	} else if (argc > 1 && argv[1][0] == '-') {
+		fprintf(stderr, "usiw: run: %s: no such option\n", argv[1]);
+		run_usage(stderr);
+		return USAGE_EXIT;
+	}
+	if (argc <= first) {
+		fputs("usiw: run: which command?\n", stderr);
+		run_usage(stderr);
+		return USAGE_EXIT;
+	}
+	if (run_environment_set() < 0)
+		return 1;
+	execvp(argv[first], argv + first);
+	err = errno;
+	fprintf(stderr, "usiw: run: %s: %s\n", argv[first],
+		err == ENOENT ? "command not found" : strerror(err));
+	return err == ENOENT ? 127 : 126;
+}

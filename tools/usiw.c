@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* usiw(1): picks the command. */
+#include <stdio.h>
+#include <string.h>
+
+#include "../util/env.h"
+#include "cmd.h"
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *what;
+} commands[] = {
+	{ "run", cmd_run, "run a program that sees usiw devices" },
+	{ "devices", cmd_devices, "list the devices such a program sees" },
+};
+
+#define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
+
+static void usage_print(FILE *out)
+{
+	fputs("Usage: usiw COMMAND [ARGUMENTS]\n"
+	      "RDMA verbs for every process: soft-iWARP inside the program.\n"
+	      "\nCommands:\n",
+	      out);
+	for (size_t i = 0; i < COMMAND_CNT; i++)
+		fprintf(out, "  %-10s %s\n", commands[i].name,
+			commands[i].what);
+	fputs("\nOptions:\n"
+	      "  --help     this text; also usiw COMMAND --help\n"
+	      "  --version  print the version\n",
+	      out);
+}
+
+static void settings_print(FILE *out)
+{
+	fputs("\nSettings, in the environment or in /etc/usiw.conf:\n", out);
+	for (size_t i = 0; i < util_setting_cnt; i++) {
+		const struct util_setting_doc *doc = &util_setting_docs[i];
+
+		fprintf(out, "  %s=%s\n      %s%s%s%s\n", doc->name,
+			doc->values, doc->what,
+			*doc->default_value ? " [" : "", doc->default_value,
+			*doc->default_value ? "]" : "");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : NULL;
+
+	if (word && strcmp(word, "--help") == 0) {
+		usage_print(stdout);
+		settings_print(stdout);
+		return fflush(stdout) ? 1 : 0;
+	}
+	if (word && strcmp(word, "--version") == 0) {
+		puts("usiw " USIW_VERSION);
+		return fflush(stdout) ? 1 : 0;
+	}
+	for (size_t i = 0; word && i < COMMAND_CNT; i++)
+		if (strcmp(word, commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	if (word)
+		fprintf(stderr, "usiw: %s: no such command or option\n", word);
+	usage_print(stderr);
+	return USAGE_EXIT;
+}
