@@ -17,9 +17,9 @@ _Static_assert((int)IBV_ACCESS_MW_BIND == RNIC_ACCESS_MW_BIND, "access flags");
 _Static_assert((int)IBV_ACCESS_ZERO_BASED == RNIC_ACCESS_ZERO_BASED,
 	       "access flags");
 
-#define MR_ACCESS                                                           \
-	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |               \
-	 RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |              \
+#define MR_ACCESS                                                              \
+	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |                  \
+	 RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |                 \
 	 RNIC_ACCESS_MW_BIND | RNIC_ACCESS_ZERO_BASED)
 
 struct ibv_pd *usiw_alloc_pd(struct ibv_context *context)

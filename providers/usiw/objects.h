@@ -71,16 +71,17 @@ struct usiw_qp {
 	struct ibv_qp_cap cap; /* as given */
 	struct usiw_sq_limits sq_limits;
 	const struct usiw_ring *sq;
-	struct util_lock sq_lock; /* producer side of sq */
+	struct util_lock sq_lock;   /* producer side of sq */
 	const struct usiw_ring *rq; /* NULL: SRQ */
-	struct util_lock rq_lock; /* producer side of rq */
-	_Atomic bool is_rtr_seen; /* INIT -> RTR was asked for in IDLE */
+	struct util_lock rq_lock;   /* producer side of rq */
+	_Atomic bool is_rtr_seen;   /* INIT -> RTR was asked for in IDLE */
 };
 
 static inline struct usiw_context *usiw_context(struct ibv_context *ctx)
 {
 	return (struct usiw_context *)(void *)((char *)ctx -
-			offsetof(struct usiw_context, vctx.context));
+					       offsetof(struct usiw_context,
+							vctx.context));
 }
 
 static inline struct usiw_pd *usiw_pd(struct ibv_pd *pd)
@@ -161,9 +162,7 @@ void usiw_cqe_decode(const struct usiw_cqe *cqe, struct ibv_wc *ret_wc);
 #define USIW_DECL_REREG(ret, name, params)
 #define USIW_DECL_LIB(ret, name, params)
 #define VERBS_ROW(kind, ret, name, params) USIW_DECL_##kind(ret, name, params)
-#include "verbs-rows.h"
 #include "verbs-ops.def"
-#include "verbs-rows.h"
 
 extern const struct verbs_context_ops usiw_context_ops;
 extern const struct verbs_device_ops usiw_device_ops;

@@ -13,16 +13,18 @@
 #include "objects.h"
 
 _Static_assert(sizeof(struct usiw_sge) == sizeof(struct ibv_sge), "sge");
-_Static_assert(offsetof(struct usiw_sge, addr) == offsetof(struct ibv_sge, addr),
+_Static_assert(offsetof(struct usiw_sge, addr) ==
+		       offsetof(struct ibv_sge, addr),
 	       "sge");
 _Static_assert(offsetof(struct usiw_sge, len) ==
 		       offsetof(struct ibv_sge, length),
 	       "sge");
-_Static_assert(offsetof(struct usiw_sge, lkey) == offsetof(struct ibv_sge, lkey),
+_Static_assert(offsetof(struct usiw_sge, lkey) ==
+		       offsetof(struct ibv_sge, lkey),
 	       "sge");
 
-#define SEND_FLAGS_KNOWN                                                \
-	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |      \
+#define SEND_FLAGS_KNOWN                                                       \
+	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |             \
 	 IBV_SEND_INLINE)
 
 /* IBV_WR_ATOMIC_WRITE, the last opcode of any verbs.h so far, is 15. */
@@ -70,8 +72,8 @@ static int sqe_encode_payload(const struct usiw_sq_limits *limits,
 			      const struct ibv_send_wr *wr,
 			      struct usiw_sqe *slot)
 {
-	uint32_t max_sge = kind->traits & USIW_WR_SINK ? limits->max_sge_rd :
-							 limits->max_sge;
+	uint32_t max_sge = kind->traits & USIW_WR_SINK ? limits->max_sge_rd
+						       : limits->max_sge;
 	size_t len;
 	int err;
 
@@ -81,8 +83,8 @@ static int sqe_encode_payload(const struct usiw_sq_limits *limits,
 		/* Inline data is gathered here: any list that fits will do. */
 		if (kind->traits & USIW_WR_SINK)
 			return -EINVAL;
-		err = sge_list_len(wr->sg_list, wr->num_sge,
-				   limits->max_inline, &len);
+		err = sge_list_len(wr->sg_list, wr->num_sge, limits->max_inline,
+				   &len);
 		if (err)
 			return err;
 		slot->sge_cnt = 0;

@@ -54,10 +54,9 @@ static struct verbs_context *context_alloc(struct ibv_device *device,
 		close(cmd_fd);
 		return usiw_door_null(-ENODEV);
 	}
-	ctx = _verbs_init_and_alloc_context(device, cmd_fd, sizeof(*ctx),
-					    (struct verbs_context *)offsetof(
-						    struct usiw_context, vctx),
-					    0);
+	ctx = _verbs_init_and_alloc_context(
+		device, cmd_fd, sizeof(*ctx),
+		(struct verbs_context *)offsetof(struct usiw_context, vctx), 0);
 	if (!ctx)
 		return NULL;
 	err = rnic_context_open(dev, &ctx->rnic);

@@ -14,15 +14,15 @@
 #include "objects.h"
 
 /* Rights that a QP can give to its peer, and those it may be told of. */
-#define QP_ACCESS                                                       \
-	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |           \
-	 RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |          \
+#define QP_ACCESS                                                              \
+	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |                  \
+	 RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |                 \
 	 RNIC_ACCESS_MW_BIND)
 
 #define QP_MASK_KNOWN ((IBV_QP_DEST_QPN << 1) - 1)
 /* Asks for what no usiw QP does. */
-#define QP_MASK_REFUSED                                                 \
-	(IBV_QP_EN_SQD_ASYNC_NOTIFY | IBV_QP_ALT_PATH |                 \
+#define QP_MASK_REFUSED                                                        \
+	(IBV_QP_EN_SQD_ASYNC_NOTIFY | IBV_QP_ALT_PATH |                        \
 	 IBV_QP_PATH_MIG_STATE | IBV_QP_CAP | IBV_QP_RATE_LIMIT)
 
 static int qp_caps_check(const struct ibv_qp_init_attr *attr)
@@ -100,9 +100,9 @@ static int qp_open(struct usiw_pd *pd, const struct ibv_qp_init_attr *attr,
 	};
 	qp->sq_limits = (struct usiw_sq_limits){
 		.max_sge = opt.max_send_sge,
-		.max_sge_rd = limits->max_sge_rd < opt.max_send_sge ?
-				      limits->max_sge_rd :
-				      opt.max_send_sge,
+		.max_sge_rd = limits->max_sge_rd < opt.max_send_sge
+				      ? limits->max_sge_rd
+				      : opt.max_send_sge,
 		.max_inline = opt.max_inline,
 		.max_msg_size = limits->max_msg_size,
 		.is_sig_all = attr->sq_sig_all != 0,
@@ -218,7 +218,8 @@ static int qp_attr_check(const struct ibv_qp_attr *attr, int mask,
 		return -EINVAL;
 	if (mask & QP_MASK_REFUSED)
 		return -EOPNOTSUPP;
-	if ((mask & IBV_QP_CUR_STATE) && !qp_state_is(state, attr->cur_qp_state))
+	if ((mask & IBV_QP_CUR_STATE) &&
+	    !qp_state_is(state, attr->cur_qp_state))
 		return -EINVAL;
 	if ((mask & IBV_QP_ACCESS_FLAGS) &&
 	    (attr->qp_access_flags & ~(unsigned int)QP_ACCESS))
@@ -315,8 +316,7 @@ static int qp_move(struct usiw_qp *qp, enum qp_move move)
 	return -EINVAL;
 }
 
-int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
-		   int attr_mask)
+int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 {
 	struct usiw_qp *qp = usiw_qp(ibqp);
 	enum qp_move move = MOVE_NONE;
@@ -359,8 +359,8 @@ static void qp_init_attr_fill(const struct usiw_qp *qp,
 	};
 }
 
-int usiw_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
-		  int attr_mask, struct ibv_qp_init_attr *init_attr)
+int usiw_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
+		  struct ibv_qp_init_attr *init_attr)
 {
 	struct usiw_qp *qp = usiw_qp(ibqp);
 	struct ibv_port_attr port;
@@ -383,8 +383,8 @@ int usiw_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 		.cap = qp->cap,
 		.sq_draining = rnic.state == RNIC_QPS_CLOSING,
 		.max_rd_atomic = rnic.ord > UINT8_MAX ? UINT8_MAX : rnic.ord,
-		.max_dest_rd_atomic =
-			rnic.ird > UINT8_MAX ? UINT8_MAX : rnic.ird,
+		.max_dest_rd_atomic = rnic.ird > UINT8_MAX ? UINT8_MAX
+							   : rnic.ird,
 		.port_num = USIW_PORT,
 	};
 	qp_init_attr_fill(qp, init_attr);

@@ -14,35 +14,33 @@
 
 #define REFUSE_DO(ret, name, params)
 #define REFUSE_LIB(ret, name, params)
-#define REFUSE_INT(ret, name, params)                   \
-	static ret refuse_##name params                 \
-	{                                               \
-		return usiw_door_int(-EOPNOTSUPP);      \
+#define REFUSE_INT(ret, name, params)                                          \
+	static ret refuse_##name params                                        \
+	{                                                                      \
+		return usiw_door_int(-EOPNOTSUPP);                             \
 	}
-#define REFUSE_PTR(ret, name, params)                   \
-	static ret refuse_##name params                 \
-	{                                               \
-		return usiw_door_null(-EOPNOTSUPP);     \
+#define REFUSE_PTR(ret, name, params)                                          \
+	static ret refuse_##name params                                        \
+	{                                                                      \
+		return usiw_door_null(-EOPNOTSUPP);                            \
 	}
-#define REFUSE_FD(ret, name, params)                    \
-	static ret refuse_##name params                 \
-	{                                               \
-		return usiw_door_minus(-EOPNOTSUPP);    \
+#define REFUSE_FD(ret, name, params)                                           \
+	static ret refuse_##name params                                        \
+	{                                                                      \
+		return usiw_door_minus(-EOPNOTSUPP);                           \
 	}
-#define REFUSE_REREG(ret, name, params)                 \
-	static ret refuse_##name params                 \
-	{                                               \
-		return usiw_door_rereg(-EOPNOTSUPP);    \
+#define REFUSE_REREG(ret, name, params)                                        \
+	static ret refuse_##name params                                        \
+	{                                                                      \
+		return usiw_door_rereg(-EOPNOTSUPP);                           \
 	}
-#define REFUSE_VOID(ret, name, params)                  \
-	static ret refuse_##name params                 \
-	{                                               \
+#define REFUSE_VOID(ret, name, params)                                         \
+	static ret refuse_##name params                                        \
+	{                                                                      \
 	}
 
 #define VERBS_ROW(kind, ret, name, params) REFUSE_##kind(ret, name, params)
-#include "verbs-rows.h"
 #include "verbs-ops.def"
-#include "verbs-rows.h"
 
 #define FILL_DO(name) .name = usiw_##name,
 #define FILL_LIB(name)
@@ -53,8 +51,6 @@
 #define FILL_VOID(name) .name = refuse_##name,
 
 #define VERBS_ROW(kind, ret, name, params) FILL_##kind(name)
-#include "verbs-rows.h"
 const struct verbs_context_ops usiw_context_ops = {
 #include "verbs-ops.def"
 };
-#include "verbs-rows.h"

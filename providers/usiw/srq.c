@@ -79,8 +79,8 @@ struct ibv_srq *usiw_create_srq_ex(struct ibv_context *context,
 	struct usiw_srq *srq;
 	int err;
 
-	if (attr->comp_mask & ~(uint32_t)(IBV_SRQ_INIT_ATTR_TYPE |
-					  IBV_SRQ_INIT_ATTR_PD))
+	if (attr->comp_mask &
+	    ~(uint32_t)(IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD))
 		return usiw_door_null(-EOPNOTSUPP);
 	if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) &&
 	    attr->srq_type != IBV_SRQT_BASIC)

@@ -110,18 +110,34 @@ struct verbs_qp {
 	void *xrcd;
 };
 
+/* Rows of the table that the layout has. */
+#define VERBS_SINCE_34(...) __VA_ARGS__
+#if USIW_VERBS_LAYOUT >= 59
+#define VERBS_SINCE_59(...) __VA_ARGS__
+#else
+#define VERBS_SINCE_59(...)
+#endif
+#if USIW_VERBS_LAYOUT >= 62
+#define VERBS_SINCE_62(...) __VA_ARGS__
+#else
+#define VERBS_SINCE_62(...)
+#endif
+#if USIW_VERBS_LAYOUT >= 64
+#define VERBS_SINCE_64(...) __VA_ARGS__
+#else
+#define VERBS_SINCE_64(...)
+#endif
+
 /* struct verbs_context_ops out of the table. */
-#define VERBS_ROW(kind, ret, name, params) ret (*name) params;
-#include "verbs-rows.h"
+#define VERBS_ROW(kind, ret, name, params) ret(*name) params;
 struct verbs_context_ops {
 #include "verbs-ops.def"
 };
-#include "verbs-rows.h"
 
 /* The library's side; all of it in symbol node IBVERBS_PRIVATE_<PABI>. */
 #define VERBS_PASTE_(a, b) a##b
 #define VERBS_PASTE(a, b) VERBS_PASTE_(a, b)
-#define verbs_register_driver \
+#define verbs_register_driver                                                  \
 	VERBS_PASTE(verbs_register_driver_, USIW_VERBS_PABI)
 
 void verbs_register_driver(const struct verbs_device_ops *ops);

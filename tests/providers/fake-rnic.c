@@ -10,6 +10,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+
 #include <cmocka.h>
 
 struct fake_rnic fake;
@@ -475,8 +476,11 @@ struct ibv_qp_init_attr fake_qp_attr(const struct fake_world *w)
 		.qp_context = &fake,
 		.send_cq = w->cq,
 		.recv_cq = w->cq,
-		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 3,
-			 .max_recv_sge = 3, .max_inline_data = 32 },
+		.cap = { .max_send_wr = 4,
+			 .max_recv_wr = 4,
+			 .max_send_sge = 3,
+			 .max_recv_sge = 3,
+			 .max_inline_data = 32 },
 		.qp_type = IBV_QPT_RC,
 	};
 }

@@ -4,7 +4,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -114,8 +116,9 @@ int main(void)
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(access_is_judged, fake_setup,
 						fake_teardown),
-		cmocka_unit_test_setup_teardown(length_above_the_limit_is_einval,
-						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(
+			length_above_the_limit_is_einval, fake_setup,
+			fake_teardown),
 		cmocka_unit_test_setup_teardown(memory_errors_pass_the_door,
 						fake_setup, fake_teardown),
 	};

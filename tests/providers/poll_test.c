@@ -4,7 +4,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -68,9 +70,9 @@ static void impossible_entries_become_errors(void **state)
 		cqe = good_cqe;
 		cqe.status = v;
 		usiw_cqe_decode(&cqe, &wc);
-		assert_int_equal(wc.status,
-				 v <= IBV_WC_GENERAL_ERR ? v :
-							   IBV_WC_GENERAL_ERR);
+		assert_int_equal(wc.status, v <= IBV_WC_GENERAL_ERR
+						    ? v
+						    : IBV_WC_GENERAL_ERR);
 		cqe = good_cqe;
 		cqe.opcode = v;
 		usiw_cqe_decode(&cqe, &wc);

@@ -4,13 +4,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
+
 #include <errno.h>
 #include <string.h>
 
 #include "fake-rnic.h"
 
-static char data[64] = "the quick brown fox jumps over the lazy dog, twice over";
+static char data[64] =
+	"the quick brown fox jumps over the lazy dog, twice over";
 
 static struct ibv_sge three_sges[3] = {
 	{ 0x1000, 100, 11 },
@@ -90,9 +93,9 @@ static void each_opcode_is_encoded(void **state)
 				    2 * sizeof(three_sges[0]));
 		assert_true(sqe->remote_addr ==
 			    (rows[i].has_remote ? 0x7fff00001234 : 0));
-		assert_int_equal(sqe->rkey, rows[i].has_remote ? 0xabcdef01 :
-					    rows[i].has_inv    ? 0x01020304 :
-								 0);
+		assert_int_equal(sqe->rkey, rows[i].has_remote ? 0xabcdef01
+					    : rows[i].has_inv  ? 0x01020304
+							       : 0);
 		assert_int_equal(sqe->imm_be, 0);
 	}
 	assert_int_equal(fake.ring_sq_cnt, 4);
@@ -153,8 +156,8 @@ static void opcodes_not_offered_are_refused(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct ibv_send_wr wr = send_wr(
-			(enum ibv_wr_opcode)rows[i].opcode);
+		struct ibv_send_wr wr =
+			send_wr((enum ibv_wr_opcode)rows[i].opcode);
 
 		refused_with(w->qp, &wr, rows[i].err);
 	}
@@ -413,8 +416,8 @@ static void empty_lists_are_nothing(void **state)
 	assert_int_equal(fake.ring_rq_cnt, 0);
 }
 
-#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, fake_setup, \
-						      fake_teardown)
+#define WORLD_TEST(f)                                                          \
+	cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
 
 int main(void)
 {

@@ -4,7 +4,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -16,8 +18,9 @@ static void devices_are_told_by_name(void **state)
 		const char *name;
 		bool is_ours;
 	} rows[] = {
-		{ "usiw_lo", true },  { "usiw_eth0", true }, { "usiw_", true },
-		{ "usiw", false },    { "siw_lo", false },   { "mlx5_0", false },
+		{ "usiw_lo", true },   { "usiw_eth0", true },
+		{ "usiw_", true },     { "usiw", false },
+		{ "siw_lo", false },   { "mlx5_0", false },
 		{ "xusiw_lo", false }, { "", false },
 	};
 	struct verbs_sysfs_dev dev = { .sysfs_name = "uverbs1000" };

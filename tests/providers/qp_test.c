@@ -5,7 +5,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -43,9 +45,13 @@ static void new_qp_tells_what_it_got(void **state)
 
 static void other_types_are_refused(void **state)
 {
-	static const int types[] = { 0, IBV_QPT_UC, IBV_QPT_UD,
-				     IBV_QPT_RAW_PACKET, IBV_QPT_XRC_SEND,
-				     IBV_QPT_XRC_RECV, IBV_QPT_DRIVER };
+	static const int types[] = { 0,
+				     IBV_QPT_UC,
+				     IBV_QPT_UD,
+				     IBV_QPT_RAW_PACKET,
+				     IBV_QPT_XRC_SEND,
+				     IBV_QPT_XRC_RECV,
+				     IBV_QPT_DRIVER };
 	struct fake_world *w = *state;
 	size_t i;
 
@@ -62,9 +68,9 @@ static void other_types_are_refused(void **state)
 static void bad_creation_is_einval(void **state)
 {
 	static const struct ibv_qp_cap caps[] = {
-		{ 65, 1, 1, 1, 0 },  { 1, 65, 1, 1, 0 },
-		{ 1, 1, 9, 1, 0 },   { 1, 1, 1, 9, 0 },
-		{ 1, 1, 1, 1, 257 }, { UINT32_MAX, 1, 1, 1, 0 },
+		{ 65, 1, 1, 1, 0 },	    { 1, 65, 1, 1, 0 },
+		{ 1, 1, 9, 1, 0 },	    { 1, 1, 1, 9, 0 },
+		{ 1, 1, 1, 1, 257 },	    { UINT32_MAX, 1, 1, 1, 0 },
 		{ 1, 1, UINT32_MAX, 1, 0 },
 	};
 	struct fake_world *w = *state;
@@ -113,8 +119,11 @@ static void extended_creation_takes_the_plain_form(void **state)
 	struct fake_world *w = *state;
 	struct ibv_qp_init_attr plain = fake_qp_attr(w);
 	struct ibv_qp_init_attr_ex ex = {
-		.send_cq = w->cq, .recv_cq = w->cq, .cap = plain.cap,
-		.qp_type = IBV_QPT_RC, .pd = w->pd,
+		.send_cq = w->cq,
+		.recv_cq = w->cq,
+		.cap = plain.cap,
+		.qp_type = IBV_QPT_RC,
+		.pd = w->pd,
 		.comp_mask = IBV_QP_INIT_ATTR_PD |
 			     IBV_QP_INIT_ATTR_CREATE_FLAGS,
 	};
@@ -161,15 +170,14 @@ static void each_transition(void **state)
 			/* an RTR before would allow RTS from IDLE */
 			fake.qp_state = RNIC_QPS_IDLE;
 			attr.qp_state = IBV_QPS_INIT;
-			assert_int_equal(ibv_modify_qp(w->qp, &attr,
-						       IBV_QP_STATE),
-					 0);
+			assert_int_equal(
+				ibv_modify_qp(w->qp, &attr, IBV_QP_STATE), 0);
 			fake.qp_state = rows[i].from;
 			fake.move_cnt = 0;
 			attr.qp_state = (enum ibv_qp_state)to;
-			assert_int_equal(ibv_modify_qp(w->qp, &attr,
-						       IBV_QP_STATE),
-					 -rows[i].answer[to]);
+			assert_int_equal(
+				ibv_modify_qp(w->qp, &attr, IBV_QP_STATE),
+				-rows[i].answer[to]);
 			if (rows[i].answer[to] || to == IBV_QPS_INIT ||
 			    to == IBV_QPS_RTR || to == IBV_QPS_RTS)
 				assert_int_equal(fake.move_cnt, 0);
@@ -221,15 +229,15 @@ static void passive_side_of_librdmacm_walks_through(void **state)
 
 	fake.qp_state = RNIC_QPS_IDLE;
 	attr.qp_state = IBV_QPS_INIT;
-	assert_int_equal(ibv_modify_qp(w->qp, &attr,
-				       IBV_QP_STATE | IBV_QP_ACCESS_FLAGS),
-			 0);
+	assert_int_equal(
+		ibv_modify_qp(w->qp, &attr, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS),
+		0);
 	assert_int_equal(fake.access,
 			 RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ);
 	attr.qp_state = IBV_QPS_RTR;
-	assert_int_equal(ibv_modify_qp(w->qp, &attr,
-				       IBV_QP_STATE | IBV_QP_ACCESS_FLAGS),
-			 0);
+	assert_int_equal(
+		ibv_modify_qp(w->qp, &attr, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS),
+		0);
 	attr.qp_state = IBV_QPS_RTS;
 	assert_int_equal(ibv_modify_qp(w->qp, &attr, 0), 0);
 	assert_int_equal(ibv_modify_qp(w->qp, &attr, IBV_QP_STATE), 0);
@@ -268,7 +276,9 @@ static void attributes_are_judged(void **state)
 		{ IBV_QP_PKEY_INDEX, { .pkey_index = 1 }, EINVAL },
 		{ IBV_QP_ACCESS_FLAGS, { .qp_access_flags = 0x1f }, 0 },
 		{ IBV_QP_ACCESS_FLAGS, { .qp_access_flags = 0x20 }, EINVAL },
-		{ IBV_QP_ACCESS_FLAGS, { .qp_access_flags = 1u << 31 }, EINVAL },
+		{ IBV_QP_ACCESS_FLAGS,
+		  { .qp_access_flags = 1u << 31 },
+		  EINVAL },
 		{ IBV_QP_CUR_STATE, { .cur_qp_state = IBV_QPS_RTS }, 0 },
 		{ IBV_QP_CUR_STATE, { .cur_qp_state = IBV_QPS_INIT }, EINVAL },
 		{ IBV_QP_CUR_STATE, { .cur_qp_state = IBV_QPS_ERR }, EINVAL },
@@ -304,20 +314,19 @@ static void failure_changes_nothing(void **state)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
-				    .qp_access_flags =
-					    IBV_ACCESS_REMOTE_READ };
+				    .qp_access_flags = IBV_ACCESS_REMOTE_READ };
 
-	assert_int_equal(ibv_modify_qp(w->qp, &attr,
-				       IBV_QP_STATE | IBV_QP_ACCESS_FLAGS),
-			 EINVAL); /* RTS -> INIT */
+	assert_int_equal(
+		ibv_modify_qp(w->qp, &attr, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS),
+		EINVAL); /* RTS -> INIT */
 	assert_int_equal(fake.access, 0);
 	assert_int_equal(w->qp->state, IBV_QPS_INIT);
 	attr.qp_state = IBV_QPS_ERR;
 	fake.fail_name = "rnic_qp_set_access";
 	fake.fail_err = -EINVAL;
-	assert_int_equal(ibv_modify_qp(w->qp, &attr,
-				       IBV_QP_STATE | IBV_QP_ACCESS_FLAGS),
-			 EINVAL);
+	assert_int_equal(
+		ibv_modify_qp(w->qp, &attr, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS),
+		EINVAL);
 	assert_int_equal(fake.move_cnt, 0);
 }
 
@@ -341,9 +350,8 @@ static void query_tells_the_truth(void **state)
 	fake.access = RNIC_ACCESS_REMOTE_READ;
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		fake.qp_state = rows[i].rnic;
-		assert_int_equal(ibv_query_qp(w->qp, &attr, IBV_QP_STATE,
-					      &init),
-				 0);
+		assert_int_equal(
+			ibv_query_qp(w->qp, &attr, IBV_QP_STATE, &init), 0);
 		assert_int_equal(attr.qp_state, rows[i].verbs);
 		assert_int_equal(attr.cur_qp_state, rows[i].verbs);
 		assert_int_equal(w->qp->state, rows[i].verbs);
@@ -394,8 +402,8 @@ static void destruction_waits_for_acks(void **state)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, fake_setup, \
-						      fake_teardown)
+#define WORLD_TEST(f)                                                          \
+	cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
 
 int main(void)
 {

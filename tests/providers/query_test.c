@@ -4,7 +4,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -61,9 +63,8 @@ static void structure_size_is_respected(void **state)
 
 	for (size = base; size <= sizeof(a); size++) {
 		memset(&a, 0xaa, sizeof(a));
-		assert_int_equal(usiw_query_device_ex(w->context, NULL, &a.ex,
-						      size),
-				 0);
+		assert_int_equal(
+			usiw_query_device_ex(w->context, NULL, &a.ex, size), 0);
 		assert_int_equal(a.ex.orig_attr.max_qp, 1000);
 		for (i = size; i < sizeof(a); i++)
 			assert_int_equal(((uint8_t *)&a)[i], 0xaa);
@@ -73,9 +74,9 @@ static void structure_size_is_respected(void **state)
 	assert_int_equal(a.ex.phys_port_cnt_ex, 1);
 	assert_int_equal(a.ex.odp_caps.general_caps, 0);
 	assert_int_equal(a.ex.completion_timestamp_mask, 0);
-	assert_int_equal(usiw_query_device_ex(w->context, NULL, &a.ex,
-					      base - 1),
-			 EINVAL);
+	assert_int_equal(
+		usiw_query_device_ex(w->context, NULL, &a.ex, base - 1),
+		EINVAL);
 }
 
 static void unknown_input_is_einval(void **state)
@@ -84,9 +85,9 @@ static void unknown_input_is_einval(void **state)
 	struct ibv_query_device_ex_input input = { .comp_mask = 1 };
 	struct ibv_device_attr_ex ex;
 
-	assert_int_equal(usiw_query_device_ex(w->context, &input, &ex,
-					      sizeof(ex)),
-			 EINVAL);
+	assert_int_equal(
+		usiw_query_device_ex(w->context, &input, &ex, sizeof(ex)),
+		EINVAL);
 }
 
 static void port_follows_the_interface(void **state)
@@ -133,9 +134,9 @@ static void other_ports_are_einval(void **state)
 
 	for (port = 0; port < 256; port++)
 		if (port != 1)
-			assert_int_equal(usiw_query_port(w->context,
-							 (uint8_t)port, &p),
-					 EINVAL);
+			assert_int_equal(
+				usiw_query_port(w->context, (uint8_t)port, &p),
+				EINVAL);
 }
 
 static void query_errors_pass_the_door(void **state)
@@ -153,8 +154,9 @@ static void query_errors_pass_the_door(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(device_attributes_are_the_limits,
-						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(
+			device_attributes_are_the_limits, fake_setup,
+			fake_teardown),
 		cmocka_unit_test_setup_teardown(structure_size_is_respected,
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(unknown_input_is_einval,

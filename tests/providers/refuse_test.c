@@ -7,7 +7,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -15,9 +17,7 @@
 
 static const char *const op_names[] = {
 #define VERBS_ROW(kind, ret, name, params) #name,
-#include "../../providers/usiw/verbs-rows.h"
 #include "../../providers/usiw/verbs-ops.def"
-#include "../../providers/usiw/verbs-rows.h"
 };
 
 /* Rows left to the library on purpose. */
@@ -30,9 +30,7 @@ static const char *const op_names[] = {
 #define LIB_IS_REREG(name)
 static const char *const lib_names[] = {
 #define VERBS_ROW(kind, ret, name, params) LIB_IS_##kind(name)
-#include "../../providers/usiw/verbs-rows.h"
 #include "../../providers/usiw/verbs-ops.def"
-#include "../../providers/usiw/verbs-rows.h"
 	NULL
 };
 
@@ -75,13 +73,13 @@ static void rows_are_sorted(void **state)
  * it found under each name must be what the table has under that name: an
  * operation missing or too much above would show.
  */
-#define SAME(field, name)                                                     \
-	do {                                                                  \
-		void *seen_, *meant_;                                         \
-		memcpy(&seen_, &(field), sizeof(seen_));                      \
-		memcpy(&meant_, &usiw_context_ops.name, sizeof(meant_));      \
-		if (seen_ != meant_)                                          \
-			fail_msg("the library has another %s", #name);        \
+#define SAME(field, name)                                                      \
+	do {                                                                   \
+		void *seen_, *meant_;                                          \
+		memcpy(&seen_, &(field), sizeof(seen_));                       \
+		memcpy(&meant_, &usiw_context_ops.name, sizeof(meant_));       \
+		if (seen_ != meant_)                                           \
+			fail_msg("the library has another %s", #name);         \
 	} while (0)
 
 static void library_found_each_op_by_name(void **state)
@@ -155,17 +153,17 @@ static void library_found_each_op_by_name(void **state)
 	SAME(o->_compat_resize_cq, resize_cq);
 }
 
-#define REFUSES_INT(call)                                \
-	do {                                             \
-		errno = 0;                               \
-		assert_int_equal(call, EOPNOTSUPP);      \
-		assert_int_equal(errno, EOPNOTSUPP);     \
+#define REFUSES_INT(call)                                                      \
+	do {                                                                   \
+		errno = 0;                                                     \
+		assert_int_equal(call, EOPNOTSUPP);                            \
+		assert_int_equal(errno, EOPNOTSUPP);                           \
 	} while (0)
-#define REFUSES_PTR(call)                                \
-	do {                                             \
-		errno = 0;                               \
-		assert_null(call);                       \
-		assert_int_equal(errno, EOPNOTSUPP);     \
+#define REFUSES_PTR(call)                                                      \
+	do {                                                                   \
+		errno = 0;                                                     \
+		assert_null(call);                                             \
+		assert_int_equal(errno, EOPNOTSUPP);                           \
 	} while (0)
 
 /* Through the library's own functions where it exports one. */
@@ -190,9 +188,9 @@ static void refused_verbs_say_eopnotsupp(void **state)
 	REFUSES_PTR(ibv_alloc_parent_domain(w->context, &pdom_attr));
 	REFUSES_PTR(ibv_alloc_td(w->context, &td_attr));
 	REFUSES_PTR(ibv_create_ah(w->pd, &ah_attr));
-	REFUSES_PTR(v->create_cq_ex ?
-			    ibv_create_cq_ex(w->context, &cq_attr) :
-			    usiw_context_ops.create_cq_ex(w->context, &cq_attr));
+	REFUSES_PTR(v->create_cq_ex ? ibv_create_cq_ex(w->context, &cq_attr)
+				    : usiw_context_ops.create_cq_ex(w->context,
+								    &cq_attr));
 	REFUSES_PTR(ibv_import_pd(w->context, 1));
 	REFUSES_PTR(ibv_import_mr(w->pd, 1));
 	REFUSES_PTR(ibv_import_dm(w->context, 1));
@@ -200,8 +198,8 @@ static void refused_verbs_say_eopnotsupp(void **state)
 	REFUSES_PTR(usiw_context_ops.open_xrcd(w->context, NULL));
 	REFUSES_PTR(usiw_context_ops.open_qp(w->context, NULL));
 
-	REFUSES_INT(ibv_advise_mr(w->pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0,
-				  NULL, 0));
+	REFUSES_INT(ibv_advise_mr(w->pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, NULL,
+				  0));
 	REFUSES_INT(ibv_attach_mcast(w->qp, &gid, 0));
 	REFUSES_INT(ibv_detach_mcast(w->qp, &gid, 0));
 	REFUSES_INT(ibv_get_srq_num(w->srq, &num));
@@ -226,9 +224,9 @@ static void rereg_keeps_the_region(void **state)
 						   w->pd, NULL, 0, 0),
 			 IBV_REREG_MR_ERR_INPUT);
 	assert_int_equal(errno, EOPNOTSUPP);
-	assert_int_not_equal(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, w->pd,
-					  NULL, 0, 0),
-			     0);
+	assert_int_not_equal(
+		ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, w->pd, NULL, 0, 0),
+		0);
 	assert_int_equal(ibv_dereg_mr(mr), 0);
 }
 
@@ -236,9 +234,8 @@ static void order_of_octets_is_not_promised(void **state)
 {
 	struct fake_world *w = *state;
 
-	assert_int_equal(ibv_query_qp_data_in_order(w->qp, IBV_WR_RDMA_WRITE,
-						    0),
-			 0);
+	assert_int_equal(
+		ibv_query_qp_data_in_order(w->qp, IBV_WR_RDMA_WRITE, 0), 0);
 }
 
 int main(void)
@@ -252,9 +249,8 @@ int main(void)
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(rereg_keeps_the_region,
 						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(
-			order_of_octets_is_not_promised, fake_setup,
-			fake_teardown),
+		cmocka_unit_test_setup_teardown(order_of_octets_is_not_promised,
+						fake_setup, fake_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

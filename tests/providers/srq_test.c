@@ -4,7 +4,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -16,8 +18,12 @@ static void sizes_outside_limits_are_einval(void **state)
 		uint32_t wr, sge;
 		int err;
 	} rows[] = {
-		{ 1, 0, 0 },	   { 32, 4, 0 },      { 0, 1, EINVAL },
-		{ 33, 1, EINVAL }, { 1, 5, EINVAL },  { UINT32_MAX, 1, EINVAL },
+		{ 1, 0, 0 },
+		{ 32, 4, 0 },
+		{ 0, 1, EINVAL },
+		{ 33, 1, EINVAL },
+		{ 1, 5, EINVAL },
+		{ UINT32_MAX, 1, EINVAL },
 		{ 1, UINT32_MAX, EINVAL },
 	};
 	struct fake_world *w = *state;
@@ -27,7 +33,8 @@ static void sizes_outside_limits_are_einval(void **state)
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct ibv_srq_init_attr attr = {
 			.srq_context = w,
-			.attr = { .max_wr = rows[i].wr, .max_sge = rows[i].sge },
+			.attr = { .max_wr = rows[i].wr,
+				  .max_sge = rows[i].sge },
 		};
 
 		errno = 0;
