@@ -26,9 +26,18 @@
 #define NS_PER_MS 1000000ull
 
 /* A poll so recent that the poller is taken to be still at it. */
-#define ENGINE_PARK_NS 50000ull
-/* Data waited unread behind a parked thread: do not park for so long. */
-#define ENGINE_DISTRUST_NS (100 * NS_PER_MS)
+#define ENGINE_LIVE_NS 50000ull
+/*
+ * A parked thread looks after the poller at growing intervals: who has polled
+ * for a while is trusted for as long again.  Each look costs the poller some
+ * 10 us where cores are few, so looking every 50 us would double its latency.
+ */
+#define ENGINE_PARK_MIN_NS 50000ull
+#define ENGINE_PARK_MAX_NS (1 * NS_PER_MS)
+/* Data waited unread behind a parked thread: no parking for a while, longer
+ * each time that it happens again. */
+#define ENGINE_DISTRUST_MIN_NS (1 * NS_PER_MS)
+#define ENGINE_DISTRUST_MAX_NS (128 * NS_PER_MS)
 /* Requested slice of the completion thread: short, so that a waking thread
  * goes before a spinning one of the same machine. */
 #define ENGINE_SLICE_NS 100000ull
@@ -393,7 +402,7 @@ static bool engine_is_polled(struct rnic_engine *engine, uint64_t now_ns)
 	uint64_t poll_ns = atomic_load_explicit(&engine->poll_ns,
 						memory_order_relaxed);
 
-	return poll_ns && now_ns - poll_ns < ENGINE_PARK_NS;
+	return poll_ns && now_ns - poll_ns < ENGINE_LIVE_NS;
 }
 
 void rnic_engine_unpark(struct rnic_engine *engine)
@@ -406,23 +415,46 @@ void rnic_engine_unpark(struct rnic_engine *engine)
 			NULL, NULL, 0);
 }
 
-/* Out of epoll while somebody polls; looks again every ENGINE_PARK_NS. */
+/* What the completion thread has learnt about the threads that poll. */
+struct engine_trust {
+	bool was_parked;
+	uint64_t distrust_ns;
+	uint64_t distrust_until_ns;
+};
+
+/* Out of epoll for as long as somebody polls. */
 static void engine_park(struct rnic_engine *engine)
 {
-	struct timespec ts = { .tv_nsec = (long)ENGINE_PARK_NS };
+	struct timespec ts = { .tv_nsec = (long)ENGINE_PARK_MIN_NS };
 
 	rnic_stat_add(RNIC_STAT_parks, 1);
-	do {
+	for (;;) {
 		atomic_store_explicit(&engine->park_word, 1,
 				      memory_order_seq_cst);
-		if (!engine_is_polled(engine, rnic_now_ns()))
+		if (!engine_is_polled(engine, rnic_now_ns()) ||
+		    atomic_load_explicit(&engine->is_stopping,
+					 memory_order_relaxed))
 			break;
 		syscall(SYS_futex, &engine->park_word, FUTEX_WAIT_PRIVATE, 1,
 			&ts, NULL, 0);
-	} while (engine_is_polled(engine, rnic_now_ns()) &&
-		 !atomic_load_explicit(&engine->is_stopping,
-				       memory_order_relaxed));
+		if (ts.tv_nsec < (long)ENGINE_PARK_MAX_NS / 2)
+			ts.tv_nsec *= 2;
+		else
+			ts.tv_nsec = (long)ENGINE_PARK_MAX_NS - 1;
+	}
 	atomic_store_explicit(&engine->park_word, 0, memory_order_relaxed);
+}
+
+/* Data lay unread when the parked thread came back: the poller had gone. */
+static void trust_lose(struct engine_trust *trust)
+{
+	uint64_t now_ns = rnic_now_ns();
+
+	if (now_ns > trust->distrust_until_ns + 2 * trust->distrust_ns)
+		trust->distrust_ns = ENGINE_DISTRUST_MIN_NS;
+	else if (trust->distrust_ns < ENGINE_DISTRUST_MAX_NS)
+		trust->distrust_ns *= 2;
+	trust->distrust_until_ns = now_ns + trust->distrust_ns;
 }
 
 /* Under the lead: how long epoll may block. */
@@ -468,46 +500,60 @@ static void engine_thread_setup(void)
 	syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
+/* The next events.  Return: how many; 0: time-out, or parked meanwhile. */
+static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
+		       int timeout_ms, struct engine_trust *trust)
+{
+	int cnt = 0;
+
+	if (trust->was_parked) {
+		trust->was_parked = false;
+		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, 0);
+		if (cnt > 0)
+			trust_lose(trust);
+	}
+	if (cnt <= 0 && util_settings()->spin_us)
+		cnt = engine_spin(engine, ev);
+	if (cnt <= 0)
+		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
+				 timeout_ms);
+	return cnt > 0 ? cnt : 0;
+}
+
+/* Somebody polls, will find this himself, and has not let us down lately. */
+static bool engine_may_park(struct rnic_engine *engine,
+			    const struct epoll_event *ev, int cnt,
+			    const struct engine_trust *trust)
+{
+	uint64_t now_ns;
+
+	if (!cnt || ev[0].data.u64 == ENGINE_WAKE_TOKEN)
+		return false;
+	now_ns = rnic_now_ns();
+	return now_ns >= trust->distrust_until_ns &&
+	       engine_is_polled(engine, now_ns);
+}
+
 static void *engine_thread(void *arg)
 {
 	struct rnic_engine *engine = arg;
 	struct epoll_event ev[ENGINE_EVENT_MAX];
-	uint64_t distrust_until_ns = 0;
-	bool was_parked = false;
-	bool can_spin = util_settings()->spin_us > 0;
+	struct engine_trust trust = { .distrust_ns = ENGINE_DISTRUST_MIN_NS };
 	int cnt, timeout_ms = 0;
 
 	engine_thread_setup();
 	while (!atomic_load_explicit(&engine->is_stopping,
 				     memory_order_acquire)) {
-		cnt = was_parked ? epoll_wait(engine->epfd, ev,
-					      ENGINE_EVENT_MAX, 0) :
-				   0;
-		if (cnt > 0) {
-			/* It waited while nobody read: parking was wrong. */
-			distrust_until_ns = rnic_now_ns() + ENGINE_DISTRUST_NS;
-		} else {
-			if (can_spin)
-				cnt = engine_spin(engine, ev);
-			if (cnt <= 0)
-				cnt = epoll_wait(engine->epfd, ev,
-						 ENGINE_EVENT_MAX, timeout_ms);
-		}
-		was_parked = false;
-		if (cnt > 0 && ev[0].data.u64 != ENGINE_WAKE_TOKEN) {
-			uint64_t now_ns = rnic_now_ns();
-
-			if (now_ns >= distrust_until_ns &&
-			    engine_is_polled(engine, now_ns)) {
-				engine_park(engine);
-				was_parked = true;
-				continue;
-			}
+		cnt = engine_wait(engine, ev, timeout_ms, &trust);
+		if (engine_may_park(engine, ev, cnt, &trust)) {
+			engine_park(engine);
+			trust.was_parked = true;
+			continue;
 		}
 		engine_wake_clear(engine, ev, cnt);
 		rnic_stat_add(RNIC_STAT_passes_thread, 1);
 		rnic_engine_lead(engine);
-		engine_serve_events(engine, ev, cnt > 0 ? cnt : 0);
+		engine_serve_events(engine, ev, cnt);
 		timeout_ms = engine_timeout_ms(engine);
 		rnic_engine_unlead(engine);
 	}

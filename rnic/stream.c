@@ -16,7 +16,8 @@
 
 /* Reads of one stream before the next one has its turn. */
 #define STREAM_READ_MAX 16
-/* Passes between two looks at the socket's EMSS (MPA-67). */
+/* Passes between two looks at the socket's EMSS (MPA-67); more often in the
+ * beginning, when TCP still learns the peer's window. */
 #define STREAM_EMSS_PASSES 4096u
 
 static size_t iov_len(const struct iovec *iov, int cnt)
@@ -247,7 +248,9 @@ void rnic_stream_tx(struct rnic_stream *stream)
 	/* Full: epoll or a polling thread will tell when there is room. */
 	if (stream->is_tx_blocked)
 		return;
-	if (++stream->pass_cnt % STREAM_EMSS_PASSES == 0)
+	stream->pass_cnt++;
+	if (!(stream->pass_cnt & (stream->pass_cnt - 1)) ||
+	    stream->pass_cnt % STREAM_EMSS_PASSES == 0)
 		rnic_stream_look_at_emss(stream);
 	rc = stream_tx(stream);
 	if (rc < 0)
