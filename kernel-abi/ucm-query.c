@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What the rdma_cm file answers about an identity. */
+#include "ucm.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+/* libibverbs has no index for devices it found in sysfs: match by GUID. */
+#define IBDEV_INDEX_UNKNOWN UINT32_MAX
+#define PORT_NUM 1
+/* A family of its own in <linux/socket.h>; older headers lack it. */
+#define FAMILY_IB 27
+
+/* struct sockaddr_ib of the kernel, which has no UAPI header. */
+struct sockaddr_gid {
+	uint16_t family;
+	uint16_t pkey_be;
+	uint32_t flowinfo_be;
+	uint8_t gid[16];
+	uint64_t sid_be;
+	uint64_t sid_mask_be;
+	uint64_t scope_id;
+};
+
+_Static_assert(sizeof(struct sockaddr_gid) == 48, "layout of sockaddr_ib");
+
+static size_t min_len(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static socklen_t addr_len(const struct sockaddr_storage *addr)
+{
+	switch (addr->ss_family) {
+	case AF_INET:
+		return sizeof(struct sockaddr_in);
+	case AF_INET6:
+		return sizeof(struct sockaddr_in6);
+	default:
+		return 0;
+	}
+}
+
+/* As in the device's GID table: IPv6, or IPv4 mapped. */
+static void addr_gid(const struct sockaddr_storage *addr, void *gid)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	switch (addr->ss_family) {
+	case AF_INET:
+		memcpy(gid, mapped, sizeof(mapped));
+		memcpy((uint8_t *)gid + sizeof(mapped),
+		       &((const struct sockaddr_in *)addr)->sin_addr, 4);
+		break;
+	case AF_INET6:
+		memcpy(gid, &((const struct sockaddr_in6 *)addr)->sin6_addr,
+		       16);
+		break;
+	default:
+		memset(gid, 0, 16);
+		break;
+	}
+}
+
+/* The GUID of the identity's device; 0: it has none yet. */
+static int info_guid(const struct rnic_cm_info *info, __u64 *ret_guid_be)
+{
+	struct rnic_device_attr attr;
+	int ret;
+
+	*ret_guid_be = 0;
+	if (!info->dev)
+		return 0;
+	ret = kabi_rnic()->device_query(info->dev, &attr);
+	if (ret == 0)
+		*ret_guid_be = attr.guid_be;
+	return ret;
+}
+
+/* A RNIC has no path records: num_paths stays 0, the GIDs are filled in. */
+int kabi_ucm_query_route(struct kabi_ucm *file,
+			 const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_query *cmd = call->cmd;
+	struct rdma_ucm_query_route_resp resp;
+	struct rnic_cm_info info;
+	int ret;
+
+	if (call->out < offsetof(struct rdma_ucm_query_route_resp, ibdev_index))
+		return -ENOSPC;
+	ret = kabi_rnic()->cm_query(file->chan, cmd->id, &info);
+	if (ret < 0)
+		return ret;
+	memset(&resp, 0, sizeof(resp));
+	ret = info_guid(&info, &resp.node_guid);
+	if (ret < 0)
+		return ret;
+	memcpy(&resp.src_addr, &info.local, addr_len(&info.local));
+	memcpy(&resp.dst_addr, &info.peer, addr_len(&info.peer));
+	if (info.dev) {
+		resp.port_num = PORT_NUM;
+		resp.ibdev_index = IBDEV_INDEX_UNKNOWN;
+		addr_gid(&info.local, resp.ib_route[0].sgid);
+		addr_gid(&info.peer, resp.ib_route[0].dgid);
+	}
+	return kabi_user_put(cmd->response, &resp,
+			     min_len(call->out, sizeof(resp)));
+}
+
+static int query_head(const struct rnic_cm_info *info,
+		      struct rdma_ucm_query_addr_resp *resp)
+{
+	memset(resp, 0, sizeof(*resp));
+	if (!info->dev)
+		return 0;
+	resp->port_num = PORT_NUM;
+	resp->ibdev_index = IBDEV_INDEX_UNKNOWN;
+	return info_guid(info, &resp->node_guid);
+}
+
+static int query_addr(const struct rnic_cm_info *info,
+		      struct rdma_ucm_query_addr_resp *resp)
+{
+	resp->src_size = (__u16)addr_len(&info->local);
+	memcpy(&resp->src_addr, &info->local, resp->src_size);
+	resp->dst_size = (__u16)addr_len(&info->peer);
+	memcpy(&resp->dst_addr, &info->peer, resp->dst_size);
+	return 0;
+}
+
+static int query_gid(const struct rnic_cm_info *info,
+		     struct rdma_ucm_query_addr_resp *resp)
+{
+	struct sockaddr_gid gid = { .family = FAMILY_IB };
+
+	addr_gid(&info->local, gid.gid);
+	resp->src_size = sizeof(gid);
+	memcpy(&resp->src_addr, &gid, sizeof(gid));
+	addr_gid(&info->peer, gid.gid);
+	resp->dst_size = sizeof(gid);
+	memcpy(&resp->dst_addr, &gid, sizeof(gid));
+	return 0;
+}
+
+static int query_two_addrs(const struct rnic_cm_info *info,
+			   const struct kabi_ucm_call *call,
+			   int (*fill)(const struct rnic_cm_info *info,
+				       struct rdma_ucm_query_addr_resp *resp))
+{
+	const struct rdma_ucm_query *cmd = call->cmd;
+	struct rdma_ucm_query_addr_resp resp;
+	int ret;
+
+	if (call->out < offsetof(struct rdma_ucm_query_addr_resp, ibdev_index))
+		return -ENOSPC;
+	ret = query_head(info, &resp);
+	if (ret == 0)
+		ret = fill(info, &resp);
+	if (ret < 0)
+		return ret;
+	return kabi_user_put(cmd->response, &resp,
+			     min_len(call->out, sizeof(resp)));
+}
+
+static int query_path(const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_query *cmd = call->cmd;
+	const struct rdma_ucm_query_path_resp resp = { .num_paths = 0 };
+
+	if (call->out < sizeof(resp))
+		return -ENOSPC;
+	return kabi_user_put(cmd->response, &resp, sizeof(resp));
+}
+
+int kabi_ucm_query(struct kabi_ucm *file, const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_query *cmd = call->cmd;
+	struct rnic_cm_info info;
+	int ret;
+
+	ret = kabi_rnic()->cm_query(file->chan, cmd->id, &info);
+	if (ret < 0)
+		return ret;
+	switch (cmd->option) {
+	case RDMA_USER_CM_QUERY_ADDR:
+		return query_two_addrs(&info, call, query_addr);
+	case RDMA_USER_CM_QUERY_PATH:
+		return query_path(call);
+	case RDMA_USER_CM_QUERY_GID:
+		return query_two_addrs(&info, call, query_gid);
+	default:
+		return -ENOSYS;
+	}
+}
+
+/* ---- INIT_QP_ATTR ---------------------------------------------------------
+ */
+
+/* Numbers of <infiniband/verbs.h>, which this room does not include. */
+enum {
+	QP_ATTR_STATE = 1 << 0,
+	QP_ATTR_ACCESS_FLAGS = 1 << 3,
+	QPS_INIT = 1,
+	QPS_RTR = 2,
+	QPS_RTS = 3,
+	ACCESS_REMOTE = RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ,
+};
+
+/*
+ * What the kernel's iWARP manager answers: librdmacm moves the QP by this on
+ * every transport, but a RNIC's QP stays IDLE until CONNECT or ACCEPT.
+ */
+int kabi_ucm_init_qp_attr(struct kabi_ucm *file,
+			  const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_init_qp_attr *cmd = call->cmd;
+	struct ib_uverbs_qp_attr resp;
+	struct rnic_cm_info info;
+	int ret;
+
+	if (call->out < sizeof(resp))
+		return -ENOSPC;
+	ret = kabi_rnic()->cm_query(file->chan, cmd->id, &info);
+	if (ret < 0)
+		return ret;
+	if (!info.dev)
+		return -EINVAL;
+	memset(&resp, 0, sizeof(resp));
+	switch (cmd->qp_state) {
+	case QPS_INIT:
+	case QPS_RTR:
+		resp.qp_attr_mask = QP_ATTR_STATE | QP_ATTR_ACCESS_FLAGS;
+		resp.qp_access_flags = ACCESS_REMOTE;
+		break;
+	case QPS_RTS:
+		break;
+	default:
+		return -EINVAL;
+	}
+	resp.qp_state = cmd->qp_state;
+	resp.port_num = PORT_NUM;
+	return kabi_user_put(cmd->response, &resp, sizeof(resp));
+}

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * /dev/infiniband/rdma_cm: one table of the commands of <rdma/rdma_user_cm.h>.
+ *
+ * A command is copied out once, then checked, then used; short ones are
+ * refused before their handler sees them.
+ */
+#include "ucm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define UCM_CMD_MAX 512
+
+typedef int (*ucm_handler)(struct kabi_ucm *file,
+			   const struct kabi_ucm_call *call);
+
+/* ---- addresses ------------------------------------------------------------
+ */
+
+static size_t family_len(uint16_t family)
+{
+	switch (family) {
+	case AF_INET:
+		return sizeof(struct sockaddr_in);
+	case AF_INET6:
+		return sizeof(struct sockaddr_in6);
+	default:
+		return 0; /* AF_IB, too: librdmacm asks, and takes the no */
+	}
+}
+
+/* An address of a command, at its own alignment. */
+static struct sockaddr_storage addr_copy(const void *addr, size_t len)
+{
+	struct sockaddr_storage copy;
+
+	memset(&copy, 0, sizeof(copy));
+	memcpy(&copy, addr, len < sizeof(copy) ? len : sizeof(copy));
+	return copy;
+}
+
+static bool addr_size_is_right(const struct sockaddr_storage *addr, size_t size)
+{
+	return size != 0 && size == family_len(addr->ss_family);
+}
+
+/* ---- identities -----------------------------------------------------------
+ */
+
+/* Datagrams and native InfiniBand addresses are not what a RNIC has. */
+static int ucm_check_port_space(uint16_t ps)
+{
+	switch (ps) {
+	case RDMA_PS_TCP:
+		return 0;
+	case RDMA_PS_UDP:
+	case RDMA_PS_IPOIB:
+	case RDMA_PS_IB:
+		return -EOPNOTSUPP;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int ucm_create_id(struct kabi_ucm *file,
+			 const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_create_id *cmd = call->cmd;
+	struct rdma_ucm_create_id_resp resp;
+	uint32_t cnt;
+	int ret;
+
+	if (call->out < sizeof(resp))
+		return -ENOSPC;
+	ret = ucm_check_port_space(cmd->ps);
+	if (ret < 0)
+		return ret;
+	ret = kabi_rnic()->cm_create(file->chan, cmd->uid, &resp.id);
+	if (ret < 0)
+		return ret;
+	ret = kabi_user_put(cmd->response, &resp, sizeof(resp));
+	if (ret < 0)
+		kabi_rnic()->cm_destroy(file->chan, resp.id, &cnt);
+	return ret;
+}
+
+static int ucm_destroy_id(struct kabi_ucm *file,
+			  const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_destroy_id *cmd = call->cmd;
+	struct rdma_ucm_destroy_id_resp resp;
+	int ret;
+
+	if (call->out < sizeof(resp))
+		return -ENOSPC;
+	ret = kabi_rnic()->cm_destroy(file->chan, cmd->id,
+				      &resp.events_reported);
+	if (ret < 0)
+		return ret;
+	return kabi_user_put(cmd->response, &resp, sizeof(resp));
+}
+
+static int ucm_migrate_id(struct kabi_ucm *file,
+			  const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_migrate_id *cmd = call->cmd;
+	struct rdma_ucm_migrate_resp resp;
+	struct kabi_ucm *from;
+	void *object = NULL;
+	uint32_t id;
+	int ret;
+
+	if (call->out < sizeof(resp))
+		return -ENOSPC;
+	switch (util_fdtab_lookup(kabi_rnic()->fdtab(), (int)cmd->fd,
+				  &object)) {
+	case UTIL_FD_UCM:
+		break;
+	case UTIL_FD_DEAD:
+		return -ENODEV;
+	default:
+		return syscall(SYS_fcntl, (int)cmd->fd, F_GETFD) < 0 ? -ENOENT
+								     : -EINVAL;
+	}
+	from = object;
+	ret = kabi_rnic()->cm_migrate(from->chan, cmd->id, file->chan, &id,
+				      &resp.events_reported);
+	if (ret < 0)
+		return ret;
+	return kabi_user_put(cmd->response, &resp, sizeof(resp));
+}
+
+/* ---- addresses and routes -------------------------------------------------
+ */
+
+static int ucm_bind_ip(struct kabi_ucm *file, const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_bind_ip *cmd = call->cmd;
+	struct sockaddr_storage addr = addr_copy(&cmd->addr, sizeof(cmd->addr));
+
+	if (family_len(addr.ss_family) == 0)
+		return -EINVAL;
+	return kabi_rnic()->cm_bind(file->chan, cmd->id,
+				    (struct sockaddr *)&addr);
+}
+
+static int ucm_bind(struct kabi_ucm *file, const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_bind *cmd = call->cmd;
+	struct sockaddr_storage addr = addr_copy(&cmd->addr, sizeof(cmd->addr));
+
+	if (cmd->reserved || !addr_size_is_right(&addr, cmd->addr_size))
+		return -EINVAL;
+	return kabi_rnic()->cm_bind(file->chan, cmd->id,
+				    (struct sockaddr *)&addr);
+}
+
+static int resolve(struct kabi_ucm *file, uint32_t id,
+		   const struct sockaddr_storage *src,
+		   const struct sockaddr_storage *dst, uint32_t timeout_ms)
+{
+	return kabi_rnic()->cm_resolve_addr(
+		file->chan, id,
+		src->ss_family ? (const struct sockaddr *)src : NULL,
+		(const struct sockaddr *)dst, timeout_ms);
+}
+
+static int ucm_resolve_ip(struct kabi_ucm *file,
+			  const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_resolve_ip *cmd = call->cmd;
+	struct sockaddr_storage src =
+		addr_copy(&cmd->src_addr, sizeof(cmd->src_addr));
+	struct sockaddr_storage dst =
+		addr_copy(&cmd->dst_addr, sizeof(cmd->dst_addr));
+
+	if ((src.ss_family && family_len(src.ss_family) == 0) ||
+	    family_len(dst.ss_family) == 0)
+		return -EINVAL;
+	return resolve(file, cmd->id, &src, &dst, cmd->timeout_ms);
+}
+
+static int ucm_resolve_addr(struct kabi_ucm *file,
+			    const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_resolve_addr *cmd = call->cmd;
+	struct sockaddr_storage src =
+		addr_copy(&cmd->src_addr, sizeof(cmd->src_addr));
+	struct sockaddr_storage dst =
+		addr_copy(&cmd->dst_addr, sizeof(cmd->dst_addr));
+
+	if (cmd->reserved || !addr_size_is_right(&dst, cmd->dst_size) ||
+	    (cmd->src_size && !addr_size_is_right(&src, cmd->src_size)))
+		return -EINVAL;
+	if (!cmd->src_size)
+		src.ss_family = AF_UNSPEC;
+	return resolve(file, cmd->id, &src, &dst, cmd->timeout_ms);
+}
+
+static int ucm_resolve_route(struct kabi_ucm *file,
+			     const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_resolve_route *cmd = call->cmd;
+
+	return kabi_rnic()->cm_resolve_route(file->chan, cmd->id,
+					     cmd->timeout_ms);
+}
+
+/* ---- connections ----------------------------------------------------------
+ */
+
+static void conn_param_decode(struct rnic_cm_conn_param *param,
+			      const struct rdma_ucm_conn_param *conn)
+{
+	memset(param, 0, sizeof(*param));
+	param->qp_num = conn->qp_num;
+	param->ird = conn->responder_resources;
+	param->ord = conn->initiator_depth;
+	param->pd_len = conn->private_data_len;
+	memcpy(param->pd, conn->private_data, conn->private_data_len);
+}
+
+static int ucm_connect(struct kabi_ucm *file, const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_connect *cmd = call->cmd;
+	struct rnic_cm_conn_param param;
+
+	if (!cmd->conn_param.valid)
+		return -EINVAL;
+	conn_param_decode(&param, &cmd->conn_param);
+	return kabi_rnic()->cm_connect(file->chan, cmd->id, &param);
+}
+
+static int ucm_listen(struct kabi_ucm *file, const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_listen *cmd = call->cmd;
+
+	return kabi_rnic()->cm_listen(file->chan, cmd->id, (int)cmd->backlog);
+}
+
+/*
+ * The cookie first: the ESTABLISHED event, which may be fetched before this
+ * call is over, must carry it.  Should the accept fail the cookie stays,
+ * harmlessly: it names what the application keeps for the identity.
+ */
+static int ucm_accept(struct kabi_ucm *file, const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_accept *cmd = call->cmd;
+	struct rnic_cm_conn_param param;
+	int ret;
+
+	/* Without parameters it is the third step of InfiniBand's handshake. */
+	if (!cmd->conn_param.valid)
+		return -EINVAL;
+	ret = kabi_rnic()->cm_set_uid(file->chan, cmd->id, cmd->uid);
+	if (ret < 0)
+		return ret;
+	conn_param_decode(&param, &cmd->conn_param);
+	return kabi_rnic()->cm_accept(file->chan, cmd->id, &param);
+}
+
+/* Reasons that rdma_reject() and rdma_reject_ece() give (IBTA 12.6.7.2). */
+enum { REJ_CONSUMER_DEFINED = 28, REJ_VENDOR_OPTION = 35 };
+
+static int ucm_reject(struct kabi_ucm *file, const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_reject *cmd = call->cmd;
+
+	if (cmd->reason && cmd->reason != REJ_CONSUMER_DEFINED &&
+	    cmd->reason != REJ_VENDOR_OPTION)
+		return -EINVAL;
+	return kabi_rnic()->cm_reject(file->chan, cmd->id, cmd->private_data,
+				      cmd->private_data_len);
+}
+
+static int ucm_disconnect(struct kabi_ucm *file,
+			  const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_disconnect *cmd = call->cmd;
+
+	return kabi_rnic()->cm_disconnect(file->chan, cmd->id);
+}
+
+/* ---- options and the rest -------------------------------------------------
+ */
+
+/* @size: 1 or 4 octets, and optlen must say exactly that. */
+static int option_set(struct kabi_ucm *file,
+		      const struct rdma_ucm_set_option *cmd,
+		      enum rnic_cm_option opt, size_t size)
+{
+	uint8_t octet = 0;
+	int32_t number = 0;
+	int ret;
+
+	if (cmd->optlen != size)
+		return -EINVAL;
+	if (size == sizeof(octet)) {
+		ret = kabi_user_get(&octet, cmd->optval, sizeof(octet));
+		number = octet;
+	} else {
+		ret = kabi_user_get(&number, cmd->optval, sizeof(number));
+		number = number != 0;
+	}
+	if (ret < 0)
+		return ret;
+	return kabi_rnic()->cm_set_option(file->chan, cmd->id, opt,
+					  (uint32_t)number);
+}
+
+static int ucm_set_option(struct kabi_ucm *file,
+			  const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_set_option *cmd = call->cmd;
+	struct rnic_cm_info info;
+	int ret = kabi_rnic()->cm_query(file->chan, cmd->id, &info);
+
+	if (ret < 0)
+		return ret;
+	if (cmd->level != RDMA_OPTION_ID)
+		return -ENOSYS; /* path records belong to InfiniBand */
+	switch (cmd->optname) {
+	case RDMA_OPTION_ID_TOS:
+		return option_set(file, cmd, RNIC_CM_OPT_TOS, 1);
+	case RDMA_OPTION_ID_REUSEADDR:
+		return option_set(file, cmd, RNIC_CM_OPT_REUSEADDR, 4);
+	case RDMA_OPTION_ID_AFONLY:
+		return option_set(file, cmd, RNIC_CM_OPT_AFONLY, 4);
+	case RDMA_OPTION_ID_ACK_TIMEOUT:
+		return option_set(file, cmd, RNIC_CM_OPT_ACK_TIMEOUT, 1);
+	default:
+		return -ENOSYS;
+	}
+}
+
+/* The kernel has none, either. */
+static int ucm_get_option(struct kabi_ucm *file,
+			  const struct kabi_ucm_call *call)
+{
+	(void)file;
+	(void)call;
+	return -ENOSYS;
+}
+
+/* Only InfiniBand's manager wants to hear of asynchronous events. */
+static int ucm_notify(struct kabi_ucm *file, const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_notify *cmd = call->cmd;
+	struct rnic_cm_info info;
+
+	return kabi_rnic()->cm_query(file->chan, cmd->id, &info);
+}
+
+static int ucm_multicast(struct kabi_ucm *file,
+			 const struct kabi_ucm_call *call)
+{
+	(void)file;
+	(void)call;
+	return -EOPNOTSUPP;
+}
+
+/* ---- the table ------------------------------------------------------------
+ */
+
+/* Octets up to and with a member: what of a command must be there. */
+#define UPTO(type, member)                                                     \
+	(offsetof(struct type, member) + sizeof(((struct type *)NULL)->member))
+
+#define COMMAND(name, handler_fn, in_size)                                     \
+	[RDMA_USER_CM_CMD_##                                                   \
+		name] = { .handler = (handler_fn), .in_min = (in_size) }
+
+static const struct {
+	ucm_handler handler;
+	size_t in_min;
+} commands[] = {
+	COMMAND(CREATE_ID, ucm_create_id, sizeof(struct rdma_ucm_create_id)),
+	COMMAND(DESTROY_ID, ucm_destroy_id, sizeof(struct rdma_ucm_destroy_id)),
+	COMMAND(BIND_IP, ucm_bind_ip, UPTO(rdma_ucm_bind_ip, id)),
+	COMMAND(RESOLVE_IP, ucm_resolve_ip, sizeof(struct rdma_ucm_resolve_ip)),
+	COMMAND(RESOLVE_ROUTE, ucm_resolve_route,
+		sizeof(struct rdma_ucm_resolve_route)),
+	COMMAND(QUERY_ROUTE, kabi_ucm_query_route,
+		sizeof(struct rdma_ucm_query)),
+	COMMAND(CONNECT, ucm_connect, UPTO(rdma_ucm_connect, reserved)),
+	COMMAND(LISTEN, ucm_listen, sizeof(struct rdma_ucm_listen)),
+	COMMAND(ACCEPT, ucm_accept, UPTO(rdma_ucm_accept, reserved)),
+	COMMAND(REJECT, ucm_reject, sizeof(struct rdma_ucm_reject)),
+	COMMAND(DISCONNECT, ucm_disconnect, sizeof(struct rdma_ucm_disconnect)),
+	COMMAND(INIT_QP_ATTR, kabi_ucm_init_qp_attr,
+		sizeof(struct rdma_ucm_init_qp_attr)),
+	COMMAND(GET_EVENT, kabi_ucm_get_event,
+		sizeof(struct rdma_ucm_get_event)),
+	COMMAND(GET_OPTION, ucm_get_option, 0),
+	COMMAND(SET_OPTION, ucm_set_option, sizeof(struct rdma_ucm_set_option)),
+	COMMAND(NOTIFY, ucm_notify, sizeof(struct rdma_ucm_notify)),
+	COMMAND(JOIN_IP_MCAST, ucm_multicast, UPTO(rdma_ucm_join_ip_mcast, id)),
+	COMMAND(LEAVE_MCAST, ucm_multicast, sizeof(struct rdma_ucm_destroy_id)),
+	COMMAND(MIGRATE_ID, ucm_migrate_id, sizeof(struct rdma_ucm_migrate_id)),
+	COMMAND(QUERY, kabi_ucm_query, sizeof(struct rdma_ucm_query)),
+	COMMAND(BIND, ucm_bind, sizeof(struct rdma_ucm_bind)),
+	COMMAND(RESOLVE_ADDR, ucm_resolve_addr,
+		sizeof(struct rdma_ucm_resolve_addr)),
+	COMMAND(JOIN_MCAST, ucm_multicast, sizeof(struct rdma_ucm_join_mcast)),
+};
+
+#define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
+
+_Static_assert(sizeof(struct rdma_ucm_accept) <= UCM_CMD_MAX &&
+		       sizeof(struct rdma_ucm_resolve_addr) <= UCM_CMD_MAX,
+	       "every command fits");
+
+/*
+ * Only the wait for an event is a cancellation point, as write(2) on the real
+ * file would be one: a thread cancelled in the middle of anything else would
+ * take the manager's lock with it.
+ */
+static int command_run(struct kabi_ucm *file, uint32_t nr,
+		       const struct kabi_ucm_call *call)
+{
+	int old_state, ret;
+
+	if (nr == RDMA_USER_CM_CMD_GET_EVENT)
+		return commands[nr].handler(file, call);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old_state);
+	ret = commands[nr].handler(file, call);
+	pthread_setcancelstate(old_state, NULL);
+	return ret;
+}
+
+ssize_t kabi_ucm_write(void *object, const void *buf, size_t len)
+{
+	/* Aligned for any command. */
+	uint64_t copy[UCM_CMD_MAX / sizeof(uint64_t)] = { 0 };
+	struct kabi_ucm_call call = { .cmd = copy };
+	uint64_t user = (uintptr_t)buf;
+	struct rdma_ucm_cmd_hdr hdr;
+	size_t in;
+	int ret;
+
+	if (len < sizeof(hdr))
+		return -EINVAL;
+	ret = kabi_user_get(&hdr, user, sizeof(hdr));
+	if (ret < 0)
+		return ret;
+	if (hdr.cmd >= COMMAND_CNT || hdr.in > len - sizeof(hdr) ||
+	    hdr.in < commands[hdr.cmd].in_min)
+		return -EINVAL;
+	in = hdr.in < sizeof(copy) ? hdr.in : sizeof(copy);
+	ret = kabi_user_get(copy, user + sizeof(hdr), in);
+	if (ret < 0)
+		return ret;
+	call.out = hdr.out;
+	ret = command_run(object, hdr.cmd, &call);
+	return ret < 0 ? ret : (ssize_t)len;
+}
+
+/* ---- the file -------------------------------------------------------------
+ */
+
+/* The channel's fd was made blocking and close-on-exec. */
+static int file_set_flags(int fd, int flags)
+{
+	if ((flags & O_NONBLOCK) &&
+	    syscall(SYS_fcntl, fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
+		return -errno;
+	if (!(flags & O_CLOEXEC) && syscall(SYS_fcntl, fd, F_SETFD, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+int kabi_ucm_open(int flags)
+{
+	struct kabi_ucm *file = calloc(1, sizeof(*file));
+	int ret;
+
+	if (!file)
+		return -ENOMEM;
+	ret = kabi_rnic()->cm_chan_new(&file->chan);
+	if (ret < 0)
+		goto free_file;
+	file->fd = kabi_rnic()->cm_chan_fd(file->chan);
+	ret = file_set_flags(file->fd, flags);
+	if (ret < 0)
+		goto free_chan;
+	ret = util_fdtab_add(kabi_rnic()->fdtab(), file->fd, UTIL_FD_UCM, file);
+	if (ret < 0)
+		goto free_chan;
+	return file->fd;
+
+free_chan:
+	kabi_rnic()->cm_chan_free(file->chan);
+free_file:
+	free(file);
+	return ret;
+}
+
+int kabi_ucm_close(void *object)
+{
+	struct kabi_ucm *file = object;
+	int old_state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old_state);
+	util_fdtab_remove(kabi_rnic()->fdtab(), file->fd);
+	kabi_rnic()->cm_chan_free(file->chan); /* closes the fd */
+	pthread_setcancelstate(old_state, NULL);
+	free(file);
+	return 0;
+}
