@@ -17,8 +17,8 @@
  */
 struct rnic_chan_node {
 	struct rnic_chan_node *prev, *next; /* queued: pending_cnt > 0 */
-	uint32_t pending_cnt;  /* posted, not yet read */
-	uint32_t reported_cnt; /* read by the application so far */
+	uint32_t pending_cnt;		    /* posted, not yet read */
+	uint32_t reported_cnt;		    /* read by the application so far */
 	uint8_t record[RNIC_CHAN_RECORD_MAX];
 };
 

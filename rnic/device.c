@@ -61,7 +61,8 @@ static bool list_has_name(const char *list, const char *name)
 			item++;
 			len--;
 		}
-		while (len > 0 && (item[len - 1] == ' ' || item[len - 1] == '\t'))
+		while (len > 0 &&
+		       (item[len - 1] == ' ' || item[len - 1] == '\t'))
 			len--;
 		if (len == name_len && memcmp(item, name, len) == 0)
 			return true;
@@ -127,8 +128,8 @@ static uint64_t guid_from_octets(const uint8_t octets[8])
 /* RFC 4291 appendix A: EUI-64 of the MAC, universal/local bit inverted. */
 static uint64_t guid_from_mac(const uint8_t mac[6])
 {
-	const uint8_t octets[8] = { mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe,
-				    mac[3],	mac[4], mac[5] };
+	const uint8_t octets[8] = { mac[0] ^ 2, mac[1], mac[2], 0xff,
+				    0xfe,	mac[3], mac[4], mac[5] };
 
 	return guid_from_octets(octets);
 }
@@ -136,7 +137,10 @@ static uint64_t guid_from_mac(const uint8_t mac[6])
 /* In modified EUI-64 a clear universal/local bit says "made up here". */
 static uint64_t guid_from_ifindex(uint32_t ifindex, uint8_t salt)
 {
-	const uint8_t octets[8] = { 0x00, 'u', 's', salt,
+	const uint8_t octets[8] = { 0x00,
+				    'u',
+				    's',
+				    salt,
 				    (uint8_t)(ifindex >> 24),
 				    (uint8_t)(ifindex >> 16),
 				    (uint8_t)(ifindex >> 8),
@@ -286,7 +290,7 @@ static void gid_from_addr(uint8_t gid[16], const struct rnic_netif_addr *addr)
 static void attr_add_gids(struct rnic_device_attr *attr,
 			  const struct rnic_netif_table *table)
 {
-	for (enum gid_class class = 0; class < GID_CLASSES; class++) {
+	for (enum gid_class class = 0; class < GID_CLASSES; class ++) {
 		for (size_t i = 0; i < table->addr_cnt; i++) {
 			const struct rnic_netif_addr *addr = &table->addrs[i];
 

@@ -25,12 +25,12 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define MR_ACCESS_KNOWN                                               \
-	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |         \
-	 RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |        \
+#define MR_ACCESS_KNOWN                                                        \
+	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |                  \
+	 RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |                 \
 	 RNIC_ACCESS_MW_BIND | RNIC_ACCESS_ZERO_BASED)
-#define MR_ACCESS_REMOTE                                              \
-	(RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |         \
+#define MR_ACCESS_REMOTE                                                       \
+	(RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |                  \
 	 RNIC_ACCESS_REMOTE_ATOMIC)
 
 struct mr_slot {
@@ -188,8 +188,8 @@ static struct rnic_mr *mr_lookup(struct rnic_mr_table *table, uint32_t stag)
 
 enum rnic_mr_verdict rnic_mr_resolve(struct rnic_mr_table *table,
 				     const struct rnic_pd *pd, uint32_t stag,
-				     uint64_t addr, size_t len,
-				     uint32_t access, void **ret_ptr)
+				     uint64_t addr, size_t len, uint32_t access,
+				     void **ret_ptr)
 {
 	const struct rnic_mr *mr = mr_lookup(table, stag);
 	uint64_t off;
@@ -212,8 +212,8 @@ enum rnic_mr_verdict rnic_mr_resolve(struct rnic_mr_table *table,
 }
 
 enum rnic_mr_verdict rnic_mr_invalidate(struct rnic_mr_table *table,
-					const struct rnic_pd *pd,
-					uint32_t stag, bool is_remote)
+					const struct rnic_pd *pd, uint32_t stag,
+					bool is_remote)
 {
 	struct rnic_mr *mr = mr_lookup(table, stag);
 

@@ -42,7 +42,7 @@ struct rnic_mr_table {
 	_Atomic uint32_t pd_cnt;
 	struct util_lock lock; /* rank MR_TABLE; guards the rest */
 	uint32_t mr_cnt;
-	uint32_t free_seq; /* counts indices given back */
+	uint32_t free_seq;   /* counts indices given back */
 	uint8_t random[240]; /* from the kernel, used front to back */
 	uint32_t random_used;
 };
@@ -77,8 +77,8 @@ void rnic_mr_table_fini(struct rnic_mr_table *table);
  */
 enum rnic_mr_verdict rnic_mr_resolve(struct rnic_mr_table *table,
 				     const struct rnic_pd *pd, uint32_t stag,
-				     uint64_t addr, size_t len,
-				     uint32_t access, void **ret_ptr)
+				     uint64_t addr, size_t len, uint32_t access,
+				     void **ret_ptr)
 	__attribute__((warn_unused_result));
 
 /**
@@ -89,8 +89,8 @@ enum rnic_mr_verdict rnic_mr_resolve(struct rnic_mr_table *table,
  * Context: as rnic_mr_resolve().
  */
 enum rnic_mr_verdict rnic_mr_invalidate(struct rnic_mr_table *table,
-					const struct rnic_pd *pd,
-					uint32_t stag, bool is_remote)
+					const struct rnic_pd *pd, uint32_t stag,
+					bool is_remote)
 	__attribute__((warn_unused_result));
 
 #endif

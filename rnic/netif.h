@@ -22,8 +22,8 @@ struct rnic_netif {
 
 struct rnic_netif_addr {
 	uint32_t ifindex;
-	int family;	 /* AF_INET or AF_INET6 */
-	uint8_t addr[16];/* network order; AF_INET: the first 4 octets */
+	int family;	  /* AF_INET or AF_INET6 */
+	uint8_t addr[16]; /* network order; AF_INET: the first 4 octets */
 	bool is_link_local;
 };
 

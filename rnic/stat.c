@@ -128,10 +128,10 @@ static void page_publish(struct usiw_stat_page *page)
 	/* release: the page before its pointer */
 	atomic_store_explicit(&stat_page, page, memory_order_release);
 	for (size_t i = 0; i < RNIC_STAT_CNT; i++)
-		rnic_stat_add((enum rnic_stat)i,
-			      atomic_exchange_explicit(
-				      &stat_dummy.stat[i].value, 0,
-				      memory_order_relaxed));
+		rnic_stat_add(
+			(enum rnic_stat)i,
+			atomic_exchange_explicit(&stat_dummy.stat[i].value, 0,
+						 memory_order_relaxed));
 }
 
 void rnic_stat_init(void)
@@ -146,8 +146,8 @@ void rnic_stat_init(void)
 	if (dir) {
 		ret = page_from_file(dir, &page);
 		if (ret < 0)
-			util_err("rnic", "stat: no counter file in %s: %s",
-				 dir, strerror(-ret));
+			util_err("rnic", "stat: no counter file in %s: %s", dir,
+				 strerror(-ret));
 	}
 	if (ret < 0)
 		ret = page_from_memfd(&page);

@@ -307,9 +307,9 @@ static void balances_tokens_under_load(void **state)
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-#define T_OLD(f)                                                       \
-	{                                                              \
-		#f "_on_old_kernels", f, setup, teardown, &is_kernel_old \
+#define T_OLD(f)                                                               \
+	{                                                                      \
+#f "_on_old_kernels", f, setup, teardown, &is_kernel_old       \
 	}
 
 int main(void)

@@ -98,8 +98,8 @@ static void child_loses_internal_fds_and_keeps_dead_ones(void **state)
 	in.uverbs = spare_fd();
 	in.plain = spare_fd();
 	assert_int_equal(rnic_fd_register(in.internal), 0);
-	assert_int_equal(util_fdtab_add(rnic_fdtab(), in.uverbs,
-					UTIL_FD_UVERBS, &marker),
+	assert_int_equal(util_fdtab_add(rnic_fdtab(), in.uverbs, UTIL_FD_UVERBS,
+					&marker),
 			 0);
 	assert_int_equal(rnic_chan_new(8, &in.chan), 0);
 	in.chan_fd = rnic_chan_fd(in.chan);

@@ -244,22 +244,22 @@ static void agrees_with_the_oracle(void **state)
 		uint64_t addr = query_addr(r);
 		size_t len = query_len(r);
 		uint32_t access = rnd(3) ? 1u << rnd(4) : 0;
-		const struct rnic_pd *who = pd[rnd(8) ? r->pd == pd[1]
-						      : rnd(2)];
+		const struct rnic_pd *who =
+			pd[rnd(8) ? r->pd == pd[1] : rnd(2)];
 		void *want = NULL, *got = NULL;
 		enum rnic_mr_verdict verdict =
 			oracle(regions, who, stag, addr, len, access, &want);
 
-		assert_int_equal(rnic_mr_resolve(&ctx.mrs, who, stag, addr,
-						 len, access, &got),
+		assert_int_equal(rnic_mr_resolve(&ctx.mrs, who, stag, addr, len,
+						 access, &got),
 				 verdict);
 		assert_ptr_equal(got, want);
 		seen[verdict]++;
 		if (rnd(500) == 0) {
-			r->is_invalidated =
-				rnic_mr_invalidate(&ctx.mrs, r->pd, r->stag,
-						   true) == RNIC_MR_OK ||
-				r->is_invalidated;
+			r->is_invalidated = rnic_mr_invalidate(&ctx.mrs, r->pd,
+							       r->stag, true) ==
+						    RNIC_MR_OK ||
+					    r->is_invalidated;
 		} else if (rnd(200) == 0) {
 			assert_int_equal(rnic_mr_dereg(r->mr), 0);
 			region_make(r, pd, mem, 2 * PAGE);
@@ -287,9 +287,9 @@ static void holds_bounds_at_octet_granularity(void **state)
 	(void)state;
 	assert_int_equal(rnic_mr_reg(pd, mem + 7, 100, 1000, 3, &mr), 0);
 	stag = rnic_mr_stag(mr);
-	assert_int_equal(rnic_mr_resolve(&ctx.mrs, pd, stag, 1000, 100, 2,
-					 &ptr),
-			 RNIC_MR_OK);
+	assert_int_equal(
+		rnic_mr_resolve(&ctx.mrs, pd, stag, 1000, 100, 2, &ptr),
+		RNIC_MR_OK);
 	assert_ptr_equal(ptr, mem + 7);
 	assert_int_equal(rnic_mr_resolve(&ctx.mrs, pd, stag, 1099, 1, 2, &ptr),
 			 RNIC_MR_OK);
@@ -300,9 +300,9 @@ static void holds_bounds_at_octet_granularity(void **state)
 			 RNIC_MR_BAD_BOUNDS);
 	assert_int_equal(rnic_mr_resolve(&ctx.mrs, pd, stag, 999, 1, 2, &ptr),
 			 RNIC_MR_BAD_BOUNDS);
-	assert_int_equal(rnic_mr_resolve(&ctx.mrs, pd, stag, UINT64_MAX, 1, 2,
-					 &ptr),
-			 RNIC_MR_WRAP);
+	assert_int_equal(
+		rnic_mr_resolve(&ctx.mrs, pd, stag, UINT64_MAX, 1, 2, &ptr),
+		RNIC_MR_WRAP);
 	assert_ptr_equal(ptr, mem + 106); /* untouched by refusals */
 	assert_int_equal(rnic_mr_dereg(mr), 0);
 	assert_int_equal(rnic_pd_free(pd), 0);
@@ -438,9 +438,9 @@ static void invalidation_needs_a_remote_right(void **state)
 	assert_int_equal(rnic_mr_reg(pd, octets, 16, 0, 1, &local), 0);
 	assert_int_equal(rnic_mr_reg(pd, octets, 16, 0, 5, &remote), 0);
 	stag = rnic_mr_stag(remote);
-	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, pd, rnic_mr_stag(local),
-					    true),
-			 RNIC_MR_BAD_ACCESS);
+	assert_int_equal(
+		rnic_mr_invalidate(&ctx.mrs, pd, rnic_mr_stag(local), true),
+		RNIC_MR_BAD_ACCESS);
 	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, other, stag, true),
 			 RNIC_MR_BAD_PD);
 	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, pd, stag, true),
@@ -449,9 +449,9 @@ static void invalidation_needs_a_remote_right(void **state)
 			 RNIC_MR_BAD_STAG);
 	assert_int_equal(rnic_mr_resolve(&ctx.mrs, pd, stag, 0, 1, 0, &ptr),
 			 RNIC_MR_BAD_STAG);
-	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, pd, rnic_mr_stag(local),
-					    false),
-			 RNIC_MR_OK);
+	assert_int_equal(
+		rnic_mr_invalidate(&ctx.mrs, pd, rnic_mr_stag(local), false),
+		RNIC_MR_OK);
 	assert_int_equal(rnic_mr_dereg(local), 0);
 	assert_int_equal(rnic_mr_dereg(remote), 0);
 	assert_int_equal(rnic_pd_free(pd), 0);
@@ -561,8 +561,7 @@ int main(void)
 		T(refuses_wrong_arguments),
 		T(refuses_what_is_not_mapped),
 		{ "refuses_what_is_not_mapped_on_old_kernels",
-		  refuses_what_is_not_mapped, setup, teardown,
-		  &is_kernel_old },
+		  refuses_what_is_not_mapped, setup, teardown, &is_kernel_old },
 		T(refuses_to_write_what_is_read_only),
 		T(addresses_zero_based_regions_from_zero),
 		T(a_domain_in_use_is_busy),

@@ -65,8 +65,8 @@ static size_t sockaddr_octets(const struct sockaddr *sa, const uint8_t **octets)
 				  ->sin_addr;
 		return 4;
 	}
-	*octets = (const uint8_t *)&((const struct sockaddr_in6 *)(const void *)
-					     sa)
+	*octets = (const uint8_t *)&(
+			  (const struct sockaddr_in6 *)(const void *)sa)
 			  ->sin6_addr;
 	return 16;
 }

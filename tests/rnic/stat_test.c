@@ -194,8 +194,7 @@ static bool has_memfd(void)
 	while ((entry = readdir(d))) {
 		ssize_t len;
 
-		snprintf(path, sizeof(path), "/proc/self/fd/%s",
-			 entry->d_name);
+		snprintf(path, sizeof(path), "/proc/self/fd/%s", entry->d_name);
 		len = readlink(path, target, sizeof(target) - 1);
 		target[len > 0 ? len : 0] = 0;
 		is_found |= strstr(target, "memfd:usiw-stat") != NULL;
