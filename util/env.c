@@ -85,9 +85,11 @@ static bool settings_are_quiet;
 /* Position of @value among the words of @words ("a|b|c"), or -1. */
 static int word_find(const char *words, const char *value)
 {
-	size_t len = strlen(value);
+	size_t len = strcspn(value, "|");
 	const char *word = words;
 
+	if (value[len] != '\0')
+		return -1;
 	for (int pos = 0; word && len; pos++) {
 		if (strncmp(word, value, len) == 0 &&
 		    (word[len] == '|' || word[len] == '\0'))

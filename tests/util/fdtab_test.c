@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The fd table: numbers at every border, kinds never joined with a foreign
+ * object. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "fdtab.h"
+
+static int objects[4];
+
+static void answers_none_for_every_number_it_was_not_told(void **state)
+{
+	static const int numbers[] = { INT_MIN, -1, 0, 1, 1023, 1024,
+				       UTIL_FD_MAX - 1, UTIL_FD_MAX, INT_MAX };
+	struct util_fdtab *tab = util_fdtab_new();
+	void *object = &objects[3];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		assert_int_equal(util_fdtab_lookup(tab, numbers[i], &object),
+				 UTIL_FD_NONE);
+		assert_int_equal(util_fdtab_remove(tab, numbers[i]),
+				 UTIL_FD_NONE);
+	}
+	/* outputs are set on success only */
+	assert_ptr_equal(object, &objects[3]);
+	free(tab);
+}
+
+static void gives_back_what_was_added_until_removed(void **state)
+{
+	static const int numbers[] = { 0, 1023, 1024, UTIL_FD_MAX - 1 };
+	struct util_fdtab *tab = util_fdtab_new();
+	void *object;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(util_fdtab_add(tab, numbers[i], UTIL_FD_CHAN,
+						&objects[i]), 0);
+	for (size_t i = 0; i < 4; i++) {
+		object = NULL;
+		assert_int_equal(util_fdtab_lookup(tab, numbers[i], &object),
+				 UTIL_FD_CHAN);
+		assert_ptr_equal(object, &objects[i]);
+		assert_int_equal(util_fdtab_lookup(tab, numbers[i], NULL),
+				 UTIL_FD_CHAN);
+		assert_int_equal(util_fdtab_remove(tab, numbers[i]),
+				 UTIL_FD_CHAN);
+		assert_int_equal(util_fdtab_lookup(tab, numbers[i], &object),
+				 UTIL_FD_NONE);
+	}
+}
+
+static void refuses_numbers_out_of_range(void **state)
+{
+	struct util_fdtab *tab = util_fdtab_new();
+
+	(void)state;
+	assert_int_equal(util_fdtab_add(tab, -1, UTIL_FD_CHAN, NULL), -EMFILE);
+	assert_int_equal(util_fdtab_add(tab, UTIL_FD_MAX, UTIL_FD_CHAN, NULL),
+			 -EMFILE);
+	free(tab);
+}
+
+static void replaces_a_stale_entry(void **state)
+{
+	struct util_fdtab *tab = util_fdtab_new();
+	void *object = NULL;
+
+	(void)state;
+	assert_int_equal(util_fdtab_add(tab, 5, UTIL_FD_UCM, &objects[0]), 0);
+	assert_int_equal(util_fdtab_add(tab, 5, UTIL_FD_DEAD, NULL), 0);
+	assert_int_equal(util_fdtab_lookup(tab, 5, &object), UTIL_FD_DEAD);
+	assert_null(object);
+}
+
+static int each_cnt;
+
+static void each_remove(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
+			void *object)
+{
+	assert_int_equal(kind, fd == 3 ? UTIL_FD_UVERBS : UTIL_FD_INTERNAL);
+	assert_ptr_equal(object, fd == 3 ? &objects[0] : NULL);
+	assert_int_equal(util_fdtab_remove(tab, fd), kind);
+	each_cnt++;
+}
+
+static void each_visits_all_and_may_remove(void **state)
+{
+	struct util_fdtab *tab = util_fdtab_new();
+
+	(void)state;
+	util_fdtab_add(tab, 3, UTIL_FD_UVERBS, &objects[0]);
+	util_fdtab_add(tab, 70000, UTIL_FD_INTERNAL, NULL);
+	util_fdtab_each(tab, each_remove);
+	assert_int_equal(each_cnt, 2);
+	util_fdtab_each(tab, each_remove);
+	assert_int_equal(each_cnt, 2);
+}
+
+/* One thread replaces kind and object in turn, the other must only ever see
+ * pairs that were added. */
+static _Atomic int is_done;
+
+static void *replace_pairs(void *tab)
+{
+	for (int i = 0; i < 200000; i++) {
+		util_fdtab_add(tab, 9, UTIL_FD_CHAN, &objects[0]);
+		util_fdtab_add(tab, 9, UTIL_FD_UCM, &objects[1]);
+		util_fdtab_remove(tab, 9);
+	}
+	atomic_store(&is_done, 1);
+	return NULL;
+}
+
+static void reader_sees_whole_pairs(void **state)
+{
+	struct util_fdtab *tab = util_fdtab_new();
+	enum util_fd_kind kind;
+	pthread_t thread;
+	void *object;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, replace_pairs, tab), 0);
+	while (!atomic_load(&is_done)) {
+		object = NULL;
+		kind = util_fdtab_lookup(tab, 9, &object);
+		if (kind != UTIL_FD_NONE)
+			assert_ptr_equal(object, kind == UTIL_FD_CHAN
+							 ? &objects[0]
+							 : &objects[1]);
+	}
+	pthread_join(thread, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(answers_none_for_every_number_it_was_not_told),
+		cmocka_unit_test(gives_back_what_was_added_until_removed),
+		cmocka_unit_test(refuses_numbers_out_of_range),
+		cmocka_unit_test(replaces_a_stale_entry),
+		cmocka_unit_test(each_visits_all_and_may_remove),
+		cmocka_unit_test(reader_sees_whole_pairs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The real functions behind stubs, and the door back to errno. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "interpose.h"
+
+extern int util_no_such_function(int arg);
+
+#define REALS(X) X(getpid) X(util_no_such_function) X(close)
+
+static struct reals {
+	REALS(UTIL_REAL_FIELD)
+} pointers;
+static const char *const names[] = { REALS(UTIL_REAL_NAME) };
+static struct util_reals table = { .pointers = &pointers, .names = names,
+				   .cnt = 3 };
+
+/* A stub of our own: the table must look behind it. */
+pid_t getpid(void)
+{
+	return -4711;
+}
+
+static void finds_what_is_behind_the_stub(void **state)
+{
+	const struct reals *reals = util_reals_get(&table);
+
+	(void)state;
+	assert_int_equal(getpid(), -4711);
+	assert_true(reals->getpid() > 0);
+	assert_ptr_equal(reals, util_reals_get(&table));
+}
+
+static void leaves_unknown_names_null_and_errno_alone(void **state)
+{
+	(void)state;
+	errno = EXDEV;
+	util_reals_fill(&table);
+	assert_int_equal(errno, EXDEV);
+	assert_null((void *)(uintptr_t)pointers.util_no_such_function);
+	assert_int_equal(pointers.close(-1), -1);
+}
+
+static void door_turns_errors_into_errno(void **state)
+{
+	(void)state;
+	errno = EXDEV;
+	assert_int_equal(util_door(0), 0);
+	assert_int_equal(util_door(1L << 40), 1L << 40);
+	assert_int_equal(errno, EXDEV);
+	for (int err = 1; err < 134; err++) {
+		assert_int_equal(util_door(-err), -1);
+		assert_int_equal(errno, err);
+	}
+}
+
+static void names_the_directory_of_an_object(void **state)
+{
+	char dir[4096], self[4096] = "";
+
+	(void)state;
+	assert_int_equal(util_object_dir((void *)(uintptr_t)&pointers, dir,
+					 sizeof(dir)), 0);
+	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	assert_non_null(strstr(self, strrchr(dir, '/') ? strrchr(dir, '/')
+						       : dir));
+	assert_int_equal(util_object_dir((void *)(uintptr_t)&pointers, dir, 2),
+			 -ENAMETOOLONG);
+	assert_int_equal(util_object_dir(NULL, dir, sizeof(dir)), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_what_is_behind_the_stub),
+		cmocka_unit_test(leaves_unknown_names_null_and_errno_alone),
+		cmocka_unit_test(door_turns_errors_into_errno),
+		cmocka_unit_test(names_the_directory_of_an_object),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Ranked locks: they exclude, and a wrong order ends a debug build. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "child.h"
+#include "lock.h"
+
+static struct util_lock lock = UTIL_LOCK_INIT(UTIL_RANK_CQ);
+static long counter; /* guarded by lock; not atomic on purpose */
+
+static void *count_up(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 100000; i++) {
+		util_lock(&lock);
+		counter++;
+		util_unlock(&lock);
+	}
+	return NULL;
+}
+
+static void excludes_other_threads(void **state)
+{
+	pthread_t threads[3];
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, count_up,
+						NULL), 0);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(counter, 300000);
+}
+
+static void *try_it(void *ret)
+{
+	*(bool *)ret = util_trylock(&lock);
+	if (*(bool *)ret)
+		util_unlock(&lock);
+	return NULL;
+}
+
+static bool try_in_thread(void)
+{
+	pthread_t thread;
+	bool ret = false;
+
+	assert_int_equal(pthread_create(&thread, NULL, try_it, &ret), 0);
+	pthread_join(thread, NULL);
+	return ret;
+}
+
+static void trylock_tells_whether_it_was_free(void **state)
+{
+	(void)state;
+	assert_true(try_in_thread());
+	util_lock(&lock);
+	assert_false(try_in_thread());
+	util_unlock(&lock);
+	assert_true(try_in_thread());
+}
+
+static void init_forgets_a_holder(void **state)
+{
+	(void)state;
+	util_lock(&lock);
+	util_lock_fork_child();
+	util_lock_init(&lock, UTIL_RANK_CQ);
+	assert_true(try_in_thread());
+}
+
+static int take_lower_rank(void *arg)
+{
+	struct util_lock low = UTIL_LOCK_INIT(UTIL_RANK_CM);
+	struct util_lock high = UTIL_LOCK_INIT(UTIL_RANK_CHAN);
+
+	(void)arg;
+	util_lock(&high);
+	util_lock(&low);
+	return 0;
+}
+
+static int take_equal_rank(void *arg)
+{
+	struct util_lock one = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
+	struct util_lock other = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
+
+	(void)arg;
+	util_lock(&one);
+	util_lock(&other);
+	return 0;
+}
+
+static int take_rising_ranks(void *arg)
+{
+	struct util_lock low = UTIL_LOCK_INIT(UTIL_RANK_DEVICE);
+	struct util_lock high = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
+
+	(void)arg;
+	util_lock(&low);
+	util_lock_assert_held(&low);
+	util_lock(&high);
+	util_unlock(&low); /* in any order */
+	util_unlock(&high);
+	util_lock(&low);
+	return 0;
+}
+
+static int assert_unheld(void *arg)
+{
+	(void)arg;
+	util_lock_assert_held(&lock);
+	return 0;
+}
+
+static void debug_builds_abort_on_a_wrong_order(void **state)
+{
+#ifdef NDEBUG
+	const int wrong = 0;
+#else
+	const int wrong = -SIGABRT;
+#endif
+	char err[256];
+
+	(void)state;
+	assert_int_equal(child_run(take_lower_rank, NULL, err, sizeof(err)),
+			 wrong);
+	assert_int_equal(child_run(take_equal_rank, NULL, err, sizeof(err)),
+			 wrong);
+	assert_int_equal(child_run(assert_unheld, NULL, err, sizeof(err)),
+			 wrong);
+	assert_int_equal(child_run(take_rising_ranks, NULL, err, sizeof(err)),
+			 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(excludes_other_threads),
+		cmocka_unit_test(trylock_tells_whether_it_was_free),
+		cmocka_unit_test(init_forgets_a_holder),
+		cmocka_unit_test(debug_builds_abort_on_a_wrong_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
