@@ -3,6 +3,7 @@
 #include "sysfs.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,40 @@ static int show_hw_rev(const struct rnic_device_attr *attr,
 	(void)attr;
 	(void)node;
 	return snprintf(buf, size, "%x\n", kabi_rnic()->limits()->hw_ver);
+}
+
+/* As the provider's query_port has it: the nearest rate not above. */
+static int show_rate(const struct rnic_device_attr *attr,
+		     const struct kabi_node *node, char *buf, size_t size)
+{
+	static const struct {
+		long mbps;
+		const char *text;
+	} rates[] = {
+		{ 400000, "400 Gb/sec (4X NDR)" },
+		{ 200000, "200 Gb/sec (4X HDR)" },
+		{ 100000, "100 Gb/sec (4X EDR)" },
+		{ 40000, "40 Gb/sec (4X FDR10)" },
+		{ 25000, "25 Gb/sec (1X EDR)" },
+		{ 10000, "10 Gb/sec (1X FDR10)" },
+		{ LONG_MIN, "2.5 Gb/sec (1X SDR)" },
+	};
+	char path[64];
+	long mbps = 0;
+	FILE *file;
+	size_t i = 0;
+
+	(void)node;
+	snprintf(path, sizeof(path), "/sys/class/net/%s/speed", attr->ifname);
+	file = fopen(path, "re");
+	if (file) {
+		if (fscanf(file, "%ld", &mbps) != 1)
+			mbps = 0;
+		fclose(file);
+	}
+	while (mbps < rates[i].mbps)
+		i++;
+	return snprintf(buf, size, "%s\n", rates[i].text);
 }
 
 /* Every index answers; an unused one is all zero. */
@@ -186,12 +221,12 @@ static const struct tree_row tree_rows[] = {
 	SHOW(IBPORT "state", show_state),
 	SHOW(IBPORT "phys_state", show_phys_state),
 	TEXT(IBPORT "link_layer", "Ethernet\n"),
-	TEXT(IBPORT "rate", "10 Gb/sec (4X SDR)\n"),
+	SHOW(IBPORT "rate", show_rate),
 	TEXT(IBPORT "lid", "0x0\n"),
 	TEXT(IBPORT "lid_mask_count", "0\n"),
 	TEXT(IBPORT "sm_lid", "0x0\n"),
 	TEXT(IBPORT "sm_sl", "0\n"),
-	TEXT(IBPORT "cap_mask", "0x00090000\n"),
+	TEXT(IBPORT "cap_mask", "0x04010000\n"),
 	TEXT(IBPORT "pkeys/0", "0xffff\n"),
 	SHOW(IBPORT "gids/%n", show_gid),
 	SHOW(IBPORT "gid_attrs/types/%n", show_gid_type),
