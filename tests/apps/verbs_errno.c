@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Wrong arguments to the verbs of a usiw device, through stock libibverbs and
+ * librdmacm: each must answer the errno that its man page says, and leave
+ * everything as it was.  Runs under `usiw run`, alone, and connects to itself.
+ *
+ * usage: apps-verbs-errno [device]
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <netinet/in.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static unsigned int check_cnt, failure_cnt;
+
+static void note(bool is_right, int line, const char *what, long got, long want)
+{
+	check_cnt++;
+	if (is_right)
+		return;
+	failure_cnt++;
+	printf("line %d: %s: got %ld (%s), want %ld (%s)\n", line, what, got,
+	       strerror((int)got), want, strerror((int)want));
+}
+
+/* Verbs that return the value of errno, or 0. */
+#define GIVES(want, call)                                                      \
+	do {                                                                   \
+		long got_ = (call);                                            \
+		note(got_ == (want), __LINE__, #call, got_, want);             \
+	} while (0)
+
+/* Verbs that return NULL and set errno. */
+#define NULLS(want, call)                                                      \
+	do {                                                                   \
+		errno = 0;                                                     \
+		bool is_null_ = !(call);                                       \
+		note(is_null_ &&errno == (want), __LINE__, #call, errno,       \
+		     want);                                                    \
+	} while (0)
+
+#define HOLDS(what) note((what), __LINE__, #what, 0, 0)
+
+/* Without which nothing further makes sense. */
+#define NEEDS(what)                                                            \
+	do {                                                                   \
+		if (!(what)) {                                                 \
+			printf("line %d: %s: %s\n", __LINE__, #what,           \
+			       strerror(errno));                               \
+			exit(1);                                               \
+		}                                                              \
+	} while (0)
+
+struct world {
+	struct ibv_context *context;
+	struct ibv_device_attr limits;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct ibv_cq *cq;
+	char *buf;
+	size_t buf_len;
+};
+
+static struct ibv_context *device_open(const char *wanted)
+{
+	int cnt, i;
+	struct ibv_device **list = ibv_get_device_list(&cnt);
+	struct ibv_context *context = NULL;
+
+	NEEDS(list);
+	for (i = 0; i < cnt && !context; i++)
+		if (strcmp(ibv_get_device_name(list[i]), wanted) == 0)
+			context = ibv_open_device(list[i]);
+	ibv_free_device_list(list);
+	return context;
+}
+
+static void check_device(struct world *w)
+{
+	struct ibv_port_attr port;
+	union ibv_gid gid;
+	int i;
+
+	GIVES(0, ibv_query_device(w->context, &w->limits));
+	HOLDS(w->limits.node_guid != 0 && w->limits.vendor_id != 0);
+	HOLDS(w->limits.max_qp > 0 && w->limits.max_cq > 0);
+	HOLDS(w->limits.max_mr > 0 && w->limits.max_pd > 0);
+	HOLDS(w->limits.max_qp_wr > 0 && w->limits.max_cqe > 0);
+	HOLDS(w->limits.phys_port_cnt == 1);
+	GIVES(EINVAL, ibv_query_port(w->context, 0, &port));
+	GIVES(EINVAL, ibv_query_port(w->context, 2, &port));
+	GIVES(EINVAL, ibv_query_port(w->context, 255, &port));
+	GIVES(0, ibv_query_port(w->context, 1, &port));
+	HOLDS(port.state == IBV_PORT_ACTIVE);
+	HOLDS(port.max_msg_sz > 0x1000 && port.gid_tbl_len >= 1);
+	for (i = 0; i < port.gid_tbl_len; i++)
+		GIVES(0, ibv_query_gid(w->context, 1, i, &gid));
+	HOLDS(ibv_query_gid(w->context, 1, 1 << 20, &gid) != 0);
+}
+
+static void check_memory(struct world *w)
+{
+	const int remote = IBV_ACCESS_REMOTE_WRITE;
+	const int rw = IBV_ACCESS_LOCAL_WRITE;
+	char *wrong =
+		mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr;
+
+	NEEDS(wrong != MAP_FAILED);
+	NULLS(EINVAL, ibv_reg_mr(w->pd, w->buf, w->buf_len, remote));
+	NULLS(EINVAL,
+	      ibv_reg_mr(w->pd, w->buf, w->buf_len, IBV_ACCESS_REMOTE_ATOMIC));
+	NULLS(EINVAL, ibv_reg_mr(w->pd, w->buf, w->buf_len, 1 << 15));
+	NULLS(EOPNOTSUPP,
+	      ibv_reg_mr(w->pd, w->buf, w->buf_len, rw | IBV_ACCESS_ON_DEMAND));
+	/* readable only: may not be registered for writing */
+	NULLS(EFAULT, ibv_reg_mr(w->pd, wrong, 8192, rw));
+	mr = ibv_reg_mr(w->pd, wrong, 8192, 0);
+	HOLDS(mr != NULL);
+	if (mr)
+		GIVES(0, ibv_dereg_mr(mr));
+	NEEDS(munmap(wrong + 4096, 4096) == 0);
+	NULLS(EFAULT, ibv_reg_mr(w->pd, wrong, 8192, 0));
+	NEEDS(munmap(wrong, 4096) == 0);
+	/* wraps around the end of the address space */
+	HOLDS(!ibv_reg_mr(w->pd, (void *)(uintptr_t)-4096, 8192, 0));
+	NULLS(EOPNOTSUPP, ibv_alloc_mw(w->pd, IBV_MW_TYPE_1));
+	NULLS(EOPNOTSUPP, ibv_alloc_null_mr(w->pd));
+	HOLDS(ibv_rereg_mr(w->mr, IBV_REREG_MR_CHANGE_ACCESS, w->pd, NULL, 0,
+			   rw) < 0);
+	GIVES(EBUSY, ibv_dealloc_pd(w->pd)); /* w->mr is in it */
+}
+
+static void check_cq(struct world *w)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(w->context);
+	struct ibv_cq_init_attr_ex ex = { .cqe = 4 };
+	struct ibv_wc wc;
+	struct ibv_cq *cq;
+
+	NEEDS(channel);
+	NULLS(EINVAL, ibv_create_cq(w->context, 0, NULL, NULL, 0));
+	NULLS(EINVAL, ibv_create_cq(w->context, -1, NULL, NULL, 0));
+	NULLS(EINVAL,
+	      ibv_create_cq(w->context, w->limits.max_cqe + 1, NULL, NULL, 0));
+	NULLS(EINVAL, ibv_create_cq(w->context, 4, NULL, NULL, -1));
+	NULLS(EINVAL, ibv_create_cq(w->context, 4, NULL, NULL,
+				    w->context->num_comp_vectors));
+	NULLS(EOPNOTSUPP, ibv_create_cq_ex(w->context, &ex));
+	cq = ibv_create_cq(w->context, 4, NULL, channel, 0);
+	NEEDS(cq);
+	HOLDS(cq->cqe >= 4);
+	GIVES(EBUSY, ibv_destroy_comp_channel(channel));
+	GIVES(0, ibv_req_notify_cq(cq, 0));
+	GIVES(0, ibv_poll_cq(cq, 1, &wc));
+	HOLDS(ibv_poll_cq(cq, -1, &wc) < 0);
+	GIVES(EOPNOTSUPP, ibv_resize_cq(cq, 8));
+	GIVES(0, ibv_destroy_cq(cq));
+	GIVES(0, ibv_destroy_comp_channel(channel));
+}
+
+static struct ibv_qp_init_attr qp_attr(const struct world *w)
+{
+	return (struct ibv_qp_init_attr){
+		.send_cq = w->cq,
+		.recv_cq = w->cq,
+		.cap = { .max_send_wr = 16,
+			 .max_recv_wr = 16,
+			 .max_send_sge = 2,
+			 .max_recv_sge = 2,
+			 .max_inline_data = 32 },
+		.qp_type = IBV_QPT_RC,
+	};
+}
+
+static void check_qp_creation(struct world *w)
+{
+	struct ibv_qp_init_attr attr;
+
+#define WRONG(want, field, value)                                              \
+	do {                                                                   \
+		attr = qp_attr(w);                                             \
+		attr.field = (value);                                          \
+		NULLS(want, ibv_create_qp(w->pd, &attr));                      \
+	} while (0)
+	WRONG(EOPNOTSUPP, qp_type, IBV_QPT_UD);
+	WRONG(EOPNOTSUPP, qp_type, IBV_QPT_UC);
+	WRONG(EOPNOTSUPP, qp_type, IBV_QPT_RAW_PACKET);
+	WRONG(EINVAL, send_cq, NULL);
+	WRONG(EINVAL, recv_cq, NULL);
+	WRONG(EINVAL, cap.max_send_wr, (uint32_t)w->limits.max_qp_wr + 1);
+	WRONG(EINVAL, cap.max_recv_wr, (uint32_t)w->limits.max_qp_wr + 1);
+	WRONG(EINVAL, cap.max_send_sge, (uint32_t)w->limits.max_sge + 1);
+	WRONG(EINVAL, cap.max_recv_sge, (uint32_t)w->limits.max_sge + 1);
+	WRONG(EINVAL, cap.max_inline_data, 1u << 30);
+#undef WRONG
+}
+
+static void check_qp_idle(struct world *w)
+{
+	struct ibv_qp_init_attr attr = qp_attr(w);
+	struct ibv_qp *qp = ibv_create_qp(w->pd, &attr);
+	struct ibv_sge sge[3] = { { .length = 0 } };
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send = NULL;
+	struct ibv_recv_wr recv = { .sg_list = sge, .num_sge = 3 };
+	struct ibv_recv_wr *bad_recv = NULL;
+	struct ibv_qp_attr mod = { .qp_state = IBV_QPS_RTS };
+	struct ibv_qp_init_attr init;
+
+	NEEDS(qp);
+	HOLDS(qp->state == IBV_QPS_INIT);
+	GIVES(0, ibv_query_qp(qp, &mod, IBV_QP_STATE, &init));
+	HOLDS(mod.qp_state == IBV_QPS_INIT);
+	HOLDS(init.cap.max_send_wr >= 16 && init.cap.max_inline_data >= 32);
+	GIVES(EINVAL, ibv_post_send(qp, &send, &bad_send));
+	HOLDS(bad_send == &send);
+	recv.num_sge = (int)init.cap.max_recv_sge + 1;
+	GIVES(EINVAL, ibv_post_recv(qp, &recv, &bad_recv));
+	HOLDS(bad_recv == &recv);
+	mod.qp_state = IBV_QPS_RTS;
+	GIVES(EINVAL, ibv_modify_qp(qp, &mod, IBV_QP_STATE));
+	mod.qp_state = IBV_QPS_SQE;
+	GIVES(EINVAL, ibv_modify_qp(qp, &mod, IBV_QP_STATE));
+	mod.qp_state = IBV_QPS_INIT;
+	mod.cur_qp_state = IBV_QPS_RTS;
+	GIVES(EINVAL, ibv_modify_qp(qp, &mod, IBV_QP_STATE | IBV_QP_CUR_STATE));
+	mod.port_num = 2;
+	GIVES(EINVAL, ibv_modify_qp(qp, &mod, IBV_QP_PORT));
+	GIVES(EINVAL, ibv_modify_qp(qp, &mod, 1 << 30));
+	mod.qp_state = IBV_QPS_RTR;
+	GIVES(EOPNOTSUPP,
+	      ibv_modify_qp(qp, &mod,
+			    IBV_QP_STATE | IBV_QP_AV | IBV_QP_DEST_QPN));
+	GIVES(EBUSY, ibv_destroy_cq(w->cq)); /* the QP uses it */
+	/* into the error state: what is posted comes back flushed */
+	mod.qp_state = IBV_QPS_ERR;
+	GIVES(0, ibv_modify_qp(qp, &mod, IBV_QP_STATE));
+	GIVES(0, ibv_query_qp(qp, &mod, IBV_QP_STATE, &init));
+	HOLDS(mod.qp_state == IBV_QPS_ERR);
+	GIVES(0, ibv_destroy_qp(qp));
+}
+
+static void check_srq(struct world *w)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4,
+						    .max_sge = 1 } };
+	struct ibv_recv_wr recv = { .wr_id = 1 }, *bad = NULL;
+	struct ibv_qp_init_attr attr = qp_attr(w);
+	struct ibv_srq_attr mod = { 0 };
+	struct ibv_srq *srq;
+	struct ibv_qp *qp;
+
+	init.attr.max_wr = 0;
+	NULLS(EINVAL, ibv_create_srq(w->pd, &init));
+	init.attr.max_wr = (uint32_t)w->limits.max_srq_wr + 1;
+	NULLS(EINVAL, ibv_create_srq(w->pd, &init));
+	init.attr.max_wr = 4;
+	init.attr.max_sge = (uint32_t)w->limits.max_srq_sge + 1;
+	NULLS(EINVAL, ibv_create_srq(w->pd, &init));
+	init.attr.max_sge = 1;
+	srq = ibv_create_srq(w->pd, &init);
+	NEEDS(srq);
+	HOLDS(init.attr.max_wr >= 4);
+	attr.srq = srq;
+	qp = ibv_create_qp(w->pd, &attr);
+	NEEDS(qp);
+	GIVES(EINVAL, ibv_post_recv(qp, &recv, &bad));
+	HOLDS(bad == &recv);
+	GIVES(0, ibv_post_srq_recv(srq, &recv, &bad));
+	recv.num_sge = (int)init.attr.max_sge + 1;
+	GIVES(EINVAL, ibv_post_srq_recv(srq, &recv, &bad));
+	mod.srq_limit = init.attr.max_wr + 1;
+	GIVES(EINVAL, ibv_modify_srq(srq, &mod, IBV_SRQ_LIMIT));
+	GIVES(EOPNOTSUPP, ibv_modify_srq(srq, &mod, IBV_SRQ_MAX_WR));
+	mod.srq_limit = 1;
+	GIVES(0, ibv_modify_srq(srq, &mod, IBV_SRQ_LIMIT));
+	GIVES(0, ibv_query_srq(srq, &mod));
+	HOLDS(mod.srq_limit == 1 && mod.max_wr == init.attr.max_wr);
+	GIVES(EBUSY, ibv_destroy_srq(srq)); /* the QP uses it */
+	GIVES(0, ibv_destroy_qp(qp));
+	GIVES(0, ibv_destroy_srq(srq));
+}
+
+/* ---- connected to ourselves ------------------------------------------- */
+
+struct pair {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *listener, *active, *passive;
+	struct world w; /* on the context that librdmacm opened */
+};
+
+static struct rdma_cm_id *expect(struct pair *p, enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	NEEDS(rdma_get_cm_event(p->channel, &event) == 0);
+	if (event->event != type) {
+		printf("event %s (status %d), want %s\n",
+		       rdma_event_str(event->event), event->status,
+		       rdma_event_str(type));
+		exit(1);
+	}
+	id = event->id;
+	NEEDS(rdma_ack_cm_event(event) == 0);
+	return id;
+}
+
+static void world_fill(struct world *w)
+{
+	w->buf_len = 65536;
+	w->buf = aligned_alloc(4096, w->buf_len);
+	NEEDS(w->buf);
+	memset(w->buf, 0, w->buf_len);
+	w->pd = ibv_alloc_pd(w->context);
+	NEEDS(w->pd);
+	w->mr = ibv_reg_mr(w->pd, w->buf, w->buf_len,
+			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				   IBV_ACCESS_REMOTE_READ);
+	NEEDS(w->mr);
+	w->cq = ibv_create_cq(w->context, 128, NULL, NULL, 0);
+	NEEDS(w->cq);
+}
+
+static void world_empty(struct world *w)
+{
+	GIVES(0, ibv_destroy_cq(w->cq));
+	GIVES(0, ibv_dereg_mr(w->mr));
+	GIVES(0, ibv_dealloc_pd(w->pd));
+	free(w->buf);
+}
+
+static void pair_connect(struct pair *p)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+	struct rdma_conn_param param = { .responder_resources = 4,
+					 .initiator_depth = 4 };
+	struct ibv_qp_init_attr attr;
+
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	p->channel = rdma_create_event_channel();
+	NEEDS(p->channel);
+	NEEDS(!rdma_create_id(p->channel, &p->listener, NULL, RDMA_PS_TCP));
+	NEEDS(!rdma_bind_addr(p->listener, (struct sockaddr *)&addr));
+	NEEDS(!rdma_listen(p->listener, 1));
+	addr.sin_port = rdma_get_src_port(p->listener);
+	NEEDS(!rdma_create_id(p->channel, &p->active, NULL, RDMA_PS_TCP));
+	NEEDS(!rdma_resolve_addr(p->active, NULL, (struct sockaddr *)&addr,
+				 2000));
+	expect(p, RDMA_CM_EVENT_ADDR_RESOLVED);
+	NEEDS(!rdma_resolve_route(p->active, 2000));
+	expect(p, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	p->w.context = p->active->verbs;
+	GIVES(0, ibv_query_device(p->w.context, &p->w.limits));
+	world_fill(&p->w);
+	attr = qp_attr(&p->w);
+	NEEDS(!rdma_create_qp(p->active, p->w.pd, &attr));
+	NEEDS(!rdma_connect(p->active, &param));
+	p->passive = expect(p, RDMA_CM_EVENT_CONNECT_REQUEST);
+	attr = qp_attr(&p->w);
+	NEEDS(!rdma_create_qp(p->passive, p->w.pd, &attr));
+	NEEDS(!rdma_accept(p->passive, &param));
+	expect(p, RDMA_CM_EVENT_ESTABLISHED);
+	expect(p, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+/* One completion, within two seconds. */
+static bool wc_next(struct ibv_cq *cq, struct ibv_wc *wc)
+{
+	struct timespec start, now;
+	int cnt;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do {
+		cnt = ibv_poll_cq(cq, 1, wc);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (cnt == 0 && now.tv_sec - start.tv_sec < 3);
+	return cnt == 1;
+}
+
+static void check_posting(struct pair *p)
+{
+	struct ibv_qp *qp = p->active->qp;
+	struct ibv_sge sge[33] = { { (uintptr_t)p->w.buf, 64, p->w.mr->lkey } };
+	struct ibv_send_wr wr = { .sg_list = sge, .num_sge = 1 }, second, *bad;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct ibv_wc wc;
+
+#define REFUSED(want)                                                          \
+	do {                                                                   \
+		bad = NULL;                                                    \
+		GIVES(want, ibv_post_send(qp, &wr, &bad));                     \
+		HOLDS(bad == &wr);                                             \
+	} while (0)
+	GIVES(0, ibv_query_qp(qp, &attr, IBV_QP_STATE, &init));
+	HOLDS(attr.qp_state == IBV_QPS_RTS);
+	wr.opcode = (enum ibv_wr_opcode)99;
+	REFUSED(EINVAL);
+	wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+	REFUSED(EOPNOTSUPP);
+	wr.opcode = IBV_WR_SEND_WITH_IMM;
+	REFUSED(EOPNOTSUPP);
+	wr.opcode = IBV_WR_SEND;
+	wr.num_sge = (int)init.cap.max_send_sge + 1;
+	REFUSED(EINVAL);
+	wr.num_sge = -1;
+	REFUSED(EINVAL);
+	wr.num_sge = 2;
+	sge[0].length = sge[1].length = UINT32_MAX;
+	REFUSED(EINVAL);
+	wr.num_sge = 1;
+	sge[0].length = init.cap.max_inline_data + 1;
+	wr.send_flags = IBV_SEND_INLINE;
+	REFUSED(EINVAL);
+	wr.send_flags = 1u << 31;
+	REFUSED(EINVAL);
+	wr.send_flags = IBV_SEND_INLINE;
+	wr.opcode = IBV_WR_RDMA_READ;
+	REFUSED(EINVAL);
+#undef REFUSED
+	/* a good one before a bad one goes out */
+	sge[0].length = 64;
+	wr = (struct ibv_send_wr){
+		.wr_id = 7,
+		.sg_list = sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { (uintptr_t)p->w.buf + 4096, p->w.mr->rkey },
+		.next = &second,
+	};
+	second = wr;
+	second.next = NULL;
+	second.num_sge = -1;
+	GIVES(EINVAL, ibv_post_send(qp, &wr, &bad));
+	HOLDS(bad == &second);
+	HOLDS(wc_next(p->w.cq, &wc));
+	HOLDS(wc.status == IBV_WC_SUCCESS && wc.wr_id == 7);
+	HOLDS(ibv_poll_cq(p->w.cq, 1, &wc) == 0);
+}
+
+/* A list longer than the queue: as many as fit go, then ENOMEM. */
+static void check_full_queue(struct pair *p)
+{
+	struct ibv_qp *qp = p->active->qp;
+	struct ibv_qp_init_attr init;
+	struct ibv_send_wr *wr, *bad = NULL;
+	struct ibv_qp_attr attr;
+	struct ibv_wc wc;
+	uint32_t depth, i;
+
+	GIVES(0, ibv_query_qp(qp, &attr, IBV_QP_CAP, &init));
+	depth = init.cap.max_send_wr;
+	wr = calloc(depth + 1, sizeof(*wr));
+	NEEDS(wr);
+	for (i = 0; i <= depth; i++) {
+		wr[i].wr_id = i;
+		wr[i].opcode = IBV_WR_RDMA_WRITE;
+		wr[i].send_flags = IBV_SEND_SIGNALED;
+		wr[i].wr.rdma.remote_addr = (uintptr_t)p->w.buf;
+		wr[i].wr.rdma.rkey = p->w.mr->rkey;
+		wr[i].next = i < depth ? &wr[i + 1] : NULL;
+	}
+	GIVES(ENOMEM, ibv_post_send(qp, wr, &bad));
+	HOLDS(bad == &wr[depth]);
+	for (i = 0; i < depth; i++) {
+		NEEDS(wc_next(p->w.cq, &wc));
+		HOLDS(wc.status == IBV_WC_SUCCESS && wc.wr_id == i);
+	}
+	HOLDS(ibv_poll_cq(p->w.cq, 1, &wc) == 0);
+	free(wr);
+}
+
+static void check_connected_states(struct pair *p)
+{
+	struct ibv_qp *qp = p->active->qp;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	attr.qp_state = IBV_QPS_INIT;
+	GIVES(EINVAL, ibv_modify_qp(qp, &attr, IBV_QP_STATE));
+	attr.qp_state = IBV_QPS_RTR;
+	GIVES(EINVAL, ibv_modify_qp(qp, &attr, IBV_QP_STATE));
+	attr.qp_state = IBV_QPS_RTS;
+	attr.cur_qp_state = IBV_QPS_INIT;
+	GIVES(EINVAL,
+	      ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_CUR_STATE));
+	GIVES(0, ibv_query_qp(qp, &attr, IBV_QP_STATE, &init));
+	HOLDS(attr.qp_state == IBV_QPS_RTS);
+}
+
+/* Everything of the parent's answers ENODEV in the child, and nothing hangs. */
+static int child_checks(struct pair *p)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send;
+	struct ibv_recv_wr recv = { 0 }, *bad_recv;
+	struct ibv_device_attr dev;
+	struct ibv_wc wc;
+
+	failure_cnt = 0;
+	GIVES(ENODEV, ibv_query_device(p->w.context, &dev));
+	NULLS(ENODEV, ibv_alloc_pd(p->w.context));
+	NULLS(ENODEV, ibv_reg_mr(p->w.pd, p->w.buf, 64, 0));
+	NULLS(ENODEV, ibv_create_cq(p->w.context, 4, NULL, NULL, 0));
+	GIVES(ENODEV, ibv_post_send(p->active->qp, &send, &bad_send));
+	GIVES(ENODEV, ibv_post_recv(p->active->qp, &recv, &bad_recv));
+	HOLDS(ibv_poll_cq(p->w.cq, 1, &wc) < 0);
+	GIVES(ENODEV, ibv_req_notify_cq(p->w.cq, 0));
+	GIVES(0, ibv_destroy_qp(p->active->qp));
+	GIVES(0, ibv_destroy_cq(p->w.cq));
+	GIVES(0, ibv_dereg_mr(p->w.mr));
+	GIVES(0, ibv_dealloc_pd(p->w.pd));
+	fflush(stdout);
+	return failure_cnt ? 1 : 0;
+}
+
+static void check_fork(struct pair *p)
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	NEEDS(pid >= 0);
+	if (pid == 0)
+		_exit(child_checks(p));
+	NEEDS(waitpid(pid, &status, 0) == pid);
+	GIVES(0, status);
+}
+
+static void check_flush(struct pair *p)
+{
+	struct ibv_recv_wr recv = { .wr_id = 21 }, *bad_recv;
+	struct ibv_send_wr send = { .wr_id = 22, .opcode = IBV_WR_SEND };
+	struct ibv_send_wr *bad_send;
+	struct ibv_wc wc;
+	int i;
+
+	GIVES(0, rdma_disconnect(p->active));
+	expect(p, RDMA_CM_EVENT_DISCONNECTED);
+	expect(p, RDMA_CM_EVENT_DISCONNECTED);
+	/* the other side's, too late: no error either */
+	GIVES(0, rdma_disconnect(p->passive));
+	GIVES(0, ibv_post_recv(p->active->qp, &recv, &bad_recv));
+	GIVES(0, ibv_post_send(p->active->qp, &send, &bad_send));
+	for (i = 0; i < 2; i++) {
+		if (!wc_next(p->w.cq, &wc)) {
+			HOLDS(!"a flushed completion came");
+			return;
+		}
+		HOLDS(wc.status == IBV_WC_WR_FLUSH_ERR);
+		HOLDS(wc.wr_id == 21 || wc.wr_id == 22);
+		HOLDS(wc.qp_num == p->active->qp->qp_num);
+	}
+}
+
+static void pair_end(struct pair *p)
+{
+	rdma_destroy_qp(p->active);
+	rdma_destroy_qp(p->passive);
+	GIVES(0, rdma_destroy_id(p->active));
+	GIVES(0, rdma_destroy_id(p->passive));
+	GIVES(0, rdma_destroy_id(p->listener));
+	world_empty(&p->w);
+	rdma_destroy_event_channel(p->channel);
+}
+
+int main(int argc, char **argv)
+{
+	struct world w = { 0 };
+	struct pair p = { 0 };
+
+	w.context = device_open(argc > 1 ? argv[1] : "usiw_lo");
+	NEEDS(w.context);
+	check_device(&w);
+	world_fill(&w);
+	check_memory(&w);
+	check_cq(&w);
+	check_qp_creation(&w);
+	check_qp_idle(&w);
+	check_srq(&w);
+	world_empty(&w);
+	GIVES(0, ibv_close_device(w.context));
+
+	if (!getenv("VERBS_ERRNO_LOCAL")) {
+		pair_connect(&p);
+		check_posting(&p);
+		check_full_queue(&p);
+		check_connected_states(&p);
+		check_fork(&p);
+		check_flush(&p);
+		pair_end(&p);
+	}
+	printf("%u checks, %u failures\n", check_cnt, failure_cnt);
+	return failure_cnt ? 1 : 0;
+}
