@@ -1,0 +1,407 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Peers that lie, break off and die, against a program that does not.
+
+Each attack must get exactly the TERMINATE of doc/spec/ddp-rdmap.md part 6,
+or a close; every receive of the program completes exactly once; memory beside
+what was offered keeps its octets; and the next peer is served.
+"""
+import functools
+import os
+import random
+import re
+import struct
+
+import harness
+import iwarp
+from harness import BUILD, Test, check, wait_until
+from iwarp import Closed, Peer, fpdu, read_request, send, terminate, write
+
+SERVER = os.path.join(BUILD, "bin", "apps-badpeer-server")
+TIMEOUT = 10
+RECEIVES = 5
+RECV_SIZE, OPEN_SIZE, BIG_SIZE = 128, 4096, 32 << 20
+FLUSHED, TOO_LONG = 5, 1  # IBV_WC_WR_FLUSH_ERR, IBV_WC_LOC_LEN_ERR
+QP_EVENTS = {1, 2, 3}     # IBV_EVENT_QP_FATAL, _REQ_ERR, _ACCESS_ERR
+
+
+class Offer:
+    def __init__(self, private_data):
+        (self.addr, self.big_addr, self.open, self.other_pd, self.local,
+         self.read_only, self.write_only, self.big) = struct.unpack_from(
+             ">QQIIIIII", private_data)
+
+
+class Server:
+    """The program under test and what it said."""
+
+    def __init__(self, test, env=None):
+        self.port = harness.free_port()
+        self.program = test.start("server", [SERVER, self.port], env=env)
+        self.program.wait_listening(self.port)
+        self.seen = 0  # ends already judged
+
+    def lines(self, pattern):
+        return re.findall(pattern, self.program.text(), re.M)
+
+    def alive(self):
+        check(self.program.process.poll() is None,
+              f"the program died: {self.program.process.poll()}")
+
+    def requests(self):
+        return len(self.lines(r"^request \d+"))
+
+    def wait_end(self):
+        """The next connection is over: (number, {slot: status})."""
+        def ends():
+            self.alive()
+            found = self.lines(r"^end (\d+) (\d+) (\d+) (\d+)$")
+            return found[self.seen:self.seen + 1]
+        number, want, done, guard = wait_until(
+            ends, TIMEOUT, "the connection's end")[0]
+        self.seen += 1
+        check(want == done, f"{done} of {want} receives completed")
+        check(guard == "1", "memory outside the offered was changed")
+        found = self.lines(rf"^wc {number} (\d+) (\d+) (\d+)$")
+        check(len(found) == int(want), f"{len(found)} completions")
+        return int(number), {int(s): (int(st), int(n)) for s, st, n in found}
+
+    def connect(self, receives=RECEIVES, reads=8, **kwargs):
+        peer = Peer(self.port, TIMEOUT * harness.SLOW, **kwargs)
+        flags, rev, data = peer.start(bytes([receives, reads]))
+        check(flags & iwarp.FLAG_CRC, "the Reply does without CRC")
+        check(not flags & iwarp.FLAG_REJECT and rev == 1,
+              f"Reply with flags {flags:#x}, rev {rev}")
+        return peer, Offer(data)
+
+    def serve_honest_peer(self, rev=1):
+        """Sends, a write, a read: all as it should be."""
+        peer = Peer(self.port, TIMEOUT * harness.SLOW)
+        wish = bytes([3, 4])
+        if rev == 2:
+            flags, got, data = peer.start(
+                struct.pack(">HH", 8, 8) + wish, rev=2,
+                flags=iwarp.FLAG_CRC | iwarp.FLAG_ENHANCED)
+            check(got == 2 and flags & iwarp.FLAG_ENHANCED,
+                  f"Reply with flags {flags:#x}, rev {got}")
+            ird, ord_ = struct.unpack_from(">HH", data)
+            check(ird & 0x3FFF >= 1, f"IRD {ird:#x}, ORD {ord_:#x}")
+            data = data[4:]
+        else:
+            _, _, data = peer.start(wish)
+        offer = Offer(data)
+        payload = bytes(range(256)) * 4
+        peer.put(fpdu(send(b"hello")) +
+                 fpdu(write(offer.open, offer.addr + 8, payload)) +
+                 fpdu(send(b"x" * 60, msn=2, last=False)) +
+                 fpdu(send(b"y" * 68, msn=2, mo=60)) +
+                 fpdu(read_request(offer.open, offer.addr + 8, 1024,
+                                   sink_stag=77, sink_to=9)))
+        want = iwarp.tagged(iwarp.OP_READ_RESPONSE, 77, 9, payload)
+        got = peer.get_ulpdu()
+        check(got == want, f"Read Response {got.hex()}")
+        peer.close()
+        _, done = self.wait_end()
+        check([done[i] for i in range(3)] == [(0, 5), (0, RECV_SIZE),
+                                              (FLUSHED, 0)],
+              f"completions of an honest peer: {done}")
+
+
+# ---- attacks -------------------------------------------------------------
+
+def wild(offer):
+    """An STag that is none of the program's."""
+    known = {offer.open, offer.other_pd, offer.local, offer.read_only,
+             offer.write_only, offer.big}
+    return next(s for s in (0xDEADBEEF, 0xDEADBEF0, 0) if s not in known)
+
+
+def refused(layer_type, code, segment, read_header=False):
+    """An attack by one segment, copied back in the Terminate."""
+    def attack(offer):
+        ulpdu = segment(offer)
+        return fpdu(ulpdu), terminate(layer_type, code, ulpdu, read_header)
+    return attack
+
+
+def refused_bare(layer_type, code, octets):
+    """An attack below DDP: nothing is copied."""
+    return lambda offer: (octets, terminate(layer_type, code))
+
+
+TOP = (1 << 64) - 1
+EIGHT = b"ABCDEFGH"
+
+# name -> offer -> (octets to send, the Terminate's ULPDU)
+ATTACKS = {
+    "wrong-crc": refused_bare(0x20, 2, fpdu(send(b"ping"), bad_crc=True)),
+    "garbage": refused_bare(0x20, 2, bytes([0, 30]) + b"GET / HTTP/1.1\r\n" *
+                            2 + b"Host"),
+    "short-segment": refused_bare(0x20, 3, fpdu(b"\x41\x43\0")),
+    "empty-segment": refused_bare(0x20, 3, fpdu(b"")),
+
+    "write-wild-stag": refused(0x11, 0, lambda o: write(wild(o), 0, EIGHT)),
+    "write-wrong-key": refused(
+        0x11, 0, lambda o: write(o.open ^ 1, o.addr, EIGHT)),
+    "write-beyond": refused(
+        0x11, 1, lambda o: write(o.open, o.addr + OPEN_SIZE - 7, EIGHT)),
+    "write-before": refused(
+        0x11, 1, lambda o: write(o.open, o.addr - 1, EIGHT)),
+    "write-far": refused(0x11, 1, lambda o: write(o.open, 0, EIGHT)),
+    "write-wrap": refused(
+        0x11, 3, lambda o: write(o.open, TOP - 3, EIGHT)),
+    "write-other-pd": refused(
+        0x11, 2, lambda o: write(o.other_pd, o.addr, EIGHT)),
+    "write-no-right": refused(
+        0x11, 0, lambda o: write(o.local, o.addr, EIGHT)),
+    "write-read-only": refused(
+        0x11, 0, lambda o: write(o.read_only, o.addr, EIGHT)),
+    "write-ddp-version": refused(
+        0x11, 4, lambda o: write(o.open, o.addr, EIGHT, dv=2)),
+
+    "read-wild-stag": refused(
+        0x01, 0, lambda o: read_request(wild(o), 0, 8), True),
+    "read-beyond": refused(
+        0x01, 1, lambda o: read_request(o.open, o.addr + OPEN_SIZE - 7, 8),
+        True),
+    "read-no-right": refused(
+        0x01, 2, lambda o: read_request(o.write_only, o.addr, 8), True),
+    "read-other-pd": refused(
+        0x01, 3, lambda o: read_request(o.other_pd, o.addr, 8), True),
+    "read-wrap": refused(
+        0x01, 4, lambda o: read_request(o.open, TOP - 3, 8), True),
+    "read-msn": refused(
+        0x12, 3, lambda o: read_request(o.open, o.addr, 8, msn=2)),
+    "read-response-unasked": refused(
+        0x02, 6, lambda o: iwarp.tagged(iwarp.OP_READ_RESPONSE, o.open,
+                                        o.addr, EIGHT)),
+
+    "send-too-long": refused(0x12, 5, lambda o: send(b"x" * (RECV_SIZE + 1))),
+    "send-msn": refused(0x12, 3, lambda o: send(b"ping", msn=2)),
+    "send-msn-zero": refused(0x12, 3, lambda o: send(b"ping", msn=0)),
+    "send-mo": refused(0x12, 4, lambda o: send(b"ping", mo=4)),
+    "send-qn": refused(0x12, 1, lambda o: send(b"ping", qn=5)),
+    "send-ddp-version": refused(0x12, 6, lambda o: send(b"ping", dv=0)),
+    "send-rdmap-version": refused(0x02, 5, lambda o: send(b"ping", rv=0)),
+    "send-tagged": refused(
+        0x02, 6, lambda o: iwarp.tagged(iwarp.OP_SEND, o.open, o.addr,
+                                        EIGHT)),
+    "opcode-15": refused(0x02, 6, lambda o: iwarp.untagged(15, b"ping")),
+    "invalidate-wild-stag": refused(
+        0x01, 0, lambda o: send(b"ping", opcode=iwarp.OP_SEND_INV,
+                                reserved=wild(o))),
+    "invalidate-other-pd": refused(
+        0x01, 3, lambda o: send(b"ping", opcode=iwarp.OP_SEND_INV,
+                                reserved=o.other_pd)),
+}
+
+
+def expect_terminate(peer, want):
+    """The next FPDU that is no Read Response, then the end."""
+    try:
+        got = peer.get_ulpdu()
+        while got[1] & 0x0F == iwarp.OP_READ_RESPONSE:
+            got = peer.get_ulpdu()
+    except Closed as e:
+        raise harness.Failure(f"no Terminate: {e}") from None
+    check(got == want, f"Terminate {got.hex()}, not {want.hex()}")
+    check(peer.is_closed(), "octets follow the Terminate")
+
+
+def judge_flush(server, name, done):
+    for slot, (status, _) in done.items():
+        # Who gets a message too long for its buffer says so itself.
+        want = {TOO_LONG, FLUSHED} if slot == 0 and "long" in name else \
+            {FLUSHED}
+        check(status in want, f"receive {slot}: status {status}")
+    check(any(int(e) in QP_EVENTS for e in server.lines(r"^async (\d+)$")),
+          "no asynchronous event tells of the violation")
+
+
+def one_attack(name):
+    with Test(name) as test:
+        server = Server(test)
+        peer, offer = server.connect()
+        octets, want = ATTACKS[name](offer)
+        peer.put(octets)
+        expect_terminate(peer, want)
+        peer.close()
+        _, done = server.wait_end()
+        judge_flush(server, name, done)
+        server.serve_honest_peer()
+
+
+def attacks_after_traffic():
+    """The same after honest messages, in one burst, on one server."""
+    with Test("attacks after traffic") as test:
+        server = Server(test)
+        for name, attack in ATTACKS.items():
+            if "msn" in name:
+                continue  # their numbers count from the start
+            peer, offer = server.connect()
+            octets, want = attack(offer)
+            plain = [write(offer.open, offer.addr, bytes(1000)),
+                     write(offer.open, offer.addr + 96, bytes(4000))]
+            peer.put(b"".join(fpdu(u) for u in plain) + octets)
+            expect_terminate(peer, want)
+            peer.close()
+            server.wait_end()
+        server.serve_honest_peer()
+        server.serve_honest_peer(rev=2)
+
+
+def no_receive():
+    """D-11: a Send that nobody waits for."""
+    with Test("send without receive") as test:
+        server = Server(test)
+        peer, _ = server.connect(receives=0)
+        ulpdu = send(b"ping")
+        peer.put(fpdu(ulpdu))
+        expect_terminate(peer, terminate(0x12, 2, ulpdu))
+        server.wait_end()
+        peer, _ = server.connect(receives=2)
+        third = send(b"ping", msn=3)
+        peer.put(fpdu(send(b"one")) + fpdu(send(b"two", msn=2)) +
+                 fpdu(third))
+        expect_terminate(peer, terminate(0x12, 2, third))
+        _, done = server.wait_end()
+        check(done == {0: (0, 3), 1: (0, 3)}, f"completions {done}")
+        server.serve_honest_peer()
+
+
+def too_many_reads():
+    """D-14: the responses jam, requests pile up past IRD."""
+    with Test("more reads than IRD") as test:
+        server = Server(test)
+        peer, offer = server.connect(reads=2, rcvbuf=65536)
+        requests = [read_request(offer.big, offer.big_addr, BIG_SIZE,
+                                 msn=n + 1) for n in range(8)]
+        peer.put(b"".join(fpdu(r) for r in requests))
+        # The program says when it has found out; only then is read on.
+        wait_until(lambda: test.counters.sum().get("term_sent", 0) >= 1 or
+                   server.lines("^async"), TIMEOUT, "the refusal")
+        try:
+            got = peer.get_ulpdu()
+            while got[1] & 0x0F == iwarp.OP_READ_RESPONSE:
+                got = peer.get_ulpdu()
+        except Closed as e:
+            raise harness.Failure(f"no Terminate: {e}") from None
+        check(got in [terminate(0x12, 2, r) for r in requests[2:4]],
+              f"Terminate {got.hex()}")
+        server.wait_end()
+        peer.close()
+        server.serve_honest_peer()
+
+
+def deaths():
+    """The peer dies after any octet, politely or not."""
+    choose = random.Random(1)
+    with Test("deaths at any octet") as test:
+        server = Server(test, env={"USIW_START_MS": "1000"})
+        stream = iwarp.request(bytes([RECEIVES, 2]))
+        start = len(stream)
+        stream += fpdu(send(b"a" * 100)) + fpdu(send(b"b" * 50, msn=2)) + \
+            fpdu(send(b"c" * 128, msn=3))
+        cuts = list(range(0, start + 1, 3)) + list(
+            range(start, len(stream) + 1, 7))
+        for cut in cuts:
+            for reset in (False, True):
+                before = server.requests()
+                peer = Peer(server.port, TIMEOUT * harness.SLOW)
+                peer.put(stream[:cut])
+                # Half of the time the other side has answered by then.
+                if cut >= start and choose.random() < 0.5:
+                    peer.get(20)
+                peer.close(reset)
+                if cut >= start and not reset:
+                    server.wait_end()
+                elif server.requests() > before:
+                    server.wait_end()
+        # A reset may overtake the request: what did arrive has its end.
+        wait_until(lambda: len(server.lines("^end ")) == server.requests(),
+                   TIMEOUT, "all ends")
+        server.seen = server.requests()
+        check(not server.lines("^twice"), "a receive completed twice")
+        server.serve_honest_peer()
+
+
+def garbage_instead_of_mpa():
+    with Test("no MPA at all") as test:
+        server = Server(test)
+        frames = [
+            b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            iwarp.REPLY_KEY + bytes(4),
+            b"MPA ID Req Framf" + bytes(4),
+            iwarp.request(bytes(513)),
+            iwarp.REQUEST_KEY + bytes([0x40, 1, 0xFF, 0xFF]) + bytes(600),
+            iwarp.request(b"\4\4", rev=9),
+            iwarp.request(b"\4\4", rev=0),
+            bytes(20),
+        ]
+        for frame in frames:
+            peer = Peer(server.port, TIMEOUT * harness.SLOW)
+            peer.put(frame)
+            # A Reply that rejects may come first; then the end.
+            try:
+                reply = peer.get(20)
+                check(reply[:16] == iwarp.REPLY_KEY and
+                      reply[16] & iwarp.FLAG_REJECT,
+                      f"{frame[:30]} is answered by {reply.hex()}")
+                peer.get(struct.unpack(">H", reply[18:])[0])
+            except Closed:
+                pass
+            check(peer.is_closed(), f"{frame[:30]}: still open")
+            peer.close()
+        server.alive()
+        check(server.requests() == 0, "the program was told of a stranger")
+        server.serve_honest_peer()
+
+
+def half_open():
+    """Who connects and says nothing is timed out, and few are kept."""
+    with Test("half-open peers") as test:
+        server = Server(test, env={"USIW_START_MS": "1500",
+                                   "USIW_HALF_OPEN_MAX": "8"})
+        peers = [Peer(server.port, TIMEOUT * harness.SLOW)
+                 for _ in range(24)]
+        peers[0].put(iwarp.REQUEST_KEY[:7])
+        wait_until(lambda: test.counters.sum().get("half_open_refused", 0)
+                   >= 24 - 8, TIMEOUT, "the surplus to be refused")
+        for peer in peers:
+            check(peer.is_closed(), "still open")
+        total = test.counters.sum()
+        check(total["start_timeouts"] >= 8,
+              f"{total['start_timeouts']} time-outs")
+        check(server.requests() == 0, "the program was told of a stranger")
+        server.serve_honest_peer()
+
+
+def many_at_once():
+    """Violators and honest peers side by side."""
+    with Test("violators among honest peers") as test:
+        server = Server(test)
+        peers = [server.connect() for _ in range(20)]
+        for number, (peer, offer) in enumerate(peers):
+            if number % 2:
+                ulpdu = write(wild(offer), 0, EIGHT)
+                peer.put(fpdu(ulpdu))
+                expect_terminate(peer, terminate(0x11, 0, ulpdu))
+        for number, (peer, offer) in enumerate(peers):
+            if number % 2 == 0:
+                peer.put(fpdu(read_request(offer.open, offer.addr, 64)))
+                check(len(peer.get_ulpdu()) == 14 + 64, "no Read Response")
+            peer.close()
+        for _ in peers:
+            server.wait_end()
+        server.serve_honest_peer()
+
+
+harness.main(
+    [(name, functools.partial(one_attack, name)) for name in ATTACKS] +
+    [("after-traffic", attacks_after_traffic),
+     ("no-receive", no_receive),
+     ("too-many-reads", too_many_reads),
+     ("deaths", deaths),
+     ("no-mpa", garbage_instead_of_mpa),
+     ("half-open", half_open),
+     ("many-at-once", many_at_once)])

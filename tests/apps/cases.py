@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The programs of the acceptance list, by group."""
+import functools
+
+import harness
+import perftest
+from harness import Skip, Test, check
+
+# ---- rdmacm-utils --------------------------------------------------------
+
+RPING_DEFAULT_SIZE = 64
+
+
+def rping(address, count=1000, size=RPING_DEFAULT_SIZE, bind=None):
+    """Each ping is read by the server and written back."""
+    with Test(f"rping {address} size {size}") as test:
+        before = test.counters.sum()
+        port = harness.free_port()
+        common = ["-V", "-C", count, "-p", port]
+        if size != RPING_DEFAULT_SIZE:
+            common += ["-S", size]
+        server = test.start("server", ["rping", "-s", *common] +
+                            (["-a", bind] if bind else []))
+        server.wait_listening(port)
+        client = test.start("client", ["rping", "-c", *common,
+                                       "-a", address])
+        client.wait(60)
+        # rping's server answers a disconnect with an error of its own.
+        server.wait(20, codes=None)
+        test.demand_payload(before, 2 * count * size)
+        total = test.counters.sum()
+        check(total["read_wr"] >= count, f"{total['read_wr']} reads")
+        check(total["write_wr"] >= count, f"{total['write_wr']} writes")
+
+
+def rping_machine(**kwargs):
+    address = harness.machine_address()
+    if not address:
+        raise Skip("this machine has no address but loopback's")
+    rping(address, **kwargs)
+
+
+def simple_pair(name, server_command, client_command, octets, timeout=60,
+                server_codes=(0,)):
+    with Test(name) as test:
+        before = test.counters.sum()
+        port = harness.free_port()
+        server = test.start("server", server_command + ["-p", port])
+        server.wait_listening(port)
+        client = test.start("client", client_command + ["-p", port])
+        client.wait(timeout)
+        server.wait(20, codes=server_codes)
+        test.demand_payload(before, octets)
+
+
+def cmtime(count=200):
+    """Connections only: what it moves are handshakes, not payload."""
+    with Test(f"cmtime -c {count}") as test:
+        port = harness.free_port()
+        # The server goes on for ever.
+        server = test.start("server", ["cmtime", "-p", port])
+        server.wait_listening(port)
+        client = test.start("client", ["cmtime", "-s", "127.0.0.1",
+                                       "-p", port, "-c", count])
+        client.wait(60)
+        check(server.process.poll() is None, "the server died")
+        text = client.text()
+        check("failure" not in text and "error" not in text.lower(),
+              "cmtime complains")
+        total = test.counters.sum()
+        for counter in ("connects", "accepts", "streams_opened"):
+            check(total[counter] >= count,
+                  f"{counter} is {total[counter]}")
+
+
+RDMACM = [
+    ("ucmatose", functools.partial(
+        simple_pair, "ucmatose", ["ucmatose"],
+        ["ucmatose", "-s", "127.0.0.1"], 2 * 10 * 100)),
+    ("ucmatose-many", functools.partial(
+        simple_pair, "ucmatose -c 20 -C 50 -S 5000",
+        ["ucmatose", "-c", 20, "-C", 50, "-S", 5000],
+        ["ucmatose", "-s", "127.0.0.1", "-c", 20, "-C", 50, "-S", 5000],
+        2 * 20 * 50 * 5000)),
+    ("cmtime", cmtime),
+    ("rdma_server", functools.partial(
+        simple_pair, "rdma_server / rdma_client", ["rdma_server"],
+        ["rdma_client", "-s", "127.0.0.1"], 2 * 16)),
+    ("rdma_xserver", functools.partial(
+        simple_pair, "rdma_xserver / rdma_xclient", ["rdma_xserver", "-c",
+                                                     "r"],
+        ["rdma_xclient", "-s", "127.0.0.1", "-c", "r"], 16)),
+]
+
+RPING = [
+    ("rping-loopback", functools.partial(rping, "127.0.0.1")),
+    ("rping-ipv6", functools.partial(rping, "::1", bind="::1")),
+    ("rping-ipv6-any", functools.partial(rping, "::1", bind="::0")),
+    ("rping-machine", rping_machine),
+    ("rping-65000", functools.partial(rping, "127.0.0.1", size=65000)),
+]
+
+# ---- perftest ------------------------------------------------------------
+
+
+def perf(program, *options, timeout=120):
+    words = [str(o) for o in options]
+    with Test(f"{program} -R {' '.join(words)}") as test:
+        perftest.pair(test, program, words, timeout=timeout)
+
+
+def perf_row(program, *options, **kwargs):
+    name = "".join([program] + [str(o) for o in options])
+    return name, functools.partial(perf, program, *options, **kwargs)
+
+
+def sweep(verb):
+    return [perf_row(f"ib_{verb}_{what}", "-a", "-n", 200)
+            for what in ("bw", "lat")]
+
+
+def duration():
+    """-D lives on SIGALRM; the run must last as long as it says."""
+    with Test("ib_write_bw -R -D 5") as test:
+        perftest.pair(test, "ib_write_bw", ["-D", "5"])
+        check(harness.time.monotonic() - test.started >= 5,
+              "five seconds were over too soon")
+
+
+GROUPS = {
+    "rping": RPING,
+    "rdmacm": RDMACM,
+    "write": sweep("write"),
+    "read": sweep("read"),
+    "send": sweep("send"),
+    "events": [perf_row(f"ib_{verb}_{what}", "-e")
+               for verb in ("read", "send") for what in ("bw", "lat")],
+    "queues": [
+        perf_row("ib_write_bw", "-q", 4),
+        perf_row("ib_read_bw", "-q", 4),
+        perf_row("ib_write_bw", "-b"),
+        perf_row("ib_read_bw", "-b"),
+        perf_row("ib_send_bw", "-b"),
+        perf_row("ib_send_bw", "--use-srq"),
+    ],
+    "inline": [perf_row(f"ib_{verb}_{what}", "-I", 64, "-s", 64)
+               for verb in ("write", "send") for what in ("bw", "lat")] +
+              [perf_row(f"ib_{verb}_{what}", "-I", 64)
+               for verb in ("write", "send") for what in ("bw", "lat")],
+    "duration": [("ib_write_bw-D", duration)] +
+                [perf_row("ib_read_bw", "-D", 2),
+                 perf_row("ib_send_bw", "-D", 2)],
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A process with a live connection forks; its child outlives it.
+ *
+ *	fork_stream -s PORT	wait for the peer's end, say so, exit 0
+ *	fork_stream -c PORT	connect, fork; parent and child wait for ever
+ *
+ * The child first proves that what it inherited is dead, and that verbs work
+ * for it anew.
+ */
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char message[64];
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static void endpoint(struct rdma_cm_id **id, const char *port, int is_server)
+{
+	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP };
+	struct ibv_qp_init_attr attr = { .sq_sig_all = 1 };
+	struct rdma_addrinfo *res;
+
+	hints.ai_flags = is_server ? RAI_PASSIVE : 0;
+	attr.cap.max_send_wr = attr.cap.max_recv_wr = 4;
+	attr.cap.max_send_sge = attr.cap.max_recv_sge = 1;
+	if (rdma_getaddrinfo("127.0.0.1", port, &hints, &res))
+		die("rdma_getaddrinfo");
+	if (rdma_create_ep(id, res, NULL, &attr))
+		die("rdma_create_ep");
+	rdma_freeaddrinfo(res);
+}
+
+static int serve(const char *port)
+{
+	struct rdma_cm_id *listener, *id;
+	struct rdma_cm_event *event;
+	struct ibv_mr *mr;
+	struct ibv_wc wc;
+
+	endpoint(&listener, port, 1);
+	if (rdma_listen(listener, 0))
+		die("rdma_listen");
+	if (rdma_get_request(listener, &id))
+		die("rdma_get_request");
+	mr = rdma_reg_msgs(id, message, sizeof(message));
+	if (!mr)
+		die("rdma_reg_msgs");
+	for (int i = 0; i < 2; i++) {
+		if (rdma_post_recv(id, NULL, message, sizeof(message), mr))
+			die("rdma_post_recv");
+	}
+	if (rdma_accept(id, NULL))
+		die("rdma_accept");
+	if (rdma_get_recv_comp(id, &wc) != 1 || wc.status != IBV_WC_SUCCESS)
+		die("first receive");
+	printf("received\n");
+	fflush(stdout);
+	/* The second receive is flushed when the peer is gone. */
+	if (rdma_get_recv_comp(id, &wc) != 1)
+		die("second receive");
+	printf("flushed %d\n", wc.status);
+	if (rdma_get_cm_event(id->channel, &event))
+		die("rdma_get_cm_event");
+	printf("gone %s\n", rdma_event_str(event->event));
+	return wc.status == IBV_WC_WR_FLUSH_ERR &&
+			       event->event == RDMA_CM_EVENT_DISCONNECTED
+		       ? 0
+		       : 2;
+}
+
+/* Everything inherited must refuse, and nothing may crash. */
+static void child_checks(struct rdma_cm_id *id, struct ibv_mr *mr)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+	struct ibv_context **list;
+	struct ibv_wc wc;
+	int cnt = 0;
+
+	printf("post %d\n", ibv_post_send(id->qp, &wr, &bad) != 0);
+	printf("poll %d\n", ibv_poll_cq(id->send_cq, 1, &wc) <= 0);
+	printf("reg %d\n", ibv_reg_mr(id->pd, message, 8, 0) == NULL);
+	printf("dereg %d\n", ibv_dereg_mr(mr) != 0);
+	printf("disconnect %d\n", rdma_disconnect(id) != 0);
+	list = rdma_get_devices(&cnt);
+	printf("devices %d\n", list != NULL && cnt > 0);
+}
+
+static void child_fresh(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx;
+	struct ibv_mr *mr;
+	struct ibv_pd *pd;
+
+	if (!list || !list[0])
+		die("ibv_get_device_list");
+	ctx = ibv_open_device(list[0]);
+	pd = ctx ? ibv_alloc_pd(ctx) : NULL;
+	mr = pd ? ibv_reg_mr(pd, message, sizeof(message),
+			     IBV_ACCESS_LOCAL_WRITE)
+		: NULL;
+	printf("fresh %d\n", mr != NULL && ibv_dereg_mr(mr) == 0 &&
+				     ibv_dealloc_pd(pd) == 0 &&
+				     ibv_close_device(ctx) == 0);
+}
+
+static _Noreturn void connect_and_fork(const char *port)
+{
+	struct rdma_cm_id *id;
+	struct ibv_mr *mr;
+	struct ibv_wc wc;
+	pid_t pid;
+
+	endpoint(&id, port, 0);
+	mr = rdma_reg_msgs(id, message, sizeof(message));
+	if (!mr)
+		die("rdma_reg_msgs");
+	if (rdma_connect(id, NULL))
+		die("rdma_connect");
+	if (rdma_post_send(id, NULL, message, sizeof(message), mr, 0))
+		die("rdma_post_send");
+	if (rdma_get_send_comp(id, &wc) != 1 || wc.status != IBV_WC_SUCCESS)
+		die("send");
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		die("fork");
+	if (pid == 0) {
+		child_checks(id, mr);
+		child_fresh();
+		printf("child %d\n", getpid());
+		fflush(stdout);
+	}
+	for (;;)
+		pause();
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && strcmp(argv[1], "-s") == 0)
+		return serve(argv[2]);
+	if (argc == 3 && strcmp(argv[1], "-c") == 0)
+		connect_and_fork(argv[2]);
+	fprintf(stderr, "usage: fork_stream -s|-c PORT\n");
+	return 2;
+}

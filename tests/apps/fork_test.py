@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""fork: the child keeps no stream alive, and may use verbs itself."""
+import os
+import re
+import signal
+
+import harness
+from harness import BUILD, Test, check
+
+FORK_STREAM = os.path.join(BUILD, "bin", "apps-fork-stream")
+FORK_EXEC = os.path.join(BUILD, "bin", "apps-fork-exec")
+CHILD_SAYS = ("post", "poll", "reg", "dereg", "disconnect", "devices",
+              "fresh")
+
+
+def death_of_the_parent():
+    with Test("parent killed, child lives") as test:
+        port = harness.free_port()
+        server = test.start("server", [FORK_STREAM, "-s", port])
+        server.wait_listening(port)
+        client = test.start("client", [FORK_STREAM, "-c", port])
+        server.wait_text(re.compile("^received$", re.M))
+        child = int(client.wait_text(
+            re.compile(r"^child (\d+)$", re.M)).group(1))
+        for what in CHILD_SAYS:
+            check(re.search(rf"^{what} 1$", client.text(), re.M),
+                  f"in the child: {what}")
+        check(server.process.poll() is None,
+              "the peer noticed something before the death")
+        client.signal(signal.SIGKILL)
+        client.wait(5, codes=(-signal.SIGKILL,))
+        server.wait(5)
+        with open(f"/proc/{child}/status") as f:
+            check("State:\tZ" not in f.read(), "the child died as well")
+
+
+def rping_in_a_child():
+    with Test("rping in a child of a process that uses verbs") as test:
+        before = test.counters.sum()
+        port = harness.free_port()
+        server = test.start("server", [FORK_EXEC, "rping", "-s", "-C", 200,
+                                       "-V", "-p", port])
+        server.wait_listening(port)
+        client = test.start("client", [FORK_EXEC, "rping", "-c", "-C", 200,
+                                       "-V", "-a", "127.0.0.1", "-p", port])
+        client.wait(30)
+        server.wait(10, codes=None)
+        test.demand_payload(before, 2 * 200 * 64)
+
+
+harness.main([("parent-killed", death_of_the_parent),
+              ("rping-in-child", rping_in_a_child)])

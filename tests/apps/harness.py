@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""End-to-end tests: unmodified programs under `usiw run`, and their counters.
+
+A test starts programs (Program), waits for what they do (never for a time),
+lets them end, and asks the counter pages that every usiw process leaves in
+the test's own directory how many octets really moved.
+"""
+import json
+import os
+import random
+import shlex
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD = os.environ.get("USIW_BUILD_DIR") or os.path.join(
+    os.path.dirname(os.path.abspath(__file__)), "..", "..", "build")
+BUILD = os.path.abspath(BUILD)
+USIW = os.path.join(BUILD, "bin", "usiw")
+NOBODY = 65534
+MEMLOCK = 65536
+# Everything below is limited by one factor, for slow or watched builds.
+SLOW = float(os.environ.get("USIW_TEST_SLOW", "1"))
+SKIP = 77
+TICK = 0.005  # how often a condition is looked at again
+
+
+class Failure(Exception):
+    """The test found something wrong; the text says what."""
+
+
+class Skip(Exception):
+    """The test cannot run here; the text says why."""
+
+
+def check(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+def wait_until(condition, timeout, what):
+    """What condition() returns, once it is true."""
+    deadline = time.monotonic() + timeout * SLOW
+    while True:
+        value = condition()
+        if value:
+            return value
+        check(time.monotonic() < deadline,
+              f"{what}: not within {timeout * SLOW:.0f} s")
+        time.sleep(TICK)
+
+
+# ---- counters ------------------------------------------------------------
+
+def read_page(path):
+    """A struct usiw_stat_page (abi/usiw-abi.h) as a dict, or None."""
+    with open(path, "rb") as f:
+        page = f.read()
+    if len(page) < 64:
+        return None
+    magic, version, _, count = struct.unpack_from("=IIII", page)
+    if magic != 0x75736977:  # not filled yet
+        return None
+    check(version == 1, f"{path}: counter page version {version}")
+    check(len(page) >= 64 + 32 * count, f"{path}: counter page cut off")
+    values = {}
+    for i in range(count):
+        name, value = struct.unpack_from("=24sQ", page, 64 + 32 * i)
+        values[name.rstrip(b"\0").decode()] = value
+    return values
+
+
+class Counters:
+    """Sums over all pages of a directory."""
+
+    def __init__(self, directory):
+        self.directory = directory
+
+    def pages(self):
+        pages = {}
+        for name in os.listdir(self.directory):
+            page = read_page(os.path.join(self.directory, name))
+            if page is not None and name.startswith("usiw."):
+                pages[int(name[5:])] = page
+        return pages
+
+    def sum(self):
+        total = {}
+        for page in self.pages().values():
+            for name, value in page.items():
+                total[name] = total.get(name, 0) + value
+        return total
+
+    def of(self, pid, name):
+        return self.pages().get(pid, {}).get(name, 0)
+
+
+# ---- ports and addresses -------------------------------------------------
+
+def free_port():
+    """A TCP port nobody uses, below those that connect() picks from."""
+    while True:
+        port = random.randrange(10000, 30000)
+        try:
+            for family in (socket.AF_INET, socket.AF_INET6):
+                with socket.socket(family, socket.SOCK_STREAM) as s:
+                    if family == socket.AF_INET6:
+                        s.setsockopt(socket.IPPROTO_IPV6,
+                                     socket.IPV6_V6ONLY, 1)
+                    s.bind(("", port))
+            return port
+        except OSError as e:
+            if e.errno == 97:  # no IPv6 here: IPv4 is free, then
+                return port
+
+
+def is_listening(port, pid="self"):
+    """Does a socket listen in the network namespace of that process?"""
+    for table in ("tcp", "tcp6"):
+        try:
+            with open(f"/proc/{pid}/net/{table}") as f:
+                rows = f.readlines()[1:]
+        except FileNotFoundError:
+            continue
+        for row in rows:
+            field = row.split()
+            if field[3] == "0A" and int(field[1].rsplit(":", 1)[1],
+                                        16) == port:
+                return True
+    return False
+
+
+def machine_address():
+    """An IPv4 address of an interface that is up and not lo, or None."""
+    links = json.loads(subprocess.run(["ip", "-j", "addr"], check=True,
+                                      stdout=subprocess.PIPE).stdout)
+    for link in links:
+        if "LOOPBACK" in link["flags"] or "UP" not in link["flags"]:
+            continue
+        for info in link["addr_info"]:
+            if info["family"] == "inet":
+                return info["local"]
+    return None
+
+
+# ---- programs ------------------------------------------------------------
+
+def need(*names):
+    """The programs this test cannot do without."""
+    for name in names:
+        if not shutil.which(name):
+            raise Skip(f"{name} is not installed")
+
+
+def unprivileged():
+    """Words before a command that make it run as nobody with little."""
+    words = []
+    if os.geteuid() == 0 and not os.environ.get("USIW_TEST_KEEP_USER"):
+        words += ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}",
+                  "--clear-groups"]
+    return words + ["prlimit", f"--memlock={MEMLOCK}:{MEMLOCK}"]
+
+
+class Program:
+    """One running program.  All words before it exec, so pid is its own."""
+
+    def __init__(self, test, name, command, env=None, usiw=True, inside=()):
+        self.name = name
+        self.test = test
+        words = list(inside) + unprivileged()
+        if usiw:
+            words += [USIW, "run", "--"]
+        self.words = words + [str(w) for w in command]
+        environment = {k: v for k, v in os.environ.items()
+                       if not k.startswith("USIW_")}
+        environment["USIW_STAT_DIR"] = test.counters.directory
+        environment.update(env or {})
+        self.output_path = os.path.join(
+            test.directory, f"{len(test.programs)}-{name}.out")
+        self.output = open(self.output_path, "wb")
+        self.process = subprocess.Popen(
+            self.words, stdin=subprocess.DEVNULL, stdout=self.output,
+            stderr=subprocess.STDOUT, env=environment, cwd="/",
+            start_new_session=True)
+        self.pid = self.process.pid
+        self.env = env or {}
+        test.programs.append(self)
+
+    def text(self):
+        with open(self.output_path, "rb") as f:
+            return f.read().decode(errors="replace")
+
+    def wait_text(self, pattern, timeout=20):
+        """Until the output matches."""
+        def look():
+            match = pattern.search(self.text())
+            check(match or self.process.poll() is None,
+                  f"{self.name} ended without saying {pattern.pattern}")
+            return match
+        return wait_until(look, timeout, f"{self.name}: {pattern.pattern}")
+
+    def wait_listening(self, port, timeout=20):
+        def look():
+            check(self.process.poll() is None,
+                  f"{self.name} ended with {self.process.returncode} "
+                  "instead of listening")
+            return is_listening(port, self.pid)
+        wait_until(look, timeout, f"{self.name} to listen on {port}")
+
+    def wait(self, timeout, codes=(0,)):
+        """Until it ends; its exit code must be one of codes."""
+        try:
+            code = self.process.wait(timeout * SLOW)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"{self.name} still runs after "
+                          f"{timeout * SLOW:.0f} s") from None
+        check(codes is None or code in codes,
+              f"{self.name} ended with {code}, not {codes}")
+        return code
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def stop(self):
+        """Whatever state it is in: away with it and its children."""
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        self.output.close()
+
+    def report(self):
+        setting = "".join(f"{k}={shlex.quote(v)} " for k, v in
+                          self.env.items())
+        print(f"--- {self.name}: {setting}{shlex.join(self.words)}")
+        print(f"--- exit code {self.process.returncode}, output:")
+        print(self.text()[-6000:])
+
+
+class Test:
+    """Scratch directory, counters and programs of one case."""
+
+    def __init__(self, name):
+        self.name = name
+        self.programs = []
+        self.directory = None
+        self.counters = None
+
+    def __enter__(self):
+        self.directory = tempfile.mkdtemp(prefix="usiw-apps.")
+        os.chmod(self.directory, 0o755)
+        stat_directory = os.path.join(self.directory, "stat")
+        os.mkdir(stat_directory)
+        os.chmod(stat_directory, 0o1777)
+        self.counters = Counters(stat_directory)
+        self.started = time.monotonic()
+        return self
+
+    def __exit__(self, kind, value, trace):
+        states = [p.process.poll() for p in self.programs]
+        for program in self.programs:
+            program.stop()
+        if kind is Failure or (kind and kind is not Skip):
+            print(f"FAILED {self.name}: {value}")
+            for program, state in zip(self.programs, states):
+                if state is None:
+                    print(f"--- {program.name} was still running")
+                program.report()
+            moved = {k: v for k, v in self.counters.sum().items() if v}
+            print(f"--- counters: {moved}")
+        elif not kind:
+            print(f"ok {self.name} "
+                  f"({time.monotonic() - self.started:.1f} s)")
+        sys.stdout.flush()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def start(self, name, command, **kwargs):
+        return Program(self, name, command, **kwargs)
+
+    def demand_payload(self, before, octets):
+        """At least so many payload octets went out since `before`."""
+        moved = (self.counters.sum().get("tx_payload", 0) -
+                 before.get("tx_payload", 0))
+        check(octets > 0, "the case demands no payload: it proves nothing")
+        check(moved >= octets,
+              f"{moved} payload octets by usiw's counters, the programs "
+              f"moved {octets}: they went another way")
+
+
+def check_environment():
+    """Are the products there, and may nobody use them?"""
+    if not os.access(USIW, os.X_OK):
+        raise Failure(f"{USIW} is not built")
+    if os.geteuid() != 0:
+        return
+    need("setpriv", "prlimit")
+    probe = subprocess.run(unprivileged() + ["test", "-x", USIW])
+    check(probe.returncode == 0,
+          f"user {NOBODY} cannot reach {USIW}: make the checkout readable "
+          "and its parent directories searchable")
+
+
+def main(cases):
+    """Run [(name, function)], each on its own; exit code for ctest."""
+    wanted = sys.argv[1:]
+    failed, skipped, ran = [], [], 0
+    try:
+        check_environment()
+    except Failure as e:
+        print(f"FAILED: {e}")
+        sys.exit(1)
+    for name, function in cases:
+        if wanted and name not in wanted:
+            continue
+        ran += 1
+        try:
+            function()
+        except Skip as e:
+            print(f"skipped {name}: {e}")
+            skipped.append(name)
+        except Failure as e:
+            print(f"FAILED {name}: {e}")
+            failed.append(name)
+        sys.stdout.flush()
+    print(f"{ran} cases, {len(failed)} failed, {len(skipped)} skipped"
+          + (": " + " ".join(failed) if failed else ""))
+    if failed or ran == 0:
+        sys.exit(1)
+    sys.exit(SKIP if len(skipped) == ran else 0)

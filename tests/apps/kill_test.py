@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""kill -9 in the middle of traffic: the other side ends, with an error."""
+import functools
+import signal
+
+import harness
+from harness import Test, check, wait_until
+
+FLOWING = 50 << 20  # octets that prove the middle of the traffic
+
+
+def kill(program, victim_name):
+    with Test(f"kill -9 of the {victim_name} of {program}") as test:
+        port = harness.free_port()
+        command = [program, "-R", "-D", "10", "-p", port]
+        server = test.start("server", command)
+        server.wait_listening(port)
+        client = test.start("client", command + ["127.0.0.1"])
+        wait_until(lambda: test.counters.sum().get("tx_payload", 0) > FLOWING,
+                   30, "traffic")
+        victim, other = server, client
+        if victim_name == "client":
+            victim, other = client, server
+        check(other.process.poll() is None, f"{other.name} ended too soon")
+        victim.signal(signal.SIGKILL)
+        victim.wait(5, codes=(-signal.SIGKILL,))
+        code = other.wait(5, codes=None)
+        check(code > 0, f"{other.name} ended with {code}: no error, or by a "
+              "signal")
+
+
+harness.main([
+    (f"{program}-{victim}", functools.partial(kill, program, victim))
+    for program in ("ib_write_bw", "ib_read_bw", "ib_send_bw")
+    for victim in ("server", "client")])

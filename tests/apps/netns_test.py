@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Two network namespaces joined by veth, MTU 1500 and 9000, CRC on and off.
+
+The script runs itself inside `unshare -Urnm`, so that nothing of the host's
+network is touched and no privilege is needed.
+"""
+import functools
+import os
+import subprocess
+import sys
+
+import harness
+import perftest
+from harness import Failure, Skip, Test
+
+INSIDE = "USIW_TEST_INSIDE_NETNS"
+ADDRESS = {"server": "192.0.2.1", "client": "192.0.2.2"}
+ADDRESS6 = {"server": "fd00:7573::1", "client": "fd00:7573::2"}
+
+
+class Net:
+    """The client lives in this namespace, the server in one of a child."""
+
+    def __init__(self, mtu):
+        self.holder = subprocess.Popen(
+            ["unshare", "-n", "sh", "-c", "echo; exec cat"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.holder.stdout.readline()  # it is in its namespace now
+        self.inside = ["nsenter", "-t", str(self.holder.pid), "-n", "--"]
+        ip = ["ip"]
+        there = self.inside + ip
+        for words in (
+                ip + ["link", "add", "veth0", "mtu", str(mtu), "type",
+                      "veth", "peer", "name", "veth1", "mtu", str(mtu),
+                      "netns", str(self.holder.pid)],
+                ip + self.address("veth0", ADDRESS["client"] + "/24"),
+                ip + self.address("veth0", ADDRESS6["client"] + "/64"),
+                there + self.address("veth1", ADDRESS["server"] + "/24"),
+                there + self.address("veth1", ADDRESS6["server"] + "/64"),
+                ip + ["link", "set", "lo", "up"],
+                there + ["link", "set", "lo", "up"],
+                ip + ["link", "set", "veth0", "up"],
+                there + ["link", "set", "veth1", "up"]):
+            done = subprocess.run(words, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True)
+            if done.returncode:
+                self.close()
+                raise Failure(f"{' '.join(words)}: {done.stdout}")
+
+    @staticmethod
+    def address(device, address):
+        words = ["addr", "add", address, "dev", device]
+        return words + (["nodad"] if ":" in address else [])
+
+    def close(self):
+        subprocess.run(["ip", "link", "del", "veth0"],
+                       stderr=subprocess.DEVNULL)
+        self.holder.stdin.close()
+        self.holder.wait()
+
+
+def rping(net, env, address, size):
+    with Test(f"rping {address} size {size} {env}") as test:
+        before = test.counters.sum()
+        port = harness.free_port()
+        common = ["-V", "-C", 300, "-S", size, "-p", port, "-a", address]
+        server = test.start("server", ["rping", "-s", *common], env=env,
+                            inside=net.inside)
+        server.wait_listening(port)
+        client = test.start("client", ["rping", "-c", *common], env=env)
+        client.wait(60)
+        server.wait(20, codes=None)
+        test.demand_payload(before, 2 * 300 * size)
+
+
+def perf(net, env, program, options):
+    with Test(f"{program} {' '.join(options)} {env}") as test:
+        perftest.pair(test, program, options, address=ADDRESS["server"],
+                      env=env, inside={"server": net.inside})
+
+
+def over(mtu, crc):
+    net = Net(mtu)
+    env = {"USIW_CRC": crc}
+    try:
+        print(f"MTU {mtu}, CRC {crc}:")
+        rping(net, env, ADDRESS["server"], 64)
+        rping(net, env, ADDRESS["server"], 65000)
+        rping(net, env, ADDRESS6["server"], 4000)
+        for program in ("ib_write_bw", "ib_read_bw", "ib_send_bw"):
+            perf(net, env, program, ["-s", "65536", "-n", "2000"])
+            perf(net, env, program, ["-s", "1000", "-n", "2000"])
+    finally:
+        net.close()
+
+
+def enter():
+    """Run this script again with namespaces of its own."""
+    harness.need("unshare", "nsenter", "ip")
+    probe = subprocess.run(["unshare", "-Urnm", "true"],
+                           stderr=subprocess.PIPE, text=True)
+    if probe.returncode:
+        raise Skip(f"user namespaces are forbidden: {probe.stderr.strip()}")
+    # Inside, no other user exists that one could become.
+    os.environ[INSIDE] = "1"
+    os.environ["USIW_TEST_KEEP_USER"] = "1"
+    os.execvp("unshare", ["unshare", "-Urnm", sys.executable,
+                          os.path.abspath(__file__), *sys.argv[1:]])
+
+
+if INSIDE not in os.environ:
+    try:
+        enter()
+    except Skip as e:
+        print(f"skipped: {e}")
+        sys.exit(harness.SKIP)
+harness.main([(f"mtu{mtu}-crc-{crc}", functools.partial(over, mtu, crc))
+              for mtu in (1500, 9000) for crc in ("on", "off")])

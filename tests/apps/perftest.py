@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""perftest's programs: starting a pair, reading the table they print."""
+import re
+
+import harness
+from harness import check
+
+ALL_SIZES = [1 << n for n in range(1, 24)]
+
+# "#bytes #iterations ..." and the rows of numbers below it.
+ROW = re.compile(r"^ *(\d+) +(\d+) +([0-9][0-9.]*.*)$", re.M)
+
+
+def rows(text):
+    """[(bytes, iterations, [figures])] of the table in a program's output."""
+    head = text.find("#bytes")
+    if head < 0:
+        return []
+    return [(int(m.group(1)), int(m.group(2)),
+             [float(x) for x in re.findall(r"[0-9.]+", m.group(3))])
+            for m in ROW.finditer(text, head)]
+
+
+def directions(program, options):
+    """How often each iteration's octets cross the wire."""
+    if program in ("ib_write_lat", "ib_send_lat"):
+        return 2  # there and back
+    return 2 if "-b" in options else 1
+
+
+def moved(program, options, table):
+    return sum(size * count for size, count, _ in table) * \
+        directions(program, options)
+
+
+def pair(test, program, options, address="127.0.0.1", env=None, inside=None,
+         timeout=120):
+    """Run server and client to the end.  Returns the client's table."""
+    inside = inside or {}
+    before = test.counters.sum()
+    port = harness.free_port()
+    command = [program, "-R", "-p", port, *options]
+    server = test.start("server", command, env=env,
+                        inside=inside.get("server", ()))
+    server.wait_listening(port)
+    client = test.start("client", command + [address], env=env,
+                        inside=inside.get("client", ()))
+    client.wait(timeout)
+    server.wait(20)
+    table = rows(client.text())
+    check(table, f"{program} printed no table")
+    if "-a" in options:
+        check([r[0] for r in table] == ALL_SIZES,
+              f"sizes in the table: {[r[0] for r in table]}")
+    for size, count, figures in table:
+        check(count > 0 and any(f > 0 for f in figures),
+              f"{program}: empty row for {size} octets")
+    test.demand_payload(before, moved(program, options, table))
+    return table
