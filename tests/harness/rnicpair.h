@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Two QPs of two contexts on usiw_lo, joined by a loopback TCP connection
+ * whose MPA start is done here, without the connection manager.
+ *
+ * What the harness itself cannot do aborts: it is a fault of the test.
+ */
+#ifndef RNICPAIR_H
+#define RNICPAIR_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rnic.h"
+#include "stream.h"
+
+#define must(cond)                                                     \
+	do {                                                           \
+		if (!(cond)) {                                         \
+			fprintf(stderr, "%s:%d: %s does not hold\n",   \
+				__FILE__, __LINE__, #cond);            \
+			abort();                                       \
+		}                                                      \
+	} while (0)
+
+/* Longer than anything here may take, also under a sanitizer. */
+#define RNICPAIR_PATIENCE_MS 20000
+
+struct rnicpair_options {
+	bool has_crc;
+	uint16_t ird, ord;	/* of both sides; 0: none */
+	uint8_t rtr;		/* enum smpa_rtr; 0: client-server model */
+	uint32_t max_wr;	/* SQ and RQ */
+	uint32_t max_sge;
+	uint32_t max_inline;
+	uint32_t cqe;
+	uint32_t srq_wr;	/* > 0: side 1 receives from an SRQ */
+	bool has_chan;		/* completion channel for all CQs */
+	size_t buf_len;
+	int sockbuf;		/* SO_SNDBUF and SO_RCVBUF; 0: as they are */
+	uint64_t cm_ref;	/* of side i: cm_ref + i; 0: nobody is told */
+};
+
+#define RNICPAIR_OPTIONS_INIT                                          \
+	{                                                              \
+		.has_crc = true, .ird = 8, .ord = 8,                   \
+		.rtr = SMPA_RTR_WRITE | SMPA_RTR_READ, .max_wr = 64,   \
+		.max_sge = 4, .max_inline = 128, .cqe = 256,           \
+		.buf_len = (size_t)4 << 20,                            \
+	}
+
+struct rnicpair_side {
+	struct rnic_context *ctx;
+	struct rnic_pd *pd;
+	struct rnic_chan *chan; /* NULL: none */
+	struct rnic_cq *scq, *rcq;
+	struct rnic_srq *srq;
+	struct rnic_qp *qp; /* NULL: destroyed by the test */
+	struct rnic_mr *mr;
+	uint8_t *buf;
+	size_t buf_len;
+	uint32_t stag;
+	/* what the provider's locks are */
+	pthread_mutex_t sq_lock, rq_lock, cq_lock;
+};
+
+struct rnicpair {
+	struct rnicpair_options opt;
+	struct rnicpair_side side[2]; /* 0 is the MPA Initiator */
+};
+
+/* Both sides, connected, or not yet. */
+void rnicpair_open(struct rnicpair *p, const struct rnicpair_options *opt);
+void rnicpair_open_idle(struct rnicpair *p,
+			const struct rnicpair_options *opt);
+void rnicpair_connect(struct rnicpair *p);
+/* Also when the test has destroyed a QP and set it to NULL. */
+void rnicpair_close(struct rnicpair *p);
+
+/* One more QP like those of @side, IDLE. */
+struct rnic_qp *rnicpair_qp_new(struct rnicpair *p, int side);
+/* Joins two IDLE QPs. */
+void rnicpair_join(struct rnicpair *p, struct rnic_qp *initiator,
+		   struct rnic_qp *responder);
+
+/* A connected pair of non-blocking loopback sockets, known to the fd table. */
+void rnicpair_sockets(int sockbuf, int fd[2]);
+
+/* The MPA start of two streams over @fd, up to ESTABLISHED on both. */
+struct rnicpair_start {
+	struct rnic_stream *stream[2];
+	uint16_t ird[2], ord[2];
+};
+void rnicpair_start(const struct rnicpair_options *opt, const int fd[2],
+		    struct rnicpair_start *ret_start);
+
+/* ---- work --------------------------------------------------------------- */
+
+struct rnicpair_wr {
+	uint64_t wr_id;
+	uint8_t opcode; /* enum usiw_wr_opcode */
+	uint8_t flags;	/* enum usiw_sqe_flags */
+	uint16_t sge_cnt;
+	const struct usiw_sge *sge;
+	const void *inline_data; /* with USIW_SQE_INLINE */
+	uint32_t inline_len;
+	uint32_t rkey;
+	uint64_t remote_addr;
+};
+
+/* Octets [@off, @off + @len) of the side's buffer. */
+struct usiw_sge rnicpair_sge(const struct rnicpair_side *s, size_t off,
+			     size_t len);
+/* Address of octet @off of the side's buffer, for the other one. */
+uint64_t rnicpair_addr(const struct rnicpair_side *s, size_t off);
+
+/* Return: 0; -ENOMEM: the ring is full. */
+int rnicpair_post_qp(struct rnicpair_side *s, struct rnic_qp *qp,
+		     const struct rnicpair_wr *wr);
+int rnicpair_post(struct rnicpair_side *s, const struct rnicpair_wr *wr);
+int rnicpair_post_recv_qp(struct rnicpair_side *s, struct rnic_qp *qp,
+			  uint64_t wr_id, const struct usiw_sge *sge,
+			  uint32_t sge_cnt);
+/* On the SRQ where the side has one. */
+int rnicpair_post_recv(struct rnicpair_side *s, uint64_t wr_id,
+		       const struct usiw_sge *sge, uint32_t sge_cnt);
+
+/* One completion, without making progress.  Return: false: none. */
+bool rnicpair_peek(struct rnicpair_side *s, struct rnic_cq *cq,
+		   struct usiw_cqe *ret_cqe);
+/* As ibv_poll_cq(): look, make progress once, look again. */
+bool rnicpair_poll(struct rnicpair_side *s, struct rnic_cq *cq,
+		   struct usiw_cqe *ret_cqe);
+/* Polls on this side until there is one; aborts when patience ends. */
+struct usiw_cqe rnicpair_take(struct rnicpair_side *s, struct rnic_cq *cq);
+/* No completion comes for a while (both sides make progress). */
+bool rnicpair_is_quiet(struct rnicpair *p, struct rnicpair_side *s,
+		       struct rnic_cq *cq);
+void rnicpair_wait_state(struct rnicpair_side *s, enum rnic_qp_state state);
+
+/* The next asynchronous event; aborts when none comes.  Return: its type. */
+uint32_t rnicpair_async(struct rnicpair_side *s, uint64_t *ret_element);
+bool rnicpair_has_async(struct rnicpair_side *s);
+
+/* A pattern that tells each place from each other, and its check. */
+void rnicpair_fill(uint8_t *mem, size_t len, uint32_t seed);
+bool rnicpair_is_filled(const uint8_t *mem, size_t len, uint32_t seed);
+
+uint64_t rnicpair_ms(void);
+
+#endif

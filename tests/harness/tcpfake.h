@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A TCP that takes and gives little, is often not ready, and fails when told:
+ * put under the RNIC by rnic_tcp_replace().
+ */
+#ifndef TCPFAKE_H
+#define TCPFAKE_H
+
+#include <stddef.h>
+
+struct tcpfake_plan {
+	size_t recv_max; /* octets per call; 0: as many as asked for */
+	size_t send_max;
+	unsigned eagain_every; /* each n-th call says EAGAIN; 0: none */
+	int fd;		       /* whose calls are concerned; -1: all */
+	unsigned recv_fail_at; /* the n-th recv fails with @err; 0: none */
+	unsigned send_fail_at;
+	int err;
+};
+
+/* Replaces the socket calls; counts begin anew. */
+void tcpfake_install(const struct tcpfake_plan *plan);
+void tcpfake_remove(void);
+
+/* Calls since tcpfake_install(). */
+unsigned tcpfake_recv_cnt(void);
+unsigned tcpfake_send_cnt(void);
+
+#endif
