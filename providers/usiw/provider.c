@@ -81,10 +81,12 @@ void usiw_free_context(struct ibv_context *context)
 {
 	struct usiw_context *ctx = usiw_context(context);
 
-	if (!usiw_is_alien(ctx->fork_gen))
+	/* The RNIC owns the channel behind async_fd and closes it; inherited,
+	 * it is no more than an fd, which the library closes. */
+	if (!usiw_is_alien(ctx->fork_gen)) {
 		rnic_context_close(ctx->rnic);
-	/* The RNIC owns the channel behind async_fd and has closed it. */
-	context->async_fd = -1;
+		context->async_fd = -1;
+	}
 	verbs_uninit_context(&ctx->vctx);
 	free(ctx);
 }

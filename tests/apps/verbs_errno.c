@@ -8,6 +8,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <netinet/in.h>
 #include <rdma/rdma_cma.h>
@@ -508,7 +509,6 @@ static int child_checks(struct pair *p)
 	struct ibv_device_attr dev;
 	struct ibv_wc wc;
 
-	failure_cnt = 0;
 	GIVES(ENODEV, ibv_query_device(p->w.context, &dev));
 	NULLS(ENODEV, ibv_alloc_pd(p->w.context));
 	NULLS(ENODEV, ibv_reg_mr(p->w.pd, p->w.buf, 64, 0));
@@ -525,18 +525,29 @@ static int child_checks(struct pair *p)
 	return failure_cnt ? 1 : 0;
 }
 
-static void check_fork(struct pair *p)
+static void check_fork(struct pair *p, const char *device)
 {
-	int status;
+	struct ibv_context *context = device_open(device);
+	int status, async_fd;
 	pid_t pid;
 
+	NEEDS(context);
+	async_fd = context->async_fd;
 	fflush(stdout);
 	pid = fork();
 	NEEDS(pid >= 0);
-	if (pid == 0)
+	if (pid == 0) {
+		failure_cnt = 0; /* the parent's are the parent's */
+		/* closing an inherited context leaves no fd behind */
+		GIVES(0, ibv_close_device(context));
+		HOLDS(fcntl(async_fd, F_GETFD) == -1);
 		_exit(child_checks(p));
+	}
 	NEEDS(waitpid(pid, &status, 0) == pid);
 	GIVES(0, status);
+	HOLDS(fcntl(async_fd, F_GETFD) != -1);
+	GIVES(0, ibv_close_device(context));
+	HOLDS(fcntl(async_fd, F_GETFD) == -1);
 }
 
 static void check_flush(struct pair *p)
@@ -578,10 +589,11 @@ static void pair_end(struct pair *p)
 
 int main(int argc, char **argv)
 {
+	const char *device = argc > 1 ? argv[1] : "usiw_lo";
 	struct world w = { 0 };
 	struct pair p = { 0 };
 
-	w.context = device_open(argc > 1 ? argv[1] : "usiw_lo");
+	w.context = device_open(device);
 	NEEDS(w.context);
 	check_device(&w);
 	world_fill(&w);
@@ -598,7 +610,7 @@ int main(int argc, char **argv)
 		check_posting(&p);
 		check_full_queue(&p);
 		check_connected_states(&p);
-		check_fork(&p);
+		check_fork(&p, device);
 		check_flush(&p);
 		pair_end(&p);
 	}
