@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* shm.c: pieces that do not overlap, read as zero, and come back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shm.h"
+
+#define PAGE 4096u
+
+static bool is_zero(const uint8_t *mem, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (mem[i])
+			return false;
+	return true;
+}
+
+/* Sizes around pages, chunks, and beyond the largest chunk. */
+static const size_t sizes[] = { 1,	  PAGE - 1, PAGE,	PAGE + 1,
+				3 * PAGE, 1u << 20, (1u << 20) + 1,
+				5u << 20, 65u << 20 };
+
+#define SIZE_CNT (sizeof(sizes) / sizeof(sizes[0]))
+
+static void gives_zeroed_aligned_pieces_apart(void **state)
+{
+	struct rnic_shm shm;
+	void *mem[SIZE_CNT * 3];
+
+	(void)state;
+	rnic_shm_init(&shm);
+	for (size_t i = 0; i < SIZE_CNT * 3; i++) {
+		assert_int_equal(rnic_shm_alloc(&shm, sizes[i % SIZE_CNT],
+						&mem[i]),
+				 0);
+		assert_int_equal((uintptr_t)mem[i] % PAGE, 0);
+	}
+	for (size_t i = 0; i < SIZE_CNT * 3; i++) {
+		size_t size = sizes[i % SIZE_CNT];
+		uint8_t *a = mem[i];
+
+		/* Ends are enough: a shared page would show. */
+		assert_true(is_zero(a, size < 2 * PAGE ? size : 2 * PAGE));
+		assert_int_equal(a[size - 1], 0);
+		for (size_t j = 0; j < i; j++) {
+			uint8_t *b = mem[j];
+
+			assert_true(a + size <= b ||
+				    b + sizes[j % SIZE_CNT] <= a);
+		}
+		a[0] = 0xff;
+		a[size - 1] = 0xff;
+	}
+	rnic_shm_fini(&shm);
+}
+
+static void gives_back_zeroed_what_was_freed(void **state)
+{
+	struct rnic_shm shm;
+	void *first, *again;
+
+	(void)state;
+	rnic_shm_init(&shm);
+	assert_int_equal(rnic_shm_alloc(&shm, 3 * PAGE, &first), 0);
+	memset(first, 0xaa, 3 * PAGE);
+	rnic_shm_free(&shm, first, 3 * PAGE);
+	assert_int_equal(rnic_shm_alloc(&shm, 3 * PAGE, &again), 0);
+	assert_ptr_equal(again, first);
+	assert_true(is_zero(again, 3 * PAGE));
+	rnic_shm_free(&shm, again, 3 * PAGE);
+	rnic_shm_free(&shm, NULL, PAGE);
+	rnic_shm_fini(&shm);
+}
+
+/* Random life: every piece keeps what was written to it. */
+static void keeps_each_piece_through_others_lives(void **state)
+{
+	struct {
+		uint32_t *mem;
+		size_t pages;
+	} piece[64] = { 0 };
+	struct rnic_shm shm;
+	unsigned seed = 4711;
+
+	(void)state;
+	rnic_shm_init(&shm);
+	for (uint32_t step = 1; step < 5000; step++) {
+		unsigned i;
+
+		seed = seed * 1103515245u + 12345u;
+		i = (seed >> 16) % 64;
+		if (piece[i].mem) {
+			for (size_t p = 0; p < piece[i].pages; p++)
+				assert_int_equal(piece[i].mem[p * PAGE / 4],
+						 i + 1);
+			rnic_shm_free(&shm, piece[i].mem,
+				      piece[i].pages * PAGE);
+			piece[i].mem = NULL;
+			continue;
+		}
+		piece[i].pages = (seed >> 8) % 40 + 1;
+		assert_int_equal(rnic_shm_alloc(&shm, piece[i].pages * PAGE,
+						(void **)&piece[i].mem),
+				 0);
+		for (size_t p = 0; p < piece[i].pages; p++) {
+			assert_int_equal(piece[i].mem[p * PAGE / 4], 0);
+			piece[i].mem[p * PAGE / 4] = i + 1;
+		}
+	}
+	rnic_shm_fini(&shm);
+}
+
+static void says_so_when_no_descriptor_is_left(void **state)
+{
+	struct rlimit old, none;
+	struct rnic_shm shm;
+	void *mem = &shm;
+
+	(void)state;
+	rnic_shm_init(&shm);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = old;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(rnic_shm_alloc(&shm, PAGE, &mem), -EMFILE);
+	assert_ptr_equal(mem, &shm); /* untouched */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(rnic_shm_alloc(&shm, PAGE, &mem), 0);
+	rnic_shm_fini(&shm);
+}
+
+/* A forked child cannot even read the rings. */
+static void is_not_inherited(void **state)
+{
+	struct rnic_shm shm;
+	void *mem;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	rnic_shm_init(&shm);
+	assert_int_equal(rnic_shm_alloc(&shm, PAGE, &mem), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		int fd[2];
+
+		if (pipe(fd))
+			_exit(1);
+		/* write() says EFAULT where a load would kill. */
+		_exit(write(fd[1], mem, 1) < 0 && errno == EFAULT ? 0 : 2);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	rnic_shm_fini(&shm);
+}
+
+static struct rnic_shm shared;
+
+static void *alloc_and_free(void *arg)
+{
+	uintptr_t bad = 0;
+
+	for (int i = 0; i < 2000; i++) {
+		uint32_t *mem;
+
+		if (rnic_shm_alloc(&shared, PAGE * 2, (void **)&mem)) {
+			bad++;
+			continue;
+		}
+		bad += mem[0] || mem[PAGE / 4];
+		mem[0] = 1;
+		mem[PAGE / 4] = 1;
+		rnic_shm_free(&shared, mem, PAGE * 2);
+	}
+	(void)arg;
+	return (void *)bad;
+}
+
+static void serves_threads_at_once(void **state)
+{
+	pthread_t thread[4];
+	void *bad;
+
+	(void)state;
+	rnic_shm_init(&shared);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL,
+						alloc_and_free, NULL),
+				 0);
+	for (int i = 0; i < 4; i++) {
+		pthread_join(thread[i], &bad);
+		assert_null(bad);
+	}
+	rnic_shm_fini(&shared);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gives_zeroed_aligned_pieces_apart),
+		cmocka_unit_test(gives_back_zeroed_what_was_freed),
+		cmocka_unit_test(keeps_each_piece_through_others_lives),
+		cmocka_unit_test(says_so_when_no_descriptor_is_left),
+		cmocka_unit_test(is_not_inherited),
+		cmocka_unit_test(serves_threads_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
