@@ -9,6 +9,7 @@
 #include "cm.h"
 #include "engine.h"
 #include "fd.h"
+#include "qp.h"
 #include "stat.h"
 
 static struct util_lock list_lock = UTIL_LOCK_INIT(UTIL_RANK_DEVICE);
@@ -84,6 +85,7 @@ void rnic_context_close(struct rnic_context *ctx)
 	if (!ctx)
 		return;
 	context_unlist(ctx);
+	rnic_qp_table_forget(ctx);
 	rnic_engine_free(ctx->engine);
 	rnic_mr_table_fini(&ctx->mrs);
 	rnic_chan_close(ctx->async);

@@ -48,22 +48,56 @@ int rnic_qp_table_add(struct rnic_qp *qp)
 	return 0;
 }
 
-void rnic_qp_table_remove(struct rnic_qp *qp)
+static void table_unlink(const struct rnic_qp *qp)
 {
-	struct rnic_qp **link;
+	struct rnic_qp **link = &table[qp->num % TABLE_BUCKETS];
 
-	util_lock(&table_lock);
-	link = &table[qp->num % TABLE_BUCKETS];
 	while (*link && *link != qp)
 		link = &(*link)->table_next;
 	if (*link) {
 		*link = qp->table_next;
 		table_cnt--;
 	}
-	util_unlock(&table_lock);
-	/* No new pin can come; those that are there are short. */
+}
+
+/* No new pin can come; those that are there are short. */
+static void qp_wait_unpinned(const struct rnic_qp *qp)
+{
 	while (atomic_load_explicit(&qp->pin_cnt, memory_order_acquire))
 		sched_yield();
+}
+
+void rnic_qp_table_remove(struct rnic_qp *qp)
+{
+	util_lock(&table_lock);
+	table_unlink(qp);
+	util_unlock(&table_lock);
+	qp_wait_unpinned(qp);
+}
+
+/* The first QP of @ctx in the bucket, taken out of it; NULL: none. */
+static struct rnic_qp *bucket_take(uint32_t bucket,
+				   const struct rnic_context *ctx)
+{
+	struct rnic_qp *qp;
+
+	util_lock(&table_lock);
+	qp = table[bucket];
+	while (qp && qp->ctx != ctx)
+		qp = qp->table_next;
+	if (qp)
+		table_unlink(qp);
+	util_unlock(&table_lock);
+	return qp;
+}
+
+void rnic_qp_table_forget(const struct rnic_context *ctx)
+{
+	struct rnic_qp *qp;
+
+	for (uint32_t i = 0; i < TABLE_BUCKETS; i++)
+		while ((qp = bucket_take(i, ctx)) != NULL)
+			qp_wait_unpinned(qp);
 }
 
 struct rnic_qp *rnic_qp_get(uint32_t qp_num)
