@@ -431,17 +431,17 @@ void tx_close(struct smpa_conn *c)
 {
 	c->tx.is_closed = true;
 	c->tx.msg.is_active = false;
-	c->tx.wants = 0;
+	c->tx.wants &= TX_WANT_TERMINATE; /* the last word stays said */
 }
 
 bool tx_terminate(struct smpa_conn *c, struct smpa_fault fault,
 		  const struct term_cause *cause)
 {
-	bool is_first = !c->tx.is_closed;
-
+	if (c->tx.is_closed)
+		return false; /* RDMAP-30 */
 	tx_close(c); /* D-22: also the RTR's place is taken */
-	if (!is_first || conn_is_held(c))
-		return false; /* RDMAP-30; MPA-134, C-17 */
+	if (conn_is_held(c))
+		return false; /* MPA-134, C-17 */
 	c->tx.term_len = (uint8_t)term_encode(fault, cause, c->tx.term);
 	c->tx.wants = TX_WANT_TERMINATE;
 	return true;

@@ -51,6 +51,16 @@ size_t test_unhex(const char *hex, uint8_t *out, size_t size)
 	return n;
 }
 
+struct smpa_options test_options(enum smpa_role role)
+{
+	struct smpa_options opt = SMPA_OPTIONS_INIT;
+
+	opt.role = role;
+	opt.ird = 8;
+	opt.ord = 8;
+	return opt;
+}
+
 static size_t cut_size(struct end_cut *cut, size_t len)
 {
 	size_t piece;
@@ -374,6 +384,24 @@ int end_submit(struct end *e, const struct smpa_msg *msg)
 		}
 	}
 	return ret;
+}
+
+void end_feed_hex(struct end *e, const char *hex)
+{
+	size_t size = strlen(hex) / 2 + 1;
+	uint8_t *buf = test_alloc(size);
+
+	end_feed(e, buf, test_unhex(hex, buf, size));
+	free(buf);
+}
+
+void end_establish(struct end *e, const char *peer_hex)
+{
+	must(smpa_conn_start(e->conn, NULL, 0) == 0);
+	end_drain(e);
+	end_feed_hex(e, peer_hex);
+	end_drain(e);
+	e->out_end = 0;
 }
 
 size_t end_count(const struct end *e, enum smpa_event_type type)

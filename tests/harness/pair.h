@@ -69,6 +69,13 @@ void end_feed_eof(struct end *e);
 void end_pull(struct end *e);
 /* Lets the engine send into out[], in pieces; true if octets came. */
 bool end_drain(struct end *e);
+/*
+ * Starts the end against a scripted peer: the Initiator gets @peer_hex as
+ * Reply, the Responder as Request; what it sends is thrown away.
+ */
+void end_establish(struct end *e, const char *peer_hex);
+/* Feeds hex. */
+void end_feed_hex(struct end *e, const char *hex);
 /* Submits, draining as often as it takes; returns the last answer. */
 int end_submit(struct end *e, const struct smpa_msg *msg);
 
@@ -97,6 +104,17 @@ void pair_run(struct pair *p);
 /* splitmix64: the same everywhere. */
 uint64_t test_random(uint64_t *seed);
 void test_fill(uint8_t *buf, size_t len, uint64_t seed);
+
+/* Everybody's defaults in these tests: ird and ord 8. */
+struct smpa_options test_options(enum smpa_role role);
+
+/* Start frames of a scripted peer, revision 1, CRC on or off. */
+#define PEER_REQUEST "4d504120494420526571204672616d6540010000"
+#define PEER_REPLY "4d504120494420526570204672616d6540010000"
+#define PEER_REQUEST_PLAIN "4d504120494420526571204672616d6500010000"
+#define PEER_REPLY_PLAIN "4d504120494420526570204672616d6500010000"
+/* An empty Write: a valid FPDU that means nothing. */
+#define PEER_EMPTY_WRITE "000ec140000000010000000000000000ebd34c5f"
 
 /* Hex to octets; returns their number.  White space is skipped. */
 size_t test_unhex(const char *hex, uint8_t *out, size_t size);

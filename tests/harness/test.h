@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * cmocka with what it wants included before it, and words of our own.
+ */
+#ifndef TEST_TEST_H
+#define TEST_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof(*(a)))
+
+/* Fails and names the row of a table. */
+#define assert_row(name, cond)                                              \
+	do {                                                                \
+		if (!(cond))                                                \
+			fail_msg("%s: %s does not hold", (name), #cond);    \
+	} while (0)
+
+#endif

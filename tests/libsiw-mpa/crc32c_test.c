@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * CRC32c against iSCSI's values, and the fast way against the slow one.
+ */
+#include "test.h"
+
+#include "crc32c.h"
+#include "framing.h"
+#include "pair.h"
+#include "wire.h"
+
+static uint32_t crc(const void *buf, size_t len)
+{
+	return crc32c_final(crc32c_update(CRC32C_INIT, buf, len));
+}
+
+static void agrees_with_iscsi(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(crc_vectors); i++) {
+		const struct crc_vector *v = &crc_vectors[i];
+		uint8_t buf[64], want[4];
+		size_t len = test_unhex(v->hex, buf, sizeof(buf));
+
+		test_unhex(v->crc, want, sizeof(want));
+		assert_row(v->name, crc(buf, len) == wire_get_crc(want));
+		assert_row(v->name, crc32c_final(crc32c_update_table(
+			CRC32C_INIT, buf, len)) == wire_get_crc(want));
+	}
+}
+
+static void is_the_same_in_pieces(void **state)
+{
+	uint8_t buf[300];
+
+	(void)state;
+	test_fill(buf, sizeof(buf), 1);
+	for (size_t cut = 0; cut <= sizeof(buf); cut++) {
+		uint32_t c = crc32c_update(CRC32C_INIT, buf, cut);
+
+		c = crc32c_update(c, buf + cut, sizeof(buf) - cut);
+		assert_int_equal(crc32c_final(c), crc(buf, sizeof(buf)));
+	}
+}
+
+static void agrees_with_the_table_at_any_place(void **state)
+{
+	uint8_t buf[4096];
+
+	(void)state;
+	test_fill(buf, sizeof(buf), 2);
+	for (size_t off = 0; off < 16; off++)
+		for (size_t len = 0; len < 2048; len += 1 + len / 8)
+			assert_int_equal(
+				crc32c_update(CRC32C_INIT, buf + off, len),
+				crc32c_update_table(CRC32C_INIT, buf + off,
+						    len));
+}
+
+static void leaves_the_residue(void **state)
+{
+	uint8_t buf[68];
+
+	(void)state;
+	test_fill(buf, 64, 3);
+	wire_put_crc(buf + 64, crc(buf, 64));
+	assert_int_equal(crc32c_update(CRC32C_INIT, buf, 68), 0xb798b438);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(agrees_with_iscsi),
+		cmocka_unit_test(is_the_same_in_pieces),
+		cmocka_unit_test(agrees_with_the_table_at_any_place),
+		cmocka_unit_test(leaves_the_residue),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

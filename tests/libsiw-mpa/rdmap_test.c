@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * RDMAP's opcode table against a second one, and its headers.
+ */
+#include "test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "pair.h"
+#include "rdmap.h"
+
+/* RFC 5040 figure 4, RFC 7306 figures 3 to 5: T, QN, header octets. */
+static const struct {
+	uint8_t opcode;
+	bool is_tagged;
+	uint8_t qn;
+	int size;		/* -1: payload of any length */
+} table[] = {
+	{ 0x0, true, 0, -1 }, { 0x1, false, 1, 28 }, { 0x2, true, 0, -1 },
+	{ 0x3, false, 0, -1 }, { 0x4, false, 0, -1 }, { 0x5, false, 0, -1 },
+	{ 0x6, false, 0, -1 }, { 0x7, false, 2, 4 }, { 0x8, false, 0, 8 },
+	{ 0x9, false, 0, 8 }, { 0xa, false, 1, 52 }, { 0xb, false, 3, 12 },
+};
+
+static void takes_each_opcode_its_own_way_only(void **state)
+{
+	(void)state;
+	for (uint8_t opcode = 0; opcode < 16; opcode++) {
+		for (uint8_t t = 0; t < 2; t++) {
+			for (uint8_t qn = 0; qn < 4; qn++) {
+				bool fits = opcode < ARRAY_LEN(table) &&
+					    table[opcode].is_tagged == t &&
+					    (t || table[opcode].qn == qn);
+				uint32_t len = fits && table[opcode].size > 0 ?
+					(uint32_t)table[opcode].size : 0;
+				struct ddp_hdr h = {
+					.is_tagged = t, .is_last = true,
+					.version = 1, .qn = qn, .msn = 1,
+					.ulp = (uint8_t)(0x40 | opcode),
+				};
+
+				assert_int_equal(rdmap_check(&h, len),
+						 fits ? 0 :
+						 SMPA_F_RDMAP_OPCODE);
+				h.ulp &= 0x3f;
+				assert_int_equal(rdmap_check(&h, len),
+						 SMPA_F_RDMAP_VERSION);
+				h.ulp |= 0x80;
+				assert_int_equal(rdmap_check(&h, len),
+						 SMPA_F_RDMAP_VERSION);
+			}
+		}
+	}
+}
+
+static void ignores_reserved_control_bits(void **state)
+{
+	struct ddp_hdr h = { .is_last = true, .version = 1, .ulp = 0x73 };
+
+	(void)state;
+	assert_int_equal(rdmap_check(&h, 5), 0);
+}
+
+static void checks_fixed_lengths(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+		uint32_t most = table[i].opcode == 7 ? 52 :
+						(uint32_t)table[i].size;
+		struct ddp_hdr h = {
+			.is_last = true, .version = 1, .qn = table[i].qn,
+			.ulp = (uint8_t)(0x40 | table[i].opcode),
+		};
+
+		if (table[i].size < 0)
+			continue;
+		assert_int_equal(rdmap_check(&h, (uint32_t)table[i].size - 1),
+				 SMPA_F_RDMAP_UNSPEC);
+		assert_int_equal(rdmap_check(&h, (uint32_t)table[i].size), 0);
+		assert_int_equal(rdmap_check(&h, most), 0);
+		assert_int_equal(rdmap_check(&h, most + 1),
+				 SMPA_F_DDP_U_TOO_LONG);
+		h.is_last = false;
+		assert_int_equal(rdmap_check(&h, most),
+				 SMPA_F_DDP_U_TOO_LONG);
+	}
+}
+
+static void round_trips_a_read_request(void **state)
+{
+	const struct rdmap_read r = { 0x01020304, 0x1000, 4096, 0x0a0b0c0d,
+				      0x2000 };
+	struct rdmap_read got;
+	uint8_t want[28], out[28];
+
+	(void)state;
+	test_unhex("01020304000000000000100000001000"
+		   "0a0b0c0d0000000000002000", want, sizeof(want));
+	assert_int_equal(rdmap_read_encode(&r, out), 28);
+	assert_memory_equal(out, want, 28);
+	assert_int_equal(rdmap_read_decode(want, 28, &got), 28);
+	assert_int_equal(got.sink_stag, r.sink_stag);
+	assert_int_equal(got.sink_to, r.sink_to);
+	assert_int_equal(got.len, r.len);
+	assert_int_equal(got.src_stag, r.src_stag);
+	assert_int_equal(got.src_to, r.src_to);
+	for (size_t cut = 0; cut < 28; cut++)
+		assert_int_equal(rdmap_read_decode(want, cut, &got),
+				 -EMSGSIZE);
+}
+
+static void round_trips_an_atomic_request(void **state)
+{
+	const struct rdmap_atomic a = { 2, 0x11223345, 0x01020304, 0x1000, 7,
+					UINT64_MAX, 5, 0xff };
+	struct rdmap_atomic got;
+	uint8_t want[52], out[52];
+
+	(void)state;
+	test_unhex("00000002112233450102030400000000000010000000000000000007"
+		   "ffffffffffffffff000000000000000500000000000000ff", want,
+		   sizeof(want));
+	assert_int_equal(rdmap_atomic_encode(&a, out), 52);
+	assert_memory_equal(out, want, 52);
+	want[0] = 0xff; /* reserved */
+	assert_int_equal(rdmap_atomic_decode(want, 52, &got), 52);
+	assert_int_equal(got.op, 2);
+	assert_int_equal(got.id, a.id);
+	assert_int_equal(got.stag, a.stag);
+	assert_int_equal(got.to, a.to);
+	assert_int_equal(got.add_swap, a.add_swap);
+	assert_true(got.add_swap_mask == a.add_swap_mask);
+	assert_int_equal(got.compare, a.compare);
+	assert_int_equal(got.compare_mask, a.compare_mask);
+	for (size_t cut = 0; cut < 52; cut++)
+		assert_int_equal(rdmap_atomic_decode(want, cut, &got),
+				 -EMSGSIZE);
+}
+
+static void round_trips_an_atomic_response(void **state)
+{
+	const struct rdmap_atomic_response a = { 0x11223344, 37 };
+	struct rdmap_atomic_response got;
+	uint8_t want[12], out[12];
+
+	(void)state;
+	test_unhex("112233440000000000000025", want, sizeof(want));
+	assert_int_equal(rdmap_atomic_response_encode(&a, out), 12);
+	assert_memory_equal(out, want, 12);
+	assert_int_equal(rdmap_atomic_response_decode(want, 12, &got), 12);
+	assert_int_equal(got.id, a.id);
+	assert_int_equal(got.value, a.value);
+	for (size_t cut = 0; cut < 12; cut++)
+		assert_int_equal(rdmap_atomic_response_decode(want, cut, &got),
+				 -EMSGSIZE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(takes_each_opcode_its_own_way_only),
+		cmocka_unit_test(ignores_reserved_control_bits),
+		cmocka_unit_test(checks_fixed_lengths),
+		cmocka_unit_test(round_trips_a_read_request),
+		cmocka_unit_test(round_trips_an_atomic_request),
+		cmocka_unit_test(round_trips_an_atomic_response),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

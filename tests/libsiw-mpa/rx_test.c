@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Receiving: lending, where octets go, order of events, ends of the stream.
+ */
+#include "test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pair.h"
+#include "siw-mpa.h"
+
+/* An established Responder, CRC or not, that has had its first FPDU. */
+static void responder(struct end *e, bool has_crc)
+{
+	struct smpa_options o = test_options(SMPA_RESPONDER);
+
+	o.no_crc = !has_crc;
+	end_init(e, &o);
+	end_establish(e, has_crc ? PEER_REQUEST : PEER_REQUEST_PLAIN);
+	end_feed_hex(e, PEER_EMPTY_WRITE);
+	e->event_cnt = 0;
+}
+
+/* An FPDU without CRC: header hex, then len octets counting up. */
+static size_t plain_fpdu(uint8_t *out, const char *hdr, size_t len)
+{
+	size_t hdr_len = test_unhex(hdr, out + 2, 64);
+	size_t ulpdu = hdr_len + len;
+	size_t size = 2 + ulpdu;
+
+	out[0] = (uint8_t)(ulpdu >> 8);
+	out[1] = (uint8_t)ulpdu;
+	for (size_t i = 0; i < len; i++)
+		out[2 + hdr_len + i] = (uint8_t)(i * 7);
+	while (size % 4)
+		out[size++] = 0xaa; /* PAD is not looked at (MPA-6) */
+	memset(out + size, 0xbb, 4);
+	return size + 4;
+}
+
+#define WRITE_HDR "c14000000001" "0000000000001000"
+#define SEND_HDR "41430000000000000000" "00000001" "00000000"
+
+static void lends_and_takes_back(void **state)
+{
+	static uint8_t big[SMPA_RX_STAGING_MIN];
+	struct smpa_options o = test_options(SMPA_RESPONDER);
+	struct iovec iov[33];
+	struct smpa_conn *c;
+	struct end e;
+
+	(void)state;
+	assert_int_equal(smpa_conn_new(&c, &o), 0);
+	assert_int_equal(smpa_conn_start(c, NULL, 0), 0);
+	assert_int_equal(smpa_conn_rx_prepare(c, iov, 33), -ENOBUFS);
+	assert_int_equal(smpa_conn_rx_lend(c, big, 2047), -EINVAL);
+	assert_int_equal(smpa_conn_rx_lend(c, big, 2048), 0);
+	assert_int_equal(smpa_conn_rx_prepare(c, iov, 33), 1);
+	assert_int_equal(smpa_conn_rx_lend(c, NULL, 0), 0);
+	/* what was offered is void */
+	assert_int_equal(smpa_conn_rx_commit(c, 1), -EINVAL);
+	smpa_conn_free(c);
+
+	responder(&e, true);
+	assert_int_equal(smpa_conn_rx_lend(e.conn, big, 2048), -EINVAL);
+	assert_true(smpa_conn_rx_is_idle(e.conn));
+	assert_int_equal(smpa_conn_rx_lend(e.conn, NULL, 0), 0);
+	assert_int_equal(smpa_conn_rx_prepare(e.conn, iov, 33), -ENOBUFS);
+	assert_int_equal(smpa_conn_rx_lend(e.conn, big, sizeof(big)), 0);
+	end_feed(&e, (const uint8_t *)"\0", 1);
+	assert_false(smpa_conn_rx_is_idle(e.conn));
+	assert_int_equal(smpa_conn_rx_lend(e.conn, NULL, 0), -EBUSY);
+	assert_int_equal(smpa_conn_rx_lend(e.conn, big, sizeof(big)), -EBUSY);
+	end_fini(&e);
+}
+
+static void wants_full_staging_in_rdma_mode(void **state)
+{
+	static uint8_t small[SMPA_START_STAGING_MIN];
+	static uint8_t big[SMPA_RX_STAGING_MIN];
+	_Alignas(16) static uint8_t tx[SMPA_START_STAGING_MIN];
+	struct smpa_options o = test_options(SMPA_RESPONDER);
+	const struct iovec *out;
+	struct iovec iov[33];
+	struct smpa_event ev;
+	uint8_t frame[20];
+	struct smpa_conn *c;
+
+	(void)state;
+	assert_int_equal(smpa_conn_new(&c, &o), 0);
+	assert_int_equal(smpa_conn_start(c, NULL, 0), 0);
+	assert_int_equal(smpa_conn_rx_lend(c, small, sizeof(small)), 0);
+	assert_int_equal(smpa_conn_tx_lend(c, tx, sizeof(tx)), 0);
+	assert_int_equal(smpa_conn_rx_prepare(c, iov, 33), 1);
+	memcpy(iov[0].iov_base, frame,
+	       test_unhex(PEER_REQUEST, frame, sizeof(frame)));
+	assert_int_equal(smpa_conn_rx_commit(c, 20), 0);
+	assert_int_equal(smpa_conn_next_event(c, &ev), 1);
+	assert_int_equal(smpa_conn_accept(c, NULL, 0, 1, 1), 0);
+	assert_int_equal(smpa_conn_rx_prepare(c, iov, 33), 0); /* pends */
+	assert_int_equal(smpa_conn_next_event(c, &ev), 1);
+	assert_int_equal(ev.type, SMPA_EV_ESTABLISHED);
+	assert_int_equal(smpa_conn_rx_prepare(c, iov, 33), -ENOBUFS);
+	assert_int_equal(smpa_conn_rx_lend(c, big, sizeof(big)), 0);
+	assert_int_equal(smpa_conn_rx_prepare(c, iov, 33), 1);
+	/* the Reply goes out of the small one, then it may be replaced */
+	assert_int_equal(smpa_conn_submit(c, &(struct smpa_msg){
+		.opcode = SMPA_OP_SEND }), -EAGAIN);
+	assert_int_equal(smpa_conn_tx_prepare(c, &out), 1);
+	assert_int_equal(smpa_conn_tx_commit(c, out[0].iov_len), 0);
+	assert_int_equal(smpa_conn_submit(c, &(struct smpa_msg){
+		.opcode = SMPA_OP_SEND }), -ENOBUFS);
+	assert_int_equal(smpa_conn_tx_lend(c, NULL, 0), 0);
+	smpa_conn_free(c);
+}
+
+/* Long payload without CRC: header, sink, the rest straight into it. */
+static void places_long_payload_directly(void **state)
+{
+	static uint8_t fpdu[70000], sink[64000];
+	static const char *const hdrs[] = { WRITE_HDR, SEND_HDR };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(hdrs); i++) {
+		size_t len = 40001, hdr = 2 + strlen(hdrs[i]) / 2, size;
+		struct iovec iov[33], s[3];
+		struct smpa_event ev;
+		struct end e;
+
+		responder(&e, false);
+		size = plain_fpdu(fpdu, hdrs[i], len);
+		memset(sink, 0, sizeof(sink));
+		assert_int_equal(smpa_conn_rx_prepare(e.conn, iov, 33), 1);
+		memcpy(iov[0].iov_base, fpdu, 100);
+		assert_int_equal(smpa_conn_rx_commit(e.conn, 100), 0);
+		assert_int_equal(smpa_conn_next_event(e.conn, &ev), 1);
+		assert_int_equal(ev.type, SMPA_EV_SEGMENT);
+		assert_int_equal(ev.seg.len, len);
+		assert_int_equal(smpa_conn_next_event(e.conn, &ev), 0);
+		assert_int_equal(smpa_conn_rx_prepare(e.conn, iov, 33), 0);
+		s[0] = (struct iovec){ sink, 50 };
+		s[1] = (struct iovec){ sink + 50, 20000 };
+		s[2] = (struct iovec){ sink + 20050, len - 20050 - 1 };
+		assert_int_equal(smpa_conn_sink(e.conn, s, 3), -EINVAL);
+		s[2].iov_len++;
+		assert_int_equal(smpa_conn_sink(e.conn, s, 3), 0);
+		assert_int_equal(smpa_conn_sink(e.conn, s, 3), -EINVAL);
+		assert_true(smpa_conn_uses(e.conn, sink + len - 1, 1));
+		assert_false(smpa_conn_uses(e.conn, sink + len, 1));
+		assert_true(smpa_conn_rx_is_idle(e.conn));
+		/* staging is not needed to keep the sink open */
+		assert_int_equal(smpa_conn_rx_lend(e.conn, NULL, 0), 0);
+		assert_int_equal(smpa_conn_rx_prepare(e.conn, iov, 33),
+				 -ENOBUFS);
+		assert_int_equal(smpa_conn_rx_lend(e.conn, e.rx_staging,
+						   END_RX_STAGING), 0);
+		assert_int_equal(smpa_conn_rx_prepare(e.conn, iov, 2), 2);
+		assert_ptr_equal(iov[0].iov_base, sink + 100 - hdr);
+		assert_int_equal(smpa_conn_rx_prepare(e.conn, iov, 33), 3);
+		assert_ptr_equal(iov[1].iov_base, sink + 20050);
+		assert_true(iov[2].iov_len <= 2048 + 8);
+		/* one octet, then the rest and the first of the next FPDU */
+		*(uint8_t *)iov[0].iov_base = fpdu[100];
+		assert_int_equal(smpa_conn_rx_commit(e.conn, 1), 0);
+		assert_int_equal(smpa_conn_next_event(e.conn, &ev), 0);
+		end_feed(&e, fpdu + 101, size - 101);
+		end_feed_hex(&e, "00");
+		assert_int_equal(e.event_cnt, 1);
+		assert_int_equal(e.events[0].ev.type, SMPA_EV_MESSAGE);
+		assert_int_equal(e.events[0].ev.msg.len, len);
+		assert_memory_equal(sink, fpdu + hdr, len);
+		assert_int_equal(smpa_conn_counters(e.conn)->rx_staged,
+				 100 - hdr);
+		assert_int_equal(smpa_conn_counters(e.conn)->rx_direct,
+				 len - (100 - hdr));
+		assert_false(smpa_conn_uses(e.conn, sink, len));
+		end_fini(&e);
+	}
+}
+
+/* Below direct_min, and with CRC always: whole FPDUs only (MPA-85). */
+static void waits_for_whole_fpdus_otherwise(void **state)
+{
+	static const char send[] =
+		"001641430000000000000000000000010000000070696e67";
+	uint8_t fpdu[64];
+	struct end e;
+	size_t size;
+
+	(void)state;
+	responder(&e, false);
+	size = plain_fpdu(fpdu, WRITE_HDR, 20);
+	end_feed(&e, fpdu, size - 1);
+	assert_int_equal(e.event_cnt, 0);
+	end_feed(&e, fpdu + size - 1, 1);
+	assert_int_equal(e.event_cnt, 2);
+	end_fini(&e);
+
+	responder(&e, true);
+	end_feed_hex(&e, send);
+	assert_int_equal(e.event_cnt, 0);
+	end_fini(&e);
+}
+
+/* A Responder's first FPDU must be whole, however long (MPA-134). */
+static void takes_the_first_fpdu_whole(void **state)
+{
+	static uint8_t fpdu[70000];
+	struct smpa_options o = test_options(SMPA_RESPONDER);
+	size_t size = plain_fpdu(fpdu, WRITE_HDR, 60000);
+	struct end e;
+
+	(void)state;
+	o.no_crc = true;
+	end_init(&e, &o);
+	end_establish(&e, PEER_REQUEST_PLAIN);
+	end_feed(&e, fpdu, size - 1);
+	assert_int_equal(end_count(&e, SMPA_EV_SEGMENT), 0);
+	assert_true(smpa_conn_tx_is_held(e.conn));
+	end_feed(&e, fpdu + size - 1, 1);
+	assert_int_equal(end_count(&e, SMPA_EV_MESSAGE), 1);
+	assert_false(smpa_conn_tx_is_held(e.conn));
+	end_fini(&e);
+}
+
+static void reports_events_of_empty_messages(void **state)
+{
+	static const char fpdus[] =
+		"0012c1400000000100000000000000004142434400000000" /* 4 octets */
+		"000e81400000000100000000000000000000"
+		"0000" /* Write, empty, more: nothing */
+		"000ec14077777777ffffffffffffffff0000"
+		"0000" /* Write, empty, last, wild STag: MESSAGE */
+		"001241430000000000000000"
+		"000000010000000000000000" /* Send, empty: SEGMENT, MESSAGE */;
+	struct end e;
+
+	(void)state;
+	responder(&e, false);
+	end_feed_hex(&e, fpdus);
+	assert_int_equal(e.event_cnt, 5);
+	assert_int_equal(e.events[0].ev.type, SMPA_EV_SEGMENT);
+	assert_int_equal(e.events[1].ev.type, SMPA_EV_MESSAGE);
+	assert_int_equal(e.events[2].ev.type, SMPA_EV_MESSAGE);
+	assert_int_equal(e.events[2].ev.msg.opcode, SMPA_OP_WRITE);
+	assert_int_equal(e.events[2].ev.msg.stag, 0x77777777);
+	assert_int_equal(e.events[3].ev.type, SMPA_EV_SEGMENT);
+	assert_int_equal(e.events[3].ev.seg.len, 0);
+	assert_int_equal(e.events[3].ev.seg.opcode, SMPA_OP_SEND);
+	assert_int_equal(e.events[4].ev.type, SMPA_EV_MESSAGE);
+	assert_int_equal(e.events[4].ev.msg.len, 0);
+	assert_int_equal(e.events[4].ev.msg.msn, 1);
+	end_fini(&e);
+}
+
+static void joins_the_segments_of_a_send(void **state)
+{
+	static const char fpdus[] =
+		"001601430000000000000000000000010000000041424344" "00000000"
+		"0012c1400000000100000000000000004142434400000000"
+		"001601430000000000000000000000010000000445464748" "00000000"
+		"00164143000000000000000000000001000000084a4b4c4d" "00000000";
+	struct end e;
+
+	(void)state;
+	responder(&e, false);
+	end_feed_hex(&e, fpdus);
+	assert_int_equal(end_count(&e, SMPA_EV_SEGMENT), 4);
+	assert_int_equal(end_count(&e, SMPA_EV_MESSAGE), 2);
+	assert_int_equal(end_event(&e, SMPA_EV_SEGMENT, 2)->seg.mo, 4);
+	assert_int_equal(end_event(&e, SMPA_EV_MESSAGE, 1)->msg.len, 12);
+	assert_memory_equal(e.recv, "ABCDEFGHJKLM", 12);
+	end_fini(&e);
+}
+
+static void refuses_an_open_sink(void **state)
+{
+	static uint8_t fpdu[30000];
+	/* M, D; segment length 0x4e2e: 20000 + 14 */
+	static const char term[] = "1102c0004e2e" WRITE_HDR;
+	uint8_t want[64];
+	size_t len = test_unhex(term, want, sizeof(want));
+	struct end e;
+
+	(void)state;
+	responder(&e, false);
+	plain_fpdu(fpdu, WRITE_HDR, 20000);
+	end_feed(&e, fpdu, 5000);
+	assert_true(smpa_conn_uses(e.conn, e.mem + 0x1000, 20000));
+	smpa_conn_refuse(e.conn, (struct smpa_fault){ SMPA_F_DDP_T_STREAM });
+	smpa_conn_refuse(e.conn, (struct smpa_fault){ SMPA_F_DDP_T_STAG });
+	assert_false(smpa_conn_uses(e.conn, e.mem, END_MEM_SIZE));
+	e.out_end = 0;
+	end_drain(&e);
+	assert_int_equal(e.out_end, 2 + 18 + len + 4);
+	assert_memory_equal(e.out + 20, want, len);
+	end_feed(&e, fpdu + 5000, 10000);
+	assert_int_equal(e.mem[0x1000 + 6000], 0);
+	assert_int_equal(end_count(&e, SMPA_EV_MESSAGE), 0);
+	end_fini(&e);
+}
+
+/* Where FIN may come, T-27. */
+static void tells_a_clean_end_from_a_cut_one(void **state)
+{
+	static uint8_t fpdu[40000];
+	static const size_t cuts[] = { 1, 2, 10, 16, 100, 30000, 30015, 30019 };
+	const struct smpa_event *ev;
+	struct end e;
+	size_t size;
+
+	(void)state;
+	size = plain_fpdu(fpdu, WRITE_HDR, 30000);
+	assert_int_equal(size, 30020);
+	for (size_t i = 0; i < ARRAY_LEN(cuts); i++) {
+		responder(&e, false);
+		end_feed(&e, fpdu, cuts[i]);
+		end_feed_eof(&e);
+		assert_int_equal(end_count(&e, SMPA_EV_CLOSED), 0);
+		ev = end_event(&e, SMPA_EV_FAULT, 0);
+		assert_non_null(ev);
+		assert_int_equal(ev->fault.fault.value, SMPA_F_MPA_CLOSED);
+		assert_true(ev->fault.is_truncated);
+		assert_false(ev->fault.has_terminate);
+		assert_false(smpa_conn_uses(e.conn, e.mem, END_MEM_SIZE));
+		end_fini(&e);
+	}
+	responder(&e, false);
+	end_feed(&e, fpdu, size);
+	end_feed_eof(&e);
+	end_feed_eof(&e);
+	assert_int_equal(e.event_cnt, 3);
+	assert_int_equal(e.events[1].ev.type, SMPA_EV_MESSAGE);
+	assert_int_equal(e.events[2].ev.type, SMPA_EV_CLOSED);
+	end_fini(&e);
+}
+
+/* C-14: after a lone zero marker the end is clean, inside it is not. */
+static void takes_a_lone_marker_for_a_boundary(void **state)
+{
+	/* ULPDU_Length at 4, empty Write of 20 octets, then one that ends at
+	 * 512: 4 + 20 + 488 */
+	static uint8_t fpdu[600];
+	size_t size;
+
+	(void)state;
+	for (size_t cut = 0; cut <= 5; cut++) {
+		struct smpa_options o = test_options(SMPA_RESPONDER);
+		bool is_clean = cut == 0 || cut == 4;
+		struct end e;
+
+		o.no_crc = true;
+		o.want_markers = true;
+		end_init(&e, &o);
+		end_establish(&e, PEER_REQUEST_PLAIN);
+		end_feed_hex(&e, "00000000" "000ec14000000001000000000000000000"
+				 "000000");
+		size = plain_fpdu(fpdu, WRITE_HDR, 488 - 20);
+		assert_int_equal(size, 488);
+		end_feed(&e, fpdu, size);
+		end_feed(&e, (const uint8_t *)"\0\0\0\0\0", cut);
+		end_feed_eof(&e);
+		assert_int_equal(end_count(&e, SMPA_EV_MESSAGE), 2);
+		assert_int_equal(end_count(&e, SMPA_EV_CLOSED), is_clean);
+		assert_int_equal(end_count(&e, SMPA_EV_FAULT), !is_clean);
+		end_fini(&e);
+	}
+}
+
+/* C-2c: octets that the peer could not yet be allowed to send. */
+static void refuses_octets_that_come_too_early(void **state)
+{
+	struct smpa_options o = test_options(SMPA_RESPONDER);
+	const struct smpa_event *ev;
+	uint8_t request[20];
+	struct end e;
+
+	(void)state;
+	end_init(&e, &o);
+	assert_int_equal(smpa_conn_start(e.conn, NULL, 0), 0);
+	end_feed(&e, request, test_unhex(PEER_REQUEST, request, 20));
+	end_feed(&e, (const uint8_t *)"\0", 1); /* the Reply is still here */
+	ev = end_event(&e, SMPA_EV_FAULT, 0);
+	assert_non_null(ev);
+	assert_int_equal(ev->fault.fault.value, SMPA_F_MPA_START);
+	end_fini(&e);
+
+	o = test_options(SMPA_INITIATOR);
+	o.rev = 1;
+	end_init(&e, &o);
+	end_establish(&e, PEER_REPLY);
+	end_feed(&e, (const uint8_t *)"\0", 1); /* we have sent no FPDU */
+	ev = end_event(&e, SMPA_EV_FAULT, 0);
+	assert_non_null(ev);
+	assert_int_equal(ev->fault.fault.value, SMPA_F_MPA_START);
+	assert_false(ev->fault.has_terminate);
+	end_fini(&e);
+}
+
+static void reports_a_terminate_and_nothing_else(void **state)
+{
+	static const char term[] =
+		"00464147000000000000000200000001000000000100e000002e4141"
+		"00000000000000010000000100000000010203040000000000001000"
+		"00001000deadbeef0000000000002000ee37f57e";
+	struct smpa_msg msg = { .opcode = SMPA_OP_SEND };
+	const struct smpa_event *ev;
+	struct end e;
+
+	(void)state;
+	responder(&e, true);
+	end_feed_hex(&e, term);
+	end_feed_hex(&e, PEER_EMPTY_WRITE);
+	end_feed_eof(&e);
+	assert_int_equal(e.event_cnt, 1);
+	ev = &e.events[0].ev;
+	assert_int_equal(ev->type, SMPA_EV_TERMINATE);
+	assert_int_equal(ev->term.fault.value, 0x0100);
+	assert_true(ev->term.has_ddp);
+	assert_true(ev->term.has_read);
+	assert_false(ev->term.is_tagged);
+	assert_int_equal(ev->term.opcode, SMPA_OP_READ_REQUEST);
+	assert_int_equal(ev->term.qn, 1);
+	assert_int_equal(ev->term.msn, 1);
+	assert_int_equal(smpa_conn_submit(e.conn, &msg), -EPIPE);
+	assert_int_equal(smpa_conn_tx_pending(e.conn), 0);
+	end_fini(&e);
+}
+
+static void faults_on_a_wrong_answer_to_the_rtr(void **state)
+{
+	static const char reply[] = /* only D was named */
+		"4d504120494420526570204672616d655002000480084008";
+	static const char answer[] = /* X-3, with payload */
+		"001ec142010203040000000000001000000102030405060708090a0b"
+		"0c0d0e0f499ac02b";
+	struct smpa_options o = test_options(SMPA_INITIATOR);
+	const struct smpa_event *ev;
+	struct end e;
+
+	(void)state;
+	o.rtr = SMPA_RTR_READ;
+	end_init(&e, &o);
+	end_establish(&e, reply);
+	end_feed_hex(&e, answer);
+	ev = end_event(&e, SMPA_EV_FAULT, 0);
+	assert_non_null(ev);
+	assert_int_equal(ev->fault.fault.value, SMPA_F_DDP_T_BOUNDS);
+	assert_true(ev->fault.has_terminate);
+	end_fini(&e);
+}
+
+/* CRC in use, long FPDUs: about one read each, little moved. */
+static void collects_long_fpdus_with_few_reads(void **state)
+{
+	struct smpa_options a = test_options(SMPA_INITIATOR);
+	struct smpa_options b = test_options(SMPA_RESPONDER);
+	uint8_t *buf = malloc(2u << 20);
+	struct iovec v = { buf, 2u << 20 };
+	struct smpa_msg msg = { .opcode = SMPA_OP_WRITE, .iov = &v,
+				.iovcnt = 1, .len = 2u << 20 };
+	size_t calls;
+	struct pair p;
+
+	(void)state;
+	assert_non_null(buf);
+	test_fill(buf, 2u << 20, 1);
+	a.mulpdu = SMPA_MULPDU_MAX;
+	pair_init(&p, &a, &b);
+	pair_start(&p);
+	calls = p.b.read_calls;
+	assert_int_equal(end_submit(&p.a, &msg), 0);
+	pair_run(&p);
+	assert_memory_equal(p.b.mem, buf, 2u << 20);
+	assert_in_range(p.b.read_calls - calls, 1, 40); /* 33 FPDUs */
+	free(buf);
+	pair_fini(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lends_and_takes_back),
+		cmocka_unit_test(wants_full_staging_in_rdma_mode),
+		cmocka_unit_test(places_long_payload_directly),
+		cmocka_unit_test(waits_for_whole_fpdus_otherwise),
+		cmocka_unit_test(takes_the_first_fpdu_whole),
+		cmocka_unit_test(reports_events_of_empty_messages),
+		cmocka_unit_test(joins_the_segments_of_a_send),
+		cmocka_unit_test(refuses_an_open_sink),
+		cmocka_unit_test(tells_a_clean_end_from_a_cut_one),
+		cmocka_unit_test(takes_a_lone_marker_for_a_boundary),
+		cmocka_unit_test(refuses_octets_that_come_too_early),
+		cmocka_unit_test(reports_a_terminate_and_nothing_else),
+		cmocka_unit_test(faults_on_a_wrong_answer_to_the_rtr),
+		cmocka_unit_test(collects_long_fpdus_with_few_reads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Sending: what submit takes, what goes out, when it is SENT.
+ */
+#include "test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pair.h"
+#include "siw-mpa.h"
+#include "wire.h"
+
+/* An established Initiator of revision 1. */
+static void initiator(struct end *e, bool has_crc, uint32_t mulpdu)
+{
+	struct smpa_options o = test_options(SMPA_INITIATOR);
+
+	o.rev = 1;
+	o.no_crc = !has_crc;
+	o.mulpdu = mulpdu;
+	end_init(e, &o);
+	end_establish(e, has_crc ? PEER_REPLY : PEER_REPLY_PLAIN);
+	e->event_cnt = 0;
+}
+
+static void refuses_nonsense(void **state)
+{
+	static uint8_t buf[16];
+	struct iovec v = { buf, 16 };
+	struct smpa_msg good = { .opcode = SMPA_OP_SEND, .iov = &v,
+				 .iovcnt = 1, .len = 16 };
+	struct end e;
+
+	(void)state;
+	initiator(&e, true, 0);
+#define refuse(field, value)                                            \
+	do {                                                            \
+		struct smpa_msg m = good;                               \
+		m.field = (value);                                      \
+		assert_int_equal(smpa_conn_submit(e.conn, &m), -EINVAL); \
+	} while (0)
+	refuse(opcode, SMPA_OP_TERMINATE);
+	refuse(opcode, 0xc);
+	refuse(opcode, 0xff);
+	refuse(opcode, SMPA_OP_READ_REQUEST); /* with payload */
+	refuse(opcode, SMPA_OP_IMM);
+	refuse(len, 15);
+	refuse(len, 17);
+	refuse(iovcnt, 0);
+	refuse(iovcnt, -1);
+	refuse(iovcnt, SMPA_IOV_MAX + 1);
+	good = (struct smpa_msg){ .opcode = SMPA_OP_ATOMIC_REQUEST };
+	refuse(atomic.op, 1);
+	refuse(atomic.op, 3);
+#undef refuse
+	assert_int_equal(smpa_conn_tx_pending(e.conn), 0);
+	end_fini(&e);
+}
+
+static void makes_one_iovec_of_many_small_messages(void **state)
+{
+	static uint8_t buf[64];
+	struct iovec v = { buf, sizeof(buf) };
+	struct smpa_msg msg = { .opcode = SMPA_OP_SEND, .iov = &v,
+				.iovcnt = 1, .len = sizeof(buf) };
+	const struct iovec *iov;
+	struct end e;
+
+	(void)state;
+	initiator(&e, true, 0);
+	for (uint64_t i = 0; i < 500; i++) {
+		msg.cookie = i;
+		assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
+	}
+	assert_int_equal(smpa_conn_tx_prepare(e.conn, &iov), 1);
+	assert_int_equal(iov[0].iov_len, 500 * (2 + 18 + 64 + 4));
+	/* copied: the source is free at once */
+	assert_false(smpa_conn_uses(e.conn, buf, sizeof(buf)));
+	/* half of it, less one octet */
+	assert_int_equal(smpa_conn_tx_commit(e.conn, 250 * 88 - 1), 0);
+	end_pull(&e);
+	assert_int_equal(end_count(&e, SMPA_EV_SENT), 249);
+	assert_int_equal(smpa_conn_tx_prepare(e.conn, &iov), 1);
+	assert_int_equal(smpa_conn_tx_commit(e.conn, 250 * 88 + 2), -EINVAL);
+	assert_int_equal(smpa_conn_tx_commit(e.conn, 250 * 88 + 1), 0);
+	end_pull(&e);
+	for (uint64_t i = 0; i < 500; i++)
+		assert_int_equal(end_event(&e, SMPA_EV_SENT, i)->sent.cookie,
+				 i);
+	assert_true(smpa_conn_tx_is_idle(e.conn));
+	assert_int_equal(smpa_conn_counters(e.conn)->tx_copied, 32000);
+	end_fini(&e);
+}
+
+static void sends_long_payload_in_place(void **state)
+{
+	uint8_t *buf = malloc(100000);
+	struct iovec v[3] = { { buf, 10 }, { buf + 10, 0 },
+			      { buf + 20, 60000 } };
+	struct smpa_msg msg = { .opcode = SMPA_OP_WRITE, .iov = v,
+				.iovcnt = 3, .len = 60010 };
+	const struct iovec *iov;
+	struct end e;
+
+	(void)state;
+	assert_non_null(buf);
+	test_fill(buf, 100000, 1);
+	initiator(&e, true, SMPA_MULPDU_MAX);
+	assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
+	assert_int_equal(smpa_conn_tx_prepare(e.conn, &iov), 4);
+	assert_int_equal(iov[0].iov_len, 16);
+	assert_ptr_equal(iov[1].iov_base, buf);
+	assert_ptr_equal(iov[2].iov_base, buf + 20);
+	assert_int_equal(iov[3].iov_len, 2 + 4);
+	assert_true(smpa_conn_uses(e.conn, buf + 60019, 1));
+	assert_true(smpa_conn_uses(e.conn, buf + 15, 10));
+	assert_false(smpa_conn_uses(e.conn, buf + 10, 10));
+	assert_false(smpa_conn_uses(e.conn, buf + 60020, 10));
+	assert_int_equal(smpa_conn_tx_commit(e.conn, 16 + 10 + 60000), 0);
+	assert_false(smpa_conn_uses(e.conn, buf, 100000));
+	assert_int_equal(smpa_conn_tx_pending(e.conn), 6);
+	assert_int_equal(smpa_conn_counters(e.conn)->tx_inplace, 60010);
+
+	msg.copy = true;
+	assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
+	assert_int_equal(smpa_conn_tx_prepare(e.conn, &iov), 1);
+	assert_false(smpa_conn_uses(e.conn, buf, 100000));
+	assert_int_equal(smpa_conn_counters(e.conn)->tx_copied, 60010);
+	free(buf);
+	end_fini(&e);
+}
+
+/* DDP-26, U-2: 2048 octets, MULPDU 1500; then a changed MULPDU. */
+static void cuts_messages_at_mulpdu(void **state)
+{
+	static uint8_t buf[2048];
+	struct iovec v = { buf, sizeof(buf) };
+	struct smpa_msg msg = { .opcode = SMPA_OP_SEND, .iov = &v,
+				.iovcnt = 1, .len = sizeof(buf) };
+	struct end e;
+
+	(void)state;
+	initiator(&e, false, 1500);
+	assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
+	msg.opcode = SMPA_OP_WRITE;
+	msg.to = 16384;
+	assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
+	smpa_conn_set_mulpdu(e.conn, 1); /* MPA-68 */
+	msg.len = v.iov_len = 200;
+	assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
+	end_drain(&e);
+	assert_int_equal(wire_get16(e.out), 18 + 1482);
+	assert_int_equal(e.out[2], 0x01);
+	assert_int_equal(wire_get32(e.out + 16), 0);
+	assert_int_equal(wire_get16(e.out + 1508), 18 + 566);
+	assert_int_equal(e.out[1508 + 2], 0x41);
+	assert_int_equal(wire_get32(e.out + 1508 + 16), 1482);
+	assert_int_equal(wire_get16(e.out + 2100), 14 + 1486);
+	assert_int_equal(e.out[2100 + 2], 0x81);
+	assert_int_equal(wire_get64(e.out + 2100 + 8), 16384);
+	assert_int_equal(wire_get16(e.out + 3608), 14 + 562);
+	assert_int_equal(e.out[3608 + 2], 0xc1);
+	assert_int_equal(wire_get64(e.out + 3608 + 8), 17870);
+	assert_int_equal(wire_get16(e.out + 4192), 128);
+	end_fini(&e);
+}
+
+static void keeps_quiet_when_asked(void **state)
+{
+	struct smpa_msg msg = { .opcode = SMPA_OP_READ_RESPONSE,
+				.quiet = true };
+	struct end e;
+
+	(void)state;
+	initiator(&e, true, 0);
+	assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
+	end_drain(&e);
+	end_pull(&e);
+	assert_int_equal(e.event_cnt, 0);
+	end_fini(&e);
+}
+
+/* Nobody takes anything: submit says so and later goes on where it was. */
+static void says_when_to_come_again(void **state)
+{
+	static uint8_t buf[1000];
+	struct iovec v = { buf, sizeof(buf) };
+	struct smpa_msg msg = { .opcode = SMPA_OP_SEND, .iov = &v,
+				.iovcnt = 1, .len = sizeof(buf) };
+	uint64_t n = 0;
+	struct end e;
+
+	(void)state;
+	initiator(&e, false, 0);
+	for (;; n++) {
+		msg.cookie = n;
+		if (smpa_conn_submit(e.conn, &msg) != 0)
+			break;
+		assert_true(n < 1000);
+	}
+	assert_int_equal(smpa_conn_submit(e.conn, &msg), -EAGAIN);
+	end_drain(&e);
+	assert_int_equal(e.out_end, n * 1024);
+	assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
+	end_drain(&e);
+	end_pull(&e);
+	assert_int_equal(end_count(&e, SMPA_EV_SENT), n + 1);
+	/* MSNs without a gap */
+	for (uint64_t i = 0; i <= n; i++)
+		assert_int_equal(wire_get32(e.out + i * 1024 + 12), i + 1);
+	end_fini(&e);
+}
+
+/* The SENT queue is finite: nobody pulls, so submit stops, nothing is lost. */
+static void stops_when_nobody_pulls_sent(void **state)
+{
+	struct smpa_msg msg = { .opcode = SMPA_OP_SEND };
+	uint64_t n = 0;
+	struct end e;
+
+	(void)state;
+	initiator(&e, false, 0);
+	while (smpa_conn_submit(e.conn, &msg) == 0) {
+		msg.cookie = ++n;
+		end_drain(&e);
+		assert_true(n < 5000);
+	}
+	assert_int_equal(smpa_conn_submit(e.conn, &msg), -EAGAIN);
+	assert_false(smpa_conn_tx_is_idle(e.conn));
+	assert_int_equal(smpa_conn_tx_lend(e.conn, NULL, 0), -EBUSY);
+	end_pull(&e);
+	assert_int_equal(end_count(&e, SMPA_EV_SENT), n);
+	for (uint64_t i = 0; i < n; i++)
+		assert_int_equal(end_event(&e, SMPA_EV_SENT, i)->sent.cookie,
+				 i);
+	assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
+	end_fini(&e);
+}
+
+/* Hashing does not run ahead of what TCP takes. */
+static void prepares_a_bounded_amount(void **state)
+{
+	uint8_t *buf = calloc(1, 8u << 20);
+	struct iovec v = { buf, 8u << 20 };
+	struct smpa_msg msg = { .opcode = SMPA_OP_WRITE, .iov = &v,
+				.iovcnt = 1, .len = 8u << 20 };
+
+	(void)state;
+	assert_non_null(buf);
+	for (int has_crc = 0; has_crc < 2; has_crc++) {
+		const struct iovec *iov;
+		size_t total = 0;
+		struct end e;
+		int n;
+
+		initiator(&e, has_crc, SMPA_MULPDU_MAX);
+		assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
+		n = smpa_conn_tx_prepare(e.conn, &iov);
+		for (int i = 0; i < n; i++)
+			total += iov[i].iov_len;
+		assert_in_range(total, 128u << 10, (1u << 20) + 65536);
+		assert_true(smpa_conn_tx_pending(e.conn) > 8u << 20);
+		assert_true(smpa_conn_uses(e.conn, buf + (8u << 20) - 1, 1));
+		end_fini(&e);
+	}
+	free(buf);
+}
+
+static void gives_staging_back_when_idle(void **state)
+{
+	struct smpa_msg msg = { .opcode = SMPA_OP_SEND };
+	const struct iovec *iov;
+	struct end e;
+
+	(void)state;
+	initiator(&e, true, 0);
+	assert_int_equal(smpa_conn_tx_lend(e.conn, NULL, 0), 0);
+	assert_int_equal(smpa_conn_submit(e.conn, &msg), -ENOBUFS);
+	assert_int_equal(smpa_conn_tx_prepare(e.conn, &iov), 0);
+	assert_int_equal(smpa_conn_tx_lend(e.conn, e.tx_staging, 2048),
+			 -EINVAL);
+	assert_int_equal(smpa_conn_tx_lend(e.conn, e.tx_staging,
+					   END_TX_STAGING), 0);
+	assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
+	assert_int_equal(smpa_conn_tx_lend(e.conn, NULL, 0), -EBUSY);
+	end_drain(&e);
+	assert_int_equal(smpa_conn_tx_lend(e.conn, NULL, 0), -EBUSY);
+	end_pull(&e); /* SENT */
+	assert_int_equal(smpa_conn_tx_lend(e.conn, NULL, 0), 0);
+	end_fini(&e);
+}
+
+/* TERMINATE must go although nothing is lent, and survive being lent. */
+static void speaks_without_lent_staging(void **state)
+{
+	static const char term[] =
+		"00164147000000000000000200000001000000000207";
+	uint8_t want[32];
+	size_t len = test_unhex(term, want, sizeof(want));
+
+	(void)state;
+	for (size_t cut = 0; cut < 28; cut++) {
+		const struct iovec *iov;
+		struct end e;
+
+		initiator(&e, true, 0);
+		assert_int_equal(smpa_conn_tx_lend(e.conn, NULL, 0), 0);
+		smpa_conn_terminate(e.conn, SMPA_FAULT(0, 2, 7));
+		assert_false(smpa_conn_tx_is_idle(e.conn));
+		assert_int_equal(smpa_conn_tx_prepare(e.conn, &iov), 1);
+		assert_int_equal(iov[0].iov_len, 28);
+		if (cut < len)
+			assert_memory_equal(iov[0].iov_base, want, len);
+		assert_int_equal(smpa_conn_tx_commit(e.conn, cut), 0);
+		assert_int_equal(smpa_conn_tx_lend(e.conn, NULL, 0), 0);
+		assert_int_equal(smpa_conn_tx_lend(e.conn, e.tx_staging,
+						   END_TX_STAGING), 0);
+		end_drain(&e);
+		assert_int_equal(e.out_end, 28 - cut);
+		if (cut < len)
+			assert_memory_equal(e.out, want + cut, len - cut);
+		assert_true(smpa_conn_tx_is_idle(e.conn));
+		end_fini(&e);
+	}
+}
+
+static void counts_msn_of_sends(void **state)
+{
+	struct smpa_options a = test_options(SMPA_INITIATOR);
+	struct smpa_options b = test_options(SMPA_RESPONDER);
+	struct smpa_msg msg = { .opcode = SMPA_OP_SEND, .quiet = true };
+	struct pair p;
+
+	(void)state;
+	pair_init(&p, &a, &b);
+	pair_start(&p);
+	for (uint32_t i = 1; i <= 3000; i++)
+		assert_int_equal(end_submit(&p.a, &msg), 0);
+	pair_run(&p);
+	assert_int_equal(end_count(&p.b, SMPA_EV_MESSAGE), 3000);
+	assert_int_equal(end_event(&p.b, SMPA_EV_MESSAGE, 2999)->msg.msn,
+			 3000);
+	pair_fini(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(refuses_nonsense),
+		cmocka_unit_test(makes_one_iovec_of_many_small_messages),
+		cmocka_unit_test(sends_long_payload_in_place),
+		cmocka_unit_test(cuts_messages_at_mulpdu),
+		cmocka_unit_test(keeps_quiet_when_asked),
+		cmocka_unit_test(says_when_to_come_again),
+		cmocka_unit_test(stops_when_nobody_pulls_sent),
+		cmocka_unit_test(prepares_a_bounded_amount),
+		cmocka_unit_test(gives_staging_back_when_idle),
+		cmocka_unit_test(speaks_without_lent_staging),
+		cmocka_unit_test(counts_msn_of_sends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
