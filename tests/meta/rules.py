@@ -184,6 +184,10 @@ def mirror(files):
             found.append(f"{path}: no {wanted}")
     found += [f"tests/meta/untested.txt: {path} is no file of the tree"
               for path in exceptions if path not in files]
+    found += [f"tests/meta/untested.txt: {path}: no file {test}"
+              for path, reason in exceptions.items()
+              for test in re.findall(r"tests/[\w./-]*\w", reason)
+              if test not in files]
     return found
 
 

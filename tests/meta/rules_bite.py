@@ -41,6 +41,10 @@ CASES = [
      {"rnic/mr.c": "", "tests/rnic/mr_test.c": ""}),
     ("mirror", {"tests/meta/untested.txt": "rnic/gone.c: why\n"},
      {"rnic/mr.c": "", "tests/meta/untested.txt": "rnic/mr.c: why\n"}),
+    ("mirror", {"rnic/mr.c": "", "tests/meta/untested.txt":
+                "rnic/mr.c: shown by tests/rnic/gone_test.c\n"},
+     {"rnic/mr.c": "", "tests/rnic/a_test.c": "", "tests/meta/untested.txt":
+      "rnic/mr.c: shown by tests/rnic/a_test.c\n"}),
     ("rfc_map", {"doc/rfc-map.md": MAP}, {"doc/rfc-map.md": MAP, **GOOD_MAP}),
     ("rfc_map", {"doc/rfc-map.md": MAP, **GOOD_MAP, "t.c": "y"},
      {"doc/rfc-map.md": MAP, **GOOD_MAP}),
