@@ -343,6 +343,8 @@ static int qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
 
 	switch (state) {
 	case RNIC_QPS_IDLE:
+		if (now == RNIC_QPS_IDLE)
+			return 0; /* what is posted already stays */
 		if (now == RNIC_QPS_RTS || now == RNIC_QPS_CLOSING)
 			qp_abort(qp);
 		return qp_reset(qp);
