@@ -20,11 +20,13 @@ static enum rnic_qp_state qp_state(const struct rnic_qp *qp)
 
 static void qp_set_state(struct rnic_qp *qp, enum rnic_qp_state state)
 {
+	atomic_store_explicit(&qp->state, state, memory_order_relaxed);
 	/*
-	 * seq_cst: pairs with the fence in rnic_qp_ring_rq(): either the
-	 * poster sees the end and rings, or the flush sees its entry.
+	 * Pairs with the fence in rnic_qp_ring_rq(): either the poster sees
+	 * the end and rings, or the flush sees its entry.  A seq_cst store
+	 * alone would not keep the flush's load behind it.
 	 */
-	atomic_store_explicit(&qp->state, state, memory_order_seq_cst);
+	atomic_thread_fence(memory_order_seq_cst);
 }
 
 static bool qp_has_ended(enum rnic_qp_state state)
