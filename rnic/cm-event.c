@@ -201,9 +201,10 @@ void rnic_cm_chan_free(struct rnic_cm_chan *chan)
 	while ((id = TAILQ_FIRST(&chan->ids)))
 		cm_id_free(id);
 	chan->is_closed = true;
-	/* A thread that still waits in get_event finds the channel closed. */
-	chan_count_up(chan);
 	util_unlock(&cm.lock);
+	/* A thread that waits in get_event waits on, as with the kernel: its
+	 * read() holds the eventfd.  rping closes the channel below its event
+	 * thread and would take an error for a failure. */
 	rnic_fd_close(chan->fd);
 	chan_put(chan);
 }
