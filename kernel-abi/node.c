@@ -162,21 +162,26 @@ static int dir_open(int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The memfd anew, read-only, with a position of its own. */
+/* The memfd anew, read-only, with a position of its own, at the same number:
+ * open() gives the lowest there is. */
 static int memfd_reopen(int fd, int flags)
 {
+	const int keep = O_CLOEXEC | O_NONBLOCK;
 	char path[32];
-	int again;
+	int again, ret;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	again = kabi_real()->open(path, O_RDONLY | (flags & (O_CLOEXEC |
-							      O_NONBLOCK)));
+	again = kabi_real()->open(path, O_RDONLY | (flags & keep));
 	if (again < 0 && errno == ENOENT)
 		return fd; /* no /proc: sealed, it cannot be written either */
-	if (again < 0)
-		again = -errno;
-	kabi_real()->close(fd);
-	return again;
+	ret = again < 0 ? -errno : 0;
+	if (ret == 0 && kabi_real()->dup3(again, fd, flags & O_CLOEXEC) < 0)
+		ret = -errno;
+	if (again >= 0)
+		kabi_real()->close(again);
+	if (ret < 0)
+		kabi_real()->close(fd);
+	return ret < 0 ? ret : fd;
 }
 
 static int file_open(const struct kabi_node *node, int flags)

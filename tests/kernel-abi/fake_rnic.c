@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A libusiw-rnic.so of two fixed devices, for the tests of kernel-abi/: what
+ * the tree says and what descriptors do can then be compared octet by octet.
+ * Its channels are real; its connection manager refuses everything.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../../rnic/rnic.h"
+#include "../../util/fdtab.h"
+
+#define FAKE_DEVICE_CNT 2
+
+struct rnic_device {
+	struct rnic_device_attr attr;
+};
+
+struct rnic_chan {
+	int fd;
+	size_t record_size;
+	_Atomic uint32_t ref_cnt;
+};
+
+static struct rnic_device devices[FAKE_DEVICE_CNT] = {
+	{ .attr = { .name = "usiw_lo", .ifname = "lo", .ifindex = 1,
+		    .uverbs_num = 1000, .mtu = 65536, .is_up = true,
+		    .gid_cnt = 1,
+		    .gid = { { [10] = 0xff, 0xff, 127, 0, 0, 1 } } } },
+	{ .attr = { .name = "usiw_down0", .ifname = "down0", .ifindex = 7,
+		    .uverbs_num = 1001, .mtu = 1500, .is_up = false,
+		    .gid_cnt = 2,
+		    .gid = { { [10] = 0xff, 0xff, 192, 0, 2, 7 },
+			     { 0xfe, 0x80, [15] = 7 } } } },
+};
+static struct rnic_device *const device_list[FAKE_DEVICE_CNT] = {
+	&devices[0], &devices[1],
+};
+
+static struct util_fdtab *fds;
+static uint32_t fork_gen;
+static int internal_fd = -1;
+
+static void disown(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
+		   void *object)
+{
+	(void)object;
+	if (kind == UTIL_FD_INTERNAL) {
+		util_fdtab_remove(tab, fd);
+		syscall(SYS_close, fd);
+	} else if (kind != UTIL_FD_DEAD) {
+		util_fdtab_add(tab, fd, UTIL_FD_DEAD, NULL);
+	}
+}
+
+static void fork_child(void)
+{
+	fork_gen++;
+	util_fdtab_each(fds, disown);
+}
+
+__attribute__((constructor)) static void fake_start(void)
+{
+	const uint8_t guid[8] = { 2, 0, 0, 0xff, 0xfe, 0, 0, 0 };
+
+	for (int i = 0; i < FAKE_DEVICE_CNT; i++) {
+		memcpy(&devices[i].attr.guid_be, guid, sizeof(guid));
+		((uint8_t *)&devices[i].attr.guid_be)[7] = (uint8_t)(i + 1);
+	}
+}
+
+struct util_fdtab *rnic_fdtab(void)
+{
+	if (!fds) {
+		fds = util_fdtab_new();
+		pthread_atfork(NULL, NULL, fork_child);
+		/* Something that the application must not close. */
+		internal_fd = eventfd(0, EFD_CLOEXEC);
+		util_fdtab_add(fds, internal_fd, UTIL_FD_INTERNAL, NULL);
+	}
+	return fds;
+}
+
+uint32_t rnic_fork_gen(void)
+{
+	return fork_gen;
+}
+
+const struct rnic_limits *rnic_limits(void)
+{
+	static const struct rnic_limits limits = { .hw_ver = 0x1a };
+
+	return &limits;
+}
+
+int rnic_device_list(struct rnic_device *const **ret_list)
+{
+	*ret_list = device_list;
+	return FAKE_DEVICE_CNT;
+}
+
+int rnic_device_query(const struct rnic_device *dev,
+		      struct rnic_device_attr *ret_attr)
+{
+	*ret_attr = dev->attr;
+	return 0;
+}
+
+struct rnic_device *rnic_device_by_name(const char *name)
+{
+	for (int i = 0; i < FAKE_DEVICE_CNT; i++)
+		if (strcmp(devices[i].attr.name, name) == 0)
+			return &devices[i];
+	return NULL;
+}
+
+struct rnic_device *rnic_device_by_addr(const struct sockaddr *addr)
+{
+	(void)addr;
+	return NULL;
+}
+
+struct rnic_device *rnic_device_by_guid(uint64_t guid_be)
+{
+	for (int i = 0; i < FAKE_DEVICE_CNT; i++)
+		if (devices[i].attr.guid_be == guid_be)
+			return &devices[i];
+	return NULL;
+}
+
+/* ---- channels: every write to the eventfd is one record of 0x55 ---------- */
+
+int rnic_chan_new(size_t record_size, struct rnic_chan **ret_chan)
+{
+	struct rnic_chan *chan = calloc(1, sizeof(*chan));
+
+	if (!chan)
+		return -ENOMEM;
+	chan->record_size = record_size;
+	chan->ref_cnt = 1;
+	chan->fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+	if (chan->fd < 0) {
+		free(chan);
+		return -errno;
+	}
+	util_fdtab_add(rnic_fdtab(), chan->fd, UTIL_FD_CHAN, chan);
+	*ret_chan = chan;
+	return 0;
+}
+
+int rnic_chan_fd(const struct rnic_chan *chan)
+{
+	return chan->fd;
+}
+
+ssize_t rnic_chan_read(struct rnic_chan *chan, void *buf, size_t size)
+{
+	uint64_t token;
+
+	if (size < chan->record_size)
+		return -EINVAL;
+	if (syscall(SYS_read, chan->fd, &token, sizeof(token)) < 0)
+		return -errno;
+	memset(buf, 0x55, chan->record_size);
+	return (ssize_t)chan->record_size;
+}
+
+void rnic_chan_put(struct rnic_chan *chan)
+{
+	if (--chan->ref_cnt == 0)
+		free(chan);
+}
+
+void rnic_chan_close(struct rnic_chan *chan)
+{
+	util_fdtab_remove(rnic_fdtab(), chan->fd);
+	syscall(SYS_close, chan->fd);
+	rnic_chan_put(chan);
+}
+
+struct rnic_chan *rnic_chan_get_fd(int fd)
+{
+	void *object;
+
+	if (util_fdtab_lookup(rnic_fdtab(), fd, &object) != UTIL_FD_CHAN)
+		return NULL;
+	((struct rnic_chan *)object)->ref_cnt++;
+	return object;
+}
+
+/* ---- connection manager: a channel that opens and closes ----------------- */
+
+struct rnic_cm_chan {
+	int fd;
+};
+
+int rnic_cm_chan_new(struct rnic_cm_chan **ret_chan)
+{
+	struct rnic_cm_chan *chan = calloc(1, sizeof(*chan));
+
+	if (!chan)
+		return -ENOMEM;
+	chan->fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+	if (chan->fd < 0) {
+		free(chan);
+		return -errno;
+	}
+	*ret_chan = chan;
+	return 0;
+}
+
+int rnic_cm_chan_fd(const struct rnic_cm_chan *chan)
+{
+	return chan->fd;
+}
+
+void rnic_cm_chan_free(struct rnic_cm_chan *chan)
+{
+	syscall(SYS_close, chan->fd);
+	free(chan);
+}
+
+int rnic_cm_get_event(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
+{
+	(void)chan;
+	(void)ret_ev;
+	return -EAGAIN;
+}
+
+#define REFUSE(name, ...)              \
+	int rnic_cm_##name(__VA_ARGS__) \
+	{                              \
+		return -ENOENT;        \
+	}
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+REFUSE(create, struct rnic_cm_chan *chan, uint64_t uid, uint32_t *ret_id)
+REFUSE(destroy, struct rnic_cm_chan *chan, uint32_t id, uint32_t *ret_events)
+REFUSE(set_uid, struct rnic_cm_chan *chan, uint32_t id, uint64_t uid)
+REFUSE(bind, struct rnic_cm_chan *chan, uint32_t id,
+       const struct sockaddr *addr)
+REFUSE(resolve_addr, struct rnic_cm_chan *chan, uint32_t id,
+       const struct sockaddr *src, const struct sockaddr *dst,
+       uint32_t timeout_ms)
+REFUSE(resolve_route, struct rnic_cm_chan *chan, uint32_t id,
+       uint32_t timeout_ms)
+REFUSE(query, struct rnic_cm_chan *chan, uint32_t id,
+       struct rnic_cm_info *ret_info)
+REFUSE(listen, struct rnic_cm_chan *chan, uint32_t id, int backlog)
+REFUSE(connect, struct rnic_cm_chan *chan, uint32_t id,
+       const struct rnic_cm_conn_param *param)
+REFUSE(accept, struct rnic_cm_chan *chan, uint32_t id,
+       const struct rnic_cm_conn_param *param)
+REFUSE(reject, struct rnic_cm_chan *chan, uint32_t id, const void *pd,
+       uint8_t pd_len)
+REFUSE(disconnect, struct rnic_cm_chan *chan, uint32_t id)
+REFUSE(set_option, struct rnic_cm_chan *chan, uint32_t id,
+       enum rnic_cm_option opt, uint32_t value)
+REFUSE(migrate, struct rnic_cm_chan *from, uint32_t id,
+       struct rnic_cm_chan *to, uint32_t *ret_id, uint32_t *ret_events)

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The first touch: what brings the RNIC library in, and what does not. */
+#define _GNU_SOURCE
+#include "preloaded.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+static int look_elsewhere(void)
+{
+	struct stat st;
+	DIR *dir;
+
+	if (stat("/sys/class/net/lo", &st) || stat("/dev/null", &st))
+		return 1;
+	dir = opendir("/sys/class");
+	if (!dir)
+		return 2;
+	while (readdir(dir))
+		;
+	closedir(dir);
+	access("/dev/infinite", F_OK);
+	access("/sys/class/infini", F_OK);
+	close(socket(AF_INET, SOCK_DGRAM, 0));
+	return is_touched() ? 3 : 0;
+}
+
+static int look_at_ours(void)
+{
+	static const char *const paths[] = {
+		"/sys/class/infiniband", "/dev/infiniband/rdma_cm",
+		"/sys/class/infiniband_verbs/abi_version",
+		"/sys/class/misc/rdma_cm",
+	};
+	struct stat st;
+
+	errno = EXDEV;
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+		if (stat(paths[i], &st))
+			return 1;
+	if (errno != EXDEV)
+		return 2;
+	return is_touched() ? 0 : 3;
+}
+
+static void nothing_is_loaded_before_somebody_looks(void **state)
+{
+	(void)state;
+	assert_false(is_touched());
+	assert_int_equal(in_child(look_elsewhere), 0);
+	assert_int_equal(in_child(look_at_ours), 0);
+	assert_false(is_touched());
+}
+
+static void *look(void *barrier)
+{
+	struct stat st;
+	long ret;
+
+	pthread_barrier_wait(barrier);
+	ret = stat(UVERBS, &st);
+	return (void *)ret;
+}
+
+static int look_together(void)
+{
+	pthread_barrier_t barrier;
+	pthread_t threads[4];
+	void *ret;
+
+	pthread_barrier_init(&barrier, NULL, 4);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, look, &barrier);
+	for (int i = 0; i < 4; i++) {
+		pthread_join(threads[i], &ret);
+		if (ret)
+			return 1;
+	}
+	return 0;
+}
+
+static void threads_may_look_at_once(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(look_together), 0);
+}
+
+static int look_then_fork(void)
+{
+	if (look_at_ours())
+		return 1;
+	return in_child(look_at_ours) ? 2 : 0;
+}
+
+static void children_see_the_tree_too(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(look_then_fork), 0);
+}
+
+/* Alone in its directory, without the RNIC library: say it, go on. */
+static void without_rnic_library_paths_are_foreign(void **state)
+{
+	char command[1024], line[512] = "";
+	FILE *out;
+
+	(void)state;
+	snprintf(command, sizeof(command),
+		 "LD_PRELOAD='%s' ls /sys/class/infiniband /dev/null 2>&1",
+		 KABI_TEST_ALONE);
+	unsetenv("LD_PRELOAD");
+	out = popen(command, "r");
+	setenv("LD_PRELOAD", KABI_TEST_PRELOAD, 1);
+	assert_non_null(out);
+	assert_non_null(fgets(line, sizeof(line), out));
+	assert_non_null(strstr(line, "usiw: kabi: error: cannot load the RNIC "
+				     "library"));
+	assert_non_null(strstr(line, "libusiw-rnic.so"));
+	while (fgets(line, sizeof(line), out))
+		;
+	assert_string_equal(line, "/dev/null\n");
+	pclose(out);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_loaded_before_somebody_looks),
+		cmocka_unit_test(threads_may_look_at_once),
+		cmocka_unit_test(children_see_the_tree_too),
+		cmocka_unit_test(without_rnic_library_paths_are_foreign),
+	};
+
+	(void)argc;
+	run_under_preload(argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Test programs that run under the preload library, beside the fake RNIC
+ * library of fake_rnic.c: they start themselves once more with LD_PRELOAD.
+ */
+#ifndef PRELOADED_H
+#define PRELOADED_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+#define IBDEV "/sys/class/infiniband/usiw_lo"
+#define IBDOWN "/sys/class/infiniband/usiw_down0"
+#define UVERBS "/dev/infiniband/uverbs1000"
+#define UCM "/dev/infiniband/rdma_cm"
+
+/* Call first thing in main(). */
+static inline void run_under_preload(char **argv)
+{
+	const char *now = getenv("LD_PRELOAD");
+
+	if (now && strcmp(now, KABI_TEST_PRELOAD) == 0)
+		return;
+	setenv("LD_PRELOAD", KABI_TEST_PRELOAD, 1);
+	setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 0);
+	unsetenv("USIW_DEVICES");
+	execv("/proc/self/exe", argv);
+	perror("execv");
+	exit(1);
+}
+
+/* Is the RNIC library in this process? */
+static inline bool is_touched(void)
+{
+	char line[512];
+	bool is_there = false;
+	FILE *maps = fopen("/proc/self/maps", "re");
+
+	while (maps && fgets(line, sizeof(line), maps))
+		is_there |= strstr(line, "libusiw-rnic") != NULL;
+	if (maps)
+		fclose(maps);
+	return is_there;
+}
+
+/* Exit code of @fn in a child; minus the signal. */
+static inline int in_child(int (*fn)(void))
+{
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		_exit(fn());
+	assert_true(waitpid(pid, &status, 0) == pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+#endif

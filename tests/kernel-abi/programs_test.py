@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Ordinary programs look at the tree; a killed one leaves nothing behind."""
+import os
+import signal
+import subprocess
+import sys
+
+ENV = dict(os.environ)
+CLASS = "/sys/class/infiniband"
+
+CASES = [  # command, what must be in its output
+    ("ls /sys/class/infiniband", "usiw_down0\nusiw_lo\n"),
+    ("ls -lR /sys/class/infiniband /sys/class/infiniband_verbs "
+     "/dev/infiniband", "lo -> /sys/class/net/lo"),
+    ("ls -l /dev/infiniband", "231,    1192"),
+    ("cat /sys/class/infiniband/usiw_lo/node_guid", "0200:00ff:fe00:0001\n"),
+    ("cat < /sys/class/misc/rdma_cm/dev", "10:1000192\n"),
+    ("echo /sys/class/infiniband/*/ports/1/state",
+     CLASS + "/usiw_down0/ports/1/state " + CLASS + "/usiw_lo/ports/1/state"),
+    ("find /sys/class/infiniband -name gids -type d",
+     CLASS + "/usiw_lo/ports/1/gids\n"),
+    ("find -L /sys/class/infiniband/usiw_lo/device/net -maxdepth 1 -name lo",
+     "device/net/lo"),
+    ("find /dev/infiniband -type c | sort",
+     "/dev/infiniband/rdma_cm\n/dev/infiniband/uverbs1000\n"),
+    ("readlink -f /sys/class/infiniband_verbs/uverbs1000/device",
+     CLASS + "/usiw_lo/device\n"),
+    ("test -c /dev/infiniband/rdma_cm -a -r /dev/infiniband/uverbs1000 && "
+     "test ! -e /dev/infiniband/uverbs0 && echo yes", "yes\n"),
+    ("cp /sys/class/infiniband/usiw_lo/node_type copied && wc -c < copied; "
+     "rm -f copied", "8\n"),
+    ("ls /sys/class/infiniband/usiw_lo/device/net/", "lo\n"),
+    ("cat /sys/class/infiniband/usiw_lo/device/net/lo/ifindex", "1\n"),
+    ("grep -r RNIC /sys/class/infiniband/usiw_lo/node_type", "4: RNIC"),
+    ("stat -c '%F %t:%T' /dev/infiniband/uverbs1001",
+     "character special file e7:4a9\n"),
+]
+
+PYTHON = """
+import glob, os, subprocess
+c = "/sys/class/infiniband"
+assert sorted(os.listdir(c)) == ["usiw_down0", "usiw_lo"], os.listdir(c)
+assert {e.name for e in os.scandir(c + "/usiw_lo") if e.is_dir()} == \\
+    {"ports", "device"}
+assert open(c + "/usiw_lo/node_type").read() == "4: RNIC\\n"
+assert len(glob.glob(c + "/*/node_guid")) == 2
+assert any("gids" in d for _, d, _ in os.walk(c))
+assert os.path.realpath("/sys/class/infiniband_verbs/uverbs1000/device") \\
+    == c + "/usiw_lo/device"
+assert subprocess.check_output(["ls", c]) == b"usiw_down0\\nusiw_lo\\n"
+fd = os.open("/dev/infiniband/uverbs1000", os.O_RDWR)
+subprocess.check_call(["true"], close_fds=True)
+assert os.stat(fd).st_rdev == os.stat("/dev/infiniband/uverbs1000").st_rdev
+os.close(fd)
+"""
+
+KILLED = """
+import os, sys, time
+os.listdir("/sys/class/infiniband")
+keep = [open("/sys/class/infiniband/usiw_lo/fw_ver"),
+        os.open("/dev/infiniband/uverbs1000", os.O_RDWR),
+        os.open("/sys/class/infiniband", os.O_RDONLY)]
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+def entries():
+    """Everything in the places where a process could leave something."""
+    found = set()
+    for top in ("/tmp", "/dev/shm", os.environ.get("XDG_RUNTIME_DIR", "")):
+        if top and os.path.isdir(top):
+            found |= {os.path.join(top, name) for name in os.listdir(top)
+                      if "usiw" in name or "kabi" in name}
+    return found
+
+
+def programs():
+    bad = 0
+    for command, part in CASES:
+        done = subprocess.run(["bash", "-c", command], env=ENV, text=True,
+                              capture_output=True)
+        if done.returncode or part not in done.stdout or done.stderr:
+            print(f"{command}\n  exit {done.returncode}, wanted {part!r}, "
+                  f"said {done.stdout[:300]!r}\n  {done.stderr[:300]}")
+            bad = 1
+    done = subprocess.run([sys.executable, "-c", PYTHON], env=ENV)
+    return 1 if bad or done.returncode else 0
+
+
+def killed():
+    before = entries()
+    with subprocess.Popen([sys.executable, "-c", KILLED], env=ENV,
+                          stdout=subprocess.PIPE, text=True) as child:
+        if child.stdout.readline() != "ready\n":
+            print("the child did not come up")
+            return 1
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    left = entries() - before
+    if left:
+        print("left behind:", left)
+    return 1 if left else 0
+
+
+def main(preload):
+    ENV["LD_PRELOAD"] = preload
+    ENV.setdefault("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0")
+    ENV.pop("USIW_DEVICES", None)
+    return programs() or killed()
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What every file of the tree says, octet by octet. */
+#define _GNU_SOURCE
+#include "preloaded.h"
+
+#define GID "0000:0000:0000:0000:0000:"
+#define VERBS "/sys/class/infiniband_verbs"
+
+static const struct content {
+	const char *path, *text; /* NULL: EINVAL */
+} contents[] = {
+	{ VERBS "/abi_version", "6\n" },
+	{ VERBS "/uverbs1000/ibdev", "usiw_lo\n" },
+	{ VERBS "/uverbs1000/dev", "231:1192\n" },
+	{ VERBS "/uverbs1000/abi_version", "1\n" },
+	{ VERBS "/uverbs1001/ibdev", "usiw_down0\n" },
+	{ VERBS "/uverbs1001/dev", "231:1193\n" },
+	{ VERBS "/uverbs1001/device/numa_node", "-1\n" },
+	{ "/sys/class/misc/rdma_cm/abi_version", "4\n" },
+	{ "/sys/class/misc/rdma_cm/dev", "10:1000192\n" },
+	{ IBDEV "/node_type", "4: RNIC\n" },
+	{ IBDEV "/node_guid", "0200:00ff:fe00:0001\n" },
+	{ IBDOWN "/node_guid", "0200:00ff:fe00:0002\n" },
+	{ IBDEV "/sys_image_guid", "0200:00ff:fe00:0001\n" },
+	{ IBDEV "/node_desc", "usiw_lo\n" },
+	{ IBDEV "/fw_ver", KABI_TEST_VERSION "\n" },
+	{ IBDEV "/hw_rev", "1a\n" },
+	{ IBDEV "/hca_type", "usiw\n" },
+	{ IBDEV "/board_id", "usiw\n" },
+	{ IBDEV "/ports/1/state", "4: ACTIVE\n" },
+	{ IBDOWN "/ports/1/state", "1: DOWN\n" },
+	{ IBDEV "/ports/1/phys_state", "5: LinkUp\n" },
+	{ IBDOWN "/ports/1/phys_state", "3: Disabled\n" },
+	{ IBDEV "/ports/1/link_layer", "Ethernet\n" },
+	{ IBDOWN "/ports/1/rate", "2.5 Gb/sec (1X SDR)\n" },
+	{ IBDEV "/ports/1/lid", "0x0\n" },
+	{ IBDEV "/ports/1/lid_mask_count", "0\n" },
+	{ IBDEV "/ports/1/sm_lid", "0x0\n" },
+	{ IBDEV "/ports/1/sm_sl", "0\n" },
+	{ IBDEV "/ports/1/cap_mask", "0x04010000\n" },
+	{ IBDEV "/ports/1/pkeys/0", "0xffff\n" },
+	{ IBDEV "/ports/1/gids/0", GID "ffff:7f00:0001\n" },
+	{ IBDEV "/ports/1/gids/1", GID "0000:0000:0000\n" },
+	{ IBDEV "/ports/1/gids/31", GID "0000:0000:0000\n" },
+	{ IBDOWN "/ports/1/gids/0", GID "ffff:c000:0207\n" },
+	{ IBDOWN "/ports/1/gids/1",
+	  "fe80:0000:0000:0000:0000:0000:0000:0007\n" },
+	{ IBDEV "/ports/1/gid_attrs/types/0", "IB/RoCE v1\n" },
+	{ IBDEV "/ports/1/gid_attrs/types/1", NULL },
+	{ IBDOWN "/ports/1/gid_attrs/types/1", "IB/RoCE v1\n" },
+	{ IBDOWN "/ports/1/gid_attrs/ndevs/1", "down0\n" },
+	{ IBDOWN "/ports/1/gid_attrs/ndevs/2", NULL },
+};
+
+static void every_file_says_what_the_kernel_would(void **state)
+{
+	char text[128];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(contents); i++) {
+		const struct content *c = &contents[i];
+		int fd = open(c->path, O_RDONLY);
+		ssize_t len;
+
+		if (!c->text) {
+			if (fd >= 0 || errno != EINVAL)
+				fail_msg("%s is there", c->path);
+			continue;
+		}
+		if (fd < 0)
+			fail_msg("%s: %s", c->path, strerror(errno));
+		len = read(fd, text, sizeof(text) - 1);
+		text[len < 0 ? 0 : len] = '\0';
+		if (strcmp(text, c->text) != 0)
+			fail_msg("%s says %s", c->path, text);
+		close(fd);
+	}
+}
+
+static void link_counts_are_those_of_directories(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(stat("/sys/class/infiniband", &st), 0);
+	assert_int_equal(st.st_nlink, 2 + 2);
+	assert_int_equal(stat(IBDEV "/ports/1", &st), 0);
+	assert_int_equal(st.st_nlink, 2 + 3); /* pkeys, gids, gid_attrs */
+	assert_int_equal(stat(IBDEV "/fw_ver", &st), 0);
+	assert_int_equal(st.st_nlink, 1);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_file_says_what_the_kernel_would),
+		cmocka_unit_test(link_counts_are_those_of_directories),
+	};
+
+	(void)argc;
+	run_under_preload(argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

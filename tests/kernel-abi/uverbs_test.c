@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The uverbs file: the command that libibverbs sends, and all it must not. */
+#define _GNU_SOURCE
+#include "preloaded.h"
+
+#include <poll.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+struct command {
+	struct ib_uverbs_cmd_hdr hdr;
+	struct ib_uverbs_create_comp_channel cmd;
+};
+
+static struct ib_uverbs_create_comp_channel_resp resp;
+
+static struct command comp_channel_command(void)
+{
+	return (struct command){
+		.hdr = { .command = IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL,
+			 .in_words = sizeof(struct command) / 4,
+			 .out_words = sizeof(resp) / 4 },
+		.cmd = { .response = (uintptr_t)&resp },
+	};
+}
+
+static int uverbs_open(void)
+{
+	int fd = open(UVERBS, O_RDWR | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static int channel_open(int fd)
+{
+	struct command command = comp_channel_command();
+
+	resp.fd = ~0u;
+	assert_int_equal(write(fd, &command, sizeof(command)),
+			 sizeof(command));
+	return (int)resp.fd;
+}
+
+/* The fake RNIC's channel: a write to the eventfd behind it is an event. */
+static void event_make(int chan)
+{
+	const uint64_t one = 1;
+	char path[64];
+	int fd;
+
+	/* past the preload, which refuses to write to a channel */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", chan);
+	fd = open(path, O_RDWR);
+	if (fd < 0)
+		fd = chan;
+	assert_int_equal(syscall(SYS_write, fd, &one, sizeof(one)),
+			 sizeof(one));
+	if (fd != chan)
+		close(fd);
+}
+
+static void channels_yield_events(void **state)
+{
+	int fd = uverbs_open(), chan = channel_open(fd);
+	struct pollfd poll_fd = { .fd = chan, .events = POLLIN };
+	unsigned char event[8], want[8];
+
+	(void)state;
+	memset(want, 0x55, sizeof(want));
+	assert_true(fcntl(chan, F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(poll(&poll_fd, 1, 0), 0);
+	event_make(chan);
+	assert_int_equal(poll(&poll_fd, 1, 0), 1);
+	assert_int_equal(read(chan, event, 4), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(read(chan, event, sizeof(event)), sizeof(event));
+	assert_memory_equal(event, want, sizeof(want));
+	assert_int_equal(fcntl(chan, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(read(chan, event, sizeof(event)), -1);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(write(chan, event, sizeof(event)), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(close(chan), 0);
+	assert_int_equal(fcntl(chan, F_GETFD), -1);
+	close(fd);
+}
+
+static void anything_else_is_refused(void **state)
+{
+	int fd = uverbs_open();
+	const struct {
+		struct command command;
+		size_t len;
+		int err;
+	} cases[] = {
+		{ .command = { .hdr = { IB_USER_VERBS_CMD_QUERY_DEVICE, 4, 44 } },
+		  .len = 16, .err = EOPNOTSUPP },
+		{ .command = { .hdr = { 0x80000000u, 4, 1 } }, .len = 16,
+		  .err = EOPNOTSUPP },
+		{ .command = { .hdr = {
+			IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, 4, 1 } },
+		  .len = 16, .err = EFAULT },
+		{ .command = comp_channel_command(), .len = 12, .err = EINVAL },
+		{ .command = { .hdr = {
+			IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, 2, 1 } },
+		  .len = 8, .err = EINVAL },
+		{ .command = { .hdr = {
+			IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, 4, 0 },
+			.cmd = { (uintptr_t)&resp } },
+		  .len = 16, .err = EINVAL },
+		{ .len = 7, .err = EINVAL },
+		{ .len = 0, .err = EINVAL },
+	};
+	char octet;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		errno = 0;
+		if (write(fd, &cases[i].command, cases[i].len) != -1 ||
+		    errno != cases[i].err)
+			fail_msg("case %zu: %s", i, strerror(errno));
+	}
+	assert_int_equal(read(fd, &octet, 1), -1);
+	assert_int_equal(errno, EINVAL);
+	/* what sends libibverbs to write() and to sysfs */
+	assert_int_equal(ioctl(fd, RDMA_VERBS_IOCTL, &octet), -1);
+	assert_int_equal(errno, ENOTTY);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(channels_yield_events),
+		cmocka_unit_test(anything_else_is_refused),
+	};
+
+	(void)argc;
+	run_under_preload(argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

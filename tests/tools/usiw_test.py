@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""usiw(1): its words, its exit codes, the environment it gives a program."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+USIW = ""
+SANITIZER = ""
+LIBDIR = ""
+
+
+def clean_env(**more):
+    env = {k: v for k, v in os.environ.items()
+           if k not in ("LD_PRELOAD", "RDMAV_DRIVERS")
+           and not (k.startswith("USIW_") and not k.endswith("_DIR"))}
+    env.update(more)
+    return env
+
+
+def usiw(*args, env=None, program=None):
+    return subprocess.run([program or USIW, *args], env=env or clean_env(),
+                          capture_output=True, text=True, timeout=50)
+
+
+def preload_of(directory):
+    path = os.path.join(os.path.realpath(directory), "libusiw-kabi.so")
+    return f"{SANITIZER}:{path}" if SANITIZER else path
+
+
+class Words(unittest.TestCase):
+    def test_help_goes_to_stdout(self):
+        for words in (["--help"], ["run", "--help"], ["devices", "--help"]):
+            done = usiw(*words)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("Usage: usiw", done.stdout)
+
+    def test_help_lists_the_settings(self):
+        text = usiw("--help").stdout
+        for name in ("USIW_LOG", "USIW_CRC=on|off|auto", "USIW_DEVICES"):
+            self.assertIn(name, text)
+
+    def test_version(self):
+        done = usiw("--version")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, r"^usiw \d+\.\d+\.\d+\n$")
+
+    def test_wrong_usage_is_2_and_says_how(self):
+        for words in ([], ["nonsense"], ["--nonsense"], ["run"],
+                      ["run", "--"], ["run", "--nonsense", "true"],
+                      ["devices", "nonsense"]):
+            done = usiw(*words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+            self.assertIn("Usage: usiw", done.stderr)
+
+
+class Run(unittest.TestCase):
+    def test_exit_code_is_the_commands(self):
+        for code in (0, 3, 77):
+            self.assertEqual(usiw("run", "--", "sh", "-c",
+                                  f"exit {code}").returncode, code)
+
+    def test_arguments_pass_as_they_are(self):
+        done = usiw("run", "printf", "[%s]", "-x", "--", "a b", "")
+        self.assertEqual(done.stdout, "[-x][--][a b][]")
+
+    def test_not_found_is_127(self):
+        done = usiw("run", "no-such-command-here")
+        self.assertEqual(done.returncode, 127)
+        self.assertEqual(done.stderr, "usiw: run: no-such-command-here: "
+                         "command not found\n")
+
+    def test_not_executable_is_126(self):
+        done = usiw("run", "/dev/null")
+        self.assertEqual(done.returncode, 126)
+        self.assertIn("/dev/null: Permission denied", done.stderr)
+
+    def env_of(self, **more):
+        done = usiw("run", "env", env=clean_env(**more))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return dict(line.split("=", 1)
+                    for line in done.stdout.splitlines() if "=" in line)
+
+    def test_preload_and_provider_come_from_the_build_tree(self):
+        env = self.env_of()
+        lib = os.path.join(os.path.dirname(USIW), "../lib")
+        self.assertEqual(env["LD_PRELOAD"], preload_of(lib))
+        self.assertEqual(env["RDMAV_DRIVERS"],
+                         os.path.realpath(lib) + "/libusiw")
+
+    def test_preload_is_put_before_others_once(self):
+        ours = self.env_of()["LD_PRELOAD"]
+        theirs = "libm.so.6"
+        env = self.env_of(LD_PRELOAD=theirs)
+        self.assertEqual(env["LD_PRELOAD"], f"{ours}:{theirs}")
+        done = usiw("run", USIW, "run", "--", USIW, "run", "printenv",
+                    "LD_PRELOAD", env=clean_env(LD_PRELOAD=theirs))
+        self.assertEqual(done.stdout, f"{ours}:{theirs}\n")
+
+    def test_a_provider_already_named_stays(self):
+        env = self.env_of(RDMAV_DRIVERS="/some/where/libother")
+        self.assertEqual(env["RDMAV_DRIVERS"], "/some/where/libother")
+
+
+class Places(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.top = os.path.realpath(place.name)
+        os.mkdir(self.top + "/bin")
+        self.program = shutil.copy(USIW, self.top + "/bin/usiw")
+
+    def test_without_preload_library_it_says_where_it_looked(self):
+        done = usiw("run", "true", program=self.program)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("libusiw-kabi.so is neither in " + self.top,
+                      done.stderr)
+        self.assertIn("build it or install it", done.stderr)
+
+    def test_installed_tree_may_stand_anywhere(self):
+        lib = os.path.normpath(os.path.join(self.top, "bin", LIBDIR))
+        os.makedirs(lib + "/usiw")
+        os.makedirs(lib + "/libibverbs")
+        shutil.copy(os.path.join(os.path.dirname(USIW),
+                                 "../lib/libusiw-kabi.so"), lib + "/usiw")
+        done = usiw("run", "env", program=self.program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("LD_PRELOAD=" + preload_of(lib + "/usiw") + "\n",
+                      done.stdout)
+        if not os.path.exists("/etc/libibverbs.d/usiw.driver"):
+            self.assertIn(f"RDMAV_DRIVERS={lib}/libibverbs/libusiw\n",
+                          done.stdout)
+
+
+class Devices(unittest.TestCase):
+    def test_loopback_is_a_row(self):
+        done = usiw("devices", env=clean_env(USIW_INTERFACES="lo"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        head, row = done.stdout.splitlines()
+        self.assertEqual(head.split(), ["DEVICE", "INTERFACE", "STATE", "MTU",
+                                        "GUID", "ADDRESSES"])
+        field = row.split()
+        self.assertEqual(field[:3], ["usiw_lo", "lo", "active"])
+        mtu = open("/sys/class/net/lo/mtu", encoding="ascii").read().strip()
+        self.assertEqual(field[3], mtu)
+        self.assertRegex(field[4], "^[0-9a-f]{16}$")
+        self.assertNotEqual(int(field[4], 16), 0)
+        self.assertIn("127.0.0.1", field[5:])
+
+    def test_no_device_says_why_and_is_1(self):
+        done = usiw("devices", env=clean_env(USIW_INTERFACES="nowhere9"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no device:", done.stdout)
+        self.assertIn("USIW_INTERFACES=nowhere9", done.stdout)
+
+    def test_missing_provider_is_named(self):
+        done = usiw("devices", env=clean_env(USIW_INTERFACES="lo",
+                                             RDMAV_DRIVERS="/nowhere/libx"))
+        if os.path.exists("/etc/libibverbs.d/usiw.driver"):
+            self.skipTest("usiw is installed: libibverbs finds it")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no driver for usiw_lo (RDMAV_DRIVERS=/nowhere/libx)",
+                      done.stdout)
+
+
+if __name__ == "__main__":
+    USIW, LIBDIR = os.path.realpath(sys.argv[1]), sys.argv[2]
+    SANITIZER = sys.argv[3] if len(sys.argv) > 3 else ""
+    unittest.main(argv=sys.argv[:1], verbosity=0)
