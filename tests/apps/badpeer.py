@@ -21,7 +21,8 @@ SERVER = os.path.join(BUILD, "bin", "apps-badpeer-server")
 TIMEOUT = 10
 RECEIVES = 5
 RECV_SIZE, OPEN_SIZE, BIG_SIZE = 128, 4096, 32 << 20
-FLUSHED, TOO_LONG = 5, 1  # IBV_WC_WR_FLUSH_ERR, IBV_WC_LOC_LEN_ERR
+# IBV_WC_WR_FLUSH_ERR, _LOC_LEN_ERR, _LOC_ACCESS_ERR
+FLUSHED, TOO_LONG, NO_RIGHT = 5, 1, 8
 QP_EVENTS = {1, 2, 3}     # IBV_EVENT_QP_FATAL, _REQ_ERR, _ACCESS_ERR
 
 
@@ -125,8 +126,10 @@ def refused(layer_type, code, segment, read_header=False):
 
 
 def refused_bare(layer_type, code, octets):
-    """An attack below DDP: nothing is copied."""
-    return lambda offer: (octets, terminate(layer_type, code))
+    """An attack below DDP: nothing is copied.  A valid FPDU goes first: only
+    then may a Responder send one (MPA-134)."""
+    return lambda offer: (fpdu(write(offer.open, offer.addr, b"first")) +
+                          octets, terminate(layer_type, code))
 
 
 TOP = (1 << 64) - 1
@@ -188,10 +191,10 @@ ATTACKS = {
                                         EIGHT)),
     "opcode-15": refused(0x02, 6, lambda o: iwarp.untagged(15, b"ping")),
     "invalidate-wild-stag": refused(
-        0x01, 0, lambda o: send(b"ping", opcode=iwarp.OP_SEND_INV,
+        0x01, 9, lambda o: send(b"ping", opcode=iwarp.OP_SEND_INV,
                                 reserved=wild(o))),
     "invalidate-other-pd": refused(
-        0x01, 3, lambda o: send(b"ping", opcode=iwarp.OP_SEND_INV,
+        0x01, 9, lambda o: send(b"ping", opcode=iwarp.OP_SEND_INV,
                                 reserved=o.other_pd)),
 }
 
@@ -210,9 +213,12 @@ def expect_terminate(peer, want):
 
 def judge_flush(server, name, done):
     for slot, (status, _) in done.items():
-        # Who gets a message too long for its buffer says so itself.
-        want = {TOO_LONG, FLUSHED} if slot == 0 and "long" in name else \
-            {FLUSHED}
+        want = {FLUSHED}
+        # The receive that the violating message had met tells more.
+        if slot == 0 and "long" in name:
+            want = {TOO_LONG}
+        if slot == 0 and "invalidate" in name:
+            want = {NO_RIGHT}
         check(status in want, f"receive {slot}: status {status}")
     check(any(int(e) in QP_EVENTS for e in server.lines(r"^async (\d+)$")),
           "no asynchronous event tells of the violation")
@@ -228,6 +234,21 @@ def one_attack(name):
         peer.close()
         _, done = server.wait_end()
         judge_flush(server, name, done)
+        server.serve_honest_peer()
+
+
+def first_fpdu_is_bad():
+    """MPA-134: no valid FPDU came, so none, not even a Terminate, may go."""
+    with Test("the first FPDU is bad") as test:
+        server = Server(test)
+        for octets in (fpdu(send(b"ping"), bad_crc=True), bytes(200),
+                       b"\0\x40" + b"GET / HTTP/1.1\r\n\r\n" * 9):
+            peer, _ = server.connect()
+            peer.put(octets)
+            check(peer.is_closed(), "octets instead of a close")
+            peer.close()
+            _, done = server.wait_end()
+            judge_flush(server, "", done)
         server.serve_honest_peer()
 
 
@@ -398,7 +419,8 @@ def many_at_once():
 
 harness.main(
     [(name, functools.partial(one_attack, name)) for name in ATTACKS] +
-    [("after-traffic", attacks_after_traffic),
+    [("first-fpdu-bad", first_fpdu_is_bad),
+     ("after-traffic", attacks_after_traffic),
      ("no-receive", no_receive),
      ("too-many-reads", too_many_reads),
      ("deaths", deaths),

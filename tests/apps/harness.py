@@ -33,6 +33,8 @@ TICK = 0.005  # how often a condition is looked at again
 class Failure(Exception):
     """The test found something wrong; the text says what."""
 
+    is_told = False
+
 
 class Skip(Exception):
     """The test cannot run here; the text says why."""
@@ -268,6 +270,7 @@ class Test:
             program.stop()
         if kind is Failure or (kind and kind is not Skip):
             print(f"FAILED {self.name}: {value}")
+            value.is_told = True
             for program, state in zip(self.programs, states):
                 if state is None:
                     print(f"--- {program.name} was still running")
@@ -324,8 +327,9 @@ def main(cases):
         except Skip as e:
             print(f"skipped {name}: {e}")
             skipped.append(name)
-        except Failure as e:
-            print(f"FAILED {name}: {e}")
+        except (Failure, OSError) as e:
+            if not getattr(e, "is_told", False):
+                print(f"FAILED {name}: {e}")
             failed.append(name)
         sys.stdout.flush()
     print(f"{ran} cases, {len(failed)} failed, {len(skipped)} skipped"

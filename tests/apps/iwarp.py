@@ -143,11 +143,13 @@ class Peer:
         return rest[:length]
 
     def is_closed(self):
-        """Nothing more, and an end in order or not."""
+        """Nothing more, and an end in order or not, before the time is up."""
         try:
             return self.socket.recv(1) == b""
         except ConnectionResetError:
             return True
+        except TimeoutError:
+            return False
 
     def close(self, reset=False):
         if reset:

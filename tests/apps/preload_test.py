@@ -13,48 +13,47 @@ from harness import USIW, check
 COMMAND = ["sh", "-c", "ls -R /usr/share/doc >/dev/null"]
 PIPELINE = ["sh", "-c", "cat /etc/passwd | sort | wc -l >/dev/null; "
             "echo a >&2 2>/dev/null; test -e /dev/null"]
-CALL = re.compile(r"^(\d+) +(\w+)\((.*)$")
+CALL = re.compile(r"^(\w+)\((.*)$")
 
 
 def trace(command, preload):
     """[[call, ...] per program image], what follows the loader's work."""
     with tempfile.TemporaryDirectory() as directory:
-        path = os.path.join(directory, "trace")
-        words = ["strace", "-f", "-o", path, *command]
+        # -ff: a file per process, in which no call is cut in two.
+        words = ["strace", "-ff", "-o", os.path.join(directory, "trace"),
+                 *command]
         if preload:
             words = [USIW, "run", "--", *words]
         subprocess.run(words, check=True, cwd="/",
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with open(path) as f:
-            return images(f.readlines())
+        found = []
+        for name in os.listdir(directory):
+            with open(os.path.join(directory, name)) as f:
+                found += images(f.readlines())
+        return found
 
 
 def images(lines):
-    """Cut a trace into program images, in the order of their execve."""
-    order, image_of, cache_of = [], {}, {}
+    """Cut one process's trace into the program images it ran."""
+    order, cache = [[]], None
     for line in lines:
         match = CALL.match(line)
         if not match:
             continue
-        pid, call, rest = match.groups()
+        call, rest = match.groups()
         if call == "execve" and rest.endswith("= 0\n"):
-            image_of[pid] = []
-            order.append(image_of[pid])
-            cache_of[pid] = None
-        if pid not in image_of:  # a child of fork: an image of its own
-            image_of[pid] = []
-            order.append(image_of[pid])
-        image_of[pid].append(call)
+            order.append([])
+            cache = None
+        order[-1].append(call)
         # The loader unmaps /etc/ld.so.cache when all libraries are mapped
         # and relocated: what it did before does not count.
         if call == "openat" and "ld.so.cache" in rest:
-            cache_of[pid] = "wanted"
-        elif call == "mmap" and cache_of.get(pid) == "wanted":
-            cache_of[pid] = rest.rsplit("= ", 1)[1].strip()
-        elif call == "munmap" and cache_of.get(pid) and \
-                rest.startswith(cache_of[pid] + ","):
-            image_of[pid].clear()
-            cache_of[pid] = None
+            cache = "wanted"
+        elif call == "mmap" and cache == "wanted":
+            cache = rest.rsplit("= ", 1)[1].strip()
+        elif call == "munmap" and cache and rest.startswith(cache + ","):
+            order[-1].clear()
+            cache = None
     return order
 
 
