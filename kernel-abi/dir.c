@@ -119,9 +119,8 @@ static unsigned char node_dirent_type(const struct kabi_node *node)
 	return DT_UNKNOWN;
 }
 
-static struct dirent64 *entry_fill(struct kabi_dir *dir,
-				   const struct kabi_node *node,
-				   const char *name)
+static struct dirent64 *
+entry_fill(struct kabi_dir *dir, const struct kabi_node *node, const char *name)
 {
 	struct dirent64 *entry = &dir->entry;
 
@@ -247,8 +246,8 @@ int kabi_dir_scan(const struct kabi_node *node, struct dirent64 ***ret_list,
 	}
 	if (compar && cnt > 1)
 		qsort(list, cnt, sizeof(*list),
-		      (int (*)(const void *, const void *))(void (*)(void))
-			      compar);
+		      (int (*)(const void *, const void *))(
+			      void (*)(void))compar);
 	*ret_list = list;
 	return (int)cnt;
 }

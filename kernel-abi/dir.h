@@ -19,14 +19,14 @@ struct kabi_dir {
 	int fd;
 	const struct kabi_node *node;
 	const struct kabi_node *next; /* child */
-	long pos; /* entries given out: ".", "..", children, real ones */
+	long pos;  /* entries given out: ".", "..", children, real ones */
 	DIR *real; /* real entries beside ours; NULL: none */
 	struct dirent64 entry;
 };
 
 _Static_assert(sizeof(struct dirent) == sizeof(struct dirent64) &&
-	       offsetof(struct dirent, d_name) ==
-	       offsetof(struct dirent64, d_name),
+		       offsetof(struct dirent, d_name) ==
+			       offsetof(struct dirent64, d_name),
 	       "LP64: one layout");
 
 #define KABI_DIR_MAX 256

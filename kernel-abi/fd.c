@@ -79,8 +79,7 @@ const struct kabi_node *kabi_fd_node(int fd)
 
 void kabi_fd_node_add(int fd, const struct kabi_node *node)
 {
-	(void)util_fdtab_add(node_fds, fd, NODE_KIND,
-			     (void *)(uintptr_t)node);
+	(void)util_fdtab_add(node_fds, fd, NODE_KIND, (void *)(uintptr_t)node);
 }
 
 const struct kabi_node *kabi_fd_stat_node(int fd)
@@ -199,8 +198,10 @@ static int alias_add(int fd, enum util_fd_kind kind, void *object)
 		(*where)->fd_cnt++;
 	} else {
 		/* The first duplicate: @fd is the only one so far. */
-		*fresh = (struct alias){ .object = object, .kind = kind,
-					 .primary_fd = fd, .fd_cnt = 2 };
+		*fresh = (struct alias){ .object = object,
+					 .kind = kind,
+					 .primary_fd = fd,
+					 .fd_cnt = 2 };
 		*where = fresh;
 		fresh = NULL;
 	}
@@ -338,10 +339,10 @@ static int dup_finish(int fd, int new_fd)
 
 int kabi_fd_dup(int fd, int lowest, bool is_cloexec)
 {
-	return dup_finish(fd, kabi_real()->fcntl(fd, is_cloexec
-							     ? F_DUPFD_CLOEXEC
-							     : F_DUPFD,
-						 lowest));
+	return dup_finish(
+		fd,
+		kabi_real()->fcntl(fd, is_cloexec ? F_DUPFD_CLOEXEC : F_DUPFD,
+				   lowest));
 }
 
 /* What stands at the number @new_fd goes, as dup2() would have it. */

@@ -18,8 +18,8 @@
 static inline enum util_fd_kind kabi_fd_kind(int fd, void **ret_object)
 {
 	/* acquire: pairs with the release at the end of the first touch */
-	struct util_fdtab *fds = atomic_load_explicit(&kabi_fds,
-						      memory_order_acquire);
+	struct util_fdtab *fds =
+		atomic_load_explicit(&kabi_fds, memory_order_acquire);
 
 	return fds ? util_fdtab_lookup(fds, fd, ret_object) : UTIL_FD_NONE;
 }

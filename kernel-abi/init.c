@@ -51,8 +51,8 @@ __attribute__((constructor)) static void kabi_start(void)
 
 bool kabi_is_owner(void)
 {
-	return getpid() == atomic_load_explicit(&owner_pid,
-						memory_order_relaxed);
+	return getpid() ==
+	       atomic_load_explicit(&owner_pid, memory_order_relaxed);
 }
 
 /* The books must not be in the middle of a change when they are copied. */
@@ -110,8 +110,10 @@ static int rnic_resolve(void *lib)
 		void *sym = dlsym(lib, names[i]);
 
 		if (!sym) {
-			util_err("kabi", "%s has no %s: libraries of two "
-				 "versions are mixed", RNIC_LIBRARY, names[i]);
+			util_err("kabi",
+				 "%s has no %s: libraries of two "
+				 "versions are mixed",
+				 RNIC_LIBRARY, names[i]);
 			return -1;
 		}
 		memcpy(slot + i * sizeof(sym), &sym, sizeof(sym));

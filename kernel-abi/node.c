@@ -48,9 +48,10 @@ int kabi_node_stat(const struct kabi_node *node, struct stat *ret_stat)
 		.st_mode = node_mode(node),
 		.st_nlink = node->type == KABI_DIR ? 2 + node->dir_cnt : 1,
 		.st_rdev = node->rdev,
-		.st_size = node->type == KABI_FILE   ? FILE_SIZE
-			   : node->type == KABI_LINK ? (off_t)strlen(node->target)
-						     : 0,
+		.st_size = node->type == KABI_FILE ? FILE_SIZE
+			   : node->type == KABI_LINK
+				   ? (off_t)strlen(node->target)
+				   : 0,
 		.st_blksize = FILE_SIZE,
 		/* no holes: cp would write zeroes up to the size */
 		.st_blocks = node->type == KABI_FILE ? FILE_SIZE / 512 : 0,

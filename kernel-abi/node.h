@@ -20,8 +20,7 @@ FILE *kabi_node_fopen(const struct kabi_node *node, const char *mode,
 int kabi_node_stat(const struct kabi_node *node, struct stat *ret_stat);
 int kabi_node_statx(const struct kabi_node *node, struct statx *ret_statx);
 int kabi_node_access(const struct kabi_node *node, int mode);
-ssize_t kabi_node_readlink(const struct kabi_node *node, char *buf,
-			   size_t len);
+ssize_t kabi_node_readlink(const struct kabi_node *node, char *buf, size_t len);
 
 /* realpath(3).  NULL and errno on failure. */
 char *kabi_node_realpath(const struct kabi_node *node, char *resolved);

@@ -39,122 +39,123 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64),
  * @at, @path: where to look; @follow: a link at the end; @ours: what to do
  * with spot.node; @args: the stub's own, for libc.
  */
-#define STUB_PATH(type, name, params, at, path, follow, ours, args)        \
-	static __attribute__((noinline)) type name##_near params           \
-	{                                                                  \
-		struct kabi_spot spot;                                     \
-		if (!kabi_path_find(at, &path, follow, &spot))             \
-			return kabi_real()->name args;                     \
-		return (type)util_door(spot.err ? spot.err : (ours));      \
-	}                                                                  \
-	EXPORT type name params                                            \
-	{                                                                  \
-		if (!kabi_path_is_near(at, path))                          \
-			return kabi_real()->name args;                     \
-		return name##_near args;                                   \
+#define STUB_PATH(type, name, params, at, path, follow, ours, args)            \
+	static __attribute__((noinline)) type name##_near params               \
+	{                                                                      \
+		struct kabi_spot spot;                                         \
+		if (!kabi_path_find(at, &path, follow, &spot))                 \
+			return kabi_real()->name args;                         \
+		return (type)util_door(spot.err ? spot.err : (ours));          \
+	}                                                                      \
+	EXPORT type name params                                                \
+	{                                                                      \
+		if (!kabi_path_is_near(at, path))                              \
+			return kabi_real()->name args;                         \
+		return name##_near args;                                       \
 	}
 
 /* The same for calls that return a pointer; @ours sets errno itself. */
-#define STUB_PATH_PTR(type, name, params, path, ours, args)                \
-	static __attribute__((noinline)) type *name##_near params          \
-	{                                                                  \
-		struct kabi_spot spot;                                     \
-		if (!kabi_path_find(AT_FDCWD, &path, true, &spot))         \
-			return kabi_real()->name args;                     \
-		if (spot.err) {                                            \
-			errno = -spot.err;                                 \
-			return NULL;                                       \
-		}                                                          \
-		return ours;                                               \
-	}                                                                  \
-	EXPORT type *name params                                           \
-	{                                                                  \
-		if (!kabi_path_is_near(AT_FDCWD, path))                    \
-			return kabi_real()->name args;                     \
-		return name##_near args;                                   \
+#define STUB_PATH_PTR(type, name, params, path, ours, args)                    \
+	static __attribute__((noinline)) type *name##_near params              \
+	{                                                                      \
+		struct kabi_spot spot;                                         \
+		if (!kabi_path_find(AT_FDCWD, &path, true, &spot))             \
+			return kabi_real()->name args;                         \
+		if (spot.err) {                                                \
+			errno = -spot.err;                                     \
+			return NULL;                                           \
+		}                                                              \
+		return ours;                                                   \
+	}                                                                      \
+	EXPORT type *name params                                               \
+	{                                                                      \
+		if (!kabi_path_is_near(AT_FDCWD, path))                        \
+			return kabi_real()->name args;                         \
+		return name##_near args;                                       \
 	}
 
 /* open(2) and its like: the mode is there only when asked for.  @where: at,
  * or AT_FDCWD. */
-#define STUB_OPEN(name, params, where, args)                               \
-	static __attribute__((noinline)) int name##_near(                  \
-		int at, const char *path, int flags, mode_t mode)          \
-	{                                                                  \
-		struct kabi_spot spot;                                     \
-		bool follow = !(flags & O_NOFOLLOW);                       \
-		if (!kabi_path_find(at, &path, follow, &spot))             \
-			return kabi_real()->name args;                     \
-		return (int)util_door(spot.err ? spot.err                  \
-				      : kabi_node_open(spot.node, flags)); \
-	}                                                                  \
-	EXPORT int name params                                             \
-	{                                                                  \
-		mode_t mode = 0;                                           \
-		va_list ap;                                                \
-		if ((flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE) { \
-			va_start(ap, flags);                               \
-			mode = va_arg(ap, mode_t);                         \
-			va_end(ap);                                        \
-		}                                                          \
-		if (!kabi_path_is_near(where, path))                       \
-			return kabi_real()->name args;                     \
-		return name##_near(where, path, flags, mode);              \
+#define STUB_OPEN(name, params, where, args)                                   \
+	static __attribute__((noinline)) int name##_near(                      \
+		int at, const char *path, int flags, mode_t mode)              \
+	{                                                                      \
+		struct kabi_spot spot;                                         \
+		bool follow = !(flags & O_NOFOLLOW);                           \
+		if (!kabi_path_find(at, &path, follow, &spot))                 \
+			return kabi_real()->name args;                         \
+		return (int)util_door(                                         \
+			spot.err ? spot.err                                    \
+				 : kabi_node_open(spot.node, flags));          \
+	}                                                                      \
+	EXPORT int name params                                                 \
+	{                                                                      \
+		mode_t mode = 0;                                               \
+		va_list ap;                                                    \
+		if ((flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE) {   \
+			va_start(ap, flags);                                   \
+			mode = va_arg(ap, mode_t);                             \
+			va_end(ap);                                            \
+		}                                                              \
+		if (!kabi_path_is_near(where, path))                           \
+			return kabi_real()->name args;                         \
+		return name##_near(where, path, flags, mode);                  \
 	}
 
 /* fstatat(2) and its like; with AT_EMPTY_PATH they are fstat(). */
-#define STUB_STATAT(name, params, ours, args)                              \
-	static __attribute__((noinline)) int name##_near params            \
-	{                                                                  \
-		struct kabi_spot spot;                                     \
-		bool follow = !(flags & AT_SYMLINK_NOFOLLOW);              \
-		const struct kabi_node *node;                              \
-		if (!kabi_path_find(at, &path, follow, &spot))             \
-			return kabi_real()->name args;                     \
-		node = spot.node;                                          \
-		return (int)util_door(spot.err ? spot.err : (ours));       \
-	}                                                                  \
-	EXPORT int name params                                             \
-	{                                                                  \
-		const struct kabi_node *node = NULL;                       \
-		if (flags & AT_EMPTY_PATH)                                 \
-			node = kabi_fd_empty_path(at, path);               \
-		if (node)                                                  \
-			return (int)util_door(ours);                       \
-		if (!kabi_path_is_near(at, path))                          \
-			return kabi_real()->name args;                     \
-		return name##_near args;                                   \
+#define STUB_STATAT(name, params, ours, args)                                  \
+	static __attribute__((noinline)) int name##_near params                \
+	{                                                                      \
+		struct kabi_spot spot;                                         \
+		bool follow = !(flags & AT_SYMLINK_NOFOLLOW);                  \
+		const struct kabi_node *node;                                  \
+		if (!kabi_path_find(at, &path, follow, &spot))                 \
+			return kabi_real()->name args;                         \
+		node = spot.node;                                              \
+		return (int)util_door(spot.err ? spot.err : (ours));           \
+	}                                                                      \
+	EXPORT int name params                                                 \
+	{                                                                      \
+		const struct kabi_node *node = NULL;                           \
+		if (flags & AT_EMPTY_PATH)                                     \
+			node = kabi_fd_empty_path(at, path);                   \
+		if (node)                                                      \
+			return (int)util_door(ours);                           \
+		if (!kabi_path_is_near(at, path))                              \
+			return kabi_real()->name args;                         \
+		return name##_near args;                                       \
 	}
 
 /* @ours: what to do when fd is ours, with kind and object. */
-#define STUB_FD(type, name, params, ours, args)                            \
-	EXPORT type name params                                            \
-	{                                                                  \
-		void *object = NULL;                                       \
-		enum util_fd_kind kind = kabi_fd_kind(fd, &object);        \
-		if (kind == UTIL_FD_NONE)                                  \
-			return kabi_real()->name args;                     \
-		(void)object;                                              \
-		return (type)util_door(ours);                              \
+#define STUB_FD(type, name, params, ours, args)                                \
+	EXPORT type name params                                                \
+	{                                                                      \
+		void *object = NULL;                                           \
+		enum util_fd_kind kind = kabi_fd_kind(fd, &object);            \
+		if (kind == UTIL_FD_NONE)                                      \
+			return kabi_real()->name args;                         \
+		(void)object;                                                  \
+		return (type)util_door(ours);                                  \
 	}
 
 /* fstat(2) and its like. */
-#define STUB_FSTAT(name, params, fd, buf, args)                            \
-	EXPORT int name params                                             \
-	{                                                                  \
-		const struct kabi_node *node = kabi_fd_stat_node(fd);      \
-		if (!node)                                                 \
-			return kabi_real()->name args;                     \
-		return (int)util_door(kabi_node_stat(node, (void *)buf));  \
+#define STUB_FSTAT(name, params, fd, buf, args)                                \
+	EXPORT int name params                                                 \
+	{                                                                      \
+		const struct kabi_node *node = kabi_fd_stat_node(fd);          \
+		if (!node)                                                     \
+			return kabi_real()->name args;                         \
+		return (int)util_door(kabi_node_stat(node, (void *)buf));      \
 	}
 
 /* Calls on a DIR *: @ours for ours. */
-#define STUB_DIR(type, name, params, ours, args)                           \
-	EXPORT type name params                                            \
-	{                                                                  \
-		struct kabi_dir *ours_dir = kabi_dir_of(dir);              \
-		if (!ours_dir)                                             \
-			return kabi_real()->name args;                     \
-		return ours;                                               \
+#define STUB_DIR(type, name, params, ours, args)                               \
+	EXPORT type name params                                                \
+	{                                                                      \
+		struct kabi_dir *ours_dir = kabi_dir_of(dir);                  \
+		if (!ours_dir)                                                 \
+			return kabi_real()->name args;                         \
+		return ours;                                                   \
 	}
 
 /* ---- open --------------------------------------------------------------- */
@@ -168,14 +169,13 @@ STUB_OPEN(openat, (int at, const char *path, int flags, ...), at,
 STUB_OPEN(openat64, (int at, const char *path, int flags, ...), at,
 	  (at, path, flags, mode))
 
-#define OPEN_2(name, params, where, args)                                  \
-	STUB_PATH(int, name, params, where, path, !(flags & O_NOFOLLOW),   \
+#define OPEN_2(name, params, where, args)                                      \
+	STUB_PATH(int, name, params, where, path, !(flags & O_NOFOLLOW),       \
 		  kabi_node_open(spot.node, flags), args)
 
 OPEN_2(__open_2, (const char *path, int flags), AT_FDCWD, (path, flags))
 OPEN_2(__open64_2, (const char *path, int flags), AT_FDCWD, (path, flags))
-OPEN_2(__openat_2, (int at, const char *path, int flags), at,
-       (at, path, flags))
+OPEN_2(__openat_2, (int at, const char *path, int flags), at, (at, path, flags))
 OPEN_2(__openat64_2, (int at, const char *path, int flags), at,
        (at, path, flags))
 
@@ -185,14 +185,13 @@ STUB_PATH_PTR(FILE, fopen64, (const char *path, const char *mode), path,
 	      kabi_node_fopen(spot.node, mode, NULL), (path, mode))
 STUB_PATH_PTR(FILE, freopen, (const char *path, const char *mode, FILE *file),
 	      path, kabi_node_fopen(spot.node, mode, file), (path, mode, file))
-STUB_PATH_PTR(FILE, freopen64,
-	      (const char *path, const char *mode, FILE *file), path,
-	      kabi_node_fopen(spot.node, mode, file), (path, mode, file))
+STUB_PATH_PTR(FILE, freopen64, (const char *path, const char *mode, FILE *file),
+	      path, kabi_node_fopen(spot.node, mode, file), (path, mode, file))
 
 /* ---- stat --------------------------------------------------------------- */
 
-#define STAT(name, params, follow, args)                                   \
-	STUB_PATH(int, name, params, AT_FDCWD, path, follow,               \
+#define STAT(name, params, follow, args)                                       \
+	STUB_PATH(int, name, params, AT_FDCWD, path, follow,                   \
 		  kabi_node_stat(spot.node, (void *)buf), args)
 
 STAT(stat, (const char *path, struct stat *buf), true, (path, buf))
@@ -233,8 +232,8 @@ STUB_STATAT(statx,
 
 /* ---- access, links, attributes ------------------------------------------ */
 
-#define ACCESS(name, params, where, follow, args)                          \
-	STUB_PATH(int, name, params, where, path, follow,                  \
+#define ACCESS(name, params, where, follow, args)                              \
+	STUB_PATH(int, name, params, where, path, follow,                      \
 		  kabi_node_access(spot.node, mode), args)
 
 ACCESS(access, (const char *path, int mode), AT_FDCWD, true, (path, mode))
@@ -243,17 +242,16 @@ ACCESS(euidaccess, (const char *path, int mode), AT_FDCWD, true, (path, mode))
 ACCESS(faccessat, (int at, const char *path, int mode, int flags), at,
        !(flags & AT_SYMLINK_NOFOLLOW), (at, path, mode, flags))
 
-#define READLINK(name, params, where, args)                                \
-	STUB_PATH(ssize_t, name, params, where, path, false,               \
+#define READLINK(name, params, where, args)                                    \
+	STUB_PATH(ssize_t, name, params, where, path, false,                   \
 		  kabi_node_readlink(spot.node, buf, len), args)
 
 READLINK(readlink, (const char *path, char *buf, size_t len), AT_FDCWD,
 	 (path, buf, len))
 READLINK(readlinkat, (int at, const char *path, char *buf, size_t len), at,
 	 (at, path, buf, len))
-READLINK(__readlink_chk,
-	 (const char *path, char *buf, size_t len, size_t size), AT_FDCWD,
-	 (path, buf, len, size))
+READLINK(__readlink_chk, (const char *path, char *buf, size_t len, size_t size),
+	 AT_FDCWD, (path, buf, len, size))
 READLINK(__readlinkat_chk,
 	 (int at, const char *path, char *buf, size_t len, size_t size), at,
 	 (at, path, buf, len, size))
@@ -267,9 +265,8 @@ STUB_PATH_PTR(char, canonicalize_file_name, (const char *path), path,
 	      kabi_node_realpath(spot.node, NULL), (path))
 
 /* Like sysfs without labels; ls -l asks. */
-#define XATTR(name, params, follow, args)                                  \
-	STUB_PATH(ssize_t, name, params, AT_FDCWD, path, follow,           \
-		  -ENOTSUP, args)
+#define XATTR(name, params, follow, args)                                      \
+	STUB_PATH(ssize_t, name, params, AT_FDCWD, path, follow, -ENOTSUP, args)
 
 XATTR(getxattr, (const char *path, const char *key, void *value, size_t len),
       true, (path, key, value, len))
@@ -282,8 +279,8 @@ XATTR(llistxattr, (const char *path, char *list, size_t len), false,
 
 /* ---- directories -------------------------------------------------------- */
 
-STUB_PATH_PTR(DIR, opendir, (const char *path), path,
-	      kabi_dir_open(spot.node), (path))
+STUB_PATH_PTR(DIR, opendir, (const char *path), path, kabi_dir_open(spot.node),
+	      (path))
 
 EXPORT DIR *fdopendir(int fd)
 {
@@ -292,28 +289,29 @@ EXPORT DIR *fdopendir(int fd)
 	return node ? kabi_dir_open_fd(node, fd) : kabi_real()->fdopendir(fd);
 }
 
-STUB_DIR(struct dirent *, readdir, (DIR *dir), (void *)kabi_dir_read(ours_dir),
+STUB_DIR(struct dirent *, readdir, (DIR * dir), (void *)kabi_dir_read(ours_dir),
 	 (dir))
-STUB_DIR(struct dirent64 *, readdir64, (DIR *dir), kabi_dir_read(ours_dir),
+STUB_DIR(struct dirent64 *, readdir64, (DIR * dir), kabi_dir_read(ours_dir),
 	 (dir))
-STUB_DIR(int, readdir_r, (DIR *dir, struct dirent *entry, struct dirent **ret),
+STUB_DIR(int, readdir_r, (DIR * dir, struct dirent *entry, struct dirent **ret),
 	 kabi_dir_read_r(ours_dir, (void *)entry, (void *)ret),
 	 (dir, entry, ret))
 STUB_DIR(int, readdir64_r,
-	 (DIR *dir, struct dirent64 *entry, struct dirent64 **ret),
+	 (DIR * dir, struct dirent64 *entry, struct dirent64 **ret),
 	 kabi_dir_read_r(ours_dir, entry, ret), (dir, entry, ret))
-STUB_DIR(int, closedir, (DIR *dir), (int)util_door(kabi_dir_close(ours_dir)),
+STUB_DIR(int, closedir, (DIR * dir), (int)util_door(kabi_dir_close(ours_dir)),
 	 (dir))
-STUB_DIR(void, rewinddir, (DIR *dir), kabi_dir_seek(ours_dir, 0), (dir))
-STUB_DIR(void, seekdir, (DIR *dir, long pos), kabi_dir_seek(ours_dir, pos),
+STUB_DIR(void, rewinddir, (DIR * dir), kabi_dir_seek(ours_dir, 0), (dir))
+STUB_DIR(void, seekdir, (DIR * dir, long pos), kabi_dir_seek(ours_dir, pos),
 	 (dir, pos))
-STUB_DIR(long, telldir, (DIR *dir), ours_dir->pos, (dir))
-STUB_DIR(int, dirfd, (DIR *dir), ours_dir->fd, (dir))
+STUB_DIR(long, telldir, (DIR * dir), ours_dir->pos, (dir))
+STUB_DIR(int, dirfd, (DIR * dir), ours_dir->fd, (dir))
 
-#define SCANDIR(name, entry, where, params, args)                          \
-	STUB_PATH(int, name, params, where, path, true,                    \
-		  kabi_dir_scan(spot.node, (void *)list, (void *)filter,   \
-				(void *)compar), args)
+#define SCANDIR(name, entry, where, params, args)                              \
+	STUB_PATH(int, name, params, where, path, true,                        \
+		  kabi_dir_scan(spot.node, (void *)list, (void *)filter,       \
+				(void *)compar),                               \
+		  args)
 
 SCANDIR(scandir, dirent, AT_FDCWD,
 	(const char *path, struct dirent ***list,
@@ -336,17 +334,16 @@ SCANDIR(scandirat64, dirent64, at,
 	 int (*compar)(const struct dirent64 **, const struct dirent64 **)),
 	(at, path, list, filter, compar))
 
-#define STUB_GLOB(name, type)                                              \
-	EXPORT int name(const char *pattern, int flags,                    \
-			int (*errfunc)(const char *path, int err),         \
-			type *found)                                       \
-	{                                                                  \
-		if ((flags & GLOB_ALTDIRFUNC) ||                           \
-		    !kabi_path_is_near(AT_FDCWD, pattern))                 \
-			return kabi_real()->name(pattern, flags, errfunc,  \
-						 found);                   \
-		return kabi_dir_glob(pattern, flags, errfunc,              \
-				     (void *)found);                       \
+#define STUB_GLOB(name, type)                                                  \
+	EXPORT int name(const char *pattern, int flags,                        \
+			int (*errfunc)(const char *path, int err),             \
+			type *found)                                           \
+	{                                                                      \
+		if ((flags & GLOB_ALTDIRFUNC) ||                               \
+		    !kabi_path_is_near(AT_FDCWD, pattern))                     \
+			return kabi_real()->name(pattern, flags, errfunc,      \
+						 found);                       \
+		return kabi_dir_glob(pattern, flags, errfunc, (void *)found);  \
 	}
 
 STUB_GLOB(glob, glob_t)
@@ -354,17 +351,17 @@ STUB_GLOB(glob64, glob64_t)
 
 /* ---- descriptors -------------------------------------------------------- */
 
-#define STUB_READ(name, params, args)                                      \
-	EXPORT ssize_t name params                                         \
-	{                                                                  \
-		enum util_fd_kind kind = kabi_fd_kind(fd, NULL);           \
-		ssize_t ret;                                               \
-		if (kind != UTIL_FD_NONE)                                  \
-			return util_door(kabi_fd_read(fd, kind, buf, len));\
-		ret = kabi_real()->name args;                              \
-		if (ret < 0 && errno == EBADF && kabi_fd_node(fd))         \
-			errno = EISDIR; /* not what stands in for it */    \
-		return ret;                                                \
+#define STUB_READ(name, params, args)                                          \
+	EXPORT ssize_t name params                                             \
+	{                                                                      \
+		enum util_fd_kind kind = kabi_fd_kind(fd, NULL);               \
+		ssize_t ret;                                                   \
+		if (kind != UTIL_FD_NONE)                                      \
+			return util_door(kabi_fd_read(fd, kind, buf, len));    \
+		ret = kabi_real()->name args;                                  \
+		if (ret < 0 && errno == EBADF && kabi_fd_node(fd))             \
+			errno = EISDIR; /* not what stands in for it */        \
+		return ret;                                                    \
 	}
 
 STUB_READ(read, (int fd, void *buf, size_t len), (fd, buf, len))
@@ -388,12 +385,12 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	return kabi_real()->ioctl(fd, request, arg);
 }
 
-#define STUB_ANY_FD(name, params, is_plain, ours, args)                    \
-	EXPORT int name params                                             \
-	{                                                                  \
-		if (!kabi_is_touched() || (is_plain))                      \
-			return kabi_real()->name args;                     \
-		return (int)util_door(ours);                               \
+#define STUB_ANY_FD(name, params, is_plain, ours, args)                        \
+	EXPORT int name params                                                 \
+	{                                                                      \
+		if (!kabi_is_touched() || (is_plain))                          \
+			return kabi_real()->name args;                         \
+		return (int)util_door(ours);                                   \
 	}
 
 STUB_ANY_FD(close, (int fd), false, kabi_fd_close(fd), (fd))
@@ -414,19 +411,19 @@ EXPORT void closefrom(int lowest)
 		kabi_real()->closefrom(lowest);
 }
 
-#define STUB_FCNTL(name)                                                   \
-	EXPORT int name(int fd, int cmd, ...)                              \
-	{                                                                  \
-		void *arg;                                                 \
-		va_list ap;                                                \
-		va_start(ap, cmd);                                         \
-		arg = va_arg(ap, void *);                                  \
-		va_end(ap);                                                \
-		if ((cmd != F_DUPFD && cmd != F_DUPFD_CLOEXEC) ||          \
-		    !kabi_is_touched())                                    \
-			return kabi_real()->name(fd, cmd, arg);            \
-		return (int)util_door(kabi_fd_dup(fd, (int)(intptr_t)arg,  \
-						  cmd == F_DUPFD_CLOEXEC));\
+#define STUB_FCNTL(name)                                                       \
+	EXPORT int name(int fd, int cmd, ...)                                  \
+	{                                                                      \
+		void *arg;                                                     \
+		va_list ap;                                                    \
+		va_start(ap, cmd);                                             \
+		arg = va_arg(ap, void *);                                      \
+		va_end(ap);                                                    \
+		if ((cmd != F_DUPFD && cmd != F_DUPFD_CLOEXEC) ||              \
+		    !kabi_is_touched())                                        \
+			return kabi_real()->name(fd, cmd, arg);                \
+		return (int)util_door(kabi_fd_dup(fd, (int)(intptr_t)arg,      \
+						  cmd == F_DUPFD_CLOEXEC));    \
 	}
 
 STUB_FCNTL(fcntl)

@@ -37,6 +37,8 @@ ssize_t __readlinkat_chk(int at, const char *path, char *buf, size_t len,
 			 size_t size);
 char *__realpath_chk(const char *path, char *resolved, size_t size);
 
+/* One family a line. */
+/* clang-format off */
 #define KABI_REALS(X)                                                      \
 	X(open) X(open64) X(openat) X(openat64)                            \
 	X(__open_2) X(__open64_2) X(__openat_2) X(__openat64_2)            \
@@ -57,6 +59,7 @@ char *__realpath_chk(const char *path, char *resolved, size_t size);
 	X(read) X(__read_chk) X(write) X(ioctl)                            \
 	X(close) X(close_range) X(closefrom)                               \
 	X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64) X(socket)
+/* clang-format on */
 
 /* readdir_r is deprecated for callers, not for us. */
 #pragma GCC diagnostic push

@@ -11,38 +11,38 @@
 
 #include "../rnic/rnic.h"
 
-#define KABI_RNIC_CALLS(X)     \
-	X(fdtab)               \
-	X(fork_gen)            \
-	X(limits)              \
-	X(device_list)         \
-	X(device_query)        \
-	X(device_by_name)      \
-	X(device_by_addr)      \
-	X(device_by_guid)      \
-	X(chan_new)            \
-	X(chan_fd)             \
-	X(chan_read)           \
-	X(chan_close)          \
-	X(chan_get_fd)         \
-	X(chan_put)            \
-	X(cm_chan_new)         \
-	X(cm_chan_fd)          \
-	X(cm_chan_free)        \
-	X(cm_get_event)        \
-	X(cm_create)           \
-	X(cm_destroy)          \
-	X(cm_set_uid)          \
-	X(cm_bind)             \
-	X(cm_resolve_addr)     \
-	X(cm_resolve_route)    \
-	X(cm_query)            \
-	X(cm_listen)           \
-	X(cm_connect)          \
-	X(cm_accept)           \
-	X(cm_reject)           \
-	X(cm_disconnect)       \
-	X(cm_set_option)       \
+#define KABI_RNIC_CALLS(X)                                                     \
+	X(fdtab)                                                               \
+	X(fork_gen)                                                            \
+	X(limits)                                                              \
+	X(device_list)                                                         \
+	X(device_query)                                                        \
+	X(device_by_name)                                                      \
+	X(device_by_addr)                                                      \
+	X(device_by_guid)                                                      \
+	X(chan_new)                                                            \
+	X(chan_fd)                                                             \
+	X(chan_read)                                                           \
+	X(chan_close)                                                          \
+	X(chan_get_fd)                                                         \
+	X(chan_put)                                                            \
+	X(cm_chan_new)                                                         \
+	X(cm_chan_fd)                                                          \
+	X(cm_chan_free)                                                        \
+	X(cm_get_event)                                                        \
+	X(cm_create)                                                           \
+	X(cm_destroy)                                                          \
+	X(cm_set_uid)                                                          \
+	X(cm_bind)                                                             \
+	X(cm_resolve_addr)                                                     \
+	X(cm_resolve_route)                                                    \
+	X(cm_query)                                                            \
+	X(cm_listen)                                                           \
+	X(cm_connect)                                                          \
+	X(cm_accept)                                                           \
+	X(cm_reject)                                                           \
+	X(cm_disconnect)                                                       \
+	X(cm_set_option)                                                       \
 	X(cm_migrate)
 
 #define KABI_RNIC_FIELD(call) __typeof__(&rnic_##call) call;

@@ -193,11 +193,26 @@ int kabi_node_content(const struct kabi_node *node,
 #define UVERBS "/sys/class/infiniband_verbs/%u/"
 #define UCM "/sys/class/misc/rdma_cm/"
 
-#define NODE(p, t) { .path = (p), .type = (t) }
-#define MERGED(p) { .path = (p), .type = KABI_DIR, .is_merged = true }
-#define TEXT(p, t) { .path = (p), .type = KABI_FILE, .text = (t) }
-#define SHOW(p, s) { .path = (p), .type = KABI_FILE, .show = (s) }
-#define LINK(p, t) { .path = (p), .type = KABI_LINK, .text = (t) }
+#define NODE(p, t)                                                             \
+	{                                                                      \
+		.path = (p), .type = (t)                                       \
+	}
+#define MERGED(p)                                                              \
+	{                                                                      \
+		.path = (p), .type = KABI_DIR, .is_merged = true               \
+	}
+#define TEXT(p, t)                                                             \
+	{                                                                      \
+		.path = (p), .type = KABI_FILE, .text = (t)                    \
+	}
+#define SHOW(p, s)                                                             \
+	{                                                                      \
+		.path = (p), .type = KABI_FILE, .show = (s)                    \
+	}
+#define LINK(p, t)                                                             \
+	{                                                                      \
+		.path = (p), .type = KABI_LINK, .text = (t)                    \
+	}
 
 static const struct tree_row tree_rows[] = {
 	NODE("/sys/class/misc", KABI_PASS),
@@ -240,8 +255,7 @@ static const struct tree_row tree_rows[] = {
 	LINK(UVERBS "device", IBDEV "device"),
 
 	TEXT(UCM "abi_version", "4\n"),
-	TEXT(UCM "dev",
-	     STRING(MISC_MAJOR) ":" STRING(UCM_MINOR) "\n"),
+	TEXT(UCM "dev", STRING(MISC_MAJOR) ":" STRING(UCM_MINOR) "\n"),
 
 	MERGED("/dev/infiniband"),
 	NODE("/dev/infiniband/rdma_cm", KABI_UCM),
@@ -358,7 +372,7 @@ static int template_expand(const char *template,
 	size_t at = 0;
 	int len;
 
-	for (; *template; template++) {
+	for (; *template; template ++) {
 		size_t room = TREE_PATH_MAX - at;
 		char *out = ret_path + at;
 

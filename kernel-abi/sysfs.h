@@ -34,12 +34,12 @@ struct kabi_node {
 	struct kabi_node *child, *last_child, *next;
 	uint32_t child_cnt, dir_cnt;
 	ino_t ino;
-	dev_t rdev;	    /* KABI_UVERBS, KABI_UCM */
-	char *target;	    /* KABI_LINK: absolute */
-	bool is_merged;	    /* real entries may stand beside ours */
+	dev_t rdev;	/* KABI_UVERBS, KABI_UCM */
+	char *target;	/* KABI_LINK: absolute */
+	bool is_merged; /* real entries may stand beside ours */
 	const struct tree_row *row;
 	const struct rnic_device *dev; /* NULL: of no device */
-	uint32_t idx;	    /* GID index */
+	uint32_t idx;		       /* GID index */
 };
 
 struct kabi_rnic;

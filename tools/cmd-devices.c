@@ -26,14 +26,14 @@
 #undef ibv_query_port /* the symbol, not the inline function */
 
 /* libibverbs is no need of this program's other commands. */
-#define VERBS_CALLS(X)         \
-	X(ibv_get_device_list)  \
-	X(ibv_free_device_list) \
-	X(ibv_get_device_name)  \
-	X(ibv_get_device_guid)  \
-	X(ibv_open_device)      \
-	X(ibv_close_device)     \
-	X(ibv_query_port)       \
+#define VERBS_CALLS(X)                                                         \
+	X(ibv_get_device_list)                                                 \
+	X(ibv_free_device_list)                                                \
+	X(ibv_get_device_name)                                                 \
+	X(ibv_get_device_guid)                                                 \
+	X(ibv_open_device)                                                     \
+	X(ibv_close_device)                                                    \
+	X(ibv_query_port)                                                      \
 	X(ibv_query_gid)
 
 static struct verbs {
@@ -53,7 +53,8 @@ static int verbs_load(void)
 		       "nothing but pointers, in the order of the names");
 	if (!lib) {
 		printf("no device: %s; install libibverbs (Debian: "
-		       "libibverbs1)\n", dlerror());
+		       "libibverbs1)\n",
+		       dlerror());
 		return -1;
 	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -167,8 +168,7 @@ static void device_print(struct ibv_device *dev)
 		       mtu_read(ifname), guid, strerror(errno));
 		return;
 	}
-	if (verbs.ibv_query_port(ctx, 1,
-				 (struct _compat_ibv_port_attr *)&port))
+	if (verbs.ibv_query_port(ctx, 1, (struct _compat_ibv_port_attr *)&port))
 		port.state = IBV_PORT_NOP;
 	printf(ROW, name, ifname, state_name(port.state), mtu_read(ifname),
 	       guid);

@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #define PRELOAD_NAME "libusiw-kabi.so"
-#define DRIVER_FILE "/etc/libibverbs.d/usiw.driver" /* where libibverbs looks */
+/* Where libibverbs looks for drivers, wherever we are installed. */
+#define DRIVER_FILE "/etc/libibverbs.d/usiw.driver"
 
 /*
  * Where the libraries stand, seen from the directory of this program: beside
@@ -32,8 +33,8 @@ static const struct layout {
 static int join(char ret_path[PATH_MAX], const char *a, const char *b,
 		const char *c)
 {
-	int len = snprintf(ret_path, PATH_MAX, "%s/%s%s%s", a, b,
-			   *c ? "/" : "", c);
+	int len = snprintf(ret_path, PATH_MAX, "%s/%s%s%s", a, b, *c ? "/" : "",
+			   c);
 
 	if (len >= 0 && len < PATH_MAX)
 		return 0;
@@ -135,8 +136,10 @@ static int provider_set(const struct layout *layout, const char *dir)
 	slash = strrchr(path, '/');
 	*slash = '\0';
 	if (!realpath(path, place)) {
-		fprintf(stderr, "usiw: run: no directory %s for the provider: "
-			"%s\n", path, strerror(errno));
+		fprintf(stderr,
+			"usiw: run: no directory %s for the provider: "
+			"%s\n",
+			path, strerror(errno));
 		return -1;
 	}
 	if (join(path, place, "libusiw", "") < 0)
@@ -149,10 +152,10 @@ static int sanitizer_set(void)
 {
 	if (!*USIW_SANITIZER_RUNTIME)
 		return 0;
-	if (env_set("ASAN_OPTIONS",
-		    "verify_asan_link_order=0:detect_leaks=0", false) < 0 ||
-	    env_set("TSAN_OPTIONS", "ignore_noninstrumented_modules=1",
-		    false) < 0)
+	if (env_set("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0",
+		    false) < 0 ||
+	    env_set("TSAN_OPTIONS", "ignore_noninstrumented_modules=1", false) <
+		    0)
 		return -1;
 	return preload_prepend(USIW_SANITIZER_RUNTIME);
 }

@@ -39,9 +39,8 @@ static void settings_print(FILE *out)
 		const struct util_setting_doc *doc = &util_setting_docs[i];
 
 		fprintf(out, "  %s=%s\n      %s%s%s%s\n", doc->name,
-			doc->values, doc->what,
-			*doc->default_value ? " [" : "", doc->default_value,
-			*doc->default_value ? "]" : "");
+			doc->values, doc->what, *doc->default_value ? " [" : "",
+			doc->default_value, *doc->default_value ? "]" : "");
 	}
 }
 

@@ -23,35 +23,35 @@
  * setting takes the words of @values; the position of the word is the enum
  * value.
  */
-#define SETTINGS(X)                                                         \
-	X("USIW_LOG", LOG, log, 0, 0,                                       \
-	  "none|error|warn|info|debug[:part,...]", "error",                 \
-	  "what to print on stderr; parts: mpa rnic cm verbs kabi sdp tool")\
-	X("USIW_CRC", WORD, crc, 0, 0, "on|off|auto", "on",                 \
-	  "MPA CRC; auto: off towards addresses of this machine")           \
-	X("USIW_DEVICES", WORD, devices, 0, 0, "only|beside", "only",       \
-	  "show usiw devices only, or beside the machine's RDMA hardware")  \
-	X("USIW_INTERFACES", TEXT, interfaces, 0, 0, "NAME[,NAME...]", "",  \
-	  "network interfaces that become devices; empty: all usable ones") \
-	X("USIW_STAT_DIR", TEXT, stat_dir, 0, 0, "DIRECTORY", "",           \
-	  "where the counter page of the process is put; empty: nowhere")   \
-	X("USIW_MPA_REV", NUM, mpa_rev, 1, 2, "1|2", "2",                   \
-	  "highest MPA revision that connection set-up offers")             \
-	X("USIW_START_MS", NUM, start_ms, 1, 3600000, "1..3600000", "10000",\
-	  "time limit of an MPA start exchange, milliseconds")              \
-	X("USIW_DRAIN_MS", NUM, drain_ms, 0, 3600000, "0..3600000", "2000", \
-	  "time a closing stream may take to drain, milliseconds")          \
-	X("USIW_HALF_OPEN_MAX", NUM, half_open_max, 1, 65536, "1..65536",   \
-	  "128", "connections per listener that have not finished starting")\
-	X("USIW_IRD", NUM, ird, 0, 128, "0..128", "128",                    \
-	  "inbound RDMA READs outstanding per connection, at most")         \
-	X("USIW_ORD", NUM, ord, 0, 128, "0..128", "128",                    \
-	  "outbound RDMA READs outstanding per connection, at most")        \
-	X("USIW_SPIN_US", NUM, spin_us, 0, 1000000, "0..1000000", "0",      \
-	  "time the completion thread spins before it sleeps, microseconds")\
-	X("USIW_STAGING_KIB", NUM, staging_kib, 64, 65536, "64..65536",     \
-	  "256", "receive staging per stream, KiB")                         \
-	X("USIW_RTR", FLAG, rtr, 0, 0, "on|off", "on",                      \
+#define SETTINGS(X)                                                            \
+	X("USIW_LOG", LOG, log, 0, 0, "none|error|warn|info|debug[:part,...]", \
+	  "error",                                                             \
+	  "what to print on stderr; parts: mpa rnic cm verbs kabi sdp tool")   \
+	X("USIW_CRC", WORD, crc, 0, 0, "on|off|auto", "on",                    \
+	  "MPA CRC; auto: off towards addresses of this machine")              \
+	X("USIW_DEVICES", WORD, devices, 0, 0, "only|beside", "only",          \
+	  "show usiw devices only, or beside the machine's RDMA hardware")     \
+	X("USIW_INTERFACES", TEXT, interfaces, 0, 0, "NAME[,NAME...]", "",     \
+	  "network interfaces that become devices; empty: all usable ones")    \
+	X("USIW_STAT_DIR", TEXT, stat_dir, 0, 0, "DIRECTORY", "",              \
+	  "where the counter page of the process is put; empty: nowhere")      \
+	X("USIW_MPA_REV", NUM, mpa_rev, 1, 2, "1|2", "2",                      \
+	  "highest MPA revision that connection set-up offers")                \
+	X("USIW_START_MS", NUM, start_ms, 1, 3600000, "1..3600000", "10000",   \
+	  "time limit of an MPA start exchange, milliseconds")                 \
+	X("USIW_DRAIN_MS", NUM, drain_ms, 0, 3600000, "0..3600000", "2000",    \
+	  "time a closing stream may take to drain, milliseconds")             \
+	X("USIW_HALF_OPEN_MAX", NUM, half_open_max, 1, 65536, "1..65536",      \
+	  "128", "connections per listener that have not finished starting")   \
+	X("USIW_IRD", NUM, ird, 0, 128, "0..128", "128",                       \
+	  "inbound RDMA READs outstanding per connection, at most")            \
+	X("USIW_ORD", NUM, ord, 0, 128, "0..128", "128",                       \
+	  "outbound RDMA READs outstanding per connection, at most")           \
+	X("USIW_SPIN_US", NUM, spin_us, 0, 1000000, "0..1000000", "0",         \
+	  "time the completion thread spins before it sleeps, microseconds")   \
+	X("USIW_STAGING_KIB", NUM, staging_kib, 64, 65536, "64..65536", "256", \
+	  "receive staging per stream, KiB")                                   \
+	X("USIW_RTR", FLAG, rtr, 0, 0, "on|off", "on",                         \
 	  "offer the ready-to-receive frame of RFC 6581")
 
 enum setting_kind { KIND_TEXT, KIND_LOG, KIND_WORD, KIND_FLAG, KIND_NUM };
@@ -62,11 +62,13 @@ struct setting {
 	uint32_t lowest, highest;
 };
 
-#define SETTING_DOC(n, k, f, lo, hi, v, d, w)                       \
+#define SETTING_DOC(n, k, f, lo, hi, v, d, w)                                  \
 	{ .name = (n), .values = (v), .default_value = (d), .what = (w) },
-#define SETTING_ROW(n, k, f, lo, hi, v, d, w)                       \
-	{ .offset = offsetof(struct util_settings, f), .kind = KIND_##k, \
-	  .lowest = (lo), .highest = (hi) },
+#define SETTING_ROW(n, k, f, lo, hi, v, d, w)                                  \
+	{ .offset = offsetof(struct util_settings, f),                         \
+	  .kind = KIND_##k,                                                    \
+	  .lowest = (lo),                                                      \
+	  .highest = (hi) },
 
 const struct util_setting_doc util_setting_docs[] = { SETTINGS(SETTING_DOC) };
 static const struct setting setting_rows[] = { SETTINGS(SETTING_ROW) };

@@ -16,20 +16,20 @@ enum util_crc { UTIL_CRC_ON, UTIL_CRC_OFF, UTIL_CRC_AUTO };
 enum util_devices { UTIL_DEVICES_ONLY, UTIL_DEVICES_BESIDE };
 
 struct util_settings {
-	const char *log;	  /* USIW_LOG, see util/log.h */
-	enum util_crc crc;	  /* USIW_CRC on|off|auto, default on */
-	enum util_devices devices;/* USIW_DEVICES only|beside, default only */
-	const char *interfaces;	  /* USIW_INTERFACES comma list; NULL: all */
-	const char *stat_dir;	  /* USIW_STAT_DIR; NULL: none */
-	uint32_t mpa_rev;	  /* USIW_MPA_REV 1|2, default 2 */
-	uint32_t start_ms;	  /* USIW_START_MS, MPA start limit, 10000 */
-	uint32_t drain_ms;	  /* USIW_DRAIN_MS, closing streams, 2000 */
-	uint32_t half_open_max;	  /* USIW_HALF_OPEN_MAX per listener, 128 */
-	uint32_t ird;		  /* USIW_IRD, inbound reads, 128 */
-	uint32_t ord;		  /* USIW_ORD, outbound reads, 128 */
-	uint32_t spin_us;	  /* USIW_SPIN_US, completion thread, 0 */
-	uint32_t staging_kib;	  /* USIW_STAGING_KIB, per stream, 256 */
-	bool rtr;		  /* USIW_RTR on|off: offer RTR, default on */
+	const char *log;	   /* USIW_LOG, see util/log.h */
+	enum util_crc crc;	   /* USIW_CRC on|off|auto, default on */
+	enum util_devices devices; /* USIW_DEVICES only|beside, default only */
+	const char *interfaces;	   /* USIW_INTERFACES comma list; NULL: all */
+	const char *stat_dir;	   /* USIW_STAT_DIR; NULL: none */
+	uint32_t mpa_rev;	   /* USIW_MPA_REV 1|2, default 2 */
+	uint32_t start_ms;	   /* USIW_START_MS, MPA start limit, 10000 */
+	uint32_t drain_ms;	   /* USIW_DRAIN_MS, closing streams, 2000 */
+	uint32_t half_open_max;	   /* USIW_HALF_OPEN_MAX per listener, 128 */
+	uint32_t ird;		   /* USIW_IRD, inbound reads, 128 */
+	uint32_t ord;		   /* USIW_ORD, outbound reads, 128 */
+	uint32_t spin_us;	   /* USIW_SPIN_US, completion thread, 0 */
+	uint32_t staging_kib;	   /* USIW_STAGING_KIB, per stream, 256 */
+	bool rtr;		   /* USIW_RTR on|off: offer RTR, default on */
 };
 
 /* Parsed once, at the first call; never NULL.  Thread-safe. */

@@ -9,7 +9,10 @@
 
 /* Old stat entry points have lost their default version in newer glibcs. */
 static const char *const old_versions[] = {
-	"GLIBC_2.2.5", "GLIBC_2.4", "GLIBC_2.17", "GLIBC_2.27",
+	"GLIBC_2.2.5",
+	"GLIBC_2.4",
+	"GLIBC_2.17",
+	"GLIBC_2.27",
 };
 
 static void *real_find(const char *name)

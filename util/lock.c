@@ -66,8 +66,8 @@ bool util_trylock(struct util_lock *lock)
 static void lock_wait(struct util_lock *lock)
 {
 	/* Word 2 tells the holder to wake somebody. */
-	while (atomic_exchange_explicit(&lock->word, 2,
-					memory_order_acquire) != 0)
+	while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire) !=
+	       0)
 		syscall(SYS_futex, &lock->word, FUTEX_WAIT_PRIVATE, 2, NULL,
 			NULL, 0);
 }

@@ -25,13 +25,12 @@ bool util_log_spec_is_valid(const char *spec);
 int util_log_enabled(enum util_log_level level, const char *part);
 
 void util_log_print(enum util_log_level level, const char *part,
-		    const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+		    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-#define util_log(level, part, ...)                                      \
-	do {                                                            \
-		if (util_log_enabled(level, part))                      \
-			util_log_print(level, part, __VA_ARGS__);       \
+#define util_log(level, part, ...)                                             \
+	do {                                                                   \
+		if (util_log_enabled(level, part))                             \
+			util_log_print(level, part, __VA_ARGS__);              \
 	} while (0)
 
 #define util_err(part, ...) util_log(UTIL_LOG_ERROR, part, __VA_ARGS__)

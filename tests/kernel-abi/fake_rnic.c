@@ -28,18 +28,27 @@ struct rnic_chan {
 };
 
 static struct rnic_device devices[FAKE_DEVICE_CNT] = {
-	{ .attr = { .name = "usiw_lo", .ifname = "lo", .ifindex = 1,
-		    .uverbs_num = 1000, .mtu = 65536, .is_up = true,
+	{ .attr = { .name = "usiw_lo",
+		    .ifname = "lo",
+		    .ifindex = 1,
+		    .uverbs_num = 1000,
+		    .mtu = 65536,
+		    .is_up = true,
 		    .gid_cnt = 1,
 		    .gid = { { [10] = 0xff, 0xff, 127, 0, 0, 1 } } } },
-	{ .attr = { .name = "usiw_down0", .ifname = "down0", .ifindex = 7,
-		    .uverbs_num = 1001, .mtu = 1500, .is_up = false,
+	{ .attr = { .name = "usiw_down0",
+		    .ifname = "down0",
+		    .ifindex = 7,
+		    .uverbs_num = 1001,
+		    .mtu = 1500,
+		    .is_up = false,
 		    .gid_cnt = 2,
 		    .gid = { { [10] = 0xff, 0xff, 192, 0, 2, 7 },
 			     { 0xfe, 0x80, [15] = 7 } } } },
 };
 static struct rnic_device *const device_list[FAKE_DEVICE_CNT] = {
-	&devices[0], &devices[1],
+	&devices[0],
+	&devices[1],
 };
 
 static struct util_fdtab *fds;
@@ -232,10 +241,10 @@ int rnic_cm_get_event(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
 	return -EAGAIN;
 }
 
-#define REFUSE(name, ...)              \
-	int rnic_cm_##name(__VA_ARGS__) \
-	{                              \
-		return -ENOENT;        \
+#define REFUSE(name, ...)                                                      \
+	int rnic_cm_##name(__VA_ARGS__)                                        \
+	{                                                                      \
+		return -ENOENT;                                                \
 	}
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -261,5 +270,5 @@ REFUSE(reject, struct rnic_cm_chan *chan, uint32_t id, const void *pd,
 REFUSE(disconnect, struct rnic_cm_chan *chan, uint32_t id)
 REFUSE(set_option, struct rnic_cm_chan *chan, uint32_t id,
        enum rnic_cm_option opt, uint32_t value)
-REFUSE(migrate, struct rnic_cm_chan *from, uint32_t id,
-       struct rnic_cm_chan *to, uint32_t *ret_id, uint32_t *ret_events)
+REFUSE(migrate, struct rnic_cm_chan *from, uint32_t id, struct rnic_cm_chan *to,
+       uint32_t *ret_id, uint32_t *ret_events)

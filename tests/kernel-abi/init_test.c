@@ -29,7 +29,8 @@ static int look_elsewhere(void)
 static int look_at_ours(void)
 {
 	static const char *const paths[] = {
-		"/sys/class/infiniband", "/dev/infiniband/rdma_cm",
+		"/sys/class/infiniband",
+		"/dev/infiniband/rdma_cm",
 		"/sys/class/infiniband_verbs/abi_version",
 		"/sys/class/misc/rdma_cm",
 	};

@@ -86,8 +86,7 @@ static void stat_and_fstat_tell_one_story(void **state)
 		{ IBDEV, S_IFDIR | 0755, 0, 0 },
 		{ IBDEV "/fw_ver", S_IFREG | 0444, 0, 0 },
 		{ UVERBS, S_IFCHR | 0666, 231, 1192 },
-		{ "/dev/infiniband/uverbs1001", S_IFCHR | 0666,
-		  231, 1193 },
+		{ "/dev/infiniband/uverbs1001", S_IFCHR | 0666, 231, 1193 },
 		{ UCM, S_IFCHR | 0666, 10, 1000192 },
 	};
 	struct stat by_path, by_fd;
@@ -103,12 +102,14 @@ static void stat_and_fstat_tell_one_story(void **state)
 		assert_int_equal(by_fd.st_mode, cases[i].mode);
 		assert_int_equal(by_fd.st_rdev,
 				 makedev(cases[i].major, cases[i].minor));
-		assert_int_equal(statx(fd, "", AT_EMPTY_PATH,
-				       STATX_BASIC_STATS, &stx), 0);
+		assert_int_equal(
+			statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &stx),
+			0);
 		assert_int_equal(stx.stx_mode, by_fd.st_mode);
 		assert_int_equal(stx.stx_ino, by_fd.st_ino);
-		assert_int_equal(makedev(stx.stx_rdev_major,
-					 stx.stx_rdev_minor), by_fd.st_rdev);
+		assert_int_equal(
+			makedev(stx.stx_rdev_major, stx.stx_rdev_minor),
+			by_fd.st_rdev);
 		assert_int_equal(stx.stx_mtime.tv_sec, by_fd.st_mtime);
 		close(fd);
 	}
@@ -120,12 +121,16 @@ static void access_follows_the_modes(void **state)
 		const char *path;
 		int mode, err;
 	} cases[] = {
-		{ IBDEV, F_OK, 0 },	     { IBDEV, R_OK | X_OK, 0 },
-		{ IBDEV, W_OK, EACCES },     { IBDEV "/fw_ver", R_OK, 0 },
+		{ IBDEV, F_OK, 0 },
+		{ IBDEV, R_OK | X_OK, 0 },
+		{ IBDEV, W_OK, EACCES },
+		{ IBDEV "/fw_ver", R_OK, 0 },
 		{ IBDEV "/fw_ver", W_OK, EACCES },
 		{ IBDEV "/fw_ver", X_OK, EACCES },
-		{ UVERBS, R_OK | W_OK, 0 },  { UVERBS, X_OK, EACCES },
-		{ UCM, R_OK | W_OK, 0 },     { IBDEV, 64, EINVAL },
+		{ UVERBS, R_OK | W_OK, 0 },
+		{ UVERBS, X_OK, EACCES },
+		{ UCM, R_OK | W_OK, 0 },
+		{ IBDEV, 64, EINVAL },
 	};
 
 	(void)state;

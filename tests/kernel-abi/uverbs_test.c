@@ -39,8 +39,7 @@ static int channel_open(int fd)
 	struct command command = comp_channel_command();
 
 	resp.fd = ~0u;
-	assert_int_equal(write(fd, &command, sizeof(command)),
-			 sizeof(command));
+	assert_int_equal(write(fd, &command, sizeof(command)), sizeof(command));
 	return (int)resp.fd;
 }
 
@@ -96,21 +95,27 @@ static void anything_else_is_refused(void **state)
 		size_t len;
 		int err;
 	} cases[] = {
-		{ .command = { .hdr = { IB_USER_VERBS_CMD_QUERY_DEVICE, 4, 44 } },
-		  .len = 16, .err = EOPNOTSUPP },
-		{ .command = { .hdr = { 0x80000000u, 4, 1 } }, .len = 16,
+		{ .command = { .hdr = { IB_USER_VERBS_CMD_QUERY_DEVICE, 4,
+					44 } },
+		  .len = 16,
 		  .err = EOPNOTSUPP },
-		{ .command = { .hdr = {
-			IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, 4, 1 } },
-		  .len = 16, .err = EFAULT },
+		{ .command = { .hdr = { 0x80000000u, 4, 1 } },
+		  .len = 16,
+		  .err = EOPNOTSUPP },
+		{ .command = { .hdr = { IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL,
+					4, 1 } },
+		  .len = 16,
+		  .err = EFAULT },
 		{ .command = comp_channel_command(), .len = 12, .err = EINVAL },
-		{ .command = { .hdr = {
-			IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, 2, 1 } },
-		  .len = 8, .err = EINVAL },
-		{ .command = { .hdr = {
-			IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, 4, 0 },
-			.cmd = { (uintptr_t)&resp } },
-		  .len = 16, .err = EINVAL },
+		{ .command = { .hdr = { IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL,
+					2, 1 } },
+		  .len = 8,
+		  .err = EINVAL },
+		{ .command = { .hdr = { IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL,
+					4, 0 },
+			       .cmd = { (uintptr_t)&resp } },
+		  .len = 16,
+		  .err = EINVAL },
 		{ .len = 7, .err = EINVAL },
 		{ .len = 0, .err = EINVAL },
 	};

@@ -10,7 +10,7 @@
 #include "env.h"
 
 struct setting_case {
-	const char *conf; /* NULL: no file */
+	const char *conf;	  /* NULL: no file */
 	const char *name, *value; /* environment; NULL: nothing */
 	int (*check)(const struct util_settings *settings);
 	const char *err; /* must be part of stderr; NULL: stderr is empty */

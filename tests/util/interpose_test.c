@@ -19,7 +19,8 @@ static struct reals {
 	REALS(UTIL_REAL_FIELD)
 } pointers;
 static const char *const names[] = { REALS(UTIL_REAL_NAME) };
-static struct util_reals table = { .pointers = &pointers, .names = names,
+static struct util_reals table = { .pointers = &pointers,
+				   .names = names,
 				   .cnt = 3 };
 
 /* A stub of our own: the table must look behind it. */
@@ -66,11 +67,12 @@ static void names_the_directory_of_an_object(void **state)
 	char dir[4096], self[4096] = "";
 
 	(void)state;
-	assert_int_equal(util_object_dir((void *)(uintptr_t)&pointers, dir,
-					 sizeof(dir)), 0);
+	assert_int_equal(
+		util_object_dir((void *)(uintptr_t)&pointers, dir, sizeof(dir)),
+		0);
 	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
-	assert_non_null(strstr(self, strrchr(dir, '/') ? strrchr(dir, '/')
-						       : dir));
+	assert_non_null(
+		strstr(self, strrchr(dir, '/') ? strrchr(dir, '/') : dir));
 	assert_int_equal(util_object_dir((void *)(uintptr_t)&pointers, dir, 2),
 			 -ENAMETOOLONG);
 	assert_int_equal(util_object_dir(NULL, dir, sizeof(dir)), -ENOENT);

@@ -30,8 +30,8 @@ static void excludes_other_threads(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, count_up,
-						NULL), 0);
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, count_up, NULL), 0);
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(counter, 300000);

@@ -15,15 +15,22 @@ static void takes_levels_and_parts_and_nothing_else(void **state)
 		const char *spec;
 		bool is_valid;
 	} cases[] = {
-		{ "none", true },	{ "error", true },
-		{ "warn", true },	{ "info", true },
-		{ "debug", true },	{ "debug:cm", true },
-		{ "info:cm,rnic", true }, { "info:mpa,rnic,cm,verbs,kabi,sdp",
-					    true },
-		{ "", false },		{ "err", false },
-		{ "errors", false },	{ "debug:", false },
-		{ "debug:nowhere", false }, { "debug:cm,", false },
-		{ "debug,cm", false },	{ ":cm", false },
+		{ "none", true },
+		{ "error", true },
+		{ "warn", true },
+		{ "info", true },
+		{ "debug", true },
+		{ "debug:cm", true },
+		{ "info:cm,rnic", true },
+		{ "info:mpa,rnic,cm,verbs,kabi,sdp", true },
+		{ "", false },
+		{ "err", false },
+		{ "errors", false },
+		{ "debug:", false },
+		{ "debug:nowhere", false },
+		{ "debug:cm,", false },
+		{ "debug,cm", false },
+		{ ":cm", false },
 	};
 
 	(void)state;
@@ -61,7 +68,8 @@ static void prints_what_level_and_part_ask_for(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_int_equal(child_run(print_four,
 					   (void *)(uintptr_t)cases[i].spec,
-					   err, sizeof(err)), 0);
+					   err, sizeof(err)),
+				 0);
 		assert_string_equal(err, cases[i].out);
 	}
 }
