@@ -199,6 +199,145 @@ void conn_enter_rdma(struct smpa_conn *c)
 	c->tx.start_end = c->tx.end;
 }
 
+int conn_fault(struct smpa_conn *c, struct smpa_event *ev, uint16_t value,
+	       const struct term_cause *cause)
+{
+	struct smpa_fault fault = { value };
+
+	rx_kill(c);
+	memset(ev, 0, sizeof(*ev));
+	ev->type = SMPA_EV_FAULT;
+	ev->fault.fault = fault;
+	/* Without a connection nobody reads it; and an invalid frame closes
+	 * at once (MPA-164). */
+	if (value == SMPA_F_MPA_CLOSED || value == SMPA_F_MPA_START)
+		tx_close(c);
+	else
+		ev->fault.has_terminate = tx_terminate(c, fault, cause);
+	return 1;
+}
+
+/* ---- start frames ---------------------------------------------------- */
+
+static void start_event(const struct smpa_conn *c, struct smpa_event *ev,
+			enum smpa_event_type type, const struct start_frame *peer)
+{
+	const struct start_outcome *o = &c->out;
+
+	memset(ev, 0, sizeof(*ev));
+	ev->type = type;
+	ev->start.pd = peer->pd_len ? peer->pd : NULL;
+	ev->start.pd_len = peer->pd_len;
+	ev->start.rev = peer->rev;
+	ev->start.has_crc = o->has_crc;
+	ev->start.tx_markers = o->tx_markers;
+	ev->start.rx_markers = o->rx_markers;
+	ev->start.is_enhanced = o->is_enhanced;
+	ev->start.is_peer_to_peer = o->rtr != 0;
+	ev->start.ird = type == SMPA_EV_ESTABLISHED ? o->ird : peer->ird;
+	ev->start.ord = type == SMPA_EV_ESTABLISHED ? o->ord : peer->ord;
+}
+
+int conn_accepted_event(struct smpa_conn *c, struct smpa_event *ev)
+{
+	const struct start_frame peer = { .rev = c->peer.rev };
+
+	c->rx.is_established_due = false;
+	start_event(c, ev, SMPA_EV_ESTABLISHED, &peer);
+	return 1;
+}
+
+static int start_fail(struct smpa_conn *c, struct smpa_event *ev,
+		      uint16_t value)
+{
+	c->phase = PHASE_FAILED;
+	return conn_fault(c, ev, value, NULL);
+}
+
+static int start_request_in(struct smpa_conn *c, struct smpa_event *ev,
+			    const struct start_frame *f)
+{
+	if (f->rev == 2 && f->is_enhanced && c->opt.rev < 2)
+		return start_fail(c, ev, SMPA_F_MPA_START); /* MPA2-9 */
+	if (f->rev < 1 || f->rev > c->opt.rev) { /* MPA-114 */
+		int ret = start_fail(c, ev, SMPA_F_MPA_START);
+
+		c->tx.wants |= TX_WANT_REV_REPLY; /* C-3 */
+		return ret;
+	}
+	c->peer = *f;
+	start_preview(&c->opt, f, &c->out);
+	c->phase = PHASE_REQUESTED;
+	start_event(c, ev, SMPA_EV_REQUEST, f);
+	return 1;
+}
+
+/*
+ * The kind to send, at our choice (MPA2-24): the cheapest first; a Read only
+ * with a credit for it (D-26), unless it is all there is.
+ */
+static uint8_t start_choose_rtr(const struct start_outcome *o)
+{
+	if (o->rtr & SMPA_RTR_WRITE)
+		return SMPA_RTR_WRITE;
+	if ((o->rtr & SMPA_RTR_READ) && o->ord > 0)
+		return SMPA_RTR_READ;
+	if (o->rtr & SMPA_RTR_SEND)
+		return SMPA_RTR_SEND;
+	return SMPA_RTR_READ;
+}
+
+static int start_reply_in(struct smpa_conn *c, struct smpa_event *ev,
+			  const struct start_frame *f)
+{
+	uint16_t fault = start_judge(&c->opt, f, &c->out);
+
+	if (fault == SMPA_F_MPA_START)
+		return start_fail(c, ev, fault);
+	if (f->is_rejected) { /* MPA-132 */
+		c->phase = PHASE_LEFT;
+		tx_close(c);
+		start_event(c, ev, SMPA_EV_REJECTED, f);
+		return 1;
+	}
+	conn_enter_rdma(c);
+	if (fault) { /* MPA2-25: an FPDU, so markers and CRC must be right */
+		start_preview(&c->opt, f, &c->out);
+		return conn_fault(c, ev, fault, NULL);
+	}
+	if (c->out.rtr) {
+		c->tx.rtr = start_choose_rtr(&c->out);
+		c->tx.wants |= TX_WANT_RTR;
+		c->rx.is_rtr_answer_due = c->tx.rtr == SMPA_RTR_READ;
+	}
+	start_event(c, ev, SMPA_EV_ESTABLISHED, f);
+	return 1;
+}
+
+int conn_start_event(struct smpa_conn *c, struct smpa_event *ev)
+{
+	struct conn_rx *rx = &c->rx;
+	bool is_reply = c->phase == PHASE_WAIT_REPLY;
+	size_t have = rx->tail - rx->head;
+	struct start_frame f;
+	int ret;
+
+	ret = have ? start_frame_decode(rx->buf + rx->head, have, is_reply,
+					&f) : 0;
+	if (ret < 0)
+		return start_fail(c, ev, SMPA_F_MPA_START); /* MPA-123, -131 */
+	if (ret == 0) {
+		if (!rx->is_eof)
+			return 0;
+		ret = start_fail(c, ev, SMPA_F_MPA_CLOSED);
+		ev->fault.is_truncated = have > 0;
+		return ret;
+	}
+	rx->head += (size_t)ret;
+	return is_reply ? start_reply_in(c, ev, &f) :
+			  start_request_in(c, ev, &f);
+}
+
 int smpa_conn_next_event(struct smpa_conn *conn, struct smpa_event *ret_ev)
 {
 	if (tx_next_event(conn, ret_ev))

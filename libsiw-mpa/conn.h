@@ -62,11 +62,11 @@ struct conn_rx {
 	bool is_dead;		/* no more input is parsed, only discarded */
 	bool is_eof;
 	bool is_ended;		/* CLOSED was reported */
-	bool is_bulk;		/* the last FPDU went direct */
 	bool has_fpdu;		/* one was valid: the Responder may send */
 	bool is_established_due; /* Responder: event after accept */
 	bool is_rtr_due;	/* Responder: the first FPDU may be the RTR */
 	bool is_rtr_answer_due;	/* Initiator: to our Read RTR */
+	uint8_t bulk_left;	/* > 0: FPDUs went direct of late */
 	uint8_t send_opcode;	/* of the QN 0 message under way */
 	uint16_t bulk_len;	/* ULPDU_Length of the last direct FPDU */
 	size_t window;		/* staging to offer when nothing is known */
@@ -165,6 +165,19 @@ static inline bool conn_is_held(const struct smpa_conn *c)
 
 /* Full Operation begins: DDP and RDMAP state as new, markers from here. */
 void conn_enter_rdma(struct smpa_conn *c);
+
+/*
+ * The peer broke the protocol, or is gone: no more input, TERMINATE where one
+ * may be sent; fills @ev and returns 1.
+ */
+int conn_fault(struct smpa_conn *c, struct smpa_event *ev, uint16_t value,
+	       const struct term_cause *cause);
+
+/* The start frame that is waited for, once it is whole; 0: not yet. */
+int conn_start_event(struct smpa_conn *c, struct smpa_event *ev);
+
+/* Responder: ESTABLISHED, due since accept; 1. */
+int conn_accepted_event(struct smpa_conn *c, struct smpa_event *ev);
 
 /* ---- rx.c ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Octets -> events: where they go, what they mean, where payload is placed.
+ * Octets -> events in RDMA mode, and where octets of any phase go.
  */
 #include <assert.h>
 
@@ -19,6 +19,10 @@
  * next payload, which shall go direct too. */
 #define RX_BULK_AHEAD_MIN 512u
 #define RX_BULK_AHEAD_MAX 2048u
+
+/* Short FPDUs in a row that do not make us forget that long ones come: the
+ * tail of a message, a Send behind a Write. */
+#define RX_BULK_PATIENCE 4u
 
 /* Goes round again in rx_next_event(). */
 #define RX_AGAIN 2
@@ -123,10 +127,10 @@ static void sink_skip(struct conn_rx *rx, size_t len)
 	}
 }
 
-/* Looks ahead about a thirtieth of what goes direct. */
+/* Looks ahead about a sixtieth of what goes direct. */
 static size_t rx_bulk_ahead(const struct conn_rx *rx)
 {
-	size_t ahead = rx->bulk_len / 32u;
+	size_t ahead = rx->bulk_len / 64u;
 
 	if (ahead < RX_BULK_AHEAD_MIN)
 		return RX_BULK_AHEAD_MIN;
@@ -159,7 +163,7 @@ static size_t rx_want(const struct smpa_conn *c, size_t *ret_least)
 		want = rx->seg.trailer + rx_bulk_ahead(rx);
 	} else if (rx->need >= RX_LONG) {
 		want = missing + RX_LONG_AHEAD;
-	} else if (rx->is_bulk) {
+	} else if (rx->bulk_left > 0) {
 		want = rx_bulk_ahead(rx);
 		if (want < missing)
 			want = missing;
@@ -300,24 +304,6 @@ void smpa_conn_rx_eof(struct smpa_conn *conn)
 
 /* ---- events ---------------------------------------------------------- */
 
-static int ev_fault(struct smpa_conn *c, struct smpa_event *ev, uint16_t value,
-		    const struct term_cause *cause)
-{
-	struct smpa_fault fault = { value };
-
-	rx_kill(c);
-	memset(ev, 0, sizeof(*ev));
-	ev->type = SMPA_EV_FAULT;
-	ev->fault.fault = fault;
-	/* Without a connection nobody reads it; and an invalid frame closes
-	 * at once (MPA-164). */
-	if (value == SMPA_F_MPA_CLOSED || value == SMPA_F_MPA_START)
-		tx_close(c);
-	else
-		ev->fault.has_terminate = tx_terminate(c, fault, cause);
-	return 1;
-}
-
 /* More octets are needed: come back, or the stream has ended. */
 static int rx_more(struct smpa_conn *c, struct smpa_event *ev, size_t need,
 		   bool is_boundary)
@@ -329,7 +315,7 @@ static int rx_more(struct smpa_conn *c, struct smpa_event *ev, size_t need,
 	if (!rx->is_eof)
 		return 0;
 	if (!is_boundary) {
-		ret = ev_fault(c, ev, SMPA_F_MPA_CLOSED, NULL);
+		ret = conn_fault(c, ev, SMPA_F_MPA_CLOSED, NULL);
 		ev->fault.is_truncated = true;
 		return ret;
 	}
@@ -375,117 +361,6 @@ static void ev_segment(const struct smpa_conn *c, struct smpa_event *ev)
 	ev->seg.msn = s->ddp.msn;
 	ev->seg.mo = s->ddp.mo;
 	ev->seg.len = s->len;
-}
-
-static void ev_start(const struct smpa_conn *c, struct smpa_event *ev,
-		     enum smpa_event_type type, const struct start_frame *peer)
-{
-	const struct start_outcome *o = &c->out;
-
-	memset(ev, 0, sizeof(*ev));
-	ev->type = type;
-	ev->start.pd = peer->pd_len ? peer->pd : NULL;
-	ev->start.pd_len = peer->pd_len;
-	ev->start.rev = peer->rev;
-	ev->start.has_crc = o->has_crc;
-	ev->start.tx_markers = o->tx_markers;
-	ev->start.rx_markers = o->rx_markers;
-	ev->start.is_enhanced = o->is_enhanced;
-	ev->start.is_peer_to_peer = o->rtr != 0;
-	ev->start.ird = type == SMPA_EV_ESTABLISHED ? o->ird : peer->ird;
-	ev->start.ord = type == SMPA_EV_ESTABLISHED ? o->ord : peer->ord;
-}
-
-/* ---- start frames ---------------------------------------------------- */
-
-static int start_fail(struct smpa_conn *c, struct smpa_event *ev,
-		      uint16_t value)
-{
-	c->phase = PHASE_FAILED;
-	return ev_fault(c, ev, value, NULL);
-}
-
-static int rx_request(struct smpa_conn *c, struct smpa_event *ev,
-		      const struct start_frame *f)
-{
-	if (f->rev == 2 && f->is_enhanced && c->opt.rev < 2)
-		return start_fail(c, ev, SMPA_F_MPA_START); /* MPA2-9 */
-	if (f->rev < 1 || f->rev > c->opt.rev) { /* MPA-114 */
-		int ret = start_fail(c, ev, SMPA_F_MPA_START);
-
-		c->tx.wants |= TX_WANT_REV_REPLY; /* C-3 */
-		return ret;
-	}
-	c->peer = *f;
-	start_preview(&c->opt, f, &c->out);
-	c->phase = PHASE_REQUESTED;
-	ev_start(c, ev, SMPA_EV_REQUEST, f);
-	return 1;
-}
-
-/*
- * The kind to send, at our choice (MPA2-24): the cheapest first; a Read only
- * with a credit for it (D-26), unless it is all there is.
- */
-static uint8_t rtr_choose(const struct start_outcome *o)
-{
-	if (o->rtr & SMPA_RTR_WRITE)
-		return SMPA_RTR_WRITE;
-	if ((o->rtr & SMPA_RTR_READ) && o->ord > 0)
-		return SMPA_RTR_READ;
-	if (o->rtr & SMPA_RTR_SEND)
-		return SMPA_RTR_SEND;
-	return SMPA_RTR_READ;
-}
-
-static int rx_reply(struct smpa_conn *c, struct smpa_event *ev,
-		    const struct start_frame *f)
-{
-	uint16_t fault = start_judge(&c->opt, f, &c->out);
-
-	if (fault == SMPA_F_MPA_START)
-		return start_fail(c, ev, fault);
-	if (f->is_rejected) { /* MPA-132 */
-		c->phase = PHASE_LEFT;
-		tx_close(c);
-		ev_start(c, ev, SMPA_EV_REJECTED, f);
-		return 1;
-	}
-	conn_enter_rdma(c);
-	if (fault) { /* MPA2-25: an FPDU, so markers and CRC must be right */
-		start_preview(&c->opt, f, &c->out);
-		return ev_fault(c, ev, fault, NULL);
-	}
-	if (c->out.rtr) {
-		c->tx.rtr = rtr_choose(&c->out);
-		c->tx.wants |= TX_WANT_RTR;
-		c->rx.is_rtr_answer_due = c->tx.rtr == SMPA_RTR_READ;
-	}
-	ev_start(c, ev, SMPA_EV_ESTABLISHED, f);
-	return 1;
-}
-
-static int rx_start(struct smpa_conn *c, struct smpa_event *ev)
-{
-	struct conn_rx *rx = &c->rx;
-	bool is_reply = c->phase == PHASE_WAIT_REPLY;
-	const uint8_t *p = rx_front(rx);
-	size_t have = rx_staged(rx);
-	struct start_frame f;
-	int ret;
-
-	ret = have ? start_frame_decode(p, have, is_reply, &f) : 0;
-	if (ret < 0)
-		return start_fail(c, ev, SMPA_F_MPA_START); /* MPA-123, -131 */
-	if (ret == 0) {
-		if (!rx->is_eof)
-			return 0;
-		ret = start_fail(c, ev, SMPA_F_MPA_CLOSED);
-		ev->fault.is_truncated = have > 0;
-		return ret;
-	}
-	rx_consume(rx, (size_t)ret);
-	return is_reply ? rx_reply(c, ev, &f) : rx_request(c, ev, &f);
 }
 
 /* ---- FPDUs ----------------------------------------------------------- */
@@ -534,7 +409,7 @@ static int rx_atomic(struct smpa_conn *c, struct smpa_event *ev,
 
 	rdmap_atomic_decode(body, RDMAP_ATOMIC_SIZE, &a);
 	if (a.op != RDMAP_FETCH_ADD && a.op != RDMAP_CMP_SWAP) /* D-31 */
-		return ev_fault(c, ev, SMPA_F_RDMAP_OPCODE, &c->rx.cause);
+		return conn_fault(c, ev, SMPA_F_RDMAP_OPCODE, &c->rx.cause);
 	memset(ev, 0, sizeof(*ev));
 	ev->type = SMPA_EV_ATOMIC;
 	ev->atomic.op = (uint8_t)a.op;
@@ -613,7 +488,7 @@ static int rx_tagged(struct smpa_conn *c, struct smpa_event *ev,
 	if (s->opcode == SMPA_OP_READ_RESPONSE && rx->is_rtr_answer_due) {
 		/* Responses come in order: the first is the RTR's. */
 		if (s->len > 0 || !s->ddp.is_last)
-			return ev_fault(c, ev, SMPA_F_DDP_T_BOUNDS,
+			return conn_fault(c, ev, SMPA_F_DDP_T_BOUNDS,
 					&rx->cause); /* D-15 */
 		rx->is_rtr_answer_due = false;
 		rx_consume(rx, s->end - rx->head);
@@ -670,7 +545,7 @@ static int rx_segment(struct smpa_conn *c, struct smpa_event *ev, size_t off,
 	rx->cause.ddp_len = 0;
 	used = ddp_hdr_decode(rx->buf + off, avail, &s->ddp);
 	if (used < 0)
-		return ev_fault(c, ev, SMPA_F_MPA_MARKER, NULL); /* D-7 */
+		return conn_fault(c, ev, SMPA_F_MPA_MARKER, NULL); /* D-7 */
 	rx->cause.segment_len = len;
 	rx->cause.ddp_len = (uint8_t)used;
 	rx->cause.has_read = false;
@@ -689,7 +564,7 @@ static int rx_segment(struct smpa_conn *c, struct smpa_event *ev, size_t off,
 	    rx->send_opcode && rx->send_opcode != s->opcode)
 		fault = SMPA_F_RDMAP_OPCODE;
 	if (fault)
-		return ev_fault(c, ev, fault, &rx->cause);
+		return conn_fault(c, ev, fault, &rx->cause);
 	ddp_order_advance(&rx->order, &s->ddp, s->len);
 	if (s->opcode == SMPA_OP_READ_REQUEST) {
 		memcpy(rx->cause.read, rx->buf + s->off, RDMAP_READ_SIZE);
@@ -721,10 +596,10 @@ static int rx_fpdu(struct smpa_conn *c, struct smpa_event *ev)
 	int ret;
 
 	if (have > 0 && rx_is_early(c))
-		return ev_fault(c, ev, SMPA_F_MPA_START, NULL);
+		return conn_fault(c, ev, SMPA_F_MPA_START, NULL);
 	ret = have ? fpdu_decode_head(p, have, rx->phase, has_markers, &f) : 0;
 	if (ret < 0)
-		return ev_fault(c, ev, SMPA_F_MPA_MARKER, NULL); /* C-12 */
+		return conn_fault(c, ev, SMPA_F_MPA_MARKER, NULL); /* C-12 */
 	if (ret == 0) {
 		bool has_lead = has_markers && rx->phase == 0;
 
@@ -745,13 +620,16 @@ static int rx_fpdu(struct smpa_conn *c, struct smpa_event *ev)
 		return rx_more(c, ev, need, false);
 	if (c->out.has_crc && !fpdu_is_crc_valid(p, &f)) {
 		c->cnt.rx_crc_bad++;
-		return ev_fault(c, ev, SMPA_F_MPA_CRC, NULL); /* MPA-32 */
+		return conn_fault(c, ev, SMPA_F_MPA_CRC, NULL); /* MPA-32 */
 	}
 	if (has_markers && !fpdu_strip_markers(p, &f, rx->phase))
-		return ev_fault(c, ev, SMPA_F_MPA_MARKER, NULL);
+		return conn_fault(c, ev, SMPA_F_MPA_MARKER, NULL);
 	rx->has_fpdu = true;
-	rx->is_bulk = s->is_direct;
-	if (s->is_direct) {
+	if (!s->is_direct) {
+		if (rx->bulk_left > 0)
+			rx->bulk_left--;
+	} else {
+		rx->bulk_left = RX_BULK_PATIENCE;
 		rx->bulk_len = (uint16_t)f.len;
 		rx->window = RX_WINDOW_MIN;
 	}
@@ -781,12 +659,8 @@ static int rx_rdma(struct smpa_conn *c, struct smpa_event *ev)
 {
 	struct conn_rx *rx = &c->rx;
 
-	if (rx->is_established_due) {
-		rx->is_established_due = false;
-		ev_start(c, ev, SMPA_EV_ESTABLISHED,
-			 &(struct start_frame){ .rev = c->peer.rev });
-		return 1;
-	}
+	if (rx->is_established_due)
+		return conn_accepted_event(c, ev);
 	switch (rx->state) {
 	case RX_FPDU:
 		return rx_fpdu(c, ev);
@@ -822,7 +696,7 @@ int rx_next_event(struct smpa_conn *c, struct smpa_event *ret_ev)
 			return c->rx.is_eof ? rx_more(c, ret_ev, 0, true) : 0;
 		case PHASE_WAIT_REQUEST:
 		case PHASE_WAIT_REPLY:
-			ret = rx_start(c, ret_ev);
+			ret = conn_start_event(c, ret_ev);
 			break;
 		case PHASE_RDMA:
 			ret = rx_rdma(c, ret_ev);
