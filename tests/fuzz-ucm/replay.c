@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The corpus without libFuzzer: each file as it is, and every shorter one.
+ * usage: replay FILE...
+ */
+#include <stdint.h>
+#include <stdio.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int main(int argc, char **argv)
+{
+	static uint8_t buf[1 << 16];
+
+	if (argc < 2) {
+		fprintf(stderr, "no corpus\n");
+		return 1;
+	}
+	for (int i = 1; i < argc; i++) {
+		FILE *file = fopen(argv[i], "rb");
+		size_t size;
+
+		if (!file) {
+			perror(argv[i]);
+			return 1;
+		}
+		size = fread(buf, 1, sizeof(buf), file);
+		fclose(file);
+		for (size_t len = 0; len <= size; len++)
+			LLVMFuzzerTestOneInput(buf, len);
+	}
+	printf("%d inputs\n", argc - 1);
+	return 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The rdma_cm file over the RNIC library linked in, without preload: for the
+ * test and the fuzz target of its commands.  To be included by one source.
+ */
+#ifndef UCM_DIRECT_H
+#define UCM_DIRECT_H
+
+#include "../../kernel-abi/ucm.h"
+
+#define DIRECT_CALL(call) .call = rnic_##call,
+
+const struct kabi_rnic *kabi_rnic(void)
+{
+	static const struct kabi_rnic direct = { KABI_RNIC_CALLS(DIRECT_CALL) };
+
+	return &direct;
+}
+
+/* What the fd stands for. */
+static inline void *ucm_object(int fd)
+{
+	void *object = NULL;
+
+	if (util_fdtab_lookup(rnic_fdtab(), fd, &object) != UTIL_FD_UCM)
+		return NULL;
+	return object;
+}
+
+#endif
