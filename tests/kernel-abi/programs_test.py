@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 
 ENV = dict(os.environ)
 CLASS = "/sys/class/infiniband"
@@ -66,14 +67,17 @@ time.sleep(60)
 """
 
 
-def entries():
-    """Everything in the places where a process could leave something."""
-    found = set()
-    for top in ("/tmp", "/dev/shm", os.environ.get("XDG_RUNTIME_DIR", "")):
-        if top and os.path.isdir(top):
-            found |= {os.path.join(top, name) for name in os.listdir(top)
-                      if "usiw" in name or "kabi" in name}
-    return found
+def files_of(pid):
+    """Everything the process has open or mapped that stands in a place where
+    it could be left behind."""
+    names = set()
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        names.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+        names |= {line.split(None, 5)[5].strip() for line in maps
+                  if len(line.split(None, 5)) == 6}
+    return {n for n in names if n.startswith(("/tmp/", "/dev/shm/", "/run/"))
+            and "libusiw" not in n}
 
 
 def programs():
@@ -90,15 +94,19 @@ def programs():
 
 
 def killed():
-    before = entries()
-    with subprocess.Popen([sys.executable, "-c", KILLED], env=ENV,
-                          stdout=subprocess.PIPE, text=True) as child:
-        if child.stdout.readline() != "ready\n":
-            print("the child did not come up")
-            return 1
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-    left = entries() - before
+    with tempfile.TemporaryDirectory() as place:
+        env = dict(ENV, TMPDIR=place, XDG_RUNTIME_DIR=place, HOME=place)
+        with subprocess.Popen([sys.executable, "-c", KILLED], env=env,
+                              cwd=place, stdout=subprocess.PIPE,
+                              text=True) as child:
+            if child.stdout.readline() != "ready\n":
+                print("the child did not come up")
+                return 1
+            left = files_of(child.pid)
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+        left = {n for n in left if os.path.exists(n) and n != place}
+        left |= set(os.listdir(place))
     if left:
         print("left behind:", left)
     return 1 if left else 0

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""USIW_DEVICES=beside: real entries stay visible beside ours.
+
+Hardware is played by directories on a tmpfs over /sys/class, in a mount
+namespace of the test's own.
+"""
+import os
+import subprocess
+import sys
+
+SCENE = """set -e
+mount -t tmpfs none /sys/class
+mkdir -p /sys/class/infiniband/mlx5_0 /sys/class/infiniband/usiw_lo \
+    /sys/class/infiniband_verbs/uverbs0 /sys/class/infiniband_mad \
+    /sys/class/misc/rdma_cm
+echo 1: CA > /sys/class/infiniband/mlx5_0/node_type
+echo 99 > /sys/class/misc/rdma_cm/abi_version
+"""
+
+CLASS = "/sys/class/infiniband"
+CASES = [  # mode, command, output (None: must fail)
+    ("beside", f"ls {CLASS}", "mlx5_0\nusiw_down0\nusiw_lo\n"),
+    ("beside", f"cat {CLASS}/mlx5_0/node_type", "1: CA\n"),
+    ("beside", f"cat {CLASS}/usiw_lo/node_type", "4: RNIC\n"),
+    ("beside", f"cat {CLASS}/../infiniband/mlx5_0/node_type", "1: CA\n"),
+    ("beside", f"cd / && echo {CLASS}/*/node_type",
+     f"{CLASS}/mlx5_0/node_type {CLASS}/usiw_down0/node_type "
+     f"{CLASS}/usiw_lo/node_type\n"),
+    ("beside", "ls /sys/class/infiniband_verbs",
+     "abi_version\nuverbs0\nuverbs1000\nuverbs1001\n"),
+    ("beside", "ls -d /sys/class/infiniband_mad",
+     "/sys/class/infiniband_mad\n"),
+    ("beside", f"cat {CLASS}/mlx5_1/node_type", None),
+    ("beside", f"cat {CLASS}/usiw_lo/mlx5", None),
+    # rdma_cm stays ours
+    ("beside", "cat /sys/class/misc/rdma_cm/abi_version", "4\n"),
+    ("only", f"ls {CLASS}", "usiw_down0\nusiw_lo\n"),
+    ("only", f"cat {CLASS}/mlx5_0/node_type", None),
+    ("only", "ls -d /sys/class/infiniband_mad", None),
+    ("only", f"cat {CLASS}/../infiniband/mlx5_0/node_type", None),
+]
+
+SEEK = """
+import os
+d = os.listdir("/sys/class/infiniband")
+assert sorted(d) == ["mlx5_0", "usiw_down0", "usiw_lo"], d
+assert [e.name for e in os.scandir("/sys/class/infiniband")] == d
+fd = os.open("/sys/class/infiniband", os.O_RDONLY)
+assert os.listdir(fd) == d
+assert os.stat("mlx5_0/node_type", dir_fd=fd).st_size == 6
+"""
+
+
+def inside(command, mode, preload):
+    env = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    script = SCENE + "export LD_PRELOAD=\"$1\"\nexec \"${@:2}\""
+    env["USIW_DEVICES"] = mode
+    env.setdefault("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0")
+    return subprocess.run(["unshare", "-Urm", "bash", "-c", script, "bash",
+                           preload, *command],
+                          capture_output=True, text=True, env=env)
+
+
+def main(preload):
+    probe = subprocess.run(["unshare", "-Urm", "mount", "-t", "tmpfs", "none",
+                            "/sys/class"], capture_output=True, text=True)
+    if probe.returncode:
+        print("SKIP: no mount namespace:", probe.stderr.strip())
+        return 77
+    bad = 0
+    for mode, command, want in CASES:
+        done = inside(["bash", "-c", command], mode, preload)
+        got = None if done.returncode else done.stdout
+        if got != want:
+            print(f"{mode}: {command}: {got!r}, wanted {want!r}; "
+                  f"{done.stderr}")
+            bad = 1
+    done = inside([sys.executable, "-c", SEEK], "beside", preload)
+    if done.returncode:
+        print(done.stderr)
+        bad = 1
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
