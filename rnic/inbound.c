@@ -291,7 +291,8 @@ int rnic_inbound_event(struct rnic_qp *qp, struct smpa_conn *conn,
 	case SMPA_EV_READ:
 		return inbound_read(qp, conn, ev);
 	case SMPA_EV_ATOMIC:
-		/* EXT-10: not supported yet. */
+	case SMPA_EV_ATOMIC_DONE:
+		/* EXT-10: not supported yet; nor has one been asked for. */
 		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
 			      RNIC_QP_EV_REQ_ERR);
 	case SMPA_EV_TERMINATE:
@@ -302,7 +303,6 @@ int rnic_inbound_event(struct rnic_qp *qp, struct smpa_conn *conn,
 	case SMPA_EV_REQUEST:
 	case SMPA_EV_ESTABLISHED:
 	case SMPA_EV_REJECTED:
-	case SMPA_EV_ATOMIC_DONE:
 	case SMPA_EV_SENT:
 	case SMPA_EV_CLOSED:
 		break;

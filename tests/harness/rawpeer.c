@@ -13,27 +13,6 @@
 #define RAW_STAGING ((size_t)256 * 1024)
 #define RAW_SINK ((size_t)4 << 20)
 
-void rawpeer_join(struct rawpeer *raw, struct rnicpair *p, int side)
-{
-	struct rnicpair_start start;
-	int fd[2];
-
-	memset(raw, 0, sizeof(*raw));
-	rnicpair_sockets(p->opt.sockbuf, fd);
-	rnicpair_start(&p->opt, fd, &start);
-	raw->stream = start.stream[!side];
-	raw->conn = rnic_stream_conn(raw->stream);
-	raw->fd = fd[!side];
-	raw->rx = aligned_alloc(64, RAW_STAGING);
-	raw->tx = aligned_alloc(64, RAW_STAGING);
-	raw->sink = malloc(RAW_SINK);
-	must(raw->rx && raw->tx && raw->sink);
-	must(!smpa_conn_rx_lend(raw->conn, raw->rx, RAW_STAGING));
-	must(!rnic_qp_attach_stream(p->side[side].qp, start.stream[side],
-				    start.ird[side], start.ord[side],
-				    p->opt.cm_ref));
-}
-
 void rawpeer_close(struct rawpeer *raw)
 {
 	rnic_stream_free(raw->stream);
@@ -120,6 +99,33 @@ struct smpa_event rawpeer_try(struct rawpeer *raw)
 		if (raw_tx(raw) < 0 || raw_rx(raw) < 0)
 			return (struct smpa_event){ .type = SMPA_EV_NONE };
 		has_read = true;
+	}
+}
+
+void rawpeer_join(struct rawpeer *raw, struct rnicpair *p, int side)
+{
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	struct rnicpair_start start;
+	int fd[2];
+
+	memset(raw, 0, sizeof(*raw));
+	rnicpair_sockets(p->opt.sockbuf, fd);
+	rnicpair_start(&p->opt, fd, &start);
+	raw->stream = start.stream[!side];
+	raw->conn = rnic_stream_conn(raw->stream);
+	raw->fd = fd[!side];
+	raw->rx = aligned_alloc(64, RAW_STAGING);
+	raw->tx = aligned_alloc(64, RAW_STAGING);
+	raw->sink = malloc(RAW_SINK);
+	must(raw->rx && raw->tx && raw->sink);
+	must(!smpa_conn_rx_lend(raw->conn, raw->rx, RAW_STAGING));
+	must(!rnic_qp_attach_stream(p->side[side].qp, start.stream[side],
+				    start.ird[side], start.ord[side],
+				    p->opt.cm_ref));
+	/* MPA-134: a Responder is silent until the Initiator has spoken. */
+	while (p->opt.rtr && smpa_conn_tx_is_held(raw->conn)) {
+		must(rawpeer_try(raw).type == SMPA_EV_NONE);
+		must(rnicpair_ms() < end_ms);
 	}
 }
 

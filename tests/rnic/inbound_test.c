@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * inbound.c: what a peer may do that no QP of ours would, what it is told for
+ * it, and what its TERMINATE does to us.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine.h"
+#include "qp.h"
+#include "rawpeer.h"
+
+static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
+
+/* What a stranger does to side 0, which has these regions and one receive of
+ * 100 octets posted. */
+struct stage {
+	struct rnicpair p;
+	struct rawpeer raw;
+	struct rnic_mr *read_only, *write_only;
+	struct rnic_pd *other_pd;
+	struct rnic_mr *other_mr, *local_only;
+	uint64_t base;
+};
+
+static uint8_t octets[4096];
+
+static void stage_open(struct stage *s, const struct rnicpair_options *opt)
+{
+	struct rnicpair_side *side;
+
+	memset(s, 0, sizeof(*s));
+	rnicpair_open_idle(&s->p, opt);
+	side = &s->p.side[0];
+	s->base = rnicpair_addr(side, 0);
+	assert_int_equal(rnic_mr_reg(side->pd, side->buf, 4096, s->base,
+				     RNIC_ACCESS_REMOTE_READ, &s->read_only),
+			 0);
+	assert_int_equal(rnic_mr_reg(side->pd, side->buf, 4096, s->base,
+				     RNIC_ACCESS_LOCAL_WRITE |
+					     RNIC_ACCESS_REMOTE_WRITE,
+				     &s->write_only),
+			 0);
+	assert_int_equal(rnic_mr_reg(side->pd, side->buf, 4096, s->base,
+				     RNIC_ACCESS_LOCAL_WRITE, &s->local_only),
+			 0);
+	assert_int_equal(rnic_pd_alloc(side->ctx, &s->other_pd), 0);
+	assert_int_equal(rnic_mr_reg(s->other_pd, side->buf, 4096, s->base,
+				     RNIC_ACCESS_LOCAL_WRITE |
+					     RNIC_ACCESS_REMOTE_WRITE |
+					     RNIC_ACCESS_REMOTE_READ,
+				     &s->other_mr),
+			 0);
+	rawpeer_join(&s->raw, &s->p, 0);
+}
+
+static void stage_close(struct stage *s)
+{
+	rawpeer_close(&s->raw);
+	assert_int_equal(rnic_mr_dereg(s->read_only), 0);
+	assert_int_equal(rnic_mr_dereg(s->write_only), 0);
+	assert_int_equal(rnic_mr_dereg(s->local_only), 0);
+	assert_int_equal(rnic_mr_dereg(s->other_mr), 0);
+	assert_int_equal(rnic_pd_free(s->other_pd), 0);
+	rnicpair_close(&s->p);
+}
+
+/* ---- violations --------------------------------------------------------- */
+
+struct violation {
+	const char *name;
+	void (*commit)(struct stage *s);
+	uint16_t fault; /* what the stranger is told */
+	uint32_t event;
+	/* of the one receive posted; -1: none is posted */
+	int recv_status;
+};
+
+static void write_to_nowhere(struct stage *s)
+{
+	rawpeer_write(&s->raw, rnic_mr_stag(s->write_only) ^ 0x100, s->base,
+		      octets, 8);
+}
+
+static void write_with_old_key(struct stage *s)
+{
+	rawpeer_write(&s->raw, rnic_mr_stag(s->write_only) ^ 1, s->base,
+		      octets, 8);
+}
+
+static void write_before(struct stage *s)
+{
+	rawpeer_write(&s->raw, rnic_mr_stag(s->write_only), s->base - 1,
+		      octets, 8);
+}
+
+static void write_behind(struct stage *s)
+{
+	rawpeer_write(&s->raw, rnic_mr_stag(s->write_only), s->base + 4089,
+		      octets, 8);
+}
+
+static void write_read_only(struct stage *s)
+{
+	rawpeer_write(&s->raw, rnic_mr_stag(s->read_only), s->base, octets,
+		      8);
+}
+
+static void write_other_pd(struct stage *s)
+{
+	rawpeer_write(&s->raw, rnic_mr_stag(s->other_mr), s->base, octets, 8);
+}
+
+static void write_wrapping(struct stage *s)
+{
+	rawpeer_write(&s->raw, rnic_mr_stag(s->write_only), UINT64_MAX - 3,
+		      octets, 8);
+}
+
+static void read_from_nowhere(struct stage *s)
+{
+	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only) ^ 0x100,
+		     s->base, 8);
+}
+
+static void read_behind(struct stage *s)
+{
+	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only),
+		     s->base + 4089, 8);
+}
+
+static void read_write_only(struct stage *s)
+{
+	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->write_only), s->base, 8);
+}
+
+static void read_other_pd(struct stage *s)
+{
+	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->other_mr), s->base, 8);
+}
+
+static void read_wrapping(struct stage *s)
+{
+	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only),
+		     UINT64_MAX - 3, 8);
+}
+
+static void send_without_receive(struct stage *s)
+{
+	rawpeer_send_octets(&s->raw, SMPA_OP_SEND, octets, 8);
+}
+
+static void send_too_long(struct stage *s)
+{
+	rawpeer_send_octets(&s->raw, SMPA_OP_SEND, octets, 101);
+}
+
+static void send_inv(struct stage *s, uint32_t stag)
+{
+	struct iovec iov = { octets, 8 };
+	struct smpa_msg msg = { .opcode = SMPA_OP_SEND_INV,
+				.quiet = true,
+				.stag = stag,
+				.iov = &iov,
+				.iovcnt = 1,
+				.len = 8 };
+
+	rawpeer_send(&s->raw, &msg);
+}
+
+static void invalidate_nothing(struct stage *s)
+{
+	send_inv(s, rnic_mr_stag(s->read_only) ^ 0x100);
+}
+
+static void invalidate_other_pd(struct stage *s)
+{
+	send_inv(s, rnic_mr_stag(s->other_mr));
+}
+
+static void invalidate_local_region(struct stage *s)
+{
+	send_inv(s, rnic_mr_stag(s->local_only));
+}
+
+static void respond_unasked(struct stage *s)
+{
+	rawpeer_respond(&s->raw, rnic_mr_stag(s->write_only), s->base, octets,
+			8);
+}
+
+static void respond_nothing_unasked(struct stage *s)
+{
+	rawpeer_respond(&s->raw, rnic_mr_stag(s->write_only), s->base, octets,
+			0);
+}
+
+static void immediate(struct stage *s)
+{
+	struct smpa_msg msg = { .opcode = SMPA_OP_IMM, .quiet = true };
+
+	rawpeer_send(&s->raw, &msg);
+}
+
+static void atomic_request(struct stage *s)
+{
+	struct smpa_msg msg = { .opcode = SMPA_OP_ATOMIC_REQUEST,
+				.quiet = true,
+				.atomic = { .op = 0,
+					    .stag = rnic_mr_stag(
+						    s->write_only),
+					    .to = s->base } };
+
+	rawpeer_send(&s->raw, &msg);
+}
+
+static void atomic_answer_unasked(struct stage *s)
+{
+	struct smpa_msg msg = { .opcode = SMPA_OP_ATOMIC_RESPONSE,
+				.quiet = true };
+
+	rawpeer_send(&s->raw, &msg);
+}
+
+/* One more than IRD 2, before any is answered: in one TCP segment. */
+static void ask_too_much(struct stage *s)
+{
+	struct rnic_qp *qp = s->p.side[0].qp;
+
+	rnic_engine_lead(qp->engine);
+	for (int i = 0; i < 3; i++)
+		rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only),
+			     s->base, 8);
+	rnic_engine_unlead(qp->engine);
+}
+
+static const struct violation violations[] = {
+	{ "write to no region", write_to_nowhere, SMPA_F_DDP_T_STAG,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "write with another key", write_with_old_key, SMPA_F_DDP_T_STAG,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "write before the region", write_before, SMPA_F_DDP_T_BOUNDS,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "write behind the region", write_behind, SMPA_F_DDP_T_BOUNDS,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "write without the right", write_read_only, SMPA_F_DDP_T_STAG,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "write to another domain", write_other_pd, SMPA_F_DDP_T_STREAM,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "write past 2^64", write_wrapping, SMPA_F_DDP_T_WRAP,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "read from no region", read_from_nowhere, SMPA_F_RDMAP_STAG,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "read behind the region", read_behind, SMPA_F_RDMAP_BOUNDS,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "read without the right", read_write_only, SMPA_F_RDMAP_ACCESS,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "read from another domain", read_other_pd, SMPA_F_RDMAP_STREAM,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "read past 2^64", read_wrapping, SMPA_F_RDMAP_WRAP,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "more reads than IRD", ask_too_much, SMPA_F_DDP_U_NO_BUFFER,
+	  USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "send, no receive", send_without_receive, SMPA_F_DDP_U_NO_BUFFER,
+	  USIW_EVENT_QP_REQ_ERR, -1 },
+	{ "send longer than the receive", send_too_long,
+	  SMPA_F_DDP_U_TOO_LONG, USIW_EVENT_QP_REQ_ERR, USIW_WC_LOC_LEN_ERR },
+	{ "invalidate no region", invalidate_nothing, SMPA_F_RDMAP_INVALIDATE,
+	  USIW_EVENT_QP_REQ_ERR, USIW_WC_LOC_ACCESS_ERR },
+	{ "invalidate in another domain", invalidate_other_pd,
+	  SMPA_F_RDMAP_INVALIDATE, USIW_EVENT_QP_REQ_ERR,
+	  USIW_WC_LOC_ACCESS_ERR },
+	{ "invalidate a local region", invalidate_local_region,
+	  SMPA_F_RDMAP_INVALIDATE, USIW_EVENT_QP_REQ_ERR,
+	  USIW_WC_LOC_ACCESS_ERR },
+	{ "response to nothing", respond_unasked, SMPA_F_RDMAP_OPCODE,
+	  USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "empty response to nothing", respond_nothing_unasked,
+	  SMPA_F_RDMAP_OPCODE, USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "immediate data, not offered", immediate, SMPA_F_RDMAP_OPCODE,
+	  USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic, not offered", atomic_request, SMPA_F_RDMAP_OPCODE,
+	  USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic answer to nothing", atomic_answer_unasked,
+	  SMPA_F_RDMAP_OPCODE, USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+};
+
+/* Read Responses on the way count for nothing here. */
+static struct smpa_event event_at_the_end(struct rawpeer *raw)
+{
+	struct smpa_event ev;
+
+	do {
+		ev = rawpeer_event(raw);
+	} while (ev.type == SMPA_EV_MESSAGE);
+	return ev;
+}
+
+static void violate(const struct violation *v, bool has_crc, bool has_spoken)
+{
+	struct rnicpair_options opt = defaults;
+	struct stage s;
+	struct rnicpair_side *side = &s.p.side[0];
+	struct smpa_event ev;
+	struct usiw_cqe cqe;
+	struct usiw_sge sge;
+	uint64_t element;
+
+	print_message("%s, CRC %d, spoken %d\n", v->name, has_crc, has_spoken);
+	opt.has_crc = has_crc;
+	opt.ird = opt.ord = 2;
+	stage_open(&s, &opt);
+	memset(side->buf, 0x5a, 8192);
+	sge = rnicpair_sge(side, 0, 100);
+	/* An end that has never sent has other staging than one that has. */
+	if (has_spoken) {
+		assert_int_equal(
+			rnicpair_post(side, &(struct rnicpair_wr){
+						    .opcode = USIW_WR_SEND }),
+			0);
+		assert_int_equal(rawpeer_event(&s.raw).type, SMPA_EV_MESSAGE);
+	}
+	if (v->recv_status >= 0)
+		assert_int_equal(rnicpair_post_recv(side, 1, &sge, 1), 0);
+	v->commit(&s);
+	ev = event_at_the_end(&s.raw);
+	assert_int_equal(ev.type, SMPA_EV_TERMINATE);
+	assert_int_equal(ev.term.fault.value, v->fault);
+	rnicpair_wait_state(side, RNIC_QPS_TERMINATE);
+	assert_int_equal(rnicpair_async(side, &element), v->event);
+	assert_int_equal(element, 0x100);
+	assert_false(rnicpair_has_async(side));
+	if (v->recv_status >= 0) {
+		cqe = rnicpair_take(side, side->rcq);
+		assert_int_equal(cqe.wr_id, 1);
+		assert_int_equal(cqe.status, v->recv_status);
+	}
+	assert_true(rnicpair_is_quiet(&s.p, side, side->rcq));
+	assert_true(rnicpair_is_quiet(&s.p, side, side->scq));
+	/* Nothing was placed where nothing may be placed. */
+	for (int i = 100; i < 8192; i++)
+		assert_int_equal(side->buf[i], 0x5a);
+	stage_close(&s);
+}
+
+static void violations_are_answered_by_the_table(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(violations) / sizeof(violations[0]); i++)
+		for (int mode = 0; mode < 4; mode++)
+			violate(&violations[i], mode & 1, mode & 2);
+}
+
+/* ---- responses that are not what was asked for -------------------------- */
+
+struct bad_response {
+	const char *name;
+	uint32_t stag_xor;
+	int64_t to_off;
+	uint32_t len;
+	uint16_t fault;
+};
+
+static const struct bad_response bad_responses[] = {
+	{ "another STag", 0x100, 0, 100, SMPA_F_DDP_T_BOUNDS },
+	{ "another offset", 0, 1, 99, SMPA_F_DDP_T_BOUNDS },
+	{ "too long", 0, 0, 101, SMPA_F_DDP_T_BOUNDS },
+	{ "too short", 0, 0, 99, SMPA_F_DDP_T_BOUNDS },
+	{ "nothing at all", 0, 0, 0, SMPA_F_DDP_T_BOUNDS },
+};
+
+static void responses_must_fit_the_request(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad_responses) / sizeof(*bad_responses);
+	     i++) {
+		const struct bad_response *bad = &bad_responses[i];
+		struct rnicpair p;
+		struct rawpeer raw;
+		struct smpa_event ev;
+		struct usiw_cqe cqe;
+		struct usiw_sge sge;
+
+		print_message("%s\n", bad->name);
+		rnicpair_open_idle(&p, &defaults);
+		rawpeer_join(&raw, &p, 0);
+		sge = rnicpair_sge(&p.side[0], 0, 100);
+		assert_int_equal(
+			rnicpair_post(&p.side[0],
+				      &(struct rnicpair_wr){
+					      .wr_id = 3,
+					      .opcode = USIW_WR_READ,
+					      .sge = &sge,
+					      .sge_cnt = 1,
+					      .flags = USIW_SQE_SIGNALED }),
+			0);
+		ev = rawpeer_event(&raw);
+		assert_int_equal(ev.type, SMPA_EV_READ);
+		rawpeer_respond(&raw, ev.read.sink_stag ^ bad->stag_xor,
+				ev.read.sink_to + (uint64_t)bad->to_off,
+				octets, bad->len);
+		ev = rawpeer_event(&raw);
+		assert_int_equal(ev.type, SMPA_EV_TERMINATE);
+		assert_int_equal(ev.term.fault.value, bad->fault);
+		cqe = rnicpair_take(&p.side[0], p.side[0].scq);
+		assert_int_equal(cqe.wr_id, 3);
+		assert_int_not_equal(cqe.status, USIW_WC_SUCCESS);
+		assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].scq));
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+/* RDMAP-17: nothing is validated where nothing is read. */
+static void an_empty_read_needs_no_region(void **state)
+{
+	struct smpa_event ev;
+	struct rnicpair p;
+	struct rawpeer raw;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	rawpeer_join(&raw, &p, 0);
+	rawpeer_read(&raw, 5, 77, 0x12345678, 99, 0);
+	ev = rawpeer_event(&raw);
+	assert_int_equal(ev.type, SMPA_EV_MESSAGE);
+	assert_int_equal(ev.msg.opcode, SMPA_OP_READ_RESPONSE);
+	assert_int_equal(ev.msg.stag, 5);
+	assert_int_equal(ev.msg.to, 77);
+	/* Nor where nothing is written. */
+	rawpeer_write(&raw, 0xdeadbeef, 1, octets, 0);
+	assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].rcq));
+	assert_int_equal(rnic_qp_state(p.side[0].qp), RNIC_QPS_RTS);
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+/* RDMAP-20: responses in the order of the requests, up to IRD at once. */
+static void answers_reads_in_order(void **state)
+{
+	struct smpa_event ev;
+	struct rnicpair p;
+	struct rawpeer raw;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	rawpeer_join(&raw, &p, 0);
+	rnicpair_fill(p.side[0].buf, 1u << 20, 8);
+	for (int round = 0; round < 5; round++) {
+		for (uint32_t i = 0; i < 8; i++)
+			rawpeer_read(&raw, i + 1, i, p.side[0].stag,
+				     rnicpair_addr(&p.side[0], i * 1000),
+				     i % 2 ? 1u : 900u);
+		for (uint32_t i = 0; i < 8; i++) {
+			ev = rawpeer_event(&raw);
+			assert_int_equal(ev.type, SMPA_EV_MESSAGE);
+			assert_int_equal(ev.msg.opcode,
+					 SMPA_OP_READ_RESPONSE);
+			assert_int_equal(ev.msg.stag, i + 1);
+		}
+	}
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+/* ---- the peer's TERMINATE ----------------------------------------------- */
+
+static const struct {
+	uint16_t fault;
+	enum usiw_wc_status status;
+} verdicts[] = {
+	{ SMPA_F_DDP_U_NO_BUFFER, USIW_WC_RNR_RETRY_EXC_ERR },
+	{ SMPA_F_DDP_U_TOO_LONG, USIW_WC_REM_INV_REQ_ERR },
+	{ SMPA_F_RDMAP_OPCODE, USIW_WC_REM_INV_REQ_ERR },
+	{ SMPA_F_DDP_T_STAG, USIW_WC_REM_ACCESS_ERR },
+	{ SMPA_F_DDP_T_BOUNDS, USIW_WC_REM_ACCESS_ERR },
+	{ SMPA_F_RDMAP_ACCESS, USIW_WC_REM_ACCESS_ERR },
+	{ SMPA_F_RDMAP_STREAM_CATA, USIW_WC_REM_OP_ERR },
+	{ SMPA_F_MPA_CRC, USIW_WC_REM_OP_ERR },
+	{ SMPA_F_RDMAP_LOCAL, USIW_WC_REM_OP_ERR },
+};
+
+static void the_oldest_work_is_told_the_peers_verdict(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
+		struct rnicpair p;
+		struct rawpeer raw;
+		struct usiw_cqe cqe;
+		struct usiw_sge sge;
+
+		rnicpair_open_idle(&p, &defaults);
+		rawpeer_join(&raw, &p, 0);
+		sge = rnicpair_sge(&p.side[0], 0, 100);
+		for (uint64_t id = 1; id <= 3; id++)
+			assert_int_equal(
+				rnicpair_post(&p.side[0],
+					      &(struct rnicpair_wr){
+						      .wr_id = id,
+						      .opcode = USIW_WR_READ,
+						      .sge = &sge,
+						      .sge_cnt = 1 }),
+				0);
+		assert_int_equal(rnicpair_post_recv(&p.side[0], 4, NULL, 0),
+				 0);
+		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_READ);
+		smpa_conn_terminate(raw.conn, (struct smpa_fault){
+						      verdicts[i].fault });
+		(void)rawpeer_try(&raw);
+		for (uint64_t id = 1; id <= 3; id++) {
+			cqe = rnicpair_take(&p.side[0], p.side[0].scq);
+			assert_int_equal(cqe.wr_id, id);
+			assert_int_equal(cqe.status,
+					 id == 1 ? verdicts[i].status :
+						   USIW_WC_WR_FLUSH_ERR);
+		}
+		cqe = rnicpair_take(&p.side[0], p.side[0].rcq);
+		assert_int_equal(cqe.wr_id, 4);
+		assert_int_equal(cqe.status, USIW_WC_WR_FLUSH_ERR);
+		assert_int_equal(rnic_qp_state(p.side[0].qp),
+				 RNIC_QPS_TERMINATE);
+		assert_int_equal(rnicpair_async(&p.side[0], NULL),
+				 USIW_EVENT_QP_FATAL);
+		assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].scq));
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+/* Octets that are no FPDU at all. */
+static void noise_ends_the_stream(void **state)
+{
+	(void)state;
+	for (int has_crc = 0; has_crc < 2; has_crc++) {
+		struct rnicpair_options opt = defaults;
+		struct rnicpair p;
+		struct rawpeer raw;
+
+		opt.has_crc = has_crc;
+		rnicpair_open_idle(&p, &opt);
+		rawpeer_join(&raw, &p, 0);
+		assert_int_equal(rnicpair_post_recv(&p.side[0], 1, NULL, 0),
+				 0);
+		memset(octets, 0xff, sizeof(octets));
+		for (int i = 0; i < 20; i++)
+			if (write(raw.fd, octets, sizeof(octets)) < 0)
+				break;
+		rnicpair_wait_state(&p.side[0], RNIC_QPS_TERMINATE);
+		assert_int_equal(
+			rnicpair_take(&p.side[0], p.side[0].rcq).status,
+			USIW_WC_WR_FLUSH_ERR);
+		assert_int_equal(rnicpair_async(&p.side[0], NULL),
+				 USIW_EVENT_QP_FATAL);
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(violations_are_answered_by_the_table),
+		cmocka_unit_test(responses_must_fit_the_request),
+		cmocka_unit_test(an_empty_read_needs_no_region),
+		cmocka_unit_test(answers_reads_in_order),
+		cmocka_unit_test(the_oldest_work_is_told_the_peers_verdict),
+		cmocka_unit_test(noise_ends_the_stream),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
