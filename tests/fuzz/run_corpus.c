@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * main() for fuzz targets built without libFuzzer: runs every file named, and
+ * every file in directories named, once.
+ */
+#include <dirent.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "fuzz.h"
+
+#define SEED_MAX (1u << 20)
+
+static int run_file(const char *path)
+{
+	uint8_t *buf = malloc(SEED_MAX);
+	FILE *f = fopen(path, "rb");
+	size_t len;
+	int ret = 1;
+
+	if (!buf || !f) {
+		fprintf(stderr, "%s: cannot be read\n", path);
+		goto out;
+	}
+	len = fread(buf, 1, SEED_MAX, f);
+	LLVMFuzzerTestOneInput(buf, len);
+	ret = 0;
+out:
+	if (f)
+		fclose(f);
+	free(buf);
+	return ret;
+}
+
+static int run_dir(const char *path, unsigned int *runs)
+{
+	char name[PATH_MAX];
+	struct dirent *d;
+	DIR *dir = opendir(path);
+	int ret = 0;
+
+	if (!dir) {
+		fprintf(stderr, "%s: cannot be opened\n", path);
+		return 1;
+	}
+	while ((d = readdir(dir))) {
+		if (d->d_name[0] == '.')
+			continue;
+		snprintf(name, sizeof(name), "%s/%s", path, d->d_name);
+		ret |= run_file(name);
+		++*runs;
+	}
+	closedir(dir);
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int runs = 0;
+	struct stat st;
+	int ret = 0;
+
+	for (int i = 1; i < argc; i++) {
+		if (argv[i][0] == '-')
+			continue; /* libFuzzer's options */
+		if (stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode)) {
+			ret |= run_dir(argv[i], &runs);
+		} else {
+			ret |= run_file(argv[i]);
+			runs++;
+		}
+	}
+	printf("%u inputs\n", runs);
+	return ret || runs == 0;
+}
