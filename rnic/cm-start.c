@@ -214,9 +214,8 @@ static void conn_event(struct cm_conn *conn, const struct smpa_event *ev)
 			conn_lost(conn, -ECONNRESET);
 			return;
 		}
-		/* MPA-123, MPA-131, MPA-164: an invalid start frame ends the
-		 * connection; what the engine has to say about it (D-22) goes
-		 * out first. */
+		/* MPA-164: an invalid start frame ends the connection; what
+		 * the engine has to say about it goes out first. */
 		util_warn("cm", "MPA start: %s",
 			  smpa_fault_str(ev->fault.fault));
 		if (conn->id)

@@ -44,7 +44,7 @@ uint64_t cm_now_ns(void)
 
 /* A slot number has 20 bits: the tag lies above it. */
 #define TAG_SHIFT 24
-_Static_assert(CM_TABLE_PAGE * CM_TABLE_PAGES <= 1u << TAG_SHIFT,
+_Static_assert(CM_TABLE_PAGES <= (1u << TAG_SHIFT) / CM_TABLE_PAGE,
 	       "slot numbers leave room for the tag");
 
 static uint64_t tag_pack(enum cm_tag tag, uint64_t ref)

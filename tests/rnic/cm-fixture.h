@@ -176,6 +176,66 @@ static inline void cm_side_close(struct cm_side *s)
 	rnic_cm_chan_free(s->chan);
 }
 
+/* ---- two sides ------------------------------------------------------------
+ */
+
+struct cm_pair {
+	struct cm_side listener, active;
+	struct cm_qp active_qp, passive_qp;
+	uint32_t child;
+};
+
+static inline void cm_pair_open(struct cm_pair *p, int family)
+{
+	struct rnic_cm_conn_param param;
+	struct rnic_cm_event ev;
+	uint16_t port;
+
+	memset(p, 0, sizeof(*p));
+	cm_qp_open(&p->active_qp);
+	cm_qp_open(&p->passive_qp);
+	port = cm_listen(&p->listener, family, 0);
+	cm_resolve(&p->active, family, port);
+	cm_param(&param, &p->active_qp, "ask");
+	assert_int_equal(rnic_cm_connect(p->active.chan, p->active.id, &param),
+			 0);
+	cm_expect(p->listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	assert_int_equal(ev.uid, 1);
+	assert_int_equal(ev.listen_id, p->listener.id);
+	assert_int_equal(ev.pd_len, 3);
+	assert_memory_equal(ev.pd, "ask", 3);
+	/* What the peer initiates we respond to, and the other way round. */
+	assert_int_equal(ev.ird, 3);
+	assert_int_equal(ev.ord, 4);
+	p->child = ev.id;
+}
+
+static inline void cm_pair_accept(struct cm_pair *p)
+{
+	struct rnic_cm_conn_param param;
+	struct rnic_cm_event ev;
+
+	cm_param(&param, &p->passive_qp, "answer");
+	assert_int_equal(rnic_cm_set_uid(p->listener.chan, p->child, 3), 0);
+	assert_int_equal(rnic_cm_accept(p->listener.chan, p->child, &param), 0);
+	cm_expect(p->listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(ev.id, p->child);
+	assert_int_equal(ev.uid, 3);
+	cm_expect(p->active.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(ev.pd_len, 6);
+	assert_memory_equal(ev.pd, "answer", 6);
+	assert_int_equal(ev.ird, 4); /* as offered: more than is asked for */
+	assert_int_equal(ev.ord, 3); /* we want no more */
+}
+
+static inline void cm_pair_close(struct cm_pair *p)
+{
+	cm_side_close(&p->active);
+	cm_side_close(&p->listener);
+	cm_qp_close(&p->active_qp);
+	cm_qp_close(&p->passive_qp);
+}
+
 /* ---- strangers ----------------------------------------------------------- */
 
 /* An MPA Request of revision 1 without private data, CRC on (RFC 5044 7.1). */

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The active side: what comes of a connect. */
+#include "cm-fixture.h"
+
+static void closed_port_is_refused(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_side active;
+	struct cm_qp q;
+	uint16_t port;
+
+	(void)state;
+	close(cm_stranger_listen(&port));
+	cm_qp_open(&q);
+	cm_dial(&active, &q, port, "");
+	cm_expect(active.chan, RNIC_CM_REJECTED, -ECONNREFUSED, &ev);
+	cm_side_close(&active);
+	cm_qp_close(&q);
+}
+
+/* D-27 */
+static void no_reply_to_revision_2_means_one_try_with_1(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_side active;
+	uint8_t frame[24];
+	struct cm_qp q;
+	uint16_t port;
+	int listener = cm_stranger_listen(&port), fd;
+
+	(void)state;
+	cm_qp_open(&q);
+	cm_dial(&active, &q, port, "");
+	fd = cm_stranger_accept(listener, frame, 24);
+	assert_memory_equal(frame, "MPA ID Req Frame", 16);
+	assert_int_equal(frame[17], 2);
+	close(fd);
+	fd = cm_stranger_accept(listener, frame, 20);
+	assert_int_equal(frame[17], 1);
+	close(fd);
+	cm_expect(active.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	assert_false(cm_is_readable(active.chan, 50));
+	cm_side_close(&active);
+	cm_qp_close(&q);
+	close(listener);
+}
+
+static void peer_of_revision_1_is_found_by_the_retry(void **state)
+{
+	static const uint8_t reply[20] = "MPA ID Rep Frame\x40\x01\x00";
+	struct rnic_cm_event ev;
+	struct cm_side active;
+	uint8_t frame[24];
+	struct cm_qp q;
+	uint16_t port;
+	int listener = cm_stranger_listen(&port), fd;
+
+	(void)state;
+	cm_qp_open(&q);
+	cm_dial(&active, &q, port, "");
+	cm_slam(cm_stranger_accept(listener, frame, 24));
+	fd = cm_stranger_accept(listener, frame, 20);
+	cm_say(fd, reply, sizeof(reply));
+	cm_expect(active.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	close(fd);
+	cm_expect(active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_side_close(&active);
+	cm_qp_close(&q);
+	close(listener);
+}
+
+static void garbage_for_a_reply_is_an_error(void **state)
+{
+	uint8_t garbage[64];
+	struct rnic_cm_event ev;
+	struct cm_side active;
+	uint8_t frame[24];
+	struct cm_qp q;
+	uint16_t port;
+	int listener = cm_stranger_listen(&port), fd;
+
+	(void)state;
+	memset(garbage, 0xa5, sizeof(garbage));
+	cm_qp_open(&q);
+	cm_dial(&active, &q, port, "");
+	fd = cm_stranger_accept(listener, frame, 24);
+	cm_say(fd, garbage, sizeof(garbage));
+	cm_expect(active.chan, RNIC_CM_CONNECT_ERROR, -EPROTO, &ev);
+	close(fd);
+	cm_side_close(&active);
+	cm_qp_close(&q);
+	close(listener);
+}
+
+static void silent_peer_is_unreachable_in_time(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_side active;
+	uint8_t frame[24];
+	struct cm_qp q;
+	uint16_t port;
+	int listener = cm_stranger_listen(&port), fd;
+
+	(void)state;
+	cm_qp_open(&q);
+	cm_dial(&active, &q, port, "");
+	fd = cm_stranger_accept(listener, frame, 24);
+	cm_expect(active.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
+	close(fd);
+	cm_side_close(&active);
+	cm_qp_close(&q);
+	close(listener);
+}
+
+static void destroying_aborts_a_connect(void **state)
+{
+	struct cm_side active;
+	uint8_t frame[24];
+	struct cm_qp q;
+	uint32_t cnt;
+	uint16_t port;
+	int listener = cm_stranger_listen(&port), fd;
+
+	(void)state;
+	cm_qp_open(&q);
+	cm_dial(&active, &q, port, "");
+	fd = cm_stranger_accept(listener, frame, 24);
+	assert_int_equal(rnic_cm_destroy(active.chan, active.id, &cnt), 0);
+	assert_int_equal(cnt, 2); /* ADDR_RESOLVED, ROUTE_RESOLVED */
+	assert_int_equal(cm_read_to_end(fd, frame, sizeof(frame)), 0);
+	assert_false(cm_is_readable(active.chan, 0));
+	assert_int_equal(rnic_qp_state(q.qp), RNIC_QPS_IDLE);
+	close(fd);
+	cm_side_close(&active);
+	cm_qp_close(&q);
+	close(listener);
+}
+
+static void disconnect_aborts_a_connect(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_side active;
+	uint8_t frame[24];
+	struct cm_qp q;
+	uint16_t port;
+	int listener = cm_stranger_listen(&port), fd;
+
+	(void)state;
+	cm_qp_open(&q);
+	cm_dial(&active, &q, port, "");
+	fd = cm_stranger_accept(listener, frame, 24);
+	assert_int_equal(rnic_cm_disconnect(active.chan, active.id), 0);
+	cm_expect(active.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	close(fd);
+	cm_side_close(&active);
+	cm_qp_close(&q);
+	close(listener);
+}
+
+static void connect_checks_the_qp(void **state)
+{
+	struct rnic_cm_conn_param param;
+	struct cm_side active;
+	struct cm_qp q;
+	uint16_t port;
+	int listener = cm_stranger_listen(&port);
+	struct pollfd pfd = { .fd = listener, .events = POLLIN };
+
+	(void)state;
+	cm_qp_open(&q);
+	cm_resolve(&active, AF_INET, port);
+	cm_param(&param, &q, "");
+	param.qp_num = 0xdead;
+	assert_int_equal(rnic_cm_connect(active.chan, active.id, &param),
+			 -EINVAL);
+	assert_int_equal(rnic_qp_modify(q.qp, RNIC_QPS_ERROR), 0);
+	cm_param(&param, &q, "");
+	assert_int_equal(rnic_cm_connect(active.chan, active.id, &param),
+			 -EINVAL);
+	assert_int_equal(poll(&pfd, 1, 50), 0);
+	cm_side_close(&active);
+	cm_qp_close(&q);
+	close(listener);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(closed_port_is_refused),
+		cmocka_unit_test(no_reply_to_revision_2_means_one_try_with_1),
+		cmocka_unit_test(peer_of_revision_1_is_found_by_the_retry),
+		cmocka_unit_test(garbage_for_a_reply_is_an_error),
+		cmocka_unit_test(silent_peer_is_unreachable_in_time),
+		cmocka_unit_test(destroying_aborts_a_connect),
+		cmocka_unit_test(disconnect_aborts_a_connect),
+		cmocka_unit_test(connect_checks_the_qp),
+	};
+
+	/* Before the settings are read for the first time. */
+	setenv("USIW_START_MS", "400", 1);
+	setenv("USIW_DRAIN_MS", "300", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Rejected connections end in order, and end. */
+#include "cm-fixture.h"
+
+#include "cm-internal.h"
+
+static uint32_t starting_cnt(void)
+{
+	struct cm_conn *conn;
+	uint32_t cnt = 0;
+
+	util_lock(&cm.lock);
+	TAILQ_FOREACH(conn, &cm.starting, link)
+	cnt++;
+	TAILQ_FOREACH(conn, &cm.closing, link)
+	cnt++;
+	util_unlock(&cm.lock);
+	return cnt;
+}
+
+/* Closing with unread input would send RST, and the Reply might be lost. */
+static void reply_survives_unread_input(void **state)
+{
+	static const uint8_t early[4096];
+	struct rnic_cm_event ev;
+	uint8_t reply[64];
+	struct cm_side s;
+	uint16_t port;
+	int fd;
+
+	(void)state;
+	port = cm_listen(&s, AF_INET, 0);
+	fd = cm_stranger(port);
+	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
+	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	cm_say(fd, early, sizeof(early));
+	assert_int_equal(rnic_cm_reject(s.chan, ev.id, "why", 3), 0);
+	usleep(20000);
+	assert_int_equal(cm_read_to_end(fd, reply, sizeof(reply)), 23);
+	assert_memory_equal(reply + 20, "why", 3);
+	close(fd);
+	cm_side_close(&s);
+}
+
+static void peer_that_never_closes_is_dropped_in_time(void **state)
+{
+	struct rnic_cm_event ev;
+	uint8_t reply[64];
+	struct cm_side s;
+	uint16_t port;
+	int fd;
+
+	(void)state;
+	port = cm_listen(&s, AF_INET, 0);
+	fd = cm_stranger(port);
+	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
+	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	assert_int_equal(rnic_cm_reject(s.chan, ev.id, NULL, 0), 0);
+	assert_int_equal(cm_read_to_end(fd, reply, sizeof(reply)), 20);
+	assert_int_equal(starting_cnt(), 1);
+	while (starting_cnt() > 0)
+		usleep(1000);
+	close(fd);
+	cm_side_close(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reply_survives_unread_input),
+		cmocka_unit_test(peer_that_never_closes_is_dropped_in_time),
+	};
+
+	/* Before the settings are read for the first time. */
+	setenv("USIW_START_MS", "400", 1);
+	setenv("USIW_DRAIN_MS", "300", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

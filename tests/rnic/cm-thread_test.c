@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The thread: asleep when nothing is to do, not spinning when it cannot. */
+#include "cm-fixture.h"
+
+#include "cm-internal.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+static uint32_t starting_cnt(void)
+{
+	struct cm_conn *conn;
+	uint32_t cnt = 0;
+
+	util_lock(&cm.lock);
+	TAILQ_FOREACH(conn, &cm.starting, link)
+	cnt++;
+	TAILQ_FOREACH(conn, &cm.closing, link)
+	cnt++;
+	util_unlock(&cm.lock);
+	return cnt;
+}
+
+/* Voluntary and other context switches of the thread "usiw-cm". */
+static unsigned long thread_switches(void)
+{
+	unsigned long sum = 0, value;
+	char path[300], line[200];
+	bool is_found = false;
+	struct dirent *entry;
+	DIR *dir = opendir("/proc/self/task");
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir))) {
+		bool is_ours = false;
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status",
+			 entry->d_name);
+		file = fopen(path, "r");
+		while (file && fgets(line, sizeof(line), file)) {
+			is_ours |= strcmp(line, "Name:\tusiw-cm\n") == 0;
+			if (is_ours && strstr(line, "ctxt_switches") &&
+			    sscanf(strchr(line, ':') + 1, "%lu", &value) == 1)
+				sum += value;
+		}
+		is_found |= is_ours;
+		if (file)
+			fclose(file);
+	}
+	closedir(dir);
+	assert_true(is_found);
+	return sum;
+}
+
+/* Out of descriptors the thread waits and comes back, without spinning. */
+static void want_of_descriptors_is_survived(void **state)
+{
+	struct rlimit old, tight;
+	struct rnic_cm_event ev;
+	unsigned long before;
+	struct cm_side s;
+	uint16_t port;
+	int fd, probe;
+
+	(void)state;
+	port = cm_listen(&s, AF_INET, 0);
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	probe = dup(fd);
+	close(probe);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	tight = old;
+	tight.rlim_cur = (rlim_t)probe;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+	{
+		struct sockaddr_storage ss = cm_loopback(AF_INET, port);
+
+		assert_int_equal(connect(fd, (struct sockaddr *)&ss,
+					 sizeof(struct sockaddr_in)),
+				 0);
+	}
+	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	before = thread_switches();
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+	assert_false(cm_is_readable(s.chan, 250));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_true(thread_switches() - before < 20);
+	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	close(fd);
+	cm_side_close(&s);
+}
+
+static void idle_thread_sleeps(void **state)
+{
+	unsigned long before;
+	struct cm_side s;
+	int fd;
+
+	(void)state;
+	fd = cm_stranger(cm_listen(&s, AF_INET, 0));
+	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
+	assert_true(cm_is_readable(s.chan, CM_PATIENCE_MS));
+	while (starting_cnt() > 0)
+		usleep(1000);
+	usleep(20000);
+	before = thread_switches();
+	usleep(300000);
+	assert_int_equal(thread_switches() - before, 0);
+	close(fd);
+	cm_side_close(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(want_of_descriptors_is_survived),
+		cmocka_unit_test(idle_thread_sleeps),
+	};
+
+	/* Before the settings are read for the first time. */
+	setenv("USIW_START_MS", "400", 1);
+	setenv("USIW_DRAIN_MS", "300", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
