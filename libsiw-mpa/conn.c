@@ -177,8 +177,7 @@ int smpa_conn_reject(struct smpa_conn *conn, const void *pd, size_t pd_len)
 	int ret;
 
 	/* MPA-124; the ORD needed is told in it (MPA2-14, D-23) */
-	ret = conn_reply(conn, true, pd, pd_len, conn->opt.ird,
-			 conn->opt.ord);
+	ret = conn_reply(conn, true, pd, pd_len, conn->opt.ird, conn->opt.ord);
 	if (ret)
 		return ret;
 	conn->phase = PHASE_LEFT; /* MPA-126 */
@@ -220,7 +219,8 @@ int conn_fault(struct smpa_conn *c, struct smpa_event *ev, uint16_t value,
 /* ---- start frames ---------------------------------------------------- */
 
 static void start_event(const struct smpa_conn *c, struct smpa_event *ev,
-			enum smpa_event_type type, const struct start_frame *peer)
+			enum smpa_event_type type,
+			const struct start_frame *peer)
 {
 	const struct start_outcome *o = &c->out;
 
@@ -259,7 +259,7 @@ static int start_request_in(struct smpa_conn *c, struct smpa_event *ev,
 {
 	if (f->rev == 2 && f->is_enhanced && c->opt.rev < 2)
 		return start_fail(c, ev, SMPA_F_MPA_START); /* MPA2-9 */
-	if (f->rev < 1 || f->rev > c->opt.rev) { /* MPA-114 */
+	if (f->rev < 1 || f->rev > c->opt.rev) {	    /* MPA-114 */
 		int ret = start_fail(c, ev, SMPA_F_MPA_START);
 
 		c->tx.wants |= TX_WANT_REV_REPLY; /* C-3 */
@@ -322,8 +322,8 @@ int conn_start_event(struct smpa_conn *c, struct smpa_event *ev)
 	struct start_frame f;
 	int ret;
 
-	ret = have ? start_frame_decode(rx->buf + rx->head, have, is_reply,
-					&f) : 0;
+	ret = have ? start_frame_decode(rx->buf + rx->head, have, is_reply, &f)
+		   : 0;
 	if (ret < 0)
 		return start_fail(c, ev, SMPA_F_MPA_START); /* MPA-123, -131 */
 	if (ret == 0) {
@@ -334,8 +334,8 @@ int conn_start_event(struct smpa_conn *c, struct smpa_event *ev)
 		return ret;
 	}
 	rx->head += (size_t)ret;
-	return is_reply ? start_reply_in(c, ev, &f) :
-			  start_request_in(c, ev, &f);
+	return is_reply ? start_reply_in(c, ev, &f)
+			: start_request_in(c, ev, &f);
 }
 
 int smpa_conn_next_event(struct smpa_conn *conn, struct smpa_event *ret_ev)

@@ -19,21 +19,21 @@
 #include "term.h"
 
 enum conn_phase {
-	PHASE_IDLE,		/* smpa_conn_start() has not been called */
+	PHASE_IDLE, /* smpa_conn_start() has not been called */
 	PHASE_WAIT_REQUEST,
-	PHASE_REQUESTED,	/* REQUEST is out: accept or reject */
+	PHASE_REQUESTED, /* REQUEST is out: accept or reject */
 	PHASE_WAIT_REPLY,
-	PHASE_RDMA,		/* RFC 5044's Full Operation */
-	PHASE_LEFT,		/* rejected: MPA is left, TCP stays */
-	PHASE_FAILED,		/* a start frame was bad */
+	PHASE_RDMA,   /* RFC 5044's Full Operation */
+	PHASE_LEFT,   /* rejected: MPA is left, TCP stays */
+	PHASE_FAILED, /* a start frame was bad */
 };
 
 enum rx_state {
-	RX_FPDU,	/* at an FPDU boundary, or collecting one */
-	RX_SEGMENT,	/* SEGMENT is out: sink or refuse */
-	RX_DIRECT,	/* payload goes straight to the sink */
-	RX_TRAILER,	/* all of it has; PAD and CRC follow, unexamined */
-	RX_PLACED,	/* FPDU done; MESSAGE if it was the last */
+	RX_FPDU,    /* at an FPDU boundary, or collecting one */
+	RX_SEGMENT, /* SEGMENT is out: sink or refuse */
+	RX_DIRECT,  /* payload goes straight to the sink */
+	RX_TRAILER, /* all of it has; PAD and CRC follow, unexamined */
+	RX_PLACED,  /* FPDU done; MESSAGE if it was the last */
 };
 
 /* Where payload may go direct, the first look is a short one. */
@@ -44,32 +44,32 @@ struct rx_segment {
 	struct ddp_hdr ddp;
 	uint8_t opcode;
 	bool is_direct;
-	uint32_t len;		/* payload */
-	uint32_t trailer;	/* PAD and CRC not yet skipped, if direct */
-	uint32_t rest;		/* payload not yet placed, if direct */
-	size_t off;		/* of the payload in staging */
-	size_t end;		/* of the FPDU in staging, if not direct */
+	uint32_t len;	  /* payload */
+	uint32_t trailer; /* PAD and CRC not yet skipped, if direct */
+	uint32_t rest;	  /* payload not yet placed, if direct */
+	size_t off;	  /* of the payload in staging */
+	size_t end;	  /* of the FPDU in staging, if not direct */
 	uint8_t imm[RDMAP_IMM_SIZE];
 };
 
 struct conn_rx {
-	uint8_t *buf;		/* staging, the owner's */
+	uint8_t *buf; /* staging, the owner's */
 	size_t size, head, tail;
-	size_t need;		/* octets from head until the next step */
+	size_t need; /* octets from head until the next step */
 	size_t offered_direct, offered_staging; /* by the last rx_prepare */
 	enum rx_state state;
-	uint32_t phase;		/* stream offset of head modulo 512 */
-	bool is_dead;		/* no more input is parsed, only discarded */
+	uint32_t phase; /* stream offset of head modulo 512 */
+	bool is_dead;	/* no more input is parsed, only discarded */
 	bool is_eof;
-	bool is_ended;		/* CLOSED was reported */
-	bool has_fpdu;		/* one was valid: the Responder may send */
+	bool is_ended;		 /* CLOSED was reported */
+	bool has_fpdu;		 /* one was valid: the Responder may send */
 	bool is_established_due; /* Responder: event after accept */
-	bool is_rtr_due;	/* Responder: the first FPDU may be the RTR */
-	bool is_rtr_answer_due;	/* Initiator: to our Read RTR */
-	uint8_t bulk_left;	/* > 0: FPDUs went direct of late */
-	uint8_t send_opcode;	/* of the QN 0 message under way */
-	uint16_t bulk_len;	/* ULPDU_Length of the last direct FPDU */
-	size_t window;		/* staging to offer when nothing is known */
+	bool is_rtr_due;	 /* Responder: the first FPDU may be the RTR */
+	bool is_rtr_answer_due;	 /* Initiator: to our Read RTR */
+	uint8_t bulk_left;	 /* > 0: FPDUs went direct of late */
+	uint8_t send_opcode;	 /* of the QN 0 message under way */
+	uint16_t bulk_len;	 /* ULPDU_Length of the last direct FPDU */
+	size_t window;		 /* staging to offer when nothing is known */
 	struct ddp_order order;
 	struct rx_segment seg;
 	struct term_cause cause; /* the last segment judged */
@@ -84,13 +84,13 @@ struct conn_rx {
 
 /* An entry of the SENT queue, in staging. */
 struct tx_sent {
-	uint64_t end;		/* stream offset behind the last octet */
+	uint64_t end; /* stream offset behind the last octet */
 	uint64_t cookie;
 };
 
 /* What the engine itself wants to send, besides the owner's message. */
 enum tx_want {
-	TX_WANT_REV_REPLY = 1u << 0,	/* C-3 */
+	TX_WANT_REV_REPLY = 1u << 0, /* C-3 */
 	TX_WANT_RTR = 1u << 1,
 	TX_WANT_RTR_ANSWER = 1u << 2,
 	TX_WANT_TERMINATE = 1u << 3,
@@ -102,19 +102,19 @@ struct tx_msg {
 	bool is_copied;
 	bool is_quiet;
 	uint8_t opcode;
-	uint8_t hdr_len;	/* RDMAP header behind DDP's */
-	uint32_t stag;		/* sink, or to be invalidated */
+	uint8_t hdr_len; /* RDMAP header behind DDP's */
+	uint32_t stag;	 /* sink, or to be invalidated */
 	uint64_t to;
 	uint64_t cookie;
 	uint32_t len, done;
 	const struct iovec *iov;
 	int iovcnt, idx;
-	size_t off;		/* in iov[idx] */
+	size_t off; /* in iov[idx] */
 	uint8_t hdr[RDMAP_ATOMIC_SIZE];
 };
 
 struct conn_tx {
-	uint8_t *buf;		/* staging, the owner's */
+	uint8_t *buf; /* staging, the owner's */
 	size_t size;
 	/* Its parts; NULL: none; the last two fields below stand in for it
 	 * when the engine has something to say and nothing is lent. */
@@ -125,18 +125,18 @@ struct conn_tx {
 	size_t iov_head, iov_end; /* pending iovecs */
 	size_t sent_head, sent_cnt;
 	size_t data_pos;
-	size_t offered;		/* by the last tx_prepare */
-	uint64_t end, taken;	/* stream offsets: encoded, taken by TCP */
-	uint64_t start_end;	/* behind our start frame: SeqStart */
-	uint64_t first_end;	/* behind our first FPDU; 0: none yet */
+	size_t offered;	     /* by the last tx_prepare */
+	uint64_t end, taken; /* stream offsets: encoded, taken by TCP */
+	uint64_t start_end;  /* behind our start frame: SeqStart */
+	uint64_t first_end;  /* behind our first FPDU; 0: none yet */
 	uint32_t msn[DDP_QN_CNT];
 	uint32_t mulpdu;
 	uint8_t wants;
-	uint8_t rtr;		/* the kind to send */
-	bool is_closed;		/* no message is taken any more */
+	uint8_t rtr;	/* the kind to send */
+	bool is_closed; /* no message is taken any more */
 	uint8_t term_len;
 	uint8_t term[RDMAP_TERM_MAX_SIZE];
-	uint32_t answer_stag;	/* of the Read RTR to be answered */
+	uint32_t answer_stag; /* of the Read RTR to be answered */
 	uint64_t answer_to;
 	struct tx_msg msg;
 	struct iovec own_iov[TX_OWN_IOV_CNT];

@@ -21,9 +21,9 @@
 
 enum ddp_qn {
 	DDP_QN_SEND = 0,
-	DDP_QN_READ = 1,	/* read and atomic requests */
+	DDP_QN_READ = 1, /* read and atomic requests */
 	DDP_QN_TERMINATE = 2,
-	DDP_QN_ATOMIC = 3,	/* atomic responses */
+	DDP_QN_ATOMIC = 3, /* atomic responses */
 };
 #define DDP_QN_CNT 4u
 
@@ -31,11 +31,11 @@ struct ddp_hdr {
 	bool is_tagged;
 	bool is_last;
 	uint8_t version;
-	uint8_t ulp;		/* RsvdULP[0:7]: the RDMAP control octet */
-	uint32_t stag;		/* tagged */
-	uint64_t to;		/* tagged */
-	uint32_t ulp2;		/* untagged, RsvdULP[8:39]: Invalidate STag */
-	uint32_t qn, msn, mo;	/* untagged */
+	uint8_t ulp;	      /* RsvdULP[0:7]: the RDMAP control octet */
+	uint32_t stag;	      /* tagged */
+	uint64_t to;	      /* tagged */
+	uint32_t ulp2;	      /* untagged, RsvdULP[8:39]: Invalidate STag */
+	uint32_t qn, msn, mo; /* untagged */
 };
 
 static inline uint32_t ddp_hdr_size(bool is_tagged)

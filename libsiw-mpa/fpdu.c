@@ -22,8 +22,8 @@ uint32_t fpdu_marker_cnt(uint32_t phase, uint32_t size)
 
 	if (size <= first)
 		return 0;
-	return 1 + (size - first - 1) /
-		   (FPDU_MARKER_INTERVAL - FPDU_MARKER_SIZE);
+	return 1 +
+	       (size - first - 1) / (FPDU_MARKER_INTERVAL - FPDU_MARKER_SIZE);
 }
 
 uint32_t fpdu_wire_size(uint32_t phase, uint32_t len, bool has_markers)
@@ -133,8 +133,8 @@ bool fpdu_is_crc_valid(const uint8_t *buf, const struct fpdu *f)
 
 bool fpdu_strip_markers(uint8_t *buf, const struct fpdu *f, uint32_t phase)
 {
-	uint32_t at = FPDU_MARKER_INTERVAL -
-		      ((phase + f->lead) & MARKER_MASK) + f->lead;
+	uint32_t at = FPDU_MARKER_INTERVAL - ((phase + f->lead) & MARKER_MASK) +
+		      f->lead;
 	uint8_t *to = buf + at;
 
 	if (f->lead && (wire_get16(buf + 2) & FPDUPTR_MASK) != 0)

@@ -45,11 +45,11 @@ uint32_t fpdu_wire_size(uint32_t phase, uint32_t len, bool has_markers);
  * (MPA-45 to MPA-53).  Room: fpdu_wire_size().
  */
 struct fpdu_writer {
-	uint8_t *out;		/* next octet */
-	uint8_t *start;		/* first octet the CRC covers */
-	uint8_t *length;	/* the ULPDU_Length field */
-	uint32_t phase;		/* of @out */
-	uint32_t len;		/* of the ULPDU */
+	uint8_t *out;	 /* next octet */
+	uint8_t *start;	 /* first octet the CRC covers */
+	uint8_t *length; /* the ULPDU_Length field */
+	uint32_t phase;	 /* of @out */
+	uint32_t len;	 /* of the ULPDU */
 	bool has_markers;
 };
 
@@ -61,9 +61,9 @@ uint8_t *fpdu_writer_end(struct fpdu_writer *w, bool has_crc);
 
 /* What is known of an FPDU that stands in a buffer. */
 struct fpdu {
-	uint32_t lead;		/* 4: a marker precedes ULPDU_Length */
-	uint32_t len;		/* ULPDU_Length */
-	uint32_t wire;		/* all octets, leading marker included */
+	uint32_t lead; /* 4: a marker precedes ULPDU_Length */
+	uint32_t len;  /* ULPDU_Length */
+	uint32_t wire; /* all octets, leading marker included */
 };
 
 /*

@@ -35,11 +35,11 @@ enum rdmap_atomic_op {
 struct rdmap_op {
 	bool is_known;
 	bool is_tagged;
-	bool has_payload;	/* from the user, any length */
+	bool has_payload; /* from the user, any length */
 	bool has_inv_stag;
-	uint8_t qn;		/* untagged */
-	uint8_t min_size;	/* of what follows DDP's header, without */
-	uint8_t max_size;	/* payload of the user */
+	uint8_t qn;	  /* untagged */
+	uint8_t min_size; /* of what follows DDP's header, without */
+	uint8_t max_size; /* payload of the user */
 };
 
 /* Never NULL; @opcode is taken modulo 16. */

@@ -75,8 +75,8 @@ bool smpa_conn_rx_is_idle(const struct smpa_conn *conn)
 int smpa_conn_rx_lend(struct smpa_conn *conn, void *buf, size_t size)
 {
 	struct conn_rx *rx = &conn->rx;
-	size_t least = conn->phase == PHASE_RDMA ? SMPA_RX_STAGING_MIN :
-						   SMPA_START_STAGING_MIN;
+	size_t least = conn->phase == PHASE_RDMA ? SMPA_RX_STAGING_MIN
+						 : SMPA_START_STAGING_MIN;
 
 	if (buf && size < least)
 		return -EINVAL;
@@ -227,9 +227,9 @@ static bool rx_is_reading(const struct smpa_conn *c)
 	case PHASE_RDMA:
 		break;
 	}
-	return rx->is_dead || (!rx->is_established_due &&
-			       rx->state != RX_SEGMENT &&
-			       rx->state != RX_PLACED);
+	return rx->is_dead ||
+	       (!rx->is_established_due && rx->state != RX_SEGMENT &&
+		rx->state != RX_PLACED);
 }
 
 int smpa_conn_rx_prepare(struct smpa_conn *conn, struct iovec *iov, int max)
@@ -261,8 +261,8 @@ int smpa_conn_rx_prepare(struct smpa_conn *conn, struct iovec *iov, int max)
 	if (want > room)
 		want = room;
 	/* Behind a sink that is not offered whole nothing may be offered. */
-	if (want > 0 && n < max && rx->offered_direct ==
-				   (rx->state == RX_DIRECT ? rx->seg.rest : 0)) {
+	if (want > 0 && n < max &&
+	    rx->offered_direct == (rx->state == RX_DIRECT ? rx->seg.rest : 0)) {
 		iov[n].iov_base = rx->buf + rx->tail;
 		iov[n].iov_len = want;
 		rx->offered_staging = want;
@@ -489,7 +489,7 @@ static int rx_tagged(struct smpa_conn *c, struct smpa_event *ev,
 		/* Responses come in order: the first is the RTR's. */
 		if (s->len > 0 || !s->ddp.is_last)
 			return conn_fault(c, ev, SMPA_F_DDP_T_BOUNDS,
-					&rx->cause); /* D-15 */
+					  &rx->cause); /* D-15 */
 		rx->is_rtr_answer_due = false;
 		rx_consume(rx, s->end - rx->head);
 		return RX_AGAIN;
@@ -508,8 +508,7 @@ static int rx_tagged(struct smpa_conn *c, struct smpa_event *ev,
 	return RX_AGAIN;
 }
 
-static int rx_send(struct smpa_conn *c, struct smpa_event *ev,
-		   bool may_be_rtr)
+static int rx_send(struct smpa_conn *c, struct smpa_event *ev, bool may_be_rtr)
 {
 	struct conn_rx *rx = &c->rx;
 	struct rx_segment *s = &rx->seg;
@@ -605,9 +604,10 @@ static int rx_fpdu(struct smpa_conn *c, struct smpa_event *ev)
 
 		need = FPDU_LEN_SIZE + (has_lead ? FPDU_MARKER_SIZE : 0);
 		/* C-14: a lone zero marker is a boundary too */
-		return rx_more(c, ev, need, have == 0 ||
-			       (has_lead && have == FPDU_MARKER_SIZE &&
-				(wire_get16(p + 2) & 0xfffc) == 0));
+		return rx_more(c, ev, need,
+			       have == 0 ||
+				       (has_lead && have == FPDU_MARKER_SIZE &&
+					(wire_get16(p + 2) & 0xfffc) == 0));
 	}
 	need = f.wire;
 	/* A Responder's first FPDU must be whole, or its sending half would

@@ -15,8 +15,8 @@
 #define START_R 0x20u
 #define START_S 0x10u
 /* The two words of the enhanced data (RFC 6581 9). */
-#define ENH_HIGH 0x8000u	/* A; C */
-#define ENH_LOW 0x4000u		/* B; D */
+#define ENH_HIGH 0x8000u /* A; C */
+#define ENH_LOW 0x4000u	 /* B; D */
 #define ENH_VALUE 0x3fffu
 
 #define REV_ENHANCED 2u
@@ -73,7 +73,7 @@ size_t start_frame_encode(const struct start_frame *f, uint8_t *out)
 			 (f->is_enhanced ? START_S : 0)); /* MPA-111 */
 	*p++ = f->rev;
 	if (f->is_enhanced)
-		pd_len += SMPA_PD_ENHANCED; /* MPA2-5 */
+		pd_len += SMPA_PD_ENHANCED;  /* MPA2-5 */
 	p = wire_put16(p, (uint16_t)pd_len); /* MPA-116 */
 	if (f->is_enhanced)
 		p = enhanced_encode(f, p);
@@ -131,8 +131,8 @@ void start_request(const struct smpa_options *opt, struct start_frame *ret)
 		.has_crc = !opt->no_crc, /* MPA-17, MPA-18 */
 		.rev = opt->rev,
 		.is_enhanced = opt->rev >= REV_ENHANCED, /* MPA2-1 */
-		.is_peer_to_peer = opt->rtr != 0, /* MPA2-18 */
-		.rtr = opt->rtr, /* MPA2-19 */
+		.is_peer_to_peer = opt->rtr != 0,	 /* MPA2-18 */
+		.rtr = opt->rtr,			 /* MPA2-19 */
 		.ird = opt->ird,
 		.ord = opt->ord,
 	};
@@ -167,7 +167,7 @@ void start_reply(const struct smpa_options *opt,
 		.has_markers = opt->want_markers,
 		.is_rejected = is_rejected,
 		.rev = request->rev,
-		.is_enhanced = request->is_enhanced, /* MPA2-8 */
+		.is_enhanced = request->is_enhanced,	     /* MPA2-8 */
 		.is_peer_to_peer = request->is_peer_to_peer, /* MPA2-20 */
 		.ird = ird,
 		.ord = ord,
@@ -228,8 +228,8 @@ uint16_t start_judge(const struct smpa_options *opt,
 	if (!reply->is_rejected && is_enhanced) {
 		if (reply->ird != SMPA_IRD_NONE) /* MPA2-15, D-28 */
 			o.ord = min16(opt->ord, reply->ird);
-		if (reply->ord != SMPA_IRD_NONE &&
-		    opt->ird != SMPA_IRD_NONE && reply->ord > opt->ird)
+		if (reply->ord != SMPA_IRD_NONE && opt->ird != SMPA_IRD_NONE &&
+		    reply->ord > opt->ird)
 			o.ird = reply->ord; /* MPA2-15; MPA2-16: the owner */
 		if (opt->rtr)
 			o.rtr = opt->rtr & reply->rtr;

@@ -18,16 +18,16 @@
 
 struct start_frame {
 	bool is_reply;
-	bool has_markers;	/* M: the sender wants to receive markers */
-	bool has_crc;		/* C */
-	bool is_rejected;	/* R; meaningless in a Request (MPA-109) */
-	bool is_enhanced;	/* S, and revision 2: what follows is valid */
-	bool is_peer_to_peer;	/* A */
-	uint8_t rtr;		/* B, C, D as enum smpa_rtr */
+	bool has_markers;     /* M: the sender wants to receive markers */
+	bool has_crc;	      /* C */
+	bool is_rejected;     /* R; meaningless in a Request (MPA-109) */
+	bool is_enhanced;     /* S, and revision 2: what follows is valid */
+	bool is_peer_to_peer; /* A */
+	uint8_t rtr;	      /* B, C, D as enum smpa_rtr */
 	uint8_t rev;
 	uint16_t ird, ord;
-	uint16_t pd_len;	/* without the enhanced data */
-	const uint8_t *pd;	/* inside the decoded buffer */
+	uint16_t pd_len;   /* without the enhanced data */
+	const uint8_t *pd; /* inside the decoded buffer */
 };
 
 /* Largest Private Data of the ULP in such a frame (MPA2-5). */
@@ -60,8 +60,8 @@ struct start_outcome {
 	bool has_crc;
 	bool tx_markers, rx_markers;
 	bool is_enhanced;
-	uint8_t rtr;		/* kinds both sides named; 0: client-server */
-	uint16_t ird, ord;	/* ours to use */
+	uint8_t rtr;	   /* kinds both sides named; 0: client-server */
+	uint16_t ird, ord; /* ours to use */
 };
 
 /* What a Responder can tell when the Request is in. */

@@ -16,8 +16,8 @@
 
 /* Headers of the segment in error, as they stood on the wire. */
 struct term_cause {
-	uint32_t segment_len;	/* ULPDU_Length; 0: no segment is to blame */
-	uint8_t ddp_len;	/* 14, 18 */
+	uint32_t segment_len; /* ULPDU_Length; 0: no segment is to blame */
+	uint8_t ddp_len;      /* 14, 18 */
 	bool has_read;
 	uint8_t ddp[DDP_UNTAGGED_SIZE];
 	uint8_t read[RDMAP_READ_SIZE];

@@ -94,8 +94,8 @@ static void tx_move_own(struct conn_tx *tx, uint8_t *buf, size_t size)
 int smpa_conn_tx_lend(struct smpa_conn *conn, void *buf, size_t size)
 {
 	struct conn_tx *tx = &conn->tx;
-	size_t least = conn->phase == PHASE_RDMA ? SMPA_TX_STAGING_MIN :
-						   SMPA_START_STAGING_MIN;
+	size_t least = conn->phase == PHASE_RDMA ? SMPA_TX_STAGING_MIN
+						 : SMPA_START_STAGING_MIN;
 
 	if (buf && (size < least || (uintptr_t)buf % TX_ALIGN))
 		return -EINVAL;
@@ -411,7 +411,10 @@ static bool want_terminate(struct smpa_conn *c)
 static bool tx_do_wants(struct smpa_conn *c)
 {
 	static bool (*const put[])(struct smpa_conn *) = {
-		want_rev_reply, want_rtr, want_rtr_answer, want_terminate,
+		want_rev_reply,
+		want_rtr,
+		want_rtr_answer,
+		want_terminate,
 	};
 	struct conn_tx *tx = &c->tx;
 
@@ -439,7 +442,7 @@ bool tx_terminate(struct smpa_conn *c, struct smpa_fault fault,
 {
 	if (c->tx.is_closed)
 		return false; /* RDMAP-30 */
-	tx_close(c); /* D-22: also the RTR's place is taken */
+	tx_close(c);	      /* D-22: also the RTR's place is taken */
 	if (conn_is_held(c))
 		return false; /* MPA-134, C-17 */
 	c->tx.term_len = (uint8_t)term_encode(fault, cause, c->tx.term);
@@ -469,17 +472,17 @@ static bool msg_put_segment(struct smpa_conn *c)
 	struct conn_tx *tx = &c->tx;
 	struct tx_msg *m = &tx->msg;
 	const struct rdmap_op *op = rdmap_op(m->opcode);
-	uint32_t len = ddp_segment_len(tx->mulpdu, op->is_tagged,
-				       m->len - m->done);
+	uint32_t len =
+		ddp_segment_len(tx->mulpdu, op->is_tagged, m->len - m->done);
 	uint8_t hdr[RDMAP_HDR_MAX];
 	uint32_t hdr_len;
 	struct ddp_hdr h = {
 		.is_tagged = op->is_tagged,
 		.is_last = len == m->len - m->done, /* DDP-14 */
 		.version = DDP_VERSION,
-		.ulp = rdmap_ctrl(m->opcode), /* DDP-18 */
-		.stag = m->stag, /* DDP-20 */
-		.to = m->to + m->done, /* DDP-30 */
+		.ulp = rdmap_ctrl(m->opcode),		/* DDP-18 */
+		.stag = m->stag,			/* DDP-20 */
+		.to = m->to + m->done,			/* DDP-30 */
 		.ulp2 = op->has_inv_stag ? m->stag : 0, /* RDMAP-4, -5 */
 		.qn = op->qn,
 		.msn = tx->msn[op->qn],

@@ -13,7 +13,7 @@
 
 enum step {
 	STEP_FEED,	/* length octet, then so many octets */
-	STEP_FEED_LONG,	/* the same times 64, zeros behind */
+	STEP_FEED_LONG, /* the same times 64, zeros behind */
 	STEP_SUBMIT,	/* opcode, length */
 	STEP_DRAIN,	/* largest piece */
 	STEP_REFUSE,	/* event type, fault */
@@ -105,13 +105,12 @@ static void run_step(struct end *e, struct input *in)
 		end_pull(e);
 		break;
 	case STEP_REFUSE:
-		e->refuse_type = (enum smpa_event_type)(SMPA_EV_SEGMENT +
-							octet(in) % 4);
+		e->refuse_type =
+			(enum smpa_event_type)(SMPA_EV_SEGMENT + octet(in) % 4);
 		e->refuse_fault = (uint16_t)(octet(in) << 8 | octet(in));
 		break;
 	case STEP_TERMINATE:
-		smpa_conn_terminate(e->conn,
-				    SMPA_FAULT(octet(in) & 3, 0, 7));
+		smpa_conn_terminate(e->conn, SMPA_FAULT(octet(in) & 3, 0, 7));
 		break;
 	case STEP_LEND:
 		lend(e);
@@ -145,8 +144,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = { data, data + size };
 	uint8_t flags = octet(&in), more = octet(&in);
-	struct smpa_options o = test_options(flags & 1 ? SMPA_RESPONDER :
-							 SMPA_INITIATOR);
+	struct smpa_options o =
+		test_options(flags & 1 ? SMPA_RESPONDER : SMPA_INITIATOR);
 	struct end e;
 
 	o.no_crc = flags & 2;

@@ -67,7 +67,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_assert(h.version == DDP_VERSION);
 	check_body(rdmap_opcode(h.ulp), data + used, len);
 	ddp_order_advance(&order, &h, len);
-	fuzz_assert(h.is_tagged || !h.is_last ||
-		    order.msn[h.qn] == h.msn + 1);
+	fuzz_assert(h.is_tagged || !h.is_last || order.msn[h.qn] == h.msn + 1);
 	return 0;
 }

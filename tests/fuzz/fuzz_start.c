@@ -34,8 +34,8 @@ static void check_codec(const uint8_t *data, size_t size, bool is_reply)
 		    !memcmp(out, again, len));
 }
 
-static void check_engine(const uint8_t *data, size_t size,
-			 enum smpa_role role, uint8_t rev)
+static void check_engine(const uint8_t *data, size_t size, enum smpa_role role,
+			 uint8_t rev)
 {
 	struct smpa_options o = test_options(role);
 	struct end e;

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define must(cond)                                                     \
-	do {                                                           \
-		if (!(cond)) {                                         \
-			fprintf(stderr, "%s:%d: %s does not hold\n",   \
-				__FILE__, __LINE__, #cond);            \
-			abort();                                       \
-		}                                                      \
+#define must(cond)                                                             \
+	do {                                                                   \
+		if (!(cond)) {                                                 \
+			fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, \
+				__LINE__, #cond);                              \
+			abort();                                               \
+		}                                                              \
 	} while (0)
 
 uint64_t test_random(uint64_t *seed)
@@ -115,8 +115,8 @@ static void end_record(struct end *e, const struct smpa_event *ev)
 		return;
 	if (e->event_cnt == e->event_cap) {
 		e->event_cap = e->event_cap ? 2 * e->event_cap : 64;
-		e->events = realloc(e->events,
-				    e->event_cap * sizeof(*e->events));
+		e->events =
+			realloc(e->events, e->event_cap * sizeof(*e->events));
 		must(e->events);
 	}
 	r = &e->events[e->event_cnt++];
@@ -164,7 +164,8 @@ static void end_segment(struct end *e, const struct smpa_event *ev)
 	if (ev->seg.is_tagged) {
 		if (ev->seg.to > END_MEM_SIZE ||
 		    ev->seg.len > END_MEM_SIZE - ev->seg.to) {
-			smpa_conn_refuse(e->conn,
+			smpa_conn_refuse(
+				e->conn,
 				(struct smpa_fault){ SMPA_F_DDP_T_BOUNDS });
 			return;
 		}
@@ -172,7 +173,8 @@ static void end_segment(struct end *e, const struct smpa_event *ev)
 	} else {
 		if (ev->seg.len > END_MEM_SIZE - e->recv_pos ||
 		    ev->seg.mo > END_MEM_SIZE - e->recv_pos - ev->seg.len) {
-			smpa_conn_refuse(e->conn,
+			smpa_conn_refuse(
+				e->conn,
 				(struct smpa_fault){ SMPA_F_DDP_U_TOO_LONG });
 			return;
 		}
@@ -197,7 +199,8 @@ static void end_read(struct end *e, const struct smpa_event *ev)
 	if (ev->read.len > 0) {
 		if (ev->read.src_to > END_MEM_SIZE ||
 		    ev->read.len > END_MEM_SIZE - ev->read.src_to) {
-			smpa_conn_refuse(e->conn,
+			smpa_conn_refuse(
+				e->conn,
 				(struct smpa_fault){ SMPA_F_RDMAP_BOUNDS });
 			return;
 		}
@@ -210,8 +213,8 @@ static void end_read(struct end *e, const struct smpa_event *ev)
 	ret = end_submit(e, &msg);
 	must(ret == 0 || ret == -EPIPE);
 	/* iov stands on the stack: encode all of it now */
-	while (ret == 0 && msg.len && smpa_conn_uses(e->conn, iov.iov_base, 1) &&
-	       end_drain(e))
+	while (ret == 0 && msg.len &&
+	       smpa_conn_uses(e->conn, iov.iov_base, 1) && end_drain(e))
 		;
 }
 
@@ -248,8 +251,8 @@ static void end_answer(struct end *e, const struct smpa_event *ev)
 		if (e->is_rejecting)
 			must(smpa_conn_reject(e->conn, e->pd, e->pd_len) == 0);
 		else
-			must(smpa_conn_accept(e->conn, e->pd, e->pd_len,
-					      e->ird, e->ord) == 0);
+			must(smpa_conn_accept(e->conn, e->pd, e->pd_len, e->ird,
+					      e->ord) == 0);
 		return;
 	case SMPA_EV_SEGMENT:
 		end_segment(e, ev);
@@ -353,8 +356,8 @@ bool end_drain(struct end *e)
 		take = cut_size(&e->tx_cut, total);
 		total = take;
 		for (int i = 0; take > 0; i++) {
-			size_t piece = take < iov[i].iov_len ? take :
-							       iov[i].iov_len;
+			size_t piece = take < iov[i].iov_len ? take
+							     : iov[i].iov_len;
 
 			out_append(e, iov[i].iov_base, piece);
 			take -= piece;
@@ -488,8 +491,8 @@ void pair_run(struct pair *p)
 	bool has_moved;
 
 	do {
-		has_moved = pair_carry(&p->a, &p->b, &p->wire_a,
-				       &p->wire_a_len, p->is_recording);
+		has_moved = pair_carry(&p->a, &p->b, &p->wire_a, &p->wire_a_len,
+				       p->is_recording);
 		has_moved |= pair_carry(&p->b, &p->a, &p->wire_b,
 					&p->wire_b_len, p->is_recording);
 	} while (has_moved);

@@ -40,21 +40,21 @@ struct end {
 	 * Receives go to recv[], one after the other. */
 	uint8_t *mem;
 	uint8_t *recv;
-	size_t recv_pos;	/* of the message under way */
-	int sink_pieces;	/* > 1: sinks are cut into so many iovecs */
+	size_t recv_pos; /* of the message under way */
+	int sink_pieces; /* > 1: sinks are cut into so many iovecs */
 	struct end_event *events;
 	size_t event_cnt, event_cap;
-	uint8_t *out;		/* octets sent, not yet delivered */
+	uint8_t *out; /* octets sent, not yet delivered */
 	size_t out_pos, out_end, out_cap;
 	struct end_cut rx_cut, tx_cut;
-	uint16_t ird, ord;	/* for accept */
+	uint16_t ird, ord; /* for accept */
 	uint8_t pd[SMPA_PD_MAX];
 	size_t pd_len;
-	bool is_rejecting, is_manual; /* manual: REQUEST is not answered */
-	uint16_t refuse_fault;	/* != 0xffff: refuse the next ... */
+	bool is_rejecting, is_manual;	  /* manual: REQUEST is not answered */
+	uint16_t refuse_fault;		  /* != 0xffff: refuse the next ... */
 	enum smpa_event_type refuse_type; /* ... event of this type */
 	uint64_t atomic_word;
-	size_t read_calls;	/* rx_commit() calls */
+	size_t read_calls; /* rx_commit() calls */
 	bool is_log_off;
 };
 
@@ -87,7 +87,7 @@ const struct smpa_event *end_event(const struct end *e,
 uint64_t end_digest(const struct end *e);
 
 struct pair {
-	struct end a, b;	/* Initiator, Responder */
+	struct end a, b;	  /* Initiator, Responder */
 	uint8_t *wire_a, *wire_b; /* all octets each has sent */
 	size_t wire_a_len, wire_b_len, wire_cap;
 	bool is_recording;

@@ -15,10 +15,10 @@
 #define ARRAY_LEN(a) (sizeof(a) / sizeof(*(a)))
 
 /* Fails and names the row of a table. */
-#define assert_row(name, cond)                                              \
-	do {                                                                \
-		if (!(cond))                                                \
-			fail_msg("%s: %s does not hold", (name), #cond);    \
+#define assert_row(name, cond)                                                 \
+	do {                                                                   \
+		if (!(cond))                                                   \
+			fail_msg("%s: %s does not hold", (name), #cond);       \
 	} while (0)
 
 #endif

@@ -44,12 +44,12 @@ static void refuses_options_out_of_range(void **state)
 	struct smpa_conn *c = NULL;
 
 	(void)state;
-#define refuse(field, value)                                     \
-	do {                                                     \
-		o = good;                                        \
-		o.field = (value);                               \
-		assert_int_equal(smpa_conn_new(&c, &o), -EINVAL); \
-		assert_null(c);                                  \
+#define refuse(field, value)                                                   \
+	do {                                                                   \
+		o = good;                                                      \
+		o.field = (value);                                             \
+		assert_int_equal(smpa_conn_new(&c, &o), -EINVAL);              \
+		assert_null(c);                                                \
 	} while (0)
 	refuse(role, (enum smpa_role)2);
 	refuse(rev, 3);
@@ -120,8 +120,8 @@ static void starts_once_and_with_staging_only(void **state)
 	assert_int_equal(smpa_conn_new(&c, &o), 0);
 	assert_int_equal(smpa_conn_start(c, NULL, 0), -ENOBUFS);
 	assert_int_equal(smpa_conn_tx_lend(c, staging, 100), -EINVAL);
-	assert_int_equal(smpa_conn_tx_lend(c, staging + 8,
-					   sizeof(staging)), -EINVAL);
+	assert_int_equal(smpa_conn_tx_lend(c, staging + 8, sizeof(staging)),
+			 -EINVAL);
 	assert_int_equal(smpa_conn_tx_lend(c, staging, sizeof(staging)), 0);
 	assert_int_equal(smpa_conn_start(c, pd, 509), -EMSGSIZE);
 	assert_int_equal(smpa_conn_start(c, pd, 508), 0);
@@ -193,7 +193,8 @@ static void never_reads_beyond_the_start_frame(void **state)
 	struct smpa_options o = test_options(SMPA_RESPONDER);
 	uint8_t frame[64];
 	size_t len = test_unhex("4d504120494420526571204672616d65400100056865"
-				"6c6c6f", frame, sizeof(frame));
+				"6c6c6f",
+				frame, sizeof(frame));
 	struct iovec iov[SMPA_IOV_MAX + 1];
 	struct smpa_event ev;
 	struct end e;
@@ -278,8 +279,8 @@ static void fails_on_bad_requests(void **state)
 		struct smpa_options o = test_options(SMPA_RESPONDER);
 		const char *name = bad_requests[i].name;
 		uint8_t want[64];
-		size_t len = test_unhex(bad_requests[i].reply, want,
-					sizeof(want));
+		size_t len =
+			test_unhex(bad_requests[i].reply, want, sizeof(want));
 		const struct smpa_event *ev;
 		struct end e;
 
@@ -289,8 +290,8 @@ static void fails_on_bad_requests(void **state)
 		end_feed_hex(&e, bad_requests[i].hex);
 		assert_row(name, e.event_cnt == 1);
 		ev = end_event(&e, SMPA_EV_FAULT, 0);
-		assert_row(name, ev && ev->fault.fault.value ==
-					       SMPA_F_MPA_START);
+		assert_row(name,
+			   ev && ev->fault.fault.value == SMPA_F_MPA_START);
 		assert_row(name, !ev->fault.has_terminate);
 		end_drain(&e);
 		assert_row(name, e.out_end == len &&
@@ -352,9 +353,9 @@ static void sends_the_rtr_first_and_unseen(void **state)
 			struct smpa_options a = test_options(SMPA_INITIATOR);
 			struct smpa_options b = test_options(SMPA_RESPONDER);
 			uint8_t both = a_rtr & b_rtr;
-			uint8_t kind = both & SMPA_RTR_WRITE ? SMPA_RTR_WRITE :
-				       both & SMPA_RTR_READ  ? SMPA_RTR_READ :
-							       SMPA_RTR_SEND;
+			uint8_t kind = both & SMPA_RTR_WRITE  ? SMPA_RTR_WRITE
+				       : both & SMPA_RTR_READ ? SMPA_RTR_READ
+							      : SMPA_RTR_SEND;
 			struct smpa_msg msg = { .opcode = SMPA_OP_SEND };
 			uint8_t want[64];
 			size_t len, start = 24;
@@ -370,8 +371,10 @@ static void sends_the_rtr_first_and_unseen(void **state)
 			len = test_unhex(fpdu[kind], want, sizeof(want));
 			assert_int_equal(p.wire_a_len, start + len);
 			assert_memory_equal(p.wire_a + start, want, len);
-			len = kind == SMPA_RTR_READ ?
-			      test_unhex(answer[kind], want, sizeof(want)) : 0;
+			len = kind == SMPA_RTR_READ
+				      ? test_unhex(answer[kind], want,
+						   sizeof(want))
+				      : 0;
 			assert_int_equal(p.wire_b_len, start + len);
 			if (len)
 				assert_memory_equal(p.wire_b + start, want,
@@ -385,11 +388,12 @@ static void sends_the_rtr_first_and_unseen(void **state)
 			assert_int_equal(end_submit(&p.b, &msg), 0);
 			assert_int_equal(end_submit(&p.a, &msg), 0);
 			pair_run(&p);
-			assert_int_equal(end_event(&p.a, SMPA_EV_MESSAGE, 0)
-						 ->msg.msn, 1);
-			assert_int_equal(end_event(&p.b, SMPA_EV_MESSAGE, 0)
-						 ->msg.msn,
-					 kind == SMPA_RTR_SEND ? 2 : 1);
+			assert_int_equal(
+				end_event(&p.a, SMPA_EV_MESSAGE, 0)->msg.msn,
+				1);
+			assert_int_equal(
+				end_event(&p.b, SMPA_EV_MESSAGE, 0)->msg.msn,
+				kind == SMPA_RTR_SEND ? 2 : 1);
 			pair_fini(&p);
 		}
 	}
@@ -452,9 +456,10 @@ static void terminates_in_place_of_the_rtr(void **state)
 static void keeps_the_responder_silent(void **state)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
-	struct iovec v = { (void *)(uintptr_t)"ping", 4 };
-	struct smpa_msg msg = { .opcode = SMPA_OP_SEND, .iov = &v,
-				.iovcnt = 1, .len = 4 };
+	struct iovec v = { (void *)(uintptr_t) "ping", 4 };
+	struct smpa_msg msg = {
+		.opcode = SMPA_OP_SEND, .iov = &v, .iovcnt = 1, .len = 4
+	};
 	const struct iovec *iov;
 	struct end e;
 
@@ -507,12 +512,13 @@ static void stays_silent_after_a_bad_first_fpdu(void **state)
 static void terminates_once_and_drops_the_rest(void **state)
 {
 	static uint8_t big[400000];
-	static const char term[] =
-		"0016414700000000000000020000000100000000";
+	static const char term[] = "0016414700000000000000020000000100000000";
 	struct smpa_options o = test_options(SMPA_INITIATOR);
 	struct iovec v = { big, sizeof(big) };
-	struct smpa_msg msg = { .opcode = SMPA_OP_WRITE, .iov = &v,
-				.iovcnt = 1, .len = sizeof(big) };
+	struct smpa_msg msg = { .opcode = SMPA_OP_WRITE,
+				.iov = &v,
+				.iovcnt = 1,
+				.len = sizeof(big) };
 	uint8_t want[32];
 	size_t len = test_unhex(term, want, sizeof(want));
 	struct end e;

@@ -25,7 +25,8 @@ static void agrees_with_iscsi(void **state)
 		test_unhex(v->crc, want, sizeof(want));
 		assert_row(v->name, crc(buf, len) == wire_get_crc(want));
 		assert_row(v->name, crc32c_final(crc32c_update_table(
-			CRC32C_INIT, buf, len)) == wire_get_crc(want));
+					    CRC32C_INIT, buf, len)) ==
+					    wire_get_crc(want));
 	}
 }
 

@@ -16,16 +16,32 @@ static const struct {
 	const char *name, *hex;
 	struct ddp_hdr h;
 } rows[] = {
-	{ "tagged, last", "c140010203041122334455667788",
-	  { .is_tagged = true, .is_last = true, .version = 1, .ulp = 0x40,
-	    .stag = 0x01020304, .to = 0x1122334455667788 } },
-	{ "tagged, more", "814201020304fffffffffffffff0",
-	  { .is_tagged = true, .version = 1, .ulp = 0x42, .stag = 0x01020304,
+	{ "tagged, last",
+	  "c140010203041122334455667788",
+	  { .is_tagged = true,
+	    .is_last = true,
+	    .version = 1,
+	    .ulp = 0x40,
+	    .stag = 0x01020304,
+	    .to = 0x1122334455667788 } },
+	{ "tagged, more",
+	  "814201020304fffffffffffffff0",
+	  { .is_tagged = true,
+	    .version = 1,
+	    .ulp = 0x42,
+	    .stag = 0x01020304,
 	    .to = 0xfffffffffffffff0 } },
-	{ "untagged, last", "414401020304000000010000000200000003",
-	  { .is_last = true, .version = 1, .ulp = 0x44, .ulp2 = 0x01020304,
-	    .qn = 1, .msn = 2, .mo = 3 } },
-	{ "untagged, version 0", "000300000000000000000000000100000000",
+	{ "untagged, last",
+	  "414401020304000000010000000200000003",
+	  { .is_last = true,
+	    .version = 1,
+	    .ulp = 0x44,
+	    .ulp2 = 0x01020304,
+	    .qn = 1,
+	    .msn = 2,
+	    .mo = 3 } },
+	{ "untagged, version 0",
+	  "000300000000000000000000000100000000",
 	  { .ulp = 3, .msn = 1 } },
 };
 
@@ -37,21 +53,25 @@ static void round_trips(void **state)
 		size_t len = test_unhex(rows[i].hex, want, sizeof(want));
 		struct ddp_hdr h;
 
-		assert_row(rows[i].name, ddp_hdr_encode(&rows[i].h, out) == len);
+		assert_row(rows[i].name,
+			   ddp_hdr_encode(&rows[i].h, out) == len);
 		assert_row(rows[i].name, !memcmp(out, want, len));
-		assert_row(rows[i].name, ddp_hdr_decode(want, len, &h) ==
-						 (int)len);
+		assert_row(rows[i].name,
+			   ddp_hdr_decode(want, len, &h) == (int)len);
 		assert_row(rows[i].name, ddp_hdr_encode(&h, out) == len);
 		assert_row(rows[i].name, !memcmp(out, want, len));
 		assert_row(rows[i].name,
 			   h.is_tagged == rows[i].h.is_tagged &&
-			   h.is_last == rows[i].h.is_last &&
-			   h.stag == rows[i].h.stag && h.to == rows[i].h.to &&
-			   h.ulp2 == rows[i].h.ulp2 && h.qn == rows[i].h.qn &&
-			   h.msn == rows[i].h.msn && h.mo == rows[i].h.mo);
+				   h.is_last == rows[i].h.is_last &&
+				   h.stag == rows[i].h.stag &&
+				   h.to == rows[i].h.to &&
+				   h.ulp2 == rows[i].h.ulp2 &&
+				   h.qn == rows[i].h.qn &&
+				   h.msn == rows[i].h.msn &&
+				   h.mo == rows[i].h.mo);
 		for (size_t cut = 0; cut < len; cut++)
-			assert_row(rows[i].name, ddp_hdr_decode(want, cut, &h) ==
-							 -EMSGSIZE);
+			assert_row(rows[i].name,
+				   ddp_hdr_decode(want, cut, &h) == -EMSGSIZE);
 	}
 }
 
@@ -110,8 +130,7 @@ static void wants_order(void **state)
 static void wraps_msn(void **state)
 {
 	struct ddp_order o;
-	struct ddp_hdr h = { .version = 1, .msn = UINT32_MAX,
-			     .is_last = true };
+	struct ddp_hdr h = { .version = 1, .msn = UINT32_MAX, .is_last = true };
 
 	(void)state;
 	ddp_order_init(&o);

@@ -54,8 +54,8 @@ static void decodes_vectors(void **state)
 					   v->has_crc, &f) == (int)v->result);
 		assert_row(v->name, f.wire == len && f.len == ulen);
 		if (v->result == FRAMING_OK)
-			assert_row(v->name, !memcmp(buf + f.lead + 2, ulpdu,
-						    ulen));
+			assert_row(v->name,
+				   !memcmp(buf + f.lead + 2, ulpdu, ulen));
 	}
 }
 
@@ -70,9 +70,8 @@ static void encodes_vectors(void **state)
 
 		if (!v->is_canonical)
 			continue;
-		assert_row(v->name,
-			   encode(out, ulpdu, (uint32_t)ulen, v->phase,
-				  v->has_markers, v->has_crc) == len);
+		assert_row(v->name, encode(out, ulpdu, (uint32_t)ulen, v->phase,
+					   v->has_markers, v->has_crc) == len);
 		assert_row(v->name, !memcmp(out, want, len));
 	}
 }
@@ -110,10 +109,9 @@ static void refuses_each_bit_flip(void **state)
 			memset(buf, 0, sizeof(buf));
 			test_unhex(v->hex, buf, 128);
 			buf[bit / 8] ^= (uint8_t)(0x80 >> bit % 8);
-			assert_row(v->name,
-				   decode(buf, sizeof(buf), v->phase,
-					  v->has_markers, true,
-					  &f) != FRAMING_OK);
+			assert_row(v->name, decode(buf, sizeof(buf), v->phase,
+						   v->has_markers, true,
+						   &f) != FRAMING_OK);
 		}
 	}
 }
@@ -155,8 +153,8 @@ static void places_markers_as_the_closed_form_says(void **state)
 	for (uint32_t phase = 0; phase < 512; phase += 4) {
 		for (uint32_t len = 0; len < sizeof(ulpdu); len += 7) {
 			uint32_t lead = phase == 0 ? 4 : 0;
-			size_t size = encode(out, ulpdu, len, phase, true,
-					     false);
+			size_t size =
+				encode(out, ulpdu, len, phase, true, false);
 			size_t got = 0;
 
 			assert_int_equal(size,
@@ -181,8 +179,9 @@ static void places_markers_as_the_closed_form_says(void **state)
 static void strips_what_it_wrote(void **state)
 {
 	static uint8_t ulpdu[SMPA_MULPDU_MAX], out[FPDU_WIRE_MAX];
-	static const uint32_t lens[] = { 1, 14, 500, 504, 508, 512, 1442,
-					 9000, SMPA_MULPDU_MAX };
+	static const uint32_t lens[] = { 1,    14,   500,
+					 504,  508,  512,
+					 1442, 9000, SMPA_MULPDU_MAX };
 	struct fpdu f;
 
 	(void)state;
@@ -216,13 +215,14 @@ static void refuses_too_long_a_ulpdu(void **state)
 static void knows_mulpdu(void **state)
 {
 	static const uint32_t rows[][3] = {
-		{ 1460, 1442, 1454 }, { 1448, 1430, 1442 },
-		{ 1440, 1422, 1434 }, { 1428, 1410, 1422 },
-		{ 1461, 1442, 1454 }, { 1462, 1442, 1454 },
-		{ 1463, 1442, 1454 }, { 536, 522, 530 }, { 512, 502, 506 },
-		{ 8960, 8882, 8954 }, { 8948, 8870, 8942 },
-		{ 65483, 64768, 64768 }, { 140, 130, 134 },
-		{ 138, 128, 130 }, { 100, 128, 128 }, { 0, 128, 128 },
+		{ 1460, 1442, 1454 },	 { 1448, 1430, 1442 },
+		{ 1440, 1422, 1434 },	 { 1428, 1410, 1422 },
+		{ 1461, 1442, 1454 },	 { 1462, 1442, 1454 },
+		{ 1463, 1442, 1454 },	 { 536, 522, 530 },
+		{ 512, 502, 506 },	 { 8960, 8882, 8954 },
+		{ 8948, 8870, 8942 },	 { 65483, 64768, 64768 },
+		{ 140, 130, 134 },	 { 138, 128, 130 },
+		{ 100, 128, 128 },	 { 0, 128, 128 },
 		{ 65288, 64768, 64768 }, { UINT32_MAX, 64768, 64768 },
 	};
 

@@ -15,12 +15,12 @@ static const struct {
 	uint8_t opcode;
 	bool is_tagged;
 	uint8_t qn;
-	int size;		/* -1: payload of any length */
+	int size; /* -1: payload of any length */
 } table[] = {
-	{ 0x0, true, 0, -1 }, { 0x1, false, 1, 28 }, { 0x2, true, 0, -1 },
+	{ 0x0, true, 0, -1 },  { 0x1, false, 1, 28 }, { 0x2, true, 0, -1 },
 	{ 0x3, false, 0, -1 }, { 0x4, false, 0, -1 }, { 0x5, false, 0, -1 },
-	{ 0x6, false, 0, -1 }, { 0x7, false, 2, 4 }, { 0x8, false, 0, 8 },
-	{ 0x9, false, 0, 8 }, { 0xa, false, 1, 52 }, { 0xb, false, 3, 12 },
+	{ 0x6, false, 0, -1 }, { 0x7, false, 2, 4 },  { 0x8, false, 0, 8 },
+	{ 0x9, false, 0, 8 },  { 0xa, false, 1, 52 }, { 0xb, false, 3, 12 },
 };
 
 static void takes_each_opcode_its_own_way_only(void **state)
@@ -32,17 +32,22 @@ static void takes_each_opcode_its_own_way_only(void **state)
 				bool fits = opcode < ARRAY_LEN(table) &&
 					    table[opcode].is_tagged == t &&
 					    (t || table[opcode].qn == qn);
-				uint32_t len = fits && table[opcode].size > 0 ?
-					(uint32_t)table[opcode].size : 0;
+				uint32_t len =
+					fits && table[opcode].size > 0
+						? (uint32_t)table[opcode].size
+						: 0;
 				struct ddp_hdr h = {
-					.is_tagged = t, .is_last = true,
-					.version = 1, .qn = qn, .msn = 1,
+					.is_tagged = t,
+					.is_last = true,
+					.version = 1,
+					.qn = qn,
+					.msn = 1,
 					.ulp = (uint8_t)(0x40 | opcode),
 				};
 
 				assert_int_equal(rdmap_check(&h, len),
-						 fits ? 0 :
-						 SMPA_F_RDMAP_OPCODE);
+						 fits ? 0
+						      : SMPA_F_RDMAP_OPCODE);
 				h.ulp &= 0x3f;
 				assert_int_equal(rdmap_check(&h, len),
 						 SMPA_F_RDMAP_VERSION);
@@ -66,10 +71,12 @@ static void checks_fixed_lengths(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-		uint32_t most = table[i].opcode == 7 ? 52 :
-						(uint32_t)table[i].size;
+		uint32_t most = table[i].opcode == 7 ? 52
+						     : (uint32_t)table[i].size;
 		struct ddp_hdr h = {
-			.is_last = true, .version = 1, .qn = table[i].qn,
+			.is_last = true,
+			.version = 1,
+			.qn = table[i].qn,
 			.ulp = (uint8_t)(0x40 | table[i].opcode),
 		};
 
@@ -82,8 +89,7 @@ static void checks_fixed_lengths(void **state)
 		assert_int_equal(rdmap_check(&h, most + 1),
 				 SMPA_F_DDP_U_TOO_LONG);
 		h.is_last = false;
-		assert_int_equal(rdmap_check(&h, most),
-				 SMPA_F_DDP_U_TOO_LONG);
+		assert_int_equal(rdmap_check(&h, most), SMPA_F_DDP_U_TOO_LONG);
 	}
 }
 
@@ -96,7 +102,8 @@ static void round_trips_a_read_request(void **state)
 
 	(void)state;
 	test_unhex("01020304000000000000100000001000"
-		   "0a0b0c0d0000000000002000", want, sizeof(want));
+		   "0a0b0c0d0000000000002000",
+		   want, sizeof(want));
 	assert_int_equal(rdmap_read_encode(&r, out), 28);
 	assert_memory_equal(out, want, 28);
 	assert_int_equal(rdmap_read_decode(want, 28, &got), 28);
@@ -106,21 +113,20 @@ static void round_trips_a_read_request(void **state)
 	assert_int_equal(got.src_stag, r.src_stag);
 	assert_int_equal(got.src_to, r.src_to);
 	for (size_t cut = 0; cut < 28; cut++)
-		assert_int_equal(rdmap_read_decode(want, cut, &got),
-				 -EMSGSIZE);
+		assert_int_equal(rdmap_read_decode(want, cut, &got), -EMSGSIZE);
 }
 
 static void round_trips_an_atomic_request(void **state)
 {
-	const struct rdmap_atomic a = { 2, 0x11223345, 0x01020304, 0x1000, 7,
-					UINT64_MAX, 5, 0xff };
+	const struct rdmap_atomic a = { 2, 0x11223345, 0x01020304, 0x1000,
+					7, UINT64_MAX, 5,	   0xff };
 	struct rdmap_atomic got;
 	uint8_t want[52], out[52];
 
 	(void)state;
 	test_unhex("00000002112233450102030400000000000010000000000000000007"
-		   "ffffffffffffffff000000000000000500000000000000ff", want,
-		   sizeof(want));
+		   "ffffffffffffffff000000000000000500000000000000ff",
+		   want, sizeof(want));
 	assert_int_equal(rdmap_atomic_encode(&a, out), 52);
 	assert_memory_equal(out, want, 52);
 	want[0] = 0xff; /* reserved */

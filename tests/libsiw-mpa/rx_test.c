@@ -40,8 +40,13 @@ static size_t plain_fpdu(uint8_t *out, const char *hdr, size_t len)
 	return size + 4;
 }
 
-#define WRITE_HDR "c14000000001" "0000000000001000"
-#define SEND_HDR "41430000000000000000" "00000001" "00000000"
+#define WRITE_HDR                                                              \
+	"c14000000001"                                                         \
+	"0000000000001000"
+#define SEND_HDR                                                               \
+	"41430000000000000000"                                                 \
+	"00000001"                                                             \
+	"00000000"
 
 static void lends_and_takes_back(void **state)
 {
@@ -106,12 +111,16 @@ static void wants_full_staging_in_rdma_mode(void **state)
 	assert_int_equal(smpa_conn_rx_lend(c, big, sizeof(big)), 0);
 	assert_int_equal(smpa_conn_rx_prepare(c, iov, 33), 1);
 	/* the Reply goes out of the small one, then it may be replaced */
-	assert_int_equal(smpa_conn_submit(c, &(struct smpa_msg){
-		.opcode = SMPA_OP_SEND }), -EAGAIN);
+	assert_int_equal(
+		smpa_conn_submit(c,
+				 &(struct smpa_msg){ .opcode = SMPA_OP_SEND }),
+		-EAGAIN);
 	assert_int_equal(smpa_conn_tx_prepare(c, &out), 1);
 	assert_int_equal(smpa_conn_tx_commit(c, out[0].iov_len), 0);
-	assert_int_equal(smpa_conn_submit(c, &(struct smpa_msg){
-		.opcode = SMPA_OP_SEND }), -ENOBUFS);
+	assert_int_equal(
+		smpa_conn_submit(c,
+				 &(struct smpa_msg){ .opcode = SMPA_OP_SEND }),
+		-ENOBUFS);
 	assert_int_equal(smpa_conn_tx_lend(c, NULL, 0), 0);
 	smpa_conn_free(c);
 }
@@ -154,8 +163,9 @@ static void places_long_payload_directly(void **state)
 		assert_int_equal(smpa_conn_rx_lend(e.conn, NULL, 0), 0);
 		assert_int_equal(smpa_conn_rx_prepare(e.conn, iov, 33),
 				 -ENOBUFS);
-		assert_int_equal(smpa_conn_rx_lend(e.conn, e.rx_staging,
-						   END_RX_STAGING), 0);
+		assert_int_equal(
+			smpa_conn_rx_lend(e.conn, e.rx_staging, END_RX_STAGING),
+			0);
 		assert_int_equal(smpa_conn_rx_prepare(e.conn, iov, 2), 2);
 		assert_ptr_equal(iov[0].iov_base, sink + 100 - hdr);
 		assert_int_equal(smpa_conn_rx_prepare(e.conn, iov, 33), 3);
@@ -228,7 +238,8 @@ static void takes_the_first_fpdu_whole(void **state)
 static void reports_events_of_empty_messages(void **state)
 {
 	static const char fpdus[] =
-		"0012c1400000000100000000000000004142434400000000" /* 4 octets */
+		"0012c1400000000100000000000000004142434400000000" /* 4 octets
+								    */
 		"000e81400000000100000000000000000000"
 		"0000" /* Write, empty, more: nothing */
 		"000ec14077777777ffffffffffffffff0000"
@@ -258,10 +269,13 @@ static void reports_events_of_empty_messages(void **state)
 static void joins_the_segments_of_a_send(void **state)
 {
 	static const char fpdus[] =
-		"001601430000000000000000000000010000000041424344" "00000000"
+		"001601430000000000000000000000010000000041424344"
+		"00000000"
 		"0012c1400000000100000000000000004142434400000000"
-		"001601430000000000000000000000010000000445464748" "00000000"
-		"00164143000000000000000000000001000000084a4b4c4d" "00000000";
+		"001601430000000000000000000000010000000445464748"
+		"00000000"
+		"00164143000000000000000000000001000000084a4b4c4d"
+		"00000000";
 	struct end e;
 
 	(void)state;
@@ -355,7 +369,8 @@ static void takes_a_lone_marker_for_a_boundary(void **state)
 		o.want_markers = true;
 		end_init(&e, &o);
 		end_establish(&e, PEER_REQUEST_PLAIN);
-		end_feed_hex(&e, "00000000" "000ec14000000001000000000000000000"
+		end_feed_hex(&e, "00000000"
+				 "000ec14000000001000000000000000000"
 				 "000000");
 		size = plain_fpdu(fpdu, WRITE_HDR, 488 - 20);
 		assert_int_equal(size, 488);
@@ -459,8 +474,9 @@ static void collects_long_fpdus_with_few_reads(void **state)
 	struct smpa_options b = test_options(SMPA_RESPONDER);
 	uint8_t *buf = malloc(2u << 20);
 	struct iovec v = { buf, 2u << 20 };
-	struct smpa_msg msg = { .opcode = SMPA_OP_WRITE, .iov = &v,
-				.iovcnt = 1, .len = 2u << 20 };
+	struct smpa_msg msg = {
+		.opcode = SMPA_OP_WRITE, .iov = &v, .iovcnt = 1, .len = 2u << 20
+	};
 	size_t calls;
 	struct pair p;
 

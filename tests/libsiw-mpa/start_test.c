@@ -21,20 +21,20 @@ static void decodes_vectors(void **state)
 		size_t pd_len = test_unhex(v->pd, pd, sizeof(pd));
 		struct start_frame f, want = v->f;
 
+		assert_row(v->name, start_frame_decode(buf, len, v->f.is_reply,
+						       &f) == (int)len);
 		assert_row(v->name,
-			   start_frame_decode(buf, len, v->f.is_reply, &f) ==
-				   (int)len);
-		assert_row(v->name, f.pd_len == pd_len &&
-					    !memcmp(f.pd, pd, pd_len));
+			   f.pd_len == pd_len && !memcmp(f.pd, pd, pd_len));
 		want.pd = f.pd;
 		want.pd_len = f.pd_len;
-		assert_row(v->name, f.has_markers == want.has_markers &&
-			   f.has_crc == want.has_crc &&
-			   f.is_rejected == want.is_rejected &&
-			   f.is_enhanced == want.is_enhanced &&
-			   f.is_peer_to_peer == want.is_peer_to_peer &&
-			   f.rtr == want.rtr && f.rev == want.rev &&
-			   f.ird == want.ird && f.ord == want.ord);
+		assert_row(v->name,
+			   f.has_markers == want.has_markers &&
+				   f.has_crc == want.has_crc &&
+				   f.is_rejected == want.is_rejected &&
+				   f.is_enhanced == want.is_enhanced &&
+				   f.is_peer_to_peer == want.is_peer_to_peer &&
+				   f.rtr == want.rtr && f.rev == want.rev &&
+				   f.ird == want.ird && f.ord == want.ord);
 	}
 }
 
@@ -69,8 +69,8 @@ static void wants_more_after_each_prefix(void **state)
 			size_t need = start_frame_need(buf, cut);
 
 			assert_row(v->name,
-				   start_frame_decode(buf, cut,
-						      v->f.is_reply, &f) == 0);
+				   start_frame_decode(buf, cut, v->f.is_reply,
+						      &f) == 0);
 			/* C-2: never beyond the frame */
 			assert_row(v->name, need > cut && need <= len);
 		}
@@ -99,10 +99,9 @@ static void refuses_each_bit_flip_of_the_key(void **state)
 			}
 			assert_row(v->name, ret == -EPROTO);
 			/* C-21: at the first octet that differs */
-			assert_row(v->name,
-				   start_frame_decode(buf, at + 1,
-						      v->f.is_reply,
-						      &f) == -EPROTO);
+			assert_row(v->name, start_frame_decode(buf, at + 1,
+							       v->f.is_reply,
+							       &f) == -EPROTO);
 			assert_row(v->name,
 				   start_frame_decode(buf, at, v->f.is_reply,
 						      &f) == 0);
@@ -115,8 +114,8 @@ static void refuses_malformed_frames(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(frame_malformed); i++) {
 		uint8_t buf[64];
-		size_t len = test_unhex(frame_malformed[i].hex, buf,
-					sizeof(buf));
+		size_t len =
+			test_unhex(frame_malformed[i].hex, buf, sizeof(buf));
 		struct start_frame f;
 
 		assert_row(frame_malformed[i].name,
@@ -143,8 +142,9 @@ static void carries_private_data_of_any_length(void **state)
 			if (len > start_pd_max(f.is_enhanced))
 				continue;
 			size = start_frame_encode(&f, out);
-			assert_int_equal(start_frame_decode(out, size, false,
-							    &got), size);
+			assert_int_equal(
+				start_frame_decode(out, size, false, &got),
+				size);
 			assert_int_equal(got.pd_len, len);
 			assert_memory_equal(got.pd, pd, len);
 		}
@@ -154,25 +154,25 @@ static void carries_private_data_of_any_length(void **state)
 /* Section 3, worked negotiations, and the 0x3fff rules (MPA2-12 to -17). */
 static const struct {
 	const char *name;
-	uint16_t req_ird, req_ord;	/* Initiator */
+	uint16_t req_ird, req_ord; /* Initiator */
 	uint8_t req_rtr, rsp_rtr;
-	uint16_t rsp_ird, rsp_ord;	/* Responder's limits and wishes */
-	uint16_t rep_ird, rep_ord;	/* on the wire */
-	uint16_t b_ird, b_ord;		/* Responder afterwards */
-	uint16_t a_ird, a_ord;		/* Initiator afterwards */
+	uint16_t rsp_ird, rsp_ord; /* Responder's limits and wishes */
+	uint16_t rep_ird, rep_ord; /* on the wire */
+	uint16_t b_ird, b_ord;	   /* Responder afterwards */
+	uint16_t a_ird, a_ord;	   /* Initiator afterwards */
 } ird_rows[] = {
 	{ "8/8 against 16/32", 8, 8, 0, 6, 16, 32, 8, 8, 8, 8, 8, 8 },
 	{ "4/32 against 16/8", 4, 32, 0, 6, 16, 8, 16, 4, 16, 4, 4, 16 },
 	{ "0/0 with Read RTR", 0, 0, 4, 4, 16, 16, 1, 0, 1, 0, 0, 0 },
 	{ "0/0 with Write RTR", 0, 0, 2, 6, 16, 16, 0, 0, 0, 0, 0, 0 },
-	{ "both unnegotiated", 0x3fff, 0x3fff, 0, 6, 7, 9, 0x3fff, 0x3fff, 7,
-	  9, 0x3fff, 0x3fff },
+	{ "both unnegotiated", 0x3fff, 0x3fff, 0, 6, 7, 9, 0x3fff, 0x3fff, 7, 9,
+	  0x3fff, 0x3fff },
 	{ "only ORD unnegotiated", 8, 0x3fff, 0, 6, 7, 9, 0x3fff, 8, 7, 8, 8,
 	  0x3fff },
 	{ "only IRD unnegotiated", 0x3fff, 8, 0, 6, 7, 9, 7, 0x3fff, 7, 9,
 	  0x3fff, 7 },
-	{ "Responder without limits", 5, 6, 0, 6, 0x3fff, 0x3fff, 6, 5, 6, 5,
-	  5, 6 },
+	{ "Responder without limits", 5, 6, 0, 6, 0x3fff, 0x3fff, 6, 5, 6, 5, 5,
+	  6 },
 	{ "Responder grants nothing", 5, 6, 0, 6, 0, 0, 0, 0, 0, 0, 5, 0 },
 };
 
@@ -208,8 +208,11 @@ static void negotiates_ird_and_ord(void **state)
 static void raises_ird_to_the_ord_of_the_responder(void **state)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);
-	struct start_frame rep = { .is_reply = true, .rev = 2,
-				   .is_enhanced = true, .ird = 4, .ord = 8 };
+	struct start_frame rep = { .is_reply = true,
+				   .rev = 2,
+				   .is_enhanced = true,
+				   .ird = 4,
+				   .ord = 8 };
 	struct start_outcome o;
 
 	(void)state;
@@ -245,8 +248,8 @@ static void negotiates_rtr(void **state)
 			if (offered == 0)
 				assert_int_equal(rep.rtr, 0);
 			else
-				assert_int_equal(rep.rtr, common ? common :
-								   supported);
+				assert_int_equal(rep.rtr,
+						 common ? common : supported);
 			fault = start_judge(&a, &rep, &oa);
 			if (offered && !common) {
 				assert_int_equal(fault, SMPA_F_MPA_RTR);
@@ -285,7 +288,8 @@ static void judges_revisions_of_the_reply(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct smpa_options a = test_options(SMPA_INITIATOR);
 		struct start_frame rep = {
-			.is_reply = true, .rev = rows[i].rev,
+			.is_reply = true,
+			.rev = rows[i].rev,
 			.is_enhanced = rows[i].is_enhanced,
 			.is_rejected = rows[i].is_rejected,
 		};

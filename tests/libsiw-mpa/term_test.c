@@ -19,15 +19,14 @@
 static const struct {
 	const char *name;
 	uint16_t fault;
-	const char *ddp, *read;	/* the segment in error; NULL: none */
+	const char *ddp, *read; /* the segment in error; NULL: none */
 	uint32_t segment_len;
 	const char *hex;
 } rows[] = {
 	{ "X-8", 0x2002, NULL, NULL, 0, "20020000" },
 	{ "X-9", 0x2007, HDR_SEND, NULL, 22, "20070000" },
 	{ "X-10", 0x1100, HDR_WRITE, NULL, 22, "1100c0000016" HDR_WRITE },
-	{ "X-11", 0x0100, HDR_READ, READ, 46,
-	  "0100e000002e" HDR_READ READ },
+	{ "X-11", 0x0100, HDR_READ, READ, 46, "0100e000002e" HDR_READ READ },
 	{ "DDP fault of a Read Request", 0x1202, HDR_READ, READ, 46,
 	  "1202c000002e" HDR_READ },
 	{ "remote operation, Read Request", 0x0207, HDR_READ, READ, 46,
@@ -78,8 +77,7 @@ static void decodes_the_table(void **state)
 		assert_row(rows[i].name, t.has_read == (len == 52));
 		if (rows[i].ddp && len > 4)
 			assert_row(rows[i].name,
-				   t.ddp.is_tagged ==
-					   (rows[i].ddp[0] == 'c'));
+				   t.ddp.is_tagged == (rows[i].ddp[0] == 'c'));
 	}
 }
 
@@ -102,8 +100,7 @@ static void takes_what_is_there_of_each_prefix(void **state)
 			assert_row(rows[i].name,
 				   term_decode(buf, cut, &t) == 0);
 			assert_row(rows[i].name, !t.has_read);
-			assert_row(rows[i].name,
-				   t.has_ddp <= (cut >= 6 + 14));
+			assert_row(rows[i].name, t.has_ddp <= (cut >= 6 + 14));
 		}
 	}
 }
@@ -140,12 +137,12 @@ static void names_each_fault(void **state)
 		for (size_t j = 0; j < i; j++)
 			assert_string_not_equal(
 				smpa_fault_str(fault),
-				smpa_fault_str((struct smpa_fault){
-					known[j] }));
+				smpa_fault_str(
+					(struct smpa_fault){ known[j] }));
 	}
 	for (uint32_t v = 0; v <= UINT16_MAX; v++)
-		assert_non_null(smpa_fault_str((struct smpa_fault){
-			(uint16_t)v }));
+		assert_non_null(
+			smpa_fault_str((struct smpa_fault){ (uint16_t)v }));
 }
 
 int main(void)

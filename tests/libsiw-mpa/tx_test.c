@@ -29,17 +29,18 @@ static void refuses_nonsense(void **state)
 {
 	static uint8_t buf[16];
 	struct iovec v = { buf, 16 };
-	struct smpa_msg good = { .opcode = SMPA_OP_SEND, .iov = &v,
-				 .iovcnt = 1, .len = 16 };
+	struct smpa_msg good = {
+		.opcode = SMPA_OP_SEND, .iov = &v, .iovcnt = 1, .len = 16
+	};
 	struct end e;
 
 	(void)state;
 	initiator(&e, true, 0);
-#define refuse(field, value)                                            \
-	do {                                                            \
-		struct smpa_msg m = good;                               \
-		m.field = (value);                                      \
-		assert_int_equal(smpa_conn_submit(e.conn, &m), -EINVAL); \
+#define refuse(field, value)                                                   \
+	do {                                                                   \
+		struct smpa_msg m = good;                                      \
+		m.field = (value);                                             \
+		assert_int_equal(smpa_conn_submit(e.conn, &m), -EINVAL);       \
 	} while (0)
 	refuse(opcode, SMPA_OP_TERMINATE);
 	refuse(opcode, 0xc);
@@ -63,8 +64,10 @@ static void makes_one_iovec_of_many_small_messages(void **state)
 {
 	static uint8_t buf[64];
 	struct iovec v = { buf, sizeof(buf) };
-	struct smpa_msg msg = { .opcode = SMPA_OP_SEND, .iov = &v,
-				.iovcnt = 1, .len = sizeof(buf) };
+	struct smpa_msg msg = { .opcode = SMPA_OP_SEND,
+				.iov = &v,
+				.iovcnt = 1,
+				.len = sizeof(buf) };
 	const struct iovec *iov;
 	struct end e;
 
@@ -97,10 +100,12 @@ static void makes_one_iovec_of_many_small_messages(void **state)
 static void sends_long_payload_in_place(void **state)
 {
 	uint8_t *buf = malloc(100000);
-	struct iovec v[3] = { { buf, 10 }, { buf + 10, 0 },
+	struct iovec v[3] = { { buf, 10 },
+			      { buf + 10, 0 },
 			      { buf + 20, 60000 } };
-	struct smpa_msg msg = { .opcode = SMPA_OP_WRITE, .iov = v,
-				.iovcnt = 3, .len = 60010 };
+	struct smpa_msg msg = {
+		.opcode = SMPA_OP_WRITE, .iov = v, .iovcnt = 3, .len = 60010
+	};
 	const struct iovec *iov;
 	struct end e;
 
@@ -137,8 +142,10 @@ static void cuts_messages_at_mulpdu(void **state)
 {
 	static uint8_t buf[2048];
 	struct iovec v = { buf, sizeof(buf) };
-	struct smpa_msg msg = { .opcode = SMPA_OP_SEND, .iov = &v,
-				.iovcnt = 1, .len = sizeof(buf) };
+	struct smpa_msg msg = { .opcode = SMPA_OP_SEND,
+				.iov = &v,
+				.iovcnt = 1,
+				.len = sizeof(buf) };
 	struct end e;
 
 	(void)state;
@@ -187,8 +194,10 @@ static void says_when_to_come_again(void **state)
 {
 	static uint8_t buf[1000];
 	struct iovec v = { buf, sizeof(buf) };
-	struct smpa_msg msg = { .opcode = SMPA_OP_SEND, .iov = &v,
-				.iovcnt = 1, .len = sizeof(buf) };
+	struct smpa_msg msg = { .opcode = SMPA_OP_SEND,
+				.iov = &v,
+				.iovcnt = 1,
+				.len = sizeof(buf) };
 	uint64_t n = 0;
 	struct end e;
 
@@ -244,8 +253,9 @@ static void prepares_a_bounded_amount(void **state)
 {
 	uint8_t *buf = calloc(1, 8u << 20);
 	struct iovec v = { buf, 8u << 20 };
-	struct smpa_msg msg = { .opcode = SMPA_OP_WRITE, .iov = &v,
-				.iovcnt = 1, .len = 8u << 20 };
+	struct smpa_msg msg = {
+		.opcode = SMPA_OP_WRITE, .iov = &v, .iovcnt = 1, .len = 8u << 20
+	};
 
 	(void)state;
 	assert_non_null(buf);
@@ -281,8 +291,8 @@ static void gives_staging_back_when_idle(void **state)
 	assert_int_equal(smpa_conn_tx_prepare(e.conn, &iov), 0);
 	assert_int_equal(smpa_conn_tx_lend(e.conn, e.tx_staging, 2048),
 			 -EINVAL);
-	assert_int_equal(smpa_conn_tx_lend(e.conn, e.tx_staging,
-					   END_TX_STAGING), 0);
+	assert_int_equal(
+		smpa_conn_tx_lend(e.conn, e.tx_staging, END_TX_STAGING), 0);
 	assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
 	assert_int_equal(smpa_conn_tx_lend(e.conn, NULL, 0), -EBUSY);
 	end_drain(&e);
@@ -315,8 +325,9 @@ static void speaks_without_lent_staging(void **state)
 			assert_memory_equal(iov[0].iov_base, want, len);
 		assert_int_equal(smpa_conn_tx_commit(e.conn, cut), 0);
 		assert_int_equal(smpa_conn_tx_lend(e.conn, NULL, 0), 0);
-		assert_int_equal(smpa_conn_tx_lend(e.conn, e.tx_staging,
-						   END_TX_STAGING), 0);
+		assert_int_equal(
+			smpa_conn_tx_lend(e.conn, e.tx_staging, END_TX_STAGING),
+			0);
 		end_drain(&e);
 		assert_int_equal(e.out_end, 28 - cut);
 		if (cut < len)
@@ -340,8 +351,7 @@ static void counts_msn_of_sends(void **state)
 		assert_int_equal(end_submit(&p.a, &msg), 0);
 	pair_run(&p);
 	assert_int_equal(end_count(&p.b, SMPA_EV_MESSAGE), 3000);
-	assert_int_equal(end_event(&p.b, SMPA_EV_MESSAGE, 2999)->msg.msn,
-			 3000);
+	assert_int_equal(end_event(&p.b, SMPA_EV_MESSAGE, 2999)->msg.msn, 3000);
 	pair_fini(&p);
 }
 

@@ -17,8 +17,8 @@ static const struct {
 	uint32_t mulpdu;
 	uint8_t opcode;
 	int sges, sink_pieces;
-	size_t rx_max;		/* pieces of the stream; 0: whole */
-	int least_direct;	/* per cent of the payload */
+	size_t rx_max;	  /* pieces of the stream; 0: whole */
+	int least_direct; /* per cent of the payload */
 } rows[] = {
 	{ "Write", false, false, 64768, SMPA_OP_WRITE, 1, 1, 0, 90 },
 	{ "Write, SGE lists", false, false, 64768, SMPA_OP_WRITE, 32, 32, 0,
@@ -26,16 +26,16 @@ static const struct {
 	{ "Send", false, false, 64768, SMPA_OP_SEND, 7, 5, 0, 90 },
 	{ "Write, short reads", false, false, 64768, SMPA_OP_WRITE, 3, 3, 9000,
 	  90 },
-	{ "Write, long reads", false, false, 64768, SMPA_OP_WRITE, 1, 1,
-	  300000, 90 },
+	{ "Write, long reads", false, false, 64768, SMPA_OP_WRITE, 1, 1, 300000,
+	  90 },
 	{ "Write, FPDUs of 20000", false, false, 20000, SMPA_OP_WRITE, 1, 1, 0,
 	  90 },
 	{ "Read Response", false, false, 64768, SMPA_OP_READ_REQUEST, 1, 4, 0,
 	  90 },
 	{ "Write, MTU FPDUs", false, false, 1442, SMPA_OP_WRITE, 4, 2, 0, 0 },
 	{ "Write, CRC", true, false, 64768, SMPA_OP_WRITE, 32, 9, 0, 0 },
-	{ "Write, CRC, MTU FPDUs", true, false, 1442, SMPA_OP_WRITE, 1, 1,
-	  9000, 0 },
+	{ "Write, CRC, MTU FPDUs", true, false, 1442, SMPA_OP_WRITE, 1, 1, 9000,
+	  0 },
 	{ "Write, markers", false, true, 64768, SMPA_OP_WRITE, 9, 9, 0, 0 },
 	{ "Send, CRC, markers", true, true, 8882, SMPA_OP_SEND, 32, 32, 5000,
 	  0 },
@@ -63,8 +63,8 @@ static void carry(size_t row, const uint8_t *buf)
 	pair_start(&p);
 	for (int i = 0; i < rows[row].sges; i++) {
 		size_t from = (size_t)BULK * (size_t)i / (size_t)rows[row].sges;
-		size_t to = (size_t)BULK * (size_t)(i + 1) /
-			    (size_t)rows[row].sges;
+		size_t to =
+			(size_t)BULK * (size_t)(i + 1) / (size_t)rows[row].sges;
 
 		iov[i].iov_base = (uint8_t *)(uintptr_t)buf + from;
 		iov[i].iov_len = to - from;
@@ -79,19 +79,21 @@ static void carry(size_t row, const uint8_t *buf)
 	}
 	assert_row(rows[row].name, end_submit(&p.a, &msg) == 0);
 	pair_run(&p);
-	got = is_read ? p.a.mem : msg.opcode == SMPA_OP_SEND ? p.b.recv :
-							       p.b.mem;
+	got = is_read			   ? p.a.mem
+	      : msg.opcode == SMPA_OP_SEND ? p.b.recv
+					   : p.b.mem;
 	assert_row(rows[row].name, !memcmp(got, buf, BULK));
 	cnt = smpa_conn_counters(is_read ? p.a.conn : p.b.conn);
 	assert_row(rows[row].name, cnt->rx_direct + cnt->rx_staged == BULK);
-	assert_row(rows[row].name, cnt->rx_direct >= (uint64_t)BULK / 100 *
-				   (uint64_t)rows[row].least_direct);
+	assert_row(rows[row].name,
+		   cnt->rx_direct >= (uint64_t)BULK / 100 *
+					     (uint64_t)rows[row].least_direct);
 	if (!rows[row].least_direct)
 		assert_row(rows[row].name, cnt->rx_direct == 0);
 	cnt = smpa_conn_counters(is_read ? p.b.conn : p.a.conn);
-	assert_row(rows[row].name, cnt->tx_inplace ==
-				   (is_read || rows[row].has_markers ? 0 :
-								       BULK));
+	assert_row(rows[row].name,
+		   cnt->tx_inplace ==
+			   (is_read || rows[row].has_markers ? 0 : BULK));
 	pair_fini(&p);
 }
 
@@ -114,8 +116,9 @@ static void goes_direct_when_warm(void **state)
 	struct smpa_options b = test_options(SMPA_RESPONDER);
 	uint8_t *buf = malloc(BULK);
 	struct iovec iov = { buf, BULK };
-	struct smpa_msg msg = { .opcode = SMPA_OP_WRITE, .iov = &iov,
-				.iovcnt = 1, .len = BULK };
+	struct smpa_msg msg = {
+		.opcode = SMPA_OP_WRITE, .iov = &iov, .iovcnt = 1, .len = BULK
+	};
 	const struct smpa_counters *cnt;
 	struct pair p;
 
@@ -144,10 +147,13 @@ static void reads_many_short_ones_at_once(void **state)
 	static uint8_t small[64];
 	uint8_t *buf = calloc(1, BULK);
 	struct iovec iov = { buf, BULK }, iov2 = { small, sizeof(small) };
-	struct smpa_msg msg = { .opcode = SMPA_OP_WRITE, .iov = &iov,
-				.iovcnt = 1, .len = BULK };
-	struct smpa_msg msg2 = { .opcode = SMPA_OP_SEND, .iov = &iov2,
-				 .iovcnt = 1, .len = sizeof(small) };
+	struct smpa_msg msg = {
+		.opcode = SMPA_OP_WRITE, .iov = &iov, .iovcnt = 1, .len = BULK
+	};
+	struct smpa_msg msg2 = { .opcode = SMPA_OP_SEND,
+				 .iov = &iov2,
+				 .iovcnt = 1,
+				 .len = sizeof(small) };
 	size_t calls;
 	struct pair p;
 

@@ -45,7 +45,8 @@ static uint64_t sum(const uint8_t *p, size_t len)
 
 static uint64_t mem_sum(const struct end *e)
 {
-	return sum(e->mem, 1200000) ^ 3 * sum(e->recv, (e->recv_pos + 7) & ~7ul);
+	return sum(e->mem, 1200000) ^
+	       3 * sum(e->recv, (e->recv_pos + 7) & ~7ul);
 }
 
 static void options(const struct config *cfg, struct smpa_options *a,
@@ -65,10 +66,11 @@ static void options(const struct config *cfg, struct smpa_options *a,
 static struct smpa_msg script(uint64_t seed, int n, struct iovec *iov)
 {
 	static const uint8_t ops[] = {
-		SMPA_OP_SEND, SMPA_OP_SEND_INV, SMPA_OP_SEND_SE,
-		SMPA_OP_SEND_SE_INV, SMPA_OP_WRITE, SMPA_OP_WRITE,
-		SMPA_OP_IMM, SMPA_OP_IMM_SE, SMPA_OP_READ_REQUEST,
-		SMPA_OP_ATOMIC_REQUEST,
+		SMPA_OP_SEND,	      SMPA_OP_SEND_INV,
+		SMPA_OP_SEND_SE,      SMPA_OP_SEND_SE_INV,
+		SMPA_OP_WRITE,	      SMPA_OP_WRITE,
+		SMPA_OP_IMM,	      SMPA_OP_IMM_SE,
+		SMPA_OP_READ_REQUEST, SMPA_OP_ATOMIC_REQUEST,
 	};
 	static const uint32_t lens[] = { 0, 1, 40, 1500, 5000, 40000, 70000 };
 	uint64_t r = seed * 1000 + (uint64_t)n;
@@ -102,8 +104,9 @@ static struct smpa_msg script(uint64_t seed, int n, struct iovec *iov)
 	msg.to = test_random(&r) % 1000000;
 	msg.iov = iov;
 	while (len > 0) {
-		size_t piece = msg.iovcnt == SMPA_IOV_MAX - 1 ? len :
-			       1 + test_random(&r) % len;
+		size_t piece = msg.iovcnt == SMPA_IOV_MAX - 1
+				       ? len
+				       : 1 + test_random(&r) % len;
 
 		iov[msg.iovcnt].iov_base = source + at;
 		iov[msg.iovcnt++].iov_len = piece;
@@ -116,8 +119,7 @@ static struct smpa_msg script(uint64_t seed, int n, struct iovec *iov)
 static void submit_script(struct end *e, uint64_t seed, struct iovec *iovs)
 {
 	for (int n = 0; n < MSG_CNT; n++) {
-		struct smpa_msg msg = script(seed, n,
-					     iovs + n * SMPA_IOV_MAX);
+		struct smpa_msg msg = script(seed, n, iovs + n * SMPA_IOV_MAX);
 
 		assert_int_equal(end_submit(e, &msg), 0);
 		end_drain(e);
@@ -125,8 +127,7 @@ static void submit_script(struct end *e, uint64_t seed, struct iovec *iovs)
 }
 
 /* Initiator's script against a Responder that answers, nothing cut. */
-static void reference(const struct config *cfg, uint64_t seed,
-		      struct trace *t)
+static void reference(const struct config *cfg, uint64_t seed, struct trace *t)
 {
 	struct iovec *iovs = calloc(MSG_CNT * SMPA_IOV_MAX, sizeof(*iovs));
 	struct smpa_options a, b;
@@ -143,10 +144,14 @@ static void reference(const struct config *cfg, uint64_t seed,
 	assert_int_equal(end_count(&p.b, SMPA_EV_FAULT), 0);
 	assert_int_equal(end_count(&p.a, SMPA_EV_SENT), MSG_CNT);
 	*t = (struct trace){
-		.wire_a = p.wire_a, .wire_b = p.wire_b,
-		.wire_a_len = p.wire_a_len, .wire_b_len = p.wire_b_len,
-		.digest_a = end_digest(&p.a), .digest_b = end_digest(&p.b),
-		.mem_a = mem_sum(&p.a), .mem_b = mem_sum(&p.b),
+		.wire_a = p.wire_a,
+		.wire_b = p.wire_b,
+		.wire_a_len = p.wire_a_len,
+		.wire_b_len = p.wire_b_len,
+		.digest_a = end_digest(&p.a),
+		.digest_b = end_digest(&p.b),
+		.mem_a = mem_sum(&p.a),
+		.mem_b = mem_sum(&p.b),
 	};
 	p.wire_a = NULL;
 	p.wire_b = NULL;
@@ -213,8 +218,11 @@ static void check(const struct config *cfg, uint64_t seed)
 	static const struct {
 		size_t rx, tx;
 		int sink;
-	} cuts[] = { { 1, 0, 1 }, { 7, 100, 1 }, { 100, 7, 5 },
-		     { 3000, 5000, 32 }, { 100000, 70000, 3 } };
+	} cuts[] = { { 1, 0, 1 },
+		     { 7, 100, 1 },
+		     { 100, 7, 5 },
+		     { 3000, 5000, 32 },
+		     { 100000, 70000, 3 } };
 	struct trace t;
 
 	reference(cfg, seed, &t);

@@ -100,18 +100,21 @@ static void finds_wrong_markers(void **state)
 	} rows[] = {
 		{ "absent, CRC", true, true,
 		  "002a414300000000000000000000000100000000000000000000000000"
-		  "000000000000000000000000000000b7243ec3", SMPA_F_MPA_CRC },
+		  "000000000000000000000000000000b7243ec3",
+		  SMPA_F_MPA_CRC },
 		{ "absent, no CRC", true, false,
 		  "002a414300000000000000000000000100000000000000000000000000"
 		  "000000000000000000000000000000b7243ec3",
 		  SMPA_F_MPA_MARKER },
 		{ "unasked, CRC", false, true,
 		  "00000000002a4143000000000000000000000001000000000000000000"
-		  "00000000000000000000000000000000000000" "52239983",
+		  "00000000000000000000000000000000000000"
+		  "52239983",
 		  SMPA_F_MPA_CRC },
 		{ "unasked, no CRC", false, false,
 		  "00000000002a4143000000000000000000000001000000000000000000"
-		  "00000000000000000000000000000000000000" "52239983",
+		  "00000000000000000000000000000000000000"
+		  "52239983",
 		  SMPA_F_MPA_MARKER },
 	};
 
@@ -124,15 +127,14 @@ static void finds_wrong_markers(void **state)
 		o.want_markers = rows[i].has_markers;
 		o.no_crc = !rows[i].has_crc;
 		end_init(&e, &o);
-		end_establish(&e, rows[i].has_crc ? PEER_REQUEST :
-						    PEER_REQUEST_PLAIN);
+		end_establish(&e, rows[i].has_crc ? PEER_REQUEST
+						  : PEER_REQUEST_PLAIN);
 		end_feed_hex(&e, rows[i].hex);
 		ev = end_event(&e, SMPA_EV_FAULT, 0);
 		assert_row(rows[i].name, ev);
 		assert_row(rows[i].name,
 			   ev->fault.fault.value == rows[i].fault);
-		assert_row(rows[i].name,
-			   end_count(&e, SMPA_EV_SEGMENT) == 0);
+		assert_row(rows[i].name, end_count(&e, SMPA_EV_SEGMENT) == 0);
 		end_fini(&e);
 	}
 }
@@ -142,8 +144,7 @@ static void stops_at_the_first_bad_fpdu(void **state)
 {
 	static const char good[] =
 		"0012c1400000000100000000000000004142434492defa32";
-	static const char bad[] =
-		"0012c14000000001000000000000000861424344";
+	static const char bad[] = "0012c14000000001000000000000000861424344";
 	struct smpa_options o = test_options(SMPA_RESPONDER);
 	struct end e;
 

@@ -17,9 +17,10 @@ static void does_what_was_agreed(void **state)
 		struct smpa_options a = test_options(SMPA_INITIATOR);
 		struct smpa_options b = test_options(SMPA_RESPONDER);
 		bool has_crc = !((bits & 1) && (bits & 2));
-		struct iovec v = { (void *)(uintptr_t)"ABCD", 4 };
-		struct smpa_msg msg = { .opcode = SMPA_OP_SEND, .iov = &v,
-					.iovcnt = 1, .len = 4 };
+		struct iovec v = { (void *)(uintptr_t) "ABCD", 4 };
+		struct smpa_msg msg = {
+			.opcode = SMPA_OP_SEND, .iov = &v, .iovcnt = 1, .len = 4
+		};
 		const struct smpa_event *ev;
 		size_t start;
 		struct pair p;
@@ -34,16 +35,16 @@ static void does_what_was_agreed(void **state)
 		p.is_recording = true;
 		pair_start(&p);
 		for (int side = 0; side < 2; side++) {
-			ev = end_event(side ? &p.b : &p.a,
-				       SMPA_EV_ESTABLISHED, 0);
+			ev = end_event(side ? &p.b : &p.a, SMPA_EV_ESTABLISHED,
+				       0);
 			assert_non_null(ev);
 			assert_int_equal(ev->start.has_crc, has_crc);
 			assert_int_equal(ev->start.tx_markers,
-					 side ? a.want_markers :
-						b.want_markers);
+					 side ? a.want_markers
+					      : b.want_markers);
 			assert_int_equal(ev->start.rx_markers,
-					 side ? b.want_markers :
-						a.want_markers);
+					 side ? b.want_markers
+					      : a.want_markers);
 			assert_int_equal(ev->start.rev, a.rev);
 			assert_int_equal(ev->start.is_enhanced, a.rev == 2);
 			assert_false(ev->start.is_peer_to_peer);
@@ -59,11 +60,11 @@ static void does_what_was_agreed(void **state)
 				 b.want_markers ? 32 : 28);
 		assert_int_equal(p.wire_b_len - start,
 				 a.want_markers ? 32 : 28);
-		assert_int_equal(p.wire_a[start + 1],
-				 b.want_markers ? 0 : 22);
+		assert_int_equal(p.wire_a[start + 1], b.want_markers ? 0 : 22);
 		/* C-7: the field is zero when not in use */
-		assert_int_equal(!memcmp(p.wire_a + p.wire_a_len - 4,
-					 "\0\0\0\0", 4), !has_crc);
+		assert_int_equal(
+			!memcmp(p.wire_a + p.wire_a_len - 4, "\0\0\0\0", 4),
+			!has_crc);
 		/* an FPDU with a wrong CRC */
 		p.wire_a[p.wire_a_len - 1] ^= 1;
 		if (!b.want_markers) {
@@ -127,7 +128,7 @@ static void understands_foreign_replies(void **state)
 	static const struct {
 		const char *name, *reply;
 		enum smpa_event_type type;
-		const char *first;	/* FPDU */
+		const char *first; /* FPDU */
 	} rows[] = {
 		{ "siw: reserved bit echoed, C chosen",
 		  "4d504120494420526570204672616d655802000480088008",
@@ -155,12 +156,11 @@ static void understands_foreign_replies(void **state)
 		  "4d504120494420526570204672616d655002000400080008",
 		  SMPA_EV_FAULT,
 		  "0016414700000000000000020000000100000000200700001bd2babe" },
-		{ "revision 1",
-		  "4d504120494420526570204672616d6540010000",
+		{ "revision 1", "4d504120494420526570204672616d6540010000",
 		  SMPA_EV_FAULT, "" },
 		{ "revision 1, rejecting",
-		  "4d504120494420526570204672616d6560010000",
-		  SMPA_EV_REJECTED, "" },
+		  "4d504120494420526570204672616d6560010000", SMPA_EV_REJECTED,
+		  "" },
 	};
 
 	(void)state;
@@ -179,8 +179,9 @@ static void understands_foreign_replies(void **state)
 		end_drain(&e);
 		assert_row(rows[i].name, e.event_cnt == 1);
 		assert_row(rows[i].name, e.events[0].ev.type == rows[i].type);
-		assert_row(rows[i].name, e.out_end == len &&
-				 (!len || !memcmp(e.out, want, len)));
+		assert_row(rows[i].name,
+			   e.out_end == len &&
+				   (!len || !memcmp(e.out, want, len)));
 		end_fini(&e);
 	}
 }

@@ -53,8 +53,7 @@ static void check_event(const struct segment_vector *v, const struct end *e,
 	const struct smpa_event *ev = end_event(e, v->type, 0);
 
 	assert_row(v->name, ev);
-	assert_row(v->name,
-		   e->event_cnt == 1u + (has_segment(v) ? 1u : 0u));
+	assert_row(v->name, e->event_cnt == 1u + (has_segment(v) ? 1u : 0u));
 	switch (v->type) {
 	case SMPA_EV_MESSAGE:
 		check_message(v, ev, len);
@@ -62,29 +61,30 @@ static void check_event(const struct segment_vector *v, const struct end *e,
 	case SMPA_EV_READ:
 		assert_row(v->name,
 			   ev->read.sink_stag == v->msg.read.sink_stag &&
-			   ev->read.sink_to == v->msg.read.sink_to &&
-			   ev->read.len == v->msg.read.len &&
-			   ev->read.src_stag == v->msg.read.src_stag &&
-			   ev->read.src_to == v->msg.read.src_to &&
-			   ev->read.msn == v->msn);
+				   ev->read.sink_to == v->msg.read.sink_to &&
+				   ev->read.len == v->msg.read.len &&
+				   ev->read.src_stag == v->msg.read.src_stag &&
+				   ev->read.src_to == v->msg.read.src_to &&
+				   ev->read.msn == v->msn);
 		return;
 	case SMPA_EV_ATOMIC:
-		assert_row(v->name,
-			   ev->atomic.op == v->msg.atomic.op &&
-			   ev->atomic.id == v->msg.atomic.id &&
-			   ev->atomic.stag == v->msg.atomic.stag &&
-			   ev->atomic.to == v->msg.atomic.to &&
-			   ev->atomic.add_swap == v->msg.atomic.add_swap &&
-			   ev->atomic.add_swap_mask ==
-				   v->msg.atomic.add_swap_mask &&
-			   ev->atomic.compare == v->msg.atomic.compare &&
-			   ev->atomic.compare_mask ==
-				   v->msg.atomic.compare_mask);
+		assert_row(
+			v->name,
+			ev->atomic.op == v->msg.atomic.op &&
+				ev->atomic.id == v->msg.atomic.id &&
+				ev->atomic.stag == v->msg.atomic.stag &&
+				ev->atomic.to == v->msg.atomic.to &&
+				ev->atomic.add_swap == v->msg.atomic.add_swap &&
+				ev->atomic.add_swap_mask ==
+					v->msg.atomic.add_swap_mask &&
+				ev->atomic.compare == v->msg.atomic.compare &&
+				ev->atomic.compare_mask ==
+					v->msg.atomic.compare_mask);
 		return;
 	case SMPA_EV_ATOMIC_DONE:
-		assert_row(v->name,
-			   ev->atomic_done.id == v->msg.atomic.id &&
-			   ev->atomic_done.value == v->msg.atomic.value);
+		assert_row(v->name, ev->atomic_done.id == v->msg.atomic.id &&
+					    ev->atomic_done.value ==
+						    v->msg.atomic.value);
 		return;
 	case SMPA_EV_TERMINATE:
 		assert_row(v->name, ev->term.fault.value == v->fault);
@@ -112,15 +112,15 @@ static void receives_each(void **state)
 			end_feed_hex(&e, v->hex);
 			assert_row(v->name,
 				   e.event_cnt == 1 &&
-				   e.events[0].ev.seg.to == v->msg.to &&
-				   e.events[0].ev.seg.stag == v->msg.stag &&
-				   e.events[0].ev.seg.len == len);
+					   e.events[0].ev.seg.to == v->msg.to &&
+					   e.events[0].ev.seg.stag ==
+						   v->msg.stag &&
+					   e.events[0].ev.seg.len == len);
 		} else {
 			end_feed_hex(&e, v->hex);
 			check_event(v, &e, (uint32_t)len);
 			assert_row(v->name,
-				   !memcmp(v->msn ? e.recv :
-						    e.mem + v->msg.to,
+				   !memcmp(v->msn ? e.recv : e.mem + v->msg.to,
 					   payload, len));
 		}
 		end_fini(&e);
@@ -145,8 +145,8 @@ static void sends_each(void **state)
 		end_init(&e, &o);
 		end_establish(&e, PEER_REPLY);
 		if (v->before) {
-			assert_int_equal(end_submit(&e, &segment_vectors[i - 1]
-							.msg), 0);
+			assert_int_equal(
+				end_submit(&e, &segment_vectors[i - 1].msg), 0);
 			end_drain(&e);
 			e.out_end = 0;
 		}
@@ -181,10 +181,9 @@ static void takes_no_prefix_for_the_whole(void **state)
 			assert_row(v->name, e.event_cnt == 0);
 			end_feed_eof(&e);
 			assert_row(v->name, e.event_cnt == 1);
-			assert_row(v->name,
-				   e.events[0].ev.type ==
-					   (cut ? SMPA_EV_FAULT :
-						  SMPA_EV_CLOSED));
+			assert_row(v->name, e.events[0].ev.type ==
+						    (cut ? SMPA_EV_FAULT
+							 : SMPA_EV_CLOSED));
 			end_fini(&e);
 		}
 	}
@@ -215,8 +214,9 @@ static void delivers_no_flipped_bit(void **state)
 			assert_row(v->name, ev->type == SMPA_EV_FAULT);
 			assert_row(v->name,
 				   ev->fault.fault.value == SMPA_F_MPA_CRC ||
-				   (bit < 16 && ev->fault.fault.value ==
-							SMPA_F_MPA_MARKER));
+					   (bit < 16 &&
+					    ev->fault.fault.value ==
+						    SMPA_F_MPA_MARKER));
 			assert_row(v->name, ev->fault.has_terminate);
 			end_fini(&e);
 		}

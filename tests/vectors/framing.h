@@ -14,19 +14,19 @@ enum framing_result { FRAMING_OK, FRAMING_CRC, FRAMING_MARKER };
 struct framing_vector {
 	const char *name, *origin;
 	const char *hex;
-	const char *ulpdu;	/* NULL: as FRAMING_ZEROS */
-	uint32_t phase;		/* stream offset modulo 512 of hex[0] */
+	const char *ulpdu; /* NULL: as FRAMING_ZEROS */
+	uint32_t phase;	   /* stream offset modulo 512 of hex[0] */
 	bool has_markers;
 	bool has_crc;
-	bool is_canonical;	/* an encoder must yield just this */
+	bool is_canonical; /* an encoder must yield just this */
 	enum framing_result result;
 };
 
-#define ULPDU_F5                                                       \
-	"41430000000000000000000000010000000000000000000000000000"     \
+#define ULPDU_F5                                                               \
+	"41430000000000000000000000010000000000000000000000000000"             \
 	"0000000000000000000000000000"
-#define ULPDU_F6                                                       \
-	"41430000000000000000000000020000000000000000000000000000"     \
+#define ULPDU_F6                                                               \
+	"41430000000000000000000000020000000000000000000000000000"             \
 	"0000000000000000000000000000"
 
 static const struct framing_vector framing_vectors[] = {
@@ -66,10 +66,10 @@ static const struct framing_vector framing_vectors[] = {
 	  true, true, FRAMING_OK },
 	{ "V-5", "computed", "000401020304000039ee264a", "01020304", 0, false,
 	  true, true, FRAMING_OK },
-	{ "V-6", "computed", "00050102030405005a3b0d7f", "0102030405", 0,
-	  false, true, true, FRAMING_OK },
-	{ "V-7", "PAD not zero, computed", "0003010203aaaaaa066df023",
-	  "010203", 0, false, true, false, FRAMING_OK },
+	{ "V-6", "computed", "00050102030405005a3b0d7f", "0102030405", 0, false,
+	  true, true, FRAMING_OK },
+	{ "V-7", "PAD not zero, computed", "0003010203aaaaaa066df023", "010203",
+	  0, false, true, false, FRAMING_OK },
 	{ "V-8", "marker between PAD and CRC, computed",
 	  "000e101112131415161718191a1b1c1d00000010a72c3923",
 	  "101112131415161718191a1b1c1d", 496, true, true, true, FRAMING_OK },
@@ -123,26 +123,31 @@ static const struct framing_vector framing_vectors[] = {
 
 struct crc_vector {
 	const char *name, *origin, *hex;
-	const char *crc;	/* on the wire */
+	const char *crc; /* on the wire */
 };
 
 static const struct crc_vector crc_vectors[] = {
 	{ "32 zeros", "RFC 7143 A.4",
 	  "00000000000000000000000000000000"
-	  "00000000000000000000000000000000", "aa36918a" },
+	  "00000000000000000000000000000000",
+	  "aa36918a" },
 	{ "32 ones", "RFC 7143 A.4",
 	  "ffffffffffffffffffffffffffffffff"
-	  "ffffffffffffffffffffffffffffffff", "43aba862" },
+	  "ffffffffffffffffffffffffffffffff",
+	  "43aba862" },
 	{ "ascending", "RFC 7143 A.4",
 	  "000102030405060708090a0b0c0d0e0f"
-	  "101112131415161718191a1b1c1d1e1f", "4e79dd46" },
+	  "101112131415161718191a1b1c1d1e1f",
+	  "4e79dd46" },
 	{ "descending", "RFC 7143 A.4",
 	  "1f1e1d1c1b1a19181716151413121110"
-	  "0f0e0d0c0b0a09080706050403020100", "5cdb3f11" },
+	  "0f0e0d0c0b0a09080706050403020100",
+	  "5cdb3f11" },
 	{ "an iSCSI SCSI Read PDU", "RFC 7143 A.4",
 	  "01c00000000000000000000000000000"
 	  "14000000000004000000001400000018"
-	  "28000000000000000200000000000000", "563a96d9" },
+	  "28000000000000000200000000000000",
+	  "563a96d9" },
 	{ "123456789", "the usual check value", "313233343536373839",
 	  "839206e3" },
 	{ "nothing", "by hand", "", "00000000" },
