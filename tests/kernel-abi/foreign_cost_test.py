@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+# A shell's SIGCHLD arrives before or after the call that waits.
+SIGNALS = {"rt_sigreturn"}
 # CPython's arenas come and go with the addresses that the loader chose.
 MEMORY = {"mmap", "munmap", "brk", "madvise"}
 
@@ -75,7 +77,7 @@ def main(preload):
         print("SKIP: strace may not trace:", probe.stderr.decode())
         return 77
     for command in COMMANDS:
-        ignored = MEMORY if command[0] == sys.executable else set()
+        ignored = SIGNALS | (MEMORY if command[0] == sys.executable else set())
         plain, under = (
             [[[c for c in one if c not in ignored] for one in process]
              for process in trace(command, p)] for p in (None, preload))
