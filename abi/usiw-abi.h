@@ -156,7 +156,7 @@ struct usiw_comp_event {
 
 /* Record read from the async fd (ib_uverbs_async_event_desc). */
 struct usiw_async_event {
-	uint64_t element; /* handle of the CQ, QP or SRQ; or port number */
+	uint64_t element;    /* handle of the CQ, QP or SRQ; or port number */
 	uint32_t event_type; /* enum usiw_async_type */
 	uint32_t reserved;
 };

@@ -104,8 +104,8 @@ void rnic_cq_progress(struct rnic_cq *cq)
 
 void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
 {
-	uint32_t armed = solicited_only ? RNIC_CQ_ARM_SOLICITED :
-					  RNIC_CQ_ARM_ANY;
+	uint32_t armed = solicited_only ? RNIC_CQ_ARM_SOLICITED
+					: RNIC_CQ_ARM_ANY;
 
 	/* Armed for any stays so: the wider wish wins, as the verbs say. */
 	if (!solicited_only ||

@@ -17,12 +17,16 @@ struct rnic_cq {
 	struct rnic_chan_node comp_node;
 	struct rnic_chan_node async_node;
 	uint64_t handle;
-	_Atomic uint32_t armed; /* enum rnic_cq_armed */
+	_Atomic uint32_t armed;	   /* enum rnic_cq_armed */
 	_Atomic uint32_t user_cnt; /* QPs */
-	bool is_overrun; /* guarded by the engine's lead */
+	bool is_overrun;	   /* guarded by the engine's lead */
 };
 
-enum rnic_cq_armed { RNIC_CQ_NOT_ARMED, RNIC_CQ_ARM_SOLICITED, RNIC_CQ_ARM_ANY };
+enum rnic_cq_armed {
+	RNIC_CQ_NOT_ARMED,
+	RNIC_CQ_ARM_SOLICITED,
+	RNIC_CQ_ARM_ANY
+};
 
 /*
  * Under the lead.  Return: 0; -ENOSPC: the CQ is overrun: the completion is

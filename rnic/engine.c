@@ -100,8 +100,8 @@ static struct rnic_qp *bells_take(struct rnic_engine *engine)
 
 static void bell_push(struct rnic_engine *engine, struct rnic_qp *qp)
 {
-	struct rnic_qp *head = atomic_load_explicit(&engine->bell_head,
-						    memory_order_relaxed);
+	struct rnic_qp *head =
+		atomic_load_explicit(&engine->bell_head, memory_order_relaxed);
 
 	/* Rung already: the leader that takes it clears the flag first. */
 	if (atomic_exchange_explicit(&qp->is_rung, true, memory_order_seq_cst))
@@ -399,8 +399,8 @@ void rnic_engine_mr_gone(struct rnic_engine *engine, const void *addr,
 static bool engine_is_polled(struct rnic_engine *engine, uint64_t now_ns)
 {
 	/* relaxed: a hint; the octets themselves are handed over by the lead */
-	uint64_t poll_ns = atomic_load_explicit(&engine->poll_ns,
-						memory_order_relaxed);
+	uint64_t poll_ns =
+		atomic_load_explicit(&engine->poll_ns, memory_order_relaxed);
 
 	return poll_ns && now_ns - poll_ns < ENGINE_LIVE_NS;
 }
@@ -605,12 +605,10 @@ int rnic_engine_new(struct rnic_engine **ret_engine)
 		return -ENOMEM;
 	util_lock_init(&engine->lead, UTIL_RANK_ENGINE);
 	engine->slot_free = UINT32_MAX;
-	engine->rx_pool.size = staging < SMPA_RX_STAGING_MIN ?
-				       SMPA_RX_STAGING_MIN :
-				       staging;
-	engine->tx_pool.size = staging < SMPA_TX_STAGING_MIN ?
-				       SMPA_TX_STAGING_MIN :
-				       staging;
+	engine->rx_pool.size =
+		staging < SMPA_RX_STAGING_MIN ? SMPA_RX_STAGING_MIN : staging;
+	engine->tx_pool.size =
+		staging < SMPA_TX_STAGING_MIN ? SMPA_TX_STAGING_MIN : staging;
 	rc = engine_open_fds(engine);
 	if (rc < 0) {
 		free(engine);
@@ -623,8 +621,7 @@ int rnic_engine_new(struct rnic_engine **ret_engine)
 /* Every stream gets its FIN out and its peer's in, within the limit. */
 static void engine_drain(struct rnic_engine *engine)
 {
-	uint64_t end_ns =
-		rnic_now_ns() + util_settings()->drain_ms * NS_PER_MS;
+	uint64_t end_ns = rnic_now_ns() + util_settings()->drain_ms * NS_PER_MS;
 	struct rnic_stream *stream, *next;
 	struct epoll_event ev[ENGINE_EVENT_MAX];
 	int cnt;
@@ -652,8 +649,7 @@ void rnic_engine_free(struct rnic_engine *engine)
 {
 	if (!engine)
 		return;
-	atomic_store_explicit(&engine->is_stopping, true,
-			      memory_order_release);
+	atomic_store_explicit(&engine->is_stopping, true, memory_order_release);
 	rnic_engine_unpark(engine);
 	engine_wake(engine);
 	if (engine->has_thread)

@@ -105,8 +105,7 @@ void rnic_engine_mr_gone(struct rnic_engine *engine, const void *addr,
 
 /* Put a stream under the engine's care (epoll, slot); starts the thread. */
 int rnic_engine_add(struct rnic_engine *engine, struct rnic_stream *stream);
-void rnic_engine_remove(struct rnic_engine *engine,
-			struct rnic_stream *stream);
+void rnic_engine_remove(struct rnic_engine *engine, struct rnic_stream *stream);
 
 /* The stream's deadline_ns was set: make sure somebody looks in time. */
 void rnic_engine_deadline(struct rnic_engine *engine, uint64_t deadline_ns);

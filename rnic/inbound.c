@@ -15,7 +15,8 @@
 #include "stream-internal.h"
 
 /* One row per verdict of the MR table: the codes for tagged placement (DDP,
- * DDP-52; D-6: DDP has no code for access) and for a read's source (RDMAP-64). */
+ * DDP-52; D-6: DDP has no code for access) and for a read's source (RDMAP-64).
+ */
 struct access_fault {
 	uint16_t tagged;
 	uint16_t read;
@@ -67,10 +68,9 @@ static int segment_write(struct rnic_qp *qp, struct smpa_conn *conn,
 	enum rnic_mr_verdict verdict = RNIC_MR_BAD_ACCESS;
 
 	if (qp_allows(qp, RNIC_ACCESS_REMOTE_WRITE))
-		verdict = rnic_mr_resolve(&qp->ctx->mrs, qp->pd, ev->seg.stag,
-					  ev->seg.to, ev->seg.len,
-					  RNIC_ACCESS_REMOTE_WRITE,
-					  &iov.iov_base);
+		verdict = rnic_mr_resolve(
+			&qp->ctx->mrs, qp->pd, ev->seg.stag, ev->seg.to,
+			ev->seg.len, RNIC_ACCESS_REMOTE_WRITE, &iov.iov_base);
 	if (verdict)
 		return refuse(qp, conn, access_faults[verdict].tagged,
 			      RNIC_QP_EV_ACCESS_ERR);
@@ -95,15 +95,12 @@ static int segment_response(struct rnic_qp *qp, struct smpa_conn *conn,
 		return refuse(qp, conn, SMPA_F_DDP_T_BOUNDS,
 			      RNIC_QP_EV_REQ_ERR);
 	slot = usiw_ring_slot(&qp->sq.ring, entry->sq_idx);
-	cnt = rnic_sge_resolve(qp, (const struct usiw_sge *)(slot + 1),
-			       slot->sge_cnt < qp->sq.max_sge ?
-				       slot->sge_cnt :
-				       qp->sq.max_sge,
-			       entry->placed, ev->seg.len,
-			       RNIC_ACCESS_LOCAL_WRITE, iov);
+	cnt = rnic_sge_resolve(
+		qp, (const struct usiw_sge *)(slot + 1),
+		slot->sge_cnt < qp->sq.max_sge ? slot->sge_cnt : qp->sq.max_sge,
+		entry->placed, ev->seg.len, RNIC_ACCESS_LOCAL_WRITE, iov);
 	if (cnt < 0)
-		return refuse(qp, conn, SMPA_F_DDP_T_STAG,
-			      RNIC_QP_EV_FATAL);
+		return refuse(qp, conn, SMPA_F_DDP_T_STAG, RNIC_QP_EV_FATAL);
 	entry->placed += ev->seg.len;
 	return smpa_conn_sink(conn, iov, cnt);
 }
@@ -156,8 +153,8 @@ static int message_recv(struct rnic_qp *qp, struct smpa_conn *conn,
 	if (ev->msg.opcode == SMPA_OP_SEND_INV ||
 	    ev->msg.opcode == SMPA_OP_SEND_SE_INV) {
 		/* RDMAP-27: an STag of this stream, else D-3. */
-		if (rnic_mr_invalidate(&qp->ctx->mrs, qp->pd,
-				       ev->msg.inv_stag, true) != RNIC_MR_OK)
+		if (rnic_mr_invalidate(&qp->ctx->mrs, qp->pd, ev->msg.inv_stag,
+				       true) != RNIC_MR_OK)
 			return refuse_recv(qp, conn, SMPA_F_RDMAP_INVALIDATE,
 					   USIW_WC_LOC_ACCESS_ERR);
 		cqe.wc_flags = USIW_WC_FLAG_INV;
@@ -220,8 +217,8 @@ static int inbound_read(struct rnic_qp *qp, struct smpa_conn *conn,
 	else if (ev->read.len)
 		verdict = rnic_mr_resolve(&qp->ctx->mrs, qp->pd,
 					  ev->read.src_stag, ev->read.src_to,
-					  ev->read.len,
-					  RNIC_ACCESS_REMOTE_READ, &src);
+					  ev->read.len, RNIC_ACCESS_REMOTE_READ,
+					  &src);
 	if (verdict)
 		return refuse(qp, conn, access_faults[verdict].read,
 			      RNIC_QP_EV_ACCESS_ERR);

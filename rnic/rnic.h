@@ -55,15 +55,15 @@ RNIC_EXPORT uint32_t rnic_fork_gen(void);
 #define RNIC_GID_MAX 32
 
 struct rnic_device_attr {
-	char name[64];	   /* usiw_<interface> */
+	char name[64]; /* usiw_<interface> */
 	char ifname[16];
 	uint32_t ifindex;
 	uint32_t uverbs_num; /* 1000 + position */
-	uint8_t mac[6];	   /* zero for lo */
-	uint64_t guid_be;  /* node GUID, network order, unique, not 0 */
-	uint32_t mtu;	   /* of the interface, octets */
+	uint8_t mac[6];	     /* zero for lo */
+	uint64_t guid_be;    /* node GUID, network order, unique, not 0 */
+	uint32_t mtu;	     /* of the interface, octets */
 	bool is_up;
-	uint32_t gid_cnt;  /* >= 1 */
+	uint32_t gid_cnt;	       /* >= 1 */
 	uint8_t gid[RNIC_GID_MAX][16]; /* IPv4-mapped or IPv6 */
 };
 
@@ -225,7 +225,7 @@ RNIC_EXPORT int rnic_srq_destroy(struct rnic_srq *srq,
 
 /* iWARP QP states (RFC 5040 and the RDMA verbs model). */
 enum rnic_qp_state {
-	RNIC_QPS_IDLE,	    /* INIT (RESET before) to the application */
+	RNIC_QPS_IDLE, /* INIT (RESET before) to the application */
 	RNIC_QPS_RTS,
 	RNIC_QPS_CLOSING,   /* SQD */
 	RNIC_QPS_TERMINATE, /* SQE: TERMINATE sent or received, closing */
@@ -234,7 +234,7 @@ enum rnic_qp_state {
 
 struct rnic_qp_options {
 	struct rnic_cq *send_cq, *recv_cq;
-	struct rnic_srq *srq; /* NULL: own RQ */
+	struct rnic_srq *srq;		     /* NULL: own RQ */
 	uint32_t max_send_wr, max_recv_wr;   /* in: wanted, out: given */
 	uint32_t max_send_sge, max_recv_sge; /* in: wanted, out: given */
 	uint32_t max_inline;		     /* in: wanted, out: given */
@@ -284,8 +284,7 @@ RNIC_EXPORT void rnic_qp_query(struct rnic_qp *qp,
 
 /* Outstanding WRs vanish without completion, as the verbs say.  The stream,
  * if any, is drained in the background (USIW_DRAIN_MS). */
-RNIC_EXPORT int rnic_qp_destroy(struct rnic_qp *qp,
-				uint32_t *ret_async_events);
+RNIC_EXPORT int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events);
 
 /* ---- connection manager (used by kernel-abi/ucm.c) --------------------- */
 
@@ -311,13 +310,13 @@ enum rnic_cm_event_type {
 
 struct rnic_cm_event {
 	enum rnic_cm_event_type type;
-	int32_t status;	   /* 0 or negative errno */
-	uint64_t uid;	   /* user's cookie of the id the event is for; with
-			      CONNECT_REQUEST that of the listening id */
-	uint32_t id;	   /* id number; CONNECT_REQUEST: of the new id */
-	uint32_t listen_id;/* CONNECT_REQUEST */
-	uint8_t ird, ord;  /* responder_resources, initiator_depth: as the
-			      application must see them */
+	int32_t status;	    /* 0 or negative errno */
+	uint64_t uid;	    /* user's cookie of the id the event is for; with
+			       CONNECT_REQUEST that of the listening id */
+	uint32_t id;	    /* id number; CONNECT_REQUEST: of the new id */
+	uint32_t listen_id; /* CONNECT_REQUEST */
+	uint8_t ird, ord;   /* responder_resources, initiator_depth: as the
+			       application must see them */
 	uint32_t qp_num;
 	uint8_t pd_len;
 	uint8_t pd[RNIC_CM_PD_MAX];
@@ -332,11 +331,19 @@ struct rnic_cm_conn_param {
 };
 
 struct rnic_cm_info {
-	struct rnic_device *dev; /* NULL: not bound to one yet */
+	struct rnic_device *dev;	     /* NULL: not bound to one yet */
 	struct sockaddr_storage local, peer; /* family 0: unknown */
-	enum { RNIC_CM_S_IDLE, RNIC_CM_S_BOUND, RNIC_CM_S_ADDR, RNIC_CM_S_ROUTE,
-	       RNIC_CM_S_LISTEN, RNIC_CM_S_CONNECT, RNIC_CM_S_REQUEST,
-	       RNIC_CM_S_ESTABLISHED, RNIC_CM_S_DISCONNECT } state;
+	enum {
+		RNIC_CM_S_IDLE,
+		RNIC_CM_S_BOUND,
+		RNIC_CM_S_ADDR,
+		RNIC_CM_S_ROUTE,
+		RNIC_CM_S_LISTEN,
+		RNIC_CM_S_CONNECT,
+		RNIC_CM_S_REQUEST,
+		RNIC_CM_S_ESTABLISHED,
+		RNIC_CM_S_DISCONNECT
+	} state;
 };
 
 /*

@@ -10,47 +10,47 @@
 #include <stdint.h>
 
 /* X(identifier): the identifier is the counter's name in the page. */
-#define RNIC_STAT_LIST(X)                                                  \
-	X(tx_octets) /* TCP payload octets sent in RDMA mode */            \
-	X(rx_octets) /* TCP payload octets received in RDMA mode */        \
-	X(tx_fpdu)                                                         \
-	X(rx_fpdu)                                                         \
-	X(tx_payload) /* DDP payload octets sent */                        \
-	X(rx_direct)  /* DDP payload octets read straight into buffers */  \
-	X(rx_staged)  /* DDP payload octets copied from staging */         \
-	X(rx_crc_bad)                                                      \
-	X(tx_inplace) /* payload octets sent from where they lay */        \
-	X(tx_copied)                                                       \
-	X(tx_calls) /* sendmsg calls on streams */                         \
-	X(rx_calls) /* readv calls on streams */                           \
-	X(send_wr)                                                         \
-	X(write_wr)                                                        \
-	X(read_wr)                                                         \
-	X(recv_done)                                                       \
-	X(read_served)                                                     \
-	X(cqe)                                                             \
-	X(cqe_error)                                                       \
-	X(term_sent)                                                       \
-	X(term_received)                                                   \
-	X(passes_poll)	 /* engine passes led by a polling thread */       \
-	X(passes_post)	 /* ... by a posting thread */                     \
-	X(passes_thread) /* ... by the completion thread */                \
-	X(parks)                                                           \
-	X(streams_opened)                                                  \
-	X(streams_ended)                                                   \
-	X(connects)                                                        \
-	X(accepts)                                                         \
-	X(rejects)                                                         \
-	X(half_open_refused)                                               \
-	X(start_timeouts)                                                  \
-	X(mr_registered)                                                   \
+#define RNIC_STAT_LIST(X)                                                      \
+	X(tx_octets) /* TCP payload octets sent in RDMA mode */                \
+	X(rx_octets) /* TCP payload octets received in RDMA mode */            \
+	X(tx_fpdu)                                                             \
+	X(rx_fpdu)                                                             \
+	X(tx_payload) /* DDP payload octets sent */                            \
+	X(rx_direct)  /* DDP payload octets read straight into buffers */      \
+	X(rx_staged)  /* DDP payload octets copied from staging */             \
+	X(rx_crc_bad)                                                          \
+	X(tx_inplace) /* payload octets sent from where they lay */            \
+	X(tx_copied)                                                           \
+	X(tx_calls) /* sendmsg calls on streams */                             \
+	X(rx_calls) /* readv calls on streams */                               \
+	X(send_wr)                                                             \
+	X(write_wr)                                                            \
+	X(read_wr)                                                             \
+	X(recv_done)                                                           \
+	X(read_served)                                                         \
+	X(cqe)                                                                 \
+	X(cqe_error)                                                           \
+	X(term_sent)                                                           \
+	X(term_received)                                                       \
+	X(passes_poll)	 /* engine passes led by a polling thread */           \
+	X(passes_post)	 /* ... by a posting thread */                         \
+	X(passes_thread) /* ... by the completion thread */                    \
+	X(parks)                                                               \
+	X(streams_opened)                                                      \
+	X(streams_ended)                                                       \
+	X(connects)                                                            \
+	X(accepts)                                                             \
+	X(rejects)                                                             \
+	X(half_open_refused)                                                   \
+	X(start_timeouts)                                                      \
+	X(mr_registered)                                                       \
 	X(qp_created)
 
 enum rnic_stat {
 #define RNIC_STAT_ENUM(name) RNIC_STAT_##name,
 	RNIC_STAT_LIST(RNIC_STAT_ENUM)
 #undef RNIC_STAT_ENUM
-	RNIC_STAT_CNT
+		RNIC_STAT_CNT
 };
 
 /* Relaxed; any thread; never fails (before the page exists: a dummy). */

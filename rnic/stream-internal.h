@@ -33,10 +33,10 @@ struct rnic_stream {
 	bool has_peer_fin;
 	void *rx_staging, *tx_staging; /* lent now, from the engine's pools */
 	void *start_rx, *start_tx;     /* own, until attached */
-	uint64_t deadline_ns; /* 0: none */
-	uint64_t cm_ref;      /* 0: nobody to tell, or told already */
-	uint32_t pass_cnt;    /* to look at the EMSS now and then */
-	struct smpa_counters told; /* already in the counter page */
+	uint64_t deadline_ns;	       /* 0: none */
+	uint64_t cm_ref;	       /* 0: nobody to tell, or told already */
+	uint32_t pass_cnt;	       /* to look at the EMSS now and then */
+	struct smpa_counters told;     /* already in the counter page */
 	struct sockaddr_storage local, peer;
 };
 

@@ -93,8 +93,7 @@ static int start_send(struct rnic_stream *stream)
 	return 0;
 }
 
-static void start_done(struct rnic_stream *stream,
-		       const struct smpa_event *ev)
+static void start_done(struct rnic_stream *stream, const struct smpa_event *ev)
 {
 	stream->has_crc = ev->start.has_crc;
 	stream->has_tx_markers = ev->start.tx_markers;
@@ -119,8 +118,7 @@ int rnic_stream_start_step(struct rnic_stream *stream,
 				start_done(stream, ret_ev);
 			return 1;
 		}
-		cnt = smpa_conn_rx_prepare(stream->conn, iov,
-					   SMPA_IOV_MAX + 1);
+		cnt = smpa_conn_rx_prepare(stream->conn, iov, SMPA_IOV_MAX + 1);
 		if (cnt <= 0)
 			return cnt;
 		len = rnic_tcp_recv(stream->fd, iov, cnt);
@@ -137,8 +135,8 @@ int rnic_stream_start_step(struct rnic_stream *stream,
 
 uint32_t rnic_stream_start_wants(const struct rnic_stream *stream)
 {
-	return smpa_conn_tx_pending(stream->conn) ? EPOLLIN | EPOLLOUT :
-						    EPOLLIN;
+	return smpa_conn_tx_pending(stream->conn) ? EPOLLIN | EPOLLOUT
+						  : EPOLLIN;
 }
 
 void rnic_stream_free(struct rnic_stream *stream)

@@ -129,8 +129,7 @@ static int stream_read(struct rnic_stream *stream)
 		rc = stream_lend_rx(stream);
 		if (rc < 0)
 			return rc;
-		cnt = smpa_conn_rx_prepare(stream->conn, iov,
-					   SMPA_IOV_MAX + 1);
+		cnt = smpa_conn_rx_prepare(stream->conn, iov, SMPA_IOV_MAX + 1);
 	}
 	if (cnt <= 0)
 		return cnt;
@@ -236,9 +235,9 @@ static int stream_tx(struct rnic_stream *stream)
 
 void rnic_stream_look_at_emss(struct rnic_stream *stream)
 {
-	smpa_conn_set_mulpdu(stream->conn,
-			     smpa_mulpdu(rnic_tcp_emss(stream->fd),
-					 stream->has_tx_markers));
+	smpa_conn_set_mulpdu(
+		stream->conn,
+		smpa_mulpdu(rnic_tcp_emss(stream->fd), stream->has_tx_markers));
 }
 
 void rnic_stream_tx(struct rnic_stream *stream)
@@ -274,9 +273,8 @@ static void stream_watch(struct rnic_stream *stream)
 	if (events == stream->epoll_events)
 		return;
 	ev.events = events;
-	ev.data.u64 =
-		(uint64_t)stream->engine->slots[stream->slot].gen << 32 |
-		stream->slot;
+	ev.data.u64 = (uint64_t)stream->engine->slots[stream->slot].gen << 32 |
+		      stream->slot;
 	if (epoll_ctl(stream->engine->epfd, EPOLL_CTL_MOD, stream->fd, &ev) ==
 	    0)
 		stream->epoll_events = events;

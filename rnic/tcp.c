@@ -21,11 +21,10 @@ static void real_ops_find(void)
 	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
 
 	/* Prototypes are libc's own; a missing libc (musl) leaves ours. */
-#define REAL(name)                                                      \
-	do {                                                            \
-		void *sym = libc ? dlsym(libc, #name) : NULL;           \
-		real_ops.name = sym ? (__typeof__(real_ops.name))sym :  \
-				      name;                             \
+#define REAL(name)                                                             \
+	do {                                                                   \
+		void *sym = libc ? dlsym(libc, #name) : NULL;                  \
+		real_ops.name = sym ? (__typeof__(real_ops.name))sym : name;   \
 	} while (0)
 	REAL(recv);
 	REAL(recvmsg);

@@ -94,8 +94,9 @@ struct smpa_fault {
 	uint16_t value;
 };
 
-#define SMPA_FAULT(layer, etype, code) \
-	((struct smpa_fault){ (uint16_t)((layer) << 12 | (etype) << 8 | (code)) })
+#define SMPA_FAULT(layer, etype, code)                                         \
+	((struct smpa_fault){                                                  \
+		(uint16_t)((layer) << 12 | (etype) << 8 | (code)) })
 
 enum smpa_fault_value {
 	SMPA_F_RDMAP_LOCAL = 0x0000,
@@ -175,7 +176,10 @@ struct smpa_options {
 	void *mem_ctx;
 };
 
-#define SMPA_OPTIONS_INIT { .size = sizeof(struct smpa_options) }
+#define SMPA_OPTIONS_INIT                                                      \
+	{                                                                      \
+		.size = sizeof(struct smpa_options)                            \
+	}
 
 /**
  * smpa_conn_new - make a connection object in state "before start"
@@ -270,12 +274,12 @@ enum smpa_event_type {
 	SMPA_EV_ATOMIC_DONE, /* .atomic_done; answer to ours */
 	SMPA_EV_TERMINATE,   /* .term; peer's TERMINATE; nothing follows */
 	/* sending */
-	SMPA_EV_SENT,	     /* .sent; last octet went out (tx_commit) */
+	SMPA_EV_SENT, /* .sent; last octet went out (tx_commit) */
 	/* end */
-	SMPA_EV_FAULT,	     /* .fault; peer broke the protocol; TERMINATE is
-				queued where the RFCs want one; no further
-				input is taken */
-	SMPA_EV_CLOSED,	     /* FIN at an FPDU boundary */
+	SMPA_EV_FAULT,	/* .fault; peer broke the protocol; TERMINATE is
+			   queued where the RFCs want one; no further
+			   input is taken */
+	SMPA_EV_CLOSED, /* FIN at an FPDU boundary */
 };
 
 struct smpa_event {
@@ -286,7 +290,7 @@ struct smpa_event {
 					   rx_prepare, accept or reject */
 			size_t pd_len;
 			uint8_t rev;
-			bool has_crc;	  /* outcome, not wish */
+			bool has_crc; /* outcome, not wish */
 			bool tx_markers, rx_markers;
 			bool is_enhanced; /* S=1: ird and ord mean something */
 			bool is_peer_to_peer; /* A=1 and an RTR was agreed */
@@ -294,25 +298,25 @@ struct smpa_event {
 					      sent; ESTABLISHED: ours to use */
 		} start;
 		struct {
-			uint8_t opcode;	  /* enum smpa_opcode */
+			uint8_t opcode; /* enum smpa_opcode */
 			bool is_tagged;
-			bool is_last;	  /* L flag */
-			uint32_t stag;	  /* tagged */
-			uint64_t to;	  /* tagged */
-			uint32_t qn;	  /* untagged; only QN 0 comes here */
-			uint32_t msn;	  /* untagged */
-			uint32_t mo;	  /* untagged */
-			uint32_t len;	  /* payload octets, > 0 if tagged */
+			bool is_last;  /* L flag */
+			uint32_t stag; /* tagged */
+			uint64_t to;   /* tagged */
+			uint32_t qn;   /* untagged; only QN 0 comes here */
+			uint32_t msn;  /* untagged */
+			uint32_t mo;   /* untagged */
+			uint32_t len;  /* payload octets, > 0 if tagged */
 		} seg;
 		struct {
-			uint8_t opcode;	  /* WRITE, READ_RESPONSE, SEND*, IMM* */
-			uint32_t len;	  /* untagged: message length; tagged: of
-					     the last segment only */
-			uint32_t stag;	  /* tagged: as sent */
-			uint64_t to;	  /* tagged: of the last segment */
-			uint32_t inv_stag;/* SEND_INV, SEND_SE_INV */
-			uint32_t msn;	  /* untagged */
-			uint8_t imm[8];	  /* IMM, IMM_SE */
+			uint8_t opcode; /* WRITE, READ_RESPONSE, SEND*, IMM* */
+			uint32_t len;	/* untagged: message length; tagged: of
+					   the last segment only */
+			uint32_t stag;	/* tagged: as sent */
+			uint64_t to;	/* tagged: of the last segment */
+			uint32_t inv_stag; /* SEND_INV, SEND_SE_INV */
+			uint32_t msn;	   /* untagged */
+			uint8_t imm[8];	   /* IMM, IMM_SE */
 		} msg;
 		struct {
 			uint32_t sink_stag;
@@ -345,8 +349,8 @@ struct smpa_event {
 		} sent;
 		struct {
 			struct smpa_fault fault;
-			bool is_truncated; /* EOF inside an FPDU or frame */
-			bool has_terminate;/* one was queued */
+			bool is_truncated;  /* EOF inside an FPDU or frame */
+			bool has_terminate; /* one was queued */
 		} fault;
 	};
 };
@@ -407,20 +411,20 @@ struct smpa_msg {
 	uint8_t opcode;
 	bool copy;
 	bool quiet;
-	uint8_t imm[8];		/* IMM, IMM_SE */
-	uint32_t stag;		/* WRITE, READ_RESPONSE: sink; SEND*INV: STag */
-	uint64_t to;		/* WRITE, READ_RESPONSE */
+	uint8_t imm[8]; /* IMM, IMM_SE */
+	uint32_t stag;	/* WRITE, READ_RESPONSE: sink; SEND*INV: STag */
+	uint64_t to;	/* WRITE, READ_RESPONSE */
 	const struct iovec *iov;
 	int iovcnt;
 	uint32_t len;
-	struct {		/* READ_REQUEST */
+	struct { /* READ_REQUEST */
 		uint32_t sink_stag;
 		uint64_t sink_to;
 		uint32_t len;
 		uint32_t src_stag;
 		uint64_t src_to;
 	} read;
-	struct {		/* ATOMIC_REQUEST; _RESPONSE: id, value */
+	struct { /* ATOMIC_REQUEST; _RESPONSE: id, value */
 		uint8_t op;
 		uint32_t id, stag;
 		uint64_t to, add_swap, add_swap_mask;
@@ -483,8 +487,8 @@ bool smpa_conn_uses(const struct smpa_conn *conn, const void *addr, size_t len);
 /* ---- counters --------------------------------------------------------- */
 
 struct smpa_counters {
-	uint64_t rx_direct;   /* payload octets received straight into sinks */
-	uint64_t rx_staged;   /* payload octets copied from staging */
+	uint64_t rx_direct; /* payload octets received straight into sinks */
+	uint64_t rx_staged; /* payload octets copied from staging */
 	uint64_t rx_fpdu, tx_fpdu;
 	uint64_t rx_crc_bad;
 	uint64_t tx_inplace, tx_copied; /* payload octets */
