@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -483,20 +484,29 @@ static int engine_spin(struct rnic_engine *engine, struct epoll_event *ev)
 	return cnt;
 }
 
+/* struct sched_attr of sched_setattr(2), first version. */
+struct engine_sched {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period;
+};
+
 static void engine_thread_setup(void)
 {
-	/* struct sched_attr of sched_setattr(2), first version. */
-	struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t runtime, deadline, period;
-	} attr = { .size = sizeof(attr), .runtime = ENGINE_SLICE_NS };
+	struct engine_sched attr = { .size = sizeof(attr) };
 
 	pthread_setname_np(pthread_self(), "usiw-engine");
 	prctl(PR_SET_TIMERSLACK, 1ul, 0, 0, 0);
-	/* Kernels before 6.12 ignore it; it is a wish. */
+	/*
+	 * Kernels before 6.12 ignore the slice; it is a wish.  All else stays
+	 * what the application's starter chose.
+	 */
+	if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) < 0 ||
+	    attr.policy != SCHED_OTHER)
+		return;
+	attr.runtime = ENGINE_SLICE_NS;
 	syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
