@@ -8,6 +8,7 @@ the test's own directory how many octets really moved.
 import json
 import os
 import random
+import re
 import shlex
 import shutil
 import signal
@@ -27,6 +28,8 @@ MEMLOCK = 65536
 # Everything below is limited by one factor, for slow or watched builds.
 SLOW = float(os.environ.get("USIW_TEST_SLOW", "1"))
 SKIP = 77
+SANITIZER_SAYS = re.compile(
+    r"(WARNING: ThreadSanitizer|ERROR: \w+Sanitizer|runtime error).*")
 TICK = 0.005  # how often a condition is looked at again
 
 
@@ -268,7 +271,23 @@ class Test:
         states = [p.process.poll() for p in self.programs]
         for program in self.programs:
             program.stop()
-        if kind is Failure or (kind and kind is not Skip):
+        try:
+            if not kind:
+                self.check_outputs()
+        except Failure as e:
+            kind, value = Failure, e
+            raise
+        finally:
+            self.conclude(kind, value, states)
+
+    def check_outputs(self):
+        """What sanitizers say counts, however a program ended."""
+        for program in self.programs:
+            found = SANITIZER_SAYS.search(program.text())
+            check(not found, f"{program.name}: {found and found.group(0)}")
+
+    def conclude(self, kind, value, states):
+        if kind and kind is not Skip:
             print(f"FAILED {self.name}: {value}")
             value.is_told = True
             for program, state in zip(self.programs, states):
