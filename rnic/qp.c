@@ -228,9 +228,11 @@ void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
 {
 	if (qp_has_ended(qp_state(qp)))
 		return;
+	/* First, so that it fails once: letting the stream go sends, which
+	 * completes WRs, whose completions may not fit. */
+	qp_set_state(qp, state);
 	if (qp->stream)
 		rnic_stream_detach(qp->stream, -ECONNRESET);
-	qp_set_state(qp, state);
 	qp_event(qp, event);
 	qp->irq.cnt = 0;
 	rnic_sq_flush(qp, first);
@@ -239,6 +241,20 @@ void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
 		qp->is_last_wqe_told = true;
 		qp_event(qp, RNIC_QP_EV_LAST_WQE);
 	}
+}
+
+void rnic_qp_overrun(struct rnic_qp *qp)
+{
+	if (qp_has_ended(qp_state(qp)))
+		return;
+	if (qp->stream) {
+		/* RDMAP-58; and nothing that is staged is delivered now. */
+		smpa_conn_terminate(qp->stream->conn,
+				    (struct smpa_fault){ SMPA_F_RDMAP_LOCAL });
+		rnic_stat_add(RNIC_STAT_term_sent, 1);
+	}
+	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
+		     RNIC_QP_EV_FATAL);
 }
 
 /* ---- connection --------------------------------------------------------- */

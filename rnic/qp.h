@@ -142,6 +142,9 @@ struct rnic_qp {
 void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
 		  enum usiw_wc_status first, enum rnic_qp_event event);
 
+/* A completion did not fit into its CQ: the peer is told, the QP fails. */
+void rnic_qp_overrun(struct rnic_qp *qp);
+
 /* What a bell is for: submit, or flush when the QP has ended. */
 void rnic_qp_serve(struct rnic_qp *qp);
 

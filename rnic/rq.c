@@ -55,8 +55,7 @@ void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe)
 	qp->rq.current.is_open = false;
 	rnic_stat_add(RNIC_STAT_recv_done, 1);
 	if (rnic_cq_push(qp->recv_cq, &full) < 0)
-		rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
-			     RNIC_QP_EV_FATAL);
+		rnic_qp_overrun(qp);
 }
 
 static void rq_flush_one(struct rnic_qp *qp, uint64_t wr_id)

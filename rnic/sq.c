@@ -144,8 +144,7 @@ static void sq_complete(struct rnic_qp *qp)
 		if (!wr->is_signaled)
 			continue;
 		if (rnic_cq_push(qp->send_cq, &cqe) < 0) {
-			rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
-				     RNIC_QP_EV_FATAL);
+			rnic_qp_overrun(qp);
 			return;
 		}
 	}

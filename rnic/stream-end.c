@@ -77,15 +77,16 @@ static void stream_limit(struct rnic_stream *stream)
 
 void rnic_stream_detach(struct rnic_stream *stream, int status)
 {
-	struct rnic_qp *qp = stream->qp;
-	uint64_t cm_ref = stream->cm_ref;
+	uint64_t cm_ref;
 
-	if (!qp)
+	if (!stream->qp)
 		return;
 	/* A TERMINATE, and what stands before it, while the memory that it is
 	 * sent from is still ours to read. */
 	rnic_stream_flush(stream);
-	qp->stream = NULL;
+	if (!stream->qp)
+		return; /* a completion of it did not fit: done already */
+	stream->qp->stream = NULL;
 	stream->qp = NULL;
 	stream->phase = RNIC_STREAM_DRAIN;
 	if (smpa_conn_uses(stream->conn, NULL, SIZE_MAX)) {
@@ -94,6 +95,7 @@ void rnic_stream_detach(struct rnic_stream *stream, int status)
 		stream_fin(stream);
 	}
 	stream_limit(stream);
+	cm_ref = stream->cm_ref;
 	stream->cm_ref = 0;
 	if (cm_ref)
 		rnic_cm_stream_ended(cm_ref, status);

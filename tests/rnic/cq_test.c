@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* cq.c: completions that fit and that do not, events armed and fired. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cq.h"
+#include "engine.h"
+#include "context.h"
+#include "qp.h"
+#include "rawpeer.h"
+
+static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
+
+/* ---- creation ----------------------------------------------------------- */
+
+static void refuses_sizes_out_of_range(void **state)
+{
+	struct rnic_context *ctx;
+	struct rnic_cq *cq = NULL;
+
+	(void)state;
+	assert_int_equal(
+		rnic_context_open(rnic_device_by_name("usiw_lo"), &ctx), 0);
+	assert_int_equal(rnic_cq_create(ctx, 0, NULL, 0, &cq), -EINVAL);
+	assert_int_equal(rnic_cq_create(ctx, rnic_limits()->max_cqe + 1, NULL,
+					0, &cq),
+			 -EINVAL);
+	assert_null(cq);
+	rnic_context_close(ctx);
+}
+
+/* ---- events ------------------------------------------------------------- */
+
+struct bell {
+	struct rnic_context *ctx;
+	struct rnic_chan *chan;
+	struct rnic_cq *cq;
+};
+
+static void bell_open(struct bell *b, uint32_t cqe)
+{
+	assert_int_equal(
+		rnic_context_open(rnic_device_by_name("usiw_lo"), &b->ctx),
+		0);
+	assert_int_equal(rnic_chan_new(sizeof(struct usiw_comp_event),
+				       &b->chan),
+			 0);
+	assert_int_equal(rnic_cq_create(b->ctx, cqe, b->chan, 0xabc, &b->cq),
+			 0);
+}
+
+static void bell_close(struct bell *b, uint32_t comp, uint32_t async)
+{
+	uint32_t got_comp, got_async;
+
+	assert_int_equal(rnic_cq_destroy(b->cq, &got_comp, &got_async), 0);
+	assert_int_equal(got_comp, comp);
+	assert_int_equal(got_async, async);
+	rnic_chan_close(b->chan);
+	rnic_context_close(b->ctx);
+}
+
+static int push(struct bell *b, bool is_solicited, enum usiw_wc_status status)
+{
+	struct usiw_cqe cqe = { .is_solicited = is_solicited,
+				.status = status };
+	int rc;
+
+	rnic_engine_lead(b->ctx->engine);
+	rc = rnic_cq_push(b->cq, &cqe);
+	rnic_engine_unlead(b->ctx->engine);
+	return rc;
+}
+
+static bool is_readable(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	return poll(&pfd, 1, 0) == 1;
+}
+
+static uint32_t events_read(struct rnic_chan *chan)
+{
+	struct usiw_comp_event ev;
+	uint32_t cnt = 0;
+
+	while (is_readable(rnic_chan_fd(chan))) {
+		must(rnic_chan_read(chan, &ev, sizeof(ev)) == sizeof(ev));
+		must(ev.cq_handle == 0xabc);
+		cnt++;
+	}
+	return cnt;
+}
+
+enum { NOT, SOL, ANY }; /* armed for */
+
+struct firing {
+	int first_arm, second_arm;
+	bool is_solicited;
+	enum usiw_wc_status status;
+	uint32_t events;
+};
+
+static const struct firing firings[] = {
+	{ NOT, NOT, true, USIW_WC_SUCCESS, 0 },
+	{ NOT, NOT, false, USIW_WC_WR_FLUSH_ERR, 0 },
+	{ ANY, NOT, false, USIW_WC_SUCCESS, 1 },
+	{ ANY, ANY, false, USIW_WC_SUCCESS, 1 },
+	{ SOL, NOT, false, USIW_WC_SUCCESS, 0 },
+	{ SOL, NOT, true, USIW_WC_SUCCESS, 1 },
+	{ SOL, NOT, false, USIW_WC_LOC_PROT_ERR, 1 },
+	{ SOL, ANY, false, USIW_WC_SUCCESS, 1 },
+	{ ANY, SOL, false, USIW_WC_SUCCESS, 1 }, /* the wider wish wins */
+};
+
+static void arm(struct bell *b, int kind)
+{
+	if (kind != NOT)
+		rnic_cq_arm(b->cq, kind == SOL);
+}
+
+static void fires_as_armed_and_once(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(firings) / sizeof(firings[0]); i++) {
+		const struct firing *f = &firings[i];
+		struct bell b;
+
+		bell_open(&b, 16);
+		/* What is there already does not fire. */
+		assert_int_equal(push(&b, true, USIW_WC_SUCCESS), 0);
+		arm(&b, f->first_arm);
+		arm(&b, f->second_arm);
+		assert_int_equal(events_read(b.chan), 0);
+		assert_int_equal(push(&b, f->is_solicited, f->status), 0);
+		assert_int_equal(push(&b, f->is_solicited, f->status), 0);
+		assert_int_equal(events_read(b.chan), f->events);
+		/* Armed anew, fires anew. */
+		rnic_cq_arm(b.cq, false);
+		assert_int_equal(push(&b, false, USIW_WC_SUCCESS), 0);
+		assert_int_equal(events_read(b.chan), 1);
+		bell_close(&b, f->events + 1, 0);
+	}
+}
+
+static void destruction_takes_unread_events_back(void **state)
+{
+	struct bell b;
+
+	(void)state;
+	bell_open(&b, 16);
+	rnic_cq_arm(b.cq, false);
+	assert_int_equal(push(&b, false, USIW_WC_SUCCESS), 0);
+	assert_true(is_readable(rnic_chan_fd(b.chan)));
+	bell_close(&b, 0, 0);
+}
+
+/* ---- overrun ------------------------------------------------------------ */
+
+static void overrun_is_told_once(void **state)
+{
+	struct usiw_async_event ev;
+	struct rnic_chan *async;
+	struct bell b;
+	int fd;
+
+	(void)state;
+	bell_open(&b, 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(push(&b, false, USIW_WC_SUCCESS), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(push(&b, false, USIW_WC_SUCCESS), -ENOSPC);
+	assert_int_equal(usiw_ring_used(rnic_cq_ring(b.cq)), 3);
+	fd = rnic_context_async_fd(b.ctx);
+	async = rnic_chan_get_fd(fd);
+	assert_true(is_readable(fd));
+	assert_int_equal(rnic_chan_read(async, &ev, sizeof(ev)), sizeof(ev));
+	assert_int_equal(ev.event_type, USIW_EVENT_CQ_ERR);
+	assert_int_equal(ev.element, 0xabc);
+	assert_false(is_readable(fd));
+	rnic_chan_put(async);
+	bell_close(&b, 0, 1);
+}
+
+/* The QP whose completion did not fit fails, once, and its peer is told. */
+static void overrun_fails_the_queue_pair(int is_recv)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0], *b = &p.side[1], *s;
+	uint32_t seen[USIW_EVENT_QP_LAST_WQE_REACHED + 1] = { 0 };
+
+	opt.cqe = 4;
+	rnicpair_open(&p, &opt);
+	s = is_recv ? b : a;
+	for (uint64_t i = 0; i < 20; i++) {
+		struct rnicpair_wr wr = {
+			.wr_id = i,
+			.opcode = USIW_WR_SEND,
+			.flags = is_recv ? 0 : USIW_SQE_SIGNALED
+		};
+
+		assert_int_equal(rnicpair_post_recv(b, i, NULL, 0), 0);
+		assert_int_equal(rnicpair_post(a, &wr), 0);
+	}
+	/* Nobody looks into the CQs. */
+	while (rnic_qp_state(s->qp) == RNIC_QPS_RTS)
+		rnic_cq_progress(a->scq);
+	assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_ERROR);
+	while (rnic_qp_state(is_recv ? a->qp : b->qp) == RNIC_QPS_RTS)
+		rnic_cq_progress(a->scq);
+	for (int i = 0; i < 2; i++)
+		seen[rnicpair_async(s, NULL)]++;
+	/* The flush overruns the other CQ as well. */
+	while (rnicpair_has_async(s))
+		seen[rnicpair_async(s, NULL)]++;
+	assert_in_range(seen[USIW_EVENT_CQ_ERR], 1, 2);
+	assert_int_equal(seen[USIW_EVENT_QP_FATAL], 1);
+	assert_int_equal(usiw_ring_used(rnic_cq_ring(is_recv ? s->rcq :
+							       s->scq)),
+			 4);
+	rnicpair_close(&p);
+}
+
+static void overrun_by_sends_fails_the_queue_pair(void **state)
+{
+	(void)state;
+	overrun_fails_the_queue_pair(0);
+}
+
+static void overrun_by_receives_fails_the_queue_pair(void **state)
+{
+	(void)state;
+	overrun_fails_the_queue_pair(1);
+}
+
+/*
+ * The CQ overruns in the middle of a pass whose staging holds more messages,
+ * while there is something to send: nothing is done twice.
+ */
+static void overrun_amid_messages_is_told_once(void **state)
+{
+	struct rnicpair_options opt = defaults;
+
+	(void)state;
+	opt.cqe = 2;
+	for (int round = 0; round < 20; round++) {
+		uint32_t seen[USIW_EVENT_QP_LAST_WQE_REACHED + 1] = { 0 };
+		struct rnicpair p;
+		struct rnicpair_side *side = &p.side[0];
+		struct rawpeer raw;
+		struct smpa_event ev;
+
+		rnicpair_open_idle(&p, &opt);
+		rawpeer_join(&raw, &p, 0);
+		for (uint64_t i = 0; i < 20; i++)
+			assert_int_equal(rnicpair_post_recv(side, i, NULL, 0),
+					 0);
+		rnic_engine_lead(side->ctx->engine);
+		for (int i = 0; i < 12; i++) {
+			rawpeer_send_octets(&raw, SMPA_OP_SEND, NULL, 0);
+			rawpeer_read(&raw, 1, 0, side->stag,
+				     rnicpair_addr(side, 0), 1000);
+			if (i % 6 == 5)
+				continue;
+		}
+		/* Something to send that would be flushed on the way out. */
+		for (int i = 0; i < 3; i++) {
+			const struct usiw_ring *sq = rnic_qp_sq(side->qp);
+			struct usiw_sqe *sqe = usiw_ring_reserve(sq, 0);
+
+			*sqe = (struct usiw_sqe){ .wr_id = 9,
+						  .opcode = USIW_WR_SEND };
+			usiw_ring_commit(sq, 1);
+		}
+		rnic_engine_unlead(side->ctx->engine);
+		while (rnic_qp_state(side->qp) == RNIC_QPS_RTS)
+			rnic_cq_progress(side->rcq);
+		/* The peer learns that it is over, by TERMINATE. */
+		do {
+			ev = rawpeer_event(&raw);
+		} while (ev.type == SMPA_EV_MESSAGE);
+		assert_int_equal(ev.type, SMPA_EV_TERMINATE);
+		while (rnicpair_has_async(side))
+			seen[rnicpair_async(side, NULL)]++;
+		assert_int_equal(seen[USIW_EVENT_QP_FATAL], 1);
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+/* ---- arming beside completions ------------------------------------------ */
+
+#define STRESS_CNT 20000
+
+static struct bell stress;
+static _Atomic uint32_t pushed;
+
+static void *push_many(void *arg)
+{
+	unsigned seed = 1;
+
+	(void)arg;
+	for (int i = 0; i < STRESS_CNT; i++) {
+		while (push(&stress, i % 3 == 0, USIW_WC_SUCCESS) < 0)
+			abort();
+		atomic_fetch_add(&pushed, 1);
+		seed = seed * 1103515245u + 12345u;
+		/* Often right beside the consumer's arming. */
+		while (usiw_ring_used(rnic_cq_ring(stress.cq)) >
+		       (seed >> 16) % 8)
+			sched_yield();
+	}
+	return NULL;
+}
+
+/* The loop of ibv_get_cq_event(3): arm, drain, wait.  A lost event leaves it
+ * waiting; every event read must have been armed for. */
+static void an_event_is_neither_lost_nor_doubled(void **state)
+{
+	struct usiw_comp_event ev;
+	uint32_t taken = 0, armed = 1, fired = 0;
+	pthread_t thread;
+	struct pollfd pfd;
+
+	(void)state;
+	bell_open(&stress, 64);
+	pfd = (struct pollfd){ .fd = rnic_chan_fd(stress.chan),
+			       .events = POLLIN };
+	rnic_cq_arm(stress.cq, false);
+	assert_int_equal(pthread_create(&thread, NULL, push_many, NULL), 0);
+	while (taken < STRESS_CNT) {
+		const struct usiw_ring *ring = rnic_cq_ring(stress.cq);
+
+		assert_int_equal(poll(&pfd, 1, RNICPAIR_PATIENCE_MS), 1);
+		assert_int_equal(rnic_chan_read(stress.chan, &ev, sizeof(ev)),
+				 sizeof(ev));
+		fired++;
+		assert_true(fired <= armed);
+		/* One arm, one event. */
+		assert_int_equal(poll(&pfd, 1, 0), 0);
+		armed++;
+		rnic_cq_arm(stress.cq, false);
+		while (usiw_ring_peek(ring, 0)) {
+			usiw_ring_consume(ring, 1);
+			taken++;
+		}
+	}
+	pthread_join(thread, NULL);
+	fired += events_read(stress.chan);
+	assert_true(fired <= armed);
+	bell_close(&stress, fired, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(refuses_sizes_out_of_range),
+		cmocka_unit_test(fires_as_armed_and_once),
+		cmocka_unit_test(destruction_takes_unread_events_back),
+		cmocka_unit_test(overrun_is_told_once),
+		cmocka_unit_test(overrun_by_sends_fails_the_queue_pair),
+		cmocka_unit_test(overrun_by_receives_fails_the_queue_pair),
+		cmocka_unit_test(overrun_amid_messages_is_told_once),
+		cmocka_unit_test(an_event_is_neither_lost_nor_doubled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * stream-end.c: every way a stream can end.  Each posted WR completes once,
+ * the manager is told once, and the socket does not outlive it.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "context.h"
+#include "engine.h"
+#include "env.h"
+#include "qp.h"
+#include "rawpeer.h"
+#include "stream-internal.h"
+#include "tcpfake.h"
+
+#define REF 0x1000
+#define WR_CNT 10
+
+/* ---- the manager -------------------------------------------------------- */
+
+static _Atomic uint32_t told_cnt;
+static _Atomic int told_status;
+
+void __wrap_rnic_cm_stream_ended(uint64_t cm_ref, int status);
+
+void __wrap_rnic_cm_stream_ended(uint64_t cm_ref, int status)
+{
+	must(cm_ref == REF);
+	atomic_store(&told_status, status);
+	atomic_fetch_add(&told_cnt, 1);
+}
+
+/* ---- the stage: a QP with work in all stages, and a stranger ------------ */
+
+struct stage {
+	struct rnicpair p;
+	struct rawpeer raw;
+	struct rnicpair_side *s;
+	int fd;
+};
+
+static struct rnicpair_options stage_options(void)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+
+	opt.cm_ref = REF;
+	opt.sockbuf = 16384;
+	return opt;
+}
+
+/*
+ * Ten receives; then reads that nobody answers, of which ORD are out, and
+ * behind them writes, some signaled, of which TCP takes a part only.
+ */
+static void stage_open(struct stage *st)
+{
+	struct rnicpair_options opt = stage_options();
+
+	memset(st, 0, sizeof(*st));
+	atomic_store(&told_cnt, 0);
+	atomic_store(&told_status, 1);
+	opt.ord = opt.ird = 2;
+	rnicpair_open_idle(&st->p, &opt);
+	rawpeer_join(&st->raw, &st->p, 0);
+	st->s = &st->p.side[0];
+	rnic_engine_lead(st->s->ctx->engine);
+	st->fd = st->s->qp->stream->fd;
+	rnic_engine_unlead(st->s->ctx->engine);
+	for (uint64_t i = 0; i < WR_CNT; i++) {
+		struct usiw_sge sge = rnicpair_sge(st->s, 0, 200000);
+		struct rnicpair_wr wr = {
+			.wr_id = i,
+			.opcode = i < 2 ? USIW_WR_READ : USIW_WR_WRITE,
+			.flags = i % 2 ? USIW_SQE_SIGNALED : 0,
+			.sge = &sge,
+			.sge_cnt = 1,
+		};
+
+		assert_int_equal(rnicpair_post_recv(st->s, i, NULL, 0), 0);
+		assert_int_equal(rnicpair_post(st->s, &wr), 0);
+	}
+}
+
+/* All completed, once, in order, in error; nothing more comes. */
+static void stage_check_flushed(struct stage *st)
+{
+	for (uint64_t i = 0; i < WR_CNT; i++) {
+		struct usiw_cqe cqe = rnicpair_take(st->s, st->s->scq);
+
+		assert_int_equal(cqe.wr_id, i);
+		assert_int_not_equal(cqe.status, USIW_WC_SUCCESS);
+		cqe = rnicpair_take(st->s, st->s->rcq);
+		assert_int_equal(cqe.wr_id, i);
+		assert_int_equal(cqe.status, USIW_WC_WR_FLUSH_ERR);
+	}
+	assert_true(rnicpair_is_quiet(&st->p, st->s, st->s->scq));
+	assert_true(rnicpair_is_quiet(&st->p, st->s, st->s->rcq));
+	assert_int_equal(atomic_load(&told_cnt), 1);
+}
+
+static uint32_t streams_left(struct rnicpair_side *s)
+{
+	uint32_t cnt;
+
+	rnic_engine_lead(s->ctx->engine);
+	cnt = s->ctx->engine->stream_cnt;
+	rnic_engine_unlead(s->ctx->engine);
+	return cnt;
+}
+
+static void wait_streams_gone(struct rnicpair_side *s)
+{
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+
+	while (streams_left(s)) {
+		assert_true(rnicpair_ms() < end_ms);
+		sched_yield();
+	}
+}
+
+/* ---- endings ------------------------------------------------------------ */
+
+static void end_by_fin(struct stage *st)
+{
+	assert_int_equal(shutdown(st->raw.fd, SHUT_WR), 0);
+}
+
+static void end_by_reset(struct stage *st)
+{
+	rawpeer_reset(&st->raw);
+}
+
+static void end_by_terminate(struct stage *st)
+{
+	smpa_conn_terminate(st->raw.conn,
+			    (struct smpa_fault){ SMPA_F_RDMAP_UNSPEC });
+	(void)rawpeer_try(&st->raw);
+}
+
+static void end_by_violation(struct stage *st)
+{
+	rawpeer_write(&st->raw, 1, 1, "x", 1);
+}
+
+static void end_by_noise(struct stage *st)
+{
+	static const uint8_t noise[64] = { 0xff, 0xff, 0xff };
+
+	assert_int_equal(write(st->raw.fd, noise, sizeof(noise)),
+			 sizeof(noise));
+}
+
+/* FIN in the middle of an FPDU. */
+static void end_by_cut(struct stage *st)
+{
+	static const uint8_t front[] = { 0, 30, 0x41 };
+
+	assert_int_equal(write(st->raw.fd, front, sizeof(front)),
+			 sizeof(front));
+	assert_int_equal(shutdown(st->raw.fd, SHUT_WR), 0);
+}
+
+static void end_by_modify(struct stage *st)
+{
+	assert_int_equal(rnic_qp_modify(st->s->qp, RNIC_QPS_ERROR), 0);
+}
+
+static void end_by_disconnect(struct stage *st)
+{
+	rnic_qp_disconnect(st->s->qp);
+	rawpeer_reset(&st->raw);
+}
+
+/* Nobody answers: the drain limit ends it. */
+static void end_by_limit(struct stage *st)
+{
+	rnic_qp_disconnect(st->s->qp);
+}
+
+static void end_by_dereg(struct stage *st)
+{
+	assert_int_equal(rnic_mr_dereg(st->s->mr), 0);
+	st->s->mr = NULL;
+}
+
+struct ending {
+	const char *name;
+	void (*end)(struct stage *st);
+	enum rnic_qp_state state;
+	bool is_orderly; /* the manager is told 0 */
+};
+
+static const struct ending endings[] = {
+	{ "peer's FIN", end_by_fin, RNIC_QPS_ERROR, true },
+	{ "peer's RST", end_by_reset, RNIC_QPS_ERROR, false },
+	{ "peer's TERMINATE", end_by_terminate, RNIC_QPS_TERMINATE, false },
+	{ "peer's violation", end_by_violation, RNIC_QPS_TERMINATE, false },
+	{ "noise", end_by_noise, RNIC_QPS_TERMINATE, false },
+	{ "cut FPDU", end_by_cut, RNIC_QPS_TERMINATE, false },
+	{ "modify to ERROR", end_by_modify, RNIC_QPS_ERROR, true },
+	{ "disconnect, then RST", end_by_disconnect, RNIC_QPS_ERROR, false },
+	{ "disconnect, silent peer", end_by_limit, RNIC_QPS_ERROR, false },
+	{ "dereg in use", end_by_dereg, RNIC_QPS_TERMINATE, false },
+};
+
+static void each_ending_completes_everything_once(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		struct stage st;
+
+		print_message("%s\n", endings[i].name);
+		stage_open(&st);
+		endings[i].end(&st);
+		stage_check_flushed(&st);
+		assert_int_equal(rnic_qp_state(st.s->qp), endings[i].state);
+		if (endings[i].is_orderly)
+			assert_int_equal(atomic_load(&told_status), 0);
+		else
+			assert_true(atomic_load(&told_status) < 0);
+		if (st.raw.stream)
+			rawpeer_reset(&st.raw);
+		wait_streams_gone(st.s);
+		/* The socket went with it. */
+		assert_int_equal(fcntl(st.fd, F_GETFD), -1);
+		rnicpair_close(&st.p);
+		assert_int_equal(atomic_load(&told_cnt), 1);
+	}
+}
+
+/* A peer that never closes is not waited for beyond the limit. */
+static void a_silent_peer_costs_no_more_than_the_limit(void **state)
+{
+	uint64_t start_ms, spent_ms;
+	struct stage st;
+
+	(void)state;
+	stage_open(&st);
+	start_ms = rnicpair_ms();
+	assert_int_equal(rnic_qp_modify(st.s->qp, RNIC_QPS_ERROR), 0);
+	wait_streams_gone(st.s);
+	spent_ms = rnicpair_ms() - start_ms;
+	assert_in_range(spent_ms, util_settings()->drain_ms / 2,
+			util_settings()->drain_ms + 5000);
+	rawpeer_close(&st.raw);
+	rnicpair_close(&st.p);
+}
+
+/* Nothing is reported complete and then lost by a RST: what was accepted
+ * arrives although the sender goes at once with unread input. */
+static void what_was_complete_arrives(void **state)
+{
+	struct rnicpair_options opt = stage_options();
+	struct rnicpair p;
+	struct rawpeer raw;
+	uint32_t events;
+
+	(void)state;
+	opt.sockbuf = 0;
+	for (int round = 0; round < 20; round++) {
+		uint32_t got = 0;
+		struct smpa_event ev;
+
+		rnicpair_open_idle(&p, &opt);
+		rawpeer_join(&raw, &p, 0);
+		for (int i = 0; i < 20; i++) {
+			struct usiw_sge sge = rnicpair_sge(&p.side[0], 0, 9999);
+			struct rnicpair_wr wr = { .opcode = USIW_WR_SEND,
+						  .flags = USIW_SQE_SIGNALED,
+						  .sge = &sge,
+						  .sge_cnt = 1 };
+
+			assert_int_equal(rnicpair_post(&p.side[0], &wr), 0);
+		}
+		for (int i = 0; i < 20; i++)
+			assert_int_equal(
+				rnicpair_take(&p.side[0], p.side[0].scq)
+					.status,
+				USIW_WC_SUCCESS);
+		/* Input that nobody reads any more. */
+		rawpeer_write(&raw, p.side[0].stag,
+			      rnicpair_addr(&p.side[0], 0), "x", 1);
+		assert_int_equal(rnic_qp_destroy(p.side[0].qp, &events), 0);
+		p.side[0].qp = NULL;
+		do {
+			ev = rawpeer_event(&raw);
+			got += ev.type == SMPA_EV_MESSAGE;
+		} while (ev.type == SMPA_EV_MESSAGE);
+		assert_int_equal(ev.type, SMPA_EV_CLOSED);
+		assert_int_equal(got, 20);
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+/* Letting go sends the rest, which completes WRs, which overrun the CQ, which
+ * lets go. */
+static void an_overrun_while_letting_go_is_told_once(void **state)
+{
+	struct rnicpair_options opt = stage_options();
+	struct tcpfake_plan plan = { .send_fail_at = 1, .err = EAGAIN };
+	struct rnicpair p;
+	struct rnicpair_side *s = &p.side[0];
+	struct rawpeer raw;
+
+	(void)state;
+	opt.cqe = 1;
+	opt.sockbuf = 0;
+	atomic_store(&told_cnt, 0);
+	rnicpair_open_idle(&p, &opt);
+	rawpeer_join(&raw, &p, 0);
+	rnic_engine_lead(s->ctx->engine);
+	plan.fd = s->qp->stream->fd;
+	rnic_engine_unlead(s->ctx->engine);
+	tcpfake_install(&plan);
+	for (uint64_t i = 0; i < 4; i++) {
+		struct rnicpair_wr wr = { .wr_id = i,
+					  .opcode = USIW_WR_SEND,
+					  .flags = USIW_SQE_SIGNALED };
+
+		assert_int_equal(rnicpair_post(s, &wr), 0);
+	}
+	/* Until all are submitted, and wait for TCP. */
+	rnic_engine_lead(s->ctx->engine);
+	while (s->qp->sq.next_idx != 4) {
+		rnic_engine_unlead(s->ctx->engine);
+		rnic_cq_progress(s->scq);
+		rnic_engine_lead(s->ctx->engine);
+	}
+	tcpfake_remove();
+	{
+		struct rnic_stream *stream = s->qp->stream;
+
+		rnic_stream_detach(stream, 0);
+		rnic_qp_fail(s->qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
+			     RNIC_QP_EV_CNT);
+		rnic_stream_end_step(stream);
+	}
+	rnic_engine_unlead(s->ctx->engine);
+	assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_ERROR);
+	assert_int_equal(atomic_load(&told_cnt), 1);
+	assert_int_equal(usiw_ring_used(rnic_cq_ring(s->scq)), 1);
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_ending_completes_everything_once),
+		cmocka_unit_test(a_silent_peer_costs_no_more_than_the_limit),
+		cmocka_unit_test(what_was_complete_arrives),
+		cmocka_unit_test(an_overrun_while_letting_go_is_told_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
