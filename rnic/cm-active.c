@@ -12,6 +12,14 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
+/*
+ * A server that listens anew for each connection (perftest -R does) is without
+ * a listener for a moment.  Behind a kernel's RNIC the client is too slow to
+ * see it; here it is not, so a refusal is final only after a while.
+ */
+#define REFUSED_NS UINT64_C(300000000)
+#define REDIAL_NS UINT64_C(20000000)
+
 static enum rnic_cm_event_type outcome_of(int status)
 {
 	switch (status) {
@@ -65,6 +73,23 @@ static int conn_open_source(const struct cm_id *id)
 	return fd;
 }
 
+static void conn_refused(struct cm_conn *conn)
+{
+	uint64_t now_ns = cm_now_ns();
+
+	if (now_ns >= conn->refused_ns) {
+		cm_conn_abort(conn, -ECONNREFUSED);
+		return;
+	}
+	cm_conn_drop_socket(conn);
+	TAILQ_REMOVE(&cm.starting, conn, link);
+	conn->phase = CM_PHASE_REFUSED;
+	conn->deadline_ns = now_ns + REDIAL_NS;
+	if (TAILQ_EMPTY(&cm.refused))
+		cm_thread_wake();
+	TAILQ_INSERT_TAIL(&cm.refused, conn, link);
+}
+
 /*
  * Return: 0: under way; -errno of socket() or bind(); what connect() says at
  * once comes in *ret_status.
@@ -92,21 +117,37 @@ static int conn_dial(struct cm_conn *conn, int *ret_status)
 	return cm_conn_watch(conn, EPOLLOUT);
 }
 
+/* The conn may be gone after. */
+static void conn_dial_again(struct cm_conn *conn)
+{
+	int status, ret;
+
+	ret = conn_dial(conn, &status);
+	if (ret == 0)
+		ret = status;
+	if (ret == -ECONNREFUSED)
+		conn_refused(conn);
+	else if (ret < 0)
+		cm_conn_abort(conn, ret);
+}
+
+void cm_active_redial(struct cm_conn *conn)
+{
+	TAILQ_REMOVE(&cm.refused, conn, link);
+	conn->phase = CM_PHASE_CONNECTING;
+	cm_conn_begin(conn);
+	conn_dial_again(conn);
+}
+
 /* D-27: one more try with revision 1, on a new TCP connection, inside the
  * same deadline. */
 void cm_active_retry(struct cm_conn *conn)
 {
-	int status, ret;
-
 	util_info("cm", "id %u: no Reply to revision 2, trying revision 1",
 		  cm_id_num(conn->id));
 	cm_conn_drop_socket(conn);
 	conn->rev = 1;
-	ret = conn_dial(conn, &status);
-	if (ret < 0)
-		cm_conn_abort(conn, ret);
-	else if (status < 0)
-		cm_conn_abort(conn, status);
+	conn_dial_again(conn);
 }
 
 void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev)
@@ -151,6 +192,10 @@ void cm_active_connected(struct cm_conn *conn)
 	 * open with itself. */
 	if (!err && cm_addr_equal(&conn->local, &conn->peer))
 		err = ECONNREFUSED;
+	if (err == ECONNREFUSED) {
+		conn_refused(conn);
+		return;
+	}
 	if (err) {
 		cm_conn_abort(conn, -err);
 		return;
@@ -210,6 +255,7 @@ int cm_conn_connect(struct cm_id *id, const struct rnic_cm_conn_param *param)
 	}
 	conn->id = id;
 	conn->rev = (uint8_t)util_settings()->mpa_rev;
+	conn->refused_ns = cm_now_ns() + REFUSED_NS;
 	conn->param = *param;
 	id->conn = conn;
 	ret = conn_dial(conn, &status);
@@ -218,7 +264,9 @@ int cm_conn_connect(struct cm_id *id, const struct rnic_cm_conn_param *param)
 		return ret;
 	}
 	id->state = RNIC_CM_S_CONNECT;
-	if (status < 0)
+	if (status == -ECONNREFUSED)
+		conn_refused(conn);
+	else if (status < 0)
 		cm_conn_abort(conn, status);
 	return 0;
 }

@@ -4,7 +4,7 @@
  * count is the number of queued events, so that read, poll and O_NONBLOCK on
  * the fd are the kernel's own.
  */
-#define _GNU_SOURCE /* RWF_NOWAIT */
+#define _GNU_SOURCE /* RWF_NOWAIT, tgkill */
 #include "cm-internal.h"
 
 #include "fd.h"
@@ -13,10 +13,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 /*
@@ -24,6 +26,9 @@
  * rdma_get_cm_event() rely, and out of the preload library's reach.
  */
 extern ssize_t __read(int fd, void *buf, size_t size);
+
+/* Longest wait of a close for the event thread, in steps of 1 ms. */
+#define READER_WAIT_MS 100
 
 struct cm_event *cm_event_new(struct cm_id *owner)
 {
@@ -185,6 +190,30 @@ static void chan_put(struct rnic_cm_chan *chan)
 		free(chan);
 }
 
+/*
+ * A thread that fetches events and now closes nothing is about to ask for the
+ * next one; rping closes the channel below its event thread in this very
+ * moment and exits with the EBADF that the thread would get.  Destroying the
+ * identity takes milliseconds in a kernel, so there the thread always waits
+ * already.  Bounded: the thread may do something else.
+ */
+static void chan_await_reader(const struct rnic_cm_chan *chan)
+{
+	const struct timespec step = { .tv_nsec = 1000000 };
+	int tid = atomic_load_explicit(&chan->reader_tid, memory_order_relaxed);
+
+	if (!tid || tid == gettid())
+		return;
+	for (int i = 0; i < READER_WAIT_MS; i++) {
+		/* Waits already, or has ended. */
+		if (atomic_load_explicit(&chan->user_cnt,
+					 memory_order_relaxed) > 1 ||
+		    tgkill(getpid(), tid, 0) < 0)
+			return;
+		nanosleep(&step, NULL);
+	}
+}
+
 void rnic_cm_chan_free(struct rnic_cm_chan *chan)
 {
 	struct cm_id *id;
@@ -197,6 +226,7 @@ void rnic_cm_chan_free(struct rnic_cm_chan *chan)
 		chan_put(chan);
 		return;
 	}
+	chan_await_reader(chan);
 	util_lock(&cm.lock);
 	while ((id = TAILQ_FIRST(&chan->ids)))
 		cm_id_free(id);
@@ -264,6 +294,9 @@ int rnic_cm_get_event(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
 	do {
 		ret = chan_wait_pop(chan, ret_ev);
 	} while (ret == 0);
+	if (ret == 1)
+		atomic_store_explicit(&chan->reader_tid, gettid(),
+				      memory_order_relaxed);
 	pthread_cleanup_pop(1);
 	return ret == 1 ? 0 : ret;
 }

@@ -84,6 +84,7 @@ struct rnic_cm_chan {
 	int fd;
 	uint32_t fork_gen;
 	_Atomic uint32_t user_cnt; /* owner and readers */
+	_Atomic int reader_tid;	   /* who fetched the last event; 0: nobody */
 	/* CM lock */
 	bool is_closed;
 	struct cm_event_list events;
@@ -174,6 +175,7 @@ bool cm_addr_is_own(const struct sockaddr *addr);
 /* ---- connections in the making (cm-start.c) ----------------------------- */
 
 enum cm_phase {
+	CM_PHASE_REFUSED,    /* the port is closed; soon another try */
 	CM_PHASE_CONNECTING, /* TCP handshake */
 	CM_PHASE_STARTING,   /* MPA Request or Reply awaited */
 	CM_PHASE_REQUEST,    /* the application is to accept or reject */
@@ -192,8 +194,9 @@ struct cm_conn {
 	struct rnic_stream *stream;
 	uint32_t epoll_events; /* as registered; 0: not registered */
 	uint64_t deadline_ns;
-	uint8_t rev;  /* active: revision of the Request */
-	bool is_shut; /* CLOSING: our FIN is out */
+	uint64_t refused_ns; /* from here on a closed port is final */
+	uint8_t rev;	     /* active: revision of the Request */
+	bool is_shut;	     /* CLOSING: our FIN is out */
 	struct cm_event *outcome;
 	struct rnic_cm_conn_param param;
 };
@@ -215,6 +218,8 @@ void cm_conn_expire(struct cm_conn *conn);
 
 /* Between the files of the start (cm-start.c, cm-active.c, cm-passive.c). */
 struct cm_conn *cm_conn_new(enum cm_phase phase);
+/* Into the list of those that start, with its time limit. */
+void cm_conn_begin(struct cm_conn *conn);
 /* Out of the list of its phase, away from identity and listener. */
 void cm_conn_detach(struct cm_conn *conn);
 void cm_conn_drop_socket(struct cm_conn *conn);
@@ -230,6 +235,8 @@ void cm_conn_post_outcome(struct cm_conn *conn, int status);
 /* D-27: one more try with revision 1. */
 void cm_active_retry(struct cm_conn *conn);
 void cm_active_connected(struct cm_conn *conn);
+/* Dial again after a refusal. */
+void cm_active_redial(struct cm_conn *conn);
 void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev);
 void cm_passive_request(struct cm_conn *conn, const struct smpa_event *ev);
 
@@ -259,7 +266,7 @@ enum cm_tag { CM_TAG_INBOX, CM_TAG_LISTENER, CM_TAG_CONN };
 struct cm_manager {
 	struct util_lock lock; /* CM: everything here but the inbox */
 	struct cm_table ids, conns;
-	struct cm_conn_list starting, closing;
+	struct cm_conn_list refused, starting, closing;
 	struct cm_id_list paused; /* listeners out of file descriptors */
 	uint32_t closing_cnt;
 	pthread_t thread;

@@ -3,8 +3,8 @@
  * Connections in the making: the object, its stream, and the steps of the MPA
  * start exchange, up to the moment when a QP takes the stream over.
  *
- * Active:  CONNECTING -> STARTING -> (QP) or an event that says why not.
- * Passive: STARTING -> REQUEST -> accept: (QP); reject: CLOSING.
+ * Active:  (REFUSED ->) CONNECTING -> STARTING -> (QP) or an event that says
+ * why not. Passive: STARTING -> REQUEST -> accept: (QP); reject: CLOSING.
  */
 #include "cm-internal.h"
 
@@ -43,18 +43,26 @@ struct cm_conn *cm_conn_new(enum cm_phase phase)
 	}
 	conn->fd = -1;
 	conn->phase = phase;
+	cm_conn_begin(conn);
+	return conn;
+}
+
+void cm_conn_begin(struct cm_conn *conn)
+{
 	conn->deadline_ns =
 		cm_now_ns() + util_settings()->start_ms * UINT64_C(1000000);
 	if (TAILQ_EMPTY(&cm.starting))
 		cm_thread_wake();
 	TAILQ_INSERT_TAIL(&cm.starting, conn, link);
-	return conn;
 }
 
 /* Out of the list of its phase, away from identity and listener. */
 void cm_conn_detach(struct cm_conn *conn)
 {
 	switch (conn->phase) {
+	case CM_PHASE_REFUSED:
+		TAILQ_REMOVE(&cm.refused, conn, link);
+		break;
 	case CM_PHASE_CONNECTING:
 	case CM_PHASE_STARTING:
 		TAILQ_REMOVE(&cm.starting, conn, link);
@@ -256,6 +264,8 @@ void cm_conn_ready(struct cm_conn *conn, uint32_t events)
 {
 	(void)events;
 	switch (conn->phase) {
+	case CM_PHASE_REFUSED: /* has no socket */
+		break;
 	case CM_PHASE_CONNECTING:
 		cm_active_connected(conn);
 		break;
@@ -276,6 +286,10 @@ void cm_conn_expire(struct cm_conn *conn)
 {
 	if (conn->phase == CM_PHASE_CLOSING) {
 		cm_conn_free(conn);
+		return;
+	}
+	if (conn->phase == CM_PHASE_REFUSED) {
+		cm_active_redial(conn);
 		return;
 	}
 	rnic_stat_add(RNIC_STAT_start_timeouts, 1);

@@ -22,6 +22,7 @@
 struct cm_manager cm = {
 	.lock = UTIL_LOCK_INIT(UTIL_RANK_CM),
 	.inbox_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF),
+	.refused = TAILQ_HEAD_INITIALIZER(cm.refused),
 	.starting = TAILQ_HEAD_INITIALIZER(cm.starting),
 	.closing = TAILQ_HEAD_INITIALIZER(cm.closing),
 	.paused = TAILQ_HEAD_INITIALIZER(cm.paused),
@@ -153,10 +154,12 @@ static void deadlines_fire(void)
 	struct cm_id *id;
 	uint64_t now;
 
-	if (TAILQ_EMPTY(&cm.starting) && TAILQ_EMPTY(&cm.closing) &&
-	    TAILQ_EMPTY(&cm.paused))
+	if (TAILQ_EMPTY(&cm.refused) && TAILQ_EMPTY(&cm.starting) &&
+	    TAILQ_EMPTY(&cm.closing) && TAILQ_EMPTY(&cm.paused))
 		return;
 	now = cm_now_ns();
+	while ((conn = TAILQ_FIRST(&cm.refused)) && conn->deadline_ns <= now)
+		cm_conn_expire(conn);
 	while ((conn = TAILQ_FIRST(&cm.starting)) && conn->deadline_ns <= now)
 		cm_conn_expire(conn);
 	while ((conn = TAILQ_FIRST(&cm.closing)) && conn->deadline_ns <= now)
@@ -175,8 +178,11 @@ static int deadlines_timeout(void)
 {
 	uint64_t next = UINT64_MAX, now;
 
+	if (!TAILQ_EMPTY(&cm.refused))
+		next = TAILQ_FIRST(&cm.refused)->deadline_ns;
 	if (!TAILQ_EMPTY(&cm.starting))
-		next = TAILQ_FIRST(&cm.starting)->deadline_ns;
+		next = deadline_min(next,
+				    TAILQ_FIRST(&cm.starting)->deadline_ns);
 	if (!TAILQ_EMPTY(&cm.closing))
 		next = deadline_min(next,
 				    TAILQ_FIRST(&cm.closing)->deadline_ns);
@@ -305,6 +311,7 @@ static void manager_reset(void)
 	memset(&cm, 0, sizeof(cm));
 	util_lock_init(&cm.lock, UTIL_RANK_CM);
 	util_lock_init(&cm.inbox_lock, UTIL_RANK_LEAF);
+	TAILQ_INIT(&cm.refused);
 	TAILQ_INIT(&cm.starting);
 	TAILQ_INIT(&cm.closing);
 	TAILQ_INIT(&cm.paused);
@@ -323,10 +330,11 @@ void rnic_cm_fork_child(void)
 /* Listeners and half-open connections; established streams belong to QPs. */
 static void manager_close_all(void)
 {
-	struct cm_conn_list *lists[] = { &cm.starting, &cm.closing };
+	struct cm_conn_list *lists[] = { &cm.refused, &cm.starting,
+					 &cm.closing };
 	struct cm_conn *conn;
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		while ((conn = TAILQ_FIRST(lists[i])))
 			cm_conn_free(conn);
 	}

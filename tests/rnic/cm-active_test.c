@@ -18,6 +18,55 @@ static void closed_port_is_refused(void **state)
 	cm_qp_close(&q);
 }
 
+/* A server that binds first and listens late, as one does that listens anew
+ * for each connection. */
+static void listener_that_comes_soon_is_found(void **state)
+{
+	struct sockaddr_storage ss = cm_loopback(AF_INET, 0);
+	socklen_t len = sizeof(ss);
+	struct rnic_cm_event ev;
+	struct cm_side active;
+	uint8_t frame[24];
+	struct cm_qp q;
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
+
+	(void)state;
+	assert_int_equal(bind(listener, (struct sockaddr *)&ss,
+			      sizeof(struct sockaddr_in)),
+			 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&ss, &len),
+			 0);
+	cm_qp_open(&q);
+	cm_dial(&active, &q, cm_port(&ss), "");
+	assert_false(cm_is_readable(active.chan, 50));
+	assert_int_equal(listen(listener, 1), 0);
+	fd = cm_stranger_accept(listener, frame, 24);
+	assert_memory_equal(frame, "MPA ID Req Frame", 16);
+	close(fd);
+	close(listener);
+	/* The retry with revision 1 finds the port closed. */
+	cm_expect(active.chan, RNIC_CM_REJECTED, -ECONNREFUSED, &ev);
+	cm_side_close(&active);
+	cm_qp_close(&q);
+}
+
+static void destroying_ends_the_wait_for_a_listener(void **state)
+{
+	struct cm_side active;
+	struct cm_qp q;
+	uint32_t cnt;
+	uint16_t port;
+
+	(void)state;
+	close(cm_stranger_listen(&port));
+	cm_qp_open(&q);
+	cm_dial(&active, &q, port, "");
+	assert_int_equal(rnic_cm_destroy(active.chan, active.id, &cnt), 0);
+	assert_false(cm_is_readable(active.chan, 350));
+	cm_side_close(&active);
+	cm_qp_close(&q);
+}
+
 /* D-27 */
 static void no_reply_to_revision_2_means_one_try_with_1(void **state)
 {
@@ -187,6 +236,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(closed_port_is_refused),
+		cmocka_unit_test(listener_that_comes_soon_is_found),
+		cmocka_unit_test(destroying_ends_the_wait_for_a_listener),
 		cmocka_unit_test(no_reply_to_revision_2_means_one_try_with_1),
 		cmocka_unit_test(peer_of_revision_1_is_found_by_the_retry),
 		cmocka_unit_test(garbage_for_a_reply_is_an_error),

@@ -3,6 +3,8 @@
 #include "cm-fixture.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 static void destroy_takes_queued_events_along(void **state)
 {
 	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
@@ -130,6 +132,51 @@ static void a_waiting_reader_can_be_cancelled(void **state)
 	cm_side_close(&s);
 }
 
+struct late_reader {
+	struct rnic_cm_chan *chan;
+	_Atomic bool has_fetched, is_back;
+};
+
+/* Static: the thread outlives the test, waiting. */
+static struct late_reader late;
+
+static void *late_reader_main(void *arg)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	struct late_reader *r = arg;
+	struct rnic_cm_event ev;
+
+	assert_int_equal(rnic_cm_get_event(r->chan, &ev), 0);
+	atomic_store(&r->has_fetched, true);
+	nanosleep(&pause, NULL);
+	atomic_store(&r->is_back, true);
+	rnic_cm_get_event(r->chan, &ev);
+	return NULL;
+}
+
+/* rping closes its channel between two calls of its event thread, which would
+ * end the process over EBADF. */
+static void closing_lets_the_event_thread_come_back_first(void **state)
+{
+	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
+	pthread_t thread;
+	struct cm_side s;
+
+	(void)state;
+	cm_side_open(&s, 1);
+	late.chan = s.chan;
+	assert_int_equal(pthread_create(&thread, NULL, late_reader_main, &late),
+			 0);
+	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id, NULL,
+					      (struct sockaddr *)&dst, 1),
+			 0);
+	while (!atomic_load(&late.has_fetched))
+		sched_yield();
+	cm_side_close(&s);
+	assert_true(atomic_load(&late.is_back));
+	pthread_detach(thread);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +184,7 @@ int main(void)
 		cmocka_unit_test(migrate_moves_id_and_events),
 		cmocka_unit_test(a_waiting_reader_gets_the_next_event),
 		cmocka_unit_test(a_waiting_reader_can_be_cancelled),
+		cmocka_unit_test(closing_lets_the_event_thread_come_back_first),
 	};
 
 	/* Before the settings are read for the first time. */
