@@ -96,7 +96,7 @@ static int segment_response(struct rnic_qp *qp, struct smpa_conn *conn,
 			      RNIC_QP_EV_REQ_ERR);
 	slot = usiw_ring_slot(&qp->sq.ring, entry->sq_idx);
 	cnt = rnic_sge_resolve(
-		qp, (const struct usiw_sge *)(slot + 1),
+		qp->pd, (const struct usiw_sge *)(slot + 1),
 		slot->sge_cnt < qp->sq.max_sge ? slot->sge_cnt : qp->sq.max_sge,
 		entry->placed, ev->seg.len, RNIC_ACCESS_LOCAL_WRITE, iov);
 	if (cnt < 0)
@@ -109,6 +109,8 @@ static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
 			const struct smpa_event *ev)
 {
 	struct rnic_recv *recv = &qp->rq.current;
+	/* A shared receive belongs to the domain of its queue. */
+	const struct rnic_pd *pd = qp->srq ? qp->srq->pd : qp->pd;
 	struct iovec iov[RNIC_SGE_MAX];
 	int cnt;
 
@@ -120,7 +122,7 @@ static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
 	if (ev->seg.mo > recv->len || ev->seg.len > recv->len - ev->seg.mo)
 		return refuse_recv(qp, conn, SMPA_F_DDP_U_TOO_LONG,
 				   USIW_WC_LOC_LEN_ERR);
-	cnt = rnic_sge_resolve(qp, recv->sge, recv->sge_cnt, ev->seg.mo,
+	cnt = rnic_sge_resolve(pd, recv->sge, recv->sge_cnt, ev->seg.mo,
 			       ev->seg.len, RNIC_ACCESS_LOCAL_WRITE, iov);
 	if (cnt < 0)
 		return refuse_recv(qp, conn, SMPA_F_DDP_LOCAL,

@@ -178,9 +178,10 @@ void rnic_sq_flush(struct rnic_qp *qp, enum usiw_wc_status first);
 
 /*
  * Where octets [@off, @off + @len) of an SGE list lie, each piece judged by
- * the MR table.  Return: iovecs; -EFAULT: an SGE that may not be used so.
+ * the MR table for @pd.  Return: iovecs; -EFAULT: an SGE that may not be used
+ * so.
  */
-int rnic_sge_resolve(struct rnic_qp *qp, const struct usiw_sge *sge,
+int rnic_sge_resolve(const struct rnic_pd *pd, const struct usiw_sge *sge,
 		     uint32_t sge_cnt, uint32_t off, uint32_t len,
 		     uint32_t access, struct iovec *iov);
 

@@ -45,7 +45,7 @@ static const struct usiw_sge *sqe_sges(const struct usiw_sqe *slot)
 
 /* ---- memory ------------------------------------------------------------- */
 
-int rnic_sge_resolve(struct rnic_qp *qp, const struct usiw_sge *sge,
+int rnic_sge_resolve(const struct rnic_pd *pd, const struct usiw_sge *sge,
 		     uint32_t sge_cnt, uint32_t off, uint32_t len,
 		     uint32_t access, struct iovec *iov)
 {
@@ -62,7 +62,7 @@ int rnic_sge_resolve(struct rnic_qp *qp, const struct usiw_sge *sge,
 		piece -= off;
 		if (piece > len)
 			piece = len;
-		if (rnic_mr_resolve(&qp->ctx->mrs, qp->pd, sge[i].lkey,
+		if (rnic_mr_resolve(&pd->ctx->mrs, pd, sge[i].lkey,
 				    sge[i].addr + off, piece, access, &ptr))
 			return -EFAULT;
 		iov[cnt].iov_base = ptr;
@@ -96,7 +96,7 @@ static int sqe_payload(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 	if (len > rnic_limits()->max_msg_size)
 		return -EMSGSIZE;
 	*ret_len = (uint32_t)len;
-	return rnic_sge_resolve(qp, sqe_sges(slot), sqe->sge_cnt, 0,
+	return rnic_sge_resolve(qp->pd, sqe_sges(slot), sqe->sge_cnt, 0,
 				(uint32_t)len, access, iov);
 }
 
