@@ -13,7 +13,8 @@
 #include "stat.h"
 
 static struct util_lock list_lock = UTIL_LOCK_INIT(UTIL_RANK_DEVICE);
-static struct rnic_context *contexts; /* guarded by list_lock */
+static struct rnic_context *contexts;  /* guarded by list_lock */
+static struct rnic_context *abandoned; /* closed with queues in them */
 
 void rnic_context_event(struct rnic_context *ctx, struct rnic_chan_node *node,
 			enum usiw_async_type type, uint64_t element)
@@ -80,12 +81,30 @@ static void context_unlist(const struct rnic_context *ctx)
 	util_unlock(&list_lock);
 }
 
+/*
+ * Queues are left in it, and perhaps a thread that polls one: librdmacm closes
+ * its devices while the process exits and other threads run.  Streams end,
+ * memory stays.
+ */
+static void context_abandon(struct rnic_context *ctx)
+{
+	rnic_engine_stop(ctx->engine);
+	util_lock(&list_lock);
+	ctx->next = abandoned;
+	abandoned = ctx;
+	util_unlock(&list_lock);
+}
+
 void rnic_context_close(struct rnic_context *ctx)
 {
 	if (!ctx)
 		return;
 	context_unlist(ctx);
-	rnic_qp_table_forget(ctx);
+	ctx->forgotten = rnic_qp_table_forget(ctx);
+	if (!rnic_shm_is_empty(&ctx->shm)) {
+		context_abandon(ctx);
+		return;
+	}
 	rnic_engine_free(ctx->engine);
 	rnic_mr_table_fini(&ctx->mrs);
 	rnic_chan_close(ctx->async);
@@ -97,6 +116,7 @@ void rnic_context_fork_child(void)
 {
 	util_lock_init(&list_lock, UTIL_RANK_DEVICE);
 	contexts = NULL;
+	abandoned = NULL;
 }
 
 /*
@@ -114,5 +134,5 @@ __attribute__((destructor)) static void contexts_exit(void)
 	contexts = NULL;
 	util_unlock(&list_lock);
 	for (; ctx; ctx = ctx->next)
-		rnic_engine_quiesce(ctx->engine);
+		rnic_engine_drain(ctx->engine);
 }

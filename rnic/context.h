@@ -20,6 +20,7 @@ struct rnic_context {
 	struct rnic_shm shm;
 	struct rnic_mr_table mrs;
 	struct rnic_context *next; /* list of all contexts, for exit */
+	struct rnic_qp *forgotten; /* by the application, at the end */
 };
 
 /* Queue an asynchronous event of @type for @element on the context. */

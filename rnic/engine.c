@@ -629,7 +629,7 @@ int rnic_engine_new(struct rnic_engine **ret_engine)
 }
 
 /* Every stream gets its FIN out and its peer's in, within the limit. */
-static void engine_drain(struct rnic_engine *engine)
+void rnic_engine_drain(struct rnic_engine *engine)
 {
 	uint64_t end_ns = rnic_now_ns() + util_settings()->drain_ms * NS_PER_MS;
 	struct rnic_stream *stream, *next;
@@ -650,21 +650,22 @@ static void engine_drain(struct rnic_engine *engine)
 	rnic_engine_unlead(engine);
 }
 
-void rnic_engine_quiesce(struct rnic_engine *engine)
+void rnic_engine_stop(struct rnic_engine *engine)
 {
-	engine_drain(engine);
+	atomic_store_explicit(&engine->is_stopping, true, memory_order_release);
+	rnic_engine_unpark(engine);
+	engine_wake(engine);
+	if (engine->has_thread)
+		pthread_join(engine->thread, NULL);
+	engine->has_thread = false;
+	rnic_engine_drain(engine);
 }
 
 void rnic_engine_free(struct rnic_engine *engine)
 {
 	if (!engine)
 		return;
-	atomic_store_explicit(&engine->is_stopping, true, memory_order_release);
-	rnic_engine_unpark(engine);
-	engine_wake(engine);
-	if (engine->has_thread)
-		pthread_join(engine->thread, NULL);
-	engine_drain(engine);
+	rnic_engine_stop(engine);
 	staging_pool_fini(&engine->rx_pool);
 	staging_pool_fini(&engine->tx_pool);
 	rnic_fd_close(engine->wake_fd);

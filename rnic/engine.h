@@ -74,12 +74,15 @@ int rnic_engine_new(struct rnic_engine **ret_engine);
 
 /*
  * Ends every stream in order: sends FIN, reads on until the peer's FIN or the
- * drain limit, then stops the thread and frees.
+ * drain limit.  Other threads may go on calling.
  */
-void rnic_engine_free(struct rnic_engine *engine);
+void rnic_engine_drain(struct rnic_engine *engine);
 
-/* Like free, but nothing is freed and the thread is not waited for: exit. */
-void rnic_engine_quiesce(struct rnic_engine *engine);
+/* Drains, and ends the completion thread. */
+void rnic_engine_stop(struct rnic_engine *engine);
+
+/* Stops, and frees; NULL is fine. */
+void rnic_engine_free(struct rnic_engine *engine);
 
 /* Take and give up the lead.  Giving up serves bells that rang meanwhile. */
 void rnic_engine_lead(struct rnic_engine *engine);

@@ -91,13 +91,18 @@ static struct rnic_qp *bucket_take(uint32_t bucket,
 	return qp;
 }
 
-void rnic_qp_table_forget(const struct rnic_context *ctx)
+struct rnic_qp *rnic_qp_table_forget(const struct rnic_context *ctx)
 {
-	struct rnic_qp *qp;
+	struct rnic_qp *forgotten = NULL, *qp;
 
-	for (uint32_t i = 0; i < TABLE_BUCKETS; i++)
-		while ((qp = bucket_take(i, ctx)) != NULL)
+	for (uint32_t i = 0; i < TABLE_BUCKETS; i++) {
+		while ((qp = bucket_take(i, ctx)) != NULL) {
 			qp_wait_unpinned(qp);
+			qp->table_next = forgotten;
+			forgotten = qp;
+		}
+	}
+	return forgotten;
 }
 
 struct rnic_qp *rnic_qp_get(uint32_t qp_num)

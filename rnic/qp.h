@@ -152,8 +152,9 @@ void rnic_qp_serve(struct rnic_qp *qp);
 
 int rnic_qp_table_add(struct rnic_qp *qp); /* draws qp->num */
 void rnic_qp_table_remove(struct rnic_qp *qp); /* waits for pins */
-/* The context goes with QPs left in it: nobody finds them any more. */
-void rnic_qp_table_forget(const struct rnic_context *ctx);
+/* The context goes with QPs left in it: nobody finds them any more.
+ * Return: they, linked by table_next; NULL: none. */
+struct rnic_qp *rnic_qp_table_forget(const struct rnic_context *ctx);
 void rnic_qp_table_fork_child(void);
 
 /* ---- sq.c, under the lead ----------------------------------------------- */

@@ -42,6 +42,17 @@ void rnic_shm_fini(struct rnic_shm *shm)
 	shm->chunks = NULL;
 }
 
+bool rnic_shm_is_empty(struct rnic_shm *shm)
+{
+	bool is_empty = true;
+
+	util_lock(&shm->lock);
+	for (struct rnic_shm_chunk *c = shm->chunks; c && is_empty; c = c->next)
+		is_empty = c->free_cnt == c->page_cnt;
+	util_unlock(&shm->lock);
+	return is_empty;
+}
+
 static int chunk_map(size_t size, uint8_t **ret_base)
 {
 	void *base;

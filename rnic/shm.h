@@ -7,6 +7,7 @@
 #ifndef RNIC_SHM_H
 #define RNIC_SHM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "../util/lock.h"
@@ -22,6 +23,9 @@ void rnic_shm_init(struct rnic_shm *shm);
 
 /* Unmaps everything, allocated or not. */
 void rnic_shm_fini(struct rnic_shm *shm);
+
+/* Nothing is allocated from it. */
+bool rnic_shm_is_empty(struct rnic_shm *shm);
 
 /* @size octets, zeroed, page-aligned.  Return: 0; -ENOMEM; -EMFILE. */
 int rnic_shm_alloc(struct rnic_shm *shm, size_t size, void **ret_mem);
