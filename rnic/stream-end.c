@@ -25,10 +25,10 @@ void rnic_stream_count(struct rnic_stream *stream)
 	const struct smpa_counters *now = smpa_conn_counters(stream->conn);
 	struct smpa_counters *told = &stream->told;
 
-#define COUNT(field, stat)                                              \
-	do {                                                            \
-		if (now->field != told->field)                          \
-			rnic_stat_add(stat, now->field - told->field);  \
+#define COUNT(field, stat)                                                     \
+	do {                                                                   \
+		if (now->field != told->field)                                 \
+			rnic_stat_add(stat, now->field - told->field);         \
 	} while (0)
 	COUNT(rx_direct, RNIC_STAT_rx_direct);
 	COUNT(rx_staged, RNIC_STAT_rx_staged);
@@ -116,14 +116,47 @@ static void stream_part(struct rnic_stream *stream, int status)
 	if (!qp)
 		return;
 	rnic_stream_detach(stream, status);
-	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
-		     RNIC_QP_EV_CNT);
+	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR, RNIC_QP_EV_CNT);
+}
+
+/*
+ * MPA-134: the accepting side may not send first.  Where the peer offered no
+ * RTR and stays silent, what is posted would wait for ever; it does so for as
+ * long as a start may take.
+ */
+static void stream_check_held(struct rnic_stream *stream)
+{
+	if (!smpa_conn_tx_is_held(stream->conn) ||
+	    rnic_sq_is_empty(stream->qp)) {
+		stream->deadline_ns = 0;
+		return;
+	}
+	if (stream->deadline_ns)
+		return;
+	stream->deadline_ns =
+		rnic_now_ns() + util_settings()->start_ms * NS_PER_MS;
+	rnic_engine_deadline(stream->engine, stream->deadline_ns);
+}
+
+static void stream_starve(struct rnic_stream *stream)
+{
+	struct rnic_qp *qp = stream->qp;
+
+	util_err("rnic",
+		 "qp 0x%06x: work waits, but the side that accepted may not "
+		 "send first (RFC 5044 7.1.2), and the peer, which offered no "
+		 "RTR, has sent nothing for %u ms",
+		 qp->num, util_settings()->start_ms);
+	rnic_stream_detach(stream, -ETIMEDOUT);
+	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_RESP_TIMEOUT_ERR,
+		     RNIC_QP_EV_REQ_ERR);
+	rnic_stream_end_step(stream);
 }
 
 static bool stream_is_out(const struct rnic_stream *stream)
 {
-	if (stream->qp && (!rnic_sq_is_empty(stream->qp) ||
-			   stream->qp->irq.cnt))
+	if (stream->qp &&
+	    (!rnic_sq_is_empty(stream->qp) || stream->qp->irq.cnt))
 		return false;
 	return smpa_conn_tx_is_idle(stream->conn);
 }
@@ -137,6 +170,8 @@ void rnic_stream_end_step(struct rnic_stream *stream)
 		/* The peer has closed: nothing will be answered any more. */
 		if (stream->has_peer_fin)
 			stream_part(stream, 0);
+		else
+			stream_check_held(stream);
 		break;
 	case RNIC_STREAM_CLOSING:
 		if (stream->has_peer_fin || stream_is_out(stream))
@@ -185,6 +220,10 @@ void rnic_stream_abort(struct rnic_stream *stream)
 void rnic_stream_expire(struct rnic_stream *stream)
 {
 	stream->deadline_ns = 0;
+	if (stream->phase == RNIC_STREAM_RUN) {
+		stream_starve(stream);
+		return;
+	}
 	util_info("rnic", "stream: peer did not close within %u ms",
 		  util_settings()->drain_ms);
 	rnic_stream_lost(stream, -ETIMEDOUT);
@@ -206,9 +245,8 @@ void rnic_stream_mr_gone(struct rnic_stream *stream, const void *addr,
 		uintptr_t src = (uintptr_t)entry->src;
 		uintptr_t base = (uintptr_t)addr;
 
-		is_used = entry->len &&
-			  (src >= base ? src - base < len :
-					 base - src < entry->len);
+		is_used = entry->len && (src >= base ? src - base < len
+						     : base - src < entry->len);
 	}
 	if (!is_used)
 		return;

@@ -286,8 +286,7 @@ static void what_was_complete_arrives(void **state)
 		}
 		for (int i = 0; i < 20; i++)
 			assert_int_equal(
-				rnicpair_take(&p.side[0], p.side[0].scq)
-					.status,
+				rnicpair_take(&p.side[0], p.side[0].scq).status,
 				USIW_WC_SUCCESS);
 		/* Input that nobody reads any more. */
 		rawpeer_write(&raw, p.side[0].stag,
@@ -356,6 +355,57 @@ static void an_overrun_while_letting_go_is_told_once(void **state)
 	rnicpair_close(&p);
 }
 
+/* A pair whose Initiator offers no RTR; work of the accepting side waits. */
+static void held_open(struct rnicpair *p)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	struct rnicpair_wr wr = { .wr_id = 7,
+				  .opcode = USIW_WR_SEND,
+				  .flags = USIW_SQE_SIGNALED };
+
+	opt.rtr = 0;
+	rnicpair_open(p, &opt);
+	must(rnicpair_post_recv(&p->side[0], 1, NULL, 0) == 0);
+	must(rnicpair_post(&p->side[1], &wr) == 0);
+}
+
+/* MPA-134: it goes out at once when the first FPDU has come (T-55). */
+static void held_work_goes_out_with_the_first_fpdu(void **state)
+{
+	struct rnicpair_wr wr = { .opcode = USIW_WR_WRITE };
+	struct rnicpair p;
+	struct usiw_cqe cqe;
+
+	(void)state;
+	held_open(&p);
+	assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].rcq));
+	wr.rkey = p.side[1].stag;
+	wr.remote_addr = rnicpair_addr(&p.side[1], 0);
+	assert_int_equal(rnicpair_post(&p.side[0], &wr), 0);
+	cqe = rnicpair_take(&p.side[0], p.side[0].rcq);
+	assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+	cqe = rnicpair_take(&p.side[1], p.side[1].scq);
+	assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+	rnicpair_close(&p);
+}
+
+/* ... and ends with a status of its own when none comes. */
+static void held_work_fails_by_name_in_the_end(void **state)
+{
+	struct rnicpair p;
+	struct usiw_cqe cqe;
+
+	(void)state;
+	held_open(&p);
+	cqe = rnicpair_take(&p.side[1], p.side[1].scq);
+	assert_int_equal(cqe.wr_id, 7);
+	assert_int_equal(cqe.status, USIW_WC_RESP_TIMEOUT_ERR);
+	assert_int_equal(rnic_qp_state(p.side[1].qp), RNIC_QPS_ERROR);
+	cqe = rnicpair_take(&p.side[0], p.side[0].rcq);
+	assert_int_equal(cqe.status, USIW_WC_WR_FLUSH_ERR);
+	rnicpair_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -363,7 +413,10 @@ int main(void)
 		cmocka_unit_test(a_silent_peer_costs_no_more_than_the_limit),
 		cmocka_unit_test(what_was_complete_arrives),
 		cmocka_unit_test(an_overrun_while_letting_go_is_told_once),
+		cmocka_unit_test(held_work_goes_out_with_the_first_fpdu),
+		cmocka_unit_test(held_work_fails_by_name_in_the_end),
 	};
 
+	setenv("USIW_START_MS", "400", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
