@@ -69,8 +69,8 @@ static int sq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
 	room = sq->max_sge * (uint32_t)sizeof(struct usiw_sge);
 	if (room < opt->max_inline)
 		room = opt->max_inline;
-	stride = ((uint32_t)sizeof(struct usiw_sqe) + room +
-		  USIW_CACHE_LINE - 1) &
+	stride = ((uint32_t)sizeof(struct usiw_sqe) + room + USIW_CACHE_LINE -
+		  1) &
 		 ~(USIW_CACHE_LINE - 1u);
 	/* What rounding up leaves over serves inline data. */
 	sq->max_inline = stride - (uint32_t)sizeof(struct usiw_sqe);
@@ -330,8 +330,7 @@ static int qp_abort(struct rnic_qp *qp)
 
 	if (stream)
 		rnic_stream_detach(stream, 0);
-	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
-		     RNIC_QP_EV_CNT);
+	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR, RNIC_QP_EV_CNT);
 	if (stream)
 		rnic_stream_end_step(stream);
 	return 0;

@@ -78,7 +78,7 @@ struct rnic_sq {
 	uint32_t max_sge, max_inline;
 	uint32_t next_idx; /* first SQE not yet submitted */
 	uint32_t done_idx; /* first SQE not yet completed: the consumer index */
-	struct rnic_sq_wr *wr; /* by slot */
+	struct rnic_sq_wr *wr;		   /* by slot */
 	struct iovec iov[2][RNIC_SGE_MAX]; /* of two messages in turn */
 	uint8_t iov_turn;
 	struct rnic_orq orq;
@@ -150,7 +150,7 @@ void rnic_qp_serve(struct rnic_qp *qp);
 
 /* ---- qp-table.c --------------------------------------------------------- */
 
-int rnic_qp_table_add(struct rnic_qp *qp); /* draws qp->num */
+int rnic_qp_table_add(struct rnic_qp *qp);     /* draws qp->num */
 void rnic_qp_table_remove(struct rnic_qp *qp); /* waits for pins */
 /* The context goes with QPs left in it: nobody finds them any more.
  * Return: they, linked by table_next; NULL: none. */

@@ -23,8 +23,7 @@ static void srq_check_limit(struct rnic_qp *qp)
 
 int rnic_rq_claim(struct rnic_qp *qp)
 {
-	const struct usiw_ring *ring = qp->srq ? &qp->srq->ring :
-						 &qp->rq.ring;
+	const struct usiw_ring *ring = qp->srq ? &qp->srq->ring : &qp->rq.ring;
 	uint32_t max_sge = qp->srq ? qp->srq->max_sge : qp->rq.max_sge;
 	struct rnic_recv *recv = &qp->rq.current;
 	const struct usiw_rqe *slot = usiw_ring_peek(ring, 0);

@@ -20,8 +20,8 @@ struct sq_op {
 };
 
 static const struct sq_op sq_ops[] = {
-	[USIW_WR_WRITE] = { SMPA_OP_WRITE, USIW_WC_WRITE, 0,
-			    RNIC_STAT_write_wr, true },
+	[USIW_WR_WRITE] = { SMPA_OP_WRITE, USIW_WC_WRITE, 0, RNIC_STAT_write_wr,
+			    true },
 	[USIW_WR_SEND] = { SMPA_OP_SEND, USIW_WC_SEND, 0, RNIC_STAT_send_wr,
 			   true },
 	[USIW_WR_SEND_INV] = { SMPA_OP_SEND_INV, USIW_WC_SEND, 0,
@@ -128,7 +128,8 @@ static void sq_complete(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
 
-	while (sq->done_idx != sq->next_idx && sq_wr(sq, sq->done_idx)->is_done) {
+	while (sq->done_idx != sq->next_idx &&
+	       sq_wr(sq, sq->done_idx)->is_done) {
 		const struct rnic_sq_wr *wr = sq_wr(sq, sq->done_idx);
 		struct usiw_cqe cqe = {
 			.wr_id = wr->wr_id,
@@ -259,8 +260,7 @@ static bool sqe_must_wait(const struct rnic_qp *qp, const struct usiw_sqe *sqe)
 	if (sqe->flags & USIW_SQE_FENCE && orq->cnt)
 		return true;
 	/* RDMAP-51: never more than ORD outstanding. */
-	return sqe->opcode == USIW_WR_READ && orq->max &&
-	       orq->cnt == orq->max;
+	return sqe->opcode == USIW_WR_READ && orq->max && orq->cnt == orq->max;
 }
 
 /* Return: 1: one more is submitted; 0: not now (or the QP has failed). */
@@ -282,8 +282,8 @@ static int sq_submit(struct rnic_qp *qp)
 		return 0;
 	rc = sqe_payload(qp, &sqe, slot, op->access, iov, &msg.len);
 	if (rc < 0) {
-		sq_refuse(qp, rc == -EMSGSIZE ? USIW_WC_LOC_LEN_ERR :
-						USIW_WC_LOC_PROT_ERR);
+		sq_refuse(qp, rc == -EMSGSIZE ? USIW_WC_LOC_LEN_ERR
+					      : USIW_WC_LOC_PROT_ERR);
 		return 0;
 	}
 	msg.iovcnt = rc;
@@ -345,10 +345,9 @@ bool rnic_sq_advance(struct rnic_qp *qp)
 	/* In turn; where one is stuck the other goes on alone. */
 	do {
 		response = qp->irq.cnt ? irq_submit(qp) : 0;
-		request = usiw_ring_slot_pending(&qp->sq.ring,
-						 qp->sq.next_idx) ?
-				  sq_submit(qp) :
-				  0;
+		request = usiw_ring_slot_pending(&qp->sq.ring, qp->sq.next_idx)
+				  ? sq_submit(qp)
+				  : 0;
 		has_submitted |= response || request;
 	} while ((response || request) && qp->stream);
 	return has_submitted;
