@@ -128,7 +128,6 @@ struct conn_tx {
 	size_t offered;	     /* by the last tx_prepare */
 	uint64_t end, taken; /* stream offsets: encoded, taken by TCP */
 	uint64_t start_end;  /* behind our start frame: SeqStart */
-	uint64_t first_end;  /* behind our first FPDU; 0: none yet */
 	uint32_t msn[DDP_QN_CNT];
 	uint32_t mulpdu;
 	uint8_t wants;

@@ -366,16 +366,14 @@ static void ev_segment(const struct smpa_conn *c, struct smpa_event *ev)
 /* ---- FPDUs ----------------------------------------------------------- */
 
 /*
- * Has the peer sent before it could have had what it must wait for: the
- * Initiator our Reply, the Responder our first FPDU (C-2c)?
+ * Has the Initiator sent before it could have had our Reply (C-2c)?  The other
+ * way round is let pass: kernel siw sends as Responder as soon as its
+ * application posts, against MPA-134, and its octets are good FPDUs.
  */
 static bool rx_is_early(const struct smpa_conn *c)
 {
-	if (c->rx.has_fpdu)
-		return false;
-	if (c->opt.role == SMPA_RESPONDER)
-		return c->tx.taken < c->tx.start_end;
-	return c->tx.first_end == 0 || c->tx.taken < c->tx.first_end;
+	return c->opt.role == SMPA_RESPONDER && !c->rx.has_fpdu &&
+	       c->tx.taken < c->tx.start_end;
 }
 
 static int rx_read(struct smpa_conn *c, struct smpa_event *ev,

@@ -316,7 +316,6 @@ static bool fpdu_put_inplace(struct smpa_conn *c, const uint8_t *hdr,
 static bool fpdu_put(struct smpa_conn *c, const uint8_t *hdr, uint32_t hdr_len,
 		     struct tx_msg *m, uint32_t len, bool is_copied)
 {
-	bool is_first = c->tx.first_end == 0;
 	bool ret;
 
 	if (is_copied || c->out.tx_markers)
@@ -326,8 +325,6 @@ static bool fpdu_put(struct smpa_conn *c, const uint8_t *hdr, uint32_t hdr_len,
 	if (!ret)
 		return false;
 	c->cnt.tx_fpdu++;
-	if (is_first)
-		c->tx.first_end = c->tx.end;
 	return true;
 }
 

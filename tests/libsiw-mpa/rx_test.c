@@ -401,17 +401,45 @@ static void refuses_octets_that_come_too_early(void **state)
 	assert_non_null(ev);
 	assert_int_equal(ev->fault.fault.value, SMPA_F_MPA_START);
 	end_fini(&e);
+}
 
-	o = test_options(SMPA_INITIATOR);
-	o.rev = 1;
-	end_init(&e, &o);
-	end_establish(&e, PEER_REPLY);
-	end_feed(&e, (const uint8_t *)"\0", 1); /* we have sent no FPDU */
-	ev = end_event(&e, SMPA_EV_FAULT, 0);
-	assert_non_null(ev);
-	assert_int_equal(ev->fault.fault.value, SMPA_F_MPA_START);
-	assert_false(ev->fault.has_terminate);
-	end_fini(&e);
+/* Kernel siw as Responder does not wait for our first FPDU: nothing of what
+ * it sends is lost, read twice or taken for the Reply. */
+static void takes_fpdus_behind_the_reply(void **state)
+{
+	static const char send[] =
+		"001641430000000000000000000000010000000070696e67";
+	uint8_t octets[20 + 28];
+	size_t len = test_unhex(PEER_REPLY, octets, 20);
+
+	(void)state;
+	assert_int_equal(test_unhex(send, octets + len, 24), 24);
+	for (size_t piece = 1; piece <= sizeof(octets); piece++) {
+		struct smpa_options o = test_options(SMPA_INITIATOR);
+		struct smpa_msg msg = { .opcode = SMPA_OP_SEND };
+		struct end e;
+
+		o.rev = 1;
+		o.no_crc = true;
+		octets[16] = 0; /* C=0 */
+		memset(octets + 44, 0, 4);
+		end_init(&e, &o);
+		assert_int_equal(smpa_conn_start(e.conn, NULL, 0), 0);
+		end_drain(&e);
+		e.out_end = 0;
+		e.rx_cut = (struct end_cut){ piece, piece };
+		end_feed(&e, octets, sizeof(octets));
+		assert_int_equal(e.event_cnt, 3);
+		assert_int_equal(e.events[0].ev.type, SMPA_EV_ESTABLISHED);
+		assert_int_equal(e.events[1].ev.type, SMPA_EV_SEGMENT);
+		assert_int_equal(e.events[2].ev.type, SMPA_EV_MESSAGE);
+		assert_memory_equal(e.recv, "ping", 4);
+		/* and the stream goes on */
+		assert_int_equal(end_submit(&e, &msg), 0);
+		assert_true(end_drain(&e));
+		assert_int_equal(e.out_end, 24);
+		end_fini(&e);
+	}
 }
 
 static void reports_a_terminate_and_nothing_else(void **state)
@@ -509,6 +537,7 @@ int main(void)
 		cmocka_unit_test(tells_a_clean_end_from_a_cut_one),
 		cmocka_unit_test(takes_a_lone_marker_for_a_boundary),
 		cmocka_unit_test(refuses_octets_that_come_too_early),
+		cmocka_unit_test(takes_fpdus_behind_the_reply),
 		cmocka_unit_test(reports_a_terminate_and_nothing_else),
 		cmocka_unit_test(faults_on_a_wrong_answer_to_the_rtr),
 		cmocka_unit_test(collects_long_fpdus_with_few_reads),
