@@ -29,7 +29,8 @@ static int mood(int fd, _Atomic unsigned *cnt, unsigned fail_at)
 		errno = plan.err;
 		return -1;
 	}
-	if (plan.eagain_every && all % plan.eagain_every == 0) {
+	if ((plan.eagain_every && all % plan.eagain_every == 0) ||
+	    (plan.eagain_at && all == plan.eagain_at)) {
 		errno = EAGAIN;
 		return -1;
 	}

@@ -12,6 +12,7 @@ struct tcpfake_plan {
 	size_t recv_max; /* octets per call; 0: as many as asked for */
 	size_t send_max;
 	unsigned eagain_every; /* each n-th call says EAGAIN; 0: none */
+	unsigned eagain_at;    /* the n-th call only */
 	int fd;		       /* whose calls are concerned; -1: all */
 	unsigned recv_fail_at; /* the n-th recv fails with @err; 0: none */
 	unsigned send_fail_at;
