@@ -104,27 +104,18 @@ class Sender:
 
     def __init__(self):
         self.octets = b""
-        self.marks = []  # (step, octets sent up to and with it)
         self.has_fin = False
-
-    def step_of(self, offset):
-        """The step in which the octet at this offset came; None: never."""
-        for step, end in self.marks:
-            if end > offset:
-                return step
-        return None
 
 
 def senders(connection):
     found = {True: Sender(), False: Sender()}
-    for step, (kind, is_active, octets) in enumerate(connection.steps):
+    for kind, is_active, octets in connection.steps:
         side = found[is_active]
         if kind == "rst":
             break
         if kind == "fin":
             side.has_fin = True
         side.octets += octets
-        side.marks.append((step, len(side.octets)))
     return found[True], found[False]
 
 
@@ -322,7 +313,7 @@ def responder(initiator, request, reply, lines):
             request.rtr & reply.rtr, lines)
 
 
-def initiator(sender, other, request, reply, lines):
+def initiator(sender, request, reply, lines):
     """What the Initiator gets to see.  @sender: the Responder's half."""
     if reply.has(R):
         lines.append(f"rejected ird={reply.ird} ord={reply.ord} "
@@ -333,12 +324,8 @@ def initiator(sender, other, request, reply, lines):
     markers = f"{int(request.has(M))}{int(reply.has(M))}"
     lines.append(established(request, reply, markers) +
                  f" pd={text_pd(reply.pd)}")
-    # MPA-134: the Responder is silent until the Initiator's first FPDU.
-    first = sender.step_of(reply.size)
-    open_at = other.step_of(request.size)
-    if first is not None and (open_at is None or open_at > first):
-        lines.append("fault 2004 truncated=0")
-        return
+    # siw does not wait for the Initiator's first FPDU (MPA-134); what it sends
+    # is taken all the same.
     guarded(rdma, sender.has_fin, lines, sender.octets[reply.size:],
             sender.has_fin, request.has(C) or reply.has(C), 0, lines)
 
@@ -374,4 +361,4 @@ class Story:
         reply = guarded(reply_of, self.passive.has_fin, lines,
                         self.passive.octets, self.request)
         if reply:
-            initiator(self.passive, self.active, self.request, reply, lines)
+            initiator(self.passive, self.request, reply, lines)
