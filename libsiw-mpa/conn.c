@@ -272,19 +272,12 @@ static int start_request_in(struct smpa_conn *c, struct smpa_event *ev,
 	return 1;
 }
 
-/*
- * The kind to send, at our choice (MPA2-24): the cheapest first; a Read only
- * with a credit for it (D-26), unless it is all there is.
- */
-static uint8_t start_choose_rtr(const struct start_outcome *o)
+/* The kind to send, at our choice (MPA2-24): the cheapest first. */
+static uint8_t start_choose_rtr(uint8_t kinds)
 {
-	if (o->rtr & SMPA_RTR_WRITE)
+	if (kinds & SMPA_RTR_WRITE)
 		return SMPA_RTR_WRITE;
-	if ((o->rtr & SMPA_RTR_READ) && o->ord > 0)
-		return SMPA_RTR_READ;
-	if (o->rtr & SMPA_RTR_SEND)
-		return SMPA_RTR_SEND;
-	return SMPA_RTR_READ;
+	return kinds & SMPA_RTR_READ ? SMPA_RTR_READ : SMPA_RTR_SEND;
 }
 
 static int start_reply_in(struct smpa_conn *c, struct smpa_event *ev,
@@ -306,9 +299,10 @@ static int start_reply_in(struct smpa_conn *c, struct smpa_event *ev,
 		return conn_fault(c, ev, fault, NULL);
 	}
 	if (c->out.rtr) {
-		c->tx.rtr = start_choose_rtr(&c->out);
+		c->tx.rtr = start_choose_rtr(c->out.rtr);
 		c->tx.wants |= TX_WANT_RTR;
 		c->rx.is_rtr_answer_due = c->tx.rtr == SMPA_RTR_READ;
+		c->tx.rtr_credits = c->out.ord > 0 ? c->out.ord - 1 : 0;
 	}
 	start_event(c, ev, SMPA_EV_ESTABLISHED, f);
 	return 1;

@@ -131,7 +131,10 @@ struct conn_tx {
 	uint32_t msn[DDP_QN_CNT];
 	uint32_t mulpdu;
 	uint8_t wants;
-	uint8_t rtr;	/* the kind to send */
+	uint8_t rtr; /* the kind to send */
+	/* Requests that ORD allows beside the Read RTR, while that is not
+	 * answered (D-26). */
+	uint16_t rtr_credits;
 	bool is_closed; /* no message is taken any more */
 	uint8_t term_len;
 	uint8_t term[RDMAP_TERM_MAX_SIZE];

@@ -233,6 +233,8 @@ uint16_t start_judge(const struct smpa_options *opt,
 			o.ird = reply->ord; /* MPA2-15; MPA2-16: the owner */
 		if (opt->rtr)
 			o.rtr = opt->rtr & reply->rtr;
+		if (reply->ird == 0) /* D-26: nobody there to answer it */
+			o.rtr &= (uint8_t)~SMPA_RTR_READ;
 		if (opt->rtr && o.rtr == 0)
 			return SMPA_F_MPA_RTR; /* MPA2-25 */
 	}

@@ -598,6 +598,13 @@ static int msg_take(struct smpa_conn *c, struct tx_msg *m,
 	return 0;
 }
 
+/* Does @opcode want a response, which the peer's IRD must allow for? */
+static bool op_needs_credit(uint8_t opcode)
+{
+	return opcode == SMPA_OP_READ_REQUEST ||
+	       opcode == SMPA_OP_ATOMIC_REQUEST;
+}
+
 int smpa_conn_submit(struct smpa_conn *conn, const struct smpa_msg *msg)
 {
 	struct conn_tx *tx = &conn->tx;
@@ -618,6 +625,11 @@ int smpa_conn_submit(struct smpa_conn *conn, const struct smpa_msg *msg)
 		tx_encode(conn); /* DDP-34: one after the other */
 	if (tx->msg.is_active || tx->sent_cnt == tx->sent_cap)
 		return -EAGAIN;
+	if (conn->rx.is_rtr_answer_due && op_needs_credit(msg->opcode)) {
+		if (tx->rtr_credits == 0)
+			return -EAGAIN; /* D-26: the RTR has the last one */
+		tx->rtr_credits--;
+	}
 	tx->msg = m;
 	tx_encode(conn);
 	return 0;

@@ -438,8 +438,9 @@ struct smpa_msg {
  * It is cut into DDP segments of at most MULPDU and framed into tx staging as
  * far as there is room; the rest follows in tx_prepare.
  * Return: 0; -EAGAIN: the previous message is not wholly encoded or staging is
- *   full: send first (tx_prepare, tx_commit), then again; -ENOBUFS: lend tx
- *   staging first; -EPIPE: the stream is not or no longer in RDMA mode;
+ *   full: send first (tx_prepare, tx_commit), then again; or a Read RTR that
+ *   the engine has sent holds the last ORD credit (D-26): its answer must
+ *   arrive first; -ENOBUFS: lend tx staging first; -EPIPE: the stream is not or no longer in RDMA mode;
  *   -EINVAL: opcode or lengths make no sense.
  * Spec: DDP-12 to DDP-35, RDMAP-9, -13, -19, -23, EXT-4, EXT-16.
  */

@@ -453,6 +453,40 @@ static void terminates_in_place_of_the_rtr(void **state)
 	end_fini(&e);
 }
 
+/* D-26: a Read RTR is one of the ORD Reads until it is answered. */
+static void counts_the_read_rtr_against_ord(void **state)
+{
+	static const char answer[] = "000ec14200000001000000000000000021a3e83e";
+
+	(void)state;
+	for (uint16_t ord = 0; ord < 4; ord++) {
+		struct smpa_options o = test_options(SMPA_INITIATOR);
+		struct smpa_msg read = { .opcode = SMPA_OP_READ_REQUEST };
+		struct smpa_msg atomic = { .opcode = SMPA_OP_ATOMIC_REQUEST };
+		struct smpa_msg send = { .opcode = SMPA_OP_SEND };
+		struct end e;
+
+		o.rtr = SMPA_RTR_READ;
+		o.ord = ord;
+		end_init(&e, &o);
+		/* D, IRD 8, ORD 8 */
+		end_establish(&e, "4d504120494420526570204672616d65"
+				  "5002000480084008");
+		for (uint16_t i = 1; i < ord; i++)
+			assert_int_equal(
+				smpa_conn_submit(e.conn,
+						 i == 1 ? &atomic : &read),
+				0);
+		assert_int_equal(smpa_conn_submit(e.conn, &read), -EAGAIN);
+		assert_int_equal(smpa_conn_submit(e.conn, &atomic), -EAGAIN);
+		assert_int_equal(smpa_conn_submit(e.conn, &send), 0);
+		end_feed_hex(&e, answer);
+		assert_int_equal(smpa_conn_submit(e.conn, &read), 0);
+		assert_int_equal(end_count(&e, SMPA_EV_FAULT), 0);
+		end_fini(&e);
+	}
+}
+
 static void keeps_the_responder_silent(void **state)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
@@ -579,6 +613,7 @@ int main(void)
 		cmocka_unit_test(sends_the_rtr_first_and_unseen),
 		cmocka_unit_test(terminates_without_a_common_rtr),
 		cmocka_unit_test(terminates_in_place_of_the_rtr),
+		cmocka_unit_test(counts_the_read_rtr_against_ord),
 		cmocka_unit_test(keeps_the_responder_silent),
 		cmocka_unit_test(stays_silent_after_a_bad_first_fpdu),
 		cmocka_unit_test(terminates_once_and_drops_the_rest),

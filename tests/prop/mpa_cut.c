@@ -58,6 +58,7 @@ static void options(const struct config *cfg, struct smpa_options *a,
 	a->want_markers = cfg->a_markers;
 	b->want_markers = cfg->b_markers;
 	a->mulpdu = b->mulpdu = cfg->mulpdu;
+	a->ord = b->ird = 2 * MSG_CNT; /* a Read RTR counts, too (D-26) */
 	a->rtr = cfg->rtr;
 	b->rtr = SMPA_RTR_SEND | SMPA_RTR_WRITE | SMPA_RTR_READ;
 }
