@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "rnicpair.h"
 
+#include "tcporder.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -66,6 +68,7 @@ void rnicpair_sockets(int sockbuf, int fd[2])
 	close(listener);
 	socket_take(fd[0], sockbuf);
 	socket_take(fd[1], sockbuf);
+	tcporder_join(fd[0], fd[1]);
 }
 
 /* The responder's stream must not be polled before the reply is out. */

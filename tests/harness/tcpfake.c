@@ -107,7 +107,7 @@ void tcpfake_install(const struct tcpfake_plan *new_plan)
 
 void tcpfake_remove(void)
 {
-	rnic_tcp_replace(NULL);
+	rnic_tcp_replace(real);
 }
 
 unsigned tcpfake_recv_cnt(void)
