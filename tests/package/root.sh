@@ -56,10 +56,15 @@ root_sources() {
 	done
 }
 
+# Runs a command with the root as /.  pivot_root, not chroot: who is in a
+# chroot may not make user namespaces, and tests do.
 root_chroot() {
-	chroot "$USIW_ROOT" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
-		HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
-		"$@" </dev/null
+	# shellcheck disable=SC2016
+	unshare --mount --propagation private sh -c '
+		mount --rbind "$0" "$0" && cd "$0" && pivot_root . . &&
+		umount -l . && exec /usr/bin/env -i "$@"' "$USIW_ROOT" \
+		PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
+		DEBIAN_FRONTEND=noninteractive "$@" </dev/null
 }
 
 # As nobody, with the memlock limit that people have by default.
