@@ -3,6 +3,7 @@
 #include "context.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 #include "fd.h"
 #include "qp.h"
 #include "stat.h"
+
+#define EXIT_TRY_CNT 1000
 
 static struct util_lock list_lock = UTIL_LOCK_INIT(UTIL_RANK_DEVICE);
 static struct rnic_context *contexts;  /* guarded by list_lock */
@@ -82,13 +85,12 @@ static void context_unlist(const struct rnic_context *ctx)
 }
 
 /*
- * Queues are left in it, and perhaps a thread that polls one: librdmacm closes
- * its devices while the process exits and other threads run.  Streams end,
- * memory stays.
+ * Queues are left in it, and perhaps a thread that polls one, or whose lead
+ * will never be given back: librdmacm closes its devices while the process
+ * exits and other threads run.  Memory stays.
  */
 static void context_abandon(struct rnic_context *ctx)
 {
-	rnic_engine_stop(ctx->engine);
 	util_lock(&list_lock);
 	ctx->next = abandoned;
 	abandoned = ctx;
@@ -101,7 +103,7 @@ void rnic_context_close(struct rnic_context *ctx)
 		return;
 	context_unlist(ctx);
 	ctx->forgotten = rnic_qp_table_forget(ctx);
-	if (!rnic_shm_is_empty(&ctx->shm)) {
+	if (!rnic_engine_stop(ctx->engine) || !rnic_shm_is_empty(&ctx->shm)) {
 		context_abandon(ctx);
 		return;
 	}
@@ -127,12 +129,18 @@ void rnic_context_fork_child(void)
 __attribute__((destructor)) static void contexts_exit(void)
 {
 	struct rnic_context *ctx;
+	int tries = EXIT_TRY_CNT;
 
 	rnic_cm_exit();
-	util_lock(&list_lock);
+	/* Not for ever: a signal handler may exit in the midst of anything. */
+	while (!util_trylock(&list_lock)) {
+		if (--tries == 0)
+			return;
+		sched_yield();
+	}
 	ctx = contexts;
 	contexts = NULL;
 	util_unlock(&list_lock);
 	for (; ctx; ctx = ctx->next)
-		rnic_engine_drain(ctx->engine);
+		(void)rnic_engine_drain(ctx->engine);
 }

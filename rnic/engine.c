@@ -282,7 +282,8 @@ static void engine_wake(struct rnic_engine *engine)
 	(void)rc; /* EAGAIN: it is awake already */
 }
 
-/* Only the completion thread does this: the wake is meant for it. */
+/* Only the completion thread does this, for which the wake is meant, or who
+ * takes its place while draining. */
 static void engine_wake_clear(struct rnic_engine *engine,
 			      const struct epoll_event *ev, int cnt)
 {
@@ -628,44 +629,63 @@ int rnic_engine_new(struct rnic_engine **ret_engine)
 	return 0;
 }
 
+/*
+ * The lead, if it can be had by then.  It may be nobody's to give back: a
+ * signal handler that exits has interrupted the thread that holds it.
+ */
+static bool engine_lead_until(struct rnic_engine *engine, uint64_t end_ns)
+{
+	while (!engine_try_lead(engine)) {
+		if (rnic_now_ns() >= end_ns)
+			return false;
+		usleep(ENGINE_PARK_MIN_NS / 1000);
+	}
+	return true;
+}
+
 /* Every stream gets its FIN out and its peer's in, within the limit. */
-void rnic_engine_drain(struct rnic_engine *engine)
+bool rnic_engine_drain(struct rnic_engine *engine)
 {
 	uint64_t end_ns = rnic_now_ns() + util_settings()->drain_ms * NS_PER_MS;
 	struct rnic_stream *stream, *next;
 	struct epoll_event ev[ENGINE_EVENT_MAX];
 	int cnt;
 
-	rnic_engine_lead(engine);
+	if (!engine_lead_until(engine, end_ns))
+		return false;
 	for (stream = engine->streams; stream; stream = next) {
 		next = stream->next;
 		rnic_stream_drain(stream);
 	}
 	while (engine->streams && rnic_now_ns() < end_ns) {
 		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, 10);
+		engine_wake_clear(engine, ev, cnt);
 		engine_serve_events(engine, ev, cnt > 0 ? cnt : 0);
 	}
 	while (engine->streams)
 		rnic_stream_abort(engine->streams);
 	rnic_engine_unlead(engine);
+	return true;
 }
 
-void rnic_engine_stop(struct rnic_engine *engine)
+bool rnic_engine_stop(struct rnic_engine *engine)
 {
 	atomic_store_explicit(&engine->is_stopping, true, memory_order_release);
+	/* Before the thread is waited for: it may be waiting for the lead. */
+	if (!rnic_engine_drain(engine))
+		return false;
 	rnic_engine_unpark(engine);
 	engine_wake(engine);
 	if (engine->has_thread)
 		pthread_join(engine->thread, NULL);
 	engine->has_thread = false;
-	rnic_engine_drain(engine);
+	return true;
 }
 
 void rnic_engine_free(struct rnic_engine *engine)
 {
-	if (!engine)
+	if (!engine || !rnic_engine_stop(engine))
 		return;
-	rnic_engine_stop(engine);
 	staging_pool_fini(&engine->rx_pool);
 	staging_pool_fini(&engine->tx_pool);
 	rnic_fd_close(engine->wake_fd);

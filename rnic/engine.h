@@ -75,13 +75,14 @@ int rnic_engine_new(struct rnic_engine **ret_engine);
 /*
  * Ends every stream in order: sends FIN, reads on until the peer's FIN or the
  * drain limit.  Other threads may go on calling.
+ * Return: false: the lead could not be had within the limit; nothing was done.
  */
-void rnic_engine_drain(struct rnic_engine *engine);
+bool rnic_engine_drain(struct rnic_engine *engine);
 
-/* Drains, and ends the completion thread. */
-void rnic_engine_stop(struct rnic_engine *engine);
+/* Drains, and ends the completion thread.  Return: as rnic_engine_drain(). */
+bool rnic_engine_stop(struct rnic_engine *engine);
 
-/* Stops, and frees; NULL is fine. */
+/* Stops, and frees (not what cannot be stopped); NULL is fine. */
 void rnic_engine_free(struct rnic_engine *engine);
 
 /* Take and give up the lead.  Giving up serves bells that rang meanwhile. */
