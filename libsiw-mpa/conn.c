@@ -62,6 +62,8 @@ static int options_fill(struct smpa_options *o)
 		return -EINVAL;
 	if (o->rtr & ~(SMPA_RTR_SEND | SMPA_RTR_WRITE | SMPA_RTR_READ))
 		return -EINVAL;
+	if (o->rev0 > SMPA_REV0_PERMISSIVE)
+		return -EINVAL;
 	if (!o->alloc != !o->free)
 		return -EINVAL;
 	if (!o->alloc) {
@@ -192,7 +194,7 @@ void conn_enter_rdma(struct smpa_conn *c)
 	c->rx.phase = 0; /* SeqStart */
 	c->rx.need = 0;
 	c->rx.window = RX_WINDOW_MIN;
-	ddp_order_init(&c->rx.order);
+	ddp_order_init(&c->rx.order, c->out.version);
 	for (uint32_t qn = 0; qn < DDP_QN_CNT; qn++)
 		c->tx.msn[qn] = 1; /* DDP-24 */
 	c->tx.start_end = c->tx.end;
@@ -234,6 +236,7 @@ static void start_event(const struct smpa_conn *c, struct smpa_event *ev,
 	ev->start.rx_markers = o->rx_markers;
 	ev->start.is_enhanced = o->is_enhanced;
 	ev->start.is_peer_to_peer = o->rtr != 0;
+	ev->start.version = o->version;
 	ev->start.ird = type == SMPA_EV_ESTABLISHED ? o->ird : peer->ird;
 	ev->start.ord = type == SMPA_EV_ESTABLISHED ? o->ord : peer->ord;
 }
@@ -259,7 +262,7 @@ static int start_request_in(struct smpa_conn *c, struct smpa_event *ev,
 {
 	if (f->rev == 2 && f->is_enhanced && c->opt.rev < 2)
 		return start_fail(c, ev, SMPA_F_MPA_START); /* MPA2-9 */
-	if (f->rev < 1 || f->rev > c->opt.rev) {	    /* MPA-114 */
+	if (!start_is_rev_usable(&c->opt, f->rev)) {	    /* MPA-114 */
 		int ret = start_fail(c, ev, SMPA_F_MPA_START);
 
 		c->tx.wants |= TX_WANT_REV_REPLY; /* C-3 */

@@ -55,8 +55,9 @@ int ddp_hdr_decode(const uint8_t *buf, size_t len, struct ddp_hdr *ret_hdr)
 	return (int)ddp_hdr_size(h.is_tagged);
 }
 
-void ddp_order_init(struct ddp_order *o)
+void ddp_order_init(struct ddp_order *o, uint8_t version)
 {
+	o->version = version;
 	for (uint32_t qn = 0; qn < DDP_QN_CNT; qn++) {
 		o->msn[qn] = 1; /* DDP-24 */
 		o->mo[qn] = 0;
@@ -66,10 +67,10 @@ void ddp_order_init(struct ddp_order *o)
 uint16_t ddp_order_check(const struct ddp_order *o, const struct ddp_hdr *h,
 			 uint32_t len)
 {
-	if (h->is_tagged)
-		return h->version == DDP_VERSION ? 0 : SMPA_F_DDP_T_VERSION;
-	if (h->version != DDP_VERSION)
-		return SMPA_F_DDP_U_VERSION; /* DDP-17 */
+	if (h->is_tagged) /* DDP-17, D-34 */
+		return h->version == o->version ? 0 : SMPA_F_DDP_T_VERSION;
+	if (h->version != o->version)
+		return SMPA_F_DDP_U_VERSION;
 	if (h->qn >= DDP_QN_CNT)
 		return SMPA_F_DDP_U_QN; /* DDP-50, D-10 */
 	if (h->msn != o->msn[h->qn])

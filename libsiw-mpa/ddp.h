@@ -13,6 +13,7 @@
 #define DDP_TAGGED_SIZE 14u
 #define DDP_UNTAGGED_SIZE 18u
 #define DDP_VERSION 1u
+#define DDP_VERSION_RDMAC 0u /* with MPA revision 0 only (D-34) */
 
 /* Control octet (5.1). */
 #define DDP_CTRL_TAGGED 0x80u
@@ -60,11 +61,12 @@ static inline uint32_t ddp_segment_len(uint32_t mulpdu, bool is_tagged,
 
 /* What the next untagged segment of each queue must look like. */
 struct ddp_order {
+	uint8_t version; /* DV of the stream */
 	uint32_t msn[DDP_QN_CNT];
 	uint32_t mo[DDP_QN_CNT];
 };
 
-void ddp_order_init(struct ddp_order *o);
+void ddp_order_init(struct ddp_order *o, uint8_t version);
 
 /*
  * Judges DV, QN, MSN, MO of a segment with @len payload octets.

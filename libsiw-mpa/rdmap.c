@@ -66,7 +66,8 @@ uint16_t rdmap_check(const struct ddp_hdr *h, uint32_t len)
 {
 	const struct rdmap_op *op = rdmap_op(rdmap_opcode(h->ulp));
 
-	if ((h->ulp & RDMAP_CTRL_VERSION) != RDMAP_VERSION << 6)
+	/* DV has been found right; RV is never another one (MPA-178). */
+	if ((h->ulp & RDMAP_CTRL_VERSION) >> 6 != h->version)
 		return SMPA_F_RDMAP_VERSION; /* RDMAP-62 */
 	if (!op->is_known)
 		return SMPA_F_RDMAP_OPCODE; /* RDMAP-62 */

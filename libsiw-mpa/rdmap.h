@@ -13,7 +13,6 @@
 #include "ddp.h"
 #include "include/siw-mpa.h"
 
-#define RDMAP_VERSION 1u
 #define RDMAP_CTRL_VERSION 0xc0u
 #define RDMAP_CTRL_OPCODE 0x0fu
 
@@ -45,9 +44,11 @@ struct rdmap_op {
 /* Never NULL; @opcode is taken modulo 16. */
 const struct rdmap_op *rdmap_op(uint8_t opcode);
 
-static inline uint8_t rdmap_ctrl(uint8_t opcode)
+/* RV is the stream's DDP version (MPA-178), reserved bits are zero: RDMAP-6,
+ * RDMAP-7. */
+static inline uint8_t rdmap_ctrl(uint8_t version, uint8_t opcode)
 {
-	return (uint8_t)(RDMAP_VERSION << 6 | opcode); /* RDMAP-6, RDMAP-7 */
+	return (uint8_t)(version << 6 | opcode);
 }
 
 static inline uint8_t rdmap_opcode(uint8_t ctrl)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ddp.h"
 #include "wire.h"
 
 /* Octet 16. */
@@ -19,6 +20,7 @@
 #define ENH_LOW 0x4000u	 /* B; D */
 #define ENH_VALUE 0x3fffu
 
+#define REV_RDMAC 0u
 #define REV_ENHANCED 2u
 
 static const char key_request[START_KEY_SIZE + 1] = "MPA ID Req Frame";
@@ -143,6 +145,27 @@ static uint16_t min16(uint16_t a, uint16_t b)
 	return a < b ? a : b;
 }
 
+bool start_is_rev_usable(const struct smpa_options *opt, uint8_t rev)
+{
+	if (rev == REV_RDMAC) /* MPA-183 to -187 */
+		return opt->rev0 == SMPA_REV0_PERMISSIVE;
+	if (opt->role == SMPA_RESPONDER)
+		return rev <= opt->rev;
+	return rev <= REV_ENHANCED; /* D-36 */
+}
+
+/* The one way to work with an RDMA Consortium peer, whatever the frames and
+ * our own wishes say (MPA-181, -185, -186, C-4). */
+static void outcome_set_rdmac(struct start_outcome *o)
+{
+	o->version = DDP_VERSION_RDMAC;
+	o->has_crc = true;
+	o->tx_markers = true;
+	o->rx_markers = true;
+	o->is_enhanced = false;
+	o->rtr = 0;
+}
+
 void start_preview(const struct smpa_options *opt,
 		   const struct start_frame *request,
 		   struct start_outcome *ret_outcome)
@@ -152,8 +175,11 @@ void start_preview(const struct smpa_options *opt,
 		.tx_markers = request->has_markers, /* MPA-38, MPA-39 */
 		.rx_markers = opt->want_markers,
 		.is_enhanced = request->is_enhanced,
+		.version = DDP_VERSION,
 		.rtr = request->rtr & opt->rtr,
 	};
+	if (request->rev == REV_RDMAC)
+		outcome_set_rdmac(ret_outcome);
 }
 
 void start_reply(const struct smpa_options *opt,
@@ -164,7 +190,6 @@ void start_reply(const struct smpa_options *opt,
 	struct start_outcome o;
 	struct start_frame f = {
 		.is_reply = true,
-		.has_markers = opt->want_markers,
 		.is_rejected = is_rejected,
 		.rev = request->rev,
 		.is_enhanced = request->is_enhanced,	     /* MPA2-8 */
@@ -177,6 +202,7 @@ void start_reply(const struct smpa_options *opt,
 	/* What will be done: a peer that insists on CRCs sees that it gets
 	 * them, whatever we would have preferred. */
 	f.has_crc = o.has_crc;
+	f.has_markers = o.rx_markers; /* MPA-185: never 0 to revision 0 */
 	o.ird = ird;
 	o.ord = ord;
 	if (f.is_peer_to_peer) /* MPA2-22, MPA2-23, D-24 */
@@ -213,12 +239,18 @@ uint16_t start_judge(const struct smpa_options *opt,
 		.tx_markers = reply->has_markers,
 		.rx_markers = opt->want_markers,
 		.is_enhanced = is_enhanced,
+		.version = DDP_VERSION,
 		.ird = opt->ird,
 		.ord = opt->ord,
 	};
 
-	if (reply->rev < 1 || reply->rev > 2)
+	if (!start_is_rev_usable(opt, reply->rev))
 		return SMPA_F_MPA_START; /* MPA-114, C-3 */
+	if (reply->rev == REV_RDMAC) {
+		outcome_set_rdmac(&o);
+		*ret_outcome = o;
+		return 0;
+	}
 	/* A rejection may come from a peer of another revision, or without
 	 * enhanced data; that is no reason to lose its Private Data. */
 	if (reply->is_rejected)

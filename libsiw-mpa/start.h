@@ -60,9 +60,13 @@ struct start_outcome {
 	bool has_crc;
 	bool tx_markers, rx_markers;
 	bool is_enhanced;
+	uint8_t version;   /* of DDP and RDMAP */
 	uint8_t rtr;	   /* kinds both sides named; 0: client-server */
 	uint16_t ird, ord; /* ours to use */
 };
+
+/* Can a connection with @opt use what a frame of revision @rev says? */
+bool start_is_rev_usable(const struct smpa_options *opt, uint8_t rev);
 
 /* What a Responder can tell when the Request is in. */
 void start_preview(const struct smpa_options *opt,

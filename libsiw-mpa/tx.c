@@ -336,8 +336,8 @@ static bool tx_put_own(struct smpa_conn *c, struct ddp_hdr *h, uint8_t opcode,
 	uint32_t len;
 
 	h->is_last = true;
-	h->version = DDP_VERSION;
-	h->ulp = rdmap_ctrl(opcode);
+	h->version = c->out.version;
+	h->ulp = rdmap_ctrl(c->out.version, opcode);
 	if (!h->is_tagged)
 		h->msn = c->tx.msn[h->qn];
 	len = ddp_hdr_encode(h, hdr);
@@ -476,11 +476,11 @@ static bool msg_put_segment(struct smpa_conn *c)
 	struct ddp_hdr h = {
 		.is_tagged = op->is_tagged,
 		.is_last = len == m->len - m->done, /* DDP-14 */
-		.version = DDP_VERSION,
-		.ulp = rdmap_ctrl(m->opcode),		/* DDP-18 */
-		.stag = m->stag,			/* DDP-20 */
-		.to = m->to + m->done,			/* DDP-30 */
-		.ulp2 = op->has_inv_stag ? m->stag : 0, /* RDMAP-4, -5 */
+		.version = c->out.version,
+		.ulp = rdmap_ctrl(c->out.version, m->opcode), /* DDP-18 */
+		.stag = m->stag,			      /* DDP-20 */
+		.to = m->to + m->done,			      /* DDP-30 */
+		.ulp2 = op->has_inv_stag ? m->stag : 0,	      /* RDMAP-4, -5 */
 		.qn = op->qn,
 		.msn = tx->msn[op->qn],
 		.mo = m->done, /* DDP-25 */

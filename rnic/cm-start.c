@@ -144,6 +144,9 @@ int cm_conn_open_stream(struct cm_conn *conn, struct smpa_options *opt)
 	int ret;
 
 	opt->no_crc = conn_wants_no_crc(conn);
+	opt->want_markers = util_settings()->markers; /* C-5 */
+	if (util_settings()->mpa_rev0 == UTIL_MPA_REV0_PERMISSIVE)
+		opt->rev0 = SMPA_REV0_PERMISSIVE; /* C-4 */
 	opt->rtr = util_settings()->rtr ? SMPA_RTR_WRITE | SMPA_RTR_READ : 0;
 	ret = rnic_stream_new(conn->fd, opt, &conn->stream);
 	if (ret < 0)

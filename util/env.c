@@ -52,7 +52,11 @@
 	X("USIW_STAGING_KIB", NUM, staging_kib, 64, 65536, "64..65536", "256", \
 	  "receive staging per stream, KiB")                                   \
 	X("USIW_RTR", FLAG, rtr, 0, 0, "on|off", "on",                         \
-	  "offer the ready-to-receive frame of RFC 6581")
+	  "offer the ready-to-receive frame of RFC 6581")                      \
+	X("USIW_MPA_REV0", WORD, mpa_rev0, 0, 0, "refuse|permissive",          \
+	  "refuse", "peers of MPA revision 0, the RDMA Consortium's")          \
+	X("USIW_MARKERS", FLAG, markers, 0, 0, "on|off", "off",                \
+	  "ask peers for MPA markers towards us")
 
 enum setting_kind { KIND_TEXT, KIND_LOG, KIND_WORD, KIND_FLAG, KIND_NUM };
 
@@ -79,6 +83,7 @@ const size_t util_setting_cnt = SETTING_CNT;
 
 _Static_assert(sizeof(enum util_crc) == sizeof(uint32_t), "enum size");
 _Static_assert(sizeof(enum util_devices) == sizeof(uint32_t), "enum size");
+_Static_assert(sizeof(enum util_mpa_rev0) == sizeof(uint32_t), "enum size");
 
 static struct util_settings settings;
 static pthread_once_t settings_once = PTHREAD_ONCE_INIT;

@@ -14,6 +14,7 @@
 
 enum util_crc { UTIL_CRC_ON, UTIL_CRC_OFF, UTIL_CRC_AUTO };
 enum util_devices { UTIL_DEVICES_ONLY, UTIL_DEVICES_BESIDE };
+enum util_mpa_rev0 { UTIL_MPA_REV0_REFUSE, UTIL_MPA_REV0_PERMISSIVE };
 
 struct util_settings {
 	const char *log;	   /* USIW_LOG, see util/log.h */
@@ -30,6 +31,8 @@ struct util_settings {
 	uint32_t spin_us;	   /* USIW_SPIN_US, completion thread, 0 */
 	uint32_t staging_kib;	   /* USIW_STAGING_KIB, per stream, 256 */
 	bool rtr;		   /* USIW_RTR on|off: offer RTR, default on */
+	enum util_mpa_rev0 mpa_rev0; /* USIW_MPA_REV0 refuse|permissive */
+	bool markers;		     /* USIW_MARKERS on|off, default off */
 };
 
 /* Parsed once, at the first call; never NULL.  Thread-safe. */

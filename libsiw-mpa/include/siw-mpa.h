@@ -70,6 +70,13 @@ enum smpa_rtr {
 	SMPA_RTR_READ = 1u << 2,  /* zero-length RDMA Read */
 };
 
+/* What to do with a peer of MPA revision 0 (RFC 5044, Appendix C). */
+enum smpa_rev0 {
+	SMPA_REV0_REFUSE,     /* an invalid start frame, as any unknown one */
+	SMPA_REV0_PERMISSIVE, /* DDP and RDMAP version 0, markers both ways,
+				 CRC, whatever the other options say (C-4) */
+};
+
 /* RDMAP opcodes as on the wire (RFC 5040 4.1, RFC 7306). */
 enum smpa_opcode {
 	SMPA_OP_WRITE = 0x0,
@@ -155,6 +162,7 @@ const char *smpa_fault_str(struct smpa_fault fault);
  * @copy_max: payloads up to this length are copied into tx staging; longer
  *   ones are sent in place; 0: 2048.
  * @alloc, @free, @mem_ctx: memory; NULL: malloc and free.
+ * @rev0: enum smpa_rev0.
  *
  * New fields go to the end.  A larger @size with a non-zero tail unknown to
  * the library gives -E2BIG.
@@ -174,6 +182,7 @@ struct smpa_options {
 	void *(*alloc)(void *mem_ctx, size_t size);
 	void (*free)(void *mem_ctx, void *ptr);
 	void *mem_ctx;
+	uint8_t rev0;
 };
 
 #define SMPA_OPTIONS_INIT                                                      \
@@ -296,6 +305,8 @@ struct smpa_event {
 			bool is_peer_to_peer; /* A=1 and an RTR was agreed */
 			uint16_t ird, ord; /* REQUEST, REJECTED: the peer's as
 					      sent; ESTABLISHED: ours to use */
+			uint8_t version;   /* of DDP and RDMAP: 1, with revision
+					      0: 0 (MPA-13) */
 		} start;
 		struct {
 			uint8_t opcode; /* enum smpa_opcode */
@@ -440,9 +451,9 @@ struct smpa_msg {
  * Return: 0; -EAGAIN: the previous message is not wholly encoded or staging is
  *   full: send first (tx_prepare, tx_commit), then again; or a Read RTR that
  *   the engine has sent holds the last ORD credit (D-26): its answer must
- *   arrive first; -ENOBUFS: lend tx staging first; -EPIPE: the stream is not or no longer in RDMA mode;
- *   -EINVAL: opcode or lengths make no sense.
- * Spec: DDP-12 to DDP-35, RDMAP-9, -13, -19, -23, EXT-4, EXT-16.
+ *   arrive first; -ENOBUFS: lend tx staging first; -EPIPE: the stream is not or
+ * no longer in RDMA mode; -EINVAL: opcode or lengths make no sense. Spec:
+ * DDP-12 to DDP-35, RDMAP-9, -13, -19, -23, EXT-4, EXT-16.
  */
 int smpa_conn_submit(struct smpa_conn *conn, const struct smpa_msg *msg);
 

@@ -59,12 +59,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_assert(!memcmp(out + 1, data + 1, (size_t)used - 1));
 
 	len = (uint32_t)(size - (size_t)used);
-	ddp_order_init(&order);
+	ddp_order_init(&order, (uint8_t)(size % 2));
 	if (!h.is_tagged && h.qn < DDP_QN_CNT)
 		order.msn[h.qn] = h.msn;
 	if (ddp_order_check(&order, &h, len) || rdmap_check(&h, len))
 		return 0;
-	fuzz_assert(h.version == DDP_VERSION);
+	fuzz_assert(h.version == size % 2);
+	fuzz_assert((data[1] & 0xc0) == h.version << 6);
 	check_body(rdmap_opcode(h.ulp), data + used, len);
 	ddp_order_advance(&order, &h, len);
 	fuzz_assert(h.is_tagged || !h.is_last || order.msn[h.qn] == h.msn + 1);

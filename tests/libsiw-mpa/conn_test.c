@@ -56,6 +56,7 @@ static void refuses_options_out_of_range(void **state)
 	refuse(ird, 0x4000);
 	refuse(ord, 0x4000);
 	refuse(rtr, 8);
+	refuse(rev0, 2);
 	refuse(free, counting_free);
 	refuse(size, 4);
 #undef refuse

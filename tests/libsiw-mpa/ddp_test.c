@@ -102,7 +102,7 @@ static void wants_order(void **state)
 	struct ddp_hdr h = { .version = 1, .msn = 1 };
 
 	(void)state;
-	ddp_order_init(&o);
+	ddp_order_init(&o, DDP_VERSION);
 	assert_int_equal(ddp_order_check(&o, &h, 100), 0);
 	ddp_order_advance(&o, &h, 100);
 	assert_int_equal(ddp_order_check(&o, &h, 10), SMPA_F_DDP_U_MO);
@@ -133,7 +133,7 @@ static void wraps_msn(void **state)
 	struct ddp_hdr h = { .version = 1, .msn = UINT32_MAX, .is_last = true };
 
 	(void)state;
-	ddp_order_init(&o);
+	ddp_order_init(&o, DDP_VERSION);
 	o.msn[0] = UINT32_MAX;
 	assert_int_equal(ddp_order_check(&o, &h, 0), 0);
 	ddp_order_advance(&o, &h, 0);
@@ -148,7 +148,7 @@ static void refuses_endless_messages(void **state)
 	struct ddp_hdr h = { .version = 1, .msn = 1, .mo = UINT32_MAX - 9 };
 
 	(void)state;
-	ddp_order_init(&o);
+	ddp_order_init(&o, DDP_VERSION);
 	o.mo[0] = h.mo;
 	assert_int_equal(ddp_order_check(&o, &h, 9), 0);
 	assert_int_equal(ddp_order_check(&o, &h, 10), SMPA_F_DDP_U_TOO_LONG);

@@ -23,7 +23,8 @@ static int has_defaults(const struct util_settings *s)
 	       !s->stat_dir && s->mpa_rev == 2 && s->start_ms == 10000 &&
 	       s->drain_ms == 2000 && s->half_open_max == 128 &&
 	       s->ird == 128 && s->ord == 128 && s->spin_us == 0 &&
-	       s->staging_kib == 256 && s->rtr;
+	       s->staging_kib == 256 && s->rtr &&
+	       s->mpa_rev0 == UTIL_MPA_REV0_REFUSE && !s->markers;
 }
 
 static int crc_is_auto(const struct util_settings *s)
@@ -44,6 +45,16 @@ static int shows_beside(const struct util_settings *s)
 static int rtr_is_off(const struct util_settings *s)
 {
 	return !s->rtr;
+}
+
+static int is_permissive(const struct util_settings *s)
+{
+	return s->mpa_rev0 == UTIL_MPA_REV0_PERMISSIVE;
+}
+
+static int wants_markers(const struct util_settings *s)
+{
+	return s->markers;
 }
 
 static int takes_eth(const struct util_settings *s)
@@ -72,6 +83,11 @@ static const struct setting_case cases[] = {
 	{ NULL, "USIW_CRC", "on|off", has_defaults, "USIW_CRC=on|off" },
 	{ NULL, "USIW_DEVICES", "beside", shows_beside, NULL },
 	{ NULL, "USIW_RTR", "off", rtr_is_off, NULL },
+	{ NULL, "USIW_MPA_REV0", "refuse", has_defaults, NULL },
+	{ NULL, "USIW_MPA_REV0", "permissive", is_permissive, NULL },
+	{ NULL, "USIW_MPA_REV0", "off", has_defaults, "refuse|permissive" },
+	{ NULL, "USIW_MARKERS", "on", wants_markers, NULL },
+	{ NULL, "USIW_MARKERS", "1", has_defaults, "USIW_MARKERS=1" },
 	{ NULL, "USIW_INTERFACES", "eth0,eth1", takes_eth, NULL },
 	{ NULL, "USIW_INTERFACES", "", has_defaults, NULL },
 	{ NULL, "USIW_MPA_REV", "1", rev_is_1, NULL },

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * USIW_MPA_REV0=permissive and USIW_MARKERS=on reach the wire: scripted peers
+ * of the RDMA Consortium's time, and one of our own kind.
+ */
+#include "cm-fixture.h"
+
+static const uint8_t rdmac_request[20] = "MPA ID Req Frame\xc0\x00\x00";
+static const uint8_t rdmac_reply[20] = "MPA ID Rep Frame\xc0\x00\x00";
+
+/* D00-F5: a Send of 24 zeros, first of its stream, DDP and RDMAP version 0 */
+static const uint8_t d00_f5[52] = {
+	0x00, 0x00,	   0x00,	0x00, 0x00, 0x2a, 0x40,
+	0x03, [19] = 0x01, [48] = 0x4c, 0x86, 0xb3, 0x84,
+};
+
+/* MPA-184, -185: V-20, V-21 of the notes. */
+static void accepts_an_rdmac_initiator(void **state)
+{
+	struct rnic_cm_conn_param param;
+	struct cm_side listener;
+	struct rnic_cm_event ev;
+	uint8_t octets[64];
+	struct cm_qp q;
+	uint16_t port;
+	int fd;
+
+	(void)state;
+	cm_qp_open(&q);
+	port = cm_listen(&listener, AF_INET, 0);
+	fd = cm_stranger(port);
+	cm_say(fd, rdmac_request, sizeof(rdmac_request));
+	cm_expect(listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	cm_param(&param, &q, "");
+	assert_int_equal(rnic_cm_accept(listener.chan, ev.id, &param), 0);
+	cm_expect(listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(recv(fd, octets, 20, MSG_WAITALL), 20);
+	assert_memory_equal(octets, rdmac_reply, 20);
+	/* No receive is posted: the answer is a TERMINATE of version 0. */
+	cm_say(fd, d00_f5, sizeof(d00_f5));
+	assert_int_equal(recv(fd, octets, 52, MSG_WAITALL), 52);
+	assert_memory_equal(octets, "\0\0\0\0\0\x2a\x40\x07", 8);
+	assert_memory_equal(octets + 24, "\x12\x02\xc0\0\0\x2a\x40\x03", 8);
+	close(fd);
+	cm_side_close(&listener);
+	cm_qp_close(&q);
+}
+
+/* MPA-186, MPA-106 */
+static void connects_to_an_rdmac_responder(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_side active;
+	uint8_t frame[24];
+	struct cm_qp q;
+	uint16_t port;
+	int listener = cm_stranger_listen(&port), fd;
+
+	(void)state;
+	cm_qp_open(&q);
+	cm_dial(&active, &q, port, "");
+	fd = cm_stranger_accept(listener, frame, 24);
+	assert_memory_equal(frame, "MPA ID Req Frame", 16);
+	assert_int_equal(frame[16] & 0x80, 0x80); /* USIW_MARKERS=on */
+	cm_say(fd, rdmac_reply, sizeof(rdmac_reply));
+	cm_expect(active.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	close(fd);
+	close(listener);
+	cm_side_close(&active);
+	cm_qp_close(&q);
+}
+
+static void connects_to_itself_with_markers(void **state)
+{
+	struct cm_pair p;
+
+	(void)state;
+	cm_pair_open(&p, AF_INET);
+	cm_pair_accept(&p);
+	cm_pair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(accepts_an_rdmac_initiator),
+		cmocka_unit_test(connects_to_an_rdmac_responder),
+		cmocka_unit_test(connects_to_itself_with_markers),
+	};
+
+	/* Before the settings are read for the first time. */
+	setenv("USIW_MPA_REV0", "permissive", 1);
+	setenv("USIW_MARKERS", "on", 1);
+	setenv("USIW_DRAIN_MS", "300", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
