@@ -383,15 +383,15 @@ void rnic_engine_poll(struct rnic_engine *engine)
 	rnic_engine_unlead(engine);
 }
 
-void rnic_engine_mr_gone(struct rnic_engine *engine, const void *addr,
-			 size_t len)
+void rnic_engine_mr_gone(struct rnic_engine *engine, uint32_t stag,
+			 const void *addr, size_t len)
 {
 	struct rnic_stream *stream, *next;
 
 	rnic_engine_lead(engine);
 	for (stream = engine->streams; stream; stream = next) {
 		next = stream->next;
-		rnic_stream_mr_gone(stream, addr, len);
+		rnic_stream_mr_gone(stream, stag, addr, len);
 	}
 	rnic_engine_unlead(engine);
 }

@@ -99,11 +99,12 @@ void rnic_engine_poll(struct rnic_engine *engine);
 void rnic_engine_unpark(struct rnic_engine *engine);
 
 /*
- * Memory is going away.  Takes the lead; streams that still refer to it end
- * with TERMINATE.  When it returns no octet of it is touched any more.
+ * A region is going away.  Takes the lead; streams that still use it, under
+ * its STag, end with TERMINATE.  When it returns no octet of it is touched any
+ * more on behalf of that STag.
  */
-void rnic_engine_mr_gone(struct rnic_engine *engine, const void *addr,
-			 size_t len);
+void rnic_engine_mr_gone(struct rnic_engine *engine, uint32_t stag,
+			 const void *addr, size_t len);
 
 /* ---- under the lead, for stream.c and qp.c ----------------------------- */
 

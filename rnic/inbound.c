@@ -74,6 +74,7 @@ static int segment_write(struct rnic_qp *qp, struct smpa_conn *conn,
 	if (verdict)
 		return refuse(qp, conn, access_faults[verdict].tagged,
 			      RNIC_QP_EV_ACCESS_ERR);
+	qp->write_stag = ev->seg.stag;
 	return smpa_conn_sink(conn, &iov, 1);
 }
 
@@ -186,6 +187,7 @@ static int inbound_message(struct rnic_qp *qp, struct smpa_conn *conn,
 {
 	switch (ev->msg.opcode) {
 	case SMPA_OP_WRITE:
+		qp->write_stag = 0;
 		return 0; /* RDMAP-10: placed, nobody is told */
 	case SMPA_OP_READ_RESPONSE:
 		return message_response(qp, conn);
@@ -226,6 +228,7 @@ static int inbound_read(struct rnic_qp *qp, struct smpa_conn *conn,
 			      RNIC_QP_EV_ACCESS_ERR);
 	entry = &irq->entry[(irq->head + irq->cnt) % irq->max];
 	entry->sink_stag = ev->read.sink_stag;
+	entry->src_stag = ev->read.src_stag;
 	entry->sink_to = ev->read.sink_to;
 	entry->src = src;
 	entry->len = ev->read.len;

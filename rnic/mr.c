@@ -389,7 +389,7 @@ int rnic_mr_dereg(struct rnic_mr *mr)
 	util_lock(&ctx->mrs.lock);
 	table_remove(&ctx->mrs, mr);
 	util_unlock(&ctx->mrs.lock);
-	rnic_engine_mr_gone(ctx->engine, mr->addr, mr->len);
+	rnic_engine_mr_gone(ctx->engine, mr->stag, mr->addr, mr->len);
 	/* release: pairs with the acquire in rnic_pd_free() */
 	atomic_fetch_sub_explicit(&mr->pd->user_cnt, 1, memory_order_release);
 	free(mr);

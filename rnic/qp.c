@@ -235,6 +235,8 @@ void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
 		rnic_stream_detach(qp->stream, -ECONNRESET);
 	qp_event(qp, event);
 	qp->irq.cnt = 0;
+	qp->irq.submitted_cnt = 0;
+	qp->write_stag = 0;
 	rnic_sq_flush(qp, first);
 	rnic_rq_flush(qp);
 	if (qp->srq && !qp->is_last_wqe_told) {

@@ -44,9 +44,10 @@ struct rnic_orq_entry {
 	uint32_t placed;
 };
 
-/* An RDMA Read of the peer that waits for its response. */
+/* An RDMA Read of the peer whose response TCP has not taken whole. */
 struct rnic_irq_entry {
 	uint32_t sink_stag;
+	uint32_t src_stag;
 	uint64_t sink_to;
 	void *src;
 	uint32_t len;
@@ -61,6 +62,7 @@ struct rnic_orq {
 struct rnic_irq {
 	struct rnic_irq_entry *entry;
 	uint32_t max, head, cnt;
+	uint32_t submitted_cnt; /* of these, from the head on */
 };
 
 /* What a submitted WR will complete with, by SQ slot. */
@@ -123,6 +125,7 @@ struct rnic_qp {
 	struct rnic_rq rq;
 	struct rnic_irq irq;
 	struct iovec irq_iov[2];
+	uint32_t write_stag; /* of the peer's Write under way; 0: none */
 	uint8_t irq_turn;
 	bool is_irq_turn; /* fairness between responses and requests */
 	uint32_t access;
@@ -164,6 +167,25 @@ void rnic_qp_table_fork_child(void);
  * reads in turn with them.  Return: true when something was submitted.
  */
 bool rnic_sq_advance(struct rnic_qp *qp);
+
+/* Does the peer wait for responses that are not submitted yet? */
+static inline bool rnic_irq_is_waiting(const struct rnic_qp *qp)
+{
+	return qp->irq.submitted_cnt != qp->irq.cnt;
+}
+
+/* Cookie of Read Responses; those of SQEs are their indices, of 32 bits. */
+#define RNIC_COOKIE_RESPONSE UINT64_MAX
+
+/* The stream says that the oldest response is sent. */
+void rnic_irq_sent(struct rnic_qp *qp);
+
+/*
+ * A region goes: is work with it under way?  @stag counts, not only its
+ * memory, which other regions may hold as well.
+ */
+bool rnic_qp_uses_region(const struct rnic_qp *qp, uint32_t stag,
+			 const void *addr, size_t len);
 
 /* The stream says that the message of SQE @idx is sent. */
 void rnic_sq_sent(struct rnic_qp *qp, uint32_t idx);

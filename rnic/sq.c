@@ -312,13 +312,14 @@ static int sq_submit(struct rnic_qp *qp)
 static int irq_submit(struct rnic_qp *qp)
 {
 	struct rnic_irq *irq = &qp->irq;
-	const struct rnic_irq_entry *entry = &irq->entry[irq->head];
+	const struct rnic_irq_entry *entry =
+		&irq->entry[(irq->head + irq->submitted_cnt) % irq->max];
 	struct iovec *iov = &qp->irq_iov[qp->irq_turn];
 	struct smpa_msg msg = {
 		.opcode = SMPA_OP_READ_RESPONSE,
 		/* With CRC: hashed as sent, though the source may change. */
 		.copy = qp->stream->has_crc,
-		.quiet = true,
+		.cookie = RNIC_COOKIE_RESPONSE,
 		.stag = entry->sink_stag,
 		.to = entry->sink_to,
 		.iov = iov,
@@ -331,10 +332,18 @@ static int irq_submit(struct rnic_qp *qp)
 	if (smpa_conn_submit(qp->stream->conn, &msg) < 0)
 		return 0;
 	qp->irq_turn ^= 1;
-	irq->head = (irq->head + 1) % irq->max;
-	irq->cnt--;
+	irq->submitted_cnt++;
 	rnic_stat_add(RNIC_STAT_read_served, 1);
 	return 1;
+}
+
+void rnic_irq_sent(struct rnic_qp *qp)
+{
+	struct rnic_irq *irq = &qp->irq;
+
+	irq->head = (irq->head + 1) % irq->max;
+	irq->cnt--;
+	irq->submitted_cnt--;
 }
 
 bool rnic_sq_advance(struct rnic_qp *qp)
@@ -344,11 +353,59 @@ bool rnic_sq_advance(struct rnic_qp *qp)
 
 	/* In turn; where one is stuck the other goes on alone. */
 	do {
-		response = qp->irq.cnt ? irq_submit(qp) : 0;
+		response = rnic_irq_is_waiting(qp) ? irq_submit(qp) : 0;
 		request = usiw_ring_slot_pending(&qp->sq.ring, qp->sq.next_idx)
 				  ? sq_submit(qp)
 				  : 0;
 		has_submitted |= response || request;
 	} while ((response || request) && qp->stream);
 	return has_submitted;
+}
+
+/* ---- regions that go ---------------------------------------------------- */
+
+static bool sges_name(const struct usiw_sge *sge, uint32_t cnt, uint32_t stag)
+{
+	for (uint32_t i = 0; i < cnt; i++)
+		if (sge[i].lkey == stag && sge[i].len)
+			return true;
+	return false;
+}
+
+static bool sqe_names(const struct rnic_sq *sq, uint32_t idx, uint32_t stag)
+{
+	const struct usiw_sqe *slot = usiw_ring_slot(&sq->ring, idx);
+	uint32_t cnt = slot->sge_cnt;
+
+	if (slot->flags & USIW_SQE_INLINE)
+		return false;
+	return sges_name(sqe_sges(slot), cnt < sq->max_sge ? cnt : sq->max_sge,
+			 stag);
+}
+
+bool rnic_qp_uses_region(const struct rnic_qp *qp, uint32_t stag,
+			 const void *addr, size_t len)
+{
+	const struct rnic_recv *recv = &qp->rq.current;
+	const struct rnic_sq *sq = &qp->sq;
+	const struct rnic_irq *irq = &qp->irq;
+	bool is_named = qp->write_stag == stag;
+
+	for (uint32_t i = 0; i < irq->cnt; i++) {
+		const struct rnic_irq_entry *entry =
+			&irq->entry[(irq->head + i) % irq->max];
+
+		if (!entry->len || entry->src_stag != stag)
+			continue;
+		if (i >= irq->submitted_cnt)
+			return true; /* its response would read there */
+		is_named = true;
+	}
+	if (recv->is_open && sges_name(recv->sge, recv->sge_cnt, stag))
+		is_named = true;
+	for (uint32_t i = sq->done_idx; i != sq->next_idx && !is_named; i++)
+		is_named = !sq_wr(sq, i)->is_done && sqe_names(sq, i, stag);
+	/* Named, but perhaps sent, or not arrived yet: then it is judged anew,
+	 * and fails, when its octets come. */
+	return is_named && smpa_conn_uses(qp->stream->conn, addr, len);
 }

@@ -229,26 +229,13 @@ void rnic_stream_expire(struct rnic_stream *stream)
 	rnic_stream_lost(stream, -ETIMEDOUT);
 }
 
-void rnic_stream_mr_gone(struct rnic_stream *stream, const void *addr,
-			 size_t len)
+void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
+			 const void *addr, size_t len)
 {
 	struct rnic_qp *qp = stream->qp;
-	uint32_t i;
-	bool is_used;
 
-	if (!qp)
-		return; /* sends nothing from the application's memory */
-	is_used = smpa_conn_uses(stream->conn, addr, len);
-	for (i = 0; i < qp->irq.cnt && !is_used; i++) {
-		const struct rnic_irq_entry *entry =
-			&qp->irq.entry[(qp->irq.head + i) % qp->irq.max];
-		uintptr_t src = (uintptr_t)entry->src;
-		uintptr_t base = (uintptr_t)addr;
-
-		is_used = entry->len && (src >= base ? src - base < len
-						     : base - src < entry->len);
-	}
-	if (!is_used)
+	/* Without a QP it sends nothing from the application's memory. */
+	if (!qp || !rnic_qp_uses_region(qp, stag, addr, len))
 		return;
 	util_warn("rnic", "qp 0x%06x: memory region deregistered while in use",
 		  qp->num);

@@ -78,8 +78,8 @@ void rnic_stream_lost(struct rnic_stream *stream, int status);
 void rnic_stream_drain(struct rnic_stream *stream);
 void rnic_stream_abort(struct rnic_stream *stream);
 void rnic_stream_expire(struct rnic_stream *stream);
-void rnic_stream_mr_gone(struct rnic_stream *stream, const void *addr,
-			 size_t len);
+void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
+			 const void *addr, size_t len);
 
 /* Add what happened since the last call to the counter page. */
 void rnic_stream_count(struct rnic_stream *stream);

@@ -78,6 +78,14 @@ static void stream_return_staging(struct rnic_stream *stream)
 
 /* ---- events ------------------------------------------------------------- */
 
+static void stream_sent(struct rnic_qp *qp, uint64_t cookie)
+{
+	if (cookie == RNIC_COOKIE_RESPONSE)
+		rnic_irq_sent(qp);
+	else
+		rnic_sq_sent(qp, (uint32_t)cookie);
+}
+
 /* Until there is none left; without a QP only what is sent matters. */
 static void stream_events(struct rnic_stream *stream)
 {
@@ -91,7 +99,7 @@ static void stream_events(struct rnic_stream *stream)
 		}
 		switch (ev.type) {
 		case SMPA_EV_SENT:
-			rnic_sq_sent(stream->qp, (uint32_t)ev.sent.cookie);
+			stream_sent(stream->qp, ev.sent.cookie);
 			break;
 		case SMPA_EV_CLOSED:
 			stream->has_peer_fin = true;
@@ -210,7 +218,7 @@ static bool stream_has_work(const struct rnic_stream *stream)
 {
 	const struct rnic_qp *qp = stream->qp;
 
-	return qp && (qp->irq.cnt ||
+	return qp && (rnic_irq_is_waiting(qp) ||
 		      usiw_ring_slot_pending(&qp->sq.ring, qp->sq.next_idx));
 }
 

@@ -30,11 +30,11 @@ static struct rnic_mr *gone_mr;
 static uint32_t gone_stag;
 static struct rnic_pd *gone_pd;
 
-void __wrap_rnic_engine_mr_gone(struct rnic_engine *engine, const void *addr,
-				size_t len);
+void __wrap_rnic_engine_mr_gone(struct rnic_engine *engine, uint32_t stag,
+				const void *addr, size_t len);
 
-void __wrap_rnic_engine_mr_gone(struct rnic_engine *engine, const void *addr,
-				size_t len)
+void __wrap_rnic_engine_mr_gone(struct rnic_engine *engine, uint32_t stag,
+				const void *addr, size_t len)
 {
 	void *ptr;
 
@@ -43,6 +43,7 @@ void __wrap_rnic_engine_mr_gone(struct rnic_engine *engine, const void *addr,
 	gone_len = len;
 	/* By now nobody finds the region, but it still exists. */
 	if (gone_mr) {
+		assert_int_equal(stag, gone_stag);
 		assert_int_equal(rnic_mr_resolve(&ctx.mrs, gone_pd, gone_stag,
 						 gone_mr->iova, 1, 0, &ptr),
 				 RNIC_MR_BAD_STAG);

@@ -1,0 +1,663 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * engine.c: who makes progress when, bells rung by many threads, regions that
+ * go while they are in use, and rest when there is nothing to do.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "context.h"
+#include "engine.h"
+#include "qp.h"
+#include "rawpeer.h"
+#include "stream-internal.h"
+
+static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
+
+/* ---- a gate before the completion threads ------------------------------- */
+
+static _Atomic bool is_gate_closed;
+static _Atomic uint32_t at_gate_cnt;
+
+int __real_epoll_wait(int epfd, struct epoll_event *ev, int max, int timeout);
+int __wrap_epoll_wait(int epfd, struct epoll_event *ev, int max, int timeout);
+
+static bool is_completion_thread(void)
+{
+	char name[16];
+
+	return pthread_getname_np(pthread_self(), name, sizeof(name)) == 0 &&
+	       strcmp(name, "usiw-engine") == 0;
+}
+
+int __wrap_epoll_wait(int epfd, struct epoll_event *ev, int max, int timeout)
+{
+	if (atomic_load(&is_gate_closed) && is_completion_thread()) {
+		atomic_fetch_add(&at_gate_cnt, 1);
+		while (atomic_load(&is_gate_closed))
+			usleep(200);
+	}
+	return __real_epoll_wait(epfd, ev, max, timeout);
+}
+
+/* Both completion threads stand still from here on. */
+static void gate_close(struct rnicpair *p)
+{
+	atomic_store(&at_gate_cnt, 0);
+	atomic_store(&is_gate_closed, true);
+	for (int i = 0; i < 2; i++) {
+		rnic_engine_lead(p->side[i].ctx->engine);
+		/* One wake brings it back from where it sleeps. */
+		must(!eventfd_write(p->side[i].ctx->engine->wake_fd, 1));
+		rnic_engine_unlead(p->side[i].ctx->engine);
+		rnic_engine_unpark(p->side[i].ctx->engine);
+	}
+	while (atomic_load(&at_gate_cnt) < 2)
+		sched_yield();
+}
+
+static void gate_open(void)
+{
+	atomic_store(&is_gate_closed, false);
+}
+
+/* ---- who makes progress ------------------------------------------------- */
+
+static void post_echo(struct rnicpair *p, int from, size_t len)
+{
+	struct rnicpair_side *a = &p->side[from], *b = &p->side[!from];
+	struct usiw_sge src = rnicpair_sge(a, 0, len);
+	struct usiw_sge dst = rnicpair_sge(b, 1u << 20, len);
+	struct rnicpair_wr wr = { .wr_id = 1,
+				  .opcode = USIW_WR_SEND,
+				  .flags = USIW_SQE_SIGNALED,
+				  .sge = &src,
+				  .sge_cnt = 1 };
+
+	must(!rnicpair_post_recv(b, 2, &dst, 1));
+	must(!rnicpair_post(a, &wr));
+}
+
+static void polling_alone_makes_progress(void **state)
+{
+	struct rnicpair p;
+
+	(void)state;
+	rnicpair_open(&p, &defaults);
+	gate_close(&p);
+	for (int i = 0; i < 50; i++) {
+		int from = i & 1;
+
+		post_echo(&p, from, 40000);
+		assert_int_equal(
+			rnicpair_take(&p.side[!from], p.side[!from].rcq).wr_id,
+			2);
+		assert_int_equal(
+			rnicpair_take(&p.side[from], p.side[from].scq).wr_id,
+			1);
+	}
+	gate_open();
+	rnicpair_close(&p);
+}
+
+static void wait_comp_event(struct rnicpair_side *s)
+{
+	struct pollfd pfd = { .fd = rnic_chan_fd(s->chan), .events = POLLIN };
+	struct usiw_comp_event ev;
+
+	must(poll(&pfd, 1, RNICPAIR_PATIENCE_MS) == 1);
+	must(rnic_chan_read(s->chan, &ev, sizeof(ev)) == sizeof(ev));
+}
+
+/* Nobody polls: the completion threads place, answer, complete and raise. */
+static void completion_threads_alone_make_progress(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+
+	(void)state;
+	opt.has_chan = true;
+	rnicpair_open(&p, &opt);
+	for (int i = 0; i < 50; i++) {
+		struct usiw_sge sge = rnicpair_sge(a, 0, 1u << 20);
+		struct usiw_cqe cqe;
+
+		/* A read needs both: the peer's and ours. */
+		rnic_cq_arm(a->scq, false);
+		must(!rnicpair_post(
+			a, &(struct rnicpair_wr){
+				   .wr_id = 4,
+				   .opcode = USIW_WR_READ,
+				   .flags = USIW_SQE_SIGNALED,
+				   .sge = &sge,
+				   .sge_cnt = 1,
+				   .rkey = b->stag,
+				   .remote_addr = rnicpair_addr(b, 0) }));
+		wait_comp_event(a);
+		assert_true(rnicpair_peek(a, a->scq, &cqe));
+		assert_int_equal(cqe.wr_id, 4);
+		rnic_cq_arm(b->rcq, false);
+		post_echo(&p, 0, 100000);
+		wait_comp_event(b);
+		assert_true(rnicpair_peek(b, b->rcq, &cqe));
+		assert_int_equal(cqe.wr_id, 2);
+		while (!rnicpair_peek(a, a->scq, &cqe))
+			sched_yield();
+	}
+	rnicpair_close(&p);
+}
+
+/* More streams than a poller reads without asking epoll. */
+static void polls_many_streams(void **state)
+{
+	enum { CNT = RNIC_ENGINE_HOT_MAX * 3 };
+	struct rnic_qp *qp[CNT][2];
+	struct rnicpair p;
+	uint32_t async;
+
+	(void)state;
+	rnicpair_open(&p, &defaults);
+	for (int i = 0; i < CNT; i++) {
+		qp[i][0] = rnicpair_qp_new(&p, 0);
+		qp[i][1] = rnicpair_qp_new(&p, 1);
+		rnicpair_join(&p, qp[i][0], qp[i][1]);
+	}
+	gate_close(&p);
+	for (int round = 0; round < 5; round++) {
+		for (int i = 0; i < CNT; i++) {
+			struct usiw_sge src = rnicpair_sge(
+				&p.side[0], (size_t)i * 100000, 100000);
+			struct usiw_sge dst = rnicpair_sge(
+				&p.side[1], (size_t)i * 100000, 100000);
+
+			rnicpair_fill(p.side[0].buf + i * 100000, 100000,
+				      (uint32_t)(i + round));
+			must(!rnicpair_post_recv_qp(&p.side[1], qp[i][1],
+						    (uint64_t)i, &dst, 1));
+			must(!rnicpair_post_qp(
+				&p.side[0], qp[i][0],
+				&(struct rnicpair_wr){
+					.wr_id = (uint64_t)i,
+					.opcode = USIW_WR_SEND,
+					.flags = USIW_SQE_SIGNALED,
+					.sge = &src,
+					.sge_cnt = 1 }));
+		}
+		for (int i = 0; i < CNT; i++) {
+			struct usiw_cqe cqe =
+				rnicpair_take(&p.side[1], p.side[1].rcq);
+
+			assert_int_equal(cqe.status, 0);
+			assert_true(rnicpair_is_filled(
+				p.side[1].buf + cqe.wr_id * 100000, 100000,
+				(uint32_t)cqe.wr_id + (uint32_t)round));
+			cqe = rnicpair_take(&p.side[0], p.side[0].scq);
+			assert_int_equal(cqe.status, 0);
+		}
+	}
+	gate_open();
+	for (int i = 0; i < CNT; i++) {
+		must(!rnic_qp_destroy(qp[i][0], &async));
+		must(!rnic_qp_destroy(qp[i][1], &async));
+	}
+	rnicpair_close(&p);
+}
+
+/* Arming ends a run of polls: the thread is not left parked. */
+static void arming_unparks(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *b = &p.side[1];
+	struct usiw_cqe cqe;
+
+	(void)state;
+	opt.has_chan = true;
+	rnicpair_open(&p, &opt);
+	for (int i = 0; i < 200; i++) {
+		/* Busy: the thread is parked, or will be. */
+		for (int j = 0; j < 20; j++) {
+			post_echo(&p, 0, 8);
+			assert_int_equal(rnicpair_take(b, b->rcq).wr_id, 2);
+			assert_int_equal(
+				rnicpair_take(&p.side[0], p.side[0].scq).wr_id,
+				1);
+		}
+		rnic_cq_arm(b->rcq, false);
+		assert_int_equal(atomic_load(&b->ctx->engine->poll_ns), 0);
+		assert_false(rnicpair_peek(b, b->rcq, &cqe));
+		post_echo(&p, 0, 8);
+		wait_comp_event(b);
+		assert_true(rnicpair_peek(b, b->rcq, &cqe));
+		assert_int_equal(rnicpair_take(&p.side[0], p.side[0].scq).wr_id,
+				 1);
+	}
+	rnicpair_close(&p);
+}
+
+/* ---- bells -------------------------------------------------------------- */
+
+#define BELL_QP_CNT 6
+#define BELL_THREAD_CNT 4
+#define BELL_POST_CNT 1500
+
+static struct {
+	struct rnicpair p;
+	struct rnic_qp *qp[BELL_QP_CNT][2];
+	_Atomic uint64_t sent, received, bad;
+} bells;
+
+static void *bell_post(void *arg)
+{
+	unsigned seed = (unsigned)(uintptr_t)arg;
+	struct rnicpair_side *a = &bells.p.side[0];
+
+	for (int i = 0; i < BELL_POST_CNT;) {
+		struct rnicpair_wr wr = { .wr_id = 5,
+					  .opcode = USIW_WR_SEND,
+					  .flags = USIW_SQE_SIGNALED };
+
+		seed = seed * 1103515245u + 12345u;
+		if (rnicpair_post_qp(a, bells.qp[(seed >> 16) % BELL_QP_CNT][0],
+				     &wr) == 0)
+			i++;
+		else
+			sched_yield();
+	}
+	return NULL;
+}
+
+static void bell_count(struct rnicpair_side *s, struct rnic_cq *cq,
+		       _Atomic uint64_t *cnt)
+{
+	struct usiw_cqe cqe;
+
+	while (rnicpair_poll(s, cq, &cqe)) {
+		if (cqe.status != USIW_WC_SUCCESS)
+			atomic_fetch_add(&bells.bad, 1);
+		if (cq == s->rcq)
+			for (int i = 0; i < BELL_QP_CNT; i++)
+				if (rnic_qp_num(bells.qp[i][1]) == cqe.qp_num)
+					must(!rnicpair_post_recv_qp(
+						s, bells.qp[i][1], 0, NULL, 0));
+		atomic_fetch_add(cnt, 1);
+	}
+}
+
+static void *bell_poll(void *arg)
+{
+	const uint64_t total = BELL_THREAD_CNT * BELL_POST_CNT;
+	uint64_t end_ms = rnicpair_ms() + 5 * RNICPAIR_PATIENCE_MS;
+
+	(void)arg;
+	while (atomic_load(&bells.sent) < total ||
+	       atomic_load(&bells.received) < total) {
+		bell_count(&bells.p.side[0], bells.p.side[0].scq, &bells.sent);
+		bell_count(&bells.p.side[1], bells.p.side[1].rcq,
+			   &bells.received);
+		must(rnicpair_ms() < end_ms);
+	}
+	return NULL;
+}
+
+/* Threads post on any QP while others poll: each WR goes out once. */
+static void no_bell_is_lost(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	pthread_t poster[BELL_THREAD_CNT], poller[2];
+	uint32_t async;
+
+	(void)state;
+	opt.max_wr = 32;
+	opt.cqe = BELL_THREAD_CNT * BELL_POST_CNT;
+	memset(&bells, 0, sizeof(bells));
+	rnicpair_open_idle(&bells.p, &opt);
+	for (int i = 0; i < BELL_QP_CNT; i++) {
+		/* A message never finds no receive: as many as SQ slots, and
+		 * those whose completions wait. */
+		bells.p.opt.max_wr = 32;
+		bells.qp[i][0] = rnicpair_qp_new(&bells.p, 0);
+		bells.p.opt.max_wr = BELL_THREAD_CNT * BELL_POST_CNT + 64;
+		bells.qp[i][1] = rnicpair_qp_new(&bells.p, 1);
+		rnicpair_join(&bells.p, bells.qp[i][0], bells.qp[i][1]);
+		for (int j = 0; j < BELL_THREAD_CNT * BELL_POST_CNT; j++)
+			must(!rnicpair_post_recv_qp(
+				&bells.p.side[1], bells.qp[i][1], 0, NULL, 0));
+	}
+	for (int i = 0; i < 2; i++)
+		must(!pthread_create(&poller[i], NULL, bell_poll, NULL));
+	for (uintptr_t i = 0; i < BELL_THREAD_CNT; i++)
+		must(!pthread_create(&poster[i], NULL, bell_post,
+				     (void *)(i + 1)));
+	for (int i = 0; i < BELL_THREAD_CNT; i++)
+		pthread_join(poster[i], NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(poller[i], NULL);
+	assert_int_equal(atomic_load(&bells.bad), 0);
+	assert_int_equal(atomic_load(&bells.sent),
+			 BELL_THREAD_CNT * BELL_POST_CNT);
+	assert_int_equal(atomic_load(&bells.received),
+			 BELL_THREAD_CNT * BELL_POST_CNT);
+	for (int i = 0; i < BELL_QP_CNT; i++) {
+		/* First those whose receives would be flushed. */
+		must(!rnic_qp_destroy(bells.qp[i][1], &async));
+		must(!rnic_qp_destroy(bells.qp[i][0], &async));
+	}
+	rnicpair_close(&bells.p);
+}
+
+/* Nobody polls and nobody waits: what a bell asked for is sent all the same,
+ * also when the lead was taken at that moment. */
+static void a_bell_beside_the_leader_is_served(void **state)
+{
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0];
+
+	(void)state;
+	rnicpair_open(&p, &defaults);
+	for (int i = 0; i < 100; i++) {
+		uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+		struct usiw_cqe cqe;
+
+		rnic_engine_lead(a->ctx->engine);
+		post_echo(&p, 0, 8); /* finds the lead taken */
+		assert_false(rnicpair_peek(a, a->scq, &cqe));
+		rnic_engine_unlead(a->ctx->engine);
+		while (!rnicpair_peek(a, a->scq, &cqe))
+			assert_true(rnicpair_ms() < end_ms);
+		while (!rnicpair_peek(&p.side[1], p.side[1].rcq, &cqe))
+			assert_true(rnicpair_ms() < end_ms);
+	}
+	rnicpair_close(&p);
+}
+
+/* ---- regions that go ---------------------------------------------------- */
+
+static struct {
+	struct rnicpair p;
+	_Atomic bool is_over;
+	_Atomic uint32_t stag;
+} gone;
+
+static void *gone_write(void *arg)
+{
+	struct rnicpair_side *a = &gone.p.side[0], *b = &gone.p.side[1];
+
+	(void)arg;
+	while (!atomic_load(&gone.is_over) &&
+	       rnic_qp_state(a->qp) == RNIC_QPS_RTS) {
+		struct usiw_sge sge = rnicpair_sge(a, 0, 300000);
+		struct rnicpair_wr wr = {
+			.opcode = USIW_WR_WRITE,
+			.flags = USIW_SQE_SIGNALED,
+			.sge = &sge,
+			.sge_cnt = 1,
+			.rkey = atomic_load(&gone.stag),
+			.remote_addr = rnicpair_addr(b, 0),
+		};
+		struct usiw_cqe cqe;
+
+		if (rnicpair_post(a, &wr))
+			sched_yield();
+		while (rnicpair_poll(a, a->scq, &cqe))
+			continue;
+	}
+	return NULL;
+}
+
+/* When dereg returns not an octet of the region changes any more. */
+static void a_region_is_untouched_once_it_is_gone(void **state)
+{
+	static uint8_t copy[300000];
+
+	(void)state;
+	for (int round = 0; round < 12; round++) {
+		struct rnicpair_options opt = defaults;
+		struct rnic_mr *mr;
+		struct rnicpair_side *b = &gone.p.side[1];
+		pthread_t thread;
+
+		opt.has_crc = round & 1;
+		rnicpair_open(&gone.p, &opt);
+		must(!rnic_mr_dereg(b->mr));
+		b->mr = NULL;
+		must(!rnic_mr_reg(b->pd, b->buf, 300000, rnicpair_addr(b, 0),
+				  RNIC_ACCESS_LOCAL_WRITE |
+					  RNIC_ACCESS_REMOTE_WRITE,
+				  &mr));
+		atomic_store(&gone.stag, rnic_mr_stag(mr));
+		atomic_store(&gone.is_over, false);
+		memset(gone.p.side[0].buf, 0xff, 300000);
+		must(!pthread_create(&thread, NULL, gone_write, NULL));
+		usleep((unsigned)round * 500);
+		must(!rnic_mr_dereg(mr));
+		memset(b->buf, 0, 300000);
+		memcpy(copy, b->buf, sizeof(copy));
+		rnicpair_wait_state(b, RNIC_QPS_TERMINATE);
+		usleep(2000);
+		assert_memory_equal(copy, b->buf, sizeof(copy));
+		atomic_store(&gone.is_over, true);
+		pthread_join(thread, NULL);
+		rnicpair_close(&gone.p);
+	}
+}
+
+/* One of two regions over the same memory goes: work under the other's key
+ * is none of its business. */
+static void a_region_beside_another_goes_alone(void **state)
+{
+	(void)state;
+	for (int mode = 0; mode < 2; mode++) {
+		struct rnicpair_options opt = defaults;
+		struct rnicpair p;
+		struct rawpeer raw;
+		struct rnicpair_side *a = &p.side[0];
+		struct usiw_sge sge;
+		struct rnic_mr *twin;
+
+		opt.sockbuf = 16384;
+		opt.has_crc = mode;
+		rnicpair_open_idle(&p, &opt);
+		rawpeer_join(&raw, &p, 0);
+		must(!rnic_mr_reg(
+			a->pd, a->buf, a->buf_len, rnicpair_addr(a, 0),
+			RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_READ,
+			&twin));
+		/* In flight under the first key, and a response as well. */
+		sge = rnicpair_sge(a, 0, 1u << 20);
+		must(!rnicpair_post(
+			a, &(struct rnicpair_wr){ .wr_id = 1,
+						  .opcode = USIW_WR_SEND,
+						  .flags = USIW_SQE_SIGNALED,
+						  .sge = &sge,
+						  .sge_cnt = 1 }));
+		rawpeer_read(&raw, 1, 0, a->stag, rnicpair_addr(a, 0),
+			     1u << 20);
+		assert_true(rnicpair_is_quiet(&p, a, a->scq));
+		must(!rnic_mr_dereg(twin));
+		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_MESSAGE);
+		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_MESSAGE);
+		assert_int_equal(rnicpair_take(a, a->scq).status,
+				 USIW_WC_SUCCESS);
+		assert_int_equal(rnic_qp_state(a->qp), RNIC_QPS_RTS);
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+/* ---- rest --------------------------------------------------------------- */
+
+static uint64_t cpu_us(void)
+{
+	struct rusage use;
+
+	must(!getrusage(RUSAGE_SELF, &use));
+	return (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000 +
+	       (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+}
+
+struct rest {
+	const char *name;
+	void (*begin)(struct rnicpair *p, struct rawpeer *raw);
+};
+
+static void rest_idle(struct rnicpair *p, struct rawpeer *raw)
+{
+	(void)p;
+	(void)raw;
+}
+
+static void rest_blocked(struct rnicpair *p, struct rawpeer *raw)
+{
+	struct usiw_sge sge = rnicpair_sge(&p->side[0], 0, 2u << 20);
+
+	(void)raw;
+	must(!rnicpair_post(&p->side[0],
+			    &(struct rnicpair_wr){ .opcode = USIW_WR_SEND,
+						   .sge = &sge,
+						   .sge_cnt = 1 }));
+}
+
+/* ... and a peer that has closed its half. */
+static void rest_blocked_fin(struct rnicpair *p, struct rawpeer *raw)
+{
+	rest_blocked(p, raw);
+	must(!shutdown(raw->fd, SHUT_WR));
+}
+
+static void rest_closing(struct rnicpair *p, struct rawpeer *raw)
+{
+	(void)raw;
+	rnic_qp_disconnect(p->side[0].qp);
+}
+
+static void rest_draining(struct rnicpair *p, struct rawpeer *raw)
+{
+	rest_blocked(p, raw);
+	must(!rnic_qp_modify(p->side[0].qp, RNIC_QPS_ERROR));
+}
+
+static void rest_terminated(struct rnicpair *p, struct rawpeer *raw)
+{
+	(void)p;
+	rawpeer_write(raw, 1, 1, "x", 1);
+}
+
+/* A read that nobody answers, and a fence behind it. */
+static void rest_fenced(struct rnicpair *p, struct rawpeer *raw)
+{
+	struct usiw_sge sge = rnicpair_sge(&p->side[0], 0, 8);
+	struct rnicpair_wr wr = { .opcode = USIW_WR_READ,
+				  .sge = &sge,
+				  .sge_cnt = 1 };
+
+	(void)raw;
+	must(!rnicpair_post(&p->side[0], &wr));
+	wr.opcode = USIW_WR_SEND;
+	wr.flags = USIW_SQE_FENCE;
+	must(!rnicpair_post(&p->side[0], &wr));
+}
+
+static void rest_half_fpdu(struct rnicpair *p, struct rawpeer *raw)
+{
+	static const uint8_t front[] = { 1, 0, 0x41 };
+
+	(void)p;
+	must(write(raw->fd, front, sizeof(front)) == sizeof(front));
+}
+
+static const struct rest rests[] = {
+	{ "idle", rest_idle },
+	{ "TCP full", rest_blocked },
+	{ "TCP full, peer's FIN", rest_blocked_fin },
+	{ "closing, silent peer", rest_closing },
+	{ "draining, silent peer", rest_draining },
+	{ "terminated, silent peer", rest_terminated },
+	{ "fenced", rest_fenced },
+	{ "half an FPDU", rest_half_fpdu },
+};
+
+/* Waiting costs nothing, whatever is waited for. */
+static void waits_without_burning(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rests) / sizeof(rests[0]); i++) {
+		struct rnicpair_options opt = defaults;
+		struct rnicpair p;
+		struct rawpeer raw;
+		uint64_t start_us;
+
+		opt.sockbuf = 16384;
+		rnicpair_open_idle(&p, &opt);
+		rawpeer_join(&raw, &p, 0);
+		rests[i].begin(&p, &raw);
+		usleep(20000);
+		start_us = cpu_us();
+		usleep(200000);
+		start_us = cpu_us() - start_us;
+		print_message("%s: %llu us\n", rests[i].name,
+			      (unsigned long long)start_us);
+		assert_true(start_us < 60000);
+		rawpeer_reset(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+static void closing_a_context_waits_without_burning(void **state)
+{
+	struct rnicpair p;
+	struct rawpeer raw;
+	uint32_t comp, async;
+	uint64_t start_us;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	rawpeer_join(&raw, &p, 0);
+	must(!rnic_qp_destroy(p.side[0].qp, &async));
+	must(!rnic_cq_destroy(p.side[0].scq, &comp, &async));
+	must(!rnic_cq_destroy(p.side[0].rcq, &comp, &async));
+	must(!rnic_mr_dereg(p.side[0].mr));
+	must(!rnic_pd_free(p.side[0].pd));
+	start_us = cpu_us();
+	/* The peer is silent: the whole drain limit. */
+	rnic_context_close(p.side[0].ctx);
+	start_us = cpu_us() - start_us;
+	print_message("close: %llu us\n", (unsigned long long)start_us);
+	assert_true(start_us < 400000);
+	rawpeer_close(&raw);
+	rnic_context_close(p.side[1].ctx);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(polling_alone_makes_progress),
+		cmocka_unit_test(completion_threads_alone_make_progress),
+		cmocka_unit_test(polls_many_streams),
+		cmocka_unit_test(arming_unparks),
+		cmocka_unit_test(no_bell_is_lost),
+		cmocka_unit_test(a_bell_beside_the_leader_is_served),
+		cmocka_unit_test(a_region_is_untouched_once_it_is_gone),
+		cmocka_unit_test(a_region_beside_another_goes_alone),
+		cmocka_unit_test(waits_without_burning),
+		cmocka_unit_test(closing_a_context_waits_without_burning),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
