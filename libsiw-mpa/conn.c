@@ -112,6 +112,18 @@ void smpa_conn_free(struct smpa_conn *conn)
 		conn->opt.free(conn->opt.mem_ctx, conn);
 }
 
+/* C-31: there is nothing to agree on, and nobody to wait for. */
+static int conn_start_bare(struct smpa_conn *c, size_t pd_len)
+{
+	if (pd_len)
+		return -EMSGSIZE;
+	start_bare(&c->opt, &c->out);
+	conn_enter_rdma(c);
+	c->rx.has_fpdu = true;
+	c->rx.is_established_due = true;
+	return 0;
+}
+
 int smpa_conn_start(struct smpa_conn *conn, const void *pd, size_t pd_len)
 {
 	struct start_frame f;
@@ -119,6 +131,8 @@ int smpa_conn_start(struct smpa_conn *conn, const void *pd, size_t pd_len)
 
 	if (conn->phase != PHASE_IDLE)
 		return -EINVAL;
+	if (conn->opt.bare)
+		return conn_start_bare(conn, pd_len);
 	if (conn->opt.role == SMPA_RESPONDER) {
 		if (pd || pd_len)
 			return -EINVAL;

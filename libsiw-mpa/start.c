@@ -166,6 +166,16 @@ static void outcome_set_rdmac(struct start_outcome *o)
 	o->rtr = 0;
 }
 
+void start_bare(const struct smpa_options *opt,
+		struct start_outcome *ret_outcome)
+{
+	*ret_outcome = (struct start_outcome){
+		.ird = opt->ird,
+		.ord = opt->ord,
+	};
+	outcome_set_rdmac(ret_outcome);
+}
+
 void start_preview(const struct smpa_options *opt,
 		   const struct start_frame *request,
 		   struct start_outcome *ret_outcome)

@@ -68,6 +68,10 @@ struct start_outcome {
 /* Can a connection with @opt use what a frame of revision @rev says? */
 bool start_is_rev_usable(const struct smpa_options *opt, uint8_t rev);
 
+/* Without any frame, as the 2002 draft has it (C-31). */
+void start_bare(const struct smpa_options *opt,
+		struct start_outcome *ret_outcome);
+
 /* What a Responder can tell when the Request is in. */
 void start_preview(const struct smpa_options *opt,
 		   const struct start_frame *request,

@@ -163,6 +163,9 @@ const char *smpa_fault_str(struct smpa_fault fault);
  *   ones are sent in place; 0: 2048.
  * @alloc, @free, @mem_ctx: memory; NULL: malloc and free.
  * @rev0: enum smpa_rev0.
+ * @bare: for tests of peers as the 2002 draft has them (C-31): no start
+ *   frames, RDMA mode from the first octet of either direction on, markers
+ *   both ways, CRC, DDP and RDMAP version 0.  Either side may send first.
  *
  * New fields go to the end.  A larger @size with a non-zero tail unknown to
  * the library gives -E2BIG.
@@ -183,6 +186,7 @@ struct smpa_options {
 	void (*free)(void *mem_ctx, void *ptr);
 	void *mem_ctx;
 	uint8_t rev0;
+	bool bare;
 };
 
 #define SMPA_OPTIONS_INIT                                                      \
@@ -207,6 +211,8 @@ void smpa_conn_free(struct smpa_conn *conn);
  *   be lent already; Responder: NULL, 0.
  * Return: 0; -EMSGSIZE: @pd_len above what the frame holds (512, or 508 with
  *   enhanced data); -EINVAL: started already; -ENOBUFS: no tx staging.
+ * With the option bare there is no frame, hence no Private Data;
+ * SMPA_EV_ESTABLISHED follows at once.
  * Spec: MPA-120, MPA-121, MPA2-1, MPA2-5.
  */
 int smpa_conn_start(struct smpa_conn *conn, const void *pd, size_t pd_len);

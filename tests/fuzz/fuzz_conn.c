@@ -155,10 +155,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	o.direct_min = more & 1 ? 64 : 0;
 	o.mulpdu = more & 2 ? 64768 : 0;
 	o.copy_max = more & 4 ? 1 : 0;
+	o.rev0 = flags & 0x40 ? SMPA_REV0_PERMISSIVE : SMPA_REV0_REFUSE;
+	o.bare = (flags & 0xc0) == 0x80;
 	end_init(&e, &o);
 	e.sink_pieces = more >> 3 & 7;
 	e.rx_cut = (struct end_cut){ more, more >> 6 };
-	if (flags & 0x40)
+	if (flags & 0xc0)
 		fuzz_assert(smpa_conn_start(e.conn, NULL, 0) == 0);
 	else
 		establish(&e, o.role, o.no_crc);

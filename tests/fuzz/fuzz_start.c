@@ -41,6 +41,7 @@ static void check_engine(const uint8_t *data, size_t size, enum smpa_role role,
 	struct end e;
 
 	o.rev = rev;
+	o.rev0 = size / 2 % 2;
 	if (role == SMPA_INITIATOR)
 		o.rtr = size % 8;
 	end_init(&e, &o);

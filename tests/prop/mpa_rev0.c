@@ -5,6 +5,7 @@
  */
 #include "test.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "fpdu.h"
@@ -250,12 +251,96 @@ static void refuses_the_other_version(void **state)
 	}
 }
 
+/* C-31: two ends without start frames; both may send first. */
+static void speaks_bare(void **state)
+{
+	static uint8_t data[100000];
+	struct smpa_options a = test_options(SMPA_INITIATOR);
+	struct smpa_options b = test_options(SMPA_RESPONDER);
+	struct iovec v = { data, sizeof(data) };
+	struct smpa_msg msg = { .opcode = SMPA_OP_WRITE,
+				.iov = &v,
+				.iovcnt = 1,
+				.len = sizeof(data),
+				.to = 77 };
+	uint8_t want[64];
+	struct pair p;
+
+	(void)state;
+	test_fill(data, sizeof(data), 31);
+	a.bare = b.bare = true;
+	pair_init(&p, &a, &b);
+	p.is_recording = true;
+	p.a.rx_cut = (struct end_cut){ 1, 1000 };
+	p.b.rx_cut = (struct end_cut){ 2, 1000 };
+	assert_int_equal(smpa_conn_start(p.a.conn, data, 1), -EMSGSIZE);
+	pair_start(&p);
+	assert_int_equal(p.wire_a_len + p.wire_b_len, 0);
+	for (int side = 0; side < 2; side++) {
+		const struct smpa_event *ev =
+			end_event(side ? &p.b : &p.a, SMPA_EV_ESTABLISHED, 0);
+
+		assert_non_null(ev);
+		assert_int_equal(ev->start.version, 0);
+		assert_true(ev->start.has_crc && ev->start.tx_markers &&
+			    ev->start.rx_markers && !ev->start.is_enhanced);
+	}
+	assert_false(smpa_conn_tx_is_held(p.b.conn));
+	submit_zeros(&p.b, 24); /* the Responder, first of all */
+	pair_run(&p);
+	assert_int_equal(p.wire_b_len,
+			 test_unhex(vector("D00-F5"), want, sizeof(want)));
+	assert_memory_equal(p.wire_b, want, p.wire_b_len);
+	assert_int_equal(end_count(&p.a, SMPA_EV_MESSAGE), 1);
+	assert_int_equal(end_submit(&p.a, &msg), 0);
+	assert_int_equal(end_submit(&p.b, &msg), 0);
+	pair_run(&p);
+	assert_memory_equal(p.a.mem + 77, data, sizeof(data));
+	assert_memory_equal(p.b.mem + 77, data, sizeof(data));
+	/* MPA-45: a marker at each 512th octet of either direction */
+	assert_memory_equal(p.wire_a, "\0\0\0\0", 4);
+	for (size_t at = 512; at < p.wire_a_len; at += 512)
+		assert_memory_equal(p.wire_a + at, "\0\0", 2);
+	end_feed_eof(&p.a);
+	assert_int_equal(end_count(&p.a, SMPA_EV_CLOSED), 1);
+	pair_fini(&p);
+}
+
+/* 10.3: a bare peer meets somebody who waits for a frame, and the reverse. */
+static void is_no_match_for_start_frames(void **state)
+{
+	struct smpa_options o = test_options(SMPA_RESPONDER);
+	const struct smpa_event *ev;
+	struct end e;
+
+	(void)state;
+	end_init(&e, &o);
+	assert_int_equal(smpa_conn_start(e.conn, NULL, 0), 0);
+	end_feed_hex(&e, "00");
+	ev = end_event(&e, SMPA_EV_FAULT, 0);
+	assert_non_null(ev);
+	assert_int_equal(ev->fault.fault.value, SMPA_F_MPA_START);
+	end_fini(&e);
+
+	o.bare = true;
+	end_init(&e, &o);
+	assert_int_equal(smpa_conn_start(e.conn, NULL, 0), 0);
+	end_feed_hex(&e, PEER_REQUEST); /* "MPA " for a leading marker */
+	end_feed_eof(&e);
+	ev = end_event(&e, SMPA_EV_FAULT, 0);
+	assert_non_null(ev);
+	assert_int_equal(end_count(&e, SMPA_EV_SEGMENT), 0);
+	end_fini(&e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(agrees_as_appendix_c_says),
 		cmocka_unit_test(speaks_version_0),
 		cmocka_unit_test(refuses_the_other_version),
+		cmocka_unit_test(speaks_bare),
+		cmocka_unit_test(is_no_match_for_start_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
