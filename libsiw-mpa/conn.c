@@ -364,6 +364,51 @@ void smpa_conn_refuse(struct smpa_conn *conn, struct smpa_fault fault)
 	tx_terminate(conn, fault, &conn->rx.cause); /* RDMAP-59, -60 */
 }
 
+/* Octets of the response to @r that are encoded already. */
+static uint32_t response_done(const struct smpa_conn *c,
+			      const struct rdmap_read *r)
+{
+	const struct tx_msg *m = &c->tx.msg;
+
+	if (!m->is_active || m->opcode != SMPA_OP_READ_RESPONSE ||
+	    m->stag != r->sink_stag || m->to != r->sink_to || m->len != r->len)
+		return 0;
+	return m->done;
+}
+
+void smpa_conn_refuse_read(struct smpa_conn *conn,
+			   const struct smpa_event *read,
+			   struct smpa_fault fault)
+{
+	uint8_t version = conn->out.version;
+	struct ddp_hdr h = {
+		.is_last = true,
+		.version = version,
+		.ulp = rdmap_ctrl(version, SMPA_OP_READ_REQUEST),
+		.qn = DDP_QN_READ,
+		.msn = read->read.msn,
+	};
+	struct rdmap_read r = {
+		.sink_stag = read->read.sink_stag,
+		.sink_to = read->read.sink_to,
+		.len = read->read.len,
+		.src_stag = read->read.src_stag,
+		.src_to = read->read.src_to,
+	};
+	struct term_cause cause = { .has_read = true };
+	uint32_t done = response_done(conn, &r);
+
+	if (conn->rx.is_dead || conn->phase != PHASE_RDMA)
+		return;
+	r.sink_to += done; /* RDMAP-68 */
+	r.src_to += done;
+	r.len -= done;
+	cause.ddp_len = (uint8_t)ddp_hdr_encode(&h, cause.ddp);
+	cause.segment_len = cause.ddp_len + rdmap_read_encode(&r, cause.read);
+	rx_kill(conn);
+	tx_terminate(conn, fault, &cause); /* RDMAP-60 */
+}
+
 void smpa_conn_terminate(struct smpa_conn *conn, struct smpa_fault fault)
 {
 	if (conn->phase != PHASE_RDMA)

@@ -400,6 +400,19 @@ int smpa_conn_sink(struct smpa_conn *conn, const struct iovec *iov, int iovcnt);
  */
 void smpa_conn_refuse(struct smpa_conn *conn, struct smpa_fault fault);
 
+/**
+ * smpa_conn_refuse_read - a Read Request taken earlier cannot be answered, or
+ *   not to its end: its source is gone
+ * @read: SMPA_EV_READ as it came, or put together again.
+ * Queues TERMINATE with that request's headers; if its response is the
+ * message under way, the copied request is advanced by what of it has been
+ * encoded, which still goes out (RDMAP-68).  No further input is taken, no
+ * further submit is possible.
+ */
+void smpa_conn_refuse_read(struct smpa_conn *conn,
+			   const struct smpa_event *read,
+			   struct smpa_fault fault);
+
 /* ---- sending ---------------------------------------------------------- */
 
 /**

@@ -579,6 +579,90 @@ static void terminates_once_and_drops_the_rest(void **state)
 	end_fini(&e);
 }
 
+/* U-14, RDMAP-68: the source of a Read goes away half-way. */
+static void advances_the_copied_read_request(void **state)
+{
+	static uint8_t src[300000];
+	static const struct {
+		const char *name;
+		bool is_submitted, is_other;
+	} rows[] = {
+		{ "not begun", false, false },
+		{ "half-way", true, false },
+		{ "another's response half-way", true, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct smpa_options o = test_options(SMPA_INITIATOR);
+		struct iovec v = { src, sizeof(src) };
+		struct smpa_msg msg = { .opcode = SMPA_OP_READ_RESPONSE,
+					.iov = &v,
+					.iovcnt = 1,
+					.len = sizeof(src),
+					.stag = 0x01020304,
+					.to = 0x1000,
+					.quiet = true };
+		struct smpa_event read = { .type = SMPA_EV_READ };
+		uint8_t want[96], *term;
+		uint32_t done = 0;
+		struct end e;
+
+		read.read.sink_stag = 0x01020304;
+		read.read.sink_to = 0x1000 + rows[i].is_other;
+		read.read.len = sizeof(src);
+		read.read.src_stag = 0xdeadbeef;
+		read.read.src_to = 0x2000;
+		read.read.msn = 9;
+		o.rev = 1;
+		o.mulpdu = 1014; /* 1000 octets of payload each */
+		end_init(&e, &o);
+		end_establish(&e, PEER_REPLY);
+		if (rows[i].is_submitted) {
+			assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
+			done = (uint32_t)(smpa_conn_counters(e.conn)->tx_fpdu *
+					  1000);
+			assert_row(rows[i].name,
+				   done > 0 && done < sizeof(src));
+		}
+		smpa_conn_refuse_read(e.conn, &read,
+				      (struct smpa_fault){ SMPA_F_RDMAP_STAG });
+		/* once only */
+		smpa_conn_refuse_read(e.conn, &read,
+				      (struct smpa_fault){ SMPA_F_RDMAP_PROT });
+		assert_row(rows[i].name,
+			   smpa_conn_submit(e.conn, &msg) == -EPIPE);
+		end_drain(&e);
+		/* what was encoded, then the TERMINATE, and nothing else */
+		assert_row(rows[i].name, e.out_end == done / 1000 * 1020 + 76);
+		term = e.out + e.out_end - 76;
+		if (rows[i].is_other)
+			done = 0;
+		assert_int_equal(
+			test_unhex("004641470000000000000002000000010000000001"
+				   "00e000002e4141000000000000000100000009"
+				   "00000000010203040000000000001000000493e0"
+				   "deadbeef0000000000002000",
+				   want, sizeof(want)),
+			72);
+		want[44 + 4 + 7] = (uint8_t)rows[i].is_other;
+		for (int at = 0; at < 4; at++) {
+			int shift = 24 - 8 * at;
+
+			want[44 + 8 + at] =
+				(uint8_t)((0x1000u + rows[i].is_other + done) >>
+					  shift);
+			want[44 + 12 + at] =
+				(uint8_t)((sizeof(src) - done) >> shift);
+			want[44 + 24 + at] =
+				(uint8_t)((0x2000u + done) >> shift);
+		}
+		assert_memory_equal(term, want, 72);
+		assert_false(smpa_conn_uses(e.conn, src, sizeof(src)));
+		end_fini(&e);
+	}
+}
+
 static void discards_input_after_its_own_terminate(void **state)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
@@ -618,6 +702,7 @@ int main(void)
 		cmocka_unit_test(keeps_the_responder_silent),
 		cmocka_unit_test(stays_silent_after_a_bad_first_fpdu),
 		cmocka_unit_test(terminates_once_and_drops_the_rest),
+		cmocka_unit_test(advances_the_copied_read_request),
 		cmocka_unit_test(discards_input_after_its_own_terminate),
 	};
 
