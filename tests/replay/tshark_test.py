@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""What usiw puts on the wire, read by others: captured with tcpdump in a
+network namespace, decoded by Wireshark's iWARP dissectors and, without
+markers, by decode.py.  No packet may be malformed, every CRC must be good,
+and both must find the same FPDUs.
+"""
+import collections
+import functools
+import glob
+import os
+import re
+import signal
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "apps"))
+
+import decode  # noqa: E402
+import harness  # noqa: E402
+import pcap  # noqa: E402
+import perftest  # noqa: E402
+from harness import Skip, Test, check  # noqa: E402
+
+INSIDE = "USIW_TEST_INSIDE_TSHARK"
+ADDRESS = "127.0.0.1"
+PINGS, PING_SIZE = 20, 5000
+# What tshark's iWARP decoding looks like.
+COUNTED = {
+    "fpdu": re.compile(r"^ +ULPDU length: ", re.M),
+    "good": re.compile(r"\(Good CRC32\)"),
+    "bad": re.compile(r"\(Bad CRC32"),
+    "unchecked": re.compile(r"^ +CRC: 0x", re.M),
+    "malformed": re.compile(r"Malformed Packet"),
+    "marker": re.compile(r"^ +Marker: ", re.M),
+}
+# Guesses about what our payload might be are none of our business.
+NOT_ASKED = ("rpcordma", "smb_direct", "iser")
+
+
+class Capture:
+    """tcpdump on lo while it lasts."""
+
+    def __init__(self, test):
+        self.path = os.path.join(test.directory, "wire.pcap")
+        self.test = test
+
+    def __enter__(self):
+        # --immediate-mode: a packet is in the file soon after it came, and
+        # not only when a buffer is full.
+        self.process = subprocess.Popen(
+            ["tcpdump", "-i", "lo", "-s", "0", "-U", "--immediate-mode",
+             "-B", "65536", "-w", self.path, "tcp"],
+            stderr=subprocess.PIPE, text=True)
+        line = self.process.stderr.readline()
+        check("listening" in line, f"tcpdump: {line.strip()}")
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if not kind:
+            self.wait_all()
+        self.process.send_signal(signal.SIGINT)
+        said = self.process.communicate(timeout=20)[1]
+        if not kind:
+            check(re.search(r"^0 packets dropped", said, re.M),
+                  f"tcpdump: {said.strip()}")
+
+    def wait_all(self):
+        """Until every connection in the file has ended, both ways."""
+        def is_all():
+            try:
+                found = pcap.connections(self.path)
+            except pcap.Error:
+                return False  # a packet is being written
+            return found and all(
+                sum(k != "data" for k, _, _ in c.steps) >= 2 or
+                any(k == "rst" for k, _, _ in c.steps) for c in found)
+        harness.wait_until(is_all, 10, "the capture to be whole")
+
+
+def tshark(path):
+    """Counts of what it found."""
+    words = ["tshark", "-r", path, "-O", "iwarp_mpa,iwarp_ddp_rdmap",
+             # Two processors may hand packets to the capture in any order.
+             "-o", "tcp.reassemble_out_of_order:TRUE"]
+    for name in NOT_ASKED:
+        words += ["--disable-protocol", name]
+    done = subprocess.run(words, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True)
+    check(done.returncode == 0, f"tshark: {done.stderr.strip()}")
+    return {name: len(pattern.findall(done.stdout))
+            for name, pattern in COUNTED.items()}
+
+
+def our_count(path):
+    """FPDUs by decode.py, which must find nothing wrong; and by kind."""
+    fpdus, kinds = 0, collections.Counter()
+    for number, connection in enumerate(pcap.connections(path)):
+        story = decode.Story(connection)
+        lines = story.lines["R"] + story.lines["I"]
+        for line in lines:
+            check(not line.startswith(("fault", "terminate")),
+                  f"connection {number}: {line}")
+        check(lines.count("closed") == 2,
+              f"connection {number} was not closed both ways")
+        kinds.update(line.split()[1] for line in lines
+                     if line.startswith("segment"))
+        fpdus += sum(line.startswith(("segment", "read ")) for line in lines)
+        fpdus += sum(line.endswith("rtr=1") for line in
+                     story.lines["R"])  # the empty Write in front
+    return fpdus, kinds
+
+
+def rping(test, env):
+    port = harness.free_port()
+    common = ["-V", "-C", PINGS, "-S", PING_SIZE, "-p", port, "-a", ADDRESS]
+    server = test.start("server", ["rping", "-s", *common], env=env)
+    server.wait_listening(port)
+    client = test.start("client", ["rping", "-c", *common], env=env)
+    client.wait(60)
+    server.wait(20, codes=None)
+
+
+def traffic(test, env):
+    before = test.counters.sum()
+    rping(test, env)
+    test.demand_payload(before, 2 * PINGS * PING_SIZE)
+    for program, size, count in (("ib_write_bw", 100000, 5),
+                                 ("ib_send_bw", 3000, 20),
+                                 ("ib_read_bw", 65536, 5)):
+        perftest.pair(test, program, ["-s", str(size), "-n", str(count)],
+                      env=env)
+
+
+def has_setting(name):
+    """Does this build of usiw know the variable?"""
+    found = glob.glob(os.path.join(harness.BUILD, "lib", "libusiw-rnic.so*"))
+    check(found, "libusiw-rnic.so is not built")
+    with open(found[0], "rb") as stream:
+        return name.encode() + b"\0" in stream.read()
+
+
+def over(mtu, env):
+    for name in env:
+        if not has_setting(name):
+            raise Skip(f"usiw does not know {name}")
+    subprocess.run(["ip", "link", "set", "lo", "up", "mtu", str(mtu)],
+                   check=True)
+    with Test(f"MTU {mtu} {env}") as test:
+        with Capture(test) as capture:
+            traffic(test, env)
+        found = tshark(capture.path)
+        print(f"tshark: {found}")
+        judge(found, capture.path, env)
+
+
+def judge(found, path, env):
+    check(found["malformed"] == 0, f"{found['malformed']} malformed packets")
+    check(found["bad"] == 0, f"{found['bad']} bad CRCs")
+    if env.get("USIW_CRC") == "off":
+        check(found["good"] == 0, "CRCs, although they are off")
+        check(found["unchecked"] == found["fpdu"], "FPDUs without CRC field")
+    else:
+        check(found["good"] == found["fpdu"],
+              f"{found['good']} good CRCs in {found['fpdu']} FPDUs")
+    if env.get("USIW_MARKERS"):
+        check(found["marker"] > 0, "no marker")
+        return
+    fpdus, kinds = our_count(path)
+    check(set(kinds) == {"op=0", "op=2", "op=3"},
+          f"no Write, Read Response or Send: {kinds}")
+    check(found["fpdu"] == fpdus,
+          f"tshark finds {found['fpdu']} FPDUs, decode.py {fpdus}")
+
+
+def enter():
+    """Run this script again with namespaces of its own.
+
+    Not as root of the namespace: tcpdump would want to become somebody else
+    there, and nobody else exists.
+    """
+    harness.need("unshare", "ip", "tcpdump", "tshark")
+    words = ["unshare", "-Unm", "--map-user=1000", "--map-group=1000",
+             "--keep-caps"]
+    probe = subprocess.run(words + ["true"], stderr=subprocess.PIPE,
+                           text=True)
+    if probe.returncode:
+        raise Skip(f"user namespaces are forbidden: {probe.stderr.strip()}")
+    os.environ[INSIDE] = "1"
+    os.execvp("unshare", words + [sys.executable, "-B",
+                                  os.path.abspath(__file__), *sys.argv[1:]])
+
+
+if INSIDE not in os.environ:
+    try:
+        enter()
+    except Skip as e:
+        print(f"skipped: {e}")
+        sys.exit(harness.SKIP)
+harness.main([
+    (name, functools.partial(over, mtu, env)) for name, mtu, env in (
+        ("crc-on", 65536, {"USIW_CRC": "on"}),
+        ("crc-on-mtu1500", 1500, {"USIW_CRC": "on"}),
+        ("crc-off", 65536, {"USIW_CRC": "off"}),
+        ("crc-off-mtu1500", 1500, {"USIW_CRC": "off"}),
+        ("revision-1", 1500, {"USIW_CRC": "on", "USIW_MPA_REV": "1"}),
+        ("markers", 65536, {"USIW_CRC": "on", "USIW_MARKERS": "on"}),
+        ("markers-mtu1500", 1500, {"USIW_CRC": "on", "USIW_MARKERS": "on"}),
+        ("markers-crc-off", 1500, {"USIW_CRC": "off", "USIW_MARKERS": "on"}),
+    )])
