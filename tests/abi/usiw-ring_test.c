@@ -23,8 +23,7 @@ static struct usiw_ring ring_new(uint32_t depth, uint32_t stride,
 	struct usiw_ring ring;
 	void *mem;
 
-	size = (size + USIW_CACHE_LINE - 1) / USIW_CACHE_LINE *
-	       USIW_CACHE_LINE;
+	size = (size + USIW_CACHE_LINE - 1) / USIW_CACHE_LINE * USIW_CACHE_LINE;
 	mem = aligned_alloc(USIW_CACHE_LINE, size);
 	assert_non_null(mem);
 	memset(mem, 0, size);
@@ -37,7 +36,8 @@ static struct usiw_ring ring_new(uint32_t depth, uint32_t stride,
 static const struct {
 	uint32_t cnt, slots;
 } slot_cnts[] = {
-	{ 1, 1 }, { 2, 2 }, { 3, 4 }, { 4, 4 }, { 5, 8 }, { 1023, 1024 },
+	{ 1, 1 },	{ 2, 2 },	{ 3, 4 },
+	{ 4, 4 },	{ 5, 8 },	{ 1023, 1024 },
 	{ 1024, 1024 }, { 1025, 2048 }, { 1u << 31, 1u << 31 },
 };
 
@@ -65,8 +65,7 @@ static void oracle_put(struct oracle *o, uint64_t value)
 
 static void oracle_take(struct oracle *o, uint32_t cnt)
 {
-	memmove(o->value, o->value + cnt,
-		(o->cnt - cnt) * sizeof(o->value[0]));
+	memmove(o->value, o->value + cnt, (o->cnt - cnt) * sizeof(o->value[0]));
 	o->cnt -= cnt;
 }
 

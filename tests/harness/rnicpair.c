@@ -293,9 +293,9 @@ int rnicpair_post_qp(struct rnicpair_side *s, struct rnic_qp *qp,
 	};
 	if (wr->inline_len)
 		memcpy(sqe + 1, wr->inline_data,
-		       wr->inline_len <= ring->stride - sizeof(*sqe) ?
-			       wr->inline_len :
-			       ring->stride - sizeof(*sqe));
+		       wr->inline_len <= ring->stride - sizeof(*sqe)
+			       ? wr->inline_len
+			       : ring->stride - sizeof(*sqe));
 	else if (wr->sge_cnt)
 		memcpy(sqe + 1, wr->sge, wr->sge_cnt * sizeof(*wr->sge));
 	usiw_ring_commit(ring, 1);
@@ -313,8 +313,8 @@ int rnicpair_post_recv_qp(struct rnicpair_side *s, struct rnic_qp *qp,
 			  uint64_t wr_id, const struct usiw_sge *sge,
 			  uint32_t sge_cnt)
 {
-	const struct usiw_ring *ring = s->srq ? rnic_srq_ring(s->srq) :
-						rnic_qp_rq(qp);
+	const struct usiw_ring *ring = s->srq ? rnic_srq_ring(s->srq)
+					      : rnic_qp_rq(qp);
 	struct usiw_rqe *rqe;
 
 	pthread_mutex_lock(&s->rq_lock);

@@ -17,13 +17,13 @@
 #include "rnic.h"
 #include "stream.h"
 
-#define must(cond)                                                     \
-	do {                                                           \
-		if (!(cond)) {                                         \
-			fprintf(stderr, "%s:%d: %s does not hold\n",   \
-				__FILE__, __LINE__, #cond);            \
-			abort();                                       \
-		}                                                      \
+#define must(cond)                                                             \
+	do {                                                                   \
+		if (!(cond)) {                                                 \
+			fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, \
+				__LINE__, #cond);                              \
+			abort();                                               \
+		}                                                              \
 	} while (0)
 
 /* Longer than anything here may take, also under a sanitizer. */
@@ -31,25 +31,25 @@
 
 struct rnicpair_options {
 	bool has_crc;
-	uint16_t ird, ord;	/* of both sides; 0: none */
-	uint8_t rtr;		/* enum smpa_rtr; 0: client-server model */
-	uint32_t max_wr;	/* SQ and RQ */
+	uint16_t ird, ord; /* of both sides; 0: none */
+	uint8_t rtr;	   /* enum smpa_rtr; 0: client-server model */
+	uint32_t max_wr;   /* SQ and RQ */
 	uint32_t max_sge;
 	uint32_t max_inline;
 	uint32_t cqe;
-	uint32_t srq_wr;	/* > 0: side 1 receives from an SRQ */
-	bool has_chan;		/* completion channel for all CQs */
+	uint32_t srq_wr; /* > 0: side 1 receives from an SRQ */
+	bool has_chan;	 /* completion channel for all CQs */
 	size_t buf_len;
-	int sockbuf;		/* SO_SNDBUF and SO_RCVBUF; 0: as they are */
-	uint64_t cm_ref;	/* of side i: cm_ref + i; 0: nobody is told */
+	int sockbuf;	 /* SO_SNDBUF and SO_RCVBUF; 0: as they are */
+	uint64_t cm_ref; /* of side i: cm_ref + i; 0: nobody is told */
 };
 
-#define RNICPAIR_OPTIONS_INIT                                          \
-	{                                                              \
-		.has_crc = true, .ird = 8, .ord = 8,                   \
-		.rtr = SMPA_RTR_WRITE | SMPA_RTR_READ, .max_wr = 64,   \
-		.max_sge = 4, .max_inline = 128, .cqe = 256,           \
-		.buf_len = (size_t)4 << 20,                            \
+#define RNICPAIR_OPTIONS_INIT                                                  \
+	{                                                                      \
+		.has_crc = true, .ird = 8, .ord = 8,                           \
+		.rtr = SMPA_RTR_WRITE | SMPA_RTR_READ, .max_wr = 64,           \
+		.max_sge = 4, .max_inline = 128, .cqe = 256,                   \
+		.buf_len = (size_t)4 << 20,                                    \
 	}
 
 struct rnicpair_side {
@@ -74,8 +74,7 @@ struct rnicpair {
 
 /* Both sides, connected, or not yet. */
 void rnicpair_open(struct rnicpair *p, const struct rnicpair_options *opt);
-void rnicpair_open_idle(struct rnicpair *p,
-			const struct rnicpair_options *opt);
+void rnicpair_open_idle(struct rnicpair *p, const struct rnicpair_options *opt);
 void rnicpair_connect(struct rnicpair *p);
 /* Also when the test has destroyed a QP and set it to NULL. */
 void rnicpair_close(struct rnicpair *p);

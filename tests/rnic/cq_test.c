@@ -32,9 +32,9 @@ static void refuses_sizes_out_of_range(void **state)
 	assert_int_equal(
 		rnic_context_open(rnic_device_by_name("usiw_lo"), &ctx), 0);
 	assert_int_equal(rnic_cq_create(ctx, 0, NULL, 0, &cq), -EINVAL);
-	assert_int_equal(rnic_cq_create(ctx, rnic_limits()->max_cqe + 1, NULL,
-					0, &cq),
-			 -EINVAL);
+	assert_int_equal(
+		rnic_cq_create(ctx, rnic_limits()->max_cqe + 1, NULL, 0, &cq),
+		-EINVAL);
 	assert_null(cq);
 	rnic_context_close(ctx);
 }
@@ -50,11 +50,9 @@ struct bell {
 static void bell_open(struct bell *b, uint32_t cqe)
 {
 	assert_int_equal(
-		rnic_context_open(rnic_device_by_name("usiw_lo"), &b->ctx),
-		0);
-	assert_int_equal(rnic_chan_new(sizeof(struct usiw_comp_event),
-				       &b->chan),
-			 0);
+		rnic_context_open(rnic_device_by_name("usiw_lo"), &b->ctx), 0);
+	assert_int_equal(
+		rnic_chan_new(sizeof(struct usiw_comp_event), &b->chan), 0);
 	assert_int_equal(rnic_cq_create(b->ctx, cqe, b->chan, 0xabc, &b->cq),
 			 0);
 }
@@ -226,9 +224,8 @@ static void overrun_fails_the_queue_pair(int is_recv)
 		seen[rnicpair_async(s, NULL)]++;
 	assert_in_range(seen[USIW_EVENT_CQ_ERR], 1, 2);
 	assert_int_equal(seen[USIW_EVENT_QP_FATAL], 1);
-	assert_int_equal(usiw_ring_used(rnic_cq_ring(is_recv ? s->rcq :
-							       s->scq)),
-			 4);
+	assert_int_equal(
+		usiw_ring_used(rnic_cq_ring(is_recv ? s->rcq : s->scq)), 4);
 	rnicpair_close(&p);
 }
 

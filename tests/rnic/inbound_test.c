@@ -43,11 +43,11 @@ static void stage_open(struct stage *s, const struct rnicpair_options *opt)
 	assert_int_equal(rnic_mr_reg(side->pd, side->buf, 4096, s->base,
 				     RNIC_ACCESS_REMOTE_READ, &s->read_only),
 			 0);
-	assert_int_equal(rnic_mr_reg(side->pd, side->buf, 4096, s->base,
-				     RNIC_ACCESS_LOCAL_WRITE |
-					     RNIC_ACCESS_REMOTE_WRITE,
-				     &s->write_only),
-			 0);
+	assert_int_equal(
+		rnic_mr_reg(side->pd, side->buf, 4096, s->base,
+			    RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE,
+			    &s->write_only),
+		0);
 	assert_int_equal(rnic_mr_reg(side->pd, side->buf, 4096, s->base,
 				     RNIC_ACCESS_LOCAL_WRITE, &s->local_only),
 			 0);
@@ -91,14 +91,14 @@ static void write_to_nowhere(struct stage *s)
 
 static void write_with_old_key(struct stage *s)
 {
-	rawpeer_write(&s->raw, rnic_mr_stag(s->write_only) ^ 1, s->base,
-		      octets, 8);
+	rawpeer_write(&s->raw, rnic_mr_stag(s->write_only) ^ 1, s->base, octets,
+		      8);
 }
 
 static void write_before(struct stage *s)
 {
-	rawpeer_write(&s->raw, rnic_mr_stag(s->write_only), s->base - 1,
-		      octets, 8);
+	rawpeer_write(&s->raw, rnic_mr_stag(s->write_only), s->base - 1, octets,
+		      8);
 }
 
 static void write_behind(struct stage *s)
@@ -109,8 +109,7 @@ static void write_behind(struct stage *s)
 
 static void write_read_only(struct stage *s)
 {
-	rawpeer_write(&s->raw, rnic_mr_stag(s->read_only), s->base, octets,
-		      8);
+	rawpeer_write(&s->raw, rnic_mr_stag(s->read_only), s->base, octets, 8);
 }
 
 static void write_other_pd(struct stage *s)
@@ -126,14 +125,14 @@ static void write_wrapping(struct stage *s)
 
 static void read_from_nowhere(struct stage *s)
 {
-	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only) ^ 0x100,
-		     s->base, 8);
+	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only) ^ 0x100, s->base,
+		     8);
 }
 
 static void read_behind(struct stage *s)
 {
-	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only),
-		     s->base + 4089, 8);
+	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only), s->base + 4089,
+		     8);
 }
 
 static void read_write_only(struct stage *s)
@@ -148,8 +147,8 @@ static void read_other_pd(struct stage *s)
 
 static void read_wrapping(struct stage *s)
 {
-	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only),
-		     UINT64_MAX - 3, 8);
+	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only), UINT64_MAX - 3,
+		     8);
 }
 
 static void send_without_receive(struct stage *s)
@@ -214,8 +213,7 @@ static void atomic_request(struct stage *s)
 	struct smpa_msg msg = { .opcode = SMPA_OP_ATOMIC_REQUEST,
 				.quiet = true,
 				.atomic = { .op = 0,
-					    .stag = rnic_mr_stag(
-						    s->write_only),
+					    .stag = rnic_mr_stag(s->write_only),
 					    .to = s->base } };
 
 	rawpeer_send(&s->raw, &msg);
@@ -236,8 +234,8 @@ static void ask_too_much(struct stage *s)
 
 	rnic_engine_lead(qp->engine);
 	for (int i = 0; i < 3; i++)
-		rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only),
-			     s->base, 8);
+		rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only), s->base,
+			     8);
 	rnic_engine_unlead(qp->engine);
 }
 
@@ -270,8 +268,8 @@ static const struct violation violations[] = {
 	  USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
 	{ "send, no receive", send_without_receive, SMPA_F_DDP_U_NO_BUFFER,
 	  USIW_EVENT_QP_REQ_ERR, -1 },
-	{ "send longer than the receive", send_too_long,
-	  SMPA_F_DDP_U_TOO_LONG, USIW_EVENT_QP_REQ_ERR, USIW_WC_LOC_LEN_ERR },
+	{ "send longer than the receive", send_too_long, SMPA_F_DDP_U_TOO_LONG,
+	  USIW_EVENT_QP_REQ_ERR, USIW_WC_LOC_LEN_ERR },
 	{ "invalidate no region", invalidate_nothing, SMPA_F_RDMAP_INVALIDATE,
 	  USIW_EVENT_QP_REQ_ERR, USIW_WC_LOC_ACCESS_ERR },
 	{ "invalidate in another domain", invalidate_other_pd,
@@ -322,8 +320,9 @@ static void violate(const struct violation *v, bool has_crc, bool has_spoken)
 	/* An end that has never sent has other staging than one that has. */
 	if (has_spoken) {
 		assert_int_equal(
-			rnicpair_post(side, &(struct rnicpair_wr){
-						    .opcode = USIW_WR_SEND }),
+			rnicpair_post(side,
+				      &(struct rnicpair_wr){
+					      .opcode = USIW_WR_SEND }),
 			0);
 		assert_int_equal(rawpeer_event(&s.raw).type, SMPA_EV_MESSAGE);
 	}
@@ -404,8 +403,8 @@ static void responses_must_fit_the_request(void **state)
 		ev = rawpeer_event(&raw);
 		assert_int_equal(ev.type, SMPA_EV_READ);
 		rawpeer_respond(&raw, ev.read.sink_stag ^ bad->stag_xor,
-				ev.read.sink_to + (uint64_t)bad->to_off,
-				octets, bad->len);
+				ev.read.sink_to + (uint64_t)bad->to_off, octets,
+				bad->len);
 		ev = rawpeer_event(&raw);
 		assert_int_equal(ev.type, SMPA_EV_TERMINATE);
 		assert_int_equal(ev.term.fault.value, bad->fault);
@@ -461,8 +460,7 @@ static void answers_reads_in_order(void **state)
 		for (uint32_t i = 0; i < 8; i++) {
 			ev = rawpeer_event(&raw);
 			assert_int_equal(ev.type, SMPA_EV_MESSAGE);
-			assert_int_equal(ev.msg.opcode,
-					 SMPA_OP_READ_RESPONSE);
+			assert_int_equal(ev.msg.opcode, SMPA_OP_READ_RESPONSE);
 			assert_int_equal(ev.msg.stag, i + 1);
 		}
 	}
@@ -508,18 +506,17 @@ static void the_oldest_work_is_told_the_peers_verdict(void **state)
 						      .sge = &sge,
 						      .sge_cnt = 1 }),
 				0);
-		assert_int_equal(rnicpair_post_recv(&p.side[0], 4, NULL, 0),
-				 0);
+		assert_int_equal(rnicpair_post_recv(&p.side[0], 4, NULL, 0), 0);
 		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_READ);
-		smpa_conn_terminate(raw.conn, (struct smpa_fault){
-						      verdicts[i].fault });
+		smpa_conn_terminate(raw.conn,
+				    (struct smpa_fault){ verdicts[i].fault });
 		(void)rawpeer_try(&raw);
 		for (uint64_t id = 1; id <= 3; id++) {
 			cqe = rnicpair_take(&p.side[0], p.side[0].scq);
 			assert_int_equal(cqe.wr_id, id);
 			assert_int_equal(cqe.status,
-					 id == 1 ? verdicts[i].status :
-						   USIW_WC_WR_FLUSH_ERR);
+					 id == 1 ? verdicts[i].status
+						 : USIW_WC_WR_FLUSH_ERR);
 		}
 		cqe = rnicpair_take(&p.side[0], p.side[0].rcq);
 		assert_int_equal(cqe.wr_id, 4);
@@ -546,8 +543,7 @@ static void noise_ends_the_stream(void **state)
 		opt.has_crc = has_crc;
 		rnicpair_open_idle(&p, &opt);
 		rawpeer_join(&raw, &p, 0);
-		assert_int_equal(rnicpair_post_recv(&p.side[0], 1, NULL, 0),
-				 0);
+		assert_int_equal(rnicpair_post_recv(&p.side[0], 1, NULL, 0), 0);
 		memset(octets, 0xff, sizeof(octets));
 		for (int i = 0; i < 20; i++)
 			if (write(raw.fd, octets, sizeof(octets)) < 0)

@@ -46,8 +46,8 @@ static void numbers_are_24_bits_and_differ(void **state)
 
 static void finds_nobody_by_a_strange_number(void **state)
 {
-	static const uint32_t nums[] = { 0, 1, 2, 0xffffff, 0x1000000,
-					 0xffffffff };
+	static const uint32_t nums[] = { 0,	   1,	      2,
+					 0xffffff, 0x1000000, 0xffffffff };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(nums) / sizeof(nums[0]); i++)

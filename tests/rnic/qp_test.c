@@ -34,7 +34,8 @@ static void refuses_options_out_of_range(void **state)
 		{ "sends", { .max_send_wr = max->max_qp_wr + 1 }, true },
 		{ "receives", { .max_recv_wr = max->max_qp_wr + 1 }, true },
 		{ "send pieces", { .max_send_sge = max->max_sge + 1 }, true },
-		{ "receive pieces", { .max_recv_sge = max->max_sge + 1 },
+		{ "receive pieces",
+		  { .max_recv_sge = max->max_sge + 1 },
 		  true },
 		{ "inline", { .max_inline = max->max_inline + 1 }, true },
 	};
@@ -61,9 +62,13 @@ static void gives_at_least_what_was_asked(void **state)
 	const struct rnic_qp_options asked[] = {
 		{ .max_send_wr = 0 },
 		{ .max_send_wr = 1, .max_recv_wr = 3, .max_inline = 1 },
-		{ .max_send_wr = 100, .max_recv_wr = 100, .max_send_sge = 5,
-		  .max_recv_sge = 7, .max_inline = 60 },
-		{ .max_send_wr = max->max_qp_wr, .max_send_sge = max->max_sge,
+		{ .max_send_wr = 100,
+		  .max_recv_wr = 100,
+		  .max_send_sge = 5,
+		  .max_recv_sge = 7,
+		  .max_inline = 60 },
+		{ .max_send_wr = max->max_qp_wr,
+		  .max_send_sge = max->max_sge,
 		  .max_recv_sge = max->max_sge,
 		  .max_inline = max->max_inline },
 	};
@@ -93,13 +98,11 @@ static void gives_at_least_what_was_asked(void **state)
 			    sizeof(struct usiw_sqe) + opt.max_inline);
 		assert_true(sq->stride >=
 			    sizeof(struct usiw_sqe) +
-				    opt.max_send_sge *
-					    sizeof(struct usiw_sge));
+				    opt.max_send_sge * sizeof(struct usiw_sge));
 		assert_int_equal(sq->stride % USIW_CACHE_LINE, 0);
 		assert_true(rq->stride >=
 			    sizeof(struct usiw_rqe) +
-				    opt.max_recv_sge *
-					    sizeof(struct usiw_sge));
+				    opt.max_recv_sge * sizeof(struct usiw_sge));
 		assert_int_equal(sq->depth, opt.max_send_wr);
 		assert_int_equal(rq->depth, opt.max_recv_wr);
 		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_IDLE);
@@ -118,10 +121,8 @@ static void keeps_what_it_uses_from_being_destroyed(void **state)
 	(void)state;
 	opt.srq_wr = 4;
 	rnicpair_open_idle(&p, &opt);
-	assert_int_equal(rnic_cq_destroy(p.side[1].scq, &comp, &async),
-			 -EBUSY);
-	assert_int_equal(rnic_cq_destroy(p.side[1].rcq, &comp, &async),
-			 -EBUSY);
+	assert_int_equal(rnic_cq_destroy(p.side[1].scq, &comp, &async), -EBUSY);
+	assert_int_equal(rnic_cq_destroy(p.side[1].rcq, &comp, &async), -EBUSY);
 	assert_int_equal(rnic_srq_destroy(p.side[1].srq, &async), -EBUSY);
 	assert_int_equal(rnic_pd_free(p.side[1].pd), -EBUSY);
 	assert_null(rnic_qp_rq(p.side[1].qp));
@@ -163,9 +164,9 @@ static void allows_the_transitions_of_the_model(void **state)
 		if (t->from == RNIC_QPS_RTS)
 			rnicpair_connect(&p);
 		if (t->from == RNIC_QPS_ERROR)
-			assert_int_equal(rnic_qp_modify(p.side[0].qp,
-							RNIC_QPS_ERROR),
-					 0);
+			assert_int_equal(
+				rnic_qp_modify(p.side[0].qp, RNIC_QPS_ERROR),
+				0);
 		assert_int_equal(rnic_qp_state(p.side[0].qp), t->from);
 		assert_int_equal(rnic_qp_modify(p.side[0].qp, t->to), t->rc);
 		assert_int_equal(rnic_qp_state(p.side[0].qp), t->after);
@@ -184,9 +185,8 @@ static void idle_to_idle_changes_nothing(void **state)
 	rnicpair_open_idle(&p, &defaults);
 	sge = rnicpair_sge(&p.side[1], 0, 8);
 	assert_int_equal(rnicpair_post_recv(&p.side[1], 5, &sge, 1), 0);
-	assert_int_equal(rnic_qp_set_access(p.side[1].qp,
-					    RNIC_ACCESS_REMOTE_READ),
-			 0);
+	assert_int_equal(
+		rnic_qp_set_access(p.side[1].qp, RNIC_ACCESS_REMOTE_READ), 0);
 	assert_int_equal(rnic_qp_modify(p.side[1].qp, RNIC_QPS_IDLE), 0);
 	assert_int_equal(usiw_ring_used(rnic_qp_rq(p.side[1].qp)), 1);
 	rnicpair_connect(&p);
@@ -199,16 +199,17 @@ static void idle_to_idle_changes_nothing(void **state)
 	assert_int_equal(attr.access, RNIC_ACCESS_REMOTE_READ);
 	/* And it holds: no remote write. */
 	assert_int_equal(
-		rnicpair_post(&p.side[0],
-			      &(struct rnicpair_wr){
-				      .opcode = USIW_WR_WRITE,
-				      .sge = &(struct usiw_sge){
-					      rnicpair_addr(&p.side[0], 0), 8,
-					      p.side[0].stag },
-				      .sge_cnt = 1,
-				      .rkey = p.side[1].stag,
-				      .remote_addr =
-					      rnicpair_addr(&p.side[1], 0) }),
+		rnicpair_post(
+			&p.side[0],
+			&(struct rnicpair_wr){
+				.opcode = USIW_WR_WRITE,
+				.sge =
+					&(struct usiw_sge){
+						rnicpair_addr(&p.side[0], 0), 8,
+						p.side[0].stag },
+				.sge_cnt = 1,
+				.rkey = p.side[1].stag,
+				.remote_addr = rnicpair_addr(&p.side[1], 0) }),
 		0);
 	rnicpair_wait_state(&p.side[1], RNIC_QPS_TERMINATE);
 	rnicpair_close(&p);
@@ -261,8 +262,7 @@ static void error_flushes_what_was_posted_before_any_stream(void **state)
 		struct rnicpair_wr wr = { .wr_id = i, .opcode = USIW_WR_SEND };
 
 		assert_int_equal(rnicpair_post(&p.side[0], &wr), 0);
-		assert_int_equal(rnicpair_post_recv(&p.side[0], i, NULL, 0),
-				 0);
+		assert_int_equal(rnicpair_post_recv(&p.side[0], i, NULL, 0), 0);
 	}
 	assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_ERROR), 0);
 	expect_flushed(&p, &p.side[0], p.side[0].scq, 0, 10);
@@ -270,11 +270,11 @@ static void error_flushes_what_was_posted_before_any_stream(void **state)
 	/* What comes after the end is flushed as well. */
 	assert_int_equal(rnicpair_post_recv(&p.side[0], 10, NULL, 0), 0);
 	expect_flushed(&p, &p.side[0], p.side[0].rcq, 10, 1);
-	assert_int_equal(rnicpair_post(&p.side[0],
-				       &(struct rnicpair_wr){
-					       .wr_id = 10,
-					       .opcode = USIW_WR_READ }),
-			 0);
+	assert_int_equal(
+		rnicpair_post(&p.side[0],
+			      &(struct rnicpair_wr){ .wr_id = 10,
+						     .opcode = USIW_WR_READ }),
+		0);
 	expect_flushed(&p, &p.side[0], p.side[0].scq, 10, 1);
 	assert_false(rnicpair_has_async(&p.side[0]));
 	rnicpair_close(&p);
@@ -287,10 +287,8 @@ static void error_ends_both_sides(void **state)
 	(void)state;
 	rnicpair_open(&p, &defaults);
 	for (uint64_t i = 0; i < 10; i++) {
-		assert_int_equal(rnicpair_post_recv(&p.side[0], i, NULL, 0),
-				 0);
-		assert_int_equal(rnicpair_post_recv(&p.side[1], i, NULL, 0),
-				 0);
+		assert_int_equal(rnicpair_post_recv(&p.side[0], i, NULL, 0), 0);
+		assert_int_equal(rnicpair_post_recv(&p.side[1], i, NULL, 0), 0);
 	}
 	assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_ERROR), 0);
 	expect_flushed(&p, &p.side[0], p.side[0].rcq, 0, 10);
@@ -317,8 +315,7 @@ static void closing_carries_what_was_posted(void **state)
 					  .sge = &from,
 					  .sge_cnt = 1 };
 
-		assert_int_equal(rnicpair_post_recv(&p.side[1], i, &to, 1),
-				 0);
+		assert_int_equal(rnicpair_post_recv(&p.side[1], i, &to, 1), 0);
 		assert_int_equal(rnicpair_post(&p.side[0], &wr), 0);
 	}
 	assert_int_equal(rnicpair_post_recv(&p.side[1], CNT, NULL, 0), 0);
@@ -351,18 +348,17 @@ static void closing_waits_for_reads(void **state)
 	rnicpair_open(&p, &defaults);
 	sge = rnicpair_sge(&p.side[0], 0, 2u << 20);
 	rnicpair_fill(p.side[1].buf, 2u << 20, 9);
-	assert_int_equal(
-		rnicpair_post(&p.side[0],
-			      &(struct rnicpair_wr){
-				      .wr_id = 4,
-				      .opcode = USIW_WR_READ,
-				      .flags = USIW_SQE_SIGNALED,
-				      .sge = &sge,
-				      .sge_cnt = 1,
-				      .rkey = p.side[1].stag,
-				      .remote_addr =
-					      rnicpair_addr(&p.side[1], 0) }),
-		0);
+	assert_int_equal(rnicpair_post(&p.side[0],
+				       &(struct rnicpair_wr){
+					       .wr_id = 4,
+					       .opcode = USIW_WR_READ,
+					       .flags = USIW_SQE_SIGNALED,
+					       .sge = &sge,
+					       .sge_cnt = 1,
+					       .rkey = p.side[1].stag,
+					       .remote_addr = rnicpair_addr(
+						       &p.side[1], 0) }),
+			 0);
 	assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_CLOSING), 0);
 	assert_int_equal(rnicpair_take(&p.side[0], p.side[0].scq).status,
 			 USIW_WC_SUCCESS);
@@ -397,17 +393,15 @@ static void a_reset_queue_connects_again(void **state)
 		assert_int_equal(cqe.status, USIW_WC_SUCCESS);
 		assert_int_equal(cqe.wr_id, round);
 		assert_true(rnicpair_is_filled(p.side[1].buf, 3000, round));
-		assert_int_equal(
-			rnicpair_take(&p.side[0], p.side[0].scq).wr_id,
-			round);
+		assert_int_equal(rnicpair_take(&p.side[0], p.side[0].scq).wr_id,
+				 round);
 		/* Left in the queues: gone with the reset, or flushed. */
-		assert_int_equal(rnicpair_post_recv(&p.side[1], 77, &to, 1),
-				 0);
+		assert_int_equal(rnicpair_post_recv(&p.side[1], 77, &to, 1), 0);
 		assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_ERROR),
 				 0);
 		rnicpair_wait_state(&p.side[1], RNIC_QPS_ERROR);
-		assert_int_equal(
-			rnicpair_take(&p.side[1], p.side[1].rcq).wr_id, 77);
+		assert_int_equal(rnicpair_take(&p.side[1], p.side[1].rcq).wr_id,
+				 77);
 		assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_IDLE),
 				 0);
 		assert_int_equal(rnic_qp_modify(p.side[1].qp, RNIC_QPS_IDLE),
@@ -458,8 +452,7 @@ static void destroy_leaves_no_completion_behind(void **state)
 		     done++)
 			assert_int_equal(cqe.status, USIW_WC_SUCCESS);
 		assert_true(done < 20);
-		assert_true(
-			rnicpair_is_quiet(&p, &p.side[0], p.side[0].scq));
+		assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].scq));
 		assert_false(rnicpair_peek(&p.side[0], p.side[0].rcq, &cqe));
 		/* The peer notices. */
 		while (rnic_qp_state(p.side[1].qp) == RNIC_QPS_RTS)
@@ -503,17 +496,15 @@ static void receives_posted_beside_the_end_complete(void **state)
 		pthread_t thread;
 
 		atomic_store(&is_over, false);
-		assert_int_equal(pthread_create(&thread, NULL, post_receives,
-						NULL),
-				 0);
+		assert_int_equal(
+			pthread_create(&thread, NULL, post_receives, NULL), 0);
 		while (usiw_ring_used(rnic_qp_rq(racing.side[0].qp)) == 0)
 			sched_yield();
-		assert_int_equal(rnic_qp_modify(racing.side[0].qp,
-						RNIC_QPS_ERROR),
-				 0);
+		assert_int_equal(
+			rnic_qp_modify(racing.side[0].qp, RNIC_QPS_ERROR), 0);
 		for (int i = 0; i < 50; i++)
-			if (rnicpair_peek(&racing.side[0],
-					  racing.side[0].rcq, &cqe))
+			if (rnicpair_peek(&racing.side[0], racing.side[0].rcq,
+					  &cqe))
 				atomic_fetch_add(&done_cnt, 1);
 		atomic_store(&is_over, true);
 		pthread_join(thread, NULL);
@@ -524,11 +515,10 @@ static void receives_posted_beside_the_end_complete(void **state)
 				atomic_fetch_add(&done_cnt, 1);
 			assert_true(rnicpair_ms() < end_ms);
 		}
-		assert_false(rnicpair_peek(&racing.side[0],
-					   racing.side[0].rcq, &cqe));
-		assert_int_equal(rnic_qp_modify(racing.side[0].qp,
-						RNIC_QPS_IDLE),
-				 0);
+		assert_false(rnicpair_peek(&racing.side[0], racing.side[0].rcq,
+					   &cqe));
+		assert_int_equal(
+			rnic_qp_modify(racing.side[0].qp, RNIC_QPS_IDLE), 0);
 	}
 	rnicpair_close(&racing);
 }

@@ -29,9 +29,9 @@ static bool is_zero(const uint8_t *mem, size_t len)
 }
 
 /* Sizes around pages, chunks, and beyond the largest chunk. */
-static const size_t sizes[] = { 1,	  PAGE - 1, PAGE,	PAGE + 1,
-				3 * PAGE, 1u << 20, (1u << 20) + 1,
-				5u << 20, 65u << 20 };
+static const size_t sizes[] = { 1,	  PAGE - 1, PAGE,	    PAGE + 1,
+				3 * PAGE, 1u << 20, (1u << 20) + 1, 5u << 20,
+				65u << 20 };
 
 #define SIZE_CNT (sizeof(sizes) / sizeof(sizes[0]))
 
@@ -43,9 +43,8 @@ static void gives_zeroed_aligned_pieces_apart(void **state)
 	(void)state;
 	rnic_shm_init(&shm);
 	for (size_t i = 0; i < SIZE_CNT * 3; i++) {
-		assert_int_equal(rnic_shm_alloc(&shm, sizes[i % SIZE_CNT],
-						&mem[i]),
-				 0);
+		assert_int_equal(
+			rnic_shm_alloc(&shm, sizes[i % SIZE_CNT], &mem[i]), 0);
 		assert_int_equal((uintptr_t)mem[i] % PAGE, 0);
 	}
 	for (size_t i = 0; i < SIZE_CNT * 3; i++) {
@@ -198,9 +197,9 @@ static void serves_threads_at_once(void **state)
 	(void)state;
 	rnic_shm_init(&shared);
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(pthread_create(&thread[i], NULL,
-						alloc_and_free, NULL),
-				 0);
+		assert_int_equal(
+			pthread_create(&thread[i], NULL, alloc_and_free, NULL),
+			0);
 	for (int i = 0; i < 4; i++) {
 		pthread_join(thread[i], &bad);
 		assert_null(bad);

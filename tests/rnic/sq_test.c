@@ -21,8 +21,8 @@
 
 /* ---- contents ----------------------------------------------------------- */
 
-static const size_t lens[] = { 0, 1, 8, 127, 2048, 2049, 4095, 65536, 100001,
-			       1u << 20, MAX_LEN };
+static const size_t lens[] = { 0,    1,	    8,	    127,      2048,   2049,
+			       4095, 65536, 100001, 1u << 20, MAX_LEN };
 
 #define LEN_CNT (sizeof(lens) / sizeof(lens[0]))
 
@@ -51,8 +51,8 @@ static void signal_peer(struct rnicpair *p, int from)
 	assert_int_equal(rnicpair_take(b, b->rcq).wr_id, 98);
 }
 
-static void transfer_one(struct rnicpair *p, int from,
-			 const struct transfer *t, size_t len, uint32_t seed)
+static void transfer_one(struct rnicpair *p, int from, const struct transfer *t,
+			 size_t len, uint32_t seed)
 {
 	struct rnicpair_side *a = &p->side[from], *b = &p->side[!from];
 	struct rnicpair_side *src = t->is_from_peer ? b : a;
@@ -282,13 +282,13 @@ static void completes_in_posting_order(void **state)
 	rnicpair_open(&p, &opt);
 	for (uint64_t i = 0; i < 120; i++) {
 		struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
-		struct usiw_sge sge = rnicpair_sge(a, i * 8192,
-						   i % 3 ? 100 : 8192);
+		struct usiw_sge sge =
+			rnicpair_sge(a, i * 8192, i % 3 ? 100 : 8192);
 		struct rnicpair_wr wr = {
 			.wr_id = i,
-			.opcode = i % 3 == 0 ? USIW_WR_READ :
-				  i % 3 == 1 ? USIW_WR_WRITE :
-					       USIW_WR_SEND,
+			.opcode = i % 3 == 0   ? USIW_WR_READ
+				  : i % 3 == 1 ? USIW_WR_WRITE
+					       : USIW_WR_SEND,
 			.flags = USIW_SQE_SIGNALED,
 			.sge = &sge,
 			.sge_cnt = 1,
@@ -391,8 +391,8 @@ static void asks_again_when_a_read_is_answered(void **state)
 	for (int i = 0; i < 3; i++) {
 		rawpeer_respond(&raw, ev[i].read.sink_stag, ev[i].read.sink_to,
 				"response", 8);
-		assert_int_equal(
-			rnicpair_take(&p.side[0], p.side[0].scq).wr_id, i);
+		assert_int_equal(rnicpair_take(&p.side[0], p.side[0].scq).wr_id,
+				 i);
 		if (i == 0) {
 			ev[2] = rawpeer_event(&raw);
 			assert_int_equal(ev[2].type, SMPA_EV_READ);
@@ -468,8 +468,8 @@ static const struct bad_wr bad_wrs[] = {
 	  USIW_WC_LOC_PROT_ERR },
 	{ "more pieces than the queue's", USIW_WR_SEND, 0, 40, 8, 0, 0, 8,
 	  USIW_WC_LOC_LEN_ERR },
-	{ "more inline data than the queue's", USIW_WR_SEND, USIW_SQE_INLINE,
-	  0, 0, 5000, 0, 8, USIW_WC_LOC_LEN_ERR },
+	{ "more inline data than the queue's", USIW_WR_SEND, USIW_SQE_INLINE, 0,
+	  0, 5000, 0, 8, USIW_WC_LOC_LEN_ERR },
 };
 
 /* The WR before is carried, the wrong one and what is behind it are told. */
