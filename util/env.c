@@ -42,7 +42,7 @@
 	X("USIW_DRAIN_MS", NUM, drain_ms, 0, 3600000, "0..3600000", "2000",    \
 	  "time a closing stream may take to drain, milliseconds")             \
 	X("USIW_HALF_OPEN_MAX", NUM, half_open_max, 1, 65536, "1..65536",      \
-	  "128", "connections per listener that have not finished starting")   \
+	  "512", "connections per listener that have not finished starting")   \
 	X("USIW_IRD", NUM, ird, 0, 128, "0..128", "128",                       \
 	  "inbound RDMA READs outstanding per connection, at most")            \
 	X("USIW_ORD", NUM, ord, 0, 128, "0..128", "128",                       \
