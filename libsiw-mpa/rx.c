@@ -453,6 +453,13 @@ static int rx_terminated(struct smpa_conn *c, struct smpa_event *ev,
 	ev->term.qn = t.ddp.qn;
 	ev->term.msn = t.ddp.msn;
 	ev->term.mo = t.ddp.mo;
+	if (!t.has_read)
+		return 1;
+	ev->term.read.sink_stag = t.read.sink_stag;
+	ev->term.read.sink_to = t.read.sink_to;
+	ev->term.read.len = t.read.len;
+	ev->term.read.src_stag = t.read.src_stag;
+	ev->term.read.src_to = t.read.src_to;
 	return 1;
 }
 

@@ -77,9 +77,11 @@ int term_decode(const uint8_t *buf, size_t len, struct term_info *ret_info)
 		used = ddp_hdr_decode(buf + TERM_DDP_OFF, len - TERM_DDP_OFF,
 				      &info.ddp);
 		info.has_ddp = used > 0;
-		info.has_read = used > 0 && (buf[2] & TERM_R) &&
-				len - TERM_DDP_OFF - (size_t)used >=
-					RDMAP_READ_SIZE;
+		info.has_read =
+			used > 0 && (buf[2] & TERM_R) &&
+			rdmap_read_decode(buf + TERM_DDP_OFF + used,
+					  len - TERM_DDP_OFF - (size_t)used,
+					  &info.read) > 0;
 	}
 	*ret_info = info;
 	return 0;

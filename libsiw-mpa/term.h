@@ -35,6 +35,7 @@ struct term_info {
 	struct smpa_fault fault;
 	bool has_ddp, has_read;
 	struct ddp_hdr ddp;
+	struct rdmap_read read;
 };
 
 /*

@@ -736,7 +736,8 @@ bool smpa_conn_uses(const struct smpa_conn *conn, const void *addr, size_t len)
 			if (iov_overlaps(&tx->msg.iov[i], addr, len))
 				return true;
 	for (size_t i = tx->iov_head; i < tx->iov_end; i++)
-		if (iov_overlaps(&tx->iov[i], addr, len))
+		if (!tx_is_staged(tx, tx->iov[i].iov_base) &&
+		    iov_overlaps(&tx->iov[i], addr, len))
 			return true;
 	return false;
 }

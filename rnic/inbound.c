@@ -229,6 +229,8 @@ static int inbound_read(struct rnic_qp *qp, struct smpa_conn *conn,
 	entry = &irq->entry[(irq->head + irq->cnt) % irq->max];
 	entry->sink_stag = ev->read.sink_stag;
 	entry->src_stag = ev->read.src_stag;
+	entry->src_to = ev->read.src_to;
+	entry->msn = ev->read.msn;
 	entry->sink_to = ev->read.sink_to;
 	entry->src = src;
 	entry->len = ev->read.len;

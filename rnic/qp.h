@@ -48,9 +48,10 @@ struct rnic_orq_entry {
 struct rnic_irq_entry {
 	uint32_t sink_stag;
 	uint32_t src_stag;
-	uint64_t sink_to;
+	uint64_t sink_to, src_to;
 	void *src;
 	uint32_t len;
+	uint32_t msn;
 };
 
 /* Reads in flight in one direction: a FIFO of fixed size. */
@@ -179,6 +180,13 @@ static inline bool rnic_irq_is_waiting(const struct rnic_qp *qp)
 
 /* The stream says that the oldest response is sent. */
 void rnic_irq_sent(struct rnic_qp *qp);
+
+/*
+ * A region goes: the oldest Read of the peer that has not all of its response
+ * and had it for a source; NULL: none.
+ */
+const struct rnic_irq_entry *rnic_irq_find(const struct rnic_qp *qp,
+					   uint32_t stag);
 
 /*
  * A region goes: is work with it under way?  @stag counts, not only its

@@ -383,6 +383,21 @@ static bool sqe_names(const struct rnic_sq *sq, uint32_t idx, uint32_t stag)
 			 stag);
 }
 
+const struct rnic_irq_entry *rnic_irq_find(const struct rnic_qp *qp,
+					   uint32_t stag)
+{
+	const struct rnic_irq *irq = &qp->irq;
+
+	for (uint32_t i = 0; i < irq->cnt; i++) {
+		const struct rnic_irq_entry *entry =
+			&irq->entry[(irq->head + i) % irq->max];
+
+		if (entry->len && entry->src_stag == stag)
+			return entry;
+	}
+	return NULL;
+}
+
 bool rnic_qp_uses_region(const struct rnic_qp *qp, uint32_t stag,
 			 const void *addr, size_t len)
 {

@@ -89,9 +89,11 @@ void rnic_stream_detach(struct rnic_stream *stream, int status)
 	stream->qp->stream = NULL;
 	stream->qp = NULL;
 	stream->phase = RNIC_STREAM_DRAIN;
-	if (smpa_conn_uses(stream->conn, NULL, SIZE_MAX)) {
+	if (smpa_conn_uses(stream->conn, NULL, SIZE_MAX) ||
+	    smpa_conn_tx_is_held(stream->conn)) {
 		/* TCP would not take it: the WRs are flushed now, their memory
-		 * is the application's again, the FPDU stays cut. */
+		 * is the application's again, the FPDU stays cut.  Or it may
+		 * not go: MPA-134.  What stands in staging goes yet. */
 		stream_fin(stream);
 	}
 	stream_limit(stream);
@@ -229,18 +231,41 @@ void rnic_stream_expire(struct rnic_stream *stream)
 	rnic_stream_lost(stream, -ETIMEDOUT);
 }
 
+/* RDMAP-60, RDMAP-68: the peer learns which of its Reads has lost its
+ * source, and how far it came. */
+static void stream_refuse_read(struct rnic_stream *stream,
+			       const struct rnic_irq_entry *entry)
+{
+	struct smpa_event ev = { .type = SMPA_EV_READ };
+
+	ev.read.sink_stag = entry->sink_stag;
+	ev.read.sink_to = entry->sink_to;
+	ev.read.len = entry->len;
+	ev.read.src_stag = entry->src_stag;
+	ev.read.src_to = entry->src_to;
+	ev.read.msn = entry->msn;
+	smpa_conn_refuse_read(stream->conn, &ev,
+			      (struct smpa_fault){ SMPA_F_RDMAP_STAG });
+}
+
 void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 			 const void *addr, size_t len)
 {
 	struct rnic_qp *qp = stream->qp;
+	const struct rnic_irq_entry *entry;
 
 	/* Without a QP it sends nothing from the application's memory. */
 	if (!qp || !rnic_qp_uses_region(qp, stag, addr, len))
 		return;
 	util_warn("rnic", "qp 0x%06x: memory region deregistered while in use",
 		  qp->num);
-	smpa_conn_terminate(stream->conn,
-			    (struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
+	entry = rnic_irq_find(qp, stag);
+	if (entry)
+		stream_refuse_read(stream, entry);
+	else
+		smpa_conn_terminate(
+			stream->conn,
+			(struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_LOC_PROT_ERR,
 		     RNIC_QP_EV_FATAL);
 	rnic_stream_end_step(stream);

@@ -360,6 +360,10 @@ struct smpa_event {
 			uint8_t opcode;
 			uint32_t stag, qn, msn, mo;
 			uint64_t to;
+			struct { /* has_read */
+				uint32_t sink_stag, src_stag, len;
+				uint64_t sink_to, src_to;
+			} read;
 		} term;
 		struct {
 			uint64_t cookie;

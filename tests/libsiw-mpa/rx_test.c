@@ -467,6 +467,11 @@ static void reports_a_terminate_and_nothing_else(void **state)
 	assert_int_equal(ev->term.opcode, SMPA_OP_READ_REQUEST);
 	assert_int_equal(ev->term.qn, 1);
 	assert_int_equal(ev->term.msn, 1);
+	assert_int_equal(ev->term.read.sink_stag, 0x01020304);
+	assert_int_equal(ev->term.read.sink_to, 0x1000);
+	assert_int_equal(ev->term.read.len, 4096);
+	assert_int_equal(ev->term.read.src_stag, 0xdeadbeef);
+	assert_int_equal(ev->term.read.src_to, 0x2000);
 	assert_int_equal(smpa_conn_submit(e.conn, &msg), -EPIPE);
 	assert_int_equal(smpa_conn_tx_pending(e.conn), 0);
 	end_fini(&e);

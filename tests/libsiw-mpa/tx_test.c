@@ -138,6 +138,38 @@ static void sends_long_payload_in_place(void **state)
 }
 
 /* DDP-26, U-2: 2048 octets, MULPDU 1500; then a changed MULPDU. */
+/* What waits in staging is nobody's memory but the engine's. */
+static void uses_what_it_sends_in_place_only(void **state)
+{
+	static uint8_t payload[50000];
+
+	(void)state;
+	for (int is_copied = 0; is_copied < 2; is_copied++) {
+		struct smpa_options o = test_options(SMPA_INITIATOR);
+		struct iovec v = { payload, sizeof(payload) };
+		struct smpa_msg msg = { .opcode = SMPA_OP_WRITE,
+					.copy = is_copied,
+					.iov = &v,
+					.iovcnt = 1,
+					.len = sizeof(payload) };
+		struct end e;
+
+		o.rev = 1;
+		o.mulpdu = SMPA_MULPDU_MAX;
+		end_init(&e, &o);
+		end_establish(&e, PEER_REPLY);
+		assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
+		assert_true(smpa_conn_tx_pending(e.conn) > sizeof(payload));
+		assert_int_equal(smpa_conn_uses(e.conn, payload, 1),
+				 !is_copied);
+		assert_int_equal(smpa_conn_uses(e.conn, NULL, SIZE_MAX),
+				 !is_copied);
+		end_drain(&e);
+		assert_false(smpa_conn_uses(e.conn, NULL, SIZE_MAX));
+		end_fini(&e);
+	}
+}
+
 static void cuts_messages_at_mulpdu(void **state)
 {
 	static uint8_t buf[2048];
@@ -361,6 +393,7 @@ int main(void)
 		cmocka_unit_test(refuses_nonsense),
 		cmocka_unit_test(makes_one_iovec_of_many_small_messages),
 		cmocka_unit_test(sends_long_payload_in_place),
+		cmocka_unit_test(uses_what_it_sends_in_place_only),
 		cmocka_unit_test(cuts_messages_at_mulpdu),
 		cmocka_unit_test(keeps_quiet_when_asked),
 		cmocka_unit_test(says_when_to_come_again),

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The source of the peer's RDMA Reads is deregistered before they are all
+ * answered (U-14).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "qp.h"
+#include "rawpeer.h"
+
+#define READ_LEN 3000000u
+
+/* @before: Reads of one octet in front of the long one. */
+static void lose_the_source(uint32_t before)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	const struct smpa_counters *cnt;
+	struct smpa_event ev;
+	struct rnicpair p;
+	struct rawpeer raw;
+	uint64_t base;
+	uint32_t stag, placed;
+
+	opt.sockbuf = 16384;
+	rnicpair_open_idle(&p, &opt);
+	rawpeer_join(&raw, &p, 0);
+	stag = p.side[0].stag;
+	base = rnicpair_addr(&p.side[0], 100);
+	for (uint32_t i = 0; i < before; i++)
+		rawpeer_read(&raw, 7, 0, stag, base, 1);
+	rawpeer_read(&raw, 0x1234, 0x1000, stag, base, READ_LEN);
+	/* The first part of the answer, then nobody reads any more. */
+	for (uint32_t i = 0; i < before; i++)
+		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_MESSAGE);
+	cnt = smpa_conn_counters(raw.conn);
+	while (cnt->rx_staged + cnt->rx_direct <= before)
+		assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
+	assert_int_equal(rnic_mr_dereg(p.side[0].mr), 0);
+	p.side[0].mr = NULL;
+
+	ev = rawpeer_event(&raw);
+	assert_int_equal(ev.type, SMPA_EV_TERMINATE);
+	assert_int_equal(ev.term.fault.value, SMPA_F_RDMAP_STAG);
+	assert_true(ev.term.has_ddp && ev.term.has_read);
+	assert_int_equal(ev.term.qn, 1);
+	assert_int_equal(ev.term.msn, before + 1);
+	/* All that was sent has arrived, and the rest is what is missing. */
+	placed = (uint32_t)(cnt->rx_staged + cnt->rx_direct) - before;
+	assert_true(placed > 0 && placed < READ_LEN);
+	assert_int_equal(ev.term.read.sink_stag, 0x1234);
+	assert_int_equal(ev.term.read.sink_to, 0x1000 + placed);
+	assert_int_equal(ev.term.read.src_stag, stag);
+	assert_true(ev.term.read.src_to == base + placed);
+	assert_int_equal(ev.term.read.len, READ_LEN - placed);
+	assert_int_equal(rnic_qp_state(p.side[0].qp), RNIC_QPS_TERMINATE);
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+static void tells_how_far_the_read_came(void **state)
+{
+	(void)state;
+	lose_the_source(0);
+}
+
+static void names_the_read_among_many(void **state)
+{
+	(void)state;
+	lose_the_source(3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tells_how_far_the_read_came),
+		cmocka_unit_test(names_the_read_among_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
