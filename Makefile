@@ -58,11 +58,12 @@ tsan:
 	scripts/install-deps build test sanitize
 	scripts/check-preset tsan
 
-## fuzz: build the libFuzzer targets into build-fuzz/bin (clang)
+## fuzz: run each libFuzzer target for SECONDS=n seconds (10), with clang
 fuzz:
 	scripts/install-deps build test fuzz
 	cmake --preset fuzz
 	cmake --build build-fuzz -j $(JOBS)
+	scripts/run-fuzz build-fuzz $(or $(SECONDS),10)
 
 ## format: lay out every C file by clang-format
 format:
