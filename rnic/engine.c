@@ -42,6 +42,8 @@
 /* Requested slice of the completion thread: short, so that a waking thread
  * goes before a spinning one of the same machine. */
 #define ENGINE_SLICE_NS 100000ull
+/* Least time between two moves of the completion thread. */
+#define ENGINE_MOVE_NS (10 * NS_PER_MS)
 #define ENGINE_EVENT_MAX 64
 /* epoll data of the wake fd; slot numbers are below. */
 #define ENGINE_WAKE_TOKEN UINT64_MAX
@@ -169,6 +171,9 @@ void rnic_engine_unlead(struct rnic_engine *engine)
 
 void rnic_engine_ring(struct rnic_engine *engine, struct rnic_qp *qp)
 {
+	/* relaxed: a hint */
+	atomic_store_explicit(&engine->post_cpu, sched_getcpu(),
+			      memory_order_relaxed);
 	bell_push(engine, qp);
 	/* Pairs with the fence in rnic_engine_unlead(). */
 	atomic_thread_fence(memory_order_seq_cst);
@@ -511,6 +516,47 @@ static void engine_thread_setup(void)
 	syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
+/*
+ * Where the completion thread runs.  A program that spins on its memory
+ * between posts keeps its CPU busy: a completion thread that shares that CPU
+ * must be sent there by an interrupt and takes the CPU from the very thread
+ * that waits for it.  On another one, at best the sender's, it needs neither.
+ */
+struct engine_place {
+	cpu_set_t allowed;
+	int avoided_cpu; /* -1: none */
+	uint64_t moved_ns;
+};
+
+static void engine_place_init(struct engine_place *place)
+{
+	place->avoided_cpu = -1;
+	place->moved_ns = 0;
+	if (sched_getaffinity(0, sizeof(place->allowed), &place->allowed) < 0)
+		CPU_ZERO(&place->allowed);
+}
+
+static void engine_place_check(struct rnic_engine *engine,
+			       struct engine_place *place)
+{
+	int cpu = atomic_load_explicit(&engine->post_cpu, memory_order_relaxed);
+	cpu_set_t others = place->allowed;
+	uint64_t now_ns;
+
+	if (cpu == place->avoided_cpu || cpu != sched_getcpu() ||
+	    cpu >= CPU_SETSIZE)
+		return;
+	now_ns = rnic_now_ns();
+	if (now_ns - place->moved_ns < ENGINE_MOVE_NS)
+		return;
+	CPU_CLR(cpu, &others);
+	if (CPU_COUNT(&others) == 0 ||
+	    sched_setaffinity(0, sizeof(others), &others) < 0)
+		return;
+	place->avoided_cpu = cpu;
+	place->moved_ns = now_ns;
+}
+
 /* The next events.  Return: how many; 0: time-out, or parked meanwhile. */
 static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
 		       int timeout_ms, struct engine_trust *trust)
@@ -550,9 +596,11 @@ static void *engine_thread(void *arg)
 	struct rnic_engine *engine = arg;
 	struct epoll_event ev[ENGINE_EVENT_MAX];
 	struct engine_trust trust = { .distrust_ns = ENGINE_DISTRUST_MIN_NS };
+	struct engine_place place;
 	int cnt, timeout_ms = 0;
 
 	engine_thread_setup();
+	engine_place_init(&place);
 	while (!atomic_load_explicit(&engine->is_stopping,
 				     memory_order_acquire)) {
 		cnt = engine_wait(engine, ev, timeout_ms, &trust);
@@ -567,6 +615,7 @@ static void *engine_thread(void *arg)
 		engine_serve_events(engine, ev, cnt);
 		timeout_ms = engine_timeout_ms(engine);
 		rnic_engine_unlead(engine);
+		engine_place_check(engine, &place);
 	}
 	return NULL;
 }
@@ -616,6 +665,7 @@ int rnic_engine_new(struct rnic_engine **ret_engine)
 		return -ENOMEM;
 	util_lock_init(&engine->lead, UTIL_RANK_ENGINE);
 	engine->slot_free = UINT32_MAX;
+	atomic_init(&engine->post_cpu, -1);
 	engine->rx_pool.size =
 		staging < SMPA_RX_STAGING_MIN ? SMPA_RX_STAGING_MIN : staging;
 	engine->tx_pool.size =

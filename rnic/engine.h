@@ -57,6 +57,7 @@ struct rnic_engine {
 	/* When the last empty poll led, CLOCK_MONOTONIC; 0: not polling. */
 	_Atomic uint64_t poll_ns;
 	_Atomic uint32_t park_word; /* futex: 1 while the thread is parked */
+	_Atomic int post_cpu;	    /* where a thread last posted; a hint */
 	_Atomic bool is_stopping;
 
 	/* guarded by lead */
