@@ -21,10 +21,20 @@ static void cq_overrun(struct rnic_cq *cq)
 			   cq->handle);
 }
 
+static void cq_post(struct rnic_cq *cq)
+{
+	struct usiw_comp_event record = { .cq_handle = cq->handle };
+
+	atomic_store_explicit(&cq->armed, RNIC_CQ_NOT_ARMED,
+			      memory_order_relaxed);
+	if (cq->chan)
+		rnic_chan_post(cq->chan, &cq->comp_node, &record,
+			       sizeof(record));
+}
+
 /* Does the completion fire what the application armed? */
 static void cq_fire(struct rnic_cq *cq, const struct usiw_cqe *cqe)
 {
-	struct usiw_comp_event record = { .cq_handle = cq->handle };
 	uint32_t armed;
 
 	/*
@@ -38,11 +48,20 @@ static void cq_fire(struct rnic_cq *cq, const struct usiw_cqe *cqe)
 	if (armed == RNIC_CQ_ARM_SOLICITED && !cqe->is_solicited &&
 	    cqe->status == USIW_WC_SUCCESS)
 		return;
-	atomic_store_explicit(&cq->armed, RNIC_CQ_NOT_ARMED,
-			      memory_order_relaxed);
-	if (cq->chan)
-		rnic_chan_post(cq->chan, &cq->comp_node, &record,
-			       sizeof(record));
+	cq_post(cq);
+}
+
+bool rnic_cq_is_awaited(const struct rnic_cq *cq)
+{
+	return cq->chan &&
+	       atomic_load_explicit(&cq->armed, memory_order_relaxed) ==
+		       RNIC_CQ_ARM_ANY;
+}
+
+void rnic_cq_nudge(struct rnic_cq *cq)
+{
+	if (rnic_cq_is_awaited(cq))
+		cq_post(cq);
 }
 
 int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe)

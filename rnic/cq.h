@@ -34,4 +34,10 @@ enum rnic_cq_armed {
  */
 int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe);
 
+/* Is the application waiting for any completion?  A hint, any thread. */
+bool rnic_cq_is_awaited(const struct rnic_cq *cq);
+
+/* Under the lead: wake who waits, though there is no completion. */
+void rnic_cq_nudge(struct rnic_cq *cq);
+
 #endif

@@ -312,6 +312,13 @@ void rnic_engine_deadline(struct rnic_engine *engine, uint64_t deadline_ns)
 	engine_wake(engine);
 }
 
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	if (!a_ns || (b_ns && b_ns < a_ns))
+		return b_ns;
+	return a_ns;
+}
+
 static void engine_expire(struct rnic_engine *engine, uint64_t now_ns)
 {
 	struct rnic_stream *stream, *next;
@@ -325,9 +332,10 @@ static void engine_expire(struct rnic_engine *engine, uint64_t now_ns)
 			rnic_stream_expire(stream);
 			continue; /* it may be gone */
 		}
-		if (stream->deadline_ns &&
-		    (!earliest || stream->deadline_ns < earliest))
-			earliest = stream->deadline_ns;
+		if (stream->nudge_ns && stream->nudge_ns <= now_ns)
+			rnic_stream_nudge(stream);
+		earliest = earlier(earliest, stream->deadline_ns);
+		earliest = earlier(earliest, stream->nudge_ns);
 	}
 	engine->deadline_ns = earliest;
 }

@@ -188,7 +188,9 @@ static int inbound_message(struct rnic_qp *qp, struct smpa_conn *conn,
 	switch (ev->msg.opcode) {
 	case SMPA_OP_WRITE:
 		qp->write_stag = 0;
-		return 0; /* RDMAP-10: placed, nobody is told */
+		/* RDMAP-10: placed; nobody is told of it as such. */
+		rnic_stream_written(qp->stream);
+		return 0;
 	case SMPA_OP_READ_RESPONSE:
 		return message_response(qp, conn);
 	case SMPA_OP_SEND:

@@ -11,6 +11,7 @@
 
 #include "../util/env.h"
 #include "../util/log.h"
+#include "cq.h"
 #include "engine.h"
 #include "fd.h"
 #include "qp.h"
@@ -19,6 +20,7 @@
 #include "tcp.h"
 
 #define NS_PER_MS 1000000ull
+#define STREAM_NUDGE_NS (10 * NS_PER_MS)
 
 void rnic_stream_count(struct rnic_stream *stream)
 {
@@ -246,6 +248,23 @@ static void stream_refuse_read(struct rnic_stream *stream,
 	ev.read.msn = entry->msn;
 	smpa_conn_refuse_read(stream->conn, &ev,
 			      (struct smpa_fault){ SMPA_F_RDMAP_STAG });
+}
+
+void rnic_stream_written(struct rnic_stream *stream)
+{
+	struct rnic_qp *qp = stream->qp;
+
+	if (stream->nudge_ns || !rnic_cq_is_awaited(qp->send_cq))
+		return;
+	stream->nudge_ns = rnic_now_ns() + STREAM_NUDGE_NS;
+	rnic_engine_deadline(stream->engine, stream->nudge_ns);
+}
+
+void rnic_stream_nudge(struct rnic_stream *stream)
+{
+	stream->nudge_ns = 0;
+	if (stream->qp)
+		rnic_cq_nudge(stream->qp->send_cq);
 }
 
 void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,

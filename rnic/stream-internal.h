@@ -34,9 +34,10 @@ struct rnic_stream {
 	void *rx_staging, *tx_staging; /* lent now, from the engine's pools */
 	void *start_rx, *start_tx;     /* own, until attached */
 	uint64_t deadline_ns;	       /* 0: none */
-	uint64_t cm_ref;	       /* 0: nobody to tell, or told already */
-	uint32_t pass_cnt;	       /* to look at the EMSS now and then */
-	struct smpa_counters told;     /* already in the counter page */
+	uint64_t nudge_ns; /* when to wake who waits on the send CQ; 0 */
+	uint64_t cm_ref;   /* 0: nobody to tell, or told already */
+	uint32_t pass_cnt; /* to look at the EMSS now and then */
+	struct smpa_counters told; /* already in the counter page */
 	struct sockaddr_storage local, peer;
 };
 
@@ -78,6 +79,15 @@ void rnic_stream_lost(struct rnic_stream *stream, int status);
 void rnic_stream_drain(struct rnic_stream *stream);
 void rnic_stream_abort(struct rnic_stream *stream);
 void rnic_stream_expire(struct rnic_stream *stream);
+
+/*
+ * A peer's WRITE was placed.  A program may wait on its send CQ for that:
+ * perftest's ib_send_bw -e waits there for credits that the peer writes, also
+ * when no completion is to come.  An event without a completion is allowed, so
+ * it gets one, at most every 10 ms.
+ */
+void rnic_stream_written(struct rnic_stream *stream);
+void rnic_stream_nudge(struct rnic_stream *stream);
 void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 			 const void *addr, size_t len);
 

@@ -406,6 +406,30 @@ static void held_work_fails_by_name_in_the_end(void **state)
 	rnicpair_close(&p);
 }
 
+/* ib_send_bw -e waits on its send CQ, with nothing outstanding, for a credit
+ * that the peer writes. */
+static void a_write_wakes_who_waits_with_nothing_outstanding(void **state)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	struct rnicpair_wr wr = { .opcode = USIW_WR_WRITE };
+	struct usiw_comp_event ev;
+	struct usiw_cqe cqe;
+	struct rnicpair p;
+
+	(void)state;
+	opt.has_chan = true;
+	rnicpair_open(&p, &opt);
+	rnic_cq_arm(p.side[1].scq, false);
+	wr.rkey = p.side[1].stag;
+	wr.remote_addr = rnicpair_addr(&p.side[1], 0);
+	assert_int_equal(rnicpair_post(&p.side[0], &wr), 0);
+	/* Blocks until the event is there. */
+	assert_int_equal(rnic_chan_read(p.side[1].chan, &ev, sizeof(ev)),
+			 sizeof(ev));
+	assert_false(rnicpair_peek(&p.side[1], p.side[1].scq, &cqe));
+	rnicpair_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -415,6 +439,8 @@ int main(void)
 		cmocka_unit_test(an_overrun_while_letting_go_is_told_once),
 		cmocka_unit_test(held_work_goes_out_with_the_first_fpdu),
 		cmocka_unit_test(held_work_fails_by_name_in_the_end),
+		cmocka_unit_test(
+			a_write_wakes_who_waits_with_nothing_outstanding),
 	};
 
 	setenv("USIW_START_MS", "400", 1);
