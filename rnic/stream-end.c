@@ -157,6 +157,13 @@ static void stream_starve(struct rnic_stream *stream)
 	rnic_stream_end_step(stream);
 }
 
+/* Work that was posted still goes out: the limit is for peers that stall. */
+static bool stream_has_sent(const struct rnic_stream *stream)
+{
+	return smpa_conn_counters(stream->conn)->tx_fpdu !=
+	       stream->told.tx_fpdu;
+}
+
 static bool stream_is_out(const struct rnic_stream *stream)
 {
 	if (stream->qp &&
@@ -180,6 +187,8 @@ void rnic_stream_end_step(struct rnic_stream *stream)
 	case RNIC_STREAM_CLOSING:
 		if (stream->has_peer_fin || stream_is_out(stream))
 			stream_fin(stream);
+		else if (stream_has_sent(stream))
+			stream_limit(stream);
 		if (stream->has_peer_fin)
 			stream_part(stream, 0);
 		break;
