@@ -6,10 +6,12 @@
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "cm-internal.h"
 
+#include "../util/env.h"
 #include "fd.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,6 +20,7 @@
 #include <unistd.h>
 
 #define THREAD_EVENTS 64
+#define EXIT_TRY_CNT 1000
 
 struct cm_manager cm = {
 	.lock = UTIL_LOCK_INIT(UTIL_RANK_CM),
@@ -348,18 +351,34 @@ static void manager_close_all(void)
 	}
 }
 
+/* Within the time of a drain, not for ever: a signal handler that exits may
+ * have interrupted whoever holds a lock that the thread waits for. */
+static bool thread_join(void)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += 1 + util_settings()->drain_ms / 1000;
+	return pthread_timedjoin_np(cm.thread, NULL, &end) == 0;
+}
+
 void rnic_cm_exit(void)
 {
 	bool has_thread;
 
-	util_lock(&cm.lock);
+	for (int i = 0; !util_trylock(&cm.lock); i++) {
+		if (i == EXIT_TRY_CNT)
+			return;
+		sched_yield();
+	}
 	has_thread = cm.is_started;
 	cm.is_stopping = true;
 	util_unlock(&cm.lock);
 	if (!has_thread)
 		return;
 	wake_write();
-	pthread_join(cm.thread, NULL);
+	if (!thread_join())
+		return;
 	util_lock(&cm.lock);
 	cm.is_started = false;
 	manager_close_all();
