@@ -126,7 +126,7 @@ void cm_conn_close(struct cm_conn *conn)
 /* ---- the stream --------------------------- */
 
 /* MPA-17: C=0 only by the administrator's explicit wish; "auto" is one. */
-static bool conn_wants_no_crc(const struct cm_conn *conn)
+static bool start_wants_no_crc(const struct sockaddr_storage *peer)
 {
 	switch (util_settings()->crc) {
 	case UTIL_CRC_ON:
@@ -134,20 +134,26 @@ static bool conn_wants_no_crc(const struct cm_conn *conn)
 	case UTIL_CRC_OFF:
 		return true;
 	case UTIL_CRC_AUTO:
-		return cm_addr_is_own((const struct sockaddr *)&conn->peer);
+		return cm_addr_is_own((const struct sockaddr *)peer);
 	}
 	return false;
+}
+
+void rnic_cm_start_options(const struct sockaddr_storage *peer,
+			   struct smpa_options *opt)
+{
+	opt->no_crc = start_wants_no_crc(peer);
+	opt->want_markers = util_settings()->markers; /* C-5 */
+	if (util_settings()->mpa_rev0 == UTIL_MPA_REV0_PERMISSIVE)
+		opt->rev0 = SMPA_REV0_PERMISSIVE; /* C-4 */
+	opt->rtr = util_settings()->rtr ? SMPA_RTR_WRITE | SMPA_RTR_READ : 0;
 }
 
 int cm_conn_open_stream(struct cm_conn *conn, struct smpa_options *opt)
 {
 	int ret;
 
-	opt->no_crc = conn_wants_no_crc(conn);
-	opt->want_markers = util_settings()->markers; /* C-5 */
-	if (util_settings()->mpa_rev0 == UTIL_MPA_REV0_PERMISSIVE)
-		opt->rev0 = SMPA_REV0_PERMISSIVE; /* C-4 */
-	opt->rtr = util_settings()->rtr ? SMPA_RTR_WRITE | SMPA_RTR_READ : 0;
+	rnic_cm_start_options(&conn->peer, opt);
 	ret = rnic_stream_new(conn->fd, opt, &conn->stream);
 	if (ret < 0)
 		return ret;

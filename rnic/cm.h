@@ -7,6 +7,14 @@
 #ifndef RNIC_CM_H
 #define RNIC_CM_H
 
+struct smpa_options;
+struct sockaddr_storage;
+
+/* What the settings say about a start exchange with that peer: CRC, markers,
+ * revision 0, RTR. */
+void rnic_cm_start_options(const struct sockaddr_storage *peer,
+			   struct smpa_options *opt);
+
 /* Forked child: forget ids, channels and the thread without touching what
  * the parent shares with us (fds are closed by the fd table's walk). */
 void rnic_cm_fork_child(void);

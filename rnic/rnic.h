@@ -410,4 +410,74 @@ RNIC_EXPORT int rnic_cm_migrate(struct rnic_cm_chan *from, uint32_t id,
 				struct rnic_cm_chan *to, uint32_t *ret_id,
 				uint32_t *ret_events_reported);
 
+/* ---- a stream from a socket (used by providers/usiw/usiwdv.c) ----------- */
+
+/*
+ * RFC 5044 7.1.5, delayed start: a TCP connection on which the ULP has
+ * exchanged octets of its own becomes an IDLE QP's stream.  Calls block in
+ * the calling thread, until the one deadline of the attachment.
+ *
+ * The socket is worked on through a number of our own; the caller's stays
+ * open in every case.  Of the stream, only the peer's start frame is read.
+ */
+struct rnic_attach;
+
+struct rnic_attach_options {
+	bool is_responder;
+	uint8_t rev;	     /* 0: as set (USIW_MPA_REV) */
+	uint16_t ird, ord;   /* Initiator: offered and wanted */
+	uint32_t timeout_ms; /* 0: as set (USIW_START_MS) */
+	const void *pd;	     /* Initiator: Private Data */
+	size_t pd_len;
+	const void *last; /* Responder: last streaming octets (MPA-147) */
+	size_t last_len;
+};
+
+struct rnic_attach_start {
+	const void *pd; /* the peer's, until the next call */
+	size_t pd_len;
+	uint8_t rev;
+	bool has_crc;
+	uint16_t ird, ord; /* Request, rejection: the peer's; else ours */
+};
+
+/*
+ * Initiator: the Request is made, nothing sent.  Responder: the last
+ * streaming octets have been handed to TCP.
+ * Return: 0; -EINVAL: the QP is not IDLE, @fd is no connected TCP socket,
+ *   an option is out of range; -EBADF; -EMSGSIZE: @pd_len; -ETIMEDOUT; what
+ *   sending says.
+ */
+RNIC_EXPORT int rnic_attach_open(struct rnic_qp *qp, int fd,
+				 const struct rnic_attach_options *opt,
+				 struct rnic_attach **ret_attach);
+
+/*
+ * Initiator: until the Reply has come; Responder: the Request.
+ * Return: 0; -ECONNREFUSED: rejected; *ret_start is filled for both.
+ *   -ECONNRESET: the stream ended; -EPROTO: what came is no good start frame;
+ *   -ETIMEDOUT.
+ */
+RNIC_EXPORT int rnic_attach_wait(struct rnic_attach *attach,
+				 struct rnic_attach_start *ret_start);
+
+/* Responder, after the Request.  Return: 0, *ret_start filled; -EMSGSIZE;
+ * -EINVAL. */
+RNIC_EXPORT int rnic_attach_accept(struct rnic_attach *attach, const void *pd,
+				   size_t pd_len, uint16_t ird, uint16_t ord,
+				   struct rnic_attach_start *ret_start);
+
+/* The Reply that says no has been handed to TCP; streaming may go on. */
+RNIC_EXPORT int rnic_attach_reject(struct rnic_attach *attach, const void *pd,
+				   size_t pd_len);
+
+/* RTS: the QP has the stream.  Return: 0; -EINVAL: the QP is not IDLE. */
+RNIC_EXPORT int rnic_attach_finish(struct rnic_attach *attach);
+
+/* Octets read from the stream so far, all of them the start frame's. */
+RNIC_EXPORT size_t rnic_attach_taken(const struct rnic_attach *attach);
+
+/* Whatever came of it; NULL is fine. */
+RNIC_EXPORT void rnic_attach_free(struct rnic_attach *attach);
+
 #endif

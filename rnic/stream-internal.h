@@ -33,6 +33,7 @@ struct rnic_stream {
 	bool has_peer_fin;
 	void *rx_staging, *tx_staging; /* lent now, from the engine's pools */
 	void *start_rx, *start_tx;     /* own, until attached */
+	size_t start_taken;	       /* octets of the peer's start frame */
 	uint64_t deadline_ns;	       /* 0: none */
 	uint64_t nudge_ns; /* when to wake who waits on the send CQ; 0 */
 	uint64_t cm_ref;   /* 0: nobody to tell, or told already */

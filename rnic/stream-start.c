@@ -130,7 +130,13 @@ int rnic_stream_start_step(struct rnic_stream *stream,
 			smpa_conn_rx_eof(stream->conn);
 		else
 			smpa_conn_rx_commit(stream->conn, (size_t)len);
+		stream->start_taken += (size_t)len;
 	}
+}
+
+size_t rnic_stream_start_taken(const struct rnic_stream *stream)
+{
+	return stream->start_taken;
 }
 
 uint32_t rnic_stream_start_wants(const struct rnic_stream *stream)

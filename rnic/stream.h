@@ -39,6 +39,9 @@ struct smpa_conn *rnic_stream_conn(struct rnic_stream *stream);
 int rnic_stream_start_step(struct rnic_stream *stream,
 			   struct smpa_event *ret_ev);
 
+/* Octets read so far: none but the peer's start frame's. */
+size_t rnic_stream_start_taken(const struct rnic_stream *stream);
+
 /* EPOLLIN, or EPOLLIN | EPOLLOUT while octets wait to be sent. */
 uint32_t rnic_stream_start_wants(const struct rnic_stream *stream);
 
