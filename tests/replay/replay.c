@@ -261,7 +261,8 @@ static void side_take(struct side *s)
 		side_pull(s);
 		side_drain(s, false);
 	}
-	memmove(s->in, s->in + at, s->in_len - at);
+	if (at > 0)
+		memmove(s->in, s->in + at, s->in_len - at);
 	s->in_len -= at;
 }
 
