@@ -228,6 +228,7 @@ def judge_flush(server, name, done):
 
 
 def one_attack(name):
+    """U-4, U-5, U-6, U-7; T-73: the Terminate arrives whole before FIN."""
     with Test(name) as test:
         server = Server(test)
         peer, offer = server.connect()
@@ -381,7 +382,7 @@ def garbage_instead_of_mpa():
 
 
 def half_open():
-    """Who connects and says nothing is timed out, and few are kept."""
+    """T-61: who connects and says nothing is timed out, and few are kept."""
     with Test("half-open peers") as test:
         server = Server(test, env={"USIW_START_MS": "1500",
                                    "USIW_HALF_OPEN_MAX": "8"})

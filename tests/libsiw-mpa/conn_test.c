@@ -161,6 +161,7 @@ static void refuses_calls_out_of_turn(void **state)
 	end_fini(&e);
 }
 
+/* T-40, T-41, U-15 */
 static void carries_private_data_both_ways(void **state)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);
@@ -225,6 +226,7 @@ static void never_reads_beyond_the_start_frame(void **state)
 	end_fini(&e);
 }
 
+/* T-52 */
 static void reports_a_rejection(void **state)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);
@@ -273,6 +275,7 @@ static const struct {
 	  "4d504120494420526570204672616d6560010000" },
 };
 
+/* T-42, T-44, T-46, T-47 */
 static void fails_on_bad_requests(void **state)
 {
 	(void)state;
@@ -331,8 +334,8 @@ static void fails_on_eof_inside_a_start_frame(void **state)
 /* ---- RTR, silence ---------------------------------------------------- */
 
 /*
- * For each pair of masks: the RTR is the first FPDU, invisible; afterwards
- * either side sends, and its MSN is what the RTR left.
+ * U-16.  For each pair of masks: the RTR is the first FPDU, invisible;
+ * afterwards either side sends, and its MSN is what the RTR left.
  */
 static void sends_the_rtr_first_and_unseen(void **state)
 {
@@ -400,6 +403,7 @@ static void sends_the_rtr_first_and_unseen(void **state)
 	}
 }
 
+/* U-16, X-9 */
 static void terminates_without_a_common_rtr(void **state)
 {
 	static const char term[] =
@@ -488,6 +492,7 @@ static void counts_the_read_rtr_against_ord(void **state)
 	}
 }
 
+/* T-55 */
 static void keeps_the_responder_silent(void **state)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
@@ -522,7 +527,7 @@ static void keeps_the_responder_silent(void **state)
 	end_fini(&e);
 }
 
-/* C-17: the first FPDU is bad, so nothing may be sent, not even that. */
+/* T-56, C-17: the first FPDU is bad, so nothing may be sent, not even that. */
 static void stays_silent_after_a_bad_first_fpdu(void **state)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);

@@ -14,6 +14,7 @@ static uint32_t crc(const void *buf, size_t len)
 	return crc32c_final(crc32c_update(CRC32C_INIT, buf, len));
 }
 
+/* T-1 */
 static void agrees_with_iscsi(void **state)
 {
 	(void)state;
@@ -58,6 +59,7 @@ static void agrees_with_the_table_at_any_place(void **state)
 						    len));
 }
 
+/* T-1 */
 static void leaves_the_residue(void **state)
 {
 	uint8_t buf[68];

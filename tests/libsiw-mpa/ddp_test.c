@@ -127,6 +127,7 @@ static void wants_order(void **state)
 	assert_int_equal(ddp_order_check(&o, &h, 10), SMPA_F_DDP_U_QN);
 }
 
+/* U-3 */
 static void wraps_msn(void **state)
 {
 	struct ddp_order o;

@@ -235,6 +235,7 @@ static void takes_the_first_fpdu_whole(void **state)
 	end_fini(&e);
 }
 
+/* U-8 */
 static void reports_events_of_empty_messages(void **state)
 {
 	static const char fpdus[] =
@@ -384,7 +385,7 @@ static void takes_a_lone_marker_for_a_boundary(void **state)
 	}
 }
 
-/* C-2c: octets that the peer could not yet be allowed to send. */
+/* T-49, C-2c: octets that the peer could not yet be allowed to send. */
 static void refuses_octets_that_come_too_early(void **state)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);

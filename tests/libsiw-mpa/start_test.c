@@ -98,7 +98,7 @@ static void refuses_each_bit_flip_of_the_key(void **state)
 				continue;
 			}
 			assert_row(v->name, ret == -EPROTO);
-			/* C-21: at the first octet that differs */
+			/* T-42, C-21: at the first octet that differs */
 			assert_row(v->name, start_frame_decode(buf, at + 1,
 							       v->f.is_reply,
 							       &f) == -EPROTO);
@@ -151,7 +151,8 @@ static void carries_private_data_of_any_length(void **state)
 	}
 }
 
-/* Section 3, worked negotiations, and the 0x3fff rules (MPA2-12 to -17). */
+/* U-15: section 3, worked negotiations, and the 0x3fff rules (MPA2-12 to -17).
+ */
 static const struct {
 	const char *name;
 	uint16_t req_ird, req_ord; /* Initiator */
@@ -224,7 +225,7 @@ static void raises_ird_to_the_ord_of_the_responder(void **state)
 	assert_int_equal(o.ord, 4);
 }
 
-/* MPA2-18 to -25: offered, supported -> named in the Reply, outcome. */
+/* U-16, MPA2-18 to -25: offered, supported -> named in the Reply, outcome. */
 static void negotiates_rtr(void **state)
 {
 	(void)state;
@@ -261,7 +262,7 @@ static void negotiates_rtr(void **state)
 	}
 }
 
-/* Revisions and S bits of the Reply that the Initiator takes. */
+/* T-46: revisions and S bits of the Reply that the Initiator takes. */
 static void judges_revisions_of_the_reply(void **state)
 {
 	static const struct {
@@ -301,6 +302,7 @@ static void judges_revisions_of_the_reply(void **state)
 	}
 }
 
+/* T-53, T-54 */
 static void decides_on_crc_and_markers(void **state)
 {
 	(void)state;

@@ -105,7 +105,7 @@ static void takes_what_is_there_of_each_prefix(void **state)
 	}
 }
 
-/* D-5: a little-endian siw's bit order decides nothing. */
+/* U-18, D-5: a little-endian siw's bit order decides nothing. */
 static void reads_swapped_nibbles_as_they_stand(void **state)
 {
 	uint8_t buf[38];
@@ -116,6 +116,20 @@ static void reads_swapped_nibbles_as_they_stand(void **state)
 	assert_int_equal(term_decode(buf, len, &t), 0);
 	assert_int_equal(t.fault.value, 0x1206);
 	assert_false(t.has_ddp);
+}
+
+/* U-18: cxgb4 says type 3 where RFC 6581 says 0; no name, but no harm. */
+static void takes_the_terminates_of_cxgb4(void **state)
+{
+	(void)state;
+	for (uint8_t code = 6; code <= 7; code++) {
+		uint8_t buf[] = { 0x23, code, 0, 0 };
+		struct term_info t;
+
+		assert_int_equal(term_decode(buf, sizeof(buf), &t), 0);
+		assert_int_equal(t.fault.value, 0x2300 | code);
+		assert_string_equal(smpa_fault_str(t.fault), "unknown error");
+	}
 }
 
 static void names_each_fault(void **state)
@@ -152,6 +166,7 @@ int main(void)
 		cmocka_unit_test(decodes_the_table),
 		cmocka_unit_test(takes_what_is_there_of_each_prefix),
 		cmocka_unit_test(reads_swapped_nibbles_as_they_stand),
+		cmocka_unit_test(takes_the_terminates_of_cxgb4),
 		cmocka_unit_test(names_each_fault),
 	};
 

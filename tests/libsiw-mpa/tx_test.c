@@ -369,6 +369,7 @@ static void speaks_without_lent_staging(void **state)
 	}
 }
 
+/* U-3 */
 static void counts_msn_of_sends(void **state)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);

@@ -140,6 +140,7 @@ static void goes_direct_when_warm(void **state)
 }
 
 /* And when short messages come again, they come many per read. */
+/* T-32 */
 static void reads_many_short_ones_at_once(void **state)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);

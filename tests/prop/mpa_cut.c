@@ -271,6 +271,7 @@ static void is_blind_to_cuts_with_markers(void **state)
 	check_all(false, true);
 }
 
+/* T-6, T-32, as the three before */
 static void is_blind_to_cuts_with_both(void **state)
 {
 	(void)state;

@@ -57,6 +57,7 @@ static void check_row(const struct fault_vector *v, size_t max_piece)
 	end_fini(&e);
 }
 
+/* U-4, U-20, U-21, T-30, T-31: exact Terminates, and nothing behind them */
 static void answers_each_fault(void **state)
 {
 	(void)state;

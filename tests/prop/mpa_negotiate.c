@@ -8,8 +8,8 @@
 
 #include "pair.h"
 
-/* T-53, T-54: CRC is off only when both asked for that; markers stand in the
- * direction whose receiver wants them. */
+/* T-33, T-53, T-54: CRC is off only when both asked for that; markers stand in
+ * the direction whose receiver wants them. */
 static void does_what_was_agreed(void **state)
 {
 	(void)state;
@@ -122,7 +122,8 @@ static void reports_ird_and_ord(void **state)
 	}
 }
 
-/* Flavours of real Replies (section 8): what an Initiator makes of them. */
+/* U-18: flavours of real Replies (section 8): what an Initiator makes of them.
+ */
 static void understands_foreign_replies(void **state)
 {
 	static const struct {

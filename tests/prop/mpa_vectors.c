@@ -94,6 +94,7 @@ static void check_event(const struct segment_vector *v, const struct end *e,
 	}
 }
 
+/* U-1 */
 static void receives_each(void **state)
 {
 	(void)state;
@@ -127,6 +128,7 @@ static void receives_each(void **state)
 	}
 }
 
+/* U-1 */
 static void sends_each(void **state)
 {
 	(void)state;

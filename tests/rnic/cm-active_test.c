@@ -67,7 +67,7 @@ static void destroying_ends_the_wait_for_a_listener(void **state)
 	cm_qp_close(&q);
 }
 
-/* D-27 */
+/* U-17, D-27 */
 static void no_reply_to_revision_2_means_one_try_with_1(void **state)
 {
 	struct rnic_cm_event ev;

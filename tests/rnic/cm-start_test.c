@@ -38,8 +38,8 @@ static void garbage_is_closed(void **state)
 	cm_side_close(&s);
 }
 
-/* Every prefix of a Request, then silence: closed after the time, not before;
- * a whole one waits for the application. */
+/* T-45, T-57: every prefix of a Request, then silence: closed after the time,
+ * not before; a whole one waits for the application. */
 static void half_a_request_times_out(void **state)
 {
 	static const size_t cuts[] = { 0, 1, 15, 16, 17, 19 };

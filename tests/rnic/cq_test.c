@@ -109,6 +109,7 @@ struct firing {
 	uint32_t events;
 };
 
+/* U-12 */
 static const struct firing firings[] = {
 	{ NOT, NOT, true, USIW_WC_SUCCESS, 0 },
 	{ NOT, NOT, false, USIW_WC_WR_FLUSH_ERR, 0 },

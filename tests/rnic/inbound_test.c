@@ -349,6 +349,7 @@ static void violate(const struct violation *v, bool has_crc, bool has_spoken)
 	stage_close(&s);
 }
 
+/* U-4, U-6, U-7, U-9 */
 static void violations_are_answered_by_the_table(void **state)
 {
 	(void)state;
@@ -417,7 +418,7 @@ static void responses_must_fit_the_request(void **state)
 	}
 }
 
-/* RDMAP-17: nothing is validated where nothing is read. */
+/* U-8, RDMAP-17: nothing is validated where nothing is read. */
 static void an_empty_read_needs_no_region(void **state)
 {
 	struct smpa_event ev;
@@ -485,6 +486,7 @@ static const struct {
 	{ SMPA_F_RDMAP_LOCAL, USIW_WC_REM_OP_ERR },
 };
 
+/* U-13 */
 static void the_oldest_work_is_told_the_peers_verdict(void **state)
 {
 	(void)state;

@@ -480,6 +480,7 @@ static int compare_u32(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
+/* U-22 */
 static void stags_cannot_be_guessed(void **state)
 {
 	struct rnic_pd *pd = pd_new();

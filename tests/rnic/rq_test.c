@@ -47,6 +47,7 @@ static void messages_take_receives_in_order(void **state)
 
 			assert_int_equal(cqe.wr_id, i);
 			assert_int_equal(cqe.byte_len, i * 6001);
+			/* U-12 */
 			assert_int_equal(cqe.is_solicited, i % 2 == 0);
 			assert_true(
 				rnicpair_is_filled(p.side[0].buf + i * 100000,

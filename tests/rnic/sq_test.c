@@ -270,6 +270,7 @@ static void completes_only_what_is_signaled(void **state)
 }
 
 /* RDMAP-44: a Send behind a Read completes after it, although it is out. */
+/* U-11 */
 static void completes_in_posting_order(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -323,6 +324,7 @@ static uint32_t reads_outstanding(struct rnic_qp *qp)
 }
 
 /* RDMAP-51; the peer's IRD is as small, so one more would be refused. */
+/* U-9 */
 static void keeps_reads_within_ord(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -404,6 +406,7 @@ static void asks_again_when_a_read_is_answered(void **state)
 }
 
 /* A fenced WRITE carries what the READ before it has brought. */
+/* U-10 */
 static void fence_waits_for_reads(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;

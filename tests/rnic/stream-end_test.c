@@ -215,6 +215,7 @@ static const struct ending endings[] = {
 	{ "dereg in use", end_by_dereg, RNIC_QPS_TERMINATE, false },
 };
 
+/* T-28 (RST), U-13 */
 static void each_ending_completes_everything_once(void **state)
 {
 	(void)state;
