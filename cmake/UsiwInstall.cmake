@@ -7,7 +7,7 @@
 
 # usiw-products: what is installed, without the tests.
 add_custom_target(usiw-products)
-foreach(product usiw-rnic usiw-kabi usiw-provider usiw-tool siw-mpa
+foreach(product usiw-rnic usiw-kabi usiw-provider usiw-tool usiw-dv siw-mpa
 		siw-mpa-shared)
 	if(TARGET ${product})
 		add_dependencies(usiw-products ${product})
@@ -36,6 +36,13 @@ usiw_install_module(usiw-provider ${USIW_VERBS_LIBDIR}
 
 if(TARGET usiw-tool)
 	install(TARGETS usiw-tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+if(TARGET usiw-dv)
+	install(TARGETS usiw-dv LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+	install(FILES providers/usiw/usiwdv.h
+		DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/infiniband)
+	install(FILES ${CMAKE_BINARY_DIR}/providers/usiw/libusiw.pc
+		DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 if(TARGET siw-mpa-shared)
 	install(TARGETS siw-mpa-shared

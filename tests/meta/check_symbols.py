@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """check_symbols.py ROOM=FILE...: symbols point down only.
 
-ROOM is mpa, rnic, kabi, provider, tool; FILE what the room is linked to.
+ROOM is mpa, rnic, kabi, provider, tool, dv; FILE what the room is linked to.
 rnic-objects=DIR names the directory of the object files of rnic/.
 """
 import os
@@ -21,6 +21,7 @@ FORBIDDEN = {
     "kabi": VERBS + r"|(smpa|usiwdv)_\w+|rnic_\w+",
     "provider": rf"(smpa|kabi|rdma)_\w+|{SOCKETS}",
     "tool": r"(smpa|rnic|kabi|usiwdv)_\w+|" + VERBS,
+    "dv": rf"(smpa|rnic|kabi)_\w+|{SOCKETS}|" + VERBS,
 }
 # The engine does no I/O: all it takes from outside is this.
 MPA_ALLOWED = (
@@ -40,11 +41,14 @@ NEEDED = {
                 r"lib(a|t|ub)san\.so.*|libm\.so.*|libgcc_s\.so.*",
     "tool": r"libc\.so.*|ld-linux.*|lib(a|t|ub)san\.so.*|libm\.so.*|"
             r"libgcc_s\.so.*",
+    "dv": r"libc\.so.*|ld-linux.*|lib(a|t|ub)san\.so.*|libm\.so.*|"
+          r"libgcc_s\.so.*",
 }
 # Exported names, without their version; everything else stays inside.
 EXPORTED = {
     "rnic": r"rnic_\w+",
     "provider": r"(usiwdv|verbs_provider)_\w+",
+    "dv": r"usiwdv_\w+",
 }
 # The only files of rnic/ where a socket call may be made: the data path's
 # table, and the connection manager.

@@ -421,6 +421,92 @@ int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
 	return err;
 }
 
+/* ---- attaching a socket ----------------------------------------------- */
+
+struct rnic_attach {
+	int unused;
+};
+
+static struct rnic_attach the_attach;
+
+int rnic_attach_open(struct rnic_qp *qp, int fd,
+		     const struct rnic_attach_options *opt,
+		     struct rnic_attach **ret_attach)
+{
+	int err = verdict(__func__);
+
+	assert_non_null(qp);
+	fake.attach.opt = *opt;
+	fake.attach.fd = fd;
+	if (err)
+		return err;
+	fake.attach.alive++;
+	*ret_attach = &the_attach;
+	return 0;
+}
+
+int rnic_attach_wait(struct rnic_attach *attach,
+		     struct rnic_attach_start *ret_start)
+{
+	int err = verdict(__func__);
+
+	assert_ptr_equal(attach, &the_attach);
+	fake.attach.wait_cnt++;
+	if (!err || err == -ECONNREFUSED)
+		*ret_start = fake.attach.start;
+	return err;
+}
+
+static int attach_answer(struct rnic_attach *attach, const char *name,
+			 const void *pd, size_t pd_len)
+{
+	assert_ptr_equal(attach, &the_attach);
+	assert_true(pd_len <= sizeof(fake.attach.pd));
+	if (pd_len)
+		memcpy(fake.attach.pd, pd, pd_len);
+	fake.attach.pd_len = pd_len;
+	return verdict(name);
+}
+
+int rnic_attach_accept(struct rnic_attach *attach, const void *pd,
+		       size_t pd_len, uint16_t ird, uint16_t ord,
+		       struct rnic_attach_start *ret_start)
+{
+	fake.attach.accept_cnt++;
+	fake.attach.ird = ird;
+	fake.attach.ord = ord;
+	*ret_start = (struct rnic_attach_start){ .ird = 3, .ord = 2 };
+	return attach_answer(attach, __func__, pd, pd_len);
+}
+
+int rnic_attach_reject(struct rnic_attach *attach, const void *pd,
+		       size_t pd_len)
+{
+	fake.attach.reject_cnt++;
+	return attach_answer(attach, __func__, pd, pd_len);
+}
+
+int rnic_attach_finish(struct rnic_attach *attach)
+{
+	assert_ptr_equal(attach, &the_attach);
+	fake.attach.finish_cnt++;
+	return verdict(__func__);
+}
+
+size_t rnic_attach_taken(const struct rnic_attach *attach)
+{
+	assert_ptr_equal(attach, &the_attach);
+	return fake.attach.taken;
+}
+
+void rnic_attach_free(struct rnic_attach *attach)
+{
+	assert_ptr_equal(attach, &the_attach);
+	fake.attach.alive--;
+}
+
+/* ---- asking ------------------------------------------------------------ */
+
 void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
 {
 	assert_non_null(qp);

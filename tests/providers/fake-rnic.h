@@ -8,6 +8,7 @@
 #define FAKE_RNIC_H
 
 #include "../../providers/usiw/objects.h"
+#include "../../providers/usiw/usiwdv.h"
 
 struct fake_rnic {
 	/* what the next calls answer; set by tests */
@@ -32,6 +33,17 @@ struct fake_rnic {
 	enum rnic_qp_state moves[8]; /* arguments of rnic_qp_modify() */
 	int chan_refs;
 	uint64_t handle; /* of the object made last */
+
+	struct {				/* attaching a socket */
+		struct rnic_attach_start start; /* what the peer says */
+		size_t taken;
+		struct rnic_attach_options opt; /* what was asked */
+		int fd;
+		uint32_t alive, wait_cnt, accept_cnt, reject_cnt, finish_cnt;
+		uint8_t pd[USIWDV_PRIVATE_MAX]; /* of the answer */
+		size_t pd_len;
+		uint16_t ird, ord;
+	} attach;
 };
 
 extern struct fake_rnic fake;

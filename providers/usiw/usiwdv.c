@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Direct verbs, the provider's side: the only symbols that the provider
+ * exports.  libusiw.so (usiwdv-link.c) finds them through the QP.
+ */
+#include "usiwdv.h"
+
+#include <string.h>
+
+#include "door.h"
+#include "objects.h"
+
+/* The version script lets it out. */
+#define EXPORT __attribute__((visibility("default")))
+
+/* Attributes of this size are the first that there were. */
+#define ATTACH_SIZE_MIN sizeof(struct usiwdv_attach_attr)
+
+/* Return: 0; -EINVAL: too short; -E2BIG: something in it that we don't know. */
+static int attr_copy(const struct usiwdv_attach_attr *from,
+		     struct usiwdv_attach_attr *to)
+{
+	const uint8_t *octet = (const uint8_t *)from;
+
+	if (from->size < ATTACH_SIZE_MIN)
+		return -EINVAL;
+	for (size_t i = sizeof(*to); i < from->size; i++)
+		if (octet[i])
+			return -E2BIG;
+	memcpy(to, from, sizeof(*to));
+	return 0;
+}
+
+static int attr_check(const struct usiwdv_attach_attr *attr)
+{
+	if (attr->role != USIWDV_INITIATOR && attr->role != USIWDV_RESPONDER)
+		return -EINVAL;
+	if (attr->mpa_rev > 2 || (attr->pd_len && !attr->pd) ||
+	    (attr->last_msg_len && !attr->last_msg) ||
+	    (attr->peer_pd_size && !attr->peer_pd))
+		return -EINVAL;
+	if (attr->role == USIWDV_INITIATOR &&
+	    (attr->judge || attr->last_msg_len))
+		return -EINVAL;
+	/* The Responder learns only later whether four octets fewer fit. */
+	return attr->pd_len > USIWDV_PRIVATE_MAX ? -EMSGSIZE : 0;
+}
+
+/* MPA-141 to MPA-143: private data longer than its buffer is an error. */
+static int attach_tell(const struct usiwdv_attach_attr *attr,
+		       const struct rnic_attach_start *start)
+{
+	struct usiwdv_attach_result *res = attr->result;
+
+	res->peer_pd_len = start->pd_len;
+	res->mpa_rev = start->rev;
+	res->has_crc = start->has_crc;
+	res->ird = start->ird;
+	res->ord = start->ord;
+	if (!attr->peer_pd)
+		return 0;
+	if (start->pd_len > attr->peer_pd_size)
+		return -EMSGSIZE;
+	if (start->pd_len)
+		memcpy(attr->peer_pd, start->pd, start->pd_len);
+	return 0;
+}
+
+static int attach_initiate(struct rnic_attach *attach,
+			   const struct usiwdv_attach_attr *attr)
+{
+	struct rnic_attach_start start;
+	int rc = rnic_attach_wait(attach, &start);
+	int told;
+
+	if (rc && rc != -ECONNREFUSED)
+		return rc;
+	told = attach_tell(attr, &start);
+	return told ? told : rc;
+}
+
+static int attach_respond(struct rnic_attach *attach,
+			  const struct usiwdv_attach_attr *attr)
+{
+	struct rnic_attach_start start;
+	int rc = rnic_attach_wait(attach, &start);
+
+	if (rc)
+		return rc;
+	rc = attach_tell(attr, &start);
+	if (rc)
+		return rc;
+	if (attr->judge) {
+		attr->result->taken = rnic_attach_taken(attach);
+		if (attr->judge(attr->judge_arg, attr->result)) {
+			rc = rnic_attach_reject(attach, attr->pd, attr->pd_len);
+			return rc ? rc : -ECONNREFUSED;
+		}
+	}
+	rc = rnic_attach_accept(attach, attr->pd, attr->pd_len, attr->ird,
+				attr->ord, &start);
+	if (rc)
+		return rc;
+	attr->result->ird = start.ird;
+	attr->result->ord = start.ord;
+	attr->result->has_crc = start.has_crc;
+	return 0;
+}
+
+static int attach(struct usiw_qp *qp, int fd,
+		  const struct usiwdv_attach_attr *attr)
+{
+	bool is_responder = attr->role == USIWDV_RESPONDER;
+	struct rnic_attach_options opt = {
+		.is_responder = is_responder,
+		.rev = attr->mpa_rev,
+		.ird = attr->ird,
+		.ord = attr->ord,
+		.timeout_ms = attr->timeout_ms,
+		.pd = is_responder ? NULL : attr->pd,
+		.pd_len = is_responder ? 0 : attr->pd_len,
+		.last = attr->last_msg,
+		.last_len = attr->last_msg_len,
+	};
+	struct rnic_attach *a;
+	int rc = rnic_attach_open(qp->rnic, fd, &opt, &a);
+
+	if (rc)
+		return rc;
+	rc = is_responder ? attach_respond(a, attr) : attach_initiate(a, attr);
+	if (rc == 0)
+		rc = rnic_attach_finish(a);
+	attr->result->taken = rnic_attach_taken(a);
+	rnic_attach_free(a);
+	return rc;
+}
+
+EXPORT int usiwdv_qp_attach_fd(struct ibv_qp *ibqp, int fd,
+			       const struct usiwdv_attach_attr *attr)
+{
+	struct usiwdv_attach_result unwanted;
+	struct usiwdv_attach_attr own;
+	struct usiw_qp *qp = usiw_qp(ibqp);
+	int rc;
+
+	if (!attr)
+		return usiw_door_int(-EINVAL);
+	if (usiw_is_alien(qp->fork_gen))
+		return usiw_door_int(-ENODEV);
+	rc = attr_copy(attr, &own);
+	if (rc)
+		return usiw_door_int(rc);
+	if (!own.result)
+		own.result = &unwanted;
+	*own.result = (struct usiwdv_attach_result){ 0 };
+	rc = attr_check(&own);
+	if (!rc)
+		rc = attach(qp, fd, &own);
+	if (!rc)
+		ibqp->state = IBV_QPS_RTS;
+	return usiw_door_int(rc);
+}

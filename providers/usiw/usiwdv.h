@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * usiwdv.h - direct verbs of usiw: what no portable verb offers.
+ *
+ * Link with -lusiw.  See usiwdv_qp_attach_fd(3).
+ */
+#ifndef INFINIBAND_USIWDV_H
+#define INFINIBAND_USIWDV_H
+
+#include <infiniband/verbs.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Largest private data, octets; MPA revision 2 keeps four of them. */
+#define USIWDV_PRIVATE_MAX 512
+
+enum usiwdv_role {
+	USIWDV_INITIATOR, /* sends the MPA Request */
+	USIWDV_RESPONDER, /* waits for it */
+};
+
+/* What came of an attachment, as far as it went; also on failure. */
+struct usiwdv_attach_result {
+	size_t taken;	    /* octets read: all of the peer's start frame */
+	size_t peer_pd_len; /* of the peer's private data, if it came */
+	uint16_t ird, ord;  /* Request, rejection: the peer's; else ours */
+	uint8_t mpa_rev;    /* of the peer's start frame; 0: none came */
+	uint8_t has_crc;
+};
+
+/**
+ * struct usiwdv_attach_attr - how a socket becomes a stream; zero: default
+ * @size: sizeof(struct usiwdv_attach_attr).
+ * @role: enum usiwdv_role.
+ * @timeout_ms: of the whole call; 0: USIW_START_MS.
+ * @mpa_rev: Initiator: revision of the Request; Responder: the highest
+ *   accepted; 0: USIW_MPA_REV.
+ * @ird, @ord: RDMA Reads taken and made at a time.
+ * @pd, @pd_len: private data for the peer.
+ * @peer_pd, @peer_pd_size: where the peer's is put; NULL: nobody wants it.
+ * @last_msg, @last_msg_len: Responder: streaming octets to send before it
+ *   waits for the Request.
+ * @judge: Responder: called with the Request in *result, and the private data
+ *   in @peer_pd; 0 accepts, anything else rejects, with @pd as it is then.
+ *   NULL accepts.
+ * @result: NULL: nobody wants it.
+ */
+struct usiwdv_attach_attr {
+	size_t size;
+	uint32_t role;
+	uint32_t timeout_ms;
+	uint8_t mpa_rev;
+	uint16_t ird, ord;
+	const void *pd;
+	size_t pd_len;
+	void *peer_pd;
+	size_t peer_pd_size;
+	const void *last_msg;
+	size_t last_msg_len;
+	int (*judge)(void *judge_arg,
+		     const struct usiwdv_attach_result *request);
+	void *judge_arg;
+	struct usiwdv_attach_result *result;
+};
+
+/*
+ * Make the connected TCP socket @fd the stream of @qp (INIT).  Blocks.
+ * Return: 0: the QP is RTS, @fd is to be closed; else an errno, also in errno.
+ */
+int usiwdv_qp_attach_fd(struct ibv_qp *qp, int fd,
+			const struct usiwdv_attach_attr *attr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
