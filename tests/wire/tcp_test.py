@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""FPDUs and TCP segments (doc/spec/mpa.md, 12.4): alignment as long as nothing
+disturbs it, a path MTU that shrinks under a stream, and somebody in between
+who cuts and joins segments as he likes.
+
+The script runs itself in a network namespace of its own.
+"""
+import collections
+import functools
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+for room in ("apps", "replay"):
+    sys.path.insert(0, os.path.join(HERE, "..", room))
+import harness  # noqa: E402  (after the path is known)
+import pcap  # noqa: E402
+import perftest  # noqa: E402
+from harness import Skip, Test, check, wait_until  # noqa: E402
+
+INSIDE = "USIW_TEST_INSIDE_NETNS"
+ADDRESS = "127.0.0.1"
+HEADERS = 20 + 20 + 12  # IPv4, TCP, timestamps
+
+
+def run(*words):
+    done = subprocess.run(words, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    check(done.returncode == 0, f"{' '.join(words)}: {done.stdout.strip()}")
+
+
+def link(mtu):
+    """lo as a plain link: segments leave as TCP cut them."""
+    run("ip", "link", "set", "lo", "up", "mtu", str(mtu))
+    run("ethtool", "-K", "lo", "tso", "off", "gso", "off", "gro", "off")
+
+
+# ---- captures -------------------------------------------------------------
+
+class Capture:
+    """tcpdump on lo while it lasts."""
+
+    def __init__(self, test):
+        self.path = os.path.join(test.directory, "wire.pcap")
+
+    def __enter__(self):
+        self.process = subprocess.Popen(
+            ["tcpdump", "-i", "lo", "-s", "0", "-U", "--immediate-mode",
+             "-B", "131072", "-w", self.path, "tcp"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        line = self.process.stderr.readline()
+        check("listening" in line, f"tcpdump: {line.strip()}")
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if not kind:
+            wait_until(self.has_ended, 10, "the capture to be whole")
+        self.process.send_signal(signal.SIGINT)
+        said = self.process.communicate(timeout=20)[1]
+        if not kind:
+            check("\n0 packets dropped" in said, f"tcpdump: {said.strip()}")
+
+    def has_ended(self):
+        try:
+            return pcap.connections(self.path)
+        except pcap.Error:
+            return False  # a packet is being written, or the end is missing
+
+
+class Stream:
+    """One direction of a connection without markers: where FPDUs begin and
+    how long they are, and where segments begin."""
+
+    def __init__(self):
+        self.segments = {}  # stream offset -> longest payload seen there
+        self.first = None
+
+    def add(self, sequence, payload):
+        self.segments[(sequence - self.first) & 0xffffffff] = payload
+
+    def octets(self):
+        whole = bytearray()
+        for at in sorted(self.segments):
+            payload = self.segments[at]
+            check(at <= len(whole), "octets are missing in the capture")
+            whole[at:at + len(payload)] = payload
+        return bytes(whole)
+
+    def fpdus(self):
+        """[(offset, ULPDU_Length)]"""
+        whole = self.octets()
+        check(whole[:6] == b"MPA ID", "no start frame")
+        at = 20 + int.from_bytes(whole[18:20], "big")
+        found = []
+        while at + 2 <= len(whole):
+            length = int.from_bytes(whole[at:at + 2], "big")
+            found.append((at, length))
+            at += (2 + length + 3) // 4 * 4 + 4
+        check(at == len(whole), "the stream ends inside an FPDU")
+        return found
+
+
+def streams(path):
+    """The directions in which MPA was spoken, the largest first."""
+    found = collections.defaultdict(Stream)
+    for frame in pcap.packets(path):
+        segment = pcap.tcp_segment(frame)
+        if not segment:
+            continue
+        source, destination, sequence, flags, payload = segment
+        stream = found[source, destination]
+        if flags & pcap.SYN:
+            stream.first = (sequence + 1) & 0xffffffff
+        elif payload and stream.first is not None:
+            stream.add(sequence, payload)
+    spoken = [s for s in found.values()
+              if s.segments.get(0, b"").startswith(b"MPA ID")]
+    return sorted(spoken, reverse=True,
+                  key=lambda s: sum(len(p) for p in s.segments.values()))
+
+
+# ---- T-70 -----------------------------------------------------------------
+
+def aligned(mtu, crc):
+    """MPA-73, MPA-188: segments of a bulk transfer begin with FPDUs.  No
+    message has a tail, which would shift all behind it (MPA-192)."""
+    link(mtu)
+    emss = mtu - HEADERS
+    mulpdu = emss - 6 - emss % 4  # 6.
+    size = (mulpdu - 14) * ((1 << 20) // mulpdu)
+    with Test(f"alignment, MTU {mtu}, CRC {crc}") as test:
+        with Capture(test) as capture:
+            perftest.pair(test, "ib_write_bw",
+                          ["-s", str(size), "-n", "8"],
+                          env={"USIW_CRC": crc})
+        stream = streams(capture.path)[0]
+        starts = {at for at, _ in stream.fpdus()}
+        full = [at for at, p in stream.segments.items()
+                if len(p) > (mtu - HEADERS) // 2]
+        share = sum(at in starts for at in full) / len(full)
+        lengths = collections.Counter(n for _, n in stream.fpdus())
+        print(f"{len(full)} segments, {share:.2f} begin with an FPDU; "
+              f"most ULPDUs have {lengths.most_common(1)[0][0]} octets")
+        check(lengths.most_common(1)[0][0] == mulpdu,
+              "FPDUs are not as long as MULPDU")
+        check(share > 0.5, "most segments do not begin with an FPDU")
+
+
+# ---- T-71 -----------------------------------------------------------------
+
+def mtu_shrinks(markers):
+    """MPA-67: MULPDU follows EMSS, and the data stays right."""
+    link(1500)
+    size, count = 60000, 3000
+    env = {"USIW_CRC": "on", "USIW_MARKERS": markers}
+    with Test(f"MTU shrinks, markers {markers}") as test:
+        port = harness.free_port()
+        common = ["-V", "-C", count, "-S", size, "-p", port, "-a", ADDRESS]
+        server = test.start("server", ["rping", "-s", *common], env=env)
+        server.wait_listening(port)
+        client = test.start("client", ["rping", "-c", *common], env=env)
+
+        def moved():
+            return test.counters.sum().get("tx_payload", 0)
+
+        wait_until(lambda: moved() > count * size // 4, 60, "some traffic")
+        run("ip", "link", "set", "lo", "mtu", "700")
+        at = moved()
+        check(at < 2 * count * size, "all was over before the MTU changed")
+        wait_until(lambda: moved() > at + count * size // 4, 60, "more of it")
+        before = test.counters.sum()
+        with Tail(test) as tail:
+            wait_until(lambda: moved() > before["tx_payload"] +
+                       20 * size, 60, "still more")
+        client.wait(100)
+        server.wait(20, codes=None)
+        check(tail.longest > 0, "nothing was captured")
+        # what the smaller MTU leaves, retransmissions of old FPDUs aside
+        fpdu = size / tail_fpdus(before, test.counters.sum(), size)
+        print(f"segments up to {tail.longest} octets, {fpdu:.0f} octets of "
+              "payload in an FPDU")
+        check(tail.longest <= 700 - 40, "segments are longer than the MTU")
+        check(fpdu < 700, "FPDUs are longer than the new MTU")
+
+
+def tail_fpdus(before, after, size):
+    """FPDUs in which `size` octets of payload went, on the average."""
+    octets = after["tx_payload"] - before["tx_payload"]
+    fpdus = after["tx_fpdu"] - before["tx_fpdu"]
+    return fpdus * size / octets
+
+
+class Tail:
+    """Looks at segments while it lasts."""
+
+    def __init__(self, test):
+        self.longest = 0
+        self.is_over = False
+
+    def __enter__(self):
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
+                                    socket.htons(0x0800))
+        self.socket.settimeout(0.1)
+        self.thread = threading.Thread(target=self.look)
+        self.thread.start()
+        return self
+
+    def look(self):
+        while not self.is_over:
+            try:
+                frame = self.socket.recv(65536)
+            except socket.timeout:
+                continue
+            segment = pcap.tcp_segment(frame)
+            if segment:
+                self.longest = max(self.longest, len(segment[4]))
+
+    def __exit__(self, kind, value, trace):
+        self.is_over = True
+        self.thread.join()
+        self.socket.close()
+
+
+# ---- T-72 -----------------------------------------------------------------
+
+class Relay:
+    """Two TCP connections, and octets in pieces of 1 to 1460 between them."""
+
+    def __init__(self, port):
+        self.port = port
+        self.pieces = 0
+        self.listener = socket.create_server((ADDRESS, 0))
+        self.random = random.Random(72)
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection((ADDRESS, self.port))
+            for s in (client, server):
+                s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for pair in ((client, server), (server, client)):
+                threading.Thread(target=self.carry, args=pair,
+                                 daemon=True).start()
+
+    def carry(self, source, destination):
+        held = b""
+        try:
+            while True:
+                got = source.recv(self.random.choice((1, 7, 100, 65536)))
+                if not got:
+                    break
+                held += got
+                while held:
+                    n = self.random.randint(1, 1460)
+                    destination.sendall(held[:n])
+                    held = held[n:]
+                    self.pieces += 1
+            destination.shutdown(socket.SHUT_WR)
+        except OSError:
+            source.close()
+            destination.close()
+
+
+def relayed(markers, crc):
+    """MPA-77, MPA-88: boundaries of segments mean nothing."""
+    link(65536)
+    size, count = 5001, 60
+    env = {"USIW_CRC": crc, "USIW_MARKERS": markers}
+    with Test(f"relay, markers {markers}, CRC {crc}") as test:
+        port = harness.free_port()
+        common = ["-V", "-C", count, "-S", size, "-a", ADDRESS, "-p"]
+        server = test.start("server", ["rping", "-s", *common, port],
+                            env=env)
+        server.wait_listening(port)
+        relay = Relay(port)
+        client = test.start("client", ["rping", "-c", *common,
+                                       relay.listener.getsockname()[1]],
+                            env=env)
+        client.wait(60)
+        server.wait(20, codes=None)
+        test.demand_payload({}, 2 * count * size)
+        check(relay.pieces > 2 * count * size // 1460,
+              f"{relay.pieces} pieces: it did not go through the relay")
+        relay.listener.close()
+
+
+# ---- the whole ------------------------------------------------------------
+
+def enter():
+    """Run this script again with namespaces of its own; not as their root,
+    where tcpdump would want to become somebody who does not exist."""
+    harness.need("unshare", "ip", "ethtool", "tcpdump", "rping",
+                 "ib_write_bw")
+    words = ["unshare", "-Unm", "--map-user=1000", "--map-group=1000",
+             "--keep-caps"]
+    probe = subprocess.run(words + ["true"], stderr=subprocess.PIPE,
+                           text=True)
+    if probe.returncode:
+        raise Skip(f"user namespaces are forbidden: {probe.stderr.strip()}")
+    os.environ[INSIDE] = "1"
+    os.execvp("unshare", words + [sys.executable, "-B",
+                                  os.path.abspath(__file__), *sys.argv[1:]])
+
+
+if INSIDE not in os.environ:
+    try:
+        enter()
+    except Skip as e:
+        print(f"skipped: {e}")
+        sys.exit(harness.SKIP)
+harness.main(
+    [(f"T-70-crc-{crc}", functools.partial(aligned, 1500, crc))
+     for crc in ("on", "off")] +
+    [(f"T-71-markers-{markers}", functools.partial(mtu_shrinks, markers))
+     for markers in ("off", "on")] +
+    [(f"T-72-markers-{markers}-crc-{crc}",
+      functools.partial(relayed, markers, crc))
+     for markers in ("off", "on") for crc in ("on", "off")])
