@@ -129,27 +129,37 @@ def streams(path):
 
 def aligned(mtu, crc):
     """MPA-73, MPA-188: segments of a bulk transfer begin with FPDUs.  No
-    message has a tail, which would shift all behind it (MPA-192)."""
+    message has a tail, which would shift all behind it (MPA-192).
+
+    Where a full send buffer makes TCP take a part only, it shifts, too, and
+    that depends on who runs when (MPA-76): one transfer of some must go
+    undisturbed.
+    """
     link(mtu)
     emss = mtu - HEADERS
     mulpdu = emss - 6 - emss % 4  # 6.
-    size = (mulpdu - 14) * ((1 << 20) // mulpdu)
+    shares = []
     with Test(f"alignment, MTU {mtu}, CRC {crc}") as test:
-        with Capture(test) as capture:
-            perftest.pair(test, "ib_write_bw",
-                          ["-s", str(size), "-n", "8"],
-                          env={"USIW_CRC": crc})
-        stream = streams(capture.path)[0]
-        starts = {at for at, _ in stream.fpdus()}
-        full = [at for at, p in stream.segments.items()
-                if len(p) > (mtu - HEADERS) // 2]
-        share = sum(at in starts for at in full) / len(full)
-        lengths = collections.Counter(n for _, n in stream.fpdus())
-        print(f"{len(full)} segments, {share:.2f} begin with an FPDU; "
-              f"most ULPDUs have {lengths.most_common(1)[0][0]} octets")
-        check(lengths.most_common(1)[0][0] == mulpdu,
-              "FPDUs are not as long as MULPDU")
-        check(share > 0.5, "most segments do not begin with an FPDU")
+        while not shares or (shares[-1] < 0.9 and len(shares) < 8):
+            shares.append(transfer(test, mulpdu, crc))
+        print(f"of the segments, begin with an FPDU: {shares}")
+        check(shares[-1] >= 0.9, "most segments do not begin with an FPDU")
+
+
+def transfer(test, mulpdu, crc):
+    size = (mulpdu - 14) * ((1 << 20) // mulpdu)
+    with Capture(test) as capture:
+        perftest.pair(test, "ib_write_bw", ["-s", str(size), "-n", "8"],
+                      env={"USIW_CRC": crc})
+    stream = streams(capture.path)[0]
+    fpdus = stream.fpdus()
+    lengths = collections.Counter(n for _, n in fpdus)
+    check(lengths.most_common(1)[0][0] == mulpdu,
+          f"most ULPDUs have {lengths.most_common(1)[0][0]} octets, "
+          f"not MULPDU, {mulpdu}")
+    starts = {at for at, _ in fpdus}
+    full = [at for at, p in stream.segments.items() if len(p) > mulpdu // 2]
+    return round(sum(at in starts for at in full) / len(full), 2)
 
 
 # ---- T-71 -----------------------------------------------------------------
