@@ -139,6 +139,42 @@ def fpdu(octets, at, has_crc):
     return octets[at + 2:at + 2 + size], at + covered + 4
 
 
+def marked_fpdu(octets, at, has_crc):
+    """The same in a half with markers: one wherever the offset from the first
+    FPDU's begin is a multiple of 512, pointing back to the ULPDU_Length of
+    the FPDU it is in, or 0 in front of that.  Those inside are covered by the
+    CRC; one behind the CRC belongs to the next FPDU."""
+    begin, size, length_at, body = at, 2, None, b""
+    while True:
+        if at % 512 == 0:
+            if len(octets) - at < 4:
+                raise NeedMore
+            pointer = struct.unpack_from(">H", octets, at + 2)[0]
+            if pointer != (0 if length_at is None else at - length_at):
+                raise Fault(0x2003)
+            at += 4
+        if len(body) == size:
+            break
+        if length_at is None:
+            length_at = at
+        piece = min(size - len(body), 512 - at % 512)
+        if len(octets) - at < piece:
+            raise NeedMore
+        body += octets[at:at + piece]
+        at += piece
+        if size == 2 and len(body) == 2:
+            length = struct.unpack(">H", body)[0]
+            if length > MULPDU_MAX:
+                raise Fault(0x2003)
+            size = (2 + length + 3) // 4 * 4
+    if len(octets) - at < 4:
+        raise NeedMore
+    crc = struct.unpack_from("<I", octets, at)[0]
+    if has_crc and crc != crc32c(octets[begin:at]):
+        raise Fault(0x2002)
+    return body[2:2 + length], at + 4
+
+
 class Untagged:
     """Where each queue stands."""
 
@@ -239,11 +275,23 @@ def untagged(ulpdu, rtr, queues, lines):
     return True
 
 
-def rdma(octets, has_fin, has_crc, rtr, lines):
-    """The FPDUs of one direction.  @rtr: kinds that the first one may be."""
-    queues, at = Untagged(), 0
+def fpdus(octets, has_crc, has_markers):
+    """(ULPDU, offset of the FPDU, offset behind it) of one direction."""
+    at = 0
     while at < len(octets):
-        ulpdu, at = fpdu(octets, at, has_crc)
+        begin = at
+        # A lone marker in front of the end belongs to no FPDU.
+        if has_markers and at % 512 == 0 and octets[at:] == bytes(4):
+            return
+        ulpdu, at = (marked_fpdu if has_markers else fpdu)(octets, at,
+                                                           has_crc)
+        yield ulpdu, begin, at
+
+
+def rdma(octets, has_fin, has_crc, has_markers, rtr, lines):
+    """What the FPDUs say.  @rtr: kinds that the first one may be."""
+    queues = Untagged()
+    for ulpdu, _, _ in fpdus(octets, has_crc, has_markers):
         if len(ulpdu) < 2:
             raise Fault(0x2003)
         if ulpdu[0] & 0x80:
@@ -309,7 +357,7 @@ def responder(initiator, request, reply, lines):
     markers = f"{int(reply.has(M))}{int(request.has(M))}"
     lines.append(established(request, reply, markers))
     guarded(rdma, initiator.has_fin, lines, initiator.octets[request.size:],
-            initiator.has_fin, request.has(C) or reply.has(C),
+            initiator.has_fin, request.has(C) or reply.has(C), reply.has(M),
             request.rtr & reply.rtr, lines)
 
 
@@ -327,7 +375,8 @@ def initiator(sender, request, reply, lines):
     # siw does not wait for the Initiator's first FPDU (MPA-134); what it sends
     # is taken all the same.
     guarded(rdma, sender.has_fin, lines, sender.octets[reply.size:],
-            sender.has_fin, request.has(C) or reply.has(C), 0, lines)
+            sender.has_fin, request.has(C) or reply.has(C), request.has(M), 0,
+            lines)
 
 
 class Story:

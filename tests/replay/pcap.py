@@ -100,21 +100,27 @@ class Connection:
     """What crossed the wire, in order: steps of (kind, is_active, octets).
 
     Kind is "data", "fin" or "rst"; is_active: the side that sent the SYN.
+    frames: (number of the packet in the file, from 1, is_active, offset of its
+    payload in that side's octets, length) of each that came in order.
     """
 
     def __init__(self, active, sequence):
         self.active = active
         self.sides = {True: Direction((sequence + 1) & 0xffffffff)}
         self.steps = []
+        self.frames = []
 
-    def add(self, is_active, sequence, flags, payload):
+    def add(self, number, is_active, sequence, flags, payload):
         if flags & SYN:
             if is_active not in self.sides:
                 self.sides[is_active] = Direction((sequence + 1) & 0xffffffff)
             return
         if is_active not in self.sides:
             return
-        out, ends = self.sides[is_active].take(sequence, payload, flags & FIN)
+        side = self.sides[is_active]
+        if payload and sequence == side.next:
+            self.frames.append((number, is_active, side.done, len(payload)))
+        out, ends = side.take(sequence, payload, flags & FIN)
         if out:
             self.steps.append(("data", is_active, out))
         if ends:
@@ -131,7 +137,7 @@ class Connection:
 def connections(path):
     """The TCP connections of a file, in the order of their SYNs."""
     found, live = [], {}
-    for frame in packets(path):
+    for number, frame in enumerate(packets(path), 1):
         segment = tcp_segment(frame)
         if not segment:
             continue
@@ -142,8 +148,8 @@ def connections(path):
             live[key] = Connection(source, sequence)
             found.append(live[key])
         if key in live:
-            live[key].add(source == live[key].active, sequence, flags,
-                          payload)
+            live[key].add(number, source == live[key].active, sequence,
+                          flags, payload)
     for number, connection in enumerate(found):
         connection.check(f"{path}, connection {number}")
     return found
