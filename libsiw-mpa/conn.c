@@ -311,7 +311,8 @@ static int start_reply_in(struct smpa_conn *c, struct smpa_event *ev,
 		return 1;
 	}
 	conn_enter_rdma(c);
-	if (fault) { /* MPA2-25: an FPDU, so markers and CRC must be right */
+	if (fault) { /* MPA2-16, MPA2-25: an FPDU, so markers and CRC must be
+			right */
 		start_preview(&c->opt, f, &c->out);
 		return conn_fault(c, ev, fault, NULL);
 	}

@@ -272,7 +272,9 @@ uint16_t start_judge(const struct smpa_options *opt,
 			o.ord = min16(opt->ord, reply->ird);
 		if (reply->ord != SMPA_IRD_NONE && opt->ird != SMPA_IRD_NONE &&
 		    reply->ord > opt->ird)
-			o.ird = reply->ord; /* MPA2-15; MPA2-16: the owner */
+			o.ird = reply->ord; /* MPA2-15 */
+		if (opt->ird_max && o.ird > opt->ird_max && o.ird != opt->ird)
+			return SMPA_F_MPA_IRD; /* MPA2-16 */
 		if (opt->rtr)
 			o.rtr = opt->rtr & reply->rtr;
 		if (reply->ird == 0) /* D-26: nobody there to answer it */

@@ -85,7 +85,7 @@ void start_reply(const struct smpa_options *opt,
 
 /*
  * The Initiator's view of a Reply to start_request(opt).
- * Return: 0, or SMPA_F_MPA_START, SMPA_F_MPA_RTR.
+ * Return: 0, or SMPA_F_MPA_START, SMPA_F_MPA_RTR, SMPA_F_MPA_IRD.
  */
 uint16_t start_judge(const struct smpa_options *opt,
 		     const struct start_frame *reply,

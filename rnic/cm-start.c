@@ -146,6 +146,9 @@ void rnic_cm_start_options(const struct sockaddr_storage *peer,
 	opt->want_markers = util_settings()->markers; /* C-5 */
 	if (util_settings()->mpa_rev0 == UTIL_MPA_REV0_PERMISSIVE)
 		opt->rev0 = SMPA_REV0_PERMISSIVE; /* C-4 */
+	/* MPA2-16: what a peer may make us keep for its reads. */
+	opt->ird_max =
+		(uint16_t)(util_settings()->ird ? util_settings()->ird : 1);
 	opt->rtr = util_settings()->rtr ? SMPA_RTR_WRITE | SMPA_RTR_READ : 0;
 }
 

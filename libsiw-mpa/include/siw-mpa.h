@@ -166,6 +166,8 @@ const char *smpa_fault_str(struct smpa_fault fault);
  * @bare: for tests of peers as the 2002 draft has them (C-31): no start
  *   frames, RDMA mode from the first octet of either direction on, markers
  *   both ways, CRC, DDP and RDMAP version 0.  Either side may send first.
+ * @ird_max: Initiator: a Reply that wants more than so many inbound reads is
+ *   answered by TERMINATE (SMPA_F_MPA_IRD); 0: whatever it wants.
  *
  * New fields go to the end.  A larger @size with a non-zero tail unknown to
  * the library gives -E2BIG.
@@ -187,6 +189,7 @@ struct smpa_options {
 	void *mem_ctx;
 	uint8_t rev0;
 	bool bare;
+	uint16_t ird_max;
 };
 
 #define SMPA_OPTIONS_INIT                                                      \

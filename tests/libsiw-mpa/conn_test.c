@@ -456,6 +456,26 @@ static void terminates_in_place_of_the_rtr(void **state)
 	assert_int_equal(e.out_end, 28);
 	assert_memory_equal(e.out, want, 28);
 	end_fini(&e);
+
+	/* The engine does it by itself where it knows the most (MPA2-16). */
+	for (uint16_t most = 63; most <= 64; most++) {
+		a.ird_max = most;
+		end_init(&e, &a);
+		assert_int_equal(smpa_conn_start(e.conn, NULL, 0), 0);
+		end_drain(&e);
+		e.out_end = 0;
+		end_feed_hex(&e, "4d504120494420526570204672616d65"
+				 "5002000480088040");
+		end_drain(&e);
+		assert_int_equal(end_count(&e, SMPA_EV_ESTABLISHED),
+				 most == 64);
+		assert_int_equal(end_count(&e, SMPA_EV_FAULT), most == 63);
+		if (most == 63) {
+			assert_int_equal(e.out_end, 28);
+			assert_memory_equal(e.out, want, 28);
+		}
+		end_fini(&e);
+	}
 }
 
 /* D-26: a Read RTR is one of the ORD Reads until it is answered. */

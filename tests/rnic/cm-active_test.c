@@ -118,6 +118,38 @@ static void peer_of_revision_1_is_found_by_the_retry(void **state)
 	close(listener);
 }
 
+/* MPA2-16, D-22: our IRD would have to be 256; a Terminate instead of the
+ * RTR, and the end. */
+static void too_large_an_ord_is_terminated(void **state)
+{
+	static const uint8_t reply[24] =
+		"MPA ID Rep Frame\x50\x02\x00\x04\x80\x08\x81\x00";
+	static const uint8_t terminate[28] = {
+		0x00, 0x16, 0x41, 0x47, [11] = 0x02, [15] = 0x01, [20] = 0x20,
+		0x06, 0x00, 0x00, 0x65, 0x40,	     0xfb,	  0x1b
+	};
+	struct rnic_cm_event ev;
+	struct cm_side active;
+	uint8_t frame[64];
+	struct cm_qp q;
+	uint16_t port;
+	int listener = cm_stranger_listen(&port), fd;
+
+	(void)state;
+	cm_qp_open(&q);
+	cm_dial(&active, &q, port, "");
+	fd = cm_stranger_accept(listener, frame, 24);
+	cm_say(fd, reply, sizeof(reply));
+	cm_expect(active.chan, RNIC_CM_CONNECT_ERROR, -EPROTO, &ev);
+	assert_int_equal(cm_read_to_end(fd, frame, sizeof(frame)), 28);
+	assert_memory_equal(frame, terminate, 28);
+	assert_int_equal(rnic_qp_state(q.qp), RNIC_QPS_IDLE);
+	close(fd);
+	close(listener);
+	cm_side_close(&active);
+	cm_qp_close(&q);
+}
+
 static void garbage_for_a_reply_is_an_error(void **state)
 {
 	uint8_t garbage[64];
@@ -240,6 +272,7 @@ int main(void)
 		cmocka_unit_test(destroying_ends_the_wait_for_a_listener),
 		cmocka_unit_test(no_reply_to_revision_2_means_one_try_with_1),
 		cmocka_unit_test(peer_of_revision_1_is_found_by_the_retry),
+		cmocka_unit_test(too_large_an_ord_is_terminated),
 		cmocka_unit_test(garbage_for_a_reply_is_an_error),
 		cmocka_unit_test(silent_peer_is_unreachable_in_time),
 		cmocka_unit_test(destroying_aborts_a_connect),
