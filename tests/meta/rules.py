@@ -206,6 +206,21 @@ def map_rows(text):
             yield cells
 
 
+def unkept_rows(text):
+    """Identifiers in the rows 'IDs | why' of rfc-map.md's second part."""
+    found = []
+    for line in text.split("\n"):
+        cells = [c.strip() for c in line.strip().strip("|").split("|")]
+        if line.startswith("|") and len(cells) == 2 and cells[1] and \
+                REQUIREMENT.match(cells[0]):
+            found += REQUIREMENT.findall(cells[0])
+    return found
+
+
+# A requirement is defined by a row of its own in a page of doc/spec.
+DEFINITION = re.compile(rf"^\| ({REQUIREMENT.pattern}) \|", re.M)
+
+
 def defined_functions(files):
     found = set()
     for path, text in files.items():
@@ -217,14 +232,16 @@ def defined_functions(files):
 
 def rfc_map(files):
     """Requirement, function and test of every row exist; every requirement
-    that the code names has a row."""
+    that the code names has a row, and every one that the specification
+    defines has a row or a reason why not."""
     page = "doc/rfc-map.md"
     if page not in files:
         return [f"{page} is missing"]
-    known = set()
+    known, defined = set(), set()
     for path, text in files.items():
         if path.startswith("doc/spec/") and text:
             known.update(REQUIREMENT.findall(text))
+            defined.update(DEFINITION.findall(text))
     code = defined_functions(files)
     found, listed = [], set()
     for cells in map_rows(files[page]):
@@ -241,6 +258,13 @@ def rfc_map(files):
         found += check_test_cell(files, page, label, cells[3])
     if not listed:
         found.append(f"{page}: has no row")
+    unkept = set(unkept_rows(files[page]))
+    found += [f"{page}: {i} has neither a row nor a reason why not"
+              for i in sorted(defined - listed - unkept)]
+    found += [f"{page}: {i} has a row and a reason why not"
+              for i in sorted(listed & unkept)]
+    found += [f"{page}: {i} is in no page of doc/spec"
+              for i in sorted(unkept - known)]
     for path, text in files.items():
         if text is None or not tree.is_c(path) or path.startswith("tests/"):
             continue
