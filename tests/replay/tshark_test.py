@@ -160,6 +160,16 @@ def traffic(test, env):
 def over(mtu, env):
     subprocess.run(["ip", "link", "set", "lo", "up", "mtu", str(mtu)],
                    check=True)
+    for attempt in range(3):
+        try:
+            return once(mtu, env)
+        except harness.Failure as e:
+            # A busy machine's capture may lack a packet: nothing to judge.
+            if "capture to be whole" not in str(e) or attempt == 2:
+                raise
+
+
+def once(mtu, env):
     with Test(f"MTU {mtu} {env}") as test:
         with Capture(test) as capture:
             traffic(test, env)
