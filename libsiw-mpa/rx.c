@@ -361,6 +361,7 @@ static void ev_segment(const struct smpa_conn *c, struct smpa_event *ev)
 	ev->seg.msn = s->ddp.msn;
 	ev->seg.mo = s->ddp.mo;
 	ev->seg.len = s->len;
+	memcpy(ev->seg.imm, s->imm, sizeof(ev->seg.imm));
 }
 
 /* ---- FPDUs ----------------------------------------------------------- */

@@ -4,6 +4,7 @@
  * allows, answer reads, complete receives and reads, end on errors.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "../util/log.h"
 #include "context.h"
@@ -74,7 +75,8 @@ static int segment_write(struct rnic_qp *qp, struct smpa_conn *conn,
 	if (verdict)
 		return refuse(qp, conn, access_faults[verdict].tagged,
 			      RNIC_QP_EV_ACCESS_ERR);
-	qp->write_stag = ev->seg.stag;
+	qp->arrival.write_stag = ev->seg.stag;
+	qp->arrival.write_len += ev->seg.len;
 	return smpa_conn_sink(conn, &iov, 1);
 }
 
@@ -106,6 +108,17 @@ static int segment_response(struct rnic_qp *qp, struct smpa_conn *conn,
 	return smpa_conn_sink(conn, iov, cnt);
 }
 
+static bool op_is_imm(uint8_t opcode)
+{
+	return opcode == SMPA_OP_IMM || opcode == SMPA_OP_IMM_SE;
+}
+
+/* D-37: of the next Send. */
+static bool imm_is_ahead(const uint8_t imm[8])
+{
+	return memcmp(imm + RNIC_IMM_LEN, RNIC_IMM_SEND, RNIC_IMM_LEN) == 0;
+}
+
 static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
 			const struct smpa_event *ev)
 {
@@ -115,6 +128,14 @@ static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
 	struct iovec iov[RNIC_SGE_MAX];
 	int cnt;
 
+	if (op_is_imm(ev->seg.opcode)) {
+		/* D-37: a Send had to follow. */
+		if (qp->arrival.has_imm)
+			return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
+				      RNIC_QP_EV_REQ_ERR);
+		if (imm_is_ahead(ev->seg.imm))
+			return smpa_conn_sink(conn, NULL, 0);
+	}
 	/* D-11: the next MSN, but no receive. */
 	if (!recv->is_open && rnic_rq_claim(qp) < 0)
 		return refuse(qp, conn, SMPA_F_DDP_U_NO_BUFFER,
@@ -143,6 +164,39 @@ static int inbound_segment(struct rnic_qp *qp, struct smpa_conn *conn,
 
 /* ---- messages ----------------------------------------------------------- */
 
+static uint32_t imm_value(const uint8_t imm[8])
+{
+	uint32_t imm_be;
+
+	memcpy(&imm_be, imm, RNIC_IMM_LEN); /* D-32 */
+	return imm_be;
+}
+
+/*
+ * EXT-17: with the Write before it this is a Write with immediate data, and
+ * all octets of that are placed; without one a Write of nothing.
+ */
+static int message_imm(struct rnic_qp *qp, const struct smpa_event *ev)
+{
+	struct rnic_arrival *arrival = &qp->arrival;
+	struct usiw_cqe cqe = {
+		.opcode = USIW_WC_RECV_WITH_IMM,
+		.byte_len = arrival->written_len,
+		.is_solicited = ev->msg.opcode == SMPA_OP_IMM_SE,
+		.wc_flags = USIW_WC_FLAG_IMM,
+		.imm_be = imm_value(ev->msg.imm),
+	};
+
+	arrival->written_len = 0;
+	if (imm_is_ahead(ev->msg.imm)) {
+		arrival->has_imm = true;
+		arrival->imm_be = cqe.imm_be;
+		return 0;
+	}
+	rnic_rq_complete(qp, &cqe);
+	return 0;
+}
+
 static int message_recv(struct rnic_qp *qp, struct smpa_conn *conn,
 			const struct smpa_event *ev)
 {
@@ -153,8 +207,18 @@ static int message_recv(struct rnic_qp *qp, struct smpa_conn *conn,
 				ev->msg.opcode == SMPA_OP_SEND_SE_INV,
 	};
 
+	qp->arrival.written_len = 0;
+	if (qp->arrival.has_imm) {
+		qp->arrival.has_imm = false;
+		cqe.wc_flags = USIW_WC_FLAG_IMM;
+		cqe.imm_be = qp->arrival.imm_be;
+	}
 	if (ev->msg.opcode == SMPA_OP_SEND_INV ||
 	    ev->msg.opcode == SMPA_OP_SEND_SE_INV) {
+		/* A completion has one place for both values. */
+		if (cqe.wc_flags)
+			return refuse_recv(qp, conn, SMPA_F_RDMAP_OPCODE,
+					   USIW_WC_LOC_QP_OP_ERR);
 		/* RDMAP-27: an STag of this stream, else D-3. */
 		if (rnic_mr_invalidate(&qp->ctx->mrs, qp->pd, ev->msg.inv_stag,
 				       true) != RNIC_MR_OK)
@@ -187,7 +251,9 @@ static int inbound_message(struct rnic_qp *qp, struct smpa_conn *conn,
 {
 	switch (ev->msg.opcode) {
 	case SMPA_OP_WRITE:
-		qp->write_stag = 0;
+		qp->arrival.write_stag = 0;
+		qp->arrival.written_len = qp->arrival.write_len;
+		qp->arrival.write_len = 0;
 		/* RDMAP-10: placed; nobody is told of it as such. */
 		rnic_stream_written(qp->stream);
 		return 0;
@@ -198,8 +264,10 @@ static int inbound_message(struct rnic_qp *qp, struct smpa_conn *conn,
 	case SMPA_OP_SEND_INV:
 	case SMPA_OP_SEND_SE_INV:
 		return message_recv(qp, conn, ev);
+	case SMPA_OP_IMM:
+	case SMPA_OP_IMM_SE:
+		return message_imm(qp, ev);
 	default:
-		/* EXT-18: not supported yet, and said so (EXT-20). */
 		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
 			      RNIC_QP_EV_REQ_ERR);
 	}

@@ -236,7 +236,7 @@ void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
 	qp_event(qp, event);
 	qp->irq.cnt = 0;
 	qp->irq.submitted_cnt = 0;
-	qp->write_stag = 0;
+	qp->arrival = (struct rnic_arrival){ 0 };
 	rnic_sq_flush(qp, first);
 	rnic_rq_flush(qp);
 	if (qp->srq && !qp->is_last_wqe_told) {

@@ -75,6 +75,17 @@ struct rnic_sq_wr {
 	bool is_done;
 };
 
+/*
+ * What travels as two messages, Immediate Data and another one: the part that
+ * comes second is kept back until the engine takes it.
+ */
+struct rnic_sq_imm {
+	bool is_due;   /* behind a Write that is submitted already */
+	bool is_ahead; /* of the Send at next_idx, is submitted already */
+	uint8_t opcode;
+	uint32_t imm_be;
+};
+
 struct rnic_sq {
 	struct usiw_ring ring;
 	size_t ring_size;
@@ -84,6 +95,7 @@ struct rnic_sq {
 	struct rnic_sq_wr *wr;		   /* by slot */
 	struct iovec iov[2][RNIC_SGE_MAX]; /* of two messages in turn */
 	uint8_t iov_turn;
+	struct rnic_sq_imm imm;
 	struct rnic_orq orq;
 };
 
@@ -93,6 +105,23 @@ struct rnic_rq {
 	uint32_t max_sge;
 	struct rnic_recv current;
 };
+
+/* What has come of messages that belong together, or are not whole. */
+struct rnic_arrival {
+	uint32_t write_stag;  /* of the Write under way; 0: none */
+	uint32_t write_len;   /* octets of it so far */
+	uint32_t written_len; /* of the last Write, until something follows */
+	bool has_imm;	      /* the next Send's */
+	uint32_t imm_be;
+};
+
+/*
+ * RFC 7306 has no Send with immediate data: it travels as an Immediate Data
+ * message whose last four octets say so, and which takes no receive, and the
+ * Send (D-37).  Otherwise these octets are zero, and ignored (D-32).
+ */
+#define RNIC_IMM_SEND "SEND"
+#define RNIC_IMM_LEN 4
 
 /* Async events a QP can raise; each has a node of its own. */
 enum rnic_qp_event {
@@ -126,7 +155,7 @@ struct rnic_qp {
 	struct rnic_rq rq;
 	struct rnic_irq irq;
 	struct iovec irq_iov[2];
-	uint32_t write_stag; /* of the peer's Write under way; 0: none */
+	struct rnic_arrival arrival;
 	uint8_t irq_turn;
 	bool is_irq_turn; /* fairness between responses and requests */
 	uint32_t access;
@@ -173,6 +202,13 @@ bool rnic_sq_advance(struct rnic_qp *qp);
 static inline bool rnic_irq_is_waiting(const struct rnic_qp *qp)
 {
 	return qp->irq.submitted_cnt != qp->irq.cnt;
+}
+
+/* Is there something to submit?  Not: may it be now? */
+static inline bool rnic_sq_is_waiting(const struct rnic_qp *qp)
+{
+	return qp->sq.imm.is_due ||
+	       usiw_ring_slot_pending(&qp->sq.ring, qp->sq.next_idx);
 }
 
 /* Cookie of Read Responses; those of SQEs are their indices, of 32 bits. */

@@ -11,29 +11,41 @@
 #include "stat.h"
 #include "stream-internal.h"
 
+enum sq_trait {
+	SQ_KNOWN = 1u << 0,
+	SQ_ANSWERED = 1u << 1,	 /* needs ORD, is done when it is answered */
+	SQ_IMM_AHEAD = 1u << 2,	 /* Immediate Data before the message */
+	SQ_IMM_BEHIND = 1u << 3, /* Immediate Data after it */
+};
+
 struct sq_op {
+	uint8_t traits;	   /* enum sq_trait */
 	uint8_t opcode;	   /* enum smpa_opcode */
 	uint8_t wc_opcode; /* enum usiw_wc_opcode */
 	uint32_t access;   /* what the local SGEs must allow */
 	enum rnic_stat stat;
-	bool is_known;
 };
 
 static const struct sq_op sq_ops[] = {
-	[USIW_WR_WRITE] = { SMPA_OP_WRITE, USIW_WC_WRITE, 0, RNIC_STAT_write_wr,
-			    true },
-	[USIW_WR_SEND] = { SMPA_OP_SEND, USIW_WC_SEND, 0, RNIC_STAT_send_wr,
-			   true },
-	[USIW_WR_SEND_INV] = { SMPA_OP_SEND_INV, USIW_WC_SEND, 0,
-			       RNIC_STAT_send_wr, true },
-	[USIW_WR_READ] = { SMPA_OP_READ_REQUEST, USIW_WC_READ,
-			   RNIC_ACCESS_LOCAL_WRITE, RNIC_STAT_read_wr, true },
+	[USIW_WR_WRITE] = { SQ_KNOWN, SMPA_OP_WRITE, USIW_WC_WRITE, 0,
+			    RNIC_STAT_write_wr },
+	[USIW_WR_WRITE_IMM] = { SQ_KNOWN | SQ_IMM_BEHIND, SMPA_OP_WRITE,
+				USIW_WC_WRITE, 0, RNIC_STAT_write_wr },
+	[USIW_WR_SEND] = { SQ_KNOWN, SMPA_OP_SEND, USIW_WC_SEND, 0,
+			   RNIC_STAT_send_wr },
+	[USIW_WR_SEND_IMM] = { SQ_KNOWN | SQ_IMM_AHEAD, SMPA_OP_SEND,
+			       USIW_WC_SEND, 0, RNIC_STAT_send_wr },
+	[USIW_WR_SEND_INV] = { SQ_KNOWN, SMPA_OP_SEND_INV, USIW_WC_SEND, 0,
+			       RNIC_STAT_send_wr },
+	[USIW_WR_READ] = { SQ_KNOWN | SQ_ANSWERED, SMPA_OP_READ_REQUEST,
+			   USIW_WC_READ, RNIC_ACCESS_LOCAL_WRITE,
+			   RNIC_STAT_read_wr },
 };
 
 static const struct sq_op *sq_op_find(uint8_t opcode)
 {
 	if (opcode >= sizeof(sq_ops) / sizeof(sq_ops[0]) ||
-	    !sq_ops[opcode].is_known)
+	    !sq_ops[opcode].traits)
 		return NULL;
 	return &sq_ops[opcode];
 }
@@ -194,6 +206,7 @@ void rnic_sq_flush(struct rnic_qp *qp, enum usiw_wc_status first)
 		status = USIW_WC_WR_FLUSH_ERR;
 	}
 	sq->next_idx = sq->done_idx;
+	sq->imm = (struct rnic_sq_imm){ 0 };
 	sq->orq.cnt = 0;
 }
 
@@ -252,15 +265,69 @@ static uint8_t sqe_wire_opcode(const struct usiw_sqe *sqe,
 	return op->opcode;
 }
 
-/* Reads that must wait: for earlier ones (fence) or for a credit (ORD). */
-static bool sqe_must_wait(const struct rnic_qp *qp, const struct usiw_sqe *sqe)
+/* What must wait: for earlier reads (fence) or for a credit (ORD). */
+static bool sqe_must_wait(const struct rnic_qp *qp, const struct usiw_sqe *sqe,
+			  const struct sq_op *op)
 {
 	const struct rnic_orq *orq = &qp->sq.orq;
 
 	if (sqe->flags & USIW_SQE_FENCE && orq->cnt)
 		return true;
 	/* RDMAP-51: never more than ORD outstanding. */
-	return sqe->opcode == USIW_WR_READ && orq->max && orq->cnt == orq->max;
+	return op->traits & SQ_ANSWERED && orq->max && orq->cnt == orq->max;
+}
+
+/* EXT-16, D-37: what tells the peer that the next Send has immediate data. */
+static bool imm_submit_ahead(struct rnic_qp *qp, uint32_t imm_be)
+{
+	struct smpa_msg msg = { .opcode = SMPA_OP_IMM, .quiet = true };
+
+	if (qp->sq.imm.is_ahead)
+		return true;
+	memcpy(msg.imm, &imm_be, RNIC_IMM_LEN);
+	memcpy(msg.imm + RNIC_IMM_LEN, RNIC_IMM_SEND, RNIC_IMM_LEN);
+	if (smpa_conn_submit(qp->stream->conn, &msg) < 0)
+		return false;
+	qp->sq.imm.is_ahead = true;
+	return true;
+}
+
+/* EXT-16, D-32: of the Write before, which is done when this is sent. */
+static int imm_submit_behind(struct rnic_qp *qp)
+{
+	struct rnic_sq_imm *imm = &qp->sq.imm;
+	struct smpa_msg msg = {
+		.opcode = imm->opcode,
+		.cookie = qp->sq.next_idx - 1,
+	};
+
+	memcpy(msg.imm, &imm->imm_be, RNIC_IMM_LEN);
+	if (smpa_conn_submit(qp->stream->conn, &msg) < 0)
+		return 0;
+	imm->is_due = false;
+	return 1;
+}
+
+/* The message of @sqe, one or two, as far as the engine takes it now. */
+static int sqe_submit(struct rnic_qp *qp, const struct usiw_sqe *sqe,
+		      const struct sq_op *op, struct smpa_msg *msg)
+{
+	struct rnic_sq_imm *imm = &qp->sq.imm;
+
+	if (op->traits & SQ_IMM_AHEAD && !imm_submit_ahead(qp, sqe->imm_be))
+		return -EAGAIN;
+	if (op->traits & SQ_IMM_BEHIND)
+		msg->quiet = true;
+	if (smpa_conn_submit(qp->stream->conn, msg) < 0)
+		return -EAGAIN;
+	imm->is_ahead = false;
+	if (op->traits & SQ_IMM_BEHIND) {
+		imm->is_due = true;
+		imm->imm_be = sqe->imm_be;
+		imm->opcode = sqe->flags & USIW_SQE_SOLICITED ? SMPA_OP_IMM_SE
+							      : SMPA_OP_IMM;
+	}
+	return 0;
 }
 
 /* Return: 1: one more is submitted; 0: not now (or the QP has failed). */
@@ -274,11 +341,11 @@ static int sq_submit(struct rnic_qp *qp)
 	struct smpa_msg msg = { .iov = iov, .cookie = sq->next_idx };
 	int rc;
 
-	if (!op || (sqe.opcode == USIW_WR_READ && !sq->orq.max)) {
+	if (!op || (op->traits & SQ_ANSWERED && !sq->orq.max)) {
 		sq_refuse(qp, USIW_WC_LOC_QP_OP_ERR);
 		return 0;
 	}
-	if (sqe_must_wait(qp, &sqe))
+	if (sqe_must_wait(qp, &sqe, op))
 		return 0;
 	rc = sqe_payload(qp, &sqe, slot, op->access, iov, &msg.len);
 	if (rc < 0) {
@@ -292,9 +359,9 @@ static int sq_submit(struct rnic_qp *qp)
 	msg.to = sqe.remote_addr;
 	if (sqe.opcode == USIW_WR_READ)
 		msg_read(&msg, &sqe, slot, msg.len);
-	if (smpa_conn_submit(qp->stream->conn, &msg) < 0)
+	if (sqe_submit(qp, &sqe, op, &msg) < 0)
 		return 0;
-	if (sqe.opcode == USIW_WR_READ)
+	if (op->traits & SQ_ANSWERED)
 		orq_push(qp, &msg);
 	sq->iov_turn ^= 1;
 	*sq_wr(sq, sq->next_idx) = (struct rnic_sq_wr){
@@ -351,8 +418,11 @@ bool rnic_sq_advance(struct rnic_qp *qp)
 	bool has_submitted = false;
 	int response, request;
 
-	/* In turn; where one is stuck the other goes on alone. */
+	/* In turn; where one is stuck the other goes on alone.  A Write and
+	 * its immediate data are not parted. */
 	do {
+		if (qp->sq.imm.is_due && !imm_submit_behind(qp))
+			break;
 		response = rnic_irq_is_waiting(qp) ? irq_submit(qp) : 0;
 		request = usiw_ring_slot_pending(&qp->sq.ring, qp->sq.next_idx)
 				  ? sq_submit(qp)
@@ -404,7 +474,7 @@ bool rnic_qp_uses_region(const struct rnic_qp *qp, uint32_t stag,
 	const struct rnic_recv *recv = &qp->rq.current;
 	const struct rnic_sq *sq = &qp->sq;
 	const struct rnic_irq *irq = &qp->irq;
-	bool is_named = qp->write_stag == stag;
+	bool is_named = qp->arrival.write_stag == stag;
 
 	for (uint32_t i = 0; i < irq->cnt; i++) {
 		const struct rnic_irq_entry *entry =

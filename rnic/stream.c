@@ -218,8 +218,7 @@ static bool stream_has_work(const struct rnic_stream *stream)
 {
 	const struct rnic_qp *qp = stream->qp;
 
-	return qp && (rnic_irq_is_waiting(qp) ||
-		      usiw_ring_slot_pending(&qp->sq.ring, qp->sq.next_idx));
+	return qp && (rnic_irq_is_waiting(qp) || rnic_sq_is_waiting(qp));
 }
 
 static int stream_tx(struct rnic_stream *stream)

@@ -320,13 +320,14 @@ struct smpa_event {
 		struct {
 			uint8_t opcode; /* enum smpa_opcode */
 			bool is_tagged;
-			bool is_last;  /* L flag */
-			uint32_t stag; /* tagged */
-			uint64_t to;   /* tagged */
-			uint32_t qn;   /* untagged; only QN 0 comes here */
-			uint32_t msn;  /* untagged */
-			uint32_t mo;   /* untagged */
-			uint32_t len;  /* payload octets, > 0 if tagged */
+			bool is_last;	/* L flag */
+			uint32_t stag;	/* tagged */
+			uint64_t to;	/* tagged */
+			uint32_t qn;	/* untagged; only QN 0 comes here */
+			uint32_t msn;	/* untagged */
+			uint32_t mo;	/* untagged */
+			uint32_t len;	/* payload octets, > 0 if tagged */
+			uint8_t imm[8]; /* IMM, IMM_SE: as in MESSAGE */
 		} seg;
 		struct {
 			uint8_t opcode; /* WRITE, READ_RESPONSE, SEND*, IMM* */

@@ -33,7 +33,10 @@ _Static_assert(offsetof(struct usiw_sge, lkey) ==
 /* A row without opcode is a verb that is not offered: EOPNOTSUPP. */
 static const struct usiw_wr_kind wr_kinds[WR_KIND_CNT] = {
 	[IBV_WR_RDMA_WRITE] = { USIW_WR_WRITE, USIW_WR_REMOTE },
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = { USIW_WR_WRITE_IMM,
+					 USIW_WR_REMOTE | USIW_WR_IMM },
 	[IBV_WR_SEND] = { USIW_WR_SEND, 0 },
+	[IBV_WR_SEND_WITH_IMM] = { USIW_WR_SEND_IMM, USIW_WR_IMM },
 	[IBV_WR_SEND_WITH_INV] = { USIW_WR_SEND_INV, USIW_WR_INV },
 	[IBV_WR_RDMA_READ] = { USIW_WR_READ, USIW_WR_REMOTE | USIW_WR_SINK },
 };

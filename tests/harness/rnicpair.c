@@ -290,6 +290,9 @@ int rnicpair_post_qp(struct rnicpair_side *s, struct rnic_qp *qp,
 		.inline_len = wr->inline_len,
 		.remote_addr = wr->remote_addr,
 		.rkey = wr->rkey,
+		.imm_be = wr->imm_be,
+		.compare_add = wr->compare_add,
+		.swap = wr->swap,
 	};
 	if (wr->inline_len)
 		memcpy(sqe + 1, wr->inline_data,

@@ -108,6 +108,8 @@ struct rnicpair_wr {
 	uint32_t inline_len;
 	uint32_t rkey;
 	uint64_t remote_addr;
+	uint32_t imm_be;
+	uint64_t compare_add, swap;
 };
 
 /* Octets [@off, @off + @len) of the side's buffer. */

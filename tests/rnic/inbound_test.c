@@ -201,11 +201,35 @@ static void respond_nothing_unasked(struct stage *s)
 			0);
 }
 
-static void immediate(struct stage *s)
+static void immediate(struct stage *s, const char *imm)
 {
 	struct smpa_msg msg = { .opcode = SMPA_OP_IMM, .quiet = true };
 
+	memcpy(msg.imm, imm, sizeof(msg.imm));
 	rawpeer_send(&s->raw, &msg);
+}
+
+static void immediate_without_receive(struct stage *s)
+{
+	immediate(s, "\1\2\3\4\0\0\0");
+}
+
+static void immediate_in_place_of_send(struct stage *s)
+{
+	immediate(s, "\1\2\3\4SEND");
+	immediate(s, "\1\2\3\4\0\0\0");
+}
+
+static void immediate_twice_ahead(struct stage *s)
+{
+	immediate(s, "\1\2\3\4SEND");
+	immediate(s, "\1\2\3\4SEND");
+}
+
+static void immediate_ahead_of_invalidate(struct stage *s)
+{
+	immediate(s, "\1\2\3\4SEND");
+	send_inv(s, rnic_mr_stag(s->read_only));
 }
 
 static void atomic_request(struct stage *s)
@@ -282,8 +306,14 @@ static const struct violation violations[] = {
 	  USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
 	{ "empty response to nothing", respond_nothing_unasked,
 	  SMPA_F_RDMAP_OPCODE, USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
-	{ "immediate data, not offered", immediate, SMPA_F_RDMAP_OPCODE,
-	  USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "immediate data, no receive", immediate_without_receive,
+	  SMPA_F_DDP_U_NO_BUFFER, USIW_EVENT_QP_REQ_ERR, -1 },
+	{ "immediate data in place of a send", immediate_in_place_of_send,
+	  SMPA_F_RDMAP_OPCODE, USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "immediate data of a send twice", immediate_twice_ahead,
+	  SMPA_F_RDMAP_OPCODE, USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "immediate data and invalidation", immediate_ahead_of_invalidate,
+	  SMPA_F_RDMAP_OPCODE, USIW_EVENT_QP_REQ_ERR, USIW_WC_LOC_QP_OP_ERR },
 	{ "atomic, not offered", atomic_request, SMPA_F_RDMAP_OPCODE,
 	  USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
 	{ "atomic answer to nothing", atomic_answer_unasked,
