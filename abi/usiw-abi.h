@@ -142,9 +142,9 @@ struct usiw_cqe {
 	uint32_t wc_flags;
 	uint32_t vendor_err;
 	uint32_t is_solicited;
-	uint64_t timestamp_ns;
-	uint64_t qp_handle; /* cookie given at QP creation */
-	uint64_t reserved;
+	uint64_t timestamp_ns; /* CQs that ask: CLOCK_MONOTONIC_RAW */
+	uint64_t qp_handle;    /* cookie given at QP creation */
+	uint64_t wallclock_ns; /* CQs that ask: CLOCK_REALTIME */
 };
 
 _Static_assert(sizeof(struct usiw_cqe) == 64, "cqe layout");

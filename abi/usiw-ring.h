@@ -65,6 +65,13 @@ static inline uint32_t usiw_ring_used(const struct usiw_ring *ring)
 	return prod - cons;
 }
 
+/* A hint, from any thread that does not own the consumer side; it looks at
+ * the header only, which stays where it is for the life of the ring. */
+static inline int usiw_ring_is_empty(const struct usiw_ring *ring)
+{
+	return usiw_ring_used(ring) == 0;
+}
+
 /* Consumer that works ahead of what it gave back: is entry @idx there? */
 static inline int usiw_ring_slot_pending(const struct usiw_ring *ring,
 					 uint32_t idx)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "../util/log.h"
 #include "context.h"
@@ -64,15 +65,41 @@ void rnic_cq_nudge(struct rnic_cq *cq)
 		cq_post(cq);
 }
 
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t rnic_raw_clock_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC_RAW);
+}
+
+static void cqe_stamp(struct usiw_cqe *slot, uint32_t flags)
+{
+	if (flags & RNIC_CQ_TIMESTAMP)
+		slot->timestamp_ns = rnic_raw_clock_ns();
+	if (flags & RNIC_CQ_WALLCLOCK)
+		slot->wallclock_ns = clock_ns(CLOCK_REALTIME);
+}
+
 int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe)
 {
 	struct usiw_cqe *slot = usiw_ring_reserve(&cq->ring, 0);
 
 	if (!slot) {
+		if (cq->flags & RNIC_CQ_IGNORE_OVERRUN)
+			return 0;
 		cq_overrun(cq);
 		return -ENOSPC;
 	}
 	*slot = *cqe;
+	/* Nobody else pays for a clock. */
+	if (cq->flags & (RNIC_CQ_TIMESTAMP | RNIC_CQ_WALLCLOCK))
+		cqe_stamp(slot, cq->flags);
 	usiw_ring_commit(&cq->ring, 1);
 	rnic_stat_add(RNIC_STAT_cqe, 1);
 	if (cqe->status != USIW_WC_SUCCESS)
@@ -109,6 +136,11 @@ int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
 	}
 	*ret_cq = cq;
 	return 0;
+}
+
+void rnic_cq_set_flags(struct rnic_cq *cq, uint32_t flags)
+{
+	cq->flags = flags;
 }
 
 const struct usiw_ring *rnic_cq_ring(const struct rnic_cq *cq)

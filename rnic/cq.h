@@ -17,6 +17,7 @@ struct rnic_cq {
 	struct rnic_chan_node comp_node;
 	struct rnic_chan_node async_node;
 	uint64_t handle;
+	uint32_t flags;		   /* enum rnic_cq_flags */
 	_Atomic uint32_t armed;	   /* enum rnic_cq_armed */
 	_Atomic uint32_t user_cnt; /* QPs */
 	bool is_overrun;	   /* guarded by the engine's lead */
@@ -30,7 +31,8 @@ enum rnic_cq_armed {
 
 /*
  * Under the lead.  Return: 0; -ENOSPC: the CQ is overrun: the completion is
- * lost, CQ_ERR was raised, the QP must fail.
+ * lost, CQ_ERR was raised, the QP must fail.  A CQ that ignores overruns
+ * loses it with 0.
  */
 int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe);
 

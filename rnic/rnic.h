@@ -181,6 +181,19 @@ RNIC_EXPORT int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
 			       struct rnic_chan *chan, uint64_t handle,
 			       struct rnic_cq **ret_cq);
 
+/* What a CQ does beyond the ordinary; set before its first QP. */
+enum rnic_cq_flags {
+	RNIC_CQ_TIMESTAMP = 1u << 0,	  /* usiw_cqe.timestamp_ns is filled */
+	RNIC_CQ_WALLCLOCK = 1u << 1,	  /* usiw_cqe.wallclock_ns is filled */
+	RNIC_CQ_IGNORE_OVERRUN = 1u << 2, /* what does not fit is lost; no
+					     event, no QP fails */
+};
+
+RNIC_EXPORT void rnic_cq_set_flags(struct rnic_cq *cq, uint32_t flags);
+
+/* The clock of usiw_cqe.timestamp_ns, now. */
+RNIC_EXPORT uint64_t rnic_raw_clock_ns(void);
+
 /* The ring of struct usiw_cqe; its consumer is the provider, under a lock of
  * its own.  Valid as long as the CQ. */
 RNIC_EXPORT const struct usiw_ring *rnic_cq_ring(const struct rnic_cq *cq);

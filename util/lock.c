@@ -20,6 +20,9 @@ static void rank_enter(const struct util_lock *lock, bool is_try)
 	/* Every rank already held must be lower than the new one. */
 	if (!is_try && (held_ranks >> lock->rank) != 0)
 		abort();
+	/* What the application keeps forbids nothing that comes after. */
+	if (lock->rank == UTIL_RANK_APP)
+		return;
 	held_ranks |= 1u << lock->rank;
 	held_locks[lock->rank] = lock;
 }

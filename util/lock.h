@@ -3,8 +3,10 @@
  * Ranked locks: the order in which locks may be taken, in one place.
  *
  * A thread takes locks in rising rank only; debug builds (without NDEBUG)
- * abort on a lower or equal rank.  The lock spins briefly, then sleeps in a
- * futex; uncontended it costs one atomic operation each way.
+ * abort on a lower or equal rank.  Before all of them, and any number at a
+ * time, come locks that the application keeps between calls of its own.  The
+ * lock spins briefly, then sleeps in a futex; uncontended it costs one atomic
+ * operation each way.
  */
 #ifndef UTIL_LOCK_H
 #define UTIL_LOCK_H
@@ -14,6 +16,7 @@
 #include <stdint.h>
 
 enum util_lock_rank {
+	UTIL_RANK_APP = 0, /* kept by the application: ibv_start_poll() */
 	UTIL_RANK_DEVICE = 1,
 	UTIL_RANK_CM,
 	UTIL_RANK_ENGINE,
@@ -21,7 +24,6 @@ enum util_lock_rank {
 	UTIL_RANK_QP_RQ,
 	UTIL_RANK_SRQ,
 	UTIL_RANK_MR_TABLE,
-	UTIL_RANK_CQ,
 	UTIL_RANK_CHAN,
 	UTIL_RANK_LEAF, /* inbox, log, stat */
 };
@@ -47,7 +49,8 @@ bool util_trylock(struct util_lock *lock);
 
 void util_unlock(struct util_lock *lock);
 
-/* Aborts in debug builds unless the calling thread holds @lock. */
+/* Aborts in debug builds unless the calling thread holds @lock (not for
+ * UTIL_RANK_APP). */
 void util_lock_assert_held(const struct util_lock *lock);
 
 /* Forget what this thread holds: first call of a forked child. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Completion queues: making, arming, ending; polling is in poll.c. */
+/* Completion queues: making, arming, ending; polling is in poll.c and cqex.c.
+ */
 #include <stdlib.h>
 
 #include "door.h"
@@ -24,32 +25,46 @@ static int cq_open(struct usiw_context *ctx, uint32_t cqe,
 	return err;
 }
 
-struct ibv_cq *usiw_create_cq(struct ibv_context *context, int cqe,
-			      struct ibv_comp_channel *channel, int comp_vector)
+int usiw_cq_new(struct ibv_context *context, uint32_t cqe,
+		const struct ibv_comp_channel *channel, uint32_t comp_vector,
+		struct usiw_cq **ret_cq)
 {
 	struct usiw_context *ctx = usiw_context(context);
 	struct usiw_cq *cq;
 	int err;
 
 	if (usiw_is_alien(ctx->fork_gen))
-		return usiw_door_null(-ENODEV);
-	if (cqe < 1 || (uint32_t)cqe > rnic_limits()->max_cqe)
-		return usiw_door_null(-EINVAL);
-	if (comp_vector < 0 || comp_vector >= context->num_comp_vectors)
-		return usiw_door_null(-EINVAL);
+		return -ENODEV;
+	if (cqe < 1 || cqe > rnic_limits()->max_cqe)
+		return -EINVAL;
+	if (comp_vector >= (uint32_t)context->num_comp_vectors)
+		return -EINVAL;
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
-		return usiw_door_null(-ENOMEM);
-	err = cq_open(ctx, (uint32_t)cqe, channel, cq);
+		return -ENOMEM;
+	err = cq_open(ctx, cqe, channel, cq);
 	if (err) {
 		free(cq);
-		return usiw_door_null(err);
+		return err;
 	}
-	util_lock_init(&cq->lock, UTIL_RANK_CQ);
+	util_lock_init(&cq->lock, UTIL_RANK_APP);
 	cq->fork_gen = ctx->fork_gen;
 	cq->ring = rnic_cq_ring(cq->rnic);
 	cq->cq.cqe = (int)cq->ring->depth;
-	return &cq->cq;
+	*ret_cq = cq;
+	return 0;
+}
+
+struct ibv_cq *usiw_create_cq(struct ibv_context *context, int cqe,
+			      struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct usiw_cq *cq;
+	int err;
+
+	/* Negative ones are too large as unsigned. */
+	err = usiw_cq_new(context, (uint32_t)cqe, channel,
+			  (uint32_t)comp_vector, &cq);
+	return err ? usiw_door_null(err) : &cq->cq;
 }
 
 int usiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)

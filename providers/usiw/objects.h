@@ -46,8 +46,26 @@ struct usiw_cq {
 	struct rnic_cq *rnic;
 	uint32_t fork_gen;
 	const struct usiw_ring *ring;
+	bool is_single; /* one thread only uses it, so it said: no lock */
 	struct util_lock lock; /* consumer side of the ring */
+
+	/* Extended CQs: between ibv_start_poll() and ibv_end_poll() whoever
+	 * polls holds @lock, and this is the completion he reads. */
+	struct ibv_wc wc;
+	uint64_t timestamp_ns, wallclock_ns;
 };
+
+static inline void usiw_cq_lock(struct usiw_cq *cq)
+{
+	if (!cq->is_single)
+		util_lock(&cq->lock);
+}
+
+static inline void usiw_cq_unlock(struct usiw_cq *cq)
+{
+	if (!cq->is_single)
+		util_unlock(&cq->lock);
+}
 
 struct usiw_srq {
 	struct ibv_srq srq;
@@ -114,6 +132,11 @@ static inline bool usiw_is_alien(uint32_t fork_gen)
 {
 	return rnic_fork_gen() != fork_gen;
 }
+
+/* What every kind of CQ begins with; -EINVAL: see ibv_create_cq(3). */
+int usiw_cq_new(struct ibv_context *context, uint32_t cqe,
+		const struct ibv_comp_channel *channel, uint32_t comp_vector,
+		struct usiw_cq **ret_cq);
 
 /*
  * Wait until the application has acknowledged @event_cnt events: it may still

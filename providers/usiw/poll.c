@@ -87,9 +87,9 @@ static int cq_drain(struct usiw_cq *cq, int num, struct ibv_wc *wc)
 	void *slot;
 
 	/* A look without the lock: an empty queue is not worth taking it. */
-	if (!usiw_ring_peek(cq->ring, 0))
+	if (usiw_ring_is_empty(cq->ring))
 		return 0;
-	util_lock(&cq->lock);
+	usiw_cq_lock(cq);
 	for (cnt = 0; cnt < (uint32_t)num; cnt++) {
 		slot = usiw_ring_peek(cq->ring, cnt);
 		if (!slot)
@@ -99,7 +99,7 @@ static int cq_drain(struct usiw_cq *cq, int num, struct ibv_wc *wc)
 	}
 	if (cnt)
 		usiw_ring_consume(cq->ring, cnt);
-	util_unlock(&cq->lock);
+	usiw_cq_unlock(cq);
 	return (int)cnt;
 }
 

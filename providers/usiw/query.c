@@ -22,6 +22,9 @@ enum link_speed {
 	SPEED_NDR = 128,
 };
 
+/* Completions are stamped in ns, by a counter of 64 bits. */
+#define CLOCK_KHZ 1000000u
+
 #define DEVICE_CAPS (IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SYS_IMAGE_GUID)
 
 /* Reads that all QPs together may have to answer. */
@@ -75,7 +78,11 @@ int usiw_query_device_ex(struct ibv_context *context,
 			 struct ibv_device_attr_ex *attr, size_t attr_size)
 {
 	struct usiw_context *ctx = usiw_context(context);
-	struct ibv_device_attr_ex ex = { .phys_port_cnt_ex = 1 };
+	struct ibv_device_attr_ex ex = {
+		.completion_timestamp_mask = UINT64_MAX,
+		.hca_core_clock = CLOCK_KHZ,
+		.phys_port_cnt_ex = 1,
+	};
 	struct rnic_device_attr dev;
 	int err;
 
@@ -92,6 +99,32 @@ int usiw_query_device_ex(struct ibv_context *context,
 	if (attr_size > sizeof(ex))
 		memset((uint8_t *)attr + sizeof(ex), 0, attr_size - sizeof(ex));
 	memcpy(attr, &ex, attr_size < sizeof(ex) ? attr_size : sizeof(ex));
+	return 0;
+}
+
+/*
+ * The clock of completion time stamps.  Where tv_nsec has the bits it holds
+ * all, as programs expect that look at nothing else; those that add tv_sec
+ * see the same.
+ */
+static struct timespec clock_to_verbs(uint64_t ns)
+{
+	if (sizeof(((struct timespec *)NULL)->tv_nsec) >= sizeof(ns))
+		return (struct timespec){ .tv_nsec = (long)ns };
+	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000u),
+				  .tv_nsec = (long)(ns % 1000000000u) };
+}
+
+/* What is asked for and not known is left out of comp_mask, as the man page
+ * has it. */
+int usiw_query_rt_values(struct ibv_context *context,
+			 struct ibv_values_ex *values)
+{
+	if (usiw_is_alien(usiw_context(context)->fork_gen))
+		return usiw_door_int(-ENODEV);
+	values->comp_mask &= IBV_VALUES_MASK_RAW_CLOCK;
+	if (values->comp_mask)
+		values->raw_clock = clock_to_verbs(rnic_raw_clock_ns());
 	return 0;
 }
 

@@ -142,10 +142,37 @@ static void check_memory(struct world *w)
 	GIVES(EBUSY, ibv_dealloc_pd(w->pd)); /* w->mr is in it */
 }
 
+static void check_cq_ex(struct world *w)
+{
+	struct ibv_cq_init_attr_ex ex = { .cqe = 4 };
+	struct ibv_poll_cq_attr attr = { 0 };
+	struct ibv_values_ex values = { .comp_mask =
+						IBV_VALUES_MASK_RAW_CLOCK };
+	struct ibv_cq_ex *cq = ibv_create_cq_ex(w->context, &ex);
+
+	NEEDS(cq);
+	HOLDS(cq->cqe >= 4);
+	GIVES(ENOENT, ibv_start_poll(cq, &attr));
+	GIVES(0, ibv_destroy_cq(ibv_cq_ex_to_cq(cq)));
+	ex.wc_flags = IBV_WC_EX_WITH_CVLAN;
+	NULLS(EOPNOTSUPP, ibv_create_cq_ex(w->context, &ex));
+	ex.wc_flags = 0;
+	ex.comp_vector = (uint32_t)w->context->num_comp_vectors;
+	NULLS(EINVAL, ibv_create_cq_ex(w->context, &ex));
+	ex.comp_vector = 0;
+	ex.cqe = (uint32_t)w->limits.max_cqe + 1;
+	NULLS(EINVAL, ibv_create_cq_ex(w->context, &ex));
+	ex.cqe = 4;
+	ex.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD;
+	ex.parent_domain = w->pd; /* not a parent domain */
+	NULLS(EINVAL, ibv_create_cq_ex(w->context, &ex));
+	GIVES(0, ibv_query_rt_values_ex(w->context, &values));
+	HOLDS(values.comp_mask == IBV_VALUES_MASK_RAW_CLOCK);
+}
+
 static void check_cq(struct world *w)
 {
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(w->context);
-	struct ibv_cq_init_attr_ex ex = { .cqe = 4 };
 	struct ibv_wc wc;
 	struct ibv_cq *cq;
 
@@ -157,7 +184,7 @@ static void check_cq(struct world *w)
 	NULLS(EINVAL, ibv_create_cq(w->context, 4, NULL, NULL, -1));
 	NULLS(EINVAL, ibv_create_cq(w->context, 4, NULL, NULL,
 				    w->context->num_comp_vectors));
-	NULLS(EOPNOTSUPP, ibv_create_cq_ex(w->context, &ex));
+	check_cq_ex(w);
 	cq = ibv_create_cq(w->context, 4, NULL, channel, 0);
 	NEEDS(cq);
 	HOLDS(cq->cqe >= 4);

@@ -243,6 +243,17 @@ int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
 	return 0;
 }
 
+void rnic_cq_set_flags(struct rnic_cq *cq, uint32_t flags)
+{
+	assert_non_null(cq);
+	fake.cq_flags = flags;
+}
+
+uint64_t rnic_raw_clock_ns(void)
+{
+	return fake.clock_ns;
+}
+
 const struct usiw_ring *rnic_cq_ring(const struct rnic_cq *cq)
 {
 	return &cq->ring;

@@ -19,12 +19,15 @@ struct fake_rnic {
 	struct rnic_device_attr device;
 	enum rnic_qp_state qp_state;
 	uint32_t comp_events, async_events; /* destroy functions */
+	uint64_t clock_ns;
 	void (*on_progress)(struct rnic_cq *cq);
 
 	/* what was asked */
 	uint32_t open_cnt; /* objects alive */
-	uint32_t ring_sq_cnt, ring_rq_cnt, progress_cnt, arm_cnt;
+	uint32_t ring_sq_cnt, ring_rq_cnt, arm_cnt;
+	_Atomic uint32_t progress_cnt; /* threads poll */
 	bool is_solicited_only;
+	uint32_t cq_flags;
 	uint32_t access;
 	uint64_t iova;
 	uint32_t mr_access;

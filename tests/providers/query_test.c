@@ -73,7 +73,8 @@ static void structure_size_is_respected(void **state)
 	}
 	assert_int_equal(a.ex.phys_port_cnt_ex, 1);
 	assert_int_equal(a.ex.odp_caps.general_caps, 0);
-	assert_int_equal(a.ex.completion_timestamp_mask, 0);
+	assert_true(a.ex.completion_timestamp_mask == UINT64_MAX);
+	assert_int_equal(a.ex.hca_core_clock, 1000000); /* kHz: ns */
 	assert_int_equal(
 		usiw_query_device_ex(w->context, NULL, &a.ex, base - 1),
 		EINVAL);
@@ -88,6 +89,25 @@ static void unknown_input_is_einval(void **state)
 	assert_int_equal(
 		usiw_query_device_ex(w->context, &input, &ex, sizeof(ex)),
 		EINVAL);
+}
+
+static void raw_clock_is_the_rnic_s(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK |
+						     IBV_VALUES_MASK_RESERVED };
+
+	fake.clock_ns = 3000000007;
+	assert_int_equal(ibv_query_rt_values_ex(w->context, &values), 0);
+	assert_int_equal(values.comp_mask, IBV_VALUES_MASK_RAW_CLOCK);
+	assert_true((uint64_t)values.raw_clock.tv_sec * 1000000000u +
+			    (uint64_t)values.raw_clock.tv_nsec ==
+		    fake.clock_ns);
+	/* Not asked: not touched. */
+	values = (struct ibv_values_ex){ .raw_clock.tv_sec = 5 };
+	assert_int_equal(ibv_query_rt_values_ex(w->context, &values), 0);
+	assert_int_equal(values.comp_mask, 0);
+	assert_int_equal(values.raw_clock.tv_sec, 5);
 }
 
 static void port_follows_the_interface(void **state)
@@ -160,6 +180,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(structure_size_is_respected,
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(unknown_input_is_einval,
+						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(raw_clock_is_the_rnic_s,
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(port_follows_the_interface,
 						fake_setup, fake_teardown),

@@ -170,12 +170,9 @@ static void library_found_each_op_by_name(void **state)
 static void refused_verbs_say_eopnotsupp(void **state)
 {
 	struct fake_world *w = *state;
-	struct verbs_context *v = verbs_get_ctx(w->context);
 	struct ibv_alloc_dm_attr dm_attr = { .length = 64 };
 	struct ibv_parent_domain_init_attr pdom_attr = { .pd = w->pd };
-	struct ibv_cq_init_attr_ex cq_attr = { .cqe = 4 };
 	struct ibv_td_init_attr td_attr = { 0 };
-	struct ibv_values_ex values = { 0 };
 	struct ibv_ah_attr ah_attr = { .port_num = 1 };
 	struct ibv_modify_cq_attr mod_attr = { 0 };
 	struct ibv_ece ece = { 0 };
@@ -188,9 +185,6 @@ static void refused_verbs_say_eopnotsupp(void **state)
 	REFUSES_PTR(ibv_alloc_parent_domain(w->context, &pdom_attr));
 	REFUSES_PTR(ibv_alloc_td(w->context, &td_attr));
 	REFUSES_PTR(ibv_create_ah(w->pd, &ah_attr));
-	REFUSES_PTR(v->create_cq_ex ? ibv_create_cq_ex(w->context, &cq_attr)
-				    : usiw_context_ops.create_cq_ex(w->context,
-								    &cq_attr));
 	REFUSES_PTR(ibv_import_pd(w->context, 1));
 	REFUSES_PTR(ibv_import_mr(w->pd, 1));
 	REFUSES_PTR(ibv_import_dm(w->context, 1));
@@ -206,7 +200,6 @@ static void refused_verbs_say_eopnotsupp(void **state)
 	REFUSES_INT(ibv_modify_cq(w->cq, &mod_attr));
 	REFUSES_INT(ibv_query_ece(w->qp, &ece));
 	REFUSES_INT(ibv_set_ece(w->qp, &ece));
-	REFUSES_INT(ibv_query_rt_values_ex(w->context, &values));
 	REFUSES_INT(ibv_resize_cq(w->cq, 16));
 }
 

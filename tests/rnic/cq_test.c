@@ -164,6 +164,54 @@ static void destruction_takes_unread_events_back(void **state)
 	bell_close(&b, 0, 0);
 }
 
+/* ---- flags -------------------------------------------------------------- */
+
+static void stamps_are_taken_where_asked_for(void **state)
+{
+	struct usiw_cqe cqe;
+	struct bell b;
+
+	(void)state;
+	for (uint32_t flags = 0; flags < 4; flags++) {
+		uint64_t before = rnic_raw_clock_ns(), after;
+
+		bell_open(&b, 4);
+		rnic_cq_set_flags(b.cq, flags);
+		assert_int_equal(push(&b, false, USIW_WC_SUCCESS), 0);
+		after = rnic_raw_clock_ns();
+		cqe = *(struct usiw_cqe *)usiw_ring_peek(rnic_cq_ring(b.cq), 0);
+		if (flags & RNIC_CQ_TIMESTAMP)
+			assert_true(before <= cqe.timestamp_ns &&
+				    cqe.timestamp_ns <= after);
+		else
+			assert_true(cqe.timestamp_ns == 0);
+		/* some time after 2020 */
+		if (flags & RNIC_CQ_WALLCLOCK)
+			assert_true(cqe.wallclock_ns > 1577836800000000000);
+		else
+			assert_true(cqe.wallclock_ns == 0);
+		bell_close(&b, 0, 0);
+	}
+}
+
+static void an_ignored_overrun_loses_in_silence(void **state)
+{
+	struct bell b;
+
+	(void)state;
+	bell_open(&b, 3);
+	rnic_cq_set_flags(b.cq, RNIC_CQ_IGNORE_OVERRUN);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(push(&b, false, USIW_WC_SUCCESS), 0);
+	assert_int_equal(usiw_ring_used(rnic_cq_ring(b.cq)), 3);
+	assert_false(is_readable(rnic_context_async_fd(b.ctx)));
+	/* Room again, and it goes on. */
+	usiw_ring_consume(rnic_cq_ring(b.cq), 1);
+	assert_int_equal(push(&b, false, USIW_WC_SUCCESS), 0);
+	assert_int_equal(usiw_ring_used(rnic_cq_ring(b.cq)), 3);
+	bell_close(&b, 0, 0);
+}
+
 /* ---- overrun ------------------------------------------------------------ */
 
 static void overrun_is_told_once(void **state)
@@ -366,6 +414,8 @@ int main(void)
 		cmocka_unit_test(refuses_sizes_out_of_range),
 		cmocka_unit_test(fires_as_armed_and_once),
 		cmocka_unit_test(destruction_takes_unread_events_back),
+		cmocka_unit_test(stamps_are_taken_where_asked_for),
+		cmocka_unit_test(an_ignored_overrun_loses_in_silence),
 		cmocka_unit_test(overrun_is_told_once),
 		cmocka_unit_test(overrun_by_sends_fails_the_queue_pair),
 		cmocka_unit_test(overrun_by_receives_fails_the_queue_pair),

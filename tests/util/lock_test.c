@@ -10,7 +10,7 @@
 #include "child.h"
 #include "lock.h"
 
-static struct util_lock lock = UTIL_LOCK_INIT(UTIL_RANK_CQ);
+static struct util_lock lock = UTIL_LOCK_INIT(UTIL_RANK_CHAN);
 static long counter; /* guarded by lock; not atomic on purpose */
 
 static void *count_up(void *arg)
@@ -70,7 +70,7 @@ static void init_forgets_a_holder(void **state)
 	(void)state;
 	util_lock(&lock);
 	util_lock_fork_child();
-	util_lock_init(&lock, UTIL_RANK_CQ);
+	util_lock_init(&lock, UTIL_RANK_CHAN);
 	assert_true(try_in_thread());
 }
 
@@ -111,6 +111,33 @@ static int take_rising_ranks(void *arg)
 	return 0;
 }
 
+static int take_app_first(void *arg)
+{
+	struct util_lock one = UTIL_LOCK_INIT(UTIL_RANK_APP);
+	struct util_lock other = UTIL_LOCK_INIT(UTIL_RANK_APP);
+	struct util_lock low = UTIL_LOCK_INIT(UTIL_RANK_DEVICE);
+
+	(void)arg;
+	util_lock(&one);
+	util_lock(&other);
+	util_lock(&low);
+	util_unlock(&low);
+	util_unlock(&one);
+	util_unlock(&other);
+	return 0;
+}
+
+static int take_app_late(void *arg)
+{
+	struct util_lock low = UTIL_LOCK_INIT(UTIL_RANK_DEVICE);
+	struct util_lock app = UTIL_LOCK_INIT(UTIL_RANK_APP);
+
+	(void)arg;
+	util_lock(&low);
+	util_lock(&app);
+	return 0;
+}
+
 static int assert_unheld(void *arg)
 {
 	(void)arg;
@@ -131,6 +158,9 @@ static void debug_builds_abort_on_a_wrong_order(void **state)
 	assert_int_equal(child_run(take_lower_rank, NULL, err, sizeof(err)),
 			 wrong);
 	assert_int_equal(child_run(take_equal_rank, NULL, err, sizeof(err)),
+			 wrong);
+	assert_int_equal(child_run(take_app_first, NULL, err, sizeof(err)), 0);
+	assert_int_equal(child_run(take_app_late, NULL, err, sizeof(err)),
 			 wrong);
 	assert_int_equal(child_run(assert_unheld, NULL, err, sizeof(err)),
 			 wrong);

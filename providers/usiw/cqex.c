@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Extended completion queues: attributes, and polling one by one. */
+#include <string.h>
+
+#include "door.h"
+#include "objects.h"
+
+/* What a completion of an RC queue pair can tell. */
+#define WC_FLAGS_OFFERED                                                       \
+	((uint64_t)IBV_WC_STANDARD_FLAGS |                                     \
+	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |                                 \
+	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+
+static struct usiw_cq *cq_of(struct ibv_cq_ex *cq_ex)
+{
+	return (struct usiw_cq *)cq_ex;
+}
+
+/* ---- the iterator ------------------------------------------------------- */
+
+/* Under the lock: the oldest completion becomes the current one. */
+static int cq_look(struct usiw_cq *cq)
+{
+	const void *slot = usiw_ring_peek(cq->ring, 0);
+	struct usiw_cqe cqe;
+
+	if (!slot)
+		return ENOENT;
+	memcpy(&cqe, slot, sizeof(cqe));
+	usiw_cqe_decode(&cqe, &cq->wc);
+	cq->timestamp_ns = cqe.timestamp_ns;
+	cq->wallclock_ns = cqe.wallclock_ns;
+	cq->cq_ex.status = cq->wc.status;
+	cq->cq_ex.wr_id = cq->wc.wr_id;
+	/* It is copied: the slot goes back at once, so that a batch without
+	 * end overruns nothing. */
+	usiw_ring_consume(cq->ring, 1);
+	return 0;
+}
+
+static int cq_start(struct usiw_cq *cq)
+{
+	int ret;
+
+	/* A look without the lock: an empty queue is not worth taking it. */
+	if (usiw_ring_is_empty(cq->ring))
+		return ENOENT;
+	usiw_cq_lock(cq);
+	ret = cq_look(cq);
+	if (ret)
+		usiw_cq_unlock(cq);
+	return ret;
+}
+
+/* The lock stays with the caller until ibv_end_poll(), if there is anything. */
+static int cqex_start_poll(struct ibv_cq_ex *cq_ex,
+			   struct ibv_poll_cq_attr *attr)
+{
+	struct usiw_cq *cq = cq_of(cq_ex);
+	int ret;
+
+	if (usiw_is_alien(cq->fork_gen))
+		return usiw_door_int(-ENODEV);
+	if (attr && attr->comp_mask)
+		return usiw_door_int(-EINVAL);
+	ret = cq_start(cq);
+	if (ret) {
+		/* The poller drives the engine: nobody has to be woken. */
+		rnic_cq_progress(cq->rnic);
+		ret = cq_start(cq);
+	}
+	return ret;
+}
+
+static int cqex_next_poll(struct ibv_cq_ex *cq_ex)
+{
+	return cq_look(cq_of(cq_ex));
+}
+
+static void cqex_end_poll(struct ibv_cq_ex *cq_ex)
+{
+	usiw_cq_unlock(cq_of(cq_ex));
+}
+
+/* ---- the current completion --------------------------------------------- */
+
+static enum ibv_wc_opcode cqex_read_opcode(struct ibv_cq_ex *cq_ex)
+{
+	return cq_of(cq_ex)->wc.opcode;
+}
+
+static uint32_t cqex_read_vendor_err(struct ibv_cq_ex *cq_ex)
+{
+	return cq_of(cq_ex)->wc.vendor_err;
+}
+
+static uint32_t cqex_read_byte_len(struct ibv_cq_ex *cq_ex)
+{
+	return cq_of(cq_ex)->wc.byte_len;
+}
+
+/* Also what an invalidated rkey is read by. */
+static __be32 cqex_read_imm_data(struct ibv_cq_ex *cq_ex)
+{
+	return cq_of(cq_ex)->wc.imm_data;
+}
+
+static uint32_t cqex_read_qp_num(struct ibv_cq_ex *cq_ex)
+{
+	return cq_of(cq_ex)->wc.qp_num;
+}
+
+static uint32_t cqex_read_src_qp(struct ibv_cq_ex *cq_ex)
+{
+	return cq_of(cq_ex)->wc.src_qp;
+}
+
+static unsigned int cqex_read_wc_flags(struct ibv_cq_ex *cq_ex)
+{
+	return cq_of(cq_ex)->wc.wc_flags;
+}
+
+static uint32_t cqex_read_slid(struct ibv_cq_ex *cq_ex)
+{
+	return cq_of(cq_ex)->wc.slid;
+}
+
+static uint8_t cqex_read_sl(struct ibv_cq_ex *cq_ex)
+{
+	return cq_of(cq_ex)->wc.sl;
+}
+
+static uint8_t cqex_read_dlid_path_bits(struct ibv_cq_ex *cq_ex)
+{
+	return cq_of(cq_ex)->wc.dlid_path_bits;
+}
+
+static uint64_t cqex_read_completion_ts(struct ibv_cq_ex *cq_ex)
+{
+	return cq_of(cq_ex)->timestamp_ns;
+}
+
+static uint64_t cqex_read_wallclock(struct ibv_cq_ex *cq_ex)
+{
+	return cq_of(cq_ex)->wallclock_ns;
+}
+
+/* ---- creation ----------------------------------------------------------- */
+
+static uint32_t cqex_flags(const struct ibv_cq_init_attr_ex *attr)
+{
+	return attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS ? attr->flags : 0;
+}
+
+static int cqex_check(const struct ibv_cq_init_attr_ex *attr)
+{
+	if (attr->wc_flags & ~WC_FLAGS_OFFERED)
+		return -EOPNOTSUPP;
+	if (attr->comp_mask &
+	    ~(uint32_t)(IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD))
+		return -EOPNOTSUPP;
+	if (cqex_flags(attr) & ~(uint32_t)(IBV_CREATE_CQ_ATTR_SINGLE_THREADED |
+					   IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN))
+		return -EOPNOTSUPP;
+	/* Parent domains are not offered, so that none can be given. */
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD)
+		return -EINVAL;
+	return 0;
+}
+
+static uint32_t cqex_rnic_flags(const struct ibv_cq_init_attr_ex *attr)
+{
+	uint32_t flags = 0;
+
+	if (attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		flags |= RNIC_CQ_TIMESTAMP;
+	if (attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+		flags |= RNIC_CQ_WALLCLOCK;
+	if (cqex_flags(attr) & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN)
+		flags |= RNIC_CQ_IGNORE_OVERRUN;
+	return flags;
+}
+
+/* Readers of what was not asked for stay NULL where it has a price. */
+static void cqex_set_readers(struct ibv_cq_ex *cq_ex, uint64_t wc_flags)
+{
+	cq_ex->start_poll = cqex_start_poll;
+	cq_ex->next_poll = cqex_next_poll;
+	cq_ex->end_poll = cqex_end_poll;
+	cq_ex->read_opcode = cqex_read_opcode;
+	cq_ex->read_vendor_err = cqex_read_vendor_err;
+	cq_ex->read_byte_len = cqex_read_byte_len;
+	cq_ex->read_imm_data = cqex_read_imm_data;
+	cq_ex->read_qp_num = cqex_read_qp_num;
+	cq_ex->read_src_qp = cqex_read_src_qp;
+	cq_ex->read_wc_flags = cqex_read_wc_flags;
+	cq_ex->read_slid = cqex_read_slid;
+	cq_ex->read_sl = cqex_read_sl;
+	cq_ex->read_dlid_path_bits = cqex_read_dlid_path_bits;
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		cq_ex->read_completion_ts = cqex_read_completion_ts;
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+		cq_ex->read_completion_wallclock_ns = cqex_read_wallclock;
+}
+
+struct ibv_cq_ex *usiw_create_cq_ex(struct ibv_context *context,
+				    struct ibv_cq_init_attr_ex *attr)
+{
+	struct usiw_cq *cq;
+	int err = cqex_check(attr);
+
+	if (err)
+		return usiw_door_null(err);
+	err = usiw_cq_new(context, attr->cqe, attr->channel, attr->comp_vector,
+			  &cq);
+	if (err)
+		return usiw_door_null(err);
+	rnic_cq_set_flags(cq->rnic, cqex_rnic_flags(attr));
+	cq->is_single = cqex_flags(attr) & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+	cqex_set_readers(&cq->cq_ex, attr->wc_flags);
+	return &cq->cq_ex;
+}

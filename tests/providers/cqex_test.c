@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Extended completion queues: attributes, the iterator, every reader. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include "fake-rnic.h"
+
+#define TS IBV_WC_EX_WITH_COMPLETION_TIMESTAMP
+#define WALL IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK
+#define MASK_FLAGS IBV_CQ_INIT_ATTR_MASK_FLAGS
+#define SINGLE IBV_CREATE_CQ_ATTR_SINGLE_THREADED
+#define IGNORE IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN
+
+static const struct usiw_cqe good_cqe = {
+	.wr_id = 0x1122334455667788,
+	.status = USIW_WC_SUCCESS,
+	.opcode = USIW_WC_RECV,
+	.byte_len = 4096,
+	.imm_be = 0xcafe0102,
+	.qp_num = 0xabcd12,
+	.wc_flags = USIW_WC_FLAG_INV,
+	.vendor_err = 9,
+	.timestamp_ns = 0x123456789abcdef0,
+	.wallclock_ns = 0xfedcba9876543210,
+};
+
+static void push(struct ibv_cq_ex *cq, uint64_t first, uint32_t cnt)
+{
+	struct usiw_cqe cqe = good_cqe;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		cqe.wr_id = first + i;
+		fake_cq_push(usiw_cq(ibv_cq_ex_to_cq(cq))->rnic, &cqe);
+	}
+}
+
+/* What the library's own ibv_create_cq_ex() does; it is out of reach, as the
+ * context was not opened through the library. */
+static struct ibv_cq_ex *create(struct fake_world *w,
+				struct ibv_cq_init_attr_ex *attr)
+{
+	struct ibv_cq_ex *cq = usiw_create_cq_ex(w->context, attr);
+
+	if (cq)
+		verbs_init_cq(ibv_cq_ex_to_cq(cq), w->context, attr->channel,
+			      attr->cq_context);
+	return cq;
+}
+
+static struct ibv_cq_ex *open_cq(struct fake_world *w, uint64_t wc_flags,
+				 uint32_t flags)
+{
+	struct ibv_cq_init_attr_ex attr = { .cqe = 16,
+					    .wc_flags = wc_flags,
+					    .comp_mask = MASK_FLAGS,
+					    .flags = flags };
+	struct ibv_cq_ex *cq = create(w, &attr);
+
+	assert_non_null(cq);
+	return cq;
+}
+
+static void close_cq(struct ibv_cq_ex *cq)
+{
+	assert_int_equal(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+}
+
+/* ---- attributes --------------------------------------------------------- */
+
+static const struct {
+	struct ibv_cq_init_attr_ex attr;
+	int err;
+	uint32_t rnic_flags; /* when it is made */
+} rows[] = {
+	{ { .cqe = 1 }, 0, 0 },
+	{ { .cqe = 128 }, 0, 0 },
+	{ { .cqe = 0 }, EINVAL, 0 },
+	{ { .cqe = 129 }, EINVAL, 0 },
+	{ { .cqe = UINT32_MAX }, EINVAL, 0 },
+	{ { .cqe = 4, .comp_vector = 1 }, EINVAL, 0 },
+	{ { .cqe = 4, .comp_vector = UINT32_MAX }, EINVAL, 0 },
+	{ { .cqe = 4, .wc_flags = IBV_WC_STANDARD_FLAGS }, 0, 0 },
+	{ { .cqe = 4, .wc_flags = TS }, 0, RNIC_CQ_TIMESTAMP },
+	{ { .cqe = 4, .wc_flags = WALL }, 0, RNIC_CQ_WALLCLOCK },
+	{ { .cqe = 4, .wc_flags = TS | WALL | IBV_WC_EX_WITH_IMM },
+	  0,
+	  RNIC_CQ_TIMESTAMP | RNIC_CQ_WALLCLOCK },
+	{ { .cqe = 4, .wc_flags = IBV_WC_EX_WITH_CVLAN }, EOPNOTSUPP, 0 },
+	{ { .cqe = 4, .wc_flags = IBV_WC_EX_WITH_FLOW_TAG }, EOPNOTSUPP, 0 },
+	{ { .cqe = 4, .wc_flags = IBV_WC_EX_WITH_TM_INFO }, EOPNOTSUPP, 0 },
+	{ { .cqe = 4, .wc_flags = 1 << 12 }, EOPNOTSUPP, 0 },
+	{ { .cqe = 4, .wc_flags = 1ull << 63 }, EOPNOTSUPP, 0 },
+	{ { .cqe = 4, .comp_mask = MASK_FLAGS, .flags = SINGLE }, 0, 0 },
+	{ { .cqe = 4, .comp_mask = MASK_FLAGS, .flags = IGNORE },
+	  0,
+	  RNIC_CQ_IGNORE_OVERRUN },
+	/* flags count only when the mask says so */
+	{ { .cqe = 4, .flags = IGNORE | 4 }, 0, 0 },
+	{ { .cqe = 4, .comp_mask = MASK_FLAGS, .flags = 4 }, EOPNOTSUPP, 0 },
+	{ { .cqe = 4, .comp_mask = 4 }, EOPNOTSUPP, 0 },
+	{ { .cqe = 4, .comp_mask = 1u << 31 }, EOPNOTSUPP, 0 },
+};
+
+static void attributes_are_judged(void **state)
+{
+	struct fake_world *w = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ibv_cq_init_attr_ex attr = rows[i].attr;
+		uint32_t open_cnt = fake.open_cnt;
+		struct ibv_cq_ex *cq;
+
+		errno = 0;
+		cq = create(w, &attr);
+		if (errno != rows[i].err || !cq != (rows[i].err != 0))
+			fail_msg("row %zu: %s", i, strerror(errno));
+		if (cq) {
+			assert_int_equal(fake.cq_flags, rows[i].rnic_flags);
+			assert_true(cq->cqe >= (int)attr.cqe);
+			close_cq(cq);
+		}
+		assert_int_equal(fake.open_cnt, open_cnt);
+	}
+}
+
+static void a_plain_domain_is_no_parent_domain(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 4,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD,
+		.parent_domain = w->pd,
+	};
+
+	errno = 0;
+	assert_null(create(w, &attr));
+	assert_int_equal(errno, EINVAL);
+	attr.parent_domain = NULL;
+	assert_null(create(w, &attr));
+	assert_int_equal(errno, EINVAL);
+}
+
+static void channel_and_context_arrive(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_comp_channel chan = { .context = w->context,
+					 .fd = FAKE_CHAN_FD };
+	struct ibv_cq_init_attr_ex attr = { .cqe = 4,
+					    .cq_context = &attr,
+					    .channel = &chan };
+	struct ibv_cq_ex *cq = create(w, &attr);
+
+	assert_non_null(cq);
+	assert_ptr_equal(cq->cq_context, &attr);
+	assert_ptr_equal(cq->channel, &chan);
+	assert_int_equal(chan.refcnt, 1);
+	assert_true(fake.handle == (uintptr_t)cq);
+	assert_int_equal(ibv_req_notify_cq(ibv_cq_ex_to_cq(cq), 1), 0);
+	assert_true(fake.is_solicited_only);
+	close_cq(cq);
+	assert_int_equal(chan.refcnt, 0);
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+static void every_field_is_read(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_cq_ex *cq = open_cq(w, TS | WALL | IBV_WC_STANDARD_FLAGS, 0);
+	struct ibv_poll_cq_attr attr = { 0 };
+
+	push(cq, good_cqe.wr_id, 1);
+	assert_int_equal(ibv_start_poll(cq, &attr), 0);
+	assert_true(cq->wr_id == good_cqe.wr_id);
+	assert_int_equal(cq->status, IBV_WC_SUCCESS);
+	assert_int_equal(ibv_wc_read_opcode(cq), IBV_WC_RECV);
+	assert_int_equal(ibv_wc_read_vendor_err(cq), 9);
+	assert_int_equal(ibv_wc_read_byte_len(cq), 4096);
+	assert_int_equal(ibv_wc_read_imm_data(cq), 0xcafe0102);
+	assert_int_equal(ibv_wc_read_invalidated_rkey(cq), 0xcafe0102);
+	assert_int_equal(ibv_wc_read_qp_num(cq), 0xabcd12);
+	assert_int_equal(ibv_wc_read_wc_flags(cq), IBV_WC_WITH_INV);
+	assert_int_equal(ibv_wc_read_src_qp(cq), 0);
+	assert_int_equal(ibv_wc_read_slid(cq), 0);
+	assert_int_equal(ibv_wc_read_sl(cq), 0);
+	assert_int_equal(ibv_wc_read_dlid_path_bits(cq), 0);
+	assert_true(ibv_wc_read_completion_ts(cq) == good_cqe.timestamp_ns);
+	assert_true(ibv_wc_read_completion_wallclock_ns(cq) ==
+		    good_cqe.wallclock_ns);
+	ibv_end_poll(cq);
+	close_cq(cq);
+}
+
+/* The ring is shared memory: whatever stands there, a valid wc comes out. */
+static void impossible_entries_become_errors(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_cq_ex *cq = open_cq(w, 0, 0);
+	struct usiw_cqe cqe = good_cqe;
+
+	cqe.status = 4711;
+	cqe.wc_flags = UINT32_MAX;
+	fake_cq_push(usiw_cq(ibv_cq_ex_to_cq(cq))->rnic, &cqe);
+	assert_int_equal(ibv_start_poll(cq, NULL), 0);
+	assert_int_equal(cq->status, IBV_WC_GENERAL_ERR);
+	assert_int_equal(ibv_wc_read_wc_flags(cq),
+			 IBV_WC_WITH_IMM | IBV_WC_WITH_INV);
+	ibv_end_poll(cq);
+	close_cq(cq);
+}
+
+/* ---- the iterator ------------------------------------------------------- */
+
+static void batches_come_in_order(uint32_t flags, struct fake_world *w)
+{
+	struct ibv_cq_ex *cq = open_cq(w, 0, flags);
+	struct ibv_poll_cq_attr attr = { 0 };
+	uint64_t next = 0;
+	struct ibv_wc wc;
+
+	assert_int_equal(ibv_start_poll(cq, &attr), ENOENT);
+	/* often enough that the ring wraps; all kinds of reading in turn */
+	for (uint64_t round = 0; round < 40; round++) {
+		push(cq, round * 7, 7);
+		assert_int_equal(ibv_start_poll(cq, &attr), 0);
+		assert_int_equal(cq->wr_id, next++);
+		ibv_end_poll(cq);
+		assert_int_equal(ibv_poll_cq(ibv_cq_ex_to_cq(cq), 1, &wc), 1);
+		assert_int_equal(wc.wr_id, next++);
+		assert_int_equal(ibv_start_poll(cq, &attr), 0);
+		do {
+			assert_int_equal(cq->wr_id, next++);
+		} while (ibv_next_poll(cq) == 0);
+		ibv_end_poll(cq);
+		assert_int_equal(ibv_start_poll(cq, &attr), ENOENT);
+		assert_int_equal(ibv_poll_cq(ibv_cq_ex_to_cq(cq), 1, &wc), 0);
+	}
+	assert_int_equal(next, 280);
+	close_cq(cq);
+}
+
+static void batches_come_in_order_with_a_lock(void **state)
+{
+	batches_come_in_order(0, *state);
+}
+
+static void batches_come_in_order_without_one(void **state)
+{
+	batches_come_in_order(SINGLE, *state);
+}
+
+static void a_batch_may_be_longer_than_the_queue(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_cq_ex *cq = open_cq(w, 0, 0);
+
+	push(cq, 0, 8);
+	assert_int_equal(ibv_start_poll(cq, NULL), 0);
+	for (uint64_t i = 0; i < 100; i++) {
+		assert_int_equal(cq->wr_id, i);
+		push(cq, i + 8, 1);
+		assert_int_equal(ibv_next_poll(cq), 0);
+	}
+	ibv_end_poll(cq);
+	close_cq(cq);
+}
+
+static void push_one(struct rnic_cq *cq)
+{
+	fake_cq_push(cq, &good_cqe);
+}
+
+static void empty_queue_drives_the_engine_once(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_cq_ex *cq = open_cq(w, 0, 0);
+
+	assert_int_equal(ibv_start_poll(cq, NULL), ENOENT);
+	assert_int_equal(fake.progress_cnt, 1);
+	fake.on_progress = push_one;
+	assert_int_equal(ibv_start_poll(cq, NULL), 0);
+	assert_int_equal(fake.progress_cnt, 2);
+	assert_int_equal(ibv_next_poll(cq), ENOENT);
+	ibv_end_poll(cq);
+	fake.on_progress = NULL;
+	push(cq, 1, 1);
+	assert_int_equal(ibv_start_poll(cq, NULL), 0);
+	ibv_end_poll(cq);
+	assert_int_equal(fake.progress_cnt, 2);
+	close_cq(cq);
+}
+
+static void bad_polls_take_nothing(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_cq_ex *cq = open_cq(w, 0, 0);
+	struct ibv_poll_cq_attr attr = { .comp_mask = 1 };
+
+	push(cq, 5, 1);
+	assert_int_equal(ibv_start_poll(cq, &attr), EINVAL);
+	fake.fork_gen++;
+	assert_int_equal(ibv_start_poll(cq, NULL), ENODEV);
+	fake.fork_gen--;
+	assert_int_equal(ibv_start_poll(cq, NULL), 0);
+	assert_int_equal(cq->wr_id, 5);
+	ibv_end_poll(cq);
+	close_cq(cq);
+}
+
+/* The application may post, and poll another queue, amid a batch. */
+static void a_batch_forbids_nothing_else(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_cq_ex *one = open_cq(w, 0, 0), *other = open_cq(w, 0, 0);
+	struct ibv_recv_wr recv = { .wr_id = 1 }, *bad_recv;
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send;
+
+	push(one, 1, 1);
+	push(other, 2, 1);
+	assert_int_equal(ibv_start_poll(one, NULL), 0);
+	assert_int_equal(ibv_start_poll(other, NULL), 0);
+	assert_int_equal(ibv_post_recv(w->qp, &recv, &bad_recv), 0);
+	assert_int_equal(ibv_post_send(w->qp, &send, &bad_send), 0);
+	ibv_end_poll(one);
+	ibv_end_poll(other);
+	close_cq(one);
+	close_cq(other);
+}
+
+/* ---- threads ------------------------------------------------------------ */
+
+#define THREAD_CNT 4
+#define TURN_CNT 5000
+
+static struct ibv_cq_ex *shared;
+#define START_CNT (2 * THREAD_CNT)
+static uint8_t taken[THREAD_CNT * TURN_CNT + START_CNT]; /* by wr_id */
+static uint64_t pushed; /* guarded by the batch */
+
+/* Whoever has a batch is alone with the queue: he may even push to it. */
+static void *batch_alone(void *arg)
+{
+	struct ibv_wc wc;
+
+	for (int i = 0; i < TURN_CNT; i++) {
+		if (i % 5 == 4 && i + 1 < TURN_CNT) {
+			while (ibv_poll_cq(ibv_cq_ex_to_cq(shared), 1, &wc) !=
+			       1)
+				sched_yield();
+			taken[wc.wr_id]++;
+			/* Its successor, by who has the queue next. */
+			while (ibv_start_poll(shared, NULL))
+				sched_yield();
+			taken[shared->wr_id]++;
+			push(shared, pushed, 2);
+			pushed += 2;
+			ibv_end_poll(shared);
+			i++;
+			continue;
+		}
+		while (ibv_start_poll(shared, NULL))
+			sched_yield();
+		taken[shared->wr_id]++;
+		push(shared, pushed++, 1);
+		ibv_end_poll(shared);
+	}
+	return arg;
+}
+
+static void a_batch_excludes_other_pollers(void **state)
+{
+	struct fake_world *w = *state;
+	pthread_t threads[THREAD_CNT];
+
+	shared = open_cq(w, 0, 0);
+	push(shared, 0, START_CNT);
+	pushed = START_CNT;
+	for (int i = 0; i < THREAD_CNT; i++)
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, batch_alone, NULL),
+			0);
+	for (int i = 0; i < THREAD_CNT; i++)
+		pthread_join(threads[i], NULL);
+	while (ibv_start_poll(shared, NULL) == 0) {
+		taken[shared->wr_id]++;
+		ibv_end_poll(shared);
+	}
+	assert_int_equal(pushed, sizeof(taken));
+	for (size_t i = 0; i < sizeof(taken); i++)
+		assert_int_equal(taken[i], 1);
+	close_cq(shared);
+}
+
+#define WITH_WORLD(test)                                                       \
+	cmocka_unit_test_setup_teardown(test, fake_setup, fake_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_WORLD(attributes_are_judged),
+		WITH_WORLD(a_plain_domain_is_no_parent_domain),
+		WITH_WORLD(channel_and_context_arrive),
+		WITH_WORLD(every_field_is_read),
+		WITH_WORLD(impossible_entries_become_errors),
+		WITH_WORLD(batches_come_in_order_with_a_lock),
+		WITH_WORLD(batches_come_in_order_without_one),
+		WITH_WORLD(a_batch_may_be_longer_than_the_queue),
+		WITH_WORLD(empty_queue_drives_the_engine_once),
+		WITH_WORLD(bad_polls_take_nothing),
+		WITH_WORLD(a_batch_forbids_nothing_else),
+		WITH_WORLD(a_batch_excludes_other_pollers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
