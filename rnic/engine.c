@@ -20,6 +20,7 @@
 #include "../util/env.h"
 #include "../util/log.h"
 #include "fd.h"
+#include "guard.h"
 #include "qp.h"
 #include "stat.h"
 #include "stream-internal.h"
@@ -141,14 +142,19 @@ void rnic_engine_serve_bells(struct rnic_engine *engine)
 	}
 }
 
+/* Who leads touches the application's memory. */
 static bool engine_try_lead(struct rnic_engine *engine)
 {
-	return util_trylock(&engine->lead);
+	if (!util_trylock(&engine->lead))
+		return false;
+	rnic_guard_thread();
+	return true;
 }
 
 void rnic_engine_lead(struct rnic_engine *engine)
 {
 	util_lock(&engine->lead);
+	rnic_guard_thread();
 }
 
 void rnic_engine_unlead(struct rnic_engine *engine)
@@ -214,8 +220,11 @@ static int engine_start(struct rnic_engine *engine)
 
 	if (engine->has_thread)
 		return 0;
-	/* Signals are the application's; its handlers must not run here. */
+	/* Signals are the application's; its handlers must not run here.  But
+	 * a fault that is blocked kills. */
 	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = pthread_create(&engine->thread, NULL, engine_thread, engine);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -6,6 +6,7 @@
 #include "cm.h"
 #include "context.h"
 #include "fdtab.h"
+#include "guard.h"
 #include "lock.h"
 #include "qp.h"
 #include "stat.h"
@@ -59,6 +60,7 @@ static void fork_child(void)
 	atomic_fetch_add_explicit(&fork_gen, 1, memory_order_relaxed);
 	if (fd_table)
 		util_fdtab_each(fd_table, fd_disown);
+	rnic_guard_fork_child();
 	rnic_chan_fork_child();
 	rnic_stat_fork_child();
 	rnic_cm_fork_child();

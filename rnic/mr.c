@@ -4,6 +4,7 @@
 
 #include "context.h"
 #include "engine.h"
+#include "guard.h"
 #include "stat.h"
 
 #include <errno.h>
@@ -342,6 +343,9 @@ int rnic_mr_reg(struct rnic_pd *pd, void *addr, size_t len, uint64_t iova,
 	if (access & RNIC_ACCESS_ZERO_BASED)
 		iova = 0;
 	ret = reg_check(addr, len, iova, access);
+	if (ret < 0)
+		return ret;
+	ret = rnic_guard_install();
 	if (ret < 0)
 		return ret;
 	ret = range_populate(addr, len, access & RNIC_ACCESS_LOCAL_WRITE);

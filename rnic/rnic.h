@@ -50,6 +50,21 @@ RNIC_EXPORT struct util_fdtab *rnic_fdtab(void);
  */
 RNIC_EXPORT uint32_t rnic_fork_gen(void);
 
+/*
+ * Since memory is registered, faults on it are caught: a handler of ours for
+ * SIGSEGV and SIGBUS stands in front of the application's.
+ * Async-signal-safe, as the next one.
+ */
+RNIC_EXPORT bool rnic_guard_is_on(void);
+
+/*
+ * What sigaction(2) does, for those two signals, behind our handler.
+ * Return: 0; -ENOENT: not one of them, or nothing is guarded: libc's.
+ */
+struct sigaction;
+RNIC_EXPORT int rnic_guard_sigaction(int sig, const struct sigaction *act,
+				     struct sigaction *ret_old);
+
 /* ---- devices ---------------------------------------------------------- */
 
 #define RNIC_GID_MAX 32
