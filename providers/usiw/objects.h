@@ -146,29 +146,6 @@ int usiw_cq_new(struct ibv_context *context, uint32_t cqe,
 void usiw_wait_acks(pthread_mutex_t *mutex, pthread_cond_t *cond,
 		    const uint32_t *completed, uint32_t event_cnt);
 
-/* What a send opcode is to the encoder: a row of the table in post.c. */
-struct usiw_wr_kind {
-	uint8_t opcode; /* enum usiw_wr_opcode; 0: not offered */
-	uint8_t traits; /* enum usiw_wr_trait */
-};
-
-enum usiw_wr_trait {
-	USIW_WR_REMOTE = 1u << 0, /* wr.rdma */
-	USIW_WR_ATOMIC = 1u << 1, /* wr.atomic */
-	USIW_WR_IMM = 1u << 2,	  /* imm_data */
-	USIW_WR_INV = 1u << 3,	  /* invalidate_rkey */
-	USIW_WR_SINK = 1u << 4,	  /* SGEs are written to: no inline */
-};
-
-/*
- * Encode @wr as a @kind into @slot.
- * Return: 0; -EINVAL: see ibv_post_send(3); the slot may be half written,
- *   which nobody sees.
- */
-int usiw_sqe_encode(const struct usiw_sq_limits *limits,
-		    const struct usiw_wr_kind *kind,
-		    const struct ibv_send_wr *wr, struct usiw_sqe *slot);
-
 /* Encode @wr into @slot; -EINVAL: more than @max_sge elements. */
 int usiw_rqe_encode(uint32_t max_sge, const struct ibv_recv_wr *wr,
 		    struct usiw_rqe *slot);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Work requests -> queue entries.  Never blocks on the engine, never
- * allocates.
+ * ibv_post_send(), ibv_post_recv() and their kin.  Never block on the engine,
+ * never allocate.
  *
  * A list is encoded under the lock of its queue, published by one commit and
  * announced by one ring of the bell, outside the lock: ringing may make this
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "door.h"
-#include "objects.h"
+#include "sqe.h"
 
 _Static_assert(sizeof(struct usiw_sge) == sizeof(struct ibv_sge), "sge");
 _Static_assert(offsetof(struct usiw_sge, addr) ==
@@ -23,148 +23,6 @@ _Static_assert(offsetof(struct usiw_sge, lkey) ==
 		       offsetof(struct ibv_sge, lkey),
 	       "sge");
 
-#define SEND_FLAGS_KNOWN                                                       \
-	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |             \
-	 IBV_SEND_INLINE)
-
-/* IBV_WR_ATOMIC_WRITE, the last opcode of any verbs.h so far, is 15. */
-#define WR_KIND_CNT 16
-
-/* A row without opcode is a verb that is not offered: EOPNOTSUPP. */
-static const struct usiw_wr_kind wr_kinds[WR_KIND_CNT] = {
-	[IBV_WR_RDMA_WRITE] = { USIW_WR_WRITE, USIW_WR_REMOTE },
-	[IBV_WR_RDMA_WRITE_WITH_IMM] = { USIW_WR_WRITE_IMM,
-					 USIW_WR_REMOTE | USIW_WR_IMM },
-	[IBV_WR_SEND] = { USIW_WR_SEND, 0 },
-	[IBV_WR_SEND_WITH_IMM] = { USIW_WR_SEND_IMM, USIW_WR_IMM },
-	[IBV_WR_SEND_WITH_INV] = { USIW_WR_SEND_INV, USIW_WR_INV },
-	[IBV_WR_RDMA_READ] = { USIW_WR_READ, USIW_WR_REMOTE | USIW_WR_SINK },
-};
-
-/* Sum of the lengths; -EINVAL: more than a message may have. */
-static int sge_list_len(const struct ibv_sge *sge, int sge_cnt, size_t max_len,
-			size_t *ret_len)
-{
-	size_t len = 0;
-	int i;
-
-	for (i = 0; i < sge_cnt; i++)
-		if (__builtin_add_overflow(len, sge[i].length, &len) ||
-		    len > max_len)
-			return -EINVAL;
-	*ret_len = len;
-	return 0;
-}
-
-static void sqe_copy_inline(struct usiw_sqe *slot, const struct ibv_sge *sge,
-			    int sge_cnt)
-{
-	uint8_t *to = (uint8_t *)(slot + 1);
-	int i;
-
-	for (i = 0; i < sge_cnt; i++) {
-		if (sge[i].length == 0)
-			continue;
-		memcpy(to, (const void *)(uintptr_t)sge[i].addr, sge[i].length);
-		to += sge[i].length;
-	}
-}
-
-static int sqe_encode_payload(const struct usiw_sq_limits *limits,
-			      const struct usiw_wr_kind *kind,
-			      const struct ibv_send_wr *wr,
-			      struct usiw_sqe *slot)
-{
-	uint32_t max_sge = kind->traits & USIW_WR_SINK ? limits->max_sge_rd
-						       : limits->max_sge;
-	size_t len;
-	int err;
-
-	if (wr->num_sge < 0)
-		return -EINVAL;
-	if (wr->send_flags & IBV_SEND_INLINE) {
-		/* Inline data is gathered here: any list that fits will do. */
-		if (kind->traits & USIW_WR_SINK)
-			return -EINVAL;
-		err = sge_list_len(wr->sg_list, wr->num_sge, limits->max_inline,
-				   &len);
-		if (err)
-			return err;
-		slot->sge_cnt = 0;
-		slot->inline_len = (uint32_t)len;
-		sqe_copy_inline(slot, wr->sg_list, wr->num_sge);
-		return 0;
-	}
-	if ((uint32_t)wr->num_sge > max_sge)
-		return -EINVAL;
-	err = sge_list_len(wr->sg_list, wr->num_sge, limits->max_msg_size,
-			   &len);
-	if (err)
-		return err;
-	slot->sge_cnt = (uint16_t)wr->num_sge;
-	slot->inline_len = 0;
-	if (wr->num_sge)
-		memcpy(slot + 1, wr->sg_list,
-		       (size_t)wr->num_sge * sizeof(struct usiw_sge));
-	return 0;
-}
-
-static uint8_t sqe_flags(const struct usiw_sq_limits *limits,
-			 unsigned int send_flags)
-{
-	uint8_t flags = 0;
-
-	if (limits->is_sig_all || (send_flags & IBV_SEND_SIGNALED))
-		flags |= USIW_SQE_SIGNALED;
-	if (send_flags & IBV_SEND_SOLICITED)
-		flags |= USIW_SQE_SOLICITED;
-	if (send_flags & IBV_SEND_FENCE)
-		flags |= USIW_SQE_FENCE;
-	if (send_flags & IBV_SEND_INLINE)
-		flags |= USIW_SQE_INLINE;
-	return flags;
-}
-
-int usiw_sqe_encode(const struct usiw_sq_limits *limits,
-		    const struct usiw_wr_kind *kind,
-		    const struct ibv_send_wr *wr, struct usiw_sqe *slot)
-{
-	if (wr->send_flags & ~(unsigned int)SEND_FLAGS_KNOWN)
-		return -EINVAL;
-	*slot = (struct usiw_sqe){
-		.wr_id = wr->wr_id,
-		.opcode = kind->opcode,
-		.flags = sqe_flags(limits, wr->send_flags),
-	};
-	if (kind->traits & USIW_WR_REMOTE) {
-		slot->remote_addr = wr->wr.rdma.remote_addr;
-		slot->rkey = wr->wr.rdma.rkey;
-	}
-	if (kind->traits & USIW_WR_ATOMIC) {
-		slot->remote_addr = wr->wr.atomic.remote_addr;
-		slot->rkey = wr->wr.atomic.rkey;
-		slot->compare_add = wr->wr.atomic.compare_add;
-		slot->swap = wr->wr.atomic.swap;
-	}
-	if (kind->traits & USIW_WR_IMM)
-		slot->imm_be = wr->imm_data;
-	if (kind->traits & USIW_WR_INV)
-		slot->rkey = wr->invalidate_rkey;
-	return sqe_encode_payload(limits, kind, wr, slot);
-}
-
-/* *ret_kind: the row for @opcode. */
-static int wr_kind_find(enum ibv_wr_opcode opcode,
-			const struct usiw_wr_kind **ret_kind)
-{
-	if ((unsigned int)opcode >= WR_KIND_CNT)
-		return -EINVAL;
-	if (!wr_kinds[opcode].opcode)
-		return -EOPNOTSUPP;
-	*ret_kind = &wr_kinds[opcode];
-	return 0;
-}
-
 static int sq_post_locked(const struct usiw_qp *qp, uint32_t ahead,
 			  const struct ibv_send_wr *wr)
 {
@@ -173,7 +31,7 @@ static int sq_post_locked(const struct usiw_qp *qp, uint32_t ahead,
 	int err;
 
 	util_lock_assert_held(&qp->sq_lock);
-	err = wr_kind_find(wr->opcode, &kind);
+	err = usiw_wr_kind_find(wr->opcode, &kind);
 	if (err)
 		return err;
 	slot = usiw_ring_reserve(qp->sq, ahead);

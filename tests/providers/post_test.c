@@ -104,39 +104,6 @@ static void each_opcode_is_encoded(void **state)
 	assert_int_equal(fake.ring_sq_cnt, sizeof(rows) / sizeof(rows[0]));
 }
 
-/* Rows that the table does not have yet are encoded all the same. */
-static void encoder_knows_later_rows(void **state)
-{
-	const struct usiw_sq_limits limits = { .max_sge = 3,
-					       .max_msg_size = 1024 };
-	const struct usiw_wr_kind imm = { USIW_WR_WRITE_IMM,
-					  USIW_WR_REMOTE | USIW_WR_IMM };
-	const struct usiw_wr_kind atomic = { USIW_WR_CMP_SWP,
-					     USIW_WR_ATOMIC | USIW_WR_SINK };
-	struct ibv_send_wr wr = send_wr(IBV_WR_RDMA_WRITE_WITH_IMM);
-	struct {
-		struct usiw_sqe sqe;
-		struct usiw_sge sge[3];
-	} slot;
-
-	(void)state;
-	assert_int_equal(usiw_sqe_encode(&limits, &imm, &wr, &slot.sqe), 0);
-	assert_int_equal(slot.sqe.opcode, USIW_WR_WRITE_IMM);
-	assert_int_equal(slot.sqe.imm_be, 0x01020304);
-	assert_int_equal(slot.sqe.rkey, 0xabcdef01);
-	wr = send_wr(IBV_WR_ATOMIC_CMP_AND_SWP);
-	wr.num_sge = 0;
-	wr.wr.atomic.remote_addr = 0x8000;
-	wr.wr.atomic.compare_add = 5;
-	wr.wr.atomic.swap = 6;
-	wr.wr.atomic.rkey = 7;
-	assert_int_equal(usiw_sqe_encode(&limits, &atomic, &wr, &slot.sqe), 0);
-	assert_int_equal(slot.sqe.remote_addr, 0x8000);
-	assert_int_equal(slot.sqe.compare_add, 5);
-	assert_int_equal(slot.sqe.swap, 6);
-	assert_int_equal(slot.sqe.rkey, 7);
-}
-
 static void opcodes_not_offered_are_refused(void **state)
 {
 	static const struct {
@@ -424,7 +391,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(each_opcode_is_encoded),
-		cmocka_unit_test(encoder_knows_later_rows),
 		WORLD_TEST(opcodes_not_offered_are_refused),
 		WORLD_TEST(flags_are_translated),
 		WORLD_TEST(sq_sig_all_signals_all),

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The send encoder: which opcodes there are, and how a work request becomes a
+ * queue entry.
+ */
+#include "sqe.h"
+
+#include <string.h>
+
+#define SEND_FLAGS_KNOWN                                                       \
+	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |             \
+	 IBV_SEND_INLINE)
+
+const struct usiw_wr_kind usiw_wr_kinds[USIW_WR_KIND_CNT] = {
+	[IBV_WR_RDMA_WRITE] = { USIW_WR_WRITE, USIW_WR_REMOTE },
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = { USIW_WR_WRITE_IMM,
+					 USIW_WR_REMOTE | USIW_WR_IMM },
+	[IBV_WR_SEND] = { USIW_WR_SEND, 0 },
+	[IBV_WR_SEND_WITH_IMM] = { USIW_WR_SEND_IMM, USIW_WR_IMM },
+	[IBV_WR_SEND_WITH_INV] = { USIW_WR_SEND_INV, USIW_WR_INV },
+	[IBV_WR_RDMA_READ] = { USIW_WR_READ, USIW_WR_REMOTE | USIW_WR_SINK },
+};
+
+/* Sum of the lengths; -EINVAL: more than @max_len. */
+static int sge_list_len(const struct ibv_sge *sge, size_t sge_cnt,
+			size_t max_len, size_t *ret_len)
+{
+	size_t len = 0, i;
+
+	for (i = 0; i < sge_cnt; i++) {
+		len += sge[i].length;
+		if (len > max_len)
+			return -EINVAL;
+	}
+	*ret_len = len;
+	return 0;
+}
+
+/* Inline data is gathered here: any list that fits will do. */
+static int sqe_set_inline(const struct usiw_sq_limits *limits,
+			  const struct usiw_wr_kind *kind,
+			  const struct ibv_sge *sge, int sge_cnt,
+			  struct usiw_sqe *slot)
+{
+	uint8_t *to = (uint8_t *)(slot + 1);
+	size_t len;
+	int err, i;
+
+	if ((kind->traits & USIW_WR_SINK) || sge_cnt < 0)
+		return -EINVAL;
+	err = sge_list_len(sge, (size_t)sge_cnt, limits->max_inline, &len);
+	if (err)
+		return err;
+	slot->inline_len = (uint32_t)len;
+	for (i = 0; i < sge_cnt; i++) {
+		if (sge[i].length == 0)
+			continue;
+		memcpy(to, (const void *)(uintptr_t)sge[i].addr, sge[i].length);
+		to += sge[i].length;
+	}
+	return 0;
+}
+
+int usiw_sqe_set_sges(const struct usiw_sq_limits *limits, unsigned int traits,
+		      const struct ibv_sge *sge, size_t sge_cnt,
+		      struct usiw_sqe *slot)
+{
+	struct usiw_sge *to = (struct usiw_sge *)(slot + 1);
+	size_t max_sge = traits & USIW_WR_SINK ? limits->max_sge_rd
+					       : limits->max_sge;
+	size_t len = 0, i; /* cannot wrap: few elements of 32 bits each */
+
+	if (sge_cnt > max_sge)
+		return -EINVAL;
+	for (i = 0; i < sge_cnt; i++) {
+		to[i] = (struct usiw_sge){
+			.addr = sge[i].addr,
+			.len = sge[i].length,
+			.lkey = sge[i].lkey,
+		};
+		len += sge[i].length;
+	}
+	if (len > limits->max_msg_size)
+		return -EINVAL;
+	slot->sge_cnt = (uint16_t)sge_cnt;
+	return 0;
+}
+
+static uint8_t sqe_flags(const struct usiw_sq_limits *limits,
+			 unsigned int send_flags)
+{
+	uint8_t flags = 0;
+
+	if (limits->is_sig_all || (send_flags & IBV_SEND_SIGNALED))
+		flags |= USIW_SQE_SIGNALED;
+	if (send_flags & IBV_SEND_SOLICITED)
+		flags |= USIW_SQE_SOLICITED;
+	if (send_flags & IBV_SEND_FENCE)
+		flags |= USIW_SQE_FENCE;
+	if (send_flags & IBV_SEND_INLINE)
+		flags |= USIW_SQE_INLINE;
+	return flags;
+}
+
+int usiw_sqe_encode(const struct usiw_sq_limits *limits,
+		    const struct usiw_wr_kind *kind,
+		    const struct ibv_send_wr *wr, struct usiw_sqe *slot)
+{
+	if (wr->send_flags & ~(unsigned int)SEND_FLAGS_KNOWN)
+		return -EINVAL;
+	*slot = (struct usiw_sqe){
+		.wr_id = wr->wr_id,
+		.opcode = kind->opcode,
+		.flags = sqe_flags(limits, wr->send_flags),
+	};
+	if (kind->traits & USIW_WR_REMOTE) {
+		slot->remote_addr = wr->wr.rdma.remote_addr;
+		slot->rkey = wr->wr.rdma.rkey;
+	}
+	if (kind->traits & USIW_WR_ATOMIC) {
+		slot->remote_addr = wr->wr.atomic.remote_addr;
+		slot->rkey = wr->wr.atomic.rkey;
+		slot->compare_add = wr->wr.atomic.compare_add;
+		slot->swap = wr->wr.atomic.swap;
+	}
+	if (kind->traits & USIW_WR_IMM)
+		slot->imm_be = wr->imm_data;
+	if (kind->traits & USIW_WR_INV)
+		slot->rkey = wr->invalidate_rkey;
+	if (wr->send_flags & IBV_SEND_INLINE)
+		return sqe_set_inline(limits, kind, wr->sg_list, wr->num_sge,
+				      slot);
+	/* A negative count is more than any limit. */
+	return usiw_sqe_set_sges(limits, kind->traits, wr->sg_list,
+				 (uint32_t)wr->num_sge, slot);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The send encoder by itself: rows and elements that no post reaches. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "../../providers/usiw/sqe.h"
+
+static struct ibv_sge three_sges[3] = {
+	{ 0x1000, 100, 11 },
+	{ 0x2000, 200, 22 },
+	{ 0x3000, 300, 33 },
+};
+
+static struct ibv_send_wr send_wr(enum ibv_wr_opcode opcode)
+{
+	return (struct ibv_send_wr){
+		.wr_id = 0x99,
+		.opcode = opcode,
+		.sg_list = three_sges,
+		.num_sge = 2,
+		.wr.rdma = { .remote_addr = 0x7fff00001234,
+			     .rkey = 0xabcdef01 },
+		.imm_data = 0x01020304,
+	};
+}
+
+/* Rows that the table does not have yet are encoded all the same. */
+static void encoder_knows_later_rows(void **state)
+{
+	const struct usiw_sq_limits limits = { .max_sge = 3,
+					       .max_msg_size = 1024 };
+	const struct usiw_wr_kind imm = { USIW_WR_WRITE_IMM,
+					  USIW_WR_REMOTE | USIW_WR_IMM };
+	const struct usiw_wr_kind atomic = { USIW_WR_CMP_SWP,
+					     USIW_WR_ATOMIC | USIW_WR_SINK };
+	struct ibv_send_wr wr = send_wr(IBV_WR_RDMA_WRITE_WITH_IMM);
+	struct {
+		struct usiw_sqe sqe;
+		struct usiw_sge sge[3];
+	} slot;
+
+	(void)state;
+	assert_int_equal(usiw_sqe_encode(&limits, &imm, &wr, &slot.sqe), 0);
+	assert_int_equal(slot.sqe.opcode, USIW_WR_WRITE_IMM);
+	assert_int_equal(slot.sqe.imm_be, 0x01020304);
+	assert_int_equal(slot.sqe.rkey, 0xabcdef01);
+	wr = send_wr(IBV_WR_ATOMIC_CMP_AND_SWP);
+	wr.num_sge = 0;
+	wr.wr.atomic.remote_addr = 0x8000;
+	wr.wr.atomic.compare_add = 5;
+	wr.wr.atomic.swap = 6;
+	wr.wr.atomic.rkey = 7;
+	assert_int_equal(usiw_sqe_encode(&limits, &atomic, &wr, &slot.sqe), 0);
+	assert_int_equal(slot.sqe.remote_addr, 0x8000);
+	assert_int_equal(slot.sqe.compare_add, 5);
+	assert_int_equal(slot.sqe.swap, 6);
+	assert_int_equal(slot.sqe.rkey, 7);
+}
+
+static void every_row_is_consistent(void **state)
+{
+	const struct usiw_wr_kind *kind;
+	int opcode;
+
+	(void)state;
+	for (opcode = 0; opcode < USIW_WR_KIND_CNT; opcode++) {
+		kind = NULL;
+		if (usiw_wr_kind_find((enum ibv_wr_opcode)opcode, &kind)) {
+			assert_null(kind);
+			continue;
+		}
+		assert_in_range(kind->opcode, USIW_WR_WRITE, USIW_WR_BIND_MW);
+		/* each has one remote address at most, and one key */
+		assert_false((kind->traits & USIW_WR_ATOMIC) &&
+			     (kind->traits & USIW_WR_REMOTE));
+		assert_false((kind->traits & USIW_WR_INV) &&
+			     (kind->traits & USIW_WR_IMM));
+	}
+}
+
+static void elements_have_limits(void **state)
+{
+	const struct usiw_sq_limits limits = { .max_sge = 3,
+					       .max_sge_rd = 1,
+					       .max_msg_size = 600 };
+	static const struct {
+		unsigned int traits;
+		size_t cnt;
+		uint32_t third;
+		int err;
+	} rows[] = {
+		{ 0, 0, 0, 0 },
+		{ 0, 3, 300, 0 },
+		{ 0, 3, 301, -EINVAL },
+		{ 0, 3, UINT32_MAX, -EINVAL },
+		{ 0, 4, 0, -EINVAL },
+		{ 0, SIZE_MAX, 0, -EINVAL },
+		{ USIW_WR_SINK, 1, 0, 0 },
+		{ USIW_WR_SINK, 2, 0, -EINVAL },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct {
+			struct usiw_sqe sqe;
+			struct usiw_sge sge[3];
+		} slot = { .sqe.opcode = USIW_WR_SEND };
+		struct ibv_sge sges[4] = { three_sges[0], three_sges[1],
+					   three_sges[2] };
+
+		sges[2].length = rows[i].third;
+		assert_int_equal(usiw_sqe_set_sges(&limits, rows[i].traits,
+						   sges, rows[i].cnt,
+						   &slot.sqe),
+				 rows[i].err);
+		if (rows[i].err)
+			continue;
+		assert_int_equal(slot.sqe.sge_cnt, rows[i].cnt);
+		assert_memory_equal(slot.sge, sges,
+				    rows[i].cnt * sizeof(sges[0]));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(encoder_knows_later_rows),
+		cmocka_unit_test(every_row_is_consistent),
+		cmocka_unit_test(elements_have_limits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
