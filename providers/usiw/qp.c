@@ -124,7 +124,9 @@ static void qp_init_public(struct ibv_qp *qp, struct ibv_pd *pd,
 	qp->srq = attr->srq;
 	qp->handle = num;
 	qp->qp_num = num;
-	qp->state = IBV_QPS_INIT; /* a RNIC's QP has no RESET of its own */
+	/* Where libibverbs puts every new QP; ibv_query_qp() asks the RNIC, for
+	 * which RESET and INIT are one. */
+	qp->state = IBV_QPS_RESET;
 	qp->qp_type = attr->qp_type;
 	qp->events_completed = 0;
 	pthread_mutex_init(&qp->mutex, NULL);
@@ -386,6 +388,7 @@ int usiw_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 		.max_dest_rd_atomic = rnic.ird > UINT8_MAX ? UINT8_MAX
 							   : rnic.ird,
 		.port_num = USIW_PORT,
+		.timeout = rnic.timeout,
 	};
 	qp_init_attr_fill(qp, init_attr);
 	return 0;

@@ -198,7 +198,9 @@ int usiw_query_port(struct ibv_context *context, uint8_t port_num,
 		.state = dev.is_up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN,
 		.max_mtu = IBV_MTU_4096,
 		.active_mtu = mtu_to_verbs(dev.mtu),
-		.gid_tbl_len = (int)dev.gid_cnt,
+		/* Programs keep it, while addresses come and go: the table's
+		 * size, not how much of it is in use. */
+		.gid_tbl_len = RNIC_GID_MAX,
 		.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS,
 		.max_msg_sz = rnic_limits()->max_msg_size,
 		.pkey_tbl_len = 1,

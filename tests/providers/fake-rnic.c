@@ -526,6 +526,7 @@ void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
 		.access = fake.access,
 		.ird = 5,
 		.ord = 6,
+		.timeout = 21,
 	};
 }
 

@@ -21,7 +21,7 @@ static void new_qp_tells_what_it_got(void **state)
 
 	assert_non_null(qp);
 	assert_int_equal(qp->qp_num, 0xabcd12);
-	assert_int_equal(qp->state, IBV_QPS_INIT);
+	assert_int_equal(qp->state, IBV_QPS_RESET);
 	assert_int_equal(qp->qp_type, IBV_QPT_RC);
 	assert_ptr_equal(qp->context, w->context);
 	assert_ptr_equal(qp->pd, w->pd);
@@ -320,7 +320,7 @@ static void failure_changes_nothing(void **state)
 		ibv_modify_qp(w->qp, &attr, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS),
 		EINVAL); /* RTS -> INIT */
 	assert_int_equal(fake.access, 0);
-	assert_int_equal(w->qp->state, IBV_QPS_INIT);
+	assert_int_equal(w->qp->state, IBV_QPS_RESET);
 	attr.qp_state = IBV_QPS_ERR;
 	fake.fail_name = "rnic_qp_set_access";
 	fake.fail_err = -EINVAL;
@@ -359,6 +359,7 @@ static void query_tells_the_truth(void **state)
 	assert_int_equal(attr.qp_access_flags, IBV_ACCESS_REMOTE_READ);
 	assert_int_equal(attr.max_rd_atomic, 6);
 	assert_int_equal(attr.max_dest_rd_atomic, 5);
+	assert_int_equal(attr.timeout, 21);
 	assert_int_equal(attr.path_mtu, IBV_MTU_1024);
 	assert_int_equal(attr.port_num, 1);
 	assert_int_equal(attr.cap.max_send_wr, 4);
