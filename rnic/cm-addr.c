@@ -5,6 +5,7 @@
 #include "fd.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
@@ -144,6 +145,21 @@ void cm_sock_set_tos(int fd, int family, uint8_t tos)
 	cm_sock_set_flag(fd, IPPROTO_IP, IP_TOS, tos);
 	if (family == AF_INET6)
 		cm_sock_set_flag(fd, IPPROTO_IPV6, IPV6_TCLASS, tos);
+}
+
+/*
+ * InfiniBand gives up after 8 tries, each of 4.096 us * 2^timeout.  TCP needs
+ * a second for a handful of them, whatever the application thinks.
+ */
+void cm_sock_set_ack_timeout(int fd, uint8_t timeout)
+{
+	uint64_t ms = 8 * (4096ull << timeout) / 1000000;
+
+	if (ms < 1000)
+		ms = 1000;
+	if (ms > INT_MAX)
+		ms = INT_MAX;
+	cm_sock_set_flag(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)ms);
 }
 
 /* A connected UDP socket sends nothing, but makes the kernel choose. */

@@ -231,6 +231,9 @@ static int id_set_option(struct cm_id *id, enum rnic_cm_option opt,
 	case RNIC_CM_OPT_AFONLY:
 		return id_set_afonly(id, value);
 	case RNIC_CM_OPT_ACK_TIMEOUT:
+		if (value > 31)
+			return -EINVAL;
+		id->ack_timeout = (uint8_t)value;
 		return 0;
 	}
 	return -EINVAL;

@@ -124,6 +124,7 @@ struct cm_id {
 	struct sockaddr_storage local, peer;
 	int fd; /* bound or listening TCP socket; -1 */
 	uint8_t tos;
+	uint8_t ack_timeout; /* 0: TCP's own */
 	bool has_tos, is_reuseaddr, is_afonly;
 	bool has_port; /* the application asked for a port: keep it */
 	uint32_t qp_num;
@@ -163,6 +164,7 @@ void cm_addr_of_socket(int fd, struct sockaddr_storage *ret_local,
 int cm_sock_open(int family, int type);
 void cm_sock_set_flag(int fd, int level, int name, int value);
 void cm_sock_set_tos(int fd, int family, uint8_t tos);
+void cm_sock_set_ack_timeout(int fd, uint8_t timeout);
 /*
  * The address from which the kernel would reach @dst.  @src: NULL or any: no
  * wish.  Return: 0; -ENETUNREACH and what else connect(2) says.

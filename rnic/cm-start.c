@@ -171,11 +171,14 @@ int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp,
 	int ret;
 
 	cm_conn_watch(conn, 0);
+	if (id->ack_timeout)
+		cm_sock_set_ack_timeout(cm_conn_fd(conn), id->ack_timeout);
 	ret = rnic_qp_attach_stream(qp, conn->stream, ev->start.ird,
 				    ev->start.ord, id->ref);
 	if (ret < 0)
 		return ret;
 	conn->stream = NULL;
+	rnic_qp_set_timeout(qp, id->ack_timeout);
 	id->local = conn->local;
 	id->peer = conn->peer;
 	id->state = RNIC_CM_S_ESTABLISHED;

@@ -314,6 +314,13 @@ unlead:
 	return rc;
 }
 
+void rnic_qp_set_timeout(struct rnic_qp *qp, uint8_t timeout)
+{
+	rnic_engine_lead(qp->engine);
+	qp->timeout = timeout;
+	rnic_engine_unlead(qp->engine);
+}
+
 void rnic_qp_disconnect(struct rnic_qp *qp)
 {
 	rnic_engine_lead(qp->engine);
@@ -415,6 +422,7 @@ void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
 	ret_attr->access = qp->access;
 	ret_attr->ird = qp->irq.max;
 	ret_attr->ord = qp->sq.orq.max;
+	ret_attr->timeout = qp->timeout;
 	if (qp->stream) {
 		ret_attr->local = qp->stream->local;
 		ret_attr->peer = qp->stream->peer;

@@ -161,6 +161,7 @@ struct rnic_qp {
 	uint32_t access;
 	bool has_access; /* the application set it */
 	bool is_last_wqe_told;
+	uint8_t timeout; /* of the connection manager's, as it was given */
 	struct rnic_stream *stream;
 	struct rnic_chan_node event_node[RNIC_QP_EV_CNT];
 };

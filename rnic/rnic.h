@@ -304,6 +304,7 @@ struct rnic_qp_attr {
 	enum rnic_qp_state state;
 	uint32_t access;
 	uint32_t ird, ord;
+	uint8_t timeout; /* as given by RNIC_CM_OPT_ACK_TIMEOUT */
 	struct sockaddr_storage local, peer; /* family 0: not connected */
 };
 
@@ -425,10 +426,13 @@ RNIC_EXPORT int rnic_cm_reject(struct rnic_cm_chan *chan, uint32_t id,
 			       const void *pd, uint8_t pd_len);
 RNIC_EXPORT int rnic_cm_disconnect(struct rnic_cm_chan *chan, uint32_t id);
 enum rnic_cm_option {
-	RNIC_CM_OPT_TOS,	/* value: 0..255 */
-	RNIC_CM_OPT_REUSEADDR,	/* value: 0, 1 */
-	RNIC_CM_OPT_AFONLY,	/* value: 0, 1 */
-	RNIC_CM_OPT_ACK_TIMEOUT /* accepted, no effect on TCP */
+	RNIC_CM_OPT_TOS,       /* value: 0..255 */
+	RNIC_CM_OPT_REUSEADDR, /* value: 0, 1 */
+	RNIC_CM_OPT_AFONLY,    /* value: 0, 1 */
+	/* 0..31: how long an octet may wait for its acknowledgement before
+	 * the stream is given up: 8 times 4.096 us * 2^value, a second at
+	 * least; 0: as long as TCP tries. */
+	RNIC_CM_OPT_ACK_TIMEOUT
 };
 RNIC_EXPORT int rnic_cm_set_option(struct rnic_cm_chan *chan, uint32_t id,
 				   enum rnic_cm_option opt, uint32_t value);

@@ -66,6 +66,9 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 struct rnic_qp *rnic_qp_get(uint32_t qp_num);
 void rnic_qp_put(struct rnic_qp *qp);
 
+/* What rnic_qp_query() answers; the socket is the connection manager's care. */
+void rnic_qp_set_timeout(struct rnic_qp *qp, uint8_t timeout);
+
 /* The connection manager asks for an orderly end (rdma_disconnect): like
  * rnic_qp_modify(CLOSING), but a QP without stream is left alone. */
 void rnic_qp_disconnect(struct rnic_qp *qp);

@@ -97,12 +97,40 @@ static void rst_at_each_octet_leaves_nothing(void **state)
 	cm_side_close(&s);
 }
 
+/* Each side's own, from the moment at which it is connected. */
+static void ack_timeout_is_the_queue_pairs(void **state)
+{
+	struct rnic_qp_attr attr;
+	struct cm_pair p;
+
+	(void)state;
+	cm_pair_open(&p, AF_INET);
+	assert_int_equal(rnic_cm_set_option(p.active.chan, p.active.id,
+					    RNIC_CM_OPT_ACK_TIMEOUT, 32),
+			 -EINVAL);
+	assert_int_equal(rnic_cm_set_option(p.active.chan, p.active.id,
+					    RNIC_CM_OPT_ACK_TIMEOUT, 21),
+			 0);
+	assert_int_equal(rnic_cm_set_option(p.listener.chan, p.child,
+					    RNIC_CM_OPT_ACK_TIMEOUT, 14),
+			 0);
+	rnic_qp_query(p.active_qp.qp, &attr);
+	assert_int_equal(attr.timeout, 0);
+	cm_pair_accept(&p);
+	rnic_qp_query(p.active_qp.qp, &attr);
+	assert_int_equal(attr.timeout, 21);
+	rnic_qp_query(p.passive_qp.qp, &attr);
+	assert_int_equal(attr.timeout, 14);
+	cm_pair_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(garbage_is_closed),
 		cmocka_unit_test(half_a_request_times_out),
 		cmocka_unit_test(rst_at_each_octet_leaves_nothing),
+		cmocka_unit_test(ack_timeout_is_the_queue_pairs),
 	};
 
 	/* Before the settings are read for the first time. */
