@@ -11,7 +11,8 @@ export USIW_BUILD := $(BUILD)
 export USIW_JOBS  := $(JOBS)
 
 .DEFAULT_GOAL := all
-.PHONY: all format setup configure demo check test sanitize asan tsan fuzz coverage
+.PHONY: all format setup configure demo check test pyverbs sanitize asan tsan
+.PHONY: fuzz coverage
 .PHONY: deb package-test fresh-test install clean help
 
 ## all: configure and build everything into build/
@@ -46,6 +47,12 @@ check:
 ## test: the fast tests only, of what is built
 test: all
 	ctest --test-dir $(BUILD) -L fast -j $(JOBS) --output-on-failure
+
+## pyverbs: the tests that use pyverbs, rdma-core's own suite among them
+pyverbs:
+	scripts/install-deps build test
+	$(MAKE) --no-print-directory all
+	scripts/check $(BUILD) -L '^pyverbs$$'
 
 ## sanitize: build and test under ASan+UBSan, then under TSan
 sanitize: asan tsan

@@ -13,7 +13,7 @@
 #       USIW_SOURCE_DIR and USIW_BUILD_DIR in its environment.
 #
 # Labels in use: fast (the default: whole label under ten seconds), slow,
-# apps, interop, fuzz, meta, threads (worth a run under TSan), bench.
+# apps, interop, fuzz, meta, threads (worth a run under TSan), bench, pyverbs.
 
 if(USIW_TESTS)
 	pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)

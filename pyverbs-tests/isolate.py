@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Runs tests of unittest, each in a process of its own with a watchdog.
+
+The parent loads the modules once and never touches a device; each test is a
+child made by fork, so a crash, a hang or a leaked object ends with its test.
+"""
+import contextlib
+import ctypes
+import os
+import pickle
+import select
+import signal
+import subprocess
+import tempfile
+import time
+import traceback
+import unittest
+
+
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWNET = 0x40000000
+
+
+def enter_namespace():
+    """A network of its own for this process, with nothing but lo, so that
+    tests that want the same port can run side by side."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    uid, gid = os.geteuid(), os.getegid()
+    flags = CLONE_NEWNET | (CLONE_NEWUSER if uid else 0)
+    if libc.unshare(flags) != 0:
+        raise OSError(ctypes.get_errno(), "unshare")
+    if uid:
+        maps = (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"),
+                ("gid_map", f"{gid} {gid} 1"))
+        for name, text in maps:
+            with open(f"/proc/self/{name}", "w", encoding="ascii") as stream:
+                stream.write(text)
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+
+
+def has_namespaces():
+    """May a process here have a network of its own?"""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            with open(os.devnull, "w", encoding="ascii") as null:
+                os.dup2(null.fileno(), 2)
+            enter_namespace()
+        except (OSError, subprocess.SubprocessError):
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+class Outcome:
+    """What came of a test: a verdict, and why."""
+
+    def __init__(self, verdict, text="", errno=None, frames=()):
+        self.verdict = verdict  # pass, skip, fail, error, hang, crash
+        self.text = text
+        self.errno = errno      # of the exception, if it carried one
+        self.frames = frames    # names of the functions it came through
+        self.output = ""
+        self.seconds = 0.0
+
+
+class Watcher(unittest.TestResult):
+    """Keeps the worst that happened to the one test that is run."""
+
+    def __init__(self):
+        super().__init__()
+        self.outcome = None
+
+    def addSuccess(self, test):
+        self.outcome = self.outcome or Outcome("pass")
+
+    def addSkip(self, test, reason):
+        self.outcome = self.outcome or Outcome("skip", reason)
+
+    def take(self, verdict, err):
+        kind, value, trace = err
+        if self.outcome and self.outcome.verdict in ("fail", "error"):
+            return
+        text = "".join(traceback.format_exception(kind, value, trace))
+        frames = [f.name for f in traceback.extract_tb(trace)]
+        self.outcome = Outcome(verdict, text,
+                               getattr(value, "error_code", None), frames)
+
+    def addError(self, test, err):
+        self.take("error", err)
+
+    def addFailure(self, test, err):
+        self.take("fail", err)
+
+    def addSubTest(self, test, subtest, err):
+        if err is not None:
+            self.take("fail", err)
+
+    def addExpectedFailure(self, test, err):
+        self.take("error", err)
+
+    def addUnexpectedSuccess(self, test):
+        self.outcome = Outcome("fail", "unexpected success")
+
+
+def tests_in(suite):
+    """The test cases of a suite, flat."""
+    for entry in suite:
+        if isinstance(entry, unittest.TestSuite):
+            yield from tests_in(entry)
+        else:
+            yield entry
+
+
+class Child:
+    """A test at work in its process."""
+
+    def __init__(self, test, limit):
+        self.test = test
+        self.begin = time.monotonic()
+        self.deadline = self.begin + limit
+        self.log = tempfile.TemporaryFile()
+        self.answer, writer = os.pipe()
+        self.pid = os.fork()
+        self.is_child = self.pid == 0
+        if self.is_child:
+            os.close(self.answer)
+            self.answer = writer
+        else:
+            os.close(writer)
+
+    def work(self, is_alone):
+        """In the child: run the test, leave word, end as a program ends."""
+        os.setsid()
+        if is_alone:
+            enter_namespace()
+        for fd in (1, 2):
+            os.dup2(self.log.fileno(), fd)
+        watcher = Watcher()
+        unittest.TestSuite([self.test]).run(watcher)
+        outcome = watcher.outcome or Outcome("error", "no result")
+        with os.fdopen(self.answer, "wb") as pipe:
+            pickle.dump(outcome, pipe)
+
+    def kill(self):
+        """With all that the test started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def collect(self, is_late):
+        """After it has ended, or did not: what came of it."""
+        outcome = None
+        if is_late:
+            outcome = Outcome("hang", "killed after "
+                              f"{time.monotonic() - self.begin:.0f} s")
+            self.kill()
+        status = os.waitpid(self.pid, 0)[1]
+        # What it left behind in its session has no business to go on.
+        self.kill()
+        os.set_blocking(self.answer, False)
+        with os.fdopen(self.answer, "rb") as pipe:
+            said = pipe.read()
+        if outcome is None and status != 0:
+            outcome = Outcome("crash", f"wait status {status:#x}")
+        if outcome is None:
+            outcome = pickle.loads(said) if said else \
+                Outcome("crash", "ended without a word")
+        self.log.seek(0)
+        outcome.output = self.log.read().decode(errors="replace")
+        self.log.close()
+        outcome.seconds = time.monotonic() - self.begin
+        return outcome
+
+
+def run(tests, jobs, limit, tell):
+    """Runs each test in a child, `jobs` at a time, at most `limit` seconds;
+    tell(test, outcome) as they end.  Without network namespaces they share
+    ports, and one runs after the other.  Returns True in a child that is
+    done: the caller then leaves at once, the way a program leaves."""
+    waiting = list(tests)
+    running = []
+    is_alone = has_namespaces()
+    if not is_alone:
+        print("no network namespaces here: one test at a time")
+        jobs = 1
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            child = Child(waiting.pop(0), limit)
+            if child.is_child:
+                child.work(is_alone)
+                return True
+            running.append((child, os.pidfd_open(child.pid)))
+        first = min(child.deadline for child, _ in running)
+        ready = select.select([fd for _, fd in running], [], [],
+                              max(0.0, first - time.monotonic()))[0]
+        now = time.monotonic()
+        going = []
+        for child, fd in running:
+            if fd not in ready and now < child.deadline:
+                going.append((child, fd))
+                continue
+            os.close(fd)
+            tell(child.test, child.collect(fd not in ready))
+        running = going
+    return False

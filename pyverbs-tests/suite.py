@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""rdma-core's own test suite on a usiw device, held to a list of verdicts.
+
+  suite.py [-j JOBS] [--dev DEVICE] [--part N/M] [--results FILE] [NAME...]
+
+Takes the suite as the package python3-pyverbs installs it, unpacks it below
+the build directory and runs every test that is no vendor's, each in a process
+of its own.  verdicts.txt names each test; anything that does not come out as
+it says is a failure: a failed test, an error, a hang, a crash, a skip for
+another reason, a test that passes where a skip is listed, one that is gone and
+one that is new.  NAME limits the run to tests that begin so.
+"""
+import argparse
+import errno
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import isolate  # noqa: E402
+
+BUILD = os.path.abspath(os.environ.get("USIW_BUILD_DIR") or
+                        os.path.join(HERE, "..", "build"))
+PYTHON = "/usr/bin/python3"  # the system's: pyverbs is built for no other
+INSTALLED = "/usr/share/doc/rdma-core/tests"
+VENDORS = ("mlx5", "efa", "cuda")
+INSIDE = "USIW_PYVERBS_INSIDE"
+IBV_SEND_SIGNALED = 2
+LIMIT = 40 * float(os.environ.get("USIW_TEST_SLOW", "1"))
+
+
+# ---- the list ------------------------------------------------------------
+
+class Reason:
+    """Why tests are skipped, and how one knows that it was for this."""
+
+    def __init__(self, text, proof):
+        self.text = text
+        self.kind, _, self.pattern = proof.partition(": ")
+        if self.kind not in ("says", "prints", "refused") or \
+                not self.pattern:
+            raise ValueError(f"proof '{proof}'")
+
+    def explains(self, outcome):
+        if self.kind == "says":
+            return outcome.verdict == "skip" and \
+                re.search(self.pattern, outcome.text) is not None
+        if outcome.verdict != "error":
+            return False
+        if self.kind == "prints":
+            return re.search(self.pattern, outcome.output) is not None
+        # The suite asked one verb, and this said EOPNOTSUPP.
+        return outcome.errno == errno.EOPNOTSUPP and \
+            self.pattern in [name.split(".")[-1] for name in outcome.frames]
+
+
+class Verdicts:
+    """verdicts.txt: reasons to skip, and what may come of each test."""
+
+    def __init__(self, path):
+        self.reasons = {}
+        self.tests = {}  # name: (may it pass?, reasons that may skip it)
+        with open(path, encoding="utf-8") as stream:
+            for number, line in enumerate(stream, 1):
+                line = line.strip()
+                if not line or line.startswith("#"):
+                    continue
+                try:
+                    self.take(line)
+                except (ValueError, KeyError) as err:
+                    sys.exit(f"{path}:{number}: not understood ({err}): "
+                             f"{line}")
+
+    def take(self, line):
+        if line.startswith("reason "):
+            name, text, proof = re.split(r"\s*\|\s*", line[7:], maxsplit=2)
+            self.reasons[name] = Reason(text, proof)
+            return
+        name, *words = line.split()
+        may_pass = words[:1] == ["pass"]
+        rest = words[1:] if may_pass else words
+        if name in self.tests or not words or rest and \
+                (rest[0] != "skip" or len(rest) == 1):
+            raise ValueError("neither 'pass' nor 'skip REASON', or twice")
+        self.tests[name] = (may_pass, [self.reasons[w] for w in rest[1:]])
+
+    def complaint(self, name, outcome):
+        """What is wrong with this outcome, or None."""
+        if name not in self.tests:
+            return "not in the list"
+        may_pass, reasons = self.tests[name]
+        if may_pass and outcome.verdict == "pass" or \
+                any(reason.explains(outcome) for reason in reasons):
+            return None
+        wanted = ["pass"] if may_pass else []
+        wanted += [f"skip for '{reason.text}'" for reason in reasons]
+        return "listed as " + " or ".join(wanted)
+
+    def proposal(self, name, outcome):
+        """The line that would fit, for a person to judge."""
+        if outcome.verdict == "pass":
+            return f"{name}  pass"
+        fits = [key for key, reason in self.reasons.items()
+                if reason.explains(outcome)]
+        return f"{name}  skip {' '.join(fits) or '???'}"
+
+
+# ---- the suite -----------------------------------------------------------
+
+def unpack_package(target):
+    """Images without documentation: the files come from the package itself,
+    in the version that is installed."""
+    with tempfile.TemporaryDirectory() as work:
+        version = subprocess.run(
+            ["dpkg-query", "-W", "-f", "${Version}", "python3-pyverbs"],
+            check=True, capture_output=True, text=True).stdout
+        subprocess.run(["apt-get", "download", "-q",
+                        f"python3-pyverbs={version}"], cwd=work, check=True)
+        deb = [n for n in os.listdir(work) if n.endswith(".deb")]
+        subprocess.run(["dpkg-deb", "-x", deb[0], "root"], cwd=work,
+                       check=True)
+        unpack_directory(os.path.join(work, "root" + INSTALLED), target)
+
+
+def unpack_directory(source, target):
+    for name in sorted(os.listdir(source)):
+        plain = name[:-3] if name.endswith(".gz") else name
+        if plain.startswith("test_") and \
+                any(vendor in plain for vendor in VENDORS):
+            continue
+        opener = gzip.open if name.endswith(".gz") else open
+        with opener(os.path.join(source, name), "rb") as stream:
+            text = stream.read()
+        with open(os.path.join(target, plain), "wb") as stream:
+            stream.write(text)
+
+
+def unpack():
+    """The suite as a directory `tests` below the one that is returned.  Made
+    aside and moved into place: several runs may start at once."""
+    parent = os.path.join(BUILD, "pyverbs-suite")
+    final = os.path.join(parent, "tests")
+    if os.path.exists(os.path.join(final, "__init__.py")):
+        return parent
+    os.makedirs(parent, exist_ok=True)
+    work = tempfile.mkdtemp(dir=parent)
+    if os.path.exists(os.path.join(INSTALLED, "__init__.py")):
+        unpack_directory(INSTALLED, work)
+    else:
+        unpack_package(work)
+    os.chmod(work, 0o755)
+    try:
+        os.rename(work, final)
+    except OSError:  # somebody else was faster
+        shutil.rmtree(work)
+    return parent
+
+
+def load(parent, device):
+    """The suite's tests by name, without the leading 'tests.'."""
+    sys.path[:0] = [parent, os.path.join(parent, "tests")]
+    sys.argv[1:] = ["--dev", device]
+    from args_parser import parser
+    parser.parse_args()
+    import tests
+    settle_writes()
+    cases = {}
+    for module in tests.__test_modules__:
+        suite = unittest.defaultTestLoader.loadTestsFromModule(module)
+        for case in isolate.tests_in(suite):
+            cases[case.id().removeprefix("tests.")] = case
+    return cases
+
+
+class Settled:
+    """A barrier before which the WRITEs of a connection are placed.
+
+    The suite takes a completed WRITE for a placed one, as InfiniBand has it.
+    With iWARP it says that the buffer may be used again; who wants to know
+    that the octets are placed sends a READ behind them (RFC 5040 5.5).
+    """
+
+    def __init__(self, barrier, resources):
+        self.barrier = barrier
+        self.resources = resources
+
+    def wait(self):
+        cmid = self.resources.cmid
+        cmid.post_read(self.resources.mr, 0, 0, 0, flags=IBV_SEND_SIGNALED)
+        cmid.get_send_comp()
+        return self.barrier.wait()
+
+
+def settle_writes():
+    """Teaches the suite's rdma_cm traffic to wait for its WRITEs."""
+    from tests.rdmacm_utils import CMConnection
+    plain = CMConnection.remote_traffic
+
+    def remote_traffic(self, passive, remote_op="write"):
+        if not passive and remote_op == "write":
+            self.syncer = Settled(self.syncer, self.cm_res)
+        plain(self, passive, remote_op)
+
+    CMConnection.remote_traffic = remote_traffic
+
+
+# ---- the run -------------------------------------------------------------
+
+def enter(device):
+    """Runs this program again below `usiw run`, as the suite needs it."""
+    environment = dict(os.environ, **{INSIDE: device})
+    usiw = os.path.join(BUILD, "bin", "usiw")
+    os.execve(usiw, [usiw, "run", "--", PYTHON, "-B",
+                     os.path.abspath(__file__)] + sys.argv[1:], environment)
+
+
+class Report:
+    """What is said while tests run, and counted."""
+
+    def __init__(self, verdicts):
+        self.verdicts = verdicts
+        self.results = {}
+        self.wrong = []
+
+    def tell(self, name, outcome):
+        self.results[name] = outcome
+        print(f"{outcome.verdict:6} {outcome.seconds:5.1f} s  {name}",
+              flush=True)
+        complaint = self.verdicts.complaint(name, outcome)
+        if complaint:
+            self.wrong.append(name)
+            print(f"FAILED {name}: {complaint}, came out {outcome.verdict}\n"
+                  f"{outcome.text.rstrip()}\n{outcome.output.rstrip()}\n"
+                  f"would fit: {self.verdicts.proposal(name, outcome)}",
+                  flush=True)
+
+    def close(self, expected):
+        """Names that were to come and did not; the exit code."""
+        gone = [name for name in expected if name not in self.results]
+        for name in gone:
+            print(f"FAILED {name}: in the list, not in the suite")
+        verdicts = [o.verdict for o in self.results.values()]
+        passed = verdicts.count("pass")
+        bad = len(self.wrong) + len(gone)
+        print(f"suite: {len(verdicts)} tests ran, {passed} passed, "
+              f"{len(verdicts) - passed} not, {bad} not as listed")
+        return 1 if bad or not passed else 0
+
+    def write(self, path):
+        rows = {name: outcome.verdict for name, outcome in
+                sorted(self.results.items())}
+        with open(path, "w", encoding="utf-8") as stream:
+            json.dump(rows, stream, indent=0)
+
+
+def chosen(names, arguments):
+    """The names this run is for: those that begin as wanted, of one part."""
+    part, parts = (int(word) for word in arguments.part.split("/"))
+    wanted = [name for name in sorted(names)
+              if not arguments.name or name.startswith(tuple(arguments.name))]
+    return wanted[part - 1::parts]
+
+
+def main():
+    parse = argparse.ArgumentParser(description=__doc__)
+    parse.add_argument("-j", dest="jobs", type=int, default=2)
+    parse.add_argument("--dev", default="usiw_lo")
+    parse.add_argument("--part", default="1/1")
+    parse.add_argument("--results")
+    parse.add_argument("name", nargs="*")
+    arguments = parse.parse_args()
+    if os.environ.get(INSIDE) != arguments.dev:
+        enter(arguments.dev)
+    verdicts = Verdicts(os.path.join(HERE, "verdicts.txt"))
+    cases = load(unpack(), arguments.dev)
+    names = chosen(set(cases) | set(verdicts.tests), arguments)
+    report = Report(verdicts)
+    tests = [cases[name] for name in names if name in cases]
+    if isolate.run(tests, arguments.jobs, LIMIT, lambda test, outcome:
+                   report.tell(test.id().removeprefix("tests."), outcome)):
+        return 0
+    if arguments.results:
+        report.write(arguments.results)
+    return report.close(names)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
