@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """rdma-core's own test suite on a usiw device, held to a list of verdicts.
 
-  suite.py [-j JOBS] [--dev DEVICE] [--part N/M] [--results FILE] [NAME...]
+  suite.py [--bridge] [-j JOBS] [--dev DEVICE] [--results FILE] [NAME...]
 
 Takes the suite as the package python3-pyverbs installs it, unpacks it below
 the build directory and runs every test that is no vendor's, each in a process
@@ -10,6 +10,10 @@ of its own.  verdicts.txt names each test; anything that does not come out as
 it says is a failure: a failed test, an error, a hang, a crash, a skip for
 another reason, a test that passes where a skip is listed, one that is gone and
 one that is new.  NAME limits the run to tests that begin so.
+
+With --bridge only those run that are skipped for want of a connection without
+rdma_cm; this one connects their queue pairs for them (bridge.py), and they
+have to pass, but for those that verdicts.txt names.
 """
 import argparse
 import errno
@@ -34,7 +38,6 @@ PYTHON = "/usr/bin/python3"  # the system's: pyverbs is built for no other
 INSTALLED = "/usr/share/doc/rdma-core/tests"
 VENDORS = ("mlx5", "efa", "cuda")
 INSIDE = "USIW_PYVERBS_INSIDE"
-IBV_SEND_SIGNALED = 2
 LIMIT = 40 * float(os.environ.get("USIW_TEST_SLOW", "1"))
 
 
@@ -69,6 +72,7 @@ class Verdicts:
     def __init__(self, path):
         self.reasons = {}
         self.tests = {}  # name: (may it pass?, reasons that may skip it)
+        self.bridged = {}  # the same, of runs with --bridge
         with open(path, encoding="utf-8") as stream:
             for number, line in enumerate(stream, 1):
                 line = line.strip()
@@ -86,12 +90,27 @@ class Verdicts:
             self.reasons[name] = Reason(text, proof)
             return
         name, *words = line.split()
+        place = self.tests
+        if name == "bridged":
+            place = self.bridged
+            name, *words = words
         may_pass = words[:1] == ["pass"]
         rest = words[1:] if may_pass else words
-        if name in self.tests or not words or rest and \
+        if name in place or not words or rest and \
                 (rest[0] != "skip" or len(rest) == 1):
             raise ValueError("neither 'pass' nor 'skip REASON', or twice")
-        self.tests[name] = (may_pass, [self.reasons[w] for w in rest[1:]])
+        place[name] = (may_pass, [self.reasons[w] for w in rest[1:]])
+
+    def cross_bridge(self):
+        """From here on, judge a run with --bridge."""
+        want = self.reasons["no-cm"]
+        plain = {name: (True, [r for r in reasons if r is not want])
+                 for name, (_, reasons) in self.tests.items()
+                 if want in reasons}
+        unknown = set(self.bridged) - set(plain)
+        if unknown:
+            sys.exit(f"verdicts.txt: bridged, without need: {unknown}")
+        self.tests = {**plain, **self.bridged}
 
     def complaint(self, name, outcome):
         """What is wrong with this outcome, or None."""
@@ -171,46 +190,15 @@ def load(parent, device):
     sys.argv[1:] = ["--dev", device]
     from args_parser import parser
     parser.parse_args()
+    import settle
     import tests
-    settle_writes()
+    settle.install()
     cases = {}
     for module in tests.__test_modules__:
         suite = unittest.defaultTestLoader.loadTestsFromModule(module)
         for case in isolate.tests_in(suite):
             cases[case.id().removeprefix("tests.")] = case
     return cases
-
-
-class Settled:
-    """A barrier before which the WRITEs of a connection are placed.
-
-    The suite takes a completed WRITE for a placed one, as InfiniBand has it.
-    With iWARP it says that the buffer may be used again; who wants to know
-    that the octets are placed sends a READ behind them (RFC 5040 5.5).
-    """
-
-    def __init__(self, barrier, resources):
-        self.barrier = barrier
-        self.resources = resources
-
-    def wait(self):
-        cmid = self.resources.cmid
-        cmid.post_read(self.resources.mr, 0, 0, 0, flags=IBV_SEND_SIGNALED)
-        cmid.get_send_comp()
-        return self.barrier.wait()
-
-
-def settle_writes():
-    """Teaches the suite's rdma_cm traffic to wait for its WRITEs."""
-    from tests.rdmacm_utils import CMConnection
-    plain = CMConnection.remote_traffic
-
-    def remote_traffic(self, passive, remote_op="write"):
-        if not passive and remote_op == "write":
-            self.syncer = Settled(self.syncer, self.cm_res)
-        plain(self, passive, remote_op)
-
-    CMConnection.remote_traffic = remote_traffic
 
 
 # ---- the run -------------------------------------------------------------
@@ -262,19 +250,11 @@ class Report:
             json.dump(rows, stream, indent=0)
 
 
-def chosen(names, arguments):
-    """The names this run is for: those that begin as wanted, of one part."""
-    part, parts = (int(word) for word in arguments.part.split("/"))
-    wanted = [name for name in sorted(names)
-              if not arguments.name or name.startswith(tuple(arguments.name))]
-    return wanted[part - 1::parts]
-
-
 def main():
     parse = argparse.ArgumentParser(description=__doc__)
     parse.add_argument("-j", dest="jobs", type=int, default=2)
     parse.add_argument("--dev", default="usiw_lo")
-    parse.add_argument("--part", default="1/1")
+    parse.add_argument("--bridge", action="store_true")
     parse.add_argument("--results")
     parse.add_argument("name", nargs="*")
     arguments = parse.parse_args()
@@ -282,7 +262,14 @@ def main():
         enter(arguments.dev)
     verdicts = Verdicts(os.path.join(HERE, "verdicts.txt"))
     cases = load(unpack(), arguments.dev)
-    names = chosen(set(cases) | set(verdicts.tests), arguments)
+    names = set(cases) | set(verdicts.tests)
+    if arguments.bridge:
+        verdicts.cross_bridge()
+        names = set(verdicts.tests)
+        import bridge
+        bridge.install()
+    names = [name for name in sorted(names)
+             if name.startswith(tuple(arguments.name or [""]))]
     report = Report(verdicts)
     tests = [cases[name] for name in names if name in cases]
     if isolate.run(tests, arguments.jobs, LIMIT, lambda test, outcome:
