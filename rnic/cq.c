@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "../util/log.h"
 #include "context.h"
 #include "engine.h"
+#include "qp.h"
 #include "stat.h"
 
 static void cq_overrun(struct rnic_cq *cq)
@@ -20,6 +22,8 @@ static void cq_overrun(struct rnic_cq *cq)
 		 cq->ring.depth);
 	rnic_context_event(cq->ctx, &cq->async_node, USIW_EVENT_CQ_ERR,
 			   cq->handle);
+	/* Not here and now: this may be amid the work of one of them. */
+	rnic_qp_table_cq_gone(cq);
 }
 
 static void cq_post(struct rnic_cq *cq)
@@ -90,7 +94,7 @@ int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe)
 {
 	struct usiw_cqe *slot = usiw_ring_reserve(&cq->ring, 0);
 
-	if (!slot) {
+	if (!slot || cq->is_overrun) {
 		if (cq->flags & RNIC_CQ_IGNORE_OVERRUN)
 			return 0;
 		cq_overrun(cq);
@@ -143,6 +147,68 @@ void rnic_cq_set_flags(struct rnic_cq *cq, uint32_t flags)
 	cq->flags = flags;
 }
 
+/* Under the lead: the slots move to @mem, of @size octets, @cqe entries. */
+static void cq_move(struct rnic_cq *cq, void *mem, size_t size, uint32_t cqe)
+{
+	struct usiw_ring *ring = &cq->ring;
+	struct usiw_ring to = *ring;
+	uint32_t used = usiw_ring_used(ring);
+	uint32_t idx = atomic_load_explicit(&ring->hdr->cons_idx,
+					    memory_order_relaxed);
+
+	to.slots = mem;
+	to.mask = usiw_ring_slot_cnt(cqe) - 1;
+	/* Same indices, so that the header stays as it is: pollers look at
+	 * it without a lock. */
+	for (; used; used--, idx++)
+		memcpy(usiw_ring_slot(&to, idx), usiw_ring_slot(ring, idx),
+		       ring->stride);
+	ring->slots = to.slots;
+	ring->mask = to.mask;
+	ring->depth = cqe;
+	cq->slots_size = size;
+}
+
+/* The slots that were, after a move away from them. */
+static void cq_slots_free(struct rnic_cq *cq, void *slots, size_t slots_size)
+{
+	struct rnic_shm *shm = &cq->ctx->shm;
+
+	if (slots_size)
+		rnic_shm_free(shm, slots, slots_size);
+	else
+		cq->ring_size = rnic_shm_trim(shm, cq->ring.hdr, cq->ring_size,
+					      sizeof(*cq->ring.hdr));
+}
+
+int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe)
+{
+	size_t size, old_size = cq->slots_size;
+	void *mem = NULL, *old = cq->ring.slots;
+	int rc = 0;
+
+	if (!cqe || cqe > rnic_limits()->max_cqe)
+		return -EINVAL;
+	size = (size_t)usiw_ring_slot_cnt(cqe) * cq->ring.stride;
+	if (usiw_ring_slot_cnt(cqe) != cq->ring.mask + 1)
+		rc = rnic_shm_alloc(&cq->ctx->shm, size, &mem);
+	if (rc < 0)
+		return rc;
+	rnic_engine_lead(cq->ctx->engine);
+	if (cq->is_overrun || usiw_ring_used(&cq->ring) > cqe)
+		rc = -EINVAL;
+	else if (mem)
+		cq_move(cq, mem, size, cqe);
+	else
+		cq->ring.depth = cqe;
+	rnic_engine_unlead(cq->ctx->engine);
+	if (rc < 0)
+		rnic_shm_free(&cq->ctx->shm, mem, size);
+	else if (mem)
+		cq_slots_free(cq, old, old_size);
+	return rc;
+}
+
 const struct usiw_ring *rnic_cq_ring(const struct rnic_cq *cq)
 {
 	return &cq->ring;
@@ -179,6 +245,8 @@ int rnic_cq_destroy(struct rnic_cq *cq, uint32_t *ret_comp_events,
 	*ret_async_events = rnic_chan_purge(ctx->async, &cq->async_node);
 	if (cq->chan)
 		rnic_chan_put(cq->chan);
+	if (cq->slots_size)
+		rnic_shm_free(&ctx->shm, cq->ring.slots, cq->slots_size);
 	rnic_shm_free(&ctx->shm, cq->ring.hdr, cq->ring_size);
 	free(cq);
 	return 0;

@@ -12,7 +12,8 @@
 struct rnic_cq {
 	struct rnic_context *ctx;
 	struct usiw_ring ring;
-	size_t ring_size;
+	size_t ring_size;	/* of the memory that begins with the header */
+	size_t slots_size;	/* of the slots, when resized; 0: behind it */
 	struct rnic_chan *chan; /* NULL: none */
 	struct rnic_chan_node comp_node;
 	struct rnic_chan_node async_node;
@@ -20,7 +21,7 @@ struct rnic_cq {
 	uint32_t flags;		   /* enum rnic_cq_flags */
 	_Atomic uint32_t armed;	   /* enum rnic_cq_armed */
 	_Atomic uint32_t user_cnt; /* QPs */
-	bool is_overrun;	   /* guarded by the engine's lead */
+	bool is_overrun;	   /* guarded by the lead; for good */
 };
 
 enum rnic_cq_armed {
@@ -31,8 +32,9 @@ enum rnic_cq_armed {
 
 /*
  * Under the lead.  Return: 0; -ENOSPC: the CQ is overrun: the completion is
- * lost, CQ_ERR was raised, the QP must fail.  A CQ that ignores overruns
- * loses it with 0.
+ * lost, CQ_ERR was raised, the QP must fail.  It takes no other after it, so
+ * that what is in it has no gap, and all its QPs fail.  A CQ that ignores
+ * overruns loses it with 0.
  */
 int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe);
 

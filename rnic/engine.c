@@ -97,12 +97,12 @@ static void staging_pool_fini(struct rnic_staging_pool *pool)
 
 static struct rnic_qp *bells_take(struct rnic_engine *engine)
 {
-	/* acquire: pairs with the release of bell_push() */
+	/* acquire: pairs with the release of rnic_engine_bell() */
 	return atomic_exchange_explicit(&engine->bell_head, NULL,
 					memory_order_acquire);
 }
 
-static void bell_push(struct rnic_engine *engine, struct rnic_qp *qp)
+void rnic_engine_bell(struct rnic_engine *engine, struct rnic_qp *qp)
 {
 	struct rnic_qp *head =
 		atomic_load_explicit(&engine->bell_head, memory_order_relaxed);
@@ -180,7 +180,7 @@ void rnic_engine_ring(struct rnic_engine *engine, struct rnic_qp *qp)
 	/* relaxed: a hint */
 	atomic_store_explicit(&engine->post_cpu, sched_getcpu(),
 			      memory_order_relaxed);
-	bell_push(engine, qp);
+	rnic_engine_bell(engine, qp);
 	/* Pairs with the fence in rnic_engine_unlead(). */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!engine_try_lead(engine))

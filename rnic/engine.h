@@ -93,6 +93,9 @@ void rnic_engine_unlead(struct rnic_engine *engine);
 /* A QP's queue got entries: serve it here if the lead is free. */
 void rnic_engine_ring(struct rnic_engine *engine, struct rnic_qp *qp);
 
+/* The QP wants to be served by whoever leads, at the end of what he is at. */
+void rnic_engine_bell(struct rnic_engine *engine, struct rnic_qp *qp);
+
 /* One pass in the calling thread, which found its CQ empty. */
 void rnic_engine_poll(struct rnic_engine *engine);
 

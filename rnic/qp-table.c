@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "../util/lock.h"
+#include "engine.h"
 #include "qp.h"
 
 #define TABLE_BUCKETS 4096u
@@ -103,6 +104,23 @@ struct rnic_qp *rnic_qp_table_forget(const struct rnic_context *ctx)
 		}
 	}
 	return forgotten;
+}
+
+void rnic_qp_table_cq_gone(const struct rnic_cq *cq)
+{
+	struct rnic_qp *qp;
+
+	/* Whoever destroys one waits for the lead before it is gone. */
+	util_lock(&table_lock);
+	for (uint32_t i = 0; i < TABLE_BUCKETS; i++) {
+		for (qp = table[i]; qp; qp = qp->table_next) {
+			if (qp->send_cq != cq && qp->recv_cq != cq)
+				continue;
+			qp->is_cq_gone = true;
+			rnic_engine_bell(qp->engine, qp);
+		}
+	}
+	util_unlock(&table_lock);
 }
 
 struct rnic_qp *rnic_qp_get(uint32_t qp_num)

@@ -201,6 +201,9 @@ void rnic_qp_ring_rq(struct rnic_qp *qp)
 
 void rnic_qp_serve(struct rnic_qp *qp)
 {
+	/* One that is IDLE fails with its first completion. */
+	if (qp->is_cq_gone && qp_state(qp) != RNIC_QPS_IDLE)
+		rnic_qp_overrun(qp);
 	if (qp->stream) {
 		rnic_stream_tx(qp->stream);
 	} else if (qp_has_ended(qp_state(qp))) {

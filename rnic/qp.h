@@ -162,6 +162,7 @@ struct rnic_qp {
 	bool has_access; /* the application set it */
 	bool is_last_wqe_told;
 	uint8_t timeout; /* of the connection manager's, as it was given */
+	bool is_cq_gone; /* one of its CQs is overrun: fail when served */
 	struct rnic_stream *stream;
 	struct rnic_chan_node event_node[RNIC_QP_EV_CNT];
 };
@@ -189,6 +190,8 @@ void rnic_qp_table_remove(struct rnic_qp *qp); /* waits for pins */
 /* The context goes with QPs left in it: nobody finds them any more.
  * Return: they, linked by table_next; NULL: none. */
 struct rnic_qp *rnic_qp_table_forget(const struct rnic_context *ctx);
+/* Under the lead: every QP on @cq fails when it is served, which is soon. */
+void rnic_qp_table_cq_gone(const struct rnic_cq *cq);
 void rnic_qp_table_fork_child(void);
 
 /* ---- sq.c, under the lead ----------------------------------------------- */

@@ -206,6 +206,15 @@ enum rnic_cq_flags {
 
 RNIC_EXPORT void rnic_cq_set_flags(struct rnic_cq *cq, uint32_t flags);
 
+/*
+ * Room for @cqe entries from now on; what waits in the CQ stays, in order.
+ * The ring is the same object afterwards, but for its slots: the caller keeps
+ * every consumer out meanwhile.
+ * Return: 0; -EINVAL: @cqe is out of range or below the entries that wait, or
+ *   the CQ is overrun; -ENOMEM.
+ */
+RNIC_EXPORT int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe);
+
 /* The clock of usiw_cqe.timestamp_ns, now. */
 RNIC_EXPORT uint64_t rnic_raw_clock_ns(void);
 

@@ -176,3 +176,13 @@ void rnic_shm_free(struct rnic_shm *shm, void *mem, size_t size)
 	}
 	util_unlock(&shm->lock);
 }
+
+size_t rnic_shm_trim(struct rnic_shm *shm, void *mem, size_t size, size_t keep)
+{
+	size_t kept = (keep + SHM_PAGE - 1) / SHM_PAGE * SHM_PAGE;
+
+	if (kept >= size)
+		return size;
+	rnic_shm_free(shm, (uint8_t *)mem + kept, size - kept);
+	return kept;
+}

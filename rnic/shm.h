@@ -30,6 +30,12 @@ bool rnic_shm_is_empty(struct rnic_shm *shm);
 /* @size octets, zeroed, page-aligned.  Return: 0; -ENOMEM; -EMFILE. */
 int rnic_shm_alloc(struct rnic_shm *shm, size_t size, void **ret_mem);
 
+/*
+ * Give back what lies behind the first @keep octets, as far as whole pages go.
+ * Return: the size that @mem now has.
+ */
+size_t rnic_shm_trim(struct rnic_shm *shm, void *mem, size_t size, size_t keep);
+
 /* @mem NULL: nothing.  @size as given to alloc. */
 void rnic_shm_free(struct rnic_shm *shm, void *mem, size_t size);
 

@@ -67,6 +67,25 @@ struct ibv_cq *usiw_create_cq(struct ibv_context *context, int cqe,
 	return err ? usiw_door_null(err) : &cq->cq;
 }
 
+int usiw_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct usiw_cq *cq = usiw_cq(ibcq);
+	int err;
+
+	if (usiw_is_alien(cq->fork_gen))
+		return usiw_door_int(-ENODEV);
+	if (cqe < 1)
+		return usiw_door_int(-EINVAL);
+	/* No poller sees the slots move; this may wait for the lead, for
+	 * which nobody waits with the lock of a CQ. */
+	usiw_cq_lock(cq);
+	err = rnic_cq_resize(cq->rnic, (uint32_t)cqe);
+	if (!err)
+		cq->cq.cqe = (int)cq->ring->depth;
+	usiw_cq_unlock(cq);
+	return usiw_door_int(err);
+}
+
 int usiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
 	struct usiw_cq *cq = usiw_cq(ibcq);

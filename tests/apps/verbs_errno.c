@@ -192,7 +192,12 @@ static void check_cq(struct world *w)
 	GIVES(0, ibv_req_notify_cq(cq, 0));
 	GIVES(0, ibv_poll_cq(cq, 1, &wc));
 	HOLDS(ibv_poll_cq(cq, -1, &wc) < 0);
-	GIVES(EOPNOTSUPP, ibv_resize_cq(cq, 8));
+	GIVES(0, ibv_resize_cq(cq, 8));
+	HOLDS(cq->cqe >= 8);
+	GIVES(EINVAL, ibv_resize_cq(cq, 0));
+	GIVES(EINVAL, ibv_resize_cq(cq, -1));
+	GIVES(EINVAL, ibv_resize_cq(cq, w->limits.max_cqe + 1));
+	HOLDS(cq->cqe >= 8);
 	GIVES(0, ibv_destroy_cq(cq));
 	GIVES(0, ibv_destroy_comp_channel(channel));
 }
@@ -437,7 +442,7 @@ static void check_posting(struct pair *p)
 	REFUSED(EINVAL);
 	wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
 	REFUSED(EOPNOTSUPP);
-	wr.opcode = IBV_WR_SEND_WITH_IMM;
+	wr.opcode = IBV_WR_TSO;
 	REFUSED(EOPNOTSUPP);
 	wr.opcode = IBV_WR_SEND;
 	wr.num_sge = (int)init.cap.max_send_sge + 1;

@@ -69,6 +69,31 @@ static void channel_is_found_by_fd(void **state)
 	assert_int_equal(fake.chan_refs, 1);
 }
 
+static void resizing_tells_the_new_size(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_cq *cq = ibv_create_cq(w->context, 4, NULL, NULL, 0);
+
+	assert_int_equal(ibv_resize_cq(cq, 9), 0);
+	assert_int_equal(cq->cqe, 9);
+	errno = 0;
+	assert_int_equal(ibv_resize_cq(cq, 0), EINVAL);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(ibv_resize_cq(cq, -1), EINVAL);
+	fake.fail_name = "rnic_cq_resize";
+	fake.fail_err = -ENOMEM;
+	assert_int_equal(ibv_resize_cq(cq, 12), ENOMEM);
+	assert_int_equal(cq->cqe, 9);
+	fake.fork_gen++;
+	assert_int_equal(ibv_resize_cq(cq, 12), ENODEV);
+	fake.fork_gen--;
+	/* The lock came back each time. */
+	fake.fail_name = NULL;
+	assert_int_equal(ibv_resize_cq(cq, 5), 0);
+	assert_int_equal(cq->cqe, 5);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
 static void arming_tells_solicited_apart(void **state)
 {
 	struct fake_world *w = *state;
@@ -126,6 +151,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(vectors_outside_are_einval,
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(channel_is_found_by_fd,
+						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(resizing_tells_the_new_size,
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(arming_tells_solicited_apart,
 						fake_setup, fake_teardown),

@@ -249,6 +249,15 @@ void rnic_cq_set_flags(struct rnic_cq *cq, uint32_t flags)
 	fake.cq_flags = flags;
 }
 
+int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe)
+{
+	int err = verdict(__func__);
+
+	if (!err)
+		cq->ring.depth = cqe;
+	return err;
+}
+
 uint64_t rnic_raw_clock_ns(void)
 {
 	return fake.clock_ns;

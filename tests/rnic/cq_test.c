@@ -345,6 +345,230 @@ static void overrun_amid_messages_is_told_once(void **state)
 	}
 }
 
+/* Everybody on the CQ fails, also who has nothing to complete; what fitted is
+ * there without a gap, and nothing comes after it. */
+static void overrun_fails_all_on_the_queue(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	uint32_t fatal_cnt = 0, cq_err_cnt = 0;
+	struct rnic_qp *more[2];
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0];
+	struct usiw_cqe cqe;
+	uint32_t events;
+
+	(void)state;
+	opt.cqe = 4;
+	rnicpair_open(&p, &opt);
+	more[0] = rnicpair_qp_new(&p, 0);
+	more[1] = rnicpair_qp_new(&p, 1);
+	rnicpair_join(&p, more[0], more[1]);
+	for (uint64_t i = 0; i < 20; i++) {
+		struct rnicpair_wr wr = { .wr_id = i,
+					  .opcode = USIW_WR_WRITE,
+					  .flags = USIW_SQE_SIGNALED };
+
+		assert_int_equal(rnicpair_post(a, &wr), 0);
+	}
+	while (rnic_qp_state(more[0]) == RNIC_QPS_RTS)
+		rnic_cq_progress(a->rcq);
+	assert_int_equal(rnic_qp_state(a->qp), RNIC_QPS_ERROR);
+	assert_int_equal(rnic_qp_state(more[0]), RNIC_QPS_ERROR);
+	while (rnicpair_has_async(a)) {
+		uint32_t type = rnicpair_async(a, NULL);
+
+		fatal_cnt += type == USIW_EVENT_QP_FATAL;
+		cq_err_cnt += type == USIW_EVENT_CQ_ERR;
+	}
+	assert_int_equal(fatal_cnt, 2);
+	assert_int_equal(cq_err_cnt, 1);
+	for (uint64_t i = 0; i < 4; i++) {
+		assert_true(rnicpair_peek(a, a->scq, &cqe));
+		assert_int_equal(cqe.wr_id, i);
+		assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+	}
+	/* There is room now, but a gap would be before it. */
+	assert_int_equal(rnicpair_post_qp(a, more[0],
+					  &(struct rnicpair_wr){
+						  .wr_id = 99,
+						  .opcode = USIW_WR_SEND,
+						  .flags = USIW_SQE_SIGNALED }),
+			 0);
+	assert_true(rnicpair_is_quiet(&p, a, a->scq));
+	assert_int_equal(rnic_cq_resize(a->scq, 64), -EINVAL);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(rnic_qp_destroy(more[i], &events), 0);
+	rnicpair_close(&p);
+}
+
+/* ---- resizing ----------------------------------------------------------- */
+
+static int push_id(struct rnic_cq *cq, uint64_t wr_id)
+{
+	struct usiw_cqe cqe = { .wr_id = wr_id };
+	int rc;
+
+	rnic_engine_lead(cq->ctx->engine);
+	rc = rnic_cq_push(cq, &cqe);
+	rnic_engine_unlead(cq->ctx->engine);
+	return rc;
+}
+
+static void take_ids(struct rnic_cq *cq, uint64_t from, uint64_t to)
+{
+	for (; from < to; from++) {
+		const struct usiw_cqe *cqe =
+			usiw_ring_peek(rnic_cq_ring(cq), 0);
+
+		assert_non_null(cqe);
+		assert_int_equal(cqe->wr_id, from);
+		usiw_ring_consume(rnic_cq_ring(cq), 1);
+	}
+}
+
+static const struct {
+	uint32_t from, used, to;
+	int rc;
+} resizes[] = {
+	{ 1, 1, 2, 0 },	      { 3, 3, 7, 0 },
+	{ 7, 3, 3, 0 },	      { 7, 4, 3, -EINVAL },
+	{ 7, 7, 1, -EINVAL }, { 5, 5, 6, 0 }, /* as many slots as before */
+	{ 100, 3, 5000, 0 },  { 5000, 100, 100, 0 },
+	{ 5000, 0, 1, 0 },    { 64, 64, 65, 0 },
+	{ 4, 4, 0, -EINVAL }, { 4, 4, UINT32_MAX, -EINVAL },
+};
+
+/* From each place in the ring, so that what waits wraps here and there. */
+static void resize_keeps_what_waits(struct rnic_context *ctx, size_t row,
+				    uint32_t start)
+{
+	uint32_t used = resizes[row].used, depth = resizes[row].from;
+	struct rnic_cq *cq;
+	uint32_t events;
+
+	assert_int_equal(rnic_cq_create(ctx, depth, NULL, 0, &cq), 0);
+	/* Indices that overflow amid what waits. */
+	atomic_store(&cq->ring.hdr->prod_idx, (uint32_t)-3 + start);
+	atomic_store(&cq->ring.hdr->cons_idx, (uint32_t)-3 + start);
+	for (uint64_t i = 0; i < used; i++)
+		assert_int_equal(push_id(cq, i), 0);
+	assert_int_equal(rnic_cq_resize(cq, resizes[row].to), resizes[row].rc);
+	if (resizes[row].rc == 0)
+		depth = resizes[row].to;
+	assert_int_equal(rnic_cq_ring(cq)->depth, depth);
+	for (uint64_t i = used; i < depth; i++)
+		assert_int_equal(push_id(cq, i), 0);
+	take_ids(cq, 0, depth);
+	assert_int_equal(push_id(cq, depth), 0);
+	take_ids(cq, depth, depth + 1);
+	/* And back again. */
+	assert_int_equal(rnic_cq_resize(cq, 9), 0);
+	assert_int_equal(rnic_cq_ring(cq)->depth, 9);
+	for (uint64_t i = 0; i < 9; i++)
+		assert_int_equal(push_id(cq, i), 0);
+	assert_int_equal(push_id(cq, 9), -ENOSPC);
+	take_ids(cq, 0, 9);
+	assert_int_equal(rnic_cq_destroy(cq, &events, &events), 0);
+	assert_true(rnic_shm_is_empty(&ctx->shm));
+}
+
+static void resizing_keeps_what_waits(void **state)
+{
+	struct rnic_context *ctx;
+
+	(void)state;
+	assert_int_equal(
+		rnic_context_open(rnic_device_by_name("usiw_lo"), &ctx), 0);
+	for (size_t row = 0; row < sizeof(resizes) / sizeof(resizes[0]); row++)
+		for (uint32_t start = 0; start < 8; start++)
+			resize_keeps_what_waits(ctx, row, start);
+	rnic_context_close(ctx);
+}
+
+#define RESIZED_CNT 60000
+
+struct resized {
+	struct rnic_cq *cq;
+	struct util_lock lock; /* of the consumers */
+	uint64_t next;	       /* guarded by lock: the next id to come */
+	_Atomic bool is_done;
+};
+
+static void *push_all(void *arg)
+{
+	struct resized *r = arg;
+
+	for (uint64_t i = 0; i < RESIZED_CNT; i++) {
+		/* Leaves room also after a shrink to what waits. */
+		while (usiw_ring_used(rnic_cq_ring(r->cq)) >= 8)
+			sched_yield();
+		must(push_id(r->cq, i) == 0);
+	}
+	return NULL;
+}
+
+/* As the provider does it. */
+static void *poll_all(void *arg)
+{
+	struct resized *r = arg;
+	bool is_done = false;
+
+	while (!is_done) {
+		const struct usiw_ring *ring = rnic_cq_ring(r->cq);
+		const struct usiw_cqe *cqe;
+
+		if (usiw_ring_is_empty(ring))
+			sched_yield();
+		util_lock(&r->lock);
+		cqe = usiw_ring_peek(ring, 0);
+		if (cqe) {
+			must(cqe->wr_id == r->next);
+			r->next++;
+			usiw_ring_consume(ring, 1);
+		}
+		is_done = r->next == RESIZED_CNT;
+		util_unlock(&r->lock);
+	}
+	atomic_store(&r->is_done, true);
+	return NULL;
+}
+
+/* Nothing lost, nothing doubled, nothing out of order. */
+static void resizing_beside_pushes_and_polls(void **state)
+{
+	uint32_t done_cnt = 0, seed = 7, events;
+	struct rnic_context *ctx;
+	pthread_t threads[3];
+	struct resized r = { .next = 0 };
+
+	(void)state;
+	assert_int_equal(
+		rnic_context_open(rnic_device_by_name("usiw_lo"), &ctx), 0);
+	assert_int_equal(rnic_cq_create(ctx, 16, NULL, 0, &r.cq), 0);
+	util_lock_init(&r.lock, UTIL_RANK_APP);
+	pthread_create(&threads[0], NULL, push_all, &r);
+	pthread_create(&threads[1], NULL, poll_all, &r);
+	pthread_create(&threads[2], NULL, poll_all, &r);
+	while (!atomic_load(&r.is_done)) {
+		int rc;
+
+		seed = seed * 1103515245u + 12345u;
+		util_lock(&r.lock);
+		/* Never below what the pusher counts on. */
+		rc = rnic_cq_resize(r.cq, 8 + (seed >> 16) % 300);
+		util_unlock(&r.lock);
+		assert_int_equal(rc, 0);
+		done_cnt++;
+		sched_yield();
+	}
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(r.next, RESIZED_CNT);
+	assert_true(done_cnt > 0);
+	assert_int_equal(rnic_cq_destroy(r.cq, &events, &events), 0);
+	rnic_context_close(ctx);
+}
+
 /* ---- arming beside completions ------------------------------------------ */
 
 #define STRESS_CNT 20000
@@ -420,6 +644,9 @@ int main(void)
 		cmocka_unit_test(overrun_by_sends_fails_the_queue_pair),
 		cmocka_unit_test(overrun_by_receives_fails_the_queue_pair),
 		cmocka_unit_test(overrun_amid_messages_is_told_once),
+		cmocka_unit_test(overrun_fails_all_on_the_queue),
+		cmocka_unit_test(resizing_keeps_what_waits),
+		cmocka_unit_test(resizing_beside_pushes_and_polls),
 		cmocka_unit_test(an_event_is_neither_lost_nor_doubled),
 	};
 

@@ -84,6 +84,31 @@ static void gives_back_zeroed_what_was_freed(void **state)
 	rnic_shm_fini(&shm);
 }
 
+static void gives_a_tail_to_others(void **state)
+{
+	struct rnic_shm shm;
+	uint8_t *first;
+	void *other;
+
+	(void)state;
+	rnic_shm_init(&shm);
+	assert_int_equal(rnic_shm_alloc(&shm, 3 * PAGE - 5, (void **)&first),
+			 0);
+	memset(first, 0xaa, 3 * PAGE);
+	/* Nothing behind what is kept. */
+	assert_int_equal(rnic_shm_trim(&shm, first, 3 * PAGE - 5, 2 * PAGE + 1),
+			 3 * PAGE - 5);
+	assert_int_equal(rnic_shm_trim(&shm, first, 3 * PAGE - 5, 128), PAGE);
+	assert_int_equal(first[PAGE - 1], 0xaa);
+	assert_int_equal(rnic_shm_alloc(&shm, 2 * PAGE, &other), 0);
+	assert_ptr_equal(other, first + PAGE);
+	assert_true(is_zero(other, 2 * PAGE));
+	rnic_shm_free(&shm, other, 2 * PAGE);
+	rnic_shm_free(&shm, first, PAGE);
+	assert_true(rnic_shm_is_empty(&shm));
+	rnic_shm_fini(&shm);
+}
+
 /* Random life: every piece keeps what was written to it. */
 static void keeps_each_piece_through_others_lives(void **state)
 {
@@ -212,6 +237,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_zeroed_aligned_pieces_apart),
 		cmocka_unit_test(gives_back_zeroed_what_was_freed),
+		cmocka_unit_test(gives_a_tail_to_others),
 		cmocka_unit_test(keeps_each_piece_through_others_lives),
 		cmocka_unit_test(says_so_when_no_descriptor_is_left),
 		cmocka_unit_test(is_not_inherited),
