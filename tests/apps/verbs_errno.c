@@ -251,7 +251,7 @@ static void check_qp_idle(struct world *w)
 	struct ibv_qp_init_attr init;
 
 	NEEDS(qp);
-	HOLDS(qp->state == IBV_QPS_INIT);
+	HOLDS(qp->state == IBV_QPS_RESET);
 	GIVES(0, ibv_query_qp(qp, &mod, IBV_QP_STATE, &init));
 	HOLDS(mod.qp_state == IBV_QPS_INIT);
 	HOLDS(init.cap.max_send_wr >= 16 && init.cap.max_inline_data >= 32);
