@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "cm.h"
+#include "dm.h"
 #include "engine.h"
 #include "fd.h"
+#include "null-mr.h"
 #include "qp.h"
 #include "stat.h"
 
@@ -108,6 +110,8 @@ void rnic_context_close(struct rnic_context *ctx)
 		return;
 	}
 	rnic_engine_free(ctx->engine);
+	rnic_null_mr_fini(&ctx->mrs);
+	rnic_dm_fini(&ctx->mrs);
 	rnic_mr_table_fini(&ctx->mrs);
 	rnic_chan_close(ctx->async);
 	rnic_shm_fini(&ctx->shm);

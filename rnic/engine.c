@@ -408,14 +408,11 @@ void rnic_engine_poll(struct rnic_engine *engine)
 void rnic_engine_mr_gone(struct rnic_engine *engine, uint32_t stag,
 			 const void *addr, size_t len)
 {
-	struct rnic_stream *stream, *next;
+	struct rnic_stream *stream;
 
-	rnic_engine_lead(engine);
-	for (stream = engine->streams; stream; stream = next) {
-		next = stream->next;
+	util_lock_assert_held(&engine->lead);
+	for (stream = engine->streams; stream; stream = stream->next)
 		rnic_stream_mr_gone(stream, stag, addr, len);
-	}
-	rnic_engine_unlead(engine);
 }
 
 /* ---- completion thread -------------------------------------------------- */

@@ -102,15 +102,15 @@ void rnic_engine_poll(struct rnic_engine *engine);
 /* The application is about to wait for an event: unpark at once. */
 void rnic_engine_unpark(struct rnic_engine *engine);
 
+/* ---- under the lead, for stream.c and qp.c ----------------------------- */
+
 /*
- * A region is going away.  Takes the lead; streams that still use it, under
- * its STag, end with TERMINATE.  When it returns no octet of it is touched any
- * more on behalf of that STag.
+ * An STag is going away: streams that still use it end with TERMINATE; none is
+ * freed here.  When it returns no octet is touched any more on behalf of that
+ * STag.
  */
 void rnic_engine_mr_gone(struct rnic_engine *engine, uint32_t stag,
 			 const void *addr, size_t len);
-
-/* ---- under the lead, for stream.c and qp.c ----------------------------- */
 
 /* Put a stream under the engine's care (epoll, slot); starts the thread. */
 int rnic_engine_add(struct rnic_engine *engine, struct rnic_stream *stream);

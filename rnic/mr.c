@@ -3,23 +3,17 @@
 #include "mr.h"
 
 #include "context.h"
+#include "dm.h"
 #include "engine.h"
 #include "guard.h"
+#include "null-mr.h"
 #include "stat.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
-
-#define MR_INDEX_MASK ((1u << RNIC_MR_INDEX_BITS) - 1)
-#define MR_LEAF_SIZE (1u << RNIC_MR_LEAF_BITS)
-#define MR_KEY_MASK 0xffu
-
-/* An index given back is not drawn again before so many others were. */
-#define MR_REST_CNT 65536u
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
@@ -27,202 +21,39 @@
 #endif
 
 #define MR_ACCESS_KNOWN                                                        \
-	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |                  \
-	 RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |                 \
+	(RNIC_ACCESS_LOCAL_WRITE | RNIC_MR_ACCESS_REMOTE |                     \
 	 RNIC_ACCESS_MW_BIND | RNIC_ACCESS_ZERO_BASED)
-#define MR_ACCESS_REMOTE                                                       \
-	(RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |                  \
-	 RNIC_ACCESS_REMOTE_ATOMIC)
 
-struct mr_slot {
-	_Atomic(struct rnic_mr *) mr;
-
-	/* guarded by the table's lock */
-	uint32_t freed_seq; /* free_seq when it was given back */
-	uint8_t key;	    /* of its last tenant */
-	bool was_used;
-};
-
-struct rnic_mr_leaf {
-	struct mr_slot slot[MR_LEAF_SIZE];
-};
-
-/* ---- table ------------------------------------------------------------ */
-
-int rnic_mr_table_init(struct rnic_mr_table *table)
-{
-	memset(table, 0, sizeof(*table));
-	/* Half a MiB of address space, of which only pages in use exist. */
-	table->leaves = calloc(RNIC_MR_LEAF_CNT, sizeof(*table->leaves));
-	if (!table->leaves)
-		return -ENOMEM;
-	table->random_used = sizeof(table->random);
-	util_lock_init(&table->lock, UTIL_RANK_MR_TABLE);
-	return 0;
-}
-
-void rnic_mr_table_fini(struct rnic_mr_table *table)
-{
-	if (!table->leaves)
-		return;
-	for (uint32_t i = 0; i < RNIC_MR_LEAF_CNT; i++) {
-		struct rnic_mr_leaf *leaf = atomic_load_explicit(
-			&table->leaves[i], memory_order_relaxed);
-
-		for (uint32_t j = 0; leaf && j < MR_LEAF_SIZE; j++)
-			free(atomic_load_explicit(&leaf->slot[j].mr,
-						  memory_order_relaxed));
-		free(leaf);
-	}
-	free(table->leaves);
-	table->leaves = NULL;
-}
-
-/* Under the lock: the slot of an index, made if need be.  NULL: ENOMEM. */
-static struct mr_slot *slot_make(struct rnic_mr_table *table, uint32_t index)
-{
-	_Atomic(struct rnic_mr_leaf *) *where =
-		&table->leaves[index >> RNIC_MR_LEAF_BITS];
-	struct rnic_mr_leaf *leaf =
-		atomic_load_explicit(where, memory_order_relaxed);
-
-	if (!leaf) {
-		leaf = calloc(1, sizeof(*leaf));
-		if (!leaf)
-			return NULL;
-		/* release: the zeroes first; pairs with mr_lookup() */
-		atomic_store_explicit(where, leaf, memory_order_release);
-	}
-	return &leaf->slot[index % MR_LEAF_SIZE];
-}
-
-static bool slot_is_free(const struct rnic_mr_table *table,
-			 struct mr_slot *slot)
-{
-	if (atomic_load_explicit(&slot->mr, memory_order_relaxed))
-		return false;
-	return !slot->was_used ||
-	       table->free_seq - slot->freed_seq >= MR_REST_CNT;
-}
-
-/* Three octets of index and one of first key, unpredictable. */
-static int table_draw(struct rnic_mr_table *table, uint32_t *ret_random)
-{
-	ssize_t got;
-
-	if (table->random_used + sizeof(*ret_random) > sizeof(table->random)) {
-		/* Up to 256 octets come whole and are not interrupted. */
-		got = getrandom(table->random, sizeof(table->random), 0);
-		if (got != (ssize_t)sizeof(table->random))
-			return -EAGAIN;
-		table->random_used = 0;
-	}
-	memcpy(ret_random, table->random + table->random_used,
-	       sizeof(*ret_random));
-	memset(table->random + table->random_used, 0, sizeof(*ret_random));
-	table->random_used += sizeof(*ret_random);
-	return 0;
-}
-
-/*
- * Under the lock.  At most one index in eight is taken or resting, so the loop
- * ends soon.  Index 0 stays unused: programs take STag 0 for "none".
- */
-static int table_add(struct rnic_mr_table *table, struct rnic_mr *mr)
-{
-	struct mr_slot *slot;
-	uint32_t random, index;
-	int ret;
-
-	if (table->mr_cnt >= rnic_limits()->max_mr)
-		return -ENOMEM;
-	do {
-		do {
-			ret = table_draw(table, &random);
-			if (ret < 0)
-				return ret;
-			index = random & MR_INDEX_MASK;
-		} while (index == 0);
-		slot = slot_make(table, index);
-		if (!slot)
-			return -ENOMEM;
-	} while (!slot_is_free(table, slot));
-
-	slot->key = slot->was_used ? (uint8_t)(slot->key + 1)
-				   : (uint8_t)(random >> RNIC_MR_INDEX_BITS);
-	slot->was_used = true;
-	mr->stag = index << 8 | slot->key;
-	table->mr_cnt++;
-	/* release: the region before its pointer; pairs with mr_lookup() */
-	atomic_store_explicit(&slot->mr, mr, memory_order_release);
-	return 0;
-}
-
-static void table_remove(struct rnic_mr_table *table, const struct rnic_mr *mr)
-{
-	struct mr_slot *slot = slot_make(table, mr->stag >> 8);
-
-	atomic_store_explicit(&slot->mr, NULL, memory_order_relaxed);
-	slot->freed_seq = ++table->free_seq;
-	table->mr_cnt--;
-}
-
-static struct rnic_mr *mr_lookup(struct rnic_mr_table *table, uint32_t stag)
-{
-	uint32_t index = stag >> 8;
-	struct rnic_mr_leaf *leaf;
-	struct rnic_mr *mr;
-
-	/* acquire: pairs with slot_make() */
-	leaf = atomic_load_explicit(&table->leaves[index >> RNIC_MR_LEAF_BITS],
-				    memory_order_acquire);
-	if (!leaf)
-		return NULL;
-	/* acquire: pairs with table_add() */
-	mr = atomic_load_explicit(&leaf->slot[index % MR_LEAF_SIZE].mr,
-				  memory_order_acquire);
-	if (!mr || mr->stag != stag ||
-	    atomic_load_explicit(&mr->is_invalidated, memory_order_relaxed))
-		return NULL;
-	return mr;
-}
+/* ---- judgement -------------------------------------------------------- */
 
 enum rnic_mr_verdict rnic_mr_resolve(struct rnic_mr_table *table,
 				     const struct rnic_pd *pd, uint32_t stag,
 				     uint64_t addr, size_t len, uint32_t access,
 				     void **ret_ptr)
 {
-	const struct rnic_mr *mr = mr_lookup(table, stag);
-	uint64_t off;
+	const struct rnic_mr *mr = rnic_mr_table_lookup(table, stag);
 
 	if (!mr)
 		return RNIC_MR_BAD_STAG;
-	if (mr->pd != pd)
+	if (mr->pd != pd) {
+		if (mr->kind == RNIC_MR_NULL && mr->home == pd)
+			return rnic_null_mr_judge(table, len, access, ret_ptr);
 		return RNIC_MR_BAD_PD;
-	if ((mr->access & access) != access)
-		return RNIC_MR_BAD_ACCESS;
-	if (len > UINT64_MAX - addr)
-		return RNIC_MR_WRAP;
-	if (addr < mr->iova)
-		return RNIC_MR_BAD_BOUNDS;
-	off = addr - mr->iova;
-	if (off > mr->len || len > mr->len - off)
-		return RNIC_MR_BAD_BOUNDS;
-	*ret_ptr = mr->addr + off;
-	return RNIC_MR_OK;
+	}
+	return rnic_mr_judge(mr, addr, len, access, ret_ptr);
 }
 
 enum rnic_mr_verdict rnic_mr_invalidate(struct rnic_mr_table *table,
 					const struct rnic_pd *pd, uint32_t stag,
 					bool is_remote)
 {
-	struct rnic_mr *mr = mr_lookup(table, stag);
+	struct rnic_mr *mr = rnic_mr_table_lookup(table, stag);
 
 	if (!mr)
 		return RNIC_MR_BAD_STAG;
 	if (mr->pd != pd)
 		return RNIC_MR_BAD_PD;
-	if (is_remote && (mr->access & MR_ACCESS_REMOTE) == 0)
+	if (is_remote && (mr->access & RNIC_MR_ACCESS_REMOTE) == 0)
 		return RNIC_MR_BAD_ACCESS;
 	/* relaxed: every reader holds the same lead */
 	atomic_store_explicit(&mr->is_invalidated, true, memory_order_relaxed);
@@ -331,38 +162,24 @@ static int reg_check(const void *addr, size_t len, uint64_t iova,
 	return 0;
 }
 
-int rnic_mr_reg(struct rnic_pd *pd, void *addr, size_t len, uint64_t iova,
-		uint32_t access, struct rnic_mr **ret_mr)
+int rnic_mr_add(struct rnic_pd *pd, const struct rnic_mr *shape,
+		struct rnic_mr **ret_mr)
 {
-	struct rnic_mr_table *table = &pd->ctx->mrs;
-	struct rnic_mr *mr;
+	struct rnic_mr *mr = calloc(1, sizeof(*mr));
 	int ret;
 
-	if (pd->fork_gen != rnic_fork_gen())
-		return -ENODEV;
-	if (access & RNIC_ACCESS_ZERO_BASED)
-		iova = 0;
-	ret = reg_check(addr, len, iova, access);
-	if (ret < 0)
-		return ret;
-	ret = rnic_guard_install();
-	if (ret < 0)
-		return ret;
-	ret = range_populate(addr, len, access & RNIC_ACCESS_LOCAL_WRITE);
-	if (ret < 0)
-		return ret;
-	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return -ENOMEM;
-	mr->pd = pd;
-	mr->addr = addr;
-	mr->len = len;
-	mr->iova = iova;
-	mr->access = access;
+	mr->pd = shape->kind == RNIC_MR_REGION ? pd : NULL;
+	mr->addr = shape->addr;
+	mr->len = shape->len;
+	mr->iova = shape->iova;
+	mr->access = shape->access;
+	mr->kind = shape->kind;
+	mr->dm = shape->dm;
+	mr->home = pd;
 	mr->fork_gen = pd->fork_gen;
-	util_lock(&table->lock);
-	ret = table_add(table, mr);
-	util_unlock(&table->lock);
+	ret = rnic_mr_table_add(&pd->ctx->mrs, mr);
 	if (ret < 0) {
 		free(mr);
 		return ret;
@@ -373,6 +190,32 @@ int rnic_mr_reg(struct rnic_pd *pd, void *addr, size_t len, uint64_t iova,
 	return 0;
 }
 
+int rnic_mr_reg(struct rnic_pd *pd, void *addr, size_t len, uint64_t iova,
+		uint32_t access, struct rnic_mr **ret_mr)
+{
+	struct rnic_mr shape = {
+		.addr = addr,
+		.len = len,
+		.iova = access & RNIC_ACCESS_ZERO_BASED ? 0 : iova,
+		.access = access,
+		.kind = RNIC_MR_REGION,
+	};
+	int ret;
+
+	if (pd->fork_gen != rnic_fork_gen())
+		return -ENODEV;
+	ret = reg_check(addr, len, shape.iova, access);
+	if (ret < 0)
+		return ret;
+	ret = rnic_guard_install();
+	if (ret < 0)
+		return ret;
+	ret = range_populate(addr, len, access & RNIC_ACCESS_LOCAL_WRITE);
+	if (ret < 0)
+		return ret;
+	return rnic_mr_add(pd, &shape, ret_mr);
+}
+
 uint32_t rnic_mr_stag(const struct rnic_mr *mr)
 {
 	return mr->stag;
@@ -381,21 +224,112 @@ uint32_t rnic_mr_stag(const struct rnic_mr *mr)
 /*
  * Two phases.  Once the slot is empty nobody finds the region any more; who
  * found it before is the leader (a pointer from rnic_mr_resolve() is not kept
- * past the lead) or a stream that is in the middle of a message, and for both
- * rnic_engine_mr_gone() waits.  It takes a lower lock than the table's.
+ * past the lead) or a stream that is in the middle of a message, which
+ * rnic_engine_mr_gone() ends.  Windows are bound under the lead as well.
  */
 int rnic_mr_dereg(struct rnic_mr *mr)
 {
-	struct rnic_context *ctx = mr->pd->ctx;
+	struct rnic_context *ctx = mr->home->ctx;
 
 	if (mr->fork_gen != rnic_fork_gen())
 		return -ENODEV;
-	util_lock(&ctx->mrs.lock);
-	table_remove(&ctx->mrs, mr);
-	util_unlock(&ctx->mrs.lock);
-	rnic_engine_mr_gone(ctx->engine, mr->stag, mr->addr, mr->len);
+	rnic_engine_lead(ctx->engine);
+	if (mr->mw_cnt) {
+		rnic_engine_unlead(ctx->engine);
+		return -EBUSY;
+	}
+	rnic_mr_table_remove(&ctx->mrs, mr);
+	/* The null region's memory stays: it is the context's. */
+	if (mr->kind == RNIC_MR_REGION)
+		rnic_engine_mr_gone(ctx->engine, mr->stag, mr->addr, mr->len);
+	rnic_engine_unlead(ctx->engine);
+	rnic_dm_put(mr->dm);
 	/* release: pairs with the acquire in rnic_pd_free() */
-	atomic_fetch_sub_explicit(&mr->pd->user_cnt, 1, memory_order_release);
+	atomic_fetch_sub_explicit(&mr->home->user_cnt, 1, memory_order_release);
 	free(mr);
+	return 0;
+}
+
+/* ---- registration anew ------------------------------------------------- */
+
+/* What @mr would become; -EINVAL, -EFAULT, -ENOMEM: as from rnic_mr_reg(). */
+static int rereg_plan(const struct rnic_mr *mr,
+		      const struct rnic_mr_change *want, struct rnic_mr *next)
+{
+	bool was_zero_based = mr->access & RNIC_ACCESS_ZERO_BASED;
+	int ret;
+
+	if (mr->kind != RNIC_MR_REGION || want->what == 0 ||
+	    (want->what & ~(uint32_t)RNIC_MR_CHANGE_ALL))
+		return -EINVAL;
+	if (want->what & RNIC_MR_CHANGE_PD) {
+		if (want->pd->ctx != mr->pd->ctx)
+			return -EINVAL;
+		next->pd = want->pd;
+	}
+	if (want->what & RNIC_MR_CHANGE_ACCESS)
+		next->access = want->access;
+	if (want->what & RNIC_MR_CHANGE_TRANSLATION) {
+		next->addr = want->addr;
+		next->len = want->len;
+	}
+	if (next->access & RNIC_ACCESS_ZERO_BASED)
+		next->iova = 0;
+	else if (was_zero_based || want->what & RNIC_MR_CHANGE_TRANSLATION)
+		next->iova = (uintptr_t)next->addr;
+	/* Device memory lies where it lies, and has no address. */
+	if (mr->dm && (want->what & RNIC_MR_CHANGE_TRANSLATION ||
+		       !(next->access & RNIC_ACCESS_ZERO_BASED)))
+		return -EINVAL;
+	ret = reg_check(next->addr, next->len, next->iova, next->access);
+	if (ret < 0)
+		return ret;
+	return range_populate(next->addr, next->len,
+			      next->access & RNIC_ACCESS_LOCAL_WRITE);
+}
+
+/*
+ * The STag stays, as programs expect that changed their region's domain or
+ * rights alone.  One that was invalidated gets another key: it has been told
+ * to a peer who must not find that it works again.
+ */
+int rnic_mr_rereg(struct rnic_mr *mr, const struct rnic_mr_change *want)
+{
+	struct rnic_context *ctx = mr->home->ctx;
+	struct rnic_mr next = {
+		.pd = mr->pd,
+		.addr = mr->addr,
+		.len = mr->len,
+		.iova = mr->iova,
+		.access = mr->access,
+	};
+	int ret;
+
+	if (mr->fork_gen != rnic_fork_gen())
+		return -ENODEV;
+	ret = rereg_plan(mr, want, &next);
+	if (ret < 0)
+		return ret;
+	rnic_engine_lead(ctx->engine);
+	if (mr->mw_cnt) {
+		rnic_engine_unlead(ctx->engine);
+		return -EBUSY;
+	}
+	rnic_engine_mr_gone(ctx->engine, mr->stag, mr->addr, mr->len);
+	mr->pd = next.pd;
+	mr->addr = next.addr;
+	mr->len = next.len;
+	mr->iova = next.iova;
+	mr->access = next.access;
+	if (atomic_load_explicit(&mr->is_invalidated, memory_order_relaxed)) {
+		rnic_mr_table_rekey(&ctx->mrs, mr, (uint8_t)(mr->stag + 1));
+		atomic_store_explicit(&mr->is_invalidated, false,
+				      memory_order_relaxed);
+	}
+	rnic_engine_unlead(ctx->engine);
+	atomic_fetch_add_explicit(&next.pd->user_cnt, 1, memory_order_relaxed);
+	/* release: pairs with the acquire in rnic_pd_free() */
+	atomic_fetch_sub_explicit(&mr->home->user_cnt, 1, memory_order_release);
+	mr->home = next.pd;
 	return 0;
 }

@@ -1,50 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/*
- * Protection domains, memory regions and the table of STags of a context.
- *
- * STag = 24-bit index << 8 | 8-bit key.  Indices are drawn at random, one that
- * was given back rests for a long time, and comes again with another key.
- */
+/* Protection domains, memory regions, and the one judge of accesses. */
 #ifndef RNIC_MR_H
 #define RNIC_MR_H
 
-#include <stdatomic.h>
-
-#include "../util/lock.h"
-#include "rnic.h"
+#include "mr-table.h"
 
 struct rnic_context;
-struct rnic_mr_leaf;
 
-#define RNIC_MR_LEAF_BITS 8
-#define RNIC_MR_INDEX_BITS 24
-#define RNIC_MR_LEAF_CNT (1u << (RNIC_MR_INDEX_BITS - RNIC_MR_LEAF_BITS))
+#define RNIC_MR_ACCESS_REMOTE                                                  \
+	(RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |                  \
+	 RNIC_ACCESS_REMOTE_ATOMIC)
 
 struct rnic_pd {
 	struct rnic_context *ctx;
-	_Atomic uint32_t user_cnt; /* MRs, QPs, SRQs */
+	_Atomic uint32_t user_cnt; /* MRs, windows, QPs, SRQs */
 	uint32_t fork_gen;
-};
-
-struct rnic_mr {
-	struct rnic_pd *pd;
-	uint8_t *addr;
-	size_t len;
-	uint64_t iova; /* iova + len does not wrap */
-	uint32_t access;
-	uint32_t stag;
-	uint32_t fork_gen;
-	_Atomic bool is_invalidated; /* by the peer: SEND_WITH_INV */
-};
-
-struct rnic_mr_table {
-	_Atomic(struct rnic_mr_leaf *) *leaves; /* RNIC_MR_LEAF_CNT */
-	_Atomic uint32_t pd_cnt;
-	struct util_lock lock; /* rank MR_TABLE; guards the rest */
-	uint32_t mr_cnt;
-	uint32_t free_seq;   /* counts indices given back */
-	uint8_t random[240]; /* from the kernel, used front to back */
-	uint32_t random_used;
 };
 
 /* What rnic_mr_resolve() found; inbound.c and sq.c map it to wire and CQE. */
@@ -57,11 +27,31 @@ enum rnic_mr_verdict {
 	RNIC_MR_BAD_BOUNDS, /* not wholly inside */
 };
 
-int rnic_mr_table_init(struct rnic_mr_table *table)
-	__attribute__((warn_unused_result)); /* -ENOMEM */
+/* A region like @shape (its kind, place, rights, @dm) in the table; what may
+ * be wrong with it has been looked at.  Return: 0; -ENOMEM; -EAGAIN. */
+int rnic_mr_add(struct rnic_pd *pd, const struct rnic_mr *shape,
+		struct rnic_mr **ret_mr) __attribute__((warn_unused_result));
 
-/* Frees regions that the application forgot.  Engine stopped. */
-void rnic_mr_table_fini(struct rnic_mr_table *table);
+/* Rights and bounds, whoever asks: the last part of rnic_mr_resolve(). */
+static inline enum rnic_mr_verdict rnic_mr_judge(const struct rnic_mr *mr,
+						 uint64_t addr, size_t len,
+						 uint32_t access,
+						 void **ret_ptr)
+{
+	uint64_t off;
+
+	if ((mr->access & access) != access)
+		return RNIC_MR_BAD_ACCESS;
+	if (len > UINT64_MAX - addr)
+		return RNIC_MR_WRAP;
+	if (addr < mr->iova)
+		return RNIC_MR_BAD_BOUNDS;
+	off = addr - mr->iova;
+	if (off > mr->len || len > mr->len - off)
+		return RNIC_MR_BAD_BOUNDS;
+	*ret_ptr = mr->addr + off;
+	return RNIC_MR_OK;
+}
 
 /**
  * Judge an access to registered memory: the only place that does.

@@ -30,6 +30,8 @@ struct rnic_device;
 struct rnic_context;
 struct rnic_pd;
 struct rnic_mr;
+struct rnic_mw;
+struct rnic_dm;
 struct rnic_cq;
 struct rnic_qp;
 struct rnic_srq;
@@ -84,10 +86,10 @@ struct rnic_device_attr {
 
 /* Limits, the same for every device; what query_device answers. */
 struct rnic_limits {
-	uint64_t max_mr_size;
+	uint64_t max_mr_size, max_dm_size;
 	uint32_t max_qp, max_qp_wr, max_sge, max_sge_rd, max_inline;
-	uint32_t max_cq, max_cqe, max_mr, max_pd, max_srq, max_srq_wr;
-	uint32_t max_srq_sge, max_ird, max_ord;
+	uint32_t max_cq, max_cqe, max_mr, max_mw, max_pd, max_srq;
+	uint32_t max_srq_wr, max_srq_sge, max_ird, max_ord;
 	uint32_t max_msg_size;
 	uint32_t vendor_id, vendor_part_id, hw_ver;
 };
@@ -183,8 +185,63 @@ RNIC_EXPORT int rnic_mr_reg(struct rnic_pd *pd, void *addr, size_t len,
 RNIC_EXPORT uint32_t rnic_mr_stag(const struct rnic_mr *mr);
 
 /* When it returns no octet of the region is read or written any more for a
- * peer or a posted WR; streams that were at it have been ended. */
+ * peer or a posted WR; streams that were at it have been ended.
+ * Return: 0; -EBUSY: a window is bound to it. */
 RNIC_EXPORT int rnic_mr_dereg(struct rnic_mr *mr);
+
+/* Numerically equal to enum ibv_rereg_mr_flags. */
+enum rnic_mr_change_what {
+	RNIC_MR_CHANGE_TRANSLATION = 1u << 0,
+	RNIC_MR_CHANGE_PD = 1u << 1,
+	RNIC_MR_CHANGE_ACCESS = 1u << 2,
+	RNIC_MR_CHANGE_ALL = 7,
+};
+
+struct rnic_mr_change {
+	uint32_t what; /* enum rnic_mr_change_what */
+	struct rnic_pd *pd;
+	void *addr; /* address for peers, too, unless zero-based */
+	size_t len;
+	uint32_t access;
+};
+
+/*
+ * Deregister and register in one.  The STag stays, unless it was invalidated.
+ * What is under way with the region ends as in rnic_mr_dereg().
+ * Return: 0; as rnic_mr_reg(); -EINVAL: also for a null region, a domain of
+ *   another context, other octets for device memory; -EBUSY: a window is
+ *   bound to it.
+ */
+RNIC_EXPORT int rnic_mr_rereg(struct rnic_mr *mr,
+			      const struct rnic_mr_change *want);
+
+/* A region of any address and length that reads as zeroes and forgets what is
+ * written; for local use. */
+RNIC_EXPORT int rnic_mr_alloc_null(struct rnic_pd *pd, struct rnic_mr **ret_mr);
+
+/*
+ * Device memory: octets that only the RNIC holds.
+ * Return: 0; -EINVAL: no octets, or an alignment that cannot be; -ENOMEM: not
+ *   so much is left of max_dm_size.
+ */
+RNIC_EXPORT int rnic_dm_alloc(struct rnic_context *ctx, size_t len,
+			      uint32_t log_align, struct rnic_dm **ret_dm);
+RNIC_EXPORT int rnic_dm_free(struct rnic_dm *dm); /* -EBUSY: regions */
+
+/* Offsets and lengths of copies are multiples of this. */
+#define RNIC_DM_WORD 4
+
+/* Return: 0; -EFAULT: not inside; -EINVAL: not whole words. */
+RNIC_EXPORT int rnic_dm_write(struct rnic_dm *dm, uint64_t off,
+			      const void *from, size_t len);
+RNIC_EXPORT int rnic_dm_read(const struct rnic_dm *dm, uint64_t off, void *to,
+			     size_t len);
+
+/* Return: as rnic_mr_reg(); -EINVAL: also when not inside, not zero-based, or
+ *   of another context. */
+RNIC_EXPORT int rnic_dm_reg(struct rnic_pd *pd, struct rnic_dm *dm,
+			    uint64_t off, size_t len, uint32_t access,
+			    struct rnic_mr **ret_mr);
 
 /* ---- completion queues ------------------------------------------------ */
 

@@ -285,8 +285,7 @@ void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 	/* Without a QP it sends nothing from the application's memory. */
 	if (!qp || !rnic_qp_uses_region(qp, stag, addr, len))
 		return;
-	util_warn("rnic", "qp 0x%06x: memory region deregistered while in use",
-		  qp->num);
+	util_warn("rnic", "qp 0x%06x: memory taken away while in use", qp->num);
 	entry = rnic_irq_find(qp, stag);
 	if (entry)
 		stream_refuse_read(stream, entry);
@@ -296,5 +295,8 @@ void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 			(struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_LOC_PROT_ERR,
 		     RNIC_QP_EV_FATAL);
-	rnic_stream_end_step(stream);
+	/* Freed by a later pass: this may be in the midst of one. */
+	if (stream_is_out(stream))
+		stream_fin(stream);
+	rnic_stream_watch(stream);
 }

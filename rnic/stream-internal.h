@@ -55,6 +55,8 @@ void rnic_stream_look_at_emss(struct rnic_stream *stream);
 
 /* Give idle staging back and ask epoll for what can be acted on. */
 void rnic_stream_settle(struct rnic_stream *stream);
+/* Ask epoll for what can be acted on. */
+void rnic_stream_watch(struct rnic_stream *stream);
 
 /* Send what is prepared, as far as TCP takes it.  Return: 0; -errno. */
 int rnic_stream_flush(struct rnic_stream *stream);

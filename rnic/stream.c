@@ -267,8 +267,7 @@ void rnic_stream_tx(struct rnic_stream *stream)
 
 /* ---- pass --------------------------------------------------------------- */
 
-/* Ask epoll for what we can act on. */
-static void stream_watch(struct rnic_stream *stream)
+void rnic_stream_watch(struct rnic_stream *stream)
 {
 	uint32_t events = 0;
 	struct epoll_event ev;
@@ -309,7 +308,7 @@ void rnic_stream_pass(struct rnic_stream *stream, uint32_t events)
 void rnic_stream_settle(struct rnic_stream *stream)
 {
 	stream_return_staging(stream);
-	stream_watch(stream);
+	rnic_stream_watch(stream);
 }
 
 int rnic_stream_flush(struct rnic_stream *stream)

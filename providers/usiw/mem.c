@@ -16,6 +16,12 @@ _Static_assert((int)IBV_ACCESS_REMOTE_ATOMIC == RNIC_ACCESS_REMOTE_ATOMIC,
 _Static_assert((int)IBV_ACCESS_MW_BIND == RNIC_ACCESS_MW_BIND, "access flags");
 _Static_assert((int)IBV_ACCESS_ZERO_BASED == RNIC_ACCESS_ZERO_BASED,
 	       "access flags");
+_Static_assert((int)IBV_REREG_MR_CHANGE_TRANSLATION ==
+		       RNIC_MR_CHANGE_TRANSLATION,
+	       "rereg flags");
+_Static_assert((int)IBV_REREG_MR_CHANGE_PD == RNIC_MR_CHANGE_PD, "rereg flags");
+_Static_assert((int)IBV_REREG_MR_CHANGE_ACCESS == RNIC_MR_CHANGE_ACCESS,
+	       "rereg flags");
 
 #define MR_ACCESS                                                              \
 	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |                  \
@@ -57,32 +63,60 @@ int usiw_dealloc_pd(struct ibv_pd *ibpd)
 	return 0;
 }
 
-/* What may be asked of a region; RDMA verbs 1.0, 7.2.5.1. */
-static int mr_access_check(unsigned int access)
+/*
+ * Optional flags (relaxed ordering among them) are wishes that a device need
+ * not know; so is, for a region whose pages are brought in at once, that they
+ * will be huge.
+ */
+int usiw_mr_access(unsigned int access, uint32_t *ret_access)
 {
-	if (access & IBV_ACCESS_ON_DEMAND)
+	unsigned int wanted = access & ~(unsigned int)IBV_ACCESS_OPTIONAL_RANGE;
+
+	if (wanted & IBV_ACCESS_ON_DEMAND)
 		return -EOPNOTSUPP;
-	/* Huge pages are a hint for on-demand regions only. */
-	if (access & ~(unsigned int)MR_ACCESS)
+	wanted &= ~(unsigned int)IBV_ACCESS_HUGETLB;
+	if (wanted & ~(unsigned int)MR_ACCESS)
 		return -EINVAL;
-	if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) &&
-	    !(access & IBV_ACCESS_LOCAL_WRITE))
+	/* RDMA verbs 1.0, 7.2.5.1 */
+	if ((wanted & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) &&
+	    !(wanted & IBV_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
+	*ret_access = wanted;
 	return 0;
+}
+
+static void mr_set_keys(struct usiw_mr *mr)
+{
+	mr->vmr.ibv_mr.handle = rnic_mr_stag(mr->rnic);
+	mr->vmr.ibv_mr.lkey = rnic_mr_stag(mr->rnic);
+	mr->vmr.ibv_mr.rkey = rnic_mr_stag(mr->rnic);
+}
+
+struct ibv_mr *usiw_mr_init(struct usiw_mr *mr, struct ibv_pd *pd, void *addr,
+			    size_t len, int access)
+{
+	mr->fork_gen = usiw_pd(pd)->fork_gen;
+	mr->vmr.mr_type = VERBS_MR_TYPE_MR;
+	mr->vmr.access = access;
+	mr->vmr.ibv_mr.context = pd->context;
+	mr->vmr.ibv_mr.pd = pd;
+	mr->vmr.ibv_mr.addr = addr;
+	mr->vmr.ibv_mr.length = len;
+	mr_set_keys(mr);
+	return &mr->vmr.ibv_mr;
 }
 
 struct ibv_mr *usiw_reg_mr(struct ibv_pd *ibpd, void *addr, size_t len,
 			   uint64_t hca_va, int access)
 {
-	/* Optional flags are wishes that a device need not know. */
-	unsigned int wanted = (unsigned int)access & ~IBV_ACCESS_OPTIONAL_RANGE;
 	struct usiw_pd *pd = usiw_pd(ibpd);
 	struct usiw_mr *mr;
+	uint32_t wanted;
 	int err;
 
 	if (usiw_is_alien(pd->fork_gen))
 		return usiw_door_null(-ENODEV);
-	err = mr_access_check(wanted);
+	err = usiw_mr_access((unsigned int)access, &wanted);
 	if (err)
 		return usiw_door_null(err);
 	if (len > rnic_limits()->max_mr_size)
@@ -97,17 +131,63 @@ struct ibv_mr *usiw_reg_mr(struct ibv_pd *ibpd, void *addr, size_t len,
 		free(mr);
 		return usiw_door_null(err);
 	}
-	mr->fork_gen = pd->fork_gen;
-	mr->vmr.mr_type = VERBS_MR_TYPE_MR;
-	mr->vmr.access = access;
-	mr->vmr.ibv_mr.context = ibpd->context;
-	mr->vmr.ibv_mr.pd = ibpd;
-	mr->vmr.ibv_mr.addr = addr;
-	mr->vmr.ibv_mr.length = len;
-	mr->vmr.ibv_mr.handle = rnic_mr_stag(mr->rnic);
-	mr->vmr.ibv_mr.lkey = rnic_mr_stag(mr->rnic);
-	mr->vmr.ibv_mr.rkey = rnic_mr_stag(mr->rnic);
+	return usiw_mr_init(mr, ibpd, addr, len, access);
+}
+
+struct ibv_mr *usiw_alloc_null_mr(struct ibv_pd *ibpd)
+{
+	struct usiw_pd *pd = usiw_pd(ibpd);
+	struct usiw_mr *mr;
+	int err;
+
+	if (usiw_is_alien(pd->fork_gen))
+		return usiw_door_null(-ENODEV);
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return usiw_door_null(-ENOMEM);
+	err = rnic_mr_alloc_null(pd->rnic, &mr->rnic);
+	if (err) {
+		free(mr);
+		return usiw_door_null(err);
+	}
+	usiw_mr_init(mr, ibpd, NULL, SIZE_MAX, IBV_ACCESS_LOCAL_WRITE);
+	mr->vmr.mr_type = VERBS_MR_TYPE_NULL_MR;
 	return &mr->vmr.ibv_mr;
+}
+
+/*
+ * The library has looked at flags that cannot be, and takes over what has
+ * changed (addr, length, pd).  It answers IBV_REREG_MR_ERR_CMD whatever is
+ * said here; errno has the reason, and the old region stays valid.
+ */
+int usiw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
+		  void *addr, size_t len, int access)
+{
+	struct usiw_mr *mr = usiw_mr(vmr);
+	struct rnic_mr_change want = {
+		.what = (uint32_t)flags,
+		.addr = addr,
+		.len = len,
+	};
+	int err = 0;
+
+	if (usiw_is_alien(mr->fork_gen))
+		return usiw_door_rereg(-ENODEV);
+	if (flags & IBV_REREG_MR_CHANGE_PD) {
+		if (!pd || pd->context != vmr->ibv_mr.context)
+			return usiw_door_rereg(-EINVAL);
+		want.pd = usiw_pd(pd)->rnic;
+	}
+	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+		err = usiw_mr_access((unsigned int)access, &want.access);
+	if (!err)
+		err = rnic_mr_rereg(mr->rnic, &want);
+	if (err)
+		return usiw_door_rereg(err);
+	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+		vmr->access = access;
+	mr_set_keys(mr);
+	return 0;
 }
 
 int usiw_dereg_mr(struct verbs_mr *vmr)

@@ -38,6 +38,12 @@ struct usiw_mr {
 	uint32_t fork_gen;
 };
 
+struct usiw_dm {
+	struct ibv_dm dm;
+	struct rnic_dm *rnic;
+	uint32_t fork_gen;
+};
+
 struct usiw_cq {
 	union {
 		struct ibv_cq cq;
@@ -112,6 +118,11 @@ static inline struct usiw_mr *usiw_mr(struct verbs_mr *vmr)
 	return (struct usiw_mr *)vmr;
 }
 
+static inline struct usiw_dm *usiw_dm(struct ibv_dm *dm)
+{
+	return (struct usiw_dm *)dm;
+}
+
 static inline struct usiw_cq *usiw_cq(struct ibv_cq *cq)
 {
 	return (struct usiw_cq *)cq;
@@ -126,6 +137,13 @@ static inline struct usiw_qp *usiw_qp(struct ibv_qp *qp)
 {
 	return (struct usiw_qp *)qp;
 }
+
+/* Access flags of a region, less those that ask for nothing here. */
+int usiw_mr_access(unsigned int access, uint32_t *ret_access);
+
+/* What libibverbs gets for a region that @mr->rnic has become. */
+struct ibv_mr *usiw_mr_init(struct usiw_mr *mr, struct ibv_pd *pd, void *addr,
+			    size_t len, int access);
 
 /* True when the object was made before the last fork of this process. */
 static inline bool usiw_is_alien(uint32_t fork_gen)

@@ -95,6 +95,7 @@ int usiw_query_device_ex(struct ibv_context *context,
 		return usiw_door_int(err);
 	device_attr_fill(&dev, &ex.orig_attr);
 	ex.device_cap_flags_ex = ex.orig_attr.device_cap_flags;
+	ex.max_dm_size = rnic_limits()->max_dm_size;
 	/* An older or newer program's structure is shorter or longer. */
 	if (attr_size > sizeof(ex))
 		memset((uint8_t *)attr + sizeof(ex), 0, attr_size - sizeof(ex));

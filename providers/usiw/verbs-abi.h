@@ -92,7 +92,10 @@ struct verbs_device {
 };
 
 /* What ibv_dereg_mr() and ibv_rereg_mr() look at beside struct ibv_mr. */
-enum verbs_mr_type { VERBS_MR_TYPE_MR = 0 };
+enum verbs_mr_type {
+	VERBS_MR_TYPE_MR = 0,
+	VERBS_MR_TYPE_NULL_MR = 1, /* cannot be registered anew */
+};
 
 struct verbs_mr {
 	struct ibv_mr ibv_mr;

@@ -136,10 +136,107 @@ static void check_memory(struct world *w)
 	/* wraps around the end of the address space */
 	HOLDS(!ibv_reg_mr(w->pd, (void *)(uintptr_t)-4096, 8192, 0));
 	NULLS(EOPNOTSUPP, ibv_alloc_mw(w->pd, IBV_MW_TYPE_1));
-	NULLS(EOPNOTSUPP, ibv_alloc_null_mr(w->pd));
-	HOLDS(ibv_rereg_mr(w->mr, IBV_REREG_MR_CHANGE_ACCESS, w->pd, NULL, 0,
-			   rw) < 0);
 	GIVES(EBUSY, ibv_dealloc_pd(w->pd)); /* w->mr is in it */
+}
+
+/* What rereg answers is no errno; the reason is in errno. */
+#define REREGS(want, why, call)                                                \
+	do {                                                                   \
+		errno = 0;                                                     \
+		long got_ = (call);                                            \
+		note(got_ == (want) && errno == (why), __LINE__, #call, got_,  \
+		     want);                                                    \
+	} while (0)
+
+static void check_rereg(struct world *w)
+{
+	const int translation = IBV_REREG_MR_CHANGE_TRANSLATION;
+	const int access = IBV_REREG_MR_CHANGE_ACCESS;
+	const int pd = IBV_REREG_MR_CHANGE_PD;
+	struct ibv_context *other = ibv_open_device(w->context->device);
+	struct ibv_pd *second = ibv_alloc_pd(w->context);
+	struct ibv_mr *mr = ibv_reg_mr(w->pd, w->buf, w->buf_len, 1);
+	struct ibv_pd *foreign;
+
+	NEEDS(other && second && mr);
+	foreign = ibv_alloc_pd(other);
+	NEEDS(foreign);
+	REREGS(IBV_REREG_MR_ERR_INPUT, EINVAL,
+	       ibv_rereg_mr(mr, 8, w->pd, w->buf, 1, 0));
+	REREGS(IBV_REREG_MR_ERR_INPUT, EINVAL,
+	       ibv_rereg_mr(mr, translation, w->pd, NULL, 1, 0));
+	REREGS(IBV_REREG_MR_ERR_INPUT, EINVAL,
+	       ibv_rereg_mr(mr, translation, w->pd, w->buf, 0, 0));
+	REREGS(IBV_REREG_MR_ERR_CMD, EINVAL,
+	       ibv_rereg_mr(mr, 0, w->pd, w->buf, 1, 0));
+	REREGS(IBV_REREG_MR_ERR_CMD, EINVAL,
+	       ibv_rereg_mr(mr, access, w->pd, NULL, 0,
+			    IBV_ACCESS_REMOTE_WRITE));
+	REREGS(IBV_REREG_MR_ERR_CMD, EINVAL,
+	       ibv_rereg_mr(mr, pd, NULL, NULL, 0, 0));
+	REREGS(IBV_REREG_MR_ERR_CMD, EINVAL,
+	       ibv_rereg_mr(mr, pd, foreign, NULL, 0, 0));
+	REREGS(IBV_REREG_MR_ERR_CMD, EFAULT,
+	       ibv_rereg_mr(mr, translation, w->pd, (void *)(uintptr_t)4096, 64,
+			    0));
+	/* none of which has hurt it */
+	GIVES(0, ibv_rereg_mr(mr, access, w->pd, NULL, 0, 5));
+	GIVES(0, ibv_rereg_mr(mr, translation, w->pd, w->buf, 1, 0));
+	GIVES(0, ibv_rereg_mr(mr, pd, second, NULL, 0, 0));
+	HOLDS(mr->pd == second && mr->length == 1);
+	GIVES(EBUSY, ibv_dealloc_pd(second));
+	GIVES(0, ibv_dereg_mr(mr));
+	GIVES(0, ibv_dealloc_pd(second));
+	GIVES(0, ibv_dealloc_pd(foreign));
+	GIVES(0, ibv_close_device(other));
+}
+
+static void check_device_memory(struct world *w)
+{
+	const unsigned int zero = IBV_ACCESS_ZERO_BASED;
+	struct ibv_alloc_dm_attr attr = { .length = 128 };
+	struct ibv_device_attr_ex ex;
+	char octets[128] = "";
+	struct ibv_dm *dm;
+	struct ibv_mr *mr;
+
+	GIVES(0, ibv_query_device_ex(w->context, NULL, &ex));
+	HOLDS(ex.max_dm_size >= 4096);
+	dm = ibv_alloc_dm(w->context, &attr);
+	NEEDS(dm);
+	GIVES(0, ibv_memcpy_to_dm(dm, 0, octets, 128));
+	GIVES(EFAULT, ibv_memcpy_to_dm(dm, 4, octets, 128));
+	GIVES(EFAULT, ibv_memcpy_from_dm(octets, dm, UINT64_MAX - 3, 8));
+	GIVES(EINVAL, ibv_memcpy_from_dm(octets, dm, 1, 4));
+	NULLS(EINVAL, ibv_reg_dm_mr(w->pd, dm, 0, 128, 1));
+	NULLS(EINVAL, ibv_reg_dm_mr(w->pd, dm, 1, 128, zero));
+	mr = ibv_reg_dm_mr(w->pd, dm, 1, 127, zero);
+	NEEDS(mr);
+	GIVES(EBUSY, ibv_free_dm(dm));
+	GIVES(0, ibv_dereg_mr(mr));
+	GIVES(0, ibv_free_dm(dm));
+	attr.length = 0;
+	NULLS(EINVAL, ibv_alloc_dm(w->context, &attr));
+	attr.length = ex.max_dm_size + 1;
+	NULLS(ENOMEM, ibv_alloc_dm(w->context, &attr));
+	attr.length = 128;
+	attr.comp_mask = 1;
+	NULLS(EINVAL, ibv_alloc_dm(w->context, &attr));
+}
+
+/* What one process cannot hand to another says so, and does no harm. */
+static void check_import(struct world *w)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	NULLS(EOPNOTSUPP, ibv_import_device(w->context->cmd_fd));
+	NULLS(EINVAL, ibv_import_device(-1));
+	HOLDS(!ibv_import_device(null));
+	NULLS(EOPNOTSUPP, ibv_import_pd(w->context, w->pd->handle));
+	NULLS(EOPNOTSUPP, ibv_import_mr(w->pd, w->mr->handle));
+	NULLS(EOPNOTSUPP, ibv_import_dm(w->context, 1));
+	NULLS(EOPNOTSUPP, ibv_reg_dmabuf_mr(w->pd, 0, 4096, 0, null, 1));
+	close(null);
 }
 
 static void check_cq_ex(struct world *w)
@@ -630,6 +727,9 @@ int main(int argc, char **argv)
 	check_device(&w);
 	world_fill(&w);
 	check_memory(&w);
+	check_rereg(&w);
+	check_device_memory(&w);
+	check_import(&w);
 	check_cq(&w);
 	check_qp_creation(&w);
 	check_qp_idle(&w);

@@ -31,6 +31,10 @@ struct rnic_mr {
 	uint32_t stag;
 };
 
+struct rnic_dm {
+	int unused;
+};
+
 struct rnic_chan {
 	int unused;
 };
@@ -56,10 +60,11 @@ void fake_reset(void)
 {
 	fake = (struct fake_rnic){
 		.limits = {
-			.max_mr_size = 1ull << 40,
+			.max_mr_size = 1ull << 40, .max_dm_size = 256,
 			.max_qp = 1000, .max_qp_wr = 64, .max_sge = 8,
 			.max_sge_rd = 2, .max_inline = 256, .max_cq = 1001,
 			.max_cqe = 128, .max_mr = 1002, .max_pd = 1003,
+			.max_mw = 1005,
 			.max_srq = 1004, .max_srq_wr = 32, .max_srq_sge = 4,
 			.max_ird = 16, .max_ord = 32,
 			.max_msg_size = 1u << 30,
@@ -214,7 +219,89 @@ int rnic_mr_reg(struct rnic_pd *pd, void *addr, size_t len, uint64_t iova,
 
 uint32_t rnic_mr_stag(const struct rnic_mr *mr)
 {
-	return mr->stag;
+	return mr->stag + fake.mr_key;
+}
+
+int rnic_mr_rereg(struct rnic_mr *mr, const struct rnic_mr_change *want)
+{
+	int err = verdict(__func__);
+
+	assert_non_null(mr);
+	fake.change = *want;
+	return err;
+}
+
+int rnic_mr_alloc_null(struct rnic_pd *pd, struct rnic_mr **ret_mr)
+{
+	int err = verdict(__func__);
+
+	assert_non_null(pd);
+	if (err)
+		return err;
+	*ret_mr = object_new(sizeof(**ret_mr));
+	(*ret_mr)->stag = 0x77;
+	return 0;
+}
+
+int rnic_dm_alloc(struct rnic_context *ctx, size_t len, uint32_t log_align,
+		  struct rnic_dm **ret_dm)
+{
+	int err = verdict(__func__);
+
+	assert_non_null(ctx);
+	if (err)
+		return err;
+	fake.dm_len = len;
+	fake.dm_log_align = log_align;
+	*ret_dm = object_new(sizeof(**ret_dm));
+	return 0;
+}
+
+int rnic_dm_free(struct rnic_dm *dm)
+{
+	int err = verdict(__func__);
+
+	if (!err)
+		object_free(dm);
+	return err;
+}
+
+int rnic_dm_write(struct rnic_dm *dm, uint64_t off, const void *from,
+		  size_t len)
+{
+	int err = verdict(__func__);
+
+	assert_non_null(dm);
+	if (!err)
+		memcpy(fake.dm + off, from, len);
+	return err;
+}
+
+int rnic_dm_read(const struct rnic_dm *dm, uint64_t off, void *to, size_t len)
+{
+	int err = verdict(__func__);
+
+	assert_non_null(dm);
+	if (!err)
+		memcpy(to, fake.dm + off, len);
+	return err;
+}
+
+int rnic_dm_reg(struct rnic_pd *pd, struct rnic_dm *dm, uint64_t off,
+		size_t len, uint32_t access, struct rnic_mr **ret_mr)
+{
+	int err = verdict(__func__);
+
+	assert_non_null(pd);
+	assert_non_null(dm);
+	if (err)
+		return err;
+	fake.dm_off = off;
+	fake.dm_len = len;
+	fake.mr_access = access;
+	*ret_mr = object_new(sizeof(**ret_mr));
+	(*ret_mr)->stag = 0x88;
+	return 0;
 }
 
 int rnic_mr_dereg(struct rnic_mr *mr)

@@ -31,6 +31,12 @@ struct fake_rnic {
 	uint32_t access;
 	uint64_t iova;
 	uint32_t mr_access;
+	uint32_t mr_key; /* added to STags */
+	struct rnic_mr_change change;
+	uint8_t dm[256]; /* all the device memory there is */
+	uint64_t dm_off;
+	size_t dm_len;
+	uint32_t dm_log_align;
 	uint32_t srq_limit;
 	uint32_t move_cnt;
 	enum rnic_qp_state moves[8]; /* arguments of rnic_qp_modify() */

@@ -53,7 +53,10 @@ static void access_is_judged(void **state)
 		{ IBV_ACCESS_MW_BIND, 0 },
 		{ IBV_ACCESS_RELAXED_ORDERING, 0 },
 		{ IBV_ACCESS_ON_DEMAND, EOPNOTSUPP },
-		{ IBV_ACCESS_HUGETLB, EINVAL },
+		{ IBV_ACCESS_HUGETLB, 0 },
+		{ IBV_ACCESS_HUGETLB | IBV_ACCESS_RELAXED_ORDERING, 0 },
+		{ IBV_ACCESS_OPTIONAL_RANGE, 0 },
+		{ IBV_ACCESS_HUGETLB | IBV_ACCESS_ON_DEMAND, EOPNOTSUPP },
 		{ 1u << 15, EINVAL },
 		{ 1u << 31, EINVAL },
 	};
@@ -71,8 +74,119 @@ static void access_is_judged(void **state)
 			continue;
 		}
 		assert_non_null(mr);
+		/* wishes are not the RNIC's business */
+		assert_int_equal(fake.mr_access, rows[i].access & 0x3f);
 		assert_int_equal(ibv_dereg_mr(mr), 0);
 	}
+}
+
+static struct verbs_mr *vmr_of(struct ibv_mr *mr)
+{
+	return (struct verbs_mr *)mr;
+}
+
+static void rereg_reports_the_new_keys(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_pd *pd = ibv_alloc_pd(w->context);
+	struct ibv_mr *mr = ibv_reg_mr(w->pd, buf, 64, 0);
+
+	assert_non_null(pd);
+	assert_non_null(mr);
+	fake.mr_key = 1;
+	assert_int_equal(ibv_rereg_mr(mr,
+				      IBV_REREG_MR_CHANGE_TRANSLATION |
+					      IBV_REREG_MR_CHANGE_PD |
+					      IBV_REREG_MR_CHANGE_ACCESS,
+				      pd, buf + 64, 128,
+				      IBV_ACCESS_LOCAL_WRITE |
+					      IBV_ACCESS_RELAXED_ORDERING),
+			 0);
+	assert_int_equal(fake.change.what, RNIC_MR_CHANGE_ALL);
+	assert_ptr_equal(fake.change.pd, usiw_pd(pd)->rnic);
+	assert_ptr_equal(fake.change.addr, buf + 64);
+	assert_int_equal(fake.change.len, 128);
+	assert_int_equal(fake.change.access, RNIC_ACCESS_LOCAL_WRITE);
+	assert_int_equal(mr->lkey, 0x123456ac);
+	assert_int_equal(mr->rkey, 0x123456ac);
+	assert_ptr_equal(mr->pd, pd);
+	assert_ptr_equal(mr->addr, buf + 64);
+	assert_int_equal(mr->length, 128);
+	/* the domain alone: the rest is not looked at */
+	assert_int_equal(
+		ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, w->pd, NULL, 0, 0), 0);
+	assert_int_equal(fake.change.what, RNIC_MR_CHANGE_PD);
+	assert_ptr_equal(mr->pd, w->pd);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	assert_int_equal(ibv_dealloc_pd(pd), 0);
+}
+
+/* Past the library, which has codes of its own for what it sees itself. */
+static void rereg_refuses_and_changes_nothing(void **state)
+{
+	static const struct {
+		const char *name;
+		int fail_err, flags, access, err;
+		int pd; /* 0: none, 1: same context, 2: another */
+	} rows[] = {
+		{ "no domain", 0, 2, 0, EINVAL, 0 },
+		{ "foreign domain", 0, 2, 0, EINVAL, 2 },
+		{ "on demand", 0, 4, IBV_ACCESS_ON_DEMAND, EOPNOTSUPP, 1 },
+		{ "remote write alone", 0, 4, 2, EINVAL, 1 },
+		{ "unknown right", 0, 4, 1 << 15, EINVAL, 1 },
+		{ "not mapped", -EFAULT, 1, 0, EFAULT, 1 },
+		{ "windows", -EBUSY, 7, 1, EBUSY, 1 },
+	};
+	struct fake_world *w = *state;
+	struct ibv_context *other = fake_open();
+	struct ibv_pd *foreign = ibv_alloc_pd(other);
+	struct ibv_pd *pds[] = { NULL, w->pd, foreign };
+	struct ibv_mr *mr = ibv_reg_mr(w->pd, buf, 64, 0);
+	size_t i;
+
+	assert_non_null(mr);
+	fake.mr_key = 1;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		fake.fail_name = rows[i].fail_err ? "rnic_mr_rereg" : NULL;
+		fake.fail_err = rows[i].fail_err;
+		errno = 0;
+		if (usiw_rereg_mr(vmr_of(mr), rows[i].flags, pds[rows[i].pd],
+				  buf, 128,
+				  rows[i].access) != IBV_REREG_MR_ERR_INPUT ||
+		    errno != rows[i].err)
+			fail_msg("%s: errno %d", rows[i].name, errno);
+		assert_int_equal(mr->lkey, 0x123456ab);
+		assert_ptr_equal(mr->pd, w->pd);
+		assert_int_equal(vmr_of(mr)->access, 0);
+	}
+	fake.fail_name = NULL;
+	assert_int_equal(ibv_rereg_mr(mr, 8, w->pd, buf, 1, 0),
+			 IBV_REREG_MR_ERR_INPUT);
+	assert_int_equal(ibv_rereg_mr(mr, 1, w->pd, NULL, 1, 0),
+			 IBV_REREG_MR_ERR_INPUT);
+	assert_int_equal(ibv_rereg_mr(mr, 4, w->pd, NULL, 1, 2),
+			 IBV_REREG_MR_ERR_CMD);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	assert_int_equal(ibv_dealloc_pd(foreign), 0);
+	fake_close(other);
+}
+
+static void null_region_is_for_local_use(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_mr *mr = ibv_alloc_null_mr(w->pd);
+
+	assert_non_null(mr);
+	assert_int_equal(mr->lkey, 0x77);
+	assert_ptr_equal(mr->pd, w->pd);
+	assert_int_equal(
+		ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, w->pd, NULL, 0, 0),
+		IBV_REREG_MR_ERR_INPUT);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	fake.fail_name = "rnic_mr_alloc_null";
+	fake.fail_err = -ENOMEM;
+	assert_null(ibv_alloc_null_mr(w->pd));
+	assert_int_equal(errno, ENOMEM);
 }
 
 static void length_above_the_limit_is_einval(void **state)
@@ -119,6 +233,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			length_above_the_limit_is_einval, fake_setup,
 			fake_teardown),
+		cmocka_unit_test_setup_teardown(rereg_reports_the_new_keys,
+						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(
+			rereg_refuses_and_changes_nothing, fake_setup,
+			fake_teardown),
+		cmocka_unit_test_setup_teardown(null_region_is_for_local_use,
+						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(memory_errors_pass_the_door,
 						fake_setup, fake_teardown),
 	};

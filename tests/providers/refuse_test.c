@@ -170,7 +170,6 @@ static void library_found_each_op_by_name(void **state)
 static void refused_verbs_say_eopnotsupp(void **state)
 {
 	struct fake_world *w = *state;
-	struct ibv_alloc_dm_attr dm_attr = { .length = 64 };
 	struct ibv_parent_domain_init_attr pdom_attr = { .pd = w->pd };
 	struct ibv_td_init_attr td_attr = { 0 };
 	struct ibv_ah_attr ah_attr = { .port_num = 1 };
@@ -179,9 +178,7 @@ static void refused_verbs_say_eopnotsupp(void **state)
 	union ibv_gid gid = { 0 };
 	uint32_t num;
 
-	REFUSES_PTR(ibv_alloc_dm(w->context, &dm_attr));
 	REFUSES_PTR(ibv_alloc_mw(w->pd, IBV_MW_TYPE_1));
-	REFUSES_PTR(ibv_alloc_null_mr(w->pd));
 	REFUSES_PTR(ibv_alloc_parent_domain(w->context, &pdom_attr));
 	REFUSES_PTR(ibv_alloc_td(w->context, &td_attr));
 	REFUSES_PTR(ibv_create_ah(w->pd, &ah_attr));
@@ -202,26 +199,6 @@ static void refused_verbs_say_eopnotsupp(void **state)
 	REFUSES_INT(ibv_set_ece(w->qp, &ece));
 }
 
-static void rereg_keeps_the_region(void **state)
-{
-	struct fake_world *w = *state;
-	char buf[64];
-	struct ibv_mr *mr = ibv_reg_mr(w->pd, buf, sizeof(buf), 0);
-	struct verbs_mr *vmr = (struct verbs_mr *)mr;
-
-	assert_non_null(mr);
-	errno = 0;
-	assert_int_equal(usiw_context_ops.rereg_mr(vmr,
-						   IBV_REREG_MR_CHANGE_ACCESS,
-						   w->pd, NULL, 0, 0),
-			 IBV_REREG_MR_ERR_INPUT);
-	assert_int_equal(errno, EOPNOTSUPP);
-	assert_int_not_equal(
-		ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, w->pd, NULL, 0, 0),
-		0);
-	assert_int_equal(ibv_dereg_mr(mr), 0);
-}
-
 static void order_of_octets_is_not_promised(void **state)
 {
 	struct fake_world *w = *state;
@@ -238,8 +215,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(library_found_each_op_by_name,
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(refused_verbs_say_eopnotsupp,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(rereg_keeps_the_region,
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(order_of_octets_is_not_promised,
 						fake_setup, fake_teardown),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * mr.c: every judgement against an oracle that walks a list of regions octet
- * by octet, registration errors, STags that nobody can guess.
+ * by octet, registration errors, registration anew.
  */
 #include "mr.h"
 
@@ -30,8 +30,24 @@ static struct rnic_mr *gone_mr;
 static uint32_t gone_stag;
 static struct rnic_pd *gone_pd;
 
+void __wrap_rnic_engine_lead(struct rnic_engine *engine);
+void __wrap_rnic_engine_unlead(struct rnic_engine *engine);
 void __wrap_rnic_engine_mr_gone(struct rnic_engine *engine, uint32_t stag,
 				const void *addr, size_t len);
+
+static int lead_cnt; /* 1: held */
+
+void __wrap_rnic_engine_lead(struct rnic_engine *engine)
+{
+	assert_ptr_equal(engine, ctx.engine);
+	assert_int_equal(lead_cnt++, 0);
+}
+
+void __wrap_rnic_engine_unlead(struct rnic_engine *engine)
+{
+	assert_ptr_equal(engine, ctx.engine);
+	assert_int_equal(lead_cnt--, 1);
+}
 
 void __wrap_rnic_engine_mr_gone(struct rnic_engine *engine, uint32_t stag,
 				const void *addr, size_t len)
@@ -39,9 +55,10 @@ void __wrap_rnic_engine_mr_gone(struct rnic_engine *engine, uint32_t stag,
 	void *ptr;
 
 	assert_ptr_equal(engine, ctx.engine);
+	assert_int_equal(lead_cnt, 1);
 	gone_addr = addr;
 	gone_len = len;
-	/* By now nobody finds the region, but it still exists. */
+	/* By now nobody finds a region that goes, but it still exists. */
 	if (gone_mr) {
 		assert_int_equal(stag, gone_stag);
 		assert_int_equal(rnic_mr_resolve(&ctx.mrs, gone_pd, gone_stag,
@@ -71,6 +88,7 @@ static int setup(void **state)
 	(void)state;
 	is_kernel_old = false;
 	gone_mr = NULL;
+	gone_addr = NULL;
 	memset(&ctx, 0, sizeof(ctx));
 	ctx.engine = (struct rnic_engine *)(void *)&ctx;
 	return rnic_mr_table_init(&ctx.mrs);
@@ -459,97 +477,247 @@ static void invalidation_needs_a_remote_right(void **state)
 	assert_int_equal(rnic_pd_free(other), 0);
 }
 
-/* ---- STags ------------------------------------------------------------ */
+/* ---- registration anew ------------------------------------------------ */
 
-static uint32_t fresh_stag(struct rnic_pd *pd)
+#define TRANSLATION RNIC_MR_CHANGE_TRANSLATION
+#define CHANGE_PD RNIC_MR_CHANGE_PD
+#define ACCESS RNIC_MR_CHANGE_ACCESS
+#define ZERO RNIC_ACCESS_ZERO_BASED
+
+static struct rnic_mr *mr_of(struct rnic_pd *pd, void *addr, size_t len,
+			     uint64_t iova, uint32_t access)
 {
-	static uint8_t octet;
 	struct rnic_mr *mr;
-	uint32_t stag;
 
-	assert_int_equal(rnic_mr_reg(pd, &octet, 1, 0, 1, &mr), 0);
-	stag = rnic_mr_stag(mr);
-	assert_int_equal(rnic_mr_dereg(mr), 0);
-	return stag;
+	assert_int_equal(rnic_mr_reg(pd, addr, len, iova, access, &mr), 0);
+	return mr;
 }
 
-static int compare_u32(const void *left, const void *right)
+/* Is it exactly this region for @pd? */
+static void assert_region(struct rnic_mr *mr, const struct rnic_pd *pd,
+			  const void *addr, size_t len, uint64_t iova,
+			  uint32_t access)
 {
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	uint32_t stag = rnic_mr_stag(mr);
+	void *ptr = NULL;
 
-	return a < b ? -1 : a > b;
+	assert_int_equal(
+		rnic_mr_resolve(&ctx.mrs, pd, stag, iova, len, 0, &ptr),
+		RNIC_MR_OK);
+	assert_ptr_equal(ptr, addr);
+	assert_int_equal(
+		rnic_mr_resolve(&ctx.mrs, pd, stag, iova, len + 1, 0, &ptr),
+		RNIC_MR_BAD_BOUNDS);
+	for (uint32_t bit = 1; bit <= RNIC_ACCESS_MW_BIND; bit <<= 1)
+		assert_int_equal(rnic_mr_resolve(&ctx.mrs, pd, stag, iova, len,
+						 bit, &ptr),
+				 access & bit ? RNIC_MR_OK
+					      : RNIC_MR_BAD_ACCESS);
 }
 
-/* U-22 */
-static void stags_cannot_be_guessed(void **state)
+/* Every flag alone, and all that go together; from 64 octets at 0x1000 with
+ * the right to write. */
+static void registers_anew(void **state)
 {
-	struct rnic_pd *pd = pd_new();
-	uint32_t index[1000], bits[32] = { 0 };
-	int rising = 0;
+	static const struct {
+		uint32_t was, what;
+		size_t off, len; /* wanted */
+		uint32_t access; /* wanted */
+		size_t is_off, is_len;
+		uint32_t is_access;
+		bool is_iova_old, is_iova_zero;
+	} rows[] = {
+		{ 1, CHANGE_PD, 9, 9, 9, 0, 64, 1, true, false },
+		{ 1, ACCESS, 9, 9, 7, 0, 64, 7, true, false },
+		{ 1, ACCESS, 9, 9, 0, 0, 64, 0, true, false },
+		{ 1, TRANSLATION, 32, 96, 9, 32, 96, 1, false, false },
+		{ 1, TRANSLATION, 0, 64, 9, 0, 64, 1, false, false },
+		{ 1, TRANSLATION | ACCESS, 8, 1, 5, 8, 1, 5, false, false },
+		{ 1, TRANSLATION | CHANGE_PD, 8, 1, 9, 8, 1, 1, false, false },
+		{ 1, ACCESS | CHANGE_PD, 8, 1, 3, 0, 64, 3, true, false },
+		{ 1, RNIC_MR_CHANGE_ALL, 8, 2, 4, 8, 2, 4, false, false },
+		/* into zero-based, within it, and out of it */
+		{ 1, ACCESS, 0, 0, 1 | ZERO, 0, 64, 1 | ZERO, false, true },
+		{ 1 | ZERO, TRANSLATION, 8, 2, 0, 8, 2, 1 | ZERO, false, true },
+		{ 1 | ZERO, ACCESS, 0, 0, 1, 0, 64, 1, false, false },
+	};
+	struct rnic_pd *pd = pd_new(), *other = pd_new();
+	uint8_t *mem = pages(PAGE, PROT_READ | PROT_WRITE);
 
 	(void)state;
-	for (int i = 0; i < 1000; i++) {
-		uint32_t stag = fresh_stag(pd);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rnic_mr *mr = mr_of(pd, mem, 64, 0x1000, rows[i].was);
+		struct rnic_mr_change want = {
+			.what = rows[i].what,
+			.pd = other,
+			.addr = mem + rows[i].off,
+			.len = rows[i].len,
+			.access = rows[i].access,
+		};
+		const struct rnic_pd *now = rows[i].what & CHANGE_PD ? other
+								     : pd;
+		uint64_t iova = (uintptr_t)mem + rows[i].is_off;
+		uint32_t stag = rnic_mr_stag(mr);
 
-		index[i] = stag >> 8;
-		assert_int_not_equal(index[i], 0);
-		for (int b = 0; b < 32; b++)
-			bits[b] += (stag >> b) & 1;
+		if (rows[i].is_iova_old)
+			iova = 0x1000;
+		else if (rows[i].is_iova_zero)
+			iova = 0;
+		gone_addr = NULL;
+		assert_int_equal(rnic_mr_rereg(mr, &want), 0);
+		/* what was under way with it has been looked at */
+		assert_ptr_equal(gone_addr, mem);
+		assert_int_equal(gone_len, 64);
+		assert_int_equal(lead_cnt, 0);
+		assert_int_equal(rnic_mr_stag(mr), stag);
+		assert_region(mr, now, mem + rows[i].is_off, rows[i].is_len,
+			      iova, rows[i].is_access);
+		assert_int_equal(rnic_mr_dereg(mr), 0);
 	}
-	/* Each bit is a fair coin: 500 +- 16; 8 sigma off never happens. */
-	for (int b = 0; b < 32; b++)
-		assert_in_range(bits[b], 370, 630);
-	for (int i = 1; i < 1000; i++)
-		rising += index[i] > index[i - 1];
-	assert_in_range(rising, 420, 580);
-	qsort(index, 1000, sizeof(index[0]), compare_u32);
-	for (int i = 1; i < 1000; i++)
-		assert_int_not_equal(index[i], index[i - 1]);
 	assert_int_equal(rnic_pd_free(pd), 0);
+	assert_int_equal(rnic_pd_free(other), 0);
+	munmap(mem, PAGE);
 }
 
-static void two_tables_draw_differently(void **state)
+static void refuses_to_register_anew(void **state)
 {
-	struct rnic_pd *pd = pd_new();
-	uint32_t first = fresh_stag(pd), second;
+	struct rnic_context stranger = { .mrs = { .mr_cnt = 0 } };
+	struct rnic_pd *pd = pd_new(), *foreign;
+	uint8_t *mem = pages(2 * PAGE, PROT_READ | PROT_WRITE);
+	uint8_t *ro = pages(PAGE, PROT_READ);
+	struct rnic_mr *mr = mr_of(pd, mem, 64, 0x1000, 1);
 
 	(void)state;
-	assert_int_equal(rnic_pd_free(pd), 0);
-	teardown(NULL);
-	setup(NULL);
-	pd = pd_new();
-	second = fresh_stag(pd);
-	assert_int_not_equal(first >> 8, second >> 8);
-	assert_int_equal(rnic_pd_free(pd), 0);
-}
+	munmap(mem + PAGE, PAGE);
+	assert_int_equal(rnic_pd_alloc(&stranger, &foreign), 0);
+	{
+		const struct {
+			struct rnic_mr_change want;
+			int err;
+		} rows[] = {
+			{ { .what = 0 }, -EINVAL },
+			{ { .what = 8 | ACCESS }, -EINVAL },
+			{ { .what = 1u << 31 }, -EINVAL },
+			{ { .what = CHANGE_PD, .pd = foreign }, -EINVAL },
+			{ { .what = ACCESS, .access = 2 }, -EINVAL },
+			{ { .what = ACCESS, .access = 8 }, -EINVAL },
+			{ { .what = ACCESS, .access = 1u << 6 }, -EINVAL },
+			{ { .what = TRANSLATION, .addr = mem }, -EINVAL },
+			{ { .what = TRANSLATION, .addr = mem, .len = SIZE_MAX },
+			  -EINVAL },
+			{ { .what = TRANSLATION, .addr = mem, .len = PAGE + 1 },
+			  -EFAULT },
+			{ { .what = TRANSLATION, .addr = ro, .len = PAGE },
+			  -EFAULT },
+			{ { .what = TRANSLATION | CHANGE_PD,
+			    .addr = mem,
+			    .len = 1,
+			    .pd = foreign },
+			  -EINVAL },
+		};
 
-/* 150000 draws of 2^24: some come twice, never soon and never with the same
- * key. */
-static void a_used_index_rests_and_changes_its_key(void **state)
-{
-	struct rnic_pd *pd = pd_new();
-	uint32_t *last_use = calloc(1u << 24, sizeof(*last_use));
-	uint8_t *key = calloc(1u << 24, 1);
-	uint32_t reuse_cnt = 0;
-
-	(void)state;
-	assert_non_null(last_use);
-	assert_non_null(key);
-	for (uint32_t i = 1; i <= 150000; i++) {
-		uint32_t stag = fresh_stag(pd);
-		uint32_t index = stag >> 8;
-
-		if (last_use[index] != 0) {
-			assert_true(i - last_use[index] >= 65536);
-			assert_int_not_equal(key[index], stag & 0xff);
-			reuse_cnt++;
+		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+			if (rnic_mr_rereg(mr, &rows[i].want) != rows[i].err)
+				fail_msg("row %zu", i);
+			assert_null(gone_addr);
+			assert_region(mr, pd, mem, 64, 0x1000, 1);
 		}
-		last_use[index] = i;
-		key[index] = (uint8_t)stag;
 	}
-	assert_true(reuse_cnt > 50);
-	free(last_use);
-	free(key);
+	assert_int_equal(rnic_pd_free(foreign), 0);
+	assert_int_equal(rnic_mr_dereg(mr), 0);
+	/* Read-only memory may become a region's that is not written. */
+	mr = mr_of(pd, mem, 64, 0x1000, 1);
+	assert_int_equal(rnic_mr_rereg(mr,
+				       &(struct rnic_mr_change){
+					       .what = TRANSLATION | ACCESS,
+					       .addr = ro,
+					       .len = PAGE,
+					       .access = 4 }),
+			 0);
+	assert_region(mr, pd, ro, PAGE, (uintptr_t)ro, 4);
+	assert_int_equal(rnic_mr_dereg(mr), 0);
+	assert_int_equal(rnic_pd_free(pd), 0);
+	munmap(mem, PAGE);
+	munmap(ro, PAGE);
+}
+
+static void a_region_that_failed_to_change_is_as_it_was(void **state)
+{
+	struct rnic_pd *pd = pd_new(), *other = pd_new();
+	uint8_t octets[64];
+	struct rnic_mr *mr = mr_of(pd, octets, 64, 0, 1);
+
+	(void)state;
+	assert_int_equal(rnic_mr_rereg(mr,
+				       &(struct rnic_mr_change){
+					       .what = RNIC_MR_CHANGE_ALL,
+					       .pd = other,
+					       .access = 1 }),
+			 -EINVAL);
+	assert_region(mr, pd, octets, 64, 0, 1);
+	assert_int_equal(rnic_pd_free(other), 0); /* counted nowhere */
+	assert_int_equal(rnic_mr_dereg(mr), 0);
+	assert_int_equal(rnic_pd_free(pd), 0);
+}
+
+static void moves_between_domains(void **state)
+{
+	struct rnic_pd *pd = pd_new(), *other = pd_new();
+	uint8_t octets[64];
+	struct rnic_mr *mr = mr_of(pd, octets, 64, 0, 1);
+	struct rnic_mr_change want = { .what = CHANGE_PD, .pd = other };
+	void *ptr;
+
+	(void)state;
+	assert_int_equal(rnic_mr_rereg(mr, &want), 0);
+	assert_int_equal(
+		rnic_mr_resolve(&ctx.mrs, pd, rnic_mr_stag(mr), 0, 1, 0, &ptr),
+		RNIC_MR_BAD_PD);
+	assert_int_equal(rnic_pd_free(pd), 0);
+	assert_int_equal(rnic_pd_free(other), -EBUSY);
+	assert_int_equal(rnic_mr_rereg(mr, &want), 0); /* to where it is */
+	assert_int_equal(rnic_mr_dereg(mr), 0);
+	assert_int_equal(rnic_pd_free(other), 0);
+}
+
+static void an_invalidated_region_gets_another_key(void **state)
+{
+	struct rnic_pd *pd = pd_new();
+	uint8_t octets[64];
+	struct rnic_mr *mr = mr_of(pd, octets, 64, 0, 5);
+	struct rnic_mr_change want = { .what = ACCESS, .access = 5 };
+	uint32_t stag = rnic_mr_stag(mr);
+	void *ptr;
+
+	(void)state;
+	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, pd, stag, true),
+			 RNIC_MR_OK);
+	assert_int_equal(rnic_mr_rereg(mr, &want), 0);
+	assert_int_equal(rnic_mr_stag(mr) >> 8, stag >> 8);
+	assert_int_not_equal(rnic_mr_stag(mr), stag);
+	assert_region(mr, pd, octets, 64, 0, 5);
+	assert_int_equal(rnic_mr_resolve(&ctx.mrs, pd, stag, 0, 1, 0, &ptr),
+			 RNIC_MR_BAD_STAG);
+	assert_int_equal(rnic_mr_dereg(mr), 0);
+	assert_int_equal(rnic_pd_free(pd), 0);
+}
+
+static void a_region_with_windows_is_busy(void **state)
+{
+	struct rnic_pd *pd = pd_new();
+	uint8_t octets[64];
+	struct rnic_mr *mr = mr_of(pd, octets, 64, 0, 1);
+	struct rnic_mr_change want = { .what = ACCESS, .access = 5 };
+
+	(void)state;
+	mr->mw_cnt = 1;
+	assert_int_equal(rnic_mr_dereg(mr), -EBUSY);
+	assert_int_equal(rnic_mr_rereg(mr, &want), -EBUSY);
+	assert_int_equal(lead_cnt, 0);
+	assert_null(gone_addr);
+	assert_region(mr, pd, octets, 64, 0, 1);
+	mr->mw_cnt = 0;
+	assert_int_equal(rnic_mr_dereg(mr), 0);
 	assert_int_equal(rnic_pd_free(pd), 0);
 }
 
@@ -569,9 +737,12 @@ int main(void)
 		T(a_domain_in_use_is_busy),
 		T(deregistration_hides_then_waits_then_frees),
 		T(invalidation_needs_a_remote_right),
-		T(stags_cannot_be_guessed),
-		T(two_tables_draw_differently),
-		T(a_used_index_rests_and_changes_its_key),
+		T(registers_anew),
+		T(refuses_to_register_anew),
+		T(a_region_that_failed_to_change_is_as_it_was),
+		T(moves_between_domains),
+		T(an_invalidated_region_gets_another_key),
+		T(a_region_with_windows_is_busy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

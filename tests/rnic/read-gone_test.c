@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The source of the peer's RDMA Reads is deregistered before they are all
- * answered (U-14).
+ * The source of the peer's RDMA Reads is deregistered, or registered anew,
+ * before they are all answered (U-14).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,25 @@
 
 #define READ_LEN 3000000u
 
+static void deregister(struct rnicpair_side *s)
+{
+	assert_int_equal(rnic_mr_dereg(s->mr), 0);
+	s->mr = NULL;
+}
+
+static void register_anew(struct rnicpair_side *s)
+{
+	struct rnic_mr_change want = {
+		.what = RNIC_MR_CHANGE_ACCESS,
+		.access = RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_READ,
+	};
+
+	assert_int_equal(rnic_mr_rereg(s->mr, &want), 0);
+}
+
 /* @before: Reads of one octet in front of the long one. */
-static void lose_the_source(uint32_t before)
+static void lose_the_source(uint32_t before,
+			    void (*lose)(struct rnicpair_side *s))
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	const struct smpa_counters *cnt;
@@ -39,8 +56,7 @@ static void lose_the_source(uint32_t before)
 	cnt = smpa_conn_counters(raw.conn);
 	while (cnt->rx_staged + cnt->rx_direct <= before)
 		assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
-	assert_int_equal(rnic_mr_dereg(p.side[0].mr), 0);
-	p.side[0].mr = NULL;
+	lose(&p.side[0]);
 
 	ev = rawpeer_event(&raw);
 	assert_int_equal(ev.type, SMPA_EV_TERMINATE);
@@ -64,13 +80,19 @@ static void lose_the_source(uint32_t before)
 static void tells_how_far_the_read_came(void **state)
 {
 	(void)state;
-	lose_the_source(0);
+	lose_the_source(0, deregister);
 }
 
 static void names_the_read_among_many(void **state)
 {
 	(void)state;
-	lose_the_source(3);
+	lose_the_source(3, deregister);
+}
+
+static void ends_what_meets_a_new_registration(void **state)
+{
+	(void)state;
+	lose_the_source(0, register_anew);
 }
 
 int main(void)
@@ -78,6 +100,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tells_how_far_the_read_came),
 		cmocka_unit_test(names_the_read_among_many),
+		cmocka_unit_test(ends_what_meets_a_new_registration),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Device memory. */
+#include <stdlib.h>
+
+#include "door.h"
+#include "objects.h"
+
+static int dm_write(struct ibv_dm *ibdm, uint64_t off, const void *from,
+		    size_t len)
+{
+	return usiw_door_int(
+		rnic_dm_write(usiw_dm(ibdm)->rnic, off, from, len));
+}
+
+static int dm_read(void *to, struct ibv_dm *ibdm, uint64_t off, size_t len)
+{
+	return usiw_door_int(rnic_dm_read(usiw_dm(ibdm)->rnic, off, to, len));
+}
+
+struct ibv_dm *usiw_alloc_dm(struct ibv_context *context,
+			     struct ibv_alloc_dm_attr *attr)
+{
+	struct usiw_context *ctx = usiw_context(context);
+	struct usiw_dm *dm;
+	int err;
+
+	if (usiw_is_alien(ctx->fork_gen))
+		return usiw_door_null(-ENODEV);
+	if (attr->comp_mask)
+		return usiw_door_null(-EINVAL);
+	dm = calloc(1, sizeof(*dm));
+	if (!dm)
+		return usiw_door_null(-ENOMEM);
+	err = rnic_dm_alloc(ctx->rnic, attr->length, attr->log_align_req,
+			    &dm->rnic);
+	if (err) {
+		free(dm);
+		return usiw_door_null(err);
+	}
+	dm->fork_gen = ctx->fork_gen;
+	dm->dm.context = context;
+	dm->dm.memcpy_to_dm = dm_write;
+	dm->dm.memcpy_from_dm = dm_read;
+	return &dm->dm;
+}
+
+int usiw_free_dm(struct ibv_dm *ibdm)
+{
+	struct usiw_dm *dm = usiw_dm(ibdm);
+	int err;
+
+	if (!usiw_is_alien(dm->fork_gen)) {
+		err = rnic_dm_free(dm->rnic);
+		if (err)
+			return usiw_door_int(err);
+	}
+	free(dm);
+	return 0;
+}
+
+/* Of another context's memory: EINVAL, before the RNIC sees it. */
+struct ibv_mr *usiw_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm,
+			      uint64_t off, size_t len, unsigned int access)
+{
+	struct usiw_pd *pd = usiw_pd(ibpd);
+	struct usiw_mr *mr;
+	uint32_t wanted;
+	int err;
+
+	if (usiw_is_alien(pd->fork_gen))
+		return usiw_door_null(-ENODEV);
+	err = usiw_mr_access(access, &wanted);
+	if (err)
+		return usiw_door_null(err);
+	if (ibdm->context != ibpd->context)
+		return usiw_door_null(-EINVAL);
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return usiw_door_null(-ENOMEM);
+	err = rnic_dm_reg(pd->rnic, usiw_dm(ibdm)->rnic, off, len, wanted,
+			  &mr->rnic);
+	if (err) {
+		free(mr);
+		return usiw_door_null(err);
+	}
+	return usiw_mr_init(mr, ibpd, NULL, len, (int)access);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Device memory: allocated, copied to and from, registered. */
+#include "dm.h"
+
+#include "context.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct rnic_dm {
+	struct rnic_context *ctx;
+	uint8_t *mem;
+	size_t len;
+	size_t map_len;
+	uint32_t fork_gen;
+	_Atomic uint32_t mr_cnt;
+	struct rnic_dm *next; /* guarded by the table's lock */
+};
+
+static size_t round_up(size_t len, size_t unit)
+{
+	return (len + unit - 1) & ~(unit - 1);
+}
+
+/* @len octets (a multiple of a page) at a multiple of @align (a power of 2). */
+static void *dm_map(size_t len, size_t align)
+{
+	size_t slack = align > (size_t)sysconf(_SC_PAGESIZE) ? align : 0;
+	uint8_t *mem = mmap(NULL, len + slack, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t head;
+
+	if (mem == MAP_FAILED)
+		return NULL;
+	if (!slack)
+		return mem;
+	head = -(uintptr_t)mem & (align - 1);
+	if (head)
+		munmap(mem, head);
+	munmap(mem + head + len, slack - head);
+	return mem + head;
+}
+
+static int dm_charge(struct rnic_mr_table *table, struct rnic_dm *dm)
+{
+	int ret = -ENOMEM;
+
+	util_lock(&table->lock);
+	if (dm->len <= rnic_limits()->max_dm_size - table->dm_used) {
+		table->dm_used += dm->len;
+		dm->next = table->dms;
+		table->dms = dm;
+		ret = 0;
+	}
+	util_unlock(&table->lock);
+	return ret;
+}
+
+static void dm_discharge(struct rnic_mr_table *table, struct rnic_dm *dm)
+{
+	struct rnic_dm **link = &table->dms;
+
+	util_lock(&table->lock);
+	while (*link != dm)
+		link = &(*link)->next;
+	*link = dm->next;
+	table->dm_used -= dm->len;
+	util_unlock(&table->lock);
+}
+
+int rnic_dm_alloc(struct rnic_context *ctx, size_t len, uint32_t log_align,
+		  struct rnic_dm **ret_dm)
+{
+	uint64_t max = rnic_limits()->max_dm_size;
+	struct rnic_dm *dm;
+	int ret;
+
+	if (len == 0 || log_align >= 64 || 1ull << log_align > max)
+		return -EINVAL;
+	if (len > max)
+		return -ENOMEM;
+	dm = calloc(1, sizeof(*dm));
+	if (!dm)
+		return -ENOMEM;
+	dm->ctx = ctx;
+	dm->len = len;
+	dm->map_len = round_up(len, (size_t)sysconf(_SC_PAGESIZE));
+	dm->fork_gen = rnic_fork_gen();
+	dm->mem = dm_map(dm->map_len, (size_t)1 << log_align);
+	ret = dm->mem ? dm_charge(&ctx->mrs, dm) : -ENOMEM;
+	if (ret < 0)
+		goto free_dm;
+	*ret_dm = dm;
+	return 0;
+
+free_dm:
+	if (dm->mem)
+		munmap(dm->mem, dm->map_len);
+	free(dm);
+	return ret;
+}
+
+int rnic_dm_free(struct rnic_dm *dm)
+{
+	if (dm->fork_gen != rnic_fork_gen())
+		return -ENODEV;
+	/* acquire: pairs with rnic_dm_put() */
+	if (atomic_load_explicit(&dm->mr_cnt, memory_order_acquire) != 0)
+		return -EBUSY;
+	dm_discharge(&dm->ctx->mrs, dm);
+	munmap(dm->mem, dm->map_len);
+	free(dm);
+	return 0;
+}
+
+static int dm_check(const struct rnic_dm *dm, uint64_t off, size_t len)
+{
+	if (dm->fork_gen != rnic_fork_gen())
+		return -ENODEV;
+	if (off > dm->len || len > dm->len - off)
+		return -EFAULT;
+	/* The words in which device memory is reached, as elsewhere. */
+	if (off % RNIC_DM_WORD || len % RNIC_DM_WORD)
+		return -EINVAL;
+	return 0;
+}
+
+int rnic_dm_write(struct rnic_dm *dm, uint64_t off, const void *from,
+		  size_t len)
+{
+	int ret = dm_check(dm, off, len);
+
+	if (ret == 0 && len)
+		memcpy(dm->mem + off, from, len);
+	return ret;
+}
+
+int rnic_dm_read(const struct rnic_dm *dm, uint64_t off, void *to, size_t len)
+{
+	int ret = dm_check(dm, off, len);
+
+	if (ret == 0 && len)
+		memcpy(to, dm->mem + off, len);
+	return ret;
+}
+
+int rnic_dm_reg(struct rnic_pd *pd, struct rnic_dm *dm, uint64_t off,
+		size_t len, uint32_t access, struct rnic_mr **ret_mr)
+{
+	struct rnic_mr *mr;
+	int ret;
+
+	if (dm->fork_gen != rnic_fork_gen())
+		return -ENODEV;
+	if (dm->ctx != pd->ctx || !(access & RNIC_ACCESS_ZERO_BASED))
+		return -EINVAL;
+	if (off > dm->len || len > dm->len - off)
+		return -EINVAL;
+	ret = rnic_mr_reg(pd, dm->mem + off, len, 0, access, &mr);
+	if (ret < 0)
+		return ret;
+	atomic_fetch_add_explicit(&dm->mr_cnt, 1, memory_order_relaxed);
+	mr->dm = dm;
+	*ret_mr = mr;
+	return 0;
+}
+
+void rnic_dm_put(struct rnic_dm *dm)
+{
+	/* release: pairs with rnic_dm_free() */
+	if (dm)
+		atomic_fetch_sub_explicit(&dm->mr_cnt, 1, memory_order_release);
+}
+
+void rnic_dm_fini(struct rnic_mr_table *table)
+{
+	while (table->dms) {
+		struct rnic_dm *dm = table->dms;
+
+		table->dms = dm->next;
+		munmap(dm->mem, dm->map_len);
+		free(dm);
+	}
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* dm.c: limits, copies, regions of device memory that a peer reaches. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "context.h"
+#include "dm.h"
+#include "rnicpair.h"
+
+static struct rnic_context *ctx;
+
+static int setup(void **state)
+{
+	struct rnic_device *const *list;
+
+	(void)state;
+	if (rnic_device_list(&list) < 1)
+		return -1;
+	return rnic_context_open(list[0], &ctx);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rnic_context_close(ctx);
+	return 0;
+}
+
+static struct rnic_dm *dm_new(size_t len)
+{
+	struct rnic_dm *dm;
+
+	assert_int_equal(rnic_dm_alloc(ctx, len, 0, &dm), 0);
+	return dm;
+}
+
+static void allocates_within_its_limits(void **state)
+{
+	uint64_t max = rnic_limits()->max_dm_size;
+	const struct {
+		size_t len;
+		uint32_t log_align;
+		int err;
+	} rows[] = {
+		{ 1, 0, 0 },
+		{ 4097, 3, 0 },
+		{ 64, 12, 0 },
+		{ 64, 16, 0 },
+		{ 100000, 21, 0 },
+		{ max, 0, 0 },
+		{ 0, 0, -EINVAL },
+		{ 1, 40, -EINVAL },
+		{ 1, 64, -EINVAL },
+		{ 1, UINT32_MAX, -EINVAL },
+		{ max + 1, 0, -ENOMEM },
+		{ SIZE_MAX, 0, -ENOMEM },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rnic_dm *dm = NULL;
+		struct rnic_pd *pd;
+		struct rnic_mr *mr;
+
+		if (rnic_dm_alloc(ctx, rows[i].len, rows[i].log_align, &dm) !=
+		    rows[i].err)
+			fail_msg("row %zu", i);
+		if (rows[i].err) {
+			assert_null(dm);
+			continue;
+		}
+		assert_int_equal(rnic_pd_alloc(ctx, &pd), 0);
+		assert_int_equal(
+			rnic_dm_reg(pd, dm, 0, 1, RNIC_ACCESS_ZERO_BASED, &mr),
+			0);
+		assert_int_equal(
+			(uintptr_t)mr->addr % (1ull << rows[i].log_align), 0);
+		assert_int_equal(rnic_mr_dereg(mr), 0);
+		assert_int_equal(rnic_pd_free(pd), 0);
+		assert_int_equal(rnic_dm_free(dm), 0);
+	}
+}
+
+static void shares_what_there_is(void **state)
+{
+	size_t half = rnic_limits()->max_dm_size / 2;
+	struct rnic_dm *a = dm_new(half), *b = dm_new(half), *c;
+
+	(void)state;
+	assert_int_equal(rnic_dm_alloc(ctx, 1, 0, &c), -ENOMEM);
+	assert_int_equal(rnic_dm_free(a), 0);
+	c = dm_new(half);
+	assert_int_equal(rnic_dm_free(b), 0);
+	assert_int_equal(rnic_dm_free(c), 0);
+	assert_int_equal(ctx->mrs.dm_used, 0);
+	(void)dm_new(64); /* forgotten: the context frees it */
+}
+
+static void copies_whole_words_inside(void **state)
+{
+	static const struct {
+		uint64_t off;
+		size_t len;
+		int err;
+	} rows[] = {
+		{ 0, 100, 0 },
+		{ 96, 4, 0 },
+		{ 100, 0, 0 },
+		{ 0, 0, 0 },
+		{ 100, 4, -EFAULT },
+		{ 0, 104, -EFAULT },
+		{ 104, 4, -EFAULT },
+		{ UINT64_MAX - 3, 8, -EFAULT },
+		{ 4, SIZE_MAX, -EFAULT },
+		{ 3, 4, -EINVAL },
+		{ 4, 3, -EINVAL },
+		{ 2, 2, -EINVAL },
+	};
+	struct rnic_dm *dm = dm_new(100);
+	uint8_t out[104], in[104];
+
+	(void)state;
+	memset(in, 0xee, sizeof(in));
+	assert_int_equal(rnic_dm_read(dm, 0, in, 100), 0);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(in[i], 0); /* nobody else's octets */
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		rnicpair_fill(out, sizeof(out), (uint32_t)i);
+		memset(in, 0xee, sizeof(in));
+		if (rnic_dm_write(dm, rows[i].off, out, rows[i].len) !=
+			    rows[i].err ||
+		    rnic_dm_read(dm, rows[i].off, in, rows[i].len) !=
+			    rows[i].err)
+			fail_msg("row %zu", i);
+		if (!rows[i].err)
+			assert_memory_equal(in, out, rows[i].len);
+		else
+			assert_int_equal(in[0], 0xee);
+	}
+	assert_int_equal(rnic_dm_free(dm), 0);
+}
+
+static void registers_zero_based_only(void **state)
+{
+	const uint32_t zero = RNIC_ACCESS_ZERO_BASED;
+	static const struct {
+		uint64_t off;
+		size_t len;
+		uint32_t access;
+		int err;
+	} rows[] = {
+		{ 0, 100, 32, 0 },	 { 50, 50, 33, 0 },
+		{ 0, 100, 0, -EINVAL },	 { 0, 100, 7, -EINVAL },
+		{ 0, 101, 32, -EINVAL }, { 100, 1, 32, -EINVAL },
+		{ 0, 0, 32, -EINVAL },	 { UINT64_MAX, 2, 32, -EINVAL },
+		{ 0, 100, 34, -EINVAL }, /* remote write alone */
+	};
+	struct rnic_dm *dm = dm_new(100);
+	struct rnic_context *other;
+	struct rnic_pd *pd, *foreign;
+	struct rnic_mr *mr;
+
+	(void)state;
+	assert_int_equal(rnic_pd_alloc(ctx, &pd), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rnic_dm_reg(pd, dm, rows[i].off, rows[i].len,
+				rows[i].access, &mr) != rows[i].err)
+			fail_msg("row %zu", i);
+		if (!rows[i].err)
+			assert_int_equal(rnic_mr_dereg(mr), 0);
+	}
+	assert_int_equal(rnic_context_open(ctx->dev, &other), 0);
+	assert_int_equal(rnic_pd_alloc(other, &foreign), 0);
+	assert_int_equal(rnic_dm_reg(foreign, dm, 0, 4, zero, &mr), -EINVAL);
+	assert_int_equal(rnic_pd_free(foreign), 0);
+	rnic_context_close(other);
+
+	assert_int_equal(rnic_dm_reg(pd, dm, 0, 4, zero, &mr), 0);
+	assert_int_equal(rnic_dm_free(dm), -EBUSY);
+	/* It stays where it is, and has no address. */
+	assert_int_equal(
+		rnic_mr_rereg(mr,
+			      &(struct rnic_mr_change){
+				      .what = RNIC_MR_CHANGE_TRANSLATION,
+				      .addr = &mr,
+				      .len = 4 }),
+		-EINVAL);
+	assert_int_equal(
+		rnic_mr_rereg(
+			mr, &(struct rnic_mr_change){ .what = 4, .access = 1 }),
+		-EINVAL);
+	assert_int_equal(rnic_mr_rereg(mr,
+				       &(struct rnic_mr_change){
+					       .what = 4, .access = 1 | zero }),
+			 0);
+	assert_int_equal(rnic_mr_dereg(mr), 0);
+	assert_int_equal(rnic_dm_free(dm), 0);
+	assert_int_equal(rnic_pd_free(pd), 0);
+}
+
+static void peers_reach_it(void **state)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	struct rnicpair_wr wr = {
+		.opcode = USIW_WR_WRITE,
+		.flags = USIW_SQE_SIGNALED,
+		.sge_cnt = 1,
+	};
+	struct rnicpair_side *a, *b;
+	struct usiw_sge sge;
+	struct rnic_dm *dm;
+	struct rnic_mr *mr;
+	struct rnicpair p;
+	uint8_t copy[4096];
+
+	(void)state;
+	rnicpair_open(&p, &opt);
+	a = &p.side[0];
+	b = &p.side[1];
+	assert_int_equal(rnic_dm_alloc(b->ctx, 8192, 0, &dm), 0);
+	assert_int_equal(rnic_dm_reg(b->pd, dm, 4096, 4096, 7 | 32, &mr), 0);
+	rnicpair_fill(a->buf, 4096, 3);
+	sge = rnicpair_sge(a, 0, 4096);
+	wr.sge = &sge;
+	wr.rkey = rnic_mr_stag(mr);
+	assert_int_equal(rnicpair_post(a, &wr), 0);
+	assert_int_equal(rnicpair_take(a, a->scq).status, USIW_WC_SUCCESS);
+	/* and back: behind the WRITE */
+	sge = rnicpair_sge(a, 4096, 4096);
+	wr.opcode = USIW_WR_READ;
+	assert_int_equal(rnicpair_post(a, &wr), 0);
+	assert_int_equal(rnicpair_take(a, a->scq).status, USIW_WC_SUCCESS);
+	assert_true(rnicpair_is_filled(a->buf + 4096, 4096, 3));
+	assert_int_equal(rnic_dm_read(dm, 4096, copy, 4096), 0);
+	assert_true(rnicpair_is_filled(copy, 4096, 3));
+	assert_int_equal(rnic_dm_free(dm), -EBUSY);
+	assert_int_equal(rnic_mr_dereg(mr), 0);
+	assert_int_equal(rnic_dm_free(dm), 0);
+	rnicpair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(allocates_within_its_limits),
+		cmocka_unit_test(shares_what_there_is),
+		cmocka_unit_test(copies_whole_words_inside),
+		cmocka_unit_test(registers_zero_based_only),
+		cmocka_unit_test(peers_reach_it),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
