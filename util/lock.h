@@ -16,11 +16,11 @@
 #include <stdint.h>
 
 enum util_lock_rank {
-	UTIL_RANK_APP = 0, /* kept by the application: ibv_start_poll() */
+	UTIL_RANK_APP = 0, /* kept by the application: ibv_start_poll(),
+			      ibv_wr_start() */
 	UTIL_RANK_DEVICE = 1,
 	UTIL_RANK_CM,
 	UTIL_RANK_ENGINE,
-	UTIL_RANK_QP_SQ,
 	UTIL_RANK_QP_RQ,
 	UTIL_RANK_SRQ,
 	UTIL_RANK_MR_TABLE,

@@ -88,6 +88,15 @@ struct usiw_sq_limits {
 	bool is_sig_all;
 };
 
+/* What ibv_wr_start() began. */
+struct usiw_wr_batch {
+	uint32_t opcodes;     /* those asked for: 1u << enum ibv_wr_opcode */
+	uint32_t cnt;	      /* entries written, not published */
+	int err;	      /* the first one */
+	uint32_t traits;      /* of the last entry, enum usiw_wr_trait */
+	struct usiw_sqe *sqe; /* the last entry while it takes data */
+};
+
 struct usiw_qp {
 	struct verbs_qp vqp;
 	struct rnic_qp *rnic;
@@ -98,8 +107,19 @@ struct usiw_qp {
 	struct util_lock sq_lock;   /* producer side of sq */
 	const struct usiw_ring *rq; /* NULL: SRQ */
 	struct util_lock rq_lock;   /* producer side of rq */
+	struct usiw_wr_batch wr;    /* ibv_wr_*; guarded by sq_lock */
 	_Atomic bool is_rtr_seen;   /* INIT -> RTR was asked for in IDLE */
 };
+
+static inline void usiw_sq_lock(struct usiw_qp *qp)
+{
+	util_lock(&qp->sq_lock);
+}
+
+static inline void usiw_sq_unlock(struct usiw_qp *qp)
+{
+	util_unlock(&qp->sq_lock);
+}
 
 static inline struct usiw_context *usiw_context(struct ibv_context *ctx)
 {

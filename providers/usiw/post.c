@@ -30,7 +30,6 @@ static int sq_post_locked(const struct usiw_qp *qp, uint32_t ahead,
 	void *slot;
 	int err;
 
-	util_lock_assert_held(&qp->sq_lock);
 	err = usiw_wr_kind_find(wr->opcode, &kind);
 	if (err)
 		return err;
@@ -56,7 +55,7 @@ int usiw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		*bad_wr = wr;
 		return usiw_door_int(-EINVAL);
 	}
-	util_lock(&qp->sq_lock);
+	usiw_sq_lock(qp);
 	for (; wr; wr = wr->next, cnt++) {
 		err = sq_post_locked(qp, cnt, wr);
 		if (err)
@@ -64,7 +63,7 @@ int usiw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	}
 	if (cnt)
 		usiw_ring_commit(qp->sq, cnt);
-	util_unlock(&qp->sq_lock);
+	usiw_sq_unlock(qp);
 	if (cnt)
 		rnic_qp_ring_sq(qp->rnic);
 	if (err)

@@ -11,7 +11,7 @@
 
 #include "../../util/log.h"
 #include "door.h"
-#include "objects.h"
+#include "sqe.h"
 
 /* Rights that a QP can give to its peer, and those it may be told of. */
 #define QP_ACCESS                                                              \
@@ -133,56 +133,92 @@ static void qp_init_public(struct ibv_qp *qp, struct ibv_pd *pd,
 	pthread_cond_init(&qp->cond, NULL);
 }
 
-struct ibv_qp *usiw_create_qp(struct ibv_pd *ibpd,
-			      struct ibv_qp_init_attr *attr)
+static int qp_new(struct ibv_pd *ibpd, struct ibv_qp_init_attr *attr,
+		  struct usiw_qp **ret_qp)
 {
 	struct usiw_pd *pd = usiw_pd(ibpd);
 	struct usiw_qp *qp;
 	int err;
 
 	if (usiw_is_alien(pd->fork_gen))
-		return usiw_door_null(-ENODEV);
+		return -ENODEV;
 	err = qp_init_attr_check(ibpd, attr);
 	if (err)
-		return usiw_door_null(err);
+		return err;
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
-		return usiw_door_null(-ENOMEM);
-	util_lock_init(&qp->sq_lock, UTIL_RANK_QP_SQ);
+		return -ENOMEM;
+	/* ibv_wr_start() leaves it with the application. */
+	util_lock_init(&qp->sq_lock, UTIL_RANK_APP);
 	util_lock_init(&qp->rq_lock, UTIL_RANK_QP_RQ);
 	err = qp_open(pd, attr, qp);
 	if (err) {
 		free(qp);
-		return usiw_door_null(err);
+		return err;
 	}
 	qp_init_public(&qp->vqp.qp, ibpd, attr, rnic_qp_num(qp->rnic));
 	attr->cap = qp->cap;
-	return &qp->vqp.qp;
+	*ret_qp = qp;
+	return 0;
+}
+
+struct ibv_qp *usiw_create_qp(struct ibv_pd *ibpd,
+			      struct ibv_qp_init_attr *attr)
+{
+	struct usiw_qp *qp;
+	int err = qp_new(ibpd, attr, &qp);
+
+	return err ? usiw_door_null(err) : &qp->vqp.qp;
 }
 
 /*
- * The extended form: only what the plain one says as well.  Its attributes
- * begin with the plain ones; libibverbs itself relies on that.
+ * The extended form begins with the attributes of the plain one; libibverbs
+ * itself relies on that.
  */
 _Static_assert(offsetof(struct ibv_qp_init_attr_ex, sq_sig_all) ==
 		       offsetof(struct ibv_qp_init_attr, sq_sig_all),
 	       "qp_init_attr_ex");
 
+#define QP_EX_OFFERED                                                          \
+	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |                 \
+	 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+
+/* *ret_opcodes: those that ibv_wr_*() shall have. */
+static int qp_ex_check(const struct ibv_context *context,
+		       const struct ibv_qp_init_attr_ex *attr,
+		       uint32_t *ret_opcodes)
+{
+	/* Types and attributes of what there is not come first: they bring
+	 * no PD, or a structure that nobody could have made. */
+	if (attr->qp_type != IBV_QPT_RC ||
+	    (attr->comp_mask & ~(uint32_t)QP_EX_OFFERED))
+		return -EOPNOTSUPP;
+	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
+	    attr->create_flags)
+		return -EOPNOTSUPP;
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd ||
+	    attr->pd->context != context)
+		return -EINVAL;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		return usiw_wr_opcodes_find(attr->send_ops_flags, ret_opcodes);
+	return 0;
+}
+
 struct ibv_qp *usiw_create_qp_ex(struct ibv_context *context,
 				 struct ibv_qp_init_attr_ex *attr)
 {
-	uint32_t offered = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	uint32_t opcodes = 0;
+	struct usiw_qp *qp;
+	int err = qp_ex_check(context, attr, &opcodes);
 
-	if (attr->comp_mask & ~offered)
-		return usiw_door_null(-EOPNOTSUPP);
-	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
-	    attr->create_flags)
-		return usiw_door_null(-EOPNOTSUPP);
-	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd ||
-	    attr->pd->context != context)
-		return usiw_door_null(-EINVAL);
-	return usiw_create_qp(attr->pd,
-			      (struct ibv_qp_init_attr *)(void *)attr);
+	if (!err)
+		err = qp_new(attr->pd, (struct ibv_qp_init_attr *)(void *)attr,
+			     &qp);
+	if (err)
+		return usiw_door_null(err);
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		usiw_wr_init(qp, opcodes);
+	return &qp->vqp.qp;
 }
 
 static enum ibv_qp_state qp_state_to_verbs(enum rnic_qp_state state)

@@ -86,22 +86,6 @@ int usiw_sqe_set_sges(const struct usiw_sq_limits *limits, unsigned int traits,
 	return 0;
 }
 
-static uint8_t sqe_flags(const struct usiw_sq_limits *limits,
-			 unsigned int send_flags)
-{
-	uint8_t flags = 0;
-
-	if (limits->is_sig_all || (send_flags & IBV_SEND_SIGNALED))
-		flags |= USIW_SQE_SIGNALED;
-	if (send_flags & IBV_SEND_SOLICITED)
-		flags |= USIW_SQE_SOLICITED;
-	if (send_flags & IBV_SEND_FENCE)
-		flags |= USIW_SQE_FENCE;
-	if (send_flags & IBV_SEND_INLINE)
-		flags |= USIW_SQE_INLINE;
-	return flags;
-}
-
 int usiw_sqe_encode(const struct usiw_sq_limits *limits,
 		    const struct usiw_wr_kind *kind,
 		    const struct ibv_send_wr *wr, struct usiw_sqe *slot)
@@ -111,7 +95,7 @@ int usiw_sqe_encode(const struct usiw_sq_limits *limits,
 	*slot = (struct usiw_sqe){
 		.wr_id = wr->wr_id,
 		.opcode = kind->opcode,
-		.flags = sqe_flags(limits, wr->send_flags),
+		.flags = usiw_sqe_flags(limits, wr->send_flags),
 	};
 	if (kind->traits & USIW_WR_REMOTE) {
 		slot->remote_addr = wr->wr.rdma.remote_addr;

@@ -17,11 +17,12 @@ struct usiw_wr_kind {
 };
 
 enum usiw_wr_trait {
-	USIW_WR_REMOTE = 1u << 0, /* wr.rdma */
-	USIW_WR_ATOMIC = 1u << 1, /* wr.atomic */
-	USIW_WR_IMM = 1u << 2,	  /* imm_data */
-	USIW_WR_INV = 1u << 3,	  /* invalidate_rkey */
-	USIW_WR_SINK = 1u << 4,	  /* SGEs are written to: no inline */
+	USIW_WR_REMOTE = 1u << 0,  /* wr.rdma */
+	USIW_WR_ATOMIC = 1u << 1,  /* wr.atomic */
+	USIW_WR_IMM = 1u << 2,	   /* imm_data */
+	USIW_WR_INV = 1u << 3,	   /* invalidate_rkey */
+	USIW_WR_SINK = 1u << 4,	   /* SGEs are written to: no inline */
+	USIW_WR_NO_DATA = 1u << 5, /* neither SGEs nor inline data */
 };
 
 /* IBV_WR_ATOMIC_WRITE, the last opcode of any verbs.h so far, is 15. */
@@ -42,6 +43,23 @@ static inline int usiw_wr_kind_find(enum ibv_wr_opcode opcode,
 	return 0;
 }
 
+/* enum usiw_sqe_flags for enum ibv_send_flags. */
+static inline uint8_t usiw_sqe_flags(const struct usiw_sq_limits *limits,
+				     unsigned int send_flags)
+{
+	uint8_t flags = 0;
+
+	if (limits->is_sig_all || (send_flags & IBV_SEND_SIGNALED))
+		flags |= USIW_SQE_SIGNALED;
+	if (send_flags & IBV_SEND_SOLICITED)
+		flags |= USIW_SQE_SOLICITED;
+	if (send_flags & IBV_SEND_FENCE)
+		flags |= USIW_SQE_FENCE;
+	if (send_flags & IBV_SEND_INLINE)
+		flags |= USIW_SQE_INLINE;
+	return flags;
+}
+
 /*
  * Encode @wr as a @kind into @slot.
  * Return: 0; -EINVAL: see ibv_post_send(3); the slot may be half written,
@@ -59,5 +77,14 @@ int usiw_sqe_encode(const struct usiw_sq_limits *limits,
 int usiw_sqe_set_sges(const struct usiw_sq_limits *limits, unsigned int traits,
 		      const struct ibv_sge *sge, size_t sge_cnt,
 		      struct usiw_sqe *slot);
+
+/*
+ * *ret_opcodes: 1u << enum ibv_wr_opcode for each operation of @send_ops,
+ * enum ibv_qp_create_send_ops_flags; -EOPNOTSUPP: one is not offered.
+ */
+int usiw_wr_opcodes_find(uint64_t send_ops, uint32_t *ret_opcodes);
+
+/* Make @qp, new, one for ibv_wr_*. */
+void usiw_wr_init(struct usiw_qp *qp, uint32_t opcodes);
 
 #endif

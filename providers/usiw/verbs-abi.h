@@ -104,6 +104,8 @@ struct verbs_mr {
 };
 
 /* ibv_qp_to_qp_ex() looks at @comp_mask; no bit: no extended QP. */
+enum verbs_qp_mask { VERBS_QP_EX = 1 << 1 };
+
 struct verbs_qp {
 	union {
 		struct ibv_qp qp;

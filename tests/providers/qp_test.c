@@ -136,13 +136,74 @@ static void extended_creation_takes_the_plain_form(void **state)
 	assert_null(ibv_create_qp_ex(w->context, &ex));
 	assert_int_equal(errno, EOPNOTSUPP);
 	ex.create_flags = 0;
-	ex.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-	ex.send_ops_flags = IBV_QP_EX_WITH_SEND;
-	assert_null(ibv_create_qp_ex(w->context, &ex));
-	assert_int_equal(errno, EOPNOTSUPP);
 	ex.comp_mask = IBV_QP_INIT_ATTR_CREATE_FLAGS;
 	assert_null(ibv_create_qp_ex(w->context, &ex));
 	assert_int_equal(errno, EINVAL);
+}
+
+static void extended_creation_is_judged(void **state)
+{
+	static const struct {
+		uint32_t mask;
+		int type;
+		int err;
+	} rows[] = {
+		{ IBV_QP_INIT_ATTR_CREATE_FLAGS, IBV_QPT_RC,
+		  EINVAL }, /* no PD */
+		{ 0, IBV_QPT_RC, EINVAL },
+		{ IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD, IBV_QPT_RC,
+		  EOPNOTSUPP },
+		{ IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER,
+		  IBV_QPT_RC, EOPNOTSUPP },
+		{ IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE, IBV_QPT_RC,
+		  EOPNOTSUPP },
+		{ IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_RX_HASH, IBV_QPT_RC,
+		  EOPNOTSUPP },
+		{ IBV_QP_INIT_ATTR_PD | 1u << 7, IBV_QPT_RC, EOPNOTSUPP },
+		{ IBV_QP_INIT_ATTR_PD | 1u << 31, IBV_QPT_RC, EOPNOTSUPP },
+		{ IBV_QP_INIT_ATTR_XRCD, IBV_QPT_XRC_RECV, EOPNOTSUPP },
+		{ IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		  IBV_QPT_UD, EOPNOTSUPP },
+		{ IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		  IBV_QPT_UC, EOPNOTSUPP },
+		{ IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		  IBV_QPT_RAW_PACKET, EOPNOTSUPP },
+		{ IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		  IBV_QPT_XRC_SEND, EOPNOTSUPP },
+		{ IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		  IBV_QPT_DRIVER, EOPNOTSUPP },
+		{ IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, 0,
+		  EOPNOTSUPP },
+	};
+	struct fake_world *w = *state;
+	struct ibv_qp_init_attr plain = fake_qp_attr(w);
+	struct ibv_context *other = fake_open();
+	struct ibv_qp_init_attr_ex ex;
+	uint32_t open_cnt = fake.open_cnt;
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		ex = (struct ibv_qp_init_attr_ex){
+			.send_cq = w->cq,
+			.recv_cq = w->cq,
+			.cap = plain.cap,
+			.qp_type = (enum ibv_qp_type)rows[i].type,
+			.pd = w->pd,
+			.comp_mask = rows[i].mask,
+		};
+		errno = 0;
+		assert_null(ibv_create_qp_ex(w->context, &ex));
+		assert_int_equal(errno, rows[i].err);
+		assert_memory_equal(&ex.cap, &plain.cap, sizeof(plain.cap));
+	}
+	ex.qp_type = IBV_QPT_RC;
+	assert_null(ibv_create_qp_ex(other, &ex)); /* not its PD */
+	assert_int_equal(errno, EINVAL);
+	ex.pd = NULL;
+	assert_null(ibv_create_qp_ex(w->context, &ex));
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(fake.open_cnt, open_cnt);
+	fake_close(other);
 }
 
 /* From each state to each: the answer, and what the RNIC was told. */
@@ -414,6 +475,7 @@ int main(void)
 		WORLD_TEST(bad_creation_is_einval),
 		WORLD_TEST(objects_of_another_context_are_einval),
 		WORLD_TEST(extended_creation_takes_the_plain_form),
+		WORLD_TEST(extended_creation_is_judged),
 		WORLD_TEST(each_transition),
 		WORLD_TEST(moves_reach_the_rnic),
 		WORLD_TEST(passive_side_of_librdmacm_walks_through),

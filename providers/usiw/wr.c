@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * ibv_wr_*: work requests built call by call.
+ *
+ * A builder writes into the next free slot of the send queue, a setter adds to
+ * what the last builder began, and ibv_wr_complete() publishes all of it by
+ * one commit.  Neither answers anything, so the first error is remembered;
+ * then nothing more is written, and nothing at all is published.  The lock of
+ * the queue stays with the application from ibv_wr_start() to the end.
+ */
+#include <string.h>
+
+#include "door.h"
+#include "sqe.h"
+
+/* IBV_SEND_INLINE means nothing here, a setter says it; programs that have
+ * their flags from a struct ibv_send_wr give it nevertheless. */
+#define WR_FLAGS_KNOWN                                                         \
+	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |             \
+	 IBV_SEND_INLINE)
+
+static struct usiw_qp *qp_of(struct ibv_qp_ex *qpx)
+{
+	return usiw_qp(&qpx->qp_base);
+}
+
+static void wr_fail(struct usiw_qp *qp, int err)
+{
+	if (!qp->wr.err)
+		qp->wr.err = err;
+	qp->wr.sqe = NULL;
+}
+
+/* ---- builders ----------------------------------------------------------- */
+
+/* The entry that a builder fills; NULL: there was an error before, or is. */
+static struct usiw_sqe *wr_begin(struct ibv_qp_ex *qpx,
+				 enum ibv_wr_opcode opcode)
+{
+	const struct usiw_wr_kind *kind = &usiw_wr_kinds[opcode];
+	struct usiw_qp *qp = qp_of(qpx);
+	struct usiw_sqe *slot;
+
+	qp->wr.sqe = NULL;
+	if (qp->wr.err)
+		return NULL;
+	if (!(qp->wr.opcodes & 1u << opcode) ||
+	    (qpx->wr_flags & ~(unsigned int)WR_FLAGS_KNOWN)) {
+		wr_fail(qp, -EINVAL);
+		return NULL;
+	}
+	slot = usiw_ring_reserve(qp->sq, qp->wr.cnt);
+	if (!slot) {
+		wr_fail(qp, -ENOMEM);
+		return NULL;
+	}
+	*slot = (struct usiw_sqe){
+		.wr_id = qpx->wr_id,
+		.opcode = kind->opcode,
+		.flags = usiw_sqe_flags(&qp->sq_limits,
+					qpx->wr_flags &
+						~(unsigned int)IBV_SEND_INLINE),
+	};
+	qp->wr.cnt++;
+	qp->wr.sqe = slot;
+	qp->wr.traits = kind->traits;
+	return slot;
+}
+
+static void wr_send(struct ibv_qp_ex *qpx)
+{
+	(void)wr_begin(qpx, IBV_WR_SEND);
+}
+
+static void wr_send_imm(struct ibv_qp_ex *qpx, __be32 imm_data)
+{
+	struct usiw_sqe *sqe = wr_begin(qpx, IBV_WR_SEND_WITH_IMM);
+
+	if (sqe)
+		sqe->imm_be = imm_data;
+}
+
+static void wr_send_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)
+{
+	struct usiw_sqe *sqe = wr_begin(qpx, IBV_WR_SEND_WITH_INV);
+
+	if (sqe)
+		sqe->rkey = invalidate_rkey;
+}
+
+static struct usiw_sqe *wr_begin_remote(struct ibv_qp_ex *qpx,
+					enum ibv_wr_opcode opcode,
+					uint32_t rkey, uint64_t remote_addr)
+{
+	struct usiw_sqe *sqe = wr_begin(qpx, opcode);
+
+	if (sqe) {
+		sqe->rkey = rkey;
+		sqe->remote_addr = remote_addr;
+	}
+	return sqe;
+}
+
+static void wr_rdma_write(struct ibv_qp_ex *qpx, uint32_t rkey,
+			  uint64_t remote_addr)
+{
+	(void)wr_begin_remote(qpx, IBV_WR_RDMA_WRITE, rkey, remote_addr);
+}
+
+static void wr_rdma_write_imm(struct ibv_qp_ex *qpx, uint32_t rkey,
+			      uint64_t remote_addr, __be32 imm_data)
+{
+	struct usiw_sqe *sqe = wr_begin_remote(qpx, IBV_WR_RDMA_WRITE_WITH_IMM,
+					       rkey, remote_addr);
+
+	if (sqe)
+		sqe->imm_be = imm_data;
+}
+
+static void wr_rdma_read(struct ibv_qp_ex *qpx, uint32_t rkey,
+			 uint64_t remote_addr)
+{
+	(void)wr_begin_remote(qpx, IBV_WR_RDMA_READ, rkey, remote_addr);
+}
+
+static void wr_atomic_cmp_swp(struct ibv_qp_ex *qpx, uint32_t rkey,
+			      uint64_t remote_addr, uint64_t compare,
+			      uint64_t swap)
+{
+	struct usiw_sqe *sqe = wr_begin_remote(qpx, IBV_WR_ATOMIC_CMP_AND_SWP,
+					       rkey, remote_addr);
+
+	if (sqe) {
+		sqe->compare_add = compare;
+		sqe->swap = swap;
+	}
+}
+
+static void wr_atomic_fetch_add(struct ibv_qp_ex *qpx, uint32_t rkey,
+				uint64_t remote_addr, uint64_t add)
+{
+	struct usiw_sqe *sqe = wr_begin_remote(qpx, IBV_WR_ATOMIC_FETCH_AND_ADD,
+					       rkey, remote_addr);
+
+	if (sqe)
+		sqe->compare_add = add;
+}
+
+static void wr_local_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)
+{
+	struct usiw_sqe *sqe = wr_begin(qpx, IBV_WR_LOCAL_INV);
+
+	if (sqe)
+		sqe->rkey = invalidate_rkey;
+}
+
+/* No queue pair can be made with these: a program that calls them all the
+ * same gets its error like any other, rather than a NULL to jump to. */
+static void wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw, uint32_t rkey,
+		       const struct ibv_mw_bind_info *bind_info)
+{
+	(void)mw;
+	(void)rkey;
+	(void)bind_info;
+	wr_fail(qp_of(qpx), -EOPNOTSUPP);
+}
+
+static void wr_send_tso(struct ibv_qp_ex *qpx, void *hdr, uint16_t hdr_sz,
+			uint16_t mss)
+{
+	(void)hdr;
+	(void)hdr_sz;
+	(void)mss;
+	wr_fail(qp_of(qpx), -EOPNOTSUPP);
+}
+
+static void wr_set_ud_addr(struct ibv_qp_ex *qpx, struct ibv_ah *ah,
+			   uint32_t remote_qpn, uint32_t remote_qkey)
+{
+	(void)ah;
+	(void)remote_qpn;
+	(void)remote_qkey;
+	wr_fail(qp_of(qpx), -EOPNOTSUPP);
+}
+
+static void wr_set_xrc_srqn(struct ibv_qp_ex *qpx, uint32_t remote_srqn)
+{
+	(void)remote_srqn;
+	wr_fail(qp_of(qpx), -EOPNOTSUPP);
+}
+
+/* ---- setters ------------------------------------------------------------ */
+
+/*
+ * The entry that takes data now; once, so that it is gone from the context.
+ * NULL: there is none.
+ */
+static struct usiw_sqe *wr_take(struct usiw_qp *qp, unsigned int forbidden)
+{
+	struct usiw_sqe *sqe = qp->wr.sqe;
+
+	if (!sqe || (qp->wr.traits & forbidden)) {
+		wr_fail(qp, -EINVAL);
+		return NULL;
+	}
+	qp->wr.sqe = NULL;
+	return sqe;
+}
+
+static void wr_set_sge_list(struct ibv_qp_ex *qpx, size_t num_sge,
+			    const struct ibv_sge *sg_list)
+{
+	struct usiw_qp *qp = qp_of(qpx);
+	struct usiw_sqe *sqe = wr_take(qp, USIW_WR_NO_DATA);
+	int err;
+
+	if (!sqe)
+		return;
+	err = usiw_sqe_set_sges(&qp->sq_limits, qp->wr.traits, sg_list, num_sge,
+				sqe);
+	if (err)
+		wr_fail(qp, err);
+}
+
+static void wr_set_sge(struct ibv_qp_ex *qpx, uint32_t lkey, uint64_t addr,
+		       uint32_t length)
+{
+	const struct ibv_sge sge = { addr, length, lkey };
+
+	wr_set_sge_list(qpx, 1, &sge);
+}
+
+static void wr_set_inline_data_list(struct ibv_qp_ex *qpx, size_t num_buf,
+				    const struct ibv_data_buf *buf_list)
+{
+	struct usiw_qp *qp = qp_of(qpx);
+	struct usiw_sqe *sqe = wr_take(qp, USIW_WR_NO_DATA | USIW_WR_SINK);
+	size_t room = qp->sq_limits.max_inline, i;
+	uint8_t *to;
+
+	if (!sqe)
+		return;
+	to = (uint8_t *)(sqe + 1);
+	for (i = 0; i < num_buf; i++) {
+		if (buf_list[i].length > room) {
+			wr_fail(qp, -EINVAL);
+			return;
+		}
+		if (buf_list[i].length == 0)
+			continue;
+		memcpy(to, buf_list[i].addr, buf_list[i].length);
+		to += buf_list[i].length;
+		room -= buf_list[i].length;
+	}
+	sqe->flags |= USIW_SQE_INLINE;
+	sqe->inline_len = qp->sq_limits.max_inline - (uint32_t)room;
+}
+
+static void wr_set_inline_data(struct ibv_qp_ex *qpx, void *addr, size_t length)
+{
+	const struct ibv_data_buf buf = { addr, length };
+
+	wr_set_inline_data_list(qpx, 1, &buf);
+}
+
+/* ---- the region --------------------------------------------------------- */
+
+static void wr_start(struct ibv_qp_ex *qpx)
+{
+	struct usiw_qp *qp = qp_of(qpx);
+
+	/* In a forked child the lock may be one that nobody gives back. */
+	if (usiw_is_alien(qp->fork_gen)) {
+		qp->wr.err = -ENODEV;
+		return;
+	}
+	usiw_sq_lock(qp);
+	qp->wr.cnt = 0;
+	qp->wr.sqe = NULL;
+	/* As with ibv_post_send(): after the end WRs are taken, and flushed. */
+	qp->wr.err = rnic_qp_state(qp->rnic) == RNIC_QPS_IDLE ? -EINVAL : 0;
+}
+
+static void wr_abort(struct ibv_qp_ex *qpx)
+{
+	struct usiw_qp *qp = qp_of(qpx);
+
+	if (!usiw_is_alien(qp->fork_gen))
+		usiw_sq_unlock(qp);
+}
+
+static int wr_complete(struct ibv_qp_ex *qpx)
+{
+	struct usiw_qp *qp = qp_of(qpx);
+	uint32_t cnt;
+	int err;
+
+	if (usiw_is_alien(qp->fork_gen))
+		return usiw_door_int(-ENODEV);
+	cnt = qp->wr.cnt;
+	err = qp->wr.err;
+	if (!err && cnt)
+		usiw_ring_commit(qp->sq, cnt);
+	usiw_sq_unlock(qp);
+	if (!err && cnt)
+		rnic_qp_ring_sq(qp->rnic);
+	return usiw_door_int(err);
+}
+
+/* ---- what a queue pair has of it ---------------------------------------- */
+
+int usiw_wr_opcodes_find(uint64_t send_ops, uint32_t *ret_opcodes)
+{
+	static const struct {
+		uint64_t send_op;
+		enum ibv_wr_opcode opcode;
+	} rows[] = {
+		{ IBV_QP_EX_WITH_RDMA_WRITE, IBV_WR_RDMA_WRITE },
+		{ IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
+		  IBV_WR_RDMA_WRITE_WITH_IMM },
+		{ IBV_QP_EX_WITH_SEND, IBV_WR_SEND },
+		{ IBV_QP_EX_WITH_SEND_WITH_IMM, IBV_WR_SEND_WITH_IMM },
+		{ IBV_QP_EX_WITH_RDMA_READ, IBV_WR_RDMA_READ },
+		{ IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP,
+		  IBV_WR_ATOMIC_CMP_AND_SWP },
+		{ IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
+		  IBV_WR_ATOMIC_FETCH_AND_ADD },
+		{ IBV_QP_EX_WITH_LOCAL_INV, IBV_WR_LOCAL_INV },
+		{ IBV_QP_EX_WITH_SEND_WITH_INV, IBV_WR_SEND_WITH_INV },
+	};
+	const struct usiw_wr_kind *kind;
+	uint32_t opcodes = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!(send_ops & rows[i].send_op))
+			continue;
+		if (usiw_wr_kind_find(rows[i].opcode, &kind))
+			return -EOPNOTSUPP;
+		opcodes |= 1u << rows[i].opcode;
+		send_ops &= ~rows[i].send_op;
+	}
+	if (send_ops)
+		return -EOPNOTSUPP;
+	*ret_opcodes = opcodes;
+	return 0;
+}
+
+void usiw_wr_init(struct usiw_qp *qp, uint32_t opcodes)
+{
+	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
+
+	qp->wr.opcodes = opcodes;
+	qp->vqp.comp_mask |= VERBS_QP_EX;
+	qpx->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
+	qpx->wr_atomic_fetch_add = wr_atomic_fetch_add;
+	qpx->wr_bind_mw = wr_bind_mw;
+	qpx->wr_local_inv = wr_local_inv;
+	qpx->wr_rdma_read = wr_rdma_read;
+	qpx->wr_rdma_write = wr_rdma_write;
+	qpx->wr_rdma_write_imm = wr_rdma_write_imm;
+	qpx->wr_send = wr_send;
+	qpx->wr_send_imm = wr_send_imm;
+	qpx->wr_send_inv = wr_send_inv;
+	qpx->wr_send_tso = wr_send_tso;
+	qpx->wr_set_ud_addr = wr_set_ud_addr;
+	qpx->wr_set_xrc_srqn = wr_set_xrc_srqn;
+	qpx->wr_set_inline_data = wr_set_inline_data;
+	qpx->wr_set_inline_data_list = wr_set_inline_data_list;
+	qpx->wr_set_sge = wr_set_sge;
+	qpx->wr_set_sge_list = wr_set_sge_list;
+	qpx->wr_start = wr_start;
+	qpx->wr_complete = wr_complete;
+	qpx->wr_abort = wr_abort;
+}
