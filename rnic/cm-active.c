@@ -6,6 +6,7 @@
 #include "../util/log.h"
 #include "fd.h"
 #include "stat.h"
+#include "tcp.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -64,8 +65,9 @@ static int conn_open_source(const struct cm_id *id)
 		cm_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	else
 		cm_sock_set_flag(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
-	if (bind(fd, (const struct sockaddr *)&id->local,
-		 cm_addr_len((const struct sockaddr *)&id->local)) < 0) {
+	if (rnic_tcp()->bind(fd, (const struct sockaddr *)&id->local,
+			     cm_addr_len((const struct sockaddr *)&id->local)) <
+	    0) {
 		ret = -errno;
 		rnic_fd_close(fd);
 		return ret;
@@ -108,7 +110,8 @@ static int conn_dial(struct cm_conn *conn, int *ret_status)
 	conn->fd = fd;
 	conn->phase = CM_PHASE_CONNECTING;
 	cm_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-	if (connect(fd, (const struct sockaddr *)&id->peer,
+	if (rnic_tcp()->connect(
+		    fd, (const struct sockaddr *)&id->peer,
 		    cm_addr_len((const struct sockaddr *)&id->peer)) < 0 &&
 	    errno != EINPROGRESS && errno != EINTR) {
 		*ret_status = -errno;
@@ -185,7 +188,8 @@ void cm_active_connected(struct cm_conn *conn)
 	socklen_t len = sizeof(int);
 	int err = 0, ret;
 
-	if (getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
+	if (rnic_tcp()->getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &err, &len) <
+	    0)
 		err = errno;
 	cm_addr_of_socket(conn->fd, &conn->local, &conn->peer);
 	/* A port nobody listens on can be answered by TCP's simultaneous

@@ -3,6 +3,7 @@
 #include "cm-internal.h"
 
 #include "fd.h"
+#include "tcp.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -109,10 +110,10 @@ void cm_addr_of_socket(int fd, struct sockaddr_storage *ret_local,
 
 	memset(ret_local, 0, sizeof(*ret_local));
 	memset(ret_peer, 0, sizeof(*ret_peer));
-	if (getsockname(fd, (struct sockaddr *)ret_local, &len) < 0)
+	if (rnic_tcp()->getsockname(fd, (struct sockaddr *)ret_local, &len) < 0)
 		ret_local->ss_family = AF_UNSPEC;
 	len = sizeof(*ret_peer);
-	if (getpeername(fd, (struct sockaddr *)ret_peer, &len) < 0)
+	if (rnic_tcp()->getpeername(fd, (struct sockaddr *)ret_peer, &len) < 0)
 		ret_peer->ss_family = AF_UNSPEC;
 	cm_addr_unmap(ret_local);
 	cm_addr_unmap(ret_peer);
@@ -120,7 +121,8 @@ void cm_addr_of_socket(int fd, struct sockaddr_storage *ret_local,
 
 int cm_sock_open(int family, int type)
 {
-	int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = rnic_tcp()->socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC,
+				    0);
 	int ret;
 
 	if (fd < 0)
@@ -137,7 +139,7 @@ int cm_sock_open(int family, int type)
  * changes nothing but comfort. */
 void cm_sock_set_flag(int fd, int level, int name, int value)
 {
-	(void)setsockopt(fd, level, name, &value, sizeof(value));
+	(void)rnic_tcp()->setsockopt(fd, level, name, &value, sizeof(value));
 }
 
 void cm_sock_set_tos(int fd, int family, uint8_t tos)
@@ -176,14 +178,15 @@ int cm_addr_source(const struct sockaddr *src, const struct sockaddr *dst,
 	if (src && !cm_addr_is_any(src)) {
 		cm_addr_set(&from, src);
 		cm_addr_set_port_be(&from, 0);
-		if (bind(fd, (struct sockaddr *)&from, cm_addr_len(src)) < 0) {
+		if (rnic_tcp()->bind(fd, (struct sockaddr *)&from,
+				     cm_addr_len(src)) < 0) {
 			ret = -errno;
 			goto close_fd;
 		}
 	}
 	memset(&local, 0, sizeof(local));
-	if (connect(fd, dst, cm_addr_len(dst)) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&local, &len) < 0) {
+	if (rnic_tcp()->connect(fd, dst, cm_addr_len(dst)) < 0 ||
+	    rnic_tcp()->getsockname(fd, (struct sockaddr *)&local, &len) < 0) {
 		ret = -errno;
 		goto close_fd;
 	}

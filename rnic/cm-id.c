@@ -4,6 +4,7 @@
 
 #include "../util/log.h"
 #include "fd.h"
+#include "tcp.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -106,12 +107,12 @@ static int sock_bind(const struct cm_id *id, int fd,
 	int ret;
 
 	cm_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, id->is_reuseaddr);
-	if (bind(fd, addr, len) == 0)
+	if (rnic_tcp()->bind(fd, addr, len) == 0)
 		return 0;
 	if (errno != EADDRINUSE || id->is_reuseaddr)
 		return -errno;
 	cm_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-	ret = bind(fd, addr, len) == 0 ? 0 : -errno;
+	ret = rnic_tcp()->bind(fd, addr, len) == 0 ? 0 : -errno;
 	cm_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 0);
 	return ret;
 }

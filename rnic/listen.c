@@ -8,6 +8,7 @@
 #include "cm-internal.h"
 #include "fd.h"
 #include "stat.h"
+#include "tcp.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -51,7 +52,7 @@ int rnic_listen_start(struct cm_id *id, int backlog)
 	/* Inherited by the connections, so that their TIME_WAIT does not keep
 	 * the port from the next listener. */
 	cm_sock_set_flag(id->fd, SOL_SOCKET, SO_REUSEADDR, 1);
-	if (listen(id->fd, SOMAXCONN) < 0) {
+	if (rnic_tcp()->listen(id->fd, SOMAXCONN) < 0) {
 		ret = -errno;
 		cm_sock_set_flag(id->fd, SOL_SOCKET, SO_REUSEADDR,
 				 id->is_reuseaddr);
@@ -134,8 +135,8 @@ static bool listen_is_short_of(int err)
 void rnic_listen_ready(struct cm_id *id)
 {
 	for (int i = 0; i < LISTEN_BATCH; i++) {
-		int fd = accept4(id->fd, NULL, NULL,
-				 SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = rnic_tcp()->accept4(id->fd, NULL, NULL,
+					     SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0) {
 			listen_take(id, fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Socket calls of the data path, from libc directly. */
+/* Socket calls, from libc directly. */
 #define _GNU_SOURCE
 #include "tcp.h"
 
@@ -26,6 +26,11 @@ static void real_ops_find(void)
 		void *sym = libc ? dlsym(libc, #name) : NULL;                  \
 		real_ops.name = sym ? (__typeof__(real_ops.name))sym : name;   \
 	} while (0)
+	REAL(socket);
+	REAL(bind);
+	REAL(listen);
+	REAL(accept4);
+	REAL(connect);
 	REAL(recv);
 	REAL(recvmsg);
 	REAL(sendmsg);

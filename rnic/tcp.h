@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The data path's socket calls behind a table: taken from libc itself, past
+ * The RNIC's socket calls behind a table: taken from libc itself, past
  * whatever else is preloaded (a sockets-to-RDMA library above us would
  * recurse), and replaceable by tests.
  */
@@ -14,6 +14,12 @@
 #include <sys/uio.h>
 
 struct rnic_tcp_ops {
+	int (*socket)(int family, int type, int protocol);
+	int (*bind)(int fd, const struct sockaddr *addr, socklen_t len);
+	int (*listen)(int fd, int backlog);
+	int (*accept4)(int fd, struct sockaddr *addr, socklen_t *len,
+		       int flags);
+	int (*connect)(int fd, const struct sockaddr *addr, socklen_t len);
 	ssize_t (*recv)(int fd, void *buf, size_t len, int flags);
 	ssize_t (*recvmsg)(int fd, struct msghdr *msg, int flags);
 	ssize_t (*sendmsg)(int fd, const struct msghdr *msg, int flags);
