@@ -4,14 +4,13 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "../util/lock.h"
 #include "engine.h"
+#include "qp-num.h"
 #include "qp.h"
 
 #define TABLE_BUCKETS 4096u
-#define QP_NUM_MASK 0xffffffu
 
 static struct util_lock table_lock = UTIL_LOCK_INIT(UTIL_RANK_MR_TABLE);
 static struct rnic_qp *table[TABLE_BUCKETS]; /* guarded by table_lock */
@@ -29,18 +28,16 @@ static struct rnic_qp *table_find(uint32_t num)
 int rnic_qp_table_add(struct rnic_qp *qp)
 {
 	uint32_t num;
+	int rc = rnic_qp_num_draw(&num);
 
+	if (rc < 0)
+		return rc;
 	util_lock(&table_lock);
 	if (table_cnt >= rnic_limits()->max_qp) {
 		util_unlock(&table_lock);
+		rnic_qp_num_release(num, false);
 		return -ENOMEM;
 	}
-	do {
-		if (getrandom(&num, sizeof(num), 0) != sizeof(num))
-			num = (uint32_t)(uintptr_t)qp >> 4 ^ table_cnt;
-		num &= QP_NUM_MASK;
-		/* 0 and 1 are the management QPs of other transports. */
-	} while (num < 2 || table_find(num));
 	qp->num = num;
 	qp->table_next = table[num % TABLE_BUCKETS];
 	table[num % TABLE_BUCKETS] = qp;
@@ -74,6 +71,7 @@ void rnic_qp_table_remove(struct rnic_qp *qp)
 	table_unlink(qp);
 	util_unlock(&table_lock);
 	qp_wait_unpinned(qp);
+	rnic_qp_num_release(qp->num, qp->is_told);
 }
 
 /* The first QP of @ctx in the bucket, taken out of it; NULL: none. */
@@ -99,6 +97,7 @@ struct rnic_qp *rnic_qp_table_forget(const struct rnic_context *ctx)
 	for (uint32_t i = 0; i < TABLE_BUCKETS; i++) {
 		while ((qp = bucket_take(i, ctx)) != NULL) {
 			qp_wait_unpinned(qp);
+			rnic_qp_num_release(qp->num, qp->is_told);
 			qp->table_next = forgotten;
 			forgotten = qp;
 		}
@@ -149,4 +148,5 @@ void rnic_qp_table_fork_child(void)
 	util_lock_init(&table_lock, UTIL_RANK_MR_TABLE);
 	memset(table, 0, sizeof(table));
 	table_cnt = 0;
+	rnic_qp_num_fork_child();
 }

@@ -139,6 +139,7 @@ struct rnic_qp {
 	struct rnic_cq *send_cq, *recv_cq;
 	struct rnic_srq *srq;
 	uint32_t num;
+	bool is_told; /* a peer was given the number: see qp-num.h */
 	uint64_t handle;
 	_Atomic uint32_t state; /* enum rnic_qp_state; written by the leader */
 
