@@ -158,6 +158,9 @@ void cm_addr_set(struct sockaddr_storage *dst, const struct sockaddr *src);
 void cm_addr_unmap(struct sockaddr_storage *addr);
 bool cm_addr_equal(const struct sockaddr_storage *a,
 		   const struct sockaddr_storage *b);
+/* The same address, whatever the ports. */
+bool cm_addr_is_same_host(const struct sockaddr_storage *a,
+			  const struct sockaddr_storage *b);
 void cm_addr_of_socket(int fd, struct sockaddr_storage *ret_local,
 		       struct sockaddr_storage *ret_peer);
 /* Non-blocking socket, in the fd table; or negative errno. */
@@ -263,11 +266,17 @@ void cm_conn_close_ready(struct cm_conn *conn);
 /* ---- the manager and its thread (cm-thread.c) ---------------------------- */
 
 /* Which table an epoll event's reference is of. */
-enum cm_tag { CM_TAG_INBOX, CM_TAG_LISTENER, CM_TAG_CONN };
+enum cm_tag {
+	CM_TAG_INBOX,
+	CM_TAG_LISTENER,
+	CM_TAG_CONN,
+	CM_TAG_RDV_LISTENER, /* reference: the port */
+	CM_TAG_RDV_LINK,
+};
 
 struct cm_manager {
 	struct util_lock lock; /* CM: everything here but the inbox */
-	struct cm_table ids, conns;
+	struct cm_table ids, conns, links;
 	struct cm_conn_list refused, starting, closing;
 	struct cm_id_list paused; /* listeners out of file descriptors */
 	uint32_t closing_cnt;

@@ -8,6 +8,7 @@
 
 #include "../util/env.h"
 #include "fd.h"
+#include "rdv.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -157,6 +158,7 @@ static void deadlines_fire(void)
 	struct cm_id *id;
 	uint64_t now;
 
+	rnic_rdv_fire(cm_now_ns());
 	if (TAILQ_EMPTY(&cm.refused) && TAILQ_EMPTY(&cm.starting) &&
 	    TAILQ_EMPTY(&cm.closing) && TAILQ_EMPTY(&cm.paused))
 		return;
@@ -179,7 +181,7 @@ static uint64_t deadline_min(uint64_t a, uint64_t b)
 /* Milliseconds until the next deadline; -1: none. */
 static int deadlines_timeout(void)
 {
-	uint64_t next = UINT64_MAX, now;
+	uint64_t next = rnic_rdv_next_ns(), now;
 
 	if (!TAILQ_EMPTY(&cm.refused))
 		next = TAILQ_FIRST(&cm.refused)->deadline_ns;
@@ -222,6 +224,12 @@ static void thread_dispatch(const struct epoll_event *ev)
 		conn = cm_table_get(&cm.conns, ref);
 		if (conn)
 			cm_conn_ready(conn, ev->events);
+		break;
+	case CM_TAG_RDV_LISTENER:
+		rnic_rdv_listener_ready((uint32_t)ref << 8);
+		break;
+	case CM_TAG_RDV_LINK:
+		rnic_rdv_link_ready(ref);
 		break;
 	}
 }
@@ -328,6 +336,7 @@ void rnic_cm_fork_child(void)
 {
 	is_cm_thread = false;
 	manager_reset();
+	rnic_rdv_fork_child();
 }
 
 /* Listeners and half-open connections; established streams belong to QPs. */
@@ -341,6 +350,7 @@ static void manager_close_all(void)
 		while ((conn = TAILQ_FIRST(lists[i])))
 			cm_conn_free(conn);
 	}
+	rnic_rdv_close_all();
 	for (uint32_t i = 0; i < cm.ids.page_cnt * CM_TABLE_PAGE; i++) {
 		struct cm_id *id = cm_table_get_slot(&cm.ids, i);
 

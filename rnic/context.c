@@ -13,6 +13,7 @@
 #include "fd.h"
 #include "null-mr.h"
 #include "qp.h"
+#include "rdv.h"
 #include "stat.h"
 
 #define EXIT_TRY_CNT 1000
@@ -101,10 +102,14 @@ static void context_abandon(struct rnic_context *ctx)
 
 void rnic_context_close(struct rnic_context *ctx)
 {
+	struct rnic_qp *qp;
+
 	if (!ctx)
 		return;
 	context_unlist(ctx);
 	ctx->forgotten = rnic_qp_table_forget(ctx);
+	for (qp = ctx->forgotten; qp; qp = qp->table_next)
+		rnic_rdv_cancel(qp);
 	if (!rnic_engine_stop(ctx->engine) || !rnic_shm_is_empty(&ctx->shm)) {
 		context_abandon(ctx);
 		return;

@@ -9,6 +9,7 @@
 #include "context.h"
 #include "cq.h"
 #include "engine.h"
+#include "rdv.h"
 #include "stat.h"
 #include "stream-internal.h"
 
@@ -264,6 +265,17 @@ void rnic_qp_overrun(struct rnic_qp *qp)
 
 /* ---- connection --------------------------------------------------------- */
 
+/* The ring of reads is empty: a smaller one fits into its memory. */
+static void qp_ord_apply(struct rnic_qp *qp)
+{
+	struct rnic_orq *orq = &qp->sq.orq;
+
+	if (!qp->has_ord_limit || orq->cnt || qp->ord_limit >= orq->max)
+		return;
+	orq->max = qp->ord_limit;
+	orq->head = 0;
+}
+
 static int qp_reads_alloc(struct rnic_qp *qp, uint16_t ird, uint16_t ord)
 {
 	struct rnic_irq_entry *in = calloc(at_least_1(ird), sizeof(*in));
@@ -278,7 +290,45 @@ static int qp_reads_alloc(struct rnic_qp *qp, uint16_t ird, uint16_t ord)
 	free(qp->sq.orq.entry);
 	qp->irq = (struct rnic_irq){ .entry = in, .max = ird };
 	qp->sq.orq = (struct rnic_orq){ .entry = out, .max = ord };
+	qp_ord_apply(qp);
 	return 0;
+}
+
+int rnic_qp_connecting(struct rnic_qp *qp)
+{
+	int rc = -EINVAL;
+
+	rnic_engine_lead(qp->engine);
+	if (qp_state(qp) == RNIC_QPS_IDLE) {
+		qp_set_state(qp, RNIC_QPS_CONNECTING);
+		rc = 0;
+	}
+	rnic_engine_unlead(qp->engine);
+	return rc;
+}
+
+void rnic_qp_limit_ord(struct rnic_qp *qp, uint32_t ord)
+{
+	rnic_engine_lead(qp->engine);
+	qp->has_ord_limit = true;
+	qp->ord_limit = ord;
+	qp_ord_apply(qp);
+	rnic_engine_unlead(qp->engine);
+}
+
+bool rnic_qp_give_up(struct rnic_qp *qp)
+{
+	bool has_left = true;
+
+	rnic_engine_lead(qp->engine);
+	if (qp_state(qp) == RNIC_QPS_CONNECTING) {
+		has_left = usiw_ring_used(&qp->sq.ring) > 0;
+		if (has_left)
+			rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_RETRY_EXC_ERR,
+				     RNIC_QP_EV_CNT);
+	}
+	rnic_engine_unlead(qp->engine);
+	return has_left;
 }
 
 int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
@@ -287,7 +337,9 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	int rc = -EINVAL;
 
 	rnic_engine_lead(qp->engine);
-	if (qp_state(qp) != RNIC_QPS_IDLE || qp->stream)
+	if ((qp_state(qp) != RNIC_QPS_IDLE &&
+	     qp_state(qp) != RNIC_QPS_CONNECTING) ||
+	    qp->stream)
 		goto unlead;
 	rc = qp_reads_alloc(qp, ird, ord);
 	if (rc < 0)
@@ -362,6 +414,7 @@ static int qp_reset(struct rnic_qp *qp)
 	qp->rq.current.is_open = false;
 	qp->is_last_wqe_told = false;
 	qp->has_access = false;
+	qp->has_ord_limit = false;
 	qp_set_state(qp, RNIC_QPS_IDLE);
 	return 0;
 }
@@ -392,6 +445,7 @@ static int qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
 		return 0;
 	case RNIC_QPS_RTS:
 		return now == RNIC_QPS_RTS ? 0 : -EINVAL;
+	case RNIC_QPS_CONNECTING:
 	case RNIC_QPS_TERMINATE:
 		break;
 	}
@@ -402,6 +456,9 @@ int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
 {
 	int rc;
 
+	/* Before the lead: no stream comes any more. */
+	if (state == RNIC_QPS_IDLE || state == RNIC_QPS_ERROR)
+		rnic_rdv_cancel(qp);
 	rnic_engine_lead(qp->engine);
 	rc = qp_modify(qp, state);
 	rnic_engine_unlead(qp->engine);
@@ -443,6 +500,7 @@ int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
 {
 	uint32_t events = 0;
 
+	rnic_rdv_cancel(qp);
 	rnic_qp_table_remove(qp);
 	rnic_engine_lead(qp->engine);
 	rnic_engine_serve_bells(qp->engine);

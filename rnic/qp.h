@@ -161,6 +161,8 @@ struct rnic_qp {
 	bool is_irq_turn; /* fairness between responses and requests */
 	uint32_t access;
 	bool has_access; /* the application set it */
+	bool has_ord_limit;
+	uint32_t ord_limit;
 	bool is_last_wqe_told;
 	uint8_t timeout; /* of the connection manager's, as it was given */
 	bool is_cq_gone; /* one of its CQs is overrun: fail when served */
@@ -177,6 +179,19 @@ struct rnic_qp {
  */
 void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
 		  enum usiw_wc_status first, enum rnic_qp_event event);
+
+/* IDLE -> CONNECTING.  Takes the lead.  Return: 0; -EINVAL: not IDLE. */
+int rnic_qp_connecting(struct rnic_qp *qp);
+
+/* Never more own reads at a time than so many; nothing is posted yet.  Takes
+ * the lead. */
+void rnic_qp_limit_ord(struct rnic_qp *qp, uint32_t ord);
+
+/*
+ * No peer came: a CONNECTING QP that has work posted fails.  Takes the lead.
+ * Return: true: it has left CONNECTING; false: it has nothing to lose.
+ */
+bool rnic_qp_give_up(struct rnic_qp *qp);
 
 /* A completion did not fit into its CQ: the peer is told, the QP fails. */
 void rnic_qp_overrun(struct rnic_qp *qp);

@@ -319,7 +319,8 @@ RNIC_EXPORT int rnic_srq_destroy(struct rnic_srq *srq,
 
 /* iWARP QP states (RFC 5040 and the RDMA verbs model). */
 enum rnic_qp_state {
-	RNIC_QPS_IDLE, /* INIT (RESET before) to the application */
+	RNIC_QPS_IDLE,	     /* INIT (RESET before) to the application */
+	RNIC_QPS_CONNECTING, /* RTR or RTS to it: rnic_qp_rendezvous() */
 	RNIC_QPS_RTS,
 	RNIC_QPS_CLOSING,   /* SQD */
 	RNIC_QPS_TERMINATE, /* SQE: TERMINATE sent or received, closing */
@@ -360,11 +361,47 @@ RNIC_EXPORT int rnic_qp_set_access(struct rnic_qp *qp, uint32_t access);
  * Transitions that the application may ask for:
  *   IDLE -> IDLE (no effect), IDLE -> ERROR, RTS -> CLOSING (drain the SQ,
  *   FIN, wait for the peer's, flush), any -> ERROR (abort: flush now),
- *   ERROR -> IDLE (reset; queues are emptied without completions).
- * RTS is reached through the connection manager only.
+ *   ERROR -> IDLE (reset; queues are emptied without completions);
+ *   CONNECTING -> IDLE and -> ERROR like RTS.
+ * RTS is reached through the connection manager, a rendezvous or an
+ * attachment only.
  * Return: 0; -EINVAL: not a transition.
  */
 RNIC_EXPORT int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state);
+
+/*
+ * Connection without rdma_cm, by address and QP number: IDLE -> CONNECTING at
+ * once, RTS when the peer has done the same, in any order.  Receives and sends
+ * may be posted meanwhile.
+ *
+ * Return: 0; -EINVAL: not IDLE, no such GID index, no address or number that
+ *   could be a peer's; -EADDRNOTAVAIL: this QP got no port (see log); -ENOMEM;
+ *   -errno of socket calls.
+ */
+struct rnic_rdv_options {
+	uint32_t gid_idx; /* own address */
+	uint8_t dgid[16];
+	uint32_t dest_num;
+	uint8_t ird; /* reads and atomics of the peer at a time */
+	uint8_t tos;
+	uint8_t min_rnr_timer; /* as in struct ibv_qp_attr */
+};
+
+RNIC_EXPORT int rnic_qp_rendezvous(struct rnic_qp *qp,
+				   const struct rnic_rdv_options *opt);
+
+/* What is known only when the application is ready to send. */
+struct rnic_rdv_send_options {
+	uint8_t ord; /* own reads and atomics at a time */
+	uint8_t rnr_retry;
+	uint64_t patience_ns; /* with work posted, wait so long for the peer,
+				 then WC_RETRY_EXC_ERR; 0: for ever */
+};
+
+/* The QP is CONNECTING, or RTS by a rendezvous. */
+RNIC_EXPORT void
+rnic_qp_rendezvous_send(struct rnic_qp *qp,
+			const struct rnic_rdv_send_options *opt);
 
 struct rnic_qp_attr {
 	enum rnic_qp_state state;

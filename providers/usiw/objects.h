@@ -109,6 +109,7 @@ struct usiw_qp {
 	struct util_lock rq_lock;   /* producer side of rq */
 	struct usiw_wr_batch wr;    /* ibv_wr_*; guarded by sq_lock */
 	_Atomic bool is_rtr_seen;   /* INIT -> RTR was asked for in IDLE */
+	bool is_rtr_only; /* connects without rdma_cm; RTS is to come */
 };
 
 static inline void usiw_sq_lock(struct usiw_qp *qp)
@@ -183,6 +184,27 @@ int usiw_cq_new(struct ibv_context *context, uint32_t cqe,
  */
 void usiw_wait_acks(pthread_mutex_t *mutex, pthread_cond_t *cond,
 		    const uint32_t *completed, uint32_t event_cnt);
+
+/* Not in RESET, INIT, RTR. */
+static inline bool usiw_qp_may_send(const struct usiw_qp *qp)
+{
+	enum rnic_qp_state state = rnic_qp_state(qp->rnic);
+
+	if (qp->is_rtr_only)
+		return state > RNIC_QPS_RTS;
+	return state != RNIC_QPS_IDLE;
+}
+
+/* INIT -> RTR with an address and a QP number; errors of rnic_qp_rendezvous()
+ * and -EINVAL: an attribute is missing or out of range. */
+int usiw_qp_connect(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
+		    int mask);
+/* RTR -> RTS of such a QP; -EINVAL. */
+int usiw_qp_connect_send(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
+			 int mask);
+/* How long a sender waits for its peer, as ibv_modify_qp(3) counts; 0: for
+ * ever. */
+uint64_t usiw_patience_ns(uint8_t timeout, uint8_t retry_cnt);
 
 /* Encode @wr into @slot; -EINVAL: more than @max_sge elements. */
 int usiw_rqe_encode(uint32_t max_sge, const struct ibv_recv_wr *wr,

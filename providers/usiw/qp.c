@@ -2,9 +2,11 @@
 /*
  * Queue pairs: making, changing, asking, ending; posting is in post.c.
  *
- * iWARP has no INIT and no RTR: both are IDLE, and RTS is reached through
- * rdma_cm, which owns the stream.  librdmacm nevertheless walks a QP through
- * INIT and RTR on its passive side; those steps change nothing but rights.
+ * iWARP has no INIT and no RTR: both are IDLE.  With rdma_cm, which owns the
+ * stream, RTS comes with the stream; librdmacm nevertheless walks a QP through
+ * INIT and RTR on its passive side, which changes nothing but rights.  Without
+ * rdma_cm, RTR names the peer, and the stream comes when both have done so
+ * (connect.c).
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -226,6 +228,7 @@ static enum ibv_qp_state qp_state_to_verbs(enum rnic_qp_state state)
 	switch (state) {
 	case RNIC_QPS_IDLE:
 		return IBV_QPS_INIT;
+	case RNIC_QPS_CONNECTING:
 	case RNIC_QPS_RTS:
 		return IBV_QPS_RTS;
 	case RNIC_QPS_CLOSING:
@@ -238,16 +241,28 @@ static enum ibv_qp_state qp_state_to_verbs(enum rnic_qp_state state)
 	return IBV_QPS_UNKNOWN;
 }
 
+/* As the application has moved it, while nothing has happened to it. */
+static enum ibv_qp_state qp_state_told(const struct usiw_qp *qp,
+				       enum rnic_qp_state state)
+{
+	if ((state == RNIC_QPS_CONNECTING || state == RNIC_QPS_RTS) &&
+	    qp->is_rtr_only)
+		return IBV_QPS_RTR;
+	return qp_state_to_verbs(state);
+}
+
 /* The application thinks it is in @cur: IDLE has three names. */
-static bool qp_state_is(enum rnic_qp_state state, enum ibv_qp_state cur)
+static bool qp_state_is(const struct usiw_qp *qp, enum rnic_qp_state state,
+			enum ibv_qp_state cur)
 {
 	if (state == RNIC_QPS_IDLE)
 		return cur == IBV_QPS_RESET || cur == IBV_QPS_INIT ||
 		       cur == IBV_QPS_RTR;
-	return qp_state_to_verbs(state) == cur;
+	return qp_state_told(qp, state) == cur;
 }
 
-static int qp_attr_check(const struct ibv_qp_attr *attr, int mask,
+static int qp_attr_check(const struct usiw_qp *qp,
+			 const struct ibv_qp_attr *attr, int mask,
 			 enum rnic_qp_state state)
 {
 	const struct rnic_limits *limits = rnic_limits();
@@ -257,7 +272,7 @@ static int qp_attr_check(const struct ibv_qp_attr *attr, int mask,
 	if (mask & QP_MASK_REFUSED)
 		return -EOPNOTSUPP;
 	if ((mask & IBV_QP_CUR_STATE) &&
-	    !qp_state_is(state, attr->cur_qp_state))
+	    !qp_state_is(qp, state, attr->cur_qp_state))
 		return -EINVAL;
 	if ((mask & IBV_QP_ACCESS_FLAGS) &&
 	    (attr->qp_access_flags & ~(unsigned int)QP_ACCESS))
@@ -275,24 +290,15 @@ static int qp_attr_check(const struct ibv_qp_attr *attr, int mask,
 	return 0;
 }
 
-/*
- * IDLE -> "RTR".  From librdmacm it comes without address and changes nothing.
- * With one it wants a connection without rdma_cm.
- */
-static int qp_check_rtr(struct usiw_qp *qp, int mask)
-{
-	if (mask & (IBV_QP_AV | IBV_QP_DEST_QPN)) {
-		util_err("verbs",
-			 "qp 0x%x: INIT to RTR by address and QP number: "
-			 "an iWARP QP is connected by rdma_cm only",
-			 qp->vqp.qp.qp_num);
-		return -EOPNOTSUPP;
-	}
-	return 0;
-}
-
 /* What rnic has to do for a wanted state. */
-enum qp_move { MOVE_NONE, MOVE_CLOSE, MOVE_ERROR, MOVE_RESET };
+enum qp_move {
+	MOVE_NONE,
+	MOVE_CONNECT,	   /* INIT -> RTR without rdma_cm */
+	MOVE_CONNECT_SEND, /* and then -> RTS */
+	MOVE_CLOSE,
+	MOVE_ERROR,
+	MOVE_RESET,
+};
 
 /* *ret_move: how to reach attr->qp_state from @state. */
 static int qp_move_find(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
@@ -309,8 +315,16 @@ static int qp_move_find(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 	case IBV_QPS_INIT:
 		return is_idle ? 0 : -EINVAL;
 	case IBV_QPS_RTR:
-		return is_idle ? qp_check_rtr(qp, mask) : -EINVAL;
+		/* From librdmacm it comes without address. */
+		if (mask & (IBV_QP_AV | IBV_QP_DEST_QPN))
+			*ret_move = MOVE_CONNECT;
+		return is_idle ? 0 : -EINVAL;
 	case IBV_QPS_RTS:
+		if (qp->is_rtr_only &&
+		    (state == RNIC_QPS_CONNECTING || state == RNIC_QPS_RTS)) {
+			*ret_move = MOVE_CONNECT_SEND;
+			return 0;
+		}
 		/* The stream makes it so, not this call (librdmacm makes it
 		 * while its ACCEPT is still to come). */
 		if (state == RNIC_QPS_RTS)
@@ -331,13 +345,24 @@ static int qp_move_find(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 	return -EINVAL;
 }
 
-static int qp_move(struct usiw_qp *qp, enum qp_move move)
+static int qp_move(struct usiw_qp *qp, const struct ibv_qp_attr *attr, int mask,
+		   enum qp_move move)
 {
 	int err;
 
 	switch (move) {
 	case MOVE_NONE:
 		return 0;
+	case MOVE_CONNECT:
+		err = usiw_qp_connect(qp, attr, mask);
+		if (!err)
+			qp->is_rtr_only = true;
+		return err;
+	case MOVE_CONNECT_SEND:
+		err = usiw_qp_connect_send(qp, attr, mask);
+		if (!err)
+			qp->is_rtr_only = false;
+		return err;
 	case MOVE_CLOSE:
 		err = rnic_qp_modify(qp->rnic, RNIC_QPS_CLOSING);
 		/* The peer was faster: no longer RTS, and on its way down. */
@@ -349,7 +374,11 @@ static int qp_move(struct usiw_qp *qp, enum qp_move move)
 	case MOVE_RESET:
 		/* A stream ends before its QP can be idle again. */
 		err = rnic_qp_modify(qp->rnic, RNIC_QPS_ERROR);
-		return err ? err : rnic_qp_modify(qp->rnic, RNIC_QPS_IDLE);
+		if (!err)
+			err = rnic_qp_modify(qp->rnic, RNIC_QPS_IDLE);
+		if (!err)
+			qp->is_rtr_only = false;
+		return err;
 	}
 	return -EINVAL;
 }
@@ -364,7 +393,7 @@ int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 	if (usiw_is_alien(qp->fork_gen))
 		return usiw_door_int(-ENODEV);
 	state = rnic_qp_state(qp->rnic);
-	err = qp_attr_check(attr, attr_mask, state);
+	err = qp_attr_check(qp, attr, attr_mask, state);
 	if (err)
 		return usiw_door_int(err);
 	if (attr_mask & IBV_QP_STATE) {
@@ -377,7 +406,7 @@ int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 		if (err)
 			return usiw_door_int(err);
 	}
-	err = qp_move(qp, move);
+	err = qp_move(qp, attr, attr_mask, move);
 	if (!err && (attr_mask & IBV_QP_STATE))
 		qp->is_rtr_seen = attr->qp_state == IBV_QPS_RTR;
 	return usiw_door_int(err);
@@ -413,8 +442,8 @@ int usiw_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 		return err;
 	rnic_qp_query(qp->rnic, &rnic);
 	*attr = (struct ibv_qp_attr){
-		.qp_state = qp_state_to_verbs(rnic.state),
-		.cur_qp_state = qp_state_to_verbs(rnic.state),
+		.qp_state = qp_state_told(qp, rnic.state),
+		.cur_qp_state = qp_state_told(qp, rnic.state),
 		.path_mtu = port.active_mtu,
 		.path_mig_state = IBV_MIG_MIGRATED,
 		.qp_access_flags = rnic.access,

@@ -528,6 +528,29 @@ int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
 	return err;
 }
 
+/* ---- connecting without rdma_cm ----------------------------------------- */
+
+int rnic_qp_rendezvous(struct rnic_qp *qp, const struct rnic_rdv_options *opt)
+{
+	int err = verdict(__func__);
+
+	assert_non_null(qp);
+	if (err)
+		return err;
+	fake.rdv.cnt++;
+	fake.rdv.opt = *opt;
+	fake.qp_state = RNIC_QPS_CONNECTING;
+	return 0;
+}
+
+void rnic_qp_rendezvous_send(struct rnic_qp *qp,
+			     const struct rnic_rdv_send_options *opt)
+{
+	assert_non_null(qp);
+	fake.rdv.send_cnt++;
+	fake.rdv.send = *opt;
+}
+
 /* ---- attaching a socket ----------------------------------------------- */
 
 struct rnic_attach {

@@ -43,6 +43,12 @@ struct fake_rnic {
 	int chan_refs;
 	uint64_t handle; /* of the object made last */
 
+	struct { /* connecting without rdma_cm */
+		uint32_t cnt, send_cnt;
+		struct rnic_rdv_options opt;
+		struct rnic_rdv_send_options send;
+	} rdv;
+
 	struct {				/* attaching a socket */
 		struct rnic_attach_start start; /* what the peer says */
 		size_t taken;

@@ -305,24 +305,6 @@ static void passive_side_of_librdmacm_walks_through(void **state)
 	assert_int_equal(fake.move_cnt, 0);
 }
 
-static void connecting_without_rdma_cm_is_refused(void **state)
-{
-	struct fake_world *w = *state;
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
-
-	fake.qp_state = RNIC_QPS_IDLE;
-	assert_int_equal(ibv_modify_qp(w->qp, &attr,
-				       IBV_QP_STATE | IBV_QP_AV |
-					       IBV_QP_DEST_QPN |
-					       IBV_QP_PATH_MTU | IBV_QP_RQ_PSN |
-					       IBV_QP_MAX_DEST_RD_ATOMIC |
-					       IBV_QP_MIN_RNR_TIMER),
-			 EOPNOTSUPP);
-	/* and left no trace that would let RTS pass */
-	attr.qp_state = IBV_QPS_RTS;
-	assert_int_equal(ibv_modify_qp(w->qp, &attr, IBV_QP_STATE), EINVAL);
-}
-
 static void attributes_are_judged(void **state)
 {
 	static const struct {
@@ -479,7 +461,6 @@ int main(void)
 		WORLD_TEST(each_transition),
 		WORLD_TEST(moves_reach_the_rnic),
 		WORLD_TEST(passive_side_of_librdmacm_walks_through),
-		WORLD_TEST(connecting_without_rdma_cm_is_refused),
 		WORLD_TEST(attributes_are_judged),
 		WORLD_TEST(failure_changes_nothing),
 		WORLD_TEST(query_tells_the_truth),

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Connection without rdma_cm: what ibv_modify_qp() says about the peer and the
+ * patience with it, translated for the RNIC's rendezvous.
+ */
+#include <string.h>
+
+#include "door.h"
+#include "objects.h"
+
+/* ibv_modify_qp(3), RC: what a transition must bring. */
+#define RTR_MASK                                                               \
+	(IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |        \
+	 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
+#define RTS_MASK                                                               \
+	(IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |    \
+	 IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)
+
+#define NS_PER_TIMEOUT_UNIT UINT64_C(4096)
+/* A process takes longer to come than a packet that was lost. */
+#define PATIENCE_MIN_NS UINT64_C(500000000)
+
+/* 4.096 us * 2^timeout, once and @retry_cnt times again; 0: for ever. */
+uint64_t usiw_patience_ns(uint8_t timeout, uint8_t retry_cnt)
+{
+	uint64_t ns;
+
+	if (!timeout)
+		return 0;
+	ns = (NS_PER_TIMEOUT_UNIT << (timeout & 31)) * (retry_cnt + 1u);
+	return ns < PATIENCE_MIN_NS ? PATIENCE_MIN_NS : ns;
+}
+
+int usiw_qp_connect(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
+		    int mask)
+{
+	struct rnic_rdv_options opt = {
+		.dest_num = attr->dest_qp_num,
+		.ird = attr->max_dest_rd_atomic,
+		.min_rnr_timer = attr->min_rnr_timer,
+	};
+
+	if ((mask & RTR_MASK) != RTR_MASK || !attr->ah_attr.is_global ||
+	    attr->min_rnr_timer > 31)
+		return -EINVAL;
+	opt.gid_idx = attr->ah_attr.grh.sgid_index;
+	opt.tos = attr->ah_attr.grh.traffic_class;
+	memcpy(opt.dgid, attr->ah_attr.grh.dgid.raw, sizeof(opt.dgid));
+	return rnic_qp_rendezvous(qp->rnic, &opt);
+}
+
+int usiw_qp_connect_send(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
+			 int mask)
+{
+	struct rnic_rdv_send_options opt = {
+		.ord = attr->max_rd_atomic,
+		.rnr_retry = attr->rnr_retry,
+		.patience_ns = usiw_patience_ns(attr->timeout, attr->retry_cnt),
+	};
+
+	if ((mask & RTS_MASK) != RTS_MASK || attr->timeout > 31 ||
+	    attr->retry_cnt > 7 || attr->rnr_retry > 7)
+		return -EINVAL;
+	rnic_qp_rendezvous_send(qp->rnic, &opt);
+	return 0;
+}

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The TCP connections of a rendezvous: dialled, accepted, parked, attached. */
+#define _GNU_SOURCE /* accept4, IP_BIND_ADDRESS_NO_PORT */
+#include "rdv-internal.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "../util/env.h"
+#include "../util/log.h"
+#include "cm-internal.h"
+#include "engine.h"
+#include "fd.h"
+#include "qp-num.h"
+#include "stat.h"
+#include "tcp.h"
+
+/* How long a peer waits here for a QP that is not as far, before it has to
+ * dial again; and how many may. */
+#define LINK_PARK_NS UINT64_C(10000000000)
+#define LINK_PARK_MAX 4096u
+
+static struct {
+	struct rdv_link_list starting, parked;
+	uint32_t starting_cnt; /* accepted ones */
+	uint32_t parked_cnt;
+	bool is_ready;
+} links; /* guarded by the manager's lock */
+
+static void links_init(void)
+{
+	if (links.is_ready)
+		return;
+	TAILQ_INIT(&links.starting);
+	TAILQ_INIT(&links.parked);
+	links.is_ready = true;
+}
+
+/* ---- the object --------------------------------------------------------- */
+
+static int link_fd(const struct rdv_link *link)
+{
+	return link->stream ? rnic_stream_fd(link->stream) : link->fd;
+}
+
+static int link_watch(struct rdv_link *link, uint32_t events)
+{
+	return cm_thread_watch(link_fd(link), CM_TAG_RDV_LINK, link->ref,
+			       events, &link->epoll_events);
+}
+
+static struct rdv_link *link_new(int fd, struct rdv *rdv)
+{
+	struct rdv_link *link = calloc(1, sizeof(*link));
+
+	if (!link)
+		return NULL;
+	if (cm_table_add(&cm.links, link, &link->ref) < 0) {
+		free(link);
+		return NULL;
+	}
+	links_init();
+	link->fd = fd;
+	link->rdv = rdv;
+	if (rdv)
+		rdv->link = link;
+	else
+		links.starting_cnt++;
+	link->deadline_ns =
+		rnic_now_ns() + util_settings()->start_ms * UINT64_C(1000000);
+	if (TAILQ_EMPTY(&links.starting))
+		cm_thread_wake();
+	TAILQ_INSERT_TAIL(&links.starting, link, list_link);
+	return link;
+}
+
+static void link_unlist(struct rdv_link *link)
+{
+	if (link->phase == RDV_LINK_PARKED) {
+		TAILQ_REMOVE(&links.parked, link, list_link);
+		links.parked_cnt--;
+		return;
+	}
+	TAILQ_REMOVE(&links.starting, link, list_link);
+	if (!link->rdv)
+		links.starting_cnt--;
+}
+
+void rdv_link_free(struct rdv_link *link)
+{
+	link_unlist(link);
+	if (link->rdv)
+		link->rdv->link = NULL;
+	/* By hand: a forked child may hold the socket open. */
+	if (link_fd(link) >= 0)
+		(void)link_watch(link, 0);
+	if (link->stream)
+		rnic_stream_free(link->stream);
+	else
+		rnic_fd_close(link->fd);
+	cm_table_remove(&cm.links, link->ref);
+	free(link);
+}
+
+/* It came to nothing. */
+static void link_fail(struct rdv_link *link)
+{
+	struct rdv *rdv = link->rdv;
+
+	rdv_link_free(link);
+	if (rdv)
+		rdv_try_again(rdv);
+}
+
+static int link_open_stream(struct rdv_link *link, struct smpa_options *opt)
+{
+	int rc;
+
+	rnic_cm_start_options(&link->peer, opt);
+	/* Either side may send first (RFC 6581 9): never without an RTR. */
+	opt->rtr = SMPA_RTR_WRITE | SMPA_RTR_READ;
+	opt->rev = 2;
+	opt->rev0 = SMPA_REV0_REFUSE;
+	rc = rnic_stream_new(link->fd, opt, &link->stream);
+	if (rc == 0)
+		link->fd = -1;
+	return rc;
+}
+
+/* The QP takes the stream; link and rdv are gone. */
+static void link_attach(struct rdv_link *link, struct rdv *rdv,
+			const struct smpa_event *ev)
+{
+	int rc;
+
+	(void)link_watch(link, 0);
+	rc = rnic_qp_attach_stream(rdv->qp, link->stream, ev->start.ird,
+				   ev->start.ord, 0);
+	if (rc < 0) {
+		util_warn("rnic", "qp 0x%06x: connection dropped: %s", rdv->num,
+			  strerror(-rc));
+		link_fail(link);
+		return;
+	}
+	link->stream = NULL;
+	util_info("rnic", "qp 0x%06x: connected with qp 0x%06x", rdv->num,
+		  rdv->dest_num);
+	rnic_stat_add(rdv->is_dialler ? RNIC_STAT_connects : RNIC_STAT_accepts,
+		      1);
+	if (!link->rdv)
+		rdv_link_free(link);
+	rdv_free(rdv);
+}
+
+/* ---- dialling ----------------------------------------------------------- */
+
+static int dial_socket(const struct rdv *rdv)
+{
+	const struct sockaddr *local = (const struct sockaddr *)&rdv->local;
+	int fd = cm_sock_open(local->sa_family, SOCK_STREAM);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	if (rdv->opt.tos)
+		cm_sock_set_tos(fd, local->sa_family, rdv->opt.tos);
+	cm_sock_set_flag(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+	if (rnic_tcp()->bind(fd, local, cm_addr_len(local)) == 0)
+		return fd;
+	rc = -errno;
+	rnic_fd_close(fd);
+	return rc;
+}
+
+void rdv_link_dial(struct rdv *rdv)
+{
+	const struct sockaddr *peer = (const struct sockaddr *)&rdv->peer;
+	struct rdv_link *link;
+	int fd = dial_socket(rdv);
+
+	if (fd < 0) {
+		if (!rdv->try_cnt)
+			util_warn("rnic", "qp 0x%06x: socket: %s", rdv->num,
+				  strerror(-fd));
+		rdv_try_again(rdv);
+		return;
+	}
+	link = link_new(fd, rdv);
+	if (!link) {
+		rnic_fd_close(fd);
+		rdv_try_again(rdv);
+		return;
+	}
+	if ((rnic_tcp()->connect(fd, peer, cm_addr_len(peer)) < 0 &&
+	     errno != EINPROGRESS && errno != EINTR) ||
+	    link_watch(link, EPOLLOUT) < 0)
+		link_fail(link);
+}
+
+static void frame_fill(const struct rdv *rdv, uint64_t nonce,
+		       uint8_t pd[RDV_FRAME_LEN])
+{
+	struct rdv_frame frame = {
+		.min_rnr_timer = rdv->opt.min_rnr_timer,
+		.rnr_retry = rdv->rnr_retry,
+		.src_num = rdv->num,
+		.dst_num = rdv->dest_num,
+		.nonce = nonce,
+	};
+
+	rdv_frame_encode(&frame, pd);
+}
+
+static int dial_start(struct rdv_link *link)
+{
+	struct smpa_options opt = SMPA_OPTIONS_INIT;
+	uint8_t pd[RDV_FRAME_LEN];
+	socklen_t len = sizeof(int);
+	int err = 0, rc;
+
+	if (rnic_tcp()->getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &err, &len) <
+	    0)
+		err = errno;
+	if (err)
+		return -err;
+	cm_addr_of_socket(link->fd, &link->local, &link->peer);
+	/* TCP's simultaneous open with itself: the port is closed. */
+	if (cm_addr_equal(&link->local, &link->peer))
+		return -ECONNREFUSED;
+	opt.role = SMPA_INITIATOR;
+	opt.ird = cm_depth_min(link->rdv->opt.ird, util_settings()->ird);
+	opt.ord = cm_depth_min(util_settings()->ord, UINT8_MAX);
+	rc = link_open_stream(link, &opt);
+	if (rc < 0)
+		return rc;
+	frame_fill(link->rdv, link->rdv->nonce, pd);
+	link->phase = RDV_LINK_STARTING;
+	return smpa_conn_start(rnic_stream_conn(link->stream), pd, sizeof(pd));
+}
+
+/* The Reply: from the QP that was dialled, to this try? */
+static void link_established(struct rdv_link *link, const struct smpa_event *ev)
+{
+	struct rdv *rdv = link->rdv;
+	struct rdv_frame frame;
+
+	if (rdv_frame_decode(ev->start.pd, ev->start.pd_len, &frame) < 0 ||
+	    frame.src_num != rdv->dest_num || frame.dst_num != rdv->num ||
+	    frame.nonce != rdv->nonce) {
+		util_warn("rnic",
+			  "qp 0x%06x: a stranger answers in place of qp "
+			  "0x%06x",
+			  rdv->num, rdv->dest_num);
+		link_fail(link);
+		return;
+	}
+	link_attach(link, rdv, ev);
+}
+
+/* ---- accepting ---------------------------------------------------------- */
+
+static bool link_is_for(const struct rdv_link *link, const struct rdv *rdv)
+{
+	return !rdv->is_dialler && link->frame.dst_num == rdv->num &&
+	       link->frame.src_num == rdv->dest_num &&
+	       cm_addr_is_same_host(&link->peer, &rdv->peer) &&
+	       cm_addr_is_same_host(&link->local, &rdv->local);
+}
+
+/* Reply with R=1.  All input was read, so that close() sends FIN, not RST. */
+static void link_refuse(struct rdv_link *link)
+{
+	struct smpa_event ev;
+
+	util_warn("rnic", "qp 0x%06x: a stranger, qp 0x%06x, is refused",
+		  link->frame.dst_num, link->frame.src_num);
+	rnic_stat_add(RNIC_STAT_rejects, 1);
+	if (smpa_conn_reject(rnic_stream_conn(link->stream), NULL, 0) == 0)
+		(void)rnic_stream_start_step(link->stream, &ev);
+	link_fail(link);
+}
+
+static void link_accept(struct rdv_link *link, struct rdv *rdv)
+{
+	uint8_t pd[RDV_FRAME_LEN];
+	struct smpa_event ev;
+	int rc;
+
+	frame_fill(rdv, link->frame.nonce, pd);
+	rc = smpa_conn_accept(rnic_stream_conn(link->stream), pd, sizeof(pd),
+			      cm_depth_min(rdv->opt.ird, util_settings()->ird),
+			      cm_depth_min(util_settings()->ord, UINT8_MAX));
+	if (rc == 0)
+		rc = rnic_stream_start_step(link->stream, &ev);
+	if (rc == 1 && ev.type == SMPA_EV_ESTABLISHED)
+		link_attach(link, rdv, &ev);
+	else
+		link_fail(link);
+}
+
+/* An earlier try of the same peer is over, whether TCP has told it or not. */
+static void park_drop_older(const struct rdv_link *newer)
+{
+	struct rdv_link *link = TAILQ_FIRST(&links.parked), *next;
+
+	for (; link; link = next) {
+		next = TAILQ_NEXT(link, list_link);
+		if (link->frame.src_num == newer->frame.src_num &&
+		    link->frame.dst_num == newer->frame.dst_num &&
+		    cm_addr_is_same_host(&link->peer, &newer->peer))
+			rdv_link_free(link);
+	}
+}
+
+/* Until its QP waits, only the peer's leaving is of interest. */
+static void link_park(struct rdv_link *link)
+{
+	park_drop_older(link);
+	if (links.parked_cnt >= LINK_PARK_MAX ||
+	    link_watch(link, EPOLLRDHUP) < 0) {
+		link_fail(link);
+		return;
+	}
+	link_unlist(link);
+	link->phase = RDV_LINK_PARKED;
+	link->deadline_ns = rnic_now_ns() + LINK_PARK_NS;
+	TAILQ_INSERT_TAIL(&links.parked, link, list_link);
+	links.parked_cnt++;
+}
+
+static bool qp_exists(uint32_t num)
+{
+	struct rnic_qp *qp = rnic_qp_get(num);
+
+	rnic_qp_put(qp);
+	return qp != NULL;
+}
+
+static void link_request(struct rdv_link *link, const struct smpa_event *ev)
+{
+	struct rdv *rdv;
+
+	if (rdv_frame_decode(ev->start.pd, ev->start.pd_len, &link->frame) <
+	    0) {
+		memset(&link->frame, 0, sizeof(link->frame));
+		link_refuse(link);
+		return;
+	}
+	rdv = rdv_find(link->frame.dst_num);
+	if (rdv && link_is_for(link, rdv))
+		link_accept(link, rdv);
+	else if (rdv || !qp_exists(link->frame.dst_num))
+		link_refuse(link);
+	else
+		link_park(link);
+}
+
+void rdv_link_take_parked(struct rdv *rdv)
+{
+	struct rdv_link *link;
+
+	links_init();
+	TAILQ_FOREACH(link, &links.parked, list_link)
+	{
+		if (link_is_for(link, rdv)) {
+			link_accept(link, rdv);
+			return;
+		}
+	}
+}
+
+static void link_take(int fd)
+{
+	struct smpa_options opt = SMPA_OPTIONS_INIT;
+	struct rdv_link *link;
+
+	links_init();
+	if (links.starting_cnt >= util_settings()->half_open_max) {
+		rnic_stat_add(RNIC_STAT_half_open_refused, 1);
+		rnic_fd_close(fd);
+		return;
+	}
+	link = rnic_fd_register(fd) == 0 ? link_new(fd, NULL) : NULL;
+	if (!link) {
+		rnic_fd_close(fd);
+		return;
+	}
+	cm_addr_of_socket(fd, &link->local, &link->peer);
+	link->phase = RDV_LINK_STARTING;
+	opt.role = SMPA_RESPONDER;
+	opt.ird = cm_depth_min(util_settings()->ird, UINT8_MAX);
+	opt.ord = cm_depth_min(util_settings()->ord, UINT8_MAX);
+	if (link_open_stream(link, &opt) < 0 ||
+	    smpa_conn_start(rnic_stream_conn(link->stream), NULL, 0) < 0) {
+		link_fail(link);
+		return;
+	}
+	rnic_rdv_link_ready(link->ref);
+}
+
+void rnic_rdv_listener_ready(uint32_t block_num)
+{
+	bool is_new;
+	int listener = rnic_qp_num_listen(block_num, &is_new);
+
+	if (listener < 0)
+		return;
+	for (;;) {
+		int fd = rnic_tcp()->accept4(listener, NULL, NULL,
+					     SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0)
+			link_take(fd);
+		else if (errno != ECONNABORTED && errno != EINTR)
+			return;
+	}
+}
+
+/* ---- steps -------------------------------------------------------------- */
+
+static void link_step(struct rdv_link *link)
+{
+	struct smpa_event ev;
+	int rc = rnic_stream_start_step(link->stream, &ev);
+
+	if (rc == 1 && ev.type == SMPA_EV_REQUEST)
+		link_request(link, &ev);
+	else if (rc == 1 && ev.type == SMPA_EV_ESTABLISHED)
+		link_established(link, &ev);
+	else if (rc != 0 ||
+		 link_watch(link, rnic_stream_start_wants(link->stream)) < 0)
+		link_fail(link);
+}
+
+void rnic_rdv_link_ready(uint64_t ref)
+{
+	struct rdv_link *link = cm_table_get(&cm.links, ref);
+
+	if (!link)
+		return;
+	if (link->phase == RDV_LINK_CONNECTING && dial_start(link) < 0) {
+		link_fail(link);
+		return;
+	}
+	if (link->phase == RDV_LINK_PARKED)
+		link_fail(link); /* the peer has left */
+	else
+		link_step(link);
+}
+
+/* ---- a QP connected to itself ------------------------------------------- */
+
+/* A TCP socket connected to itself hears what it says. */
+static int self_socket(const struct rdv *rdv)
+{
+	struct sockaddr_storage own = { 0 };
+	socklen_t len = sizeof(own);
+	int fd = cm_sock_open(rdv->local.ss_family, SOCK_STREAM);
+	int rc = fd;
+
+	if (fd < 0)
+		return fd;
+	if (rnic_tcp()->bind(
+		    fd, (const struct sockaddr *)&rdv->local,
+		    cm_addr_len((const struct sockaddr *)&rdv->local)) < 0 ||
+	    rnic_tcp()->getsockname(fd, (struct sockaddr *)&own, &len) < 0 ||
+	    (rnic_tcp()->connect(fd, (struct sockaddr *)&own, len) < 0 &&
+	     errno != EINPROGRESS))
+		rc = -errno;
+	else if (rnic_tcp()->getpeername(fd, (struct sockaddr *)&own, &len) < 0)
+		rc = -errno;
+	if (rc < 0)
+		rnic_fd_close(fd);
+	return rc;
+}
+
+/*
+ * Start frames make no sense towards oneself: the bare mode has none, and
+ * numbers and order of what is sent are those of what is received.
+ */
+static int self_start(const struct rdv *rdv, struct rnic_stream *stream)
+{
+	uint16_t depth = cm_depth_min(rdv->opt.ird, util_settings()->ird);
+	struct smpa_event ev;
+	int rc = smpa_conn_start(rnic_stream_conn(stream), NULL, 0);
+
+	if (rc < 0)
+		return rc;
+	rc = rnic_stream_start_step(stream, &ev);
+	if (rc != 1 || ev.type != SMPA_EV_ESTABLISHED)
+		return rc < 0 ? rc : -EPROTO;
+	return rnic_qp_attach_stream(rdv->qp, stream, depth, depth, 0);
+}
+
+int rdv_link_self(const struct rdv *rdv)
+{
+	struct smpa_options opt = SMPA_OPTIONS_INIT;
+	struct rnic_stream *stream;
+	int fd = self_socket(rdv);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	opt.role = SMPA_INITIATOR;
+	opt.bare = true;
+	rc = rnic_stream_new(fd, &opt, &stream);
+	if (rc < 0) {
+		rnic_fd_close(fd);
+		return rc;
+	}
+	rc = self_start(rdv, stream);
+	if (rc < 0)
+		rnic_stream_free(stream);
+	return rc;
+}
+
+/* ---- deadlines and the end ---------------------------------------------- */
+
+void rdv_links_fire(uint64_t now_ns)
+{
+	struct rdv_link *link;
+
+	links_init();
+	while ((link = TAILQ_FIRST(&links.starting)) &&
+	       link->deadline_ns <= now_ns) {
+		rnic_stat_add(RNIC_STAT_start_timeouts, 1);
+		link_fail(link);
+	}
+	while ((link = TAILQ_FIRST(&links.parked)) &&
+	       link->deadline_ns <= now_ns)
+		link_fail(link);
+}
+
+uint64_t rdv_links_next_ns(void)
+{
+	const struct rdv_link *start, *park;
+	uint64_t next = UINT64_MAX;
+
+	links_init();
+	start = TAILQ_FIRST(&links.starting);
+	park = TAILQ_FIRST(&links.parked);
+	if (start)
+		next = start->deadline_ns;
+	if (park && park->deadline_ns < next)
+		next = park->deadline_ns;
+	return next;
+}
+
+void rdv_links_close_all(void)
+{
+	struct rdv_link *link;
+
+	links_init();
+	while ((link = TAILQ_FIRST(&links.starting)))
+		rdv_link_free(link);
+	while ((link = TAILQ_FIRST(&links.parked)))
+		rdv_link_free(link);
+}
+
+void rdv_links_forget(void)
+{
+	memset(&links, 0, sizeof(links));
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* ibv_modify_qp() as the way to a connection: what it asks, what it tells. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "fake-rnic.h"
+
+#define RTR                                                                    \
+	(IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |        \
+	 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
+#define RTS                                                                    \
+	(IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |    \
+	 IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)
+
+static struct ibv_qp_attr rtr_attr(void)
+{
+	return (struct ibv_qp_attr){
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = 0x123456,
+		.rq_psn = 77,
+		.max_dest_rd_atomic = 3,
+		.min_rnr_timer = 12,
+		.ah_attr = { .is_global = 1,
+			     .port_num = 1,
+			     .grh = { .dgid.raw = { [10] = 0xff,
+						    [11] = 0xff,
+						    10,
+						    1,
+						    2,
+						    3 },
+				      .sgid_index = 1,
+				      .traffic_class = 0x20 } },
+	};
+}
+
+static struct ibv_qp_attr rts_attr(void)
+{
+	return (struct ibv_qp_attr){
+		.qp_state = IBV_QPS_RTS,
+		.timeout = 18,
+		.retry_cnt = 1,
+		.rnr_retry = 7,
+		.max_rd_atomic = 2,
+	};
+}
+
+static void expect_state(struct fake_world *w, enum ibv_qp_state want)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	assert_int_equal(ibv_query_qp(w->qp, &attr, IBV_QP_STATE, &init), 0);
+	assert_int_equal(attr.qp_state, want);
+}
+
+static void rtr_names_the_peer_and_rts_the_patience(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_qp_attr rtr = rtr_attr(), rts = rts_attr();
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+
+	fake.qp_state = RNIC_QPS_IDLE;
+	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), 0);
+	assert_int_equal(fake.rdv.cnt, 1);
+	assert_int_equal(fake.rdv.opt.gid_idx, 1);
+	assert_memory_equal(fake.rdv.opt.dgid, rtr.ah_attr.grh.dgid.raw, 16);
+	assert_int_equal(fake.rdv.opt.dest_num, 0x123456);
+	assert_int_equal(fake.rdv.opt.ird, 3);
+	assert_int_equal(fake.rdv.opt.tos, 0x20);
+	assert_int_equal(fake.rdv.opt.min_rnr_timer, 12);
+	expect_state(w, IBV_QPS_RTR);
+	/* whether the peer has come already or not */
+	fake.qp_state = RNIC_QPS_RTS;
+	expect_state(w, IBV_QPS_RTR);
+	assert_int_equal(ibv_post_send(w->qp, &wr, &bad), EINVAL);
+	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), EINVAL);
+	assert_int_equal(ibv_modify_qp(w->qp, &rts, RTS), 0);
+	assert_int_equal(fake.rdv.send_cnt, 1);
+	assert_int_equal(fake.rdv.send.ord, 2);
+	assert_int_equal(fake.rdv.send.rnr_retry, 7);
+	assert_true(fake.rdv.send.patience_ns == 2 * (UINT64_C(4096) << 18));
+	expect_state(w, IBV_QPS_RTS);
+	assert_int_equal(ibv_post_send(w->qp, &wr, &bad), 0);
+}
+
+static void work_may_be_posted_before_the_peer_comes(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_qp_attr rtr = rtr_attr(), rts = rts_attr();
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+
+	fake.qp_state = RNIC_QPS_IDLE;
+	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), 0);
+	assert_int_equal(ibv_modify_qp(w->qp, &rts, RTS), 0);
+	expect_state(w, IBV_QPS_RTS);
+	assert_int_equal(ibv_post_send(w->qp, &wr, &bad), 0);
+}
+
+static void what_is_missing_or_wrong_is_einval(void **state)
+{
+	static const int rtr_bits[] = {
+		IBV_QP_AV,     IBV_QP_PATH_MTU,		  IBV_QP_DEST_QPN,
+		IBV_QP_RQ_PSN, IBV_QP_MAX_DEST_RD_ATOMIC, IBV_QP_MIN_RNR_TIMER
+	};
+	static const int rts_bits[] = { IBV_QP_SQ_PSN, IBV_QP_TIMEOUT,
+					IBV_QP_RETRY_CNT, IBV_QP_RNR_RETRY,
+					IBV_QP_MAX_QP_RD_ATOMIC };
+	struct fake_world *w = *state;
+	struct ibv_qp_attr rtr = rtr_attr(), rts = rts_attr();
+
+	fake.qp_state = RNIC_QPS_IDLE;
+	for (size_t i = 2; i < sizeof(rtr_bits) / sizeof(rtr_bits[0]); i++)
+		assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR & ~rtr_bits[i]),
+				 EINVAL);
+	rtr.ah_attr.is_global = 0;
+	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), EINVAL);
+	rtr.ah_attr.is_global = 1;
+	rtr.min_rnr_timer = 32;
+	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), EINVAL);
+	assert_int_equal(fake.rdv.cnt, 0);
+	rtr = rtr_attr();
+	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), 0);
+	for (size_t i = 0; i < sizeof(rts_bits) / sizeof(rts_bits[0]); i++)
+		assert_int_equal(ibv_modify_qp(w->qp, &rts, RTS & ~rts_bits[i]),
+				 EINVAL);
+	rts.retry_cnt = 8;
+	assert_int_equal(ibv_modify_qp(w->qp, &rts, RTS), EINVAL);
+	rts = rts_attr();
+	rts.rnr_retry = 8;
+	assert_int_equal(ibv_modify_qp(w->qp, &rts, RTS), EINVAL);
+	rts = rts_attr();
+	rts.timeout = 32;
+	assert_int_equal(ibv_modify_qp(w->qp, &rts, RTS), EINVAL);
+	assert_int_equal(fake.rdv.send_cnt, 0);
+}
+
+static void a_refusal_of_the_rnic_leaves_init(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_qp_attr rtr = rtr_attr(), rts = rts_attr();
+
+	fake.qp_state = RNIC_QPS_IDLE;
+	fake.fail_name = "rnic_qp_rendezvous";
+	fake.fail_err = -EADDRNOTAVAIL;
+	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), EADDRNOTAVAIL);
+	expect_state(w, IBV_QPS_INIT);
+	assert_int_equal(ibv_modify_qp(w->qp, &rts, RTS), EINVAL);
+}
+
+static void patience_is_what_the_man_page_says(void **state)
+{
+	(void)state;
+	assert_true(usiw_patience_ns(0, 7) == 0);
+	assert_true(usiw_patience_ns(1, 0) == UINT64_C(500000000));
+	assert_true(usiw_patience_ns(20, 0) == UINT64_C(4096) << 20);
+	assert_true(usiw_patience_ns(20, 7) == UINT64_C(4096) << 23);
+	assert_true(usiw_patience_ns(31, 7) == UINT64_C(4096) << 34);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			rtr_names_the_peer_and_rts_the_patience, fake_setup,
+			fake_teardown),
+		cmocka_unit_test_setup_teardown(
+			work_may_be_posted_before_the_peer_comes, fake_setup,
+			fake_teardown),
+		cmocka_unit_test_setup_teardown(
+			what_is_missing_or_wrong_is_einval, fake_setup,
+			fake_teardown),
+		cmocka_unit_test_setup_teardown(
+			a_refusal_of_the_rnic_leaves_init, fake_setup,
+			fake_teardown),
+		cmocka_unit_test(patience_is_what_the_man_page_says),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Strangers at a rendezvous port: refused, bounded, in nobody's way. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../harness/test.h"
+#include "qp-num.h"
+#include "rdv-internal.h"
+#include "rnicpair.h"
+
+static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
+
+static int rtr(struct rnic_qp *qp, uint32_t peer_num)
+{
+	struct rnic_rdv_options opt = { .dest_num = peer_num, .ird = 1 };
+	struct rnic_device_attr attr;
+
+	must(!rnic_device_query(rnic_device_by_name("usiw_lo"), &attr));
+	must(inet_pton(AF_INET6, "::ffff:127.0.0.1", opt.dgid) == 1);
+	while (memcmp(attr.gid[opt.gid_idx], opt.dgid, 16))
+		must(++opt.gid_idx < attr.gid_cnt);
+	return rnic_qp_rendezvous(qp, &opt);
+}
+
+static int tcp_dial(const char *from, uint32_t num)
+{
+	struct sockaddr_in src = { .sin_family = AF_INET };
+	struct sockaddr_in dst = {
+		.sin_family = AF_INET,
+		.sin_port = htons(rnic_qp_num_port(num)),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	must(inet_pton(AF_INET, from, &src.sin_addr) == 1);
+	must(!bind(fd, (struct sockaddr *)&src, sizeof(src)));
+	must(!connect(fd, (struct sockaddr *)&dst, sizeof(dst)));
+	return fd;
+}
+
+/* A Request with that private data.  Return: how it was answered; NONE: not
+ * within @patience_ms. */
+static enum smpa_event_type knock(int fd, const void *pd, size_t pd_len,
+				  int patience_ms)
+{
+	static uint8_t rx[SMPA_START_STAGING_MIN];
+	static uint8_t tx[SMPA_START_STAGING_MIN] __attribute__((aligned(16)));
+	struct smpa_options opt = SMPA_OPTIONS_INIT;
+	struct smpa_event ev = { .type = SMPA_EV_NONE };
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	struct iovec iov[SMPA_IOV_MAX + 1];
+	const struct iovec *out;
+	struct smpa_conn *conn;
+	ssize_t len;
+	int cnt;
+
+	opt.role = SMPA_INITIATOR;
+	opt.rtr = SMPA_RTR_WRITE;
+	must(!smpa_conn_new(&conn, &opt));
+	must(!smpa_conn_rx_lend(conn, rx, sizeof(rx)));
+	must(!smpa_conn_tx_lend(conn, tx, sizeof(tx)));
+	must(!smpa_conn_start(conn, pd, pd_len));
+	while ((cnt = smpa_conn_tx_prepare(conn, &out)) > 0) {
+		len = writev(fd, out, cnt);
+		must(len > 0);
+		smpa_conn_tx_commit(conn, (size_t)len);
+	}
+	while (!smpa_conn_next_event(conn, &ev)) {
+		if (poll(&pfd, 1, patience_ms) == 0)
+			break;
+		cnt = smpa_conn_rx_prepare(conn, iov, SMPA_IOV_MAX + 1);
+		must(cnt > 0);
+		len = readv(fd, iov, cnt);
+		if (len <= 0)
+			smpa_conn_rx_eof(conn);
+		else
+			must(!smpa_conn_rx_commit(conn, (size_t)len));
+	}
+	smpa_conn_free(conn);
+	return ev.type;
+}
+
+/* Two QPs that find each other, whoever else is there. */
+static void meet(struct rnicpair *p)
+{
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(
+			rtr(p->side[i].qp, rnic_qp_num(p->side[!i].qp)), 0);
+	rnicpair_wait_state(&p->side[0], RNIC_QPS_RTS);
+	rnicpair_wait_state(&p->side[1], RNIC_QPS_RTS);
+}
+
+/* The QP that accepts of two, IDLE ones. */
+static struct rnicpair_side *acceptor(struct rnicpair *p)
+{
+	return rnic_qp_num(p->side[0].qp) < rnic_qp_num(p->side[1].qp)
+		       ? &p->side[0]
+		       : &p->side[1];
+}
+
+static struct rnicpair_side *dialler(struct rnicpair *p)
+{
+	return acceptor(p) == &p->side[0] ? &p->side[1] : &p->side[0];
+}
+
+static void strangers_are_refused(void **state)
+{
+	enum { WHO, NUMBERS, FOREIGN, SHORT, EMPTY, RDMA_CM, CASES };
+	struct rnicpair p;
+	struct rnic_qp *qp;
+	uint32_t num, peer;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	qp = acceptor(&p)->qp;
+	num = rnic_qp_num(qp);
+	peer = rnic_qp_num(dialler(&p)->qp);
+	assert_int_equal(rtr(qp, peer), 0);
+	for (int what = 0; what < CASES; what++) {
+		struct rdv_frame frame = {
+			.rnr_retry = 7,
+			.src_num = what == WHO ? peer ^ 1 : peer,
+			.dst_num = what == NUMBERS ? num ^ 0x80 : num,
+			.nonce = 1,
+		};
+		/* 127.0.0.2 is not the address that the QP was told. */
+		int fd = tcp_dial(what == FOREIGN ? "127.0.0.2" : "127.0.0.1",
+				  num);
+		uint8_t pd[RDV_FRAME_LEN];
+		size_t len = sizeof(pd);
+
+		rdv_frame_encode(&frame, pd);
+		if (what == SHORT)
+			len--;
+		if (what == EMPTY)
+			len = 0;
+		if (what == RDMA_CM)
+			memset(pd, 0, sizeof(pd));
+		assert_int_equal(knock(fd, pd, len, 5000), SMPA_EV_REJECTED);
+		close(fd);
+		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_CONNECTING);
+	}
+	/* And the one who was meant still comes through. */
+	assert_int_equal(rtr(dialler(&p)->qp, num), 0);
+	rnicpair_wait_state(&p.side[0], RNIC_QPS_RTS);
+	rnicpair_wait_state(&p.side[1], RNIC_QPS_RTS);
+	rnicpair_close(&p);
+}
+
+/* Who comes before the QP waits has time; who leaves meanwhile, or says so
+ * again, is forgotten. */
+static void an_early_request_waits(void **state)
+{
+	struct rnicpair p, q;
+	struct rdv_frame frame = { .rnr_retry = 7 };
+	uint8_t pd[RDV_FRAME_LEN];
+	uint32_t num, peer;
+	int fd[3];
+
+	(void)state;
+	rnicpair_open_idle(&q, &defaults);
+	meet(&q); /* so that the port of the block listens */
+	rnicpair_open_idle(&p, &defaults);
+	num = rnic_qp_num(acceptor(&p)->qp);
+	peer = rnic_qp_num(dialler(&p)->qp);
+	if (rnic_qp_num_port(num) !=
+	    rnic_qp_num_port(rnic_qp_num(acceptor(&q)->qp)))
+		fail_msg("two QPs of one process stand in one block");
+	frame.src_num = peer;
+	frame.dst_num = num;
+	rdv_frame_encode(&frame, pd);
+	for (int i = 0; i < 3; i++) {
+		fd[i] = tcp_dial("127.0.0.1", num);
+		assert_int_equal(knock(fd[i], pd, sizeof(pd), 50),
+				 SMPA_EV_NONE);
+	}
+	/* 0 and 1 are over since 2 came: closed by us. */
+	for (int i = 0; i < 2; i++) {
+		char octet;
+
+		assert_int_equal(recv(fd[i], &octet, 1, 0), 0);
+	}
+	close(fd[2]);
+	poll(NULL, 0, 20);
+	meet(&p);
+	close(fd[0]);
+	close(fd[1]);
+	rnicpair_close(&p);
+	rnicpair_close(&q);
+}
+
+/* Silent ones and those who talk nonsense do not keep others away. */
+static void silence_and_noise_disturb_nobody(void **state)
+{
+	static const char noise[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+	int fd[32];
+	struct rnicpair p;
+	uint32_t num;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	num = rnic_qp_num(acceptor(&p)->qp);
+	assert_int_equal(rtr(acceptor(&p)->qp, rnic_qp_num(dialler(&p)->qp)),
+			 0);
+	for (int i = 0; i < 32; i++) {
+		fd[i] = tcp_dial("127.0.0.1", num);
+		if (i & 1)
+			must(send(fd[i], noise, sizeof(noise) - 1,
+				  MSG_NOSIGNAL) > 0);
+	}
+	assert_int_equal(rtr(dialler(&p)->qp, num), 0);
+	rnicpair_wait_state(&p.side[0], RNIC_QPS_RTS);
+	rnicpair_wait_state(&p.side[1], RNIC_QPS_RTS);
+	for (int i = 0; i < 32; i++)
+		close(fd[i]);
+	rnicpair_close(&p);
+}
+
+/* Somebody else listens where the peer should: another try, for ever. */
+static void a_stranger_that_answers_is_left(void **state)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	socklen_t len = sizeof(addr);
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct rnicpair p;
+	uint32_t num, foreign;
+	int fd;
+
+	(void)state;
+	must(!bind(listener, (struct sockaddr *)&addr, sizeof(addr)));
+	must(!listen(listener, 8));
+	must(!getsockname(listener, (struct sockaddr *)&addr, &len));
+	rnicpair_open_idle(&p, &defaults);
+	num = rnic_qp_num(p.side[0].qp);
+	foreign = (uint32_t)ntohs(addr.sin_port) << 8;
+	if (num < foreign)
+		goto close_all; /* the stranger would have to dial */
+	assert_int_equal(rtr(p.side[0].qp, foreign), 0);
+	for (int i = 0; i < 3; i++) {
+		char frame[256];
+
+		fd = accept(listener, NULL, NULL);
+		must(fd >= 0);
+		must(recv(fd, frame, sizeof(frame), 0) > 0);
+		/* Its own Request is no Reply. */
+		must(send(fd, frame, 20, MSG_NOSIGNAL) == 20);
+		close(fd);
+		assert_int_equal(rnic_qp_state(p.side[0].qp),
+				 RNIC_QPS_CONNECTING);
+	}
+close_all:
+	close(listener);
+	rnicpair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(strangers_are_refused),
+		cmocka_unit_test(an_early_request_waits),
+		cmocka_unit_test(silence_and_noise_disturb_nobody),
+		cmocka_unit_test(a_stranger_that_answers_is_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

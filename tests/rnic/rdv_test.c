@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Connection by address and number: any order, again, to oneself, in vain. */
+#include <errno.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../harness/test.h"
+#include "qp-num.h"
+#include "rnicpair.h"
+
+static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
+
+#define MS UINT64_C(1000000)
+
+static uint32_t gid_find(const char *addr6)
+{
+	struct rnic_device_attr attr;
+	struct in6_addr want;
+
+	must(inet_pton(AF_INET6, addr6, &want) == 1);
+	must(!rnic_device_query(rnic_device_by_name("usiw_lo"), &attr));
+	for (uint32_t i = 0; i < attr.gid_cnt; i++)
+		if (memcmp(attr.gid[i], &want, 16) == 0)
+			return i;
+	return UINT32_MAX;
+}
+
+static struct rnic_rdv_options to(const char *addr6, uint32_t num)
+{
+	struct rnic_rdv_options opt = {
+		.gid_idx = gid_find(addr6),
+		.dest_num = num,
+		.ird = 4,
+		.min_rnr_timer = 12,
+	};
+
+	must(inet_pton(AF_INET6, addr6, opt.dgid) == 1);
+	return opt;
+}
+
+#define LO4 "::ffff:127.0.0.1"
+
+static int rtr(struct rnic_qp *qp, uint32_t peer_num)
+{
+	struct rnic_rdv_options opt = to(LO4, peer_num);
+
+	return rnic_qp_rendezvous(qp, &opt);
+}
+
+static void rts(struct rnic_qp *qp, uint8_t ord, uint64_t patience_ns)
+{
+	struct rnic_rdv_send_options opt = {
+		.ord = ord,
+		.rnr_retry = 7,
+		.patience_ns = patience_ns,
+	};
+
+	rnic_qp_rendezvous_send(qp, &opt);
+}
+
+static void send_from(struct rnicpair *p, int i, size_t off)
+{
+	struct rnicpair_side *s = &p->side[i];
+	struct usiw_sge sge = rnicpair_sge(s, off, 100);
+
+	rnicpair_fill(s->buf + off, 100, (uint32_t)(off + 1));
+	assert_int_equal(
+		rnicpair_post(s,
+			      &(struct rnicpair_wr){ .wr_id = off,
+						     .opcode = USIW_WR_SEND,
+						     .flags = USIW_SQE_SIGNALED,
+						     .sge = &sge,
+						     .sge_cnt = 1 }),
+		0);
+}
+
+static void recv_at(struct rnicpair *p, int i, size_t off)
+{
+	struct usiw_sge sge = rnicpair_sge(&p->side[i], off, 100);
+
+	assert_int_equal(rnicpair_post_recv(&p->side[i], off, &sge, 1), 0);
+}
+
+/* A message each way. */
+static void talk(struct rnicpair *p)
+{
+	for (int i = 0; i < 2; i++) {
+		recv_at(p, !i, 4096);
+		send_from(p, i, 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct rnicpair_side *s = &p->side[i];
+
+		assert_int_equal(rnicpair_take(s, s->scq).status,
+				 USIW_WC_SUCCESS);
+		assert_int_equal(rnicpair_take(s, s->rcq).status,
+				 USIW_WC_SUCCESS);
+		assert_true(rnicpair_is_filled(s->buf + 4096, 100, 1));
+		memset(s->buf + 4096, 0, 100);
+	}
+}
+
+/* One thread moves both, either first; with pauses, the Request waits. */
+static void either_may_be_first(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 8; round++) {
+		int first = round & 1;
+		struct rnicpair p;
+
+		rnicpair_open_idle(&p, &defaults);
+		for (int i = 0; i < 2; i++) {
+			struct rnicpair_side *s = &p.side[i ? !first : first];
+			struct rnicpair_side *t = &p.side[i ? first : !first];
+
+			assert_int_equal(rtr(s->qp, rnic_qp_num(t->qp)), 0);
+			assert_true(rnic_qp_state(s->qp) != RNIC_QPS_IDLE);
+			if (round & 2)
+				poll(NULL, 0, 20);
+			if (round & 4)
+				rts(s->qp, 4, 0);
+		}
+		rts(p.side[0].qp, 4, 0);
+		rts(p.side[1].qp, 4, 0);
+		talk(&p);
+		rnicpair_close(&p);
+	}
+}
+
+/* The greater number dials: which of the two that is must not matter. */
+static void work_posted_before_goes_out_when_the_peer_comes(void **state)
+{
+	(void)state;
+	for (int early = 0; early < 2; early++) {
+		struct rnicpair_side *s, *t;
+		struct rnicpair p;
+
+		rnicpair_open_idle(&p, &defaults);
+		s = &p.side[early];
+		t = &p.side[!early];
+		assert_int_equal(rtr(s->qp, rnic_qp_num(t->qp)), 0);
+		rts(s->qp, 4, 10000 * MS);
+		recv_at(&p, !early, 4096);
+		send_from(&p, early, 0);
+		poll(NULL, 0, 30);
+		assert_int_equal(rtr(t->qp, rnic_qp_num(s->qp)), 0);
+		assert_int_equal(rnicpair_take(s, s->scq).status,
+				 USIW_WC_SUCCESS);
+		assert_int_equal(rnicpair_take(t, t->rcq).status,
+				 USIW_WC_SUCCESS);
+		assert_true(rnicpair_is_filled(t->buf + 4096, 100, 1));
+		rnicpair_close(&p);
+	}
+}
+
+static void reads_are_as_many_as_both_said(void **state)
+{
+	struct rnic_qp_attr attr;
+	struct rnicpair p;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
+				 0);
+	rts(p.side[0].qp, 3, 0);
+	rts(p.side[1].qp, 100, 0);
+	talk(&p);
+	rnic_qp_query(p.side[0].qp, &attr);
+	assert_int_equal(attr.ird, 4);
+	assert_int_equal(attr.ord, 3);
+	rnic_qp_query(p.side[1].qp, &attr);
+	assert_int_equal(attr.ord, 4);
+	rnicpair_close(&p);
+}
+
+static void after_reset_both_connect_again(void **state)
+{
+	struct rnicpair p;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	for (int round = 0; round < 20; round++) {
+		for (int i = 0; i < 2; i++) {
+			struct rnic_qp *qp = p.side[(round + i) & 1].qp;
+			struct rnic_qp *peer = p.side[(round + i + 1) & 1].qp;
+
+			assert_int_equal(rtr(qp, rnic_qp_num(peer)), 0);
+		}
+		rts(p.side[0].qp, 1, 0);
+		rts(p.side[1].qp, 1, 0);
+		talk(&p);
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(
+				rnic_qp_modify(p.side[i].qp, RNIC_QPS_ERROR),
+				0);
+			assert_int_equal(
+				rnic_qp_modify(p.side[i].qp, RNIC_QPS_IDLE), 0);
+		}
+	}
+	rnicpair_close(&p);
+}
+
+/* A try that was given up leaves nothing that a later one could take for
+ * its own. */
+static void what_was_given_up_is_not_taken_later(void **state)
+{
+	struct rnicpair p;
+
+	(void)state;
+	for (int early = 0; early < 2; early++) {
+		struct rnic_qp *a, *b;
+
+		rnicpair_open_idle(&p, &defaults);
+		a = p.side[early].qp;
+		b = p.side[!early].qp;
+		for (int i = 0; i < 5; i++) {
+			assert_int_equal(rtr(a, rnic_qp_num(b)), 0);
+			poll(NULL, 0, i);
+			assert_int_equal(rnic_qp_modify(a, RNIC_QPS_IDLE), 0);
+		}
+		assert_int_equal(rtr(a, rnic_qp_num(b)), 0);
+		assert_int_equal(rtr(b, rnic_qp_num(a)), 0);
+		rts(a, 1, 0);
+		rts(b, 1, 0);
+		talk(&p);
+		rnicpair_close(&p);
+	}
+}
+
+static void a_qp_may_be_its_own_peer(void **state)
+{
+	struct rnicpair_side *s;
+	struct rnicpair p;
+	struct usiw_sge sge;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	s = &p.side[0];
+	assert_int_equal(rtr(s->qp, rnic_qp_num(s->qp)), 0);
+	rts(s->qp, 4, 0);
+	for (int i = 0; i < 3; i++) {
+		recv_at(&p, 0, 4096);
+		send_from(&p, 0, 0);
+		assert_int_equal(rnicpair_take(s, s->scq).status,
+				 USIW_WC_SUCCESS);
+		assert_int_equal(rnicpair_take(s, s->rcq).status,
+				 USIW_WC_SUCCESS);
+		assert_true(rnicpair_is_filled(s->buf + 4096, 100, 1));
+		memset(s->buf + 4096, 0, 100);
+	}
+	sge = rnicpair_sge(s, 8192, 100);
+	assert_int_equal(
+		rnicpair_post(s,
+			      &(struct rnicpair_wr){
+				      .opcode = USIW_WR_READ,
+				      .flags = USIW_SQE_SIGNALED,
+				      .sge = &sge,
+				      .sge_cnt = 1,
+				      .rkey = s->stag,
+				      .remote_addr = rnicpair_addr(s, 0) }),
+		0);
+	assert_int_equal(rnicpair_take(s, s->scq).status, USIW_WC_SUCCESS);
+	assert_true(rnicpair_is_filled(s->buf + 8192, 100, 1));
+	rnicpair_close(&p);
+}
+
+static void ipv6_addresses_serve_as_well(void **state)
+{
+	struct rnic_rdv_options opt;
+	struct rnicpair p;
+
+	(void)state;
+	if (gid_find("::1") == UINT32_MAX)
+		skip();
+	rnicpair_open_idle(&p, &defaults);
+	for (int i = 0; i < 2; i++) {
+		opt = to("::1", rnic_qp_num(p.side[!i].qp));
+		assert_int_equal(rnic_qp_rendezvous(p.side[i].qp, &opt), 0);
+	}
+	rts(p.side[0].qp, 1, 0);
+	rts(p.side[1].qp, 1, 0);
+	talk(&p);
+	rnicpair_close(&p);
+}
+
+/* ---- in vain ------------------------------------------------------------ */
+
+static void a_peer_that_never_comes_exhausts_retries(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct rnicpair_side *s;
+		struct rnicpair p;
+		uint64_t begin_ms;
+
+		rnicpair_open_idle(&p, &defaults);
+		s = &p.side[i];
+		assert_int_equal(rtr(s->qp, rnic_qp_num(p.side[!i].qp)), 0);
+		rts(s->qp, 1, 200 * MS);
+		/* Without work there is nothing to give up. */
+		poll(NULL, 0, 500);
+		assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_CONNECTING);
+		recv_at(&p, i, 4096);
+		begin_ms = rnicpair_ms();
+		send_from(&p, i, 0);
+		send_from(&p, i, 128);
+		assert_int_equal(rnicpair_take(s, s->scq).status,
+				 USIW_WC_RETRY_EXC_ERR);
+		assert_true(rnicpair_ms() - begin_ms < 5000);
+		assert_int_equal(rnicpair_take(s, s->scq).status,
+				 USIW_WC_WR_FLUSH_ERR);
+		assert_int_equal(rnicpair_take(s, s->rcq).status,
+				 USIW_WC_WR_FLUSH_ERR);
+		assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_ERROR);
+		/* Too late now. */
+		assert_int_equal(rtr(p.side[!i].qp, rnic_qp_num(s->qp)), 0);
+		poll(NULL, 0, 100);
+		assert_int_equal(rnic_qp_state(p.side[!i].qp),
+				 RNIC_QPS_CONNECTING);
+		rnicpair_close(&p);
+	}
+}
+
+static void destroying_a_waiting_qp_is_fine(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		uint32_t events;
+		struct rnicpair p;
+
+		rnicpair_open_idle(&p, &defaults);
+		assert_int_equal(rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
+				 0);
+		send_from(&p, i, 0);
+		assert_int_equal(rnic_qp_destroy(p.side[i].qp, &events), 0);
+		p.side[i].qp = NULL;
+		/* its peer waits, harming nobody */
+		poll(NULL, 0, 20);
+		rnicpair_close(&p);
+	}
+}
+
+static void bad_arguments_change_nothing(void **state)
+{
+	struct rnic_rdv_options good, opt;
+	struct rnicpair p;
+	struct rnic_qp *qp;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	qp = p.side[0].qp;
+	good = to(LO4, rnic_qp_num(p.side[1].qp));
+	opt = good;
+	opt.gid_idx = RNIC_GID_MAX;
+	assert_int_equal(rnic_qp_rendezvous(qp, &opt), -EINVAL);
+	opt = good;
+	memset(opt.dgid, 0, sizeof(opt.dgid));
+	assert_int_equal(rnic_qp_rendezvous(qp, &opt), -EINVAL);
+	opt = good;
+	opt.dest_num = 0x1000000;
+	assert_int_equal(rnic_qp_rendezvous(qp, &opt), -EINVAL);
+	opt.dest_num = 0x12; /* no port in it */
+	assert_int_equal(rnic_qp_rendezvous(qp, &opt), -EINVAL);
+	assert_int_equal(rnic_qp_state(qp), RNIC_QPS_IDLE);
+	assert_int_equal(rnic_qp_rendezvous(qp, &good), 0);
+	assert_int_equal(rnic_qp_rendezvous(qp, &good), -EINVAL);
+	rnicpair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(either_may_be_first),
+		cmocka_unit_test(
+			work_posted_before_goes_out_when_the_peer_comes),
+		cmocka_unit_test(reads_are_as_many_as_both_said),
+		cmocka_unit_test(after_reset_both_connect_again),
+		cmocka_unit_test(what_was_given_up_is_not_taken_later),
+		cmocka_unit_test(a_qp_may_be_its_own_peer),
+		cmocka_unit_test(ipv6_addresses_serve_as_well),
+		cmocka_unit_test(a_peer_that_never_comes_exhausts_retries),
+		cmocka_unit_test(destroying_a_waiting_qp_is_fine),
+		cmocka_unit_test(bad_arguments_change_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
