@@ -34,6 +34,7 @@ struct num_block {
 	uint16_t head, free_cnt;
 	uint8_t slot[BLOCK_SLOTS];
 	uint64_t usable_ns[BLOCK_SLOTS]; /* by slot */
+	uint64_t rest_ns;		 /* the last of them */
 };
 
 static struct util_lock num_lock = UTIL_LOCK_INIT(UTIL_RANK_MR_TABLE);
@@ -212,6 +213,24 @@ static struct num_block *block_of(uint32_t num)
 	return NULL;
 }
 
+/* Without numbers that anybody has or remembers, a port is not needed. */
+static void blocks_sweep(uint64_t now_ns)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < block_cnt; i++) {
+		struct num_block *block = blocks[i];
+
+		if (block->free_cnt < BLOCK_SLOTS || block->rest_ns > now_ns) {
+			blocks[kept++] = block;
+			continue;
+		}
+		rnic_fd_close(block->fd);
+		free(block);
+	}
+	block_cnt = kept;
+}
+
 /* ---- numbers ------------------------------------------------------------ */
 
 int rnic_qp_num_draw(uint32_t *ret_num)
@@ -228,18 +247,21 @@ int rnic_qp_num_draw(uint32_t *ret_num)
 
 void rnic_qp_num_release(uint32_t num, bool was_told)
 {
-	struct num_block *block;
+	uint64_t now_ns = rnic_now_ns();
 	uint8_t slot = (uint8_t)num;
+	struct num_block *block;
 
 	util_lock(&num_lock);
 	block = block_of(num);
 	if (block && was_told) {
-		block->usable_ns[slot] = rnic_now_ns() + RNIC_QP_NUM_REST_NS;
+		block->rest_ns = now_ns + RNIC_QP_NUM_REST_NS;
+		block->usable_ns[slot] = block->rest_ns;
 		block_push_back(block, slot);
 	} else if (block) {
 		block->usable_ns[slot] = 0;
 		block_push_front(block, slot);
 	}
+	blocks_sweep(now_ns);
 	util_unlock(&num_lock);
 }
 

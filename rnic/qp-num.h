@@ -34,7 +34,8 @@ void rnic_qp_num_release(uint32_t num, bool was_told);
 
 /*
  * The block's port is to accept from now on.
- * Return: its socket, which stays this room's and is open until fork or exit;
+ * Return: its socket, which stays this room's and is open as long as the block
+ *   has numbers that somebody has or remembers;
  *   *ret_is_new: it did not listen before.  -EADDRNOTAVAIL: no port.
  */
 int rnic_qp_num_listen(uint32_t num, bool *ret_is_new);

@@ -14,6 +14,26 @@
 
 #define MANY 1000
 
+static int dial(int family, uint16_t port)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6,
+				    .sin6_port = htons(port),
+				    .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	struct sockaddr_in in4 = { .sin_family = AF_INET,
+				   .sin_port = htons(port),
+				   .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int rc, err;
+
+	if (family == AF_INET6)
+		rc = connect(fd, (struct sockaddr *)&in6, sizeof(in6));
+	else
+		rc = connect(fd, (struct sockaddr *)&in4, sizeof(in4));
+	err = errno;
+	close(fd);
+	return rc < 0 ? -err : 0;
+}
+
 static uint32_t draw(void)
 {
 	uint32_t num = 0;
@@ -52,7 +72,7 @@ static void numbers_are_unlike_and_name_few_ports(void **state)
 /* Making and ending QPs for ever takes no more ports. */
 static void untold_numbers_come_again(void **state)
 {
-	uint32_t first = draw(), again;
+	uint32_t alive = draw(), first = draw(), again;
 
 	(void)state;
 	rnic_qp_num_release(first, false);
@@ -61,6 +81,19 @@ static void untold_numbers_come_again(void **state)
 		assert_int_equal(again, first);
 		rnic_qp_num_release(again, false);
 	}
+	rnic_qp_num_release(alive, false);
+}
+
+static void a_port_goes_with_the_last_number(void **state)
+{
+	uint32_t num = draw();
+	bool is_new;
+
+	(void)state;
+	assert_true(rnic_qp_num_listen(num, &is_new) >= 0);
+	rnic_qp_num_release(num, false);
+	assert_int_equal(dial(AF_INET, rnic_qp_num_port(num)), -ECONNREFUSED);
+	assert_int_equal(rnic_qp_num_listen(num, &is_new), -EADDRNOTAVAIL);
 }
 
 static void told_numbers_rest(void **state)
@@ -78,26 +111,6 @@ static void told_numbers_rest(void **state)
 			assert_true(num != told[j]);
 		rnic_qp_num_release(num, false);
 	}
-}
-
-static int dial(int family, uint16_t port)
-{
-	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6,
-				    .sin6_port = htons(port),
-				    .sin6_addr = IN6ADDR_LOOPBACK_INIT };
-	struct sockaddr_in in4 = { .sin_family = AF_INET,
-				   .sin_port = htons(port),
-				   .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int rc, err;
-
-	if (family == AF_INET6)
-		rc = connect(fd, (struct sockaddr *)&in6, sizeof(in6));
-	else
-		rc = connect(fd, (struct sockaddr *)&in4, sizeof(in4));
-	err = errno;
-	close(fd);
-	return rc < 0 ? -err : 0;
 }
 
 static void a_port_accepts_once_it_is_wanted(void **state)
@@ -182,6 +195,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_are_unlike_and_name_few_ports),
 		cmocka_unit_test(untold_numbers_come_again),
+		cmocka_unit_test(a_port_goes_with_the_last_number),
 		cmocka_unit_test(told_numbers_rest),
 		cmocka_unit_test(a_port_accepts_once_it_is_wanted),
 		cmocka_unit_test(without_a_port_there_are_numbers_all_the_same),
