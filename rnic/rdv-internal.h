@@ -52,7 +52,7 @@ struct rdv {
 	uint8_t rnr_retry;
 	bool is_dialler;
 	uint64_t nonce;
-	struct rdv_link *link; /* dialler: the try under way */
+	struct rdv_link *link; /* the try under way */
 	uint32_t try_cnt;
 	uint64_t redial_ns;		   /* 0: not to be dialled again */
 	uint64_t patience_ns, deadline_ns; /* 0: for ever */
@@ -73,19 +73,21 @@ enum rdv_link_phase {
 	RDV_LINK_CONNECTING, /* TCP handshake */
 	RDV_LINK_STARTING,   /* start frames */
 	RDV_LINK_PARKED,     /* a Request whose QP does not wait yet */
+	RDV_LINK_ANSWERED,   /* Reply sent, the dialler's RTR awaited */
 };
 
 struct rdv_link {
 	TAILQ_ENTRY(rdv_link) list_link; /* starting or parked, by deadline */
 	uint64_t ref;
 	enum rdv_link_phase phase;
-	struct rdv *rdv; /* dialler's; NULL: accepted */
+	struct rdv *rdv; /* NULL: accepted, not yet answered */
 	int fd;		 /* -1: the stream's */
 	struct rnic_stream *stream;
 	uint32_t epoll_events;
 	uint64_t deadline_ns;
 	struct sockaddr_storage local, peer;
 	struct rdv_frame frame; /* PARKED: the Request's */
+	uint16_t ird, ord;	/* ANSWERED: outcome */
 };
 
 /* Dial; on failure there will be another try. */

@@ -52,6 +52,18 @@ static int link_watch(struct rdv_link *link, uint32_t events)
 			       events, &link->epoll_events);
 }
 
+/* Into the list of those that have to be quick. */
+static void link_begin(struct rdv_link *link)
+{
+	link->deadline_ns =
+		rnic_now_ns() + util_settings()->start_ms * UINT64_C(1000000);
+	if (TAILQ_EMPTY(&links.starting))
+		cm_thread_wake();
+	TAILQ_INSERT_TAIL(&links.starting, link, list_link);
+	if (!link->rdv)
+		links.starting_cnt++;
+}
+
 static struct rdv_link *link_new(int fd, struct rdv *rdv)
 {
 	struct rdv_link *link = calloc(1, sizeof(*link));
@@ -67,13 +79,7 @@ static struct rdv_link *link_new(int fd, struct rdv *rdv)
 	link->rdv = rdv;
 	if (rdv)
 		rdv->link = link;
-	else
-		links.starting_cnt++;
-	link->deadline_ns =
-		rnic_now_ns() + util_settings()->start_ms * UINT64_C(1000000);
-	if (TAILQ_EMPTY(&links.starting))
-		cm_thread_wake();
-	TAILQ_INSERT_TAIL(&links.starting, link, list_link);
+	link_begin(link);
 	return link;
 }
 
@@ -105,14 +111,18 @@ void rdv_link_free(struct rdv_link *link)
 	free(link);
 }
 
-/* It came to nothing. */
+/* It came to nothing: dial again, or see who else is there. */
 static void link_fail(struct rdv_link *link)
 {
 	struct rdv *rdv = link->rdv;
 
 	rdv_link_free(link);
-	if (rdv)
+	if (!rdv)
+		return;
+	if (rdv->is_dialler)
 		rdv_try_again(rdv);
+	else
+		rdv_link_take_parked(rdv);
 }
 
 static int link_open_stream(struct rdv_link *link, struct smpa_options *opt)
@@ -131,14 +141,14 @@ static int link_open_stream(struct rdv_link *link, struct smpa_options *opt)
 }
 
 /* The QP takes the stream; link and rdv are gone. */
-static void link_attach(struct rdv_link *link, struct rdv *rdv,
-			const struct smpa_event *ev)
+static void link_attach(struct rdv_link *link)
 {
+	struct rdv *rdv = link->rdv;
 	int rc;
 
 	(void)link_watch(link, 0);
-	rc = rnic_qp_attach_stream(rdv->qp, link->stream, ev->start.ird,
-				   ev->start.ord, 0);
+	rc = rnic_qp_attach_stream(rdv->qp, link->stream, link->ird, link->ord,
+				   0);
 	if (rc < 0) {
 		util_warn("rnic", "qp 0x%06x: connection dropped: %s", rdv->num,
 			  strerror(-rc));
@@ -150,9 +160,13 @@ static void link_attach(struct rdv_link *link, struct rdv *rdv,
 		  rdv->dest_num);
 	rnic_stat_add(rdv->is_dialler ? RNIC_STAT_connects : RNIC_STAT_accepts,
 		      1);
-	if (!link->rdv)
-		rdv_link_free(link);
 	rdv_free(rdv);
+}
+
+static void link_outcome(struct rdv_link *link, const struct smpa_event *ev)
+{
+	link->ird = ev->start.ird;
+	link->ord = ev->start.ord;
 }
 
 /* ---- dialling ----------------------------------------------------------- */
@@ -257,7 +271,8 @@ static void link_established(struct rdv_link *link, const struct smpa_event *ev)
 		link_fail(link);
 		return;
 	}
-	link_attach(link, rdv, ev);
+	link_outcome(link, ev);
+	link_attach(link);
 }
 
 /* ---- accepting ---------------------------------------------------------- */
@@ -283,21 +298,47 @@ static void link_refuse(struct rdv_link *link)
 	link_fail(link);
 }
 
+/*
+ * The dialler may have gone meanwhile, and its FIN be still under way: the QP
+ * gets the stream when the dialler has taken the Reply, which it says by its
+ * RTR.  Until then a newer try may take the place of this one.
+ */
 static void link_accept(struct rdv_link *link, struct rdv *rdv)
 {
 	uint8_t pd[RDV_FRAME_LEN];
 	struct smpa_event ev;
 	int rc;
 
+	if (rdv->link)
+		rdv_link_free(rdv->link);
+	link_unlist(link);
+	link->phase = RDV_LINK_ANSWERED;
+	link->rdv = rdv;
+	rdv->link = link;
+	link_begin(link);
 	frame_fill(rdv, link->frame.nonce, pd);
 	rc = smpa_conn_accept(rnic_stream_conn(link->stream), pd, sizeof(pd),
 			      cm_depth_min(rdv->opt.ird, util_settings()->ird),
 			      cm_depth_min(util_settings()->ord, UINT8_MAX));
 	if (rc == 0)
 		rc = rnic_stream_start_step(link->stream, &ev);
-	if (rc == 1 && ev.type == SMPA_EV_ESTABLISHED)
-		link_attach(link, rdv, &ev);
-	else
+	if (rc != 1 || ev.type != SMPA_EV_ESTABLISHED ||
+	    link_watch(link, EPOLLIN) < 0) {
+		link_fail(link);
+		return;
+	}
+	link_outcome(link, &ev);
+}
+
+static void link_answered(struct rdv_link *link)
+{
+	uint8_t octet;
+	ssize_t len = rnic_tcp()->recv(link_fd(link), &octet, 1,
+				       MSG_PEEK | MSG_DONTWAIT);
+
+	if (len > 0)
+		link_attach(link);
+	else if (len == 0 || errno != EAGAIN)
 		link_fail(link);
 }
 
@@ -441,14 +482,23 @@ void rnic_rdv_link_ready(uint64_t ref)
 
 	if (!link)
 		return;
-	if (link->phase == RDV_LINK_CONNECTING && dial_start(link) < 0) {
-		link_fail(link);
-		return;
-	}
-	if (link->phase == RDV_LINK_PARKED)
-		link_fail(link); /* the peer has left */
-	else
+	switch (link->phase) {
+	case RDV_LINK_CONNECTING:
+		if (dial_start(link) < 0)
+			link_fail(link);
+		else
+			link_step(link);
+		break;
+	case RDV_LINK_STARTING:
 		link_step(link);
+		break;
+	case RDV_LINK_PARKED:
+		link_fail(link); /* the peer has left */
+		break;
+	case RDV_LINK_ANSWERED:
+		link_answered(link);
+		break;
+	}
 }
 
 /* ---- a QP connected to itself ------------------------------------------- */

@@ -194,6 +194,36 @@ static void an_early_request_waits(void **state)
 	rnicpair_close(&q);
 }
 
+/* The dialler was reset while its Request was under way: its QP comes again. */
+static void who_leaves_after_the_reply_costs_nothing(void **state)
+{
+	struct rdv_frame frame = { .rnr_retry = 7 };
+	uint8_t pd[RDV_FRAME_LEN];
+	struct rnicpair p;
+	struct rnic_qp *qp;
+	int fd;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	qp = acceptor(&p)->qp;
+	frame.dst_num = rnic_qp_num(qp);
+	frame.src_num = rnic_qp_num(dialler(&p)->qp);
+	rdv_frame_encode(&frame, pd);
+	assert_int_equal(rtr(qp, frame.src_num), 0);
+	for (int i = 0; i < 5; i++) {
+		fd = tcp_dial("127.0.0.1", frame.dst_num);
+		assert_int_equal(knock(fd, pd, sizeof(pd), 5000),
+				 SMPA_EV_ESTABLISHED);
+		close(fd);
+		poll(NULL, 0, 5 * i);
+		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_CONNECTING);
+	}
+	assert_int_equal(rtr(dialler(&p)->qp, frame.dst_num), 0);
+	rnicpair_wait_state(&p.side[0], RNIC_QPS_RTS);
+	rnicpair_wait_state(&p.side[1], RNIC_QPS_RTS);
+	rnicpair_close(&p);
+}
+
 /* Silent ones and those who talk nonsense do not keep others away. */
 static void silence_and_noise_disturb_nobody(void **state)
 {
@@ -266,6 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strangers_are_refused),
 		cmocka_unit_test(an_early_request_waits),
+		cmocka_unit_test(who_leaves_after_the_reply_costs_nothing),
 		cmocka_unit_test(silence_and_noise_disturb_nobody),
 		cmocka_unit_test(a_stranger_that_answers_is_left),
 	};
