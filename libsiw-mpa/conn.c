@@ -365,12 +365,17 @@ void smpa_conn_refuse(struct smpa_conn *conn, struct smpa_fault fault)
 	tx_terminate(conn, fault, &conn->rx.cause); /* RDMAP-59, -60 */
 }
 
-/* Octets of the response to @r that are encoded already. */
+/* Octets of the response to @r that are encoded already, and will go. */
 static uint32_t response_done(const struct smpa_conn *c,
 			      const struct rdmap_read *r)
 {
+	const struct tx_fault *f = &c->tx.fault;
 	const struct tx_msg *m = &c->tx.msg;
 
+	if (f->is_set)
+		return f->stag == r->sink_stag && f->to - r->sink_to < r->len
+			       ? (uint32_t)(f->to - r->sink_to)
+			       : 0;
 	if (!m->is_active || m->opcode != SMPA_OP_READ_RESPONSE ||
 	    m->stag != r->sink_stag || m->to != r->sink_to || m->len != r->len)
 		return 0;

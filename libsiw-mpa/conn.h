@@ -7,6 +7,7 @@
 #define SMPA_CONN_H
 
 #include <assert.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -101,6 +102,7 @@ struct tx_msg {
 	bool is_active;
 	bool is_copied;
 	bool is_quiet;
+	bool is_safe; /* its memory needs no guard */
 	uint8_t opcode;
 	uint8_t hdr_len; /* RDMAP header behind DDP's */
 	uint32_t stag;	 /* sink, or to be invalidated */
@@ -113,6 +115,14 @@ struct tx_msg {
 	uint8_t hdr[RDMAP_ATOMIC_SIZE];
 };
 
+/* A message that cannot be read any further. */
+struct tx_fault {
+	bool is_set;
+	uint32_t stag; /* of the first octet that does not go, if tagged */
+	uint64_t to;
+	uint64_t cookie;
+};
+
 struct conn_tx {
 	uint8_t *buf; /* staging, the owner's */
 	size_t size;
@@ -120,10 +130,12 @@ struct conn_tx {
 	 * when the engine has something to say and nothing is lent. */
 	struct iovec *iov;
 	struct tx_sent *sent;
+	uint64_t *mark; /* stream offsets at which FPDUs in place begin */
 	uint8_t *data;
-	size_t iov_cap, sent_cap, data_cap;
+	size_t iov_cap, sent_cap, mark_cap, data_cap;
 	size_t iov_head, iov_end; /* pending iovecs */
 	size_t sent_head, sent_cnt;
+	size_t mark_head, mark_cnt;
 	size_t data_pos;
 	size_t offered;	     /* by the last tx_prepare */
 	uint64_t end, taken; /* stream offsets: encoded, taken by TCP */
@@ -140,6 +152,7 @@ struct conn_tx {
 	uint8_t term[RDMAP_TERM_MAX_SIZE];
 	uint32_t answer_stag; /* of the Read RTR to be answered */
 	uint64_t answer_to;
+	struct tx_fault fault;
 	struct tx_msg msg;
 	struct iovec own_iov[TX_OWN_IOV_CNT];
 	uint8_t own_data[TX_OWN_SIZE];
@@ -163,6 +176,16 @@ static inline bool conn_is_held(const struct smpa_conn *c)
 {
 	return c->opt.role == SMPA_RESPONDER && c->phase == PHASE_RDMA &&
 	       !c->rx.has_fpdu;
+}
+
+/* Touch memory of the owner's.  Return: 0; -EFAULT: it is not there. */
+static inline int conn_access(const struct smpa_conn *c,
+			      void (*access)(void *arg), void *arg)
+{
+	if (c->opt.guard)
+		return c->opt.guard(access, arg) ? -EFAULT : 0;
+	access(arg);
+	return 0;
 }
 
 /* Full Operation begins: DDP and RDMAP state as new, markers from here. */
@@ -210,5 +233,30 @@ void tx_close(struct smpa_conn *c);
 
 /* SENT events that are due; 0: none. */
 int tx_next_event(struct smpa_conn *c, struct smpa_event *ret_ev);
+
+static inline bool tx_is_empty(const struct conn_tx *tx)
+{
+	return tx->iov_head == tx->iov_end;
+}
+
+static inline bool tx_is_staged(const struct conn_tx *tx, const void *addr)
+{
+	uintptr_t off = (uintptr_t)addr - (uintptr_t)tx->data;
+
+	return off < tx->data_cap;
+}
+
+/* ---- tx-fault.c ---- */
+
+/* Run @access over the payload.  Return: false: it is not there; the message
+ * ends here, and the fault is noted. */
+bool tx_msg_access(struct smpa_conn *c, struct tx_msg *m,
+		   void (*access)(void *arg), void *arg);
+
+/* Is there a page behind each octet?  What is read is what TCP reads next. */
+void tx_touch(const uint8_t *p, size_t len);
+
+/* An FPDU in place begins here; false: no room. */
+bool tx_mark_push(struct conn_tx *tx);
 
 #endif

@@ -94,9 +94,20 @@ int smpa_conn_rx_lend(struct smpa_conn *conn, void *buf, size_t size)
 
 /* ---- prepare, commit ------------------------------------------------- */
 
+struct sink_put {
+	struct conn_rx *rx;
+	const uint8_t *from;
+	size_t len;
+};
+
 /* Copies from staging into the sink, which shrinks from the front. */
-static void sink_put(struct conn_rx *rx, const uint8_t *from, size_t len)
+static void sink_put(void *arg)
 {
+	const struct sink_put *put = arg;
+	struct conn_rx *rx = put->rx;
+	const uint8_t *from = put->from;
+	size_t len = put->len;
+
 	while (len > 0) {
 		struct iovec *v = &rx->sink[rx->sink_idx];
 		size_t piece = len < v->iov_len ? len : v->iov_len;
@@ -730,6 +741,7 @@ int smpa_conn_sink(struct smpa_conn *conn, const struct iovec *iov, int iovcnt)
 {
 	struct conn_rx *rx = &conn->rx;
 	struct rx_segment *s = &rx->seg;
+	struct sink_put put = { rx, rx->buf + s->off, 0 };
 	size_t have;
 
 	if (rx->is_dead || rx->state != RX_SEGMENT)
@@ -743,7 +755,12 @@ int smpa_conn_sink(struct smpa_conn *conn, const struct iovec *iov, int iovcnt)
 	have = rx->tail - s->off;
 	if (have > s->len)
 		have = s->len;
-	sink_put(rx, rx->buf + s->off, have);
+	put.len = have;
+	if (have > 0 && conn_access(conn, sink_put, &put) < 0) {
+		rx->sink_cnt = 0;
+		rx->sink_idx = 0;
+		return -EFAULT;
+	}
 	conn->cnt.rx_staged += have;
 	if (!s->is_direct) {
 		rx_consume(rx, s->end - rx->head);
@@ -755,4 +772,13 @@ int smpa_conn_sink(struct smpa_conn *conn, const struct iovec *iov, int iovcnt)
 	s->rest = s->len - (uint32_t)have;
 	rx->state = s->rest > 0 ? RX_DIRECT : RX_TRAILER;
 	return 0;
+}
+
+int smpa_conn_open_segment(const struct smpa_conn *conn,
+			   struct smpa_event *ret_ev)
+{
+	if (conn->rx.is_dead || conn->rx.state != RX_DIRECT)
+		return 0;
+	ev_segment(conn, ret_ev);
+	return 1;
 }

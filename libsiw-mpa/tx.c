@@ -16,6 +16,8 @@
 #define TX_IOV_CNT 1024u
 #define TX_SENT_CNT 1024u
 #define TX_START_CNT 8u
+/* An FPDU in place takes two iovecs at least. */
+#define TX_MARK_CNT(iov_cnt) ((iov_cnt) / 2)
 #define TX_ALIGN 16u
 /* Octets encoded and not yet taken: hashing shall not run ahead of what the
  * cache still holds when TCP copies it. */
@@ -26,17 +28,12 @@
 
 /* ---- staging --------------------------------------------------------- */
 
-static bool tx_is_empty(const struct conn_tx *tx)
-{
-	return tx->iov_head == tx->iov_end;
-}
-
 bool smpa_conn_tx_is_idle(const struct smpa_conn *conn)
 {
 	const struct conn_tx *tx = &conn->tx;
 
 	return tx_is_empty(tx) && tx->sent_cnt == 0 && !tx->msg.is_active &&
-	       tx->wants == 0;
+	       tx->wants == 0 && !tx->fault.is_set;
 }
 
 static void tx_forget(struct conn_tx *tx)
@@ -44,6 +41,9 @@ static void tx_forget(struct conn_tx *tx)
 	tx->iov_head = 0;
 	tx->iov_end = 0;
 	tx->sent_head = 0;
+	tx->mark_head = 0;
+	tx->mark_cnt = 0;
+	tx->mark_cap = 0;
 	tx->data_pos = 0;
 	tx->offered = 0;
 	tx->data_cap = 0;
@@ -58,7 +58,9 @@ static void tx_divide(struct conn_tx *tx, uint8_t *buf, size_t size)
 	tx->sent_cap = is_full ? TX_SENT_CNT : TX_START_CNT;
 	tx->iov = (struct iovec *)(void *)buf;
 	tx->sent = (struct tx_sent *)(void *)(tx->iov + tx->iov_cap);
-	tx->data = (uint8_t *)(tx->sent + tx->sent_cap);
+	tx->mark_cap = TX_MARK_CNT(tx->iov_cap);
+	tx->mark = (uint64_t *)(tx->sent + tx->sent_cap);
+	tx->data = (uint8_t *)(tx->mark + tx->mark_cap);
 	tx->data_cap = size - (size_t)(tx->data - buf);
 }
 
@@ -104,7 +106,8 @@ int smpa_conn_tx_lend(struct smpa_conn *conn, void *buf, size_t size)
 	if (!tx->buf && !tx_is_empty(tx)) {
 		tx_move_own(tx, buf, size);
 	} else {
-		if (!tx_is_empty(tx) || tx->sent_cnt > 0 || tx->msg.is_active)
+		if (!tx_is_empty(tx) || tx->sent_cnt > 0 || tx->msg.is_active ||
+		    tx->fault.is_set)
 			return -EBUSY;
 		tx_forget(tx);
 		if (buf)
@@ -113,13 +116,6 @@ int smpa_conn_tx_lend(struct smpa_conn *conn, void *buf, size_t size)
 	tx->buf = buf;
 	tx->size = buf ? size : 0;
 	return 0;
-}
-
-static bool tx_is_staged(const struct conn_tx *tx, const void *addr)
-{
-	uintptr_t off = (uintptr_t)addr - (uintptr_t)tx->data;
-
-	return off < tx->data_cap;
 }
 
 /* Lowest staged octet that TCP has not taken. */
@@ -241,6 +237,27 @@ static uint32_t tx_phase(const struct conn_tx *tx)
 	return (uint32_t)((tx->end - tx->start_end) % FPDU_MARKER_INTERVAL);
 }
 
+struct copy_access {
+	struct fpdu_writer *w;
+	struct tx_msg *m;
+	uint32_t len;
+};
+
+static void copy_access(void *arg)
+{
+	const struct copy_access *a = arg;
+	uint32_t len = a->len;
+
+	while (len > 0) {
+		size_t piece;
+		const uint8_t *p = msg_piece(a->m, len, &piece);
+
+		fpdu_writer_put(a->w, p, piece);
+		msg_advance(a->m, piece);
+		len -= (uint32_t)piece;
+	}
+}
+
 /* Copies everything: many small FPDUs become one piece of memory. */
 static bool fpdu_put_copied(struct smpa_conn *c, const uint8_t *hdr,
 			    uint32_t hdr_len, struct tx_msg *m, uint32_t len)
@@ -248,6 +265,7 @@ static bool fpdu_put_copied(struct smpa_conn *c, const uint8_t *hdr,
 	struct conn_tx *tx = &c->tx;
 	uint32_t ulpdu = hdr_len + len;
 	struct fpdu_writer w;
+	struct copy_access a = { &w, m, len };
 	uint8_t *out;
 	size_t size = fpdu_wire_size(tx_phase(tx), ulpdu, c->out.tx_markers);
 
@@ -256,18 +274,56 @@ static bool fpdu_put_copied(struct smpa_conn *c, const uint8_t *hdr,
 	out = tx->data + tx->data_pos;
 	fpdu_writer_begin(&w, out, tx_phase(tx), ulpdu, c->out.tx_markers);
 	fpdu_writer_put(&w, hdr, hdr_len);
+	if (len > 0 && !tx_msg_access(c, m, copy_access, &a))
+		return false;
 	c->cnt.tx_copied += len;
-	while (len > 0) {
-		size_t piece;
-		const uint8_t *p = msg_piece(m, len, &piece);
-
-		fpdu_writer_put(&w, p, piece);
-		msg_advance(m, piece);
-		len -= (uint32_t)piece;
-	}
 	fpdu_writer_end(&w, c->out.has_crc);
 	tx->data_pos += size;
 	tx_append(tx, out, size);
+	return true;
+}
+
+struct inplace_access {
+	struct tx_msg *m; /* its place is moved back after */
+	uint32_t len;
+	uint32_t crc;
+	bool has_crc;
+};
+
+static void inplace_access(void *arg)
+{
+	struct inplace_access *a = arg;
+	uint32_t len = a->len;
+
+	while (len > 0) {
+		size_t piece;
+		const uint8_t *p = msg_piece(a->m, len, &piece);
+
+		if (a->has_crc)
+			a->crc = crc32c_update(a->crc, p, piece);
+		else
+			tx_touch(p, piece);
+		msg_advance(a->m, piece);
+		len -= (uint32_t)piece;
+	}
+}
+
+/* CRC over payload in place, or at least a look at it: once its header is
+ * sent there is no way back.  Return: false: it is not there. */
+static bool inplace_read(struct smpa_conn *c, struct tx_msg *m, uint32_t len,
+			 uint32_t *crc)
+{
+	struct inplace_access a = { m, len, *crc, c->out.has_crc };
+	size_t off = m->off;
+	int idx = m->idx;
+
+	if (!a.has_crc && (!c->opt.guard || m->is_safe))
+		return true;
+	if (!tx_msg_access(c, m, inplace_access, &a))
+		return false;
+	m->idx = idx;
+	m->off = off;
+	*crc = a.crc;
 	return true;
 }
 
@@ -287,17 +343,17 @@ static bool fpdu_put_inplace(struct smpa_conn *c, const uint8_t *hdr,
 	out = tx->data + tx->data_pos;
 	wire_put16(out, (uint16_t)(hdr_len + len));
 	memcpy(out + FPDU_LEN_SIZE, hdr, hdr_len);
-	tx_append(tx, out, FPDU_LEN_SIZE + hdr_len);
 	if (c->out.has_crc)
 		crc = crc32c_update(crc, out, FPDU_LEN_SIZE + hdr_len);
+	if (!inplace_read(c, m, len, &crc) || !tx_mark_push(tx))
+		return false;
+	tx_append(tx, out, FPDU_LEN_SIZE + hdr_len);
 	out += FPDU_LEN_SIZE + hdr_len;
 	c->cnt.tx_inplace += len;
 	while (len > 0) {
 		size_t piece;
 		const uint8_t *p = msg_piece(m, len, &piece);
 
-		if (c->out.has_crc)
-			crc = crc32c_update(crc, p, piece);
 		tx_append(tx, p, piece);
 		msg_advance(m, piece);
 		len -= (uint32_t)piece;
@@ -431,12 +487,14 @@ void tx_close(struct smpa_conn *c)
 {
 	c->tx.is_closed = true;
 	c->tx.msg.is_active = false;
+	c->tx.fault.is_set = false;
 	c->tx.wants &= TX_WANT_TERMINATE; /* the last word stays said */
 }
 
 bool tx_terminate(struct smpa_conn *c, struct smpa_fault fault,
 		  const struct term_cause *cause)
 {
+	c->tx.fault.is_set = false;
 	if (c->tx.is_closed)
 		return false; /* RDMAP-30 */
 	tx_close(c);	      /* D-22: also the RTR's place is taken */
@@ -571,6 +629,7 @@ static int msg_take(struct smpa_conn *c, struct tx_msg *m,
 	memset(m, 0, sizeof(*m));
 	m->opcode = msg->opcode;
 	m->is_quiet = msg->quiet;
+	m->is_safe = msg->safe;
 	m->cookie = msg->cookie;
 	m->stag = msg->stag;
 	m->to = msg->to;
@@ -623,7 +682,8 @@ int smpa_conn_submit(struct smpa_conn *conn, const struct smpa_msg *msg)
 		return tx_is_empty(tx) ? -ENOBUFS : -EAGAIN;
 	if (tx->msg.is_active)
 		tx_encode(conn); /* DDP-34: one after the other */
-	if (tx->msg.is_active || tx->sent_cnt == tx->sent_cap)
+	if (tx->msg.is_active || tx->fault.is_set ||
+	    tx->sent_cnt == tx->sent_cap)
 		return -EAGAIN;
 	if (conn->rx.is_rtr_answer_due && op_needs_credit(msg->opcode)) {
 		if (tx->rtr_credits == 0)
@@ -653,6 +713,8 @@ int smpa_conn_tx_prepare(struct smpa_conn *conn, const struct iovec **ret_iov)
 			return 0;
 		cnt = 1;
 	}
+	if (cnt == 0 && tx->fault.is_set)
+		return -EFAULT;
 	for (size_t i = 0; i < cnt; i++)
 		tx->offered += tx->iov[tx->iov_head + i].iov_len;
 	*ret_iov = tx->iov + tx->iov_head;
@@ -701,7 +763,7 @@ size_t smpa_conn_tx_pending(const struct smpa_conn *conn)
 
 	if (tx->msg.is_active)
 		pending += (tx->msg.len - tx->msg.done) + DDP_UNTAGGED_SIZE;
-	if (tx->wants)
+	if (tx->wants || tx->fault.is_set)
 		pending += DDP_UNTAGGED_SIZE;
 	return pending;
 }

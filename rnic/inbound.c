@@ -62,6 +62,35 @@ static bool qp_allows(const struct rnic_qp *qp, uint32_t access)
 	return !qp->has_access || (qp->access & access) == access;
 }
 
+int rnic_inbound_unwritable(struct rnic_qp *qp, struct smpa_conn *conn,
+			    const struct smpa_event *ev)
+{
+	util_warn("rnic", "qp 0x%06x: registered memory cannot be written",
+		  qp->num);
+	rnic_stat_add(RNIC_STAT_mem_faults, 1);
+	if (!ev->seg.is_tagged)
+		return refuse_recv(qp, conn, SMPA_F_DDP_LOCAL,
+				   USIW_WC_LOC_PROT_ERR);
+	if (ev->seg.opcode != SMPA_OP_READ_RESPONSE)
+		return refuse(qp, conn, SMPA_F_DDP_T_BOUNDS,
+			      RNIC_QP_EV_ACCESS_ERR);
+	/* All before the Read is done, or it would not be answered. */
+	smpa_conn_refuse(conn, (struct smpa_fault){ SMPA_F_DDP_T_BOUNDS });
+	rnic_stat_add(RNIC_STAT_term_sent, 1);
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_LOC_PROT_ERR,
+		     RNIC_QP_EV_FATAL);
+	return -EPROTO;
+}
+
+static int segment_sink(struct rnic_qp *qp, struct smpa_conn *conn,
+			const struct smpa_event *ev, const struct iovec *iov,
+			int cnt)
+{
+	int ret = smpa_conn_sink(conn, iov, cnt);
+
+	return ret == -EFAULT ? rnic_inbound_unwritable(qp, conn, ev) : ret;
+}
+
 static int segment_write(struct rnic_qp *qp, struct smpa_conn *conn,
 			 const struct smpa_event *ev)
 {
@@ -77,7 +106,7 @@ static int segment_write(struct rnic_qp *qp, struct smpa_conn *conn,
 			      RNIC_QP_EV_ACCESS_ERR);
 	qp->arrival.write_stag = ev->seg.stag;
 	qp->arrival.write_len += ev->seg.len;
-	return smpa_conn_sink(conn, &iov, 1);
+	return segment_sink(qp, conn, ev, &iov, 1);
 }
 
 /* RDMAP-22, D-15: the response is the one that is due, in order. */
@@ -105,7 +134,7 @@ static int segment_response(struct rnic_qp *qp, struct smpa_conn *conn,
 	if (cnt < 0)
 		return refuse(qp, conn, SMPA_F_DDP_T_STAG, RNIC_QP_EV_FATAL);
 	entry->placed += ev->seg.len;
-	return smpa_conn_sink(conn, iov, cnt);
+	return segment_sink(qp, conn, ev, iov, cnt);
 }
 
 static bool op_is_imm(uint8_t opcode)
@@ -149,7 +178,7 @@ static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
 	if (cnt < 0)
 		return refuse_recv(qp, conn, SMPA_F_DDP_LOCAL,
 				   USIW_WC_LOC_PROT_ERR);
-	return smpa_conn_sink(conn, iov, cnt);
+	return segment_sink(qp, conn, ev, iov, cnt);
 }
 
 static int inbound_segment(struct rnic_qp *qp, struct smpa_conn *conn,

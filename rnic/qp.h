@@ -254,6 +254,10 @@ bool rnic_qp_uses_region(const struct rnic_qp *qp, uint32_t stag,
 /* The stream says that the message of SQE @idx is sent. */
 void rnic_sq_sent(struct rnic_qp *qp, uint32_t idx);
 
+/* The message with this cookie, all before which is sent, has memory that is
+ * registered, but cannot be read: the QP fails. */
+void rnic_sq_unreadable(struct rnic_qp *qp, uint64_t cookie);
+
 /* The oldest read is answered in full. */
 void rnic_sq_read_done(struct rnic_qp *qp);
 
@@ -292,5 +296,13 @@ struct smpa_event;
  */
 int rnic_inbound_event(struct rnic_qp *qp, struct smpa_conn *conn,
 		       const struct smpa_event *ev);
+
+/*
+ * The memory that SMPA_EV_SEGMENT @ev was given is registered, but cannot be
+ * written.  The peer has not sinned, nevertheless its stream ends.
+ * Return: -EPROTO.
+ */
+int rnic_inbound_unwritable(struct rnic_qp *qp, struct smpa_conn *conn,
+			    const struct smpa_event *ev);
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../util/log.h"
 #include "cq.h"
 #include "engine.h"
 #include "mr.h"
@@ -224,6 +225,41 @@ static void sq_refuse(struct rnic_qp *qp, enum usiw_wc_status status)
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, status, RNIC_QP_EV_REQ_ERR);
 }
 
+/* The source of a response is registered, but not there. */
+static void irq_refuse(struct rnic_qp *qp)
+{
+	rnic_stream_refuse_read(qp->stream, &qp->irq.entry[qp->irq.head],
+				SMPA_F_RDMAP_BOUNDS);
+	rnic_stat_add(RNIC_STAT_term_sent, 1);
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR,
+		     RNIC_QP_EV_ACCESS_ERR);
+}
+
+/* All before @idx has been sent, but is perhaps not done: a Read waits for its
+ * response. */
+static void wr_refuse(struct rnic_qp *qp, uint32_t idx)
+{
+	smpa_conn_terminate(qp->stream->conn,
+			    (struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
+	rnic_stat_add(RNIC_STAT_term_sent, 1);
+	rnic_stream_detach(qp->stream, -EIO);
+	while ((int32_t)(idx - qp->sq.done_idx) > 0)
+		sq_flush_one(qp, USIW_WC_WR_FLUSH_ERR);
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_LOC_PROT_ERR,
+		     RNIC_QP_EV_REQ_ERR);
+}
+
+void rnic_sq_unreadable(struct rnic_qp *qp, uint64_t cookie)
+{
+	util_warn("rnic", "qp 0x%06x: registered memory cannot be read",
+		  qp->num);
+	rnic_stat_add(RNIC_STAT_mem_faults, 1);
+	if (cookie == RNIC_COOKIE_RESPONSE)
+		irq_refuse(qp);
+	else
+		wr_refuse(qp, (uint32_t)cookie);
+}
+
 static void msg_read(struct smpa_msg *msg, const struct usiw_sqe *sqe,
 		     const struct usiw_sqe *slot, uint32_t len)
 {
@@ -354,6 +390,7 @@ static int sq_submit(struct rnic_qp *qp)
 		return 0;
 	}
 	msg.iovcnt = rc;
+	msg.safe = sqe.flags & USIW_SQE_INLINE;
 	msg.opcode = sqe_wire_opcode(&sqe, op);
 	msg.stag = sqe.rkey;
 	msg.to = sqe.remote_addr;

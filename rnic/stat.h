@@ -44,6 +44,7 @@
 	X(half_open_refused)                                                   \
 	X(start_timeouts)                                                      \
 	X(mr_registered)                                                       \
+	X(mem_faults) /* registered memory that was not there */               \
 	X(qp_created)
 
 enum rnic_stat {

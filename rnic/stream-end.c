@@ -242,10 +242,8 @@ void rnic_stream_expire(struct rnic_stream *stream)
 	rnic_stream_lost(stream, -ETIMEDOUT);
 }
 
-/* RDMAP-60, RDMAP-68: the peer learns which of its Reads has lost its
- * source, and how far it came. */
-static void stream_refuse_read(struct rnic_stream *stream,
-			       const struct rnic_irq_entry *entry)
+void rnic_stream_refuse_read(struct rnic_stream *stream,
+			     const struct rnic_irq_entry *entry, uint16_t fault)
 {
 	struct smpa_event ev = { .type = SMPA_EV_READ };
 
@@ -255,8 +253,7 @@ static void stream_refuse_read(struct rnic_stream *stream,
 	ev.read.src_stag = entry->src_stag;
 	ev.read.src_to = entry->src_to;
 	ev.read.msn = entry->msn;
-	smpa_conn_refuse_read(stream->conn, &ev,
-			      (struct smpa_fault){ SMPA_F_RDMAP_STAG });
+	smpa_conn_refuse_read(stream->conn, &ev, (struct smpa_fault){ fault });
 }
 
 void rnic_stream_written(struct rnic_stream *stream)
@@ -288,7 +285,7 @@ void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 	util_warn("rnic", "qp 0x%06x: memory taken away while in use", qp->num);
 	entry = rnic_irq_find(qp, stag);
 	if (entry)
-		stream_refuse_read(stream, entry);
+		rnic_stream_refuse_read(stream, entry, SMPA_F_RDMAP_STAG);
 	else
 		smpa_conn_terminate(
 			stream->conn,

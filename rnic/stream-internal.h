@@ -8,6 +8,7 @@
 #include "stream.h"
 
 struct rnic_engine;
+struct rnic_irq_entry;
 
 enum rnic_stream_phase {
 	RNIC_STREAM_START,   /* the connection manager's */
@@ -91,6 +92,12 @@ void rnic_stream_expire(struct rnic_stream *stream);
  */
 void rnic_stream_written(struct rnic_stream *stream);
 void rnic_stream_nudge(struct rnic_stream *stream);
+
+/* RDMAP-60, RDMAP-68: the peer learns which of its Reads has lost its
+ * source, and how far it came. */
+void rnic_stream_refuse_read(struct rnic_stream *stream,
+			     const struct rnic_irq_entry *entry,
+			     uint16_t fault);
 void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 			 const void *addr, size_t len);
 

@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 
 #include "fd.h"
+#include "guard.h"
 #include "stat.h"
 #include "stream-internal.h"
 #include "tcp.h"
@@ -47,6 +48,7 @@ int rnic_stream_new(int fd, const struct smpa_options *opt,
 		return -ENOMEM;
 	stream->fd = fd;
 	own.mulpdu = smpa_mulpdu(rnic_tcp_emss(fd), false);
+	own.guard = rnic_guard;
 	rc = smpa_conn_new(&stream->conn, &own);
 	if (rc < 0)
 		goto release;

@@ -123,6 +123,18 @@ static void stream_events(struct rnic_stream *stream)
 
 /* ---- receive ------------------------------------------------------------ */
 
+/* The kernel could not write into an open sink.  No octet is lost by that,
+ * and what may stand in front of the fault is placed. */
+static int stream_unwritable(struct rnic_stream *stream)
+{
+	struct smpa_event ev;
+
+	if (!smpa_conn_open_segment(stream->conn, &ev))
+		return -EFAULT;
+	rnic_inbound_unwritable(stream->qp, stream->conn, &ev);
+	return 0;
+}
+
 /* Return: octets asked for and got in full: > 0, look again; 0: enough;
  * negative errno: the socket failed. */
 static int stream_read(struct rnic_stream *stream)
@@ -146,6 +158,8 @@ static int stream_read(struct rnic_stream *stream)
 	if (len == -EAGAIN)
 		return 0;
 	rnic_stat_add(RNIC_STAT_rx_calls, 1);
+	if (len == -EFAULT)
+		return stream_unwritable(stream);
 	if (len < 0)
 		return (int)len;
 	if (len == 0) {
@@ -186,6 +200,18 @@ static int stream_discard(struct rnic_stream *stream)
 
 /* ---- transmit ----------------------------------------------------------- */
 
+/* What cannot be read ends the stream. */
+static void stream_unreadable(struct rnic_stream *stream)
+{
+	if (stream->qp && stream->phase != RNIC_STREAM_DRAIN)
+		rnic_sq_unreadable(stream->qp,
+				   smpa_conn_tx_unreadable(stream->conn));
+	else /* nobody is there any more to be told */
+		smpa_conn_terminate(
+			stream->conn,
+			(struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
+}
+
 /* Return: 1: all that was prepared went; 0: nothing prepared, or TCP is full;
  * negative errno: the socket failed. */
 static int stream_send(struct rnic_stream *stream)
@@ -196,10 +222,19 @@ static int stream_send(struct rnic_stream *stream)
 	int cnt;
 
 	cnt = smpa_conn_tx_prepare(stream->conn, &iov);
+	if (cnt == -EFAULT) {
+		stream_unreadable(stream);
+		return 1; /* TERMINATE is next */
+	}
 	if (cnt <= 0)
 		return 0;
 	want = iov_len(iov, cnt);
 	len = rnic_tcp_send(stream->fd, iov, cnt);
+	if (len == -EFAULT) {
+		/* What is left to say comes with the next tx_prepare. */
+		(void)smpa_conn_tx_fault(stream->conn);
+		return 1;
+	}
 	if (len == -EAGAIN) {
 		stream->is_tx_blocked = true;
 		return 0;

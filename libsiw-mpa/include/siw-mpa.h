@@ -168,6 +168,11 @@ const char *smpa_fault_str(struct smpa_fault fault);
  *   both ways, CRC, DDP and RDMAP version 0.  Either side may send first.
  * @ird_max: Initiator: a Reply that wants more than so many inbound reads is
  *   answered by TERMINATE (SMPA_F_MPA_IRD); 0: whatever it wants.
+ * @guard: runs access(arg), which reads or writes message memory of the
+ *   owner's (sinks, iovecs of messages).  Returns 0, or -EFAULT when that
+ *   memory is not there and the access was left in the middle; how it finds
+ *   out is its own business.  NULL: accesses are made plainly, and memory
+ *   must be there.
  *
  * New fields go to the end.  A larger @size with a non-zero tail unknown to
  * the library gives -E2BIG.
@@ -190,6 +195,7 @@ struct smpa_options {
 	uint8_t rev0;
 	bool bare;
 	uint16_t ird_max;
+	int (*guard)(void (*access)(void *arg), void *arg);
 };
 
 #define SMPA_OPTIONS_INIT                                                      \
@@ -396,9 +402,19 @@ int smpa_conn_next_event(struct smpa_conn *conn, struct smpa_event *ret_ev);
  *   placed: at the latest until MESSAGE, or until smpa_conn_uses() denies it.
  * Staged octets are copied at once; what has not arrived yet goes straight to
  * the sink with the next rx_prepare.
- * Return: 0; -EINVAL: no SEGMENT pending, or the length differs.
+ * Return: 0; -EINVAL: no SEGMENT pending, or the length differs; -EFAULT: the
+ *   guard says that the memory cannot be written (some of it may have been);
+ *   the SEGMENT still pends: refuse it.
  */
 int smpa_conn_sink(struct smpa_conn *conn, const struct iovec *iov, int iovcnt);
+
+/**
+ * smpa_conn_open_segment - the SEGMENT whose direct sink is open
+ * For who reads into it and gets EFAULT: which one is to be refused?
+ * Return: 1: *ret_ev is SMPA_EV_SEGMENT as it came; 0: none is open.
+ */
+int smpa_conn_open_segment(const struct smpa_conn *conn,
+			   struct smpa_event *ret_ev);
 
 /**
  * smpa_conn_refuse - the pending SEGMENT, MESSAGE, READ or ATOMIC is not
@@ -444,14 +460,16 @@ bool smpa_conn_tx_is_idle(const struct smpa_conn *conn);
  * @len: its length; the sum of the iovecs.
  * @copy: the source may change under us: copy it, hash and send the copy.
  * @cookie: comes back in SENT.  @quiet: no SENT event (responses).
+ * @safe: the memory cannot go away: the guard is not asked.
  */
 struct smpa_msg {
 	uint8_t opcode;
 	bool copy;
 	bool quiet;
 	uint8_t imm[8]; /* IMM, IMM_SE */
-	uint32_t stag;	/* WRITE, READ_RESPONSE: sink; SEND*INV: STag */
-	uint64_t to;	/* WRITE, READ_RESPONSE */
+	bool safe;
+	uint32_t stag; /* WRITE, READ_RESPONSE: sink; SEND*INV: STag */
+	uint64_t to;   /* WRITE, READ_RESPONSE */
 	const struct iovec *iov;
 	int iovcnt;
 	uint32_t len;
@@ -489,9 +507,25 @@ int smpa_conn_submit(struct smpa_conn *conn, const struct smpa_msg *msg);
  * @ret_iov: set to an array inside tx staging, valid until tx_commit, submit
  *   or tx_lend.
  * Return: number of iovecs, at most 1024; 0: nothing to send (also: the
- *   Responder must stay silent until the first FPDU has come).
+ *   Responder must stay silent until the first FPDU has come); -EFAULT: all
+ *   that could be read has been taken, but the message whose cookie
+ *   smpa_conn_tx_unreadable() tells has memory that cannot be read.  It stays
+ *   so until the owner calls smpa_conn_terminate() or _refuse_read().
  */
 int smpa_conn_tx_prepare(struct smpa_conn *conn, const struct iovec **ret_iov);
+
+/**
+ * smpa_conn_tx_fault - sending what tx_prepare gave answered EFAULT
+ * Memory that could be read when it was framed has gone since.  Drops the
+ * first FPDU whose payload cannot be read and all behind it.
+ * Return: 0: tx_prepare goes on with what stands before it, then answers
+ *   -EFAULT; -EPIPE: part of that FPDU is out already, so nothing can follow
+ *   it, not even TERMINATE; tx_prepare answers -EFAULT at once.
+ */
+int smpa_conn_tx_fault(struct smpa_conn *conn);
+
+/* After tx_prepare's -EFAULT: the message that it is about. */
+uint64_t smpa_conn_tx_unreadable(const struct smpa_conn *conn);
 
 /* @len octets of the last tx_prepare, from the front, have been taken.
  * Return: 0; -EINVAL: more than there was. */

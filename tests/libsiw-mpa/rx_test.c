@@ -317,6 +317,73 @@ static void refuses_an_open_sink(void **state)
 	end_fini(&e);
 }
 
+static int guard_ret;
+
+/* Leaves the access in the middle, as far as can be seen from here. */
+static int guard(void (*access)(void *arg), void *arg)
+{
+	if (guard_ret == 0)
+		access(arg);
+	return guard_ret;
+}
+
+/* The owner is told, may say what it likes, and nothing is reported placed. */
+static void tells_the_owner_that_its_memory_is_gone(void **state)
+{
+	static uint8_t fpdu[30000];
+	struct smpa_options o = test_options(SMPA_RESPONDER);
+	struct iovec iov[SMPA_IOV_MAX + 1];
+	struct smpa_event ev;
+	struct iovec v;
+	size_t size;
+	struct end e;
+
+	(void)state;
+	o.no_crc = true;
+	o.guard = guard;
+	end_init(&e, &o);
+	end_establish(&e, PEER_REQUEST_PLAIN);
+	guard_ret = -EFAULT;
+	size = plain_fpdu(fpdu, WRITE_HDR, 100);
+	assert_int_equal(smpa_conn_rx_prepare(e.conn, iov, SMPA_IOV_MAX + 1),
+			 1);
+	memcpy(iov[0].iov_base, fpdu, size);
+	assert_int_equal(smpa_conn_rx_commit(e.conn, size), 0);
+	assert_int_equal(smpa_conn_next_event(e.conn, &ev), 1);
+	assert_int_equal(ev.type, SMPA_EV_SEGMENT);
+	assert_int_equal(smpa_conn_open_segment(e.conn, &ev), 0);
+	v.iov_base = e.mem;
+	v.iov_len = 100;
+	assert_int_equal(smpa_conn_sink(e.conn, &v, 1), -EFAULT);
+	assert_false(smpa_conn_uses(e.conn, e.mem, 100));
+	assert_int_equal(smpa_conn_sink(e.conn, &v, 1), -EFAULT);
+	smpa_conn_refuse(e.conn, (struct smpa_fault){ SMPA_F_DDP_T_BOUNDS });
+	assert_int_equal(smpa_conn_next_event(e.conn, &ev), 0);
+	e.out_end = 0;
+	assert_true(end_drain(&e));
+	end_fini(&e);
+}
+
+static void tells_which_sink_is_open(void **state)
+{
+	static uint8_t fpdu[30000];
+	struct smpa_event ev;
+	struct end e;
+
+	(void)state;
+	responder(&e, false);
+	plain_fpdu(fpdu, WRITE_HDR, 20000);
+	assert_int_equal(smpa_conn_open_segment(e.conn, &ev), 0);
+	end_feed(&e, fpdu, 5000);
+	assert_int_equal(smpa_conn_open_segment(e.conn, &ev), 1);
+	assert_int_equal(ev.type, SMPA_EV_SEGMENT);
+	assert_int_equal(ev.seg.len, 20000);
+	assert_int_equal(ev.seg.opcode, SMPA_OP_WRITE);
+	end_feed(&e, fpdu + 5000, 20000 + 20 - 5000);
+	assert_int_equal(smpa_conn_open_segment(e.conn, &ev), 0);
+	end_fini(&e);
+}
+
 /* Where FIN may come, T-27. */
 static void tells_a_clean_end_from_a_cut_one(void **state)
 {
@@ -540,6 +607,8 @@ int main(void)
 		cmocka_unit_test(reports_events_of_empty_messages),
 		cmocka_unit_test(joins_the_segments_of_a_send),
 		cmocka_unit_test(refuses_an_open_sink),
+		cmocka_unit_test(tells_the_owner_that_its_memory_is_gone),
+		cmocka_unit_test(tells_which_sink_is_open),
 		cmocka_unit_test(tells_a_clean_end_from_a_cut_one),
 		cmocka_unit_test(takes_a_lone_marker_for_a_boundary),
 		cmocka_unit_test(refuses_octets_that_come_too_early),
