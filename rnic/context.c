@@ -126,6 +126,10 @@ void rnic_context_close(struct rnic_context *ctx)
 void rnic_context_fork_child(void)
 {
 	util_lock_init(&list_lock, UTIL_RANK_DEVICE);
+	/* The child may allocate device memory of the parent's contexts; who
+	 * held the lock is not here. */
+	for (struct rnic_context *ctx = contexts; ctx; ctx = ctx->next)
+		util_lock_init(&ctx->mrs.lock, UTIL_RANK_MR_TABLE);
 	contexts = NULL;
 	abandoned = NULL;
 }

@@ -150,7 +150,12 @@ int rnic_dm_read(const struct rnic_dm *dm, uint64_t off, void *to, size_t len)
 int rnic_dm_reg(struct rnic_pd *pd, struct rnic_dm *dm, uint64_t off,
 		size_t len, uint32_t access, struct rnic_mr **ret_mr)
 {
-	struct rnic_mr *mr;
+	struct rnic_mr shape = {
+		.len = len, /* 0 is as good as any other */
+		.access = access,
+		.kind = RNIC_MR_REGION,
+		.dm = dm,
+	};
 	int ret;
 
 	if (dm->fork_gen != rnic_fork_gen())
@@ -159,13 +164,15 @@ int rnic_dm_reg(struct rnic_pd *pd, struct rnic_dm *dm, uint64_t off,
 		return -EINVAL;
 	if (off > dm->len || len > dm->len - off)
 		return -EINVAL;
-	ret = rnic_mr_reg(pd, dm->mem + off, len, 0, access, &mr);
+	shape.addr = dm->mem + off;
+	ret = rnic_mr_check_access(access);
 	if (ret < 0)
 		return ret;
 	atomic_fetch_add_explicit(&dm->mr_cnt, 1, memory_order_relaxed);
-	mr->dm = dm;
-	*ret_mr = mr;
-	return 0;
+	ret = rnic_mr_add(pd, &shape, ret_mr);
+	if (ret < 0)
+		rnic_dm_put(dm);
+	return ret;
 }
 
 void rnic_dm_put(struct rnic_dm *dm)

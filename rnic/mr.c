@@ -144,6 +144,16 @@ static int range_populate(void *addr, size_t len, bool is_written)
 	return err == ENOMEM ? -ENOMEM : 0;
 }
 
+int rnic_mr_check_access(uint32_t access)
+{
+	if ((access & ~(uint32_t)MR_ACCESS_KNOWN) != 0)
+		return -EINVAL;
+	if ((access & (RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC)) &&
+	    !(access & RNIC_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	return 0;
+}
+
 static int reg_check(const void *addr, size_t len, uint64_t iova,
 		     uint32_t access)
 {
@@ -154,12 +164,7 @@ static int reg_check(const void *addr, size_t len, uint64_t iova,
 	if (__builtin_add_overflow((uint64_t)(uintptr_t)addr, len, &end) ||
 	    __builtin_add_overflow(iova, len, &end))
 		return -EINVAL;
-	if ((access & ~(uint32_t)MR_ACCESS_KNOWN) != 0)
-		return -EINVAL;
-	if ((access & (RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC)) &&
-	    !(access & RNIC_ACCESS_LOCAL_WRITE))
-		return -EINVAL;
-	return 0;
+	return rnic_mr_check_access(access);
 }
 
 int rnic_mr_add(struct rnic_pd *pd, const struct rnic_mr *shape,

@@ -27,6 +27,9 @@ enum rnic_mr_verdict {
 	RNIC_MR_BAD_BOUNDS, /* not wholly inside */
 };
 
+/* -EINVAL: rights that do not exist, or not without others. */
+int rnic_mr_check_access(uint32_t access) __attribute__((warn_unused_result));
+
 /* A region like @shape (its kind, place, rights, @dm) in the table; what may
  * be wrong with it has been looked at.  Return: 0; -ENOMEM; -EAGAIN. */
 int rnic_mr_add(struct rnic_pd *pd, const struct rnic_mr *shape,

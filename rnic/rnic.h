@@ -220,7 +220,8 @@ RNIC_EXPORT int rnic_mr_rereg(struct rnic_mr *mr,
 RNIC_EXPORT int rnic_mr_alloc_null(struct rnic_pd *pd, struct rnic_mr **ret_mr);
 
 /*
- * Device memory: octets that only the RNIC holds.
+ * Device memory: octets that only the RNIC holds.  A forked child may allocate
+ * some of the parent's context.
  * Return: 0; -EINVAL: no octets, or an alignment that cannot be; -ENOMEM: not
  *   so much is left of max_dm_size.
  */
@@ -237,8 +238,8 @@ RNIC_EXPORT int rnic_dm_write(struct rnic_dm *dm, uint64_t off,
 RNIC_EXPORT int rnic_dm_read(const struct rnic_dm *dm, uint64_t off, void *to,
 			     size_t len);
 
-/* Return: as rnic_mr_reg(); -EINVAL: also when not inside, not zero-based, or
- *   of another context. */
+/* @len may be 0.  Return: 0; -EINVAL: not inside, not zero-based, of another
+ *   context, rights as in rnic_mr_reg(); -ENOMEM. */
 RNIC_EXPORT int rnic_dm_reg(struct rnic_pd *pd, struct rnic_dm *dm,
 			    uint64_t off, size_t len, uint32_t access,
 			    struct rnic_mr **ret_mr);

@@ -2,6 +2,7 @@
 /* Completion queues: making, arming, ending; polling is in poll.c and cqex.c.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "door.h"
 #include "objects.h"
@@ -124,4 +125,29 @@ int usiw_destroy_cq(struct ibv_cq *ibcq)
 	}
 	free(cq);
 	return 0;
+}
+
+/*
+ * The QP is reset: what it has completed and nobody has polled is forgotten,
+ * as by other devices; programs that reset a failed QP would take an old flush
+ * for the end of new work.  Entries that stay move up behind the gap.
+ */
+void usiw_cq_clean(struct usiw_cq *cq, uint32_t qp_num)
+{
+	uint32_t used, idx, gone_cnt = 0;
+
+	usiw_cq_lock(cq);
+	used = usiw_ring_used(cq->ring);
+	for (idx = used; idx-- > 0;) {
+		const struct usiw_cqe *cqe = usiw_ring_peek(cq->ring, idx);
+
+		if (cqe->qp_num == qp_num)
+			gone_cnt++;
+		else if (gone_cnt)
+			memcpy(usiw_ring_peek(cq->ring, idx + gone_cnt), cqe,
+			       sizeof(*cqe));
+	}
+	if (gone_cnt)
+		usiw_ring_consume(cq->ring, gone_cnt);
+	usiw_cq_unlock(cq);
 }

@@ -17,6 +17,8 @@ static int dm_read(void *to, struct ibv_dm *ibdm, uint64_t off, size_t len)
 	return usiw_door_int(rnic_dm_read(usiw_dm(ibdm)->rnic, off, to, len));
 }
 
+/* Also of the parent's context: memory is all that it takes, and programs
+ * allocate some in each child. */
 struct ibv_dm *usiw_alloc_dm(struct ibv_context *context,
 			     struct ibv_alloc_dm_attr *attr)
 {
@@ -24,8 +26,6 @@ struct ibv_dm *usiw_alloc_dm(struct ibv_context *context,
 	struct usiw_dm *dm;
 	int err;
 
-	if (usiw_is_alien(ctx->fork_gen))
-		return usiw_door_null(-ENODEV);
 	if (attr->comp_mask)
 		return usiw_door_null(-EINVAL);
 	dm = calloc(1, sizeof(*dm));
@@ -37,7 +37,7 @@ struct ibv_dm *usiw_alloc_dm(struct ibv_context *context,
 		free(dm);
 		return usiw_door_null(err);
 	}
-	dm->fork_gen = ctx->fork_gen;
+	dm->fork_gen = rnic_fork_gen();
 	dm->dm.context = context;
 	dm->dm.memcpy_to_dm = dm_write;
 	dm->dm.memcpy_from_dm = dm_read;

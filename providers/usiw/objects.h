@@ -159,6 +159,9 @@ static inline struct usiw_qp *usiw_qp(struct ibv_qp *qp)
 	return (struct usiw_qp *)qp;
 }
 
+/* Forget the completions of a QP that nobody has polled. */
+void usiw_cq_clean(struct usiw_cq *cq, uint32_t qp_num);
+
 /* Access flags of a region, less those that ask for nothing here. */
 int usiw_mr_access(unsigned int access, uint32_t *ret_access);
 

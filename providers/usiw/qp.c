@@ -407,6 +407,11 @@ int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 			return usiw_door_int(err);
 	}
 	err = qp_move(qp, attr, attr_mask, move);
+	if (!err && move == MOVE_RESET) {
+		usiw_cq_clean(usiw_cq(ibqp->send_cq), ibqp->qp_num);
+		if (ibqp->recv_cq != ibqp->send_cq)
+			usiw_cq_clean(usiw_cq(ibqp->recv_cq), ibqp->qp_num);
+	}
 	if (!err && (attr_mask & IBV_QP_STATE))
 		qp->is_rtr_seen = attr->qp_state == IBV_QPS_RTR;
 	return usiw_door_int(err);

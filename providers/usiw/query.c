@@ -73,6 +73,7 @@ static void device_attr_fill(const struct rnic_device_attr *dev,
 	};
 }
 
+/* Also in a forked child: nothing of the parent's is asked. */
 int usiw_query_device_ex(struct ibv_context *context,
 			 const struct ibv_query_device_ex_input *input,
 			 struct ibv_device_attr_ex *attr, size_t attr_size)
@@ -86,8 +87,6 @@ int usiw_query_device_ex(struct ibv_context *context,
 	struct rnic_device_attr dev;
 	int err;
 
-	if (usiw_is_alien(ctx->fork_gen))
-		return usiw_door_int(-ENODEV);
 	if ((input && input->comp_mask) || attr_size < sizeof(ex.orig_attr))
 		return usiw_door_int(-EINVAL);
 	err = rnic_device_query(ctx->dev, &dev);

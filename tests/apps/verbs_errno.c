@@ -638,7 +638,7 @@ static int child_checks(struct pair *p)
 	struct ibv_device_attr dev;
 	struct ibv_wc wc;
 
-	GIVES(ENODEV, ibv_query_device(p->w.context, &dev));
+	GIVES(0, ibv_query_device(p->w.context, &dev));
 	NULLS(ENODEV, ibv_alloc_pd(p->w.context));
 	NULLS(ENODEV, ibv_reg_mr(p->w.pd, p->w.buf, 64, 0));
 	NULLS(ENODEV, ibv_create_cq(p->w.context, 4, NULL, NULL, 0));

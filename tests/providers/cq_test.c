@@ -142,9 +142,53 @@ static void destruction_waits_for_acks(void **state)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
+/* Which of the completions of QPs 1 and 2 stay, in their order, also where the
+ * ring turns over. */
+static void forgets_the_completions_of_one_qp(void **state)
+{
+	static const struct {
+		const char *qps, *left;
+	} rows[] = {
+		{ "", "" },	    { "1", "" },
+		{ "2", "a" },	    { "12", "b" },
+		{ "21", "a" },	    { "1111", "" },
+		{ "2222", "abcd" }, { "1212", "bd" },
+		{ "2112", "ad" },   { "2122112", "acdg" },
+	};
+	struct fake_world *w = *state;
+	struct ibv_cq *cq = ibv_create_cq(w->context, 7, NULL, NULL, 0);
+	struct ibv_wc wc;
+	size_t i, k;
+
+	assert_non_null(cq);
+	for (i = 0; i < 4 * sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *qps = rows[i / 4].qps, *left = rows[i / 4].left;
+
+		for (k = 0; k < strlen(qps); k++) {
+			struct usiw_cqe cqe = {
+				.wr_id = 'a' + k,
+				.qp_num = (uint32_t)(qps[k] - '0'),
+			};
+
+			fake_cq_push(usiw_cq(cq)->rnic, &cqe);
+		}
+		usiw_cq_clean(usiw_cq(cq), 1);
+		for (k = 0; k < strlen(left); k++) {
+			assert_int_equal(ibv_poll_cq(cq, 1, &wc), 1);
+			assert_int_equal(wc.wr_id, left[k]);
+			assert_int_equal(wc.qp_num, 2);
+		}
+		assert_int_equal(ibv_poll_cq(cq, 1, &wc), 0);
+	}
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			forgets_the_completions_of_one_qp, fake_setup,
+			fake_teardown),
 		cmocka_unit_test_setup_teardown(
 			entries_outside_limits_are_einval, fake_setup,
 			fake_teardown),

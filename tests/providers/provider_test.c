@@ -101,7 +101,7 @@ static void inherited_objects_answer_enodev(void **state)
 	char buf[8];
 
 	fake.fork_gen = 1;
-	assert_int_equal(ibv_query_device(w->context, &dev_attr), ENODEV);
+	assert_int_equal(ibv_query_device(w->context, &dev_attr), 0);
 	assert_int_equal(usiw_query_port(w->context, 1, &port), ENODEV);
 	assert_null(ibv_alloc_pd(w->context));
 	assert_int_equal(errno, ENODEV);

@@ -259,6 +259,7 @@ static void modify_to(struct fake_world *w, enum ibv_qp_state to, int err)
 static void moves_reach_the_rnic(void **state)
 {
 	struct fake_world *w = *state;
+	struct ibv_wc wc;
 
 	fake.qp_state = RNIC_QPS_RTS;
 	modify_to(w, IBV_QPS_SQD, 0); /* rdma_disconnect() */
@@ -267,7 +268,10 @@ static void moves_reach_the_rnic(void **state)
 	modify_to(w, IBV_QPS_ERR, 0);
 	assert_int_equal(fake.move_cnt, 1);
 	assert_int_equal(fake.moves[0], RNIC_QPS_ERROR);
+	fake_cq_push(usiw_cq(w->cq)->rnic,
+		     &(struct usiw_cqe){ .qp_num = w->qp->qp_num });
 	modify_to(w, IBV_QPS_RESET, 0);
+	assert_int_equal(ibv_poll_cq(w->cq, 1, &wc), 0); /* forgotten */
 	assert_int_equal(fake.move_cnt, 2);
 	assert_int_equal(fake.moves[0], RNIC_QPS_ERROR);
 	assert_int_equal(fake.moves[1], RNIC_QPS_IDLE);

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -154,11 +156,16 @@ static void registers_zero_based_only(void **state)
 		uint32_t access;
 		int err;
 	} rows[] = {
-		{ 0, 100, 32, 0 },	 { 50, 50, 33, 0 },
-		{ 0, 100, 0, -EINVAL },	 { 0, 100, 7, -EINVAL },
-		{ 0, 101, 32, -EINVAL }, { 100, 1, 32, -EINVAL },
-		{ 0, 0, 32, -EINVAL },	 { UINT64_MAX, 2, 32, -EINVAL },
+		{ 0, 100, 32, 0 },
+		{ 50, 50, 33, 0 },
+		{ 0, 100, 0, -EINVAL },
+		{ 0, 100, 7, -EINVAL },
+		{ 0, 101, 32, -EINVAL },
+		{ 100, 1, 32, -EINVAL },
+		{ 0, 0, 32, 0 },
+		{ UINT64_MAX, 2, 32, -EINVAL },
 		{ 0, 100, 34, -EINVAL }, /* remote write alone */
+		{ 0, 100, 32 | 64, -EINVAL },
 	};
 	struct rnic_dm *dm = dm_new(100);
 	struct rnic_context *other;
@@ -201,6 +208,34 @@ static void registers_zero_based_only(void **state)
 	assert_int_equal(rnic_mr_dereg(mr), 0);
 	assert_int_equal(rnic_dm_free(dm), 0);
 	assert_int_equal(rnic_pd_free(pd), 0);
+}
+
+/* As a child of fork does it, which may not use the parent's own. */
+static void a_child_has_memory_of_its_own(void **state)
+{
+	struct rnic_dm *dm = dm_new(64), *own;
+	uint32_t word = 7;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	util_lock(&ctx->mrs.lock); /* by a thread that will not be there */
+	pid = fork();
+	if (pid == 0) {
+		bool is_good = rnic_dm_write(dm, 0, &word, 4) == -ENODEV &&
+			       rnic_dm_free(dm) == -ENODEV &&
+			       rnic_dm_alloc(ctx, 64, 0, &own) == 0 &&
+			       rnic_dm_write(own, 0, &word, 4) == 0 &&
+			       rnic_dm_read(own, 0, &word, 4) == 0 &&
+			       word == 7 && rnic_dm_free(own) == 0;
+
+		_exit(!is_good);
+	}
+	util_unlock(&ctx->mrs.lock);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(rnic_dm_write(dm, 0, &word, 4), 0);
+	assert_int_equal(rnic_dm_free(dm), 0);
 }
 
 static void peers_reach_it(void **state)
@@ -251,6 +286,7 @@ int main(void)
 		cmocka_unit_test(shares_what_there_is),
 		cmocka_unit_test(copies_whole_words_inside),
 		cmocka_unit_test(registers_zero_based_only),
+		cmocka_unit_test(a_child_has_memory_of_its_own),
 		cmocka_unit_test(peers_reach_it),
 	};
 
