@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """rdma-core's own test suite on a usiw device, held to a list of verdicts.
 
-  suite.py [--bridge] [-j JOBS] [--dev DEVICE] [--results FILE] [NAME...]
+  suite.py [-j JOBS] [--dev DEVICE] [NAME...]
 
 Takes the suite as the package python3-pyverbs installs it, unpacks it below
 the build directory and runs every test that is no vendor's, each in a process
@@ -10,15 +10,9 @@ of its own.  verdicts.txt names each test; anything that does not come out as
 it says is a failure: a failed test, an error, a hang, a crash, a skip for
 another reason, a test that passes where a skip is listed, one that is gone and
 one that is new.  NAME limits the run to tests that begin so.
-
-With --bridge only those run that are skipped for want of a connection without
-rdma_cm; this one connects their queue pairs for them (bridge.py), and they
-have to pass, but for those that verdicts.txt names.
 """
 import argparse
-import errno
 import gzip
-import json
 import os
 import re
 import shutil
@@ -30,14 +24,11 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
+import inside  # noqa: E402
 import isolate  # noqa: E402
 
-BUILD = os.path.abspath(os.environ.get("USIW_BUILD_DIR") or
-                        os.path.join(HERE, "..", "build"))
-PYTHON = "/usr/bin/python3"  # the system's: pyverbs is built for no other
 INSTALLED = "/usr/share/doc/rdma-core/tests"
 VENDORS = ("mlx5", "efa", "cuda")
-INSIDE = "USIW_PYVERBS_INSIDE"
 LIMIT = 40 * float(os.environ.get("USIW_TEST_SLOW", "1"))
 
 
@@ -49,7 +40,7 @@ class Reason:
     def __init__(self, text, proof):
         self.text = text
         self.kind, _, self.pattern = proof.partition(": ")
-        if self.kind not in ("says", "prints", "refused") or \
+        if self.kind not in ("says", "prints", "raises") or \
                 not self.pattern:
             raise ValueError(f"proof '{proof}'")
 
@@ -57,13 +48,9 @@ class Reason:
         if self.kind == "says":
             return outcome.verdict == "skip" and \
                 re.search(self.pattern, outcome.text) is not None
-        if outcome.verdict != "error":
-            return False
-        if self.kind == "prints":
-            return re.search(self.pattern, outcome.output) is not None
-        # The suite asked one verb, and this said EOPNOTSUPP.
-        return outcome.errno == errno.EOPNOTSUPP and \
-            self.pattern in [name.split(".")[-1] for name in outcome.frames]
+        told = outcome.output if self.kind == "prints" else outcome.text
+        return outcome.verdict == "error" and \
+            re.search(self.pattern, told) is not None
 
 
 class Verdicts:
@@ -72,7 +59,6 @@ class Verdicts:
     def __init__(self, path):
         self.reasons = {}
         self.tests = {}  # name: (may it pass?, reasons that may skip it)
-        self.bridged = {}  # the same, of runs with --bridge
         with open(path, encoding="utf-8") as stream:
             for number, line in enumerate(stream, 1):
                 line = line.strip()
@@ -90,27 +76,12 @@ class Verdicts:
             self.reasons[name] = Reason(text, proof)
             return
         name, *words = line.split()
-        place = self.tests
-        if name == "bridged":
-            place = self.bridged
-            name, *words = words
         may_pass = words[:1] == ["pass"]
         rest = words[1:] if may_pass else words
-        if name in place or not words or rest and \
+        if name in self.tests or not words or rest and \
                 (rest[0] != "skip" or len(rest) == 1):
             raise ValueError("neither 'pass' nor 'skip REASON', or twice")
-        place[name] = (may_pass, [self.reasons[w] for w in rest[1:]])
-
-    def cross_bridge(self):
-        """From here on, judge a run with --bridge."""
-        want = self.reasons["no-cm"]
-        plain = {name: (True, [r for r in reasons if r is not want])
-                 for name, (_, reasons) in self.tests.items()
-                 if want in reasons}
-        unknown = set(self.bridged) - set(plain)
-        if unknown:
-            sys.exit(f"verdicts.txt: bridged, without need: {unknown}")
-        self.tests = {**plain, **self.bridged}
+        self.tests[name] = (may_pass, [self.reasons[w] for w in rest[1:]])
 
     def complaint(self, name, outcome):
         """What is wrong with this outcome, or None."""
@@ -166,7 +137,7 @@ def unpack_directory(source, target):
 def unpack():
     """The suite as a directory `tests` below the one that is returned.  Made
     aside and moved into place: several runs may start at once."""
-    parent = os.path.join(BUILD, "pyverbs-suite")
+    parent = os.path.join(inside.BUILD, "pyverbs-suite")
     final = os.path.join(parent, "tests")
     if os.path.exists(os.path.join(final, "__init__.py")):
         return parent
@@ -203,24 +174,17 @@ def load(parent, device):
 
 # ---- the run -------------------------------------------------------------
 
-def enter(device):
-    """Runs this program again below `usiw run`, as the suite needs it."""
-    environment = dict(os.environ, **{INSIDE: device})
-    usiw = os.path.join(BUILD, "bin", "usiw")
-    os.execve(usiw, [usiw, "run", "--", PYTHON, "-B",
-                     os.path.abspath(__file__)] + sys.argv[1:], environment)
-
-
 class Report:
     """What is said while tests run, and counted."""
 
     def __init__(self, verdicts):
         self.verdicts = verdicts
-        self.results = {}
+        self.results = inside.Results(["suite"])
         self.wrong = []
 
-    def tell(self, name, outcome):
-        self.results[name] = outcome
+    def tell(self, test, outcome):
+        name = test.id().removeprefix("tests.")
+        self.results.take(test, outcome)
         print(f"{outcome.verdict:6} {outcome.seconds:5.1f} s  {name}",
               flush=True)
         complaint = self.verdicts.complaint(name, outcome)
@@ -233,50 +197,35 @@ class Report:
 
     def close(self, expected):
         """Names that were to come and did not; the exit code."""
-        gone = [name for name in expected if name not in self.results]
+        gone = [name for name in expected
+                if f"tests.{name}" not in self.results.rows]
         for name in gone:
             print(f"FAILED {name}: in the list, not in the suite")
-        verdicts = [o.verdict for o in self.results.values()]
-        passed = verdicts.count("pass")
+        ran = len(self.results.rows)
+        passed = self.results.count(lambda verdict: verdict == "pass")
         bad = len(self.wrong) + len(gone)
-        print(f"suite: {len(verdicts)} tests ran, {passed} passed, "
-              f"{len(verdicts) - passed} not, {bad} not as listed")
+        print(f"suite: {ran} tests ran, {passed} passed, {ran - passed} not, "
+              f"{bad} not as listed")
         return 1 if bad or not passed else 0
-
-    def write(self, path):
-        rows = {name: outcome.verdict for name, outcome in
-                sorted(self.results.items())}
-        with open(path, "w", encoding="utf-8") as stream:
-            json.dump(rows, stream, indent=0)
 
 
 def main():
     parse = argparse.ArgumentParser(description=__doc__)
     parse.add_argument("-j", dest="jobs", type=int, default=2)
     parse.add_argument("--dev", default="usiw_lo")
-    parse.add_argument("--bridge", action="store_true")
-    parse.add_argument("--results")
     parse.add_argument("name", nargs="*")
     arguments = parse.parse_args()
-    if os.environ.get(INSIDE) != arguments.dev:
-        enter(arguments.dev)
+    inside.enter(arguments.dev)
     verdicts = Verdicts(os.path.join(HERE, "verdicts.txt"))
     cases = load(unpack(), arguments.dev)
     names = set(cases) | set(verdicts.tests)
-    if arguments.bridge:
-        verdicts.cross_bridge()
-        names = set(verdicts.tests)
-        import bridge
-        bridge.install()
     names = [name for name in sorted(names)
              if name.startswith(tuple(arguments.name or [""]))]
     report = Report(verdicts)
     tests = [cases[name] for name in names if name in cases]
-    if isolate.run(tests, arguments.jobs, LIMIT, lambda test, outcome:
-                   report.tell(test.id().removeprefix("tests."), outcome)):
+    if isolate.run(tests, arguments.jobs, LIMIT, report.tell):
         return 0
-    if arguments.results:
-        report.write(arguments.results)
+    report.results.write()
     return report.close(names)
 
 

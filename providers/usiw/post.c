@@ -123,9 +123,9 @@ int usiw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		*bad_wr = wr;
 		return usiw_door_int(-EINVAL);
 	}
-	usiw_rq_lock(qp);
+	util_lock(&qp->rq_lock);
 	err = rq_post_locked(qp->rq, qp->cap.max_recv_sge, wr, &wr, &cnt);
-	usiw_rq_unlock(qp);
+	util_unlock(&qp->rq_lock);
 	if (cnt)
 		rnic_qp_ring_rq(qp->rnic);
 	if (err)
@@ -144,9 +144,9 @@ int usiw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 		*bad_wr = wr;
 		return usiw_door_int(-ENODEV);
 	}
-	usiw_srq_lock(srq);
+	util_lock(&srq->lock);
 	err = rq_post_locked(srq->ring, srq->max_sge, wr, &wr, &cnt);
-	usiw_srq_unlock(srq);
+	util_unlock(&srq->lock);
 	if (err)
 		*bad_wr = wr;
 	return usiw_door_int(err);

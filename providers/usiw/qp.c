@@ -158,9 +158,6 @@ static int qp_new(struct ibv_pd *ibpd, struct ibv_qp_init_attr *attr,
 		free(qp);
 		return err;
 	}
-	qp->is_single = pd->td != NULL;
-	qp->pd = pd;
-	usiw_pd_get(pd);
 	qp_init_public(&qp->vqp.qp, ibpd, attr, rnic_qp_num(qp->rnic));
 	attr->cap = qp->cap;
 	*ret_qp = qp;
@@ -236,8 +233,7 @@ static enum ibv_qp_state qp_state_to_verbs(enum rnic_qp_state state)
 		return IBV_QPS_RTS;
 	case RNIC_QPS_CLOSING:
 		return IBV_QPS_SQD;
-	case RNIC_QPS_TERMINATE:
-		return IBV_QPS_SQE;
+	case RNIC_QPS_TERMINATE: /* all is flushed, both ways: SQE is for UD */
 	case RNIC_QPS_ERROR:
 		return IBV_QPS_ERR;
 	}
@@ -490,7 +486,6 @@ int usiw_destroy_qp(struct ibv_qp *ibqp)
 			return usiw_door_int(err);
 		usiw_wait_acks(&ibqp->mutex, &ibqp->cond,
 			       &ibqp->events_completed, async_events);
-		usiw_pd_put(qp->pd);
 	}
 	free(qp);
 	return 0;

@@ -386,7 +386,7 @@ static void query_tells_the_truth(void **state)
 		{ RNIC_QPS_IDLE, IBV_QPS_INIT },
 		{ RNIC_QPS_RTS, IBV_QPS_RTS },
 		{ RNIC_QPS_CLOSING, IBV_QPS_SQD },
-		{ RNIC_QPS_TERMINATE, IBV_QPS_SQE },
+		{ RNIC_QPS_TERMINATE, IBV_QPS_ERR },
 		{ RNIC_QPS_ERROR, IBV_QPS_ERR },
 	};
 	struct fake_world *w = *state;
