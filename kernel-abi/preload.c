@@ -24,6 +24,7 @@
 #include "node.h"
 #include "path.h"
 #include "real.h"
+#include "sig.h"
 #include "sysfs.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* readdir_r */
@@ -436,3 +437,56 @@ EXPORT int socket(int domain, int type, int protocol)
 		return (int)util_door(-EPROTONOSUPPORT);
 	return kabi_real()->socket(domain, type, protocol);
 }
+
+/* ---- signals ------------------------------------------------------------ */
+
+/* Calls that install an action; @ours: for the signals that the RNIC catches
+ * from some time on. */
+#define STUB_SIGNAL(type, name, params, ours, args)                            \
+	EXPORT type name params                                                \
+	{                                                                      \
+		if (!kabi_sig_is_guarded(sig))                                 \
+			return kabi_real()->name args;                         \
+		return ours;                                                   \
+	}
+
+STUB_SIGNAL(int, sigaction,
+	    (int sig, const struct sigaction *act, struct sigaction *old),
+	    (int)util_door(kabi_sig_action(sig, act, old)), (sig, act, old))
+
+#define SIGNAL(name, flags)                                                    \
+	STUB_SIGNAL(kabi_sighandler, name, (int sig, kabi_sighandler handler), \
+		    kabi_sig_signal(sig, handler, flags), (sig, handler))
+
+SIGNAL(signal, SA_RESTART)
+SIGNAL(bsd_signal, SA_RESTART)
+SIGNAL(ssignal, SA_RESTART)
+SIGNAL(sysv_signal, (int)SA_RESETHAND | SA_NODEFER)
+SIGNAL(__sysv_signal, (int)SA_RESETHAND | SA_NODEFER)
+STUB_SIGNAL(kabi_sighandler, sigset, (int sig, kabi_sighandler handler),
+	    kabi_sig_set(sig, handler), (sig, handler))
+STUB_SIGNAL(int, sigignore, (int sig),
+	    kabi_sig_signal(sig, SIG_IGN, 0) == SIG_ERR ? -1 : 0, (sig))
+STUB_SIGNAL(int, sighold, (int sig), 0, (sig))
+STUB_SIGNAL(int, siginterrupt, (int sig, int flag),
+	    (int)util_door(kabi_sig_interrupt(sig, flag)), (sig, flag))
+
+#define STUB_SIGMASK(name)                                                     \
+	EXPORT int name(int how, const sigset_t *set, sigset_t *old)           \
+	{                                                                      \
+		sigset_t buf;                                                  \
+		return kabi_real()->name(                                      \
+			how, kabi_sig_blockable(how, set, &buf), old);         \
+	}
+
+STUB_SIGMASK(pthread_sigmask)
+STUB_SIGMASK(sigprocmask)
+
+#define STUB_SIGBITS(name)                                                     \
+	EXPORT int name(int bits)                                              \
+	{                                                                      \
+		return kabi_real()->name(kabi_sig_blockable_bits(bits));       \
+	}
+
+STUB_SIGBITS(sigblock)
+STUB_SIGBITS(sigsetmask)

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -35,6 +36,8 @@ ssize_t __read_chk(int fd, void *buf, size_t len, size_t size);
 ssize_t __readlink_chk(const char *path, char *buf, size_t len, size_t size);
 ssize_t __readlinkat_chk(int at, const char *path, char *buf, size_t len,
 			 size_t size);
+void (*bsd_signal(int sig, void (*handler)(int)))(int);
+void (*__sysv_signal(int sig, void (*handler)(int)))(int);
 char *__realpath_chk(const char *path, char *resolved, size_t size);
 
 /* One family a line. */
@@ -58,10 +61,14 @@ char *__realpath_chk(const char *path, char *resolved, size_t size);
 	X(glob) X(glob64)                                                  \
 	X(read) X(__read_chk) X(write) X(ioctl)                            \
 	X(close) X(close_range) X(closefrom)                               \
-	X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64) X(socket)
+	X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64) X(socket)               \
+	X(sigaction) X(signal) X(bsd_signal) X(ssignal)                    \
+	X(sysv_signal) X(__sysv_signal)                                    \
+	X(sigset) X(sigignore) X(sighold) X(siginterrupt)                  \
+	X(pthread_sigmask) X(sigprocmask) X(sigblock) X(sigsetmask)
 /* clang-format on */
 
-/* readdir_r is deprecated for callers, not for us. */
+/* readdir_r and more are deprecated for callers, not for us. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 struct kabi_reals {

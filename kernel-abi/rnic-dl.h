@@ -14,6 +14,8 @@
 #define KABI_RNIC_CALLS(X)                                                     \
 	X(fdtab)                                                               \
 	X(fork_gen)                                                            \
+	X(guard_is_on)                                                         \
+	X(guard_sigaction)                                                     \
 	X(limits)                                                              \
 	X(device_list)                                                         \
 	X(device_query)                                                        \

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -140,6 +141,35 @@ struct rnic_device *rnic_device_by_guid(uint64_t guid_be)
 		if (devices[i].attr.guid_be == guid_be)
 			return &devices[i];
 	return NULL;
+}
+
+/* ---- the guard: notes what it is told ------------------------------------ */
+
+static bool is_guarding;
+static struct sigaction guarded[64];
+
+RNIC_EXPORT void fake_guard_set(bool is_on);
+
+void fake_guard_set(bool is_on)
+{
+	is_guarding = is_on;
+}
+
+bool rnic_guard_is_on(void)
+{
+	return is_guarding;
+}
+
+int rnic_guard_sigaction(int sig, const struct sigaction *act,
+			 struct sigaction *ret_old)
+{
+	struct sigaction old = guarded[sig];
+
+	if (act)
+		guarded[sig] = *act;
+	if (ret_old)
+		*ret_old = old;
+	return 0;
 }
 
 /* ---- channels: every write to the eventfd is one record of 0x55 ---------- */
