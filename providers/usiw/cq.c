@@ -122,6 +122,8 @@ int usiw_destroy_cq(struct ibv_cq *ibcq)
 			       &ibcq->comp_events_completed, comp_events);
 		usiw_wait_acks(&ibcq->mutex, &ibcq->cond,
 			       &ibcq->async_events_completed, async_events);
+		if (cq->pd)
+			usiw_pd_put(cq->pd);
 	}
 	free(cq);
 	return 0;

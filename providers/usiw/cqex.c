@@ -152,8 +152,12 @@ static uint32_t cqex_flags(const struct ibv_cq_init_attr_ex *attr)
 	return attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS ? attr->flags : 0;
 }
 
-static int cqex_check(const struct ibv_cq_init_attr_ex *attr)
+/* *ret_pd: the parent domain asked for; NULL: none. */
+static int cqex_check(const struct ibv_context *context,
+		      const struct ibv_cq_init_attr_ex *attr,
+		      struct usiw_pd **ret_pd)
 {
+	*ret_pd = NULL;
 	if (attr->wc_flags & ~WC_FLAGS_OFFERED)
 		return -EOPNOTSUPP;
 	if (attr->comp_mask &
@@ -162,9 +166,12 @@ static int cqex_check(const struct ibv_cq_init_attr_ex *attr)
 	if (cqex_flags(attr) & ~(uint32_t)(IBV_CREATE_CQ_ATTR_SINGLE_THREADED |
 					   IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN))
 		return -EOPNOTSUPP;
-	/* Parent domains are not offered, so that none can be given. */
-	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD)
+	if (!(attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD))
+		return 0;
+	if (!attr->parent_domain || attr->parent_domain->context != context ||
+	    !usiw_pd(attr->parent_domain)->base)
 		return -EINVAL;
+	*ret_pd = usiw_pd(attr->parent_domain);
 	return 0;
 }
 
@@ -206,8 +213,9 @@ static void cqex_set_readers(struct ibv_cq_ex *cq_ex, uint64_t wc_flags)
 struct ibv_cq_ex *usiw_create_cq_ex(struct ibv_context *context,
 				    struct ibv_cq_init_attr_ex *attr)
 {
+	struct usiw_pd *pd;
 	struct usiw_cq *cq;
-	int err = cqex_check(attr);
+	int err = cqex_check(context, attr, &pd);
 
 	if (err)
 		return usiw_door_null(err);
@@ -216,7 +224,12 @@ struct ibv_cq_ex *usiw_create_cq_ex(struct ibv_context *context,
 	if (err)
 		return usiw_door_null(err);
 	rnic_cq_set_flags(cq->rnic, cqex_rnic_flags(attr));
-	cq->is_single = cqex_flags(attr) & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+	cq->is_single =
+		(cqex_flags(attr) & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) ||
+		(pd && pd->td);
+	cq->pd = pd;
+	if (pd)
+		usiw_pd_get(pd);
 	cqex_set_readers(&cq->cq_ex, attr->wc_flags);
 	return &cq->cq_ex;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Protection domains and memory regions. */
+/* Memory regions. */
 #include <stdlib.h>
 
 #include "door.h"
@@ -27,41 +27,6 @@ _Static_assert((int)IBV_REREG_MR_CHANGE_ACCESS == RNIC_MR_CHANGE_ACCESS,
 	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |                  \
 	 RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |                 \
 	 RNIC_ACCESS_MW_BIND | RNIC_ACCESS_ZERO_BASED)
-
-struct ibv_pd *usiw_alloc_pd(struct ibv_context *context)
-{
-	struct usiw_context *ctx = usiw_context(context);
-	struct usiw_pd *pd;
-	int err;
-
-	if (usiw_is_alien(ctx->fork_gen))
-		return usiw_door_null(-ENODEV);
-	pd = calloc(1, sizeof(*pd));
-	if (!pd)
-		return usiw_door_null(-ENOMEM);
-	err = rnic_pd_alloc(ctx->rnic, &pd->rnic);
-	if (err) {
-		free(pd);
-		return usiw_door_null(err);
-	}
-	pd->fork_gen = ctx->fork_gen;
-	pd->pd.context = context;
-	return &pd->pd;
-}
-
-int usiw_dealloc_pd(struct ibv_pd *ibpd)
-{
-	struct usiw_pd *pd = usiw_pd(ibpd);
-	int err;
-
-	if (!usiw_is_alien(pd->fork_gen)) {
-		err = rnic_pd_free(pd->rnic);
-		if (err)
-			return usiw_door_int(err);
-	}
-	free(pd);
-	return 0;
-}
 
 /*
  * Optional flags (relaxed ordering among them) are wishes that a device need
@@ -96,6 +61,8 @@ struct ibv_mr *usiw_mr_init(struct usiw_mr *mr, struct ibv_pd *pd, void *addr,
 			    size_t len, int access)
 {
 	mr->fork_gen = usiw_pd(pd)->fork_gen;
+	mr->pd = usiw_pd(pd);
+	usiw_pd_get(mr->pd);
 	mr->vmr.mr_type = VERBS_MR_TYPE_MR;
 	mr->vmr.access = access;
 	mr->vmr.ibv_mr.context = pd->context;
@@ -186,6 +153,11 @@ int usiw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		return usiw_door_rereg(err);
 	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
 		vmr->access = access;
+	if (flags & IBV_REREG_MR_CHANGE_PD) {
+		usiw_pd_get(usiw_pd(pd));
+		usiw_pd_put(mr->pd);
+		mr->pd = usiw_pd(pd);
+	}
 	mr_set_keys(mr);
 	return 0;
 }
@@ -199,6 +171,7 @@ int usiw_dereg_mr(struct verbs_mr *vmr)
 		err = rnic_mr_dereg(mr->rnic);
 		if (err)
 			return usiw_door_int(err);
+		usiw_pd_put(mr->pd);
 	}
 	free(mr);
 	return 0;

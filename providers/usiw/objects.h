@@ -26,16 +26,27 @@ struct usiw_context {
 	uint32_t fork_gen;
 };
 
+/* Its objects take no locks: one thread at a time uses them, so it said. */
+struct usiw_td {
+	struct ibv_td td;
+	uint32_t fork_gen;
+	_Atomic uint32_t user_cnt; /* parent domains */
+};
+
 struct usiw_pd {
 	struct ibv_pd pd;
-	struct rnic_pd *rnic;
+	struct rnic_pd *rnic; /* a parent domain's is that of its base */
 	uint32_t fork_gen;
+	_Atomic uint32_t user_cnt; /* objects made on it */
+	struct usiw_pd *base;	   /* NULL: no parent domain */
+	struct usiw_td *td;	   /* parent domain; may be NULL */
 };
 
 struct usiw_mr {
 	struct verbs_mr vmr;
 	struct rnic_mr *rnic;
 	uint32_t fork_gen;
+	struct usiw_pd *pd;
 };
 
 struct usiw_dm {
@@ -52,7 +63,8 @@ struct usiw_cq {
 	struct rnic_cq *rnic;
 	uint32_t fork_gen;
 	const struct usiw_ring *ring;
-	bool is_single; /* one thread only uses it, so it said: no lock */
+	bool is_single;	    /* one thread only uses it, so it said: no lock */
+	struct usiw_pd *pd; /* parent domain; may be NULL */
 	struct util_lock lock; /* consumer side of the ring */
 
 	/* Extended CQs: between ibv_start_poll() and ibv_end_poll() whoever
@@ -78,7 +90,9 @@ struct usiw_srq {
 	struct rnic_srq *rnic;
 	uint32_t fork_gen;
 	uint32_t max_sge;
+	struct usiw_pd *pd;
 	const struct usiw_ring *ring;
+	bool is_single;	       /* of a thread domain: no lock */
 	struct util_lock lock; /* producer side of the ring */
 };
 
@@ -101,6 +115,8 @@ struct usiw_qp {
 	struct verbs_qp vqp;
 	struct rnic_qp *rnic;
 	uint32_t fork_gen;
+	bool is_single; /* of a thread domain: no locks */
+	struct usiw_pd *pd;
 	struct ibv_qp_cap cap; /* as given */
 	struct usiw_sq_limits sq_limits;
 	const struct usiw_ring *sq;
@@ -112,14 +128,40 @@ struct usiw_qp {
 	bool is_rtr_only; /* connects without rdma_cm; RTS is to come */
 };
 
+static inline void usiw_srq_lock(struct usiw_srq *srq)
+{
+	if (!srq->is_single)
+		util_lock(&srq->lock);
+}
+
+static inline void usiw_srq_unlock(struct usiw_srq *srq)
+{
+	if (!srq->is_single)
+		util_unlock(&srq->lock);
+}
+
 static inline void usiw_sq_lock(struct usiw_qp *qp)
 {
-	util_lock(&qp->sq_lock);
+	if (!qp->is_single)
+		util_lock(&qp->sq_lock);
 }
 
 static inline void usiw_sq_unlock(struct usiw_qp *qp)
 {
-	util_unlock(&qp->sq_lock);
+	if (!qp->is_single)
+		util_unlock(&qp->sq_lock);
+}
+
+static inline void usiw_rq_lock(struct usiw_qp *qp)
+{
+	if (!qp->is_single)
+		util_lock(&qp->rq_lock);
+}
+
+static inline void usiw_rq_unlock(struct usiw_qp *qp)
+{
+	if (!qp->is_single)
+		util_unlock(&qp->rq_lock);
 }
 
 static inline struct usiw_context *usiw_context(struct ibv_context *ctx)
@@ -132,6 +174,11 @@ static inline struct usiw_context *usiw_context(struct ibv_context *ctx)
 static inline struct usiw_pd *usiw_pd(struct ibv_pd *pd)
 {
 	return (struct usiw_pd *)pd;
+}
+
+static inline struct usiw_td *usiw_td(struct ibv_td *td)
+{
+	return (struct usiw_td *)td;
 }
 
 static inline struct usiw_mr *usiw_mr(struct verbs_mr *vmr)
@@ -174,6 +221,10 @@ static inline bool usiw_is_alien(uint32_t fork_gen)
 {
 	return rnic_fork_gen() != fork_gen;
 }
+
+/* For each object made on @pd: it stays until the object is gone. */
+void usiw_pd_get(struct usiw_pd *pd);
+void usiw_pd_put(struct usiw_pd *pd);
 
 /* What every kind of CQ begins with; -EINVAL: see ibv_create_cq(3). */
 int usiw_cq_new(struct ibv_context *context, uint32_t cqe,

@@ -123,9 +123,9 @@ int usiw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		*bad_wr = wr;
 		return usiw_door_int(-EINVAL);
 	}
-	util_lock(&qp->rq_lock);
+	usiw_rq_lock(qp);
 	err = rq_post_locked(qp->rq, qp->cap.max_recv_sge, wr, &wr, &cnt);
-	util_unlock(&qp->rq_lock);
+	usiw_rq_unlock(qp);
 	if (cnt)
 		rnic_qp_ring_rq(qp->rnic);
 	if (err)
@@ -144,9 +144,9 @@ int usiw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 		*bad_wr = wr;
 		return usiw_door_int(-ENODEV);
 	}
-	util_lock(&srq->lock);
+	usiw_srq_lock(srq);
 	err = rq_post_locked(srq->ring, srq->max_sge, wr, &wr, &cnt);
-	util_unlock(&srq->lock);
+	usiw_srq_unlock(srq);
 	if (err)
 		*bad_wr = wr;
 	return usiw_door_int(err);

@@ -158,6 +158,9 @@ static int qp_new(struct ibv_pd *ibpd, struct ibv_qp_init_attr *attr,
 		free(qp);
 		return err;
 	}
+	qp->is_single = pd->td != NULL;
+	qp->pd = pd;
+	usiw_pd_get(pd);
 	qp_init_public(&qp->vqp.qp, ibpd, attr, rnic_qp_num(qp->rnic));
 	attr->cap = qp->cap;
 	*ret_qp = qp;
@@ -486,6 +489,7 @@ int usiw_destroy_qp(struct ibv_qp *ibqp)
 			return usiw_door_int(err);
 		usiw_wait_acks(&ibqp->mutex, &ibqp->cond,
 			       &ibqp->events_completed, async_events);
+		usiw_pd_put(qp->pd);
 	}
 	free(qp);
 	return 0;

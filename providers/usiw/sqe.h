@@ -43,21 +43,24 @@ static inline int usiw_wr_kind_find(enum ibv_wr_opcode opcode,
 	return 0;
 }
 
-/* enum usiw_sqe_flags for enum ibv_send_flags. */
+_Static_assert((int)IBV_SEND_SIGNALED == USIW_SQE_SIGNALED << 1, "send flags");
+_Static_assert((int)IBV_SEND_SOLICITED == USIW_SQE_SOLICITED << 1,
+	       "send flags");
+_Static_assert((int)IBV_SEND_FENCE << 2 == USIW_SQE_FENCE, "send flags");
+_Static_assert((int)IBV_SEND_INLINE == USIW_SQE_INLINE, "send flags");
+
+/* enum usiw_sqe_flags for enum ibv_send_flags, without a branch. */
 static inline uint8_t usiw_sqe_flags(const struct usiw_sq_limits *limits,
 				     unsigned int send_flags)
 {
-	uint8_t flags = 0;
+	_Static_assert(USIW_SQE_SIGNALED == 1, "a bool is the flag");
 
-	if (limits->is_sig_all || (send_flags & IBV_SEND_SIGNALED))
-		flags |= USIW_SQE_SIGNALED;
-	if (send_flags & IBV_SEND_SOLICITED)
-		flags |= USIW_SQE_SOLICITED;
-	if (send_flags & IBV_SEND_FENCE)
-		flags |= USIW_SQE_FENCE;
-	if (send_flags & IBV_SEND_INLINE)
-		flags |= USIW_SQE_INLINE;
-	return flags;
+	return (uint8_t)((unsigned int)limits->is_sig_all |
+			 (send_flags &
+			  (IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)) >>
+				 1 |
+			 (send_flags & IBV_SEND_FENCE) << 2 |
+			 (send_flags & IBV_SEND_INLINE));
 }
 
 /*

@@ -43,6 +43,9 @@ static int srq_new(struct ibv_pd *ibpd, struct ibv_srq_attr *attr,
 		return err;
 	}
 	util_lock_init(&srq->lock, UTIL_RANK_SRQ);
+	srq->is_single = pd->td != NULL;
+	srq->pd = pd;
+	usiw_pd_get(pd);
 	srq->fork_gen = pd->fork_gen;
 	srq->max_sge = opt.max_sge;
 	srq->ring = rnic_srq_ring(srq->rnic);
@@ -140,6 +143,7 @@ int usiw_destroy_srq(struct ibv_srq *ibsrq)
 			return usiw_door_int(err);
 		usiw_wait_acks(&ibsrq->mutex, &ibsrq->cond,
 			       &ibsrq->events_completed, async_events);
+		usiw_pd_put(srq->pd);
 	}
 	free(srq);
 	return 0;

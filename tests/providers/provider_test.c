@@ -162,6 +162,9 @@ static void inherited_objects_are_dropped_locally(void **state)
 	assert_int_equal(rnic_srq_destroy(parents_srq, &cnt), 0);
 	assert_int_equal(rnic_mr_dereg(parents_mr), 0);
 	assert_int_equal(rnic_pd_free(parents_pd), 0);
+	usiw_pd_put(usiw_pd(w->pd)); /* QP, SRQ, MR: never ended here */
+	usiw_pd_put(usiw_pd(w->pd));
+	usiw_pd_put(usiw_pd(w->pd));
 }
 
 int main(void)

@@ -170,8 +170,6 @@ static void library_found_each_op_by_name(void **state)
 static void refused_verbs_say_eopnotsupp(void **state)
 {
 	struct fake_world *w = *state;
-	struct ibv_parent_domain_init_attr pdom_attr = { .pd = w->pd };
-	struct ibv_td_init_attr td_attr = { 0 };
 	struct ibv_ah_attr ah_attr = { .port_num = 1 };
 	struct ibv_modify_cq_attr mod_attr = { 0 };
 	struct ibv_ece ece = { 0 };
@@ -179,8 +177,6 @@ static void refused_verbs_say_eopnotsupp(void **state)
 	uint32_t num;
 
 	REFUSES_PTR(ibv_alloc_mw(w->pd, IBV_MW_TYPE_1));
-	REFUSES_PTR(ibv_alloc_parent_domain(w->context, &pdom_attr));
-	REFUSES_PTR(ibv_alloc_td(w->context, &td_attr));
 	REFUSES_PTR(ibv_create_ah(w->pd, &ah_attr));
 	REFUSES_PTR(ibv_import_pd(w->context, 1));
 	REFUSES_PTR(ibv_import_mr(w->pd, 1));

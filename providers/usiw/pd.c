@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Protection domains, thread domains, and parent domains, which join the two.
+ *
+ * To the RNIC a parent domain is the protection domain below it.  What was
+ * made on which is counted here, so that none ends before its users.
+ */
+#include <stdlib.h>
+
+#include "door.h"
+#include "objects.h"
+
+void usiw_pd_get(struct usiw_pd *pd)
+{
+	/* relaxed: whoever has @pd to give has a reference */
+	atomic_fetch_add_explicit(&pd->user_cnt, 1, memory_order_relaxed);
+}
+
+void usiw_pd_put(struct usiw_pd *pd)
+{
+	/* release: pairs with the acquire in pd_close() */
+	atomic_fetch_sub_explicit(&pd->user_cnt, 1, memory_order_release);
+}
+
+struct ibv_pd *usiw_alloc_pd(struct ibv_context *context)
+{
+	struct usiw_context *ctx = usiw_context(context);
+	struct usiw_pd *pd;
+	int err;
+
+	if (usiw_is_alien(ctx->fork_gen))
+		return usiw_door_null(-ENODEV);
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return usiw_door_null(-ENOMEM);
+	err = rnic_pd_alloc(ctx->rnic, &pd->rnic);
+	if (err) {
+		free(pd);
+		return usiw_door_null(err);
+	}
+	pd->fork_gen = ctx->fork_gen;
+	pd->pd.context = context;
+	return &pd->pd;
+}
+
+static int pd_close(struct usiw_pd *pd)
+{
+	/* acquire: pairs with the release in usiw_pd_put() */
+	if (atomic_load_explicit(&pd->user_cnt, memory_order_acquire))
+		return -EBUSY;
+	if (!pd->base)
+		return rnic_pd_free(pd->rnic);
+	usiw_pd_put(pd->base);
+	/* release: pairs with the acquire in usiw_dealloc_td() */
+	if (pd->td)
+		atomic_fetch_sub_explicit(&pd->td->user_cnt, 1,
+					  memory_order_release);
+	return 0;
+}
+
+/* Parent domains end here as well.  Inherited objects end in any order. */
+int usiw_dealloc_pd(struct ibv_pd *ibpd)
+{
+	struct usiw_pd *pd = usiw_pd(ibpd);
+	int err = 0;
+
+	if (!usiw_is_alien(pd->fork_gen))
+		err = pd_close(pd);
+	if (err)
+		return usiw_door_int(err);
+	free(pd);
+	return 0;
+}
+
+struct ibv_td *usiw_alloc_td(struct ibv_context *context,
+			     struct ibv_td_init_attr *attr)
+{
+	struct usiw_context *ctx = usiw_context(context);
+	struct usiw_td *td;
+
+	if (usiw_is_alien(ctx->fork_gen))
+		return usiw_door_null(-ENODEV);
+	if (!attr)
+		return usiw_door_null(-EINVAL);
+	if (attr->comp_mask)
+		return usiw_door_null(-EOPNOTSUPP);
+	td = calloc(1, sizeof(*td));
+	if (!td)
+		return usiw_door_null(-ENOMEM);
+	td->td.context = context;
+	td->fork_gen = ctx->fork_gen;
+	return &td->td;
+}
+
+int usiw_dealloc_td(struct ibv_td *ibtd)
+{
+	struct usiw_td *td = usiw_td(ibtd);
+
+	/* acquire: pairs with the release in pd_close() */
+	if (!usiw_is_alien(td->fork_gen) &&
+	    atomic_load_explicit(&td->user_cnt, memory_order_acquire))
+		return usiw_door_int(-EBUSY);
+	free(td);
+	return 0;
+}
+
+static int parent_attr_check(const struct ibv_context *context,
+			     const struct ibv_parent_domain_init_attr *attr)
+{
+	/* Allocators are not offered; the context is theirs alone. */
+	if (attr->comp_mask & ~(uint32_t)IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+		return -EOPNOTSUPP;
+	if (!attr->pd || attr->pd->context != context)
+		return -EINVAL;
+	if (attr->td && attr->td->context != context)
+		return -EINVAL;
+	return 0;
+}
+
+/*
+ * A parent domain may be made on another: it is interchangeable with a
+ * protection domain.  Nothing is inherited but that.
+ */
+struct ibv_pd *
+usiw_alloc_parent_domain(struct ibv_context *context,
+			 struct ibv_parent_domain_init_attr *attr)
+{
+	struct usiw_context *ctx = usiw_context(context);
+	struct usiw_pd *pd, *base;
+	int err;
+
+	if (usiw_is_alien(ctx->fork_gen))
+		return usiw_door_null(-ENODEV);
+	if (!attr)
+		return usiw_door_null(-EINVAL);
+	err = parent_attr_check(context, attr);
+	if (err)
+		return usiw_door_null(err);
+	base = usiw_pd(attr->pd);
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return usiw_door_null(-ENOMEM);
+	pd->pd.context = context;
+	pd->rnic = base->rnic;
+	pd->fork_gen = ctx->fork_gen;
+	pd->base = base;
+	usiw_pd_get(base);
+	if (attr->td) {
+		pd->td = usiw_td(attr->td);
+		/* relaxed: as in usiw_pd_get() */
+		atomic_fetch_add_explicit(&pd->td->user_cnt, 1,
+					  memory_order_relaxed);
+	}
+	return &pd->pd;
+}

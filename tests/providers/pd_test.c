@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Protection, thread and parent domains: making, joining, order of ending. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fake-rnic.h"
+
+static char buf[4096];
+
+static void *some_alloc(struct ibv_pd *pd, void *pd_context, size_t size,
+			size_t alignment, uint64_t resource_type)
+{
+	(void)pd;
+	(void)pd_context;
+	(void)size;
+	(void)alignment;
+	(void)resource_type;
+	return IBV_ALLOCATOR_USE_DEFAULT;
+}
+
+static void some_free(struct ibv_pd *pd, void *pd_context, void *ptr,
+		      uint64_t resource_type)
+{
+	(void)pd;
+	(void)pd_context;
+	(void)ptr;
+	(void)resource_type;
+}
+
+static struct ibv_td *td_new(struct ibv_context *context)
+{
+	struct ibv_td_init_attr attr = { 0 };
+	struct ibv_td *td = ibv_alloc_td(context, &attr);
+
+	assert_non_null(td);
+	assert_ptr_equal(td->context, context);
+	return td;
+}
+
+static struct ibv_pd *parent_new(struct ibv_pd *pd, struct ibv_td *td)
+{
+	struct ibv_parent_domain_init_attr attr = { .pd = pd, .td = td };
+	struct ibv_pd *parent = ibv_alloc_parent_domain(pd->context, &attr);
+
+	assert_non_null(parent);
+	assert_ptr_equal(parent->context, pd->context);
+	return parent;
+}
+
+static struct ibv_cq *cq_on(struct ibv_pd *parent)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 4,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD,
+		.parent_domain = parent,
+	};
+	/* not ibv_create_cq_ex(): only ibv_open_device() gives it that */
+	struct ibv_cq_ex *cq = usiw_create_cq_ex(parent->context, &attr);
+
+	assert_non_null(cq);
+	verbs_init_cq(ibv_cq_ex_to_cq(cq), parent->context, NULL, NULL);
+	return ibv_cq_ex_to_cq(cq);
+}
+
+static void failures_of_the_rnic_go_through(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_pd *pd;
+
+	fake.fail_name = "rnic_pd_alloc";
+	fake.fail_err = -ENOMEM;
+	errno = 0;
+	assert_null(ibv_alloc_pd(w->context));
+	assert_int_equal(errno, ENOMEM);
+	fake.fail_name = "rnic_pd_free";
+	fake.fail_err = -EBUSY;
+	pd = ibv_alloc_pd(w->context);
+	assert_int_equal(ibv_dealloc_pd(pd), EBUSY);
+	fake.fail_name = NULL;
+	assert_int_equal(ibv_dealloc_pd(pd), 0);
+}
+
+static void attributes_are_judged(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_context *other = fake_open();
+	struct ibv_pd *other_pd = ibv_alloc_pd(other);
+	struct ibv_td *other_td = td_new(other), *td = td_new(w->context);
+	const uint32_t both = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+			      IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+	const struct {
+		struct ibv_parent_domain_init_attr attr;
+		int err;
+	} rows[] = {
+		{ { .pd = NULL }, EINVAL },
+		{ { .pd = NULL, .td = td }, EINVAL },
+		{ { .pd = other_pd }, EINVAL },
+		{ { .pd = w->pd, .td = other_td }, EINVAL },
+		{ { .pd = w->pd, .comp_mask = 1u << 2 }, EOPNOTSUPP },
+		{ { .pd = w->pd, .comp_mask = 1u << 31 }, EOPNOTSUPP },
+		{ { .pd = w->pd,
+		    .comp_mask = both,
+		    .alloc = some_alloc,
+		    .free = some_free },
+		  EOPNOTSUPP },
+		{ { .pd = w->pd,
+		    .comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT },
+		  0 },
+		{ { .pd = w->pd, .td = td }, 0 },
+		{ { .pd = w->pd }, 0 },
+	};
+	struct ibv_td_init_attr td_attr = { .comp_mask = 1 };
+	struct ibv_pd *pd;
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ibv_parent_domain_init_attr attr = rows[i].attr;
+
+		errno = 0;
+		pd = ibv_alloc_parent_domain(w->context, &attr);
+		assert_int_equal(!pd, rows[i].err != 0);
+		if (pd)
+			assert_int_equal(ibv_dealloc_pd(pd), 0);
+		else
+			assert_int_equal(errno, rows[i].err);
+	}
+	assert_null(ibv_alloc_parent_domain(w->context, NULL));
+	assert_int_equal(errno, EINVAL);
+	assert_null(ibv_alloc_td(w->context, NULL));
+	assert_int_equal(errno, EINVAL);
+	assert_null(ibv_alloc_td(w->context, &td_attr));
+	assert_int_equal(errno, EOPNOTSUPP);
+	/* no row left a trace */
+	assert_int_equal(ibv_dealloc_td(td), 0);
+	assert_int_equal(ibv_dealloc_td(other_td), 0);
+	assert_int_equal(ibv_dealloc_pd(other_pd), 0);
+	fake_close(other);
+}
+
+/* Each kind of object keeps the parent domain, and that its parts. */
+static void users_come_first(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_pd *base = ibv_alloc_pd(w->context);
+	struct ibv_td *td = td_new(w->context);
+	struct ibv_pd *parent = parent_new(base, td);
+	struct ibv_qp_init_attr qp_attr = fake_qp_attr(w);
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 2 } };
+	struct ibv_srq *srq;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	struct ibv_cq *cq;
+
+	assert_int_equal(ibv_dealloc_pd(base), EBUSY);
+	assert_int_equal(ibv_dealloc_td(td), EBUSY);
+
+	qp = ibv_create_qp(parent, &qp_attr);
+	assert_non_null(qp);
+	assert_ptr_equal(qp->pd, parent);
+	assert_int_equal(ibv_dealloc_pd(parent), EBUSY);
+	fake.fail_name = "rnic_qp_destroy";
+	fake.fail_err = -EBUSY;
+	assert_int_equal(ibv_destroy_qp(qp), EBUSY);
+	assert_int_equal(ibv_dealloc_pd(parent), EBUSY); /* still there */
+	fake.fail_name = NULL;
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+
+	srq = ibv_create_srq(parent, &srq_attr);
+	assert_non_null(srq);
+	assert_int_equal(ibv_dealloc_pd(parent), EBUSY);
+	assert_int_equal(ibv_destroy_srq(srq), 0);
+
+	mr = ibv_reg_mr(parent, buf, sizeof(buf), 0);
+	assert_non_null(mr);
+	assert_int_equal(ibv_dealloc_pd(parent), EBUSY);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+
+	cq = cq_on(parent);
+	assert_int_equal(ibv_dealloc_pd(parent), EBUSY);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+
+	assert_int_equal(ibv_dealloc_pd(parent), 0);
+	assert_int_equal(ibv_dealloc_td(td), 0);
+	assert_int_equal(ibv_dealloc_pd(base), 0);
+}
+
+static void a_failed_creation_keeps_nothing(void **state)
+{
+	static const char *const names[] = { "rnic_qp_create",
+					     "rnic_srq_create", "rnic_mr_reg",
+					     "rnic_cq_create" };
+	struct fake_world *w = *state;
+	struct ibv_pd *parent = parent_new(w->pd, NULL);
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 2 } };
+	struct ibv_cq_init_attr_ex cq_attr = {
+		.cqe = 4,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD,
+		.parent_domain = parent,
+	};
+	struct ibv_qp_init_attr qp_attr = fake_qp_attr(w);
+	size_t i;
+
+	fake.fail_err = -ENOMEM;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		fake.fail_name = names[i];
+		if (i == 0)
+			assert_null(ibv_create_qp(parent, &qp_attr));
+		if (i == 1)
+			assert_null(ibv_create_srq(parent, &srq_attr));
+		if (i == 2)
+			assert_null(ibv_reg_mr(parent, buf, sizeof(buf), 0));
+		if (i == 3)
+			assert_null(usiw_create_cq_ex(w->context, &cq_attr));
+		assert_int_equal(errno, ENOMEM);
+	}
+	fake.fail_name = NULL;
+	assert_int_equal(ibv_dealloc_pd(parent), 0);
+}
+
+static void registering_anew_moves_the_user(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_pd *from = parent_new(w->pd, NULL);
+	struct ibv_pd *to = parent_new(w->pd, NULL);
+	struct ibv_mr *mr = ibv_reg_mr(from, buf, sizeof(buf), 0);
+
+	assert_non_null(mr);
+	fake.fail_name = "rnic_mr_rereg";
+	fake.fail_err = -ENOMEM;
+	assert_int_not_equal(
+		ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, to, NULL, 0, 0), 0);
+	fake.fail_name = NULL;
+	assert_int_equal(ibv_dealloc_pd(from), EBUSY);
+	assert_int_equal(
+		ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, to, NULL, 0, 0), 0);
+	assert_int_equal(ibv_dealloc_pd(from), 0);
+	assert_int_equal(ibv_dealloc_pd(to), EBUSY);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	assert_int_equal(ibv_dealloc_pd(to), 0);
+}
+
+static void domains_stack(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_pd *lower = parent_new(w->pd, NULL);
+	struct ibv_pd *upper = parent_new(lower, NULL);
+	struct ibv_mr *mr = ibv_reg_mr(upper, buf, sizeof(buf), 0);
+
+	assert_non_null(mr);
+	assert_int_equal(ibv_dealloc_pd(lower), EBUSY);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	assert_int_equal(ibv_dealloc_pd(upper), 0);
+	assert_int_equal(ibv_dealloc_pd(lower), 0);
+}
+
+/* ---- locks --------------------------------------------------------------- */
+
+struct party {
+	struct ibv_cq *cq;
+	struct ibv_srq *srq;
+	struct ibv_qp *qp;
+};
+
+static void party_open(struct fake_world *w, struct ibv_pd *pd, struct party *p)
+{
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 2 } };
+	struct ibv_qp_init_attr plain = fake_qp_attr(w);
+	struct ibv_qp_init_attr_ex attr = {
+		.cap = plain.cap,
+		.qp_type = IBV_QPT_RC,
+		.pd = pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND,
+	};
+
+	p->cq = cq_on(pd);
+	attr.send_cq = attr.recv_cq = p->cq;
+	p->srq = ibv_create_srq(pd, &srq_attr);
+	p->qp = ibv_create_qp_ex(w->context, &attr);
+	assert_non_null(p->srq);
+	assert_non_null(p->qp);
+}
+
+static void party_close(struct party *p)
+{
+	assert_int_equal(ibv_destroy_qp(p->qp), 0);
+	assert_int_equal(ibv_destroy_srq(p->srq), 0);
+	assert_int_equal(ibv_destroy_cq(p->cq), 0);
+}
+
+/* Every call that would take a lock of the three, one of which is held. */
+static void use_all(struct party *p, struct util_lock *held)
+{
+	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(p->qp);
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send;
+	struct ibv_recv_wr recv = { 0 }, *bad_recv;
+	const struct usiw_cqe cqe = { .wr_id = 7, .opcode = USIW_WC_RECV };
+	struct ibv_wc wc;
+
+	assert_true(util_trylock(held));
+	assert_int_equal(ibv_post_send(p->qp, &send, &bad_send), 0);
+	ibv_wr_start(qpx);
+	ibv_wr_send(qpx);
+	assert_int_equal(ibv_wr_complete(qpx), 0);
+	ibv_wr_start(qpx);
+	ibv_wr_abort(qpx);
+	assert_int_equal(ibv_post_recv(p->qp, &recv, &bad_recv), 0);
+	assert_int_equal(ibv_post_srq_recv(p->srq, &recv, &bad_recv), 0);
+	fake_cq_push(usiw_cq(p->cq)->rnic, &cqe);
+	assert_int_equal(ibv_poll_cq(p->cq, 1, &wc), 1);
+	assert_int_equal(wc.wr_id, 7);
+	/* nobody gave back what he had not taken */
+	assert_false(util_trylock(held));
+	util_unlock(held);
+	usiw_ring_consume(usiw_qp(p->qp)->sq, 2);
+	usiw_ring_consume(usiw_qp(p->qp)->rq, 1);
+	usiw_ring_consume(usiw_srq(p->srq)->ring, 1);
+}
+
+static void lock_of(struct party *p, int which, struct util_lock **ret_lock)
+{
+	struct util_lock *locks[] = { &usiw_qp(p->qp)->sq_lock,
+				      &usiw_qp(p->qp)->rq_lock,
+				      &usiw_srq(p->srq)->lock,
+				      &usiw_cq(p->cq)->lock };
+
+	*ret_lock = locks[which];
+}
+
+static void thread_domain_takes_no_lock(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_td *td = td_new(w->context);
+	struct ibv_pd *parent = parent_new(w->pd, td);
+	struct util_lock *lock;
+	struct party p;
+	int which;
+
+	party_open(w, parent, &p);
+	for (which = 0; which < 4; which++) {
+		lock_of(&p, which, &lock);
+		use_all(&p, lock);
+	}
+	party_close(&p);
+	assert_int_equal(ibv_dealloc_pd(parent), 0);
+	assert_int_equal(ibv_dealloc_td(td), 0);
+}
+
+/* And without one the same calls wait for whoever holds the lock. */
+static void no_thread_domain_takes_locks(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_pd *parent = parent_new(w->pd, NULL);
+	struct util_lock *lock;
+	struct party p;
+	int which, status;
+	pid_t pid;
+
+	party_open(w, parent, &p);
+	for (which = 0; which < 4; which++) {
+		lock_of(&p, which, &lock);
+		pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			const struct itimerval soon = {
+				.it_value = { .tv_usec = 50000 }
+			};
+
+			signal(SIGALRM, SIG_DFL);
+			/* debug builds abort: the thread has it already */
+			signal(SIGABRT, SIG_DFL);
+			setitimer(ITIMER_REAL, &soon, NULL);
+			use_all(&p, lock);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFSIGNALED(status));
+		assert_true(WTERMSIG(status) == SIGALRM ||
+			    WTERMSIG(status) == SIGABRT);
+	}
+	party_close(&p);
+	assert_int_equal(ibv_dealloc_pd(parent), 0);
+}
+
+static void inherited_domains_are_enodev(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_td_init_attr td_attr = { 0 };
+	struct ibv_parent_domain_init_attr attr = { .pd = w->pd };
+	struct ibv_td *td = td_new(w->context);
+	struct ibv_pd *parent = parent_new(w->pd, td);
+
+	fake.fork_gen++;
+	assert_null(ibv_alloc_td(w->context, &td_attr));
+	assert_int_equal(errno, ENODEV);
+	assert_null(ibv_alloc_parent_domain(w->context, &attr));
+	assert_int_equal(errno, ENODEV);
+	/* in any order: they are copies */
+	assert_int_equal(ibv_dealloc_td(td), 0);
+	assert_int_equal(ibv_dealloc_pd(parent), 0);
+	fake.fork_gen--;
+	usiw_pd_put(usiw_pd(w->pd)); /* here parent has not ended */
+}
+
+#define WORLD_TEST(f)                                                          \
+	cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(failures_of_the_rnic_go_through),
+		WORLD_TEST(attributes_are_judged),
+		WORLD_TEST(users_come_first),
+		WORLD_TEST(a_failed_creation_keeps_nothing),
+		WORLD_TEST(registering_anew_moves_the_user),
+		WORLD_TEST(domains_stack),
+		WORLD_TEST(thread_domain_takes_no_lock),
+		WORLD_TEST(no_thread_domain_takes_locks),
+		WORLD_TEST(inherited_domains_are_enodev),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
