@@ -203,8 +203,13 @@ void rnic_qp_ring_rq(struct rnic_qp *qp)
 void rnic_qp_serve(struct rnic_qp *qp)
 {
 	/* One that is IDLE fails with its first completion. */
-	if (qp->is_cq_gone && qp_state(qp) != RNIC_QPS_IDLE)
+	if (qp->is_cq_gone && qp_state(qp) != RNIC_QPS_IDLE) {
+		struct rnic_stream *stream = qp->stream;
+
 		rnic_qp_overrun(qp);
+		if (stream && !qp->stream)
+			rnic_stream_end_step(stream);
+	}
 	if (qp->stream) {
 		rnic_stream_tx(qp->stream);
 	} else if (qp_has_ended(qp_state(qp))) {
