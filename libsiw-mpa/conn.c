@@ -415,6 +415,31 @@ void smpa_conn_refuse_read(struct smpa_conn *conn,
 	tx_terminate(conn, fault, &cause); /* RDMAP-60 */
 }
 
+void smpa_conn_refuse_segment(struct smpa_conn *conn,
+			      const struct smpa_event *segment,
+			      struct smpa_fault fault)
+{
+	uint8_t version = conn->out.version;
+	struct ddp_hdr h = {
+		.is_last = segment->seg.is_last,
+		.version = version,
+		.ulp = rdmap_ctrl(version, segment->seg.opcode),
+		.ulp2 = segment->seg.inv_stag,
+		.qn = segment->seg.qn,
+		.msn = segment->seg.msn,
+		.mo = segment->seg.mo,
+	};
+	struct term_cause cause = { .has_read = false };
+
+	/* The peer may have closed its half since: it can still listen. */
+	if (conn->phase != PHASE_RDMA)
+		return;
+	cause.ddp_len = (uint8_t)ddp_hdr_encode(&h, cause.ddp);
+	cause.segment_len = cause.ddp_len + segment->seg.len;
+	rx_kill(conn);
+	tx_terminate(conn, fault, &cause); /* RDMAP-60 */
+}
+
 void smpa_conn_terminate(struct smpa_conn *conn, struct smpa_fault fault)
 {
 	if (conn->phase != PHASE_RDMA)

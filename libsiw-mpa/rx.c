@@ -373,6 +373,8 @@ static void ev_segment(const struct smpa_conn *c, struct smpa_event *ev)
 	ev->seg.mo = s->ddp.mo;
 	ev->seg.len = s->len;
 	memcpy(ev->seg.imm, s->imm, sizeof(ev->seg.imm));
+	if (rdmap_op(s->opcode)->has_inv_stag)
+		ev->seg.inv_stag = s->ddp.ulp2;
 }
 
 /* ---- FPDUs ----------------------------------------------------------- */

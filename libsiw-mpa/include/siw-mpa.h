@@ -326,14 +326,15 @@ struct smpa_event {
 		struct {
 			uint8_t opcode; /* enum smpa_opcode */
 			bool is_tagged;
-			bool is_last;	/* L flag */
-			uint32_t stag;	/* tagged */
-			uint64_t to;	/* tagged */
-			uint32_t qn;	/* untagged; only QN 0 comes here */
-			uint32_t msn;	/* untagged */
-			uint32_t mo;	/* untagged */
-			uint32_t len;	/* payload octets, > 0 if tagged */
-			uint8_t imm[8]; /* IMM, IMM_SE: as in MESSAGE */
+			bool is_last;	   /* L flag */
+			uint32_t stag;	   /* tagged */
+			uint64_t to;	   /* tagged */
+			uint32_t qn;	   /* untagged; only QN 0 comes here */
+			uint32_t msn;	   /* untagged */
+			uint32_t mo;	   /* untagged */
+			uint32_t len;	   /* payload octets, > 0 if tagged */
+			uint32_t inv_stag; /* SEND_INV, SEND_SE_INV */
+			uint8_t imm[8];	   /* IMM, IMM_SE: as in MESSAGE */
 		} seg;
 		struct {
 			uint8_t opcode; /* WRITE, READ_RESPONSE, SEND*, IMM* */
@@ -436,6 +437,17 @@ void smpa_conn_refuse(struct smpa_conn *conn, struct smpa_fault fault);
 void smpa_conn_refuse_read(struct smpa_conn *conn,
 			   const struct smpa_event *read,
 			   struct smpa_fault fault);
+
+/**
+ * smpa_conn_refuse_segment - a segment of a Send that the owner took, and kept
+ *   for later, is not acceptable after all
+ * @segment: SMPA_EV_SEGMENT as it came.
+ * Queues TERMINATE with that segment's header.  No further input is taken, no
+ * further submit is possible.
+ */
+void smpa_conn_refuse_segment(struct smpa_conn *conn,
+			      const struct smpa_event *segment,
+			      struct smpa_fault fault);
 
 /* ---- sending ---------------------------------------------------------- */
 

@@ -688,6 +688,63 @@ static void advances_the_copied_read_request(void **state)
 	}
 }
 
+/* A Send that was taken, kept, and then found no receive (D-11). */
+static void names_the_segment_that_was_kept(void **state)
+{
+	static const struct {
+		const char *name;
+		bool is_last, has_peer_closed;
+	} rows[] = {
+		{ "the last one", true, false },
+		{ "one of many", false, false },
+		{ "after the peer's FIN", true, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct smpa_options o = test_options(SMPA_INITIATOR);
+		struct smpa_event kept = { .type = SMPA_EV_SEGMENT };
+		struct smpa_msg msg = { .opcode = SMPA_OP_SEND };
+		uint8_t want[64];
+		struct end e;
+
+		kept.seg.opcode = SMPA_OP_SEND_INV;
+		kept.seg.is_last = rows[i].is_last;
+		kept.seg.inv_stag = 0xdeadbeef;
+		kept.seg.msn = 9;
+		kept.seg.mo = 5;
+		kept.seg.len = 100;
+		o.rev = 1;
+		end_init(&e, &o);
+		end_establish(&e, PEER_REPLY);
+		if (rows[i].has_peer_closed) {
+			smpa_conn_rx_eof(e.conn);
+			end_pull(&e);
+			assert_int_equal(end_count(&e, SMPA_EV_CLOSED), 1);
+		}
+		smpa_conn_refuse_segment(
+			e.conn, &kept,
+			(struct smpa_fault){ SMPA_F_DDP_U_NO_BUFFER });
+		/* once only */
+		smpa_conn_refuse_segment(
+			e.conn, &kept,
+			(struct smpa_fault){ SMPA_F_DDP_U_TOO_LONG });
+		assert_row(rows[i].name,
+			   smpa_conn_submit(e.conn, &msg) == -EPIPE);
+		end_drain(&e);
+		assert_row(rows[i].name, e.out_end == 48);
+		assert_int_equal(
+			test_unhex("002a41470000000000000002000000010000000012"
+				   "02c00000764144deadbeef000000000000000900"
+				   "000005",
+				   want, sizeof(want)),
+			44);
+		want[26] = rows[i].is_last ? 0x41 : 0x01;
+		assert_memory_equal(e.out, want, 44);
+		end_fini(&e);
+	}
+}
+
 static void discards_input_after_its_own_terminate(void **state)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
@@ -728,6 +785,7 @@ int main(void)
 		cmocka_unit_test(stays_silent_after_a_bad_first_fpdu),
 		cmocka_unit_test(terminates_once_and_drops_the_rest),
 		cmocka_unit_test(advances_the_copied_read_request),
+		cmocka_unit_test(names_the_segment_that_was_kept),
 		cmocka_unit_test(discards_input_after_its_own_terminate),
 	};
 
