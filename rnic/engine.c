@@ -21,6 +21,7 @@
 #include "../util/log.h"
 #include "fd.h"
 #include "guard.h"
+#include "hold.h"
 #include "qp.h"
 #include "stat.h"
 #include "stream-internal.h"
@@ -95,49 +96,64 @@ static void staging_pool_fini(struct rnic_staging_pool *pool)
 
 /* ---- lead and doorbell -------------------------------------------------- */
 
-static struct rnic_qp *bells_take(struct rnic_engine *engine)
+static struct rnic_bell *bells_take(struct rnic_engine *engine)
 {
 	/* acquire: pairs with the release of rnic_engine_bell() */
 	return atomic_exchange_explicit(&engine->bell_head, NULL,
 					memory_order_acquire);
 }
 
-void rnic_engine_bell(struct rnic_engine *engine, struct rnic_qp *qp)
+void rnic_engine_bell(struct rnic_engine *engine, struct rnic_bell *bell)
 {
-	struct rnic_qp *head =
+	struct rnic_bell *head =
 		atomic_load_explicit(&engine->bell_head, memory_order_relaxed);
 
 	/* Rung already: the leader that takes it clears the flag first. */
-	if (atomic_exchange_explicit(&qp->is_rung, true, memory_order_seq_cst))
+	if (atomic_exchange_explicit(&bell->is_rung, true,
+				     memory_order_seq_cst))
 		return;
 	do {
-		atomic_store_explicit(&qp->bell_next, head,
-				      memory_order_relaxed);
+		atomic_store_explicit(&bell->next, head, memory_order_relaxed);
 		/* release: pairs with the acquire of bells_take() */
 	} while (!atomic_compare_exchange_weak_explicit(
-		&engine->bell_head, &head, qp, memory_order_release,
+		&engine->bell_head, &head, bell, memory_order_release,
 		memory_order_relaxed));
+}
+
+static void bell_serve(struct rnic_bell *bell)
+{
+	char *at = (char *)bell;
+
+	switch (bell->kind) {
+	case RNIC_BELL_QP:
+		rnic_qp_serve((void *)(at - offsetof(struct rnic_qp, bell)));
+		return;
+	case RNIC_BELL_SRQ:
+		rnic_hold_serve_srq(
+			(void *)(at - offsetof(struct rnic_srq, bell)));
+		return;
+	}
 }
 
 void rnic_engine_serve_bells(struct rnic_engine *engine)
 {
-	struct rnic_qp *qp;
+	struct rnic_bell *bell;
 
 	util_lock_assert_held(&engine->lead);
-	while ((qp = bells_take(engine)) != NULL) {
-		while (qp) {
-			struct rnic_qp *next = atomic_load_explicit(
-				&qp->bell_next, memory_order_relaxed);
+	while ((bell = bells_take(engine)) != NULL) {
+		while (bell) {
+			struct rnic_bell *next = atomic_load_explicit(
+				&bell->next, memory_order_relaxed);
 
 			/*
 			 * Cleared before the queues are looked at: a poster
 			 * that still saw it set committed its entries before,
 			 * so they are seen; one that comes later rings anew.
 			 */
-			atomic_exchange_explicit(&qp->is_rung, false,
+			atomic_exchange_explicit(&bell->is_rung, false,
 						 memory_order_seq_cst);
-			rnic_qp_serve(qp);
-			qp = next;
+			bell_serve(bell);
+			bell = next;
 		}
 	}
 }
@@ -175,12 +191,12 @@ void rnic_engine_unlead(struct rnic_engine *engine)
 	}
 }
 
-void rnic_engine_ring(struct rnic_engine *engine, struct rnic_qp *qp)
+void rnic_engine_ring(struct rnic_engine *engine, struct rnic_bell *bell)
 {
 	/* relaxed: a hint */
 	atomic_store_explicit(&engine->post_cpu, sched_getcpu(),
 			      memory_order_relaxed);
-	rnic_engine_bell(engine, qp);
+	rnic_engine_bell(engine, bell);
 	/* Pairs with the fence in rnic_engine_unlead(). */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!engine_try_lead(engine))
@@ -335,18 +351,25 @@ static void engine_expire(struct rnic_engine *engine, uint64_t now_ns)
 
 	if (!engine->deadline_ns || now_ns < engine->deadline_ns)
 		return;
+	/* Anew: from what is left, and from what expiry itself sets. */
+	engine->deadline_ns = 0;
 	for (stream = engine->streams; stream; stream = next) {
 		next = stream->next;
 		if (stream->deadline_ns && stream->deadline_ns <= now_ns) {
 			rnic_stream_expire(stream);
 			continue; /* it may be gone */
 		}
+		if (stream->rnr_ns && stream->rnr_ns <= now_ns) {
+			rnic_stream_rnr(stream);
+			continue; /* nor is it sure here */
+		}
 		if (stream->nudge_ns && stream->nudge_ns <= now_ns)
 			rnic_stream_nudge(stream);
 		earliest = earlier(earliest, stream->deadline_ns);
+		earliest = earlier(earliest, stream->rnr_ns);
 		earliest = earlier(earliest, stream->nudge_ns);
 	}
-	engine->deadline_ns = earliest;
+	engine->deadline_ns = earlier(engine->deadline_ns, earliest);
 }
 
 /* ---- passes ------------------------------------------------------------- */

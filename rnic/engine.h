@@ -10,9 +10,10 @@
  *   epoll; while another thread is inside a run of empty polls it parks, so
  *   that both do not wake for the same octets.
  *
- * Doorbell: a QP whose SQ (or, when it has ended, RQ) got entries is pushed
- * on a lock-free stack.  Whoever gives up the lead looks at the stack once
- * more, so a poster that failed to get the lead need not wait or wake anyone.
+ * Doorbell: a QP whose SQ (or, when it has ended or holds a Send, RQ) got
+ * entries is pushed on a lock-free stack, and so is such an SRQ.  Whoever gives
+ * up the lead looks at the stack once more, so a poster that failed to get the
+ * lead need not wait or wake anyone.
  */
 #ifndef RNIC_ENGINE_H
 #define RNIC_ENGINE_H
@@ -46,13 +47,20 @@ struct rnic_slot {
 	uint32_t next_free;
 };
 
+/* In whatever can be rung; zero but for @kind before first use. */
+struct rnic_bell {
+	_Atomic(struct rnic_bell *) next;
+	_Atomic bool is_rung;
+	enum rnic_bell_kind { RNIC_BELL_QP, RNIC_BELL_SRQ } kind;
+};
+
 struct rnic_engine {
 	struct util_lock lead;
 	int epfd;
 	int wake_fd; /* eventfd: timers changed, stop */
 
 	/* Doorbell: Treiber stack, any thread pushes, the leader takes all. */
-	_Atomic(struct rnic_qp *) bell_head;
+	_Atomic(struct rnic_bell *) bell_head;
 
 	/* When the last empty poll led, CLOCK_MONOTONIC; 0: not polling. */
 	_Atomic uint64_t poll_ns;
@@ -90,11 +98,11 @@ void rnic_engine_free(struct rnic_engine *engine);
 void rnic_engine_lead(struct rnic_engine *engine);
 void rnic_engine_unlead(struct rnic_engine *engine);
 
-/* A QP's queue got entries: serve it here if the lead is free. */
-void rnic_engine_ring(struct rnic_engine *engine, struct rnic_qp *qp);
+/* A queue got entries: serve it here if the lead is free. */
+void rnic_engine_ring(struct rnic_engine *engine, struct rnic_bell *bell);
 
-/* The QP wants to be served by whoever leads, at the end of what he is at. */
-void rnic_engine_bell(struct rnic_engine *engine, struct rnic_qp *qp);
+/* It wants to be served by whoever leads, at the end of what he is at. */
+void rnic_engine_bell(struct rnic_engine *engine, struct rnic_bell *bell);
 
 /* One pass in the calling thread, which found its CQ empty. */
 void rnic_engine_poll(struct rnic_engine *engine);

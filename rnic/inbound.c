@@ -10,6 +10,7 @@
 #include "context.h"
 #include "cq.h"
 #include "engine.h"
+#include "hold.h"
 #include "mr.h"
 #include "qp.h"
 #include "stat.h"
@@ -45,13 +46,15 @@ static int refuse(struct rnic_qp *qp, struct smpa_conn *conn, uint16_t fault,
 	return -EPROTO;
 }
 
-/* The receive cannot take the message: complete it, then end. */
+/* The receive, if it has one already, cannot take the message: complete it,
+ * then end. */
 static int refuse_recv(struct rnic_qp *qp, struct smpa_conn *conn,
 		       uint16_t fault, enum usiw_wc_status status)
 {
 	struct usiw_cqe cqe = { .status = status, .opcode = USIW_WC_RECV };
 
-	rnic_rq_complete(qp, &cqe);
+	if (qp->rq.current.is_open)
+		rnic_rq_complete(qp, &cqe);
 	return refuse(qp, conn, fault, RNIC_QP_EV_REQ_ERR);
 }
 
@@ -165,10 +168,14 @@ static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
 		if (imm_is_ahead(ev->seg.imm))
 			return smpa_conn_sink(conn, NULL, 0);
 	}
-	/* D-11: the next MSN, but no receive. */
-	if (!recv->is_open && rnic_rq_claim(qp) < 0)
+	if (!recv->is_open &&
+	    (!rnic_hold_is_clear(qp) || rnic_rq_claim(qp) < 0)) {
+		if (rnic_hold_segment(qp, conn, ev) == 0)
+			return 0;
+		/* D-11: the next MSN, but no receive. */
 		return refuse(qp, conn, SMPA_F_DDP_U_NO_BUFFER,
 			      RNIC_QP_EV_REQ_ERR);
+	}
 	/* DDP-50: MO and MO + length within the buffer. */
 	if (ev->seg.mo > recv->len || ev->seg.len > recv->len - ev->seg.mo)
 		return refuse_recv(qp, conn, SMPA_F_DDP_U_TOO_LONG,
@@ -222,7 +229,8 @@ static int message_imm(struct rnic_qp *qp, const struct smpa_event *ev)
 		arrival->imm_be = cqe.imm_be;
 		return 0;
 	}
-	rnic_rq_complete(qp, &cqe);
+	if (!rnic_hold_message(qp, &cqe))
+		rnic_rq_complete(qp, &cqe);
 	return 0;
 }
 
@@ -248,15 +256,14 @@ static int message_recv(struct rnic_qp *qp, struct smpa_conn *conn,
 		if (cqe.wc_flags)
 			return refuse_recv(qp, conn, SMPA_F_RDMAP_OPCODE,
 					   USIW_WC_LOC_QP_OP_ERR);
-		/* RDMAP-27: an STag of this stream, else D-3. */
-		if (rnic_mr_invalidate(&qp->ctx->mrs, qp->pd, ev->msg.inv_stag,
-				       true) != RNIC_MR_OK)
-			return refuse_recv(qp, conn, SMPA_F_RDMAP_INVALIDATE,
-					   USIW_WC_LOC_ACCESS_ERR);
 		cqe.wc_flags = USIW_WC_FLAG_INV;
 		cqe.imm_be = ev->msg.inv_stag;
 	}
-	rnic_rq_complete(qp, &cqe);
+	if (rnic_hold_message(qp, &cqe))
+		return 0;
+	if (rnic_rq_deliver(qp, &cqe) < 0)
+		return refuse_recv(qp, conn, SMPA_F_RDMAP_INVALIDATE,
+				   USIW_WC_LOC_ACCESS_ERR);
 	return 0;
 }
 

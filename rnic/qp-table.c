@@ -116,7 +116,7 @@ void rnic_qp_table_cq_gone(const struct rnic_cq *cq)
 			if (qp->send_cq != cq && qp->recv_cq != cq)
 				continue;
 			qp->is_cq_gone = true;
-			rnic_engine_bell(qp->engine, qp);
+			rnic_engine_bell(qp->engine, &qp->bell);
 		}
 	}
 	util_unlock(&table_lock);

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/env.h"
 #include "context.h"
 #include "cq.h"
 #include "engine.h"
+#include "hold.h"
 #include "rdv.h"
 #include "stat.h"
 #include "stream-internal.h"
@@ -145,6 +147,7 @@ int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 	qp->recv_cq = opt->recv_cq;
 	qp->srq = opt->srq;
 	qp->handle = opt->handle;
+	qp->rnr_ns = util_settings()->rnr_ms * 1000000ull;
 	rc = sq_alloc(qp, opt);
 	if (rc == 0 && !opt->srq)
 		rc = rq_alloc(qp, opt);
@@ -189,15 +192,16 @@ enum rnic_qp_state rnic_qp_state(const struct rnic_qp *qp)
 
 void rnic_qp_ring_sq(struct rnic_qp *qp)
 {
-	rnic_engine_ring(qp->engine, qp);
+	rnic_engine_ring(qp->engine, &qp->bell);
 }
 
 void rnic_qp_ring_rq(struct rnic_qp *qp)
 {
-	/* Pairs with qp_set_state(). */
+	/* Pairs with qp_set_state(), and with hold_new(). */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (qp_has_ended(qp_state(qp)))
-		rnic_engine_ring(qp->engine, qp);
+	if (qp_has_ended(qp_state(qp)) ||
+	    atomic_load_explicit(&qp->is_holding, memory_order_relaxed))
+		rnic_engine_ring(qp->engine, &qp->bell);
 }
 
 void rnic_qp_serve(struct rnic_qp *qp)
@@ -210,6 +214,8 @@ void rnic_qp_serve(struct rnic_qp *qp)
 		if (stream && !qp->stream)
 			rnic_stream_end_step(stream);
 	}
+	if (qp->hold && !qp->srq)
+		rnic_hold_serve(qp);
 	if (qp->stream) {
 		rnic_stream_tx(qp->stream);
 	} else if (qp_has_ended(qp_state(qp))) {
@@ -243,6 +249,7 @@ void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
 	if (qp->stream)
 		rnic_stream_detach(qp->stream, -ECONNRESET);
 	qp_event(qp, event);
+	rnic_hold_drop(qp);
 	qp->irq.cnt = 0;
 	qp->irq.submitted_cnt = 0;
 	qp->arrival = (struct rnic_arrival){ 0 };
@@ -515,6 +522,7 @@ int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
 		rnic_stream_detach(stream, 0);
 		rnic_stream_end_step(stream);
 	}
+	rnic_hold_drop(qp);
 	rnic_engine_unlead(qp->engine);
 	for (int i = 0; i < RNIC_QP_EV_CNT; i++)
 		events += rnic_chan_purge(qp->ctx->async, &qp->event_node[i]);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "chan.h"
+#include "engine.h"
 #include "rnic.h"
 #include "stream.h"
 
@@ -24,6 +25,12 @@ struct rnic_srq {
 	uint64_t handle;
 	struct rnic_chan_node limit_node;
 	_Atomic uint32_t user_cnt; /* QPs */
+
+	/* QPs that hold Sends, in the order of their turns (hold.c) */
+	struct rnic_hold *first_holder, *last_holder;
+	uint32_t holder_cnt;
+	_Atomic bool is_awaited; /* holder_cnt > 0, for those who post */
+	struct rnic_bell bell;
 };
 
 /* The receive that the current message goes to, copied out of the ring. */
@@ -143,9 +150,8 @@ struct rnic_qp {
 	uint64_t handle;
 	_Atomic uint32_t state; /* enum rnic_qp_state; written by the leader */
 
-	/* doorbell */
-	_Atomic(struct rnic_qp *) bell_next;
-	_Atomic bool is_rung;
+	_Atomic bool is_holding; /* hold != NULL, for those who post */
+	struct rnic_bell bell;
 
 	/* table of QPs (qp-table.c) */
 	struct rnic_qp *table_next;
@@ -166,6 +172,8 @@ struct rnic_qp {
 	bool is_last_wqe_told;
 	uint8_t timeout; /* of the connection manager's, as it was given */
 	bool is_cq_gone; /* one of its CQs is overrun: fail when served */
+	struct rnic_hold *hold; /* Sends without receive; NULL: none */
+	uint64_t rnr_ns; /* how long; 0: not at all; UINT64_MAX: no limit */
 	struct rnic_stream *stream;
 	struct rnic_chan_node event_node[RNIC_QP_EV_CNT];
 };
@@ -281,8 +289,18 @@ int rnic_sge_resolve(const struct rnic_pd *pd, const struct usiw_sge *sge,
 /* Open the next receive as qp->rq.current.  Return: 0; -ENOENT: none. */
 int rnic_rq_claim(struct rnic_qp *qp);
 
+/* The ring that the QP's receives come from. */
+const struct usiw_ring *rnic_rq_ring(const struct rnic_qp *qp);
+
 /* Complete the current receive. */
 void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe);
+
+/*
+ * The message of the current receive is placed: do what else it asks for, and
+ * complete.  Return: 0; -EACCES: it may not invalidate that STag; nothing is
+ * done.
+ */
+int rnic_rq_deliver(struct rnic_qp *qp, const struct usiw_cqe *cqe);
 
 void rnic_rq_flush(struct rnic_qp *qp);
 

@@ -309,6 +309,8 @@ RNIC_EXPORT int rnic_srq_create(struct rnic_pd *pd,
 				struct rnic_srq_options *opt,
 				struct rnic_srq **ret_srq);
 RNIC_EXPORT const struct usiw_ring *rnic_srq_ring(const struct rnic_srq *srq);
+/* Entries were committed: QPs may hold messages that wait for them. */
+RNIC_EXPORT void rnic_srq_ring_rq(struct rnic_srq *srq);
 /* 0 disarms; below or at the count posted: fires once when it drops under. */
 RNIC_EXPORT int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit);
 RNIC_EXPORT void rnic_srq_query(struct rnic_srq *srq,
@@ -352,7 +354,8 @@ RNIC_EXPORT enum rnic_qp_state rnic_qp_state(const struct rnic_qp *qp);
  * free, else whoever leads will.  Never blocks. */
 RNIC_EXPORT void rnic_qp_ring_sq(struct rnic_qp *qp);
 
-/* Entries were committed to the RQ (they are flushed if the QP has ended). */
+/* Entries were committed to the RQ: messages may wait for them; they are
+ * flushed if the QP has ended. */
 RNIC_EXPORT void rnic_qp_ring_rq(struct rnic_qp *qp);
 
 /* Remote access that the QP allows (enum rnic_access bits). */

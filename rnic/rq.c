@@ -21,9 +21,14 @@ static void srq_check_limit(struct rnic_qp *qp)
 			   USIW_EVENT_SRQ_LIMIT_REACHED, srq->handle);
 }
 
+const struct usiw_ring *rnic_rq_ring(const struct rnic_qp *qp)
+{
+	return qp->srq ? &qp->srq->ring : &qp->rq.ring;
+}
+
 int rnic_rq_claim(struct rnic_qp *qp)
 {
-	const struct usiw_ring *ring = qp->srq ? &qp->srq->ring : &qp->rq.ring;
+	const struct usiw_ring *ring = rnic_rq_ring(qp);
 	uint32_t max_sge = qp->srq ? qp->srq->max_sge : qp->rq.max_sge;
 	struct rnic_recv *recv = &qp->rq.current;
 	const struct usiw_rqe *slot = usiw_ring_peek(ring, 0);
@@ -55,6 +60,16 @@ void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe)
 	rnic_stat_add(RNIC_STAT_recv_done, 1);
 	if (rnic_cq_push(qp->recv_cq, &full) < 0)
 		rnic_qp_overrun(qp);
+}
+
+int rnic_rq_deliver(struct rnic_qp *qp, const struct usiw_cqe *cqe)
+{
+	/* RDMAP-27: an STag of this stream, else D-3. */
+	if (cqe->wc_flags & USIW_WC_FLAG_INV &&
+	    rnic_mr_invalidate(&qp->ctx->mrs, qp->pd, cqe->imm_be, true))
+		return -EACCES;
+	rnic_rq_complete(qp, cqe);
+	return 0;
 }
 
 static void rq_flush_one(struct rnic_qp *qp, uint64_t wr_id)

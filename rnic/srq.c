@@ -25,6 +25,7 @@ int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
 	srq->pd = pd;
 	srq->handle = opt->handle;
 	srq->limit = opt->limit;
+	srq->bell.kind = RNIC_BELL_SRQ;
 	srq->max_sge = opt->max_sge ? opt->max_sge : 1;
 	stride = (uint32_t)(sizeof(struct usiw_rqe) +
 			    srq->max_sge * sizeof(struct usiw_sge));
@@ -44,6 +45,14 @@ int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
 const struct usiw_ring *rnic_srq_ring(const struct rnic_srq *srq)
 {
 	return &srq->ring;
+}
+
+void rnic_srq_ring_rq(struct rnic_srq *srq)
+{
+	/* Pairs with hold_new(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&srq->is_awaited, memory_order_relaxed))
+		rnic_engine_ring(srq->pd->ctx->engine, &srq->bell);
 }
 
 int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit)
@@ -82,6 +91,10 @@ int rnic_srq_destroy(struct rnic_srq *srq, uint32_t *ret_async_events)
 
 	if (atomic_load_explicit(&srq->user_cnt, memory_order_acquire))
 		return -EBUSY;
+	/* Its bell may have rung, and nobody come yet. */
+	rnic_engine_lead(pd->ctx->engine);
+	rnic_engine_serve_bells(pd->ctx->engine);
+	rnic_engine_unlead(pd->ctx->engine);
 	*ret_async_events = rnic_chan_purge(pd->ctx->async, &srq->limit_node);
 	rnic_shm_free(&pd->ctx->shm, srq->ring.hdr, srq->ring_size);
 	free(srq);

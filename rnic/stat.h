@@ -27,6 +27,7 @@
 	X(write_wr)                                                            \
 	X(read_wr)                                                             \
 	X(recv_done)                                                           \
+	X(recv_held) /* messages that came before their receive */             \
 	X(read_served)                                                         \
 	X(cqe)                                                                 \
 	X(cqe_error)                                                           \

@@ -14,6 +14,7 @@
 #include "cq.h"
 #include "engine.h"
 #include "fd.h"
+#include "hold.h"
 #include "qp.h"
 #include "stat.h"
 #include "stream-internal.h"
@@ -90,6 +91,7 @@ void rnic_stream_detach(struct rnic_stream *stream, int status)
 		return; /* a completion of it did not fit: done already */
 	stream->qp->stream = NULL;
 	stream->qp = NULL;
+	stream->rnr_ns = 0;
 	stream->phase = RNIC_STREAM_DRAIN;
 	if (smpa_conn_uses(stream->conn, NULL, SIZE_MAX) ||
 	    smpa_conn_tx_is_held(stream->conn)) {
@@ -112,8 +114,7 @@ void rnic_stream_close(struct rnic_stream *stream)
 	rnic_stream_end_step(stream);
 }
 
-/* The QP's part is done: let go and fail it. */
-static void stream_part(struct rnic_stream *stream, int status)
+void rnic_stream_part(struct rnic_stream *stream, int status)
 {
 	struct rnic_qp *qp = stream->qp;
 
@@ -179,10 +180,10 @@ void rnic_stream_end_step(struct rnic_stream *stream)
 		return;
 	case RNIC_STREAM_RUN:
 		/* The peer has closed: nothing will be answered any more. */
-		if (stream->has_peer_fin)
-			stream_part(stream, 0);
-		else
+		if (!stream->has_peer_fin)
 			stream_check_held(stream);
+		else if (!rnic_hold_delays_end(stream->qp))
+			rnic_stream_part(stream, 0);
 		break;
 	case RNIC_STREAM_CLOSING:
 		if (stream->has_peer_fin || stream_is_out(stream))
@@ -190,7 +191,7 @@ void rnic_stream_end_step(struct rnic_stream *stream)
 		else if (stream_has_sent(stream))
 			stream_limit(stream);
 		if (stream->has_peer_fin)
-			stream_part(stream, 0);
+			rnic_stream_part(stream, 0);
 		break;
 	case RNIC_STREAM_DRAIN:
 		break;
@@ -214,7 +215,7 @@ void rnic_stream_lost(struct rnic_stream *stream, int status)
 	if (qp) {
 		util_info("rnic", "qp 0x%06x: stream lost: %s", qp->num,
 			  strerror(-status));
-		stream_part(stream, status);
+		rnic_stream_part(stream, status);
 	}
 	stream_free(stream);
 }
@@ -240,6 +241,14 @@ void rnic_stream_expire(struct rnic_stream *stream)
 	util_info("rnic", "stream: peer did not close within %u ms",
 		  util_settings()->drain_ms);
 	rnic_stream_lost(stream, -ETIMEDOUT);
+}
+
+void rnic_stream_rnr(struct rnic_stream *stream)
+{
+	stream->rnr_ns = 0;
+	if (stream->qp)
+		rnic_hold_expire(stream->qp);
+	rnic_stream_end_step(stream);
 }
 
 void rnic_stream_refuse_read(struct rnic_stream *stream,

@@ -36,6 +36,7 @@ struct rnic_stream {
 	void *start_rx, *start_tx;     /* own, until attached */
 	size_t start_taken;	       /* octets of the peer's start frame */
 	uint64_t deadline_ns;	       /* 0: none */
+	uint64_t rnr_ns;   /* end of the RNR time (hold.c); 0: nothing held */
 	uint64_t nudge_ns; /* when to wake who waits on the send CQ; 0 */
 	uint64_t cm_ref;   /* 0: nobody to tell, or told already */
 	uint32_t pass_cnt; /* to look at the EMSS now and then */
@@ -47,6 +48,9 @@ struct rnic_stream {
 
 /* Serve what epoll says, or try everything.  The stream may be gone after. */
 void rnic_stream_pass(struct rnic_stream *stream, uint32_t events);
+
+/* What stopped the reading is gone: as rnic_stream_pass(). */
+void rnic_stream_resume(struct rnic_stream *stream);
 
 /* The QP's queue got work. */
 void rnic_stream_tx(struct rnic_stream *stream);
@@ -77,12 +81,16 @@ void rnic_stream_close(struct rnic_stream *stream);
 /* Step the endings forward: FIN when it is due, close when all is done. */
 void rnic_stream_end_step(struct rnic_stream *stream);
 
+/* The QP's part is done: let go and fail it. */
+void rnic_stream_part(struct rnic_stream *stream, int status);
+
 /* The socket failed or the peer closed. */
 void rnic_stream_lost(struct rnic_stream *stream, int status);
 
 void rnic_stream_drain(struct rnic_stream *stream);
 void rnic_stream_abort(struct rnic_stream *stream);
 void rnic_stream_expire(struct rnic_stream *stream);
+void rnic_stream_rnr(struct rnic_stream *stream);
 
 /*
  * A peer's WRITE was placed.  A program may wait on its send CQ for that:

@@ -9,6 +9,7 @@
 
 #include "../util/log.h"
 #include "engine.h"
+#include "hold.h"
 #include "qp.h"
 #include "stat.h"
 #include "stream-internal.h"
@@ -302,12 +303,18 @@ void rnic_stream_tx(struct rnic_stream *stream)
 
 /* ---- pass --------------------------------------------------------------- */
 
+/* Sends wait for receives, and nothing more can be kept (hold.c). */
+static bool stream_is_full(const struct rnic_stream *stream)
+{
+	return stream->qp && rnic_hold_is_full(stream->qp);
+}
+
 void rnic_stream_watch(struct rnic_stream *stream)
 {
 	uint32_t events = 0;
 	struct epoll_event ev;
 
-	if (!stream->has_peer_fin)
+	if (!stream->has_peer_fin && !stream_is_full(stream))
 		events |= EPOLLIN;
 	if (stream->is_tx_blocked)
 		events |= EPOLLOUT;
@@ -325,6 +332,9 @@ void rnic_stream_pass(struct rnic_stream *stream, uint32_t events)
 {
 	int rc = 0;
 
+	/* What is not read cannot tell that the socket has failed. */
+	if (events & (EPOLLERR | EPOLLHUP) && stream_is_full(stream))
+		rnic_stream_part(stream, events & EPOLLERR ? -ECONNRESET : 0);
 	if (events & (EPOLLIN | EPOLLERR | EPOLLHUP) && !stream->has_peer_fin) {
 		if (stream->qp)
 			rc = stream_rx(stream);
@@ -338,6 +348,12 @@ void rnic_stream_pass(struct rnic_stream *stream, uint32_t events)
 		rnic_stream_lost(stream, rc);
 	else
 		rnic_stream_end_step(stream);
+}
+
+void rnic_stream_resume(struct rnic_stream *stream)
+{
+	stream_events(stream);
+	rnic_stream_pass(stream, EPOLLIN | EPOLLOUT);
 }
 
 void rnic_stream_settle(struct rnic_stream *stream)

@@ -51,6 +51,8 @@
 	  "time the completion thread spins before it sleeps, microseconds")   \
 	X("USIW_STAGING_KIB", NUM, staging_kib, 64, 65536, "64..65536", "256", \
 	  "receive staging per stream, KiB")                                   \
+	X("USIW_RNR_MS", NUM, rnr_ms, 0, 3600000, "0..3600000", "1000",        \
+	  "time a Send waits for a receive to be posted, milliseconds")        \
 	X("USIW_RTR", FLAG, rtr, 0, 0, "on|off", "on",                         \
 	  "offer the ready-to-receive frame of RFC 6581")                      \
 	X("USIW_MPA_REV0", WORD, mpa_rev0, 0, 0, "refuse|permissive",          \

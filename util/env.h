@@ -30,7 +30,8 @@ struct util_settings {
 	uint32_t ord;		   /* USIW_ORD, outbound reads, 128 */
 	uint32_t spin_us;	   /* USIW_SPIN_US, completion thread, 0 */
 	uint32_t staging_kib;	   /* USIW_STAGING_KIB, per stream, 256 */
-	bool rtr;		   /* USIW_RTR on|off: offer RTR, default on */
+	uint32_t rnr_ms; /* USIW_RNR_MS, Sends without receive, 1000 */
+	bool rtr;	 /* USIW_RTR on|off: offer RTR, default on */
 	enum util_mpa_rev0 mpa_rev0; /* USIW_MPA_REV0 refuse|permissive */
 	bool markers;		     /* USIW_MARKERS on|off, default off */
 };

@@ -147,6 +147,8 @@ int usiw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 	usiw_srq_lock(srq);
 	err = rq_post_locked(srq->ring, srq->max_sge, wr, &wr, &cnt);
 	usiw_srq_unlock(srq);
+	if (cnt)
+		rnic_srq_ring_rq(srq->rnic);
 	if (err)
 		*bad_wr = wr;
 	return usiw_door_int(err);

@@ -331,7 +331,9 @@ int rnicpair_post_recv_qp(struct rnicpair_side *s, struct rnic_qp *qp,
 		memcpy(rqe + 1, sge, sge_cnt * sizeof(*sge));
 	usiw_ring_commit(ring, 1);
 	pthread_mutex_unlock(&s->rq_lock);
-	if (!s->srq)
+	if (s->srq)
+		rnic_srq_ring_rq(s->srq);
+	else
 		rnic_qp_ring_rq(qp);
 	return 0;
 }

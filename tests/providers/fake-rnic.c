@@ -502,6 +502,12 @@ void rnic_qp_ring_sq(struct rnic_qp *qp)
 	fake.ring_sq_cnt++;
 }
 
+void rnic_srq_ring_rq(struct rnic_srq *srq)
+{
+	assert_non_null(srq);
+	fake.ring_srq_cnt++;
+}
+
 void rnic_qp_ring_rq(struct rnic_qp *qp)
 {
 	assert_non_null(qp);

@@ -24,7 +24,7 @@ struct fake_rnic {
 
 	/* what was asked */
 	uint32_t open_cnt; /* objects alive */
-	uint32_t ring_sq_cnt, ring_rq_cnt, arm_cnt;
+	uint32_t ring_sq_cnt, ring_rq_cnt, ring_srq_cnt, arm_cnt;
 	_Atomic uint32_t progress_cnt; /* threads poll */
 	bool is_solicited_only;
 	uint32_t cq_flags;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Sends for which no receive is posted.  They are kept, in memory lent by the
+ * engine's pool, so that what stands behind them on the stream goes on: READ
+ * responses, the peer's Writes and Reads, its TERMINATE.  When that memory is
+ * full the stream is not read any more.  All of it ends with the RNR time.
+ *
+ * A QP that holds nothing pays a NULL pointer.  Who posts receives looks at
+ * one flag, and rings only while something is held.
+ *
+ * Everything is under the lead, but for what is said otherwise.
+ */
+#ifndef RNIC_HOLD_H
+#define RNIC_HOLD_H
+
+#include "qp.h"
+
+struct smpa_event;
+
+/* Does nothing wait in front of the next message for this QP's receives? */
+static inline bool rnic_hold_is_clear(const struct rnic_qp *qp)
+{
+	return !qp->hold && !(qp->srq && qp->srq->first_holder);
+}
+
+/*
+ * A segment of an untagged message came, and there is no receive for it, or
+ * others are before it.  Keeps the segment, or leaves it unanswered for now.
+ * Return: 0; -ENOENT: none is waited for; -ENOMEM.
+ */
+int rnic_hold_segment(struct rnic_qp *qp, struct smpa_conn *conn,
+		      const struct smpa_event *ev);
+
+/*
+ * A message is whole, and @cqe, but for the receive, is what it completes
+ * with.  Return: true: it is a held one, and will; false: the caller's.
+ */
+bool rnic_hold_message(struct rnic_qp *qp, const struct usiw_cqe *cqe);
+
+/* Receives were posted: bells of a QP and of an SRQ. */
+void rnic_hold_serve(struct rnic_qp *qp);
+void rnic_hold_serve_srq(struct rnic_srq *srq);
+
+/* The QP has ended: what is held goes with it. */
+void rnic_hold_drop(struct rnic_qp *qp);
+
+/* The RNR time is over: TERMINATE 12 02, the QP fails. */
+void rnic_hold_expire(struct rnic_qp *qp);
+
+/* A segment waits unanswered: nothing is to be read. */
+bool rnic_hold_is_full(const struct rnic_qp *qp);
+
+/*
+ * The peer has closed.  Return: true: messages that came before still wait
+ * for receives; the end waits for them, for a bounded time.
+ */
+bool rnic_hold_delays_end(struct rnic_qp *qp);
+
+#endif

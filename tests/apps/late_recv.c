@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A program whose receive comes late: it connects to itself with librdmacm,
+ * one side sends at once, the other first READs what the sender's private data
+ * names, and posts its receive 300 ms later, or never.
+ *
+ * usage: apps-late-recv late|never [srq]
+ */
+#include <infiniband/verbs.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NEEDS(what)                                                            \
+	do {                                                                   \
+		if (!(what)) {                                                 \
+			fprintf(stderr, "line %d: %s\n", __LINE__, #what);     \
+			exit(1);                                               \
+		}                                                              \
+	} while (0)
+
+#define LEN 50000
+#define LATE_US 300000
+
+struct where {
+	uint64_t addr;
+	uint32_t rkey;
+};
+
+static uint8_t sent[LEN], got[LEN], read_here[LEN];
+static char port[8];
+static sem_t is_done;
+
+static struct ibv_qp_init_attr qp_attr(void)
+{
+	return (struct ibv_qp_init_attr){
+		.cap = { .max_send_wr = 4,
+			 .max_recv_wr = 4,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+		.sq_sig_all = 1,
+	};
+}
+
+static struct rdma_cm_id *endpoint(int flags)
+{
+	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP,
+				       .ai_flags = flags };
+	struct ibv_qp_init_attr attr = qp_attr();
+	struct rdma_addrinfo *info;
+	struct rdma_cm_id *id;
+
+	NEEDS(!rdma_getaddrinfo("127.0.0.1", port, &hints, &info));
+	NEEDS(!rdma_create_ep(&id, info, NULL, flags ? NULL : &attr));
+	rdma_freeaddrinfo(info);
+	return id;
+}
+
+static void *sender(void *arg)
+{
+	struct rdma_cm_id *id = endpoint(0);
+	struct ibv_mr *mr =
+		ibv_reg_mr(id->pd, sent, LEN,
+			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+	struct where where = { (uintptr_t)sent, 0 };
+	struct rdma_conn_param param = { .private_data = &where,
+					 .private_data_len = sizeof(where),
+					 .responder_resources = 4,
+					 .initiator_depth = 4 };
+	struct ibv_wc wc;
+
+	(void)arg;
+	NEEDS(mr);
+	where.rkey = mr->rkey;
+	NEEDS(!rdma_connect(id, &param));
+	NEEDS(!rdma_post_send(id, NULL, sent, LEN, mr, 0));
+	NEEDS(rdma_get_send_comp(id, &wc) == 1);
+	NEEDS(wc.status == IBV_WC_SUCCESS);
+	sem_wait(&is_done);
+	rdma_disconnect(id);
+	ibv_dereg_mr(mr);
+	rdma_destroy_ep(id);
+	return NULL;
+}
+
+/* What the sender has in its memory can be read, though its Send waits. */
+static void read_first(struct rdma_cm_id *id, const struct where *where)
+{
+	struct ibv_mr *mr = rdma_reg_msgs(id, read_here, LEN);
+	struct ibv_wc wc;
+
+	NEEDS(mr);
+	NEEDS(!rdma_post_read(id, NULL, read_here, LEN, mr, 0, where->addr,
+			      where->rkey));
+	NEEDS(rdma_get_send_comp(id, &wc) == 1);
+	NEEDS(wc.status == IBV_WC_SUCCESS);
+	NEEDS(!memcmp(read_here, sent, LEN));
+	rdma_dereg_mr(mr);
+}
+
+static void receive_late(struct rdma_cm_id *id, struct ibv_srq *srq)
+{
+	struct ibv_mr *mr = rdma_reg_msgs(id, got, LEN);
+	struct ibv_sge sge;
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_wc wc;
+
+	NEEDS(mr);
+	sge = (struct ibv_sge){ (uintptr_t)got, LEN, mr->lkey };
+	usleep(LATE_US);
+	NEEDS(!(srq ? ibv_post_srq_recv(srq, &wr, &bad)
+		    : ibv_post_recv(id->qp, &wr, &bad)));
+	NEEDS(rdma_get_recv_comp(id, &wc) == 1);
+	NEEDS(wc.status == IBV_WC_SUCCESS);
+	NEEDS(wc.byte_len == LEN);
+	NEEDS(!memcmp(got, sent, LEN));
+	rdma_dereg_mr(mr);
+}
+
+static void receive_never(struct rdma_cm_id *id)
+{
+	struct ibv_async_event event;
+
+	NEEDS(!ibv_get_async_event(id->verbs, &event));
+	NEEDS(event.event_type == IBV_EVENT_QP_REQ_ERR);
+	NEEDS(event.element.qp == id->qp);
+	ibv_ack_async_event(&event);
+}
+
+int main(int argc, char **argv)
+{
+	bool is_late = argc > 1 && !strcmp(argv[1], "late");
+	bool has_srq = argc > 2 && !strcmp(argv[2], "srq");
+	struct ibv_qp_init_attr attr = qp_attr();
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 4,
+							.max_sge = 1 } };
+	struct rdma_cm_id *listener, *id;
+	struct ibv_srq *srq = NULL;
+	struct where where;
+	pthread_t thread;
+
+	sem_init(&is_done, 0, 0);
+	strcpy(port, "0");
+	listener = endpoint(RAI_PASSIVE);
+	NEEDS(!rdma_listen(listener, 1));
+	snprintf(port, sizeof(port), "%u", ntohs(rdma_get_src_port(listener)));
+	for (int i = 0; i < LEN; i++)
+		sent[i] = (uint8_t)(i * 7);
+	NEEDS(!pthread_create(&thread, NULL, sender, NULL));
+	NEEDS(!rdma_get_request(listener, &id));
+	memcpy(&where, id->event->param.conn.private_data, sizeof(where));
+	if (has_srq) {
+		srq = ibv_create_srq(id->pd, &srq_attr);
+		NEEDS(srq);
+		attr.srq = srq;
+	}
+	NEEDS(!rdma_create_qp(id, NULL, &attr));
+	NEEDS(!rdma_accept(id, NULL));
+	read_first(id, &where);
+	if (is_late)
+		receive_late(id, srq);
+	else
+		receive_never(id);
+	sem_post(&is_done);
+	rdma_disconnect(id);
+	pthread_join(thread, NULL);
+	rdma_destroy_qp(id);
+	if (srq)
+		NEEDS(!ibv_destroy_srq(srq));
+	rdma_destroy_id(id);
+	rdma_destroy_ep(listener);
+	puts("good");
+	return 0;
+}
