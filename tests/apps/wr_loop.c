@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * ibv_wr_* through stock libibverbs and over a real connection: every
+ * operation, batches, errors, and threads.  Runs under `usiw run`, alone, and
+ * connects to itself: once plainly, once in a thread domain.
+ */
+#include <endian.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "loop.h"
+
+#define HALF 65536 /* octets of the buffer that are an end's */
+#define THREAD_CNT 4
+#define BATCH_CNT 200
+
+struct world {
+	struct loop loop;
+	struct ibv_context *context;
+	struct ibv_pd *base, *pd;
+	struct ibv_td *td;
+	struct ibv_cq *scq, *rcq;
+	struct ibv_mr *mr;
+	struct ibv_qp_ex *qpx; /* of the active end */
+	struct ibv_qp *peer;
+	uint8_t *buf; /* ours, then the peer's */
+	uint64_t send_ops;
+};
+
+static uint8_t *theirs(const struct world *w)
+{
+	return w->buf + HALF;
+}
+
+/* What may be asked for: all of RC that this build offers. */
+static uint64_t offered(struct ibv_qp_init_attr_ex attr)
+{
+	uint64_t send_ops = 0;
+	struct ibv_qp *qp;
+	int bit;
+
+	for (bit = 0; bit < 64; bit++) {
+		attr.send_ops_flags = 1ull << bit;
+		qp = ibv_create_qp_ex(attr.pd->context, &attr);
+		if (!qp) {
+			NEEDS(errno == EOPNOTSUPP);
+			continue;
+		}
+		send_ops |= 1ull << bit;
+		NEEDS(ibv_destroy_qp(qp) == 0);
+	}
+	return send_ops;
+}
+
+static void domain_open(struct world *w, bool has_td)
+{
+	struct ibv_td_init_attr td_attr = { 0 };
+	struct ibv_parent_domain_init_attr attr = { 0 };
+
+	w->base = ibv_alloc_pd(w->context);
+	NEEDS(w->base);
+	w->pd = w->base;
+	if (!has_td)
+		return;
+	w->td = ibv_alloc_td(w->context, &td_attr);
+	NEEDS(w->td);
+	attr.pd = w->base;
+	attr.td = w->td;
+	w->pd = ibv_alloc_parent_domain(w->context, &attr);
+	NEEDS(w->pd);
+}
+
+static struct ibv_cq *cq_open(struct world *w)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 4096,
+		.comp_mask = w->td ? IBV_CQ_INIT_ATTR_MASK_PD : 0,
+		.parent_domain = w->td ? w->pd : NULL,
+	};
+	struct ibv_cq_ex *cq = ibv_create_cq_ex(w->context, &attr);
+
+	NEEDS(cq);
+	return ibv_cq_ex_to_cq(cq);
+}
+
+static void world_open(struct world *w, bool has_td)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.cap = { .max_send_wr = 64,
+			 .max_recv_wr = 2048,
+			 .max_send_sge = 4,
+			 .max_recv_sge = 2,
+			 .max_inline_data = 64 },
+		.qp_type = IBV_QPT_RC,
+		.comp_mask = IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+	};
+
+	loop_open(&w->loop);
+	w->context = w->loop.active->verbs;
+	domain_open(w, has_td);
+	w->scq = cq_open(w);
+	w->rcq = cq_open(w);
+	w->buf = calloc(2, HALF);
+	NEEDS(w->buf);
+	/* on the base: interchangeable with the parent domain */
+	w->mr = ibv_reg_mr(w->base, w->buf, 2 * HALF,
+			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				   IBV_ACCESS_REMOTE_READ |
+				   IBV_ACCESS_REMOTE_ATOMIC);
+	NEEDS(w->mr);
+	attr.pd = w->pd;
+	attr.send_cq = w->scq;
+	attr.recv_cq = w->rcq;
+	attr.send_ops_flags = w->send_ops = offered(attr);
+	loop_connect(&w->loop, &attr);
+	w->qpx = ibv_qp_to_qp_ex(w->loop.active->qp);
+	w->peer = w->loop.passive->qp;
+	NEEDS(w->qpx);
+	NEEDS(w->send_ops & IBV_QP_EX_WITH_SEND);
+}
+
+static void world_close(struct world *w)
+{
+	loop_close(&w->loop);
+	NEEDS(ibv_dereg_mr(w->mr) == 0);
+	if (w->td) {
+		NEEDS(ibv_dealloc_pd(w->pd) == EBUSY); /* the CQs are on it */
+		NEEDS(ibv_dealloc_pd(w->base) == EBUSY);
+	}
+	NEEDS(ibv_destroy_cq(w->scq) == 0);
+	NEEDS(ibv_destroy_cq(w->rcq) == 0);
+	if (w->td) {
+		NEEDS(ibv_dealloc_td(w->td) == EBUSY);
+		NEEDS(ibv_dealloc_pd(w->pd) == 0);
+		NEEDS(ibv_dealloc_td(w->td) == 0);
+	}
+	NEEDS(ibv_dealloc_pd(w->base) == 0);
+	free(w->buf);
+}
+
+static void receive_at(struct world *w, uint64_t wr_id, size_t off, size_t len)
+{
+	struct ibv_sge sge = { (uintptr_t)theirs(w) + off, (uint32_t)len,
+			       w->mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = wr_id,
+				  .sg_list = &sge,
+				  .num_sge = len != 0 };
+	struct ibv_recv_wr *bad;
+
+	NEEDS(ibv_post_recv(w->peer, &wr, &bad) == 0);
+}
+
+/* The next completion of @cq is this one, and in order. */
+static struct ibv_wc done(struct ibv_cq *cq, uint64_t wr_id,
+			  enum ibv_wc_opcode opcode)
+{
+	struct ibv_wc wc;
+
+	loop_wc(cq, &wc);
+	if (wc.wr_id != wr_id || wc.status != IBV_WC_SUCCESS ||
+	    wc.opcode != opcode) {
+		printf("wr %llu: %s, opcode %d; want wr %llu, opcode %d\n",
+		       (unsigned long long)wc.wr_id,
+		       ibv_wc_status_str(wc.status), wc.opcode,
+		       (unsigned long long)wr_id, opcode);
+		exit(1);
+	}
+	return wc;
+}
+
+static void begin(struct world *w, uint64_t wr_id)
+{
+	w->qpx->wr_id = wr_id;
+	w->qpx->wr_flags = IBV_SEND_SIGNALED;
+}
+
+static void sends(struct world *w)
+{
+	const struct ibv_sge list[] = {
+		{ (uintptr_t)w->buf + 10, 20, w->mr->lkey },
+		{ (uintptr_t)w->buf + 50, 5, w->mr->lkey },
+		{ (uintptr_t)w->buf + 3, 1, w->mr->lkey },
+	};
+	struct ibv_wc wc;
+
+	receive_at(w, 1, 0, 100);
+	receive_at(w, 2, 100, 100);
+	ibv_wr_start(w->qpx);
+	begin(w, 11);
+	ibv_wr_send(w->qpx);
+	ibv_wr_set_sge_list(w->qpx, 3, list);
+	begin(w, 12);
+	ibv_wr_send(w->qpx);
+	ibv_wr_set_sge(w->qpx, w->mr->lkey, (uintptr_t)w->buf + 7, 30);
+	NEEDS(ibv_wr_complete(w->qpx) == 0);
+	(void)done(w->scq, 11, IBV_WC_SEND);
+	(void)done(w->scq, 12, IBV_WC_SEND);
+	wc = done(w->rcq, 1, IBV_WC_RECV);
+	NEEDS(wc.byte_len == 26);
+	wc = done(w->rcq, 2, IBV_WC_RECV);
+	NEEDS(wc.byte_len == 30);
+	NEEDS(!memcmp(theirs(w), w->buf + 10, 20));
+	NEEDS(!memcmp(theirs(w) + 20, w->buf + 50, 5));
+	NEEDS(theirs(w)[25] == w->buf[3]);
+	NEEDS(!memcmp(theirs(w) + 100, w->buf + 7, 30));
+}
+
+static void writes_and_reads(struct world *w)
+{
+	uint64_t at = (uintptr_t)theirs(w) + 1000;
+	struct ibv_data_buf bufs[] = { { w->buf + 200, 10 },
+				       { NULL, 0 },
+				       { w->buf + 300, 20 } };
+
+	ibv_wr_start(w->qpx);
+	begin(w, 21);
+	ibv_wr_rdma_write(w->qpx, w->mr->rkey, at);
+	ibv_wr_set_sge(w->qpx, w->mr->lkey, (uintptr_t)w->buf + 100, 500);
+	begin(w, 22);
+	ibv_wr_rdma_write(w->qpx, w->mr->rkey, at + 500);
+	ibv_wr_set_inline_data_list(w->qpx, 3, bufs);
+	/* waits for the writes before it: they share a stream */
+	begin(w, 23);
+	w->qpx->wr_flags |= IBV_SEND_FENCE;
+	ibv_wr_rdma_read(w->qpx, w->mr->rkey, at);
+	ibv_wr_set_sge(w->qpx, w->mr->lkey, (uintptr_t)w->buf + 5000, 530);
+	NEEDS(ibv_wr_complete(w->qpx) == 0);
+	(void)done(w->scq, 21, IBV_WC_RDMA_WRITE);
+	(void)done(w->scq, 22, IBV_WC_RDMA_WRITE);
+	(void)done(w->scq, 23, IBV_WC_RDMA_READ);
+	NEEDS(!memcmp(theirs(w) + 1000, w->buf + 100, 500));
+	NEEDS(!memcmp(theirs(w) + 1500, w->buf + 200, 10));
+	NEEDS(!memcmp(theirs(w) + 1510, w->buf + 300, 20));
+	NEEDS(!memcmp(w->buf + 5000, theirs(w) + 1000, 530));
+}
+
+static void immediate_data(struct world *w)
+{
+	uint64_t at = (uintptr_t)theirs(w) + 2000;
+	struct ibv_wc wc;
+	char own[] = "inline: the buffer is mine again at once";
+
+	if (!(w->send_ops & IBV_QP_EX_WITH_SEND_WITH_IMM))
+		return;
+	receive_at(w, 31, 3000, 64);
+	receive_at(w, 32, 0, 0);
+	ibv_wr_start(w->qpx);
+	begin(w, 33);
+	ibv_wr_send_imm(w->qpx, htobe32(0xcafe0001));
+	ibv_wr_set_inline_data(w->qpx, own, sizeof(own));
+	memset(own, 'x', sizeof(own));
+	begin(w, 34);
+	ibv_wr_rdma_write_imm(w->qpx, w->mr->rkey, at, htobe32(0xcafe0002));
+	ibv_wr_set_sge(w->qpx, w->mr->lkey, (uintptr_t)w->buf + 40, 40);
+	NEEDS(ibv_wr_complete(w->qpx) == 0);
+	(void)done(w->scq, 33, IBV_WC_SEND);
+	(void)done(w->scq, 34, IBV_WC_RDMA_WRITE);
+	wc = done(w->rcq, 31, IBV_WC_RECV);
+	NEEDS((wc.wc_flags & IBV_WC_WITH_IMM) &&
+	      wc.imm_data == htobe32(0xcafe0001));
+	NEEDS(!strncmp((char *)theirs(w) + 3000, "inline: the", 11));
+	wc = done(w->rcq, 32, IBV_WC_RECV_RDMA_WITH_IMM);
+	NEEDS((wc.wc_flags & IBV_WC_WITH_IMM) &&
+	      wc.imm_data == htobe32(0xcafe0002) && wc.byte_len == 40);
+	NEEDS(!memcmp(theirs(w) + 2000, w->buf + 40, 40));
+}
+
+static void invalidation(struct world *w)
+{
+	struct ibv_mr *mr =
+		ibv_reg_mr(w->pd, theirs(w), 64,
+			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	struct ibv_wc wc;
+
+	NEEDS(mr);
+	receive_at(w, 41, 0, 0);
+	ibv_wr_start(w->qpx);
+	begin(w, 42);
+	ibv_wr_send_inv(w->qpx, mr->rkey);
+	NEEDS(ibv_wr_complete(w->qpx) == 0);
+	(void)done(w->scq, 42, IBV_WC_SEND);
+	wc = done(w->rcq, 41, IBV_WC_RECV);
+	NEEDS((wc.wc_flags & IBV_WC_WITH_INV) &&
+	      wc.invalidated_rkey == mr->rkey);
+	NEEDS(ibv_dereg_mr(mr) == 0);
+}
+
+static void atomics(struct world *w)
+{
+	uint64_t *word = (uint64_t *)(void *)(theirs(w) + 4096);
+	uint64_t *old = (uint64_t *)(void *)(w->buf + 8192);
+
+	if (!(w->send_ops & IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP))
+		return;
+	*word = 40;
+	ibv_wr_start(w->qpx);
+	begin(w, 51);
+	ibv_wr_atomic_fetch_add(w->qpx, w->mr->rkey, (uintptr_t)word, 2);
+	ibv_wr_set_sge(w->qpx, w->mr->lkey, (uintptr_t)&old[0], 8);
+	begin(w, 52);
+	ibv_wr_atomic_cmp_swp(w->qpx, w->mr->rkey, (uintptr_t)word, 42, 99);
+	ibv_wr_set_sge(w->qpx, w->mr->lkey, (uintptr_t)&old[1], 8);
+	begin(w, 53);
+	ibv_wr_atomic_cmp_swp(w->qpx, w->mr->rkey, (uintptr_t)word, 42, 7);
+	ibv_wr_set_sge(w->qpx, w->mr->lkey, (uintptr_t)&old[2], 8);
+	NEEDS(ibv_wr_complete(w->qpx) == 0);
+	(void)done(w->scq, 51, IBV_WC_FETCH_ADD);
+	(void)done(w->scq, 52, IBV_WC_COMP_SWAP);
+	(void)done(w->scq, 53, IBV_WC_COMP_SWAP);
+	NEEDS(old[0] == 40 && old[1] == 42 && old[2] == 99 && *word == 99);
+}
+
+/* Nothing of a batch that failed or was given up is ever seen. */
+static void dropped_batches(struct world *w)
+{
+	struct ibv_wc wc;
+	int i;
+
+	receive_at(w, 61, 0, 64);
+	for (i = 0; i < 100; i++) { /* more than the queue holds */
+		ibv_wr_start(w->qpx);
+		begin(w, 62);
+		ibv_wr_send(w->qpx);
+		ibv_wr_set_inline_data(w->qpx, w->buf, 13);
+		if (i & 1) {
+			ibv_wr_abort(w->qpx);
+			continue;
+		}
+		begin(w, 63);
+		ibv_wr_send(w->qpx);
+		ibv_wr_set_inline_data(w->qpx, w->buf, 100000);
+		NEEDS(ibv_wr_complete(w->qpx) == EINVAL);
+	}
+	ibv_wr_start(w->qpx);
+	for (i = 0; i < 65; i++) {
+		begin(w, 64);
+		ibv_wr_send(w->qpx);
+	}
+	NEEDS(ibv_wr_complete(w->qpx) == ENOMEM);
+	ibv_wr_start(w->qpx);
+	begin(w, 65);
+	ibv_wr_send(w->qpx);
+	ibv_wr_set_inline_data(w->qpx, w->buf, 3);
+	NEEDS(ibv_wr_complete(w->qpx) == 0);
+	(void)done(w->scq, 65, IBV_WC_SEND);
+	wc = done(w->rcq, 61, IBV_WC_RECV);
+	NEEDS(wc.byte_len == 3);
+}
+
+struct poster {
+	struct world *w;
+	uint32_t num;
+};
+
+/* Batches of two, of which nobody may come between. */
+static void *poster_run(void *arg)
+{
+	struct poster *p = arg;
+	struct ibv_qp_ex *qpx = p->w->qpx;
+	uint32_t i, what[2];
+	int err;
+
+	for (i = 0; i < BATCH_CNT; i++) {
+		what[0] = p->num;
+		what[1] = i;
+		do {
+			ibv_wr_start(qpx);
+			qpx->wr_id = 0;
+			qpx->wr_flags = 0;
+			ibv_wr_send(qpx);
+			ibv_wr_set_inline_data(qpx, what, sizeof(what));
+			qpx->wr_id = 70 + p->num;
+			qpx->wr_flags = IBV_SEND_SIGNALED;
+			ibv_wr_send(qpx);
+			ibv_wr_set_inline_data(qpx, what, sizeof(what));
+			err = ibv_wr_complete(qpx);
+		} while (err == ENOMEM);
+		NEEDS(err == 0);
+	}
+	return NULL;
+}
+
+static void threads(struct world *w)
+{
+	const uint32_t cnt = THREAD_CNT * BATCH_CNT;
+	struct poster posters[THREAD_CNT];
+	pthread_t thread[THREAD_CNT];
+	uint32_t next[THREAD_CNT] = { 0 }, i, got[4];
+	struct ibv_wc wc;
+
+	for (i = 0; i < 2 * cnt; i++)
+		receive_at(w, i, (size_t)i * 8, 8);
+	for (i = 0; i < THREAD_CNT; i++) {
+		posters[i] = (struct poster){ w, i };
+		NEEDS(!pthread_create(&thread[i], NULL, poster_run,
+				      &posters[i]));
+	}
+	for (i = 0; i < cnt; i++) {
+		loop_wc(w->scq, &wc);
+		NEEDS(wc.status == IBV_WC_SUCCESS && wc.wr_id >= 70);
+	}
+	for (i = 0; i < THREAD_CNT; i++)
+		NEEDS(!pthread_join(thread[i], NULL));
+	for (i = 0; i < 2 * cnt; i++)
+		(void)done(w->rcq, i, IBV_WC_RECV);
+	for (i = 0; i < cnt; i++) {
+		memcpy(got, theirs(w) + (size_t)i * 16, 16);
+		NEEDS(got[0] == got[2] && got[1] == got[3]);
+		NEEDS(got[0] < THREAD_CNT && got[1] == next[got[0]]);
+		next[got[0]]++;
+	}
+}
+
+static void run(bool has_td)
+{
+	struct world w = { .base = NULL };
+	size_t i;
+
+	world_open(&w, has_td);
+	for (i = 0; i < HALF; i++)
+		w.buf[i] = (uint8_t)(i * 7 + i / 256);
+	sends(&w);
+	writes_and_reads(&w);
+	immediate_data(&w);
+	invalidation(&w);
+	atomics(&w);
+	dropped_batches(&w);
+	if (!has_td)
+		threads(&w);
+	printf("%s: operations 0x%llx\n",
+	       has_td ? "thread domain" : "no thread domain",
+	       (unsigned long long)w.send_ops);
+	world_close(&w);
+}
+
+int main(void)
+{
+	run(false);
+	run(true);
+	return 0;
+}
