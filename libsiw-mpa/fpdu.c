@@ -115,7 +115,7 @@ int fpdu_decode_head(const uint8_t *buf, size_t len, uint32_t phase,
 	if (len < lead + FPDU_LEN_SIZE)
 		return 0;
 	ulpdu = wire_get16(buf + lead);
-	if (ulpdu > SMPA_MULPDU_MAX)
+	if (ulpdu > (has_markers ? SMPA_MULPDU_MAX : FPDU_PLAIN_MAX))
 		return -EMSGSIZE;
 	ret_fpdu->lead = lead;
 	ret_fpdu->len = ulpdu;

@@ -15,8 +15,12 @@
 #define FPDU_CRC_SIZE 4u
 #define FPDU_MARKER_SIZE 4u
 #define FPDU_MARKER_INTERVAL 512u
-/* An FPDU of 64768 octets with a leading marker and all inside (3.2). */
-#define FPDU_WIRE_MAX 65288u
+/* ULPDU of an FPDU without markers that fills the largest TCP segment, 65495
+ * octets: Linux's siw does, over a link of MTU 65536. */
+#define FPDU_PLAIN_MAX 65486u
+/* Its FPDU; that of 64768 octets, with a leading marker and all inside, is of
+ * 65288 (3.2). */
+#define FPDU_WIRE_MAX 65492u
 
 /* PAD octets behind a ULPDU of @len (MPA-4). */
 static inline uint32_t fpdu_pad(uint32_t len)
@@ -68,7 +72,8 @@ struct fpdu {
 
 /*
  * Reads as far as ULPDU_Length.
- * Return: 1; 0: more octets are needed; -EMSGSIZE: above 64768 (C-12).
+ * Return: 1; 0: more octets are needed; -EMSGSIZE: above 64768, without
+ * markers FPDU_PLAIN_MAX (C-12).
  */
 int fpdu_decode_head(const uint8_t *buf, size_t len, uint32_t phase,
 		     bool has_markers, struct fpdu *ret_fpdu);

@@ -211,8 +211,13 @@ static void refuses_too_long_a_ulpdu(void **state)
 
 	(void)state;
 	wire_put16(buf, SMPA_MULPDU_MAX);
-	assert_int_equal(fpdu_decode_head(buf, 2, 4, false, &f), 1);
+	assert_int_equal(fpdu_decode_head(buf, 2, 4, true, &f), 1);
 	wire_put16(buf, SMPA_MULPDU_MAX + 1);
+	assert_int_equal(fpdu_decode_head(buf, 2, 4, true, &f), -EMSGSIZE);
+	wire_put16(buf, FPDU_PLAIN_MAX);
+	assert_int_equal(fpdu_decode_head(buf, 2, 4, false, &f), 1);
+	assert_int_equal(f.wire, FPDU_WIRE_MAX);
+	wire_put16(buf, FPDU_PLAIN_MAX + 1);
 	assert_int_equal(fpdu_decode_head(buf, 2, 4, false, &f), -EMSGSIZE);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fpdu.h"
 #include "pair.h"
 #include "siw-mpa.h"
 
@@ -191,6 +192,36 @@ static void places_long_payload_directly(void **state)
 }
 
 /* Below direct_min, and with CRC always: whole FPDUs only (MPA-85). */
+/* Linux's siw, with an EMSS of 65483 and no markers, sends more than RFC 5044
+ * allows (C-12); one whole, one placed as it comes. */
+static void takes_the_longest_fpdus_there_can_be(void **state)
+{
+	static const size_t lens[] = { 65474 - 14, FPDU_PLAIN_MAX - 14 };
+	static uint8_t fpdu[70000], sink[70000];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(lens); i++) {
+		struct iovec s = { sink, lens[i] };
+		size_t size = plain_fpdu(fpdu, WRITE_HDR, lens[i]);
+		struct smpa_event ev;
+		struct iovec iov;
+		struct end e;
+
+		responder(&e, false);
+		assert_int_equal(smpa_conn_rx_prepare(e.conn, &iov, 1), 1);
+		memcpy(iov.iov_base, fpdu, 100);
+		assert_int_equal(smpa_conn_rx_commit(e.conn, 100), 0);
+		assert_int_equal(smpa_conn_next_event(e.conn, &ev), 1);
+		assert_int_equal(ev.type, SMPA_EV_SEGMENT);
+		assert_int_equal(ev.seg.len, lens[i]);
+		assert_int_equal(smpa_conn_sink(e.conn, &s, 1), 0);
+		end_feed(&e, fpdu + 100, size - 100);
+		assert_memory_equal(sink, fpdu + 16, lens[i]);
+		assert_int_equal(end_count(&e, SMPA_EV_MESSAGE), 1);
+		end_fini(&e);
+	}
+}
+
 static void waits_for_whole_fpdus_otherwise(void **state)
 {
 	static const char send[] =
@@ -219,7 +250,7 @@ static void takes_the_first_fpdu_whole(void **state)
 {
 	static uint8_t fpdu[70000];
 	struct smpa_options o = test_options(SMPA_RESPONDER);
-	size_t size = plain_fpdu(fpdu, WRITE_HDR, 60000);
+	size_t size = plain_fpdu(fpdu, WRITE_HDR, FPDU_PLAIN_MAX - 14);
 	struct end e;
 
 	(void)state;
@@ -602,6 +633,7 @@ int main(void)
 		cmocka_unit_test(lends_and_takes_back),
 		cmocka_unit_test(wants_full_staging_in_rdma_mode),
 		cmocka_unit_test(places_long_payload_directly),
+		cmocka_unit_test(takes_the_longest_fpdus_there_can_be),
 		cmocka_unit_test(waits_for_whole_fpdus_otherwise),
 		cmocka_unit_test(takes_the_first_fpdu_whole),
 		cmocka_unit_test(reports_events_of_empty_messages),

@@ -433,7 +433,7 @@ static void sends_the_terminate_after_codes_2_and_3(void **state)
 	} rows[] = {
 		{ SMPA_F_MPA_CRC,
 		  "0012c1400000000100000000000000004142434492defa33" },
-		{ SMPA_F_MPA_MARKER, "fd01" },
+		{ SMPA_F_MPA_MARKER, "ffcf" },
 	};
 
 	(void)state;

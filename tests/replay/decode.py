@@ -17,6 +17,7 @@ WRITE, READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV, \
 QUEUE_OF = {SEND: 0, SEND_INV: 0, SEND_SE: 0, SEND_SE_INV: 0,
             READ_REQUEST: 1, TERMINATE: 2}
 MULPDU_MAX = 64768
+PLAIN_MAX = 65486  # without markers: one TCP segment at most
 PRIVATE_MAX = 512
 
 
@@ -128,7 +129,7 @@ def fpdu(octets, at, has_crc):
     if len(octets) - at < 2:
         raise NeedMore
     size = struct.unpack_from(">H", octets, at)[0]
-    if size > MULPDU_MAX:
+    if size > PLAIN_MAX:
         raise Fault(0x2003)
     covered = (2 + size + 3) // 4 * 4
     if len(octets) - at < covered + 4:
