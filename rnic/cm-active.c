@@ -9,6 +9,7 @@
 #include "tcp.h"
 
 #include <errno.h>
+#include <string.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -20,6 +21,8 @@
  */
 #define REFUSED_NS UINT64_C(300000000)
 #define REDIAL_NS UINT64_C(20000000)
+/* Private Data that Linux's siw takes; it drops who sends more. */
+#define SIW_PD_MAX 256
 
 static enum rnic_cm_event_type outcome_of(int status)
 {
@@ -43,6 +46,9 @@ void cm_conn_post_outcome(struct cm_conn *conn, int status)
 
 void cm_conn_abort(struct cm_conn *conn, int status)
 {
+	if (conn->id)
+		util_info("cm", "id %u: connecting failed: %s",
+			  cm_id_num(conn->id), strerror(-status));
 	cm_conn_post_outcome(conn, status);
 	cm_conn_free(conn);
 }
@@ -146,8 +152,13 @@ void cm_active_redial(struct cm_conn *conn)
  * same deadline. */
 void cm_active_retry(struct cm_conn *conn)
 {
-	util_info("cm", "id %u: no Reply to revision 2, trying revision 1",
-		  cm_id_num(conn->id));
+	bool is_long = conn->param.pd_len + SMPA_PD_ENHANCED > SIW_PD_MAX;
+
+	util_info("cm", "id %u: no Reply to revision 2, trying revision 1%s",
+		  cm_id_num(conn->id),
+		  is_long ? "; Linux's siw takes 256 octets of private data, "
+			    "4 of them revision 2's own"
+			  : "");
 	cm_conn_drop_socket(conn);
 	conn->rev = 1;
 	conn_dial_again(conn);
@@ -160,6 +171,12 @@ void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev)
 	struct rnic_qp *qp;
 	int ret = -EINVAL;
 
+	if (!ev->start.is_enhanced)
+		util_info("cm",
+			  "id %u: the Reply, of revision %u, names no depths; "
+			  "a Linux siw has IRD and ORD 0 then, unless its "
+			  "application says otherwise",
+			  cm_id_num(id), ev->start.rev);
 	cm_event_set_start(outcome, ev);
 	outcome->ev.ird = cm_depth_min(ev->start.ird, UINT8_MAX);
 	outcome->ev.ord = cm_depth_min(ev->start.ord, UINT8_MAX);

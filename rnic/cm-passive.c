@@ -62,6 +62,11 @@ static void request_set_depths(struct rnic_cm_event *rev,
 	if (ev->start.is_enhanced) {
 		want_ird = ev->start.ord;
 		want_ord = ev->start.ird;
+	} else {
+		util_info("cm",
+			  "the Request, of revision %u, names no depths: "
+			  "IRD and ORD are as we can",
+			  ev->start.rev);
 	}
 	rev->ird = cm_depth_min(want_ird, util_settings()->ird);
 	rev->ord = cm_depth_min(want_ord, util_settings()->ord);

@@ -225,6 +225,12 @@ static void conn_event(struct cm_conn *conn, const struct smpa_event *ev)
 		cm_active_established(conn, ev);
 		return;
 	case SMPA_EV_REJECTED:
+		util_info("cm", "id %u: the peer rejects, %zu octets say why%s",
+			  cm_id_num(conn->id), (size_t)ev->start.pd_len,
+			  util_settings()->markers
+				  ? "; Linux's siw rejects whoever asks for "
+				    "markers (USIW_MARKERS=on)"
+				  : "");
 		cm_event_set_start(conn->outcome, ev);
 		cm_conn_post_outcome(conn, -ECONNREFUSED);
 		cm_conn_close(conn);

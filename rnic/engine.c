@@ -348,6 +348,7 @@ static void engine_expire(struct rnic_engine *engine, uint64_t now_ns)
 {
 	struct rnic_stream *stream, *next;
 	uint64_t earliest = 0;
+	bool is_knocking = false;
 
 	if (!engine->deadline_ns || now_ns < engine->deadline_ns)
 		return;
@@ -365,11 +366,20 @@ static void engine_expire(struct rnic_engine *engine, uint64_t now_ns)
 		}
 		if (stream->nudge_ns && stream->nudge_ns <= now_ns)
 			rnic_stream_nudge(stream);
+		stream->is_knocking = rnic_stream_knock_is_due(stream, now_ns);
+		is_knocking |= stream->is_knocking;
+		earliest = earlier(earliest, stream->knock_ns);
 		earliest = earlier(earliest, stream->deadline_ns);
 		earliest = earlier(earliest, stream->rnr_ns);
 		earliest = earlier(earliest, stream->nudge_ns);
 	}
 	engine->deadline_ns = earlier(engine->deadline_ns, earliest);
+	/* Sending can end a stream, or set a deadline. */
+	for (stream = engine->streams; is_knocking && stream; stream = next) {
+		next = stream->next;
+		if (stream->is_knocking)
+			rnic_stream_knock(stream);
+	}
 }
 
 /* ---- passes ------------------------------------------------------------- */

@@ -368,10 +368,29 @@ static enum usiw_wc_status terminate_status(struct smpa_fault fault)
 	}
 }
 
+/* Linux's siw puts layer and type the wrong way round: tell both readings,
+ * act on the RFC's. */
+static void terminate_log(const struct rnic_qp *qp, uint16_t value)
+{
+	struct smpa_fault swapped = { (uint16_t)((value & 0xff) |
+						 (value & 0xf000) >> 4 |
+						 (value & 0x0f00) << 4) };
+	struct smpa_fault said = { value };
+
+	if (swapped.value == value)
+		util_info("rnic", "qp 0x%06x: TERMINATE from the peer: %s",
+			  qp->num, smpa_fault_str(said));
+	else
+		util_info("rnic",
+			  "qp 0x%06x: TERMINATE %04x from the peer: %s; from "
+			  "a Linux siw, which swaps layer and type: %s",
+			  qp->num, value, smpa_fault_str(said),
+			  smpa_fault_str(swapped));
+}
+
 static int inbound_terminate(struct rnic_qp *qp, const struct smpa_event *ev)
 {
-	util_info("rnic", "qp 0x%06x: TERMINATE from the peer: %s", qp->num,
-		  smpa_fault_str(ev->term.fault));
+	terminate_log(qp, ev->term.fault.value);
 	rnic_stat_add(RNIC_STAT_term_received, 1);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, terminate_status(ev->term.fault),
 		     RNIC_QP_EV_FATAL);

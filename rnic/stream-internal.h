@@ -32,12 +32,16 @@ struct rnic_stream {
 	bool has_tx_markers;
 	bool is_fin_sent;
 	bool has_peer_fin;
+	bool is_initiator;
+	bool is_knocking;	       /* it is time, see knock_ns */
+	uint8_t knock_cnt;	       /* how often it was */
 	void *rx_staging, *tx_staging; /* lent now, from the engine's pools */
 	void *start_rx, *start_tx;     /* own, until attached */
 	size_t start_taken;	       /* octets of the peer's start frame */
 	uint64_t deadline_ns;	       /* 0: none */
 	uint64_t rnr_ns;   /* end of the RNR time (hold.c); 0: nothing held */
 	uint64_t nudge_ns; /* when to wake who waits on the send CQ; 0 */
+	uint64_t knock_ns; /* when a silent peer hears from us again; 0 */
 	uint64_t cm_ref;   /* 0: nobody to tell, or told already */
 	uint32_t pass_cnt; /* to look at the EMSS now and then */
 	struct smpa_counters told; /* already in the counter page */
@@ -57,6 +61,21 @@ void rnic_stream_tx(struct rnic_stream *stream);
 
 /* MULPDU follows the socket's EMSS (MPA-67). */
 void rnic_stream_look_at_emss(struct rnic_stream *stream);
+
+/*
+ * Linux's siw, as the Responder, misses what arrives right behind its Reply
+ * until something else arrives.  So an Initiator that has sent its RTR or
+ * anything, and hears nothing, sends an empty RDMA Write, which changes nothing
+ * anywhere, after 0.2 s and 0.8 s later.  Begin with that, once the stream
+ * runs.
+ */
+void rnic_stream_knock_start(struct rnic_stream *stream);
+
+/* Return: whether it is time to knock; the next time is set. */
+bool rnic_stream_knock_is_due(struct rnic_stream *stream, uint64_t now_ns);
+
+/* The stream may be gone after. */
+void rnic_stream_knock(struct rnic_stream *stream);
 
 /* Give idle staging back and ask epoll for what can be acted on. */
 void rnic_stream_settle(struct rnic_stream *stream);

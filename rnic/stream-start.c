@@ -47,6 +47,7 @@ int rnic_stream_new(int fd, const struct smpa_options *opt,
 	if (!stream)
 		return -ENOMEM;
 	stream->fd = fd;
+	stream->is_initiator = opt->role == SMPA_INITIATOR;
 	own.mulpdu = smpa_mulpdu(rnic_tcp_emss(fd), false);
 	own.guard = rnic_guard;
 	rc = smpa_conn_new(&stream->conn, &own);

@@ -20,6 +20,10 @@
 /* Passes between two looks at the socket's EMSS (MPA-67); more often in the
  * beginning, when TCP still learns the peer's window. */
 #define STREAM_EMSS_PASSES 4096u
+/* A silent peer is knocked at after this, and again after four times as long:
+ * most answer sooner, and siw's gap lasts microseconds. */
+#define STREAM_KNOCK_NS UINT64_C(200000000)
+#define STREAM_KNOCK_MAX 2
 
 static size_t iov_len(const struct iovec *iov, int cnt)
 {
@@ -169,6 +173,7 @@ static int stream_read(struct rnic_stream *stream)
 		stream_events(stream);
 		return 0;
 	}
+	stream->knock_ns = 0;
 	rnic_stat_add(RNIC_STAT_rx_octets, (uint64_t)len);
 	smpa_conn_rx_commit(stream->conn, (size_t)len);
 	stream_events(stream);
@@ -299,6 +304,56 @@ void rnic_stream_tx(struct rnic_stream *stream)
 		rnic_stream_lost(stream, rc);
 	else
 		rnic_stream_end_step(stream);
+}
+
+/* ---- knocking at a silent peer ------------------------------------------ */
+
+void rnic_stream_knock_start(struct rnic_stream *stream)
+{
+	if (!stream->is_initiator)
+		return;
+	stream->knock_ns = rnic_now_ns() + STREAM_KNOCK_NS;
+	rnic_engine_deadline(stream->engine, stream->knock_ns);
+}
+
+bool rnic_stream_knock_is_due(struct rnic_stream *stream, uint64_t now_ns)
+{
+	if (!stream->knock_ns || now_ns < stream->knock_ns)
+		return false;
+	stream->knock_ns = 0;
+	/* It can have missed only what was sent. */
+	if (stream->phase != RNIC_STREAM_RUN || stream->has_peer_fin ||
+	    smpa_conn_counters(stream->conn)->tx_fpdu == 0)
+		return false;
+	stream->knock_cnt++;
+	if (stream->knock_cnt < STREAM_KNOCK_MAX)
+		stream->knock_ns =
+			now_ns + (STREAM_KNOCK_NS << 2 * stream->knock_cnt);
+	return true;
+}
+
+void rnic_stream_knock(struct rnic_stream *stream)
+{
+	/* The STag of an empty Write means nothing (DDP-32); 1, like that of
+	 * the RTR. */
+	struct smpa_msg msg = {
+		.opcode = SMPA_OP_WRITE,
+		.quiet = true,
+		.stag = 1,
+	};
+
+	stream->is_knocking = false;
+	/* Whoever has more to send than TCP takes is heard anyway. */
+	if (stream->is_tx_blocked || stream_lend_tx(stream) < 0 ||
+	    smpa_conn_submit(stream->conn, &msg) < 0)
+		return;
+	if (stream->knock_cnt == 1)
+		util_info("rnic",
+			  "qp 0x%06x: nothing from the peer since the start; "
+			  "an empty WRITE wakes a Linux siw that missed what "
+			  "came right behind its Reply",
+			  stream->qp->num);
+	rnic_stream_tx(stream);
 }
 
 /* ---- pass --------------------------------------------------------------- */

@@ -131,8 +131,9 @@ def our_count(path, has_markers):
         kinds.update(line.split()[1] for line in lines
                      if line.startswith("segment"))
         fpdus += sum(line.startswith(("segment", "read ")) for line in lines)
-        fpdus += sum(line.endswith("rtr=1") for line in
-                     story.lines["R"])  # the empty Write in front
+        # Empty Writes: the one in front, and those to a silent peer.
+        fpdus += sum(line.endswith("rtr=1") for line in story.lines["R"])
+        fpdus += sum(line.startswith("message op=0 len=0 ") for line in lines)
     return fpdus, kinds
 
 

@@ -142,9 +142,11 @@ static pid_t spawn(void (*run)(int via), int *ret_via)
 /* A QP in this process whose peer's socket goes to the other process. */
 static void connect_across(int via, struct rnicpair *p)
 {
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rawpeer *raw = calloc(1, sizeof(*raw));
 
-	rnicpair_open_idle(p, &defaults);
+	opt.rtr = 0; /* nothing is sent but what the test sends */
+	rnicpair_open_idle(p, &opt);
 	must(raw);
 	rawpeer_join(raw, p, 0);
 	fd_send(via, raw->fd);

@@ -384,6 +384,67 @@ static void work_waits_for_a_peer_that_does_not_read(void **state)
 	}
 }
 
+/* ---- a peer that says nothing ------------------------------------------- */
+
+/* siw as the Responder misses what comes right behind its Reply. */
+static void knocks_at_a_silent_peer_until_it_speaks(void **state)
+{
+	uint64_t begin;
+
+	(void)state;
+	for (int speaks_after = 1; speaks_after <= 2; speaks_after++) {
+		struct rnicpair_side *a;
+		struct smpa_event ev;
+		struct rawpeer raw;
+		struct rnicpair p;
+
+		begin = rnic_now_ns();
+		rnicpair_open_idle(&p, &defaults);
+		a = &p.side[0];
+		rawpeer_join(&raw, &p, 0);
+		/* The RTR itself is no event. */
+		for (int i = 0; i < speaks_after; i++) {
+			ev = rawpeer_event(&raw);
+			assert_int_equal(ev.type, SMPA_EV_MESSAGE);
+			assert_int_equal(ev.msg.opcode, SMPA_OP_WRITE);
+			assert_int_equal(ev.msg.len, 0);
+		}
+		/* Not before it has had time to answer. */
+		assert_true(rnic_now_ns() - begin >= 200000000);
+		rawpeer_write(&raw, a->stag, rnicpair_addr(a, 0), "here", 4);
+		while (memcmp(a->buf, "here", 4) != 0)
+			rnic_cq_progress(a->scq);
+		begin = rnic_now_ns();
+		while (rnic_now_ns() - begin < 900000000)
+			assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
+		assert_true(rnicpair_is_quiet(&p, a, a->scq));
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+/* It is the Initiator that has to begin; and where it has sent nothing, the
+ * peer missed nothing. */
+static void knocks_only_behind_what_it_sent(void **state)
+{
+	(void)state;
+	for (int role = 0; role < 2; role++) {
+		struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+		uint64_t begin = rnic_now_ns();
+		struct rawpeer raw;
+		struct rnicpair p;
+
+		if (role == 0)
+			opt.rtr = 0;
+		rnicpair_open_idle(&p, &opt);
+		rawpeer_join(&raw, &p, role);
+		while (rnic_now_ns() - begin < 300000000)
+			assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +455,8 @@ int main(void)
 		cmocka_unit_test(large_messages_are_placed_directly),
 		cmocka_unit_test(idle_streams_hold_no_staging),
 		cmocka_unit_test(work_waits_for_a_peer_that_does_not_read),
+		cmocka_unit_test(knocks_at_a_silent_peer_until_it_speaks),
+		cmocka_unit_test(knocks_only_behind_what_it_sent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
