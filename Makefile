@@ -12,7 +12,7 @@ export USIW_JOBS  := $(JOBS)
 
 .DEFAULT_GOAL := all
 .PHONY: all format setup configure demo check test pyverbs sanitize asan tsan
-.PHONY: fuzz coverage
+.PHONY: fuzz interop coverage
 .PHONY: deb package-test fresh-test install clean help
 
 ## all: configure and build everything into build/
@@ -71,6 +71,14 @@ fuzz:
 	cmake --preset fuzz
 	cmake --build build-fuzz -j $(JOBS)
 	scripts/run-fuzz build-fuzz $(or $(SECONDS),10)
+
+## interop: usiw against the Linux kernel's siw, in a QEMU guest (QUICK=1: a few)
+interop:
+	scripts/install-deps build test interop
+	$(MAKE) --no-print-directory all
+	USIW_BUILD_DIR=$(BUILD) python3 tests/interop/interop.py \
+		$(if $(QUICK),--quick) $(CASES); \
+	code=$$?; [ $$code = 77 ] || exit $$code
 
 ## format: lay out every C file by clang-format
 format:

@@ -1,0 +1,473 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""usiw against the Linux kernel's siw, in a QEMU guest.
+
+    interop.py [-l] [-k] [--quick] [PATTERN]...
+
+Runs the cases of cases.py whose names match a PATTERN (all without one;
+--quick: a few).  -l lists them; -k keeps captures and logs and says where.  Exit code 77: it
+cannot run here, the reason is printed.
+"""
+import ctypes
+import functools
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import cases
+import guest as kernel_lab
+import wire
+from guest import Guest, harness
+from harness import Failure, Skip, Test, check, wait_until
+
+sys.path.insert(0, os.path.join(kernel_lab.HERE, "..", "apps"))
+import perftest  # noqa: E402
+
+INSIDE = "USIW_INTEROP_INSIDE"
+IMAGE = os.path.join(os.environ.get("KERNEL_LAB_DIR", "/var/tmp/kernel-lab"),
+                     os.environ.get("KERNEL_LAB_SUITE", "bookworm"))
+VERIFY = os.path.join(harness.BUILD, "bin", "interop-verify")
+PROGRAMS = ("rping", "ucmatose", *cases.PERFTESTS)
+
+
+# ---- what it takes to run ----------------------------------------------------
+
+def prepare():
+    """Image and tools, or the reason why not."""
+    harness.need("qemu-system-x86_64", "unshare", "ip", "tcpdump", "strace",
+                 *PROGRAMS)
+    for product in (harness.USIW, VERIFY):
+        if not os.access(product, os.X_OK):
+            raise Failure(f"{product} is not built")
+    probe = subprocess.run(["unshare", "-Urnm", "true"],
+                           stderr=subprocess.PIPE, text=True)
+    if probe.returncode:
+        raise Skip(f"user namespaces are forbidden: {probe.stderr.strip()}")
+    if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        raise Skip("/dev/net/tun is missing or not for this user")
+    has_image = os.path.exists(os.path.join(IMAGE, "stamp"))
+    if os.geteuid() != 0 and not has_image:
+        raise Skip(f"no guest image in {IMAGE}: as root, run "
+                   "tests/kernel-lab/build")
+    if os.geteuid() == 0:
+        if not has_image:
+            harness.need("mmdebstrap", "mke2fs", "cpio", "depmod")
+        build = subprocess.run(["nice", "-n", "10", os.path.join(
+            kernel_lab.LAB, "build")])
+        if build.returncode:
+            raise Skip("the guest image cannot be built (it needs a Debian "
+                       "mirror); see above")
+    if not os.access(IMAGE, os.W_OK):  # `run` notes there whether KVM works
+        os.environ.setdefault("KERNEL_LAB_ACCEL", "tcg")
+
+
+def enter():
+    """Again, in namespaces where all ports and interfaces are ours, and
+    where nothing outlives us."""
+    os.environ[INSIDE] = "1"
+    os.environ["USIW_TEST_KEEP_USER"] = "1"  # there is no other user inside
+    os.execvp("unshare", ["unshare", "-Urnmpf", "--kill-child", "--mount-proc",
+                          sys.executable, "-B", os.path.abspath(__file__),
+                          *sys.argv[1:]])
+
+
+def make_network():
+    for words in (["link", "set", "lo", "up"],
+                  ["tuntap", "add", "tap0", "mode", "tap"],
+                  ["addr", "add", "10.9.0.1/24", "dev", "tap0"],
+                  ["link", "set", "tap0", "up"]):
+        subprocess.run(["ip", *words], check=True)
+
+
+# ---- the wire ---------------------------------------------------------------------
+
+class HostSniffer:
+    """Captures in this namespace.  (tcpdump wants to change to a user that
+    a new user namespace does not have; its compiler does not.)"""
+
+    ALL_PROTOCOLS, ATTACH_FILTER = 0x0003, 26
+    OUTGOING = 4
+
+    def __init__(self, device, path, what=wire.FILTER):
+        self.path, self.is_loopback = path, device == "lo"
+        code = subprocess.run(
+            ["tcpdump", "-ddd", "-y", "EN10MB", "-i", device, what],
+            check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            text=True).stdout.split("\n")[1:]
+        code = [tuple(map(int, line.split())) for line in code if line]
+        program = b"".join(struct.pack("=HBBI", *line) for line in code)
+        buffer = ctypes.create_string_buffer(program)
+        self.file = open(path, "wb", buffering=0)
+        self.file.write(struct.pack("<IHHiIII", wire.PCAP_MAGIC, 2, 4, 0, 0,
+                                    1 << 18, 1))
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        self.socket.setsockopt(
+            socket.SOL_SOCKET, self.ATTACH_FILTER,
+            struct.pack("HL", len(code), ctypes.addressof(buffer)))
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+        self.socket.bind((device, self.ALL_PROTOCOLS))
+        self.socket.settimeout(0.5)
+        self.is_stopping = False
+        self.thread = threading.Thread(target=self.copy, daemon=True)
+        self.thread.start()
+
+    def copy(self):
+        while not self.is_stopping:
+            try:
+                frame, address = self.socket.recvfrom(1 << 18)
+            except TimeoutError:
+                continue
+            if self.is_loopback and address[2] == self.OUTGOING:
+                continue  # each one comes in as well
+            now = time.time()
+            self.file.write(struct.pack(
+                "<IIII", int(now), int(now % 1 * 1e6), len(frame),
+                len(frame)) + frame)
+
+    def read(self):
+        with open(self.path, "rb") as f:
+            return f.read()
+
+    def stop(self):
+        self.is_stopping = True
+        self.thread.join()
+        self.socket.close()
+        self.file.close()
+
+
+class GuestSniffer:
+    def __init__(self, guest, path, what=wire.FILTER):
+        self.guest, self.path = guest, path
+        self.id = guest.ask("start", argv=["tcpdump", "-Z", "root", "-i", "lo", "-U", "-w",
+                                           path, "-B", "8192", what])["id"]
+        wait_until(lambda: "listening on" in guest.ask(
+            "look", id=self.id)["text"], 20, "tcpdump in the guest")
+
+    def read(self):
+        return self.guest.read(self.path)
+
+    def stop(self):
+        self.guest.ask("end", id=self.id)
+
+
+# ---- one case ------------------------------------------------------------------------
+
+def words_of(command, port, address, where):
+    """The program's words on that machine."""
+    names = {"PORT": str(port), "ADDRESS": address,
+             "VERIFY": VERIFY if where == "host" else
+             "/host/bin/interop-verify"}
+    return [names.get(w, str(w)) for w in command]
+
+
+class Again(Skip):
+    """Neither side's fault."""
+
+
+class Pair:
+    """Server and client of a case, each on its machine and its stack."""
+
+    def __init__(self, test, guest, case):
+        self.test, self.guest, self.case = test, guest, case
+        self.port = guest.next_port()
+        if case.net != "guest" and case.usiw == "server":
+            self.port += kernel_lab.HOST_SHIFT
+
+    def address(self):
+        if self.case.net == "guest":
+            return self.guest.own_address
+        if self.case.usiw == "server":
+            return self.guest.host_address
+        return "127.0.0.1" if self.guest.kind == "user" \
+            else self.guest.own_address
+
+    def inside(self, role):
+        """perftest's server listens anew for its second connection, and our
+        client comes too soon for it.  Where a connection is refused usiw
+        tries again; QEMU's network takes it and resets it."""
+        if self.case.table and role == "client" and self.guest.kind == "user":
+            return ("strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null",
+                    "-e", "trace=connect",
+                    "-e", "inject=connect:delay_enter=400000")
+        return ()
+
+    def start(self, role):
+        case = self.case
+        is_usiw = role == case.usiw
+        where = "host" if is_usiw and case.net != "guest" else "guest"
+        words = words_of(getattr(case, role), self.port, self.address(),
+                         where)
+        name = f"{role} on {'usiw' if is_usiw else 'siw'}"
+        env = {"USIW_LOG": "info", **case.env} if is_usiw else None
+        if where == "host":
+            return self.test.start(name, words, env=env,
+                                   inside=self.inside(role))
+        program = self.guest.start(name, words, env=env, usiw=is_usiw)
+        self.test.others.append(program)
+        return program
+
+    def run(self):
+        server = self.start("server")
+        server.wait_listening(self.port)
+        client = self.start("client")
+        if self.case.table:
+            self.wait_perftest(server, client)
+            return server, client
+        client.wait(self.case.timeout)
+        if self.case.server_codes == "killed":
+            server.stop()
+        else:
+            server.wait(20, codes=self.case.server_codes)
+        return server, client
+
+    def wait_perftest(self, server, client):
+        code = client.wait(self.case.timeout, codes=None)
+        if code == -signal.SIGSEGV:
+            raise Again("perftest's client died of SIGSEGV, as it does now "
+                        "and then when it is not let in")
+        self.check_perftest("client", client, code)
+        self.check_perftest("server", server, server.wait(20, codes=None))
+
+    def check_perftest(self, role, program, code):
+        """siw ends its last SEND with an error when the other program, which
+        has it, disconnects meanwhile."""
+        is_forgiven = role != self.case.usiw and \
+            "Failed to close connection" in program.text()
+        check(code == 0 or is_forgiven, f"{program.name} ended with {code}")
+
+
+class InteropTest(Test):
+    """harness.Test, with programs in the guest."""
+
+    def __init__(self, name):
+        super().__init__(name)
+        self.others = []
+
+    def __exit__(self, kind, value, trace):
+        for program in self.others:
+            try:
+                program.stop()
+            except Failure:
+                pass  # the guest has gone; told elsewhere
+        return super().__exit__(kind, value, trace)
+
+    def conclude(self, kind, value, states):
+        kind = Skip if kind and issubclass(kind, Skip) else kind
+        super().conclude(kind, value, states)
+        if kind and kind is not Skip:
+            for program in self.others:
+                program.report()
+
+
+def check_starts(case, sniffer, port):
+    """What stood on the wire is what the settings say."""
+    frames = wait_until(lambda: wire.starts(sniffer.read(), port), 5,
+                        "start frames in the capture")
+    told = "; ".join(map(str, frames[:6]))
+    if case.starts:
+        # The capture may lag behind the programs.
+        wait_until(lambda: case.starts(wire.starts(sniffer.read(), port)), 3,
+                   f"not the start frames that should be: {told}")
+        return
+    request, reply = case.expected()
+    check(any(f.is_reply for f in frames), f"no Reply: {told}")
+    for frame in frames:
+        for name, value in (reply if frame.is_reply else request).items():
+            check(getattr(frame, name) == value,
+                  f"{name} is {getattr(frame, name)} in: {frame}")
+
+
+def crossed(counters):
+    return sum(counters.get(n, 0)
+               for n in ("tx_payload", "rx_direct", "rx_staged"))
+
+
+def run_case(guest, sniffers, case):
+    for _ in range(4):
+        try:
+            return run_case_once(guest, sniffers, case)
+        except Again as e:
+            print(f"again {case.name}: {e}")
+    raise Failure("four times in vain")
+
+
+def run_case_once(guest, sniffers, case):
+    guest.set_siw(case.siw)
+    sniffer = sniffers[case.net]
+    with InteropTest(case.name) as test:
+        before = crossed(test.counters.sum())
+        pair = Pair(test, guest, case)
+        server, client = pair.run()
+        if case.table:
+            program, size, count = case.table
+            rows = [r[:2] for r in perftest.rows(client.text())]
+            check(rows == [(size, count)], f"{program}'s table: {rows}")
+        if case.net != "guest":
+            moved = crossed(test.counters.sum()) - before
+            check(moved >= case.moved, f"{moved} payload octets crossed "
+                  f"usiw, {case.moved} should have")
+        check_starts(case, sniffer, pair.port)
+        if case.log:
+            text = (client if case.usiw == "client" else server).text()
+            check(re.search(case.log, text), f"usiw does not log {case.log}")
+
+
+# ---- all of them ----------------------------------------------------------------------
+
+class Tally:
+    def __init__(self):
+        self.passed, self.failed, self.skipped = [], [], []
+
+    def run(self, name, function):
+        try:
+            function()
+        except Skip as e:
+            print(f"skipped {name}: {e}")
+            self.skipped.append(name)
+        except (Failure, OSError) as e:
+            if not getattr(e, "is_told", False):
+                print(f"FAILED {name}: {e}")
+            self.failed.append(name)
+        else:
+            self.passed.append(name)
+        sys.stdout.flush()
+
+
+def check_usiw_in_guest(guest):
+    """A host of another Debian makes programs the guest cannot run."""
+    answer = guest.ask("run", argv=["/host/bin/usiw", "--version"])
+    if answer["code"] != 0:
+        raise Skip("what this host builds does not run in the guest: " +
+                   answer["text"].strip())
+
+
+class Boots:
+    """A guest and its sniffers, made anew when its siw is beyond repair."""
+
+    LIMIT = 6
+
+    def __init__(self, kind, directory, keep):
+        self.kind, self.directory, self.keep = kind, directory, keep
+        self.guest, self.sniffers, self.count = None, {}, 0
+
+    def ready(self):
+        if self.guest and self.guest.is_spoiled:
+            print("the guest has to go: its siw does not recover")
+            self.stop()
+        if not self.guest:
+            check(self.count < self.LIMIT, "enough guests were spoiled")
+            self.count += 1
+            self.boot(os.path.join(self.directory, str(self.count)))
+        return self.guest, self.sniffers
+
+    def boot(self, directory):
+        begin = time.monotonic()
+        os.makedirs(directory)
+        guest = Guest(self.kind, directory)
+        try:
+            guest.__enter__()
+        except BaseException:
+            guest.__exit__()
+            raise
+        self.guest = guest
+        print(f"guest ({self.kind}) is up after "
+              f"{time.monotonic() - begin:.0f} s")
+        sys.stdout.flush()
+        device = "lo" if self.kind == "user" else "tap0"
+        self.sniffers[self.kind] = HostSniffer(
+            device, os.path.join(directory, "starts.pcap"))
+        if self.keep:
+            self.sniffers["all"] = HostSniffer(
+                device, os.path.join(directory, "all.pcap"), "tcp")
+        if self.kind == "user":
+            self.sniffers["guest"] = GuestSniffer(guest, "/tmp/starts.pcap")
+            if self.keep:
+                self.sniffers["guest-all"] = GuestSniffer(
+                    guest, "/host/guest.pcap", "tcp")
+
+    def stop(self):
+        for sniffer in self.sniffers.values():
+            try:
+                sniffer.stop()
+            except Failure as e:
+                print(e)
+        if self.guest:
+            self.guest.__exit__()
+        self.guest, self.sniffers = None, {}
+
+
+def run_guest(kind, wanted, tally, directory, keep):
+    """All cases of one network, those with the same siw after each other."""
+    nets = ("user", "guest") if kind == "user" else ("tap",)
+    mine = [c for c in wanted if c.net in nets]
+    # The plain module comes first; sort() keeps the order of the table.
+    mine.sort(key=lambda c: sorted(c.siw.items()))
+    boots = Boots(kind, directory, keep)
+    try:
+        for case in mine:
+            tally.run(case.name, functools.partial(
+                run_in_guest if case.net == "guest" else run_case,
+                *boots.ready(), case))
+    finally:
+        boots.stop()
+
+
+def run_in_guest(guest, sniffers, case):
+    check_usiw_in_guest(guest)
+    run_case(guest, sniffers, case)
+
+
+def main():
+    arguments = sys.argv[1:]
+    keep = "-k" in arguments
+    patterns = [a for a in arguments if not a.startswith("-")]
+    if "--quick" in arguments:
+        patterns += cases.QUICK
+    wanted = [c for c in cases.table() if not patterns or
+              any(re.search(p, c.name) for p in patterns)]
+    if "-l" in arguments:
+        print("\n".join(c.name for c in wanted))
+        return 0
+    try:
+        if INSIDE not in os.environ:
+            prepare()
+            enter()
+        make_network()
+    except Skip as e:
+        print(f"skipped: {e}")
+        return harness.SKIP
+    except Failure as e:
+        print(f"FAILED: {e}")
+        return 1
+    tally = Tally()
+    begin = time.monotonic()
+    directory = tempfile.mkdtemp(prefix="usiw-interop.")
+    for kind in ("user", "tap"):
+        try:
+            run_guest(kind, wanted, tally, os.path.join(directory, kind),
+                      keep)
+        except (Failure, OSError) as e:
+            print(f"FAILED guest ({kind}): {e}")
+            tally.failed.append(f"guest-{kind}")
+    if keep:
+        print(f"kept: {directory}")
+    else:
+        shutil.rmtree(directory, ignore_errors=True)
+    for name in tally.failed:
+        print(f"failed: {name}")
+    print(f"{time.monotonic() - begin:.0f} s; {len(tally.passed)} passed, "
+          f"{len(tally.failed)} failed, {len(tally.skipped)} skipped")
+    if tally.failed or not (tally.passed or tally.skipped):
+        return 1
+    return 0 if tally.passed else harness.SKIP
+
+
+sys.exit(main())
