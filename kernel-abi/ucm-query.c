@@ -204,7 +204,9 @@ enum {
 	QPS_INIT = 1,
 	QPS_RTR = 2,
 	QPS_RTS = 3,
-	ACCESS_REMOTE = RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ,
+	/* The kernel leaves atomics out: no iWARP hardware there has any. */
+	ACCESS_REMOTE = RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |
+			RNIC_ACCESS_REMOTE_ATOMIC,
 };
 
 /*

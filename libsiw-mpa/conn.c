@@ -382,11 +382,26 @@ static uint32_t response_done(const struct smpa_conn *c,
 	return m->done;
 }
 
-void smpa_conn_refuse_read(struct smpa_conn *conn,
-			   const struct smpa_event *read,
-			   struct smpa_fault fault)
+/* DDP's header of an Atomic Request is copied, RDMAP's is not (EXT-19). */
+static void cause_atomic(const struct smpa_conn *c, uint32_t msn,
+			 struct term_cause *cause)
 {
-	uint8_t version = conn->out.version;
+	struct ddp_hdr h = {
+		.is_last = true,
+		.version = c->out.version,
+		.ulp = rdmap_ctrl(c->out.version, SMPA_OP_ATOMIC_REQUEST),
+		.qn = DDP_QN_READ,
+		.msn = msn,
+	};
+
+	cause->ddp_len = (uint8_t)ddp_hdr_encode(&h, cause->ddp);
+	cause->segment_len = cause->ddp_len + RDMAP_ATOMIC_SIZE;
+}
+
+static void cause_read(const struct smpa_conn *c, const struct smpa_event *read,
+		       struct term_cause *cause)
+{
+	uint8_t version = c->out.version;
 	struct ddp_hdr h = {
 		.is_last = true,
 		.version = version,
@@ -401,16 +416,29 @@ void smpa_conn_refuse_read(struct smpa_conn *conn,
 		.src_stag = read->read.src_stag,
 		.src_to = read->read.src_to,
 	};
-	struct term_cause cause = { .has_read = true };
-	uint32_t done = response_done(conn, &r);
+	uint32_t done = response_done(c, &r);
 
-	if (conn->rx.is_dead || conn->phase != PHASE_RDMA)
-		return;
 	r.sink_to += done; /* RDMAP-68 */
 	r.src_to += done;
 	r.len -= done;
-	cause.ddp_len = (uint8_t)ddp_hdr_encode(&h, cause.ddp);
-	cause.segment_len = cause.ddp_len + rdmap_read_encode(&r, cause.read);
+	cause->has_read = true;
+	cause->ddp_len = (uint8_t)ddp_hdr_encode(&h, cause->ddp);
+	cause->segment_len =
+		cause->ddp_len + rdmap_read_encode(&r, cause->read);
+}
+
+void smpa_conn_refuse_read(struct smpa_conn *conn,
+			   const struct smpa_event *read,
+			   struct smpa_fault fault)
+{
+	struct term_cause cause = { .has_read = false };
+
+	if (conn->rx.is_dead || conn->phase != PHASE_RDMA)
+		return;
+	if (read->type == SMPA_EV_ATOMIC)
+		cause_atomic(conn, read->atomic.msn, &cause);
+	else
+		cause_read(conn, read, &cause);
 	rx_kill(conn);
 	tx_terminate(conn, fault, &cause); /* RDMAP-60 */
 }

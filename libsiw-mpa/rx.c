@@ -427,6 +427,7 @@ static int rx_atomic(struct smpa_conn *c, struct smpa_event *ev,
 	ev->atomic.op = (uint8_t)a.op;
 	ev->atomic.id = a.id;
 	ev->atomic.stag = a.stag;
+	ev->atomic.msn = c->rx.seg.ddp.msn;
 	ev->atomic.to = a.to;
 	ev->atomic.add_swap = a.add_swap;
 	ev->atomic.add_swap_mask = a.add_swap_mask;

@@ -112,16 +112,28 @@ static int segment_write(struct rnic_qp *qp, struct smpa_conn *conn,
 	return segment_sink(qp, conn, ev, &iov, 1);
 }
 
+/* Where octets of an answer go.  Return: iovecs; -EFAULT. */
+static int orq_sink(struct rnic_qp *qp, const struct rnic_orq_entry *entry,
+		    uint32_t off, uint32_t len, struct iovec *iov)
+{
+	const struct usiw_sqe *slot =
+		usiw_ring_slot(&qp->sq.ring, entry->sq_idx);
+	uint32_t cnt = slot->sge_cnt;
+
+	return rnic_sge_resolve(qp->pd, (const struct usiw_sge *)(slot + 1),
+				cnt < qp->sq.max_sge ? cnt : qp->sq.max_sge,
+				off, len, RNIC_ACCESS_LOCAL_WRITE, iov);
+}
+
 /* RDMAP-22, D-15: the response is the one that is due, in order. */
 static int segment_response(struct rnic_qp *qp, struct smpa_conn *conn,
 			    const struct smpa_event *ev)
 {
 	struct rnic_orq_entry *entry = &qp->sq.orq.entry[qp->sq.orq.head];
 	struct iovec iov[RNIC_SGE_MAX];
-	const struct usiw_sqe *slot;
 	int cnt;
 
-	if (!qp->sq.orq.cnt)
+	if (!qp->sq.orq.cnt || entry->is_atomic)
 		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
 			      RNIC_QP_EV_REQ_ERR);
 	if (ev->seg.stag != entry->sink_stag ||
@@ -129,11 +141,7 @@ static int segment_response(struct rnic_qp *qp, struct smpa_conn *conn,
 	    ev->seg.len > entry->len - entry->placed)
 		return refuse(qp, conn, SMPA_F_DDP_T_BOUNDS,
 			      RNIC_QP_EV_REQ_ERR);
-	slot = usiw_ring_slot(&qp->sq.ring, entry->sq_idx);
-	cnt = rnic_sge_resolve(
-		qp->pd, (const struct usiw_sge *)(slot + 1),
-		slot->sge_cnt < qp->sq.max_sge ? slot->sge_cnt : qp->sq.max_sge,
-		entry->placed, ev->seg.len, RNIC_ACCESS_LOCAL_WRITE, iov);
+	cnt = orq_sink(qp, entry, entry->placed, ev->seg.len, iov);
 	if (cnt < 0)
 		return refuse(qp, conn, SMPA_F_DDP_T_STAG, RNIC_QP_EV_FATAL);
 	entry->placed += ev->seg.len;
@@ -271,7 +279,7 @@ static int message_response(struct rnic_qp *qp, struct smpa_conn *conn)
 {
 	const struct rnic_orq *orq = &qp->sq.orq;
 
-	if (!orq->cnt)
+	if (!orq->cnt || orq->entry[orq->head].is_atomic)
 		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
 			      RNIC_QP_EV_REQ_ERR);
 	/* An L flag before all octets that were asked for. */
@@ -333,6 +341,7 @@ static int inbound_read(struct rnic_qp *qp, struct smpa_conn *conn,
 		return refuse(qp, conn, access_faults[verdict].read,
 			      RNIC_QP_EV_ACCESS_ERR);
 	entry = &irq->entry[(irq->head + irq->cnt) % irq->max];
+	entry->kind = RNIC_IRQ_READ;
 	entry->sink_stag = ev->read.sink_stag;
 	entry->src_stag = ev->read.src_stag;
 	entry->src_to = ev->read.src_to;
@@ -344,12 +353,83 @@ static int inbound_read(struct rnic_qp *qp, struct smpa_conn *conn,
 	return 0;
 }
 
+/* ---- atomics ------------------------------------------------------------ */
+
+static int inbound_atomic(struct rnic_qp *qp, struct smpa_conn *conn,
+			  const struct smpa_event *ev)
+{
+	enum rnic_mr_verdict verdict = RNIC_MR_BAD_ACCESS;
+	struct rnic_irq *irq = &qp->irq;
+	struct rnic_irq_entry *entry;
+	void *target = NULL;
+
+	/* EXT-11: the places of Reads and of atomics are the same. */
+	if (irq->cnt >= irq->max)
+		return refuse(qp, conn, SMPA_F_DDP_U_NO_BUFFER,
+			      RNIC_QP_EV_REQ_ERR);
+	if (qp_allows(qp, RNIC_ACCESS_REMOTE_ATOMIC))
+		verdict = rnic_mr_resolve(
+			&qp->ctx->mrs, qp->pd, ev->atomic.stag, ev->atomic.to,
+			RNIC_ATOMIC_LEN, RNIC_ACCESS_REMOTE_ATOMIC, &target);
+	if (verdict)
+		return refuse(qp, conn, access_faults[verdict].read,
+			      RNIC_QP_EV_ACCESS_ERR);
+	/* EXT-7, and a CPU would not do it in one piece either. */
+	if ((ev->atomic.to | (uintptr_t)target) % RNIC_ATOMIC_LEN)
+		return refuse(qp, conn, SMPA_F_RDMAP_STREAM_CATA,
+			      RNIC_QP_EV_REQ_ERR);
+	entry = &irq->entry[(irq->head + irq->cnt) % irq->max];
+	*entry = (struct rnic_irq_entry){
+		.kind = RNIC_IRQ_ATOMIC,
+		.src_stag = ev->atomic.stag,
+		.src = target,
+		.len = RNIC_ATOMIC_LEN,
+		.msn = ev->atomic.msn,
+		.id = ev->atomic.id,
+		.atomic = { .op = ev->atomic.op,
+			    .add_swap = ev->atomic.add_swap,
+			    .add_swap_mask = ev->atomic.add_swap_mask,
+			    .compare = ev->atomic.compare,
+			    .compare_mask = ev->atomic.compare_mask },
+	};
+	irq->cnt++;
+	return 0;
+}
+
+/* EXT-5, EXT-12, EXT-13: the answer to the oldest request, an atomic. */
+static int inbound_atomic_done(struct rnic_qp *qp, struct smpa_conn *conn,
+			       const struct smpa_event *ev)
+{
+	struct rnic_orq_entry *entry = &qp->sq.orq.entry[qp->sq.orq.head];
+	struct iovec iov[RNIC_SGE_MAX];
+	int cnt;
+
+	if (!qp->sq.orq.cnt || !entry->is_atomic)
+		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
+			      RNIC_QP_EV_REQ_ERR);
+	if (ev->atomic_done.id != entry->sq_idx)
+		return refuse(qp, conn, SMPA_F_RDMAP_UNSPEC,
+			      RNIC_QP_EV_REQ_ERR);
+	cnt = orq_sink(qp, entry, 0, RNIC_ATOMIC_LEN, iov);
+	if (cnt < 0 || rnic_atomic_store(iov, ev->atomic_done.value) < 0)
+		return refuse(qp, conn, SMPA_F_DDP_LOCAL, RNIC_QP_EV_FATAL);
+	rnic_sq_read_done(qp);
+	return 0;
+}
+
 /* ---- ends --------------------------------------------------------------- */
 
 /* What the oldest WR of ours is told when the peer terminates. */
-static enum usiw_wc_status terminate_status(struct smpa_fault fault)
+static enum usiw_wc_status terminate_status(const struct smpa_event *ev)
 {
-	switch (fault.value) {
+	uint16_t fault = ev->term.fault.value;
+
+	switch (fault) {
+	case SMPA_F_RDMAP_STREAM_CATA: /* EXT-7, if so: not aligned */
+		return ev->term.has_ddp &&
+				       ev->term.opcode == SMPA_OP_ATOMIC_REQUEST
+			       ? USIW_WC_REM_INV_REQ_ERR
+			       : USIW_WC_REM_OP_ERR;
 	case SMPA_F_DDP_U_NO_BUFFER:
 		return USIW_WC_RNR_RETRY_EXC_ERR;
 	case SMPA_F_DDP_U_TOO_LONG:
@@ -359,7 +439,7 @@ static enum usiw_wc_status terminate_status(struct smpa_fault fault)
 	default:
 		break;
 	}
-	switch (fault.value >> 8) {
+	switch (fault >> 8) {
 	case 0x01: /* RDMAP remote protection */
 	case 0x11: /* DDP tagged buffer */
 		return USIW_WC_REM_ACCESS_ERR;
@@ -392,7 +472,7 @@ static int inbound_terminate(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	terminate_log(qp, ev->term.fault.value);
 	rnic_stat_add(RNIC_STAT_term_received, 1);
-	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, terminate_status(ev->term.fault),
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, terminate_status(ev),
 		     RNIC_QP_EV_FATAL);
 	return -EPROTO;
 }
@@ -420,10 +500,9 @@ int rnic_inbound_event(struct rnic_qp *qp, struct smpa_conn *conn,
 	case SMPA_EV_READ:
 		return inbound_read(qp, conn, ev);
 	case SMPA_EV_ATOMIC:
+		return inbound_atomic(qp, conn, ev);
 	case SMPA_EV_ATOMIC_DONE:
-		/* EXT-10: not supported yet; nor has one been asked for. */
-		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
-			      RNIC_QP_EV_REQ_ERR);
+		return inbound_atomic_done(qp, conn, ev);
 	case SMPA_EV_TERMINATE:
 		return inbound_terminate(qp, ev);
 	case SMPA_EV_FAULT:

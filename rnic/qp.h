@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "atomic.h"
 #include "chan.h"
 #include "engine.h"
 #include "rnic.h"
@@ -42,26 +43,48 @@ struct rnic_recv {
 	struct usiw_sge sge[RNIC_SGE_MAX];
 };
 
-/* An RDMA Read of ours that is on its way. */
+/* An RDMA Read, or an atomic operation, of ours that is on its way. */
 struct rnic_orq_entry {
 	uint32_t sq_idx;
+	bool is_atomic; /* its answer has nothing of what follows */
 	uint32_t sink_stag;
 	uint64_t sink_to;
 	uint32_t len;
 	uint32_t placed;
 };
 
-/* An RDMA Read of the peer whose response TCP has not taken whole. */
-struct rnic_irq_entry {
-	uint32_t sink_stag;
-	uint32_t src_stag;
-	uint64_t sink_to, src_to;
-	void *src;
-	uint32_t len;
-	uint32_t msn;
+enum rnic_irq_kind {
+	RNIC_IRQ_READ,
+	RNIC_IRQ_ATOMIC,      /* to be executed */
+	RNIC_IRQ_ATOMIC_DONE, /* to be answered */
 };
 
-/* Reads in flight in one direction: a FIFO of fixed size. */
+/*
+ * A request of the peer, Read or Atomic, whose response TCP has not taken
+ * whole.
+ */
+struct rnic_irq_entry {
+	uint8_t kind; /* enum rnic_irq_kind */
+	uint32_t src_stag;
+	void *src;
+	uint32_t len; /* octets of @src that are still to be looked at */
+	uint32_t msn;
+	union {
+		struct {
+			uint64_t sink_to, src_to;
+			uint32_t sink_stag;
+		};
+		struct {
+			uint32_t id;
+			union {
+				struct rnic_atomic atomic;
+				uint64_t old; /* RNIC_IRQ_ATOMIC_DONE */
+			};
+		};
+	};
+};
+
+/* Reads and atomics in flight in one direction: a FIFO of fixed size. */
 struct rnic_orq {
 	struct rnic_orq_entry *entry;
 	uint32_t max, head, cnt;
@@ -76,7 +99,7 @@ struct rnic_irq {
 /* What a submitted WR will complete with, by SQ slot. */
 struct rnic_sq_wr {
 	uint64_t wr_id;
-	uint32_t len; /* READ: octets read */
+	uint32_t len; /* READ, atomics: octets read */
 	uint8_t wc_opcode;
 	bool is_signaled;
 	bool is_done;
@@ -246,8 +269,8 @@ static inline bool rnic_sq_is_waiting(const struct rnic_qp *qp)
 void rnic_irq_sent(struct rnic_qp *qp);
 
 /*
- * A region goes: the oldest Read of the peer that has not all of its response
- * and had it for a source; NULL: none.
+ * A region goes: the oldest Read or atomic of the peer that still needs it;
+ * NULL: none.
  */
 const struct rnic_irq_entry *rnic_irq_find(const struct rnic_qp *qp,
 					   uint32_t stag);
@@ -266,7 +289,7 @@ void rnic_sq_sent(struct rnic_qp *qp, uint32_t idx);
  * registered, but cannot be read: the QP fails. */
 void rnic_sq_unreadable(struct rnic_qp *qp, uint64_t cookie);
 
-/* The oldest read is answered in full. */
+/* The oldest read or atomic is answered in full. */
 void rnic_sq_read_done(struct rnic_qp *qp);
 
 /* Everything posted is complete. */

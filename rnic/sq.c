@@ -41,6 +41,12 @@ static const struct sq_op sq_ops[] = {
 	[USIW_WR_READ] = { SQ_KNOWN | SQ_ANSWERED, SMPA_OP_READ_REQUEST,
 			   USIW_WC_READ, RNIC_ACCESS_LOCAL_WRITE,
 			   RNIC_STAT_read_wr },
+	[USIW_WR_CMP_SWP] = { SQ_KNOWN | SQ_ANSWERED, SMPA_OP_ATOMIC_REQUEST,
+			      USIW_WC_CMP_SWP, RNIC_ACCESS_LOCAL_WRITE,
+			      RNIC_STAT_atomic_wr },
+	[USIW_WR_FETCH_ADD] = { SQ_KNOWN | SQ_ANSWERED, SMPA_OP_ATOMIC_REQUEST,
+				USIW_WC_FETCH_ADD, RNIC_ACCESS_LOCAL_WRITE,
+				RNIC_STAT_atomic_wr },
 };
 
 static const struct sq_op *sq_op_find(uint8_t opcode)
@@ -225,11 +231,10 @@ static void sq_refuse(struct rnic_qp *qp, enum usiw_wc_status status)
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, status, RNIC_QP_EV_REQ_ERR);
 }
 
-/* The source of a response is registered, but not there. */
-static void irq_refuse(struct rnic_qp *qp)
+/* What a response is made from is registered, but not there. */
+static void irq_refuse(struct rnic_qp *qp, const struct rnic_irq_entry *entry)
 {
-	rnic_stream_refuse_read(qp->stream, &qp->irq.entry[qp->irq.head],
-				SMPA_F_RDMAP_BOUNDS);
+	rnic_stream_refuse_read(qp->stream, entry, SMPA_F_RDMAP_BOUNDS);
 	rnic_stat_add(RNIC_STAT_term_sent, 1);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR,
 		     RNIC_QP_EV_ACCESS_ERR);
@@ -255,21 +260,49 @@ void rnic_sq_unreadable(struct rnic_qp *qp, uint64_t cookie)
 		  qp->num);
 	rnic_stat_add(RNIC_STAT_mem_faults, 1);
 	if (cookie == RNIC_COOKIE_RESPONSE)
-		irq_refuse(qp);
+		irq_refuse(qp, &qp->irq.entry[qp->irq.head]);
 	else
 		wr_refuse(qp, (uint32_t)cookie);
 }
 
 static void msg_read(struct smpa_msg *msg, const struct usiw_sqe *sqe,
-		     const struct usiw_sqe *slot, uint32_t len)
+		     const struct usiw_sqe *slot)
 {
 	/* The sink is found again by its place in the ORQ; what stands on
 	 * the wire is the first SGE. */
 	msg->read.sink_stag = sqe->sge_cnt ? sqe_sges(slot)[0].lkey : 1;
 	msg->read.sink_to = sqe->sge_cnt ? sqe_sges(slot)[0].addr : 0;
-	msg->read.len = len;
+	msg->read.len = msg->len;
 	msg->read.src_stag = sqe->rkey;
 	msg->read.src_to = sqe->remote_addr;
+}
+
+/* RFC 7306 5.2.1: whole words, whatever the wire could say (EXT-4). */
+static void msg_atomic(struct smpa_msg *msg, const struct usiw_sqe *sqe)
+{
+	msg->atomic.id = (uint32_t)msg->cookie;
+	msg->atomic.stag = sqe->rkey;
+	msg->atomic.to = sqe->remote_addr;
+	msg->atomic.compare_mask = UINT64_MAX;
+	if (sqe->opcode == USIW_WR_FETCH_ADD) {
+		msg->atomic.op = RNIC_FETCH_ADD;
+		msg->atomic.add_swap = sqe->compare_add;
+		return;
+	}
+	msg->atomic.op = RNIC_CMP_SWP;
+	msg->atomic.compare = sqe->compare_add;
+	msg->atomic.add_swap = sqe->swap;
+	msg->atomic.add_swap_mask = UINT64_MAX;
+}
+
+/* What is done when the answer has come carries no payload itself. */
+static void msg_answered(struct smpa_msg *msg, const struct usiw_sqe *sqe,
+			 const struct usiw_sqe *slot)
+{
+	if (msg->opcode == SMPA_OP_READ_REQUEST)
+		msg_read(msg, sqe, slot);
+	else
+		msg_atomic(msg, sqe);
 	msg->iovcnt = 0;
 	msg->len = 0;
 	msg->quiet = true;
@@ -282,6 +315,7 @@ static void orq_push(struct rnic_qp *qp, const struct smpa_msg *msg)
 		&orq->entry[(orq->head + orq->cnt) % orq->max];
 
 	entry->sq_idx = qp->sq.next_idx;
+	entry->is_atomic = msg->opcode == SMPA_OP_ATOMIC_REQUEST;
 	entry->sink_stag = msg->read.sink_stag;
 	entry->sink_to = msg->read.sink_to;
 	entry->len = msg->read.len;
@@ -375,15 +409,20 @@ static int sq_submit(struct rnic_qp *qp)
 	const struct sq_op *op = sq_op_find(sqe.opcode);
 	struct iovec *iov = sq->iov[sq->iov_turn];
 	struct smpa_msg msg = { .iov = iov, .cookie = sq->next_idx };
+	uint32_t len;
 	int rc;
 
-	if (!op || (op->traits & SQ_ANSWERED && !sq->orq.max)) {
+	if (!op || (op->traits & SQ_ANSWERED &&
+		    (!sq->orq.max || sqe.flags & USIW_SQE_INLINE))) {
 		sq_refuse(qp, USIW_WC_LOC_QP_OP_ERR);
 		return 0;
 	}
 	if (sqe_must_wait(qp, &sqe, op))
 		return 0;
-	rc = sqe_payload(qp, &sqe, slot, op->access, iov, &msg.len);
+	rc = sqe_payload(qp, &sqe, slot, op->access, iov, &len);
+	if (rc >= 0 && op->opcode == SMPA_OP_ATOMIC_REQUEST &&
+	    len != RNIC_ATOMIC_LEN)
+		rc = -EMSGSIZE;
 	if (rc < 0) {
 		sq_refuse(qp, rc == -EMSGSIZE ? USIW_WC_LOC_LEN_ERR
 					      : USIW_WC_LOC_PROT_ERR);
@@ -391,11 +430,12 @@ static int sq_submit(struct rnic_qp *qp)
 	}
 	msg.iovcnt = rc;
 	msg.safe = sqe.flags & USIW_SQE_INLINE;
+	msg.len = len;
 	msg.opcode = sqe_wire_opcode(&sqe, op);
 	msg.stag = sqe.rkey;
 	msg.to = sqe.remote_addr;
-	if (sqe.opcode == USIW_WR_READ)
-		msg_read(&msg, &sqe, slot, msg.len);
+	if (op->traits & SQ_ANSWERED)
+		msg_answered(&msg, &sqe, slot);
 	if (sqe_submit(qp, &sqe, op, &msg) < 0)
 		return 0;
 	if (op->traits & SQ_ANSWERED)
@@ -403,7 +443,7 @@ static int sq_submit(struct rnic_qp *qp)
 	sq->iov_turn ^= 1;
 	*sq_wr(sq, sq->next_idx) = (struct rnic_sq_wr){
 		.wr_id = sqe.wr_id,
-		.len = sqe.opcode == USIW_WR_READ ? msg.read.len : 0,
+		.len = op->traits & SQ_ANSWERED ? len : 0,
 		.wc_opcode = op->wc_opcode,
 		.is_signaled = sqe.flags & USIW_SQE_SIGNALED,
 	};
@@ -412,12 +452,53 @@ static int sq_submit(struct rnic_qp *qp)
 	return 1;
 }
 
-/* RDMAP-20: responses in the order of the requests. */
-static int irq_submit(struct rnic_qp *qp)
+/*
+ * EXT-8: in its turn, when no earlier Read's response is still to be taken
+ * from the same memory.  Return: 1: it is done; 0: not now, or the QP has
+ * failed.
+ */
+static int irq_execute(struct rnic_qp *qp, struct rnic_irq_entry *entry)
+{
+	uint64_t old;
+
+	if (qp->irq.submitted_cnt &&
+	    smpa_conn_uses(qp->stream->conn, entry->src, entry->len))
+		return 0;
+	if (rnic_atomic_execute(&entry->atomic, entry->src, &old) < 0) {
+		rnic_stat_add(RNIC_STAT_mem_faults, 1);
+		irq_refuse(qp, entry);
+		return 0;
+	}
+	/* Once: the answer may have to wait. */
+	entry->kind = RNIC_IRQ_ATOMIC_DONE;
+	entry->old = old;
+	entry->len = 0;
+	return 1;
+}
+
+/* EXT-9 */
+static int irq_submit_atomic(struct rnic_qp *qp, struct rnic_irq_entry *entry)
+{
+	struct smpa_msg msg = {
+		.opcode = SMPA_OP_ATOMIC_RESPONSE,
+		.cookie = RNIC_COOKIE_RESPONSE,
+		.atomic.id = entry->id,
+	};
+
+	if (entry->kind == RNIC_IRQ_ATOMIC && !irq_execute(qp, entry))
+		return 0;
+	msg.atomic.value = entry->old;
+	if (smpa_conn_submit(qp->stream->conn, &msg) < 0)
+		return 0;
+	qp->irq.submitted_cnt++;
+	rnic_stat_add(RNIC_STAT_atomic_served, 1);
+	return 1;
+}
+
+static int irq_submit_read(struct rnic_qp *qp,
+			   const struct rnic_irq_entry *entry)
 {
 	struct rnic_irq *irq = &qp->irq;
-	const struct rnic_irq_entry *entry =
-		&irq->entry[(irq->head + irq->submitted_cnt) % irq->max];
 	struct iovec *iov = &qp->irq_iov[qp->irq_turn];
 	struct smpa_msg msg = {
 		.opcode = SMPA_OP_READ_RESPONSE,
@@ -441,6 +522,18 @@ static int irq_submit(struct rnic_qp *qp)
 	return 1;
 }
 
+/* RDMAP-20, EXT-8: responses in the order of the requests. */
+static int irq_submit(struct rnic_qp *qp)
+{
+	struct rnic_irq *irq = &qp->irq;
+	struct rnic_irq_entry *entry =
+		&irq->entry[(irq->head + irq->submitted_cnt) % irq->max];
+
+	if (entry->kind == RNIC_IRQ_READ)
+		return irq_submit_read(qp, entry);
+	return irq_submit_atomic(qp, entry);
+}
+
 void rnic_irq_sent(struct rnic_qp *qp)
 {
 	struct rnic_irq *irq = &qp->irq;
@@ -461,6 +554,8 @@ bool rnic_sq_advance(struct rnic_qp *qp)
 		if (qp->sq.imm.is_due && !imm_submit_behind(qp))
 			break;
 		response = rnic_irq_is_waiting(qp) ? irq_submit(qp) : 0;
+		if (!qp->stream)
+			break;
 		request = usiw_ring_slot_pending(&qp->sq.ring, qp->sq.next_idx)
 				  ? sq_submit(qp)
 				  : 0;

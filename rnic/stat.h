@@ -26,9 +26,11 @@
 	X(send_wr)                                                             \
 	X(write_wr)                                                            \
 	X(read_wr)                                                             \
+	X(atomic_wr)                                                           \
 	X(recv_done)                                                           \
 	X(recv_held) /* messages that came before their receive */             \
 	X(read_served)                                                         \
+	X(atomic_served)                                                       \
 	X(cqe)                                                                 \
 	X(cqe_error)                                                           \
 	X(term_sent)                                                           \

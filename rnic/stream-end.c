@@ -254,14 +254,19 @@ void rnic_stream_rnr(struct rnic_stream *stream)
 void rnic_stream_refuse_read(struct rnic_stream *stream,
 			     const struct rnic_irq_entry *entry, uint16_t fault)
 {
-	struct smpa_event ev = { .type = SMPA_EV_READ };
+	struct smpa_event ev = { .type = SMPA_EV_ATOMIC };
 
-	ev.read.sink_stag = entry->sink_stag;
-	ev.read.sink_to = entry->sink_to;
-	ev.read.len = entry->len;
-	ev.read.src_stag = entry->src_stag;
-	ev.read.src_to = entry->src_to;
-	ev.read.msn = entry->msn;
+	if (entry->kind == RNIC_IRQ_READ) {
+		ev.type = SMPA_EV_READ;
+		ev.read.sink_stag = entry->sink_stag;
+		ev.read.sink_to = entry->sink_to;
+		ev.read.len = entry->len;
+		ev.read.src_stag = entry->src_stag;
+		ev.read.src_to = entry->src_to;
+		ev.read.msn = entry->msn;
+	} else {
+		ev.atomic.msn = entry->msn;
+	}
 	smpa_conn_refuse_read(stream->conn, &ev, (struct smpa_fault){ fault });
 }
 

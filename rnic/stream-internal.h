@@ -120,8 +120,8 @@ void rnic_stream_rnr(struct rnic_stream *stream);
 void rnic_stream_written(struct rnic_stream *stream);
 void rnic_stream_nudge(struct rnic_stream *stream);
 
-/* RDMAP-60, RDMAP-68: the peer learns which of its Reads has lost its
- * source, and how far it came. */
+/* RDMAP-60, RDMAP-68, EXT-19: the peer learns which of its Reads or atomics
+ * has lost its memory, and how far it came. */
 void rnic_stream_refuse_read(struct rnic_stream *stream,
 			     const struct rnic_irq_entry *entry,
 			     uint16_t fault);

@@ -356,7 +356,7 @@ struct smpa_event {
 		} read;
 		struct {
 			uint8_t op; /* 0 FetchAdd, 2 CmpSwap */
-			uint32_t id, stag;
+			uint32_t id, stag, msn;
 			uint64_t to, add_swap, add_swap_mask;
 			uint64_t compare, compare_mask;
 		} atomic;
@@ -426,9 +426,10 @@ int smpa_conn_open_segment(const struct smpa_conn *conn,
 void smpa_conn_refuse(struct smpa_conn *conn, struct smpa_fault fault);
 
 /**
- * smpa_conn_refuse_read - a Read Request taken earlier cannot be answered, or
- *   not to its end: its source is gone
- * @read: SMPA_EV_READ as it came, or put together again.
+ * smpa_conn_refuse_read - a Read or Atomic Request taken earlier cannot be
+ *   answered, or not to its end: its memory is gone
+ * @read: SMPA_EV_READ or SMPA_EV_ATOMIC as it came, or put together again; of
+ *   an atomic only the MSN matters.
  * Queues TERMINATE with that request's headers; if its response is the
  * message under way, the copied request is advanced by what of it has been
  * encoded, which still goes out (RDMAP-68).  No further input is taken, no

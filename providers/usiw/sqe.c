@@ -19,6 +19,10 @@ const struct usiw_wr_kind usiw_wr_kinds[USIW_WR_KIND_CNT] = {
 	[IBV_WR_SEND_WITH_IMM] = { USIW_WR_SEND_IMM, USIW_WR_IMM },
 	[IBV_WR_SEND_WITH_INV] = { USIW_WR_SEND_INV, USIW_WR_INV },
 	[IBV_WR_RDMA_READ] = { USIW_WR_READ, USIW_WR_REMOTE | USIW_WR_SINK },
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = { USIW_WR_CMP_SWP,
+					USIW_WR_ATOMIC | USIW_WR_SINK },
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { USIW_WR_FETCH_ADD,
+					  USIW_WR_ATOMIC | USIW_WR_SINK },
 };
 
 /* Sum of the lengths; -EINVAL: more than @max_len. */

@@ -114,6 +114,17 @@ def perf_row(program, *options, **kwargs):
     return name, functools.partial(perf, program, *options, **kwargs)
 
 
+def atomic_row(program, *options):
+    words = [str(o) for o in options]
+
+    def run():
+        with Test(f"{program} -R {' '.join(words)}") as test:
+            perftest.pair(test, program, words,
+                          demand=perftest.demand_atomics)
+
+    return "".join([program] + words), run
+
+
 def sweep(verb):
     return [perf_row(f"ib_{verb}_{what}", "-a", "-n", 200)
             for what in ("bw", "lat")]
@@ -133,6 +144,12 @@ GROUPS = {
     "write": sweep("write"),
     "read": sweep("read"),
     "send": sweep("send"),
+    "atomic": [
+        atomic_row(f"ib_atomic_{what}", "-A", kind, *options)
+        for kind in ("FETCH_AND_ADD", "CMP_AND_SWAP")
+        for what, options in (("bw", ()), ("bw", ("-b", "-q", 4)),
+                              ("bw", ("-e", )), ("lat", ()), ("lat", ("-e", )))
+    ],
     "events": [perf_row(f"ib_{verb}_{what}", "-e")
                for verb in ("read", "send") for what in ("bw", "lat")],
     "queues": [

@@ -33,8 +33,21 @@ def moved(program, options, table):
         directions(program, options)
 
 
+def demand_moved(test, before, program, options, table):
+    test.demand_payload(before, moved(program, options, table))
+
+
+def demand_atomics(test, before, program, options, table):
+    """Atomics carry no payload: the responders' own count."""
+    served = (test.counters.sum().get("atomic_served", 0) -
+              before.get("atomic_served", 0))
+    wanted = sum(count for _, count, _ in table) * directions(program, options)
+    check(served >= wanted, f"{served} atomics by usiw's counters, the "
+          f"programs did {wanted}: they went another way")
+
+
 def pair(test, program, options, address="127.0.0.1", env=None, inside=None,
-         timeout=120):
+         timeout=120, demand=demand_moved):
     """Run server and client to the end.  Returns the client's table."""
     inside = inside or {}
     before = test.counters.sum()
@@ -55,5 +68,5 @@ def pair(test, program, options, address="127.0.0.1", env=None, inside=None,
     for size, count, figures in table:
         check(count > 0 and any(f > 0 for f in figures),
               f"{program}: empty row for {size} octets")
-    test.demand_payload(before, moved(program, options, table))
+    demand(test, before, program, options, table)
     return table

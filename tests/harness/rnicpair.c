@@ -197,11 +197,11 @@ static void side_open(struct rnicpair *p, int i)
 	s->buf = mmap(NULL, s->buf_len, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	must(s->buf != MAP_FAILED);
-	must(!rnic_mr_reg(s->pd, s->buf, s->buf_len,
-			  (uint64_t)(uintptr_t)s->buf,
-			  RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |
-				  RNIC_ACCESS_REMOTE_READ,
-			  &s->mr));
+	must(!rnic_mr_reg(
+		s->pd, s->buf, s->buf_len, (uint64_t)(uintptr_t)s->buf,
+		RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |
+			RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC,
+		&s->mr));
 	s->stag = rnic_mr_stag(s->mr);
 	pthread_mutex_init(&s->sq_lock, NULL);
 	pthread_mutex_init(&s->rq_lock, NULL);

@@ -431,7 +431,7 @@ static void qp_attributes_are_those_of_a_rnic(void **state)
 		assert_true(SEND(&u, INIT_QP_ATTR, cmd, sizeof(attr)) > 0);
 		memcpy(&attr, u.answer, sizeof(attr));
 		assert_int_equal(attr.qp_attr_mask, 1 << 0 | 1 << 3);
-		assert_int_equal(attr.qp_access_flags, 2 | 4);
+		assert_int_equal(attr.qp_access_flags, 2 | 4 | 8);
 		assert_int_equal(attr.qp_state, cmd.qp_state);
 	}
 	assert_true(SEND(&u, INIT_QP_ATTR, cmd, sizeof(attr)) > 0);

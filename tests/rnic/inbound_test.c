@@ -24,7 +24,7 @@ static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 struct stage {
 	struct rnicpair p;
 	struct rawpeer raw;
-	struct rnic_mr *read_only, *write_only;
+	struct rnic_mr *read_only, *write_only, *atomic_only, *skewed;
 	struct rnic_pd *other_pd;
 	struct rnic_mr *other_mr, *local_only;
 	uint64_t base;
@@ -51,11 +51,22 @@ static void stage_open(struct stage *s, const struct rnicpair_options *opt)
 	assert_int_equal(rnic_mr_reg(side->pd, side->buf, 4096, s->base,
 				     RNIC_ACCESS_LOCAL_WRITE, &s->local_only),
 			 0);
+	assert_int_equal(
+		rnic_mr_reg(side->pd, side->buf, 4096, s->base,
+			    RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_ATOMIC,
+			    &s->atomic_only),
+		0);
+	assert_int_equal(
+		rnic_mr_reg(side->pd, side->buf + 201, 100, 0,
+			    RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_ATOMIC,
+			    &s->skewed),
+		0);
 	assert_int_equal(rnic_pd_alloc(side->ctx, &s->other_pd), 0);
 	assert_int_equal(rnic_mr_reg(s->other_pd, side->buf, 4096, s->base,
 				     RNIC_ACCESS_LOCAL_WRITE |
 					     RNIC_ACCESS_REMOTE_WRITE |
-					     RNIC_ACCESS_REMOTE_READ,
+					     RNIC_ACCESS_REMOTE_READ |
+					     RNIC_ACCESS_REMOTE_ATOMIC,
 				     &s->other_mr),
 			 0);
 	rawpeer_join(&s->raw, &s->p, 0);
@@ -67,6 +78,8 @@ static void stage_close(struct stage *s)
 	assert_int_equal(rnic_mr_dereg(s->read_only), 0);
 	assert_int_equal(rnic_mr_dereg(s->write_only), 0);
 	assert_int_equal(rnic_mr_dereg(s->local_only), 0);
+	assert_int_equal(rnic_mr_dereg(s->atomic_only), 0);
+	assert_int_equal(rnic_mr_dereg(s->skewed), 0);
 	assert_int_equal(rnic_mr_dereg(s->other_mr), 0);
 	assert_int_equal(rnic_pd_free(s->other_pd), 0);
 	rnicpair_close(&s->p);
@@ -232,15 +245,86 @@ static void immediate_ahead_of_invalidate(struct stage *s)
 	send_inv(s, rnic_mr_stag(s->read_only));
 }
 
-static void atomic_request(struct stage *s)
+/* FetchAdd of what would be seen. */
+static void atomic_request(struct stage *s, uint32_t stag, uint64_t to)
 {
-	struct smpa_msg msg = { .opcode = SMPA_OP_ATOMIC_REQUEST,
-				.quiet = true,
-				.atomic = { .op = 0,
-					    .stag = rnic_mr_stag(s->write_only),
-					    .to = s->base } };
+	struct smpa_msg msg = {
+		.opcode = SMPA_OP_ATOMIC_REQUEST,
+		.quiet = true,
+		.atomic = { .op = 0, .stag = stag, .to = to, .add_swap = 1 }
+	};
 
 	rawpeer_send(&s->raw, &msg);
+}
+
+static void atomic_on_nowhere(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->atomic_only) ^ 0x100, s->base + 200);
+}
+
+static void atomic_with_old_key(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->atomic_only) ^ 1, s->base + 200);
+}
+
+static void atomic_behind(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->atomic_only), s->base + 4096);
+}
+
+static void atomic_half_behind(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->atomic_only), s->base + 4092);
+}
+
+static void atomic_write_only(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->write_only), s->base + 200);
+}
+
+static void atomic_read_only(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->read_only), s->base + 200);
+}
+
+static void atomic_other_pd(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->other_mr), s->base + 200);
+}
+
+static void atomic_wrapping(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->atomic_only), UINT64_MAX - 7);
+}
+
+static void atomic_not_aligned(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->atomic_only), s->base + 204);
+}
+
+/* A region whose offsets and addresses differ in their low bits. */
+static void atomic_on_skewed_region(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->skewed), 8);
+}
+
+static void atomic_without_the_qps_right(struct stage *s)
+{
+	rnic_qp_set_access(s->p.side[0].qp,
+			   RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_WRITE);
+	atomic_request(s, rnic_mr_stag(s->atomic_only), s->base + 200);
+}
+
+/* Places for Reads and for atomics are the same; IRD 2. */
+static void ask_too_many_atomics(struct stage *s)
+{
+	struct rnic_qp *qp = s->p.side[0].qp;
+
+	rnic_engine_lead(qp->engine);
+	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only), s->base, 8);
+	for (int i = 0; i < 2; i++)
+		atomic_request(s, rnic_mr_stag(s->atomic_only), s->base);
+	rnic_engine_unlead(qp->engine);
 }
 
 static void atomic_answer_unasked(struct stage *s)
@@ -314,8 +398,32 @@ static const struct violation violations[] = {
 	  SMPA_F_RDMAP_OPCODE, USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
 	{ "immediate data and invalidation", immediate_ahead_of_invalidate,
 	  SMPA_F_RDMAP_OPCODE, USIW_EVENT_QP_REQ_ERR, USIW_WC_LOC_QP_OP_ERR },
-	{ "atomic, not offered", atomic_request, SMPA_F_RDMAP_OPCODE,
+	{ "atomic on no region", atomic_on_nowhere, SMPA_F_RDMAP_STAG,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic with another key", atomic_with_old_key, SMPA_F_RDMAP_STAG,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic behind the region", atomic_behind, SMPA_F_RDMAP_BOUNDS,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic half behind the region", atomic_half_behind,
+	  SMPA_F_RDMAP_BOUNDS, USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic with the right to write", atomic_write_only,
+	  SMPA_F_RDMAP_ACCESS, USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic with the right to read", atomic_read_only,
+	  SMPA_F_RDMAP_ACCESS, USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic in another domain", atomic_other_pd, SMPA_F_RDMAP_STREAM,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic past 2^64", atomic_wrapping, SMPA_F_RDMAP_WRAP,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic not aligned", atomic_not_aligned, SMPA_F_RDMAP_STREAM_CATA,
 	  USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic aligned on the wire only", atomic_on_skewed_region,
+	  SMPA_F_RDMAP_STREAM_CATA, USIW_EVENT_QP_REQ_ERR,
+	  USIW_WC_WR_FLUSH_ERR },
+	{ "atomic that the queue pair does not allow",
+	  atomic_without_the_qps_right, SMPA_F_RDMAP_ACCESS,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "more reads and atomics than IRD", ask_too_many_atomics,
+	  SMPA_F_DDP_U_NO_BUFFER, USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
 	{ "atomic answer to nothing", atomic_answer_unasked,
 	  SMPA_F_RDMAP_OPCODE, USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
 };
@@ -327,7 +435,7 @@ static struct smpa_event event_at_the_end(struct rawpeer *raw)
 
 	do {
 		ev = rawpeer_event(raw);
-	} while (ev.type == SMPA_EV_MESSAGE);
+	} while (ev.type == SMPA_EV_MESSAGE || ev.type == SMPA_EV_ATOMIC_DONE);
 	return ev;
 }
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Atomic operations of RFC 7306 on 64 bits of the application's memory.
+ *
+ * They are the CPU's own, so they are atomic against each other, whichever
+ * stream, context or process they come through, and against the atomic
+ * operations of the program whose memory it is (EXT-3, and more than it asks).
+ */
+#ifndef RNIC_ATOMIC_H
+#define RNIC_ATOMIC_H
+
+#include <stdint.h>
+#include <sys/uio.h>
+
+/* Octets that an atomic operation reads and writes. */
+#define RNIC_ATOMIC_LEN 8
+
+/* As on the wire. */
+enum rnic_atomic_op {
+	RNIC_FETCH_ADD = 0,
+	RNIC_CMP_SWP = 2,
+};
+
+/*
+ * FetchAdd: each 1 bit of the mask is the topmost of a field, out of which
+ * nothing is carried.  CmpSwap: bits to compare, and bits to replace.
+ */
+struct rnic_atomic {
+	uint8_t op; /* enum rnic_atomic_op */
+	uint64_t add_swap, add_swap_mask;
+	uint64_t compare, compare_mask;
+};
+
+/**
+ * rnic_atomic_execute - do it, once
+ * @target: aligned to 8 octets; judged by rnic_mr_resolve().
+ * @ret_old: what stood there before, also when nothing was swapped.
+ * Return: 0; -EFAULT: the memory is gone, nothing was done.
+ * Context: under the lead, as rnic_mr_resolve().
+ */
+int rnic_atomic_execute(const struct rnic_atomic *atomic, void *target,
+			uint64_t *ret_old) __attribute__((warn_unused_result));
+
+/*
+ * What an atomic of ours has answered goes to @iov, 8 octets in all, in host
+ * order.  Return: 0; -EFAULT: the memory is gone.  Context: as above.
+ */
+int rnic_atomic_store(const struct iovec *iov, uint64_t value)
+	__attribute__((warn_unused_result));
+
+#endif
