@@ -168,14 +168,14 @@ static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
 	struct iovec iov[RNIC_SGE_MAX];
 	int cnt;
 
-	if (op_is_imm(ev->seg.opcode)) {
-		/* D-37: a Send had to follow. */
-		if (qp->arrival.has_imm)
-			return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
-				      RNIC_QP_EV_REQ_ERR);
-		if (imm_is_ahead(ev->seg.imm))
-			return smpa_conn_sink(conn, NULL, 0);
-	}
+	/* D-37: a Send had to follow; a completion has one place for an STag
+	 * and for immediate data. */
+	if (qp->arrival.has_imm && ev->seg.opcode != SMPA_OP_SEND &&
+	    ev->seg.opcode != SMPA_OP_SEND_SE)
+		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
+			      RNIC_QP_EV_REQ_ERR);
+	if (op_is_imm(ev->seg.opcode) && imm_is_ahead(ev->seg.imm))
+		return smpa_conn_sink(conn, NULL, 0);
 	if (!recv->is_open &&
 	    (!rnic_hold_is_clear(qp) || rnic_rq_claim(qp) < 0)) {
 		if (rnic_hold_segment(qp, conn, ev) == 0)
@@ -260,10 +260,6 @@ static int message_recv(struct rnic_qp *qp, struct smpa_conn *conn,
 	}
 	if (ev->msg.opcode == SMPA_OP_SEND_INV ||
 	    ev->msg.opcode == SMPA_OP_SEND_SE_INV) {
-		/* A completion has one place for both values. */
-		if (cqe.wc_flags)
-			return refuse_recv(qp, conn, SMPA_F_RDMAP_OPCODE,
-					   USIW_WC_LOC_QP_OP_ERR);
 		cqe.wc_flags = USIW_WC_FLAG_INV;
 		cqe.imm_be = ev->msg.inv_stag;
 	}
