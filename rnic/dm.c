@@ -165,6 +165,8 @@ int rnic_dm_reg(struct rnic_pd *pd, struct rnic_dm *dm, uint64_t off,
 	if (off > dm->len || len > dm->len - off)
 		return -EINVAL;
 	shape.addr = dm->mem + off;
+	if (access & RNIC_ACCESS_ON_DEMAND)
+		return -EINVAL;
 	ret = rnic_mr_check_access(access);
 	if (ret < 0)
 		return ret;

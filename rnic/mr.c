@@ -22,7 +22,7 @@
 
 #define MR_ACCESS_KNOWN                                                        \
 	(RNIC_ACCESS_LOCAL_WRITE | RNIC_MR_ACCESS_REMOTE |                     \
-	 RNIC_ACCESS_MW_BIND | RNIC_ACCESS_ZERO_BASED)
+	 RNIC_ACCESS_MW_BIND | RNIC_ACCESS_ZERO_BASED | RNIC_ACCESS_ON_DEMAND)
 
 /* ---- judgement -------------------------------------------------------- */
 
@@ -117,11 +117,7 @@ static int range_is_mapped(uint8_t *start, size_t len, size_t page_size)
 	return 0;
 }
 
-/*
- * Bring the pages in as pinning would, which also proves that they may be
- * read or written.  Kernels before 5.14 cannot say more than "mapped".
- */
-static int range_populate(void *addr, size_t len, bool is_written)
+int rnic_mr_populate(void *addr, size_t len, bool is_written)
 {
 	int advice = is_written ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
@@ -159,12 +155,22 @@ static int reg_check(const void *addr, size_t len, uint64_t iova,
 {
 	uint64_t end;
 
+	if (rnic_mr_is_implicit(addr, len, access))
+		return iova == 0 ? rnic_mr_check_access(access) : -EINVAL;
 	if (len == 0 || len > rnic_limits()->max_mr_size)
 		return -EINVAL;
 	if (__builtin_add_overflow((uint64_t)(uintptr_t)addr, len, &end) ||
 	    __builtin_add_overflow(iova, len, &end))
 		return -EINVAL;
 	return rnic_mr_check_access(access);
+}
+
+/* Only what is pinned elsewhere must be there before it is accessed. */
+static int reg_populate(void *addr, size_t len, uint32_t access)
+{
+	if (access & RNIC_ACCESS_ON_DEMAND)
+		return 0;
+	return rnic_mr_populate(addr, len, access & RNIC_ACCESS_LOCAL_WRITE);
 }
 
 int rnic_mr_add(struct rnic_pd *pd, const struct rnic_mr *shape,
@@ -215,7 +221,7 @@ int rnic_mr_reg(struct rnic_pd *pd, void *addr, size_t len, uint64_t iova,
 	ret = rnic_guard_install();
 	if (ret < 0)
 		return ret;
-	ret = range_populate(addr, len, access & RNIC_ACCESS_LOCAL_WRITE);
+	ret = reg_populate(addr, len, access);
 	if (ret < 0)
 		return ret;
 	return rnic_mr_add(pd, &shape, ret_mr);
@@ -289,8 +295,7 @@ static int rereg_plan(const struct rnic_mr *mr,
 	ret = reg_check(next->addr, next->len, next->iova, next->access);
 	if (ret < 0)
 		return ret;
-	return range_populate(next->addr, next->len,
-			      next->access & RNIC_ACCESS_LOCAL_WRITE);
+	return reg_populate(next->addr, next->len, next->access);
 }
 
 /*

@@ -35,6 +35,21 @@ int rnic_mr_check_access(uint32_t access) __attribute__((warn_unused_result));
 int rnic_mr_add(struct rnic_pd *pd, const struct rnic_mr *shape,
 		struct rnic_mr **ret_mr) __attribute__((warn_unused_result));
 
+/*
+ * Bring the pages in as pinning would, which also proves that they may be
+ * read or written.  Kernels before 5.14 cannot say more than "mapped".
+ * Return: 0; -EFAULT; -ENOMEM.
+ */
+int rnic_mr_populate(void *addr, size_t len, bool is_written)
+	__attribute__((warn_unused_result));
+
+/* All memory there is, by its addresses? */
+static inline bool rnic_mr_is_implicit(const void *addr, size_t len,
+				       uint32_t access)
+{
+	return access & RNIC_ACCESS_ON_DEMAND && !addr && len == SIZE_MAX;
+}
+
 /* Rights and bounds, whoever asks: the last part of rnic_mr_resolve(). */
 static inline enum rnic_mr_verdict rnic_mr_judge(const struct rnic_mr *mr,
 						 uint64_t addr, size_t len,
@@ -52,7 +67,8 @@ static inline enum rnic_mr_verdict rnic_mr_judge(const struct rnic_mr *mr,
 	off = addr - mr->iova;
 	if (off > mr->len || len > mr->len - off)
 		return RNIC_MR_BAD_BOUNDS;
-	*ret_ptr = mr->addr + off;
+	/* Not by its pointer, which is NULL for all memory there is. */
+	*ret_ptr = (void *)((uintptr_t)mr->addr + off);
 	return RNIC_MR_OK;
 }
 

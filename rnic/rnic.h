@@ -171,10 +171,14 @@ enum rnic_access {
 	RNIC_ACCESS_REMOTE_ATOMIC = 1u << 3,
 	RNIC_ACCESS_MW_BIND = 1u << 4,
 	RNIC_ACCESS_ZERO_BASED = 1u << 5,
+	RNIC_ACCESS_ON_DEMAND = 1u << 6,
 };
 
 /*
  * Register [@addr, @addr + @len); peers address it from @iova on.
+ * With ON_DEMAND no page is looked at: what is not there when it is accessed
+ * ends that stream.  Then also @addr NULL, @len SIZE_MAX and @iova 0: all
+ * memory there is, by its addresses.
  * Return: 0; -EFAULT: not mapped, or not writable although LOCAL_WRITE is
  *   asked; -EINVAL: wraps, or remote write/atomic without local write, or an
  *   unknown access bit; -ENOMEM.
@@ -183,6 +187,24 @@ RNIC_EXPORT int rnic_mr_reg(struct rnic_pd *pd, void *addr, size_t len,
 			    uint64_t iova, uint32_t access,
 			    struct rnic_mr **ret_mr);
 RNIC_EXPORT uint32_t rnic_mr_stag(const struct rnic_mr *mr);
+
+/* Numerically equal to enum ibv_advise_mr_advice. */
+enum rnic_advice {
+	RNIC_ADVICE_PREFETCH = 0,
+	RNIC_ADVICE_PREFETCH_WRITE = 1,
+	RNIC_ADVICE_PREFETCH_NO_FAULT = 2,
+};
+
+/*
+ * Octets [@addr, @addr + @len) of an on-demand region are going to be
+ * accessed: brings their pages in, at once.
+ * Return: 0; -EOPNOTSUPP: other advice; -EFAULT: no such STag, not wholly
+ *   inside, or not mapped so; -EINVAL: a window or a null region; -EPERM:
+ *   another domain's, or PREFETCH_WRITE without LOCAL_WRITE; -ENOENT: not an
+ *   on-demand region; -ENOMEM.
+ */
+RNIC_EXPORT int rnic_mr_advise(struct rnic_pd *pd, uint32_t advice,
+			       uint32_t stag, uint64_t addr, size_t len);
 
 /* When it returns no octet of the region is read or written any more for a
  * peer or a posted WR; streams that were at it have been ended.

@@ -70,6 +70,8 @@ struct ibv_mr *usiw_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm,
 	if (usiw_is_alien(pd->fork_gen))
 		return usiw_door_null(-ENODEV);
 	err = usiw_mr_access(access, &wanted);
+	if (!err && wanted & IBV_ACCESS_ON_DEMAND)
+		err = -EOPNOTSUPP; /* it is there, always */
 	if (err)
 		return usiw_door_null(err);
 	if (ibdm->context != ibpd->context)

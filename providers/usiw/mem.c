@@ -16,6 +16,16 @@ _Static_assert((int)IBV_ACCESS_REMOTE_ATOMIC == RNIC_ACCESS_REMOTE_ATOMIC,
 _Static_assert((int)IBV_ACCESS_MW_BIND == RNIC_ACCESS_MW_BIND, "access flags");
 _Static_assert((int)IBV_ACCESS_ZERO_BASED == RNIC_ACCESS_ZERO_BASED,
 	       "access flags");
+_Static_assert((int)IBV_ACCESS_ON_DEMAND == RNIC_ACCESS_ON_DEMAND,
+	       "access flags");
+_Static_assert((int)IBV_ADVISE_MR_ADVICE_PREFETCH == RNIC_ADVICE_PREFETCH,
+	       "advice");
+_Static_assert((int)IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE ==
+		       RNIC_ADVICE_PREFETCH_WRITE,
+	       "advice");
+_Static_assert((int)IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT ==
+		       RNIC_ADVICE_PREFETCH_NO_FAULT,
+	       "advice");
 _Static_assert((int)IBV_REREG_MR_CHANGE_TRANSLATION ==
 		       RNIC_MR_CHANGE_TRANSLATION,
 	       "rereg flags");
@@ -26,19 +36,16 @@ _Static_assert((int)IBV_REREG_MR_CHANGE_ACCESS == RNIC_MR_CHANGE_ACCESS,
 #define MR_ACCESS                                                              \
 	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |                  \
 	 RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |                 \
-	 RNIC_ACCESS_MW_BIND | RNIC_ACCESS_ZERO_BASED)
+	 RNIC_ACCESS_MW_BIND | RNIC_ACCESS_ZERO_BASED | RNIC_ACCESS_ON_DEMAND)
 
 /*
  * Optional flags (relaxed ordering among them) are wishes that a device need
- * not know; so is, for a region whose pages are brought in at once, that they
- * will be huge.
+ * not know; so is that pages will be huge.
  */
 int usiw_mr_access(unsigned int access, uint32_t *ret_access)
 {
 	unsigned int wanted = access & ~(unsigned int)IBV_ACCESS_OPTIONAL_RANGE;
 
-	if (wanted & IBV_ACCESS_ON_DEMAND)
-		return -EOPNOTSUPP;
 	wanted &= ~(unsigned int)IBV_ACCESS_HUGETLB;
 	if (wanted & ~(unsigned int)MR_ACCESS)
 		return -EINVAL;
@@ -86,7 +93,9 @@ struct ibv_mr *usiw_reg_mr(struct ibv_pd *ibpd, void *addr, size_t len,
 	err = usiw_mr_access((unsigned int)access, &wanted);
 	if (err)
 		return usiw_door_null(err);
-	if (len > rnic_limits()->max_mr_size)
+	/* On demand there may be more: all memory there is. */
+	if (!(wanted & IBV_ACCESS_ON_DEMAND) &&
+	    len > rnic_limits()->max_mr_size)
 		return usiw_door_null(-EINVAL);
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
@@ -99,6 +108,23 @@ struct ibv_mr *usiw_reg_mr(struct ibv_pd *ibpd, void *addr, size_t len,
 		return usiw_door_null(err);
 	}
 	return usiw_mr_init(mr, ibpd, addr, len, access);
+}
+
+/* Done before it answers, so IBV_ADVISE_MR_FLAG_FLUSH makes no difference. */
+int usiw_advise_mr(struct ibv_pd *ibpd, enum ibv_advise_mr_advice advice,
+		   uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sges)
+{
+	struct usiw_pd *pd = usiw_pd(ibpd);
+	int err = 0;
+
+	if (usiw_is_alien(pd->fork_gen))
+		return usiw_door_int(-ENODEV);
+	if (flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH || num_sges == 0)
+		return usiw_door_int(-EINVAL);
+	for (uint32_t i = 0; i < num_sges && !err; i++)
+		err = rnic_mr_advise(pd->rnic, advice, sg_list[i].lkey,
+				     sg_list[i].addr, sg_list[i].length);
+	return usiw_door_int(err);
 }
 
 struct ibv_mr *usiw_alloc_null_mr(struct ibv_pd *ibpd)

@@ -74,6 +74,19 @@ static void device_attr_fill(const struct rnic_device_attr *dev,
 	};
 }
 
+/* Faults are caught whatever the operation; atomics if there are any. */
+static void odp_caps_fill(struct ibv_device_attr_ex *ex)
+{
+	uint32_t rc = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
+		      IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
+		      IBV_ODP_SUPPORT_SRQ_RECV;
+
+	if (ex->orig_attr.atomic_cap != IBV_ATOMIC_NONE)
+		rc |= IBV_ODP_SUPPORT_ATOMIC;
+	ex->odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
+	ex->odp_caps.per_transport_caps.rc_odp_caps = rc;
+}
+
 /* Also in a forked child: nothing of the parent's is asked. */
 int usiw_query_device_ex(struct ibv_context *context,
 			 const struct ibv_query_device_ex_input *input,
@@ -95,6 +108,7 @@ int usiw_query_device_ex(struct ibv_context *context,
 		return usiw_door_int(err);
 	device_attr_fill(&dev, &ex.orig_attr);
 	ex.device_cap_flags_ex = ex.orig_attr.device_cap_flags;
+	odp_caps_fill(&ex);
 	ex.max_dm_size = rnic_limits()->max_dm_size;
 	/* An older or newer program's structure is shorter or longer. */
 	if (attr_size > sizeof(ex))

@@ -109,6 +109,53 @@ static void check_device(struct world *w)
 	HOLDS(ibv_query_gid(w->context, 1, 1 << 20, &gid) != 0);
 }
 
+/* @wrong: two pages that may be read only. */
+static void check_advice(struct world *w, char *wrong)
+{
+	const enum ibv_advise_mr_advice prefetch =
+		IBV_ADVISE_MR_ADVICE_PREFETCH;
+	const enum ibv_advise_mr_advice prefetch_write =
+		IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+	struct ibv_pd *pd = ibv_alloc_pd(w->context);
+	struct ibv_mr *all, *mr;
+	struct ibv_sge sge = { .addr = (uintptr_t)wrong, .length = 8192 };
+
+	all = ibv_reg_mr(w->pd, NULL, SIZE_MAX,
+			 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND);
+	mr = ibv_reg_mr(w->pd, wrong, 8192, IBV_ACCESS_ON_DEMAND);
+	NEEDS(pd && all && mr);
+	sge.lkey = all->lkey;
+	GIVES(0, ibv_advise_mr(w->pd, prefetch, 0, &sge, 1));
+	GIVES(0, ibv_advise_mr(w->pd, prefetch, IBV_ADVISE_MR_FLAG_FLUSH, &sge,
+			       1));
+	GIVES(EFAULT, ibv_advise_mr(w->pd, prefetch_write, 0, &sge, 1));
+	GIVES(EINVAL, ibv_advise_mr(w->pd, prefetch, 0, &sge, 0));
+	GIVES(EINVAL, ibv_advise_mr(w->pd, prefetch, 1u << 9, &sge, 1));
+	GIVES(EOPNOTSUPP,
+	      ibv_advise_mr(w->pd, (enum ibv_advise_mr_advice)77, 0, &sge, 1));
+	GIVES(EPERM, ibv_advise_mr(pd, prefetch, 0, &sge, 1));
+	sge.addr = 64;
+	GIVES(EFAULT, ibv_advise_mr(w->pd, prefetch, 0, &sge, 1));
+	GIVES(0, ibv_advise_mr(w->pd, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, 0,
+			       &sge, 1));
+	sge.addr = (uintptr_t)wrong;
+	sge.lkey = mr->lkey;
+	GIVES(0, ibv_advise_mr(w->pd, prefetch, 0, &sge, 1));
+	GIVES(EPERM, ibv_advise_mr(w->pd, prefetch_write, 0, &sge, 1));
+	sge.length++;
+	GIVES(EFAULT, ibv_advise_mr(w->pd, prefetch, 0, &sge, 1));
+	sge.lkey ^= 1;
+	GIVES(EFAULT, ibv_advise_mr(w->pd, prefetch, 0, &sge, 1));
+	sge.addr = (uintptr_t)w->buf;
+	sge.length = 8;
+	sge.lkey = w->mr->lkey;
+	GIVES(ENOENT, ibv_advise_mr(w->pd, prefetch, 0, &sge, 1));
+	GIVES(0, ibv_dereg_mr(all));
+	GIVES(0, ibv_dereg_mr(mr));
+	GIVES(0, ibv_dealloc_pd(pd));
+}
+
 static void check_memory(struct world *w)
 {
 	const int remote = IBV_ACCESS_REMOTE_WRITE;
@@ -122,8 +169,15 @@ static void check_memory(struct world *w)
 	NULLS(EINVAL,
 	      ibv_reg_mr(w->pd, w->buf, w->buf_len, IBV_ACCESS_REMOTE_ATOMIC));
 	NULLS(EINVAL, ibv_reg_mr(w->pd, w->buf, w->buf_len, 1 << 15));
-	NULLS(EOPNOTSUPP,
-	      ibv_reg_mr(w->pd, w->buf, w->buf_len, rw | IBV_ACCESS_ON_DEMAND));
+	/* not looked at before it is accessed */
+	mr = ibv_reg_mr(w->pd, wrong, 1 << 20, rw | IBV_ACCESS_ON_DEMAND);
+	HOLDS(mr != NULL);
+	if (mr)
+		GIVES(0, ibv_dereg_mr(mr));
+	NULLS(EINVAL, ibv_reg_mr(w->pd, NULL, SIZE_MAX, rw));
+	NULLS(EINVAL, ibv_reg_mr_iova(w->pd, NULL, SIZE_MAX, 4096,
+				      IBV_ACCESS_ON_DEMAND));
+	check_advice(w, wrong);
 	/* readable only: may not be registered for writing */
 	NULLS(EFAULT, ibv_reg_mr(w->pd, wrong, 8192, rw));
 	mr = ibv_reg_mr(w->pd, wrong, 8192, 0);

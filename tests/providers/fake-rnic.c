@@ -200,6 +200,18 @@ int rnic_pd_free(struct rnic_pd *pd)
 	return err;
 }
 
+int rnic_mr_advise(struct rnic_pd *pd, uint32_t advice, uint32_t stag,
+		   uint64_t addr, size_t len)
+{
+	assert_non_null(pd);
+	fake.advice = advice;
+	fake.advice_cnt++;
+	fake.advice_sge.addr = addr;
+	fake.advice_sge.len = (uint32_t)len;
+	fake.advice_sge.lkey = stag;
+	return verdict(__func__);
+}
+
 int rnic_mr_reg(struct rnic_pd *pd, void *addr, size_t len, uint64_t iova,
 		uint32_t access, struct rnic_mr **ret_mr)
 {

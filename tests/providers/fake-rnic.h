@@ -33,7 +33,9 @@ struct fake_rnic {
 	uint32_t mr_access;
 	uint32_t mr_key; /* added to STags */
 	struct rnic_mr_change change;
-	uint8_t dm[256]; /* all the device memory there is */
+	uint32_t advice, advice_cnt;
+	struct usiw_sge advice_sge; /* the last */
+	uint8_t dm[256];	    /* all the device memory there is */
 	uint64_t dm_off;
 	size_t dm_len;
 	uint32_t dm_log_align;

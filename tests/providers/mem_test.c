@@ -52,11 +52,12 @@ static void access_is_judged(void **state)
 		{ IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_LOCAL_WRITE, 0 },
 		{ IBV_ACCESS_MW_BIND, 0 },
 		{ IBV_ACCESS_RELAXED_ORDERING, 0 },
-		{ IBV_ACCESS_ON_DEMAND, EOPNOTSUPP },
+		{ IBV_ACCESS_ON_DEMAND, 0 },
 		{ IBV_ACCESS_HUGETLB, 0 },
 		{ IBV_ACCESS_HUGETLB | IBV_ACCESS_RELAXED_ORDERING, 0 },
 		{ IBV_ACCESS_OPTIONAL_RANGE, 0 },
-		{ IBV_ACCESS_HUGETLB | IBV_ACCESS_ON_DEMAND, EOPNOTSUPP },
+		{ IBV_ACCESS_HUGETLB | IBV_ACCESS_ON_DEMAND, 0 },
+		{ IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_ON_DEMAND, EINVAL },
 		{ 1u << 15, EINVAL },
 		{ 1u << 31, EINVAL },
 	};
@@ -75,7 +76,7 @@ static void access_is_judged(void **state)
 		}
 		assert_non_null(mr);
 		/* wishes are not the RNIC's business */
-		assert_int_equal(fake.mr_access, rows[i].access & 0x3f);
+		assert_int_equal(fake.mr_access, rows[i].access & 0x7f);
 		assert_int_equal(ibv_dereg_mr(mr), 0);
 	}
 }
@@ -131,7 +132,6 @@ static void rereg_refuses_and_changes_nothing(void **state)
 	} rows[] = {
 		{ "no domain", 0, 2, 0, EINVAL, 0 },
 		{ "foreign domain", 0, 2, 0, EINVAL, 2 },
-		{ "on demand", 0, 4, IBV_ACCESS_ON_DEMAND, EOPNOTSUPP, 1 },
 		{ "remote write alone", 0, 4, 2, EINVAL, 1 },
 		{ "unknown right", 0, 4, 1 << 15, EINVAL, 1 },
 		{ "not mapped", -EFAULT, 1, 0, EFAULT, 1 },
@@ -192,9 +192,56 @@ static void null_region_is_for_local_use(void **state)
 static void length_above_the_limit_is_einval(void **state)
 {
 	struct fake_world *w = *state;
+	struct ibv_mr *mr;
 
 	assert_null(ibv_reg_mr(w->pd, buf, fake.limits.max_mr_size + 1, 0));
 	assert_int_equal(errno, EINVAL);
+	/* all memory there is */
+	mr = ibv_reg_mr(w->pd, NULL, SIZE_MAX, IBV_ACCESS_ON_DEMAND);
+	assert_non_null(mr);
+	assert_int_equal(fake.iova, 0);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+}
+
+static void advice_is_passed_on(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t flags, cnt;
+		int fail_err, err;
+	} rows[] = {
+		{ "flush", IBV_ADVISE_MR_FLAG_FLUSH, 2, 0, 0 },
+		{ "no flag", 0, 2, 0, 0 },
+		{ "unknown flag", 2, 2, 0, EINVAL },
+		{ "nothing", 0, 0, 0, EINVAL },
+		{ "no such key", 0, 2, -EFAULT, EFAULT },
+		{ "other domain", 0, 2, -EPERM, EPERM },
+		{ "not on demand", 0, 2, -ENOENT, ENOENT },
+		{ "unknown advice", 0, 2, -EOPNOTSUPP, EOPNOTSUPP },
+		{ "no memory", 0, 2, -ENOMEM, ENOMEM },
+	};
+	struct fake_world *w = *state;
+	struct ibv_sge sge[2] = { { .addr = 1000, .length = 5, .lkey = 7 },
+				  { .addr = 2000, .length = 6, .lkey = 8 } };
+	int err;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		fake.advice_cnt = 0;
+		fake.fail_name = rows[i].fail_err ? "rnic_mr_advise" : NULL;
+		fake.fail_err = rows[i].fail_err;
+		err = ibv_advise_mr(w->pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+				    rows[i].flags, sge, rows[i].cnt);
+		if (err != rows[i].err)
+			fail_msg("%s: %d", rows[i].name, err);
+		if (err)
+			continue;
+		assert_int_equal(fake.advice_cnt, 2);
+		assert_int_equal(fake.advice, RNIC_ADVICE_PREFETCH_WRITE);
+		assert_int_equal(fake.advice_sge.lkey, 8);
+		assert_int_equal(fake.advice_sge.addr, 2000);
+		assert_int_equal(fake.advice_sge.len, 6);
+	}
+	fake.fail_name = NULL;
 }
 
 static void memory_errors_pass_the_door(void **state)
@@ -233,6 +280,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			length_above_the_limit_is_einval, fake_setup,
 			fake_teardown),
+		cmocka_unit_test_setup_teardown(advice_is_passed_on, fake_setup,
+						fake_teardown),
 		cmocka_unit_test_setup_teardown(rereg_reports_the_new_keys,
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(

@@ -72,7 +72,19 @@ static void structure_size_is_respected(void **state)
 			assert_int_equal(((uint8_t *)&a)[i], 0);
 	}
 	assert_int_equal(a.ex.phys_port_cnt_ex, 1);
-	assert_int_equal(a.ex.odp_caps.general_caps, 0);
+	assert_int_equal(a.ex.odp_caps.general_caps,
+			 IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT);
+	assert_int_equal(a.ex.odp_caps.per_transport_caps.rc_odp_caps &
+				 ~(unsigned int)IBV_ODP_SUPPORT_ATOMIC,
+			 IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
+				 IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
+				 IBV_ODP_SUPPORT_SRQ_RECV);
+	/* atomics where there are atomics */
+	assert_int_equal(!(a.ex.odp_caps.per_transport_caps.rc_odp_caps &
+			   IBV_ODP_SUPPORT_ATOMIC),
+			 a.ex.orig_attr.atomic_cap == IBV_ATOMIC_NONE);
+	assert_int_equal(a.ex.odp_caps.per_transport_caps.ud_odp_caps, 0);
+	assert_int_equal(a.ex.xrc_odp_caps, 0);
 	assert_true(a.ex.completion_timestamp_mask == UINT64_MAX);
 	assert_int_equal(a.ex.hca_core_clock, 1000000); /* kHz: ns */
 	assert_int_equal(

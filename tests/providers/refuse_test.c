@@ -185,8 +185,6 @@ static void refused_verbs_say_eopnotsupp(void **state)
 	REFUSES_PTR(usiw_context_ops.open_xrcd(w->context, NULL));
 	REFUSES_PTR(usiw_context_ops.open_qp(w->context, NULL));
 
-	REFUSES_INT(ibv_advise_mr(w->pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, NULL,
-				  0));
 	REFUSES_INT(ibv_attach_mcast(w->qp, &gid, 0));
 	REFUSES_INT(ibv_detach_mcast(w->qp, &gid, 0));
 	REFUSES_INT(ibv_get_srq_num(w->srq, &num));

@@ -36,6 +36,11 @@ static const char *const kind_names[] = { "unmapped", "PROT_NONE", "PROT_READ",
 /* Payload: copied, in place or through staging, and straight to the sink. */
 static const uint32_t lens[] = { 64, 1500, 9000, 300000, 1500000 };
 
+/* Pinned elsewhere; on demand; and by its addresses, with all there is. */
+enum how { NORMAL, ON_DEMAND, IMPLICIT, HOW_CNT };
+
+static const char *const how_names[] = { "normal", "on demand", "implicit" };
+
 struct area {
 	uint8_t *mem;
 	int fd;
@@ -43,17 +48,22 @@ struct area {
 	uint32_t stag;
 };
 
-static void area_open(struct area *a, struct rnicpair_side *s)
+static void area_open(struct area *a, struct rnicpair_side *s, enum how how)
 {
+	uint32_t access = RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |
+			  RNIC_ACCESS_REMOTE_READ;
+	void *addr;
+
 	a->fd = memfd_create("area", MFD_CLOEXEC);
 	must(a->fd >= 0 && ftruncate(a->fd, (off_t)AREA) == 0);
 	a->mem = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
 	must(a->mem != MAP_FAILED);
 	memset(a->mem, 5, AREA);
-	must(rnic_mr_reg(s->pd, a->mem, AREA, (uintptr_t)a->mem,
-			 RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |
-				 RNIC_ACCESS_REMOTE_READ,
-			 &a->mr) == 0);
+	if (how != NORMAL)
+		access |= RNIC_ACCESS_ON_DEMAND;
+	addr = how == IMPLICIT ? NULL : a->mem;
+	must(rnic_mr_reg(s->pd, addr, how == IMPLICIT ? SIZE_MAX : AREA,
+			 (uintptr_t)addr, access, &a->mr) == 0);
 	a->stag = rnic_mr_stag(a->mr);
 }
 
@@ -92,6 +102,7 @@ static const char *const role_names[] = { "WRITE to it", "READ from it",
 struct gone_row {
 	enum role role;
 	enum kind kind;
+	enum how how;
 	bool has_crc;
 	uint32_t len;
 	uint32_t poll_cnt; /* before it goes midway */
@@ -258,7 +269,7 @@ static int child_row(void *arg)
 
 	opt.has_crc = row->has_crc;
 	rnicpair_open(&p, &opt);
-	area_open(&a, &p.side[is_local ? 0 : 1]);
+	area_open(&a, &p.side[is_local ? 0 : 1], row->how);
 	sge = rnicpair_sge(&p.side[1], 0, AREA);
 	EXPECT(rnicpair_post_recv(&p.side[1], 11, &sge, 1) == 0);
 	if (row->role == SEND_INTO) {
@@ -282,9 +293,9 @@ static void run(const struct gone_row *row)
 		child_run(child_row, (void *)(uintptr_t)row, err, sizeof(err));
 
 	if (ret)
-		fail_msg("%s, %s, CRC %d, %u octets: %d: %s",
+		fail_msg("%s, %s, %s, CRC %d, %u octets: %d: %s",
 			 role_names[row->role], kind_names[row->kind],
-			 row->has_crc, row->len, ret, err);
+			 how_names[row->how], row->has_crc, row->len, ret, err);
 }
 
 static void ends_the_stream(enum role role)
@@ -299,6 +310,7 @@ static void ends_the_stream(enum role role)
 		for (size_t i = 0; i < ARRAY_LEN(lens) * 2; i++) {
 			row.len = lens[i / 2];
 			row.has_crc = i % 2;
+			row.how = (enum how)((unsigned int)i % HOW_CNT);
 			run(&row);
 		}
 	}
@@ -347,7 +359,7 @@ static int child_midway(void *arg)
 	opt.has_crc = row->has_crc;
 	opt.sockbuf = 16384;
 	rnicpair_open(&p, &opt);
-	area_open(&a, &p.side[1]);
+	area_open(&a, &p.side[1], row->how);
 	EXPECT(post(&p, &a, row, 1) == 0);
 	/* A few reads of what has come, beside the engine's threads. */
 	for (uint32_t i = 0; i < row->poll_cnt && !is_done; i++)

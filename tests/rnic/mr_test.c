@@ -360,7 +360,7 @@ static void refuses_wrong_arguments(void **state)
 	assert_int_equal(reg_error(mem, PAGE, at, RNIC_ACCESS_REMOTE_ATOMIC),
 			 -EINVAL);
 	assert_int_equal(reg_error(mem, PAGE, at, RNIC_ACCESS_REMOTE_READ), 0);
-	assert_int_equal(reg_error(mem, PAGE, at, 1u << 6), -EINVAL);
+	assert_int_equal(reg_error(mem, PAGE, at, 1u << 7), -EINVAL);
 	assert_int_equal(reg_error(mem, PAGE, at, 1u << 31), -EINVAL);
 	munmap(mem, PAGE);
 }
@@ -601,7 +601,7 @@ static void refuses_to_register_anew(void **state)
 			{ { .what = CHANGE_PD, .pd = foreign }, -EINVAL },
 			{ { .what = ACCESS, .access = 2 }, -EINVAL },
 			{ { .what = ACCESS, .access = 8 }, -EINVAL },
-			{ { .what = ACCESS, .access = 1u << 6 }, -EINVAL },
+			{ { .what = ACCESS, .access = 1u << 7 }, -EINVAL },
 			{ { .what = TRANSLATION, .addr = mem }, -EINVAL },
 			{ { .what = TRANSLATION, .addr = mem, .len = SIZE_MAX },
 			  -EINVAL },
