@@ -153,6 +153,36 @@ void rnic_hold_drop(struct rnic_qp *qp)
 	rnic_staging_put(&qp->engine->rx_pool, hold);
 }
 
+/* ---- how long ----------------------------------------------------------- */
+
+/* InfiniBand's RNR NAK timer field, in units of 10 us. */
+static const uint32_t rnr_timers[32] = {
+	65536, 1,    2,	   3,	 4,    6,     8,     12,    16,	   24,	  32,
+	48,    64,   96,   128,	 192,  256,   384,   512,   768,   1024,  1536,
+	2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+};
+
+static uint64_t rnr_time_ns(uint8_t min_rnr_timer, uint8_t rnr_retry)
+{
+	uint64_t least_ns = util_settings()->rnr_ms * 1000000ull;
+	uint64_t told_ns;
+
+	if (!least_ns || rnr_retry > 7)
+		return least_ns;
+	if (rnr_retry == 7)
+		return UINT64_MAX;
+	told_ns = rnr_timers[min_rnr_timer & 31] * 10000ull * (rnr_retry + 1u);
+	return told_ns > least_ns ? told_ns : least_ns;
+}
+
+void rnic_hold_set_time(struct rnic_qp *qp, uint8_t min_rnr_timer,
+			uint8_t rnr_retry)
+{
+	rnic_engine_lead(qp->engine);
+	qp->rnr_ns = rnr_time_ns(min_rnr_timer, rnr_retry);
+	rnic_engine_unlead(qp->engine);
+}
+
 /* ---- what comes --------------------------------------------------------- */
 
 /* Receives were posted before the flag could be seen, or could not be used

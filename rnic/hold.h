@@ -37,6 +37,15 @@ int rnic_hold_segment(struct rnic_qp *qp, struct smpa_conn *conn,
  */
 bool rnic_hold_message(struct rnic_qp *qp, const struct usiw_cqe *cqe);
 
+/*
+ * How long the QP shall hold Sends, where the peers told each other: our
+ * min_rnr_timer, and the peer's rnr_retry (above 7: not told), as in
+ * ibv_qp_attr.  Never shorter than USIW_RNR_MS: a process is later than an
+ * adapter.  Context: takes the lead.
+ */
+void rnic_hold_set_time(struct rnic_qp *qp, uint8_t min_rnr_timer,
+			uint8_t rnr_retry);
+
 /* Receives were posted: bells of a QP and of an SRQ. */
 void rnic_hold_serve(struct rnic_qp *qp);
 void rnic_hold_serve_srq(struct rnic_srq *srq);

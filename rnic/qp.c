@@ -15,6 +15,8 @@
 #include "stat.h"
 #include "stream-internal.h"
 
+#define NS_PER_MS 1000000ull
+
 static enum rnic_qp_state qp_state(const struct rnic_qp *qp)
 {
 	return (enum rnic_qp_state)atomic_load_explicit(&qp->state,
@@ -147,7 +149,7 @@ int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 	qp->recv_cq = opt->recv_cq;
 	qp->srq = opt->srq;
 	qp->handle = opt->handle;
-	qp->rnr_ns = util_settings()->rnr_ms * 1000000ull;
+	qp->rnr_ns = util_settings()->rnr_ms * NS_PER_MS;
 	rc = sq_alloc(qp, opt);
 	if (rc == 0 && !opt->srq)
 		rc = rq_alloc(qp, opt);
@@ -426,6 +428,7 @@ static int qp_reset(struct rnic_qp *qp)
 		usiw_ring_consume(&qp->rq.ring, usiw_ring_used(&qp->rq.ring));
 	qp->rq.current.is_open = false;
 	qp->is_last_wqe_told = false;
+	qp->rnr_ns = util_settings()->rnr_ms * NS_PER_MS;
 	qp->has_access = false;
 	qp->has_ord_limit = false;
 	qp_set_state(qp, RNIC_QPS_IDLE);

@@ -86,7 +86,7 @@ struct rdv_link {
 	uint32_t epoll_events;
 	uint64_t deadline_ns;
 	struct sockaddr_storage local, peer;
-	struct rdv_frame frame; /* PARKED: the Request's */
+	struct rdv_frame frame; /* the peer's, once it has come */
 	uint16_t ird, ord;	/* ANSWERED: outcome */
 };
 

@@ -14,6 +14,7 @@
 #include "cm-internal.h"
 #include "engine.h"
 #include "fd.h"
+#include "hold.h"
 #include "qp-num.h"
 #include "stat.h"
 #include "tcp.h"
@@ -147,6 +148,8 @@ static void link_attach(struct rdv_link *link)
 	int rc;
 
 	(void)link_watch(link, 0);
+	rnic_hold_set_time(rdv->qp, rdv->opt.min_rnr_timer,
+			   link->frame.rnr_retry);
 	rc = rnic_qp_attach_stream(rdv->qp, link->stream, link->ird, link->ord,
 				   0);
 	if (rc < 0) {
@@ -271,6 +274,7 @@ static void link_established(struct rdv_link *link, const struct smpa_event *ev)
 		link_fail(link);
 		return;
 	}
+	link->frame = frame;
 	link_outcome(link, ev);
 	link_attach(link);
 }
@@ -542,6 +546,7 @@ static int self_start(const struct rdv *rdv, struct rnic_stream *stream)
 	rc = rnic_stream_start_step(stream, &ev);
 	if (rc != 1 || ev.type != SMPA_EV_ESTABLISHED)
 		return rc < 0 ? rc : -EPROTO;
+	rnic_hold_set_time(rdv->qp, rdv->opt.min_rnr_timer, rdv->rnr_retry);
 	return rnic_qp_attach_stream(rdv->qp, stream, depth, depth, 0);
 }
 

@@ -125,7 +125,8 @@ struct usiw_qp {
 	struct util_lock rq_lock;   /* producer side of rq */
 	struct usiw_wr_batch wr;    /* ibv_wr_*; guarded by sq_lock */
 	_Atomic bool is_rtr_seen;   /* INIT -> RTR was asked for in IDLE */
-	bool is_rtr_only; /* connects without rdma_cm; RTS is to come */
+	bool is_rtr_only;	 /* connects without rdma_cm; RTS is to come */
+	struct ibv_qp_attr told; /* by ibv_modify_qp(), for ibv_query_qp() */
 };
 
 static inline void usiw_srq_lock(struct usiw_srq *srq)

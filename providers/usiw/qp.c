@@ -10,6 +10,7 @@
  */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../util/log.h"
 #include "door.h"
@@ -21,6 +22,7 @@
 	 RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |                 \
 	 RNIC_ACCESS_MW_BIND)
 
+#define PSN_MASK 0xffffffu
 #define QP_MASK_KNOWN ((IBV_QP_DEST_QPN << 1) - 1)
 /* Asks for what no usiw QP does. */
 #define QP_MASK_REFUSED                                                        \
@@ -283,6 +285,14 @@ static int qp_attr_check(const struct usiw_qp *qp,
 		return -EINVAL;
 	if ((mask & IBV_QP_PKEY_INDEX) && attr->pkey_index != 0)
 		return -EINVAL;
+	if ((mask & IBV_QP_PATH_MTU) &&
+	    (attr->path_mtu < IBV_MTU_256 || attr->path_mtu > IBV_MTU_4096))
+		return -EINVAL;
+	if (((mask & IBV_QP_TIMEOUT) && attr->timeout > 31) ||
+	    ((mask & IBV_QP_RETRY_CNT) && attr->retry_cnt > 7) ||
+	    ((mask & IBV_QP_RNR_RETRY) && attr->rnr_retry > 7) ||
+	    ((mask & IBV_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > 31))
+		return -EINVAL;
 	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) &&
 	    attr->max_rd_atomic > limits->max_ord)
 		return -EINVAL;
@@ -385,6 +395,35 @@ static int qp_move(struct usiw_qp *qp, const struct ibv_qp_attr *attr, int mask,
 	return -EINVAL;
 }
 
+/* What the RNIC has no use for is answered as it was set. */
+static void qp_remember(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
+			int mask)
+{
+	struct ibv_qp_attr *told = &qp->told;
+
+	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
+		*told = (struct ibv_qp_attr){ 0 };
+#define TOLD(bit, field)                                                       \
+	do {                                                                   \
+		if (mask & (bit))                                              \
+			told->field = attr->field;                             \
+	} while (0)
+	TOLD(IBV_QP_AV, ah_attr);
+	TOLD(IBV_QP_PATH_MTU, path_mtu);
+	TOLD(IBV_QP_TIMEOUT, timeout);
+	TOLD(IBV_QP_RETRY_CNT, retry_cnt);
+	TOLD(IBV_QP_RNR_RETRY, rnr_retry);
+	TOLD(IBV_QP_RQ_PSN, rq_psn);
+	TOLD(IBV_QP_SQ_PSN, sq_psn);
+	TOLD(IBV_QP_MIN_RNR_TIMER, min_rnr_timer);
+	TOLD(IBV_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
+	TOLD(IBV_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
+	TOLD(IBV_QP_DEST_QPN, dest_qp_num);
+#undef TOLD
+	told->rq_psn &= PSN_MASK;
+	told->sq_psn &= PSN_MASK;
+}
+
 int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 {
 	struct usiw_qp *qp = usiw_qp(ibqp);
@@ -414,6 +453,8 @@ int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 		if (ibqp->recv_cq != ibqp->send_cq)
 			usiw_cq_clean(usiw_cq(ibqp->recv_cq), ibqp->qp_num);
 	}
+	if (!err)
+		qp_remember(qp, attr, attr_mask);
 	if (!err && (attr_mask & IBV_QP_STATE))
 		qp->is_rtr_seen = attr->qp_state == IBV_QPS_RTR;
 	return usiw_door_int(err);
@@ -433,6 +474,46 @@ static void qp_init_attr_fill(const struct usiw_qp *qp,
 	};
 }
 
+static void gid_of_addr(const struct sockaddr_storage *addr, uint8_t gid[16])
+{
+	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (addr->ss_family == AF_INET) {
+		memcpy(gid, v4, sizeof(v4));
+		memcpy(gid + sizeof(v4),
+		       &((const struct sockaddr_in *)addr)->sin_addr, 4);
+	} else {
+		memcpy(gid, &((const struct sockaddr_in6 *)addr)->sin6_addr,
+		       16);
+	}
+}
+
+static uint8_t at_most_255(uint32_t value)
+{
+	return value > UINT8_MAX ? UINT8_MAX : (uint8_t)value;
+}
+
+/* A stream says better than any wish who is there and what was agreed. */
+static void qp_attr_connected(struct ibv_context *context,
+			      const struct rnic_qp_attr *rnic,
+			      struct ibv_qp_attr *attr)
+{
+	struct rnic_device_attr dev;
+	uint8_t local[16];
+
+	attr->max_rd_atomic = at_most_255(rnic->ord);
+	attr->max_dest_rd_atomic = at_most_255(rnic->ird);
+	attr->ah_attr.is_global = 1;
+	attr->ah_attr.port_num = USIW_PORT;
+	gid_of_addr(&rnic->peer, attr->ah_attr.grh.dgid.raw);
+	gid_of_addr(&rnic->local, local);
+	if (rnic_device_query(usiw_context(context)->dev, &dev))
+		return;
+	for (uint32_t i = 0; i < dev.gid_cnt; i++)
+		if (!memcmp(dev.gid[i], local, sizeof(local)))
+			attr->ah_attr.grh.sgid_index = (uint8_t)i;
+}
+
 int usiw_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 		  struct ibv_qp_init_attr *init_attr)
 {
@@ -448,20 +529,20 @@ int usiw_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 	if (err)
 		return err;
 	rnic_qp_query(qp->rnic, &rnic);
-	*attr = (struct ibv_qp_attr){
-		.qp_state = qp_state_told(qp, rnic.state),
-		.cur_qp_state = qp_state_told(qp, rnic.state),
-		.path_mtu = port.active_mtu,
-		.path_mig_state = IBV_MIG_MIGRATED,
-		.qp_access_flags = rnic.access,
-		.cap = qp->cap,
-		.sq_draining = rnic.state == RNIC_QPS_CLOSING,
-		.max_rd_atomic = rnic.ord > UINT8_MAX ? UINT8_MAX : rnic.ord,
-		.max_dest_rd_atomic = rnic.ird > UINT8_MAX ? UINT8_MAX
-							   : rnic.ird,
-		.port_num = USIW_PORT,
-		.timeout = rnic.timeout,
-	};
+	*attr = qp->told;
+	attr->qp_state = qp_state_told(qp, rnic.state);
+	attr->cur_qp_state = attr->qp_state;
+	if (!attr->path_mtu)
+		attr->path_mtu = port.active_mtu;
+	attr->path_mig_state = IBV_MIG_MIGRATED;
+	attr->qp_access_flags = rnic.access;
+	attr->cap = qp->cap;
+	attr->sq_draining = rnic.state == RNIC_QPS_CLOSING;
+	attr->port_num = USIW_PORT;
+	if (rnic.timeout)
+		attr->timeout = rnic.timeout;
+	if (rnic.peer.ss_family)
+		qp_attr_connected(ibqp->context, &rnic, attr);
 	qp_init_attr_fill(qp, init_attr);
 	return 0;
 }

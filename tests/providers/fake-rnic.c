@@ -664,6 +664,8 @@ void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
 		.ird = 5,
 		.ord = 6,
 		.timeout = 21,
+		.local = fake.local,
+		.peer = fake.peer,
 	};
 }
 

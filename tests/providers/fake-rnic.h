@@ -29,6 +29,7 @@ struct fake_rnic {
 	bool is_solicited_only;
 	uint32_t cq_flags;
 	uint32_t access;
+	struct sockaddr_storage local, peer; /* family 0: not connected */
 	uint64_t iova;
 	uint32_t mr_access;
 	uint32_t mr_key; /* added to STags */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
 
 #include "fake-rnic.h"
@@ -335,6 +336,17 @@ static void attributes_are_judged(void **state)
 		{ IBV_QP_MAX_DEST_RD_ATOMIC,
 		  { .max_dest_rd_atomic = 17 },
 		  EINVAL },
+		{ IBV_QP_PATH_MTU, { .path_mtu = IBV_MTU_4096 }, 0 },
+		{ IBV_QP_PATH_MTU, { .path_mtu = 0 }, EINVAL },
+		{ IBV_QP_PATH_MTU, { .path_mtu = IBV_MTU_4096 + 1 }, EINVAL },
+		{ IBV_QP_TIMEOUT, { .timeout = 31 }, 0 },
+		{ IBV_QP_TIMEOUT, { .timeout = 32 }, EINVAL },
+		{ IBV_QP_RETRY_CNT, { .retry_cnt = 7 }, 0 },
+		{ IBV_QP_RETRY_CNT, { .retry_cnt = 8 }, EINVAL },
+		{ IBV_QP_RNR_RETRY, { .rnr_retry = 7 }, 0 },
+		{ IBV_QP_RNR_RETRY, { .rnr_retry = 8 }, EINVAL },
+		{ IBV_QP_MIN_RNR_TIMER, { .min_rnr_timer = 31 }, 0 },
+		{ IBV_QP_MIN_RNR_TIMER, { .min_rnr_timer = 32 }, EINVAL },
 		{ IBV_QP_CAP, { 0 }, EOPNOTSUPP },
 		{ IBV_QP_ALT_PATH, { 0 }, EOPNOTSUPP },
 		{ IBV_QP_PATH_MIG_STATE, { 0 }, EOPNOTSUPP },
@@ -377,6 +389,73 @@ static void failure_changes_nothing(void **state)
 	assert_int_equal(fake.move_cnt, 0);
 }
 
+/* What an iWARP stream has no use for comes back as it was set; what it has
+ * agreed on, and with whom, is asked of the RNIC. */
+static void query_remembers_what_was_set(void **state)
+{
+	const int mask = IBV_QP_PATH_MTU | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			 IBV_QP_RNR_RETRY | IBV_QP_RQ_PSN | IBV_QP_SQ_PSN |
+			 IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_QP_RD_ATOMIC |
+			 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_DEST_QPN |
+			 IBV_QP_AV;
+	struct ibv_qp_attr set = { .path_mtu = IBV_MTU_2048,
+				   .timeout = 14,
+				   .retry_cnt = 6,
+				   .rnr_retry = 5,
+				   .rq_psn = 0x1123456,
+				   .sq_psn = 0x789abc,
+				   .min_rnr_timer = 12,
+				   .max_rd_atomic = 3,
+				   .max_dest_rd_atomic = 2,
+				   .dest_qp_num = 0x321,
+				   .ah_attr = { .dlid = 7, .port_num = 1 } };
+	struct sockaddr_in *peer = (struct sockaddr_in *)&fake.peer;
+	struct fake_world *w = *state;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	fake.qp_state = RNIC_QPS_IDLE;
+	assert_int_equal(ibv_modify_qp(w->qp, &set, mask), 0);
+	/* A change that is refused leaves it all. */
+	set.timeout = 15;
+	set.retry_cnt = 8;
+	assert_int_equal(ibv_modify_qp(w->qp, &set, mask), EINVAL);
+	assert_int_equal(ibv_query_qp(w->qp, &attr, mask, &init), 0);
+	assert_int_equal(attr.path_mtu, IBV_MTU_2048);
+	assert_int_equal(attr.retry_cnt, 6);
+	assert_int_equal(attr.rnr_retry, 5);
+	assert_int_equal(attr.rq_psn, 0x123456);
+	assert_int_equal(attr.sq_psn, 0x789abc);
+	assert_int_equal(attr.min_rnr_timer, 12);
+	assert_int_equal(attr.max_rd_atomic, 3);
+	assert_int_equal(attr.max_dest_rd_atomic, 2);
+	assert_int_equal(attr.dest_qp_num, 0x321);
+	assert_int_equal(attr.ah_attr.dlid, 7);
+
+	fake.qp_state = RNIC_QPS_RTS;
+	peer->sin_family = AF_INET;
+	peer->sin_addr.s_addr = htonl(0x7f000001);
+	fake.local = fake.peer;
+	memset(fake.device.gid, 0, sizeof(fake.device.gid));
+	fake.device.gid_cnt = 2;
+	memcpy(fake.device.gid[1], "\0\0\0\0\0\0\0\0\0\0\377\377\177\0\0\1",
+	       16);
+	assert_int_equal(ibv_query_qp(w->qp, &attr, mask, &init), 0);
+	assert_int_equal(attr.max_rd_atomic, 6);
+	assert_int_equal(attr.max_dest_rd_atomic, 5);
+	assert_int_equal(attr.ah_attr.is_global, 1);
+	assert_int_equal(attr.ah_attr.port_num, 1);
+	assert_int_equal(attr.ah_attr.grh.sgid_index, 1);
+	assert_memory_equal(attr.ah_attr.grh.dgid.raw, fake.device.gid[1], 16);
+
+	memset(&fake.peer, 0, sizeof(fake.peer));
+	set = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RESET };
+	assert_int_equal(ibv_modify_qp(w->qp, &set, IBV_QP_STATE), 0);
+	assert_int_equal(ibv_query_qp(w->qp, &attr, mask, &init), 0);
+	assert_int_equal(attr.retry_cnt, 0);
+	assert_int_equal(attr.dest_qp_num, 0);
+}
+
 static void query_tells_the_truth(void **state)
 {
 	static const struct {
@@ -404,8 +483,9 @@ static void query_tells_the_truth(void **state)
 		assert_int_equal(w->qp->state, rows[i].verbs);
 	}
 	assert_int_equal(attr.qp_access_flags, IBV_ACCESS_REMOTE_READ);
-	assert_int_equal(attr.max_rd_atomic, 6);
-	assert_int_equal(attr.max_dest_rd_atomic, 5);
+	assert_int_equal(attr.max_rd_atomic, 0); /* nothing agreed yet */
+	assert_int_equal(attr.max_dest_rd_atomic, 0);
+	assert_int_equal(attr.ah_attr.is_global, 0);
 	assert_int_equal(attr.timeout, 21);
 	assert_int_equal(attr.path_mtu, IBV_MTU_1024);
 	assert_int_equal(attr.port_num, 1);
@@ -467,6 +547,7 @@ int main(void)
 		WORLD_TEST(passive_side_of_librdmacm_walks_through),
 		WORLD_TEST(attributes_are_judged),
 		WORLD_TEST(failure_changes_nothing),
+		WORLD_TEST(query_remembers_what_was_set),
 		WORLD_TEST(query_tells_the_truth),
 		WORLD_TEST(destruction_waits_for_acks),
 	};

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* hold.c: how long, from what the peers told each other. */
+#include "hold-fixture.h"
+
+#define US 1000ull
+
+static void patience_is_what_the_peers_told(void **state)
+{
+	static const struct {
+		const char *name;
+		uint8_t min_rnr_timer, rnr_retry;
+		uint64_t ns;
+	} rows[] = {
+		{ "655.36 ms, once", 0, 0, 655360 * US },
+		{ "655.36 ms, seven times", 0, 6, 7 * 655360 * US },
+		{ "10 us: not below the setting", 1, 6, 100 * MS },
+		{ "122.88 ms, once", 27, 0, 122880 * US },
+		{ "491.52 ms, twice", 31, 1, 2 * 491520 * US },
+		{ "for ever", 12, 7, UINT64_MAX },
+		{ "not told: the setting", 31, 0xff, 100 * MS },
+	};
+	struct rnicpair p;
+
+	(void)state;
+	rnicpair_open_idle(&p, &(struct rnicpair_options)RNICPAIR_OPTIONS_INIT);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		print_message("%s\n", rows[i].name);
+		rnic_hold_set_time(p.side[0].qp, rows[i].min_rnr_timer,
+				   rows[i].rnr_retry);
+		assert_true(p.side[0].qp->rnr_ns == rows[i].ns);
+	}
+	/* A QP that is reset knows nothing of its former peer. */
+	assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_ERROR), 0);
+	assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_IDLE), 0);
+	assert_true(p.side[0].qp->rnr_ns == 100 * MS);
+	rnicpair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(patience_is_what_the_peers_told),
+	};
+
+	setenv("USIW_RNR_MS", "100", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
