@@ -55,7 +55,8 @@ static void side_make(struct side *s, struct world *w, uint32_t *rng)
 	struct ibv_srq_init_attr srq = { .attr = { .max_wr = DEPTH,
 						   .max_sge = 2 } };
 	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-		     IBV_ACCESS_REMOTE_READ;
+		     IBV_ACCESS_REMOTE_READ |
+		     (run.has_atomics ? IBV_ACCESS_REMOTE_ATOMIC : 0);
 
 	s->scq = &w->pool[pick(rng, POOL_CNT)];
 	s->rcq = &w->pool[pick(rng, POOL_CNT)];
@@ -276,35 +277,68 @@ static bool credit_take(struct life *life, int i)
 	return false;
 }
 
+/* With a receive for it at the peer, mostly. */
+static enum ibv_wr_opcode send_opcode(struct life *life, int i, uint32_t *rng)
+{
+	static const enum ibv_wr_opcode takers[] = {
+		IBV_WR_SEND, IBV_WR_SEND, IBV_WR_SEND_WITH_IMM,
+		IBV_WR_RDMA_WRITE_WITH_IMM
+	};
+	static const enum ibv_wr_opcode others[] = {
+		IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE, IBV_WR_ATOMIC_CMP_AND_SWP,
+		IBV_WR_ATOMIC_FETCH_AND_ADD
+	};
+
+	if (credit_take(life, !i) || pick(rng, 200) == 0)
+		return takers[pick(rng, 4)];
+	return others[pick(rng, run.has_atomics ? 4 : 2)];
+}
+
+/* What @wr does at the peer's end of the link. */
+static void send_aim(struct ibv_send_wr *wr, const struct side *peer,
+		     uint32_t *rng)
+{
+	uint32_t rkey = peer->mr->rkey;
+
+	if (pick(rng, 3000) == 0)
+		rkey ^= 0x100; /* the peer terminates */
+	if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+	    wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr->sg_list->length = 8;
+		wr->wr.atomic.remote_addr = (uintptr_t)peer->buf;
+		wr->wr.atomic.compare_add = pick(rng, 3);
+		wr->wr.atomic.rkey = rkey;
+		return;
+	}
+	wr->wr.rdma.remote_addr = (uintptr_t)peer->buf;
+	wr->wr.rdma.rkey = rkey;
+	if (wr->sg_list->length <= 32 && wr->opcode != IBV_WR_RDMA_READ &&
+	    pick(rng, 2))
+		wr->send_flags |= IBV_SEND_INLINE;
+}
+
 static void post_send(struct link *l, int i, uint32_t *rng)
 {
-	struct side *s = &l->side[i], *peer = &l->side[!i];
+	struct side *s = &l->side[i];
 	struct work *work = &l->life->work[i][0];
 	struct ibv_sge sge = { (uintptr_t)s->buf,
 			       pick(rng, pick(rng, 4) ? 200 : BUF_LEN),
 			       s->mr->lkey };
 	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
-	bool is_signaled = true;
+	bool is_signaled;
 	int rec = work_begin(work, DEPTH);
 
 	if (rec < 0)
 		return;
-	wr.opcode = pick(rng, 2) ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
-	if (credit_take(l->life, !i))
-		wr.opcode = IBV_WR_SEND;
-	wr.wr.rdma.remote_addr = (uintptr_t)peer->buf;
-	wr.wr.rdma.rkey = peer->mr->rkey;
-	if (pick(rng, 3000) == 0)
-		wr.wr.rdma.rkey ^= 0x100; /* the peer terminates */
-	if (pick(rng, 3000) == 0)
-		sge.lkey ^= 0x100;
+	wr.opcode = send_opcode(l->life, i, rng);
 	/* Its place is not given back when it succeeds; few lives notice. */
 	is_signaled = pick(rng, 40) != 0;
 	wr.send_flags = (is_signaled ? IBV_SEND_SIGNALED : 0) |
 			(pick(rng, 4) ? 0 : IBV_SEND_SOLICITED) |
 			(pick(rng, 8) ? 0 : IBV_SEND_FENCE);
-	if (sge.length <= 32 && wr.opcode != IBV_WR_RDMA_READ && pick(rng, 2))
-		wr.send_flags |= IBV_SEND_INLINE;
+	send_aim(&wr, &l->side[!i], rng);
+	if (pick(rng, 3000) == 0)
+		sge.lkey ^= 0x100;
 	wr.wr_id = id_of(l->life_no, i, 0, (uint32_t)rec);
 	work_expect(work, rec, is_signaled);
 	MUST(ibv_post_send(s->qp, &wr, &bad) == 0);
@@ -485,6 +519,7 @@ static void world_open(struct world *w, uint32_t *rng)
 {
 	int cnt;
 	struct ibv_device **list = ibv_get_device_list(&cnt);
+	struct ibv_device_attr device;
 
 	MUST(list);
 	for (int i = 0; i < cnt && !w->context; i++)
@@ -492,6 +527,8 @@ static void world_open(struct world *w, uint32_t *rng)
 			w->context = ibv_open_device(list[i]);
 	ibv_free_device_list(list);
 	MUST(w->context);
+	MUST(ibv_query_device(w->context, &device) == 0);
+	run.has_atomics = device.atomic_cap != IBV_ATOMIC_NONE;
 	MUST(w->pd = ibv_alloc_pd(w->context));
 	MUST(w->channel = ibv_create_comp_channel(w->context));
 	fd_unblock(w->channel->fd);

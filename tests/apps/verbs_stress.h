@@ -93,6 +93,7 @@ struct world {
 
 extern struct run {
 	uint32_t seed, seconds;
+	bool has_atomics;
 	struct world world[2];
 	struct link link[LINK_CNT];
 	struct life *lives[LIFE_MAX];

@@ -87,6 +87,7 @@ static void structure_size_is_respected(void **state)
 	assert_int_equal(a.ex.xrc_odp_caps, 0);
 	assert_true(a.ex.completion_timestamp_mask == UINT64_MAX);
 	assert_int_equal(a.ex.hca_core_clock, 1000000); /* kHz: ns */
+	assert_int_equal(a.ex.cq_mod_caps.max_cq_count, 0);
 	assert_int_equal(
 		usiw_query_device_ex(w->context, NULL, &a.ex, base - 1),
 		EINVAL);
