@@ -592,8 +592,6 @@ static void check_posting(struct pair *p)
 	HOLDS(attr.qp_state == IBV_QPS_RTS);
 	wr.opcode = (enum ibv_wr_opcode)99;
 	REFUSED(EINVAL);
-	wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
-	REFUSED(EOPNOTSUPP);
 	wr.opcode = IBV_WR_TSO;
 	REFUSED(EOPNOTSUPP);
 	wr.opcode = IBV_WR_SEND;
