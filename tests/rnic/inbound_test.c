@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -701,6 +702,33 @@ static void noise_ends_the_stream(void **state)
 	}
 }
 
+/* siw puts layer and type of a CRC error the wrong way round. */
+static void both_meanings_of_a_terminate_are_told(void **state)
+{
+	char text[2000] = "";
+	struct rawpeer raw;
+	struct rnicpair p;
+	FILE *err = tmpfile();
+	int was = dup(2);
+
+	(void)state;
+	must(err && was >= 0 && dup2(fileno(err), 2) == 2);
+	rnicpair_open_idle(&p, &defaults);
+	rawpeer_join(&raw, &p, 0);
+	assert_int_equal(rnicpair_post_recv(&p.side[0], 4, NULL, 0), 0);
+	smpa_conn_terminate(raw.conn, (struct smpa_fault){ 0x0202 });
+	(void)rawpeer_try(&raw);
+	(void)rnicpair_take(&p.side[0], p.side[0].rcq);
+	must(dup2(was, 2) == 2);
+	must(pread(fileno(err), text, sizeof(text) - 1, 0) > 0);
+	assert_non_null(strstr(text, "TERMINATE 0202 from the peer: unknown"));
+	assert_non_null(strstr(text, "swaps layer and type: MPA: CRC error"));
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+	fclose(err);
+	close(was);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -709,10 +737,12 @@ int main(void)
 		cmocka_unit_test(an_empty_read_needs_no_region),
 		cmocka_unit_test(answers_reads_in_order),
 		cmocka_unit_test(the_oldest_work_is_told_the_peers_verdict),
+		cmocka_unit_test(both_meanings_of_a_terminate_are_told),
 		cmocka_unit_test(noise_ends_the_stream),
 	};
 
 	/* A Send without receive is refused at once; hold_test.c has others. */
 	setenv("USIW_RNR_MS", "0", 1);
+	setenv("USIW_LOG", "info", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
