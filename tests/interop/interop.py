@@ -221,7 +221,7 @@ class Pair:
         if self.case.table:
             self.wait_perftest(server, client)
             return server, client
-        client.wait(self.case.timeout)
+        client.wait(self.case.timeout, codes=self.case.codes)
         if self.case.server_codes == "killed":
             server.stop()
         else:

@@ -577,7 +577,8 @@ static void pd_check(const struct rdma_cm_event *event, int from)
 		      (uint32_t)(500 + from));
 }
 
-static void client_once(struct rdma_event_channel *chan,
+/* Return: whether it is to count. */
+static bool client_once(struct rdma_event_channel *chan,
 			struct sockaddr_in *address)
 {
 	struct rdma_conn_param param;
@@ -585,6 +586,7 @@ static void client_once(struct rdma_event_channel *chan,
 	struct rdma_cm_id *id;
 	uint8_t pd[PD_MAX];
 	struct side s;
+	int err;
 
 	if (rdma_create_id(chan, &id, NULL, RDMA_PS_TCP))
 		die("rdma_create_id", errno);
@@ -596,13 +598,24 @@ static void client_once(struct rdma_event_channel *chan,
 	event_skip(chan, RDMA_CM_EVENT_ROUTE_RESOLVED);
 	side_init(&s, id);
 	param_fill(&param, pd, 0);
-	if (rdma_connect(id, &param))
-		die("rdma_connect", errno);
+	err = rdma_connect(id, &param) ? errno : 0;
+	if (err == EADDRNOTAVAIL) {
+		/* siw has drawn a port that TIME_WAIT holds */
+		side_fini(&s);
+		rdma_destroy_id(id);
+		return false;
+	}
+	if (err)
+		die("rdma_connect", err);
 	event = event_wait(chan, opt.is_rejecting ? RDMA_CM_EVENT_REJECTED
 						  : RDMA_CM_EVENT_ESTABLISHED);
 	pd_check(event, 1);
 	rdma_ack_cm_event(event);
 	if (opt.is_breaking) {
+		/* siw told of a violation before it is established never
+		 * says so, and cannot be ended */
+		token_send(&s, WORD_HELLO, 1);
+		token_wait(&s, WORD_HELLO, 2);
 		break_in(&s);
 	} else if (!opt.is_rejecting) {
 		script(&s);
@@ -611,6 +624,7 @@ static void client_once(struct rdma_event_channel *chan,
 	}
 	side_fini(&s);
 	rdma_destroy_id(id);
+	return true;
 }
 
 static void server_once(struct rdma_event_channel *chan)
@@ -637,8 +651,12 @@ static void server_once(struct rdma_event_channel *chan)
 	if (rdma_accept(id, &param))
 		die("rdma_accept", errno);
 	event_skip(chan, RDMA_CM_EVENT_ESTABLISHED);
-	if (!opt.is_breaking)
+	if (opt.is_breaking) {
+		token_wait(&s, WORD_HELLO, 1);
+		token_send(&s, WORD_HELLO, 2);
+	} else {
 		script(&s);
+	}
 	event_skip(chan, RDMA_CM_EVENT_DISCONNECTED);
 	if (!opt.is_breaking)
 		rdma_disconnect(id);
@@ -720,8 +738,10 @@ int main(int argc, char **argv)
 	if (!chan)
 		die("rdma_create_event_channel", errno);
 	if (!opt.is_server) {
-		for (int i = 0; i < opt.connections; i++)
-			client_once(chan, &address);
+		for (int i = 0, tries = 0; i < opt.connections;
+		     i += client_once(chan, &address))
+			if (tries++ > opt.connections + 10)
+				die("rdma_connect", EADDRNOTAVAIL);
 	} else {
 		if (rdma_create_id(chan, &listener, NULL, RDMA_PS_TCP))
 			die("rdma_create_id", errno);
