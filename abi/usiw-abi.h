@@ -60,6 +60,13 @@ enum usiw_sqe_flags {
 };
 
 /*
+ * BIND_MW has no payload and uses the header so: rkey is the window's STag as
+ * it shall be (index and new key), imm_be the lkey of the region in host
+ * order, remote_addr the first octet, compare_add the length (0 unbinds a
+ * window of type 1), swap the rights (enum rnic_access).
+ */
+
+/*
  * Send queue entry.  A slot is @stride octets long (fixed per ring, a
  * multiple of a cache line): this header, then @sge_cnt struct usiw_sge, or
  * with USIW_SQE_INLINE @inline_len payload octets.

@@ -11,7 +11,7 @@
 #include "cq.h"
 #include "engine.h"
 #include "hold.h"
-#include "mr.h"
+#include "mw.h"
 #include "qp.h"
 #include "stat.h"
 #include "stream-internal.h"
@@ -101,9 +101,9 @@ static int segment_write(struct rnic_qp *qp, struct smpa_conn *conn,
 	enum rnic_mr_verdict verdict = RNIC_MR_BAD_ACCESS;
 
 	if (qp_allows(qp, RNIC_ACCESS_REMOTE_WRITE))
-		verdict = rnic_mr_resolve(
-			&qp->ctx->mrs, qp->pd, ev->seg.stag, ev->seg.to,
-			ev->seg.len, RNIC_ACCESS_REMOTE_WRITE, &iov.iov_base);
+		verdict = rnic_mw_resolve(qp, ev->seg.stag, ev->seg.to,
+					  ev->seg.len, RNIC_ACCESS_REMOTE_WRITE,
+					  &iov.iov_base);
 	if (verdict)
 		return refuse(qp, conn, access_faults[verdict].tagged,
 			      RNIC_QP_EV_ACCESS_ERR);
@@ -329,10 +329,9 @@ static int inbound_read(struct rnic_qp *qp, struct smpa_conn *conn,
 	if (ev->read.len && !qp_allows(qp, RNIC_ACCESS_REMOTE_READ))
 		verdict = RNIC_MR_BAD_ACCESS;
 	else if (ev->read.len)
-		verdict = rnic_mr_resolve(&qp->ctx->mrs, qp->pd,
-					  ev->read.src_stag, ev->read.src_to,
-					  ev->read.len, RNIC_ACCESS_REMOTE_READ,
-					  &src);
+		verdict = rnic_mw_resolve(qp, ev->read.src_stag,
+					  ev->read.src_to, ev->read.len,
+					  RNIC_ACCESS_REMOTE_READ, &src);
 	if (verdict)
 		return refuse(qp, conn, access_faults[verdict].read,
 			      RNIC_QP_EV_ACCESS_ERR);
@@ -364,9 +363,9 @@ static int inbound_atomic(struct rnic_qp *qp, struct smpa_conn *conn,
 		return refuse(qp, conn, SMPA_F_DDP_U_NO_BUFFER,
 			      RNIC_QP_EV_REQ_ERR);
 	if (qp_allows(qp, RNIC_ACCESS_REMOTE_ATOMIC))
-		verdict = rnic_mr_resolve(
-			&qp->ctx->mrs, qp->pd, ev->atomic.stag, ev->atomic.to,
-			RNIC_ATOMIC_LEN, RNIC_ACCESS_REMOTE_ATOMIC, &target);
+		verdict = rnic_mw_resolve(qp, ev->atomic.stag, ev->atomic.to,
+					  RNIC_ATOMIC_LEN,
+					  RNIC_ACCESS_REMOTE_ATOMIC, &target);
 	if (verdict)
 		return refuse(qp, conn, access_faults[verdict].read,
 			      RNIC_QP_EV_ACCESS_ERR);

@@ -11,6 +11,7 @@
 #include "cq.h"
 #include "engine.h"
 #include "hold.h"
+#include "mw.h"
 #include "rdv.h"
 #include "stat.h"
 #include "stream-internal.h"
@@ -430,6 +431,7 @@ static int qp_reset(struct rnic_qp *qp)
 	qp->is_last_wqe_told = false;
 	qp->rnr_ns = util_settings()->rnr_ms * NS_PER_MS;
 	qp->has_access = false;
+	rnic_mw_qp_gone(qp);
 	qp->has_ord_limit = false;
 	qp_set_state(qp, RNIC_QPS_IDLE);
 	return 0;
@@ -527,6 +529,7 @@ int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
 		rnic_stream_end_step(stream);
 	}
 	rnic_hold_drop(qp);
+	rnic_mw_qp_gone(qp);
 	rnic_engine_unlead(qp->engine);
 	for (int i = 0; i < RNIC_QP_EV_CNT; i++)
 		events += rnic_chan_purge(qp->ctx->async, &qp->event_node[i]);

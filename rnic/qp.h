@@ -198,6 +198,7 @@ struct rnic_qp {
 	struct rnic_hold *hold; /* Sends without receive; NULL: none */
 	uint64_t rnr_ns; /* how long; 0: not at all; UINT64_MAX: no limit */
 	struct rnic_stream *stream;
+	struct rnic_mw *windows; /* of type 2, bound by this QP */
 	struct rnic_chan_node event_node[RNIC_QP_EV_CNT];
 };
 

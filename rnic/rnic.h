@@ -241,6 +241,22 @@ RNIC_EXPORT int rnic_mr_rereg(struct rnic_mr *mr,
  * written; for local use. */
 RNIC_EXPORT int rnic_mr_alloc_null(struct rnic_pd *pd, struct rnic_mr **ret_mr);
 
+/* Numerically equal to enum ibv_mw_type. */
+enum rnic_mw_type {
+	RNIC_MW_TYPE_1 = 1,
+	RNIC_MW_TYPE_2 = 2,
+};
+
+/* A window that is bound to nothing; BIND_MW (abi/usiw-abi.h) binds it. */
+RNIC_EXPORT int rnic_mw_alloc(struct rnic_pd *pd, enum rnic_mw_type type,
+			      struct rnic_mw **ret_mw);
+
+/* Before the first binding; each brings a key of its own. */
+RNIC_EXPORT uint32_t rnic_mw_stag(const struct rnic_mw *mw);
+
+/* One that is bound is unbound first, as by rnic_mr_dereg() of a region. */
+RNIC_EXPORT int rnic_mw_dealloc(struct rnic_mw *mw);
+
 /*
  * Device memory: octets that only the RNIC holds.  A forked child may allocate
  * some of the parent's context.
@@ -440,7 +456,8 @@ struct rnic_qp_attr {
 RNIC_EXPORT void rnic_qp_query(struct rnic_qp *qp,
 			       struct rnic_qp_attr *ret_attr);
 
-/* Outstanding WRs vanish without completion, as the verbs say.  The stream,
+/* Outstanding WRs vanish without completion, as the verbs say, and windows of
+ * type 2 that it has bound are bound no more.  The stream,
  * if any, is drained in the background (USIW_DRAIN_MS). */
 RNIC_EXPORT int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events);
 

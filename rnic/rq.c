@@ -6,7 +6,7 @@
 #include "context.h"
 #include "cq.h"
 #include "engine.h"
-#include "mr.h"
+#include "mw.h"
 #include "qp.h"
 #include "stat.h"
 
@@ -64,10 +64,16 @@ void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe)
 
 int rnic_rq_deliver(struct rnic_qp *qp, const struct usiw_cqe *cqe)
 {
-	/* RDMAP-27: an STag of this stream, else D-3. */
-	if (cqe->wc_flags & USIW_WC_FLAG_INV &&
-	    rnic_mr_invalidate(&qp->ctx->mrs, qp->pd, cqe->imm_be, true))
-		return -EACCES;
+	enum rnic_mr_verdict verdict;
+
+	if (cqe->wc_flags & USIW_WC_FLAG_INV) {
+		verdict = rnic_qp_invalidate(qp, cqe->imm_be, true);
+		if (!qp->stream)
+			return 0; /* it was using it itself: flushed by now */
+		/* RDMAP-27: an STag of this stream, else D-3. */
+		if (verdict)
+			return -EACCES;
+	}
 	rnic_rq_complete(qp, cqe);
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include "../util/log.h"
 #include "cq.h"
 #include "engine.h"
-#include "mr.h"
+#include "mw.h"
 #include "context.h"
 #include "qp.h"
 #include "stat.h"
@@ -17,6 +17,7 @@ enum sq_trait {
 	SQ_ANSWERED = 1u << 1,	 /* needs ORD, is done when it is answered */
 	SQ_IMM_AHEAD = 1u << 2,	 /* Immediate Data before the message */
 	SQ_IMM_BEHIND = 1u << 3, /* Immediate Data after it */
+	SQ_LOCAL = 1u << 4,	 /* no message, done at once */
 };
 
 struct sq_op {
@@ -47,6 +48,10 @@ static const struct sq_op sq_ops[] = {
 	[USIW_WR_FETCH_ADD] = { SQ_KNOWN | SQ_ANSWERED, SMPA_OP_ATOMIC_REQUEST,
 				USIW_WC_FETCH_ADD, RNIC_ACCESS_LOCAL_WRITE,
 				RNIC_STAT_atomic_wr },
+	[USIW_WR_LOCAL_INV] = { SQ_KNOWN | SQ_LOCAL, 0, USIW_WC_LOCAL_INV, 0,
+				RNIC_STAT_local_wr },
+	[USIW_WR_BIND_MW] = { SQ_KNOWN | SQ_LOCAL, 0, USIW_WC_BIND_MW, 0,
+			      RNIC_STAT_local_wr },
 };
 
 static const struct sq_op *sq_op_find(uint8_t opcode)
@@ -335,6 +340,17 @@ static uint8_t sqe_wire_opcode(const struct usiw_sqe *sqe,
 	return op->opcode;
 }
 
+/* A Send or Write before LOCAL_INV, sent from the region perhaps that goes. */
+static bool sq_is_sending(const struct rnic_sq *sq)
+{
+	for (uint32_t i = sq->done_idx; i != sq->next_idx; i++)
+		if (!sq_wr(sq, i)->is_done &&
+		    (sq_wr(sq, i)->wc_opcode == USIW_WC_SEND ||
+		     sq_wr(sq, i)->wc_opcode == USIW_WC_WRITE))
+			return true;
+	return false;
+}
+
 /* What must wait: for earlier reads (fence) or for a credit (ORD). */
 static bool sqe_must_wait(const struct rnic_qp *qp, const struct usiw_sqe *sqe,
 			  const struct sq_op *op)
@@ -342,6 +358,8 @@ static bool sqe_must_wait(const struct rnic_qp *qp, const struct usiw_sqe *sqe,
 	const struct rnic_orq *orq = &qp->sq.orq;
 
 	if (sqe->flags & USIW_SQE_FENCE && orq->cnt)
+		return true;
+	if (sqe->opcode == USIW_WR_LOCAL_INV && sq_is_sending(&qp->sq))
 		return true;
 	/* RDMAP-51: never more than ORD outstanding. */
 	return op->traits & SQ_ANSWERED && orq->max && orq->cnt == orq->max;
@@ -400,6 +418,39 @@ static int sqe_submit(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 	return 0;
 }
 
+/* LOCAL_INV and BIND_MW.  Return: 1: done; 0: the QP has failed. */
+static int sq_do_local(struct rnic_qp *qp, const struct usiw_sqe *sqe,
+		       const struct sq_op *op)
+{
+	struct rnic_sq *sq = &qp->sq;
+	const struct rnic_mw_bind bind = {
+		.stag = sqe->rkey,
+		.lkey = sqe->imm_be,
+		.addr = sqe->remote_addr,
+		.len = sqe->compare_add,
+		.access = sqe->swap,
+	};
+	bool is_bind = sqe->opcode == USIW_WR_BIND_MW;
+	int rc = is_bind ? rnic_mw_bind(qp, &bind)
+			 : (int)rnic_qp_invalidate(qp, sqe->rkey, false);
+
+	if (!qp->stream)
+		return 0; /* its own peer was at what went away */
+	if (rc) {
+		sq_refuse(qp, is_bind ? USIW_WC_MW_BIND_ERR
+				      : USIW_WC_LOC_QP_OP_ERR);
+		return 0;
+	}
+	*sq_wr(sq, sq->next_idx) = (struct rnic_sq_wr){
+		.wr_id = sqe->wr_id,
+		.wc_opcode = op->wc_opcode,
+		.is_signaled = sqe->flags & USIW_SQE_SIGNALED,
+	};
+	rnic_stat_add(op->stat, 1);
+	rnic_sq_sent(qp, sq->next_idx++);
+	return qp->stream != NULL;
+}
+
 /* Return: 1: one more is submitted; 0: not now (or the QP has failed). */
 static int sq_submit(struct rnic_qp *qp)
 {
@@ -419,6 +470,8 @@ static int sq_submit(struct rnic_qp *qp)
 	}
 	if (sqe_must_wait(qp, &sqe, op))
 		return 0;
+	if (op->traits & SQ_LOCAL)
+		return sq_do_local(qp, &sqe, op);
 	rc = sqe_payload(qp, &sqe, slot, op->access, iov, &len);
 	if (rc >= 0 && op->opcode == SMPA_OP_ATOMIC_REQUEST &&
 	    len != RNIC_ATOMIC_LEN)

@@ -27,6 +27,7 @@
 	X(write_wr)                                                            \
 	X(read_wr)                                                             \
 	X(atomic_wr)                                                           \
+	X(local_wr) /* BIND_MW, LOCAL_INV */                                   \
 	X(recv_done)                                                           \
 	X(recv_held) /* messages that came before their receive */             \
 	X(read_served)                                                         \

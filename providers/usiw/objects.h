@@ -49,6 +49,12 @@ struct usiw_mr {
 	struct usiw_pd *pd;
 };
 
+struct usiw_mw {
+	struct ibv_mw mw;
+	struct rnic_mw *rnic;
+	uint32_t fork_gen;
+};
+
 struct usiw_dm {
 	struct ibv_dm dm;
 	struct rnic_dm *rnic;
@@ -185,6 +191,11 @@ static inline struct usiw_td *usiw_td(struct ibv_td *td)
 static inline struct usiw_mr *usiw_mr(struct verbs_mr *vmr)
 {
 	return (struct usiw_mr *)vmr;
+}
+
+static inline struct usiw_mw *usiw_mw(struct ibv_mw *mw)
+{
+	return (struct usiw_mw *)mw;
 }
 
 static inline struct usiw_dm *usiw_dm(struct ibv_dm *dm)

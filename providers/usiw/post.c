@@ -36,7 +36,13 @@ static int sq_post_locked(const struct usiw_qp *qp, uint32_t ahead,
 	slot = usiw_ring_reserve(qp->sq, ahead);
 	if (!slot)
 		return -ENOMEM;
-	return usiw_sqe_encode(&qp->sq_limits, kind, wr, slot);
+	err = usiw_sqe_encode(&qp->sq_limits, kind, wr, slot);
+	if (err || !(kind->traits & USIW_WR_BIND))
+		return err;
+	if (!wr->bind_mw.mw || wr->bind_mw.mw->type != IBV_MW_TYPE_2)
+		return -EINVAL;
+	return usiw_sqe_set_bind(&qp->vqp.qp, wr->bind_mw.mw, wr->bind_mw.rkey,
+				 &wr->bind_mw.bind_info, slot);
 }
 
 int usiw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
@@ -69,6 +75,45 @@ int usiw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	if (err)
 		*bad_wr = wr;
 	return usiw_door_int(err);
+}
+
+/* Type 1 comes without a work request of the application's. */
+static int sq_post_bind_locked(struct usiw_qp *qp, const struct ibv_mw *mw,
+			       uint32_t rkey, const struct ibv_mw_bind *bind)
+{
+	const struct ibv_send_wr wr = {
+		.wr_id = bind->wr_id,
+		.opcode = IBV_WR_BIND_MW,
+		.send_flags = bind->send_flags,
+	};
+	struct usiw_sqe *slot = usiw_ring_reserve(qp->sq, 0);
+	int err;
+
+	if (!slot)
+		return -ENOMEM;
+	err = usiw_sqe_encode(&qp->sq_limits, &usiw_wr_kinds[IBV_WR_BIND_MW],
+			      &wr, slot);
+	if (!err)
+		err = usiw_sqe_set_bind(&qp->vqp.qp, mw, rkey, &bind->bind_info,
+					slot);
+	if (!err)
+		usiw_ring_commit(qp->sq, 1);
+	return err;
+}
+
+int usiw_post_bind(struct usiw_qp *qp, struct ibv_mw *mw, uint32_t rkey,
+		   const struct ibv_mw_bind *bind)
+{
+	int err;
+
+	if (!usiw_qp_may_send(qp))
+		return -EINVAL;
+	usiw_sq_lock(qp);
+	err = sq_post_bind_locked(qp, mw, rkey, bind);
+	usiw_sq_unlock(qp);
+	if (!err)
+		rnic_qp_ring_sq(qp->rnic);
+	return err;
 }
 
 int usiw_rqe_encode(uint32_t max_sge, const struct ibv_recv_wr *wr,

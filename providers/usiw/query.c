@@ -25,7 +25,9 @@ enum link_speed {
 /* Completions are stamped in ns, by a counter of 64 bits. */
 #define CLOCK_KHZ 1000000u
 
-#define DEVICE_CAPS (IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SYS_IMAGE_GUID)
+#define DEVICE_CAPS                                                            \
+	(IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SYS_IMAGE_GUID |            \
+	 IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B)
 
 /* Reads that all QPs together may have to answer. */
 static int reads_total(const struct rnic_limits *limits)
@@ -59,6 +61,7 @@ static void device_attr_fill(const struct rnic_device_attr *dev,
 		.max_cq = (int)limits->max_cq,
 		.max_cqe = (int)limits->max_cqe,
 		.max_mr = (int)limits->max_mr,
+		.max_mw = (int)limits->max_mw,
 		.max_pd = (int)limits->max_pd,
 		/* what a peer may have outstanding here; what we may there */
 		.max_qp_rd_atom = (int)limits->max_ird,

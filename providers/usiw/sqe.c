@@ -11,6 +11,11 @@
 	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |             \
 	 IBV_SEND_INLINE)
 
+/* Rights that say nothing of a window: its own side goes by the region's, and
+ * programs ask for both together. */
+#define BIND_ACCESS_VOID                                                       \
+	((unsigned int)IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_OPTIONAL_RANGE)
+
 const struct usiw_wr_kind usiw_wr_kinds[USIW_WR_KIND_CNT] = {
 	[IBV_WR_RDMA_WRITE] = { USIW_WR_WRITE, USIW_WR_REMOTE },
 	[IBV_WR_RDMA_WRITE_WITH_IMM] = { USIW_WR_WRITE_IMM,
@@ -23,6 +28,9 @@ const struct usiw_wr_kind usiw_wr_kinds[USIW_WR_KIND_CNT] = {
 					USIW_WR_ATOMIC | USIW_WR_SINK },
 	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { USIW_WR_FETCH_ADD,
 					  USIW_WR_ATOMIC | USIW_WR_SINK },
+	[IBV_WR_LOCAL_INV] = { USIW_WR_LOCAL_INV,
+			       USIW_WR_INV | USIW_WR_NO_DATA },
+	[IBV_WR_BIND_MW] = { USIW_WR_BIND_MW, USIW_WR_BIND | USIW_WR_NO_DATA },
 };
 
 /* Sum of the lengths; -EINVAL: more than @max_len. */
@@ -115,10 +123,35 @@ int usiw_sqe_encode(const struct usiw_sq_limits *limits,
 		slot->imm_be = wr->imm_data;
 	if (kind->traits & USIW_WR_INV)
 		slot->rkey = wr->invalidate_rkey;
+	if (kind->traits & USIW_WR_NO_DATA) {
+		/* As with other devices, nobody looks at a list that is given
+		 * all the same. */
+		slot->flags &= (uint8_t)~USIW_SQE_INLINE;
+		return 0;
+	}
 	if (wr->send_flags & IBV_SEND_INLINE)
 		return sqe_set_inline(limits, kind, wr->sg_list, wr->num_sge,
 				      slot);
 	/* A negative count is more than any limit. */
 	return usiw_sqe_set_sges(limits, kind->traits, wr->sg_list,
 				 (uint32_t)wr->num_sge, slot);
+}
+
+int usiw_sqe_set_bind(const struct ibv_qp *qp, const struct ibv_mw *mw,
+		      uint32_t rkey, const struct ibv_mw_bind_info *info,
+		      struct usiw_sqe *slot)
+{
+	const struct ibv_mr *mr = info->mr;
+
+	/* The key is the application's, the index is not. */
+	if (!mw || mw->context != qp->context || (rkey ^ mw->rkey) >> 8)
+		return -EINVAL;
+	if (mr ? mr->context != qp->context : info->addr || info->length)
+		return -EINVAL;
+	slot->rkey = rkey;
+	slot->imm_be = mr ? mr->lkey : 0;
+	slot->remote_addr = info->addr;
+	slot->compare_add = info->length;
+	slot->swap = info->mw_access_flags & ~BIND_ACCESS_VOID;
+	return 0;
 }

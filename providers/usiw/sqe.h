@@ -23,6 +23,7 @@ enum usiw_wr_trait {
 	USIW_WR_INV = 1u << 3,	   /* invalidate_rkey */
 	USIW_WR_SINK = 1u << 4,	   /* SGEs are written to: no inline */
 	USIW_WR_NO_DATA = 1u << 5, /* neither SGEs nor inline data */
+	USIW_WR_BIND = 1u << 6,	   /* bind_mw: usiw_sqe_set_bind() */
 };
 
 /* IBV_WR_ATOMIC_WRITE, the last opcode of any verbs.h so far, is 15. */
@@ -80,6 +81,19 @@ int usiw_sqe_encode(const struct usiw_sq_limits *limits,
 int usiw_sqe_set_sges(const struct usiw_sq_limits *limits, unsigned int traits,
 		      const struct ibv_sge *sge, size_t sge_cnt,
 		      struct usiw_sqe *slot);
+
+/*
+ * What BIND_MW on @qp makes of @mw.
+ * Return: 0; -EINVAL: another context's window or region, a key that is not
+ *   the window's, octets without a region.
+ */
+int usiw_sqe_set_bind(const struct ibv_qp *qp, const struct ibv_mw *mw,
+		      uint32_t rkey, const struct ibv_mw_bind_info *info,
+		      struct usiw_sqe *slot);
+
+/* Post the type 1 binding of @mw as @rkey. */
+int usiw_post_bind(struct usiw_qp *qp, struct ibv_mw *mw, uint32_t rkey,
+		   const struct ibv_mw_bind *bind);
 
 /*
  * *ret_opcodes: 1u << enum ibv_wr_opcode for each operation of @send_ops,

@@ -154,16 +154,24 @@ static void wr_local_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)
 		sqe->rkey = invalidate_rkey;
 }
 
-/* No queue pair can be made with these: a program that calls them all the
- * same gets its error like any other, rather than a NULL to jump to. */
 static void wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw, uint32_t rkey,
 		       const struct ibv_mw_bind_info *bind_info)
 {
-	(void)mw;
-	(void)rkey;
-	(void)bind_info;
-	wr_fail(qp_of(qpx), -EOPNOTSUPP);
+	struct usiw_sqe *sqe = wr_begin(qpx, IBV_WR_BIND_MW);
+	int err;
+
+	if (!sqe)
+		return;
+	err = mw && mw->type != IBV_MW_TYPE_2
+		      ? -EINVAL
+		      : usiw_sqe_set_bind(&qpx->qp_base, mw, rkey, bind_info,
+					  sqe);
+	if (err)
+		wr_fail(qp_of(qpx), err);
 }
+
+/* No queue pair can be made with these: a program that calls them all the
+ * same gets its error like any other, rather than a NULL to jump to. */
 
 static void wr_send_tso(struct ibv_qp_ex *qpx, void *hdr, uint16_t hdr_sz,
 			uint16_t mss)
@@ -326,6 +334,7 @@ int usiw_wr_opcodes_find(uint64_t send_ops, uint32_t *ret_opcodes)
 		{ IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
 		  IBV_WR_ATOMIC_FETCH_AND_ADD },
 		{ IBV_QP_EX_WITH_LOCAL_INV, IBV_WR_LOCAL_INV },
+		{ IBV_QP_EX_WITH_BIND_MW, IBV_WR_BIND_MW },
 		{ IBV_QP_EX_WITH_SEND_WITH_INV, IBV_WR_SEND_WITH_INV },
 	};
 	const struct usiw_wr_kind *kind;

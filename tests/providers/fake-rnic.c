@@ -31,6 +31,10 @@ struct rnic_mr {
 	uint32_t stag;
 };
 
+struct rnic_mw {
+	uint32_t stag;
+};
+
 struct rnic_dm {
 	int unused;
 };
@@ -253,6 +257,34 @@ int rnic_mr_alloc_null(struct rnic_pd *pd, struct rnic_mr **ret_mr)
 	*ret_mr = object_new(sizeof(**ret_mr));
 	(*ret_mr)->stag = 0x77;
 	return 0;
+}
+
+int rnic_mw_alloc(struct rnic_pd *pd, enum rnic_mw_type type,
+		  struct rnic_mw **ret_mw)
+{
+	int err = verdict(__func__);
+
+	assert_non_null(pd);
+	if (err)
+		return err;
+	fake.mw_type = type;
+	*ret_mw = object_new(sizeof(**ret_mw));
+	(*ret_mw)->stag = 0xabcdefff;
+	return 0;
+}
+
+uint32_t rnic_mw_stag(const struct rnic_mw *mw)
+{
+	return mw->stag;
+}
+
+int rnic_mw_dealloc(struct rnic_mw *mw)
+{
+	int err = verdict(__func__);
+
+	if (!err)
+		object_free(mw);
+	return err;
 }
 
 int rnic_dm_alloc(struct rnic_context *ctx, size_t len, uint32_t log_align,

@@ -34,6 +34,7 @@ struct fake_rnic {
 	uint32_t mr_access;
 	uint32_t mr_key; /* added to STags */
 	struct rnic_mr_change change;
+	enum rnic_mw_type mw_type;
 	uint32_t advice, advice_cnt;
 	struct usiw_sge advice_sge; /* the last */
 	uint8_t dm[256];	    /* all the device memory there is */

@@ -82,6 +82,10 @@ static void every_row_is_consistent(void **state)
 			     (kind->traits & USIW_WR_REMOTE));
 		assert_false((kind->traits & USIW_WR_INV) &&
 			     (kind->traits & USIW_WR_IMM));
+		/* what binds has the whole header for itself */
+		if (kind->traits & USIW_WR_BIND)
+			assert_int_equal(kind->traits,
+					 USIW_WR_BIND | USIW_WR_NO_DATA);
 	}
 }
 

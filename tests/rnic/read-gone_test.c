@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The source of the peer's RDMA Reads is deregistered, or registered anew,
- * before they are all answered (U-14).
+ * The source of the peer's RDMA Reads is deregistered, registered anew, or a
+ * window that is closed, before they are all answered (U-14).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,9 +30,68 @@ static void register_anew(struct rnicpair_side *s)
 	assert_int_equal(rnic_mr_rereg(s->mr, &want), 0);
 }
 
+/* ---- windows ------------------------------------------------------------ */
+
+static struct rnic_mw *mw;
+static struct rnic_mr *mw_mr;
+
+static void post_local(struct rnicpair_side *s, uint8_t opcode, uint32_t stag,
+		       uint64_t len)
+{
+	const struct rnicpair_wr wr = {
+		.opcode = opcode,
+		.rkey = stag,
+		.imm_be = rnic_mr_stag(mw_mr),
+		.remote_addr = rnicpair_addr(s, 0),
+		.compare_add = len,
+		.swap = RNIC_ACCESS_REMOTE_READ,
+	};
+
+	assert_int_equal(rnicpair_post(s, &wr), 0);
+}
+
+/* Opens the whole buffer.  Return: the STag. */
+static uint32_t window_open(struct rnicpair_side *s, enum rnic_mw_type type)
+{
+	assert_int_equal(rnic_mr_reg(s->pd, s->buf, s->buf_len,
+				     rnicpair_addr(s, 0), RNIC_ACCESS_MW_BIND,
+				     &mw_mr),
+			 0);
+	assert_int_equal(rnic_mw_alloc(s->pd, type, &mw), 0);
+	post_local(s, USIW_WR_BIND_MW, rnic_mw_stag(mw), s->buf_len);
+	return rnic_mw_stag(mw);
+}
+
+static void window_dealloc(struct rnicpair_side *s)
+{
+	(void)s;
+	assert_int_equal(rnic_mw_dealloc(mw), 0);
+	mw = NULL;
+}
+
+/* By a work request, which is in the queue of the stream that ends. */
+static void window_unbind(struct rnicpair_side *s)
+{
+	struct usiw_cqe cqe;
+
+	post_local(s, USIW_WR_BIND_MW, rnic_mw_stag(mw), 0);
+	cqe = rnicpair_take(s, s->scq);
+	assert_int_equal(cqe.status, USIW_WC_LOC_PROT_ERR);
+}
+
+static void window_invalidate(struct rnicpair_side *s)
+{
+	struct usiw_cqe cqe;
+
+	post_local(s, USIW_WR_LOCAL_INV, rnic_mw_stag(mw), 0);
+	cqe = rnicpair_take(s, s->scq);
+	assert_int_equal(cqe.status, USIW_WC_LOC_PROT_ERR);
+}
+
 /* @before: Reads of one octet in front of the long one. */
 static void lose_the_source(uint32_t before,
-			    void (*lose)(struct rnicpair_side *s))
+			    void (*lose)(struct rnicpair_side *s),
+			    enum rnic_mw_type type)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	const struct smpa_counters *cnt;
@@ -45,7 +104,7 @@ static void lose_the_source(uint32_t before,
 	opt.sockbuf = 16384;
 	rnicpair_open_idle(&p, &opt);
 	rawpeer_join(&raw, &p, 0);
-	stag = p.side[0].stag;
+	stag = type ? window_open(&p.side[0], type) : p.side[0].stag;
 	base = rnicpair_addr(&p.side[0], 100);
 	for (uint32_t i = 0; i < before; i++)
 		rawpeer_read(&raw, 7, 0, stag, base, 1);
@@ -74,25 +133,39 @@ static void lose_the_source(uint32_t before,
 	assert_int_equal(ev.term.read.len, READ_LEN - placed);
 	assert_int_equal(rnic_qp_state(p.side[0].qp), RNIC_QPS_TERMINATE);
 	rawpeer_close(&raw);
+	if (mw)
+		window_dealloc(NULL);
+	if (mw_mr)
+		assert_int_equal(rnic_mr_dereg(mw_mr), 0);
+	mw_mr = NULL;
 	rnicpair_close(&p);
 }
 
 static void tells_how_far_the_read_came(void **state)
 {
 	(void)state;
-	lose_the_source(0, deregister);
+	lose_the_source(0, deregister, 0);
 }
 
 static void names_the_read_among_many(void **state)
 {
 	(void)state;
-	lose_the_source(3, deregister);
+	lose_the_source(3, deregister, 0);
 }
 
 static void ends_what_meets_a_new_registration(void **state)
 {
 	(void)state;
-	lose_the_source(0, register_anew);
+	lose_the_source(0, register_anew, 0);
+}
+
+static void ends_what_a_closed_window_opened(void **state)
+{
+	(void)state;
+	lose_the_source(0, window_dealloc, RNIC_MW_TYPE_1);
+	lose_the_source(1, window_dealloc, RNIC_MW_TYPE_2);
+	lose_the_source(0, window_unbind, RNIC_MW_TYPE_1);
+	lose_the_source(2, window_invalidate, RNIC_MW_TYPE_2);
 }
 
 int main(void)
@@ -101,6 +174,7 @@ int main(void)
 		cmocka_unit_test(tells_how_far_the_read_came),
 		cmocka_unit_test(names_the_read_among_many),
 		cmocka_unit_test(ends_what_meets_a_new_registration),
+		cmocka_unit_test(ends_what_a_closed_window_opened),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

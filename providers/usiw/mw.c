@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Memory windows; those of type 2 are bound by ibv_post_send(). */
+#include <stdlib.h>
+
+#include "door.h"
+#include "sqe.h"
+
+_Static_assert((int)IBV_MW_TYPE_1 == RNIC_MW_TYPE_1, "window types");
+_Static_assert((int)IBV_MW_TYPE_2 == RNIC_MW_TYPE_2, "window types");
+
+#define BIND_FLAGS_KNOWN (IBV_SEND_FENCE | IBV_SEND_SIGNALED)
+
+struct ibv_mw *usiw_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type)
+{
+	struct usiw_pd *pd = usiw_pd(ibpd);
+	struct usiw_mw *mw;
+	int err;
+
+	if (usiw_is_alien(pd->fork_gen))
+		return usiw_door_null(-ENODEV);
+	if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2)
+		return usiw_door_null(-EINVAL);
+	mw = calloc(1, sizeof(*mw));
+	if (!mw)
+		return usiw_door_null(-ENOMEM);
+	err = rnic_mw_alloc(pd->rnic, (enum rnic_mw_type)type, &mw->rnic);
+	if (err) {
+		free(mw);
+		return usiw_door_null(err);
+	}
+	mw->fork_gen = pd->fork_gen;
+	mw->mw.context = ibpd->context;
+	mw->mw.pd = ibpd;
+	mw->mw.rkey = rnic_mw_stag(mw->rnic);
+	mw->mw.handle = mw->mw.rkey;
+	mw->mw.type = type;
+	return &mw->mw;
+}
+
+int usiw_dealloc_mw(struct ibv_mw *ibmw)
+{
+	struct usiw_mw *mw = usiw_mw(ibmw);
+	int err;
+
+	if (!usiw_is_alien(mw->fork_gen)) {
+		err = rnic_mw_dealloc(mw->rnic);
+		if (err)
+			return usiw_door_int(err);
+	}
+	free(mw);
+	return 0;
+}
+
+/*
+ * The library has seen that the window is of type 1 and of its region's
+ * domain.  The new key stands in the window when this returns; it is good from
+ * the completion on, or for what is posted behind.
+ */
+int usiw_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
+		 struct ibv_mw_bind *bind)
+{
+	struct usiw_qp *qp = usiw_qp(ibqp);
+	uint32_t rkey = ibv_inc_rkey(mw->rkey);
+	int err;
+
+	if (usiw_is_alien(qp->fork_gen))
+		return usiw_door_int(-ENODEV);
+	if (bind->send_flags & ~(unsigned int)BIND_FLAGS_KNOWN)
+		return usiw_door_int(-EINVAL);
+	err = usiw_post_bind(qp, mw, rkey, bind);
+	if (err)
+		return usiw_door_int(err);
+	mw->rkey = rkey;
+	return 0;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Memory windows: made, bound, judged, invalidated. */
+#include "mw.h"
+
+#include "engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define MW_ACCESS_KNOWN (RNIC_MR_ACCESS_REMOTE | RNIC_ACCESS_ZERO_BASED)
+#define MW_ACCESS_WRITES (RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC)
+
+static struct rnic_mw *mw_of(struct rnic_mr *win)
+{
+	return (struct rnic_mw *)win;
+}
+
+static void mr_set_invalid(struct rnic_mr *mr, bool is_invalid)
+{
+	/* relaxed: every reader holds the same lead */
+	atomic_store_explicit(&mr->is_invalidated, is_invalid,
+			      memory_order_relaxed);
+}
+
+int rnic_mw_alloc(struct rnic_pd *pd, enum rnic_mw_type type,
+		  struct rnic_mw **ret_mw)
+{
+	struct rnic_mw *mw;
+	int ret;
+
+	if (pd->fork_gen != rnic_fork_gen())
+		return -ENODEV;
+	mw = calloc(1, sizeof(*mw));
+	if (!mw)
+		return -ENOMEM;
+	mw->type = type;
+	mw->win.kind = RNIC_MR_WINDOW;
+	mw->win.home = pd;
+	mw->win.fork_gen = pd->fork_gen;
+	mr_set_invalid(&mw->win, true);
+	ret = rnic_mr_table_add(&pd->ctx->mrs, &mw->win);
+	if (ret < 0) {
+		free(mw);
+		return ret;
+	}
+	atomic_fetch_add_explicit(&pd->user_cnt, 1, memory_order_relaxed);
+	*ret_mw = mw;
+	return 0;
+}
+
+uint32_t rnic_mw_stag(const struct rnic_mw *mw)
+{
+	return mw->win.stag;
+}
+
+static void mw_unbind(struct rnic_mw *mw)
+{
+	struct rnic_engine *engine = mw->win.home->ctx->engine;
+
+	if (!mw->mr)
+		return;
+	mr_set_invalid(&mw->win, true);
+	mw->mr->mw_cnt--;
+	mw->mr = NULL;
+	if (mw->qp) {
+		*mw->link = mw->next;
+		if (mw->next)
+			mw->next->link = mw->link;
+		mw->qp = NULL;
+	}
+	/* Nobody finds it any more; who found it before is a stream. */
+	rnic_engine_mr_gone(engine, mw->win.stag, mw->win.addr, mw->win.len);
+}
+
+int rnic_mw_dealloc(struct rnic_mw *mw)
+{
+	struct rnic_pd *pd = mw->win.home;
+
+	if (mw->win.fork_gen != rnic_fork_gen())
+		return -ENODEV;
+	rnic_engine_lead(pd->ctx->engine);
+	mw_unbind(mw);
+	rnic_mr_table_remove(&pd->ctx->mrs, &mw->win);
+	rnic_engine_unlead(pd->ctx->engine);
+	/* release: pairs with the acquire in rnic_pd_free() */
+	atomic_fetch_sub_explicit(&pd->user_cnt, 1, memory_order_release);
+	free(mw);
+	return 0;
+}
+
+/* ---- binding ------------------------------------------------------------ */
+
+/* The region that @bind wants, and where in it; NULL: it may not. */
+static struct rnic_mr *
+bind_region(struct rnic_qp *qp, const struct rnic_mw_bind *bind, void **ret_ptr)
+{
+	struct rnic_mr *mr = rnic_mr_table_lookup(&qp->ctx->mrs, bind->lkey);
+
+	/* Only regions have a domain there. */
+	if (!mr || mr->pd != qp->pd)
+		return NULL;
+	if (!(mr->access & RNIC_ACCESS_MW_BIND) ||
+	    (bind->access & ~(uint64_t)MW_ACCESS_KNOWN))
+		return NULL;
+	if (bind->access & MW_ACCESS_WRITES &&
+	    !(mr->access & RNIC_ACCESS_LOCAL_WRITE))
+		return NULL;
+	if (rnic_mr_judge(mr, bind->addr, bind->len, 0, ret_ptr) != RNIC_MR_OK)
+		return NULL;
+	return mr;
+}
+
+static void mw_set(struct rnic_mw *mw, struct rnic_qp *qp, struct rnic_mr *mr,
+		   const struct rnic_mw_bind *bind, void *ptr)
+{
+	mw->mr = mr;
+	mr->mw_cnt++;
+	mw->win.addr = ptr;
+	mw->win.len = bind->len;
+	mw->win.access = (uint32_t)bind->access;
+	mw->win.iova = bind->access & RNIC_ACCESS_ZERO_BASED ? 0 : bind->addr;
+	if (mw->type == RNIC_MW_TYPE_2) {
+		mw->qp = qp;
+		mw->next = qp->windows;
+		mw->link = &qp->windows;
+		if (mw->next)
+			mw->next->link = &mw->next;
+		qp->windows = mw;
+	}
+	mr_set_invalid(&mw->win, false);
+}
+
+int rnic_mw_bind(struct rnic_qp *qp, const struct rnic_mw_bind *bind)
+{
+	struct rnic_mr_table *table = &qp->ctx->mrs;
+	struct rnic_mr *win = rnic_mr_table_tenant(table, bind->stag >> 8);
+	struct rnic_mr *mr = NULL;
+	struct rnic_mw *mw;
+	void *ptr = NULL;
+
+	if (!win || win->kind != RNIC_MR_WINDOW || win->home != qp->pd)
+		return -EINVAL;
+	mw = mw_of(win);
+	/* InfiniBand verbs: type 2 has to be free, and is freed otherwise. */
+	if (mw->type == RNIC_MW_TYPE_2 && (mw->mr || !bind->len))
+		return -EINVAL;
+	if (bind->len) {
+		mr = bind_region(qp, bind, &ptr);
+		if (!mr)
+			return -EINVAL;
+	}
+	mw_unbind(mw);
+	rnic_mr_table_rekey(table, win,
+			    (uint8_t)(bind->stag & RNIC_MR_KEY_MASK));
+	if (mr)
+		mw_set(mw, qp, mr, bind, ptr);
+	return 0;
+}
+
+/* ---- invalidation ------------------------------------------------------- */
+
+static enum rnic_mr_verdict mw_invalidate(struct rnic_qp *qp,
+					  struct rnic_mr *win)
+{
+	struct rnic_mw *mw = mw_of(win);
+
+	if (win->home != qp->pd || (mw->qp && mw->qp != qp))
+		return RNIC_MR_BAD_PD;
+	if (mw->type != RNIC_MW_TYPE_2)
+		return RNIC_MR_BAD_ACCESS;
+	mw_unbind(mw);
+	return RNIC_MR_OK;
+}
+
+enum rnic_mr_verdict rnic_qp_invalidate(struct rnic_qp *qp, uint32_t stag,
+					bool is_remote)
+{
+	struct rnic_mr *mr = rnic_mr_table_lookup(&qp->ctx->mrs, stag);
+	enum rnic_mr_verdict verdict;
+
+	if (mr && mr->kind == RNIC_MR_WINDOW)
+		return mw_invalidate(qp, mr);
+	if (mr && mr->mw_cnt)
+		return RNIC_MR_BAD_ACCESS;
+	verdict = rnic_mr_invalidate(&qp->ctx->mrs, qp->pd, stag, is_remote);
+	if (verdict == RNIC_MR_OK)
+		rnic_engine_mr_gone(qp->engine, stag, mr->addr, mr->len);
+	return verdict;
+}
+
+void rnic_mw_qp_gone(struct rnic_qp *qp)
+{
+	while (qp->windows)
+		mw_unbind(qp->windows);
+}
+
+/* ---- judgement ---------------------------------------------------------- */
+
+enum rnic_mr_verdict rnic_mw_resolve_window(const struct rnic_qp *qp,
+					    uint32_t stag, uint64_t addr,
+					    size_t len, uint32_t access,
+					    void **ret_ptr)
+{
+	struct rnic_mr *win = rnic_mr_table_lookup(&qp->ctx->mrs, stag);
+
+	if (!win || win->kind != RNIC_MR_WINDOW || win->home != qp->pd)
+		return RNIC_MR_BAD_PD;
+	/* 2B: no other QP, though it may be of the same domain. */
+	if (mw_of(win)->qp && mw_of(win)->qp != qp)
+		return RNIC_MR_BAD_PD;
+	return rnic_mr_judge(win, addr, len, access, ret_ptr);
+}

@@ -1,0 +1,684 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* mw.c: what may be bound, what a bound window opens, and to whom, and every
+ * way in which it is closed again. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "context.h"
+#include "mw.h"
+#include "rnicpair.h"
+
+#define LW RNIC_ACCESS_LOCAL_WRITE
+#define RW RNIC_ACCESS_REMOTE_WRITE
+#define RR RNIC_ACCESS_REMOTE_READ
+#define BINDABLE RNIC_ACCESS_MW_BIND
+#define ZERO RNIC_ACCESS_ZERO_BASED
+
+#define MR_LEN 8192u
+#define T1 RNIC_MW_TYPE_1
+#define T2 RNIC_MW_TYPE_2
+
+/* Side 0 has the windows, side 1 makes use of them. */
+struct world {
+	struct rnicpair p;
+	struct rnicpair_side *a, *b;
+	struct rnic_mr *mr;    /* the first MR_LEN octets of a's buffer */
+	struct rnic_mw *mw[3]; /* none, type 1, type 2 */
+};
+
+static struct rnic_mr *mr_new(struct world *w, struct rnic_pd *pd,
+			      uint32_t access)
+{
+	struct rnic_mr *mr;
+
+	must(!rnic_mr_reg(pd, w->a->buf, MR_LEN, (uintptr_t)w->a->buf, access,
+			  &mr));
+	return mr;
+}
+
+static void world_open(struct world *w, uint32_t access)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+
+	memset(w, 0, sizeof(*w));
+	rnicpair_open(&w->p, &opt);
+	w->a = &w->p.side[0];
+	w->b = &w->p.side[1];
+	w->mr = mr_new(w, w->a->pd, access);
+	must(!rnic_mw_alloc(w->a->pd, T1, &w->mw[T1]));
+	must(!rnic_mw_alloc(w->a->pd, T2, &w->mw[T2]));
+}
+
+static void world_close(struct world *w)
+{
+	for (int i = T1; i <= T2; i++)
+		if (w->mw[i])
+			assert_int_equal(rnic_mw_dealloc(w->mw[i]), 0);
+	assert_int_equal(w->mr->mw_cnt, 0);
+	assert_int_equal(rnic_mr_dereg(w->mr), 0);
+	rnicpair_close(&w->p);
+}
+
+static uint32_t next_key(uint32_t stag)
+{
+	return (stag & ~0xffu) | (uint8_t)(stag + 1);
+}
+
+static uint64_t at(const struct world *w, uint64_t off)
+{
+	return rnicpair_addr(w->a, off);
+}
+
+static void post_bind(struct world *w, struct rnic_qp *qp, uint32_t stag,
+		      uint32_t lkey, uint64_t addr, uint64_t len,
+		      uint64_t access)
+{
+	const struct rnicpair_wr wr = {
+		.wr_id = 77,
+		.opcode = USIW_WR_BIND_MW,
+		.flags = USIW_SQE_SIGNALED,
+		.rkey = stag,
+		.imm_be = lkey,
+		.remote_addr = addr,
+		.compare_add = len,
+		.swap = access,
+	};
+
+	assert_int_equal(rnicpair_post_qp(w->a, qp, &wr), 0);
+}
+
+/* Bind as asked on side 0's QP; the window's new STag. */
+static uint32_t bind_ok(struct world *w, struct rnic_mw *mw, uint64_t off,
+			uint64_t len, uint64_t access)
+{
+	uint32_t stag = next_key(rnic_mw_stag(mw));
+	struct usiw_cqe cqe;
+
+	post_bind(w, w->a->qp, stag, rnic_mr_stag(w->mr), at(w, off), len,
+		  access);
+	cqe = rnicpair_take(w->a, w->a->scq);
+	assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+	assert_int_equal(cqe.opcode, USIW_WC_BIND_MW);
+	assert_int_equal(cqe.wr_id, 77);
+	assert_int_equal(rnic_mw_stag(mw), stag);
+	return stag;
+}
+
+static enum usiw_wc_status post_local_inv(struct world *w, struct rnic_qp *qp,
+					  uint32_t stag)
+{
+	const struct rnicpair_wr wr = {
+		.opcode = USIW_WR_LOCAL_INV,
+		.flags = USIW_SQE_SIGNALED,
+		.rkey = stag,
+	};
+	struct usiw_cqe cqe;
+
+	assert_int_equal(rnicpair_post_qp(w->a, qp, &wr), 0);
+	cqe = rnicpair_take(w->a, w->a->scq);
+	if (cqe.status == USIW_WC_SUCCESS)
+		assert_int_equal(cqe.opcode, USIW_WC_LOCAL_INV);
+	return (enum usiw_wc_status)cqe.status;
+}
+
+/*
+ * What side 1 gets for a READ or a WRITE of the octets; a WRITE is followed by
+ * a READ of nothing, which tells, or is flushed when TERMINATE was faster.
+ */
+static enum usiw_wc_status use_qp(struct world *w, struct rnic_qp *qp,
+				  uint8_t opcode, uint32_t stag, uint64_t addr,
+				  uint32_t len)
+{
+	const struct usiw_sge sge = rnicpair_sge(w->b, 0, len);
+	struct rnicpair_wr wr = {
+		.opcode = opcode,
+		.flags = USIW_SQE_SIGNALED,
+		.sge_cnt = 1,
+		.sge = &sge,
+		.rkey = stag,
+		.remote_addr = addr,
+	};
+	struct usiw_cqe cqe;
+
+	assert_int_equal(rnicpair_post_qp(w->b, qp, &wr), 0);
+	cqe = rnicpair_take(w->b, w->b->scq);
+	if (opcode == USIW_WR_READ || cqe.status != USIW_WC_SUCCESS)
+		return (enum usiw_wc_status)cqe.status;
+	wr.opcode = USIW_WR_READ;
+	wr.sge_cnt = 0;
+	wr.rkey = 0;
+	assert_int_equal(rnicpair_post_qp(w->b, qp, &wr), 0);
+	cqe = rnicpair_take(w->b, w->b->scq);
+	if (cqe.status == USIW_WC_WR_FLUSH_ERR)
+		return USIW_WC_REM_ACCESS_ERR;
+	return (enum usiw_wc_status)cqe.status;
+}
+
+static enum usiw_wc_status use(struct world *w, uint8_t opcode, uint32_t stag,
+			       uint64_t addr, uint32_t len)
+{
+	return use_qp(w, w->b->qp, opcode, stag, addr, len);
+}
+
+/* ---- binding ------------------------------------------------------------ */
+
+enum which { THE_MR, NO_MR, OTHER_PD, NULL_MR, WINDOW };
+
+static void refuses_what_may_not_be_bound(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t mr_access;
+		enum which lkey, window; /* WINDOW: as it ought to be */
+		enum rnic_mw_type type;
+		int64_t off;
+		uint64_t len, access;
+		bool is_bound; /* before */
+	} rows[] = {
+		{ "no right to bind", LW, THE_MR, WINDOW, T1, 0, 64, RR, 0 },
+		{ "no right to bind", LW, THE_MR, WINDOW, T2, 0, 64, RR, 0 },
+		{ "writes", BINDABLE, THE_MR, WINDOW, T1, 0, 64, RW, 0 },
+		{ "atomics", BINDABLE, THE_MR, WINDOW, T2, 0, 64, 8, 0 },
+		{ "local right", LW | BINDABLE, THE_MR, WINDOW, T1, 0, 64, LW,
+		  0 },
+		{ "right to bind", LW | BINDABLE, THE_MR, WINDOW, T2, 0, 64,
+		  BINDABLE, 0 },
+		{ "high right", LW | BINDABLE, THE_MR, WINDOW, T1, 0, 64,
+		  1ull << 33, 0 },
+		{ "no region", LW | BINDABLE, NO_MR, WINDOW, T1, 0, 64, RR, 0 },
+		{ "other domain", LW | BINDABLE, OTHER_PD, WINDOW, T1, 0, 64,
+		  RR, 0 },
+		{ "null region", LW | BINDABLE, NULL_MR, WINDOW, T2, 0, 64, RR,
+		  0 },
+		{ "window in window", LW | BINDABLE, WINDOW, WINDOW, T2, 0, 64,
+		  RR, 0 },
+		{ "before", LW | BINDABLE, THE_MR, WINDOW, T1, -1, 64, RR, 0 },
+		{ "behind", LW | BINDABLE, THE_MR, WINDOW, T2, MR_LEN - 63, 64,
+		  RR, 0 },
+		{ "too long", LW | BINDABLE, THE_MR, WINDOW, T1, 0, MR_LEN + 1,
+		  RR, 0 },
+		{ "wraps", LW | BINDABLE, THE_MR, WINDOW, T2, 64, UINT64_MAX,
+		  RR, 0 },
+		{ "region for window", LW | BINDABLE, THE_MR, THE_MR, T1, 0, 64,
+		  RR, 0 },
+		{ "no window", LW | BINDABLE, THE_MR, NO_MR, T1, 0, 64, RR, 0 },
+		{ "window of another", LW | BINDABLE, THE_MR, OTHER_PD, T2, 0,
+		  64, RR, 0 },
+		{ "type 2 to nothing", LW | BINDABLE, THE_MR, WINDOW, T2, 0, 0,
+		  RR, 0 },
+		{ "type 2 that is bound", LW | BINDABLE, THE_MR, WINDOW, T2, 0,
+		  64, RR, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rnic_mr *other_mr, *null_mr;
+		struct rnic_mw *mw, *other_mw;
+		struct usiw_cqe cqe;
+		struct rnic_pd *other;
+		struct world w;
+		uint32_t old;
+
+		world_open(&w, rows[i].mr_access);
+		mw = w.mw[rows[i].type];
+		must(!rnic_pd_alloc(w.a->ctx, &other));
+		other_mr = mr_new(&w, other, LW | BINDABLE);
+		must(!rnic_mw_alloc(other, rows[i].type, &other_mw));
+		must(!rnic_mr_alloc_null(w.a->pd, &null_mr));
+		if (rows[i].is_bound)
+			bind_ok(&w, mw, 0, 32, RR);
+		old = rnic_mw_stag(mw);
+		{
+			const uint32_t lkeys[] = {
+				rnic_mr_stag(w.mr),
+				0x12345678,
+				rnic_mr_stag(other_mr),
+				rnic_mr_stag(null_mr),
+				old,
+			};
+			const uint32_t windows[] = {
+				rnic_mr_stag(w.mr),	0x12345678,
+				rnic_mw_stag(other_mw), 0,
+				next_key(old),
+			};
+
+			post_bind(&w, w.a->qp, windows[rows[i].window],
+				  lkeys[rows[i].lkey],
+				  at(&w, 0) + (uint64_t)rows[i].off,
+				  rows[i].len, rows[i].access);
+		}
+		cqe = rnicpair_take(w.a, w.a->scq);
+		if (cqe.status != USIW_WC_MW_BIND_ERR)
+			fail_msg("%s: status %u", rows[i].name, cqe.status);
+		assert_int_equal(cqe.wr_id, 77);
+		assert_int_equal(rnic_qp_state(w.a->qp), RNIC_QPS_TERMINATE);
+		/* nothing has changed */
+		assert_int_equal(rnic_mw_stag(mw), old);
+		assert_int_equal(w.mr->mw_cnt, rows[i].is_bound);
+		assert_int_equal(other_mr->mw_cnt, 0);
+		assert_int_equal(rnic_mw_dealloc(other_mw), 0);
+		assert_int_equal(rnic_mr_dereg(other_mr), 0);
+		assert_int_equal(rnic_mr_dereg(null_mr), 0);
+		assert_int_equal(rnic_pd_free(other), 0);
+		world_close(&w);
+	}
+}
+
+/* Every kind of window against what its peer may try. */
+static void opens_what_it_covers_and_no_more(void **state)
+{
+	static const struct {
+		uint64_t off, len, access;
+		uint8_t opcode;
+		int64_t use; /* from where the window begins for peers */
+		uint32_t use_len;
+		bool is_good;
+	} rows[] = {
+		{ 64, 100, RR, USIW_WR_READ, 0, 100, true },
+		{ 64, 100, RR | ZERO, USIW_WR_READ, 0, 100, true },
+		{ 64, 100, RR, USIW_WR_READ, 99, 1, true },
+		{ 64, 100, RR | RW, USIW_WR_WRITE, 50, 50, true },
+		{ 64, 100, RW | ZERO, USIW_WR_WRITE, 99, 1, true },
+		{ 0, MR_LEN, RR, USIW_WR_READ, 0, MR_LEN, true },
+		{ 64, 100, RR, USIW_WR_READ, 0, 101, false },
+		{ 64, 100, RR | ZERO, USIW_WR_READ, 0, 101, false },
+		{ 64, 100, RR, USIW_WR_READ, -1, 2, false },
+		{ 64, 100, RR, USIW_WR_READ, 100, 1, false },
+		{ 64, 100, RW, USIW_WR_READ, 0, 1, false },
+		{ 64, 100, RR, USIW_WR_WRITE, 0, 1, false },
+		{ 64, 100, 0, USIW_WR_READ, 0, 1, false },
+		{ 64, 100, RW | ZERO, USIW_WR_WRITE, 100, 1, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t row = i / 2;
+		uint64_t begin;
+		enum usiw_wc_status status;
+		struct world w;
+		uint32_t stag;
+
+		world_open(&w, LW | BINDABLE);
+		rnicpair_fill(w.a->buf, MR_LEN, 1);
+		rnicpair_fill(w.b->buf, MR_LEN, 2);
+		stag = bind_ok(&w, w.mw[1 + i % 2], rows[row].off,
+			       rows[row].len, rows[row].access);
+		begin = rows[row].access & ZERO ? 0 : at(&w, rows[row].off);
+		status = use(&w, rows[row].opcode, stag,
+			     begin + (uint64_t)rows[row].use,
+			     rows[row].use_len);
+		if (status != (rows[row].is_good ? USIW_WC_SUCCESS
+						 : USIW_WC_REM_ACCESS_ERR))
+			fail_msg("row %zu: status %d", row, status);
+		if (rows[row].is_good)
+			assert_memory_equal(w.b->buf,
+					    w.a->buf + rows[row].off +
+						    rows[row].use,
+					    rows[row].use_len);
+		else
+			assert_true(rnicpair_is_filled(w.a->buf, MR_LEN, 1));
+		world_close(&w);
+	}
+}
+
+/* A window opens nothing to its own side. */
+static void is_no_lkey(void **state)
+{
+	struct usiw_sge sge;
+	struct rnicpair_wr wr = {
+		.opcode = USIW_WR_SEND,
+		.flags = USIW_SQE_SIGNALED,
+		.sge_cnt = 1,
+		.sge = &sge,
+	};
+	struct world w;
+
+	(void)state;
+	world_open(&w, LW | BINDABLE);
+	sge.lkey = bind_ok(&w, w.mw[T1], 0, 64, RR | RW);
+	sge.addr = at(&w, 0);
+	sge.len = 8;
+	assert_int_equal(rnicpair_post(w.a, &wr), 0);
+	assert_int_equal(rnicpair_take(w.a, w.a->scq).status,
+			 USIW_WC_LOC_PROT_ERR);
+	world_close(&w);
+}
+
+/* Type 1 is its domain's, type 2 the QP's that bound it. */
+static void type_2_is_for_one_peer(void **state)
+{
+	for (int type = T1; type <= T2; type++) {
+		struct rnic_qp *qp[2];
+		uint32_t stag, events;
+		struct world w;
+
+		(void)state;
+		world_open(&w, LW | BINDABLE);
+		qp[0] = rnicpair_qp_new(&w.p, 0);
+		qp[1] = rnicpair_qp_new(&w.p, 1);
+		rnicpair_join(&w.p, qp[0], qp[1]);
+		stag = bind_ok(&w, w.mw[type], 0, 64, RR);
+		assert_int_equal(use(&w, USIW_WR_READ, stag, at(&w, 0), 8),
+				 USIW_WC_SUCCESS);
+		assert_int_equal(
+			use_qp(&w, qp[1], USIW_WR_READ, stag, at(&w, 0), 8),
+			type == T1 ? USIW_WC_SUCCESS : USIW_WC_REM_ACCESS_ERR);
+		/* The first peer is not hurt by the second. */
+		assert_int_equal(use(&w, USIW_WR_READ, stag, at(&w, 0), 8),
+				 USIW_WC_SUCCESS);
+		assert_int_equal(rnic_qp_destroy(qp[0], &events), 0);
+		assert_int_equal(rnic_qp_destroy(qp[1], &events), 0);
+		world_close(&w);
+	}
+}
+
+/* ---- closing ------------------------------------------------------------ */
+
+static void rebinding_takes_type_1_away(void **state)
+{
+	uint32_t first, second;
+	struct world w;
+
+	(void)state;
+	world_open(&w, LW | BINDABLE);
+	first = bind_ok(&w, w.mw[T1], 0, 64, RR);
+	assert_int_equal(w.mr->mw_cnt, 1);
+	second = bind_ok(&w, w.mw[T1], 64, 64, RR);
+	assert_int_equal(w.mr->mw_cnt, 1);
+	assert_int_equal(use(&w, USIW_WR_READ, second, at(&w, 64), 64),
+			 USIW_WC_SUCCESS);
+	assert_int_equal(use(&w, USIW_WR_READ, first, at(&w, 0), 64),
+			 USIW_WC_REM_ACCESS_ERR);
+	world_close(&w);
+}
+
+enum closing { UNBIND, LOCAL_INV, PEER_INV, DEALLOC };
+
+static void close_window(struct world *w, enum rnic_mw_type type, uint32_t stag,
+			 enum closing how)
+{
+	struct rnicpair_wr send = {
+		.opcode = USIW_WR_SEND_INV,
+		.flags = USIW_SQE_SIGNALED,
+		.rkey = stag,
+	};
+	struct usiw_cqe cqe;
+
+	switch (how) {
+	case UNBIND:
+		bind_ok(w, w->mw[type], 0, 0, 0);
+		break;
+	case LOCAL_INV:
+		assert_int_equal(post_local_inv(w, w->a->qp, stag),
+				 USIW_WC_SUCCESS);
+		break;
+	case PEER_INV:
+		assert_int_equal(rnicpair_post_recv(w->a, 1, NULL, 0), 0);
+		assert_int_equal(rnicpair_post(w->b, &send), 0);
+		cqe = rnicpair_take(w->a, w->a->rcq);
+		assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+		assert_int_equal(cqe.wc_flags, USIW_WC_FLAG_INV);
+		assert_int_equal(cqe.imm_be, stag);
+		assert_int_equal(rnicpair_take(w->b, w->b->scq).status,
+				 USIW_WC_SUCCESS);
+		break;
+	case DEALLOC:
+		assert_int_equal(rnic_mw_dealloc(w->mw[type]), 0);
+		w->mw[type] = NULL;
+		break;
+	}
+}
+
+/* Whichever way, the peer is out, and the region is free; what can be bound
+ * again is bound again. */
+static void is_closed_in_each_way(void **state)
+{
+	static const struct {
+		enum rnic_mw_type type;
+		enum closing how;
+	} rows[] = {
+		{ T1, UNBIND },	  { T1, DEALLOC }, { T2, LOCAL_INV },
+		{ T2, PEER_INV }, { T2, DEALLOC },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rnic_mw *mw;
+		struct world w;
+		uint32_t stag;
+
+		world_open(&w, LW | BINDABLE);
+		mw = w.mw[rows[i].type];
+		stag = bind_ok(&w, mw, 0, 64, RR);
+		assert_int_equal(rnic_mr_dereg(w.mr), -EBUSY);
+		assert_int_equal(use(&w, USIW_WR_READ, stag, at(&w, 0), 64),
+				 USIW_WC_SUCCESS);
+		close_window(&w, rows[i].type, stag, rows[i].how);
+		assert_int_equal(w.mr->mw_cnt, 0);
+		assert_null(w.a->qp->windows);
+		if (rows[i].how != DEALLOC) {
+			uint32_t again = bind_ok(&w, mw, 64, 64, RR);
+
+			assert_int_equal(
+				use(&w, USIW_WR_READ, again, at(&w, 64), 64),
+				USIW_WC_SUCCESS);
+		}
+		assert_int_equal(use(&w, USIW_WR_READ, stag, at(&w, 0), 64),
+				 USIW_WC_REM_ACCESS_ERR);
+		world_close(&w);
+	}
+}
+
+/* By whom, and what, may not be invalidated; the QP fails. */
+static void refuses_to_invalidate(void **state)
+{
+	enum { TYPE_1, NOBODYS, OLD_KEY, ANOTHER_QPS, BOUND_REGION, UNBOUND };
+	static const struct {
+		const char *name;
+		int what;
+	} rows[] = {
+		{ "type 1", TYPE_1 },
+		{ "nobody's STag", NOBODYS },
+		{ "the old key", OLD_KEY },
+		{ "another QP's window", ANOTHER_QPS },
+		{ "a region with windows", BOUND_REGION },
+		{ "a window that is not bound", UNBOUND },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		bool is_remote = i % 2;
+		struct rnicpair_wr send = {
+			.opcode = USIW_WR_SEND_INV,
+			.flags = USIW_SQE_SIGNALED,
+		};
+		uint32_t stags[UNBOUND + 1], events;
+		struct rnic_qp *qp[2], *local, *remote;
+		struct world w;
+
+		world_open(&w, LW | RR | BINDABLE);
+		qp[0] = rnicpair_qp_new(&w.p, 0);
+		qp[1] = rnicpair_qp_new(&w.p, 1);
+		rnicpair_join(&w.p, qp[0], qp[1]);
+		stags[UNBOUND] = rnic_mw_stag(w.mw[T2]);
+		stags[OLD_KEY] = stags[UNBOUND];
+		stags[NOBODYS] = 0x12345678;
+		stags[BOUND_REGION] = rnic_mr_stag(w.mr);
+		if (rows[i / 2].what != UNBOUND) {
+			stags[TYPE_1] = bind_ok(&w, w.mw[T1], 0, 64, RR);
+			stags[ANOTHER_QPS] = bind_ok(&w, w.mw[T2], 0, 64, RR);
+		}
+		local = rows[i / 2].what == ANOTHER_QPS ? qp[0] : w.a->qp;
+		remote = rows[i / 2].what == ANOTHER_QPS ? qp[1] : w.b->qp;
+		if (is_remote) {
+			send.rkey = stags[rows[i / 2].what];
+			assert_int_equal(
+				rnicpair_post_recv_qp(w.a, local, 1, NULL, 0),
+				0);
+			assert_int_equal(rnicpair_post_qp(w.b, remote, &send),
+					 0);
+			if (rnicpair_take(w.a, w.a->rcq).status !=
+			    USIW_WC_LOC_ACCESS_ERR)
+				fail_msg("%s", rows[i / 2].name);
+		} else if (post_local_inv(&w, local, stags[rows[i / 2].what]) !=
+			   USIW_WC_LOC_QP_OP_ERR) {
+			fail_msg("%s", rows[i / 2].name);
+		}
+		assert_int_equal(rnic_qp_state(local), RNIC_QPS_TERMINATE);
+		assert_int_equal(w.mr->mw_cnt,
+				 rows[i / 2].what == UNBOUND ? 0 : 2);
+		assert_int_equal(rnic_qp_destroy(qp[0], &events), 0);
+		assert_int_equal(rnic_qp_destroy(qp[1], &events), 0);
+		world_close(&w);
+	}
+}
+
+static void local_invalidation_ends_a_region(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_open(&w, LW | RR | BINDABLE);
+	assert_int_equal(
+		use(&w, USIW_WR_READ, rnic_mr_stag(w.mr), at(&w, 0), 8),
+		USIW_WC_SUCCESS);
+	assert_int_equal(post_local_inv(&w, w.a->qp, rnic_mr_stag(w.mr)),
+			 USIW_WC_SUCCESS);
+	assert_int_equal(
+		use(&w, USIW_WR_READ, rnic_mr_stag(w.mr), at(&w, 0), 8),
+		USIW_WC_REM_ACCESS_ERR);
+	world_close(&w);
+}
+
+/* LOCAL_INV waits for what is sent from the region before it, and, fenced, for
+ * what is read into it. */
+static void invalidation_keeps_its_turn(void **state)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	struct rnicpair_wr wr = { .flags = USIW_SQE_SIGNALED, .sge_cnt = 1 };
+	struct rnicpair_side *a, *b;
+	struct rnic_mr *mr;
+	struct usiw_sge sge;
+	struct rnicpair p;
+	struct usiw_cqe cqe;
+
+	(void)state;
+	opt.sockbuf = 16384;
+	rnicpair_open(&p, &opt);
+	a = &p.side[0];
+	b = &p.side[1];
+	rnicpair_fill(a->buf, a->buf_len, 1);
+	rnicpair_fill(b->buf, b->buf_len, 2);
+	for (int turn = 0; turn < 2; turn++) {
+		assert_int_equal(rnic_mr_reg(a->pd, a->buf, 1u << 20,
+					     (uintptr_t)a->buf, LW, &mr),
+				 0);
+		sge = (struct usiw_sge){ (uintptr_t)a->buf, 1u << 20,
+					 rnic_mr_stag(mr) };
+		wr.wr_id = 1;
+		wr.opcode = turn ? USIW_WR_READ : USIW_WR_WRITE;
+		wr.flags = USIW_SQE_SIGNALED;
+		wr.sge = &sge;
+		wr.sge_cnt = 1;
+		wr.rkey = b->stag;
+		wr.remote_addr = rnicpair_addr(b, turn ? 2u << 20 : 0);
+		assert_int_equal(rnicpair_post(a, &wr), 0);
+		wr.wr_id = 2;
+		wr.opcode = USIW_WR_LOCAL_INV;
+		wr.rkey = rnic_mr_stag(mr);
+		wr.sge_cnt = 0;
+		if (turn)
+			wr.flags |= USIW_SQE_FENCE;
+		assert_int_equal(rnicpair_post(a, &wr), 0);
+		wr.wr_id = 3;
+		wr.opcode = USIW_WR_READ;
+		assert_int_equal(rnicpair_post(a, &wr), 0);
+		for (uint64_t i = 1; i <= 3; i++) {
+			while (!rnicpair_poll(a, a->scq, &cqe)) {
+				struct usiw_cqe none;
+
+				(void)rnicpair_poll(b, b->rcq, &none);
+			}
+			assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+			assert_int_equal(cqe.wr_id, i);
+		}
+		assert_int_equal(rnic_mr_dereg(mr), 0);
+		if (turn)
+			assert_true(
+				!memcmp(a->buf, b->buf + (2u << 20), 1u << 20));
+		else
+			assert_true(rnicpair_is_filled(b->buf, 1u << 20, 1));
+	}
+	rnicpair_close(&p);
+}
+
+static void a_queue_pair_takes_its_windows_along(void **state)
+{
+	(void)state;
+	for (int is_reset = 0; is_reset < 2; is_reset++) {
+		uint32_t events;
+		struct world w;
+
+		world_open(&w, LW | BINDABLE);
+		bind_ok(&w, w.mw[T1], 0, 64, RR);
+		bind_ok(&w, w.mw[T2], 0, 64, RR);
+		assert_int_equal(w.mr->mw_cnt, 2);
+		if (is_reset) {
+			assert_int_equal(
+				rnic_qp_modify(w.a->qp, RNIC_QPS_ERROR), 0);
+			assert_int_equal(w.mr->mw_cnt, 2);
+			assert_int_equal(rnic_qp_modify(w.a->qp, RNIC_QPS_IDLE),
+					 0);
+		} else {
+			assert_int_equal(rnic_qp_destroy(w.a->qp, &events), 0);
+			w.a->qp = NULL;
+		}
+		assert_int_equal(w.mr->mw_cnt, 1);
+		assert_int_equal(rnic_mr_dereg(w.mr), -EBUSY); /* type 1 */
+		world_close(&w);
+	}
+}
+
+static void windows_are_counted(void **state)
+{
+	struct rnic_mw *mw;
+	struct rnic_pd *pd;
+	struct world w;
+
+	(void)state;
+	world_open(&w, LW | BINDABLE);
+	assert_int_equal(rnic_pd_alloc(w.a->ctx, &pd), 0);
+	assert_int_equal(rnic_mw_alloc(pd, T1, &mw), 0);
+	assert_int_equal(w.a->ctx->mrs.mw_cnt, 3);
+	assert_int_equal(rnic_pd_free(pd), -EBUSY);
+	assert_int_equal(rnic_mw_dealloc(mw), 0);
+	w.a->ctx->mrs.mw_cnt += rnic_limits()->max_mw;
+	assert_int_equal(rnic_mw_alloc(pd, T2, &mw), -ENOMEM);
+	w.a->ctx->mrs.mw_cnt -= rnic_limits()->max_mw;
+	assert_int_equal(rnic_pd_free(pd), 0);
+	world_close(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(refuses_what_may_not_be_bound),
+		cmocka_unit_test(opens_what_it_covers_and_no_more),
+		cmocka_unit_test(is_no_lkey),
+		cmocka_unit_test(type_2_is_for_one_peer),
+		cmocka_unit_test(rebinding_takes_type_1_away),
+		cmocka_unit_test(is_closed_in_each_way),
+		cmocka_unit_test(refuses_to_invalidate),
+		cmocka_unit_test(local_invalidation_ends_a_region),
+		cmocka_unit_test(invalidation_keeps_its_turn),
+		cmocka_unit_test(a_queue_pair_takes_its_windows_along),
+		cmocka_unit_test(windows_are_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
