@@ -151,6 +151,9 @@ void rnic_hold_drop(struct rnic_qp *qp)
 				      memory_order_relaxed);
 	}
 	rnic_staging_put(&qp->engine->rx_pool, hold);
+	/* The answer to an ack.c of the peer's waits for it. */
+	if (qp->stream && rnic_irq_is_waiting(qp))
+		rnic_engine_bell(qp->engine, &qp->bell);
 }
 
 /* ---- how long ----------------------------------------------------------- */

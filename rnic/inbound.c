@@ -467,6 +467,7 @@ static int inbound_terminate(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	terminate_log(qp, ev->term.fault.value);
 	rnic_stat_add(RNIC_STAT_term_received, 1);
+	rnic_ack_terminated(qp, ev);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, terminate_status(ev),
 		     RNIC_QP_EV_FATAL);
 	return -EPROTO;

@@ -207,6 +207,12 @@ void rnic_qp_ring_rq(struct rnic_qp *qp)
 		rnic_engine_ring(qp->engine, &qp->bell);
 }
 
+/* Its peer has gone, which it will notice when it sends. */
+static bool qp_is_orphan(const struct rnic_qp *qp)
+{
+	return qp_state(qp) == RNIC_QPS_RTS && !qp->stream;
+}
+
 void rnic_qp_serve(struct rnic_qp *qp)
 {
 	/* One that is IDLE fails with its first completion. */
@@ -224,6 +230,9 @@ void rnic_qp_serve(struct rnic_qp *qp)
 	} else if (qp_has_ended(qp_state(qp))) {
 		rnic_sq_flush(qp, USIW_WC_WR_FLUSH_ERR);
 		rnic_rq_flush(qp);
+	} else if (qp_is_orphan(qp) && !rnic_sq_is_empty(qp)) {
+		rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_RETRY_EXC_ERR,
+			     RNIC_QP_EV_CNT);
 	}
 }
 
@@ -264,6 +273,20 @@ void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
 	}
 }
 
+void rnic_qp_part(struct rnic_qp *qp, int status)
+{
+	bool is_ack_on = qp->sq.ack.is_on && qp_state(qp) == RNIC_QPS_RTS;
+	enum usiw_wc_status first = is_ack_on ? USIW_WC_RETRY_EXC_ERR
+					      : USIW_WC_WR_FLUSH_ERR;
+
+	if (status == 0)
+		rnic_ack_peer_closed(qp);
+	rnic_stream_detach(qp->stream, status);
+	/* InfiniBand has no connection that could end: receives stay. */
+	if (!is_ack_on || !rnic_sq_is_empty(qp))
+		rnic_qp_fail(qp, RNIC_QPS_ERROR, first, RNIC_QP_EV_CNT);
+}
+
 void rnic_qp_overrun(struct rnic_qp *qp)
 {
 	if (qp_has_ended(qp_state(qp)))
@@ -280,15 +303,17 @@ void rnic_qp_overrun(struct rnic_qp *qp)
 
 /* ---- connection --------------------------------------------------------- */
 
-/* The ring of reads is empty: a smaller one fits into its memory. */
+/* What the application may have under way; one more is for ack.c. */
 static void qp_ord_apply(struct rnic_qp *qp)
 {
 	struct rnic_orq *orq = &qp->sq.orq;
+	uint32_t limit = orq->max;
 
-	if (!qp->has_ord_limit || orq->cnt || qp->ord_limit >= orq->max)
-		return;
-	orq->max = qp->ord_limit;
-	orq->head = 0;
+	if (qp->sq.ack.is_on && limit)
+		limit--;
+	if (qp->has_ord_limit && qp->ord_limit < limit)
+		limit = qp->ord_limit;
+	orq->limit = limit;
 }
 
 static int qp_reads_alloc(struct rnic_qp *qp, uint16_t ird, uint16_t ord)
@@ -320,6 +345,14 @@ int rnic_qp_connecting(struct rnic_qp *qp)
 	}
 	rnic_engine_unlead(qp->engine);
 	return rc;
+}
+
+void rnic_qp_not_connecting(struct rnic_qp *qp)
+{
+	rnic_engine_lead(qp->engine);
+	if (qp_state(qp) == RNIC_QPS_CONNECTING)
+		qp_set_state(qp, RNIC_QPS_IDLE);
+	rnic_engine_unlead(qp->engine);
 }
 
 void rnic_qp_limit_ord(struct rnic_qp *qp, uint32_t ord)
@@ -356,6 +389,12 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	     qp_state(qp) != RNIC_QPS_CONNECTING) ||
 	    qp->stream)
 		goto unlead;
+	/* Without a credit for ack.c there is no telling. */
+	qp->sq.ack = (struct rnic_ack){
+		.is_on = qp_state(qp) == RNIC_QPS_CONNECTING && ord > 0,
+		.want_idx = qp->sq.next_idx,
+		.done_idx = qp->sq.next_idx,
+	};
 	rc = qp_reads_alloc(qp, ird, ord);
 	if (rc < 0)
 		goto unlead;
@@ -433,6 +472,7 @@ static int qp_reset(struct rnic_qp *qp)
 	qp->has_access = false;
 	rnic_mw_qp_gone(qp);
 	qp->has_ord_limit = false;
+	qp->sq.ack.is_on = false;
 	qp_set_state(qp, RNIC_QPS_IDLE);
 	return 0;
 }
@@ -458,6 +498,8 @@ static int qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
 			return 0;
 		if (now != RNIC_QPS_RTS)
 			return -EINVAL;
+		if (qp_is_orphan(qp))
+			return qp_abort(qp);
 		qp_set_state(qp, RNIC_QPS_CLOSING);
 		rnic_stream_close(qp->stream);
 		return 0;
@@ -499,7 +541,9 @@ void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
 	ret_attr->state = qp_state(qp);
 	ret_attr->access = qp->access;
 	ret_attr->ird = qp->irq.max;
-	ret_attr->ord = qp->sq.orq.max;
+	if (qp->sq.ack.is_on && qp->irq.max)
+		ret_attr->ird--; /* the peer's one more */
+	ret_attr->ord = qp->sq.orq.limit;
 	ret_attr->timeout = qp->timeout;
 	if (qp->stream) {
 		ret_attr->local = qp->stream->local;

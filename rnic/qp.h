@@ -17,6 +17,8 @@
 
 #define RNIC_SGE_MAX 32
 
+struct smpa_event;
+
 struct rnic_srq {
 	struct rnic_pd *pd;
 	struct usiw_ring ring;
@@ -45,7 +47,8 @@ struct rnic_recv {
 
 /* An RDMA Read, or an atomic operation, of ours that is on its way. */
 struct rnic_orq_entry {
-	uint32_t sq_idx;
+	uint32_t sq_idx; /* is_ack: of the WR behind */
+	bool is_ack;
 	bool is_atomic; /* its answer has nothing of what follows */
 	uint32_t sink_stag;
 	uint64_t sink_to;
@@ -88,6 +91,20 @@ struct rnic_irq_entry {
 struct rnic_orq {
 	struct rnic_orq_entry *entry;
 	uint32_t max, head, cnt;
+	uint32_t limit; /* of those that the application posted */
+};
+
+/*
+ * What is known of WRs without an answer of their own, where "complete" means
+ * placed at the peer (ack.c).
+ */
+struct rnic_ack {
+	bool is_on;
+	bool is_out;	   /* a READ of nothing is under way */
+	bool is_awaited;   /* the next WR cannot go before it is answered */
+	uint32_t msn;	   /* of the last Send or Immediate Data */
+	uint32_t want_idx; /* all before have been waited for, or will be */
+	uint32_t done_idx; /* all before are placed */
 };
 
 struct rnic_irq {
@@ -100,8 +117,10 @@ struct rnic_irq {
 struct rnic_sq_wr {
 	uint64_t wr_id;
 	uint32_t len; /* READ, atomics: octets read */
+	uint32_t msn; /* with struct rnic_ack: of its Send; 0: none */
 	uint8_t wc_opcode;
 	bool is_signaled;
+	bool is_sent; /* with struct rnic_ack: TCP has it */
 	bool is_done;
 };
 
@@ -127,6 +146,7 @@ struct rnic_sq {
 	uint8_t iov_turn;
 	struct rnic_sq_imm imm;
 	struct rnic_orq orq;
+	struct rnic_ack ack;
 };
 
 struct rnic_rq {
@@ -212,8 +232,14 @@ struct rnic_qp {
 void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
 		  enum usiw_wc_status first, enum rnic_qp_event event);
 
+/* The peer has closed (@status 0) or is lost: let go of the stream, and fail;
+ * a QP with struct rnic_ack only when work of its own is left. */
+void rnic_qp_part(struct rnic_qp *qp, int status);
+
 /* IDLE -> CONNECTING.  Takes the lead.  Return: 0; -EINVAL: not IDLE. */
 int rnic_qp_connecting(struct rnic_qp *qp);
+/* And back. */
+void rnic_qp_not_connecting(struct rnic_qp *qp);
 
 /* Never more own reads at a time than so many; nothing is posted yet.  Takes
  * the lead. */
@@ -256,11 +282,18 @@ static inline bool rnic_irq_is_waiting(const struct rnic_qp *qp)
 	return qp->irq.submitted_cnt != qp->irq.cnt;
 }
 
+/* Source STag of ack.c's READs, which have no octets and need none. */
+#define RNIC_ACK_STAG 0x61636b00u
+
+/* ack.c: is it time to ask the peer? */
+bool rnic_ack_is_due(const struct rnic_qp *qp);
+
 /* Is there something to submit?  Not: may it be now? */
 static inline bool rnic_sq_is_waiting(const struct rnic_qp *qp)
 {
 	return qp->sq.imm.is_due ||
-	       usiw_ring_slot_pending(&qp->sq.ring, qp->sq.next_idx);
+	       usiw_ring_slot_pending(&qp->sq.ring, qp->sq.next_idx) ||
+	       (qp->sq.ack.is_on && rnic_ack_is_due(qp));
 }
 
 /* Cookie of Read Responses; those of SQEs are their indices, of 32 bits. */
@@ -293,6 +326,9 @@ void rnic_sq_unreadable(struct rnic_qp *qp, uint64_t cookie);
 /* The oldest read or atomic is answered in full. */
 void rnic_sq_read_done(struct rnic_qp *qp);
 
+/* The WRs before @idx are complete. */
+void rnic_sq_done_before(struct rnic_qp *qp, uint32_t idx);
+
 /* Everything posted is complete. */
 bool rnic_sq_is_empty(const struct rnic_qp *qp);
 
@@ -307,6 +343,28 @@ void rnic_sq_flush(struct rnic_qp *qp, enum usiw_wc_status first);
 int rnic_sge_resolve(const struct rnic_pd *pd, const struct usiw_sge *sge,
 		     uint32_t sge_cnt, uint32_t off, uint32_t len,
 		     uint32_t access, struct iovec *iov);
+
+/* ---- ack.c, under the lead ----------------------------------------------- */
+
+/* @sqe, a WR without an answer, was submitted: it is before sq->next_idx. */
+void rnic_ack_note(struct rnic_sq *sq, const struct usiw_sqe *sqe);
+
+/* Are there WRs that have to be known placed before the next may fail?  Then
+ * they are asked for. */
+bool rnic_ack_await(struct rnic_sq *sq);
+
+/* Ask, since rnic_ack_is_due().  Return: false: not now. */
+bool rnic_ack_submit(struct rnic_qp *qp);
+
+/* The oldest entry of the ORQ was answered. */
+void rnic_ack_answered(struct rnic_qp *qp, const struct rnic_orq_entry *entry);
+
+/* The peer has terminated: what it took before the message that it names is
+ * complete. */
+void rnic_ack_terminated(struct rnic_qp *qp, const struct smpa_event *ev);
+
+/* The peer has closed in order: what was sent, it has. */
+void rnic_ack_peer_closed(struct rnic_qp *qp);
 
 /* ---- rq.c, under the lead ----------------------------------------------- */
 

@@ -126,6 +126,12 @@ static void link_fail(struct rdv_link *link)
 		rdv_link_take_parked(rdv);
 }
 
+/* One READ more than the application's: ack.c's. */
+static uint16_t depth_with_ack(uint32_t wanted, uint32_t set)
+{
+	return (uint16_t)(cm_depth_min(wanted, set) + 1u);
+}
+
 static int link_open_stream(struct rdv_link *link, struct smpa_options *opt)
 {
 	int rc;
@@ -135,6 +141,7 @@ static int link_open_stream(struct rdv_link *link, struct smpa_options *opt)
 	opt->rtr = SMPA_RTR_WRITE | SMPA_RTR_READ;
 	opt->rev = 2;
 	opt->rev0 = SMPA_REV0_REFUSE;
+	opt->ird_max++;
 	rc = rnic_stream_new(link->fd, opt, &link->stream);
 	if (rc == 0)
 		link->fd = -1;
@@ -248,8 +255,8 @@ static int dial_start(struct rdv_link *link)
 	if (cm_addr_equal(&link->local, &link->peer))
 		return -ECONNREFUSED;
 	opt.role = SMPA_INITIATOR;
-	opt.ird = cm_depth_min(link->rdv->opt.ird, util_settings()->ird);
-	opt.ord = cm_depth_min(util_settings()->ord, UINT8_MAX);
+	opt.ird = depth_with_ack(link->rdv->opt.ird, util_settings()->ird);
+	opt.ord = depth_with_ack(util_settings()->ord, UINT8_MAX);
 	rc = link_open_stream(link, &opt);
 	if (rc < 0)
 		return rc;
@@ -321,9 +328,10 @@ static void link_accept(struct rdv_link *link, struct rdv *rdv)
 	rdv->link = link;
 	link_begin(link);
 	frame_fill(rdv, link->frame.nonce, pd);
-	rc = smpa_conn_accept(rnic_stream_conn(link->stream), pd, sizeof(pd),
-			      cm_depth_min(rdv->opt.ird, util_settings()->ird),
-			      cm_depth_min(util_settings()->ord, UINT8_MAX));
+	rc = smpa_conn_accept(
+		rnic_stream_conn(link->stream), pd, sizeof(pd),
+		depth_with_ack(rdv->opt.ird, util_settings()->ird),
+		depth_with_ack(util_settings()->ord, UINT8_MAX));
 	if (rc == 0)
 		rc = rnic_stream_start_step(link->stream, &ev);
 	if (rc != 1 || ev.type != SMPA_EV_ESTABLISHED ||
@@ -436,8 +444,8 @@ static void link_take(int fd)
 	cm_addr_of_socket(fd, &link->local, &link->peer);
 	link->phase = RDV_LINK_STARTING;
 	opt.role = SMPA_RESPONDER;
-	opt.ird = cm_depth_min(util_settings()->ird, UINT8_MAX);
-	opt.ord = cm_depth_min(util_settings()->ord, UINT8_MAX);
+	opt.ird = depth_with_ack(util_settings()->ird, UINT8_MAX);
+	opt.ord = depth_with_ack(util_settings()->ord, UINT8_MAX);
 	if (link_open_stream(link, &opt) < 0 ||
 	    smpa_conn_start(rnic_stream_conn(link->stream), NULL, 0) < 0) {
 		link_fail(link);
@@ -537,7 +545,7 @@ static int self_socket(const struct rdv *rdv)
  */
 static int self_start(const struct rdv *rdv, struct rnic_stream *stream)
 {
-	uint16_t depth = cm_depth_min(rdv->opt.ird, util_settings()->ird);
+	uint16_t depth = depth_with_ack(rdv->opt.ird, util_settings()->ird);
 	struct smpa_event ev;
 	int rc = smpa_conn_start(rnic_stream_conn(stream), NULL, 0);
 

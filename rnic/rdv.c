@@ -201,16 +201,16 @@ static int rdv_begin(struct rdv *rdv)
 		       cm_addr_is_same_host(&rdv->local, &rdv->peer);
 	int rc = cm_thread_start();
 
-	if (is_self) {
-		rc = rdv_link_self(rdv);
-		free(rdv);
-		return rc;
-	}
-	if (rc == 0 && !rdv->is_dialler)
+	if (rc == 0 && !rdv->is_dialler && !is_self)
 		rc = rdv_listen(rdv);
 	if (rc == 0)
 		rc = rnic_qp_connecting(rdv->qp);
-	if (rc < 0) {
+	if (rc == 0 && is_self) {
+		rc = rdv_link_self(rdv);
+		if (rc < 0)
+			rnic_qp_not_connecting(rdv->qp);
+	}
+	if (rc < 0 || is_self) {
 		free(rdv);
 		return rc;
 	}

@@ -175,21 +175,38 @@ static void sq_complete(struct rnic_qp *qp)
 	}
 }
 
-void rnic_sq_sent(struct rnic_qp *qp, uint32_t idx)
+static void sq_done(struct rnic_qp *qp, uint32_t idx)
 {
 	sq_wr(&qp->sq, idx)->is_done = true;
 	if (idx == qp->sq.done_idx)
 		sq_complete(qp);
 }
 
+void rnic_sq_sent(struct rnic_qp *qp, uint32_t idx)
+{
+	if (qp->sq.ack.is_on)
+		sq_wr(&qp->sq, idx)->is_sent = true;
+	else
+		sq_done(qp, idx);
+}
+
+void rnic_sq_done_before(struct rnic_qp *qp, uint32_t idx)
+{
+	for (uint32_t i = qp->sq.done_idx; i != idx; i++)
+		sq_wr(&qp->sq, i)->is_done = true;
+	sq_complete(qp);
+}
+
 void rnic_sq_read_done(struct rnic_qp *qp)
 {
 	struct rnic_orq *orq = &qp->sq.orq;
-	uint32_t idx = orq->entry[orq->head].sq_idx;
+	const struct rnic_orq_entry entry = orq->entry[orq->head];
 
 	orq->head = (orq->head + 1) % orq->max;
 	orq->cnt--;
-	rnic_sq_sent(qp, idx);
+	rnic_ack_answered(qp, &entry);
+	if (!entry.is_ack)
+		sq_done(qp, entry.sq_idx);
 }
 
 bool rnic_sq_is_empty(const struct rnic_qp *qp)
@@ -220,6 +237,9 @@ void rnic_sq_flush(struct rnic_qp *qp, enum usiw_wc_status first)
 	sq->next_idx = sq->done_idx;
 	sq->imm = (struct rnic_sq_imm){ 0 };
 	sq->orq.cnt = 0;
+	sq->ack.is_out = false;
+	sq->ack.want_idx = sq->next_idx;
+	sq->ack.done_idx = sq->next_idx;
 }
 
 /* ---- submission --------------------------------------------------------- */
@@ -227,6 +247,8 @@ void rnic_sq_flush(struct rnic_qp *qp, enum usiw_wc_status first)
 /* The WR itself is wrong: all before it have their fate, it fails the QP. */
 static void sq_refuse(struct rnic_qp *qp, enum usiw_wc_status status)
 {
+	if (rnic_ack_await(&qp->sq))
+		return;
 	smpa_conn_terminate(qp->stream->conn,
 			    (struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
 	rnic_stream_detach(qp->stream, -EIO);
@@ -320,6 +342,7 @@ static void orq_push(struct rnic_qp *qp, const struct smpa_msg *msg)
 		&orq->entry[(orq->head + orq->cnt) % orq->max];
 
 	entry->sq_idx = qp->sq.next_idx;
+	entry->is_ack = false;
 	entry->is_atomic = msg->opcode == SMPA_OP_ATOMIC_REQUEST;
 	entry->sink_stag = msg->read.sink_stag;
 	entry->sink_to = msg->read.sink_to;
@@ -356,13 +379,14 @@ static bool sqe_must_wait(const struct rnic_qp *qp, const struct usiw_sqe *sqe,
 			  const struct sq_op *op)
 {
 	const struct rnic_orq *orq = &qp->sq.orq;
+	uint32_t cnt = orq->cnt - qp->sq.ack.is_out;
 
-	if (sqe->flags & USIW_SQE_FENCE && orq->cnt)
+	if (sqe->flags & USIW_SQE_FENCE && cnt)
 		return true;
 	if (sqe->opcode == USIW_WR_LOCAL_INV && sq_is_sending(&qp->sq))
 		return true;
 	/* RDMAP-51: never more than ORD outstanding. */
-	return op->traits & SQ_ANSWERED && orq->max && orq->cnt == orq->max;
+	return op->traits & SQ_ANSWERED && orq->limit && cnt >= orq->limit;
 }
 
 /* EXT-16, D-37: what tells the peer that the next Send has immediate data. */
@@ -464,7 +488,7 @@ static int sq_submit(struct rnic_qp *qp)
 	int rc;
 
 	if (!op || (op->traits & SQ_ANSWERED &&
-		    (!sq->orq.max || sqe.flags & USIW_SQE_INLINE))) {
+		    (!sq->orq.limit || sqe.flags & USIW_SQE_INLINE))) {
 		sq_refuse(qp, USIW_WC_LOC_QP_OP_ERR);
 		return 0;
 	}
@@ -501,6 +525,8 @@ static int sq_submit(struct rnic_qp *qp)
 		.is_signaled = sqe.flags & USIW_SQE_SIGNALED,
 	};
 	sq->next_idx++;
+	if (!(op->traits & SQ_ANSWERED))
+		rnic_ack_note(sq, &sqe);
 	rnic_stat_add(op->stat, 1);
 	return 1;
 }
@@ -565,6 +591,8 @@ static int irq_submit_read(struct rnic_qp *qp,
 		.len = entry->len,
 	};
 
+	if (!entry->len && entry->src_stag == RNIC_ACK_STAG && qp->hold)
+		return 0;
 	iov->iov_base = entry->src;
 	iov->iov_len = entry->len;
 	if (smpa_conn_submit(qp->stream->conn, &msg) < 0)
@@ -614,6 +642,8 @@ bool rnic_sq_advance(struct rnic_qp *qp)
 				  : 0;
 		has_submitted |= response || request;
 	} while ((response || request) && qp->stream);
+	if (qp->stream && rnic_ack_is_due(qp))
+		has_submitted |= rnic_ack_submit(qp);
 	return has_submitted;
 }
 

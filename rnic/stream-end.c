@@ -116,12 +116,8 @@ void rnic_stream_close(struct rnic_stream *stream)
 
 void rnic_stream_part(struct rnic_stream *stream, int status)
 {
-	struct rnic_qp *qp = stream->qp;
-
-	if (!qp)
-		return;
-	rnic_stream_detach(stream, status);
-	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR, RNIC_QP_EV_CNT);
+	if (stream->qp)
+		rnic_qp_part(stream->qp, status);
 }
 
 /*

@@ -251,16 +251,6 @@ int usiw_cq_new(struct ibv_context *context, uint32_t cqe,
 void usiw_wait_acks(pthread_mutex_t *mutex, pthread_cond_t *cond,
 		    const uint32_t *completed, uint32_t event_cnt);
 
-/* Not in RESET, INIT, RTR. */
-static inline bool usiw_qp_may_send(const struct usiw_qp *qp)
-{
-	enum rnic_qp_state state = rnic_qp_state(qp->rnic);
-
-	if (qp->is_rtr_only)
-		return state > RNIC_QPS_RTS;
-	return state != RNIC_QPS_IDLE;
-}
-
 /* INIT -> RTR with an address and a QP number; errors of rnic_qp_rendezvous()
  * and -EINVAL: an attribute is missing or out of range. */
 int usiw_qp_connect(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
@@ -268,6 +258,8 @@ int usiw_qp_connect(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 /* RTR -> RTS of such a QP; -EINVAL. */
 int usiw_qp_connect_send(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 			 int mask);
+/* What ibv_query_qp() answers of it. */
+void usiw_qp_connect_query(const struct usiw_qp *qp, struct ibv_qp_attr *attr);
 /* How long a sender waits for its peer, as ibv_modify_qp(3) counts; 0: for
  * ever. */
 uint64_t usiw_patience_ns(uint8_t timeout, uint8_t retry_cnt);

@@ -57,7 +57,7 @@ int usiw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		return usiw_door_int(-ENODEV);
 	}
 	/* After the stream has ended WRs are taken, and flushed. */
-	if (!usiw_qp_may_send(qp)) {
+	if (rnic_qp_state(qp->rnic) == RNIC_QPS_IDLE) {
 		*bad_wr = wr;
 		return usiw_door_int(-EINVAL);
 	}

@@ -66,6 +66,8 @@ static void rtr_names_the_peer_and_rts_the_patience(void **state)
 	struct fake_world *w = *state;
 	struct ibv_qp_attr rtr = rtr_attr(), rts = rts_attr();
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
 
 	fake.qp_state = RNIC_QPS_IDLE;
 	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), 0);
@@ -80,7 +82,6 @@ static void rtr_names_the_peer_and_rts_the_patience(void **state)
 	/* whether the peer has come already or not */
 	fake.qp_state = RNIC_QPS_RTS;
 	expect_state(w, IBV_QPS_RTR);
-	assert_int_equal(ibv_post_send(w->qp, &wr, &bad), EINVAL);
 	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), EINVAL);
 	assert_int_equal(ibv_modify_qp(w->qp, &rts, RTS), 0);
 	assert_int_equal(fake.rdv.send_cnt, 1);
@@ -89,6 +90,16 @@ static void rtr_names_the_peer_and_rts_the_patience(void **state)
 	assert_true(fake.rdv.send.patience_ns == 2 * (UINT64_C(4096) << 18));
 	expect_state(w, IBV_QPS_RTS);
 	assert_int_equal(ibv_post_send(w->qp, &wr, &bad), 0);
+	/* Programs connect anew with what they are told here. */
+	assert_int_equal(ibv_query_qp(w->qp, &attr, ~0, &init), 0);
+	assert_int_equal(attr.dest_qp_num, rtr.dest_qp_num);
+	assert_int_equal(attr.path_mtu, rtr.path_mtu);
+	assert_int_equal(attr.rq_psn, rtr.rq_psn);
+	assert_int_equal(attr.min_rnr_timer, rtr.min_rnr_timer);
+	assert_memory_equal(&attr.ah_attr, &rtr.ah_attr, sizeof(rtr.ah_attr));
+	assert_int_equal(attr.timeout, rts.timeout);
+	assert_int_equal(attr.retry_cnt, rts.retry_cnt);
+	assert_int_equal(attr.rnr_retry, rts.rnr_retry);
 }
 
 static void work_may_be_posted_before_the_peer_comes(void **state)

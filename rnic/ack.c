@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Completions that mean "placed at the peer", for QPs that were connected
+ * without rdma_cm.
+ *
+ * iWARP completes a Send or Write when its buffer may be used again (RFC 5040
+ * 5.5).  Programs that never heard of iWARP take the completion for the
+ * peer's acknowledgement, as InfiniBand gives it: they look at the target's
+ * memory, end when the last completion has come, and expect an error on the
+ * very WR that the peer refused.  So such WRs complete when a READ behind them
+ * is answered: an RDMA Read of nothing, one at a time, sent when nothing else
+ * waits to be sent, or when the queue is half full.  Any other READ's answer
+ * serves as well.  A peer of our kind answers it when no Send before it is held
+ * for want of a receive.
+ */
+#include "qp.h"
+#include "stream-internal.h"
+
+static bool idx_is_before(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) < 0;
+}
+
+static struct rnic_sq_wr *wr_at(const struct rnic_sq *sq, uint32_t idx)
+{
+	return &sq->wr[idx & sq->ring.mask];
+}
+
+/* Messages of queue number 0 that the WR makes. */
+static uint32_t sqe_sends(const struct usiw_sqe *sqe)
+{
+	switch (sqe->opcode) {
+	case USIW_WR_SEND_IMM:
+		return 2;
+	case USIW_WR_SEND:
+	case USIW_WR_SEND_INV:
+	case USIW_WR_WRITE_IMM:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+void rnic_ack_note(struct rnic_sq *sq, const struct usiw_sqe *sqe)
+{
+	uint32_t sends = sqe_sends(sqe);
+
+	if (!sq->ack.is_on)
+		return;
+	sq->ack.msn += sends;
+	wr_at(sq, sq->next_idx - 1)->msn = sends ? sq->ack.msn : 0;
+	/* Nobody waits for the others, but for their places. */
+	if (sqe->flags & USIW_SQE_SIGNALED ||
+	    2 * (sq->next_idx - sq->done_idx) >= sq->ring.depth)
+		sq->ack.want_idx = sq->next_idx;
+}
+
+bool rnic_ack_await(struct rnic_sq *sq)
+{
+	if (!sq->ack.is_on || sq->done_idx == sq->next_idx)
+		return false;
+	sq->ack.want_idx = sq->next_idx;
+	sq->ack.is_awaited = true;
+	return true;
+}
+
+bool rnic_ack_is_due(const struct rnic_qp *qp)
+{
+	const struct rnic_sq *sq = &qp->sq;
+
+	if (!sq->ack.is_on || sq->ack.is_out || sq->imm.is_due ||
+	    !idx_is_before(sq->ack.done_idx, sq->ack.want_idx))
+		return false;
+	if (sq->orq.cnt == sq->orq.max)
+		return false; /* their answers serve as well */
+	return sq->ack.is_awaited ||
+	       !usiw_ring_slot_pending(&sq->ring, sq->next_idx) ||
+	       2 * (sq->next_idx - sq->done_idx) >= sq->ring.depth;
+}
+
+bool rnic_ack_submit(struct rnic_qp *qp)
+{
+	struct rnic_sq *sq = &qp->sq;
+	struct smpa_msg msg = {
+		.opcode = SMPA_OP_READ_REQUEST,
+		.quiet = true,
+		/* Without octets no STag is looked at (RDMAP-17). */
+		.read = { .sink_stag = 1, .src_stag = RNIC_ACK_STAG },
+	};
+
+	if (smpa_conn_submit(qp->stream->conn, &msg) < 0)
+		return false;
+	sq->orq.entry[(sq->orq.head + sq->orq.cnt) % sq->orq.max] =
+		(struct rnic_orq_entry){ .sq_idx = sq->next_idx,
+					 .sink_stag = 1,
+					 .is_ack = true };
+	sq->orq.cnt++;
+	sq->ack.is_out = true;
+	sq->ack.is_awaited = false;
+	return true;
+}
+
+void rnic_ack_answered(struct rnic_qp *qp, const struct rnic_orq_entry *entry)
+{
+	struct rnic_ack *ack = &qp->sq.ack;
+
+	if (entry->is_ack)
+		ack->is_out = false;
+	if (!ack->is_on || !idx_is_before(ack->done_idx, entry->sq_idx))
+		return;
+	ack->done_idx = entry->sq_idx;
+	rnic_sq_done_before(qp, entry->sq_idx);
+}
+
+/* ---- endings ------------------------------------------------------------ */
+
+static uint64_t slot_len(const struct rnic_sq *sq, const struct usiw_sqe *slot)
+{
+	const struct usiw_sge *sge = (const struct usiw_sge *)(slot + 1);
+	uint64_t len = 0;
+
+	if (slot->flags & USIW_SQE_INLINE)
+		return slot->inline_len;
+	for (uint32_t i = 0; i < slot->sge_cnt && i < sq->max_sge; i++)
+		len += sge[i].len;
+	return len;
+}
+
+/* Is it this WR's message whose DDP header the Terminate brings? */
+static bool wr_is_meant(const struct rnic_sq *sq, uint32_t idx,
+			const struct smpa_event *ev)
+{
+	const struct usiw_sqe *slot = usiw_ring_slot(&sq->ring, idx);
+
+	if (!ev->term.is_tagged)
+		return wr_at(sq, idx)->msn &&
+		       !idx_is_before(wr_at(sq, idx)->msn, ev->term.msn);
+	if (slot->opcode != USIW_WR_WRITE && slot->opcode != USIW_WR_WRITE_IMM)
+		return false;
+	return slot->rkey == ev->term.stag &&
+	       ev->term.to - slot->remote_addr < slot_len(sq, slot);
+}
+
+void rnic_ack_terminated(struct rnic_qp *qp, const struct smpa_event *ev)
+{
+	struct rnic_sq *sq = &qp->sq;
+	uint32_t idx;
+
+	if (!sq->ack.is_on || !ev->term.has_ddp ||
+	    (!ev->term.is_tagged && ev->term.qn != 0))
+		return;
+	for (idx = sq->done_idx; idx != sq->next_idx; idx++) {
+		/* Those with an answer are done when they have it. */
+		if (wr_is_meant(sq, idx, ev) || !wr_at(sq, idx)->is_sent)
+			break;
+	}
+	if (idx != sq->next_idx)
+		rnic_sq_done_before(qp, idx);
+}
+
+/*
+ * Who closes with input unread makes TCP reset the connection; so a FIN says
+ * that the peer's process has read it all, whether it lived to answer or not.
+ */
+void rnic_ack_peer_closed(struct rnic_qp *qp)
+{
+	struct rnic_sq *sq = &qp->sq;
+	uint32_t idx = sq->done_idx;
+
+	if (!sq->ack.is_on)
+		return;
+	while (idx != sq->next_idx && wr_at(sq, idx)->is_sent)
+		idx++;
+	rnic_sq_done_before(qp, idx);
+}

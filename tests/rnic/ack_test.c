@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Without rdma_cm, complete means placed; errors meet the WR they are of. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+
+#include "../harness/test.h"
+#include "rnicpair.h"
+
+static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
+
+static void rtr(struct rnic_qp *qp, uint32_t peer_num, uint8_t ird)
+{
+	struct rnic_rdv_options opt = { .dest_num = peer_num, .ird = ird };
+	struct rnic_device_attr attr;
+
+	must(!rnic_device_query(rnic_device_by_name("usiw_lo"), &attr));
+	must(inet_pton(AF_INET6, "::ffff:127.0.0.1", opt.dgid) == 1);
+	while (memcmp(attr.gid[opt.gid_idx], opt.dgid, 16))
+		must(++opt.gid_idx < attr.gid_cnt);
+	must(!rnic_qp_rendezvous(qp, &opt));
+}
+
+static void open_pair(struct rnicpair *p, const struct rnicpair_options *opt,
+		      uint8_t reads)
+{
+	struct rnic_rdv_send_options send = { .ord = reads, .rnr_retry = 7 };
+
+	rnicpair_open_idle(p, opt);
+	for (int i = 0; i < 2; i++)
+		rtr(p->side[i].qp, rnic_qp_num(p->side[!i].qp), reads);
+	for (int i = 0; i < 2; i++) {
+		rnic_qp_rendezvous_send(p->side[i].qp, &send);
+		rnicpair_wait_state(&p->side[i], RNIC_QPS_RTS);
+	}
+}
+
+static void post(struct rnicpair *p, int i, uint8_t opcode, uint8_t flags,
+		 uint64_t wr_id, size_t off, uint32_t len, uint32_t rkey)
+{
+	struct rnicpair_side *s = &p->side[i];
+	struct usiw_sge sge = rnicpair_sge(s, off, len);
+
+	assert_int_equal(
+		rnicpair_post(
+			s, &(struct rnicpair_wr){ .wr_id = wr_id,
+						  .opcode = opcode,
+						  .flags = flags,
+						  .sge = &sge,
+						  .sge_cnt = 1,
+						  .rkey = rkey,
+						  .remote_addr = rnicpair_addr(
+							  &p->side[!i], off) }),
+		0);
+}
+
+static void expect(struct rnicpair_side *s, struct rnic_cq *cq, uint64_t wr_id,
+		   enum usiw_wc_status status)
+{
+	struct usiw_cqe cqe = rnicpair_take(s, cq);
+
+	assert_int_equal(cqe.wr_id, wr_id);
+	assert_int_equal(cqe.status, status);
+}
+
+#define SIGNALED USIW_SQE_SIGNALED
+
+/* Nobody polls at the target: memory is looked at when the WRITE is done. */
+static void a_completed_write_is_placed(void **state)
+{
+	struct rnicpair_side *a, *b;
+	struct rnicpair p;
+
+	(void)state;
+	open_pair(&p, &defaults, 1);
+	a = &p.side[0];
+	b = &p.side[1];
+	for (uint32_t i = 0; i < 50; i++) {
+		uint32_t len = i % 3 ? 64 : 1u << 20;
+
+		rnicpair_fill(a->buf, len, i + 7);
+		post(&p, 0, USIW_WR_WRITE, SIGNALED, i, 0, len, b->stag);
+		expect(a, a->scq, i, USIW_WC_SUCCESS);
+		assert_true(rnicpair_is_filled(b->buf, len, i + 7));
+	}
+	rnicpair_close(&p);
+}
+
+/* A queue full of WRs of which none, or one, is signalled. */
+static void places_of_unsignalled_ones_come_back(void **state)
+{
+	struct rnicpair_side *a;
+	struct rnicpair p;
+	uint32_t posted = 0;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	struct usiw_sge sge;
+
+	(void)state;
+	open_pair(&p, &defaults, 1);
+	a = &p.side[0];
+	sge = rnicpair_sge(a, 0, 8);
+	while (posted < 10 * defaults.max_wr) {
+		struct rnicpair_wr wr = {
+			.opcode = USIW_WR_WRITE,
+			.sge = &sge,
+			.sge_cnt = 1,
+			.rkey = p.side[1].stag,
+			.remote_addr = rnicpair_addr(&p.side[1], 0),
+		};
+
+		assert_true(rnicpair_ms() < end_ms);
+		if (rnicpair_post(a, &wr) == 0)
+			posted++;
+		else
+			rnic_cq_progress(a->scq);
+	}
+	/* ... and then all of them. */
+	poll(NULL, 0, 20);
+	rnic_cq_progress(a->scq);
+	post(&p, 0, USIW_WR_WRITE, SIGNALED, 5, 0, 8, p.side[1].stag);
+	expect(a, a->scq, 5, USIW_WC_SUCCESS);
+	rnicpair_close(&p);
+}
+
+/* The application's reads are as many as both agreed, ours or not. */
+static void reads_beside_do_not_starve(void **state)
+{
+	struct rnicpair_side *a;
+	struct rnicpair p;
+
+	(void)state;
+	open_pair(&p, &defaults, 1);
+	a = &p.side[0];
+	for (uint64_t i = 0; i < 60; i += 3) {
+		post(&p, 0, USIW_WR_WRITE, SIGNALED, i, 0, 64, p.side[1].stag);
+		post(&p, 0, USIW_WR_READ, SIGNALED, i + 1, 4096, 64,
+		     p.side[1].stag);
+		post(&p, 0, USIW_WR_READ, SIGNALED, i + 2, 8192, 64,
+		     p.side[1].stag);
+		for (uint64_t j = i; j < i + 3; j++)
+			expect(a, a->scq, j, USIW_WC_SUCCESS);
+	}
+	rnicpair_close(&p);
+}
+
+/* ---- errors ------------------------------------------------------------- */
+
+static void the_wr_that_the_peer_refused_fails(void **state)
+{
+	(void)state;
+	for (uint64_t bad = 0; bad < 6; bad++) {
+		struct rnicpair_side *a, *b;
+		struct rnicpair p;
+
+		open_pair(&p, &defaults, 1);
+		a = &p.side[0];
+		b = &p.side[1];
+		for (uint64_t i = 0; i < 6; i++)
+			post(&p, 0, USIW_WR_WRITE, SIGNALED, i, i * 256, 64,
+			     i == bad ? b->stag ^ 0x5500 : b->stag);
+		for (uint64_t i = 0; i < 6; i++)
+			expect(a, a->scq, i,
+			       i < bad	  ? USIW_WC_SUCCESS
+			       : i == bad ? USIW_WC_REM_ACCESS_ERR
+					  : USIW_WC_WR_FLUSH_ERR);
+		rnicpair_close(&p);
+	}
+}
+
+static void a_send_that_is_too_long_fails_itself(void **state)
+{
+	struct rnicpair_side *a, *b;
+	struct usiw_sge sge;
+	struct rnicpair p;
+
+	(void)state;
+	open_pair(&p, &defaults, 1);
+	a = &p.side[0];
+	b = &p.side[1];
+	for (uint64_t i = 0; i < 3; i++) {
+		sge = rnicpair_sge(b, i * 256, i == 1 ? 8 : 128);
+		assert_int_equal(rnicpair_post_recv(b, i, &sge, 1), 0);
+	}
+	post(&p, 0, USIW_WR_SEND, SIGNALED, 0, 0, 64, 0);
+	post(&p, 0, USIW_WR_WRITE, SIGNALED, 1, 4096, 64, b->stag);
+	post(&p, 0, USIW_WR_SEND, SIGNALED, 2, 0, 64, 0);
+	post(&p, 0, USIW_WR_SEND, SIGNALED, 3, 0, 64, 0);
+	expect(a, a->scq, 0, USIW_WC_SUCCESS);
+	expect(a, a->scq, 1, USIW_WC_SUCCESS);
+	expect(a, a->scq, 2, USIW_WC_REM_INV_REQ_ERR);
+	expect(a, a->scq, 3, USIW_WC_WR_FLUSH_ERR);
+	expect(b, b->rcq, 0, USIW_WC_SUCCESS);
+	expect(b, b->rcq, 1, USIW_WC_LOC_LEN_ERR);
+	expect(b, b->rcq, 2, USIW_WC_WR_FLUSH_ERR);
+	rnicpair_close(&p);
+}
+
+static void own_mistakes_wait_for_what_is_before(void **state)
+{
+	struct rnicpair_side *a;
+	struct usiw_sge sge;
+	struct rnicpair p;
+
+	(void)state;
+	open_pair(&p, &defaults, 1);
+	a = &p.side[0];
+	for (uint64_t i = 0; i < 3; i++)
+		post(&p, 0, USIW_WR_WRITE, SIGNALED, i, 0, 1u << 20,
+		     p.side[1].stag);
+	sge = rnicpair_sge(a, 0, 64);
+	sge.lkey ^= 0x5500;
+	assert_int_equal(
+		rnicpair_post(
+			a, &(struct rnicpair_wr){ .wr_id = 3,
+						  .opcode = USIW_WR_WRITE,
+						  .flags = SIGNALED,
+						  .sge = &sge,
+						  .sge_cnt = 1,
+						  .rkey = p.side[1].stag,
+						  .remote_addr = rnicpair_addr(
+							  &p.side[1], 0) }),
+		0);
+	for (uint64_t i = 0; i < 3; i++)
+		expect(a, a->scq, i, USIW_WC_SUCCESS);
+	expect(a, a->scq, 3, USIW_WC_LOC_PROT_ERR);
+	rnicpair_close(&p);
+}
+
+/* Held for want of a receive is not delivered yet. */
+static void a_send_without_receive_is_not_complete(void **state)
+{
+	struct rnicpair_side *a, *b;
+	struct usiw_sge sge;
+	struct rnicpair p;
+
+	(void)state;
+	for (int with_srq = 0; with_srq < 2; with_srq++) {
+		struct rnicpair_options opt = defaults;
+
+		if (with_srq)
+			opt.srq_wr = 8;
+		open_pair(&p, &opt, 1);
+		a = &p.side[0];
+		b = &p.side[1];
+		post(&p, 0, USIW_WR_SEND, SIGNALED, 1, 0, 64, 0);
+		assert_true(rnicpair_is_quiet(&p, a, a->scq));
+		sge = rnicpair_sge(b, 0, 64);
+		assert_int_equal(rnicpair_post_recv(b, 2, &sge, 1), 0);
+		expect(a, a->scq, 1, USIW_WC_SUCCESS);
+		expect(b, b->rcq, 2, USIW_WC_SUCCESS);
+		rnicpair_close(&p);
+	}
+}
+
+/* ---- a peer that leaves ------------------------------------------------- */
+
+/* It took the last message, and went: no error for either, receives stay. */
+static void who_has_it_all_may_go(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 20; round++) {
+		struct rnicpair_side *a, *b;
+		uint32_t events;
+		struct rnicpair p;
+		struct usiw_sge sge;
+
+		open_pair(&p, &defaults, 1);
+		a = &p.side[0];
+		b = &p.side[1];
+		sge = rnicpair_sge(b, 0, 64);
+		assert_int_equal(rnicpair_post_recv(b, 1, &sge, 1), 0);
+		sge = rnicpair_sge(a, 0, 64);
+		assert_int_equal(rnicpair_post_recv(a, 2, &sge, 1), 0);
+		post(&p, 0, USIW_WR_SEND, SIGNALED, 3, 0, 64, 0);
+		expect(b, b->rcq, 1, USIW_WC_SUCCESS);
+		assert_int_equal(rnic_qp_destroy(b->qp, &events), 0);
+		b->qp = NULL;
+		expect(a, a->scq, 3, USIW_WC_SUCCESS);
+		assert_true(rnicpair_is_quiet(&p, a, a->rcq));
+		assert_int_equal(rnic_qp_state(a->qp), RNIC_QPS_RTS);
+		/* Who goes on sending learns it. */
+		post(&p, 0, USIW_WR_SEND, SIGNALED, 4, 0, 64, 0);
+		expect(a, a->scq, 4, USIW_WC_RETRY_EXC_ERR);
+		expect(a, a->rcq, 2, USIW_WC_WR_FLUSH_ERR);
+		rnicpair_close(&p);
+	}
+}
+
+static void an_orphan_may_be_closed_and_reset(void **state)
+{
+	static const enum rnic_qp_state ways[] = { RNIC_QPS_CLOSING,
+						   RNIC_QPS_ERROR,
+						   RNIC_QPS_IDLE };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		uint32_t events;
+		struct rnicpair p;
+
+		open_pair(&p, &defaults, 1);
+		assert_int_equal(rnic_qp_destroy(p.side[1].qp, &events), 0);
+		p.side[1].qp = NULL;
+		poll(NULL, 0, 30);
+		assert_int_equal(rnic_qp_modify(p.side[0].qp, ways[i]), 0);
+		rnicpair_close(&p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_completed_write_is_placed),
+		cmocka_unit_test(places_of_unsignalled_ones_come_back),
+		cmocka_unit_test(reads_beside_do_not_starve),
+		cmocka_unit_test(the_wr_that_the_peer_refused_fails),
+		cmocka_unit_test(a_send_that_is_too_long_fails_itself),
+		cmocka_unit_test(own_mistakes_wait_for_what_is_before),
+		cmocka_unit_test(a_send_without_receive_is_not_complete),
+		cmocka_unit_test(who_has_it_all_may_go),
+		cmocka_unit_test(an_orphan_may_be_closed_and_reset),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
