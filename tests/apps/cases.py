@@ -125,6 +125,18 @@ def atomic_row(program, *options):
     return "".join([program] + words), run
 
 
+def atomic_crowd():
+    with Test("16 queue pairs and the CPU at one word") as test:
+        before = test.counters.sum()
+        program = test.start("crowd", [harness.os.path.join(
+            harness.BUILD, "bin", "apps-atomic-crowd")])
+        program.wait(120)
+        check("good" in program.text(), program.text())
+        served = (test.counters.sum().get("atomic_served", 0) -
+                  before.get("atomic_served", 0))
+        check(served == 16 * 2000, f"{served} atomics by usiw's counters")
+
+
 def sweep(verb):
     return [perf_row(f"ib_{verb}_{what}", "-a", "-n", 200)
             for what in ("bw", "lat")]
@@ -149,7 +161,7 @@ GROUPS = {
         for kind in ("FETCH_AND_ADD", "CMP_AND_SWAP")
         for what, options in (("bw", ()), ("bw", ("-b", "-q", 4)),
                               ("bw", ("-e", )), ("lat", ()), ("lat", ("-e", )))
-    ],
+    ] + [("crowd", atomic_crowd)],
     "events": [perf_row(f"ib_{verb}_{what}", "-e")
                for verb in ("read", "send") for what in ("bw", "lat")],
     "queues": [
