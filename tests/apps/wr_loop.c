@@ -312,6 +312,65 @@ static void atomics(struct world *w)
 	NEEDS(old[0] == 40 && old[1] == 42 && old[2] == 99 && *word == 99);
 }
 
+static void peer_posts(struct world *w, enum ibv_wr_opcode opcode,
+		       uint64_t wr_id, size_t off, uint64_t addr, uint32_t rkey)
+{
+	struct ibv_sge sge = { (uintptr_t)theirs(w) + off, 64, w->mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = wr_id,
+				  .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = opcode,
+				  .send_flags = IBV_SEND_SIGNALED,
+				  .wr.rdma = { addr, rkey } };
+	struct ibv_send_wr *bad;
+
+	NEEDS(ibv_post_send(w->peer, &wr, &bad) == 0);
+}
+
+/* A window of ours, that the peer writes and reads while it is bound. */
+static void windows(struct world *w)
+{
+	const uint64_t both = IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
+	const int access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+	uint8_t *at = w->buf + 9000;
+	struct ibv_mw_bind_info info = { .addr = (uintptr_t)at,
+					 .length = 64,
+					 .mw_access_flags = access };
+	struct ibv_mw *mw;
+	uint32_t rkey;
+
+	if ((w->send_ops & both) != both)
+		return;
+	info.mr = ibv_reg_mr(w->pd, at, 64,
+			     access | IBV_ACCESS_LOCAL_WRITE |
+				     IBV_ACCESS_MW_BIND);
+	NEEDS(info.mr);
+	mw = ibv_alloc_mw(w->pd, IBV_MW_TYPE_2);
+	NEEDS(mw);
+	rkey = ibv_inc_rkey(mw->rkey);
+	ibv_wr_start(w->qpx);
+	begin(w, 81);
+	ibv_wr_bind_mw(w->qpx, mw, rkey, &info);
+	NEEDS(ibv_wr_complete(w->qpx) == 0);
+	(void)done(w->scq, 81, IBV_WC_BIND_MW);
+	memset(theirs(w) + 6000, 0x5a, 64);
+	memset(theirs(w) + 6100, 0, 64);
+	peer_posts(w, IBV_WR_RDMA_WRITE, 82, 6000, info.addr, rkey);
+	peer_posts(w, IBV_WR_RDMA_READ, 83, 6100, info.addr, rkey);
+	(void)done(w->scq, 82, IBV_WC_RDMA_WRITE);
+	(void)done(w->scq, 83, IBV_WC_RDMA_READ);
+	NEEDS(!memcmp(at, theirs(w) + 6000, 64));
+	NEEDS(!memcmp(at, theirs(w) + 6100, 64));
+	ibv_wr_start(w->qpx);
+	begin(w, 84);
+	ibv_wr_local_inv(w->qpx, rkey);
+	NEEDS(ibv_wr_complete(w->qpx) == 0);
+	(void)done(w->scq, 84, IBV_WC_LOCAL_INV);
+	/* nothing is bound to the region any more */
+	NEEDS(ibv_dereg_mr(info.mr) == 0);
+	NEEDS(ibv_dealloc_mw(mw) == 0);
+}
+
 /* Nothing of a batch that failed or was given up is ever seen. */
 static void dropped_batches(struct world *w)
 {
@@ -426,6 +485,7 @@ static void run(bool has_td)
 	immediate_data(&w);
 	invalidation(&w);
 	atomics(&w);
+	windows(&w);
 	dropped_batches(&w);
 	if (!has_td)
 		threads(&w);
