@@ -106,7 +106,7 @@ int usiw_post_bind(struct usiw_qp *qp, struct ibv_mw *mw, uint32_t rkey,
 {
 	int err;
 
-	if (!usiw_qp_may_send(qp))
+	if (rnic_qp_state(qp->rnic) == RNIC_QPS_IDLE)
 		return -EINVAL;
 	usiw_sq_lock(qp);
 	err = sq_post_bind_locked(qp, mw, rkey, bind);
