@@ -97,7 +97,6 @@ static void rtr_names_the_peer_and_rts_the_patience(void **state)
 	assert_int_equal(attr.rq_psn, rtr.rq_psn);
 	assert_int_equal(attr.min_rnr_timer, rtr.min_rnr_timer);
 	assert_memory_equal(&attr.ah_attr, &rtr.ah_attr, sizeof(rtr.ah_attr));
-	assert_int_equal(attr.timeout, rts.timeout);
 	assert_int_equal(attr.retry_cnt, rts.retry_cnt);
 	assert_int_equal(attr.rnr_retry, rts.rnr_retry);
 }
