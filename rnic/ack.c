@@ -126,6 +126,12 @@ static uint64_t slot_len(const struct rnic_sq *sq, const struct usiw_sqe *slot)
 	return len;
 }
 
+/* TCP has it, or it needed none. */
+static bool wr_is_out(const struct rnic_sq *sq, uint32_t idx)
+{
+	return wr_at(sq, idx)->is_sent || wr_at(sq, idx)->is_done;
+}
+
 /* Is it this WR's message whose DDP header the Terminate brings? */
 static bool wr_is_meant(const struct rnic_sq *sq, uint32_t idx,
 			const struct smpa_event *ev)
@@ -151,7 +157,7 @@ void rnic_ack_terminated(struct rnic_qp *qp, const struct smpa_event *ev)
 		return;
 	for (idx = sq->done_idx; idx != sq->next_idx; idx++) {
 		/* Those with an answer are done when they have it. */
-		if (wr_is_meant(sq, idx, ev) || !wr_at(sq, idx)->is_sent)
+		if (wr_is_meant(sq, idx, ev) || !wr_is_out(sq, idx))
 			break;
 	}
 	if (idx != sq->next_idx)
@@ -169,7 +175,7 @@ void rnic_ack_peer_closed(struct rnic_qp *qp)
 
 	if (!sq->ack.is_on)
 		return;
-	while (idx != sq->next_idx && wr_at(sq, idx)->is_sent)
+	while (idx != sq->next_idx && wr_is_out(sq, idx))
 		idx++;
 	rnic_sq_done_before(qp, idx);
 }

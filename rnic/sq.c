@@ -471,7 +471,9 @@ static int sq_do_local(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 		.is_signaled = sqe->flags & USIW_SQE_SIGNALED,
 	};
 	rnic_stat_add(op->stat, 1);
-	rnic_sq_sent(qp, sq->next_idx++);
+	sq->next_idx++;
+	rnic_ack_note(sq, sqe);
+	sq_done(qp, sq->next_idx - 1);
 	return qp->stream != NULL;
 }
 

@@ -145,6 +145,40 @@ static void reads_beside_do_not_starve(void **state)
 	rnicpair_close(&p);
 }
 
+/* What needs no peer waits in its place all the same, and no longer. */
+static void local_work_is_complete_in_its_turn(void **state)
+{
+	struct rnicpair_side *a;
+	struct rnic_mr *mr;
+	struct rnicpair p;
+
+	(void)state;
+	open_pair(&p, &defaults, 1);
+	a = &p.side[0];
+	for (uint64_t i = 0; i < 3; i++) {
+		must(!rnic_mr_reg(
+			a->pd, a->buf, 64, (uint64_t)(uintptr_t)a->buf,
+			RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE,
+			&mr));
+		if (i)
+			post(&p, 0, USIW_WR_WRITE, i == 2 ? SIGNALED : 0, i, 0,
+			     1u << 20, p.side[1].stag);
+		assert_int_equal(
+			rnicpair_post(a,
+				      &(struct rnicpair_wr){
+					      .wr_id = 10 + i,
+					      .opcode = USIW_WR_LOCAL_INV,
+					      .flags = SIGNALED,
+					      .rkey = rnic_mr_stag(mr) }),
+			0);
+		if (i == 2)
+			expect(a, a->scq, 2, USIW_WC_SUCCESS);
+		expect(a, a->scq, 10 + i, USIW_WC_SUCCESS);
+		must(!rnic_mr_dereg(mr));
+	}
+	rnicpair_close(&p);
+}
+
 /* ---- errors ------------------------------------------------------------- */
 
 static void the_wr_that_the_peer_refused_fails(void **state)
@@ -314,6 +348,7 @@ int main(void)
 		cmocka_unit_test(a_completed_write_is_placed),
 		cmocka_unit_test(places_of_unsignalled_ones_come_back),
 		cmocka_unit_test(reads_beside_do_not_starve),
+		cmocka_unit_test(local_work_is_complete_in_its_turn),
 		cmocka_unit_test(the_wr_that_the_peer_refused_fails),
 		cmocka_unit_test(a_send_that_is_too_long_fails_itself),
 		cmocka_unit_test(own_mistakes_wait_for_what_is_before),
