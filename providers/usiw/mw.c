@@ -29,6 +29,8 @@ struct ibv_mw *usiw_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type)
 		return usiw_door_null(err);
 	}
 	mw->fork_gen = pd->fork_gen;
+	mw->pd = pd;
+	usiw_pd_get(pd);
 	mw->mw.context = ibpd->context;
 	mw->mw.pd = ibpd;
 	mw->mw.rkey = rnic_mw_stag(mw->rnic);
@@ -46,6 +48,7 @@ int usiw_dealloc_mw(struct ibv_mw *ibmw)
 		err = rnic_mw_dealloc(mw->rnic);
 		if (err)
 			return usiw_door_int(err);
+		usiw_pd_put(mw->pd);
 	}
 	free(mw);
 	return 0;

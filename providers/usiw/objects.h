@@ -53,6 +53,7 @@ struct usiw_mw {
 	struct ibv_mw mw;
 	struct rnic_mw *rnic;
 	uint32_t fork_gen;
+	struct usiw_pd *pd;
 };
 
 struct usiw_dm {

@@ -159,6 +159,7 @@ static void users_come_first(void **state)
 	struct ibv_srq *srq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
+	struct ibv_mw *mw;
 	struct ibv_cq *cq;
 
 	assert_int_equal(ibv_dealloc_pd(base), EBUSY);
@@ -184,6 +185,11 @@ static void users_come_first(void **state)
 	assert_non_null(mr);
 	assert_int_equal(ibv_dealloc_pd(parent), EBUSY);
 	assert_int_equal(ibv_dereg_mr(mr), 0);
+
+	mw = ibv_alloc_mw(parent, IBV_MW_TYPE_2);
+	assert_non_null(mw);
+	assert_int_equal(ibv_dealloc_pd(parent), EBUSY);
+	assert_int_equal(ibv_dealloc_mw(mw), 0);
 
 	cq = cq_on(parent);
 	assert_int_equal(ibv_dealloc_pd(parent), EBUSY);
