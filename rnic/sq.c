@@ -367,7 +367,7 @@ static uint8_t sqe_wire_opcode(const struct usiw_sqe *sqe,
 static bool sq_is_sending(const struct rnic_sq *sq)
 {
 	for (uint32_t i = sq->done_idx; i != sq->next_idx; i++)
-		if (!sq_wr(sq, i)->is_done &&
+		if (!sq_wr(sq, i)->is_done && !sq_wr(sq, i)->is_sent &&
 		    (sq_wr(sq, i)->wc_opcode == USIW_WC_SEND ||
 		     sq_wr(sq, i)->wc_opcode == USIW_WC_WRITE))
 			return true;
