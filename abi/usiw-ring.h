@@ -53,6 +53,31 @@ static inline void *usiw_ring_slot(const struct usiw_ring *ring, uint32_t idx)
 	return ring->slots + (size_t)(idx & ring->mask) * ring->stride;
 }
 
+/*
+ * The entries move to @slots, zeroed memory for @depth of them, no fewer than
+ * there are now.  Indices and header stay, for who looks at them unlocked;
+ * producer and consumer are kept out meanwhile.
+ */
+static inline void usiw_ring_move(struct usiw_ring *ring, void *slots,
+				  uint32_t depth)
+{
+	struct usiw_ring to = *ring;
+	/* relaxed: nobody else is here */
+	uint32_t idx = atomic_load_explicit(&ring->hdr->cons_idx,
+					    memory_order_relaxed);
+	uint32_t end = atomic_load_explicit(&ring->hdr->prod_idx,
+					    memory_order_relaxed);
+
+	to.slots = slots;
+	to.mask = usiw_ring_slot_cnt(depth) - 1;
+	to.depth = depth;
+	for (; idx != end; idx++)
+		for (uint32_t i = 0; i < ring->stride; i++)
+			((uint8_t *)usiw_ring_slot(&to, idx))[i] =
+				((uint8_t *)usiw_ring_slot(ring, idx))[i];
+	*ring = to;
+}
+
 /* Entries between consumer and producer, as either side sees it now. */
 static inline uint32_t usiw_ring_used(const struct usiw_ring *ring)
 {

@@ -147,28 +147,6 @@ void rnic_cq_set_flags(struct rnic_cq *cq, uint32_t flags)
 	cq->flags = flags;
 }
 
-/* Under the lead: the slots move to @mem, of @size octets, @cqe entries. */
-static void cq_move(struct rnic_cq *cq, void *mem, size_t size, uint32_t cqe)
-{
-	struct usiw_ring *ring = &cq->ring;
-	struct usiw_ring to = *ring;
-	uint32_t used = usiw_ring_used(ring);
-	uint32_t idx = atomic_load_explicit(&ring->hdr->cons_idx,
-					    memory_order_relaxed);
-
-	to.slots = mem;
-	to.mask = usiw_ring_slot_cnt(cqe) - 1;
-	/* Same indices, so that the header stays as it is: pollers look at
-	 * it without a lock. */
-	for (; used; used--, idx++)
-		memcpy(usiw_ring_slot(&to, idx), usiw_ring_slot(ring, idx),
-		       ring->stride);
-	ring->slots = to.slots;
-	ring->mask = to.mask;
-	ring->depth = cqe;
-	cq->slots_size = size;
-}
-
 /* The slots that were, after a move away from them. */
 static void cq_slots_free(struct rnic_cq *cq, void *slots, size_t slots_size)
 {
@@ -198,9 +176,11 @@ int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe)
 	if (cq->is_overrun || usiw_ring_used(&cq->ring) > cqe)
 		rc = -EINVAL;
 	else if (mem)
-		cq_move(cq, mem, size, cqe);
+		usiw_ring_move(&cq->ring, mem, cqe);
 	else
 		cq->ring.depth = cqe;
+	if (rc == 0 && mem)
+		cq->slots_size = size;
 	rnic_engine_unlead(cq->ctx->engine);
 	if (rc < 0)
 		rnic_shm_free(&cq->ctx->shm, mem, size);

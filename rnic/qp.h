@@ -23,6 +23,7 @@ struct rnic_srq {
 	struct rnic_pd *pd;
 	struct usiw_ring ring;
 	size_t ring_size;
+	size_t slots_size; /* of slots on their own; 0: behind the header */
 	uint32_t max_sge;
 	uint32_t limit; /* guarded by the lead; 0: not armed */
 	uint64_t handle;

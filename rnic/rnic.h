@@ -351,6 +351,13 @@ RNIC_EXPORT const struct usiw_ring *rnic_srq_ring(const struct rnic_srq *srq);
 RNIC_EXPORT void rnic_srq_ring_rq(struct rnic_srq *srq);
 /* 0 disarms; below or at the count posted: fires once when it drops under. */
 RNIC_EXPORT int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit);
+/*
+ * Room for @max_wr receives from now on; those posted stay.  The ring is the
+ * same object afterwards, but for its slots: the caller keeps every producer
+ * out meanwhile.
+ * Return: 0; -EINVAL: out of range, or more are posted; -ENOMEM.
+ */
+RNIC_EXPORT int rnic_srq_resize(struct rnic_srq *srq, uint32_t max_wr);
 RNIC_EXPORT void rnic_srq_query(struct rnic_srq *srq,
 				struct rnic_srq_options *ret_opt);
 RNIC_EXPORT int rnic_srq_destroy(struct rnic_srq *srq,

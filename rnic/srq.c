@@ -73,6 +73,39 @@ int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit)
 	return 0;
 }
 
+int rnic_srq_resize(struct rnic_srq *srq, uint32_t max_wr)
+{
+	struct rnic_shm *shm = &srq->pd->ctx->shm;
+	struct rnic_engine *engine = srq->pd->ctx->engine;
+	size_t size, old_size = srq->slots_size;
+	void *mem, *old = srq->ring.slots;
+	int rc;
+
+	if (!max_wr || max_wr > rnic_limits()->max_srq_wr)
+		return -EINVAL;
+	size = (size_t)usiw_ring_slot_cnt(max_wr) * srq->ring.stride;
+	rc = rnic_shm_alloc(shm, size, &mem);
+	if (rc < 0)
+		return rc;
+	rnic_engine_lead(engine);
+	if (usiw_ring_used(&srq->ring) > max_wr) {
+		rc = -EINVAL;
+	} else {
+		usiw_ring_move(&srq->ring, mem, max_wr);
+		srq->slots_size = size;
+	}
+	rnic_engine_unlead(engine);
+	if (rc < 0)
+		rnic_shm_free(shm, mem, size);
+	else if (old_size)
+		rnic_shm_free(shm, old, old_size);
+	else
+		srq->ring_size = rnic_shm_trim(shm, srq->ring.hdr,
+					       srq->ring_size,
+					       sizeof(*srq->ring.hdr));
+	return rc;
+}
+
 void rnic_srq_query(struct rnic_srq *srq, struct rnic_srq_options *ret_opt)
 {
 	rnic_engine_lead(srq->pd->ctx->engine);
@@ -96,6 +129,8 @@ int rnic_srq_destroy(struct rnic_srq *srq, uint32_t *ret_async_events)
 	rnic_engine_serve_bells(pd->ctx->engine);
 	rnic_engine_unlead(pd->ctx->engine);
 	*ret_async_events = rnic_chan_purge(pd->ctx->async, &srq->limit_node);
+	if (srq->slots_size)
+		rnic_shm_free(&pd->ctx->shm, srq->ring.slots, srq->slots_size);
 	rnic_shm_free(&pd->ctx->shm, srq->ring.hdr, srq->ring_size);
 	free(srq);
 	atomic_fetch_sub_explicit(&pd->user_cnt, 1, memory_order_release);

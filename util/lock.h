@@ -22,7 +22,6 @@ enum util_lock_rank {
 	UTIL_RANK_CM,
 	UTIL_RANK_ENGINE,
 	UTIL_RANK_QP_RQ,
-	UTIL_RANK_SRQ,
 	UTIL_RANK_MR_TABLE,
 	UTIL_RANK_CHAN,
 	UTIL_RANK_LEAF, /* inbox, log, stat */

@@ -42,7 +42,8 @@ static int srq_new(struct ibv_pd *ibpd, struct ibv_srq_attr *attr,
 		free(srq);
 		return err;
 	}
-	util_lock_init(&srq->lock, UTIL_RANK_SRQ);
+	/* Kept over the lead by a resize. */
+	util_lock_init(&srq->lock, UTIL_RANK_APP);
 	srq->is_single = pd->td != NULL;
 	srq->pd = pd;
 	usiw_pd_get(pd);
@@ -98,22 +99,51 @@ struct ibv_srq *usiw_create_srq_ex(struct ibv_context *context,
 	return &srq->srq;
 }
 
+/* Nothing may be changed when one of the two cannot be. */
+static int srq_change_check(const struct usiw_srq *srq,
+			    const struct ibv_srq_attr *attr, int mask)
+{
+	struct rnic_srq_options now;
+
+	rnic_srq_query(srq->rnic, &now);
+	if (mask & IBV_SRQ_MAX_WR) {
+		if (!attr->max_wr || attr->max_wr > rnic_limits()->max_srq_wr)
+			return -EINVAL;
+		now.max_wr = attr->max_wr;
+	}
+	if (mask & IBV_SRQ_LIMIT)
+		now.limit = attr->srq_limit;
+	return now.limit > now.max_wr ? -EINVAL : 0;
+}
+
+static int srq_resize(struct usiw_srq *srq, uint32_t max_wr)
+{
+	int err;
+
+	/* Nobody posts meanwhile; this may wait for the lead, for which
+	 * nobody waits with the lock of an SRQ. */
+	usiw_srq_lock(srq);
+	err = rnic_srq_resize(srq->rnic, max_wr);
+	usiw_srq_unlock(srq);
+	return err;
+}
+
 int usiw_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 		    int attr_mask)
 {
 	struct usiw_srq *srq = usiw_srq(ibsrq);
+	int err;
 
 	if (usiw_is_alien(srq->fork_gen))
 		return usiw_door_int(-ENODEV);
 	if (attr_mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
 		return usiw_door_int(-EINVAL);
-	if (attr_mask & IBV_SRQ_MAX_WR)
-		return usiw_door_int(-EOPNOTSUPP);
-	if (!(attr_mask & IBV_SRQ_LIMIT))
-		return 0;
-	if (attr->srq_limit > srq->ring->depth)
-		return usiw_door_int(-EINVAL);
-	return usiw_door_int(rnic_srq_set_limit(srq->rnic, attr->srq_limit));
+	err = srq_change_check(srq, attr, attr_mask);
+	if (!err && (attr_mask & IBV_SRQ_MAX_WR))
+		err = srq_resize(srq, attr->max_wr);
+	if (!err && (attr_mask & IBV_SRQ_LIMIT))
+		err = rnic_srq_set_limit(srq->rnic, attr->srq_limit);
+	return usiw_door_int(err);
 }
 
 int usiw_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)

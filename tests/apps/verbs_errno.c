@@ -466,7 +466,10 @@ static void check_srq(struct world *w)
 	GIVES(EINVAL, ibv_post_srq_recv(srq, &recv, &bad));
 	mod.srq_limit = init.attr.max_wr + 1;
 	GIVES(EINVAL, ibv_modify_srq(srq, &mod, IBV_SRQ_LIMIT));
-	GIVES(EOPNOTSUPP, ibv_modify_srq(srq, &mod, IBV_SRQ_MAX_WR));
+	mod.max_wr = 0;
+	GIVES(EINVAL, ibv_modify_srq(srq, &mod, IBV_SRQ_MAX_WR));
+	mod.max_wr = UINT32_MAX;
+	GIVES(EINVAL, ibv_modify_srq(srq, &mod, IBV_SRQ_MAX_WR));
 	mod.srq_limit = 1;
 	GIVES(0, ibv_modify_srq(srq, &mod, IBV_SRQ_LIMIT));
 	GIVES(0, ibv_query_srq(srq, &mod));

@@ -385,7 +385,7 @@ static void shared_receive_queues(void)
 	NULLS(create_srq_ex, EOPNOTSUPP, ibv_create_srq_ex(w.context, &ex));
 	GIVES(modify_srq, EINVAL, ibv_modify_srq(w.srq, &mod, 1 << 30));
 	GIVES(modify_srq, EINVAL, ibv_modify_srq(w.srq, &mod, IBV_SRQ_LIMIT));
-	GIVES(modify_srq, EOPNOTSUPP,
+	GIVES(modify_srq, EINVAL,
 	      ibv_modify_srq(w.srq, &mod, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT));
 	GIVES(post_srq_recv, EINVAL, ibv_post_srq_recv(w.srq, &wr, &bad));
 	GIVES(post_srq_recv, 1, bad == &wr);

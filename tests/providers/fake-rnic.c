@@ -468,6 +468,15 @@ int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit)
 	return err;
 }
 
+int rnic_srq_resize(struct rnic_srq *srq, uint32_t max_wr)
+{
+	int err = verdict(__func__);
+
+	if (!err)
+		srq->opt.max_wr = max_wr;
+	return err;
+}
+
 void rnic_srq_query(struct rnic_srq *srq, struct rnic_srq_options *ret_opt)
 {
 	*ret_opt = srq->opt;

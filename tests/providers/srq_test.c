@@ -95,14 +95,57 @@ static void limit_is_armed_and_asked(void **state)
 	assert_int_equal(attr.max_sge, 2);
 	attr.srq_limit = 5;
 	assert_int_equal(ibv_modify_srq(w->srq, &attr, IBV_SRQ_LIMIT), EINVAL);
-	assert_int_equal(ibv_modify_srq(w->srq, &attr, IBV_SRQ_MAX_WR),
-			 EOPNOTSUPP);
 	assert_int_equal(ibv_modify_srq(w->srq, &attr, 1 << 7), EINVAL);
 	assert_int_equal(ibv_modify_srq(w->srq, &attr, 0), 0);
 	attr.srq_limit = 1;
 	fake.fail_name = "rnic_srq_set_limit";
 	fake.fail_err = -EINVAL;
 	assert_int_equal(ibv_modify_srq(w->srq, &attr, IBV_SRQ_LIMIT), EINVAL);
+}
+
+static void resize_changes_both_or_nothing(void **state)
+{
+	static const struct {
+		int mask;
+		uint32_t max_wr, limit;
+		int err;
+	} rows[] = {
+		{ IBV_SRQ_MAX_WR, 0, 0, EINVAL },
+		{ IBV_SRQ_MAX_WR, 33, 0, EINVAL }, /* what the RNIC has: 32 */
+		{ IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT, 8, 9, EINVAL },
+		{ IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT, 8, 8, 0 },
+		{ IBV_SRQ_MAX_WR, 7, 0, EINVAL }, /* armed at 8 */
+		{ IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT, 2, 1, 0 },
+		{ IBV_SRQ_MAX_WR, 32, 99, 0 },
+	};
+	struct fake_world *w = *state;
+	struct ibv_srq_attr want, got;
+
+	assert_int_equal(ibv_query_srq(w->srq, &want), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ibv_srq_attr attr = { .max_wr = rows[i].max_wr,
+					     .srq_limit = rows[i].limit };
+
+		assert_int_equal(ibv_modify_srq(w->srq, &attr, rows[i].mask),
+				 rows[i].err);
+		if (!rows[i].err && (rows[i].mask & IBV_SRQ_MAX_WR))
+			want.max_wr = rows[i].max_wr;
+		if (!rows[i].err && (rows[i].mask & IBV_SRQ_LIMIT))
+			want.srq_limit = rows[i].limit;
+		assert_int_equal(ibv_query_srq(w->srq, &got), 0);
+		assert_int_equal(got.max_wr, want.max_wr);
+		assert_int_equal(got.srq_limit, want.srq_limit);
+	}
+	/* Too many are posted, says the RNIC: no new limit either. */
+	fake.fail_name = "rnic_srq_resize";
+	fake.fail_err = -EINVAL;
+	got.max_wr = 3;
+	got.srq_limit = 3;
+	assert_int_equal(
+		ibv_modify_srq(w->srq, &got, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT),
+		EINVAL);
+	assert_int_equal(ibv_query_srq(w->srq, &got), 0);
+	assert_int_equal(got.srq_limit, want.srq_limit);
 }
 
 static void posting_fills_the_ring(void **state)
@@ -162,6 +205,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(extended_form_takes_basic_only,
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(limit_is_armed_and_asked,
+						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(resize_changes_both_or_nothing,
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(posting_fills_the_ring,
 						fake_setup, fake_teardown),

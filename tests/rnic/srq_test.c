@@ -201,9 +201,74 @@ static void keys_are_those_of_the_queues_domain(void **state)
 	rnicpair_close(&p);
 }
 
+/* Grows and shrinks around what is posted, which keeps its order. */
+static void resize_keeps_what_is_posted(void **state)
+{
+	static const uint32_t sizes[] = { 64, 8, 9, 300, 5, 5, 4096, 6 };
+	struct rnicpair_options opt = defaults;
+	struct rnicpair_wr wr = { .opcode = USIW_WR_SEND };
+	uint64_t posted = 0, done = 0;
+	struct rnic_srq_options query;
+	struct rnicpair p;
+	struct rnicpair_side *b = &p.side[1];
+
+	(void)state;
+	opt.srq_wr = 7;
+	rnicpair_open(&p, &opt);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		while (posted - done < 5)
+			assert_int_equal(
+				rnicpair_post_recv(b, posted++, NULL, 0), 0);
+		assert_int_equal(rnic_srq_resize(b->srq, 4), -EINVAL);
+		assert_int_equal(rnic_srq_resize(b->srq, 0), -EINVAL);
+		assert_int_equal(
+			rnic_srq_resize(b->srq, rnic_limits()->max_srq_wr + 1),
+			-EINVAL);
+		assert_int_equal(rnic_srq_resize(b->srq, sizes[i]), 0);
+		rnic_srq_query(b->srq, &query);
+		assert_int_equal(query.max_wr, sizes[i]);
+		/* As many as that fit, and no more. */
+		while (posted - done < sizes[i])
+			assert_int_equal(
+				rnicpair_post_recv(b, posted++, NULL, 0), 0);
+		assert_int_equal(rnicpair_post_recv(b, 0, NULL, 0), -ENOMEM);
+		while (posted - done > 2) {
+			struct usiw_cqe cqe;
+
+			assert_int_equal(rnicpair_post(&p.side[0], &wr), 0);
+			cqe = rnicpair_take(b, b->rcq);
+			assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+			assert_int_equal(cqe.wr_id, done++);
+		}
+	}
+	rnicpair_close(&p);
+}
+
+/* ERROR by the application's wish ends the use of an SRQ, too. */
+static void last_wqe_comes_once(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *b = &p.side[1];
+	uint64_t element;
+
+	(void)state;
+	opt.srq_wr = 4;
+	rnicpair_open(&p, &opt);
+	assert_int_equal(rnic_qp_modify(b->qp, RNIC_QPS_ERROR), 0);
+	assert_int_equal(rnicpair_async(b, &element),
+			 USIW_EVENT_QP_LAST_WQE_REACHED);
+	assert_int_equal(element, 0x101);
+	assert_int_equal(rnic_qp_modify(b->qp, RNIC_QPS_ERROR), 0);
+	assert_false(rnicpair_has_async(b));
+	rnicpair_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(resize_keeps_what_is_posted),
+		cmocka_unit_test(last_wqe_comes_once),
 		cmocka_unit_test(gives_what_was_asked_or_refuses),
 		cmocka_unit_test(limit_fires_once_when_it_is_undercut),
 		cmocka_unit_test(queue_outlives_one_of_its_pairs),
