@@ -21,6 +21,10 @@
 	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |                  \
 	 RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |                 \
 	 RNIC_ACCESS_MW_BIND)
+/* Of regions only; programs give a QP their region's flags whole. */
+#define QP_ACCESS_IGNORED                                                      \
+	(IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB |   \
+	 IBV_ACCESS_RELAXED_ORDERING)
 
 #define PSN_MASK 0xffffffu
 #define QP_MASK_KNOWN ((IBV_QP_DEST_QPN << 1) - 1)
@@ -279,7 +283,8 @@ static int qp_attr_check(const struct usiw_qp *qp,
 	    !qp_state_is(qp, state, attr->cur_qp_state))
 		return -EINVAL;
 	if ((mask & IBV_QP_ACCESS_FLAGS) &&
-	    (attr->qp_access_flags & ~(unsigned int)QP_ACCESS))
+	    (attr->qp_access_flags &
+	     ~(unsigned int)(QP_ACCESS | QP_ACCESS_IGNORED)))
 		return -EINVAL;
 	if ((mask & IBV_QP_PORT) && attr->port_num != USIW_PORT)
 		return -EINVAL;
@@ -443,7 +448,9 @@ int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 			return usiw_door_int(err);
 	}
 	if (attr_mask & IBV_QP_ACCESS_FLAGS) {
-		err = rnic_qp_set_access(qp->rnic, attr->qp_access_flags);
+		err = rnic_qp_set_access(qp->rnic,
+					 attr->qp_access_flags &
+						 (unsigned int)QP_ACCESS);
 		if (err)
 			return usiw_door_int(err);
 	}
