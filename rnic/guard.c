@@ -20,9 +20,21 @@
 /* Octets below the stack pointer that belong to who was interrupted. */
 #define RED_ZONE 128
 
+/* TSan keeps a stack of its own, which only libc's pair puts back. */
+#ifdef __SANITIZE_THREAD__
+#include <setjmp.h>
+#define GUARD_SETJMP(frame) _setjmp((frame)->jump)
+#define GUARD_LONGJMP(frame) longjmp((frame)->jump, 1)
+typedef jmp_buf guard_jump;
+#else
+#define GUARD_SETJMP(frame) __builtin_setjmp((frame)->jump)
+#define GUARD_LONGJMP(frame) __builtin_longjmp((frame)->jump, 1)
+typedef void *guard_jump[5];
+#endif
+
 struct guard_frame {
 	struct guard_frame *outer;
-	void *jump[5]; /* __builtin_setjmp() */
+	guard_jump jump;
 };
 
 static GUARD_TLS struct guard_frame *guard_top;
@@ -146,7 +158,7 @@ guard_land(struct guard_frame *frame)
 
 	__asan_handle_no_return();
 #endif
-	__builtin_longjmp(frame->jump, 1);
+	GUARD_LONGJMP(frame);
 }
 
 /*
@@ -331,7 +343,7 @@ int rnic_guard(void (*access)(void *arg), void *arg)
 	struct guard_frame frame;
 
 	frame.outer = guard_top;
-	if (__builtin_setjmp(frame.jump)) {
+	if (GUARD_SETJMP(&frame)) {
 		guard_top = frame.outer;
 		return -EFAULT;
 	}
