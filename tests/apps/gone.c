@@ -48,14 +48,22 @@ static const char *doing = "starting";
 
 enum kind { UNMAPPED, NO_ACCESS, TRUNCATED, KIND_CNT };
 enum how { NORMAL, ON_DEMAND, IMPLICIT, HOW_CNT };
-enum role { WRITE_TO, READ_FROM, READ_INTO, SEND_FROM, SEND_INTO, ROLE_CNT };
+enum role {
+	WRITE_TO,
+	READ_FROM,
+	READ_INTO,
+	SEND_FROM,
+	SEND_INTO,
+	ATOMIC_ON,
+	ROLE_CNT
+};
 
 static const char *const kind_names[] = { "unmapped", "PROT_NONE",
 					  "truncated" };
 static const char *const how_names[] = { "normal", "on demand", "implicit" };
-static const char *const role_names[] = { "WRITE to it", "READ from it",
+static const char *const role_names[] = { "WRITE to it",  "READ from it",
 					  "READ into it", "SEND from it",
-					  "SEND into it" };
+					  "SEND into it", "atomic on it" };
 static const uint32_t lens[] = { 64, 9000, 1500000 };
 
 struct row {
@@ -216,7 +224,7 @@ struct area {
 static void area_open(struct area *a, struct pair *p, enum how how)
 {
 	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-		     IBV_ACCESS_REMOTE_READ;
+		     IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 
 	a->fd = memfd_create("gone", MFD_CLOEXEC);
 	NEEDS(a->fd >= 0 && ftruncate(a->fd, (off_t)AREA) == 0);
@@ -293,7 +301,7 @@ static void recv_post(struct pair *p, uint64_t wr_id, void *addr, uint32_t lkey)
 }
 
 static void send_post(struct pair *p, const struct row *row,
-		      const struct area *a)
+		      const struct area *a, const uint8_t *gone)
 {
 	bool is_local = row->role == SEND_FROM || row->role == READ_INTO;
 	struct ibv_sge sge = {
@@ -317,6 +325,13 @@ static void send_post(struct pair *p, const struct row *row,
 	wr.wr.rdma.remote_addr =
 		(uintptr_t)(row->role == READ_INTO ? p->buf : a->mem);
 	wr.wr.rdma.rkey = row->role == READ_INTO ? p->mr->rkey : a->mr->rkey;
+	if (row->role == ATOMIC_ON) {
+		sge.length = 8;
+		wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+		wr.wr.atomic.remote_addr = (uintptr_t)gone;
+		wr.wr.atomic.rkey = a->mr->rkey;
+		wr.wr.atomic.compare_add = 1;
+	}
 	NEEDS(ibv_post_send(p->active->qp, &wr, &bad) == 0);
 }
 
@@ -350,6 +365,7 @@ static void row_expect(struct pair *p, const struct row *row)
 		NEEDS(event_take(p, p->passive->qp) == IBV_EVENT_QP_ACCESS_ERR);
 		break;
 	case READ_FROM:
+	case ATOMIC_ON:
 		wc = wc_take(p, 0);
 		NEEDS(wc.status == IBV_WC_REM_ACCESS_ERR);
 		NEEDS(event_take(p, p->passive->qp) == IBV_EVENT_QP_ACCESS_ERR);
@@ -398,7 +414,7 @@ static void row_run(struct pair *p, const struct row *row, bool has_handler)
 		recv_post(p, 11, p->buf, p->mr->lkey);
 	recv_post(p, 12, p->buf, p->mr->lkey);
 	gone = area_lose(&a, row->kind, row->len);
-	send_post(p, row, &a);
+	send_post(p, row, &a, gone);
 	row_expect(p, row);
 	if (has_handler)
 		own_fault(gone);
