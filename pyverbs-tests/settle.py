@@ -11,12 +11,14 @@ import time
 
 import pyverbs.enums as e
 from pyverbs.pyverbs_error import PyverbsRDMAError
+from pyverbs.qp import QPCap
 from pyverbs.wr import SGE, SendWR
 
 WR_ID = 0x5e771e
 PATIENCE_S = 10
-# These expect the same of SENDs: what the target says of its receive.
-ABOUT_SENDS = ("test_mr_rereg_addr", "test_mr_rereg_pd")
+# These wait for a refusal of the target, some of them of a SEND.
+REFUSALS = ("test_mr_rereg_addr", "test_mr_rereg_pd",
+            "test_mr_rereg_access_bad_flow")
 
 
 class Barrier:
@@ -41,15 +43,17 @@ class Settler:
         self.send, self.poll_cq = utils.send, utils.poll_cq
         self.remote_traffic = connection.remote_traffic
         self.senders = {}  # queue pairs that have sent, by number
-        self.opcodes = [e.IBV_WC_RDMA_WRITE]
+        self.follower = None  # of each request, in one list with it
 
-    def settle(self, cq, qp):
-        """Returns, or fails as poll_cq() does, when the target has dealt
-        with what @qp has sent."""
+    @staticmethod
+    def read_of_nothing():
         wr = SendWR(wr_id=WR_ID, opcode=e.IBV_WR_RDMA_READ, num_sge=1,
                     sg=[SGE(0, 0, 0)])
         wr.set_wr_rdma(0, 0)
-        qp.post_send(wr)
+        return wr
+
+    def wait(self, cq):
+        """Returns when that READ has completed, or fails as poll_cq() does."""
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             count, wcs = cq.poll()
@@ -59,27 +63,38 @@ class Settler:
                     status = self.utils.wc_status_to_str(wcs[0].status)
                     raise PyverbsRDMAError(f"Completion status is {status}")
                 return
-        raise AssertionError("no answer to the READ behind a WRITE")
+        raise AssertionError("no answer to the READ behind a request")
 
     def settled_poll_cq(self, cq, *args, **kwargs):
         wcs = self.poll_cq(cq, *args, **kwargs)
-        if wcs[-1].opcode in self.opcodes and wcs[-1].qp_num in self.senders:
-            self.settle(cq, self.senders[wcs[-1].qp_num])
+        opcode, qp = wcs[-1].opcode, self.senders.get(wcs[-1].qp_num)
+        if qp and opcode == e.IBV_WC_RDMA_WRITE and not self.follower:
+            qp.post_send(self.read_of_nothing())
+            self.wait(cq)
+        if qp and opcode in (e.IBV_WC_SEND, e.IBV_WC_RDMA_WRITE) and \
+                self.follower:
+            self.wait(cq)
         return wcs
 
-    def noted_send(self, player, *args, **kwargs):
+    def noted_send(self, player, wr, *args, **kwargs):
         self.senders.update((qp.qp_num, qp)
                             for qp in getattr(player, "qps", ()))
-        return self.send(player, *args, **kwargs)
+        if self.follower:
+            # In one list, or else the refusal may be there before the READ.
+            wr.next_wr = self.follower
+        return self.send(player, wr, *args, **kwargs)
 
     def settled_remote_traffic(self, connection, passive, remote_op="write"):
         if not passive and remote_op == "write":
             connection.syncer = Barrier(connection.syncer, connection.cm_res)
         self.remote_traffic(connection, passive, remote_op)
 
-    def about_sends(self, test):
+    def refused(self, test):
         def run(case):
-            self.opcodes.append(e.IBV_WC_SEND)
+            from tests.test_mr import MRRes
+            self.follower = self.read_of_nothing()
+            MRRes.create_qp_cap = lambda res: \
+                QPCap(max_send_wr=2, max_recv_wr=res.num_msgs)
             test(case)
         return run
 
@@ -94,5 +109,5 @@ def install():
     utils.poll_cq = settler.settled_poll_cq
     CMConnection.remote_traffic = lambda *args, **kwargs: \
         settler.settled_remote_traffic(*args, **kwargs)
-    for name in ABOUT_SENDS:
-        setattr(MRTest, name, settler.about_sends(getattr(MRTest, name)))
+    for name in REFUSALS:
+        setattr(MRTest, name, settler.refused(getattr(MRTest, name)))

@@ -225,7 +225,8 @@ def main():
     tests = [cases[name] for name in names if name in cases]
     if isolate.run(tests, arguments.jobs, LIMIT, report.tell):
         return 0
-    report.results.write()
+    if not arguments.name:
+        report.results.write()
     return report.close(names)
 
 

@@ -96,7 +96,7 @@ class Transfers(rig.Case):
 
 
 class Flags(rig.Case):
-    @shows("inline data")
+    @shows("inline data: 1 KiB")
     def test_inline_is_copied_at_once(self):
         left, right = Pair(**WIDE)
         inline = e.IBV_SEND_SIGNALED | e.IBV_SEND_INLINE
@@ -148,7 +148,7 @@ class Flags(rig.Case):
 
 
 class Scatter(rig.Case):
-    @shows("32 SGEs, READ sinks too")
+    @shows("32 SGEs in a work request, READ sinks too")
     def test_32_pieces_both_ways(self):
         left, right = Pair(**WIDE)
         pieces = [(i * 100, i + 1) for i in range(32)]

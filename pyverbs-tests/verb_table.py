@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The table of README.md that says, verb by verb, what usiw, siw and rxe do.
+
+  verb_table.py [--write]
+
+usiw's column comes from the results that suite.py and run.py left in the build
+tree: "yes" if every test that shows the row passed, "no" if each of them was
+skipped or refused for what is not there.  The other two columns are facts from
+reading their source.  Without --write the page is compared with the table.
+"""
+import fnmatch
+import json
+import os
+import sys
+
+import inside
+
+PAGE = os.path.join(inside.HERE, "..", "README.md")
+BEGIN = "<!-- made by pyverbs-tests/verb_table.py from test results -->\n"
+END = "<!-- end of what verb_table.py makes -->\n"
+# Row (the name that tests give to rig.shows), siw, rxe, and the tests of
+# rdma-core's suite that show it.
+ROWS = (
+    ("IBV_WR_SEND", "yes", "yes", ["*test_rdmacm_sync_traffic"]),
+    ("IBV_WR_SEND_WITH_IMM", "no", "yes", ["*test_qp_ex_rc_send_imm"]),
+    ("IBV_WR_SEND_WITH_INV", "yes", "yes", ["*mw_type2_invalidate_remote"]),
+    ("IBV_WR_RDMA_WRITE", "yes", "yes", ["*test_rdmacm_async_write"]),
+    ("IBV_WR_RDMA_WRITE_WITH_IMM", "no", "yes",
+     ["*test_qp_ex_rc_rdma_write_imm"]),
+    ("IBV_WR_RDMA_READ", "yes", "yes", ["*test_rdmacm_async_read"]),
+    ("IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD", "no", "yes",
+     ["*test_atomic.*.test_atomic_*", "*test_qp_ex_rc_atomic_cmp_swp",
+      "*test_qp_ex_rc_atomic_fetch_add"]),
+    ("IBV_WR_LOCAL_INV", "no", "yes", ["*mw_type2_invalidate_local"]),
+    ("IBV_WR_BIND_MW, ibv_bind_mw: windows of type 1 and 2", "no", "yes",
+     ["*MWTest.test_mw_type*", "*test_invalidate_mw_type1",
+      "*test_reg_mw_wrong_type", "*test_qp_ex_rc_bind_mw"]),
+    ("IBV_WC_WITH_IMM and IBV_WC_WITH_INV in wc_flags", "no", "yes", []),
+    ("fence", "yes", "yes", []),
+    ("inline data: 1 KiB", "80 octets", "400 octets", []),
+    ("32 SGEs in a work request, READ sinks too", "6, READ 1", "yes", []),
+    ("local protection errors", "yes", "yes", []),
+    ("remote access errors", "yes", "yes", []),
+    ("messages longer than their receive", "yes", "yes", []),
+    ("no receive posted: the Send is held", "no", "yes", []),
+    ("CQ events, solicited events", "yes", "yes",
+     ["*test_cq_events_rc", "*test_create_cq_with_comp_channel"]),
+    ("ibv_resize_cq", "no", "yes", []),
+    ("CQ overflow", "yes", "yes", []),
+    ("ibv_create_cq_ex, ibv_start_poll", "no", "yes",
+     ["*test_cqex.*.test_rc_*", "*test_cqex.CQEXAPITest.*"]),
+    ("completion timestamps", "no", "no", []),
+    ("ibv_create_qp_ex, ibv_wr_*", "no", "yes",
+     ["*test_qp_ex_rc_send", "*test_qp_ex_rc_rdma_*",
+      "*test_create_rc_qp_ex_*"]),
+    ("SRQ", "yes", "yes", []),
+    ("SRQ modify and limit event", "yes", "yes", []),
+    ("SRQ query", "no", "yes", []),
+    ("last WQE event", "no", "yes", []),
+    ("ibv_rereg_mr", "no", "no", ["*test_mr_rereg_*"]),
+    ("zero-based registration", "?", "?", []),
+    ("relaxed ordering", "yes", "yes", ["*test_ro_rc_traffic"]),
+    ("on-demand paging, implicit too; ibv_advise_mr", "no", "no",
+     ["*test_odp_*prefetch*", "*test_odp_rc_traffic",
+      "*test_odp_implicit_rc_traffic", "*test_odp_rc_rdma_*",
+      "*test_odp_rc_atomic_*", "*test_odp_rc_srq_traffic"]),
+    ("device memory", "no", "no",
+     ["*.DMTest.test_*dm*", "*DeviceMemory*Test.*"]),
+    ("parent domains", "no", "no",
+     ["*test_without_allocators_rc_traffic"]),
+    ("query_device, query_port, query_gid_ex", "yes", "yes",
+     ["*DeviceTest.test_query_*", "*test_dev_list", "*test_open_dev"]),
+    ("ibv_query_qp", "yes", "yes", ["*test_query_rc_qp"]),
+    ("connection by rdma_cm", "yes", "yes",
+     ["*test_rdmacm_sync_traffic", "*test_rdmacm_async_traffic",
+      "*test_rdmacm_async_reject_traffic"]),
+    ("connection by ibv_modify_qp", "no", "yes", ["*test_cq_events_rc"]),
+    ("ibv_import_device, _pd, _mr, _dm", "no", "no",
+     ["*test_import_dm", "*test_imported_rc_ex*"]),
+    ("UD, UC", "no", "yes",
+     ["*test_create_ud_qp_*", "*test_create_uc_qp_*", "*test_create_ah*"]),
+    ("multicast", "no", "yes", ["*multicast_traffic"]),
+    ("XRC, tag matching, raw packets, flows, RSS", "no", "no",
+     ["*test_xrc_*", "*test_qp_ex_xrc_*", "*test_tm_*", "*test_create_raw_*",
+      "*spec_flow_traffic", "*test_rss_traffic"]),
+)
+NOTE = """
+usiw's column is what the tests of `make pyverbs` show: rdma-core's own suite
+and those of `pyverbs-tests/`. The columns of siw and rxe are facts from reading
+source: rdma-core 44 and Linux 6.1, so what the kernel module could do and its
+provider does not offer is "no"; "?" is what was not read.
+"""
+
+
+def load():
+    """Verdict and rows of each test, from all runs in the build tree."""
+    rows = {}
+    modules = ["suite"] + [name[:-3] for name in os.listdir(inside.HERE)
+                           if name.startswith("test_")]
+    for name in modules:
+        path = os.path.join(inside.RESULTS, f"{name}.json")
+        with open(path, encoding="utf-8") as stream:
+            rows.update(json.load(stream))
+    return rows
+
+
+def verdict_of(title, verdicts):
+    """What the tests of a row say."""
+    if not verdicts:
+        sys.exit(f"no test shows '{title}'")
+    if all(verdict == "pass" for verdict in verdicts):
+        return "yes"
+    if all(verdict == "skip" for verdict in verdicts):
+        return "no"
+    sys.exit(f"the tests of '{title}' do not agree: {sorted(verdicts)}")
+
+
+def table(results):
+    known = {title for title, *_ in ROWS}
+    told = {title for row in results.values() for title in row["shows"]}
+    if told - known:
+        sys.exit(f"tests show what is no row: {told - known}")
+    lines = ["| what | usiw | siw | rxe |", "| --- | --- | --- | --- |"]
+    for title, siw, rxe, patterns in ROWS:
+        verdicts = [row["verdict"] for name, row in results.items()
+                    if title in row["shows"] or
+                    any(fnmatch.fnmatchcase(name, p) for p in patterns)]
+        unused = [p for p in patterns if not fnmatch.filter(results, p)]
+        if unused:
+            sys.exit(f"'{title}': no test is called {unused}")
+        usiw = verdict_of(title, verdicts)
+        lines.append(f"| {title} | {usiw} | {siw} | {rxe} |")
+    return "\n".join(lines) + "\n" + NOTE
+
+
+def main():
+    with open(PAGE, encoding="utf-8") as stream:
+        page = stream.read()
+    head, rest = page.split(BEGIN)
+    there, tail = rest.split(END)
+    made = table(load())
+    if sys.argv[1:] == ["--write"]:
+        with open(PAGE, "w", encoding="utf-8") as stream:
+            stream.write(head + BEGIN + made + END + tail)
+        return 0
+    if there != made:
+        print("README.md does not say what the tests show; "
+              "pyverbs-tests/verb_table.py --write makes it do so.  "
+              f"It should be:\n{made}")
+        return 1
+    print(f"README.md agrees with the tests: {len(ROWS)} rows")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
