@@ -442,6 +442,24 @@ static int sqe_submit(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 	return 0;
 }
 
+/*
+ * The WR at next_idx has been done.  Behind others that are placed at the peer
+ * only when it says so, it is one of them: its completion comes after theirs,
+ * and done_idx does not pass a WR behind which the peer is being asked.
+ */
+static void sq_local_done(struct rnic_qp *qp, const struct usiw_sqe *sqe)
+{
+	struct rnic_sq *sq = &qp->sq;
+	uint32_t idx = sq->next_idx++;
+
+	if (idx == sq->done_idx && !sq->ack.is_out) {
+		sq_done(qp, idx);
+		return;
+	}
+	rnic_ack_note(sq, sqe);
+	rnic_sq_sent(qp, idx);
+}
+
 /* LOCAL_INV and BIND_MW.  Return: 1: done; 0: the QP has failed. */
 static int sq_do_local(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 		       const struct sq_op *op)
@@ -471,9 +489,7 @@ static int sq_do_local(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 		.is_signaled = sqe->flags & USIW_SQE_SIGNALED,
 	};
 	rnic_stat_add(op->stat, 1);
-	sq->next_idx++;
-	rnic_ack_note(sq, sqe);
-	sq_done(qp, sq->next_idx - 1);
+	sq_local_done(qp, sqe);
 	return qp->stream != NULL;
 }
 

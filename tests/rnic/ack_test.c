@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../harness/test.h"
+#include "qp.h"
 #include "rnicpair.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
@@ -181,6 +182,66 @@ static void local_work_is_complete_in_its_turn(void **state)
 
 /* ---- errors ------------------------------------------------------------- */
 
+/* Bindings one after the other, while questions to the peer are under way, and
+ * invalidation behind work that nobody waits for. */
+static void local_work_overtakes_no_answer(void **state)
+{
+	struct rnicpair_wr bind = { .opcode = USIW_WR_BIND_MW,
+				    .flags = SIGNALED,
+				    .swap = RNIC_ACCESS_REMOTE_READ };
+	struct rnicpair_wr inv = { .opcode = USIW_WR_LOCAL_INV,
+				   .flags = SIGNALED };
+	struct rnicpair_side *a;
+	struct rnic_mw *mw[2];
+	struct rnic_mr *mr;
+	struct rnicpair p;
+
+	(void)state;
+	open_pair(&p, &defaults, 2);
+	a = &p.side[0];
+	assert_int_equal(rnic_mr_reg(a->pd, a->buf, 64, (uintptr_t)a->buf,
+				     RNIC_ACCESS_MW_BIND, &mr),
+			 0);
+	assert_int_equal(rnic_mw_alloc(a->pd, RNIC_MW_TYPE_1, &mw[0]), 0);
+	assert_int_equal(rnic_mw_alloc(a->pd, RNIC_MW_TYPE_2, &mw[1]), 0);
+	bind.imm_be = rnic_mr_stag(mr);
+	bind.remote_addr = (uintptr_t)a->buf;
+	bind.compare_add = 64;
+	for (uint64_t i = 0; i < 200; i += 4) {
+		/* every second turn behind a WRITE that is asked about */
+		post(&p, 0, USIW_WR_WRITE, i % 8 ? SIGNALED : 0, i, 0, 64,
+		     p.side[1].stag);
+		bind.rkey = rnic_mw_stag(mw[0]);
+		bind.wr_id = i + 1;
+		assert_int_equal(rnicpair_post(a, &bind), 0);
+		bind.rkey = rnic_mw_stag(mw[1]);
+		bind.wr_id = i + 2;
+		assert_int_equal(rnicpair_post(a, &bind), 0);
+		inv.rkey = bind.rkey;
+		inv.wr_id = i + 3;
+		assert_int_equal(rnicpair_post(a, &inv), 0);
+		for (uint64_t k = i % 8 ? 0 : 1; k < 4; k++)
+			expect(a, a->scq, i + k, USIW_WC_SUCCESS);
+	}
+	/* nothing before it: complete at once, and nobody is asked */
+	for (uint64_t i = 0; i < 50; i++) {
+		bind.rkey = rnic_mw_stag(mw[0]);
+		bind.wr_id = i;
+		assert_int_equal(rnicpair_post(a, &bind), 0);
+		if (i % 5)
+			post(&p, 0, USIW_WR_WRITE, SIGNALED, 100, 0, 64,
+			     p.side[1].stag);
+		expect(a, a->scq, i, USIW_WC_SUCCESS);
+		assert_false(i % 5 == 0 && a->qp->sq.ack.is_out);
+		if (i % 5)
+			expect(a, a->scq, 100, USIW_WC_SUCCESS);
+	}
+	assert_int_equal(rnic_mw_dealloc(mw[0]), 0);
+	assert_int_equal(rnic_mw_dealloc(mw[1]), 0);
+	assert_int_equal(rnic_mr_dereg(mr), 0);
+	rnicpair_close(&p);
+}
+
 static void the_wr_that_the_peer_refused_fails(void **state)
 {
 	(void)state;
@@ -349,6 +410,7 @@ int main(void)
 		cmocka_unit_test(places_of_unsignalled_ones_come_back),
 		cmocka_unit_test(reads_beside_do_not_starve),
 		cmocka_unit_test(local_work_is_complete_in_its_turn),
+		cmocka_unit_test(local_work_overtakes_no_answer),
 		cmocka_unit_test(the_wr_that_the_peer_refused_fails),
 		cmocka_unit_test(a_send_that_is_too_long_fails_itself),
 		cmocka_unit_test(own_mistakes_wait_for_what_is_before),
