@@ -17,8 +17,12 @@ from pyverbs.wr import SGE, SendWR
 WR_ID = 0x5e771e
 PATIENCE_S = 10
 # These wait for a refusal of the target, some of them of a SEND.
-REFUSALS = ("test_mr_rereg_addr", "test_mr_rereg_pd",
-            "test_mr_rereg_access_bad_flow")
+REFUSALS = {
+    "MRTest": ("test_mr_rereg_addr", "test_mr_rereg_pd",
+               "test_mr_rereg_access_bad_flow"),
+    "MWTest": ("test_invalidate_mw_type1", "test_mw_type2_invalidate_local",
+               "test_mw_type2_invalidate_remote",
+               "test_mw_type2_invalidate_dealloc")}
 
 
 class Barrier:
@@ -44,6 +48,7 @@ class Settler:
         self.remote_traffic = connection.remote_traffic
         self.senders = {}  # queue pairs that have sent, by number
         self.follower = None  # of each request, in one list with it
+        self.is_followed = False
 
     @staticmethod
     def read_of_nothing():
@@ -71,8 +76,9 @@ class Settler:
         if qp and opcode == e.IBV_WC_RDMA_WRITE and not self.follower:
             qp.post_send(self.read_of_nothing())
             self.wait(cq)
-        if qp and opcode in (e.IBV_WC_SEND, e.IBV_WC_RDMA_WRITE) and \
-                self.follower:
+        if opcode in (e.IBV_WC_SEND, e.IBV_WC_RDMA_WRITE) and \
+                self.is_followed:
+            self.is_followed = False
             self.wait(cq)
         return wcs
 
@@ -82,6 +88,7 @@ class Settler:
         if self.follower:
             # In one list, or else the refusal may be there before the READ.
             wr.next_wr = self.follower
+            self.is_followed = True
         return self.send(player, wr, *args, **kwargs)
 
     def settled_remote_traffic(self, connection, passive, remote_op="write"):
@@ -91,9 +98,9 @@ class Settler:
 
     def refused(self, test):
         def run(case):
-            from tests.test_mr import MRRes
+            from tests.base import TrafficResources
             self.follower = self.read_of_nothing()
-            MRRes.create_qp_cap = lambda res: \
+            TrafficResources.create_qp_cap = lambda res: \
                 QPCap(max_send_wr=2, max_recv_wr=res.num_msgs)
             test(case)
         return run
@@ -101,13 +108,14 @@ class Settler:
 
 def install():
     """Between loading the suite's modules and running its tests."""
-    from tests import utils
+    from tests import test_mr, utils
     from tests.rdmacm_utils import CMConnection
-    from tests.test_mr import MRTest
     settler = Settler(utils, CMConnection)
     utils.send = settler.noted_send
     utils.poll_cq = settler.settled_poll_cq
     CMConnection.remote_traffic = lambda *args, **kwargs: \
         settler.settled_remote_traffic(*args, **kwargs)
-    for name in REFUSALS:
-        setattr(MRTest, name, settler.refused(getattr(MRTest, name)))
+    for kind, names in REFUSALS.items():
+        case = getattr(test_mr, kind)
+        for name in names:
+            setattr(case, name, settler.refused(getattr(case, name)))
