@@ -10,6 +10,7 @@ from pyverbs.device import Context
 from pyverbs.mem_alloc import mmap as map_memory
 from pyverbs.mr import DMMR, MR
 from pyverbs.pd import PD, ParentDomain, ParentDomainInitAttr
+from pyverbs.qp import ECE
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 
 import rig
@@ -226,3 +227,15 @@ class Memory(rig.Case):
         self.assertNotEqual(mr.lkey, 0)
         self.refused(errno.EINVAL, ParentDomain, ctx,
                      ParentDomainInitAttr(pd=PD(Context(name=rig.DEVICE))))
+
+
+class NotOffered(rig.Case):
+    def test_ece(self):
+        side = Side()
+        self.refused(errno.EOPNOTSUPP, side.qp.query_ece)
+        self.refused(errno.EOPNOTSUPP, side.qp.set_ece,
+                     ECE(vendor_id=1))
+
+    def test_import(self):
+        side = Side()
+        self.refused(errno.EOPNOTSUPP, Context, cmd_fd=side.ctx.cmd_fd)
