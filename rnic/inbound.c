@@ -295,7 +295,8 @@ static int inbound_message(struct rnic_qp *qp, struct smpa_conn *conn,
 		qp->arrival.written_len = qp->arrival.write_len;
 		qp->arrival.write_len = 0;
 		/* RDMAP-10: placed; nobody is told of it as such. */
-		rnic_stream_written(qp->stream);
+		if (qp->arrival.written_len)
+			rnic_stream_written(qp->stream);
 		return 0;
 	case SMPA_OP_READ_RESPONSE:
 		return message_response(qp, conn);

@@ -416,7 +416,9 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	qp->stream = stream;
 	qp_set_state(qp, RNIC_QPS_RTS);
 	rnic_stat_add(RNIC_STAT_streams_opened, 1);
-	rnic_stream_knock_start(stream);
+	/* No siw connects by a rendezvous. */
+	if (!qp->sq.ack.is_on)
+		rnic_stream_knock_start(stream);
 	/* The Reply, the RTR, and what was posted before. */
 	rnic_stream_tx(stream);
 unlead:

@@ -114,6 +114,37 @@ def perf_row(program, *options, **kwargs):
     return name, functools.partial(perf, program, *options, **kwargs)
 
 
+def hand_row(program, *options, **kwargs):
+    words = [str(o) for o in options]
+
+    def run():
+        with Test(f"{program} {' '.join(words)}") as test:
+            perftest.pair(test, program, words, connect=perftest.BY_HAND,
+                          **kwargs)
+
+    return "".join([program] + words), run
+
+
+def pingpong(program, *options, gid=0, octets=2 * 1000 * 4096):
+    """rdma-core's examples: queue pairs connected by ibv_modify_qp()."""
+    words = [str(o) for o in options]
+
+    def run():
+        with Test(f"{program} -g {gid} {' '.join(words)}") as test:
+            before = test.counters.sum()
+            port = harness.free_port()
+            command = [program, "-d", "usiw_lo", "-g", gid, "-p", port,
+                       *words]
+            server = test.start("server", command)
+            server.wait_listening(port)
+            client = test.start("client", command + ["127.0.0.1"])
+            client.wait(60)
+            server.wait(20)
+            test.demand_payload(before, octets)
+
+    return "".join([program, f"-g{gid}"] + words), run
+
+
 def atomic_row(program, *options):
     words = [str(o) for o in options]
 
@@ -162,6 +193,30 @@ GROUPS = {
         for what, options in (("bw", ()), ("bw", ("-b", "-q", 4)),
                               ("bw", ("-e", )), ("lat", ()), ("lat", ("-e", )))
     ] + [("crowd", atomic_crowd)],
+    "by-hand": [
+        pingpong("ibv_rc_pingpong", gid=gid, *options)
+        for gid, options in ((0, ()), (0, ("-e",)), (0, ("-o",)),
+                             (0, ("-c",)), (1, ()), (1, ("-e",)))
+    ] + [
+        pingpong("ibv_rc_pingpong", "-s", 1 << 20, "-n", 50,
+                 octets=2 * 50 * (1 << 20)),
+        pingpong("ibv_srq_pingpong"), pingpong("ibv_srq_pingpong", "-e"),
+    ] + [
+        hand_row(f"ib_{verb}_{what}", *options)
+        for verb in ("write", "read") for what in ("bw", "lat")
+        for options in ((), ("-s", 1 << 20, "-n", 100))
+    ] + [
+        # perftest 4.5 frees its credits' region only if rdma_cm connected:
+        # ib_send_bw by hand ends with an error on every iWARP device.
+        hand_row("ib_send_lat"), hand_row("ib_send_lat", "-e"),
+        hand_row("ib_send_lat", "-I", 64, "-s", 64),
+        hand_row("ib_write_bw", "-q", 8), hand_row("ib_write_bw", "-b"),
+        hand_row("ib_read_lat", "-e"),
+    ] + [
+        hand_row(f"ib_atomic_{what}", "-A", kind,
+                 demand=perftest.demand_atomics)
+        for kind in ("FETCH_AND_ADD", "CMP_AND_SWAP") for what in ("bw", "lat")
+    ],
     "events": [perf_row(f"ib_{verb}_{what}", "-e")
                for verb in ("read", "send") for what in ("bw", "lat")],
     "queues": [

@@ -46,13 +46,19 @@ def demand_atomics(test, before, program, options, table):
           f"programs did {wanted}: they went another way")
 
 
+# How the queue pairs are connected: by rdma_cm, or by the programs themselves,
+# which tell each other address and number on a socket of theirs.
+BY_CM = ("-R",)
+BY_HAND = ("-d", "usiw_lo", "-x", "0")
+
+
 def pair(test, program, options, address="127.0.0.1", env=None, inside=None,
-         timeout=120, demand=demand_moved):
+         timeout=120, demand=demand_moved, connect=BY_CM):
     """Run server and client to the end.  Returns the client's table."""
     inside = inside or {}
     before = test.counters.sum()
     port = harness.free_port()
-    command = [program, "-R", "-p", port, *options]
+    command = [program, *connect, "-p", port, *options]
     server = test.start("server", command, env=env,
                         inside=inside.get("server", ()))
     server.wait_listening(port)

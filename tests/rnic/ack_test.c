@@ -125,6 +125,34 @@ static void places_of_unsignalled_ones_come_back(void **state)
 	rnicpair_close(&p);
 }
 
+/* perftest's latency programs have a queue of one, and a CQ of one for it. */
+static void one_place_will_do(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair_side *a, *b;
+	struct rnicpair p;
+
+	(void)state;
+	opt.max_wr = 1;
+	opt.cqe = 1;
+	open_pair(&p, &opt, 1);
+	a = &p.side[0];
+	b = &p.side[1];
+	for (uint64_t i = 0; i < 200; i++) {
+		struct usiw_sge sge = rnicpair_sge(b, 0, 64);
+
+		assert_int_equal(rnicpair_post_recv(b, i, &sge, 1), 0);
+		post(&p, 0, USIW_WR_SEND, SIGNALED, i, 0, 64, 0);
+		if (i & 1)
+			expect(b, b->rcq, i, USIW_WC_SUCCESS);
+		expect(a, a->scq, i, USIW_WC_SUCCESS);
+		if (!(i & 1))
+			expect(b, b->rcq, i, USIW_WC_SUCCESS);
+	}
+	assert_true(rnicpair_is_quiet(&p, a, a->scq));
+	rnicpair_close(&p);
+}
+
 /* The application's reads are as many as both agreed, ours or not. */
 static void reads_beside_do_not_starve(void **state)
 {
@@ -408,6 +436,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_completed_write_is_placed),
 		cmocka_unit_test(places_of_unsignalled_ones_come_back),
+		cmocka_unit_test(one_place_will_do),
 		cmocka_unit_test(reads_beside_do_not_starve),
 		cmocka_unit_test(local_work_is_complete_in_its_turn),
 		cmocka_unit_test(local_work_overtakes_no_answer),
