@@ -57,6 +57,16 @@ static int show_ibdev(const struct rnic_device_attr *attr,
 	return snprintf(buf, size, "%s\n", attr->name);
 }
 
+/* libibverbs derives the transport from it: iWARP or InfiniBand. */
+static int show_node_type(const struct rnic_device_attr *attr,
+			  const struct kabi_node *node, char *buf, size_t size)
+{
+	(void)node;
+	return snprintf(buf, size,
+			attr->persona == RNIC_PERSONA_CA ? "1: CA\n"
+							 : "4: RNIC\n");
+}
+
 static int show_guid(const struct rnic_device_attr *attr,
 		     const struct kabi_node *node, char *buf, size_t size)
 {
@@ -142,14 +152,19 @@ static int show_gid(const struct rnic_device_attr *attr,
 	return (int)at;
 }
 
-/* EINVAL is the kernel's answer for an unused index; libibverbs takes it for
- * "type v1", ENOENT for a failure. */
+/*
+ * EINVAL is the kernel's answer for an unused index; libibverbs takes it for
+ * "type v1", ENOENT for a failure.  A CA's GIDs are addresses that IP routes,
+ * which is what programs that look for "RoCE v2" want; some take no other.
+ */
 static int show_gid_type(const struct rnic_device_attr *attr,
 			 const struct kabi_node *node, char *buf, size_t size)
 {
 	if (node->idx >= attr->gid_cnt)
 		return -EINVAL;
-	return snprintf(buf, size, "IB/RoCE v1\n");
+	return snprintf(buf, size,
+			attr->persona == RNIC_PERSONA_CA ? "RoCE v2\n"
+							 : "IB/RoCE v1\n");
 }
 
 static int show_gid_ndev(const struct rnic_device_attr *attr,
@@ -219,7 +234,7 @@ static const struct tree_row tree_rows[] = {
 	NODE("/dev", KABI_PASS),
 
 	MERGED("/sys/class/infiniband"),
-	TEXT(IBDEV "node_type", "4: RNIC\n"),
+	SHOW(IBDEV "node_type", show_node_type),
 	SHOW(IBDEV "node_guid", show_guid),
 	SHOW(IBDEV "sys_image_guid", show_guid),
 	SHOW(IBDEV "node_desc", show_ibdev),

@@ -174,6 +174,9 @@ static int set_add(struct rnic_device_set *set, const struct rnic_netif *netif)
 	memcpy(dev->ifname, netif->name, sizeof(dev->ifname));
 	dev->ifindex = netif->ifindex;
 	dev->is_loopback = netif->is_loopback;
+	dev->persona = util_settings()->persona == UTIL_PERSONA_CA
+			       ? RNIC_PERSONA_CA
+			       : RNIC_PERSONA_RNIC;
 	dev->uverbs_num = DEVICE_UVERBS_BASE + (uint32_t)set->device_cnt;
 	device_set_name(set, dev);
 	device_set_guid(set, dev, netif->mac);
@@ -327,6 +330,7 @@ void rnic_device_fill_attr(const struct rnic_device *dev,
 	attr->ifindex = dev->ifindex;
 	attr->uverbs_num = dev->uverbs_num;
 	attr->guid_be = dev->guid_be;
+	attr->persona = dev->persona;
 	if (netif) { /* else it has gone since: down, without address */
 		memcpy(attr->mac, netif->mac, sizeof(attr->mac));
 		attr->mtu = netif->mtu;
@@ -346,6 +350,11 @@ int rnic_device_query(const struct rnic_device *dev,
 	rnic_device_fill_attr(dev, table, ret_attr);
 	rnic_netif_table_free(table);
 	return 0;
+}
+
+enum rnic_persona rnic_device_persona(const struct rnic_device *dev)
+{
+	return dev->persona;
 }
 
 /* ---- looking up ------------------------------------------------------- */

@@ -17,6 +17,7 @@ struct rnic_device {
 	uint32_t uverbs_num;
 	uint64_t guid_be;
 	bool is_loopback;
+	enum rnic_persona persona;
 };
 
 struct rnic_device_set {

@@ -71,6 +71,12 @@ RNIC_EXPORT int rnic_guard_sigaction(int sig, const struct sigaction *act,
 
 #define RNIC_GID_MAX 32
 
+/*
+ * What a device says it is.  The engine is the same, and so is the wire; a CA
+ * shows InfiniBand's QP states and, by rdma_cm, InfiniBand's handshake.
+ */
+enum rnic_persona { RNIC_PERSONA_RNIC, RNIC_PERSONA_CA };
+
 struct rnic_device_attr {
 	char name[64]; /* usiw_<interface> */
 	char ifname[16];
@@ -78,7 +84,8 @@ struct rnic_device_attr {
 	uint32_t uverbs_num; /* 1000 + position */
 	uint8_t mac[6];	     /* zero for lo */
 	uint64_t guid_be;    /* node GUID, network order, unique, not 0 */
-	uint32_t mtu;	     /* of the interface, octets */
+	enum rnic_persona persona;
+	uint32_t mtu; /* of the interface, octets */
 	bool is_up;
 	uint32_t gid_cnt;	       /* >= 1 */
 	uint8_t gid[RNIC_GID_MAX][16]; /* IPv4-mapped or IPv6 */
@@ -106,6 +113,10 @@ RNIC_EXPORT int rnic_device_list(struct rnic_device *const **ret_list);
 /* Current attributes (addresses and state are asked anew from the kernel). */
 RNIC_EXPORT int rnic_device_query(const struct rnic_device *dev,
 				  struct rnic_device_attr *ret_attr);
+
+/* The same until exit; cheap. */
+RNIC_EXPORT enum rnic_persona
+rnic_device_persona(const struct rnic_device *dev);
 
 /* By name ("usiw_lo"); NULL: none. */
 RNIC_EXPORT struct rnic_device *rnic_device_by_name(const char *name);
@@ -387,6 +398,16 @@ struct rnic_qp_options {
 RNIC_EXPORT int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 			       struct rnic_qp **ret_qp);
 RNIC_EXPORT uint32_t rnic_qp_num(const struct rnic_qp *qp);
+
+/*
+ * A number without a port part is no QP's: with persona ca it stands, as the
+ * peer's, for a connection of rdma_cm's.
+ */
+static inline bool rnic_qp_num_is_cm(uint32_t num)
+{
+	return num >> 8 == 0;
+}
+
 /* Rings of struct usiw_sqe and struct usiw_rqe; the provider produces, under
  * locks of its own.  The RQ ring of a QP with SRQ is NULL. */
 RNIC_EXPORT const struct usiw_ring *rnic_qp_sq(const struct rnic_qp *qp);

@@ -149,8 +149,14 @@ static const char *state_name(int state)
 	}
 }
 
-#define ROW "%-18s %-16s %-7s %6lu  %016llx  "
-#define HEAD "%-18s %-16s %-7s %6s  %-16s  %s\n"
+/* USIW_PERSONA as libibverbs took it. */
+static const char *persona_name(const struct ibv_device *dev)
+{
+	return dev->transport_type == IBV_TRANSPORT_IWARP ? "rnic" : "ca";
+}
+
+#define ROW "%-18s %-16s %-7s %-7s %6lu  %016llx  "
+#define HEAD "%-18s %-16s %-7s %-7s %6s  %-16s  %s\n"
 
 static void device_print(struct ibv_device *dev)
 {
@@ -164,14 +170,15 @@ static void device_print(struct ibv_device *dev)
 	snprintf(path, sizeof(path), CLASS_DIR "/%s/device/net", name);
 	first_entry(path, ifname, sizeof(ifname));
 	if (!ctx) {
-		printf(ROW "cannot be opened: %s\n", name, ifname, "-",
-		       mtu_read(ifname), guid, strerror(errno));
+		printf(ROW "cannot be opened: %s\n", name, ifname,
+		       persona_name(dev), "-", mtu_read(ifname), guid,
+		       strerror(errno));
 		return;
 	}
 	if (verbs.ibv_query_port(ctx, 1, (struct _compat_ibv_port_attr *)&port))
 		port.state = IBV_PORT_NOP;
-	printf(ROW, name, ifname, state_name(port.state), mtu_read(ifname),
-	       guid);
+	printf(ROW, name, ifname, persona_name(dev), state_name(port.state),
+	       mtu_read(ifname), guid);
 	gids_print(ctx, port.gid_tbl_len);
 	verbs.ibv_close_device(ctx);
 }
@@ -210,7 +217,7 @@ static int devices_inside(void)
 		verbs.ibv_free_device_list(list);
 		return none_explain(0);
 	}
-	printf(HEAD, "DEVICE", "INTERFACE", "STATE", "MTU", "GUID",
+	printf(HEAD, "DEVICE", "INTERFACE", "PERSONA", "STATE", "MTU", "GUID",
 	       "ADDRESSES");
 	for (int i = 0; i < cnt; i++)
 		device_print(list[i]);

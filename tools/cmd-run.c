@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define PRELOAD_NAME "libusiw-kabi.so"
+#define PERSONA_OPTION "--persona"
 /* Where libibverbs looks for drivers, wherever we are installed. */
 #define DRIVER_FILE "/etc/libibverbs.d/usiw.driver"
 
@@ -177,38 +178,78 @@ int run_environment_set(void)
 
 static void run_usage(FILE *out)
 {
-	fputs("Usage: usiw run [--] COMMAND [ARGUMENTS]\n"
+	fputs("Usage: usiw run [--persona rnic|ca] [--] COMMAND [ARGUMENTS]\n"
 	      "Runs COMMAND, and what it runs itself, with " PRELOAD_NAME
 	      " preloaded:\n"
 	      "libibverbs and librdmacm in it find usiw devices.  Settings: "
 	      "usiw --help.\n"
+	      "--persona: devices are iWARP RNICs, or InfiniBand-style channel "
+	      "adapters\n"
+	      "(sets USIW_PERSONA).\n"
 	      "Exit code: that of COMMAND; 127 not found, 126 not executable, "
 	      "1 usiw is\n"
 	      "incomplete, 2 wrong usage.\n",
 	      out);
 }
 
+static int run_wrong(const char *what, const char *which)
+{
+	fprintf(stderr, "usiw: run: %s%s%s\n", which, *which ? ": " : "", what);
+	run_usage(stderr);
+	return USAGE_EXIT;
+}
+
+/* Return: 0; USAGE_EXIT, the reason told; 1. */
+static int persona_set(const char *name)
+{
+	if (!name)
+		return run_wrong("rnic or ca?", PERSONA_OPTION);
+	if (strcmp(name, "rnic") != 0 && strcmp(name, "ca") != 0)
+		return run_wrong("no such persona, but rnic and ca", name);
+	return env_set("USIW_PERSONA", name, true) < 0 ? 1 : 0;
+}
+
+/*
+ * Return: 0, *ret_first the index of the command; USAGE_EXIT, 1: told.
+ */
+static int options_take(char **argv, int *ret_first)
+{
+	const char *value;
+	int i = 1, ret;
+
+	for (; argv[i] && argv[i][0] == '-'; i++) {
+		if (strcmp(argv[i], "--") == 0) {
+			i++;
+			break;
+		}
+		if (strcmp(argv[i], PERSONA_OPTION) == 0)
+			value = argv[++i];
+		else if (strncmp(argv[i], PERSONA_OPTION "=",
+				 sizeof(PERSONA_OPTION)) == 0)
+			value = argv[i] + sizeof(PERSONA_OPTION);
+		else
+			return run_wrong("no such option", argv[i]);
+		ret = persona_set(value);
+		if (ret)
+			return ret;
+	}
+	if (!argv[i])
+		return run_wrong("which command?", "");
+	*ret_first = i;
+	return 0;
+}
+
 int cmd_run(int argc, char **argv)
 {
-	int first = 1;
-	int err;
+	int first, ret, err;
 
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		run_usage(stdout);
 		return fflush(stdout) ? 1 : 0;
 	}
-	if (argc > 1 && strcmp(argv[1], "--") == 0) {
-		first = 2;
-	} else if (argc > 1 && argv[1][0] == '-') {
-		fprintf(stderr, "usiw: run: %s: no such option\n", argv[1]);
-		run_usage(stderr);
-		return USAGE_EXIT;
-	}
-	if (argc <= first) {
-		fputs("usiw: run: which command?\n", stderr);
-		run_usage(stderr);
-		return USAGE_EXIT;
-	}
+	ret = options_take(argv, &first);
+	if (ret)
+		return ret;
 	if (run_environment_set() < 0)
 		return 1;
 	execvp(argv[first], argv + first);

@@ -31,6 +31,9 @@
 	  "MPA CRC; auto: off towards addresses of this machine")              \
 	X("USIW_DEVICES", WORD, devices, 0, 0, "only|beside", "only",          \
 	  "show usiw devices only, or beside the machine's RDMA hardware")     \
+	X("USIW_PERSONA", WORD, persona, 0, 0, "rnic|ca", "rnic",              \
+	  "what devices say they are: an iWARP RNIC, or an InfiniBand-style "  \
+	  "channel adapter on Ethernet")                                       \
 	X("USIW_INTERFACES", TEXT, interfaces, 0, 0, "NAME[,NAME...]", "",     \
 	  "network interfaces that become devices; empty: all usable ones")    \
 	X("USIW_STAT_DIR", TEXT, stat_dir, 0, 0, "DIRECTORY", "",              \
@@ -85,6 +88,7 @@ const size_t util_setting_cnt = SETTING_CNT;
 
 _Static_assert(sizeof(enum util_crc) == sizeof(uint32_t), "enum size");
 _Static_assert(sizeof(enum util_devices) == sizeof(uint32_t), "enum size");
+_Static_assert(sizeof(enum util_persona) == sizeof(uint32_t), "enum size");
 _Static_assert(sizeof(enum util_mpa_rev0) == sizeof(uint32_t), "enum size");
 
 static struct util_settings settings;

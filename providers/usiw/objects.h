@@ -24,6 +24,7 @@ struct usiw_context {
 	struct rnic_context *rnic;
 	struct rnic_device *dev;
 	uint32_t fork_gen;
+	bool is_ca; /* persona: shows InfiniBand's QP states */
 };
 
 /* Its objects take no locks: one thread at a time uses them, so it said. */
@@ -134,7 +135,18 @@ struct usiw_qp {
 	_Atomic bool is_rtr_seen;   /* INIT -> RTR was asked for in IDLE */
 	bool is_rtr_only;	 /* connects without rdma_cm; RTS is to come */
 	struct ibv_qp_attr told; /* by ibv_modify_qp(), for ibv_query_qp() */
+	/* Persona ca: InfiniBand's state while the RNIC's is IDLE, as moved. */
+	bool is_ca;
+	enum ibv_qp_state moved;
+	_Atomic bool is_rts_told; /* rdma_cm's stream is still to come */
 };
+
+/* Nowhere to send to, and nothing that could come. */
+static inline bool usiw_qp_is_unsendable(const struct usiw_qp *qp)
+{
+	return rnic_qp_state(qp->rnic) == RNIC_QPS_IDLE &&
+	       !atomic_load_explicit(&qp->is_rts_told, memory_order_relaxed);
+}
 
 static inline void usiw_srq_lock(struct usiw_srq *srq)
 {

@@ -57,7 +57,7 @@ int usiw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		return usiw_door_int(-ENODEV);
 	}
 	/* After the stream has ended WRs are taken, and flushed. */
-	if (rnic_qp_state(qp->rnic) == RNIC_QPS_IDLE) {
+	if (usiw_qp_is_unsendable(qp)) {
 		*bad_wr = wr;
 		return usiw_door_int(-EINVAL);
 	}
@@ -106,7 +106,7 @@ int usiw_post_bind(struct usiw_qp *qp, struct ibv_mw *mw, uint32_t rkey,
 {
 	int err;
 
-	if (rnic_qp_state(qp->rnic) == RNIC_QPS_IDLE)
+	if (usiw_qp_is_unsendable(qp))
 		return -EINVAL;
 	usiw_sq_lock(qp);
 	err = sq_post_bind_locked(qp, mw, rkey, bind);

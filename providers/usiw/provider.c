@@ -65,6 +65,7 @@ static struct verbs_context *context_alloc(struct ibv_device *device,
 		goto uninit;
 	}
 	ctx->dev = dev;
+	ctx->is_ca = rnic_device_persona(dev) == RNIC_PERSONA_CA;
 	ctx->fork_gen = rnic_fork_gen();
 	ctx->vctx.context.async_fd = rnic_context_async_fd(ctx->rnic);
 	ctx->vctx.context.num_comp_vectors = USIW_COMP_VECTORS;

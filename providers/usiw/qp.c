@@ -7,6 +7,10 @@
  * INIT and RTR on its passive side, which changes nothing but rights.  Without
  * rdma_cm, RTR names the peer, and the stream comes when both have done so
  * (connect.c).
+ *
+ * Persona ca shows the states of InfiniBand, from RESET on, as the application
+ * moves them: IDLE is what they have in common.  There rdma_cm's handshake has
+ * RTR name a peer, too, but by a number that is no QP's.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -165,6 +169,7 @@ static int qp_new(struct ibv_pd *ibpd, struct ibv_qp_init_attr *attr,
 		return err;
 	}
 	qp->is_single = pd->td != NULL;
+	qp->is_ca = usiw_context(ibpd->context)->is_ca;
 	qp->pd = pd;
 	usiw_pd_get(pd);
 	qp_init_public(&qp->vqp.qp, ibpd, attr, rnic_qp_num(qp->rnic));
@@ -253,6 +258,10 @@ static enum ibv_qp_state qp_state_to_verbs(enum rnic_qp_state state)
 static enum ibv_qp_state qp_state_told(const struct usiw_qp *qp,
 				       enum rnic_qp_state state)
 {
+	if (qp->is_ca && state == RNIC_QPS_IDLE)
+		return qp->moved;
+	if (qp->is_ca && state == RNIC_QPS_RTS && qp->moved == IBV_QPS_RTR)
+		return IBV_QPS_RTR;
 	if ((state == RNIC_QPS_CONNECTING || state == RNIC_QPS_RTS) &&
 	    qp->is_rtr_only)
 		return IBV_QPS_RTR;
@@ -263,7 +272,7 @@ static enum ibv_qp_state qp_state_told(const struct usiw_qp *qp,
 static bool qp_state_is(const struct usiw_qp *qp, enum rnic_qp_state state,
 			enum ibv_qp_state cur)
 {
-	if (state == RNIC_QPS_IDLE)
+	if (state == RNIC_QPS_IDLE && !qp->is_ca)
 		return cur == IBV_QPS_RESET || cur == IBV_QPS_INIT ||
 		       cur == IBV_QPS_RTR;
 	return qp_state_told(qp, state) == cur;
@@ -317,6 +326,59 @@ enum qp_move {
 	MOVE_RESET,
 };
 
+/* Names no peer, or a connection of rdma_cm's in place of one. */
+static bool qp_attr_is_of_cm(const struct ibv_qp_attr *attr, int mask)
+{
+	if (mask & IBV_QP_DEST_QPN)
+		return rnic_qp_num_is_cm(attr->dest_qp_num);
+	return !(mask & IBV_QP_AV);
+}
+
+/*
+ * Persona ca: as qp_move_find(), by InfiniBand's states.  SQD, which leaves a
+ * connection as it is there, is not offered.
+ */
+static int qp_move_find_ca(const struct usiw_qp *qp,
+			   const struct ibv_qp_attr *attr, int mask,
+			   enum rnic_qp_state state, enum qp_move *ret_move)
+{
+	enum ibv_qp_state now = qp_state_told(qp, state);
+	bool is_idle = state == RNIC_QPS_IDLE;
+
+	*ret_move = MOVE_NONE;
+	switch (attr->qp_state) {
+	case IBV_QPS_RESET:
+		if (now != IBV_QPS_RESET)
+			*ret_move = MOVE_RESET;
+		return 0;
+	case IBV_QPS_INIT:
+		return is_idle && (now == IBV_QPS_RESET || now == IBV_QPS_INIT)
+			       ? 0
+			       : -EINVAL;
+	case IBV_QPS_RTR:
+		if (!is_idle || now != IBV_QPS_INIT)
+			return -EINVAL;
+		if (!qp_attr_is_of_cm(attr, mask))
+			*ret_move = MOVE_CONNECT;
+		return 0;
+	case IBV_QPS_RTS:
+		if (now != IBV_QPS_RTR && now != IBV_QPS_RTS)
+			return -EINVAL;
+		if (qp->is_rtr_only)
+			*ret_move = MOVE_CONNECT_SEND;
+		return 0;
+	case IBV_QPS_ERR:
+		*ret_move = MOVE_ERROR;
+		return 0;
+	case IBV_QPS_SQD:
+		return -EOPNOTSUPP;
+	case IBV_QPS_SQE:
+	case IBV_QPS_UNKNOWN:
+		break;
+	}
+	return -EINVAL;
+}
+
 /* *ret_move: how to reach attr->qp_state from @state. */
 static int qp_move_find(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 			int mask, enum rnic_qp_state state,
@@ -324,6 +386,8 @@ static int qp_move_find(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 {
 	bool is_idle = state == RNIC_QPS_IDLE;
 
+	if (qp->is_ca)
+		return qp_move_find_ca(qp, attr, mask, state, ret_move);
 	*ret_move = MOVE_NONE;
 	switch (attr->qp_state) {
 	case IBV_QPS_RESET:
@@ -462,8 +526,14 @@ int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 	}
 	if (!err)
 		qp_remember(qp, attr, attr_mask);
-	if (!err && (attr_mask & IBV_QP_STATE))
+	if (!err && (attr_mask & IBV_QP_STATE)) {
 		qp->is_rtr_seen = attr->qp_state == IBV_QPS_RTR;
+		qp->moved = attr->qp_state;
+		atomic_store_explicit(&qp->is_rts_told,
+				      qp->is_ca &&
+					      attr->qp_state == IBV_QPS_RTS,
+				      memory_order_relaxed);
+	}
 	return usiw_door_int(err);
 }
 

@@ -286,7 +286,7 @@ static void wr_start(struct ibv_qp_ex *qpx)
 	qp->wr.cnt = 0;
 	qp->wr.sqe = NULL;
 	/* As with ibv_post_send(): after the end WRs are taken, and flushed. */
-	qp->wr.err = rnic_qp_state(qp->rnic) == RNIC_QPS_IDLE ? -EINVAL : 0;
+	qp->wr.err = usiw_qp_is_unsendable(qp) ? -EINVAL : 0;
 }
 
 static void wr_abort(struct ibv_qp_ex *qpx)

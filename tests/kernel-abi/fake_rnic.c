@@ -77,10 +77,13 @@ static void fork_child(void)
 __attribute__((constructor)) static void fake_start(void)
 {
 	const uint8_t guid[8] = { 2, 0, 0, 0xff, 0xfe, 0, 0, 0 };
+	const char *persona = getenv("USIW_PERSONA");
 
 	for (int i = 0; i < FAKE_DEVICE_CNT; i++) {
 		memcpy(&devices[i].attr.guid_be, guid, sizeof(guid));
 		((uint8_t *)&devices[i].attr.guid_be)[7] = (uint8_t)(i + 1);
+		if (persona && strcmp(persona, "ca") == 0)
+			devices[i].attr.persona = RNIC_PERSONA_CA;
 	}
 }
 

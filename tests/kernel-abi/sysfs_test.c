@@ -4,6 +4,7 @@
 #include "preloaded.h"
 
 #define GID "0000:0000:0000:0000:0000:"
+#define AS_CA "--as-ca"
 #define VERBS "/sys/class/infiniband_verbs"
 
 static const struct content {
@@ -52,13 +53,22 @@ static const struct content {
 	{ IBDOWN "/ports/1/gid_attrs/ndevs/2", NULL },
 };
 
-static void every_file_says_what_the_kernel_would(void **state)
+/* Where persona ca says something else. */
+static const struct content ca_contents[] = {
+	{ IBDEV "/node_type", "1: CA\n" },
+	{ IBDEV "/ports/1/link_layer", "Ethernet\n" },
+	{ IBDEV "/ports/1/pkeys/0", "0xffff\n" },
+	{ IBDEV "/ports/1/gid_attrs/types/0", "RoCE v2\n" },
+	{ IBDEV "/ports/1/gid_attrs/types/1", NULL },
+	{ IBDOWN "/ports/1/gid_attrs/types/1", "RoCE v2\n" },
+};
+
+static void contents_check(const struct content *list, size_t cnt)
 {
 	char text[128];
 
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(contents); i++) {
-		const struct content *c = &contents[i];
+	for (size_t i = 0; i < cnt; i++) {
+		const struct content *c = &list[i];
 		int fd = open(c->path, O_RDONLY);
 		ssize_t len;
 
@@ -75,6 +85,29 @@ static void every_file_says_what_the_kernel_would(void **state)
 			fail_msg("%s says %s", c->path, text);
 		close(fd);
 	}
+}
+
+static void every_file_says_what_the_kernel_would(void **state)
+{
+	(void)state;
+	contents_check(contents, ARRAY_LEN(contents));
+}
+
+/* The tree is grown once per process: in one of its own. */
+static void a_ca_says_that_it_is_one(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(setenv("USIW_PERSONA", "ca", 1), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		execl("/proc/self/exe", "sysfs_test", AS_CA, (char *)NULL);
+	unsetenv("USIW_PERSONA");
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
 static void link_counts_are_those_of_directories(void **state)
@@ -94,10 +127,14 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_file_says_what_the_kernel_would),
+		cmocka_unit_test(a_ca_says_that_it_is_one),
 		cmocka_unit_test(link_counts_are_those_of_directories),
 	};
 
-	(void)argc;
 	run_under_preload(argv);
+	if (argc > 1 && strcmp(argv[1], AS_CA) == 0) {
+		contents_check(ca_contents, ARRAY_LEN(ca_contents));
+		return 0;
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

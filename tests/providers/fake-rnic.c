@@ -150,6 +150,12 @@ int rnic_device_query(const struct rnic_device *dev,
 	return err;
 }
 
+enum rnic_persona rnic_device_persona(const struct rnic_device *dev)
+{
+	assert_ptr_equal(dev, &the_device);
+	return fake.device.persona;
+}
+
 struct rnic_chan *rnic_chan_get_fd(int fd)
 {
 	if (fd != FAKE_CHAN_FD)

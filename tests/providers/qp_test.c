@@ -506,6 +506,184 @@ static void query_tells_the_truth(void **state)
 			 ENODEV);
 }
 
+/* ---- persona ca --------------------------------------------------------- */
+
+static enum ibv_qp_state state_of(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	assert_int_equal(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
+	assert_int_equal(attr.cur_qp_state, attr.qp_state);
+	return attr.qp_state;
+}
+
+/* A QP of a device that says it is a CA; the RNIC has it IDLE. */
+static struct ibv_context *ca_open(struct fake_world *w, struct ibv_qp **ret_qp)
+{
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC,
+					 .cap = { .max_send_wr = 4,
+						  .max_send_sge = 1,
+						  .max_recv_wr = 1,
+						  .max_recv_sge = 1 } };
+	struct ibv_context *context;
+
+	(void)w;
+	fake.device.persona = RNIC_PERSONA_CA;
+	fake.qp_state = RNIC_QPS_IDLE;
+	context = fake_open();
+	assert_non_null(context);
+	attr.send_cq = attr.recv_cq = ibv_create_cq(context, 8, NULL, NULL, 0);
+	*ret_qp = ibv_create_qp(ibv_alloc_pd(context), &attr);
+	assert_non_null(*ret_qp);
+	return context;
+}
+
+static void ca_close(struct ibv_context *context, struct ibv_qp *qp)
+{
+	struct ibv_pd *pd = qp->pd;
+	struct ibv_cq *cq = qp->send_cq;
+
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	assert_int_equal(ibv_dealloc_pd(pd), 0);
+	fake_close(context);
+}
+
+/* Walks a QP that the RNIC has IDLE to a state; RTR without a peer. */
+static void ca_walk(struct ibv_qp *qp, enum ibv_qp_state to)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+	fake.move_cnt = 0;
+	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	fake.move_cnt = 0;
+	fake.qp_state = RNIC_QPS_IDLE;
+	for (int s = IBV_QPS_INIT; s <= (int)to; s++) {
+		attr.qp_state = (enum ibv_qp_state)s;
+		assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	}
+	assert_int_equal(state_of(qp), to);
+}
+
+static void a_ca_has_the_states_of_infiniband(void **state)
+{
+	enum { NO = EINVAL, NS = EOPNOTSUPP };
+	static const int answer[4][8] = {
+		/* RESET INIT RTR RTS SQD SQE ERR UNKNOWN */
+		[IBV_QPS_RESET] = { 0, 0, NO, NO, NS, NO, 0, NO },
+		[IBV_QPS_INIT] = { 0, 0, 0, NO, NS, NO, 0, NO },
+		[IBV_QPS_RTR] = { 0, NO, NO, 0, NS, NO, 0, NO },
+		[IBV_QPS_RTS] = { 0, NO, NO, 0, NS, NO, 0, NO },
+	};
+	struct ibv_qp_attr attr = { 0 };
+	struct ibv_context *context;
+	struct ibv_qp *qp;
+	int from, to;
+
+	context = ca_open(*state, &qp);
+	assert_int_equal(state_of(qp), IBV_QPS_RESET);
+	for (from = 0; from < 4; from++) {
+		for (to = 0; to < 8; to++) {
+			ca_walk(qp, (enum ibv_qp_state)from);
+			attr.qp_state = (enum ibv_qp_state)to;
+			assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE),
+					 answer[from][to]);
+			if (to == IBV_QPS_ERR) /* the fake's state is fixed */
+				continue;
+			assert_int_equal(state_of(qp),
+					 answer[from][to] ? from : to);
+			attr.cur_qp_state = (enum ibv_qp_state)(from ^ 1);
+			attr.qp_state = IBV_QPS_RESET;
+			if (answer[from][to])
+				assert_int_equal(
+					ibv_modify_qp(qp, &attr,
+						      IBV_QP_STATE |
+							      IBV_QP_CUR_STATE),
+					EINVAL);
+		}
+	}
+	ca_close(context, qp);
+}
+
+/* What was posted goes with a RESET, wherever the QP is. */
+static void a_reset_of_a_ca_empties_the_queues(void **state)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	struct ibv_context *context;
+	struct ibv_qp *qp;
+
+	context = ca_open(*state, &qp);
+	ca_walk(qp, IBV_QPS_INIT);
+	fake.move_cnt = 0;
+	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	assert_int_equal(fake.move_cnt, 2);
+	assert_int_equal(fake.moves[0], RNIC_QPS_ERROR);
+	assert_int_equal(fake.moves[1], RNIC_QPS_IDLE);
+	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	assert_int_equal(fake.move_cnt, 2); /* RESET already */
+	ca_close(context, qp);
+}
+
+/*
+ * RTR with all that a rendezvous needs, but a number that is rdma_cm's: the
+ * stream is the connection manager's affair.  Work may be posted from RTS on.
+ */
+static void a_number_of_rdma_cm_starts_no_rendezvous(void **state)
+{
+	const int rtr_mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+			     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+			     IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR,
+				    .path_mtu = IBV_MTU_1024,
+				    .ah_attr = { .is_global = 1 } };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+	struct ibv_context *context;
+	struct ibv_qp *qp;
+	uint32_t num;
+
+	context = ca_open(*state, &qp);
+	for (num = 0; num < 257; num += 32) {
+		ca_walk(qp, IBV_QPS_INIT);
+		fake.rdv.cnt = 0;
+		attr.qp_state = IBV_QPS_RTR;
+		attr.dest_qp_num = num;
+		assert_int_equal(ibv_modify_qp(qp, &attr, rtr_mask), 0);
+		assert_int_equal(fake.rdv.cnt, num < 256 ? 0 : 1);
+		assert_int_equal(state_of(qp), IBV_QPS_RTR);
+	}
+	/* Half of a peer is none. */
+	ca_walk(qp, IBV_QPS_INIT);
+	attr.qp_state = IBV_QPS_RTR;
+	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV),
+			 EINVAL);
+	ca_walk(qp, IBV_QPS_RTR);
+	assert_int_equal(ibv_post_send(qp, &wr, &bad), EINVAL);
+	attr.qp_state = IBV_QPS_RTS;
+	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	assert_int_equal(ibv_post_send(qp, &wr, &bad), 0);
+	ca_close(context, qp);
+}
+
+/* The passive side's stream may stand before the application says RTS. */
+static void a_stream_does_not_change_what_a_ca_was_told(void **state)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
+	struct ibv_context *context;
+	struct ibv_qp *qp;
+
+	context = ca_open(*state, &qp);
+	ca_walk(qp, IBV_QPS_RTR);
+	fake.qp_state = RNIC_QPS_RTS;
+	assert_int_equal(state_of(qp), IBV_QPS_RTR);
+	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	assert_int_equal(state_of(qp), IBV_QPS_RTS);
+	fake.qp_state = RNIC_QPS_ERROR;
+	assert_int_equal(state_of(qp), IBV_QPS_ERR);
+	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE), EINVAL);
+	ca_close(context, qp);
+}
+
 static void *ack_one(void *arg)
 {
 	struct ibv_async_event event = { .element.qp = arg,
@@ -552,6 +730,10 @@ int main(void)
 		WORLD_TEST(failure_changes_nothing),
 		WORLD_TEST(query_remembers_what_was_set),
 		WORLD_TEST(query_tells_the_truth),
+		WORLD_TEST(a_ca_has_the_states_of_infiniband),
+		WORLD_TEST(a_reset_of_a_ca_empties_the_queues),
+		WORLD_TEST(a_number_of_rdma_cm_starts_no_rendezvous),
+		WORLD_TEST(a_stream_does_not_change_what_a_ca_was_told),
 		WORLD_TEST(destruction_waits_for_acks),
 	};
 

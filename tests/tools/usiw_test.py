@@ -108,6 +108,28 @@ class Run(unittest.TestCase):
         self.assertEqual(env["RDMAV_DRIVERS"], "/some/where/libother")
 
 
+    def test_persona_is_a_setting_of_the_command(self):
+        for words, want in ((["--persona", "ca"], "ca"),
+                            (["--persona=ca", "--"], "ca"),
+                            (["--persona", "ca", "--persona", "rnic"],
+                             "rnic")):
+            done = usiw("run", *words, "printenv", "USIW_PERSONA",
+                        env=clean_env(USIW_PERSONA="none"))
+            self.assertEqual(done.stdout, want + "\n", words)
+        self.assertNotIn("USIW_PERSONA", self.env_of())
+
+    def test_wrong_persona_is_wrong_usage(self):
+        for words, what in ((["--persona", "hca", "true"], "hca"),
+                            (["--persona"], "rnic or ca?"),
+                            (["--persona="], "rnic and ca"),
+                            (["--persona", "ca"], "which command?"),
+                            (["--personality", "true"], "--personality")):
+            done = usiw("run", *words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(what, done.stderr)
+            self.assertIn("Usage: usiw run", done.stderr)
+
+
 class Places(unittest.TestCase):
     def setUp(self):
         place = tempfile.TemporaryDirectory()
@@ -143,15 +165,21 @@ class Devices(unittest.TestCase):
         done = usiw("devices", env=clean_env(USIW_INTERFACES="lo"))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         head, row = done.stdout.splitlines()
-        self.assertEqual(head.split(), ["DEVICE", "INTERFACE", "STATE", "MTU",
-                                        "GUID", "ADDRESSES"])
+        self.assertEqual(head.split(), ["DEVICE", "INTERFACE", "PERSONA",
+                                        "STATE", "MTU", "GUID", "ADDRESSES"])
         field = row.split()
-        self.assertEqual(field[:3], ["usiw_lo", "lo", "active"])
+        self.assertEqual(field[:4], ["usiw_lo", "lo", "rnic", "active"])
+        del field[2]
         with open("/sys/class/net/lo/mtu", encoding="ascii") as mtu:
             self.assertEqual(field[3], mtu.read().strip())
         self.assertRegex(field[4], "^[0-9a-f]{16}$")
         self.assertNotEqual(int(field[4], 16), 0)
         self.assertIn("127.0.0.1", field[5:])
+
+    def test_persona_is_told(self):
+        done = usiw("devices", env=clean_env(USIW_INTERFACES="lo",
+                                             USIW_PERSONA="ca"))
+        self.assertEqual(done.stdout.splitlines()[1].split()[2], "ca")
 
     def test_no_device_says_why_and_is_1(self):
         done = usiw("devices", env=clean_env(USIW_INTERFACES="nowhere9"))

@@ -19,7 +19,8 @@ struct setting_case {
 static int has_defaults(const struct util_settings *s)
 {
 	return strcmp(s->log, "error") == 0 && s->crc == UTIL_CRC_ON &&
-	       s->devices == UTIL_DEVICES_ONLY && !s->interfaces &&
+	       s->devices == UTIL_DEVICES_ONLY &&
+	       s->persona == UTIL_PERSONA_RNIC && !s->interfaces &&
 	       !s->stat_dir && s->mpa_rev == 2 && s->start_ms == 10000 &&
 	       s->drain_ms == 2000 && s->half_open_max == 512 &&
 	       s->ird == 128 && s->ord == 128 && s->spin_us == 0 &&
@@ -57,6 +58,11 @@ static int wants_markers(const struct util_settings *s)
 	return s->markers;
 }
 
+static int is_ca(const struct util_settings *s)
+{
+	return s->persona == UTIL_PERSONA_CA;
+}
+
 static int takes_eth(const struct util_settings *s)
 {
 	return s->interfaces && strcmp(s->interfaces, "eth0,eth1") == 0;
@@ -82,6 +88,10 @@ static const struct setting_case cases[] = {
 	  "on|off|auto; taking on" },
 	{ NULL, "USIW_CRC", "on|off", has_defaults, "USIW_CRC=on|off" },
 	{ NULL, "USIW_DEVICES", "beside", shows_beside, NULL },
+	{ NULL, "USIW_PERSONA", "ca", is_ca, NULL },
+	{ NULL, "USIW_PERSONA", "rnic", has_defaults, NULL },
+	{ NULL, "USIW_PERSONA", "hca", has_defaults, "rnic|ca; taking rnic" },
+	{ "USIW_PERSONA=ca\n", NULL, NULL, is_ca, NULL },
 	{ NULL, "USIW_RTR", "off", rtr_is_off, NULL },
 	{ NULL, "USIW_MPA_REV0", "refuse", has_defaults, NULL },
 	{ NULL, "USIW_MPA_REV0", "permissive", is_permissive, NULL },
