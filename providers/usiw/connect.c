@@ -17,8 +17,8 @@
 	 IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)
 
 #define NS_PER_TIMEOUT_UNIT UINT64_C(4096)
-/* A process takes longer to come than a packet that was lost. */
-#define PATIENCE_MIN_NS UINT64_C(500000000)
+/* What answers is no adapter, but a process that others keep from running. */
+#define PATIENCE_MIN_NS UINT64_C(4000000000)
 
 /* 4.096 us * 2^timeout, once and @retry_cnt times again; 0: for ever. */
 uint64_t usiw_patience_ns(uint8_t timeout, uint8_t retry_cnt)

@@ -45,7 +45,7 @@ static struct ibv_qp_attr rts_attr(void)
 {
 	return (struct ibv_qp_attr){
 		.qp_state = IBV_QPS_RTS,
-		.timeout = 18,
+		.timeout = 20,
 		.retry_cnt = 1,
 		.rnr_retry = 7,
 		.max_rd_atomic = 2,
@@ -87,7 +87,7 @@ static void rtr_names_the_peer_and_rts_the_patience(void **state)
 	assert_int_equal(fake.rdv.send_cnt, 1);
 	assert_int_equal(fake.rdv.send.ord, 2);
 	assert_int_equal(fake.rdv.send.rnr_retry, 7);
-	assert_true(fake.rdv.send.patience_ns == 2 * (UINT64_C(4096) << 18));
+	assert_true(fake.rdv.send.patience_ns == 2 * (UINT64_C(4096) << 20));
 	expect_state(w, IBV_QPS_RTS);
 	assert_int_equal(ibv_post_send(w->qp, &wr, &bad), 0);
 	/* Programs connect anew with what they are told here. */
@@ -169,7 +169,7 @@ static void patience_is_what_the_man_page_says(void **state)
 {
 	(void)state;
 	assert_true(usiw_patience_ns(0, 7) == 0);
-	assert_true(usiw_patience_ns(1, 0) == UINT64_C(500000000));
+	assert_true(usiw_patience_ns(1, 0) == UINT64_C(4000000000));
 	assert_true(usiw_patience_ns(20, 0) == UINT64_C(4096) << 20);
 	assert_true(usiw_patience_ns(20, 7) == UINT64_C(4096) << 23);
 	assert_true(usiw_patience_ns(31, 7) == UINT64_C(4096) << 34);
