@@ -68,7 +68,7 @@ ROWS = (
     ("device memory", "no", "no",
      ["*.DMTest.test_*dm*", "*DeviceMemory*Test.*"]),
     ("parent domains", "no", "no",
-     ["*test_without_allocators_rc_traffic"]),
+     ["*test_without_allocators_rc_traffic", "*test_mem_align_*rc_traffic"]),
     ("query_device, query_port, query_gid_ex", "yes", "yes",
      ["*DeviceTest.test_query_*", "*test_dev_list", "*test_open_dev"]),
     ("ibv_query_qp", "yes", "yes", ["*test_query_rc_qp"]),

@@ -112,12 +112,16 @@ int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe)
 	return 0;
 }
 
+size_t rnic_cq_slots_size(uint32_t cqe)
+{
+	return rnic_ring_slots_size(cqe, sizeof(struct usiw_cqe));
+}
+
 int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
-		   struct rnic_chan *chan, uint64_t handle,
+		   struct rnic_chan *chan, uint64_t handle, void *slots,
 		   struct rnic_cq **ret_cq)
 {
 	struct rnic_cq *cq;
-	void *mem;
 	int rc;
 
 	if (!cqe || cqe > rnic_limits()->max_cqe)
@@ -127,13 +131,13 @@ int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
 		return -ENOMEM;
 	cq->ctx = ctx;
 	cq->handle = handle;
-	cq->ring_size = usiw_ring_size(cqe, sizeof(struct usiw_cqe));
-	rc = rnic_shm_alloc(&ctx->shm, cq->ring_size, &mem);
+	cq->mem.shm = &ctx->shm;
+	rc = rnic_ring_alloc(&cq->ring, &cq->mem, cqe, sizeof(struct usiw_cqe),
+			     slots);
 	if (rc < 0) {
 		free(cq);
 		return rc;
 	}
-	usiw_ring_init(&cq->ring, mem, cqe, sizeof(struct usiw_cqe));
 	if (chan) {
 		rnic_chan_get(chan);
 		cq->chan = chan;
@@ -147,45 +151,21 @@ void rnic_cq_set_flags(struct rnic_cq *cq, uint32_t flags)
 	cq->flags = flags;
 }
 
-/* The slots that were, after a move away from them. */
-static void cq_slots_free(struct rnic_cq *cq, void *slots, size_t slots_size)
+int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe, void *slots)
 {
-	struct rnic_shm *shm = &cq->ctx->shm;
-
-	if (slots_size)
-		rnic_shm_free(shm, slots, slots_size);
-	else
-		cq->ring_size = rnic_shm_trim(shm, cq->ring.hdr, cq->ring_size,
-					      sizeof(*cq->ring.hdr));
-}
-
-int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe)
-{
-	size_t size, old_size = cq->slots_size;
-	void *mem = NULL, *old = cq->ring.slots;
-	int rc = 0;
+	struct rnic_ring_swap swap;
+	int rc;
 
 	if (!cqe || cqe > rnic_limits()->max_cqe)
 		return -EINVAL;
-	size = (size_t)usiw_ring_slot_cnt(cqe) * cq->ring.stride;
-	if (usiw_ring_slot_cnt(cqe) != cq->ring.mask + 1)
-		rc = rnic_shm_alloc(&cq->ctx->shm, size, &mem);
+	rc = rnic_ring_swap_begin(&cq->ring, &cq->mem, cqe, slots, &swap);
 	if (rc < 0)
 		return rc;
 	rnic_engine_lead(cq->ctx->engine);
-	if (cq->is_overrun || usiw_ring_used(&cq->ring) > cqe)
-		rc = -EINVAL;
-	else if (mem)
-		usiw_ring_move(&cq->ring, mem, cqe);
-	else
-		cq->ring.depth = cqe;
-	if (rc == 0 && mem)
-		cq->slots_size = size;
+	rc = cq->is_overrun ? -EINVAL
+			    : rnic_ring_swap(&cq->ring, &cq->mem, &swap);
 	rnic_engine_unlead(cq->ctx->engine);
-	if (rc < 0)
-		rnic_shm_free(&cq->ctx->shm, mem, size);
-	else if (mem)
-		cq_slots_free(cq, old, old_size);
+	rnic_ring_swap_end(&cq->ring, &cq->mem, &swap);
 	return rc;
 }
 
@@ -225,9 +205,7 @@ int rnic_cq_destroy(struct rnic_cq *cq, uint32_t *ret_comp_events,
 	*ret_async_events = rnic_chan_purge(ctx->async, &cq->async_node);
 	if (cq->chan)
 		rnic_chan_put(cq->chan);
-	if (cq->slots_size)
-		rnic_shm_free(&ctx->shm, cq->ring.slots, cq->slots_size);
-	rnic_shm_free(&ctx->shm, cq->ring.hdr, cq->ring_size);
+	rnic_ring_free(&cq->ring, &cq->mem);
 	free(cq);
 	return 0;
 }

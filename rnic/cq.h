@@ -7,13 +7,13 @@
 #include <stdbool.h>
 
 #include "chan.h"
+#include "ring-mem.h"
 #include "rnic.h"
 
 struct rnic_cq {
 	struct rnic_context *ctx;
 	struct usiw_ring ring;
-	size_t ring_size;	/* of the memory that begins with the header */
-	size_t slots_size;	/* of the slots, when resized; 0: behind it */
+	struct rnic_ring_mem mem;
 	struct rnic_chan *chan; /* NULL: none */
 	struct rnic_chan_node comp_node;
 	struct rnic_chan_node async_node;

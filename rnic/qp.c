@@ -63,30 +63,51 @@ static uint32_t at_least_1(uint32_t value)
 	return value ? value : 1;
 }
 
+static uint32_t sq_stride(const struct rnic_qp_options *opt)
+{
+	uint32_t room = at_least_1(opt->max_send_sge) *
+			(uint32_t)sizeof(struct usiw_sge);
+
+	if (room < opt->max_inline)
+		room = opt->max_inline;
+	return ((uint32_t)sizeof(struct usiw_sqe) + room + USIW_CACHE_LINE -
+		1) &
+	       ~(USIW_CACHE_LINE - 1u);
+}
+
+static uint32_t rq_stride(const struct rnic_qp_options *opt)
+{
+	return (uint32_t)(sizeof(struct usiw_rqe) +
+			  at_least_1(opt->max_recv_sge) *
+				  sizeof(struct usiw_sge));
+}
+
+void rnic_qp_slots_size(const struct rnic_qp_options *opt, size_t *ret_sq,
+			size_t *ret_rq)
+{
+	*ret_sq = rnic_ring_slots_size(at_least_1(opt->max_send_wr),
+				       sq_stride(opt));
+	*ret_rq = opt->srq ? 0
+			   : rnic_ring_slots_size(at_least_1(opt->max_recv_wr),
+						  rq_stride(opt));
+}
+
 static int sq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
 {
 	struct rnic_sq *sq = &qp->sq;
 	uint32_t depth = at_least_1(opt->max_send_wr);
-	uint32_t room, stride;
-	void *mem;
+	uint32_t stride = sq_stride(opt);
 	int rc;
 
 	sq->max_sge = at_least_1(opt->max_send_sge);
-	room = sq->max_sge * (uint32_t)sizeof(struct usiw_sge);
-	if (room < opt->max_inline)
-		room = opt->max_inline;
-	stride = ((uint32_t)sizeof(struct usiw_sqe) + room + USIW_CACHE_LINE -
-		  1) &
-		 ~(USIW_CACHE_LINE - 1u);
 	/* What rounding up leaves over serves inline data. */
 	sq->max_inline = stride - (uint32_t)sizeof(struct usiw_sqe);
 	if (sq->max_inline > rnic_limits()->max_inline)
 		sq->max_inline = rnic_limits()->max_inline;
-	sq->ring_size = usiw_ring_size(depth, stride);
-	rc = rnic_shm_alloc(&qp->ctx->shm, sq->ring_size, &mem);
+	sq->mem.shm = &qp->ctx->shm;
+	rc = rnic_ring_alloc(&sq->ring, &sq->mem, depth, stride, opt->sq_slots);
 	if (rc < 0)
 		return rc;
-	usiw_ring_init(&sq->ring, mem, depth, stride);
 	sq->wr = calloc(usiw_ring_slot_cnt(depth), sizeof(*sq->wr));
 	return sq->wr ? 0 : -ENOMEM;
 }
@@ -94,26 +115,18 @@ static int sq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
 static int rq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
 {
 	struct rnic_rq *rq = &qp->rq;
-	uint32_t depth = at_least_1(opt->max_recv_wr);
-	uint32_t stride;
-	void *mem;
-	int rc;
 
 	rq->max_sge = at_least_1(opt->max_recv_sge);
-	stride = (uint32_t)(sizeof(struct usiw_rqe) +
-			    rq->max_sge * sizeof(struct usiw_sge));
-	rq->ring_size = usiw_ring_size(depth, stride);
-	rc = rnic_shm_alloc(&qp->ctx->shm, rq->ring_size, &mem);
-	if (rc < 0)
-		return rc;
-	usiw_ring_init(&rq->ring, mem, depth, stride);
-	return 0;
+	rq->mem.shm = &qp->ctx->shm;
+	return rnic_ring_alloc(&rq->ring, &rq->mem,
+			       at_least_1(opt->max_recv_wr), rq_stride(opt),
+			       opt->rq_slots);
 }
 
 static void qp_release(struct rnic_qp *qp)
 {
-	rnic_shm_free(&qp->ctx->shm, qp->sq.ring.hdr, qp->sq.ring_size);
-	rnic_shm_free(&qp->ctx->shm, qp->rq.ring.hdr, qp->rq.ring_size);
+	rnic_ring_free(&qp->sq.ring, &qp->sq.mem);
+	rnic_ring_free(&qp->rq.ring, &qp->rq.mem);
 	free(qp->sq.wr);
 	free(qp->sq.orq.entry);
 	free(qp->irq.entry);

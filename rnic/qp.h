@@ -12,6 +12,7 @@
 #include "atomic.h"
 #include "chan.h"
 #include "engine.h"
+#include "ring-mem.h"
 #include "rnic.h"
 #include "stream.h"
 
@@ -22,8 +23,7 @@ struct smpa_event;
 struct rnic_srq {
 	struct rnic_pd *pd;
 	struct usiw_ring ring;
-	size_t ring_size;
-	size_t slots_size; /* of slots on their own; 0: behind the header */
+	struct rnic_ring_mem mem;
 	uint32_t max_sge;
 	uint32_t limit; /* guarded by the lead; 0: not armed */
 	uint64_t handle;
@@ -138,7 +138,7 @@ struct rnic_sq_imm {
 
 struct rnic_sq {
 	struct usiw_ring ring;
-	size_t ring_size;
+	struct rnic_ring_mem mem;
 	uint32_t max_sge, max_inline;
 	uint32_t next_idx; /* first SQE not yet submitted */
 	uint32_t done_idx; /* first SQE not yet completed: the consumer index */
@@ -152,7 +152,7 @@ struct rnic_sq {
 
 struct rnic_rq {
 	struct usiw_ring ring;
-	size_t ring_size;
+	struct rnic_ring_mem mem;
 	uint32_t max_sge;
 	struct rnic_recv current;
 };

@@ -296,12 +296,24 @@ RNIC_EXPORT int rnic_dm_reg(struct rnic_pd *pd, struct rnic_dm *dm,
 /* ---- completion queues ------------------------------------------------ */
 
 /*
+ * Slots of rings may lie in memory that the caller lends, cache-line aligned
+ * and as large as the functions for it say; its content does not matter.  It
+ * is the caller's again when creation failed, when the object is destroyed,
+ * and after a resize: the old one when that succeeded, else the new one.
+ * Lent or not, the header with the indices is the RNIC's.
+ */
+
+/*
  * @cqe: entries wanted, 1 to max_cqe.  @chan: a reference is taken; NULL:
  * none.  @handle: comes back in events (the provider's struct ibv_cq).
+ * @slots: lent; NULL: the RNIC's own.
  */
 RNIC_EXPORT int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
 			       struct rnic_chan *chan, uint64_t handle,
-			       struct rnic_cq **ret_cq);
+			       void *slots, struct rnic_cq **ret_cq);
+
+/* Octets to lend; @cqe is one that rnic_cq_create() takes. */
+RNIC_EXPORT size_t rnic_cq_slots_size(uint32_t cqe);
 
 /* What a CQ does beyond the ordinary; set before its first QP. */
 enum rnic_cq_flags {
@@ -316,11 +328,11 @@ RNIC_EXPORT void rnic_cq_set_flags(struct rnic_cq *cq, uint32_t flags);
 /*
  * Room for @cqe entries from now on; what waits in the CQ stays, in order.
  * The ring is the same object afterwards, but for its slots: the caller keeps
- * every consumer out meanwhile.
+ * every consumer out meanwhile.  @slots: lent; NULL: the RNIC's own.
  * Return: 0; -EINVAL: @cqe is out of range or below the entries that wait, or
  *   the CQ is overrun; -ENOMEM.
  */
-RNIC_EXPORT int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe);
+RNIC_EXPORT int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe, void *slots);
 
 /* The clock of usiw_cqe.timestamp_ns, now. */
 RNIC_EXPORT uint64_t rnic_raw_clock_ns(void);
@@ -352,11 +364,14 @@ struct rnic_srq_options {
 	uint32_t max_wr, max_sge; /* in: wanted, out: given */
 	uint32_t limit;
 	uint64_t handle;
+	void *slots; /* in: lent; NULL: the RNIC's own */
 };
 
 RNIC_EXPORT int rnic_srq_create(struct rnic_pd *pd,
 				struct rnic_srq_options *opt,
 				struct rnic_srq **ret_srq);
+/* Octets to lend, for what rnic_srq_create() takes. */
+RNIC_EXPORT size_t rnic_srq_slots_size(uint32_t max_wr, uint32_t max_sge);
 RNIC_EXPORT const struct usiw_ring *rnic_srq_ring(const struct rnic_srq *srq);
 /* Entries were committed: QPs may hold messages that wait for them. */
 RNIC_EXPORT void rnic_srq_ring_rq(struct rnic_srq *srq);
@@ -365,10 +380,11 @@ RNIC_EXPORT int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit);
 /*
  * Room for @max_wr receives from now on; those posted stay.  The ring is the
  * same object afterwards, but for its slots: the caller keeps every producer
- * out meanwhile.
+ * out meanwhile.  @slots: lent; NULL: the RNIC's own.
  * Return: 0; -EINVAL: out of range, or more are posted; -ENOMEM.
  */
-RNIC_EXPORT int rnic_srq_resize(struct rnic_srq *srq, uint32_t max_wr);
+RNIC_EXPORT int rnic_srq_resize(struct rnic_srq *srq, uint32_t max_wr,
+				void *slots);
 RNIC_EXPORT void rnic_srq_query(struct rnic_srq *srq,
 				struct rnic_srq_options *ret_opt);
 RNIC_EXPORT int rnic_srq_destroy(struct rnic_srq *srq,
@@ -392,8 +408,13 @@ struct rnic_qp_options {
 	uint32_t max_send_wr, max_recv_wr;   /* in: wanted, out: given */
 	uint32_t max_send_sge, max_recv_sge; /* in: wanted, out: given */
 	uint32_t max_inline;		     /* in: wanted, out: given */
-	uint64_t handle; /* comes back in CQEs and async events */
+	uint64_t handle;	   /* comes back in CQEs and async events */
+	void *sq_slots, *rq_slots; /* in: lent; NULL: the RNIC's own */
 };
+
+/* Octets to lend, for what rnic_qp_create() takes; *ret_rq 0: SRQ. */
+RNIC_EXPORT void rnic_qp_slots_size(const struct rnic_qp_options *opt,
+				    size_t *ret_sq, size_t *ret_rq);
 
 RNIC_EXPORT int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 			       struct rnic_qp **ret_qp);

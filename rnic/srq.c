@@ -7,13 +7,27 @@
 #include "engine.h"
 #include "qp.h"
 
+static uint32_t srq_sge_cnt(uint32_t max_sge)
+{
+	return max_sge ? max_sge : 1;
+}
+
+static uint32_t srq_stride(uint32_t max_sge)
+{
+	return (uint32_t)(sizeof(struct usiw_rqe) +
+			  srq_sge_cnt(max_sge) * sizeof(struct usiw_sge));
+}
+
+size_t rnic_srq_slots_size(uint32_t max_wr, uint32_t max_sge)
+{
+	return rnic_ring_slots_size(max_wr, srq_stride(max_sge));
+}
+
 int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
 		    struct rnic_srq **ret_srq)
 {
 	const struct rnic_limits *limits = rnic_limits();
 	struct rnic_srq *srq;
-	uint32_t stride;
-	void *mem;
 	int rc;
 
 	if (!opt->max_wr || opt->max_wr > limits->max_srq_wr ||
@@ -26,16 +40,14 @@ int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
 	srq->handle = opt->handle;
 	srq->limit = opt->limit;
 	srq->bell.kind = RNIC_BELL_SRQ;
-	srq->max_sge = opt->max_sge ? opt->max_sge : 1;
-	stride = (uint32_t)(sizeof(struct usiw_rqe) +
-			    srq->max_sge * sizeof(struct usiw_sge));
-	srq->ring_size = usiw_ring_size(opt->max_wr, stride);
-	rc = rnic_shm_alloc(&pd->ctx->shm, srq->ring_size, &mem);
+	srq->max_sge = srq_sge_cnt(opt->max_sge);
+	srq->mem.shm = &pd->ctx->shm;
+	rc = rnic_ring_alloc(&srq->ring, &srq->mem, opt->max_wr,
+			     srq_stride(opt->max_sge), opt->slots);
 	if (rc < 0) {
 		free(srq);
 		return rc;
 	}
-	usiw_ring_init(&srq->ring, mem, opt->max_wr, stride);
 	atomic_fetch_add_explicit(&pd->user_cnt, 1, memory_order_relaxed);
 	opt->max_sge = srq->max_sge;
 	*ret_srq = srq;
@@ -73,36 +85,21 @@ int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit)
 	return 0;
 }
 
-int rnic_srq_resize(struct rnic_srq *srq, uint32_t max_wr)
+int rnic_srq_resize(struct rnic_srq *srq, uint32_t max_wr, void *slots)
 {
-	struct rnic_shm *shm = &srq->pd->ctx->shm;
 	struct rnic_engine *engine = srq->pd->ctx->engine;
-	size_t size, old_size = srq->slots_size;
-	void *mem, *old = srq->ring.slots;
+	struct rnic_ring_swap swap;
 	int rc;
 
 	if (!max_wr || max_wr > rnic_limits()->max_srq_wr)
 		return -EINVAL;
-	size = (size_t)usiw_ring_slot_cnt(max_wr) * srq->ring.stride;
-	rc = rnic_shm_alloc(shm, size, &mem);
+	rc = rnic_ring_swap_begin(&srq->ring, &srq->mem, max_wr, slots, &swap);
 	if (rc < 0)
 		return rc;
 	rnic_engine_lead(engine);
-	if (usiw_ring_used(&srq->ring) > max_wr) {
-		rc = -EINVAL;
-	} else {
-		usiw_ring_move(&srq->ring, mem, max_wr);
-		srq->slots_size = size;
-	}
+	rc = rnic_ring_swap(&srq->ring, &srq->mem, &swap);
 	rnic_engine_unlead(engine);
-	if (rc < 0)
-		rnic_shm_free(shm, mem, size);
-	else if (old_size)
-		rnic_shm_free(shm, old, old_size);
-	else
-		srq->ring_size = rnic_shm_trim(shm, srq->ring.hdr,
-					       srq->ring_size,
-					       sizeof(*srq->ring.hdr));
+	rnic_ring_swap_end(&srq->ring, &srq->mem, &swap);
 	return rc;
 }
 
@@ -129,9 +126,7 @@ int rnic_srq_destroy(struct rnic_srq *srq, uint32_t *ret_async_events)
 	rnic_engine_serve_bells(pd->ctx->engine);
 	rnic_engine_unlead(pd->ctx->engine);
 	*ret_async_events = rnic_chan_purge(pd->ctx->async, &srq->limit_node);
-	if (srq->slots_size)
-		rnic_shm_free(&pd->ctx->shm, srq->ring.slots, srq->slots_size);
-	rnic_shm_free(&pd->ctx->shm, srq->ring.hdr, srq->ring_size);
+	rnic_ring_free(&srq->ring, &srq->mem);
 	free(srq);
 	atomic_fetch_sub_explicit(&pd->user_cnt, 1, memory_order_release);
 	return 0;

@@ -6,6 +6,7 @@
 
 #include "door.h"
 #include "objects.h"
+#include "usiwdv.h"
 
 /* The CQ of rnic, on the channel behind @channel if there is one. */
 static int cq_open(struct usiw_context *ctx, uint32_t cqe,
@@ -20,7 +21,7 @@ static int cq_open(struct usiw_context *ctx, uint32_t cqe,
 			return -EINVAL;
 	}
 	err = rnic_cq_create(ctx->rnic, cqe, chan, (uintptr_t)&cq->cq,
-			     &cq->rnic);
+			     cq->slots, &cq->rnic);
 	if (chan)
 		rnic_chan_put(chan);
 	return err;
@@ -28,7 +29,7 @@ static int cq_open(struct usiw_context *ctx, uint32_t cqe,
 
 int usiw_cq_new(struct ibv_context *context, uint32_t cqe,
 		const struct ibv_comp_channel *channel, uint32_t comp_vector,
-		struct usiw_cq **ret_cq)
+		struct usiw_pd *pd, struct usiw_cq **ret_cq)
 {
 	struct usiw_context *ctx = usiw_context(context);
 	struct usiw_cq *cq;
@@ -43,17 +44,27 @@ int usiw_cq_new(struct ibv_context *context, uint32_t cqe,
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return -ENOMEM;
+	err = usiw_pd_slots_alloc(pd, rnic_cq_slots_size(cqe), USIWDV_RES_CQ,
+				  &cq->slots);
+	if (err)
+		goto free_cq;
 	err = cq_open(ctx, cqe, channel, cq);
-	if (err) {
-		free(cq);
-		return err;
-	}
+	if (err)
+		goto free_slots;
+	cq->pd = pd;
+	if (pd)
+		usiw_pd_get(pd);
 	util_lock_init(&cq->lock, UTIL_RANK_APP);
 	cq->fork_gen = ctx->fork_gen;
 	cq->ring = rnic_cq_ring(cq->rnic);
 	cq->cq.cqe = (int)cq->ring->depth;
 	*ret_cq = cq;
 	return 0;
+free_slots:
+	usiw_pd_slots_free(pd, cq->slots, USIWDV_RES_CQ);
+free_cq:
+	free(cq);
+	return err;
 }
 
 struct ibv_cq *usiw_create_cq(struct ibv_context *context, int cqe,
@@ -64,26 +75,38 @@ struct ibv_cq *usiw_create_cq(struct ibv_context *context, int cqe,
 
 	/* Negative ones are too large as unsigned. */
 	err = usiw_cq_new(context, (uint32_t)cqe, channel,
-			  (uint32_t)comp_vector, &cq);
+			  (uint32_t)comp_vector, NULL, &cq);
 	return err ? usiw_door_null(err) : &cq->cq;
 }
 
 int usiw_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
 	struct usiw_cq *cq = usiw_cq(ibcq);
+	void *slots;
 	int err;
 
 	if (usiw_is_alien(cq->fork_gen))
 		return usiw_door_int(-ENODEV);
-	if (cqe < 1)
+	if (cqe < 1 || (uint32_t)cqe > rnic_limits()->max_cqe)
 		return usiw_door_int(-EINVAL);
+	err = usiw_pd_slots_alloc(cq->pd, rnic_cq_slots_size((uint32_t)cqe),
+				  USIWDV_RES_CQ, &slots);
+	if (err)
+		return usiw_door_int(err);
 	/* No poller sees the slots move; this may wait for the lead, for
 	 * which nobody waits with the lock of a CQ. */
 	usiw_cq_lock(cq);
-	err = rnic_cq_resize(cq->rnic, (uint32_t)cqe);
-	if (!err)
+	err = rnic_cq_resize(cq->rnic, (uint32_t)cqe, slots);
+	if (!err) {
+		void *old = cq->slots;
+
 		cq->cq.cqe = (int)cq->ring->depth;
+		cq->slots = slots;
+		slots = old;
+	}
 	usiw_cq_unlock(cq);
+	/* The old ones; those that did not come into use. */
+	usiw_pd_slots_free(cq->pd, slots, USIWDV_RES_CQ);
 	return usiw_door_int(err);
 }
 
@@ -122,6 +145,7 @@ int usiw_destroy_cq(struct ibv_cq *ibcq)
 			       &ibcq->comp_events_completed, comp_events);
 		usiw_wait_acks(&ibcq->mutex, &ibcq->cond,
 			       &ibcq->async_events_completed, async_events);
+		usiw_pd_slots_free(cq->pd, cq->slots, USIWDV_RES_CQ);
 		if (cq->pd)
 			usiw_pd_put(cq->pd);
 	}

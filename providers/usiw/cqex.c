@@ -220,16 +220,13 @@ struct ibv_cq_ex *usiw_create_cq_ex(struct ibv_context *context,
 	if (err)
 		return usiw_door_null(err);
 	err = usiw_cq_new(context, attr->cqe, attr->channel, attr->comp_vector,
-			  &cq);
+			  pd, &cq);
 	if (err)
 		return usiw_door_null(err);
 	rnic_cq_set_flags(cq->rnic, cqex_rnic_flags(attr));
 	cq->is_single =
 		(cqex_flags(attr) & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) ||
 		(pd && pd->td);
-	cq->pd = pd;
-	if (pd)
-		usiw_pd_get(pd);
 	cqex_set_readers(&cq->cq_ex, attr->wc_flags);
 	return &cq->cq_ex;
 }

@@ -41,6 +41,13 @@ struct usiw_pd {
 	_Atomic uint32_t user_cnt; /* objects made on it */
 	struct usiw_pd *base;	   /* NULL: no parent domain */
 	struct usiw_td *td;	   /* parent domain; may be NULL */
+
+	/* parent domain: the application's, both or none */
+	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size,
+		       size_t alignment, uint64_t resource_type);
+	void (*free)(struct ibv_pd *pd, void *pd_context, void *ptr,
+		     uint64_t resource_type);
+	void *pd_context;
 };
 
 struct usiw_mr {
@@ -73,6 +80,7 @@ struct usiw_cq {
 	const struct usiw_ring *ring;
 	bool is_single;	    /* one thread only uses it, so it said: no lock */
 	struct usiw_pd *pd; /* parent domain; may be NULL */
+	void *slots;	    /* lent to the RNIC; NULL: its own */
 	struct util_lock lock; /* consumer side of the ring */
 
 	/* Extended CQs: between ibv_start_poll() and ibv_end_poll() whoever
@@ -99,6 +107,7 @@ struct usiw_srq {
 	uint32_t fork_gen;
 	uint32_t max_sge;
 	struct usiw_pd *pd;
+	void *slots; /* lent to the RNIC; NULL: its own */
 	const struct usiw_ring *ring;
 	bool is_single;	       /* of a thread domain: no lock */
 	struct util_lock lock; /* producer side of the ring */
@@ -125,7 +134,8 @@ struct usiw_qp {
 	uint32_t fork_gen;
 	bool is_single; /* of a thread domain: no locks */
 	struct usiw_pd *pd;
-	struct ibv_qp_cap cap; /* as given */
+	void *sq_slots, *rq_slots; /* lent to the RNIC; NULL: its own */
+	struct ibv_qp_cap cap;	   /* as given */
 	struct usiw_sq_limits sq_limits;
 	const struct usiw_ring *sq;
 	struct util_lock sq_lock;   /* producer side of sq */
@@ -251,10 +261,22 @@ static inline bool usiw_is_alien(uint32_t fork_gen)
 void usiw_pd_get(struct usiw_pd *pd);
 void usiw_pd_put(struct usiw_pd *pd);
 
-/* What every kind of CQ begins with; -EINVAL: see ibv_create_cq(3). */
+/*
+ * Memory for @size octets of slots, as the allocators of @pd (NULL: none)
+ * want it.  Not under a lock: they are the application's.
+ * @type: enum usiwdv_res_type.
+ * Return: 0, *ret_slots NULL: the RNIC's own; -ENOMEM; -EINVAL: not aligned.
+ */
+int usiw_pd_slots_alloc(struct usiw_pd *pd, size_t size, uint64_t type,
+			void **ret_slots);
+/* @slots NULL: nothing. */
+void usiw_pd_slots_free(struct usiw_pd *pd, void *slots, uint64_t type);
+
+/* What every kind of CQ begins with; -EINVAL: see ibv_create_cq(3).
+ * @pd: parent domain; may be NULL. */
 int usiw_cq_new(struct ibv_context *context, uint32_t cqe,
 		const struct ibv_comp_channel *channel, uint32_t comp_vector,
-		struct usiw_cq **ret_cq);
+		struct usiw_pd *pd, struct usiw_cq **ret_cq);
 
 /*
  * Wait until the application has acknowledged @event_cnt events: it may still

@@ -4,11 +4,18 @@
  *
  * To the RNIC a parent domain is the protection domain below it.  What was
  * made on which is counted here, so that none ends before its users.
+ *
+ * A parent domain may bring allocators for the slots of the queues made on
+ * it.  They are called without any lock, and never in a forked child for what
+ * the parent has made: there the memory is the child's copy, or nothing, as
+ * the application has it.
  */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "door.h"
 #include "objects.h"
+#include "usiwdv.h"
 
 void usiw_pd_get(struct usiw_pd *pd)
 {
@@ -104,17 +111,66 @@ int usiw_dealloc_td(struct ibv_td *ibtd)
 	return 0;
 }
 
+int usiw_pd_slots_alloc(struct usiw_pd *pd, size_t size, uint64_t type,
+			void **ret_slots)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *slots;
+
+	*ret_slots = NULL;
+	if (!pd || !pd->alloc)
+		return 0;
+	/* Whole pages: so that it can be madvise()d, and an allocator that
+	 * hands out piece after piece keeps the next one aligned. */
+	size = (size + page - 1) / page * page;
+	slots = pd->alloc(&pd->pd, pd->pd_context, size, page, type);
+	if (!slots)
+		return -ENOMEM;
+	if (slots == IBV_ALLOCATOR_USE_DEFAULT)
+		return 0;
+	if ((uintptr_t)slots % USIW_CACHE_LINE) {
+		pd->free(&pd->pd, pd->pd_context, slots, type);
+		return -EINVAL;
+	}
+	*ret_slots = slots;
+	return 0;
+}
+
+void usiw_pd_slots_free(struct usiw_pd *pd, void *slots, uint64_t type)
+{
+	if (slots)
+		pd->free(&pd->pd, pd->pd_context, slots, type);
+}
+
+#define PARENT_ATTR_OFFERED                                                    \
+	(IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |                              \
+	 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+
 static int parent_attr_check(const struct ibv_context *context,
 			     const struct ibv_parent_domain_init_attr *attr)
 {
-	/* Allocators are not offered; the context is theirs alone. */
-	if (attr->comp_mask & ~(uint32_t)IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+	if (attr->comp_mask & ~(uint32_t)PARENT_ATTR_OFFERED)
 		return -EOPNOTSUPP;
+	if ((attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) &&
+	    (!attr->alloc || !attr->free))
+		return -EINVAL;
 	if (!attr->pd || attr->pd->context != context)
 		return -EINVAL;
 	if (attr->td && attr->td->context != context)
 		return -EINVAL;
 	return 0;
+}
+
+static void
+parent_set_allocators(struct usiw_pd *pd,
+		      const struct ibv_parent_domain_init_attr *attr)
+{
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) {
+		pd->alloc = attr->alloc;
+		pd->free = attr->free;
+	}
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+		pd->pd_context = attr->pd_context;
 }
 
 /*
@@ -144,6 +200,7 @@ usiw_alloc_parent_domain(struct ibv_context *context,
 	pd->rnic = base->rnic;
 	pd->fork_gen = ctx->fork_gen;
 	pd->base = base;
+	parent_set_allocators(pd, attr);
 	usiw_pd_get(base);
 	if (attr->td) {
 		pd->td = usiw_td(attr->td);

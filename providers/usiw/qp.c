@@ -19,6 +19,7 @@
 #include "../../util/log.h"
 #include "door.h"
 #include "sqe.h"
+#include "usiwdv.h"
 
 /* Rights that a QP can give to its peer, and those it may be told of. */
 #define QP_ACCESS                                                              \
@@ -83,6 +84,32 @@ static void qp_assert_room(const struct usiw_qp *qp)
 	(void)qp;
 }
 
+static void qp_slots_free(struct usiw_pd *pd, const struct usiw_qp *qp)
+{
+	usiw_pd_slots_free(pd, qp->sq_slots, USIWDV_RES_SQ);
+	usiw_pd_slots_free(pd, qp->rq_slots, USIWDV_RES_RQ);
+}
+
+static int qp_slots_alloc(struct usiw_pd *pd, struct rnic_qp_options *opt,
+			  struct usiw_qp *qp)
+{
+	size_t sq_size, rq_size;
+	int err;
+
+	rnic_qp_slots_size(opt, &sq_size, &rq_size);
+	err = usiw_pd_slots_alloc(pd, sq_size, USIWDV_RES_SQ, &qp->sq_slots);
+	if (!err && rq_size)
+		err = usiw_pd_slots_alloc(pd, rq_size, USIWDV_RES_RQ,
+					  &qp->rq_slots);
+	if (err) {
+		qp_slots_free(pd, qp);
+		return err;
+	}
+	opt->sq_slots = qp->sq_slots;
+	opt->rq_slots = qp->rq_slots;
+	return 0;
+}
+
 static int qp_open(struct usiw_pd *pd, const struct ibv_qp_init_attr *attr,
 		   struct usiw_qp *qp)
 {
@@ -98,10 +125,15 @@ static int qp_open(struct usiw_pd *pd, const struct ibv_qp_init_attr *attr,
 		.max_inline = attr->cap.max_inline_data,
 		.handle = (uintptr_t)&qp->vqp.qp,
 	};
-	int err = rnic_qp_create(pd->rnic, &opt, &qp->rnic);
+	int err = qp_slots_alloc(pd, &opt, qp);
 
 	if (err)
 		return err;
+	err = rnic_qp_create(pd->rnic, &opt, &qp->rnic);
+	if (err) {
+		qp_slots_free(pd, qp);
+		return err;
+	}
 	qp->fork_gen = pd->fork_gen;
 	qp->cap = (struct ibv_qp_cap){
 		.max_send_wr = opt.max_send_wr,
@@ -647,6 +679,7 @@ int usiw_destroy_qp(struct ibv_qp *ibqp)
 			return usiw_door_int(err);
 		usiw_wait_acks(&ibqp->mutex, &ibqp->cond,
 			       &ibqp->events_completed, async_events);
+		qp_slots_free(qp->pd, qp);
 		usiw_pd_put(qp->pd);
 	}
 	free(qp);

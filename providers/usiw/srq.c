@@ -4,6 +4,7 @@
 
 #include "door.h"
 #include "objects.h"
+#include "usiwdv.h"
 
 static int srq_attr_check(const struct ibv_srq_attr *attr)
 {
@@ -37,11 +38,15 @@ static int srq_new(struct ibv_pd *ibpd, struct ibv_srq_attr *attr,
 	if (!srq)
 		return -ENOMEM;
 	opt.handle = (uintptr_t)&srq->srq;
+	err = usiw_pd_slots_alloc(pd,
+				  rnic_srq_slots_size(opt.max_wr, opt.max_sge),
+				  USIWDV_RES_SRQ, &srq->slots);
+	if (err)
+		goto free_srq;
+	opt.slots = srq->slots;
 	err = rnic_srq_create(pd->rnic, &opt, &srq->rnic);
-	if (err) {
-		free(srq);
-		return err;
-	}
+	if (err)
+		goto free_slots;
 	/* Kept over the lead by a resize. */
 	util_lock_init(&srq->lock, UTIL_RANK_APP);
 	srq->is_single = pd->td != NULL;
@@ -54,6 +59,11 @@ static int srq_new(struct ibv_pd *ibpd, struct ibv_srq_attr *attr,
 	attr->max_sge = opt.max_sge;
 	*ret_srq = srq;
 	return 0;
+free_slots:
+	usiw_pd_slots_free(pd, srq->slots, USIWDV_RES_SRQ);
+free_srq:
+	free(srq);
+	return err;
 }
 
 struct ibv_srq *usiw_create_srq(struct ibv_pd *ibpd,
@@ -118,13 +128,27 @@ static int srq_change_check(const struct usiw_srq *srq,
 
 static int srq_resize(struct usiw_srq *srq, uint32_t max_wr)
 {
+	void *slots;
 	int err;
 
+	err = usiw_pd_slots_alloc(srq->pd,
+				  rnic_srq_slots_size(max_wr, srq->max_sge),
+				  USIWDV_RES_SRQ, &slots);
+	if (err)
+		return err;
 	/* Nobody posts meanwhile; this may wait for the lead, for which
 	 * nobody waits with the lock of an SRQ. */
 	usiw_srq_lock(srq);
-	err = rnic_srq_resize(srq->rnic, max_wr);
+	err = rnic_srq_resize(srq->rnic, max_wr, slots);
+	if (!err) {
+		void *old = srq->slots;
+
+		srq->slots = slots;
+		slots = old;
+	}
 	usiw_srq_unlock(srq);
+	/* The old ones; those that did not come into use. */
+	usiw_pd_slots_free(srq->pd, slots, USIWDV_RES_SRQ);
 	return err;
 }
 
@@ -173,6 +197,7 @@ int usiw_destroy_srq(struct ibv_srq *ibsrq)
 			return usiw_door_int(err);
 		usiw_wait_acks(&ibsrq->mutex, &ibsrq->cond,
 			       &ibsrq->events_completed, async_events);
+		usiw_pd_slots_free(srq->pd, srq->slots, USIWDV_RES_SRQ);
 		usiw_pd_put(srq->pd);
 	}
 	free(srq);

@@ -74,6 +74,20 @@ struct usiwdv_attach_attr {
 int usiwdv_qp_attach_fd(struct ibv_qp *qp, int fd,
 			const struct usiwdv_attach_attr *attr);
 
+/*
+ * What the allocators of a parent domain (ibv_alloc_parent_domain(3)) are
+ * asked for: their resource_type, whose upper 32 bits are zero, since there is
+ * no enum rdma_driver_id for usiw.  Each is the entries of one queue, of any
+ * content; a resize asks for new ones before it gives the old ones back.  What
+ * a process has made its forked child does not give back.
+ */
+enum usiwdv_res_type {
+	USIWDV_RES_SQ = 1,
+	USIWDV_RES_RQ,
+	USIWDV_RES_SRQ,
+	USIWDV_RES_CQ,
+};
+
 #ifdef __cplusplus
 }
 #endif

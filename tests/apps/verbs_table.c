@@ -234,6 +234,9 @@ static void domains(void)
 	NULLS(alloc_parent_domain, EINVAL,
 	      ibv_alloc_parent_domain(w.context, &p));
 	p.td = NULL;
+	p.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS; /* none there */
+	NULLS(alloc_parent_domain, EINVAL,
+	      ibv_alloc_parent_domain(w.context, &p));
 	p.comp_mask = 1u << 31;
 	NULLS(alloc_parent_domain, EOPNOTSUPP,
 	      ibv_alloc_parent_domain(w.context, &p));

@@ -2,12 +2,14 @@
 /*
  * ibv_wr_* through stock libibverbs and over a real connection: every
  * operation, batches, errors, and threads.  Runs under `usiw run`, alone, and
- * connects to itself: once plainly, once in a thread domain.
+ * connects to itself: once plainly, once in a thread domain, whose queues lie
+ * in memory of its own.
  */
 #include <endian.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/mman.h>
 
 #include "loop.h"
 
@@ -53,6 +55,41 @@ static uint64_t offered(struct ibv_qp_init_attr_ex attr)
 	return send_ops;
 }
 
+/* The queues of a thread domain lie in mappings of the program, whose size is
+ * in the page before them. */
+#define PAGE 4096
+
+static uint32_t given_cnt, given_max;
+
+static void *slots_give(struct ibv_pd *pd, void *pd_context, size_t size,
+			size_t alignment, uint64_t resource_type)
+{
+	size_t *head;
+
+	(void)pd;
+	NEEDS(pd_context == &given_cnt);
+	NEEDS(alignment <= PAGE && size % alignment == 0 && resource_type);
+	head = mmap(NULL, size + PAGE, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	NEEDS(head != MAP_FAILED);
+	*head = size + PAGE;
+	if (++given_cnt > given_max)
+		given_max = given_cnt;
+	return (char *)head + PAGE;
+}
+
+static void slots_take(struct ibv_pd *pd, void *pd_context, void *ptr,
+		       uint64_t resource_type)
+{
+	size_t *head = (size_t *)(void *)((char *)ptr - PAGE);
+
+	(void)pd;
+	NEEDS(pd_context == &given_cnt && resource_type);
+	given_cnt--;
+	/* who still looks there dies of it */
+	NEEDS(munmap(head, *head) == 0);
+}
+
 static void domain_open(struct world *w, bool has_td)
 {
 	struct ibv_td_init_attr td_attr = { 0 };
@@ -67,6 +104,11 @@ static void domain_open(struct world *w, bool has_td)
 	NEEDS(w->td);
 	attr.pd = w->base;
 	attr.td = w->td;
+	attr.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+			 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+	attr.alloc = slots_give;
+	attr.free = slots_take;
+	attr.pd_context = &given_cnt;
 	w->pd = ibv_alloc_parent_domain(w->context, &attr);
 	NEEDS(w->pd);
 }
@@ -132,6 +174,8 @@ static void world_close(struct world *w)
 	NEEDS(ibv_destroy_cq(w->scq) == 0);
 	NEEDS(ibv_destroy_cq(w->rcq) == 0);
 	if (w->td) {
+		/* two CQs and an SQ, an RQ at least, and all is back */
+		NEEDS(given_max >= 4 && given_cnt == 0);
 		NEEDS(ibv_dealloc_td(w->td) == EBUSY);
 		NEEDS(ibv_dealloc_pd(w->pd) == 0);
 		NEEDS(ibv_dealloc_td(w->td) == 0);

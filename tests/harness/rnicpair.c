@@ -181,9 +181,9 @@ static void side_open(struct rnicpair *p, int i)
 	if (p->opt.has_chan)
 		must(!rnic_chan_new(sizeof(struct usiw_comp_event), &s->chan));
 	must(!rnic_cq_create(s->ctx, p->opt.cqe, s->chan, HANDLE_SCQ + side,
-			     &s->scq));
+			     NULL, &s->scq));
 	must(!rnic_cq_create(s->ctx, p->opt.cqe, s->chan, HANDLE_RCQ + side,
-			     &s->rcq));
+			     NULL, &s->rcq));
 	if (i == 1 && p->opt.srq_wr) {
 		struct rnic_srq_options srq = {
 			.max_wr = p->opt.srq_wr,

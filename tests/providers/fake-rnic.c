@@ -92,7 +92,8 @@ static int verdict(const char *name)
 	return 0;
 }
 
-static void ring_new(struct usiw_ring *ring, uint32_t depth, uint32_t stride)
+static void ring_new(struct usiw_ring *ring, uint32_t depth, uint32_t stride,
+		     void *slots)
 {
 	size_t size = usiw_ring_size(depth, stride);
 	size_t rounded = (size + USIW_CACHE_LINE - 1) / USIW_CACHE_LINE *
@@ -102,6 +103,11 @@ static void ring_new(struct usiw_ring *ring, uint32_t depth, uint32_t stride)
 	assert_non_null(mem);
 	memset(mem, 0, rounded);
 	usiw_ring_init(ring, mem, depth, stride);
+	if (slots) {
+		/* as large as was asked for: its owner may see it */
+		memset(slots, 0xa5, (size_t)usiw_ring_slot_cnt(depth) * stride);
+		ring->slots = slots;
+	}
 }
 
 static void ring_free(struct usiw_ring *ring)
@@ -363,8 +369,13 @@ int rnic_mr_dereg(struct rnic_mr *mr)
 	return err;
 }
 
+size_t rnic_cq_slots_size(uint32_t cqe)
+{
+	return (size_t)usiw_ring_slot_cnt(cqe) * sizeof(struct usiw_cqe);
+}
+
 int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
-		   struct rnic_chan *chan, uint64_t handle,
+		   struct rnic_chan *chan, uint64_t handle, void *slots,
 		   struct rnic_cq **ret_cq)
 {
 	int err = verdict(__func__);
@@ -373,7 +384,7 @@ int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
 	if (err)
 		return err;
 	*ret_cq = object_new(sizeof(**ret_cq));
-	ring_new(&(*ret_cq)->ring, cqe, sizeof(struct usiw_cqe));
+	ring_new(&(*ret_cq)->ring, cqe, sizeof(struct usiw_cqe), slots);
 	fake.handle = handle;
 	if (chan)
 		fake.chan_refs++;
@@ -386,11 +397,22 @@ void rnic_cq_set_flags(struct rnic_cq *cq, uint32_t flags)
 	fake.cq_flags = flags;
 }
 
-int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe)
+/* Of an empty ring. */
+static void ring_resize(struct usiw_ring *ring, uint32_t depth, void *slots)
+{
+	uint32_t stride = ring->stride;
+
+	ring_free(ring);
+	ring_new(ring, depth, stride, slots);
+}
+
+int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe, void *slots)
 {
 	int err = verdict(__func__);
 
-	if (!err)
+	if (!err && slots)
+		ring_resize(&cq->ring, cqe, slots);
+	else if (!err)
 		cq->ring.depth = cqe;
 	return err;
 }
@@ -442,6 +464,18 @@ void fake_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe)
 	usiw_ring_commit(&cq->ring, 1);
 }
 
+static uint32_t srq_stride(uint32_t max_sge)
+{
+	return (uint32_t)(sizeof(struct usiw_rqe) +
+			  max_sge * sizeof(struct usiw_sge));
+}
+
+size_t rnic_srq_slots_size(uint32_t max_wr, uint32_t max_sge)
+{
+	/* one more, as rnic_srq_create() gives */
+	return (size_t)usiw_ring_slot_cnt(max_wr + 1) * srq_stride(max_sge);
+}
+
 int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
 		    struct rnic_srq **ret_srq)
 {
@@ -453,9 +487,8 @@ int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
 	*ret_srq = object_new(sizeof(**ret_srq));
 	opt->max_wr += 1;
 	(*ret_srq)->opt = *opt;
-	ring_new(&(*ret_srq)->ring, opt->max_wr,
-		 sizeof(struct usiw_rqe) +
-			 opt->max_sge * sizeof(struct usiw_sge));
+	ring_new(&(*ret_srq)->ring, opt->max_wr, srq_stride(opt->max_sge),
+		 opt->slots);
 	fake.handle = opt->handle;
 	return 0;
 }
@@ -474,10 +507,12 @@ int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit)
 	return err;
 }
 
-int rnic_srq_resize(struct rnic_srq *srq, uint32_t max_wr)
+int rnic_srq_resize(struct rnic_srq *srq, uint32_t max_wr, void *slots)
 {
 	int err = verdict(__func__);
 
+	if (!err && slots)
+		ring_resize(&srq->ring, max_wr, slots);
 	if (!err)
 		srq->opt.max_wr = max_wr;
 	return err;
@@ -511,6 +546,26 @@ static uint32_t stride_for(size_t head, uint32_t sge_cnt, uint32_t inline_len)
 			  USIW_CACHE_LINE * USIW_CACHE_LINE);
 }
 
+static uint32_t sq_stride(const struct rnic_qp_options *opt)
+{
+	return stride_for(sizeof(struct usiw_sqe), opt->max_send_sge,
+			  opt->max_inline + 16);
+}
+
+static uint32_t rq_stride(const struct rnic_qp_options *opt)
+{
+	return stride_for(sizeof(struct usiw_rqe), opt->max_recv_sge, 0);
+}
+
+void rnic_qp_slots_size(const struct rnic_qp_options *opt, size_t *ret_sq,
+			size_t *ret_rq)
+{
+	*ret_sq = (size_t)usiw_ring_slot_cnt(opt->max_send_wr) * sq_stride(opt);
+	*ret_rq = opt->srq ? 0
+			   : (size_t)usiw_ring_slot_cnt(opt->max_recv_wr) *
+				     rq_stride(opt);
+}
+
 int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 		   struct rnic_qp **ret_qp)
 {
@@ -520,15 +575,13 @@ int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 	if (err)
 		return err;
 	*ret_qp = object_new(sizeof(**ret_qp));
+	ring_new(&(*ret_qp)->sq, opt->max_send_wr, sq_stride(opt),
+		 opt->sq_slots);
 	opt->max_inline += 16;
-	ring_new(&(*ret_qp)->sq, opt->max_send_wr,
-		 stride_for(sizeof(struct usiw_sqe), opt->max_send_sge,
-			    opt->max_inline));
 	(*ret_qp)->srq = opt->srq;
 	if (!opt->srq)
-		ring_new(&(*ret_qp)->rq, opt->max_recv_wr,
-			 stride_for(sizeof(struct usiw_rqe), opt->max_recv_sge,
-				    0));
+		ring_new(&(*ret_qp)->rq, opt->max_recv_wr, rq_stride(opt),
+			 opt->rq_slots);
 	fake.handle = opt->handle;
 	return 0;
 }

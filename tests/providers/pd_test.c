@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -108,11 +109,20 @@ static void attributes_are_judged(void **state)
 		{ { .pd = w->pd, .td = other_td }, EINVAL },
 		{ { .pd = w->pd, .comp_mask = 1u << 2 }, EOPNOTSUPP },
 		{ { .pd = w->pd, .comp_mask = 1u << 31 }, EOPNOTSUPP },
+		{ { .pd = w->pd, .comp_mask = both, .alloc = some_alloc },
+		  EINVAL },
+		{ { .pd = w->pd, .comp_mask = both, .free = some_free },
+		  EINVAL },
 		{ { .pd = w->pd,
 		    .comp_mask = both,
 		    .alloc = some_alloc,
 		    .free = some_free },
-		  EOPNOTSUPP },
+		  0 },
+		{ { .pd = w->pd,
+		    .comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS,
+		    .alloc = some_alloc,
+		    .free = some_free },
+		  0 },
 		{ { .pd = w->pd,
 		    .comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT },
 		  0 },
@@ -267,6 +277,322 @@ static void domains_stack(void **state)
 	assert_int_equal(ibv_dereg_mr(mr), 0);
 	assert_int_equal(ibv_dealloc_pd(upper), 0);
 	assert_int_equal(ibv_dealloc_pd(lower), 0);
+}
+
+/* ---- allocators ---------------------------------------------------------- */
+
+#define STORE_MAX 8
+
+/* What pd_context points to: everything that was given, and its moods. */
+struct store {
+	struct ibv_pd *pd;
+	struct {
+		void *mem;
+		size_t size;
+		uint64_t type;
+	} given[STORE_MAX]; /* mem NULL: free */
+	uint32_t given_cnt, alloc_cnt, free_cnt;
+	bool is_default;	/* has none, the RNIC may */
+	uint32_t refused_alloc; /* the one that gives NULL, from 1 on */
+	uint32_t misaligned_by;
+};
+
+static void *store_alloc(struct ibv_pd *pd, void *pd_context, size_t size,
+			 size_t alignment, uint64_t resource_type)
+{
+	struct store *st = pd_context;
+	void *mem;
+	int i;
+
+	assert_ptr_equal(pd, st->pd);
+	assert_int_equal(alignment, sysconf(_SC_PAGESIZE));
+	assert_int_equal(size % alignment, 0);
+	assert_true(size > 0);
+	if (++st->alloc_cnt == st->refused_alloc)
+		return NULL;
+	if (st->is_default)
+		return IBV_ALLOCATOR_USE_DEFAULT;
+	mem = aligned_alloc(alignment, size + alignment);
+	assert_non_null(mem);
+	mem = (char *)mem + st->misaligned_by;
+	for (i = 0; st->given[i].mem; i++)
+		assert_true(i < STORE_MAX - 1);
+	st->given[i].mem = mem;
+	st->given[i].size = size;
+	st->given[i].type = resource_type;
+	st->given_cnt++;
+	return mem;
+}
+
+static void store_free(struct ibv_pd *pd, void *pd_context, void *ptr,
+		       uint64_t resource_type)
+{
+	struct store *st = pd_context;
+	int i;
+
+	assert_ptr_equal(pd, st->pd);
+	assert_non_null(ptr);
+	for (i = 0; i < STORE_MAX && st->given[i].mem != ptr; i++)
+		;
+	assert_true(i < STORE_MAX);
+	assert_int_equal(st->given[i].type, resource_type);
+	free((char *)ptr - st->misaligned_by);
+	st->given[i].mem = NULL;
+	st->given_cnt--;
+	st->free_cnt++;
+}
+
+static struct ibv_pd *store_open(struct fake_world *w, struct store *st)
+{
+	struct ibv_parent_domain_init_attr attr = {
+		.pd = w->pd,
+		.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+			     IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT,
+		.alloc = store_alloc,
+		.free = store_free,
+		.pd_context = st,
+	};
+
+	*st = (struct store){ 0 };
+	st->pd = ibv_alloc_parent_domain(w->context, &attr);
+	assert_non_null(st->pd);
+	return st->pd;
+}
+
+/* The ring lies in what was given as a @type. */
+static void assert_in_store(const struct store *st,
+			    const struct usiw_ring *ring, uint64_t type)
+{
+	int i;
+
+	for (i = 0; i < STORE_MAX && st->given[i].mem != ring->slots; i++)
+		;
+	assert_true(i < STORE_MAX);
+	assert_int_equal(st->given[i].type, type);
+	assert_true(st->given[i].size >=
+		    (size_t)(ring->mask + 1) * ring->stride);
+}
+
+/* A CQ, an SRQ and two QPs on @pd, in this order; false: errno says why. */
+struct queues {
+	struct ibv_cq *cq;
+	struct ibv_srq *srq;
+	struct ibv_qp *qp, *srq_qp;
+};
+
+static bool queues_open(struct fake_world *w, struct ibv_pd *pd,
+			struct queues *q)
+{
+	struct ibv_cq_init_attr_ex cq_attr = {
+		.cqe = 4,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD,
+		.parent_domain = pd,
+	};
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 2 } };
+	struct ibv_qp_init_attr qp_attr = fake_qp_attr(w);
+	struct ibv_cq_ex *cq = usiw_create_cq_ex(w->context, &cq_attr);
+
+	*q = (struct queues){ 0 };
+	if (!cq)
+		return false;
+	q->cq = ibv_cq_ex_to_cq(cq);
+	verbs_init_cq(q->cq, w->context, NULL, NULL);
+	q->srq = ibv_create_srq(pd, &srq_attr);
+	if (!q->srq)
+		return false;
+	q->qp = ibv_create_qp(pd, &qp_attr);
+	if (!q->qp)
+		return false;
+	qp_attr = fake_qp_attr(w);
+	qp_attr.srq = q->srq;
+	q->srq_qp = ibv_create_qp(pd, &qp_attr);
+	return q->srq_qp != NULL;
+}
+
+static void queues_close(struct queues *q)
+{
+	if (q->srq_qp)
+		assert_int_equal(ibv_destroy_qp(q->srq_qp), 0);
+	if (q->qp)
+		assert_int_equal(ibv_destroy_qp(q->qp), 0);
+	if (q->srq)
+		assert_int_equal(ibv_destroy_srq(q->srq), 0);
+	if (q->cq)
+		assert_int_equal(ibv_destroy_cq(q->cq), 0);
+}
+
+static void allocators_give_the_slots(void **state)
+{
+	struct fake_world *w = *state;
+	struct store st;
+	struct ibv_pd *pd = store_open(w, &st);
+	struct ibv_pd *upper;
+	struct queues q;
+
+	assert_true(queues_open(w, pd, &q));
+	assert_int_equal(st.given_cnt, 5);
+	assert_in_store(&st, usiw_cq(q.cq)->ring, USIWDV_RES_CQ);
+	assert_in_store(&st, usiw_srq(q.srq)->ring, USIWDV_RES_SRQ);
+	assert_in_store(&st, usiw_qp(q.qp)->sq, USIWDV_RES_SQ);
+	assert_in_store(&st, usiw_qp(q.qp)->rq, USIWDV_RES_RQ);
+	assert_in_store(&st, usiw_qp(q.srq_qp)->sq, USIWDV_RES_SQ);
+	/* who is still there keeps what is his */
+	fake.fail_name = "rnic_qp_destroy";
+	fake.fail_err = -EBUSY;
+	assert_int_equal(ibv_destroy_qp(q.qp), EBUSY);
+	assert_int_equal(st.given_cnt, 5);
+	fake.fail_name = NULL;
+	queues_close(&q);
+	assert_int_equal(st.given_cnt, 0);
+
+	/* a domain on top inherits no allocators */
+	upper = parent_new(pd, NULL);
+	assert_true(queues_open(w, upper, &q));
+	queues_close(&q);
+	assert_int_equal(st.alloc_cnt, 5);
+	assert_int_equal(ibv_dealloc_pd(upper), 0);
+	assert_int_equal(ibv_dealloc_pd(pd), 0);
+}
+
+static void allocators_may_leave_it_to_the_rnic(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_srq_attr srq_attr = { .max_wr = 5 };
+	struct store st;
+	struct ibv_pd *pd = store_open(w, &st);
+	struct queues q;
+
+	st.is_default = true;
+	assert_true(queues_open(w, pd, &q));
+	assert_int_equal(st.alloc_cnt, 5);
+	assert_null(usiw_qp(q.qp)->sq_slots);
+	assert_int_equal(ibv_resize_cq(q.cq, 3), 0);
+	assert_int_equal(ibv_modify_srq(q.srq, &srq_attr, IBV_SRQ_MAX_WR), 0);
+	queues_close(&q);
+	assert_int_equal(st.alloc_cnt, 7);
+	assert_int_equal(st.free_cnt, 0);
+	assert_int_equal(ibv_dealloc_pd(pd), 0);
+}
+
+/* The allocator refuses, or the RNIC after it, or what it gives is no good:
+ * whatever was given before comes back, and only once. */
+static void failures_give_everything_back(void **state)
+{
+	static const char *const names[] = { "rnic_cq_create",
+					     "rnic_srq_create",
+					     "rnic_qp_create" };
+	struct fake_world *w = *state;
+	struct store st;
+	struct ibv_pd *pd = store_open(w, &st);
+	struct queues q;
+	uint32_t i;
+
+	for (i = 1; i <= 5; i++) {
+		st.alloc_cnt = 0;
+		st.refused_alloc = i;
+		errno = 0;
+		assert_false(queues_open(w, pd, &q));
+		assert_int_equal(errno, ENOMEM);
+		assert_int_equal(st.alloc_cnt, i);
+		queues_close(&q);
+		assert_int_equal(st.given_cnt, 0);
+	}
+	st.refused_alloc = 0;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		fake.fail_name = names[i];
+		fake.fail_err = -ENOSPC;
+		errno = 0;
+		assert_false(queues_open(w, pd, &q));
+		assert_int_equal(errno, ENOSPC);
+		fake.fail_name = NULL;
+		queues_close(&q);
+		assert_int_equal(st.given_cnt, 0);
+	}
+	st.misaligned_by = USIW_CACHE_LINE / 2;
+	assert_false(queues_open(w, pd, &q));
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(st.given_cnt, 0);
+	st.misaligned_by = USIW_CACHE_LINE;
+	assert_true(queues_open(w, pd, &q));
+	queues_close(&q);
+	assert_int_equal(st.given_cnt, 0);
+	assert_int_equal(ibv_dealloc_pd(pd), 0);
+}
+
+static void resizing_exchanges_the_slots(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_srq_attr srq_attr = { .max_wr = 9 };
+	struct ibv_recv_wr recv = { .wr_id = 5 }, *bad;
+	struct store st;
+	struct ibv_pd *pd = store_open(w, &st);
+	struct queues q;
+	const void *was;
+
+	assert_true(queues_open(w, pd, &q));
+	was = usiw_cq(q.cq)->ring->slots;
+	assert_int_equal(ibv_resize_cq(q.cq, 100), 0);
+	assert_ptr_not_equal(usiw_cq(q.cq)->ring->slots, was);
+	assert_in_store(&st, usiw_cq(q.cq)->ring, USIWDV_RES_CQ);
+	was = usiw_srq(q.srq)->ring->slots;
+	assert_int_equal(ibv_modify_srq(q.srq, &srq_attr, IBV_SRQ_MAX_WR), 0);
+	assert_ptr_not_equal(usiw_srq(q.srq)->ring->slots, was);
+	assert_in_store(&st, usiw_srq(q.srq)->ring, USIWDV_RES_SRQ);
+	assert_int_equal(st.alloc_cnt, 7);
+	assert_int_equal(st.given_cnt, 5);
+	assert_int_equal(ibv_post_srq_recv(q.srq, &recv, &bad), 0);
+
+	/* what fails changes nothing: in the RNIC, in the allocator */
+	was = usiw_cq(q.cq)->ring->slots;
+	fake.fail_name = "rnic_cq_resize";
+	fake.fail_err = -EINVAL;
+	assert_int_equal(ibv_resize_cq(q.cq, 50), EINVAL);
+	fake.fail_name = "rnic_srq_resize";
+	assert_int_equal(ibv_modify_srq(q.srq, &srq_attr, IBV_SRQ_MAX_WR),
+			 EINVAL);
+	fake.fail_name = NULL;
+	assert_int_equal(st.alloc_cnt, 9);
+	st.refused_alloc = 10;
+	assert_int_equal(ibv_resize_cq(q.cq, 50), ENOMEM);
+	st.refused_alloc = 11;
+	assert_int_equal(ibv_modify_srq(q.srq, &srq_attr, IBV_SRQ_MAX_WR),
+			 ENOMEM);
+	assert_ptr_equal(usiw_cq(q.cq)->ring->slots, was);
+	assert_int_equal(st.given_cnt, 5);
+	/* nobody is asked for what cannot be */
+	assert_int_equal(ibv_resize_cq(q.cq, (int)fake.limits.max_cqe + 1),
+			 EINVAL);
+	assert_int_equal(st.alloc_cnt, 11);
+	queues_close(&q);
+	assert_int_equal(st.given_cnt, 0);
+	assert_int_equal(ibv_dealloc_pd(pd), 0);
+}
+
+static void a_child_gives_nothing_back(void **state)
+{
+	struct fake_world *w = *state;
+	struct store st;
+	struct ibv_pd *pd = store_open(w, &st);
+	struct queues q;
+	int status;
+	pid_t pid;
+
+	assert_true(queues_open(w, pd, &q));
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		/* the domain may end first: nobody looks at it again */
+		fake.fork_gen++;
+		if (ibv_dealloc_pd(pd))
+			_exit(1);
+		queues_close(&q);
+		_exit(st.free_cnt || st.alloc_cnt != 5);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	queues_close(&q);
+	assert_int_equal(st.given_cnt, 0);
+	assert_int_equal(ibv_dealloc_pd(pd), 0);
 }
 
 /* ---- locks --------------------------------------------------------------- */
@@ -431,6 +757,11 @@ int main(void)
 		WORLD_TEST(a_failed_creation_keeps_nothing),
 		WORLD_TEST(registering_anew_moves_the_user),
 		WORLD_TEST(domains_stack),
+		WORLD_TEST(allocators_give_the_slots),
+		WORLD_TEST(allocators_may_leave_it_to_the_rnic),
+		WORLD_TEST(failures_give_everything_back),
+		WORLD_TEST(resizing_exchanges_the_slots),
+		WORLD_TEST(a_child_gives_nothing_back),
 		WORLD_TEST(thread_domain_takes_no_lock),
 		WORLD_TEST(no_thread_domain_takes_locks),
 		WORLD_TEST(inherited_domains_are_enodev),

@@ -52,7 +52,7 @@ static inline void cm_qp_open(struct cm_qp *q)
 	assert_true(rnic_device_list(&list) > 0);
 	assert_int_equal(rnic_context_open(list[0], &q->ctx), 0);
 	assert_int_equal(rnic_pd_alloc(q->ctx, &q->pd), 0);
-	assert_int_equal(rnic_cq_create(q->ctx, 16, NULL, 0, &q->cq), 0);
+	assert_int_equal(rnic_cq_create(q->ctx, 16, NULL, 0, NULL, &q->cq), 0);
 	opt.send_cq = opt.recv_cq = q->cq;
 	assert_int_equal(rnic_qp_create(q->pd, &opt, &q->qp), 0);
 }

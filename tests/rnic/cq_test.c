@@ -31,10 +31,10 @@ static void refuses_sizes_out_of_range(void **state)
 	(void)state;
 	assert_int_equal(
 		rnic_context_open(rnic_device_by_name("usiw_lo"), &ctx), 0);
-	assert_int_equal(rnic_cq_create(ctx, 0, NULL, 0, &cq), -EINVAL);
-	assert_int_equal(
-		rnic_cq_create(ctx, rnic_limits()->max_cqe + 1, NULL, 0, &cq),
-		-EINVAL);
+	assert_int_equal(rnic_cq_create(ctx, 0, NULL, 0, NULL, &cq), -EINVAL);
+	assert_int_equal(rnic_cq_create(ctx, rnic_limits()->max_cqe + 1, NULL,
+					0, NULL, &cq),
+			 -EINVAL);
 	assert_null(cq);
 	rnic_context_close(ctx);
 }
@@ -53,8 +53,8 @@ static void bell_open(struct bell *b, uint32_t cqe)
 		rnic_context_open(rnic_device_by_name("usiw_lo"), &b->ctx), 0);
 	assert_int_equal(
 		rnic_chan_new(sizeof(struct usiw_comp_event), &b->chan), 0);
-	assert_int_equal(rnic_cq_create(b->ctx, cqe, b->chan, 0xabc, &b->cq),
-			 0);
+	assert_int_equal(
+		rnic_cq_create(b->ctx, cqe, b->chan, 0xabc, NULL, &b->cq), 0);
 }
 
 static void bell_close(struct bell *b, uint32_t comp, uint32_t async)
@@ -395,7 +395,7 @@ static void overrun_fails_all_on_the_queue(void **state)
 						  .flags = USIW_SQE_SIGNALED }),
 			 0);
 	assert_true(rnicpair_is_quiet(&p, a, a->scq));
-	assert_int_equal(rnic_cq_resize(a->scq, 64), -EINVAL);
+	assert_int_equal(rnic_cq_resize(a->scq, 64, NULL), -EINVAL);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(rnic_qp_destroy(more[i], &events), 0);
 	rnicpair_close(&p);
@@ -446,13 +446,14 @@ static void resize_keeps_what_waits(struct rnic_context *ctx, size_t row,
 	struct rnic_cq *cq;
 	uint32_t events;
 
-	assert_int_equal(rnic_cq_create(ctx, depth, NULL, 0, &cq), 0);
+	assert_int_equal(rnic_cq_create(ctx, depth, NULL, 0, NULL, &cq), 0);
 	/* Indices that overflow amid what waits. */
 	atomic_store(&cq->ring.hdr->prod_idx, (uint32_t)-3 + start);
 	atomic_store(&cq->ring.hdr->cons_idx, (uint32_t)-3 + start);
 	for (uint64_t i = 0; i < used; i++)
 		assert_int_equal(push_id(cq, i), 0);
-	assert_int_equal(rnic_cq_resize(cq, resizes[row].to), resizes[row].rc);
+	assert_int_equal(rnic_cq_resize(cq, resizes[row].to, NULL),
+			 resizes[row].rc);
 	if (resizes[row].rc == 0)
 		depth = resizes[row].to;
 	assert_int_equal(rnic_cq_ring(cq)->depth, depth);
@@ -462,7 +463,7 @@ static void resize_keeps_what_waits(struct rnic_context *ctx, size_t row,
 	assert_int_equal(push_id(cq, depth), 0);
 	take_ids(cq, depth, depth + 1);
 	/* And back again. */
-	assert_int_equal(rnic_cq_resize(cq, 9), 0);
+	assert_int_equal(rnic_cq_resize(cq, 9, NULL), 0);
 	assert_int_equal(rnic_cq_ring(cq)->depth, 9);
 	for (uint64_t i = 0; i < 9; i++)
 		assert_int_equal(push_id(cq, i), 0);
@@ -544,7 +545,7 @@ static void resizing_beside_pushes_and_polls(void **state)
 	(void)state;
 	assert_int_equal(
 		rnic_context_open(rnic_device_by_name("usiw_lo"), &ctx), 0);
-	assert_int_equal(rnic_cq_create(ctx, 16, NULL, 0, &r.cq), 0);
+	assert_int_equal(rnic_cq_create(ctx, 16, NULL, 0, NULL, &r.cq), 0);
 	util_lock_init(&r.lock, UTIL_RANK_APP);
 	pthread_create(&threads[0], NULL, push_all, &r);
 	pthread_create(&threads[1], NULL, poll_all, &r);
@@ -555,7 +556,7 @@ static void resizing_beside_pushes_and_polls(void **state)
 		seed = seed * 1103515245u + 12345u;
 		util_lock(&r.lock);
 		/* Never below what the pusher counts on. */
-		rc = rnic_cq_resize(r.cq, 8 + (seed >> 16) % 300);
+		rc = rnic_cq_resize(r.cq, 8 + (seed >> 16) % 300, NULL);
 		util_unlock(&r.lock);
 		assert_int_equal(rc, 0);
 		done_cnt++;

@@ -219,12 +219,13 @@ static void resize_keeps_what_is_posted(void **state)
 		while (posted - done < 5)
 			assert_int_equal(
 				rnicpair_post_recv(b, posted++, NULL, 0), 0);
-		assert_int_equal(rnic_srq_resize(b->srq, 4), -EINVAL);
-		assert_int_equal(rnic_srq_resize(b->srq, 0), -EINVAL);
-		assert_int_equal(
-			rnic_srq_resize(b->srq, rnic_limits()->max_srq_wr + 1),
-			-EINVAL);
-		assert_int_equal(rnic_srq_resize(b->srq, sizes[i]), 0);
+		assert_int_equal(rnic_srq_resize(b->srq, 4, NULL), -EINVAL);
+		assert_int_equal(rnic_srq_resize(b->srq, 0, NULL), -EINVAL);
+		assert_int_equal(rnic_srq_resize(b->srq,
+						 rnic_limits()->max_srq_wr + 1,
+						 NULL),
+				 -EINVAL);
+		assert_int_equal(rnic_srq_resize(b->srq, sizes[i], NULL), 0);
 		rnic_srq_query(b->srq, &query);
 		assert_int_equal(query.max_wr, sizes[i]);
 		/* As many as that fit, and no more. */
