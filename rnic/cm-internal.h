@@ -272,6 +272,7 @@ enum cm_tag {
 	CM_TAG_CONN,
 	CM_TAG_RDV_LISTENER, /* reference: the port */
 	CM_TAG_RDV_LINK,
+	CM_TAG_PORT,
 };
 
 struct cm_manager {

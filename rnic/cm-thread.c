@@ -8,6 +8,7 @@
 
 #include "../util/env.h"
 #include "fd.h"
+#include "port.h"
 #include "rdv.h"
 
 #include <errno.h>
@@ -158,11 +159,12 @@ static void deadlines_fire(void)
 	struct cm_id *id;
 	uint64_t now;
 
-	rnic_rdv_fire(cm_now_ns());
+	now = cm_now_ns();
+	rnic_rdv_fire(now);
+	rnic_port_fire(now);
 	if (TAILQ_EMPTY(&cm.refused) && TAILQ_EMPTY(&cm.starting) &&
 	    TAILQ_EMPTY(&cm.closing) && TAILQ_EMPTY(&cm.paused))
 		return;
-	now = cm_now_ns();
 	while ((conn = TAILQ_FIRST(&cm.refused)) && conn->deadline_ns <= now)
 		cm_conn_expire(conn);
 	while ((conn = TAILQ_FIRST(&cm.starting)) && conn->deadline_ns <= now)
@@ -181,10 +183,12 @@ static uint64_t deadline_min(uint64_t a, uint64_t b)
 /* Milliseconds until the next deadline; -1: none. */
 static int deadlines_timeout(void)
 {
-	uint64_t next = rnic_rdv_next_ns(), now;
+	uint64_t next = deadline_min(rnic_rdv_next_ns(), rnic_port_next_ns());
+	uint64_t now;
 
 	if (!TAILQ_EMPTY(&cm.refused))
-		next = TAILQ_FIRST(&cm.refused)->deadline_ns;
+		next = deadline_min(next,
+				    TAILQ_FIRST(&cm.refused)->deadline_ns);
 	if (!TAILQ_EMPTY(&cm.starting))
 		next = deadline_min(next,
 				    TAILQ_FIRST(&cm.starting)->deadline_ns);
@@ -230,6 +234,9 @@ static void thread_dispatch(const struct epoll_event *ev)
 		break;
 	case CM_TAG_RDV_LINK:
 		rnic_rdv_link_ready(ref);
+		break;
+	case CM_TAG_PORT:
+		rnic_port_ready();
 		break;
 	}
 }
@@ -337,6 +344,7 @@ void rnic_cm_fork_child(void)
 	is_cm_thread = false;
 	manager_reset();
 	rnic_rdv_fork_child();
+	rnic_port_fork_child();
 }
 
 /* Listeners and half-open connections; established streams belong to QPs. */
@@ -351,6 +359,7 @@ static void manager_close_all(void)
 			cm_conn_free(conn);
 	}
 	rnic_rdv_close_all();
+	rnic_port_close_all();
 	for (uint32_t i = 0; i < cm.ids.page_cnt * CM_TABLE_PAGE; i++) {
 		struct cm_id *id = cm_table_get_slot(&cm.ids, i);
 

@@ -59,6 +59,7 @@ int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
 	ctx->next = contexts;
 	contexts = ctx;
 	util_unlock(&list_lock);
+	rnic_port_watch(ctx);
 	*ret_ctx = ctx;
 	return 0;
 close_async:
@@ -107,6 +108,7 @@ void rnic_context_close(struct rnic_context *ctx)
 	if (!ctx)
 		return;
 	context_unlist(ctx);
+	rnic_port_unwatch(ctx);
 	ctx->forgotten = rnic_qp_table_forget(ctx);
 	for (qp = ctx->forgotten; qp; qp = qp->table_next)
 		rnic_rdv_cancel(qp);

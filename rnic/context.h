@@ -8,6 +8,7 @@
 
 #include "chan.h"
 #include "mr.h"
+#include "port.h"
 #include "rnic.h"
 #include "shm.h"
 
@@ -19,6 +20,7 @@ struct rnic_context {
 	struct rnic_chan *async;
 	struct rnic_shm shm;
 	struct rnic_mr_table mrs;
+	struct rnic_port port;
 	struct rnic_context *next; /* list of all contexts, for exit */
 	struct rnic_qp *forgotten; /* by the application, at the end */
 };

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Interfaces and addresses of this network namespace, from rtnetlink. */
+/* Interfaces and addresses of this network namespace, from rtnetlink: as they
+ * are, and that they change. */
 #include "netif.h"
 
+#include "fd.h"
+#include "tcp.h"
+
 #include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netlink/netlink.h>
@@ -10,6 +16,7 @@
 #include <netlink/route/link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* libnl has error numbers of its own; the rest of rnic speaks errno. */
 static int nl_to_errno(int err)
@@ -203,4 +210,93 @@ size_t rnic_netif_addr_cnt(const struct rnic_netif_table *table,
 	for (size_t i = 0; i < table->addr_cnt; i++)
 		cnt += table->addrs[i].ifindex == ifindex;
 	return cnt;
+}
+
+/* ---- changes ------------------------------------------------------------ */
+
+int rnic_netif_watch_open(void)
+{
+	const struct sockaddr_nl addr = {
+		.nl_family = AF_NETLINK,
+		.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR |
+			     RTMGRP_IPV6_IFADDR,
+	};
+	int fd = rnic_tcp()->socket(AF_NETLINK,
+				    SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
+				    NETLINK_ROUTE);
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	if (rnic_tcp()->bind(fd, (const struct sockaddr *)&addr,
+			     sizeof(addr)) == 0)
+		return fd;
+	rc = -errno;
+	rnic_fd_close(fd);
+	return rc;
+}
+
+/* Return: 1: *@ret_ifindex, 0 for any; 0: a message about other things. */
+static int news_take(struct rnic_netif_news *news, uint32_t *ret_ifindex)
+{
+	const char *at = (const char *)news->buf + news->pos;
+	size_t left = news->len - news->pos;
+	struct nlmsghdr head;
+	struct ifaddrmsg addr;
+	struct ifinfomsg link;
+
+	*ret_ifindex = 0;
+	news->pos = news->len;
+	if (left < sizeof(head))
+		return 1;
+	memcpy(&head, at, sizeof(head));
+	if (head.nlmsg_len < sizeof(head) || head.nlmsg_len > left)
+		return 1; /* cut off: who knows what else was there */
+	if (NLMSG_ALIGN(head.nlmsg_len) < left)
+		news->pos = news->len - left + NLMSG_ALIGN(head.nlmsg_len);
+	left = head.nlmsg_len - sizeof(head);
+	at += sizeof(head);
+	switch (head.nlmsg_type) {
+	case RTM_NEWLINK:
+	case RTM_DELLINK:
+		if (left < sizeof(link))
+			return 1;
+		memcpy(&link, at, sizeof(link));
+		*ret_ifindex = (uint32_t)link.ifi_index;
+		return 1;
+	case RTM_NEWADDR:
+	case RTM_DELADDR:
+		if (left < sizeof(addr))
+			return 1;
+		memcpy(&addr, at, sizeof(addr));
+		*ret_ifindex = addr.ifa_index;
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+int rnic_netif_watch_next(int fd, struct rnic_netif_news *news,
+			  uint32_t *ret_ifindex)
+{
+	ssize_t len;
+
+	for (;;) {
+		while (news->pos < news->len) {
+			if (news_take(news, ret_ifindex))
+				return 1;
+		}
+		len = rnic_tcp()->recv(fd, news->buf, sizeof(news->buf), 0);
+		if (len > 0) {
+			news->len = (size_t)len;
+			news->pos = 0;
+		} else if (len < 0 && errno == EAGAIN) {
+			return 0;
+		} else if (len < 0 && errno == ENOBUFS) {
+			*ret_ifindex = 0;
+			return 1;
+		} else if (len == 0 || errno != EINTR) {
+			return len == 0 ? -EPIPE : -errno;
+		}
+	}
 }

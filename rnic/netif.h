@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Network interfaces and their addresses as the kernel tells them now
- * (rtnetlink through libnl-route).
+ * (rtnetlink through libnl-route), and that something about them changes.
  */
 #ifndef RNIC_NETIF_H
 #define RNIC_NETIF_H
@@ -50,5 +50,33 @@ rnic_netif_by_index(const struct rnic_netif_table *table, uint32_t ifindex);
 
 size_t rnic_netif_addr_cnt(const struct rnic_netif_table *table,
 			   uint32_t ifindex);
+
+/* ---- changes ------------------------------------------------------------ */
+
+/* Messages that were read from the socket and not yet told. */
+struct rnic_netif_news {
+	size_t len, pos;
+	uint64_t buf[1024];
+};
+
+/**
+ * A non-blocking socket to which the kernel says when an interface or an
+ * address of this network namespace comes, goes or changes.
+ *
+ * Return: the fd, the caller's; -errno.
+ */
+int rnic_netif_watch_open(void) __attribute__((warn_unused_result));
+
+/**
+ * The next message.
+ *
+ * @news: its len and pos zero at first; the same until 0 is returned.
+ * @ret_ifindex: something about this interface; 0: about any of them, since
+ *   messages were lost.
+ * Return: 1; 0: nothing more at present; -errno: the socket is of no use.
+ */
+int rnic_netif_watch_next(int fd, struct rnic_netif_news *news,
+			  uint32_t *ret_ifindex)
+	__attribute__((warn_unused_result));
 
 #endif

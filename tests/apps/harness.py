@@ -328,6 +328,30 @@ def check_environment():
           "and its parent directories searchable")
 
 
+INSIDE = "USIW_TEST_INSIDE_NETNS"
+
+
+def confine(script):
+    """Run the script again in a network of its own, where it is root."""
+    if INSIDE in os.environ:
+        return
+    try:
+        need("unshare", "nsenter", "ip")
+        probe = subprocess.run(["unshare", "-Urnm", "true"],
+                               stderr=subprocess.PIPE, text=True)
+        if probe.returncode:
+            raise Skip(f"user namespaces are forbidden: "
+                       f"{probe.stderr.strip()}")
+    except Skip as e:
+        print(f"skipped: {e}")
+        sys.exit(SKIP)
+    os.environ[INSIDE] = "1"
+    # Inside, no other user exists that one could become.
+    os.environ["USIW_TEST_KEEP_USER"] = "1"
+    os.execvp("unshare", ["unshare", "-Urnm", sys.executable,
+                          os.path.abspath(script), *sys.argv[1:]])
+
+
 def main(cases):
     """Run [(name, function)], each on its own; exit code for ctest."""
     wanted = sys.argv[1:]

@@ -97,8 +97,17 @@ def listening(test):
     return server
 
 
+def watching(test):
+    """Waits for asynchronous events: the network stays as it is."""
+    server = test.start("watch", ["stdbuf", "-oL", "ibv_asyncwatch", "-d",
+                                  "usiw_lo"])
+    server.wait_text(re.compile("async event FD"))
+    return server
+
+
 harness.main([
     ("stopped-client",
      lambda: idle("rping -s, client stopped", stopped_client)),
     ("listening", lambda: idle("rping -s, nobody there", listening)),
+    ("watching", lambda: idle("ibv_asyncwatch", watching)),
 ])

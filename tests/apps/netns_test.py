@@ -6,15 +6,12 @@ The script runs itself inside `unshare -Urnm`, so that nothing of the host's
 network is touched and no privilege is needed.
 """
 import functools
-import os
 import subprocess
-import sys
 
 import harness
 import perftest
-from harness import Failure, Skip, Test
+from harness import Failure, Test
 
-INSIDE = "USIW_TEST_INSIDE_NETNS"
 ADDRESS = {"server": "192.0.2.1", "client": "192.0.2.2"}
 ADDRESS6 = {"server": "fd00:7573::1", "client": "fd00:7573::2"}
 
@@ -95,25 +92,6 @@ def over(mtu, crc):
         net.close()
 
 
-def enter():
-    """Run this script again with namespaces of its own."""
-    harness.need("unshare", "nsenter", "ip")
-    probe = subprocess.run(["unshare", "-Urnm", "true"],
-                           stderr=subprocess.PIPE, text=True)
-    if probe.returncode:
-        raise Skip(f"user namespaces are forbidden: {probe.stderr.strip()}")
-    # Inside, no other user exists that one could become.
-    os.environ[INSIDE] = "1"
-    os.environ["USIW_TEST_KEEP_USER"] = "1"
-    os.execvp("unshare", ["unshare", "-Urnm", sys.executable,
-                          os.path.abspath(__file__), *sys.argv[1:]])
-
-
-if INSIDE not in os.environ:
-    try:
-        enter()
-    except Skip as e:
-        print(f"skipped: {e}")
-        sys.exit(harness.SKIP)
+harness.confine(__file__)
 harness.main([(f"mtu{mtu}-crc-{crc}", functools.partial(over, mtu, crc))
               for mtu in (1500, 9000) for crc in ("on", "off")])

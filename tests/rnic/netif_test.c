@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* netif.c against libc's own view of the same interfaces. */
+#define _GNU_SOURCE /* unshare */
 #include "netif.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -131,6 +138,146 @@ static void gives_lo_no_mac(void **state)
 	assert_memory_equal(table->netifs[0].mac, none, sizeof(none));
 }
 
+/* ---- changes, in a network of our own ----------------------------------- */
+
+static void lo_set_up(bool is_up)
+{
+	struct ifreq req = { .ifr_name = "lo" };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ioctl(fd, SIOCGIFFLAGS, &req), 0);
+	req.ifr_flags =
+		(short)((req.ifr_flags & ~IFF_UP) | (is_up ? IFF_UP : 0));
+	assert_int_equal(ioctl(fd, SIOCSIFFLAGS, &req), 0);
+	close(fd);
+}
+
+/* All that waits; *ret_has_any: some of it about any interface. */
+static uint32_t drain(int fd, struct rnic_netif_news *news, bool *ret_has_any)
+{
+	uint32_t cnt = 0, ifindex;
+	int rc;
+
+	*ret_has_any = false;
+	while ((rc = rnic_netif_watch_next(fd, news, &ifindex)) == 1) {
+		*ret_has_any = *ret_has_any || ifindex == 0;
+		assert_true(ifindex == 0 || ifindex == 1);
+		cnt++;
+	}
+	assert_int_equal(rc, 0);
+	return cnt;
+}
+
+static void hears_of_interfaces_and_addresses(void **state)
+{
+	struct rnic_netif_news news = { 0 };
+	int fd = rnic_netif_watch_open();
+	struct rnic_netif_table *now;
+	bool has_any;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(drain(fd, &news, &has_any), 0);
+	for (int i = 0; i < 4; i++) {
+		lo_set_up(i % 2 == 0);
+		/* The interface, and an address of each family at least. */
+		assert_true(drain(fd, &news, &has_any) >= 2);
+		assert_false(has_any);
+		assert_int_equal(rnic_netif_table_new(&now), 0);
+		assert_int_equal(rnic_netif_by_index(now, 1)->is_up,
+				 i % 2 == 0);
+		rnic_netif_table_free(now);
+	}
+	close(fd);
+}
+
+/* Who reads too late hears that, and then again what comes. */
+static void hears_of_lost_messages(void **state)
+{
+	struct rnic_netif_news news = { 0 };
+	int fd = rnic_netif_watch_open();
+	int little = 1;
+	bool has_any;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof(little)),
+		0);
+	for (int i = 0; i < 20; i++)
+		lo_set_up(i % 2 == 0);
+	drain(fd, &news, &has_any);
+	assert_true(has_any);
+	assert_int_equal(drain(fd, &news, &has_any), 0);
+	little = 1 << 20;
+	assert_int_equal(
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof(little)),
+		0);
+	lo_set_up(true);
+	assert_true(drain(fd, &news, &has_any) > 0);
+	assert_false(has_any);
+	close(fd);
+}
+
+/* Whatever is in a datagram: the end is found, nothing beyond is read. */
+static void takes_odd_messages_for_lost_ones(void **state)
+{
+	static const struct {
+		uint32_t len, type;
+		size_t size;
+		int rc;
+	} odd[] = {
+		{ 0, RTM_NEWLINK, 16, 1 },   { 15, RTM_NEWLINK, 16, 1 },
+		{ 16, RTM_NEWLINK, 16, 1 },  { 16, RTM_NEWADDR, 16, 1 },
+		{ 32, RTM_NEWLINK, 20, 1 },  { UINT32_MAX, RTM_NEWLINK, 40, 1 },
+		{ 16, RTM_NEWROUTE, 16, 0 }, { 16, RTM_NEWLINK, 3, 1 },
+		{ 17, RTM_NEWROUTE, 17, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		struct rnic_netif_news news = { 0 };
+		struct nlmsghdr head = {
+			.nlmsg_len = odd[i].len,
+			.nlmsg_type = (uint16_t)odd[i].type,
+		};
+		char octets[64] = { 0 };
+		uint32_t ifindex = 42;
+		int via[2];
+
+		assert_int_equal(socketpair(AF_UNIX,
+					    SOCK_SEQPACKET | SOCK_NONBLOCK, 0,
+					    via),
+				 0);
+		memcpy(octets, &head, sizeof(head));
+		assert_int_equal(send(via[0], octets, odd[i].size, 0),
+				 odd[i].size);
+		assert_int_equal(rnic_netif_watch_next(via[1], &news, &ifindex),
+				 odd[i].rc);
+		if (odd[i].rc)
+			assert_int_equal(ifindex, 0);
+		assert_int_equal(rnic_netif_watch_next(via[1], &news, &ifindex),
+				 0);
+		/* A socket that has ended is not asked for ever. */
+		close(via[0]);
+		assert_true(rnic_netif_watch_next(via[1], &news, &ifindex) < 0);
+		close(via[1]);
+	}
+}
+
+/* Root has no need of a user namespace, which a process of many threads, as
+ * under TSan, may not make. */
+static bool enter_own_network(void)
+{
+	if (unshare(CLONE_NEWNET) == 0 ||
+	    unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0)
+		return true;
+	print_message("no network of our own: %s\n", strerror(errno));
+	return false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,7 +286,16 @@ int main(void)
 		cmocka_unit_test(lists_the_addresses_of_getifaddrs),
 		cmocka_unit_test(counts_addresses_by_interface),
 		cmocka_unit_test(gives_lo_no_mac),
+		cmocka_unit_test(takes_odd_messages_for_lost_ones),
 	};
 
-	return cmocka_run_group_tests(tests, group_setup, group_teardown);
+	const struct CMUnitTest changes[] = {
+		cmocka_unit_test(hears_of_interfaces_and_addresses),
+		cmocka_unit_test(hears_of_lost_messages),
+	};
+	int failed = cmocka_run_group_tests(tests, group_setup, group_teardown);
+
+	if (!enter_own_network())
+		return failed;
+	return failed + cmocka_run_group_tests(changes, NULL, NULL);
 }

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Port events: interfaces looked at when rtnetlink says that they changed. */
+#include "port.h"
+
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "../util/log.h"
+#include "cm-internal.h"
+#include "context.h"
+#include "device.h"
+#include "fd.h"
+#include "netif.h"
+
+/* Every device has one port. */
+#define PORT_NUM 1
+/* Pause after a look to which the kernel had no answer (out of memory or
+ * descriptors). */
+#define PORT_AGAIN_NS UINT64_C(1000000000)
+/* Messages taken at a time: others wait for the manager's lock. */
+#define PORT_NEWS_MAX 256
+
+static struct {
+	LIST_HEAD(, rnic_port) watched;
+	bool has_fd;
+	int fd;
+	uint32_t epoll_events;
+	uint64_t again_ns; /* 0: no need */
+} ports;		   /* guarded by the manager's lock */
+
+/* ---- looking ------------------------------------------------------------ */
+
+static void port_tell(struct rnic_port *port, enum rnic_port_event event)
+{
+	static const enum usiw_async_type type[] = {
+		[RNIC_PORT_EV_ACTIVE] = USIW_EVENT_PORT_ACTIVE,
+		[RNIC_PORT_EV_ERR] = USIW_EVENT_PORT_ERR,
+		[RNIC_PORT_EV_GID] = USIW_EVENT_GID_CHANGE,
+	};
+
+	rnic_context_event(port->ctx, &port->node[event], type[event],
+			   PORT_NUM);
+}
+
+static void port_look(struct rnic_port *port,
+		      const struct rnic_netif_table *table)
+{
+	struct rnic_device_attr now;
+	bool has_moved, has_other_gids;
+
+	rnic_device_fill_attr(port->ctx->dev, table, &now);
+	has_moved = port->is_up != now.is_up;
+	has_other_gids = port->gid_cnt != now.gid_cnt ||
+			 memcmp(port->gid, now.gid, sizeof(port->gid)) != 0;
+	port->is_up = now.is_up;
+	port->gid_cnt = now.gid_cnt;
+	memcpy(port->gid, now.gid, sizeof(port->gid));
+	if (port->is_known && has_moved)
+		port_tell(port,
+			  now.is_up ? RNIC_PORT_EV_ACTIVE : RNIC_PORT_EV_ERR);
+	if (port->is_known && has_other_gids)
+		port_tell(port, RNIC_PORT_EV_GID);
+	port->is_known = true;
+}
+
+/*
+ * All of them, from one answer of the kernel.  Messages say that something
+ * changed, never what: they may be lost, and what one says may be over.
+ */
+static void ports_look(void)
+{
+	struct rnic_netif_table *table;
+	struct rnic_port *port;
+	int rc = rnic_netif_table_new(&table);
+
+	ports.again_ns = 0;
+	if (rc < 0) {
+		util_warn("rnic", "port events: rtnetlink answers %s",
+			  strerror(-rc));
+		ports.again_ns = cm_now_ns() + PORT_AGAIN_NS;
+		return;
+	}
+	LIST_FOREACH(port, &ports.watched, link)
+	port_look(port, table);
+	rnic_netif_table_free(table);
+}
+
+/* @ifindex: 0: any. */
+static bool ports_have(uint32_t ifindex)
+{
+	const struct rnic_port *port;
+
+	LIST_FOREACH(port, &ports.watched, link)
+	{
+		if (!ifindex || port->ctx->dev->ifindex == ifindex)
+			return true;
+	}
+	return false;
+}
+
+/* ---- the socket --------------------------------------------------------- */
+
+static void ports_close(void)
+{
+	if (!ports.has_fd)
+		return;
+	/* By hand: a forked child may hold the socket open. */
+	(void)cm_thread_watch(ports.fd, CM_TAG_PORT, 0, 0, &ports.epoll_events);
+	rnic_fd_close(ports.fd);
+	ports.has_fd = false;
+	ports.epoll_events = 0;
+	ports.again_ns = 0;
+}
+
+static int ports_open(void)
+{
+	int rc;
+
+	if (ports.has_fd)
+		return 0;
+	rc = cm_thread_start();
+	if (rc < 0)
+		return rc;
+	rc = rnic_netif_watch_open();
+	if (rc < 0)
+		return rc;
+	ports.fd = rc;
+	ports.has_fd = true;
+	ports.epoll_events = 0;
+	rc = rnic_fd_register(ports.fd);
+	if (rc == 0)
+		rc = cm_thread_watch(ports.fd, CM_TAG_PORT, 0, EPOLLIN,
+				     &ports.epoll_events);
+	if (rc < 0)
+		ports_close();
+	return rc;
+}
+
+/* The socket is read before the kernel is asked, so that no change is missed:
+ * it is in the answer, or makes a message after it. */
+void rnic_port_ready(void)
+{
+	struct rnic_netif_news news = { 0 };
+	bool is_due = false;
+	uint32_t ifindex;
+	int rc = 0;
+
+	if (!ports.has_fd)
+		return;
+	for (int i = 0; i < PORT_NEWS_MAX; i++) {
+		rc = rnic_netif_watch_next(ports.fd, &news, &ifindex);
+		if (rc <= 0)
+			break;
+		is_due = is_due || ports_have(ifindex);
+	}
+	if (rc < 0) {
+		util_warn("rnic", "no port events any more: %s", strerror(-rc));
+		ports_close();
+	}
+	if (is_due)
+		ports_look();
+}
+
+uint64_t rnic_port_next_ns(void)
+{
+	return ports.again_ns ? ports.again_ns : UINT64_MAX;
+}
+
+void rnic_port_fire(uint64_t now_ns)
+{
+	if (ports.again_ns && ports.again_ns <= now_ns)
+		ports_look();
+}
+
+/* ---- contexts ----------------------------------------------------------- */
+
+void rnic_port_watch(struct rnic_context *ctx)
+{
+	struct rnic_port *port = &ctx->port;
+	struct rnic_netif_table *table;
+	int rc;
+
+	port->ctx = ctx;
+	util_lock(&cm.lock);
+	rc = ports_open();
+	if (rc < 0) {
+		util_warn("rnic", "%s: no port events: %s", ctx->dev->name,
+			  strerror(-rc));
+		goto unlock;
+	}
+	LIST_INSERT_HEAD(&ports.watched, port, link);
+	/* What the application can see from here on; behind the socket, which
+	 * has all that comes later.  Failed: the next look makes the start. */
+	if (rnic_netif_table_new(&table) == 0) {
+		port_look(port, table);
+		rnic_netif_table_free(table);
+	}
+unlock:
+	util_unlock(&cm.lock);
+}
+
+void rnic_port_unwatch(struct rnic_context *ctx)
+{
+	struct rnic_port *port;
+
+	util_lock(&cm.lock);
+	LIST_FOREACH(port, &ports.watched, link)
+	{
+		if (port == &ctx->port)
+			break;
+	}
+	if (port) {
+		LIST_REMOVE(port, link);
+		for (int i = 0; i < RNIC_PORT_EV_CNT; i++)
+			(void)rnic_chan_purge(ctx->async, &port->node[i]);
+		if (LIST_EMPTY(&ports.watched))
+			ports_close();
+	}
+	util_unlock(&cm.lock);
+}
+
+/* ---- process ------------------------------------------------------------ */
+
+void rnic_port_close_all(void)
+{
+	ports_close();
+}
+
+void rnic_port_fork_child(void)
+{
+	memset(&ports, 0, sizeof(ports));
+}

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * port.c: contexts are told what becomes of the network, which is made up
+ * here: netif.c is replaced, its socket by a pipe of interface numbers.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cm-internal.h"
+#include "context.h"
+#include "device.h"
+#include "netif.h"
+
+#define PATIENCE_MS 10000
+#define LO 1
+#define ETH 2
+#define STRANGER 9
+
+/* ---- the network -------------------------------------------------------- */
+
+static pthread_mutex_t net_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct rnic_netif netifs[] = {
+	{ .ifindex = LO, .name = "lo", .mtu = 65536, .is_loopback = true },
+	{ .ifindex = ETH, .name = "eth0", .mtu = 1500 },
+};
+static struct rnic_netif_addr addrs[] = {
+	{ LO, AF_INET, { 127, 0, 0, 1 }, false },
+	{ ETH, AF_INET, { 192, 0, 2, 1 }, false },
+	{ ETH, AF_INET, { 192, 0, 2, 2 }, false },
+};
+static size_t netif_cnt, addr_cnt;
+static int look_err;	  /* what the next looks answer */
+static uint32_t look_cnt; /* looks so far, failed ones, too */
+static int open_err, next_err;
+static int news_fd = -1; /* where messages are written */
+static int watch_fd = -1;
+
+static void *copy(const void *from, size_t size)
+{
+	void *to = malloc(size + 1);
+
+	assert_non_null(to);
+	return memcpy(to, from, size);
+}
+
+int __wrap_rnic_netif_table_new(struct rnic_netif_table **ret_table);
+int __wrap_rnic_netif_table_new(struct rnic_netif_table **ret_table)
+{
+	struct rnic_netif_table *table = calloc(1, sizeof(*table));
+	int err;
+
+	assert_non_null(table);
+	pthread_mutex_lock(&net_mutex);
+	look_cnt++;
+	err = look_err;
+	table->netif_cnt = netif_cnt;
+	table->netifs = copy(netifs, netif_cnt * sizeof(*netifs));
+	table->addr_cnt = addr_cnt;
+	table->addrs = copy(addrs, addr_cnt * sizeof(*addrs));
+	pthread_mutex_unlock(&net_mutex);
+	if (err)
+		rnic_netif_table_free(table);
+	else
+		*ret_table = table;
+	return err;
+}
+
+int __wrap_rnic_netif_watch_open(void);
+int __wrap_rnic_netif_watch_open(void)
+{
+	int fd[2];
+
+	if (open_err)
+		return open_err;
+	assert_int_equal(pipe2(fd, O_NONBLOCK | O_CLOEXEC), 0);
+	watch_fd = fd[0];
+	news_fd = fd[1];
+	return watch_fd;
+}
+
+int __wrap_rnic_netif_watch_next(int fd, struct rnic_netif_news *news,
+				 uint32_t *ret_ifindex);
+int __wrap_rnic_netif_watch_next(int fd, struct rnic_netif_news *news,
+				 uint32_t *ret_ifindex)
+{
+	(void)news;
+	pthread_mutex_lock(&net_mutex);
+	if (next_err) {
+		int err = next_err;
+
+		pthread_mutex_unlock(&net_mutex);
+		return err;
+	}
+	pthread_mutex_unlock(&net_mutex);
+	return read(fd, ret_ifindex, sizeof(*ret_ifindex)) ==
+	       (ssize_t)sizeof(*ret_ifindex);
+}
+
+static void net_reset(void)
+{
+	for (size_t i = 0; i < 2; i++)
+		netifs[i].is_up = netifs[i].is_running = true;
+	netif_cnt = 2;
+	addr_cnt = 2;
+	look_err = open_err = next_err = 0;
+}
+
+static uint32_t looks(void)
+{
+	uint32_t cnt;
+
+	pthread_mutex_lock(&net_mutex);
+	cnt = look_cnt;
+	pthread_mutex_unlock(&net_mutex);
+	return cnt;
+}
+
+/* The kernel says something about the interface. */
+static void say(uint32_t ifindex)
+{
+	assert_int_equal(write(news_fd, &ifindex, sizeof(ifindex)),
+			 sizeof(ifindex));
+}
+
+static void wait_looks(uint32_t cnt)
+{
+	for (int i = 0; looks() < cnt; i++) {
+		assert_true(i < PATIENCE_MS);
+		usleep(1000);
+	}
+	/* And what follows from the look is done, too. */
+	util_lock(&cm.lock);
+	util_unlock(&cm.lock);
+}
+
+/* ... and it has been looked at. */
+static void say_and_wait(uint32_t ifindex)
+{
+	uint32_t before = looks();
+
+	say(ifindex);
+	wait_looks(before + 1);
+}
+
+static void set_up(uint32_t ifindex, bool is_up)
+{
+	pthread_mutex_lock(&net_mutex);
+	netifs[ifindex - 1].is_running = is_up;
+	pthread_mutex_unlock(&net_mutex);
+}
+
+/* ---- events ------------------------------------------------------------- */
+
+static struct rnic_context *open_device(const char *name)
+{
+	struct rnic_device *dev = rnic_device_by_name(name);
+	struct rnic_context *ctx;
+
+	assert_non_null(dev);
+	assert_int_equal(rnic_context_open(dev, &ctx), 0);
+	return ctx;
+}
+
+static void expect(struct rnic_context *ctx, enum usiw_async_type type)
+{
+	struct pollfd pfd = { .fd = rnic_context_async_fd(ctx),
+			      .events = POLLIN };
+	struct usiw_async_event ev;
+
+	assert_int_equal(poll(&pfd, 1, PATIENCE_MS), 1);
+	assert_int_equal(rnic_chan_read(ctx->async, &ev, sizeof(ev)),
+			 sizeof(ev));
+	assert_int_equal(ev.event_type, type);
+	assert_int_equal(ev.element, 1); /* the port */
+}
+
+static void expect_nothing(struct rnic_context *ctx)
+{
+	struct pollfd pfd = { .fd = rnic_context_async_fd(ctx),
+			      .events = POLLIN };
+
+	assert_int_equal(poll(&pfd, 1, 0), 0);
+}
+
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* ---- tests -------------------------------------------------------------- */
+
+static int setup(void **state)
+{
+	(void)state;
+	net_reset();
+	return 0;
+}
+
+static void up_and_down_are_told_to_each_context_once(void **state)
+{
+	struct rnic_context *a = open_device("usiw_eth0");
+	struct rnic_context *b = open_device("usiw_eth0");
+	struct rnic_context *lo = open_device("usiw_lo");
+
+	(void)state;
+	set_up(ETH, false);
+	say_and_wait(ETH);
+	say_and_wait(ETH);
+	expect(a, USIW_EVENT_PORT_ERR);
+	expect(b, USIW_EVENT_PORT_ERR);
+	set_up(ETH, true);
+	say_and_wait(ETH);
+	expect(a, USIW_EVENT_PORT_ACTIVE);
+	expect(b, USIW_EVENT_PORT_ACTIVE);
+	expect_nothing(a);
+	expect_nothing(b);
+	expect_nothing(lo);
+	rnic_context_close(a);
+	rnic_context_close(b);
+	rnic_context_close(lo);
+}
+
+static void order_is_kept_unread(void **state)
+{
+	struct rnic_context *ctx = open_device("usiw_eth0");
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		set_up(ETH, i % 2);
+		say_and_wait(ETH);
+	}
+	for (int i = 0; i < 6; i++)
+		expect(ctx,
+		       i % 2 ? USIW_EVENT_PORT_ACTIVE : USIW_EVENT_PORT_ERR);
+	expect_nothing(ctx);
+	/* Unread ones die with the context. */
+	set_up(ETH, false);
+	say_and_wait(ETH);
+	rnic_context_close(ctx);
+}
+
+static void addresses_are_told(void **state)
+{
+	struct rnic_context *ctx = open_device("usiw_eth0");
+
+	(void)state;
+	pthread_mutex_lock(&net_mutex);
+	addr_cnt = 3;
+	pthread_mutex_unlock(&net_mutex);
+	say_and_wait(ETH);
+	expect(ctx, USIW_EVENT_GID_CHANGE);
+	pthread_mutex_lock(&net_mutex);
+	addrs[2].addr[3] = 77;
+	pthread_mutex_unlock(&net_mutex);
+	say_and_wait(ETH);
+	expect(ctx, USIW_EVENT_GID_CHANGE);
+	expect_nothing(ctx);
+	rnic_context_close(ctx);
+}
+
+static void an_interface_that_goes_is_down_without_address(void **state)
+{
+	struct rnic_context *ctx = open_device("usiw_eth0");
+
+	(void)state;
+	pthread_mutex_lock(&net_mutex);
+	netif_cnt = addr_cnt = 1;
+	pthread_mutex_unlock(&net_mutex);
+	say_and_wait(ETH);
+	expect(ctx, USIW_EVENT_PORT_ERR);
+	expect(ctx, USIW_EVENT_GID_CHANGE);
+	expect_nothing(ctx);
+	rnic_context_close(ctx);
+}
+
+static void what_was_before_is_not_told(void **state)
+{
+	struct rnic_context *early = open_device("usiw_eth0"), *late;
+
+	(void)state;
+	set_up(ETH, false);
+	late = open_device("usiw_eth0"); /* before the kernel's message */
+	say_and_wait(ETH);
+	expect(early, USIW_EVENT_PORT_ERR);
+	expect_nothing(late);
+	rnic_context_close(early);
+	rnic_context_close(late);
+}
+
+/* Nobody asks the kernel because of other interfaces; after an overrun, all
+ * are looked at. */
+static void only_own_interfaces_are_looked_at(void **state)
+{
+	struct rnic_context *ctx = open_device("usiw_eth0");
+	uint32_t before = looks();
+
+	(void)state;
+	set_up(ETH, false);
+	for (int i = 0; i < 1000; i++)
+		say(STRANGER);
+	say(LO);
+	say_and_wait(0);
+	expect(ctx, USIW_EVENT_PORT_ERR);
+	assert_int_equal(looks(), before + 1);
+	rnic_context_close(ctx);
+}
+
+static void a_kernel_that_does_not_answer_is_asked_again(void **state)
+{
+	struct rnic_context *ctx = open_device("usiw_eth0");
+	uint32_t before = looks();
+
+	(void)state;
+	pthread_mutex_lock(&net_mutex);
+	look_err = -EMFILE;
+	pthread_mutex_unlock(&net_mutex);
+	set_up(ETH, false);
+	say_and_wait(ETH);
+	expect_nothing(ctx);
+	pthread_mutex_lock(&net_mutex);
+	look_err = 0;
+	pthread_mutex_unlock(&net_mutex);
+	expect(ctx, USIW_EVENT_PORT_ERR);
+	assert_int_equal(looks(), before + 2);
+	rnic_context_close(ctx);
+}
+
+/* It opens all the same, and the next one may have more luck. */
+static void without_a_socket_there_are_no_events(void **state)
+{
+	struct rnic_context *deaf, *ctx;
+
+	(void)state;
+	open_err = -EPERM;
+	deaf = open_device("usiw_eth0");
+	open_err = 0;
+	ctx = open_device("usiw_eth0");
+	set_up(ETH, false);
+	say_and_wait(ETH);
+	expect(ctx, USIW_EVENT_PORT_ERR);
+	expect_nothing(deaf);
+	rnic_context_close(ctx);
+	rnic_context_close(deaf);
+}
+
+/* A broken socket is closed rather than asked for ever. */
+static void a_broken_socket_is_given_up(void **state)
+{
+	struct rnic_context *ctx = open_device("usiw_eth0");
+
+	(void)state;
+	pthread_mutex_lock(&net_mutex);
+	next_err = -EIO;
+	pthread_mutex_unlock(&net_mutex);
+	say(ETH);
+	for (int i = 0; is_open(watch_fd); i++) {
+		assert_true(i < PATIENCE_MS);
+		usleep(1000);
+	}
+	pthread_mutex_lock(&net_mutex);
+	next_err = 0;
+	pthread_mutex_unlock(&net_mutex);
+	close(news_fd);
+	rnic_context_close(ctx);
+}
+
+static void the_socket_goes_with_the_last_context(void **state)
+{
+	struct rnic_context *a = open_device("usiw_eth0");
+	struct rnic_context *b = open_device("usiw_lo");
+	int fd = watch_fd;
+
+	(void)state;
+	rnic_context_close(a);
+	assert_true(is_open(fd));
+	rnic_context_close(b);
+	assert_false(is_open(fd));
+}
+
+static void a_child_has_neither_socket_nor_events(void **state)
+{
+	struct rnic_context *ctx = open_device("usiw_eth0");
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		bool has_it = is_open(watch_fd);
+
+#ifndef __SANITIZE_THREAD__
+		struct rnic_context *own = open_device("usiw_eth0");
+
+		set_up(ETH, false);
+		say_and_wait(ETH);
+		expect(own, USIW_EVENT_PORT_ERR);
+		rnic_context_close(own);
+#endif
+		_exit(has_it);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	set_up(ETH, false);
+	say_and_wait(ETH);
+	expect(ctx, USIW_EVENT_PORT_ERR);
+	expect_nothing(ctx);
+	rnic_context_close(ctx);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup(f, setup)
+	const struct CMUnitTest tests[] = {
+		TEST(up_and_down_are_told_to_each_context_once),
+		TEST(order_is_kept_unread),
+		TEST(addresses_are_told),
+		TEST(an_interface_that_goes_is_down_without_address),
+		TEST(what_was_before_is_not_told),
+		TEST(only_own_interfaces_are_looked_at),
+		TEST(a_kernel_that_does_not_answer_is_asked_again),
+		TEST(without_a_socket_there_are_no_events),
+		TEST(a_broken_socket_is_given_up),
+		TEST(the_socket_goes_with_the_last_context),
+		TEST(a_child_has_neither_socket_nor_events),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
