@@ -389,15 +389,15 @@ static uint16_t held_place(struct rnic_qp *qp, const struct held *held,
 			   enum usiw_wc_status *ret_status)
 {
 	const struct rnic_recv *recv = &qp->rq.current;
-	const struct rnic_pd *pd = qp->srq ? qp->srq->pd : qp->pd;
 	struct held_copy copy = { .hold = qp->hold };
 
 	if (held->len > recv->len) {
 		*ret_status = USIW_WC_LOC_LEN_ERR;
 		return SMPA_F_DDP_U_TOO_LONG; /* DDP-50 */
 	}
-	copy.cnt = rnic_sge_resolve(pd, recv->sge, recv->sge_cnt, 0, held->len,
-				    RNIC_ACCESS_LOCAL_WRITE, copy.iov);
+	copy.cnt = rnic_sge_resolve(rnic_rq_pd(qp), recv->sge, recv->sge_cnt, 0,
+				    held->len, RNIC_ACCESS_LOCAL_WRITE,
+				    copy.iov);
 	if (copy.cnt >= 0 && rnic_guard(held_copy, &copy) < 0) {
 		util_warn("rnic",
 			  "qp 0x%06x: registered memory cannot be written",

@@ -163,8 +163,6 @@ static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
 			const struct smpa_event *ev)
 {
 	struct rnic_recv *recv = &qp->rq.current;
-	/* A shared receive belongs to the domain of its queue. */
-	const struct rnic_pd *pd = qp->srq ? qp->srq->pd : qp->pd;
 	struct iovec iov[RNIC_SGE_MAX];
 	int cnt;
 
@@ -188,8 +186,9 @@ static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
 	if (ev->seg.mo > recv->len || ev->seg.len > recv->len - ev->seg.mo)
 		return refuse_recv(qp, conn, SMPA_F_DDP_U_TOO_LONG,
 				   USIW_WC_LOC_LEN_ERR);
-	cnt = rnic_sge_resolve(pd, recv->sge, recv->sge_cnt, ev->seg.mo,
-			       ev->seg.len, RNIC_ACCESS_LOCAL_WRITE, iov);
+	cnt = rnic_sge_resolve(rnic_rq_pd(qp), recv->sge, recv->sge_cnt,
+			       ev->seg.mo, ev->seg.len, RNIC_ACCESS_LOCAL_WRITE,
+			       iov);
 	if (cnt < 0)
 		return refuse_recv(qp, conn, SMPA_F_DDP_LOCAL,
 				   USIW_WC_LOC_PROT_ERR);

@@ -375,6 +375,16 @@ int rnic_rq_claim(struct rnic_qp *qp);
 /* The ring that the QP's receives come from. */
 const struct usiw_ring *rnic_rq_ring(const struct rnic_qp *qp);
 
+/*
+ * The domain that judges the memory of the QP's receives: a shared receive
+ * belongs to the domain of its queue, since the key is its poster's.  What the
+ * peer names itself, to access or to invalidate, is judged by the QP's.
+ */
+static inline const struct rnic_pd *rnic_rq_pd(const struct rnic_qp *qp)
+{
+	return qp->srq ? qp->srq->pd : qp->pd;
+}
+
 /* Complete the current receive. */
 void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe);
 

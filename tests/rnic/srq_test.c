@@ -164,7 +164,8 @@ static void queue_outlives_one_of_its_pairs(void **state)
 	rnicpair_close(&p);
 }
 
-/* A receive is judged by the domain of the queue that it was posted on. */
+/* A receive is judged by the domain of the queue that it was posted on, what
+ * the peer names by that of the QP: an STag of the former is nothing to it. */
 static void keys_are_those_of_the_queues_domain(void **state)
 {
 	struct rnic_srq_options srq_opt = { .max_wr = 4, .max_sge = 1 };
@@ -175,6 +176,7 @@ static void keys_are_those_of_the_queues_domain(void **state)
 	struct usiw_sge from, to;
 	struct usiw_cqe cqe;
 	struct rnic_pd *pd;
+	struct rnic_mr *mr;
 	struct rnic_qp *qp;
 	uint32_t async;
 
@@ -196,7 +198,27 @@ static void keys_are_those_of_the_queues_domain(void **state)
 	cqe = rnicpair_take(b, b->rcq);
 	assert_int_equal(cqe.status, USIW_WC_SUCCESS);
 	assert_true(rnicpair_is_filled(b->buf, 50, 3));
+
+	assert_int_equal(
+		rnic_mr_reg(pd, b->buf, 8, 0,
+			    RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE,
+			    &mr),
+		0);
+	wr.opcode = USIW_WR_SEND_INV;
+	wr.rkey = rnic_mr_stag(mr);
+	assert_int_equal(rnicpair_post_recv(b, 2, &to, 1), 0);
+	assert_int_equal(rnicpair_post(a, &wr), 0);
+	cqe = rnicpair_take(b, b->rcq);
+	assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+	assert_int_equal(cqe.wc_flags & USIW_WC_FLAG_INV, USIW_WC_FLAG_INV);
+	wr.rkey = b->stag;
+	assert_int_equal(rnicpair_post_recv(b, 3, &to, 1), 0);
+	assert_int_equal(rnicpair_post(a, &wr), 0);
+	cqe = rnicpair_take(b, b->rcq);
+	assert_int_not_equal(cqe.status, USIW_WC_SUCCESS);
+	assert_int_equal(cqe.wr_id, 3);
 	assert_int_equal(rnic_qp_destroy(qp, &async), 0);
+	assert_int_equal(rnic_mr_dereg(mr), 0);
 	assert_int_equal(rnic_pd_free(pd), 0);
 	rnicpair_close(&p);
 }
