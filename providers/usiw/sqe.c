@@ -98,6 +98,29 @@ int usiw_sqe_set_sges(const struct usiw_sq_limits *limits, unsigned int traits,
 	return 0;
 }
 
+/* One test keeps these away from what most programs post. */
+#define TRAITS_RARE                                                            \
+	(USIW_WR_ATOMIC | USIW_WR_IMM | USIW_WR_INV | USIW_WR_NO_DATA)
+
+static void sqe_set_rare(const struct usiw_wr_kind *kind,
+			 const struct ibv_send_wr *wr, struct usiw_sqe *slot)
+{
+	if (kind->traits & USIW_WR_ATOMIC) {
+		slot->remote_addr = wr->wr.atomic.remote_addr;
+		slot->rkey = wr->wr.atomic.rkey;
+		slot->compare_add = wr->wr.atomic.compare_add;
+		slot->swap = wr->wr.atomic.swap;
+	}
+	if (kind->traits & USIW_WR_IMM)
+		slot->imm_be = wr->imm_data;
+	if (kind->traits & USIW_WR_INV)
+		slot->rkey = wr->invalidate_rkey;
+	/* As with other devices, nobody looks at a list that is given all the
+	 * same. */
+	if (kind->traits & USIW_WR_NO_DATA)
+		slot->flags &= (uint8_t)~USIW_SQE_INLINE;
+}
+
 int usiw_sqe_encode(const struct usiw_sq_limits *limits,
 		    const struct usiw_wr_kind *kind,
 		    const struct ibv_send_wr *wr, struct usiw_sqe *slot)
@@ -113,21 +136,10 @@ int usiw_sqe_encode(const struct usiw_sq_limits *limits,
 		slot->remote_addr = wr->wr.rdma.remote_addr;
 		slot->rkey = wr->wr.rdma.rkey;
 	}
-	if (kind->traits & USIW_WR_ATOMIC) {
-		slot->remote_addr = wr->wr.atomic.remote_addr;
-		slot->rkey = wr->wr.atomic.rkey;
-		slot->compare_add = wr->wr.atomic.compare_add;
-		slot->swap = wr->wr.atomic.swap;
-	}
-	if (kind->traits & USIW_WR_IMM)
-		slot->imm_be = wr->imm_data;
-	if (kind->traits & USIW_WR_INV)
-		slot->rkey = wr->invalidate_rkey;
-	if (kind->traits & USIW_WR_NO_DATA) {
-		/* As with other devices, nobody looks at a list that is given
-		 * all the same. */
-		slot->flags &= (uint8_t)~USIW_SQE_INLINE;
-		return 0;
+	if (kind->traits & TRAITS_RARE) {
+		sqe_set_rare(kind, wr, slot);
+		if (kind->traits & USIW_WR_NO_DATA)
+			return 0;
 	}
 	if (wr->send_flags & IBV_SEND_INLINE)
 		return sqe_set_inline(limits, kind, wr->sg_list, wr->num_sge,
