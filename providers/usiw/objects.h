@@ -138,13 +138,15 @@ struct usiw_qp {
 	struct ibv_qp_cap cap;	   /* as given */
 	struct usiw_sq_limits sq_limits;
 	const struct usiw_ring *sq;
-	struct util_lock sq_lock;   /* producer side of sq */
-	const struct usiw_ring *rq; /* NULL: SRQ */
-	struct util_lock rq_lock;   /* producer side of rq */
-	struct usiw_wr_batch wr;    /* ibv_wr_*; guarded by sq_lock */
-	_Atomic bool is_rtr_seen;   /* INIT -> RTR was asked for in IDLE */
-	bool is_rtr_only;	 /* connects without rdma_cm; RTS is to come */
-	struct ibv_qp_attr told; /* by ibv_modify_qp(), for ibv_query_qp() */
+	struct util_lock sq_lock;	   /* producer side of sq */
+	const struct usiw_ring *rq;	   /* NULL: SRQ */
+	struct util_lock rq_lock;	   /* producer side of rq */
+	struct usiw_wr_batch wr;	   /* ibv_wr_*; guarded by sq_lock */
+	_Atomic(struct usiw_qp *) wr_next; /* all with ibv_wr_*: wr.c */
+	struct usiw_qp *wr_prev;
+	_Atomic bool is_rtr_seen; /* INIT -> RTR was asked for in IDLE */
+	bool is_rtr_only;	  /* connects without rdma_cm; RTS is to come */
+	struct ibv_qp_attr told;  /* by ibv_modify_qp(), for ibv_query_qp() */
 	/* Persona ca: InfiniBand's state while the RNIC's is IDLE, as moved. */
 	bool is_ca;
 	enum ibv_qp_state moved;

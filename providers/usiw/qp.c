@@ -265,7 +265,11 @@ struct ibv_qp *usiw_create_qp_ex(struct ibv_context *context,
 	if (err)
 		return usiw_door_null(err);
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
-		usiw_wr_init(qp, opcodes);
+		err = usiw_wr_init(qp, opcodes);
+	if (err) {
+		(void)usiw_destroy_qp(&qp->vqp.qp);
+		return usiw_door_null(err);
+	}
 	return &qp->vqp.qp;
 }
 
@@ -679,6 +683,7 @@ int usiw_destroy_qp(struct ibv_qp *ibqp)
 			return usiw_door_int(err);
 		usiw_wait_acks(&ibqp->mutex, &ibqp->cond,
 			       &ibqp->events_completed, async_events);
+		usiw_wr_fini(qp);
 		qp_slots_free(qp->pd, qp);
 		usiw_pd_put(qp->pd);
 	}

@@ -101,7 +101,9 @@ int usiw_post_bind(struct usiw_qp *qp, struct ibv_mw *mw, uint32_t rkey,
  */
 int usiw_wr_opcodes_find(uint64_t send_ops, uint32_t *ret_opcodes);
 
-/* Make @qp, new, one for ibv_wr_*. */
-void usiw_wr_init(struct usiw_qp *qp, uint32_t opcodes);
+/* Make @qp, new, one for ibv_wr_*.  Return: 0; -ENOMEM. */
+int usiw_wr_init(struct usiw_qp *qp, uint32_t opcodes);
+/* @qp, of this process, ends; also one that never was for ibv_wr_*. */
+void usiw_wr_fini(struct usiw_qp *qp);
 
 #endif

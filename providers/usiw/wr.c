@@ -31,6 +31,74 @@ static void wr_fail(struct usiw_qp *qp, int err)
 	qp->wr.sqe = NULL;
 }
 
+/* ---- fork --------------------------------------------------------------- */
+
+/*
+ * Whoever forks between ibv_wr_start() and ibv_wr_complete(), or whose child
+ * builds without a start, must not find the ring, which is not there.  Builders
+ * and setters do not ask each time: the child of a fork makes the error that
+ * they look for anyway.
+ */
+static struct util_lock list_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
+static _Atomic(struct usiw_qp *) list; /* written under list_lock */
+
+/* Whatever a thread was doing to the list: each step leaves it whole. */
+static void fork_child(void)
+{
+	/* relaxed: nobody else is here */
+	struct usiw_qp *qp = atomic_load_explicit(&list, memory_order_relaxed);
+
+	for (; qp;
+	     qp = atomic_load_explicit(&qp->wr_next, memory_order_relaxed)) {
+		qp->wr.err = -ENODEV;
+		qp->wr.sqe = NULL;
+	}
+	/* They stay so, and end without usiw_wr_fini(). */
+	atomic_store_explicit(&list, NULL, memory_order_relaxed);
+	util_lock_init(&list_lock, UTIL_RANK_LEAF);
+}
+
+static int fork_watch_err;
+
+static void fork_watch(void)
+{
+	fork_watch_err = -pthread_atfork(NULL, NULL, fork_child);
+}
+
+static int list_add(struct usiw_qp *qp)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct usiw_qp *first;
+
+	pthread_once(&once, fork_watch);
+	if (fork_watch_err)
+		return fork_watch_err;
+	util_lock(&list_lock);
+	first = atomic_load_explicit(&list, memory_order_relaxed);
+	atomic_store_explicit(&qp->wr_next, first, memory_order_relaxed);
+	if (first)
+		first->wr_prev = qp;
+	/* release: whole before it is seen */
+	atomic_store_explicit(&list, qp, memory_order_release);
+	util_unlock(&list_lock);
+	return 0;
+}
+
+void usiw_wr_fini(struct usiw_qp *qp)
+{
+	struct usiw_qp *next;
+
+	if (!(qp->vqp.comp_mask & VERBS_QP_EX))
+		return;
+	util_lock(&list_lock);
+	next = atomic_load_explicit(&qp->wr_next, memory_order_relaxed);
+	atomic_store_explicit(qp->wr_prev ? &qp->wr_prev->wr_next : &list, next,
+			      memory_order_release);
+	if (next)
+		next->wr_prev = qp->wr_prev;
+	util_unlock(&list_lock);
+}
+
 /* ---- builders ----------------------------------------------------------- */
 
 /* The entry that a builder fills; NULL: there was an error before, or is. */
@@ -355,10 +423,13 @@ int usiw_wr_opcodes_find(uint64_t send_ops, uint32_t *ret_opcodes)
 	return 0;
 }
 
-void usiw_wr_init(struct usiw_qp *qp, uint32_t opcodes)
+int usiw_wr_init(struct usiw_qp *qp, uint32_t opcodes)
 {
 	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
+	int err = list_add(qp);
 
+	if (err)
+		return err;
 	qp->wr.opcodes = opcodes;
 	qp->vqp.comp_mask |= VERBS_QP_EX;
 	qpx->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
@@ -381,4 +452,5 @@ void usiw_wr_init(struct usiw_qp *qp, uint32_t opcodes)
 	qpx->wr_start = wr_start;
 	qpx->wr_complete = wr_complete;
 	qpx->wr_abort = wr_abort;
+	return 0;
 }

@@ -6,10 +6,13 @@
  * in memory of its own.
  */
 #include <endian.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "loop.h"
 
@@ -516,6 +519,27 @@ static void threads(struct world *w)
 	}
 }
 
+/* A child amid the parent's batch has no ring to write to. */
+static void forked(struct world *w)
+{
+	int status;
+	pid_t pid;
+
+	ibv_wr_start(w->qpx);
+	w->qpx->wr_id = 1;
+	ibv_wr_send(w->qpx);
+	pid = fork();
+	NEEDS(pid >= 0);
+	if (pid == 0) {
+		ibv_wr_set_sge(w->qpx, w->mr->lkey, (uintptr_t)w->buf, 8);
+		ibv_wr_send(w->qpx);
+		ibv_wr_set_sge(w->qpx, w->mr->lkey, (uintptr_t)w->buf, 8);
+		_exit(ibv_wr_complete(w->qpx) == ENODEV ? 0 : 1);
+	}
+	NEEDS(waitpid(pid, &status, 0) == pid && status == 0);
+	ibv_wr_abort(w->qpx);
+}
+
 static void run(bool has_td)
 {
 	struct world w = { .base = NULL };
@@ -531,6 +555,7 @@ static void run(bool has_td)
 	atomics(&w);
 	windows(&w);
 	dropped_batches(&w);
+	forked(&w);
 	if (!has_td)
 		threads(&w);
 	printf("%s: operations 0x%llx\n",

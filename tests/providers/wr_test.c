@@ -12,6 +12,9 @@
 #include <string.h>
 
 #include "../../providers/usiw/sqe.h"
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "fake-rnic.h"
 
 #define ADDR 0x7fff00001234
@@ -594,6 +597,73 @@ static void inherited_queue_pair_is_enodev(void **state)
 	qpx_free(qpx);
 }
 
+static int child_of(void (*work)(struct ibv_qp_ex *), struct ibv_qp_ex *qpx)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		fake.fork_gen++;
+		work(qpx);
+		ibv_wr_start(qpx);
+		ibv_wr_send(qpx);
+		if (ibv_wr_complete(qpx) != ENODEV)
+			_exit(2);
+		/* a list of the child's own */
+		_exit(ibv_destroy_qp(&qpx->qp_base) ? 3 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+/* No slot may be written: here the child can see that, with a real RNIC it is
+ * not mapped. */
+static void build_on(struct ibv_qp_ex *qpx)
+{
+	struct usiw_qp *qp = usiw_qp(&qpx->qp_base);
+	struct usiw_sqe was[2], *slot = usiw_ring_slot(qp->sq, 0);
+
+	memcpy(&was[0], slot, sizeof(was[0]));
+	memcpy(&was[1], usiw_ring_slot(qp->sq, 1), sizeof(was[1]));
+	ibv_wr_set_sge(qpx, 1, 2, 3);
+	ibv_wr_send(qpx);
+	ibv_wr_set_sge(qpx, 4, 5, 6);
+	if (memcmp(&was[0], slot, sizeof(was[0])) ||
+	    memcmp(&was[1], usiw_ring_slot(qp->sq, 1), sizeof(was[1])))
+		_exit(4);
+	if (ibv_wr_complete(qpx) != ENODEV)
+		_exit(5);
+}
+
+/* Amid a batch, and without one; others came and went in the list. */
+static void a_child_builds_nothing(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_qp_ex *qpx[3];
+	int i;
+
+	for (i = 0; i < 3; i++)
+		qpx[i] = qpx_new(w, IBV_QP_EX_WITH_SEND);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(child_of(build_on, qpx[i]), 0);
+		ibv_wr_start(qpx[i]);
+		ibv_wr_send(qpx[i]);
+		qpx[i]->wr_id = 5;
+		assert_int_equal(child_of(build_on, qpx[i]), 0);
+		ibv_wr_set_sge(qpx[i], 7, 8, 9);
+		assert_int_equal(ibv_wr_complete(qpx[i]), 0);
+		(void)take_one(qpx[i]);
+	}
+	/* from the middle, the end, the front */
+	qpx_free(qpx[1]);
+	assert_int_equal(child_of(build_on, qpx[0]), 0);
+	assert_int_equal(child_of(build_on, qpx[2]), 0);
+	qpx_free(qpx[0]);
+	assert_int_equal(child_of(build_on, qpx[2]), 0);
+	qpx_free(qpx[2]);
+}
+
 static void operations_not_offered_are_refused(void **state)
 {
 	struct fake_world *w = *state;
@@ -640,6 +710,7 @@ int main(void)
 		WORLD_TEST(state_decides),
 		WORLD_TEST(region_holds_the_lock),
 		WORLD_TEST(inherited_queue_pair_is_enodev),
+		WORLD_TEST(a_child_builds_nothing),
 		WORLD_TEST(operations_not_offered_are_refused),
 	};
 
