@@ -170,9 +170,9 @@ static uint64_t rnr_time_ns(uint8_t min_rnr_timer, uint8_t rnr_retry)
 	uint64_t least_ns = util_settings()->rnr_ms * 1000000ull;
 	uint64_t told_ns;
 
-	if (!least_ns || rnr_retry > 7)
-		return least_ns;
-	if (rnr_retry == 7)
+	if (!least_ns)
+		return 0;
+	if (rnr_retry >= 7)
 		return UINT64_MAX;
 	told_ns = rnr_timers[min_rnr_timer & 31] * 10000ull * (rnr_retry + 1u);
 	return told_ns > least_ns ? told_ns : least_ns;

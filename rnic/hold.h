@@ -40,8 +40,9 @@ bool rnic_hold_message(struct rnic_qp *qp, const struct usiw_cqe *cqe);
 /*
  * How long the QP shall hold Sends, where the peers told each other: our
  * min_rnr_timer, and the peer's rnr_retry (above 7: not told), as in
- * ibv_qp_attr.  Never shorter than USIW_RNR_MS: a process is later than an
- * adapter.  Context: takes the lead.
+ * ibv_qp_attr: 7 is for ever, and so is what was not told, since most programs
+ * say 7, and a connection that ends cannot be had again.  Never shorter than
+ * USIW_RNR_MS: a process is later than an adapter.  Context: takes the lead.
  */
 void rnic_hold_set_time(struct rnic_qp *qp, uint8_t min_rnr_timer,
 			uint8_t rnr_retry);

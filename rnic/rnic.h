@@ -483,8 +483,8 @@ RNIC_EXPORT int rnic_qp_rendezvous(struct rnic_qp *qp,
 
 /* What is known only when the application is ready to send. */
 struct rnic_rdv_send_options {
-	uint8_t ord; /* own reads and atomics at a time */
-	uint8_t rnr_retry;
+	uint8_t ord;	      /* own reads and atomics at a time */
+	uint8_t rnr_retry;    /* for the peer, if its start is still to come */
 	uint64_t patience_ns; /* with work posted, wait so long for the peer,
 				 then WC_RETRY_EXC_ERR; 0: for ever */
 };

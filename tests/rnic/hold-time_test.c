@@ -17,7 +17,7 @@ static void patience_is_what_the_peers_told(void **state)
 		{ "122.88 ms, once", 27, 0, 122880 * US },
 		{ "491.52 ms, twice", 31, 1, 2 * 491520 * US },
 		{ "for ever", 12, 7, UINT64_MAX },
-		{ "not told: the setting", 31, 0xff, 100 * MS },
+		{ "not told: for ever", 31, 0xff, UINT64_MAX },
 	};
 	struct rnicpair p;
 
