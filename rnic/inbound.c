@@ -485,9 +485,18 @@ static int inbound_fault(struct rnic_qp *qp, const struct smpa_event *ev)
 	return -EPROTO;
 }
 
+/* A Write of no octets is no sign: streams knock with one. */
+static bool event_is_work(const struct smpa_event *ev)
+{
+	return ev->type == SMPA_EV_SEGMENT || ev->type == SMPA_EV_READ ||
+	       ev->type == SMPA_EV_ATOMIC;
+}
+
 int rnic_inbound_event(struct rnic_qp *qp, struct smpa_conn *conn,
 		       const struct smpa_event *ev)
 {
+	if (qp->is_rtr_only && event_is_work(ev))
+		rnic_qp_comm_est(qp);
 	switch (ev->type) {
 	case SMPA_EV_SEGMENT:
 		return inbound_segment(qp, conn, ev);

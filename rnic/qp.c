@@ -254,6 +254,7 @@ static const enum usiw_async_type qp_event_types[] = {
 	[RNIC_QP_EV_REQ_ERR] = USIW_EVENT_QP_REQ_ERR,
 	[RNIC_QP_EV_ACCESS_ERR] = USIW_EVENT_QP_ACCESS_ERR,
 	[RNIC_QP_EV_LAST_WQE] = USIW_EVENT_QP_LAST_WQE_REACHED,
+	[RNIC_QP_EV_COMM_EST] = USIW_EVENT_COMM_EST,
 };
 
 static void qp_event(struct rnic_qp *qp, enum rnic_qp_event event)
@@ -261,6 +262,12 @@ static void qp_event(struct rnic_qp *qp, enum rnic_qp_event event)
 	if (event != RNIC_QP_EV_CNT)
 		rnic_context_event(qp->ctx, &qp->event_node[event],
 				   qp_event_types[event], qp->handle);
+}
+
+void rnic_qp_comm_est(struct rnic_qp *qp)
+{
+	qp->is_rtr_only = false;
+	qp_event(qp, RNIC_QP_EV_COMM_EST);
 }
 
 void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
@@ -354,6 +361,7 @@ int rnic_qp_connecting(struct rnic_qp *qp)
 	rnic_engine_lead(qp->engine);
 	if (qp_state(qp) == RNIC_QPS_IDLE) {
 		qp_set_state(qp, RNIC_QPS_CONNECTING);
+		qp->is_rtr_only = true;
 		rc = 0;
 	}
 	rnic_engine_unlead(qp->engine);
@@ -365,12 +373,14 @@ void rnic_qp_not_connecting(struct rnic_qp *qp)
 	rnic_engine_lead(qp->engine);
 	if (qp_state(qp) == RNIC_QPS_CONNECTING)
 		qp_set_state(qp, RNIC_QPS_IDLE);
+	qp->is_rtr_only = false;
 	rnic_engine_unlead(qp->engine);
 }
 
-void rnic_qp_limit_ord(struct rnic_qp *qp, uint32_t ord)
+void rnic_qp_may_send(struct rnic_qp *qp, uint32_t ord)
 {
 	rnic_engine_lead(qp->engine);
+	qp->is_rtr_only = false;
 	qp->has_ord_limit = true;
 	qp->ord_limit = ord;
 	qp_ord_apply(qp);
@@ -487,6 +497,7 @@ static int qp_reset(struct rnic_qp *qp)
 	qp->has_access = false;
 	rnic_mw_qp_gone(qp);
 	qp->has_ord_limit = false;
+	qp->is_rtr_only = false;
 	qp->sq.ack.is_on = false;
 	qp_set_state(qp, RNIC_QPS_IDLE);
 	return 0;

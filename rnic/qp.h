@@ -180,6 +180,7 @@ enum rnic_qp_event {
 	RNIC_QP_EV_REQ_ERR,
 	RNIC_QP_EV_ACCESS_ERR,
 	RNIC_QP_EV_LAST_WQE,
+	RNIC_QP_EV_COMM_EST,
 	RNIC_QP_EV_CNT
 };
 
@@ -214,8 +215,9 @@ struct rnic_qp {
 	bool has_ord_limit;
 	uint32_t ord_limit;
 	bool is_last_wqe_told;
-	uint8_t timeout; /* of the connection manager's, as it was given */
-	bool is_cq_gone; /* one of its CQs is overrun: fail when served */
+	bool is_rtr_only; /* without rdma_cm; RTS not yet asked for */
+	uint8_t timeout;  /* of the connection manager's, as it was given */
+	bool is_cq_gone;  /* one of its CQs is overrun: fail when served */
 	struct rnic_hold *hold; /* Sends without receive; NULL: none */
 	uint64_t rnr_ns; /* how long; 0: not at all; UINT64_MAX: no limit */
 	struct rnic_stream *stream;
@@ -242,9 +244,13 @@ int rnic_qp_connecting(struct rnic_qp *qp);
 /* And back. */
 void rnic_qp_not_connecting(struct rnic_qp *qp);
 
-/* Never more own reads at a time than so many; nothing is posted yet.  Takes
- * the lead. */
-void rnic_qp_limit_ord(struct rnic_qp *qp, uint32_t ord);
+/* RTR -> RTS, as the application has it: never more own reads at a time than
+ * so many; nothing is posted yet.  Takes the lead. */
+void rnic_qp_may_send(struct rnic_qp *qp, uint32_t ord);
+
+/* Under the lead: the peer's first message, and the application is not beyond
+ * RTR. */
+void rnic_qp_comm_est(struct rnic_qp *qp);
 
 /*
  * No peer came: a CONNECTING QP that has work posted fails.  Takes the lead.

@@ -242,7 +242,7 @@ void rnic_qp_rendezvous_send(struct rnic_qp *qp,
 {
 	struct rdv *rdv;
 
-	rnic_qp_limit_ord(qp, opt->ord);
+	rnic_qp_may_send(qp, opt->ord);
 	util_lock(&cm.lock);
 	rdv = qp->is_told ? rdv_find(qp->num) : NULL;
 	if (rdv) {

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
 #define MS UINT64_C(1000000)
+#define RNR_MS 50
+#define RNR_STR "50"
 
 static uint32_t gid_find(const char *addr6)
 {
@@ -287,6 +290,92 @@ static void ipv6_addresses_serve_as_well(void **state)
 	rnicpair_close(&p);
 }
 
+/* Who is not beyond RTR hears that the peer is there: from its first message,
+ * once. */
+static void the_first_message_establishes(void **state)
+{
+	(void)state;
+	for (int early = 0; early < 2; early++) {
+		struct rnicpair_side *s, *t;
+		struct rnicpair p;
+
+		rnicpair_open_idle(&p, &defaults);
+		s = &p.side[early];
+		t = &p.side[!early];
+		for (int i = 0; i < 2; i++)
+			assert_int_equal(
+				rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
+				0);
+		rnicpair_wait_state(s, RNIC_QPS_RTS);
+		rnicpair_wait_state(t, RNIC_QPS_RTS);
+		/* The start frames are no message. */
+		assert_false(rnicpair_has_async(t));
+		rts(s->qp, 4, 0);
+		for (int i = 0; i < 2; i++) {
+			recv_at(&p, !early, 4096);
+			send_from(&p, early, 0);
+			assert_int_equal(rnicpair_take(t, t->rcq).status,
+					 USIW_WC_SUCCESS);
+			assert_int_equal(rnicpair_take(s, s->scq).status,
+					 USIW_WC_SUCCESS);
+		}
+		assert_int_equal(rnicpair_async(t, NULL), USIW_EVENT_COMM_EST);
+		rts(t->qp, 4, 0);
+		talk(&p);
+		assert_false(rnicpair_has_async(t));
+		assert_false(rnicpair_has_async(s));
+		rnicpair_close(&p);
+	}
+}
+
+/* Both said RTS before: nothing is new to them. */
+static void nobody_in_rts_is_told(void **state)
+{
+	struct rnicpair p;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
+				 0);
+		rts(p.side[i].qp, 4, 0);
+	}
+	talk(&p);
+	for (int i = 0; i < 2; i++)
+		assert_false(rnicpair_has_async(&p.side[i]));
+	rnicpair_close(&p);
+}
+
+/* The start frames went before the applications said rnr_retry. */
+static void a_send_is_held_for_who_spoke_too_late(void **state)
+{
+	struct rnicpair p;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
+				 0);
+	for (int i = 0; i < 2; i++)
+		rnicpair_wait_state(&p.side[i], RNIC_QPS_RTS);
+	for (int i = 0; i < 2; i++) {
+		rts(p.side[i].qp, 4, 0);
+		send_from(&p, i, 0);
+	}
+	poll(NULL, 0, 4 * RNR_MS);
+	for (int i = 0; i < 2; i++)
+		recv_at(&p, i, 4096);
+	for (int i = 0; i < 2; i++) {
+		struct rnicpair_side *s = &p.side[i];
+
+		assert_int_equal(rnicpair_take(s, s->rcq).status,
+				 USIW_WC_SUCCESS);
+		assert_int_equal(rnicpair_take(s, s->scq).status,
+				 USIW_WC_SUCCESS);
+	}
+	rnicpair_close(&p);
+}
+
 /* ---- in vain ------------------------------------------------------------ */
 
 static void a_peer_that_never_comes_exhausts_retries(void **state)
@@ -382,10 +471,14 @@ int main(void)
 		cmocka_unit_test(what_was_given_up_is_not_taken_later),
 		cmocka_unit_test(a_qp_may_be_its_own_peer),
 		cmocka_unit_test(ipv6_addresses_serve_as_well),
+		cmocka_unit_test(the_first_message_establishes),
+		cmocka_unit_test(nobody_in_rts_is_told),
+		cmocka_unit_test(a_send_is_held_for_who_spoke_too_late),
 		cmocka_unit_test(a_peer_that_never_comes_exhausts_retries),
 		cmocka_unit_test(destroying_a_waiting_qp_is_fine),
 		cmocka_unit_test(bad_arguments_change_nothing),
 	};
 
+	setenv("USIW_RNR_MS", RNR_STR, 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
