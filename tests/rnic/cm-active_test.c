@@ -42,9 +42,9 @@ static void listener_that_comes_soon_is_found(void **state)
 	assert_int_equal(listen(listener, 1), 0);
 	fd = cm_stranger_accept(listener, frame, 24);
 	assert_memory_equal(frame, "MPA ID Req Frame", 16);
-	close(fd);
-	close(listener);
 	/* The retry with revision 1 finds the port closed. */
+	close(listener);
+	close(fd);
 	cm_expect(active.chan, RNIC_CM_REJECTED, -ECONNREFUSED, &ev);
 	cm_side_close(&active);
 	cm_qp_close(&q);
