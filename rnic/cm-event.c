@@ -28,7 +28,7 @@
 extern ssize_t __read(int fd, void *buf, size_t size);
 
 /* Longest wait of a close for the event thread, in steps of 1 ms. */
-#define READER_WAIT_MS 100
+#define READER_WAIT_MS 500
 
 struct cm_event *cm_event_new(struct cm_id *owner)
 {
