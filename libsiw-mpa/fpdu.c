@@ -164,5 +164,6 @@ uint32_t smpa_mulpdu(uint32_t emss, bool has_markers)
 	if (emss < SMPA_MULPDU_MIN || emss - SMPA_MULPDU_MIN < off)
 		return SMPA_MULPDU_MIN; /* MPA-68 */
 	mulpdu = emss - off;
-	return mulpdu > SMPA_MULPDU_MAX ? SMPA_MULPDU_MAX : mulpdu;
+	/* MPA-58; without padding, like the others */
+	return mulpdu > SMPA_MULPDU_MAX ? SMPA_MULPDU_MAX - 2 : mulpdu;
 }
