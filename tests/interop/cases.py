@@ -38,6 +38,10 @@ class Case:
         self.table = table  # perftest: (program, octets, iterations)
         self.codes = codes  # the client's
 
+    def is_large(self):
+        """Does it fill many segments, which the path may cut anew?"""
+        return self.moved >= 1 << 20
+
     # ---- what the wire must show ----
 
     def siw_has(self, name):

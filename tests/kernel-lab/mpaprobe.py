@@ -2,7 +2,7 @@
 """Send MPA request frames, then good and bad FPDUs, to an iWARP listener and
 print what comes back.  mpaprobe.py HOST PORT [CASE-NAME-PREFIX]...
 The listener is meant to be `rping -s -P -a ADDRESS -p PORT` (one case per
-connection); a run of all cases takes some two minutes."""
+connection); a run of all cases takes some five minutes."""
 import socket, struct, sys, time
 HOST, PORT = sys.argv[1], int(sys.argv[2])
 ONLY = sys.argv[3:]
@@ -146,5 +146,23 @@ case("after: ulpdu length 5", frame(), then=[("fpdu of 5", fpdu(b"\x41\x43abc"))
 case("after: Send with mo 4 first", frame(), then=[("send mo 4", fpdu(untagged(3, 0, 1, 4, info)))])
 case("after: Send in two segments", frame(), then=[("both", fpdu(untagged(3, 0, 1, 0, info[:8], last=0)) + fpdu(untagged(3, 0, 1, 8, info[8:])))])
 case("after: 10 bytes of an fpdu, then silence", frame(), then=[("part", fpdu(send)[:10]), ("rest", fpdu(send)[10:])])
+# Good FPDUs, cut: siw 6.1 errs where the cut is inside what follows the payload.
+hello, good = frame(flags=C), fpdu(send, crc=True)
+for cut in range(5):
+    case(f"pieces: {cut} octets of the CRC", hello,
+         then=[("front", good[:cut - 4 or None]), ("rest", good[cut - 4 or len(good):])])
+for pad in (1, 2, 3):
+    first = fpdu(untagged(3, 0, 1, 0, info[:-pad], last=0), crc=True)
+    rest = fpdu(untagged(3, 0, 1, 16 - pad, info[-pad:]), crc=True)
+    for cut in range(pad + 4):
+        at = len(first) - 4 - pad + cut
+        case(f"pieces: {cut} octets of {pad} of padding and the CRC", hello,
+             then=[("front", first[:at]), ("rest", first[at:] + rest)])
+for cut in (1, 15, 16, 17, 18, 19, 20):
+    case(f"pieces: {cut} octets of a Send's header", hello, then=[("front", good[:cut]), ("rest", good[cut:])])
+read = fpdu(untagged(1, 1, 1, 0, struct.pack(">IQIIQ", 1, 0, 0, 0, 0)), crc=True)
+for cut in (16, 17, 40, 47, 48):
+    case(f"pieces: {cut} octets of a Read Request's header", frame(rev=2, flags=S | C, pd=v2(16, 16)),
+         then=[("front", read[:cut]), ("rest", read[cut:])])
 case("fpdu with the request, before the reply", frame() + fpdu(send))
 case("after: half-close", frame())
