@@ -42,6 +42,7 @@
 	X(cm_listen)                                                           \
 	X(cm_connect)                                                          \
 	X(cm_accept)                                                           \
+	X(cm_establish)                                                        \
 	X(cm_reject)                                                           \
 	X(cm_disconnect)                                                       \
 	X(cm_set_option)                                                       \

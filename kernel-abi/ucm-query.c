@@ -201,18 +201,130 @@ int kabi_ucm_query(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 enum {
 	QP_ATTR_STATE = 1 << 0,
 	QP_ATTR_ACCESS_FLAGS = 1 << 3,
+	QP_ATTR_PKEY_INDEX = 1 << 4,
+	QP_ATTR_PORT = 1 << 5,
+	QP_ATTR_AV = 1 << 7,
+	QP_ATTR_PATH_MTU = 1 << 8,
+	QP_ATTR_TIMEOUT = 1 << 9,
+	QP_ATTR_RETRY_CNT = 1 << 10,
+	QP_ATTR_RNR_RETRY = 1 << 11,
+	QP_ATTR_RQ_PSN = 1 << 12,
+	QP_ATTR_MAX_QP_RD_ATOMIC = 1 << 13,
+	QP_ATTR_MIN_RNR_TIMER = 1 << 15,
+	QP_ATTR_SQ_PSN = 1 << 16,
+	QP_ATTR_MAX_DEST_RD_ATOMIC = 1 << 17,
+	QP_ATTR_DEST_QPN = 1 << 20,
 	QPS_INIT = 1,
 	QPS_RTR = 2,
 	QPS_RTS = 3,
+	MTU_256 = 1,
+	MTU_4096 = 5,
 	/* The kernel leaves atomics out: no iWARP hardware there has any. */
 	ACCESS_REMOTE = RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |
 			RNIC_ACCESS_REMOTE_ATOMIC,
 };
 
+/* What there is no choice of, as InfiniBand's manager answers it. */
+enum { HOP_LIMIT = 64, TIMEOUT_4S = 20, RETRY_MOST = 7 };
+
 /*
  * What the kernel's iWARP manager answers: librdmacm moves the QP by this on
  * every transport, but a RNIC's QP stays IDLE until CONNECT or ACCEPT.
  */
+static int qp_attr_of_rnic(uint32_t state, struct ib_uverbs_qp_attr *resp)
+{
+	switch (state) {
+	case QPS_INIT:
+	case QPS_RTR:
+		resp->qp_attr_mask = QP_ATTR_STATE | QP_ATTR_ACCESS_FLAGS;
+		resp->qp_access_flags = ACCESS_REMOTE;
+		return 0;
+	case QPS_RTS:
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static uint32_t mtu_of(uint32_t octets)
+{
+	uint32_t mtu = MTU_256;
+
+	while (mtu < MTU_4096 && octets >= 256u << mtu)
+		mtu++;
+	return mtu;
+}
+
+static uint8_t gid_index_of(const struct rnic_device_attr *dev,
+			    const struct sockaddr_storage *addr)
+{
+	uint8_t gid[16];
+
+	addr_gid(addr, gid);
+	for (uint32_t i = 0; i < dev->gid_cnt; i++)
+		if (memcmp(dev->gid[i], gid, sizeof(gid)) == 0)
+			return (uint8_t)i;
+	return 0;
+}
+
+/* The peer by address, and by a number that tells the provider that the QP's
+ * stream is rdma_cm's affair. */
+static int qp_attr_rtr(const struct rnic_cm_info *info,
+		       struct ib_uverbs_qp_attr *resp)
+{
+	struct ib_uverbs_ah_attr *ah = &resp->ah_attr;
+	struct rnic_device_attr dev;
+	int ret = kabi_rnic()->device_query(info->dev, &dev);
+
+	if (ret < 0)
+		return ret;
+	resp->qp_attr_mask = QP_ATTR_STATE | QP_ATTR_AV | QP_ATTR_PATH_MTU |
+			     QP_ATTR_DEST_QPN | QP_ATTR_RQ_PSN |
+			     QP_ATTR_MAX_DEST_RD_ATOMIC | QP_ATTR_MIN_RNR_TIMER;
+	addr_gid(&info->peer, ah->grh.dgid);
+	ah->grh.sgid_index = gid_index_of(&dev, &info->local);
+	ah->grh.hop_limit = HOP_LIMIT;
+	ah->grh.traffic_class = info->tos;
+	ah->is_global = 1;
+	ah->port_num = PORT_NUM;
+	resp->path_mtu = mtu_of(dev.mtu);
+	resp->dest_qp_num = info->peer_num;
+	resp->max_dest_rd_atomic = info->ird;
+	return 0;
+}
+
+static void qp_attr_rts(const struct rnic_cm_info *info,
+			struct ib_uverbs_qp_attr *resp)
+{
+	resp->qp_attr_mask = QP_ATTR_STATE | QP_ATTR_SQ_PSN | QP_ATTR_TIMEOUT |
+			     QP_ATTR_RETRY_CNT | QP_ATTR_RNR_RETRY |
+			     QP_ATTR_MAX_QP_RD_ATOMIC;
+	resp->timeout = info->ack_timeout ? info->ack_timeout : TIMEOUT_4S;
+	resp->retry_cnt = RETRY_MOST;
+	resp->rnr_retry = RETRY_MOST;
+	resp->max_rd_atomic = info->ord;
+}
+
+/* InfiniBand's manager: RTR and RTS once the peer has spoken. */
+static int qp_attr_of_ca(const struct rnic_cm_info *info, uint32_t state,
+			 struct ib_uverbs_qp_attr *resp)
+{
+	if (state == QPS_INIT) {
+		resp->qp_attr_mask = QP_ATTR_STATE | QP_ATTR_ACCESS_FLAGS |
+				     QP_ATTR_PKEY_INDEX | QP_ATTR_PORT;
+		resp->qp_access_flags = ACCESS_REMOTE;
+		return 0;
+	}
+	if (!info->peer_num)
+		return -EINVAL;
+	if (state == QPS_RTR)
+		return qp_attr_rtr(info, resp);
+	if (state != QPS_RTS)
+		return -EINVAL;
+	qp_attr_rts(info, resp);
+	return 0;
+}
+
 int kabi_ucm_init_qp_attr(struct kabi_ucm *file,
 			  const struct kabi_ucm_call *call)
 {
@@ -229,17 +341,12 @@ int kabi_ucm_init_qp_attr(struct kabi_ucm *file,
 	if (!info.dev)
 		return -EINVAL;
 	memset(&resp, 0, sizeof(resp));
-	switch (cmd->qp_state) {
-	case QPS_INIT:
-	case QPS_RTR:
-		resp.qp_attr_mask = QP_ATTR_STATE | QP_ATTR_ACCESS_FLAGS;
-		resp.qp_access_flags = ACCESS_REMOTE;
-		break;
-	case QPS_RTS:
-		break;
-	default:
-		return -EINVAL;
-	}
+	if (info.persona == RNIC_PERSONA_CA)
+		ret = qp_attr_of_ca(&info, cmd->qp_state, &resp);
+	else
+		ret = qp_attr_of_rnic(cmd->qp_state, &resp);
+	if (ret < 0)
+		return ret;
 	resp.qp_state = cmd->qp_state;
 	resp.port_num = PORT_NUM;
 	return kabi_user_put(cmd->response, &resp, sizeof(resp));

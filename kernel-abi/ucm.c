@@ -256,9 +256,10 @@ static int ucm_accept(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 	struct rnic_cm_conn_param param;
 	int ret;
 
-	/* Without parameters it is the third step of InfiniBand's handshake. */
+	/* Without parameters it is the third step of InfiniBand's handshake,
+	 * which a RNIC does not have. */
 	if (!cmd->conn_param.valid)
-		return -EINVAL;
+		return kabi_rnic()->cm_establish(file->chan, cmd->id);
 	ret = kabi_rnic()->cm_set_uid(file->chan, cmd->id, cmd->uid);
 	if (ret < 0)
 		return ret;

@@ -164,12 +164,60 @@ void cm_active_retry(struct cm_conn *conn)
 	conn_dial_again(conn);
 }
 
+static int active_attach(struct cm_conn *conn, uint16_t ird, uint16_t ord)
+{
+	struct cm_id *id = conn->id;
+	struct rnic_qp *qp = rnic_qp_get(conn->param.qp_num);
+	int ret = -EINVAL;
+
+	if (qp) {
+		ret = cm_conn_attach(conn, id, qp, ird, ord);
+		rnic_qp_put(qp);
+	}
+	if (ret < 0)
+		return ret;
+	rnic_stat_add(RNIC_STAT_connects, 1);
+	id->qp_num = conn->param.qp_num;
+	return 0;
+}
+
+/*
+ * Persona ca: librdmacm, or the application, moves the QP now, and says when
+ * it is ready.  Until then only the peer's leaving is of interest; the time
+ * is the peer's affair.
+ */
+static void active_respond(struct cm_conn *conn, const struct smpa_event *ev)
+{
+	struct cm_event *response = conn->outcome;
+	struct cm_id *id = conn->id;
+	int ret = -ENOMEM;
+
+	conn->outcome = cm_event_new(id);
+	if (conn->outcome)
+		ret = cm_conn_watch(conn, EPOLLRDHUP);
+	if (ret < 0) {
+		free(conn->outcome);
+		conn->outcome = response;
+		response->ev.pd_len = 0;
+		cm_conn_abort(conn, ret);
+		return;
+	}
+	TAILQ_REMOVE(&cm.starting, conn, link);
+	conn->phase = CM_PHASE_RESPONSE;
+	conn->ird = ev->start.ird;
+	conn->ord = ev->start.ord;
+	id->has_start = true;
+	id->ird = response->ev.ird;
+	id->ord = response->ev.ord;
+	response->ev.qp_num = cm_id_peer_num(id);
+	cm_event_post(response, RNIC_CM_CONNECT_RESPONSE, 0);
+}
+
 void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev)
 {
 	struct cm_event *outcome = conn->outcome;
 	struct cm_id *id = conn->id;
-	struct rnic_qp *qp;
-	int ret = -EINVAL;
+	int ret;
 
 	if (!ev->start.is_enhanced)
 		util_info("cm",
@@ -181,21 +229,39 @@ void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev)
 	outcome->ev.ird = cm_depth_min(ev->start.ird, UINT8_MAX);
 	outcome->ev.ord = cm_depth_min(ev->start.ord, UINT8_MAX);
 	cm_addr_of_socket(cm_conn_fd(conn), &conn->local, &conn->peer);
-	qp = rnic_qp_get(conn->param.qp_num);
-	if (qp) {
-		ret = cm_conn_attach(conn, id, qp, ev);
-		rnic_qp_put(qp);
+	if (cm_id_is_ca(id)) {
+		active_respond(conn, ev);
+		return;
 	}
+	ret = active_attach(conn, ev->start.ird, ev->start.ord);
 	if (ret < 0) {
 		outcome->ev.pd_len = 0;
 		cm_conn_abort(conn, ret);
 		return;
 	}
-	rnic_stat_add(RNIC_STAT_connects, 1);
-	id->qp_num = conn->param.qp_num;
 	conn->outcome = NULL;
 	cm_conn_free(conn);
 	cm_event_post(outcome, RNIC_CM_ESTABLISHED, 0);
+}
+
+/*
+ * No event of ours: librdmacm makes its own of CONNECT_RESPONSE, and who is
+ * refused here knows it by that.
+ */
+int cm_conn_establish(struct cm_id *id)
+{
+	struct cm_conn *conn = id->conn;
+	int ret;
+
+	if (!conn || conn->phase != CM_PHASE_RESPONSE)
+		return id->state == RNIC_CM_S_DISCONNECT && id->has_start
+			       ? -ECONNRESET
+			       : -EINVAL;
+	ret = active_attach(conn, conn->ird, conn->ord);
+	if (ret < 0)
+		id->state = RNIC_CM_S_DISCONNECT;
+	cm_conn_free(conn);
+	return ret;
 }
 
 /* SO_ERROR tells how connect() ended. */

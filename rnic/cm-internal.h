@@ -128,6 +128,9 @@ struct cm_id {
 	bool has_tos, is_reuseaddr, is_afonly;
 	bool has_port; /* the application asked for a port: keep it */
 	uint32_t qp_num;
+	/* Persona ca: the peer's start frame is here. */
+	bool has_start;
+	uint8_t ird, ord;	/* then: reads at a time */
 	struct cm_conn *conn;	/* CONNECT, REQUEST: the connection */
 	struct cm_event *ended; /* set aside for DISCONNECTED */
 	struct cm_listener listener;
@@ -184,11 +187,14 @@ enum cm_phase {
 	CM_PHASE_CONNECTING, /* TCP handshake */
 	CM_PHASE_STARTING,   /* MPA Request or Reply awaited */
 	CM_PHASE_REQUEST,    /* the application is to accept or reject */
+	CM_PHASE_RESPONSE,   /* active, persona ca: it is to say that it is
+				ready */
+	CM_PHASE_ANSWERED,   /* passive, persona ca: Reply sent, RTR awaited */
 	CM_PHASE_CLOSING,    /* last octets out, then the peer's FIN */
 };
 
 struct cm_conn {
-	TAILQ_ENTRY(cm_conn) link; /* starting or closing, by deadline */
+	TAILQ_ENTRY(cm_conn) link; /* of the phase's list, by deadline */
 	uint64_t ref;
 	enum cm_phase phase;
 	struct cm_id *id;	/* active side; passive from REQUEST on */
@@ -202,6 +208,8 @@ struct cm_conn {
 	uint64_t refused_ns; /* from here on a closed port is final */
 	uint8_t rev;	     /* active: revision of the Request */
 	bool is_shut;	     /* CLOSING: our FIN is out */
+	uint16_t ird, ord;   /* RESPONSE, ANSWERED: agreed */
+	uint32_t qp_life;    /* ANSWERED: the QP waits in that life; 0: no */
 	struct cm_event *outcome;
 	struct rnic_cm_conn_param param;
 };
@@ -211,6 +219,8 @@ void cm_conn_accepted(struct cm_id *listener, int fd);
 /* Active: the identity is in state ROUTE. */
 int cm_conn_connect(struct cm_id *id, const struct rnic_cm_conn_param *param);
 int cm_conn_accept(struct cm_id *id, const struct rnic_cm_conn_param *param);
+/* Active, persona ca: the application is ready. */
+int cm_conn_establish(struct cm_id *id);
 /* Reply with R=1, then an orderly close; the connection leaves its id. */
 void cm_conn_reject(struct cm_conn *conn, const void *pd, uint8_t pd_len);
 void cm_conn_free(struct cm_conn *conn);
@@ -231,9 +241,10 @@ void cm_conn_drop_socket(struct cm_conn *conn);
 int cm_conn_fd(const struct cm_conn *conn);
 int cm_conn_watch(struct cm_conn *conn, uint32_t events);
 int cm_conn_open_stream(struct cm_conn *conn, struct smpa_options *opt);
-/* The QP takes the stream.  Return: 0; -errno: the stream is still ours. */
+/* The QP takes the stream, with reads at a time as agreed.  Return: 0;
+ * -errno: the stream is still ours. */
 int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp,
-		   const struct smpa_event *ev);
+		   uint16_t ird, uint16_t ord);
 /* Private data of a start frame into an event. */
 void cm_event_set_start(struct cm_event *event, const struct smpa_event *ev);
 void cm_conn_post_outcome(struct cm_conn *conn, int status);
@@ -244,6 +255,23 @@ void cm_active_connected(struct cm_conn *conn);
 void cm_active_redial(struct cm_conn *conn);
 void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev);
 void cm_passive_request(struct cm_conn *conn, const struct smpa_event *ev);
+/* ANSWERED: octets, or the peer's leaving. */
+void cm_passive_answered(struct cm_conn *conn);
+
+/* Persona ca: InfiniBand's handshake. */
+static inline bool cm_id_is_ca(const struct cm_id *id)
+{
+	return id->dev && rnic_device_persona(id->dev) == RNIC_PERSONA_CA;
+}
+
+/*
+ * What stands for the peer's QP number: no QP's, and neither 0 nor 1, which
+ * are InfiniBand's own.  It tells whose connection it is, not which.
+ */
+static inline uint32_t cm_id_peer_num(const struct cm_id *id)
+{
+	return 2 + cm_id_num(id) % 254;
+}
 
 /* Values of struct rdma_conn_param are octets. */
 static inline uint8_t cm_depth_min(uint32_t a, uint32_t b)
@@ -278,7 +306,7 @@ enum cm_tag {
 struct cm_manager {
 	struct util_lock lock; /* CM: everything here but the inbox */
 	struct cm_table ids, conns, links;
-	struct cm_conn_list refused, starting, closing;
+	struct cm_conn_list refused, starting, answered, closing;
 	struct cm_id_list paused; /* listeners out of file descriptors */
 	uint32_t closing_cnt;
 	pthread_t thread;

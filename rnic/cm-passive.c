@@ -5,12 +5,17 @@
 #include "../util/env.h"
 #include "../util/log.h"
 #include "fd.h"
+#include "qp.h"
 #include "stat.h"
+#include "tcp.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+
+/* For as long InfiniBand's manager repeats its Reply. */
+#define ANSWERED_NS UINT64_C(60000000000)
 
 static int passive_open(struct cm_conn *conn)
 {
@@ -101,6 +106,12 @@ static int request_report(struct cm_conn *conn, const struct smpa_event *ev)
 	event->child = child;
 	cm_event_set_start(event, ev);
 	request_set_depths(&event->ev, ev);
+	if (cm_id_is_ca(child)) {
+		child->has_start = true;
+		child->ird = event->ev.ird;
+		child->ord = event->ev.ord;
+		event->ev.qp_num = cm_id_peer_num(child);
+	}
 	cm_event_post(event, RNIC_CM_CONNECT_REQUEST, 0);
 	return 0;
 }
@@ -125,12 +136,11 @@ void cm_conn_reject(struct cm_conn *conn, const void *pd, uint8_t pd_len)
 		cm_conn_close(conn);
 }
 
-static int accept_stream(struct cm_id *id, struct rnic_qp *qp,
-			 const struct rnic_cm_conn_param *param,
-			 struct rnic_cm_event *ret_ev)
+/* The Reply is under way.  Return: 0; -errno. */
+static int accept_reply(struct cm_conn *conn,
+			const struct rnic_cm_conn_param *param,
+			struct smpa_event *ret_ev)
 {
-	struct cm_conn *conn = id->conn;
-	struct smpa_event ev;
 	int ret;
 
 	ret = smpa_conn_accept(rnic_stream_conn(conn->stream), param->pd,
@@ -139,18 +149,114 @@ static int accept_stream(struct cm_id *id, struct rnic_qp *qp,
 			       cm_depth_min(param->ord, util_settings()->ord));
 	if (ret < 0)
 		return ret;
-	/* From here on the Reply is under way: no way back. */
-	ret = rnic_stream_start_step(conn->stream, &ev);
-	if (ret == 1 && ev.type == SMPA_EV_ESTABLISHED)
-		ret = cm_conn_attach(conn, id, qp, &ev);
-	else
-		ret = -ECONNRESET;
+	/* From here on there is no way back. */
+	ret = rnic_stream_start_step(conn->stream, ret_ev);
+	if (ret == 1 && ret_ev->type == SMPA_EV_ESTABLISHED)
+		return 0;
 	cm_conn_free(conn);
+	return -ECONNRESET;
+}
+
+/* *@event is posted on success, and the caller's on failure. */
+static int accept_attach(struct cm_conn *conn, struct rnic_qp *qp, uint16_t ird,
+			 uint16_t ord, struct cm_event *event)
+{
+	struct cm_id *id = conn->id;
+	int ret = cm_conn_attach(conn, id, qp, ird, ord);
+
+	conn->qp_life = 0;
 	if (ret < 0)
 		return ret;
-	ret_ev->ird = cm_depth_min(ev.start.ird, UINT8_MAX);
-	ret_ev->ord = cm_depth_min(ev.start.ord, UINT8_MAX);
+	id->qp_num = rnic_qp_num(qp);
+	cm_conn_free(conn);
+	rnic_stat_add(RNIC_STAT_accepts, 1);
+	event->ev.ird = cm_depth_min(ird, UINT8_MAX);
+	event->ev.ord = cm_depth_min(ord, UINT8_MAX);
+	cm_event_post(event, RNIC_CM_ESTABLISHED, 0);
 	return 0;
+}
+
+/*
+ * InfiniBand's third step: the peer's application has moved its QP, and says
+ * so by its RTR.  The QP gets the stream then, and the application its event.
+ */
+static int accept_await(struct cm_conn *conn, struct rnic_qp *qp,
+			const struct rnic_cm_conn_param *param,
+			const struct smpa_event *ev, struct cm_event *event)
+{
+	int ret = cm_conn_watch(conn, EPOLLIN);
+
+	if (ret < 0) {
+		cm_conn_free(conn);
+		return ret;
+	}
+	conn->phase = CM_PHASE_ANSWERED;
+	conn->outcome = event;
+	conn->param.qp_num = param->qp_num;
+	conn->qp_life = rnic_qp_life(qp);
+	conn->ird = ev->start.ird;
+	conn->ord = ev->start.ord;
+	conn->id->state = RNIC_CM_S_CONNECT;
+	conn->id->ird = cm_depth_min(conn->ird, UINT8_MAX);
+	conn->id->ord = cm_depth_min(conn->ord, UINT8_MAX);
+	conn->deadline_ns = cm_now_ns() + ANSWERED_NS;
+	if (TAILQ_EMPTY(&cm.answered))
+		cm_thread_wake();
+	TAILQ_INSERT_TAIL(&cm.answered, conn, link);
+	return 0;
+}
+
+/* Return: 0: @event is taken; -errno. */
+static int accept_stream(struct cm_id *id, struct rnic_qp *qp,
+			 const struct rnic_cm_conn_param *param,
+			 struct cm_event *event)
+{
+	struct cm_conn *conn = id->conn;
+	struct smpa_event ev;
+	int ret = accept_reply(conn, param, &ev);
+
+	if (ret < 0)
+		return ret;
+	/* Without an RTR nothing tells: the peer may wait for us. */
+	if (cm_id_is_ca(id) && ev.start.is_peer_to_peer)
+		return accept_await(conn, qp, param, &ev, event);
+	ret = accept_attach(conn, qp, ev.start.ird, ev.start.ord, event);
+	if (ret < 0)
+		cm_conn_free(conn);
+	return ret;
+}
+
+/* The QP may have had another life meanwhile, or none. */
+static int answered_attach(struct cm_conn *conn)
+{
+	struct cm_event *event = conn->outcome;
+	struct rnic_qp *qp = rnic_qp_get(conn->param.qp_num);
+	int ret = -EINVAL;
+
+	if (!qp)
+		return -EINVAL;
+	if (rnic_qp_life(qp) == conn->qp_life) {
+		conn->outcome = NULL;
+		ret = accept_attach(conn, qp, conn->ird, conn->ord, event);
+		if (ret < 0)
+			conn->outcome = event;
+	}
+	rnic_qp_put(qp);
+	return ret;
+}
+
+void cm_passive_answered(struct cm_conn *conn)
+{
+	uint8_t octet;
+	ssize_t len = rnic_tcp()->recv(cm_conn_fd(conn), &octet, 1,
+				       MSG_PEEK | MSG_DONTWAIT);
+	int ret;
+
+	if (len < 0 && errno == EAGAIN)
+		return;
+	ret = len > 0 ? answered_attach(conn) : -ECONNRESET;
+	if (ret < 0)
+		cm_conn_abort(conn, ret);
 }
 
 int cm_conn_accept(struct cm_id *id, const struct rnic_cm_conn_param *param)
@@ -175,13 +281,9 @@ int cm_conn_accept(struct cm_id *id, const struct rnic_cm_conn_param *param)
 		id->ended = cm_event_new(id);
 	if (!event || !id->ended)
 		goto free_event;
-	ret = accept_stream(id, qp, param, &event->ev);
-	if (ret < 0)
-		goto free_event;
-	id->qp_num = param->qp_num;
-	rnic_stat_add(RNIC_STAT_accepts, 1);
-	cm_event_post(event, RNIC_CM_ESTABLISHED, 0);
-	goto put_qp;
+	ret = accept_stream(id, qp, param, event);
+	if (ret == 0)
+		goto put_qp;
 free_event:
 	free(event);
 put_qp:

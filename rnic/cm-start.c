@@ -5,12 +5,17 @@
  *
  * Active:  (REFUSED ->) CONNECTING -> STARTING -> (QP) or an event that says
  * why not. Passive: STARTING -> REQUEST -> accept: (QP); reject: CLOSING.
+ *
+ * Persona ca has one step more on either side, for InfiniBand's RTU.  Active:
+ * STARTING -> RESPONSE -> establish: (QP).  Passive: REQUEST -> accept:
+ * ANSWERED -> the peer's RTR: (QP).
  */
 #include "cm-internal.h"
 
 #include "../util/env.h"
 #include "../util/log.h"
 #include "fd.h"
+#include "qp.h"
 #include "stat.h"
 
 #include <errno.h>
@@ -68,6 +73,10 @@ void cm_conn_detach(struct cm_conn *conn)
 		TAILQ_REMOVE(&cm.starting, conn, link);
 		break;
 	case CM_PHASE_REQUEST:
+	case CM_PHASE_RESPONSE:
+		break;
+	case CM_PHASE_ANSWERED:
+		TAILQ_REMOVE(&cm.answered, conn, link);
 		break;
 	case CM_PHASE_CLOSING:
 		TAILQ_REMOVE(&cm.closing, conn, link);
@@ -96,8 +105,23 @@ void cm_conn_drop_socket(struct cm_conn *conn)
 	conn->fd = -1;
 }
 
+/* It waits for a stream that does not come: what is posted ends. */
+static void conn_drop_qp(const struct cm_conn *conn)
+{
+	struct rnic_qp *qp;
+
+	if (!conn->qp_life)
+		return;
+	qp = rnic_qp_get(conn->param.qp_num);
+	if (!qp)
+		return;
+	rnic_qp_not_coming(qp, conn->qp_life);
+	rnic_qp_put(qp);
+}
+
 void cm_conn_free(struct cm_conn *conn)
 {
+	conn_drop_qp(conn);
 	cm_conn_detach(conn);
 	cm_conn_drop_socket(conn);
 	free(conn->outcome);
@@ -164,17 +188,15 @@ int cm_conn_open_stream(struct cm_conn *conn, struct smpa_options *opt)
 	return 0;
 }
 
-/* The QP takes the stream.  Return: 0; -errno: the stream is still ours. */
 int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp,
-		   const struct smpa_event *ev)
+		   uint16_t ird, uint16_t ord)
 {
 	int ret;
 
 	cm_conn_watch(conn, 0);
 	if (id->ack_timeout)
 		cm_sock_set_ack_timeout(cm_conn_fd(conn), id->ack_timeout);
-	ret = rnic_qp_attach_stream(qp, conn->stream, ev->start.ird,
-				    ev->start.ord, id->ref);
+	ret = rnic_qp_attach_stream(qp, conn->stream, ird, ord, id->ref);
 	if (ret < 0)
 		return ret;
 	conn->stream = NULL;
@@ -296,6 +318,14 @@ void cm_conn_ready(struct cm_conn *conn, uint32_t events)
 	case CM_PHASE_REQUEST:
 		/* The application learns it when it tries to accept. */
 		cm_conn_free(conn);
+		break;
+	case CM_PHASE_RESPONSE:
+		/* The peer has left; librdmacm drops the event when the
+		 * application's word has failed already. */
+		cm_conn_abort(conn, -ECONNRESET);
+		break;
+	case CM_PHASE_ANSWERED:
+		cm_passive_answered(conn);
 		break;
 	case CM_PHASE_CLOSING:
 		cm_conn_close_ready(conn);

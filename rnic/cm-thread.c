@@ -29,6 +29,7 @@ struct cm_manager cm = {
 	.inbox_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF),
 	.refused = TAILQ_HEAD_INITIALIZER(cm.refused),
 	.starting = TAILQ_HEAD_INITIALIZER(cm.starting),
+	.answered = TAILQ_HEAD_INITIALIZER(cm.answered),
 	.closing = TAILQ_HEAD_INITIALIZER(cm.closing),
 	.paused = TAILQ_HEAD_INITIALIZER(cm.paused),
 	.inbox = TAILQ_HEAD_INITIALIZER(cm.inbox),
@@ -163,11 +164,14 @@ static void deadlines_fire(void)
 	rnic_rdv_fire(now);
 	rnic_port_fire(now);
 	if (TAILQ_EMPTY(&cm.refused) && TAILQ_EMPTY(&cm.starting) &&
-	    TAILQ_EMPTY(&cm.closing) && TAILQ_EMPTY(&cm.paused))
+	    TAILQ_EMPTY(&cm.answered) && TAILQ_EMPTY(&cm.closing) &&
+	    TAILQ_EMPTY(&cm.paused))
 		return;
 	while ((conn = TAILQ_FIRST(&cm.refused)) && conn->deadline_ns <= now)
 		cm_conn_expire(conn);
 	while ((conn = TAILQ_FIRST(&cm.starting)) && conn->deadline_ns <= now)
+		cm_conn_expire(conn);
+	while ((conn = TAILQ_FIRST(&cm.answered)) && conn->deadline_ns <= now)
 		cm_conn_expire(conn);
 	while ((conn = TAILQ_FIRST(&cm.closing)) && conn->deadline_ns <= now)
 		cm_conn_expire(conn);
@@ -192,6 +196,9 @@ static int deadlines_timeout(void)
 	if (!TAILQ_EMPTY(&cm.starting))
 		next = deadline_min(next,
 				    TAILQ_FIRST(&cm.starting)->deadline_ns);
+	if (!TAILQ_EMPTY(&cm.answered))
+		next = deadline_min(next,
+				    TAILQ_FIRST(&cm.answered)->deadline_ns);
 	if (!TAILQ_EMPTY(&cm.closing))
 		next = deadline_min(next,
 				    TAILQ_FIRST(&cm.closing)->deadline_ns);
@@ -331,6 +338,7 @@ static void manager_reset(void)
 	util_lock_init(&cm.inbox_lock, UTIL_RANK_LEAF);
 	TAILQ_INIT(&cm.refused);
 	TAILQ_INIT(&cm.starting);
+	TAILQ_INIT(&cm.answered);
 	TAILQ_INIT(&cm.closing);
 	TAILQ_INIT(&cm.paused);
 	TAILQ_INIT(&cm.inbox);
@@ -351,7 +359,7 @@ void rnic_cm_fork_child(void)
 static void manager_close_all(void)
 {
 	struct cm_conn_list *lists[] = { &cm.refused, &cm.starting,
-					 &cm.closing };
+					 &cm.answered, &cm.closing };
 	struct cm_conn *conn;
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {

@@ -71,6 +71,13 @@ int rnic_cm_query(struct rnic_cm_chan *chan, uint32_t num,
 	ret_info->local = id->local;
 	ret_info->peer = id->peer;
 	ret_info->state = id->state;
+	ret_info->tos = id->tos;
+	ret_info->ack_timeout = id->ack_timeout;
+	ret_info->ird = id->ird;
+	ret_info->ord = id->ord;
+	ret_info->persona = cm_id_is_ca(id) ? RNIC_PERSONA_CA
+					    : RNIC_PERSONA_RNIC;
+	ret_info->peer_num = id->has_start ? cm_id_peer_num(id) : 0;
 	util_unlock(&cm.lock);
 	return 0;
 }
@@ -109,6 +116,18 @@ int rnic_cm_accept(struct rnic_cm_chan *chan, uint32_t num,
 	if (ret < 0)
 		return ret;
 	ret = cm_conn_accept(id, param);
+	util_unlock(&cm.lock);
+	return ret;
+}
+
+int rnic_cm_establish(struct rnic_cm_chan *chan, uint32_t num)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret = cm_conn_establish(id);
 	util_unlock(&cm.lock);
 	return ret;
 }

@@ -387,6 +387,21 @@ void rnic_qp_may_send(struct rnic_qp *qp, uint32_t ord)
 	rnic_engine_unlead(qp->engine);
 }
 
+uint32_t rnic_qp_life(const struct rnic_qp *qp)
+{
+	return 1 + atomic_load_explicit(&qp->reset_cnt, memory_order_relaxed) %
+			   UINT32_MAX;
+}
+
+void rnic_qp_not_coming(struct rnic_qp *qp, uint32_t life)
+{
+	rnic_engine_lead(qp->engine);
+	if (qp_state(qp) == RNIC_QPS_IDLE && rnic_qp_life(qp) == life)
+		rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_RETRY_EXC_ERR,
+			     RNIC_QP_EV_CNT);
+	rnic_engine_unlead(qp->engine);
+}
+
 bool rnic_qp_give_up(struct rnic_qp *qp)
 {
 	bool has_left = true;
@@ -499,6 +514,7 @@ static int qp_reset(struct rnic_qp *qp)
 	qp->has_ord_limit = false;
 	qp->is_rtr_only = false;
 	qp->sq.ack.is_on = false;
+	atomic_fetch_add_explicit(&qp->reset_cnt, 1, memory_order_relaxed);
 	qp_set_state(qp, RNIC_QPS_IDLE);
 	return 0;
 }

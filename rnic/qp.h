@@ -194,6 +194,7 @@ struct rnic_qp {
 	bool is_told; /* a peer was given the number: see qp-num.h */
 	uint64_t handle;
 	_Atomic uint32_t state; /* enum rnic_qp_state; written by the leader */
+	_Atomic uint32_t reset_cnt; /* back to IDLE so often */
 
 	_Atomic bool is_holding; /* hold != NULL, for those who post */
 	struct rnic_bell bell;
@@ -251,6 +252,13 @@ void rnic_qp_may_send(struct rnic_qp *qp, uint32_t ord);
 /* Under the lead: the peer's first message, and the application is not beyond
  * RTR. */
 void rnic_qp_comm_est(struct rnic_qp *qp);
+
+/* Another one after each reset; never 0. */
+uint32_t rnic_qp_life(const struct rnic_qp *qp);
+
+/* The stream that an IDLE QP waits for, in that life, does not come: it fails.
+ * Takes the lead. */
+void rnic_qp_not_coming(struct rnic_qp *qp, uint32_t life);
 
 /*
  * No peer came: a CONNECTING QP that has work posted fails.  Takes the lead.

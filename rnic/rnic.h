@@ -541,7 +541,7 @@ struct rnic_cm_event {
 	uint32_t listen_id; /* CONNECT_REQUEST */
 	uint8_t ird, ord;   /* responder_resources, initiator_depth: as the
 			       application must see them */
-	uint32_t qp_num;
+	uint32_t qp_num;    /* persona ca: stands for the connection */
 	uint8_t pd_len;
 	uint8_t pd[RNIC_CM_PD_MAX];
 };
@@ -568,6 +568,15 @@ struct rnic_cm_info {
 		RNIC_CM_S_ESTABLISHED,
 		RNIC_CM_S_DISCONNECT
 	} state;
+	enum rnic_persona persona; /* of @dev */
+	/*
+	 * Persona ca, as soon as the peer's start frame is here: what stands
+	 * for the peer's QP number (rnic_qp_num_is_cm()), never 0; and reads
+	 * at a time, either way.  0 before.
+	 */
+	uint32_t peer_num;
+	uint8_t ird, ord;
+	uint8_t tos, ack_timeout; /* as set; 0: nothing */
 };
 
 /*
@@ -617,6 +626,13 @@ RNIC_EXPORT int rnic_cm_connect(struct rnic_cm_chan *chan, uint32_t id,
 				const struct rnic_cm_conn_param *param);
 RNIC_EXPORT int rnic_cm_accept(struct rnic_cm_chan *chan, uint32_t id,
 			       const struct rnic_cm_conn_param *param);
+/*
+ * Persona ca, after CONNECT_RESPONSE: the application is ready, the QP gets
+ * its stream; the peer's ESTABLISHED follows.
+ * Return: 0; -EINVAL: no such response, or the QP (of rnic_cm_connect()) is
+ *   not IDLE; -ECONNRESET: the peer has left.
+ */
+RNIC_EXPORT int rnic_cm_establish(struct rnic_cm_chan *chan, uint32_t id);
 RNIC_EXPORT int rnic_cm_reject(struct rnic_cm_chan *chan, uint32_t id,
 			       const void *pd, uint8_t pd_len);
 RNIC_EXPORT int rnic_cm_disconnect(struct rnic_cm_chan *chan, uint32_t id);

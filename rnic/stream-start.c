@@ -115,10 +115,12 @@ int rnic_stream_start_step(struct rnic_stream *stream,
 		return rc;
 	for (;;) {
 		if (smpa_conn_next_event(stream->conn, ret_ev)) {
-			/* What the event queued (a Terminate) goes, too. */
-			start_send(stream);
+			/* What the event queued (a Terminate) goes, too; an
+			 * RTR only when a QP is there. */
 			if (ret_ev->type == SMPA_EV_ESTABLISHED)
 				start_done(stream, ret_ev);
+			else
+				start_send(stream);
 			return 1;
 		}
 		cnt = smpa_conn_rx_prepare(stream->conn, iov, SMPA_IOV_MAX + 1);

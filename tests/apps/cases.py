@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """The programs of the acceptance list, by group."""
 import functools
+import re
 
 import harness
 import perftest
@@ -11,12 +12,12 @@ from harness import Skip, Test, check
 RPING_DEFAULT_SIZE = 64
 
 
-def rping(address, count=1000, size=RPING_DEFAULT_SIZE, bind=None):
+def rping(address, count=1000, size=RPING_DEFAULT_SIZE, bind=None, more=()):
     """Each ping is read by the server and written back."""
-    with Test(f"rping {address} size {size}") as test:
+    with Test(f"rping {address} size {size} {' '.join(more)}") as test:
         before = test.counters.sum()
         port = harness.free_port()
-        common = ["-V", "-C", count, "-p", port]
+        common = ["-V", "-C", count, "-p", port, *more]
         if size != RPING_DEFAULT_SIZE:
             common += ["-S", size]
         server = test.start("server", ["rping", "-s", *common] +
@@ -181,7 +182,44 @@ def duration():
               "five seconds were over too soon")
 
 
+def devinfo():
+    """A channel adapter on Ethernet, if that is the persona."""
+    with Test("ibv_devinfo -v") as test:
+        program = test.start("devinfo", ["ibv_devinfo", "-v", "-d", "usiw_lo"])
+        program.wait(20)
+        is_ca = "ca" in harness.PERSONA
+        for line in (r"transport:\s+" + (r"InfiniBand \(0\)" if is_ca
+                                         else r"iWARP \(1\)"),
+                     r"link_layer:\s+Ethernet", r"state:\s+PORT_ACTIVE",
+                     r"max_pkeys:\s+1$", r"pkey_tbl_len:\s+1$",
+                     r"GID\[ +0\]:.*RoCE v" + ("2" if is_ca else "1")):
+            check(re.search(line, program.text(), re.M), f"no line '{line}'")
+
+
+# Programs that go another way with persona ca: rdma_cm's handshake is
+# InfiniBand's there, rping -q and its like move their QPs themselves, and
+# perftest takes it for InfiniBand.
+CA = RPING[:2] + [
+    ("rping-q", functools.partial(rping, "127.0.0.1", more=["-q"])),
+    ("rping-q-ipv6", functools.partial(rping, "::1", bind="::1",
+                                       more=["-q"])),
+] + RDMACM + [
+    ("devinfo", devinfo),
+] + [
+    row(f"ib_{verb}_{what}", *options) for row in (perf_row, hand_row)
+    for verb in ("write", "read", "send") for what in ("bw", "lat")
+    for options in ((), ("-e",)) if verb != "write" or not options
+] + [
+    perf_row("ib_write_bw", "-b", "-q", 4), hand_row("ib_send_bw", "-q", 4),
+    perf_row("ib_send_bw", "-q", 4), hand_row("ib_send_bw", "-b"),
+    pingpong("ibv_rc_pingpong"), pingpong("ibv_rc_pingpong", "-e", gid=1),
+    pingpong("ibv_srq_pingpong"),
+    atomic_row("ib_atomic_bw"),
+    hand_row("ib_atomic_lat", demand=perftest.demand_atomics),
+]
+
 GROUPS = {
+    "ca": CA,
     "rping": RPING,
     "rdmacm": RDMACM,
     "write": sweep("write"),

@@ -30,6 +30,7 @@ SLOW = float(os.environ.get("USIW_TEST_SLOW", "1"))
 SKIP = 77
 SANITIZER_SAYS = re.compile(
     r"(WARNING: ThreadSanitizer|ERROR: \w+Sanitizer|runtime error).*")
+PERSONA = []  # words of `usiw run`
 TICK = 0.005  # how often a condition is looked at again
 
 
@@ -179,7 +180,7 @@ class Program:
         self.test = test
         words = list(inside) + unprivileged()
         if usiw:
-            words += [USIW, "run", "--"]
+            words += [USIW, "run", *PERSONA, "--"]
         self.words = words + [str(w) for w in command]
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith("USIW_")}

@@ -298,6 +298,7 @@ REFUSE(connect, struct rnic_cm_chan *chan, uint32_t id,
        const struct rnic_cm_conn_param *param)
 REFUSE(accept, struct rnic_cm_chan *chan, uint32_t id,
        const struct rnic_cm_conn_param *param)
+REFUSE(establish, struct rnic_cm_chan *chan, uint32_t id)
 REFUSE(reject, struct rnic_cm_chan *chan, uint32_t id, const void *pd,
        uint8_t pd_len)
 REFUSE(disconnect, struct rnic_cm_chan *chan, uint32_t id)

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "../../util/env.h"
 #include "ucm-direct.h"
 
 #include <arpa/inet.h>
@@ -414,6 +415,193 @@ static void answers_stop_at_the_place_given(void **state)
 	ucm_close(&u);
 }
 
+static bool is_ca; /* USIW_PERSONA says so: run in both */
+
+/* ---- a connection ------------------------------------------------------- */
+
+struct side {
+	struct ucm u;
+	uint32_t id;
+	struct rnic_context *ctx;
+	struct rnic_pd *pd;
+	struct rnic_cq *cq;
+	struct rnic_qp *qp;
+};
+
+static void side_open(struct side *s)
+{
+	struct rnic_qp_options opt = { .max_send_wr = 4,
+				       .max_recv_wr = 4,
+				       .max_send_sge = 1,
+				       .max_recv_sge = 1 };
+	struct sockaddr_in lo = loopback(0);
+
+	ucm_open(&s->u);
+	assert_int_equal(
+		rnic_context_open(rnic_device_by_addr((struct sockaddr *)&lo),
+				  &s->ctx),
+		0);
+	assert_int_equal(rnic_pd_alloc(s->ctx, &s->pd), 0);
+	assert_int_equal(rnic_cq_create(s->ctx, 16, NULL, 0, NULL, &s->cq), 0);
+	opt.send_cq = opt.recv_cq = s->cq;
+	assert_int_equal(rnic_qp_create(s->pd, &opt, &s->qp), 0);
+}
+
+static void side_close(struct side *s)
+{
+	uint32_t a, b;
+
+	ucm_close(&s->u);
+	assert_int_equal(rnic_qp_destroy(s->qp, &a), 0);
+	assert_int_equal(rnic_cq_destroy(s->cq, &a, &b), 0);
+	assert_int_equal(rnic_pd_free(s->pd), 0);
+	rnic_context_close(s->ctx);
+}
+
+static struct rdma_ucm_conn_param side_param(const struct side *s)
+{
+	return (struct rdma_ucm_conn_param){ .qp_num = rnic_qp_num(s->qp),
+					     .responder_resources = 4,
+					     .initiator_depth = 3,
+					     .valid = 1 };
+}
+
+/* Return: its port. */
+static uint16_t side_listen(struct side *s)
+{
+	struct rdma_ucm_bind_ip bind = { 0 };
+	struct rdma_ucm_listen listen = { .backlog = 4 };
+	struct rdma_ucm_query query = { .response = answer_of(&s->u) };
+	struct rdma_ucm_query_route_resp route;
+	struct sockaddr_in addr = loopback(0);
+
+	bind.id = listen.id = query.id = ucm_create(&s->u);
+	memcpy(&bind.addr, &addr, sizeof(addr));
+	assert_true(SEND(&s->u, BIND_IP, bind, 0) > 0);
+	assert_true(SEND(&s->u, LISTEN, listen, 0) > 0);
+	assert_true(SEND(&s->u, QUERY_ROUTE, query, sizeof(route)) > 0);
+	memcpy(&route, s->u.answer, sizeof(route));
+	memcpy(&addr, &route.src_addr, sizeof(addr));
+	return ntohs(addr.sin_port);
+}
+
+static void side_connect(struct side *s, uint16_t port)
+{
+	struct sockaddr_in dst = loopback(port);
+	struct rdma_ucm_resolve_ip resolve = { .timeout_ms = 1000 };
+	struct rdma_ucm_resolve_route route = { .timeout_ms = 1000 };
+	struct rdma_ucm_connect connect = { .conn_param = side_param(s) };
+
+	s->id = resolve.id = route.id = connect.id = ucm_create(&s->u);
+	memcpy(&resolve.dst_addr, &dst, sizeof(dst));
+	assert_true(SEND(&s->u, RESOLVE_IP, resolve, 0) > 0);
+	assert_int_equal(ucm_event(&s->u).event, RNIC_CM_ADDR_RESOLVED);
+	assert_true(SEND(&s->u, RESOLVE_ROUTE, route, 0) > 0);
+	assert_int_equal(ucm_event(&s->u).event, RNIC_CM_ROUTE_RESOLVED);
+	assert_true(SEND(&s->u, CONNECT, connect, 0) > 0);
+}
+
+static ssize_t side_qp_attr(struct side *s, uint32_t qp_state,
+			    struct ib_uverbs_qp_attr *ret_attr)
+{
+	struct rdma_ucm_init_qp_attr cmd = { .id = s->id,
+					     .qp_state = qp_state,
+					     .response = answer_of(&s->u) };
+	ssize_t ret = SEND(&s->u, INIT_QP_ATTR, cmd, sizeof(*ret_attr));
+
+	memcpy(ret_attr, s->u.answer, sizeof(*ret_attr));
+	return ret;
+}
+
+static ssize_t side_ready(struct side *s)
+{
+	struct rdma_ucm_accept cmd = { .id = s->id };
+
+	return SEND(&s->u, ACCEPT, cmd, 0);
+}
+
+/* Bits of enum ibv_qp_attr_mask. */
+#define INIT_MASK_CA (1 << 0 | 1 << 3 | 1 << 4 | 1 << 5)
+#define RTR_MASK_CA                                                            \
+	(1 << 0 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 15 | 1 << 17 | 1 << 20)
+#define RTS_MASK_CA (1 << 0 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 13 | 1 << 16)
+
+/* What librdmacm moves the QP by, on either side. */
+static void side_check_qp_attr(struct side *s, uint8_t ird, uint8_t ord)
+{
+	static const uint8_t lo[16] = { [10] = 0xff, 0xff, 127, 0, 0, 1 };
+	struct ib_uverbs_qp_attr attr;
+
+	assert_true(side_qp_attr(s, 1, &attr) > 0);
+	assert_int_equal(attr.qp_attr_mask, INIT_MASK_CA);
+	assert_int_equal(attr.qp_access_flags, 2 | 4 | 8);
+	assert_int_equal(attr.pkey_index, 0);
+	assert_int_equal(attr.port_num, 1);
+	assert_true(side_qp_attr(s, 2, &attr) > 0);
+	assert_int_equal(attr.qp_attr_mask, RTR_MASK_CA);
+	assert_true(attr.dest_qp_num > 1);
+	assert_true(rnic_qp_num_is_cm(attr.dest_qp_num));
+	assert_int_equal(attr.ah_attr.is_global, 1);
+	assert_int_equal(attr.ah_attr.port_num, 1);
+	assert_int_equal(attr.ah_attr.grh.sgid_index, 0);
+	assert_memory_equal(attr.ah_attr.grh.dgid, lo, 16);
+	assert_int_equal(attr.max_dest_rd_atomic, ird);
+	assert_true(attr.path_mtu >= 1 && attr.path_mtu <= 5);
+	assert_true(side_qp_attr(s, 3, &attr) > 0);
+	assert_int_equal(attr.qp_attr_mask, RTS_MASK_CA);
+	assert_int_equal(attr.max_rd_atomic, ord);
+	assert_int_equal(side_qp_attr(s, 6, &attr), -EINVAL);
+}
+
+/*
+ * As librdmacm does: with persona ca the side that connects gets a response,
+ * moves its QP and writes ACCEPT without parameters; then the other has its
+ * event.
+ */
+static void a_connection_takes_the_steps_of_its_persona(void **state)
+{
+	struct rdma_ucm_accept accept = { .uid = 0xacce };
+	struct rdma_ucm_event_resp ev;
+	struct ib_uverbs_qp_attr attr;
+	struct side a, b;
+	struct pollfd pfd;
+
+	(void)state;
+	side_open(&a);
+	side_open(&b);
+	side_connect(&a, side_listen(&b));
+	assert_int_equal(side_ready(&a), -EINVAL);
+	ev = ucm_event(&b.u);
+	assert_int_equal(ev.event, RNIC_CM_CONNECT_REQUEST);
+	assert_int_equal(ev.param.conn.qp_num != 0, is_ca);
+	b.id = accept.id = ev.id;
+	if (is_ca) {
+		assert_int_equal(side_qp_attr(&a, 2, &attr), -EINVAL);
+		side_check_qp_attr(&b, 3, 4);
+	}
+	assert_int_equal(side_ready(&b), -EINVAL);
+	accept.conn_param = side_param(&b);
+	assert_true(SEND(&b.u, ACCEPT, accept, 0) > 0);
+	ev = ucm_event(&a.u);
+	assert_int_equal(ev.event, is_ca ? RNIC_CM_CONNECT_RESPONSE
+					 : RNIC_CM_ESTABLISHED);
+	if (is_ca) {
+		pfd = (struct pollfd){ .fd = b.u.fd, .events = POLLIN };
+		assert_int_equal(poll(&pfd, 1, 50), 0);
+		side_check_qp_attr(&a, 4, 3);
+		assert_true(side_ready(&a) > 0);
+	}
+	assert_int_equal(side_ready(&a),
+			 -EINVAL); /* not twice, or not at all */
+	ev = ucm_event(&b.u);
+	assert_int_equal(ev.event, RNIC_CM_ESTABLISHED);
+	assert_int_equal(ev.uid, 0xacce);
+	assert_int_equal(rnic_qp_state(a.qp), RNIC_QPS_RTS);
+	assert_int_equal(rnic_qp_state(b.qp), RNIC_QPS_RTS);
+	side_close(&a);
+	side_close(&b);
+}
+
 static void qp_attributes_are_those_of_a_rnic(void **state)
 {
 	struct rdma_ucm_init_qp_attr cmd = { 0 };
@@ -421,6 +609,8 @@ static void qp_attributes_are_those_of_a_rnic(void **state)
 	struct ucm u;
 
 	(void)state;
+	if (is_ca)
+		skip();
 	ucm_open(&u);
 	cmd.id = ucm_create(&u);
 	cmd.response = answer_of(&u);
@@ -643,6 +833,7 @@ int main(void)
 		cmocka_unit_test(resolved_id_tells_its_route),
 		cmocka_unit_test(answers_stop_at_the_place_given),
 		cmocka_unit_test(qp_attributes_are_those_of_a_rnic),
+		cmocka_unit_test(a_connection_takes_the_steps_of_its_persona),
 		cmocka_unit_test(options_want_their_size),
 		cmocka_unit_test(addresses_want_their_size),
 		cmocka_unit_test(multicast_is_refused_by_name),
@@ -652,5 +843,6 @@ int main(void)
 		cmocka_unit_test(a_sandbox_changes_nothing),
 	};
 
+	is_ca = util_settings()->persona == UTIL_PERSONA_CA;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Persona ca: InfiniBand's three steps.  The side that connects gets
+ * CONNECT_RESPONSE and says when it is ready; the other's ESTABLISHED waits
+ * for that.
+ */
+#include "cm-fixture.h"
+
+#include "cm-internal.h"
+
+#define PENDING_MS 50
+
+/* Up to the peer's Reply: one side accepted, the other was told. */
+static void answered(struct cm_pair *p)
+{
+	struct rnic_cm_conn_param param;
+	struct rnic_cm_event ev;
+
+	cm_pair_open(p, AF_INET);
+	cm_param(&param, &p->passive_qp, "answer");
+	assert_int_equal(rnic_cm_accept(p->listener.chan, p->child, &param), 0);
+	cm_expect(p->active.chan, RNIC_CM_CONNECT_RESPONSE, 0, &ev);
+	assert_int_equal(ev.pd_len, 6);
+	assert_memory_equal(ev.pd, "answer", 6);
+	assert_int_equal(ev.ird, 4);
+	assert_int_equal(ev.ord, 3);
+	assert_true(ev.qp_num > 1 && rnic_qp_num_is_cm(ev.qp_num));
+}
+
+static void query(const struct cm_side *s, uint32_t id,
+		  struct rnic_cm_info *ret_info)
+{
+	assert_int_equal(rnic_cm_query(s->chan, id, ret_info), 0);
+	assert_int_equal(ret_info->persona, RNIC_PERSONA_CA);
+}
+
+static void established_comes_with_the_last_step(void **state)
+{
+	struct rnic_cm_event ev;
+	struct rnic_cm_info info;
+	struct cm_pair p;
+
+	(void)state;
+	answered(&p);
+	assert_false(cm_is_readable(p.listener.chan, PENDING_MS));
+	assert_int_equal(rnic_qp_state(p.active_qp.qp), RNIC_QPS_IDLE);
+	assert_int_equal(rnic_qp_state(p.passive_qp.qp), RNIC_QPS_IDLE);
+	query(&p.active, p.active.id, &info);
+	assert_true(info.peer_num && rnic_qp_num_is_cm(info.peer_num));
+	assert_int_equal(info.ird, 4);
+	assert_int_equal(info.ord, 3);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
+	assert_int_equal(rnic_qp_state(p.active_qp.qp), RNIC_QPS_RTS);
+	cm_expect(p.listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(ev.id, p.child);
+	assert_int_equal(ev.ird, 3);
+	assert_int_equal(ev.ord, 3); /* it wants no more */
+	assert_int_equal(rnic_qp_state(p.passive_qp.qp), RNIC_QPS_RTS);
+	/* The connecting side has its event already. */
+	assert_false(cm_is_readable(p.active.chan, PENDING_MS));
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
+			 -EINVAL);
+	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
+	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_pair_close(&p);
+}
+
+/* What a program asks for before it moves its QP. */
+static void the_peer_has_a_number_from_its_start_frame_on(void **state)
+{
+	struct rnic_cm_info info;
+	struct cm_pair p;
+
+	(void)state;
+	cm_pair_open(&p, AF_INET);
+	query(&p.active, p.active.id, &info);
+	assert_int_equal(info.peer_num, 0);
+	query(&p.listener, p.child, &info);
+	assert_true(info.peer_num > 1 && rnic_qp_num_is_cm(info.peer_num));
+	assert_int_equal(info.ird, 3); /* as the peer wants */
+	assert_int_equal(info.ord, 4);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
+			 -EINVAL);
+	assert_int_equal(rnic_cm_establish(p.listener.chan, p.child), -EINVAL);
+	cm_pair_close(&p);
+}
+
+static void peer_that_leaves_before_the_last_step(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+	uint32_t cnt;
+
+	(void)state;
+	answered(&p);
+	assert_int_equal(rnic_cm_destroy(p.active.chan, p.active.id, &cnt), 0);
+	cm_expect(p.listener.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	/* What it had posted ends as if the peer did not answer. */
+	assert_int_equal(rnic_qp_state(p.passive_qp.qp), RNIC_QPS_ERROR);
+	cm_pair_close(&p);
+}
+
+static void passive_side_that_leaves_before_the_last_step(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+	uint32_t cnt;
+
+	(void)state;
+	answered(&p);
+	assert_int_equal(rnic_cm_destroy(p.listener.chan, p.child, &cnt), 0);
+	cm_expect(p.active.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
+			 -ECONNRESET);
+	assert_int_equal(rnic_qp_state(p.active_qp.qp), RNIC_QPS_IDLE);
+	cm_pair_close(&p);
+}
+
+static void either_side_may_disconnect_before_the_last_step(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+
+	(void)state;
+	answered(&p);
+	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
+	cm_expect(p.active.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	cm_expect(p.listener.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	cm_pair_close(&p);
+	answered(&p);
+	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
+	cm_expect(p.listener.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	cm_expect(p.active.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	cm_pair_close(&p);
+}
+
+/* The QP that was named is not the one any more when the stream comes. */
+static void a_qp_that_was_reset_gets_no_old_stream(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+
+	(void)state;
+	answered(&p);
+	assert_int_equal(rnic_qp_modify(p.passive_qp.qp, RNIC_QPS_ERROR), 0);
+	assert_int_equal(rnic_qp_modify(p.passive_qp.qp, RNIC_QPS_IDLE), 0);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
+	cm_expect(p.listener.chan, RNIC_CM_CONNECT_ERROR, -EINVAL, &ev);
+	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	assert_int_equal(rnic_qp_state(p.passive_qp.qp), RNIC_QPS_IDLE);
+	cm_pair_close(&p);
+	/* Or is no more. */
+	answered(&p);
+	assert_int_equal(rnic_qp_destroy(p.passive_qp.qp, &p.child), 0);
+	p.passive_qp.qp = NULL;
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
+	cm_expect(p.listener.chan, RNIC_CM_CONNECT_ERROR, -EINVAL, &ev);
+	cm_pair_close(&p);
+}
+
+static void the_last_step_checks_the_qp(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+
+	(void)state;
+	answered(&p);
+	assert_int_equal(rnic_qp_modify(p.active_qp.qp, RNIC_QPS_ERROR), 0);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
+			 -EINVAL);
+	cm_expect(p.listener.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	cm_pair_close(&p);
+}
+
+/* A peer of revision 1 has no RTR that could be waited for. */
+static void without_rtr_established_comes_at_once(void **state)
+{
+	struct rnic_cm_conn_param param;
+	struct cm_side listener;
+	struct rnic_cm_event ev;
+	struct cm_qp q;
+	uint16_t port;
+	int fd;
+
+	(void)state;
+	cm_qp_open(&q);
+	port = cm_listen(&listener, AF_INET, 0);
+	fd = cm_stranger(port);
+	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
+	cm_expect(listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	cm_param(&param, &q, "");
+	assert_int_equal(rnic_cm_accept(listener.chan, ev.id, &param), 0);
+	cm_expect(listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(rnic_qp_state(q.qp), RNIC_QPS_RTS);
+	close(fd);
+	cm_side_close(&listener);
+	cm_qp_close(&q);
+}
+
+/* Its connecting application is stopped, say: time is not without end. */
+static void an_answer_is_awaited_for_a_while(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+
+	(void)state;
+	answered(&p);
+	util_lock(&cm.lock);
+	assert_false(TAILQ_EMPTY(&cm.answered));
+	TAILQ_FIRST(&cm.answered)->deadline_ns = cm_now_ns();
+	cm_thread_wake();
+	util_unlock(&cm.lock);
+	cm_expect(p.listener.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
+	cm_pair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(established_comes_with_the_last_step),
+		cmocka_unit_test(the_peer_has_a_number_from_its_start_frame_on),
+		cmocka_unit_test(peer_that_leaves_before_the_last_step),
+		cmocka_unit_test(passive_side_that_leaves_before_the_last_step),
+		cmocka_unit_test(
+			either_side_may_disconnect_before_the_last_step),
+		cmocka_unit_test(a_qp_that_was_reset_gets_no_old_stream),
+		cmocka_unit_test(the_last_step_checks_the_qp),
+		cmocka_unit_test(without_rtr_established_comes_at_once),
+		cmocka_unit_test(an_answer_is_awaited_for_a_while),
+	};
+
+	/* Before the settings are read for the first time. */
+	setenv("USIW_PERSONA", "ca", 1);
+	setenv("USIW_DRAIN_MS", "300", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
