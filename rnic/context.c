@@ -33,6 +33,15 @@ void rnic_context_event(struct rnic_context *ctx, struct rnic_chan_node *node,
 	rnic_chan_post(ctx->async, node, &record, sizeof(record));
 }
 
+void rnic_context_fatal(struct rnic_context *ctx)
+{
+	/* relaxed: only who is first matters */
+	if (!atomic_exchange_explicit(&ctx->is_fatal, true,
+				      memory_order_relaxed))
+		rnic_context_event(ctx, &ctx->fatal_node,
+				   USIW_EVENT_DEVICE_FATAL, 0);
+}
+
 int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
 {
 	struct rnic_context *ctx;
@@ -55,6 +64,7 @@ int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
 	rc = rnic_engine_new(&ctx->engine);
 	if (rc < 0)
 		goto close_async;
+	ctx->engine->ctx = ctx;
 	util_lock(&list_lock);
 	ctx->next = contexts;
 	contexts = ctx;
@@ -120,6 +130,7 @@ void rnic_context_close(struct rnic_context *ctx)
 	rnic_null_mr_fini(&ctx->mrs);
 	rnic_dm_fini(&ctx->mrs);
 	rnic_mr_table_fini(&ctx->mrs);
+	(void)rnic_chan_purge(ctx->async, &ctx->fatal_node);
 	rnic_chan_close(ctx->async);
 	rnic_shm_fini(&ctx->shm);
 	free(ctx);

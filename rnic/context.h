@@ -21,6 +21,8 @@ struct rnic_context {
 	struct rnic_shm shm;
 	struct rnic_mr_table mrs;
 	struct rnic_port port;
+	_Atomic bool is_fatal; /* and has been told */
+	struct rnic_chan_node fatal_node;
 	struct rnic_context *next; /* list of all contexts, for exit */
 	struct rnic_qp *forgotten; /* by the application, at the end */
 };
@@ -28,6 +30,9 @@ struct rnic_context {
 /* Queue an asynchronous event of @type for @element on the context. */
 void rnic_context_event(struct rnic_context *ctx, struct rnic_chan_node *node,
 			enum usiw_async_type type, uint64_t element);
+
+/* What serves the context is broken: DEVICE_FATAL, once.  Any thread. */
+void rnic_context_fatal(struct rnic_context *ctx);
 
 /* Forked child: the parent's contexts are not ours to close. */
 void rnic_context_fork_child(void);

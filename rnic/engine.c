@@ -19,6 +19,7 @@
 
 #include "../util/env.h"
 #include "../util/log.h"
+#include "context.h"
 #include "fd.h"
 #include "guard.h"
 #include "hold.h"
@@ -260,6 +261,8 @@ int rnic_engine_add(struct rnic_engine *engine, struct rnic_stream *stream)
 	int rc;
 
 	util_lock_assert_held(&engine->lead);
+	if (engine->is_broken)
+		return -EIO;
 	rc = engine_start(engine);
 	if (rc < 0)
 		return rc;
@@ -419,6 +422,30 @@ static void engine_pass_hot(struct rnic_engine *engine)
 		engine_expire(engine, rnic_now_ns());
 }
 
+static int wait_error(int cnt)
+{
+	return cnt < 0 && errno != EINTR ? -errno : 0;
+}
+
+/*
+ * No socket can be waited for any more: the application has closed what is
+ * not its own, or worse.  Every stream ends, and every work request
+ * completes, by who posts or polls.
+ */
+static void engine_break(struct rnic_engine *engine, int err)
+{
+	if (engine->is_broken)
+		return;
+	engine->is_broken = true;
+	util_err("rnic", "engine: cannot wait for its sockets: %s",
+		 strerror(-err));
+	rnic_context_fatal(engine->ctx);
+	rnic_qp_table_ctx_gone(engine->ctx);
+	rnic_engine_serve_bells(engine);
+	while (engine->streams)
+		rnic_stream_abort(engine->streams);
+}
+
 void rnic_engine_poll(struct rnic_engine *engine)
 {
 	struct epoll_event ev[ENGINE_EVENT_MAX];
@@ -433,6 +460,8 @@ void rnic_engine_poll(struct rnic_engine *engine)
 		engine_pass_hot(engine);
 	} else {
 		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, 0);
+		if (wait_error(cnt))
+			engine_break(engine, wait_error(cnt));
 		engine_serve_events(engine, ev, cnt);
 	}
 	rnic_engine_unlead(engine);
@@ -604,7 +633,8 @@ static void engine_place_check(struct rnic_engine *engine,
 	place->moved_ns = now_ns;
 }
 
-/* The next events.  Return: how many; 0: time-out, or parked meanwhile. */
+/* The next events.  Return: how many; 0: time-out, or parked meanwhile;
+ * -errno: there is no waiting any more. */
 static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
 		       int timeout_ms, struct engine_trust *trust)
 {
@@ -621,7 +651,7 @@ static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
 	if (cnt <= 0)
 		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
 				 timeout_ms);
-	return cnt > 0 ? cnt : 0;
+	return cnt > 0 ? cnt : wait_error(cnt);
 }
 
 /* Somebody polls, will find this himself, and has not let us down lately. */
@@ -651,6 +681,12 @@ static void *engine_thread(void *arg)
 	while (!atomic_load_explicit(&engine->is_stopping,
 				     memory_order_acquire)) {
 		cnt = engine_wait(engine, ev, timeout_ms, &trust);
+		if (cnt < 0) {
+			rnic_engine_lead(engine);
+			engine_break(engine, cnt);
+			rnic_engine_unlead(engine);
+			break;
+		}
 		if (engine_may_park(engine, ev, cnt, &trust)) {
 			engine_park(engine);
 			trust.was_parked = true;
@@ -756,6 +792,8 @@ bool rnic_engine_drain(struct rnic_engine *engine)
 	}
 	while (engine->streams && rnic_now_ns() < end_ns) {
 		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, 10);
+		if (wait_error(cnt))
+			break;
 		engine_wake_clear(engine, ev, cnt);
 		engine_serve_events(engine, ev, cnt > 0 ? cnt : 0);
 	}

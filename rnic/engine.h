@@ -67,6 +67,7 @@ struct rnic_engine {
 	_Atomic uint32_t park_word; /* futex: 1 while the thread is parked */
 	_Atomic int post_cpu;	    /* where a thread last posted; a hint */
 	_Atomic bool is_stopping;
+	struct rnic_context *ctx; /* whose it is */
 
 	/* guarded by lead */
 	struct rnic_slot *slots;
@@ -76,6 +77,7 @@ struct rnic_engine {
 	struct rnic_staging_pool rx_pool, tx_pool;
 	uint64_t deadline_ns; /* earliest of all streams; 0: none */
 	bool has_thread;
+	bool is_broken; /* epoll does not answer: no stream any more */
 	pthread_t thread;
 };
 

@@ -122,6 +122,22 @@ void rnic_qp_table_cq_gone(const struct rnic_cq *cq)
 	util_unlock(&table_lock);
 }
 
+void rnic_qp_table_ctx_gone(const struct rnic_context *ctx)
+{
+	struct rnic_qp *qp;
+
+	util_lock(&table_lock);
+	for (uint32_t i = 0; i < TABLE_BUCKETS; i++) {
+		for (qp = table[i]; qp; qp = qp->table_next) {
+			if (qp->ctx != ctx)
+				continue;
+			qp->is_cq_gone = true;
+			rnic_engine_bell(qp->engine, &qp->bell);
+		}
+	}
+	util_unlock(&table_lock);
+}
+
 struct rnic_qp *rnic_qp_get(uint32_t qp_num)
 {
 	struct rnic_qp *qp;

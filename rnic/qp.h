@@ -218,7 +218,7 @@ struct rnic_qp {
 	bool is_last_wqe_told;
 	bool is_rtr_only; /* without rdma_cm; RTS not yet asked for */
 	uint8_t timeout;  /* of the connection manager's, as it was given */
-	bool is_cq_gone;  /* one of its CQs is overrun: fail when served */
+	bool is_cq_gone; /* a CQ overrun, the engine broken: fail when served */
 	struct rnic_hold *hold; /* Sends without receive; NULL: none */
 	uint64_t rnr_ns; /* how long; 0: not at all; UINT64_MAX: no limit */
 	struct rnic_stream *stream;
@@ -281,6 +281,8 @@ void rnic_qp_table_remove(struct rnic_qp *qp); /* waits for pins */
 struct rnic_qp *rnic_qp_table_forget(const struct rnic_context *ctx);
 /* Under the lead: every QP on @cq fails when it is served, which is soon. */
 void rnic_qp_table_cq_gone(const struct rnic_cq *cq);
+/* The same for every QP of a context, whose engine is broken. */
+void rnic_qp_table_ctx_gone(const struct rnic_context *ctx);
 void rnic_qp_table_fork_child(void);
 
 /* ---- sq.c, under the lead ----------------------------------------------- */

@@ -45,8 +45,15 @@ static bool is_completion_thread(void)
 	       strcmp(name, "usiw-engine") == 0;
 }
 
+/* A descriptor that the application has closed, so to speak. */
+static _Atomic int broken_epfd = -1;
+
 int __wrap_epoll_wait(int epfd, struct epoll_event *ev, int max, int timeout)
 {
+	if (epfd == atomic_load(&broken_epfd)) {
+		errno = EBADF;
+		return -1;
+	}
 	if (atomic_load(&is_gate_closed) && is_completion_thread()) {
 		atomic_fetch_add(&at_gate_cnt, 1);
 		while (atomic_load(&is_gate_closed))
@@ -644,6 +651,61 @@ static void closing_a_context_waits_without_burning(void **state)
 	rnic_context_close(p.side[1].ctx);
 }
 
+/* ---- the end of an engine ----------------------------------------------- */
+
+/* Told once; all that is posted completes; the peer sees an end; no thread
+ * burns; and the context can be closed. */
+static void an_engine_that_cannot_wait_is_fatal(void **state)
+{
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+	struct usiw_sge sge;
+	uint64_t cpu;
+
+	(void)state;
+	rnicpair_open(&p, &defaults);
+	sge = rnicpair_sge(a, 0, 64);
+	for (uint64_t i = 0; i < 4; i++) {
+		must(!rnicpair_post_recv(a, i, &sge, 1));
+		must(!rnicpair_post_recv(b, i, &sge, 0));
+	}
+	/* It waits for the peer, which does not answer. */
+	rnic_engine_lead(b->ctx->engine);
+	must(!rnicpair_post(a, &(struct rnicpair_wr){
+				       .wr_id = 7,
+				       .opcode = USIW_WR_READ,
+				       .flags = USIW_SQE_SIGNALED,
+				       .sge = &sge,
+				       .sge_cnt = 1,
+				       .rkey = b->stag,
+				       .remote_addr = rnicpair_addr(b, 0) }));
+	atomic_store(&broken_epfd, a->ctx->engine->epfd);
+	must(!eventfd_write(a->ctx->engine->wake_fd, 1));
+	assert_int_equal(rnicpair_async(a, NULL), USIW_EVENT_DEVICE_FATAL);
+	assert_int_equal(rnicpair_async(a, NULL), USIW_EVENT_QP_FATAL);
+	rnic_engine_unlead(b->ctx->engine);
+	assert_int_equal(rnicpair_take(a, a->scq).wr_id, 7);
+	for (uint64_t i = 0; i < 4; i++) {
+		struct usiw_cqe cqe = rnicpair_take(a, a->rcq);
+
+		assert_int_equal(cqe.wr_id, i);
+		assert_int_equal(cqe.status, USIW_WC_WR_FLUSH_ERR);
+		assert_int_equal(rnicpair_take(b, b->rcq).status,
+				 USIW_WC_WR_FLUSH_ERR);
+	}
+	must(!rnicpair_post(
+		a, &(struct rnicpair_wr){ .wr_id = 8,
+					  .opcode = USIW_WR_SEND,
+					  .flags = USIW_SQE_SIGNALED }));
+	assert_int_equal(rnicpair_take(a, a->scq).status, USIW_WC_WR_FLUSH_ERR);
+	cpu = cpu_us();
+	usleep(100000);
+	assert_true(cpu_us() - cpu < 50000);
+	assert_false(rnicpair_has_async(a));
+	rnicpair_close(&p);
+	atomic_store(&broken_epfd, -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -657,6 +719,7 @@ int main(void)
 		cmocka_unit_test(a_region_beside_another_goes_alone),
 		cmocka_unit_test(waits_without_burning),
 		cmocka_unit_test(closing_a_context_waits_without_burning),
+		cmocka_unit_test(an_engine_that_cannot_wait_is_fatal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
