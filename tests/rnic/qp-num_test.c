@@ -2,9 +2,11 @@
 /* QP numbers: whose they are, when they come again, what they lead to. */
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../harness/test.h"
@@ -131,6 +133,31 @@ static void a_port_accepts_once_it_is_wanted(void **state)
 	rnic_qp_num_release(num, false);
 }
 
+/* ---- elsewhere ---------------------------------------------------------- */
+
+#define must(cond)                                                             \
+	do {                                                                   \
+		if (!(cond)) {                                                 \
+			fprintf(stderr, "%s does not hold\n", #cond);          \
+			_exit(1);                                              \
+		}                                                              \
+	} while (0)
+
+/* A process that has no ports yet. */
+static void in_child(void (*body)(void))
+{
+	pid_t pid = fork();
+	int status = -1;
+
+	if (pid == 0) {
+		rnic_qp_num_fork_child();
+		body();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 /* ---- without sockets ---------------------------------------------------- */
 
 static int no_socket(int family, int type, int protocol)
@@ -142,25 +169,26 @@ static int no_socket(int family, int type, int protocol)
 	return -1;
 }
 
-static void without_a_port_there_are_numbers_all_the_same(void **state)
+static void numbers_without_a_port(void)
 {
-	const struct rnic_tcp_ops *real = rnic_tcp();
-	struct rnic_tcp_ops ops = *real;
+	struct rnic_tcp_ops ops = *rnic_tcp();
 	uint32_t num;
 	bool is_new;
 
-	(void)state;
-	rnic_qp_num_fork_child(); /* forget the ports there are */
 	ops.socket = no_socket;
 	rnic_tcp_replace(&ops);
 	for (int i = 0; i < MANY; i++) {
-		num = draw();
-		assert_in_range(rnic_qp_num_port(num), 1, 1023);
-		assert_int_equal(rnic_qp_num_listen(num, &is_new),
-				 -EADDRNOTAVAIL);
+		must(rnic_qp_num_draw(&num) == 0);
+		must(rnic_qp_num_port(num) >= 1);
+		must(rnic_qp_num_port(num) <= 1023);
+		must(rnic_qp_num_listen(num, &is_new) == -EADDRNOTAVAIL);
 	}
-	rnic_tcp_replace(real);
-	rnic_qp_num_fork_child();
+}
+
+static void without_a_port_there_are_numbers_all_the_same(void **state)
+{
+	(void)state;
+	in_child(numbers_without_a_port);
 }
 
 static int no_family6(int family, int type, int protocol)
@@ -172,22 +200,23 @@ static int no_family6(int family, int type, int protocol)
 	return socket(family, type, protocol);
 }
 
-static void a_host_without_ipv6_has_ports(void **state)
+static void ports_without_ipv6(void)
 {
-	const struct rnic_tcp_ops *real = rnic_tcp();
-	struct rnic_tcp_ops ops = *real;
+	struct rnic_tcp_ops ops = *rnic_tcp();
 	uint32_t num;
 	bool is_new;
 
-	(void)state;
-	rnic_qp_num_fork_child();
 	ops.socket = no_family6;
 	rnic_tcp_replace(&ops);
-	num = draw();
-	assert_true(rnic_qp_num_listen(num, &is_new) >= 0);
-	assert_int_equal(dial(AF_INET, rnic_qp_num_port(num)), 0);
-	rnic_tcp_replace(real);
-	rnic_qp_num_release(num, false);
+	must(rnic_qp_num_draw(&num) == 0);
+	must(rnic_qp_num_listen(num, &is_new) >= 0);
+	must(dial(AF_INET, rnic_qp_num_port(num)) == 0);
+}
+
+static void a_host_without_ipv6_has_ports(void **state)
+{
+	(void)state;
+	in_child(ports_without_ipv6);
 }
 
 int main(void)
