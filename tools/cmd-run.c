@@ -241,7 +241,7 @@ static int options_take(char **argv, int *ret_first)
 
 int cmd_run(int argc, char **argv)
 {
-	int first, ret, err;
+	int first = 1, ret, err;
 
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		run_usage(stdout);
