@@ -5,12 +5,13 @@ import errno
 
 import pyverbs.device as d
 import pyverbs.enums as e
+from pyverbs.addr import AHAttr, GlobalRoute
 from pyverbs.cq import CompChannel
 from pyverbs.device import Context
 from pyverbs.mem_alloc import mmap as map_memory
 from pyverbs.mr import DMMR, MR
 from pyverbs.pd import PD, ParentDomain, ParentDomainInitAttr
-from pyverbs.qp import ECE
+from pyverbs.qp import ECE, QPAttr
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 
 import rig
@@ -151,6 +152,39 @@ class SharedReceives(rig.Case):
         self.refused(errno.EINVAL, srq.modify,
                      SrqAttr(srq_limit=limit.max_srq_wr + 1),
                      e.IBV_SRQ_LIMIT)
+
+
+class Established(rig.Case):
+    """Connection by ibv_modify_qp()."""
+
+    @staticmethod
+    def attr(side, peer):
+        route = GlobalRoute(dgid=peer.ctx.query_gid(1, 0), sgid_index=0)
+        attr = QPAttr(port_num=1)
+        attr.ah_attr = AHAttr(gr=route, is_global=1, port_num=1)
+        attr.dest_qp_num = peer.qp.qp_num
+        attr.path_mtu = e.IBV_MTU_1024
+        attr.max_dest_rd_atomic = attr.max_rd_atomic = 4
+        attr.min_rnr_timer = 12
+        attr.timeout, attr.retry_cnt, attr.rnr_retry = 14, 7, 7
+        return attr
+
+    def test_first_message_in_rtr(self):
+        left, right = Side(), Side()
+        to_left, to_right = self.attr(right, left), self.attr(left, right)
+        left.qp.to_rtr(to_right)
+        right.qp.to_rtr(to_left)
+        left.qp.to_rts(to_right)
+        right.recv(right.sge(8))
+        left.post(e.IBV_WR_SEND, left.sge(8))
+        left.good()
+        right.good()
+        self.event(right, e.IBV_EVENT_COMM_EST)
+        right.qp.to_rts(to_left)
+        left.recv(left.sge(8))
+        right.post(e.IBV_WR_SEND, right.sge(8))
+        right.good()
+        left.good()
 
 
 class Memory(rig.Case):
