@@ -2,6 +2,7 @@
 """The programs of the acceptance list, by group."""
 import functools
 import re
+import select
 
 import harness
 import perftest
@@ -42,14 +43,14 @@ def rping_machine(**kwargs):
 
 
 def simple_pair(name, server_command, client_command, octets, timeout=60,
-                server_codes=(0,)):
+                server_codes=(0,), client_codes=(0,)):
     with Test(name) as test:
         before = test.counters.sum()
         port = harness.free_port()
         server = test.start("server", server_command + ["-p", port])
         server.wait_listening(port)
         client = test.start("client", client_command + ["-p", port])
-        client.wait(timeout)
+        client.wait(timeout, codes=client_codes)
         server.wait(20, codes=server_codes)
         test.demand_payload(before, octets)
 
@@ -99,6 +100,106 @@ RPING = [
     ("rping-ipv6-any", functools.partial(rping, "::1", bind="::0")),
     ("rping-machine", rping_machine),
     ("rping-65000", functools.partial(rping, "127.0.0.1", size=65000)),
+]
+
+# ---- rsockets ------------------------------------------------------------
+
+SPRELOAD = "/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so"
+
+
+def rstream(program, *options, size=1000, count=100, iterations=20):
+    """
+    -T v compares every octet.  With -T a rstream ends with poll's POLLHUP
+    when the server's goodbye is there as soon as its last data.
+    """
+    words = ["-S", size, "-C", count, "-I", iterations, *options]
+    codes = (0, select.POLLHUP) if "a" in options else (0,)
+    return " ".join(str(w) for w in [program, *options]), functools.partial(
+        simple_pair, f"{program} {' '.join(str(w) for w in words)}",
+        [program, *words], [program, "-s", "127.0.0.1", *words],
+        2 * size * count * iterations, client_codes=codes)
+
+
+def rcopy():
+    with Test("rcopy") as test:
+        before = test.counters.sum()
+        scratch = harness.os.path.join(test.directory, "scratch")
+        harness.os.mkdir(scratch)
+        harness.os.chmod(scratch, 0o1777)
+        source = harness.os.path.join(scratch, "source")
+        target = harness.os.path.join(scratch, "target")
+        octets = harness.random.randbytes(3 * 1000 * 1000 + 1)
+        with open(source, "wb") as f:
+            f.write(octets)
+        port = harness.free_port()
+        # The server goes on for ever.
+        server = test.start("server", ["rcopy", "-p", port])
+        server.wait_listening(port)
+        client = test.start("client", ["rcopy", source,
+                                       f"127.0.0.1:{target}", "-p", port])
+        client.wait(60)
+        check(server.process.poll() is None, "the server died")
+        with open(target, "rb") as f:
+            check(f.read() == octets, "the copy differs")
+        test.demand_payload(before, len(octets))
+
+
+def spreload(streams):
+    """
+    A program of sockets on rsockets, on us.  librdmacm 44 itself keeps others
+    out: its select() takes an accepted socket for another one (iperf3 never
+    hears of data), it has no accept4() (nc), and from the fourth accepted
+    socket on its thread polls an array that has moved.
+    """
+    with Test(f"iperf -P {streams} by librspreload") as test:
+        harness.need("iperf")
+        if not harness.os.path.exists(SPRELOAD):
+            raise Skip("librspreload is not installed")
+        before = test.counters.sum()
+        port = harness.free_port()
+        env = {"LD_PRELOAD": SPRELOAD}
+        server = test.start("server", ["iperf", "-s", "-P", streams, "-p",
+                                       port], env=env)
+        server.wait_listening(port)
+        client = test.start("client", ["iperf", "-c", "127.0.0.1", "-p", port,
+                                       "-P", streams, "-n", "20M"], env=env)
+        client.wait(60)
+        server.wait(20)
+        test.demand_payload(before, streams * 20 << 20)
+
+
+def refused(*words, says=""):
+    """What needs datagrams or multicast fails at once."""
+    def run():
+        with Test(f"{' '.join(words)} is refused") as test:
+            program = test.start("program", words)
+            code = program.wait(10, codes=None)
+            check(code > 0, f"exit code {code}")
+            check(says in program.text(), f"it says {program.text()}")
+
+    return "".join(words), run
+
+
+RSOCKETS = [
+    rstream(program, "-T", mode)
+    for program in ("rstream", "riostream") for mode in "abnv"
+] + [
+    rstream("rstream", "-T", "r"),
+    rstream("rstream", "-k", 1),
+    rstream("rstream", "-T", "v", size=1 << 20, count=10, iterations=2),
+    rstream("rstream", "-T", "v", "-B", 65536, "-i", 0, size=100000, count=5),
+    rstream("rstream", "-i", 256, size=256, count=1),
+    rstream("riostream", "-T", "v", size=1 << 20, count=10, iterations=2),
+    rstream("riostream", "-i", 0),
+    rstream("riostream", "-i", 256, size=256, count=1),
+    ("rcopy", rcopy),
+]
+
+REFUSED = [
+    refused("udaddy", "-s", "127.0.0.1"),
+    refused("udaddy"),
+    refused("mckey", "-m", "239.1.2.3", "-b", "127.0.0.1"),
+    refused("udpong", "-s", "127.0.0.1", says="Operation not supported"),
 ]
 
 # ---- perftest ------------------------------------------------------------
@@ -222,6 +323,10 @@ GROUPS = {
     "ca": CA,
     "rping": RPING,
     "rdmacm": RDMACM,
+    "rsockets": RSOCKETS,
+    "spreload": [(f"iperf-P{n}", functools.partial(spreload, n))
+                 for n in (1, 2)],
+    "refused": REFUSED,
     "write": sweep("write"),
     "read": sweep("read"),
     "send": sweep("send"),
