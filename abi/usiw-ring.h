@@ -75,7 +75,10 @@ static inline void usiw_ring_move(struct usiw_ring *ring, void *slots,
 		for (uint32_t i = 0; i < ring->stride; i++)
 			((uint8_t *)usiw_ring_slot(&to, idx))[i] =
 				((uint8_t *)usiw_ring_slot(ring, idx))[i];
-	*ring = to;
+	/* Not the header's address, at which others are looking. */
+	ring->slots = to.slots;
+	ring->mask = to.mask;
+	ring->depth = to.depth;
 }
 
 /* Entries between consumer and producer, as either side sees it now. */

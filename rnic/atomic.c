@@ -6,6 +6,12 @@
 
 #include "guard.h"
 
+/*
+ * TSan's runtime does atomics itself, under a lock of its own, which an access
+ * that is left in its middle would keep.
+ */
+#define ATOMIC_BARE __attribute__((no_sanitize("thread")))
+
 struct atomic_access {
 	const struct rnic_atomic *atomic;
 	uint64_t *target;
@@ -28,7 +34,8 @@ static uint64_t bits_replace(uint64_t a, uint64_t b, uint64_t mask)
  * Others get on meanwhile, so this ends unless the word is under constant
  * attack, when the CPU's own fetch-and-add would be contended as well.
  */
-static uint64_t masked_do(const struct rnic_atomic *a, uint64_t *target)
+ATOMIC_BARE static uint64_t masked_do(const struct rnic_atomic *a,
+				      uint64_t *target)
 {
 	uint64_t old = __atomic_load_n(target, __ATOMIC_SEQ_CST);
 	uint64_t new;
@@ -50,7 +57,7 @@ static uint64_t masked_do(const struct rnic_atomic *a, uint64_t *target)
  * compiler's own.  seq_cst: verbs promise one order of all atomics to those
  * who look at several words.
  */
-static void access_do(void *arg)
+ATOMIC_BARE static void access_do(void *arg)
 {
 	struct atomic_access *access = arg;
 	const struct rnic_atomic *a = access->atomic;

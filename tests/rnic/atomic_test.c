@@ -213,13 +213,6 @@ static void memory_that_is_gone_ends_the_stream_only(void **state)
 	char err[2048];
 
 	(void)state;
-#ifdef __SANITIZE_THREAD__
-	/* There an atomic is a function of the sanitizer's, which faults while
-	 * it holds a lock of its own. */
-	print_message("skipped: TSan's atomics hold a lock that a fault "
-		      "would leave taken\n");
-	skip();
-#endif
 	for (size_t i = 0; i < ARRAY_LEN(children); i++)
 		if (child_run(children[i], &prot[i], err, sizeof(err)))
 			fail_msg("child %zu: %s", i, err);
