@@ -16,16 +16,6 @@
 #include "qp.h"
 #include "stream-internal.h"
 
-static bool idx_is_before(uint32_t a, uint32_t b)
-{
-	return (int32_t)(a - b) < 0;
-}
-
-static struct rnic_sq_wr *wr_at(const struct rnic_sq *sq, uint32_t idx)
-{
-	return &sq->wr[idx & sq->ring.mask];
-}
-
 /* Messages of queue number 0 that the WR makes. */
 static uint32_t sqe_sends(const struct usiw_sqe *sqe)
 {
@@ -43,12 +33,13 @@ static uint32_t sqe_sends(const struct usiw_sqe *sqe)
 
 void rnic_ack_note(struct rnic_sq *sq, const struct usiw_sqe *sqe)
 {
-	uint32_t sends = sqe_sends(sqe);
+	uint32_t sends;
 
 	if (!sq->ack.is_on)
 		return;
+	sends = sqe_sends(sqe);
 	sq->ack.msn += sends;
-	wr_at(sq, sq->next_idx - 1)->msn = sends ? sq->ack.msn : 0;
+	rnic_sq_wr_at(sq, sq->next_idx - 1)->msn = sends ? sq->ack.msn : 0;
 	/* Nobody waits for the others, but for their places. */
 	if (sqe->flags & USIW_SQE_SIGNALED ||
 	    2 * (sq->next_idx - sq->done_idx) >= sq->ring.depth)
@@ -69,7 +60,7 @@ bool rnic_ack_is_due(const struct rnic_qp *qp)
 	const struct rnic_sq *sq = &qp->sq;
 
 	if (!sq->ack.is_on || sq->ack.is_out || sq->imm.is_due ||
-	    !idx_is_before(sq->ack.done_idx, sq->ack.want_idx))
+	    !rnic_sq_idx_is_before(sq->ack.done_idx, sq->ack.want_idx))
 		return false;
 	if (sq->orq.cnt == sq->orq.max)
 		return false; /* their answers serve as well */
@@ -106,7 +97,7 @@ void rnic_ack_answered(struct rnic_qp *qp, const struct rnic_orq_entry *entry)
 
 	if (entry->is_ack)
 		ack->is_out = false;
-	if (!ack->is_on || !idx_is_before(ack->done_idx, entry->sq_idx))
+	if (!ack->is_on || !rnic_sq_idx_is_before(ack->done_idx, entry->sq_idx))
 		return;
 	ack->done_idx = entry->sq_idx;
 	rnic_sq_done_before(qp, entry->sq_idx);
@@ -116,12 +107,13 @@ void rnic_ack_answered(struct rnic_qp *qp, const struct rnic_orq_entry *entry)
 
 static uint64_t slot_len(const struct rnic_sq *sq, const struct usiw_sqe *slot)
 {
-	const struct usiw_sge *sge = (const struct usiw_sge *)(slot + 1);
+	const struct usiw_sge *sge = rnic_sqe_sges(slot);
+	uint32_t cnt = rnic_sqe_sge_cnt(sq, slot);
 	uint64_t len = 0;
 
 	if (slot->flags & USIW_SQE_INLINE)
 		return slot->inline_len;
-	for (uint32_t i = 0; i < slot->sge_cnt && i < sq->max_sge; i++)
+	for (uint32_t i = 0; i < cnt; i++)
 		len += sge[i].len;
 	return len;
 }
@@ -129,7 +121,8 @@ static uint64_t slot_len(const struct rnic_sq *sq, const struct usiw_sqe *slot)
 /* TCP has it, or it needed none. */
 static bool wr_is_out(const struct rnic_sq *sq, uint32_t idx)
 {
-	return wr_at(sq, idx)->is_sent || wr_at(sq, idx)->is_done;
+	return rnic_sq_wr_at(sq, idx)->is_sent ||
+	       rnic_sq_wr_at(sq, idx)->is_done;
 }
 
 /* Is it this WR's message whose DDP header the Terminate brings? */
@@ -139,8 +132,9 @@ static bool wr_is_meant(const struct rnic_sq *sq, uint32_t idx,
 	const struct usiw_sqe *slot = usiw_ring_slot(&sq->ring, idx);
 
 	if (!ev->term.is_tagged)
-		return wr_at(sq, idx)->msn &&
-		       !idx_is_before(wr_at(sq, idx)->msn, ev->term.msn);
+		return rnic_sq_wr_at(sq, idx)->msn &&
+		       !rnic_sq_idx_is_before(rnic_sq_wr_at(sq, idx)->msn,
+					      ev->term.msn);
 	if (slot->opcode != USIW_WR_WRITE && slot->opcode != USIW_WR_WRITE_IMM)
 		return false;
 	return slot->rkey == ev->term.stag &&

@@ -118,11 +118,10 @@ static int orq_sink(struct rnic_qp *qp, const struct rnic_orq_entry *entry,
 {
 	const struct usiw_sqe *slot =
 		usiw_ring_slot(&qp->sq.ring, entry->sq_idx);
-	uint32_t cnt = slot->sge_cnt;
 
-	return rnic_sge_resolve(qp->pd, (const struct usiw_sge *)(slot + 1),
-				cnt < qp->sq.max_sge ? cnt : qp->sq.max_sge,
-				off, len, RNIC_ACCESS_LOCAL_WRITE, iov);
+	return rnic_sge_resolve(qp->pd, rnic_sqe_sges(slot),
+				rnic_sqe_sge_cnt(&qp->sq, slot), off, len,
+				RNIC_ACCESS_LOCAL_WRITE, iov);
 }
 
 /* RDMAP-22, D-15: the response is the one that is due, in order. */

@@ -285,6 +285,35 @@ void rnic_qp_table_cq_gone(const struct rnic_cq *cq);
 void rnic_qp_table_ctx_gone(const struct rnic_context *ctx);
 void rnic_qp_table_fork_child(void);
 
+/* ---- entries of the SQ ------------------------------------------------- */
+
+/* What the WR in that slot will complete with. */
+static inline struct rnic_sq_wr *rnic_sq_wr_at(const struct rnic_sq *sq,
+					       uint32_t idx)
+{
+	return &sq->wr[idx & sq->ring.mask];
+}
+
+static inline const struct usiw_sge *rnic_sqe_sges(const struct usiw_sqe *slot)
+{
+	return (const struct usiw_sge *)(slot + 1);
+}
+
+/* SGEs of the slot; never more than it has room for, whatever it says. */
+static inline uint32_t rnic_sqe_sge_cnt(const struct rnic_sq *sq,
+					const struct usiw_sqe *slot)
+{
+	uint32_t cnt = slot->sge_cnt;
+
+	return cnt < sq->max_sge ? cnt : sq->max_sge;
+}
+
+/* Indices run freely: @a comes before @b. */
+static inline bool rnic_sq_idx_is_before(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) < 0;
+}
+
 /* ---- sq.c, under the lead ----------------------------------------------- */
 
 /*

@@ -62,11 +62,6 @@ static const struct sq_op *sq_op_find(uint8_t opcode)
 	return &sq_ops[opcode];
 }
 
-static const struct usiw_sge *sqe_sges(const struct usiw_sqe *slot)
-{
-	return (const struct usiw_sge *)(slot + 1);
-}
-
 /* ---- memory ------------------------------------------------------------- */
 
 int rnic_sge_resolve(const struct rnic_pd *pd, const struct usiw_sge *sge,
@@ -116,20 +111,15 @@ static int sqe_payload(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 	if (sqe->sge_cnt > qp->sq.max_sge)
 		return -EMSGSIZE;
 	for (uint32_t i = 0; i < sqe->sge_cnt; i++)
-		len += sqe_sges(slot)[i].len;
+		len += rnic_sqe_sges(slot)[i].len;
 	if (len > rnic_limits()->max_msg_size)
 		return -EMSGSIZE;
 	*ret_len = (uint32_t)len;
-	return rnic_sge_resolve(qp->pd, sqe_sges(slot), sqe->sge_cnt, 0,
+	return rnic_sge_resolve(qp->pd, rnic_sqe_sges(slot), sqe->sge_cnt, 0,
 				(uint32_t)len, access, iov);
 }
 
 /* ---- completion --------------------------------------------------------- */
-
-static struct rnic_sq_wr *sq_wr(const struct rnic_sq *sq, uint32_t idx)
-{
-	return &sq->wr[idx & sq->ring.mask];
-}
 
 static void sq_push(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 		    enum usiw_wc_status status)
@@ -153,8 +143,8 @@ static void sq_complete(struct rnic_qp *qp)
 	struct rnic_sq *sq = &qp->sq;
 
 	while (sq->done_idx != sq->next_idx &&
-	       sq_wr(sq, sq->done_idx)->is_done) {
-		const struct rnic_sq_wr *wr = sq_wr(sq, sq->done_idx);
+	       rnic_sq_wr_at(sq, sq->done_idx)->is_done) {
+		const struct rnic_sq_wr *wr = rnic_sq_wr_at(sq, sq->done_idx);
 		struct usiw_cqe cqe = {
 			.wr_id = wr->wr_id,
 			.opcode = wr->wc_opcode,
@@ -177,7 +167,7 @@ static void sq_complete(struct rnic_qp *qp)
 
 static void sq_done(struct rnic_qp *qp, uint32_t idx)
 {
-	sq_wr(&qp->sq, idx)->is_done = true;
+	rnic_sq_wr_at(&qp->sq, idx)->is_done = true;
 	if (idx == qp->sq.done_idx)
 		sq_complete(qp);
 }
@@ -185,7 +175,7 @@ static void sq_done(struct rnic_qp *qp, uint32_t idx)
 void rnic_sq_sent(struct rnic_qp *qp, uint32_t idx)
 {
 	if (qp->sq.ack.is_on)
-		sq_wr(&qp->sq, idx)->is_sent = true;
+		rnic_sq_wr_at(&qp->sq, idx)->is_sent = true;
 	else
 		sq_done(qp, idx);
 }
@@ -193,7 +183,7 @@ void rnic_sq_sent(struct rnic_qp *qp, uint32_t idx)
 void rnic_sq_done_before(struct rnic_qp *qp, uint32_t idx)
 {
 	for (uint32_t i = qp->sq.done_idx; i != idx; i++)
-		sq_wr(&qp->sq, i)->is_done = true;
+		rnic_sq_wr_at(&qp->sq, i)->is_done = true;
 	sq_complete(qp);
 }
 
@@ -244,18 +234,26 @@ void rnic_sq_flush(struct rnic_qp *qp, enum usiw_wc_status first)
 
 /* ---- submission --------------------------------------------------------- */
 
-/* The WR itself is wrong: all before it have their fate, it fails the QP. */
-static void sq_refuse(struct rnic_qp *qp, enum usiw_wc_status status)
+/*
+ * The WR itself is wrong, and fails the QP.  Earlier ones that are still on
+ * their way (sent, but a Read waits for its response) end before it, in order.
+ */
+static void wr_fail(struct rnic_qp *qp, uint32_t idx,
+		    enum usiw_wc_status status)
 {
-	if (rnic_ack_await(&qp->sq))
-		return;
 	smpa_conn_terminate(qp->stream->conn,
 			    (struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
 	rnic_stream_detach(qp->stream, -EIO);
-	/* Earlier ones that are still on their way end before it, in order. */
-	while (qp->sq.done_idx != qp->sq.next_idx)
+	while (rnic_sq_idx_is_before(qp->sq.done_idx, idx))
 		sq_flush_one(qp, USIW_WC_WR_FLUSH_ERR);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, status, RNIC_QP_EV_REQ_ERR);
+}
+
+/* The next WR, of which nothing is submitted. */
+static void sq_refuse(struct rnic_qp *qp, enum usiw_wc_status status)
+{
+	if (!rnic_ack_await(&qp->sq))
+		wr_fail(qp, qp->sq.next_idx, status);
 }
 
 /* What a response is made from is registered, but not there. */
@@ -267,29 +265,17 @@ static void irq_refuse(struct rnic_qp *qp, const struct rnic_irq_entry *entry)
 		     RNIC_QP_EV_ACCESS_ERR);
 }
 
-/* All before @idx has been sent, but is perhaps not done: a Read waits for its
- * response. */
-static void wr_refuse(struct rnic_qp *qp, uint32_t idx)
-{
-	smpa_conn_terminate(qp->stream->conn,
-			    (struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
-	rnic_stat_add(RNIC_STAT_term_sent, 1);
-	rnic_stream_detach(qp->stream, -EIO);
-	while ((int32_t)(idx - qp->sq.done_idx) > 0)
-		sq_flush_one(qp, USIW_WC_WR_FLUSH_ERR);
-	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_LOC_PROT_ERR,
-		     RNIC_QP_EV_REQ_ERR);
-}
-
 void rnic_sq_unreadable(struct rnic_qp *qp, uint64_t cookie)
 {
 	util_warn("rnic", "qp 0x%06x: registered memory cannot be read",
 		  qp->num);
 	rnic_stat_add(RNIC_STAT_mem_faults, 1);
-	if (cookie == RNIC_COOKIE_RESPONSE)
+	if (cookie == RNIC_COOKIE_RESPONSE) {
 		irq_refuse(qp, &qp->irq.entry[qp->irq.head]);
-	else
-		wr_refuse(qp, (uint32_t)cookie);
+		return;
+	}
+	rnic_stat_add(RNIC_STAT_term_sent, 1);
+	wr_fail(qp, (uint32_t)cookie, USIW_WC_LOC_PROT_ERR);
 }
 
 static void msg_read(struct smpa_msg *msg, const struct usiw_sqe *sqe,
@@ -297,8 +283,8 @@ static void msg_read(struct smpa_msg *msg, const struct usiw_sqe *sqe,
 {
 	/* The sink is found again by its place in the ORQ; what stands on
 	 * the wire is the first SGE. */
-	msg->read.sink_stag = sqe->sge_cnt ? sqe_sges(slot)[0].lkey : 1;
-	msg->read.sink_to = sqe->sge_cnt ? sqe_sges(slot)[0].addr : 0;
+	msg->read.sink_stag = sqe->sge_cnt ? rnic_sqe_sges(slot)[0].lkey : 1;
+	msg->read.sink_to = sqe->sge_cnt ? rnic_sqe_sges(slot)[0].addr : 0;
 	msg->read.len = msg->len;
 	msg->read.src_stag = sqe->rkey;
 	msg->read.src_to = sqe->remote_addr;
@@ -367,9 +353,10 @@ static uint8_t sqe_wire_opcode(const struct usiw_sqe *sqe,
 static bool sq_is_sending(const struct rnic_sq *sq)
 {
 	for (uint32_t i = sq->done_idx; i != sq->next_idx; i++)
-		if (!sq_wr(sq, i)->is_done && !sq_wr(sq, i)->is_sent &&
-		    (sq_wr(sq, i)->wc_opcode == USIW_WC_SEND ||
-		     sq_wr(sq, i)->wc_opcode == USIW_WC_WRITE))
+		if (!rnic_sq_wr_at(sq, i)->is_done &&
+		    !rnic_sq_wr_at(sq, i)->is_sent &&
+		    (rnic_sq_wr_at(sq, i)->wc_opcode == USIW_WC_SEND ||
+		     rnic_sq_wr_at(sq, i)->wc_opcode == USIW_WC_WRITE))
 			return true;
 	return false;
 }
@@ -483,7 +470,7 @@ static int sq_do_local(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 				      : USIW_WC_LOC_QP_OP_ERR);
 		return 0;
 	}
-	*sq_wr(sq, sq->next_idx) = (struct rnic_sq_wr){
+	*rnic_sq_wr_at(sq, sq->next_idx) = (struct rnic_sq_wr){
 		.wr_id = sqe->wr_id,
 		.wc_opcode = op->wc_opcode,
 		.is_signaled = sqe->flags & USIW_SQE_SIGNALED,
@@ -536,7 +523,7 @@ static int sq_submit(struct rnic_qp *qp)
 	if (op->traits & SQ_ANSWERED)
 		orq_push(qp, &msg);
 	sq->iov_turn ^= 1;
-	*sq_wr(sq, sq->next_idx) = (struct rnic_sq_wr){
+	*rnic_sq_wr_at(sq, sq->next_idx) = (struct rnic_sq_wr){
 		.wr_id = sqe.wr_id,
 		.len = op->traits & SQ_ANSWERED ? len : 0,
 		.wc_opcode = op->wc_opcode,
@@ -678,12 +665,10 @@ static bool sges_name(const struct usiw_sge *sge, uint32_t cnt, uint32_t stag)
 static bool sqe_names(const struct rnic_sq *sq, uint32_t idx, uint32_t stag)
 {
 	const struct usiw_sqe *slot = usiw_ring_slot(&sq->ring, idx);
-	uint32_t cnt = slot->sge_cnt;
 
 	if (slot->flags & USIW_SQE_INLINE)
 		return false;
-	return sges_name(sqe_sges(slot), cnt < sq->max_sge ? cnt : sq->max_sge,
-			 stag);
+	return sges_name(rnic_sqe_sges(slot), rnic_sqe_sge_cnt(sq, slot), stag);
 }
 
 const struct rnic_irq_entry *rnic_irq_find(const struct rnic_qp *qp,
@@ -722,7 +707,8 @@ bool rnic_qp_uses_region(const struct rnic_qp *qp, uint32_t stag,
 	if (recv->is_open && sges_name(recv->sge, recv->sge_cnt, stag))
 		is_named = true;
 	for (uint32_t i = sq->done_idx; i != sq->next_idx && !is_named; i++)
-		is_named = !sq_wr(sq, i)->is_done && sqe_names(sq, i, stag);
+		is_named = !rnic_sq_wr_at(sq, i)->is_done &&
+			   sqe_names(sq, i, stag);
 	/* Named, but perhaps sent, or not arrived yet: then it is judged anew,
 	 * and fails, when its octets come. */
 	return is_named && smpa_conn_uses(qp->stream->conn, addr, len);
