@@ -7,7 +7,6 @@
 #include "fd.h"
 #include "qp.h"
 #include "stat.h"
-#include "tcp.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -247,14 +246,10 @@ static int answered_attach(struct cm_conn *conn)
 
 void cm_passive_answered(struct cm_conn *conn)
 {
-	uint8_t octet;
-	ssize_t len = rnic_tcp()->recv(cm_conn_fd(conn), &octet, 1,
-				       MSG_PEEK | MSG_DONTWAIT);
-	int ret;
+	int ret = rnic_stream_start_is_heard(conn->stream);
 
-	if (len < 0 && errno == EAGAIN)
-		return;
-	ret = len > 0 ? answered_attach(conn) : -ECONNRESET;
+	if (ret > 0)
+		ret = answered_attach(conn);
 	if (ret < 0)
 		cm_conn_abort(conn, ret);
 }

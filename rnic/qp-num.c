@@ -5,11 +5,10 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 
-#include "../util/lock.h"
+#include "cm-internal.h"
 #include "engine.h"
 #include "fd.h"
 #include "tcp.h"
@@ -83,15 +82,11 @@ static int port_bind(int family, const struct sockaddr *any, socklen_t len,
 {
 	struct sockaddr_storage bound = { 0 };
 	socklen_t bound_len = sizeof(bound);
-	int fd, off = 0, ret;
+	int fd = cm_sock_open(family, SOCK_STREAM);
+	int off = 0, ret;
 
-	fd = rnic_tcp()->socket(family,
-				SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return -errno;
-	ret = rnic_fd_register(fd);
-	if (ret < 0)
-		goto close_fd;
+		return fd;
 	if (family == AF_INET6 &&
 	    rnic_tcp()->setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off,
 				   sizeof(off)) < 0)
@@ -100,12 +95,10 @@ static int port_bind(int family, const struct sockaddr *any, socklen_t len,
 	    rnic_tcp()->getsockname(fd, (struct sockaddr *)&bound, &bound_len) <
 		    0)
 		goto close_errno;
-	/* Both families keep the port at the same place. */
-	*ret_port = ntohs(((struct sockaddr_in *)&bound)->sin_port);
+	*ret_port = ntohs(cm_addr_port_be((struct sockaddr *)&bound));
 	return fd;
 close_errno:
 	ret = -errno;
-close_fd:
 	rnic_fd_close(fd);
 	return ret;
 }

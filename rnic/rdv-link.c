@@ -24,21 +24,15 @@
 #define LINK_PARK_NS UINT64_C(10000000000)
 #define LINK_PARK_MAX 4096u
 
+/* Guarded by the manager's lock. */
 static struct {
 	struct rdv_link_list starting, parked;
 	uint32_t starting_cnt; /* accepted ones */
 	uint32_t parked_cnt;
-	bool is_ready;
-} links; /* guarded by the manager's lock */
-
-static void links_init(void)
-{
-	if (links.is_ready)
-		return;
-	TAILQ_INIT(&links.starting);
-	TAILQ_INIT(&links.parked);
-	links.is_ready = true;
-}
+} links = {
+	.starting = TAILQ_HEAD_INITIALIZER(links.starting),
+	.parked = TAILQ_HEAD_INITIALIZER(links.parked),
+};
 
 /* ---- the object --------------------------------------------------------- */
 
@@ -75,7 +69,6 @@ static struct rdv_link *link_new(int fd, struct rdv *rdv)
 		free(link);
 		return NULL;
 	}
-	links_init();
 	link->fd = fd;
 	link->rdv = rdv;
 	if (rdv)
@@ -344,13 +337,11 @@ static void link_accept(struct rdv_link *link, struct rdv *rdv)
 
 static void link_answered(struct rdv_link *link)
 {
-	uint8_t octet;
-	ssize_t len = rnic_tcp()->recv(link_fd(link), &octet, 1,
-				       MSG_PEEK | MSG_DONTWAIT);
+	int rc = rnic_stream_start_is_heard(link->stream);
 
-	if (len > 0)
+	if (rc > 0)
 		link_attach(link);
-	else if (len == 0 || errno != EAGAIN)
+	else if (rc < 0)
 		link_fail(link);
 }
 
@@ -415,7 +406,6 @@ void rdv_link_take_parked(struct rdv *rdv)
 {
 	struct rdv_link *link;
 
-	links_init();
 	TAILQ_FOREACH(link, &links.parked, list_link)
 	{
 		if (link_is_for(link, rdv)) {
@@ -430,7 +420,6 @@ static void link_take(int fd)
 	struct smpa_options opt = SMPA_OPTIONS_INIT;
 	struct rdv_link *link;
 
-	links_init();
 	if (links.starting_cnt >= util_settings()->half_open_max) {
 		rnic_stat_add(RNIC_STAT_half_open_refused, 1);
 		rnic_fd_close(fd);
@@ -586,7 +575,6 @@ void rdv_links_fire(uint64_t now_ns)
 {
 	struct rdv_link *link;
 
-	links_init();
 	while ((link = TAILQ_FIRST(&links.starting)) &&
 	       link->deadline_ns <= now_ns) {
 		rnic_stat_add(RNIC_STAT_start_timeouts, 1);
@@ -599,12 +587,10 @@ void rdv_links_fire(uint64_t now_ns)
 
 uint64_t rdv_links_next_ns(void)
 {
-	const struct rdv_link *start, *park;
+	const struct rdv_link *start = TAILQ_FIRST(&links.starting);
+	const struct rdv_link *park = TAILQ_FIRST(&links.parked);
 	uint64_t next = UINT64_MAX;
 
-	links_init();
-	start = TAILQ_FIRST(&links.starting);
-	park = TAILQ_FIRST(&links.parked);
 	if (start)
 		next = start->deadline_ns;
 	if (park && park->deadline_ns < next)
@@ -616,7 +602,6 @@ void rdv_links_close_all(void)
 {
 	struct rdv_link *link;
 
-	links_init();
 	while ((link = TAILQ_FIRST(&links.starting)))
 		rdv_link_free(link);
 	while ((link = TAILQ_FIRST(&links.parked)))
@@ -625,5 +610,8 @@ void rdv_links_close_all(void)
 
 void rdv_links_forget(void)
 {
-	memset(&links, 0, sizeof(links));
+	TAILQ_INIT(&links.starting);
+	TAILQ_INIT(&links.parked);
+	links.starting_cnt = 0;
+	links.parked_cnt = 0;
 }

@@ -144,6 +144,17 @@ size_t rnic_stream_start_taken(const struct rnic_stream *stream)
 	return stream->start_taken;
 }
 
+int rnic_stream_start_is_heard(const struct rnic_stream *stream)
+{
+	uint8_t octet;
+	ssize_t len = rnic_tcp()->recv(stream->fd, &octet, 1,
+				       MSG_PEEK | MSG_DONTWAIT);
+
+	if (len > 0)
+		return 1;
+	return len < 0 && errno == EAGAIN ? 0 : -ECONNRESET;
+}
+
 uint32_t rnic_stream_start_wants(const struct rnic_stream *stream)
 {
 	return smpa_conn_tx_pending(stream->conn) ? EPOLLIN | EPOLLOUT

@@ -42,6 +42,13 @@ int rnic_stream_start_step(struct rnic_stream *stream,
 /* Octets read so far: none but the peer's start frame's. */
 size_t rnic_stream_start_taken(const struct rnic_stream *stream);
 
+/*
+ * ESTABLISHED, Responder: has the peer sent anything behind the start frames,
+ * its RTR?  Nothing is taken.
+ * Return: 1: yes; 0: not yet; -ECONNRESET: it has left, however.
+ */
+int rnic_stream_start_is_heard(const struct rnic_stream *stream);
+
 /* EPOLLIN, or EPOLLIN | EPOLLOUT while octets wait to be sent. */
 uint32_t rnic_stream_start_wants(const struct rnic_stream *stream);
 
