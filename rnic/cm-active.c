@@ -83,7 +83,7 @@ static int conn_open_source(const struct cm_id *id)
 
 static void conn_refused(struct cm_conn *conn)
 {
-	uint64_t now_ns = cm_now_ns();
+	uint64_t now_ns = rnic_now_ns();
 
 	if (now_ns >= conn->refused_ns) {
 		cm_conn_abort(conn, -ECONNREFUSED);
@@ -342,7 +342,7 @@ int cm_conn_connect(struct cm_id *id, const struct rnic_cm_conn_param *param)
 	}
 	conn->id = id;
 	conn->rev = (uint8_t)util_settings()->mpa_rev;
-	conn->refused_ns = cm_now_ns() + REFUSED_NS;
+	conn->refused_ns = rnic_now_ns() + REFUSED_NS;
 	conn->param = *param;
 	id->conn = conn;
 	ret = conn_dial(conn, &status);

@@ -20,6 +20,7 @@
 #include <sys/queue.h>
 
 #include "../util/lock.h"
+#include "clock.h"
 #include "cm.h"
 #include "rnic.h"
 #include "stream.h"
@@ -326,6 +327,5 @@ void cm_thread_wake(void);
 /* (De)register; @events 0 removes.  Return: 0; -ENOMEM, -ENOSPC. */
 int cm_thread_watch(int fd, enum cm_tag tag, uint64_t ref, uint32_t events,
 		    uint32_t *registered);
-uint64_t cm_now_ns(void);
 
 #endif

@@ -55,7 +55,7 @@ struct cm_conn *cm_conn_new(enum cm_phase phase)
 void cm_conn_begin(struct cm_conn *conn)
 {
 	conn->deadline_ns =
-		cm_now_ns() + util_settings()->start_ms * UINT64_C(1000000);
+		rnic_now_ns() + util_settings()->start_ms * UINT64_C(1000000);
 	if (TAILQ_EMPTY(&cm.starting))
 		cm_thread_wake();
 	TAILQ_INSERT_TAIL(&cm.starting, conn, link);
@@ -139,7 +139,7 @@ void cm_conn_close(struct cm_conn *conn)
 	cm_conn_detach(conn);
 	conn->phase = CM_PHASE_CLOSING;
 	conn->deadline_ns =
-		cm_now_ns() + util_settings()->drain_ms * UINT64_C(1000000);
+		rnic_now_ns() + util_settings()->drain_ms * UINT64_C(1000000);
 	if (TAILQ_EMPTY(&cm.closing))
 		cm_thread_wake();
 	TAILQ_INSERT_TAIL(&cm.closing, conn, link);

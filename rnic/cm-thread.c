@@ -39,14 +39,6 @@ struct cm_manager cm = {
 
 static _Thread_local bool is_cm_thread;
 
-uint64_t cm_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* ---- epoll --------------------------- */
 
 /* A slot number has 20 bits: the tag lies above it. */
@@ -160,7 +152,7 @@ static void deadlines_fire(void)
 	struct cm_id *id;
 	uint64_t now;
 
-	now = cm_now_ns();
+	now = rnic_now_ns();
 	rnic_rdv_fire(now);
 	rnic_port_fire(now);
 	if (TAILQ_EMPTY(&cm.refused) && TAILQ_EMPTY(&cm.starting) &&
@@ -207,7 +199,7 @@ static int deadlines_timeout(void)
 			next, TAILQ_FIRST(&cm.paused)->listener.resume_ns);
 	if (next == UINT64_MAX)
 		return -1;
-	now = cm_now_ns();
+	now = rnic_now_ns();
 	if (next <= now)
 		return 0;
 	next = (next - now + 999999) / 1000000;

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../util/log.h"
+#include "clock.h"
 #include "context.h"
 #include "engine.h"
 #include "qp.h"
@@ -69,17 +69,9 @@ void rnic_cq_nudge(struct rnic_cq *cq)
 		cq_post(cq);
 }
 
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 uint64_t rnic_raw_clock_ns(void)
 {
-	return clock_ns(CLOCK_MONOTONIC_RAW);
+	return rnic_clock_ns(CLOCK_MONOTONIC_RAW);
 }
 
 static void cqe_stamp(struct usiw_cqe *slot, uint32_t flags)
@@ -87,7 +79,7 @@ static void cqe_stamp(struct usiw_cqe *slot, uint32_t flags)
 	if (flags & RNIC_CQ_TIMESTAMP)
 		slot->timestamp_ns = rnic_raw_clock_ns();
 	if (flags & RNIC_CQ_WALLCLOCK)
-		slot->wallclock_ns = clock_ns(CLOCK_REALTIME);
+		slot->wallclock_ns = rnic_clock_ns(CLOCK_REALTIME);
 }
 
 int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe)

@@ -51,14 +51,6 @@
 /* epoll data of the wake fd; slot numbers are below. */
 #define ENGINE_WAKE_TOKEN UINT64_MAX
 
-uint64_t rnic_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
 /* ---- staging ------------------------------------------------------------ */
 
 void *rnic_staging_get(struct rnic_staging_pool *pool)

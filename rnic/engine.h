@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "../util/lock.h"
+#include "clock.h"
 
 struct rnic_qp;
 struct rnic_stream;
@@ -135,7 +136,5 @@ void rnic_staging_put(struct rnic_staging_pool *pool, void *mem);
 
 /* Serve the doorbell; leaves it empty. */
 void rnic_engine_serve_bells(struct rnic_engine *engine);
-
-uint64_t rnic_now_ns(void);
 
 #endif

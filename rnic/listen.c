@@ -99,7 +99,7 @@ static void listen_pause(struct cm_id *id, int err)
 	util_warn("cm", "id %u: accept: %s", cm_id_num(id), strerror(err));
 	listen_watch(id, false);
 	id->listener.is_paused = true;
-	id->listener.resume_ns = cm_now_ns() + LISTEN_PAUSE_NS;
+	id->listener.resume_ns = rnic_now_ns() + LISTEN_PAUSE_NS;
 	TAILQ_INSERT_TAIL(&cm.paused, id, listener.pause_link);
 }
 

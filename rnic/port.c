@@ -77,7 +77,7 @@ static void ports_look(void)
 	if (rc < 0) {
 		util_warn("rnic", "port events: rtnetlink answers %s",
 			  strerror(-rc));
-		ports.again_ns = cm_now_ns() + PORT_AGAIN_NS;
+		ports.again_ns = rnic_now_ns() + PORT_AGAIN_NS;
 		return;
 	}
 	LIST_FOREACH(port, &ports.watched, link)

@@ -208,7 +208,7 @@ static void an_answer_is_awaited_for_a_while(void **state)
 	answered(&p);
 	util_lock(&cm.lock);
 	assert_false(TAILQ_EMPTY(&cm.answered));
-	TAILQ_FIRST(&cm.answered)->deadline_ns = cm_now_ns();
+	TAILQ_FIRST(&cm.answered)->deadline_ns = rnic_now_ns();
 	cm_thread_wake();
 	util_unlock(&cm.lock);
 	cm_expect(p.listener.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
