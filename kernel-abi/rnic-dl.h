@@ -40,6 +40,7 @@
 	X(cm_resolve_route)                                                    \
 	X(cm_query)                                                            \
 	X(cm_listen)                                                           \
+	X(cm_note_qp)                                                          \
 	X(cm_connect)                                                          \
 	X(cm_accept)                                                           \
 	X(cm_establish)                                                        \

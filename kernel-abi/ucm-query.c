@@ -345,6 +345,8 @@ int kabi_ucm_init_qp_attr(struct kabi_ucm *file,
 		ret = qp_attr_of_ca(&info, cmd->qp_state, &resp);
 	else
 		ret = qp_attr_of_rnic(cmd->qp_state, &resp);
+	if (ret == 0 && cmd->qp_state == QPS_INIT)
+		ret = kabi_rnic()->cm_note_qp(file->chan, cmd->id);
 	if (ret < 0)
 		return ret;
 	resp.qp_state = cmd->qp_state;

@@ -227,14 +227,27 @@ static void conn_param_decode(struct rnic_cm_conn_param *param,
 	memcpy(param->pd, conn->private_data, conn->private_data_len);
 }
 
+/*
+ * rdma_create_qp() leaves a note (INIT_QP_ATTR).  Without it the QP is the
+ * application's own (id->qp NULL): such programs wait for CONNECT_RESPONSE,
+ * move the QP, and say so by rdma_establish(), on every transport.  A kernel's
+ * iWARP manager tells them ESTABLISHED, cannot be told anything after that,
+ * and so none of them runs there: nobody misses the event.
+ */
 static int ucm_connect(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 {
 	const struct rdma_ucm_connect *cmd = call->cmd;
 	struct rnic_cm_conn_param param;
+	struct rnic_cm_info info;
+	int ret;
 
 	if (!cmd->conn_param.valid)
 		return -EINVAL;
+	ret = kabi_rnic()->cm_query(file->chan, cmd->id, &info);
+	if (ret < 0)
+		return ret;
 	conn_param_decode(&param, &cmd->conn_param);
+	param.wants_response = !info.has_qp;
 	return kabi_rnic()->cm_connect(file->chan, cmd->id, &param);
 }
 
@@ -256,8 +269,7 @@ static int ucm_accept(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 	struct rnic_cm_conn_param param;
 	int ret;
 
-	/* Without parameters it is the third step of InfiniBand's handshake,
-	 * which a RNIC does not have. */
+	/* Without parameters it is the third step of InfiniBand's handshake. */
 	if (!cmd->conn_param.valid)
 		return kabi_rnic()->cm_establish(file->chan, cmd->id);
 	ret = kabi_rnic()->cm_set_uid(file->chan, cmd->id, cmd->uid);

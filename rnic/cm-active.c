@@ -182,9 +182,9 @@ static int active_attach(struct cm_conn *conn, uint16_t ird, uint16_t ord)
 }
 
 /*
- * Persona ca: librdmacm, or the application, moves the QP now, and says when
- * it is ready.  Until then only the peer's leaving is of interest; the time
- * is the peer's affair.
+ * InfiniBand's steps: librdmacm, or the application, moves the QP now, and says
+ * when it is ready.  Until then only the peer's leaving is of interest; the
+ * time is the peer's affair.
  */
 static void active_respond(struct cm_conn *conn, const struct smpa_event *ev)
 {
@@ -209,7 +209,7 @@ static void active_respond(struct cm_conn *conn, const struct smpa_event *ev)
 	id->has_start = true;
 	id->ird = response->ev.ird;
 	id->ord = response->ev.ord;
-	response->ev.qp_num = cm_id_peer_num(id);
+	response->ev.qp_num = cm_id_is_ca(id) ? cm_id_peer_num(id) : 0;
 	cm_event_post(response, RNIC_CM_CONNECT_RESPONSE, 0);
 }
 
@@ -229,7 +229,7 @@ void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev)
 	outcome->ev.ird = cm_depth_min(ev->start.ird, UINT8_MAX);
 	outcome->ev.ord = cm_depth_min(ev->start.ord, UINT8_MAX);
 	cm_addr_of_socket(cm_conn_fd(conn), &conn->local, &conn->peer);
-	if (cm_id_is_ca(id)) {
+	if (cm_id_is_ca(id) || conn->param.wants_response) {
 		active_respond(conn, ev);
 		return;
 	}

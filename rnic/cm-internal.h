@@ -128,6 +128,7 @@ struct cm_id {
 	uint8_t ack_timeout; /* 0: TCP's own */
 	bool has_tos, is_reuseaddr, is_afonly;
 	bool has_port; /* the application asked for a port: keep it */
+	bool has_qp;   /* librdmacm's, not the application's own */
 	uint32_t qp_num;
 	/* Persona ca: the peer's start frame is here. */
 	bool has_start;
@@ -188,8 +189,8 @@ enum cm_phase {
 	CM_PHASE_CONNECTING, /* TCP handshake */
 	CM_PHASE_STARTING,   /* MPA Request or Reply awaited */
 	CM_PHASE_REQUEST,    /* the application is to accept or reject */
-	CM_PHASE_RESPONSE,   /* active, persona ca: it is to say that it is
-				ready */
+	CM_PHASE_RESPONSE,   /* active, in InfiniBand's steps: the application
+				is to say that it is ready */
 	CM_PHASE_ANSWERED,   /* passive, persona ca: Reply sent, RTR awaited */
 	CM_PHASE_CLOSING,    /* last octets out, then the peer's FIN */
 };
@@ -220,7 +221,7 @@ void cm_conn_accepted(struct cm_id *listener, int fd);
 /* Active: the identity is in state ROUTE. */
 int cm_conn_connect(struct cm_id *id, const struct rnic_cm_conn_param *param);
 int cm_conn_accept(struct cm_id *id, const struct rnic_cm_conn_param *param);
-/* Active, persona ca: the application is ready. */
+/* Active, after CONNECT_RESPONSE: the application is ready. */
 int cm_conn_establish(struct cm_id *id);
 /* Reply with R=1, then an orderly close; the connection leaves its id. */
 void cm_conn_reject(struct cm_conn *conn, const void *pd, uint8_t pd_len);

@@ -6,7 +6,8 @@
  * Active:  (REFUSED ->) CONNECTING -> STARTING -> (QP) or an event that says
  * why not. Passive: STARTING -> REQUEST -> accept: (QP); reject: CLOSING.
  *
- * Persona ca has one step more on either side, for InfiniBand's RTU.  Active:
+ * Persona ca has one step more on either side, for InfiniBand's RTU.  Active
+ * (persona rnic as well, when the application moves its QP itself):
  * STARTING -> RESPONSE -> establish: (QP).  Passive: REQUEST -> accept:
  * ANSWERED -> the peer's RTR: (QP).
  */

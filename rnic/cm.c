@@ -78,6 +78,7 @@ int rnic_cm_query(struct rnic_cm_chan *chan, uint32_t num,
 	ret_info->persona = cm_id_is_ca(id) ? RNIC_PERSONA_CA
 					    : RNIC_PERSONA_RNIC;
 	ret_info->peer_num = id->has_start ? cm_id_peer_num(id) : 0;
+	ret_info->has_qp = id->has_qp;
 	util_unlock(&cm.lock);
 	return 0;
 }
@@ -92,6 +93,18 @@ int rnic_cm_listen(struct rnic_cm_chan *chan, uint32_t num, int backlog)
 	ret = rnic_listen_start(id, backlog);
 	util_unlock(&cm.lock);
 	return ret;
+}
+
+int rnic_cm_note_qp(struct rnic_cm_chan *chan, uint32_t num)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	id->has_qp = true;
+	util_unlock(&cm.lock);
+	return 0;
 }
 
 int rnic_cm_connect(struct rnic_cm_chan *chan, uint32_t num,

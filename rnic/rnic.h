@@ -550,6 +550,8 @@ struct rnic_cm_conn_param {
 	uint32_t qp_num;
 	uint8_t ird; /* responder_resources */
 	uint8_t ord; /* initiator_depth */
+	/* Active: InfiniBand's steps, whatever the persona. */
+	bool wants_response;
 	uint8_t pd_len;
 	uint8_t pd[RNIC_CM_PD_MAX];
 };
@@ -577,6 +579,7 @@ struct rnic_cm_info {
 	uint32_t peer_num;
 	uint8_t ird, ord;
 	uint8_t tos, ack_timeout; /* as set; 0: nothing */
+	bool has_qp;		  /* rnic_cm_note_qp() */
 };
 
 /*
@@ -622,12 +625,14 @@ RNIC_EXPORT int rnic_cm_query(struct rnic_cm_chan *chan, uint32_t id,
 			      struct rnic_cm_info *ret_info);
 RNIC_EXPORT int rnic_cm_listen(struct rnic_cm_chan *chan, uint32_t id,
 			       int backlog);
+/* The QP is librdmacm's, which moves it along with the events. */
+RNIC_EXPORT int rnic_cm_note_qp(struct rnic_cm_chan *chan, uint32_t id);
 RNIC_EXPORT int rnic_cm_connect(struct rnic_cm_chan *chan, uint32_t id,
 				const struct rnic_cm_conn_param *param);
 RNIC_EXPORT int rnic_cm_accept(struct rnic_cm_chan *chan, uint32_t id,
 			       const struct rnic_cm_conn_param *param);
 /*
- * Persona ca, after CONNECT_RESPONSE: the application is ready, the QP gets
+ * After CONNECT_RESPONSE: the application is ready, the QP gets
  * its stream; the peer's ESTABLISHED follows.
  * Return: 0; -EINVAL: no such response, or the QP (of rnic_cm_connect()) is
  *   not IDLE; -ECONNRESET: the peer has left.

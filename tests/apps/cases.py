@@ -102,6 +102,13 @@ RPING = [
     ("rping-65000", functools.partial(rping, "127.0.0.1", size=65000)),
 ]
 
+# The program makes its queue pair itself, and moves it: rdma_cm only connects.
+RPING_OWN_QP = [
+    ("rping-q", functools.partial(rping, "127.0.0.1", more=["-q"])),
+    ("rping-q-ipv6", functools.partial(rping, "::1", bind="::1",
+                                       more=["-q"])),
+]
+
 # ---- rsockets ------------------------------------------------------------
 
 SPRELOAD = "/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so"
@@ -300,11 +307,7 @@ def devinfo():
 # Programs that go another way with persona ca: rdma_cm's handshake is
 # InfiniBand's there, rping -q and its like move their QPs themselves, and
 # perftest takes it for InfiniBand.
-CA = RPING[:2] + [
-    ("rping-q", functools.partial(rping, "127.0.0.1", more=["-q"])),
-    ("rping-q-ipv6", functools.partial(rping, "::1", bind="::1",
-                                       more=["-q"])),
-] + RDMACM + [
+CA = RPING[:2] + RPING_OWN_QP + RDMACM + [
     ("devinfo", devinfo),
 ] + [
     row(f"ib_{verb}_{what}", *options) for row in (perf_row, hand_row)
@@ -321,7 +324,7 @@ CA = RPING[:2] + [
 
 GROUPS = {
     "ca": CA,
-    "rping": RPING,
+    "rping": RPING + RPING_OWN_QP,
     "rdmacm": RDMACM,
     "rsockets": RSOCKETS,
     "spreload": [(f"iperf-P{n}", functools.partial(spreload, n))

@@ -294,6 +294,7 @@ REFUSE(resolve_route, struct rnic_cm_chan *chan, uint32_t id,
 REFUSE(query, struct rnic_cm_chan *chan, uint32_t id,
        struct rnic_cm_info *ret_info)
 REFUSE(listen, struct rnic_cm_chan *chan, uint32_t id, int backlog)
+REFUSE(note_qp, struct rnic_cm_chan *chan, uint32_t id)
 REFUSE(connect, struct rnic_cm_chan *chan, uint32_t id,
        const struct rnic_cm_conn_param *param)
 REFUSE(accept, struct rnic_cm_chan *chan, uint32_t id,

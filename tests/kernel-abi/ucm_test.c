@@ -485,22 +485,6 @@ static uint16_t side_listen(struct side *s)
 	return ntohs(addr.sin_port);
 }
 
-static void side_connect(struct side *s, uint16_t port)
-{
-	struct sockaddr_in dst = loopback(port);
-	struct rdma_ucm_resolve_ip resolve = { .timeout_ms = 1000 };
-	struct rdma_ucm_resolve_route route = { .timeout_ms = 1000 };
-	struct rdma_ucm_connect connect = { .conn_param = side_param(s) };
-
-	s->id = resolve.id = route.id = connect.id = ucm_create(&s->u);
-	memcpy(&resolve.dst_addr, &dst, sizeof(dst));
-	assert_true(SEND(&s->u, RESOLVE_IP, resolve, 0) > 0);
-	assert_int_equal(ucm_event(&s->u).event, RNIC_CM_ADDR_RESOLVED);
-	assert_true(SEND(&s->u, RESOLVE_ROUTE, route, 0) > 0);
-	assert_int_equal(ucm_event(&s->u).event, RNIC_CM_ROUTE_RESOLVED);
-	assert_true(SEND(&s->u, CONNECT, connect, 0) > 0);
-}
-
 static ssize_t side_qp_attr(struct side *s, uint32_t qp_state,
 			    struct ib_uverbs_qp_attr *ret_attr)
 {
@@ -511,6 +495,26 @@ static ssize_t side_qp_attr(struct side *s, uint32_t qp_state,
 
 	memcpy(ret_attr, s->u.answer, sizeof(*ret_attr));
 	return ret;
+}
+
+/* @is_made: the application has rdma_create_qp() make its QP. */
+static void side_connect(struct side *s, uint16_t port, bool is_made)
+{
+	struct sockaddr_in dst = loopback(port);
+	struct rdma_ucm_resolve_ip resolve = { .timeout_ms = 1000 };
+	struct rdma_ucm_resolve_route route = { .timeout_ms = 1000 };
+	struct rdma_ucm_connect connect = { .conn_param = side_param(s) };
+	struct ib_uverbs_qp_attr attr;
+
+	s->id = resolve.id = route.id = connect.id = ucm_create(&s->u);
+	memcpy(&resolve.dst_addr, &dst, sizeof(dst));
+	assert_true(SEND(&s->u, RESOLVE_IP, resolve, 0) > 0);
+	assert_int_equal(ucm_event(&s->u).event, RNIC_CM_ADDR_RESOLVED);
+	assert_true(SEND(&s->u, RESOLVE_ROUTE, route, 0) > 0);
+	assert_int_equal(ucm_event(&s->u).event, RNIC_CM_ROUTE_RESOLVED);
+	if (is_made)
+		assert_true(side_qp_attr(s, 1, &attr) > 0);
+	assert_true(SEND(&s->u, CONNECT, connect, 0) > 0);
 }
 
 static ssize_t side_ready(struct side *s)
@@ -554,22 +558,22 @@ static void side_check_qp_attr(struct side *s, uint8_t ird, uint8_t ord)
 }
 
 /*
- * As librdmacm does: with persona ca the side that connects gets a response,
- * moves its QP and writes ACCEPT without parameters; then the other has its
- * event.
+ * As librdmacm does: with persona ca, and where the application moves its QP
+ * itself, the side that connects gets a response, moves its QP and writes
+ * ACCEPT without parameters; with persona ca the other has its event only then.
  */
-static void a_connection_takes_the_steps_of_its_persona(void **state)
+static void connection_takes_the_steps(bool is_made)
 {
+	bool has_response = is_ca || !is_made;
 	struct rdma_ucm_accept accept = { .uid = 0xacce };
 	struct rdma_ucm_event_resp ev;
 	struct ib_uverbs_qp_attr attr;
 	struct side a, b;
 	struct pollfd pfd;
 
-	(void)state;
 	side_open(&a);
 	side_open(&b);
-	side_connect(&a, side_listen(&b));
+	side_connect(&a, side_listen(&b), is_made);
 	assert_int_equal(side_ready(&a), -EINVAL);
 	ev = ucm_event(&b.u);
 	assert_int_equal(ev.event, RNIC_CM_CONNECT_REQUEST);
@@ -583,12 +587,16 @@ static void a_connection_takes_the_steps_of_its_persona(void **state)
 	accept.conn_param = side_param(&b);
 	assert_true(SEND(&b.u, ACCEPT, accept, 0) > 0);
 	ev = ucm_event(&a.u);
-	assert_int_equal(ev.event, is_ca ? RNIC_CM_CONNECT_RESPONSE
-					 : RNIC_CM_ESTABLISHED);
+	assert_int_equal(ev.event, has_response ? RNIC_CM_CONNECT_RESPONSE
+						: RNIC_CM_ESTABLISHED);
+	assert_int_equal(ev.param.conn.qp_num != 0, is_ca);
 	if (is_ca) {
 		pfd = (struct pollfd){ .fd = b.u.fd, .events = POLLIN };
 		assert_int_equal(poll(&pfd, 1, 50), 0);
 		side_check_qp_attr(&a, 4, 3);
+	}
+	if (has_response) {
+		assert_int_equal(rnic_qp_state(a.qp), RNIC_QPS_IDLE);
 		assert_true(side_ready(&a) > 0);
 	}
 	assert_int_equal(side_ready(&a),
@@ -600,6 +608,18 @@ static void a_connection_takes_the_steps_of_its_persona(void **state)
 	assert_int_equal(rnic_qp_state(b.qp), RNIC_QPS_RTS);
 	side_close(&a);
 	side_close(&b);
+}
+
+static void a_connection_takes_the_steps_of_its_persona(void **state)
+{
+	(void)state;
+	connection_takes_the_steps(true);
+}
+
+static void an_application_that_moves_its_qp_is_waited_for(void **state)
+{
+	(void)state;
+	connection_takes_the_steps(false);
 }
 
 static void qp_attributes_are_those_of_a_rnic(void **state)
@@ -835,6 +855,8 @@ int main(void)
 		cmocka_unit_test(answers_stop_at_the_place_given),
 		cmocka_unit_test(qp_attributes_are_those_of_a_rnic),
 		cmocka_unit_test(a_connection_takes_the_steps_of_its_persona),
+		cmocka_unit_test(
+			an_application_that_moves_its_qp_is_waited_for),
 		cmocka_unit_test(options_want_their_size),
 		cmocka_unit_test(addresses_want_their_size),
 		cmocka_unit_test(multicast_is_refused_by_name),

@@ -264,6 +264,65 @@ static void connect_checks_the_qp(void **state)
 	close(listener);
 }
 
+/* The application moves the QP itself, and says when it has. */
+static void response_pair_open(struct cm_pair *p)
+{
+	struct rnic_cm_conn_param param;
+	struct rnic_cm_event ev;
+	uint16_t port;
+
+	memset(p, 0, sizeof(*p));
+	cm_qp_open(&p->active_qp);
+	cm_qp_open(&p->passive_qp);
+	port = cm_listen(&p->listener, AF_INET, 0);
+	cm_resolve(&p->active, AF_INET, port);
+	cm_param(&param, &p->active_qp, "");
+	param.wants_response = true;
+	assert_int_equal(rnic_cm_connect(p->active.chan, p->active.id, &param),
+			 0);
+	cm_expect(p->listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	p->child = ev.id;
+	cm_param(&param, &p->passive_qp, "answer");
+	assert_int_equal(rnic_cm_accept(p->listener.chan, p->child, &param), 0);
+	cm_expect(p->listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	cm_expect(p->active.chan, RNIC_CM_CONNECT_RESPONSE, 0, &ev);
+	assert_int_equal(ev.pd_len, 6);
+	assert_int_equal(ev.qp_num, 0);
+}
+
+static void response_is_waited_for_when_wanted(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+
+	(void)state;
+	response_pair_open(&p);
+	assert_int_equal(rnic_qp_state(p.active_qp.qp), RNIC_QPS_IDLE);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
+	assert_int_equal(rnic_qp_state(p.active_qp.qp), RNIC_QPS_RTS);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
+			 -EINVAL);
+	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
+	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_pair_close(&p);
+}
+
+static void peer_that_leaves_after_its_response(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+
+	(void)state;
+	response_pair_open(&p);
+	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
+	cm_expect(p.active.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
+			 -ECONNRESET);
+	assert_int_equal(rnic_qp_state(p.active_qp.qp), RNIC_QPS_IDLE);
+	cm_pair_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +337,8 @@ int main(void)
 		cmocka_unit_test(destroying_aborts_a_connect),
 		cmocka_unit_test(disconnect_aborts_a_connect),
 		cmocka_unit_test(connect_checks_the_qp),
+		cmocka_unit_test(response_is_waited_for_when_wanted),
+		cmocka_unit_test(peer_that_leaves_after_its_response),
 	};
 
 	/* Before the settings are read for the first time. */
