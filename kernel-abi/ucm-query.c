@@ -42,27 +42,6 @@ static socklen_t addr_len(const struct sockaddr_storage *addr)
 	}
 }
 
-/* As in the device's GID table: IPv6, or IPv4 mapped. */
-static void addr_gid(const struct sockaddr_storage *addr, void *gid)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	switch (addr->ss_family) {
-	case AF_INET:
-		memcpy(gid, mapped, sizeof(mapped));
-		memcpy((uint8_t *)gid + sizeof(mapped),
-		       &((const struct sockaddr_in *)addr)->sin_addr, 4);
-		break;
-	case AF_INET6:
-		memcpy(gid, &((const struct sockaddr_in6 *)addr)->sin6_addr,
-		       16);
-		break;
-	default:
-		memset(gid, 0, 16);
-		break;
-	}
-}
-
 /* The GUID of the identity's device; 0: it has none yet. */
 static int info_guid(const struct rnic_cm_info *info, __u64 *ret_guid_be)
 {
@@ -78,7 +57,7 @@ static int info_guid(const struct rnic_cm_info *info, __u64 *ret_guid_be)
 	return ret;
 }
 
-/* A RNIC has no path records: num_paths stays 0, the GIDs are filled in. */
+/* Without a path record, which a RNIC has never, the GIDs are filled in. */
 int kabi_ucm_query_route(struct kabi_ucm *file,
 			 const struct kabi_ucm_call *call)
 {
@@ -101,9 +80,10 @@ int kabi_ucm_query_route(struct kabi_ucm *file,
 	if (info.dev) {
 		resp.port_num = PORT_NUM;
 		resp.ibdev_index = IBDEV_INDEX_UNKNOWN;
-		addr_gid(&info.local, resp.ib_route[0].sgid);
-		addr_gid(&info.peer, resp.ib_route[0].dgid);
+		ret = kabi_ucm_route(&info, &resp);
 	}
+	if (ret < 0)
+		return ret;
 	return kabi_user_put(cmd->response, &resp,
 			     min_len(call->out, sizeof(resp)));
 }
@@ -134,10 +114,12 @@ static int query_gid(const struct rnic_cm_info *info,
 {
 	struct sockaddr_gid gid = { .family = FAMILY_IB };
 
-	addr_gid(&info->local, gid.gid);
+	kabi_ucm_gid(&info->local, gid.gid);
+	gid.sid_be = kabi_ucm_sid_be(&info->local);
 	resp->src_size = sizeof(gid);
 	memcpy(&resp->src_addr, &gid, sizeof(gid));
-	addr_gid(&info->peer, gid.gid);
+	kabi_ucm_gid(&info->peer, gid.gid);
+	gid.sid_be = kabi_ucm_sid_be(&info->peer);
 	resp->dst_size = sizeof(gid);
 	memcpy(&resp->dst_addr, &gid, sizeof(gid));
 	return 0;
@@ -163,16 +145,6 @@ static int query_two_addrs(const struct rnic_cm_info *info,
 			     min_len(call->out, sizeof(resp)));
 }
 
-static int query_path(const struct kabi_ucm_call *call)
-{
-	const struct rdma_ucm_query *cmd = call->cmd;
-	const struct rdma_ucm_query_path_resp resp = { .num_paths = 0 };
-
-	if (call->out < sizeof(resp))
-		return -ENOSPC;
-	return kabi_user_put(cmd->response, &resp, sizeof(resp));
-}
-
 int kabi_ucm_query(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 {
 	const struct rdma_ucm_query *cmd = call->cmd;
@@ -186,7 +158,7 @@ int kabi_ucm_query(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 	case RDMA_USER_CM_QUERY_ADDR:
 		return query_two_addrs(&info, call, query_addr);
 	case RDMA_USER_CM_QUERY_PATH:
-		return query_path(call);
+		return kabi_ucm_query_path(&info, call);
 	case RDMA_USER_CM_QUERY_GID:
 		return query_two_addrs(&info, call, query_gid);
 	default:
@@ -217,15 +189,12 @@ enum {
 	QPS_INIT = 1,
 	QPS_RTR = 2,
 	QPS_RTS = 3,
-	MTU_256 = 1,
-	MTU_4096 = 5,
 	/* The kernel leaves atomics out: no iWARP hardware there has any. */
 	ACCESS_REMOTE = RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |
 			RNIC_ACCESS_REMOTE_ATOMIC,
 };
 
-/* What there is no choice of, as InfiniBand's manager answers it. */
-enum { HOP_LIMIT = 64, TIMEOUT_4S = 20, RETRY_MOST = 7 };
+enum { RETRY_MOST = 7 };
 
 /*
  * What the kernel's iWARP manager answers: librdmacm moves the QP by this on
@@ -246,21 +215,12 @@ static int qp_attr_of_rnic(uint32_t state, struct ib_uverbs_qp_attr *resp)
 	}
 }
 
-static uint32_t mtu_of(uint32_t octets)
-{
-	uint32_t mtu = MTU_256;
-
-	while (mtu < MTU_4096 && octets >= 256u << mtu)
-		mtu++;
-	return mtu;
-}
-
 static uint8_t gid_index_of(const struct rnic_device_attr *dev,
 			    const struct sockaddr_storage *addr)
 {
 	uint8_t gid[16];
 
-	addr_gid(addr, gid);
+	kabi_ucm_gid(addr, gid);
 	for (uint32_t i = 0; i < dev->gid_cnt; i++)
 		if (memcmp(dev->gid[i], gid, sizeof(gid)) == 0)
 			return (uint8_t)i;
@@ -281,13 +241,13 @@ static int qp_attr_rtr(const struct rnic_cm_info *info,
 	resp->qp_attr_mask = QP_ATTR_STATE | QP_ATTR_AV | QP_ATTR_PATH_MTU |
 			     QP_ATTR_DEST_QPN | QP_ATTR_RQ_PSN |
 			     QP_ATTR_MAX_DEST_RD_ATOMIC | QP_ATTR_MIN_RNR_TIMER;
-	addr_gid(&info->peer, ah->grh.dgid);
+	kabi_ucm_gid(&info->peer, ah->grh.dgid);
 	ah->grh.sgid_index = gid_index_of(&dev, &info->local);
-	ah->grh.hop_limit = HOP_LIMIT;
+	ah->grh.hop_limit = KABI_UCM_HOP_LIMIT;
 	ah->grh.traffic_class = info->tos;
 	ah->is_global = 1;
 	ah->port_num = PORT_NUM;
-	resp->path_mtu = mtu_of(dev.mtu);
+	resp->path_mtu = kabi_ucm_mtu(dev.mtu);
 	resp->dest_qp_num = info->peer_num;
 	resp->max_dest_rd_atomic = info->ird;
 	return 0;
@@ -299,7 +259,8 @@ static void qp_attr_rts(const struct rnic_cm_info *info,
 	resp->qp_attr_mask = QP_ATTR_STATE | QP_ATTR_SQ_PSN | QP_ATTR_TIMEOUT |
 			     QP_ATTR_RETRY_CNT | QP_ATTR_RNR_RETRY |
 			     QP_ATTR_MAX_QP_RD_ATOMIC;
-	resp->timeout = info->ack_timeout ? info->ack_timeout : TIMEOUT_4S;
+	resp->timeout = info->ack_timeout ? info->ack_timeout
+					  : KABI_UCM_TIMEOUT;
 	resp->retry_cnt = RETRY_MOST;
 	resp->rnr_retry = RETRY_MOST;
 	resp->max_rd_atomic = info->ord;

@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #define UCM_CMD_MAX 512
+/* IBV_EVENT_COMM_EST of <infiniband/verbs.h>, not included in this room. */
+#define EVENT_COMM_EST 4
 
 typedef int (*ucm_handler)(struct kabi_ucm *file,
 			   const struct kabi_ucm_call *call);
@@ -362,13 +364,28 @@ static int ucm_get_option(struct kabi_ucm *file,
 	return -ENOSYS;
 }
 
-/* Only InfiniBand's manager wants to hear of asynchronous events. */
+/*
+ * An asynchronous event of the QP that the application thinks the manager
+ * should know of: of interest to InfiniBand's alone, which learns so that the
+ * peer is there.  Here the stream itself tells that, and nothing is to be done.
+ */
 static int ucm_notify(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 {
 	const struct rdma_ucm_notify *cmd = call->cmd;
 	struct rnic_cm_info info;
+	int ret = kabi_rnic()->cm_query(file->chan, cmd->id, &info);
 
-	return kabi_rnic()->cm_query(file->chan, cmd->id, &info);
+	if (ret < 0)
+		return ret;
+	if (info.state < RNIC_CM_S_LISTEN)
+		return -EINVAL; /* no manager has it yet */
+	if (info.persona != RNIC_PERSONA_CA)
+		return 0;
+	if (cmd->event != EVENT_COMM_EST)
+		return -EINVAL;
+	if (info.state == RNIC_CM_S_ESTABLISHED)
+		return -EISCONN;
+	return info.state == RNIC_CM_S_CONNECT && info.peer_num ? 0 : -EINVAL;
 }
 
 static int ucm_multicast(struct kabi_ucm *file,

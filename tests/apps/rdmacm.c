@@ -3,149 +3,11 @@
  * What the stock programs do not ask of rdma_cm: both ends in this process,
  * by stock librdmacm.  See main() for the words.
  */
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
+#include "rdmacm.h"
 
-#include <rdma/rdma_cma.h>
+#include <sys/resource.h>
 
 #define CROWD 1000
-#define AT_ONCE 50
-#define WAIT_MS 30000
-
-#define MUST(cond)                                                             \
-	do {                                                                   \
-		if (!(cond)) {                                                 \
-			fprintf(stderr, "line %d: %s (errno %d: %s)\n",        \
-				__LINE__, #cond, errno, strerror(errno));      \
-			exit(1);                                               \
-		}                                                              \
-	} while (0)
-
-static struct sockaddr_in addr_of(const char *text, uint16_t port_be)
-{
-	struct sockaddr_in addr = { .sin_family = AF_INET,
-				    .sin_port = port_be };
-
-	MUST(inet_pton(AF_INET, text, &addr.sin_addr) == 1);
-	return addr;
-}
-
-static struct rdma_event_channel *chan_new(void)
-{
-	struct rdma_event_channel *chan = rdma_create_event_channel();
-
-	MUST(chan);
-	MUST(fcntl(chan->fd, F_SETFL, O_NONBLOCK) == 0);
-	return chan;
-}
-
-/* NULL: nothing comes within @ms. */
-static struct rdma_cm_event *event_within(struct rdma_event_channel *chan,
-					  int ms)
-{
-	struct epoll_event ready, want = { .events = EPOLLIN };
-	struct rdma_cm_event *event = NULL;
-	int epfd = epoll_create1(0);
-
-	MUST(epfd >= 0);
-	MUST(epoll_ctl(epfd, EPOLL_CTL_ADD, chan->fd, &want) == 0);
-	if (epoll_wait(epfd, &ready, 1, ms) == 1)
-		MUST(rdma_get_cm_event(chan, &event) == 0);
-	else
-		MUST(rdma_get_cm_event(chan, &event) < 0 && errno == EAGAIN);
-	close(epfd);
-	return event;
-}
-
-static struct rdma_cm_event *event_of(struct rdma_event_channel *chan,
-				      enum rdma_cm_event_type type)
-{
-	struct rdma_cm_event *event = event_within(chan, WAIT_MS);
-
-	MUST(event);
-	if (event->event != type)
-		fprintf(stderr, "%s, status %d, instead of %s\n",
-			rdma_event_str(event->event), event->status,
-			rdma_event_str(type));
-	MUST(event->event == type);
-	return event;
-}
-
-static void expect(struct rdma_event_channel *chan,
-		   enum rdma_cm_event_type type)
-{
-	rdma_ack_cm_event(event_of(chan, type));
-}
-
-static struct rdma_cm_id *id_new(struct rdma_event_channel *chan, void *context)
-{
-	struct rdma_cm_id *id;
-
-	MUST(rdma_create_id(chan, &id, context, RDMA_PS_TCP) == 0);
-	return id;
-}
-
-static struct rdma_cm_id *listener_new(struct rdma_event_channel *chan,
-				       const char *text, uint16_t *ret_port_be)
-{
-	struct rdma_cm_id *id = id_new(chan, NULL);
-	struct sockaddr_in addr = addr_of(text, 0);
-
-	MUST(rdma_bind_addr(id, (struct sockaddr *)&addr) == 0);
-	MUST(rdma_listen(id, AT_ONCE * 2) == 0);
-	*ret_port_be = rdma_get_src_port(id);
-	return id;
-}
-
-static void qp_new(struct rdma_cm_id *id)
-{
-	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 1,
-			 .max_recv_wr = 1,
-			 .max_send_sge = 1,
-			 .max_recv_sge = 1 },
-	};
-
-	MUST(rdma_create_qp(id, NULL, &attr) == 0);
-}
-
-static void id_end(struct rdma_cm_id *id)
-{
-	if (id->qp)
-		rdma_destroy_qp(id);
-	MUST(rdma_destroy_id(id) == 0);
-}
-
-static void id_connect(struct rdma_cm_id *id, const void *pd, uint8_t len)
-{
-	struct rdma_conn_param param = { .private_data = pd,
-					 .private_data_len = len };
-
-	MUST(rdma_connect(id, &param) == 0);
-}
-
-/* To where a channel of its own can wait for what comes of connecting. */
-static void id_route(struct rdma_cm_id *id, const char *text, uint16_t port_be)
-{
-	struct sockaddr_in addr = addr_of(text, port_be);
-
-	MUST(rdma_resolve_addr(id, NULL, (struct sockaddr *)&addr, 2000) == 0);
-	expect(id->channel, RDMA_CM_EVENT_ADDR_RESOLVED);
-	MUST(rdma_resolve_route(id, 2000) == 0);
-	expect(id->channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
-}
 
 /* ---- the crowd ---------------------------------------------------------- */
 
@@ -392,14 +254,6 @@ static void migrate(void)
 	id_end(listener);
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* A peer that takes TCP's connection and says nothing: USIW_START_MS. */
 static void mute(void)
 {
@@ -525,25 +379,37 @@ static void route(char **words)
 	}
 }
 
+static const struct {
+	const char *word;
+	void (*run)(void);
+} cases[] = {
+	{ "crowd", crowd },	{ "reject", reject },
+	{ "migrate", migrate }, { "mute", mute },
+	{ "refused", refused }, { "commands", rdmacm_commands },
+};
+
+static const struct {
+	const char *word;
+	void (*run)(char **words);
+} cases_with_words[] = {
+	{ "wildcard", wildcard },
+	{ "route", route },
+};
+
 int main(int argc, char **argv)
 {
-	static void (*const cases[])(void) = { crowd, reject, migrate, mute,
-					       refused };
-	static const char *const names[] = { "crowd", "reject", "migrate",
-					     "mute", "refused" };
-
 	srand((unsigned)now_ms());
-	if (argc > 2 && strcmp(argv[1], "wildcard") == 0) {
-		wildcard(argv + 2);
-		return 0;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (argc == 2 && strcmp(argv[1], cases[i].word) == 0) {
+			cases[i].run();
+			return 0;
+		}
 	}
-	if (argc > 2 && strcmp(argv[1], "route") == 0) {
-		route(argv + 2);
-		return 0;
-	}
-	for (int i = 0; argc == 2 && i < 5; i++) {
-		if (strcmp(argv[1], names[i]) == 0) {
-			cases[i]();
+	for (size_t i = 0;
+	     i < sizeof(cases_with_words) / sizeof(cases_with_words[0]); i++) {
+		if (argc > 2 &&
+		    strcmp(argv[1], cases_with_words[i].word) == 0) {
+			cases_with_words[i].run(argv + 2);
 			return 0;
 		}
 	}

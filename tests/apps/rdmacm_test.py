@@ -60,6 +60,7 @@ harness.main([
     ("migrate", functools.partial(call, "migrate")),
     ("mute", functools.partial(call, "mute", env={"USIW_START_MS": "500"})),
     ("refused", functools.partial(call, "refused")),
+    ("commands", functools.partial(call, "commands")),
     ("wildcard", functools.partial(
         inside, "wildcard", "127.0.0.1", "usiw_lo", "192.0.2.1", "usiw_d0",
         "192.0.3.1", "usiw_d1")),

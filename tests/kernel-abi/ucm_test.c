@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "../../util/env.h"
-#include "ucm-direct.h"
+#include "ucm-fixture.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,97 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ANSWER_SIZE 512
-
 /* Beyond what any process maps. */
 #define BAD_POINTER 0xdead000000000000u
-
-struct ucm {
-	int fd;
-	void *object;
-	uint8_t answer[ANSWER_SIZE];
-};
-
-static void ucm_open(struct ucm *u)
-{
-	u->fd = kabi_ucm_open(O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	assert_true(u->fd >= 0);
-	u->object = ucm_object(u->fd);
-	assert_non_null(u->object);
-}
-
-static void ucm_close(struct ucm *u)
-{
-	assert_int_equal(kabi_ucm_close(u->object), 0);
-	assert_null(ucm_object(u->fd));
-	assert_int_equal(fcntl(u->fd, F_GETFD), -1);
-}
-
-static uint64_t answer_of(const struct ucm *u)
-{
-	return (uintptr_t)u->answer;
-}
-
-/* A whole command; the answer's place is @out octets. */
-static ssize_t ucm_send(struct ucm *u, uint32_t nr, const void *cmd, size_t in,
-			size_t out)
-{
-	struct rdma_ucm_cmd_hdr hdr = { .cmd = nr,
-					.in = (__u16)in,
-					.out = (__u16)out };
-	uint8_t buf[1024];
-
-	assert_true(in + sizeof(hdr) <= sizeof(buf));
-	memcpy(buf, &hdr, sizeof(hdr));
-	memcpy(buf + sizeof(hdr), cmd, in);
-	return kabi_ucm_write(u->object, buf, in + sizeof(hdr));
-}
-
-#define SEND(u, name, cmd, out)                                                \
-	ucm_send((u), RDMA_USER_CM_CMD_##name, &(cmd), sizeof(cmd), (out))
-
-static uint32_t ucm_create(struct ucm *u)
-{
-	struct rdma_ucm_create_id cmd = { .uid = 0xc001,
-					  .response = answer_of(u),
-					  .ps = RDMA_PS_TCP };
-	struct rdma_ucm_create_id_resp resp;
-
-	assert_int_equal(SEND(u, CREATE_ID, cmd, sizeof(resp)),
-			 sizeof(cmd) + 8);
-	memcpy(&resp, u->answer, sizeof(resp));
-	return resp.id;
-}
-
-static struct sockaddr_in loopback(uint16_t port)
-{
-	return (struct sockaddr_in){ .sin_family = AF_INET,
-				     .sin_port = htons(port),
-				     .sin_addr.s_addr =
-					     htonl(INADDR_LOOPBACK) };
-}
-
-static ssize_t ucm_resolve(struct ucm *u, uint32_t id)
-{
-	struct sockaddr_in dst = loopback(9);
-	struct rdma_ucm_resolve_ip cmd = { .id = id, .timeout_ms = 1000 };
-
-	memcpy(&cmd.dst_addr, &dst, sizeof(dst));
-	return SEND(u, RESOLVE_IP, cmd, 0);
-}
-
-static struct rdma_ucm_event_resp ucm_event(struct ucm *u)
-{
-	struct rdma_ucm_get_event cmd = { .response = answer_of(u) };
-	struct rdma_ucm_event_resp resp;
-	struct pollfd pfd = { .fd = u->fd, .events = POLLIN };
-
-	assert_int_equal(poll(&pfd, 1, 5000), 1);
-	assert_int_equal(SEND(u, GET_EVENT, cmd, sizeof(resp)),
-			 sizeof(cmd) + 8);
-	memcpy(&resp, u->answer, sizeof(resp));
-	return resp;
-}
 
 /* ---- lengths ---------------------------------------------------------------
  */
@@ -524,6 +435,24 @@ static ssize_t side_ready(struct side *s)
 	return SEND(&s->u, ACCEPT, cmd, 0);
 }
 
+/* IBV_EVENT_*: of the QP's, only COMM_EST is InfiniBand's manager's affair. */
+static ssize_t side_notify(struct side *s, uint32_t event)
+{
+	struct rdma_ucm_notify cmd = { .id = s->id, .event = event };
+
+	return SEND(&s->u, NOTIFY, cmd, 0);
+}
+
+static void side_check_notify(struct side *s, int comm_est)
+{
+	for (uint32_t event = 0; event < 19; event++) {
+		int want = event == 4 ? comm_est : -EINVAL;
+		ssize_t ret = side_notify(s, event);
+
+		assert_int_equal(ret < 0 ? ret : 0, is_ca ? want : 0);
+	}
+}
+
 /* Bits of enum ibv_qp_attr_mask. */
 #define INIT_MASK_CA (1 << 0 | 1 << 3 | 1 << 4 | 1 << 5)
 #define RTR_MASK_CA                                                            \
@@ -579,6 +508,7 @@ static void connection_takes_the_steps(bool is_made)
 	assert_int_equal(ev.event, RNIC_CM_CONNECT_REQUEST);
 	assert_int_equal(ev.param.conn.qp_num != 0, is_ca);
 	b.id = accept.id = ev.id;
+	side_check_notify(&a, -EINVAL);
 	if (is_ca) {
 		assert_int_equal(side_qp_attr(&a, 2, &attr), -EINVAL);
 		side_check_qp_attr(&b, 3, 4);
@@ -593,6 +523,7 @@ static void connection_takes_the_steps(bool is_made)
 	if (is_ca) {
 		pfd = (struct pollfd){ .fd = b.u.fd, .events = POLLIN };
 		assert_int_equal(poll(&pfd, 1, 50), 0);
+		side_check_notify(&b, 0);
 		side_check_qp_attr(&a, 4, 3);
 	}
 	if (has_response) {
@@ -604,6 +535,8 @@ static void connection_takes_the_steps(bool is_made)
 	ev = ucm_event(&b.u);
 	assert_int_equal(ev.event, RNIC_CM_ESTABLISHED);
 	assert_int_equal(ev.uid, 0xacce);
+	side_check_notify(&a, -EISCONN);
+	side_check_notify(&b, -EISCONN);
 	assert_int_equal(rnic_qp_state(a.qp), RNIC_QPS_RTS);
 	assert_int_equal(rnic_qp_state(b.qp), RNIC_QPS_RTS);
 	side_close(&a);
@@ -625,6 +558,7 @@ static void an_application_that_moves_its_qp_is_waited_for(void **state)
 static void qp_attributes_are_those_of_a_rnic(void **state)
 {
 	struct rdma_ucm_init_qp_attr cmd = { 0 };
+	struct rdma_ucm_notify notify = { .event = 4 };
 	struct ib_uverbs_qp_attr attr;
 	struct ucm u;
 
@@ -632,7 +566,8 @@ static void qp_attributes_are_those_of_a_rnic(void **state)
 	if (is_ca)
 		skip();
 	ucm_open(&u);
-	cmd.id = ucm_create(&u);
+	notify.id = cmd.id = ucm_create(&u);
+	assert_int_equal(SEND(&u, NOTIFY, notify, 0), -EINVAL);
 	cmd.response = answer_of(&u);
 	cmd.qp_state = 1;
 	assert_int_equal(SEND(&u, INIT_QP_ATTR, cmd, sizeof(attr)), -EINVAL);

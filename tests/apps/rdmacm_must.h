@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What the parts of rdmacm.c share and librdmacm has nothing to do with. */
+#ifndef APPS_RDMACM_MUST_H
+#define APPS_RDMACM_MUST_H
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define AT_ONCE 50
+#define WAIT_MS 30000
+
+#define MUST(cond)                                                             \
+	do {                                                                   \
+		if (!(cond)) {                                                 \
+			fprintf(stderr, "%s:%d: %s (errno %d: %s)\n",          \
+				__FILE__, __LINE__, #cond, errno,              \
+				strerror(errno));                              \
+			exit(1);                                               \
+		}                                                              \
+	} while (0)
+
+static inline struct sockaddr_in addr_of(const char *text, uint16_t port_be)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_port = port_be };
+
+	MUST(inet_pton(AF_INET, text, &addr.sin_addr) == 1);
+	return addr;
+}
+
+static inline uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* The cases, each in the file of its name. */
+void rdmacm_commands(void);
+
+#endif
