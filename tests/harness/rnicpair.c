@@ -255,6 +255,41 @@ void rnicpair_close(struct rnicpair *p)
 	munmap(p->side[1].buf, p->side[1].buf_len);
 }
 
+/* ---- without rdma_cm ---------------------------------------------------- */
+
+uint32_t rnicpair_gid_idx(const char *addr6)
+{
+	struct rnic_device_attr attr;
+	struct in6_addr want;
+
+	must(inet_pton(AF_INET6, addr6, &want) == 1);
+	must(!rnic_device_query(rnic_device_by_name("usiw_lo"), &attr));
+	for (uint32_t i = 0; i < attr.gid_cnt; i++)
+		if (memcmp(attr.gid[i], &want, 16) == 0)
+			return i;
+	return UINT32_MAX;
+}
+
+struct rnic_rdv_options rnicpair_to(const char *addr6, uint32_t peer_num)
+{
+	struct rnic_rdv_options opt = {
+		.gid_idx = rnicpair_gid_idx(addr6),
+		.dest_num = peer_num,
+		.ird = 4,
+		.min_rnr_timer = 12,
+	};
+
+	must(inet_pton(AF_INET6, addr6, opt.dgid) == 1);
+	return opt;
+}
+
+int rnicpair_rtr(struct rnic_qp *qp, uint32_t peer_num)
+{
+	struct rnic_rdv_options opt = rnicpair_to(RNICPAIR_LO4, peer_num);
+
+	return rnic_qp_rendezvous(qp, &opt);
+}
+
 /* ---- posting ------------------------------------------------------------ */
 
 struct usiw_sge rnicpair_sge(const struct rnicpair_side *s, size_t off,

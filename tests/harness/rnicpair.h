@@ -85,6 +85,19 @@ struct rnic_qp *rnicpair_qp_new(struct rnicpair *p, int side);
 void rnicpair_join(struct rnicpair *p, struct rnic_qp *initiator,
 		   struct rnic_qp *responder);
 
+/* ---- without rdma_cm ---------------------------------------------------- */
+
+#define RNICPAIR_LO4 "::ffff:127.0.0.1"
+
+/* Where in usiw_lo's GID table the address stands; UINT32_MAX: nowhere. */
+uint32_t rnicpair_gid_idx(const char *addr6);
+/* What a QP of usiw_lo is told of its peer at that address. */
+struct rnic_rdv_options rnicpair_to(const char *addr6, uint32_t peer_num);
+/* To RTR, with a peer at 127.0.0.1. */
+int rnicpair_rtr(struct rnic_qp *qp, uint32_t peer_num);
+
+/* ---- sockets and the MPA start ------------------------------------------ */
+
 /* A connected pair of non-blocking loopback sockets, known to the fd table. */
 void rnicpair_sockets(int sockbuf, int fd[2]);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Without rdma_cm, complete means placed; errors meet the WR they are of. */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
 
@@ -14,13 +12,9 @@ static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
 static void rtr(struct rnic_qp *qp, uint32_t peer_num, uint8_t ird)
 {
-	struct rnic_rdv_options opt = { .dest_num = peer_num, .ird = ird };
-	struct rnic_device_attr attr;
+	struct rnic_rdv_options opt = rnicpair_to(RNICPAIR_LO4, peer_num);
 
-	must(!rnic_device_query(rnic_device_by_name("usiw_lo"), &attr));
-	must(inet_pton(AF_INET6, "::ffff:127.0.0.1", opt.dgid) == 1);
-	while (memcmp(attr.gid[opt.gid_idx], opt.dgid, 16))
-		must(++opt.gid_idx < attr.gid_cnt);
+	opt.ird = ird;
 	must(!rnic_qp_rendezvous(qp, &opt));
 }
 

@@ -15,18 +15,6 @@
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
-static int rtr(struct rnic_qp *qp, uint32_t peer_num)
-{
-	struct rnic_rdv_options opt = { .dest_num = peer_num, .ird = 1 };
-	struct rnic_device_attr attr;
-
-	must(!rnic_device_query(rnic_device_by_name("usiw_lo"), &attr));
-	must(inet_pton(AF_INET6, "::ffff:127.0.0.1", opt.dgid) == 1);
-	while (memcmp(attr.gid[opt.gid_idx], opt.dgid, 16))
-		must(++opt.gid_idx < attr.gid_cnt);
-	return rnic_qp_rendezvous(qp, &opt);
-}
-
 static int tcp_dial(const char *from, uint32_t num)
 {
 	struct sockaddr_in src = { .sin_family = AF_INET };
@@ -89,8 +77,9 @@ static enum smpa_event_type knock(int fd, const void *pd, size_t pd_len,
 static void meet(struct rnicpair *p)
 {
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(
-			rtr(p->side[i].qp, rnic_qp_num(p->side[!i].qp)), 0);
+		assert_int_equal(rnicpair_rtr(p->side[i].qp,
+					      rnic_qp_num(p->side[!i].qp)),
+				 0);
 	rnicpair_wait_state(&p->side[0], RNIC_QPS_RTS);
 	rnicpair_wait_state(&p->side[1], RNIC_QPS_RTS);
 }
@@ -120,7 +109,7 @@ static void strangers_are_refused(void **state)
 	qp = acceptor(&p)->qp;
 	num = rnic_qp_num(qp);
 	peer = rnic_qp_num(dialler(&p)->qp);
-	assert_int_equal(rtr(qp, peer), 0);
+	assert_int_equal(rnicpair_rtr(qp, peer), 0);
 	for (int what = 0; what < CASES; what++) {
 		struct rdv_frame frame = {
 			.rnr_retry = 7,
@@ -146,7 +135,7 @@ static void strangers_are_refused(void **state)
 		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_CONNECTING);
 	}
 	/* And the one who was meant still comes through. */
-	assert_int_equal(rtr(dialler(&p)->qp, num), 0);
+	assert_int_equal(rnicpair_rtr(dialler(&p)->qp, num), 0);
 	rnicpair_wait_state(&p.side[0], RNIC_QPS_RTS);
 	rnicpair_wait_state(&p.side[1], RNIC_QPS_RTS);
 	rnicpair_close(&p);
@@ -209,7 +198,7 @@ static void who_leaves_after_the_reply_costs_nothing(void **state)
 	frame.dst_num = rnic_qp_num(qp);
 	frame.src_num = rnic_qp_num(dialler(&p)->qp);
 	rdv_frame_encode(&frame, pd);
-	assert_int_equal(rtr(qp, frame.src_num), 0);
+	assert_int_equal(rnicpair_rtr(qp, frame.src_num), 0);
 	for (int i = 0; i < 5; i++) {
 		fd = tcp_dial("127.0.0.1", frame.dst_num);
 		assert_int_equal(knock(fd, pd, sizeof(pd), 5000),
@@ -218,7 +207,7 @@ static void who_leaves_after_the_reply_costs_nothing(void **state)
 		poll(NULL, 0, 5 * i);
 		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_CONNECTING);
 	}
-	assert_int_equal(rtr(dialler(&p)->qp, frame.dst_num), 0);
+	assert_int_equal(rnicpair_rtr(dialler(&p)->qp, frame.dst_num), 0);
 	rnicpair_wait_state(&p.side[0], RNIC_QPS_RTS);
 	rnicpair_wait_state(&p.side[1], RNIC_QPS_RTS);
 	rnicpair_close(&p);
@@ -235,15 +224,16 @@ static void silence_and_noise_disturb_nobody(void **state)
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
 	num = rnic_qp_num(acceptor(&p)->qp);
-	assert_int_equal(rtr(acceptor(&p)->qp, rnic_qp_num(dialler(&p)->qp)),
-			 0);
+	assert_int_equal(
+		rnicpair_rtr(acceptor(&p)->qp, rnic_qp_num(dialler(&p)->qp)),
+		0);
 	for (int i = 0; i < 32; i++) {
 		fd[i] = tcp_dial("127.0.0.1", num);
 		if (i & 1)
 			must(send(fd[i], noise, sizeof(noise) - 1,
 				  MSG_NOSIGNAL) > 0);
 	}
-	assert_int_equal(rtr(dialler(&p)->qp, num), 0);
+	assert_int_equal(rnicpair_rtr(dialler(&p)->qp, num), 0);
 	rnicpair_wait_state(&p.side[0], RNIC_QPS_RTS);
 	rnicpair_wait_state(&p.side[1], RNIC_QPS_RTS);
 	for (int i = 0; i < 32; i++)
@@ -273,7 +263,7 @@ static void a_stranger_that_answers_is_left(void **state)
 	foreign = (uint32_t)ntohs(addr.sin_port) << 8;
 	if (num < foreign)
 		goto close_all; /* the stranger would have to dial */
-	assert_int_equal(rtr(p.side[0].qp, foreign), 0);
+	assert_int_equal(rnicpair_rtr(p.side[0].qp, foreign), 0);
 	for (int i = 0; i < 3; i++) {
 		char frame[256];
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Connection by address and number: any order, again, to oneself, in vain. */
 #include <errno.h>
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,41 +15,6 @@ static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 #define MS UINT64_C(1000000)
 #define RNR_MS 50
 #define RNR_STR "50"
-
-static uint32_t gid_find(const char *addr6)
-{
-	struct rnic_device_attr attr;
-	struct in6_addr want;
-
-	must(inet_pton(AF_INET6, addr6, &want) == 1);
-	must(!rnic_device_query(rnic_device_by_name("usiw_lo"), &attr));
-	for (uint32_t i = 0; i < attr.gid_cnt; i++)
-		if (memcmp(attr.gid[i], &want, 16) == 0)
-			return i;
-	return UINT32_MAX;
-}
-
-static struct rnic_rdv_options to(const char *addr6, uint32_t num)
-{
-	struct rnic_rdv_options opt = {
-		.gid_idx = gid_find(addr6),
-		.dest_num = num,
-		.ird = 4,
-		.min_rnr_timer = 12,
-	};
-
-	must(inet_pton(AF_INET6, addr6, opt.dgid) == 1);
-	return opt;
-}
-
-#define LO4 "::ffff:127.0.0.1"
-
-static int rtr(struct rnic_qp *qp, uint32_t peer_num)
-{
-	struct rnic_rdv_options opt = to(LO4, peer_num);
-
-	return rnic_qp_rendezvous(qp, &opt);
-}
 
 static void rts(struct rnic_qp *qp, uint8_t ord, uint64_t patience_ns)
 {
@@ -119,7 +82,8 @@ static void either_may_be_first(void **state)
 			struct rnicpair_side *s = &p.side[i ? !first : first];
 			struct rnicpair_side *t = &p.side[i ? first : !first];
 
-			assert_int_equal(rtr(s->qp, rnic_qp_num(t->qp)), 0);
+			assert_int_equal(
+				rnicpair_rtr(s->qp, rnic_qp_num(t->qp)), 0);
 			assert_true(rnic_qp_state(s->qp) != RNIC_QPS_IDLE);
 			if (round & 2)
 				poll(NULL, 0, 20);
@@ -144,12 +108,12 @@ static void work_posted_before_goes_out_when_the_peer_comes(void **state)
 		rnicpair_open_idle(&p, &defaults);
 		s = &p.side[early];
 		t = &p.side[!early];
-		assert_int_equal(rtr(s->qp, rnic_qp_num(t->qp)), 0);
+		assert_int_equal(rnicpair_rtr(s->qp, rnic_qp_num(t->qp)), 0);
 		rts(s->qp, 4, 10000 * MS);
 		recv_at(&p, !early, 4096);
 		send_from(&p, early, 0);
 		poll(NULL, 0, 30);
-		assert_int_equal(rtr(t->qp, rnic_qp_num(s->qp)), 0);
+		assert_int_equal(rnicpair_rtr(t->qp, rnic_qp_num(s->qp)), 0);
 		assert_int_equal(rnicpair_take(s, s->scq).status,
 				 USIW_WC_SUCCESS);
 		assert_int_equal(rnicpair_take(t, t->rcq).status,
@@ -167,8 +131,9 @@ static void reads_are_as_many_as_both_said(void **state)
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
-				 0);
+		assert_int_equal(
+			rnicpair_rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
+			0);
 	rts(p.side[0].qp, 3, 0);
 	rts(p.side[1].qp, 100, 0);
 	talk(&p);
@@ -191,7 +156,8 @@ static void after_reset_both_connect_again(void **state)
 			struct rnic_qp *qp = p.side[(round + i) & 1].qp;
 			struct rnic_qp *peer = p.side[(round + i + 1) & 1].qp;
 
-			assert_int_equal(rtr(qp, rnic_qp_num(peer)), 0);
+			assert_int_equal(rnicpair_rtr(qp, rnic_qp_num(peer)),
+					 0);
 		}
 		rts(p.side[0].qp, 1, 0);
 		rts(p.side[1].qp, 1, 0);
@@ -221,12 +187,12 @@ static void what_was_given_up_is_not_taken_later(void **state)
 		a = p.side[early].qp;
 		b = p.side[!early].qp;
 		for (int i = 0; i < 5; i++) {
-			assert_int_equal(rtr(a, rnic_qp_num(b)), 0);
+			assert_int_equal(rnicpair_rtr(a, rnic_qp_num(b)), 0);
 			poll(NULL, 0, i);
 			assert_int_equal(rnic_qp_modify(a, RNIC_QPS_IDLE), 0);
 		}
-		assert_int_equal(rtr(a, rnic_qp_num(b)), 0);
-		assert_int_equal(rtr(b, rnic_qp_num(a)), 0);
+		assert_int_equal(rnicpair_rtr(a, rnic_qp_num(b)), 0);
+		assert_int_equal(rnicpair_rtr(b, rnic_qp_num(a)), 0);
 		rts(a, 1, 0);
 		rts(b, 1, 0);
 		talk(&p);
@@ -243,7 +209,7 @@ static void a_qp_may_be_its_own_peer(void **state)
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
 	s = &p.side[0];
-	assert_int_equal(rtr(s->qp, rnic_qp_num(s->qp)), 0);
+	assert_int_equal(rnicpair_rtr(s->qp, rnic_qp_num(s->qp)), 0);
 	rts(s->qp, 4, 0);
 	for (int i = 0; i < 3; i++) {
 		recv_at(&p, 0, 4096);
@@ -277,11 +243,11 @@ static void ipv6_addresses_serve_as_well(void **state)
 	struct rnicpair p;
 
 	(void)state;
-	if (gid_find("::1") == UINT32_MAX)
+	if (rnicpair_gid_idx("::1") == UINT32_MAX)
 		skip();
 	rnicpair_open_idle(&p, &defaults);
 	for (int i = 0; i < 2; i++) {
-		opt = to("::1", rnic_qp_num(p.side[!i].qp));
+		opt = rnicpair_to("::1", rnic_qp_num(p.side[!i].qp));
 		assert_int_equal(rnic_qp_rendezvous(p.side[i].qp, &opt), 0);
 	}
 	rts(p.side[0].qp, 1, 0);
@@ -304,7 +270,8 @@ static void the_first_message_establishes(void **state)
 		t = &p.side[!early];
 		for (int i = 0; i < 2; i++)
 			assert_int_equal(
-				rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
+				rnicpair_rtr(p.side[i].qp,
+					     rnic_qp_num(p.side[!i].qp)),
 				0);
 		rnicpair_wait_state(s, RNIC_QPS_RTS);
 		rnicpair_wait_state(t, RNIC_QPS_RTS);
@@ -336,8 +303,9 @@ static void nobody_in_rts_is_told(void **state)
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
-				 0);
+		assert_int_equal(
+			rnicpair_rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
+			0);
 		rts(p.side[i].qp, 4, 0);
 	}
 	talk(&p);
@@ -354,8 +322,9 @@ static void a_send_is_held_for_who_spoke_too_late(void **state)
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
-				 0);
+		assert_int_equal(
+			rnicpair_rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
+			0);
 	for (int i = 0; i < 2; i++)
 		rnicpair_wait_state(&p.side[i], RNIC_QPS_RTS);
 	for (int i = 0; i < 2; i++) {
@@ -388,7 +357,8 @@ static void a_peer_that_never_comes_exhausts_retries(void **state)
 
 		rnicpair_open_idle(&p, &defaults);
 		s = &p.side[i];
-		assert_int_equal(rtr(s->qp, rnic_qp_num(p.side[!i].qp)), 0);
+		assert_int_equal(
+			rnicpair_rtr(s->qp, rnic_qp_num(p.side[!i].qp)), 0);
 		rts(s->qp, 1, 200 * MS);
 		/* Without work there is nothing to give up. */
 		poll(NULL, 0, 500);
@@ -406,7 +376,8 @@ static void a_peer_that_never_comes_exhausts_retries(void **state)
 				 USIW_WC_WR_FLUSH_ERR);
 		assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_ERROR);
 		/* Too late now. */
-		assert_int_equal(rtr(p.side[!i].qp, rnic_qp_num(s->qp)), 0);
+		assert_int_equal(
+			rnicpair_rtr(p.side[!i].qp, rnic_qp_num(s->qp)), 0);
 		poll(NULL, 0, 100);
 		assert_int_equal(rnic_qp_state(p.side[!i].qp),
 				 RNIC_QPS_CONNECTING);
@@ -422,8 +393,9 @@ static void destroying_a_waiting_qp_is_fine(void **state)
 		struct rnicpair p;
 
 		rnicpair_open_idle(&p, &defaults);
-		assert_int_equal(rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
-				 0);
+		assert_int_equal(
+			rnicpair_rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
+			0);
 		send_from(&p, i, 0);
 		assert_int_equal(rnic_qp_destroy(p.side[i].qp, &events), 0);
 		p.side[i].qp = NULL;
@@ -442,7 +414,7 @@ static void bad_arguments_change_nothing(void **state)
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
 	qp = p.side[0].qp;
-	good = to(LO4, rnic_qp_num(p.side[1].qp));
+	good = rnicpair_to(RNICPAIR_LO4, rnic_qp_num(p.side[1].qp));
 	opt = good;
 	opt.gid_idx = RNIC_GID_MAX;
 	assert_int_equal(rnic_qp_rendezvous(qp, &opt), -EINVAL);
