@@ -135,6 +135,14 @@ static int show_rate(const struct rnic_device_attr *attr,
 	return snprintf(buf, size, "%s\n", rates[i].text);
 }
 
+static bool gid_is_there(const struct rnic_device_attr *attr, uint32_t idx)
+{
+	static const uint8_t zero[16];
+
+	return idx < attr->gid_cnt &&
+	       memcmp(attr->gid[idx], zero, sizeof(zero)) != 0;
+}
+
 /* Every index answers; an unused one is all zero. */
 static int show_gid(const struct rnic_device_attr *attr,
 		    const struct kabi_node *node, char *buf, size_t size)
@@ -160,7 +168,7 @@ static int show_gid(const struct rnic_device_attr *attr,
 static int show_gid_type(const struct rnic_device_attr *attr,
 			 const struct kabi_node *node, char *buf, size_t size)
 {
-	if (node->idx >= attr->gid_cnt)
+	if (!gid_is_there(attr, node->idx))
 		return -EINVAL;
 	return snprintf(buf, size,
 			attr->persona == RNIC_PERSONA_CA ? "RoCE v2\n"
@@ -170,7 +178,7 @@ static int show_gid_type(const struct rnic_device_attr *attr,
 static int show_gid_ndev(const struct rnic_device_attr *attr,
 			 const struct kabi_node *node, char *buf, size_t size)
 {
-	if (node->idx >= attr->gid_cnt)
+	if (!gid_is_there(attr, node->idx))
 		return -EINVAL;
 	return snprintf(buf, size, "%s\n", attr->ifname);
 }

@@ -171,6 +171,12 @@ static int set_add(struct rnic_device_set *set, const struct rnic_netif *netif)
 
 	if (!dev)
 		return -ENOMEM;
+	dev->gids = malloc(sizeof(*dev->gids));
+	if (!dev->gids) {
+		free(dev);
+		return -ENOMEM;
+	}
+	rnic_gid_table_init(dev->gids);
 	memcpy(dev->ifname, netif->name, sizeof(dev->ifname));
 	dev->ifindex = netif->ifindex;
 	dev->is_loopback = netif->is_loopback;
@@ -214,8 +220,10 @@ void rnic_device_set_free(struct rnic_device_set *set)
 {
 	if (!set)
 		return;
-	for (size_t i = 0; i < set->device_cnt; i++)
+	for (size_t i = 0; i < set->device_cnt; i++) {
+		free(set->devices[i]->gids);
 		free(set->devices[i]);
+	}
 	free(set->devices);
 	free(set);
 }
@@ -258,6 +266,16 @@ static int device_set_get(const struct rnic_device_set **ret_set)
 	return 0;
 }
 
+void rnic_device_fork_child(void)
+{
+	/* relaxed: the child has one thread */
+	struct rnic_device_set *set =
+		atomic_load_explicit(&device_set, memory_order_relaxed);
+
+	for (size_t i = 0; set && i < set->device_cnt; i++)
+		util_lock_init(&set->devices[i]->gids->lock, UTIL_RANK_LEAF);
+}
+
 int rnic_device_list(struct rnic_device *const **ret_list)
 {
 	const struct rnic_device_set *set;
@@ -271,72 +289,44 @@ int rnic_device_list(struct rnic_device *const **ret_list)
 
 /* ---- attributes ------------------------------------------------------- */
 
-enum gid_class { GID_IPV4, GID_IPV6_GLOBAL, GID_IPV6_LINK_LOCAL, GID_CLASSES };
-
-static enum gid_class gid_class_of(const struct rnic_netif_addr *addr)
+/* The interface that the device stands for: the one it was made of, whatever
+ * its name is now; when that has gone, one that was made anew by its name. */
+static const struct rnic_netif *
+device_netif(const struct rnic_device *dev,
+	     const struct rnic_netif_table *table)
 {
-	if (addr->family == AF_INET)
-		return GID_IPV4;
-	return addr->is_link_local ? GID_IPV6_LINK_LOCAL : GID_IPV6_GLOBAL;
-}
+	const struct rnic_netif *netif =
+		rnic_netif_by_index(table, dev->ifindex);
 
-static void gid_from_addr(uint8_t gid[16], const struct rnic_netif_addr *addr)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	if (addr->family == AF_INET6) {
-		memcpy(gid, addr->addr, 16);
-		return;
+	for (size_t i = 0; i < table->netif_cnt && !netif; i++) {
+		if (strcmp(table->netifs[i].name, dev->ifname) == 0)
+			netif = &table->netifs[i];
 	}
-	memcpy(gid, mapped, sizeof(mapped));
-	memcpy(gid + sizeof(mapped), addr->addr, 4);
-}
-
-static void attr_add_gids(struct rnic_device_attr *attr,
-			  const struct rnic_netif_table *table)
-{
-	for (enum gid_class class = 0; class < GID_CLASSES; class ++) {
-		for (size_t i = 0; i < table->addr_cnt; i++) {
-			const struct rnic_netif_addr *addr = &table->addrs[i];
-
-			if (addr->ifindex != attr->ifindex ||
-			    gid_class_of(addr) != class)
-				continue;
-			if (attr->gid_cnt == RNIC_GID_MAX)
-				return;
-			gid_from_addr(attr->gid[attr->gid_cnt++], addr);
-		}
-	}
-	if (attr->gid_cnt > 0)
-		return;
-	/* Programs demand an entry 0: the default GID of the GUID. */
-	attr->gid[0][0] = 0xfe;
-	attr->gid[0][1] = 0x80;
-	memcpy(&attr->gid[0][8], &attr->guid_be, 8);
-	attr->gid_cnt = 1;
+	return netif;
 }
 
 void rnic_device_fill_attr(const struct rnic_device *dev,
 			   const struct rnic_netif_table *table,
 			   struct rnic_device_attr *ret_attr)
 {
-	const struct rnic_netif *netif =
-		rnic_netif_by_index(table, dev->ifindex);
+	const struct rnic_netif *netif = device_netif(dev, table);
 	struct rnic_device_attr *attr = ret_attr;
 
 	memset(attr, 0, sizeof(*attr));
 	memcpy(attr->name, dev->name, sizeof(attr->name));
 	memcpy(attr->ifname, dev->ifname, sizeof(attr->ifname));
-	attr->ifindex = dev->ifindex;
 	attr->uverbs_num = dev->uverbs_num;
 	attr->guid_be = dev->guid_be;
 	attr->persona = dev->persona;
 	if (netif) { /* else it has gone since: down, without address */
+		memcpy(attr->ifname, netif->name, sizeof(attr->ifname));
+		attr->ifindex = netif->ifindex;
 		memcpy(attr->mac, netif->mac, sizeof(attr->mac));
 		attr->mtu = netif->mtu;
 		attr->is_up = netif->is_up && netif->is_running;
 	}
-	attr_add_gids(attr, table);
+	attr->gid_cnt = rnic_gid_table_update(dev->gids, table, attr->ifindex,
+					      attr->guid_be, attr->gid);
 }
 
 int rnic_device_query(const struct rnic_device *dev,
@@ -386,10 +376,14 @@ struct rnic_device *rnic_device_by_guid(uint64_t guid_be)
 }
 
 static struct rnic_device *set_by_index(const struct rnic_device_set *set,
+					const struct rnic_netif_table *table,
 					uint32_t ifindex)
 {
 	for (size_t i = 0; i < set->device_cnt; i++) {
-		if (set->devices[i]->ifindex == ifindex)
+		const struct rnic_netif *netif =
+			device_netif(set->devices[i], table);
+
+		if (netif && netif->ifindex == ifindex)
 			return set->devices[i];
 	}
 	return NULL;
@@ -465,7 +459,7 @@ struct rnic_device *rnic_device_by_addr(const struct sockaddr *addr)
 		return NULL;
 	for (size_t i = 0; i < table->addr_cnt && !dev; i++) {
 		if (key_matches(&key, &table->addrs[i]))
-			dev = set_by_index(set, table->addrs[i].ifindex);
+			dev = set_by_index(set, table, table->addrs[i].ifindex);
 	}
 	rnic_netif_table_free(table);
 	return dev;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Devices: one per usable network interface, made once per process and never
- * changed after, so that a pointer to one is good until exit.  The public
- * calls stand in rnic.h.
+ * changed after but for its GIDs, so that a pointer to one is good until exit.
+ * The public calls stand in rnic.h.
  */
 #ifndef RNIC_DEVICE_H
 #define RNIC_DEVICE_H
 
+#include "gid.h"
 #include "netif.h"
 #include "rnic.h"
 
@@ -18,6 +19,7 @@ struct rnic_device {
 	uint64_t guid_be;
 	bool is_loopback;
 	enum rnic_persona persona;
+	struct rnic_gid_table *gids; /* what alone does change */
 };
 
 struct rnic_device_set {
@@ -42,5 +44,8 @@ void rnic_device_set_free(struct rnic_device_set *set);
 void rnic_device_fill_attr(const struct rnic_device *dev,
 			   const struct rnic_netif_table *table,
 			   struct rnic_device_attr *ret_attr);
+
+/* Forked child: who held a lock is not here. */
+void rnic_device_fork_child(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include "chan.h"
 #include "cm.h"
 #include "context.h"
+#include "device.h"
 #include "fdtab.h"
 #include "guard.h"
 #include "lock.h"
@@ -66,6 +67,7 @@ static void fork_child(void)
 	rnic_cm_fork_child();
 	rnic_qp_table_fork_child();
 	rnic_context_fork_child();
+	rnic_device_fork_child();
 }
 
 static void fd_init(void)

@@ -236,8 +236,59 @@ int rnic_netif_watch_open(void)
 	return rc;
 }
 
-/* Return: 1: *@ret_ifindex, 0 for any; 0: a message about other things. */
-static int news_take(struct rnic_netif_news *news, uint32_t *ret_ifindex)
+static void change_of_link(const struct ifinfomsg *link, bool has_gone,
+			   struct rnic_netif_change *ret_change)
+{
+	const uint32_t up = IFF_UP | IFF_RUNNING;
+
+	ret_change->ifindex = (uint32_t)link->ifi_index;
+	ret_change->what = !has_gone && (link->ifi_flags & up) == up
+				   ? RNIC_NETIF_UP
+				   : RNIC_NETIF_DOWN;
+}
+
+/* IFA_LOCAL is the interface's own address; IPv6 has it in IFA_ADDRESS alone.
+ */
+static void gone_take(struct rnic_netif_addr *gone, int family,
+		      const struct rtattr *attr, const char *value)
+{
+	size_t len = family == AF_INET ? 4 : 16;
+
+	if ((attr->rta_type != IFA_LOCAL &&
+	     (attr->rta_type != IFA_ADDRESS || gone->family)) ||
+	    RTA_PAYLOAD(attr) != len ||
+	    (family != AF_INET && family != AF_INET6))
+		return;
+	gone->family = family;
+	memcpy(gone->addr, value, len);
+}
+
+static void change_of_addr(const struct ifaddrmsg *addr, const char *at,
+			   size_t left, bool has_gone,
+			   struct rnic_netif_change *ret_change)
+{
+	struct rnic_netif_addr *gone = &ret_change->gone;
+	struct rtattr attr;
+
+	ret_change->ifindex = addr->ifa_index;
+	ret_change->what = RNIC_NETIF_ADDR;
+	gone->ifindex = addr->ifa_index;
+	while (has_gone && left >= sizeof(attr)) {
+		memcpy(&attr, at, sizeof(attr));
+		if (attr.rta_len < sizeof(attr) || attr.rta_len > left)
+			break;
+		gone_take(gone, addr->ifa_family, &attr, at + RTA_LENGTH(0));
+		if (RTA_ALIGN(attr.rta_len) > left)
+			break;
+		at += RTA_ALIGN(attr.rta_len);
+		left -= RTA_ALIGN(attr.rta_len);
+	}
+	gone->is_link_local = addr_is_link_local(gone);
+}
+
+/* Return: 1: *@ret_change; 0: a message about other things. */
+static int news_take(struct rnic_netif_news *news,
+		     struct rnic_netif_change *ret_change)
 {
 	const char *at = (const char *)news->buf + news->pos;
 	size_t left = news->len - news->pos;
@@ -245,7 +296,7 @@ static int news_take(struct rnic_netif_news *news, uint32_t *ret_ifindex)
 	struct ifaddrmsg addr;
 	struct ifinfomsg link;
 
-	*ret_ifindex = 0;
+	memset(ret_change, 0, sizeof(*ret_change));
 	news->pos = news->len;
 	if (left < sizeof(head))
 		return 1;
@@ -262,14 +313,17 @@ static int news_take(struct rnic_netif_news *news, uint32_t *ret_ifindex)
 		if (left < sizeof(link))
 			return 1;
 		memcpy(&link, at, sizeof(link));
-		*ret_ifindex = (uint32_t)link.ifi_index;
+		change_of_link(&link, head.nlmsg_type == RTM_DELLINK,
+			       ret_change);
 		return 1;
 	case RTM_NEWADDR:
 	case RTM_DELADDR:
 		if (left < sizeof(addr))
 			return 1;
 		memcpy(&addr, at, sizeof(addr));
-		*ret_ifindex = addr.ifa_index;
+		left -= sizeof(addr);
+		change_of_addr(&addr, at + sizeof(addr), left,
+			       head.nlmsg_type == RTM_DELADDR, ret_change);
 		return 1;
 	default:
 		return 0;
@@ -277,13 +331,13 @@ static int news_take(struct rnic_netif_news *news, uint32_t *ret_ifindex)
 }
 
 int rnic_netif_watch_next(int fd, struct rnic_netif_news *news,
-			  uint32_t *ret_ifindex)
+			  struct rnic_netif_change *ret_change)
 {
 	ssize_t len;
 
 	for (;;) {
 		while (news->pos < news->len) {
-			if (news_take(news, ret_ifindex))
+			if (news_take(news, ret_change))
 				return 1;
 		}
 		len = rnic_tcp()->recv(fd, news->buf, sizeof(news->buf), 0);
@@ -293,7 +347,7 @@ int rnic_netif_watch_next(int fd, struct rnic_netif_news *news,
 		} else if (len < 0 && errno == EAGAIN) {
 			return 0;
 		} else if (len < 0 && errno == ENOBUFS) {
-			*ret_ifindex = 0;
+			memset(ret_change, 0, sizeof(*ret_change));
 			return 1;
 		} else if (len == 0 || errno != EINTR) {
 			return len == 0 ? -EPIPE : -errno;

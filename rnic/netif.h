@@ -59,6 +59,14 @@ struct rnic_netif_news {
 	uint64_t buf[1024];
 };
 
+/* What a message says: true when it was sent, perhaps over by now. */
+struct rnic_netif_change {
+	uint32_t ifindex; /* 0: any interface, since messages were lost */
+	enum { RNIC_NETIF_ADDR, RNIC_NETIF_UP, RNIC_NETIF_DOWN } what;
+	struct rnic_netif_addr gone; /* ADDR: the one that goes; family 0:
+					another change */
+};
+
 /**
  * A non-blocking socket to which the kernel says when an interface or an
  * address of this network namespace comes, goes or changes.
@@ -71,12 +79,10 @@ int rnic_netif_watch_open(void) __attribute__((warn_unused_result));
  * The next message.
  *
  * @news: its len and pos zero at first; the same until 0 is returned.
- * @ret_ifindex: something about this interface; 0: about any of them, since
- *   messages were lost.
  * Return: 1; 0: nothing more at present; -errno: the socket is of no use.
  */
 int rnic_netif_watch_next(int fd, struct rnic_netif_news *news,
-			  uint32_t *ret_ifindex)
+			  struct rnic_netif_change *ret_change)
 	__attribute__((warn_unused_result));
 
 #endif

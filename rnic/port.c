@@ -42,31 +42,52 @@ static void port_tell(struct rnic_port *port, enum rnic_port_event event)
 			   PORT_NUM);
 }
 
+static void port_move(struct rnic_port *port, bool is_up)
+{
+	bool has_moved = port->is_up != is_up;
+
+	port->is_up = is_up;
+	if (port->is_known && has_moved)
+		port_tell(port, is_up ? RNIC_PORT_EV_ACTIVE : RNIC_PORT_EV_ERR);
+}
+
 static void port_look(struct rnic_port *port,
 		      const struct rnic_netif_table *table)
 {
 	struct rnic_device_attr now;
-	bool has_moved, has_other_gids;
+	bool has_other_gids;
 
 	rnic_device_fill_attr(port->ctx->dev, table, &now);
-	has_moved = port->is_up != now.is_up;
-	has_other_gids = port->gid_cnt != now.gid_cnt ||
-			 memcmp(port->gid, now.gid, sizeof(port->gid)) != 0;
-	port->is_up = now.is_up;
-	port->gid_cnt = now.gid_cnt;
+	has_other_gids = memcmp(port->gid, now.gid, sizeof(port->gid)) != 0 ||
+			 port->is_flapped;
+	port->ifindex = now.ifindex;
 	memcpy(port->gid, now.gid, sizeof(port->gid));
-	if (port->is_known && has_moved)
-		port_tell(port,
-			  now.is_up ? RNIC_PORT_EV_ACTIVE : RNIC_PORT_EV_ERR);
+	port->is_flapped = false;
+	port_move(port, now.is_up);
 	if (port->is_known && has_other_gids)
 		port_tell(port, RNIC_PORT_EV_GID);
 	port->is_known = true;
 }
 
 /*
- * All of them, from one answer of the kernel.  Messages say that something
- * changed, never what: they may be lost, and what one says may be over.
+ * What was over before anybody looked: down and up again, an address that went
+ * and came back.  The rest the look will find.
  */
+static void port_hear(struct rnic_port *port,
+		      const struct rnic_netif_change *change)
+{
+	uint8_t gid[16];
+
+	if (change->what != RNIC_NETIF_ADDR)
+		port_move(port, change->what == RNIC_NETIF_UP);
+	if (!change->gone.family)
+		return;
+	rnic_gid_from_addr(gid, &change->gone);
+	for (uint32_t i = 0; i < RNIC_GID_MAX; i++)
+		port->is_flapped |= memcmp(gid, port->gid[i], 16) == 0;
+}
+
+/* All of them, from one answer of the kernel: messages may be lost. */
 static void ports_look(void)
 {
 	struct rnic_netif_table *table;
@@ -85,17 +106,20 @@ static void ports_look(void)
 	rnic_netif_table_free(table);
 }
 
-/* @ifindex: 0: any. */
-static bool ports_have(uint32_t ifindex)
+/* Return: an interface is meant that is a device's, or may be its new one. */
+static bool ports_hear(const struct rnic_netif_change *change)
 {
-	const struct rnic_port *port;
+	struct rnic_port *port;
+	bool is_due = false;
 
 	LIST_FOREACH(port, &ports.watched, link)
 	{
-		if (!ifindex || port->ctx->dev->ifindex == ifindex)
-			return true;
+		if (change->ifindex && port->ifindex == change->ifindex)
+			port_hear(port, change);
+		is_due = is_due || !change->ifindex || !port->ifindex ||
+			 port->ifindex == change->ifindex;
 	}
-	return false;
+	return is_due;
 }
 
 /* ---- the socket --------------------------------------------------------- */
@@ -141,17 +165,17 @@ static int ports_open(void)
 void rnic_port_ready(void)
 {
 	struct rnic_netif_news news = { 0 };
+	struct rnic_netif_change change;
 	bool is_due = false;
-	uint32_t ifindex;
 	int rc = 0;
 
 	if (!ports.has_fd)
 		return;
 	for (int i = 0; i < PORT_NEWS_MAX; i++) {
-		rc = rnic_netif_watch_next(ports.fd, &news, &ifindex);
+		rc = rnic_netif_watch_next(ports.fd, &news, &change);
 		if (rc <= 0)
 			break;
-		is_due = is_due || ports_have(ifindex);
+		is_due = ports_hear(&change) || is_due;
 	}
 	if (rc < 0) {
 		util_warn("rnic", "no port events any more: %s", strerror(-rc));
@@ -188,6 +212,10 @@ void rnic_port_watch(struct rnic_context *ctx)
 			  strerror(-rc));
 		goto unlock;
 	}
+	/* What was before is not its affair. */
+	rnic_port_ready();
+	if (!ports.has_fd)
+		goto unlock;
 	LIST_INSERT_HEAD(&ports.watched, port, link);
 	/* What the application can see from here on; behind the socket, which
 	 * has all that comes later.  Failed: the next look makes the start. */

@@ -26,9 +26,10 @@ enum rnic_port_event {
 struct rnic_port {
 	LIST_ENTRY(rnic_port) link;
 	struct rnic_context *ctx;
-	bool is_known; /* the rest says something */
+	bool is_known;	  /* the rest says something */
+	uint32_t ifindex; /* 0: the interface has gone */
+	bool is_flapped;  /* a GID went that was there at the last look */
 	bool is_up;
-	uint32_t gid_cnt;
 	uint8_t gid[RNIC_GID_MAX][16];
 	struct rnic_chan_node node[RNIC_PORT_EV_CNT];
 };

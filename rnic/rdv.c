@@ -132,8 +132,8 @@ static int rdv_new(struct rnic_qp *qp, const struct rnic_rdv_options *opt,
 
 	if (rc < 0)
 		return rc;
-	if (opt->gid_idx >= dev.gid_cnt || gid_is_zero(opt->dgid) ||
-	    opt->dest_num > RNIC_QP_NUM_MASK ||
+	if (opt->gid_idx >= dev.gid_cnt || gid_is_zero(dev.gid[opt->gid_idx]) ||
+	    gid_is_zero(opt->dgid) || opt->dest_num > RNIC_QP_NUM_MASK ||
 	    !rnic_qp_num_port(opt->dest_num))
 		return -EINVAL;
 	rdv = calloc(1, sizeof(*rdv));

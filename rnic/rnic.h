@@ -78,9 +78,9 @@ RNIC_EXPORT int rnic_guard_sigaction(int sig, const struct sigaction *act,
 enum rnic_persona { RNIC_PERSONA_RNIC, RNIC_PERSONA_CA };
 
 struct rnic_device_attr {
-	char name[64]; /* usiw_<interface> */
-	char ifname[16];
-	uint32_t ifindex;
+	char name[64];	     /* usiw_<interface> */
+	char ifname[16];     /* now */
+	uint32_t ifindex;    /* 0: the interface has gone */
 	uint32_t uverbs_num; /* 1000 + position */
 	uint8_t mac[6];	     /* zero for lo */
 	uint64_t guid_be;    /* node GUID, network order, unique, not 0 */
@@ -88,7 +88,7 @@ struct rnic_device_attr {
 	uint32_t mtu; /* of the interface, octets */
 	bool is_up;
 	uint32_t gid_cnt;	       /* >= 1 */
-	uint8_t gid[RNIC_GID_MAX][16]; /* IPv4-mapped or IPv6 */
+	uint8_t gid[RNIC_GID_MAX][16]; /* IPv4-mapped or IPv6; zero: empty */
 };
 
 /* Limits, the same for every device; what query_device answers. */

@@ -174,6 +174,51 @@ static void reports_a_vanished_interface_as_down(void **state)
 	rnic_device_set_free(set);
 }
 
+static struct rnic_device_attr attr_of(const struct rnic_device *dev,
+				       struct rnic_netif *one)
+{
+	const struct rnic_netif_addr addr = {
+		one->ifindex, AF_INET, { 192, 0, 2, 7 }, false
+	};
+	const struct rnic_netif_table table = {
+		.netif_cnt = 1,
+		.netifs = one,
+		.addr_cnt = 1,
+		.addrs = (struct rnic_netif_addr *)(uintptr_t)&addr,
+	};
+	struct rnic_device_attr attr;
+
+	rnic_device_fill_attr(dev, &table, &attr);
+	return attr;
+}
+
+/* By number, whatever it is called; or else the new one of the same name. */
+static void follows_an_interface_renamed_or_made_anew(void **state)
+{
+	struct rnic_device_set *set = set_of(NULL);
+	struct rnic_netif renamed = nets[1], anew = nets[1], other = nets[1];
+	struct rnic_device_attr attr;
+
+	(void)state;
+	strcpy(renamed.name, "wan0");
+	attr = attr_of(set->devices[1], &renamed);
+	assert_true(attr.is_up);
+	assert_string_equal(attr.name, "usiw_eth0");
+	assert_string_equal(attr.ifname, "wan0");
+	anew.ifindex = 77;
+	attr = attr_of(set->devices[1], &anew);
+	assert_true(attr.is_up);
+	assert_int_equal(attr.ifindex, 77);
+	assert_int_equal(attr.gid[0][15], 7);
+	other.ifindex = 77;
+	strcpy(other.name, "wan0");
+	attr = attr_of(set->devices[1], &other);
+	assert_false(attr.is_up);
+	assert_int_equal(attr.ifindex, 0);
+	assert_string_equal(attr.ifname, "eth0");
+	rnic_device_set_free(set);
+}
+
 static void caps_the_gid_table(void **state)
 {
 	struct rnic_netif_addr many[RNIC_GID_MAX + 9];
@@ -284,6 +329,7 @@ int main(void)
 		cmocka_unit_test(gives_unique_guids_that_are_not_zero),
 		cmocka_unit_test(orders_gids_ipv4_global_link_local),
 		cmocka_unit_test(reports_a_vanished_interface_as_down),
+		cmocka_unit_test(follows_an_interface_renamed_or_made_anew),
 		cmocka_unit_test(caps_the_gid_table),
 		cmocka_unit_test(finds_loopback_by_every_spelling),
 		cmocka_unit_test(finds_each_device_by_what_query_says),

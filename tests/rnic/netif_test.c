@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#define ARRAY_LEN(a) (sizeof(a) / sizeof(*(a)))
+
 static struct rnic_netif_table *table;
 
 static int group_setup(void **state)
@@ -153,17 +155,35 @@ static void lo_set_up(bool is_up)
 	close(fd);
 }
 
+/* 0.0.0.0 is how ifconfig removes one. */
+static void lo_forget_ipv4(void)
+{
+	struct ifreq req = { .ifr_name = "lo" };
+	struct sockaddr_in none = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	memcpy(&req.ifr_addr, &none, sizeof(none));
+	assert_int_equal(ioctl(fd, SIOCSIFADDR, &req), 0);
+	close(fd);
+}
+
+static struct rnic_netif_change heard[256];
+
 /* All that waits; *ret_has_any: some of it about any interface. */
 static uint32_t drain(int fd, struct rnic_netif_news *news, bool *ret_has_any)
 {
-	uint32_t cnt = 0, ifindex;
+	uint32_t cnt = 0;
 	int rc;
 
 	*ret_has_any = false;
-	while ((rc = rnic_netif_watch_next(fd, news, &ifindex)) == 1) {
+	while ((rc = rnic_netif_watch_next(fd, news, &heard[cnt])) == 1) {
+		uint32_t ifindex = heard[cnt].ifindex;
+
 		*ret_has_any = *ret_has_any || ifindex == 0;
 		assert_true(ifindex == 0 || ifindex == 1);
-		cnt++;
+		if (cnt < ARRAY_LEN(heard) - 1)
+			cnt++;
 	}
 	assert_int_equal(rc, 0);
 	return cnt;
@@ -190,6 +210,50 @@ static void hears_of_interfaces_and_addresses(void **state)
 				 i % 2 == 0);
 		rnic_netif_table_free(now);
 	}
+	close(fd);
+}
+
+static bool has_heard_gone(uint32_t cnt, int family, uint8_t last)
+{
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct rnic_netif_addr *gone = &heard[i].gone;
+
+		if (gone->family == family &&
+		    gone->addr[family == AF_INET ? 3 : 15] == last)
+			return true;
+	}
+	return false;
+}
+
+/* What was over before it was read is told all the same. */
+static void hears_what_is_over(void **state)
+{
+	struct rnic_netif_news news = { 0 };
+	int fd = rnic_netif_watch_open();
+	uint32_t up_cnt = 0, down_cnt = 0, cnt;
+	bool has_any;
+
+	(void)state;
+	lo_set_up(true);
+	drain(fd, &news, &has_any);
+	lo_set_up(false);
+	lo_set_up(true);
+	cnt = drain(fd, &news, &has_any);
+	assert_false(has_any);
+	for (uint32_t i = 0; i < cnt; i++) {
+		up_cnt += heard[i].what == RNIC_NETIF_UP;
+		if (heard[i].what == RNIC_NETIF_DOWN) {
+			down_cnt++;
+			assert_int_equal(up_cnt, 0);
+		}
+	}
+	assert_true(down_cnt > 0 && up_cnt > 0);
+	assert_true(has_heard_gone(cnt, AF_INET6, 1));
+	lo_set_up(false);
+	lo_set_up(true);
+	lo_forget_ipv4();
+	cnt = drain(fd, &news, &has_any);
+	assert_true(has_heard_gone(cnt, AF_INET, 1));
 	close(fd);
 }
 
@@ -244,7 +308,7 @@ static void takes_odd_messages_for_lost_ones(void **state)
 			.nlmsg_type = (uint16_t)odd[i].type,
 		};
 		char octets[64] = { 0 };
-		uint32_t ifindex = 42;
+		struct rnic_netif_change change = { .ifindex = 42 };
 		int via[2];
 
 		assert_int_equal(socketpair(AF_UNIX,
@@ -254,15 +318,15 @@ static void takes_odd_messages_for_lost_ones(void **state)
 		memcpy(octets, &head, sizeof(head));
 		assert_int_equal(send(via[0], octets, odd[i].size, 0),
 				 odd[i].size);
-		assert_int_equal(rnic_netif_watch_next(via[1], &news, &ifindex),
+		assert_int_equal(rnic_netif_watch_next(via[1], &news, &change),
 				 odd[i].rc);
 		if (odd[i].rc)
-			assert_int_equal(ifindex, 0);
-		assert_int_equal(rnic_netif_watch_next(via[1], &news, &ifindex),
+			assert_int_equal(change.ifindex, 0);
+		assert_int_equal(rnic_netif_watch_next(via[1], &news, &change),
 				 0);
 		/* A socket that has ended is not asked for ever. */
 		close(via[0]);
-		assert_true(rnic_netif_watch_next(via[1], &news, &ifindex) < 0);
+		assert_true(rnic_netif_watch_next(via[1], &news, &change) < 0);
 		close(via[1]);
 	}
 }
@@ -291,6 +355,7 @@ int main(void)
 
 	const struct CMUnitTest changes[] = {
 		cmocka_unit_test(hears_of_interfaces_and_addresses),
+		cmocka_unit_test(hears_what_is_over),
 		cmocka_unit_test(hears_of_lost_messages),
 	};
 	int failed = cmocka_run_group_tests(tests, group_setup, group_teardown);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * port.c: contexts are told what becomes of the network, which is made up
- * here: netif.c is replaced, its socket by a pipe of interface numbers.
+ * here: netif.c is replaced, its socket by a pipe of changes.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -92,9 +92,9 @@ int __wrap_rnic_netif_watch_open(void)
 }
 
 int __wrap_rnic_netif_watch_next(int fd, struct rnic_netif_news *news,
-				 uint32_t *ret_ifindex);
+				 struct rnic_netif_change *ret_change);
 int __wrap_rnic_netif_watch_next(int fd, struct rnic_netif_news *news,
-				 uint32_t *ret_ifindex)
+				 struct rnic_netif_change *ret_change)
 {
 	(void)news;
 	pthread_mutex_lock(&net_mutex);
@@ -105,8 +105,8 @@ int __wrap_rnic_netif_watch_next(int fd, struct rnic_netif_news *news,
 		return err;
 	}
 	pthread_mutex_unlock(&net_mutex);
-	return read(fd, ret_ifindex, sizeof(*ret_ifindex)) ==
-	       (ssize_t)sizeof(*ret_ifindex);
+	return read(fd, ret_change, sizeof(*ret_change)) ==
+	       (ssize_t)sizeof(*ret_change);
 }
 
 static void net_reset(void)
@@ -128,11 +128,16 @@ static uint32_t looks(void)
 	return cnt;
 }
 
+static void say_change(const struct rnic_netif_change *change, size_t cnt)
+{
+	assert_int_equal(write(news_fd, change, cnt * sizeof(*change)),
+			 cnt * sizeof(*change));
+}
+
 /* The kernel says something about the interface. */
 static void say(uint32_t ifindex)
 {
-	assert_int_equal(write(news_fd, &ifindex, sizeof(ifindex)),
-			 sizeof(ifindex));
+	say_change(&(struct rnic_netif_change){ .ifindex = ifindex }, 1);
 }
 
 static void wait_looks(uint32_t cnt)
@@ -286,6 +291,72 @@ static void an_interface_that_goes_is_down_without_address(void **state)
 	rnic_context_close(ctx);
 }
 
+static void what_is_over_is_told(void **state)
+{
+	const struct rnic_netif_change flap[] = {
+		{ .ifindex = ETH, .what = RNIC_NETIF_DOWN },
+		{ .ifindex = ETH, .what = RNIC_NETIF_DOWN },
+		{ .ifindex = ETH, .what = RNIC_NETIF_UP },
+		{ .ifindex = ETH, .gone = addrs[1] },
+	};
+	const struct rnic_netif_change strange = { .ifindex = ETH,
+						   .gone = addrs[2] };
+	struct rnic_context *ctx = open_device("usiw_eth0"), *late;
+	struct rnic_context *lo = open_device("usiw_lo");
+	uint32_t before;
+
+	(void)state;
+	say_change(flap, 4);
+	expect(ctx, USIW_EVENT_PORT_ERR);
+	expect(ctx, USIW_EVENT_PORT_ACTIVE);
+	expect(ctx, USIW_EVENT_GID_CHANGE);
+	before = looks();
+	say_change(&strange, 1); /* it was not seen to come */
+	wait_looks(before + 1);
+	expect_nothing(ctx);
+	/* Who comes after it has seen nothing of it. */
+	util_lock(&cm.lock);
+	say_change(flap, 4);
+	util_unlock(&cm.lock);
+	late = open_device("usiw_eth0");
+	expect(ctx, USIW_EVENT_PORT_ERR);
+	expect(ctx, USIW_EVENT_PORT_ACTIVE);
+	expect(ctx, USIW_EVENT_GID_CHANGE);
+	expect_nothing(ctx);
+	expect_nothing(late);
+	expect_nothing(lo);
+	rnic_context_close(ctx);
+	rnic_context_close(late);
+	rnic_context_close(lo);
+}
+
+/* Another number, the same name: the device has its interface again. */
+static void an_interface_made_anew_is_up_again(void **state)
+{
+	struct rnic_context *ctx = open_device("usiw_eth0");
+
+	(void)state;
+	pthread_mutex_lock(&net_mutex);
+	netif_cnt = addr_cnt = 1;
+	pthread_mutex_unlock(&net_mutex);
+	say_and_wait(ETH);
+	expect(ctx, USIW_EVENT_PORT_ERR);
+	expect(ctx, USIW_EVENT_GID_CHANGE);
+	pthread_mutex_lock(&net_mutex);
+	netif_cnt = addr_cnt = 2;
+	netifs[1].ifindex = addrs[1].ifindex = STRANGER;
+	pthread_mutex_unlock(&net_mutex);
+	say_and_wait(STRANGER);
+	expect(ctx, USIW_EVENT_PORT_ACTIVE);
+	expect(ctx, USIW_EVENT_GID_CHANGE);
+	set_up(ETH, false);
+	say_and_wait(STRANGER);
+	expect(ctx, USIW_EVENT_PORT_ERR);
+	expect_nothing(ctx);
+	rnic_context_close(ctx);
+	netifs[1].ifindex = addrs[1].ifindex = ETH;
+}
+
 static void what_was_before_is_not_told(void **state)
 {
 	struct rnic_context *early = open_device("usiw_eth0"), *late;
@@ -428,6 +499,8 @@ int main(void)
 		TEST(order_is_kept_unread),
 		TEST(addresses_are_told),
 		TEST(an_interface_that_goes_is_down_without_address),
+		TEST(what_is_over_is_told),
+		TEST(an_interface_made_anew_is_up_again),
 		TEST(what_was_before_is_not_told),
 		TEST(only_own_interfaces_are_looked_at),
 		TEST(a_kernel_that_does_not_answer_is_asked_again),
