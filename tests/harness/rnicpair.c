@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -491,4 +492,28 @@ bool rnicpair_is_filled(const uint8_t *mem, size_t len, uint32_t seed)
 		if (mem[i] != pattern(i, seed))
 			return false;
 	return true;
+}
+
+void rnicpair_post_echo(struct rnicpair *p, int from, size_t len)
+{
+	struct rnicpair_side *a = &p->side[from], *b = &p->side[!from];
+	struct usiw_sge src = rnicpair_sge(a, 0, len);
+	struct usiw_sge dst = rnicpair_sge(b, 1u << 20, len);
+	struct rnicpair_wr wr = { .wr_id = 1,
+				  .opcode = USIW_WR_SEND,
+				  .flags = USIW_SQE_SIGNALED,
+				  .sge = &src,
+				  .sge_cnt = 1 };
+
+	must(!rnicpair_post_recv(b, 2, &dst, 1));
+	must(!rnicpair_post(a, &wr));
+}
+
+uint64_t rnicpair_cpu_us(void)
+{
+	struct rusage use;
+
+	must(!getrusage(RUSAGE_SELF, &use));
+	return (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000 +
+	       (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
 }

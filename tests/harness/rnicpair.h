@@ -153,6 +153,8 @@ struct usiw_cqe rnicpair_take(struct rnicpair_side *s, struct rnic_cq *cq);
 /* No completion comes for a while (both sides make progress). */
 bool rnicpair_is_quiet(struct rnicpair *p, struct rnicpair_side *s,
 		       struct rnic_cq *cq);
+/* A receive (wr_id 2) and a SEND (wr_id 1, signalled) that fills it. */
+void rnicpair_post_echo(struct rnicpair *p, int from, size_t len);
 void rnicpair_wait_state(struct rnicpair_side *s, enum rnic_qp_state state);
 
 /* The next asynchronous event; aborts when none comes.  Return: its type. */
@@ -164,5 +166,7 @@ void rnicpair_fill(uint8_t *mem, size_t len, uint32_t seed);
 bool rnicpair_is_filled(const uint8_t *mem, size_t len, uint32_t seed);
 
 uint64_t rnicpair_ms(void);
+/* What the process has used of CPU, microseconds. */
+uint64_t rnicpair_cpu_us(void);
 
 #endif

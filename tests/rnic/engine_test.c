@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * engine.c: who makes progress when, bells rung by many threads, regions that
- * go while they are in use, and rest when there is nothing to do.
+ * go while they are in use, and the end of an engine.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -11,13 +11,11 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -85,21 +83,6 @@ static void gate_open(void)
 
 /* ---- who makes progress ------------------------------------------------- */
 
-static void post_echo(struct rnicpair *p, int from, size_t len)
-{
-	struct rnicpair_side *a = &p->side[from], *b = &p->side[!from];
-	struct usiw_sge src = rnicpair_sge(a, 0, len);
-	struct usiw_sge dst = rnicpair_sge(b, 1u << 20, len);
-	struct rnicpair_wr wr = { .wr_id = 1,
-				  .opcode = USIW_WR_SEND,
-				  .flags = USIW_SQE_SIGNALED,
-				  .sge = &src,
-				  .sge_cnt = 1 };
-
-	must(!rnicpair_post_recv(b, 2, &dst, 1));
-	must(!rnicpair_post(a, &wr));
-}
-
 static void polling_alone_makes_progress(void **state)
 {
 	struct rnicpair p;
@@ -110,7 +93,7 @@ static void polling_alone_makes_progress(void **state)
 	for (int i = 0; i < 50; i++) {
 		int from = i & 1;
 
-		post_echo(&p, from, 40000);
+		rnicpair_post_echo(&p, from, 40000);
 		assert_int_equal(
 			rnicpair_take(&p.side[!from], p.side[!from].rcq).wr_id,
 			2);
@@ -122,55 +105,6 @@ static void polling_alone_makes_progress(void **state)
 	rnicpair_close(&p);
 }
 
-static void wait_comp_event(struct rnicpair_side *s)
-{
-	struct pollfd pfd = { .fd = rnic_chan_fd(s->chan), .events = POLLIN };
-	struct usiw_comp_event ev;
-
-	must(poll(&pfd, 1, RNICPAIR_PATIENCE_MS) == 1);
-	must(rnic_chan_read(s->chan, &ev, sizeof(ev)) == sizeof(ev));
-}
-
-/* Nobody polls: the completion threads place, answer, complete and raise. */
-static void completion_threads_alone_make_progress(void **state)
-{
-	struct rnicpair_options opt = defaults;
-	struct rnicpair p;
-	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
-
-	(void)state;
-	opt.has_chan = true;
-	rnicpair_open(&p, &opt);
-	for (int i = 0; i < 50; i++) {
-		struct usiw_sge sge = rnicpair_sge(a, 0, 1u << 20);
-		struct usiw_cqe cqe;
-
-		/* A read needs both: the peer's and ours. */
-		rnic_cq_arm(a->scq, false);
-		must(!rnicpair_post(
-			a, &(struct rnicpair_wr){
-				   .wr_id = 4,
-				   .opcode = USIW_WR_READ,
-				   .flags = USIW_SQE_SIGNALED,
-				   .sge = &sge,
-				   .sge_cnt = 1,
-				   .rkey = b->stag,
-				   .remote_addr = rnicpair_addr(b, 0) }));
-		wait_comp_event(a);
-		assert_true(rnicpair_peek(a, a->scq, &cqe));
-		assert_int_equal(cqe.wr_id, 4);
-		rnic_cq_arm(b->rcq, false);
-		post_echo(&p, 0, 100000);
-		wait_comp_event(b);
-		assert_true(rnicpair_peek(b, b->rcq, &cqe));
-		assert_int_equal(cqe.wr_id, 2);
-		while (!rnicpair_peek(a, a->scq, &cqe))
-			sched_yield();
-	}
-	rnicpair_close(&p);
-}
-
-/* More streams than a poller reads without asking epoll. */
 static void polls_many_streams(void **state)
 {
 	enum { CNT = RNIC_ENGINE_HOT_MAX * 3 };
@@ -222,38 +156,6 @@ static void polls_many_streams(void **state)
 	for (int i = 0; i < CNT; i++) {
 		must(!rnic_qp_destroy(qp[i][0], &async));
 		must(!rnic_qp_destroy(qp[i][1], &async));
-	}
-	rnicpair_close(&p);
-}
-
-/* Arming ends a run of polls: the thread is not left parked. */
-static void arming_unparks(void **state)
-{
-	struct rnicpair_options opt = defaults;
-	struct rnicpair p;
-	struct rnicpair_side *b = &p.side[1];
-	struct usiw_cqe cqe;
-
-	(void)state;
-	opt.has_chan = true;
-	rnicpair_open(&p, &opt);
-	for (int i = 0; i < 200; i++) {
-		/* Busy: the thread is parked, or will be. */
-		for (int j = 0; j < 20; j++) {
-			post_echo(&p, 0, 8);
-			assert_int_equal(rnicpair_take(b, b->rcq).wr_id, 2);
-			assert_int_equal(
-				rnicpair_take(&p.side[0], p.side[0].scq).wr_id,
-				1);
-		}
-		rnic_cq_arm(b->rcq, false);
-		assert_int_equal(atomic_load(&b->ctx->engine->poll_ns), 0);
-		assert_false(rnicpair_peek(b, b->rcq, &cqe));
-		post_echo(&p, 0, 8);
-		wait_comp_event(b);
-		assert_true(rnicpair_peek(b, b->rcq, &cqe));
-		assert_int_equal(rnicpair_take(&p.side[0], p.side[0].scq).wr_id,
-				 1);
 	}
 	rnicpair_close(&p);
 }
@@ -383,7 +285,7 @@ static void a_bell_beside_the_leader_is_served(void **state)
 		struct usiw_cqe cqe;
 
 		rnic_engine_lead(a->ctx->engine);
-		post_echo(&p, 0, 8); /* finds the lead taken */
+		rnicpair_post_echo(&p, 0, 8); /* finds the lead taken */
 		assert_false(rnicpair_peek(a, a->scq, &cqe));
 		rnic_engine_unlead(a->ctx->engine);
 		while (!rnicpair_peek(a, a->scq, &cqe))
@@ -508,149 +410,6 @@ static void a_region_beside_another_goes_alone(void **state)
 	}
 }
 
-/* ---- rest --------------------------------------------------------------- */
-
-static uint64_t cpu_us(void)
-{
-	struct rusage use;
-
-	must(!getrusage(RUSAGE_SELF, &use));
-	return (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000 +
-	       (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
-}
-
-struct rest {
-	const char *name;
-	void (*begin)(struct rnicpair *p, struct rawpeer *raw);
-};
-
-static void rest_idle(struct rnicpair *p, struct rawpeer *raw)
-{
-	(void)p;
-	(void)raw;
-}
-
-static void rest_blocked(struct rnicpair *p, struct rawpeer *raw)
-{
-	struct usiw_sge sge = rnicpair_sge(&p->side[0], 0, 2u << 20);
-
-	(void)raw;
-	must(!rnicpair_post(&p->side[0],
-			    &(struct rnicpair_wr){ .opcode = USIW_WR_SEND,
-						   .sge = &sge,
-						   .sge_cnt = 1 }));
-}
-
-/* ... and a peer that has closed its half. */
-static void rest_blocked_fin(struct rnicpair *p, struct rawpeer *raw)
-{
-	rest_blocked(p, raw);
-	must(!shutdown(raw->fd, SHUT_WR));
-}
-
-static void rest_closing(struct rnicpair *p, struct rawpeer *raw)
-{
-	(void)raw;
-	rnic_qp_disconnect(p->side[0].qp);
-}
-
-static void rest_draining(struct rnicpair *p, struct rawpeer *raw)
-{
-	rest_blocked(p, raw);
-	must(!rnic_qp_modify(p->side[0].qp, RNIC_QPS_ERROR));
-}
-
-static void rest_terminated(struct rnicpair *p, struct rawpeer *raw)
-{
-	(void)p;
-	rawpeer_write(raw, 1, 1, "x", 1);
-}
-
-/* A read that nobody answers, and a fence behind it. */
-static void rest_fenced(struct rnicpair *p, struct rawpeer *raw)
-{
-	struct usiw_sge sge = rnicpair_sge(&p->side[0], 0, 8);
-	struct rnicpair_wr wr = { .opcode = USIW_WR_READ,
-				  .sge = &sge,
-				  .sge_cnt = 1 };
-
-	(void)raw;
-	must(!rnicpair_post(&p->side[0], &wr));
-	wr.opcode = USIW_WR_SEND;
-	wr.flags = USIW_SQE_FENCE;
-	must(!rnicpair_post(&p->side[0], &wr));
-}
-
-static void rest_half_fpdu(struct rnicpair *p, struct rawpeer *raw)
-{
-	static const uint8_t front[] = { 1, 0, 0x41 };
-
-	(void)p;
-	must(write(raw->fd, front, sizeof(front)) == sizeof(front));
-}
-
-static const struct rest rests[] = {
-	{ "idle", rest_idle },
-	{ "TCP full", rest_blocked },
-	{ "TCP full, peer's FIN", rest_blocked_fin },
-	{ "closing, silent peer", rest_closing },
-	{ "draining, silent peer", rest_draining },
-	{ "terminated, silent peer", rest_terminated },
-	{ "fenced", rest_fenced },
-	{ "half an FPDU", rest_half_fpdu },
-};
-
-/* Waiting costs nothing, whatever is waited for. */
-static void waits_without_burning(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < sizeof(rests) / sizeof(rests[0]); i++) {
-		struct rnicpair_options opt = defaults;
-		struct rnicpair p;
-		struct rawpeer raw;
-		uint64_t start_us;
-
-		opt.sockbuf = 16384;
-		rnicpair_open_idle(&p, &opt);
-		rawpeer_join(&raw, &p, 0);
-		rests[i].begin(&p, &raw);
-		usleep(20000);
-		start_us = cpu_us();
-		usleep(200000);
-		start_us = cpu_us() - start_us;
-		print_message("%s: %llu us\n", rests[i].name,
-			      (unsigned long long)start_us);
-		assert_true(start_us < 60000);
-		rawpeer_reset(&raw);
-		rnicpair_close(&p);
-	}
-}
-
-static void closing_a_context_waits_without_burning(void **state)
-{
-	struct rnicpair p;
-	struct rawpeer raw;
-	uint32_t comp, async;
-	uint64_t start_us;
-
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	rawpeer_join(&raw, &p, 0);
-	must(!rnic_qp_destroy(p.side[0].qp, &async));
-	must(!rnic_cq_destroy(p.side[0].scq, &comp, &async));
-	must(!rnic_cq_destroy(p.side[0].rcq, &comp, &async));
-	must(!rnic_mr_dereg(p.side[0].mr));
-	must(!rnic_pd_free(p.side[0].pd));
-	start_us = cpu_us();
-	/* The peer is silent: the whole drain limit. */
-	rnic_context_close(p.side[0].ctx);
-	start_us = cpu_us() - start_us;
-	print_message("close: %llu us\n", (unsigned long long)start_us);
-	assert_true(start_us < 400000);
-	rawpeer_close(&raw);
-	rnic_context_close(p.side[1].ctx);
-}
-
 /* ---- the end of an engine ----------------------------------------------- */
 
 /* Told once; all that is posted completes; the peer sees an end; no thread
@@ -698,9 +457,9 @@ static void an_engine_that_cannot_wait_is_fatal(void **state)
 					  .opcode = USIW_WR_SEND,
 					  .flags = USIW_SQE_SIGNALED }));
 	assert_int_equal(rnicpair_take(a, a->scq).status, USIW_WC_WR_FLUSH_ERR);
-	cpu = cpu_us();
+	cpu = rnicpair_cpu_us();
 	usleep(100000);
-	assert_true(cpu_us() - cpu < 50000);
+	assert_true(rnicpair_cpu_us() - cpu < 50000);
 	assert_false(rnicpair_has_async(a));
 	rnicpair_close(&p);
 	atomic_store(&broken_epfd, -1);
@@ -710,15 +469,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(polling_alone_makes_progress),
-		cmocka_unit_test(completion_threads_alone_make_progress),
 		cmocka_unit_test(polls_many_streams),
-		cmocka_unit_test(arming_unparks),
 		cmocka_unit_test(no_bell_is_lost),
 		cmocka_unit_test(a_bell_beside_the_leader_is_served),
 		cmocka_unit_test(a_region_is_untouched_once_it_is_gone),
 		cmocka_unit_test(a_region_beside_another_goes_alone),
-		cmocka_unit_test(waits_without_burning),
-		cmocka_unit_test(closing_a_context_waits_without_burning),
 		cmocka_unit_test(an_engine_that_cannot_wait_is_fatal),
 	};
 

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The engine's completion thread: when it sleeps, parks, and where it runs. */
+#define _GNU_SOURCE
+#include "engine-internal.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../util/env.h"
+#include "../util/log.h"
+#include "stat.h"
+
+/* A poll so recent that the poller is taken to be still at it. */
+#define ENGINE_LIVE_NS 50000ull
+/*
+ * A parked thread looks after the poller at growing intervals: who has polled
+ * for a while is trusted for as long again.  Each look costs the poller some
+ * 10 us where cores are few, so looking every 50 us would double its latency.
+ */
+#define ENGINE_PARK_MIN_NS 50000ull
+#define ENGINE_PARK_MAX_NS (1 * NS_PER_MS)
+/* Data waited unread behind a parked thread: no parking for a while, longer
+ * each time that it happens again. */
+#define ENGINE_DISTRUST_MIN_NS (1 * NS_PER_MS)
+#define ENGINE_DISTRUST_MAX_NS (128 * NS_PER_MS)
+/* Requested slice of the completion thread: short, so that a waking thread
+ * goes before a spinning one of the same machine. */
+#define ENGINE_SLICE_NS 100000ull
+/* Least time between two moves of the completion thread. */
+#define ENGINE_MOVE_NS (10 * NS_PER_MS)
+
+/* ---- waking ------------------------------------------------------------- */
+
+void rnic_engine_thread_wake(struct rnic_engine *engine)
+{
+	uint64_t one = 1;
+	ssize_t rc = write(engine->wake_fd, &one, sizeof(one));
+
+	(void)rc; /* EAGAIN: it is awake already */
+}
+
+void rnic_engine_wake_clear(struct rnic_engine *engine,
+			    const struct epoll_event *ev, int cnt)
+{
+	uint64_t drain;
+	ssize_t rc;
+
+	for (int i = 0; i < cnt; i++) {
+		if (ev[i].data.u64 != ENGINE_WAKE_TOKEN)
+			continue;
+		rc = read(engine->wake_fd, &drain, sizeof(drain));
+		(void)rc; /* only the counter is reset */
+	}
+}
+
+/* ---- parking ------------------------------------------------------------ */
+
+/* ---- completion thread -------------------------------------------------- */
+
+static bool engine_is_polled(struct rnic_engine *engine, uint64_t now_ns)
+{
+	/* relaxed: a hint; the octets themselves are handed over by the lead */
+	uint64_t poll_ns =
+		atomic_load_explicit(&engine->poll_ns, memory_order_relaxed);
+
+	return poll_ns && now_ns - poll_ns < ENGINE_LIVE_NS;
+}
+
+void rnic_engine_unpark(struct rnic_engine *engine)
+{
+	atomic_store_explicit(&engine->poll_ns, 0, memory_order_relaxed);
+	/* seq_cst: pairs with the store before the wait in engine_park() */
+	if (atomic_exchange_explicit(&engine->park_word, 0,
+				     memory_order_seq_cst))
+		syscall(SYS_futex, &engine->park_word, FUTEX_WAKE_PRIVATE, 1,
+			NULL, NULL, 0);
+}
+
+/* What the completion thread has learnt about the threads that poll. */
+struct engine_trust {
+	bool was_parked;
+	uint64_t distrust_ns;
+	uint64_t distrust_until_ns;
+};
+
+/* Out of epoll for as long as somebody polls. */
+static void engine_park(struct rnic_engine *engine)
+{
+	struct timespec ts = { .tv_nsec = (long)ENGINE_PARK_MIN_NS };
+
+	rnic_stat_add(RNIC_STAT_parks, 1);
+	for (;;) {
+		atomic_store_explicit(&engine->park_word, 1,
+				      memory_order_seq_cst);
+		if (!engine_is_polled(engine, rnic_now_ns()) ||
+		    atomic_load_explicit(&engine->is_stopping,
+					 memory_order_relaxed))
+			break;
+		syscall(SYS_futex, &engine->park_word, FUTEX_WAIT_PRIVATE, 1,
+			&ts, NULL, 0);
+		if (ts.tv_nsec < (long)ENGINE_PARK_MAX_NS / 2)
+			ts.tv_nsec *= 2;
+		else
+			ts.tv_nsec = (long)ENGINE_PARK_MAX_NS - 1;
+	}
+	atomic_store_explicit(&engine->park_word, 0, memory_order_relaxed);
+}
+
+/* Data lay unread when the parked thread came back: the poller had gone. */
+static void trust_lose(struct engine_trust *trust)
+{
+	uint64_t now_ns = rnic_now_ns();
+
+	if (now_ns > trust->distrust_until_ns + 2 * trust->distrust_ns)
+		trust->distrust_ns = ENGINE_DISTRUST_MIN_NS;
+	else if (trust->distrust_ns < ENGINE_DISTRUST_MAX_NS)
+		trust->distrust_ns *= 2;
+	trust->distrust_until_ns = now_ns + trust->distrust_ns;
+}
+
+/* Under the lead: how long epoll may block. */
+static int engine_timeout_ms(const struct rnic_engine *engine)
+{
+	uint64_t now_ns;
+
+	if (!engine->deadline_ns)
+		return -1;
+	now_ns = rnic_now_ns();
+	if (engine->deadline_ns <= now_ns)
+		return 0;
+	return (int)((engine->deadline_ns - now_ns + NS_PER_MS - 1) /
+		     NS_PER_MS);
+}
+
+/* Spin a while after activity before blocking, where the setting asks. */
+static int engine_spin(struct rnic_engine *engine, struct epoll_event *ev)
+{
+	uint64_t end_ns = rnic_now_ns() + util_settings()->spin_us * 1000ull;
+	int cnt;
+
+	do {
+		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, 0);
+	} while (cnt == 0 && rnic_now_ns() < end_ns);
+	return cnt;
+}
+
+/* struct sched_attr of sched_setattr(2), first version. */
+struct engine_sched {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period;
+};
+
+static void engine_thread_setup(void)
+{
+	struct engine_sched attr = { .size = sizeof(attr) };
+
+	pthread_setname_np(pthread_self(), "usiw-engine");
+	prctl(PR_SET_TIMERSLACK, 1ul, 0, 0, 0);
+	/*
+	 * Kernels before 6.12 ignore the slice; it is a wish.  All else stays
+	 * what the application's starter chose.
+	 */
+	if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) < 0 ||
+	    attr.policy != SCHED_OTHER)
+		return;
+	attr.runtime = ENGINE_SLICE_NS;
+	syscall(SYS_sched_setattr, 0, &attr, 0);
+}
+
+/*
+ * Where the completion thread runs.  A program that spins on its memory
+ * between posts keeps its CPU busy: a completion thread that shares that CPU
+ * must be sent there by an interrupt and takes the CPU from the very thread
+ * that waits for it.  On another one, at best the sender's, it needs neither.
+ */
+struct engine_place {
+	cpu_set_t allowed;
+	int avoided_cpu; /* -1: none */
+	uint64_t moved_ns;
+};
+
+static void engine_place_init(struct engine_place *place)
+{
+	place->avoided_cpu = -1;
+	place->moved_ns = 0;
+	if (sched_getaffinity(0, sizeof(place->allowed), &place->allowed) < 0)
+		CPU_ZERO(&place->allowed);
+}
+
+static void engine_place_check(struct rnic_engine *engine,
+			       struct engine_place *place)
+{
+	int cpu = atomic_load_explicit(&engine->post_cpu, memory_order_relaxed);
+	cpu_set_t others = place->allowed;
+	uint64_t now_ns;
+
+	if (cpu == place->avoided_cpu || cpu != sched_getcpu() ||
+	    cpu >= CPU_SETSIZE)
+		return;
+	now_ns = rnic_now_ns();
+	if (now_ns - place->moved_ns < ENGINE_MOVE_NS)
+		return;
+	CPU_CLR(cpu, &others);
+	if (CPU_COUNT(&others) == 0 ||
+	    sched_setaffinity(0, sizeof(others), &others) < 0)
+		return;
+	place->avoided_cpu = cpu;
+	place->moved_ns = now_ns;
+}
+
+/* The next events.  Return: how many; 0: time-out, or parked meanwhile;
+ * -errno: there is no waiting any more. */
+static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
+		       int timeout_ms, struct engine_trust *trust)
+{
+	int cnt = 0;
+
+	if (trust->was_parked) {
+		trust->was_parked = false;
+		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, 0);
+		if (cnt > 0)
+			trust_lose(trust);
+	}
+	if (cnt <= 0 && util_settings()->spin_us)
+		cnt = engine_spin(engine, ev);
+	if (cnt <= 0)
+		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
+				 timeout_ms);
+	return cnt > 0 ? cnt : rnic_engine_wait_error(cnt);
+}
+
+/* Somebody polls, will find this himself, and has not let us down lately. */
+static bool engine_may_park(struct rnic_engine *engine,
+			    const struct epoll_event *ev, int cnt,
+			    const struct engine_trust *trust)
+{
+	uint64_t now_ns;
+
+	if (!cnt || ev[0].data.u64 == ENGINE_WAKE_TOKEN)
+		return false;
+	now_ns = rnic_now_ns();
+	return now_ns >= trust->distrust_until_ns &&
+	       engine_is_polled(engine, now_ns);
+}
+
+static void *engine_thread(void *arg)
+{
+	struct rnic_engine *engine = arg;
+	struct epoll_event ev[ENGINE_EVENT_MAX];
+	struct engine_trust trust = { .distrust_ns = ENGINE_DISTRUST_MIN_NS };
+	struct engine_place place;
+	int cnt, timeout_ms = 0;
+
+	engine_thread_setup();
+	engine_place_init(&place);
+	while (!atomic_load_explicit(&engine->is_stopping,
+				     memory_order_acquire)) {
+		cnt = engine_wait(engine, ev, timeout_ms, &trust);
+		if (cnt < 0) {
+			rnic_engine_lead(engine);
+			rnic_engine_break(engine, cnt);
+			rnic_engine_unlead(engine);
+			break;
+		}
+		if (engine_may_park(engine, ev, cnt, &trust)) {
+			engine_park(engine);
+			trust.was_parked = true;
+			continue;
+		}
+		rnic_engine_wake_clear(engine, ev, cnt);
+		rnic_stat_add(RNIC_STAT_passes_thread, 1);
+		rnic_engine_lead(engine);
+		rnic_engine_serve_events(engine, ev, cnt);
+		timeout_ms = engine_timeout_ms(engine);
+		rnic_engine_unlead(engine);
+		engine_place_check(engine, &place);
+	}
+	return NULL;
+}
+
+int rnic_engine_thread_start(struct rnic_engine *engine)
+{
+	sigset_t all, old;
+	int rc;
+
+	if (engine->has_thread)
+		return 0;
+	/* Signals are the application's; its handlers must not run here.  But
+	 * a fault that is blocked kills. */
+	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&engine->thread, NULL, engine_thread, engine);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc) {
+		util_err("rnic", "engine: cannot start its thread: %s",
+			 strerror(rc));
+		return -rc;
+	}
+	engine->has_thread = true;
+	return 0;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * engine-thread.c: progress when nobody polls, parking behind who does, and
+ * rest when there is nothing to do.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "context.h"
+#include "engine.h"
+#include "qp.h"
+#include "rawpeer.h"
+
+static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
+
+static void wait_comp_event(struct rnicpair_side *s)
+{
+	struct pollfd pfd = { .fd = rnic_chan_fd(s->chan), .events = POLLIN };
+	struct usiw_comp_event ev;
+
+	must(poll(&pfd, 1, RNICPAIR_PATIENCE_MS) == 1);
+	must(rnic_chan_read(s->chan, &ev, sizeof(ev)) == sizeof(ev));
+}
+
+/* Nobody polls: the completion threads place, answer, complete and raise. */
+static void completion_threads_alone_make_progress(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+
+	(void)state;
+	opt.has_chan = true;
+	rnicpair_open(&p, &opt);
+	for (int i = 0; i < 50; i++) {
+		struct usiw_sge sge = rnicpair_sge(a, 0, 1u << 20);
+		struct usiw_cqe cqe;
+
+		/* A read needs both: the peer's and ours. */
+		rnic_cq_arm(a->scq, false);
+		must(!rnicpair_post(
+			a, &(struct rnicpair_wr){
+				   .wr_id = 4,
+				   .opcode = USIW_WR_READ,
+				   .flags = USIW_SQE_SIGNALED,
+				   .sge = &sge,
+				   .sge_cnt = 1,
+				   .rkey = b->stag,
+				   .remote_addr = rnicpair_addr(b, 0) }));
+		wait_comp_event(a);
+		assert_true(rnicpair_peek(a, a->scq, &cqe));
+		assert_int_equal(cqe.wr_id, 4);
+		rnic_cq_arm(b->rcq, false);
+		rnicpair_post_echo(&p, 0, 100000);
+		wait_comp_event(b);
+		assert_true(rnicpair_peek(b, b->rcq, &cqe));
+		assert_int_equal(cqe.wr_id, 2);
+		while (!rnicpair_peek(a, a->scq, &cqe))
+			sched_yield();
+	}
+	rnicpair_close(&p);
+}
+
+/* More streams than a poller reads without asking epoll. */
+/* Arming ends a run of polls: the thread is not left parked. */
+static void arming_unparks(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *b = &p.side[1];
+	struct usiw_cqe cqe;
+
+	(void)state;
+	opt.has_chan = true;
+	rnicpair_open(&p, &opt);
+	for (int i = 0; i < 200; i++) {
+		/* Busy: the thread is parked, or will be. */
+		for (int j = 0; j < 20; j++) {
+			rnicpair_post_echo(&p, 0, 8);
+			assert_int_equal(rnicpair_take(b, b->rcq).wr_id, 2);
+			assert_int_equal(
+				rnicpair_take(&p.side[0], p.side[0].scq).wr_id,
+				1);
+		}
+		rnic_cq_arm(b->rcq, false);
+		assert_int_equal(atomic_load(&b->ctx->engine->poll_ns), 0);
+		assert_false(rnicpair_peek(b, b->rcq, &cqe));
+		rnicpair_post_echo(&p, 0, 8);
+		wait_comp_event(b);
+		assert_true(rnicpair_peek(b, b->rcq, &cqe));
+		assert_int_equal(rnicpair_take(&p.side[0], p.side[0].scq).wr_id,
+				 1);
+	}
+	rnicpair_close(&p);
+}
+
+/* ---- rest --------------------------------------------------------------- */
+
+struct rest {
+	const char *name;
+	void (*begin)(struct rnicpair *p, struct rawpeer *raw);
+};
+
+static void rest_idle(struct rnicpair *p, struct rawpeer *raw)
+{
+	(void)p;
+	(void)raw;
+}
+
+static void rest_blocked(struct rnicpair *p, struct rawpeer *raw)
+{
+	struct usiw_sge sge = rnicpair_sge(&p->side[0], 0, 2u << 20);
+
+	(void)raw;
+	must(!rnicpair_post(&p->side[0],
+			    &(struct rnicpair_wr){ .opcode = USIW_WR_SEND,
+						   .sge = &sge,
+						   .sge_cnt = 1 }));
+}
+
+/* ... and a peer that has closed its half. */
+static void rest_blocked_fin(struct rnicpair *p, struct rawpeer *raw)
+{
+	rest_blocked(p, raw);
+	must(!shutdown(raw->fd, SHUT_WR));
+}
+
+static void rest_closing(struct rnicpair *p, struct rawpeer *raw)
+{
+	(void)raw;
+	rnic_qp_disconnect(p->side[0].qp);
+}
+
+static void rest_draining(struct rnicpair *p, struct rawpeer *raw)
+{
+	rest_blocked(p, raw);
+	must(!rnic_qp_modify(p->side[0].qp, RNIC_QPS_ERROR));
+}
+
+static void rest_terminated(struct rnicpair *p, struct rawpeer *raw)
+{
+	(void)p;
+	rawpeer_write(raw, 1, 1, "x", 1);
+}
+
+/* A read that nobody answers, and a fence behind it. */
+static void rest_fenced(struct rnicpair *p, struct rawpeer *raw)
+{
+	struct usiw_sge sge = rnicpair_sge(&p->side[0], 0, 8);
+	struct rnicpair_wr wr = { .opcode = USIW_WR_READ,
+				  .sge = &sge,
+				  .sge_cnt = 1 };
+
+	(void)raw;
+	must(!rnicpair_post(&p->side[0], &wr));
+	wr.opcode = USIW_WR_SEND;
+	wr.flags = USIW_SQE_FENCE;
+	must(!rnicpair_post(&p->side[0], &wr));
+}
+
+static void rest_half_fpdu(struct rnicpair *p, struct rawpeer *raw)
+{
+	static const uint8_t front[] = { 1, 0, 0x41 };
+
+	(void)p;
+	must(write(raw->fd, front, sizeof(front)) == sizeof(front));
+}
+
+static const struct rest rests[] = {
+	{ "idle", rest_idle },
+	{ "TCP full", rest_blocked },
+	{ "TCP full, peer's FIN", rest_blocked_fin },
+	{ "closing, silent peer", rest_closing },
+	{ "draining, silent peer", rest_draining },
+	{ "terminated, silent peer", rest_terminated },
+	{ "fenced", rest_fenced },
+	{ "half an FPDU", rest_half_fpdu },
+};
+
+/* Waiting costs nothing, whatever is waited for. */
+static void waits_without_burning(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rests) / sizeof(rests[0]); i++) {
+		struct rnicpair_options opt = defaults;
+		struct rnicpair p;
+		struct rawpeer raw;
+		uint64_t start_us;
+
+		opt.sockbuf = 16384;
+		rnicpair_open_idle(&p, &opt);
+		rawpeer_join(&raw, &p, 0);
+		rests[i].begin(&p, &raw);
+		usleep(20000);
+		start_us = rnicpair_cpu_us();
+		usleep(200000);
+		start_us = rnicpair_cpu_us() - start_us;
+		print_message("%s: %llu us\n", rests[i].name,
+			      (unsigned long long)start_us);
+		assert_true(start_us < 60000);
+		rawpeer_reset(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+static void closing_a_context_waits_without_burning(void **state)
+{
+	struct rnicpair p;
+	struct rawpeer raw;
+	uint32_t comp, async;
+	uint64_t start_us;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	rawpeer_join(&raw, &p, 0);
+	must(!rnic_qp_destroy(p.side[0].qp, &async));
+	must(!rnic_cq_destroy(p.side[0].scq, &comp, &async));
+	must(!rnic_cq_destroy(p.side[0].rcq, &comp, &async));
+	must(!rnic_mr_dereg(p.side[0].mr));
+	must(!rnic_pd_free(p.side[0].pd));
+	start_us = rnicpair_cpu_us();
+	/* The peer is silent: the whole drain limit. */
+	rnic_context_close(p.side[0].ctx);
+	start_us = rnicpair_cpu_us() - start_us;
+	print_message("close: %llu us\n", (unsigned long long)start_us);
+	assert_true(start_us < 400000);
+	rawpeer_close(&raw);
+	rnic_context_close(p.side[1].ctx);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(completion_threads_alone_make_progress),
+		cmocka_unit_test(arming_unparks),
+		cmocka_unit_test(waits_without_burning),
+		cmocka_unit_test(closing_a_context_waits_without_burning),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
