@@ -107,9 +107,10 @@ typedef uint8_t cm_state; /* RNIC_CM_S_* of struct rnic_cm_info */
 
 struct cm_listener {
 	TAILQ_ENTRY(cm_id) pause_link;
+	struct cm_conn_list half_open; /* accepted by TCP, no Request yet */
+	uint32_t half_open_cnt;
 	uint32_t backlog;
 	uint32_t unfetched_cnt; /* CONNECT_REQUESTs in the queue */
-	uint32_t half_open_cnt; /* accepted by TCP, no Request yet */
 	uint64_t resume_ns;
 	bool is_paused; /* out of file descriptors */
 };
@@ -201,6 +202,7 @@ struct cm_conn {
 	enum cm_phase phase;
 	struct cm_id *id;	/* active side; passive from REQUEST on */
 	struct cm_id *listener; /* passive, until REQUEST */
+	TAILQ_ENTRY(cm_conn) half_open_link; /* the listener's, by age */
 	struct rnic_device *dev;
 	struct sockaddr_storage local, peer;
 	int fd; /* the manager's until there is a stream */

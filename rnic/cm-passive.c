@@ -46,6 +46,7 @@ void cm_conn_accepted(struct cm_id *listener, int fd)
 	}
 	conn->fd = fd;
 	conn->listener = listener;
+	TAILQ_INSERT_TAIL(&listener->listener.half_open, conn, half_open_link);
 	listener->listener.half_open_cnt++;
 	ret = passive_open(conn);
 	if (ret < 0) {

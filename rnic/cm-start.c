@@ -84,8 +84,11 @@ void cm_conn_detach(struct cm_conn *conn)
 		cm.closing_cnt--;
 		break;
 	}
-	if (conn->listener)
+	if (conn->listener) {
+		TAILQ_REMOVE(&conn->listener->listener.half_open, conn,
+			     half_open_link);
 		conn->listener->listener.half_open_cnt--;
+	}
 	conn->listener = NULL;
 	if (conn->id)
 		conn->id->conn = NULL;

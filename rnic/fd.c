@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -110,4 +111,13 @@ void rnic_fd_close(int fd)
 	if (tab)
 		util_fdtab_remove(tab, fd);
 	fd_close_raw(fd);
+}
+
+uint32_t rnic_fd_share(uint32_t max)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 4 >= max)
+		return max;
+	return limit.rlim_cur < 4 ? 1 : (uint32_t)(limit.rlim_cur / 4);
 }

@@ -58,6 +58,7 @@ int rnic_listen_start(struct cm_id *id, int backlog)
 				 id->is_reuseaddr);
 		return ret;
 	}
+	TAILQ_INIT(&id->listener.half_open);
 	id->listener.backlog = RNIC_LISTEN_BACKLOG;
 	if (backlog > 0 && backlog < RNIC_LISTEN_BACKLOG)
 		id->listener.backlog = (uint32_t)backlog;
@@ -76,17 +77,14 @@ static void listen_pause_end(struct cm_id *id)
 
 void rnic_listen_stop(struct cm_id *id)
 {
-	struct cm_conn *conn = TAILQ_FIRST(&cm.starting), *next;
+	struct cm_conn *conn;
 
 	if (id->listener.is_paused)
 		listen_pause_end(id);
 	else
 		listen_watch(id, false);
-	for (; conn; conn = next) {
-		next = TAILQ_NEXT(conn, link);
-		if (conn->listener == id)
-			cm_conn_free(conn);
-	}
+	while ((conn = TAILQ_FIRST(&id->listener.half_open)))
+		cm_conn_free(conn);
 }
 
 /*
@@ -110,13 +108,21 @@ void rnic_listen_resume(struct cm_id *id)
 		listen_pause(id, ENOMEM);
 }
 
+/* The oldest of those who have not yet made their Request. */
+static void half_open_drop(struct cm_id *id)
+{
+	rnic_stat_add(RNIC_STAT_half_open_refused, 1);
+	cm_conn_free(TAILQ_FIRST(&id->listener.half_open));
+}
+
+/* Who comes last has the best prospects: a peer makes its Request at once,
+ * those who do not have had their time. */
 static void listen_take(struct cm_id *id, int fd)
 {
-	if (id->listener.half_open_cnt >= util_settings()->half_open_max) {
-		rnic_stat_add(RNIC_STAT_half_open_refused, 1);
-		rnic_fd_close(fd);
-		return;
-	}
+	uint32_t max = rnic_fd_share(util_settings()->half_open_max);
+
+	while (id->listener.half_open_cnt >= max)
+		half_open_drop(id);
 	if (rnic_fd_register(fd) < 0) {
 		rnic_fd_close(fd);
 		return;
@@ -124,14 +130,6 @@ static void listen_take(struct cm_id *id, int fd)
 	cm_conn_accepted(id, fd);
 }
 
-static bool listen_is_short_of(int err)
-{
-	return err == EMFILE || err == ENFILE || err == ENOBUFS ||
-	       err == ENOMEM;
-}
-
-/* Errors other than these are those of one connection that died in TCP's
- * queue: the next one may be well. */
 void rnic_listen_ready(struct cm_id *id)
 {
 	for (int i = 0; i < LISTEN_BATCH; i++) {
@@ -140,9 +138,12 @@ void rnic_listen_ready(struct cm_id *id)
 
 		if (fd >= 0) {
 			listen_take(id, fd);
-		} else if (listen_is_short_of(errno)) {
-			listen_pause(id, errno);
-			return;
+		} else if (rnic_tcp_is_short(errno)) {
+			if (!id->listener.half_open_cnt) {
+				listen_pause(id, errno);
+				return;
+			}
+			half_open_drop(id);
 		} else if (errno == EAGAIN) {
 			return;
 		}

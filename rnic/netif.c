@@ -161,9 +161,12 @@ int rnic_netif_table_new(struct rnic_netif_table **ret_table)
 		ret = -ENOMEM;
 		goto free_table;
 	}
+	errno = 0;
 	ret = nl_connect(sock, NETLINK_ROUTE); /* SOCK_CLOEXEC */
 	if (ret < 0) {
-		ret = nl_to_errno(ret);
+		/* libnl has no word for EMFILE. */
+		ret = errno == EMFILE || errno == ENFILE ? -errno
+							 : nl_to_errno(ret);
 		goto free_sock;
 	}
 	ret = table_add_links(table, sock);

@@ -278,6 +278,28 @@ int rnic_qp_num_listen(uint32_t num, bool *ret_is_new)
 	return fd;
 }
 
+int rnic_qp_num_next_listener(uint32_t *num)
+{
+	const struct num_block *next = NULL;
+	int fd = -ENOENT;
+
+	util_lock(&num_lock);
+	for (uint32_t i = 0; i < block_cnt; i++) {
+		const struct num_block *block = blocks[i];
+
+		if (block->is_listening &&
+		    block->port > rnic_qp_num_port(*num) &&
+		    (!next || block->port < next->port))
+			next = block;
+	}
+	if (next) {
+		fd = next->fd;
+		*num = (uint32_t)next->port << 8;
+	}
+	util_unlock(&num_lock);
+	return fd;
+}
+
 void rnic_qp_num_fork_child(void)
 {
 	util_lock_init(&num_lock, UTIL_RANK_MR_TABLE);

@@ -40,6 +40,13 @@ void rnic_qp_num_release(uint32_t num, bool was_told);
  */
 int rnic_qp_num_listen(uint32_t num, bool *ret_is_new);
 
+/*
+ * One listener after the other, by port.
+ * @num: 0 at first; then of the block just answered.  Return: as
+ *   rnic_qp_num_listen(); -ENOENT: that was all.
+ */
+int rnic_qp_num_next_listener(uint32_t *num);
+
 void rnic_qp_num_fork_child(void);
 
 #endif

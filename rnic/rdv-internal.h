@@ -77,7 +77,7 @@ enum rdv_link_phase {
 };
 
 struct rdv_link {
-	TAILQ_ENTRY(rdv_link) list_link; /* starting or parked, by deadline */
+	TAILQ_ENTRY(rdv_link) list_link; /* of its kind, by deadline */
 	uint64_t ref;
 	enum rdv_link_phase phase;
 	struct rdv *rdv; /* NULL: accepted, not yet answered */
@@ -92,6 +92,9 @@ struct rdv_link {
 
 /* Dial; on failure there will be another try. */
 void rdv_link_dial(struct rdv *rdv);
+
+/* The port of that block is to be accepted from; @is_again: it was already. */
+int rdv_link_listen(int listener, uint32_t block_num, bool is_again);
 
 /* A peer came before its QP waited: is it the one?  The rdv may be gone. */
 void rdv_link_take_parked(struct rdv *rdv);

@@ -23,14 +23,21 @@
  * dial again; and how many may. */
 #define LINK_PARK_NS UINT64_C(10000000000)
 #define LINK_PARK_MAX 4096u
+/* Connections taken per wake-up, so that others have their turn. */
+#define LINK_BATCH 64
+/* How long to look away when there is no descriptor for the next one. */
+#define LINK_PAUSE_NS UINT64_C(100000000)
 
 /* Guarded by the manager's lock. */
 static struct {
-	struct rdv_link_list starting, parked;
-	uint32_t starting_cnt; /* accepted ones */
-	uint32_t parked_cnt;
+	struct rdv_link_list starting; /* of QPs */
+	struct rdv_link_list strange;  /* no Request yet */
+	struct rdv_link_list parked;
+	uint32_t strange_cnt, parked_cnt;
+	uint64_t accept_ns; /* when to accept again; 0: no pause */
 } links = {
 	.starting = TAILQ_HEAD_INITIALIZER(links.starting),
+	.strange = TAILQ_HEAD_INITIALIZER(links.strange),
 	.parked = TAILQ_HEAD_INITIALIZER(links.parked),
 };
 
@@ -52,11 +59,14 @@ static void link_begin(struct rdv_link *link)
 {
 	link->deadline_ns =
 		rnic_now_ns() + util_settings()->start_ms * UINT64_C(1000000);
+	if (!link->rdv) {
+		TAILQ_INSERT_TAIL(&links.strange, link, list_link);
+		links.strange_cnt++;
+		return; /* the manager's thread looks at the clock itself */
+	}
 	if (TAILQ_EMPTY(&links.starting))
 		cm_thread_wake();
 	TAILQ_INSERT_TAIL(&links.starting, link, list_link);
-	if (!link->rdv)
-		links.starting_cnt++;
 }
 
 static struct rdv_link *link_new(int fd, struct rdv *rdv)
@@ -84,9 +94,12 @@ static void link_unlist(struct rdv_link *link)
 		links.parked_cnt--;
 		return;
 	}
-	TAILQ_REMOVE(&links.starting, link, list_link);
-	if (!link->rdv)
-		links.starting_cnt--;
+	if (link->rdv) {
+		TAILQ_REMOVE(&links.starting, link, list_link);
+		return;
+	}
+	TAILQ_REMOVE(&links.strange, link, list_link);
+	links.strange_cnt--;
 }
 
 void rdv_link_free(struct rdv_link *link)
@@ -359,12 +372,16 @@ static void park_drop_older(const struct rdv_link *newer)
 	}
 }
 
-/* Until its QP waits, only the peer's leaving is of interest. */
+/* Until its QP waits, only the peer's leaving is of interest.  Who is dropped
+ * dials again. */
 static void link_park(struct rdv_link *link)
 {
+	uint32_t max = rnic_fd_share(LINK_PARK_MAX);
+
 	park_drop_older(link);
-	if (links.parked_cnt >= LINK_PARK_MAX ||
-	    link_watch(link, EPOLLRDHUP) < 0) {
+	while (links.parked_cnt >= max)
+		rdv_link_free(TAILQ_FIRST(&links.parked));
+	if (link_watch(link, EPOLLRDHUP) < 0) {
 		link_fail(link);
 		return;
 	}
@@ -415,16 +432,25 @@ void rdv_link_take_parked(struct rdv *rdv)
 	}
 }
 
+/* The oldest of those who have not yet said who they are. */
+static void strange_drop(void)
+{
+	rnic_stat_add(RNIC_STAT_half_open_refused, 1);
+	rdv_link_free(TAILQ_FIRST(&links.strange));
+}
+
+/*
+ * Who comes last has the best prospects: a QP's peer says who it is at once,
+ * those who do not have had their time.
+ */
 static void link_take(int fd)
 {
 	struct smpa_options opt = SMPA_OPTIONS_INIT;
+	uint32_t max = rnic_fd_share(util_settings()->half_open_max);
 	struct rdv_link *link;
 
-	if (links.starting_cnt >= util_settings()->half_open_max) {
-		rnic_stat_add(RNIC_STAT_half_open_refused, 1);
-		rnic_fd_close(fd);
-		return;
-	}
+	while (links.strange_cnt >= max)
+		strange_drop();
 	link = rnic_fd_register(fd) == 0 ? link_new(fd, NULL) : NULL;
 	if (!link) {
 		rnic_fd_close(fd);
@@ -443,6 +469,39 @@ static void link_take(int fd)
 	rnic_rdv_link_ready(link->ref);
 }
 
+int rdv_link_listen(int listener, uint32_t block_num, bool is_again)
+{
+	/* Edges, so that what cannot be taken does not keep the thread awake;
+	 * a registration anew is one, when there is something to take. */
+	uint32_t registered = is_again ? EPOLLIN : 0;
+
+	return cm_thread_watch(listener, CM_TAG_RDV_LISTENER,
+			       rnic_qp_num_port(block_num), EPOLLIN | EPOLLET,
+			       &registered);
+}
+
+/* Return: as accept4(); EAGAIN: nobody, or the next has to wait. */
+static int listener_accept(int listener)
+{
+	for (;;) {
+		int fd = rnic_tcp()->accept4(listener, NULL, NULL,
+					     SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0 || errno == EAGAIN)
+			return fd;
+		if (!rnic_tcp_is_short(errno))
+			continue; /* one that died in TCP's queue */
+		if (links.strange_cnt) {
+			strange_drop();
+			continue;
+		}
+		util_warn("rnic", "accept: %s", strerror(errno));
+		links.accept_ns = rnic_now_ns() + LINK_PAUSE_NS;
+		errno = EAGAIN;
+		return -1;
+	}
+}
+
 void rnic_rdv_listener_ready(uint32_t block_num)
 {
 	bool is_new;
@@ -450,15 +509,24 @@ void rnic_rdv_listener_ready(uint32_t block_num)
 
 	if (listener < 0)
 		return;
-	for (;;) {
-		int fd = rnic_tcp()->accept4(listener, NULL, NULL,
-					     SOCK_NONBLOCK | SOCK_CLOEXEC);
+	for (int i = 0; i < LINK_BATCH; i++) {
+		int fd = listener_accept(listener);
 
-		if (fd >= 0)
-			link_take(fd);
-		else if (errno != ECONNABORTED && errno != EINTR)
+		if (fd < 0)
 			return;
+		link_take(fd);
 	}
+	(void)rdv_link_listen(listener, block_num, true);
+}
+
+static void listeners_resume(void)
+{
+	uint32_t num = 0;
+	int listener;
+
+	links.accept_ns = 0;
+	while ((listener = rnic_qp_num_next_listener(&num)) >= 0)
+		(void)rdv_link_listen(listener, num, true);
 }
 
 /* ---- steps -------------------------------------------------------------- */
@@ -571,47 +639,64 @@ int rdv_link_self(const struct rdv *rdv)
 
 /* ---- deadlines and the end ---------------------------------------------- */
 
-void rdv_links_fire(uint64_t now_ns)
+static void list_fire(struct rdv_link_list *list, uint64_t now_ns)
 {
 	struct rdv_link *link;
 
-	while ((link = TAILQ_FIRST(&links.starting)) &&
-	       link->deadline_ns <= now_ns) {
-		rnic_stat_add(RNIC_STAT_start_timeouts, 1);
+	while ((link = TAILQ_FIRST(list)) && link->deadline_ns <= now_ns) {
+		if (link->phase != RDV_LINK_PARKED)
+			rnic_stat_add(RNIC_STAT_start_timeouts, 1);
 		link_fail(link);
 	}
-	while ((link = TAILQ_FIRST(&links.parked)) &&
-	       link->deadline_ns <= now_ns)
-		link_fail(link);
+}
+
+void rdv_links_fire(uint64_t now_ns)
+{
+	list_fire(&links.starting, now_ns);
+	list_fire(&links.strange, now_ns);
+	list_fire(&links.parked, now_ns);
+	if (links.accept_ns && links.accept_ns <= now_ns)
+		listeners_resume();
+}
+
+static uint64_t list_next_ns(const struct rdv_link_list *list, uint64_t next_ns)
+{
+	const struct rdv_link *link = TAILQ_FIRST(list);
+
+	return link && link->deadline_ns < next_ns ? link->deadline_ns
+						   : next_ns;
 }
 
 uint64_t rdv_links_next_ns(void)
 {
-	const struct rdv_link *start = TAILQ_FIRST(&links.starting);
-	const struct rdv_link *park = TAILQ_FIRST(&links.parked);
-	uint64_t next = UINT64_MAX;
+	uint64_t next = links.accept_ns ? links.accept_ns : UINT64_MAX;
 
-	if (start)
-		next = start->deadline_ns;
-	if (park && park->deadline_ns < next)
-		next = park->deadline_ns;
-	return next;
+	next = list_next_ns(&links.starting, next);
+	next = list_next_ns(&links.strange, next);
+	return list_next_ns(&links.parked, next);
+}
+
+static void list_close(struct rdv_link_list *list)
+{
+	struct rdv_link *link;
+
+	while ((link = TAILQ_FIRST(list)))
+		rdv_link_free(link);
 }
 
 void rdv_links_close_all(void)
 {
-	struct rdv_link *link;
-
-	while ((link = TAILQ_FIRST(&links.starting)))
-		rdv_link_free(link);
-	while ((link = TAILQ_FIRST(&links.parked)))
-		rdv_link_free(link);
+	list_close(&links.starting);
+	list_close(&links.strange);
+	list_close(&links.parked);
 }
 
 void rdv_links_forget(void)
 {
 	TAILQ_INIT(&links.starting);
+	TAILQ_INIT(&links.strange);
 	TAILQ_INIT(&links.parked);
-	links.starting_cnt = 0;
+	links.strange_cnt = 0;
 	links.parked_cnt = 0;
+	links.accept_ns = 0;
 }

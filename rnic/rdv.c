@@ -6,7 +6,6 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/random.h>
 
 #include "../util/log.h"
@@ -180,7 +179,6 @@ void rdv_free(struct rdv *rdv)
 /* The port accepts from the first QP on that waits to be dialled. */
 static int rdv_listen(const struct rdv *rdv)
 {
-	uint32_t registered = 0;
 	bool is_new = false;
 	int fd = rnic_qp_num_listen(rdv->num, &is_new);
 
@@ -188,11 +186,7 @@ static int rdv_listen(const struct rdv *rdv)
 		return fd;
 	if (!is_new)
 		return 0;
-	/* Edges: out of descriptors, what waits must not keep us awake; who
-	 * waits in vain dials again. */
-	return cm_thread_watch(fd, CM_TAG_RDV_LISTENER,
-			       rnic_qp_num_port(rdv->num), EPOLLIN | EPOLLET,
-			       &registered);
+	return rdv_link_listen(fd, rdv->num, false);
 }
 
 static int rdv_begin(struct rdv *rdv)

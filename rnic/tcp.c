@@ -108,3 +108,9 @@ uint32_t rnic_tcp_emss(int fd)
 		return TCP_EMSS_DEFAULT;
 	return (uint32_t)mss;
 }
+
+bool rnic_tcp_is_short(int err)
+{
+	return err == EMFILE || err == ENFILE || err == ENOBUFS ||
+	       err == ENOMEM;
+}

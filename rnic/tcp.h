@@ -7,6 +7,7 @@
 #ifndef RNIC_TCP_H
 #define RNIC_TCP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -45,6 +46,10 @@ void rnic_tcp_replace(const struct rnic_tcp_ops *ops);
  */
 ssize_t rnic_tcp_recv(int fd, const struct iovec *iov, int iovcnt);
 ssize_t rnic_tcp_send(int fd, const struct iovec *iov, int iovcnt);
+
+/* accept4() found no descriptor or memory: the connection stays where it is.
+ * Other errors are those of one connection: the next one may be well. */
+bool rnic_tcp_is_short(int err);
 
 /* Throw away up to @max octets of input.  Return as rnic_tcp_recv(). */
 ssize_t rnic_tcp_discard(int fd, size_t max);

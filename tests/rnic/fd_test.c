@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -164,6 +165,31 @@ static void counts_generations(void **state)
 	assert_int_equal(in_child(check_grandchild, NULL), 0);
 }
 
+static void strangers_share_a_quarter(void **state)
+{
+	static const struct {
+		rlim_t limit;
+		uint32_t max, share;
+	} rows[] = {
+		{ 400, 1000, 100 }, { 400, 100, 100 }, { 400, 99, 99 },
+		{ 40, 512, 10 },    { 0, 512, 1 },
+	};
+	struct rlimit old, now;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint32_t share;
+
+		now = old;
+		now.rlim_cur = rows[i].limit;
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
+		share = rnic_fd_share(rows[i].max);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+		assert_int_equal(share, rows[i].share);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +197,7 @@ int main(void)
 		cmocka_unit_test(child_loses_internal_fds_and_keeps_dead_ones),
 		cmocka_unit_test(child_can_make_channels_of_its_own),
 		cmocka_unit_test(counts_generations),
+		cmocka_unit_test(strangers_share_a_quarter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,6 +60,28 @@ static void half_open_connections_are_bounded(void **state)
 	cm_side_close(&s);
 }
 
+/* A crowd that stays and says nothing, and then an honest peer. */
+static void a_silent_crowd_keeps_nobody_away(void **state)
+{
+	enum { CROWD = 5 * HALF_OPEN_MAX };
+	struct rnic_cm_event ev;
+	struct cm_side s;
+	int fd[CROWD], peer;
+	uint16_t port;
+
+	(void)state;
+	port = cm_listen(&s, AF_INET, 0);
+	for (int i = 0; i < CROWD; i++)
+		fd[i] = cm_stranger(port);
+	peer = cm_stranger(port);
+	cm_say(peer, cm_mpa_request, sizeof(cm_mpa_request));
+	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	close(peer);
+	for (int i = 0; i < CROWD; i++)
+		close(fd[i]);
+	cm_side_close(&s);
+}
+
 static void backlog_bounds_unfetched_requests(void **state)
 {
 	struct rnic_cm_event ev;
@@ -125,6 +147,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(half_open_connections_are_bounded),
+		cmocka_unit_test(a_silent_crowd_keeps_nobody_away),
 		cmocka_unit_test(backlog_bounds_unfetched_requests),
 		cmocka_unit_test(any6_takes_ipv4_unless_told_otherwise),
 	};

@@ -133,6 +133,29 @@ static void a_port_accepts_once_it_is_wanted(void **state)
 	rnic_qp_num_release(num, false);
 }
 
+static void listeners_are_told_one_by_one(void **state)
+{
+	uint32_t num[MANY], at = 0, found = 0;
+	bool is_new;
+	int fd;
+
+	(void)state;
+	for (int i = 0; i < MANY; i++)
+		num[i] = draw();
+	for (int i = 0; i < MANY; i += 300)
+		assert_true(rnic_qp_num_listen(num[i], &is_new) >= 0);
+	while ((fd = rnic_qp_num_next_listener(&at)) >= 0) {
+		assert_int_equal(rnic_qp_num_listen(at, &is_new), fd);
+		assert_false(is_new);
+		found++;
+	}
+	assert_int_equal(fd, -ENOENT);
+	/* Others may rest from before. */
+	assert_true(found >= 4);
+	for (int i = 0; i < MANY; i++)
+		rnic_qp_num_release(num[i], false);
+}
+
 /* ---- elsewhere ---------------------------------------------------------- */
 
 #define must(cond)                                                             \
@@ -227,6 +250,7 @@ int main(void)
 		cmocka_unit_test(a_port_goes_with_the_last_number),
 		cmocka_unit_test(told_numbers_rest),
 		cmocka_unit_test(a_port_accepts_once_it_is_wanted),
+		cmocka_unit_test(listeners_are_told_one_by_one),
 		cmocka_unit_test(without_a_port_there_are_numbers_all_the_same),
 		cmocka_unit_test(a_host_without_ipv6_has_ports),
 	};

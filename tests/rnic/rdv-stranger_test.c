@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Strangers in crowds, and a shortage of descriptors: whoever comes to a
+ * rendezvous port, two QPs that look for each other meet soon. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../harness/test.h"
+#include "qp-num.h"
+#include "rdv-internal.h"
+#include "rnicpair.h"
+
+static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
+
+#define HALF_OPEN_MAX 16
+#define HALF_OPEN_STR "16"
+/* Who has to wait for a stranger's time limit waits so long. */
+#define START_MS 8000
+#define START_STR "8000"
+/* And nobody may wait so long for any other reason. */
+#define SOON_MS 4000
+
+/* ---- who comes ---------------------------------------------------------- */
+
+static int tcp_dial(uint32_t num)
+{
+	struct sockaddr_in dst = {
+		.sin_family = AF_INET,
+		.sin_port = htons(rnic_qp_num_port(num)),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	must(fd >= 0);
+	must(!connect(fd, (struct sockaddr *)&dst, sizeof(dst)));
+	return fd;
+}
+
+/* Octets of a Request as the QP's peer would send it. */
+static size_t request(uint32_t from, uint32_t to, uint8_t buf[64])
+{
+	static const uint8_t head[] = "MPA ID Req Frame\x50\x02\x00\x1c"
+				      "\xc0\x01\xc0\x01";
+	struct rdv_frame frame = {
+		.rnr_retry = 7,
+		.src_num = from,
+		.dst_num = to,
+		.nonce = 4711,
+	};
+
+	memcpy(buf, head, 24);
+	rdv_frame_encode(&frame, buf + 24);
+	return 24 + RDV_FRAME_LEN;
+}
+
+static size_t fd_cnt(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	size_t cnt = 0;
+
+	must(dir);
+	while (readdir(dir))
+		cnt++;
+	closedir(dir);
+	return cnt;
+}
+
+/* ---- two that look for each other --------------------------------------- */
+
+static struct rnicpair_side *acceptor(struct rnicpair *p)
+{
+	return rnic_qp_num(p->side[0].qp) < rnic_qp_num(p->side[1].qp)
+		       ? &p->side[0]
+		       : &p->side[1];
+}
+
+static struct rnicpair_side *dialler(struct rnicpair *p)
+{
+	return acceptor(p) == &p->side[0] ? &p->side[1] : &p->side[0];
+}
+
+static void wait_accept(struct rnicpair *p)
+{
+	assert_int_equal(
+		rnicpair_rtr(acceptor(p)->qp, rnic_qp_num(dialler(p)->qp)), 0);
+}
+
+static void come(struct rnicpair *p)
+{
+	assert_int_equal(
+		rnicpair_rtr(dialler(p)->qp, rnic_qp_num(acceptor(p)->qp)), 0);
+}
+
+static void meet_soon(struct rnicpair *p, uint64_t begin_ms)
+{
+	for (int i = 0; i < 2; i++)
+		rnicpair_wait_state(&p->side[i], RNIC_QPS_RTS);
+	assert_true(rnicpair_ms() - begin_ms < SOON_MS);
+}
+
+/* ---- tests -------------------------------------------------------------- */
+
+/* More than may be half open, who stay and say nothing, or half a Request. */
+static void a_silent_crowd_keeps_nobody_away(void **state)
+{
+	enum { CROWD = 200 };
+	uint8_t octets[64];
+	struct rnicpair p;
+	int fd[CROWD];
+	size_t before, len;
+	uint32_t num;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	wait_accept(&p);
+	num = rnic_qp_num(acceptor(&p)->qp);
+	len = request(rnic_qp_num(dialler(&p)->qp), num, octets);
+	before = fd_cnt();
+	for (int i = 0; i < CROWD; i++) {
+		size_t cut = (size_t)i % len;
+
+		fd[i] = tcp_dial(num);
+		/* It may be closed already. */
+		if (cut)
+			(void)send(fd[i], octets, cut, MSG_NOSIGNAL);
+	}
+	poll(NULL, 0, 50);
+	assert_in_range(fd_cnt() - before - CROWD, 0, HALF_OPEN_MAX);
+	assert_int_equal(rnic_qp_state(acceptor(&p)->qp), RNIC_QPS_CONNECTING);
+	come(&p);
+	meet_soon(&p, rnicpair_ms());
+	for (int i = 0; i < CROWD; i++)
+		close(fd[i]);
+	rnicpair_close(&p);
+}
+
+static _Atomic bool flood_is_over;
+static _Atomic uint32_t flood_cnt;
+
+static void *flood(void *arg)
+{
+	const uint32_t *num = arg;
+	int fd[64];
+
+	for (int i = 0; i < 64; i++)
+		fd[i] = tcp_dial(*num);
+	for (int i = 0; !flood_is_over; i = (i + 1) % 64) {
+		close(fd[i]);
+		fd[i] = tcp_dial(*num);
+		flood_cnt++;
+	}
+	for (int i = 0; i < 64; i++)
+		close(fd[i]);
+	return NULL;
+}
+
+/* They come as fast as they can while others connect, one after another. */
+static void a_flood_keeps_nobody_away(void **state)
+{
+	struct rnicpair p, q;
+	pthread_t thread;
+	uint32_t num;
+
+	(void)state;
+	rnicpair_open_idle(&q, &defaults);
+	wait_accept(&q); /* the port stays */
+	num = rnic_qp_num(acceptor(&q)->qp);
+	assert_int_equal(pthread_create(&thread, NULL, flood, &num), 0);
+	while (flood_cnt < 200)
+		sched_yield();
+	for (int i = 0; i < 20; i++) {
+		uint64_t begin_ms = rnicpair_ms();
+
+		rnicpair_open_idle(&p, &defaults);
+		wait_accept(&p);
+		come(&p);
+		meet_soon(&p, begin_ms);
+		rnicpair_close(&p);
+	}
+	flood_is_over = true;
+	pthread_join(thread, NULL);
+	rnicpair_close(&q);
+}
+
+/* Requests for a QP that is not as far, each from another number: they are
+ * kept, as far as descriptors are plenty. */
+static void those_who_wait_leave_descriptors(void **state)
+{
+	enum { CROWD = 120, LIMIT = 400 };
+	struct rlimit old, few;
+	struct rnicpair p, q;
+	uint8_t octets[64];
+	int fd[CROWD];
+	size_t before;
+	uint32_t num;
+
+	(void)state;
+	rnicpair_open_idle(&q, &defaults);
+	wait_accept(&q); /* so that the port listens */
+	rnicpair_open_idle(&p, &defaults);
+	num = rnic_qp_num(acceptor(&p)->qp);
+	must(!getrlimit(RLIMIT_NOFILE, &old));
+	few = old;
+	few.rlim_cur = LIMIT;
+	must(!setrlimit(RLIMIT_NOFILE, &few));
+	before = fd_cnt();
+	must(before + 2 * CROWD < LIMIT);
+	for (int i = 0; i < CROWD; i++) {
+		size_t len = request((uint32_t)(0xff0000 + i), num, octets);
+
+		fd[i] = tcp_dial(num);
+		must(send(fd[i], octets, len, MSG_NOSIGNAL) == (ssize_t)len);
+	}
+	poll(NULL, 0, 50);
+	/* A quarter of what there is, and some that are being heard. */
+	assert_in_range(fd_cnt() - before - CROWD, LIMIT / 8,
+			LIMIT / 4 + HALF_OPEN_MAX);
+	come(&p);
+	poll(NULL, 0, 20);
+	wait_accept(&p);
+	meet_soon(&p, rnicpair_ms());
+	must(!setrlimit(RLIMIT_NOFILE, &old));
+	for (int i = 0; i < CROWD; i++)
+		close(fd[i]);
+	rnicpair_close(&p);
+	rnicpair_close(&q);
+}
+
+/* The limit becomes what is in use, and @more. */
+static void limit_descriptors(struct rlimit *ret_old, unsigned int more)
+{
+	struct rlimit few;
+	int next = dup(0);
+
+	must(next >= 0);
+	close(next);
+	must(!getrlimit(RLIMIT_NOFILE, ret_old));
+	few = *ret_old;
+	few.rlim_cur = (rlim_t)next + more;
+	must(!setrlimit(RLIMIT_NOFILE, &few));
+}
+
+/* Who cannot even look at the GID table is told; who can dials later. */
+static void who_lacks_descriptors_comes_later(void **state)
+{
+	struct rlimit old;
+	struct rnicpair p;
+	struct rnic_qp *qp;
+	int rc;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	wait_accept(&p);
+	qp = dialler(&p)->qp;
+	{
+		struct rnic_rdv_options opt = rnicpair_to(
+			RNICPAIR_LO4, rnic_qp_num(acceptor(&p)->qp));
+
+		limit_descriptors(&old, 0);
+		rc = rnic_qp_rendezvous(qp, &opt);
+	}
+	poll(NULL, 0, 50);
+	if (rc) {
+		assert_int_equal(rc, -EMFILE);
+		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_IDLE);
+	} else {
+		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_CONNECTING);
+	}
+	must(!setrlimit(RLIMIT_NOFILE, &old));
+	if (rc)
+		come(&p);
+	meet_soon(&p, rnicpair_ms());
+	rnicpair_close(&p);
+}
+
+/* The dialler has its socket, the acceptor has none for it until later: no
+ * other connection need come to remind it. */
+static void a_missed_connection_is_taken_later(void **state)
+{
+	struct rlimit old;
+	struct rnicpair p;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	wait_accept(&p);
+	limit_descriptors(&old, 1); /* the dialler's */
+	come(&p);
+	poll(NULL, 0, 50);
+	assert_int_equal(rnic_qp_state(acceptor(&p)->qp), RNIC_QPS_CONNECTING);
+	must(!setrlimit(RLIMIT_NOFILE, &old));
+	meet_soon(&p, rnicpair_ms());
+	rnicpair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_silent_crowd_keeps_nobody_away),
+		cmocka_unit_test(a_flood_keeps_nobody_away),
+		cmocka_unit_test(those_who_wait_leave_descriptors),
+		cmocka_unit_test(who_lacks_descriptors_comes_later),
+		cmocka_unit_test(a_missed_connection_is_taken_later),
+	};
+
+	setenv("USIW_HALF_OPEN_MAX", HALF_OPEN_STR, 1);
+	setenv("USIW_START_MS", START_STR, 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
