@@ -232,9 +232,9 @@ static void conn_param_decode(struct rnic_cm_conn_param *param,
 /*
  * rdma_create_qp() leaves a note (INIT_QP_ATTR).  Without it the QP is the
  * application's own (id->qp NULL): such programs wait for CONNECT_RESPONSE,
- * move the QP, and say so by rdma_establish(), on every transport.  A kernel's
- * iWARP manager tells them ESTABLISHED, cannot be told anything after that,
- * and so none of them runs there: nobody misses the event.
+ * move the QP, and say so by rdma_establish(), since InfiniBand wants it so.  A
+ * kernel's iWARP manager tells them ESTABLISHED and takes nothing after that:
+ * they do not run there.
  */
 static int ucm_connect(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Two queue pairs of one process are connected by rdma_cm, in one thread."""
 import pyverbs.cm_enums as ce
+import pyverbs.enums as e
 from pyverbs.cmid import (CMID, AddrInfo, CMEvent, CMEventChannel, ConnParam)
 
 PATIENCE_MS = 5000
@@ -13,6 +14,13 @@ def expect(channel, kind):
         raise AssertionError(f"event {event.event_str()} came instead of "
                              f"{kind}")
     return event
+
+
+def move(identity, qp):
+    """To RTS, as rdma_cm wants it, with the rights that the QP has."""
+    for state in (e.IBV_QPS_RTR, e.IBV_QPS_RTS):
+        attr, mask = identity.init_qp_attr(state)
+        qp.modify(attr, mask & ~e.IBV_QP_ACCESS_FLAGS)
 
 
 class Connection:
@@ -40,9 +48,12 @@ class Connection:
         request = expect(there, ce.RDMA_CM_EVENT_CONNECT_REQUEST)
         self.passive = CMID(creator=request, listen_id=listener)
         request.ack_cm_event()
+        move(self.passive, passive)
         self.passive.accept(self.param(passive, reads))
+        expect(here, ce.RDMA_CM_EVENT_CONNECT_RESPONSE).ack_cm_event()
+        move(self.active, active)
+        self.active.establish()
         expect(there, ce.RDMA_CM_EVENT_ESTABLISHED).ack_cm_event()
-        expect(here, ce.RDMA_CM_EVENT_ESTABLISHED).ack_cm_event()
         listener.close()
 
     @staticmethod
