@@ -183,6 +183,15 @@ static int show_gid_ndev(const struct rnic_device_attr *attr,
 	return snprintf(buf, size, "%s\n", attr->ifname);
 }
 
+static int show_lid(const struct rnic_device_attr *attr,
+		    const struct kabi_node *node, char *buf, size_t size)
+{
+	uint32_t gid_idx;
+
+	(void)node;
+	return snprintf(buf, size, "0x%x\n", rnic_device_lid(attr, &gid_idx));
+}
+
 static int show_dev(const struct rnic_device_attr *attr,
 		    const struct kabi_node *node, char *buf, size_t size)
 {
@@ -260,7 +269,7 @@ static const struct tree_row tree_rows[] = {
 	SHOW(IBPORT "phys_state", show_phys_state),
 	TEXT(IBPORT "link_layer", "Ethernet\n"),
 	SHOW(IBPORT "rate", show_rate),
-	TEXT(IBPORT "lid", "0x0\n"),
+	SHOW(IBPORT "lid", show_lid),
 	TEXT(IBPORT "lid_mask_count", "0\n"),
 	TEXT(IBPORT "sm_lid", "0x0\n"),
 	TEXT(IBPORT "sm_sl", "0\n"),

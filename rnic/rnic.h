@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "../abi/usiw-ring.h"
@@ -90,6 +91,27 @@ struct rnic_device_attr {
 	uint32_t gid_cnt;	       /* >= 1 */
 	uint8_t gid[RNIC_GID_MAX][16]; /* IPv4-mapped or IPv6; zero: empty */
 };
+
+/*
+ * For programs that tell each other LIDs in place of GIDs: the last two octets
+ * of the first IPv4 address, whose others a peer in the same network shares.
+ * Return: host order; 0: no such address.
+ */
+static inline uint16_t rnic_device_lid(const struct rnic_device_attr *attr,
+				       uint32_t *ret_gid_idx)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	for (uint32_t i = 0; i < attr->gid_cnt; i++) {
+		const uint8_t *gid = attr->gid[i];
+
+		if (memcmp(gid, mapped, sizeof(mapped)) != 0)
+			continue;
+		*ret_gid_idx = i;
+		return (uint16_t)(gid[14] << 8 | gid[15]);
+	}
+	return 0;
+}
 
 /* Limits, the same for every device; what query_device answers. */
 struct rnic_limits {

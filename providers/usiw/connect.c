@@ -31,6 +31,39 @@ uint64_t usiw_patience_ns(uint8_t timeout, uint8_t retry_cnt)
 	return ns < PATIENCE_MIN_NS ? PATIENCE_MIN_NS : ns;
 }
 
+/*
+ * InfiniBand's address of a port in the same subnet, without a GRH.  Which
+ * addresses are meant is a convention of usiw's own, see rnic_device_lid().
+ */
+static int addr_from_lid(const struct usiw_qp *qp, uint16_t dlid,
+			 struct rnic_rdv_options *opt)
+{
+	struct rnic_device_attr dev;
+	int err =
+		rnic_device_query(usiw_context(qp->vqp.qp.context)->dev, &dev);
+
+	if (err)
+		return err;
+	if (!dlid || !rnic_device_lid(&dev, &opt->gid_idx))
+		return -EINVAL;
+	memcpy(opt->dgid, dev.gid[opt->gid_idx], sizeof(opt->dgid));
+	opt->dgid[14] = (uint8_t)(dlid >> 8);
+	opt->dgid[15] = (uint8_t)dlid;
+	return 0;
+}
+
+static int addr_from_attr(const struct usiw_qp *qp,
+			  const struct ibv_ah_attr *ah,
+			  struct rnic_rdv_options *opt)
+{
+	if (!ah->is_global)
+		return addr_from_lid(qp, ah->dlid, opt);
+	opt->gid_idx = ah->grh.sgid_index;
+	opt->tos = ah->grh.traffic_class;
+	memcpy(opt->dgid, ah->grh.dgid.raw, sizeof(opt->dgid));
+	return 0;
+}
+
 int usiw_qp_connect(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 		    int mask)
 {
@@ -39,13 +72,13 @@ int usiw_qp_connect(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 		.ird = attr->max_dest_rd_atomic,
 		.min_rnr_timer = attr->min_rnr_timer,
 	};
+	int err;
 
-	if ((mask & RTR_MASK) != RTR_MASK || !attr->ah_attr.is_global ||
-	    attr->min_rnr_timer > 31)
+	if ((mask & RTR_MASK) != RTR_MASK || attr->min_rnr_timer > 31)
 		return -EINVAL;
-	opt.gid_idx = attr->ah_attr.grh.sgid_index;
-	opt.tos = attr->ah_attr.grh.traffic_class;
-	memcpy(opt.dgid, attr->ah_attr.grh.dgid.raw, sizeof(opt.dgid));
+	err = addr_from_attr(qp, &attr->ah_attr, &opt);
+	if (err)
+		return err;
 	return rnic_qp_rendezvous(qp->rnic, &opt);
 }
 

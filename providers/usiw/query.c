@@ -203,6 +203,7 @@ int usiw_query_port(struct ibv_context *context, uint8_t port_num,
 {
 	struct usiw_context *ctx = usiw_context(context);
 	struct rnic_device_attr dev;
+	uint32_t gid_idx;
 	int err;
 
 	if (usiw_is_alien(ctx->fork_gen))
@@ -222,6 +223,7 @@ int usiw_query_port(struct ibv_context *context, uint8_t port_num,
 		.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS,
 		.max_msg_sz = rnic_limits()->max_msg_size,
 		.pkey_tbl_len = 1,
+		.lid = rnic_device_lid(&dev, &gid_idx),
 		.max_vl_num = 1,
 		.phys_state = dev.is_up ? PHYS_LINK_UP : PHYS_DISABLED,
 		.link_layer = IBV_LINK_LAYER_ETHERNET,

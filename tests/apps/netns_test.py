@@ -6,6 +6,7 @@ The script runs itself inside `unshare -Urnm`, so that nothing of the host's
 network is touched and no privilege is needed.
 """
 import functools
+import ipaddress
 import subprocess
 
 import harness
@@ -77,6 +78,69 @@ def perf(net, env, program, options):
                       env=env, inside={"server": net.inside})
 
 
+DEVICE = {"server": "usiw_veth1", "client": "usiw_veth0"}
+
+
+def gid_index(test, net, end, address):
+    """Where that end's device has the address."""
+    inside = net.inside if end == "server" else ()
+    wanted = ipaddress.IPv6Address(
+        address if ":" in address else "::ffff:" + address)
+    for index in range(8):
+        show = test.start("show", [
+            "cat", f"/sys/class/infiniband/{DEVICE[end]}/ports/1/gids/{index}"],
+            inside=inside)
+        show.wait(10)
+        if ipaddress.IPv6Address(show.text().strip()) == wanted:
+            return index
+    raise Failure(f"{DEVICE[end]} has no GID {wanted}")
+
+
+def hand_pair(net, personas, program, addresses, gid_option, options, octets):
+    """Programs that tell each other GIDs, or, without addresses, LIDs."""
+    name = " ".join([program, *options, *personas.values()])
+    with Test(f"{name} {addresses and addresses['server']}") as test:
+        before = test.counters.sum()
+        port = harness.free_port()
+        command = {}
+        for end in DEVICE:
+            harness.PERSONA[:] = ["--persona", personas[end]]
+            command[end] = [program, "-d", DEVICE[end], "-p", port, *options]
+            if addresses:
+                command[end] += [gid_option,
+                                 gid_index(test, net, end, addresses[end])]
+        harness.PERSONA[:] = ["--persona", personas["server"]]
+        server = test.start("server", command["server"], inside=net.inside)
+        server.wait_listening(port)
+        harness.PERSONA[:] = ["--persona", personas["client"]]
+        client = test.start("client", command["client"] + [ADDRESS["server"]])
+        harness.PERSONA.clear()
+        client.wait(60)
+        server.wait(20)
+        test.demand_payload(before, octets)
+
+
+def by_hand():
+    """Queue pairs connected by ibv_modify_qp(), in any persona."""
+    net = Net(1500)
+    try:
+        for server, client in (("rnic", "rnic"), ("ca", "ca"), ("rnic", "ca"),
+                               ("ca", "rnic")):
+            personas = {"server": server, "client": client}
+            for addresses in (ADDRESS, ADDRESS6, None):
+                hand_pair(net, personas, "ibv_rc_pingpong", addresses, "-g",
+                          ["-n", "200", "-e"], 2 * 200 * 4096)
+            if server != client:
+                continue
+            for addresses in (ADDRESS, ADDRESS6):
+                hand_pair(net, personas, "ibv_srq_pingpong", addresses, "-g",
+                          ["-n", "200"], 2 * 200 * 4096)
+                hand_pair(net, personas, "ib_write_bw", addresses, "-x",
+                          ["-s", "65536", "-n", "200"], 200 << 16)
+    finally:
+        net.close()
+
+
 def over(mtu, crc):
     net = Net(mtu)
     env = {"USIW_CRC": crc}
@@ -94,4 +158,5 @@ def over(mtu, crc):
 
 harness.confine(__file__)
 harness.main([(f"mtu{mtu}-crc-{crc}", functools.partial(over, mtu, crc))
-              for mtu in (1500, 9000) for crc in ("on", "off")])
+              for mtu in (1500, 9000) for crc in ("on", "off")] +
+             [("by-hand", by_hand)])

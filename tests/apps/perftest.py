@@ -53,7 +53,7 @@ BY_HAND = ("-d", "usiw_lo", "-x", "0")
 
 
 def pair(test, program, options, address="127.0.0.1", env=None, inside=None,
-         timeout=120, demand=demand_moved, connect=BY_CM):
+         timeout=120, demand=demand_moved, connect=BY_CM, codes=(0,)):
     """Run server and client to the end.  Returns the client's table."""
     inside = inside or {}
     before = test.counters.sum()
@@ -64,8 +64,8 @@ def pair(test, program, options, address="127.0.0.1", env=None, inside=None,
     server.wait_listening(port)
     client = test.start("client", command + [address], env=env,
                         inside=inside.get("client", ()))
-    client.wait(timeout)
-    server.wait(20)
+    client.wait(timeout, codes=codes)
+    server.wait(20, codes=codes)
     table = rows(client.text())
     check(table, f"{program} printed no table")
     if "-a" in options:

@@ -130,7 +130,10 @@ static void what_is_missing_or_wrong_is_einval(void **state)
 	for (size_t i = 2; i < sizeof(rtr_bits) / sizeof(rtr_bits[0]); i++)
 		assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR & ~rtr_bits[i]),
 				 EINVAL);
+	/* No LID, and no own address to take it with. */
 	rtr.ah_attr.is_global = 0;
+	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), EINVAL);
+	rtr.ah_attr.dlid = 0x0203;
 	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), EINVAL);
 	rtr.ah_attr.is_global = 1;
 	rtr.min_rnr_timer = 32;
@@ -150,6 +153,30 @@ static void what_is_missing_or_wrong_is_einval(void **state)
 	rts.timeout = 32;
 	assert_int_equal(ibv_modify_qp(w->qp, &rts, RTS), EINVAL);
 	assert_int_equal(fake.rdv.send_cnt, 0);
+}
+
+/* What programs tell each other that know no GIDs. */
+static void a_lid_is_the_end_of_an_address(void **state)
+{
+	static const uint8_t v6[16] = { 0xfe, 0x80, [15] = 9 };
+	static const uint8_t own[16] = { [10] = 0xff, 0xff, 10, 1, 0, 7 };
+	static const uint8_t peer[16] = { [10] = 0xff, 0xff, 10, 1, 2, 3 };
+	struct fake_world *w = *state;
+	struct ibv_qp_attr rtr = rtr_attr();
+	struct ibv_port_attr port;
+
+	memcpy(fake.device.gid[0], v6, sizeof(v6));
+	memcpy(fake.device.gid[1], own, sizeof(own));
+	assert_int_equal(usiw_query_port(w->context, 1, &port), 0);
+	assert_int_equal(port.lid, 7);
+	fake.qp_state = RNIC_QPS_IDLE;
+	rtr.ah_attr = (struct ibv_ah_attr){ .port_num = 1 };
+	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), EINVAL);
+	rtr.ah_attr.dlid = 0x0203;
+	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), 0);
+	assert_int_equal(fake.rdv.cnt, 1);
+	assert_int_equal(fake.rdv.opt.gid_idx, 1);
+	assert_memory_equal(fake.rdv.opt.dgid, peer, sizeof(peer));
 }
 
 static void a_refusal_of_the_rnic_leaves_init(void **state)
@@ -187,6 +214,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			what_is_missing_or_wrong_is_einval, fake_setup,
 			fake_teardown),
+		cmocka_unit_test_setup_teardown(a_lid_is_the_end_of_an_address,
+						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(
 			a_refusal_of_the_rnic_leaves_init, fake_setup,
 			fake_teardown),

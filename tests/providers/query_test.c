@@ -149,6 +149,7 @@ static void port_follows_the_interface(void **state)
 	assert_int_equal(p.phys_state, 5);
 	assert_int_equal(p.gid_tbl_len, RNIC_GID_MAX);
 	assert_int_equal(p.pkey_tbl_len, 1);
+	assert_int_equal(p.lid, 0);
 	assert_int_equal(p.link_layer, IBV_LINK_LAYER_ETHERNET);
 	assert_int_equal(p.max_msg_sz, 1u << 30);
 	assert_int_equal(p.active_speed, 1);
