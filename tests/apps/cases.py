@@ -305,6 +305,27 @@ def atomic_crowd():
         check(served == 16 * 2000, f"{served} atomics by usiw's counters")
 
 
+ALL_TO_ALL_STREAMS = 16 * 15
+ALL_TO_ALL_ROUNDS = 20
+
+
+def all_to_all(*words):
+    """16 processes, fully connected without rdma_cm."""
+    def run():
+        with Test(f"all to all {' '.join(words)}") as test:
+            program = test.start("processes", [harness.os.path.join(
+                harness.BUILD, "bin", "apps-all-to-all"), *words])
+            program.wait(30)
+            check("good" in program.text(), program.text())
+            total = test.counters.sum()
+            check(total["streams_opened"] == ALL_TO_ALL_STREAMS,
+                  f"{total['streams_opened']} streams")
+            rounds = ALL_TO_ALL_ROUNDS // 2 if words else ALL_TO_ALL_ROUNDS
+            test.demand_payload({}, ALL_TO_ALL_STREAMS * rounds << 14)
+
+    return "-".join(["all-to-all", *words]), run
+
+
 def sweep(verb):
     return [perf_row(f"ib_{verb}_{what}", "-a", "-n", 200)
             for what in ("bw", "lat")]
@@ -350,6 +371,7 @@ CA = RPING[:2] + RPING_OWN_QP + RDMACM + [
              octets=2 * 20 * (1 << 20)),
     pingpong("ibv_srq_pingpong"), pingpong("ibv_srq_pingpong", "-e", gid=1),
     atomic_row("ib_atomic_bw"), atomic_row("ib_atomic_lat"),
+    all_to_all(), all_to_all("kill"),
     hand_row("ib_atomic_bw", demand=perftest.demand_atomics),
     hand_row("ib_atomic_lat", demand=perftest.demand_atomics),
 ]
@@ -384,6 +406,7 @@ GROUPS = {
                  octets=2 * 200),
         pingpong("ibv_srq_pingpong"), pingpong("ibv_srq_pingpong", "-e"),
         pingpong("ibv_srq_pingpong", gid=1),
+        all_to_all(), all_to_all("kill"),
     ] + [
         hand_row(f"ib_{verb}_{what}", *options)
         for verb in ("write", "read") for what in ("bw", "lat")
