@@ -31,6 +31,8 @@ static enum rnic_cm_event_type outcome_of(int status)
 	case -ECONNREFUSED:
 		return RNIC_CM_REJECTED;
 	case -ETIMEDOUT:
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
 		return RNIC_CM_UNREACHABLE;
 	default:
 		return RNIC_CM_CONNECT_ERROR;

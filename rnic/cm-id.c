@@ -56,12 +56,30 @@ static void id_drop_events(struct cm_id *id)
 }
 
 /*
+ * The connection goes with the identity, as in the kernel: who leaves without
+ * a word tells its peer so.
+ */
+static void id_drop_stream(const struct cm_id *id)
+{
+	struct rnic_qp *qp;
+
+	if (id->state != RNIC_CM_S_ESTABLISHED)
+		return;
+	qp = rnic_qp_get(id->qp_num);
+	if (!qp)
+		return;
+	rnic_qp_disconnect(qp, id->ref);
+	rnic_qp_put(qp);
+}
+
+/*
  * Who could still refer to it: epoll events and notes on their way, by
  * reference number only; the QP's stream, by the same.
  */
 void cm_id_free(struct cm_id *id)
 {
 	util_lock_assert_held(&cm.lock);
+	id_drop_stream(id);
 	cm_table_remove(&cm.ids, id->ref);
 	if (id->state == RNIC_CM_S_LISTEN)
 		rnic_listen_stop(id);
@@ -94,11 +112,34 @@ int cm_id_lock(struct rnic_cm_chan *chan, uint32_t num, struct cm_id **ret_id)
 
 /* ---- binding --------------------------- */
 
+/* Is that address and port another identity's, which would share it? */
+static bool addr_is_shared(const struct sockaddr *addr)
+{
+	struct sockaddr_storage want;
+
+	cm_addr_set(&want, addr);
+	for (uint32_t i = 0; i < cm.ids.page_cnt * CM_TABLE_PAGE; i++) {
+		const struct cm_id *id = cm_table_get_slot(&cm.ids, i);
+		const struct sockaddr *local;
+
+		if (!id || id->fd < 0 || !id->is_reuseaddr ||
+		    id->local.ss_family != want.ss_family)
+			continue;
+		local = (const struct sockaddr *)&id->local;
+		if (cm_addr_port_be(local) == cm_addr_port_be(addr) &&
+		    (cm_addr_is_any(local) || cm_addr_is_any(addr) ||
+		     cm_addr_is_same_host(&id->local, &want)))
+			return true;
+	}
+	return false;
+}
+
 /*
  * A port in use by a live socket is refused, one that only lingers in
- * TIME_WAIT is not: hence first without SO_REUSEADDR, then with it.  The flag
- * is off afterwards, unless asked for, so that nobody else binds between our
- * bind and our listen.
+ * TIME_WAIT is not: hence first without SO_REUSEADDR, then with it, but not
+ * beside a socket of ours that has the flag by its application's wish: both
+ * must want it.  The flag is off afterwards, unless asked for, so that nobody
+ * else binds between our bind and our listen.
  */
 static int sock_bind(const struct cm_id *id, int fd,
 		     const struct sockaddr *addr)
@@ -111,6 +152,8 @@ static int sock_bind(const struct cm_id *id, int fd,
 		return 0;
 	if (errno != EADDRINUSE || id->is_reuseaddr)
 		return -errno;
+	if (addr_is_shared(addr))
+		return -EADDRINUSE;
 	cm_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	ret = rnic_tcp()->bind(fd, addr, len) == 0 ? 0 : -errno;
 	cm_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 0);
@@ -226,6 +269,9 @@ static int id_set_option(struct cm_id *id, enum rnic_cm_option opt,
 		id->has_tos = true;
 		if (id->fd >= 0)
 			cm_sock_set_tos(id->fd, id->local.ss_family, id->tos);
+		else if (id->conn && cm_conn_fd(id->conn) >= 0)
+			cm_sock_set_tos(cm_conn_fd(id->conn),
+					id->local.ss_family, id->tos);
 		return 0;
 	case RNIC_CM_OPT_REUSEADDR:
 		return id_set_reuseaddr(id, value);

@@ -140,7 +140,7 @@ struct cm_id {
 };
 
 int cm_id_new(struct rnic_cm_chan *chan, uint64_t uid, struct cm_id **ret_id);
-/* With all that hangs on it; the streams of QPs stay. */
+/* With all that hangs on it, the stream of its QP included. */
 void cm_id_free(struct cm_id *id);
 static inline uint32_t cm_id_num(const struct cm_id *id)
 {

@@ -173,11 +173,13 @@ int rnic_cm_reject(struct rnic_cm_chan *chan, uint32_t num, const void *pd,
  * What is to happen, decided under the lock; the QP is ended outside it.
  * Return: 0; -EINVAL: there never was a connection.
  */
-static int id_disconnect(struct cm_id *id, struct rnic_qp **ret_qp)
+static int id_disconnect(struct cm_id *id, struct rnic_qp **ret_qp,
+			 uint64_t *ret_ref)
 {
 	switch (id->state) {
 	case RNIC_CM_S_ESTABLISHED:
 		*ret_qp = rnic_qp_get(id->qp_num);
+		*ret_ref = id->ref;
 		return 0;
 	case RNIC_CM_S_CONNECT:
 		cm_conn_abort(id->conn, -ECONNRESET);
@@ -193,15 +195,16 @@ static int id_disconnect(struct cm_id *id, struct rnic_qp **ret_qp)
 int rnic_cm_disconnect(struct rnic_cm_chan *chan, uint32_t num)
 {
 	struct rnic_qp *qp = NULL;
+	uint64_t ref = 0;
 	struct cm_id *id;
 	int ret = cm_id_lock(chan, num, &id);
 
 	if (ret < 0)
 		return ret;
-	ret = id_disconnect(id, &qp);
+	ret = id_disconnect(id, &qp, &ref);
 	util_unlock(&cm.lock);
 	if (qp) {
-		rnic_qp_disconnect(qp);
+		rnic_qp_disconnect(qp, ref);
 		rnic_qp_put(qp);
 	}
 	return ret;

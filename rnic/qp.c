@@ -471,10 +471,11 @@ void rnic_qp_set_timeout(struct rnic_qp *qp, uint8_t timeout)
 	rnic_engine_unlead(qp->engine);
 }
 
-void rnic_qp_disconnect(struct rnic_qp *qp)
+void rnic_qp_disconnect(struct rnic_qp *qp, uint64_t cm_ref)
 {
 	rnic_engine_lead(qp->engine);
-	if (qp_state(qp) == RNIC_QPS_RTS && qp->stream) {
+	if (qp_state(qp) == RNIC_QPS_RTS && qp->stream &&
+	    qp->stream->cm_ref == cm_ref) {
 		qp_set_state(qp, RNIC_QPS_CLOSING);
 		rnic_stream_close(qp->stream);
 	}

@@ -77,8 +77,9 @@ void rnic_qp_put(struct rnic_qp *qp);
 void rnic_qp_set_timeout(struct rnic_qp *qp, uint8_t timeout);
 
 /* The connection manager asks for an orderly end (rdma_disconnect): like
- * rnic_qp_modify(CLOSING), but a QP without stream is left alone. */
-void rnic_qp_disconnect(struct rnic_qp *qp);
+ * rnic_qp_modify(CLOSING), but a QP without the stream of @cm_ref is left
+ * alone: the number may be another QP's by now. */
+void rnic_qp_disconnect(struct rnic_qp *qp, uint64_t cm_ref);
 
 /*
  * Implemented by cm.c; called by the engine, under the lead, when the stream

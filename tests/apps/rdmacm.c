@@ -383,9 +383,27 @@ static const struct {
 	const char *word;
 	void (*run)(void);
 } cases[] = {
-	{ "crowd", crowd },	{ "reject", reject },
-	{ "migrate", migrate }, { "mute", mute },
-	{ "refused", refused }, { "commands", rdmacm_commands },
+	{ "crowd", crowd },
+	{ "reject", reject },
+	{ "migrate", migrate },
+	{ "mute", mute },
+	{ "refused", refused },
+	{ "commands", rdmacm_commands },
+	{ "addrinfo", rdmacm_addrinfo },
+	{ "endpoint", rdmacm_endpoint },
+	{ "sync", rdmacm_sync },
+	{ "establish", rdmacm_establish },
+	{ "path", rdmacm_path },
+	{ "tos", rdmacm_tos },
+	{ "ack-timeout", rdmacm_ack_timeout },
+	{ "reuseaddr", rdmacm_reuseaddr },
+	{ "afonly", rdmacm_afonly },
+	{ "no-option", rdmacm_no_option },
+	{ "backlog", rdmacm_backlog },
+	{ "data", rdmacm_data },
+	{ "edge", rdmacm_edge },
+	{ "order", rdmacm_order },
+	{ "unacked", rdmacm_unacked },
 };
 
 static const struct {
@@ -394,6 +412,7 @@ static const struct {
 } cases_with_words[] = {
 	{ "wildcard", wildcard },
 	{ "route", route },
+	{ "unreachable", rdmacm_unreachable },
 };
 
 int main(int argc, char **argv)

@@ -48,5 +48,21 @@ static inline uint64_t now_ms(void)
 
 /* The cases, each in the file of its name. */
 void rdmacm_commands(void);
+void rdmacm_addrinfo(void);
+void rdmacm_endpoint(void);
+void rdmacm_sync(void);
+void rdmacm_establish(void);
+void rdmacm_path(void);
+void rdmacm_tos(void);
+void rdmacm_ack_timeout(void);
+void rdmacm_reuseaddr(void);
+void rdmacm_afonly(void);
+void rdmacm_no_option(void);
+void rdmacm_backlog(void);
+void rdmacm_data(void);
+void rdmacm_edge(void);
+void rdmacm_order(void);
+void rdmacm_unacked(void);
+void rdmacm_unreachable(char **words);
 
 #endif

@@ -33,7 +33,7 @@ def call(word, env=None, counters=()):
             check(total[name] == value, f"{name} is {total[name]}")
 
 
-def inside(*words):
+def inside(*words, env=None):
     harness.need("unshare", "ip")
     if subprocess.run(["unshare", "-Urn", "true"],
                       stderr=subprocess.DEVNULL).returncode:
@@ -42,7 +42,7 @@ def inside(*words):
     os.environ["USIW_TEST_KEEP_USER"] = "1"
     try:
         with Test(words[0]) as test:
-            program = test.start(words[0], [PROGRAM, *words], inside=[
+            program = test.start(words[0], [PROGRAM, *words], env=env, inside=[
                 "unshare", "-Urn", "sh", "-c", SETUP, "sh"])
             program.wait(60)
     finally:
@@ -59,8 +59,14 @@ harness.main([
                                  counters=(("rejects", 1),))),
     ("migrate", functools.partial(call, "migrate")),
     ("mute", functools.partial(call, "mute", env={"USIW_START_MS": "500"})),
-    ("refused", functools.partial(call, "refused")),
-    ("commands", functools.partial(call, "commands")),
+] + [
+    (word, functools.partial(call, word)) for word in (
+        "refused", "commands", "addrinfo", "endpoint", "sync", "establish",
+        "path", "tos", "ack-timeout", "reuseaddr", "afonly", "no-option",
+        "backlog", "data", "edge", "order", "unacked")
+] + [
+    ("unreachable", functools.partial(inside, "unreachable", "now",
+                                      env={"USIW_START_MS": "700"})),
     ("wildcard", functools.partial(
         inside, "wildcard", "127.0.0.1", "usiw_lo", "192.0.2.1", "usiw_d0",
         "192.0.3.1", "usiw_d1")),

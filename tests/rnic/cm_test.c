@@ -2,6 +2,8 @@
 /* Connections from end to end, over loopback, with real QPs. */
 #include "cm-fixture.h"
 
+#include "cm-internal.h"
+
 static void connects_and_disconnects(int family)
 {
 	struct rnic_cm_info here, there;
@@ -60,9 +62,9 @@ static void passive_side_disconnects(void **state)
 	cm_pair_close(&p);
 }
 
-/* The stream is the QP's: the identity may go first, the event just never
- * comes; the other side sees the QP's end. */
-static void id_goes_before_its_stream(void **state)
+/* The identity may go before its QP: the event just never comes, and the
+ * connection goes with it, in order, as with a kernel. */
+static void a_connection_goes_with_its_identity(void **state)
 {
 	struct rnic_cm_event ev;
 	uint32_t cnt;
@@ -73,11 +75,33 @@ static void id_goes_before_its_stream(void **state)
 	cm_pair_accept(&p);
 	assert_int_equal(rnic_cm_destroy(p.listener.chan, p.child, &cnt), 0);
 	assert_int_equal(cnt, 1); /* ESTABLISHED */
-	assert_int_equal(rnic_qp_state(p.passive_qp.qp), RNIC_QPS_RTS);
-	assert_int_equal(rnic_qp_destroy(p.passive_qp.qp, &cnt), 0);
-	p.passive_qp.qp = NULL;
 	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	assert_int_not_equal(rnic_qp_state(p.passive_qp.qp), RNIC_QPS_RTS);
 	assert_false(cm_is_readable(p.listener.chan, 50));
+	cm_pair_close(&p);
+	/* So it does with the channel of the identity. */
+	cm_pair_open(&p, AF_INET);
+	cm_pair_accept(&p);
+	rnic_cm_chan_free(p.active.chan);
+	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_side_open(&p.active, 1);
+	cm_pair_close(&p);
+}
+
+/* The number it knew its QP by may be another's, with another stream. */
+static void a_qp_of_another_identity_stays(void **state)
+{
+	struct rnic_qp *qp;
+	struct cm_pair p;
+
+	(void)state;
+	cm_pair_open(&p, AF_INET);
+	cm_pair_accept(&p);
+	qp = rnic_qp_get(rnic_qp_num(p.active_qp.qp));
+	assert_non_null(qp);
+	rnic_qp_disconnect(qp, 1);
+	assert_int_equal(rnic_qp_state(qp), RNIC_QPS_RTS);
+	rnic_qp_put(qp);
 	cm_pair_close(&p);
 }
 
@@ -116,7 +140,8 @@ int main(void)
 		cmocka_unit_test(connects_and_disconnects_ipv4),
 		cmocka_unit_test(connects_and_disconnects_ipv6),
 		cmocka_unit_test(passive_side_disconnects),
-		cmocka_unit_test(id_goes_before_its_stream),
+		cmocka_unit_test(a_connection_goes_with_its_identity),
+		cmocka_unit_test(a_qp_of_another_identity_stays),
 		cmocka_unit_test(calls_out_of_order_are_refused),
 	};
 

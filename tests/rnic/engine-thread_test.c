@@ -137,7 +137,7 @@ static void rest_blocked_fin(struct rnicpair *p, struct rawpeer *raw)
 static void rest_closing(struct rnicpair *p, struct rawpeer *raw)
 {
 	(void)raw;
-	rnic_qp_disconnect(p->side[0].qp);
+	rnic_qp_disconnect(p->side[0].qp, 0);
 }
 
 static void rest_draining(struct rnicpair *p, struct rawpeer *raw)

@@ -180,14 +180,14 @@ static void end_by_modify(struct stage *st)
 
 static void end_by_disconnect(struct stage *st)
 {
-	rnic_qp_disconnect(st->s->qp);
+	rnic_qp_disconnect(st->s->qp, REF);
 	rawpeer_reset(&st->raw);
 }
 
 /* Nobody answers: the drain limit ends it. */
 static void end_by_limit(struct stage *st)
 {
-	rnic_qp_disconnect(st->s->qp);
+	rnic_qp_disconnect(st->s->qp, REF);
 }
 
 static void end_by_dereg(struct stage *st)
