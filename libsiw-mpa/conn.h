@@ -138,6 +138,7 @@ struct conn_tx {
 	size_t mark_head, mark_cnt;
 	size_t data_pos;
 	size_t offered;	     /* by the last tx_prepare */
+	uint64_t shared;     /* octets behind which no new segment began */
 	uint64_t end, taken; /* stream offsets: encoded, taken by TCP */
 	uint64_t start_end;  /* behind our start frame: SeqStart */
 	uint32_t msn[DDP_QN_CNT];
@@ -148,6 +149,7 @@ struct conn_tx {
 	 * answered (D-26). */
 	uint16_t rtr_credits;
 	bool is_closed; /* no message is taken any more */
+	bool has_read;	/* a READ Request went out */
 	uint8_t term_len;
 	uint8_t term[RDMAP_TERM_MAX_SIZE];
 	uint32_t answer_stag; /* of the Read RTR to be answered */
@@ -258,5 +260,14 @@ void tx_touch(const uint8_t *p, size_t len);
 
 /* An FPDU in place begins here; false: no room. */
 bool tx_mark_push(struct conn_tx *tx);
+
+/* ---- tx-segment.c ---- */
+
+/* Would a READ Request behind what is encoded lie in one segment?  Where
+ * nothing waits to be taken it does. */
+bool tx_read_fits(const struct smpa_conn *c);
+
+/* TCP has taken @len octets of what tx_prepare offered. */
+void tx_share_segment(struct smpa_conn *c, size_t len);
 
 #endif

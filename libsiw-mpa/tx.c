@@ -546,6 +546,11 @@ static bool msg_put_segment(struct smpa_conn *c)
 
 	if (h.is_last && !m->is_quiet && tx->sent_cnt == tx->sent_cap)
 		return false;
+	if (m->opcode == SMPA_OP_READ_REQUEST) {
+		if (!tx_read_fits(c))
+			return false;
+		tx->has_read = true;
+	}
 	hdr_len = ddp_hdr_encode(&h, hdr);
 	memcpy(hdr + hdr_len, m->hdr, m->hdr_len);
 	hdr_len += m->hdr_len;
@@ -727,6 +732,7 @@ int smpa_conn_tx_commit(struct smpa_conn *conn, size_t len)
 
 	if (len > tx->offered)
 		return -EINVAL;
+	tx_share_segment(conn, len);
 	tx->offered = 0;
 	tx->taken += len;
 	while (len > 0) {

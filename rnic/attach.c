@@ -103,7 +103,7 @@ static int attach_send_last(const struct rnic_attach *a, const void *buf,
 	ssize_t rc;
 
 	while (iov.iov_len > 0) {
-		rc = rnic_tcp_send(a->fd, &iov, 1);
+		rc = rnic_tcp_send(a->fd, &iov, 1, 0);
 		if (rc == -EAGAIN)
 			rc = attach_poll(a, POLLOUT);
 		if (rc < 0)
@@ -313,7 +313,7 @@ int rnic_attach_reject(struct rnic_attach *attach, const void *pd,
 		return rc;
 	/* Not by steps: the answer given, no octet is to be read any more. */
 	while ((cnt = smpa_conn_tx_prepare(conn, &iov)) > 0) {
-		len = rnic_tcp_send(attach->fd, iov, cnt);
+		len = rnic_tcp_send(attach->fd, iov, cnt, 0);
 		if (len == -EAGAIN)
 			len = attach_poll(attach, POLLOUT);
 		if (len < 0)

@@ -86,7 +86,7 @@ static int start_send(struct rnic_stream *stream)
 	int cnt;
 
 	while ((cnt = smpa_conn_tx_prepare(stream->conn, &iov)) > 0) {
-		len = rnic_tcp_send(stream->fd, iov, cnt);
+		len = rnic_tcp_send(stream->fd, iov, cnt, 0);
 		if (len == -EAGAIN)
 			return 0;
 		if (len < 0)

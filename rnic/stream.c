@@ -218,6 +218,15 @@ static void stream_unreadable(struct rnic_stream *stream)
 			(struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
 }
 
+/* Is this the place to begin a new segment?  A QP that connected without
+ * rdma_cm has a peer like us, who takes them as they come. */
+static int stream_send_flags(const struct rnic_stream *stream)
+{
+	if (stream->qp && stream->qp->sq.ack.is_on)
+		return 0;
+	return smpa_conn_tx_ends_segment(stream->conn) ? MSG_EOR : 0;
+}
+
 /* Return: 1: all that was prepared went; 0: nothing prepared, or TCP is full;
  * negative errno: the socket failed. */
 static int stream_send(struct rnic_stream *stream)
@@ -235,7 +244,7 @@ static int stream_send(struct rnic_stream *stream)
 	if (cnt <= 0)
 		return 0;
 	want = iov_len(iov, cnt);
-	len = rnic_tcp_send(stream->fd, iov, cnt);
+	len = rnic_tcp_send(stream->fd, iov, cnt, stream_send_flags(stream));
 	if (len == -EFAULT) {
 		/* What is left to say comes with the next tx_prepare. */
 		(void)smpa_conn_tx_fault(stream->conn);

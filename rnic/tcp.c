@@ -81,13 +81,13 @@ ssize_t rnic_tcp_recv(int fd, const struct iovec *iov, int iovcnt)
 	return tcp_result(rnic_tcp()->recvmsg(fd, &msg, MSG_DONTWAIT));
 }
 
-ssize_t rnic_tcp_send(int fd, const struct iovec *iov, int iovcnt)
+ssize_t rnic_tcp_send(int fd, const struct iovec *iov, int iovcnt, int flags)
 {
 	struct msghdr msg = { .msg_iovlen = (size_t)iovcnt };
 
 	msg.msg_iov = (struct iovec *)(uintptr_t)iov;
-	return tcp_result(
-		rnic_tcp()->sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL));
+	return tcp_result(rnic_tcp()->sendmsg(
+		fd, &msg, flags | MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
 ssize_t rnic_tcp_discard(int fd, size_t max)

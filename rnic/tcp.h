@@ -45,7 +45,8 @@ void rnic_tcp_replace(const struct rnic_tcp_ops *ops);
  * now (EINTR counts as such); other -errno.
  */
 ssize_t rnic_tcp_recv(int fd, const struct iovec *iov, int iovcnt);
-ssize_t rnic_tcp_send(int fd, const struct iovec *iov, int iovcnt);
+/* @flags: 0, or MSG_EOR: nothing shall share a segment with what is last. */
+ssize_t rnic_tcp_send(int fd, const struct iovec *iov, int iovcnt, int flags);
 
 /* accept4() found no descriptor or memory: the connection stays where it is.
  * Other errors are those of one connection: the next one may be well. */

@@ -540,6 +540,15 @@ int smpa_conn_tx_fault(struct smpa_conn *conn);
 /* After tx_prepare's -EFAULT: the message that it is about. */
 uint64_t smpa_conn_tx_unreadable(const struct smpa_conn *conn);
 
+/**
+ * smpa_conn_tx_ends_segment - should TCP begin a new segment behind that?
+ * True where what may follow the octets of the last tx_prepare would lie in two
+ * segments, could it share the one they are in (MPA-73).  The owner then sends
+ * them with MSG_EOR; what it answers counts as done when tx_commit is told of
+ * all of them.
+ */
+bool smpa_conn_tx_ends_segment(const struct smpa_conn *conn);
+
 /* @len octets of the last tx_prepare, from the front, have been taken.
  * Return: 0; -EINVAL: more than there was. */
 int smpa_conn_tx_commit(struct smpa_conn *conn, size_t len);

@@ -39,7 +39,7 @@ static int raw_tx(struct rawpeer *raw)
 	int cnt;
 
 	while ((cnt = smpa_conn_tx_prepare(raw->conn, &iov)) > 0) {
-		len = rnic_tcp_send(raw->fd, iov, cnt);
+		len = rnic_tcp_send(raw->fd, iov, cnt, 0);
 		if (len == -EAGAIN)
 			return 0;
 		if (len < 0)

@@ -27,7 +27,7 @@ static void recv_gathers_and_tells_the_end(void **state)
 	rnicpair_sockets(0, fd);
 	assert_int_equal(rnic_tcp_recv(fd[0], iov, 1), -EAGAIN);
 	assert_int_equal(rnic_tcp_recv(fd[0], iov, 2), -EAGAIN);
-	assert_int_equal(rnic_tcp_send(fd[1], out, 2), 7);
+	assert_int_equal(rnic_tcp_send(fd[1], out, 2, 0), 7);
 	assert_int_equal(rnic_tcp_recv(fd[0], iov, 2), 7);
 	assert_memory_equal(a, "abc", 3);
 	assert_memory_equal(b, "defg", 4);
@@ -49,7 +49,7 @@ static void send_to_nobody_raises_no_signal(void **state)
 	rnicpair_sockets(0, fd);
 	close(fd[1]);
 	for (int i = 0; i < 1000 && rc == 1; i++)
-		rc = rnic_tcp_send(fd[0], &out, 1);
+		rc = rnic_tcp_send(fd[0], &out, 1, 0);
 	assert_true(rc == -EPIPE || rc == -ECONNRESET);
 	close(fd[0]);
 }
@@ -63,7 +63,7 @@ static void send_says_when_there_is_no_room(void **state)
 
 	(void)state;
 	rnicpair_sockets(16384, fd);
-	while ((rc = rnic_tcp_send(fd[0], &out, 1)) > 0)
+	while ((rc = rnic_tcp_send(fd[0], &out, 1, 0)) > 0)
 		sent += rc;
 	assert_int_equal(rc, -EAGAIN);
 	/* Thrown away, to the last octet, without memory to put it to. */
@@ -87,8 +87,8 @@ static void memory_that_is_not_there_is_an_error(void **state)
 
 	(void)state;
 	rnicpair_sockets(0, fd);
-	assert_int_equal(rnic_tcp_send(fd[0], &bad, 1), -EFAULT);
-	assert_int_equal(rnic_tcp_send(fd[0], &out, 1), 10);
+	assert_int_equal(rnic_tcp_send(fd[0], &bad, 1, 0), -EFAULT);
+	assert_int_equal(rnic_tcp_send(fd[0], &out, 1, 0), 10);
 	assert_int_equal(rnic_tcp_recv(fd[1], &bad, 1), -EFAULT);
 	assert_int_equal(rnic_tcp_recv(-1, &out, 1), -EBADF);
 	close(fd[0]);
@@ -136,7 +136,7 @@ static void maps_errors(void **state)
 	assert_ptr_equal(rnic_tcp(), &ops);
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
 		errno_to_say = maps[i].from;
-		assert_int_equal(rnic_tcp_send(0, &out, 1), -maps[i].to);
+		assert_int_equal(rnic_tcp_send(0, &out, 1, 0), -maps[i].to);
 	}
 	rnic_tcp_replace(NULL);
 	assert_ptr_not_equal(rnic_tcp(), &ops);

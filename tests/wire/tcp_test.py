@@ -6,6 +6,7 @@ who cuts and joins segments as he likes.
 
 The script runs itself in a network namespace of its own.
 """
+import bisect
 import collections
 import functools
 import os
@@ -26,6 +27,7 @@ from harness import Skip, Test, check, wait_until  # noqa: E402
 
 INSIDE = "USIW_TEST_INSIDE_NETNS"
 ADDRESS = "127.0.0.1"
+READ_ULPDU = 46
 HEADERS = 20 + 20 + 12  # IPv4, TCP, timestamps
 
 
@@ -160,6 +162,37 @@ def transfer(test, mulpdu, crc):
     starts = {at for at, _ in fpdus}
     full = [at for at, p in stream.segments.items() if len(p) > mulpdu // 2]
     return round(sum(at in starts for at in full) / len(full), 2)
+
+
+# ---- short FPDUs ------------------------------------------------------------
+
+def cut_reads(path):
+    """(READ Requests of the stream with most of them, those that lie in more
+    than one segment)"""
+    best = (0, 0)
+    for stream in streams(path):
+        whole, borders = stream.octets(), sorted(stream.segments)
+        reads = [at for at, length in stream.fpdus()
+                 if length == READ_ULPDU and whole[at + 3] & 15 == 1]
+        cut = sum(bisect.bisect(borders, at) !=
+                  bisect.bisect(borders, at + 6 + READ_ULPDU - 1)
+                  for at in reads)
+        best = max(best, (len(reads), cut))
+    return best
+
+
+def reads_are_whole(options):
+    """MPA-73, MPA-74: whatever waits while TCP sends, no READ Request lies in
+    two segments; Linux's siw does not stand that (kernel-lab/FINDINGS.md)."""
+    link(1500)
+    with Test(f"READ Requests, {options}") as test:
+        with Capture(test) as capture:
+            perftest.pair(test, "ib_read_bw",
+                          ["-s", "64", "-n", "3840", *options])
+        count, cut = cut_reads(capture.path)
+        print(f"{count} READ Requests, {cut} in two segments")
+        check(count >= 3840, "not all READ Requests are in the capture")
+        check(not cut, f"{cut} READ Requests lie in two segments")
 
 
 # ---- T-71 -----------------------------------------------------------------
@@ -331,6 +364,8 @@ if INSIDE not in os.environ:
 harness.main(
     [(f"T-70-crc-{crc}", functools.partial(aligned, 1500, crc))
      for crc in ("on", "off")] +
+    [("reads-single", functools.partial(reads_are_whole, ())),
+     ("reads-chained", functools.partial(reads_are_whole, ("-l", "64")))] +
     [(f"T-71-markers-{markers}", functools.partial(mtu_shrinks, markers))
      for markers in ("off", "on")] +
     [(f"T-72-markers-{markers}-crc-{crc}",

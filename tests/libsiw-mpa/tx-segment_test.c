@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Which FPDUs may share a TCP segment: no READ Request ever lies in two, short
+ * FPDUs of one kind neither, and large ones are left alone.
+ */
+#include "test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pair.h"
+#include "siw-mpa.h"
+#include "wire.h"
+
+#define EMSS 1448u
+#define READ_FPDU 52u
+#define OCTETS_MAX (8u << 20)
+#define BORDER_MAX 4096u
+
+/* What a TCP with a backlog makes of it: octets go on from the last border. */
+struct tcp {
+	struct end e;
+	uint8_t *octets;       /* all of them */
+	uint64_t sent, border; /* stream offsets */
+	uint64_t border_at[BORDER_MAX];
+	unsigned int borders;
+	uint8_t payload[8192];
+	struct iovec iov;
+};
+
+static void tcp_init(struct tcp *t, uint32_t emss)
+{
+	struct smpa_options o = test_options(SMPA_INITIATOR);
+
+	memset(t, 0, sizeof(*t));
+	o.rev = 1;
+	o.mulpdu = smpa_mulpdu(emss, false);
+	end_init(&t->e, &o);
+	end_establish(&t->e, PEER_REPLY);
+	t->iov.iov_base = t->payload;
+	t->octets = malloc(OCTETS_MAX);
+	assert_non_null(t->octets);
+}
+
+static void tcp_fini(struct tcp *t)
+{
+	free(t->octets);
+	end_fini(&t->e);
+}
+
+/* At most @max octets go.  Return: those that went. */
+static size_t send_some(struct tcp *t, size_t max)
+{
+	const struct iovec *iov;
+	size_t len = 0;
+	bool is_border;
+	int cnt = smpa_conn_tx_prepare(t->e.conn, &iov);
+
+	assert_true(cnt >= 0);
+	for (int i = 0; i < cnt; i++) {
+		assert_true(t->sent + len + iov[i].iov_len <= OCTETS_MAX);
+		memcpy(t->octets + t->sent + len, iov[i].iov_base,
+		       iov[i].iov_len);
+		len += iov[i].iov_len;
+	}
+	is_border = smpa_conn_tx_ends_segment(t->e.conn) && len <= max;
+	if (len > max)
+		len = max;
+	assert_int_equal(smpa_conn_tx_commit(t->e.conn, len), 0);
+	t->sent += len;
+	if (is_border && len > 0) {
+		assert_true(t->borders < BORDER_MAX);
+		t->border = t->sent;
+		t->border_at[t->borders++] = t->sent;
+	}
+	return len;
+}
+
+static void submit(struct tcp *t, enum smpa_opcode opcode, uint32_t len)
+{
+	struct smpa_msg msg = { .opcode = opcode, .quiet = true };
+
+	if (opcode == SMPA_OP_READ_REQUEST) {
+		msg.read.len = len;
+	} else {
+		t->iov.iov_len = msg.len = len;
+		msg.iov = &t->iov;
+		msg.iovcnt = 1;
+	}
+	/* What does not fit any more waits for what is there to go. */
+	while (smpa_conn_submit(t->e.conn, &msg) == -EAGAIN)
+		assert_true(send_some(t, SIZE_MAX) > 0);
+}
+
+static void send_all(struct tcp *t)
+{
+	while (send_some(t, SIZE_MAX) > 0)
+		;
+}
+
+/* perftest's way: each READ on its own. */
+static void reads_one_by_one_share_segments(void **state)
+{
+	struct tcp t;
+
+	(void)state;
+	tcp_init(&t, EMSS);
+	for (int i = 0; i < 270; i++) {
+		uint64_t at = t.sent - t.border;
+
+		submit(&t, SMPA_OP_READ_REQUEST, 64);
+		send_all(&t);
+		assert_true(at + READ_FPDU <= EMSS);
+	}
+	assert_int_equal(t.borders, 10); /* 27 in each: not one by one */
+	tcp_fini(&t);
+}
+
+/* More than a segment's worth at once: each go is a segment. */
+static void chained_reads_go_in_segments(void **state)
+{
+	struct tcp t;
+
+	(void)state;
+	tcp_init(&t, EMSS);
+	for (int i = 0; i < 27; i++)
+		submit(&t, SMPA_OP_READ_REQUEST, 64);
+	/* This one is taken, but waits: the next would not be. */
+	submit(&t, SMPA_OP_READ_REQUEST, 64);
+	assert_int_equal(
+		smpa_conn_submit(
+			t.e.conn,
+			&(struct smpa_msg){ .opcode = SMPA_OP_READ_REQUEST,
+					    .quiet = true }),
+		-EAGAIN);
+	assert_int_equal(send_some(&t, SIZE_MAX), 27 * READ_FPDU);
+	assert_int_equal(t.borders, 1);
+	assert_int_equal(send_some(&t, SIZE_MAX), READ_FPDU);
+	assert_int_equal(t.borders, 1);
+	assert_true(smpa_conn_tx_is_idle(t.e.conn));
+	tcp_fini(&t);
+}
+
+/* READ Requests in the stream, each between the borders that TCP was told. */
+static unsigned int check_reads(const struct tcp *t)
+{
+	unsigned int reads = 0, next = 0;
+	uint64_t border = 0;
+	uint64_t at = 0;
+
+	while (at < t->sent) {
+		uint32_t ulpdu = wire_get16(t->octets + at);
+		bool is_read = (t->octets[at + 3] & 0xf) ==
+			       SMPA_OP_READ_REQUEST;
+
+		while (next < t->borders && t->border_at[next] <= at)
+			border = t->border_at[next++];
+		at += (2 + ulpdu + 3) / 4 * 4 + 4;
+		if (!is_read)
+			continue;
+		assert_true(at - border <= EMSS);
+		/* and none has been drawn through it */
+		assert_true(next == t->borders || t->border_at[next] >= at);
+		reads++;
+	}
+	assert_true(at == t->sent);
+	return reads;
+}
+
+/* Among messages of all sizes, also where TCP takes pieces only. */
+static void no_mixture_cuts_a_read(void **state)
+{
+	static const uint32_t sizes[] = { 0, 1, 17, 64, 500, 1400, 4096, 8192 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 30; seed++) {
+		uint64_t random = seed;
+		unsigned int reads = 1;
+		struct tcp t;
+
+		tcp_init(&t, EMSS);
+		submit(&t, SMPA_OP_READ_REQUEST, 1); /* from here it is known */
+		send_all(&t);
+		for (int i = 0; i < 700; i++) {
+			uint64_t r = test_random(&random);
+
+			if (r % 4 == 0) {
+				reads++;
+				submit(&t, SMPA_OP_READ_REQUEST, 1);
+			} else {
+				submit(&t, SMPA_OP_WRITE, sizes[r / 4 % 8]);
+			}
+			/* Some go at once, some in pieces, some not yet. */
+			if (r / 32 % 4 == 0)
+				send_some(&t, r / 128 % 3000);
+			else if (r / 32 % 4 == 1)
+				send_some(&t, SIZE_MAX);
+			else if (r / 32 % 4 == 2)
+				send_all(&t);
+		}
+		send_all(&t);
+		assert_int_equal(check_reads(&t), reads);
+		tcp_fini(&t);
+	}
+}
+
+/* The same kind again and again: padding and CRC are cut nowhere either. */
+static void short_fpdus_share_segments(void **state)
+{
+	static const struct {
+		uint32_t len, fpdu, in_one;
+	} kinds[] = {
+		{ 1, 24, 60 }, { 2, 24, 60 }, { 64, 84, 17 }, { 160, 180, 8 }
+	};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		struct tcp t;
+
+		tcp_init(&t, EMSS);
+		for (uint32_t i = 0; i < 10 * kinds[k].in_one; i++) {
+			submit(&t, SMPA_OP_WRITE, kinds[k].len);
+			assert_true(t.sent - t.border + kinds[k].fpdu <= EMSS);
+			send_all(&t);
+		}
+		assert_int_equal(t.borders, 10);
+		tcp_fini(&t);
+	}
+}
+
+/* Without READs there is nothing to gain, and segments to be filled. */
+static void large_messages_are_left_alone(void **state)
+{
+	static const uint32_t sizes[] = { 200, 1000, 1428, 4096, 8192 };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+		struct tcp t;
+
+		tcp_init(&t, EMSS);
+		for (int i = 0; i < 100; i++) {
+			submit(&t, SMPA_OP_WRITE, sizes[k]);
+			send_all(&t);
+		}
+		assert_int_equal(t.borders, 0);
+		/* A READ among them is followed by a border in time. */
+		submit(&t, SMPA_OP_READ_REQUEST, 1);
+		send_all(&t);
+		submit(&t, SMPA_OP_WRITE, 8192);
+		send_all(&t);
+		assert_true(t.border == t.sent);
+		tcp_fini(&t);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_one_by_one_share_segments),
+		cmocka_unit_test(chained_reads_go_in_segments),
+		cmocka_unit_test(no_mixture_cuts_a_read),
+		cmocka_unit_test(short_fpdus_share_segments),
+		cmocka_unit_test(large_messages_are_left_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
