@@ -72,12 +72,12 @@ fuzz:
 	cmake --build build-fuzz -j $(JOBS)
 	scripts/run-fuzz build-fuzz $(or $(SECONDS),10)
 
-## interop: usiw against the Linux kernel's siw, in a QEMU guest (QUICK=1: a few)
+## interop: usiw against the Linux kernel's siw in a QEMU guest (QUICK=1, CASES=PATTERN)
 interop:
 	scripts/install-deps build test interop
 	$(MAKE) --no-print-directory all
 	USIW_BUILD_DIR=$(BUILD) python3 tests/interop/interop.py \
-		$(if $(QUICK),--quick) $(CASES); \
+		$(if $(QUICK),--quick) $(if $(CASES),'$(CASES)'); \
 	code=$$?; [ $$code = 77 ] || exit $$code
 
 ## format: lay out every C file by clang-format

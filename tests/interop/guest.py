@@ -118,6 +118,16 @@ class Guest:
         check(answer["code"] == 0, f"guest: {script}: {answer['text']}")
         return answer["text"]
 
+    def clear_kernel_log(self):
+        self.shell("dmesg -C")
+
+    def kernel_log(self):
+        """What the kernel has said since, or why that is not known."""
+        try:
+            return self.shell("dmesg")
+        except Failure as e:
+            return f"({e})\n"
+
     def next_port(self):
         """Each port again only after all the others."""
         for port in self.ports:

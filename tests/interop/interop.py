@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """usiw against the Linux kernel's siw, in a QEMU guest.
 
-    interop.py [-l] [-k] [--quick] [PATTERN]...
+    interop.py [-l] [-k] [-r TIMES] [--quick] [PATTERN]...
 
-Runs the cases of cases.py whose names match a PATTERN (all without one;
---quick: a few).  -l lists them; -k keeps captures and logs and says where.  Exit code 77: it
-cannot run here, the reason is printed.
+Runs the cases of cases.py whose names a PATTERN is found in (a regular
+expression; all cases without one; --quick: a few).  -l lists them, -r repeats
+each, -k keeps captures and logs and says where.  Exit code 77: it cannot run
+here, the reason is printed.
 
 It needs QEMU, the guest's image (made by tests/kernel-lab/build, which wants
 root and a Debian mirror, unless it is there), user namespaces, /dev/net/tun,
 tcpdump, strace, and rping, ucmatose and perftest on the host.  All runs in
 namespaces of its own, with 2 CPUs and 4 GiB for one guest at a time.
 """
+import argparse
 import ctypes
 import functools
 import os
@@ -29,7 +31,7 @@ import time
 
 import cases
 import guest as kernel_lab
-import siwcrc
+import siwfault
 import wire
 from guest import Guest, harness
 from harness import Failure, Skip, Test, check, wait_until
@@ -252,8 +254,9 @@ class Pair:
 class InteropTest(Test):
     """harness.Test, with programs in the guest."""
 
-    def __init__(self, name):
+    def __init__(self, name, guest):
         super().__init__(name)
+        self.guest = guest
         self.others = []
 
     def __exit__(self, kind, value, trace):
@@ -270,6 +273,10 @@ class InteropTest(Test):
         if kind and kind is not Skip:
             for program in self.others:
                 program.report()
+            self.report_kernel()
+
+    def report_kernel(self):
+        print("--- the guest's kernel:\n" + self.guest.kernel_log()[-3000:])
 
 
 def check_starts(case, starts):
@@ -289,29 +296,31 @@ def check_starts(case, starts):
                   f"{name} is {getattr(frame, name)} in: {frame}")
 
 
-def siws_crc_error(guest, case, path):
-    """Did siw fail over a right CRC that came in two pieces?  How."""
-    said = siwcrc.logged(guest.shell("dmesg"))
-    return said and siwcrc.explain_capture(path, case.usiw == "client",
-                                           *said[-1])
+def keep_capture(path):
+    directory = tempfile.mkdtemp(prefix="usiw-interop-failed.")
+    shutil.copy(path, directory)
+    print(f"--- its capture is kept in {directory}")
 
 
 def run_pair(test, guest, pair):
-    """The programs.  QEMU's own TCP cuts the stream where it likes, also in
-    a CRC, which siw does not stand (siwcrc.py): that is no result."""
+    """The programs.  QEMU's own TCP cuts the stream where it likes, also
+    where siw does not stand it.  What siw's own faults have ended is no
+    result, but only where capture and kernel log prove it (siwfault.py)."""
     case = pair.case
-    if not (case.net == "user" and case.is_large()):
+    if case.net == "guest":
         return pair.run()
-    guest.shell("dmesg -C")
     path = os.path.join(test.directory, "all.pcap")
-    sniffer = HostSniffer("lo", path, f"tcp port {pair.port}")
+    sniffer = HostSniffer("lo" if case.net == "user" else "tap0", path,
+                          f"tcp port {pair.port}")
     try:
         return pair.run()
     except Failure:
         sniffer.stop()
-        story = siws_crc_error(guest, case, path)
+        story = siwfault.explain_capture(path, case.usiw == "client",
+                                         guest.kernel_log())
         if story:
-            raise Again(f"siw's own CRC error: {story}") from None
+            raise Again(f"siw's fault: {story}") from None
+        keep_capture(path)
         raise
     finally:
         sniffer.stop()
@@ -328,13 +337,15 @@ def run_case(guest, sniffers, case):
             return run_case_once(guest, sniffers, case)
         except Again as e:
             print(f"again {case.name}: {e}")
+            case.repeats += 1
     raise Failure("four times in vain")
 
 
 def run_case_once(guest, sniffers, case):
     guest.set_siw(case.siw)
+    guest.clear_kernel_log()
     sniffer = sniffers[case.net]
-    with InteropTest(case.name) as test:
+    with InteropTest(case.name, guest) as test:
         before = crossed(test.counters.sum())
         pair = Pair(test, guest, case)
         # The capture goes on, and ports come again.
@@ -376,6 +387,20 @@ class Tally:
         else:
             self.passed.append(name)
         sys.stdout.flush()
+
+    def conclude(self, wanted, repeats, seconds):
+        """The summary; the exit code."""
+        for name in self.failed:
+            print(f"failed: {name}")
+        left = wanted - len(self.passed) - len(self.failed) - \
+            len(self.skipped)
+        print(f"{seconds:.0f} s; {wanted} cases: {len(self.passed)} passed, "
+              f"{len(self.failed)} failed, {len(self.skipped)} skipped" +
+              (f", {repeats} repeats for a reason above" if repeats else "") +
+              (f", {left} did not run" if left else ""))
+        if self.failed or left:
+            return 1
+        return 0 if self.passed else harness.SKIP
 
 
 def check_usiw_in_guest(guest):
@@ -462,17 +487,34 @@ def run_in_guest(guest, sniffers, case):
     run_case(guest, sniffers, case)
 
 
+def read_arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__, usage=argparse.SUPPRESS,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-l", dest="list", action="store_true",
+                        help="list the cases")
+    parser.add_argument("-k", dest="keep", action="store_true",
+                        help="keep captures and logs")
+    parser.add_argument("-r", dest="times", type=int, default=1,
+                        metavar="TIMES", help="run each case so often")
+    parser.add_argument("--quick", action="store_true", help="a few cases")
+    parser.add_argument("pattern", nargs="*", metavar="PATTERN",
+                        help="a regular expression")
+    return parser.parse_args()
+
+
 def main():
-    arguments = sys.argv[1:]
-    keep = "-k" in arguments
-    patterns = [a for a in arguments if not a.startswith("-")]
-    if "--quick" in arguments:
-        patterns += cases.QUICK
+    arguments = read_arguments()
+    patterns = arguments.pattern + (cases.QUICK if arguments.quick else [])
     wanted = [c for c in cases.table() if not patterns or
               any(re.search(p, c.name) for p in patterns)]
-    if "-l" in arguments:
+    if arguments.list:
         print("\n".join(c.name for c in wanted))
         return 0
+    if not wanted:
+        print(f"FAILED: no case's name has {' or '.join(patterns)} in it")
+        return 1
+    wanted *= arguments.times
     try:
         if INSIDE not in os.environ:
             prepare()
@@ -490,21 +532,15 @@ def main():
     for kind in ("user", "tap"):
         try:
             run_guest(kind, wanted, tally, os.path.join(directory, kind),
-                      keep)
+                      arguments.keep)
         except (Failure, OSError) as e:
-            print(f"FAILED guest ({kind}): {e}")
-            tally.failed.append(f"guest-{kind}")
-    if keep:
+            print(f"FAILED guest ({kind}), and what was to run in it: {e}")
+    if arguments.keep:
         print(f"kept: {directory}")
     else:
         shutil.rmtree(directory, ignore_errors=True)
-    for name in tally.failed:
-        print(f"failed: {name}")
-    print(f"{time.monotonic() - begin:.0f} s; {len(tally.passed)} passed, "
-          f"{len(tally.failed)} failed, {len(tally.skipped)} skipped")
-    if tally.failed or not (tally.passed or tally.skipped):
-        return 1
-    return 0 if tally.passed else harness.SKIP
+    return tally.conclude(len(wanted), sum(c.repeats for c in set(wanted)),
+                          time.monotonic() - begin)
 
 
 sys.exit(main())
