@@ -18,6 +18,7 @@
 #include "../abi/usiw-abi.h"
 #include "fd.h"
 #include "real.h"
+#include "ucm.h"
 
 struct kabi_uverbs {
 	int fd;
@@ -72,8 +73,7 @@ const struct kabi_node *kabi_uverbs_node(const void *object)
 }
 
 /* Answer: the fd of a new completion channel. */
-static int comp_channel_create(const void *payload, size_t len,
-			       size_t answer_size)
+static int comp_channel_create(uint64_t payload, size_t len, size_t answer_size)
 {
 	struct ib_uverbs_create_comp_channel cmd;
 	struct ib_uverbs_create_comp_channel_resp resp;
@@ -82,34 +82,35 @@ static int comp_channel_create(const void *payload, size_t len,
 
 	if (len < sizeof(cmd) || answer_size < sizeof(resp))
 		return -EINVAL;
-	memcpy(&cmd, payload, sizeof(cmd));
-	if (!cmd.response)
-		return -EFAULT;
+	ret = kabi_user_get(&cmd, payload, sizeof(cmd));
+	if (ret < 0)
+		return ret;
 	ret = kabi_rnic()->chan_new(sizeof(struct usiw_comp_event), &chan);
 	if (ret < 0)
 		return ret;
 	resp.fd = (__u32)kabi_rnic()->chan_fd(chan);
-	memcpy((void *)(uintptr_t)cmd.response, &resp, sizeof(resp));
-	return 0;
+	ret = kabi_user_put(cmd.response, &resp, sizeof(resp));
+	if (ret < 0)
+		kabi_rnic()->chan_close(chan);
+	return ret;
 }
 
 ssize_t kabi_uverbs_write(void *object, const void *buf, size_t len)
 {
 	struct ib_uverbs_cmd_hdr hdr;
-	const char *payload = buf;
 	int ret;
 
 	(void)object;
 	if (len < sizeof(hdr))
 		return -EINVAL;
-	if (!buf)
-		return -EFAULT;
-	memcpy(&hdr, buf, sizeof(hdr));
+	ret = kabi_user_get(&hdr, (uintptr_t)buf, sizeof(hdr));
+	if (ret < 0)
+		return ret;
 	if (hdr.in_words * sizeof(__u32) != len)
 		return -EINVAL;
 	switch (hdr.command) {
 	case IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL:
-		ret = comp_channel_create(payload + sizeof(hdr),
+		ret = comp_channel_create((uintptr_t)buf + sizeof(hdr),
 					  len - sizeof(hdr),
 					  hdr.out_words * sizeof(__u32));
 		break;

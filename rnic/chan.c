@@ -12,6 +12,7 @@
 
 #include "fd.h"
 #include "fdtab.h"
+#include "guard.h"
 #include "lock.h"
 
 #include <assert.h>
@@ -306,8 +307,22 @@ uint32_t rnic_chan_purge(struct rnic_chan *chan, struct rnic_chan_node *node)
 	return reported_cnt;
 }
 
+struct chan_copy {
+	void *to;
+	const void *from;
+	size_t len;
+};
+
+static void chan_copy(void *arg)
+{
+	const struct chan_copy *copy = arg;
+
+	memcpy(copy->to, copy->from, copy->len);
+}
+
 ssize_t rnic_chan_read(struct rnic_chan *chan, void *buf, size_t size)
 {
+	struct chan_copy copy = { .to = buf };
 	uint8_t record[RNIC_CHAN_RECORD_MAX];
 	int saved_errno = errno;
 	bool has_record = false;
@@ -332,7 +347,11 @@ ssize_t rnic_chan_read(struct rnic_chan *chan, void *buf, size_t size)
 		has_record = queue_pop(chan, record);
 		util_unlock(&chan->lock);
 	}
-	/* After the lock: @buf is the application's and may fault. */
-	memcpy(buf, record, chan->record_size);
-	return (ssize_t)chan->record_size;
+	/* After the lock: @buf is the application's and may fault; the event is
+	 * lost then, as a kernel's would be. */
+	copy.from = record;
+	copy.len = chan->record_size;
+	if (rnic_guard(chan_copy, &copy) < 0)
+		return -EFAULT;
+	return (ssize_t)copy.len;
 }

@@ -165,7 +165,8 @@ RNIC_EXPORT int rnic_chan_fd(const struct rnic_chan *chan);
 
 /*
  * What read(fd, buf, size) does.  Blocks unless the fd says O_NONBLOCK.
- * Return: record_size; -EAGAIN; -EINTR; -EINVAL: @size too small; -ENODEV.
+ * Return: record_size; -EAGAIN; -EINTR; -EINVAL: @size too small; -ENODEV;
+ *   -EFAULT: @buf is not there (once memory is registered, see rnic_guard()).
  */
 RNIC_EXPORT ssize_t rnic_chan_read(struct rnic_chan *chan, void *buf,
 				   size_t size);

@@ -3,6 +3,7 @@
 #include "chan.h"
 
 #include "fdtab.h"
+#include "guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -112,6 +114,26 @@ static void refuses_a_small_buffer_and_loses_nothing(void **state)
 	post(&a, 7);
 	assert_int_equal(rnic_chan_read(chan, small, sizeof(small)), -EINVAL);
 	assert_int_equal(read_one(), 7);
+}
+
+/* As a kernel's file: EFAULT, and the event is gone. */
+static void survives_a_bad_buffer(void **state)
+{
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	void *gone =
+		mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct rnic_chan_node a = { 0 };
+
+	(void)state;
+	assert_true(gone != MAP_FAILED);
+	assert_int_equal(rnic_guard_install(), 0); /* memory is registered */
+	post(&a, 1);
+	post(&a, 2);
+	assert_int_equal(rnic_chan_read(chan, gone, sizeof(uint64_t)), -EFAULT);
+	assert_int_equal(read_one(), 2);
+	assert_false(is_readable());
+	assert_int_equal(rnic_chan_purge(chan, &a), 2);
+	munmap(gone, size);
 }
 
 static void purge_takes_unread_events_back(void **state)
@@ -317,6 +339,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(yields_each_post_once_and_in_turn),
 		T(refuses_a_small_buffer_and_loses_nothing),
+		T(survives_a_bad_buffer),
 		T(purge_takes_unread_events_back),
 		T_OLD(purge_takes_unread_events_back),
 		T(a_reader_overtaken_by_purge_waits_for_the_next),

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Rendezvous: frames alone, and the links of two QPs whose ports strangers
+ * dial and whose own dialling strangers answer.
+ *
+ * Sockets are pairs, whose other ends are the fuzzer's; nobody but it moves
+ * the connection manager, so that a run can be repeated.  QP numbers and
+ * nonces are this process's, so that input names them by kind.  A QP may get
+ * its stream only from somebody who has said the right words in the right
+ * place.
+ */
+#define _GNU_SOURCE
+#include "fuzz.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cm-internal.h"
+#include "netif.h"
+#include "qp-num.h"
+#include "rdv-internal.h"
+#include "rnicpair.h"
+#include "tcp.h"
+
+enum step {
+	STEP_WAIT,   /* QP, kind of peer: RTR */
+	STEP_RESET,  /* QP */
+	STEP_COME,   /* host: a stranger dials the port */
+	STEP_FRAME,  /* stranger, two kinds of number, change, cut */
+	STEP_OCTETS, /* stranger, length octet, so many octets */
+	STEP_LEAVE,  /* stranger */
+	STEP_REFUSE, /* the next dialled connections fail, or not */
+	STEP_LATER,  /* all time limits pass */
+	STEP_CNT
+};
+
+/* Lower than any number of ours: the QP dials; higher: it accepts. */
+#define FOREIGN_LOW 0x040105u
+#define FOREIGN_HIGH 0xffff05u
+#define STRANGERS 16
+#define FDS 1024
+#define STEPS_MAX 64
+
+#define REQUEST "MPA ID Req Frame\x50\x02\x00\x1c\xc0\x04\xc0\x04"
+#define REPLY "MPA ID Rep Frame\x50\x02\x00\x1c\x80\x04\x80\x04"
+#define HEAD_LEN 24
+#define FRAME_LEN (HEAD_LEN + RDV_FRAME_LEN)
+
+struct input {
+	const uint8_t *p, *end;
+};
+
+static struct rnicpair pair;
+static const struct rnicpair_options options = {
+	.max_wr = 4,
+	.max_sge = 1,
+	.cqe = 16,
+	.buf_len = 4096,
+	.ird = 4,
+	.ord = 4,
+};
+static struct rnic_tcp_ops real;
+
+/* One input's. */
+static struct stranger {
+	int fd;		  /* the fuzzer's end; -1: none */
+	bool is_answerer; /* of a QP that dials */
+	bool is_foreign;  /* from an address that no QP was told */
+} strangers[STRANGERS];
+static uint32_t stranger_cnt;
+static int queue[STRANGERS]; /* to be accepted */
+static uint32_t queue_cnt;
+static bool is_foreign_fd[FDS], is_ours_fd[FDS];
+static bool is_refusing;
+static uint32_t dest_num[2];
+/* Who each QP has heard of in the right way: a Request may wait for its QP to
+ * be told of the peer. */
+static uint32_t heard_of[2][STEPS_MAX];
+static uint32_t heard_cnt[2];
+
+static uint8_t octet(struct input *in)
+{
+	return in->p < in->end ? *in->p++ : 0;
+}
+
+/* ---- sockets ------------------------------------------------------------ */
+
+static void stranger_add(int fd, bool is_answerer, bool is_foreign)
+{
+	struct stranger *s = &strangers[stranger_cnt % STRANGERS];
+
+	if (s->fd >= 0)
+		close(s->fd);
+	*s = (struct stranger){ fd, is_answerer, is_foreign };
+	stranger_cnt++;
+}
+
+static int socket_new(bool is_answerer, bool is_foreign)
+{
+	int fd[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
+		       fd) < 0)
+		return -1;
+	fuzz_assert(fd[0] < FDS);
+	is_ours_fd[fd[0]] = true;
+	is_foreign_fd[fd[0]] = is_foreign;
+	stranger_add(fd[1], is_answerer, is_foreign);
+	return fd[0];
+}
+
+static int fake_socket(int family, int type, int protocol)
+{
+	if ((type & 0xf) != SOCK_STREAM)
+		return real.socket(family, type, protocol);
+	return socket_new(true, false);
+}
+
+static int fake_bind(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	return is_ours_fd[fd] ? 0 : real.bind(fd, addr, len);
+}
+
+static int fake_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	(void)fd;
+	(void)addr;
+	(void)len;
+	errno = EINPROGRESS;
+	return -1;
+}
+
+static int fake_accept4(int fd, struct sockaddr *addr, socklen_t *len,
+			int flags)
+{
+	(void)fd;
+	(void)addr;
+	(void)len;
+	(void)flags;
+	if (!queue_cnt) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return queue[--queue_cnt];
+}
+
+static int fake_name(struct sockaddr *addr, socklen_t *len, uint32_t host,
+		     uint16_t port)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET,
+				  .sin_port = htons(port),
+				  .sin_addr.s_addr = htonl(host) };
+
+	fuzz_assert(*len >= sizeof(in));
+	memcpy(addr, &in, sizeof(in));
+	*len = sizeof(in);
+	return 0;
+}
+
+static int fake_getsockname(int fd, struct sockaddr *addr, socklen_t *len)
+{
+	if (!is_ours_fd[fd])
+		return real.getsockname(fd, addr, len);
+	return fake_name(addr, len, INADDR_LOOPBACK, 1);
+}
+
+static int fake_getpeername(int fd, struct sockaddr *addr, socklen_t *len)
+{
+	return fake_name(addr, len, INADDR_LOOPBACK + is_foreign_fd[fd], 2);
+}
+
+static int fake_getsockopt(int fd, int level, int name, void *val,
+			   socklen_t *len)
+{
+	int value = 0;
+
+	if (level == SOL_SOCKET && name == SO_ERROR)
+		value = is_refusing ? ECONNREFUSED : 0;
+	else if (level == IPPROTO_TCP && name == TCP_MAXSEG)
+		value = 1448;
+	else
+		return real.getsockopt(fd, level, name, val, len);
+	memcpy(val, &value, sizeof(value));
+	return 0;
+}
+
+/* ---- the network -------------------------------------------------------- */
+
+/* The kernel's answer takes longer than all else together; it is lo. */
+int __wrap_rnic_netif_table_new(struct rnic_netif_table **ret_table);
+int __wrap_rnic_netif_table_new(struct rnic_netif_table **ret_table)
+{
+	struct rnic_netif_table *table = calloc(1, sizeof(*table));
+
+	fuzz_assert(table);
+	table->netifs = calloc(1, sizeof(*table->netifs));
+	table->addrs = calloc(1, sizeof(*table->addrs));
+	fuzz_assert(table->netifs && table->addrs);
+	table->netif_cnt = table->addr_cnt = 1;
+	*table->netifs = (struct rnic_netif){ .ifindex = 1,
+					      .name = "lo",
+					      .mtu = 65536,
+					      .is_loopback = true,
+					      .is_up = true,
+					      .is_running = true };
+	*table->addrs = (struct rnic_netif_addr){ .ifindex = 1,
+						  .family = AF_INET,
+						  .addr = { 127, 0, 0, 1 } };
+	*ret_table = table;
+	return 0;
+}
+
+/* ---- the connection manager --------------------------------------------- */
+
+/* What its thread would do, until there is nothing left to do. */
+static void manager_step(void)
+{
+	struct epoll_event ev[64];
+
+	util_lock(&cm.lock);
+	for (int i = 0; i < 2; i++)
+		rnic_rdv_listener_ready(rnic_qp_num(pair.side[i].qp));
+	for (int turn = 0; turn < 8; turn++) {
+		int cnt = epoll_wait(cm.epoll_fd, ev, 64, 0);
+
+		for (int i = 0; i < cnt; i++) {
+			uint64_t data = ev[i].data.u64;
+
+			if ((data >> 24 & 0xff) == CM_TAG_RDV_LINK)
+				rnic_rdv_link_ready(data &
+						    ~((uint64_t)0xff << 24));
+		}
+	}
+	util_unlock(&cm.lock);
+}
+
+static void exit_without_thread(void)
+{
+	cm.is_started = false;
+}
+
+static void world_open(void)
+{
+	static struct rnic_tcp_ops fake;
+	bool is_new;
+
+	setenv("USIW_DRAIN_MS", "0", 1);
+	setenv("USIW_HALF_OPEN_MAX", "4", 1);
+	setenv("USIW_LOG", "none", 1);
+	cm.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	cm.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	cm.is_started = true;
+	atexit(exit_without_thread);
+	rnicpair_open_idle(&pair, &options);
+	for (int i = 0; i < 2; i++) {
+		fuzz_assert(rnic_qp_num_listen(rnic_qp_num(pair.side[i].qp),
+					       &is_new) >= 0);
+	}
+	fake = real = *rnic_tcp();
+	fake.socket = fake_socket;
+	fake.bind = fake_bind;
+	fake.connect = fake_connect;
+	fake.accept4 = fake_accept4;
+	fake.getsockname = fake_getsockname;
+	fake.getpeername = fake_getpeername;
+	fake.getsockopt = fake_getsockopt;
+	rnic_tcp_replace(&fake);
+}
+
+static void qp_reset(int i)
+{
+	struct rnic_qp *qp = pair.side[i].qp;
+
+	if (rnic_qp_state(qp) == RNIC_QPS_IDLE)
+		return;
+	fuzz_assert(rnic_qp_modify(qp, RNIC_QPS_ERROR) == 0);
+	fuzz_assert(rnic_qp_modify(qp, RNIC_QPS_IDLE) == 0);
+	dest_num[i] = 0;
+}
+
+/* ---- steps -------------------------------------------------------------- */
+
+static uint32_t number(uint8_t kind)
+{
+	switch (kind % 6) {
+	case 0:
+		return rnic_qp_num(pair.side[0].qp);
+	case 1:
+		return rnic_qp_num(pair.side[1].qp);
+	case 2:
+		return FOREIGN_LOW;
+	case 3:
+		return FOREIGN_HIGH;
+	case 4:
+		return 0x12; /* no port */
+	default:
+		return rnic_qp_num(pair.side[0].qp) ^ 0x40;
+	}
+}
+
+static void wait_for(int i, uint32_t peer)
+{
+	struct rnic_qp *qp = pair.side[i].qp;
+	bool may = rnic_qp_state(qp) == RNIC_QPS_IDLE && rnic_qp_num_port(peer);
+	int rc;
+
+	if (peer == rnic_qp_num(qp))
+		return; /* takes a real socket */
+	rc = rnicpair_rtr(qp, peer);
+	fuzz_assert(rc == (may ? 0 : -EINVAL));
+	if (may)
+		dest_num[i] = peer;
+}
+
+static void take_note(const struct stranger *s, const uint8_t *pd,
+		      uint64_t nonce)
+{
+	struct rdv_frame frame;
+
+	if (s->is_foreign || rdv_frame_decode(pd, RDV_FRAME_LEN, &frame) < 0)
+		return;
+	for (int i = 0; i < 2; i++) {
+		if (frame.dst_num != rnic_qp_num(pair.side[i].qp))
+			continue;
+		if (!s->is_answerer ||
+		    (frame.src_num == dest_num[i] && frame.nonce == nonce))
+			heard_of[i][heard_cnt[i]++] = frame.src_num;
+	}
+}
+
+/* The nonce of the Request that the QP has sent; 0: none yet. */
+static uint64_t nonce_heard(const struct stranger *s)
+{
+	uint8_t heard[FRAME_LEN + 8];
+	struct rdv_frame frame;
+
+	if (recv(s->fd, heard, sizeof(heard), MSG_PEEK) < FRAME_LEN ||
+	    rdv_frame_decode(heard + HEAD_LEN, RDV_FRAME_LEN, &frame) < 0)
+		return 0;
+	return frame.nonce;
+}
+
+static void say(const struct stranger *s, const uint8_t *octets, size_t len)
+{
+	(void)send(s->fd, octets, len, MSG_NOSIGNAL);
+	manager_step();
+}
+
+static void say_frame(const struct stranger *s, struct input *in)
+{
+	uint8_t from = octet(in), to = octet(in), at = octet(in),
+		change = octet(in), cut = octet(in);
+	uint64_t nonce = nonce_heard(s);
+	uint8_t buf[FRAME_LEN];
+	struct rdv_frame frame = {
+		.rnr_retry = 7,
+		.src_num = number(from),
+		.dst_num = number(to),
+		.nonce = from & 0x80 ? 0 : nonce,
+	};
+
+	memcpy(buf, s->is_answerer ? REPLY : REQUEST, HEAD_LEN);
+	rdv_frame_encode(&frame, buf + HEAD_LEN);
+	buf[at % FRAME_LEN] ^= change;
+	take_note(s, buf + HEAD_LEN, nonce);
+	say(s, buf, cut < FRAME_LEN ? FRAME_LEN - cut : FRAME_LEN);
+}
+
+static void say_octets(const struct stranger *s, struct input *in)
+{
+	size_t len = octet(in), have = (size_t)(in->end - in->p);
+
+	if (have > len)
+		have = len;
+	say(s, in->p, have);
+	in->p += have;
+}
+
+static void come(bool is_foreign)
+{
+	int fd;
+
+	if (queue_cnt == STRANGERS)
+		return;
+	fd = socket_new(false, is_foreign);
+	if (fd < 0)
+		return;
+	queue[queue_cnt++] = fd;
+	manager_step();
+}
+
+static void later(void)
+{
+	util_lock(&cm.lock);
+	rnic_rdv_fire(rnic_now_ns() + UINT64_C(100000000000));
+	util_unlock(&cm.lock);
+	manager_step();
+}
+
+static void stranger_step(enum step step, struct input *in)
+{
+	struct stranger *s = &strangers[octet(in) % STRANGERS];
+
+	if (s->fd < 0)
+		return;
+	if (step == STEP_FRAME) {
+		say_frame(s, in);
+	} else if (step == STEP_OCTETS) {
+		say_octets(s, in);
+	} else {
+		close(s->fd);
+		s->fd = -1;
+		manager_step();
+	}
+}
+
+static void run_step(struct input *in)
+{
+	enum step step = (enum step)(octet(in) % STEP_CNT);
+	uint8_t which;
+
+	switch (step) {
+	case STEP_WAIT:
+		which = octet(in) & 1;
+		wait_for(which, number(octet(in)));
+		manager_step();
+		break;
+	case STEP_RESET:
+		qp_reset(octet(in) & 1);
+		break;
+	case STEP_COME:
+		come(octet(in) & 1);
+		break;
+	case STEP_FRAME:
+	case STEP_OCTETS:
+	case STEP_LEAVE:
+		stranger_step(step, in);
+		break;
+	case STEP_REFUSE:
+		is_refusing = octet(in) & 1;
+		break;
+	case STEP_LATER:
+		later();
+		break;
+	case STEP_CNT:
+		break;
+	}
+}
+
+static void invariants(void)
+{
+	for (int i = 0; i < 2; i++) {
+		enum rnic_qp_state state = rnic_qp_state(pair.side[i].qp);
+		bool may = state == RNIC_QPS_IDLE ||
+			   state == RNIC_QPS_CONNECTING;
+
+		for (uint32_t j = 0; j < heard_cnt[i] && !may; j++)
+			may = heard_of[i][j] == dest_num[i];
+		fuzz_assert(may);
+	}
+}
+
+static void check_frame(const uint8_t *data, size_t size)
+{
+	uint8_t again[RDV_FRAME_LEN];
+	struct rdv_frame frame;
+
+	if (rdv_frame_decode(data, size, &frame) < 0)
+		return;
+	fuzz_assert(size == RDV_FRAME_LEN);
+	rdv_frame_encode(&frame, again);
+	fuzz_assert(!memcmp(data, again, RDV_FRAME_LEN));
+}
+
+static void run_begin(void)
+{
+	for (int i = 0; i < STRANGERS; i++)
+		strangers[i].fd = -1;
+	stranger_cnt = queue_cnt = 0;
+	is_refusing = false;
+	memset(is_ours_fd, 0, sizeof(is_ours_fd));
+	memset(heard_cnt, 0, sizeof(heard_cnt));
+	memset(dest_num, 0, sizeof(dest_num));
+}
+
+static void run_end(void)
+{
+	qp_reset(0);
+	qp_reset(1);
+	manager_step(); /* those who wait to be accepted */
+	util_lock(&cm.lock);
+	rdv_links_close_all();
+	for (uint32_t i = 0; i < cm.links.page_cnt * CM_TABLE_PAGE; i++)
+		fuzz_assert(!cm_table_get_slot(&cm.links, i));
+	util_unlock(&cm.lock);
+	for (int i = 0; i < STRANGERS; i++)
+		if (strangers[i].fd >= 0)
+			close(strangers[i].fd);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = { data, data + size };
+
+	if (!real.socket)
+		world_open();
+	check_frame(data, size);
+	run_begin();
+	for (int i = 0; i < STEPS_MAX && in.p < in.end; i++) {
+		run_step(&in);
+		invariants();
+	}
+	run_end();
+	return 0;
+}
