@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The corpus without libFuzzer: each file as it is, and every shorter one.
+ * The corpus without libFuzzer: each file as it is, and every shorter one, of
+ * long ones some.
  * usage: replay FILE...
  */
 #include <stdint.h>
 #include <stdio.h>
+
+#define ALL 128
+#define STRIDE 97
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,7 +30,8 @@ int main(int argc, char **argv)
 		}
 		size = fread(buf, 1, sizeof(buf), file);
 		fclose(file);
-		for (size_t len = 0; len <= size; len++)
+		LLVMFuzzerTestOneInput(buf, size);
+		for (size_t len = 0; len < size; len += len < ALL ? 1 : STRIDE)
 			LLVMFuzzerTestOneInput(buf, len);
 	}
 	printf("%d inputs\n", argc - 1);
