@@ -315,6 +315,7 @@ struct cm_manager {
 	uint32_t closing_cnt;
 	pthread_t thread;
 	bool is_started, is_stopping;
+	bool is_broken; /* written by the thread alone, under the lock */
 	int epoll_fd, wake_fd;
 
 	struct util_lock inbox_lock; /* LEAF */
@@ -323,7 +324,8 @@ struct cm_manager {
 
 extern struct cm_manager cm;
 
-/* Make sure that the thread runs.  Return: 0; -errno.  Manager locked. */
+/* Make sure that the thread runs.  Return: 0; -errno; -EIO: it cannot wait
+ * for sockets any more.  Manager locked. */
 int cm_thread_start(void);
 /* A deadline came up that the sleeping thread does not know. */
 void cm_thread_wake(void);

@@ -7,12 +7,14 @@
 #include "cm-internal.h"
 
 #include "../util/env.h"
+#include "../util/log.h"
 #include "fd.h"
 #include "port.h"
 #include "rdv.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -23,6 +25,7 @@
 
 #define THREAD_EVENTS 64
 #define EXIT_TRY_CNT 1000
+#define BROKEN_STEP_NS 10000000
 
 struct cm_manager cm = {
 	.lock = UTIL_LOCK_INIT(UTIL_RANK_CM),
@@ -240,6 +243,68 @@ static void thread_dispatch(const struct epoll_event *ev)
 	}
 }
 
+/* Nothing is heard of it any more. */
+static void thread_drop(struct cm_conn *conn)
+{
+	if (conn->id && conn->outcome)
+		cm_conn_abort(conn, -EIO);
+	else
+		cm_conn_free(conn);
+}
+
+/*
+ * The wait itself fails, say because the application has closed descriptors
+ * that are not its own.  What is being made ends, and nothing new begins;
+ * connections that stand are their engines' affair.
+ */
+static void thread_break(int err)
+{
+	struct cm_conn_list *lists[] = { &cm.refused, &cm.starting,
+					 &cm.answered, &cm.closing };
+
+	cm.is_broken = true;
+	util_err("cm", "cannot wait for sockets any more: %s", strerror(err));
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		while (!TAILQ_EMPTY(lists[i]))
+			thread_drop(TAILQ_FIRST(lists[i]));
+	for (uint32_t i = 0; i < cm.ids.page_cnt * CM_TABLE_PAGE; i++) {
+		struct cm_id *id = cm_table_get_slot(&cm.ids, i);
+
+		if (id && id->conn)
+			thread_drop(id->conn);
+	}
+}
+
+/* Notes and deadlines only; without the descriptor for them, by the clock. */
+static int thread_wait_broken(struct epoll_event *ev, int timeout)
+{
+	struct pollfd wake = { .fd = cm.wake_fd, .events = POLLIN };
+
+	ev->data.u64 = tag_pack(CM_TAG_INBOX, 0);
+	if (poll(&wake, 1, timeout) >= 0 && !(wake.revents & ~POLLIN))
+		return wake.revents != 0;
+	nanosleep(&(struct timespec){ .tv_nsec = BROKEN_STEP_NS }, NULL);
+	return 1;
+}
+
+/* As epoll_wait(), but never in vain again and again. */
+static int thread_wait(struct epoll_event *ev, int timeout)
+{
+	int cnt, err;
+
+	if (cm.is_broken)
+		return thread_wait_broken(ev, timeout);
+	cnt = epoll_wait(cm.epoll_fd, ev, THREAD_EVENTS, timeout);
+	err = errno;
+	if (cnt >= 0 || err == EINTR)
+		return cnt;
+	util_lock(&cm.lock);
+	if (!cm.is_stopping)
+		thread_break(err);
+	util_unlock(&cm.lock);
+	return 0;
+}
+
 static void *thread_main(void *arg)
 {
 	struct epoll_event ev[THREAD_EVENTS];
@@ -248,7 +313,7 @@ static void *thread_main(void *arg)
 	(void)arg;
 	is_cm_thread = true;
 	for (;;) {
-		cnt = epoll_wait(cm.epoll_fd, ev, THREAD_EVENTS, timeout);
+		cnt = thread_wait(ev, timeout);
 		util_lock(&cm.lock);
 		if (cm.is_stopping)
 			break;
@@ -299,6 +364,8 @@ int cm_thread_start(void)
 	int ret;
 
 	util_lock_assert_held(&cm.lock);
+	if (cm.is_broken)
+		return -EIO;
 	if (cm.is_started)
 		return 0;
 	if (cm.is_stopping)

@@ -110,11 +110,74 @@ static void idle_thread_sleeps(void **state)
 	cm_side_close(&s);
 }
 
+/* Put something else in its place, and let the thread see it. */
+static void epoll_break(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(dup2(fd, cm.epoll_fd), cm.epoll_fd);
+	close(fd);
+	cm_thread_wake();
+}
+
+/* The last test: there is no way back. */
+static void a_thread_that_cannot_wait_says_so(void **state)
+{
+	struct rnic_cm_conn_param param;
+	struct cm_pair standing, asked;
+	struct cm_side active, late;
+	struct rnic_cm_event ev;
+	unsigned long before;
+	struct cm_qp qp;
+	uint16_t port;
+	int fd = cm_stranger_listen(&port);
+
+	(void)state;
+	cm_pair_open(&standing, AF_INET);
+	cm_pair_accept(&standing);
+	cm_pair_open(&asked, AF_INET);
+	cm_qp_open(&qp);
+	cm_dial(&active, &qp, port, "");
+	epoll_break();
+	/* What was being made ends; */
+	cm_expect(active.chan, RNIC_CM_CONNECT_ERROR, -EIO, &ev);
+	cm_expect(asked.active.chan, RNIC_CM_CONNECT_ERROR, -EIO, &ev);
+	cm_param(&param, &asked.passive_qp, "");
+	assert_int_equal(
+		rnic_cm_accept(asked.listener.chan, asked.child, &param),
+		-ECONNRESET);
+	/* what stands goes on, and its end is told; */
+	assert_int_equal(rnic_qp_state(standing.active_qp.qp), RNIC_QPS_RTS);
+	assert_int_equal(
+		rnic_cm_disconnect(standing.active.chan, standing.active.id),
+		0);
+	cm_expect(standing.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_expect(standing.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	/* nothing new begins, and nobody spins. */
+	cm_side_open(&late, 1);
+	assert_int_equal(rnic_cm_listen(late.chan, late.id, 1), -EIO);
+	before = thread_switches();
+	usleep(200000);
+	assert_true(thread_switches() - before < 5);
+	/* Without the descriptor for notes it looks now and then. */
+	assert_int_equal(close(cm.wake_fd), 0);
+	usleep(200000);
+	assert_true(thread_switches() - before < 100);
+	close(fd);
+	cm_side_close(&late);
+	cm_side_close(&active);
+	cm_qp_close(&qp);
+	cm_pair_close(&asked);
+	cm_pair_close(&standing);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(want_of_descriptors_is_survived),
 		cmocka_unit_test(idle_thread_sleeps),
+		cmocka_unit_test(a_thread_that_cannot_wait_says_so),
 	};
 
 	/* Before the settings are read for the first time. */
