@@ -115,16 +115,18 @@ RPING_OWN_QP = [
 SPRELOAD = "/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so"
 
 
-def rstream(program, *options, size=1000, count=100, iterations=20):
+def rstream(program, *options, size=1000, count=100, iterations=20,
+            address="127.0.0.1", server=(), client=()):
     """
     -T v compares every octet.  With -T a rstream ends with poll's POLLHUP
     when the server's goodbye is there as soon as its last data.
     """
     words = ["-S", size, "-C", count, "-I", iterations, *options]
     codes = (0, select.POLLHUP) if "a" in options else (0,)
-    return " ".join(str(w) for w in [program, *options]), functools.partial(
-        simple_pair, f"{program} {' '.join(str(w) for w in words)}",
-        [program, *words], [program, "-s", "127.0.0.1", *words],
+    name = " ".join(str(w) for w in [program, *options, *client, *server])
+    return name, functools.partial(
+        simple_pair, f"{name} -s {address} {' '.join(map(str, words))}",
+        [program, *words, *server], [program, "-s", address, *words, *client],
         2 * size * count * iterations, client_codes=codes)
 
 
@@ -157,7 +159,9 @@ def spreload(streams):
     A program of sockets on rsockets, on us.  librdmacm 44 itself keeps others
     out: its select() takes an accepted socket for another one (iperf3 never
     hears of data), it has no accept4() (nc), and from the fourth accepted
-    socket on its thread polls an array that has moved.
+    socket on its thread polls an array that has moved.  Its help for servers
+    that fork (RDMAV_FORK_SAFE) listens by TCP and by rdma_cm on one port, which
+    for iWARP is the same one.
     """
     with Test(f"iperf -P {streams} by librspreload") as test:
         harness.need("iperf")
@@ -174,6 +178,24 @@ def spreload(streams):
         client.wait(60)
         server.wait(20)
         test.demand_payload(before, streams * 20 << 20)
+
+
+def spreload_rstream():
+    """Plain sockets of rstream, made rsockets: octets are compared."""
+    with Test("rstream -T s -T v by librspreload") as test:
+        if not harness.os.path.exists(SPRELOAD):
+            raise Skip("librspreload is not installed")
+        before = test.counters.sum()
+        port = harness.free_port()
+        words = ["rstream", "-T", "s", "-T", "v", "-S", 5000, "-C", 100,
+                 "-I", 10, "-p", port]
+        env = {"LD_PRELOAD": SPRELOAD}
+        server = test.start("server", words, env=env)
+        server.wait_listening(port)
+        client = test.start("client", words + ["-s", "127.0.0.1"], env=env)
+        client.wait(60)
+        server.wait(20)
+        test.demand_payload(before, 2 * 5000 * 100 * 10)
 
 
 def refused(*words, says=""):
@@ -198,6 +220,12 @@ RSOCKETS = [
     rstream("rstream", "-T", "v", "-B", 65536, "-i", 0, size=100000, count=5),
     rstream("rstream", "-i", 256, size=256, count=1),
     rstream("riostream", "-T", "v", size=1 << 20, count=10, iterations=2),
+    rstream("rstream", "-f", "ip", "-T", "v"),
+    rstream("rstream", "-T", "v", server=("-b", "127.0.0.1"),
+            client=("-b", "127.0.0.2")),
+    rstream("rstream", "-T", "v", address="::1", server=("-b", "::1")),
+    rstream("riostream", "-f", "ip", "-T", "v", address="::1",
+            server=("-b", "::")),
     rstream("riostream", "-i", 0),
     rstream("riostream", "-i", 256, size=256, count=1),
     ("rcopy", rcopy),
@@ -382,7 +410,7 @@ GROUPS = {
     "rdmacm": RDMACM,
     "rsockets": RSOCKETS,
     "spreload": [(f"iperf-P{n}", functools.partial(spreload, n))
-                 for n in (1, 2)],
+                 for n in (1, 2)] + [("rstream", spreload_rstream)],
     "refused": REFUSED,
     "write": sweep("write"),
     "read": sweep("read"),
