@@ -278,6 +278,11 @@ static void engine_expire(struct rnic_engine *engine, uint64_t now_ns)
 			rnic_stream_rnr(stream);
 			continue; /* nor is it sure here */
 		}
+		if (stream->look.next_ns && stream->look.next_ns <= now_ns &&
+		    rnic_patience_is_over(stream, now_ns)) {
+			rnic_stream_abort(stream);
+			continue;
+		}
 		if (stream->nudge_ns && stream->nudge_ns <= now_ns)
 			rnic_stream_nudge(stream);
 		stream->is_knocking = rnic_stream_knock_is_due(stream, now_ns);
@@ -286,6 +291,7 @@ static void engine_expire(struct rnic_engine *engine, uint64_t now_ns)
 		earliest = earlier(earliest, stream->deadline_ns);
 		earliest = earlier(earliest, stream->rnr_ns);
 		earliest = earlier(earliest, stream->nudge_ns);
+		earliest = earlier(earliest, stream->look.next_ns);
 	}
 	engine->deadline_ns = earlier(engine->deadline_ns, earliest);
 	/* Sending can end a stream, or set a deadline. */

@@ -377,9 +377,10 @@ void rnic_qp_not_connecting(struct rnic_qp *qp)
 	rnic_engine_unlead(qp->engine);
 }
 
-void rnic_qp_may_send(struct rnic_qp *qp, uint32_t ord)
+void rnic_qp_may_send(struct rnic_qp *qp, uint32_t ord, uint64_t patience_ns)
 {
 	rnic_engine_lead(qp->engine);
+	qp->patience_ns = patience_ns;
 	qp->is_rtr_only = false;
 	qp->has_ord_limit = true;
 	qp->ord_limit = ord;
@@ -510,6 +511,7 @@ static int qp_reset(struct rnic_qp *qp)
 	qp->rq.current.is_open = false;
 	qp->is_last_wqe_told = false;
 	qp->rnr_ns = util_settings()->rnr_ms * NS_PER_MS;
+	qp->patience_ns = 0;
 	qp->has_access = false;
 	rnic_mw_qp_gone(qp);
 	qp->has_ord_limit = false;

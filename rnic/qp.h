@@ -221,6 +221,7 @@ struct rnic_qp {
 	bool is_cq_gone; /* a CQ overrun, the engine broken: fail when served */
 	struct rnic_hold *hold; /* Sends without receive; NULL: none */
 	uint64_t rnr_ns; /* how long; 0: not at all; UINT64_MAX: no limit */
+	uint64_t patience_ns; /* with a silent peer's TCP; 0: TCP's own */
 	struct rnic_stream *stream;
 	struct rnic_mw *windows; /* of type 2, bound by this QP */
 	struct rnic_chan_node event_node[RNIC_QP_EV_CNT];
@@ -247,7 +248,7 @@ void rnic_qp_not_connecting(struct rnic_qp *qp);
 
 /* RTR -> RTS, as the application has it: never more own reads at a time than
  * so many; nothing is posted yet.  Takes the lead. */
-void rnic_qp_may_send(struct rnic_qp *qp, uint32_t ord);
+void rnic_qp_may_send(struct rnic_qp *qp, uint32_t ord, uint64_t patience_ns);
 
 /* Under the lead: the peer's first message, and the application is not beyond
  * RTR. */

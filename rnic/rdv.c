@@ -236,7 +236,7 @@ void rnic_qp_rendezvous_send(struct rnic_qp *qp,
 {
 	struct rdv *rdv;
 
-	rnic_qp_may_send(qp, opt->ord);
+	rnic_qp_may_send(qp, opt->ord, opt->patience_ns);
 	util_lock(&cm.lock);
 	rdv = qp->is_told ? rdv_find(qp->num) : NULL;
 	if (rdv) {

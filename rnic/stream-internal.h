@@ -42,8 +42,13 @@ struct rnic_stream {
 	uint64_t rnr_ns;   /* end of the RNR time (hold.c); 0: nothing held */
 	uint64_t nudge_ns; /* when to wake who waits on the send CQ; 0 */
 	uint64_t knock_ns; /* when a silent peer hears from us again; 0 */
-	uint64_t cm_ref;   /* 0: nobody to tell, or told already */
-	uint32_t pass_cnt; /* to look at the EMSS now and then */
+	struct {
+		uint64_t next_ns; /* 0: nobody need look */
+		uint64_t acked;
+		uint32_t same_cnt;
+	} look;			   /* patience.c */
+	uint64_t cm_ref;	   /* 0: nobody to tell, or told already */
+	uint32_t pass_cnt;	   /* to look at the EMSS now and then */
 	struct smpa_counters told; /* already in the counter page */
 	struct sockaddr_storage local, peer;
 };
@@ -130,5 +135,12 @@ void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 
 /* Add what happened since the last call to the counter page. */
 void rnic_stream_count(struct rnic_stream *stream);
+
+/* ---- patience.c --------------------------------------------------------- */
+
+/* There is work, and look.next_ns is 0. */
+void rnic_patience_begin(struct rnic_stream *stream);
+/* look.next_ns has come.  Return: the peer cannot be reached any more. */
+bool rnic_patience_is_over(struct rnic_stream *stream, uint64_t now_ns);
 
 #endif

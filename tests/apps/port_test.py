@@ -5,6 +5,7 @@
 The script runs itself inside `unshare -Urnm`, where the interfaces are its
 own.
 """
+import os
 import re
 import subprocess
 
@@ -94,6 +95,55 @@ def addresses():
         expect(other, GID)
 
 
+def flaps():
+    """What is over before anybody looks is told all the same."""
+    # In one process: the thread would else keep up with it.
+    with Net(), Test("an interface flaps") as test:
+        program = watch(test, "usiw_veth0")
+        batch = "link set veth0 down\nlink set veth0 up\n" * 5
+        done = subprocess.run(["ip", "-batch", "-"], input=batch, text=True)
+        check(done.returncode == 0, "ip -batch")
+        wait_until(lambda: EVENT.findall(program.text()).count(ACTIVE) >= 5,
+                   10, "five times up")
+        heard = EVENT.findall(program.text())
+        # A look amid them may be ahead of messages, and add one.
+        check(heard == [ERR, ACTIVE] * (len(heard) // 2), f"heard {heard}")
+
+
+def anew():
+    """Removed and made again by its name, then renamed."""
+    with Net(), Test("an interface is made anew") as test:
+        program = watch(test, "usiw_veth0")
+        ip("link", "del", "veth0")
+        wait_until(lambda: GID in EVENT.findall(program.text()), 10,
+                   "the loss of the address")
+        before = len(EVENT.findall(program.text()))
+        with Net():
+            wait_until(lambda: {ACTIVE, GID} <= set(
+                EVENT.findall(program.text())[before:]), 10,
+                "the new interface")
+            ip("link", "set", "veth0", "down")
+            ip("link", "set", "veth0", "name", "wan0")
+            before = len(EVENT.findall(program.text()))
+            ip("addr", "add", "192.0.2.9/24", "dev", "wan0")
+            ip("link", "set", "wan0", "name", "veth0")
+            wait_until(lambda: GID in EVENT.findall(
+                program.text())[before:], 10, "the address")
+
+
+def follows():
+    """A program that goes on while its addresses come and go."""
+    with Net(), Test("QPs by GIDs that come and go") as test:
+        program = test.start("gid-follow", [
+            os.path.join(harness.BUILD, "bin", "apps-gid-follow"), "usiw_veth0", "veth0"])
+        for asked in ("add 198.51.100.7/24", "del 192.0.2.0/24",
+                      "add 192.0.2.0/24"):
+            program.wait_text(re.compile(f"^{asked}$", re.M))
+            ip("addr", *asked.split(), "dev", "veth0")
+        program.wait(40)
+        check("done" in program.text(), "not done")
+
+
 def gone():
     with Net(), Test("an interface is removed") as test:
         program = watch(test, "usiw_veth0")
@@ -107,4 +157,5 @@ def gone():
 
 harness.confine(__file__)
 harness.main([("up-and-down", up_and_down), ("addresses", addresses),
+              ("flaps", flaps), ("anew", anew), ("follows", follows),
               ("gone", gone)])

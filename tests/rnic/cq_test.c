@@ -239,6 +239,14 @@ static void overrun_is_told_once(void **state)
 	bell_close(&b, 0, 1);
 }
 
+/* Whoever is in the midst of a pass, perhaps the completion thread, has told
+ * all that there is to tell of it. */
+static void pass_ends(const struct rnicpair_side *s)
+{
+	rnic_engine_lead(s->ctx->engine);
+	rnic_engine_unlead(s->ctx->engine);
+}
+
 /* The QP whose completion did not fit fails, once, and its peer is told. */
 static void overrun_fails_the_queue_pair(int is_recv)
 {
@@ -268,6 +276,7 @@ static void overrun_fails_the_queue_pair(int is_recv)
 		rnic_cq_progress(a->scq);
 	for (int i = 0; i < 2; i++)
 		seen[rnicpair_async(s, NULL)]++;
+	pass_ends(s);
 	/* The flush overruns the other CQ as well. */
 	while (rnicpair_has_async(s))
 		seen[rnicpair_async(s, NULL)]++;
@@ -337,6 +346,7 @@ static void overrun_amid_messages_is_told_once(void **state)
 			ev = rawpeer_event(&raw);
 		} while (ev.type == SMPA_EV_MESSAGE);
 		assert_int_equal(ev.type, SMPA_EV_TERMINATE);
+		pass_ends(side);
 		while (rnicpair_has_async(side))
 			seen[rnicpair_async(side, NULL)]++;
 		assert_int_equal(seen[USIW_EVENT_QP_FATAL], 1);
@@ -372,6 +382,7 @@ static void overrun_fails_all_on_the_queue(void **state)
 	}
 	while (rnic_qp_state(more[0]) == RNIC_QPS_RTS)
 		rnic_cq_progress(a->rcq);
+	pass_ends(a);
 	assert_int_equal(rnic_qp_state(a->qp), RNIC_QPS_ERROR);
 	assert_int_equal(rnic_qp_state(more[0]), RNIC_QPS_ERROR);
 	while (rnicpair_has_async(a)) {
