@@ -167,7 +167,8 @@ static int id_open_bound(const struct cm_id *id, const struct sockaddr *addr)
 
 	if (fd < 0)
 		return fd;
-	if (addr->sa_family == AF_INET6)
+	/* Who says nothing gets the machine's default (bindv6only). */
+	if (addr->sa_family == AF_INET6 && id->has_afonly)
 		cm_sock_set_flag(fd, IPPROTO_IPV6, IPV6_V6ONLY, id->is_afonly);
 	ret = sock_bind(id, fd, addr);
 	if (ret < 0) {
@@ -250,8 +251,9 @@ static int id_set_afonly(struct cm_id *id, uint32_t value)
 {
 	if (id->state != RNIC_CM_S_IDLE && id->state != RNIC_CM_S_BOUND)
 		return -EINVAL;
-	if (id->is_afonly == (value != 0))
+	if (id->has_afonly && id->is_afonly == (value != 0))
 		return 0;
+	id->has_afonly = true;
 	id->is_afonly = value != 0;
 	if (id->state == RNIC_CM_S_BOUND && id->local.ss_family == AF_INET6)
 		return id_rebind(id);

@@ -127,7 +127,7 @@ struct cm_id {
 	int fd; /* bound or listening TCP socket; -1 */
 	uint8_t tos;
 	uint8_t ack_timeout; /* 0: TCP's own */
-	bool has_tos, is_reuseaddr, is_afonly;
+	bool has_tos, is_reuseaddr, has_afonly, is_afonly;
 	bool has_port; /* the application asked for a port: keep it */
 	bool has_qp;   /* librdmacm's, not the application's own */
 	uint32_t qp_num;

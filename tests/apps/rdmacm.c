@@ -413,6 +413,8 @@ static const struct {
 	{ "wildcard", wildcard },
 	{ "route", route },
 	{ "unreachable", rdmacm_unreachable },
+	{ "ack-gone", rdmacm_ack_gone },
+	{ "afonly-default", rdmacm_afonly_default },
 };
 
 int main(int argc, char **argv)

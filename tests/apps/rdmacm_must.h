@@ -64,5 +64,7 @@ void rdmacm_edge(void);
 void rdmacm_order(void);
 void rdmacm_unacked(void);
 void rdmacm_unreachable(char **words);
+void rdmacm_ack_gone(char **words);
+void rdmacm_afonly_default(char **words);
 
 #endif

@@ -11,12 +11,14 @@ union address {
 	struct sockaddr_in6 v6;
 };
 
+static const char *v4_text = "127.0.0.1";
+
 static union address loopback(int family, uint16_t port_be)
 {
 	union address addr = { .v4 = { 0 } };
 
 	if (family == AF_INET) {
-		addr.v4 = addr_of("127.0.0.1", port_be);
+		addr.v4 = addr_of(v4_text, port_be);
 	} else {
 		addr.v6.sin6_family = AF_INET6;
 		addr.v6.sin6_port = port_be;
@@ -212,6 +214,31 @@ void rdmacm_ack_timeout(void)
 	ack_timeout_of(18, 8589);
 }
 
+/* In a namespace of its own: the peer is not heard of any more. */
+void rdmacm_ack_gone(char **words)
+{
+	struct ibv_send_wr send = { .wr_id = 3, .opcode = IBV_WR_SEND }, *bad;
+	uint64_t begin_ms;
+	struct ibv_wc wc;
+	struct link l;
+
+	v4_text = words[0];
+	link_listen(&l, AF_INET, 0);
+	MUST(option(l.id, RDMA_OPTION_ID_ACK_TIMEOUT, 10) == 0);
+	link_request(&l, AF_INET);
+	link_accept(&l);
+	MUST(system(words[1]) == 0);
+	begin_ms = now_ms();
+	MUST(ibv_post_send(l.id->qp, &send, &bad) == 0);
+	/* TCP alone would try for a quarter of an hour. */
+	expect(l.here, RDMA_CM_EVENT_DISCONNECTED);
+	MUST(now_ms() - begin_ms >= 900 && now_ms() - begin_ms < 10000);
+	MUST(ibv_poll_cq(l.id->qp->send_cq, 1, &wc) >= 0);
+	/* The other side has not asked for that, and waits. */
+	MUST(!event_within(l.there, 0));
+	link_end(&l);
+}
+
 /* ---- REUSEADDR ------------------------------------------------------------
  */
 
@@ -313,6 +340,25 @@ void rdmacm_afonly(void)
 	MUST(listen_err(four) == 0);
 	MUST(takes_v4(four));
 	id_end(four);
+}
+
+/* In a namespace of its own: what holds for who says nothing. */
+void rdmacm_afonly_default(char **words)
+{
+	struct rdma_event_channel *chan = chan_new();
+	struct rdma_cm_id *id = id_new(chan, NULL);
+
+	MUST(system(words[0]) == 0);
+	MUST(bind_err(id, any_of(AF_INET6, 0)) == 0);
+	MUST(listen_err(id) == 0);
+	MUST(!takes_v4(id));
+	id_end(id);
+	id = id_new(chan, NULL);
+	MUST(option(id, RDMA_OPTION_ID_AFONLY, 0) == 0);
+	MUST(bind_err(id, any_of(AF_INET6, 0)) == 0);
+	MUST(listen_err(id) == 0);
+	MUST(takes_v4(id));
+	id_end(id);
 }
 
 /* ---- what is no option ----------------------------------------------------

@@ -67,6 +67,11 @@ harness.main([
 ] + [
     ("unreachable", functools.partial(inside, "unreachable", "now",
                                       env={"USIW_START_MS": "700"})),
+    ("ack-gone", functools.partial(
+        inside, "ack-gone", "192.0.2.1", "ip addr del 192.0.2.1/24 dev d0",
+        env={"USIW_DRAIN_MS": "100"})),
+    ("afonly-default", functools.partial(
+        inside, "afonly-default", "echo 1 > /proc/sys/net/ipv6/bindv6only")),
     ("wildcard", functools.partial(
         inside, "wildcard", "127.0.0.1", "usiw_lo", "192.0.2.1", "usiw_d0",
         "192.0.3.1", "usiw_d1")),

@@ -745,7 +745,7 @@ static void open_obeys_its_flags(void **state)
 /* Where the sandbox forbids process_vm_*, a pipe does the same. */
 long __real_syscall(long nr, ...);
 long __wrap_syscall(long nr, ...);
-static bool is_sandboxed;
+static _Atomic bool is_sandboxed; /* the manager's thread looks, too */
 
 /* Takes six arguments however many there are, as libc's does. */
 __attribute__((no_sanitize("address"))) long __wrap_syscall(long nr, ...)
