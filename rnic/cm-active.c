@@ -39,10 +39,26 @@ static enum rnic_cm_event_type outcome_of(int status)
 	}
 }
 
+/* InfiniBand's reasons (IBTA 12.6.7.2), where iWARP's manager has errnos. */
+enum { REJ_INVALID_SERVICE = 8, REJ_CONSUMER = 28 };
+
+/* Whoever has begun to speak MPA was let go by an application; who was refused
+ * by TCP has found none. */
+static int rejected_status(const struct cm_conn *conn, int status)
+{
+	if (!cm_id_is_ca(conn->id))
+		return status;
+	return conn->stream ? REJ_CONSUMER : REJ_INVALID_SERVICE;
+}
+
 void cm_conn_post_outcome(struct cm_conn *conn, int status)
 {
+	enum rnic_cm_event_type type = outcome_of(status);
+
+	if (type == RNIC_CM_REJECTED)
+		status = rejected_status(conn, status);
 	conn->id->state = RNIC_CM_S_DISCONNECT;
-	cm_event_post(conn->outcome, outcome_of(status), status);
+	cm_event_post(conn->outcome, type, status);
 	conn->outcome = NULL;
 }
 

@@ -557,7 +557,8 @@ enum rnic_cm_event_type {
 
 struct rnic_cm_event {
 	enum rnic_cm_event_type type;
-	int32_t status;	    /* 0 or negative errno */
+	/* 0, negative errno; REJECTED, persona ca: InfiniBand's reason */
+	int32_t status;
 	uint64_t uid;	    /* user's cookie of the id the event is for; with
 			       CONNECT_REQUEST that of the listening id */
 	uint32_t id;	    /* id number; CONNECT_REQUEST: of the new id */

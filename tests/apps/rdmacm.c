@@ -202,7 +202,9 @@ static void reject(void)
 	MUST(rdma_reject(child, why, sizeof(why)) == 0);
 	id_end(child);
 	event = event_of(here, RDMA_CM_EVENT_REJECTED);
-	MUST(event->status == -ECONNREFUSED);
+	MUST(event->status == (id->verbs->device->node_type == IBV_NODE_CA
+				       ? 28 /* InfiniBand's: the consumer's */
+				       : -ECONNREFUSED));
 	MUST(event->param.conn.private_data_len >= sizeof(why));
 	MUST(memcmp(event->param.conn.private_data, why, sizeof(why)) == 0);
 	rdma_ack_cm_event(event);

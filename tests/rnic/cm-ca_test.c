@@ -10,6 +10,9 @@
 
 #define PENDING_MS 50
 
+/* InfiniBand's reasons: an application's, nobody listens. */
+enum { REJ_INVALID_SERVICE = 8, REJ_CONSUMER = 28 };
+
 /* Up to the peer's Reply: one side accepted, the other was told. */
 static void answered(struct cm_pair *p)
 {
@@ -95,7 +98,7 @@ static void peer_that_leaves_before_the_last_step(void **state)
 	(void)state;
 	answered(&p);
 	assert_int_equal(rnic_cm_destroy(p.active.chan, p.active.id, &cnt), 0);
-	cm_expect(p.listener.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	cm_expect(p.listener.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
 	/* What it had posted ends as if the peer did not answer. */
 	assert_int_equal(rnic_qp_state(p.passive_qp.qp), RNIC_QPS_ERROR);
 	cm_pair_close(&p);
@@ -110,7 +113,7 @@ static void passive_side_that_leaves_before_the_last_step(void **state)
 	(void)state;
 	answered(&p);
 	assert_int_equal(rnic_cm_destroy(p.listener.chan, p.child, &cnt), 0);
-	cm_expect(p.active.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	cm_expect(p.active.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
 	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
 			 -ECONNRESET);
 	assert_int_equal(rnic_qp_state(p.active_qp.qp), RNIC_QPS_IDLE);
@@ -125,14 +128,37 @@ static void either_side_may_disconnect_before_the_last_step(void **state)
 	(void)state;
 	answered(&p);
 	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
-	cm_expect(p.active.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
-	cm_expect(p.listener.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	cm_expect(p.active.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
+	cm_expect(p.listener.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
 	cm_pair_close(&p);
 	answered(&p);
 	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
-	cm_expect(p.listener.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
-	cm_expect(p.active.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	cm_expect(p.listener.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
+	cm_expect(p.active.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
 	cm_pair_close(&p);
+}
+
+static void reasons_are_those_of_infiniband(void **state)
+{
+	struct cm_side active, late;
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+	struct cm_qp qp;
+	uint16_t port;
+
+	(void)state;
+	cm_pair_open(&p, AF_INET);
+	assert_int_equal(rnic_cm_reject(p.listener.chan, p.child, "no", 2), 0);
+	cm_expect(p.active.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
+	assert_int_equal(ev.pd_len, 2);
+	cm_pair_close(&p);
+	port = cm_listen(&late, AF_INET, 1);
+	cm_side_close(&late);
+	cm_qp_open(&qp);
+	cm_dial(&active, &qp, port, "");
+	cm_expect(active.chan, RNIC_CM_REJECTED, REJ_INVALID_SERVICE, &ev);
+	cm_side_close(&active);
+	cm_qp_close(&qp);
 }
 
 /* The QP that was named is not the one any more when the stream comes. */
@@ -169,7 +195,7 @@ static void the_last_step_checks_the_qp(void **state)
 	assert_int_equal(rnic_qp_modify(p.active_qp.qp, RNIC_QPS_ERROR), 0);
 	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
 			 -EINVAL);
-	cm_expect(p.listener.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	cm_expect(p.listener.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
 	cm_pair_close(&p);
 }
 
@@ -224,6 +250,7 @@ int main(void)
 		cmocka_unit_test(passive_side_that_leaves_before_the_last_step),
 		cmocka_unit_test(
 			either_side_may_disconnect_before_the_last_step),
+		cmocka_unit_test(reasons_are_those_of_infiniband),
 		cmocka_unit_test(a_qp_that_was_reset_gets_no_old_stream),
 		cmocka_unit_test(the_last_step_checks_the_qp),
 		cmocka_unit_test(without_rtr_established_comes_at_once),
