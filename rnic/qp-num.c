@@ -144,7 +144,8 @@ static int blocks_make_room(void)
 	return 0;
 }
 
-static struct num_block *block_new(void)
+/* @must_listen: rather none than one without a port. */
+static struct num_block *block_new(bool must_listen)
 {
 	struct num_block *block;
 	uint8_t first = 0;
@@ -156,7 +157,7 @@ static struct num_block *block_new(void)
 		return NULL;
 	block->fd = port_open(&block->port);
 	for (uint16_t port = 1; block->fd < 0 && !block->port; port++) {
-		if (port == PORT_PRIVILEGED) {
+		if (must_listen || port == PORT_PRIVILEGED) {
 			free(block);
 			return NULL;
 		}
@@ -173,28 +174,35 @@ static struct num_block *block_new(void)
 }
 
 /* The one to draw from.  Those that rest are worth a block more, up to a
- * number; then, and when there can be no more, the longest rest is over. */
+ * number; then, and when there can be no more, the longest rest is over.  One
+ * without a port is for when there is none to be had now. */
 static struct num_block *block_find(uint64_t now_ns)
 {
-	struct num_block *best = NULL, *made;
+	struct num_block *best = NULL, *spare = NULL, *made;
 	uint64_t best_ns = UINT64_MAX;
 
 	for (uint32_t i = 0; i < block_cnt; i++) {
 		struct num_block *block = blocks[(block_turn + i) % block_cnt];
 		uint64_t usable_ns = block_usable_ns(block);
 
-		if (usable_ns <= now_ns) {
+		if (usable_ns <= now_ns && block->fd >= 0) {
 			block_turn = (block_turn + i) % block_cnt;
 			return block;
 		}
-		if (usable_ns < best_ns) {
+		if (usable_ns <= now_ns) {
+			spare = block;
+		} else if (usable_ns < best_ns) {
 			best_ns = usable_ns;
 			best = block;
 		}
 	}
+	if (spare) {
+		made = block_new(true);
+		return made ? made : spare;
+	}
 	if (best && block_cnt >= BLOCK_RESTING_MAX)
 		return best;
-	made = block_new();
+	made = block_new(false);
 	return made ? made : best;
 }
 

@@ -24,7 +24,8 @@ static inline uint16_t rnic_qp_num_port(uint32_t num)
 /*
  * A number that no living QP of this process has.  Without a port for it
  * (descriptors or ports exhausted) its port part is one that nobody can
- * listen on without privilege: such a QP is reached through rdma_cm only.
+ * listen on without privilege: such a QP is reached through rdma_cm only, and
+ * the next one may have a port again.
  * Return: 0; -EMFILE: no number is left.
  */
 int rnic_qp_num_draw(uint32_t *ret_num);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* QP numbers: whose they are, when they come again, what they lead to. */
+#define _GNU_SOURCE /* unshare */
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +209,53 @@ static void numbers_without_a_port(void)
 		must(rnic_qp_num_port(num) <= 1023);
 		must(rnic_qp_num_listen(num, &is_new) == -EADDRNOTAVAIL);
 	}
+	/* Once there are ports again the next QP has one, though there are
+	 * numbers left without. */
+	rnic_tcp_replace(NULL);
+	must(rnic_qp_num_draw(&num) == 0);
+	must(rnic_qp_num_listen(num, &is_new) >= 0);
+}
+
+static bool write_to(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool is_done = fd >= 0 &&
+		       write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	close(fd);
+	return is_done;
+}
+
+/* A network whose only two ports for such purposes are soon taken. */
+static void numbers_without_ports_left(void)
+{
+	static const char range[] = "/proc/sys/net/ipv4/ip_local_port_range";
+	uint32_t num;
+	bool is_new;
+
+	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET)) {
+		printf("no network of our own: %s\n", strerror(errno));
+		return;
+	}
+	must(write_to(range, "40000 40001"));
+	for (int i = 0; i < 2 * 256; i++) {
+		must(rnic_qp_num_draw(&num) == 0);
+		must(rnic_qp_num_port(num) >> 1 == 40000 >> 1);
+	}
+	for (int i = 0; i < 300; i++) {
+		must(rnic_qp_num_draw(&num) == 0);
+		must(rnic_qp_num_port(num) <= 1023);
+		must(rnic_qp_num_listen(num, &is_new) == -EADDRNOTAVAIL);
+	}
+	must(write_to(range, "40000 40009"));
+	must(rnic_qp_num_draw(&num) == 0);
+	must(rnic_qp_num_listen(num, &is_new) >= 0);
+}
+
+static void exhausted_ports_come_back(void **state)
+{
+	(void)state;
+	in_child(numbers_without_ports_left);
 }
 
 static void without_a_port_there_are_numbers_all_the_same(void **state)
@@ -252,6 +302,7 @@ int main(void)
 		cmocka_unit_test(a_port_accepts_once_it_is_wanted),
 		cmocka_unit_test(listeners_are_told_one_by_one),
 		cmocka_unit_test(without_a_port_there_are_numbers_all_the_same),
+		cmocka_unit_test(exhausted_ports_come_back),
 		cmocka_unit_test(a_host_without_ipv6_has_ports),
 	};
 
