@@ -173,6 +173,87 @@ static void after_reset_both_connect_again(void **state)
 	rnicpair_close(&p);
 }
 
+static void reset(struct rnic_qp *qp)
+{
+	assert_int_equal(rnic_qp_modify(qp, RNIC_QPS_ERROR), 0);
+	assert_int_equal(rnic_qp_modify(qp, RNIC_QPS_IDLE), 0);
+}
+
+/* The other is still in its former life: it is waited for, and neither takes
+ * the former stream for the new one. */
+static void one_end_may_reset_alone(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct rnic_qp *a, *b;
+		struct rnicpair p;
+
+		rnicpair_open_idle(&p, &defaults);
+		a = p.side[i].qp;
+		b = p.side[!i].qp;
+		assert_int_equal(rnicpair_rtr(a, rnic_qp_num(b)), 0);
+		assert_int_equal(rnicpair_rtr(b, rnic_qp_num(a)), 0);
+		rts(a, 1, 0);
+		rts(b, 1, 0);
+		talk(&p);
+		reset(a);
+		assert_int_equal(rnicpair_rtr(a, rnic_qp_num(b)), 0);
+		rts(a, 1, 0);
+		poll(NULL, 0, 100);
+		assert_int_equal(rnic_qp_state(a), RNIC_QPS_CONNECTING);
+		/* Nobody has touched it; its peer has gone. */
+		assert_int_equal(rnic_qp_state(b), RNIC_QPS_RTS);
+		reset(b);
+		assert_int_equal(rnicpair_rtr(b, rnic_qp_num(a)), 0);
+		rts(b, 1, 0);
+		talk(&p);
+		rnicpair_close(&p);
+	}
+}
+
+/* Who comes back with another number is nobody that the QP waits for; told of
+ * it, the QP connects.  The former number is not used again meanwhile. */
+static void a_peer_may_come_back_as_another(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct rnicpair_side *s;
+		struct rnicpair p;
+		uint32_t former, events;
+
+		rnicpair_open_idle(&p, &defaults);
+		s = &p.side[!i];
+		former = rnic_qp_num(s->qp);
+		for (int j = 0; j < 2; j++)
+			assert_int_equal(
+				rnicpair_rtr(p.side[j].qp,
+					     rnic_qp_num(p.side[!j].qp)),
+				0);
+		rts(p.side[0].qp, 1, 0);
+		rts(p.side[1].qp, 1, 0);
+		talk(&p);
+		assert_int_equal(rnic_qp_destroy(s->qp, &events), 0);
+		s->qp = rnicpair_qp_new(&p, !i);
+		assert_int_not_equal(rnic_qp_num(s->qp), former);
+		reset(p.side[i].qp);
+		assert_int_equal(rnicpair_rtr(p.side[i].qp, former), 0);
+		assert_int_equal(rnicpair_rtr(s->qp, rnic_qp_num(p.side[i].qp)),
+				 0);
+		poll(NULL, 0, 50);
+		assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_CONNECTING);
+		assert_int_equal(rnic_qp_state(p.side[i].qp),
+				 RNIC_QPS_CONNECTING);
+		assert_int_equal(rnic_qp_modify(p.side[i].qp, RNIC_QPS_IDLE),
+				 0);
+		assert_int_equal(rnicpair_rtr(p.side[i].qp, rnic_qp_num(s->qp)),
+				 0);
+		rts(p.side[0].qp, 1, 0);
+		rts(p.side[1].qp, 1, 0);
+		talk(&p);
+		rnicpair_close(&p);
+	}
+}
+
 /* A try that was given up leaves nothing that a later one could take for
  * its own. */
 static void what_was_given_up_is_not_taken_later(void **state)
@@ -440,6 +521,8 @@ int main(void)
 			work_posted_before_goes_out_when_the_peer_comes),
 		cmocka_unit_test(reads_are_as_many_as_both_said),
 		cmocka_unit_test(after_reset_both_connect_again),
+		cmocka_unit_test(one_end_may_reset_alone),
+		cmocka_unit_test(a_peer_may_come_back_as_another),
 		cmocka_unit_test(what_was_given_up_is_not_taken_later),
 		cmocka_unit_test(a_qp_may_be_its_own_peer),
 		cmocka_unit_test(ipv6_addresses_serve_as_well),
