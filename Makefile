@@ -74,7 +74,8 @@ fuzz:
 
 ## interop: usiw against the Linux kernel's siw in a QEMU guest (QUICK=1, CASES=PATTERN)
 interop:
-	scripts/install-deps build test interop
+	scripts/install-deps build test
+	scripts/install-deps interop || true # the suite skips, and says why
 	$(MAKE) --no-print-directory all
 	USIW_BUILD_DIR=$(BUILD) python3 tests/interop/interop.py \
 		$(if $(QUICK),--quick) $(if $(CASES),'$(CASES)'); \

@@ -15,6 +15,8 @@ PERF_SIZES = {"user": (1, 4096, 1048576),
               "tap": (1, 64, 4096, 65536, 1048576)}
 PERFTESTS = ("ib_write_bw", "ib_read_bw", "ib_send_bw",
              "ib_write_lat", "ib_read_lat", "ib_send_lat")
+# A guest is emulated, and the machine may have other work.
+PATIENCE = 4
 # For development: one boot, a minute.
 QUICK = [r"^user-(client|server)-(verify|rping-4096|ib_send_lat-1|"
          r"ib_(write|read|send)_bw-4096)$", "^guest-client-verify$"]
@@ -34,7 +36,7 @@ class Case:
         self.siw, self.env = dict(siw or {}), dict(env or {})
         self.log = log  # pattern that usiw's log must show
         self.starts = starts  # None: as the settings say; else a function
-        self.timeout, self.server_codes = timeout, server_codes
+        self.timeout, self.server_codes = timeout * PATIENCE, server_codes
         self.table = table  # perftest: (program, octets, iterations)
         self.codes = codes  # the client's
         self.repeats = 0  # because of what is neither side's fault

@@ -89,7 +89,10 @@ def make_network():
                   ["tuntap", "add", "tap0", "mode", "tap"],
                   ["addr", "add", "10.9.0.1/24", "dev", "tap0"],
                   ["link", "set", "tap0", "up"]):
-        subprocess.run(["ip", *words], check=True)
+        done = subprocess.run(["ip", *words], stderr=subprocess.PIPE,
+                              text=True)
+        if done.returncode:
+            raise Skip(f"ip {' '.join(words)}: {done.stderr.strip()}")
 
 
 # ---- the wire ---------------------------------------------------------------------
@@ -232,7 +235,7 @@ class Pair:
         if self.case.server_codes == "killed":
             server.stop()
         else:
-            server.wait(20, codes=self.case.server_codes)
+            server.wait(20 * cases.PATIENCE, codes=self.case.server_codes)
         return server, client
 
     def wait_perftest(self, server, client):
@@ -241,7 +244,8 @@ class Pair:
             raise Again("perftest's client died of SIGSEGV, as it does now "
                         "and then when it is not let in")
         self.check_perftest("client", client, code)
-        self.check_perftest("server", server, server.wait(20, codes=None))
+        self.check_perftest("server", server, server.wait(
+            20 * cases.PATIENCE, codes=None))
 
     def check_perftest(self, role, program, code):
         """siw ends its last SEND with an error when the other program, which
@@ -281,11 +285,11 @@ class InteropTest(Test):
 
 def check_starts(case, starts):
     """What stood on the wire is what the settings say."""
-    frames = wait_until(starts, 5, "start frames in the capture")
+    frames = wait_until(starts, 20, "start frames in the capture")
     told = "; ".join(map(str, frames[:6]))
     if case.starts:
         # The capture may lag behind the programs.
-        wait_until(lambda: case.starts(starts()), 3,
+        wait_until(lambda: case.starts(starts()), 12,
                    f"not the start frames that should be: {told}")
         return
     request, reply = case.expected()

@@ -36,7 +36,7 @@
 #define GUARD_OCTET 0xa5
 #define SIZE_MAX_CNT 64
 #define PD_MAX 255
-#define LIMIT_MS 15000
+#define LIMIT_MS 60000 /* the other side may be a slow guest */
 #define BURST 16
 #define RECV_CNT 4
 #define TOKEN_SIZE 32
