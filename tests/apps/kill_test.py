@@ -10,10 +10,11 @@ from harness import Test, check, wait_until
 FLOWING = 50 << 20  # octets that prove the middle of the traffic
 
 
-def kill(program, victim_name):
-    with Test(f"kill -9 of the {victim_name} of {program}") as test:
+def kill(program, victim_name, option="-R"):
+    """Option "": without rdma_cm."""
+    with Test(f"kill -9 of the {victim_name} of {program} {option}") as test:
         port = harness.free_port()
-        command = [program, "-R", "-D", "10", "-p", port]
+        command = [program, *option.split(), "-D", "10", "-p", port]
         server = test.start("server", command)
         server.wait_listening(port)
         client = test.start("client", command + ["127.0.0.1"])
@@ -33,4 +34,9 @@ def kill(program, victim_name):
 harness.main([
     (f"{program}-{victim}", functools.partial(kill, program, victim))
     for program in ("ib_write_bw", "ib_read_bw", "ib_send_bw")
-    for victim in ("server", "client")])
+    for victim in ("server", "client")] + [
+    (f"{program}-{victim}-by-hand", functools.partial(kill, program, victim,
+                                                      ""))
+    for program, victim in (("ib_write_bw", "server"),
+                            ("ib_send_bw", "server"),
+                            ("ib_read_bw", "server"))])
