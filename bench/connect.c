@@ -3,10 +3,11 @@
  * Connections per second on loopback, each with its first message delivered:
  * by ibv_modify_qp() alone, by rdma_cm, and beside them a plain loop of
  * connect(), accept(), send() and recv().  In one process and one thread,
- *rounds of each in turn, medians.
+ * rounds of each in turn, medians.
  *
- *	usiw run -- bench-connect [rounds [connections]]
+ *	usiw run -- bench-connect [rounds [connections [way]]]
  *
+ * A way (tcp, modify, cm) alone is for perf and strace.
  * Queue pairs are made and destroyed within the measured time.
  * Exit code 1: less than 5,000 by ibv_modify_qp() or 2,000 by rdma_cm.
  */
@@ -319,34 +320,43 @@ int main(int argc, char **argv)
 {
 	static struct device by_hand, by_cm;
 	struct {
+		const char *arg;
 		const char *name;
 		double (*round)(struct device *dev, int cnt);
 		struct device *dev;
 		double goal;
 		double figure[ROUNDS_MAX];
-	} way[] = {
-		{ "plain TCP", raw_round, NULL, 0, { 0 } },
-		{ "ibv_modify_qp", modify_round, &by_hand, MODIFY_GOAL, { 0 } },
-		{ "rdma_cm", cm_round, &by_cm, CM_GOAL, { 0 } }
-	};
+	} way[] = { { "tcp", "plain TCP", raw_round, NULL, 0, { 0 } },
+		    { "modify",
+		      "ibv_modify_qp",
+		      modify_round,
+		      &by_hand,
+		      MODIFY_GOAL,
+		      { 0 } },
+		    { "cm", "rdma_cm", cm_round, &by_cm, CM_GOAL, { 0 } } };
 	int rounds = argc > 1 ? atoi(argv[1]) : 5;
 	int cnt = argc > 2 ? atoi(argv[2]) : 2048;
+	const char *only = argc > 3 ? argv[3] : NULL;
 	int rc = 0;
 
 	if (rounds < 1 || rounds > ROUNDS_MAX || cnt < 1) {
-		fprintf(stderr, "bench-connect [rounds [connections]]\n");
+		fprintf(stderr, "bench-connect [rounds [connections [way]]]\n");
 		return 2;
 	}
 	device_open(&by_hand);
 	for (int r = 0; r < rounds; r++)
 		for (int w = 0; w < 3; w++)
-			way[w].figure[r] = way[w].round(way[w].dev, cnt);
+			if (!only || !strcmp(only, way[w].arg))
+				way[w].figure[r] =
+					way[w].round(way[w].dev, cnt);
 	printf("connections with one message, per second, median of %d rounds "
 	       "of %d:\n",
 	       rounds, cnt);
 	for (int w = 0; w < 3; w++) {
 		double figure = median(way[w].figure, rounds);
 
+		if (!figure)
+			continue;
 		printf("%-16s %8.0f", way[w].name, figure);
 		if (way[w].goal) {
 			printf("   goal %5.0f: %s", way[w].goal,

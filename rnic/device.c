@@ -332,13 +332,13 @@ void rnic_device_fill_attr(const struct rnic_device *dev,
 int rnic_device_query(const struct rnic_device *dev,
 		      struct rnic_device_attr *ret_attr)
 {
-	struct rnic_netif_table *table;
-	int ret = rnic_netif_table_new(&table);
+	const struct rnic_netif_table *table;
+	int ret = rnic_netif_table_get(&table);
 
 	if (ret < 0)
 		return ret;
 	rnic_device_fill_attr(dev, table, ret_attr);
-	rnic_netif_table_free(table);
+	rnic_netif_table_put(table);
 	return 0;
 }
 
@@ -446,7 +446,7 @@ static bool key_matches(const struct addr_key *key,
 struct rnic_device *rnic_device_by_addr(const struct sockaddr *addr)
 {
 	const struct rnic_device_set *set;
-	struct rnic_netif_table *table;
+	const struct rnic_netif_table *table;
 	struct rnic_device *dev = NULL;
 	struct addr_key key;
 
@@ -455,12 +455,12 @@ struct rnic_device *rnic_device_by_addr(const struct sockaddr *addr)
 	/* The whole of 127/8 is local though lo shows one address of it. */
 	if (key.family == AF_INET && key.addr[0] == 127)
 		return set_loopback(set);
-	if (rnic_netif_table_new(&table) < 0)
+	if (rnic_netif_table_get(&table) < 0)
 		return NULL;
 	for (size_t i = 0; i < table->addr_cnt && !dev; i++) {
 		if (key_matches(&key, &table->addrs[i]))
 			dev = set_by_index(set, table, table->addrs[i].ifindex);
 	}
-	rnic_netif_table_free(table);
+	rnic_netif_table_put(table);
 	return dev;
 }

@@ -9,6 +9,7 @@
 #include "fdtab.h"
 #include "guard.h"
 #include "lock.h"
+#include "netif.h"
 #include "qp.h"
 #include "stat.h"
 
@@ -63,6 +64,7 @@ static void fork_child(void)
 	if (fd_table)
 		util_fdtab_each(fd_table, fd_disown);
 	rnic_guard_fork_child();
+	rnic_netif_fork_child();
 	rnic_chan_fork_child();
 	rnic_stat_fork_child();
 	rnic_cm_fork_child();

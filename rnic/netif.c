@@ -156,6 +156,7 @@ int rnic_netif_table_new(struct rnic_netif_table **ret_table)
 	table = calloc(1, sizeof(*table));
 	if (!table)
 		return -ENOMEM;
+	atomic_init(&table->user_cnt, 1);
 	sock = nl_socket_alloc();
 	if (!sock) {
 		ret = -ENOMEM;

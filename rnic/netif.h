@@ -6,6 +6,7 @@
 #ifndef RNIC_NETIF_H
 #define RNIC_NETIF_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +29,7 @@ struct rnic_netif_addr {
 };
 
 struct rnic_netif_table {
+	_Atomic uint32_t user_cnt;
 	size_t netif_cnt;
 	struct rnic_netif *netifs; /* lo first, then by ifindex */
 	size_t addr_cnt;
@@ -43,6 +45,23 @@ struct rnic_netif_table {
 int rnic_netif_table_new(struct rnic_netif_table **ret_table)
 	__attribute__((warn_unused_result));
 void rnic_netif_table_free(struct rnic_netif_table *table);
+
+/**
+ * The same, without asking the kernel as long as it has told of no change.
+ *
+ * Return: 0, and *@ret_table is the caller's until rnic_netif_table_put();
+ *   errors as of rnic_netif_table_new().
+ * Context: the first time, and after a change, as rnic_netif_table_new().
+ */
+int rnic_netif_table_get(const struct rnic_netif_table **ret_table)
+	__attribute__((warn_unused_result));
+/* NULL is fine. */
+void rnic_netif_table_put(const struct rnic_netif_table *table);
+
+/* The kernel has told somebody else of a change, perhaps him first. */
+void rnic_netif_cache_drop(void);
+
+void rnic_netif_fork_child(void);
 
 /* NULL: none. */
 const struct rnic_netif *

@@ -101,6 +101,8 @@ static void ports_look(void)
 		ports.again_ns = rnic_now_ns() + PORT_AGAIN_NS;
 		return;
 	}
+	/* Who hears of a change must find it. */
+	rnic_netif_cache_drop();
 	LIST_FOREACH(port, &ports.watched, link)
 	port_look(port, table);
 	rnic_netif_table_free(table);

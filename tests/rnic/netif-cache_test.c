@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* netif-cache.c: the kernel is asked when something has changed, and only
+ * then. */
+#define _GNU_SOURCE /* unshare */
+#include "netif.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fd.h"
+
+static int asked_cnt, watch_fd;
+static bool is_short_of_fds, has_change_while_asking;
+
+static void lo_set_up(bool is_up)
+{
+	struct ifreq req = { .ifr_name = "lo" };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ioctl(fd, SIOCGIFFLAGS, &req), 0);
+	req.ifr_flags =
+		(short)((req.ifr_flags & ~IFF_UP) | (is_up ? IFF_UP : 0));
+	assert_int_equal(ioctl(fd, SIOCSIFFLAGS, &req), 0);
+	close(fd);
+}
+
+int __real_rnic_netif_table_new(struct rnic_netif_table **ret_table);
+int __wrap_rnic_netif_table_new(struct rnic_netif_table **ret_table);
+int __wrap_rnic_netif_table_new(struct rnic_netif_table **ret_table)
+{
+	const struct rnic_netif_table *other;
+	int rc = __real_rnic_netif_table_new(ret_table);
+
+	asked_cnt++;
+	if (has_change_while_asking) {
+		has_change_while_asking = false;
+		lo_set_up(true);
+		/* Another thread hears of it, and drops what there is. */
+		assert_int_equal(rnic_netif_table_get(&other), 0);
+		rnic_netif_table_put(other);
+	}
+	return rc;
+}
+
+int __real_rnic_netif_watch_open(void);
+int __wrap_rnic_netif_watch_open(void);
+int __wrap_rnic_netif_watch_open(void)
+{
+	if (is_short_of_fds)
+		return -EMFILE;
+	watch_fd = __real_rnic_netif_watch_open();
+	return watch_fd;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	is_short_of_fds = false;
+	rnic_netif_cache_drop();
+	asked_cnt = 0;
+	return 0;
+}
+
+/* How often the kernel is asked for it. */
+static int ask(bool *ret_is_up)
+{
+	const struct rnic_netif_table *table;
+	int before = asked_cnt;
+
+	assert_int_equal(rnic_netif_table_get(&table), 0);
+	*ret_is_up = rnic_netif_by_index(table, 1)->is_up;
+	rnic_netif_table_put(table);
+	return asked_cnt - before;
+}
+
+static void asks_once(void **state)
+{
+	bool is_up;
+
+	(void)state;
+	assert_int_equal(ask(&is_up), 1);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(ask(&is_up), 0);
+}
+
+static void asks_when_dropped(void **state)
+{
+	const struct rnic_netif_table *kept, *table;
+
+	(void)state;
+	assert_int_equal(rnic_netif_table_get(&kept), 0);
+	rnic_netif_cache_drop();
+	assert_int_equal(rnic_netif_table_get(&table), 0);
+	assert_int_equal(asked_cnt, 2);
+	/* Who has the former one may go on with it. */
+	assert_string_equal(kept->netifs[0].name, table->netifs[0].name);
+	rnic_netif_table_put(kept);
+	rnic_netif_table_put(table);
+	rnic_netif_table_put(NULL);
+}
+
+/* The application has closed what is not its own. */
+static void survives_its_socket(void **state)
+{
+	bool is_up;
+
+	(void)state;
+	assert_int_equal(ask(&is_up), 1);
+	assert_int_equal(close(watch_fd), 0);
+	assert_int_equal(ask(&is_up), 1);
+	assert_int_equal(ask(&is_up), 0);
+}
+
+static void asks_each_time_without_socket(void **state)
+{
+	bool is_up;
+
+	(void)state;
+	assert_int_equal(ask(&is_up), 1);
+	assert_int_equal(close(watch_fd), 0);
+	is_short_of_fds = true;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ask(&is_up), 1);
+	is_short_of_fds = false;
+	assert_int_equal(ask(&is_up), 1);
+	assert_int_equal(ask(&is_up), 0);
+}
+
+static void asks_anew_in_a_child(void **state)
+{
+	bool is_up;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	ask(&is_up);
+	pid = fork();
+	if (pid == 0)
+		_exit(ask(&is_up) == 1 && ask(&is_up) == 0 ? 0 : 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(ask(&is_up), 0);
+}
+
+/* ---- changes, in a network of our own ----------------------------------- */
+
+static void asks_when_something_changes(void **state)
+{
+	bool is_up;
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		lo_set_up(i % 2 == 0);
+		assert_int_equal(ask(&is_up), 1);
+		assert_int_equal(is_up, i % 2 == 0);
+		assert_int_equal(ask(&is_up), 0);
+	}
+}
+
+/* Whose messages were lost has heard of nothing in particular. */
+static void asks_when_messages_were_lost(void **state)
+{
+	bool is_up;
+	int little = 1;
+
+	(void)state;
+	ask(&is_up);
+	assert_int_equal(setsockopt(watch_fd, SOL_SOCKET, SO_RCVBUF, &little,
+				    sizeof(little)),
+			 0);
+	for (int i = 0; i < 20; i++)
+		lo_set_up(i % 2 == 0);
+	assert_int_equal(ask(&is_up), 1);
+	assert_false(is_up);
+	assert_int_equal(ask(&is_up), 0);
+}
+
+/* What was true when it was asked for may be over when it is there. */
+static void keeps_no_answer_that_was_overtaken(void **state)
+{
+	bool is_up;
+
+	(void)state;
+	lo_set_up(false);
+	ask(&is_up);
+	rnic_netif_cache_drop();
+	has_change_while_asking = true;
+	/* The one of the other thread is kept, and this one not. */
+	assert_int_equal(ask(&is_up), 2);
+	assert_false(is_up);
+	assert_int_equal(ask(&is_up), 0);
+	assert_true(is_up);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(asks_once, setup),
+		cmocka_unit_test_setup(asks_when_dropped, setup),
+		cmocka_unit_test_setup(survives_its_socket, setup),
+		cmocka_unit_test_setup(asks_each_time_without_socket, setup),
+		cmocka_unit_test_setup(asks_anew_in_a_child, setup),
+	};
+	const struct CMUnitTest changes[] = {
+		cmocka_unit_test_setup(asks_when_something_changes, setup),
+		cmocka_unit_test_setup(asks_when_messages_were_lost, setup),
+		cmocka_unit_test_setup(keeps_no_answer_that_was_overtaken,
+				       setup),
+	};
+	/* First of all: what is watched is the network of the first look.
+	 * Root has no need of a user namespace, which a process of many
+	 * threads, as under TSan, may not make. */
+	bool is_alone = unshare(CLONE_NEWNET) == 0 ||
+			unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	if (!is_alone) {
+		print_message("no network of our own: %s\n", strerror(errno));
+		return failed;
+	}
+	return failed + cmocka_run_group_tests(changes, NULL, NULL);
+}
