@@ -13,19 +13,29 @@
 
 #define SHM_PAGE 4096u
 #define SHM_CHUNK_MIN ((size_t)1 << 20)
+/*
+ * Pages that were given back and keep their memory for who comes next: a
+ * queue pair made for each connection would otherwise pay for a hole punched
+ * into the file and for a fault per ring.  Clearing a page costs a fraction.
+ */
+#define SHM_WARM_MAX 256u
+
+enum shm_page { SHM_COLD, SHM_WARM, SHM_USED };
 
 struct rnic_shm_chunk {
 	struct rnic_shm_chunk *next;
 	uint8_t *base;
 	size_t page_cnt;
 	size_t free_cnt;
-	bool used[]; /* one per page */
+	size_t first;	/* pages before it are used */
+	uint8_t page[]; /* enum shm_page */
 };
 
 void rnic_shm_init(struct rnic_shm *shm)
 {
 	util_lock_init(&shm->lock, UTIL_RANK_LEAF);
 	shm->chunks = NULL;
+	shm->warm_cnt = 0;
 }
 
 void rnic_shm_fini(struct rnic_shm *shm)
@@ -92,7 +102,7 @@ static int chunk_new(struct rnic_shm *shm, size_t page_cnt)
 		want = (size_t)64 << 20 >> 12;
 	if (want < page_cnt)
 		want = page_cnt;
-	chunk = calloc(1, sizeof(*chunk) + want * sizeof(chunk->used[0]));
+	chunk = calloc(1, sizeof(*chunk) + want * sizeof(chunk->page[0]));
 	if (!chunk)
 		return -ENOMEM;
 	rc = chunk_map(want * SHM_PAGE, &chunk->base);
@@ -107,31 +117,60 @@ static int chunk_new(struct rnic_shm *shm, size_t page_cnt)
 	return 0;
 }
 
-static void *chunk_take(struct rnic_shm_chunk *chunk, size_t page_cnt)
+/* Warm ones only, or any that are free? */
+static bool page_fits(uint8_t page, bool is_warm)
+{
+	return is_warm ? page == SHM_WARM : page != SHM_USED;
+}
+
+/* A run of free pages; @chunk->page_cnt: there is none. */
+static size_t chunk_find(struct rnic_shm_chunk *chunk, size_t page_cnt,
+			 bool is_warm)
 {
 	size_t run = 0;
 
+	while (chunk->first < chunk->page_cnt &&
+	       chunk->page[chunk->first] == SHM_USED)
+		chunk->first++;
+	for (size_t i = chunk->first; i < chunk->page_cnt; i++) {
+		run = page_fits(chunk->page[i], is_warm) ? run + 1 : 0;
+		if (run == page_cnt)
+			return i + 1 - page_cnt;
+	}
+	return chunk->page_cnt;
+}
+
+static void *chunk_take(struct rnic_shm *shm, struct rnic_shm_chunk *chunk,
+			size_t page_cnt, bool is_warm)
+{
+	size_t first;
+
 	if (chunk->free_cnt < page_cnt)
 		return NULL;
-	for (size_t i = 0; i < chunk->page_cnt; i++) {
-		run = chunk->used[i] ? 0 : run + 1;
-		if (run == page_cnt) {
-			size_t first = i + 1 - page_cnt;
-
-			memset(&chunk->used[first], true, page_cnt);
-			chunk->free_cnt -= page_cnt;
-			return chunk->base + first * SHM_PAGE;
+	first = chunk_find(chunk, page_cnt, is_warm);
+	if (first == chunk->page_cnt)
+		return NULL;
+	for (size_t i = first; i < first + page_cnt; i++) {
+		if (chunk->page[i] == SHM_WARM) {
+			memset(chunk->base + i * SHM_PAGE, 0, SHM_PAGE);
+			shm->warm_cnt--;
 		}
+		chunk->page[i] = SHM_USED;
 	}
-	return NULL;
+	chunk->free_cnt -= page_cnt;
+	return chunk->base + first * SHM_PAGE;
 }
 
 static void *shm_take(struct rnic_shm *shm, size_t page_cnt)
 {
+	struct rnic_shm_chunk *c;
 	void *mem = NULL;
 
-	for (struct rnic_shm_chunk *c = shm->chunks; c && !mem; c = c->next)
-		mem = chunk_take(c, page_cnt);
+	if (shm->warm_cnt >= page_cnt)
+		for (c = shm->chunks; c && !mem; c = c->next)
+			mem = chunk_take(shm, c, page_cnt, true);
+	for (c = shm->chunks; c && !mem; c = c->next)
+		mem = chunk_take(shm, c, page_cnt, false);
 	return mem;
 }
 
@@ -154,25 +193,53 @@ int rnic_shm_alloc(struct rnic_shm *shm, size_t size, void **ret_mem)
 	return rc;
 }
 
+static struct rnic_shm_chunk *shm_chunk_of(struct rnic_shm *shm,
+					   const uint8_t *mem)
+{
+	struct rnic_shm_chunk *c = shm->chunks;
+
+	while (c && (mem < c->base || mem >= c->base + c->page_cnt * SHM_PAGE))
+		c = c->next;
+	return c;
+}
+
+/* Room among the warm pages, which is @page_cnt's then. */
+static bool shm_keep_warm(struct rnic_shm *shm, size_t page_cnt)
+{
+	bool has_room;
+
+	util_lock(&shm->lock);
+	has_room = page_cnt <= SHM_WARM_MAX - shm->warm_cnt;
+	if (has_room)
+		shm->warm_cnt += page_cnt;
+	util_unlock(&shm->lock);
+	return has_room;
+}
+
 void rnic_shm_free(struct rnic_shm *shm, void *mem, size_t size)
 {
 	size_t page_cnt = (size + SHM_PAGE - 1) / SHM_PAGE;
-	uint8_t *octets = mem;
+	enum shm_page now = SHM_WARM;
+	struct rnic_shm_chunk *chunk;
 
 	if (!mem)
 		return;
-	/* Gives the pages back and makes them read as zero again. */
-	if (madvise(mem, page_cnt * SHM_PAGE, MADV_REMOVE) < 0)
-		memset(mem, 0, page_cnt * SHM_PAGE);
+	if (!shm_keep_warm(shm, page_cnt)) {
+		now = SHM_COLD;
+		/* Gives the pages back and makes them read as zero again. */
+		if (madvise(mem, page_cnt * SHM_PAGE, MADV_REMOVE) < 0)
+			memset(mem, 0, page_cnt * SHM_PAGE);
+	}
 	util_lock(&shm->lock);
-	for (struct rnic_shm_chunk *c = shm->chunks; c; c = c->next) {
-		if (octets < c->base ||
-		    octets >= c->base + c->page_cnt * SHM_PAGE)
-			continue;
-		memset(&c->used[(size_t)(octets - c->base) / SHM_PAGE], false,
-		       page_cnt);
-		c->free_cnt += page_cnt;
-		break;
+	chunk = shm_chunk_of(shm, mem);
+	if (chunk) {
+		size_t first =
+			(size_t)((uint8_t *)mem - chunk->base) / SHM_PAGE;
+
+		memset(&chunk->page[first], now, page_cnt);
+		chunk->free_cnt += page_cnt;
+		if (first < chunk->first)
+			chunk->first = first;
 	}
 	util_unlock(&shm->lock);
 }

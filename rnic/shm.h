@@ -16,7 +16,9 @@ struct rnic_shm_chunk;
 
 struct rnic_shm {
 	struct util_lock lock;
-	struct rnic_shm_chunk *chunks; /* guarded by lock */
+	/* guarded by lock */
+	struct rnic_shm_chunk *chunks;
+	size_t warm_cnt;
 };
 
 void rnic_shm_init(struct rnic_shm *shm);

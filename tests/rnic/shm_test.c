@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -81,6 +82,70 @@ static void gives_back_zeroed_what_was_freed(void **state)
 	assert_true(is_zero(again, 3 * PAGE));
 	rnic_shm_free(&shm, again, 3 * PAGE);
 	rnic_shm_free(&shm, NULL, PAGE);
+	rnic_shm_fini(&shm);
+}
+
+/* Pages of a mapping that have memory. */
+static size_t resident_cnt(uint8_t *mem, size_t page_cnt)
+{
+	unsigned char in_core[4096];
+	size_t cnt = 0;
+
+	assert_true(page_cnt <= sizeof(in_core));
+	assert_int_equal(mincore(mem, page_cnt * PAGE, in_core), 0);
+	for (size_t i = 0; i < page_cnt; i++)
+		cnt += in_core[i] & 1;
+	return cnt;
+}
+
+/* A little memory stays for who comes next; it reads as zero like any. */
+static void keeps_some_pages_of_what_was_freed(void **state)
+{
+	struct rnic_shm shm;
+	uint8_t *piece[2048], *again;
+	size_t sum;
+
+	(void)state;
+	rnic_shm_init(&shm);
+	assert_int_equal(rnic_shm_alloc(&shm, 2048 * PAGE, (void **)&piece[0]),
+			 0);
+	memset(piece[0], 0xaa, 2048 * PAGE);
+	assert_int_equal(resident_cnt(piece[0], 2048), 2048);
+	rnic_shm_free(&shm, piece[0], 2048 * PAGE);
+	assert_int_equal(resident_cnt(piece[0], 2048), 0);
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < 2048; i++) {
+			assert_int_equal(
+				rnic_shm_alloc(&shm, PAGE, (void **)&piece[i]),
+				0);
+			assert_true(is_zero(piece[i], PAGE));
+			memset(piece[i], 0xaa, PAGE);
+		}
+		for (size_t i = 0; i < 2048; i++)
+			rnic_shm_free(&shm, piece[i], PAGE);
+		sum = 0;
+		for (size_t i = 0; i < 2048; i++)
+			sum += resident_cnt(piece[i], 1);
+		assert_int_equal(sum, 256);
+	}
+	/* Those are taken first, wherever they are. */
+	for (size_t i = 0; i < 2048; i++)
+		assert_int_equal(rnic_shm_alloc(&shm, PAGE, (void **)&piece[i]),
+				 0);
+	for (size_t i = 2048; i > 0; i--)
+		rnic_shm_free(&shm, piece[i - 1], PAGE);
+	for (size_t i = 0; i < 256; i++) {
+		assert_int_equal(rnic_shm_alloc(&shm, PAGE, (void **)&piece[i]),
+				 0);
+		assert_int_equal(resident_cnt(piece[i], 1), 1);
+	}
+	for (size_t i = 0; i < 256; i++)
+		rnic_shm_free(&shm, piece[i], PAGE);
+	/* Partly of those, partly not. */
+	assert_int_equal(rnic_shm_alloc(&shm, 1000 * PAGE, (void **)&again), 0);
+	assert_true(is_zero(again, 1000 * PAGE));
+	rnic_shm_free(&shm, again, 1000 * PAGE);
+	assert_true(rnic_shm_is_empty(&shm));
 	rnic_shm_fini(&shm);
 }
 
@@ -237,6 +302,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_zeroed_aligned_pieces_apart),
 		cmocka_unit_test(gives_back_zeroed_what_was_freed),
+		cmocka_unit_test(keeps_some_pages_of_what_was_freed),
 		cmocka_unit_test(gives_a_tail_to_others),
 		cmocka_unit_test(keeps_each_piece_through_others_lives),
 		cmocka_unit_test(says_so_when_no_descriptor_is_left),
