@@ -116,6 +116,13 @@ static void conn_refused(struct cm_conn *conn)
 	TAILQ_INSERT_TAIL(&cm.refused, conn, link);
 }
 
+static bool conn_is_connected(const struct cm_conn *conn)
+{
+	return conn->peer.ss_family != AF_UNSPEC;
+}
+
+static void active_start(struct cm_conn *conn);
+
 /*
  * Return: 0: under way; -errno of socket() or bind(); what connect() says at
  * once comes in *ret_status.
@@ -141,7 +148,20 @@ static int conn_dial(struct cm_conn *conn, int *ret_status)
 		*ret_status = -errno;
 		return 0;
 	}
-	return cm_conn_watch(conn, EPOLLOUT);
+	/* On the same host the handshake is over when connect() returns. */
+	cm_addr_of_socket(fd, &conn->local, &conn->peer);
+	return conn_is_connected(conn) ? 0 : cm_conn_watch(conn, EPOLLOUT);
+}
+
+/* What conn_dial() found out at once.  The conn may be gone after. */
+static void conn_dialled(struct cm_conn *conn, int status)
+{
+	if (status == -ECONNREFUSED)
+		conn_refused(conn);
+	else if (status < 0)
+		cm_conn_abort(conn, status);
+	else if (conn_is_connected(conn))
+		active_start(conn);
 }
 
 /* The conn may be gone after. */
@@ -150,12 +170,7 @@ static void conn_dial_again(struct cm_conn *conn)
 	int status, ret;
 
 	ret = conn_dial(conn, &status);
-	if (ret == 0)
-		ret = status;
-	if (ret == -ECONNREFUSED)
-		conn_refused(conn);
-	else if (ret < 0)
-		cm_conn_abort(conn, ret);
+	conn_dialled(conn, ret < 0 ? ret : status);
 }
 
 void cm_active_redial(struct cm_conn *conn)
@@ -246,7 +261,6 @@ void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev)
 	cm_event_set_start(outcome, ev);
 	outcome->ev.ird = cm_depth_min(ev->start.ird, UINT8_MAX);
 	outcome->ev.ord = cm_depth_min(ev->start.ord, UINT8_MAX);
-	cm_addr_of_socket(cm_conn_fd(conn), &conn->local, &conn->peer);
 	if (cm_id_is_ca(id) || conn->param.wants_response) {
 		active_respond(conn, ev);
 		return;
@@ -282,27 +296,16 @@ int cm_conn_establish(struct cm_id *id)
 	return ret;
 }
 
-/* SO_ERROR tells how connect() ended. */
-void cm_active_connected(struct cm_conn *conn)
+/* The TCP connection stands.  The conn may be gone after. */
+static void active_start(struct cm_conn *conn)
 {
 	struct smpa_options opt = SMPA_OPTIONS_INIT;
-	socklen_t len = sizeof(int);
-	int err = 0, ret;
+	int ret;
 
-	if (rnic_tcp()->getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &err, &len) <
-	    0)
-		err = errno;
-	cm_addr_of_socket(conn->fd, &conn->local, &conn->peer);
 	/* A port nobody listens on can be answered by TCP's simultaneous
 	 * open with itself. */
-	if (!err && cm_addr_equal(&conn->local, &conn->peer))
-		err = ECONNREFUSED;
-	if (err == ECONNREFUSED) {
+	if (cm_addr_equal(&conn->local, &conn->peer)) {
 		conn_refused(conn);
-		return;
-	}
-	if (err) {
-		cm_conn_abort(conn, -err);
 		return;
 	}
 	opt.role = SMPA_INITIATOR;
@@ -319,6 +322,24 @@ void cm_active_connected(struct cm_conn *conn)
 	}
 	conn->phase = CM_PHASE_STARTING;
 	cm_conn_ready(conn, 0);
+}
+
+/* SO_ERROR tells how connect() ended. */
+void cm_active_connected(struct cm_conn *conn)
+{
+	socklen_t len = sizeof(int);
+	int err = 0;
+
+	if (rnic_tcp()->getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &err, &len) <
+	    0)
+		err = errno;
+	cm_addr_of_socket(conn->fd, &conn->local, &conn->peer);
+	if (err == ECONNREFUSED)
+		conn_refused(conn);
+	else if (err)
+		cm_conn_abort(conn, -err);
+	else
+		active_start(conn);
 }
 
 /* ---- connect --------------------------- */
@@ -369,9 +390,6 @@ int cm_conn_connect(struct cm_id *id, const struct rnic_cm_conn_param *param)
 		return ret;
 	}
 	id->state = RNIC_CM_S_CONNECT;
-	if (status == -ECONNREFUSED)
-		conn_refused(conn);
-	else if (status < 0)
-		cm_conn_abort(conn, status);
+	conn_dialled(conn, status);
 	return 0;
 }

@@ -119,15 +119,9 @@ bool cm_addr_is_same_host(const struct sockaddr_storage *a,
 void cm_addr_of_socket(int fd, struct sockaddr_storage *ret_local,
 		       struct sockaddr_storage *ret_peer)
 {
-	socklen_t len = sizeof(*ret_local);
-
 	memset(ret_local, 0, sizeof(*ret_local));
 	memset(ret_peer, 0, sizeof(*ret_peer));
-	if (rnic_tcp()->getsockname(fd, (struct sockaddr *)ret_local, &len) < 0)
-		ret_local->ss_family = AF_UNSPEC;
-	len = sizeof(*ret_peer);
-	if (rnic_tcp()->getpeername(fd, (struct sockaddr *)ret_peer, &len) < 0)
-		ret_peer->ss_family = AF_UNSPEC;
+	rnic_tcp_names(fd, ret_local, ret_peer);
 	cm_addr_unmap(ret_local);
 	cm_addr_unmap(ret_peer);
 }

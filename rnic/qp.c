@@ -15,6 +15,7 @@
 #include "rdv.h"
 #include "stat.h"
 #include "stream-internal.h"
+#include "tcp.h"
 
 #define NS_PER_MS 1000000ull
 
@@ -590,10 +591,9 @@ void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
 		ret_attr->ird--; /* the peer's one more */
 	ret_attr->ord = qp->sq.orq.limit;
 	ret_attr->timeout = qp->timeout;
-	if (qp->stream) {
-		ret_attr->local = qp->stream->local;
-		ret_attr->peer = qp->stream->peer;
-	}
+	if (qp->stream)
+		rnic_tcp_names(qp->stream->fd, &ret_attr->local,
+			       &ret_attr->peer);
 	rnic_engine_unlead(qp->engine);
 }
 

@@ -205,6 +205,8 @@ static int dial_socket(const struct rdv *rdv)
 	return rc;
 }
 
+static void link_dialled(struct rdv_link *link);
+
 void rdv_link_dial(struct rdv *rdv)
 {
 	const struct sockaddr *peer = (const struct sockaddr *)&rdv->peer;
@@ -224,9 +226,16 @@ void rdv_link_dial(struct rdv *rdv)
 		rdv_try_again(rdv);
 		return;
 	}
-	if ((rnic_tcp()->connect(fd, peer, cm_addr_len(peer)) < 0 &&
-	     errno != EINPROGRESS && errno != EINTR) ||
-	    link_watch(link, EPOLLOUT) < 0)
+	if (rnic_tcp()->connect(fd, peer, cm_addr_len(peer)) < 0 &&
+	    errno != EINPROGRESS && errno != EINTR) {
+		link_fail(link);
+		return;
+	}
+	cm_addr_of_socket(fd, &link->local, &link->peer);
+	/* On the same host the handshake is over when connect() returns. */
+	if (link->peer.ss_family != AF_UNSPEC)
+		link_dialled(link);
+	else if (link_watch(link, EPOLLOUT) < 0)
 		link_fail(link);
 }
 
@@ -248,15 +257,8 @@ static int dial_start(struct rdv_link *link)
 {
 	struct smpa_options opt = SMPA_OPTIONS_INIT;
 	uint8_t pd[RDV_FRAME_LEN];
-	socklen_t len = sizeof(int);
-	int err = 0, rc;
+	int rc;
 
-	if (rnic_tcp()->getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &err, &len) <
-	    0)
-		err = errno;
-	if (err)
-		return -err;
-	cm_addr_of_socket(link->fd, &link->local, &link->peer);
 	/* TCP's simultaneous open with itself: the port is closed. */
 	if (cm_addr_equal(&link->local, &link->peer))
 		return -ECONNREFUSED;
@@ -269,6 +271,20 @@ static int dial_start(struct rdv_link *link)
 	frame_fill(link->rdv, link->rdv->nonce, pd);
 	link->phase = RDV_LINK_STARTING;
 	return smpa_conn_start(rnic_stream_conn(link->stream), pd, sizeof(pd));
+}
+
+/* SO_ERROR tells how connect() ended. */
+static int dial_outcome(struct rdv_link *link)
+{
+	socklen_t len = sizeof(int);
+	int err = 0;
+
+	if (rnic_tcp()->getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &err, &len) <
+	    0)
+		err = errno;
+	if (!err)
+		cm_addr_of_socket(link->fd, &link->local, &link->peer);
+	return -err;
 }
 
 /* The Reply: from the QP that was dialled, to this try? */
@@ -545,6 +561,15 @@ static void link_step(struct rdv_link *link)
 		link_fail(link);
 }
 
+/* The TCP connection stands. */
+static void link_dialled(struct rdv_link *link)
+{
+	if (dial_start(link) < 0)
+		link_fail(link);
+	else
+		link_step(link);
+}
+
 void rnic_rdv_link_ready(uint64_t ref)
 {
 	struct rdv_link *link = cm_table_get(&cm.links, ref);
@@ -553,10 +578,10 @@ void rnic_rdv_link_ready(uint64_t ref)
 		return;
 	switch (link->phase) {
 	case RDV_LINK_CONNECTING:
-		if (dial_start(link) < 0)
+		if (dial_outcome(link) < 0)
 			link_fail(link);
 		else
-			link_step(link);
+			link_dialled(link);
 		break;
 	case RDV_LINK_STARTING:
 		link_step(link);

@@ -147,7 +147,8 @@ static int rdv_new(struct rnic_qp *qp, const struct rnic_rdv_options *opt,
 	gid_to_addr(opt->dgid, dev.ifindex, rnic_qp_num_port(opt->dest_num),
 		    &rdv->peer);
 	rdv->is_dialler = rdv_dials(rdv, dev.gid[opt->gid_idx]);
-	if (getrandom(&rdv->nonce, sizeof(rdv->nonce), 0) != sizeof(rdv->nonce))
+	if (rdv->is_dialler &&
+	    getrandom(&rdv->nonce, sizeof(rdv->nonce), 0) != sizeof(rdv->nonce))
 		rdv->nonce = rnic_now_ns() ^ (uintptr_t)rdv;
 	*ret_rdv = rdv;
 	return 0;

@@ -50,7 +50,6 @@ struct rnic_stream {
 	uint64_t cm_ref;	   /* 0: nobody to tell, or told already */
 	uint32_t pass_cnt;	   /* to look at the EMSS now and then */
 	struct smpa_counters told; /* already in the counter page */
-	struct sockaddr_storage local, peer;
 };
 
 /* ---- stream.c: passes, under the lead ----------------------------------- */
@@ -63,9 +62,6 @@ void rnic_stream_resume(struct rnic_stream *stream);
 
 /* The QP's queue got work. */
 void rnic_stream_tx(struct rnic_stream *stream);
-
-/* MULPDU follows the socket's EMSS (MPA-67). */
-void rnic_stream_look_at_emss(struct rnic_stream *stream);
 
 /*
  * Linux's siw, as the Responder, misses what arrives right behind its Reply

@@ -41,14 +41,12 @@ int rnic_stream_new(int fd, const struct smpa_options *opt,
 {
 	struct rnic_stream *stream = calloc(1, sizeof(*stream));
 	struct smpa_options own = *opt;
-	socklen_t len;
 	int on = 1, rc;
 
 	if (!stream)
 		return -ENOMEM;
 	stream->fd = fd;
 	stream->is_initiator = opt->role == SMPA_INITIATOR;
-	own.mulpdu = smpa_mulpdu(rnic_tcp_emss(fd), false);
 	own.guard = rnic_guard;
 	rc = smpa_conn_new(&stream->conn, &own);
 	if (rc < 0)
@@ -58,10 +56,6 @@ int rnic_stream_new(int fd, const struct smpa_options *opt,
 		goto release;
 	/* MPA-75: FPDUs go out at once, in segments of their own size. */
 	rnic_tcp()->setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	len = sizeof(stream->local);
-	rnic_tcp()->getsockname(fd, (struct sockaddr *)&stream->local, &len);
-	len = sizeof(stream->peer);
-	rnic_tcp()->getpeername(fd, (struct sockaddr *)&stream->peer, &len);
 	*ret_stream = stream;
 	return 0;
 release:
@@ -100,7 +94,6 @@ static void start_done(struct rnic_stream *stream, const struct smpa_event *ev)
 {
 	stream->has_crc = ev->start.has_crc;
 	stream->has_tx_markers = ev->start.tx_markers;
-	rnic_stream_look_at_emss(stream);
 }
 
 int rnic_stream_start_step(struct rnic_stream *stream,

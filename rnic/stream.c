@@ -290,7 +290,8 @@ static int stream_tx(struct rnic_stream *stream)
 	return rc;
 }
 
-void rnic_stream_look_at_emss(struct rnic_stream *stream)
+/* MULPDU follows the socket's EMSS (MPA-67). */
+static void stream_look_at_emss(struct rnic_stream *stream)
 {
 	smpa_conn_set_mulpdu(
 		stream->conn,
@@ -307,7 +308,7 @@ void rnic_stream_tx(struct rnic_stream *stream)
 	stream->pass_cnt++;
 	if (!(stream->pass_cnt & (stream->pass_cnt - 1)) ||
 	    stream->pass_cnt % STREAM_EMSS_PASSES == 0)
-		rnic_stream_look_at_emss(stream);
+		stream_look_at_emss(stream);
 	rc = stream_tx(stream);
 	if (rc < 0)
 		rnic_stream_lost(stream, rc);

@@ -20,9 +20,9 @@ struct rnic_qp;
 
 /*
  * Takes over @fd (connected, non-blocking TCP socket, in the fd table as
- * UTIL_FD_INTERNAL); on failure it stays the caller's.  Sets TCP_NODELAY and
- * MULPDU from the socket's MSS.  @opt: role, rev, no_crc, rtr, ird, ord as
- * wished; mulpdu is overwritten.
+ * UTIL_FD_INTERNAL); on failure it stays the caller's.  Sets TCP_NODELAY.
+ * @opt: role, rev, no_crc, rtr, ird, ord as wished; mulpdu is the QP's affair,
+ * from the socket's MSS.
  */
 int rnic_stream_new(int fd, const struct smpa_options *opt,
 		    struct rnic_stream **ret_stream);

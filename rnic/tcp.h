@@ -55,6 +55,10 @@ bool rnic_tcp_is_short(int err);
 /* Throw away up to @max octets of input.  Return as rnic_tcp_recv(). */
 ssize_t rnic_tcp_discard(int fd, size_t max);
 
+/* Own and peer's address; family 0: there is none, or no connection. */
+void rnic_tcp_names(int fd, struct sockaddr_storage *ret_local,
+		    struct sockaddr_storage *ret_peer);
+
 /* Effective maximum segment size, octets, as TCP has it now. */
 uint32_t rnic_tcp_emss(int fd);
 
