@@ -111,8 +111,7 @@ static void conn_refused(struct cm_conn *conn)
 	TAILQ_REMOVE(&cm.starting, conn, link);
 	conn->phase = CM_PHASE_REFUSED;
 	conn->deadline_ns = now_ns + REDIAL_NS;
-	if (TAILQ_EMPTY(&cm.refused))
-		cm_thread_wake();
+	cm_thread_deadline(conn->deadline_ns);
 	TAILQ_INSERT_TAIL(&cm.refused, conn, link);
 }
 

@@ -292,6 +292,7 @@ int rnic_cm_get_event(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
 	atomic_fetch_add_explicit(&chan->user_cnt, 1, memory_order_relaxed);
 	pthread_cleanup_push(chan_put_cancelled, chan);
 	do {
+		cm_thread_help(&chan->events);
 		ret = chan_wait_pop(chan, ret_ev);
 	} while (ret == 0);
 	if (ret == 1)

@@ -317,6 +317,8 @@ struct cm_manager {
 	bool is_started, is_stopping;
 	bool is_broken; /* written by the thread alone, under the lock */
 	int epoll_fd, wake_fd;
+	uint64_t wakes_ns;  /* when the thread wakes by itself */
+	uint64_t linger_ns; /* until then it does so though nothing is due */
 
 	struct util_lock inbox_lock; /* LEAF */
 	struct cm_note_list inbox;
@@ -328,7 +330,10 @@ extern struct cm_manager cm;
  * for sockets any more.  Manager locked. */
 int cm_thread_start(void);
 /* A deadline came up that the sleeping thread does not know. */
-void cm_thread_wake(void);
+void cm_thread_deadline(uint64_t deadline_ns);
+/* Do the thread's work while there is some and @events, on which the caller
+ * is about to wait, is empty.  Manager not locked. */
+void cm_thread_help(const struct cm_event_list *events);
 /* (De)register; @events 0 removes.  Return: 0; -ENOMEM, -ENOSPC. */
 int cm_thread_watch(int fd, enum cm_tag tag, uint64_t ref, uint32_t events,
 		    uint32_t *registered);

@@ -200,8 +200,7 @@ static int accept_await(struct cm_conn *conn, struct rnic_qp *qp,
 	conn->id->ird = cm_depth_min(conn->ird, UINT8_MAX);
 	conn->id->ord = cm_depth_min(conn->ord, UINT8_MAX);
 	conn->deadline_ns = rnic_now_ns() + ANSWERED_NS;
-	if (TAILQ_EMPTY(&cm.answered))
-		cm_thread_wake();
+	cm_thread_deadline(conn->deadline_ns);
 	TAILQ_INSERT_TAIL(&cm.answered, conn, link);
 	return 0;
 }

@@ -57,8 +57,7 @@ void cm_conn_begin(struct cm_conn *conn)
 {
 	conn->deadline_ns =
 		rnic_now_ns() + util_settings()->start_ms * UINT64_C(1000000);
-	if (TAILQ_EMPTY(&cm.starting))
-		cm_thread_wake();
+	cm_thread_deadline(conn->deadline_ns);
 	TAILQ_INSERT_TAIL(&cm.starting, conn, link);
 }
 
@@ -144,8 +143,7 @@ void cm_conn_close(struct cm_conn *conn)
 	conn->phase = CM_PHASE_CLOSING;
 	conn->deadline_ns =
 		rnic_now_ns() + util_settings()->drain_ms * UINT64_C(1000000);
-	if (TAILQ_EMPTY(&cm.closing))
-		cm_thread_wake();
+	cm_thread_deadline(conn->deadline_ns);
 	TAILQ_INSERT_TAIL(&cm.closing, conn, link);
 	cm.closing_cnt++;
 	cm_conn_close_ready(conn);

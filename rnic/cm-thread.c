@@ -26,6 +26,15 @@
 #define THREAD_EVENTS 64
 #define EXIT_TRY_CNT 1000
 #define BROKEN_STEP_NS 10000000
+/*
+ * One connection is mostly followed by another, whose deadline, later than
+ * this, need not wake the thread then: it will look by itself.
+ */
+#define LINGER_NS UINT64_C(100000000)
+/* Looks of a thread that waits for an event of its own. */
+#define HELP_PASSES 8
+#define NAP_NS 50000
+#define NAP_MAX 8
 
 struct cm_manager cm = {
 	.lock = UTIL_LOCK_INIT(UTIL_RANK_CM),
@@ -93,30 +102,35 @@ static void wake_write(void)
 	} while (len < 0 && errno == EINTR);
 }
 
-void cm_thread_wake(void)
+void cm_thread_deadline(uint64_t deadline_ns)
 {
-	if (!is_cm_thread && cm.is_started)
-		wake_write();
+	util_lock_assert_held(&cm.lock);
+	if (is_cm_thread || deadline_ns >= cm.wakes_ns)
+		return;
+	cm.wakes_ns = deadline_ns;
+	wake_write();
 }
 
 /*
  * The note's memory is the slot's own, so that leaving one cannot fail.  The
- * write is under the lock because rnic_cm_exit() closes the fd.
+ * write is behind the lock, which the thread will want.
  */
 void rnic_cm_stream_ended(uint64_t cm_ref, int status)
 {
 	struct cm_slot *slot;
+	bool is_first = false;
 
 	util_lock(&cm.inbox_lock);
 	slot = cm_table_live_slot(&cm.ids, cm_ref);
 	if (slot && !slot->note.is_queued) {
+		is_first = TAILQ_EMPTY(&cm.inbox);
 		slot->note.is_queued = true;
 		slot->note.status = status;
 		TAILQ_INSERT_TAIL(&cm.inbox, &slot->note, link);
-		if (cm.wake_fd >= 0)
-			wake_write();
 	}
 	util_unlock(&cm.inbox_lock);
+	if (is_first)
+		wake_write();
 }
 
 /* Slots are given back under the CM lock only: what is taken here lives. */
@@ -127,7 +141,9 @@ static void inbox_drain(void)
 	uint64_t cnt;
 	int status = 0;
 
-	while (read(cm.wake_fd, &cnt, sizeof(cnt)) < 0 && errno == EINTR)
+	/* It may be meant to tell the thread of a deadline, too. */
+	while (is_cm_thread && read(cm.wake_fd, &cnt, sizeof(cnt)) < 0 &&
+	       errno == EINTR)
 		;
 	for (;;) {
 		util_lock(&cm.inbox_lock);
@@ -179,11 +195,10 @@ static uint64_t deadline_min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Milliseconds until the next deadline; -1: none. */
-static int deadlines_timeout(void)
+/* UINT64_MAX: none. */
+static uint64_t deadlines_next(void)
 {
 	uint64_t next = deadline_min(rnic_rdv_next_ns(), rnic_port_next_ns());
-	uint64_t now;
 
 	if (!TAILQ_EMPTY(&cm.refused))
 		next = deadline_min(next,
@@ -200,9 +215,20 @@ static int deadlines_timeout(void)
 	if (!TAILQ_EMPTY(&cm.paused))
 		next = deadline_min(
 			next, TAILQ_FIRST(&cm.paused)->listener.resume_ns);
+	return next;
+}
+
+/* Milliseconds until the thread is to look again; -1: no need. */
+static int deadlines_timeout(void)
+{
+	uint64_t next = deadlines_next();
+	uint64_t now = rnic_now_ns();
+
+	if (cm.linger_ns > now)
+		next = deadline_min(next, cm.linger_ns);
+	cm.wakes_ns = next;
 	if (next == UINT64_MAX)
 		return -1;
-	now = rnic_now_ns();
 	if (next <= now)
 		return 0;
 	next = (next - now + 999999) / 1000000;
@@ -276,49 +302,98 @@ static void thread_break(int err)
 }
 
 /* Notes and deadlines only; without the descriptor for them, by the clock. */
-static int thread_wait_broken(struct epoll_event *ev, int timeout)
+static void thread_wait_broken(int timeout)
 {
 	struct pollfd wake = { .fd = cm.wake_fd, .events = POLLIN };
 
-	ev->data.u64 = tag_pack(CM_TAG_INBOX, 0);
-	if (poll(&wake, 1, timeout) >= 0 && !(wake.revents & ~POLLIN))
-		return wake.revents != 0;
-	nanosleep(&(struct timespec){ .tv_nsec = BROKEN_STEP_NS }, NULL);
-	return 1;
+	if (poll(&wake, 1, timeout) < 0 || (wake.revents & ~POLLIN))
+		nanosleep(&(struct timespec){ .tv_nsec = BROKEN_STEP_NS },
+			  NULL);
 }
 
-/* As epoll_wait(), but never in vain again and again. */
-static int thread_wait(struct epoll_event *ev, int timeout)
+/* What is ready is fetched under the lock: nobody else acts on it then.
+ * Return: whether anything was, but for the wake-up, which stays the thread's.
+ */
+static bool thread_pass(void)
 {
-	int cnt, err;
+	struct epoll_event ev[THREAD_EVENTS];
+	bool has_any = false;
+	int cnt = -1;
 
 	if (cm.is_broken)
-		return thread_wait_broken(ev, timeout);
-	cnt = epoll_wait(cm.epoll_fd, ev, THREAD_EVENTS, timeout);
-	err = errno;
-	if (cnt >= 0 || err == EINTR)
-		return cnt;
+		inbox_drain();
+	else
+		cnt = epoll_wait(cm.epoll_fd, ev, THREAD_EVENTS, 0);
+	if (cnt < 0 && !cm.is_broken && is_cm_thread && errno != EINTR)
+		thread_break(errno);
+	for (int i = 0; i < cnt; i++) {
+		has_any |= tag_of(ev[i].data.u64) != CM_TAG_INBOX;
+		thread_dispatch(&ev[i]);
+	}
+	if (cnt > 0)
+		cm.linger_ns = rnic_now_ns() + LINGER_NS;
+	return has_any;
+}
+
+/*
+ * The caller is about to sleep until the manager's thread has made an event;
+ * where the peer is on the same host, what that takes is mostly ready.  Doing
+ * it here saves waking one thread and then the other.  Sockets' calls are
+ * cancellation points, and the lock is held.
+ */
+void cm_thread_help(const struct cm_event_list *events)
+{
+	int old_state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old_state);
+	if (util_trylock(&cm.lock)) {
+		for (int i = 0; i < HELP_PASSES && cm.is_started &&
+				!cm.is_stopping && TAILQ_EMPTY(events);
+		     i++)
+			if (!thread_pass())
+				break;
+		if (cm.is_started)
+			cm_thread_deadline(deadlines_next());
+		util_unlock(&cm.lock);
+	}
+	pthread_setcancelstate(old_state, NULL);
+}
+
+/*
+ * Sleep until something is ready, or it is time; then lock.  Who holds the
+ * lock is a thread of the application, by whose calls sockets became ready,
+ * and who may be about to help: after a nap there is mostly nothing left, and
+ * no lock to be waited for.
+ */
+static void thread_wait(int timeout)
+{
+	struct pollfd pfd = { .fd = cm.epoll_fd, .events = POLLIN };
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+
+	/* Written by this thread only. */
+	if (cm.is_broken)
+		thread_wait_broken(timeout);
+	for (int i = 0; i < NAP_MAX && !cm.is_broken; i++) {
+		if (poll(&pfd, 1, timeout) <= 0)
+			break;
+		if (util_trylock(&cm.lock))
+			return;
+		nanosleep(&nap, NULL);
+	}
 	util_lock(&cm.lock);
-	if (!cm.is_stopping)
-		thread_break(err);
-	util_unlock(&cm.lock);
-	return 0;
 }
 
 static void *thread_main(void *arg)
 {
-	struct epoll_event ev[THREAD_EVENTS];
-	int cnt, timeout = 0;
+	int timeout = 0;
 
 	(void)arg;
 	is_cm_thread = true;
 	for (;;) {
-		cnt = thread_wait(ev, timeout);
-		util_lock(&cm.lock);
+		thread_wait(timeout);
 		if (cm.is_stopping)
 			break;
-		for (int i = 0; i < cnt; i++)
-			thread_dispatch(&ev[i]);
+		thread_pass();
 		deadlines_fire();
 		timeout = deadlines_timeout();
 		util_unlock(&cm.lock);
@@ -470,9 +545,6 @@ void rnic_cm_exit(void)
 	manager_close_all();
 	rnic_fd_close(cm.epoll_fd);
 	cm.epoll_fd = -1;
-	util_lock(&cm.inbox_lock);
-	rnic_fd_close(cm.wake_fd);
-	cm.wake_fd = -1;
-	util_unlock(&cm.inbox_lock);
+	/* wake_fd stays: an engine may be about to write to it. */
 	util_unlock(&cm.lock);
 }

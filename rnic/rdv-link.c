@@ -59,13 +59,12 @@ static void link_begin(struct rdv_link *link)
 {
 	link->deadline_ns =
 		rnic_now_ns() + util_settings()->start_ms * UINT64_C(1000000);
+	cm_thread_deadline(link->deadline_ns);
 	if (!link->rdv) {
 		TAILQ_INSERT_TAIL(&links.strange, link, list_link);
 		links.strange_cnt++;
-		return; /* the manager's thread looks at the clock itself */
+		return;
 	}
-	if (TAILQ_EMPTY(&links.starting))
-		cm_thread_wake();
 	TAILQ_INSERT_TAIL(&links.starting, link, list_link);
 }
 

@@ -80,7 +80,7 @@ void rdv_try_again(struct rdv *rdv)
 
 	rdv->redial_ns = rnic_now_ns() + pauses[pause].pause_ns;
 	TAILQ_INSERT_TAIL(&rdvs.redial[pause], rdv, redial_link);
-	cm_thread_wake();
+	cm_thread_deadline(rdv->redial_ns);
 }
 
 static void rdv_redial_end(struct rdv *rdv)
@@ -247,7 +247,7 @@ void rnic_qp_rendezvous_send(struct rnic_qp *qp,
 			opt->patience_ns ? rnic_now_ns() + opt->patience_ns : 0;
 		if (rdv->deadline_ns && !rdvs.tick_ns) {
 			rdvs.tick_ns = rnic_now_ns() + RDV_TICK_NS;
-			cm_thread_wake();
+			cm_thread_deadline(rdvs.tick_ns);
 		}
 	}
 	util_unlock(&cm.lock);

@@ -235,8 +235,27 @@ static void an_answer_is_awaited_for_a_while(void **state)
 	util_lock(&cm.lock);
 	assert_false(TAILQ_EMPTY(&cm.answered));
 	TAILQ_FIRST(&cm.answered)->deadline_ns = rnic_now_ns();
-	cm_thread_wake();
+	cm_thread_deadline(rnic_now_ns());
 	util_unlock(&cm.lock);
+	cm_expect(p.listener.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
+	cm_pair_close(&p);
+}
+
+/* What a helper does may have a time limit, which the thread must know. */
+static void who_helps_tells_the_thread_of_deadlines(void **state)
+{
+	struct cm_event_list none = TAILQ_HEAD_INITIALIZER(none);
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+
+	(void)state;
+	answered(&p);
+	/* Until the thread sleeps for good. */
+	usleep(250000);
+	util_lock(&cm.lock);
+	TAILQ_FIRST(&cm.answered)->deadline_ns = rnic_now_ns();
+	util_unlock(&cm.lock);
+	cm_thread_help(&none);
 	cm_expect(p.listener.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
 	cm_pair_close(&p);
 }
@@ -255,6 +274,7 @@ int main(void)
 		cmocka_unit_test(the_last_step_checks_the_qp),
 		cmocka_unit_test(without_rtr_established_comes_at_once),
 		cmocka_unit_test(an_answer_is_awaited_for_a_while),
+		cmocka_unit_test(who_helps_tells_the_thread_of_deadlines),
 	};
 
 	/* Before the settings are read for the first time. */

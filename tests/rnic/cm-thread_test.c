@@ -102,7 +102,8 @@ static void idle_thread_sleeps(void **state)
 	assert_true(cm_is_readable(s.chan, CM_PATIENCE_MS));
 	while (starting_cnt() > 0)
 		usleep(1000);
-	usleep(20000);
+	/* It looks once more a tenth of a second after the last connection. */
+	usleep(250000);
 	before = thread_switches();
 	usleep(300000);
 	assert_int_equal(thread_switches() - before, 0);
@@ -118,7 +119,9 @@ static void epoll_break(void)
 	assert_true(fd >= 0);
 	assert_int_equal(dup2(fd, cm.epoll_fd), cm.epoll_fd);
 	close(fd);
-	cm_thread_wake();
+	util_lock(&cm.lock);
+	cm_thread_deadline(0);
+	util_unlock(&cm.lock);
 }
 
 /* The last test: there is no way back. */
