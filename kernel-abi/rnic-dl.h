@@ -15,6 +15,7 @@
 	X(fdtab)                                                               \
 	X(fork_gen)                                                            \
 	X(guard_is_on)                                                         \
+	X(guard_copy)                                                          \
 	X(guard_sigaction)                                                     \
 	X(limits)                                                              \
 	X(device_list)                                                         \

@@ -27,7 +27,7 @@ static int pipe_copy(void *dst, const void *src, size_t len)
 	return ret;
 }
 
-static int user_copy(long nr, void *dst, const void *src, size_t len)
+static int user_copy_kernel(long nr, void *dst, const void *src, size_t len)
 {
 	bool is_get = nr == SYS_process_vm_readv;
 	struct iovec to = { .iov_base = dst, .iov_len = len };
@@ -35,10 +35,6 @@ static int user_copy(long nr, void *dst, const void *src, size_t len)
 			      .iov_len = len };
 	long ret;
 
-	if (len == 0)
-		return 0;
-	if (len > USER_LEN_MAX)
-		return -EINVAL;
 	ret = syscall(nr, syscall(SYS_getpid), is_get ? &to : &from, 1ul,
 		      is_get ? &from : &to, 1ul, 0ul);
 	if (ret == (long)len)
@@ -47,6 +43,22 @@ static int user_copy(long nr, void *dst, const void *src, size_t len)
 	if (ret < 0 && (errno == EPERM || errno == ENOSYS))
 		return pipe_copy(dst, src, len);
 	return -EFAULT;
+}
+
+/* Without a system call once the RNIC catches faults, that is in every
+ * program that has registered memory. */
+static int user_copy(long nr, void *dst, const void *src, size_t len)
+{
+	int ret;
+
+	if (len == 0)
+		return 0;
+	if (len > USER_LEN_MAX)
+		return -EINVAL;
+	ret = kabi_rnic()->guard_copy(dst, src, len);
+	if (ret == -ENOSYS)
+		ret = user_copy_kernel(nr, dst, src, len);
+	return ret;
 }
 
 int kabi_user_get(void *dst, uint64_t src, size_t len)

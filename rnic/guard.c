@@ -355,3 +355,26 @@ int rnic_guard(void (*access)(void *arg), void *arg)
 	guard_top = frame.outer;
 	return 0;
 }
+
+struct guard_copy {
+	void *dst;
+	const void *src;
+	size_t len;
+};
+
+static void copy_access(void *arg)
+{
+	const struct guard_copy *copy = arg;
+
+	memcpy(copy->dst, copy->src, copy->len);
+}
+
+int rnic_guard_copy(void *dst, const void *src, size_t len)
+{
+	struct guard_copy copy = { .dst = dst, .src = src, .len = len };
+
+	if (!rnic_guard_is_on())
+		return -ENOSYS;
+	rnic_guard_thread();
+	return rnic_guard(copy_access, &copy);
+}

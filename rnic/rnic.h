@@ -60,6 +60,10 @@ RNIC_EXPORT uint32_t rnic_fork_gen(void);
  */
 RNIC_EXPORT bool rnic_guard_is_on(void);
 
+/* memcpy() with memory that the application names.  Return: 0; -EFAULT;
+ * -ENOSYS: nothing is guarded yet. */
+RNIC_EXPORT int rnic_guard_copy(void *dst, const void *src, size_t len);
+
 /*
  * What sigaction(2) does, for those two signals, behind our handler.
  * Return: 0; -ENOENT: not one of them, or nothing is guarded: libc's.

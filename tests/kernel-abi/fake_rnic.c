@@ -163,6 +163,14 @@ bool rnic_guard_is_on(void)
 	return is_guarding;
 }
 
+int rnic_guard_copy(void *dst, const void *src, size_t len)
+{
+	(void)dst;
+	(void)src;
+	(void)len;
+	return -ENOSYS;
+}
+
 int rnic_guard_sigaction(int sig, const struct sigaction *act,
 			 struct sigaction *ret_old)
 {

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "../../rnic/guard.h"
 #include "../../util/env.h"
 #include "ucm-fixture.h"
 
@@ -746,6 +747,7 @@ static void open_obeys_its_flags(void **state)
 long __real_syscall(long nr, ...);
 long __wrap_syscall(long nr, ...);
 static _Atomic bool is_sandboxed; /* the manager's thread looks, too */
+static int sandbox_cnt;		  /* calls it refused */
 
 /* Takes six arguments however many there are, as libc's does. */
 __attribute__((no_sanitize("address"))) long __wrap_syscall(long nr, ...)
@@ -755,6 +757,7 @@ __attribute__((no_sanitize("address"))) long __wrap_syscall(long nr, ...)
 
 	if (is_sandboxed &&
 	    (nr == SYS_process_vm_readv || nr == SYS_process_vm_writev)) {
+		sandbox_cnt++;
 		errno = EPERM;
 		return -1;
 	}
@@ -773,6 +776,22 @@ static void a_sandbox_changes_nothing(void **state)
 	answer_over_the_edge_is_a_fault(state);
 	a_bad_pointer_costs_no_event(state);
 	resolved_id_tells_its_route(state);
+	assert_true(sandbox_cnt > 0);
+	sandbox_cnt = 0;
+	is_sandboxed = false;
+}
+
+/* A program that has registered memory: its faults are caught. */
+static void a_guard_changes_nothing(void **state)
+{
+	assert_int_equal(rnic_guard_install(), 0);
+	/* Neither of the calls is needed any more. */
+	is_sandboxed = true;
+	bad_pointers_cost_an_errno(state);
+	answer_over_the_edge_is_a_fault(state);
+	a_bad_pointer_costs_no_event(state);
+	resolved_id_tells_its_route(state);
+	assert_int_equal(sandbox_cnt, 0);
 	is_sandboxed = false;
 }
 
@@ -799,6 +818,7 @@ int main(void)
 		cmocka_unit_test(destroy_counts_what_was_fetched),
 		cmocka_unit_test(open_obeys_its_flags),
 		cmocka_unit_test(a_sandbox_changes_nothing),
+		cmocka_unit_test(a_guard_changes_nothing),
 	};
 
 	is_ca = util_settings()->persona == UTIL_PERSONA_CA;

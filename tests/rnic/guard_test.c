@@ -121,7 +121,9 @@ static int child_access(void *arg)
 	const struct access_row *row = arg;
 	int read_ret = row->can_read ? 0 : -EFAULT;
 	int write_ret = row->can_write ? 0 : -EFAULT;
+	uint8_t own[2 * PAGE] = { 0 };
 
+	EXPECT(rnic_guard_copy(own, own, 1) == -ENOSYS);
 	EXPECT(rnic_guard_install() == 0);
 	for (int i = 0; i < 3; i++) { /* it works more than once */
 		EXPECT(rnic_guard(read_one, second_page(row->kind)) ==
@@ -132,6 +134,12 @@ static int child_access(void *arg)
 		       write_ret);
 		EXPECT(rnic_guard(copy_to, second_page(row->kind)) ==
 		       write_ret);
+		memset(own, 0, sizeof(own));
+		EXPECT(rnic_guard_copy(own, second_page(row->kind) - PAGE,
+				       sizeof(own)) == read_ret);
+		EXPECT(read_ret < 0 || own[PAGE - 1] == 1);
+		EXPECT(rnic_guard_copy(second_page(row->kind) - PAGE, own,
+				       sizeof(own)) == write_ret);
 	}
 	return 0;
 }
