@@ -90,8 +90,12 @@ struct rdv_link {
 	uint16_t ird, ord;	/* ANSWERED: outcome */
 };
 
-/* Dial; on failure there will be another try. */
-void rdv_link_dial(struct rdv *rdv);
+/* A socket that connects to the peer.  Return: -errno.  Any lock or none. */
+int rdv_link_connect(const struct rdv *rdv);
+
+/* Dial with what rdv_link_connect() answered; on failure there will be another
+ * try. */
+void rdv_link_dial(struct rdv *rdv, int fd);
 
 /* The port of that block is to be accepted from; @is_again: it was already. */
 int rdv_link_listen(int listener, uint32_t block_num, bool is_again);

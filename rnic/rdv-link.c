@@ -204,17 +204,29 @@ static int dial_socket(const struct rdv *rdv)
 	return rc;
 }
 
-static void link_dialled(struct rdv_link *link);
-
-void rdv_link_dial(struct rdv *rdv)
+int rdv_link_connect(const struct rdv *rdv)
 {
 	const struct sockaddr *peer = (const struct sockaddr *)&rdv->peer;
-	struct rdv_link *link;
 	int fd = dial_socket(rdv);
+	int rc;
+
+	if (fd < 0 || rnic_tcp()->connect(fd, peer, cm_addr_len(peer)) == 0 ||
+	    errno == EINPROGRESS || errno == EINTR)
+		return fd;
+	rc = -errno;
+	rnic_fd_close(fd);
+	return rc;
+}
+
+static void link_dialled(struct rdv_link *link);
+
+void rdv_link_dial(struct rdv *rdv, int fd)
+{
+	struct rdv_link *link;
 
 	if (fd < 0) {
 		if (!rdv->try_cnt)
-			util_warn("rnic", "qp 0x%06x: socket: %s", rdv->num,
+			util_warn("rnic", "qp 0x%06x: connect: %s", rdv->num,
 				  strerror(-fd));
 		rdv_try_again(rdv);
 		return;
@@ -223,11 +235,6 @@ void rdv_link_dial(struct rdv *rdv)
 	if (!link) {
 		rnic_fd_close(fd);
 		rdv_try_again(rdv);
-		return;
-	}
-	if (rnic_tcp()->connect(fd, peer, cm_addr_len(peer)) < 0 &&
-	    errno != EINPROGRESS && errno != EINTR) {
-		link_fail(link);
 		return;
 	}
 	cm_addr_of_socket(fd, &link->local, &link->peer);

@@ -12,6 +12,7 @@
 #include "cm-internal.h"
 #include "context.h"
 #include "engine.h"
+#include "fd.h"
 #include "qp-num.h"
 #include "qp.h"
 
@@ -190,7 +191,8 @@ static int rdv_listen(const struct rdv *rdv)
 	return rdv_link_listen(fd, rdv->num, false);
 }
 
-static int rdv_begin(struct rdv *rdv)
+/* @fd: of a dialler, what rdv_link_connect() answered. */
+static int rdv_begin(struct rdv *rdv, int fd)
 {
 	bool is_self = rdv->num == rdv->dest_num &&
 		       cm_addr_is_same_host(&rdv->local, &rdv->peer);
@@ -206,12 +208,13 @@ static int rdv_begin(struct rdv *rdv)
 			rnic_qp_not_connecting(rdv->qp);
 	}
 	if (rc < 0 || is_self) {
+		rnic_fd_close(fd);
 		free(rdv);
 		return rc;
 	}
 	rdv_list_add(rdv);
 	if (rdv->is_dialler)
-		rdv_link_dial(rdv);
+		rdv_link_dial(rdv, fd);
 	else
 		rdv_link_take_parked(rdv);
 	return 0;
@@ -221,13 +224,18 @@ int rnic_qp_rendezvous(struct rnic_qp *qp, const struct rnic_rdv_options *opt)
 {
 	struct rdv *rdv;
 	int rc = rdv_new(qp, opt, &rdv);
+	int fd = -1;
 
 	if (rc < 0)
 		return rc;
+	/* Before the lock: meanwhile the manager's thread serves the peers of
+	 * those that were dialled before. */
+	if (rdv->is_dialler)
+		fd = rdv_link_connect(rdv);
 	util_lock(&cm.lock);
 	rdvs_init();
 	qp->is_told = true;
-	rc = rdv_begin(rdv);
+	rc = rdv_begin(rdv, fd);
 	util_unlock(&cm.lock);
 	return rc;
 }
@@ -313,7 +321,7 @@ void rnic_rdv_fire(uint64_t now_ns)
 		       rdv->redial_ns <= now_ns) {
 			rdv_redial_end(rdv);
 			rdv->try_cnt++;
-			rdv_link_dial(rdv);
+			rdv_link_dial(rdv, rdv_link_connect(rdv));
 		}
 	}
 	if (rdvs.tick_ns && rdvs.tick_ns <= now_ns)
