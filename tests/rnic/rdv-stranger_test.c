@@ -219,7 +219,8 @@ static void those_who_wait_leave_descriptors(void **state)
 		fd[i] = tcp_dial(num);
 		must(send(fd[i], octets, len, MSG_NOSIGNAL) == (ssize_t)len);
 	}
-	poll(NULL, 0, 50);
+	for (int i = 0; i < 100 && fd_cnt() - before - CROWD < LIMIT / 8; i++)
+		poll(NULL, 0, 20);
 	/* A quarter of what there is, and some that are being heard. */
 	assert_in_range(fd_cnt() - before - CROWD, LIMIT / 8,
 			LIMIT / 4 + HALF_OPEN_MAX);
