@@ -51,6 +51,20 @@ _Static_assert(offsetof(struct sockaddr_in, sin_port) ==
 		       offsetof(struct sockaddr_in6, sin6_port),
 	       "place of the port");
 
+bool cm_addr_is_loopback(const struct sockaddr *addr)
+{
+	struct sockaddr_storage copy;
+
+	cm_addr_set(&copy, addr);
+	cm_addr_unmap(&copy);
+	if (copy.ss_family == AF_INET)
+		return ntohl(((struct sockaddr_in *)&copy)->sin_addr.s_addr) >>
+			       IN_CLASSA_NSHIFT ==
+		       IN_LOOPBACKNET;
+	return copy.ss_family == AF_INET6 &&
+	       IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&copy)->sin6_addr);
+}
+
 uint16_t cm_addr_port_be(const struct sockaddr *addr)
 {
 	uint16_t port_be;

@@ -194,7 +194,9 @@ int cm_id_bind(struct cm_id *id, const struct sockaddr *addr)
 		return fd;
 	if (!cm_addr_is_any(addr)) {
 		dev = rnic_device_by_addr(addr);
-		if (!dev) {
+		/* As the kernel, for which loopback is as good as any; not so
+		 * where lo is a device: servers ask the identity for it. */
+		if (!dev && !cm_addr_is_loopback(addr)) {
 			rnic_fd_close(fd);
 			return -ENODEV;
 		}

@@ -157,6 +157,7 @@ void cm_id_stream_ended(struct cm_id *id, int status);
 /* Octets of an AF_INET or AF_INET6 address; 0: another family. */
 socklen_t cm_addr_len(const struct sockaddr *addr);
 bool cm_addr_is_any(const struct sockaddr *addr);
+bool cm_addr_is_loopback(const struct sockaddr *addr);
 uint16_t cm_addr_port_be(const struct sockaddr *addr);
 void cm_addr_set_port_be(struct sockaddr_storage *addr, uint16_t port_be);
 void cm_addr_set(struct sockaddr_storage *dst, const struct sockaddr *src);

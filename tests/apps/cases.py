@@ -333,6 +333,33 @@ def atomic_crowd():
         check(served == 16 * 2000, f"{served} atomics by usiw's counters")
 
 
+def ucx(what, *options):
+    """
+    UCX's own queue pairs.  It takes no iWARP device, and with its upper
+    layer (ucp) connects by datagrams first: only what is below (uct) runs.
+    """
+    count, size = 500, 8
+
+    def run():
+        with Test(f"ucx_perftest -t {what}") as test:
+            harness.need("ucx_perftest")
+            port = harness.free_port()
+            command = ["ucx_perftest", "-d", "usiw_lo:1", "-x", "rc_verbs",
+                       "-t", what, "-n", count, "-s", size, "-w", 10,
+                       "-p", port, *options]
+            server = test.start("server", command)
+            server.wait_listening(port)
+            client = test.start("client", command + ["127.0.0.1"])
+            client.wait(60)
+            server.wait(20)
+            check(re.search(rf"^Final: +{count} ", client.text(), re.M),
+                  "no result")
+            check("ERROR" not in client.text() + server.text(), "an error")
+            test.demand_payload({}, count * size)
+
+    return f"ucx-{what}", run
+
+
 ALL_TO_ALL_STREAMS = 16 * 15
 ALL_TO_ALL_ROUNDS = 20
 
@@ -400,6 +427,7 @@ CA = RPING[:2] + RPING_OWN_QP + RDMACM + [
     pingpong("ibv_srq_pingpong"), pingpong("ibv_srq_pingpong", "-e", gid=1),
     atomic_row("ib_atomic_bw"), atomic_row("ib_atomic_lat"),
     all_to_all(), all_to_all("kill"),
+    ucx("put_lat"), ucx("put_bw"), ucx("am_lat"), ucx("am_bw"),
     hand_row("ib_atomic_bw", demand=perftest.demand_atomics),
     hand_row("ib_atomic_lat", demand=perftest.demand_atomics),
 ]

@@ -43,14 +43,17 @@ static void any_is_any_in_each_family(void **state)
 	static const struct {
 		int family;
 		const char *text;
-		bool is_any;
+		bool is_any, is_loopback;
 	} rows[] = {
-		{ AF_INET, "0.0.0.0", true },
-		{ AF_INET, "0.0.0.1", false },
-		{ AF_INET6, "::", true },
-		{ AF_INET6, "::1", false },
-		{ AF_INET6, "::ffff:0.0.0.0", true },
-		{ AF_INET6, "::ffff:127.0.0.1", false },
+		{ AF_INET, "0.0.0.0", true, false },
+		{ AF_INET, "0.0.0.1", false, false },
+		{ AF_INET, "127.1.2.3", false, true },
+		{ AF_INET, "128.0.0.1", false, false },
+		{ AF_INET6, "::", true, false },
+		{ AF_INET6, "::1", false, true },
+		{ AF_INET6, "::2", false, false },
+		{ AF_INET6, "::ffff:0.0.0.0", true, false },
+		{ AF_INET6, "::ffff:127.0.0.1", false, true },
 	};
 	struct sockaddr_storage none = { .ss_family = AF_UNIX };
 
@@ -60,8 +63,11 @@ static void any_is_any_in_each_family(void **state)
 			addr(rows[i].family, rows[i].text, 1);
 
 		assert_int_equal(cm_addr_is_any(SA(ss)), rows[i].is_any);
+		assert_int_equal(cm_addr_is_loopback(SA(ss)),
+				 rows[i].is_loopback);
 	}
 	assert_false(cm_addr_is_any(SA(none)));
+	assert_false(cm_addr_is_loopback(SA(none)));
 	assert_int_equal(cm_addr_len(SA(none)), 0);
 	assert_int_equal(cm_addr_port_be(SA(none)), 0);
 }
