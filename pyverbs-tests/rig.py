@@ -153,7 +153,9 @@ class Pair:
     def __init__(self, reads=16, left=None, right=None, **options):
         self.left = left or Side(**options)
         self.right = right or Side(**options)
+        # With its identities a connection ends: the sides hold it.
         self.connection = Connection(self.left.qp, self.right.qp, reads=reads)
+        self.left.connection = self.right.connection = self.connection
 
     def __iter__(self):
         return iter((self.left, self.right))
