@@ -164,7 +164,9 @@ static void a_thread_that_cannot_wait_says_so(void **state)
 	usleep(200000);
 	assert_true(thread_switches() - before < 5);
 	/* Without the descriptor for notes it looks now and then. */
+	util_lock(&cm.lock); /* under which the thread reads it */
 	assert_int_equal(close(cm.wake_fd), 0);
+	util_unlock(&cm.lock);
 	usleep(200000);
 	assert_true(thread_switches() - before < 100);
 	close(fd);
