@@ -166,6 +166,11 @@ const struct usiw_ring *rnic_cq_ring(const struct rnic_cq *cq)
 	return &cq->ring;
 }
 
+bool rnic_cq_wants_progress(const struct rnic_cq *cq)
+{
+	return rnic_engine_wants_pass(cq->ctx->engine);
+}
+
 void rnic_cq_progress(struct rnic_cq *cq)
 {
 	rnic_engine_poll(cq->ctx->engine);
@@ -184,6 +189,7 @@ void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
 	/* Pairs with the fence in cq_fire(). */
 	atomic_thread_fence(memory_order_seq_cst);
 	rnic_engine_unpark(cq->ctx->engine);
+	rnic_engine_flush(cq->ctx->engine);
 }
 
 int rnic_cq_destroy(struct rnic_cq *cq, uint32_t *ret_comp_events,

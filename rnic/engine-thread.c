@@ -29,6 +29,8 @@
  * each time that it happens again. */
 #define ENGINE_DISTRUST_MIN_NS (1 * NS_PER_MS)
 #define ENGINE_DISTRUST_MAX_NS (128 * NS_PER_MS)
+/* The least time between two wishes that it park. */
+#define ENGINE_ASK_NS (1 * NS_PER_MS)
 /* Requested slice of the completion thread: short, so that a waking thread
  * goes before a spinning one of the same machine. */
 #define ENGINE_SLICE_NS 100000ull
@@ -63,7 +65,7 @@ void rnic_engine_wake_clear(struct rnic_engine *engine,
 
 /* ---- completion thread -------------------------------------------------- */
 
-static bool engine_is_polled(struct rnic_engine *engine, uint64_t now_ns)
+static bool engine_is_polled(const struct rnic_engine *engine, uint64_t now_ns)
 {
 	/* relaxed: a hint; the octets themselves are handed over by the lead */
 	uint64_t poll_ns =
@@ -82,6 +84,17 @@ void rnic_engine_unpark(struct rnic_engine *engine)
 			NULL, NULL, 0);
 }
 
+void rnic_engine_ask_park(struct rnic_engine *engine, uint64_t now_ns)
+{
+	util_lock_assert_held(&engine->lead);
+	if (rnic_engine_is_watched(engine) || now_ns < engine->ask_ns)
+		return;
+	engine->ask_ns = now_ns + ENGINE_ASK_NS;
+	atomic_store_explicit(&engine->wants_park, true, memory_order_relaxed);
+	rnic_engine_watch(engine);
+	rnic_engine_thread_wake(engine);
+}
+
 /* What the completion thread has learnt about the threads that poll. */
 struct engine_trust {
 	bool was_parked;
@@ -93,14 +106,18 @@ struct engine_trust {
 static void engine_park(struct rnic_engine *engine)
 {
 	struct timespec ts = { .tv_nsec = (long)ENGINE_PARK_MIN_NS };
+	bool is_polled = true;
 
 	rnic_stat_add(RNIC_STAT_parks, 1);
-	for (;;) {
+	rnic_engine_watch(engine);
+	while (is_polled && !atomic_load_explicit(&engine->is_stopping,
+						  memory_order_relaxed)) {
+		/* seq_cst: pairs with rnic_engine_unpark(), which ends the
+		 * run of polls first. */
 		atomic_store_explicit(&engine->park_word, 1,
 				      memory_order_seq_cst);
-		if (!engine_is_polled(engine, rnic_now_ns()) ||
-		    atomic_load_explicit(&engine->is_stopping,
-					 memory_order_relaxed))
+		if (!atomic_load_explicit(&engine->poll_ns,
+					  memory_order_seq_cst))
 			break;
 		syscall(SYS_futex, &engine->park_word, FUTEX_WAIT_PRIVATE, 1,
 			&ts, NULL, 0);
@@ -108,6 +125,7 @@ static void engine_park(struct rnic_engine *engine)
 			ts.tv_nsec *= 2;
 		else
 			ts.tv_nsec = (long)ENGINE_PARK_MAX_NS - 1;
+		is_polled = engine_is_polled(engine, rnic_now_ns());
 	}
 	atomic_store_explicit(&engine->park_word, 0, memory_order_relaxed);
 }
@@ -122,6 +140,12 @@ static void trust_lose(struct engine_trust *trust)
 	else if (trust->distrust_ns < ENGINE_DISTRUST_MAX_NS)
 		trust->distrust_ns *= 2;
 	trust->distrust_until_ns = now_ns + trust->distrust_ns;
+}
+
+/* Only posts waited, whose burst the thread ends: no long punishment. */
+static void trust_pause(struct engine_trust *trust)
+{
+	trust->distrust_until_ns = rnic_now_ns() + ENGINE_DISTRUST_MIN_NS;
 }
 
 /* Under the lead: how long epoll may block. */
@@ -217,8 +241,22 @@ static void engine_place_check(struct rnic_engine *engine,
 	place->moved_ns = now_ns;
 }
 
-/* The next events.  Return: how many; 0: time-out, or parked meanwhile;
- * -errno: there is no waiting any more. */
+/* Asleep, it watches nobody: what waits to be served is served before. */
+static int engine_block(struct rnic_engine *engine, struct epoll_event *ev,
+			int timeout_ms)
+{
+	atomic_store_explicit(&engine->is_watching, false,
+			      memory_order_relaxed);
+	/* Pairs with the fence in rnic_engine_post(): who was taken for
+	 * watched has rung a bell that is seen here. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (rnic_engine_has_bells(engine))
+		timeout_ms = 0;
+	return epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, timeout_ms);
+}
+
+/* The next events.  Return: how many; 0: time-out, or bells; -errno: there is
+ * no waiting any more. */
 static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
 		       int timeout_ms, struct engine_trust *trust)
 {
@@ -229,27 +267,43 @@ static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
 		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, 0);
 		if (cnt > 0)
 			trust_lose(trust);
+		else if (rnic_engine_has_bells(engine))
+			trust_pause(trust);
 	}
 	if (cnt <= 0 && util_settings()->spin_us)
 		cnt = engine_spin(engine, ev);
 	if (cnt <= 0)
-		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
-				 timeout_ms);
+		cnt = engine_block(engine, ev, timeout_ms);
 	return cnt > 0 ? cnt : rnic_engine_wait_error(cnt);
 }
 
-/* Somebody polls, will find this himself, and has not let us down lately. */
-static bool engine_may_park(struct rnic_engine *engine,
+/* Somebody polls, and has not let us down lately. */
+static bool engine_trusts_poller(const struct rnic_engine *engine,
+				 const struct engine_trust *trust)
+{
+	uint64_t now_ns = rnic_now_ns();
+
+	return now_ns >= trust->distrust_until_ns &&
+	       engine_is_polled(engine, now_ns);
+}
+
+/* ... and will find this himself. */
+static bool engine_may_park(const struct rnic_engine *engine,
 			    const struct epoll_event *ev, int cnt,
 			    const struct engine_trust *trust)
 {
-	uint64_t now_ns;
+	return cnt && ev[0].data.u64 != ENGINE_WAKE_TOKEN &&
+	       engine_trusts_poller(engine, trust);
+}
 
-	if (!cnt || ev[0].data.u64 == ENGINE_WAKE_TOKEN)
+/* All is served; somebody asked for it. */
+static bool engine_shall_park(struct rnic_engine *engine,
+			      const struct engine_trust *trust)
+{
+	if (!atomic_load_explicit(&engine->wants_park, memory_order_relaxed))
 		return false;
-	now_ns = rnic_now_ns();
-	return now_ns >= trust->distrust_until_ns &&
-	       engine_is_polled(engine, now_ns);
+	atomic_store_explicit(&engine->wants_park, false, memory_order_relaxed);
+	return rnic_now_ns() >= trust->distrust_until_ns;
 }
 
 static void *engine_thread(void *arg)
@@ -283,6 +337,10 @@ static void *engine_thread(void *arg)
 		timeout_ms = engine_timeout_ms(engine);
 		rnic_engine_unlead(engine);
 		engine_place_check(engine, &place);
+		if (engine_shall_park(engine, &trust)) {
+			engine_park(engine);
+			trust.was_parked = true;
+		}
 	}
 	return NULL;
 }

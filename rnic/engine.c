@@ -133,6 +133,8 @@ void rnic_engine_lead(struct rnic_engine *engine)
 {
 	util_lock(&engine->lead);
 	rnic_guard_thread();
+	/* What was posted goes before what the caller is about to do. */
+	rnic_engine_serve_bells(engine);
 }
 
 void rnic_engine_unlead(struct rnic_engine *engine)
@@ -144,8 +146,7 @@ void rnic_engine_unlead(struct rnic_engine *engine)
 		 * by somebody who failed to get the lead is seen here.
 		 */
 		atomic_thread_fence(memory_order_seq_cst);
-		if (!atomic_load_explicit(&engine->bell_head,
-					  memory_order_relaxed))
+		if (!rnic_engine_has_bells(engine))
 			return;
 		if (!engine_try_lead(engine))
 			return; /* the next leader looks, too */
@@ -153,19 +154,51 @@ void rnic_engine_unlead(struct rnic_engine *engine)
 	}
 }
 
-void rnic_engine_ring(struct rnic_engine *engine, struct rnic_bell *bell)
+static void engine_serve_ring(struct rnic_engine *engine)
 {
 	/* relaxed: a hint */
 	atomic_store_explicit(&engine->post_cpu, sched_getcpu(),
 			      memory_order_relaxed);
-	rnic_engine_bell(engine, bell);
-	/* Pairs with the fence in rnic_engine_unlead(). */
-	atomic_thread_fence(memory_order_seq_cst);
 	if (!engine_try_lead(engine))
 		return;
 	rnic_stat_add(RNIC_STAT_passes_post, 1);
 	rnic_engine_serve_bells(engine);
 	rnic_engine_unlead(engine);
+}
+
+void rnic_engine_flush(struct rnic_engine *engine)
+{
+	if (rnic_engine_has_bells(engine))
+		engine_serve_ring(engine);
+}
+
+void rnic_engine_ring(struct rnic_engine *engine, struct rnic_bell *bell)
+{
+	rnic_engine_bell(engine, bell);
+	/* Pairs with the fence in rnic_engine_unlead(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	engine_serve_ring(engine);
+}
+
+void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell)
+{
+	/* Posts of several threads at once may count as one. */
+	uint32_t burst =
+		atomic_load_explicit(&engine->burst_cnt, memory_order_relaxed);
+	bool waits = burst % ENGINE_BURST_MAX;
+
+	atomic_store_explicit(&engine->burst_cnt, burst + 1,
+			      memory_order_relaxed);
+	rnic_engine_bell(engine, bell);
+	/* Pairs with the fences in rnic_engine_unlead(), rnic_engine_poll()
+	 * and engine_block(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	waits = waits && rnic_engine_is_watched(engine);
+	if (waits || burst + 1 >= ENGINE_BURST_MANY)
+		atomic_store_explicit(&engine->wants_pass, true,
+				      memory_order_relaxed);
+	if (!waits)
+		engine_serve_ring(engine);
 }
 
 /* ---- streams ------------------------------------------------------------ */
@@ -353,6 +386,24 @@ void rnic_engine_break(struct rnic_engine *engine, int err)
 		rnic_stream_abort(engine->streams);
 }
 
+static void engine_begin_poll(struct rnic_engine *engine)
+{
+	uint32_t burst =
+		atomic_load_explicit(&engine->burst_cnt, memory_order_relaxed);
+	uint64_t now_ns = rnic_now_ns();
+
+	atomic_store_explicit(&engine->poll_ns, now_ns, memory_order_relaxed);
+	if (!burst)
+		return;
+	if (burst >= ENGINE_BURST_MANY)
+		rnic_engine_ask_park(engine, now_ns);
+	atomic_store_explicit(&engine->burst_cnt, 0, memory_order_relaxed);
+	atomic_store_explicit(&engine->wants_pass, false, memory_order_relaxed);
+	/* Pairs with the fence in rnic_engine_post(): a bell that this pass
+	 * does not see is that of a poster whose wish for another stands. */
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
 void rnic_engine_poll(struct rnic_engine *engine)
 {
 	struct epoll_event ev[ENGINE_EVENT_MAX];
@@ -360,8 +411,7 @@ void rnic_engine_poll(struct rnic_engine *engine)
 
 	if (!engine_try_lead(engine))
 		return; /* somebody makes progress already */
-	atomic_store_explicit(&engine->poll_ns, rnic_now_ns(),
-			      memory_order_relaxed);
+	engine_begin_poll(engine);
 	rnic_stat_add(RNIC_STAT_passes_poll, 1);
 	if (engine->stream_cnt <= RNIC_ENGINE_HOT_MAX) {
 		engine_pass_hot(engine);

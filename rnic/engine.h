@@ -14,6 +14,14 @@
  * entries is pushed on a lock-free stack, and so is such an SRQ.  Whoever gives
  * up the lead looks at the stack once more, so a poster that failed to get the
  * lead need not wait or wake anyone.
+ *
+ * Bursts: a system call and a segment for each of many small messages would
+ * cost several times what the messages do.  Who posts again and again, and
+ * polls in between, has the first message of each burst transmitted at once,
+ * and those behind it together: by its next poll, or when ENGINE_BURST_MAX have
+ * come, or by whoever takes the lead before that.  Posts wait only while the
+ * completion thread watches: asked to, it parks, looks after posts that nobody
+ * polled behind, and watches no more for a while if it finds any.
  */
 #ifndef RNIC_ENGINE_H
 #define RNIC_ENGINE_H
@@ -67,6 +75,10 @@ struct rnic_engine {
 	_Atomic uint64_t poll_ns;
 	_Atomic uint32_t park_word; /* futex: 1 while the thread is parked */
 	_Atomic int post_cpu;	    /* where a thread last posted; a hint */
+	_Atomic uint32_t burst_cnt; /* posts since a poller's pass; a hint */
+	_Atomic bool wants_pass;    /* ... which is due, CQ empty or not */
+	_Atomic bool is_watching;   /* posts may wait */
+	_Atomic bool wants_park;    /* somebody posts in bursts, and polls */
 	_Atomic bool is_stopping;
 	struct rnic_context *ctx; /* whose it is */
 
@@ -77,6 +89,7 @@ struct rnic_engine {
 	uint32_t stream_cnt;
 	struct rnic_staging_pool rx_pool, tx_pool;
 	uint64_t deadline_ns; /* earliest of all streams; 0: none */
+	uint64_t ask_ns;      /* the thread is not asked to park before */
 	bool has_thread;
 	bool is_broken; /* epoll does not answer: no stream any more */
 	pthread_t thread;
@@ -103,6 +116,18 @@ void rnic_engine_unlead(struct rnic_engine *engine);
 
 /* A queue got entries: serve it here if the lead is free. */
 void rnic_engine_ring(struct rnic_engine *engine, struct rnic_bell *bell);
+
+/* The same for an SQ, which may have to wait for company: see above. */
+void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell);
+
+/* Transmit what was posted and waits for company. */
+void rnic_engine_flush(struct rnic_engine *engine);
+
+/* Shall who polls make a pass even where its CQ is not empty?  A hint. */
+static inline bool rnic_engine_wants_pass(const struct rnic_engine *engine)
+{
+	return atomic_load_explicit(&engine->wants_pass, memory_order_relaxed);
+}
 
 /* It wants to be served by whoever leads, at the end of what he is at. */
 void rnic_engine_bell(struct rnic_engine *engine, struct rnic_bell *bell);

@@ -209,7 +209,7 @@ enum rnic_qp_state rnic_qp_state(const struct rnic_qp *qp)
 
 void rnic_qp_ring_sq(struct rnic_qp *qp)
 {
-	rnic_engine_ring(qp->engine, &qp->bell);
+	rnic_engine_post(qp->engine, &qp->bell);
 }
 
 void rnic_qp_ring_rq(struct rnic_qp *qp)

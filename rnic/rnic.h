@@ -374,6 +374,9 @@ RNIC_EXPORT const struct usiw_ring *rnic_cq_ring(const struct rnic_cq *cq);
  */
 RNIC_EXPORT void rnic_cq_progress(struct rnic_cq *cq);
 
+/* Progress is due even if the ring is not empty: posts wait for it. */
+RNIC_EXPORT bool rnic_cq_wants_progress(const struct rnic_cq *cq);
+
 /* Next completion (or next solicited one, or one in error) makes an event. */
 RNIC_EXPORT void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only);
 

@@ -63,9 +63,11 @@ static int cqex_start_poll(struct ibv_cq_ex *cq_ex,
 		return usiw_door_int(-ENODEV);
 	if (attr && attr->comp_mask)
 		return usiw_door_int(-EINVAL);
+	/* The poller drives the engine: nobody has to be woken. */
+	if (rnic_cq_wants_progress(cq->rnic))
+		rnic_cq_progress(cq->rnic);
 	ret = cq_start(cq);
 	if (ret) {
-		/* The poller drives the engine: nobody has to be woken. */
 		rnic_cq_progress(cq->rnic);
 		ret = cq_start(cq);
 	}

@@ -114,9 +114,11 @@ int usiw_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
 		return usiw_door_minus(-EINVAL);
 	if (num == 0)
 		return 0;
+	/* The poller drives the engine: nobody has to be woken. */
+	if (rnic_cq_wants_progress(cq->rnic))
+		rnic_cq_progress(cq->rnic);
 	cnt = cq_drain(cq, num, wc);
 	if (cnt == 0) {
-		/* The poller drives the engine: nobody has to be woken. */
 		rnic_cq_progress(cq->rnic);
 		cnt = cq_drain(cq, num, wc);
 	}

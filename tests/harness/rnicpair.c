@@ -401,6 +401,8 @@ bool rnicpair_peek(struct rnicpair_side *s, struct rnic_cq *cq,
 bool rnicpair_poll(struct rnicpair_side *s, struct rnic_cq *cq,
 		   struct usiw_cqe *ret_cqe)
 {
+	if (rnic_cq_wants_progress(cq))
+		rnic_cq_progress(cq);
 	if (rnicpair_peek(s, cq, ret_cqe))
 		return true;
 	rnic_cq_progress(cq);

@@ -296,6 +296,12 @@ static void empty_queue_drives_the_engine_once(void **state)
 	assert_int_equal(ibv_start_poll(cq, NULL), 0);
 	ibv_end_poll(cq);
 	assert_int_equal(fake.progress_cnt, 2);
+	/* Posts wait for it. */
+	fake.wants_progress = true;
+	push(cq, 1, 1);
+	assert_int_equal(ibv_start_poll(cq, NULL), 0);
+	ibv_end_poll(cq);
+	assert_int_equal(fake.progress_cnt, 3);
 	close_cq(cq);
 }
 

@@ -20,6 +20,7 @@ struct fake_rnic {
 	enum rnic_qp_state qp_state;
 	uint32_t comp_events, async_events; /* destroy functions */
 	uint64_t clock_ns;
+	bool wants_progress;
 	void (*on_progress)(struct rnic_cq *cq);
 
 	/* what was asked */

@@ -151,6 +151,17 @@ static void empty_queue_drives_the_engine_once(void **state)
 	assert_int_equal(fake.progress_cnt, 2);
 }
 
+static void posts_that_wait_drive_it_too(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_wc wc;
+
+	fake.wants_progress = true;
+	push(w, 1, 1);
+	assert_int_equal(ibv_poll_cq(w->cq, 1, &wc), 1);
+	assert_int_equal(fake.progress_cnt, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,6 +175,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			empty_queue_drives_the_engine_once, fake_setup,
 			fake_teardown),
+		cmocka_unit_test_setup_teardown(posts_that_wait_drive_it_too,
+						fake_setup, fake_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

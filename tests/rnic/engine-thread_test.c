@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "context.h"
-#include "engine.h"
+#include "engine-internal.h"
 #include "qp.h"
 #include "rawpeer.h"
 
@@ -99,6 +99,76 @@ static void arming_unparks(void **state)
 		assert_true(rnicpair_peek(b, b->rcq, &cqe));
 		assert_int_equal(rnicpair_take(&p.side[0], p.side[0].scq).wr_id,
 				 1);
+	}
+	rnicpair_close(&p);
+}
+
+/* ---- bursts ------------------------------------------------------------- */
+
+enum { BURST_CNT = 24 };
+
+static void burst_post(struct rnicpair *p)
+{
+	for (int i = 0; i < BURST_CNT; i++)
+		rnicpair_post_echo(p, 0, 8);
+}
+
+/* The poster's completions; the peer's are left. */
+static void burst_take(struct rnicpair_side *s)
+{
+	for (int i = 0; i < BURST_CNT; i++)
+		(void)rnicpair_take(s, s->scq);
+}
+
+/* Who posts in bursts and polls has the thread park, though nothing comes in
+ * that it could park behind. */
+static void bursts_park(void **state)
+{
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+	uint64_t end_ms;
+
+	(void)state;
+	rnicpair_open(&p, &defaults);
+	end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	while (!rnic_engine_is_watched(a->ctx->engine)) {
+		must(rnicpair_ms() < end_ms);
+		burst_post(&p);
+		burst_take(a);
+		for (int i = 0; i < BURST_CNT; i++)
+			(void)rnicpair_take(b, b->rcq);
+	}
+	rnicpair_close(&p);
+}
+
+/* Posts that nobody polls behind go all the same. */
+static void what_waits_is_not_forgotten(void **state)
+{
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+	uint64_t end_ms;
+	int watched_cnt = 0;
+
+	(void)state;
+	rnicpair_open(&p, &defaults);
+	end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	while (watched_cnt < 5) {
+		bool was_watched;
+
+		must(rnicpair_ms() < end_ms);
+		for (int i = 0; i < 4; i++) {
+			burst_post(&p);
+			burst_take(a);
+			for (int j = 0; j < BURST_CNT; j++)
+				(void)rnicpair_take(b, b->rcq);
+		}
+		was_watched = rnic_engine_is_watched(a->ctx->engine);
+		burst_post(&p);
+		/* This side does nothing any more. */
+		for (int i = 0; i < BURST_CNT; i++)
+			(void)rnicpair_take(b, b->rcq);
+		burst_take(a);
+		watched_cnt += was_watched;
 	}
 	rnicpair_close(&p);
 }
@@ -242,6 +312,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(completion_threads_alone_make_progress),
 		cmocka_unit_test(arming_unparks),
+		cmocka_unit_test(bursts_park),
+		cmocka_unit_test(what_waits_is_not_forgotten),
 		cmocka_unit_test(waits_without_burning),
 		cmocka_unit_test(closing_a_context_waits_without_burning),
 	};

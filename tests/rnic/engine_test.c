@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "context.h"
-#include "engine.h"
+#include "engine-internal.h"
 #include "qp.h"
 #include "rawpeer.h"
 #include "stream-internal.h"
@@ -410,6 +410,104 @@ static void a_region_beside_another_goes_alone(void **state)
 	}
 }
 
+/* ---- bursts ------------------------------------------------------------- */
+
+/* A post of nothing, the way in which this test counts them. */
+static void burst_post(struct rnicpair_side *s, uint64_t wr_id)
+{
+	must(!rnicpair_post(
+		s, &(struct rnicpair_wr){ .wr_id = wr_id,
+					  .opcode = USIW_WR_SEND,
+					  .flags = USIW_SQE_SIGNALED }));
+}
+
+static void burst_poll(struct rnicpair_side *s)
+{
+	rnic_cq_progress(s->scq);
+}
+
+static void burst_arm(struct rnicpair_side *s)
+{
+	rnic_cq_arm(s->scq, false);
+}
+
+static void burst_lead(struct rnicpair_side *s)
+{
+	rnic_engine_lead(s->ctx->engine);
+	assert_false(rnic_engine_has_bells(s->ctx->engine));
+	rnic_engine_unlead(s->ctx->engine);
+}
+
+static void burst_disconnect(struct rnicpair_side *s)
+{
+	rnic_qp_disconnect(s->qp, 0);
+}
+
+/* Of @cnt posts @completed go at once; then @flush transmits the rest. */
+static const struct burst {
+	const char *name;
+	bool is_watched;
+	uint32_t cnt, completed;
+	void (*flush)(struct rnicpair_side *s);
+} bursts[] = {
+	{ "one", true, 1, 1, burst_poll },
+	{ "two", true, 2, 1, burst_poll },
+	{ "most", true, 16, 1, burst_poll },
+	{ "full", true, 17, 17, burst_poll },
+	{ "full, and more", true, 20, 17, burst_poll },
+	{ "nobody watches", false, 20, 20, burst_poll },
+	{ "few, nobody watches", false, 7, 7, burst_poll },
+	{ "arm", true, 5, 1, burst_arm },
+	{ "lead", true, 5, 1, burst_lead },
+	{ "disconnect", true, 5, 1, burst_disconnect },
+};
+
+static void a_burst_shares_transmissions(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(bursts) / sizeof(bursts[0]); i++) {
+		const struct burst *burst = &bursts[i];
+		struct rnicpair_options opt = defaults;
+		struct rnicpair p;
+		struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+		struct rnic_engine *engine;
+
+		print_message("%s\n", burst->name);
+		opt.has_chan = true;
+		rnicpair_open(&p, &opt);
+		engine = a->ctx->engine;
+		gate_close(&p);
+		atomic_store(&engine->is_watching, burst->is_watched);
+		for (uint32_t j = 0; j < burst->cnt; j++)
+			must(!rnicpair_post_recv(b, j, NULL, 0));
+		rnic_cq_progress(a->scq);
+		for (uint32_t j = 0; j < burst->cnt; j++)
+			burst_post(a, j);
+		assert_int_equal(usiw_ring_used(rnic_cq_ring(a->scq)),
+				 burst->completed);
+		assert_int_equal(rnic_engine_has_bells(engine),
+				 burst->completed < burst->cnt);
+		assert_int_equal(rnic_cq_wants_progress(a->scq),
+				 burst->cnt > burst->completed ||
+					 burst->cnt >= ENGINE_BURST_MANY);
+		burst->flush(a);
+		for (uint32_t j = 0; j < burst->cnt; j++) {
+			struct usiw_cqe cqe = rnicpair_take(a, a->scq);
+
+			assert_int_equal(cqe.wr_id, j);
+			assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+			cqe = rnicpair_take(b, b->rcq);
+			assert_int_equal(cqe.wr_id, j);
+			assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+		}
+		burst_poll(a);
+		assert_false(rnic_cq_wants_progress(a->scq));
+		atomic_store(&engine->is_watching, false);
+		gate_open();
+		rnicpair_close(&p);
+	}
+}
+
 /* ---- the end of an engine ----------------------------------------------- */
 
 /* Told once; all that is posted completes; the peer sees an end; no thread
@@ -474,6 +572,7 @@ int main(void)
 		cmocka_unit_test(a_bell_beside_the_leader_is_served),
 		cmocka_unit_test(a_region_is_untouched_once_it_is_gone),
 		cmocka_unit_test(a_region_beside_another_goes_alone),
+		cmocka_unit_test(a_burst_shares_transmissions),
 		cmocka_unit_test(an_engine_that_cannot_wait_is_fatal),
 	};
 
