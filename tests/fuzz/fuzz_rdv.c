@@ -203,6 +203,7 @@ int __wrap_rnic_netif_table_new(struct rnic_netif_table **ret_table)
 	table->netifs = calloc(1, sizeof(*table->netifs));
 	table->addrs = calloc(1, sizeof(*table->addrs));
 	fuzz_assert(table->netifs && table->addrs);
+	atomic_init(&table->user_cnt, 1);
 	table->netif_cnt = table->addr_cnt = 1;
 	*table->netifs = (struct rnic_netif){ .ifindex = 1,
 					      .name = "lo",
