@@ -3,6 +3,7 @@
  * The orderly end of a connection that no QP took: the Reply with R=1 (or a
  * Terminate) goes out, then FIN, then the peer's input is read to its FIN:
  * closing with unread input would send RST and may throw the Reply away.
+ * Behind a Reply with R=1 our FIN first waits a while for the peer's.
  */
 #include "cm-internal.h"
 
@@ -45,7 +46,7 @@ void cm_conn_close_ready(struct cm_conn *conn)
 	int fd = rnic_stream_fd(conn->stream);
 	int ret = close_flush(conn->stream);
 
-	if (ret > 0 && !conn->is_shut) {
+	if (ret > 0 && conn->phase == CM_PHASE_CLOSING && !conn->is_shut) {
 		rnic_tcp()->shutdown(fd, SHUT_WR);
 		conn->is_shut = true;
 	}

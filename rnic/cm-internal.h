@@ -194,6 +194,7 @@ enum cm_phase {
 	CM_PHASE_RESPONSE,   /* active, in InfiniBand's steps: the application
 				is to say that it is ready */
 	CM_PHASE_ANSWERED,   /* passive, persona ca: Reply sent, RTR awaited */
+	CM_PHASE_REJECTED,   /* Reply with R=1 sent, the peer's FIN awaited */
 	CM_PHASE_CLOSING,    /* last octets out, then the peer's FIN */
 };
 
@@ -290,6 +291,8 @@ static inline uint8_t cm_depth_min(uint32_t a, uint32_t b)
 
 /* What is queued goes out, FIN, the peer's FIN is awaited, bounded. */
 void cm_conn_close(struct cm_conn *conn);
+/* ... or, for a while, let the peer be the first to close. */
+void cm_conn_close_behind_peer(struct cm_conn *conn);
 void cm_conn_close_ready(struct cm_conn *conn);
 
 /* ---- listeners (listen.c) ----------------------------------------------- */
@@ -311,9 +314,9 @@ enum cm_tag {
 struct cm_manager {
 	struct util_lock lock; /* CM: everything here but the inbox */
 	struct cm_table ids, conns, links;
-	struct cm_conn_list refused, starting, answered, closing;
+	struct cm_conn_list refused, starting, answered, rejected, closing;
 	struct cm_id_list paused; /* listeners out of file descriptors */
-	uint32_t closing_cnt;
+	uint32_t closing_cnt;	  /* of both last lists */
 	pthread_t thread;
 	bool is_started, is_stopping;
 	bool is_broken; /* written by the thread alone, under the lock */

@@ -133,7 +133,7 @@ void cm_conn_reject(struct cm_conn *conn, const void *pd, uint8_t pd_len)
 	if (smpa_conn_reject(rnic_stream_conn(conn->stream), pd, pd_len) < 0)
 		cm_conn_free(conn);
 	else
-		cm_conn_close(conn);
+		cm_conn_close_behind_peer(conn);
 }
 
 /* The Reply is under way.  Return: 0; -errno. */

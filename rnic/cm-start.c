@@ -24,6 +24,12 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+/*
+ * How long our FIN waits for that of a peer which was rejected: the kernel's
+ * siw loses the Reply's private data when the FIN comes right behind it.
+ */
+#define REJECTED_NS UINT64_C(200000000)
+
 /* ---- the object --------------------------- */
 
 int cm_conn_fd(const struct cm_conn *conn)
@@ -77,6 +83,10 @@ void cm_conn_detach(struct cm_conn *conn)
 		break;
 	case CM_PHASE_ANSWERED:
 		TAILQ_REMOVE(&cm.answered, conn, link);
+		break;
+	case CM_PHASE_REJECTED:
+		TAILQ_REMOVE(&cm.rejected, conn, link);
+		cm.closing_cnt--;
 		break;
 	case CM_PHASE_CLOSING:
 		TAILQ_REMOVE(&cm.closing, conn, link);
@@ -132,7 +142,8 @@ void cm_conn_free(struct cm_conn *conn)
 	free(conn);
 }
 
-void cm_conn_close(struct cm_conn *conn)
+static void conn_end(struct cm_conn *conn, enum cm_phase phase,
+		     struct cm_conn_list *list, uint64_t limit_ns)
 {
 	/* Bounded like half-open ones: these, too, are strangers. */
 	if (cm.closing_cnt >= util_settings()->half_open_max) {
@@ -140,13 +151,23 @@ void cm_conn_close(struct cm_conn *conn)
 		return;
 	}
 	cm_conn_detach(conn);
-	conn->phase = CM_PHASE_CLOSING;
-	conn->deadline_ns =
-		rnic_now_ns() + util_settings()->drain_ms * UINT64_C(1000000);
+	conn->phase = phase;
+	conn->deadline_ns = rnic_now_ns() + limit_ns;
 	cm_thread_deadline(conn->deadline_ns);
-	TAILQ_INSERT_TAIL(&cm.closing, conn, link);
+	TAILQ_INSERT_TAIL(list, conn, link);
 	cm.closing_cnt++;
 	cm_conn_close_ready(conn);
+}
+
+void cm_conn_close(struct cm_conn *conn)
+{
+	conn_end(conn, CM_PHASE_CLOSING, &cm.closing,
+		 util_settings()->drain_ms * UINT64_C(1000000));
+}
+
+void cm_conn_close_behind_peer(struct cm_conn *conn)
+{
+	conn_end(conn, CM_PHASE_REJECTED, &cm.rejected, REJECTED_NS);
 }
 
 /* ---- the stream --------------------------- */
@@ -329,6 +350,7 @@ void cm_conn_ready(struct cm_conn *conn, uint32_t events)
 	case CM_PHASE_ANSWERED:
 		cm_passive_answered(conn);
 		break;
+	case CM_PHASE_REJECTED:
 	case CM_PHASE_CLOSING:
 		cm_conn_close_ready(conn);
 		break;
@@ -339,6 +361,10 @@ void cm_conn_expire(struct cm_conn *conn)
 {
 	if (conn->phase == CM_PHASE_CLOSING) {
 		cm_conn_free(conn);
+		return;
+	}
+	if (conn->phase == CM_PHASE_REJECTED) {
+		cm_conn_close(conn);
 		return;
 	}
 	if (conn->phase == CM_PHASE_REFUSED) {

@@ -42,12 +42,19 @@ struct cm_manager cm = {
 	.refused = TAILQ_HEAD_INITIALIZER(cm.refused),
 	.starting = TAILQ_HEAD_INITIALIZER(cm.starting),
 	.answered = TAILQ_HEAD_INITIALIZER(cm.answered),
+	.rejected = TAILQ_HEAD_INITIALIZER(cm.rejected),
 	.closing = TAILQ_HEAD_INITIALIZER(cm.closing),
 	.paused = TAILQ_HEAD_INITIALIZER(cm.paused),
 	.inbox = TAILQ_HEAD_INITIALIZER(cm.inbox),
 	.epoll_fd = -1,
 	.wake_fd = -1,
 };
+
+/* Each is in the order of its deadlines: one constant per list. */
+static struct cm_conn_list *const lists[] = {
+	&cm.refused, &cm.starting, &cm.answered, &cm.rejected, &cm.closing,
+};
+#define LIST_CNT (sizeof(lists) / sizeof(lists[0]))
 
 static _Thread_local bool is_cm_thread;
 
@@ -164,28 +171,18 @@ static void inbox_drain(void)
 
 /* ---- deadlines --------------------------- */
 
-/* Each list is in the order of its deadlines: one constant per list. */
 static void deadlines_fire(void)
 {
+	uint64_t now = rnic_now_ns();
 	struct cm_conn *conn;
 	struct cm_id *id;
-	uint64_t now;
 
-	now = rnic_now_ns();
 	rnic_rdv_fire(now);
 	rnic_port_fire(now);
-	if (TAILQ_EMPTY(&cm.refused) && TAILQ_EMPTY(&cm.starting) &&
-	    TAILQ_EMPTY(&cm.answered) && TAILQ_EMPTY(&cm.closing) &&
-	    TAILQ_EMPTY(&cm.paused))
-		return;
-	while ((conn = TAILQ_FIRST(&cm.refused)) && conn->deadline_ns <= now)
-		cm_conn_expire(conn);
-	while ((conn = TAILQ_FIRST(&cm.starting)) && conn->deadline_ns <= now)
-		cm_conn_expire(conn);
-	while ((conn = TAILQ_FIRST(&cm.answered)) && conn->deadline_ns <= now)
-		cm_conn_expire(conn);
-	while ((conn = TAILQ_FIRST(&cm.closing)) && conn->deadline_ns <= now)
-		cm_conn_expire(conn);
+	for (size_t i = 0; i < LIST_CNT; i++)
+		while ((conn = TAILQ_FIRST(lists[i])) &&
+		       conn->deadline_ns <= now)
+			cm_conn_expire(conn);
 	while ((id = TAILQ_FIRST(&cm.paused)) && id->listener.resume_ns <= now)
 		rnic_listen_resume(id);
 }
@@ -200,18 +197,10 @@ static uint64_t deadlines_next(void)
 {
 	uint64_t next = deadline_min(rnic_rdv_next_ns(), rnic_port_next_ns());
 
-	if (!TAILQ_EMPTY(&cm.refused))
-		next = deadline_min(next,
-				    TAILQ_FIRST(&cm.refused)->deadline_ns);
-	if (!TAILQ_EMPTY(&cm.starting))
-		next = deadline_min(next,
-				    TAILQ_FIRST(&cm.starting)->deadline_ns);
-	if (!TAILQ_EMPTY(&cm.answered))
-		next = deadline_min(next,
-				    TAILQ_FIRST(&cm.answered)->deadline_ns);
-	if (!TAILQ_EMPTY(&cm.closing))
-		next = deadline_min(next,
-				    TAILQ_FIRST(&cm.closing)->deadline_ns);
+	for (size_t i = 0; i < LIST_CNT; i++)
+		if (!TAILQ_EMPTY(lists[i]))
+			next = deadline_min(next,
+					    TAILQ_FIRST(lists[i])->deadline_ns);
 	if (!TAILQ_EMPTY(&cm.paused))
 		next = deadline_min(
 			next, TAILQ_FIRST(&cm.paused)->listener.resume_ns);
@@ -285,12 +274,9 @@ static void thread_drop(struct cm_conn *conn)
  */
 static void thread_break(int err)
 {
-	struct cm_conn_list *lists[] = { &cm.refused, &cm.starting,
-					 &cm.answered, &cm.closing };
-
 	cm.is_broken = true;
 	util_err("cm", "cannot wait for sockets any more: %s", strerror(err));
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+	for (size_t i = 0; i < LIST_CNT; i++)
 		while (!TAILQ_EMPTY(lists[i]))
 			thread_drop(TAILQ_FIRST(lists[i]));
 	for (uint32_t i = 0; i < cm.ids.page_cnt * CM_TABLE_PAGE; i++) {
@@ -473,6 +459,7 @@ static void manager_reset(void)
 	TAILQ_INIT(&cm.refused);
 	TAILQ_INIT(&cm.starting);
 	TAILQ_INIT(&cm.answered);
+	TAILQ_INIT(&cm.rejected);
 	TAILQ_INIT(&cm.closing);
 	TAILQ_INIT(&cm.paused);
 	TAILQ_INIT(&cm.inbox);
@@ -492,11 +479,9 @@ void rnic_cm_fork_child(void)
 /* Listeners and half-open connections; established streams belong to QPs. */
 static void manager_close_all(void)
 {
-	struct cm_conn_list *lists[] = { &cm.refused, &cm.starting,
-					 &cm.answered, &cm.closing };
 	struct cm_conn *conn;
 
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+	for (size_t i = 0; i < LIST_CNT; i++) {
 		while ((conn = TAILQ_FIRST(lists[i])))
 			cm_conn_free(conn);
 	}

@@ -12,6 +12,8 @@ static uint32_t starting_cnt(void)
 	util_lock(&cm.lock);
 	TAILQ_FOREACH(conn, &cm.starting, link)
 	cnt++;
+	TAILQ_FOREACH(conn, &cm.rejected, link)
+	cnt++;
 	TAILQ_FOREACH(conn, &cm.closing, link)
 	cnt++;
 	util_unlock(&cm.lock);
@@ -42,6 +44,38 @@ static void reply_survives_unread_input(void **state)
 	cm_side_close(&s);
 }
 
+/* Our FIN comes behind the peer's, or by itself, but not on the heels of the
+ * Reply. */
+static void fin_waits_for_the_peer(void **state)
+{
+	(void)state;
+	for (int is_polite = 0; is_polite < 2; is_polite++) {
+		struct rnic_cm_event ev;
+		uint8_t reply[64];
+		struct cm_side s;
+		uint64_t begin_ns;
+		uint16_t port;
+		int fd;
+
+		port = cm_listen(&s, AF_INET, 0);
+		fd = cm_stranger(port);
+		cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
+		cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+		begin_ns = rnic_now_ns();
+		assert_int_equal(rnic_cm_reject(s.chan, ev.id, "why", 3), 0);
+		assert_int_equal(recv(fd, reply, 23, MSG_WAITALL), 23);
+		if (is_polite)
+			assert_int_equal(shutdown(fd, SHUT_WR), 0);
+		assert_int_equal(cm_read_to_end(fd, reply, sizeof(reply)), 0);
+		if (!is_polite)
+			assert_true(rnic_now_ns() - begin_ns >= 150000000);
+		while (is_polite && starting_cnt() > 0)
+			usleep(1000);
+		close(fd);
+		cm_side_close(&s);
+	}
+}
+
 static void peer_that_never_closes_is_dropped_in_time(void **state)
 {
 	struct rnic_cm_event ev;
@@ -68,6 +102,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reply_survives_unread_input),
+		cmocka_unit_test(fin_waits_for_the_peer),
 		cmocka_unit_test(peer_that_never_closes_is_dropped_in_time),
 	};
 

@@ -12,6 +12,8 @@ static uint32_t starting_cnt(void)
 	util_lock(&cm.lock);
 	TAILQ_FOREACH(conn, &cm.starting, link)
 	cnt++;
+	TAILQ_FOREACH(conn, &cm.rejected, link)
+	cnt++;
 	TAILQ_FOREACH(conn, &cm.closing, link)
 	cnt++;
 	util_unlock(&cm.lock);
