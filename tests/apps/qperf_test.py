@@ -25,13 +25,22 @@ TESTS = (
 FIGURE = re.compile(r"^ +\w+ += +([0-9.]+)", re.M)
 
 
+# With -cm1 the server of qperf 0.4.11 destroys the queue pair of its listener,
+# which has none, when all is measured: each of its children ends by SIGSEGV
+# inside libibverbs.  Later versions destroy the connection's.  ASan is not to
+# report it; `usiw run` would set the other two.
+QUIET_END = {"ASAN_OPTIONS": ":".join((
+    "verify_asan_link_order=0", "detect_leaks=0", "handle_segv=0"))}
+
+
 class Pair:
     """One server, and one client that does some tests in a row."""
 
     def __init__(self, test, names, options):
         self.names = names
         port = harness.free_port()
-        self.server = test.start("server", ["qperf", "-lp", port])
+        self.server = test.start("server", ["qperf", "-lp", port],
+                                 env=QUIET_END)
         self.server.wait_listening(port)
         self.client = test.start("client", [
             "qperf", "-lp", port, "127.0.0.1", *options, *names])
