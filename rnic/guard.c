@@ -362,11 +362,17 @@ struct guard_copy {
 	size_t len;
 };
 
-static void copy_access(void *arg)
+/* Not by memcpy(), which sanitizers replace by one that ends the program over
+ * a bad pointer, the very thing that is to be found out here. */
+__attribute__((no_sanitize("address", "undefined"))) static void
+copy_access(void *arg)
 {
 	const struct guard_copy *copy = arg;
+	const volatile uint8_t *src = copy->src;
+	volatile uint8_t *dst = copy->dst;
 
-	memcpy(copy->dst, copy->src, copy->len);
+	for (size_t i = 0; i < copy->len; i++)
+		dst[i] = src[i];
 }
 
 int rnic_guard_copy(void *dst, const void *src, size_t len)

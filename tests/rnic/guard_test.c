@@ -160,6 +160,8 @@ static int child_wild(void *arg)
 
 	(void)arg;
 	EXPECT(rnic_guard_install() == 0);
+	EXPECT(rnic_guard_copy(&arg, NULL, 1) == -EFAULT);
+	EXPECT(rnic_guard_copy(NULL, &arg, 1) == -EFAULT);
 	for (size_t i = 0; i < ARRAY_LEN(wild); i++) {
 		EXPECT(rnic_guard(read_one, (void *)wild[i]) == -EFAULT);
 		EXPECT(rnic_guard(write_one, (void *)wild[i]) == -EFAULT);
