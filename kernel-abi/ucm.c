@@ -538,8 +538,9 @@ int kabi_ucm_close(void *object)
 	int old_state;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old_state);
-	util_fdtab_remove(kabi_rnic()->fdtab(), file->fd);
-	kabi_rnic()->cm_chan_free(file->chan); /* closes the fd */
+	/* Takes the fd out of the table and closes it, but not before an event
+	 * thread that is between two calls has come back by it. */
+	kabi_rnic()->cm_chan_free(file->chan);
 	pthread_setcancelstate(old_state, NULL);
 	free(file);
 	return 0;

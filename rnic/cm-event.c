@@ -206,8 +206,8 @@ static void chan_await_reader(const struct rnic_cm_chan *chan)
 		return;
 	for (int i = 0; i < READER_WAIT_MS; i++) {
 		/* Waits already, or has ended. */
-		if (atomic_load_explicit(&chan->user_cnt,
-					 memory_order_relaxed) > 1 ||
+		if (atomic_load_explicit(&chan->wait_cnt,
+					 memory_order_relaxed) ||
 		    tgkill(getpid(), tid, 0) < 0)
 			return;
 		nanosleep(&step, NULL);
@@ -269,16 +269,35 @@ static void chan_put_cancelled(void *chan)
 	chan_put(chan);
 }
 
-/* Return: as chan_pop(); -errno of the read. */
-static int chan_wait_pop(struct rnic_cm_chan *chan,
-			 struct rnic_cm_event *ret_ev)
+static void chan_wait_ended(void *arg)
+{
+	struct rnic_cm_chan *chan = arg;
+
+	atomic_fetch_sub_explicit(&chan->wait_cnt, 1, memory_order_relaxed);
+}
+
+/* Return: 0; -errno of the read. */
+static int chan_wait(struct rnic_cm_chan *chan)
 {
 	uint64_t one;
 	int ret;
 
-	if (__read(chan->fd, &one, sizeof(one)) == (ssize_t)sizeof(one))
+	/* relaxed: a hint for chan_await_reader() */
+	atomic_fetch_add_explicit(&chan->wait_cnt, 1, memory_order_relaxed);
+	pthread_cleanup_push(chan_wait_ended, chan);
+	ret = __read(chan->fd, &one, sizeof(one)) < 0 ? -errno : 0;
+	pthread_cleanup_pop(1);
+	return ret;
+}
+
+/* Return: as chan_pop(); -errno of the read. */
+static int chan_wait_pop(struct rnic_cm_chan *chan,
+			 struct rnic_cm_event *ret_ev)
+{
+	int ret = chan_wait(chan);
+
+	if (ret == 0)
 		return chan_pop(chan, ret_ev);
-	ret = -errno;
 	return ret == -EAGAIN && !chan_is_nonblocking(chan) ? 0 : ret;
 }
 

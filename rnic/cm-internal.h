@@ -85,6 +85,7 @@ struct rnic_cm_chan {
 	int fd;
 	uint32_t fork_gen;
 	_Atomic uint32_t user_cnt; /* owner and readers */
+	_Atomic uint32_t wait_cnt; /* readers inside their read() */
 	_Atomic int reader_tid;	   /* who fetched the last event; 0: nobody */
 	/* CM lock */
 	bool is_closed;

@@ -271,6 +271,7 @@ int rnic_cm_chan_fd(const struct rnic_cm_chan *chan)
 
 void rnic_cm_chan_free(struct rnic_cm_chan *chan)
 {
+	util_fdtab_remove(rnic_fdtab(), chan->fd);
 	syscall(SYS_close, chan->fd);
 	free(chan);
 }

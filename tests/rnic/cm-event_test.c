@@ -2,6 +2,8 @@
 /* Event queues: order, counts, readers that wait. */
 #include "cm-fixture.h"
 
+#include "cm-internal.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -134,11 +136,26 @@ static void a_waiting_reader_can_be_cancelled(void **state)
 
 struct late_reader {
 	struct rnic_cm_chan *chan;
-	_Atomic bool has_fetched, is_back;
+	_Atomic bool has_fetched, is_back, has_helped;
 };
 
 /* Static: the thread outlives the test, waiting. */
 static struct late_reader late;
+
+void __real_cm_thread_help(const struct cm_event_list *events);
+void __wrap_cm_thread_help(const struct cm_event_list *events);
+
+/* The event thread takes its time once more before it reads. */
+void __wrap_cm_thread_help(const struct cm_event_list *events)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+
+	if (atomic_load(&late.is_back)) {
+		nanosleep(&pause, NULL);
+		atomic_store(&late.has_helped, true);
+	}
+	__real_cm_thread_help(events);
+}
 
 static void *late_reader_main(void *arg)
 {
@@ -174,6 +191,7 @@ static void closing_lets_the_event_thread_come_back_first(void **state)
 		sched_yield();
 	cm_side_close(&s);
 	assert_true(atomic_load(&late.is_back));
+	assert_true(atomic_load(&late.has_helped));
 	pthread_detach(thread);
 }
 
