@@ -377,7 +377,8 @@ static void *thread_main(void *arg)
 	is_cm_thread = true;
 	for (;;) {
 		thread_wait(timeout);
-		if (cm.is_stopping)
+		/* What a peer was told last still is to arrive. */
+		if (cm.is_stopping && cm.closing_cnt == 0)
 			break;
 		thread_pass();
 		deadlines_fire();

@@ -19,7 +19,8 @@ void rnic_cm_start_options(const struct sockaddr_storage *peer,
  * the parent shares with us (fds are closed by the fd table's walk). */
 void rnic_cm_fork_child(void);
 
-/* Process exit (destructor): stop the thread, close listeners. */
+/* Process exit (destructor): let connections that are being closed end in
+ * order, within their limits; stop the thread, close listeners. */
 void rnic_cm_exit(void);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "cm-internal.h"
 
+#include <sys/wait.h>
+
 static uint32_t starting_cnt(void)
 {
 	struct cm_conn *conn;
@@ -98,12 +100,65 @@ static void peer_that_never_closes_is_dropped_in_time(void **state)
 	cm_side_close(&s);
 }
 
+/* A program that rejects and exits. */
+static void rejecting_process(int port_fd)
+{
+	struct rnic_cm_event ev;
+	struct cm_side s;
+	uint16_t port;
+
+	port = cm_listen(&s, AF_INET, 0);
+	if (write(port_fd, &port, sizeof(port)) != sizeof(port))
+		_exit(1);
+	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	if (rnic_cm_reject(s.chan, ev.id, "why", 3))
+		_exit(2);
+	exit(0);
+}
+
+/* Neither the Reply nor the time to read it is lost to the exit. */
+static void exit_waits_for_the_peer(void **state)
+{
+	(void)state;
+	for (int is_polite = 0; is_polite < 2; is_polite++) {
+		uint8_t reply[64];
+		uint64_t begin_ns;
+		int status, fd, port_fd[2];
+		uint16_t port;
+		pid_t child;
+
+		assert_int_equal(pipe(port_fd), 0);
+		child = fork();
+		assert_true(child >= 0);
+		if (child == 0)
+			rejecting_process(port_fd[1]);
+		assert_int_equal(read(port_fd[0], &port, sizeof(port)),
+				 sizeof(port));
+		fd = cm_stranger(port);
+		begin_ns = rnic_now_ns();
+		cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
+		assert_int_equal(recv(fd, reply, 23, MSG_WAITALL), 23);
+		assert_memory_equal(reply + 20, "why", 3);
+		if (is_polite)
+			assert_int_equal(shutdown(fd, SHUT_WR), 0);
+		assert_int_equal(cm_read_to_end(fd, reply, sizeof(reply)), 0);
+		if (!is_polite)
+			assert_true(rnic_now_ns() - begin_ns >= 150000000);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+		close(fd);
+		close(port_fd[0]);
+		close(port_fd[1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reply_survives_unread_input),
 		cmocka_unit_test(fin_waits_for_the_peer),
 		cmocka_unit_test(peer_that_never_closes_is_dropped_in_time),
+		cmocka_unit_test(exit_waits_for_the_peer),
 	};
 
 	/* Before the settings are read for the first time. */
