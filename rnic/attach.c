@@ -26,8 +26,6 @@
 #include "stream.h"
 #include "tcp.h"
 
-#define NS_PER_MS 1000000ull
-
 struct rnic_attach {
 	struct rnic_qp *qp;
 	struct rnic_stream *stream; /* NULL: the QP has it */

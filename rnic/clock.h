@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#define NS_PER_MS UINT64_C(1000000)
+
 static inline uint64_t rnic_clock_ns(clockid_t id)
 {
 	struct timespec ts;

@@ -19,8 +19,8 @@
  * a listener for a moment.  Behind a kernel's RNIC the client is too slow to
  * see it; here it is not, so a refusal is final only after a while.
  */
-#define REFUSED_NS UINT64_C(300000000)
-#define REDIAL_NS UINT64_C(20000000)
+#define REFUSED_NS (300 * NS_PER_MS)
+#define REDIAL_NS (20 * NS_PER_MS)
 /* Private Data that Linux's siw takes; it drops who sends more. */
 #define SIW_PD_MAX 256
 

@@ -176,7 +176,7 @@ void cm_sock_set_tos(int fd, int family, uint8_t tos)
  */
 void cm_sock_set_ack_timeout(int fd, uint8_t timeout)
 {
-	uint64_t ms = 8 * (4096ull << timeout) / 1000000;
+	uint64_t ms = 8 * (4096ull << timeout) / NS_PER_MS;
 
 	if (ms < 1000)
 		ms = 1000;

@@ -14,7 +14,7 @@
 #include <sys/epoll.h>
 
 /* For as long InfiniBand's manager repeats its Reply. */
-#define ANSWERED_NS UINT64_C(60000000000)
+#define ANSWERED_NS (60000 * NS_PER_MS)
 
 static int passive_open(struct cm_conn *conn)
 {

@@ -28,7 +28,7 @@
  * How long our FIN waits for that of a peer which was rejected: the kernel's
  * siw loses the Reply's private data when the FIN comes right behind it.
  */
-#define REJECTED_NS UINT64_C(200000000)
+#define REJECTED_NS (200 * NS_PER_MS)
 
 /* ---- the object --------------------------- */
 
@@ -62,7 +62,7 @@ struct cm_conn *cm_conn_new(enum cm_phase phase)
 void cm_conn_begin(struct cm_conn *conn)
 {
 	conn->deadline_ns =
-		rnic_now_ns() + util_settings()->start_ms * UINT64_C(1000000);
+		rnic_now_ns() + util_settings()->start_ms * NS_PER_MS;
 	cm_thread_deadline(conn->deadline_ns);
 	TAILQ_INSERT_TAIL(&cm.starting, conn, link);
 }
@@ -162,7 +162,7 @@ static void conn_end(struct cm_conn *conn, enum cm_phase phase,
 void cm_conn_close(struct cm_conn *conn)
 {
 	conn_end(conn, CM_PHASE_CLOSING, &cm.closing,
-		 util_settings()->drain_ms * UINT64_C(1000000));
+		 util_settings()->drain_ms * NS_PER_MS);
 }
 
 void cm_conn_close_behind_peer(struct cm_conn *conn)

@@ -30,7 +30,7 @@
  * One connection is mostly followed by another, whose deadline, later than
  * this, need not wake the thread then: it will look by itself.
  */
-#define LINGER_NS UINT64_C(100000000)
+#define LINGER_NS (100 * NS_PER_MS)
 /* Looks of a thread that waits for an event of its own. */
 #define HELP_PASSES 8
 #define NAP_NS 50000
@@ -220,7 +220,7 @@ static int deadlines_timeout(void)
 		return -1;
 	if (next <= now)
 		return 0;
-	next = (next - now + 999999) / 1000000;
+	next = (next - now + NS_PER_MS - 1) / NS_PER_MS;
 	return next > INT_MAX ? INT_MAX : (int)next;
 }
 

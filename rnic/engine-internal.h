@@ -8,8 +8,6 @@
 
 #include "engine.h"
 
-#define NS_PER_MS 1000000ull
-
 #define ENGINE_EVENT_MAX 64
 /* epoll data of the wake fd; slot numbers are below. */
 #define ENGINE_WAKE_TOKEN UINT64_MAX

@@ -167,7 +167,7 @@ static const uint32_t rnr_timers[32] = {
 
 static uint64_t rnr_time_ns(uint8_t min_rnr_timer, uint8_t rnr_retry)
 {
-	uint64_t least_ns = util_settings()->rnr_ms * 1000000ull;
+	uint64_t least_ns = util_settings()->rnr_ms * NS_PER_MS;
 	uint64_t told_ns;
 
 	if (!least_ns)
@@ -517,6 +517,6 @@ bool rnic_hold_delays_end(struct rnic_qp *qp)
 	if (!qp->hold || !held_oldest(qp->hold)->is_whole)
 		return false;
 	if (!stream->rnr_ns) /* for ever, while there was a peer */
-		hold_limit(stream, util_settings()->rnr_ms * 1000000ull);
+		hold_limit(stream, util_settings()->rnr_ms * NS_PER_MS);
 	return true;
 }

@@ -17,7 +17,7 @@
 
 /* Connections taken per wake-up, so that others have their turn. */
 #define LISTEN_BATCH 64
-#define LISTEN_PAUSE_NS UINT64_C(100000000)
+#define LISTEN_PAUSE_NS (100 * NS_PER_MS)
 
 static int listen_watch(struct cm_id *id, bool is_on)
 {

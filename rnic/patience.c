@@ -25,7 +25,7 @@
  * must find again. */
 #define PATIENCE_LOOKS 4u
 /* Many streams are looked at together. */
-#define PATIENCE_GRID_NS UINT64_C(100000000)
+#define PATIENCE_GRID_NS (100 * NS_PER_MS)
 
 static void patience_set(struct rnic_stream *stream, uint64_t now_ns)
 {
@@ -85,6 +85,6 @@ bool rnic_patience_is_over(struct rnic_stream *stream, uint64_t now_ns)
 	util_warn("rnic",
 		  "qp 0x%06x: the peer acknowledges nothing for %u ms: "
 		  "retries exhausted",
-		  qp->num, (unsigned int)(qp->patience_ns / 1000000));
+		  qp->num, (unsigned int)(qp->patience_ns / NS_PER_MS));
 	return true;
 }

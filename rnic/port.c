@@ -16,7 +16,7 @@
 #define PORT_NUM 1
 /* Pause after a look to which the kernel had no answer (out of memory or
  * descriptors). */
-#define PORT_AGAIN_NS UINT64_C(1000000000)
+#define PORT_AGAIN_NS (1000 * NS_PER_MS)
 /* Messages taken at a time: others wait for the manager's lock. */
 #define PORT_NEWS_MAX 256
 

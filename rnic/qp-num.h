@@ -11,10 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "clock.h"
+
 #define RNIC_QP_NUM_MASK 0xffffffu
 
 /* Time for which a number that a peer may still know is not drawn again. */
-#define RNIC_QP_NUM_REST_NS UINT64_C(60000000000)
+#define RNIC_QP_NUM_REST_NS (60000 * NS_PER_MS)
 
 static inline uint16_t rnic_qp_num_port(uint32_t num)
 {

@@ -17,8 +17,6 @@
 #include "stream-internal.h"
 #include "tcp.h"
 
-#define NS_PER_MS 1000000ull
-
 static enum rnic_qp_state qp_state(const struct rnic_qp *qp)
 {
 	return (enum rnic_qp_state)atomic_load_explicit(&qp->state,

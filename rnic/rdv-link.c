@@ -21,12 +21,12 @@
 
 /* How long a peer waits here for a QP that is not as far, before it has to
  * dial again; and how many may. */
-#define LINK_PARK_NS UINT64_C(10000000000)
+#define LINK_PARK_NS (10000 * NS_PER_MS)
 #define LINK_PARK_MAX 4096u
 /* Connections taken per wake-up, so that others have their turn. */
 #define LINK_BATCH 64
 /* How long to look away when there is no descriptor for the next one. */
-#define LINK_PAUSE_NS UINT64_C(100000000)
+#define LINK_PAUSE_NS (100 * NS_PER_MS)
 
 /* Guarded by the manager's lock. */
 static struct {
@@ -58,7 +58,7 @@ static int link_watch(struct rdv_link *link, uint32_t events)
 static void link_begin(struct rdv_link *link)
 {
 	link->deadline_ns =
-		rnic_now_ns() + util_settings()->start_ms * UINT64_C(1000000);
+		rnic_now_ns() + util_settings()->start_ms * NS_PER_MS;
 	cm_thread_deadline(link->deadline_ns);
 	if (!link->rdv) {
 		TAILQ_INSERT_TAIL(&links.strange, link, list_link);

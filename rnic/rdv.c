@@ -19,7 +19,7 @@
 #define RDV_BUCKETS 1024u
 
 /* How often those that have a time limit are looked at. */
-#define RDV_TICK_NS UINT64_C(50000000)
+#define RDV_TICK_NS (50 * NS_PER_MS)
 
 /*
  * Pauses between tries: the peer's application is mostly as far as ours within
@@ -29,10 +29,10 @@ static const struct {
 	uint32_t try_cnt; /* the pause of the tries below that */
 	uint64_t pause_ns;
 } pauses[] = {
-	{ 16, UINT64_C(1000000) },
-	{ 48, UINT64_C(5000000) },
-	{ 128, UINT64_C(20000000) },
-	{ UINT32_MAX, UINT64_C(100000000) },
+	{ 16, 1 * NS_PER_MS },
+	{ 48, 5 * NS_PER_MS },
+	{ 128, 20 * NS_PER_MS },
+	{ UINT32_MAX, 100 * NS_PER_MS },
 };
 
 #define PAUSE_CNT (sizeof(pauses) / sizeof(pauses[0]))
@@ -292,7 +292,7 @@ static void rdv_look_at_clock(struct rdv *rdv, uint64_t now_ns)
 		  "qp 0x%06x: no connection with qp 0x%06x within %u ms: "
 		  "retries exhausted",
 		  rdv->num, rdv->dest_num,
-		  (unsigned int)(rdv->patience_ns / 1000000));
+		  (unsigned int)(rdv->patience_ns / NS_PER_MS));
 	rdv_free(rdv);
 }
 

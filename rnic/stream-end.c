@@ -20,7 +20,6 @@
 #include "stream-internal.h"
 #include "tcp.h"
 
-#define NS_PER_MS 1000000ull
 #define STREAM_NUDGE_NS (10 * NS_PER_MS)
 
 void rnic_stream_count(struct rnic_stream *stream)

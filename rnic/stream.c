@@ -22,7 +22,7 @@
 #define STREAM_EMSS_PASSES 4096u
 /* A silent peer is knocked at after this, and again after four times as long:
  * most answer sooner, and siw's gap lasts microseconds. */
-#define STREAM_KNOCK_NS UINT64_C(200000000)
+#define STREAM_KNOCK_NS (200 * NS_PER_MS)
 #define STREAM_KNOCK_MAX 2
 
 static size_t iov_len(const struct iovec *iov, int cnt)

@@ -19,7 +19,7 @@ static uint32_t half_open_cnt(const struct cm_side *s)
 
 static uint64_t now_ms(void)
 {
-	return rnic_now_ns() / 1000000;
+	return rnic_now_ns() / NS_PER_MS;
 }
 
 static void garbage_is_closed(void **state)

@@ -128,7 +128,7 @@ static void fin_behind_a_held_message(bool is_in_time)
 
 	rnicpair_open_idle(&p, &defaults);
 	if (!is_in_time)
-		side->qp->rnr_ns = 60 * MS;
+		side->qp->rnr_ns = 60 * NS_PER_MS;
 	rawpeer_join(&raw, &p, 0);
 	rnicpair_fill(octets, 100, 6);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);

@@ -16,7 +16,6 @@
 #include "rawpeer.h"
 #include "stream-internal.h"
 
-#define MS 1000000ull
 #define BUF_RECV 0x200000u
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;

@@ -13,7 +13,7 @@ static void patience_is_what_the_peers_told(void **state)
 	} rows[] = {
 		{ "655.36 ms, once", 0, 0, 655360 * US },
 		{ "655.36 ms, seven times", 0, 6, 7 * 655360 * US },
-		{ "10 us: not below the setting", 1, 6, 100 * MS },
+		{ "10 us: not below the setting", 1, 6, 100 * NS_PER_MS },
 		{ "122.88 ms, once", 27, 0, 122880 * US },
 		{ "491.52 ms, twice", 31, 1, 2 * 491520 * US },
 		{ "for ever", 12, 7, UINT64_MAX },
@@ -32,7 +32,7 @@ static void patience_is_what_the_peers_told(void **state)
 	/* A QP that is reset knows nothing of its former peer. */
 	assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_ERROR), 0);
 	assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_IDLE), 0);
-	assert_true(p.side[0].qp->rnr_ns == 100 * MS);
+	assert_true(p.side[0].qp->rnr_ns == 100 * NS_PER_MS);
 	rnicpair_close(&p);
 }
 

@@ -157,7 +157,7 @@ static void no_receive(uint64_t rnr_ms, uint32_t len)
 
 	print_message("%u octets, %u ms\n", (unsigned)len, (unsigned)rnr_ms);
 	rnicpair_open_idle(&p, &defaults);
-	side->qp->rnr_ns = rnr_ms * MS;
+	side->qp->rnr_ns = rnr_ms * NS_PER_MS;
 	rawpeer_join(&raw, &p, 0);
 	began_ms = rnicpair_ms();
 	rawpeer_send_octets(&raw, SMPA_OP_SEND_SE, octets, len);
@@ -197,7 +197,7 @@ static void the_sender_sees_rnr(void **state)
 
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
-	p.side[1].qp->rnr_ns = 50 * MS;
+	p.side[1].qp->rnr_ns = 50 * NS_PER_MS;
 	rnicpair_connect(&p);
 	post_send(&p.side[0], 1, 0, 8);
 	assert_int_equal(rnicpair_take(&p.side[0], p.side[0].scq).status,
@@ -230,7 +230,7 @@ static void a_stranger_who_stays_is_left(void **state)
 
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
-	side->qp->rnr_ns = 20 * MS;
+	side->qp->rnr_ns = 20 * NS_PER_MS;
 	rawpeer_join(&raw, &p, 0);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 8);
 	assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_TERMINATE);
@@ -344,7 +344,7 @@ static void a_full_hold_ends_in_time(void **state)
 	(void)state;
 	opt.sockbuf = 32768;
 	rnicpair_open_idle(&p, &opt);
-	b->qp->rnr_ns = 80 * MS;
+	b->qp->rnr_ns = 80 * NS_PER_MS;
 	rnicpair_connect(&p);
 	post_send(a, 1, 0, 4u << 20);
 	rnicpair_wait_state(b, RNIC_QPS_TERMINATE);

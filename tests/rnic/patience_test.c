@@ -9,12 +9,12 @@
 #include <sys/socket.h>
 
 #include "../harness/test.h"
+#include "clock.h"
 #include "rnicpair.h"
 #include "tcp.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
-#define MS UINT64_C(1000000)
 #define PATIENCE_MS 200
 /* Looks are put off a little, so that many are one. */
 #define LONGER_MS 800
@@ -77,7 +77,7 @@ static void connect_pair(struct rnicpair *p, uint64_t patience_ms)
 	struct rnic_rdv_send_options opt = {
 		.ord = 1,
 		.rnr_retry = 7,
-		.patience_ns = patience_ms * MS,
+		.patience_ns = patience_ms * NS_PER_MS,
 	};
 
 	rnicpair_open_idle(p, &defaults);

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "../harness/test.h"
+#include "clock.h"
 #include "qp-num.h"
 #include "rnicpair.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
-#define MS UINT64_C(1000000)
 #define RNR_MS 50
 #define RNR_STR "50"
 
@@ -109,7 +109,7 @@ static void work_posted_before_goes_out_when_the_peer_comes(void **state)
 		s = &p.side[early];
 		t = &p.side[!early];
 		assert_int_equal(rnicpair_rtr(s->qp, rnic_qp_num(t->qp)), 0);
-		rts(s->qp, 4, 10000 * MS);
+		rts(s->qp, 4, 10000 * NS_PER_MS);
 		recv_at(&p, !early, 4096);
 		send_from(&p, early, 0);
 		poll(NULL, 0, 30);
@@ -440,7 +440,7 @@ static void a_peer_that_never_comes_exhausts_retries(void **state)
 		s = &p.side[i];
 		assert_int_equal(
 			rnicpair_rtr(s->qp, rnic_qp_num(p.side[!i].qp)), 0);
-		rts(s->qp, 1, 200 * MS);
+		rts(s->qp, 1, 200 * NS_PER_MS);
 		/* Without work there is nothing to give up. */
 		poll(NULL, 0, 500);
 		assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_CONNECTING);
