@@ -64,9 +64,8 @@ void cm_conn_post_outcome(struct cm_conn *conn, int status)
 
 void cm_conn_abort(struct cm_conn *conn, int status)
 {
-	if (conn->id)
-		util_info("cm", "id %u: connecting failed: %s",
-			  cm_id_num(conn->id), strerror(-status));
+	util_info("cm", "id %u: connecting failed: %s", cm_id_num(conn->id),
+		  strerror(-status));
 	cm_conn_post_outcome(conn, status);
 	cm_conn_free(conn);
 }

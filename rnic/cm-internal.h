@@ -231,7 +231,8 @@ int cm_conn_establish(struct cm_id *id);
 /* Reply with R=1, then an orderly close; the connection leaves its id. */
 void cm_conn_reject(struct cm_conn *conn, const void *pd, uint8_t pd_len);
 void cm_conn_free(struct cm_conn *conn);
-/* The active side gives up: an event says so. */
+/* A connection that is owed an outcome, of either side, is given up: an event
+ * says so. */
 void cm_conn_abort(struct cm_conn *conn, int status);
 /* The socket is ready. */
 void cm_conn_ready(struct cm_conn *conn, uint32_t events);
@@ -254,6 +255,8 @@ int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp,
 		   uint16_t ird, uint16_t ord);
 /* Private data of a start frame into an event. */
 void cm_event_set_start(struct cm_event *event, const struct smpa_event *ev);
+/* The application hears how it ended.  @conn has its identity: whoever is owed
+ * an outcome keeps it until then. */
 void cm_conn_post_outcome(struct cm_conn *conn, int status);
 /* D-27: one more try with revision 1. */
 void cm_active_retry(struct cm_conn *conn);
