@@ -5,12 +5,8 @@
 #include "netif.h"
 
 #include <errno.h>
-#include <net/if.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,22 +14,10 @@
 #include <cmocka.h>
 
 #include "fd.h"
+#include "netns-fixture.h"
 
 static int asked_cnt, watch_fd;
 static bool is_short_of_fds, has_change_while_asking;
-
-static void lo_set_up(bool is_up)
-{
-	struct ifreq req = { .ifr_name = "lo" };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	assert_true(fd >= 0);
-	assert_int_equal(ioctl(fd, SIOCGIFFLAGS, &req), 0);
-	req.ifr_flags =
-		(short)((req.ifr_flags & ~IFF_UP) | (is_up ? IFF_UP : 0));
-	assert_int_equal(ioctl(fd, SIOCSIFFLAGS, &req), 0);
-	close(fd);
-}
 
 int __real_rnic_netif_table_new(struct rnic_netif_table **ret_table);
 int __wrap_rnic_netif_table_new(struct rnic_netif_table **ret_table);
@@ -45,7 +29,7 @@ int __wrap_rnic_netif_table_new(struct rnic_netif_table **ret_table)
 	asked_cnt++;
 	if (has_change_while_asking) {
 		has_change_while_asking = false;
-		lo_set_up(true);
+		netns_lo_set_up(true);
 		/* Another thread hears of it, and drops what there is. */
 		assert_int_equal(rnic_netif_table_get(&other), 0);
 		rnic_netif_table_put(other);
@@ -161,7 +145,7 @@ static void asks_when_something_changes(void **state)
 
 	(void)state;
 	for (int i = 0; i < 6; i++) {
-		lo_set_up(i % 2 == 0);
+		netns_lo_set_up(i % 2 == 0);
 		assert_int_equal(ask(&is_up), 1);
 		assert_int_equal(is_up, i % 2 == 0);
 		assert_int_equal(ask(&is_up), 0);
@@ -180,7 +164,7 @@ static void asks_when_messages_were_lost(void **state)
 				    sizeof(little)),
 			 0);
 	for (int i = 0; i < 20; i++)
-		lo_set_up(i % 2 == 0);
+		netns_lo_set_up(i % 2 == 0);
 	assert_int_equal(ask(&is_up), 1);
 	assert_false(is_up);
 	assert_int_equal(ask(&is_up), 0);
@@ -192,7 +176,7 @@ static void keeps_no_answer_that_was_overtaken(void **state)
 	bool is_up;
 
 	(void)state;
-	lo_set_up(false);
+	netns_lo_set_up(false);
 	ask(&is_up);
 	rnic_netif_cache_drop();
 	has_change_while_asking = true;
@@ -218,16 +202,11 @@ int main(void)
 		cmocka_unit_test_setup(keeps_no_answer_that_was_overtaken,
 				       setup),
 	};
-	/* First of all: what is watched is the network of the first look.
-	 * Root has no need of a user namespace, which a process of many
-	 * threads, as under TSan, may not make. */
-	bool is_alone = unshare(CLONE_NEWNET) == 0 ||
-			unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
+	/* First of all: what is watched is the network of the first look. */
+	bool is_alone = netns_enter();
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
-	if (!is_alone) {
-		print_message("no network of our own: %s\n", strerror(errno));
+	if (!is_alone)
 		return failed;
-	}
 	return failed + cmocka_run_group_tests(changes, NULL, NULL);
 }

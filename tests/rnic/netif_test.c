@@ -9,7 +9,6 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -18,6 +17,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "netns-fixture.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof(*(a)))
 
@@ -142,19 +143,6 @@ static void gives_lo_no_mac(void **state)
 
 /* ---- changes, in a network of our own ----------------------------------- */
 
-static void lo_set_up(bool is_up)
-{
-	struct ifreq req = { .ifr_name = "lo" };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	assert_true(fd >= 0);
-	assert_int_equal(ioctl(fd, SIOCGIFFLAGS, &req), 0);
-	req.ifr_flags =
-		(short)((req.ifr_flags & ~IFF_UP) | (is_up ? IFF_UP : 0));
-	assert_int_equal(ioctl(fd, SIOCSIFFLAGS, &req), 0);
-	close(fd);
-}
-
 /* 0.0.0.0 is how ifconfig removes one. */
 static void lo_forget_ipv4(void)
 {
@@ -201,7 +189,7 @@ static void hears_of_interfaces_and_addresses(void **state)
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	assert_int_equal(drain(fd, &news, &has_any), 0);
 	for (int i = 0; i < 4; i++) {
-		lo_set_up(i % 2 == 0);
+		netns_lo_set_up(i % 2 == 0);
 		/* The interface, and an address of each family at least. */
 		assert_true(drain(fd, &news, &has_any) >= 2);
 		assert_false(has_any);
@@ -234,10 +222,10 @@ static void hears_what_is_over(void **state)
 	bool has_any;
 
 	(void)state;
-	lo_set_up(true);
+	netns_lo_set_up(true);
 	drain(fd, &news, &has_any);
-	lo_set_up(false);
-	lo_set_up(true);
+	netns_lo_set_up(false);
+	netns_lo_set_up(true);
 	cnt = drain(fd, &news, &has_any);
 	assert_false(has_any);
 	for (uint32_t i = 0; i < cnt; i++) {
@@ -249,8 +237,8 @@ static void hears_what_is_over(void **state)
 	}
 	assert_true(down_cnt > 0 && up_cnt > 0);
 	assert_true(has_heard_gone(cnt, AF_INET6, 1));
-	lo_set_up(false);
-	lo_set_up(true);
+	netns_lo_set_up(false);
+	netns_lo_set_up(true);
 	lo_forget_ipv4();
 	cnt = drain(fd, &news, &has_any);
 	assert_true(has_heard_gone(cnt, AF_INET, 1));
@@ -271,7 +259,7 @@ static void hears_of_lost_messages(void **state)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof(little)),
 		0);
 	for (int i = 0; i < 20; i++)
-		lo_set_up(i % 2 == 0);
+		netns_lo_set_up(i % 2 == 0);
 	drain(fd, &news, &has_any);
 	assert_true(has_any);
 	assert_int_equal(drain(fd, &news, &has_any), 0);
@@ -279,7 +267,7 @@ static void hears_of_lost_messages(void **state)
 	assert_int_equal(
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof(little)),
 		0);
-	lo_set_up(true);
+	netns_lo_set_up(true);
 	assert_true(drain(fd, &news, &has_any) > 0);
 	assert_false(has_any);
 	close(fd);
@@ -331,17 +319,6 @@ static void takes_odd_messages_for_lost_ones(void **state)
 	}
 }
 
-/* Root has no need of a user namespace, which a process of many threads, as
- * under TSan, may not make. */
-static bool enter_own_network(void)
-{
-	if (unshare(CLONE_NEWNET) == 0 ||
-	    unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0)
-		return true;
-	print_message("no network of our own: %s\n", strerror(errno));
-	return false;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -360,7 +337,7 @@ int main(void)
 	};
 	int failed = cmocka_run_group_tests(tests, group_setup, group_teardown);
 
-	if (!enter_own_network())
+	if (!netns_enter())
 		return failed;
 	return failed + cmocka_run_group_tests(changes, NULL, NULL);
 }
