@@ -267,26 +267,12 @@ static void connect_checks_the_qp(void **state)
 /* The application moves the QP itself, and says when it has. */
 static void response_pair_open(struct cm_pair *p)
 {
-	struct rnic_cm_conn_param param;
 	struct rnic_cm_event ev;
-	uint16_t port;
 
-	memset(p, 0, sizeof(*p));
-	cm_qp_open(&p->active_qp);
-	cm_qp_open(&p->passive_qp);
-	port = cm_listen(&p->listener, AF_INET, 0);
-	cm_resolve(&p->active, AF_INET, port);
-	cm_param(&param, &p->active_qp, "");
-	param.wants_response = true;
-	assert_int_equal(rnic_cm_connect(p->active.chan, p->active.id, &param),
-			 0);
-	cm_expect(p->listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
-	p->child = ev.id;
-	cm_param(&param, &p->passive_qp, "answer");
-	assert_int_equal(rnic_cm_accept(p->listener.chan, p->child, &param), 0);
+	cm_pair_ask(p, AF_INET, true);
+	cm_pair_answer(p);
 	cm_expect(p->listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
-	cm_expect(p->active.chan, RNIC_CM_CONNECT_RESPONSE, 0, &ev);
-	assert_int_equal(ev.pd_len, 6);
+	cm_pair_expect_answer(p, RNIC_CM_CONNECT_RESPONSE, &ev);
 	assert_int_equal(ev.qp_num, 0);
 }
 

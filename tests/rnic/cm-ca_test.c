@@ -16,17 +16,11 @@ enum { REJ_INVALID_SERVICE = 8, REJ_CONSUMER = 28 };
 /* Up to the peer's Reply: one side accepted, the other was told. */
 static void answered(struct cm_pair *p)
 {
-	struct rnic_cm_conn_param param;
 	struct rnic_cm_event ev;
 
 	cm_pair_open(p, AF_INET);
-	cm_param(&param, &p->passive_qp, "answer");
-	assert_int_equal(rnic_cm_accept(p->listener.chan, p->child, &param), 0);
-	cm_expect(p->active.chan, RNIC_CM_CONNECT_RESPONSE, 0, &ev);
-	assert_int_equal(ev.pd_len, 6);
-	assert_memory_equal(ev.pd, "answer", 6);
-	assert_int_equal(ev.ird, 4);
-	assert_int_equal(ev.ord, 3);
+	cm_pair_answer(p);
+	cm_pair_expect_answer(p, RNIC_CM_CONNECT_RESPONSE, &ev);
 	assert_true(ev.qp_num > 1 && rnic_qp_num_is_cm(ev.qp_num));
 }
 
@@ -202,21 +196,16 @@ static void the_last_step_checks_the_qp(void **state)
 /* A peer of revision 1 has no RTR that could be waited for. */
 static void without_rtr_established_comes_at_once(void **state)
 {
-	struct rnic_cm_conn_param param;
 	struct cm_side listener;
 	struct rnic_cm_event ev;
 	struct cm_qp q;
-	uint16_t port;
+	uint32_t child;
 	int fd;
 
 	(void)state;
 	cm_qp_open(&q);
-	port = cm_listen(&listener, AF_INET, 0);
-	fd = cm_stranger(port);
-	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
-	cm_expect(listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
-	cm_param(&param, &q, "");
-	assert_int_equal(rnic_cm_accept(listener.chan, ev.id, &param), 0);
+	fd = cm_stranger_ask(&listener, cm_mpa_request, &child);
+	cm_accept(&listener, child, &q, "");
 	cm_expect(listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
 	assert_int_equal(rnic_qp_state(q.qp), RNIC_QPS_RTS);
 	close(fd);

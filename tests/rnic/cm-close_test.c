@@ -26,19 +26,15 @@ static uint32_t starting_cnt(void)
 static void reply_survives_unread_input(void **state)
 {
 	static const uint8_t early[4096];
-	struct rnic_cm_event ev;
 	uint8_t reply[64];
 	struct cm_side s;
-	uint16_t port;
+	uint32_t child;
 	int fd;
 
 	(void)state;
-	port = cm_listen(&s, AF_INET, 0);
-	fd = cm_stranger(port);
-	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
-	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	fd = cm_stranger_ask(&s, cm_mpa_request, &child);
 	cm_say(fd, early, sizeof(early));
-	assert_int_equal(rnic_cm_reject(s.chan, ev.id, "why", 3), 0);
+	assert_int_equal(rnic_cm_reject(s.chan, child, "why", 3), 0);
 	usleep(20000);
 	assert_int_equal(cm_read_to_end(fd, reply, sizeof(reply)), 23);
 	assert_memory_equal(reply + 20, "why", 3);
@@ -52,19 +48,15 @@ static void fin_waits_for_the_peer(void **state)
 {
 	(void)state;
 	for (int is_polite = 0; is_polite < 2; is_polite++) {
-		struct rnic_cm_event ev;
 		uint8_t reply[64];
 		struct cm_side s;
 		uint64_t begin_ns;
-		uint16_t port;
+		uint32_t child;
 		int fd;
 
-		port = cm_listen(&s, AF_INET, 0);
-		fd = cm_stranger(port);
-		cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
-		cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+		fd = cm_stranger_ask(&s, cm_mpa_request, &child);
 		begin_ns = rnic_now_ns();
-		assert_int_equal(rnic_cm_reject(s.chan, ev.id, "why", 3), 0);
+		assert_int_equal(rnic_cm_reject(s.chan, child, "why", 3), 0);
 		assert_int_equal(recv(fd, reply, 23, MSG_WAITALL), 23);
 		if (is_polite)
 			assert_int_equal(shutdown(fd, SHUT_WR), 0);
@@ -80,18 +72,14 @@ static void fin_waits_for_the_peer(void **state)
 
 static void peer_that_never_closes_is_dropped_in_time(void **state)
 {
-	struct rnic_cm_event ev;
 	uint8_t reply[64];
 	struct cm_side s;
-	uint16_t port;
+	uint32_t child;
 	int fd;
 
 	(void)state;
-	port = cm_listen(&s, AF_INET, 0);
-	fd = cm_stranger(port);
-	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
-	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
-	assert_int_equal(rnic_cm_reject(s.chan, ev.id, NULL, 0), 0);
+	fd = cm_stranger_ask(&s, cm_mpa_request, &child);
+	assert_int_equal(rnic_cm_reject(s.chan, child, NULL, 0), 0);
 	assert_int_equal(cm_read_to_end(fd, reply, sizeof(reply)), 20);
 	assert_int_equal(starting_cnt(), 1);
 	while (starting_cnt() > 0)

@@ -161,6 +161,16 @@ static inline void cm_param(struct rnic_cm_conn_param *param,
 	memcpy(param->pd, pd, strlen(pd));
 }
 
+/* A request waits to be accepted. */
+static inline void cm_accept(struct cm_side *s, uint32_t child,
+			     const struct cm_qp *q, const char *pd)
+{
+	struct rnic_cm_conn_param param;
+
+	cm_param(&param, q, pd);
+	assert_int_equal(rnic_cm_accept(s->chan, child, &param), 0);
+}
+
 static inline void cm_dial(struct cm_side *s, const struct cm_qp *q,
 			   uint16_t port, const char *pd)
 {
@@ -185,7 +195,9 @@ struct cm_pair {
 	uint32_t child;
 };
 
-static inline void cm_pair_open(struct cm_pair *p, int family)
+/* Up to the request that waits to be accepted. */
+static inline void cm_pair_ask(struct cm_pair *p, int family,
+			       bool wants_response)
 {
 	struct rnic_cm_conn_param param;
 	struct rnic_cm_event ev;
@@ -197,6 +209,7 @@ static inline void cm_pair_open(struct cm_pair *p, int family)
 	port = cm_listen(&p->listener, family, 0);
 	cm_resolve(&p->active, family, port);
 	cm_param(&param, &p->active_qp, "ask");
+	param.wants_response = wants_response;
 	assert_int_equal(rnic_cm_connect(p->active.chan, p->active.id, &param),
 			 0);
 	cm_expect(p->listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
@@ -210,22 +223,38 @@ static inline void cm_pair_open(struct cm_pair *p, int family)
 	p->child = ev.id;
 }
 
+static inline void cm_pair_open(struct cm_pair *p, int family)
+{
+	cm_pair_ask(p, family, false);
+}
+
+static inline void cm_pair_answer(struct cm_pair *p)
+{
+	cm_accept(&p->listener, p->child, &p->passive_qp, "answer");
+}
+
+/* The answer's arrival at the active side, by an event of this type. */
+static inline void cm_pair_expect_answer(struct cm_pair *p,
+					 enum rnic_cm_event_type type,
+					 struct rnic_cm_event *ev)
+{
+	cm_expect(p->active.chan, type, 0, ev);
+	assert_int_equal(ev->pd_len, 6);
+	assert_memory_equal(ev->pd, "answer", 6);
+	assert_int_equal(ev->ird, 4); /* as offered: more than is asked for */
+	assert_int_equal(ev->ord, 3); /* we want no more */
+}
+
 static inline void cm_pair_accept(struct cm_pair *p)
 {
-	struct rnic_cm_conn_param param;
 	struct rnic_cm_event ev;
 
-	cm_param(&param, &p->passive_qp, "answer");
 	assert_int_equal(rnic_cm_set_uid(p->listener.chan, p->child, 3), 0);
-	assert_int_equal(rnic_cm_accept(p->listener.chan, p->child, &param), 0);
+	cm_pair_answer(p);
 	cm_expect(p->listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
 	assert_int_equal(ev.id, p->child);
 	assert_int_equal(ev.uid, 3);
-	cm_expect(p->active.chan, RNIC_CM_ESTABLISHED, 0, &ev);
-	assert_int_equal(ev.pd_len, 6);
-	assert_memory_equal(ev.pd, "answer", 6);
-	assert_int_equal(ev.ird, 4); /* as offered: more than is asked for */
-	assert_int_equal(ev.ord, 3); /* we want no more */
+	cm_pair_expect_answer(p, RNIC_CM_ESTABLISHED, &ev);
 }
 
 static inline void cm_pair_close(struct cm_pair *p)
@@ -285,6 +314,20 @@ static inline ssize_t cm_read_to_end(int fd, void *buf, size_t size)
 		if (got == size)
 			return (ssize_t)got;
 	}
+}
+
+/* A listening identity, and a stranger's request that waits to be accepted.
+ * Return: the stranger's socket. */
+static inline int cm_stranger_ask(struct cm_side *s, const uint8_t request[20],
+				  uint32_t *ret_child)
+{
+	struct rnic_cm_event ev;
+	int fd = cm_stranger(cm_listen(s, AF_INET, 0));
+
+	cm_say(fd, request, 20);
+	cm_expect(s->chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	*ret_child = ev.id;
+	return fd;
 }
 
 /* A plain listening socket. */

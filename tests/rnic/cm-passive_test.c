@@ -63,19 +63,16 @@ static void peer_that_left_makes_accept_fail(void **state)
 	struct cm_side listener;
 	struct rnic_cm_event ev;
 	struct cm_qp q;
-	uint16_t port;
+	uint32_t child;
 	int fd, ret;
 
 	(void)state;
 	cm_qp_open(&q);
-	port = cm_listen(&listener, AF_INET, 0);
-	fd = cm_stranger(port);
-	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
-	cm_expect(listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	fd = cm_stranger_ask(&listener, cm_mpa_request, &child);
 	cm_slam(fd);
 	cm_param(&param, &q, "");
 	/* Whether or not the manager has seen it already. */
-	ret = rnic_cm_accept(listener.chan, ev.id, &param);
+	ret = rnic_cm_accept(listener.chan, child, &param);
 	if (ret == 0) {
 		cm_expect(listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
 		cm_expect(listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);

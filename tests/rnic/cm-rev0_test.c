@@ -17,22 +17,17 @@ static const uint8_t d00_f5[52] = {
 /* MPA-184, -185: V-20, V-21 of the notes. */
 static void accepts_an_rdmac_initiator(void **state)
 {
-	struct rnic_cm_conn_param param;
 	struct cm_side listener;
 	struct rnic_cm_event ev;
 	uint8_t octets[64];
 	struct cm_qp q;
-	uint16_t port;
+	uint32_t child;
 	int fd;
 
 	(void)state;
 	cm_qp_open(&q);
-	port = cm_listen(&listener, AF_INET, 0);
-	fd = cm_stranger(port);
-	cm_say(fd, rdmac_request, sizeof(rdmac_request));
-	cm_expect(listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
-	cm_param(&param, &q, "");
-	assert_int_equal(rnic_cm_accept(listener.chan, ev.id, &param), 0);
+	fd = cm_stranger_ask(&listener, rdmac_request, &child);
+	cm_accept(&listener, child, &q, "");
 	cm_expect(listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
 	assert_int_equal(recv(fd, octets, 20, MSG_WAITALL), 20);
 	assert_memory_equal(octets, rdmac_reply, 20);

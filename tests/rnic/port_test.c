@@ -200,6 +200,17 @@ static void expect_nothing(struct rnic_context *ctx)
 	assert_int_equal(poll(&pfd, 1, 0), 0);
 }
 
+/* The interface goes, and so do its addresses. */
+static void eth_goes(struct rnic_context *ctx)
+{
+	pthread_mutex_lock(&net_mutex);
+	netif_cnt = addr_cnt = 1;
+	pthread_mutex_unlock(&net_mutex);
+	say_and_wait(ETH);
+	expect(ctx, USIW_EVENT_PORT_ERR);
+	expect(ctx, USIW_EVENT_GID_CHANGE);
+}
+
 static bool is_open(int fd)
 {
 	return fcntl(fd, F_GETFD) >= 0;
@@ -281,12 +292,7 @@ static void an_interface_that_goes_is_down_without_address(void **state)
 	struct rnic_context *ctx = open_device("usiw_eth0");
 
 	(void)state;
-	pthread_mutex_lock(&net_mutex);
-	netif_cnt = addr_cnt = 1;
-	pthread_mutex_unlock(&net_mutex);
-	say_and_wait(ETH);
-	expect(ctx, USIW_EVENT_PORT_ERR);
-	expect(ctx, USIW_EVENT_GID_CHANGE);
+	eth_goes(ctx);
 	expect_nothing(ctx);
 	rnic_context_close(ctx);
 }
@@ -336,12 +342,7 @@ static void an_interface_made_anew_is_up_again(void **state)
 	struct rnic_context *ctx = open_device("usiw_eth0");
 
 	(void)state;
-	pthread_mutex_lock(&net_mutex);
-	netif_cnt = addr_cnt = 1;
-	pthread_mutex_unlock(&net_mutex);
-	say_and_wait(ETH);
-	expect(ctx, USIW_EVENT_PORT_ERR);
-	expect(ctx, USIW_EVENT_GID_CHANGE);
+	eth_goes(ctx);
 	pthread_mutex_lock(&net_mutex);
 	netif_cnt = addr_cnt = 2;
 	netifs[1].ifindex = addrs[1].ifindex = STRANGER;
