@@ -236,22 +236,6 @@ static void wrong_bindings_are_refused(void **state)
 		if (rows[i].mw)
 			assert_int_equal(rows[i].mw->rkey, 0xabcdefff);
 	}
-	{
-		struct ibv_mw_bind bind = { .bind_info = { mr, 0, 1, 0 } };
-
-		fake.qp_state = RNIC_QPS_IDLE;
-		assert_int_equal(ibv_bind_mw(w->qp, mw1, &bind), EINVAL);
-		fake.qp_state = RNIC_QPS_RTS;
-		for (i = 0; i < 4; i++)
-			assert_int_equal(ibv_bind_mw(w->qp, mw1, &bind), 0);
-		assert_int_equal(ibv_bind_mw(w->qp, mw1, &bind), ENOMEM);
-		assert_int_equal(mw1->rkey, 0xabcdef03); /* four times */
-		fake.fork_gen++;
-		assert_int_equal(ibv_bind_mw(w->qp, mw1, &bind), ENODEV);
-		assert_null(ibv_alloc_mw(w->pd, IBV_MW_TYPE_1));
-		assert_int_equal(errno, ENODEV);
-		fake.fork_gen--;
-	}
 	assert_int_equal(ibv_dealloc_mw(mw1), 0);
 	assert_int_equal(ibv_dealloc_mw(mw2), 0);
 	assert_int_equal(ibv_dealloc_mw(fmw1), 0);
@@ -262,6 +246,29 @@ static void wrong_bindings_are_refused(void **state)
 	assert_int_equal(ibv_dealloc_pd(second), 0);
 	assert_int_equal(ibv_dealloc_pd(foreign), 0);
 	fake_close(other);
+}
+
+static void binding_takes_a_queue_pair_with_room(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_mr *mr = mr_new(w->pd);
+	struct ibv_mw *mw = mw_new(w->pd, IBV_MW_TYPE_1);
+	struct ibv_mw_bind bind = { .bind_info = { mr, 0, 1, 0 } };
+
+	fake.qp_state = RNIC_QPS_IDLE;
+	assert_int_equal(ibv_bind_mw(w->qp, mw, &bind), EINVAL);
+	fake.qp_state = RNIC_QPS_RTS;
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(ibv_bind_mw(w->qp, mw, &bind), 0);
+	assert_int_equal(ibv_bind_mw(w->qp, mw, &bind), ENOMEM);
+	assert_int_equal(mw->rkey, 0xabcdef03); /* four times */
+	fake.fork_gen++;
+	assert_int_equal(ibv_bind_mw(w->qp, mw, &bind), ENODEV);
+	assert_null(ibv_alloc_mw(w->pd, IBV_MW_TYPE_1));
+	assert_int_equal(errno, ENODEV);
+	fake.fork_gen--;
+	assert_int_equal(ibv_dealloc_mw(mw), 0);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
 }
 
 int main(void)
@@ -275,6 +282,9 @@ int main(void)
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(wrong_bindings_are_refused,
 						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(
+			binding_takes_a_queue_pair_with_room, fake_setup,
+			fake_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

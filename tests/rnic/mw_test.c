@@ -17,6 +17,7 @@
 #define RW RNIC_ACCESS_REMOTE_WRITE
 #define RR RNIC_ACCESS_REMOTE_READ
 #define BINDABLE RNIC_ACCESS_MW_BIND
+#define LB (LW | BINDABLE)
 #define ZERO RNIC_ACCESS_ZERO_BASED
 
 #define MR_LEN 8192u
@@ -178,102 +179,113 @@ static enum usiw_wc_status use(struct world *w, uint8_t opcode, uint32_t stag,
 
 enum which { THE_MR, NO_MR, OTHER_PD, NULL_MR, WINDOW };
 
-static void refuses_what_may_not_be_bound(void **state)
+struct bad_bind {
+	const char *name;
+	uint32_t mr_access;
+	enum which lkey, window; /* WINDOW: as it ought to be */
+	enum rnic_mw_type type;
+	int64_t off;
+	uint64_t len, access;
+	bool is_bound; /* before */
+};
+
+static const struct bad_bind bad_binds[] = {
+	{ "no right to bind", LW, THE_MR, WINDOW, T1, 0, 64, RR, 0 },
+	{ "no right to bind", LW, THE_MR, WINDOW, T2, 0, 64, RR, 0 },
+	{ "writes", BINDABLE, THE_MR, WINDOW, T1, 0, 64, RW, 0 },
+	{ "atomics", BINDABLE, THE_MR, WINDOW, T2, 0, 64, 8, 0 },
+	{ "local right", LB, THE_MR, WINDOW, T1, 0, 64, LW, 0 },
+	{ "right to bind", LB, THE_MR, WINDOW, T2, 0, 64, BINDABLE, 0 },
+	{ "high right", LB, THE_MR, WINDOW, T1, 0, 64, 1ull << 33, 0 },
+	{ "no region", LB, NO_MR, WINDOW, T1, 0, 64, RR, 0 },
+	{ "other domain", LB, OTHER_PD, WINDOW, T1, 0, 64, RR, 0 },
+	{ "null region", LB, NULL_MR, WINDOW, T2, 0, 64, RR, 0 },
+	{ "window in window", LB, WINDOW, WINDOW, T2, 0, 64, RR, 0 },
+	{ "before", LB, THE_MR, WINDOW, T1, -1, 64, RR, 0 },
+	{ "behind", LB, THE_MR, WINDOW, T2, MR_LEN - 63, 64, RR, 0 },
+	{ "too long", LB, THE_MR, WINDOW, T1, 0, MR_LEN + 1, RR, 0 },
+	{ "wraps", LB, THE_MR, WINDOW, T2, 64, UINT64_MAX, RR, 0 },
+	{ "region for window", LB, THE_MR, THE_MR, T1, 0, 64, RR, 0 },
+	{ "no window", LB, THE_MR, NO_MR, T1, 0, 64, RR, 0 },
+	{ "window of another", LB, THE_MR, OTHER_PD, T2, 0, 64, RR, 0 },
+	{ "type 2 to nothing", LB, THE_MR, WINDOW, T2, 0, 0, RR, 0 },
+	{ "type 2 that is bound", LB, THE_MR, WINDOW, T2, 0, 64, RR, 1 },
+};
+
+/* What is not the window's, its region's or its domain's. */
+struct strange {
+	struct rnic_pd *pd;
+	struct rnic_mr *mr, *null_mr;
+	struct rnic_mw *mw;
+};
+
+static void strange_open(struct strange *other, struct world *w,
+			 enum rnic_mw_type type)
 {
-	static const struct {
-		const char *name;
-		uint32_t mr_access;
-		enum which lkey, window; /* WINDOW: as it ought to be */
-		enum rnic_mw_type type;
-		int64_t off;
-		uint64_t len, access;
-		bool is_bound; /* before */
-	} rows[] = {
-		{ "no right to bind", LW, THE_MR, WINDOW, T1, 0, 64, RR, 0 },
-		{ "no right to bind", LW, THE_MR, WINDOW, T2, 0, 64, RR, 0 },
-		{ "writes", BINDABLE, THE_MR, WINDOW, T1, 0, 64, RW, 0 },
-		{ "atomics", BINDABLE, THE_MR, WINDOW, T2, 0, 64, 8, 0 },
-		{ "local right", LW | BINDABLE, THE_MR, WINDOW, T1, 0, 64, LW,
-		  0 },
-		{ "right to bind", LW | BINDABLE, THE_MR, WINDOW, T2, 0, 64,
-		  BINDABLE, 0 },
-		{ "high right", LW | BINDABLE, THE_MR, WINDOW, T1, 0, 64,
-		  1ull << 33, 0 },
-		{ "no region", LW | BINDABLE, NO_MR, WINDOW, T1, 0, 64, RR, 0 },
-		{ "other domain", LW | BINDABLE, OTHER_PD, WINDOW, T1, 0, 64,
-		  RR, 0 },
-		{ "null region", LW | BINDABLE, NULL_MR, WINDOW, T2, 0, 64, RR,
-		  0 },
-		{ "window in window", LW | BINDABLE, WINDOW, WINDOW, T2, 0, 64,
-		  RR, 0 },
-		{ "before", LW | BINDABLE, THE_MR, WINDOW, T1, -1, 64, RR, 0 },
-		{ "behind", LW | BINDABLE, THE_MR, WINDOW, T2, MR_LEN - 63, 64,
-		  RR, 0 },
-		{ "too long", LW | BINDABLE, THE_MR, WINDOW, T1, 0, MR_LEN + 1,
-		  RR, 0 },
-		{ "wraps", LW | BINDABLE, THE_MR, WINDOW, T2, 64, UINT64_MAX,
-		  RR, 0 },
-		{ "region for window", LW | BINDABLE, THE_MR, THE_MR, T1, 0, 64,
-		  RR, 0 },
-		{ "no window", LW | BINDABLE, THE_MR, NO_MR, T1, 0, 64, RR, 0 },
-		{ "window of another", LW | BINDABLE, THE_MR, OTHER_PD, T2, 0,
-		  64, RR, 0 },
-		{ "type 2 to nothing", LW | BINDABLE, THE_MR, WINDOW, T2, 0, 0,
-		  RR, 0 },
-		{ "type 2 that is bound", LW | BINDABLE, THE_MR, WINDOW, T2, 0,
-		  64, RR, 1 },
+	must(!rnic_pd_alloc(w->a->ctx, &other->pd));
+	other->mr = mr_new(w, other->pd, LB);
+	must(!rnic_mw_alloc(other->pd, type, &other->mw));
+	must(!rnic_mr_alloc_null(w->a->pd, &other->null_mr));
+}
+
+static void strange_close(struct strange *other)
+{
+	assert_int_equal(other->mr->mw_cnt, 0);
+	assert_int_equal(rnic_mw_dealloc(other->mw), 0);
+	assert_int_equal(rnic_mr_dereg(other->mr), 0);
+	assert_int_equal(rnic_mr_dereg(other->null_mr), 0);
+	assert_int_equal(rnic_pd_free(other->pd), 0);
+}
+
+static void post_bad_bind(struct world *w, const struct strange *other,
+			  const struct bad_bind *row)
+{
+	const uint32_t old = rnic_mw_stag(w->mw[row->type]);
+	const uint32_t lkeys[] = {
+		[THE_MR] = rnic_mr_stag(w->mr),
+		[NO_MR] = 0x12345678,
+		[OTHER_PD] = rnic_mr_stag(other->mr),
+		[NULL_MR] = rnic_mr_stag(other->null_mr),
+		[WINDOW] = old,
+	};
+	const uint32_t windows[] = {
+		[THE_MR] = rnic_mr_stag(w->mr),
+		[NO_MR] = 0x12345678,
+		[OTHER_PD] = rnic_mw_stag(other->mw),
+		[WINDOW] = next_key(old),
 	};
 
+	post_bind(w, w->a->qp, windows[row->window], lkeys[row->lkey],
+		  at(w, 0) + (uint64_t)row->off, row->len, row->access);
+}
+
+static void refuses_what_may_not_be_bound(void **state)
+{
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct rnic_mr *other_mr, *null_mr;
-		struct rnic_mw *mw, *other_mw;
+	for (size_t i = 0; i < sizeof(bad_binds) / sizeof(bad_binds[0]); i++) {
+		const struct bad_bind *row = &bad_binds[i];
+		struct strange other;
 		struct usiw_cqe cqe;
-		struct rnic_pd *other;
+		struct rnic_mw *mw;
 		struct world w;
 		uint32_t old;
 
-		world_open(&w, rows[i].mr_access);
-		mw = w.mw[rows[i].type];
-		must(!rnic_pd_alloc(w.a->ctx, &other));
-		other_mr = mr_new(&w, other, LW | BINDABLE);
-		must(!rnic_mw_alloc(other, rows[i].type, &other_mw));
-		must(!rnic_mr_alloc_null(w.a->pd, &null_mr));
-		if (rows[i].is_bound)
+		world_open(&w, row->mr_access);
+		strange_open(&other, &w, row->type);
+		mw = w.mw[row->type];
+		if (row->is_bound)
 			bind_ok(&w, mw, 0, 32, RR);
 		old = rnic_mw_stag(mw);
-		{
-			const uint32_t lkeys[] = {
-				rnic_mr_stag(w.mr),
-				0x12345678,
-				rnic_mr_stag(other_mr),
-				rnic_mr_stag(null_mr),
-				old,
-			};
-			const uint32_t windows[] = {
-				rnic_mr_stag(w.mr),	0x12345678,
-				rnic_mw_stag(other_mw), 0,
-				next_key(old),
-			};
-
-			post_bind(&w, w.a->qp, windows[rows[i].window],
-				  lkeys[rows[i].lkey],
-				  at(&w, 0) + (uint64_t)rows[i].off,
-				  rows[i].len, rows[i].access);
-		}
+		post_bad_bind(&w, &other, row);
 		cqe = rnicpair_take(w.a, w.a->scq);
 		if (cqe.status != USIW_WC_MW_BIND_ERR)
-			fail_msg("%s: status %u", rows[i].name, cqe.status);
+			fail_msg("%s: status %u", row->name, cqe.status);
 		assert_int_equal(cqe.wr_id, 77);
 		assert_int_equal(state_now(w.a->qp), RNIC_QPS_TERMINATE);
 		/* nothing has changed */
 		assert_int_equal(rnic_mw_stag(mw), old);
-		assert_int_equal(w.mr->mw_cnt, rows[i].is_bound);
-		assert_int_equal(other_mr->mw_cnt, 0);
-		assert_int_equal(rnic_mw_dealloc(other_mw), 0);
-		assert_int_equal(rnic_mr_dereg(other_mr), 0);
-		assert_int_equal(rnic_mr_dereg(null_mr), 0);
-		assert_int_equal(rnic_pd_free(other), 0);
+		assert_int_equal(w.mr->mw_cnt, row->is_bound);
+		strange_close(&other);
 		world_close(&w);
 	}
 }
