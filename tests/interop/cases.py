@@ -28,7 +28,7 @@ SIW = {"mpa_crc_required": 0, "mpa_crc_strict": 0, "peer_to_peer": 0,
 class Case:
     def __init__(self, name, net, usiw, server, client, moved=0, siw=None,
                  env=None, log=None, starts=None, timeout=30,
-                 server_codes=(0,), codes=(0,), table=None):
+                 server_codes=(0,), codes=(0,), table=None, pace=0):
         self.net, self.usiw = net, usiw
         self.name = f"{net}-{usiw}-{name}"
         self.server, self.client = server, client
@@ -39,6 +39,7 @@ class Case:
         self.timeout, self.server_codes = timeout * PATIENCE, server_codes
         self.table = table  # perftest: (program, octets, iterations)
         self.codes = codes  # the client's
+        self.pace = pace  # microseconds between connects, through QEMU
         self.repeats = 0  # because of what is neither side's fault
 
     # ---- what the wire must show ----
@@ -140,7 +141,7 @@ def programs(net):
         yield verify(net, usiw, "100-connects", sizes=(64,), connections=100,
                      timeout=120)
     yield ucmatose(net, "client", 10, "ucmatose")
-    yield ucmatose(net, "client", 25, "ucmatose-25", timeout=60)
+    yield ucmatose(net, "client", 25, "ucmatose-25", timeout=60, pace=20_000)
     # Its server speaks first, and RFC 5044 lets it only after the Request's
     # side: with peer_to_peer that is siw's business, not the program's.
     for count in (10, 25):

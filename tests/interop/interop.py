@@ -200,13 +200,16 @@ class Pair:
             else self.guest.own_address
 
     def inside(self, role):
-        """perftest's server listens anew for its second connection, and our
-        client comes too soon for it.  Where a connection is refused usiw
-        tries again; QEMU's network takes it and resets it."""
-        if self.case.table and role == "client" and self.guest.kind == "user":
+        """QEMU's network listens for the guest with a backlog of 1: it drops
+        handshakes that come together, and connects that wait for their Reply
+        time out.  perftest's server moreover listens anew for its second
+        connection, and our client comes too soon for it.  Where a connection
+        is refused usiw tries again; QEMU's network takes it and resets it."""
+        delay = 400_000 if self.case.table else self.case.pace
+        if delay and role == "client" and self.guest.kind == "user":
             return ("strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null",
                     "-e", "trace=connect",
-                    "-e", "inject=connect:delay_enter=400000")
+                    "-e", f"inject=connect:delay_enter={delay}")
         return ()
 
     def start(self, role):
