@@ -409,9 +409,10 @@ bool rnicpair_poll(struct rnicpair_side *s, struct rnic_cq *cq,
 	return rnicpair_peek(s, cq, ret_cqe);
 }
 
-struct usiw_cqe rnicpair_take(struct rnicpair_side *s, struct rnic_cq *cq)
+struct usiw_cqe rnicpair_take_in(struct rnicpair_side *s, struct rnic_cq *cq,
+				 uint64_t patience_ms)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + patience_ms;
 	struct usiw_cqe cqe;
 
 	while (!rnicpair_poll(s, cq, &cqe)) {
@@ -419,6 +420,11 @@ struct usiw_cqe rnicpair_take(struct rnicpair_side *s, struct rnic_cq *cq)
 		sched_yield();
 	}
 	return cqe;
+}
+
+struct usiw_cqe rnicpair_take(struct rnicpair_side *s, struct rnic_cq *cq)
+{
+	return rnicpair_take_in(s, cq, RNICPAIR_PATIENCE_MS);
 }
 
 bool rnicpair_is_quiet(struct rnicpair *p, struct rnicpair_side *s,

@@ -150,6 +150,9 @@ bool rnicpair_poll(struct rnicpair_side *s, struct rnic_cq *cq,
 		   struct usiw_cqe *ret_cqe);
 /* Polls on this side until there is one; aborts when patience ends. */
 struct usiw_cqe rnicpair_take(struct rnicpair_side *s, struct rnic_cq *cq);
+/* The same with a patience of its own: for what is long by nature. */
+struct usiw_cqe rnicpair_take_in(struct rnicpair_side *s, struct rnic_cq *cq,
+				 uint64_t patience_ms);
 /* No completion comes for a while (both sides make progress). */
 bool rnicpair_is_quiet(struct rnicpair *p, struct rnicpair_side *s,
 		       struct rnic_cq *cq);

@@ -199,11 +199,12 @@ static void the_sender_sees_rnr(void **state)
 	rnicpair_open_idle(&p, &defaults);
 	p.side[1].qp->rnr_ns = 50 * NS_PER_MS;
 	rnicpair_connect(&p);
+	/* Its time begins when all is posted, however long that takes. */
+	rnic_engine_lead(p.side[1].qp->engine);
 	post_send(&p.side[0], 1, 0, 8);
 	assert_int_equal(rnicpair_take(&p.side[0], p.side[0].scq).status,
 			 USIW_WC_SUCCESS);
 	/* TCP took it; the one that is under way learns of it. */
-	rnic_engine_lead(p.side[1].qp->engine);
 	for (uint64_t i = 2; i < 60; i++)
 		post_send(&p.side[0], i, 0, 1u << 20);
 	rnic_engine_unlead(p.side[1].qp->engine);
@@ -416,6 +417,24 @@ static void what_stands_behind_goes_on(void **state)
 
 /* ---- shared receives ---------------------------------------------------- */
 
+/* Of those who send, nobody is behind: what they have sent is held. */
+static void wait_heard(struct rnic_qp *from, struct rnic_qp *to)
+{
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t sent, heard;
+
+	do {
+		must(rnicpair_ms() < end_ms);
+		usleep(100);
+		rnic_engine_lead(from->engine);
+		sent = smpa_conn_counters(from->stream->conn)->tx_fpdu;
+		rnic_engine_unlead(from->engine);
+		rnic_engine_lead(to->engine);
+		heard = smpa_conn_counters(to->stream->conn)->rx_fpdu;
+		rnic_engine_unlead(to->engine);
+	} while (heard < sent);
+}
+
 static void shared_receives_go_round(void **state)
 {
 	struct rnicpair_options opt = defaults;
@@ -435,15 +454,18 @@ static void shared_receives_go_round(void **state)
 	for (uint64_t i = 0; i < 8; i++) {
 		struct usiw_sge sge = rnicpair_sge(a, 0, 10);
 		struct rnicpair_wr wr = { .opcode = USIW_WR_SEND,
+					  .flags = USIW_SQE_SIGNALED,
 					  .sge = &sge,
 					  .sge_cnt = 1 };
 
 		assert_int_equal(
 			rnicpair_post_qp(a, i < 4 ? a->qp : other[0], &wr), 0);
 	}
-	rnic_engine_lead(b->qp->engine);
-	rnic_engine_unlead(b->qp->engine);
-	wait_for(is_holding, b);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(rnicpair_take(a, a->scq).status,
+				 USIW_WC_SUCCESS);
+	wait_heard(a->qp, b->qp);
+	wait_heard(other[0], other[1]);
 	assert_true(rnicpair_is_quiet(&p, b, b->rcq));
 	for (int i = 0; i < 8; i++) {
 		struct usiw_cqe cqe;
