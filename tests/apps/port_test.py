@@ -103,11 +103,14 @@ def flaps():
         batch = "link set veth0 down\nlink set veth0 up\n" * 5
         done = subprocess.run(["ip", "-batch", "-"], input=batch, text=True)
         check(done.returncode == 0, "ip -batch")
-        wait_until(lambda: EVENT.findall(program.text()).count(ACTIVE) >= 5,
-                   10, "five times up")
-        heard = EVENT.findall(program.text())
-        # A look amid them may be ahead of messages, and add one.
-        check(heard == [ERR, ACTIVE] * (len(heard) // 2), f"heard {heard}")
+
+        # A look amid them may be ahead of messages, and add some.
+        def heard():
+            events = EVENT.findall(program.text())
+            is_up = events[-1:] == [ACTIVE] and events.count(ACTIVE) >= 5
+            return is_up and events
+        events = wait_until(heard, 10, "five times up")
+        check(events == [ERR, ACTIVE] * (len(events) // 2), f"heard {events}")
 
 
 def anew():
