@@ -2,25 +2,9 @@
 /* Rejected connections end in order, and end. */
 #include "cm-fixture.h"
 
-#include "cm-internal.h"
+#include "cm-lists.h"
 
 #include <sys/wait.h>
-
-static uint32_t starting_cnt(void)
-{
-	struct cm_conn *conn;
-	uint32_t cnt = 0;
-
-	util_lock(&cm.lock);
-	TAILQ_FOREACH(conn, &cm.starting, link)
-	cnt++;
-	TAILQ_FOREACH(conn, &cm.rejected, link)
-	cnt++;
-	TAILQ_FOREACH(conn, &cm.closing, link)
-	cnt++;
-	util_unlock(&cm.lock);
-	return cnt;
-}
 
 /* Closing with unread input would send RST, and the Reply might be lost. */
 static void reply_survives_unread_input(void **state)
@@ -42,13 +26,27 @@ static void reply_survives_unread_input(void **state)
 	cm_side_close(&s);
 }
 
+/* To a peer that was rejected after @begin_ns.  A polite one closes first;
+ * another is given the time to. */
+static void expect_reply_then_fin(int fd, bool is_polite, uint64_t begin_ns)
+{
+	uint8_t reply[64];
+
+	assert_int_equal(recv(fd, reply, 23, MSG_WAITALL), 23);
+	assert_memory_equal(reply + 20, "why", 3);
+	if (is_polite)
+		assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	assert_int_equal(cm_read_to_end(fd, reply, sizeof(reply)), 0);
+	if (!is_polite)
+		assert_true(rnic_now_ns() - begin_ns >= 150000000);
+}
+
 /* Our FIN comes behind the peer's, or by itself, but not on the heels of the
  * Reply. */
 static void fin_waits_for_the_peer(void **state)
 {
 	(void)state;
 	for (int is_polite = 0; is_polite < 2; is_polite++) {
-		uint8_t reply[64];
 		struct cm_side s;
 		uint64_t begin_ns;
 		uint32_t child;
@@ -57,13 +55,8 @@ static void fin_waits_for_the_peer(void **state)
 		fd = cm_stranger_ask(&s, cm_mpa_request, &child);
 		begin_ns = rnic_now_ns();
 		assert_int_equal(rnic_cm_reject(s.chan, child, "why", 3), 0);
-		assert_int_equal(recv(fd, reply, 23, MSG_WAITALL), 23);
-		if (is_polite)
-			assert_int_equal(shutdown(fd, SHUT_WR), 0);
-		assert_int_equal(cm_read_to_end(fd, reply, sizeof(reply)), 0);
-		if (!is_polite)
-			assert_true(rnic_now_ns() - begin_ns >= 150000000);
-		while (is_polite && starting_cnt() > 0)
+		expect_reply_then_fin(fd, is_polite, begin_ns);
+		while (is_polite && cm_unowned_cnt() > 0)
 			usleep(1000);
 		close(fd);
 		cm_side_close(&s);
@@ -81,8 +74,8 @@ static void peer_that_never_closes_is_dropped_in_time(void **state)
 	fd = cm_stranger_ask(&s, cm_mpa_request, &child);
 	assert_int_equal(rnic_cm_reject(s.chan, child, NULL, 0), 0);
 	assert_int_equal(cm_read_to_end(fd, reply, sizeof(reply)), 20);
-	assert_int_equal(starting_cnt(), 1);
-	while (starting_cnt() > 0)
+	assert_int_equal(cm_unowned_cnt(), 1);
+	while (cm_unowned_cnt() > 0)
 		usleep(1000);
 	close(fd);
 	cm_side_close(&s);
@@ -110,7 +103,6 @@ static void exit_waits_for_the_peer(void **state)
 {
 	(void)state;
 	for (int is_polite = 0; is_polite < 2; is_polite++) {
-		uint8_t reply[64];
 		uint64_t begin_ns;
 		int status, fd, port_fd[2];
 		uint16_t port;
@@ -126,13 +118,7 @@ static void exit_waits_for_the_peer(void **state)
 		fd = cm_stranger(port);
 		begin_ns = rnic_now_ns();
 		cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
-		assert_int_equal(recv(fd, reply, 23, MSG_WAITALL), 23);
-		assert_memory_equal(reply + 20, "why", 3);
-		if (is_polite)
-			assert_int_equal(shutdown(fd, SHUT_WR), 0);
-		assert_int_equal(cm_read_to_end(fd, reply, sizeof(reply)), 0);
-		if (!is_polite)
-			assert_true(rnic_now_ns() - begin_ns >= 150000000);
+		expect_reply_then_fin(fd, is_polite, begin_ns);
 		assert_int_equal(waitpid(child, &status, 0), child);
 		assert_int_equal(status, 0);
 		close(fd);

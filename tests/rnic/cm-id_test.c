@@ -2,23 +2,7 @@
 /* Identities: binding as bind(2) has it. */
 #include "cm-fixture.h"
 
-#include "cm-internal.h"
-
-static uint32_t starting_cnt(void)
-{
-	struct cm_conn *conn;
-	uint32_t cnt = 0;
-
-	util_lock(&cm.lock);
-	TAILQ_FOREACH(conn, &cm.starting, link)
-	cnt++;
-	TAILQ_FOREACH(conn, &cm.rejected, link)
-	cnt++;
-	TAILQ_FOREACH(conn, &cm.closing, link)
-	cnt++;
-	util_unlock(&cm.lock);
-	return cnt;
-}
+#include "cm-lists.h"
 
 static void two_live_listeners_never_share_a_port(void **state)
 {
@@ -72,7 +56,7 @@ static void port_in_time_wait_may_be_bound_again(void **state)
 	assert_int_equal(rnic_cm_reject(s.chan, ev.id, NULL, 0), 0);
 	assert_int_equal(cm_read_to_end(fd, buf, sizeof(buf)), 20);
 	close(fd);
-	while (starting_cnt() > 0)
+	while (cm_unowned_cnt() > 0)
 		usleep(1000);
 	cm_side_close(&s);
 	ss = cm_loopback(AF_INET, port);

@@ -2,27 +2,11 @@
 /* The thread: asleep when nothing is to do, not spinning when it cannot. */
 #include "cm-fixture.h"
 
-#include "cm-internal.h"
+#include "cm-lists.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <sys/resource.h>
-
-static uint32_t starting_cnt(void)
-{
-	struct cm_conn *conn;
-	uint32_t cnt = 0;
-
-	util_lock(&cm.lock);
-	TAILQ_FOREACH(conn, &cm.starting, link)
-	cnt++;
-	TAILQ_FOREACH(conn, &cm.rejected, link)
-	cnt++;
-	TAILQ_FOREACH(conn, &cm.closing, link)
-	cnt++;
-	util_unlock(&cm.lock);
-	return cnt;
-}
 
 /* Voluntary and other context switches of the thread "usiw-cm". */
 static unsigned long thread_switches(void)
@@ -102,7 +86,7 @@ static void idle_thread_sleeps(void **state)
 	fd = cm_stranger(cm_listen(&s, AF_INET, 0));
 	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
 	assert_true(cm_is_readable(s.chan, CM_PATIENCE_MS));
-	while (starting_cnt() > 0)
+	while (cm_unowned_cnt() > 0)
 		usleep(1000);
 	/* It looks once more a tenth of a second after the last connection. */
 	usleep(250000);

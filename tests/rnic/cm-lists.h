@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What the connection manager has in its lists. */
+#ifndef TEST_CM_LISTS_H
+#define TEST_CM_LISTS_H
+
+#include "cm-internal.h"
+
+/* Connections that begin or end and are no QP's. */
+static inline uint32_t cm_unowned_cnt(void)
+{
+	const struct cm_conn_list *const lists[] = { &cm.starting, &cm.rejected,
+						     &cm.closing };
+	struct cm_conn *conn;
+	uint32_t cnt = 0;
+
+	util_lock(&cm.lock);
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		TAILQ_FOREACH(conn, lists[i], link)
+	cnt++;
+	util_unlock(&cm.lock);
+	return cnt;
+}
+
+#endif
