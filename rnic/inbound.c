@@ -147,15 +147,10 @@ static int segment_response(struct rnic_qp *qp, struct smpa_conn *conn,
 	return segment_sink(qp, conn, ev, iov, cnt);
 }
 
-static bool op_is_imm(uint8_t opcode)
+/* D-37: the value of the next Send. */
+static bool imm_is_ahead(const struct rnic_qp *qp, uint8_t opcode)
 {
-	return opcode == SMPA_OP_IMM || opcode == SMPA_OP_IMM_SE;
-}
-
-/* D-37: of the next Send. */
-static bool imm_is_ahead(const uint8_t imm[8])
-{
-	return memcmp(imm + RNIC_IMM_LEN, RNIC_IMM_SEND, RNIC_IMM_LEN) == 0;
+	return qp->arrival.is_imm_marked && opcode == SMPA_OP_IMM;
 }
 
 static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
@@ -171,7 +166,7 @@ static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
 	    ev->seg.opcode != SMPA_OP_SEND_SE)
 		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
 			      RNIC_QP_EV_REQ_ERR);
-	if (op_is_imm(ev->seg.opcode) && imm_is_ahead(ev->seg.imm))
+	if (imm_is_ahead(qp, ev->seg.opcode))
 		return smpa_conn_sink(conn, NULL, 0);
 	if (!recv->is_open &&
 	    (!rnic_hold_is_clear(qp) || rnic_rq_claim(qp) < 0)) {
@@ -230,7 +225,8 @@ static int message_imm(struct rnic_qp *qp, const struct smpa_event *ev)
 	};
 
 	arrival->written_len = 0;
-	if (imm_is_ahead(ev->msg.imm)) {
+	if (imm_is_ahead(qp, ev->msg.opcode)) {
+		arrival->is_imm_marked = false;
 		arrival->has_imm = true;
 		arrival->imm_be = cqe.imm_be;
 		return 0;
@@ -251,6 +247,7 @@ static int message_recv(struct rnic_qp *qp, struct smpa_conn *conn,
 	};
 
 	qp->arrival.written_len = 0;
+	qp->arrival.is_imm_marked = false;
 	if (qp->arrival.has_imm) {
 		qp->arrival.has_imm = false;
 		cqe.wc_flags = USIW_WC_FLAG_IMM;
@@ -284,18 +281,30 @@ static int message_response(struct rnic_qp *qp, struct smpa_conn *conn)
 	return 0;
 }
 
+static int message_write(struct rnic_qp *qp, const struct smpa_event *ev)
+{
+	struct rnic_arrival *arrival = &qp->arrival;
+
+	arrival->write_stag = 0;
+	arrival->written_len = arrival->write_len;
+	arrival->write_len = 0;
+	/* RDMAP-10: placed; nobody is told of it as such. */
+	if (arrival->written_len) {
+		arrival->is_imm_marked = false;
+		rnic_stream_written(qp->stream);
+	} else if (ev->msg.stag == RNIC_IMM_MARK_STAG &&
+		   ev->msg.to == RNIC_IMM_MARK_TO) {
+		arrival->is_imm_marked = true; /* D-37 */
+	}
+	return 0;
+}
+
 static int inbound_message(struct rnic_qp *qp, struct smpa_conn *conn,
 			   const struct smpa_event *ev)
 {
 	switch (ev->msg.opcode) {
 	case SMPA_OP_WRITE:
-		qp->arrival.write_stag = 0;
-		qp->arrival.written_len = qp->arrival.write_len;
-		qp->arrival.write_len = 0;
-		/* RDMAP-10: placed; nobody is told of it as such. */
-		if (qp->arrival.written_len)
-			rnic_stream_written(qp->stream);
-		return 0;
+		return message_write(qp, ev);
 	case SMPA_OP_READ_RESPONSE:
 		return message_response(qp, conn);
 	case SMPA_OP_SEND:

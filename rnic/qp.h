@@ -130,8 +130,10 @@ struct rnic_sq_wr {
  * comes second is kept back until the engine takes it.
  */
 struct rnic_sq_imm {
-	bool is_due;   /* behind a Write that is submitted already */
-	bool is_ahead; /* of the Send at next_idx, is submitted already */
+	bool is_due; /* behind a Write that is submitted already */
+	/* Of the Send at next_idx, submitted already: */
+	bool is_marked; /* the mark */
+	bool is_ahead;	/* the Immediate Data behind it */
 	uint8_t opcode;
 	uint32_t imm_be;
 };
@@ -162,16 +164,20 @@ struct rnic_arrival {
 	uint32_t write_stag;  /* of the Write under way; 0: none */
 	uint32_t write_len;   /* octets of it so far */
 	uint32_t written_len; /* of the last Write, until something follows */
+	bool is_imm_marked;   /* the mark was the last message */
 	bool has_imm;	      /* the next Send's */
 	uint32_t imm_be;
 };
 
 /*
- * RFC 7306 has no Send with immediate data: it travels as an Immediate Data
- * message whose last four octets say so, and which takes no receive, and the
- * Send (D-37).  Otherwise these octets are zero, and ignored (D-32).
+ * RFC 7306 has no Send with immediate data.  It travels as three messages
+ * (D-37): an RDMA Write without octets whose STag and TO are this mark, the
+ * Immediate Data, which then takes no receive, and the Send.  Nothing that a
+ * peer says in a message of its own is taken for the mark: a Write without
+ * octets names no memory, and nobody draws these 96 bits by chance.
  */
-#define RNIC_IMM_SEND "SEND"
+#define RNIC_IMM_MARK_STAG 0x53454e44u
+#define RNIC_IMM_MARK_TO 0xc64e0b1d92a7f358u
 #define RNIC_IMM_LEN 4
 
 /* Async events a QP can raise; each has a node of its own. */

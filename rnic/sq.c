@@ -379,16 +379,21 @@ static bool sqe_must_wait(const struct rnic_qp *qp, const struct usiw_sqe *sqe,
 /* EXT-16, D-37: what tells the peer that the next Send has immediate data. */
 static bool imm_submit_ahead(struct rnic_qp *qp, uint32_t imm_be)
 {
+	struct rnic_sq_imm *imm = &qp->sq.imm;
+	const struct smpa_msg mark = { .opcode = SMPA_OP_WRITE,
+				       .quiet = true,
+				       .stag = RNIC_IMM_MARK_STAG,
+				       .to = RNIC_IMM_MARK_TO };
 	struct smpa_msg msg = { .opcode = SMPA_OP_IMM, .quiet = true };
 
-	if (qp->sq.imm.is_ahead)
-		return true;
-	memcpy(msg.imm, &imm_be, RNIC_IMM_LEN);
-	memcpy(msg.imm + RNIC_IMM_LEN, RNIC_IMM_SEND, RNIC_IMM_LEN);
-	if (smpa_conn_submit(qp->stream->conn, &msg) < 0)
+	if (!imm->is_marked)
+		imm->is_marked = smpa_conn_submit(qp->stream->conn, &mark) == 0;
+	if (!imm->is_marked)
 		return false;
-	qp->sq.imm.is_ahead = true;
-	return true;
+	memcpy(msg.imm, &imm_be, RNIC_IMM_LEN);
+	if (!imm->is_ahead)
+		imm->is_ahead = smpa_conn_submit(qp->stream->conn, &msg) == 0;
+	return imm->is_ahead;
 }
 
 /* EXT-16, D-32: of the Write before, which is done when this is sent. */
@@ -419,6 +424,7 @@ static int sqe_submit(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 		msg->quiet = true;
 	if (smpa_conn_submit(qp->stream->conn, msg) < 0)
 		return -EAGAIN;
+	imm->is_marked = false;
 	imm->is_ahead = false;
 	if (op->traits & SQ_IMM_BEHIND) {
 		imm->is_due = true;

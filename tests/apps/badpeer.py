@@ -111,6 +111,41 @@ class Server:
               f"completions of an honest peer: {done}")
 
 
+class Beside:
+    """Honest connections to the same program: each writes octets of its own
+    to its own part of the memory offered, and reads them back."""
+
+    PART = 256
+
+    def __init__(self, server, count=4):
+        self.server = server
+        self.peers = [server.connect() for _ in range(count)]
+        self.rounds = 0
+        self.choose = random.Random(7)
+
+    def go_on(self):
+        self.rounds += 1
+        for part, (peer, offer) in enumerate(self.peers, 1):
+            octets = self.choose.randbytes(self.PART)
+            where = offer.addr + part * self.PART
+            peer.put(fpdu(write(offer.open, where, octets)) +
+                     fpdu(read_request(offer.open, where, self.PART,
+                                       msn=self.rounds, sink_stag=part,
+                                       sink_to=self.rounds)))
+            want = iwarp.tagged(iwarp.OP_READ_RESPONSE, part, self.rounds,
+                                octets)
+            check(peer.get_ulpdu() == want,
+                  f"connection {part} beside: wrong octets")
+
+    def end(self):
+        self.go_on()
+        for peer, _ in self.peers:
+            peer.close()
+            _, done = self.server.wait_end()
+            check(set(done.values()) == {(FLUSHED, 0)},
+                  f"completions of a connection beside: {done}")
+
+
 # ---- attacks -------------------------------------------------------------
 
 def wild(offer):
@@ -421,6 +456,27 @@ def many_at_once():
         server.serve_honest_peer()
 
 
+def immediate_data_like_a_mark():
+    """Immediate Data of a peer that means nothing by its last octets: each
+    takes a receive, as does the Send behind it (RFC 7306 6.3)."""
+    with Test("immediate data that ends in SEND") as test:
+        server = Server(test)
+        beside = Beside(server)
+        for opcode in (iwarp.OP_IMM, iwarp.OP_IMM_SE):
+            for value in (b"\1\2\3\4SEND", b"SENDSEND", bytes(8)):
+                peer, _ = server.connect(receives=4)
+                peer.put(fpdu(iwarp.untagged(opcode, value)) +
+                         fpdu(send(b"ping", msn=2)) +
+                         fpdu(iwarp.untagged(opcode, value, msn=3)))
+                beside.go_on()
+                peer.close()
+                _, done = server.wait_end(receives=4)
+                check(done == {0: (0, 0), 1: (0, 4), 2: (0, 0),
+                               3: (FLUSHED, 0)},
+                      f"{opcode} {value}: completions {done}")
+        beside.end()
+
+
 harness.main(
     [(name, functools.partial(one_attack, name)) for name in ATTACKS] +
     [("first-fpdu-bad", first_fpdu_is_bad),
@@ -430,4 +486,5 @@ harness.main(
      ("deaths", deaths),
      ("no-mpa", garbage_instead_of_mpa),
      ("half-open", half_open),
-     ("many-at-once", many_at_once)])
+     ("many-at-once", many_at_once),
+     ("immediate-like-mark", immediate_data_like_a_mark)])

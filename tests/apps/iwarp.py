@@ -44,7 +44,7 @@ def request(private_data=b"", rev=1, flags=FLAG_CRC):
 # ---- DDP and RDMAP -------------------------------------------------------
 
 (OP_WRITE, OP_READ_REQUEST, OP_READ_RESPONSE, OP_SEND, OP_SEND_INV,
- OP_SEND_SE, OP_SEND_SE_INV, OP_TERMINATE) = range(8)
+ OP_SEND_SE, OP_SEND_SE_INV, OP_TERMINATE, OP_IMM, OP_IMM_SE) = range(10)
 
 
 def tagged(opcode, stag, to, payload=b"", last=True, dv=1, rv=1):

@@ -3,14 +3,9 @@
  * Immediate data both ways: what the receiver is told, what stands on the
  * wire, what a peer with other habits may send.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "../harness/test.h"
 #include "qp.h"
 #include "rawpeer.h"
 #include "rnicpair.h"
@@ -167,55 +162,75 @@ static void values_stay_with_their_messages(void **state)
 }
 
 /* EXT-16, D-32, D-37: message by message. */
+static const struct wire_row {
+	const char *name;
+	uint8_t wr, flags;
+	uint8_t opcodes[3]; /* in their order; the last one may be missing */
+	uint8_t cnt, imm_at;
+} wire_rows[] = {
+	{ "WRITE", USIW_WR_WRITE_IMM, 0, { SMPA_OP_WRITE, SMPA_OP_IMM }, 2, 1 },
+	{ "WRITE, solicited",
+	  USIW_WR_WRITE_IMM,
+	  USIW_SQE_SOLICITED,
+	  { SMPA_OP_WRITE, SMPA_OP_IMM_SE },
+	  2,
+	  1 },
+	{ "SEND",
+	  USIW_WR_SEND_IMM,
+	  0,
+	  { SMPA_OP_WRITE, SMPA_OP_IMM, SMPA_OP_SEND },
+	  3,
+	  1 },
+	{ "SEND, solicited",
+	  USIW_WR_SEND_IMM,
+	  USIW_SQE_SOLICITED,
+	  { SMPA_OP_WRITE, SMPA_OP_IMM, SMPA_OP_SEND_SE },
+	  3,
+	  1 },
+};
+
+static void wire_check(const struct wire_row *row, struct rawpeer *raw,
+		       uint32_t len)
+{
+	struct smpa_event ev[3];
+
+	for (int i = 0; i < row->cnt; i++) {
+		ev[i] = rawpeer_event(raw);
+		assert_row(row->name, ev[i].type == SMPA_EV_MESSAGE);
+		assert_row(row->name, ev[i].msg.opcode == row->opcodes[i]);
+	}
+	assert_memory_equal(ev[row->imm_at].msg.imm, "\xf1\0\5\4\0\0\0\0", 8);
+	if (row->wr == USIW_WR_WRITE_IMM) {
+		assert_int_equal(ev[0].msg.len, len);
+		return;
+	}
+	assert_int_equal(ev[0].msg.len, 0);
+	assert_int_equal(ev[0].msg.stag, RNIC_IMM_MARK_STAG);
+	assert_true(ev[0].msg.to == RNIC_IMM_MARK_TO);
+	assert_int_equal(ev[2].msg.len, len);
+}
+
 static void stands_on_the_wire_as_the_notes_say(void **state)
 {
-	static const struct {
-		uint8_t wr, flags;
-		uint8_t first, second;
-		const char *tail; /* of the immediate data */
-		int imm_at;
-	} rows[] = {
-		{ USIW_WR_WRITE_IMM, 0, SMPA_OP_WRITE, SMPA_OP_IMM, "\0\0\0\0",
-		  1 },
-		{ USIW_WR_WRITE_IMM, USIW_SQE_SOLICITED, SMPA_OP_WRITE,
-		  SMPA_OP_IMM_SE, "\0\0\0\0", 1 },
-		{ USIW_WR_SEND_IMM, 0, SMPA_OP_IMM, SMPA_OP_SEND, "SEND", 0 },
-		{ USIW_WR_SEND_IMM, USIW_SQE_SOLICITED, SMPA_OP_IMM,
-		  SMPA_OP_SEND_SE, "SEND", 0 },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		for (int len = 0; len < 9; len += 8) {
-			struct smpa_event ev[2];
+	for (size_t i = 0; i < ARRAY_LEN(wire_rows); i++) {
+		for (uint32_t len = 0; len < 9; len += 8) {
+			const struct wire_row *row = &wire_rows[i];
+			struct rnicpair_wr wr = { .opcode = row->wr,
+						  .flags = row->flags,
+						  .sge_cnt = 1,
+						  .rkey = 77,
+						  .imm_be = imm_of(5) };
 			struct rawpeer raw;
 			struct rnicpair p;
 			struct usiw_sge sge;
 
 			rnicpair_open_idle(&p, &defaults);
 			rawpeer_join(&raw, &p, 0);
-			sge = rnicpair_sge(&p.side[0], 0, (size_t)len);
-			assert_int_equal(
-				rnicpair_post(&p.side[0],
-					      &(struct rnicpair_wr){
-						      .opcode = rows[i].wr,
-						      .flags = rows[i].flags,
-						      .sge = &sge,
-						      .sge_cnt = 1,
-						      .rkey = 77,
-						      .imm_be = imm_of(5) }),
-				0);
-			for (int j = 0; j < 2; j++) {
-				ev[j] = rawpeer_event(&raw);
-				assert_int_equal(ev[j].type, SMPA_EV_MESSAGE);
-			}
-			assert_int_equal(ev[0].msg.opcode, rows[i].first);
-			assert_int_equal(ev[1].msg.opcode, rows[i].second);
-			assert_int_equal(ev[!rows[i].imm_at].msg.len, len);
-			assert_memory_equal(ev[rows[i].imm_at].msg.imm,
-					    "\xf1\0\5\4", 4);
-			assert_memory_equal(ev[rows[i].imm_at].msg.imm + 4,
-					    rows[i].tail, 4);
+			sge = rnicpair_sge(&p.side[0], 0, len);
+			wr.sge = &sge;
+			assert_int_equal(rnicpair_post(&p.side[0], &wr), 0);
+			wire_check(row, &raw, len);
 			assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
 			rawpeer_close(&raw);
 			rnicpair_close(&p);
@@ -377,6 +392,91 @@ static void takes_what_other_peers_send(void **state)
 	rnicpair_close(&p);
 }
 
+/*
+ * D-37 takes the mark for a mark and nothing else: not the value's own octets,
+ * not a Write that has some of the mark's, not one with octets between.
+ */
+static const struct mark_row {
+	const char *name;
+	uint32_t stag;
+	uint64_t to;
+	uint32_t between; /* octets of a Write behind it; 0: no Write */
+	uint8_t opcode;	  /* of the Immediate Data */
+	const char *imm;
+	bool is_mark;
+} mark_rows[] = {
+	{ "the mark", RNIC_IMM_MARK_STAG, RNIC_IMM_MARK_TO, 0, SMPA_OP_IMM,
+	  "\1\2\3\4\0\0\0\0", true },
+	{ "its value is free", RNIC_IMM_MARK_STAG, RNIC_IMM_MARK_TO, 0,
+	  SMPA_OP_IMM, "\1\2\3\4SEND", true },
+	{ "no mark, SEND in the value", 1, 0, 0, SMPA_OP_IMM, "\1\2\3\4SEND",
+	  false },
+	{ "another STag", RNIC_IMM_MARK_STAG ^ 1, RNIC_IMM_MARK_TO, 0,
+	  SMPA_OP_IMM, "\1\2\3\4\0\0\0\0", false },
+	{ "another TO", RNIC_IMM_MARK_STAG, RNIC_IMM_MARK_TO ^ 1, 0,
+	  SMPA_OP_IMM, "\1\2\3\4\0\0\0\0", false },
+	{ "with solicited event", RNIC_IMM_MARK_STAG, RNIC_IMM_MARK_TO, 0,
+	  SMPA_OP_IMM_SE, "\1\2\3\4\0\0\0\0", false },
+	{ "a Write between", RNIC_IMM_MARK_STAG, RNIC_IMM_MARK_TO, 8,
+	  SMPA_OP_IMM, "\1\2\3\4\0\0\0\0", false },
+};
+
+static void takes_nothing_else_for_the_mark(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(mark_rows); i++) {
+		const struct mark_row *row = &mark_rows[i];
+		struct rnicpair_side *s;
+		struct usiw_cqe cqe;
+		struct rawpeer raw;
+		struct rnicpair p;
+
+		print_message("%s\n", row->name);
+		rnicpair_open_idle(&p, &defaults);
+		s = &p.side[0];
+		rawpeer_join(&raw, &p, 0);
+		for (uint64_t j = 0; j < 3; j++)
+			assert_int_equal(rnicpair_post_recv(s, j, NULL, 0), 0);
+		rawpeer_write(&raw, row->stag, row->to, NULL, 0);
+		if (row->between)
+			rawpeer_write(&raw, s->stag, rnicpair_addr(s, 0),
+				      "12345678", row->between);
+		raw_imm(&raw, row->opcode, row->imm);
+		rawpeer_send_octets(&raw, SMPA_OP_SEND, NULL, 0);
+		if (!row->is_mark)
+			take_value(s, 0, row->between, "\1\2\3\4",
+				   row->opcode == SMPA_OP_IMM_SE);
+		cqe = rnicpair_take(s, s->rcq);
+		assert_row(row->name, cqe.status == USIW_WC_SUCCESS);
+		assert_row(row->name, cqe.wr_id == (row->is_mark ? 0 : 1));
+		assert_row(row->name, cqe.opcode == USIW_WC_RECV);
+		assert_row(row->name,
+			   cqe.wc_flags ==
+				   (row->is_mark ? USIW_WC_FLAG_IMM : 0));
+		/* It is said once. */
+		raw_imm(&raw, SMPA_OP_IMM, "abcdSEND");
+		take_value(s, row->is_mark ? 1 : 2, 0, "abcd", false);
+		assert_true(rnicpair_is_quiet(&p, s, s->rcq));
+		assert_false(rnicpair_has_async(s));
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+/* A peer is not asked for the right to write before it may be sent a mark. */
+static void the_mark_needs_no_right_to_write(void **state)
+{
+	struct rnicpair p;
+
+	(void)state;
+	rnicpair_open(&p, &defaults);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(rnic_qp_set_access(p.side[i].qp, 0), 0);
+	carry_one(&p, 0, &kinds[1], 8, 0, 3);
+	carry_one(&p, 1, &kinds[1], 8, 0, 4);
+	rnicpair_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,6 +486,8 @@ int main(void)
 		cmocka_unit_test(nothing_comes_between_write_and_value),
 		cmocka_unit_test(half_sent_ones_are_flushed_once),
 		cmocka_unit_test(takes_what_other_peers_send),
+		cmocka_unit_test(takes_nothing_else_for_the_mark),
+		cmocka_unit_test(the_mark_needs_no_right_to_write),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -228,21 +228,28 @@ static void immediate_without_receive(struct stage *s)
 	immediate(s, "\1\2\3\4\0\0\0");
 }
 
+/* D-37: ahead of a Send. */
+static void immediate_ahead(struct stage *s)
+{
+	rawpeer_write(&s->raw, RNIC_IMM_MARK_STAG, RNIC_IMM_MARK_TO, NULL, 0);
+	immediate(s, "\1\2\3\4\0\0\0");
+}
+
 static void immediate_in_place_of_send(struct stage *s)
 {
-	immediate(s, "\1\2\3\4SEND");
+	immediate_ahead(s);
 	immediate(s, "\1\2\3\4\0\0\0");
 }
 
 static void immediate_twice_ahead(struct stage *s)
 {
-	immediate(s, "\1\2\3\4SEND");
-	immediate(s, "\1\2\3\4SEND");
+	immediate_ahead(s);
+	immediate_ahead(s);
 }
 
 static void immediate_ahead_of_invalidate(struct stage *s)
 {
-	immediate(s, "\1\2\3\4SEND");
+	immediate_ahead(s);
 	send_inv(s, rnic_mr_stag(s->read_only));
 }
 
