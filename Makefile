@@ -95,15 +95,15 @@ deb:
 	scripts/install-deps build deb
 	scripts/build-deb
 
-## package-test: install, use and remove the packages in a debootstrap root
+## package-test: install, use and remove the packages in a debootstrap root (RELEASE=trixie)
 package-test: deb
 	scripts/install-deps root
-	tests/package/run-in-root build/deb
+	tests/package/run-in-root build/deb $(RELEASE)
 
-## fresh-test: prove "make demo" from a clone in a new debootstrap root
+## fresh-test: prove "make demo" from a clone in a new debootstrap root (RELEASE=trixie)
 fresh-test:
 	scripts/install-deps root
-	tests/fresh/run-in-root
+	tests/fresh/run-in-root $(if $(RELEASE),--release $(RELEASE))
 
 ## install: install into $(DESTDIR)$(PREFIX)
 install:

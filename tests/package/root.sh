@@ -6,10 +6,24 @@
 #
 # To be sourced.  root_begin must be called before anything else: it re-runs
 # the calling script inside the namespaces.
+#
+# Where the machine cannot have such a root at all, the script prints
+# "skipped: REASON" and exits with 77.
 
 root_die() {
 	echo "$(basename "$0"): $*" >&2
 	exit 1
+}
+
+root_skip() {
+	echo "skipped: $*"
+	exit 77
+}
+
+# Mount and PID namespaces with a new /proc, as the root needs them.
+root_may_mount() {
+	unshare --mount --pid --fork --propagation private \
+		mount -t proc proc /proc 2>/dev/null
 }
 
 # root_begin SCRIPT ARGUMENT...
@@ -17,9 +31,10 @@ root_begin() {
 	if [[ ${USIW_ROOT_INSIDE-} == yes ]]; then
 		return 0
 	fi
-	[[ $(id -u) == 0 ]] || root_die "needs root (chroot and debootstrap)"
+	[[ $(id -u) == 0 ]] || root_skip "needs root (chroot and debootstrap)"
 	command -v debootstrap >/dev/null ||
-		root_die "debootstrap is missing (apt-get install debootstrap)"
+		root_skip "debootstrap is missing (apt-get install debootstrap)"
+	root_may_mount || root_skip "this machine forbids mounts in a namespace"
 	USIW_ROOT=${USIW_ROOT:-$(mktemp -d "${TMPDIR:-/tmp}/usiw-root.XXXXXX")}
 	export USIW_ROOT USIW_ROOT_INSIDE=yes
 	local status=0
@@ -75,30 +90,68 @@ root_unprivileged() {
 		env HOME=/nonexistent "$@"
 }
 
-# Makes the root.  Only the Debian archives of this machine's own suite family
-# are taken over, so that a foreign list does not end in the test.
+# root_release: the release this machine runs, by its code name.
+root_release() {
+	(. /etc/os-release && echo "${VERSION_CODENAME:?}")
+}
+
+# root_lists RELEASE: "URI SUITE" lines for that release: this machine's own
+# archives of its own suite family, so that a foreign list does not end in the
+# test, with the release's name in place of this machine's.
+root_lists() {
+	root_sources | awk -v own="$(root_release)" -v wanted="$1" '
+		$2 == own || index($2, own "-") == 1 {
+			print $1, wanted substr($2, length(own) + 1) }'
+}
+
+# root_has_suite URI SUITE: can it be fetched from here?
+root_has_suite() {
+	local status=0
+	/usr/lib/apt/apt-helper download-file "$1/dists/$2/InRelease" \
+		"$USIW_ROOT.release" >/dev/null 2>&1 </dev/null || status=$?
+	rm -f "$USIW_ROOT.release"
+	return "$status"
+}
+
+# root_make [RELEASE]: makes the root, of this machine's release by default.
 root_make() {
-	local codename uri suite proxy=
-	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:?}")
-	read -r uri suite < <(root_sources | awk -v c="$codename" '$2 == c')
-	[[ -n ${uri-} ]] || root_die "apt knows no archive with suite $codename"
+	local release=${1:-$(root_release)} uri suite proxy='' script=''
+	read -r uri suite < <(root_lists "$release" |
+		awk -v c="$release" '$2 == c') || true
+	[[ -n ${uri-} ]] ||
+		root_skip "apt knows no archive of this machine's own release"
 	eval "$(apt-config shell proxy Acquire::http::Proxy)"
 	if [[ -n ${proxy-} ]]; then
 		export http_proxy=$proxy
 	fi
+	root_has_suite "$uri" "$suite" ||
+		root_skip "$uri with suite $suite cannot be reached"
+	if ! mknod "$USIW_ROOT/null" c 1 3 2>/dev/null ||
+		! true 2>/dev/null >"$USIW_ROOT/null"; then
+		root_skip "device nodes in $USIW_ROOT do not work"
+	fi
+	rm "$USIW_ROOT/null"
+	# A debootstrap older than the release has no script of that name; the
+	# Debian releases share one.
+	[[ -e /usr/share/debootstrap/scripts/$suite ]] || script=sid
 
 	# mktemp made it for root alone, and it becomes everybody's /.
 	chmod 755 "$USIW_ROOT"
 	echo "root: debootstrap $suite into $USIW_ROOT"
-	debootstrap --variant=minbase "$suite" "$USIW_ROOT" "$uri" \
+	# shellcheck disable=SC2086
+	debootstrap --variant=minbase "$suite" "$USIW_ROOT" "$uri" $script \
 		>"$USIW_ROOT.log" 2>&1 </dev/null || {
 		tail -n 20 "$USIW_ROOT.log" >&2
 		rm -f "$USIW_ROOT.log"
 		root_die "debootstrap failed"
 	}
 	rm -f "$USIW_ROOT.log"
-	root_sources | awk -v c="$codename" '$2 == c || index($2, c "-") == 1 {
-		print "deb", $1, $2, "main" }' >"$USIW_ROOT/etc/apt/sources.list"
+	root_lists "$release" | while read -r uri suite; do
+		# A release has its last suite from the day it is out.
+		if root_has_suite "$uri" "$suite"; then
+			echo "deb $uri $suite main"
+		fi
+	done >"$USIW_ROOT/etc/apt/sources.list"
 	if [[ -n ${proxy-} ]]; then
 		echo "Acquire::http::Proxy \"$proxy\";" \
 			>"$USIW_ROOT/etc/apt/apt.conf.d/90proxy"
