@@ -15,6 +15,9 @@ LATENCY_TYPICAL, BANDWIDTH_AVERAGE = 2, 1  # columns after size, iterations
 
 def raw(mode, size, count, spin=False):
     """One figure of plain TCP: microseconds or MiB/s."""
+    if not os.access(RAW, os.X_OK):
+        sys.exit(f"{RAW} is not built; `make` builds it (`make demo` does "
+                 "not)")
     with Quiet(f"raw {mode}") as test:
         port = harness.free_port()
         words = [RAW, mode, port, size, count] + (["spin"] if spin else [])

@@ -21,4 +21,11 @@
 			fail_msg("%s: %s does not hold", (name), #cond);       \
 	} while (0)
 
+/* Skips the case, with the reason that scripts/count-tests repeats. */
+#define skip_because(reason)                                                   \
+	do {                                                                   \
+		print_message("skipped: %s\n", (reason));                      \
+		skip();                                                        \
+	} while (0)
+
 #endif

@@ -101,8 +101,6 @@ static void the_packed_record_says_the_same(void **state)
 	uint32_t id;
 
 	(void)state;
-	if (!is_ca)
-		skip();
 	ucm_open(&u);
 	id = resolved(&u);
 	route = ask_route(&u, id);
@@ -171,11 +169,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_channel_adapter_has_a_path_once_resolved),
-		cmocka_unit_test(the_packed_record_says_the_same),
 		cmocka_unit_test(a_small_place_gets_what_fits),
 		cmocka_unit_test(the_port_stands_in_the_service_id),
 	};
+	const struct CMUnitTest ca_tests[] = {
+		cmocka_unit_test(the_packed_record_says_the_same),
+	};
+	int failed;
 
 	is_ca = util_settings()->persona == UTIL_PERSONA_CA;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	if (is_ca)
+		failed += cmocka_run_group_tests(ca_tests, NULL, NULL);
+	return failed;
 }

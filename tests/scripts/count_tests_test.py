@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""scripts/count-tests: what each kind of test contributes to the last line."""
+import os
+import subprocess
+import tempfile
+import unittest
+from xml.sax.saxutils import escape
+
+ROOT = os.environ.get("USIW_SOURCE_DIR") or os.path.join(
+    os.path.dirname(os.path.abspath(__file__)), "..", "..")
+SCRIPT = os.path.join(ROOT, "scripts", "count-tests")
+
+PASSED = ("run", "")
+FAILED = ("fail", '<failure message="Failed"/>')
+SKIPPED = ("notrun", '<skipped message="SKIP_RETURN_CODE=77"/>')
+NOT_RUN = ("notrun", '<skipped message="Unable to find executable"/>')
+DISABLED = ("disabled", '<skipped message="Disabled"/>')
+
+CMOCKA = """[==========] Running 3 test(s).
+[ RUN      ] answers
+[       OK ] answers
+[ RUN      ] needs_a_second_address
+skipped: this machine has no address but loopback's
+[  SKIPPED ] needs_a_second_address
+[ RUN      ] says_nothing
+[  SKIPPED ] says_nothing
+[==========] 3 test(s) run.
+[  PASSED  ] 1 test(s).
+[  SKIPPED ] 2 test(s), listed below:
+[  SKIPPED ] needs_a_second_address
+[  SKIPPED ] says_nothing
+
+ 2 SKIPPED TEST(S)
+"""
+HARNESS = """ok rping 127.0.0.1 (0.4 s)
+skipped rping-machine: this machine has no address but loopback's
+2 cases, 0 failed, 1 skipped
+"""
+VERBOSE = """test_a (__main__.A.test_a) ... ok
+test_b (__main__.A.test_b) ... skipped 'no such device'
+test_c (__main__.A) ... skipped 'neither'
+
+OK (skipped=2)
+"""
+TERSE = """.s
+Ran 2 tests in 0.001s
+
+OK (skipped=1)
+"""
+
+
+class CountTests(unittest.TestCase):
+    def count(self, *cases):
+        """The last line, all lines and the exit code for (kind, output)."""
+        rows = [f'<testcase name="t{i}" status="{kind[0]}">{kind[1]}'
+                f"<system-out>{escape(output)}</system-out></testcase>"
+                for i, (kind, output) in enumerate(cases)]
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as stream:
+            stream.write(f"<testsuite>{''.join(rows)}</testsuite>")
+            stream.flush()
+            done = subprocess.run([SCRIPT, stream.name], timeout=50,
+                                  capture_output=True, text=True)
+        lines = done.stdout.splitlines()
+        return lines[-1], lines, done.returncode
+
+    def test_counts(self):
+        for cases, line, code in (
+                ([(PASSED, ""), (PASSED, "")],
+                 "2 passed, 0 failed, 0 skipped", 0),
+                ([(PASSED, ""), (SKIPPED, "skipped: no root")],
+                 "1 passed, 0 failed, 1 skipped", 0),
+                ([(SKIPPED, "")], "0 passed, 0 failed, 1 skipped", 1),
+                ([(PASSED, ""), (FAILED, "")],
+                 "1 passed, 1 failed, 0 skipped", 1),
+                ([(PASSED, ""), (NOT_RUN, "")],
+                 "1 passed, 1 failed, 0 skipped", 1),
+                ([(PASSED, ""), (DISABLED, "")],
+                 "1 passed, 1 failed, 0 skipped", 1),
+                ([(PASSED, CMOCKA)], "1 passed, 0 failed, 2 skipped", 0),
+                ([(PASSED, HARNESS)], "1 passed, 0 failed, 1 skipped", 0),
+                ([(PASSED, VERBOSE)], "1 passed, 0 failed, 2 skipped", 0),
+                ([(PASSED, TERSE)], "1 passed, 0 failed, 1 skipped", 0),
+                ([(FAILED, HARNESS)], "0 passed, 1 failed, 1 skipped", 1),
+                # Every case skipped: exit code 77, and counted once.
+                ([(PASSED, ""), (SKIPPED, HARNESS)],
+                 "1 passed, 0 failed, 1 skipped", 0)):
+            with self.subTest(cases=cases):
+                last, _, status = self.count(*cases)
+                self.assertEqual((last, status), (line, code))
+
+    def test_skipped_cases_are_named_with_their_reason(self):
+        lines = self.count((PASSED, CMOCKA), (PASSED, HARNESS))[1]
+        reason = "this machine has no address but loopback's"
+        self.assertEqual(lines[:3], [
+            f"SKIPPED t0, needs_a_second_address: {reason}",
+            "SKIPPED t0, says_nothing: no reason given",
+            f"SKIPPED t1, rping-machine: {reason}"])
+
+    def test_a_missing_file_is_a_failure(self):
+        done = subprocess.run([SCRIPT, "/nonexistent.xml"], timeout=50,
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stdout.splitlines()[-1],
+                         "0 passed, 1 failed, 0 skipped")
+
+
+if __name__ == "__main__":
+    unittest.main()
