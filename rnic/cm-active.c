@@ -62,11 +62,25 @@ void cm_conn_post_outcome(struct cm_conn *conn, int status)
 	conn->outcome = NULL;
 }
 
+/*
+ * librdmacm moves its own QP when it fetches CONNECT_RESPONSE, and makes
+ * CONNECT_ERROR of it when the connection is no more by then.  After that it
+ * drops whatever else we say, and an application that saw the channel readable
+ * would block in rdma_get_cm_event().
+ */
+static bool conn_owes_event(const struct cm_conn *conn)
+{
+	return conn->phase != CM_PHASE_RESPONSE || conn->param.wants_response;
+}
+
 void cm_conn_abort(struct cm_conn *conn, int status)
 {
 	util_info("cm", "id %u: connecting failed: %s", cm_id_num(conn->id),
 		  strerror(-status));
-	cm_conn_post_outcome(conn, status);
+	if (conn_owes_event(conn))
+		cm_conn_post_outcome(conn, status);
+	else
+		conn->id->state = RNIC_CM_S_DISCONNECT;
 	cm_conn_free(conn);
 }
 
@@ -214,25 +228,23 @@ static int active_attach(struct cm_conn *conn, uint16_t ird, uint16_t ord)
 
 /*
  * InfiniBand's steps: librdmacm, or the application, moves the QP now, and says
- * when it is ready.  Until then only the peer's leaving is of interest; the
- * time is the peer's affair.
+ * when it is ready.  A peer that leaves meanwhile has accepted all the same:
+ * the QP gets what it sent, and the application DISCONNECTED behind that.  So
+ * the socket is not looked at before; the time limit is the peer's affair.
  */
 static void active_respond(struct cm_conn *conn, const struct smpa_event *ev)
 {
 	struct cm_event *response = conn->outcome;
 	struct cm_id *id = conn->id;
-	int ret = -ENOMEM;
 
 	conn->outcome = cm_event_new(id);
-	if (conn->outcome)
-		ret = cm_conn_watch(conn, EPOLLRDHUP);
-	if (ret < 0) {
-		free(conn->outcome);
+	if (!conn->outcome) {
 		conn->outcome = response;
 		response->ev.pd_len = 0;
-		cm_conn_abort(conn, ret);
+		cm_conn_abort(conn, -ENOMEM);
 		return;
 	}
+	cm_conn_watch(conn, 0);
 	TAILQ_REMOVE(&cm.starting, conn, link);
 	conn->phase = CM_PHASE_RESPONSE;
 	conn->ird = ev->start.ird;

@@ -342,10 +342,7 @@ void cm_conn_ready(struct cm_conn *conn, uint32_t events)
 		/* The application learns it when it tries to accept. */
 		cm_conn_free(conn);
 		break;
-	case CM_PHASE_RESPONSE:
-		/* The peer has left; librdmacm drops the event when the
-		 * application's word has failed already. */
-		cm_conn_abort(conn, -ECONNRESET);
+	case CM_PHASE_RESPONSE: /* not watched */
 		break;
 	case CM_PHASE_ANSWERED:
 		cm_passive_answered(conn);

@@ -395,6 +395,7 @@ static const struct {
 	{ "endpoint", rdmacm_endpoint },
 	{ "sync", rdmacm_sync },
 	{ "establish", rdmacm_establish },
+	{ "early", rdmacm_early },
 	{ "path", rdmacm_path },
 	{ "tos", rdmacm_tos },
 	{ "ack-timeout", rdmacm_ack_timeout },

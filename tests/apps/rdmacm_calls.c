@@ -457,6 +457,34 @@ void rdmacm_establish(void)
 	establish(true);
 }
 
+/* ---- a peer that accepts and leaves -------------------------------------- */
+
+/* All of it before this side looks for what came of its connect. */
+void rdmacm_early(void)
+{
+	struct rdma_event_channel *there = chan_new(), *here = chan_new();
+	struct rdma_cm_id *id = id_new(here, NULL), *listener, *child;
+	struct rdma_cm_event *event;
+	uint16_t port_be;
+
+	listener = listener_new(there, "127.0.0.1", &port_be);
+	id_route(id, "127.0.0.1", port_be);
+	qp_new(id);
+	id_connect(id, NULL, 0);
+	event = event_of(there, RDMA_CM_EVENT_CONNECT_REQUEST);
+	child = event->id;
+	rdma_ack_cm_event(event);
+	qp_new(child);
+	MUST(rdma_accept(child, NULL) == 0);
+	MUST(rdma_disconnect(child) == 0);
+	id_end(child);
+	expect(here, RDMA_CM_EVENT_ESTABLISHED);
+	expect(here, RDMA_CM_EVENT_DISCONNECTED);
+	MUST(!event_within(here, 0));
+	id_end(id);
+	id_end(listener);
+}
+
 /* ---- what an identity tells ---------------------------------------------- */
 
 static void path_is(const struct rdma_cm_id *id)

@@ -52,6 +52,7 @@ void rdmacm_addrinfo(void);
 void rdmacm_endpoint(void);
 void rdmacm_sync(void);
 void rdmacm_establish(void);
+void rdmacm_early(void);
 void rdmacm_path(void);
 void rdmacm_tos(void);
 void rdmacm_ack_timeout(void);

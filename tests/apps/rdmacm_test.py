@@ -62,7 +62,7 @@ harness.main([
 ] + [
     (word, functools.partial(call, word)) for word in (
         "refused", "commands", "addrinfo", "endpoint", "sync", "establish",
-        "path", "tos", "ack-timeout", "reuseaddr", "afonly", "no-option",
+        "early", "path", "tos", "ack-timeout", "reuseaddr", "afonly", "no-option",
         "backlog", "data", "edge", "order", "unacked")
 ] + [
     ("unreachable", functools.partial(inside, "unreachable", "now",

@@ -302,6 +302,21 @@ static void peer_that_leaves_after_its_response(void **state)
 	(void)state;
 	response_pair_open(&p);
 	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
+	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
+	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_pair_close(&p);
+}
+
+/* Who moves its QP itself hears of its own disconnect. */
+static void disconnect_instead_of_establish(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+
+	(void)state;
+	response_pair_open(&p);
+	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
 	cm_expect(p.active.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
 	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
 			 -ECONNRESET);
@@ -325,6 +340,7 @@ int main(void)
 		cmocka_unit_test(connect_checks_the_qp),
 		cmocka_unit_test(response_is_waited_for_when_wanted),
 		cmocka_unit_test(peer_that_leaves_after_its_response),
+		cmocka_unit_test(disconnect_instead_of_establish),
 	};
 
 	/* Before the settings are read for the first time. */
