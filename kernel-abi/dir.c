@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/cancel.h"
 #include "fd.h"
 #include "kabi.h"
 #include "node.h"
@@ -50,6 +51,7 @@ static DIR *real_open(const struct kabi_node *node)
 
 DIR *kabi_dir_open_fd(const struct kabi_node *node, int fd)
 {
+	UTIL_CANCEL_OFF();
 	int saved_errno = errno;
 	struct kabi_dir *dir;
 
@@ -92,6 +94,7 @@ DIR *kabi_dir_open(const struct kabi_node *node)
 
 int kabi_dir_close(struct kabi_dir *dir)
 {
+	UTIL_CANCEL_OFF();
 	int fd = dir->fd;
 
 	if (dir->real)

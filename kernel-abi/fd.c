@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "../util/cancel.h"
 #include "node.h"
 #include "real.h"
 #include "sysfs.h"
@@ -260,6 +261,7 @@ static int object_close(enum util_fd_kind kind, void *object)
 
 static int object_fd_close(int fd, enum util_fd_kind kind, void *object)
 {
+	UTIL_CANCEL_OFF();
 	int primary_fd;
 
 	if (alias_drop(fd, object, &primary_fd)) {

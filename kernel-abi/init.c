@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../util/cancel.h"
 #include "../util/env.h"
 #include "../util/log.h"
 #include "fd.h"
@@ -123,6 +124,7 @@ static int rnic_resolve(void *lib)
 
 static void touch(void)
 {
+	UTIL_CANCEL_OFF();
 	struct util_fdtab *fds;
 	void *lib;
 

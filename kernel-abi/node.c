@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 
+#include "../util/cancel.h"
 #include "fd.h"
 #include "kabi.h"
 #include "real.h"
@@ -210,6 +211,7 @@ static int file_open(const struct kabi_node *node, int flags)
 
 int kabi_node_open(const struct kabi_node *node, int flags)
 {
+	UTIL_CANCEL_OFF();
 	int fd;
 
 	if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
@@ -243,6 +245,7 @@ int kabi_node_open(const struct kabi_node *node, int flags)
 
 FILE *kabi_node_fopen(const struct kabi_node *node, const char *mode, FILE *old)
 {
+	UTIL_CANCEL_OFF();
 	char path[32];
 	FILE *file;
 	int fd;

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -447,24 +446,6 @@ _Static_assert(sizeof(struct rdma_ucm_accept) <= UCM_CMD_MAX &&
 		       sizeof(struct rdma_ucm_resolve_addr) <= UCM_CMD_MAX,
 	       "every command fits");
 
-/*
- * Only the wait for an event is a cancellation point, as write(2) on the real
- * file would be one: a thread cancelled in the middle of anything else would
- * take the manager's lock with it.
- */
-static int command_run(struct kabi_ucm *file, uint32_t nr,
-		       const struct kabi_ucm_call *call)
-{
-	int old_state, ret;
-
-	if (nr == RDMA_USER_CM_CMD_GET_EVENT)
-		return commands[nr].handler(file, call);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old_state);
-	ret = commands[nr].handler(file, call);
-	pthread_setcancelstate(old_state, NULL);
-	return ret;
-}
-
 ssize_t kabi_ucm_write(void *object, const void *buf, size_t len)
 {
 	/* Aligned for any command. */
@@ -488,7 +469,7 @@ ssize_t kabi_ucm_write(void *object, const void *buf, size_t len)
 	if (ret < 0)
 		return ret;
 	call.out = hdr.out;
-	ret = command_run(object, hdr.cmd, &call);
+	ret = commands[hdr.cmd].handler(object, &call);
 	return ret < 0 ? ret : (ssize_t)len;
 }
 
@@ -535,13 +516,10 @@ free_file:
 int kabi_ucm_close(void *object)
 {
 	struct kabi_ucm *file = object;
-	int old_state;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old_state);
 	/* Takes the fd out of the table and closes it, but not before an event
 	 * thread that is between two calls has come back by it. */
 	kabi_rnic()->cm_chan_free(file->chan);
-	pthread_setcancelstate(old_state, NULL);
 	free(file);
 	return 0;
 }

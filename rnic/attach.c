@@ -15,8 +15,8 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
+#include "../util/cancel.h"
 #include "../util/env.h"
 #include "../util/log.h"
 #include "cm.h"
@@ -77,7 +77,8 @@ static int attach_poll(const struct rnic_attach *a, short events)
 		if (now < a->deadline_ns)
 			left_ms = (a->deadline_ns - now + NS_PER_MS - 1) /
 				  NS_PER_MS;
-		rc = poll(&pfd, 1, left_ms < INT32_MAX ? (int)left_ms : -1);
+		rc = util_sys_poll(&pfd, 1,
+				   left_ms < INT32_MAX ? (int)left_ms : -1);
 		if (rc > 0)
 			return 0;
 		if (rc == 0)
@@ -123,7 +124,7 @@ static int attach_dup(struct rnic_attach *a, int fd)
 		return -errno;
 	rc = rnic_fd_register(a->fd);
 	if (rc < 0) {
-		close(a->fd);
+		util_sys_close(a->fd);
 		return rc;
 	}
 	return 0;

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "cm-internal.h"
 
+#include "../util/cancel.h"
 #include "../util/env.h"
 #include "../util/log.h"
 #include "fd.h"
@@ -105,7 +106,7 @@ static void wake_write(void)
 	ssize_t len;
 
 	do {
-		len = write(cm.wake_fd, &one, sizeof(one));
+		len = util_sys_write(cm.wake_fd, &one, sizeof(one));
 	} while (len < 0 && errno == EINTR);
 }
 
@@ -149,7 +150,8 @@ static void inbox_drain(void)
 	int status = 0;
 
 	/* It may be meant to tell the thread of a deadline, too. */
-	while (is_cm_thread && read(cm.wake_fd, &cnt, sizeof(cnt)) < 0 &&
+	while (is_cm_thread &&
+	       util_sys_read(cm.wake_fd, &cnt, sizeof(cnt)) < 0 &&
 	       errno == EINTR)
 		;
 	for (;;) {
@@ -309,7 +311,7 @@ static bool thread_pass(void)
 	if (cm.is_broken)
 		inbox_drain();
 	else
-		cnt = epoll_wait(cm.epoll_fd, ev, THREAD_EVENTS, 0);
+		cnt = util_sys_epoll_wait(cm.epoll_fd, ev, THREAD_EVENTS, 0);
 	if (cnt < 0 && !cm.is_broken && is_cm_thread && errno != EINTR)
 		thread_break(errno);
 	for (int i = 0; i < cnt; i++) {
@@ -324,25 +326,20 @@ static bool thread_pass(void)
 /*
  * The caller is about to sleep until the manager's thread has made an event;
  * where the peer is on the same host, what that takes is mostly ready.  Doing
- * it here saves waking one thread and then the other.  Sockets' calls are
- * cancellation points, and the lock is held.
+ * it here saves waking one thread and then the other.
  */
 void cm_thread_help(const struct cm_event_list *events)
 {
-	int old_state;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old_state);
-	if (util_trylock(&cm.lock)) {
-		for (int i = 0; i < HELP_PASSES && cm.is_started &&
-				!cm.is_stopping && TAILQ_EMPTY(events);
-		     i++)
-			if (!thread_pass())
-				break;
-		if (cm.is_started)
-			cm_thread_deadline(deadlines_next());
-		util_unlock(&cm.lock);
-	}
-	pthread_setcancelstate(old_state, NULL);
+	if (!util_trylock(&cm.lock))
+		return;
+	for (int i = 0; i < HELP_PASSES && cm.is_started && !cm.is_stopping &&
+			TAILQ_EMPTY(events);
+	     i++)
+		if (!thread_pass())
+			break;
+	if (cm.is_started)
+		cm_thread_deadline(deadlines_next());
+	util_unlock(&cm.lock);
 }
 
 /*

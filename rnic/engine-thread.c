@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../util/cancel.h"
 #include "../util/env.h"
 #include "../util/log.h"
 #include "stat.h"
@@ -42,7 +43,7 @@
 void rnic_engine_thread_wake(struct rnic_engine *engine)
 {
 	uint64_t one = 1;
-	ssize_t rc = write(engine->wake_fd, &one, sizeof(one));
+	ssize_t rc = util_sys_write(engine->wake_fd, &one, sizeof(one));
 
 	(void)rc; /* EAGAIN: it is awake already */
 }
@@ -56,7 +57,7 @@ void rnic_engine_wake_clear(struct rnic_engine *engine,
 	for (int i = 0; i < cnt; i++) {
 		if (ev[i].data.u64 != ENGINE_WAKE_TOKEN)
 			continue;
-		rc = read(engine->wake_fd, &drain, sizeof(drain));
+		rc = util_sys_read(engine->wake_fd, &drain, sizeof(drain));
 		(void)rc; /* only the counter is reset */
 	}
 }
@@ -169,7 +170,8 @@ static int engine_spin(struct rnic_engine *engine, struct epoll_event *ev)
 	int cnt;
 
 	do {
-		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, 0);
+		cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
+					  0);
 	} while (cnt == 0 && rnic_now_ns() < end_ns);
 	return cnt;
 }
@@ -252,7 +254,8 @@ static int engine_block(struct rnic_engine *engine, struct epoll_event *ev,
 	atomic_thread_fence(memory_order_seq_cst);
 	if (rnic_engine_has_bells(engine))
 		timeout_ms = 0;
-	return epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, timeout_ms);
+	return util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
+				   timeout_ms);
 }
 
 /* The next events.  Return: how many; 0: time-out, or bells; -errno: there is
@@ -264,7 +267,8 @@ static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
 
 	if (trust->was_parked) {
 		trust->was_parked = false;
-		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, 0);
+		cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
+					  0);
 		if (cnt > 0)
 			trust_lose(trust);
 		else if (rnic_engine_has_bells(engine))

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../util/cancel.h"
 #include "../util/env.h"
 #include "../util/log.h"
 #include "context.h"
@@ -416,7 +417,8 @@ void rnic_engine_poll(struct rnic_engine *engine)
 	if (engine->stream_cnt <= RNIC_ENGINE_HOT_MAX) {
 		engine_pass_hot(engine);
 	} else {
-		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, 0);
+		cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
+					  0);
 		if (rnic_engine_wait_error(cnt))
 			rnic_engine_break(engine, rnic_engine_wait_error(cnt));
 		rnic_engine_serve_events(engine, ev, cnt);
@@ -446,7 +448,7 @@ static int engine_open_fds(struct rnic_engine *engine)
 		return -errno;
 	rc = rnic_fd_register(engine->epfd);
 	if (rc < 0) {
-		close(engine->epfd);
+		util_sys_close(engine->epfd);
 		return rc;
 	}
 	engine->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -456,7 +458,7 @@ static int engine_open_fds(struct rnic_engine *engine)
 	}
 	rc = rnic_fd_register(engine->wake_fd);
 	if (rc < 0) {
-		close(engine->wake_fd);
+		util_sys_close(engine->wake_fd);
 		goto close_epfd;
 	}
 	ev.data.u64 = ENGINE_WAKE_TOKEN;
@@ -499,6 +501,8 @@ int rnic_engine_new(struct rnic_engine **ret_engine)
  */
 static bool engine_lead_until(struct rnic_engine *engine, uint64_t end_ns)
 {
+	UTIL_CANCEL_OFF();
+
 	while (!engine_try_lead(engine)) {
 		if (rnic_now_ns() >= end_ns)
 			return false;
@@ -522,7 +526,8 @@ bool rnic_engine_drain(struct rnic_engine *engine)
 		rnic_stream_drain(stream);
 	}
 	while (engine->streams && rnic_now_ns() < end_ns) {
-		cnt = epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, 10);
+		cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
+					  10);
 		if (rnic_engine_wait_error(cnt))
 			break;
 		rnic_engine_wake_clear(engine, ev, cnt);
@@ -536,6 +541,8 @@ bool rnic_engine_drain(struct rnic_engine *engine)
 
 bool rnic_engine_stop(struct rnic_engine *engine)
 {
+	UTIL_CANCEL_OFF();
+
 	atomic_store_explicit(&engine->is_stopping, true, memory_order_release);
 	/* Before the thread is waited for: it may be waiting for the lead. */
 	if (!rnic_engine_drain(engine))

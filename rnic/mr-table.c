@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+
+#include "../util/cancel.h"
 
 #define MR_INDEX_MASK ((1u << RNIC_MR_INDEX_BITS) - 1)
 
@@ -77,7 +78,7 @@ static int table_draw(struct rnic_mr_table *table, uint32_t *ret_random)
 
 	if (table->random_used + sizeof(*ret_random) > sizeof(table->random)) {
 		/* Up to 256 octets come whole and are not interrupted. */
-		got = getrandom(table->random, sizeof(table->random), 0);
+		got = util_sys_getrandom(table->random, sizeof(table->random));
 		if (got != (ssize_t)sizeof(table->random))
 			return -EAGAIN;
 		table->random_used = 0;

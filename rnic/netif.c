@@ -3,6 +3,7 @@
  * are, and that they change. */
 #include "netif.h"
 
+#include "../util/cancel.h"
 #include "fd.h"
 #include "tcp.h"
 
@@ -149,6 +150,7 @@ static int table_add_addrs(struct rnic_netif_table *table, struct nl_sock *sock)
 
 int rnic_netif_table_new(struct rnic_netif_table **ret_table)
 {
+	UTIL_CANCEL_OFF();
 	struct rnic_netif_table *table;
 	struct nl_sock *sock;
 	int ret;

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
+#include "../util/cancel.h"
 #include "cm-internal.h"
 #include "engine.h"
 #include "fd.h"
@@ -165,7 +165,7 @@ static struct num_block *block_new(bool must_listen)
 			block->port = port;
 	}
 	/* A program that was started anew is not taken for the former. */
-	if (getrandom(&first, sizeof(first), 0) != sizeof(first))
+	if (util_sys_getrandom(&first, sizeof(first)) != sizeof(first))
 		first = 0;
 	for (unsigned int i = 0; i < BLOCK_SLOTS; i++)
 		block_push_back(block, (uint8_t)(first + i));

@@ -6,8 +6,8 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "../util/cancel.h"
 #include "../util/log.h"
 #include "cm-internal.h"
 #include "context.h"
@@ -149,7 +149,8 @@ static int rdv_new(struct rnic_qp *qp, const struct rnic_rdv_options *opt,
 		    &rdv->peer);
 	rdv->is_dialler = rdv_dials(rdv, dev.gid[opt->gid_idx]);
 	if (rdv->is_dialler &&
-	    getrandom(&rdv->nonce, sizeof(rdv->nonce), 0) != sizeof(rdv->nonce))
+	    util_sys_getrandom(&rdv->nonce, sizeof(rdv->nonce)) !=
+		    sizeof(rdv->nonce))
 		rdv->nonce = rnic_now_ns() ^ (uintptr_t)rdv;
 	*ret_rdv = rdv;
 	return 0;

@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../util/cancel.h"
+
 #define SHM_PAGE 4096u
 #define SHM_CHUNK_MIN ((size_t)1 << 20)
 /*
@@ -85,7 +87,7 @@ static int chunk_map(size_t size, uint8_t **ret_base)
 	*ret_base = base;
 close_fd:
 	/* The mapping keeps the memory. */
-	close(fd);
+	util_sys_close(fd);
 	return rc;
 }
 

@@ -4,6 +4,7 @@
 #include "stat.h"
 
 #include "../abi/usiw-abi.h"
+#include "../util/cancel.h"
 #include "env.h"
 #include "fd.h"
 #include "log.h"
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 _Static_assert(RNIC_STAT_CNT <= USIW_STAT_MAX, "counters fit the page");
@@ -83,7 +83,7 @@ static int page_from_file(const char *dir, struct usiw_stat_page **ret_page)
 	if (fd < 0)
 		return fd;
 	ret = page_map(fd, ret_page);
-	syscall(SYS_close, fd);
+	util_sys_close(fd);
 	return ret;
 }
 
@@ -106,7 +106,7 @@ static int page_from_memfd(struct usiw_stat_page **ret_page)
 unmap:
 	munmap(*ret_page, sizeof(**ret_page));
 close_fd:
-	syscall(SYS_close, fd);
+	util_sys_close(fd);
 	return ret;
 }
 
@@ -136,6 +136,7 @@ static void page_publish(struct usiw_stat_page *page)
 
 void rnic_stat_init(void)
 {
+	UTIL_CANCEL_OFF();
 	const char *dir = util_settings()->stat_dir;
 	struct usiw_stat_page *page = NULL;
 	int ret = -ENOENT;

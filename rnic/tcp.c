@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Socket calls, from libc directly. */
+/* Socket calls: the kernel's, or from libc directly. */
 #define _GNU_SOURCE
 #include "tcp.h"
 
@@ -9,10 +9,45 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define TCP_EMSS_DEFAULT 1460u
 
-static struct rnic_tcp_ops real_ops;
+/* libc's calls that wait are cancellation points, and locks are held here. */
+
+static int sys_accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
+{
+	return (int)syscall(SYS_accept4, fd, addr, len, flags);
+}
+
+static int sys_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	return (int)syscall(SYS_connect, fd, addr, len);
+}
+
+static ssize_t sys_recv(int fd, void *buf, size_t len, int flags)
+{
+	return syscall(SYS_recvfrom, fd, buf, len, flags, NULL, NULL);
+}
+
+static ssize_t sys_recvmsg(int fd, struct msghdr *msg, int flags)
+{
+	return syscall(SYS_recvmsg, fd, msg, flags);
+}
+
+static ssize_t sys_sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	return syscall(SYS_sendmsg, fd, msg, flags);
+}
+
+static struct rnic_tcp_ops real_ops = {
+	.accept4 = sys_accept4,
+	.connect = sys_connect,
+	.recv = sys_recv,
+	.recvmsg = sys_recvmsg,
+	.sendmsg = sys_sendmsg,
+};
 static _Atomic(const struct rnic_tcp_ops *) current_ops;
 static pthread_once_t real_once = PTHREAD_ONCE_INIT;
 
@@ -29,11 +64,6 @@ static void real_ops_find(void)
 	REAL(socket);
 	REAL(bind);
 	REAL(listen);
-	REAL(accept4);
-	REAL(connect);
-	REAL(recv);
-	REAL(recvmsg);
-	REAL(sendmsg);
 	REAL(shutdown);
 	REAL(getsockopt);
 	REAL(setsockopt);

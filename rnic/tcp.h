@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The RNIC's socket calls behind a table: taken from libc itself, past
- * whatever else is preloaded (a sockets-to-RDMA library above us would
- * recurse), and replaceable by tests.
+ * The RNIC's socket calls behind a table: the kernel's, or taken from libc
+ * itself, past whatever else is preloaded (a sockets-to-RDMA library above us
+ * would recurse), and replaceable by tests.  None is a cancellation point.
  */
 #ifndef RNIC_TCP_H
 #define RNIC_TCP_H

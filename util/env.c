@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cancel.h"
 #include "log.h"
 
 #ifndef UTIL_CONF_PATH
@@ -246,6 +247,7 @@ static void conf_read(void)
 
 static void settings_load(void)
 {
+	UTIL_CANCEL_OFF();
 	int saved_errno = errno;
 	const char *value;
 

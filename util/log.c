@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cancel.h"
 #include "env.h"
 
 #define LOG_LINE_MAX 512
@@ -128,7 +129,7 @@ void util_log_print(enum util_log_level level, const char *part,
 	line[len++] = '\n';
 	/* One write(): lines of several threads do not mix.  Nobody could be
 	 * told that stderr is gone. */
-	if (write(STDERR_FILENO, line, len) < 0)
+	if (util_sys_write(STDERR_FILENO, line, len) < 0)
 		errno = 0;
 	errno = saved_errno;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../util/cancel.h"
 #include "../../util/log.h"
 #include "door.h"
 #include "objects.h"
@@ -44,6 +45,7 @@ static struct verbs_context *context_alloc(struct ibv_device *device,
 					   int cmd_fd, void *private_data)
 {
 	struct rnic_device *dev = rnic_device_by_name(device->name);
+	UTIL_CANCEL_OFF();
 	struct usiw_context *ctx;
 	int err;
 
@@ -80,6 +82,7 @@ uninit:
 
 void usiw_free_context(struct ibv_context *context)
 {
+	UTIL_CANCEL_OFF();
 	struct usiw_context *ctx = usiw_context(context);
 
 	/* The RNIC owns the channel behind async_fd and closes it; inherited,
@@ -103,6 +106,8 @@ void usiw_async_event(struct ibv_context *context,
 void usiw_wait_acks(pthread_mutex_t *mutex, pthread_cond_t *cond,
 		    const uint32_t *completed, uint32_t event_cnt)
 {
+	UTIL_CANCEL_OFF();
+
 	pthread_mutex_lock(mutex);
 	while (*completed != event_cnt)
 		pthread_cond_wait(cond, mutex);

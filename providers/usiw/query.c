@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../util/cancel.h"
 #include "door.h"
 #include "objects.h"
 
@@ -175,6 +176,7 @@ static const struct {
  */
 static void port_rate_fill(const char *ifname, struct ibv_port_attr *attr)
 {
+	UTIL_CANCEL_OFF();
 	char path[64];
 	long mbps = 0;
 	FILE *file;

@@ -50,6 +50,33 @@ EXPORTED = {
     "provider": r"(usiwdv|verbs_provider)_\w+",
     "dv": r"usiwdv_\w+",
 }
+# What libc and libnl have as cancellation points (pthreads(7)).  A verb is
+# none, since a thread that ends inside takes locks along: util/cancel.h.
+CANCELLATION = (
+    r"__read|(__libc_)?(read|write|open|close|fcntl)(64)?|openat(64)?|creat|"
+    r"p?(read|write)v?(64)?(v2)?|accept4?|connect|recv(from|msg|mmsg)?|"
+    r"send(to|msg|mmsg)?|epoll_p?wait2?|p?poll|p?select|(u|nano)?sleep|"
+    r"clock_nanosleep|pause|wait(3|4|id|pid)?|getrandom|getentropy|"
+    r"pthread_(\w*join\w*|cond_\w*wait|testcancel)|sem_\w*wait|sig\w*wait\w*|"
+    r"sigsuspend|f(open|open64|dopen|reopen|close|read|write|flush|gets|puts|"
+    r"printf|scanf|putc|getc)|__v?fprintf_chk|__isoc\w+scanf|getline|getdelim|"
+    r"v?d?printf|puts|perror|syslog|opendir|readdir(64)?|closedir|"
+    r"posix_fallocate(64)?|fallocate(64)?|fsync|fdatasync|msync|system|"
+    r"nl_connect|nl_send\w*|nl_recv\w*|rtnl_\w+_alloc_cache")
+# Object file of rnic/, or room -> those that it may name, and why.
+MAY_CANCEL = {
+    "chan.c": "__read",      # the wait for an event
+    "cm-event.c": "__read|nanosleep",
+    "attach.c": "fcntl",     # F_DUPFD_CLOEXEC: never one
+    "cm-thread.c": "poll|nanosleep|pthread_timedjoin_np",  # own thread, exit
+    "engine.c": "usleep|pthread_join",       # in UTIL_CANCEL_OFF()
+    "netif.c": r"nl_\w+|rtnl_\w+",           # so is what follows
+    "stat.c": "open|posix_fallocate",
+    "provider": "fopen|fclose|fgets|fprintf|__fprintf_chk|fscanf|"
+                "__isoc\\w+scanf|pthread_cond_wait|close",
+    "kabi": "fopen|fclose|fgets|fprintf|__fprintf_chk|fscanf|fdopen|"
+            "__isoc\\w+scanf",
+}
 # The only files of rnic/ where a socket call may be made: the data path's
 # table, and the connection manager.
 SOCKET_FILES = r"(tcp|listen|rendezvous|cm-\w+)\.c"
@@ -85,6 +112,8 @@ def check_room(room, path):
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-dW", path))
     found += [f"{room}: {path} is linked to {lib}" for lib in needed
               if not re.fullmatch(NEEDED[room], lib)]
+    if room in ("provider", "kabi"):
+        found += cancellation(room, path)
     if room in EXPORTED:
         found += [f"{room}: {path} exports {n}" for n in sorted(exported(path))
                   if not re.fullmatch(EXPORTED[room], n)]
@@ -95,6 +124,13 @@ def check_room(room, path):
     if room == "provider":
         found += check_runpath(path)
     return found
+
+
+def cancellation(where, path):
+    return [f"{where} calls {n}(), which is a cancellation point"
+            for n in sorted(undefined(path))
+            if re.fullmatch(CANCELLATION, n)
+            and not re.fullmatch(MAY_CANCEL.get(where, ""), n)]
 
 
 def check_runpath(path):
@@ -112,6 +148,7 @@ def check_objects(directory):
             if not name.endswith(".c.o"):
                 continue
             seen += 1
+            found += cancellation(name[:-2], os.path.join(where, name))
             if re.fullmatch(SOCKET_FILES, name[:-2]):
                 continue
             found += [f"rnic/{name[:-2]} calls {n}()"

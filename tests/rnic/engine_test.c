@@ -17,6 +17,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "context.h"
@@ -32,8 +33,8 @@ static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 static _Atomic bool is_gate_closed;
 static _Atomic uint32_t at_gate_cnt;
 
-int __real_epoll_wait(int epfd, struct epoll_event *ev, int max, int timeout);
-int __wrap_epoll_wait(int epfd, struct epoll_event *ev, int max, int timeout);
+long __real_syscall(long nr, ...);
+long __wrap_syscall(long nr, ...);
 
 static bool is_completion_thread(void)
 {
@@ -46,18 +47,28 @@ static bool is_completion_thread(void)
 /* A descriptor that the application has closed, so to speak. */
 static _Atomic int broken_epfd = -1;
 
-int __wrap_epoll_wait(int epfd, struct epoll_event *ev, int max, int timeout)
+/* epoll_wait(2) of the engine: util_sys_epoll_wait(). */
+long __wrap_syscall(long nr, ...)
 {
-	if (epfd == atomic_load(&broken_epfd)) {
+	long arg[6];
+	va_list ap;
+
+	va_start(ap, nr);
+	for (size_t i = 0; i < 6; i++)
+		arg[i] = va_arg(ap, long);
+	va_end(ap);
+	if (nr == SYS_epoll_pwait && arg[0] == atomic_load(&broken_epfd)) {
 		errno = EBADF;
 		return -1;
 	}
-	if (atomic_load(&is_gate_closed) && is_completion_thread()) {
+	if (nr == SYS_epoll_pwait && atomic_load(&is_gate_closed) &&
+	    is_completion_thread()) {
 		atomic_fetch_add(&at_gate_cnt, 1);
 		while (atomic_load(&is_gate_closed))
 			usleep(200);
 	}
-	return __real_epoll_wait(epfd, ev, max, timeout);
+	return __real_syscall(nr, arg[0], arg[1], arg[2], arg[3], arg[4],
+			      arg[5]);
 }
 
 /* Both completion threads stand still from here on. */
