@@ -253,11 +253,15 @@ static void start_event(const struct smpa_conn *c, struct smpa_event *ev,
 	ev->start.version = o->version;
 	ev->start.ird = type == SMPA_EV_ESTABLISHED ? o->ird : peer->ird;
 	ev->start.ord = type == SMPA_EV_ESTABLISHED ? o->ord : peer->ord;
+	ev->start.peer_ird = peer->ird;
+	ev->start.peer_ord = peer->ord;
 }
 
 int conn_accepted_event(struct smpa_conn *c, struct smpa_event *ev)
 {
-	const struct start_frame peer = { .rev = c->peer.rev };
+	const struct start_frame peer = { .rev = c->peer.rev,
+					  .ird = c->peer.ird,
+					  .ord = c->peer.ord };
 
 	c->rx.is_established_due = false;
 	start_event(c, ev, SMPA_EV_ESTABLISHED, &peer);

@@ -250,8 +250,8 @@ static void active_respond(struct cm_conn *conn, const struct smpa_event *ev)
 	conn->ird = ev->start.ird;
 	conn->ord = ev->start.ord;
 	id->has_start = true;
-	id->ird = response->ev.ird;
-	id->ord = response->ev.ord;
+	id->ird = cm_depth_min(conn->ird, UINT8_MAX);
+	id->ord = cm_depth_min(conn->ord, UINT8_MAX);
 	response->ev.qp_num = cm_id_is_ca(id) ? cm_id_peer_num(id) : 0;
 	cm_event_post(response, RNIC_CM_CONNECT_RESPONSE, 0);
 }
@@ -269,8 +269,12 @@ void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev)
 			  "application says otherwise",
 			  cm_id_num(id), ev->start.rev);
 	cm_event_set_start(outcome, ev);
-	outcome->ev.ird = cm_depth_min(ev->start.ird, UINT8_MAX);
-	outcome->ev.ord = cm_depth_min(ev->start.ord, UINT8_MAX);
+	if (ev->start.is_enhanced) {
+		cm_event_set_reply_depths(outcome, ev);
+	} else {
+		outcome->ev.ird = cm_depth_min(ev->start.ird, UINT8_MAX);
+		outcome->ev.ord = cm_depth_min(ev->start.ord, UINT8_MAX);
+	}
 	if (cm_id_is_ca(id) || conn->param.wants_response) {
 		active_respond(conn, ev);
 		return;

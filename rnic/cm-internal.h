@@ -255,6 +255,9 @@ int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp,
 		   uint16_t ird, uint16_t ord);
 /* Private data of a start frame into an event. */
 void cm_event_set_start(struct cm_event *event, const struct smpa_event *ev);
+/* The peer's IRD and ORD, as an enhanced Reply says them. */
+void cm_event_set_reply_depths(struct cm_event *event,
+			       const struct smpa_event *ev);
 /* The application hears how it ended.  @conn has its identity: whoever is owed
  * an outcome keeps it until then. */
 void cm_conn_post_outcome(struct cm_conn *conn, int status);

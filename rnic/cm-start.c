@@ -245,6 +245,23 @@ void cm_event_set_start(struct cm_event *event, const struct smpa_event *ev)
 		memcpy(event->ev.pd, ev->start.pd, len);
 }
 
+/*
+ * MPA2-11, as rdma_get_cm_event(3) turns it round: responder_resources is what
+ * the peer initiates, initiator_depth what it responds to.  Where the Reply
+ * leaves a depth to us (MPA2-17) it is the one that we use.
+ */
+void cm_event_set_reply_depths(struct cm_event *event,
+			       const struct smpa_event *ev)
+{
+	bool has_ird = ev->start.peer_ird != SMPA_IRD_NONE;
+	bool has_ord = ev->start.peer_ord != SMPA_IRD_NONE;
+
+	event->ev.ird = cm_depth_min(
+		has_ord ? ev->start.peer_ord : ev->start.ird, UINT8_MAX);
+	event->ev.ord = cm_depth_min(
+		has_ird ? ev->start.peer_ird : ev->start.ord, UINT8_MAX);
+}
+
 /* ---- steps --------------------------- */
 
 /* The connection went away, or the peer does not speak MPA. */
@@ -277,6 +294,8 @@ static void conn_event(struct cm_conn *conn, const struct smpa_event *ev)
 				    "markers (USIW_MARKERS=on)"
 				  : "");
 		cm_event_set_start(conn->outcome, ev);
+		if (ev->start.is_enhanced)
+			cm_event_set_reply_depths(conn->outcome, ev);
 		cm_conn_post_outcome(conn, -ECONNREFUSED);
 		cm_conn_close(conn);
 		return;

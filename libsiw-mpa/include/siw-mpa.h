@@ -318,10 +318,13 @@ struct smpa_event {
 			bool tx_markers, rx_markers;
 			bool is_enhanced; /* S=1: ird and ord mean something */
 			bool is_peer_to_peer; /* A=1 and an RTR was agreed */
-			uint16_t ird, ord; /* REQUEST, REJECTED: the peer's as
-					      sent; ESTABLISHED: ours to use */
-			uint8_t version;   /* of DDP and RDMAP: 1, with revision
-					      0: 0 (MPA-13) */
+			uint16_t ird, ord; /* ESTABLISHED: ours to use; else as
+					      peer_ird, peer_ord */
+			/* The peer's as sent (MPA2-11); ESTABLISHED of the
+			 * Responder: as its Request said. */
+			uint16_t peer_ird, peer_ord;
+			uint8_t version; /* of DDP and RDMAP: 1, with revision
+					    0: 0 (MPA-13) */
 		} start;
 		struct {
 			uint8_t opcode; /* enum smpa_opcode */

@@ -88,12 +88,14 @@ static void reports_ird_and_ord(void **state)
 		const char *name;
 		uint16_t a_ird, a_ord, b_ird, b_ord;
 		uint16_t got_a_ird, got_a_ord, got_b_ird, got_b_ord;
+		uint16_t reply_ird, reply_ord;
 	} rows[] = {
-		{ "8/8 against 16/32", 8, 8, 16, 32, 8, 8, 8, 8 },
-		{ "4/32 against 16/8", 4, 32, 16, 8, 4, 16, 16, 4 },
-		{ "unnegotiated", 0x3fff, 0x3fff, 7, 9, 0x3fff, 0x3fff, 7, 9 },
-		{ "nothing", 0, 0, 0, 0, 0, 0, 0, 0 },
-		{ "one each", 1, 1, 128, 128, 1, 1, 1, 1 },
+		{ "8/8 against 16/32", 8, 8, 16, 32, 8, 8, 8, 8, 8, 8 },
+		{ "4/32 against 16/8", 4, 32, 16, 8, 4, 16, 16, 4, 16, 4 },
+		{ "unnegotiated", 0x3fff, 0x3fff, 7, 9, 0x3fff, 0x3fff, 7, 9,
+		  0x3fff, 0x3fff },
+		{ "nothing", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
+		{ "one each", 1, 1, 128, 128, 1, 1, 1, 1, 1, 1 },
 	};
 
 	(void)state;
@@ -115,7 +117,13 @@ static void reports_ird_and_ord(void **state)
 		ev = end_event(&p.a, SMPA_EV_ESTABLISHED, 0);
 		assert_row(rows[i].name, ev->start.ird == rows[i].got_a_ird);
 		assert_row(rows[i].name, ev->start.ord == rows[i].got_a_ord);
+		assert_row(rows[i].name,
+			   ev->start.peer_ird == rows[i].reply_ird);
+		assert_row(rows[i].name,
+			   ev->start.peer_ord == rows[i].reply_ord);
 		ev = end_event(&p.b, SMPA_EV_ESTABLISHED, 0);
+		assert_row(rows[i].name, ev->start.peer_ird == a.ird);
+		assert_row(rows[i].name, ev->start.peer_ord == a.ord);
 		assert_row(rows[i].name, ev->start.ird == rows[i].got_b_ird);
 		assert_row(rows[i].name, ev->start.ord == rows[i].got_b_ord);
 		pair_fini(&p);

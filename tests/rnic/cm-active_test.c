@@ -118,6 +118,59 @@ static void peer_of_revision_1_is_found_by_the_retry(void **state)
 	close(listener);
 }
 
+static const struct {
+	const char *name;
+	uint8_t reply[24];
+	enum rnic_cm_event_type type;
+	int status;
+	uint8_t ird, ord; /* of the event; we ask for IRD 4 and ORD 3 */
+} depth_rows[] = {
+	{ "accept: IRD 8, ORD 6",
+	  "MPA ID Rep Frame\x50\x02\x00\x04\x80\x08\x80\x06",
+	  RNIC_CM_ESTABLISHED, 0, 6, 8 },
+	{ "accept: IRD 1, ORD 0",
+	  "MPA ID Rep Frame\x50\x02\x00\x04\x80\x01\x80\x00",
+	  RNIC_CM_ESTABLISHED, 0, 0, 1 },
+	{ "accept: more than an octet says",
+	  "MPA ID Rep Frame\x50\x02\x00\x04\x90\x00\x80\x04",
+	  RNIC_CM_ESTABLISHED, 0, 4, 255 },
+	{ "accept: not negotiated",
+	  "MPA ID Rep Frame\x50\x02\x00\x04\xbf\xff\xbf\xff",
+	  RNIC_CM_ESTABLISHED, 0, 4, 3 },
+	{ "reject: IRD 2, ORD 32",
+	  "MPA ID Rep Frame\x70\x02\x00\x04\x80\x02\x80\x20", RNIC_CM_REJECTED,
+	  -ECONNREFUSED, 32, 2 },
+};
+
+/* MPA2-11: what the peer initiates we respond to, and the other way round. */
+static void depths_of_the_reply_are_passed_up(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(depth_rows) / sizeof(depth_rows[0]);
+	     i++) {
+		struct rnic_cm_event ev;
+		struct cm_side active;
+		uint8_t frame[24];
+		struct cm_qp q;
+		uint16_t port;
+		int listener = cm_stranger_listen(&port), fd;
+
+		print_message("%s\n", depth_rows[i].name);
+		cm_qp_open(&q);
+		cm_dial(&active, &q, port, "");
+		fd = cm_stranger_accept(listener, frame, 24);
+		cm_say(fd, depth_rows[i].reply, 24);
+		cm_expect(active.chan, depth_rows[i].type, depth_rows[i].status,
+			  &ev);
+		assert_int_equal(ev.ird, depth_rows[i].ird);
+		assert_int_equal(ev.ord, depth_rows[i].ord);
+		close(fd);
+		close(listener);
+		cm_side_close(&active);
+		cm_qp_close(&q);
+	}
+}
+
 /* MPA2-16, D-22: our IRD would have to be 256; a Terminate instead of the
  * RTR, and the end. */
 static void too_large_an_ord_is_terminated(void **state)
@@ -332,6 +385,7 @@ int main(void)
 		cmocka_unit_test(destroying_ends_the_wait_for_a_listener),
 		cmocka_unit_test(no_reply_to_revision_2_means_one_try_with_1),
 		cmocka_unit_test(peer_of_revision_1_is_found_by_the_retry),
+		cmocka_unit_test(depths_of_the_reply_are_passed_up),
 		cmocka_unit_test(too_large_an_ord_is_terminated),
 		cmocka_unit_test(garbage_for_a_reply_is_an_error),
 		cmocka_unit_test(silent_peer_is_unreachable_in_time),

@@ -241,8 +241,8 @@ static inline void cm_pair_expect_answer(struct cm_pair *p,
 	cm_expect(p->active.chan, type, 0, ev);
 	assert_int_equal(ev->pd_len, 6);
 	assert_memory_equal(ev->pd, "answer", 6);
-	assert_int_equal(ev->ird, 4); /* as offered: more than is asked for */
-	assert_int_equal(ev->ord, 3); /* we want no more */
+	assert_int_equal(ev->ird, 3); /* the Reply's ORD: it wants no more */
+	assert_int_equal(ev->ord, 3); /* the Reply's IRD: as we asked */
 }
 
 static inline void cm_pair_accept(struct cm_pair *p)
