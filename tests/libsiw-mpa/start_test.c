@@ -327,6 +327,11 @@ static void decides_on_crc_and_markers(void **state)
 		assert_int_equal(oa.rx_markers, a.want_markers);
 		assert_int_equal(ob.tx_markers, a.want_markers);
 		assert_int_equal(ob.rx_markers, b.want_markers);
+		/* MPA-24: a Responder that asks for none does not matter to
+		 * an Initiator that wants it. */
+		rep.has_crc = false;
+		assert_int_equal(start_judge(&a, &rep, &oa), 0);
+		assert_int_equal(oa.has_crc, !a.no_crc);
 	}
 }
 

@@ -234,6 +234,22 @@ static void an_answer_is_awaited_for_a_while(void **state)
 	cm_pair_close(&p);
 }
 
+/* The thread sleeps until the deadline of the answer, a minute ahead: whatever
+ * is due before, it must be told. */
+static void thread_is_asleep(void)
+{
+	uint64_t end_ns = rnic_now_ns() + CM_PATIENCE_MS * NS_PER_MS;
+	bool is_asleep = false;
+
+	while (!is_asleep) {
+		assert_true(rnic_now_ns() < end_ns);
+		util_lock(&cm.lock);
+		is_asleep = cm.wakes_ns ==
+			    TAILQ_FIRST(&cm.answered)->deadline_ns;
+		util_unlock(&cm.lock);
+	}
+}
+
 /* What a helper does may have a time limit, which the thread must know. */
 static void who_helps_tells_the_thread_of_deadlines(void **state)
 {
@@ -243,8 +259,7 @@ static void who_helps_tells_the_thread_of_deadlines(void **state)
 
 	(void)state;
 	answered(&p);
-	/* Until the thread sleeps for good. */
-	usleep(250000);
+	thread_is_asleep();
 	util_lock(&cm.lock);
 	TAILQ_FIRST(&cm.answered)->deadline_ns = rnic_now_ns();
 	util_unlock(&cm.lock);

@@ -65,14 +65,49 @@ static void connects_to_an_rdmac_responder(void **state)
 	cm_qp_close(&q);
 }
 
-static void connects_to_itself_with_markers(void **state)
+/* A marker, then the RTR: a Write of nothing to STag 1. */
+static const uint8_t marked_rtr[24] = {
+	0x00, 0x00, 0x00, 0x00, 0x00,	     0x0e, 0xc1, 0x40,
+	0x00, 0x00, 0x00, 0x01, [20] = 0x3f, 0x1f, 0xf9, 0xa1,
+};
+
+/* A marker, then a Write of four octets to an STag that there is not. */
+static const uint8_t marked_write[28] = { 0x00, 0x00, 0x00, 0x00, 0x00, 0x12,
+					  0xc1, 0x40, 0x12, 0x34, 0x56, 0x78,
+					  0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+					  0x00, 0x00, 0xaa, 0xbb, 0xcc, 0xdd,
+					  0x53, 0xd7, 0x49, 0x9f };
+
+/* MPA-35, -39, -46, and the Responder's will, which is the direction to us. */
+static void puts_and_takes_markers(void **state)
 {
-	struct cm_pair p;
+	static const uint8_t reply[24] =
+		"MPA ID Rep Frame\xd0\x02\x00\x04\x80\x04\x80\x03";
+	struct rnic_cm_event ev;
+	struct cm_side active;
+	uint8_t octets[64];
+	struct cm_qp q;
+	uint16_t port;
+	int listener = cm_stranger_listen(&port), fd;
 
 	(void)state;
-	cm_pair_open(&p, AF_INET);
-	cm_pair_accept(&p);
-	cm_pair_close(&p);
+	cm_qp_open(&q);
+	cm_dial(&active, &q, port, "");
+	fd = cm_stranger_accept(listener, octets, 24);
+	assert_int_equal(octets[16] & 0x80, 0x80);
+	cm_say(fd, reply, sizeof(reply));
+	cm_expect(active.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(recv(fd, octets, 24, MSG_WAITALL), 24);
+	assert_memory_equal(octets, marked_rtr, 24);
+	/* Read right, it is DDP's affair: a TERMINATE says which. */
+	cm_say(fd, marked_write, sizeof(marked_write));
+	assert_int_equal(recv(fd, octets, 22, MSG_WAITALL), 22);
+	assert_memory_equal(octets + 2, "\x41\x47", 2);
+	assert_memory_equal(octets + 20, "\x11\x00", 2);
+	close(fd);
+	close(listener);
+	cm_side_close(&active);
+	cm_qp_close(&q);
 }
 
 int main(void)
@@ -80,7 +115,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(accepts_an_rdmac_initiator),
 		cmocka_unit_test(connects_to_an_rdmac_responder),
-		cmocka_unit_test(connects_to_itself_with_markers),
+		cmocka_unit_test(puts_and_takes_markers),
 	};
 
 	/* Before the settings are read for the first time. */
