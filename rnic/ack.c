@@ -59,7 +59,8 @@ bool rnic_ack_is_due(const struct rnic_qp *qp)
 {
 	const struct rnic_sq *sq = &qp->sq;
 
-	if (!sq->ack.is_on || sq->ack.is_out || sq->imm.is_due ||
+	if (!sq->ack.is_on || sq->is_ended || sq->ack.is_out ||
+	    sq->imm.is_due ||
 	    !rnic_sq_idx_is_before(sq->ack.done_idx, sq->ack.want_idx))
 		return false;
 	if (sq->orq.cnt == sq->orq.max)

@@ -299,7 +299,7 @@ void rnic_qp_part(struct rnic_qp *qp, int status)
 					      : USIW_WC_WR_FLUSH_ERR;
 
 	if (status == 0)
-		rnic_ack_peer_closed(qp);
+		rnic_sq_peer_closed(qp);
 	rnic_stream_detach(qp->stream, status);
 	/* InfiniBand has no connection that could end: receives stay. */
 	if (!is_ack_on || !rnic_sq_is_empty(qp))
@@ -433,6 +433,7 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 		.want_idx = qp->sq.next_idx,
 		.done_idx = qp->sq.next_idx,
 	};
+	qp->sq.is_ended = false;
 	rc = qp_reads_alloc(qp, ird, ord);
 	if (rc < 0)
 		goto unlead;

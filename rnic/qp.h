@@ -144,6 +144,8 @@ struct rnic_sq {
 	uint32_t max_sge, max_inline;
 	uint32_t next_idx; /* first SQE not yet submitted */
 	uint32_t done_idx; /* first SQE not yet completed: the consumer index */
+	bool is_ended;	   /* the peer has closed: nothing from end_idx on */
+	uint32_t end_idx;
 	struct rnic_sq_wr *wr;		   /* by slot */
 	struct iovec iov[2][RNIC_SGE_MAX]; /* of two messages in turn */
 	uint8_t iov_turn;
@@ -341,11 +343,17 @@ static inline bool rnic_irq_is_waiting(const struct rnic_qp *qp)
 /* ack.c: is it time to ask the peer? */
 bool rnic_ack_is_due(const struct rnic_qp *qp);
 
+/* Is there a WR to submit? */
+static inline bool rnic_sq_has_next(const struct rnic_sq *sq)
+{
+	return usiw_ring_slot_pending(&sq->ring, sq->next_idx) &&
+	       !(sq->is_ended && sq->next_idx == sq->end_idx);
+}
+
 /* Is there something to submit?  Not: may it be now? */
 static inline bool rnic_sq_is_waiting(const struct rnic_qp *qp)
 {
-	return qp->sq.imm.is_due ||
-	       usiw_ring_slot_pending(&qp->sq.ring, qp->sq.next_idx) ||
+	return qp->sq.imm.is_due || rnic_sq_has_next(&qp->sq) ||
 	       (qp->sq.ack.is_on && rnic_ack_is_due(qp));
 }
 
@@ -382,6 +390,13 @@ void rnic_sq_read_done(struct rnic_qp *qp);
 /* The WRs before @idx are complete. */
 void rnic_sq_done_before(struct rnic_qp *qp, uint32_t idx);
 
+/*
+ * The peer has closed its half: what is posted now still goes, what is posted
+ * later does not, and no answer comes any more.  With struct rnic_ack nothing
+ * more is submitted: nobody could tell whether the peer took it.
+ */
+void rnic_sq_peer_closed(struct rnic_qp *qp);
+
 /* Everything posted is complete. */
 bool rnic_sq_is_empty(const struct rnic_qp *qp);
 
@@ -416,7 +431,7 @@ void rnic_ack_answered(struct rnic_qp *qp, const struct rnic_orq_entry *entry);
  * complete. */
 void rnic_ack_terminated(struct rnic_qp *qp, const struct smpa_event *ev);
 
-/* The peer has closed in order: what was sent, it has. */
+/* The peer closes in order at this moment: what was sent, it has. */
 void rnic_ack_peer_closed(struct rnic_qp *qp);
 
 /* ---- rq.c, under the lead ----------------------------------------------- */

@@ -204,6 +204,18 @@ bool rnic_sq_is_empty(const struct rnic_qp *qp)
 	return !usiw_ring_slot_pending(&qp->sq.ring, qp->sq.done_idx);
 }
 
+void rnic_sq_peer_closed(struct rnic_qp *qp)
+{
+	struct rnic_sq *sq = &qp->sq;
+
+	if (sq->is_ended)
+		return;
+	sq->is_ended = true;
+	sq->end_idx = sq->ack.is_on ? sq->next_idx
+				    : sq->done_idx + usiw_ring_used(&sq->ring);
+	rnic_ack_peer_closed(qp);
+}
+
 static void sq_flush_one(struct rnic_qp *qp, enum usiw_wc_status status)
 {
 	struct rnic_sq *sq = &qp->sq;
@@ -361,7 +373,8 @@ static bool sq_is_sending(const struct rnic_sq *sq)
 	return false;
 }
 
-/* What must wait: for earlier reads (fence) or for a credit (ORD). */
+/* What must wait: for earlier reads (fence), for a credit (ORD), or for an
+ * answer that cannot come. */
 static bool sqe_must_wait(const struct rnic_qp *qp, const struct usiw_sqe *sqe,
 			  const struct sq_op *op)
 {
@@ -369,6 +382,8 @@ static bool sqe_must_wait(const struct rnic_qp *qp, const struct usiw_sqe *sqe,
 	uint32_t cnt = orq->cnt - qp->sq.ack.is_out;
 
 	if (sqe->flags & USIW_SQE_FENCE && cnt)
+		return true;
+	if (op->traits & SQ_ANSWERED && qp->sq.is_ended)
 		return true;
 	if (sqe->opcode == USIW_WR_LOCAL_INV && sq_is_sending(&qp->sq))
 		return true;
@@ -650,9 +665,7 @@ bool rnic_sq_advance(struct rnic_qp *qp)
 		response = rnic_irq_is_waiting(qp) ? irq_submit(qp) : 0;
 		if (!qp->stream)
 			break;
-		request = usiw_ring_slot_pending(&qp->sq.ring, qp->sq.next_idx)
-				  ? sq_submit(qp)
-				  : 0;
+		request = rnic_sq_has_next(&qp->sq) ? sq_submit(qp) : 0;
 		has_submitted |= response || request;
 	} while ((response || request) && qp->stream);
 	if (qp->stream && rnic_ack_is_due(qp))

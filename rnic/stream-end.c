@@ -21,6 +21,9 @@
 #include "tcp.h"
 
 #define STREAM_NUDGE_NS (10 * NS_PER_MS)
+/* What a peer has to take within the drain limit to be given another one: the
+ * longest FPDU, about. */
+#define STREAM_PACE 65536u
 
 void rnic_stream_count(struct rnic_stream *stream)
 {
@@ -74,6 +77,7 @@ static void stream_limit(struct rnic_stream *stream)
 {
 	stream->deadline_ns =
 		rnic_now_ns() + util_settings()->drain_ms * NS_PER_MS;
+	stream->paced_octets = stream->tx_octets;
 	rnic_engine_deadline(stream->engine, stream->deadline_ns);
 }
 
@@ -154,10 +158,10 @@ static void stream_starve(struct rnic_stream *stream)
 }
 
 /* Work that was posted still goes out: the limit is for peers that stall. */
-static bool stream_has_sent(const struct rnic_stream *stream)
+static void stream_pace(struct rnic_stream *stream)
 {
-	return smpa_conn_counters(stream->conn)->tx_fpdu !=
-	       stream->told.tx_fpdu;
+	if (stream->tx_octets - stream->paced_octets >= STREAM_PACE)
+		stream_limit(stream);
 }
 
 static bool stream_is_out(const struct rnic_stream *stream)
@@ -168,25 +172,52 @@ static bool stream_is_out(const struct rnic_stream *stream)
 	return smpa_conn_tx_is_idle(stream->conn);
 }
 
+/*
+ * The peer has closed its half.  The other one goes on until what it asked for
+ * is answered, and what was posted is sent (DDP-45).  A pass has tried to
+ * submit it all, so what is still in the queue when nothing is under way cannot
+ * go: it wants an answer, or stands behind what does.
+ */
+static void stream_half_step(struct rnic_stream *stream)
+{
+	struct rnic_qp *qp = stream->qp;
+
+	if (!stream->is_half_closed) {
+		stream->is_half_closed = true;
+		stream->deadline_ns = 0;
+		rnic_sq_peer_closed(qp);
+		if (!stream->qp)
+			return; /* a completion did not fit: it has ended */
+	}
+	if (stream->phase == RNIC_STREAM_RUN && rnic_hold_delays_end(qp))
+		return;
+	if ((!qp->irq.cnt && smpa_conn_tx_is_idle(stream->conn)) ||
+	    smpa_conn_tx_is_held(stream->conn)) /* MPA-134: for good now */
+		rnic_stream_part(stream, 0);
+	else if (!stream->deadline_ns)
+		stream_limit(stream);
+	else
+		stream_pace(stream);
+}
+
 void rnic_stream_end_step(struct rnic_stream *stream)
 {
 	switch (stream->phase) {
 	case RNIC_STREAM_START:
 		return;
 	case RNIC_STREAM_RUN:
-		/* The peer has closed: nothing will be answered any more. */
-		if (!stream->has_peer_fin)
+		if (stream->has_peer_fin)
+			stream_half_step(stream);
+		else
 			stream_check_held(stream);
-		else if (!rnic_hold_delays_end(stream->qp))
-			rnic_stream_part(stream, 0);
 		break;
 	case RNIC_STREAM_CLOSING:
-		if (stream->has_peer_fin || stream_is_out(stream))
-			stream_fin(stream);
-		else if (stream_has_sent(stream))
-			stream_limit(stream);
 		if (stream->has_peer_fin)
-			rnic_stream_part(stream, 0);
+			stream_half_step(stream);
+		else if (stream_is_out(stream))
+			stream_fin(stream);
+		else
+			stream_pace(stream);
 		break;
 	case RNIC_STREAM_DRAIN:
 		break;
@@ -229,11 +260,12 @@ void rnic_stream_abort(struct rnic_stream *stream)
 void rnic_stream_expire(struct rnic_stream *stream)
 {
 	stream->deadline_ns = 0;
-	if (stream->phase == RNIC_STREAM_RUN) {
+	if (stream->phase == RNIC_STREAM_RUN && !stream->has_peer_fin) {
 		stream_starve(stream);
 		return;
 	}
-	util_info("rnic", "stream: peer did not close within %u ms",
+	util_info("rnic", "stream: peer did not %s within %u ms",
+		  stream->has_peer_fin ? "read what it is owed" : "close",
 		  util_settings()->drain_ms);
 	rnic_stream_lost(stream, -ETIMEDOUT);
 }

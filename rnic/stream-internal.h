@@ -32,6 +32,7 @@ struct rnic_stream {
 	bool has_tx_markers;
 	bool is_fin_sent;
 	bool has_peer_fin;
+	bool is_half_closed; /* the QP has been told so */
 	bool is_initiator;
 	bool is_knocking;	       /* it is time, see knock_ns */
 	uint8_t knock_cnt;	       /* how often it was */
@@ -39,6 +40,8 @@ struct rnic_stream {
 	void *start_rx, *start_tx;     /* own, until attached */
 	size_t start_taken;	       /* octets of the peer's start frame */
 	uint64_t deadline_ns;	       /* 0: none */
+	uint64_t tx_octets;	       /* taken by TCP since the start */
+	uint64_t paced_octets;	       /* of these, when deadline_ns was set */
 	uint64_t rnr_ns;   /* end of the RNR time (hold.c); 0: nothing held */
 	uint64_t nudge_ns; /* when to wake who waits on the send CQ; 0 */
 	uint64_t knock_ns; /* when a silent peer hears from us again; 0 */

@@ -258,6 +258,7 @@ static int stream_send(struct rnic_stream *stream)
 		return (int)len;
 	rnic_stat_add(RNIC_STAT_tx_calls, 1);
 	rnic_stat_add(RNIC_STAT_tx_octets, (uint64_t)len);
+	stream->tx_octets += (uint64_t)len;
 	smpa_conn_tx_commit(stream->conn, (size_t)len);
 	stream_events(stream);
 	stream->is_tx_blocked = (size_t)len < want;

@@ -10,6 +10,7 @@ import functools
 import os
 import random
 import re
+import socket
 import struct
 
 import harness
@@ -477,6 +478,82 @@ def immediate_data_like_a_mark():
         beside.end()
 
 
+def get_response(peer, stag, size):
+    """A Read Response, of as many segments as it takes."""
+    got, last = 0, False
+    while not last:
+        try:
+            ulpdu = peer.get_ulpdu()
+        except Closed as e:
+            raise harness.Failure(f"response {stag}: {got} octets of {size}, "
+                                  f"then {e}") from None
+        flags, _, *place = struct.unpack_from(">BBIQ", ulpdu)
+        check(place == [stag, got], f"response {stag}: {place}, not {got}")
+        got += len(ulpdu) - 14
+        last = bool(flags & 0x40)
+    check(got == size, f"response {stag} has {got} octets of {size}")
+
+
+def closes_half_and_reads():
+    """DDP-45: what a peer asked for before its FIN is answered whole."""
+    with Test("FIN behind many reads") as test:
+        server = Server(test)
+        beside = Beside(server)
+        for count, size in ((50, 4000), (3, 8 << 20)):
+            peer, offer = server.connect(reads=50, rcvbuf=65536)
+            stag, addr = ((offer.open, offer.addr) if size <= OPEN_SIZE
+                          else (offer.big, offer.big_addr))
+            peer.put(b"".join(fpdu(read_request(
+                stag, addr, size, msn=n + 1, sink_stag=n + 1, sink_to=0))
+                for n in range(count)))
+            peer.socket.shutdown(socket.SHUT_WR)
+            for n in range(count):
+                get_response(peer, n + 1, size)
+                if not n:
+                    beside.go_on()
+            check(peer.is_closed(), "octets behind the last response")
+            peer.close()
+            _, done = server.wait_end(receives=RECEIVES)
+            check(set(done.values()) == {(FLUSHED, 0)}, f"{done}")
+            beside.go_on()
+        beside.end()
+        server.serve_honest_peer()
+
+
+def closes_half_and_does_not_read():
+    """Who closes its half and reads nothing, or an octet now and then, is
+    not waited for beyond the limit."""
+    with Test("FIN, and responses that nobody reads") as test:
+        server = Server(test, env={"USIW_DRAIN_MS": "700"})
+        beside = Beside(server)
+        slow, quiet = [], []
+        for n in range(6):
+            peer, offer = server.connect(receives=1, reads=4, rcvbuf=16384)
+            peer.put(b"".join(fpdu(read_request(
+                offer.big, offer.big_addr, BIG_SIZE, msn=m + 1))
+                for m in range(4)))
+            peer.socket.shutdown(socket.SHUT_WR)
+            (slow if n % 2 else quiet).append(peer)
+        ends = []
+
+        def all_ended():
+            for peer in slow:
+                if len(ends) < 6:
+                    try:
+                        peer.socket.recv(16)
+                    except ConnectionResetError:
+                        pass
+            beside.go_on()
+            while server.lines(r"^end ")[len(ends):]:
+                ends.append(server.wait_end(receives=1))
+            return len(ends) == 6
+        wait_until(all_ended, TIMEOUT, "the ends of who does not read")
+        for peer in slow + quiet:
+            peer.close()
+        beside.end()
+        server.serve_honest_peer()
+
+
 harness.main(
     [(name, functools.partial(one_attack, name)) for name in ATTACKS] +
     [("first-fpdu-bad", first_fpdu_is_bad),
@@ -487,4 +564,6 @@ harness.main(
      ("no-mpa", garbage_instead_of_mpa),
      ("half-open", half_open),
      ("many-at-once", many_at_once),
-     ("immediate-like-mark", immediate_data_like_a_mark)])
+     ("immediate-like-mark", immediate_data_like_a_mark),
+     ("half-close", closes_half_and_reads),
+     ("half-close-no-read", closes_half_and_does_not_read)])

@@ -204,7 +204,8 @@ struct ending {
 };
 
 static const struct ending endings[] = {
-	{ "peer's FIN", end_by_fin, RNIC_QPS_ERROR, true },
+	{ "peer's FIN, and it reads nothing", end_by_fin, RNIC_QPS_ERROR,
+	  false },
 	{ "peer's RST", end_by_reset, RNIC_QPS_ERROR, false },
 	{ "peer's TERMINATE", end_by_terminate, RNIC_QPS_TERMINATE, false },
 	{ "peer's violation", end_by_violation, RNIC_QPS_TERMINATE, false },
@@ -303,6 +304,153 @@ static void what_was_complete_arrives(void **state)
 		assert_int_equal(got, 20);
 		rawpeer_close(&raw);
 		rnicpair_close(&p);
+	}
+}
+
+/* ---- the peer closes its half, and goes on reading (DDP-45) -------------- */
+
+#define HALF_CNT 40
+#define HALF_LEN 60000u
+
+static void half_open(struct rnicpair *p, struct rawpeer *raw)
+{
+	struct rnicpair_options opt = stage_options();
+
+	opt.ird = opt.ord = HALF_CNT;
+	opt.max_wr = HALF_CNT + 2;
+	opt.rtr = SMPA_RTR_WRITE;
+	atomic_store(&told_cnt, 0);
+	rnicpair_open_idle(p, &opt);
+	rawpeer_join(raw, p, 0);
+	rnicpair_fill(p->side[0].buf, HALF_LEN + HALF_CNT, 3);
+}
+
+/* Message after message, whole; then the other half closes. */
+static void half_check(struct rnicpair *p, struct rawpeer *raw, uint8_t opcode)
+{
+	struct smpa_event ev;
+
+	for (int i = 0; i < HALF_CNT; i++) {
+		ev = rawpeer_event(raw);
+		assert_int_equal(ev.type, SMPA_EV_MESSAGE);
+		assert_int_equal(ev.msg.opcode, opcode);
+		if (opcode == SMPA_OP_SEND)
+			assert_memory_equal(raw->sink, p->side[0].buf + i,
+					    HALF_LEN);
+	}
+	assert_int_equal(rawpeer_event(raw).type, SMPA_EV_CLOSED);
+}
+
+static void half_end(struct rnicpair *p, struct rawpeer *raw, int status)
+{
+	rnicpair_wait_state(&p->side[0], RNIC_QPS_ERROR);
+	assert_int_equal(atomic_load(&told_cnt), 1);
+	assert_int_equal(atomic_load(&told_status), status);
+	wait_streams_gone(&p->side[0]);
+	rawpeer_close(raw);
+	rnicpair_close(p);
+}
+
+static void half_post(struct rnicpair *p, uint64_t i, uint8_t opcode)
+{
+	struct usiw_sge sge = rnicpair_sge(&p->side[0], i, HALF_LEN);
+	struct rnicpair_wr wr = { .wr_id = i,
+				  .opcode = opcode,
+				  .flags = USIW_SQE_SIGNALED,
+				  .sge = &sge,
+				  .sge_cnt = 1 };
+
+	assert_int_equal(rnicpair_post(&p->side[0], &wr), 0);
+}
+
+/* The engine has seen the FIN. */
+static void half_wait_closed(struct rnicpair_side *s)
+{
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	bool is_seen = false;
+
+	while (!is_seen) {
+		rnic_engine_lead(s->ctx->engine);
+		is_seen = !s->qp->stream || s->qp->stream->has_peer_fin;
+		rnic_engine_unlead(s->ctx->engine);
+		assert_true(rnicpair_ms() < end_ms);
+		sched_yield();
+	}
+}
+
+static void what_was_asked_is_answered_behind_a_fin(void **state)
+{
+	struct rawpeer raw;
+	struct rnicpair p;
+
+	(void)state;
+	half_open(&p, &raw);
+	for (uint64_t i = 0; i < HALF_CNT; i++)
+		rawpeer_read(&raw, 1, i << 32, p.side[0].stag,
+			     rnicpair_addr(&p.side[0], i), HALF_LEN);
+	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
+	half_wait_closed(&p.side[0]);
+	half_check(&p, &raw, SMPA_OP_READ_RESPONSE);
+	half_end(&p, &raw, 0);
+}
+
+/* What was posted goes; what is posted later, or wants an answer, does not. */
+static void what_was_posted_goes_out_behind_a_fin(void **state)
+{
+	struct rnicpair_side *s;
+	struct rawpeer raw;
+	struct rnicpair p;
+
+	(void)state;
+	for (int disconnects = 0; disconnects < 2; disconnects++) {
+		half_open(&p, &raw);
+		s = &p.side[0];
+		for (uint64_t i = 0; i < HALF_CNT; i++)
+			half_post(&p, i, USIW_WR_SEND);
+		half_post(&p, HALF_CNT, USIW_WR_READ);
+		if (disconnects)
+			rnic_qp_disconnect(s->qp, REF);
+		assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
+		half_wait_closed(s);
+		half_post(&p, HALF_CNT + 1, USIW_WR_SEND);
+		half_check(&p, &raw, SMPA_OP_SEND);
+		for (uint64_t i = 0; i < HALF_CNT + 2; i++) {
+			struct usiw_cqe cqe = rnicpair_take(s, s->scq);
+
+			assert_int_equal(cqe.wr_id, i);
+			assert_int_equal(cqe.status,
+					 i < HALF_CNT ? USIW_WC_SUCCESS
+						      : USIW_WC_WR_FLUSH_ERR);
+		}
+		half_end(&p, &raw, 0);
+	}
+}
+
+/* Who closes and reads nothing, or a little now and then, is not waited for
+ * beyond the limit. */
+static void a_half_that_does_not_read_is_bounded(void **state)
+{
+	(void)state;
+	for (int drips = 0; drips < 2; drips++) {
+		uint64_t start_ms = rnicpair_ms(), spent_ms;
+		struct rawpeer raw;
+		struct rnicpair p;
+		uint8_t octets[64];
+
+		half_open(&p, &raw);
+		for (uint64_t i = 0; i < HALF_CNT; i++)
+			half_post(&p, i, USIW_WR_SEND);
+		assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
+		while (rnic_qp_state(p.side[0].qp) != RNIC_QPS_ERROR) {
+			assert_true(rnicpair_ms() - start_ms <
+				    RNICPAIR_PATIENCE_MS);
+			poll(NULL, 0, 10);
+			if (drips)
+				(void)!read(raw.fd, octets, sizeof(octets));
+		}
+		spent_ms = rnicpair_ms() - start_ms;
+		assert_true(spent_ms >= util_settings()->drain_ms);
+		half_end(&p, &raw, -ETIMEDOUT);
 	}
 }
 
@@ -462,6 +610,9 @@ int main(void)
 		cmocka_unit_test(each_ending_completes_everything_once),
 		cmocka_unit_test(a_silent_peer_costs_no_more_than_the_limit),
 		cmocka_unit_test(what_was_complete_arrives),
+		cmocka_unit_test(what_was_asked_is_answered_behind_a_fin),
+		cmocka_unit_test(what_was_posted_goes_out_behind_a_fin),
+		cmocka_unit_test(a_half_that_does_not_read_is_bounded),
 		cmocka_unit_test(an_overrun_while_letting_go_is_told_once),
 		cmocka_unit_test(held_work_goes_out_with_the_first_fpdu),
 		cmocka_unit_test(held_work_fails_by_name_in_the_end),
