@@ -380,14 +380,11 @@ int cm_conn_connect(struct cm_id *id, const struct rnic_cm_conn_param *param)
 	ret = cm_thread_start();
 	if (ret < 0)
 		return ret;
-	if (!id->ended)
-		id->ended = cm_event_new(id);
-	conn = cm_conn_new(CM_PHASE_CONNECTING);
-	if (!id->ended || !conn) {
-		if (conn)
-			cm_conn_free(conn);
+	if (cm_id_reserve_end(id) < 0)
 		return -ENOMEM;
-	}
+	conn = cm_conn_new(CM_PHASE_CONNECTING);
+	if (!conn)
+		return -ENOMEM;
 	conn->outcome = cm_event_new(id);
 	if (!conn->outcome) {
 		cm_conn_free(conn);

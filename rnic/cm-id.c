@@ -89,7 +89,10 @@ void cm_id_free(struct cm_id *id)
 	else if (id->conn)
 		cm_conn_free(id->conn);
 	rnic_fd_close(id->fd);
+	if (id->timewait_ns)
+		TAILQ_REMOVE(&cm.timewait, id, timewait_link);
 	free(id->ended);
+	free(id->timewait);
 	TAILQ_REMOVE(&id->chan->ids, id, chan_link);
 	free(id);
 }
@@ -305,6 +308,55 @@ int rnic_cm_set_option(struct rnic_cm_chan *chan, uint32_t num,
 
 /* ---- the end --------------------------- */
 
+/*
+ * InfiniBand's manager keeps the number of a QP for as long as a packet may
+ * live, half a second with RoCE's usual values; TCP has seen to that already.
+ */
+#define TIMEWAIT_NS (500 * NS_PER_MS)
+
+int cm_id_reserve_end(struct cm_id *id)
+{
+	if (!id->ended)
+		id->ended = cm_event_new(id);
+	if (!id->timewait && cm_id_is_ca(id))
+		id->timewait = cm_event_new(id);
+	return id->ended && (id->timewait || !cm_id_is_ca(id)) ? 0 : -ENOMEM;
+}
+
+/*
+ * As InfiniBand's manager, which enters timewait when both sides have said that
+ * they disconnect: programs give their last reference back at TIMEWAIT_EXIT.
+ */
+static void id_enter_timewait(struct cm_id *id)
+{
+	if (!id->timewait || id->timewait_ns || !id->has_disconnected)
+		return;
+	id->timewait_ns = rnic_now_ns() + TIMEWAIT_NS;
+	cm_thread_deadline(id->timewait_ns);
+	TAILQ_INSERT_TAIL(&cm.timewait, id, timewait_link);
+}
+
+void cm_id_timewait_exit(struct cm_id *id)
+{
+	TAILQ_REMOVE(&cm.timewait, id, timewait_link);
+	id->timewait_ns = 0;
+	cm_event_post(id->timewait, RNIC_CM_TIMEWAIT_EXIT, 0);
+	id->timewait = NULL;
+}
+
+/* DISCONNECTED has taken the event that was set aside for it. */
+static bool id_was_connected(const struct cm_id *id)
+{
+	return id->state == RNIC_CM_S_DISCONNECT && !id->ended;
+}
+
+void cm_id_disconnected(struct cm_id *id)
+{
+	id->has_disconnected = true;
+	if (id_was_connected(id))
+		id_enter_timewait(id);
+}
+
 /* The event is the same however the stream ended, as the kernel has it. */
 void cm_id_stream_ended(struct cm_id *id, int status)
 {
@@ -315,4 +367,5 @@ void cm_id_stream_ended(struct cm_id *id, int status)
 	id->state = RNIC_CM_S_DISCONNECT;
 	cm_event_post(id->ended, RNIC_CM_DISCONNECTED, 0);
 	id->ended = NULL;
+	id_enter_timewait(id);
 }

@@ -137,6 +137,11 @@ struct cm_id {
 	uint8_t ird, ord;	/* then: reads at a time */
 	struct cm_conn *conn;	/* CONNECT, REQUEST: the connection */
 	struct cm_event *ended; /* set aside for DISCONNECTED */
+	/* Persona ca. */
+	struct cm_event *timewait; /* set aside for TIMEWAIT_EXIT */
+	TAILQ_ENTRY(cm_id) timewait_link;
+	uint64_t timewait_ns;  /* 0: not in the manager's list */
+	bool has_disconnected; /* the application has, while connected */
 	struct cm_listener listener;
 };
 
@@ -150,8 +155,14 @@ static inline uint32_t cm_id_num(const struct cm_id *id)
 /* Return: 0 and the manager locked; -ENODEV; -ENOENT: unlocked. */
 int cm_id_lock(struct rnic_cm_chan *chan, uint32_t num, struct cm_id **ret_id);
 int cm_id_bind(struct cm_id *id, const struct sockaddr *addr);
+/* Set aside what the end of a connection will take.  Return: 0; -ENOMEM. */
+int cm_id_reserve_end(struct cm_id *id);
+/* The application disconnects, in state ESTABLISHED or after it. */
+void cm_id_disconnected(struct cm_id *id);
 /* The stream of an established identity has ended. */
 void cm_id_stream_ended(struct cm_id *id, int status);
+/* The identity's time in timewait is over. */
+void cm_id_timewait_exit(struct cm_id *id);
 
 /* ---- addresses (cm-addr.c) ---------------------------------------------- */
 
@@ -322,8 +333,9 @@ struct cm_manager {
 	struct util_lock lock; /* CM: everything here but the inbox */
 	struct cm_table ids, conns, links;
 	struct cm_conn_list refused, starting, answered, rejected, closing;
-	struct cm_id_list paused; /* listeners out of file descriptors */
-	uint32_t closing_cnt;	  /* of both last lists */
+	struct cm_id_list paused;   /* listeners out of file descriptors */
+	struct cm_id_list timewait; /* by deadline */
+	uint32_t closing_cnt;	    /* of both last lists */
 	pthread_t thread;
 	bool is_started, is_stopping;
 	bool is_broken; /* written by the thread alone, under the lock */

@@ -272,9 +272,7 @@ int cm_conn_accept(struct cm_id *id, const struct rnic_cm_conn_param *param)
 		goto put_qp;
 	}
 	event = cm_event_new(id);
-	if (!id->ended)
-		id->ended = cm_event_new(id);
-	if (!event || !id->ended)
+	if (!event || cm_id_reserve_end(id) < 0)
 		goto free_event;
 	ret = accept_stream(id, qp, param, event);
 	if (ret == 0)

@@ -46,6 +46,7 @@ struct cm_manager cm = {
 	.rejected = TAILQ_HEAD_INITIALIZER(cm.rejected),
 	.closing = TAILQ_HEAD_INITIALIZER(cm.closing),
 	.paused = TAILQ_HEAD_INITIALIZER(cm.paused),
+	.timewait = TAILQ_HEAD_INITIALIZER(cm.timewait),
 	.inbox = TAILQ_HEAD_INITIALIZER(cm.inbox),
 	.epoll_fd = -1,
 	.wake_fd = -1,
@@ -187,6 +188,8 @@ static void deadlines_fire(void)
 			cm_conn_expire(conn);
 	while ((id = TAILQ_FIRST(&cm.paused)) && id->listener.resume_ns <= now)
 		rnic_listen_resume(id);
+	while ((id = TAILQ_FIRST(&cm.timewait)) && id->timewait_ns <= now)
+		cm_id_timewait_exit(id);
 }
 
 static uint64_t deadline_min(uint64_t a, uint64_t b)
@@ -206,6 +209,9 @@ static uint64_t deadlines_next(void)
 	if (!TAILQ_EMPTY(&cm.paused))
 		next = deadline_min(
 			next, TAILQ_FIRST(&cm.paused)->listener.resume_ns);
+	if (!TAILQ_EMPTY(&cm.timewait))
+		next = deadline_min(next,
+				    TAILQ_FIRST(&cm.timewait)->timewait_ns);
 	return next;
 }
 
@@ -460,6 +466,7 @@ static void manager_reset(void)
 	TAILQ_INIT(&cm.rejected);
 	TAILQ_INIT(&cm.closing);
 	TAILQ_INIT(&cm.paused);
+	TAILQ_INIT(&cm.timewait);
 	TAILQ_INIT(&cm.inbox);
 	cm.epoll_fd = cm.wake_fd = -1;
 }

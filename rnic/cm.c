@@ -180,12 +180,15 @@ static int id_disconnect(struct cm_id *id, struct rnic_qp **ret_qp,
 	case RNIC_CM_S_ESTABLISHED:
 		*ret_qp = rnic_qp_get(id->qp_num);
 		*ret_ref = id->ref;
+		cm_id_disconnected(id);
 		return 0;
 	case RNIC_CM_S_CONNECT:
 		cm_conn_abort(id->conn, -ECONNRESET);
 		return 0;
-	case RNIC_CM_S_REQUEST:
 	case RNIC_CM_S_DISCONNECT:
+		cm_id_disconnected(id);
+		return 0;
+	case RNIC_CM_S_REQUEST:
 		return 0;
 	default:
 		return -EINVAL;

@@ -481,6 +481,11 @@ void rdmacm_early(void)
 	expect(here, RDMA_CM_EVENT_ESTABLISHED);
 	expect(here, RDMA_CM_EVENT_DISCONNECTED);
 	MUST(!event_within(here, 0));
+	MUST(rdma_disconnect(id) == 0);
+	if (id_is_ca(id))
+		expect(here, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+	else
+		MUST(!event_within(here, 0));
 	id_end(id);
 	id_end(listener);
 }

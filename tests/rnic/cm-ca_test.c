@@ -217,6 +217,72 @@ static void without_rtr_established_comes_at_once(void **state)
 	cm_qp_close(&q);
 }
 
+/* Programs give their last reference back there. */
+static void timewait_ends_behind_disconnected(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+	uint32_t cnt;
+
+	(void)state;
+	answered(&p);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
+	cm_expect(p.listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
+	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_expect(p.active.chan, RNIC_CM_TIMEWAIT_EXIT, 0, &ev);
+	assert_int_equal(ev.id, p.active.id);
+	/* The other side answers by a disconnect of its own, and once. */
+	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	assert_false(cm_is_readable(p.listener.chan, PENDING_MS));
+	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
+	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
+	cm_expect(p.listener.chan, RNIC_CM_TIMEWAIT_EXIT, 0, &ev);
+	assert_int_equal(ev.id, p.child);
+	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
+	assert_false(cm_is_readable(p.listener.chan, PENDING_MS));
+	assert_int_equal(rnic_cm_destroy(p.listener.chan, p.child, &cnt), 0);
+	assert_int_equal(cnt, 3);
+	cm_pair_close(&p);
+}
+
+/* Who destroys the identity hears no more of it. */
+static void no_timewait_exit_for_an_identity_that_is_gone(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+	uint32_t cnt;
+
+	(void)state;
+	answered(&p);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
+	cm_expect(p.listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
+	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	assert_int_equal(rnic_cm_destroy(p.active.chan, p.active.id, &cnt), 0);
+	util_lock(&cm.lock);
+	assert_true(TAILQ_EMPTY(&cm.timewait));
+	util_unlock(&cm.lock);
+	cm_pair_close(&p);
+}
+
+/* What never was a connection has no timewait. */
+static void no_timewait_exit_after_a_rejection(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+
+	(void)state;
+	cm_pair_open(&p, AF_INET);
+	assert_int_equal(rnic_cm_reject(p.listener.chan, p.child, "", 0), 0);
+	cm_expect(p.active.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
+	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
+	util_lock(&cm.lock);
+	assert_true(TAILQ_EMPTY(&cm.timewait));
+	util_unlock(&cm.lock);
+	cm_pair_close(&p);
+}
+
 /* Its connecting application is stopped, say: time is not without end. */
 static void an_answer_is_awaited_for_a_while(void **state)
 {
@@ -281,6 +347,9 @@ int main(void)
 		cmocka_unit_test(a_qp_that_was_reset_gets_no_old_stream),
 		cmocka_unit_test(the_last_step_checks_the_qp),
 		cmocka_unit_test(without_rtr_established_comes_at_once),
+		cmocka_unit_test(timewait_ends_behind_disconnected),
+		cmocka_unit_test(no_timewait_exit_for_an_identity_that_is_gone),
+		cmocka_unit_test(no_timewait_exit_after_a_rejection),
 		cmocka_unit_test(an_answer_is_awaited_for_a_while),
 		cmocka_unit_test(who_helps_tells_the_thread_of_deadlines),
 	};
