@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "../util/cancel.h"
+#include "netlink.h"
 #include "node.h"
 #include "real.h"
 #include "sysfs.h"
@@ -286,6 +287,7 @@ int kabi_fd_close(int fd)
 		if (util_fdtab_lookup(node_fds, fd, NULL) != UTIL_FD_NONE &&
 		    kabi_is_owner())
 			util_fdtab_remove(node_fds, fd);
+		kabi_netlink_fd_close(fd);
 		return real_close(fd);
 	}
 	if (!kabi_is_owner())
@@ -311,6 +313,7 @@ static int dup_note(int fd, int new_fd)
 		node = kabi_fd_node(fd);
 		if (node)
 			kabi_fd_node_add(new_fd, node);
+		kabi_netlink_fd_dup(fd, new_fd);
 		return 0;
 	}
 	/* First the entry: its memory is what can run out. */
@@ -357,6 +360,7 @@ static int dup_make_room(int fd, int new_fd)
 
 	if (kind == UTIL_FD_NONE) {
 		util_fdtab_remove(node_fds, new_fd);
+		kabi_netlink_fd_close(new_fd);
 		return 0;
 	}
 	/* A bad @fd must not cost the application its @new_fd. */
@@ -413,6 +417,7 @@ int kabi_fd_close_range(unsigned int first, unsigned int last, int flags)
 	for (unsigned int fd = first; fd <= last && fd < UTIL_FD_MAX; fd++) {
 		if (util_fdtab_lookup(node_fds, (int)fd, NULL) != UTIL_FD_NONE)
 			util_fdtab_remove(node_fds, (int)fd);
+		kabi_netlink_fd_close((int)fd);
 		if (kabi_fd_kind((int)fd, NULL) == UTIL_FD_NONE)
 			continue;
 		/* An object, or rnic's: go around it. */

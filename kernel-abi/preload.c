@@ -21,6 +21,7 @@
 #include "dir.h"
 #include "fd.h"
 #include "kabi.h"
+#include "netlink.h"
 #include "node.h"
 #include "path.h"
 #include "real.h"
@@ -368,8 +369,20 @@ STUB_GLOB(glob64, glob64_t)
 STUB_READ(read, (int fd, void *buf, size_t len), (fd, buf, len))
 STUB_READ(__read_chk, (int fd, void *buf, size_t len, size_t size),
 	  (fd, buf, len, size))
-STUB_FD(ssize_t, write, (int fd, const void *buf, size_t len),
-	kabi_fd_write(fd, kind, object, buf, len), (fd, buf, len))
+
+EXPORT ssize_t write(int fd, const void *buf, size_t len)
+{
+	void *object = NULL;
+	enum util_fd_kind kind = kabi_fd_kind(fd, &object);
+	struct kabi_netlink *nl;
+
+	if (kind != UTIL_FD_NONE)
+		return util_door(kabi_fd_write(fd, kind, object, buf, len));
+	nl = kabi_netlink_is_near(fd) ? kabi_netlink_get(fd) : NULL;
+	if (nl)
+		return util_door(kabi_netlink_send(nl, fd, buf, len, NULL, 0));
+	return kabi_real()->write(fd, buf, len);
+}
 
 /* The eventfd behind ours answers all requests as it should; a fork's
  * leftovers answer none. */
@@ -430,13 +443,77 @@ EXPORT void closefrom(int lowest)
 STUB_FCNTL(fcntl)
 STUB_FCNTL(fcntl64)
 
-/* libibverbs asks netlink first; where nobody answers, it reads the tree. */
+/* ---- sockets: those of NETLINK_RDMA -------------------------------------- */
+
 EXPORT int socket(int domain, int type, int protocol)
 {
 	if (domain == AF_NETLINK && protocol == NETLINK_RDMA)
-		return (int)util_door(-EPROTONOSUPPORT);
+		return (int)util_door(kabi_netlink_socket(type));
 	return kabi_real()->socket(domain, type, protocol);
 }
+
+/* @ours ends the reference @nl. */
+#define STUB_NETLINK(type, name, params, ours, args)                           \
+	EXPORT type name params                                                \
+	{                                                                      \
+		struct kabi_netlink *nl = NULL;                                \
+		if (kabi_netlink_is_near(fd))                                  \
+			nl = kabi_netlink_get(fd);                             \
+		if (!nl)                                                       \
+			return kabi_real()->name args;                         \
+		return (type)util_door(ours);                                  \
+	}
+
+STUB_NETLINK(ssize_t, send, (int fd, const void *buf, size_t len, int flags),
+	     kabi_netlink_send(nl, fd, buf, len, NULL, 0),
+	     (fd, buf, len, flags))
+STUB_NETLINK(ssize_t, sendto,
+	     (int fd, const void *buf, size_t len, int flags,
+	      const struct sockaddr *addr, socklen_t addr_len),
+	     kabi_netlink_send(nl, fd, buf, len, addr, addr_len),
+	     (fd, buf, len, flags, addr, addr_len))
+STUB_NETLINK(ssize_t, sendmsg, (int fd, const struct msghdr *msg, int flags),
+	     kabi_netlink_sendmsg(nl, fd, msg), (fd, msg, flags))
+STUB_NETLINK(int, sendmmsg,
+	     (int fd, struct mmsghdr *msgs, unsigned int cnt, int flags),
+	     kabi_netlink_sendmmsg(nl, fd, msgs, cnt), (fd, msgs, cnt, flags))
+STUB_NETLINK(ssize_t, writev, (int fd, const struct iovec *iov, int cnt),
+	     kabi_netlink_writev(nl, fd, iov, cnt), (fd, iov, cnt))
+
+STUB_NETLINK(ssize_t, recvfrom,
+	     (int fd, void *buf, size_t len, int flags, struct sockaddr *addr,
+	      socklen_t *addr_len),
+	     kabi_netlink_recvfrom(nl, fd, buf, len, flags, addr, addr_len),
+	     (fd, buf, len, flags, addr, addr_len))
+STUB_NETLINK(ssize_t, __recvfrom_chk,
+	     (int fd, void *buf, size_t len, size_t size, int flags,
+	      struct sockaddr *addr, socklen_t *addr_len),
+	     kabi_netlink_recvfrom(nl, fd, buf, len, flags, addr, addr_len),
+	     (fd, buf, len, size, flags, addr, addr_len))
+STUB_NETLINK(ssize_t, recvmsg, (int fd, struct msghdr *msg, int flags),
+	     kabi_netlink_recvmsg(nl, fd, msg, flags), (fd, msg, flags))
+STUB_NETLINK(int, recvmmsg,
+	     (int fd, struct mmsghdr *msgs, unsigned int cnt, int flags,
+	      struct timespec *limit),
+	     kabi_netlink_recvmmsg(nl, fd, msgs, cnt, flags, limit),
+	     (fd, msgs, cnt, flags, limit))
+
+STUB_NETLINK(int, bind, (int fd, const struct sockaddr *addr, socklen_t len),
+	     kabi_netlink_bind(nl, addr, len), (fd, addr, len))
+STUB_NETLINK(int, connect, (int fd, const struct sockaddr *addr, socklen_t len),
+	     kabi_netlink_connect(nl, addr, len), (fd, addr, len))
+STUB_NETLINK(int, getsockname, (int fd, struct sockaddr *addr, socklen_t *len),
+	     kabi_netlink_getsockname(nl, addr, len), (fd, addr, len))
+STUB_NETLINK(int, getpeername, (int fd, struct sockaddr *addr, socklen_t *len),
+	     kabi_netlink_getpeername(nl, addr, len), (fd, addr, len))
+STUB_NETLINK(int, setsockopt,
+	     (int fd, int level, int name, const void *value, socklen_t len),
+	     kabi_netlink_setsockopt(nl, fd, level, name, value, len),
+	     (fd, level, name, value, len))
+STUB_NETLINK(int, getsockopt,
+	     (int fd, int level, int name, void *value, socklen_t *len),
+	     kabi_netlink_getsockopt(nl, fd, level, name, value, len),
+	     (fd, level, name, value, len))
 
 /* ---- signals ------------------------------------------------------------ */
 

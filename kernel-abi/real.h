@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -33,6 +34,8 @@ int __open64_2(const char *path, int flags);
 int __openat_2(int at, const char *path, int flags);
 int __openat64_2(int at, const char *path, int flags);
 ssize_t __read_chk(int fd, void *buf, size_t len, size_t size);
+ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t size, int flags,
+		       struct sockaddr *addr, socklen_t *addr_len);
 ssize_t __readlink_chk(const char *path, char *buf, size_t len, size_t size);
 ssize_t __readlinkat_chk(int at, const char *path, char *buf, size_t len,
 			 size_t size);
@@ -61,7 +64,11 @@ char *__realpath_chk(const char *path, char *resolved, size_t size);
 	X(glob) X(glob64)                                                  \
 	X(read) X(__read_chk) X(write) X(ioctl)                            \
 	X(close) X(close_range) X(closefrom)                               \
-	X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64) X(socket)               \
+	X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64)                         \
+	X(socket) X(bind) X(connect) X(getsockname) X(getpeername)         \
+	X(setsockopt) X(getsockopt)                                        \
+	X(send) X(sendto) X(sendmsg) X(sendmmsg) X(writev)                 \
+	X(recvfrom) X(__recvfrom_chk) X(recvmsg) X(recvmmsg)               \
 	X(sigaction) X(signal) X(bsd_signal) X(ssignal)                    \
 	X(sysv_signal) X(__sysv_signal)                                    \
 	X(sigset) X(sigignore) X(sighold) X(siginterrupt)                  \

@@ -15,13 +15,6 @@
 
 #define TREE_PATH_MAX 256
 
-/* Numbers of the kernel's RDMA character devices; our uverbs minors start far
- * above those of the hardware (192 to 223), our rdma_cm above misc's. */
-#define UVERBS_MAJOR 231
-#define UVERBS_MINOR_BASE 192
-#define MISC_MAJOR 10
-#define UCM_MINOR 1000192
-
 #define INO_BASE 0x75736977u /* "usiw" */
 
 typedef int (*show_fn)(const struct rnic_device_attr *attr,
@@ -196,8 +189,8 @@ static int show_dev(const struct rnic_device_attr *attr,
 		    const struct kabi_node *node, char *buf, size_t size)
 {
 	(void)node;
-	return snprintf(buf, size, "%u:%u\n", UVERBS_MAJOR,
-			UVERBS_MINOR_BASE + attr->uverbs_num);
+	return snprintf(buf, size, "%u:%u\n", KABI_UVERBS_MAJOR,
+			KABI_UVERBS_MINOR_BASE + attr->uverbs_num);
 }
 
 int kabi_node_content(const struct kabi_node *node,
@@ -283,11 +276,12 @@ static const struct tree_row tree_rows[] = {
 	TEXT("/sys/class/infiniband_verbs/abi_version", "6\n"),
 	SHOW(UVERBS "ibdev", show_ibdev),
 	SHOW(UVERBS "dev", show_dev),
-	TEXT(UVERBS "abi_version", "1\n"),
+	TEXT(UVERBS "abi_version", STRING(KABI_UVERBS_ABI) "\n"),
 	LINK(UVERBS "device", IBDEV "device"),
 
-	TEXT(UCM "abi_version", "4\n"),
-	TEXT(UCM "dev", STRING(MISC_MAJOR) ":" STRING(UCM_MINOR) "\n"),
+	TEXT(UCM "abi_version", STRING(KABI_UCM_ABI) "\n"),
+	TEXT(UCM "dev",
+	     STRING(KABI_MISC_MAJOR) ":" STRING(KABI_UCM_MINOR) "\n"),
 
 	MERGED("/dev/infiniband"),
 	NODE("/dev/infiniband/rdma_cm", KABI_UCM),
@@ -454,10 +448,10 @@ static int row_grow_one(const struct tree_row *row,
 	node->is_merged = row->is_merged &&
 			  util_settings()->devices == UTIL_DEVICES_BESIDE;
 	if (row->type == KABI_UVERBS)
-		node->rdev = makedev(UVERBS_MAJOR,
-				     UVERBS_MINOR_BASE + attr->uverbs_num);
+		node->rdev = makedev(KABI_UVERBS_MAJOR,
+				     KABI_UVERBS_MINOR_BASE + attr->uverbs_num);
 	if (row->type == KABI_UCM)
-		node->rdev = makedev(MISC_MAJOR, UCM_MINOR);
+		node->rdev = makedev(KABI_MISC_MAJOR, KABI_UCM_MINOR);
 	if (row->type == KABI_LINK) {
 		ret = template_expand(row->text, attr, idx, path);
 		if (ret < 0)

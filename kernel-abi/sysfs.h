@@ -13,6 +13,17 @@
 #include <sys/types.h>
 #include <time.h>
 
+/* Numbers of the kernel's RDMA character devices; our uverbs minors start far
+ * above those of the hardware (192 to 223), our rdma_cm above misc's. */
+#define KABI_UVERBS_MAJOR 231
+#define KABI_UVERBS_MINOR_BASE 192
+#define KABI_MISC_MAJOR 10
+#define KABI_UCM_MINOR 1000192
+
+/* Revisions of the interfaces behind those devices. */
+#define KABI_UVERBS_ABI 1
+#define KABI_UCM_ABI 4
+
 enum kabi_node_type {
 	KABI_PASS, /* a real directory above ours: /, /sys, /sys/class, /dev */
 	KABI_DIR,

@@ -3,9 +3,12 @@
 """USIW_DEVICES=beside: real entries stay visible beside ours.
 
 Hardware is played by directories on a tmpfs over /sys/class, in a mount
-namespace of the test's own.
+namespace of the test's own, and by a kernel behind the preload library that
+answers NETLINK_RDMA (fake_kernel.c).
 """
+import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -62,7 +65,56 @@ def inside(command, mode, preload):
                           capture_output=True, text=True, env=env)
 
 
-def main(preload):
+BESIDE = 1 << 30  # where indices of usiw's devices begin then
+OURS = [(BESIDE, "usiw_lo"), (BESIDE + 1, "usiw_down0")]
+KEYS = "ifindex", "ifname", "netdev"
+LISTS = [  # mode, arguments of rdma, what each entry says
+    ("beside", ["dev"], OURS + [(0, "mlx5_0")]),
+    ("beside", ["link"],
+     [(BESIDE, "usiw_lo", "lo"), (BESIDE + 1, "usiw_down0", "down0"),
+      (0, "mlx5_0", "lo")]),
+    ("beside", ["link", "show", "mlx5_0/1"], [(0, "mlx5_0", "lo")]),
+    ("beside", ["dev", "show", "usiw_lo"], OURS[:1]),
+    ("only", ["dev"], [(0, "usiw_lo"), (1, "usiw_down0")]),
+    ("only", ["dev", "show", "mlx5_0"], None),
+]
+
+
+def rdma(mode, words, preload, kernel):
+    """What the stock tool lists; None: it fails."""
+    env = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    env["LD_PRELOAD"] = preload + (":" + kernel if kernel else "")
+    env["USIW_DEVICES"] = mode
+    env.setdefault("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0")
+    done = subprocess.run(["rdma", "-j", *words], capture_output=True,
+                          text=True, env=env)
+    if done.returncode:
+        return None
+    return [tuple(e[k] for k in KEYS if k in e)
+            for e in json.loads(done.stdout)]
+
+
+def netlink(preload, kernel):
+    bad = 0
+    for mode, words, want in LISTS:
+        got = rdma(mode, words, preload, kernel)
+        if got != want:
+            print(f"{mode}: rdma {words}: {got}, wanted {want}")
+            bad = 1
+    # This machine's own kernel may or may not know NETLINK_RDMA.
+    got = rdma("beside", ["dev"], preload, None)
+    if got is None or got[:2] != OURS:
+        print(f"beside this kernel: {got}")
+        bad = 1
+    return bad
+
+
+def main(preload, kernel):
+    if not shutil.which("rdma"):
+        print("SKIP: no rdma of iproute2")
+        return 77
+    if netlink(preload, kernel):
+        return 1
     probe = subprocess.run(["unshare", "-Urm", "mount", "-t", "tmpfs", "none",
                             "/sys/class"], capture_output=True, text=True)
     if probe.returncode:

@@ -6,8 +6,6 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <glob.h>
-#include <linux/netlink.h>
-#include <sys/socket.h>
 #include <sys/xattr.h>
 
 #define FILE_OURS IBDEV "/node_type"
@@ -255,21 +253,6 @@ static void tree_has_no_extended_attributes(void **state)
 	assert_int_equal(done(getxattr(FILE_GONE, "user.x", text, 8)), -ENOENT);
 }
 
-static void netlink_rdma_refuses_and_others_do_not(void **state)
-{
-	int fd;
-
-	(void)state;
-	assert_int_equal(done(socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA)),
-			 -EPROTONOSUPPORT);
-	fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
-	assert_true(fd >= 0);
-	close(fd);
-	fd = socket(AF_INET, SOCK_STREAM, 0);
-	assert_true(fd >= 0);
-	close(fd);
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,7 +262,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(null_paths_are_the_kernels_matter),
 		cmocka_unit_test(links_are_read_and_followed),
 		cmocka_unit_test(tree_has_no_extended_attributes),
-		cmocka_unit_test(netlink_rdma_refuses_and_others_do_not),
 	};
 
 	(void)argc;
