@@ -33,7 +33,7 @@ struct rnic_mr {
 	uint64_t iova; /* iova + len does not wrap */
 	uint32_t access;
 	uint32_t stag;
-	_Atomic bool is_invalidated; /* LOCAL_INV, SEND_WITH_INV */
+	_Atomic bool is_invalidated; /* by LOCAL_INV; a window: not bound */
 	enum rnic_mr_kind kind;
 	uint32_t fork_gen;
 	uint32_t mw_cnt;      /* windows bound to it; guarded by the lead */

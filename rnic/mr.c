@@ -44,8 +44,7 @@ enum rnic_mr_verdict rnic_mr_resolve(struct rnic_mr_table *table,
 }
 
 enum rnic_mr_verdict rnic_mr_invalidate(struct rnic_mr_table *table,
-					const struct rnic_pd *pd, uint32_t stag,
-					bool is_remote)
+					const struct rnic_pd *pd, uint32_t stag)
 {
 	struct rnic_mr *mr = rnic_mr_table_lookup(table, stag);
 
@@ -53,8 +52,6 @@ enum rnic_mr_verdict rnic_mr_invalidate(struct rnic_mr_table *table,
 		return RNIC_MR_BAD_STAG;
 	if (mr->pd != pd)
 		return RNIC_MR_BAD_PD;
-	if (is_remote && (mr->access & RNIC_MR_ACCESS_REMOTE) == 0)
-		return RNIC_MR_BAD_ACCESS;
 	/* relaxed: every reader holds the same lead */
 	atomic_store_explicit(&mr->is_invalidated, true, memory_order_relaxed);
 	return RNIC_MR_OK;

@@ -91,15 +91,13 @@ enum rnic_mr_verdict rnic_mr_resolve(struct rnic_mr_table *table,
 	__attribute__((warn_unused_result));
 
 /**
- * SEND_WITH_INV or LOCAL_INV: from now on the STag is invalid.
+ * LOCAL_INV: from now on the STag is invalid, as an rkey and as an lkey.
  *
- * Return: RNIC_MR_OK; RNIC_MR_BAD_STAG; RNIC_MR_BAD_PD; RNIC_MR_BAD_ACCESS:
- *   the region was never open to a peer (@is_remote only).
+ * Return: RNIC_MR_OK; RNIC_MR_BAD_STAG; RNIC_MR_BAD_PD.
  * Context: as rnic_mr_resolve().
  */
 enum rnic_mr_verdict rnic_mr_invalidate(struct rnic_mr_table *table,
-					const struct rnic_pd *pd, uint32_t stag,
-					bool is_remote)
+					const struct rnic_pd *pd, uint32_t stag)
 	__attribute__((warn_unused_result));
 
 #endif

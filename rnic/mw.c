@@ -180,9 +180,10 @@ enum rnic_mr_verdict rnic_qp_invalidate(struct rnic_qp *qp, uint32_t stag,
 
 	if (mr && mr->kind == RNIC_MR_WINDOW)
 		return mw_invalidate(qp, mr);
-	if (mr && mr->mw_cnt)
+	/* RDMAP-74: a region may be in use by every stream of its domain. */
+	if (mr && (is_remote || mr->mw_cnt))
 		return RNIC_MR_BAD_ACCESS;
-	verdict = rnic_mr_invalidate(&qp->ctx->mrs, qp->pd, stag, is_remote);
+	verdict = rnic_mr_invalidate(&qp->ctx->mrs, qp->pd, stag);
 	if (verdict == RNIC_MR_OK)
 		rnic_engine_mr_gone(qp->engine, stag, mr->addr, mr->len);
 	return verdict;

@@ -48,10 +48,11 @@ int rnic_mw_bind(struct rnic_qp *qp, const struct rnic_mw_bind *bind)
  * LOCAL_INV, and SEND_WITH_INV of the peer (@is_remote): from now on the STag
  * is invalid; streams that were using it have ended, perhaps the QP's own.
  *
- * A region's STag may be invalidated, as with iWARP verbs: remotely when it is
- * open to peers, and not while windows are bound to it.  A window of type 1
- * cannot, it is bound to nothing instead.
- * Return: RNIC_MR_OK; else the verdict, nothing changed.
+ * A peer may invalidate what belongs to its stream alone: a window of type 2
+ * that the QP has bound.  LOCAL_INV takes a region as well, as with iWARP
+ * verbs, unless windows are bound to it.  A window of type 1 cannot be
+ * invalidated; it is bound to nothing instead. Return: RNIC_MR_OK; else the
+ * verdict, nothing changed.
  */
 enum rnic_mr_verdict rnic_qp_invalidate(struct rnic_qp *qp, uint32_t stag,
 					bool is_remote)

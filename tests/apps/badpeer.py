@@ -235,6 +235,10 @@ ATTACKS = {
     "invalidate-other-pd": refused(
         0x01, 9, lambda o: send(b"ping", opcode=iwarp.OP_SEND_INV,
                                 reserved=o.other_pd)),
+    # RDMAP-74: every connection of the domain may be using it.
+    "invalidate-shared-region": refused(
+        0x01, 9, lambda o: send(b"ping", opcode=iwarp.OP_SEND_SE_INV,
+                                reserved=o.open)),
 }
 
 
@@ -479,19 +483,21 @@ def immediate_data_like_a_mark():
 
 
 def get_response(peer, stag, size):
-    """A Read Response, of as many segments as it takes."""
-    got, last = 0, False
+    """The octets of a Read Response, of as many segments as it takes."""
+    got, last = bytearray(), False
     while not last:
         try:
             ulpdu = peer.get_ulpdu()
         except Closed as e:
-            raise harness.Failure(f"response {stag}: {got} octets of {size}, "
-                                  f"then {e}") from None
+            raise harness.Failure(f"response {stag}: {len(got)} octets of "
+                                  f"{size}, then {e}") from None
         flags, _, *place = struct.unpack_from(">BBIQ", ulpdu)
-        check(place == [stag, got], f"response {stag}: {place}, not {got}")
-        got += len(ulpdu) - 14
+        check(place == [stag, len(got)],
+              f"response {stag}: {place}, not {len(got)}")
+        got += ulpdu[14:]
         last = bool(flags & 0x40)
-    check(got == size, f"response {stag} has {got} octets of {size}")
+    check(len(got) == size, f"response {stag} has {len(got)} octets of {size}")
+    return bytes(got)
 
 
 def closes_half_and_reads():
@@ -554,6 +560,37 @@ def closes_half_and_does_not_read():
         server.serve_honest_peer()
 
 
+def invalidation_beside_others():
+    """RDMAP-74: a peer that invalidates regions of the domain ends its own
+    connection.  The others', in the midst of Reads and Writes there, go on."""
+    size = 8 << 20
+    with Test("invalidation beside others") as test:
+        server = Server(test)
+        # It reads nothing yet: most of the answer is still to be taken from
+        # the region while the attacks go on.
+        reader, offer = server.connect(receives=0, rcvbuf=65536)
+        reader.put(fpdu(read_request(offer.big, offer.big_addr, size,
+                                     sink_stag=1, sink_to=0)))
+        beside = Beside(server)
+        beside.go_on()
+        for stag in (offer.open, offer.big, offer.read_only,
+                     offer.write_only):
+            peer, _ = server.connect()
+            ulpdu = send(b"ping", opcode=iwarp.OP_SEND_INV, reserved=stag)
+            peer.put(fpdu(ulpdu))
+            expect_terminate(peer, terminate(0x01, 9, ulpdu))
+            peer.close()
+            server.wait_end()
+            beside.go_on()
+        check(get_response(reader, 1, size) ==
+              struct.pack(f"<{size // 4}I", *range(size // 4)),
+              "the response has other octets than the region")
+        reader.close()
+        server.wait_end(receives=0)
+        beside.end()
+        server.serve_honest_peer()
+
+
 harness.main(
     [(name, functools.partial(one_attack, name)) for name in ATTACKS] +
     [("first-fpdu-bad", first_fpdu_is_bad),
@@ -566,4 +603,5 @@ harness.main(
      ("many-at-once", many_at_once),
      ("immediate-like-mark", immediate_data_like_a_mark),
      ("half-close", closes_half_and_reads),
-     ("half-close-no-read", closes_half_and_does_not_read)])
+     ("half-close-no-read", closes_half_and_does_not_read),
+     ("invalidation-beside-others", invalidation_beside_others)])

@@ -30,8 +30,9 @@
 #define RECV_MAX 64
 #define RECV_SIZE 128
 #define GUARD 4096
-#define OPEN_SIZE 4096	     /* what peers may write and read */
-#define BIG_SIZE (32u << 20) /* what peers may read, and read long */
+#define OPEN_SIZE 4096 /* what peers may write and read */
+/* What peers may read, and read long: little-endian 0, 1, 2 ... */
+#define BIG_SIZE (32u << 20)
 
 struct conn {
 	struct rdma_cm_id *id; /* NULL: free */
@@ -79,11 +80,13 @@ static void memory_init(void)
 {
 	struct ibv_pd *other = ibv_alloc_pd(verbs);
 	uint8_t *open = area + GUARD;
-	uint8_t *big = calloc(1, BIG_SIZE);
+	uint32_t *big = malloc(BIG_SIZE);
 	const int local = IBV_ACCESS_LOCAL_WRITE;
 
 	if (!other || !big)
 		die("memory");
+	for (uint32_t i = 0; i < BIG_SIZE / sizeof(*big); i++)
+		big[i] = htole32(i);
 	memset(area, 0xa5, sizeof(area));
 	offer.addr = htobe64((uintptr_t)open);
 	offer.big_addr = htobe64((uintptr_t)big);

@@ -314,24 +314,42 @@ static void immediate_data(struct world *w)
 	NEEDS(!memcmp(theirs(w) + 2000, w->buf + 40, 40));
 }
 
+/* What a peer may invalidate: a window that was bound for its stream. */
 static void invalidation(struct world *w)
 {
+	struct ibv_send_wr bind = { .wr_id = 40,
+				    .opcode = IBV_WR_BIND_MW,
+				    .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_mw *mw = ibv_alloc_mw(w->pd, IBV_MW_TYPE_2);
 	struct ibv_mr *mr =
 		ibv_reg_mr(w->pd, theirs(w), 64,
-			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+	struct ibv_send_wr *bad;
 	struct ibv_wc wc;
 
-	NEEDS(mr);
+	NEEDS(mw && mr);
+	bind.bind_mw.mw = mw;
+	bind.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	bind.bind_mw.bind_info = (struct ibv_mw_bind_info){
+		.mr = mr,
+		.addr = (uintptr_t)theirs(w),
+		.length = 64,
+		.mw_access_flags = IBV_ACCESS_REMOTE_WRITE,
+	};
+	NEEDS(ibv_post_send(w->peer, &bind, &bad) == 0);
+	(void)done(w->scq, 40, IBV_WC_BIND_MW);
+	NEEDS(ibv_dereg_mr(mr) == EBUSY);
 	receive_at(w, 41, 0, 0);
 	ibv_wr_start(w->qpx);
 	begin(w, 42);
-	ibv_wr_send_inv(w->qpx, mr->rkey);
+	ibv_wr_send_inv(w->qpx, bind.bind_mw.rkey);
 	NEEDS(ibv_wr_complete(w->qpx) == 0);
 	(void)done(w->scq, 42, IBV_WC_SEND);
 	wc = done(w->rcq, 41, IBV_WC_RECV);
 	NEEDS((wc.wc_flags & IBV_WC_WITH_INV) &&
-	      wc.invalidated_rkey == mr->rkey);
-	NEEDS(ibv_dereg_mr(mr) == 0);
+	      wc.invalidated_rkey == bind.bind_mw.rkey);
+	NEEDS(ibv_dereg_mr(mr) == 0); /* nothing is bound to it any more */
+	NEEDS(ibv_dealloc_mw(mw) == 0);
 }
 
 static void atomics(struct world *w)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "fd.h"
+#include "mr.h"
 
 /* Handles that tests recognise in events. */
 #define HANDLE_QP 0x100
@@ -378,6 +379,28 @@ int rnicpair_post_recv(struct rnicpair_side *s, uint64_t wr_id,
 		       const struct usiw_sge *sge, uint32_t sge_cnt)
 {
 	return rnicpair_post_recv_qp(s, s->qp, wr_id, sge, sge_cnt);
+}
+
+struct rnic_mw *rnicpair_window_open(struct rnicpair_side *s,
+				     struct rnic_qp *qp,
+				     const struct rnic_mr *mr,
+				     enum rnic_mw_type type, uint32_t access)
+{
+	struct rnicpair_wr wr = {
+		.opcode = USIW_WR_BIND_MW,
+		.flags = USIW_SQE_SIGNALED,
+		.imm_be = mr->stag,
+		.remote_addr = mr->iova,
+		.compare_add = mr->len,
+		.swap = access,
+	};
+	struct rnic_mw *mw;
+
+	must(!rnic_mw_alloc(mr->home, type, &mw));
+	wr.rkey = rnic_mw_stag(mw);
+	must(!rnicpair_post_qp(s, qp, &wr));
+	must(rnicpair_take(s, s->scq).status == USIW_WC_SUCCESS);
+	return mw;
 }
 
 /* ---- completing --------------------------------------------------------- */

@@ -142,6 +142,12 @@ int rnicpair_post_recv_qp(struct rnicpair_side *s, struct rnic_qp *qp,
 int rnicpair_post_recv(struct rnicpair_side *s, uint64_t wr_id,
 		       const struct usiw_sge *sge, uint32_t sge_cnt);
 
+/* A window on all of @mr with these rights, bound by @qp of that side. */
+struct rnic_mw *rnicpair_window_open(struct rnicpair_side *s,
+				     struct rnic_qp *qp,
+				     const struct rnic_mr *mr,
+				     enum rnic_mw_type type, uint32_t access);
+
 /* One completion, without making progress.  Return: false: none. */
 bool rnicpair_peek(struct rnicpair_side *s, struct rnic_cq *cq,
 		   struct usiw_cqe *ret_cqe);

@@ -107,6 +107,7 @@ static void late_run(const struct late *row, bool has_crc)
 				.iovcnt = row->len ? 1 : 0,
 				.len = row->len };
 	struct rnic_mr *mr;
+	struct rnic_mw *mw;
 	struct rnicpair p;
 	struct rnicpair_side *side = &p.side[0];
 	struct rawpeer raw;
@@ -116,11 +117,13 @@ static void late_run(const struct late *row, bool has_crc)
 	opt.has_crc = has_crc;
 	rnicpair_open_idle(&p, &opt);
 	assert_int_equal(rnic_mr_reg(side->pd, side->buf, 4096, 0,
-				     RNIC_ACCESS_REMOTE_READ, &mr),
+				     RNIC_ACCESS_MW_BIND, &mr),
 			 0);
 	rawpeer_join(&raw, &p, 0);
+	mw = rnicpair_window_open(side, side->qp, mr, RNIC_MW_TYPE_2,
+				  RNIC_ACCESS_REMOTE_READ);
 	rnicpair_fill(octets, row->len, 3);
-	msg.stag = rnic_mr_stag(mr) ^ (row->has_bad_stag ? 0x100 : 0);
+	msg.stag = rnic_mw_stag(mw) ^ (row->has_bad_stag ? 0x100 : 0);
 	rawpeer_send(&raw, &msg);
 	wait_for(is_holding, side);
 	assert_true(rnicpair_is_quiet(&p, side, side->rcq));
@@ -132,6 +135,7 @@ static void late_run(const struct late *row, bool has_crc)
 	assert_true(rnicpair_is_quiet(&p, side, side->rcq));
 	assert_false(rnicpair_has_async(side));
 	rawpeer_close(&raw);
+	assert_int_equal(rnic_mw_dealloc(mw), 0);
 	assert_int_equal(rnic_mr_dereg(mr), 0);
 	rnicpair_close(&p);
 }

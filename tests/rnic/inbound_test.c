@@ -203,6 +203,12 @@ static void invalidate_local_region(struct stage *s)
 	send_inv(s, rnic_mr_stag(s->local_only));
 }
 
+/* RDMAP-74: other peers of the domain may be using it. */
+static void invalidate_open_region(struct stage *s)
+{
+	send_inv(s, rnic_mr_stag(s->read_only));
+}
+
 static void respond_unasked(struct stage *s)
 {
 	rawpeer_respond(&s->raw, rnic_mr_stag(s->write_only), s->base, octets,
@@ -392,6 +398,9 @@ static const struct violation violations[] = {
 	  SMPA_F_RDMAP_INVALIDATE, USIW_EVENT_QP_REQ_ERR,
 	  USIW_WC_LOC_ACCESS_ERR },
 	{ "invalidate a local region", invalidate_local_region,
+	  SMPA_F_RDMAP_INVALIDATE, USIW_EVENT_QP_REQ_ERR,
+	  USIW_WC_LOC_ACCESS_ERR },
+	{ "invalidate a region that is open to peers", invalidate_open_region,
 	  SMPA_F_RDMAP_INVALIDATE, USIW_EVENT_QP_REQ_ERR,
 	  USIW_WC_LOC_ACCESS_ERR },
 	{ "response to nothing", respond_unasked, SMPA_F_RDMAP_OPCODE,

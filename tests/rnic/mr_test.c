@@ -275,10 +275,10 @@ static void agrees_with_the_oracle(void **state)
 		assert_ptr_equal(got, want);
 		seen[verdict]++;
 		if (rnd(500) == 0) {
-			r->is_invalidated = rnic_mr_invalidate(&ctx.mrs, r->pd,
-							       r->stag, true) ==
-						    RNIC_MR_OK ||
-					    r->is_invalidated;
+			r->is_invalidated =
+				rnic_mr_invalidate(&ctx.mrs, r->pd, r->stag) ==
+					RNIC_MR_OK ||
+				r->is_invalidated;
 		} else if (rnd(200) == 0) {
 			assert_int_equal(rnic_mr_dereg(r->mr), 0);
 			region_make(r, pd, mem, 2 * PAGE);
@@ -445,34 +445,27 @@ static void deregistration_hides_then_waits_then_frees(void **state)
 	assert_int_equal(rnic_pd_free(pd), 0);
 }
 
-static void invalidation_needs_a_remote_right(void **state)
+static void invalidation_ends_every_use(void **state)
 {
 	struct rnic_pd *pd = pd_new(), *other = pd_new();
 	uint8_t octets[16];
-	struct rnic_mr *local, *remote;
+	struct rnic_mr *mr;
 	uint32_t stag;
 	void *ptr;
 
 	(void)state;
-	assert_int_equal(rnic_mr_reg(pd, octets, 16, 0, 1, &local), 0);
-	assert_int_equal(rnic_mr_reg(pd, octets, 16, 0, 5, &remote), 0);
-	stag = rnic_mr_stag(remote);
-	assert_int_equal(
-		rnic_mr_invalidate(&ctx.mrs, pd, rnic_mr_stag(local), true),
-		RNIC_MR_BAD_ACCESS);
-	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, other, stag, true),
+	assert_int_equal(rnic_mr_reg(pd, octets, 16, 0, 5, &mr), 0);
+	stag = rnic_mr_stag(mr);
+	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, other, stag),
 			 RNIC_MR_BAD_PD);
-	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, pd, stag, true),
+	assert_int_equal(rnic_mr_resolve(&ctx.mrs, pd, stag, 0, 1, 4, &ptr),
 			 RNIC_MR_OK);
-	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, pd, stag, true),
+	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, pd, stag), RNIC_MR_OK);
+	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, pd, stag),
 			 RNIC_MR_BAD_STAG);
 	assert_int_equal(rnic_mr_resolve(&ctx.mrs, pd, stag, 0, 1, 0, &ptr),
 			 RNIC_MR_BAD_STAG);
-	assert_int_equal(
-		rnic_mr_invalidate(&ctx.mrs, pd, rnic_mr_stag(local), false),
-		RNIC_MR_OK);
-	assert_int_equal(rnic_mr_dereg(local), 0);
-	assert_int_equal(rnic_mr_dereg(remote), 0);
+	assert_int_equal(rnic_mr_dereg(mr), 0);
 	assert_int_equal(rnic_pd_free(pd), 0);
 	assert_int_equal(rnic_pd_free(other), 0);
 }
@@ -690,8 +683,7 @@ static void an_invalidated_region_gets_another_key(void **state)
 	void *ptr;
 
 	(void)state;
-	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, pd, stag, true),
-			 RNIC_MR_OK);
+	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, pd, stag), RNIC_MR_OK);
 	assert_int_equal(rnic_mr_rereg(mr, &want), 0);
 	assert_int_equal(rnic_mr_stag(mr) >> 8, stag >> 8);
 	assert_int_not_equal(rnic_mr_stag(mr), stag);
@@ -736,7 +728,7 @@ int main(void)
 		T(addresses_zero_based_regions_from_zero),
 		T(a_domain_in_use_is_busy),
 		T(deregistration_hides_then_waits_then_frees),
-		T(invalidation_needs_a_remote_right),
+		T(invalidation_ends_every_use),
 		T(registers_anew),
 		T(refuses_to_register_anew),
 		T(a_region_that_failed_to_change_is_as_it_was),

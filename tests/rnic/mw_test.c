@@ -11,7 +11,7 @@
 
 #include "context.h"
 #include "mw.h"
-#include "rnicpair.h"
+#include "rawpeer.h"
 
 #define LW RNIC_ACCESS_LOCAL_WRITE
 #define RW RNIC_ACCESS_REMOTE_WRITE
@@ -559,6 +559,71 @@ static void refuses_to_invalidate(void **state)
 	}
 }
 
+/* What the peer of @from gets on its stream: Terminate; @to is its QP. */
+static void invalidation_fails(struct rnicpair *p, struct rnic_qp *from,
+			       struct rnic_qp *to, uint32_t stag)
+{
+	const struct rnicpair_wr send = {
+		.opcode = USIW_WR_SEND_INV,
+		.rkey = stag,
+	};
+	struct rnicpair_side *a = &p->side[0];
+
+	assert_int_equal(rnicpair_post_recv_qp(a, to, 1, NULL, 0), 0);
+	assert_int_equal(rnicpair_post_qp(&p->side[1], from, &send), 0);
+	assert_int_equal(rnicpair_take(a, a->rcq).status,
+			 USIW_WC_LOC_ACCESS_ERR);
+	assert_int_equal(state_now(to), RNIC_QPS_TERMINATE);
+}
+
+/*
+ * RDMAP-74: a region is its domain's.  The peer of one QP takes it neither
+ * from the peer of another, in the midst of whose Read it tries, nor from the
+ * application itself, whose lkey it is.
+ */
+static void no_peer_takes_a_region_from_others(void **state)
+{
+	const uint32_t len = 3000000;
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	struct rnicpair_wr send = { .opcode = USIW_WR_SEND,
+				    .flags = USIW_SQE_SIGNALED,
+				    .sge_cnt = 1 };
+	const struct smpa_counters *cnt;
+	struct rnicpair_side *a;
+	struct rnic_qp *qp[2];
+	struct usiw_sge sge;
+	struct rnicpair p;
+	struct rawpeer raw;
+	uint32_t events;
+
+	(void)state;
+	opt.sockbuf = 16384;
+	rnicpair_open_idle(&p, &opt);
+	a = &p.side[0];
+	rawpeer_join(&raw, &p, 0);
+	for (int i = 0; i < 2; i++)
+		qp[i] = rnicpair_qp_new(&p, i);
+	rnicpair_join(&p, qp[0], qp[1]);
+	rawpeer_read(&raw, 7, 0, a->stag, rnicpair_addr(a, 0), len);
+	cnt = smpa_conn_counters(raw.conn);
+	while (cnt->rx_staged + cnt->rx_direct == 0)
+		assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
+	invalidation_fails(&p, qp[1], qp[0], a->stag);
+
+	assert_true(cnt->rx_staged + cnt->rx_direct < len);
+	assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_MESSAGE);
+	assert_true(cnt->rx_staged + cnt->rx_direct == len);
+	sge = rnicpair_sge(a, 0, 8);
+	send.sge = &sge;
+	assert_int_equal(rnicpair_post(a, &send), 0);
+	assert_int_equal(rnicpair_take(a, a->scq).status, USIW_WC_SUCCESS);
+	assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_MESSAGE);
+	rawpeer_close(&raw);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(rnic_qp_destroy(qp[i], &events), 0);
+	rnicpair_close(&p);
+}
+
 static void local_invalidation_ends_a_region(void **state)
 {
 	struct world w;
@@ -695,6 +760,7 @@ int main(void)
 		cmocka_unit_test(rebinding_takes_type_1_away),
 		cmocka_unit_test(is_closed_in_each_way),
 		cmocka_unit_test(refuses_to_invalidate),
+		cmocka_unit_test(no_peer_takes_a_region_from_others),
 		cmocka_unit_test(local_invalidation_ends_a_region),
 		cmocka_unit_test(invalidation_keeps_its_turn),
 		cmocka_unit_test(a_queue_pair_takes_its_windows_along),

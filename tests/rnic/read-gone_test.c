@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The source of the peer's RDMA Reads is deregistered, registered anew, or a
- * window that is closed, before they are all answered (U-14).
+ * The source of the peer's RDMA Reads is deregistered, registered anew,
+ * invalidated, or a window that is closed, before they are all answered (U-14).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,19 +35,14 @@ static void register_anew(struct rnicpair_side *s)
 static struct rnic_mw *mw;
 static struct rnic_mr *mw_mr;
 
-static void post_local(struct rnicpair_side *s, uint8_t opcode, uint32_t stag,
-		       uint64_t len)
+static void post_local(struct rnicpair_side *s, uint8_t opcode, uint32_t stag)
 {
-	const struct rnicpair_wr wr = {
-		.opcode = opcode,
-		.rkey = stag,
-		.imm_be = rnic_mr_stag(mw_mr),
-		.remote_addr = rnicpair_addr(s, 0),
-		.compare_add = len,
-		.swap = RNIC_ACCESS_REMOTE_READ,
-	};
+	const struct rnicpair_wr wr = { .opcode = opcode, .rkey = stag };
+	struct usiw_cqe cqe;
 
 	assert_int_equal(rnicpair_post(s, &wr), 0);
+	cqe = rnicpair_take(s, s->scq);
+	assert_int_equal(cqe.status, USIW_WC_LOC_PROT_ERR);
 }
 
 /* Opens the whole buffer.  Return: the STag. */
@@ -57,8 +52,8 @@ static uint32_t window_open(struct rnicpair_side *s, enum rnic_mw_type type)
 				     rnicpair_addr(s, 0), RNIC_ACCESS_MW_BIND,
 				     &mw_mr),
 			 0);
-	assert_int_equal(rnic_mw_alloc(s->pd, type, &mw), 0);
-	post_local(s, USIW_WR_BIND_MW, rnic_mw_stag(mw), s->buf_len);
+	mw = rnicpair_window_open(s, s->qp, mw_mr, type,
+				  RNIC_ACCESS_REMOTE_READ);
 	return rnic_mw_stag(mw);
 }
 
@@ -72,20 +67,17 @@ static void window_dealloc(struct rnicpair_side *s)
 /* By a work request, which is in the queue of the stream that ends. */
 static void window_unbind(struct rnicpair_side *s)
 {
-	struct usiw_cqe cqe;
-
-	post_local(s, USIW_WR_BIND_MW, rnic_mw_stag(mw), 0);
-	cqe = rnicpair_take(s, s->scq);
-	assert_int_equal(cqe.status, USIW_WC_LOC_PROT_ERR);
+	post_local(s, USIW_WR_BIND_MW, rnic_mw_stag(mw));
 }
 
 static void window_invalidate(struct rnicpair_side *s)
 {
-	struct usiw_cqe cqe;
+	post_local(s, USIW_WR_LOCAL_INV, rnic_mw_stag(mw));
+}
 
-	post_local(s, USIW_WR_LOCAL_INV, rnic_mw_stag(mw), 0);
-	cqe = rnicpair_take(s, s->scq);
-	assert_int_equal(cqe.status, USIW_WC_LOC_PROT_ERR);
+static void region_invalidate(struct rnicpair_side *s)
+{
+	post_local(s, USIW_WR_LOCAL_INV, s->stag);
 }
 
 /* @before: Reads of one octet in front of the long one. */
@@ -168,6 +160,13 @@ static void ends_what_a_closed_window_opened(void **state)
 	lose_the_source(2, window_invalidate, RNIC_MW_TYPE_2);
 }
 
+static void ends_what_reads_an_invalidated_region(void **state)
+{
+	(void)state;
+	lose_the_source(0, region_invalidate, 0);
+	lose_the_source(2, region_invalidate, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +174,7 @@ int main(void)
 		cmocka_unit_test(names_the_read_among_many),
 		cmocka_unit_test(ends_what_meets_a_new_registration),
 		cmocka_unit_test(ends_what_a_closed_window_opened),
+		cmocka_unit_test(ends_what_reads_an_invalidated_region),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,7 +68,8 @@ static void transfer_one(struct rnicpair *p, int from, const struct transfer *t,
 		.remote_addr = rnicpair_addr(b, 128),
 		.rkey = b->stag,
 	};
-	struct rnic_mr *window = NULL;
+	struct rnic_mw *window = NULL;
+	struct rnic_mr *mr = NULL;
 	struct usiw_cqe cqe;
 	size_t src_off = t->is_from_peer ? 128 : 64;
 	size_t dst_off = t->is_from_peer ? 64 : 128;
@@ -78,9 +79,11 @@ static void transfer_one(struct rnicpair *p, int from, const struct transfer *t,
 	if (t->opcode == USIW_WR_SEND_INV) {
 		assert_int_equal(rnic_mr_reg(b->pd, b->buf, 4096,
 					     rnicpair_addr(b, 0),
-					     RNIC_ACCESS_REMOTE_READ, &window),
+					     RNIC_ACCESS_MW_BIND, &mr),
 				 0);
-		wr.rkey = rnic_mr_stag(window);
+		window = rnicpair_window_open(b, b->qp, mr, RNIC_MW_TYPE_2,
+					      RNIC_ACCESS_REMOTE_READ);
+		wr.rkey = rnic_mw_stag(window);
 	}
 	if (t->has_recv)
 		assert_int_equal(rnicpair_post_recv(b, 8, &to_sge, len ? 1 : 0),
@@ -96,7 +99,8 @@ static void transfer_one(struct rnicpair *p, int from, const struct transfer *t,
 		if (window) {
 			assert_int_equal(cqe.wc_flags, USIW_WC_FLAG_INV);
 			assert_int_equal(cqe.imm_be, wr.rkey);
-			assert_int_equal(rnic_mr_dereg(window), 0);
+			assert_int_equal(rnic_mr_dereg(mr), 0);
+			assert_int_equal(rnic_mw_dealloc(window), 0);
 		}
 	}
 	cqe = rnicpair_take(a, a->scq);

@@ -177,6 +177,7 @@ static void keys_are_those_of_the_queues_domain(void **state)
 	struct usiw_cqe cqe;
 	struct rnic_pd *pd;
 	struct rnic_mr *mr;
+	struct rnic_mw *mw;
 	struct rnic_qp *qp;
 	uint32_t async;
 
@@ -200,24 +201,23 @@ static void keys_are_those_of_the_queues_domain(void **state)
 	assert_true(rnicpair_is_filled(b->buf, 50, 3));
 
 	assert_int_equal(
-		rnic_mr_reg(pd, b->buf, 8, 0,
-			    RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE,
-			    &mr),
-		0);
+		rnic_mr_reg(pd, b->buf, 8, 0, RNIC_ACCESS_MW_BIND, &mr), 0);
+	mw = rnicpair_window_open(b, qp, mr, RNIC_MW_TYPE_2,
+				  RNIC_ACCESS_REMOTE_READ);
 	wr.opcode = USIW_WR_SEND_INV;
-	wr.rkey = rnic_mr_stag(mr);
+	wr.rkey = rnic_mw_stag(mw);
 	assert_int_equal(rnicpair_post_recv(b, 2, &to, 1), 0);
 	assert_int_equal(rnicpair_post(a, &wr), 0);
 	cqe = rnicpair_take(b, b->rcq);
 	assert_int_equal(cqe.status, USIW_WC_SUCCESS);
 	assert_int_equal(cqe.wc_flags & USIW_WC_FLAG_INV, USIW_WC_FLAG_INV);
+	wr.opcode = USIW_WR_WRITE;
 	wr.rkey = b->stag;
-	assert_int_equal(rnicpair_post_recv(b, 3, &to, 1), 0);
+	wr.remote_addr = rnicpair_addr(b, 0);
 	assert_int_equal(rnicpair_post(a, &wr), 0);
-	cqe = rnicpair_take(b, b->rcq);
-	assert_int_not_equal(cqe.status, USIW_WC_SUCCESS);
-	assert_int_equal(cqe.wr_id, 3);
+	assert_int_equal(rnicpair_async(b, NULL), USIW_EVENT_QP_ACCESS_ERR);
 	assert_int_equal(rnic_qp_destroy(qp, &async), 0);
+	assert_int_equal(rnic_mw_dealloc(mw), 0);
 	assert_int_equal(rnic_mr_dereg(mr), 0);
 	assert_int_equal(rnic_pd_free(pd), 0);
 	rnicpair_close(&p);
