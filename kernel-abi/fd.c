@@ -2,9 +2,9 @@
 /*
  * read, write, close and dup of descriptors that may be ours.
  *
- * An object is closed when its last descriptor is.  rnic knows one fd per
- * object, the one it was made with; when the application closes that one but
- * keeps a duplicate, the number stays taken, hidden as UTIL_FD_INTERNAL.
+ * An object is a file (util/fdtab.h): all its numbers are alike, and whoever is
+ * inside a call holds a reference, so that another thread may close any number
+ * meanwhile.
  */
 #include "fd.h"
 
@@ -12,24 +12,12 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "../util/cancel.h"
 #include "netlink.h"
 #include "node.h"
 #include "real.h"
 #include "sysfs.h"
-
-/* One entry per object that was ever duplicated; guarded by kabi_lock. */
-struct alias {
-	struct alias *next;
-	void *object;
-	enum util_fd_kind kind;
-	int primary_fd; /* the one rnic knows */
-	uint32_t fd_cnt;
-};
-
-static struct alias *aliases;
 
 /* Opened nodes.  The kind says nothing here but "something". */
 static struct util_fdtab *node_fds;
@@ -44,17 +32,6 @@ int kabi_fd_init(void)
 static struct util_fdtab *fd_table(void)
 {
 	return kabi_rnic()->fdtab();
-}
-
-/* Every object is the parent's; what was opened of the tree stays open. */
-void kabi_fd_fork_child(void)
-{
-	struct alias *alias;
-
-	while ((alias = aliases) != NULL) {
-		aliases = alias->next;
-		free(alias);
-	}
 }
 
 /* ---- opened nodes ------------------------------------------------------- */
@@ -87,11 +64,16 @@ void kabi_fd_node_add(int fd, const struct kabi_node *node)
 const struct kabi_node *kabi_fd_stat_node(int fd)
 {
 	const struct kabi_node *dev;
-	void *object = NULL;
+	struct util_file *file;
 
-	switch (kabi_fd_kind(fd, &object)) {
+	switch (kabi_fd_kind(fd)) {
 	case UTIL_FD_UVERBS:
-		return kabi_uverbs_node(object);
+		file = util_fdtab_get(fd_table(), fd, UTIL_FD_UVERBS);
+		if (!file)
+			return NULL; /* closed just now by another thread */
+		dev = kabi_uverbs_node(file);
+		util_file_put(file);
+		return dev;
 	case UTIL_FD_UCM:
 		dev = kabi_node_child(kabi_tree_root(), "dev", 3);
 		dev = kabi_node_child(dev, "infiniband", 10);
@@ -113,9 +95,9 @@ const struct kabi_node *kabi_fd_empty_path(int fd, const char *path)
 
 /* ---- read and write ----------------------------------------------------- */
 
-static void chan_put(void *chan)
+static void file_put(void *file)
 {
-	kabi_rnic()->chan_put(chan);
+	util_file_put(file);
 }
 
 /* A thread may be cancelled while it waits for an event. */
@@ -126,7 +108,7 @@ static ssize_t chan_read(int fd, void *buf, size_t len)
 
 	if (!chan)
 		return -EBADF; /* closed just now by another thread */
-	pthread_cleanup_push(chan_put, chan);
+	pthread_cleanup_push(file_put, chan);
 	ret = kabi_rnic()->chan_read(chan, buf, len);
 	pthread_cleanup_pop(1);
 	return ret;
@@ -152,16 +134,31 @@ ssize_t kabi_fd_read(int fd, enum util_fd_kind kind, void *buf, size_t len)
 	return ret;
 }
 
-ssize_t kabi_fd_write(int fd, enum util_fd_kind kind, void *object,
-		      const void *buf, size_t len)
+/* A command; a thread may be cancelled where it waits for an event. */
+static ssize_t file_write(int fd, enum util_fd_kind kind, const void *buf,
+			  size_t len)
+{
+	struct util_file *file = util_fdtab_get(fd_table(), fd, kind);
+	ssize_t ret;
+
+	if (!file)
+		return -EBADF; /* closed just now by another thread */
+	pthread_cleanup_push(file_put, file);
+	ret = kind == UTIL_FD_UVERBS ? kabi_uverbs_write(file, buf, len)
+				     : kabi_ucm_write(file, buf, len);
+	pthread_cleanup_pop(1);
+	return ret;
+}
+
+ssize_t kabi_fd_write(int fd, enum util_fd_kind kind, const void *buf,
+		      size_t len)
 {
 	ssize_t ret = -EINVAL; /* channels: nothing to write */
 
 	switch (kind) {
 	case UTIL_FD_UVERBS:
-		return kabi_uverbs_write(object, buf, len);
 	case UTIL_FD_UCM:
-		return kabi_ucm_write(object, buf, len);
+		return file_write(fd, kind, buf, len);
 	case UTIL_FD_DEAD:
 		return -ENODEV;
 	case UTIL_FD_NONE:
@@ -174,114 +171,24 @@ ssize_t kabi_fd_write(int fd, enum util_fd_kind kind, void *object,
 	return ret;
 }
 
-/* ---- duplicates --------------------------------------------------------- */
-
-static struct alias **alias_find_locked(const void *object)
-{
-	struct alias **where = &aliases;
-
-	util_lock_assert_held(&kabi_lock);
-	while (*where && (*where)->object != object)
-		where = &(*where)->next;
-	return where;
-}
-
-/* @fd gets a duplicate.  Return: 0; -ENOMEM. */
-static int alias_add(int fd, enum util_fd_kind kind, void *object)
-{
-	struct alias *fresh = malloc(sizeof(*fresh));
-	struct alias **where;
-
-	if (!fresh)
-		return -ENOMEM;
-	util_lock(&kabi_lock);
-	where = alias_find_locked(object);
-	if (*where) {
-		(*where)->fd_cnt++;
-	} else {
-		/* The first duplicate: @fd is the only one so far. */
-		*fresh = (struct alias){ .object = object,
-					 .kind = kind,
-					 .primary_fd = fd,
-					 .fd_cnt = 2 };
-		*where = fresh;
-		fresh = NULL;
-	}
-	util_unlock(&kabi_lock);
-	free(fresh);
-	return 0;
-}
-
-/*
- * @fd of @object goes.  Return: true: it was the last one, end the object,
- * *ret_primary_fd is the one rnic closes.  False: others remain.
- */
-static bool alias_drop(int fd, const void *object, int *ret_primary_fd)
-{
-	struct alias *alias, **where;
-	bool is_last = true;
-
-	*ret_primary_fd = fd;
-	util_lock(&kabi_lock);
-	where = alias_find_locked(object);
-	alias = *where;
-	if (alias) {
-		*ret_primary_fd = alias->primary_fd;
-		is_last = --alias->fd_cnt == 0;
-		if (is_last)
-			*where = alias->next;
-	}
-	util_unlock(&kabi_lock);
-	if (alias && is_last)
-		free(alias);
-	return is_last;
-}
+/* ---- closing and duplicates ---------------------------------------------- */
 
 static int real_close(int fd)
 {
 	return kabi_real()->close(fd) < 0 ? -errno : 0;
 }
 
-static int object_close(enum util_fd_kind kind, void *object)
-{
-	switch (kind) {
-	case UTIL_FD_CHAN:
-		kabi_rnic()->chan_close(object);
-		return 0;
-	case UTIL_FD_UVERBS:
-		return kabi_uverbs_close(object);
-	case UTIL_FD_UCM:
-		return kabi_ucm_close(object);
-	case UTIL_FD_NONE:
-	case UTIL_FD_INTERNAL:
-	case UTIL_FD_DEAD:
-		break;
-	}
-	return -EBADF;
-}
-
-static int object_fd_close(int fd, enum util_fd_kind kind, void *object)
+static int object_fd_close(int fd)
 {
 	UTIL_CANCEL_OFF();
-	int primary_fd;
 
-	if (alias_drop(fd, object, &primary_fd)) {
-		if (fd != primary_fd) {
-			util_fdtab_remove(fd_table(), fd);
-			real_close(fd);
-		}
-		return object_close(kind, object);
-	}
-	if (fd == primary_fd) /* cannot fail: the place exists */
-		return util_fdtab_add(fd_table(), fd, UTIL_FD_INTERNAL, NULL);
-	util_fdtab_remove(fd_table(), fd);
+	util_fdtab_uninstall(fd_table(), fd, NULL);
 	return real_close(fd);
 }
 
 int kabi_fd_close(int fd)
 {
-	void *object = NULL;
-	enum util_fd_kind kind = kabi_fd_kind(fd, &object);
+	enum util_fd_kind kind = kabi_fd_kind(fd);
 
 	if (kind == UTIL_FD_NONE) {
 		if (util_fdtab_lookup(node_fds, fd, NULL) != UTIL_FD_NONE &&
@@ -294,19 +201,15 @@ int kabi_fd_close(int fd)
 		return real_close(fd);
 	if (kind == UTIL_FD_INTERNAL)
 		return -EBADF; /* the application has no such fd */
-	if (kind == UTIL_FD_DEAD) {
-		util_fdtab_remove(fd_table(), fd);
-		return real_close(fd);
-	}
-	return object_fd_close(fd, kind, object);
+	return object_fd_close(fd);
 }
 
 /* A real duplicate @new_fd of @fd exists: tell the tables. */
 static int dup_note(int fd, int new_fd)
 {
+	enum util_fd_kind kind = kabi_fd_kind(fd);
 	const struct kabi_node *node;
-	void *object = NULL;
-	enum util_fd_kind kind = kabi_fd_kind(fd, &object);
+	struct util_file *file;
 	int ret;
 
 	if (kind == UTIL_FD_NONE || kind == UTIL_FD_INTERNAL) {
@@ -316,13 +219,13 @@ static int dup_note(int fd, int new_fd)
 		kabi_netlink_fd_dup(fd, new_fd);
 		return 0;
 	}
-	/* First the entry: its memory is what can run out. */
-	ret = util_fdtab_add(fd_table(), new_fd, kind, object);
-	if (ret < 0 || kind == UTIL_FD_DEAD)
-		return ret;
-	ret = alias_add(fd, kind, object);
-	if (ret < 0)
-		util_fdtab_remove(fd_table(), new_fd);
+	if (kind == UTIL_FD_DEAD)
+		return util_fdtab_add(fd_table(), new_fd, kind, NULL);
+	file = util_fdtab_get(fd_table(), fd, kind);
+	if (!file)
+		return -EBADF; /* closed just now by another thread */
+	ret = util_fdtab_install(fd_table(), new_fd, kind, file);
+	util_file_put(file);
 	return ret;
 }
 
@@ -350,39 +253,32 @@ int kabi_fd_dup(int fd, int lowest, bool is_cloexec)
 				   lowest));
 }
 
-/* What stands at the number @new_fd goes, as dup2() would have it. */
+/* What stands at the number @new_fd goes; dup3() itself closes it. */
 static int dup_make_room(int fd, int new_fd)
 {
-	void *object = NULL;
-	enum util_fd_kind kind = kabi_fd_kind(new_fd, &object);
-	int primary_fd = -1;
-	struct alias *alias;
+	enum util_fd_kind kind = kabi_fd_kind(new_fd);
 
-	if (kind == UTIL_FD_NONE) {
-		util_fdtab_remove(node_fds, new_fd);
-		kabi_netlink_fd_close(new_fd);
-		return 0;
-	}
 	/* A bad @fd must not cost the application its @new_fd. */
 	if (kabi_real()->fcntl(fd, F_GETFD) < 0)
 		return -errno;
 	if (kind == UTIL_FD_INTERNAL)
 		return -EBUSY;
-	util_lock(&kabi_lock);
-	alias = *alias_find_locked(object);
-	if (alias && alias->fd_cnt > 1)
-		primary_fd = alias->primary_fd;
-	util_unlock(&kabi_lock);
-	if (kind != UTIL_FD_DEAD && primary_fd == new_fd)
-		return -EBUSY; /* duplicates need that number */
-	return kabi_fd_close(new_fd);
+	if (kind != UTIL_FD_NONE) {
+		util_fdtab_uninstall(fd_table(), new_fd, NULL);
+		return 0;
+	}
+	util_fdtab_remove(node_fds, new_fd);
+	kabi_netlink_fd_close(new_fd);
+	return 0;
 }
 
 int kabi_fd_dup3(int fd, int new_fd, int flags)
 {
 	int ret;
 
-	if (fd != new_fd && kabi_is_owner()) {
+	if (fd == new_fd || (flags & ~O_CLOEXEC))
+		return -EINVAL;
+	if (kabi_is_owner()) {
 		ret = dup_make_room(fd, new_fd);
 		if (ret < 0)
 			return ret;
@@ -418,7 +314,7 @@ int kabi_fd_close_range(unsigned int first, unsigned int last, int flags)
 		if (util_fdtab_lookup(node_fds, (int)fd, NULL) != UTIL_FD_NONE)
 			util_fdtab_remove(node_fds, (int)fd);
 		kabi_netlink_fd_close((int)fd);
-		if (kabi_fd_kind((int)fd, NULL) == UTIL_FD_NONE)
+		if (kabi_fd_kind((int)fd) == UTIL_FD_NONE)
 			continue;
 		/* An object, or rnic's: go around it. */
 		if (fd > from) {

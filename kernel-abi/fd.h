@@ -15,13 +15,13 @@
 #include "kabi.h"
 
 /* What @fd is in rnic's table; UTIL_FD_NONE at once before the first touch. */
-static inline enum util_fd_kind kabi_fd_kind(int fd, void **ret_object)
+static inline enum util_fd_kind kabi_fd_kind(int fd)
 {
 	/* acquire: pairs with the release at the end of the first touch */
 	struct util_fdtab *fds =
 		atomic_load_explicit(&kabi_fds, memory_order_acquire);
 
-	return fds ? util_fdtab_lookup(fds, fd, ret_object) : UTIL_FD_NONE;
+	return fds ? util_fdtab_lookup(fds, fd, NULL) : UTIL_FD_NONE;
 }
 
 static inline bool kabi_is_touched(void)
@@ -31,7 +31,6 @@ static inline bool kabi_is_touched(void)
 }
 
 int kabi_fd_init(void);
-void kabi_fd_fork_child(void);
 
 /* The node opened as @fd; NULL: none.  Keeps errno. */
 const struct kabi_node *kabi_fd_node(int fd);
@@ -47,8 +46,8 @@ const struct kabi_node *kabi_fd_empty_path(int fd, const char *path);
 
 /* @kind is not UTIL_FD_NONE.  Return: count; -errno. */
 ssize_t kabi_fd_read(int fd, enum util_fd_kind kind, void *buf, size_t len);
-ssize_t kabi_fd_write(int fd, enum util_fd_kind kind, void *object,
-		      const void *buf, size_t len);
+ssize_t kabi_fd_write(int fd, enum util_fd_kind kind, const void *buf,
+		      size_t len);
 
 /* Any fd, after the first touch.  Return: 0 or an fd; -errno. */
 int kabi_fd_close(int fd);

@@ -72,7 +72,6 @@ static void fork_child(void)
 	util_lock_fork_child();
 	util_lock_init(&kabi_lock, UTIL_RANK_LEAF);
 	atomic_store_explicit(&owner_pid, getpid(), memory_order_relaxed);
-	kabi_fd_fork_child();
 }
 
 static void *rnic_open(void)

@@ -43,13 +43,10 @@ struct kabi_node;
 int kabi_uverbs_open(const struct kabi_node *node, int flags);
 
 /* One command of <rdma/ib_user_verbs.h>.  Return: @len; -errno. */
-ssize_t kabi_uverbs_write(void *object, const void *buf, size_t len);
-
-/* As kabi_ucm_close(). */
-int kabi_uverbs_close(void *object);
+ssize_t kabi_uverbs_write(struct util_file *file, const void *buf, size_t len);
 
 /* Where it was opened. */
-const struct kabi_node *kabi_uverbs_node(const void *object);
+const struct kabi_node *kabi_uverbs_node(const struct util_file *file);
 
 /* ---- ucm.c, ucm-event.c: /dev/infiniband/rdma_cm ------------------------ */
 
@@ -60,12 +57,6 @@ const struct kabi_node *kabi_uverbs_node(const void *object);
 int kabi_ucm_open(int flags);
 
 /* One command.  Return: @len; -errno. */
-ssize_t kabi_ucm_write(void *object, const void *buf, size_t len);
-
-/*
- * The last descriptor of the file is being closed: takes the fd out of the
- * table, closes it, frees @object.  Return: 0; -errno.
- */
-int kabi_ucm_close(void *object);
+ssize_t kabi_ucm_write(struct util_file *file, const void *buf, size_t len);
 
 #endif

@@ -128,18 +128,6 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64),
 		return name##_near args;                                       \
 	}
 
-/* @ours: what to do when fd is ours, with kind and object. */
-#define STUB_FD(type, name, params, ours, args)                                \
-	EXPORT type name params                                                \
-	{                                                                      \
-		void *object = NULL;                                           \
-		enum util_fd_kind kind = kabi_fd_kind(fd, &object);            \
-		if (kind == UTIL_FD_NONE)                                      \
-			return kabi_real()->name args;                         \
-		(void)object;                                                  \
-		return (type)util_door(ours);                                  \
-	}
-
 /* fstat(2) and its like. */
 #define STUB_FSTAT(name, params, fd, buf, args)                                \
 	EXPORT int name params                                                 \
@@ -356,7 +344,7 @@ STUB_GLOB(glob64, glob64_t)
 #define STUB_READ(name, params, args)                                          \
 	EXPORT ssize_t name params                                             \
 	{                                                                      \
-		enum util_fd_kind kind = kabi_fd_kind(fd, NULL);               \
+		enum util_fd_kind kind = kabi_fd_kind(fd);                     \
 		ssize_t ret;                                                   \
 		if (kind != UTIL_FD_NONE)                                      \
 			return util_door(kabi_fd_read(fd, kind, buf, len));    \
@@ -372,12 +360,11 @@ STUB_READ(__read_chk, (int fd, void *buf, size_t len, size_t size),
 
 EXPORT ssize_t write(int fd, const void *buf, size_t len)
 {
-	void *object = NULL;
-	enum util_fd_kind kind = kabi_fd_kind(fd, &object);
+	enum util_fd_kind kind = kabi_fd_kind(fd);
 	struct kabi_netlink *nl;
 
 	if (kind != UTIL_FD_NONE)
-		return util_door(kabi_fd_write(fd, kind, object, buf, len));
+		return util_door(kabi_fd_write(fd, kind, buf, len));
 	nl = kabi_netlink_is_near(fd) ? kabi_netlink_get(fd) : NULL;
 	if (nl)
 		return util_door(kabi_netlink_send(nl, fd, buf, len, NULL, 0));
@@ -394,7 +381,7 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	va_start(ap, request);
 	arg = va_arg(ap, void *);
 	va_end(ap);
-	if (kabi_fd_kind(fd, NULL) == UTIL_FD_DEAD)
+	if (kabi_fd_kind(fd) == UTIL_FD_DEAD)
 		return (int)util_door(-ENODEV);
 	return kabi_real()->ioctl(fd, request, arg);
 }

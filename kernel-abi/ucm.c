@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../util/cancel.h"
+
 #define UCM_CMD_MAX 512
 /* IBV_EVENT_COMM_EST of <infiniband/verbs.h>, not included in this room. */
 #define EVENT_COMM_EST 4
@@ -113,26 +115,22 @@ static int ucm_migrate_id(struct kabi_ucm *file,
 {
 	const struct rdma_ucm_migrate_id *cmd = call->cmd;
 	struct rdma_ucm_migrate_resp resp;
-	struct kabi_ucm *from;
-	void *object = NULL;
+	struct util_fdtab *tab = kabi_rnic()->fdtab();
+	struct util_file *from;
 	uint32_t id;
 	int ret;
 
 	if (call->out < sizeof(resp))
 		return -ENOSPC;
-	switch (util_fdtab_lookup(kabi_rnic()->fdtab(), (int)cmd->fd,
-				  &object)) {
-	case UTIL_FD_UCM:
-		break;
-	case UTIL_FD_DEAD:
+	from = util_fdtab_get(tab, (int)cmd->fd, UTIL_FD_UCM);
+	if (!from && util_fdtab_lookup(tab, (int)cmd->fd, NULL) == UTIL_FD_DEAD)
 		return -ENODEV;
-	default:
+	if (!from)
 		return syscall(SYS_fcntl, (int)cmd->fd, F_GETFD) < 0 ? -ENOENT
 								     : -EINVAL;
-	}
-	from = object;
-	ret = kabi_rnic()->cm_migrate(from->chan, cmd->id, file->chan, &id,
-				      &resp.events_reported);
+	ret = kabi_rnic()->cm_migrate(((struct kabi_ucm *)from)->chan, cmd->id,
+				      file->chan, &id, &resp.events_reported);
+	util_file_put(from);
 	if (ret < 0)
 		return ret;
 	return kabi_user_put(cmd->response, &resp, sizeof(resp));
@@ -446,7 +444,7 @@ _Static_assert(sizeof(struct rdma_ucm_accept) <= UCM_CMD_MAX &&
 		       sizeof(struct rdma_ucm_resolve_addr) <= UCM_CMD_MAX,
 	       "every command fits");
 
-ssize_t kabi_ucm_write(void *object, const void *buf, size_t len)
+ssize_t kabi_ucm_write(struct util_file *file, const void *buf, size_t len)
 {
 	/* Aligned for any command. */
 	uint64_t copy[UCM_CMD_MAX / sizeof(uint64_t)] = { 0 };
@@ -469,57 +467,56 @@ ssize_t kabi_ucm_write(void *object, const void *buf, size_t len)
 	if (ret < 0)
 		return ret;
 	call.out = hdr.out;
-	ret = commands[hdr.cmd].handler(object, &call);
+	ret = commands[hdr.cmd].handler((struct kabi_ucm *)file, &call);
 	return ret < 0 ? ret : (ssize_t)len;
 }
 
 /* ---- the file -------------------------------------------------------------
  */
 
-/* The channel's fd was made blocking and close-on-exec. */
-static int file_set_flags(int fd, int flags)
+static void ucm_close(struct util_file *file)
 {
+	kabi_rnic()->cm_chan_close(((struct kabi_ucm *)file)->chan);
+}
+
+static void ucm_free(struct util_file *file)
+{
+	kabi_rnic()->cm_chan_free(((struct kabi_ucm *)file)->chan);
+	free(file);
+}
+
+/* A number for the application: the channel's own is blocking. */
+static int ucm_share(const struct kabi_ucm *ucm, int flags)
+{
+	int cmd = flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD;
+	int fd = kabi_rnic()->cm_chan_fd(ucm->chan);
+
 	if ((flags & O_NONBLOCK) &&
 	    syscall(SYS_fcntl, fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
 		return -errno;
-	if (!(flags & O_CLOEXEC) && syscall(SYS_fcntl, fd, F_SETFD, 0) < 0)
-		return -errno;
-	return 0;
+	fd = (int)syscall(SYS_fcntl, fd, cmd, 0);
+	return fd < 0 ? -errno : fd;
 }
 
 int kabi_ucm_open(int flags)
 {
-	struct kabi_ucm *file = calloc(1, sizeof(*file));
-	int ret;
+	struct kabi_ucm *ucm = calloc(1, sizeof(*ucm));
+	int ret, fd;
 
-	if (!file)
+	if (!ucm)
 		return -ENOMEM;
-	ret = kabi_rnic()->cm_chan_new(&file->chan);
-	if (ret < 0)
-		goto free_file;
-	file->fd = kabi_rnic()->cm_chan_fd(file->chan);
-	ret = file_set_flags(file->fd, flags);
-	if (ret < 0)
-		goto free_chan;
-	ret = util_fdtab_add(kabi_rnic()->fdtab(), file->fd, UTIL_FD_UCM, file);
-	if (ret < 0)
-		goto free_chan;
-	return file->fd;
-
-free_chan:
-	kabi_rnic()->cm_chan_free(file->chan);
-free_file:
-	free(file);
-	return ret;
-}
-
-int kabi_ucm_close(void *object)
-{
-	struct kabi_ucm *file = object;
-
-	/* Takes the fd out of the table and closes it, but not before an event
-	 * thread that is between two calls has come back by it. */
-	kabi_rnic()->cm_chan_free(file->chan);
-	free(file);
-	return 0;
+	util_file_init(&ucm->file, ucm_close, ucm_free);
+	ret = kabi_rnic()->cm_chan_new(&ucm->chan);
+	if (ret < 0) {
+		free(ucm);
+		return ret;
+	}
+	fd = ret = ucm_share(ucm, flags);
+	if (fd >= 0)
+		ret = util_fdtab_install(kabi_rnic()->fdtab(), fd, UTIL_FD_UCM,
+					 &ucm->file);
+	if (fd >= 0 && ret < 0)
+		util_sys_close(fd);
+	util_file_put(&ucm->file);
+	return ret < 0 ? ret : fd;
 }

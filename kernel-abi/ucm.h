@@ -13,8 +13,8 @@
 #include "kabi.h"
 
 struct kabi_ucm {
+	struct util_file file; /* first: the fd table names it */
 	struct rnic_cm_chan *chan;
-	int fd;
 };
 
 /* What a handler gets: the command's copy and how long either side is. */

@@ -21,55 +21,54 @@
 #include "ucm.h"
 
 struct kabi_uverbs {
-	int fd;
+	struct util_file file; /* first: the fd table names it */
 	const struct kabi_node *node;
 };
 
+static void uverbs_close(struct util_file *file)
+{
+	(void)file;
+}
+
+static void uverbs_free(struct util_file *file)
+{
+	free(file);
+}
+
 int kabi_uverbs_open(const struct kabi_node *node, int flags)
 {
-	struct kabi_uverbs *file = malloc(sizeof(*file));
+	struct kabi_uverbs *uverbs = malloc(sizeof(*uverbs));
 	int event_flags = 0;
 	int ret;
 
-	if (!file)
+	if (!uverbs)
 		return -ENOMEM;
+	util_file_init(&uverbs->file, uverbs_close, uverbs_free);
+	uverbs->node = node;
 	if (flags & O_CLOEXEC)
 		event_flags |= EFD_CLOEXEC;
 	if (flags & O_NONBLOCK)
 		event_flags |= EFD_NONBLOCK;
-	file->node = node;
-	file->fd = eventfd(0, event_flags);
-	if (file->fd < 0) {
+	ret = eventfd(0, event_flags);
+	if (ret < 0) {
 		ret = -errno;
-		goto free_file;
-	}
-	ret = util_fdtab_add(kabi_rnic()->fdtab(), file->fd, UTIL_FD_UVERBS,
-			     file);
-	if (ret < 0)
-		goto close_fd;
-	return file->fd;
+	} else {
+		int fd = ret;
 
-close_fd:
-	kabi_real()->close(file->fd);
-free_file:
-	free(file);
+		ret = util_fdtab_install(kabi_rnic()->fdtab(), fd,
+					 UTIL_FD_UVERBS, &uverbs->file);
+		if (ret < 0)
+			kabi_real()->close(fd);
+		else
+			ret = fd;
+	}
+	util_file_put(&uverbs->file);
 	return ret;
 }
 
-int kabi_uverbs_close(void *object)
+const struct kabi_node *kabi_uverbs_node(const struct util_file *file)
 {
-	struct kabi_uverbs *file = object;
-	int ret;
-
-	util_fdtab_remove(kabi_rnic()->fdtab(), file->fd);
-	ret = kabi_real()->close(file->fd);
-	free(file);
-	return ret < 0 ? -errno : 0;
-}
-
-const struct kabi_node *kabi_uverbs_node(const void *object)
-{
-	return ((const struct kabi_uverbs *)object)->node;
+	return ((const struct kabi_uverbs *)file)->node;
 }
 
 /* Answer: the fd of a new completion channel. */
@@ -92,15 +91,17 @@ static int comp_channel_create(uint64_t payload, size_t len, size_t answer_size)
 	ret = kabi_user_put(cmd.response, &resp, sizeof(resp));
 	if (ret < 0)
 		kabi_rnic()->chan_close(chan);
+	else /* it is its number's */
+		kabi_rnic()->chan_put(chan);
 	return ret;
 }
 
-ssize_t kabi_uverbs_write(void *object, const void *buf, size_t len)
+ssize_t kabi_uverbs_write(struct util_file *file, const void *buf, size_t len)
 {
 	struct ib_uverbs_cmd_hdr hdr;
 	int ret;
 
-	(void)object;
+	(void)file;
 	if (len < sizeof(hdr))
 		return -EINVAL;
 	ret = kabi_user_get(&hdr, (uintptr_t)buf, sizeof(hdr));

@@ -122,7 +122,7 @@ static int attach_dup(struct rnic_attach *a, int fd)
 	a->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (a->fd < 0)
 		return -errno;
-	rc = rnic_fd_register(a->fd);
+	rc = rnic_fd_register(&a->fd);
 	if (rc < 0) {
 		util_sys_close(a->fd);
 		return rc;

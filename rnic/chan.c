@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Event channels: a queue of records behind an eventfd in semaphore mode.
+ * Event channels: a queue of records behind an eventfd (evfd.h).
  *
- * One token in the eventfd per queued record.  A reader takes a token first,
- * by a read that the kernel blocks or refuses as the fd's flags say, then a
- * record; between the two a purge may have taken the record, so a reader that
- * comes away empty goes back for another token.
+ * A reader takes a token first, by a read that the kernel blocks or refuses as
+ * the fd's flags say, then a record; between the two a purge may have taken
+ * the record, so a reader that comes away empty goes back for another token.
  */
-#define _GNU_SOURCE /* RWF_NOWAIT */
 #include "chan.h"
 
+#include "evfd.h"
 #include "fd.h"
 #include "fdtab.h"
 #include "guard.h"
@@ -17,60 +16,55 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
-/*
- * libc's own read(): a cancellation point, which callers of
- * ibv_get_cq_event() rely on, and out of reach of the preload library, whose
- * read() would bring us back here.
- */
-extern ssize_t __read(int fd, void *buf, size_t size);
 
 struct rnic_chan {
+	struct util_file file; /* first: the fd table names it */
 	struct util_lock lock;
-	_Atomic uint32_t ref_cnt;
 	size_t record_size;
 	uint32_t fork_gen;
-	_Atomic int fd; /* written under lock; -1: closed */
+	int fd;	      /* ours, as long as the channel is */
+	int first_fd; /* the application's, as it was made */
 
-	/* guarded by lock: oldest first */
-	struct rnic_chan_node *head, *tail;
+	/* guarded by lock */
+	bool is_closed;			    /* no number is left */
+	struct rnic_chan_node *head, *tail; /* oldest first */
 };
-
-/* Between "the table names a channel" and "I hold a reference to it" nobody
- * may drop the last one. */
-static struct util_lock table_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
-
-void rnic_chan_fork_child(void)
-{
-	util_lock_init(&table_lock, UTIL_RANK_LEAF);
-}
 
 static bool chan_is_alien(const struct rnic_chan *chan)
 {
 	return chan->fork_gen != rnic_fork_gen();
 }
 
-static int chan_fd(const struct rnic_chan *chan)
+/* ---- life ------------------------------------------------------------- */
+
+/* Nobody reads what is posted from here on, but who is inside. */
+static void chan_close(struct util_file *file)
 {
-	/* relaxed: the caller keeps the fd from being closed */
-	return atomic_load_explicit(&chan->fd, memory_order_relaxed);
+	struct rnic_chan *chan = (struct rnic_chan *)file;
+
+	util_lock(&chan->lock);
+	chan->is_closed = true;
+	util_unlock(&chan->lock);
 }
 
-/* ---- life ------------------------------------------------------------- */
+static void chan_free(struct util_file *file)
+{
+	struct rnic_chan *chan = (struct rnic_chan *)file;
+
+	/* The fork handler has closed the parent's. */
+	if (!chan_is_alien(chan))
+		rnic_fd_close(chan->fd);
+	free(chan);
+}
 
 int rnic_chan_new(size_t record_size, struct rnic_chan **ret_chan)
 {
 	struct util_fdtab *tab = rnic_fdtab();
 	struct rnic_chan *chan;
-	int ret, fd;
+	int ret;
 
 	if (record_size == 0 || record_size > RNIC_CHAN_RECORD_MAX)
 		return -EINVAL;
@@ -79,89 +73,69 @@ int rnic_chan_new(size_t record_size, struct rnic_chan **ret_chan)
 	chan = calloc(1, sizeof(*chan));
 	if (!chan)
 		return -ENOMEM;
-	fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
-	if (fd < 0) {
-		ret = -errno;
-		goto free_chan;
-	}
+	util_file_init(&chan->file, chan_close, chan_free);
 	util_lock_init(&chan->lock, UTIL_RANK_CHAN);
-	atomic_init(&chan->ref_cnt, 1);
-	atomic_init(&chan->fd, fd);
 	chan->record_size = record_size;
 	chan->fork_gen = rnic_fork_gen();
-	ret = util_fdtab_add(tab, fd, UTIL_FD_CHAN, chan);
+	chan->fd = rnic_evfd_open();
+	if (chan->fd < 0) {
+		ret = chan->fd;
+		free(chan);
+		return ret;
+	}
+	ret = rnic_evfd_share(chan->fd);
 	if (ret < 0)
-		goto close_fd;
+		goto put_chan;
+	chan->first_fd = ret;
+	ret = util_fdtab_install(tab, chan->first_fd, UTIL_FD_CHAN,
+				 &chan->file);
+	if (ret < 0)
+		goto close_first;
 	*ret_chan = chan;
 	return 0;
 
-close_fd:
-	syscall(SYS_close, fd);
-free_chan:
-	free(chan);
+close_first:
+	rnic_fd_close(chan->first_fd);
+put_chan:
+	rnic_chan_put(chan);
 	return ret;
 }
 
 int rnic_chan_fd(const struct rnic_chan *chan)
 {
-	return chan_fd(chan);
+	return chan->first_fd;
 }
 
 void rnic_chan_get(struct rnic_chan *chan)
 {
-	/* relaxed: the caller has a reference already */
-	atomic_fetch_add_explicit(&chan->ref_cnt, 1, memory_order_relaxed);
+	util_file_get(&chan->file);
 }
 
 void rnic_chan_put(struct rnic_chan *chan)
 {
-	if (!chan)
-		return;
-	/* acq_rel: every other holder's last access comes before free() */
-	if (atomic_fetch_sub_explicit(&chan->ref_cnt, 1,
-				      memory_order_acq_rel) == 1)
-		free(chan);
+	if (chan)
+		util_file_put(&chan->file);
 }
 
 struct rnic_chan *rnic_chan_get_fd(int fd)
 {
 	struct util_fdtab *tab = rnic_fdtab();
-	struct rnic_chan *chan = NULL;
-	void *object;
 
-	/* Most fds are not ours and cost no lock. */
-	if (!tab || util_fdtab_lookup(tab, fd, NULL) != UTIL_FD_CHAN)
-		return NULL;
-	util_lock(&table_lock);
-	if (util_fdtab_lookup(tab, fd, &object) == UTIL_FD_CHAN) {
-		chan = object;
-		rnic_chan_get(chan);
-	}
-	util_unlock(&table_lock);
-	return chan;
+	return tab ? (struct rnic_chan *)util_fdtab_get(tab, fd, UTIL_FD_CHAN)
+		   : NULL;
 }
 
 void rnic_chan_close(struct rnic_chan *chan)
 {
 	struct util_fdtab *tab = rnic_fdtab();
-	void *object = NULL;
-	int fd;
 
-	/* A parent's lock may have been held by a thread that is not here. */
-	if (chan_is_alien(chan))
-		util_lock_init(&chan->lock, UTIL_RANK_CHAN);
-	util_lock(&chan->lock);
-	fd = chan_fd(chan);
-	atomic_store_explicit(&chan->fd, -1, memory_order_relaxed);
-	util_unlock(&chan->lock);
-	if (fd < 0)
-		return; /* closed before: the owner's reference is gone */
-	util_lock(&table_lock);
-	if (tab && util_fdtab_lookup(tab, fd, &object) != UTIL_FD_NONE &&
-	    (object == chan || chan_is_alien(chan)))
-		util_fdtab_remove(tab, fd);
-	util_unlock(&table_lock);
-	syscall(SYS_close, fd);
+	/* Inherited: no more than a number. */
+	if (chan_is_alien(chan) &&
+	    util_fdtab_lookup(tab, chan->first_fd, NULL) == UTIL_FD_DEAD)
+		rnic_fd_close(chan->first_fd);
+	else if (util_fdtab_uninstall(tab, chan->first_fd, &chan->file) !=
+		 UTIL_FD_NONE)
+		rnic_fd_close(chan->first_fd);
 	rnic_chan_put(chan);
 }
 
@@ -214,79 +188,22 @@ static bool queue_pop(struct rnic_chan *chan, void *record)
 void rnic_chan_post(struct rnic_chan *chan, struct rnic_chan_node *node,
 		    const void *record, size_t len)
 {
-	const uint64_t token = 1;
-	int fd;
-
 	assert(len == chan->record_size);
 	if (chan_is_alien(chan))
 		return;
 	util_lock(&chan->lock);
-	fd = chan_fd(chan);
-	if (fd >= 0) {
+	if (!chan->is_closed) {
 		memcpy(node->record, record, len);
 		if (node->pending_cnt++ == 0)
 			queue_append(chan, node);
-		/* Cannot block: that takes 2^64 - 2 tokens.  Under the lock,
-		 * for close() to come before or after. */
-		syscall(SYS_write, fd, &token, sizeof(token));
+		rnic_evfd_post(chan->fd);
 	}
 	util_unlock(&chan->lock);
-}
-
-/*
- * Kernels before 5.8 have no RWF_NOWAIT for eventfds.  There the fd itself
- * becomes non-blocking for the moment of the read; readers that see EAGAIN
- * then ask under the lock whether it was meant for them.
- */
-static _Atomic bool is_nowait_missing;
-
-static bool token_take_old(int fd)
-{
-	long flags = syscall(SYS_fcntl, fd, F_GETFL);
-	uint64_t token;
-	long ret;
-
-	if (flags < 0 || syscall(SYS_fcntl, fd, F_SETFL, flags | O_NONBLOCK))
-		return false;
-	ret = syscall(SYS_read, fd, &token, sizeof(token));
-	syscall(SYS_fcntl, fd, F_SETFL, flags);
-	return ret == (long)sizeof(token);
-}
-
-/* Under the lock.  Take one token if there is one, without ever blocking.
- * Return: false: there is none. */
-static bool token_take(int fd)
-{
-	struct iovec iov;
-	uint64_t token;
-	long ret;
-
-	iov.iov_base = &token;
-	iov.iov_len = sizeof(token);
-	ret = syscall(SYS_preadv2, fd, &iov, 1, -1L, -1L, RWF_NOWAIT);
-	if (ret >= 0 || errno == EAGAIN)
-		return ret >= 0;
-	atomic_store_explicit(&is_nowait_missing, true, memory_order_relaxed);
-	return token_take_old(fd);
-}
-
-/* A read answered EAGAIN: because the application wants it so? */
-static bool chan_is_nonblocking(struct rnic_chan *chan)
-{
-	long flags;
-
-	if (!atomic_load_explicit(&is_nowait_missing, memory_order_relaxed))
-		return true;
-	util_lock(&chan->lock);
-	flags = syscall(SYS_fcntl, chan_fd(chan), F_GETFL);
-	util_unlock(&chan->lock);
-	return flags < 0 || (flags & O_NONBLOCK) != 0;
 }
 
 uint32_t rnic_chan_purge(struct rnic_chan *chan, struct rnic_chan_node *node)
 {
 	uint32_t reported_cnt, pending_cnt;
-	int fd, saved_errno = errno;
 
 	/* The parent's channel: its eventfd is shared, its lock unknown. */
 	if (!chan || chan_is_alien(chan))
@@ -297,13 +214,11 @@ uint32_t rnic_chan_purge(struct rnic_chan *chan, struct rnic_chan_node *node)
 	node->pending_cnt = 0;
 	if (pending_cnt > 0)
 		queue_unlink(chan, node);
-	fd = chan_fd(chan);
 	/* A token that is not there any more is in the hands of a reader, who
 	 * will find no record for it. */
-	while (fd >= 0 && pending_cnt > 0 && token_take(fd))
+	while (pending_cnt > 0 && rnic_evfd_take(chan->fd))
 		pending_cnt--;
 	util_unlock(&chan->lock);
-	errno = saved_errno;
 	return reported_cnt;
 }
 
@@ -324,25 +239,17 @@ ssize_t rnic_chan_read(struct rnic_chan *chan, void *buf, size_t size)
 {
 	struct chan_copy copy = { .to = buf };
 	uint8_t record[RNIC_CHAN_RECORD_MAX];
-	int saved_errno = errno;
 	bool has_record = false;
-	uint64_t token;
+	int ret;
 
 	if (size < chan->record_size)
 		return -EINVAL;
 	while (!has_record) {
-		ssize_t ret;
-
 		if (chan_is_alien(chan))
 			return -ENODEV;
-		ret = __read(chan_fd(chan), &token, sizeof(token));
-		if (ret < 0) {
-			ret = -errno;
-			errno = saved_errno;
-			if (ret == -EAGAIN && !chan_is_nonblocking(chan))
-				continue;
+		ret = rnic_evfd_wait(chan->fd, &chan->lock);
+		if (ret < 0)
 			return ret;
-		}
 		util_lock(&chan->lock);
 		has_record = queue_pop(chan, record);
 		util_unlock(&chan->lock);

@@ -46,7 +46,4 @@ void rnic_chan_post(struct rnic_chan *chan, struct rnic_chan_node *node,
  */
 uint32_t rnic_chan_purge(struct rnic_chan *chan, struct rnic_chan_node *node);
 
-/* Forked child: nobody holds the lock over the table any more. */
-void rnic_chan_fork_child(void);
-
 #endif

@@ -148,7 +148,7 @@ int cm_sock_open(int family, int type)
 
 	if (fd < 0)
 		return -errno;
-	ret = rnic_fd_register(fd);
+	ret = rnic_fd_register(&fd);
 	if (ret < 0) {
 		rnic_fd_close(fd);
 		return ret;

@@ -84,11 +84,7 @@ TAILQ_HEAD(cm_note_list, cm_note);
 struct rnic_cm_chan {
 	int fd;
 	uint32_t fork_gen;
-	_Atomic uint32_t user_cnt; /* owner and readers */
-	_Atomic uint32_t wait_cnt; /* readers inside their read() */
-	_Atomic int reader_tid;	   /* who fetched the last event; 0: nobody */
 	/* CM lock */
-	bool is_closed;
 	struct cm_event_list events;
 	struct cm_id_list ids;
 };

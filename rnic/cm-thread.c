@@ -400,7 +400,7 @@ static int thread_open_fds(void)
 	cm.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (cm.epoll_fd < 0)
 		return -errno;
-	ret = rnic_fd_register(cm.epoll_fd);
+	ret = rnic_fd_register(&cm.epoll_fd);
 	if (ret < 0)
 		goto close_epoll;
 	cm.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -408,7 +408,7 @@ static int thread_open_fds(void)
 		ret = -errno;
 		goto close_epoll;
 	}
-	ret = rnic_fd_register(cm.wake_fd);
+	ret = rnic_fd_register(&cm.wake_fd);
 	if (ret == 0)
 		ret = cm_thread_watch(cm.wake_fd, CM_TAG_INBOX, 0, EPOLLIN,
 				      &registered);

@@ -446,7 +446,7 @@ static int engine_open_fds(struct rnic_engine *engine)
 	engine->epfd = epoll_create1(EPOLL_CLOEXEC);
 	if (engine->epfd < 0)
 		return -errno;
-	rc = rnic_fd_register(engine->epfd);
+	rc = rnic_fd_register(&engine->epfd);
 	if (rc < 0) {
 		util_sys_close(engine->epfd);
 		return rc;
@@ -456,7 +456,7 @@ static int engine_open_fds(struct rnic_engine *engine)
 		rc = -errno;
 		goto close_epfd;
 	}
-	rc = rnic_fd_register(engine->wake_fd);
+	rc = rnic_fd_register(&engine->wake_fd);
 	if (rc < 0) {
 		util_sys_close(engine->wake_fd);
 		goto close_epfd;

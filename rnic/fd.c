@@ -2,7 +2,6 @@
 /* The fd table of the process, and the forked child's first steps. */
 #include "fd.h"
 
-#include "chan.h"
 #include "cm.h"
 #include "context.h"
 #include "device.h"
@@ -14,6 +13,7 @@
 #include "stat.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
@@ -61,11 +61,12 @@ static void fork_child(void)
 {
 	util_lock_fork_child();
 	atomic_fetch_add_explicit(&fork_gen, 1, memory_order_relaxed);
-	if (fd_table)
+	if (fd_table) {
+		util_fdtab_fork_child(fd_table);
 		util_fdtab_each(fd_table, fd_disown);
+	}
 	rnic_guard_fork_child();
 	rnic_netif_fork_child();
-	rnic_chan_fork_child();
 	rnic_stat_fork_child();
 	rnic_cm_fork_child();
 	rnic_qp_table_fork_child();
@@ -94,13 +95,39 @@ uint32_t rnic_fork_gen(void)
 	return atomic_load_explicit(&fork_gen, memory_order_relaxed);
 }
 
-int rnic_fd_register(int fd)
+/* From which number on ours are; with few descriptors, the upper half. */
+#define FD_LOWEST 512
+
+static int fd_lowest(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+	    limit.rlim_cur / 2 >= FD_LOWEST)
+		return FD_LOWEST;
+	return (int)(limit.rlim_cur / 2);
+}
+
+int rnic_fd_register(int *fd)
 {
 	struct util_fdtab *tab = rnic_fdtab();
+	int lowest = fd_lowest();
+	int moved = -1;
+	int ret;
 
 	if (!tab)
 		return -ENOMEM;
-	return util_fdtab_add(tab, fd, UTIL_FD_INTERNAL, NULL);
+	if (*fd < lowest)
+		moved = (int)syscall(SYS_fcntl, *fd, F_DUPFD_CLOEXEC, lowest);
+	/* None free up there: it stays where it is. */
+	ret = util_fdtab_add(tab, moved < 0 ? *fd : moved, UTIL_FD_INTERNAL,
+			     NULL);
+	if (moved < 0)
+		return ret;
+	fd_close_raw(ret < 0 ? moved : *fd);
+	if (ret == 0)
+		*fd = moved;
+	return ret;
 }
 
 void rnic_fd_close(int fd)

@@ -12,10 +12,13 @@
  * Note an fd that the application must never see: it is closed in a forked
  * child, so that the parent's death reaches the peer.
  *
+ * @fd: may get a number that is out of the way of applications that choose
+ *   numbers themselves (dup2()); nothing may know the old one yet.
+ *
  * Return: 0; -ENOMEM; -EMFILE: the number is beyond UTIL_FD_MAX.  On failure
  *   the fd stays open and the caller's.
  */
-int rnic_fd_register(int fd) __attribute__((warn_unused_result));
+int rnic_fd_register(int *fd) __attribute__((warn_unused_result));
 
 /* Take it out of the table and close it.  Negative: nothing. */
 void rnic_fd_close(int fd);

@@ -123,7 +123,7 @@ static void listen_take(struct cm_id *id, int fd)
 
 	while (id->listener.half_open_cnt >= max)
 		half_open_drop(id);
-	if (rnic_fd_register(fd) < 0) {
+	if (rnic_fd_register(&fd) < 0) {
 		rnic_fd_close(fd);
 		return;
 	}

@@ -31,7 +31,7 @@ static void cache_open(void)
 	/* Without a socket each look asks the kernel. */
 	if (fd < 0)
 		return;
-	if (rnic_fd_register(fd) < 0) {
+	if (rnic_fd_register(&fd) < 0) {
 		rnic_fd_close(fd);
 		return;
 	}

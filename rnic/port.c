@@ -153,7 +153,7 @@ static int ports_open(void)
 	ports.fd = rc;
 	ports.has_fd = true;
 	ports.epoll_events = 0;
-	rc = rnic_fd_register(ports.fd);
+	rc = rnic_fd_register(&ports.fd);
 	if (rc == 0)
 		rc = cm_thread_watch(ports.fd, CM_TAG_PORT, 0, EPOLLIN,
 				     &ports.epoll_events);

@@ -473,7 +473,7 @@ static void link_take(int fd)
 
 	while (links.strange_cnt >= max)
 		strange_drop();
-	link = rnic_fd_register(fd) == 0 ? link_new(fd, NULL) : NULL;
+	link = rnic_fd_register(&fd) == 0 ? link_new(fd, NULL) : NULL;
 	if (!link) {
 		rnic_fd_close(fd);
 		return;

@@ -158,13 +158,15 @@ RNIC_EXPORT struct rnic_device *rnic_device_by_guid(uint64_t guid_be);
 /* ---- event channels --------------------------------------------------- */
 
 /*
- * A queue of fixed-size records behind a real, pollable eventfd.  The fd is
- * in the fd table as UTIL_FD_CHAN; reading it through rnic_chan_read()
+ * A queue of fixed-size records behind a real, pollable eventfd.  Its number
+ * is in the fd table as UTIL_FD_CHAN; reading it through rnic_chan_read()
  * yields one record; O_NONBLOCK, poll and epoll on the fd work as on the
- * kernel's files.
+ * kernel's files.  The channel is a file (util/fdtab.h): the number holds a
+ * reference, *ret_chan another, the caller's.
  */
 RNIC_EXPORT int rnic_chan_new(size_t record_size, struct rnic_chan **ret_chan);
 
+/* The number that it was made with, which the application may have closed. */
 RNIC_EXPORT int rnic_chan_fd(const struct rnic_chan *chan);
 
 /*
@@ -176,8 +178,8 @@ RNIC_EXPORT ssize_t rnic_chan_read(struct rnic_chan *chan, void *buf,
 				   size_t size);
 
 /*
- * The application closed the fd: takes it out of the table, closes it and
- * drops the owner's reference (CQs may still hold theirs).
+ * Its maker is done with it: closes the number that it was made with, unless
+ * the application has, and drops the maker's reference.
  */
 RNIC_EXPORT void rnic_chan_close(struct rnic_chan *chan);
 
@@ -615,12 +617,15 @@ struct rnic_cm_info {
 
 /*
  * One event channel = one rdma_cm file.  Its fd is a pollable eventfd in
- * semaphore mode, readable while events wait; the owner of the file (ucm.c)
- * puts it into the fd table itself.
+ * semaphore mode, readable while events wait; it is the channel's own, of
+ * which the owner of the file (ucm.c) gives the application duplicates.
  */
 RNIC_EXPORT int rnic_cm_chan_new(struct rnic_cm_chan **ret_chan);
 RNIC_EXPORT int rnic_cm_chan_fd(const struct rnic_cm_chan *chan);
-/* Destroys every id that is still on it; closes the fd. */
+/* The application has closed it: destroys every id that is still on it.  Who
+ * waits for an event waits on. */
+RNIC_EXPORT void rnic_cm_chan_close(struct rnic_cm_chan *chan);
+/* Nobody is inside a call any more. */
 RNIC_EXPORT void rnic_cm_chan_free(struct rnic_cm_chan *chan);
 
 /*

@@ -98,7 +98,7 @@ static int page_from_memfd(struct usiw_stat_page **ret_page)
 	ret = page_map(fd, ret_page);
 	if (ret < 0)
 		goto close_fd;
-	ret = rnic_fd_register(fd);
+	ret = rnic_fd_register(&fd);
 	if (ret < 0)
 		goto unmap;
 	return 0;

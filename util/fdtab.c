@@ -3,7 +3,10 @@
 #include "fdtab.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
+
+#include "lock.h"
 
 #define FDTAB_PAGE_BITS 10
 #define FDTAB_PAGE_SIZE (1u << FDTAB_PAGE_BITS)
@@ -14,12 +17,17 @@ struct fdtab_page {
 };
 
 struct util_fdtab {
+	struct util_lock lock; /* files and their numbers */
 	_Atomic(struct fdtab_page *) page[FDTAB_PAGE_CNT];
 };
 
 struct util_fdtab *util_fdtab_new(void)
 {
-	return calloc(1, sizeof(struct util_fdtab));
+	struct util_fdtab *tab = calloc(1, sizeof(*tab));
+
+	if (tab)
+		util_lock_init(&tab->lock, UTIL_RANK_LEAF);
+	return tab;
 }
 
 /* NULL: out of range, or nothing near this fd was ever added. */
@@ -117,6 +125,103 @@ enum util_fd_kind util_fdtab_lookup(const struct util_fdtab *tab, int fd,
 		kind = again;
 	}
 	return kind;
+}
+
+/* ---- files ----------------------------------------------------------------
+ */
+
+void util_file_init(struct util_file *file,
+		    void (*close)(struct util_file *file),
+		    void (*free)(struct util_file *file))
+{
+	file->close = close;
+	file->free = free;
+	atomic_init(&file->ref_cnt, 1);
+	file->fd_cnt = 0;
+}
+
+void util_file_get(struct util_file *file)
+{
+	/* relaxed: the caller has a reference, or the table's lock */
+	atomic_fetch_add_explicit(&file->ref_cnt, 1, memory_order_relaxed);
+}
+
+void util_file_put(struct util_file *file)
+{
+	/* acq_rel: every other holder's last access comes before free() */
+	if (atomic_fetch_sub_explicit(&file->ref_cnt, 1,
+				      memory_order_acq_rel) == 1)
+		file->free(file);
+}
+
+static bool kind_has_file(enum util_fd_kind kind)
+{
+	return kind == UTIL_FD_CHAN || kind == UTIL_FD_UVERBS ||
+	       kind == UTIL_FD_UCM;
+}
+
+int util_fdtab_install(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
+		       struct util_file *file)
+{
+	int ret;
+
+	util_lock(&tab->lock);
+	ret = util_fdtab_add(tab, fd, kind, file);
+	if (ret == 0) {
+		util_file_get(file);
+		file->fd_cnt++;
+	}
+	util_unlock(&tab->lock);
+	return ret;
+}
+
+enum util_fd_kind util_fdtab_uninstall(struct util_fdtab *tab, int fd,
+				       const struct util_file *file)
+{
+	struct util_file *gone = NULL;
+	enum util_fd_kind kind;
+	void *object = NULL;
+	bool is_last = false;
+
+	util_lock(&tab->lock);
+	kind = util_fdtab_lookup(tab, fd, &object);
+	if (file && (!kind_has_file(kind) || object != file))
+		kind = UTIL_FD_NONE;
+	if (kind != UTIL_FD_NONE)
+		util_fdtab_remove(tab, fd);
+	if (kind_has_file(kind)) {
+		gone = object;
+		is_last = --gone->fd_cnt == 0;
+	}
+	util_unlock(&tab->lock);
+	if (is_last)
+		gone->close(gone);
+	if (gone)
+		util_file_put(gone);
+	return kind;
+}
+
+struct util_file *util_fdtab_get(struct util_fdtab *tab, int fd,
+				 enum util_fd_kind kind)
+{
+	struct util_file *file = NULL;
+	void *object;
+
+	/* Most numbers are not ours and cost no lock. */
+	if (util_fdtab_lookup(tab, fd, NULL) != kind)
+		return NULL;
+	util_lock(&tab->lock);
+	if (util_fdtab_lookup(tab, fd, &object) == kind) {
+		file = object;
+		util_file_get(file);
+	}
+	util_unlock(&tab->lock);
+	return file;
+}
+
+void util_fdtab_fork_child(struct util_fdtab *tab)
+{
+	util_lock_init(&tab->lock, UTIL_RANK_LEAF);
 }
 
 void util_fdtab_each(struct util_fdtab *tab,

@@ -188,8 +188,8 @@ static void note_listener(const struct kabi_ucm *file, const uint8_t *cmd)
 #define COMMAND_MAX 512
 
 /* What the caller has, perhaps less than it says. */
-static ssize_t command_write(void *file, const uint8_t *buf, size_t len,
-			     bool is_cut)
+static ssize_t command_write(struct util_file *file, const uint8_t *buf,
+			     size_t len, bool is_cut)
 {
 	size_t there = len - len / 4;
 	ssize_t rc;
@@ -206,7 +206,7 @@ static ssize_t command_write(void *file, const uint8_t *buf, size_t len,
 	return rc;
 }
 
-static void record_run(void *const file[2], const int fd[2],
+static void record_run(struct util_file *const file[2], const int fd[2],
 		       const struct record *rec, const uint8_t *payload,
 		       size_t len)
 {
@@ -215,7 +215,7 @@ static void record_run(void *const file[2], const int fd[2],
 					.out = rec->out };
 	struct pollfd pfd = { .fd = fd[!!(rec->kind & KIND_FILE)],
 			      .events = POLLIN };
-	void *to = file[!!(rec->kind & KIND_FILE)];
+	struct util_file *to = file[!!(rec->kind & KIND_FILE)];
 	uint64_t pointer = pointer_of(rec->kind);
 	uint32_t from = (uint32_t)fd[!!(rec->kind & KIND_FROM)];
 	int offset = response_offset(rec->cmd);
@@ -242,12 +242,12 @@ static void record_run(void *const file[2], const int fd[2],
 	rc = command_write(to, buf, len + 8, rec->kind & KIND_CUT);
 	must(rc == (ssize_t)len + 8 || (rc < 0 && rc >= -4095));
 	if (rc > 0 && rec->cmd == RDMA_USER_CM_CMD_LISTEN)
-		note_listener(to, buf + 8);
+		note_listener((struct kabi_ucm *)to, buf + 8);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	void *file[2];
+	struct util_file *file[2];
 	int fd[2];
 
 	world_open();
@@ -272,7 +272,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size -= len;
 	}
 	for (int i = 0; i < 2; i++)
-		kabi_ucm_close(file[i]);
+		ucm_number_close(fd[i]);
 	qps_reset();
 	return 0;
 }

@@ -116,6 +116,23 @@ static int socket_new(bool is_answerer, bool is_foreign)
 	return fd[0];
 }
 
+int __real_rnic_fd_register(int *fd);
+int __wrap_rnic_fd_register(int *fd);
+
+/* What is known of a socket goes along to its new number. */
+int __wrap_rnic_fd_register(int *fd)
+{
+	int old = *fd, rc = __real_rnic_fd_register(fd);
+
+	fuzz_assert(*fd < FDS);
+	if (*fd != old) {
+		is_ours_fd[*fd] = is_ours_fd[old];
+		is_foreign_fd[*fd] = is_foreign_fd[old];
+		is_ours_fd[old] = false;
+	}
+	return rc;
+}
+
 static int fake_socket(int family, int type, int protocol)
 {
 	if ((type & 0xf) != SOCK_STREAM)

@@ -37,7 +37,7 @@ uint64_t rnicpair_ms(void)
 
 /* ---- sockets and the MPA start ------------------------------------------ */
 
-static void socket_take(int fd, int sockbuf)
+static int socket_take(int fd, int sockbuf)
 {
 	if (sockbuf) {
 		must(!setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sockbuf,
@@ -46,7 +46,8 @@ static void socket_take(int fd, int sockbuf)
 				 sizeof(sockbuf)));
 	}
 	must(!fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK));
-	must(!rnic_fd_register(fd));
+	must(!rnic_fd_register(&fd));
+	return fd;
 }
 
 void rnicpair_sockets(int sockbuf, int fd[2])
@@ -68,8 +69,8 @@ void rnicpair_sockets(int sockbuf, int fd[2])
 	fd[1] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	must(fd[1] >= 0);
 	close(listener);
-	socket_take(fd[0], sockbuf);
-	socket_take(fd[1], sockbuf);
+	fd[0] = socket_take(fd[0], sockbuf);
+	fd[1] = socket_take(fd[1], sockbuf);
 	tcporder_join(fd[0], fd[1]);
 }
 

@@ -4,7 +4,9 @@
  * the tree says and what descriptors do can then be compared octet by octet.
  * Its channels are real; its connection manager refuses everything.
  */
+#define _GNU_SOURCE /* F_DUPFD_CLOEXEC */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -23,9 +25,10 @@ struct rnic_device {
 };
 
 struct rnic_chan {
-	int fd;
+	struct util_file file;
+	int fd;	      /* its own */
+	int first_fd; /* the application's */
 	size_t record_size;
-	_Atomic uint32_t ref_cnt;
 };
 
 static struct rnic_device devices[FAKE_DEVICE_CNT] = {
@@ -71,6 +74,7 @@ static void disown(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
 static void fork_child(void)
 {
 	fork_gen++;
+	util_fdtab_fork_child(fds);
 	util_fdtab_each(fds, disown);
 }
 
@@ -185,27 +189,44 @@ int rnic_guard_sigaction(int sig, const struct sigaction *act,
 
 /* ---- channels: every write to the eventfd is one record of 0x55 ---------- */
 
+static void chan_close(struct util_file *file)
+{
+	(void)file;
+}
+
+static void chan_free(struct util_file *file)
+{
+	struct rnic_chan *chan = (struct rnic_chan *)file;
+
+	util_fdtab_remove(rnic_fdtab(), chan->fd);
+	syscall(SYS_close, chan->fd);
+	free(chan);
+}
+
 int rnic_chan_new(size_t record_size, struct rnic_chan **ret_chan)
 {
 	struct rnic_chan *chan = calloc(1, sizeof(*chan));
 
 	if (!chan)
 		return -ENOMEM;
+	util_file_init(&chan->file, chan_close, chan_free);
 	chan->record_size = record_size;
-	chan->ref_cnt = 1;
 	chan->fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
 	if (chan->fd < 0) {
 		free(chan);
 		return -errno;
 	}
-	util_fdtab_add(rnic_fdtab(), chan->fd, UTIL_FD_CHAN, chan);
+	util_fdtab_add(rnic_fdtab(), chan->fd, UTIL_FD_INTERNAL, NULL);
+	chan->first_fd = (int)syscall(SYS_fcntl, chan->fd, F_DUPFD_CLOEXEC, 0);
+	util_fdtab_install(rnic_fdtab(), chan->first_fd, UTIL_FD_CHAN,
+			   &chan->file);
 	*ret_chan = chan;
 	return 0;
 }
 
 int rnic_chan_fd(const struct rnic_chan *chan)
 {
-	return chan->fd;
+	return chan->first_fd;
 }
 
 ssize_t rnic_chan_read(struct rnic_chan *chan, void *buf, size_t size)
@@ -222,25 +243,20 @@ ssize_t rnic_chan_read(struct rnic_chan *chan, void *buf, size_t size)
 
 void rnic_chan_put(struct rnic_chan *chan)
 {
-	if (--chan->ref_cnt == 0)
-		free(chan);
+	util_file_put(&chan->file);
 }
 
 void rnic_chan_close(struct rnic_chan *chan)
 {
-	util_fdtab_remove(rnic_fdtab(), chan->fd);
-	syscall(SYS_close, chan->fd);
+	if (util_fdtab_uninstall(rnic_fdtab(), chan->first_fd, &chan->file))
+		syscall(SYS_close, chan->first_fd);
 	rnic_chan_put(chan);
 }
 
 struct rnic_chan *rnic_chan_get_fd(int fd)
 {
-	void *object;
-
-	if (util_fdtab_lookup(rnic_fdtab(), fd, &object) != UTIL_FD_CHAN)
-		return NULL;
-	((struct rnic_chan *)object)->ref_cnt++;
-	return object;
+	return (struct rnic_chan *)util_fdtab_get(rnic_fdtab(), fd,
+						  UTIL_FD_CHAN);
 }
 
 /* ---- connection manager: a channel that opens and closes ----------------- */
@@ -260,6 +276,7 @@ int rnic_cm_chan_new(struct rnic_cm_chan **ret_chan)
 		free(chan);
 		return -errno;
 	}
+	util_fdtab_add(rnic_fdtab(), chan->fd, UTIL_FD_INTERNAL, NULL);
 	*ret_chan = chan;
 	return 0;
 }
@@ -267,6 +284,11 @@ int rnic_cm_chan_new(struct rnic_cm_chan **ret_chan)
 int rnic_cm_chan_fd(const struct rnic_cm_chan *chan)
 {
 	return chan->fd;
+}
+
+void rnic_cm_chan_close(struct rnic_cm_chan *chan)
+{
+	(void)chan;
 }
 
 void rnic_cm_chan_free(struct rnic_cm_chan *chan)

@@ -145,6 +145,26 @@ static void dup2_replaces_what_was_there(void **state)
 	assert_int_equal(close(other) | close(null) | close(fd), 0);
 }
 
+/* The first number of an object is as good as any. */
+static void dup2_replaces_the_first_of_several_numbers(void **state)
+{
+	int fd = uverbs_open(), chan = channel_open(fd);
+	int other = dup(fd), chan_other = dup(chan);
+	int null = open("/dev/null", O_RDWR);
+	const uint64_t one = 1;
+
+	(void)state;
+	assert_int_equal(dup2(null, fd), fd);
+	assert_int_equal(dup2(null, chan), chan);
+	assert_true(is_uverbs(other));
+	assert_int_equal(write(fd, "x", 1), 1);
+	assert_int_equal(syscall(SYS_write, chan_other, &one, 8), 8);
+	assert_int_equal(read(chan_other, (char[8]){ 0 }, 8), 8);
+	assert_int_equal(read(chan, (char[8]){ 0 }, 8), 0);
+	assert_int_equal(close(fd) | close(chan) | close(null), 0);
+	assert_int_equal(close(other) | close(chan_other), 0);
+}
+
 static void internal_descriptors_are_out_of_reach(void **state)
 {
 	int fd = uverbs_open(), internal = internal_find();
@@ -296,6 +316,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(duplicates_work_whoever_closes_first),
 		cmocka_unit_test(duplicated_channels_share_their_events),
 		cmocka_unit_test(dup2_replaces_what_was_there),
+		cmocka_unit_test(dup2_replaces_the_first_of_several_numbers),
 		cmocka_unit_test(internal_descriptors_are_out_of_reach),
 		cmocka_unit_test(ranges_spare_the_internal_ones),
 		cmocka_unit_test(directories_refuse_what_they_are_not),

@@ -6,6 +6,8 @@
 #ifndef UCM_DIRECT_H
 #define UCM_DIRECT_H
 
+#include <unistd.h>
+
 #include "../../kernel-abi/ucm.h"
 
 #define DIRECT_CALL(call) .call = rnic_##call,
@@ -17,14 +19,21 @@ const struct kabi_rnic *kabi_rnic(void)
 	return &direct;
 }
 
-/* What the fd stands for. */
-static inline void *ucm_object(int fd)
+/* What the fd stands for; the number holds the reference. */
+static inline struct util_file *ucm_object(int fd)
 {
 	void *object = NULL;
 
 	if (util_fdtab_lookup(rnic_fdtab(), fd, &object) != UTIL_FD_UCM)
 		return NULL;
 	return object;
+}
+
+/* As close(2) under the preload library. */
+static inline void ucm_number_close(int fd)
+{
+	util_fdtab_uninstall(rnic_fdtab(), fd, NULL);
+	close(fd);
 }
 
 #endif

@@ -21,7 +21,7 @@
 
 struct ucm {
 	int fd;
-	void *object;
+	struct util_file *object; /* held only as long as the number is open */
 	uint8_t answer[ANSWER_SIZE];
 };
 
@@ -35,7 +35,7 @@ static inline void ucm_open(struct ucm *u)
 
 static inline void ucm_close(struct ucm *u)
 {
-	assert_int_equal(kabi_ucm_close(u->object), 0);
+	ucm_number_close(u->fd);
 	assert_null(ucm_object(u->fd));
 	assert_int_equal(fcntl(u->fd, F_GETFD), -1);
 }

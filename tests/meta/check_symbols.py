@@ -65,8 +65,7 @@ CANCELLATION = (
     r"nl_connect|nl_send\w*|nl_recv\w*|rtnl_\w+_alloc_cache")
 # Object file of rnic/, or room -> those that it may name, and why.
 MAY_CANCEL = {
-    "chan.c": "__read",      # the wait for an event
-    "cm-event.c": "__read|nanosleep",
+    "evfd.c": "__read",      # the wait for an event
     "attach.c": "fcntl",     # F_DUPFD_CLOEXEC: never one
     "cm-thread.c": "poll|nanosleep|pthread_timedjoin_np",  # own thread, exit
     "engine.c": "usleep|pthread_join",       # in UTIL_CANCEL_OFF()

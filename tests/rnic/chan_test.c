@@ -2,6 +2,7 @@
 /* chan.c: records in order, tokens that match them, purge without blocking. */
 #include "chan.h"
 
+#include "fd.h"
 #include "fdtab.h"
 #include "guard.h"
 
@@ -12,6 +13,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -228,6 +230,54 @@ static void a_blocked_reader_can_be_cancelled(void **state)
 	post(&(struct rnic_chan_node){ 0 }, 1);
 }
 
+/* As close(2) under the preload library. */
+static void number_close(int fd)
+{
+	util_fdtab_uninstall(rnic_fdtab(), fd, NULL);
+	assert_int_equal(close(fd), 0);
+}
+
+/*
+ * The thread is inside, just in front of its read(): here the number of the
+ * channel is closed and becomes another file's.
+ */
+static int stolen_fd = -1;
+
+ssize_t __real___read(int fd, void *buf, size_t size);
+ssize_t __wrap___read(int fd, void *buf, size_t size);
+
+ssize_t __wrap___read(int fd, void *buf, size_t size)
+{
+	if (stolen_fd >= 0) {
+		number_close(stolen_fd);
+		assert_int_equal(eventfd(5, EFD_CLOEXEC), stolen_fd);
+		stolen_fd = -1;
+	}
+	return __real___read(fd, buf, size);
+}
+
+static void a_reader_keeps_its_file_when_the_number_goes(void **state)
+{
+	struct rnic_chan_node a = { 0 };
+	struct rnic_chan *mine;
+	uint64_t value = 0;
+	int fd;
+
+	(void)state;
+	assert_int_equal(rnic_chan_new(8, &mine), 0);
+	fd = rnic_chan_fd(mine);
+	rnic_chan_post(mine, &a, &(uint64_t){ 7 }, 8);
+	stolen_fd = fd;
+	assert_int_equal(rnic_chan_read(mine, &value, 8), 8);
+	assert_int_equal(value, 7);
+	/* Nothing was taken of what has the number now, nor is it closed. */
+	assert_int_equal(read(fd, &value, 8), 8);
+	assert_int_equal(value, 5);
+	assert_int_equal(rnic_chan_purge(mine, &a), 1);
+	rnic_chan_close(mine);
+	assert_int_equal(close(fd), 0);
+}
+
 static void a_closed_channel_swallows_posts(void **state)
 {
 	struct rnic_chan_node a = { 0 };
@@ -239,8 +289,7 @@ static void a_closed_channel_swallows_posts(void **state)
 	fd = rnic_chan_fd(mine);
 	rnic_chan_get(mine); /* as a CQ does */
 	rnic_chan_post(mine, &a, &(uint64_t){ 1 }, 8);
-	rnic_chan_close(mine);
-	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	number_close(fd);
 	assert_null(rnic_chan_get_fd(fd));
 	rnic_chan_post(mine, &a, &(uint64_t){ 1 }, 8);
 	rnic_chan_close(mine); /* the context's close after the program's */
@@ -346,6 +395,7 @@ int main(void)
 		T(a_blocked_reader_wakes_at_a_post),
 		T(a_blocked_reader_can_be_cancelled),
 		T(a_closed_channel_swallows_posts),
+		T(a_reader_keeps_its_file_when_the_number_goes),
 		T(is_found_by_its_fd_only),
 		T(refuses_odd_record_sizes),
 		T(balances_tokens_under_load),

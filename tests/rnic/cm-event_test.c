@@ -5,8 +5,6 @@
 #include "cm-internal.h"
 
 #include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 static void destroy_takes_queued_events_along(void **state)
 {
 	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
@@ -60,6 +58,21 @@ static void migrate_moves_id_and_events(void **state)
 			 -ENOENT);
 	cm_side_close(&s);
 	cm_side_close(&t);
+}
+
+/* In front of its read() the thread is overtaken by who closes the channel. */
+static bool is_closing;
+static struct rnic_cm_chan *closing;
+
+ssize_t __real___read(int fd, void *buf, size_t size);
+ssize_t __wrap___read(int fd, void *buf, size_t size);
+
+ssize_t __wrap___read(int fd, void *buf, size_t size)
+{
+	if (is_closing)
+		rnic_cm_chan_close(closing);
+	is_closing = false;
+	return __real___read(fd, buf, size);
 }
 
 struct reader {
@@ -134,65 +147,27 @@ static void a_waiting_reader_can_be_cancelled(void **state)
 	cm_side_close(&s);
 }
 
-struct late_reader {
-	struct rnic_cm_chan *chan;
-	_Atomic bool has_fetched, is_back, has_helped;
-};
-
-/* Static: the thread outlives the test, waiting. */
-static struct late_reader late;
-
-void __real_cm_thread_help(const struct cm_event_list *events);
-void __wrap_cm_thread_help(const struct cm_event_list *events);
-
-/* The event thread takes its time once more before it reads. */
-void __wrap_cm_thread_help(const struct cm_event_list *events)
-{
-	const struct timespec pause = { .tv_nsec = 20000000 };
-
-	if (atomic_load(&late.is_back)) {
-		nanosleep(&pause, NULL);
-		atomic_store(&late.has_helped, true);
-	}
-	__real_cm_thread_help(events);
-}
-
-static void *late_reader_main(void *arg)
-{
-	const struct timespec pause = { .tv_nsec = 20000000 };
-	struct late_reader *r = arg;
-	struct rnic_cm_event ev;
-
-	assert_int_equal(rnic_cm_get_event(r->chan, &ev), 0);
-	atomic_store(&r->has_fetched, true);
-	nanosleep(&pause, NULL);
-	atomic_store(&r->is_back, true);
-	rnic_cm_get_event(r->chan, &ev);
-	return NULL;
-}
-
-/* rping closes its channel between two calls of its event thread, which would
- * end the process over EBADF. */
-static void closing_lets_the_event_thread_come_back_first(void **state)
+/* As the preload library closes the last number. */
+static void a_reader_waits_on_when_the_channel_closes(void **state)
 {
 	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
-	pthread_t thread;
+	struct reader r = { .ret = 1 };
 	struct cm_side s;
 
 	(void)state;
 	cm_side_open(&s, 1);
-	late.chan = s.chan;
-	assert_int_equal(pthread_create(&thread, NULL, late_reader_main, &late),
-			 0);
+	r.chan = s.chan;
 	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id, NULL,
 					      (struct sockaddr *)&dst, 1),
 			 0);
-	while (!atomic_load(&late.has_fetched))
-		sched_yield();
-	cm_side_close(&s);
-	assert_true(atomic_load(&late.is_back));
-	assert_true(atomic_load(&late.has_helped));
-	pthread_detach(thread);
+	closing = s.chan;
+	is_closing = true;
+	fcntl(rnic_cm_chan_fd(s.chan), F_SETFL, O_NONBLOCK);
+	reader_main(&r);
+	assert_false(is_closing);
+	/* Neither EBADF nor an event of an identity that is no more. */
+	assert_int_equal(r.ret, -EAGAIN);
+	rnic_cm_chan_free(s.chan);
 }
 
 int main(void)
@@ -202,7 +177,7 @@ int main(void)
 		cmocka_unit_test(migrate_moves_id_and_events),
 		cmocka_unit_test(a_waiting_reader_gets_the_next_event),
 		cmocka_unit_test(a_waiting_reader_can_be_cancelled),
-		cmocka_unit_test(closing_lets_the_event_thread_come_back_first),
+		cmocka_unit_test(a_reader_waits_on_when_the_channel_closes),
 	};
 
 	/* Before the settings are read for the first time. */

@@ -43,7 +43,7 @@ static void registers_and_closes(void **state)
 	int fd = spare_fd();
 
 	(void)state;
-	assert_int_equal(rnic_fd_register(fd), 0);
+	assert_int_equal(rnic_fd_register(&fd), 0);
 	assert_int_equal(util_fdtab_lookup(rnic_fdtab(), fd, NULL),
 			 UTIL_FD_INTERNAL);
 	rnic_fd_close(fd);
@@ -51,7 +51,34 @@ static void registers_and_closes(void **state)
 	assert_int_equal(util_fdtab_lookup(rnic_fdtab(), fd, NULL),
 			 UTIL_FD_NONE);
 	rnic_fd_close(-1);
-	assert_int_equal(rnic_fd_register((int)UTIL_FD_MAX), -EMFILE);
+	fd = (int)UTIL_FD_MAX;
+	assert_int_equal(rnic_fd_register(&fd), -EMFILE);
+}
+
+/* Programs choose low numbers, by dup2(), and must find them free. */
+static void keeps_out_of_the_way(void **state)
+{
+	struct rlimit old, now;
+	int fd = spare_fd(), low = fd;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(rnic_fd_register(&fd), 0);
+	assert_true(fd >= (old.rlim_cur < 1024 ? (int)old.rlim_cur / 2 : 512));
+	assert_int_equal(fcntl(low, F_GETFD), -1);
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	rnic_fd_close(fd);
+	/* No number is free up there. */
+	fd = low = spare_fd();
+	now = old;
+	now.rlim_cur = (rlim_t)low + 1;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
+	while (fcntl(low, F_DUPFD, low / 2) >= 0)
+		;
+	assert_int_equal(rnic_fd_register(&fd), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(fd, low);
+	rnic_fd_close(fd);
 }
 
 struct inherited {
@@ -98,7 +125,7 @@ static void child_loses_internal_fds_and_keeps_dead_ones(void **state)
 	in.internal = spare_fd();
 	in.uverbs = spare_fd();
 	in.plain = spare_fd();
-	assert_int_equal(rnic_fd_register(in.internal), 0);
+	assert_int_equal(rnic_fd_register(&in.internal), 0);
 	assert_int_equal(util_fdtab_add(rnic_fdtab(), in.uverbs, UTIL_FD_UVERBS,
 					&marker),
 			 0);
@@ -194,6 +221,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(registers_and_closes),
+		cmocka_unit_test(keeps_out_of_the_way),
 		cmocka_unit_test(child_loses_internal_fds_and_keeps_dead_ones),
 		cmocka_unit_test(child_can_make_channels_of_its_own),
 		cmocka_unit_test(counts_generations),

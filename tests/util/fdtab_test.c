@@ -153,6 +153,52 @@ static void reader_sees_whole_pairs(void **state)
 	pthread_join(thread, NULL);
 }
 
+struct counted {
+	struct util_file file;
+	int close_cnt, free_cnt;
+};
+
+static void count_close(struct util_file *file)
+{
+	((struct counted *)file)->close_cnt++;
+}
+
+static void count_free(struct util_file *file)
+{
+	((struct counted *)file)->free_cnt++;
+}
+
+static void a_file_ends_with_its_last_number_and_user(void **state)
+{
+	struct util_fdtab *tab = table_new();
+	struct counted c = { .close_cnt = 0 }, other = { .close_cnt = 0 };
+
+	(void)state;
+	util_file_init(&c.file, count_close, count_free);
+	util_file_init(&other.file, count_close, count_free);
+	assert_int_equal(util_fdtab_install(tab, -1, UTIL_FD_CHAN, &c.file),
+			 -EMFILE);
+	assert_int_equal(util_fdtab_install(tab, 7, UTIL_FD_CHAN, &c.file), 0);
+	assert_int_equal(util_fdtab_install(tab, 8, UTIL_FD_CHAN, &c.file), 0);
+	util_file_put(&c.file); /* its maker's */
+	assert_null(util_fdtab_get(tab, 7, UTIL_FD_UCM));
+	assert_null(util_fdtab_get(tab, 9, UTIL_FD_CHAN));
+	assert_ptr_equal(util_fdtab_get(tab, 8, UTIL_FD_CHAN), &c.file);
+	assert_int_equal(util_fdtab_uninstall(tab, 7, &other.file),
+			 UTIL_FD_NONE);
+	assert_int_equal(util_fdtab_uninstall(tab, 7, &c.file), UTIL_FD_CHAN);
+	assert_int_equal(util_fdtab_uninstall(tab, 7, NULL), UTIL_FD_NONE);
+	assert_int_equal(c.close_cnt, 0);
+	assert_int_equal(util_fdtab_uninstall(tab, 8, NULL), UTIL_FD_CHAN);
+	assert_int_equal(c.close_cnt, 1);
+	assert_int_equal(c.free_cnt, 0); /* somebody is inside */
+	util_file_put(&c.file);
+	assert_int_equal(c.free_cnt, 1);
+	/* What has no file goes without. */
+	assert_int_equal(util_fdtab_add(tab, 7, UTIL_FD_DEAD, NULL), 0);
+	assert_int_equal(util_fdtab_uninstall(tab, 7, NULL), UTIL_FD_DEAD);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +208,7 @@ int main(void)
 		cmocka_unit_test(replaces_a_stale_entry),
 		cmocka_unit_test(each_visits_all_and_may_remove),
 		cmocka_unit_test(reader_sees_whole_pairs),
+		cmocka_unit_test(a_file_ends_with_its_last_number_and_user),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The eventfd behind an event channel. */
+#define _GNU_SOURCE /* RWF_NOWAIT */
+#include "evfd.h"
+
+#include "../util/cancel.h"
+#include "../util/lock.h"
+#include "fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/uio.h>
+
+/*
+ * libc's own read(): a cancellation point, on which those who wait for events
+ * rely, and out of reach of the preload library, whose read() would bring us
+ * back here.
+ */
+extern ssize_t __read(int fd, void *buf, size_t size);
+
+int rnic_evfd_open(void)
+{
+	int fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = rnic_fd_register(&fd);
+	if (ret < 0)
+		util_sys_close(fd);
+	return ret < 0 ? ret : fd;
+}
+
+int rnic_evfd_share(int fd)
+{
+	long shared = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
+
+	return shared < 0 ? -errno : (int)shared;
+}
+
+void rnic_evfd_post(int fd)
+{
+	const uint64_t token = 1;
+
+	/* To block it would take 2^64 - 2 tokens. */
+	util_sys_write(fd, &token, sizeof(token));
+}
+
+/*
+ * Kernels before 5.8 have no RWF_NOWAIT for eventfds.  There the file itself
+ * becomes non-blocking for the moment of the read; readers that see EAGAIN
+ * then ask under the lock whether it was meant for them.
+ */
+static _Atomic bool is_nowait_missing;
+
+static bool token_take_old(int fd)
+{
+	long flags = syscall(SYS_fcntl, fd, F_GETFL);
+	uint64_t token;
+	ssize_t ret;
+
+	if (flags < 0 || syscall(SYS_fcntl, fd, F_SETFL, flags | O_NONBLOCK))
+		return false;
+	ret = util_sys_read(fd, &token, sizeof(token));
+	syscall(SYS_fcntl, fd, F_SETFL, flags);
+	return ret == (ssize_t)sizeof(token);
+}
+
+bool rnic_evfd_take(int fd)
+{
+	uint64_t token;
+	struct iovec iov = { .iov_base = &token, .iov_len = sizeof(token) };
+	int saved_errno = errno;
+	bool has_token;
+	long ret;
+
+	ret = syscall(SYS_preadv2, fd, &iov, 1, -1L, -1L, RWF_NOWAIT);
+	has_token = ret >= 0;
+	if (ret < 0 && errno != EAGAIN) {
+		atomic_store_explicit(&is_nowait_missing, true,
+				      memory_order_relaxed);
+		has_token = token_take_old(fd);
+	}
+	errno = saved_errno;
+	return has_token;
+}
+
+/* A read answered EAGAIN: because the application wants it so? */
+static bool evfd_is_nonblocking(int fd, struct util_lock *lock)
+{
+	long flags;
+
+	if (!atomic_load_explicit(&is_nowait_missing, memory_order_relaxed))
+		return true;
+	util_lock(lock);
+	flags = syscall(SYS_fcntl, fd, F_GETFL);
+	util_unlock(lock);
+	return flags < 0 || (flags & O_NONBLOCK) != 0;
+}
+
+int rnic_evfd_wait(int fd, struct util_lock *lock)
+{
+	int saved_errno = errno;
+	uint64_t token;
+	int ret;
+
+	do {
+		ret = __read(fd, &token, sizeof(token)) < 0 ? -errno : 0;
+		errno = saved_errno;
+	} while (ret == -EAGAIN && !evfd_is_nonblocking(fd, lock));
+	return ret;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A program closes descriptors that libibverbs and librdmacm think are theirs,
+ * in every way there is.  What is behind lives on for those who use it: a
+ * destroy returns, a wait goes on, and whoever asks by the number gets EBADF.
+ * Runs under `usiw run`, alone.
+ */
+#define _GNU_SOURCE /* close_range, gettid */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "loop.h"
+
+#define CNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static struct ibv_device *device;
+static int null_fd; /* nothing can be written to it */
+
+/* ---- ways --------------------------------------------------------------- */
+
+static void by_close(int fd)
+{
+	NEEDS(!close(fd));
+}
+
+static void by_close_range(int fd)
+{
+	NEEDS(!close_range((unsigned int)fd, (unsigned int)fd, 0));
+}
+
+/* The number is another file's then. */
+static void by_dup2(int fd)
+{
+	NEEDS(dup2(null_fd, fd) == fd);
+}
+
+static void (*const ways[])(int fd) = { by_close, by_close_range, by_dup2 };
+
+static bool is_by_dup2(size_t way)
+{
+	return ways[way] == by_dup2;
+}
+
+/* ---- verbs -------------------------------------------------------------- */
+
+enum which { ASYNC, COMPLETION };
+
+static void verbs_outlive_it(size_t way, enum which which)
+{
+	struct ibv_context *ctx = ibv_open_device(device);
+	struct ibv_comp_channel *channel;
+	struct ibv_srq_init_attr init = { .attr = { 4, 1, 0 } };
+	struct ibv_srq_attr limit = { .srq_limit = 1 };
+	struct ibv_async_event event;
+	struct ibv_srq *srq;
+	struct ibv_cq *cq;
+	struct ibv_pd *pd;
+	int fd;
+
+	NEEDS(ctx);
+	channel = ibv_create_comp_channel(ctx);
+	NEEDS(channel);
+	cq = ibv_create_cq(ctx, 10, NULL, channel, 0);
+	pd = ibv_alloc_pd(ctx);
+	NEEDS(cq && pd);
+	srq = ibv_create_srq(pd, &init);
+	NEEDS(srq);
+	fd = which == ASYNC ? ctx->async_fd : channel->fd;
+	ways[way](fd);
+	/* An event for nobody. */
+	NEEDS(!ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT));
+	NEEDS(!ibv_req_notify_cq(cq, 0));
+	if (which == ASYNC && !is_by_dup2(way))
+		NEEDS(ibv_get_async_event(ctx, &event) < 0);
+	NEEDS(!ibv_destroy_srq(srq));
+	NEEDS(!ibv_destroy_cq(cq));
+	NEEDS(!ibv_dealloc_pd(pd));
+	if (which == COMPLETION && !is_by_dup2(way))
+		NEEDS(dup2(null_fd, fd) == fd);
+	NEEDS(!ibv_destroy_comp_channel(channel)); /* closes the number */
+	if (which == ASYNC && is_by_dup2(way))
+		NEEDS(!close(fd));
+	NEEDS(!ibv_close_device(ctx));
+}
+
+/* ---- rdma_cm ------------------------------------------------------------ */
+
+static _Atomic int waiter_tid;
+
+static void *wait_main(void *arg)
+{
+	struct rdma_cm_event *event;
+
+	atomic_store(&waiter_tid, gettid());
+	(void)!rdma_get_cm_event(arg, &event);
+	printf("rdma_get_cm_event came back: %s\n", strerror(errno));
+	exit(1);
+}
+
+/* Inside read(2): see cancel.c. */
+static bool is_blocked(int tid)
+{
+	char path[64], text[64];
+	ssize_t len = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	fd = open(path, O_RDONLY);
+	if (fd >= 0) {
+		len = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	NEEDS(len > 0);
+	text[len] = '\0';
+	return text[0] != 'r' && strtol(text, NULL, 10) == SYS_read;
+}
+
+/* rping's event thread. */
+static void a_waiting_thread_waits_on(size_t way)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *id;
+	pthread_t thread;
+	int tid;
+
+	NEEDS(channel);
+	atomic_store(&waiter_tid, 0);
+	NEEDS(!pthread_create(&thread, NULL, wait_main, channel));
+	while ((tid = atomic_load(&waiter_tid)) == 0 || !is_blocked(tid))
+		poll(NULL, 0, 1);
+	ways[way](channel->fd);
+	/* What takes the number next is none of the thread's. */
+	if (!is_by_dup2(way)) {
+		NEEDS(dup2(null_fd, channel->fd) == channel->fd);
+		errno = 0;
+		NEEDS(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
+	}
+	NEEDS(!close(channel->fd));
+	NEEDS(is_blocked(tid));
+	NEEDS(!pthread_cancel(thread));
+	NEEDS(!pthread_join(thread, NULL));
+}
+
+int main(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	NEEDS(null_fd >= 0 && list && list[0]);
+	device = list[0];
+	for (size_t way = 0; way < CNT(ways); way++) {
+		verbs_outlive_it(way, ASYNC);
+		verbs_outlive_it(way, COMPLETION);
+		a_waiting_thread_waits_on(way);
+	}
+	printf("%zu ways\n", CNT(ways));
+	return 0;
+}

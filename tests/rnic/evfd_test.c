@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* evfd.c: one file under two numbers; what happens on old kernels is shown by
+ * chan_test.c. */
+#define _GNU_SOURCE
+#include "evfd.h"
+
+#include "fd.h"
+#include "lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct util_lock lock = UTIL_LOCK_INIT(UTIL_RANK_CHAN);
+
+static bool is_readable(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	return poll(&pfd, 1, 0) == 1;
+}
+
+static void both_numbers_are_one_file(void **state)
+{
+	int own = rnic_evfd_open(), shared;
+
+	(void)state;
+	assert_true(own >= 0);
+	shared = rnic_evfd_share(own);
+	assert_true(shared >= 0 && shared != own);
+	assert_true(fcntl(shared, F_GETFD) & FD_CLOEXEC);
+	assert_false(is_readable(shared));
+	rnic_evfd_post(own);
+	rnic_evfd_post(own);
+	assert_true(is_readable(shared));
+	assert_int_equal(rnic_evfd_wait(own, &lock), 0);
+	assert_true(rnic_evfd_take(own));
+	assert_false(rnic_evfd_take(own));
+	assert_false(is_readable(shared));
+	assert_int_equal(fcntl(shared, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(rnic_evfd_wait(own, &lock), -EAGAIN);
+	close(shared);
+	rnic_evfd_post(own);
+	assert_int_equal(rnic_evfd_wait(own, &lock), 0);
+	rnic_fd_close(own);
+	assert_int_equal(rnic_evfd_share(own), -EBADF);
+}
+
+static void errno_is_the_callers(void **state)
+{
+	int own = rnic_evfd_open();
+
+	(void)state;
+	assert_int_equal(fcntl(own, F_SETFL, O_NONBLOCK), 0);
+	errno = ENOTTY;
+	assert_false(rnic_evfd_take(own));
+	assert_int_equal(rnic_evfd_wait(own, &lock), -EAGAIN);
+	assert_int_equal(errno, ENOTTY);
+	rnic_fd_close(own);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(both_numbers_are_one_file),
+		cmocka_unit_test(errno_is_the_callers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
