@@ -207,8 +207,7 @@ static int reply_queue(int fd, const struct kabi_nldev_reply *reply)
 {
 	size_t at = 0, len;
 
-	while ((len = kabi_nldev_datagram(reply->octets + at,
-					  reply->len - at))) {
+	while ((len = kabi_nldev_datagram(reply, at))) {
 		if (kabi_real()->send(fd, reply->octets + at, len,
 				      MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 			return errno == EAGAIN ? -ENOBUFS : -errno;

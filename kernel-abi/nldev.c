@@ -606,18 +606,19 @@ bool kabi_nldev_is_last(const uint8_t *octets, size_t len)
 
 /* ---- datagrams ---------------------------------------------------------- */
 
-size_t kabi_nldev_datagram(const uint8_t *octets, size_t len)
+size_t kabi_nldev_datagram(const struct kabi_nldev_reply *reply, size_t at)
 {
+	size_t taken = 0, left = reply->len - at, msg;
 	struct nlmsghdr hdr;
-	size_t taken = 0, msg;
 
-	while ((msg = message_at(octets + taken, len - taken, &hdr))) {
-		msg = NLMSG_ALIGN(msg) < len - taken ? NLMSG_ALIGN(msg)
-						     : len - taken;
+	while (left > 0 &&
+	       (msg = message_at(reply->octets + at + taken, left, &hdr))) {
+		msg = NLMSG_ALIGN(msg) < left ? NLMSG_ALIGN(msg) : left;
 		if (taken && (!(hdr.nlmsg_flags & NLM_F_MULTI) ||
 			      taken + msg > DATAGRAM_MAX))
 			break;
 		taken += msg;
+		left -= msg;
 		if (!(hdr.nlmsg_flags & NLM_F_MULTI))
 			break;
 	}

@@ -94,9 +94,10 @@ void kabi_nldev_merge(const struct kabi_nldev *nldev,
 bool kabi_nldev_is_last(const uint8_t *octets, size_t len);
 
 /*
- * How much of [@octets, @octets + @len) goes into one datagram: one message,
- * or several of a list, as many as fit the smallest buffer that readers use.
+ * How much of @reply from the message at @at on goes into one datagram: one
+ * message, or several of a list, as many as fit the smallest buffer that
+ * readers use.  Return: octets; 0 at the end.
  */
-size_t kabi_nldev_datagram(const uint8_t *octets, size_t len);
+size_t kabi_nldev_datagram(const struct kabi_nldev_reply *reply, size_t at);
 
 #endif

@@ -51,8 +51,7 @@ static void datagrams_check(const struct kabi_nldev_reply *reply)
 {
 	size_t at = 0, len;
 
-	while ((len = kabi_nldev_datagram(reply->octets + at,
-					  reply->len - at)) > 0)
+	while ((len = kabi_nldev_datagram(reply, at)) > 0)
 		at += len;
 	fuzz_assert(at == reply->len);
 }

@@ -101,8 +101,7 @@ RNIC_EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 	}
 	kabi_nldev_decode(octets, len, &req);
 	kabi_nldev_answer(&nldev, &req, &reply);
-	while ((step = kabi_nldev_datagram(reply.octets + at,
-					   reply.len - at))) {
+	while ((step = kabi_nldev_datagram(&reply, at))) {
 		if (write(other_end[fd], reply.octets + at, step) < 0)
 			return -1;
 		at += step;

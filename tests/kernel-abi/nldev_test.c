@@ -589,7 +589,7 @@ static void datagrams_hold_lists_and_fit_a_page(void **state)
 	who.devices = many;
 	who.device_cnt = MANY;
 	reply = ask(&who, msg.octets, msg.len);
-	while ((len = kabi_nldev_datagram(reply.octets + at, reply.len - at))) {
+	while ((len = kabi_nldev_datagram(&reply, at))) {
 		header_at(&reply, at); /* begins with a message */
 		assert_in_range(len, NLMSG_HDRLEN, 4096);
 		at += len;
@@ -602,11 +602,9 @@ static void datagrams_hold_lists_and_fit_a_page(void **state)
 	msg = message(RDMA_NLDEV_CMD_SYS_GET, NLM_F_REQUEST | NLM_F_ACK, -1, -1,
 		      NULL);
 	reply = ask(&nldev, msg.octets, msg.len);
-	len = kabi_nldev_datagram(reply.octets, reply.len);
+	len = kabi_nldev_datagram(&reply, 0);
 	assert_int_equal(len, header_at(&reply, 0).nlmsg_len);
-	assert_int_equal(
-		len + kabi_nldev_datagram(reply.octets + len, reply.len - len),
-		reply.len);
+	assert_int_equal(len + kabi_nldev_datagram(&reply, len), reply.len);
 	kabi_nldev_reply_free(&reply);
 }
 
