@@ -14,6 +14,7 @@
 #include <pthread.h>
 
 #include "../util/cancel.h"
+#include "cwd.h"
 #include "netlink.h"
 #include "node.h"
 #include "real.h"
@@ -90,7 +91,9 @@ const struct kabi_node *kabi_fd_stat_node(int fd)
 
 const struct kabi_node *kabi_fd_empty_path(int fd, const char *path)
 {
-	return path && *path == '\0' ? kabi_fd_stat_node(fd) : NULL;
+	if (!path || *path != '\0')
+		return NULL;
+	return fd == AT_FDCWD ? kabi_cwd() : kabi_fd_stat_node(fd);
 }
 
 /* ---- read and write ----------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include "../util/cancel.h"
 #include "../util/env.h"
 #include "../util/log.h"
+#include "cwd.h"
 #include "fd.h"
 #include "real.h"
 #include "sysfs.h"
@@ -48,6 +49,7 @@ static _Thread_local bool is_touching;
 __attribute__((constructor)) static void kabi_start(void)
 {
 	util_reals_fill(&kabi_real_table);
+	kabi_cwd_start();
 }
 
 bool kabi_is_owner(void)

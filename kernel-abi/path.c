@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../util/env.h"
+#include "cwd.h"
 #include "fd.h"
 #include "kabi.h"
 #include "sysfs.h"
@@ -54,6 +55,8 @@ bool kabi_path_is_near(int at, const char *path)
 		return false;
 	if (path[0] == '/')
 		return is_near_text(path);
+	if (at == AT_FDCWD)
+		return kabi_cwd_is_near();
 	return at >= 0 && kabi_fd_node(at) != NULL;
 }
 
@@ -211,7 +214,7 @@ bool kabi_path_find(int at, const char **path, bool follow,
 			return false;
 		walk.node = kabi_tree_root();
 	} else {
-		walk.node = kabi_fd_node(at);
+		walk.node = at == AT_FDCWD ? kabi_cwd() : kabi_fd_node(at);
 		if (!walk.node)
 			return false;
 		walk.was_inside = true;

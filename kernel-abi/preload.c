@@ -18,6 +18,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "cwd.h"
 #include "dir.h"
 #include "fd.h"
 #include "kabi.h"
@@ -338,6 +339,43 @@ SCANDIR(scandirat64, dirent64, at,
 
 STUB_GLOB(glob, glob_t)
 STUB_GLOB(glob64, glob64_t)
+
+/* ---- the current directory ----------------------------------------------- */
+
+EXPORT int chdir(const char *path)
+{
+	if (!kabi_cwd_is_near() && !kabi_path_is_near(AT_FDCWD, path))
+		return kabi_real()->chdir(path);
+	return (int)util_door(kabi_cwd_change(path));
+}
+
+EXPORT int fchdir(int fd)
+{
+	const struct kabi_node *node = kabi_fd_node(fd);
+
+	if (!kabi_cwd_is_near() && !node)
+		return kabi_real()->fchdir(fd);
+	return (int)util_door(kabi_cwd_change_fd(fd, node));
+}
+
+#define STUB_GETCWD(name, params, buf, size, args)                             \
+	EXPORT char *name params                                               \
+	{                                                                      \
+		const struct kabi_node *node = NULL;                           \
+		if (kabi_cwd_is_near())                                        \
+			node = kabi_cwd();                                     \
+		if (!node)                                                     \
+			return kabi_real()->name args;                         \
+		return kabi_cwd_get(node, buf, size);                          \
+	}
+
+STUB_GETCWD(getcwd, (char *buf, size_t size), buf, size, (buf, size))
+STUB_GETCWD(__getcwd_chk, (char *buf, size_t size, size_t buf_size), buf, size,
+	    (buf, size, buf_size))
+STUB_GETCWD(getwd, (char *buf), buf, PATH_MAX, (buf))
+STUB_GETCWD(__getwd_chk, (char *buf, size_t buf_size), buf, buf_size,
+	    (buf, buf_size))
+STUB_GETCWD(get_current_dir_name, (void), NULL, 0, ())
 
 /* ---- descriptors -------------------------------------------------------- */
 

@@ -41,6 +41,8 @@ ssize_t __readlinkat_chk(int at, const char *path, char *buf, size_t len,
 			 size_t size);
 void (*bsd_signal(int sig, void (*handler)(int)))(int);
 void (*__sysv_signal(int sig, void (*handler)(int)))(int);
+char *__getcwd_chk(char *buf, size_t size, size_t buf_size);
+char *__getwd_chk(char *buf, size_t buf_size);
 char *__realpath_chk(const char *path, char *resolved, size_t size);
 
 /* One family a line. */
@@ -62,6 +64,8 @@ char *__realpath_chk(const char *path, char *resolved, size_t size);
 	X(telldir) X(seekdir) X(dirfd)                                     \
 	X(scandir) X(scandir64) X(scandirat) X(scandirat64)                \
 	X(glob) X(glob64)                                                  \
+	X(chdir) X(fchdir) X(getcwd) X(__getcwd_chk)                       \
+	X(getwd) X(__getwd_chk) X(get_current_dir_name)                    \
 	X(read) X(__read_chk) X(write) X(ioctl)                            \
 	X(close) X(close_range) X(closefrom)                               \
 	X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64)                         \

@@ -34,6 +34,13 @@ CASES = [  # command, what must be in its output
     ("ls /sys/class/infiniband/usiw_lo/device/net/", "lo\n"),
     ("cat /sys/class/infiniband/usiw_lo/device/net/lo/ifindex", "1\n"),
     ("grep -r RNIC /sys/class/infiniband/usiw_lo/node_type", "4: RNIC"),
+    ("cd /sys/class/infiniband/usiw_lo && pwd -P && cat node_type && "
+     "cd ports/1 && cat state ../../fw_ver && /bin/pwd && cd ../../../.. && "
+     "ls -d net", CLASS + "/usiw_lo\n4: RNIC\n4: ACTIVE\n"),
+    ("cd /sys/class/infiniband/usiw_lo && find . -name state && echo p*",
+     "./ports/1/state\nports\n"),
+    ("cd /dev/infiniband && ls && cd .. && ls -d null",
+     "rdma_cm\nuverbs1000\nuverbs1001\nnull\n"),
     ("stat -c '%F %t:%T' /dev/infiniband/uverbs1001",
      "character special file e7:4a9\n"),
 ]
