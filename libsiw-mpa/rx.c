@@ -448,9 +448,21 @@ static int rx_atomic_done(struct smpa_event *ev, const uint8_t *body)
 	return 1;
 }
 
+/* MSN of the last Read or Atomic Request that was submitted. */
+static uint32_t request_msn(const struct smpa_conn *c)
+{
+	const struct tx_msg *m = &c->tx.msg;
+	uint32_t msn = c->tx.msn[DDP_QN_READ];
+	bool is_next = m->is_active && (m->opcode == SMPA_OP_READ_REQUEST ||
+					m->opcode == SMPA_OP_ATOMIC_REQUEST);
+
+	return is_next ? msn : msn - 1;
+}
+
 static int rx_terminated(struct smpa_conn *c, struct smpa_event *ev,
 			 const uint8_t *body, size_t len)
 {
+	uint32_t last_msn = request_msn(c);
 	struct term_info t;
 
 	term_decode(body, len, &t); /* rdmap_check() saw the four octets */
@@ -468,6 +480,7 @@ static int rx_terminated(struct smpa_conn *c, struct smpa_event *ev,
 	ev->term.qn = t.ddp.qn;
 	ev->term.msn = t.ddp.msn;
 	ev->term.mo = t.ddp.mo;
+	ev->term.behind = last_msn - t.ddp.msn;
 	if (!t.has_read)
 		return 1;
 	ev->term.read.sink_stag = t.read.sink_stag;

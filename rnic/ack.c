@@ -142,21 +142,57 @@ static bool wr_is_meant(const struct rnic_sq *sq, uint32_t idx,
 	       ev->term.to - slot->remote_addr < slot_len(sq, slot);
 }
 
+/* The Read or atomic whose request it brings. */
+static bool request_find(const struct rnic_sq *sq, const struct smpa_event *ev,
+			 uint32_t *ret_idx)
+{
+	const struct rnic_orq *orq = &sq->orq;
+	const struct rnic_orq_entry *entry;
+
+	if (ev->term.behind >= orq->cnt)
+		return false;
+	entry = &orq->entry[(orq->head + orq->cnt - 1 - ev->term.behind) %
+			    orq->max];
+	*ret_idx = entry->sq_idx;
+	return !entry->is_ack;
+}
+
+/* The Send or Write, or, if it is none that is known, the first that is not
+ * out. */
+static bool message_find(const struct rnic_sq *sq, const struct smpa_event *ev,
+			 uint32_t *ret_idx)
+{
+	uint32_t idx = sq->done_idx;
+
+	if (!sq->ack.is_on) /* complete, or not out */
+		return false;
+	if (!ev->term.is_tagged && ev->term.qn != 0)
+		return false;
+	while (idx != sq->next_idx && !wr_is_meant(sq, idx, ev))
+		idx++;
+	if (idx == sq->next_idx) {
+		idx = sq->done_idx;
+		while (idx != sq->next_idx && wr_is_out(sq, idx))
+			idx++;
+	}
+	*ret_idx = idx;
+	return idx != sq->next_idx;
+}
+
 void rnic_ack_terminated(struct rnic_qp *qp, const struct smpa_event *ev)
 {
+	bool is_request = !ev->term.is_tagged && ev->term.qn == 1;
 	struct rnic_sq *sq = &qp->sq;
 	uint32_t idx;
 
-	if (!sq->ack.is_on || !ev->term.has_ddp ||
-	    (!ev->term.is_tagged && ev->term.qn != 0))
+	if (!ev->term.has_ddp || !(is_request ? request_find(sq, ev, &idx)
+					      : message_find(sq, ev, &idx)))
 		return;
-	for (idx = sq->done_idx; idx != sq->next_idx; idx++) {
-		/* Those with an answer are done when they have it. */
-		if (wr_is_meant(sq, idx, ev) || !wr_is_out(sq, idx))
-			break;
-	}
-	if (idx != sq->next_idx)
-		rnic_sq_done_before(qp, idx);
+	for (uint32_t i = sq->done_idx; i != idx && sq->ack.is_on; i++)
+		if (wr_is_out(sq, i))
+			rnic_sq_wr_at(sq, i)->is_done = true;
+	/* What has an answer is done when it has it: not any more. */
+	rnic_sq_end_before(qp, idx);
 }
 
 /*

@@ -397,6 +397,10 @@ void rnic_sq_done_before(struct rnic_qp *qp, uint32_t idx);
  */
 void rnic_sq_peer_closed(struct rnic_qp *qp);
 
+/* The WRs before @idx end: those that are done, and none behind one that is
+ * not, are complete, the others are flushed. */
+void rnic_sq_end_before(struct rnic_qp *qp, uint32_t idx);
+
 /* Everything posted is complete. */
 bool rnic_sq_is_empty(const struct rnic_qp *qp);
 
@@ -427,8 +431,8 @@ bool rnic_ack_submit(struct rnic_qp *qp);
 /* The oldest entry of the ORQ was answered. */
 void rnic_ack_answered(struct rnic_qp *qp, const struct rnic_orq_entry *entry);
 
-/* The peer has terminated: what it took before the message that it names is
- * complete. */
+/* The peer has terminated: what is before the message that it names ends; with
+ * struct rnic_ack what it took is complete. */
 void rnic_ack_terminated(struct rnic_qp *qp, const struct smpa_event *ev);
 
 /* The peer closes in order at this moment: what was sent, it has. */

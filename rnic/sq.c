@@ -227,6 +227,13 @@ static void sq_flush_one(struct rnic_qp *qp, enum usiw_wc_status status)
 	sq_push(qp, &sqe, status);
 }
 
+void rnic_sq_end_before(struct rnic_qp *qp, uint32_t idx)
+{
+	sq_complete(qp);
+	while (rnic_sq_idx_is_before(qp->sq.done_idx, idx))
+		sq_flush_one(qp, USIW_WC_WR_FLUSH_ERR);
+}
+
 void rnic_sq_flush(struct rnic_qp *qp, enum usiw_wc_status first)
 {
 	struct rnic_sq *sq = &qp->sq;
@@ -256,8 +263,7 @@ static void wr_fail(struct rnic_qp *qp, uint32_t idx,
 	smpa_conn_terminate(qp->stream->conn,
 			    (struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
 	rnic_stream_detach(qp->stream, -EIO);
-	while (rnic_sq_idx_is_before(qp->sq.done_idx, idx))
-		sq_flush_one(qp, USIW_WC_WR_FLUSH_ERR);
+	rnic_sq_end_before(qp, idx);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, status, RNIC_QP_EV_REQ_ERR);
 }
 

@@ -374,7 +374,10 @@ struct smpa_event {
 			uint8_t opcode;
 			uint32_t stag, qn, msn, mo;
 			uint64_t to;
-			struct { /* has_read */
+			uint32_t behind; /* qn 1: Read and Atomic Requests of
+					    ours that were submitted behind
+					    the one with that msn */
+			struct {	 /* has_read */
 				uint32_t sink_stag, src_stag, len;
 				uint64_t sink_to, src_to;
 			} read;

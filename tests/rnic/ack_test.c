@@ -286,6 +286,139 @@ static void the_wr_that_the_peer_refused_fails(void **state)
 	}
 }
 
+#define BLAME_MAX 4
+#define PART 64u /* octets of a WR in the table below */
+
+/* One WR of a list is bad: it is told so itself, however it is refused. */
+static const struct blame_row {
+	const char *name;
+	uint8_t opcode[BLAME_MAX];
+	int bad;
+} blame_rows[] = {
+	{ "WRITE, bad READ",
+	  { USIW_WR_WRITE, USIW_WR_READ, USIW_WR_WRITE, USIW_WR_SEND },
+	  1 },
+	{ "SEND, bad READ",
+	  { USIW_WR_SEND, USIW_WR_READ, USIW_WR_WRITE, USIW_WR_SEND },
+	  1 },
+	{ "WRITE, bad atomic",
+	  { USIW_WR_WRITE, USIW_WR_FETCH_ADD, USIW_WR_READ, USIW_WR_WRITE },
+	  1 },
+	{ "SEND, WRITE, bad atomic",
+	  { USIW_WR_SEND, USIW_WR_WRITE, USIW_WR_CMP_SWP, USIW_WR_WRITE },
+	  2 },
+	{ "SEND, READ, WRITE, bad READ",
+	  { USIW_WR_SEND, USIW_WR_READ, USIW_WR_WRITE, USIW_WR_READ },
+	  3 },
+	{ "READ, WRITE, bad WRITE",
+	  { USIW_WR_READ, USIW_WR_WRITE, USIW_WR_WRITE, USIW_WR_WRITE },
+	  2 },
+};
+
+static void blame_check(const struct blame_row *row, struct rnicpair_side *a)
+{
+	bool has_read = false;
+
+	for (int i = 0; i < BLAME_MAX; i++) {
+		struct usiw_cqe cqe = rnicpair_take(a, a->scq);
+		bool is_good = cqe.status == USIW_WC_SUCCESS;
+
+		assert_row(row->name, cqe.wr_id == (uint64_t)i);
+		if (row->opcode[i] == USIW_WR_READ)
+			has_read = true;
+		if (i > row->bad)
+			assert_row(row->name,
+				   cqe.status == USIW_WC_WR_FLUSH_ERR);
+		else if (i == row->bad)
+			assert_row(row->name,
+				   cqe.status == USIW_WC_REM_ACCESS_ERR);
+		else if (!has_read)
+			assert_row(row->name, is_good);
+		else /* the peer may end before it answers */
+			assert_row(row->name,
+				   is_good ||
+					   cqe.status == USIW_WC_WR_FLUSH_ERR);
+	}
+}
+
+static void the_refused_one_of_several_kinds_fails(void **state)
+{
+	(void)state;
+	for (size_t row = 0; row < ARRAY_LEN(blame_rows); row++) {
+		const struct blame_row *r = &blame_rows[row];
+		struct rnicpair_side *a, *b;
+		struct usiw_sge sge;
+		struct rnicpair p;
+
+		print_message("%s\n", r->name);
+		open_pair(&p, &defaults, 4);
+		a = &p.side[0];
+		b = &p.side[1];
+		for (uint64_t i = 0; i < BLAME_MAX; i++) {
+			sge = rnicpair_sge(b, i * 256, PART);
+			assert_int_equal(rnicpair_post_recv(b, i, &sge, 1), 0);
+		}
+		for (int i = 0; i < BLAME_MAX; i++)
+			post(&p, 0, r->opcode[i], SIGNALED, (uint64_t)i, 4096,
+			     r->opcode[i] == USIW_WR_FETCH_ADD ||
+					     r->opcode[i] == USIW_WR_CMP_SWP
+				     ? 8
+				     : PART,
+			     i == r->bad ? b->stag ^ 0x5500 : b->stag);
+		blame_check(r, a);
+		assert_true(rnicpair_is_quiet(&p, a, a->scq));
+		rnicpair_close(&p);
+	}
+}
+
+/* It begins where a good one ends; or its second segment is the bad one. */
+static void a_write_out_of_bounds_fails_itself(void **state)
+{
+	static const struct {
+		uint32_t good, bad; /* octets in front of the region's end */
+		uint32_t len;	    /* of the bad one */
+		uint8_t flags;
+	} rows[] = { { PART, 0, PART, 0 },
+		     { PART, 0, PART, USIW_SQE_INLINE },
+		     { 2u << 20, 1u << 20, (1u << 20) + 1, 0 },
+		     { 2u << 20, 1, 2, USIW_SQE_INLINE } };
+
+	(void)state;
+	for (size_t row = 0; row < ARRAY_LEN(rows); row++) {
+		struct rnicpair_side *a, *b;
+		struct rnicpair p;
+
+		open_pair(&p, &defaults, 1);
+		a = &p.side[0];
+		b = &p.side[1];
+		/* Would be a long length, were it taken for one. */
+		memset(a->buf, 0xff, PART);
+		for (uint64_t i = 0; i < 3; i++) {
+			size_t off = b->buf_len -
+				     (i == 1 ? rows[row].bad : rows[row].good);
+			uint32_t len = i == 1 ? rows[row].len : PART;
+			struct usiw_sge sge = rnicpair_sge(a, 0, len);
+			struct rnicpair_wr wr = {
+				.wr_id = i,
+				.opcode = USIW_WR_WRITE,
+				.flags = SIGNALED | rows[row].flags,
+				.sge = &sge,
+				.sge_cnt = 1,
+				.inline_data = a->buf,
+				.inline_len = rows[row].flags ? len : 0,
+				.rkey = b->stag,
+				.remote_addr = rnicpair_addr(b, off),
+			};
+
+			assert_int_equal(rnicpair_post(a, &wr), 0);
+		}
+		expect(a, a->scq, 0, USIW_WC_SUCCESS);
+		expect(a, a->scq, 1, USIW_WC_REM_ACCESS_ERR);
+		expect(a, a->scq, 2, USIW_WC_WR_FLUSH_ERR);
+		rnicpair_close(&p);
+	}
+}
+
 static void a_send_that_is_too_long_fails_itself(void **state)
 {
 	struct rnicpair_side *a, *b;
@@ -435,6 +568,8 @@ int main(void)
 		cmocka_unit_test(local_work_is_complete_in_its_turn),
 		cmocka_unit_test(local_work_overtakes_no_answer),
 		cmocka_unit_test(the_wr_that_the_peer_refused_fails),
+		cmocka_unit_test(the_refused_one_of_several_kinds_fails),
+		cmocka_unit_test(a_write_out_of_bounds_fails_itself),
 		cmocka_unit_test(a_send_that_is_too_long_fails_itself),
 		cmocka_unit_test(own_mistakes_wait_for_what_is_before),
 		cmocka_unit_test(a_send_without_receive_is_not_complete),

@@ -690,6 +690,57 @@ static void the_oldest_work_is_told_the_peers_verdict(void **state)
 	}
 }
 
+/* The peer names the one it refuses, however many are under way: those before
+ * it are flushed, since it answers none of them any more. */
+static void a_refused_request_is_told_itself(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2 * 4; i++) {
+		uint8_t opcode = i % 2 ? USIW_WR_READ : USIW_WR_FETCH_ADD;
+		uint64_t bad = (uint64_t)i / 2;
+		struct rnicpair_options opt = defaults;
+		struct rnicpair_side *s;
+		struct smpa_event ev[4];
+		struct usiw_sge sge;
+		struct rawpeer raw;
+		struct rnicpair p;
+
+		/* A Read as the RTR has the first number of them. */
+		opt.rtr = bad % 2 ? SMPA_RTR_READ : SMPA_RTR_WRITE;
+		rnicpair_open_idle(&p, &opt);
+		rawpeer_join(&raw, &p, 0);
+		s = &p.side[0];
+		sge = rnicpair_sge(s, 0, 8);
+		for (uint64_t id = 0; id < 4; id++)
+			assert_int_equal(rnicpair_post(s,
+						       &(struct rnicpair_wr){
+							       .wr_id = id,
+							       .opcode = opcode,
+							       .sge = &sge,
+							       .sge_cnt = 1 }),
+					 0);
+		for (int j = 0; j < 4; j++)
+			ev[j] = rawpeer_event(&raw);
+		assert_int_equal(ev[0].type,
+				 i % 2 ? SMPA_EV_READ : SMPA_EV_ATOMIC);
+		smpa_conn_refuse_read(
+			raw.conn, &ev[bad],
+			(struct smpa_fault){ SMPA_F_RDMAP_ACCESS });
+		(void)rawpeer_try(&raw);
+		for (uint64_t id = 0; id < 4; id++) {
+			struct usiw_cqe cqe = rnicpair_take(s, s->scq);
+
+			assert_int_equal(cqe.wr_id, id);
+			assert_int_equal(cqe.status,
+					 id == bad ? USIW_WC_REM_ACCESS_ERR
+						   : USIW_WC_WR_FLUSH_ERR);
+		}
+		assert_true(rnicpair_is_quiet(&p, s, s->scq));
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
 /* Octets that are no FPDU at all. */
 static void noise_ends_the_stream(void **state)
 {
@@ -753,6 +804,7 @@ int main(void)
 		cmocka_unit_test(an_empty_read_needs_no_region),
 		cmocka_unit_test(answers_reads_in_order),
 		cmocka_unit_test(the_oldest_work_is_told_the_peers_verdict),
+		cmocka_unit_test(a_refused_request_is_told_itself),
 		cmocka_unit_test(both_meanings_of_a_terminate_are_told),
 		cmocka_unit_test(noise_ends_the_stream),
 	};
