@@ -364,18 +364,15 @@ static inline bool rnic_sq_is_waiting(const struct rnic_qp *qp)
 void rnic_irq_sent(struct rnic_qp *qp);
 
 /*
- * A region goes: the oldest Read or atomic of the peer that still needs it;
- * NULL: none.
- */
-const struct rnic_irq_entry *rnic_irq_find(const struct rnic_qp *qp,
-					   uint32_t stag);
-
-/*
  * A region goes: is work with it under way?  @stag counts, not only its
  * memory, which other regions may hold as well.
  */
 bool rnic_qp_uses_region(const struct rnic_qp *qp, uint32_t stag,
 			 const void *addr, size_t len);
+
+/* It is: the QP fails, and what needed the region is told so: the peer's Read,
+ * or the WR, or the receive. */
+void rnic_qp_region_gone(struct rnic_qp *qp, uint32_t stag);
 
 /* The stream says that the message of SQE @idx is sent. */
 void rnic_sq_sent(struct rnic_qp *qp, uint32_t idx);

@@ -274,10 +274,11 @@ static void sq_refuse(struct rnic_qp *qp, enum usiw_wc_status status)
 		wr_fail(qp, qp->sq.next_idx, status);
 }
 
-/* What a response is made from is registered, but not there. */
-static void irq_refuse(struct rnic_qp *qp, const struct rnic_irq_entry *entry)
+/* What a response is made from is not there.  No WR of ours is to blame. */
+static void irq_refuse(struct rnic_qp *qp, const struct rnic_irq_entry *entry,
+		       uint16_t fault)
 {
-	rnic_stream_refuse_read(qp->stream, entry, SMPA_F_RDMAP_BOUNDS);
+	rnic_stream_refuse_read(qp->stream, entry, fault);
 	rnic_stat_add(RNIC_STAT_term_sent, 1);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR,
 		     RNIC_QP_EV_ACCESS_ERR);
@@ -289,7 +290,9 @@ void rnic_sq_unreadable(struct rnic_qp *qp, uint64_t cookie)
 		  qp->num);
 	rnic_stat_add(RNIC_STAT_mem_faults, 1);
 	if (cookie == RNIC_COOKIE_RESPONSE) {
-		irq_refuse(qp, &qp->irq.entry[qp->irq.head]);
+		/* Registered, though. */
+		irq_refuse(qp, &qp->irq.entry[qp->irq.head],
+			   SMPA_F_RDMAP_BOUNDS);
 		return;
 	}
 	rnic_stat_add(RNIC_STAT_term_sent, 1);
@@ -579,7 +582,7 @@ static int irq_execute(struct rnic_qp *qp, struct rnic_irq_entry *entry)
 		return 0;
 	if (rnic_atomic_execute(&entry->atomic, entry->src, &old) < 0) {
 		rnic_stat_add(RNIC_STAT_mem_faults, 1);
-		irq_refuse(qp, entry);
+		irq_refuse(qp, entry, SMPA_F_RDMAP_BOUNDS);
 		return 0;
 	}
 	/* Once: the answer may have to wait. */
@@ -698,11 +701,10 @@ static bool sqe_names(const struct rnic_sq *sq, uint32_t idx, uint32_t stag)
 	return sges_name(rnic_sqe_sges(slot), rnic_sqe_sge_cnt(sq, slot), stag);
 }
 
-const struct rnic_irq_entry *rnic_irq_find(const struct rnic_qp *qp,
-					   uint32_t stag)
+/* The oldest Read or atomic of the peer that still needs it; NULL: none. */
+static const struct rnic_irq_entry *irq_find(const struct rnic_irq *irq,
+					     uint32_t stag)
 {
-	const struct rnic_irq *irq = &qp->irq;
-
 	for (uint32_t i = 0; i < irq->cnt; i++) {
 		const struct rnic_irq_entry *entry =
 			&irq->entry[(irq->head + i) % irq->max];
@@ -713,13 +715,52 @@ const struct rnic_irq_entry *rnic_irq_find(const struct rnic_qp *qp,
 	return NULL;
 }
 
+static bool wr_names(const struct rnic_sq *sq, uint32_t idx, uint32_t stag)
+{
+	return !rnic_sq_wr_at(sq, idx)->is_done && sqe_names(sq, idx, stag);
+}
+
+static bool recv_names(const struct rnic_qp *qp, uint32_t stag)
+{
+	const struct rnic_recv *recv = &qp->rq.current;
+
+	return recv->is_open && sges_name(recv->sge, recv->sge_cnt, stag);
+}
+
+void rnic_qp_region_gone(struct rnic_qp *qp, uint32_t stag)
+{
+	static const struct smpa_fault fault = { SMPA_F_RDMAP_STREAM_CATA };
+	const struct rnic_irq_entry *entry = irq_find(&qp->irq, stag);
+	const struct usiw_cqe cqe = { .status = USIW_WC_LOC_PROT_ERR,
+				      .opcode = USIW_WC_RECV };
+	enum rnic_qp_event event = RNIC_QP_EV_ACCESS_ERR; /* a peer's Write */
+	uint32_t idx = qp->sq.done_idx;
+
+	if (entry) {
+		irq_refuse(qp, entry, SMPA_F_RDMAP_STAG);
+		return;
+	}
+	rnic_stat_add(RNIC_STAT_term_sent, 1);
+	while (idx != qp->sq.next_idx && !wr_names(&qp->sq, idx, stag))
+		idx++;
+	if (idx != qp->sq.next_idx) {
+		wr_fail(qp, idx, USIW_WC_LOC_PROT_ERR);
+		return;
+	}
+	smpa_conn_terminate(qp->stream->conn, fault);
+	if (recv_names(qp, stag)) {
+		event = RNIC_QP_EV_REQ_ERR;
+		rnic_rq_complete(qp, &cqe);
+	}
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR, event);
+}
+
 bool rnic_qp_uses_region(const struct rnic_qp *qp, uint32_t stag,
 			 const void *addr, size_t len)
 {
-	const struct rnic_recv *recv = &qp->rq.current;
 	const struct rnic_sq *sq = &qp->sq;
 	const struct rnic_irq *irq = &qp->irq;
-	bool is_named = qp->arrival.write_stag == stag;
+	bool is_named = qp->arrival.write_stag == stag || recv_names(qp, stag);
 
 	for (uint32_t i = 0; i < irq->cnt; i++) {
 		const struct rnic_irq_entry *entry =
@@ -731,11 +772,8 @@ bool rnic_qp_uses_region(const struct rnic_qp *qp, uint32_t stag,
 			return true; /* its response would read there */
 		is_named = true;
 	}
-	if (recv->is_open && sges_name(recv->sge, recv->sge_cnt, stag))
-		is_named = true;
 	for (uint32_t i = sq->done_idx; i != sq->next_idx && !is_named; i++)
-		is_named = !rnic_sq_wr_at(sq, i)->is_done &&
-			   sqe_names(sq, i, stag);
+		is_named = wr_names(sq, i, stag);
 	/* Named, but perhaps sent, or not arrived yet: then it is judged anew,
 	 * and fails, when its octets come. */
 	return is_named && smpa_conn_uses(qp->stream->conn, addr, len);

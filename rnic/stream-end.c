@@ -318,21 +318,12 @@ void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 			 const void *addr, size_t len)
 {
 	struct rnic_qp *qp = stream->qp;
-	const struct rnic_irq_entry *entry;
 
 	/* Without a QP it sends nothing from the application's memory. */
 	if (!qp || !rnic_qp_uses_region(qp, stag, addr, len))
 		return;
 	util_warn("rnic", "qp 0x%06x: memory taken away while in use", qp->num);
-	entry = rnic_irq_find(qp, stag);
-	if (entry)
-		rnic_stream_refuse_read(stream, entry, SMPA_F_RDMAP_STAG);
-	else
-		smpa_conn_terminate(
-			stream->conn,
-			(struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
-	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_LOC_PROT_ERR,
-		     RNIC_QP_EV_FATAL);
+	rnic_qp_region_gone(qp, stag);
 	/* Freed by a later pass: this may be in the midst of one. */
 	if (stream_is_out(stream))
 		stream_fin(stream);

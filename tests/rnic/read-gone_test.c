@@ -41,8 +41,9 @@ static void post_local(struct rnicpair_side *s, uint8_t opcode, uint32_t stag)
 	struct usiw_cqe cqe;
 
 	assert_int_equal(rnicpair_post(s, &wr), 0);
+	/* It is done, and what it ends is not its own fault. */
 	cqe = rnicpair_take(s, s->scq);
-	assert_int_equal(cqe.status, USIW_WC_LOC_PROT_ERR);
+	assert_int_equal(cqe.status, USIW_WC_WR_FLUSH_ERR);
 }
 
 /* Opens the whole buffer.  Return: the STag. */
@@ -80,6 +81,37 @@ static void region_invalidate(struct rnicpair_side *s)
 	post_local(s, USIW_WR_LOCAL_INV, s->stag);
 }
 
+/* Work with memory of its own waits behind the answer, and is not to blame. */
+static void waits_behind_the_answer(struct rnicpair_side *s)
+{
+	static uint8_t own[8192];
+	struct rnic_mr *mr;
+	struct usiw_cqe cqe;
+
+	assert_int_equal(rnic_mr_reg(s->pd, own, sizeof(own), (uintptr_t)own,
+				     RNIC_ACCESS_LOCAL_WRITE, &mr),
+			 0);
+	for (uint64_t id = 1; id <= 2; id++) {
+		struct usiw_sge sge = { .addr = (uintptr_t)own,
+					.len = sizeof(own),
+					.lkey = rnic_mr_stag(mr) };
+		struct rnicpair_wr wr = { .wr_id = id,
+					  .opcode = USIW_WR_SEND,
+					  .flags = USIW_SQE_SIGNALED,
+					  .sge = &sge,
+					  .sge_cnt = 1 };
+
+		assert_int_equal(rnicpair_post(s, &wr), 0);
+	}
+	deregister(s);
+	for (uint64_t id = 1; id <= 2; id++) {
+		cqe = rnicpair_take(s, s->scq);
+		assert_int_equal(cqe.wr_id, id);
+		assert_int_equal(cqe.status, USIW_WC_WR_FLUSH_ERR);
+	}
+	assert_int_equal(rnic_mr_dereg(mr), 0);
+}
+
 /* @before: Reads of one octet in front of the long one. */
 static void lose_the_source(uint32_t before,
 			    void (*lose)(struct rnicpair_side *s),
@@ -108,6 +140,9 @@ static void lose_the_source(uint32_t before,
 	while (cnt->rx_staged + cnt->rx_direct <= before)
 		assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
 	lose(&p.side[0]);
+	/* The peer's Read has ended, and nothing of ours was wrong. */
+	assert_int_equal(rnicpair_async(&p.side[0], NULL),
+			 USIW_EVENT_QP_ACCESS_ERR);
 
 	ev = rawpeer_event(&raw);
 	assert_int_equal(ev.type, SMPA_EV_TERMINATE);
@@ -137,6 +172,58 @@ static void tells_how_far_the_read_came(void **state)
 {
 	(void)state;
 	lose_the_source(0, deregister, 0);
+}
+
+static void blames_no_work_of_ours(void **state)
+{
+	(void)state;
+	lose_the_source(0, waits_behind_the_answer, 0);
+}
+
+/* ---- memory of our own work --------------------------------------------- */
+
+/* A Read that is not answered, and behind it WRITEs of other memory, of which
+ * TCP takes a part: the one whose memory goes is told so. */
+static void blames_the_work_whose_memory_went(void **state)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	struct rnic_mr *mr;
+	struct rnicpair_side *s;
+	struct rawpeer raw;
+	struct rnicpair p;
+
+	(void)state;
+	opt.sockbuf = 16384;
+	rnicpair_open_idle(&p, &opt);
+	rawpeer_join(&raw, &p, 0);
+	s = &p.side[0];
+	assert_int_equal(rnic_mr_reg(s->pd, s->buf, s->buf_len,
+				     rnicpair_addr(s, 0), 0, &mr),
+			 0);
+	for (uint64_t id = 0; id < 4; id++) {
+		struct usiw_sge sge = rnicpair_sge(s, 0, READ_LEN);
+		struct rnicpair_wr wr = {
+			.wr_id = id,
+			.opcode = id ? USIW_WR_WRITE : USIW_WR_READ,
+			.flags = USIW_SQE_SIGNALED,
+			.sge = &sge,
+			.sge_cnt = 1,
+		};
+
+		if (id)
+			sge.lkey = rnic_mr_stag(mr);
+		assert_int_equal(rnicpair_post(s, &wr), 0);
+	}
+	assert_int_equal(rnic_mr_dereg(mr), 0);
+	for (uint64_t id = 0; id < 4; id++) {
+		struct usiw_cqe cqe = rnicpair_take(s, s->scq);
+
+		assert_int_equal(cqe.wr_id, id);
+		assert_int_equal(cqe.status, id == 1 ? USIW_WC_LOC_PROT_ERR
+						     : USIW_WC_WR_FLUSH_ERR);
+	}
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
 }
 
 static void names_the_read_among_many(void **state)
@@ -171,6 +258,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tells_how_far_the_read_came),
+		cmocka_unit_test(blames_no_work_of_ours),
+		cmocka_unit_test(blames_the_work_whose_memory_went),
 		cmocka_unit_test(names_the_read_among_many),
 		cmocka_unit_test(ends_what_meets_a_new_registration),
 		cmocka_unit_test(ends_what_a_closed_window_opened),
