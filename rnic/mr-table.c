@@ -10,16 +10,121 @@
 
 #define MR_INDEX_MASK ((1u << RNIC_MR_INDEX_BITS) - 1)
 
-/* An index given back is not drawn again before so many others were. */
-#define MR_REST_CNT 65536u
+/* Slots of the smallest map; a power of two. */
+#define MR_MAP_MIN 64u
+
+/* ---- the map ------------------------------------------------------------ */
+
+static struct rnic_mr_map *map_new(uint32_t slot_cnt)
+{
+	struct rnic_mr_map *map =
+		calloc(1, sizeof(*map) + slot_cnt * sizeof(map->slot[0]));
+
+	if (map)
+		map->mask = slot_cnt - 1;
+	return map;
+}
+
+/* Under the lock. */
+static struct rnic_mr_map *table_map(const struct rnic_mr_table *table)
+{
+	return atomic_load_explicit(&table->map, memory_order_relaxed);
+}
+
+static uint32_t slot_index(const struct rnic_mr_slot *slot)
+{
+	return atomic_load_explicit(&slot->index, memory_order_relaxed);
+}
+
+/* The slot of @index, or the free one where it would be. */
+static struct rnic_mr_slot *map_find(struct rnic_mr_map *map, uint32_t index)
+{
+	uint32_t at = index & map->mask;
+
+	while (slot_index(&map->slot[at]) &&
+	       slot_index(&map->slot[at]) != index)
+		at = (at + 1) & map->mask;
+	return &map->slot[at];
+}
+
+static void map_insert(struct rnic_mr_map *map, uint32_t index,
+		       struct rnic_mr *mr)
+{
+	struct rnic_mr_slot *slot = map_find(map, index);
+
+	slot->mr = mr;
+	/* release: the tenant before its index; pairs with
+	 * rnic_mr_table_tenant() */
+	atomic_store_explicit(&slot->index, index, memory_order_release);
+	map->used_cnt++;
+}
+
+/*
+ * No reader.  What stands behind the slot, up to the next free one, moves up
+ * where its own search would have passed the hole.
+ */
+static void map_erase(struct rnic_mr_map *map, uint32_t index)
+{
+	uint32_t hole = (uint32_t)(map_find(map, index) - map->slot);
+	uint32_t at = hole;
+
+	for (;;) {
+		uint32_t other;
+
+		at = (at + 1) & map->mask;
+		other = slot_index(&map->slot[at]);
+		if (!other)
+			break;
+		if (((at - other) & map->mask) < ((at - hole) & map->mask))
+			continue;
+		map->slot[hole].mr = map->slot[at].mr;
+		atomic_store_explicit(&map->slot[hole].index, other,
+				      memory_order_relaxed);
+		hole = at;
+	}
+	map->slot[hole].mr = NULL;
+	atomic_store_explicit(&map->slot[hole].index, 0, memory_order_relaxed);
+	map->used_cnt--;
+}
+
+/* Under the lock.  The map that is replaced stays for those who read it. */
+static int map_resize(struct rnic_mr_table *table, uint32_t slot_cnt)
+{
+	struct rnic_mr_map *old = table_map(table);
+	struct rnic_mr_map *map = map_new(slot_cnt);
+
+	if (!map)
+		return -ENOMEM;
+	for (uint32_t i = 0; i <= old->mask; i++)
+		if (slot_index(&old->slot[i]))
+			map_insert(map, slot_index(&old->slot[i]),
+				   old->slot[i].mr);
+	map->older = old;
+	/* release: the slots first; pairs with rnic_mr_table_tenant() */
+	atomic_store_explicit(&table->map, map, memory_order_release);
+	return 0;
+}
+
+static void map_free_older(struct rnic_mr_map *map)
+{
+	while (map->older) {
+		struct rnic_mr_map *gone = map->older;
+
+		map->older = gone->older;
+		free(gone);
+	}
+}
+
+/* ---- the table ---------------------------------------------------------- */
 
 int rnic_mr_table_init(struct rnic_mr_table *table)
 {
+	struct rnic_mr_map *map = map_new(MR_MAP_MIN);
+
 	memset(table, 0, sizeof(*table));
-	/* Half a MiB of address space, of which only pages in use exist. */
-	table->leaves = calloc(RNIC_MR_LEAF_CNT, sizeof(*table->leaves));
-	if (!table->leaves)
+	if (!map)
 		return -ENOMEM;
+	atomic_init(&table->map, map);
 	table->random_used = sizeof(table->random);
 	util_lock_init(&table->lock, UTIL_RANK_MR_TABLE);
 	return 0;
@@ -27,51 +132,18 @@ int rnic_mr_table_init(struct rnic_mr_table *table)
 
 void rnic_mr_table_fini(struct rnic_mr_table *table)
 {
-	if (!table->leaves)
+	struct rnic_mr_map *map = table_map(table);
+
+	if (!map)
 		return;
-	for (uint32_t i = 0; i < RNIC_MR_LEAF_CNT; i++) {
-		struct rnic_mr_leaf *leaf = atomic_load_explicit(
-			&table->leaves[i], memory_order_relaxed);
-
-		for (uint32_t j = 0; leaf && j < RNIC_MR_LEAF_SIZE; j++)
-			free(atomic_load_explicit(&leaf->slot[j].mr,
-						  memory_order_relaxed));
-		free(leaf);
-	}
-	free(table->leaves);
-	table->leaves = NULL;
+	map_free_older(map);
+	for (uint32_t i = 0; i <= map->mask; i++)
+		free(map->slot[i].mr);
+	free(map);
+	atomic_store_explicit(&table->map, NULL, memory_order_relaxed);
 }
 
-/* Under the lock: the slot of an index, made if need be.  NULL: ENOMEM. */
-static struct rnic_mr_slot *slot_make(struct rnic_mr_table *table,
-				      uint32_t index)
-{
-	_Atomic(struct rnic_mr_leaf *) *where =
-		&table->leaves[index >> RNIC_MR_LEAF_BITS];
-	struct rnic_mr_leaf *leaf =
-		atomic_load_explicit(where, memory_order_relaxed);
-
-	if (!leaf) {
-		leaf = calloc(1, sizeof(*leaf));
-		if (!leaf)
-			return NULL;
-		/* release: the zeroes first; pairs with
-		 * rnic_mr_table_tenant() */
-		atomic_store_explicit(where, leaf, memory_order_release);
-	}
-	return &leaf->slot[index % RNIC_MR_LEAF_SIZE];
-}
-
-static bool slot_is_free(const struct rnic_mr_table *table,
-			 struct rnic_mr_slot *slot)
-{
-	if (atomic_load_explicit(&slot->mr, memory_order_relaxed))
-		return false;
-	return !slot->was_used ||
-	       table->free_seq - slot->freed_seq >= MR_REST_CNT;
-}
-
-/* Three octets of index and one of first key, unpredictable. */
+/* Three octets of index and one of key, unpredictable. */
 static int table_draw(struct rnic_mr_table *table, uint32_t *ret_random)
 {
 	ssize_t got;
@@ -91,34 +163,29 @@ static int table_draw(struct rnic_mr_table *table, uint32_t *ret_random)
 }
 
 /*
- * Under the lock.  At most one index in eight is taken or resting, so the loop
+ * Under the lock.  At most one index in ten is taken or rests, so the loop
  * ends soon.  Index 0 stays unused: programs take STag 0 for "none".
  */
 static int table_add_locked(struct rnic_mr_table *table, struct rnic_mr *mr)
 {
-	struct rnic_mr_slot *slot;
+	struct rnic_mr_map *map = table_map(table);
 	uint32_t random, index;
 	int ret;
 
+	if (2 * map->used_cnt > map->mask) {
+		ret = map_resize(table, 2 * (map->mask + 1));
+		if (ret < 0)
+			return ret;
+		map = table_map(table);
+	}
 	do {
-		do {
-			ret = table_draw(table, &random);
-			if (ret < 0)
-				return ret;
-			index = random & MR_INDEX_MASK;
-		} while (index == 0);
-		slot = slot_make(table, index);
-		if (!slot)
-			return -ENOMEM;
-	} while (!slot_is_free(table, slot));
-
-	slot->key = slot->was_used ? (uint8_t)(slot->key + 1)
-				   : (uint8_t)(random >> RNIC_MR_INDEX_BITS);
-	slot->was_used = true;
-	mr->stag = index << 8 | slot->key;
-	/* release: the tenant before its pointer; pairs with
-	 * rnic_mr_table_tenant() */
-	atomic_store_explicit(&slot->mr, mr, memory_order_release);
+		ret = table_draw(table, &random);
+		if (ret < 0)
+			return ret;
+		index = random & MR_INDEX_MASK;
+	} while (index == 0 || slot_index(map_find(map, index)));
+	mr->stag = index << 8 | random >> RNIC_MR_INDEX_BITS;
+	map_insert(map, index, mr);
 	return 0;
 }
 
@@ -144,23 +211,34 @@ int rnic_mr_table_add(struct rnic_mr_table *table, struct rnic_mr *mr)
 	return ret;
 }
 
+/* Under the lock: @index rests from now on, another does no longer. */
+static void table_rest(struct rnic_mr_table *table, uint32_t index)
+{
+	uint32_t *oldest = &table->rest[table->rest_idx++ % RNIC_MR_REST_CNT];
+
+	map_find(table_map(table), index)->mr = NULL;
+	if (*oldest)
+		map_erase(table_map(table), *oldest);
+	*oldest = index;
+}
+
 void rnic_mr_table_remove(struct rnic_mr_table *table, const struct rnic_mr *mr)
 {
-	struct rnic_mr_slot *slot;
+	struct rnic_mr_map *map;
 
 	util_lock(&table->lock);
-	slot = slot_make(table, mr->stag >> 8);
-	atomic_store_explicit(&slot->mr, NULL, memory_order_relaxed);
-	slot->freed_seq = ++table->free_seq;
+	table_rest(table, mr->stag >> 8);
 	--*table_cnt(table, mr);
+	map = table_map(table);
+	/* It is as well if there is no memory to have less of it. */
+	if (map->mask >= MR_MAP_MIN && 8 * map->used_cnt < map->mask)
+		(void)map_resize(table, (map->mask + 1) / 2);
+	/* Who reads has the lead, which is the caller's. */
+	map_free_older(table_map(table));
 	util_unlock(&table->lock);
 }
 
-void rnic_mr_table_rekey(struct rnic_mr_table *table, struct rnic_mr *mr,
-			 uint8_t key)
+void rnic_mr_rekey(struct rnic_mr *mr, uint8_t key)
 {
-	util_lock(&table->lock);
-	slot_make(table, mr->stag >> 8)->key = key;
 	mr->stag = (mr->stag & ~RNIC_MR_KEY_MASK) | key;
-	util_unlock(&table->lock);
 }

@@ -3,8 +3,11 @@
  * The table of STags of a context, and its tenants: memory regions, windows,
  * the null region.
  *
- * STag = 24-bit index << 8 | 8-bit key.  Indices are drawn at random, one that
- * was given back rests for a long time, and comes again with another key.
+ * STag = 24-bit index << 8 | 8-bit key, both drawn at random.  An index that
+ * was given back rests before it may be drawn again.
+ *
+ * The table is a hash map of what is taken or rests, so that its memory is
+ * proportional to that, wherever in the 24 bits it lies.  Readers take no lock.
  */
 #ifndef RNIC_MR_TABLE_H
 #define RNIC_MR_TABLE_H
@@ -14,11 +17,11 @@
 #include "../util/lock.h"
 #include "rnic.h"
 
-#define RNIC_MR_LEAF_BITS 8
-#define RNIC_MR_LEAF_SIZE (1u << RNIC_MR_LEAF_BITS)
 #define RNIC_MR_INDEX_BITS 24
-#define RNIC_MR_LEAF_CNT (1u << (RNIC_MR_INDEX_BITS - RNIC_MR_LEAF_BITS))
 #define RNIC_MR_KEY_MASK 0xffu
+
+/* An index given back is not drawn again before so many others were. */
+#define RNIC_MR_REST_CNT 1024u
 
 enum rnic_mr_kind {
 	RNIC_MR_REGION,
@@ -42,24 +45,25 @@ struct rnic_mr {
 };
 
 struct rnic_mr_slot {
-	_Atomic(struct rnic_mr *) mr;
-
-	/* guarded by the table's lock */
-	uint32_t freed_seq; /* free_seq when it was given back */
-	uint8_t key;	    /* of its last tenant */
-	bool was_used;
+	_Atomic uint32_t index; /* 0: free */
+	struct rnic_mr *mr;	/* NULL: free, or the index rests */
 };
 
-struct rnic_mr_leaf {
-	struct rnic_mr_slot slot[RNIC_MR_LEAF_SIZE];
+/* Linear probing; half of the slots are free at least. */
+struct rnic_mr_map {
+	struct rnic_mr_map *older; /* outgrown, but a reader may be in it */
+	uint32_t used_cnt;	   /* slots that are not free */
+	uint32_t mask;		   /* slots - 1 */
+	struct rnic_mr_slot slot[];
 };
 
 struct rnic_mr_table {
-	_Atomic(struct rnic_mr_leaf *) *leaves; /* RNIC_MR_LEAF_CNT */
+	_Atomic(struct rnic_mr_map *) map;
 	_Atomic uint32_t pd_cnt;
 	struct util_lock lock; /* rank MR_TABLE; guards the rest */
 	uint32_t mr_cnt, mw_cnt;
-	uint32_t free_seq;   /* counts indices given back */
+	uint32_t rest[RNIC_MR_REST_CNT]; /* indices given back, a ring */
+	uint32_t rest_idx;		 /* free-running */
 	uint8_t random[240]; /* from the kernel, used front to back */
 	uint32_t random_used;
 	void *null_zero, *null_sink; /* of null regions; made by the first */
@@ -81,28 +85,33 @@ void rnic_mr_table_fini(struct rnic_mr_table *table);
 int rnic_mr_table_add(struct rnic_mr_table *table, struct rnic_mr *mr)
 	__attribute__((warn_unused_result));
 
-/* Nobody finds it any more. */
+/* Nobody finds it any more.  Context: under the lead, or without readers. */
 void rnic_mr_table_remove(struct rnic_mr_table *table,
 			  const struct rnic_mr *mr);
 
 /* Another key: the old STag is nobody's.  Context: under the lead. */
-void rnic_mr_table_rekey(struct rnic_mr_table *table, struct rnic_mr *mr,
-			 uint8_t key);
+void rnic_mr_rekey(struct rnic_mr *mr, uint8_t key);
 
-/* The tenant of an index, whatever its key and state.  NULL: none. */
+/* The tenant of an index, whatever its key and state.  NULL: none.  Context:
+ * under the lead. */
 static inline struct rnic_mr *rnic_mr_table_tenant(struct rnic_mr_table *table,
 						   uint32_t index)
 {
-	struct rnic_mr_leaf *leaf;
+	const struct rnic_mr_map *map;
 
-	/* acquire: pairs with slot_make() */
-	leaf = atomic_load_explicit(&table->leaves[index >> RNIC_MR_LEAF_BITS],
-				    memory_order_acquire);
-	if (!leaf)
-		return NULL;
-	/* acquire: pairs with rnic_mr_table_add() */
-	return atomic_load_explicit(&leaf->slot[index % RNIC_MR_LEAF_SIZE].mr,
-				    memory_order_acquire);
+	/* acquire: pairs with map_resize() */
+	map = atomic_load_explicit(&table->map, memory_order_acquire);
+	for (uint32_t at = index;; at++) {
+		const struct rnic_mr_slot *slot = &map->slot[at & map->mask];
+		/* acquire: pairs with map_insert() */
+		uint32_t found = atomic_load_explicit(&slot->index,
+						      memory_order_acquire);
+
+		if (!found)
+			return NULL;
+		if (found == index)
+			return slot->mr;
+	}
 }
 
 /* The valid tenant with this STag.  Context: under the lead. */

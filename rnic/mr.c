@@ -329,7 +329,7 @@ int rnic_mr_rereg(struct rnic_mr *mr, const struct rnic_mr_change *want)
 	mr->iova = next.iova;
 	mr->access = next.access;
 	if (atomic_load_explicit(&mr->is_invalidated, memory_order_relaxed)) {
-		rnic_mr_table_rekey(&ctx->mrs, mr, (uint8_t)(mr->stag + 1));
+		rnic_mr_rekey(mr, (uint8_t)(mr->stag + 1));
 		atomic_store_explicit(&mr->is_invalidated, false,
 				      memory_order_relaxed);
 	}

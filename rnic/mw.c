@@ -150,8 +150,7 @@ int rnic_mw_bind(struct rnic_qp *qp, const struct rnic_mw_bind *bind)
 			return -EINVAL;
 	}
 	mw_unbind(mw);
-	rnic_mr_table_rekey(table, win,
-			    (uint8_t)(bind->stag & RNIC_MR_KEY_MASK));
+	rnic_mr_rekey(win, (uint8_t)(bind->stag & RNIC_MR_KEY_MASK));
 	if (mr)
 		mw_set(mw, qp, mr, bind, ptr);
 	return 0;

@@ -3,6 +3,7 @@
 #include "mr-table.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <cmocka.h>
 
 static struct rnic_mr_table table;
+static _Atomic bool is_grown;
 
 static int setup(void **state)
 {
@@ -78,32 +80,138 @@ static void two_tables_draw_differently(void **state)
 	assert_int_not_equal(first >> 8, second >> 8);
 }
 
-/* 150000 draws of 2^24: some come twice, never soon and never with the same
- * key. */
-static void a_used_index_rests_and_changes_its_key(void **state)
+/* 150000 draws of 2^24: some come twice, never soon. */
+static void a_used_index_rests(void **state)
 {
 	uint32_t *last_use = calloc(1u << 24, sizeof(*last_use));
-	uint8_t *key = calloc(1u << 24, 1);
 	uint32_t reuse_cnt = 0;
 
 	(void)state;
 	assert_non_null(last_use);
-	assert_non_null(key);
 	for (uint32_t i = 1; i <= 150000; i++) {
-		uint32_t stag = fresh_stag();
-		uint32_t index = stag >> 8;
+		uint32_t index = fresh_stag() >> 8;
 
 		if (last_use[index] != 0) {
-			assert_true(i - last_use[index] >= 65536);
-			assert_int_not_equal(key[index], stag & 0xff);
+			assert_true(i - last_use[index] >= RNIC_MR_REST_CNT);
 			reuse_cnt++;
 		}
 		last_use[index] = i;
-		key[index] = (uint8_t)stag;
 	}
 	assert_true(reuse_cnt > 50);
 	free(last_use);
-	free(key);
+}
+
+/* ---- memory ---------------------------------------------------------------
+ */
+
+#define LIVE_MAX 20000
+
+static size_t map_size(void)
+{
+	const struct rnic_mr_map *map = table.map;
+	size_t size = 0;
+
+	for (; map; map = map->older)
+		size += (map->mask + 1) * sizeof(map->slot[0]);
+	return size;
+}
+
+/* What may be there for so many tenants, after others have gone. */
+static size_t fair_size(size_t live_cnt)
+{
+	return 8 * (live_cnt + RNIC_MR_REST_CNT) * sizeof(struct rnic_mr_slot);
+}
+
+static void memory_is_as_large_as_what_lives(void **state)
+{
+	static struct rnic_mr mr[LIVE_MAX];
+	size_t live_cnt;
+
+	(void)state;
+	for (int i = 0; i < 300000; i++)
+		(void)fresh_stag();
+	assert_true(map_size() <= fair_size(0));
+	for (live_cnt = 0; live_cnt < LIVE_MAX; live_cnt++) {
+		assert_int_equal(rnic_mr_table_add(&table, &mr[live_cnt]), 0);
+		assert_true(map_size() <= fair_size(live_cnt));
+	}
+	for (int i = 0; i < 3000; i++)
+		(void)fresh_stag();
+	assert_null(table.map->older);
+	while (live_cnt > 0) {
+		live_cnt--;
+		/* every other one from the front */
+		rnic_mr_table_remove(
+			&table,
+			&mr[live_cnt % 2 ? live_cnt : LIVE_MAX - 2 - live_cnt]);
+		assert_true(map_size() <= fair_size(live_cnt));
+	}
+	assert_int_equal(table.mr_cnt, 0);
+}
+
+/* Against a list, in an order of chance: whatever moves is found again. */
+static void finds_all_and_nothing_else(void **state)
+{
+	static struct rnic_mr mr[600];
+	static bool is_live[600];
+
+	(void)state;
+	srandom(3);
+	for (int i = 0; i < 60000; i++) {
+		/* periods of growth and of shrinking */
+		size_t one = (size_t)random() % (i / 5000 % 2 ? 600 : 60);
+
+		if (is_live[one])
+			rnic_mr_table_remove(&table, &mr[one]);
+		else
+			assert_int_equal(rnic_mr_table_add(&table, &mr[one]),
+					 0);
+		is_live[one] = !is_live[one];
+		if (i % 64)
+			continue;
+		for (size_t j = 0; j < 600; j++)
+			assert_ptr_equal(
+				rnic_mr_table_tenant(&table, mr[j].stag >> 8),
+				is_live[j] ? &mr[j] : NULL);
+	}
+	for (size_t j = 0; j < 600; j++)
+		if (is_live[j])
+			rnic_mr_table_remove(&table, &mr[j]);
+	assert_null(rnic_mr_table_tenant(&table, 0));
+}
+
+/* Who is served under the lead reads while others register. */
+static void *read_all_along(void *arg)
+{
+	const struct rnic_mr *mr = arg;
+
+	while (!atomic_load_explicit(&is_grown, memory_order_relaxed)) {
+		if (rnic_mr_table_lookup(&table, mr->stag) != mr)
+			return arg;
+		if (rnic_mr_table_tenant(&table, 0))
+			return arg;
+	}
+	return NULL;
+}
+
+static void readers_find_what_is_there_while_it_grows(void **state)
+{
+	static struct rnic_mr mr[LIVE_MAX];
+	pthread_t reader;
+	void *lost;
+
+	(void)state;
+	atomic_store(&is_grown, false);
+	assert_int_equal(rnic_mr_table_add(&table, &mr[0]), 0);
+	assert_int_equal(pthread_create(&reader, NULL, read_all_along, &mr[0]),
+			 0);
+	for (size_t i = 1; i < LIVE_MAX; i++)
+		assert_int_equal(rnic_mr_table_add(&table, &mr[i]), 0);
+	atomic_store(&is_grown, true);
+	assert_int_equal(pthread_join(reader, &lost), 0);
+	assert_null(lost);
+	for (size_t i = 0; i < LIVE_MAX; i++)
+		rnic_mr_table_remove(&table, &mr[i]);
 }
 
 /* Regions and windows are counted apart. */
@@ -127,7 +235,7 @@ static void finds_what_is_valid(void **state)
 	assert_ptr_equal(rnic_mr_table_tenant(&table, window.stag >> 8),
 			 &window);
 	old = region.stag;
-	rnic_mr_table_rekey(&table, &region, (uint8_t)(old + 5));
+	rnic_mr_rekey(&region, (uint8_t)(old + 5));
 	assert_null(rnic_mr_table_lookup(&table, old));
 	assert_ptr_equal(rnic_mr_table_lookup(&table, region.stag), &region);
 	assert_int_equal(region.stag >> 8, old >> 8);
@@ -160,7 +268,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(stags_cannot_be_guessed),
 		T(two_tables_draw_differently),
-		T(a_used_index_rests_and_changes_its_key),
+		T(a_used_index_rests),
+		T(memory_is_as_large_as_what_lives),
+		T(finds_all_and_nothing_else),
+		T(readers_find_what_is_there_while_it_grows),
 		T(finds_what_is_valid),
 		T(is_full_at_the_limit),
 	};
