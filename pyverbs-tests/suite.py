@@ -12,7 +12,7 @@ another reason, a test that passes where a skip is listed, one that is gone and
 one that is new.  NAME limits the run to tests that begin so.
 
 With USIW_PERSONA=ca in the environment the device is a channel adapter; the
-list says where that makes a difference.
+list says where that makes a difference, and where the suite's version does.
 """
 import argparse
 import gzip
@@ -32,6 +32,7 @@ import isolate  # noqa: E402
 
 INSTALLED = "/usr/share/doc/rdma-core/tests"
 VENDORS = ("mlx5", "efa", "cuda")
+VERSIONS = ("44", "56")  # rdma-core's, of which verdicts.txt has lists
 PERSONA = os.environ.get("USIW_PERSONA") or "rnic"
 LIMIT = 40 * float(os.environ.get("USIW_TEST_SLOW", "1"))
 
@@ -41,8 +42,9 @@ LIMIT = 40 * float(os.environ.get("USIW_TEST_SLOW", "1"))
 class Reason:
     """Why tests are skipped, and how one knows that it was for this."""
 
-    def __init__(self, text, proof):
+    def __init__(self, text, proof, is_machines):
         self.text = text
+        self.is_machines = is_machines  # another machine might run them
         self.kind, _, self.pattern = proof.partition(": ")
         if self.kind not in ("says", "prints", "raises") or \
                 not self.pattern:
@@ -60,7 +62,8 @@ class Reason:
 class Verdicts:
     """verdicts.txt: reasons to skip, and what may come of each test."""
 
-    def __init__(self, path):
+    def __init__(self, path, version):
+        self.version = version  # of the suite, as far as the list tells
         self.reasons = {}
         self.tests = {}  # name: (may it pass?, reasons that may skip it)
         with open(path, encoding="utf-8") as stream:
@@ -75,11 +78,15 @@ class Verdicts:
                              f"{line}")
 
     def take(self, line):
-        if line.startswith("reason "):
-            name, text, proof = re.split(r"\s*\|\s*", line[7:], maxsplit=2)
-            self.reasons[name] = Reason(text, proof)
-            return
         name, *words = line.split()
+        if name in ("reason", "machine"):
+            _, text, proof = re.split(r"\s*\|\s*", line, maxsplit=2)
+            self.reasons[words[0]] = Reason(text, proof, name == "machine")
+            return
+        if name in VERSIONS:
+            if name != self.version:
+                return
+            name, *words = words
         if name == "ca":  # in place of the line above it
             if PERSONA != "ca":
                 return
@@ -91,6 +98,13 @@ class Verdicts:
                 (rest[0] != "skip" or len(rest) == 1):
             raise ValueError("neither 'pass' nor 'skip REASON', or twice")
         self.tests[name] = (may_pass, [self.reasons[w] for w in rest[1:]])
+
+    def machines_reason(self, name, outcome):
+        """What the machine lacks, where that is why the test was skipped."""
+        for reason in self.tests.get(name, (False, []))[1]:
+            if reason.is_machines and reason.explains(outcome):
+                return reason.text
+        return None
 
     def complaint(self, name, outcome):
         """What is wrong with this outcome, or None."""
@@ -115,13 +129,29 @@ class Verdicts:
 
 # ---- the suite -----------------------------------------------------------
 
-def unpack_package(target):
+def package_version():
+    """As Debian numbers it: 44.0-2."""
+    return subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Version}", "python3-pyverbs"],
+        check=True, capture_output=True, text=True).stdout
+
+
+def listed_version(version):
+    """The version in VERSIONS that the list of this package is: its own or
+    the nearest one before."""
+    number = int(re.match(r"\d+", version).group(0))
+    known = [word for word in VERSIONS if int(word) <= number]
+    found = known[-1] if known else VERSIONS[0]
+    if int(found) != number:
+        print(f"suite: version {number} is not listed, its tests are held to "
+              f"the list of {found}")
+    return found
+
+
+def unpack_package(target, version):
     """Images without documentation: the files come from the package itself,
     in the version that is installed."""
     with tempfile.TemporaryDirectory() as work:
-        version = subprocess.run(
-            ["dpkg-query", "-W", "-f", "${Version}", "python3-pyverbs"],
-            check=True, capture_output=True, text=True).stdout
         subprocess.run(["apt-get", "download", "-q",
                         f"python3-pyverbs={version}"], cwd=work, check=True)
         deb = [n for n in os.listdir(work) if n.endswith(".deb")]
@@ -143,10 +173,10 @@ def unpack_directory(source, target):
             stream.write(text)
 
 
-def unpack():
+def unpack(version):
     """The suite as a directory `tests` below the one that is returned.  Made
     aside and moved into place: several runs may start at once."""
-    parent = os.path.join(inside.BUILD, "pyverbs-suite")
+    parent = os.path.join(inside.BUILD, "pyverbs-suite", version)
     final = os.path.join(parent, "tests")
     if os.path.exists(os.path.join(final, "__init__.py")):
         return parent
@@ -155,7 +185,7 @@ def unpack():
     if os.path.exists(os.path.join(INSTALLED, "__init__.py")):
         unpack_directory(INSTALLED, work)
     else:
-        unpack_package(work)
+        unpack_package(work, version)
     os.chmod(work, 0o755)
     try:
         os.rename(work, final)
@@ -196,6 +226,9 @@ class Report:
         self.results.take(test, outcome)
         print(f"{outcome.verdict:6} {outcome.seconds:5.1f} s  {name}",
               flush=True)
+        lacks = self.verdicts.machines_reason(name, outcome)
+        if lacks:
+            print(f"skipped {name}: {lacks}", flush=True)
         complaint = self.verdicts.complaint(name, outcome)
         if complaint:
             self.wrong.append(name)
@@ -225,8 +258,10 @@ def main():
     parse.add_argument("name", nargs="*")
     arguments = parse.parse_args()
     inside.enter(arguments.dev)
-    verdicts = Verdicts(os.path.join(HERE, "verdicts.txt"))
-    cases = load(unpack(), arguments.dev)
+    version = package_version()
+    verdicts = Verdicts(os.path.join(HERE, "verdicts.txt"),
+                        listed_version(version))
+    cases = load(unpack(version), arguments.dev)
     names = set(cases) | set(verdicts.tests)
     names = [name for name in sorted(names)
              if name.startswith(tuple(arguments.name or [""]))]

@@ -64,7 +64,7 @@ ROWS = (
     ("on-demand paging, implicit too; ibv_advise_mr", "no", "no",
      ["*test_odp_*prefetch*", "*test_odp_rc_traffic",
       "*test_odp_implicit_rc_traffic", "*test_odp_rc_rdma_*",
-      "*test_odp_rc_atomic_*", "*test_odp_rc_srq_traffic"]),
+      "*test_odp_rc_atomic_*"]),
     ("device memory", "no", "no",
      ["*.DMTest.test_*dm*", "*DeviceMemory*Test.*"]),
     ("parent domains", "no", "no",
