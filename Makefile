@@ -31,11 +31,11 @@ configure:
 		-DCMAKE_INSTALL_PREFIX=$(PREFIX) -DUSIW_WERROR=$(WERROR) \
 		-DUSIW_TESTS=$(TESTS) $(CONFIG)
 
-## demo: set up, build, and run ib_write_bw -R between two processes
+## demo: set up, build (with what bench/*.py need), and run ib_write_bw -R between two processes
 demo:
 	scripts/install-deps build demo
 	$(MAKE) --no-print-directory configure TESTS=OFF
-	cmake --build $(BUILD) -j $(JOBS) --target usiw-products
+	cmake --build $(BUILD) -j $(JOBS) --target usiw-products bench-raw-tcp
 	scripts/demo
 
 ## check: set up, build, run all tests, print "N passed, N failed, N skipped"

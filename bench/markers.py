@@ -13,14 +13,7 @@ import sys
 import runs
 
 GOAL = 0.25
-
-
-def bandwidth(program, size, count, crc, markers):
-    with runs.Quiet(program) as test:
-        table = runs.perftest.pair(test, program,
-                              ["-s", str(size), "-n", str(count)],
-                              env={"USIW_CRC": crc, "USIW_MARKERS": markers})
-        return table[0][2][runs.BANDWIDTH_AVERAGE]
+PROGRAMS = ("ib_write_bw", "ib_read_bw", "ib_send_bw")
 
 
 def main():
@@ -29,15 +22,18 @@ def main():
     parser.add_argument("--mib", type=int, default=512)
     parser.add_argument("--size", type=int, default=1 << 20)
     args = parser.parse_args()
+    runs.need(*PROGRAMS, raw=False)
 
     count = max(5, (args.mib << 20) // args.size)
     worst = 1.0
     print(f"{'MiB/s':<24} {'off':>9} {'on':>9} {'share':>6}")
-    for program in ("ib_write_bw", "ib_read_bw", "ib_send_bw"):
+    for program in PROGRAMS:
         for crc in ("on", "off"):
-            medians = runs.interleave(args.rounds, {
-                markers: functools.partial(bandwidth, program, args.size,
-                                           count, crc, markers)
+            medians = runs.medians(args.rounds, {
+                markers: functools.partial(
+                    runs.perf, program, args.size, count,
+                    runs.BANDWIDTH_AVERAGE,
+                    {"USIW_CRC": crc, "USIW_MARKERS": markers})
                 for markers in ("off", "on")})
             share = medians["on"] / medians["off"]
             worst = min(worst, share)

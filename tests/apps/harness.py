@@ -180,7 +180,7 @@ class Program:
         self.test = test
         words = list(inside) + unprivileged()
         if usiw:
-            words += [USIW, "run", *PERSONA, "--"]
+            words += [test.usiw, "run", *PERSONA, "--"]
         self.words = words + [str(w) for w in command]
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith("USIW_")}
@@ -251,6 +251,8 @@ class Program:
 
 class Test:
     """Scratch directory, counters and programs of one case."""
+
+    usiw = USIW
 
     def __init__(self, name):
         self.name = name
