@@ -15,6 +15,9 @@
 #define MARKER_MASK (FPDU_MARKER_INTERVAL - 1u)
 /* The two low bits of FPDUPTR are taken as zero (MPA-44). */
 #define FPDUPTR_MASK 0xfffcu
+/* Octets are hashed where they were copied to, a piece at a time, while the
+ * first-level cache still has them. */
+#define HASH_PIECE 4096u
 
 uint32_t fpdu_marker_cnt(uint32_t phase, uint32_t size)
 {
@@ -56,6 +59,13 @@ static size_t writer_room(struct fpdu_writer *w)
 	return FPDU_MARKER_INTERVAL - w->phase;
 }
 
+/* What stands in the FPDU and has not been hashed. */
+static void writer_hash(struct fpdu_writer *w)
+{
+	w->crc = crc32c_update(w->crc, w->hashed, (size_t)(w->out - w->hashed));
+	w->hashed = w->out;
+}
+
 void fpdu_writer_put(struct fpdu_writer *w, const void *buf, size_t len)
 {
 	const uint8_t *p = buf;
@@ -64,21 +74,27 @@ void fpdu_writer_put(struct fpdu_writer *w, const void *buf, size_t len)
 		size_t room = writer_room(w);
 		size_t piece = len < room ? len : room;
 
+		if (piece > HASH_PIECE)
+			piece = HASH_PIECE;
 		memcpy(w->out, p, piece);
 		w->out += piece;
 		w->phase = (w->phase + (uint32_t)piece) & MARKER_MASK;
 		p += piece;
 		len -= piece;
+		if (w->has_crc && (size_t)(w->out - w->hashed) >= HASH_PIECE)
+			writer_hash(w);
 	}
 }
 
 void fpdu_writer_begin(struct fpdu_writer *w, uint8_t *out, uint32_t phase,
-		       uint32_t len, bool has_markers)
+		       uint32_t len, bool has_markers, bool has_crc)
 {
 	uint8_t head[FPDU_LEN_SIZE];
 
 	w->out = out;
-	w->start = out;
+	w->hashed = out;
+	w->crc = CRC32C_INIT;
+	w->has_crc = has_crc;
 	w->phase = phase & MARKER_MASK;
 	w->len = len;
 	w->has_markers = has_markers;
@@ -89,16 +105,17 @@ void fpdu_writer_begin(struct fpdu_writer *w, uint8_t *out, uint32_t phase,
 	fpdu_writer_put(w, head, sizeof(head));
 }
 
-uint8_t *fpdu_writer_end(struct fpdu_writer *w, bool has_crc)
+uint8_t *fpdu_writer_end(struct fpdu_writer *w)
 {
 	static const uint8_t zero[4];
 	uint32_t crc = 0;
 
 	fpdu_writer_put(w, zero, fpdu_pad(w->len)); /* MPA-5 */
 	writer_room(w); /* a marker between PAD and CRC is covered (MPA-28) */
-	if (has_crc)
-		crc = crc32c_final(crc32c_update(CRC32C_INIT, w->start,
-						 (size_t)(w->out - w->start)));
+	if (w->has_crc) {
+		writer_hash(w);
+		crc = crc32c_final(w->crc);
+	}
 	w->out = wire_put_crc(w->out, crc); /* MPA-30 */
 	w->phase = (w->phase + FPDU_CRC_SIZE) & MARKER_MASK;
 	return w->out;

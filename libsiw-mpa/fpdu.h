@@ -46,22 +46,25 @@ uint32_t fpdu_wire_size(uint32_t phase, uint32_t len, bool has_markers);
 
 /*
  * Lays one FPDU out in contiguous memory, markers where they are due
- * (MPA-45 to MPA-53).  Room: fpdu_wire_size().
+ * (MPA-45 to MPA-53).  Room: fpdu_wire_size().  The source is read once: what
+ * is hashed is what stands in the FPDU, even if the source changes meanwhile.
  */
 struct fpdu_writer {
 	uint8_t *out;	 /* next octet */
-	uint8_t *start;	 /* first octet the CRC covers */
+	uint8_t *hashed; /* octets in front of it are in @crc */
 	uint8_t *length; /* the ULPDU_Length field */
 	uint32_t phase;	 /* of @out */
 	uint32_t len;	 /* of the ULPDU */
+	uint32_t crc;
 	bool has_markers;
+	bool has_crc;
 };
 
 void fpdu_writer_begin(struct fpdu_writer *w, uint8_t *out, uint32_t phase,
-		       uint32_t len, bool has_markers);
+		       uint32_t len, bool has_markers, bool has_crc);
 void fpdu_writer_put(struct fpdu_writer *w, const void *buf, size_t len);
 /* PAD and CRC (zero when not in use: C-7); returns the end. */
-uint8_t *fpdu_writer_end(struct fpdu_writer *w, bool has_crc);
+uint8_t *fpdu_writer_end(struct fpdu_writer *w);
 
 /* What is known of an FPDU that stands in a buffer. */
 struct fpdu {

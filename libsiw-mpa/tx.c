@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "crc32c.h"
 #include "wire.h"
 
 /* Parts of staging.  A small one serves the start phase alone. */
@@ -19,10 +18,20 @@
 /* An FPDU in place takes two iovecs at least. */
 #define TX_MARK_CNT(iov_cnt) ((iov_cnt) / 2)
 #define TX_ALIGN 16u
-/* Octets encoded and not yet taken: hashing shall not run ahead of what the
- * cache still holds when TCP copies it. */
+/* Octets encoded and not yet taken: copying shall not run ahead of what the
+ * cache still holds when TCP copies it once more. */
 #define TX_AHEAD (1024u * 1024u)
 #define TX_AHEAD_CRC (256u * 1024u)
+/* All of that in staging, with the FPDU that goes beyond it. */
+static_assert(SMPA_TX_STAGING_FULL >=
+		      TX_AHEAD_CRC + FPDU_WIRE_MAX +
+			      TX_IOV_CNT * sizeof(struct iovec) +
+			      TX_SENT_CNT * sizeof(struct tx_sent) +
+			      TX_MARK_CNT(TX_IOV_CNT) * sizeof(uint64_t),
+	      "sendmsg() gets large pieces with CRC, too");
+/* Long copies are faster where source and copy lie alike in cache lines. */
+#define TX_LINE 64u
+#define TX_LINE_COPY_MIN 4096u
 /* Staged octets up to this many are moved to the front to make room. */
 #define TX_MOVE_MAX 16384u
 
@@ -258,6 +267,20 @@ static void copy_access(void *arg)
 	}
 }
 
+/* Octets to leave free so that the copy of payload behind @out + @hdr_len lies
+ * as its source does. */
+static size_t copy_gap(struct tx_msg *m, const uint8_t *out, uint32_t hdr_len,
+		       uint32_t len)
+{
+	size_t piece;
+	const uint8_t *from = msg_piece(m, len, &piece);
+
+	if (piece < TX_LINE_COPY_MIN)
+		return 0;
+	return ((uintptr_t)from - (uintptr_t)(out + FPDU_LEN_SIZE + hdr_len)) %
+	       TX_LINE;
+}
+
 /* Copies everything: many small FPDUs become one piece of memory. */
 static bool fpdu_put_copied(struct smpa_conn *c, const uint8_t *hdr,
 			    uint32_t hdr_len, struct tx_msg *m, uint32_t len)
@@ -266,19 +289,23 @@ static bool fpdu_put_copied(struct smpa_conn *c, const uint8_t *hdr,
 	uint32_t ulpdu = hdr_len + len;
 	struct fpdu_writer w;
 	struct copy_access a = { &w, m, len };
+	bool is_aligned = len >= TX_LINE_COPY_MIN && !c->out.tx_markers;
 	uint8_t *out;
 	size_t size = fpdu_wire_size(tx_phase(tx), ulpdu, c->out.tx_markers);
 
-	if (!tx_reserve(tx, size, 1))
+	if (!tx_reserve(tx, is_aligned ? size + TX_LINE : size, 1))
 		return false;
 	out = tx->data + tx->data_pos;
-	fpdu_writer_begin(&w, out, tx_phase(tx), ulpdu, c->out.tx_markers);
+	if (is_aligned)
+		out += copy_gap(m, out, hdr_len, len);
+	fpdu_writer_begin(&w, out, tx_phase(tx), ulpdu, c->out.tx_markers,
+			  c->out.has_crc);
 	fpdu_writer_put(&w, hdr, hdr_len);
 	if (len > 0 && !tx_msg_access(c, m, copy_access, &a))
 		return false;
 	c->cnt.tx_copied += len;
-	fpdu_writer_end(&w, c->out.has_crc);
-	tx->data_pos += size;
+	fpdu_writer_end(&w);
+	tx->data_pos = (size_t)(out - tx->data) + size;
 	tx_append(tx, out, size);
 	return true;
 }
@@ -286,55 +313,48 @@ static bool fpdu_put_copied(struct smpa_conn *c, const uint8_t *hdr,
 struct inplace_access {
 	struct tx_msg *m; /* its place is moved back after */
 	uint32_t len;
-	uint32_t crc;
-	bool has_crc;
 };
 
 static void inplace_access(void *arg)
 {
-	struct inplace_access *a = arg;
+	const struct inplace_access *a = arg;
 	uint32_t len = a->len;
 
 	while (len > 0) {
 		size_t piece;
 		const uint8_t *p = msg_piece(a->m, len, &piece);
 
-		if (a->has_crc)
-			a->crc = crc32c_update(a->crc, p, piece);
-		else
-			tx_touch(p, piece);
+		tx_touch(p, piece);
 		msg_advance(a->m, piece);
 		len -= (uint32_t)piece;
 	}
 }
 
-/* CRC over payload in place, or at least a look at it: once its header is
- * sent there is no way back.  Return: false: it is not there. */
-static bool inplace_read(struct smpa_conn *c, struct tx_msg *m, uint32_t len,
-			 uint32_t *crc)
+/* A look at payload in place: once its header is sent there is no way back.
+ * Return: false: it is not there. */
+static bool inplace_look(struct smpa_conn *c, struct tx_msg *m, uint32_t len)
 {
-	struct inplace_access a = { m, len, *crc, c->out.has_crc };
+	struct inplace_access a = { m, len };
 	size_t off = m->off;
 	int idx = m->idx;
 
-	if (!a.has_crc && (!c->opt.guard || m->is_safe))
+	if (!c->opt.guard || m->is_safe)
 		return true;
 	if (!tx_msg_access(c, m, inplace_access, &a))
 		return false;
 	m->idx = idx;
 	m->off = off;
-	*crc = a.crc;
 	return true;
 }
 
-/* Headers and trailer in staging, payload where it is.  No markers here. */
+/* Headers and trailer in staging, payload where it is.  Neither CRC nor
+ * markers here. */
 static bool fpdu_put_inplace(struct smpa_conn *c, const uint8_t *hdr,
 			     uint32_t hdr_len, struct tx_msg *m, uint32_t len)
 {
 	struct conn_tx *tx = &c->tx;
 	uint32_t pad = fpdu_pad(hdr_len + len);
 	size_t pieces = (size_t)(m->iovcnt - m->idx) + 2;
-	uint32_t crc = CRC32C_INIT;
 	uint8_t *out;
 
 	if (!tx_reserve(tx, FPDU_LEN_SIZE + hdr_len + pad + FPDU_CRC_SIZE,
@@ -343,9 +363,7 @@ static bool fpdu_put_inplace(struct smpa_conn *c, const uint8_t *hdr,
 	out = tx->data + tx->data_pos;
 	wire_put16(out, (uint16_t)(hdr_len + len));
 	memcpy(out + FPDU_LEN_SIZE, hdr, hdr_len);
-	if (c->out.has_crc)
-		crc = crc32c_update(crc, out, FPDU_LEN_SIZE + hdr_len);
-	if (!inplace_read(c, m, len, &crc) || !tx_mark_push(tx))
+	if (!inplace_look(c, m, len) || !tx_mark_push(tx))
 		return false;
 	tx_append(tx, out, FPDU_LEN_SIZE + hdr_len);
 	out += FPDU_LEN_SIZE + hdr_len;
@@ -358,12 +376,7 @@ static bool fpdu_put_inplace(struct smpa_conn *c, const uint8_t *hdr,
 		msg_advance(m, piece);
 		len -= (uint32_t)piece;
 	}
-	memset(out, 0, pad);
-	if (c->out.has_crc)
-		crc = crc32c_final(crc32c_update(crc, out, pad));
-	else
-		crc = 0; /* C-7 */
-	wire_put_crc(out + pad, crc);
+	memset(out, 0, pad + FPDU_CRC_SIZE); /* C-7 */
 	tx_append(tx, out, pad + FPDU_CRC_SIZE);
 	tx->data_pos = (size_t)(out + pad + FPDU_CRC_SIZE - tx->data);
 	return true;
@@ -374,7 +387,7 @@ static bool fpdu_put(struct smpa_conn *c, const uint8_t *hdr, uint32_t hdr_len,
 {
 	bool ret;
 
-	if (is_copied || c->out.tx_markers)
+	if (is_copied)
 		ret = fpdu_put_copied(c, hdr, hdr_len, m, len);
 	else
 		ret = fpdu_put_inplace(c, hdr, hdr_len, m, len);
@@ -622,6 +635,16 @@ static int msg_encode_hdr(struct tx_msg *m, const struct smpa_msg *msg)
 	return -EINVAL; /* TERMINATE, and what is not known */
 }
 
+/*
+ * What was hashed is what must go out, though the source may change between
+ * the two: its owner may write to it, and the peer then gets the old or the
+ * new octets, but no wrong CRC.  Markers stand between octets of payload.
+ */
+static bool must_copy(const struct start_outcome *out)
+{
+	return out->has_crc || out->tx_markers;
+}
+
 static int msg_take(struct smpa_conn *c, struct tx_msg *m,
 		    const struct smpa_msg *msg)
 {
@@ -658,7 +681,8 @@ static int msg_take(struct smpa_conn *c, struct tx_msg *m,
 	m->len = msg->len;
 	m->iov = msg->iov;
 	m->iovcnt = msg->iovcnt;
-	m->is_copied = msg->copy || msg->len <= c->opt.copy_max;
+	m->is_copied = msg->copy || msg->len <= c->opt.copy_max ||
+		       must_copy(&c->out);
 	return 0;
 }
 

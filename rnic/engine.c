@@ -484,8 +484,7 @@ int rnic_engine_new(struct rnic_engine **ret_engine)
 	atomic_init(&engine->post_cpu, -1);
 	engine->rx_pool.size =
 		staging < SMPA_RX_STAGING_MIN ? SMPA_RX_STAGING_MIN : staging;
-	engine->tx_pool.size =
-		staging < SMPA_TX_STAGING_MIN ? SMPA_TX_STAGING_MIN : staging;
+	engine->tx_pool.size = SMPA_TX_STAGING_FULL;
 	rc = engine_open_fds(engine);
 	if (rc < 0) {
 		free(engine);

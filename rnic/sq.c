@@ -618,8 +618,6 @@ static int irq_submit_read(struct rnic_qp *qp,
 	struct iovec *iov = &qp->irq_iov[qp->irq_turn];
 	struct smpa_msg msg = {
 		.opcode = SMPA_OP_READ_RESPONSE,
-		/* With CRC: hashed as sent, though the source may change. */
-		.copy = qp->stream->has_crc,
 		.cookie = RNIC_COOKIE_RESPONSE,
 		.stag = entry->sink_stag,
 		.to = entry->sink_to,

@@ -28,7 +28,6 @@ struct rnic_stream {
 	uint32_t slot;
 	uint32_t epoll_events; /* registered now */
 	bool is_tx_blocked;    /* TCP took less than was offered */
-	bool has_crc;
 	bool has_tx_markers;
 	bool is_fin_sent;
 	bool has_peer_fin;

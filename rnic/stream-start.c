@@ -92,7 +92,6 @@ static int start_send(struct rnic_stream *stream)
 
 static void start_done(struct rnic_stream *stream, const struct smpa_event *ev)
 {
-	stream->has_crc = ev->start.has_crc;
 	stream->has_tx_markers = ev->start.tx_markers;
 }
 

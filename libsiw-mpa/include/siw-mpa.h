@@ -58,6 +58,10 @@ struct smpa_conn;
 /* Smallest memory that may be lent, octets. */
 #define SMPA_RX_STAGING_MIN (140 * 1024)
 #define SMPA_TX_STAGING_MIN (140 * 1024)
+/* With CRC or markers all payload passes through send staging.  With so much
+ * memory four FPDUs of the largest kind go out at once; less works, too, and
+ * more is of no use. */
+#define SMPA_TX_STAGING_FULL (384 * 1024)
 /* Smallest for the start phase alone (until SMPA_EV_ESTABLISHED). */
 #define SMPA_START_STAGING_MIN 2048
 
@@ -159,8 +163,8 @@ const char *smpa_fault_str(struct smpa_fault fault);
  * @mulpdu: largest DDP segment, octets; clamped to 128..64768; 0: 1442.
  * @direct_min: without CRC and markers, ULPDUs at least so long go straight
  *   to the sink (rx_prepare); 0: 16384.
- * @copy_max: payloads up to this length are copied into tx staging; longer
- *   ones are sent in place; 0: 2048.
+ * @copy_max: without CRC and markers, payloads up to this length are copied
+ *   into tx staging; longer ones are sent in place; 0: 2048.
  * @alloc, @free, @mem_ctx: memory; NULL: malloc and free.
  * @rev0: enum smpa_rev0.
  * @bare: for tests of peers as the 2002 draft has them (C-31): no start
@@ -474,10 +478,11 @@ bool smpa_conn_tx_is_idle(const struct smpa_conn *conn);
  * @opcode: enum smpa_opcode (not TERMINATE).
  * @iov, @iovcnt: payload (WRITE, READ_RESPONSE, SEND*); the array must stay
  *   until the next successful submit or the SENT event, the memory until SENT
- *   (with @copy, or at most copy_max octets: only until it has been encoded,
- *   see smpa_conn_uses()).
+ *   (with CRC, markers, @copy, or at most copy_max octets: only until it has
+ *   been encoded, see smpa_conn_uses()).  Memory that changes meanwhile goes
+ *   out with its old or its new content.
  * @len: its length; the sum of the iovecs.
- * @copy: the source may change under us: copy it, hash and send the copy.
+ * @copy: copy the payload also where it could be sent in place.
  * @cookie: comes back in SENT.  @quiet: no SENT event (responses).
  * @safe: the memory cannot go away: the guard is not asked.
  */

@@ -29,9 +29,9 @@ static void check(const uint8_t *data, size_t size, uint32_t phase,
 		goto out;
 	out = malloc(f.wire);
 	fuzz_assert(out);
-	fpdu_writer_begin(&w, out, phase, f.len, has_markers);
+	fpdu_writer_begin(&w, out, phase, f.len, has_markers, true);
 	fpdu_writer_put(&w, buf + f.lead + 2, f.len);
-	fuzz_assert(fpdu_writer_end(&w, true) == out + f.wire);
+	fuzz_assert(fpdu_writer_end(&w) == out + f.wire);
 	fuzz_assert(fpdu_decode_head(out, f.wire, phase, has_markers, &g) == 1);
 	fuzz_assert(g.wire == f.wire && g.len == f.len && g.lead == f.lead);
 	fuzz_assert(fpdu_is_crc_valid(out, &g));

@@ -35,9 +35,9 @@ static size_t encode(uint8_t *out, const uint8_t *ulpdu, uint32_t len,
 {
 	struct fpdu_writer w;
 
-	fpdu_writer_begin(&w, out, phase, len, has_markers);
+	fpdu_writer_begin(&w, out, phase, len, has_markers, has_crc);
 	fpdu_writer_put(&w, ulpdu, len);
-	return (size_t)(fpdu_writer_end(&w, has_crc) - out);
+	return (size_t)(fpdu_writer_end(&w) - out);
 }
 
 /* T-3, T-21 to T-25 at the level of the codec */

@@ -112,7 +112,7 @@ static void sends_long_payload_in_place(void **state)
 	(void)state;
 	assert_non_null(buf);
 	test_fill(buf, 100000, 1);
-	initiator(&e, true, SMPA_MULPDU_MAX);
+	initiator(&e, false, SMPA_MULPDU_MAX);
 	assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
 	assert_int_equal(smpa_conn_tx_prepare(e.conn, &iov), 4);
 	assert_int_equal(iov[0].iov_len, 16);
@@ -137,27 +137,23 @@ static void sends_long_payload_in_place(void **state)
 	end_fini(&e);
 }
 
-/* DDP-26, U-2: 2048 octets, MULPDU 1500; then a changed MULPDU. */
 /* What waits in staging is nobody's memory but the engine's. */
 static void uses_what_it_sends_in_place_only(void **state)
 {
 	static uint8_t payload[50000];
 
 	(void)state;
-	for (int is_copied = 0; is_copied < 2; is_copied++) {
-		struct smpa_options o = test_options(SMPA_INITIATOR);
+	for (int i = 0; i < 4; i++) {
+		bool has_crc = i & 1, is_copied = has_crc || i & 2;
 		struct iovec v = { payload, sizeof(payload) };
 		struct smpa_msg msg = { .opcode = SMPA_OP_WRITE,
-					.copy = is_copied,
+					.copy = i & 2,
 					.iov = &v,
 					.iovcnt = 1,
 					.len = sizeof(payload) };
 		struct end e;
 
-		o.rev = 1;
-		o.mulpdu = SMPA_MULPDU_MAX;
-		end_init(&e, &o);
-		end_establish(&e, PEER_REPLY);
+		initiator(&e, has_crc, SMPA_MULPDU_MAX);
 		assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
 		assert_true(smpa_conn_tx_pending(e.conn) > sizeof(payload));
 		assert_int_equal(smpa_conn_uses(e.conn, payload, 1),
@@ -170,6 +166,118 @@ static void uses_what_it_sends_in_place_only(void **state)
 	}
 }
 
+/* ---- a source that changes ------------------------------------------- */
+
+#define SCRIBBLE_LEN 400000u
+
+static const struct scribble_row {
+	const char *name;
+	uint8_t opcode;
+	bool has_crc, has_markers;
+	uint32_t mulpdu;
+	int sges;
+	size_t take_max; /* octets that TCP takes at once */
+} scribble_rows[] = {
+	{ "Write", SMPA_OP_WRITE, true, false, 64768, 1, SIZE_MAX },
+	{ "Write, in parts", SMPA_OP_WRITE, true, false, 64768, 1, 50001 },
+	{ "Send, in small parts", SMPA_OP_SEND, true, false, 64768, 1, 1499 },
+	{ "Send, SGE list", SMPA_OP_SEND, true, false, 64768, 7, 100000 },
+	{ "Read Response", SMPA_OP_READ_RESPONSE, true, false, 64768, 1,
+	  70000 },
+	{ "Write, FPDUs of an MTU", SMPA_OP_WRITE, true, false, 1442, 1,
+	  10000 },
+	{ "Write, markers", SMPA_OP_WRITE, true, true, 64768, 3, 50001 },
+	{ "Write, no CRC", SMPA_OP_WRITE, false, false, 64768, 1, 50001 },
+};
+
+/* All of it becomes the next value: octets of the source that have been hashed
+ * and not taken, and those that have been neither. */
+static void scribble(uint8_t *source, uint8_t *value)
+{
+	*value = (uint8_t)(*value % 255 + 1); /* 0 is: nothing came */
+	memset(source, *value, SCRIBBLE_LEN);
+}
+
+/* What TCP takes of one tx_prepare, with a change before each part of it. */
+static bool scribble_take(struct pair *p, const struct scribble_row *row,
+			  uint8_t *source, uint8_t *value)
+{
+	static uint8_t part[1u << 20];
+	const struct iovec *iov;
+	int cnt = smpa_conn_tx_prepare(p->a.conn, &iov);
+	size_t len = 0;
+
+	assert_row(row->name, cnt >= 0);
+	scribble(source, value);
+	for (int i = 0; i < cnt && len < row->take_max; i++) {
+		size_t piece = iov[i].iov_len;
+
+		if (piece > row->take_max - len)
+			piece = row->take_max - len;
+		if (piece > sizeof(part) - len)
+			piece = sizeof(part) - len;
+		memcpy(part + len, iov[i].iov_base, piece);
+		len += piece;
+	}
+	assert_row(row->name, !smpa_conn_tx_commit(p->a.conn, len));
+	scribble(source, value);
+	end_feed(&p->b, part, len);
+	end_pull(&p->a);
+	return cnt > 0;
+}
+
+/* The peer gets octets that stood there once, and never a wrong CRC. */
+static void sends_what_it_has_hashed(void **state)
+{
+	uint8_t *source = malloc(SCRIBBLE_LEN);
+
+	(void)state;
+	assert_non_null(source);
+	for (size_t i = 0; i < ARRAY_LEN(scribble_rows); i++) {
+		const struct scribble_row *row = &scribble_rows[i];
+		struct smpa_options a = test_options(SMPA_INITIATOR);
+		struct smpa_options b = test_options(SMPA_RESPONDER);
+		struct iovec iov[SMPA_IOV_MAX];
+		struct smpa_msg msg = { .opcode = row->opcode,
+					.iov = iov,
+					.iovcnt = row->sges,
+					.len = SCRIBBLE_LEN };
+		const uint8_t *got;
+		uint8_t value = 0;
+		struct pair p;
+
+		a.no_crc = b.no_crc = !row->has_crc;
+		b.want_markers = row->has_markers;
+		a.mulpdu = row->mulpdu;
+		a.rtr = SMPA_RTR_WRITE;
+		pair_init(&p, &a, &b);
+		pair_start(&p);
+		for (int k = 0; k < row->sges; k++) {
+			size_t from =
+				SCRIBBLE_LEN / (size_t)row->sges * (size_t)k;
+
+			iov[k].iov_base = source + from;
+			iov[k].iov_len =
+				k + 1 < row->sges
+					? SCRIBBLE_LEN / (size_t)row->sges
+					: SCRIBBLE_LEN - from;
+		}
+		scribble(source, &value);
+		assert_row(row->name, !smpa_conn_submit(p.a.conn, &msg));
+		while (scribble_take(&p, row, source, &value))
+			;
+		assert_row(row->name, end_count(&p.b, SMPA_EV_FAULT) == 0);
+		assert_row(row->name, end_count(&p.a, SMPA_EV_SENT) == 1);
+		got = row->opcode == SMPA_OP_SEND ? p.b.recv : p.b.mem;
+		/* Never one that is not, or not yet, written. */
+		for (size_t k = 0; k < SCRIBBLE_LEN; k++)
+			assert_row(row->name, got[k] != 0);
+		pair_fini(&p);
+	}
+	free(source);
+}
+
+/* DDP-26, U-2: 2048 octets, MULPDU 1500; then a changed MULPDU. */
 static void cuts_messages_at_mulpdu(void **state)
 {
 	static uint8_t buf[2048];
@@ -280,10 +388,11 @@ static void stops_when_nobody_pulls_sent(void **state)
 	end_fini(&e);
 }
 
-/* Hashing does not run ahead of what TCP takes. */
+/* Copying does not run ahead of what TCP takes, and one sendmsg() gets much. */
 static void prepares_a_bounded_amount(void **state)
 {
 	uint8_t *buf = calloc(1, 8u << 20);
+	void *staging = aligned_alloc(16, SMPA_TX_STAGING_FULL);
 	struct iovec v = { buf, 8u << 20 };
 	struct smpa_msg msg = {
 		.opcode = SMPA_OP_WRITE, .iov = &v, .iovcnt = 1, .len = 8u << 20
@@ -291,6 +400,7 @@ static void prepares_a_bounded_amount(void **state)
 
 	(void)state;
 	assert_non_null(buf);
+	assert_non_null(staging);
 	for (int has_crc = 0; has_crc < 2; has_crc++) {
 		const struct iovec *iov;
 		size_t total = 0;
@@ -298,16 +408,21 @@ static void prepares_a_bounded_amount(void **state)
 		int n;
 
 		initiator(&e, has_crc, SMPA_MULPDU_MAX);
+		assert_int_equal(smpa_conn_tx_lend(e.conn, staging,
+						   SMPA_TX_STAGING_FULL),
+				 0);
 		assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
 		n = smpa_conn_tx_prepare(e.conn, &iov);
 		for (int i = 0; i < n; i++)
 			total += iov[i].iov_len;
-		assert_in_range(total, 128u << 10, (1u << 20) + 65536);
+		assert_in_range(total, 256u << 10,
+				(has_crc ? 256u << 10 : 1u << 20) + 65536);
 		assert_true(smpa_conn_tx_pending(e.conn) > 8u << 20);
 		assert_true(smpa_conn_uses(e.conn, buf + (8u << 20) - 1, 1));
 		end_fini(&e);
 	}
 	free(buf);
+	free(staging);
 }
 
 static void gives_staging_back_when_idle(void **state)
@@ -395,6 +510,7 @@ int main(void)
 		cmocka_unit_test(makes_one_iovec_of_many_small_messages),
 		cmocka_unit_test(sends_long_payload_in_place),
 		cmocka_unit_test(uses_what_it_sends_in_place_only),
+		cmocka_unit_test(sends_what_it_has_hashed),
 		cmocka_unit_test(cuts_messages_at_mulpdu),
 		cmocka_unit_test(keeps_quiet_when_asked),
 		cmocka_unit_test(says_when_to_come_again),

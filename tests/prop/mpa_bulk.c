@@ -91,9 +91,10 @@ static void carry(size_t row, const uint8_t *buf)
 	if (!rows[row].least_direct)
 		assert_row(rows[row].name, cnt->rx_direct == 0);
 	cnt = smpa_conn_counters(is_read ? p.b.conn : p.a.conn);
+	assert_row(rows[row].name, cnt->tx_inplace + cnt->tx_copied == BULK);
 	assert_row(rows[row].name,
-		   cnt->tx_inplace ==
-			   (is_read || rows[row].has_markers ? 0 : BULK));
+		   !cnt->tx_inplace == (is_read || rows[row].has_crc ||
+					rows[row].has_markers));
 	pair_fini(&p);
 }
 

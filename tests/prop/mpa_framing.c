@@ -45,10 +45,10 @@ static void before_figure_6(uint8_t out[492])
 	static const uint8_t zeros[464];
 	struct fpdu_writer w;
 
-	fpdu_writer_begin(&w, out, 0, sizeof(hdr) + sizeof(zeros), true);
+	fpdu_writer_begin(&w, out, 0, sizeof(hdr) + sizeof(zeros), true, true);
 	fpdu_writer_put(&w, hdr, sizeof(hdr));
 	fpdu_writer_put(&w, zeros, sizeof(zeros));
-	assert_ptr_equal(fpdu_writer_end(&w, true), out + 492);
+	assert_ptr_equal(fpdu_writer_end(&w), out + 492);
 	/* computed elsewhere (9.1 of the notes) */
 	assert_memory_equal(out + 488, "\xa0\x1e\xe4\xfd", 4);
 }

@@ -231,9 +231,9 @@ static void refuses_the_other_version(void **state)
 
 		start(&e, rows[i].cell);
 		e.out_end = 0;
-		fpdu_writer_begin(&w, wire, 0, (uint32_t)len, true);
+		fpdu_writer_begin(&w, wire, 0, (uint32_t)len, true, true);
 		fpdu_writer_put(&w, ulpdu, len);
-		end_feed(&e, wire, (size_t)(fpdu_writer_end(&w, true) - wire));
+		end_feed(&e, wire, (size_t)(fpdu_writer_end(&w) - wire));
 		assert_row(rows[i].name, e.event_cnt == 2);
 		ev = end_event(&e, SMPA_EV_FAULT, 0);
 		assert_row(rows[i].name,
