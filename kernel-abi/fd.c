@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <pthread.h>
+#include <sys/socket.h>
 
 #include "../util/cancel.h"
 #include "cwd.h"
@@ -338,4 +339,28 @@ void kabi_fd_close_from(unsigned int first)
 	/* A kernel without close_range(). */
 	for (unsigned int fd = first; fd < UTIL_FD_MAX; fd++)
 		kabi_fd_close((int)fd);
+}
+
+/* ---- sockets ------------------------------------------------------------ */
+
+bool kabi_fd_make_way(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	int err = errno, type = 0;
+	struct sockaddr_storage own;
+	socklen_t type_len = sizeof(type);
+	bool is_free = false;
+
+	if (!addr) {
+		addr = (struct sockaddr *)&own;
+		len = sizeof(own);
+		if (kabi_real()->getsockname(fd, (struct sockaddr *)&own,
+					     &len) < 0)
+			len = 0;
+	}
+	if (kabi_real()->getsockopt(fd, SOL_SOCKET, SO_TYPE, &type,
+				    &type_len) == 0 &&
+	    type == SOCK_STREAM)
+		is_free = kabi_rnic()->cm_make_way(addr, len);
+	errno = err;
+	return is_free;
 }

@@ -56,4 +56,8 @@ void kabi_fd_close_from(unsigned int first);
 int kabi_fd_dup(int fd, int lowest, bool is_cloexec);
 int kabi_fd_dup3(int fd, int new_fd, int flags);
 
+/* bind(), or listen() (@addr NULL), has answered EADDRINUSE.  Return: whether
+ * it is worth another try; keeps errno. */
+bool kabi_fd_make_way(int fd, const struct sockaddr *addr, socklen_t len);
+
 #endif

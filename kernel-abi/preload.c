@@ -523,8 +523,6 @@ STUB_NETLINK(int, recvmmsg,
 	     kabi_netlink_recvmmsg(nl, fd, msgs, cnt, flags, limit),
 	     (fd, msgs, cnt, flags, limit))
 
-STUB_NETLINK(int, bind, (int fd, const struct sockaddr *addr, socklen_t len),
-	     kabi_netlink_bind(nl, addr, len), (fd, addr, len))
 STUB_NETLINK(int, connect, (int fd, const struct sockaddr *addr, socklen_t len),
 	     kabi_netlink_connect(nl, addr, len), (fd, addr, len))
 STUB_NETLINK(int, getsockname, (int fd, struct sockaddr *addr, socklen_t *len),
@@ -539,6 +537,39 @@ STUB_NETLINK(int, getsockopt,
 	     (int fd, int level, int name, void *value, socklen_t *len),
 	     kabi_netlink_getsockopt(nl, fd, level, name, value, len),
 	     (fd, level, name, value, len))
+
+/* ---- sockets: TCP ports -------------------------------------------------- */
+
+/*
+ * A TCP port that an identity of rdma_cm holds is the program's if it wants it:
+ * in a kernel with RoCE or InfiniBand the two do not meet.  A call that
+ * succeeds costs one compare.
+ */
+EXPORT int bind(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	struct kabi_netlink *nl = NULL;
+	int ret;
+
+	if (kabi_netlink_is_near(fd))
+		nl = kabi_netlink_get(fd);
+	if (nl)
+		return (int)util_door(kabi_netlink_bind(nl, addr, len));
+	ret = kabi_real()->bind(fd, addr, len);
+	if (ret < 0 && errno == EADDRINUSE && kabi_is_touched() &&
+	    kabi_fd_make_way(fd, addr, len))
+		ret = kabi_real()->bind(fd, addr, len);
+	return ret;
+}
+
+EXPORT int listen(int fd, int backlog)
+{
+	int ret = kabi_real()->listen(fd, backlog);
+
+	if (ret < 0 && errno == EADDRINUSE && kabi_is_touched() &&
+	    kabi_fd_make_way(fd, NULL, 0))
+		ret = kabi_real()->listen(fd, backlog);
+	return ret;
+}
 
 /* ---- signals ------------------------------------------------------------ */
 

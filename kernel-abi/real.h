@@ -69,8 +69,8 @@ char *__realpath_chk(const char *path, char *resolved, size_t size);
 	X(read) X(__read_chk) X(write) X(ioctl)                            \
 	X(close) X(close_range) X(closefrom)                               \
 	X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64)                         \
-	X(socket) X(bind) X(connect) X(getsockname) X(getpeername)         \
-	X(setsockopt) X(getsockopt)                                        \
+	X(socket) X(bind) X(listen) X(connect)                             \
+	X(getsockname) X(getpeername) X(setsockopt) X(getsockopt)          \
 	X(send) X(sendto) X(sendmsg) X(sendmmsg) X(writev)                 \
 	X(recvfrom) X(__recvfrom_chk) X(recvmsg) X(recvmmsg)               \
 	X(sigaction) X(signal) X(bsd_signal) X(ssignal)                    \

@@ -49,7 +49,8 @@
 	X(cm_reject)                                                           \
 	X(cm_disconnect)                                                       \
 	X(cm_set_option)                                                       \
-	X(cm_migrate)
+	X(cm_migrate)                                                          \
+	X(cm_make_way)
 
 #define KABI_RNIC_FIELD(call) __typeof__(&rnic_##call) call;
 

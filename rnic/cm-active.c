@@ -84,10 +84,11 @@ void cm_conn_abort(struct cm_conn *conn, int status)
 	cm_conn_free(conn);
 }
 
-static int conn_open_source(const struct cm_id *id)
+int cm_active_open_source(const struct cm_id *id)
 {
 	int family = id->peer.ss_family;
 	int fd = cm_sock_open(family, SOCK_STREAM);
+	struct sockaddr_storage local;
 	int ret;
 
 	if (fd < 0)
@@ -102,9 +103,9 @@ static int conn_open_source(const struct cm_id *id)
 		cm_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	else
 		cm_sock_set_flag(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
-	if (rnic_tcp()->bind(fd, (const struct sockaddr *)&id->local,
-			     cm_addr_len((const struct sockaddr *)&id->local)) <
-	    0) {
+	cm_port_real_local(id, &local);
+	if (rnic_tcp()->bind(fd, (struct sockaddr *)&local,
+			     cm_addr_len((struct sockaddr *)&local)) < 0) {
 		ret = -errno;
 		rnic_fd_close(fd);
 		return ret;
@@ -128,12 +129,25 @@ static void conn_refused(struct cm_conn *conn)
 	TAILQ_INSERT_TAIL(&cm.refused, conn, link);
 }
 
-static bool conn_is_connected(const struct cm_conn *conn)
+bool cm_active_is_connected(const struct cm_conn *conn)
 {
 	return conn->peer.ss_family != AF_UNSPEC;
 }
 
 static void active_start(struct cm_conn *conn);
+
+int cm_active_dial(struct cm_conn *conn, const struct sockaddr_storage *to)
+{
+	const struct sockaddr *addr = (const struct sockaddr *)to;
+
+	cm_sock_set_flag(conn->fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (rnic_tcp()->connect(conn->fd, addr, cm_addr_len(addr)) < 0 &&
+	    errno != EINPROGRESS && errno != EINTR)
+		return -errno;
+	/* On the same host the handshake is over when connect() returns. */
+	cm_addr_of_socket(conn->fd, &conn->local, &conn->peer);
+	return 0;
+}
 
 /*
  * Return: 0: under way; -errno of socket() or bind(); what connect() says at
@@ -146,23 +160,16 @@ static int conn_dial(struct cm_conn *conn, int *ret_status)
 
 	*ret_status = 0;
 	if (fd < 0)
-		fd = conn_open_source(id);
+		fd = cm_active_open_source(id);
 	if (fd < 0)
 		return fd;
 	id->fd = -1;
 	conn->fd = fd;
 	conn->phase = CM_PHASE_CONNECTING;
-	cm_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-	if (rnic_tcp()->connect(
-		    fd, (const struct sockaddr *)&id->peer,
-		    cm_addr_len((const struct sockaddr *)&id->peer)) < 0 &&
-	    errno != EINPROGRESS && errno != EINTR) {
-		*ret_status = -errno;
+	*ret_status = cm_active_dial(conn, &id->peer);
+	if (*ret_status < 0 || cm_active_is_connected(conn))
 		return 0;
-	}
-	/* On the same host the handshake is over when connect() returns. */
-	cm_addr_of_socket(fd, &conn->local, &conn->peer);
-	return conn_is_connected(conn) ? 0 : cm_conn_watch(conn, EPOLLOUT);
+	return cm_conn_watch(conn, EPOLLOUT);
 }
 
 /* What conn_dial() found out at once.  The conn may be gone after. */
@@ -172,12 +179,11 @@ static void conn_dialled(struct cm_conn *conn, int status)
 		conn_refused(conn);
 	else if (status < 0)
 		cm_conn_abort(conn, status);
-	else if (conn_is_connected(conn))
+	else if (cm_active_is_connected(conn))
 		active_start(conn);
 }
 
-/* The conn may be gone after. */
-static void conn_dial_again(struct cm_conn *conn)
+void cm_active_dial_port(struct cm_conn *conn)
 {
 	int status, ret;
 
@@ -190,7 +196,8 @@ void cm_active_redial(struct cm_conn *conn)
 	TAILQ_REMOVE(&cm.refused, conn, link);
 	conn->phase = CM_PHASE_CONNECTING;
 	cm_conn_begin(conn);
-	conn_dial_again(conn);
+	if (!cm_ask_begin(conn))
+		cm_active_dial_port(conn);
 }
 
 /* D-27: one more try with revision 1, on a new TCP connection, inside the
@@ -206,7 +213,8 @@ void cm_active_retry(struct cm_conn *conn)
 			  : "");
 	cm_conn_drop_socket(conn);
 	conn->rev = 1;
-	conn_dial_again(conn);
+	if (!conn->is_beside || !cm_ask_begin(conn))
+		cm_active_dial_port(conn);
 }
 
 static int active_attach(struct cm_conn *conn, uint16_t ird, uint16_t ord)
@@ -268,6 +276,7 @@ void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev)
 			  "a Linux siw has IRD and ORD 0 then, unless its "
 			  "application says otherwise",
 			  cm_id_num(id), ev->start.rev);
+	cm_ask_note_direct(conn);
 	cm_event_set_start(outcome, ev);
 	if (ev->start.is_enhanced) {
 		cm_event_set_reply_depths(outcome, ev);
@@ -338,6 +347,18 @@ static void active_start(struct cm_conn *conn)
 	cm_conn_ready(conn, 0);
 }
 
+/* The identity knows the peer by the port that it dialled. */
+void cm_active_found(struct cm_conn *conn)
+{
+	struct cm_id *id = conn->id;
+
+	rnic_fd_close(id->fd);
+	id->fd = -1;
+	cm_addr_set_port_be(&conn->peer,
+			    cm_addr_port_be((struct sockaddr *)&id->peer));
+	active_start(conn);
+}
+
 /* SO_ERROR tells how connect() ended. */
 void cm_active_connected(struct cm_conn *conn)
 {
@@ -395,6 +416,12 @@ int cm_conn_connect(struct cm_id *id, const struct rnic_cm_conn_param *param)
 	conn->refused_ns = rnic_now_ns() + REFUSED_NS;
 	conn->param = *param;
 	id->conn = conn;
+	if (id->fd >= 0) /* the question comes from the same port */
+		cm_sock_set_flag(id->fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (cm_ask_begin(conn)) {
+		id->state = RNIC_CM_S_CONNECT;
+		return 0;
+	}
 	ret = conn_dial(conn, &status);
 	if (ret < 0) {
 		cm_conn_free(conn);

@@ -124,11 +124,13 @@ static bool addr_is_shared(const struct sockaddr *addr)
 	for (uint32_t i = 0; i < cm.ids.page_cnt * CM_TABLE_PAGE; i++) {
 		const struct cm_id *id = cm_table_get_slot(&cm.ids, i);
 		const struct sockaddr *local;
+		struct sockaddr_storage real;
 
 		if (!id || id->fd < 0 || !id->is_reuseaddr ||
 		    id->local.ss_family != want.ss_family)
 			continue;
-		local = (const struct sockaddr *)&id->local;
+		cm_port_real_local(id, &real);
+		local = (const struct sockaddr *)&real;
 		if (cm_addr_port_be(local) == cm_addr_port_be(addr) &&
 		    (cm_addr_is_any(local) || cm_addr_is_any(addr) ||
 		     cm_addr_is_same_host(&id->local, &want)))
@@ -163,7 +165,7 @@ static int sock_bind(const struct cm_id *id, int fd,
 	return ret;
 }
 
-static int id_open_bound(const struct cm_id *id, const struct sockaddr *addr)
+int cm_id_open_bound(const struct cm_id *id, const struct sockaddr *addr)
 {
 	int fd = cm_sock_open(addr->sa_family, SOCK_STREAM);
 	int ret;
@@ -181,6 +183,16 @@ static int id_open_bound(const struct cm_id *id, const struct sockaddr *addr)
 	return fd;
 }
 
+/* On that port, or beside it. */
+static int id_open(struct cm_id *id, const struct sockaddr *addr)
+{
+	int fd;
+
+	id->is_moved = false;
+	fd = cm_id_open_bound(id, addr);
+	return fd == -EADDRINUSE ? cm_port_open_beside(id, addr) : fd;
+}
+
 /* IDLE -> BOUND: a real bind, so that the errors are real. */
 int cm_id_bind(struct cm_id *id, const struct sockaddr *addr)
 {
@@ -192,7 +204,7 @@ int cm_id_bind(struct cm_id *id, const struct sockaddr *addr)
 		return -EINVAL;
 	if (cm_addr_len(addr) == 0)
 		return -EAFNOSUPPORT;
-	fd = id_open_bound(id, addr);
+	fd = id_open(id, addr);
 	if (fd < 0)
 		return fd;
 	if (!cm_addr_is_any(addr)) {
@@ -229,7 +241,7 @@ static int id_rebind(struct cm_id *id)
 
 	rnic_fd_close(id->fd);
 	id->fd = -1;
-	fd = id_open_bound(id, (struct sockaddr *)&id->local);
+	fd = id_open(id, (struct sockaddr *)&id->local);
 	if (fd < 0) {
 		id->state = RNIC_CM_S_IDLE;
 		return fd;

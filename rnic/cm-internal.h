@@ -126,6 +126,7 @@ struct cm_id {
 	uint8_t ack_timeout; /* 0: TCP's own */
 	bool has_tos, is_reuseaddr, has_afonly, is_afonly;
 	bool has_port; /* the application asked for a port: keep it */
+	bool is_moved; /* its socket is on the port beside (cm-port.c) */
 	bool has_qp;   /* librdmacm's, not the application's own */
 	uint32_t qp_num;
 	/* Persona ca: the peer's start frame is here. */
@@ -151,6 +152,8 @@ static inline uint32_t cm_id_num(const struct cm_id *id)
 /* Return: 0 and the manager locked; -ENODEV; -ENOENT: unlocked. */
 int cm_id_lock(struct rnic_cm_chan *chan, uint32_t num, struct cm_id **ret_id);
 int cm_id_bind(struct cm_id *id, const struct sockaddr *addr);
+/* A socket as the identity wants it, on exactly that port; or -errno. */
+int cm_id_open_bound(const struct cm_id *id, const struct sockaddr *addr);
 /* Set aside what the end of a connection will take.  Return: 0; -ENOMEM. */
 int cm_id_reserve_end(struct cm_id *id);
 /* The application disconnects, in state ESTABLISHED or after it. */
@@ -192,9 +195,29 @@ int cm_addr_source(const struct sockaddr *src, const struct sockaddr *dst,
 /* Does the address belong to this network namespace? */
 bool cm_addr_is_own(const struct sockaddr *addr);
 
+/* ---- ports beside TCP's (cm-port.c) -------------------------------------- */
+
+#define CM_PORT_SIGN_SIZE 24
+
+/* Has rdma_cm a port space of its own (USIW_PORT_SPACE)? */
+bool cm_port_is_apart(void);
+/* Where the listener of a port is when the port is a plain socket's. */
+uint16_t cm_port_beside_be(uint16_t port_be);
+/* The address of the identity's socket, as TCP knows it. */
+void cm_port_real_local(const struct cm_id *id,
+			struct sockaddr_storage *ret_addr);
+/* @addr was in use.  Return: a socket beside it, and the identity is moved;
+ * -EADDRINUSE: it is not the program's plain socket that has it. */
+int cm_port_open_beside(struct cm_id *id, const struct sockaddr *addr);
+/* What a moved listener says first: of which port it is.  Return: 0; -EAGAIN:
+ * it has not come yet; -errno. */
+int cm_port_send_sign(int fd, uint16_t port_be);
+int cm_port_read_sign(int fd, uint16_t port_be);
+
 /* ---- connections in the making (cm-start.c) ----------------------------- */
 
 enum cm_phase {
+	CM_PHASE_ASKING,     /* is the listener beside its port? */
 	CM_PHASE_REFUSED,    /* the port is closed; soon another try */
 	CM_PHASE_CONNECTING, /* TCP handshake */
 	CM_PHASE_STARTING,   /* MPA Request or Reply awaited */
@@ -222,6 +245,7 @@ struct cm_conn {
 	uint64_t refused_ns; /* from here on a closed port is final */
 	uint8_t rev;	     /* active: revision of the Request */
 	bool is_shut;	     /* CLOSING: our FIN is out */
+	bool is_beside;	     /* active: the listener has moved */
 	uint16_t ird, ord;   /* RESPONSE, ANSWERED: agreed */
 	uint32_t qp_life;    /* ANSWERED: the QP waits in that life; 0: no */
 	struct cm_event *outcome;
@@ -273,10 +297,38 @@ void cm_active_retry(struct cm_conn *conn);
 void cm_active_connected(struct cm_conn *conn);
 /* Dial again after a refusal. */
 void cm_active_redial(struct cm_conn *conn);
+/* The TCP connection stands, at the port beside.  The conn may be gone after.
+ */
+void cm_active_found(struct cm_conn *conn);
+/* Dial the port itself.  The conn may be gone after. */
+void cm_active_dial_port(struct cm_conn *conn);
+/* A socket bound as the identity is; or -errno. */
+int cm_active_open_source(const struct cm_id *id);
+/* Return: 0: connected, or under way; -errno: what connect() says at once. */
+int cm_active_dial(struct cm_conn *conn, const struct sockaddr_storage *to);
+bool cm_active_is_connected(const struct cm_conn *conn);
 void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev);
 void cm_passive_request(struct cm_conn *conn, const struct smpa_event *ev);
 /* ANSWERED: octets, or the peer's leaving. */
 void cm_passive_answered(struct cm_conn *conn);
+
+/* ---- is it beside? (cm-ask.c) -------------------------------------------- */
+
+/* Return: whether an answer is awaited; else the port itself is to be dialled.
+ */
+bool cm_ask_begin(struct cm_conn *conn);
+void cm_ask_ready(struct cm_conn *conn);
+void cm_ask_expire(struct cm_conn *conn);
+/* The port itself has answered, by MPA. */
+void cm_ask_note_direct(const struct cm_conn *conn);
+
+/* Ports, or hosts, that need not be asked for a while. */
+struct cm_known {
+	struct sockaddr_storage addr;
+	uint64_t until_ns;
+};
+
+#define CM_KNOWN_CNT 32
 
 /* Persona ca: InfiniBand's handshake. */
 static inline bool cm_id_is_ca(const struct cm_id *id)
@@ -328,10 +380,13 @@ enum cm_tag {
 struct cm_manager {
 	struct util_lock lock; /* CM: everything here but the inbox */
 	struct cm_table ids, conns, links;
-	struct cm_conn_list refused, starting, answered, rejected, closing;
+	struct cm_conn_list asking, refused, starting, answered, rejected,
+		closing;
 	struct cm_id_list paused;   /* listeners out of file descriptors */
 	struct cm_id_list timewait; /* by deadline */
-	uint32_t closing_cnt;	    /* of both last lists */
+	struct cm_known known[CM_KNOWN_CNT];
+	uint32_t known_turn;
+	uint32_t closing_cnt; /* of both last lists */
 	pthread_t thread;
 	bool is_started, is_stopping;
 	bool is_broken; /* written by the thread alone, under the lock */

@@ -25,6 +25,15 @@ static int passive_open(struct cm_conn *conn)
 	conn->dev = rnic_device_by_addr((struct sockaddr *)&conn->local);
 	if (!conn->dev)
 		return -ENODEV;
+	if (conn->listener->is_moved) {
+		uint16_t port_be = cm_addr_port_be(
+			(struct sockaddr *)&conn->listener->local);
+
+		cm_addr_set_port_be(&conn->local, port_be);
+		ret = cm_port_send_sign(conn->fd, port_be);
+		if (ret < 0)
+			return ret;
+	}
 	opt.role = SMPA_RESPONDER;
 	opt.rev = (uint8_t)util_settings()->mpa_rev;
 	opt.ird = cm_depth_min(util_settings()->ird, UINT8_MAX);

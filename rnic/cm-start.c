@@ -3,8 +3,9 @@
  * Connections in the making: the object, its stream, and the steps of the MPA
  * start exchange, up to the moment when a QP takes the stream over.
  *
- * Active:  (REFUSED ->) CONNECTING -> STARTING -> (QP) or an event that says
- * why not. Passive: STARTING -> REQUEST -> accept: (QP); reject: CLOSING.
+ * Active:  ASKING -> (REFUSED ->) CONNECTING -> STARTING -> (QP) or an event
+ * that says why not. Passive: STARTING -> REQUEST -> accept: (QP); reject:
+ * CLOSING.
  *
  * Persona ca has one step more on either side, for InfiniBand's RTU.  Active
  * (persona rnic as well, when the application moves its QP itself):
@@ -71,6 +72,9 @@ void cm_conn_begin(struct cm_conn *conn)
 void cm_conn_detach(struct cm_conn *conn)
 {
 	switch (conn->phase) {
+	case CM_PHASE_ASKING:
+		TAILQ_REMOVE(&cm.asking, conn, link);
+		break;
 	case CM_PHASE_REFUSED:
 		TAILQ_REMOVE(&cm.refused, conn, link);
 		break;
@@ -224,6 +228,10 @@ int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp,
 		return ret;
 	conn->stream = NULL;
 	rnic_qp_set_timeout(qp, id->ack_timeout);
+	if (id->is_moved)
+		cm_addr_set_port_be(
+			&conn->local,
+			cm_addr_port_be((struct sockaddr *)&id->local));
 	id->local = conn->local;
 	id->peer = conn->peer;
 	id->state = RNIC_CM_S_ESTABLISHED;
@@ -349,6 +357,9 @@ void cm_conn_ready(struct cm_conn *conn, uint32_t events)
 {
 	(void)events;
 	switch (conn->phase) {
+	case CM_PHASE_ASKING:
+		cm_ask_ready(conn);
+		break;
 	case CM_PHASE_REFUSED: /* has no socket */
 		break;
 	case CM_PHASE_CONNECTING:
@@ -381,6 +392,10 @@ void cm_conn_expire(struct cm_conn *conn)
 	}
 	if (conn->phase == CM_PHASE_REJECTED) {
 		cm_conn_close(conn);
+		return;
+	}
+	if (conn->phase == CM_PHASE_ASKING) {
+		cm_ask_expire(conn);
 		return;
 	}
 	if (conn->phase == CM_PHASE_REFUSED) {

@@ -40,6 +40,7 @@
 struct cm_manager cm = {
 	.lock = UTIL_LOCK_INIT(UTIL_RANK_CM),
 	.inbox_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF),
+	.asking = TAILQ_HEAD_INITIALIZER(cm.asking),
 	.refused = TAILQ_HEAD_INITIALIZER(cm.refused),
 	.starting = TAILQ_HEAD_INITIALIZER(cm.starting),
 	.answered = TAILQ_HEAD_INITIALIZER(cm.answered),
@@ -54,7 +55,8 @@ struct cm_manager cm = {
 
 /* Each is in the order of its deadlines: one constant per list. */
 static struct cm_conn_list *const lists[] = {
-	&cm.refused, &cm.starting, &cm.answered, &cm.rejected, &cm.closing,
+	&cm.asking,   &cm.refused,  &cm.starting,
+	&cm.answered, &cm.rejected, &cm.closing,
 };
 #define LIST_CNT (sizeof(lists) / sizeof(lists[0]))
 
@@ -460,6 +462,7 @@ static void manager_reset(void)
 	memset(&cm, 0, sizeof(cm));
 	util_lock_init(&cm.lock, UTIL_RANK_CM);
 	util_lock_init(&cm.inbox_lock, UTIL_RANK_LEAF);
+	TAILQ_INIT(&cm.asking);
 	TAILQ_INIT(&cm.refused);
 	TAILQ_INIT(&cm.starting);
 	TAILQ_INIT(&cm.answered);

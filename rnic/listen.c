@@ -34,6 +34,29 @@ static int listen_bind_any(struct cm_id *id)
 	return cm_id_bind(id, (const struct sockaddr *)&any);
 }
 
+/* Inherited by the connections is SO_REUSEADDR, so that their TIME_WAIT does
+ * not keep the port from the next listener. */
+static int listen_on(int fd)
+{
+	cm_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	return rnic_tcp()->listen(fd, SOMAXCONN) < 0 ? -errno : 0;
+}
+
+/* A plain socket of the program may share the port, and listen already. */
+static int listen_or_move(struct cm_id *id)
+{
+	int ret = listen_on(id->fd), fd;
+
+	if (ret != -EADDRINUSE || id->is_moved)
+		return ret;
+	fd = cm_port_open_beside(id, (struct sockaddr *)&id->local);
+	if (fd < 0)
+		return ret;
+	rnic_fd_close(id->fd);
+	id->fd = fd;
+	return listen_on(fd);
+}
+
 int rnic_listen_start(struct cm_id *id, int backlog)
 {
 	int ret;
@@ -49,11 +72,8 @@ int rnic_listen_start(struct cm_id *id, int backlog)
 	ret = cm_thread_start();
 	if (ret < 0)
 		return ret;
-	/* Inherited by the connections, so that their TIME_WAIT does not keep
-	 * the port from the next listener. */
-	cm_sock_set_flag(id->fd, SOL_SOCKET, SO_REUSEADDR, 1);
-	if (rnic_tcp()->listen(id->fd, SOMAXCONN) < 0) {
-		ret = -errno;
+	ret = listen_or_move(id);
+	if (ret < 0) {
 		cm_sock_set_flag(id->fd, SOL_SOCKET, SO_REUSEADDR,
 				 id->is_reuseaddr);
 		return ret;
@@ -99,6 +119,23 @@ static void listen_pause(struct cm_id *id, int err)
 	id->listener.is_paused = true;
 	id->listener.resume_ns = rnic_now_ns() + LISTEN_PAUSE_NS;
 	TAILQ_INSERT_TAIL(&cm.paused, id, listener.pause_link);
+}
+
+int rnic_listen_move(struct cm_id *id, int fd)
+{
+	int ret = listen_on(fd);
+
+	if (ret < 0)
+		return ret;
+	/* Connections that TCP has made already are kept. */
+	rnic_listen_ready(id);
+	if (!id->listener.is_paused)
+		listen_watch(id, false);
+	rnic_fd_close(id->fd);
+	id->fd = fd;
+	if (!id->listener.is_paused && listen_watch(id, true) < 0)
+		listen_pause(id, ENOMEM);
+	return 0;
 }
 
 void rnic_listen_resume(struct cm_id *id)

@@ -17,6 +17,10 @@ int rnic_listen_start(struct cm_id *id, int backlog);
 /* Half-open connections and unfetched requests go down with it. */
 void rnic_listen_stop(struct cm_id *id);
 
+/* A listening identity changes to @fd, bound elsewhere.  Return: 0: its own
+ * socket is closed; -errno: nothing has changed. */
+int rnic_listen_move(struct cm_id *id, int fd);
+
 /* The listening socket is ready. */
 void rnic_listen_ready(struct cm_id *id);
 

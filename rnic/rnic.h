@@ -694,6 +694,13 @@ RNIC_EXPORT int rnic_cm_migrate(struct rnic_cm_chan *from, uint32_t id,
 				struct rnic_cm_chan *to, uint32_t *ret_id,
 				uint32_t *ret_events_reported);
 
+/*
+ * The program cannot have a TCP port because identities hold it: they move to
+ * the ports beside theirs (USIW_PORT_SPACE).  Keeps no lock waiting, so that
+ * it may be called wherever bind(2) may.  Return: whether any has moved.
+ */
+RNIC_EXPORT bool rnic_cm_make_way(const struct sockaddr *addr, socklen_t len);
+
 /* ---- a stream from a socket (used by providers/usiw/usiwdv.c) ----------- */
 
 /*

@@ -35,6 +35,8 @@
 	X("USIW_PERSONA", WORD, persona, 0, 0, "rnic|ca", "rnic",              \
 	  "what devices say they are: an iWARP RNIC, or an InfiniBand-style "  \
 	  "channel adapter on Ethernet")                                       \
+	X("USIW_PORT_SPACE", WORD, port_space, 0, 0, "apart|shared", "apart",  \
+	  "ports of rdma_cm: apart from TCP's, or shared with them")           \
 	X("USIW_INTERFACES", TEXT, interfaces, 0, 0, "NAME[,NAME...]", "",     \
 	  "network interfaces that become devices; empty: all usable ones")    \
 	X("USIW_STAT_DIR", TEXT, stat_dir, 0, 0, "DIRECTORY", "",              \
@@ -90,6 +92,7 @@ const size_t util_setting_cnt = SETTING_CNT;
 _Static_assert(sizeof(enum util_crc) == sizeof(uint32_t), "enum size");
 _Static_assert(sizeof(enum util_devices) == sizeof(uint32_t), "enum size");
 _Static_assert(sizeof(enum util_persona) == sizeof(uint32_t), "enum size");
+_Static_assert(sizeof(enum util_port_space) == sizeof(uint32_t), "enum size");
 _Static_assert(sizeof(enum util_mpa_rev0) == sizeof(uint32_t), "enum size");
 
 static struct util_settings settings;

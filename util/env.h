@@ -14,6 +14,7 @@
 
 enum util_crc { UTIL_CRC_ON, UTIL_CRC_OFF, UTIL_CRC_AUTO };
 enum util_devices { UTIL_DEVICES_ONLY, UTIL_DEVICES_BESIDE };
+enum util_port_space { UTIL_PORT_SPACE_APART, UTIL_PORT_SPACE_SHARED };
 enum util_persona { UTIL_PERSONA_RNIC, UTIL_PERSONA_CA };
 enum util_mpa_rev0 { UTIL_MPA_REV0_REFUSE, UTIL_MPA_REV0_PERMISSIVE };
 
@@ -21,6 +22,8 @@ struct util_settings {
 	const char *log;	   /* USIW_LOG, see util/log.h */
 	enum util_crc crc;	   /* USIW_CRC on|off|auto, default on */
 	enum util_devices devices; /* USIW_DEVICES only|beside, default only */
+	/* USIW_PORT_SPACE apart|shared, default apart */
+	enum util_port_space port_space;
 	enum util_persona persona; /* USIW_PERSONA rnic|ca, default rnic */
 	const char *interfaces;	   /* USIW_INTERFACES comma list; NULL: all */
 	const char *stat_dir;	   /* USIW_STAT_DIR; NULL: none */

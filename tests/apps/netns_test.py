@@ -12,6 +12,7 @@ import subprocess
 
 import harness
 import perftest
+import ports
 from harness import Failure, Skip, Test, check
 
 ADDRESS = {"server": "192.0.2.1", "client": "192.0.2.2"}
@@ -150,6 +151,19 @@ def by_hand():
         net.close()
 
 
+def two_ports():
+    """TCP and rdma_cm on one port of another host."""
+    net = Net(1500)
+    try:
+        for persona in ("rnic", "ca"):
+            harness.PERSONA[:] = ["--persona", persona]
+            for order in ports.ORDERS:
+                ports.both(ADDRESS["server"], order, net.inside)
+    finally:
+        harness.PERSONA.clear()
+        net.close()
+
+
 def libfabric():
     """
     libfabric's verbs provider leaves loopback out, and wants to be told no
@@ -257,4 +271,5 @@ def over(mtu, crc):
 harness.confine(__file__)
 harness.main([(f"mtu{mtu}-crc-{crc}", functools.partial(over, mtu, crc))
               for mtu in (1500, 9000) for crc in ("on", "off")] +
-             [("by-hand", by_hand), ("libfabric", libfabric), ("mpi", mpi)])
+             [("by-hand", by_hand), ("two-ports", two_ports),
+              ("libfabric", libfabric), ("mpi", mpi)])

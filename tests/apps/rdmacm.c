@@ -407,6 +407,7 @@ static const struct {
 	{ "edge", rdmacm_edge },
 	{ "order", rdmacm_order },
 	{ "unacked", rdmacm_unacked },
+	{ "ports-shared", rdmacm_ports_shared },
 };
 
 static const struct {
@@ -417,6 +418,8 @@ static const struct {
 	{ "route", route },
 	{ "unreachable", rdmacm_unreachable },
 	{ "ack-gone", rdmacm_ack_gone },
+	{ "ports-serve", rdmacm_ports_serve },
+	{ "ports-dial", rdmacm_ports_dial },
 	{ "afonly-default", rdmacm_afonly_default },
 };
 

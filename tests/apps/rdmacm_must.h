@@ -54,6 +54,7 @@ void rdmacm_sync(void);
 void rdmacm_establish(void);
 void rdmacm_early(void);
 void rdmacm_path(void);
+void rdmacm_ports_shared(void);
 void rdmacm_tos(void);
 void rdmacm_ack_timeout(void);
 void rdmacm_reuseaddr(void);
@@ -66,6 +67,8 @@ void rdmacm_order(void);
 void rdmacm_unacked(void);
 void rdmacm_unreachable(char **words);
 void rdmacm_ack_gone(char **words);
+void rdmacm_ports_serve(char **words);
+void rdmacm_ports_dial(char **words);
 void rdmacm_afonly_default(char **words);
 
 #endif

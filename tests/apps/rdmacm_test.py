@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import harness
+import ports
 from harness import Skip, Test, check
 
 PROGRAM = os.path.join(harness.BUILD, "bin", "apps-rdmacm")
@@ -65,6 +66,11 @@ harness.main([
         "early", "path", "tos", "ack-timeout", "reuseaddr", "afonly", "no-option",
         "backlog", "data", "edge", "order", "unacked")
 ] + [
+    (f"ports-{order}", functools.partial(ports.both, "127.0.0.1", order))
+    for order in ports.ORDERS
+] + [
+    ("ports-shared", functools.partial(call, "ports-shared", env={
+        "USIW_PORT_SPACE": "shared"})),
     ("unreachable", functools.partial(inside, "unreachable", "now",
                                       env={"USIW_START_MS": "700"})),
     ("ack-gone", functools.partial(

@@ -336,5 +336,9 @@ REFUSE(reject, struct rnic_cm_chan *chan, uint32_t id, const void *pd,
 REFUSE(disconnect, struct rnic_cm_chan *chan, uint32_t id)
 REFUSE(set_option, struct rnic_cm_chan *chan, uint32_t id,
        enum rnic_cm_option opt, uint32_t value)
+bool rnic_cm_make_way(const struct sockaddr *addr, socklen_t len)
+{
+	return false;
+}
 REFUSE(migrate, struct rnic_cm_chan *from, uint32_t id, struct rnic_cm_chan *to,
        uint32_t *ret_id, uint32_t *ret_events)

@@ -68,6 +68,7 @@ MAY_CANCEL = {
     "evfd.c": "__read",      # the wait for an event
     "attach.c": "fcntl",     # F_DUPFD_CLOEXEC: never one
     "cm-thread.c": "poll|nanosleep|pthread_timedjoin_np",  # own thread, exit
+    "cm-port.c": r"\w+dir",                   # in UTIL_CANCEL_OFF()
     "engine.c": "usleep|pthread_join",       # in UTIL_CANCEL_OFF()
     "netif.c": r"nl_\w+|rtnl_\w+",           # so is what follows
     "stat.c": "open|posix_fallocate",
