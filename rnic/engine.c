@@ -318,7 +318,7 @@ static void engine_expire(struct rnic_engine *engine, uint64_t now_ns)
 			continue;
 		}
 		if (stream->nudge_ns && stream->nudge_ns <= now_ns)
-			rnic_stream_nudge(stream);
+			rnic_nudge_fire(stream);
 		stream->is_knocking = rnic_stream_knock_is_due(stream, now_ns);
 		is_knocking |= stream->is_knocking;
 		earliest = earlier(earliest, stream->knock_ns);

@@ -291,7 +291,7 @@ static int message_write(struct rnic_qp *qp, const struct smpa_event *ev)
 	/* RDMAP-10: placed; nobody is told of it as such. */
 	if (arrival->written_len) {
 		arrival->is_imm_marked = false;
-		rnic_stream_written(qp->stream);
+		rnic_nudge_written(qp->stream, arrival->written_len);
 	} else if (ev->msg.stag == RNIC_IMM_MARK_STAG &&
 		   ev->msg.to == RNIC_IMM_MARK_TO) {
 		arrival->is_imm_marked = true; /* D-37 */

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "../util/lock.h"
+#include "cq.h"
 #include "engine.h"
 #include "qp-num.h"
 #include "qp.h"
+#include "stream-internal.h"
 
 #define TABLE_BUCKETS 4096u
 
@@ -120,6 +122,20 @@ void rnic_qp_table_cq_gone(const struct rnic_cq *cq)
 		}
 	}
 	util_unlock(&table_lock);
+}
+
+bool rnic_qp_table_cq_expects(const struct rnic_cq *cq)
+{
+	const struct rnic_qp *qp;
+	bool is_expected = false;
+
+	util_lock(&table_lock);
+	for (uint32_t i = 0; i < TABLE_BUCKETS && !is_expected; i++)
+		for (qp = table[i]; qp && !is_expected; qp = qp->table_next)
+			is_expected = qp->ctx == cq->ctx &&
+				      rnic_nudge_is_expected(qp, cq);
+	util_unlock(&table_lock);
+	return is_expected;
 }
 
 void rnic_qp_table_ctx_gone(const struct rnic_context *ctx)

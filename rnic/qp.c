@@ -434,6 +434,7 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 		.done_idx = qp->sq.next_idx,
 	};
 	qp->sq.is_ended = false;
+	qp->sq.used_ops = 0;
 	rc = qp_reads_alloc(qp, ird, ord);
 	if (rc < 0)
 		goto unlead;

@@ -146,7 +146,8 @@ struct rnic_sq {
 	uint32_t done_idx; /* first SQE not yet completed: the consumer index */
 	bool is_ended;	   /* the peer has closed: nothing from end_idx on */
 	uint32_t end_idx;
-	struct rnic_sq_wr *wr;		   /* by slot */
+	uint32_t used_ops;     /* bits by enum usiw_wr_opcode, since RTS */
+	struct rnic_sq_wr *wr; /* by slot */
 	struct iovec iov[2][RNIC_SGE_MAX]; /* of two messages in turn */
 	uint8_t iov_turn;
 	struct rnic_sq_imm imm;
@@ -292,6 +293,8 @@ struct rnic_qp *rnic_qp_table_forget(const struct rnic_context *ctx);
 void rnic_qp_table_cq_gone(const struct rnic_cq *cq);
 /* The same for every QP of a context, whose engine is broken. */
 void rnic_qp_table_ctx_gone(const struct rnic_context *ctx);
+/* Under the lead: may work that is posted on any QP complete into @cq? */
+bool rnic_qp_table_cq_expects(const struct rnic_cq *cq);
 void rnic_qp_table_fork_child(void);
 
 /* ---- entries of the SQ ------------------------------------------------- */

@@ -506,6 +506,7 @@ static int sq_do_local(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 		.is_signaled = sqe->flags & USIW_SQE_SIGNALED,
 	};
 	rnic_stat_add(op->stat, 1);
+	sq->used_ops |= 1u << sqe->opcode;
 	sq_local_done(qp, sqe);
 	return qp->stream != NULL;
 }
@@ -565,6 +566,7 @@ static int sq_submit(struct rnic_qp *qp)
 	if (qp->patience_ns && !qp->stream->look.next_ns)
 		rnic_patience_begin(qp->stream);
 	rnic_stat_add(op->stat, 1);
+	sq->used_ops |= 1u << sqe.opcode;
 	return 1;
 }
 

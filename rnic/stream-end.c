@@ -20,7 +20,6 @@
 #include "stream-internal.h"
 #include "tcp.h"
 
-#define STREAM_NUDGE_NS (10 * NS_PER_MS)
 /* What a peer has to take within the drain limit to be given another one: the
  * longest FPDU, about. */
 #define STREAM_PACE 65536u
@@ -295,23 +294,6 @@ void rnic_stream_refuse_read(struct rnic_stream *stream,
 		ev.atomic.msn = entry->msn;
 	}
 	smpa_conn_refuse_read(stream->conn, &ev, (struct smpa_fault){ fault });
-}
-
-void rnic_stream_written(struct rnic_stream *stream)
-{
-	struct rnic_qp *qp = stream->qp;
-
-	if (stream->nudge_ns || !rnic_cq_is_awaited(qp->send_cq))
-		return;
-	stream->nudge_ns = rnic_now_ns() + STREAM_NUDGE_NS;
-	rnic_engine_deadline(stream->engine, stream->nudge_ns);
-}
-
-void rnic_stream_nudge(struct rnic_stream *stream)
-{
-	stream->nudge_ns = 0;
-	if (stream->qp)
-		rnic_cq_nudge(stream->qp->send_cq);
 }
 
 void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,

@@ -8,6 +8,7 @@
 #include "stream.h"
 
 struct rnic_engine;
+struct rnic_cq;
 struct rnic_irq_entry;
 
 enum rnic_stream_phase {
@@ -34,6 +35,7 @@ struct rnic_stream {
 	bool is_half_closed; /* the QP has been told so */
 	bool is_initiator;
 	bool is_knocking;	       /* it is time, see knock_ns */
+	uint8_t nudge_cnt;	       /* looks at the send CQ, see nudge_ns */
 	uint8_t knock_cnt;	       /* how often it was */
 	void *rx_staging, *tx_staging; /* lent now, from the engine's pools */
 	void *start_rx, *start_tx;     /* own, until attached */
@@ -114,15 +116,6 @@ void rnic_stream_abort(struct rnic_stream *stream);
 void rnic_stream_expire(struct rnic_stream *stream);
 void rnic_stream_rnr(struct rnic_stream *stream);
 
-/*
- * A peer's WRITE was placed.  A program may wait on its send CQ for that:
- * perftest's ib_send_bw -e waits there for credits that the peer writes, also
- * when no completion is to come.  An event without a completion is allowed, so
- * it gets one, at most every 10 ms.
- */
-void rnic_stream_written(struct rnic_stream *stream);
-void rnic_stream_nudge(struct rnic_stream *stream);
-
 /* RDMAP-60, RDMAP-68, EXT-19: the peer learns which of its Reads or atomics
  * has lost its memory, and how far it came. */
 void rnic_stream_refuse_read(struct rnic_stream *stream,
@@ -133,6 +126,15 @@ void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 
 /* Add what happened since the last call to the counter page. */
 void rnic_stream_count(struct rnic_stream *stream);
+
+/* ---- nudge.c ------------------------------------------------------------ */
+
+/* A peer's WRITE of @len octets was placed. */
+void rnic_nudge_written(struct rnic_stream *stream, uint32_t len);
+/* nudge_ns has come. */
+void rnic_nudge_fire(struct rnic_stream *stream);
+/* May something that is posted on @qp complete into @cq? */
+bool rnic_nudge_is_expected(const struct rnic_qp *qp, const struct rnic_cq *cq);
 
 /* ---- patience.c --------------------------------------------------------- */
 

@@ -556,54 +556,6 @@ static void held_work_fails_by_name_in_the_end(void **state)
 	rnicpair_close(&p);
 }
 
-static void write_octets(struct rnicpair *p, uint32_t len)
-{
-	struct usiw_sge sge = rnicpair_sge(&p->side[0], 0, len);
-
-	assert_int_equal(rnicpair_post(&p->side[0],
-				       &(struct rnicpair_wr){
-					       .opcode = USIW_WR_WRITE,
-					       .sge = &sge,
-					       .sge_cnt = 1,
-					       .rkey = p->side[1].stag,
-					       .remote_addr = rnicpair_addr(
-						       &p->side[1], 0) }),
-			 0);
-}
-
-static bool has_event(const struct rnicpair_side *s, int ms)
-{
-	struct pollfd pfd = { .fd = rnic_chan_fd(s->chan), .events = POLLIN };
-
-	return poll(&pfd, 1, ms) == 1;
-}
-
-/*
- * ib_send_bw -e waits on its send CQ, with nothing outstanding, for a credit
- * that the peer writes.  A WRITE of nothing (an RTR, a knock) is no reason:
- * other programs take the event for their completion.
- */
-static void a_write_wakes_who_waits_with_nothing_outstanding(void **state)
-{
-	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
-	struct usiw_comp_event ev;
-	struct usiw_cqe cqe;
-	struct rnicpair p;
-
-	(void)state;
-	opt.has_chan = true;
-	rnicpair_open(&p, &opt);
-	rnic_cq_arm(p.side[1].scq, false);
-	write_octets(&p, 0);
-	assert_false(has_event(&p.side[1], 60));
-	write_octets(&p, 4);
-	assert_true(has_event(&p.side[1], RNICPAIR_PATIENCE_MS));
-	assert_int_equal(rnic_chan_read(p.side[1].chan, &ev, sizeof(ev)),
-			 sizeof(ev));
-	assert_false(rnicpair_peek(&p.side[1], p.side[1].scq, &cqe));
-	rnicpair_close(&p);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -616,8 +568,6 @@ int main(void)
 		cmocka_unit_test(an_overrun_while_letting_go_is_told_once),
 		cmocka_unit_test(held_work_goes_out_with_the_first_fpdu),
 		cmocka_unit_test(held_work_fails_by_name_in_the_end),
-		cmocka_unit_test(
-			a_write_wakes_who_waits_with_nothing_outstanding),
 	};
 
 	setenv("USIW_START_MS", "400", 1);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * An event without a completion, for the one program that hangs without it.
+ *
+ * On an iWARP device perftest's ib_send_bw has the receiver write credits, of
+ * four octets, into the sender's memory.  With -e the sender looks for them
+ * only when an event has come to its send CQ: once it has consumed all its
+ * completions and has no credit left, it waits for an event that nothing will
+ * cause.  That can happen on any device; where Sends complete as fast as here
+ * it does.  Verbs allow an event without a completion, but there are programs
+ * that take each event for one.  So it is raised only where no completion can
+ * come, for a QP that works as that program does.
+ */
+#include "context.h"
+#include "cq.h"
+#include "engine.h"
+#include "qp.h"
+#include "stream-internal.h"
+
+/* Who is about to post, or to poll, has done so by then. */
+#define NUDGE_NS (10 * NS_PER_MS)
+/* Who is about to arm may be kept from running for longer: looked at so often,
+ * each time after twice as long, two and a half seconds in all. */
+#define NUDGE_LOOKS 8
+#define NUDGE_CREDIT_LEN 4u
+
+/* Sends, Writes beside them, and nothing else. */
+static bool qp_sends(const struct rnic_qp *qp)
+{
+	const uint32_t sends = 1u << USIW_WR_SEND;
+	const uint32_t all = sends | 1u << USIW_WR_WRITE;
+
+	return qp->sq.used_ops & sends && !(qp->sq.used_ops & ~all) &&
+	       rnic_device_persona(qp->ctx->dev) == RNIC_PERSONA_RNIC;
+}
+
+static void nudge_set(struct rnic_stream *stream)
+{
+	stream->nudge_ns = rnic_now_ns() + (NUDGE_NS << stream->nudge_cnt++);
+	rnic_engine_deadline(stream->engine, stream->nudge_ns);
+}
+
+void rnic_nudge_written(struct rnic_stream *stream, uint32_t len)
+{
+	if (len != NUDGE_CREDIT_LEN || !stream->qp->send_cq->chan ||
+	    !qp_sends(stream->qp))
+		return;
+	stream->nudge_cnt = 0;
+	if (!stream->nudge_ns)
+		nudge_set(stream);
+}
+
+bool rnic_nudge_is_expected(const struct rnic_qp *qp, const struct rnic_cq *cq)
+{
+	const struct usiw_ring *sq = &qp->sq.ring;
+
+	if (qp->recv_cq == cq &&
+	    (qp->rq.current.is_open || usiw_ring_peek(rnic_rq_ring(qp), 0)))
+		return true;
+	if (qp->send_cq != cq)
+		return false;
+	for (uint32_t i = qp->sq.done_idx; usiw_ring_slot_pending(sq, i); i++) {
+		const struct usiw_sqe *slot = usiw_ring_slot(sq, i);
+
+		if (slot->flags & USIW_SQE_SIGNALED)
+			return true;
+	}
+	return false;
+}
+
+void rnic_nudge_fire(struct rnic_stream *stream)
+{
+	struct rnic_cq *cq;
+
+	stream->nudge_ns = 0;
+	if (!stream->qp)
+		return;
+	cq = stream->qp->send_cq;
+	if (usiw_ring_peek(&cq->ring, 0) || rnic_qp_table_cq_expects(cq))
+		return;
+	if (rnic_cq_is_awaited(cq))
+		rnic_cq_nudge(cq);
+	else if (stream->nudge_cnt < NUDGE_LOOKS)
+		nudge_set(stream);
+}
