@@ -31,7 +31,8 @@ configure:
 		-DCMAKE_INSTALL_PREFIX=$(PREFIX) -DUSIW_WERROR=$(WERROR) \
 		-DUSIW_TESTS=$(TESTS) $(CONFIG)
 
-## demo: set up, build (with what bench/*.py need), and run ib_write_bw -R between two processes
+## demo: set up, build (with what bench/*.py need), and run ib_write_bw -R between
+##       two processes; fails after USIW_DEMO_LIMIT_S=n seconds (60) without progress
 demo:
 	scripts/install-deps build demo
 	$(MAKE) --no-print-directory configure TESTS=OFF

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""scripts/demo with a stand-in for usiw: what it takes for a failure, and what
+it says then."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.environ.get("USIW_SOURCE_DIR") or os.path.join(
+    os.path.dirname(os.path.abspath(__file__)), "..", "..")
+DEMO = os.path.join(ROOT, "scripts", "demo")
+LIMIT_S = 5
+
+# `usiw run -- PROGRAM...`: the server listens and ends when the client says so.
+STAND_IN = r"""#!{python}
+import os, socket, sys, time
+words = sys.argv[3:]
+client = words[-1] == "127.0.0.1"
+mode = os.environ["USIW_TEST_MODE"]
+if words[0] == "ibv_devinfo":
+    sys.exit(print("state: PORT_ACTIVE"))
+port = int(words[words.index("-p") + 1])
+if not client:
+    listener = socket.create_server(("127.0.0.1", port))
+    connection = listener.accept()[0]
+    if mode == "server fails":
+        sys.exit(3)
+    connection.recv(1)
+    sys.exit(0)
+connection = socket.create_connection(("127.0.0.1", port))
+if mode == "client fails":
+    os._exit(4)
+if mode == "stuck" or mode == "server fails":
+    while True:
+        time.sleep(3600)
+if mode == "slow":  # longer than the limit, and never still for as long
+    counter = os.path.join(os.environ["USIW_STAT_DIR"], "usiw.1")
+    end = time.monotonic() + {limit} + 3
+    while time.monotonic() < end:
+        with open(counter, "w") as stream:
+            stream.write(str(time.monotonic_ns()))
+        time.sleep(0.05)
+for size in range(23):
+    print(2 << size, 200, 1.0, 1.0, 0.5)
+"""
+
+
+class Demo(unittest.TestCase):
+    def demo(self, mode):
+        with tempfile.TemporaryDirectory() as scratch:
+            for name in ("usiw", "ib_write_bw", "ibv_devinfo"):
+                path = os.path.join(scratch, name)
+                with open(path, "w", encoding="ascii") as stream:
+                    stream.write(STAND_IN.format(python=sys.executable,
+                                                 limit=LIMIT_S))
+                os.chmod(path, 0o755)
+            env = dict(os.environ, USIW_TEST_MODE=mode, TMPDIR=scratch,
+                       USIW_TOOL=os.path.join(scratch, "usiw"),
+                       USIW_DEMO_LIMIT_S=str(LIMIT_S),
+                       PATH=f"{scratch}:{os.environ['PATH']}")
+            done = subprocess.run([DEMO], env=env, capture_output=True,
+                                  text=True, timeout=150)
+            left = [n for n in os.listdir(scratch) if n.startswith("usiw-")]
+        self.assertEqual(left, [])
+        return done
+
+    def test_passes(self):
+        done = self.demo("good")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("usiw demo: passed, 23 sizes", done.stdout)
+
+    def test_a_slow_machine_is_no_failure(self):
+        done = self.demo("slow")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_no_progress_is_named_and_nobody_blamed(self):
+        done = self.demo("stuck")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"nothing moved for {LIMIT_S} s", done.stderr)
+        self.assertIn("USIW_DEMO_LIMIT_S", done.stderr)
+
+    def test_the_side_that_failed_is_named(self):
+        for mode, words in (
+                ("server fails", "FAILED: the server ended with status 3\n"),
+                ("client fails", "FAILED: the client ended with status 4")):
+            with self.subTest(mode=mode):
+                done = self.demo(mode)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(words, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
