@@ -107,7 +107,8 @@ root_lists() {
 # root_has_suite URI SUITE: can it be fetched from here?
 root_has_suite() {
 	local status=0
-	/usr/lib/apt/apt-helper download-file "$1/dists/$2/InRelease" \
+	/usr/lib/apt/apt-helper -o Acquire::http::Timeout=10 \
+		-o Acquire::Retries=1 download-file "$1/dists/$2/InRelease" \
 		"$USIW_ROOT.release" >/dev/null 2>&1 </dev/null || status=$?
 	rm -f "$USIW_ROOT.release"
 	return "$status"
@@ -130,7 +131,10 @@ root_make() {
 		! true 2>/dev/null >"$USIW_ROOT/null"; then
 		root_skip "device nodes in $USIW_ROOT do not work"
 	fi
-	rm "$USIW_ROOT/null"
+	cp /bin/true "$USIW_ROOT/true"
+	"$USIW_ROOT/true" 2>/dev/null ||
+		root_skip "programs in $USIW_ROOT do not run"
+	rm "$USIW_ROOT/null" "$USIW_ROOT/true"
 	# A debootstrap older than the release has no script of that name; the
 	# Debian releases share one.
 	[[ -e /usr/share/debootstrap/scripts/$suite ]] || script=sid
