@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -203,6 +204,16 @@ static int none_explain(int err)
 	return 1;
 }
 
+/* Return: 0; 1: what was printed went nowhere, told. */
+static int output_end(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "usiw: devices: standard output: %s\n",
+		strerror(errno));
+	return 1;
+}
+
 static int devices_inside(void)
 {
 	struct ibv_device **list;
@@ -222,7 +233,7 @@ static int devices_inside(void)
 	for (int i = 0; i < cnt; i++)
 		device_print(list[i]);
 	verbs.ibv_free_device_list(list);
-	return fflush(stdout) ? 1 : 0;
+	return output_end();
 }
 
 static void devices_usage(FILE *out)
@@ -245,6 +256,12 @@ int cmd_devices(int argc, char **argv)
 		fprintf(stderr, "usiw: devices: %s: not understood\n", argv[1]);
 		devices_usage(stderr);
 		return USAGE_EXIT;
+	}
+	/* Else the first descriptor that is opened would stand for it. */
+	if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
+		fprintf(stderr, "usiw: devices: standard output: %s\n",
+			strerror(errno));
+		return 1;
 	}
 	if (run_environment_set() < 0)
 		return 1;

@@ -104,6 +104,22 @@ static int env_set(const char *name, const char *value, bool is_override)
 	return -1;
 }
 
+/*
+ * A list in @variable, cut at @separators, cannot name @path if it has one of
+ * them: there is no way to quote.  Return: 0; -1: told.
+ */
+static int listable_check(const char *path, const char *variable,
+			  const char *separators, const char *which)
+{
+	if (!strpbrk(path, separators))
+		return 0;
+	fprintf(stderr,
+		"usiw: run: %s: %s cannot name a path with a %s in it: "
+		"install or build usiw in another directory\n",
+		path, variable, which);
+	return -1;
+}
+
 /* Once in front, however often usiw run stands before usiw run. */
 static int preload_prepend(const char *path)
 {
@@ -143,7 +159,9 @@ static int provider_set(const struct layout *layout, const char *dir)
 			path, strerror(errno));
 		return -1;
 	}
-	if (join(path, place, "libusiw", "") < 0)
+	if (join(path, place, "libusiw", "") < 0 ||
+	    listable_check(path, "RDMAV_DRIVERS", ":;", "colon or semicolon") <
+		    0)
 		return -1;
 	return env_set("RDMAV_DRIVERS", path, false);
 }
@@ -169,7 +187,9 @@ int run_environment_set(void)
 	if (own_dir(dir) < 0)
 		return -1;
 	layout = layout_find(dir, preload);
-	if (!layout || preload_prepend(preload) < 0)
+	if (!layout ||
+	    listable_check(preload, "LD_PRELOAD", " :", "space or colon") < 0 ||
+	    preload_prepend(preload) < 0)
 		return -1;
 	if (provider_set(layout, dir) < 0)
 		return -1;

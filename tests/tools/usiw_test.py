@@ -160,6 +160,25 @@ class Places(unittest.TestCase):
                           done.stdout)
 
 
+    def test_a_place_that_no_list_can_name_is_refused(self):
+        for name, why in (("with space", "LD_PRELOAD"),
+                          ("with:colon", "LD_PRELOAD"),
+                          ("with;semicolon", "RDMAV_DRIVERS")):
+            top = os.path.join(self.top, name)
+            for part in "bin", "lib":
+                os.makedirs(os.path.join(top, part))
+            program = shutil.copy(USIW, top + "/bin/usiw")
+            shutil.copy(os.path.join(os.path.dirname(USIW),
+                                     "../lib/libusiw-kabi.so"), top + "/lib")
+            for words in ["run", "true"], ["devices"]:
+                done = usiw(*words, program=program)
+                self.assertEqual(done.returncode, 1, (name, done.stderr))
+                self.assertEqual(done.stdout, "")
+                self.assertIn(f"{top}/lib/libusiw", done.stderr)
+                self.assertIn(why, done.stderr)
+                self.assertIn("another directory", done.stderr)
+
+
 class Devices(unittest.TestCase):
     def test_loopback_is_a_row(self):
         done = usiw("devices", env=clean_env(USIW_INTERFACES="lo"))
@@ -186,6 +205,17 @@ class Devices(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("no device:", done.stdout)
         self.assertIn("USIW_INTERFACES=nowhere9", done.stdout)
+
+    def test_output_that_goes_nowhere_is_an_error(self):
+        env = clean_env(USIW_INTERFACES="lo")
+        for where, why in ((">&-", "Bad file descriptor"),
+                           (">/dev/full", "No space left on device")):
+            done = subprocess.run(["sh", "-c", f'"$1" devices {where}', "sh",
+                                   USIW], env=env, capture_output=True,
+                                  text=True, timeout=50)
+            self.assertEqual(done.returncode, 1, where)
+            self.assertIn("usiw: devices: standard output: " + why,
+                          done.stderr)
 
     def test_missing_provider_is_named(self):
         done = usiw("devices", env=clean_env(USIW_INTERFACES="lo",
