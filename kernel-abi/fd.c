@@ -63,6 +63,14 @@ void kabi_fd_node_add(int fd, const struct kabi_node *node)
 	(void)util_fdtab_add(node_fds, fd, NODE_KIND, (void *)(uintptr_t)node);
 }
 
+void kabi_fd_refresh(int fd)
+{
+	const struct kabi_node *node = kabi_fd_node(fd);
+
+	if (node)
+		kabi_node_refresh(node, fd);
+}
+
 const struct kabi_node *kabi_fd_stat_node(int fd)
 {
 	const struct kabi_node *dev;

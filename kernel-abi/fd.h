@@ -35,6 +35,9 @@ int kabi_fd_init(void);
 /* The node opened as @fd; NULL: none.  Keeps errno. */
 const struct kabi_node *kabi_fd_node(int fd);
 
+/* Before a read of any fd: what is a file of the tree says what holds now. */
+void kabi_fd_refresh(int fd);
+
 /* Note that @fd is @node.  Failing is harmless: fstat then tells the truth. */
 void kabi_fd_node_add(int fd, const struct kabi_node *node);
 

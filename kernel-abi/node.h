@@ -13,6 +13,10 @@ struct kabi_node;
 /* Return: an fd; -errno. */
 int kabi_node_open(const struct kabi_node *node, int flags);
 
+/* Before a read of @fd, which is @node: from its beginning on a file says what
+ * holds now, as sysfs has it.  Duplicates keep what they had.  Keeps errno. */
+void kabi_node_refresh(const struct kabi_node *node, int fd);
+
 /* fopen(3); @old: freopen(3), not NULL then.  NULL and errno on failure. */
 FILE *kabi_node_fopen(const struct kabi_node *node, const char *mode,
 		      FILE *old);

@@ -386,6 +386,7 @@ STUB_GETCWD(get_current_dir_name, (void), NULL, 0, ())
 		ssize_t ret;                                                   \
 		if (kind != UTIL_FD_NONE)                                      \
 			return util_door(kabi_fd_read(fd, kind, buf, len));    \
+		kabi_fd_refresh(fd);                                           \
 		ret = kabi_real()->name args;                                  \
 		if (ret < 0 && errno == EBADF && kabi_fd_node(fd))             \
 			errno = EISDIR; /* not what stands in for it */        \

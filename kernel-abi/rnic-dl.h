@@ -20,6 +20,7 @@
 	X(limits)                                                              \
 	X(device_list)                                                         \
 	X(device_query)                                                        \
+	X(device_stats)                                                        \
 	X(device_by_name)                                                      \
 	X(device_by_addr)                                                      \
 	X(device_by_guid)                                                      \

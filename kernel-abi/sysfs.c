@@ -3,6 +3,7 @@
 #include "sysfs.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,6 +194,40 @@ static int show_dev(const struct rnic_device_attr *attr,
 			KABI_UVERBS_MINOR_BASE + attr->uverbs_num);
 }
 
+/*
+ * InfiniBand's counters count data in words of four octets.  Nothing is
+ * multicast, and what TCP does not take waits.
+ */
+#define COUNTERS(X)                                                            \
+	X(xmit_data, (stats.tx_inplace + stats.tx_copied) / 4)                 \
+	X(rcv_data, (stats.rx_direct + stats.rx_staged) / 4)                   \
+	X(xmit_packets, stats.tx_fpdu)                                         \
+	X(rcv_packets, stats.rx_fpdu)                                          \
+	X(rcv_errors, stats.rx_crc_bad)                                        \
+	X(rx_direct, stats.rx_direct)                                          \
+	X(rx_staged, stats.rx_staged)                                          \
+	X(tx_inplace, stats.tx_inplace)                                        \
+	X(tx_copied, stats.tx_copied)
+
+#define SHOW_COUNTER(name, value)                                              \
+	static int show_##name(const struct rnic_device_attr *attr,            \
+			       const struct kabi_node *node, char *buf,        \
+			       size_t size)                                    \
+	{                                                                      \
+		struct rnic_device_stats stats;                                \
+		(void)attr;                                                    \
+		kabi_rnic()->device_stats(node->dev, &stats);                  \
+		return snprintf(buf, size, "%" PRIu64 "\n",                    \
+				(uint64_t)(value));                            \
+	}
+
+COUNTERS(SHOW_COUNTER)
+
+bool kabi_node_is_fixed(const struct kabi_node *node)
+{
+	return node->row->text;
+}
+
 int kabi_node_content(const struct kabi_node *node,
 		      char ret_text[KABI_CONTENT_MAX])
 {
@@ -215,6 +250,8 @@ int kabi_node_content(const struct kabi_node *node,
 
 #define IBDEV "/sys/class/infiniband/%d/"
 #define IBPORT IBDEV "ports/1/"
+#define COUNTER IBPORT "counters/"
+#define HW_COUNTER IBPORT "hw_counters/"
 #define UVERBS "/sys/class/infiniband_verbs/%u/"
 #define UCM "/sys/class/misc/rdma_cm/"
 
@@ -271,6 +308,24 @@ static const struct tree_row tree_rows[] = {
 	SHOW(IBPORT "gids/%n", show_gid),
 	SHOW(IBPORT "gid_attrs/types/%n", show_gid_type),
 	SHOW(IBPORT "gid_attrs/ndevs/%n", show_gid_ndev),
+	SHOW(COUNTER "port_xmit_data", show_xmit_data),
+	SHOW(COUNTER "port_rcv_data", show_rcv_data),
+	SHOW(COUNTER "port_xmit_packets", show_xmit_packets),
+	SHOW(COUNTER "port_rcv_packets", show_rcv_packets),
+	SHOW(COUNTER "unicast_xmit_packets", show_xmit_packets),
+	SHOW(COUNTER "unicast_rcv_packets", show_rcv_packets),
+	TEXT(COUNTER "multicast_xmit_packets", "0\n"),
+	TEXT(COUNTER "multicast_rcv_packets", "0\n"),
+	SHOW(COUNTER "port_rcv_errors", show_rcv_errors),
+	TEXT(COUNTER "port_xmit_discards", "0\n"),
+	/* the first two as the kernel's rxe calls them, ours */
+	SHOW(HW_COUNTER "sent_pkts", show_xmit_packets),
+	SHOW(HW_COUNTER "rcvd_pkts", show_rcv_packets),
+	SHOW(HW_COUNTER "rx_crc_bad", show_rcv_errors),
+	SHOW(HW_COUNTER "rx_direct", show_rx_direct),
+	SHOW(HW_COUNTER "rx_staged", show_rx_staged),
+	SHOW(HW_COUNTER "tx_inplace", show_tx_inplace),
+	SHOW(HW_COUNTER "tx_copied", show_tx_copied),
 
 	MERGED("/sys/class/infiniband_verbs"),
 	TEXT("/sys/class/infiniband_verbs/abi_version", "6\n"),

@@ -69,6 +69,9 @@ struct kabi_node *kabi_node_child(const struct kabi_node *node,
 /* Path of a node, NUL-terminated.  Return: its length; -ENAMETOOLONG. */
 int kabi_node_path(const struct kabi_node *node, char *ret_path, size_t size);
 
+/* Does a KABI_FILE say the same for ever? */
+bool kabi_node_is_fixed(const struct kabi_node *node);
+
 /* What a KABI_FILE says now.  Return: octets; -errno. */
 int kabi_node_content(const struct kabi_node *node,
 		      char ret_text[KABI_CONTENT_MAX]);

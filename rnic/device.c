@@ -272,8 +272,13 @@ void rnic_device_fork_child(void)
 	struct rnic_device_set *set =
 		atomic_load_explicit(&device_set, memory_order_relaxed);
 
-	for (size_t i = 0; set && i < set->device_cnt; i++)
-		util_lock_init(&set->devices[i]->gids->lock, UTIL_RANK_LEAF);
+	for (size_t i = 0; set && i < set->device_cnt; i++) {
+		struct rnic_device *dev = set->devices[i];
+
+		util_lock_init(&dev->gids->lock, UTIL_RANK_LEAF);
+		/* The parent's traffic was not this process's. */
+		memset(&dev->counters, 0, sizeof(dev->counters));
+	}
 }
 
 int rnic_device_list(struct rnic_device *const **ret_list)
@@ -340,6 +345,16 @@ int rnic_device_query(const struct rnic_device *dev,
 	rnic_device_fill_attr(dev, table, ret_attr);
 	rnic_netif_table_put(table);
 	return 0;
+}
+
+void rnic_device_stats(const struct rnic_device *dev,
+		       struct rnic_device_stats *ret_stats)
+{
+#define STAT_READ(name)                                                        \
+	ret_stats->name = atomic_load_explicit(&dev->counters.name,            \
+					       memory_order_relaxed);
+	RNIC_DEVICE_STAT_LIST(STAT_READ)
+#undef STAT_READ
 }
 
 enum rnic_persona rnic_device_persona(const struct rnic_device *dev)

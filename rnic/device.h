@@ -11,6 +11,25 @@
 #include "netif.h"
 #include "rnic.h"
 
+#include <stdatomic.h>
+
+/* X(name): the fields of struct rnic_device_stats. */
+#define RNIC_DEVICE_STAT_LIST(X)                                               \
+	X(tx_fpdu)                                                             \
+	X(rx_fpdu)                                                             \
+	X(rx_crc_bad)                                                          \
+	X(rx_direct)                                                           \
+	X(rx_staged)                                                           \
+	X(tx_inplace)                                                          \
+	X(tx_copied)
+
+/* Relaxed: a counter orders nothing. */
+struct rnic_device_counters {
+#define RNIC_DEVICE_COUNTER(name) _Atomic uint64_t name;
+	RNIC_DEVICE_STAT_LIST(RNIC_DEVICE_COUNTER)
+#undef RNIC_DEVICE_COUNTER
+};
+
 struct rnic_device {
 	char name[64];
 	char ifname[16];
@@ -19,7 +38,8 @@ struct rnic_device {
 	uint64_t guid_be;
 	bool is_loopback;
 	enum rnic_persona persona;
-	struct rnic_gid_table *gids; /* what alone does change */
+	struct rnic_gid_table *gids; /* this and the next alone do change */
+	struct rnic_device_counters counters;
 };
 
 struct rnic_device_set {

@@ -11,7 +11,9 @@
 
 #include "../util/env.h"
 #include "../util/log.h"
+#include "context.h"
 #include "cq.h"
+#include "device.h"
 #include "engine.h"
 #include "fd.h"
 #include "hold.h"
@@ -27,8 +29,16 @@
 void rnic_stream_count(struct rnic_stream *stream)
 {
 	const struct smpa_counters *now = smpa_conn_counters(stream->conn);
+	struct rnic_device *dev = stream->engine->ctx->dev;
 	struct smpa_counters *told = &stream->told;
 
+#define COUNT_DEVICE(field)                                                    \
+	if (now->field != told->field)                                         \
+		atomic_fetch_add_explicit(&dev->counters.field,                \
+					  now->field - told->field,            \
+					  memory_order_relaxed);
+	RNIC_DEVICE_STAT_LIST(COUNT_DEVICE)
+#undef COUNT_DEVICE
 #define COUNT(field, stat)                                                     \
 	do {                                                                   \
 		if (now->field != told->field)                                 \

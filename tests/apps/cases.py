@@ -415,6 +415,28 @@ def duration():
               "five seconds were over too soon")
 
 
+REPORTED = re.compile(r"^\s*(\w+)/(\w+)=(\d+)$", re.M)
+
+
+def counters():
+    """perftest reads the port's counters before and after its writes."""
+    names = ["counters/port_xmit_data", "counters/port_rcv_data",
+             "hw_counters/sent_pkts"]
+    with Test("ib_write_bw --report-counters") as test:
+        perftest.pair(test, "ib_write_bw", [
+            "-n", "1000", "--report-counters=" + ",".join(names)])
+        server, client = ({f"{m[0]}/{m[1]}": int(m[2]) for m in
+                           REPORTED.findall(p.text())}
+                          for p in test.programs)
+        check(sorted(client) == sorted(names), str(client))
+        words = 1000 * 65536 // 4
+        # and a little that the programs tell each other
+        check(words <= client[names[0]] < words + 4096, str(client))
+        check(client[names[1]] < 4096, str(client))
+        check(1000 <= client[names[2]] < 4000, str(client))
+        check(server[names[1]] <= words + 4096, str(server))
+
+
 def devinfo():
     """A channel adapter on Ethernet, if that is the persona."""
     with Test("ibv_devinfo -v") as test:
@@ -513,7 +535,8 @@ GROUPS = {
                for verb in ("write", "send") for what in ("bw", "lat")] +
               [perf_row(f"ib_{verb}_{what}", "-I", 64)
                for verb in ("write", "send") for what in ("bw", "lat")],
-    "duration": [("ib_write_bw-D", duration)] +
+    "duration": [("ib_write_bw-D", duration),
+                 ("ib_write_bw-counters", counters)] +
                 [perf_row("ib_read_bw", "-D", 2),
                  perf_row("ib_send_bw", "-D", 2)],
 }

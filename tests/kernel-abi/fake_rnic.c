@@ -128,6 +128,32 @@ int rnic_device_query(const struct rnic_device *dev,
 	return 0;
 }
 
+/* Traffic of usiw_down0 more. */
+static uint64_t traffic;
+
+RNIC_EXPORT void fake_traffic_add(uint64_t fpdu_cnt);
+
+void fake_traffic_add(uint64_t fpdu_cnt)
+{
+	traffic += fpdu_cnt;
+}
+
+void rnic_device_stats(const struct rnic_device *dev,
+		       struct rnic_device_stats *ret_stats)
+{
+	uint64_t unit = dev == &devices[0] ? 1 : 1000;
+
+	*ret_stats = (struct rnic_device_stats){ .tx_fpdu = unit,
+						 .rx_fpdu = 2 * unit,
+						 .rx_crc_bad = 3 * unit,
+						 .rx_direct = 40 * unit,
+						 .rx_staged = 52 * unit,
+						 .tx_inplace = 60 * unit,
+						 .tx_copied = 70 * unit };
+	if (dev != &devices[0])
+		ret_stats->tx_fpdu += traffic;
+}
+
 struct rnic_device *rnic_device_by_name(const char *name)
 {
 	for (int i = 0; i < FAKE_DEVICE_CNT; i++)

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "preloaded.h"
 
+#include <dlfcn.h>
 #include <sys/sysmacros.h>
 
 static void open_flags_are_honoured(void **state)
@@ -179,6 +180,59 @@ static void a_reused_number_is_the_newcomers(void **state)
 	close(fd);
 }
 
+static void traffic_add(uint64_t cnt)
+{
+	void *lib = dlopen(KABI_TEST_RNIC, RTLD_NOW | RTLD_NOLOAD), *sym;
+	void (*add)(uint64_t cnt);
+
+	assert_non_null(lib);
+	sym = dlsym(lib, "fake_traffic_add");
+	assert_non_null(sym);
+	memcpy(&add, &sym, sizeof(add));
+	add(cnt);
+	dlclose(lib);
+}
+
+static uint64_t number_read(int fd)
+{
+	char said[32] = "";
+
+	assert_true(read(fd, said, sizeof(said) - 1) > 0);
+	return strtoull(said, NULL, 10);
+}
+
+/* As programs watch counters: one descriptor, read again from its beginning,
+ * perhaps sought back long before. */
+static void a_file_read_again_says_what_holds_now(void **state)
+{
+	int fd = open(IBDOWN "/ports/1/counters/port_xmit_packets",
+		      O_RDONLY | O_CLOEXEC);
+	uint64_t first;
+	char octet;
+
+	(void)state;
+	first = number_read(fd);
+	assert_int_equal(read(fd, &octet, 1), 0); /* the end */
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	for (int i = 1; i < 3; i++) {
+		traffic_add(5);
+		assert_int_equal(number_read(fd), first + 5 * (uint64_t)i);
+		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	}
+	/* in the middle it goes on as it began */
+	assert_int_equal(read(fd, &octet, 1), 1);
+	traffic_add(90000);
+	assert_int_equal(number_read(fd), (first + 10) % 1000);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	close(fd);
+	/* and opened before, read after */
+	fd = open(IBDOWN "/ports/1/hw_counters/sent_pkts", O_RDONLY);
+	traffic_add(1);
+	assert_int_equal(number_read(fd), first + 90011);
+	assert_int_equal(fcntl(fd, F_GETFD), 0);
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +243,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(access_follows_the_modes),
 		cmocka_unit_test(stdio_reads_and_refuses_to_write),
 		cmocka_unit_test(a_reused_number_is_the_newcomers),
+		cmocka_unit_test(a_file_read_again_says_what_holds_now),
 	};
 
 	(void)argc;

@@ -52,6 +52,24 @@ static const struct content {
 	{ IBDOWN "/ports/1/gid_attrs/types/1", "IB/RoCE v1\n" },
 	{ IBDOWN "/ports/1/gid_attrs/ndevs/1", "down0\n" },
 	{ IBDOWN "/ports/1/gid_attrs/ndevs/2", NULL },
+	{ IBDEV "/ports/1/counters/port_xmit_data", "32\n" },
+	{ IBDEV "/ports/1/counters/port_rcv_data", "23\n" },
+	{ IBDOWN "/ports/1/counters/port_xmit_data", "32500\n" },
+	{ IBDEV "/ports/1/counters/port_xmit_packets", "1\n" },
+	{ IBDEV "/ports/1/counters/port_rcv_packets", "2\n" },
+	{ IBDEV "/ports/1/counters/unicast_xmit_packets", "1\n" },
+	{ IBDEV "/ports/1/counters/unicast_rcv_packets", "2\n" },
+	{ IBDEV "/ports/1/counters/multicast_xmit_packets", "0\n" },
+	{ IBDEV "/ports/1/counters/multicast_rcv_packets", "0\n" },
+	{ IBDEV "/ports/1/counters/port_rcv_errors", "3\n" },
+	{ IBDEV "/ports/1/counters/port_xmit_discards", "0\n" },
+	{ IBDEV "/ports/1/hw_counters/sent_pkts", "1\n" },
+	{ IBDOWN "/ports/1/hw_counters/rcvd_pkts", "2000\n" },
+	{ IBDEV "/ports/1/hw_counters/rx_crc_bad", "3\n" },
+	{ IBDEV "/ports/1/hw_counters/rx_direct", "40\n" },
+	{ IBDEV "/ports/1/hw_counters/rx_staged", "52\n" },
+	{ IBDEV "/ports/1/hw_counters/tx_inplace", "60\n" },
+	{ IBDEV "/ports/1/hw_counters/tx_copied", "70\n" },
 };
 
 /* Where persona ca says something else. */
@@ -119,7 +137,8 @@ static void link_counts_are_those_of_directories(void **state)
 	assert_int_equal(stat("/sys/class/infiniband", &st), 0);
 	assert_int_equal(st.st_nlink, 2 + 2);
 	assert_int_equal(stat(IBDEV "/ports/1", &st), 0);
-	assert_int_equal(st.st_nlink, 2 + 3); /* pkeys, gids, gid_attrs */
+	/* pkeys, gids, gid_attrs, counters, hw_counters */
+	assert_int_equal(st.st_nlink, 2 + 5);
 	assert_int_equal(stat(IBDEV "/fw_ver", &st), 0);
 	assert_int_equal(st.st_nlink, 1);
 }

@@ -318,6 +318,24 @@ static void states_limits_that_programs_accept(void **state)
 	assert_true(limits->max_mr_size >= 4096);
 }
 
+static void a_forked_child_counts_from_zero(void **state)
+{
+	struct rnic_device *lo = rnic_device_by_name("usiw_lo");
+	struct rnic_device_stats stats;
+
+	(void)state;
+	assert_non_null(lo);
+	atomic_store(&lo->counters.tx_fpdu, 7);
+	atomic_store(&lo->counters.rx_staged, 9);
+	rnic_device_stats(lo, &stats);
+	assert_int_equal(stats.tx_fpdu, 7);
+	assert_int_equal(stats.rx_staged, 9);
+	rnic_device_fork_child();
+	rnic_device_stats(lo, &stats);
+	assert_int_equal(stats.tx_fpdu, 0);
+	assert_int_equal(stats.rx_staged, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,6 +352,7 @@ int main(void)
 		cmocka_unit_test(finds_loopback_by_every_spelling),
 		cmocka_unit_test(finds_each_device_by_what_query_says),
 		cmocka_unit_test(states_limits_that_programs_accept),
+		cmocka_unit_test(a_forked_child_counts_from_zero),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

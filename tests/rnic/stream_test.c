@@ -109,6 +109,33 @@ static void run_traffic(const struct tcpfake_plan *plan, bool has_crc,
 	rnicpair_close(&p);
 }
 
+/* What is sent between two QPs of lo leaves it and arrives at it. */
+static void devices_count_their_traffic(void **state)
+{
+	const uint64_t payload = 2 * 100000 + SEND_CNT * SEND_LEN;
+
+	(void)state;
+	for (int has_crc = 0; has_crc < 2; has_crc++) {
+		const struct tcpfake_plan plan = { .fd = -1 };
+		struct rnic_device *lo = rnic_device_by_name("usiw_lo");
+		struct rnic_device_stats old, now;
+
+		rnic_device_stats(lo, &old);
+		run_traffic(&plan, has_crc, 100000);
+		rnic_device_stats(lo, &now);
+		assert_int_equal(now.tx_inplace + now.tx_copied -
+					 old.tx_inplace - old.tx_copied,
+				 payload);
+		assert_int_equal(now.rx_direct + now.rx_staged - old.rx_direct -
+					 old.rx_staged,
+				 payload);
+		assert_in_range(now.tx_fpdu - old.tx_fpdu, SQ_CNT, payload);
+		assert_int_equal(now.rx_fpdu - old.rx_fpdu,
+				 now.tx_fpdu - old.tx_fpdu);
+		assert_int_equal(now.rx_crc_bad, old.rx_crc_bad);
+	}
+}
+
 /* ---- pieces ------------------------------------------------------------- */
 
 static void any_cut_gives_the_same_result(void **state)
@@ -449,6 +476,7 @@ static void knocks_only_behind_what_it_sent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(devices_count_their_traffic),
 		cmocka_unit_test(any_cut_gives_the_same_result),
 		cmocka_unit_test(waiting_often_changes_nothing),
 		cmocka_unit_test(waiting_once_anywhere_changes_nothing),
