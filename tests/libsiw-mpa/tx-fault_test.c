@@ -17,6 +17,7 @@
 #define PAGE ((size_t)4096)
 #define MEM_SIZE (64 * PAGE)
 #define MULPDU 4110u /* 4096 octets of payload behind a tagged header */
+#define FPDU_SIZE (2 + (size_t)MULPDU + 4)
 #define OUT_MAX (1u << 20)
 
 static sigjmp_buf guard_jump;
@@ -308,28 +309,64 @@ static void cuts_at_any_place(void **state)
 	}
 }
 
+/* Of its second FPDU an octet at least is out. */
 static void ends_when_part_of_it_is_out(void **state)
+{
+	static const size_t parts[] = { 1, 884, 16 + PAGE - 1 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		size_t taken = FPDU_SIZE + parts[i];
+		struct two t;
+
+		two_init(&t, false);
+		assert_int_equal(
+			submit(&t, SMPA_OP_WRITE, 0, 2 * (uint32_t)PAGE, 1), 0);
+		assert_int_equal(take(&t, taken), 1);
+		page_set(1, PROT_NONE);
+		assert_int_equal(smpa_conn_tx_fault(t.a.conn), -EPIPE);
+		assert_int_equal(take(&t, OUT_MAX), -EFAULT);
+		assert_int_equal(smpa_conn_tx_unreadable(t.a.conn), 1);
+		assert_int_equal(out_len, taken);
+		smpa_conn_terminate(
+			t.a.conn,
+			(struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
+		/* There is no place to say it. */
+		assert_int_equal(take(&t, OUT_MAX), 0);
+		assert_true(smpa_conn_tx_is_idle(t.a.conn));
+		assert_false(smpa_conn_uses(t.a.conn, mem, MEM_SIZE));
+		assert_int_equal(submit(&t, SMPA_OP_SEND, 0, 1, 2), -EPIPE);
+		two_fini(&t);
+	}
+}
+
+/* An FPDU of which nothing is out can still be left out, and the reason told,
+ * also where it is the next that TCP would take. */
+static void cuts_between_two_fpdus(void **state)
 {
 	struct two t;
 
 	(void)state;
-	two_init(&t, false);
-	assert_int_equal(submit(&t, SMPA_OP_WRITE, 0, 2 * (uint32_t)PAGE, 1),
-			 0);
-	assert_int_equal(take(&t, 5000), 1); /* in its second FPDU */
-	page_set(1, PROT_NONE);
-	assert_int_equal(smpa_conn_tx_fault(t.a.conn), -EPIPE);
-	assert_int_equal(take(&t, OUT_MAX), -EFAULT);
-	assert_int_equal(smpa_conn_tx_unreadable(t.a.conn), 1);
-	assert_int_equal(out_len, 5000);
-	smpa_conn_terminate(t.a.conn,
-			    (struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
-	/* There is no place to say it. */
-	assert_int_equal(take(&t, OUT_MAX), 0);
-	assert_true(smpa_conn_tx_is_idle(t.a.conn));
-	assert_false(smpa_conn_uses(t.a.conn, mem, MEM_SIZE));
-	assert_int_equal(submit(&t, SMPA_OP_SEND, 0, 1, 2), -EPIPE);
-	two_fini(&t);
+	for (size_t taken = 0; taken <= 2; taken++) {
+		two_init(&t, false);
+		assert_int_equal(
+			submit(&t, SMPA_OP_WRITE, 0, 3 * (uint32_t)PAGE, 1), 0);
+		if (taken)
+			assert_int_equal(take(&t, taken * FPDU_SIZE), 1);
+		page_set(taken, PROT_NONE);
+		assert_int_equal(smpa_conn_tx_fault(t.a.conn), 0);
+		assert_int_equal(take(&t, OUT_MAX), -EFAULT);
+		assert_int_equal(out_len, taken * FPDU_SIZE);
+		assert_int_equal(smpa_conn_tx_unreadable(t.a.conn), 1);
+		smpa_conn_terminate(
+			t.a.conn,
+			(struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
+		assert_int_equal(take(&t, OUT_MAX), 0);
+		judge(&t);
+		assert_int_equal(end_count(&t.b, SMPA_EV_SEGMENT), taken);
+		assert_int_equal(end_count(&t.b, SMPA_EV_TERMINATE), 1);
+		two_fini(&t);
+	}
 }
 
 static void asks_the_guard_only_where_it_may_fault(void **state)
@@ -366,6 +403,7 @@ int main(void)
 		cmocka_unit_test(cuts_what_went_away_after_framing),
 		cmocka_unit_test(cuts_at_any_place),
 		cmocka_unit_test(ends_when_part_of_it_is_out),
+		cmocka_unit_test(cuts_between_two_fpdus),
 		cmocka_unit_test(asks_the_guard_only_where_it_may_fault),
 	};
 
