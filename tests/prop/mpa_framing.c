@@ -100,6 +100,7 @@ static const struct {
 } rows[] = {
 	{ "RFC-F6", "RFC-F6", NULL, true, true, true, 0 },
 	{ "T-21", "V-13", NULL, true, true, true, SMPA_F_MPA_MARKER },
+	{ "T-21, no CRC", "V-13", NULL, true, true, false, SMPA_F_MPA_MARKER },
 	{ "T-22", "V-14", NULL, true, true, true, 0 },
 	{ "T-23: PAD not zero", NULL,
 	  "0013414300000000000000000000000100000000aaaaaaaa12345678", false,
@@ -149,6 +150,45 @@ static void judges_fpdus(void **state)
 		assert_row(rows[i].name, ev->fault.has_terminate);
 		assert_row(rows[i].name,
 			   smpa_conn_tx_prepare(e.conn, &iov) == 1);
+		end_fini(&e);
+	}
+}
+
+/* MPA-163, C-12: a length that no FPDU has is an error at once, whatever CRC
+ * would have followed; of one that is possible the whole FPDU is waited for. */
+static const struct {
+	bool has_markers, has_crc;
+	uint16_t len;
+	bool is_possible;
+} lengths[] = {
+	{ true, true, SMPA_MULPDU_MAX, true },
+	{ true, true, SMPA_MULPDU_MAX + 1, false },
+	{ true, false, SMPA_MULPDU_MAX, true },
+	{ true, false, SMPA_MULPDU_MAX + 1, false },
+	{ false, true, FPDU_PLAIN_MAX, true },
+	{ false, true, FPDU_PLAIN_MAX + 1, false },
+	{ false, false, FPDU_PLAIN_MAX, true },
+	{ false, false, FPDU_PLAIN_MAX + 1, false },
+};
+
+static void judges_lengths_at_once(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
+		uint8_t head[6] = { 0 };
+		size_t at = lengths[i].has_markers ? 4 : 0;
+		const struct smpa_event *ev;
+		struct end e;
+
+		initiator(&e, lengths[i].has_markers, lengths[i].has_crc);
+		e.event_cnt = 0;
+		wire_put16(head + at, lengths[i].len);
+		end_feed(&e, head, at + 2);
+		ev = end_event(&e, SMPA_EV_FAULT, 0);
+		assert_int_equal(ev == NULL, lengths[i].is_possible);
+		if (ev)
+			assert_int_equal(ev->fault.fault.value,
+					 SMPA_F_MPA_MARKER);
 		end_fini(&e);
 	}
 }
@@ -394,6 +434,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sends_the_figures),
 		cmocka_unit_test(judges_fpdus),
+		cmocka_unit_test(judges_lengths_at_once),
 		cmocka_unit_test(takes_no_flipped_bit_of_figure_5),
 		cmocka_unit_test(writes_nowhere_with_a_flipped_header),
 		cmocka_unit_test(keeps_mulpdu_in_its_range),

@@ -656,6 +656,59 @@ static void answers_must_fit_the_request(void **state)
 	}
 }
 
+/*
+ * EXT-20: whoever does not know whether its peer has atomics adds nothing and
+ * looks what comes of it: the word, or the error of a peer without.
+ */
+static void adding_nothing_finds_out_whether_the_peer_can(void **state)
+{
+	(void)state;
+	for (int can = 0; can < 2; can++) {
+		struct rnicpair p;
+		struct rnicpair_side *s = &p.side[0];
+		struct smpa_msg answer = { .opcode = SMPA_OP_ATOMIC_RESPONSE,
+					   .quiet = true,
+					   .atomic.value = 77 };
+		struct smpa_event ev;
+		struct usiw_cqe cqe;
+		struct usiw_sge sge;
+		struct rawpeer raw;
+
+		rnicpair_open_idle(&p, &defaults);
+		rawpeer_join(&raw, &p, 0);
+		sge = rnicpair_sge(s, 0, 8);
+		assert_int_equal(
+			rnicpair_post(s,
+				      &(struct rnicpair_wr){
+					      .wr_id = 3,
+					      .opcode = USIW_WR_FETCH_ADD,
+					      .flags = USIW_SQE_SIGNALED,
+					      .sge = &sge,
+					      .sge_cnt = 1 }),
+			0);
+		ev = rawpeer_event(&raw);
+		assert_int_equal(ev.type, SMPA_EV_ATOMIC);
+		assert_int_equal(ev.atomic.op, RNIC_FETCH_ADD);
+		assert_true(ev.atomic.add_swap == 0);
+		answer.atomic.id = ev.atomic.id;
+		if (can)
+			rawpeer_send(&raw, &answer);
+		else /* as one of RFC 5040 alone, for which 0xa is no opcode */
+			smpa_conn_refuse_read(
+				raw.conn, &ev,
+				(struct smpa_fault){ SMPA_F_RDMAP_OPCODE });
+		(void)rawpeer_try(&raw);
+		cqe = rnicpair_take(s, s->scq);
+		assert_int_equal(cqe.wr_id, 3);
+		assert_int_equal(cqe.status, can ? USIW_WC_SUCCESS
+						 : USIW_WC_REM_INV_REQ_ERR);
+		if (can)
+			assert_true(word_at(s->buf) == 77);
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
 /* ---- all at once -------------------------------------------------------- */
 
 #define CROWD_PAIRS 4	 /* contexts */
@@ -803,6 +856,7 @@ int main(void)
 		cmocka_unit_test(executes_in_turn_and_once),
 		cmocka_unit_test(a_waiting_one_may_lose_its_region),
 		cmocka_unit_test(answers_must_fit_the_request),
+		cmocka_unit_test(adding_nothing_finds_out_whether_the_peer_can),
 		cmocka_unit_test(no_addition_is_lost),
 	};
 

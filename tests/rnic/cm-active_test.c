@@ -2,6 +2,8 @@
 /* The active side: what comes of a connect. */
 #include "cm-fixture.h"
 
+#include "../util/env.h"
+
 static void closed_port_is_refused(void **state)
 {
 	struct rnic_cm_event ev;
@@ -92,6 +94,70 @@ static void no_reply_to_revision_2_means_one_try_with_1(void **state)
 	cm_side_close(&active);
 	cm_qp_close(&q);
 	close(listener);
+}
+
+/* What a peer does with the first Request. */
+static const struct {
+	const char *name;
+	const char *says;
+	size_t len;
+	bool is_reset;
+	bool is_retried;
+	enum rnic_cm_event_type type;
+	int status;
+} ends[] = {
+	{ "closes", "", 0, false, true, RNIC_CM_REJECTED, -ECONNRESET },
+	{ "resets", "", 0, true, true, RNIC_CM_REJECTED, -ECONNRESET },
+	{ "closes in the middle of a Reply", "MPA ID Rep Frame\x50\x02", 18,
+	  false, true, RNIC_CM_REJECTED, -ECONNRESET },
+	{ "rejects, revision 2",
+	  "MPA ID Rep Frame\x70\x02\x00\x04\x80\x08\x80\x06", 24, false, false,
+	  RNIC_CM_REJECTED, -ECONNREFUSED },
+	{ "rejects, revision 1", "MPA ID Rep Frame\x60\x01\x00\x00", 20, false,
+	  false, RNIC_CM_REJECTED, -ECONNREFUSED },
+	{ "says something else", "HTTP/1.1 400 Bad Request", 24, false, false,
+	  RNIC_CM_CONNECT_ERROR, -EPROTO },
+};
+
+/* D-27: where a Reply came there is no second try, and never a third. */
+static void only_silence_is_tried_again(void **state)
+{
+	bool has_rev_2 = util_settings()->mpa_rev == 2;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		int tries = has_rev_2 && ends[i].is_retried ? 2 : 1;
+		struct rnic_cm_event ev;
+		struct cm_side active;
+		uint8_t frame[24];
+		struct cm_qp q;
+		uint16_t port;
+		int listener = cm_stranger_listen(&port);
+
+		print_message("%s\n", ends[i].name);
+		cm_qp_open(&q);
+		cm_dial(&active, &q, port, "");
+		for (int try = 0; try < tries; try++) {
+			bool is_rev_2 = has_rev_2 && try == 0;
+			int fd = cm_stranger_accept(listener, frame,
+						    is_rev_2 ? 24 : 20);
+
+			assert_int_equal(frame[17], is_rev_2 ? 2 : 1);
+			cm_say(fd, (const uint8_t *)ends[i].says, ends[i].len);
+			if (ends[i].is_reset)
+				cm_slam(fd);
+			else
+				close(fd);
+		}
+		cm_expect(active.chan, ends[i].type, ends[i].status, &ev);
+		/* What was dialled before the event is in the backlog. */
+		assert_int_equal(fcntl(listener, F_SETFL, O_NONBLOCK), 0);
+		assert_int_equal(accept(listener, NULL, NULL), -1);
+		assert_int_equal(errno, EAGAIN);
+		close(listener);
+		cm_side_close(&active);
+		cm_qp_close(&q);
+	}
 }
 
 static void peer_of_revision_1_is_found_by_the_retry(void **state)
@@ -384,6 +450,7 @@ int main(void)
 		cmocka_unit_test(listener_that_comes_soon_is_found),
 		cmocka_unit_test(destroying_ends_the_wait_for_a_listener),
 		cmocka_unit_test(no_reply_to_revision_2_means_one_try_with_1),
+		cmocka_unit_test(only_silence_is_tried_again),
 		cmocka_unit_test(peer_of_revision_1_is_found_by_the_retry),
 		cmocka_unit_test(depths_of_the_reply_are_passed_up),
 		cmocka_unit_test(too_large_an_ord_is_terminated),
@@ -396,9 +463,14 @@ int main(void)
 		cmocka_unit_test(peer_that_leaves_after_its_response),
 		cmocka_unit_test(disconnect_instead_of_establish),
 	};
+	const struct CMUnitTest rev_1_tests[] = {
+		cmocka_unit_test(only_silence_is_tried_again),
+	};
 
 	/* Before the settings are read for the first time. */
 	setenv("USIW_START_MS", "400", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
+	if (util_settings()->mpa_rev == 1)
+		return cmocka_run_group_tests(rev_1_tests, NULL, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

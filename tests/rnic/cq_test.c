@@ -412,6 +412,73 @@ static void overrun_fails_all_on_the_queue(void **state)
 	rnicpair_close(&p);
 }
 
+/* RDMAP-77: a queue pair with other queues, of the same context and engine,
+ * goes on before, while and after one of them overruns. */
+static void overrun_leaves_other_queues_alone(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnic_cq *scq, *rcq;
+	struct rnic_qp *more[2];
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0], *b = &p.side[1], other;
+	uint32_t comp, async, events;
+	struct usiw_cqe cqe;
+
+	(void)state;
+	opt.cqe = 4;
+	rnicpair_open(&p, &opt);
+	assert_int_equal(rnic_cq_create(a->ctx, 64, NULL, 1, NULL, &scq), 0);
+	assert_int_equal(rnic_cq_create(a->ctx, 64, NULL, 2, NULL, &rcq), 0);
+	other = *a;
+	a->scq = scq;
+	a->rcq = rcq;
+	more[0] = rnicpair_qp_new(&p, 0);
+	*a = other;
+	more[1] = rnicpair_qp_new(&p, 1);
+	rnicpair_join(&p, more[0], more[1]);
+	other.scq = scq;
+	other.rcq = rcq;
+	for (uint64_t i = 0; i < 20; i++) {
+		struct usiw_sge sge = rnicpair_sge(a, 0, 1000);
+		struct rnicpair_wr wr = {
+			.wr_id = i,
+			.opcode = USIW_WR_WRITE,
+			.flags = USIW_SQE_SIGNALED,
+			.sge = &sge,
+			.sge_cnt = 1,
+			.rkey = b->stag,
+			.remote_addr = rnicpair_addr(b, 0),
+		};
+
+		assert_int_equal(rnicpair_post(a, &wr), 0);
+		assert_int_equal(rnicpair_post_qp(a, more[0], &wr), 0);
+	}
+	/* Nobody polls the one, somebody the other. */
+	for (uint64_t i = 0; i < 20; i++) {
+		cqe = rnicpair_take(&other, scq);
+		assert_int_equal(cqe.wr_id, i);
+		assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+	}
+	rnicpair_wait_state(a, RNIC_QPS_ERROR);
+	assert_int_equal(rnic_qp_state(more[0]), RNIC_QPS_RTS);
+	for (uint64_t i = 0; i < 20; i++) {
+		struct rnicpair_wr wr = { .wr_id = i,
+					  .opcode = USIW_WR_READ,
+					  .flags = USIW_SQE_SIGNALED };
+
+		assert_int_equal(rnicpair_post_qp(a, more[0], &wr), 0);
+		cqe = rnicpair_take(&other, scq);
+		assert_int_equal(cqe.wr_id, i);
+		assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+	}
+	assert_int_equal(rnic_qp_state(more[0]), RNIC_QPS_RTS);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(rnic_qp_destroy(more[i], &events), 0);
+	assert_int_equal(rnic_cq_destroy(scq, &comp, &async), 0);
+	assert_int_equal(rnic_cq_destroy(rcq, &comp, &async), 0);
+	rnicpair_close(&p);
+}
+
 /* ---- resizing ----------------------------------------------------------- */
 
 static int push_id(struct rnic_cq *cq, uint64_t wr_id)
@@ -657,6 +724,7 @@ int main(void)
 		cmocka_unit_test(overrun_by_receives_fails_the_queue_pair),
 		cmocka_unit_test(overrun_amid_messages_is_told_once),
 		cmocka_unit_test(overrun_fails_all_on_the_queue),
+		cmocka_unit_test(overrun_leaves_other_queues_alone),
 		cmocka_unit_test(resizing_keeps_what_waits),
 		cmocka_unit_test(resizing_beside_pushes_and_polls),
 		cmocka_unit_test(an_event_is_neither_lost_nor_doubled),

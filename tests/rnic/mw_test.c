@@ -371,26 +371,39 @@ static void is_no_lkey(void **state)
 }
 
 /* Type 1 is its domain's, type 2 the QP's that bound it. */
+/* DDP-57, RDMAP-70: by another stream nothing is read, and nothing placed. */
 static void type_2_is_for_one_peer(void **state)
 {
-	for (int type = T1; type <= T2; type++) {
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		uint8_t opcode = i % 2 ? USIW_WR_WRITE : USIW_WR_READ;
+		int type = i / 2 ? T2 : T1;
 		struct rnic_qp *qp[2];
 		uint32_t stag, events;
 		struct world w;
 
-		(void)state;
 		world_open(&w, LW | BINDABLE);
 		qp[0] = rnicpair_qp_new(&w.p, 0);
 		qp[1] = rnicpair_qp_new(&w.p, 1);
 		rnicpair_join(&w.p, qp[0], qp[1]);
-		stag = bind_ok(&w, w.mw[type], 0, 64, RR);
-		assert_int_equal(use(&w, USIW_WR_READ, stag, at(&w, 0), 8),
-				 USIW_WC_SUCCESS);
-		assert_int_equal(
-			use_qp(&w, qp[1], USIW_WR_READ, stag, at(&w, 0), 8),
-			type == T1 ? USIW_WC_SUCCESS : USIW_WC_REM_ACCESS_ERR);
-		/* The first peer is not hurt by the second. */
-		assert_int_equal(use(&w, USIW_WR_READ, stag, at(&w, 0), 8),
+		stag = bind_ok(&w, w.mw[type], 0, 64, RR | RW);
+		memset(w.a->buf, 0x11, 64);
+		memset(w.b->buf, 0x22, 64);
+		assert_int_equal(use_qp(&w, qp[1], opcode, stag, at(&w, 0), 64),
+				 type == T1 ? USIW_WC_SUCCESS
+					    : USIW_WC_REM_ACCESS_ERR);
+		for (int k = 0; k < 64; k++) {
+			bool is_written = type == T1 && i % 2;
+			bool is_read = type == T1 && !(i % 2);
+
+			assert_int_equal(w.a->buf[k], is_written ? 0x22 : 0x11);
+			assert_int_equal(w.b->buf[k], is_read ? 0x11 : 0x22);
+		}
+		assert_int_equal(state_now(qp[0]),
+				 type == T1 ? RNIC_QPS_RTS
+					    : RNIC_QPS_TERMINATE);
+		/* The peer whose window it is is not hurt. */
+		assert_int_equal(use(&w, opcode, stag, at(&w, 0), 64),
 				 USIW_WC_SUCCESS);
 		assert_int_equal(rnic_qp_destroy(qp[0], &events), 0);
 		assert_int_equal(rnic_qp_destroy(qp[1], &events), 0);
