@@ -74,8 +74,8 @@ void fpdu_writer_put(struct fpdu_writer *w, const void *buf, size_t len)
 		size_t room = writer_room(w);
 		size_t piece = len < room ? len : room;
 
-		if (piece > HASH_PIECE)
-			piece = HASH_PIECE;
+		if (piece > w->piece_max)
+			piece = w->piece_max;
 		memcpy(w->out, p, piece);
 		w->out += piece;
 		w->phase = (w->phase + (uint32_t)piece) & MARKER_MASK;
@@ -95,6 +95,7 @@ void fpdu_writer_begin(struct fpdu_writer *w, uint8_t *out, uint32_t phase,
 	w->hashed = out;
 	w->crc = CRC32C_INIT;
 	w->has_crc = has_crc;
+	w->piece_max = has_crc ? HASH_PIECE : SIZE_MAX;
 	w->phase = phase & MARKER_MASK;
 	w->len = len;
 	w->has_markers = has_markers;

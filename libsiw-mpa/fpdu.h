@@ -56,6 +56,10 @@ struct fpdu_writer {
 	uint32_t phase;	 /* of @out */
 	uint32_t len;	 /* of the ULPDU */
 	uint32_t crc;
+	/* Octets copied at once.  A bound that the compiler knew would make it
+	 * copy by "rep movs" instead of memcpy(), twice the time of a small
+	 * FPDU. */
+	size_t piece_max;
 	bool has_markers;
 	bool has_crc;
 };
