@@ -610,6 +610,25 @@ static int rx_segment(struct smpa_conn *c, struct smpa_event *ev, size_t off,
 	return rx_send(c, ev, may_be_rtr);
 }
 
+/* C-14: nothing, or a lone zero marker, is a boundary. */
+static bool rx_is_boundary(const struct smpa_conn *c)
+{
+	const struct conn_rx *rx = &c->rx;
+	size_t have = rx_staged(rx);
+
+	return have == 0 ||
+	       (c->out.rx_markers && rx->phase == 0 &&
+		have == FPDU_MARKER_SIZE &&
+		(wire_get16(rx->buf + rx->head + 2) & 0xfffc) == 0);
+}
+
+bool smpa_conn_rx_is_midway(const struct smpa_conn *conn)
+{
+	if (conn->rx.is_dead || conn->phase != PHASE_RDMA)
+		return false;
+	return conn->rx.state != RX_FPDU || !rx_is_boundary(conn);
+}
+
 /*
  * One FPDU.  Where CRC or markers are in use, all of it must be there and
  * right before DDP sees an octet (MPA-31, MPA-80, MPA-85).  Without, the
@@ -636,11 +655,7 @@ static int rx_fpdu(struct smpa_conn *c, struct smpa_event *ev)
 		bool has_lead = has_markers && rx->phase == 0;
 
 		need = FPDU_LEN_SIZE + (has_lead ? FPDU_MARKER_SIZE : 0);
-		/* C-14: a lone zero marker is a boundary too */
-		return rx_more(c, ev, need,
-			       have == 0 ||
-				       (has_lead && have == FPDU_MARKER_SIZE &&
-					(wire_get16(p + 2) & 0xfffc) == 0));
+		return rx_more(c, ev, need, rx_is_boundary(c));
 	}
 	need = f.wire;
 	/* A Responder's first FPDU must be whole, or its sending half would

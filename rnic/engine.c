@@ -317,6 +317,11 @@ static void engine_expire(struct rnic_engine *engine, uint64_t now_ns)
 			rnic_stream_abort(stream);
 			continue;
 		}
+		if (stream->stall.next_ns && stream->stall.next_ns <= now_ns &&
+		    rnic_stall_is_over(stream, now_ns)) {
+			rnic_stream_stalled(stream);
+			continue;
+		}
 		if (stream->nudge_ns && stream->nudge_ns <= now_ns)
 			rnic_nudge_fire(stream);
 		stream->is_knocking = rnic_stream_knock_is_due(stream, now_ns);
@@ -326,6 +331,7 @@ static void engine_expire(struct rnic_engine *engine, uint64_t now_ns)
 		earliest = earlier(earliest, stream->rnr_ns);
 		earliest = earlier(earliest, stream->nudge_ns);
 		earliest = earlier(earliest, stream->look.next_ns);
+		earliest = earlier(earliest, stream->stall.next_ns);
 	}
 	engine->deadline_ns = earlier(engine->deadline_ns, earliest);
 	/* Sending can end a stream, or set a deadline. */

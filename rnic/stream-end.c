@@ -266,6 +266,20 @@ void rnic_stream_abort(struct rnic_stream *stream)
 	rnic_stream_lost(stream, -ETIMEDOUT);
 }
 
+void rnic_stream_stalled(struct rnic_stream *stream)
+{
+	struct rnic_qp *qp = stream->qp;
+
+	smpa_conn_terminate(stream->conn,
+			    (struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
+	rnic_stat_add(RNIC_STAT_term_sent, 1);
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE,
+		     qp->sq.ack.is_on ? USIW_WC_RETRY_EXC_ERR
+				      : USIW_WC_WR_FLUSH_ERR,
+		     RNIC_QP_EV_FATAL);
+	rnic_stream_end_step(stream);
+}
+
 void rnic_stream_expire(struct rnic_stream *stream)
 {
 	stream->deadline_ns = 0;

@@ -47,6 +47,11 @@ struct rnic_stream {
 	uint64_t nudge_ns; /* when to wake who waits on the send CQ; 0 */
 	uint64_t knock_ns; /* when a silent peer hears from us again; 0 */
 	struct {
+		uint64_t next_ns; /* 0: between FPDUs, when last looked at */
+		uint64_t fpdu;	  /* how many were whole then */
+		uint32_t same_cnt;
+	} stall; /* stall.c */
+	struct {
 		uint64_t next_ns; /* 0: nobody need look */
 		uint64_t acked;
 		uint32_t same_cnt;
@@ -114,6 +119,8 @@ void rnic_stream_lost(struct rnic_stream *stream, int status);
 void rnic_stream_drain(struct rnic_stream *stream);
 void rnic_stream_abort(struct rnic_stream *stream);
 void rnic_stream_expire(struct rnic_stream *stream);
+/* The rest of an FPDU does not come. */
+void rnic_stream_stalled(struct rnic_stream *stream);
 void rnic_stream_rnr(struct rnic_stream *stream);
 
 /* RDMAP-60, RDMAP-68, EXT-19: the peer learns which of its Reads or atomics
@@ -135,6 +142,13 @@ void rnic_nudge_written(struct rnic_stream *stream, uint32_t len);
 void rnic_nudge_fire(struct rnic_stream *stream);
 /* May something that is posted on @qp complete into @cq? */
 bool rnic_nudge_is_expected(const struct rnic_qp *qp, const struct rnic_cq *cq);
+
+/* ---- stall.c ------------------------------------------------------------ */
+
+/* Octets have come, or may. */
+void rnic_stall_begin(struct rnic_stream *stream);
+/* stall.next_ns has come.  Return: the rest of an FPDU does not come. */
+bool rnic_stall_is_over(struct rnic_stream *stream, uint64_t now_ns);
 
 /* ---- patience.c --------------------------------------------------------- */
 

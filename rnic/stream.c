@@ -424,6 +424,7 @@ void rnic_stream_resume(struct rnic_stream *stream)
 
 void rnic_stream_settle(struct rnic_stream *stream)
 {
+	rnic_stall_begin(stream);
 	stream_return_staging(stream);
 	rnic_stream_watch(stream);
 }

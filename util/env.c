@@ -47,6 +47,9 @@
 	  "time limit of an MPA start exchange, milliseconds")                 \
 	X("USIW_DRAIN_MS", NUM, drain_ms, 0, 3600000, "0..3600000", "2000",    \
 	  "time a closing stream may take to drain, milliseconds")             \
+	X("USIW_STALL_MS", NUM, stall_ms, 0, 86400000, "0..86400000",          \
+	  "300000",                                                            \
+	  "time the rest of an FPDU may take to come, milliseconds; 0: any")   \
 	X("USIW_HALF_OPEN_MAX", NUM, half_open_max, 1, 65536, "1..65536",      \
 	  "512", "connections per listener that have not finished starting")   \
 	X("USIW_IRD", NUM, ird, 0, 128, "0..128", "128",                       \

@@ -262,6 +262,10 @@ int smpa_conn_rx_lend(struct smpa_conn *conn, void *buf, size_t size);
  * again only with the next rx_prepare). */
 bool smpa_conn_rx_is_idle(const struct smpa_conn *conn);
 
+/* A part of an FPDU has come, and the rest is due.  Never before ESTABLISHED.
+ */
+bool smpa_conn_rx_is_midway(const struct smpa_conn *conn);
+
 /**
  * smpa_conn_rx_prepare - where may the next stream octets go?
  * @iov: filled; at most @max (>= SMPA_IOV_MAX + 1).

@@ -591,6 +591,40 @@ def invalidation_beside_others():
         server.serve_honest_peer()
 
 
+def lengths_that_are_wrong():
+    """A length that was changed under way, and peers that break off and keep
+    their connection: each ends in its time, silent ones stay."""
+    with Test("parts of FPDUs") as test:
+        server = Server(test, env={"USIW_STALL_MS": "800"})
+        beside, idle = Beside(server), Beside(server)
+        peers = []
+        for n in range(8):
+            peer, offer = server.connect(receives=1)
+            whole = fpdu(write(offer.open, offer.addr, EIGHT))
+            longer = bytes([whole[0] ^ 1 << (n % 4)]) + whole[1:]
+            peer.put(whole + (longer if n % 2 else whole[:3 * n + 1]))
+            peers.append(peer)
+        ended = 0
+
+        def all_ended():
+            nonlocal ended
+            beside.go_on()
+            while len(server.lines(r"^end ")) > ended:
+                _, done = server.wait_end(receives=1)
+                judge_flush(server, "", done)
+                ended += 1
+            return ended == len(peers)
+        wait_until(all_ended, TIMEOUT, "the ends of who breaks off")
+        for peer in peers:
+            check(peer.get_ulpdu() == terminate(0x02, 7),
+                  "no Terminate that names no cause")
+            check(peer.is_closed(), "octets follow the Terminate")
+            peer.close()
+        idle.end()
+        beside.end()
+        server.serve_honest_peer()
+
+
 harness.main(
     [(name, functools.partial(one_attack, name)) for name in ATTACKS] +
     [("first-fpdu-bad", first_fpdu_is_bad),
@@ -604,4 +638,5 @@ harness.main(
      ("immediate-like-mark", immediate_data_like_a_mark),
      ("half-close", closes_half_and_reads),
      ("half-close-no-read", closes_half_and_does_not_read),
+     ("wrong-lengths", lengths_that_are_wrong),
      ("invalidation-beside-others", invalidation_beside_others)])
