@@ -53,9 +53,10 @@ def simple_pair(name, server_command, client_command, octets, timeout=60,
         server = test.start("server", server_command + ["-p", port])
         server.wait_listening(port)
         if server_command[0] == "riostream":
-            # It asks for its iomap behind rlisten(): who connects before
-            # that is refused riomap() with ENOMEM.
-            time.sleep(0.2)
+            # It asks for its iomap behind rlisten(), and a client that
+            # connects before that is refused riomap() with ENOMEM.  Once
+            # it waits in raccept(), or polls it, it has asked.
+            server.wait_waiting()
         client = test.start("client", client_command + ["-p", port])
         client.wait(timeout, codes=client_codes)
         server.wait(20, codes=server_codes)

@@ -218,6 +218,22 @@ class Program:
             return is_listening(port, self.pid)
         wait_until(look, timeout, f"{self.name} to listen on {port}")
 
+    def wait_waiting(self, timeout=20):
+        """Until it sleeps at four looks in a row, or has spent 20 ms of CPU
+        time: what it was about to do is done, and it waits for a peer or
+        polls for one."""
+        sleeps, begin = 0, None
+
+        def look():
+            nonlocal sleeps, begin
+            with open(f"/proc/{self.pid}/stat", encoding="utf-8") as f:
+                field = f.read().rpartition(")")[2].split()
+            ticks = int(field[11]) + int(field[12])
+            begin = ticks if begin is None else begin
+            sleeps = sleeps + 1 if field[0] == "S" else 0
+            return sleeps == 4 or ticks >= begin + 2
+        wait_until(look, timeout, f"{self.name} to wait for a peer")
+
     def wait(self, timeout, codes=(0,)):
         """Until it ends; its exit code must be one of codes."""
         try:

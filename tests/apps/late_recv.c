@@ -2,7 +2,7 @@
 /*
  * A program whose receive comes late: it connects to itself with librdmacm,
  * one side sends at once, the other first READs what the sender's private data
- * names, and posts its receive 300 ms later, or never.
+ * names, and posts its receive once the message has come, or never.
  *
  * usage: apps-late-recv late|never [srq]
  */
@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define NEEDS(what)                                                            \
 	do {                                                                   \
@@ -28,7 +27,6 @@
 	} while (0)
 
 #define LEN 50000
-#define LATE_US 300000
 
 struct where {
 	uint64_t addr;
@@ -37,7 +35,7 @@ struct where {
 
 static uint8_t sent[LEN], got[LEN], read_here[LEN];
 static char port[8];
-static sem_t is_done;
+static sem_t is_sent, is_done;
 
 static struct ibv_qp_init_attr qp_attr(void)
 {
@@ -85,6 +83,7 @@ static void *sender(void *arg)
 	NEEDS(!rdma_post_send(id, NULL, sent, LEN, mr, 0));
 	NEEDS(rdma_get_send_comp(id, &wc) == 1);
 	NEEDS(wc.status == IBV_WC_SUCCESS);
+	sem_post(&is_sent);
 	sem_wait(&is_done);
 	rdma_disconnect(id);
 	ibv_dereg_mr(mr);
@@ -93,7 +92,7 @@ static void *sender(void *arg)
 }
 
 /* What the sender has in its memory can be read, though its Send waits. */
-static void read_first(struct rdma_cm_id *id, const struct where *where)
+static void read_source(struct rdma_cm_id *id, const struct where *where)
 {
 	struct ibv_mr *mr = rdma_reg_msgs(id, read_here, LEN);
 	struct ibv_wc wc;
@@ -107,6 +106,13 @@ static void read_first(struct rdma_cm_id *id, const struct where *where)
 	rdma_dereg_mr(mr);
 }
 
+/* A READ that begins after the Send was given to TCP is answered behind it. */
+static void wait_arrived(struct rdma_cm_id *id, const struct where *where)
+{
+	sem_wait(&is_sent);
+	read_source(id, where);
+}
+
 static void receive_late(struct rdma_cm_id *id, struct ibv_srq *srq)
 {
 	struct ibv_mr *mr = rdma_reg_msgs(id, got, LEN);
@@ -116,7 +122,6 @@ static void receive_late(struct rdma_cm_id *id, struct ibv_srq *srq)
 
 	NEEDS(mr);
 	sge = (struct ibv_sge){ (uintptr_t)got, LEN, mr->lkey };
-	usleep(LATE_US);
 	NEEDS(!(srq ? ibv_post_srq_recv(srq, &wr, &bad)
 		    : ibv_post_recv(id->qp, &wr, &bad)));
 	NEEDS(rdma_get_recv_comp(id, &wc) == 1);
@@ -148,6 +153,7 @@ int main(int argc, char **argv)
 	struct where where;
 	pthread_t thread;
 
+	sem_init(&is_sent, 0, 0);
 	sem_init(&is_done, 0, 0);
 	strcpy(port, "0");
 	listener = endpoint(RAI_PASSIVE);
@@ -165,11 +171,13 @@ int main(int argc, char **argv)
 	}
 	NEEDS(!rdma_create_qp(id, NULL, &attr));
 	NEEDS(!rdma_accept(id, NULL));
-	read_first(id, &where);
-	if (is_late)
+	read_source(id, &where);
+	if (is_late) {
+		wait_arrived(id, &where);
 		receive_late(id, srq);
-	else
+	} else {
 		receive_never(id);
+	}
 	sem_post(&is_done);
 	rdma_disconnect(id);
 	pthread_join(thread, NULL);

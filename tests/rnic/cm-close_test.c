@@ -19,7 +19,8 @@ static void reply_survives_unread_input(void **state)
 	fd = cm_stranger_ask(&s, cm_mpa_request, &child);
 	cm_say(fd, early, sizeof(early));
 	assert_int_equal(rnic_cm_reject(s.chan, child, "why", 3), 0);
-	usleep(20000);
+	/* Closed, with the Reply and what was not read still on the way. */
+	cm_wait_none_unowned();
 	assert_int_equal(cm_read_to_end(fd, reply, sizeof(reply)), 23);
 	assert_memory_equal(reply + 20, "why", 3);
 	close(fd);
@@ -56,8 +57,8 @@ static void fin_waits_for_the_peer(void **state)
 		begin_ns = rnic_now_ns();
 		assert_int_equal(rnic_cm_reject(s.chan, child, "why", 3), 0);
 		expect_reply_then_fin(fd, is_polite, begin_ns);
-		while (is_polite && cm_unowned_cnt() > 0)
-			usleep(1000);
+		if (is_polite)
+			cm_wait_none_unowned();
 		close(fd);
 		cm_side_close(&s);
 	}
@@ -75,8 +76,7 @@ static void peer_that_never_closes_is_dropped_in_time(void **state)
 	assert_int_equal(rnic_cm_reject(s.chan, child, NULL, 0), 0);
 	assert_int_equal(cm_read_to_end(fd, reply, sizeof(reply)), 20);
 	assert_int_equal(cm_unowned_cnt(), 1);
-	while (cm_unowned_cnt() > 0)
-		usleep(1000);
+	cm_wait_none_unowned();
 	close(fd);
 	cm_side_close(&s);
 }

@@ -56,8 +56,7 @@ static void port_in_time_wait_may_be_bound_again(void **state)
 	assert_int_equal(rnic_cm_reject(s.chan, ev.id, NULL, 0), 0);
 	assert_int_equal(cm_read_to_end(fd, buf, sizeof(buf)), 20);
 	close(fd);
-	while (cm_unowned_cnt() > 0)
-		usleep(1000);
+	cm_wait_none_unowned();
 	cm_side_close(&s);
 	ss = cm_loopback(AF_INET, port);
 	cm_side_open(&s, 1);

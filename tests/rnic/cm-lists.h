@@ -3,7 +3,10 @@
 #ifndef TEST_CM_LISTS_H
 #define TEST_CM_LISTS_H
 
+#include "cm-fixture.h"
 #include "cm-internal.h"
+
+#include <unistd.h>
 
 /* Connections that begin or end and are no QP's. */
 static inline uint32_t cm_unowned_cnt(void)
@@ -19,6 +22,16 @@ static inline uint32_t cm_unowned_cnt(void)
 	cnt++;
 	util_unlock(&cm.lock);
 	return cnt;
+}
+
+static inline void cm_wait_none_unowned(void)
+{
+	uint64_t end_ns = rnic_now_ns() + CM_PATIENCE_MS * NS_PER_MS;
+
+	while (cm_unowned_cnt() > 0) {
+		assert_true(rnic_now_ns() < end_ns);
+		usleep(1000);
+	}
 }
 
 #endif

@@ -311,7 +311,6 @@ static void a_bell_beside_the_leader_is_served(void **state)
 
 static struct {
 	struct rnicpair p;
-	_Atomic bool is_over;
 	_Atomic uint32_t stag;
 } gone;
 
@@ -320,8 +319,7 @@ static void *gone_write(void *arg)
 	struct rnicpair_side *a = &gone.p.side[0], *b = &gone.p.side[1];
 
 	(void)arg;
-	while (!atomic_load(&gone.is_over) &&
-	       rnic_qp_state(a->qp) == RNIC_QPS_RTS) {
+	while (rnic_qp_state(a->qp) == RNIC_QPS_RTS) {
 		struct usiw_sge sge = rnicpair_sge(a, 0, 300000);
 		struct rnicpair_wr wr = {
 			.opcode = USIW_WR_WRITE,
@@ -339,6 +337,21 @@ static void *gone_write(void *arg)
 			continue;
 	}
 	return NULL;
+}
+
+/* Until so many FPDUs have come. */
+static void gone_wait_fpdus(struct rnic_qp *qp, uint64_t cnt)
+{
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t heard;
+
+	do {
+		must(rnicpair_ms() < end_ms);
+		sched_yield();
+		rnic_engine_lead(qp->engine);
+		heard = smpa_conn_counters(qp->stream->conn)->rx_fpdu;
+		rnic_engine_unlead(qp->engine);
+	} while (heard < cnt);
 }
 
 /* When dereg returns not an octet of the region changes any more. */
@@ -362,18 +375,17 @@ static void a_region_is_untouched_once_it_is_gone(void **state)
 					  RNIC_ACCESS_REMOTE_WRITE,
 				  &mr));
 		atomic_store(&gone.stag, rnic_mr_stag(mr));
-		atomic_store(&gone.is_over, false);
 		memset(gone.p.side[0].buf, 0xff, 300000);
 		must(!pthread_create(&thread, NULL, gone_write, NULL));
-		usleep((unsigned)round * 500);
+		gone_wait_fpdus(b->qp, (uint64_t)round);
 		must(!rnic_mr_dereg(mr));
 		memset(b->buf, 0, 300000);
 		memcpy(copy, b->buf, sizeof(copy));
+		/* The writer goes on until it has heard the Terminate, which
+		 * comes behind all that could still be placed. */
 		rnicpair_wait_state(b, RNIC_QPS_TERMINATE);
-		usleep(2000);
-		assert_memory_equal(copy, b->buf, sizeof(copy));
-		atomic_store(&gone.is_over, true);
 		pthread_join(thread, NULL);
+		assert_memory_equal(copy, b->buf, sizeof(copy));
 		rnicpair_close(&gone.p);
 	}
 }
