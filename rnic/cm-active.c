@@ -217,20 +217,26 @@ void cm_active_retry(struct cm_conn *conn)
 		cm_active_dial_port(conn);
 }
 
+/* On success the connection is the QP's, and the conn gone, or bare. */
 static int active_attach(struct cm_conn *conn, uint16_t ird, uint16_t ord)
 {
 	struct cm_id *id = conn->id;
 	struct rnic_qp *qp = rnic_qp_get(conn->param.qp_num);
 	int ret = -EINVAL;
 
-	if (qp) {
+	if (conn->is_bare) {
+		ret = cm_bare_stand(conn);
+	} else if (qp) {
+		id->qp_num = conn->param.qp_num;
 		ret = cm_conn_attach(conn, id, qp, ird, ord);
-		rnic_qp_put(qp);
 	}
+	if (qp)
+		rnic_qp_put(qp);
 	if (ret < 0)
 		return ret;
 	rnic_stat_add(RNIC_STAT_connects, 1);
-	id->qp_num = conn->param.qp_num;
+	if (!conn->is_bare)
+		cm_conn_free(conn);
 	return 0;
 }
 
@@ -288,14 +294,14 @@ void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev)
 		active_respond(conn, ev);
 		return;
 	}
+	conn->outcome = NULL;
 	ret = active_attach(conn, ev->start.ird, ev->start.ord);
 	if (ret < 0) {
+		conn->outcome = outcome;
 		outcome->ev.pd_len = 0;
 		cm_conn_abort(conn, ret);
 		return;
 	}
-	conn->outcome = NULL;
-	cm_conn_free(conn);
 	cm_event_post(outcome, RNIC_CM_ESTABLISHED, 0);
 }
 
@@ -313,9 +319,10 @@ int cm_conn_establish(struct cm_id *id)
 			       ? -ECONNRESET
 			       : -EINVAL;
 	ret = active_attach(conn, conn->ird, conn->ord);
-	if (ret < 0)
+	if (ret < 0) {
 		id->state = RNIC_CM_S_DISCONNECT;
-	cm_conn_free(conn);
+		cm_conn_free(conn);
+	}
 	return ret;
 }
 
@@ -379,13 +386,15 @@ void cm_active_connected(struct cm_conn *conn)
 
 /* ---- connect --------------------------- */
 
-static bool qp_is_idle(uint32_t qp_num)
+/* Or no QP at all. */
+static bool qp_is_idle(uint32_t qp_num, bool *ret_is_bare)
 {
 	struct rnic_qp *qp = rnic_qp_get(qp_num);
 	bool is_idle;
 
+	*ret_is_bare = !qp;
 	if (!qp)
-		return false;
+		return qp_num != 0;
 	is_idle = rnic_qp_state(qp) == RNIC_QPS_IDLE;
 	rnic_qp_put(qp);
 	return is_idle;
@@ -395,8 +404,10 @@ int cm_conn_connect(struct cm_id *id, const struct rnic_cm_conn_param *param)
 {
 	struct cm_conn *conn;
 	int ret, status = 0;
+	bool is_bare;
 
-	if (id->state != RNIC_CM_S_ROUTE || !qp_is_idle(param->qp_num))
+	if (id->state != RNIC_CM_S_ROUTE ||
+	    !qp_is_idle(param->qp_num, &is_bare))
 		return -EINVAL;
 	ret = cm_thread_start();
 	if (ret < 0)
@@ -415,6 +426,7 @@ int cm_conn_connect(struct cm_id *id, const struct rnic_cm_conn_param *param)
 	conn->rev = (uint8_t)util_settings()->mpa_rev;
 	conn->refused_ns = rnic_now_ns() + REFUSED_NS;
 	conn->param = *param;
+	conn->is_bare = is_bare;
 	id->conn = conn;
 	if (id->fd >= 0) /* the question comes from the same port */
 		cm_sock_set_flag(id->fd, SOL_SOCKET, SO_REUSEADDR, 1);

@@ -86,6 +86,8 @@ void cm_id_free(struct cm_id *id)
 	id_drop_events(id);
 	if (id->conn && id->state == RNIC_CM_S_REQUEST)
 		cm_conn_reject(id->conn, NULL, 0);
+	else if (id->conn && id->conn->phase == CM_PHASE_BARE)
+		cm_conn_close(id->conn);
 	else if (id->conn)
 		cm_conn_free(id->conn);
 	rnic_fd_close(id->fd);

@@ -225,6 +225,7 @@ enum cm_phase {
 	CM_PHASE_RESPONSE,   /* active, in InfiniBand's steps: the application
 				is to say that it is ready */
 	CM_PHASE_ANSWERED,   /* passive, persona ca: Reply sent, RTR awaited */
+	CM_PHASE_BARE,	     /* established, without a QP */
 	CM_PHASE_REJECTED,   /* Reply with R=1 sent, the peer's FIN awaited */
 	CM_PHASE_CLOSING,    /* last octets out, then the peer's FIN */
 };
@@ -246,6 +247,7 @@ struct cm_conn {
 	uint8_t rev;	     /* active: revision of the Request */
 	bool is_shut;	     /* CLOSING: our FIN is out */
 	bool is_beside;	     /* active: the listener has moved */
+	bool is_bare;	     /* the number that was named is no QP's */
 	uint16_t ird, ord;   /* RESPONSE, ANSWERED: agreed */
 	uint32_t qp_life;    /* ANSWERED: the QP waits in that life; 0: no */
 	struct cm_event *outcome;
@@ -276,6 +278,10 @@ struct cm_conn *cm_conn_new(enum cm_phase phase);
 void cm_conn_begin(struct cm_conn *conn);
 /* Out of the list of its phase, away from identity and listener. */
 void cm_conn_detach(struct cm_conn *conn);
+/* Out of the list of its phase. */
+void cm_conn_leave_list(struct cm_conn *conn);
+/* The identity is established by the connection. */
+void cm_conn_stands(struct cm_conn *conn, struct cm_id *id);
 void cm_conn_drop_socket(struct cm_conn *conn);
 int cm_conn_fd(const struct cm_conn *conn);
 int cm_conn_watch(struct cm_conn *conn, uint32_t events);
@@ -311,6 +317,14 @@ void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev);
 void cm_passive_request(struct cm_conn *conn, const struct smpa_event *ev);
 /* ANSWERED: octets, or the peer's leaving. */
 void cm_passive_answered(struct cm_conn *conn);
+
+/* ---- connections without a QP (cm-bare.c) -------------------------------- */
+
+/* The connection stands.  Return: 0: it stays with its identity; -errno. */
+int cm_bare_stand(struct cm_conn *conn);
+/* The application disconnects: DISCONNECTED, and an orderly close. */
+void cm_bare_end(struct cm_conn *conn);
+void cm_bare_ready(struct cm_conn *conn, uint32_t events);
 
 /* ---- is it beside? (cm-ask.c) -------------------------------------------- */
 

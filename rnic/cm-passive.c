@@ -171,13 +171,16 @@ static int accept_attach(struct cm_conn *conn, struct rnic_qp *qp, uint16_t ird,
 			 uint16_t ord, struct cm_event *event)
 {
 	struct cm_id *id = conn->id;
-	int ret = cm_conn_attach(conn, id, qp, ird, ord);
+	int ret = qp ? cm_conn_attach(conn, id, qp, ird, ord)
+		     : cm_bare_stand(conn);
 
 	conn->qp_life = 0;
 	if (ret < 0)
 		return ret;
-	id->qp_num = rnic_qp_num(qp);
-	cm_conn_free(conn);
+	if (qp) {
+		id->qp_num = rnic_qp_num(qp);
+		cm_conn_free(conn);
+	}
 	rnic_stat_add(RNIC_STAT_accepts, 1);
 	event->ev.ird = cm_depth_min(ird, UINT8_MAX);
 	event->ev.ord = cm_depth_min(ord, UINT8_MAX);
@@ -202,7 +205,7 @@ static int accept_await(struct cm_conn *conn, struct rnic_qp *qp,
 	conn->phase = CM_PHASE_ANSWERED;
 	conn->outcome = event;
 	conn->param.qp_num = param->qp_num;
-	conn->qp_life = rnic_qp_life(qp);
+	conn->qp_life = qp ? rnic_qp_life(qp) : 0;
 	conn->ird = ev->start.ird;
 	conn->ord = ev->start.ord;
 	conn->id->state = RNIC_CM_S_CONNECT;
@@ -241,15 +244,16 @@ static int answered_attach(struct cm_conn *conn)
 	struct rnic_qp *qp = rnic_qp_get(conn->param.qp_num);
 	int ret = -EINVAL;
 
-	if (!qp)
+	if (!qp && !conn->is_bare)
 		return -EINVAL;
-	if (rnic_qp_life(qp) == conn->qp_life) {
+	if (!qp || rnic_qp_life(qp) == conn->qp_life) {
 		conn->outcome = NULL;
 		ret = accept_attach(conn, qp, conn->ird, conn->ord, event);
 		if (ret < 0)
 			conn->outcome = event;
 	}
-	rnic_qp_put(qp);
+	if (qp)
+		rnic_qp_put(qp);
 	return ret;
 }
 
@@ -274,9 +278,10 @@ int cm_conn_accept(struct cm_id *id, const struct rnic_cm_conn_param *param)
 	if (!id->conn) /* the peer has left meanwhile */
 		return -ECONNRESET;
 	qp = rnic_qp_get(param->qp_num);
-	if (!qp)
+	if (!qp && !param->qp_num)
 		return -EINVAL;
-	if (rnic_qp_state(qp) != RNIC_QPS_IDLE) {
+	id->conn->is_bare = !qp;
+	if (qp && rnic_qp_state(qp) != RNIC_QPS_IDLE) {
 		ret = -EINVAL;
 		goto put_qp;
 	}
@@ -289,6 +294,7 @@ int cm_conn_accept(struct cm_id *id, const struct rnic_cm_conn_param *param)
 free_event:
 	free(event);
 put_qp:
-	rnic_qp_put(qp);
+	if (qp)
+		rnic_qp_put(qp);
 	return ret;
 }

@@ -68,8 +68,7 @@ void cm_conn_begin(struct cm_conn *conn)
 	TAILQ_INSERT_TAIL(&cm.starting, conn, link);
 }
 
-/* Out of the list of its phase, away from identity and listener. */
-void cm_conn_detach(struct cm_conn *conn)
+void cm_conn_leave_list(struct cm_conn *conn)
 {
 	switch (conn->phase) {
 	case CM_PHASE_ASKING:
@@ -84,6 +83,7 @@ void cm_conn_detach(struct cm_conn *conn)
 		break;
 	case CM_PHASE_REQUEST:
 	case CM_PHASE_RESPONSE:
+	case CM_PHASE_BARE:
 		break;
 	case CM_PHASE_ANSWERED:
 		TAILQ_REMOVE(&cm.answered, conn, link);
@@ -97,6 +97,12 @@ void cm_conn_detach(struct cm_conn *conn)
 		cm.closing_cnt--;
 		break;
 	}
+}
+
+/* Out of the list of its phase, away from identity and listener. */
+void cm_conn_detach(struct cm_conn *conn)
+{
+	cm_conn_leave_list(conn);
 	if (conn->listener) {
 		TAILQ_REMOVE(&conn->listener->listener.half_open, conn,
 			     half_open_link);
@@ -215,6 +221,17 @@ int cm_conn_open_stream(struct cm_conn *conn, struct smpa_options *opt)
 	return 0;
 }
 
+void cm_conn_stands(struct cm_conn *conn, struct cm_id *id)
+{
+	if (id->is_moved)
+		cm_addr_set_port_be(
+			&conn->local,
+			cm_addr_port_be((struct sockaddr *)&id->local));
+	id->local = conn->local;
+	id->peer = conn->peer;
+	id->state = RNIC_CM_S_ESTABLISHED;
+}
+
 int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp,
 		   uint16_t ird, uint16_t ord)
 {
@@ -228,13 +245,7 @@ int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp,
 		return ret;
 	conn->stream = NULL;
 	rnic_qp_set_timeout(qp, id->ack_timeout);
-	if (id->is_moved)
-		cm_addr_set_port_be(
-			&conn->local,
-			cm_addr_port_be((struct sockaddr *)&id->local));
-	id->local = conn->local;
-	id->peer = conn->peer;
-	id->state = RNIC_CM_S_ESTABLISHED;
+	cm_conn_stands(conn, id);
 	return 0;
 }
 
@@ -355,7 +366,6 @@ static void conn_step(struct cm_conn *conn)
 
 void cm_conn_ready(struct cm_conn *conn, uint32_t events)
 {
-	(void)events;
 	switch (conn->phase) {
 	case CM_PHASE_ASKING:
 		cm_ask_ready(conn);
@@ -376,6 +386,9 @@ void cm_conn_ready(struct cm_conn *conn, uint32_t events)
 		break;
 	case CM_PHASE_ANSWERED:
 		cm_passive_answered(conn);
+		break;
+	case CM_PHASE_BARE:
+		cm_bare_ready(conn, events);
 		break;
 	case CM_PHASE_REJECTED:
 	case CM_PHASE_CLOSING:

@@ -271,10 +271,14 @@ static void thread_dispatch(const struct epoll_event *ev)
 /* Nothing is heard of it any more. */
 static void thread_drop(struct cm_conn *conn)
 {
-	if (conn->id && conn->outcome)
-		cm_conn_abort(conn, -EIO);
-	else
+	if (conn->phase == CM_PHASE_BARE) {
+		cm_id_stream_ended(conn->id, -EIO);
 		cm_conn_free(conn);
+	} else if (conn->id && conn->outcome) {
+		cm_conn_abort(conn, -EIO);
+	} else {
+		cm_conn_free(conn);
+	}
 }
 
 /*

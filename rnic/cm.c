@@ -178,6 +178,11 @@ static int id_disconnect(struct cm_id *id, struct rnic_qp **ret_qp,
 {
 	switch (id->state) {
 	case RNIC_CM_S_ESTABLISHED:
+		if (id->conn) {
+			cm_id_disconnected(id);
+			cm_bare_end(id->conn);
+			return 0;
+		}
 		*ret_qp = rnic_qp_get(id->qp_num);
 		*ret_ref = id->ref;
 		cm_id_disconnected(id);

@@ -90,6 +90,11 @@ static int start_send(struct rnic_stream *stream)
 	return 0;
 }
 
+int rnic_stream_start_flush(struct rnic_stream *stream)
+{
+	return start_send(stream);
+}
+
 static void start_done(struct rnic_stream *stream, const struct smpa_event *ev)
 {
 	stream->has_tx_markers = ev->start.tx_markers;

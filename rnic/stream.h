@@ -42,6 +42,10 @@ int rnic_stream_start_step(struct rnic_stream *stream,
 /* Octets read so far: none but the peer's start frame's. */
 size_t rnic_stream_start_taken(const struct rnic_stream *stream);
 
+/* ESTABLISHED: the RTR, where there is no QP that would send it.  Return: 0;
+ * -errno. */
+int rnic_stream_start_flush(struct rnic_stream *stream);
+
 /*
  * ESTABLISHED, Responder: has the peer sent anything behind the start frames,
  * its RTR?  Nothing is taken.
