@@ -297,6 +297,36 @@ static void a_region_goes_while_something_is_held(void **state)
 	rnicpair_close(&p);
 }
 
+/* A Send of which a part is held, and the FIN where the rest is due: there is
+ * nothing to deliver, so nothing to wait for. */
+static void half_a_message_is_not_waited_for(void **state)
+{
+	/* Without CRC: an untagged segment, not the last one, of 8 octets. */
+	static const uint8_t front[2 + 18 + 8 + 4] = {
+		0, 26, 0x01, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+	};
+	struct rnicpair_options opt = defaults;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	enum rnic_qp_state qp_state = RNIC_QPS_RTS;
+	struct rawpeer raw;
+	struct rnicpair p;
+
+	(void)state;
+	opt.has_crc = false;
+	rnicpair_open_idle(&p, &opt);
+	rawpeer_join(&raw, &p, 0);
+	assert_int_equal(write(raw.fd, front, sizeof(front)), sizeof(front));
+	wait_for(is_holding, &p.side[0]);
+	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
+	while (qp_state == RNIC_QPS_RTS) {
+		assert_true(rnicpair_ms() < end_ms);
+		qp_state = rnic_qp_state(p.side[0].qp);
+	}
+	assert_int_equal(qp_state, RNIC_QPS_ERROR);
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +334,7 @@ int main(void)
 		cmocka_unit_test(unmapped_memory_refuses_what_is_held),
 		cmocka_unit_test(every_end_drops_what_is_held),
 		cmocka_unit_test(the_last_word_is_heard),
+		cmocka_unit_test(half_a_message_is_not_waited_for),
 		cmocka_unit_test(a_closed_peer_is_waited_for_with_limit),
 		cmocka_unit_test(a_reset_behind_a_full_hold_is_seen),
 		cmocka_unit_test(an_overrun_ends_the_delivery),

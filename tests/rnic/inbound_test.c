@@ -329,6 +329,19 @@ static void atomic_without_the_qps_right(struct stage *s)
 	atomic_request(s, rnic_mr_stag(s->atomic_only), s->base + 200);
 }
 
+static void read_without_the_qps_right(struct stage *s)
+{
+	rnic_qp_set_access(s->p.side[0].qp, RNIC_ACCESS_REMOTE_WRITE);
+	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only), s->base, 8);
+}
+
+static void write_without_the_qps_right(struct stage *s)
+{
+	rnic_qp_set_access(s->p.side[0].qp, RNIC_ACCESS_REMOTE_READ);
+	rawpeer_write(&s->raw, s->p.side[0].stag,
+		      rnicpair_addr(&s->p.side[0], 0), octets, 8);
+}
+
 /* Places for Reads and for atomics are the same; IRD 2. */
 static void ask_too_many_atomics(struct stage *s)
 {
@@ -438,6 +451,11 @@ static const struct violation violations[] = {
 	{ "atomic aligned on the wire only", atomic_on_skewed_region,
 	  SMPA_F_RDMAP_STREAM_CATA, USIW_EVENT_QP_REQ_ERR,
 	  USIW_WC_WR_FLUSH_ERR },
+	{ "read that the queue pair does not allow", read_without_the_qps_right,
+	  SMPA_F_RDMAP_ACCESS, USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "write that the queue pair does not allow",
+	  write_without_the_qps_right, SMPA_F_DDP_T_STAG,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
 	{ "atomic that the queue pair does not allow",
 	  atomic_without_the_qps_right, SMPA_F_RDMAP_ACCESS,
 	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
@@ -585,6 +603,8 @@ static void an_empty_read_needs_no_region(void **state)
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
 	rawpeer_join(&raw, &p, 0);
+	/* Nor a right. */
+	assert_int_equal(rnic_qp_set_access(p.side[0].qp, 0), 0);
 	rawpeer_read(&raw, 5, 77, 0x12345678, 99, 0);
 	ev = rawpeer_event(&raw);
 	assert_int_equal(ev.type, SMPA_EV_MESSAGE);

@@ -491,6 +491,8 @@ static const struct bad_wr bad_wrs[] = {
 	  USIW_WC_LOC_LEN_ERR },
 	{ "more than 2^32 octets, to read", USIW_WR_READ, 0, 4, 0x40000001, 0,
 	  0, 8, USIW_WC_LOC_LEN_ERR },
+	{ "as long as a message may be", USIW_WR_SEND, 0, 4, 1u << 29, 0, 0, 8,
+	  USIW_WC_LOC_PROT_ERR },
 	{ "more pieces than the queue's", USIW_WR_SEND, 0, 40, 8, 0, 0, 8,
 	  USIW_WC_LOC_LEN_ERR },
 	{ "more inline data than the queue's", USIW_WR_SEND, USIW_SQE_INLINE, 0,

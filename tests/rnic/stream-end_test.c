@@ -454,6 +454,149 @@ static void a_half_that_does_not_read_is_bounded(void **state)
 	}
 }
 
+/* A pair whose Initiator offers no RTR; work of the accepting side waits. */
+static void held_open(struct rnicpair *p)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	struct rnicpair_wr wr = { .wr_id = 7,
+				  .opcode = USIW_WR_SEND,
+				  .flags = USIW_SQE_SIGNALED };
+
+	opt.rtr = 0;
+	rnicpair_open(p, &opt);
+	must(rnicpair_post_recv(&p->side[0], 1, NULL, 0) == 0);
+	must(rnicpair_post(&p->side[1], &wr) == 0);
+}
+
+/* ---- what is flushed is the application's again -------------------------- */
+
+/* The FPDU stays cut: nothing is sent from memory that was given back. */
+static void flushed_memory_is_not_sent(void **state)
+{
+	struct rnicpair_options opt = stage_options();
+	static uint8_t got[65536];
+	struct rnicpair_side *s;
+	struct rawpeer raw;
+	struct rnicpair p;
+	uint32_t run = 0;
+	ssize_t len;
+
+	(void)state;
+	opt.has_crc = false; /* sent in place */
+	opt.cm_ref = 0;
+	rnicpair_open_idle(&p, &opt);
+	rawpeer_join(&raw, &p, 0);
+	s = &p.side[0];
+	memset(s->buf, 0x11, 60000);
+	for (uint64_t i = 0; i < 4; i++) {
+		struct usiw_sge sge = rnicpair_sge(s, 0, 60000);
+		struct rnicpair_wr wr = { .wr_id = i,
+					  .opcode = USIW_WR_WRITE,
+					  .sge = &sge,
+					  .sge_cnt = 1 };
+
+		assert_int_equal(rnicpair_post(s, &wr), 0);
+	}
+	assert_int_equal(rnic_qp_modify(s->qp, RNIC_QPS_ERROR), 0);
+	memset(s->buf, 0xee, 60000);
+	assert_int_equal(fcntl(raw.fd, F_SETFL, 0), 0);
+	while ((len = read(raw.fd, got, sizeof(got))) > 0) {
+		for (ssize_t i = 0; i < len; i++) {
+			run = got[i] == 0xee ? run + 1 : 0;
+			assert_true(run < 16);
+		}
+	}
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+/* MPA-134: what may not be sent is not waited for. */
+static void held_octets_do_not_delay_the_fin(void **state)
+{
+	struct rnic_stream *stream;
+	struct rnicpair_side *s;
+	struct rnicpair p;
+
+	(void)state;
+	held_open(&p);
+	s = &p.side[1];
+	assert_int_equal(rnic_qp_modify(s->qp, RNIC_QPS_ERROR), 0);
+	rnic_engine_lead(s->ctx->engine);
+	stream = s->ctx->engine->streams;
+	assert_true(!stream || stream->is_fin_sent);
+	rnic_engine_unlead(s->ctx->engine);
+	rnicpair_close(&p);
+}
+
+/* ... but only from its own beginning, however much is posted behind it. */
+static void held_work_is_not_delayed_by_more(void **state)
+{
+	struct rnicpair_wr wr = { .opcode = USIW_WR_SEND };
+	struct rnicpair_side *s;
+	struct rnicpair p;
+	uint64_t first_ns;
+
+	(void)state;
+	held_open(&p);
+	s = &p.side[1];
+	rnic_engine_lead(s->ctx->engine);
+	first_ns = s->qp->stream ? s->qp->stream->deadline_ns : 0;
+	rnic_engine_unlead(s->ctx->engine);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(rnicpair_post(s, &wr), 0);
+		rnic_engine_lead(s->ctx->engine);
+		/* Or it is over: a slow machine. */
+		if (s->qp->stream)
+			assert_true(s->qp->stream->deadline_ns == first_ns);
+		rnic_engine_unlead(s->ctx->engine);
+	}
+	rnicpair_close(&p);
+}
+
+/* A closing stream has more time when the peer has taken so much, and only
+ * then. */
+static void the_limit_is_for_peers_that_stall(void **state)
+{
+	uint64_t octets = UINT64_MAX, first_ns = 0, now_ns;
+	const struct rnic_stream *stream;
+	struct rnicpair_side *s;
+	struct rawpeer raw;
+	struct rnicpair p;
+	uint32_t msg_cnt = 0;
+
+	(void)state;
+	half_open(&p, &raw);
+	s = &p.side[0];
+	for (uint64_t i = 0; i < HALF_CNT; i++)
+		half_post(&p, i, USIW_WR_SEND);
+	rnic_qp_disconnect(s->qp, REF);
+	/* Passes that find TCP full give it nothing. */
+	for (int i = 0; i < 50; i++) {
+		rnic_engine_lead(s->ctx->engine);
+		stream = s->qp->stream;
+		assert_non_null(stream);
+		if (stream->tx_octets == octets)
+			assert_true(stream->deadline_ns == first_ns);
+		octets = stream->tx_octets;
+		first_ns = stream->deadline_ns;
+		rnic_engine_unlead(s->ctx->engine);
+		rnic_cq_progress(s->scq);
+	}
+	now_ns = first_ns;
+	while (now_ns == first_ns) {
+		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_MESSAGE);
+		assert_true(++msg_cnt < HALF_CNT);
+		rnic_engine_lead(s->ctx->engine);
+		now_ns = s->qp->stream ? s->qp->stream->deadline_ns : 0;
+		rnic_engine_unlead(s->ctx->engine);
+	}
+	assert_true(now_ns > first_ns);
+	for (; msg_cnt < HALF_CNT; msg_cnt++)
+		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_MESSAGE);
+	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
+	half_end(&p, &raw, 0);
+}
+
 /* Letting go sends the rest, which completes WRs, which overrun the CQ, which
  * lets go. */
 static void an_overrun_while_letting_go_is_told_once(void **state)
@@ -505,20 +648,6 @@ static void an_overrun_while_letting_go_is_told_once(void **state)
 	rnicpair_close(&p);
 }
 
-/* A pair whose Initiator offers no RTR; work of the accepting side waits. */
-static void held_open(struct rnicpair *p)
-{
-	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
-	struct rnicpair_wr wr = { .wr_id = 7,
-				  .opcode = USIW_WR_SEND,
-				  .flags = USIW_SQE_SIGNALED };
-
-	opt.rtr = 0;
-	rnicpair_open(p, &opt);
-	must(rnicpair_post_recv(&p->side[0], 1, NULL, 0) == 0);
-	must(rnicpair_post(&p->side[1], &wr) == 0);
-}
-
 /* MPA-134: it goes out at once when the first FPDU has come (T-55). */
 static void held_work_goes_out_with_the_first_fpdu(void **state)
 {
@@ -565,6 +694,10 @@ int main(void)
 		cmocka_unit_test(what_was_asked_is_answered_behind_a_fin),
 		cmocka_unit_test(what_was_posted_goes_out_behind_a_fin),
 		cmocka_unit_test(a_half_that_does_not_read_is_bounded),
+		cmocka_unit_test(flushed_memory_is_not_sent),
+		cmocka_unit_test(held_octets_do_not_delay_the_fin),
+		cmocka_unit_test(held_work_is_not_delayed_by_more),
+		cmocka_unit_test(the_limit_is_for_peers_that_stall),
 		cmocka_unit_test(an_overrun_while_letting_go_is_told_once),
 		cmocka_unit_test(held_work_goes_out_with_the_first_fpdu),
 		cmocka_unit_test(held_work_fails_by_name_in_the_end),
