@@ -38,6 +38,10 @@ _Static_assert((int)IBV_REREG_MR_CHANGE_ACCESS == RNIC_MR_CHANGE_ACCESS,
 	 RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |                 \
 	 RNIC_ACCESS_MW_BIND | RNIC_ACCESS_ZERO_BASED | RNIC_ACCESS_ON_DEMAND)
 
+/* IBV_ACCESS_FLUSH_GLOBAL and _PERSISTENT, which older headers do not name: a
+ * device of the kernel that cannot flush says EOPNOTSUPP. */
+#define MR_ACCESS_FLUSH (3u << 8)
+
 /*
  * Optional flags (relaxed ordering among them) are wishes that a device need
  * not know; so is that pages will be huge.
@@ -47,12 +51,14 @@ int usiw_mr_access(unsigned int access, uint32_t *ret_access)
 	unsigned int wanted = access & ~(unsigned int)IBV_ACCESS_OPTIONAL_RANGE;
 
 	wanted &= ~(unsigned int)IBV_ACCESS_HUGETLB;
-	if (wanted & ~(unsigned int)MR_ACCESS)
+	if (wanted & ~(unsigned int)(MR_ACCESS | MR_ACCESS_FLUSH))
 		return -EINVAL;
 	/* RDMA verbs 1.0, 7.2.5.1 */
 	if ((wanted & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) &&
 	    !(wanted & IBV_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
+	if (wanted & MR_ACCESS_FLUSH)
+		return -EOPNOTSUPP;
 	*ret_access = wanted;
 	return 0;
 }

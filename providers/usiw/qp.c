@@ -21,15 +21,15 @@
 #include "sqe.h"
 #include "usiwdv.h"
 
-/* Rights that a QP can give to its peer, and those it may be told of. */
+/*
+ * Rights that a QP can give to its peer.  Programs give it their region's flags
+ * whole, and the kernel looks at none that it does not know: nor is any other
+ * refused here.
+ */
 #define QP_ACCESS                                                              \
 	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |                  \
 	 RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |                 \
 	 RNIC_ACCESS_MW_BIND)
-/* Of regions only; programs give a QP their region's flags whole. */
-#define QP_ACCESS_IGNORED                                                      \
-	(IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB |   \
-	 IBV_ACCESS_RELAXED_ORDERING)
 
 #define PSN_MASK 0xffffffu
 #define QP_MASK_KNOWN ((IBV_QP_DEST_QPN << 1) - 1)
@@ -326,10 +326,6 @@ static int qp_attr_check(const struct usiw_qp *qp,
 		return -EOPNOTSUPP;
 	if ((mask & IBV_QP_CUR_STATE) &&
 	    !qp_state_is(qp, state, attr->cur_qp_state))
-		return -EINVAL;
-	if ((mask & IBV_QP_ACCESS_FLAGS) &&
-	    (attr->qp_access_flags &
-	     ~(unsigned int)(QP_ACCESS | QP_ACCESS_IGNORED)))
 		return -EINVAL;
 	if ((mask & IBV_QP_PORT) && attr->port_num != USIW_PORT)
 		return -EINVAL;

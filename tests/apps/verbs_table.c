@@ -508,9 +508,6 @@ static void qp_use(void)
 	mod.port_num = 2;
 	GIVES(modify_qp, EINVAL,
 	      ibv_modify_qp(w.qp, &mod, IBV_QP_STATE | IBV_QP_PORT));
-	mod.qp_access_flags = 1u << 31;
-	GIVES(modify_qp, EINVAL,
-	      ibv_modify_qp(w.qp, &mod, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS));
 	GIVES(modify_qp, EINVAL, ibv_modify_qp(w.qp, &mod, 1 << 30));
 	GIVES(modify_qp, EOPNOTSUPP, ibv_modify_qp(w.qp, &mod, IBV_QP_CAP));
 	GIVES(modify_qp_rate_limit, EOPNOTSUPP,
