@@ -40,7 +40,18 @@ static int reads_total(const struct rnic_limits *limits)
 	return total;
 }
 
-static void device_attr_fill(const struct rnic_device_attr *dev,
+/*
+ * The CPU's own operations: atomic against everybody's, whichever context,
+ * process or device they come through.  Programs for InfiniBand (UCX) look for
+ * HCA, which promises less and is what its adapters say.
+ */
+static enum ibv_atomic_cap atomic_cap(const struct usiw_context *ctx)
+{
+	return ctx->is_ca ? IBV_ATOMIC_HCA : IBV_ATOMIC_GLOB;
+}
+
+static void device_attr_fill(const struct usiw_context *ctx,
+			     const struct rnic_device_attr *dev,
 			     struct ibv_device_attr *ret_attr)
 {
 	const struct rnic_limits *limits = rnic_limits();
@@ -68,8 +79,7 @@ static void device_attr_fill(const struct rnic_device_attr *dev,
 		.max_qp_rd_atom = (int)limits->max_ird,
 		.max_qp_init_rd_atom = (int)limits->max_ord,
 		.max_res_rd_atom = reads_total(limits),
-		/* the CPU's own operations: atomic against everybody's */
-		.atomic_cap = IBV_ATOMIC_GLOB,
+		.atomic_cap = atomic_cap(ctx),
 		.max_srq = (int)limits->max_srq,
 		.max_srq_wr = (int)limits->max_srq_wr,
 		.max_srq_sge = (int)limits->max_srq_sge,
@@ -110,7 +120,7 @@ int usiw_query_device_ex(struct ibv_context *context,
 	err = rnic_device_query(ctx->dev, &dev);
 	if (err)
 		return usiw_door_int(err);
-	device_attr_fill(&dev, &ex.orig_attr);
+	device_attr_fill(ctx, &dev, &ex.orig_attr);
 	ex.device_cap_flags_ex = ex.orig_attr.device_cap_flags;
 	odp_caps_fill(&ex);
 	ex.max_dm_size = rnic_limits()->max_dm_size;

@@ -50,6 +50,28 @@ static void device_attributes_are_the_limits(void **state)
 	assert_int_equal(a.device_cap_flags & IBV_DEVICE_SRQ_RESIZE, 0);
 }
 
+/* Programs for InfiniBand want to hear HCA, which promises less. */
+static void atomics_are_told_as_the_persona_has_them(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_device_attr_ex ex;
+	struct ibv_context *context;
+	struct ibv_device_attr a;
+
+	assert_int_equal(ibv_query_device(w->context, &a), 0);
+	assert_int_equal(a.atomic_cap, IBV_ATOMIC_GLOB);
+	fake.device.persona = RNIC_PERSONA_CA;
+	context = fake_open();
+	assert_int_equal(ibv_query_device(context, &a), 0);
+	assert_int_equal(a.atomic_cap, IBV_ATOMIC_HCA);
+	assert_int_equal(usiw_query_device_ex(context, NULL, &ex, sizeof(ex)),
+			 0);
+	assert_int_equal(ex.orig_attr.atomic_cap, IBV_ATOMIC_HCA);
+	assert_true(ex.odp_caps.per_transport_caps.rc_odp_caps &
+		    IBV_ODP_SUPPORT_ATOMIC);
+	fake_close(context);
+}
+
 /* Programs built with other headers pass other sizes. */
 static void structure_size_is_respected(void **state)
 {
@@ -201,6 +223,9 @@ int main(void)
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(other_ports_are_einval,
 						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(
+			atomics_are_told_as_the_persona_has_them, fake_setup,
+			fake_teardown),
 		cmocka_unit_test_setup_teardown(query_errors_pass_the_door,
 						fake_setup, fake_teardown),
 	};
