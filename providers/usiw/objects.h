@@ -319,6 +319,10 @@ void usiw_cqe_decode(const struct usiw_cqe *cqe, struct ibv_wc *ret_wc);
 #define VERBS_ROW(kind, ret, name, params) USIW_DECL_##kind(ret, name, params)
 #include "verbs-ops.def"
 
+/* Compiled whether the installed library has a row for it (62) or not. */
+int usiw_query_port_speed(struct ibv_context *context, uint32_t port_num,
+			  uint64_t *speed);
+
 extern const struct verbs_context_ops usiw_context_ops;
 extern const struct verbs_device_ops usiw_device_ops;
 

@@ -28,7 +28,8 @@ enum link_speed {
 
 #define DEVICE_CAPS                                                            \
 	(IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SYS_IMAGE_GUID |            \
-	 IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B)
+	 IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_WINDOW |                       \
+	 IBV_DEVICE_MEM_WINDOW_TYPE_2B)
 
 /* Reads that all QPs together may have to answer. */
 static int reads_total(const struct rnic_limits *limits)
@@ -180,27 +181,35 @@ static const struct {
 	{ 25000, SPEED_EDR, WIDTH_1X },	 { 10000, SPEED_FDR10, WIDTH_1X },
 };
 
-/*
- * The nearest rate that is not above the interface's.  An interface that has
- * no speed (lo) gets the least there is, as from the kernel.
- */
-static void port_rate_fill(const char *ifname, struct ibv_port_attr *attr)
+/* What the interface says; 0: nothing (lo). */
+static long port_mbps(const char *ifname)
 {
 	UTIL_CANCEL_OFF();
 	char path[64];
 	long mbps = 0;
 	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/speed", ifname);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	if (fscanf(file, "%ld", &mbps) != 1 || mbps < 0)
+		mbps = 0;
+	fclose(file);
+	return mbps;
+}
+
+/*
+ * The nearest rate that is not above the interface's.  An interface that has
+ * no speed gets the least there is, as from the kernel.
+ */
+static void port_rate_fill(const char *ifname, struct ibv_port_attr *attr)
+{
+	long mbps = port_mbps(ifname);
 	size_t i;
 
 	attr->active_speed = SPEED_SDR;
 	attr->active_width = WIDTH_1X;
-	snprintf(path, sizeof(path), "/sys/class/net/%s/speed", ifname);
-	file = fopen(path, "re");
-	if (!file)
-		return;
-	if (fscanf(file, "%ld", &mbps) != 1)
-		mbps = 0;
-	fclose(file);
 	for (i = 0; i < sizeof(link_rates) / sizeof(link_rates[0]); i++) {
 		if (mbps >= link_rates[i].mbps) {
 			attr->active_speed = link_rates[i].speed;
@@ -208,6 +217,32 @@ static void port_rate_fill(const char *ifname, struct ibv_port_attr *attr)
 			return;
 		}
 	}
+}
+
+/* Of the rate that port attributes tell where there is no speed. */
+#define SDR_MBPS 2500
+
+/* In units of 100 Mbit/s, which say more than a rate can. */
+int usiw_query_port_speed(struct ibv_context *context, uint32_t port_num,
+			  uint64_t *speed)
+{
+	struct usiw_context *ctx = usiw_context(context);
+	struct rnic_device_attr dev;
+	long mbps;
+	int err;
+
+	if (usiw_is_alien(ctx->fork_gen))
+		return usiw_door_int(-ENODEV);
+	if (port_num != USIW_PORT)
+		return usiw_door_int(-EINVAL);
+	err = rnic_device_query(ctx->dev, &dev);
+	if (err)
+		return usiw_door_int(err);
+	mbps = port_mbps(dev.ifname);
+	if (!mbps)
+		mbps = SDR_MBPS;
+	*speed = mbps < 100 ? 1 : (uint64_t)mbps / 100;
+	return 0;
 }
 
 int usiw_query_port(struct ibv_context *context, uint8_t port_num,

@@ -14,9 +14,11 @@
  *     59     v59 to v61   59       79
  *     62     v62, v63     59       81
  *     64     v64          64       83
+ *     65     after v64    65       93
  *
- * Only layout 34 could be run against a library when this was written; the
- * others follow from the same table and are checked by count.
+ * The provider was built and run with a library of each.  Of the layouts that
+ * are not the installed library's, tests check the count of rows and their
+ * order.
  */
 #ifndef USIW_VERBS_ABI_H
 #define USIW_VERBS_ABI_H
@@ -35,9 +37,13 @@
 
 /* Argument types that only later rdma-core versions have. */
 struct ibv_buf;
+struct ibv_comp_cntr;
+struct ibv_comp_cntr_caps;
+struct ibv_comp_cntr_init_attr;
 struct ibv_dmah;
 struct ibv_dmah_init_attr;
 struct ibv_mr_init_attr;
+struct ibv_qp_attach_comp_cntr_attr;
 
 /* Link of the library's lists; ours to keep room for. */
 struct verbs_list_node {
@@ -132,6 +138,11 @@ struct verbs_qp {
 #else
 #define VERBS_SINCE_64(...)
 #endif
+#if USIW_VERBS_LAYOUT >= 65
+#define VERBS_SINCE_65(...) __VA_ARGS__
+#else
+#define VERBS_SINCE_65(...)
+#endif
 
 /* struct verbs_context_ops out of the table. */
 #define VERBS_ROW(kind, ret, name, params) ret(*name) params;
@@ -174,6 +185,8 @@ void verbs_init_cq(struct ibv_cq *cq, struct ibv_context *context,
 #define VERBS_OP_CNT 81
 #elif USIW_VERBS_LAYOUT == 64
 #define VERBS_OP_CNT 83
+#elif USIW_VERBS_LAYOUT == 65
+#define VERBS_OP_CNT 93
 #else
 #error "unknown layout of struct verbs_context_ops"
 #endif

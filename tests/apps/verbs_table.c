@@ -21,6 +21,7 @@
 #define VERBS_SINCE_59(...)
 #define VERBS_SINCE_62(...)
 #define VERBS_SINCE_64(...)
+#define VERBS_SINCE_65(...)
 #define VERBS_ROW(kind, ret, name, params) { #name, false },
 static struct {
 	const char *name;

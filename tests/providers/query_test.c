@@ -47,7 +47,7 @@ static void device_attributes_are_the_limits(void **state)
 	assert_int_equal(a.max_ah, 0);
 	assert_int_equal(a.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS, 0);
 	assert_true(a.device_cap_flags & IBV_DEVICE_MEM_WINDOW);
-	assert_int_equal(a.device_cap_flags & IBV_DEVICE_SRQ_RESIZE, 0);
+	assert_true(a.device_cap_flags & IBV_DEVICE_SRQ_RESIZE);
 }
 
 /* Programs for InfiniBand want to hear HCA, which promises less. */
@@ -195,6 +195,25 @@ static void other_ports_are_einval(void **state)
 				EINVAL);
 }
 
+/* In units of 100 Mbit/s.  lo has no speed: what its port attributes say. */
+static void port_speed_is_the_interface_s(void **state)
+{
+	struct fake_world *w = *state;
+	uint64_t speed = 7;
+
+	assert_int_equal(usiw_query_port_speed(w->context, 0, &speed), EINVAL);
+	assert_int_equal(usiw_query_port_speed(w->context, 2, &speed), EINVAL);
+	assert_int_equal(usiw_query_port_speed(w->context, 257, &speed),
+			 EINVAL);
+	fake.fail_name = "rnic_device_query";
+	fake.fail_err = -ENODEV;
+	assert_int_equal(usiw_query_port_speed(w->context, 1, &speed), ENODEV);
+	assert_true(speed == 7);
+	fake.fail_name = NULL;
+	assert_int_equal(usiw_query_port_speed(w->context, 1, &speed), 0);
+	assert_true(speed == 25);
+}
+
 static void query_errors_pass_the_door(void **state)
 {
 	struct fake_world *w = *state;
@@ -226,6 +245,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			atomics_are_told_as_the_persona_has_them, fake_setup,
 			fake_teardown),
+		cmocka_unit_test_setup_teardown(port_speed_is_the_interface_s,
+						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(query_errors_pass_the_door,
 						fake_setup, fake_teardown),
 	};

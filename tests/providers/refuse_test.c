@@ -58,16 +58,6 @@ static void every_op_is_set(void **state)
 				 ops[i] ? "set" : "not set");
 }
 
-static void rows_are_sorted(void **state)
-{
-	size_t i;
-
-	(void)state;
-	for (i = 1; i < VERBS_OP_CNT; i++)
-		if (strcmp(op_names[i - 1], op_names[i]) >= 0)
-			fail_msg("%s before %s", op_names[i - 1], op_names[i]);
-}
-
 /*
  * The library copies most operations into the public context by name.  What
  * it found under each name must be what the table has under that name: an
@@ -204,7 +194,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_op_is_set),
-		cmocka_unit_test(rows_are_sorted),
 		cmocka_unit_test_setup_teardown(library_found_each_op_by_name,
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(refused_verbs_say_eopnotsupp,
