@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "../harness/test.h"
 #include "qp.h"
 #include "rnicpair.h"
+#include "stream-internal.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
@@ -568,6 +570,35 @@ static void who_has_it_all_may_go(void **state)
 	}
 }
 
+/* A connection that breaks says nothing of what has arrived, unlike a FIN. */
+static void what_a_broken_connection_leaves_open_fails(void **state)
+{
+	const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+	struct rnicpair_side *a, *b;
+	struct rnicpair p;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+
+	(void)state;
+	open_pair(&p, &defaults, 1);
+	a = &p.side[0];
+	b = &p.side[1];
+	/* TCP has taken it, but it is held there: nobody answers behind it. */
+	post(&p, 0, USIW_WR_SEND, SIGNALED, 3, 0, 64, 0);
+	while (!atomic_load(&b->qp->is_holding)) {
+		struct usiw_cqe cqe;
+
+		assert_false(rnicpair_poll(a, a->scq, &cqe));
+		must(rnicpair_ms() < end_ms);
+	}
+	/* RST */
+	rnic_engine_lead(b->qp->engine);
+	must(!connect(b->qp->stream->fd, &nobody, sizeof(nobody)));
+	rnic_engine_unlead(b->qp->engine);
+	expect(a, a->scq, 3, USIW_WC_RETRY_EXC_ERR);
+	rnicpair_wait_state(a, RNIC_QPS_ERROR);
+	rnicpair_close(&p);
+}
+
 static void an_orphan_may_be_closed_and_reset(void **state)
 {
 	static const enum rnic_qp_state ways[] = { RNIC_QPS_CLOSING,
@@ -604,6 +635,7 @@ int main(void)
 		cmocka_unit_test(own_mistakes_wait_for_what_is_before),
 		cmocka_unit_test(a_send_without_receive_is_not_complete),
 		cmocka_unit_test(who_has_it_all_may_go),
+		cmocka_unit_test(what_a_broken_connection_leaves_open_fails),
 		cmocka_unit_test(an_orphan_may_be_closed_and_reset),
 	};
 

@@ -412,6 +412,40 @@ static void a_reset_queue_connects_again(void **state)
 	rnicpair_close(&p);
 }
 
+/* Rights are a connection's: the next one begins as a new QP does. */
+static void a_reset_queue_has_all_rights_again(void **state)
+{
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+	struct usiw_sge sge;
+	struct rnicpair_wr wr = { .opcode = USIW_WR_READ,
+				  .flags = USIW_SQE_SIGNALED,
+				  .sge = &sge,
+				  .sge_cnt = 1 };
+
+	(void)state;
+	rnicpair_open(&p, &defaults);
+	sge = rnicpair_sge(a, 0, 64);
+	wr.rkey = b->stag;
+	wr.remote_addr = rnicpair_addr(b, 0);
+	assert_int_equal(rnic_qp_set_access(b->qp, 0), 0);
+	for (int round = 0; round < 2; round++) {
+		assert_int_equal(rnicpair_post(a, &wr), 0);
+		assert_int_equal(rnicpair_take(a, a->scq).status,
+				 round ? USIW_WC_SUCCESS
+				       : USIW_WC_REM_ACCESS_ERR);
+		for (int i = 0; i < 2 && !round; i++) {
+			struct rnic_qp *qp = p.side[i].qp;
+
+			assert_int_equal(rnic_qp_modify(qp, RNIC_QPS_ERROR), 0);
+			assert_int_equal(rnic_qp_modify(qp, RNIC_QPS_IDLE), 0);
+		}
+		if (!round)
+			rnicpair_connect(&p);
+	}
+	rnicpair_close(&p);
+}
+
 /* Work that waits when its QP is destroyed vanishes, and nobody touches it. */
 static void destroy_leaves_no_completion_behind(void **state)
 {
@@ -538,6 +572,7 @@ int main(void)
 		cmocka_unit_test(closing_carries_what_was_posted),
 		cmocka_unit_test(closing_waits_for_reads),
 		cmocka_unit_test(a_reset_queue_connects_again),
+		cmocka_unit_test(a_reset_queue_has_all_rights_again),
 		cmocka_unit_test(destroy_leaves_no_completion_behind),
 		cmocka_unit_test(receives_posted_beside_the_end_complete),
 	};

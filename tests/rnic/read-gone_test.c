@@ -254,6 +254,79 @@ static void ends_what_reads_an_invalidated_region(void **state)
 	lose_the_source(2, region_invalidate, 0);
 }
 
+/* How many of the peer's requests wait, and how many of these answers are on
+ * their way. */
+static void irq_look(struct rnic_qp *qp, uint32_t *ret_cnt,
+		     uint32_t *ret_submitted)
+{
+	rnic_engine_lead(qp->engine);
+	*ret_cnt = qp->irq.cnt;
+	*ret_submitted = qp->irq.submitted_cnt;
+	rnic_engine_unlead(qp->engine);
+}
+
+/*
+ * A Read behind @before long ones of another region.  When no part of its
+ * answer is submitted, nothing would look at the region before it is the
+ * application's again.  Return: how many wait so when the region goes.
+ */
+static uint32_t lose_what_waits(uint32_t before)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint32_t cnt, submitted, stag;
+	struct rnicpair_side *s;
+	struct smpa_event ev;
+	struct rnicpair p;
+	struct rawpeer raw;
+	struct rnic_mr *mr;
+
+	opt.sockbuf = 16384;
+	rnicpair_open_idle(&p, &opt);
+	s = &p.side[0];
+	rawpeer_join(&raw, &p, 0);
+	assert_int_equal(rnic_mr_reg(s->pd, s->buf + READ_LEN + 4096, 4096, 0,
+				     RNIC_ACCESS_REMOTE_READ, &mr),
+			 0);
+	stag = rnic_mr_stag(mr);
+	for (uint32_t i = 0; i < before; i++)
+		rawpeer_read(&raw, 7, 0, s->stag, rnicpair_addr(s, 0),
+			     READ_LEN);
+	rawpeer_read(&raw, 8, 0, stag, 0, 100);
+	do {
+		must(rnicpair_ms() < end_ms);
+		irq_look(s->qp, &cnt, &submitted);
+	} while (cnt < before + 1);
+	assert_int_equal(rnic_mr_dereg(mr), 0);
+	if (submitted < cnt) {
+		assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_TERMINATE);
+		do {
+			ev = rawpeer_event(&raw);
+		} while (ev.type == SMPA_EV_MESSAGE);
+		assert_int_equal(ev.type, SMPA_EV_TERMINATE);
+		assert_int_equal(ev.term.fault.value, SMPA_F_RDMAP_STAG);
+		assert_int_equal(ev.term.msn, before + 1);
+		assert_int_equal(ev.term.read.src_stag, stag);
+	}
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+	return cnt - submitted;
+}
+
+static void ends_what_waits_its_turn(void **state)
+{
+	uint32_t next_cnt = 0, later_cnt = 0;
+
+	(void)state;
+	for (uint32_t before = 1; before < 5; before++) {
+		uint32_t waiting = lose_what_waits(before);
+
+		next_cnt += waiting == 1;
+		later_cnt += waiting > 1;
+	}
+	assert_true(next_cnt > 0 && later_cnt > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +337,7 @@ int main(void)
 		cmocka_unit_test(ends_what_meets_a_new_registration),
 		cmocka_unit_test(ends_what_a_closed_window_opened),
 		cmocka_unit_test(ends_what_reads_an_invalidated_region),
+		cmocka_unit_test(ends_what_waits_its_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,13 +147,27 @@ static void stays_where_it_is_for_as_many_slots(void **state)
 	rnic_shm_fini(&shm);
 }
 
+/* Nothing of it goes back, and nothing of another. */
 static void a_ring_that_never_was_ends(void **state)
 {
-	const struct rnic_ring_mem mem = { 0 };
-	const struct usiw_ring ring = { 0 };
+	struct rnic_shm shm;
+	const struct rnic_ring_mem none_mem = { .shm = &shm };
+	struct rnic_ring_mem mem = { .shm = &shm };
+	const struct usiw_ring none = { 0 };
+	struct usiw_ring ring = { 0 };
 
 	(void)state;
+	rnic_shm_init(&shm);
+	rnic_ring_free(&none, &none_mem);
+	assert_true(rnic_shm_is_empty(&shm));
+	assert_int_equal(rnic_ring_alloc(&ring, &mem, 4, STRIDE, NULL), 0);
+	push(&ring, 1);
+	rnic_ring_free(&none, &none_mem);
+	assert_false(rnic_shm_is_empty(&shm));
+	take(&ring, 1);
 	rnic_ring_free(&ring, &mem);
+	assert_true(rnic_shm_is_empty(&shm));
+	rnic_shm_fini(&shm);
 }
 
 /* ---- queues in what was lent -------------------------------------------- */

@@ -58,6 +58,47 @@ static void messages_take_receives_in_order(void **state)
 	rnicpair_close(&p);
 }
 
+/*
+ * The ring lies in the application's memory, so it may say anything of how many
+ * SGEs there are: no more are taken than an entry has place for.
+ */
+static void takes_no_more_sges_than_fit(void **state)
+{
+	static const uint32_t lies[] = { 2, RNIC_SGE_MAX, RNIC_SGE_MAX + 1,
+					 100000, UINT32_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(lies) / sizeof(lies[0]); i++) {
+		struct rnicpair_options opt = defaults;
+		struct rnicpair p;
+		struct rnicpair_side *side = &p.side[1];
+		const struct usiw_ring *ring;
+		struct usiw_rqe *rqe;
+		struct rawpeer raw;
+		struct usiw_sge sge;
+		struct usiw_cqe cqe;
+
+		opt.max_sge = 1;
+		opt.srq_wr = i % 2 ? 8 : 0;
+		rnicpair_open_idle(&p, &opt);
+		sge = rnicpair_sge(side, 0, 100);
+		/* What stands behind the first would be an SGE of an octet. */
+		assert_int_equal(rnicpair_post_recv(side, 1, &sge, 1), 0);
+		assert_int_equal(rnicpair_post_recv(side, 2, &sge, 1), 0);
+		ring = rnic_rq_ring(side->qp);
+		rqe = usiw_ring_slot(ring, 0);
+		assert_int_equal(rqe->wr_id, 1);
+		rqe->sge_cnt = lies[i / 2];
+		rawpeer_join(&raw, &p, 1);
+		rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 101);
+		cqe = rnicpair_take(side, side->rcq);
+		assert_int_equal(cqe.wr_id, 1);
+		assert_int_equal(cqe.status, USIW_WC_LOC_LEN_ERR);
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
 /* Lists with holes, filled by messages that end anywhere in them. */
 static void scatters_over_the_list(void **state)
 {
@@ -240,6 +281,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_take_receives_in_order),
+		cmocka_unit_test(takes_no_more_sges_than_fit),
 		cmocka_unit_test(scatters_over_the_list),
 		cmocka_unit_test(wrong_receives_are_told),
 		cmocka_unit_test(a_message_half_arrived_is_flushed),
