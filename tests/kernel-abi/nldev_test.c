@@ -358,7 +358,7 @@ static void what_is_malformed_is_an_error(void **state)
 		"uverbsuverbsuverbsuverbsuverbsuv";
 	struct message good = message(RDMA_NLDEV_CMD_GET_CHARDEV, NLM_F_REQUEST,
 				      0, 1, "uverbs");
-	struct message bad[10];
+	struct message bad[11];
 	struct kabi_nldev_reply reply;
 	uint32_t len;
 
@@ -375,6 +375,7 @@ static void what_is_malformed_is_an_error(void **state)
 	bad[4].octets[NLMSG_HDRLEN] = 7;   /* not the four octets of an index */
 	bad[5].octets[NLMSG_HDRLEN] = 255; /* longer than the message */
 	bad[6].octets[NLMSG_HDRLEN + 8] = 9;
+	bad[10].octets[NLMSG_HDRLEN + 8] = 6; /* half a port */
 	len = (uint32_t)good.len - 9; /* ends inside the last attribute */
 	memcpy(bad[7].octets, &len, 4);
 	bad[7].len = len;
