@@ -114,10 +114,13 @@ void usiw_wait_acks(pthread_mutex_t *mutex, pthread_cond_t *cond,
 	pthread_mutex_unlock(mutex);
 }
 
+static const struct verbs_match_ent match_end[1];
+
 const struct verbs_device_ops usiw_device_ops = {
 	.name = "usiw",
 	.match_min_abi_version = USIW_UVERBS_ABI,
 	.match_max_abi_version = USIW_UVERBS_ABI,
+	.match_table = match_end,
 	.match_device = device_match,
 	.alloc_context = context_alloc,
 	.alloc_device = device_alloc,

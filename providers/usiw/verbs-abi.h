@@ -70,7 +70,15 @@ struct verbs_sysfs_dev {
 	struct timespec time_created;
 };
 
-struct verbs_match_ent; /* unused: a usiw device has no modalias */
+/* No entry of ours but the end: a usiw device has neither modalias nor driver
+ * id.  libibverbs looks for hardware's driver id in every provider's table. */
+struct verbs_match_ent {
+	void *driver_data;
+	uint64_t id;
+	uint16_t vendor;
+	uint16_t device;
+	uint8_t kind; /* 0: the end */
+};
 struct verbs_device;
 
 struct verbs_device_ops {
@@ -206,6 +214,8 @@ _Static_assert(offsetof(struct verbs_sysfs_dev, modalias) == 432, "sysfs_dev");
 _Static_assert(offsetof(struct verbs_sysfs_dev, node_guid) == 944, "sysfs_dev");
 _Static_assert(offsetof(struct verbs_sysfs_dev, abi_ver) == 968, "sysfs_dev");
 _Static_assert(sizeof(struct verbs_sysfs_dev) == 992, "sysfs_dev");
+_Static_assert(sizeof(struct verbs_match_ent) == 24, "verbs_match_ent");
+_Static_assert(offsetof(struct verbs_match_ent, kind) == 20, "verbs_match_ent");
 _Static_assert(sizeof(struct verbs_device_ops) == 72, "verbs_device_ops");
 _Static_assert(offsetof(struct verbs_device_ops, match_device) == 32,
 	       "verbs_device_ops");

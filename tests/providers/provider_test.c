@@ -167,9 +167,19 @@ static void inherited_objects_are_dropped_locally(void **state)
 	usiw_pd_put(usiw_pd(w->pd));
 }
 
+/* libibverbs walks every provider's table when netlink has told it the driver
+ * id of hardware beside us. */
+static void match_table_ends_at_once(void **state)
+{
+	(void)state;
+	assert_non_null(usiw_device_ops.match_table);
+	assert_int_equal(usiw_device_ops.match_table->kind, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(match_table_ends_at_once),
 		cmocka_unit_test(devices_are_told_by_name),
 		cmocka_unit_test(device_is_zeroed_and_freed),
 		cmocka_unit_test(open_gives_async_fd_and_vectors),
