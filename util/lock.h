@@ -33,10 +33,9 @@ struct util_lock {
 };
 
 /* Static initialiser. */
-#define UTIL_LOCK_INIT(r)                                                      \
-	{                                                                      \
-		.word = 0, .rank = (r)                                         \
-	}
+/* clang-format off */
+#define UTIL_LOCK_INIT(r) { .word = 0, .rank = (r) }
+/* clang-format on */
 
 /* Also used on every global lock in a forked child: forget the holder. */
 void util_lock_init(struct util_lock *lock, enum util_lock_rank rank);

@@ -202,10 +202,9 @@ struct smpa_options {
 	int (*guard)(void (*access)(void *arg), void *arg);
 };
 
-#define SMPA_OPTIONS_INIT                                                      \
-	{                                                                      \
-		.size = sizeof(struct smpa_options)                            \
-	}
+/* clang-format off */
+#define SMPA_OPTIONS_INIT { .size = sizeof(struct smpa_options) }
+/* clang-format on */
 
 /**
  * smpa_conn_new - make a connection object in state "before start"

@@ -36,14 +36,16 @@
 typedef uint64_t block[WORDS];
 
 /* What they tell each other, in memory that all of them share. */
-static struct shared {
+struct shared {
 	pthread_barrier_t all, survivors;
 	struct {
 		union ibv_gid gid;
 		uint64_t in;
 		uint32_t rkey, num[RANKS];
 	} card[RANKS];
-} * shared;
+};
+
+static struct shared *shared;
 
 static int rank = -1;
 static bool is_killing;

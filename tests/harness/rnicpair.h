@@ -44,6 +44,7 @@ struct rnicpair_options {
 	uint64_t cm_ref; /* of side i: cm_ref + i; 0: nobody is told */
 };
 
+/* clang-format off */
 #define RNICPAIR_OPTIONS_INIT                                                  \
 	{                                                                      \
 		.has_crc = true, .ird = 8, .ord = 8,                           \
@@ -51,6 +52,7 @@ struct rnicpair_options {
 		.max_sge = 4, .max_inline = 128, .cqe = 256,                   \
 		.buf_len = (size_t)4 << 20,                                    \
 	}
+/* clang-format on */
 
 struct rnicpair_side {
 	struct rnic_context *ctx;

@@ -129,14 +129,14 @@ CALL(realpath_chk, ((char *(*)(const char *, char *, size_t))sym(
 			   : -errno)
 CALL(canonicalize, done_text(canonicalize_file_name(path)))
 
+/* clang-format off */
+#define ROW(name) { #name, do_##name }
+/* clang-format on */
+
 static const struct path_call {
 	const char *name;
 	long (*call)(const char *path);
 } file_calls[] = {
-#define ROW(name)                                                              \
-	{                                                                      \
-#name, do_##name                                               \
-	}
 	ROW(open),	   ROW(open64),	   ROW(openat),	      ROW(openat64),
 	ROW(open_2),	   ROW(open64_2),  ROW(openat_2),     ROW(openat64_2),
 	ROW(fopen),	   ROW(fopen64),   ROW(freopen),      ROW(freopen64),

@@ -15,7 +15,7 @@
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 /* In the masks of sigblock(3). */
-#define BIT(sig) (1 << ((sig)-1))
+#define BIT(sig) ((1 << (sig)) >> 1)
 
 typedef void (*handler_fn)(int sig);
 

@@ -516,7 +516,7 @@ static void counts_the_read_rtr_against_ord(void **state)
 static void keeps_the_responder_silent(void **state)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
-	struct iovec v = { (void *)(uintptr_t) "ping", 4 };
+	struct iovec v = { (char[]){ "ping" }, 4 };
 	struct smpa_msg msg = {
 		.opcode = SMPA_OP_SEND, .iov = &v, .iovcnt = 1, .len = 4
 	};

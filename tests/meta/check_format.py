@@ -1,7 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""check_format.py [--fix]: clang-format decides the layout of C files."""
+"""check_format.py [--fix]: clang-format decides the layout of C files.
+
+Versions 14 (Debian 12) and 19 (Debian 13) both have to leave a file as it is.
+Where they cannot agree, the code is between "clang-format off" and "on".
+"""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,15 +14,42 @@ import sys
 import tree
 
 
+VERSIONS = (14, 19)
+
+
+def found_tools():
+    """(name, major version) of what is installed, each version once."""
+    found = {}
+    for name in ("clang-format", *(f"clang-format-{v}" for v in VERSIONS)):
+        if shutil.which(name):
+            text = subprocess.run([name, "--version"], capture_output=True,
+                                  text=True).stdout
+            match = re.search(r"version (\d+)", text)
+            if match:
+                found.setdefault(int(match.group(1)), name)
+    return [(name, version) for version, name in found.items()]
+
+
+def complaints(tool, paths, is_fixing):
+    """Files that this clang-format does not leave as they are."""
+    mode = ["-i"] if is_fixing else ["--dry-run", "-Werror"]
+    result = subprocess.run([tool, "--style=file", *mode, *paths],
+                            capture_output=True, text=True)
+    wrong = sorted({line.split(":")[0] for line in result.stderr.split("\n")
+                    if "clang-format-violations" in line})
+    if result.returncode and not wrong:
+        sys.exit(f"{tool}: {result.stderr.strip()}")
+    return wrong
+
+
 def main():
-    tool = shutil.which("clang-format-14") or shutil.which("clang-format")
-    if not tool:
-        print("skipped: clang-format is not installed")
-        return 77
-    version = subprocess.run([tool, "--version"], capture_output=True,
-                             text=True).stdout
-    if " 14." not in version:
-        print(f"skipped: clang-format 14 decides, this is {version.strip()}")
+    tools = [(name, version) for name, version in found_tools()
+             if version in VERSIONS]
+    if not tools:
+        seen = ", ".join(f"{version}" for _, version in found_tools())
+        print("skipped: clang-format of version "
+              f"{' or '.join(map(str, VERSIONS))} decides, "
+              f"{f'this is {seen}' if seen else 'none is installed'}")
         return 77
     root = os.environ.get("USIW_SOURCE_DIR") or os.path.abspath(
         os.path.join(os.path.dirname(__file__), "../.."))
@@ -26,16 +58,16 @@ def main():
     if not paths:
         print("no C file found")
         return 1
-    mode = ["-i"] if "--fix" in sys.argv else ["--dry-run", "-Werror"]
-    result = subprocess.run([tool, "--style=file", *mode, *paths],
-                            capture_output=True, text=True)
-    wrong = sorted({line.split(":")[0] for line in result.stderr.split("\n")
-                    if "clang-format-violations" in line})
-    for path in wrong:
-        print(f"{os.path.relpath(path, root)}: not as clang-format lays it "
-              "out; 'make format' does")
-    print(f"format: {len(paths)} files, {len(wrong)} complaints")
-    return 1 if wrong or result.returncode else 0
+    failed = 0
+    for tool, version in tools:
+        wrong = complaints(tool, paths, "--fix" in sys.argv)
+        for path in wrong:
+            print(f"{os.path.relpath(path, root)}: not as clang-format "
+                  f"{version} lays it out; 'make format' does")
+        print(f"format: {len(paths)} files, {len(wrong)} complaints of "
+              f"clang-format {version}")
+        failed += len(wrong)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

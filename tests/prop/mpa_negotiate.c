@@ -17,7 +17,7 @@ static void does_what_was_agreed(void **state)
 		struct smpa_options a = test_options(SMPA_INITIATOR);
 		struct smpa_options b = test_options(SMPA_RESPONDER);
 		bool has_crc = !((bits & 1) && (bits & 2));
-		struct iovec v = { (void *)(uintptr_t) "ABCD", 4 };
+		struct iovec v = { (char[]){ "ABCD" }, 4 };
 		struct smpa_msg msg = {
 			.opcode = SMPA_OP_SEND, .iov = &v, .iovcnt = 1, .len = 4
 		};

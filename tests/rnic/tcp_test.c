@@ -19,8 +19,8 @@ static void recv_gathers_and_tells_the_end(void **state)
 {
 	char a[3] = "", b[8] = "";
 	struct iovec iov[2] = { { a, 3 }, { b, 8 } };
-	struct iovec out[2] = { { (void *)(uintptr_t) "abc", 3 },
-				{ (void *)(uintptr_t) "defg", 4 } };
+	struct iovec out[2] = { { (char[]){ "abc" }, 3 },
+				{ (char[]){ "defg" }, 4 } };
 	int fd[2];
 
 	(void)state;
@@ -40,7 +40,7 @@ static void recv_gathers_and_tells_the_end(void **state)
 /* SIGPIPE would end this program. */
 static void send_to_nobody_raises_no_signal(void **state)
 {
-	struct iovec out = { (void *)(uintptr_t) "x", 1 };
+	struct iovec out = { (char[]){ "x" }, 1 };
 	ssize_t rc = 1;
 	int fd[2];
 
@@ -82,7 +82,7 @@ static void send_says_when_there_is_no_room(void **state)
 static void memory_that_is_not_there_is_an_error(void **state)
 {
 	struct iovec bad = { (void *)8, 16 };
-	struct iovec out = { (void *)(uintptr_t) "0123456789", 10 };
+	struct iovec out = { (char[]){ "0123456789" }, 10 };
 	int fd[2];
 
 	(void)state;
@@ -127,7 +127,7 @@ static void maps_errors(void **state)
 		     { EINTR, EAGAIN },
 		     { ECONNRESET, ECONNRESET },
 		     { EFAULT, EFAULT } };
-	struct iovec out = { (void *)(uintptr_t) "x", 1 };
+	struct iovec out = { (char[]){ "x" }, 1 };
 	struct rnic_tcp_ops ops = *rnic_tcp();
 
 	(void)state;
