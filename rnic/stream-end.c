@@ -5,6 +5,8 @@
  * which may throw away data whose completion was reported.
  */
 #include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -82,8 +84,21 @@ static void stream_fin(struct rnic_stream *stream)
 	stream->is_tx_blocked = false;
 }
 
+/* What the peer's TCP has acknowledged. */
+static uint64_t stream_acked(const struct rnic_stream *stream)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	if (rnic_tcp()->getsockopt(stream->fd, IPPROTO_TCP, TCP_INFO, &info,
+				   &len) < 0)
+		return 0;
+	return info.tcpi_bytes_acked;
+}
+
 static void stream_limit(struct rnic_stream *stream)
 {
+	stream->paced_acked = stream_acked(stream);
 	stream->deadline_ns =
 		rnic_now_ns() + util_settings()->drain_ms * NS_PER_MS;
 	stream->paced_octets = stream->tx_octets;
@@ -285,6 +300,12 @@ void rnic_stream_expire(struct rnic_stream *stream)
 	stream->deadline_ns = 0;
 	if (stream->phase == RNIC_STREAM_RUN && !stream->has_peer_fin) {
 		stream_starve(stream);
+		return;
+	}
+	/* TCP asks for more only when much of its buffer is free. */
+	if (stream->phase != RNIC_STREAM_DRAIN &&
+	    stream_acked(stream) - stream->paced_acked >= STREAM_PACE) {
+		stream_limit(stream);
 		return;
 	}
 	util_info("rnic", "stream: peer did not %s within %u ms",

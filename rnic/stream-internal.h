@@ -42,6 +42,7 @@ struct rnic_stream {
 	size_t start_taken;	       /* octets of the peer's start frame */
 	uint64_t deadline_ns;	       /* 0: none */
 	uint64_t tx_octets;	       /* taken by TCP since the start */
+	uint64_t paced_acked;	       /* by the peer's TCP, then */
 	uint64_t paced_octets;	       /* of these, when deadline_ns was set */
 	uint64_t rnr_ns;   /* end of the RNR time (hold.c); 0: nothing held */
 	uint64_t nudge_ns; /* when to wake who waits on the send CQ; 0 */
