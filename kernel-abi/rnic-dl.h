@@ -50,6 +50,7 @@
 	X(cm_reject)                                                           \
 	X(cm_disconnect)                                                       \
 	X(cm_set_option)                                                       \
+	X(cm_write_event)                                                      \
 	X(cm_migrate)                                                          \
 	X(cm_make_way)
 

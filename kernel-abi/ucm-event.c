@@ -22,6 +22,10 @@ static void event_encode(struct rdma_ucm_event_resp *resp,
 	resp->id = ev->id;
 	resp->event = ev->type;
 	resp->status = (__u32)ev->status;
+	if (ev->type == RNIC_CM_USER || ev->type == RNIC_CM_INTERNAL) {
+		memcpy(&resp->param, ev->pd, RNIC_CM_ARG_SIZE);
+		return;
+	}
 	conn->qp_num = ev->qp_num;
 	conn->responder_resources = ev->ird;
 	conn->initiator_depth = ev->ord;

@@ -385,6 +385,42 @@ static int ucm_notify(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 	return info.state == RNIC_CM_S_CONNECT && info.peer_num ? 0 : -EINVAL;
 }
 
+/* Commands since Linux 6.18, which older headers lack. */
+enum { CMD_RESOLVE_IB_SERVICE = 23, CMD_WRITE_CM_EVENT = 24 };
+
+struct ucm_ib_service {
+	uint32_t id, reserved;
+};
+
+struct ucm_write_event {
+	uint32_t id, reserved, event, status;
+	uint8_t arg[RNIC_CM_ARG_SIZE]; /* the first of a longer union */
+};
+
+/* Services stand in the subnet administrator's table; there is none. */
+static int ucm_resolve_ib_service(struct kabi_ucm *file,
+				  const struct kabi_ucm_call *call)
+{
+	const struct ucm_ib_service *cmd = call->cmd;
+	struct rnic_cm_info info;
+	int ret = kabi_rnic()->cm_query(file->chan, cmd->id, &info);
+
+	return ret < 0 ? ret : -EOPNOTSUPP;
+}
+
+/* rdma_resolve_addrinfo() tells itself by this that it has asked the DNS. */
+static int ucm_write_event(struct kabi_ucm *file,
+			   const struct kabi_ucm_call *call)
+{
+	const struct ucm_write_event *cmd = call->cmd;
+
+	if (cmd->event != RNIC_CM_USER && cmd->event != RNIC_CM_INTERNAL)
+		return -EINVAL;
+	return kabi_rnic()->cm_write_event(file->chan, cmd->id,
+					   (enum rnic_cm_event_type)cmd->event,
+					   (int)cmd->status, cmd->arg);
+}
+
 static int ucm_multicast(struct kabi_ucm *file,
 			 const struct kabi_ucm_call *call)
 {
@@ -436,6 +472,10 @@ static const struct {
 	COMMAND(RESOLVE_ADDR, ucm_resolve_addr,
 		sizeof(struct rdma_ucm_resolve_addr)),
 	COMMAND(JOIN_MCAST, ucm_multicast, sizeof(struct rdma_ucm_join_mcast)),
+	[CMD_RESOLVE_IB_SERVICE] = { .handler = ucm_resolve_ib_service,
+				     .in_min = sizeof(struct ucm_ib_service) },
+	[CMD_WRITE_CM_EVENT] = { .handler = ucm_write_event,
+				 .in_min = sizeof(struct ucm_write_event) },
 };
 
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 int rnic_cm_create(struct rnic_cm_chan *chan, uint64_t uid, uint32_t *ret_id)
 {
@@ -216,6 +217,29 @@ int rnic_cm_disconnect(struct rnic_cm_chan *chan, uint32_t num)
 		rnic_qp_put(qp);
 	}
 	return ret;
+}
+
+int rnic_cm_write_event(struct rnic_cm_chan *chan, uint32_t num,
+			enum rnic_cm_event_type type, int status,
+			const void *arg)
+{
+	struct cm_event *event;
+	struct cm_id *id;
+	int ret;
+
+	if (type != RNIC_CM_USER && type != RNIC_CM_INTERNAL)
+		return -EINVAL;
+	ret = cm_id_lock(chan, num, &id);
+	if (ret < 0)
+		return ret;
+	event = cm_event_new(id);
+	if (event) {
+		event->ev.pd_len = RNIC_CM_ARG_SIZE;
+		memcpy(event->ev.pd, arg, RNIC_CM_ARG_SIZE);
+		cm_event_post(event, type, status);
+	}
+	util_unlock(&cm.lock);
+	return event ? 0 : -ENOMEM;
 }
 
 int rnic_cm_migrate(struct rnic_cm_chan *from, uint32_t num,

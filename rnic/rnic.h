@@ -572,9 +572,12 @@ enum rnic_cm_event_type {
 	RNIC_CM_DEVICE_REMOVAL = 11,
 	RNIC_CM_ADDR_CHANGE = 14,
 	RNIC_CM_TIMEWAIT_EXIT = 15,
+	RNIC_CM_USER = 18,
+	RNIC_CM_INTERNAL = 19, /* librdmacm's own */
 };
 
 #define RNIC_CM_PD_MAX 256
+#define RNIC_CM_ARG_SIZE 8
 
 struct rnic_cm_event {
 	enum rnic_cm_event_type type;
@@ -700,6 +703,13 @@ enum rnic_cm_option {
 };
 RNIC_EXPORT int rnic_cm_set_option(struct rnic_cm_chan *chan, uint32_t id,
 				   enum rnic_cm_option opt, uint32_t value);
+/*
+ * An event that the application, or librdmacm, tells itself: USER or INTERNAL,
+ * with eight octets in pd.
+ */
+RNIC_EXPORT int rnic_cm_write_event(struct rnic_cm_chan *chan, uint32_t id,
+				    enum rnic_cm_event_type type, int status,
+				    const void *arg);
 /* Moves the id, its queued events included, to another channel.
  * *ret_events_reported as in destroy. */
 RNIC_EXPORT int rnic_cm_migrate(struct rnic_cm_chan *from, uint32_t id,

@@ -17,7 +17,20 @@ enum {
 	RDMA_CM_EVENT_REJECTED = 8,
 	RDMA_CM_EVENT_ESTABLISHED,
 	RDMA_CM_EVENT_DISCONNECTED,
+	RDMA_CM_EVENT_USER = 18,
+	RDMA_CM_EVENT_INTERNAL,
 };
+
+/* Since Linux 6.18; older headers lack them. */
+#define RDMA_USER_CM_CMD_RESOLVE_SERVICE 23
+#define RDMA_USER_CM_CMD_WRITE_EVENT 24
+
+struct write_event {
+	uint32_t id, reserved, event, status;
+	uint64_t arg;
+	uint8_t rest[264];
+};
+
 #define FAMILY_IB 27
 
 enum { LISTENING, DIALLING, ACCEPTED, FILES };
@@ -51,6 +64,8 @@ static const struct {
 	WORKS(BIND),
 	WORKS(RESOLVE_ADDR),
 	FAILS(JOIN_MCAST, EOPNOTSUPP),
+	FAILS(RESOLVE_SERVICE, EOPNOTSUPP),
+	WORKS(WRITE_EVENT),
 #undef WORKS
 #undef FAILS
 };
@@ -326,6 +341,29 @@ static struct ibv_context *device_open(void)
 }
 
 /* Connected twice: once by the old commands, once by the new ones. */
+static void own_events(void)
+{
+	static const uint32_t types[] = { RDMA_CM_EVENT_USER,
+					  RDMA_CM_EVENT_INTERNAL };
+	uint8_t service[80] = { 0 };
+	uint32_t id = create(DIALLING);
+
+	for (size_t i = 0; i < 2; i++) {
+		struct write_event cmd = { .id = id,
+					   .event = types[i],
+					   .arg = 0x1122334455667788 };
+		struct rdma_ucm_event_resp event;
+
+		COMMAND(DIALLING, WRITE_EVENT, cmd);
+		event = next_event(DIALLING, types[i]);
+		MUST(event.id == id && event.uid == 1);
+		MUST(memcmp(&event.param, &cmd.arg, sizeof(cmd.arg)) == 0);
+	}
+	memcpy(service, &id, sizeof(id));
+	COMMAND(DIALLING, RESOLVE_SERVICE, service);
+	destroy(DIALLING, id, 2);
+}
+
 void rdmacm_commands(void)
 {
 	struct ibv_context *context = device_open();
@@ -350,6 +388,7 @@ void rdmacm_commands(void)
 	whole_connection(true, qp[2], qp[3]);
 	rejected(qp[4]);
 	multicast();
+	own_events();
 	for (uint32_t nr = 0; nr < COMMANDS; nr++) {
 		if (!is_tried[nr])
 			fprintf(stderr, "command %u was not tried\n", nr);

@@ -362,6 +362,8 @@ REFUSE(reject, struct rnic_cm_chan *chan, uint32_t id, const void *pd,
 REFUSE(disconnect, struct rnic_cm_chan *chan, uint32_t id)
 REFUSE(set_option, struct rnic_cm_chan *chan, uint32_t id,
        enum rnic_cm_option opt, uint32_t value)
+REFUSE(write_event, struct rnic_cm_chan *chan, uint32_t id,
+       enum rnic_cm_event_type type, int status, const void *arg)
 bool rnic_cm_make_way(const struct sockaddr *addr, socklen_t len)
 {
 	return false;

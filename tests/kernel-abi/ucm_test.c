@@ -26,6 +26,9 @@
 /* ---- lengths ---------------------------------------------------------------
  */
 
+/* Newer than the header. */
+enum { CMD_RESOLVE_IB_SERVICE = 23, CMD_WRITE_CM_EVENT = 24 };
+
 static const struct {
 	uint32_t nr;
 	size_t in, out;
@@ -68,6 +71,8 @@ static const struct {
 	  0, 0 },
 	{ RDMA_USER_CM_CMD_JOIN_MCAST, sizeof(struct rdma_ucm_join_mcast), 0,
 	  0 },
+	{ CMD_RESOLVE_IB_SERVICE, 8, 0, 0 },
+	{ CMD_WRITE_CM_EVENT, 24, 0, 0 },
 };
 
 static void short_commands_are_refused(void **state)
@@ -101,9 +106,8 @@ static void header_must_fit_what_was_written(void **state)
 	ucm_open(&u);
 	for (size_t len = 0; len <= sizeof(hdr); len++)
 		assert_int_equal(kabi_ucm_write(u.object, &hdr, len), -EINVAL);
-	assert_int_equal(
-		ucm_send(&u, RDMA_USER_CM_CMD_JOIN_MCAST + 1, &hdr, 8, 0),
-		-EINVAL);
+	assert_int_equal(ucm_send(&u, CMD_WRITE_CM_EVENT + 1, &hdr, 8, 0),
+			 -EINVAL);
 	assert_int_equal(ucm_send(&u, UINT32_MAX, &hdr, 8, 0), -EINVAL);
 	assert_int_equal(ucm_send(&u, RDMA_USER_CM_CMD_GET_OPTION, &hdr, 8, 0),
 			 -ENOSYS);
@@ -128,6 +132,7 @@ static void unknown_ids_are_not_found(void **state)
 		case RDMA_USER_CM_CMD_JOIN_IP_MCAST:
 		case RDMA_USER_CM_CMD_LEAVE_MCAST:
 		case RDMA_USER_CM_CMD_JOIN_MCAST:
+		case CMD_WRITE_CM_EVENT: /* its own test */
 		case RDMA_USER_CM_CMD_BIND:
 		case RDMA_USER_CM_CMD_RESOLVE_ADDR:
 			continue; /* no id, or refused before it */
@@ -678,6 +683,28 @@ static void multicast_is_refused_by_name(void **state)
 	ucm_close(&u);
 }
 
+/* Only events that no connection raises. */
+static void own_events_are_of_two_kinds(void **state)
+{
+	struct {
+		uint32_t id, reserved, event, status;
+		uint64_t arg;
+	} cmd = { .event = RNIC_CM_ESTABLISHED };
+	struct ucm u;
+
+	(void)state;
+	ucm_open(&u);
+	cmd.id = ucm_create(&u);
+	assert_int_equal(ucm_send(&u, CMD_WRITE_CM_EVENT, &cmd, sizeof(cmd), 0),
+			 -EINVAL);
+	cmd.event = RNIC_CM_USER;
+	assert_true(ucm_send(&u, CMD_WRITE_CM_EVENT, &cmd, sizeof(cmd), 0) > 0);
+	cmd.id++;
+	assert_int_equal(ucm_send(&u, CMD_WRITE_CM_EVENT, &cmd, sizeof(cmd), 0),
+			 -ENOENT);
+	ucm_close(&u);
+}
+
 static void migration_names_the_old_file(void **state)
 {
 	struct rdma_ucm_migrate_id cmd = { 0 };
@@ -811,6 +838,7 @@ int main(void)
 		cmocka_unit_test(options_want_their_size),
 		cmocka_unit_test(addresses_want_their_size),
 		cmocka_unit_test(multicast_is_refused_by_name),
+		cmocka_unit_test(own_events_are_of_two_kinds),
 		cmocka_unit_test(migration_names_the_old_file),
 		cmocka_unit_test(destroy_counts_what_was_fetched),
 		cmocka_unit_test(open_obeys_its_flags),
