@@ -32,6 +32,7 @@
 	X(chan_put)                                                            \
 	X(cm_chan_new)                                                         \
 	X(cm_chan_fd)                                                          \
+	X(cm_chan_set_file)                                                    \
 	X(cm_chan_close)                                                       \
 	X(cm_chan_free)                                                        \
 	X(cm_get_event)                                                        \

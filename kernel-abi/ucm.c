@@ -551,6 +551,7 @@ int kabi_ucm_open(int flags)
 		free(ucm);
 		return ret;
 	}
+	kabi_rnic()->cm_chan_set_file(ucm->chan, &ucm->file);
 	fd = ret = ucm_share(ucm, flags);
 	if (fd >= 0)
 		ret = util_fdtab_install(kabi_rnic()->fdtab(), fd, UTIL_FD_UCM,

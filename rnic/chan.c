@@ -60,15 +60,15 @@ static void chan_free(struct util_file *file)
 	free(chan);
 }
 
-int rnic_chan_new(size_t record_size, struct rnic_chan **ret_chan)
+/* Without a number for the application. */
+static int chan_make(size_t record_size, struct rnic_chan **ret_chan)
 {
-	struct util_fdtab *tab = rnic_fdtab();
 	struct rnic_chan *chan;
 	int ret;
 
 	if (record_size == 0 || record_size > RNIC_CHAN_RECORD_MAX)
 		return -EINVAL;
-	if (!tab)
+	if (!rnic_fdtab())
 		return -ENOMEM;
 	chan = calloc(1, sizeof(*chan));
 	if (!chan)
@@ -83,6 +83,20 @@ int rnic_chan_new(size_t record_size, struct rnic_chan **ret_chan)
 		free(chan);
 		return ret;
 	}
+	chan->first_fd = -1;
+	*ret_chan = chan;
+	return 0;
+}
+
+int rnic_chan_new(size_t record_size, struct rnic_chan **ret_chan)
+{
+	struct util_fdtab *tab = rnic_fdtab();
+	struct rnic_chan *chan;
+	int ret;
+
+	ret = chan_make(record_size, &chan);
+	if (ret < 0)
+		return ret;
 	ret = rnic_evfd_share(chan->fd);
 	if (ret < 0)
 		goto put_chan;
@@ -99,6 +113,30 @@ close_first:
 put_chan:
 	rnic_chan_put(chan);
 	return ret;
+}
+
+int rnic_chan_renew(size_t record_size, int fd, struct rnic_chan **ret_chan)
+{
+	struct util_fdtab *tab = rnic_fdtab();
+	struct rnic_chan *chan;
+	int ret = chan_make(record_size, &chan);
+
+	if (ret < 0)
+		return ret;
+	if (util_fdtab_lookup(tab, fd, NULL) != UTIL_FD_DEAD) {
+		chan->is_closed = true;
+	} else {
+		ret = rnic_evfd_share_as(chan->fd, fd);
+		if (ret < 0) {
+			rnic_chan_put(chan);
+			return ret;
+		}
+		chan->first_fd = fd;
+		/* Cannot fail: the table has a place for this number. */
+		(void)util_fdtab_install(tab, fd, UTIL_FD_CHAN, &chan->file);
+	}
+	*ret_chan = chan;
+	return 0;
 }
 
 int rnic_chan_fd(const struct rnic_chan *chan)

@@ -22,6 +22,12 @@ struct rnic_chan_node {
 	uint8_t record[RNIC_CHAN_RECORD_MAX];
 };
 
+/*
+ * As rnic_chan_new(), in a forked child: behind the number @fd, which it has
+ * inherited.  If that has been closed since, behind none.
+ */
+int rnic_chan_renew(size_t record_size, int fd, struct rnic_chan **ret_chan);
+
 /* One more reference, for a CQ or a context. */
 void rnic_chan_get(struct rnic_chan *chan);
 

@@ -90,12 +90,18 @@ int rnic_cm_chan_new(struct rnic_cm_chan **ret_chan)
 		free(chan);
 		return ret;
 	}
-	chan->fork_gen = rnic_fork_gen();
+	atomic_init(&chan->fork_gen, rnic_fork_gen());
 	TAILQ_INIT(&chan->events);
 	TAILQ_INIT(&chan->ids);
 	rnic_stat_init();
 	*ret_chan = chan;
 	return 0;
+}
+
+void rnic_cm_chan_set_file(struct rnic_cm_chan *chan,
+			   const struct util_file *file)
+{
+	chan->file = file;
 }
 
 int rnic_cm_chan_fd(const struct rnic_cm_chan *chan)
@@ -107,10 +113,8 @@ void rnic_cm_chan_close(struct rnic_cm_chan *chan)
 {
 	struct cm_id *id;
 
-	/* The parent's lists are not ours to walk. */
-	if (chan->fork_gen != rnic_fork_gen())
+	if (!cm_chan_lock_to_close(chan))
 		return;
-	util_lock(&cm.lock);
 	while ((id = TAILQ_FIRST(&chan->ids)))
 		cm_id_free(id);
 	util_unlock(&cm.lock);
@@ -123,7 +127,7 @@ void rnic_cm_chan_free(struct rnic_cm_chan *chan)
 	/* What a caller made that was inside when it was closed. */
 	rnic_cm_chan_close(chan);
 	/* The fork handler has closed the parent's. */
-	if (chan->fork_gen == rnic_fork_gen())
+	if (!cm_chan_is_alien(chan))
 		rnic_fd_close(chan->fd);
 	free(chan);
 }
@@ -152,8 +156,12 @@ int rnic_cm_get_event(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
 {
 	int ret;
 
-	if (chan->fork_gen != rnic_fork_gen())
-		return -ENODEV;
+	if (cm_chan_is_alien(chan)) {
+		ret = cm_chan_lock(chan);
+		if (ret < 0)
+			return ret;
+		util_unlock(&cm.lock);
+	}
 	do {
 		cm_thread_help(&chan->events);
 		ret = rnic_evfd_wait(chan->fd, &cm.lock);

@@ -102,10 +102,10 @@ void cm_id_free(struct cm_id *id)
 int cm_id_lock(struct rnic_cm_chan *chan, uint32_t num, struct cm_id **ret_id)
 {
 	struct cm_id *id;
+	int ret = cm_chan_lock(chan);
 
-	if (chan->fork_gen != rnic_fork_gen())
-		return -ENODEV;
-	util_lock(&cm.lock);
+	if (ret < 0)
+		return ret;
 	id = cm_table_get_slot(&cm.ids, num);
 	if (!id || id->chan != chan) {
 		util_unlock(&cm.lock);
@@ -236,8 +236,8 @@ int cm_id_bind(struct cm_id *id, const struct sockaddr *addr)
 	return 0;
 }
 
-/* V6ONLY can be said before bind(2) only: bind anew, to the same port. */
-static int id_rebind(struct cm_id *id)
+/* V6ONLY can be said before bind(2) only. */
+int cm_id_rebind(struct cm_id *id)
 {
 	int fd;
 
@@ -275,7 +275,7 @@ static int id_set_afonly(struct cm_id *id, uint32_t value)
 	id->has_afonly = true;
 	id->is_afonly = value != 0;
 	if (id->state == RNIC_CM_S_BOUND && id->local.ss_family == AF_INET6)
-		return id_rebind(id);
+		return cm_id_rebind(id);
 	return 0;
 }
 

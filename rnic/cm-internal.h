@@ -61,6 +61,8 @@ void *cm_table_get(const struct cm_table *table, uint64_t ref);
 void *cm_table_get_slot(const struct cm_table *table, uint32_t slot_idx);
 /* Inbox lock held: the slot of a live reference; NULL: none. */
 struct cm_slot *cm_table_live_slot(const struct cm_table *table, uint64_t ref);
+/* Notes are those of the parent. */
+void cm_table_fork_child(struct cm_table *table);
 
 static inline uint32_t cm_ref_slot(uint64_t ref)
 {
@@ -82,8 +84,9 @@ TAILQ_HEAD(cm_conn_list, cm_conn);
 TAILQ_HEAD(cm_note_list, cm_note);
 
 struct rnic_cm_chan {
-	int fd;
-	uint32_t fork_gen;
+	int fd;			      /* ours, as long as the channel is */
+	_Atomic uint32_t fork_gen;    /* in whose life it was used last */
+	const struct util_file *file; /* whose numbers are the application's */
 	/* CM lock */
 	struct cm_event_list events;
 	struct cm_id_list ids;
@@ -125,9 +128,10 @@ struct cm_id {
 	uint8_t tos;
 	uint8_t ack_timeout; /* 0: TCP's own */
 	bool has_tos, is_reuseaddr, has_afonly, is_afonly;
-	bool has_port; /* the application asked for a port: keep it */
-	bool is_moved; /* its socket is on the port beside (cm-port.c) */
-	bool has_qp;   /* librdmacm's, not the application's own */
+	bool has_port;	   /* the application asked for a port: keep it */
+	bool is_moved;	   /* its socket is on the port beside (cm-port.c) */
+	bool has_qp;	   /* librdmacm's, not the application's own */
+	bool is_inherited; /* the parent has it, too, or had */
 	uint32_t qp_num;
 	/* Persona ca: the peer's start frame is here. */
 	bool has_start;
@@ -154,6 +158,8 @@ int cm_id_lock(struct rnic_cm_chan *chan, uint32_t num, struct cm_id **ret_id);
 int cm_id_bind(struct cm_id *id, const struct sockaddr *addr);
 /* A socket as the identity wants it, on exactly that port; or -errno. */
 int cm_id_open_bound(const struct cm_id *id, const struct sockaddr *addr);
+/* Another socket, bound to the same.  On failure the state is IDLE. */
+int cm_id_rebind(struct cm_id *id);
 /* Set aside what the end of a connection will take.  Return: 0; -ENOMEM. */
 int cm_id_reserve_end(struct cm_id *id);
 /* The application disconnects, in state ESTABLISHED or after it. */
@@ -162,6 +168,21 @@ void cm_id_disconnected(struct cm_id *id);
 void cm_id_stream_ended(struct cm_id *id, int status);
 /* The identity's time in timewait is over. */
 void cm_id_timewait_exit(struct cm_id *id);
+
+/* ---- after a fork (cm-fork.c) ------------------------------------------- */
+
+static inline bool cm_chan_is_alien(const struct rnic_cm_chan *chan)
+{
+	/* acquire: pairs with the release in cm-fork.c */
+	return atomic_load_explicit(&chan->fork_gen, memory_order_acquire) !=
+	       rnic_fork_gen();
+}
+
+/* Lock the manager; an inherited channel is made anew.  Return: 0, locked;
+ * -errno, unlocked. */
+int cm_chan_lock(struct rnic_cm_chan *chan);
+/* The same to end it.  False: there is nothing to be ended. */
+bool cm_chan_lock_to_close(const struct rnic_cm_chan *chan);
 
 /* ---- addresses (cm-addr.c) ---------------------------------------------- */
 
@@ -393,6 +414,8 @@ enum cm_tag {
 
 struct cm_manager {
 	struct util_lock lock; /* CM: everything here but the inbox */
+	uint32_t whole_gen;    /* channels from here on are whole */
+	bool is_inherited;     /* from the parent, and not yet looked at */
 	struct cm_table ids, conns, links;
 	struct cm_conn_list asking, refused, starting, answered, rejected,
 		closing;
@@ -414,6 +437,8 @@ struct cm_manager {
 
 extern struct cm_manager cm;
 
+/* Forked child.  @keeps_ids: they are whole. */
+void cm_manager_reset(bool keeps_ids);
 /* Make sure that the thread runs.  Return: 0; -errno; -EIO: it cannot wait
  * for sockets any more.  Manager locked. */
 int cm_thread_start(void);

@@ -80,6 +80,12 @@ void cm_table_remove(struct cm_table *table, uint64_t ref)
 	table->first_free = cm_ref_slot(ref);
 }
 
+void cm_table_fork_child(struct cm_table *table)
+{
+	for (uint32_t i = 0; i < table->page_cnt * CM_TABLE_PAGE; i++)
+		table_slot(table, i)->note.is_queued = false;
+}
+
 void *cm_table_get(const struct cm_table *table, uint64_t ref)
 {
 	const struct cm_slot *slot = table_slot(table, cm_ref_slot(ref));

@@ -461,8 +461,14 @@ int cm_thread_start(void)
 
 /* ---- process --------------------------- */
 
-static void manager_reset(void)
+/* What else the parent had is left where it lies. */
+void cm_manager_reset(bool keeps_ids)
 {
+	/* 32 KiB: not on the stack of whoever forks. */
+	static struct cm_table ids;
+
+	is_cm_thread = false;
+	ids = cm.ids;
 	memset(&cm, 0, sizeof(cm));
 	util_lock_init(&cm.lock, UTIL_RANK_CM);
 	util_lock_init(&cm.inbox_lock, UTIL_RANK_LEAF);
@@ -476,16 +482,8 @@ static void manager_reset(void)
 	TAILQ_INIT(&cm.timewait);
 	TAILQ_INIT(&cm.inbox);
 	cm.epoll_fd = cm.wake_fd = -1;
-}
-
-/* What the parent had is left where it lies: its lists may be half-changed,
- * its threads are not here. */
-void rnic_cm_fork_child(void)
-{
-	is_cm_thread = false;
-	manager_reset();
-	rnic_rdv_fork_child();
-	rnic_port_fork_child();
+	if (keeps_ids)
+		cm.ids = ids;
 }
 
 /* Listeners and half-open connections; established streams belong to QPs. */

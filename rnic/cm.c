@@ -11,9 +11,9 @@ int rnic_cm_create(struct rnic_cm_chan *chan, uint64_t uid, uint32_t *ret_id)
 	struct cm_id *id;
 	int ret;
 
-	if (chan->fork_gen != rnic_fork_gen())
-		return -ENODEV;
-	util_lock(&cm.lock);
+	ret = cm_chan_lock(chan);
+	if (ret < 0)
+		return ret;
 	ret = cm_id_new(chan, uid, &id);
 	if (ret == 0)
 		*ret_id = cm_id_num(id);
@@ -249,8 +249,10 @@ int rnic_cm_migrate(struct rnic_cm_chan *from, uint32_t num,
 	struct cm_id *id;
 	int ret;
 
-	if (to->fork_gen != rnic_fork_gen())
-		return -ENODEV;
+	ret = cm_chan_lock(to);
+	if (ret < 0)
+		return ret;
+	util_unlock(&cm.lock);
 	ret = cm_id_lock(from, num, &id);
 	if (ret < 0)
 		return ret;

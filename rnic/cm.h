@@ -8,6 +8,7 @@
 #define RNIC_CM_H
 
 struct smpa_options;
+struct util_fdtab;
 struct sockaddr_storage;
 
 /* What the settings say about a start exchange with that peer: CRC, markers,
@@ -15,8 +16,14 @@ struct sockaddr_storage;
 void rnic_cm_start_options(const struct sockaddr_storage *peer,
 			   struct smpa_options *opt);
 
-/* Forked child: forget ids, channels and the thread without touching what
- * the parent shares with us (fds are closed by the fd table's walk). */
+/*
+ * Around a fork, so that the child finds whole identities: both in the parent;
+ * in the child first what it keeps of the fd table, then, after the walk over
+ * it, the rest.  Connections are the parent's.
+ */
+void rnic_cm_fork_prepare(void);
+void rnic_cm_fork_parent(void);
+void rnic_cm_fork_keep(struct util_fdtab *tab);
 void rnic_cm_fork_child(void);
 
 /* Process exit (destructor): let connections that are being closed end in

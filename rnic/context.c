@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/log.h"
+
 #include "cm.h"
+#include "device.h"
 #include "dm.h"
 #include "engine.h"
 #include "fd.h"
@@ -42,10 +45,37 @@ void rnic_context_fatal(struct rnic_context *ctx)
 				   USIW_EVENT_DEVICE_FATAL, 0);
 }
 
+/* @async_fd: inherited, to have the new channel behind it; -1: a new one. */
+static int context_start(struct rnic_context *ctx, int async_fd)
+{
+	int rc;
+
+	rnic_shm_init(&ctx->shm);
+	rc = rnic_mr_table_init(&ctx->mrs);
+	if (rc < 0)
+		return rc;
+	rc = async_fd < 0 ? rnic_chan_new(sizeof(struct usiw_async_event),
+					  &ctx->async)
+			  : rnic_chan_renew(sizeof(struct usiw_async_event),
+					    async_fd, &ctx->async);
+	if (rc < 0)
+		goto fini_mrs;
+	rc = rnic_engine_new(&ctx->engine);
+	if (rc < 0)
+		goto close_async;
+	ctx->engine->ctx = ctx;
+	return 0;
+close_async:
+	rnic_chan_close(ctx->async);
+fini_mrs:
+	rnic_mr_table_fini(&ctx->mrs);
+	return rc;
+}
+
 int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
 {
 	struct rnic_context *ctx;
-	int rc = -ENOMEM;
+	int rc;
 
 	if (!rnic_fdtab())
 		return -ENOMEM;
@@ -54,17 +84,12 @@ int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
 	if (!ctx)
 		return -ENOMEM;
 	ctx->dev = dev;
-	rnic_shm_init(&ctx->shm);
-	rc = rnic_mr_table_init(&ctx->mrs);
-	if (rc < 0)
-		goto free_ctx;
-	rc = rnic_chan_new(sizeof(struct usiw_async_event), &ctx->async);
-	if (rc < 0)
-		goto fini_mrs;
-	rc = rnic_engine_new(&ctx->engine);
-	if (rc < 0)
-		goto close_async;
-	ctx->engine->ctx = ctx;
+	atomic_init(&ctx->fork_gen, rnic_fork_gen());
+	rc = context_start(ctx, -1);
+	if (rc < 0) {
+		free(ctx);
+		return rc;
+	}
 	util_lock(&list_lock);
 	ctx->next = contexts;
 	contexts = ctx;
@@ -72,14 +97,72 @@ int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
 	rnic_port_watch(ctx);
 	*ret_ctx = ctx;
 	return 0;
-close_async:
-	rnic_chan_close(ctx->async);
-fini_mrs:
-	rnic_mr_table_fini(&ctx->mrs);
-free_ctx:
-	free(ctx);
+}
+
+/* ---- in a forked child --------------------------------------------------- */
+
+bool rnic_context_is_alien(const struct rnic_context *ctx)
+{
+	/* acquire: pairs with the release in rnic_context_enter() */
+	return atomic_load_explicit(&ctx->fork_gen, memory_order_acquire) !=
+	       rnic_fork_gen();
+}
+
+/*
+ * The parent's parts stay where they lie: their fds and mappings have gone with
+ * the fork, and what holds their locks is not here.
+ */
+static int context_renew(struct rnic_context *ctx)
+{
+	struct rnic_chan *inherited = ctx->async;
+	int rc;
+
+	rnic_stat_init();
+	rc = context_start(ctx, rnic_chan_fd(inherited));
+	if (rc < 0) {
+		ctx->async = inherited;
+		return rc;
+	}
+	memset(&ctx->port, 0, sizeof(ctx->port));
+	memset(&ctx->fatal_node, 0, sizeof(ctx->fatal_node));
+	atomic_store_explicit(&ctx->is_fatal, false, memory_order_relaxed);
+	ctx->forgotten = NULL;
+	ctx->next = contexts;
+	contexts = ctx;
+	rnic_port_watch(ctx);
+	/* release: all of it before the sign that it is there */
+	atomic_store_explicit(&ctx->fork_gen, rnic_fork_gen(),
+			      memory_order_release);
+	return 0;
+}
+
+int rnic_context_enter(struct rnic_context *ctx)
+{
+	int rc = 0;
+
+	if (!rnic_context_is_alien(ctx))
+		return 0;
+	util_lock(&list_lock);
+	if (rnic_context_is_alien(ctx))
+		rc = context_renew(ctx);
+	util_unlock(&list_lock);
+	if (rc < 0)
+		util_err("rnic", "%s: cannot be used after fork: %s",
+			 ctx->dev->name, strerror(-rc));
 	return rc;
 }
+
+void rnic_context_lock_list(void)
+{
+	util_lock(&list_lock);
+}
+
+void rnic_context_unlock_list(void)
+{
+	util_unlock(&list_lock);
+}
+
+/* ---- the end ------------------------------------------------------------- */
 
 int rnic_context_async_fd(const struct rnic_context *ctx)
 {
@@ -139,10 +222,6 @@ void rnic_context_close(struct rnic_context *ctx)
 void rnic_context_fork_child(void)
 {
 	util_lock_init(&list_lock, UTIL_RANK_DEVICE);
-	/* The child may allocate device memory of the parent's contexts; who
-	 * held the lock is not here. */
-	for (struct rnic_context *ctx = contexts; ctx; ctx = ctx->next)
-		util_lock_init(&ctx->mrs.lock, UTIL_RANK_MR_TABLE);
 	contexts = NULL;
 	abandoned = NULL;
 }

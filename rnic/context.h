@@ -15,6 +15,7 @@
 struct rnic_engine;
 
 struct rnic_context {
+	_Atomic uint32_t fork_gen; /* whose life its parts are of */
 	struct rnic_device *dev;
 	struct rnic_engine *engine;
 	struct rnic_chan *async;
@@ -33,6 +34,10 @@ void rnic_context_event(struct rnic_context *ctx, struct rnic_chan_node *node,
 
 /* What serves the context is broken: DEVICE_FATAL, once.  Any thread. */
 void rnic_context_fatal(struct rnic_context *ctx);
+
+/* Guards what a forked child makes anew of inherited objects, too. */
+void rnic_context_lock_list(void);
+void rnic_context_unlock_list(void);
 
 /* Forked child: the parent's contexts are not ours to close. */
 void rnic_context_fork_child(void);

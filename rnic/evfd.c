@@ -41,6 +41,19 @@ int rnic_evfd_share(int fd)
 	return shared < 0 ? -errno : (int)shared;
 }
 
+int rnic_evfd_share_as(int fd, int inherited_fd)
+{
+	long status = syscall(SYS_fcntl, inherited_fd, F_GETFL);
+	long flags = syscall(SYS_fcntl, inherited_fd, F_GETFD);
+
+	if (status < 0 || flags < 0 ||
+	    syscall(SYS_dup3, fd, inherited_fd,
+		    flags & FD_CLOEXEC ? O_CLOEXEC : 0) < 0)
+		return -errno;
+	syscall(SYS_fcntl, fd, F_SETFL, status);
+	return 0;
+}
+
 void rnic_evfd_post(int fd)
 {
 	const uint64_t token = 1;

@@ -22,6 +22,10 @@ int rnic_evfd_open(void);
 /* Return: a number for the application, close-on-exec; -errno. */
 int rnic_evfd_share(int fd);
 
+/* The same behind a number that a forked child has inherited, with the flags
+ * that it has.  Return: 0; -errno. */
+int rnic_evfd_share_as(int fd, int inherited_fd);
+
 /* One more token; cannot block or fail. */
 void rnic_evfd_post(int fd);
 

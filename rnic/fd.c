@@ -39,9 +39,10 @@ static void fd_disown(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
 		util_fdtab_remove(tab, fd);
 		fd_close_raw(fd);
 		return;
-	case UTIL_FD_CHAN:
 	case UTIL_FD_UVERBS:
 	case UTIL_FD_UCM:
+		return; /* used here, it makes anew what it needs */
+	case UTIL_FD_CHAN:
 		/* The number stays the application's until it closes it.
 		 * Cannot fail: the table has a place for this fd. */
 		(void)util_fdtab_add(tab, fd, UTIL_FD_DEAD, NULL);
@@ -63,6 +64,7 @@ static void fork_child(void)
 	atomic_fetch_add_explicit(&fork_gen, 1, memory_order_relaxed);
 	if (fd_table) {
 		util_fdtab_fork_child(fd_table);
+		rnic_cm_fork_keep(fd_table);
 		util_fdtab_each(fd_table, fd_disown);
 	}
 	rnic_guard_fork_child();
@@ -78,7 +80,8 @@ static void fd_init(void)
 {
 	/* Without the handler a child would keep streams alive: no table, so
 	 * that nothing is ever opened. */
-	if (pthread_atfork(NULL, NULL, fork_child) != 0)
+	if (pthread_atfork(rnic_cm_fork_prepare, rnic_cm_fork_parent,
+			   fork_child) != 0)
 		return;
 	fd_table = util_fdtab_new();
 }

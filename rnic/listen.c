@@ -89,6 +89,13 @@ int rnic_listen_start(struct cm_id *id, int backlog)
 	return 0;
 }
 
+int rnic_listen_resume_inherited(struct cm_id *id)
+{
+	int ret = cm_thread_start();
+
+	return ret < 0 ? ret : listen_watch(id, true);
+}
+
 static void listen_pause_end(struct cm_id *id)
 {
 	TAILQ_REMOVE(&cm.paused, id, listener.pause_link);
@@ -103,6 +110,9 @@ void rnic_listen_stop(struct cm_id *id)
 		listen_pause_end(id);
 	else
 		listen_watch(id, false);
+	/* A forked child may hold it open, and then the port. */
+	if (!id->is_inherited)
+		(void)rnic_tcp()->shutdown(id->fd, SHUT_RDWR);
 	while ((conn = TAILQ_FIRST(&id->listener.half_open)))
 		cm_conn_free(conn);
 }

@@ -25,6 +25,9 @@ int rnic_listen_move(struct cm_id *id, int fd);
 void rnic_listen_ready(struct cm_id *id);
 
 /* A pause for want of file descriptors is over. */
+/* In a forked child: accept from a socket that listens already.  Return: 0;
+ * -errno. */
+int rnic_listen_resume_inherited(struct cm_id *id);
 void rnic_listen_resume(struct cm_id *id);
 
 #endif

@@ -72,7 +72,7 @@ int rnic_pd_alloc(struct rnic_context *ctx, struct rnic_pd **ret_pd)
 	if (!pd)
 		goto give_back;
 	pd->ctx = ctx;
-	pd->fork_gen = rnic_fork_gen();
+	atomic_init(&pd->fork_gen, rnic_fork_gen());
 	*ret_pd = pd;
 	return 0;
 
@@ -81,9 +81,40 @@ give_back:
 	return -ENOMEM;
 }
 
+bool rnic_pd_is_alien(const struct rnic_pd *pd)
+{
+	/* acquire: pairs with the release in rnic_pd_enter() */
+	return atomic_load_explicit(&pd->fork_gen, memory_order_acquire) !=
+	       rnic_fork_gen();
+}
+
+/* What the parent has made on it is not here. */
+int rnic_pd_enter(struct rnic_pd *pd, _Atomic uint32_t *user_cnt)
+{
+	int ret;
+
+	if (!rnic_pd_is_alien(pd))
+		return 0;
+	ret = rnic_context_enter(pd->ctx);
+	if (ret < 0)
+		return ret;
+	rnic_context_lock_list();
+	if (rnic_pd_is_alien(pd)) {
+		atomic_store_explicit(&pd->user_cnt, 0, memory_order_relaxed);
+		atomic_store_explicit(user_cnt, 0, memory_order_relaxed);
+		atomic_fetch_add_explicit(&pd->ctx->mrs.pd_cnt, 1,
+					  memory_order_relaxed);
+		/* release: the counts before it */
+		atomic_store_explicit(&pd->fork_gen, rnic_fork_gen(),
+				      memory_order_release);
+	}
+	rnic_context_unlock_list();
+	return 0;
+}
+
 int rnic_pd_free(struct rnic_pd *pd)
 {
-	if (pd->fork_gen != rnic_fork_gen())
+	if (rnic_pd_is_alien(pd))
 		return -ENODEV;
 	/* acquire: pairs with the release of the last user's decrement */
 	if (atomic_load_explicit(&pd->user_cnt, memory_order_acquire) != 0)
@@ -186,7 +217,7 @@ int rnic_mr_add(struct rnic_pd *pd, const struct rnic_mr *shape,
 	mr->kind = shape->kind;
 	mr->dm = shape->dm;
 	mr->home = pd;
-	mr->fork_gen = pd->fork_gen;
+	mr->fork_gen = rnic_fork_gen();
 	ret = rnic_mr_table_add(&pd->ctx->mrs, mr);
 	if (ret < 0) {
 		free(mr);
@@ -210,7 +241,7 @@ int rnic_mr_reg(struct rnic_pd *pd, void *addr, size_t len, uint64_t iova,
 	};
 	int ret;
 
-	if (pd->fork_gen != rnic_fork_gen())
+	if (rnic_pd_is_alien(pd))
 		return -ENODEV;
 	ret = reg_check(addr, len, shape.iova, access);
 	if (ret < 0)

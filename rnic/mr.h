@@ -14,7 +14,7 @@ struct rnic_context;
 struct rnic_pd {
 	struct rnic_context *ctx;
 	_Atomic uint32_t user_cnt; /* MRs, windows, QPs, SRQs */
-	uint32_t fork_gen;
+	_Atomic uint32_t fork_gen; /* in whose life it was used last */
 };
 
 /* What rnic_mr_resolve() found; inbound.c and sq.c map it to wire and CQE. */

@@ -28,7 +28,7 @@ int rnic_mw_alloc(struct rnic_pd *pd, enum rnic_mw_type type,
 	struct rnic_mw *mw;
 	int ret;
 
-	if (pd->fork_gen != rnic_fork_gen())
+	if (rnic_pd_is_alien(pd))
 		return -ENODEV;
 	mw = calloc(1, sizeof(*mw));
 	if (!mw)
@@ -36,7 +36,7 @@ int rnic_mw_alloc(struct rnic_pd *pd, enum rnic_mw_type type,
 	mw->type = type;
 	mw->win.kind = RNIC_MR_WINDOW;
 	mw->win.home = pd;
-	mw->win.fork_gen = pd->fork_gen;
+	mw->win.fork_gen = rnic_fork_gen();
 	mr_set_invalid(&mw->win, true);
 	ret = rnic_mr_table_add(&pd->ctx->mrs, &mw->win);
 	if (ret < 0) {

@@ -48,7 +48,7 @@ int rnic_mr_alloc_null(struct rnic_pd *pd, struct rnic_mr **ret_mr)
 	};
 	int ret;
 
-	if (pd->fork_gen != rnic_fork_gen())
+	if (rnic_pd_is_alien(pd))
 		return -ENODEV;
 	ret = null_make(&pd->ctx->mrs);
 	if (ret < 0)

@@ -38,6 +38,7 @@ struct rnic_qp;
 struct rnic_srq;
 struct rnic_chan;
 struct rnic_cm_chan;
+struct util_file;
 struct util_fdtab;
 
 /* ---- process ---------------------------------------------------------- */
@@ -211,9 +212,23 @@ RNIC_EXPORT void rnic_context_close(struct rnic_context *ctx);
 /* fd of the channel of struct usiw_async_event records. */
 RNIC_EXPORT int rnic_context_async_fd(const struct rnic_context *ctx);
 
+/*
+ * Before a context is used: one that a forked child has inherited is made anew
+ * in place, with nothing in it, and its async fd, if it is open, behind the
+ * same number.  Cheap otherwise; any thread.
+ * Return: 0; -errno as rnic_context_open(): it stays the parent's.
+ */
+RNIC_EXPORT int rnic_context_enter(struct rnic_context *ctx);
+/* Inherited, and not entered since. */
+RNIC_EXPORT bool rnic_context_is_alien(const struct rnic_context *ctx);
+
 RNIC_EXPORT int rnic_pd_alloc(struct rnic_context *ctx,
 			      struct rnic_pd **ret_pd);
 RNIC_EXPORT int rnic_pd_free(struct rnic_pd *pd); /* -EBUSY */
+/* As rnic_context_enter(), with its context; *user_cnt is zeroed with the
+ * domain's own count of objects. */
+RNIC_EXPORT int rnic_pd_enter(struct rnic_pd *pd, _Atomic uint32_t *user_cnt);
+RNIC_EXPORT bool rnic_pd_is_alien(const struct rnic_pd *pd);
 
 /* Numerically equal to enum ibv_access_flags. */
 enum rnic_access {
@@ -637,6 +652,10 @@ struct rnic_cm_info {
  */
 RNIC_EXPORT int rnic_cm_chan_new(struct rnic_cm_chan **ret_chan);
 RNIC_EXPORT int rnic_cm_chan_fd(const struct rnic_cm_chan *chan);
+/* The numbers that the application has for it are those of @file: in a forked
+ * child they get the channel that is made anew. */
+RNIC_EXPORT void rnic_cm_chan_set_file(struct rnic_cm_chan *chan,
+				       const struct util_file *file);
 /* The application has closed it: destroys every id that is still on it.  Who
  * waits for an event waits on. */
 RNIC_EXPORT void rnic_cm_chan_close(struct rnic_cm_chan *chan);

@@ -219,6 +219,27 @@ struct util_file *util_fdtab_get(struct util_fdtab *tab, int fd,
 	return file;
 }
 
+int util_fdtab_find(const struct util_fdtab *tab, int fd,
+		    const struct util_file *file)
+{
+	uint32_t num = (uint32_t)fd;
+	void *object = NULL;
+
+	while (num < UTIL_FD_MAX) {
+		/* acquire: pairs with the release in fdtab_slot_make() */
+		if (!atomic_load_explicit(&tab->page[num >> FDTAB_PAGE_BITS],
+					  memory_order_acquire)) {
+			num = (num | (FDTAB_PAGE_SIZE - 1)) + 1;
+			continue;
+		}
+		if (kind_has_file(util_fdtab_lookup(tab, (int)num, &object)) &&
+		    object == file)
+			return (int)num;
+		num++;
+	}
+	return -1;
+}
+
 void util_fdtab_fork_child(struct util_fdtab *tab)
 {
 	util_lock_init(&tab->lock, UTIL_RANK_LEAF);

@@ -86,6 +86,10 @@ void util_fdtab_fork_child(struct util_fdtab *tab);
 enum util_fd_kind util_fdtab_lookup(const struct util_fdtab *tab, int fd,
 				    void **ret_object);
 
+/* The lowest number from @fd on that stands for @file; -1: none. */
+int util_fdtab_find(const struct util_fdtab *tab, int fd,
+		    const struct util_file *file);
+
 /* Call @fn for every entry; used by the fork handler. */
 void util_fdtab_each(struct util_fdtab *tab,
 		     void (*fn)(struct util_fdtab *tab, int fd,

@@ -35,8 +35,11 @@ int usiw_cq_new(struct ibv_context *context, uint32_t cqe,
 	struct usiw_cq *cq;
 	int err;
 
-	if (usiw_is_alien(ctx->fork_gen))
-		return -ENODEV;
+	err = usiw_context_enter(ctx);
+	if (!err && pd)
+		err = usiw_pd_enter(pd);
+	if (err)
+		return err;
 	if (cqe < 1 || cqe > rnic_limits()->max_cqe)
 		return -EINVAL;
 	if (comp_vector >= (uint32_t)context->num_comp_vectors)
@@ -55,7 +58,7 @@ int usiw_cq_new(struct ibv_context *context, uint32_t cqe,
 	if (pd)
 		usiw_pd_get(pd);
 	util_lock_init(&cq->lock, UTIL_RANK_APP);
-	cq->fork_gen = ctx->fork_gen;
+	cq->fork_gen = rnic_fork_gen();
 	cq->ring = rnic_cq_ring(cq->rnic);
 	cq->cq.cqe = (int)cq->ring->depth;
 	*ret_cq = cq;

@@ -28,6 +28,9 @@ struct ibv_dm *usiw_alloc_dm(struct ibv_context *context,
 
 	if (attr->comp_mask)
 		return usiw_door_null(-EINVAL);
+	err = usiw_context_enter(ctx);
+	if (err)
+		return usiw_door_null(err);
 	dm = calloc(1, sizeof(*dm));
 	if (!dm)
 		return usiw_door_null(-ENOMEM);
@@ -67,8 +70,11 @@ struct ibv_mr *usiw_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm,
 	uint32_t wanted;
 	int err;
 
-	if (usiw_is_alien(pd->fork_gen))
-		return usiw_door_null(-ENODEV);
+	err = usiw_pd_enter(pd);
+	if (!err && usiw_is_alien(usiw_dm(ibdm)->fork_gen))
+		err = -ENODEV;
+	if (err)
+		return usiw_door_null(err);
 	err = usiw_mr_access(access, &wanted);
 	if (!err && wanted & IBV_ACCESS_ON_DEMAND)
 		err = -EOPNOTSUPP; /* it is there, always */

@@ -73,7 +73,7 @@ static void mr_set_keys(struct usiw_mr *mr)
 struct ibv_mr *usiw_mr_init(struct usiw_mr *mr, struct ibv_pd *pd, void *addr,
 			    size_t len, int access)
 {
-	mr->fork_gen = usiw_pd(pd)->fork_gen;
+	mr->fork_gen = rnic_fork_gen();
 	mr->pd = usiw_pd(pd);
 	usiw_pd_get(mr->pd);
 	mr->vmr.mr_type = VERBS_MR_TYPE_MR;
@@ -94,8 +94,9 @@ struct ibv_mr *usiw_reg_mr(struct ibv_pd *ibpd, void *addr, size_t len,
 	uint32_t wanted;
 	int err;
 
-	if (usiw_is_alien(pd->fork_gen))
-		return usiw_door_null(-ENODEV);
+	err = usiw_pd_enter(pd);
+	if (err)
+		return usiw_door_null(err);
 	err = usiw_mr_access((unsigned int)access, &wanted);
 	if (err)
 		return usiw_door_null(err);
@@ -121,10 +122,10 @@ int usiw_advise_mr(struct ibv_pd *ibpd, enum ibv_advise_mr_advice advice,
 		   uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sges)
 {
 	struct usiw_pd *pd = usiw_pd(ibpd);
-	int err = 0;
+	int err = usiw_pd_enter(pd);
 
-	if (usiw_is_alien(pd->fork_gen))
-		return usiw_door_int(-ENODEV);
+	if (err)
+		return usiw_door_int(err);
 	if (flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH || num_sges == 0)
 		return usiw_door_int(-EINVAL);
 	for (uint32_t i = 0; i < num_sges && !err; i++)
@@ -139,8 +140,9 @@ struct ibv_mr *usiw_alloc_null_mr(struct ibv_pd *ibpd)
 	struct usiw_mr *mr;
 	int err;
 
-	if (usiw_is_alien(pd->fork_gen))
-		return usiw_door_null(-ENODEV);
+	err = usiw_pd_enter(pd);
+	if (err)
+		return usiw_door_null(err);
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return usiw_door_null(-ENOMEM);
@@ -175,9 +177,10 @@ int usiw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 	if (flags & IBV_REREG_MR_CHANGE_PD) {
 		if (!pd || pd->context != vmr->ibv_mr.context)
 			return usiw_door_rereg(-EINVAL);
+		err = usiw_pd_enter(usiw_pd(pd));
 		want.pd = usiw_pd(pd)->rnic;
 	}
-	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+	if (!err && flags & IBV_REREG_MR_CHANGE_ACCESS)
 		err = usiw_mr_access((unsigned int)access, &want.access);
 	if (!err)
 		err = rnic_mr_rereg(mr->rnic, &want);

@@ -16,8 +16,9 @@ struct ibv_mw *usiw_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type)
 	struct usiw_mw *mw;
 	int err;
 
-	if (usiw_is_alien(pd->fork_gen))
-		return usiw_door_null(-ENODEV);
+	err = usiw_pd_enter(pd);
+	if (err)
+		return usiw_door_null(err);
 	if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2)
 		return usiw_door_null(-EINVAL);
 	mw = calloc(1, sizeof(*mw));
@@ -28,7 +29,7 @@ struct ibv_mw *usiw_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type)
 		free(mw);
 		return usiw_door_null(err);
 	}
-	mw->fork_gen = pd->fork_gen;
+	mw->fork_gen = rnic_fork_gen();
 	mw->pd = pd;
 	usiw_pd_get(pd);
 	mw->mw.context = ibpd->context;
@@ -66,7 +67,7 @@ int usiw_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
 	uint32_t rkey = ibv_inc_rkey(mw->rkey);
 	int err;
 
-	if (usiw_is_alien(qp->fork_gen))
+	if (usiw_is_alien(qp->fork_gen) || usiw_is_alien(usiw_mw(mw)->fork_gen))
 		return usiw_door_int(-ENODEV);
 	if (bind->send_flags & ~(unsigned int)BIND_FLAGS_KNOWN)
 		return usiw_door_int(-EINVAL);

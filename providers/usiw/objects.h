@@ -23,7 +23,6 @@ struct usiw_context {
 	struct verbs_context vctx;
 	struct rnic_context *rnic;
 	struct rnic_device *dev;
-	uint32_t fork_gen;
 	bool is_ca; /* persona: shows InfiniBand's QP states */
 };
 
@@ -36,8 +35,8 @@ struct usiw_td {
 
 struct usiw_pd {
 	struct ibv_pd pd;
-	struct rnic_pd *rnic; /* a parent domain's is that of its base */
-	uint32_t fork_gen;
+	struct rnic_pd *rnic;	   /* a parent domain's is that of its base */
+	uint32_t fork_gen;	   /* parent domain */
 	_Atomic uint32_t user_cnt; /* objects made on it */
 	struct usiw_pd *base;	   /* NULL: no parent domain */
 	struct usiw_td *td;	   /* parent domain; may be NULL */
@@ -258,6 +257,18 @@ static inline bool usiw_is_alien(uint32_t fork_gen)
 {
 	return rnic_fork_gen() != fork_gen;
 }
+
+/*
+ * Before a context or domain is used: a forked child may use the parent's,
+ * which are then as new; not its parent domains, nor what was made on them.
+ * Return: 0; -errno.
+ */
+static inline int usiw_context_enter(const struct usiw_context *ctx)
+{
+	return rnic_context_enter(ctx->rnic);
+}
+
+int usiw_pd_enter(struct usiw_pd *pd);
 
 /* For each object made on @pd: it stays until the object is gone. */
 void usiw_pd_get(struct usiw_pd *pd);

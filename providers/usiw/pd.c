@@ -29,14 +29,28 @@ void usiw_pd_put(struct usiw_pd *pd)
 	atomic_fetch_sub_explicit(&pd->user_cnt, 1, memory_order_release);
 }
 
+int usiw_pd_enter(struct usiw_pd *pd)
+{
+	if (pd->base)
+		return usiw_is_alien(pd->fork_gen) ? -ENODEV : 0;
+	return rnic_pd_enter(pd->rnic, &pd->user_cnt);
+}
+
+static bool pd_is_alien(const struct usiw_pd *pd)
+{
+	return pd->base ? usiw_is_alien(pd->fork_gen)
+			: rnic_pd_is_alien(pd->rnic);
+}
+
 struct ibv_pd *usiw_alloc_pd(struct ibv_context *context)
 {
 	struct usiw_context *ctx = usiw_context(context);
 	struct usiw_pd *pd;
 	int err;
 
-	if (usiw_is_alien(ctx->fork_gen))
-		return usiw_door_null(-ENODEV);
+	err = usiw_context_enter(ctx);
+	if (err)
+		return usiw_door_null(err);
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)
 		return usiw_door_null(-ENOMEM);
@@ -45,7 +59,6 @@ struct ibv_pd *usiw_alloc_pd(struct ibv_context *context)
 		free(pd);
 		return usiw_door_null(err);
 	}
-	pd->fork_gen = ctx->fork_gen;
 	pd->pd.context = context;
 	return &pd->pd;
 }
@@ -71,7 +84,7 @@ int usiw_dealloc_pd(struct ibv_pd *ibpd)
 	struct usiw_pd *pd = usiw_pd(ibpd);
 	int err = 0;
 
-	if (!usiw_is_alien(pd->fork_gen))
+	if (!pd_is_alien(pd))
 		err = pd_close(pd);
 	if (err)
 		return usiw_door_int(err);
@@ -82,11 +95,11 @@ int usiw_dealloc_pd(struct ibv_pd *ibpd)
 struct ibv_td *usiw_alloc_td(struct ibv_context *context,
 			     struct ibv_td_init_attr *attr)
 {
-	struct usiw_context *ctx = usiw_context(context);
 	struct usiw_td *td;
+	int err = usiw_context_enter(usiw_context(context));
 
-	if (usiw_is_alien(ctx->fork_gen))
-		return usiw_door_null(-ENODEV);
+	if (err)
+		return usiw_door_null(err);
 	if (!attr)
 		return usiw_door_null(-EINVAL);
 	if (attr->comp_mask)
@@ -95,7 +108,7 @@ struct ibv_td *usiw_alloc_td(struct ibv_context *context,
 	if (!td)
 		return usiw_door_null(-ENOMEM);
 	td->td.context = context;
-	td->fork_gen = ctx->fork_gen;
+	td->fork_gen = rnic_fork_gen();
 	return &td->td;
 }
 
@@ -181,24 +194,28 @@ struct ibv_pd *
 usiw_alloc_parent_domain(struct ibv_context *context,
 			 struct ibv_parent_domain_init_attr *attr)
 {
-	struct usiw_context *ctx = usiw_context(context);
 	struct usiw_pd *pd, *base;
-	int err;
+	int err = usiw_context_enter(usiw_context(context));
 
-	if (usiw_is_alien(ctx->fork_gen))
-		return usiw_door_null(-ENODEV);
+	if (err)
+		return usiw_door_null(err);
 	if (!attr)
 		return usiw_door_null(-EINVAL);
 	err = parent_attr_check(context, attr);
 	if (err)
 		return usiw_door_null(err);
 	base = usiw_pd(attr->pd);
+	err = usiw_pd_enter(base);
+	if (!err && attr->td && usiw_is_alien(usiw_td(attr->td)->fork_gen))
+		err = -ENODEV;
+	if (err)
+		return usiw_door_null(err);
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)
 		return usiw_door_null(-ENOMEM);
 	pd->pd.context = context;
 	pd->rnic = base->rnic;
-	pd->fork_gen = ctx->fork_gen;
+	pd->fork_gen = rnic_fork_gen();
 	pd->base = base;
 	parent_set_allocators(pd, attr);
 	usiw_pd_get(base);

@@ -68,7 +68,6 @@ static struct verbs_context *context_alloc(struct ibv_device *device,
 	}
 	ctx->dev = dev;
 	ctx->is_ca = rnic_device_persona(dev) == RNIC_PERSONA_CA;
-	ctx->fork_gen = rnic_fork_gen();
 	ctx->vctx.context.async_fd = rnic_context_async_fd(ctx->rnic);
 	ctx->vctx.context.num_comp_vectors = USIW_COMP_VECTORS;
 	verbs_set_ops(&ctx->vctx, &usiw_context_ops);
@@ -87,7 +86,7 @@ void usiw_free_context(struct ibv_context *context)
 
 	/* The RNIC owns the channel behind async_fd and closes it; inherited,
 	 * it is no more than an fd, which the library closes. */
-	if (!usiw_is_alien(ctx->fork_gen)) {
+	if (!rnic_context_is_alien(ctx->rnic)) {
 		rnic_context_close(ctx->rnic);
 		context->async_fd = -1;
 	}

@@ -134,7 +134,7 @@ static int qp_open(struct usiw_pd *pd, const struct ibv_qp_init_attr *attr,
 		qp_slots_free(pd, qp);
 		return err;
 	}
-	qp->fork_gen = pd->fork_gen;
+	qp->fork_gen = rnic_fork_gen();
 	qp->cap = (struct ibv_qp_cap){
 		.max_send_wr = opt.max_send_wr,
 		.max_recv_wr = attr->srq ? 0 : opt.max_recv_wr,
@@ -184,11 +184,16 @@ static int qp_new(struct ibv_pd *ibpd, struct ibv_qp_init_attr *attr,
 	struct usiw_qp *qp;
 	int err;
 
-	if (usiw_is_alien(pd->fork_gen))
-		return -ENODEV;
+	err = usiw_pd_enter(pd);
+	if (err)
+		return err;
 	err = qp_init_attr_check(ibpd, attr);
 	if (err)
 		return err;
+	if (usiw_is_alien(usiw_cq(attr->send_cq)->fork_gen) ||
+	    usiw_is_alien(usiw_cq(attr->recv_cq)->fork_gen) ||
+	    (attr->srq && usiw_is_alien(usiw_srq(attr->srq)->fork_gen)))
+		return -ENODEV;
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
 		return -ENOMEM;

@@ -150,8 +150,7 @@ static struct timespec clock_to_verbs(uint64_t ns)
 int usiw_query_rt_values(struct ibv_context *context,
 			 struct ibv_values_ex *values)
 {
-	if (usiw_is_alien(usiw_context(context)->fork_gen))
-		return usiw_door_int(-ENODEV);
+	(void)context;
 	values->comp_mask &= IBV_VALUES_MASK_RAW_CLOCK;
 	if (values->comp_mask)
 		values->raw_clock = clock_to_verbs(rnic_raw_clock_ns());
@@ -231,8 +230,6 @@ int usiw_query_port_speed(struct ibv_context *context, uint32_t port_num,
 	long mbps;
 	int err;
 
-	if (usiw_is_alien(ctx->fork_gen))
-		return usiw_door_int(-ENODEV);
 	if (port_num != USIW_PORT)
 		return usiw_door_int(-EINVAL);
 	err = rnic_device_query(ctx->dev, &dev);
@@ -253,8 +250,6 @@ int usiw_query_port(struct ibv_context *context, uint8_t port_num,
 	uint32_t gid_idx;
 	int err;
 
-	if (usiw_is_alien(ctx->fork_gen))
-		return usiw_door_int(-ENODEV);
 	if (port_num != USIW_PORT)
 		return usiw_door_int(-EINVAL);
 	err = rnic_device_query(ctx->dev, &dev);

@@ -29,8 +29,9 @@ static int srq_new(struct ibv_pd *ibpd, struct ibv_srq_attr *attr,
 	struct usiw_srq *srq;
 	int err;
 
-	if (usiw_is_alien(pd->fork_gen))
-		return -ENODEV;
+	err = usiw_pd_enter(pd);
+	if (err)
+		return err;
 	err = srq_attr_check(attr);
 	if (err)
 		return err;
@@ -52,7 +53,7 @@ static int srq_new(struct ibv_pd *ibpd, struct ibv_srq_attr *attr,
 	srq->is_single = pd->td != NULL;
 	srq->pd = pd;
 	usiw_pd_get(pd);
-	srq->fork_gen = pd->fork_gen;
+	srq->fork_gen = rnic_fork_gen();
 	srq->max_sge = opt.max_sge;
 	srq->ring = rnic_srq_ring(srq->rnic);
 	attr->max_wr = opt.max_wr;

@@ -3,6 +3,9 @@
  * A process with a live connection forks; its child outlives it.
  *
  *	fork_stream -s PORT	wait for the peer's end, say so, exit 0
+ *	fork_stream -d PORT	the same, as a daemon once it listens
+ *	fork_stream -w PORT	the same, in a child of a process that has used
+ *				rdma_cm
  *	fork_stream -c PORT	connect, fork; parent and child wait for ever
  *
  * The child first proves that what it inherited is dead, and that verbs work
@@ -14,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char message[64];
@@ -40,16 +44,40 @@ static void endpoint(struct rdma_cm_id **id, const char *port, int is_server)
 	rdma_freeaddrinfo(res);
 }
 
-static int serve(const char *port)
+/* What librdmacm keeps of it, the device and its domain, the child inherits. */
+static void use_and_fork(void)
+{
+	struct rdma_cm_id *id;
+	int status;
+	pid_t pid;
+
+	endpoint(&id, "0", 1);
+	rdma_destroy_ep(id);
+	endpoint(&id, "0", 1);
+	pid = fork();
+	if (pid < 0)
+		die("fork");
+	if (pid == 0)
+		return;
+	if (waitpid(pid, &status, 0) != pid)
+		die("waitpid");
+	exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128);
+}
+
+static int serve(const char *port, char mode)
 {
 	struct rdma_cm_id *listener, *id;
 	struct rdma_cm_event *event;
 	struct ibv_mr *mr;
 	struct ibv_wc wc;
 
+	if (mode == 'w')
+		use_and_fork();
 	endpoint(&listener, port, 1);
 	if (rdma_listen(listener, 0))
 		die("rdma_listen");
+	if (mode == 'd' && daemon(1, 1))
+		die("daemon");
 	if (rdma_get_request(listener, &id))
 		die("rdma_get_request");
 	mr = rdma_reg_msgs(id, message, sizeof(message));
@@ -83,12 +111,15 @@ static void child_checks(struct rdma_cm_id *id, struct ibv_mr *mr)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
 	struct ibv_context **list;
+	struct ibv_mr *again;
 	struct ibv_wc wc;
 	int cnt = 0;
 
 	printf("post %d\n", ibv_post_send(id->qp, &wr, &bad) != 0);
 	printf("poll %d\n", ibv_poll_cq(id->send_cq, 1, &wc) <= 0);
-	printf("reg %d\n", ibv_reg_mr(id->pd, message, 8, 0) == NULL);
+	/* Its context and domain are the child's own by now. */
+	again = ibv_reg_mr(id->pd, message, 8, 0);
+	printf("reg %d\n", again && ibv_dereg_mr(again) == 0);
 	printf("disconnect %d\n", rdma_disconnect(id) != 0);
 	(void)ibv_dereg_mr(mr);
 	list = rdma_get_devices(&cnt);
@@ -147,10 +178,10 @@ static _Noreturn void connect_and_fork(const char *port)
 
 int main(int argc, char **argv)
 {
-	if (argc == 3 && strcmp(argv[1], "-s") == 0)
-		return serve(argv[2]);
+	if (argc == 3 && strlen(argv[1]) == 2 && strchr("sdw", argv[1][1]))
+		return serve(argv[2], argv[1][1]);
 	if (argc == 3 && strcmp(argv[1], "-c") == 0)
 		connect_and_fork(argv[2]);
-	fprintf(stderr, "usage: fork_stream -s|-c PORT\n");
+	fprintf(stderr, "usage: fork_stream -s|-d|-w|-c PORT\n");
 	return 2;
 }

@@ -48,5 +48,29 @@ def rping_in_a_child():
         test.demand_payload(before, 2 * 200 * 64)
 
 
-harness.main([("parent-killed", death_of_the_parent),
+def serve_after_fork(mode):
+    """A server whose parent has gone, or waits, serves a stream."""
+    port = harness.free_port()
+    with Test(f"server {mode}") as test:
+        server = test.start("server", [FORK_STREAM, mode, port])
+        if mode == "-d":
+            server.wait(20)
+            harness.wait_until(lambda: harness.is_listening(port), 20,
+                               "the daemon to listen")
+        else:
+            harness.wait_until(lambda: harness.is_listening(port), 20,
+                               "the child to listen")
+        client = test.start("client", [FORK_STREAM, "-c", port])
+        client.wait_text(re.compile(r"^child (\d+)$", re.M))
+        client.signal(signal.SIGKILL)
+        client.wait(5, codes=(-signal.SIGKILL,))
+        harness.wait_until(
+            lambda: re.search(r"^gone RDMA_CM_EVENT_DISCONNECTED$",
+                              server.text(), re.M), 20,
+            "the server to have served")
+
+
+harness.main([("daemon", lambda: serve_after_fork("-d")),
+              ("verbs-in-child", lambda: serve_after_fork("-w")),
+              ("parent-killed", death_of_the_parent),
               ("rping-in-child", rping_in_a_child)])

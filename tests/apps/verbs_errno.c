@@ -686,18 +686,27 @@ static void check_connected_states(struct pair *p)
 	HOLDS(attr.qp_state == IBV_QPS_RTS);
 }
 
-/* Everything of the parent's answers ENODEV in the child, and nothing hangs. */
+/* Context and domain are the child's own, as new; what was made on them answers
+ * ENODEV, and nothing hangs. */
 static int child_checks(struct pair *p)
 {
 	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send;
 	struct ibv_recv_wr recv = { 0 }, *bad_recv;
 	struct ibv_device_attr dev;
+	struct ibv_mr *mr;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
 	struct ibv_wc wc;
 
 	GIVES(0, ibv_query_device(p->w.context, &dev));
-	NULLS(ENODEV, ibv_alloc_pd(p->w.context));
-	NULLS(ENODEV, ibv_reg_mr(p->w.pd, p->w.buf, 64, 0));
-	NULLS(ENODEV, ibv_create_cq(p->w.context, 4, NULL, NULL, 0));
+	pd = ibv_alloc_pd(p->w.context);
+	mr = ibv_reg_mr(p->w.pd, p->w.buf, 64, 0);
+	cq = ibv_create_cq(p->w.context, 4, NULL, NULL, 0);
+	NEEDS(pd && mr && cq);
+	GIVES(EBUSY, ibv_dealloc_pd(p->w.pd));
+	GIVES(0, ibv_dereg_mr(mr));
+	GIVES(0, ibv_destroy_cq(cq));
+	GIVES(0, ibv_dealloc_pd(pd));
 	GIVES(ENODEV, ibv_post_send(p->active->qp, &send, &bad_send));
 	GIVES(ENODEV, ibv_post_recv(p->active->qp, &recv, &bad_recv));
 	HOLDS(ibv_poll_cq(p->w.cq, 1, &wc) < 0);

@@ -66,7 +66,7 @@ static void disown(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
 	if (kind == UTIL_FD_INTERNAL) {
 		util_fdtab_remove(tab, fd);
 		syscall(SYS_close, fd);
-	} else if (kind != UTIL_FD_DEAD) {
+	} else if (kind == UTIL_FD_CHAN) {
 		util_fdtab_add(tab, fd, UTIL_FD_DEAD, NULL);
 	}
 }
@@ -305,6 +305,13 @@ int rnic_cm_chan_new(struct rnic_cm_chan **ret_chan)
 	util_fdtab_add(rnic_fdtab(), chan->fd, UTIL_FD_INTERNAL, NULL);
 	*ret_chan = chan;
 	return 0;
+}
+
+void rnic_cm_chan_set_file(struct rnic_cm_chan *chan,
+			   const struct util_file *file)
+{
+	(void)chan;
+	(void)file;
 }
 
 int rnic_cm_chan_fd(const struct rnic_cm_chan *chan)

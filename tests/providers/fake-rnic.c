@@ -191,6 +191,26 @@ void rnic_context_close(struct rnic_context *ctx)
 	object_free(ctx);
 }
 
+int rnic_context_enter(struct rnic_context *ctx)
+{
+	return rnic_context_is_alien(ctx) && !fake.can_renew ? -ENODEV : 0;
+}
+
+bool rnic_context_is_alien(const struct rnic_context *ctx)
+{
+	return ctx && fake.fork_gen != 0;
+}
+
+int rnic_pd_enter(struct rnic_pd *pd, _Atomic uint32_t *user_cnt)
+{
+	return user_cnt ? rnic_context_enter((struct rnic_context *)pd) : 0;
+}
+
+bool rnic_pd_is_alien(const struct rnic_pd *pd)
+{
+	return pd && fake.fork_gen != 0;
+}
+
 int rnic_context_async_fd(const struct rnic_context *ctx)
 {
 	assert_non_null(ctx);

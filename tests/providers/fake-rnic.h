@@ -15,6 +15,7 @@ struct fake_rnic {
 	const char *fail_name; /* this function ... */
 	int fail_err;	       /* ... answers this */
 	uint32_t fork_gen;
+	bool can_renew; /* what a child inherits */
 	struct rnic_limits limits;
 	struct rnic_device_attr device;
 	enum rnic_qp_state qp_state;

@@ -84,6 +84,37 @@ static void open_passes_the_rnic_error_on(void **state)
 	assert_int_equal(fake.open_cnt, 0);
 }
 
+/* Contexts and protection domains are as new, and nothing else. */
+static void inherited_contexts_can_be_used(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_qp_init_attr qp_attr = fake_qp_attr(w);
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	char buf[8];
+
+	fake.fork_gen = 1;
+	fake.can_renew = true;
+	pd = ibv_alloc_pd(w->context);
+	mr = ibv_reg_mr(w->pd, buf, sizeof(buf), 0);
+	cq = ibv_create_cq(w->context, 1, NULL, NULL, 0);
+	assert_true(pd && mr && cq);
+	assert_null(ibv_create_qp(w->pd, &qp_attr));
+	assert_int_equal(errno, ENODEV);
+	qp_attr.send_cq = qp_attr.recv_cq = cq;
+	qp_attr.srq = NULL;
+	qp = ibv_create_qp(w->pd, &qp_attr);
+	assert_non_null(qp);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	fake.fork_gen = 0;
+	fake.can_renew = false;
+	assert_int_equal(ibv_dealloc_pd(pd), 0);
+}
+
 /* Each verb on inherited objects: an error, and no call of the RNIC. */
 static void inherited_objects_answer_enodev(void **state)
 {
@@ -102,7 +133,7 @@ static void inherited_objects_answer_enodev(void **state)
 
 	fake.fork_gen = 1;
 	assert_int_equal(ibv_query_device(w->context, &dev_attr), 0);
-	assert_int_equal(usiw_query_port(w->context, 1, &port), ENODEV);
+	assert_int_equal(usiw_query_port(w->context, 1, &port), 0);
 	assert_null(ibv_alloc_pd(w->context));
 	assert_int_equal(errno, ENODEV);
 	assert_null(ibv_reg_mr(w->pd, buf, sizeof(buf), 0));
@@ -186,6 +217,8 @@ int main(void)
 		cmocka_unit_test(open_of_unknown_device_is_enodev),
 		cmocka_unit_test(open_passes_the_rnic_error_on),
 		cmocka_unit_test_setup_teardown(inherited_objects_answer_enodev,
+						fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(inherited_contexts_can_be_used,
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(
 			inherited_objects_are_dropped_locally, fake_setup,

@@ -224,6 +224,7 @@ static void a_child_has_memory_of_its_own(void **state)
 	if (pid == 0) {
 		bool is_good = rnic_dm_write(dm, 0, &word, 4) == -ENODEV &&
 			       rnic_dm_free(dm) == -ENODEV &&
+			       rnic_context_enter(ctx) == 0 &&
 			       rnic_dm_alloc(ctx, 64, 0, &own) == 0 &&
 			       rnic_dm_write(own, 0, &word, 4) == 0 &&
 			       rnic_dm_read(own, 0, &word, 4) == 0 &&

@@ -99,7 +99,7 @@ static int check_inherited(void *arg)
 	    util_fdtab_lookup(tab, in->internal, NULL) != UTIL_FD_NONE)
 		return 2;
 	if (fcntl(in->uverbs, F_GETFD) == -1 ||
-	    util_fdtab_lookup(tab, in->uverbs, NULL) != UTIL_FD_DEAD)
+	    util_fdtab_lookup(tab, in->uverbs, NULL) != UTIL_FD_UVERBS)
 		return 3;
 	if (util_fdtab_lookup(tab, in->chan_fd, NULL) != UTIL_FD_DEAD ||
 	    rnic_chan_get_fd(in->chan_fd))

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The manager in a forked child: a process that becomes a daemon after it
+ * listens goes on listening.
+ *
+ * The child has the identities by number, as librdmacm knows them, and keeps
+ * the listening sockets; nothing else is done until a channel is used.  Then
+ * the channel is made anew behind its numbers, and the child's manager accepts.
+ * Connections, and events that were not fetched, are the parent's.
+ */
+#include "cm-internal.h"
+
+#include "../util/cancel.h"
+#include "../util/log.h"
+#include "evfd.h"
+#include "fd.h"
+#include "fdtab.h"
+#include "port.h"
+#include "rdv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORK_TRY_CNT 200
+#define FORK_TRY_MS 1
+
+/* This thread forks, and has locked the manager to do so. */
+static _Thread_local bool is_whole;
+
+/* ---- the fork ----------------------------------------------------------- */
+
+/*
+ * Nothing may be in the middle of a change when it is copied.  Not for ever: a
+ * signal handler that forks may have interrupted who holds the lock.
+ */
+void rnic_cm_fork_prepare(void)
+{
+	for (int i = 0; i < FORK_TRY_CNT; i++) {
+		is_whole = util_trylock(&cm.lock);
+		if (is_whole)
+			return;
+		util_sys_poll(NULL, 0, FORK_TRY_MS);
+	}
+}
+
+void rnic_cm_fork_parent(void)
+{
+	if (is_whole)
+		util_unlock(&cm.lock);
+}
+
+static uint32_t slot_cnt(void)
+{
+	return cm.ids.page_cnt * CM_TABLE_PAGE;
+}
+
+/* Before the fd table's walk closes what is not the application's. */
+void rnic_cm_fork_keep(struct util_fdtab *tab)
+{
+	for (uint32_t i = 0; is_whole && i < slot_cnt(); i++) {
+		struct cm_id *id = cm_table_get_slot(&cm.ids, i);
+
+		if (!id)
+			continue;
+		if (id->state == RNIC_CM_S_LISTEN)
+			util_fdtab_remove(tab, id->fd);
+		else
+			id->fd = -1;
+	}
+}
+
+/* The parent's threads are not here. */
+void rnic_cm_fork_child(void)
+{
+	struct util_fdtab *tab = rnic_fdtab();
+	uint32_t whole_gen = is_whole ? cm.whole_gen : rnic_fork_gen();
+
+	cm_manager_reset(is_whole);
+	cm.whole_gen = whole_gen;
+	cm.is_inherited = true;
+	for (uint32_t i = 0; i < slot_cnt(); i++) {
+		struct cm_id *id = cm_table_get_slot(&cm.ids, i);
+
+		/* Cannot fail: the table has a place for this number. */
+		if (id && id->fd >= 0)
+			(void)util_fdtab_add(tab, id->fd, UTIL_FD_INTERNAL,
+					     NULL);
+	}
+	rnic_rdv_fork_child();
+	rnic_port_fork_child();
+}
+
+/* ---- the first use ------------------------------------------------------ */
+
+/* Nobody here knows the number of an identity whose request was not fetched. */
+static void inherit_events(struct rnic_cm_chan *chan)
+{
+	struct cm_event *event;
+
+	while ((event = TAILQ_FIRST(&chan->events))) {
+		struct cm_id *child = event->child;
+
+		TAILQ_REMOVE(&chan->events, event, link);
+		if (child) {
+			cm_table_remove(&cm.ids, child->ref);
+			TAILQ_REMOVE(&chan->ids, child, chan_link);
+			free(child);
+		}
+		free(event);
+	}
+}
+
+static void inherit_id(struct cm_id *id)
+{
+	id->conn = NULL;
+	free(id->ended);
+	id->ended = NULL;
+	free(id->timewait);
+	id->timewait = NULL;
+	id->timewait_ns = 0;
+	memset(&id->listener, 0, offsetof(struct cm_listener, backlog));
+	TAILQ_INIT(&id->listener.half_open);
+	id->listener.unfetched_cnt = 0;
+	id->listener.is_paused = false;
+	id->is_inherited = true;
+	switch (id->state) {
+	case RNIC_CM_S_IDLE:
+	case RNIC_CM_S_LISTEN:
+		return;
+	case RNIC_CM_S_BOUND:
+	case RNIC_CM_S_ADDR:
+	case RNIC_CM_S_ROUTE:
+		if (id->has_port && cm_id_rebind(id) < 0)
+			util_warn("cm", "id %u: its port is the parent's",
+				  cm_id_num(id));
+		return;
+	default: /* a connection */
+		id->state = RNIC_CM_S_DISCONNECT;
+	}
+}
+
+/* Once: what of the parent's the child goes on with. */
+static void manager_inherit(void)
+{
+	util_lock_assert_held(&cm.lock);
+	if (!cm.is_inherited)
+		return;
+	cm.is_inherited = false;
+	cm_table_fork_child(&cm.ids);
+	for (uint32_t i = 0; i < slot_cnt(); i++) {
+		struct cm_id *id = cm_table_get_slot(&cm.ids, i);
+
+		if (id)
+			inherit_events(id->chan);
+	}
+	for (uint32_t i = 0; i < slot_cnt(); i++) {
+		struct cm_id *id = cm_table_get_slot(&cm.ids, i);
+
+		if (id)
+			inherit_id(id);
+	}
+}
+
+static bool chan_is_known(const struct rnic_cm_chan *chan)
+{
+	return atomic_load_explicit(&chan->fork_gen, memory_order_relaxed) >=
+	       cm.whole_gen;
+}
+
+static int chan_listen(const struct rnic_cm_chan *chan)
+{
+	struct cm_id *id;
+	int ret = 0;
+
+	TAILQ_FOREACH(id, &chan->ids, chan_link)
+	{
+		if (ret == 0 && id->state == RNIC_CM_S_LISTEN)
+			ret = rnic_listen_resume_inherited(id);
+	}
+	return ret;
+}
+
+/* The eventfd is shared with the parent: another one, behind all numbers. */
+static int chan_renew(struct rnic_cm_chan *chan)
+{
+	struct util_fdtab *tab = rnic_fdtab();
+	int num = -1, ret;
+	int fd = rnic_evfd_open();
+
+	if (fd < 0)
+		return fd;
+	while ((num = util_fdtab_find(tab, num + 1, chan->file)) >= 0) {
+		ret = rnic_evfd_share_as(fd, num);
+		if (ret < 0)
+			goto close_fd;
+	}
+	chan->fd = fd;
+	ret = chan_listen(chan);
+	if (ret < 0)
+		goto close_fd;
+	/* release: pairs with the acquire in cm_chan_is_alien() */
+	atomic_store_explicit(&chan->fork_gen, rnic_fork_gen(),
+			      memory_order_release);
+	return 0;
+
+close_fd:
+	chan->fd = -1;
+	rnic_fd_close(fd);
+	return ret;
+}
+
+int cm_chan_lock(struct rnic_cm_chan *chan)
+{
+	int ret = 0;
+
+	util_lock(&cm.lock);
+	if (!cm_chan_is_alien(chan))
+		return 0;
+	if (!chan_is_known(chan)) {
+		ret = -ENODEV;
+	} else {
+		manager_inherit();
+		ret = chan_renew(chan);
+	}
+	if (ret < 0) {
+		util_unlock(&cm.lock);
+		util_err("cm", "a channel cannot be used after fork: %s",
+			 strerror(-ret));
+	}
+	return ret;
+}
+
+bool cm_chan_lock_to_close(const struct rnic_cm_chan *chan)
+{
+	util_lock(&cm.lock);
+	if (!cm_chan_is_alien(chan))
+		return true;
+	if (!chan_is_known(chan)) {
+		util_unlock(&cm.lock);
+		return false;
+	}
+	manager_inherit();
+	return true;
+}
