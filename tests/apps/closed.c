@@ -142,8 +142,13 @@ static void a_waiting_thread_waits_on(size_t way)
 	}
 	NEEDS(!close(channel->fd));
 	NEEDS(is_blocked(tid));
+#ifdef __SANITIZE_ADDRESS__
+	/* ASan takes the stack of a cancelled thread for a broken one. */
+	NEEDS(!pthread_detach(thread));
+#else
 	NEEDS(!pthread_cancel(thread));
 	NEEDS(!pthread_join(thread, NULL));
+#endif
 }
 
 int main(void)

@@ -26,7 +26,8 @@ static bool is_kernel_old;
 long __real_syscall(long nr, ...);
 long __wrap_syscall(long nr, ...);
 
-long __wrap_syscall(long nr, ...)
+/* Takes six arguments however many there are, as libc's does. */
+__attribute__((no_sanitize("address"))) long __wrap_syscall(long nr, ...)
 {
 	long arg[6];
 	va_list ap;

@@ -47,8 +47,9 @@ static bool is_completion_thread(void)
 /* A descriptor that the application has closed, so to speak. */
 static _Atomic int broken_epfd = -1;
 
-/* epoll_wait(2) of the engine: util_sys_epoll_wait(). */
-long __wrap_syscall(long nr, ...)
+/* epoll_wait(2) of the engine: util_sys_epoll_wait().  Takes six arguments
+ * however many there are, as libc's does. */
+__attribute__((no_sanitize("address"))) long __wrap_syscall(long nr, ...)
 {
 	long arg[6];
 	va_list ap;
