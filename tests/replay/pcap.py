@@ -135,7 +135,10 @@ class Connection:
 
 
 def connections(path):
-    """The TCP connections of a file, in the order of their SYNs."""
+    """The TCP connections of a file, in the order of their SYNs.
+
+    One whose SYN was answered by a RST never stood, and is left out.
+    """
     found, live = [], {}
     for number, frame in enumerate(packets(path), 1):
         segment = tcp_segment(frame)
@@ -147,9 +150,13 @@ def connections(path):
         if is_opening and (key not in live or live[key].steps):
             live[key] = Connection(source, sequence)
             found.append(live[key])
-        if key in live:
-            live[key].add(number, source == live[key].active, sequence,
-                          flags, payload)
+        if key not in live:
+            continue
+        is_active = source == live[key].active
+        if flags & RST and is_active not in live[key].sides:
+            found.remove(live.pop(key))
+        else:
+            live[key].add(number, is_active, sequence, flags, payload)
     for number, connection in enumerate(found):
         connection.check(f"{path}, connection {number}")
     return found
