@@ -18,8 +18,11 @@
 #include <netinet/in.h>
 #include <sys/epoll.h>
 
-/* One SYN may be lost: TCP repeats it after a second. */
-#define ASK_NS (1200 * NS_PER_MS)
+/*
+ * Several round trips between continents.  Each first connection to a host
+ * whose firewall drops the question takes so much longer.
+ */
+#define ASK_NS (400 * NS_PER_MS)
 /* A listener that was at its port may move at any time. */
 #define DIRECT_NS (1000 * NS_PER_MS)
 /* A firewall stays as it is; what it drops is a property of the host. */
