@@ -394,12 +394,21 @@ void rnic_stream_watch(struct rnic_stream *stream)
 		stream->epoll_events = events;
 }
 
+/*
+ * A socket that is not read, because the hold is full or behind the peer's FIN,
+ * cannot tell that it has failed.  epoll does, again and again until the socket
+ * is closed, whatever it was asked for.
+ */
+static bool stream_is_unread(const struct rnic_stream *stream)
+{
+	return stream->qp && (stream->has_peer_fin || stream_is_full(stream));
+}
+
 void rnic_stream_pass(struct rnic_stream *stream, uint32_t events)
 {
 	int rc = 0;
 
-	/* What is not read cannot tell that the socket has failed. */
-	if (events & (EPOLLERR | EPOLLHUP) && stream_is_full(stream))
+	if (events & (EPOLLERR | EPOLLHUP) && stream_is_unread(stream))
 		rnic_stream_part(stream, events & EPOLLERR ? -ECONNRESET : 0);
 	if (events & (EPOLLIN | EPOLLERR | EPOLLHUP) && !stream->has_peer_fin) {
 		if (stream->qp)

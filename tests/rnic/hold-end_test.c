@@ -183,13 +183,23 @@ static void a_closed_peer_is_waited_for_with_limit(void **state)
 	rnicpair_close(&p);
 }
 
+/* By the completion thread alone: nobody polls. */
+static void wait_error_unpolled(struct rnicpair_side *side)
+{
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+
+	while (rnic_qp_state(side->qp) != RNIC_QPS_ERROR) {
+		must(rnicpair_ms() < end_ms);
+		usleep(1000);
+	}
+}
+
 /* What is not read cannot say that it is gone: epoll does. */
 static void a_reset_behind_a_full_hold_is_seen(void **state)
 {
 	struct rnicpair p;
 	struct rnicpair_side *b = &p.side[1];
 	struct linger linger = { .l_onoff = 1, .l_linger = 0 };
-	uint64_t end_ms;
 
 	(void)state;
 	rnicpair_open(&p, &defaults);
@@ -201,12 +211,30 @@ static void a_reset_behind_a_full_hold_is_seen(void **state)
 			 0);
 	rnic_stream_abort(p.side[0].qp->stream);
 	rnic_engine_unlead(p.side[0].qp->engine);
-	end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
-	while (rnic_qp_state(b->qp) != RNIC_QPS_ERROR) {
-		must(rnicpair_ms() < end_ms);
-		usleep(1000); /* nobody polls */
-	}
+	wait_error_unpolled(b);
 	assert_false(is_holding(b));
+	rnicpair_close(&p);
+}
+
+/* Behind the FIN nothing is read.  epoll reports the RST until the socket is
+ * closed, so whoever waits on keeps the completion thread busy. */
+static void a_reset_behind_the_fin_is_seen(void **state)
+{
+	struct rnicpair p;
+	struct rnicpair_side *side = &p.side[0];
+	struct rawpeer raw;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	rawpeer_join(&raw, &p, 0);
+	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
+	wait_for(is_holding, side);
+	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
+	wait_for(has_peer_fin, side);
+	assert_int_equal(rnic_qp_state(side->qp), RNIC_QPS_RTS);
+	rawpeer_reset(&raw);
+	wait_error_unpolled(side);
+	assert_false(is_holding(side));
 	rnicpair_close(&p);
 }
 
@@ -337,6 +365,7 @@ int main(void)
 		cmocka_unit_test(half_a_message_is_not_waited_for),
 		cmocka_unit_test(a_closed_peer_is_waited_for_with_limit),
 		cmocka_unit_test(a_reset_behind_a_full_hold_is_seen),
+		cmocka_unit_test(a_reset_behind_the_fin_is_seen),
 		cmocka_unit_test(an_overrun_ends_the_delivery),
 		cmocka_unit_test(a_region_goes_while_something_is_held),
 	};

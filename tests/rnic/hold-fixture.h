@@ -40,6 +40,17 @@ static inline bool is_full(struct rnicpair_side *side)
 	return ret;
 }
 
+/* Has the peer's FIN been read? */
+static inline bool has_peer_fin(struct rnicpair_side *side)
+{
+	bool ret;
+
+	rnic_engine_lead(side->qp->engine);
+	ret = side->qp->stream->has_peer_fin;
+	rnic_engine_unlead(side->qp->engine);
+	return ret;
+}
+
 /* When the RNR time ends; 0: not. */
 static inline uint64_t limit_ns(struct rnicpair_side *side)
 {
