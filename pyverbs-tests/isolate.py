@@ -6,11 +6,13 @@ child made by fork, so a crash, a hang or a leaked object ends with its test.
 """
 import contextlib
 import ctypes
+import fcntl
 import os
 import pickle
 import select
 import signal
-import subprocess
+import socket
+import struct
 import tempfile
 import time
 import traceback
@@ -19,6 +21,16 @@ import unittest
 
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
+SIOCSIFFLAGS = 0x8914
+IFF_UP = 1
+
+
+def bring_up_loopback():
+    """In this process: ip(8) started by a user who is not root would lose the
+    capabilities that the process has in its own user namespace."""
+    request = struct.pack("16sH22x", b"lo", IFF_UP)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        fcntl.ioctl(sock, SIOCSIFFLAGS, request)
 
 
 def enter_namespace():
@@ -35,7 +47,7 @@ def enter_namespace():
         for name, text in maps:
             with open(f"/proc/self/{name}", "w", encoding="ascii") as stream:
                 stream.write(text)
-    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    bring_up_loopback()
 
 
 def has_namespaces():
@@ -43,10 +55,8 @@ def has_namespaces():
     pid = os.fork()
     if pid == 0:
         try:
-            with open(os.devnull, "w", encoding="ascii") as null:
-                os.dup2(null.fileno(), 2)
             enter_namespace()
-        except (OSError, subprocess.SubprocessError):
+        except OSError:
             os._exit(1)
         os._exit(0)
     return os.waitpid(pid, 0)[1] == 0
@@ -177,14 +187,26 @@ class Child:
 def run(tests, jobs, limit, tell):
     """Runs each test in a child, `jobs` at a time, at most `limit` seconds;
     tell(test, outcome) as they end.  Without network namespaces they share
-    ports, and one runs after the other.  Returns True in a child that is
-    done: the caller then leaves at once, the way a program leaves."""
+    ports, and one runs after the other, also beside other calls of this
+    function.  Returns True in a child that is done: the caller then leaves
+    at once, the way a program leaves."""
+    is_alone = has_namespaces()
+    if is_alone:
+        return run_beside(tests, jobs, limit, tell, is_alone)
+    print("no network namespaces here: one test at a time")
+    for test in tests:
+        # A lock needs a file, and this one is there for every user.
+        with open(__file__, "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if run_beside([test], 1, limit, tell, is_alone):
+                return True
+    return False
+
+
+def run_beside(tests, jobs, limit, tell, is_alone):
+    """The same, `jobs` at a time whatever they share."""
     waiting = list(tests)
     running = []
-    is_alone = has_namespaces()
-    if not is_alone:
-        print("no network namespaces here: one test at a time")
-        jobs = 1
     while waiting or running:
         while waiting and len(running) < jobs:
             child = Child(waiting.pop(0), limit)
