@@ -5,7 +5,6 @@
  */
 #include "pair.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,35 +19,10 @@
 		}                                                              \
 	} while (0)
 
-uint64_t test_random(uint64_t *seed)
-{
-	uint64_t z = *seed += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
-
 void test_fill(uint8_t *buf, size_t len, uint64_t seed)
 {
 	for (size_t i = 0; i < len; i++)
 		buf[i] = (uint8_t)test_random(&seed);
-}
-
-size_t test_unhex(const char *hex, uint8_t *out, size_t size)
-{
-	size_t n = 0;
-
-	for (; *hex; hex++) {
-		unsigned int v;
-
-		if (isspace((unsigned char)*hex))
-			continue;
-		must(n < size && sscanf(hex, "%2x", &v) == 1);
-		out[n++] = (uint8_t)v;
-		hex++;
-	}
-	return n;
 }
 
 struct smpa_options test_options(enum smpa_role role)

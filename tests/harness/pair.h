@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hex.h"
+#include "random.h"
 #include "siw-mpa.h"
 
 #ifndef END_MEM_SIZE /* fuzz targets want little */
@@ -103,8 +105,6 @@ void pair_start(struct pair *p);
 /* Carries octets until nothing moves. */
 void pair_run(struct pair *p);
 
-/* splitmix64: the same everywhere. */
-uint64_t test_random(uint64_t *seed);
 void test_fill(uint8_t *buf, size_t len, uint64_t seed);
 
 /* Everybody's defaults in these tests: ird and ord 8. */
@@ -117,8 +117,5 @@ struct smpa_options test_options(enum smpa_role role);
 #define PEER_REPLY_PLAIN "4d504120494420526570204672616d6500010000"
 /* An empty Write: a valid FPDU that means nothing. */
 #define PEER_EMPTY_WRITE "000ec140000000010000000000000000ebd34c5f"
-
-/* Hex to octets; returns their number.  White space is skipped. */
-size_t test_unhex(const char *hex, uint8_t *out, size_t size);
 
 #endif
