@@ -12,7 +12,7 @@ import tree
 # Headers that other people's programs include.
 PUBLIC = ("libsiw-mpa/include/siw-mpa.h", "providers/usiw/usiwdv.h")
 INCLUDE_DIRS = ("abi", "util", "libsiw-mpa/include", "libsiw-mpa", "rnic",
-                "providers/usiw", "kernel-abi")
+                "providers/usiw", "kernel-abi", "sdp")
 WARNINGS = ("-Wall", "-Wextra", "-Wstrict-prototypes", "-Werror")
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """check_symbols.py ROOM=FILE...: symbols point down only.
 
-ROOM is mpa, rnic, kabi, provider, tool, dv; FILE what the room is linked to.
+ROOM is mpa, sdp, rnic, kabi, provider, tool, dv; FILE what the room is linked to.
 rnic-objects=DIR names the directory of the object files of rnic/.
 """
 import os
@@ -23,14 +23,18 @@ FORBIDDEN = {
     "tool": r"(smpa|rnic|kabi|usiwdv)_\w+|" + VERBS,
     "dv": rf"(smpa|rnic|kabi)_\w+|{SOCKETS}|" + VERBS,
 }
-# The engine does no I/O: all it takes from outside is this.
-MPA_ALLOWED = (
-    r"smpa_\w+|crc32_iscsi|mem(cpy|move|set|cmp|chr)|__mem\w+_chk|"
+# Engines that do no I/O: all that they take from outside is this.
+ENGINE_ALLOWED = (
+    r"mem(cpy|move|set|cmp|chr)|__mem\w+_chk|"
     r"str\w+|malloc|calloc|realloc|free|abort|__assert_fail|"
     r"__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__errno_location|"
     # what sanitizers and gcov add, and the toolchain's own
     r"__(a|t|u)san_\w+|__ubsan_\w+|__sanitizer_\w+|__gcov_\w+|__tls_get_addr|"
     r"__cxa_finalize|__gmon_start__|_ITM_\w+")
+ENGINES = {
+    "mpa": r"smpa_\w+|crc32_iscsi|" + ENGINE_ALLOWED,
+    "sdp": r"sdp_\w+|" + ENGINE_ALLOWED,
+}
 # Libraries the room may name; others would be loaded into every process.
 NEEDED = {
     "rnic": r"libc\.so.*|ld-linux.*|libnl-(3|route-3)\.so.*|libisal\.so.*|"
@@ -104,9 +108,14 @@ def exported(path):
 
 def check_room(room, path):
     names = undefined(path)
-    if room == "mpa":
-        return [f"mpa: {path} uses {n}()" for n in sorted(names)
-                if not re.fullmatch(MPA_ALLOWED, n)]
+    if room in ENGINES:
+        found = [f"{room}: {path} uses {n}()" for n in sorted(names)
+                 if not re.fullmatch(ENGINES[room], n)]
+        if room == "sdp":
+            found += [f"sdp: {n} has not the prefix sdp_" for n in sorted(
+                set(re.findall(r"^[0-9a-f]+ [TDBR] (\S+)", run("nm", path),
+                               re.M))) if not n.startswith("sdp_")]
+        return found
     found = [f"{room}: {path} uses {n}" for n in sorted(names)
              if re.fullmatch(FORBIDDEN[room], n)]
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-dW", path))

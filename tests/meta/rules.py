@@ -43,6 +43,18 @@ SYSTEM_FORBIDDEN = {
 # benchmark compares with it.
 ONLY_IN = {r"isa-l.*": {"libsiw-mpa/crc32c.c", "bench/framing.c"}}
 
+# Inside sdp/, lowest first: sub-layer -> sub-layers it may include.  A header
+# of sdp/ itself is for all of them.
+SDP_BELOW = {
+    "msg": (),
+    "flow": ("msg",),
+    "conn": ("msg", "flow"),
+    "pm": (),
+}
+# The protocol core does no I/O: all it may include from outside.
+SDP_CORE_SYSTEM = \
+    r"(stdint|stddef|stdbool|string|stdlib|assert|errno|limits)\.h"
+
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"]+)[>\"]", re.M)
 
 
@@ -59,6 +71,20 @@ def resolve(files, path, name):
     return None
 
 
+def sdp_sublayer(path):
+    """The directory below sdp/ that a file is in; "" for sdp/ itself."""
+    parts = path.split("/")
+    return parts[1] if len(parts) > 2 else ""
+
+
+def check_sdp_include(path, target):
+    """A sub-layer of sdp/ includes itself and those below it."""
+    layer, other = sdp_sublayer(path), sdp_sublayer(target)
+    if other in ("", layer) or other in SDP_BELOW.get(layer, SDP_BELOW):
+        return None
+    return f"{path}: includes {target}: sdp/{layer} may not know sdp/{other}"
+
+
 def check_own_include(files, path, name):
     room = tree.room_of(path)
     target = resolve(files, path, name)
@@ -66,7 +92,7 @@ def check_own_include(files, path, name):
         return None if room == "bench" else f"{path}: \"{name}\" is nowhere"
     other = tree.room_of(target)
     if other == room:
-        return None
+        return check_sdp_include(path, target) if room == "sdp" else None
     if not any(target.startswith(d + "/") for d in OURS[room]):
         return f"{path}: includes {target}: {room}/ may not know {other}/"
     if target not in DOORS.get(other, {target}):
@@ -82,6 +108,9 @@ def check_system_include(path, name):
     forbidden = SYSTEM_FORBIDDEN.get(room)
     if forbidden and re.fullmatch(forbidden, name):
         return f"{path}: <{name}> must not be known in {room}/"
+    if room == "sdp" and sdp_sublayer(path) in (*SDP_BELOW, "") and \
+            not re.fullmatch(SDP_CORE_SYSTEM, name):
+        return f"{path}: <{name}> is not for the protocol core of sdp/"
     for pattern, places in ONLY_IN.items():
         if re.fullmatch(pattern, name) and path not in places:
             return f"{path}: <{name}> is only for {', '.join(places)}"
@@ -99,6 +128,45 @@ def includes(files):
             else:
                 found.append(check_own_include(files, path, name))
     return [f for f in found if f]
+
+
+# --- no circle in sdp/ -------------------------------------------------------
+
+def sdp_graph(files):
+    """Noun (path without its ending) -> nouns that its files include."""
+    graph = {}
+    for path, text in files.items():
+        if tree.room_of(path) != "sdp" or not tree.is_c(path) or text is None:
+            continue
+        nouns = graph.setdefault(os.path.splitext(path)[0], set())
+        for kind, name in INCLUDE.findall(text):
+            target = resolve(files, path, name) if kind == "\"" else None
+            if target and tree.room_of(target) == "sdp":
+                nouns.add(os.path.splitext(target)[0])
+    for noun, nouns in graph.items():
+        nouns.discard(noun)
+    return graph
+
+
+def sdp_circles(files):
+    """A .c and its .h are one noun; whoever is left when all nouns that
+    include nobody who is left have gone stands in a circle, or above one."""
+    graph = sdp_graph(files)
+    left = set(graph)
+    while True:
+        free = {n for n in left if not graph[n] & left}
+        if not free:
+            break
+        left -= free
+    # Those above a circle are not to blame: nobody left includes them.
+    while True:
+        above = {n for n in left
+                 if not any(n in graph[m] for m in left if m != n)}
+        if not above:
+            break
+        left -= above
+    return [f"{n}: in a circle with {', '.join(sorted(graph[n] & left))}"
+            for n in sorted(left)]
 
 
 # --- size -----------------------------------------------------------------
@@ -156,7 +224,7 @@ def spdx(files):
 # --- every source has its test -----------------------------------------------
 
 MIRRORED = ("util", "libsiw-mpa", "rnic", "providers/usiw", "kernel-abi",
-            "tools")
+            "sdp", "tools")
 
 
 def load_exceptions(text):
@@ -363,6 +431,7 @@ def assert_effect(files):
 
 ALL = {
     "includes": includes,
+    "sdp_circles": sdp_circles,
     "size": size,
     "names": names,
     "spdx": spdx,

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * SDP Messages as octets: the headers of draft-pinkerton-iwarp-sdp-01,
+ * section 6.  Layouts and requirements are those of doc/spec/sdp.md.
+ */
+#ifndef SDP_MSG_H
+#define SDP_MSG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Message identifiers (1.3). */
+enum sdp_mid {
+	SDP_MID_HELLO = 0x00,
+	SDP_MID_HELLO_ACK = 0x01,
+	SDP_MID_DISCONN = 0x02,
+	SDP_MID_ABORT_CONN = 0x03,
+	SDP_MID_SEND_SM = 0x04,
+	SDP_MID_RDMA_WR_COMPL = 0x05,
+	SDP_MID_RDMA_RD_COMPL = 0x06,
+	SDP_MID_MODE_CHANGE = 0x07,
+	SDP_MID_SRC_AVAIL_CANCEL = 0x08,
+	SDP_MID_SINK_AVAIL_CANCEL = 0x09,
+	SDP_MID_SINK_CANCEL_ACK = 0x0a,
+	SDP_MID_CH_RCV_BUF = 0x0b,
+	SDP_MID_CH_RCV_BUF_ACK = 0x0c,
+	SDP_MID_SUSP_COMM = 0x0d,
+	SDP_MID_SUSP_COMM_ACK = 0x0e,
+	SDP_MID_SINK_AVAIL = 0xfd,
+	SDP_MID_SRC_AVAIL = 0xfe,
+	SDP_MID_DATA = 0xff,
+};
+
+/* Flags of the BSDH (1.2); the other bits are reserved. */
+#define SDP_FLAG_OOB_PRES 0x01u
+#define SDP_FLAG_OOB_PEND 0x02u
+#define SDP_FLAG_REQ_PIPE 0x04u
+#define SDP_FLAGS 0x07u
+
+/* Header sizes, octets. */
+#define SDP_BSDH_SIZE 16u
+#define SDP_HELLO_SIZE 32u
+#define SDP_HELLO_ACK_SIZE 28u
+#define SDP_SRC_AVAIL_SIZE 32u
+#define SDP_SINK_AVAIL_SIZE 36u
+/* The largest of all messages' headers. */
+#define SDP_HEADER_MAX 36u
+
+/* Smallest Private Buffer (SDP-31); largest one, and largest advert (1.6). */
+#define SDP_BUF_SIZE_MIN 37u
+#define SDP_LEN_MAX 0x80000000u
+
+/* Both numbers of this version of the protocol (SDP-56). */
+#define SDP_VERSION_MAJOR 1
+#define SDP_VERSION_MINOR 1
+
+/* Modes of a half-connection as a ModeChange has them (1.7). */
+enum sdp_mode {
+	SDP_MODE_BUFFERED = 0,
+	SDP_MODE_COMBINED = 1,
+	SDP_MODE_PIPELINED = 2,
+};
+
+/*
+ * Two readings of the draft's figures (C1): which end of a word the left-most
+ * column is.  Both ends of a connection need the same one.
+ */
+enum sdp_layout {
+	SDP_LAYOUT_FIGURE,   /* left-most column first on the wire */
+	SDP_LAYOUT_MIRRORED, /* as InfiniBand's SDP stands on the wire (1.9) */
+};
+
+/* A message in host order.  Of the union, the part that the MID has. */
+struct sdp_msg {
+	uint8_t mid;
+	uint8_t flags; /* SDP_FLAG_*; reserved bits are gone */
+	uint16_t bufs;
+	uint32_t mseq;
+	uint32_t mseqack;
+	uint32_t payload_len; /* octets behind the headers */
+	union {
+		struct {
+			uint16_t max_adverts;
+			uint8_t min_v, maj_v;	 /* 0 to 15 */
+			uint32_t des_rem_rcv_sz; /* Hello only */
+			uint32_t rcv_sz;	 /* LocalRcvSz, ActRcvSz */
+			uint16_t ird, ord;
+		} hello; /* Hello, HelloAck */
+		struct {
+			uint32_t len;
+			uint32_t stag;
+			uint64_t va;
+			uint32_t non_discards; /* SinkAvail only */
+		} avail;		       /* SrcAvail, SinkAvail */
+		uint32_t compl_len;	       /* RdmaWrCompl, RdmaRdCompl */
+		struct {
+			uint8_t mode;	   /* enum sdp_mode */
+			bool is_send_half; /* S: the receiver's send half */
+		} change;		   /* ModeChange */
+		uint32_t rcv_buf_size;	   /* ChRcvBuf, ChRcvBufAck */
+		uint16_t susp_port;	   /* SuspComm */
+	};
+};
+
+/* Why octets are no message (part 7). */
+enum sdp_msg_fault {
+	SDP_MSG_OK,
+	SDP_MSG_SHORT,	 /* V1: less than a BSDH */
+	SDP_MSG_LEN,	 /* V1: Len is not what came, or not the MID's size */
+	SDP_MSG_MID,	 /* V2: reserved or experimental MID */
+	SDP_MSG_OOB,	 /* V6: OOB_PRES where no octet can be meant */
+	SDP_MSG_AVAIL,	 /* V8: length of an advert, or payload beyond it */
+	SDP_MSG_MODE,	 /* V17: reserved mode */
+	SDP_MSG_CONST,	 /* V20: constants of SuspComm */
+	SDP_MSG_PADDING, /* start only: octets behind the message */
+};
+
+/* "RdmaRdCompl"; static, never NULL. */
+const char *sdp_mid_str(uint8_t mid);
+
+/* Octets of BSDH and extended header; 0: no MID of this protocol. */
+size_t sdp_mid_header_size(uint8_t mid);
+
+/* Whether messages of this MID may have ULP payload. */
+bool sdp_mid_may_have_payload(uint8_t mid);
+
+/* Whether a message goes out as Send with Solicited Event (SDP-231, 232). */
+bool sdp_msg_is_solicited(uint8_t mid, uint8_t flags);
+
+/**
+ * sdp_msg_encode - write BSDH and extended header
+ * @out: at least SDP_HEADER_MAX octets.
+ *
+ * Len is computed from the MID and @msg->payload_len (SDP-19); the payload
+ * itself goes behind.  Reserved bits are zero (SDP-7, SDP-26).
+ * Return: octets written.
+ */
+size_t sdp_msg_encode(const struct sdp_msg *msg, enum sdp_layout layout,
+		      uint8_t *out);
+
+/**
+ * sdp_msg_decode - read a message that came alone in a buffer
+ * @buf, @len: all that was received.
+ *
+ * Return: SDP_MSG_OK, and *ret_msg is filled; the payload starts at
+ * sdp_mid_header_size(ret_msg->mid).  Else why not, and *ret_msg is as it was.
+ * Reserved bits are not looked at.
+ */
+enum sdp_msg_fault sdp_msg_decode(const uint8_t *buf, size_t len,
+				  enum sdp_layout layout,
+				  struct sdp_msg *ret_msg);
+
+/**
+ * sdp_msg_decode_padded - read a Hello or HelloAck out of private data
+ *
+ * As sdp_msg_decode(), but zeros behind the message are accepted: some
+ * carriers pad private data (part 5).
+ */
+enum sdp_msg_fault sdp_msg_decode_padded(const uint8_t *buf, size_t len,
+					 enum sdp_layout layout,
+					 struct sdp_msg *ret_msg);
+
+/* "Len does not fit"; static, never NULL. */
+const char *sdp_msg_fault_str(enum sdp_msg_fault fault);
+
+#endif
