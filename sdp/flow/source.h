@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The Data Source of a half-connection: its mode, what it has advertised,
+ * what was advertised to it, which octets are still to be transferred
+ * (doc/spec/sdp.md 3.5).
+ *
+ * Octets of the half's stream have positions that start at 0 and never wrap.
+ * @data_pos is the first one that was neither sent nor acknowledged as read:
+ * it only grows, so an advertisement that ends before its time needs no
+ * rewinding.
+ */
+#ifndef SDP_SOURCE_H
+#define SDP_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flow/fault.h"
+#include "msg/msg.h"
+
+/* A SrcAvail that we sent. */
+struct sdp_src_advert {
+	uint64_t pos; /* of its first octet */
+	uint32_t mseq;
+	uint32_t stag;
+	uint32_t len;
+};
+
+/* A SinkAvail that came. */
+struct sdp_snk_advert {
+	uint64_t va;
+	uint32_t stag;
+	uint32_t len;
+	uint32_t non_discards;
+};
+
+struct sdp_source {
+	enum sdp_mode mode;
+	uint32_t pnd; /* PotentialNonDiscards (SDP-176) */
+	uint64_t data_pos;
+	uint64_t owed_end; /* up to here a SendSm wants Data Messages */
+	struct sdp_src_advert *src; /* rings of cap */
+	struct sdp_snk_advert *snk;
+	uint16_t cap;
+	uint16_t src_head, src_cnt;
+	uint16_t snk_head, snk_cnt;
+	bool is_cancelling; /* SrcAvailCancel is not yet Processed */
+	uint32_t cancel_mseq;
+	bool is_switching; /* Pipelined -> Combined is not yet acknowledged */
+	bool has_reissued;
+	uint32_t switch_mseq;
+	uint32_t switch_pnd;
+};
+
+/* @src, @snk: storage for @cap advertisements each. */
+void sdp_source_init(struct sdp_source *s, struct sdp_src_advert *src,
+		     struct sdp_snk_advert *snk, uint16_t cap);
+
+/* The connection starts anew, on another carrier: positions stay (SDP-244). */
+void sdp_source_restart(struct sdp_source *s);
+
+/* ---- what may be sent --------------------------------------------------- */
+
+/* First position behind what has been advertised: where the next SrcAvail
+ * starts. */
+uint64_t sdp_source_next_pos(const struct sdp_source *s);
+
+/* Data may be sent from data_pos to here; @end: of what the ULP has given.
+ * Not beyond data_pos: no payload message may go (SDP-200, SDP-204). */
+uint64_t sdp_source_data_end(const struct sdp_source *s, uint64_t end);
+
+/* Whether one more SrcAvail may go as far as the mode is concerned. */
+bool sdp_source_may_advertise(const struct sdp_source *s);
+
+/* The SinkAvail that the next RDMA Write goes to, or NULL. */
+const struct sdp_snk_advert *sdp_source_target(struct sdp_source *s);
+
+/* Whether ModeChange to @to may be sent now (SDP-219 to SDP-223). */
+bool sdp_source_may_change(const struct sdp_source *s, enum sdp_mode to);
+
+/* ---- what has been sent ------------------------------------------------- */
+
+/* A message with @len octets of the stream as payload went out. */
+void sdp_source_sent_payload(struct sdp_source *s, uint32_t len);
+
+/* A SrcAvail of @len octets went out, the first @inlined ones in it. */
+void sdp_source_sent_src_avail(struct sdp_source *s, uint32_t mseq,
+			       uint32_t stag, uint32_t len, uint32_t inlined);
+
+/* RdmaWrCompl for sdp_source_target() went out. */
+void sdp_source_sent_wr_compl(struct sdp_source *s, uint32_t len);
+
+void sdp_source_sent_cancel(struct sdp_source *s, uint32_t mseq);
+void sdp_source_sent_change(struct sdp_source *s, enum sdp_mode to,
+			    uint32_t mseq);
+
+/* ---- what has come ------------------------------------------------------ */
+
+/* The peer acknowledged the ModeChange: before anything else of the message
+ * is handled. */
+void sdp_source_on_change_ack(struct sdp_source *s);
+
+enum sdp_fault sdp_source_on_sink_avail(struct sdp_source *s,
+					const struct sdp_msg *msg);
+
+/* @ret_stag: STag of the SrcAvail that the message is about. */
+enum sdp_fault sdp_source_on_rd_compl(struct sdp_source *s, uint32_t len,
+				      uint32_t *ret_stag);
+
+/* @acks_cancel: its MSeqAck reaches the SrcAvailCancel. */
+enum sdp_fault sdp_source_on_send_sm(struct sdp_source *s, bool acks_cancel);
+
+/* SinkAvailCancel, when no RDMA Write is running.  Returns whether adverts
+ * were cancelled, that is, whether a SinkCancelAck is due (SDP-192);
+ * @was_cut: the Write that has just ended left a part of its buffer. */
+bool sdp_source_on_sink_cancel(struct sdp_source *s, bool was_cut);
+
+/* ModeChange with S=1: the peer's Data Sink leaves Buffered. */
+enum sdp_fault sdp_source_on_change(struct sdp_source *s, enum sdp_mode to);
+
+#endif
