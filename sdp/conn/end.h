@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * How a connection ends (doc/spec/sdp.md 2.E).
+ */
+#ifndef SDP_END_H
+#define SDP_END_H
+
+#include "conn/state.h"
+
+/* Abortive close, for the first fault; a later one changes nothing. */
+void sdp_end_fail(struct sdp_conn *conn, enum sdp_fault fault);
+
+/* Looks whether both DisConns are through, and who ends the carrier. */
+void sdp_end_check(struct sdp_conn *conn);
+
+/* The peer's DisConn came. */
+void sdp_end_on_discon(struct sdp_conn *conn);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Work that is handed out: numbers, headers, flags.
+ */
+#ifndef SDP_TX_H
+#define SDP_TX_H
+
+#include "conn/state.h"
+
+/* Whether one more Send, Read or Write can be posted. */
+bool sdp_tx_has_room(const struct sdp_conn *conn);
+
+/* Makes @work a Send of @msg, whose mid, flags, payload_len and own headers
+ * are filled; numbers, credit and OOB_PEND are added here.  The payload's
+ * pieces are in @work already. */
+void sdp_tx_message(struct sdp_conn *conn, struct sdp_msg *msg,
+		    struct sdp_work *work);
+
+/* As sdp_tx_message(), for HelloAck, which has no number. */
+void sdp_tx_unnumbered(struct sdp_conn *conn, struct sdp_msg *msg,
+		       struct sdp_work *work);
+
+/* A message of that MID without headers of its own; returns its MSeq. */
+uint32_t sdp_tx_plain(struct sdp_conn *conn, uint8_t mid,
+		      struct sdp_work *work);
+
+/* Makes @work a Read or Write of the next @len octets. */
+void sdp_tx_rdma(struct sdp_conn *conn, enum sdp_work_type type, uint32_t stag,
+		 uint64_t va, const struct sdp_piece *piece,
+		 struct sdp_work *work);
+
+/* An urgent octet near enough for its OOB_PEND, or NULL (SDP-115). */
+struct sdp_send_entry *sdp_tx_pending_oob(struct sdp_conn *conn);
+
+/* The preference for Pipelined in a message of the Data Sink (SDP-16). */
+uint8_t sdp_tx_req_pipe(const struct sdp_conn *conn);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * What is to be posted next, and what has been completed.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "conn/end.h"
+#include "conn/queue.h"
+#include "conn/start.h"
+#include "conn/state.h"
+#include "conn/tx-control.h"
+#include "conn/tx-data.h"
+#include "conn/tx.h"
+#include "flow/seq.h"
+
+typedef bool (*step_fn)(struct sdp_conn *conn, struct sdp_work *work);
+
+/*
+ * In the order of their importance: answers that the peer waits for, then
+ * requests, then the ULP's octets.  SinkCancelAck stands before any payload
+ * (3.5), SinkAvail before Data, so that the answer to what is sent finds its
+ * buffer.
+ */
+static const step_fn open_steps[] = {
+	sdp_tx_rd_compl,       sdp_tx_wr_compl,	  sdp_tx_sink_cancel_ack,
+	sdp_tx_read, /* may find that a SendSm is due */
+	sdp_tx_send_sm,	       sdp_tx_resize_ack, sdp_tx_mode,
+	sdp_tx_leave_buffered, sdp_tx_src_cancel, sdp_tx_sink_cancel,
+	sdp_tx_ask_size,       sdp_tx_write,	  sdp_tx_sink_avail,
+	sdp_tx_payload,	       sdp_tx_discon,	  sdp_tx_update,
+};
+
+/* Nothing new: what runs is completed, then SuspComm or its answer. */
+static const step_fn moving_steps[] = {
+	sdp_tx_rd_compl, sdp_tx_wr_compl, sdp_tx_read,
+	sdp_tx_write,	 sdp_tx_susp,	  sdp_tx_update,
+};
+
+/* The peer, which moves, gives no more credit (SDP-237). */
+static const step_fn moved_steps[] = {
+	sdp_tx_rd_compl,
+	sdp_tx_wr_compl,
+	sdp_tx_susp_ack,
+};
+
+static bool run_steps(struct sdp_conn *conn, const step_fn *steps, size_t cnt,
+		      struct sdp_work *work)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		if (steps[i](conn, work))
+			return true;
+	}
+	return false;
+}
+
+/* Receives that are missing, those of the old size apart. */
+static bool post_work(struct sdp_conn *conn, struct sdp_work *work)
+{
+	uint32_t held = conn->chunk_tail - conn->chunk_free - conn->old_held;
+	uint32_t have = conn->credit.posted - conn->resize.old_cnt + held;
+	uint32_t all =
+		conn->credit.posted + conn->chunk_tail - conn->chunk_free;
+
+	switch (conn->stage) {
+	case SDP_STAGE_HELLO:
+	case SDP_STAGE_ACCEPT:
+	case SDP_STAGE_OPEN:
+		break;
+	default:
+		return false;
+	}
+	if (have >= conn->credit.pool)
+		return false;
+	work->type = SDP_WORK_POST;
+	work->post.cnt = conn->credit.pool - have;
+	/* Each needs a place for its payload; after moves the old
+	 * connection's may still lie unread. */
+	if (work->post.cnt > conn->chunk_cap - all)
+		work->post.cnt = conn->chunk_cap - all;
+	if (!work->post.cnt)
+		return false;
+	work->post.size = conn->resize.new_size;
+	sdp_credit_post(&conn->credit, work->post.cnt);
+	return true;
+}
+
+static bool open_work(struct sdp_conn *conn, struct sdp_work *work)
+{
+	const struct sdp_moving *m = &conn->moving;
+
+	if (!conn->is_carrier_up)
+		return false;
+	sdp_queue_cut_cancelled(conn);
+	/* After SuspComm only the answer to one that crossed; after the
+	 * answer nothing (SDP-237, SDP-238). */
+	if (m->is_ack_sent)
+		return false;
+	if (m->is_sent)
+		return sdp_tx_susp_ack(conn, work);
+	if (m->is_rcvd)
+		return run_steps(conn, moved_steps,
+				 sizeof(moved_steps) / sizeof(*moved_steps),
+				 work);
+	if (sdp_conn_is_moving(conn))
+		return run_steps(conn, moving_steps,
+				 sizeof(moving_steps) / sizeof(*moving_steps),
+				 work);
+	return run_steps(conn, open_steps,
+			 sizeof(open_steps) / sizeof(*open_steps), work);
+}
+
+static bool end_work(struct sdp_conn *conn, enum sdp_work_type type,
+		     struct sdp_work *work)
+{
+	work->type = type;
+	conn->stage = SDP_STAGE_DOWN;
+	return true;
+}
+
+int sdp_conn_next_work(struct sdp_conn *conn, struct sdp_work *ret_work)
+{
+	memset(ret_work, 0, sizeof(*ret_work));
+	if (post_work(conn, ret_work))
+		return 1;
+	switch (conn->stage) {
+	case SDP_STAGE_DISCONNECT:
+		return end_work(conn, SDP_WORK_DISCONNECT, ret_work);
+	case SDP_STAGE_TERMINATE:
+		return end_work(conn, SDP_WORK_TERMINATE, ret_work);
+	case SDP_STAGE_SUSPENDED:
+		if (!conn->moving.is_llp_ending)
+			break;
+		conn->moving.is_llp_ending = false;
+		ret_work->type = SDP_WORK_DISCONNECT;
+		return 1;
+	default:
+		break;
+	}
+	if (!sdp_tx_has_room(conn))
+		return 0;
+	switch (conn->stage) {
+	case SDP_STAGE_HELLO:
+	case SDP_STAGE_ACCEPT:
+		return sdp_start_next_work(conn, ret_work);
+	case SDP_STAGE_OPEN:
+		return open_work(conn, ret_work);
+	case SDP_STAGE_ABORTING:
+		return sdp_tx_abort(conn, ret_work);
+	default:
+		return 0;
+	}
+}
+
+/* ---- completions
+ * ------------------------------------------------------------------ */
+
+/* All Reads of the part have ended: the octets are there. */
+static void check_reading(struct sdp_conn *conn)
+{
+	struct sdp_reading *r = &conn->reading;
+
+	if (r->len && r->issued == r->len && !r->out_cnt)
+		r->is_compl_due = true;
+}
+
+static bool is_done(const struct sdp_conn *conn, uint32_t id)
+{
+	return sdp_seq_is_reached(conn->done_id, id + 1);
+}
+
+/* Ends that wait for the completion of a message. */
+static void check_awaited(struct sdp_conn *conn)
+{
+	struct sdp_closing *c = &conn->closing;
+	struct sdp_moving *m = &conn->moving;
+
+	if (conn->stage == SDP_STAGE_ABORTING) {
+		if (c->is_abort_sent && is_done(conn, c->work))
+			conn->stage = SDP_STAGE_DISCONNECT;
+		return;
+	}
+	if (!sdp_conn_is_open(conn))
+		return;
+	if (c->is_sent && !c->is_done && is_done(conn, c->work)) {
+		c->is_done = true;
+		sdp_end_check(conn);
+	}
+	if (m->is_ack_sent && is_done(conn, m->work)) { /* SDP-239 */
+		conn->stage = SDP_STAGE_SUSPENDED;
+		conn->news.suspended = true;
+		m->is_llp_ending = true;
+		sdp_conn_disarm(conn, SDP_TIMER_SUSP);
+	}
+}
+
+int sdp_conn_work_done(struct sdp_conn *conn, uint32_t id, bool is_ok,
+		       uint64_t now)
+{
+	conn->now = now;
+	if (conn->stage == SDP_STAGE_CLOSED)
+		return 0;
+	if (id - conn->done_id >= conn->next_id - conn->done_id)
+		return -EINVAL;
+	if (!is_ok) {
+		sdp_end_fail(conn, SDP_FAULT_LLP);
+		/* AbortConn did not get through either. */
+		if (conn->stage == SDP_STAGE_ABORTING)
+			conn->stage = SDP_STAGE_TERMINATE;
+	}
+	for (; conn->done_id != id + 1; conn->done_id++) {
+		uint8_t kind =
+			conn->work_kinds[conn->done_id % conn->opt.work_cap];
+
+		if (kind == SDP_WORK_READ && is_ok)
+			conn->reading.out_cnt--;
+	}
+	if (is_ok) {
+		check_reading(conn);
+		check_awaited(conn);
+	}
+	return 0;
+}

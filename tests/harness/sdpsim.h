@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Two SDP connections, a soft NIC for each, and a lossless pipe in memory
+ * under a scheduler that draws what happens next.  The NICs read and write
+ * ULP memory when they come to it, as real ones do: memory that came back to
+ * the ULP is overwritten, and an access to it by its STag fails the test.
+ * Whatever goes wrong in here aborts: it is a fault of the connection.
+ */
+#ifndef TEST_SDPSIM_H
+#define TEST_SDPSIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "conn/sdp-conn.h"
+
+#define SIM_SQ 128
+#define SIM_WIRE 256
+#define SIM_RQ 512
+#define SIM_BUFS 256
+
+/* A ULP buffer; its cookie is its index, its STag has a generation. */
+struct sim_buf {
+	uint8_t *mem;
+	uint32_t len;
+	uint32_t stag;
+	bool is_used;
+	bool is_recv;
+	bool is_oob;
+};
+
+/* What is on its way; octets are the item's own. */
+struct sim_item {
+	enum sdp_work_type type; /* SEND, WRITE, READ: request; NONE: answer */
+	uint8_t *octets;
+	uint32_t len;
+	uint32_t stag;
+	uint64_t va;
+	uint32_t sq_idx; /* READ and its answer */
+	bool is_invalidating;
+	uint32_t inv_stag;
+};
+
+struct sim_wr {
+	struct sdp_work work;
+	bool is_sent;
+	bool is_done;
+};
+
+/* A log of octets. */
+struct sim_log {
+	uint8_t *octets;
+	size_t len, size;
+};
+
+struct sim_end {
+	struct sdp_conn *conn;
+	struct sdp_options opt;
+	struct sim_end *peer;
+	const char *name;
+	struct sim_wr sq[SIM_SQ]; /* free-running */
+	uint32_t sq_done, sq_sent, sq_tail;
+	struct sim_item wire[SIM_WIRE]; /* towards the peer, free-running */
+	uint32_t wire_head, wire_tail;
+	uint32_t rq_size[SIM_RQ]; /* posted receives, free-running */
+	uint32_t rq_head, rq_tail;
+	struct sim_item cq[SIM_RQ]; /* received, not yet given to conn */
+	uint32_t cq_head, cq_tail;
+	struct {
+		uint8_t *octets;
+		bool is_used;
+	} rx[SIM_RQ]; /* receive buffers that the connection holds */
+	struct sim_buf bufs[SIM_BUFS];
+	uint32_t buf_cnt;      /* in use */
+	struct sim_log expect; /* what this end's ULP sent */
+	struct sim_log got;    /* what this end's ULP received */
+	/* what happened */
+	uint32_t mid_cnt[256];
+	uint32_t oob_sent, oob_pend, oob_got;
+	uint32_t event_cnt[SDP_EV_CLOSED + 1];
+	uint32_t read_cnt, write_cnt, reads_out;
+	enum sdp_fault fault;
+	bool is_up, is_down, is_closed, wants_end;
+	uint16_t susp_port;
+	bool is_suspended, is_initiator;
+	uint32_t grant_size; /* answer to a resize; 0: what was asked */
+};
+
+struct sim {
+	struct sim_end end[2]; /* 0 connects */
+	uint64_t seed, seed0;
+	uint64_t now;
+	enum sdp_carrier carrier;
+	uint8_t private_data[SDP_HELLO_ACK_SIZE]; /* of the acceptance */
+};
+
+/* Default options of role and carrier for a small connection. */
+struct sdp_options sim_options(enum sdp_role role, enum sdp_carrier carrier);
+
+/* Makes both ends; connects them with sim_open(). */
+void sim_init(struct sim *s, const struct sdp_options *a,
+	      const struct sdp_options *b, uint64_t seed);
+void sim_open(struct sim *s);
+void sim_fini(struct sim *s);
+
+/* One random step; false: nothing can happen but by the ULP or by time. */
+bool sim_step(struct sim *s);
+/* Steps until nothing moves; ULPs do not act. */
+void sim_run(struct sim *s);
+/* As sim_run(), with ULPs that receive all that comes. */
+void sim_drain(struct sim *s);
+/* Lets time pass until the next deadline of either end; false: none. */
+bool sim_wait(struct sim *s);
+
+/* The ULP of @e sends @len random octets; false: no place. */
+bool sim_send(struct sim *s, struct sim_end *e, uint32_t len, uint8_t flags);
+bool sim_post_recv(struct sim *s, struct sim_end *e, uint32_t len,
+		   uint8_t flags);
+/* Takes up to @max octets of what is there. */
+void sim_take(struct sim *s, struct sim_end *e, uint32_t max);
+
+/* After both were suspended: a new carrier, @end[i] connects. */
+void sim_move(struct sim *s, int i);
+
+/* Where both ends stand, to stderr. */
+void sim_report(const struct sim *s);
+/* Fails unless both streams arrived, and all is at rest. */
+void sim_check_rest(struct sim *s);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The connection object: options, memory.
+ */
+#include "test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sdpscript.h"
+
+static const struct {
+	const char *name;
+	struct sdp_options opt;
+	int ret;
+} rows[] = {
+	{ "defaults", { .size = sizeof(struct sdp_options) }, 0 },
+	{ "no size", { .size = 0 }, -EINVAL },
+	{ "smallest",
+	  { .size = sizeof(struct sdp_options), .bufs = 3, .buf_size = 37 },
+	  0 },
+	{ "two buffers",
+	  { .size = sizeof(struct sdp_options), .bufs = 2 },
+	  -EINVAL },
+	{ "too many buffers",
+	  { .size = sizeof(struct sdp_options), .bufs = 65536 },
+	  -EINVAL },
+	{ "buffers too small",
+	  { .size = sizeof(struct sdp_options), .buf_size = 36 },
+	  -EINVAL },
+	{ "buffers too large",
+	  { .size = sizeof(struct sdp_options), .buf_size = 0x80000001 },
+	  -EINVAL },
+	{ "shrinking maximum",
+	  { .size = sizeof(struct sdp_options),
+	    .buf_size = 100,
+	    .buf_size_max = 99 },
+	  -EINVAL },
+	{ "role", { .size = sizeof(struct sdp_options), .role = 2 }, -EINVAL },
+	{ "carrier",
+	  { .size = sizeof(struct sdp_options), .carrier = 3 },
+	  -EINVAL },
+	{ "layout",
+	  { .size = sizeof(struct sdp_options), .layout = 2 },
+	  -EINVAL },
+};
+
+static void judges_options(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct sdp_conn *conn = NULL;
+
+		assert_row(rows[i].name,
+			   sdp_conn_new(&conn, &rows[i].opt) == rows[i].ret);
+		assert_row(rows[i].name, !conn == !!rows[i].ret);
+		sdp_conn_free(conn);
+	}
+}
+
+static void refuses_a_tail_it_does_not_know(void **state)
+{
+	struct {
+		struct sdp_options opt;
+		uint64_t tail;
+	} larger = { .opt = { .size = sizeof(larger) } };
+	struct sdp_conn *conn;
+
+	(void)state;
+	assert_int_equal(sdp_conn_new(&conn, &larger.opt), 0);
+	sdp_conn_free(conn);
+	larger.tail = 1;
+	assert_int_equal(sdp_conn_new(&conn, &larger.opt), -E2BIG);
+}
+
+static void *no_memory(void *ctx, size_t size)
+{
+	*(size_t *)ctx = size;
+	return NULL;
+}
+
+static void give_back(void *ctx, void *ptr)
+{
+	(void)ctx;
+	free(ptr);
+}
+
+/* One allocation, small enough for thousands of idle connections. */
+static void is_small(void **state)
+{
+	struct sdp_options opt = SDP_OPTIONS_INIT;
+	struct sdp_conn *conn;
+	size_t size = 0;
+
+	(void)state;
+	opt.alloc = no_memory;
+	opt.free = give_back;
+	opt.mem_ctx = &size;
+	assert_int_equal(sdp_conn_new(&conn, &opt), -ENOMEM);
+	assert_true(size > 0 && size <= 10 * 1024);
+	opt.free = NULL;
+	assert_int_equal(sdp_conn_new(&conn, &opt), -EINVAL);
+}
+
+static void is_at_rest_before_start(void **state)
+{
+	struct sdp_options opt = script_options(SDP_CONNECTING);
+	struct sdp_conn *conn;
+	struct sdp_work work;
+	struct sdp_event ev;
+
+	(void)state;
+	assert_int_equal(sdp_conn_new(&conn, &opt), 0);
+	assert_int_equal(sdp_conn_next_work(conn, &work), 0);
+	assert_int_equal(sdp_conn_next_event(conn, &ev), 0);
+	assert_true(sdp_conn_deadline(conn) == SDP_NEVER);
+	assert_int_equal(sdp_conn_send_room(conn), 0);
+	assert_int_equal(sdp_conn_send_mode(conn), SDP_MODE_COMBINED);
+	assert_int_equal(sdp_conn_recv_mode(conn), SDP_MODE_COMBINED);
+	assert_int_equal(sdp_conn_start(conn, 0), 0);
+	assert_int_equal(sdp_conn_start(conn, 0), -EINVAL);
+	sdp_conn_free(conn);
+	sdp_conn_free(NULL);
+}
+
+static void says_every_fault_in_words(void **state)
+{
+	(void)state;
+	for (int i = 0; i <= SDP_FAULT_TIMEOUT; i++)
+		assert_true(strlen(sdp_fault_str((enum sdp_fault)i)) > 1);
+	assert_string_equal(sdp_fault_str((enum sdp_fault)99), "?");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(judges_options),
+		cmocka_unit_test(refuses_a_tail_it_does_not_know),
+		cmocka_unit_test(is_small),
+		cmocka_unit_test(is_at_rest_before_start),
+		cmocka_unit_test(says_every_fault_in_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Close: graceful, crossing, abortive, and what the carrier's end means.
+ */
+#include "test.h"
+
+#include <errno.h>
+
+#include "sdpscript.h"
+
+#define MS 1000000ull
+
+static void open_as(struct script *s, enum sdp_role role)
+{
+	struct sdp_options opt = script_options(role);
+
+	script_open(s, &opt, 16);
+}
+
+/* T26, SDP-86, SDP-88 */
+static void sends_discon_behind_the_data(void **state)
+{
+	struct sdp_event ev;
+	struct script s;
+
+	(void)state;
+	open_as(&s, SDP_CONNECTING);
+	assert_int_equal(script_send(&s, 1, 10, 0), 0);
+	assert_int_equal(sdp_conn_shutdown(s.conn, 0), 0);
+	assert_int_equal(script_send(&s, 2, 10, 0), -EPIPE);
+	assert_int_equal(script_mid(&s), SDP_MID_DATA);
+	assert_int_equal(script_mid(&s), -1); /* not before it completed */
+	script_done(&s);
+	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
+	assert_false(s.work.send.is_solicited);
+	/* The other half goes on. */
+	assert_int_equal(script_data(&s, 5, 0), 1);
+	assert_true(script_event(&s, SDP_EV_READABLE, &ev));
+	script_fini(&s);
+}
+
+/* SDP-88: what is advertised is waited for, and so is a cancel. */
+static void waits_for_the_peer_to_read(void **state)
+{
+	struct sdp_msg msg = { .mid = SDP_MID_RDMA_RD_COMPL, .compl_len = 984 };
+	struct script s;
+
+	(void)state;
+	open_as(&s, SDP_CONNECTING);
+	assert_int_equal(script_send(&s, 1, 1000, SDP_BUF_RDMA), 0);
+	sdp_conn_shutdown(s.conn, 0);
+	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
+	script_done(&s);
+	assert_int_equal(script_mid(&s), -1);
+	script_recv(&s, msg);
+	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
+	script_fini(&s);
+}
+
+/* T27, SDP-101 */
+static void ends_the_carrier_as_second_closer(void **state)
+{
+	struct sdp_event ev;
+	struct script s;
+
+	(void)state;
+	open_as(&s, SDP_ACCEPTING);
+	script_plain(&s, SDP_MID_DISCONN);
+	assert_true(script_event(&s, SDP_EV_PEER_CLOSED, &ev));
+	assert_int_equal(script_send(&s, 1, 10, 0), 0); /* SDP-99 */
+	sdp_conn_shutdown(s.conn, 0);
+	assert_int_equal(script_mid(&s), SDP_MID_DATA);
+	script_done(&s);
+	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
+	assert_int_equal(script_work(&s), SDP_WORK_NONE);
+	script_done(&s);
+	assert_int_equal(script_work(&s), SDP_WORK_DISCONNECT);
+	sdp_conn_llp_down(s.conn, 0);
+	assert_true(script_event(&s, SDP_EV_CLOSED, &ev));
+	assert_int_equal(sdp_conn_fault(s.conn), 0);
+	script_fini(&s);
+}
+
+/* SDP-93: the first closer waits for the second one, not for ever. */
+static void leaves_the_end_to_the_second_closer(void **state)
+{
+	struct script s;
+
+	(void)state;
+	open_as(&s, SDP_CONNECTING);
+	/* So that DisConn's number is a clear one: 0 could mean nothing. */
+	assert_int_equal(script_send(&s, 1, 10, 0), 0);
+	assert_int_equal(script_mid(&s), SDP_MID_DATA);
+	script_done(&s);
+	sdp_conn_shutdown(s.conn, 0);
+	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
+	script_done(&s);
+	script_plain(&s, SDP_MID_DISCONN); /* acknowledges ours */
+	assert_int_equal(script_work(&s), SDP_WORK_NONE);
+	assert_true(sdp_conn_deadline(s.conn) == 2000 * MS);
+	sdp_conn_tick(s.conn, 2000 * MS);
+	assert_int_equal(script_work(&s), SDP_WORK_DISCONNECT);
+	assert_int_equal(sdp_conn_fault(s.conn), 0);
+	script_fini(&s);
+}
+
+/* T28, C19 */
+static void resolves_crossing_discons_by_role(void **state)
+{
+	(void)state;
+	for (int role = 0; role < 2; role++) {
+		struct script s;
+
+		open_as(&s, (enum sdp_role)role);
+		assert_int_equal(script_send(&s, 1, 10, 0), 0);
+		assert_int_equal(script_mid(&s), SDP_MID_DATA);
+		script_done(&s);
+		sdp_conn_shutdown(s.conn, 0);
+		assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
+		s.ack = 0;
+		script_plain(&s, SDP_MID_DISCONN);
+		script_done(&s);
+		assert_int_equal(script_work(&s), role == SDP_CONNECTING
+							  ? SDP_WORK_DISCONNECT
+							  : SDP_WORK_NONE);
+		script_fini(&s);
+	}
+}
+
+/* T29, SDP-104 */
+static void aborts_without_a_word_before_discon(void **state)
+{
+	struct sdp_event ev;
+	struct script s;
+
+	(void)state;
+	open_as(&s, SDP_CONNECTING);
+	assert_int_equal(script_send(&s, 1, 10, 0), 0);
+	sdp_conn_abort(s.conn, 0);
+	assert_int_equal(script_work(&s), SDP_WORK_TERMINATE);
+	assert_true(script_event(&s, SDP_EV_FAILED, &ev));
+	sdp_conn_llp_down(s.conn, 0);
+	assert_true(script_event(&s, SDP_EV_SENT, &ev)); /* SDP-106 */
+	assert_int_equal(ev.sent.len, 0);
+	assert_true(script_event(&s, SDP_EV_CLOSED, &ev));
+	script_fini(&s);
+}
+
+/* T30, SDP-103 */
+static void aborts_by_message_after_discon(void **state)
+{
+	struct script s;
+
+	(void)state;
+	open_as(&s, SDP_CONNECTING);
+	sdp_conn_shutdown(s.conn, 0);
+	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
+	sdp_conn_abort(s.conn, 0);
+	assert_int_equal(script_mid(&s), SDP_MID_ABORT_CONN);
+	assert_true(s.work.send.is_solicited && s.work.is_signaled);
+	assert_int_equal(script_work(&s), SDP_WORK_NONE);
+	script_done(&s);
+	assert_int_equal(script_work(&s), SDP_WORK_DISCONNECT);
+	script_fini(&s);
+}
+
+/* C21: without credit it does not go, and the end must not look orderly. */
+static void gives_up_an_abort_without_credit(void **state)
+{
+	struct script s;
+
+	(void)state;
+	open_as(&s, SDP_CONNECTING);
+	sdp_conn_shutdown(s.conn, 0);
+	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
+	s.bufs = 0;
+	script_plain(&s, SDP_MID_DATA);
+	sdp_conn_abort(s.conn, 0);
+	assert_int_equal(script_work(&s), SDP_WORK_NONE);
+	sdp_conn_tick(s.conn, sdp_conn_deadline(s.conn));
+	assert_int_equal(script_work(&s), SDP_WORK_TERMINATE);
+	script_fini(&s);
+}
+
+/* C21: what comes meanwhile counts for its credit only. */
+static void aborts_once_credit_comes(void **state)
+{
+	struct script s;
+
+	(void)state;
+	open_as(&s, SDP_CONNECTING);
+	sdp_conn_shutdown(s.conn, 0);
+	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
+	s.bufs = 0;
+	script_plain(&s, SDP_MID_DATA);
+	sdp_conn_abort(s.conn, 0);
+	assert_int_equal(script_work(&s), SDP_WORK_NONE);
+	s.bufs = 5;
+	assert_int_equal(script_data(&s, 10, 0), 0);
+	assert_int_equal(script_mid(&s), SDP_MID_ABORT_CONN);
+	/* Its completion failed: no orderly end either. */
+	assert_int_equal(sdp_conn_work_done(s.conn, s.work.id, false, 0), 0);
+	assert_int_equal(script_work(&s), SDP_WORK_TERMINATE);
+	script_fini(&s);
+}
+
+/* T31, T33, SDP-95, SDP-96 */
+static void judges_the_carriers_end(void **state)
+{
+	(void)state;
+	for (int has_discon = 0; has_discon < 2; has_discon++) {
+		struct sdp_event ev;
+		struct script s;
+
+		open_as(&s, SDP_CONNECTING);
+		assert_int_equal(script_post(&s, 9, 100, SDP_BUF_WAITALL), 0);
+		assert_int_equal(script_data(&s, 5, 0), 1);
+		assert_true(script_event(&s, SDP_EV_COPY, &ev));
+		assert_false(script_event(&s, SDP_EV_RECEIVED, &ev));
+		if (has_discon)
+			script_plain(&s, SDP_MID_DISCONN);
+		sdp_conn_llp_down(s.conn, 0);
+		assert_int_equal(sdp_conn_fault(s.conn),
+				 has_discon ? SDP_FAULT_NONE
+					    : SDP_FAULT_LLP_LOST);
+		assert_true(script_event(&s, SDP_EV_RECEIVED, &ev));
+		assert_int_equal(ev.received.len, 5);
+		assert_int_equal(ev.received.is_eof, has_discon);
+		assert_true(script_event(&s, SDP_EV_CLOSED, &ev));
+		script_fini(&s);
+	}
+}
+
+/* SDP-89, V22 */
+static void aborts_when_work_fails(void **state)
+{
+	struct script s;
+
+	(void)state;
+	open_as(&s, SDP_CONNECTING);
+	assert_int_equal(script_send(&s, 1, 10, 0), 0);
+	assert_int_equal(script_mid(&s), SDP_MID_DATA);
+	assert_int_equal(sdp_conn_work_done(s.conn, s.work.id, false, 0), 0);
+	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_LLP);
+	assert_int_equal(script_work(&s), SDP_WORK_TERMINATE);
+	script_fini(&s);
+}
+
+/* C22 */
+static void aborts_when_closed_with_data_to_come(void **state)
+{
+	struct script s;
+
+	(void)state;
+	open_as(&s, SDP_CONNECTING);
+	assert_int_equal(sdp_conn_close(s.conn, 0), 0);
+	assert_int_equal(sdp_conn_fault(s.conn), 0);
+	script_data(&s, 1, 0);
+	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_LOCAL_ABORT);
+	script_fini(&s);
+	open_as(&s, SDP_CONNECTING);
+	script_data(&s, 1, 0);
+	assert_int_equal(sdp_conn_close(s.conn, 0), 0);
+	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_LOCAL_ABORT);
+	script_fini(&s);
+}
+
+/* SDP-160, T52 */
+static void breaks_the_deadlock_of_two_readers(void **state)
+{
+	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL, .payload_len = 1 };
+	struct script s;
+
+	(void)state;
+	open_as(&s, SDP_CONNECTING);
+	assert_int_equal(script_send(&s, 1, 1000, SDP_BUF_RDMA), 0);
+	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
+	msg.avail.len = 500;
+	script_recv(&s, msg);
+	assert_int_equal(script_mid(&s), -1);
+	assert_true(sdp_conn_deadline(s.conn) == 10 * MS);
+	sdp_conn_tick(s.conn, 10 * MS);
+	assert_int_equal(script_mid(&s), SDP_MID_SEND_SM);
+	script_fini(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sends_discon_behind_the_data),
+		cmocka_unit_test(waits_for_the_peer_to_read),
+		cmocka_unit_test(ends_the_carrier_as_second_closer),
+		cmocka_unit_test(leaves_the_end_to_the_second_closer),
+		cmocka_unit_test(resolves_crossing_discons_by_role),
+		cmocka_unit_test(aborts_without_a_word_before_discon),
+		cmocka_unit_test(aborts_by_message_after_discon),
+		cmocka_unit_test(gives_up_an_abort_without_credit),
+		cmocka_unit_test(aborts_once_credit_comes),
+		cmocka_unit_test(judges_the_carriers_end),
+		cmocka_unit_test(aborts_when_work_fails),
+		cmocka_unit_test(aborts_when_closed_with_data_to_come),
+		cmocka_unit_test(breaks_the_deadlock_of_two_readers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Hello and HelloAck: what goes out, what is refused, the three carriers.
+ */
+#include "test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sdpscript.h"
+
+#define MS 1000000ull
+
+static struct sdp_msg good(uint8_t mid)
+{
+	struct sdp_msg msg = { .mid = mid, .bufs = 8 };
+
+	msg.hello.max_adverts = 4;
+	msg.hello.min_v = msg.hello.maj_v = 1;
+	msg.hello.rcv_sz = 256;
+	msg.hello.ird = msg.hello.ord = 2;
+	return msg;
+}
+
+static void version(struct sdp_msg *m)
+{
+	m->hello.maj_v = 2;
+}
+static void minor0(struct sdp_msg *m)
+{
+	m->hello.min_v = 0;
+}
+static void minor15(struct sdp_msg *m)
+{
+	m->hello.min_v = 15;
+}
+static void no_adverts(struct sdp_msg *m)
+{
+	m->hello.max_adverts = 0;
+}
+static void no_ird(struct sdp_msg *m)
+{
+	m->hello.ird = 0;
+}
+static void no_ord(struct sdp_msg *m)
+{
+	m->hello.ord = 0;
+}
+static void two_bufs(struct sdp_msg *m)
+{
+	m->bufs = 2;
+}
+static void small_bufs(struct sdp_msg *m)
+{
+	m->hello.rcv_sz = 36;
+}
+static void large_bufs(struct sdp_msg *m)
+{
+	m->hello.rcv_sz = 0x80000001;
+}
+static void flagged(struct sdp_msg *m)
+{
+	m->flags = SDP_FLAG_OOB_PEND;
+}
+static void numbered(struct sdp_msg *m)
+{
+	m->mseq = m->mseqack = 77;
+}
+static void other_mid(struct sdp_msg *m)
+{
+	m->mid = m->mid == SDP_MID_HELLO ? SDP_MID_HELLO_ACK : SDP_MID_HELLO;
+}
+static void nothing(struct sdp_msg *m)
+{
+	(void)m;
+}
+
+/* T9, T10, T11, T13, V21 */
+static const struct {
+	const char *name;
+	void (*spoil)(struct sdp_msg *msg);
+	bool is_good;
+} judged[] = {
+	{ "good", nothing, true },
+	{ "MajV 2", version, false },
+	{ "MinV 0", minor0, true },
+	{ "MinV 15", minor15, true },
+	{ "MaxAdverts 0", no_adverts, false },
+	{ "LocIRD 0", no_ird, false },
+	{ "LocORD 0", no_ord, false },
+	{ "Bufs 2", two_bufs, false },
+	{ "size 36", small_bufs, false },
+	{ "size 2^31+1", large_bufs, false },
+	{ "OOB_PEND", flagged, false },
+	{ "MSeq and MSeqAck", numbered, true },
+	{ "the other MID", other_mid, false },
+};
+
+static void judges_hello(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(judged); i++) {
+		struct sdp_options opt = script_options(SDP_ACCEPTING);
+		struct sdp_msg msg = good(SDP_MID_HELLO);
+		uint8_t buf[SDP_HEADER_MAX];
+		struct sdp_conn *conn;
+		size_t len;
+
+		judged[i].spoil(&msg);
+		len = sdp_msg_encode(&msg, opt.layout, buf);
+		assert_int_equal(sdp_conn_new(&conn, &opt), 0);
+		assert_int_equal(sdp_conn_start(conn, 0), 0);
+		assert_row(judged[i].name,
+			   sdp_conn_hello(conn, buf, len, 0) ==
+				   (judged[i].is_good ? 0 : -EPROTO));
+		assert_row(judged[i].name,
+			   sdp_conn_fault(conn) ==
+				   (judged[i].is_good ? 0 : SDP_FAULT_HELLO));
+		sdp_conn_free(conn);
+	}
+}
+
+static void judges_hello_ack(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_LEN(judged); i++) {
+		struct sdp_options opt = script_options(SDP_CONNECTING);
+		struct sdp_msg msg = good(SDP_MID_HELLO_ACK);
+		bool is_private = i % 2;
+		struct script s = { 0 };
+		uint8_t buf[SDP_HEADER_MAX];
+		bool is_good = judged[i / 2].is_good;
+		size_t len;
+		int ret;
+
+		judged[i / 2].spoil(&msg);
+		if (is_private && msg.mid != SDP_MID_HELLO_ACK)
+			continue; /* not a HelloAck: awaited as a message */
+		len = sdp_msg_encode(&msg, opt.layout, buf);
+		assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
+		sdp_conn_start(s.conn, 0);
+		assert_int_equal(script_work(&s), SDP_WORK_HELLO);
+		if (is_private) {
+			ret = sdp_conn_carrier_up(s.conn, buf, len, 0, 0);
+		} else {
+			sdp_conn_carrier_up(s.conn, NULL, 0, 0, 0);
+			ret = script_raw(&s, buf, len);
+		}
+		assert_row(judged[i / 2].name, ret == (is_good ? 0 : -EPROTO));
+		assert_row(judged[i / 2].name, (sdp_conn_fault(s.conn) ==
+						SDP_FAULT_NONE) == is_good);
+		script_fini(&s);
+	}
+}
+
+/* T5, SDP-50 to SDP-53 */
+static void says_hello(void **state)
+{
+	struct sdp_options opt = script_options(SDP_CONNECTING);
+	struct script s = { 0 };
+	struct sdp_msg msg;
+
+	(void)state;
+	opt.wish_size = 1000;
+	assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
+	sdp_conn_start(s.conn, 0);
+	assert_int_equal(script_work(&s), SDP_WORK_HELLO);
+	assert_int_equal(s.posted, 17); /* one is the spare */
+	assert_int_equal(s.work.hello.len, 32);
+	assert_int_equal(
+		sdp_msg_decode(s.work.hello.octets, 32, opt.layout, &msg), 0);
+	assert_int_equal(msg.mid, SDP_MID_HELLO);
+	assert_int_equal(msg.bufs, 16);
+	assert_int_equal(msg.flags | msg.mseq | msg.mseqack, 0);
+	assert_int_equal(s.work.hello.octets[19], 0x11);
+	assert_int_equal(msg.hello.rcv_sz, 256);
+	assert_int_equal(msg.hello.des_rem_rcv_sz, 1000);
+	assert_int_equal(msg.hello.max_adverts, 4);
+	/* T7: nothing else before HelloAck. */
+	sdp_conn_carrier_up(s.conn, NULL, 0, 0, 0);
+	assert_int_equal(script_work(&s), SDP_WORK_NONE);
+	script_fini(&s);
+}
+
+/* T6, SDP-67, C24: a Send, with SE, first; only when the carrier is up. */
+static void answers_by_a_send(void **state)
+{
+	struct sdp_options opt = script_options(SDP_ACCEPTING);
+	struct sdp_msg msg = good(SDP_MID_HELLO);
+	struct script s = { 0 };
+	uint8_t buf[SDP_HEADER_MAX];
+	size_t len;
+
+	(void)state;
+	opt.ord = 5;
+	len = sdp_msg_encode(&msg, opt.layout, buf);
+	assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
+	sdp_conn_start(s.conn, 0);
+	assert_int_equal(sdp_conn_hello(s.conn, buf, len, 0), 0);
+	assert_int_equal(script_work(&s), SDP_WORK_NONE);
+	assert_int_equal(s.posted, 17);
+	assert_int_equal(sdp_conn_carrier_up(s.conn, NULL, 0, 0, 0), 0);
+	assert_true(script_next(&s, &msg));
+	assert_int_equal(msg.mid, SDP_MID_HELLO_ACK);
+	assert_true(s.work.send.is_solicited);
+	assert_int_equal(s.work.send.header_len, 28);
+	assert_int_equal(msg.hello.ord, 2);
+	assert_int_equal(msg.hello.min_v << 4 | msg.hello.maj_v, 0x11);
+	/* C6: it counts against the peer's eight. */
+	assert_int_equal(sdp_credit_get(&s.conn->credit), 7);
+	script_fini(&s);
+}
+
+/* C7: CM-PRIV; nothing goes before the carrier carries it. */
+static void answers_by_private_data(void **state)
+{
+	struct sdp_options opt = script_options(SDP_ACCEPTING);
+	struct sdp_msg msg = good(SDP_MID_HELLO);
+	struct script s = { 0 };
+	uint8_t buf[SDP_HEADER_MAX];
+	size_t len;
+
+	(void)state;
+	opt.carrier = SDP_CM_PRIV;
+	len = sdp_msg_encode(&msg, opt.layout, buf);
+	assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
+	sdp_conn_start(s.conn, 0);
+	assert_int_equal(sdp_conn_hello(s.conn, buf, len, 0), 0);
+	assert_int_equal(script_work(&s), SDP_WORK_HELLO);
+	assert_int_equal(s.work.hello.len, 28);
+	assert_int_equal(script_send(&s, 1, 10, 0), 0);
+	assert_int_equal(script_work(&s), SDP_WORK_NONE);
+	assert_int_equal(sdp_conn_carrier_up(s.conn, NULL, 0, 0, 0), 0);
+	assert_int_equal(script_mid(&s), SDP_MID_DATA);
+	script_fini(&s);
+}
+
+/* C7: with CM-PRIV the first FPDU is the connecting side's. */
+static void speaks_first_after_private_data(void **state)
+{
+	struct sdp_options opt = script_options(SDP_CONNECTING);
+	struct sdp_msg msg = good(SDP_MID_HELLO_ACK);
+	struct script s = { 0 };
+	uint8_t buf[196] = { 0 };
+
+	(void)state;
+	sdp_msg_encode(&msg, opt.layout, buf);
+	assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
+	sdp_conn_start(s.conn, 0);
+	assert_int_equal(script_work(&s), SDP_WORK_HELLO);
+	assert_int_equal(sdp_conn_carrier_up(s.conn, buf, sizeof(buf), 1, 0),
+			 0);
+	assert_true(script_next(&s, &msg));
+	assert_int_equal(msg.mid, SDP_MID_DATA);
+	assert_int_equal(msg.payload_len, 0);
+	assert_int_equal(msg.mseq, 0);
+	assert_int_equal(s.conn->ord, 1); /* what the carrier agreed on */
+	script_fini(&s);
+}
+
+/* T8 and part 5: data directly behind HelloAck; a zero-length Send first. */
+static void takes_an_rtr_once(void **state)
+{
+	struct sdp_options opt = script_options(SDP_ACCEPTING);
+	struct script s;
+
+	(void)state;
+	script_open(&s, &opt, 16);
+	assert_int_equal(script_raw(&s, "", 0), 0);
+	assert_int_equal(sdp_conn_fault(s.conn), 0);
+	assert_int_equal(script_work(&s), SDP_WORK_NONE);
+	assert_int_equal(s.posted, 18);
+	assert_int_equal(script_data(&s, 10, 0), 1);
+	assert_int_equal(script_raw(&s, "", 0), -EPROTO);
+	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_LENGTH);
+	script_fini(&s);
+}
+
+/* SDP-55: before HelloAck the peer may send its RTR, and nothing of SDP. */
+static void takes_nothing_before_its_hello_ack(void **state)
+{
+	(void)state;
+	for (int has_rtr = 0; has_rtr < 2; has_rtr++) {
+		struct sdp_options opt = script_options(SDP_ACCEPTING);
+		struct sdp_msg msg = good(SDP_MID_HELLO);
+		struct script s = { 0 };
+		uint8_t buf[SDP_HEADER_MAX];
+		size_t len = sdp_msg_encode(&msg, opt.layout, buf);
+
+		assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
+		sdp_conn_start(s.conn, 0);
+		assert_int_equal(sdp_conn_hello(s.conn, buf, len, 0), 0);
+		assert_int_equal(script_work(&s), SDP_WORK_NONE);
+		if (has_rtr)
+			assert_int_equal(script_raw(&s, "", 0), 0);
+		assert_int_equal(script_plain(&s, SDP_MID_DATA), -EPROTO);
+		assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_HELLO);
+		script_fini(&s);
+	}
+}
+
+/* T14 */
+static void ends_when_nothing_comes(void **state)
+{
+	struct sdp_options opt = script_options(SDP_CONNECTING);
+	struct script s = { 0 };
+	struct sdp_event ev;
+
+	(void)state;
+	assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
+	sdp_conn_start(s.conn, 5 * MS);
+	assert_true(sdp_conn_deadline(s.conn) == 10005 * MS);
+	sdp_conn_tick(s.conn, 10005 * MS);
+	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_TIMEOUT);
+	assert_int_equal(script_work(&s), SDP_WORK_TERMINATE);
+	sdp_conn_llp_down(s.conn, 10005 * MS);
+	assert_true(script_event(&s, SDP_EV_CLOSED, &ev));
+	script_fini(&s);
+	assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
+	sdp_conn_start(s.conn, 0);
+	sdp_conn_llp_down(s.conn, 0);
+	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_LLP_LOST);
+	script_fini(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(judges_hello),
+		cmocka_unit_test(judges_hello_ack),
+		cmocka_unit_test(says_hello),
+		cmocka_unit_test(answers_by_a_send),
+		cmocka_unit_test(answers_by_private_data),
+		cmocka_unit_test(speaks_first_after_private_data),
+		cmocka_unit_test(takes_an_rtr_once),
+		cmocka_unit_test(takes_nothing_before_its_hello_ack),
+		cmocka_unit_test(ends_when_nothing_comes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
