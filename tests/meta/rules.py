@@ -265,28 +265,31 @@ def mirror(files):
 REQUIREMENT = re.compile(r"\b(?:MPA2?|DDP|RDMAP|EXT)-[0-9]+\b")
 
 
-def map_rows(text):
-    """Cells of the rows 'ID | clause | function | test' of rfc-map.md."""
+def map_rows(text, requirement):
+    """Cells of a map's rows 'ID | clause | function | test'."""
     for line in text.split("\n"):
         cells = [c.strip() for c in line.strip().strip("|").split("|")]
         if line.startswith("|") and len(cells) >= 4 and \
-                REQUIREMENT.match(cells[0]):
+                requirement.match(cells[0]):
             yield cells
 
 
-def unkept_rows(text):
-    """Identifiers in the rows 'IDs | why' of rfc-map.md's second part."""
+def unkept_rows(text, requirement):
+    """Identifiers in the rows 'IDs | why' of a map's second part."""
     found = []
     for line in text.split("\n"):
         cells = [c.strip() for c in line.strip().strip("|").split("|")]
         if line.startswith("|") and len(cells) == 2 and cells[1] and \
-                REQUIREMENT.match(cells[0]):
-            found += REQUIREMENT.findall(cells[0])
+                requirement.match(cells[0]):
+            found += requirement.findall(cells[0])
     return found
 
 
 # A requirement is defined by a row of its own in a page of doc/spec.
 DEFINITION = re.compile(rf"^\| ({REQUIREMENT.pattern}) \|", re.M)
+# Those of the Sockets Direct Protocol have a page and a map of their own.
+SDP_REQUIREMENT = re.compile(r"\bSDP-[0-9]+\b")
+SDP_DEFINITION = re.compile(rf"^- ({SDP_REQUIREMENT.pattern}) ·", re.M)
 
 
 def defined_functions(files):
@@ -299,21 +302,29 @@ def defined_functions(files):
 
 
 def rfc_map(files):
+    return requirement_map(files, "doc/rfc-map.md", REQUIREMENT, DEFINITION)
+
+
+def sdp_map(files):
+    return requirement_map(files, "doc/sdp-map.md", SDP_REQUIREMENT,
+                           SDP_DEFINITION)
+
+
+def requirement_map(files, page, requirement, definition):
     """Requirement, function and test of every row exist; every requirement
     that the code names has a row, and every one that the specification
     defines has a row or a reason why not."""
-    page = "doc/rfc-map.md"
     if page not in files:
         return [f"{page} is missing"]
     known, defined = set(), set()
     for path, text in files.items():
         if path.startswith("doc/spec/") and text:
-            known.update(REQUIREMENT.findall(text))
-            defined.update(DEFINITION.findall(text))
+            known.update(requirement.findall(text))
+            defined.update(definition.findall(text))
     code = defined_functions(files)
     found, listed = [], set()
-    for cells in map_rows(files[page]):
-        ids = REQUIREMENT.findall(cells[0])
+    for cells in map_rows(files[page], requirement):
+        ids = requirement.findall(cells[0])
         listed.update(ids)
         label = ", ".join(ids)
         found += [f"{page}: {i} is in no page of doc/spec"
@@ -326,7 +337,7 @@ def rfc_map(files):
         found += check_test_cell(files, page, label, cells[3])
     if not listed:
         found.append(f"{page}: has no row")
-    unkept = set(unkept_rows(files[page]))
+    unkept = set(unkept_rows(files[page], requirement))
     found += [f"{page}: {i} has neither a row nor a reason why not"
               for i in sorted(defined - listed - unkept)]
     found += [f"{page}: {i} has a row and a reason why not"
@@ -336,7 +347,7 @@ def rfc_map(files):
     for path, text in files.items():
         if text is None or not tree.is_c(path) or path.startswith("tests/"):
             continue
-        for name in sorted(set(REQUIREMENT.findall(text)) & known - listed):
+        for name in sorted(set(requirement.findall(text)) & known - listed):
             found.append(f"{page}: {name} is named in {path}, has no row")
     return found
 
@@ -437,6 +448,7 @@ ALL = {
     "spdx": spdx,
     "mirror": mirror,
     "rfc_map": rfc_map,
+    "sdp_map": sdp_map,
     "architecture": architecture,
     "machine": machine,
     "preload_map": preload_map,

@@ -11,6 +11,10 @@ LONG = "int f(void)\n{\n" + "\treturn 0;\n" * 90 + "}\n"
 MAP = "| ID | clause | function | test |\n| MPA-2 | 4.1 | `f()` | `t.c:x` |\n"
 GOOD_MAP = {"doc/spec/mpa.md": "MPA-2", "libsiw-mpa/a.c": "int f(void)\n{\n}\n",
             "t.c": "x"}
+GOOD_SDP_MAP = {
+    "doc/sdp-map.md": MAP.replace("MPA-2", "SDP-2"),
+    "doc/spec/sdp.md": "- SDP-2 · MUST", "sdp/a.c": "int f(void)\n{\n}\n",
+    "t.c": "x"}
 
 # rule, tree that breaks it, tree that keeps it
 CASES = [
@@ -72,6 +76,12 @@ CASES = [
       "doc/spec/mpa.md": "MPA-2\n| MPA-3 | MUST | x | y | 4 |\nMPA-4"}),
     ("rfc_map", {**GOOD_MAP, "doc/rfc-map.md": MAP + "| MPA-2 | no |\n"},
      {**GOOD_MAP, "doc/rfc-map.md": MAP}),
+    ("sdp_map", {**GOOD_SDP_MAP, "t.c": "y"}, GOOD_SDP_MAP),
+    ("sdp_map", {**GOOD_SDP_MAP, "doc/spec/sdp.md": "- SDP-2 · MUST\n- SDP-3 ·"},
+     {**GOOD_SDP_MAP, "doc/spec/sdp.md": "- SDP-2 · MUST\nSDP-3"}),
+    ("sdp_map", {**GOOD_SDP_MAP, "sdp/b.c": "/* SDP-3 */",
+                 "doc/spec/sdp.md": "- SDP-2 · MUST\nSDP-3"},
+     {**GOOD_SDP_MAP, "sdp/b.c": "/* SDP-2 */"}),
     ("architecture", {"doc/ARCHITECTURE.md": "`gone()`"},
      {"doc/ARCHITECTURE.md": "`f()` in `rnic/a.c`", "rnic/a.c": LONG}),
     ("architecture", {"doc/ARCHITECTURE.md": "`rnic/gone.c`"},

@@ -296,7 +296,7 @@ static uint64_t setting(const char *name, uint64_t other)
 
 static void delivers_both_streams_whatever_crosses(void **state)
 {
-	uint64_t cnt = setting("USIW_SDP_SEEDS", 3000);
+	uint64_t cnt = setting("USIW_SDP_SEEDS", 1000);
 	uint64_t seed = setting("USIW_SDP_SEED", 1);
 
 	(void)state;

@@ -116,6 +116,9 @@ static void judges_hello(void **state)
 		assert_row(judged[i].name,
 			   sdp_conn_fault(conn) ==
 				   (judged[i].is_good ? 0 : SDP_FAULT_HELLO));
+		if (judged[i].is_good) /* SDP-61 */
+			assert_row(judged[i].name,
+				   conn->minor == (msg.hello.min_v ? 1 : 0));
 		sdp_conn_free(conn);
 	}
 }
