@@ -202,7 +202,8 @@ int sdp_conn_work_done(struct sdp_conn *conn, uint32_t id, bool is_ok,
 		return 0;
 	if (id - conn->done_id >= conn->next_id - conn->done_id)
 		return -EINVAL;
-	if (!is_ok) {
+	/* Between two carriers the old one's work is flushed: no fault. */
+	if (!is_ok && conn->stage != SDP_STAGE_SUSPENDED) {
 		sdp_end_fail(conn, SDP_FAULT_LLP);
 		/* AbortConn did not get through either. */
 		if (conn->stage == SDP_STAGE_ABORTING)
