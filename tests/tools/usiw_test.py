@@ -71,7 +71,9 @@ class Run(unittest.TestCase):
         self.assertEqual(done.stdout, "[-x][--][a b][]")
 
     def test_not_found_is_127(self):
-        done = usiw("run", "no-such-command-here")
+        # A directory that may not be searched would make it 126, as of env(1).
+        done = usiw("run", "no-such-command-here",
+                    env=clean_env() | {"PATH": "/usr/bin:/bin"})
         self.assertEqual(done.returncode, 127)
         self.assertEqual(done.stderr, "usiw: run: no-such-command-here: "
                          "command not found\n")
