@@ -175,9 +175,7 @@ struct sdp_options {
 };
 
 #define SDP_OPTIONS_INIT                                                       \
-	{                                                                      \
-		.size = sizeof(struct sdp_options)                             \
-	}
+	((struct sdp_options){ .size = sizeof(struct sdp_options) })
 
 /**
  * sdp_conn_new - make a connection object

@@ -117,10 +117,7 @@ static void has_susp(struct script *s)
 	assert_int_equal(script_recv(s, msg), 0);
 }
 
-#define MSG(m, ...)                                                            \
-	{                                                                      \
-		.mid = (m), __VA_ARGS__                                        \
-	}
+#define MSG(m, ...) ((struct sdp_msg){ .mid = (m), __VA_ARGS__ })
 
 static const struct {
 	const char *name;
