@@ -17,7 +17,6 @@
 #include "../util/env.h"
 #include "../util/log.h"
 #include "fd.h"
-#include "hold.h"
 #include "qp.h"
 #include "stat.h"
 
@@ -31,8 +30,6 @@
  * siw loses the Reply's private data when the FIN comes right behind it.
  */
 #define REJECTED_NS (200 * NS_PER_MS)
-/* InfiniBand's code for 10 us. */
-#define RNR_TIMER_SHORTEST 1
 
 /* ---- the object --------------------------- */
 
@@ -235,19 +232,6 @@ void cm_conn_stands(struct cm_conn *conn, struct cm_id *id)
 	id->state = RNIC_CM_S_ESTABLISHED;
 }
 
-/*
- * rnr_retry_count is for the peer's Sends, and those are held here: nothing
- * need travel.  rdma_cm has no min_rnr_timer, so the shortest one leaves what
- * is not for ever to USIW_RNR_MS.  A kernel's iWARP manager does not look at
- * the count, and librdmacm says 7 where the application says nothing.
- */
-static void conn_set_rnr_time(const struct cm_conn *conn,
-			      const struct cm_id *id, struct rnic_qp *qp)
-{
-	rnic_hold_set_time(qp, RNR_TIMER_SHORTEST,
-			   cm_id_is_ca(id) ? conn->param.rnr_retry : 0);
-}
-
 int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp,
 		   uint16_t ird, uint16_t ord)
 {
@@ -256,7 +240,6 @@ int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp,
 	cm_conn_watch(conn, 0);
 	if (id->ack_timeout)
 		cm_sock_set_ack_timeout(cm_conn_fd(conn), id->ack_timeout);
-	conn_set_rnr_time(conn, id, qp);
 	ret = rnic_qp_attach_stream(qp, conn->stream, ird, ord, id->ref);
 	if (ret < 0)
 		return ret;
