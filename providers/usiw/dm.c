@@ -71,6 +71,9 @@ struct ibv_mr *usiw_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm,
 	int err;
 
 	err = usiw_pd_enter(pd);
+	/* Another provider's memory has nothing of ours behind its base. */
+	if (!err && ibdm->context != ibpd->context)
+		err = -EINVAL;
 	if (!err && usiw_is_alien(usiw_dm(ibdm)->fork_gen))
 		err = -ENODEV;
 	if (err)
@@ -80,8 +83,6 @@ struct ibv_mr *usiw_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm,
 		err = -EOPNOTSUPP; /* it is there, always */
 	if (err)
 		return usiw_door_null(err);
-	if (ibdm->context != ibpd->context)
-		return usiw_door_null(-EINVAL);
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return usiw_door_null(-ENOMEM);
