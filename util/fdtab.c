@@ -115,9 +115,12 @@ enum util_fd_kind util_fdtab_lookup(const struct util_fdtab *tab, int fd,
 	while (kind != UTIL_FD_NONE) {
 		object = atomic_load_explicit(&slot->object,
 					      memory_order_acquire);
-		/* An unchanged kind proves that @object is of that kind. */
+		/* The same kind and the same object once more: else the number
+		 * may have been another's in between. */
 		again = atomic_load_explicit(&slot->kind, memory_order_acquire);
-		if (again == kind) {
+		if (again == kind &&
+		    atomic_load_explicit(&slot->object, memory_order_acquire) ==
+			    object) {
 			if (ret_object)
 				*ret_object = object;
 			break;
