@@ -12,6 +12,10 @@
 #define FDTAB_PAGE_SIZE (1u << FDTAB_PAGE_BITS)
 #define FDTAB_PAGE_CNT (UTIL_FD_MAX / FDTAB_PAGE_SIZE)
 
+/* struct util_fd.word: the kind, and above it how often one was added. */
+#define FDTAB_KIND_MASK 0xffu
+#define FDTAB_ADDED 0x100u
+
 struct fdtab_page {
 	struct util_fd fd[FDTAB_PAGE_SIZE];
 };
@@ -69,6 +73,7 @@ int util_fdtab_add(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
 		   void *object)
 {
 	struct util_fd *slot;
+	uint32_t word;
 
 	if (fd < 0 || (uint32_t)fd >= UTIL_FD_MAX)
 		return -EMFILE;
@@ -79,9 +84,12 @@ int util_fdtab_add(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
 		return -ENOMEM;
 	/* A stale entry goes first, so that a reader never joins its kind with
 	 * the new object; release pairs with util_fdtab_lookup(). */
-	atomic_store_explicit(&slot->kind, UTIL_FD_NONE, memory_order_relaxed);
+	word = atomic_load_explicit(&slot->word, memory_order_relaxed);
+	word = (word & ~FDTAB_KIND_MASK) + FDTAB_ADDED;
+	atomic_store_explicit(&slot->word, word | UTIL_FD_NONE,
+			      memory_order_relaxed);
 	atomic_store_explicit(&slot->object, object, memory_order_release);
-	atomic_store_explicit(&slot->kind, kind, memory_order_release);
+	atomic_store_explicit(&slot->word, word | kind, memory_order_release);
 	return 0;
 }
 
@@ -92,8 +100,9 @@ enum util_fd_kind util_fdtab_remove(struct util_fdtab *tab, int fd)
 
 	if (!slot)
 		return UTIL_FD_NONE;
-	kind = atomic_exchange_explicit(&slot->kind, UTIL_FD_NONE,
-					memory_order_acq_rel);
+	kind = FDTAB_KIND_MASK &
+	       atomic_fetch_and_explicit(&slot->word, ~FDTAB_KIND_MASK,
+					 memory_order_acq_rel);
 	if (kind != UTIL_FD_NONE)
 		/* release: who sees NULL sees UTIL_FD_NONE, too */
 		atomic_store_explicit(&slot->object, NULL,
@@ -105,29 +114,26 @@ enum util_fd_kind util_fdtab_lookup(const struct util_fdtab *tab, int fd,
 				    void **ret_object)
 {
 	struct util_fd *slot = fdtab_slot(tab, fd);
-	uint32_t kind, again;
+	uint32_t word, again;
 	void *object;
 
 	if (!slot)
 		return UTIL_FD_NONE;
 	/* acquire: pairs with the releases in add and remove */
-	kind = atomic_load_explicit(&slot->kind, memory_order_acquire);
-	while (kind != UTIL_FD_NONE) {
+	word = atomic_load_explicit(&slot->word, memory_order_acquire);
+	while ((word & FDTAB_KIND_MASK) != UTIL_FD_NONE) {
 		object = atomic_load_explicit(&slot->object,
 					      memory_order_acquire);
-		/* The same kind and the same object once more: else the number
-		 * may have been another's in between. */
-		again = atomic_load_explicit(&slot->kind, memory_order_acquire);
-		if (again == kind &&
-		    atomic_load_explicit(&slot->object, memory_order_acquire) ==
-			    object) {
+		/* An unchanged word proves that @object is of that kind. */
+		again = atomic_load_explicit(&slot->word, memory_order_acquire);
+		if (again == word) {
 			if (ret_object)
 				*ret_object = object;
 			break;
 		}
-		kind = again;
+		word = again;
 	}
-	return kind;
+	return word & FDTAB_KIND_MASK;
 }
 
 /* ---- files ----------------------------------------------------------------

@@ -25,7 +25,7 @@ enum util_fd_kind {
 
 struct util_fd {
 	_Atomic(void *) object;
-	_Atomic uint32_t kind; /* enum util_fd_kind; release after object */
+	_Atomic uint32_t word; /* kind, times added; release after object */
 };
 
 struct util_fdtab; /* two-level; pages allocated as fds appear */
