@@ -50,8 +50,12 @@ SDP_BELOW = {
     "flow": ("msg",),
     "conn": ("msg", "flow"),
     "pm": (),
+    "verbs": ("msg", "flow", "conn"),
+    "sock": ("msg", "flow", "conn", "verbs", "pm"),
+    "preload": ("sock",),
 }
 # The protocol core does no I/O: all it may include from outside.
+SDP_CORE = ("msg", "flow", "conn", "pm")
 SDP_CORE_SYSTEM = \
     r"(stdint|stddef|stdbool|string|stdlib|assert|errno|limits)\.h"
 
@@ -108,7 +112,7 @@ def check_system_include(path, name):
     forbidden = SYSTEM_FORBIDDEN.get(room)
     if forbidden and re.fullmatch(forbidden, name):
         return f"{path}: <{name}> must not be known in {room}/"
-    if room == "sdp" and sdp_sublayer(path) in (*SDP_BELOW, "") and \
+    if room == "sdp" and sdp_sublayer(path) in (*SDP_CORE, "") and \
             not re.fullmatch(SDP_CORE_SYSTEM, name):
         return f"{path}: <{name}> is not for the protocol core of sdp/"
     for pattern, places in ONLY_IN.items():

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * sdp-link.h - an SDP connection over a queue pair, as a stream of octets.
+ *
+ * The only header of sdp/verbs that the socket layer includes.  A link is a
+ * struct sdp_conn (sdp/conn/sdp-conn.h), its queue pair, and a lock.
+ *
+ * Sign convention: 0 or a count, else a negative errno.  Times are
+ * nanoseconds of sdp_now_ns() (CLOCK_MONOTONIC); SDP_NEVER is no deadline.
+ *
+ * Threads.  Every function may be called from any thread, several at a time on
+ * one link, unless it says otherwise; sdp_link_close() is the last call on a
+ * link, and the caller sees to it that no other call is inside.  Nothing here
+ * is async-signal-safe.  Functions that wait say so; all others return at
+ * once, and may be called under locks of the caller's.
+ *
+ * Progress.  Something must poll the completion queues.  A thread inside a
+ * function that waits does it itself.  A thread that polls in a loop calls
+ * sdp_progress(); one that sleeps for several descriptors uses
+ * sdp_sleep_begin().  For all the rest the process has one thread, made with
+ * the first link, which sleeps when there is nothing to do.
+ *
+ * Nothing is opened, allocated or started before the first link.
+ */
+#ifndef SDP_LINK_H
+#define SDP_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "conn/sdp-conn.h"
+
+struct sdp_link;
+struct sdp_listener;
+
+uint64_t sdp_now_ns(void);
+
+/* ---- how links are to behave --------------------------------------------- */
+
+/**
+ * struct sdp_link_options - zero means default
+ * @conn: layout, sizes, thresholds of the protocol; role, carrier and memory
+ *   functions are set here, not by the caller.  conn.ird and conn.ord are cut
+ *   to what the device has.
+ * @hello_ms: time that an Accepting Peer waits for the Hello (5000).
+ * @send_bytes: octets that sdp_link_send() takes before the peer has credit
+ *   for them, as SO_SNDBUF (262144).
+ * @is_nodelay: as TCP_NODELAY.  Without it small sends are gathered while a
+ *   message is being sent.
+ * @is_oobinline: as SO_OOBINLINE.
+ * @has_no_zcopy: user buffers are never registered.
+ */
+struct sdp_link_options {
+	struct sdp_options conn;
+	uint32_t hello_ms;
+	uint32_t send_bytes;
+	bool is_nodelay;
+	bool is_oobinline;
+	bool has_no_zcopy;
+};
+
+#define SDP_LINK_OPTIONS_INIT                                                  \
+	((struct sdp_link_options){ .conn = SDP_OPTIONS_INIT })
+
+/* ---- start ----------------------------------------------------------------
+ */
+
+/* Why there is no link; for the log and the statistics page. */
+enum sdp_reason {
+	SDP_REASON_NONE,
+	SDP_REASON_DEVICE,   /* no verbs device for the route */
+	SDP_REASON_CARRIER,  /* the device does not offer the carrier */
+	SDP_REASON_RESOURCE, /* memory, descriptors, queue pairs */
+	SDP_REASON_REFUSED,  /* the peer closed, reset or rejected */
+	SDP_REASON_NOT_SDP,  /* what came is no Hello, or no HelloAck */
+	SDP_REASON_TIMEOUT,
+	SDP_REASON_LOST, /* the carrier failed in the midst of the start */
+	SDP_REASON_CNT,
+};
+
+/* "the peer refused"; static, never NULL. */
+const char *sdp_reason_str(enum sdp_reason reason);
+
+/**
+ * struct sdp_outcome - what came of a start, also of one that succeeded
+ * @reason: SDP_REASON_NONE on success.
+ * @has_sent: octets of ours may have reached the peer on the TCP connection:
+ *   the same connection is no longer good for plain TCP.  A new connection is
+ *   in any case: no octet of the program was sent yet.
+ * @text: one line for the log: "192.0.2.1:80: HelloAck did not come in time".
+ */
+struct sdp_outcome {
+	enum sdp_reason reason;
+	bool has_sent;
+	char text[120];
+};
+
+/*
+ * Both ends of the carrier STREAM.  @fd is a connected TCP socket, blocking or
+ * not; it stays open, the caller's.  On success the stream belongs to the
+ * link: the caller closes @fd, or puts another file over its number, at once,
+ * and never reads, writes or shuts it down.  On failure the caller closes it
+ * as well, or goes on with plain TCP if !has_sent and it is the Connecting
+ * Peer.
+ * They wait, until @deadline.  A signal does not end them.
+ * The Accepting Peer reads 32 octets, and not one more.
+ * Return: 0 and *ret_link; -ENODEV, -EOPNOTSUPP, -ENOMEM, -EMFILE, -EAGAIN,
+ * -ECONNREFUSED, -EPROTO, -ETIMEDOUT, -ECONNRESET ...; *ret_outcome is filled
+ * in any case (NULL: nobody wants it).
+ */
+int sdp_link_connect_fd(struct sdp_link **ret_link, int fd,
+			const struct sdp_link_options *opt, uint64_t deadline,
+			struct sdp_outcome *ret_outcome);
+int sdp_link_accept_fd(struct sdp_link **ret_link, int fd,
+		       const struct sdp_link_options *opt, uint64_t deadline,
+		       struct sdp_outcome *ret_outcome);
+
+/*
+ * The carriers CM-SEND and CM-PRIV, by rdma_cm: @src (NULL: any) to @dst.
+ * The Accepting Peer's opt->conn.carrier says which of both it answers by; the
+ * Connecting Peer takes either.  They wait, until @deadline.
+ */
+int sdp_link_connect_cm(struct sdp_link **ret_link, const struct sockaddr *src,
+			const struct sockaddr *dst,
+			const struct sdp_link_options *opt, uint64_t deadline,
+			struct sdp_outcome *ret_outcome);
+
+/* Listens at once.  Port 0: any; sdp_listener_name() tells which. */
+int sdp_listener_new(struct sdp_listener **ret_listener,
+		     const struct sockaddr *addr, int backlog);
+int sdp_listener_name(const struct sdp_listener *listener,
+		      struct sockaddr_storage *ret_addr);
+/* Readable when sdp_link_accept_cm() may have something to do. */
+int sdp_listener_fd(const struct sdp_listener *listener);
+void sdp_listener_free(struct sdp_listener *listener);
+/* Waits for a peer, and for its link to stand.  A peer that is no SDP's is
+ * rejected, and the call returns why. */
+int sdp_link_accept_cm(struct sdp_link **ret_link,
+		       struct sdp_listener *listener,
+		       const struct sdp_link_options *opt, uint64_t deadline,
+		       struct sdp_outcome *ret_outcome);
+
+/* ---- state ----------------------------------------------------------------
+ */
+
+#define SDP_LINK_IN 0x01u    /* sdp_link_recv() has something to say */
+#define SDP_LINK_OUT 0x02u   /* sdp_link_send() does */
+#define SDP_LINK_PRI 0x04u   /* urgent data came, or is on its way */
+#define SDP_LINK_RDHUP 0x08u /* the peer sends no more */
+#define SDP_LINK_HUP 0x10u   /* over in both directions */
+#define SDP_LINK_ERR 0x20u   /* sdp_link_error() has something to say */
+/* Only for sdp_link_wait(): all octets that were taken have been sent, and
+ * read by the peer as far as SDP can tell (RdmaRdCompl). */
+#define SDP_LINK_DRAINED 0x40u
+/* The carrier is gone, nothing will happen any more. */
+#define SDP_LINK_CLOSED 0x80u
+
+/* What holds now; one atomic load, no lock. */
+unsigned int sdp_link_state(const struct sdp_link *link);
+
+/**
+ * sdp_link_set_notify - be told when the state changes
+ * @fn: called with the bits that hold now and those that are news: bits that
+ *   have come or gone, and SDP_LINK_IN each time that more octets have come
+ *   (a new edge for EPOLLET), SDP_LINK_PRI for each urgent octet.
+ *
+ * Called in any thread, with the link's lock held: it must not block, nor
+ * call anything here but sdp_link_state() and sdp_now_ns().  Locks that it
+ * takes must not be held while functions here are called.  It is called once
+ * with the present state before this function returns.  After
+ * sdp_link_set_notify(link, NULL, NULL) has returned it is not running, and
+ * will not be called.
+ */
+typedef void sdp_notify_fn(void *arg, unsigned int state, unsigned int news);
+void sdp_link_set_notify(struct sdp_link *link, sdp_notify_fn *fn, void *arg);
+
+/* The pending error, taken away as SO_ERROR takes it; 0: none. */
+int sdp_link_error(struct sdp_link *link);
+/* FIONREAD: octets that a receive would find, up to an urgent one. */
+size_t sdp_link_inq(struct sdp_link *link);
+/* SIOCOUTQ: octets taken, and not sent (or not read by the peer) yet. */
+size_t sdp_link_outq(struct sdp_link *link);
+/* SIOCATMARK */
+bool sdp_link_at_mark(struct sdp_link *link);
+
+/* IP addresses and ports of the TCP connection below. */
+int sdp_link_name(const struct sdp_link *link, bool is_peer,
+		  struct sockaddr_storage *ret_addr, socklen_t *ret_len);
+
+/* ---- octets ---------------------------------------------------------------
+ */
+
+#define SDP_SEND_OOB 0x01u  /* the last octet is urgent */
+#define SDP_SEND_MORE 0x02u /* as MSG_MORE */
+
+/**
+ * sdp_link_send - octets for the peer, copied
+ * Return: octets taken, at least one; 0: none were given; -EAGAIN: not
+ *   writable; -EPIPE: after sdp_link_shutdown(), after the peer's end, or the
+ *   error was told before; -ECONNRESET, -ETIMEDOUT: told once.
+ */
+ssize_t sdp_link_send(struct sdp_link *link, const struct iovec *iov,
+		      int iovcnt, unsigned int flags);
+
+/**
+ * sdp_link_send_wait - the same for a caller that can wait
+ *
+ * All octets are taken, unless something ends it.  Large pieces are not
+ * copied: the peer reads them out of the caller's memory, or they are written
+ * into the peer's, and the call returns when it has the memory back.
+ * Return: octets taken, if any; else as sdp_link_send(), -ETIMEDOUT for
+ *   @deadline becomes -EAGAIN (as SO_SNDTIMEO), -EINTR: a signal handler ran.
+ */
+ssize_t sdp_link_send_wait(struct sdp_link *link, const struct iovec *iov,
+			   int iovcnt, unsigned int flags, uint64_t deadline);
+
+#define SDP_RECV_PEEK 0x01u
+#define SDP_RECV_OOB 0x02u     /* as MSG_OOB */
+#define SDP_RECV_WAITALL 0x04u /* sdp_link_recv_wait() only */
+#define SDP_RECV_TRUNC                                                         \
+	0x08u /* discard, as MSG_TRUNC of TCP; iov_base may                    \
+		 be NULL */
+
+/**
+ * sdp_link_recv - octets of the peer
+ * Return: octets; 0: the peer sends no more, or there is no space in @iov;
+ *   -EAGAIN: none; -ECONNRESET, -ETIMEDOUT: told once, then 0; SDP_RECV_OOB:
+ *   1, -EAGAIN: on its way, -EINVAL: none, read already, or inline.
+ *   A call stops before the urgent octet.
+ */
+ssize_t sdp_link_recv(struct sdp_link *link, const struct iovec *iov,
+		      int iovcnt, unsigned int flags);
+
+/**
+ * sdp_link_recv_wait - the same for a caller that can wait
+ * @lowat: as SO_RCVLOWAT; 0 is 1.
+ *
+ * If nothing is there and the caller's memory is large, the peer puts the
+ * octets directly there.
+ * Return: as sdp_link_recv(); -EAGAIN: @deadline (as SO_RCVTIMEO); -EINTR: a
+ *   signal handler ran, and nothing was received.
+ */
+ssize_t sdp_link_recv_wait(struct sdp_link *link, const struct iovec *iov,
+			   int iovcnt, unsigned int flags, size_t lowat,
+			   uint64_t deadline);
+
+/*
+ * The steps of the two, for callers that wait in their own way.  The memory
+ * belongs to the link until the call that ends it has returned other than
+ * -EAGAIN.  One of each at a time; other receives get -EAGAIN meanwhile, other
+ * sends queue behind.
+ * begin: 0; -EAGAIN: one is there, or no space in the queue; -ENOTSUP: too
+ *   small, or zero copy is off; -ENOMEM ...: cannot be registered; as
+ *   sdp_link_send(), sdp_link_recv().
+ * done: octets transferred; -EAGAIN: not yet.
+ * cancel: asks for it back; done says how much had gone.  Takes as long as
+ *   the peer does, conn.cancel_ms at most.
+ */
+int sdp_link_send_zcopy_begin(struct sdp_link *link, const void *buf,
+			      size_t len);
+ssize_t sdp_link_send_zcopy_done(struct sdp_link *link);
+void sdp_link_send_zcopy_cancel(struct sdp_link *link);
+int sdp_link_recv_direct_begin(struct sdp_link *link, void *buf, size_t len,
+			       unsigned int flags);
+ssize_t sdp_link_recv_direct_done(struct sdp_link *link);
+void sdp_link_recv_direct_cancel(struct sdp_link *link);
+
+/* ---- waiting ---------------------------------------------------------------
+ */
+
+/**
+ * sdp_link_wait - until one of @what (SDP_LINK_*) holds
+ *
+ * Makes progress meanwhile: polls a short, adaptive time, then sleeps.
+ * Return: the bits of @what that hold; -ETIMEDOUT; -EINTR: a signal handler
+ *   ran.
+ */
+int sdp_link_wait(struct sdp_link *link, unsigned int what, uint64_t deadline);
+
+/* Looks once at all completion queues, if no other thread does.  Cheap.
+ * Return: how many completions were found. */
+int sdp_progress(void);
+
+/**
+ * sdp_sleep_begin - the caller is going to sleep in poll() or its kin
+ * @ret_fds: descriptors to wait for (POLLIN) beside the caller's own; at most
+ *   @max.
+ * @ret_deadline: when to wake up at the latest.
+ *
+ * The pattern:
+ *
+ *	sdp_progress();
+ *	... look at the states of the links ...
+ *	cnt = sdp_sleep_begin(fds, MAX, &deadline);
+ *	if (cnt >= 0) {
+ *		... look again, then ppoll() ...
+ *		sdp_sleep_end();
+ *	}
+ *	... from the beginning ...
+ *
+ * While it sleeps the caller serves all links of the process.
+ * Return: descriptors; -EAGAIN: something has come, look again.
+ */
+int sdp_sleep_begin(int *ret_fds, int max, uint64_t *ret_deadline);
+void sdp_sleep_end(void);
+#define SDP_SLEEP_FDS 16
+
+/* ---- end ------------------------------------------------------------------
+ */
+
+/* No more sends; the peer reads EOF behind what was taken. */
+int sdp_link_shutdown(struct sdp_link *link);
+
+/* Abortive: the peer gets ECONNRESET.  sdp_link_close() is still to come. */
+void sdp_link_abort(struct sdp_link *link);
+
+/**
+ * sdp_link_linger - close in order, and wait for it
+ *
+ * As sdp_link_shutdown(); then waits until the peer has all, or the carrier
+ * is gone.  Octets that lie unread, or still come, make it an abort (as TCP
+ * does it).
+ * Return: 0; -ETIMEDOUT: what is left goes on in the background; -EINTR.
+ */
+int sdp_link_linger(struct sdp_link *link, uint64_t deadline);
+
+/**
+ * sdp_link_close - the caller has done with @link, which is freed when it can
+ * @deadline: what has not been sent by then is thrown away, and the link
+ *   aborted.  0: abort at once.
+ *
+ * Returns at once; the rest happens in the background.  fn of
+ * sdp_link_set_notify() is not called any more.
+ */
+void sdp_link_close(struct sdp_link *link, uint64_t deadline);
+
+/* ---- settings and statistics
+ * ---------------------------------------------- */
+
+enum sdp_link_setting {
+	SDP_LINK_NODELAY,   /* 0, 1; 1 pushes what is gathered */
+	SDP_LINK_CORK,	    /* 0, 1; held at most 200 ms, as TCP_CORK */
+	SDP_LINK_OOBINLINE, /* 0, 1 */
+	SDP_LINK_SNDBUF,    /* send_bytes */
+	SDP_LINK_ZCOPY,	    /* 0, 1 */
+	SDP_LINK_MODE,	    /* enum sdp_mode of the sending half */
+	SDP_LINK_RCV_SIZE,  /* ask the peer to change its buffers (ChRcvBuf) */
+};
+
+int sdp_link_set(struct sdp_link *link, enum sdp_link_setting setting,
+		 uint32_t value);
+
+struct sdp_link_stats {
+	enum sdp_carrier carrier;
+	enum sdp_role role;
+	enum sdp_mode send_mode, recv_mode;
+	uint16_t send_credit; /* messages that the peer would take now */
+	uint32_t peer_rcv_sz; /* its receive buffers */
+	uint64_t tx_octets, rx_octets;
+	uint64_t tx_msgs, rx_msgs;
+	uint64_t tx_bcopy;	  /* octets in Data and as inline of adverts */
+	uint64_t tx_read;	  /* octets that the peer read (Read Zcopy) */
+	uint64_t tx_write;	  /* octets written (Write Zcopy) */
+	uint64_t rx_bcopy;	  /* octets copied out of messages */
+	uint64_t rx_read;	  /* octets read from the peer */
+	uint64_t rx_write;	  /* octets that the peer wrote */
+	uint64_t tx_transactions; /* SinkAvails with payload */
+	uint64_t rx_transactions;
+	uint64_t sleeps; /* times a thread slept for this link */
+	char device[64];
+};
+
+void sdp_link_get_stats(struct sdp_link *link, struct sdp_link_stats *ret);
+
+/* Octets of memory and objects of all links and devices: for leak tests. */
+struct sdp_verbs_stats {
+	uint32_t devices, links, closing; /* links: closing ones included */
+	uint64_t pool_bytes;		  /* registered buffers */
+	uint64_t pool_used;
+	uint64_t wakeups; /* of the progress thread */
+	uint64_t polls;	  /* of completion queues */
+};
+void sdp_verbs_get_stats(struct sdp_verbs_stats *ret);
+
+/* ---- process --------------------------------------------------------------
+ */
+
+/*
+ * sdp_verbs_fork_prepare() and its two ends belong into pthread_atfork(), or
+ * around the fork: no other thread is in the midst of something when the
+ * child is made.  After sdp_verbs_after_fork() in the child the parent's links
+ * are dead there: every call on one answers as after a reset, nothing of the
+ * parent's is touched, sdp_link_close() frees the memory; new links open the
+ * devices anew.  A child that only executes another program needs none of
+ * them.
+ */
+void sdp_verbs_fork_prepare(void);
+void sdp_verbs_fork_parent(void);
+void sdp_verbs_after_fork(void);
+
+/* Waits until every link that was closed has gone, @deadline at the latest;
+ * before exit.  Return: links that are left. */
+int sdp_verbs_drain(uint64_t deadline);
+
+#endif
