@@ -5,6 +5,7 @@
 #include "fd.h"
 #include "fdtab.h"
 #include "guard.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -219,8 +220,7 @@ static void a_blocked_reader_can_be_cancelled(void **state)
 
 	(void)state;
 #ifdef __SANITIZE_ADDRESS__
-	/* ASan takes the stack of a cancelled thread for a broken one. */
-	skip();
+	skip_because("ASan takes a cancelled thread's stack for a broken one");
 #endif
 	assert_int_equal(pthread_create(&thread, NULL, blocked_reader, &value),
 			 0);

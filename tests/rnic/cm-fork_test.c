@@ -4,6 +4,7 @@
 
 #include "cm-internal.h"
 #include "fd.h"
+#include "test.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -55,8 +56,7 @@ static void a_daemon_goes_on_listening(void **state)
 
 	(void)state;
 #ifdef __SANITIZE_THREAD__
-	print_message("no threads after a fork under TSan\n");
-	skip();
+	skip_because("no threads after a fork under TSan");
 #endif
 	assert_int_equal(pipe(via), 0);
 	pid = fork();

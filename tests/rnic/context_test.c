@@ -27,6 +27,7 @@
 #include "env.h"
 #include "qp.h"
 #include "rawpeer.h"
+#include "test.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
@@ -288,8 +289,7 @@ static void the_parents_death_reaches_the_peer(void **state)
 
 	(void)state;
 #ifdef __SANITIZE_THREAD__
-	print_message("no threads after a fork under TSan\n");
-	skip();
+	skip_because("no threads after a fork under TSan");
 #endif
 	pid = spawn(run_and_fork, &via);
 	pfd.fd = fd_recv(via);
