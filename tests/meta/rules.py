@@ -50,12 +50,18 @@ SDP_BELOW = {
     "flow": ("msg",),
     "conn": ("msg", "flow"),
     "pm": (),
+    "rules": (),
+    "stat": (),
     "verbs": ("msg", "flow", "conn"),
-    "sock": ("msg", "flow", "conn", "verbs", "pm"),
-    "preload": ("sock",),
+    "sock": ("msg", "flow", "conn", "pm", "rules", "stat", "verbs"),
+    "preload": ("msg", "flow", "conn", "pm", "rules", "stat", "verbs", "sock"),
+    "tools": ("pm", "stat"),
 }
-# The protocol core does no I/O: all it may include from outside.
-SDP_CORE = ("msg", "flow", "conn", "pm")
+# The protocol core: no room of ours but sdp/, no I/O.
+SDP_CORE = ("", "msg", "flow", "conn", "pm")
+# What stands in a core sub-layer and does I/O around it.
+SDP_CORE_IO = re.compile(r"sdp/pm/(pm-client|registry|sock-diag)\.[ch]")
+# All that the rest of it may include from outside.
 SDP_CORE_SYSTEM = \
     r"(stdint|stddef|stdbool|string|stdlib|assert|errno|limits)\.h"
 
@@ -84,9 +90,14 @@ def sdp_sublayer(path):
 def check_sdp_include(path, target):
     """A sub-layer of sdp/ includes itself and those below it."""
     layer, other = sdp_sublayer(path), sdp_sublayer(target)
-    if other in ("", layer) or other in SDP_BELOW.get(layer, SDP_BELOW):
+    if other in ("", layer) or other in SDP_BELOW.get(layer, ()):
         return None
     return f"{path}: includes {target}: sdp/{layer} may not know sdp/{other}"
+
+
+def is_sdp_core(path):
+    return tree.room_of(path) == "sdp" and sdp_sublayer(path) in SDP_CORE \
+        and not SDP_CORE_IO.fullmatch(path)
 
 
 def check_own_include(files, path, name):
@@ -97,7 +108,8 @@ def check_own_include(files, path, name):
     other = tree.room_of(target)
     if other == room:
         return check_sdp_include(path, target) if room == "sdp" else None
-    if not any(target.startswith(d + "/") for d in OURS[room]):
+    if not any(target.startswith(d + "/") for d in OURS[room]) or \
+            is_sdp_core(path):
         return f"{path}: includes {target}: {room}/ may not know {other}/"
     if target not in DOORS.get(other, {target}):
         return f"{path}: includes {target}, an internal header of {other}/"
@@ -112,8 +124,7 @@ def check_system_include(path, name):
     forbidden = SYSTEM_FORBIDDEN.get(room)
     if forbidden and re.fullmatch(forbidden, name):
         return f"{path}: <{name}> must not be known in {room}/"
-    if room == "sdp" and sdp_sublayer(path) in (*SDP_CORE, "") and \
-            not re.fullmatch(SDP_CORE_SYSTEM, name):
+    if is_sdp_core(path) and not re.fullmatch(SDP_CORE_SYSTEM, name):
         return f"{path}: <{name}> is not for the protocol core of sdp/"
     for pattern, places in ONLY_IN.items():
         if re.fullmatch(pattern, name) and path not in places:
