@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The registry of SDP listeners: which listener an address means, how long an
+ * announcement stands, and who may make one.
+ */
+#define _GNU_SOURCE
+#include "test.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pm/registry.h"
+
+#define SDP_PORT 4242
+
+static struct sockaddr_storage addr_make(const char *text, uint16_t port)
+{
+	struct sockaddr_storage addr = { .ss_family = AF_INET6 };
+	struct sockaddr_in6 *in6 = (void *)&addr;
+	struct sockaddr_in *in = (void *)&addr;
+
+	if (inet_pton(AF_INET6, text, &in6->sin6_addr) == 1) {
+		in6->sin6_port = htons(port);
+		return addr;
+	}
+	memset(&addr, 0, sizeof(addr));
+	addr.ss_family = AF_INET;
+	assert_int_equal(inet_pton(AF_INET, text, &in->sin_addr), 1);
+	in->sin_port = htons(port);
+	return addr;
+}
+
+/* A TCP socket that is bound to any port.  Return: -1: no such family here. */
+static int bound_socket(const char *text, bool is_v6only, uint16_t *ret_port)
+{
+	struct sockaddr_storage addr = addr_make(text, 0);
+	socklen_t len = sizeof(addr);
+	int fd, one = is_v6only;
+
+	fd = socket(addr.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	if (addr.ss_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
+	if (bind(fd, (struct sockaddr *)&addr,
+		 addr.ss_family == AF_INET ? sizeof(struct sockaddr_in)
+					   : sizeof(struct sockaddr_in6)) < 0) {
+		close(fd);
+		return -1;
+	}
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
+	*ret_port = ntohs(((struct sockaddr_in *)(void *)&addr)->sin_port);
+	return fd;
+}
+
+/* A listener with its announcement. */
+static int listener(const char *text, uint16_t *ret_port, int *ret_announce)
+{
+	int fd = bound_socket(text, false, ret_port);
+
+	assert_true(fd >= 0);
+	*ret_announce = sdp_registry_announce(fd, SDP_PORT);
+	assert_true(*ret_announce >= 0);
+	assert_int_equal(listen(fd, 1), 0);
+	return fd;
+}
+
+static int find(const char *text, uint16_t port, uint16_t *ret_sdp_port)
+{
+	struct sockaddr_storage addr = addr_make(text, port);
+
+	return sdp_registry_find((struct sockaddr *)&addr, ret_sdp_port);
+}
+
+/* Without what the last answers left behind. */
+static int find_anew(const char *text, uint16_t port)
+{
+	uint16_t sdp_port = 0;
+	int ret;
+
+	sdp_registry_fork_child();
+	ret = find(text, port, &sdp_port);
+	assert_true(ret < 0 || sdp_port == SDP_PORT);
+	return ret;
+}
+
+static void finds_the_listener_that_tcp_finds(void **state)
+{
+	static const struct {
+		const char *name, *bound, *dst;
+		bool is_v6only;
+		int want;
+	} rows[] = {
+		{ "same address", "127.0.0.1", "127.0.0.1", false, 0 },
+		{ "other address", "127.0.0.1", "127.0.0.2", false,
+		  -ECONNREFUSED },
+		{ "wildcard", "0.0.0.0", "127.0.0.1", false, 0 },
+		{ "wildcard, other loopback", "0.0.0.0", "127.9.8.7", false,
+		  0 },
+		{ "wildcard, to any", "0.0.0.0", "0.0.0.0", false, 0 },
+		{ "IPv4 wildcard, IPv6", "0.0.0.0", "::1", false,
+		  -ECONNREFUSED },
+		{ "IPv4 wildcard, mapped", "0.0.0.0", "::ffff:127.0.0.1", false,
+		  0 },
+		{ "IPv6", "::1", "::1", false, 0 },
+		{ "IPv6, IPv4", "::1", "127.0.0.1", false, -ECONNREFUSED },
+		{ "dual stack, IPv6", "::", "::1", false, 0 },
+		{ "dual stack, IPv4", "::", "127.0.0.1", false, 0 },
+		{ "dual stack, mapped", "::", "::ffff:127.0.0.1", false, 0 },
+		{ "dual stack, to any", "::", "::", false, 0 },
+		{ "IPv6 only, IPv6", "::", "::1", true, 0 },
+		{ "IPv6 only, IPv4", "::", "127.0.0.1", true, -ECONNREFUSED },
+		{ "mapped listener", "::ffff:127.0.0.1", "127.0.0.1", false,
+		  0 },
+		{ "another host", "0.0.0.0", "192.0.2.1", false,
+		  -EADDRNOTAVAIL },
+		{ "another host, IPv6", "::", "2001:db8::1", false,
+		  -EADDRNOTAVAIL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		uint16_t port, sdp_port = 0;
+		int fd = bound_socket(rows[i].bound, rows[i].is_v6only, &port);
+		int announce, ret;
+
+		if (fd < 0) {
+			print_message("skipped: %s: no such address here\n",
+				      rows[i].name);
+			continue;
+		}
+		announce = sdp_registry_announce(fd, SDP_PORT);
+		assert_row(rows[i].name, announce >= 0);
+		assert_row(rows[i].name, listen(fd, 1) == 0);
+		ret = find(rows[i].dst, port, &sdp_port);
+		if (ret != rows[i].want)
+			fail_msg("%s: %d, not %d", rows[i].name, ret,
+				 rows[i].want);
+		assert_row(rows[i].name, sdp_port == (ret == 0 ? SDP_PORT : 0));
+		close(announce);
+		close(fd);
+	}
+}
+
+static void prefers_the_specific_listener(void **state)
+{
+	int any, special, announce_any, announce_special, one = 1;
+	struct sockaddr_storage addr;
+	uint16_t port, sdp_port;
+
+	(void)state;
+	any = bound_socket("0.0.0.0", false, &port);
+	special = socket(AF_INET, SOCK_STREAM, 0);
+	setsockopt(any, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one));
+	setsockopt(special, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one));
+	addr = addr_make("127.0.0.3", port);
+	assert_int_equal(bind(special, (struct sockaddr *)&addr,
+			      sizeof(struct sockaddr_in)),
+			 0);
+	announce_any = sdp_registry_announce(any, 1001);
+	announce_special = sdp_registry_announce(special, 1002);
+	assert_int_equal(listen(any, 1), 0);
+	assert_int_equal(listen(special, 1), 0);
+	assert_int_equal(find("127.0.0.3", port, &sdp_port), 0);
+	assert_int_equal(sdp_port, 1002);
+	assert_int_equal(find("127.0.0.1", port, &sdp_port), 0);
+	assert_int_equal(sdp_port, 1001);
+	close(announce_any);
+	close(announce_special);
+	close(any);
+	close(special);
+}
+
+static void tells_listeners_without_an_announcement(void **state)
+{
+	uint16_t port, sdp_port = 0;
+	int fd = bound_socket("127.0.0.1", false, &port);
+
+	(void)state;
+	/* Bound, but not listening. */
+	assert_int_equal(find("127.0.0.1", port, &sdp_port), -ECONNREFUSED);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(find("127.0.0.1", port, &sdp_port), -ENOENT);
+	close(fd);
+	assert_int_equal(find("127.0.0.1", port, &sdp_port), -ECONNREFUSED);
+	assert_int_equal(sdp_port, 0);
+}
+
+static void refuses_what_is_no_listener(void **state)
+{
+	struct sockaddr addr = { .sa_family = AF_UNIX };
+	int fds[2];
+	uint16_t port;
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	errno = 77;
+	assert_int_equal(sdp_registry_announce(fds[0], 1), -ENOTSOCK);
+	assert_int_equal(sdp_registry_announce(fds[0], 0), -EINVAL);
+	close(fds[0]);
+	assert_int_equal(sdp_registry_announce(fds[0], 1), -EBADF);
+	assert_int_equal(sdp_registry_find(&addr, &port), -EAFNOSUPPORT);
+	assert_int_equal(errno, 77);
+	close(fds[1]);
+}
+
+static void ends_with_the_last_descriptor(void **state)
+{
+	int announce, fd, ready[2];
+	char octet;
+	uint16_t port;
+	pid_t child;
+
+	(void)state;
+	fd = listener("127.0.0.1", &port, &announce);
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	if (child == 0) {
+		close(ready[0]);
+		if (write(ready[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	assert_int_equal(read(ready[0], &octet, 1), 1);
+	close(announce);
+	assert_int_equal(find_anew("127.0.0.1", port), 0);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(find_anew("127.0.0.1", port), -ENOENT);
+	close(ready[0]);
+	close(ready[1]);
+	close(fd);
+}
+
+static void follows_the_listener_over_exec(void **state)
+{
+	int announce, fd;
+	uint16_t port;
+
+	(void)state;
+	fd = listener("127.0.0.1", &port, &announce);
+	assert_true(fcntl(announce, F_GETFD) & FD_CLOEXEC);
+	close(announce);
+	assert_int_equal(fcntl(fd, F_SETFD, 0), 0);
+	announce = sdp_registry_announce(fd, SDP_PORT);
+	assert_false(fcntl(announce, F_GETFD) & FD_CLOEXEC);
+	close(announce);
+	close(fd);
+}
+
+/* What was found is believed for a while, not for ever. */
+static void forgets_what_it_found(void **state)
+{
+	uint16_t port, sdp_port;
+	int announce, fd, ret;
+
+	(void)state;
+	fd = listener("127.0.0.1", &port, &announce);
+	assert_int_equal(find("127.0.0.1", port, &sdp_port), 0);
+	close(announce);
+	do {
+		ret = find("127.0.0.1", port, &sdp_port);
+		assert_true(ret == 0 || ret == -ENOENT);
+	} while (ret == 0);
+	announce = sdp_registry_announce(fd, SDP_PORT);
+	assert_true(announce >= 0);
+	do
+		ret = find("127.0.0.1", port, &sdp_port);
+	while (ret == -ENOENT);
+	assert_int_equal(ret, 0);
+	close(announce);
+	close(fd);
+}
+
+static int name_bind(const char *name)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	size_t len = strlen(name);
+
+	assert_true(fd >= 0);
+	memcpy(addr.sun_path + 1, name, len);
+	assert_int_equal(
+		bind(fd, (struct sockaddr *)&addr,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+				 len)),
+		0);
+	return fd;
+}
+
+/* Names that are no announcement of this listener, and a good one after
+ * them: a dump that takes several answers of the kernel. */
+static void reads_good_names_only(void **state)
+{
+	static const char *const bad[] = {
+		"usiw-sdp/1/",
+		"usiw-sdp/1/%lu",
+		"usiw-sdp/1/%lu/",
+		"usiw-sdp/1/%lu/4242",
+		"usiw-sdp/1/%lu/0/1",
+		"usiw-sdp/1/%lu/65536/1",
+		"usiw-sdp/1/%lu/-1/1",
+		"usiw-sdp/1/%lu/18446744073709555858/1",
+		"usiw-sdp/1/%lu/4242x/1",
+		"usiw-sdp/2/%lu/4242/1",
+		"usiw-sdp/1/4294967296%lu/4242/1",
+		"usiw-sdp/1//4242/1",
+	};
+	int fds[ARRAY_LEN(bad) + 300];
+	uint16_t port;
+	struct stat st;
+	char name[128];
+	int fd, announce;
+	size_t cnt = 0;
+
+	(void)state;
+	fd = bound_socket("127.0.0.1", false, &port);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	for (; cnt < ARRAY_LEN(bad); cnt++) {
+		/* A format of the table, with the inode or without. */
+		const char *mark = strstr(bad[cnt], "%lu");
+
+		snprintf(name, sizeof(name), "%.*s",
+			 mark ? (int)(mark - bad[cnt]) : 100, bad[cnt]);
+		if (mark)
+			snprintf(name + strlen(name),
+				 sizeof(name) - strlen(name), "%lu%s",
+				 (unsigned long)st.st_ino, mark + 3);
+		fds[cnt] = name_bind(name);
+		if (find_anew("127.0.0.1", port) != -ENOENT)
+			fail_msg("%s was taken", name);
+	}
+	for (; cnt < ARRAY_LEN(fds); cnt++) {
+		snprintf(name, sizeof(name), "usiw-sdp/1/1/%d/%zu", getpid(),
+			 cnt);
+		fds[cnt] = name_bind(name);
+	}
+	assert_int_equal(find_anew("127.0.0.1", port), -ENOENT);
+	announce = sdp_registry_announce(fd, SDP_PORT);
+	assert_int_equal(find_anew("127.0.0.1", port), 0);
+	close(announce);
+	while (cnt)
+		close(fds[--cnt]);
+	close(fd);
+}
+
+/* A descriptor of the announcement that another process made, as uid. */
+static pid_t announce_as(uid_t uid, int listen_fd, int *ret_hold)
+{
+	int ready[2], hold[2];
+	char octet;
+	pid_t child;
+
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(pipe(hold), 0);
+	child = fork();
+	if (child == 0) {
+		close(hold[1]);
+		if (setresuid(uid, uid, uid) == 0 &&
+		    sdp_registry_announce(listen_fd, SDP_PORT) >= 0 &&
+		    write(ready[1], "", 1) == 1 && read(hold[0], &octet, 1) < 0)
+			_exit(1);
+		_exit(0);
+	}
+	close(ready[1]);
+	close(hold[0]);
+	assert_int_equal(read(ready[0], &octet, 1), 1);
+	close(ready[0]);
+	*ret_hold = hold[1];
+	return child;
+}
+
+static void believes_the_listeners_user_and_root_only(void **state)
+{
+	int fd, hold, one = 1;
+	uint16_t port;
+	pid_t child;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip_because("only root has another user announce");
+	fd = bound_socket("127.0.0.1", false, &port);
+	assert_int_equal(listen(fd, 1), 0);
+	child = announce_as(65534, fd, &hold);
+	assert_int_equal(find_anew("127.0.0.1", port), -EPERM);
+	one = sdp_registry_announce(fd, SDP_PORT);
+	assert_int_equal(find_anew("127.0.0.1", port), 0);
+	close(one);
+	assert_int_equal(fchown(fd, 65534, (gid_t)-1), 0);
+	assert_int_equal(find_anew("127.0.0.1", port), 0);
+	close(hold);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(find_anew("127.0.0.1", port), -ENOENT);
+	one = sdp_registry_announce(fd, SDP_PORT);
+	assert_int_equal(find_anew("127.0.0.1", port), 0);
+	close(one);
+	close(fd);
+}
+
+static void takes_no_datagram(void **state)
+{
+	struct sockaddr_un addr;
+	socklen_t len = sizeof(addr);
+	int announce, fd, sender;
+	uint16_t port;
+
+	(void)state;
+	fd = listener("127.0.0.1", &port, &announce);
+	assert_int_equal(getsockname(announce, (struct sockaddr *)&addr, &len),
+			 0);
+	sender = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_true(sendto(sender, "x", 1, MSG_NOSIGNAL,
+			   (struct sockaddr *)&addr, len) < 0);
+	assert_int_equal(errno, EPIPE);
+	close(sender);
+	close(announce);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_the_listener_that_tcp_finds),
+		cmocka_unit_test(prefers_the_specific_listener),
+		cmocka_unit_test(tells_listeners_without_an_announcement),
+		cmocka_unit_test(refuses_what_is_no_listener),
+		cmocka_unit_test(ends_with_the_last_descriptor),
+		cmocka_unit_test(follows_the_listener_over_exec),
+		cmocka_unit_test(forgets_what_it_found),
+		cmocka_unit_test(reads_good_names_only),
+		cmocka_unit_test(believes_the_listeners_user_and_root_only),
+		cmocka_unit_test(takes_no_datagram),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
