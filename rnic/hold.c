@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Sends that came before their receive: kept in a ring of records, delivered
- * in their order when receives are posted, given up when the RNR time is over.
+ * Sends that came before their receive, or that invalidate what an earlier READ
+ * still needs: kept in a ring of records, delivered in their order when
+ * receives are posted and those READs are answered, given up when the RNR time
+ * is over.
  *
  * Delivery happens only where bells are served, where streams may go: a
  * segment that finds both a hold and a receive leaves a bell for its leader.
@@ -63,6 +65,32 @@ static struct held *held_oldest(struct rnic_hold *hold)
 	return held_at(hold, hold->head);
 }
 
+static bool opcode_invalidates(uint8_t opcode)
+{
+	return opcode == SMPA_OP_SEND_INV || opcode == SMPA_OP_SEND_SE_INV;
+}
+
+/*
+ * InfiniBand's responder executes in order: an invalidation takes effect when
+ * the READs before it are answered.  Not when the hold is full: the answers
+ * may wait for the peer to read, and the peer, in the same state, for ours.
+ */
+static bool hold_awaits_reads(struct rnic_hold *hold)
+{
+	const struct held *held = held_oldest(hold);
+
+	return hold->cnt && !hold->is_full &&
+	       opcode_invalidates(held->opcode) &&
+	       rnic_irq_needs(hold->qp, held->inv_stag);
+}
+
+bool rnic_hold_is_behind_reads(const struct rnic_qp *qp, uint8_t opcode,
+			       uint32_t inv_stag)
+{
+	return opcode_invalidates(opcode) && qp->rnr_ns &&
+	       rnic_irq_needs(qp, inv_stag);
+}
+
 /* ---- a QP begins and ceases to hold ------------------------------------- */
 
 static void holder_append(struct rnic_hold *hold)
@@ -103,6 +131,13 @@ static void hold_limit(struct rnic_stream *stream, uint64_t rnr_ns)
 	rnic_engine_deadline(stream->engine, stream->rnr_ns);
 }
 
+/* The time of the oldest message begins.  READs have a time of their own. */
+static void hold_begin_time(struct rnic_qp *qp)
+{
+	hold_limit(qp->stream,
+		   hold_awaits_reads(qp->hold) ? UINT64_MAX : qp->rnr_ns);
+}
+
 static int hold_new(struct rnic_qp *qp)
 {
 	struct rnic_staging_pool *pool = &qp->engine->rx_pool;
@@ -128,7 +163,6 @@ static int hold_new(struct rnic_qp *qp)
 	 * receive.
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
-	hold_limit(qp->stream, qp->rnr_ns);
 	return 0;
 }
 
@@ -139,6 +173,7 @@ void rnic_hold_drop(struct rnic_qp *qp)
 	if (!hold)
 		return;
 	qp->hold = NULL;
+	qp->held_out_idx = qp->held_in_idx;
 	if (qp->stream)
 		qp->stream->rnr_ns = 0;
 	if (qp->srq) {
@@ -217,6 +252,7 @@ static struct held *held_open(struct rnic_hold *hold)
 	hold->newest = (hold->head + hold->used) % hold->size;
 	hold->used += HOLD_ALIGN;
 	hold->cnt++;
+	hold->qp->held_in_idx++;
 	hold->is_open = true;
 	held = held_at(hold, hold->newest);
 	held->len = 0;
@@ -279,6 +315,8 @@ int rnic_hold_segment(struct rnic_qp *qp, struct smpa_conn *conn,
 		hold->waiting = *ev;
 		hold->is_full = true;
 	}
+	if (!qp->stream->rnr_ns)
+		hold_begin_time(qp);
 	hold_remind(qp);
 	return rc;
 }
@@ -299,6 +337,14 @@ bool rnic_hold_message(struct rnic_qp *qp, const struct usiw_cqe *cqe)
 	return true;
 }
 
+void rnic_hold_read_answered(struct rnic_qp *qp)
+{
+	if (qp->stream->rnr_ns || hold_awaits_reads(qp->hold))
+		return;
+	hold_begin_time(qp);
+	hold_remind(qp);
+}
+
 bool rnic_hold_is_full(const struct rnic_qp *qp)
 {
 	return qp->hold && qp->hold->is_full;
@@ -311,6 +357,7 @@ static void hold_pop(struct rnic_hold *hold)
 	uint32_t len = HOLD_ALIGN + round_up(held_oldest(hold)->len);
 
 	hold->cnt--;
+	hold->qp->held_out_idx++;
 	if (hold->cnt) {
 		hold->head = (hold->head + len) % hold->size;
 		hold->used -= len;
@@ -423,7 +470,7 @@ static bool hold_deliver(struct rnic_qp *qp)
 	struct held held;
 	uint16_t fault;
 
-	if (!hold->cnt)
+	if (!hold->cnt || hold_awaits_reads(hold))
 		return false;
 	held = *held_oldest(hold);
 	if (!held.is_whole &&
@@ -438,7 +485,7 @@ static bool hold_deliver(struct rnic_qp *qp)
 	}
 	hold_pop(hold);
 	if (hold->cnt || hold->is_full)
-		hold_limit(qp->stream, qp->rnr_ns);
+		hold_begin_time(qp);
 	else
 		rnic_hold_drop(qp);
 	/* The rest of a message that is not whole goes to its receive. */
@@ -514,7 +561,8 @@ bool rnic_hold_delays_end(struct rnic_qp *qp)
 {
 	struct rnic_stream *stream = qp->stream;
 
-	if (!qp->hold || !held_oldest(qp->hold)->is_whole)
+	if (!qp->hold || !held_oldest(qp->hold)->is_whole ||
+	    hold_awaits_reads(qp->hold))
 		return false;
 	if (!stream->rnr_ns) /* for ever, while there was a peer */
 		hold_limit(stream, util_settings()->rnr_ms * NS_PER_MS);

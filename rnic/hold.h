@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Sends for which no receive is posted.  They are kept, in memory lent by the
- * engine's pool, so that what stands behind them on the stream goes on: READ
- * responses, the peer's Writes and Reads, its TERMINATE.  When that memory is
- * full the stream is not read any more.  All of it ends with the RNR time.
+ * Sends for which no receive is posted, or which invalidate what an earlier
+ * READ of the peer still needs.  They are kept, in memory lent by the engine's
+ * pool, so that what stands behind them on the stream goes on: READ responses,
+ * the peer's Writes and Reads, its TERMINATE.  When that memory is full nothing
+ * waits for READs any more, and the stream is not read.  All of it ends with
+ * the RNR time.
  *
  * A QP that holds nothing pays a NULL pointer.  Who posts receives looks at
  * one flag, and rings only while something is held.
@@ -24,8 +26,19 @@ static inline bool rnic_hold_is_clear(const struct rnic_qp *qp)
 }
 
 /*
+ * Does a message of that opcode invalidate what a READ before it needs?  Then
+ * it is to be held until that is answered.  No where nothing may be held.
+ */
+bool rnic_hold_is_behind_reads(const struct rnic_qp *qp, uint8_t opcode,
+			       uint32_t inv_stag);
+
+/* A request of the peer was answered, and something is held. */
+void rnic_hold_read_answered(struct rnic_qp *qp);
+
+/*
  * A segment of an untagged message came, and there is no receive for it, or
- * others are before it.  Keeps the segment, or leaves it unanswered for now.
+ * others, or READs, are before it.  Keeps the segment, or leaves it unanswered
+ * for now.
  * Return: 0; -ENOENT: none is waited for; -ENOMEM.
  */
 int rnic_hold_segment(struct rnic_qp *qp, struct smpa_conn *conn,

@@ -169,7 +169,9 @@ static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
 	if (imm_is_ahead(qp, ev->seg.opcode))
 		return smpa_conn_sink(conn, NULL, 0);
 	if (!recv->is_open &&
-	    (!rnic_hold_is_clear(qp) || rnic_rq_claim(qp) < 0)) {
+	    (!rnic_hold_is_clear(qp) ||
+	     rnic_hold_is_behind_reads(qp, ev->seg.opcode, ev->seg.inv_stag) ||
+	     rnic_rq_claim(qp) < 0)) {
 		if (rnic_hold_segment(qp, conn, ev) == 0)
 			return 0;
 		/* D-11: the next MSN, but no receive. */
@@ -349,6 +351,7 @@ static int inbound_read(struct rnic_qp *qp, struct smpa_conn *conn,
 	entry->src_stag = ev->read.src_stag;
 	entry->src_to = ev->read.src_to;
 	entry->msn = ev->read.msn;
+	entry->held_idx = qp->held_in_idx;
 	entry->sink_to = ev->read.sink_to;
 	entry->src = src;
 	entry->len = ev->read.len;

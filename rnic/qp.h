@@ -77,6 +77,7 @@ struct rnic_irq_entry {
 		struct {
 			uint64_t sink_to, src_to;
 			uint32_t sink_stag;
+			uint32_t held_idx; /* of the next Send to be held */
 		};
 		struct {
 			uint32_t id;
@@ -229,6 +230,7 @@ struct rnic_qp {
 	uint8_t timeout;  /* of the connection manager's, as it was given */
 	bool is_cq_gone; /* a CQ overrun, the engine broken: fail when served */
 	struct rnic_hold *hold; /* Sends without receive; NULL: none */
+	uint32_t held_in_idx, held_out_idx; /* Sends held ever, delivered */
 	uint64_t rnr_ns; /* how long; 0: not at all; UINT64_MAX: no limit */
 	uint64_t patience_ns; /* with a silent peer's TCP; 0: TCP's own */
 	struct rnic_stream *stream;
@@ -362,6 +364,9 @@ static inline bool rnic_sq_is_waiting(const struct rnic_qp *qp)
 
 /* Cookie of Read Responses; those of SQEs are their indices, of 32 bits. */
 #define RNIC_COOKIE_RESPONSE UINT64_MAX
+
+/* Does a Read or atomic of the peer still need that STag? */
+bool rnic_irq_needs(const struct rnic_qp *qp, uint32_t stag);
 
 /* The stream says that the oldest response is sent. */
 void rnic_irq_sent(struct rnic_qp *qp);

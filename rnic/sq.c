@@ -6,6 +6,7 @@
 #include "../util/log.h"
 #include "cq.h"
 #include "engine.h"
+#include "hold.h"
 #include "mw.h"
 #include "context.h"
 #include "qp.h"
@@ -628,7 +629,8 @@ static int irq_submit_read(struct rnic_qp *qp,
 		.len = entry->len,
 	};
 
-	if (!entry->len && entry->src_stag == RNIC_ACK_STAG && qp->hold)
+	if (!entry->len && entry->src_stag == RNIC_ACK_STAG &&
+	    rnic_sq_idx_is_before(qp->held_out_idx, entry->held_idx))
 		return 0;
 	iov->iov_base = entry->src;
 	iov->iov_len = entry->len;
@@ -659,6 +661,8 @@ void rnic_irq_sent(struct rnic_qp *qp)
 	irq->head = (irq->head + 1) % irq->max;
 	irq->cnt--;
 	irq->submitted_cnt--;
+	if (qp->hold)
+		rnic_hold_read_answered(qp);
 }
 
 bool rnic_sq_advance(struct rnic_qp *qp)
@@ -713,6 +717,11 @@ static const struct rnic_irq_entry *irq_find(const struct rnic_irq *irq,
 			return entry;
 	}
 	return NULL;
+}
+
+bool rnic_irq_needs(const struct rnic_qp *qp, uint32_t stag)
+{
+	return irq_find(&qp->irq, stag) != NULL;
 }
 
 static bool wr_names(const struct rnic_sq *sq, uint32_t idx, uint32_t stag)

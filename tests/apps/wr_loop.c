@@ -334,16 +334,22 @@ static void invalidation(struct world *w)
 		.mr = mr,
 		.addr = (uintptr_t)theirs(w),
 		.length = 64,
-		.mw_access_flags = IBV_ACCESS_REMOTE_WRITE,
+		.mw_access_flags = IBV_ACCESS_REMOTE_READ,
 	};
 	NEEDS(ibv_post_send(w->peer, &bind, &bad) == 0);
 	(void)done(w->scq, 40, IBV_WC_BIND_MW);
 	NEEDS(ibv_dereg_mr(mr) == EBUSY);
 	receive_at(w, 41, 0, 0);
+	memset(theirs(w), 'v', 64);
 	ibv_wr_start(w->qpx);
-	begin(w, 42);
+	begin(w, 43);
+	ibv_wr_rdma_read(w->qpx, bind.bind_mw.rkey, (uintptr_t)theirs(w));
+	ibv_wr_set_sge(w->qpx, w->mr->lkey, (uintptr_t)w->buf + 300, 64);
+	begin(w, 42); /* not fenced: it is executed behind the READ */
 	ibv_wr_send_inv(w->qpx, bind.bind_mw.rkey);
 	NEEDS(ibv_wr_complete(w->qpx) == 0);
+	(void)done(w->scq, 43, IBV_WC_RDMA_READ);
+	NEEDS(!memcmp(w->buf + 300, theirs(w), 64));
 	(void)done(w->scq, 42, IBV_WC_SEND);
 	wc = done(w->rcq, 41, IBV_WC_RECV);
 	NEEDS((wc.wc_flags & IBV_WC_WITH_INV) &&
