@@ -7,7 +7,10 @@
 #include "stat.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 struct cm_event *cm_event_new(struct cm_id *owner)
 {
@@ -90,9 +93,13 @@ int rnic_cm_chan_new(struct rnic_cm_chan **ret_chan)
 		free(chan);
 		return ret;
 	}
+	chan->front_fd = -1;
 	atomic_init(&chan->fork_gen, rnic_fork_gen());
 	TAILQ_INIT(&chan->events);
 	TAILQ_INIT(&chan->ids);
+	util_lock(&cm.lock);
+	LIST_INSERT_HEAD(&cm.chans, chan, link);
+	util_unlock(&cm.lock);
 	rnic_stat_init();
 	*ret_chan = chan;
 	return 0;
@@ -126,9 +133,14 @@ void rnic_cm_chan_free(struct rnic_cm_chan *chan)
 		return;
 	/* What a caller made that was inside when it was closed. */
 	rnic_cm_chan_close(chan);
+	util_lock(&cm.lock);
+	if (cm_chan_is_known(chan))
+		LIST_REMOVE(chan, link);
+	util_unlock(&cm.lock);
 	/* The fork handler has closed the parent's. */
 	if (!cm_chan_is_alien(chan))
 		rnic_fd_close(chan->fd);
+	rnic_fd_close(cm_chan_front(chan));
 	free(chan);
 }
 
@@ -152,6 +164,17 @@ static bool chan_pop(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
 	return event != NULL;
 }
 
+/* O_NONBLOCK is where the application has set it. */
+static int chan_wait(struct rnic_cm_chan *chan)
+{
+	int front_fd = cm_chan_front(chan);
+
+	if (front_fd < 0 ||
+	    !(syscall(SYS_fcntl, front_fd, F_GETFL) & O_NONBLOCK))
+		return rnic_evfd_wait(chan->fd, &cm.lock);
+	return rnic_evfd_take(chan->fd) ? 0 : -EAGAIN;
+}
+
 int rnic_cm_get_event(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
 {
 	int ret;
@@ -164,7 +187,7 @@ int rnic_cm_get_event(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
 	}
 	do {
 		cm_thread_help(&chan->events);
-		ret = rnic_evfd_wait(chan->fd, &cm.lock);
+		ret = chan_wait(chan);
 		if (ret < 0)
 			return ret;
 	} while (!chan_pop(chan, ret_ev));

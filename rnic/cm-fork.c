@@ -4,9 +4,12 @@
  * listens goes on listening.
  *
  * The child has the identities by number, as librdmacm knows them, and keeps
- * the listening sockets; nothing else is done until a channel is used.  Then
- * the channel is made anew behind its numbers, and the child's manager accepts.
- * Connections, and events that were not fetched, are the parent's.
+ * the listening sockets.  Behind the numbers of each channel comes an epoll
+ * descriptor, its front, with the sockets that the channel listens at, so that
+ * poll and epoll tell of a connection though nothing runs in the child yet.
+ * When a channel is used, an eventfd of the child's own takes the place of the
+ * sockets in the front, and the child's manager accepts.  Connections, and
+ * events that were not fetched, are the parent's.
  */
 #include "cm-internal.h"
 
@@ -21,6 +24,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #define FORK_TRY_CNT 200
 #define FORK_TRY_MS 1
@@ -70,10 +74,87 @@ void rnic_cm_fork_keep(struct util_fdtab *tab)
 	}
 }
 
+bool cm_chan_is_known(const struct rnic_cm_chan *chan)
+{
+	return atomic_load_explicit(&chan->fork_gen, memory_order_relaxed) >=
+	       cm.whole_gen;
+}
+
+int cm_chan_front(const struct rnic_cm_chan *chan)
+{
+	return chan->front_gen == rnic_fork_gen() ? chan->front_fd : -1;
+}
+
+static int front_watch(int front_fd, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	return epoll_ctl(front_fd, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
+}
+
+static int front_open(void)
+{
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+
+	if (fd >= 0 && rnic_fd_register(&fd) < 0) {
+		rnic_fd_close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Of connections nothing can come: a process that has many, and forks to
+ * execute another program, does not pay for their channels. */
+static bool chan_has_only_connections(const struct rnic_cm_chan *chan)
+{
+	const struct cm_id *id;
+
+	TAILQ_FOREACH(id, &chan->ids, chan_link)
+	{
+		if (id->state == RNIC_CM_S_IDLE ||
+		    id->state == RNIC_CM_S_BOUND ||
+		    id->state == RNIC_CM_S_LISTEN)
+			return false;
+	}
+	return !TAILQ_EMPTY(&chan->ids);
+}
+
+/*
+ * From now on the same file is behind the numbers, as an epoll set of the
+ * application's wants it.  Without a front they stay with the parent's eventfd
+ * until the channel is used.
+ */
+static void chan_put_front(struct rnic_cm_chan *chan)
+{
+	struct util_fdtab *tab = rnic_fdtab();
+	/* There is one thread, and most channels have one number. */
+	uint32_t left = chan->file ? chan->file->fd_cnt : 0;
+	struct cm_id *id;
+	int num = -1, front_fd;
+
+	if (!left || chan_has_only_connections(chan))
+		return;
+	front_fd = front_open();
+	if (front_fd < 0)
+		return;
+	TAILQ_FOREACH(id, &chan->ids, chan_link)
+	{
+		if (id->state == RNIC_CM_S_LISTEN)
+			(void)front_watch(front_fd, id->fd);
+	}
+	for (; left; left--) {
+		num = util_fdtab_find(tab, num + 1, chan->file);
+		(void)rnic_evfd_share_as(front_fd, num);
+	}
+	chan->front_fd = front_fd;
+	chan->front_gen = rnic_fork_gen();
+}
+
 /* The parent's threads are not here. */
 void rnic_cm_fork_child(void)
 {
 	struct util_fdtab *tab = rnic_fdtab();
+	struct rnic_cm_chan *chan;
 	uint32_t whole_gen = is_whole ? cm.whole_gen : rnic_fork_gen();
 
 	cm_manager_reset(is_whole);
@@ -87,6 +168,8 @@ void rnic_cm_fork_child(void)
 			(void)util_fdtab_add(tab, id->fd, UTIL_FD_INTERNAL,
 					     NULL);
 	}
+	LIST_FOREACH(chan, &cm.chans, link)
+	chan_put_front(chan);
 	rnic_rdv_fork_child();
 	rnic_port_fork_child();
 }
@@ -162,12 +245,6 @@ static void manager_inherit(void)
 	}
 }
 
-static bool chan_is_known(const struct rnic_cm_chan *chan)
-{
-	return atomic_load_explicit(&chan->fork_gen, memory_order_relaxed) >=
-	       cm.whole_gen;
-}
-
 static int chan_listen(const struct rnic_cm_chan *chan)
 {
 	struct cm_id *id;
@@ -181,20 +258,46 @@ static int chan_listen(const struct rnic_cm_chan *chan)
 	return ret;
 }
 
+/* The sockets that the channel listens at give way to @fd. */
+static int front_turn(const struct rnic_cm_chan *chan, int front_fd, int fd)
+{
+	struct cm_id *id;
+	int ret = front_watch(front_fd, fd);
+
+	if (ret < 0)
+		return ret;
+	TAILQ_FOREACH(id, &chan->ids, chan_link)
+	{
+		if (id->state == RNIC_CM_S_LISTEN)
+			(void)epoll_ctl(front_fd, EPOLL_CTL_DEL, id->fd, NULL);
+	}
+	return 0;
+}
+
+static int chan_share(const struct rnic_cm_chan *chan, int fd)
+{
+	struct util_fdtab *tab = rnic_fdtab();
+	int num = -1, ret = 0;
+
+	while (ret == 0 &&
+	       (num = util_fdtab_find(tab, num + 1, chan->file)) >= 0)
+		ret = rnic_evfd_share_as(fd, num);
+	return ret;
+}
+
 /* The eventfd is shared with the parent: another one, behind all numbers. */
 static int chan_renew(struct rnic_cm_chan *chan)
 {
-	struct util_fdtab *tab = rnic_fdtab();
-	int num = -1, ret;
+	int front_fd = cm_chan_front(chan);
 	int fd = rnic_evfd_open();
+	int ret;
 
 	if (fd < 0)
 		return fd;
-	while ((num = util_fdtab_find(tab, num + 1, chan->file)) >= 0) {
-		ret = rnic_evfd_share_as(fd, num);
-		if (ret < 0)
-			goto close_fd;
-	}
+	ret = front_fd >= 0 ? front_turn(chan, front_fd, fd)
+			    : chan_share(chan, fd);
+	if (ret < 0)
+		goto close_fd;
 	chan->fd = fd;
 	ret = chan_listen(chan);
 	if (ret < 0)
@@ -217,7 +320,7 @@ int cm_chan_lock(struct rnic_cm_chan *chan)
 	util_lock(&cm.lock);
 	if (!cm_chan_is_alien(chan))
 		return 0;
-	if (!chan_is_known(chan)) {
+	if (!cm_chan_is_known(chan)) {
 		ret = -ENODEV;
 	} else {
 		manager_inherit();
@@ -236,7 +339,7 @@ bool cm_chan_lock_to_close(const struct rnic_cm_chan *chan)
 	util_lock(&cm.lock);
 	if (!cm_chan_is_alien(chan))
 		return true;
-	if (!chan_is_known(chan)) {
+	if (!cm_chan_is_known(chan)) {
 		util_unlock(&cm.lock);
 		return false;
 	}

@@ -82,12 +82,17 @@ TAILQ_HEAD(cm_event_list, cm_event);
 TAILQ_HEAD(cm_id_list, cm_id);
 TAILQ_HEAD(cm_conn_list, cm_conn);
 TAILQ_HEAD(cm_note_list, cm_note);
+LIST_HEAD(cm_chan_list, rnic_cm_chan);
 
 struct rnic_cm_chan {
 	int fd;			      /* ours, as long as the channel is */
 	_Atomic uint32_t fork_gen;    /* in whose life it was used last */
 	const struct util_file *file; /* whose numbers are the application's */
+	/* Of a forked child: the epoll descriptor behind those numbers. */
+	int front_fd;
+	uint32_t front_gen; /* whose life @front_fd is of */
 	/* CM lock */
+	LIST_ENTRY(rnic_cm_chan) link;
 	struct cm_event_list events;
 	struct cm_id_list ids;
 };
@@ -183,6 +188,10 @@ static inline bool cm_chan_is_alien(const struct rnic_cm_chan *chan)
 int cm_chan_lock(struct rnic_cm_chan *chan);
 /* The same to end it.  False: there is nothing to be ended. */
 bool cm_chan_lock_to_close(const struct rnic_cm_chan *chan);
+/* Is it in the list of channels? */
+bool cm_chan_is_known(const struct rnic_cm_chan *chan);
+/* The epoll descriptor behind the application's numbers; -1: the eventfd is. */
+int cm_chan_front(const struct rnic_cm_chan *chan);
 
 /* ---- addresses (cm-addr.c) ---------------------------------------------- */
 
@@ -417,6 +426,7 @@ struct cm_manager {
 	uint32_t whole_gen;    /* channels from here on are whole */
 	bool is_inherited;     /* from the parent, and not yet looked at */
 	struct cm_table ids, conns, links;
+	struct cm_chan_list chans;
 	struct cm_conn_list asking, refused, starting, answered, rejected,
 		closing;
 	struct cm_id_list paused;   /* listeners out of file descriptors */
@@ -437,7 +447,7 @@ struct cm_manager {
 
 extern struct cm_manager cm;
 
-/* Forked child.  @keeps_ids: they are whole. */
+/* Forked child.  @keeps_ids: they, and the channels, are whole. */
 void cm_manager_reset(bool keeps_ids);
 /* Make sure that the thread runs.  Return: 0; -errno; -EIO: it cannot wait
  * for sockets any more.  Manager locked. */

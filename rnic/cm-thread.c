@@ -466,6 +466,7 @@ void cm_manager_reset(bool keeps_ids)
 {
 	/* 32 KiB: not on the stack of whoever forks. */
 	static struct cm_table ids;
+	const struct cm_chan_list chans = cm.chans;
 
 	is_cm_thread = false;
 	ids = cm.ids;
@@ -482,8 +483,10 @@ void cm_manager_reset(bool keeps_ids)
 	TAILQ_INIT(&cm.timewait);
 	TAILQ_INIT(&cm.inbox);
 	cm.epoll_fd = cm.wake_fd = -1;
-	if (keeps_ids)
-		cm.ids = ids;
+	if (!keeps_ids)
+		return;
+	cm.ids = ids;
+	cm.chans = chans;
 }
 
 /* Listeners and half-open connections; established streams belong to QPs. */

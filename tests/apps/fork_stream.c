@@ -6,17 +6,27 @@
  *	fork_stream -d PORT	the same, as a daemon once it listens
  *	fork_stream -w PORT	the same, in a child of a process that has used
  *				rdma_cm
+ *	fork_stream -p PORT	a daemon that waits by poll() before it asks for
+ *				its first event
+ *	fork_stream -e PORT	the same by epoll
+ *	fork_stream -l PORT	the same; it has made the channel before it
+ *				became a daemon, and listens after
  *	fork_stream -c PORT	connect, fork; parent and child wait for ever
  *
  * The child first proves that what it inherited is dead, and that verbs work
  * for it anew.
  */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <poll.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,6 +116,99 @@ static int serve(const char *port, char mode)
 		       : 2;
 }
 
+/* ---- a daemon that waits for events as event loops do ------------------- */
+
+struct loop {
+	struct rdma_event_channel *chan;
+	struct rdma_cm_id *listener;
+	int set; /* -1: poll() */
+};
+
+static void loop_listen(struct loop *loop, const char *port)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_port = htons((uint16_t)atoi(port)) };
+
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (rdma_create_id(loop->chan, &loop->listener, NULL, RDMA_PS_TCP) ||
+	    rdma_bind_addr(loop->listener, (struct sockaddr *)&addr) ||
+	    rdma_listen(loop->listener, 0))
+		die("listen");
+}
+
+static void loop_begin(struct loop *loop, const char *port, char mode)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	loop->set = -1;
+	loop->chan = rdma_create_event_channel();
+	if (!loop->chan || fcntl(loop->chan->fd, F_SETFL, O_NONBLOCK) < 0)
+		die("rdma_create_event_channel");
+	if (mode != 'l')
+		loop_listen(loop, port);
+	if (daemon(1, 1))
+		die("daemon");
+	if (mode != 'p') {
+		loop->set = epoll_create1(0);
+		if (loop->set < 0 || epoll_ctl(loop->set, EPOLL_CTL_ADD,
+					       loop->chan->fd, &ev) < 0)
+			die("epoll");
+	}
+	if (mode == 'l')
+		loop_listen(loop, port);
+}
+
+static struct rdma_cm_id *loop_expect(const struct loop *loop,
+				      enum rdma_cm_event_type type)
+{
+	struct pollfd pfd = { .fd = loop->chan->fd, .events = POLLIN };
+	struct rdma_cm_event *event;
+	struct epoll_event ev;
+	struct rdma_cm_id *id;
+	int ret;
+
+	do {
+		if (loop->set < 0 ? poll(&pfd, 1, -1) < 0
+				  : epoll_wait(loop->set, &ev, 1, -1) < 0)
+			die("wait");
+		ret = rdma_get_cm_event(loop->chan, &event);
+	} while (ret && errno == EAGAIN);
+	if (ret)
+		die("rdma_get_cm_event");
+	if (event->event != type) {
+		printf("event %s\n", rdma_event_str(event->event));
+		exit(2);
+	}
+	id = event->id;
+	rdma_ack_cm_event(event);
+	return id;
+}
+
+static int serve_loop(const char *port, char mode)
+{
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };
+	struct rdma_cm_id *id;
+	struct ibv_mr *mr;
+	struct loop loop;
+
+	attr.cap.max_send_wr = attr.cap.max_recv_wr = 4;
+	attr.cap.max_send_sge = attr.cap.max_recv_sge = 1;
+	loop_begin(&loop, port, mode);
+	id = loop_expect(&loop, RDMA_CM_EVENT_CONNECT_REQUEST);
+	if (rdma_create_qp(id, NULL, &attr))
+		die("rdma_create_qp");
+	mr = rdma_reg_msgs(id, message, sizeof(message));
+	if (!mr || rdma_post_recv(id, NULL, message, sizeof(message), mr) ||
+	    rdma_accept(id, NULL))
+		die("accept");
+	(void)loop_expect(&loop, RDMA_CM_EVENT_ESTABLISHED);
+	(void)loop_expect(&loop, RDMA_CM_EVENT_DISCONNECTED);
+	printf("gone %s\n", rdma_event_str(RDMA_CM_EVENT_DISCONNECTED));
+	return 0;
+}
+
+/* ---- a child beside its parent ------------------------------------------ */
+
 /* What is inherited must refuse work, may be put away, and never crashes. */
 static void child_checks(struct rdma_cm_id *id, struct ibv_mr *mr)
 {
@@ -180,8 +283,10 @@ int main(int argc, char **argv)
 {
 	if (argc == 3 && strlen(argv[1]) == 2 && strchr("sdw", argv[1][1]))
 		return serve(argv[2], argv[1][1]);
+	if (argc == 3 && strlen(argv[1]) == 2 && strchr("pel", argv[1][1]))
+		return serve_loop(argv[2], argv[1][1]);
 	if (argc == 3 && strcmp(argv[1], "-c") == 0)
 		connect_and_fork(argv[2]);
-	fprintf(stderr, "usage: fork_stream -s|-d|-w|-c PORT\n");
+	fprintf(stderr, "usage: fork_stream -s|-d|-w|-p|-e|-l|-c PORT\n");
 	return 2;
 }

@@ -53,7 +53,7 @@ def serve_after_fork(mode):
     port = harness.free_port()
     with Test(f"server {mode}") as test:
         server = test.start("server", [FORK_STREAM, mode, port])
-        if mode == "-d":
+        if mode != "-w":
             server.wait(20)
             harness.wait_until(lambda: harness.is_listening(port), 20,
                                "the daemon to listen")
@@ -71,6 +71,9 @@ def serve_after_fork(mode):
 
 
 harness.main([("daemon", lambda: serve_after_fork("-d")),
+              ("daemon-poll", lambda: serve_after_fork("-p")),
+              ("daemon-epoll", lambda: serve_after_fork("-e")),
+              ("daemon-channel", lambda: serve_after_fork("-l")),
               ("verbs-in-child", lambda: serve_after_fork("-w")),
               ("parent-killed", death_of_the_parent),
               ("rping-in-child", rping_in_a_child)])

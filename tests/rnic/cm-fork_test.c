@@ -4,10 +4,12 @@
 
 #include "cm-internal.h"
 #include "fd.h"
+#include "fdtab.h"
 #include "test.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/wait.h>
 
 /* For a process without cmocka: exits with the line. */
@@ -17,11 +19,53 @@
 			_exit(__LINE__ % 200 + 1);                             \
 	} while (0)
 
-static void child_serve(struct rnic_cm_chan *chan, uint32_t listener)
+static void file_ignore(struct util_file *file)
+{
+	(void)file;
+}
+
+/* What kernel-abi/ucm.c does: a number for the application. */
+static int chan_number(struct rnic_cm_chan *chan)
+{
+	static struct util_file file;
+	int num = fcntl(rnic_cm_chan_fd(chan), F_DUPFD, 0);
+
+	util_file_init(&file, file_ignore, file_ignore);
+	MUST(num >= 0);
+	MUST(util_fdtab_install(rnic_fdtab(), num, UTIL_FD_UCM, &file) == 0);
+	rnic_cm_chan_set_file(chan, &file);
+	return num;
+}
+
+/* Waits by epoll alone, as from before the channel's first use. */
+static void chan_wait(struct rnic_cm_chan *chan, int num,
+		      struct rnic_cm_event *ret_ev)
+{
+	struct epoll_event ready = { .events = EPOLLIN };
+	int set = epoll_create1(EPOLL_CLOEXEC), ret;
+
+	MUST(epoll_ctl(set, EPOLL_CTL_ADD, num, &ready) == 0);
+	MUST(fcntl(num, F_SETFL, O_NONBLOCK) == 0);
+	do {
+		MUST(epoll_wait(set, &ready, 1, CM_PATIENCE_MS) == 1);
+		ret = rnic_cm_get_event(chan, ret_ev);
+	} while (ret == -EAGAIN);
+	MUST(ret == 0);
+	/* Neither the socket nor the event is left. */
+	MUST(epoll_wait(set, &ready, 1, 0) == 0);
+	MUST(rnic_cm_get_event(chan, ret_ev) == -EAGAIN);
+	close(set);
+}
+
+/* @num: the channel's number, by which the child waits; -1: by reading. */
+static void child_serve(struct rnic_cm_chan *chan, uint32_t listener, int num)
 {
 	struct rnic_cm_event ev;
 
-	MUST(rnic_cm_get_event(chan, &ev) == 0);
+	if (num < 0)
+		MUST(rnic_cm_get_event(chan, &ev) == 0);
+	else
+		chan_wait(chan, num, &ev);
 	MUST(ev.type == RNIC_CM_CONNECT_REQUEST && ev.listen_id == listener);
 	MUST(ev.uid == 1);
 	MUST(rnic_cm_reject(chan, ev.id, "bye", 3) == 0);
@@ -31,21 +75,24 @@ static void child_serve(struct rnic_cm_chan *chan, uint32_t listener)
 }
 
 /* A process that listens, and ends when its child is there: daemon(3). */
-static void daemon_main(int to)
+static void daemon_main(int to, bool has_num, int fork_cnt)
 {
 	struct cm_side s;
 	uint16_t port = cm_listen(&s, AF_INET, 0);
+	int num = has_num ? chan_number(s.chan) : -1;
 
-	if (fork() != 0)
-		_exit(0);
+	for (int i = 0; i < fork_cnt; i++) {
+		if (fork() != 0)
+			_exit(0);
+	}
 	MUST(write(to, &port, sizeof(port)) == sizeof(port));
-	child_serve(s.chan, s.id);
+	child_serve(s.chan, s.id, num);
 	port = 0;
 	MUST(write(to, &port, sizeof(port)) == sizeof(port));
 	_exit(0);
 }
 
-static void a_daemon_goes_on_listening(void **state)
+static void daemon_run(bool has_num, int fork_cnt)
 {
 	struct rnic_cm_event ev;
 	uint16_t port = 0;
@@ -54,14 +101,10 @@ static void a_daemon_goes_on_listening(void **state)
 	int via[2], status;
 	pid_t pid;
 
-	(void)state;
-#ifdef __SANITIZE_THREAD__
-	skip_because("no threads after a fork under TSan");
-#endif
 	assert_int_equal(pipe(via), 0);
 	pid = fork();
 	if (pid == 0)
-		daemon_main(via[1]);
+		daemon_main(via[1], has_num, fork_cnt);
 	close(via[1]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
@@ -78,6 +121,26 @@ static void a_daemon_goes_on_listening(void **state)
 	cm_side_close(&s);
 	cm_qp_close(&q);
 	close(via[0]);
+}
+
+static void a_daemon_goes_on_listening(void **state)
+{
+	(void)state;
+#ifdef __SANITIZE_THREAD__
+	skip_because("no threads after a fork under TSan");
+#endif
+	daemon_run(false, 1);
+}
+
+/* daemon(3) forks once, others twice; nothing uses the channel in between. */
+static void a_daemon_is_woken_before_its_first_call(void **state)
+{
+	(void)state;
+#ifdef __SANITIZE_THREAD__
+	skip_because("no threads after a fork under TSan");
+#endif
+	daemon_run(true, 1);
+	daemon_run(true, 2);
 }
 
 /* A child that has inherited a listener, and does nothing until it is let go.
@@ -195,6 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		/* First: this process has no thread yet. */
 		cmocka_unit_test(a_daemon_goes_on_listening),
+		cmocka_unit_test(a_daemon_is_woken_before_its_first_call),
 		cmocka_unit_test(a_destroyed_listener_frees_its_port),
 		cmocka_unit_test(a_child_that_closes_takes_nothing_away),
 		cmocka_unit_test(a_child_has_no_connections),
