@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* connect(): blocking and not, refused, interrupted, repeated. */
+#include "cases.h"
+
+static int connect_to(int fd, const struct address *address)
+{
+	return connect(fd, &address->any, address->len);
+}
+
+static void blocking(void)
+{
+	int listener = listen_new(1);
+	struct address address = address_of(listener), peer;
+	int fd = socket_new();
+
+	SHOW("connect", connect_to(fd, &address));
+	peer = address_of_peer(fd);
+	say("the peer's name is the listener's: %d",
+	    address_is_same(&peer, &address));
+	say("our address has the family of the listener's: %d",
+	    address_of(fd).any.sa_family == address.any.sa_family);
+	show_so_error("SO_ERROR", fd);
+	show_poll("poll", fd, POLLIN | POLLOUT);
+}
+
+static void twice(void)
+{
+	int listener = listen_new(1);
+	struct address address = address_of(listener);
+	int fd = socket_new();
+
+	SHOW("connect", connect_to(fd, &address));
+	SHOW("connect again", connect_to(fd, &address));
+	SHOW("and again", connect_to(fd, &address));
+}
+
+static void refused(void)
+{
+	int bound = bound_new();
+	struct address address = address_of(bound);
+	int fd = socket_new();
+
+	SHOW("connect", connect_to(fd, &address));
+	show_so_error("SO_ERROR", fd);
+	SHOW("connect again", connect_to(fd, &address));
+	NEED(listen(bound, 1) == 0);
+	SHOW("connect to a listener", connect_to(fd, &address));
+	send_text(fd, "late");
+	show_recv("the listener's end", take_connection(bound), 10, 0);
+}
+
+static void refused_so_error(void)
+{
+	int bound = bound_new();
+	struct address address = address_of(bound);
+	int fd = socket_new();
+
+	set_nonblocking(fd, true);
+	SHOW("connect", connect_to(fd, &address));
+	wait_poll(fd, POLLERR);
+	show_poll("poll", fd, POLLIN | POLLOUT | POLLRDHUP);
+	show_so_error("SO_ERROR", fd);
+	show_so_error("SO_ERROR again", fd);
+	show_poll("poll afterwards", fd, POLLIN | POLLOUT | POLLRDHUP);
+	SHOW("connect again", connect_to(fd, &address));
+	NEED(listen(bound, 1) == 0);
+	SHOW("connect to a listener", connect_to(fd, &address));
+	wait_poll(fd, POLLOUT);
+	show_so_error("SO_ERROR of it", fd);
+}
+
+static void refused_connect(void)
+{
+	int bound = bound_new();
+	struct address address = address_of(bound);
+	int fd = socket_new();
+
+	set_nonblocking(fd, true);
+	SHOW("connect", connect_to(fd, &address));
+	wait_poll(fd, POLLERR);
+	SHOW("connect takes the error", connect_to(fd, &address));
+	show_so_error("SO_ERROR", fd);
+	SHOW("connect starts again", connect_to(fd, &address));
+	wait_poll(fd, POLLERR);
+	show_so_error("SO_ERROR", fd);
+}
+
+static void refused_recv(void)
+{
+	int bound = bound_new();
+	struct address address = address_of(bound);
+	int fd = socket_new();
+
+	set_nonblocking(fd, true);
+	SHOW("connect", connect_to(fd, &address));
+	wait_poll(fd, POLLERR);
+	show_recv("recv", fd, 10, 0);
+	show_recv("recv again", fd, 10, 0);
+	show_send("send", fd, "x", MSG_NOSIGNAL);
+}
+
+static void nonblocking(void)
+{
+	int listener = listen_new(1);
+	struct address address = address_of(listener);
+	int fd = socket_new();
+
+	set_nonblocking(fd, true);
+	SHOW("connect", connect_to(fd, &address));
+	wait_poll(fd, POLLOUT);
+	show_poll("poll", fd, POLLIN | POLLOUT | POLLRDHUP);
+	show_so_error("SO_ERROR", fd);
+	SHOW("connect again", connect_to(fd, &address));
+	SHOW("and again", connect_to(fd, &address));
+	SHOW("data", send(fd, "abc", 3, 0));
+	show_recv("arrive", take_connection(listener), 10, 0);
+}
+
+static void nonblocking_no_second(void)
+{
+	int listener = listen_new(1);
+	struct address address = address_of(listener);
+	int fd = socket_new();
+
+	set_nonblocking(fd, true);
+	SHOW("connect", connect_to(fd, &address));
+	wait_poll(fd, POLLOUT);
+	show_send("send without a second connect", fd, "abc", 0);
+	SHOW("the second connect", connect_to(fd, &address));
+}
+
+static void already(void)
+{
+	struct full_listener full = full_listener_new();
+	int fd = socket_new();
+
+	set_nonblocking(fd, true);
+	SHOW("connect", connect_to(fd, &full.address));
+	SHOW("connect again", connect_to(fd, &full.address));
+	show_poll("poll", fd, POLLIN | POLLOUT);
+	show_so_error("SO_ERROR", fd);
+	show_send("send", fd, "x", MSG_NOSIGNAL);
+	show_recv("recv", fd, 1, 0);
+	take_connection(full.listener);
+	wait_poll(fd, POLLOUT);
+	SHOW("connect after an accept", connect_to(fd, &full.address));
+}
+
+static void pending_proceeds(void)
+{
+	struct full_listener full = full_listener_new();
+	int fd = socket_new(), first, second;
+
+	set_nonblocking(fd, true);
+	SHOW("connect", connect_to(fd, &full.address));
+	send_text(full.waiting, "first");
+	first = take_connection(full.listener);
+	show_recv("the connection that waited", first, 10, 0);
+	second = take_connection(full.listener);
+	wait_poll(fd, POLLOUT);
+	show_so_error("SO_ERROR", fd);
+	send_text(fd, "second");
+	show_recv("the connection that was pending", second, 10, 0);
+}
+
+struct dialling {
+	struct address address;
+	int fd;
+};
+
+static void dial_main(void *arg)
+{
+	struct dialling *d = arg;
+
+	SHOW("the connect that waited", connect_to(d->fd, &d->address));
+}
+
+static void blocking_waits(void)
+{
+	struct full_listener full = full_listener_new();
+	struct dialling d = { .address = full.address, .fd = socket_new() };
+	struct sleeper sleeper;
+
+	sleeper_start(&sleeper, dial_main, &d);
+	sleeper_wait(&sleeper);
+	say("it waits");
+	take_connection(full.listener);
+	sleeper_end(&sleeper);
+	send_text(d.fd, "abc");
+	show_recv("data", take_connection(full.listener), 10, 0);
+}
+
+static void send_timeout(void)
+{
+	struct full_listener full = full_listener_new();
+	int fd = socket_new();
+
+	set_timeout(fd, SO_SNDTIMEO, 30);
+	SHOW("connect", connect_to(fd, &full.address));
+	SHOW("connect again", connect_to(fd, &full.address));
+	set_timeout(fd, SO_SNDTIMEO, 0);
+	take_connection(full.listener);
+	SHOW("connect without a limit", connect_to(fd, &full.address));
+}
+
+static void interrupted(void)
+{
+	struct full_listener full = full_listener_new();
+	struct dialling d = { .address = full.address, .fd = socket_new() };
+	struct sleeper sleeper;
+
+	catch_signal(SIGUSR1, 0);
+	sleeper_start(&sleeper, dial_main, &d);
+	sleeper_wait(&sleeper);
+	pthread_kill(sleeper.thread, SIGUSR1);
+	sleeper_end(&sleeper);
+	take_connection(full.listener);
+	SHOW("the next connect", connect_to(d.fd, &d.address));
+	SHOW("the one after it", connect_to(d.fd, &d.address));
+}
+
+static void restarted(void)
+{
+	struct full_listener full = full_listener_new();
+	struct dialling d = { .address = full.address, .fd = socket_new() };
+	struct sleeper sleeper;
+
+	catch_signal(SIGUSR1, SA_RESTART);
+	sleeper_start(&sleeper, dial_main, &d);
+	sleeper_wait(&sleeper);
+	pthread_kill(sleeper.thread, SIGUSR1);
+	UNTIL(caught[SIGUSR1]);
+	sleeper_wait(&sleeper);
+	take_connection(full.listener);
+	sleeper_end(&sleeper);
+}
+
+static void unspec(void)
+{
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+	struct pair pair = pair_used();
+	int listener = listen_new(1);
+	struct address address = address_of(listener);
+
+	SHOW("connect to no address",
+	     connect(pair.client, &none, sizeof(none)));
+	SHOW("getpeername",
+	     getpeername(pair.client, &address.any, &address.len));
+	wait_poll(pair.server, POLLHUP);
+	show_recv("the peer", pair.server, 10, 0);
+	address = address_of(listener);
+	SHOW("connect elsewhere", connect_to(pair.client, &address));
+	send_text(pair.client, "new");
+	show_recv("the new peer", take_connection(listener), 10, 0);
+}
+
+static void unspec_fresh(void)
+{
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+	int fd = socket_new();
+
+	SHOW("connect to no address", connect(fd, &none, sizeof(none)));
+	show_poll("poll", fd, POLLIN | POLLOUT);
+}
+
+static void listening(void)
+{
+	int listener = listen_new(1), other = listen_new(1);
+	struct address address = address_of(other);
+
+	SHOW("connect a listener", connect_to(listener, &address));
+	address = address_of(listener);
+	dial(&address);
+	say("it still listens");
+	take_connection(listener);
+}
+
+static void bad_address(void)
+{
+	int listener = listen_new(1);
+	struct address address = address_of(listener);
+	int fd = socket_new(), pipes[2];
+
+	NEED(pipe(pipes) == 0);
+	SHOW("short length", connect(fd, &address.any, 4));
+	SHOW("length 0", connect(fd, &address.any, 0));
+	SHOW("length -1", connect(fd, &address.any, (socklen_t)-1));
+	SHOW("bad pointer", connect(fd, (void *)16, address.len));
+	address.any.sa_family = 77;
+	SHOW("unknown family", connect_to(fd, &address));
+	address.any.sa_family = (sa_family_t)fixture_family;
+	SHOW("descriptor -1", connect_to(-1, &address));
+	SHOW("a pipe", connect_to(pipes[0], &address));
+	SHOW("after all that", connect_to(fd, &address));
+}
+
+static void to_itself(void)
+{
+	int fd = bound_new();
+	struct address address = address_of(fd);
+
+	SHOW("connect", connect_to(fd, &address));
+	show_send("send", fd, "abc", 0);
+	show_recv("recv", fd, 10, 0);
+	SHOW("shutdown", shutdown(fd, SHUT_WR));
+	show_recv("recv", fd, 10, 0);
+}
+
+static void to_any(void)
+{
+	struct address any = { .len = sizeof(any.in) };
+	int listener = socket(AF_INET, SOCK_STREAM, 0), fd;
+
+	any.in.sin_family = AF_INET;
+	NEED(bind(listener, &any.any, any.len) == 0);
+	NEED(listen(listener, 1) == 0);
+	any = address_of(listener);
+	say("listens on %s", address_name(&any));
+	fd = dial(&any);
+	any = address_of_peer(fd);
+	say("is connected to %s", address_name(&any));
+	any = address_of(take_connection(listener));
+	say("was accepted at %s", address_name(&any));
+}
+
+static void bound_first(void)
+{
+	int listener = listen_new(1), fd = bound_new();
+	struct address there = address_of(listener), here = address_of(fd);
+	struct address now, seen;
+
+	SHOW("connect", connect_to(fd, &there));
+	now = address_of(fd);
+	say("the address is the one it was bound to: %d",
+	    address_is_same(&here, &now));
+	seen = address_of_peer(take_connection(listener));
+	say("the peer sees it: %d", address_is_same(&here, &seen));
+}
+
+static void same_tuple(void)
+{
+	struct address here = address_loopback(fixture_family), there;
+	int listener = listen_new(2), first = socket_new(),
+	    second = socket_new();
+
+	there = address_of(listener);
+	set_int(first, SOL_SOCKET, SO_REUSEADDR, 1);
+	set_int(second, SOL_SOCKET, SO_REUSEADDR, 1);
+	NEED(bind(first, &here.any, here.len) == 0);
+	here = address_of(first);
+	SHOW("bind both to one port", bind(second, &here.any, here.len));
+	SHOW("connect the first", connect_to(first, &there));
+	SHOW("connect the second", connect_to(second, &there));
+}
+
+static void closed_pending(void)
+{
+	struct full_listener full = full_listener_new();
+	int fd = socket_new();
+
+	set_nonblocking(fd, true);
+	SHOW("connect", connect_to(fd, &full.address));
+	SHOW("close", close(fd));
+	take_connection(full.listener);
+	set_nonblocking(full.listener, true);
+	SHOW("a second accept", accept(full.listener, NULL, NULL));
+}
+
+static void shutdown_pending(void)
+{
+	struct full_listener full = full_listener_new();
+	int fd = socket_new();
+
+	set_nonblocking(fd, true);
+	SHOW("connect", connect_to(fd, &full.address));
+	SHOW("shutdown", shutdown(fd, SHUT_RDWR));
+	show_poll("poll", fd, POLLIN | POLLOUT | POLLRDHUP);
+	show_recv("recv", fd, 10, 0);
+	show_send("send", fd, "x", MSG_NOSIGNAL);
+}
+
+static void send_waits_main(void *arg)
+{
+	show_send("send", *(int *)arg, "abc", MSG_NOSIGNAL);
+}
+
+static void send_waits(void)
+{
+	struct full_listener full = full_listener_new();
+	struct sleeper sleeper;
+	int fd = socket_new();
+
+	set_nonblocking(fd, true);
+	SHOW("connect", connect_to(fd, &full.address));
+	set_nonblocking(fd, false);
+	sleeper_start(&sleeper, send_waits_main, &fd);
+	sleeper_wait(&sleeper);
+	say("send waits for the connection");
+	take_connection(full.listener);
+	sleeper_end(&sleeper);
+	show_recv("arrives", take_connection(full.listener), 10, 0);
+}
+
+static void closed_before_accept(void)
+{
+	int listener = listen_new(1), fd;
+	struct address address = address_of(listener);
+
+	fd = dial(&address);
+	send_text(fd, "was here");
+	close(fd);
+	fd = take_connection(listener);
+	show_recv("recv", fd, 20, 0);
+	show_recv("recv", fd, 20, 0);
+}
+
+static void many(void)
+{
+	int listener = listen_new(4), right = 0;
+	struct address address = address_of(listener);
+
+	for (int i = 0; i < 100; i++) {
+		int fd = dial(&address), other;
+		char text[8], got[8] = "";
+
+		other = take_connection(listener);
+		snprintf(text, sizeof(text), "%d", i);
+		send_text(fd, text);
+		shutdown(fd, SHUT_WR);
+		recv(other, got, sizeof(got), MSG_WAITALL);
+		right += !strcmp(text, got);
+		close(other);
+		close(fd);
+	}
+	say("%d of 100 connections one after the other were right", right);
+}
+
+static void many_at_once(void)
+{
+	enum { COUNT = 100 };
+	int listener = listen_new(COUNT), right = 0;
+	struct address address = address_of(listener);
+	int fds[COUNT], others[COUNT];
+
+	for (int i = 0; i < COUNT; i++) {
+		fds[i] = dial(&address);
+		send_pattern(fds[i], 100, (size_t)i);
+	}
+	for (int i = 0; i < COUNT; i++)
+		others[i] = take_connection(listener);
+	for (int i = COUNT; i-- > 0;) {
+		recv_pattern(others[i], 100, (size_t)i);
+		send_pattern(others[i], 50, (size_t)i);
+	}
+	for (int i = 0; i < COUNT; i++) {
+		recv_pattern(fds[i], 50, (size_t)i);
+		right++;
+	}
+	say("%d connections at once were right", right);
+}
+
+static void made_nonblocking(void)
+{
+	int fd = socket(fixture_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	int listener = listen_new(1);
+	struct address address = address_of(listener);
+
+	SHOW("connect", connect_to(fd, &address));
+	wait_poll(fd, POLLOUT);
+	show_so_error("SO_ERROR", fd);
+	show_recv("recv", fd, 10, 0);
+	say("O_NONBLOCK is on: %d", !!(fcntl(fd, F_GETFL) & O_NONBLOCK));
+}
+
+static void after_failure(void)
+{
+	struct address other = address_loopback(
+		fixture_family == AF_INET ? AF_INET6 : AF_INET);
+	int listener = listen_new(1);
+	struct address address = address_of(listener);
+	int fd = socket_new();
+
+	/* An IPv6 socket refuses an IPv4 address as well. */
+	other.in.sin_port = address.in.sin_port;
+	SHOW("connect to the other family", connect_to(fd, &other));
+	SHOW("connect to its own", connect_to(fd, &address));
+}
+
+const struct sock_case connect_cases[] = {
+	{ "connect.blocking", blocking },
+	{ "connect.twice", twice },
+	{ "connect.refused", refused },
+	{ "connect.refused-so-error", refused_so_error },
+	{ "connect.refused-connect", refused_connect },
+	{ "connect.refused-recv", refused_recv },
+	{ "connect.nonblocking", nonblocking },
+	{ "connect.nonblocking-no-second", nonblocking_no_second },
+	{ "connect.already", already },
+	{ "connect.pending-proceeds", pending_proceeds },
+	{ "connect.blocking-waits", blocking_waits },
+	{ "connect.send-timeout", send_timeout },
+	{ "connect.interrupted", interrupted },
+	{ "connect.restarted", restarted },
+	{ "connect.unspec", unspec },
+	{ "connect.unspec-fresh", unspec_fresh },
+	{ "connect.listening", listening },
+	{ "connect.bad-address", bad_address },
+	{ "connect.to-itself", to_itself },
+	{ "connect.to-any", to_any },
+	{ "connect.bound-first", bound_first },
+	{ "connect.same-tuple", same_tuple },
+	{ "connect.closed-pending", closed_pending },
+	{ "connect.shutdown-pending", shutdown_pending },
+	{ "connect.send-waits", send_waits },
+	{ "connect.closed-before-accept", closed_before_accept },
+	{ "connect.many", many },
+	{ "connect.many-at-once", many_at_once },
+	{ "connect.made-nonblocking", made_nonblocking },
+	{ "connect.after-failure", after_failure },
+	{ NULL, NULL },
+};

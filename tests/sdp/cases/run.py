@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""run.py tcp|sdp [ipv4|ipv6]: what sock-cases says, compared.
+
+tcp: two runs over TCP, the second beside busy loops, say the same, and no
+case fails, dies or hangs.
+sdp: a run over SDP says what a run over TCP says.  exceptions.txt names the
+cases that may differ, one a line, "name: reason"; an exception that says the
+same is an error too.
+"""
+import difflib
+import os
+import re
+import sys
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(here, "..", "..", "apps"))
+sys.path.insert(0, os.path.join(here, "..", "..", "meta"))
+import harness  # noqa: E402
+import rules  # noqa: E402
+from harness import BUILD, Test, check  # noqa: E402
+
+SOCK_CASES = os.path.join(BUILD, "bin", "sock-cases")
+LEAST_CASES = 150
+# Seconds for one case: only a hang reaches it.
+LIMIT = 20
+BAD = re.compile(r"hangs|dies of SIG\w+|fails at .*|says nothing")
+# Cases of streams move more than this each time.
+PAYLOAD = 16 << 20
+
+
+def by_case(text, names):
+    """Name -> lines.  What a library logs has no case's name before it."""
+    found = {name: [] for name in names}
+    for line in text.splitlines():
+        name, colon, what = line.partition(": ")
+        if colon and name in found:
+            found[name].append(what)
+    return found
+
+
+def list_cases(test):
+    program = test.start("list", [SOCK_CASES, "--list"], usiw=False)
+    program.wait(20)
+    names = program.text().split()
+    check(len(names) >= LEAST_CASES,
+          f"{len(names)} cases, at least {LEAST_CASES} are wanted")
+    check(len(names) == len(set(names)), "two cases have one name")
+    return names
+
+
+def start(test, name, family, usiw):
+    limit = max(1, round(LIMIT * harness.SLOW))
+    words = ["--ipv6"] if family == "ipv6" else []
+    return test.start(name, [SOCK_CASES, *words, "-j", 4, "--limit", limit],
+                      usiw=usiw)
+
+
+def wait_for(program, names):
+    """Its text; that the cases are well is judged from it."""
+    hangs = len(names) * LIMIT / 4
+    program.wait(60 + hangs, codes=(0, 1))
+    text = by_case(program.text(), names)
+    missing = [name for name in names if not text[name]]
+    check(not missing, f"{program.name} says nothing of {missing}")
+    return text
+
+
+def bad_lines(text):
+    return [f"{name}: {line}" for name, lines in text.items()
+            for line in lines if BAD.fullmatch(line)]
+
+
+def show_difference(name, one, other, of_one, of_other):
+    print(f"--- {name}")
+    for line in difflib.unified_diff(one, other, of_one, of_other,
+                                     lineterm="", n=2):
+        print(line)
+
+
+def over_tcp(family):
+    with Test(f"TCP twice, {family}") as test:
+        names = list_cases(test)
+        quiet = wait_for(start(test, "quiet", family, False), names)
+        check(not bad_lines(quiet), "\n".join(bad_lines(quiet)))
+        for i in range(os.cpu_count() or 1):
+            test.start(f"busy-{i}", ["sh", "-c", "while :; do :; done"],
+                       usiw=False)
+        busy = wait_for(start(test, "beside-busy-loops", family, False),
+                        names)
+        different = [name for name in names if quiet[name] != busy[name]]
+        for name in different:
+            show_difference(name, quiet[name], busy[name], "quiet", "busy")
+        check(not different, f"no stable text: {' '.join(different)}")
+        print(f"{len(names)} cases")
+
+
+def exceptions(names):
+    path = os.path.join(here, "exceptions.txt")
+    with open(path, encoding="utf-8") as f:
+        found = rules.load_exceptions(f.read())
+    for name, reason in found.items():
+        check(name in names, f"exceptions.txt: {name} is no case")
+        check(reason, f"exceptions.txt: {name} has no reason")
+    return found
+
+
+def over_sdp(family):
+    harness.PERSONA[:] = ["--sdp"]
+    with Test(f"SDP as TCP, {family}") as test:
+        names = list_cases(test)
+        excused = exceptions(names)
+        tcp = wait_for(start(test, "tcp", family, False), names)
+        check(not bad_lines(tcp), "\n".join(bad_lines(tcp)))
+        before = test.counters.sum()
+        sdp = wait_for(start(test, "sdp", family, True), names)
+        test.demand_payload(before, PAYLOAD)
+        different = [name for name in names if tcp[name] != sdp[name]]
+        unexcused = [name for name in different if name not in excused]
+        for name in unexcused:
+            show_difference(name, tcp[name], sdp[name], "tcp", "sdp")
+        same = [name for name in excused if name not in different]
+        check(not same, f"exceptions that say the same: {' '.join(same)}")
+        check(not unexcused, f"{len(unexcused)} of {len(names)} cases "
+              f"differ: {' '.join(unexcused)}")
+        print(f"{len(names)} cases, {len(excused)} exceptions")
+
+
+WAYS = {"tcp": over_tcp, "sdp": over_sdp}
+
+
+def main():
+    if len(sys.argv) < 2 or sys.argv[1] not in WAYS:
+        sys.exit(__doc__)
+    run = WAYS[sys.argv.pop(1)]
+    harness.main([("ipv4", lambda: run("ipv4")),
+                  ("ipv6", lambda: run("ipv6"))])
+
+
+main()
