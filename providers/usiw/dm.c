@@ -76,9 +76,8 @@ struct ibv_mr *usiw_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm,
 		err = -EINVAL;
 	if (!err && usiw_is_alien(usiw_dm(ibdm)->fork_gen))
 		err = -ENODEV;
-	if (err)
-		return usiw_door_null(err);
-	err = usiw_mr_access(access, &wanted);
+	if (!err)
+		err = usiw_mr_access(access, &wanted);
 	if (!err && wanted & IBV_ACCESS_ON_DEMAND)
 		err = -EOPNOTSUPP; /* it is there, always */
 	if (err)
