@@ -536,6 +536,45 @@ static void a_send_without_receive_is_not_complete(void **state)
 	}
 }
 
+static void wait_asked(struct rnicpair_side *s)
+{
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	bool is_asked = false;
+
+	while (!is_asked) {
+		assert_true(rnicpair_ms() < end_ms);
+		rnic_cq_progress(s->scq);
+		rnic_engine_lead(s->qp->engine);
+		is_asked = s->qp->sq.ack.is_out;
+		rnic_engine_unlead(s->qp->engine);
+	}
+}
+
+/* A peer that refuses the READ by which it is asked has not said that it took
+ * what is before it. */
+static void a_refused_question_is_no_answer(void **state)
+{
+	struct smpa_event ev = { .type = SMPA_EV_TERMINATE };
+	struct rnicpair_side *a;
+	struct rnicpair p;
+
+	(void)state;
+	open_pair(&p, &defaults, 1);
+	a = &p.side[0];
+	/* Without a receive the peer does not answer either. */
+	post(&p, 0, USIW_WR_SEND, SIGNALED, 1, 0, 64, 0);
+	wait_asked(a);
+	ev.term.fault.value = SMPA_F_RDMAP_ACCESS;
+	ev.term.has_ddp = true;
+	ev.term.qn = 1;
+	rnic_engine_lead(a->qp->engine);
+	assert_int_equal(rnic_inbound_event(a->qp, a->qp->stream->conn, &ev),
+			 -EPROTO);
+	rnic_engine_unlead(a->qp->engine);
+	expect(a, a->scq, 1, USIW_WC_REM_ACCESS_ERR);
+	rnicpair_close(&p);
+}
+
 /* ---- a peer that leaves ------------------------------------------------- */
 
 /* It took the last message, and went: no error for either, receives stay. */
@@ -634,6 +673,7 @@ int main(void)
 		cmocka_unit_test(a_send_that_is_too_long_fails_itself),
 		cmocka_unit_test(own_mistakes_wait_for_what_is_before),
 		cmocka_unit_test(a_send_without_receive_is_not_complete),
+		cmocka_unit_test(a_refused_question_is_no_answer),
 		cmocka_unit_test(who_has_it_all_may_go),
 		cmocka_unit_test(what_a_broken_connection_leaves_open_fails),
 		cmocka_unit_test(an_orphan_may_be_closed_and_reset),

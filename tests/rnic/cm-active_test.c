@@ -3,6 +3,7 @@
 #include "cm-fixture.h"
 
 #include "../util/env.h"
+#include "tcp.h"
 
 static void closed_port_is_refused(void **state)
 {
@@ -158,6 +159,65 @@ static void only_silence_is_tried_again(void **state)
 		cm_side_close(&active);
 		cm_qp_close(&q);
 	}
+}
+
+/* The connect() to @port with the number @fail_at fails at once. */
+static struct {
+	uint16_t port;
+	int fail_at, cnt;
+	int (*real)(int fd, const struct sockaddr *addr, socklen_t len);
+} dials;
+
+static bool is_dial(int fd, const struct sockaddr *addr)
+{
+	int type = 0;
+	socklen_t len = sizeof(type);
+
+	/* Routing is asked with datagram sockets. */
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
+	       type == SOCK_STREAM &&
+	       ((const struct sockaddr_in *)addr)->sin_port ==
+		       htons(dials.port);
+}
+
+static int dial_or_fail(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	if (!is_dial(fd, addr) || ++dials.cnt != dials.fail_at)
+		return dials.real(fd, addr, len);
+	errno = EHOSTUNREACH;
+	return -1;
+}
+
+/* D-27: what connect() says at once ends the first try, and the retry. */
+static void no_way_to_the_peer_is_told_at_once(void **state)
+{
+	struct rnic_tcp_ops ops = *rnic_tcp();
+	int tries = util_settings()->mpa_rev == 2 ? 2 : 1;
+
+	(void)state;
+	dials.real = ops.connect;
+	ops.connect = dial_or_fail;
+	rnic_tcp_replace(&ops);
+	for (int fail_at = 1; fail_at <= tries; fail_at++) {
+		struct rnic_cm_event ev;
+		struct cm_side active;
+		uint8_t frame[24];
+		struct cm_qp q;
+		int listener = cm_stranger_listen(&dials.port);
+
+		dials.cnt = 0;
+		dials.fail_at = fail_at;
+		cm_qp_open(&q);
+		cm_dial(&active, &q, dials.port, "");
+		if (fail_at == 2)
+			close(cm_stranger_accept(listener, frame, 24));
+		cm_expect(active.chan, RNIC_CM_UNREACHABLE, -EHOSTUNREACH, &ev);
+		assert_int_equal(dials.cnt, fail_at);
+		cm_side_close(&active);
+		cm_qp_close(&q);
+		close(listener);
+	}
+	rnic_tcp_replace(NULL);
 }
 
 static void peer_of_revision_1_is_found_by_the_retry(void **state)
@@ -451,6 +511,7 @@ int main(void)
 		cmocka_unit_test(destroying_ends_the_wait_for_a_listener),
 		cmocka_unit_test(no_reply_to_revision_2_means_one_try_with_1),
 		cmocka_unit_test(only_silence_is_tried_again),
+		cmocka_unit_test(no_way_to_the_peer_is_told_at_once),
 		cmocka_unit_test(peer_of_revision_1_is_found_by_the_retry),
 		cmocka_unit_test(depths_of_the_reply_are_passed_up),
 		cmocka_unit_test(too_large_an_ord_is_terminated),
@@ -465,6 +526,7 @@ int main(void)
 	};
 	const struct CMUnitTest rev_1_tests[] = {
 		cmocka_unit_test(only_silence_is_tried_again),
+		cmocka_unit_test(no_way_to_the_peer_is_told_at_once),
 	};
 
 	/* Before the settings are read for the first time. */
