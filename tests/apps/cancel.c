@@ -7,16 +7,9 @@
  * Runs under `usiw run`, alone.
  */
 #define _GNU_SOURCE /* gettid */
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include "loop.h"
+#include "waiter.h"
 
 #define CNT(array) (sizeof(array) / sizeof((array)[0]))
 /* STags are drawn from a store of random octets, which runs out. */
@@ -291,33 +284,13 @@ static const struct wait_row {
 	{ "rdma_get_cm_event", cm_wait, cm_cause },
 };
 
-static _Atomic int waiter_tid;
-
 static void *wait_main(void *arg)
 {
 	const struct wait_row *row = arg;
 
-	atomic_store(&waiter_tid, gettid());
+	waiter_begin();
 	row->wait();
 	return NULL;
-}
-
-/* Is the thread inside read(2)?  Where /proc does not tell, asleep. */
-static bool is_blocked(int tid)
-{
-	char path[64], text[64];
-	ssize_t len = -1;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
-	fd = open(path, O_RDONLY);
-	if (fd >= 0) {
-		len = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	NEEDS(len > 0);
-	text[len] = '\0';
-	return text[0] != 'r' && strtol(text, NULL, 10) == SYS_read;
 }
 
 static int fd_cnt(void)
@@ -333,13 +306,8 @@ static void wait_is_cancelled(const struct wait_row *row)
 {
 	pthread_t thread;
 	void *result;
-	int tid;
 
-	atomic_store(&waiter_tid, 0);
-	NEEDS(!pthread_create(&thread, NULL, wait_main,
-			      (void *)(uintptr_t)row));
-	while ((tid = atomic_load(&waiter_tid)) == 0 || !is_blocked(tid))
-		poll(NULL, 0, 1);
+	waiter_start(&thread, wait_main, (void *)(uintptr_t)row);
 	NEEDS(!pthread_cancel(thread));
 	NEEDS(!pthread_join(thread, &result));
 	NEEDS(result == PTHREAD_CANCELED);

@@ -6,15 +6,7 @@
  * Runs under `usiw run`, alone.
  */
 #define _GNU_SOURCE /* close_range, gettid */
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include "loop.h"
+#include "waiter.h"
 
 #define CNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -90,34 +82,14 @@ static void verbs_outlive_it(size_t way, enum which which)
 
 /* ---- rdma_cm ------------------------------------------------------------ */
 
-static _Atomic int waiter_tid;
-
 static void *wait_main(void *arg)
 {
 	struct rdma_cm_event *event;
 
-	atomic_store(&waiter_tid, gettid());
+	waiter_begin();
 	(void)!rdma_get_cm_event(arg, &event);
 	printf("rdma_get_cm_event came back: %s\n", strerror(errno));
 	exit(1);
-}
-
-/* Inside read(2): see cancel.c. */
-static bool is_blocked(int tid)
-{
-	char path[64], text[64];
-	ssize_t len = -1;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
-	fd = open(path, O_RDONLY);
-	if (fd >= 0) {
-		len = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	NEEDS(len > 0);
-	text[len] = '\0';
-	return text[0] != 'r' && strtol(text, NULL, 10) == SYS_read;
 }
 
 /* rping's event thread. */
@@ -126,13 +98,9 @@ static void a_waiting_thread_waits_on(size_t way)
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct rdma_cm_id *id;
 	pthread_t thread;
-	int tid;
 
 	NEEDS(channel);
-	atomic_store(&waiter_tid, 0);
-	NEEDS(!pthread_create(&thread, NULL, wait_main, channel));
-	while ((tid = atomic_load(&waiter_tid)) == 0 || !is_blocked(tid))
-		poll(NULL, 0, 1);
+	waiter_start(&thread, wait_main, channel);
 	ways[way](channel->fd);
 	/* What takes the number next is none of the thread's. */
 	if (!is_by_dup2(way)) {
@@ -141,7 +109,7 @@ static void a_waiting_thread_waits_on(size_t way)
 		NEEDS(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
 	}
 	NEEDS(!close(channel->fd));
-	NEEDS(is_blocked(tid));
+	NEEDS(waiter_is_blocked());
 #ifdef __SANITIZE_ADDRESS__
 	/* ASan takes the stack of a cancelled thread for a broken one. */
 	NEEDS(!pthread_detach(thread));

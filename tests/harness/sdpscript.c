@@ -37,7 +37,7 @@ struct sdp_options script_options(enum sdp_role role)
 	return opt;
 }
 
-static struct sdp_msg hello(uint8_t mid, uint16_t bufs)
+struct sdp_msg script_hello(uint8_t mid, uint16_t bufs)
 {
 	struct sdp_msg msg = { .mid = mid, .bufs = bufs };
 
@@ -62,11 +62,11 @@ void script_open(struct script *s, const struct sdp_options *opt, uint16_t bufs)
 	if (opt->role == SDP_CONNECTING) {
 		must(script_work(s) == SDP_WORK_HELLO);
 		must(!sdp_conn_carrier_up(s->conn, NULL, 0, 0, 0));
-		msg = hello(SDP_MID_HELLO_ACK, bufs);
+		msg = script_hello(SDP_MID_HELLO_ACK, bufs);
 		len = sdp_msg_encode(&msg, opt->layout, octets);
 		must(!script_raw(s, octets, len));
 	} else {
-		msg = hello(SDP_MID_HELLO, bufs);
+		msg = script_hello(SDP_MID_HELLO, bufs);
 		len = sdp_msg_encode(&msg, opt->layout, octets);
 		must(!sdp_conn_hello(s->conn, octets, len, 0));
 		must(script_work(s) == SDP_WORK_NONE);
@@ -74,6 +74,13 @@ void script_open(struct script *s, const struct sdp_options *opt, uint16_t bufs)
 		must(script_mid(s) == SDP_MID_HELLO_ACK);
 	}
 	must(script_event(s, SDP_EV_CONNECTED, &ev));
+}
+
+void script_open_as(struct script *s, enum sdp_role role, uint16_t bufs)
+{
+	struct sdp_options opt = script_options(role);
+
+	script_open(s, &opt, bufs);
 }
 
 void script_fini(struct script *s)

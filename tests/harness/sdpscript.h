@@ -12,6 +12,8 @@
 #include "conn/sdp-conn.h"
 #include "conn/state.h"
 
+#define MS 1000000ull /* in ns */
+
 struct script {
 	struct sdp_conn *conn;
 	uint64_t now;
@@ -28,10 +30,15 @@ struct script {
 /* Small buffers, no automatic modes. */
 struct sdp_options script_options(enum sdp_role role);
 
+/* A good Hello or HelloAck of the peer's. */
+struct sdp_msg script_hello(uint8_t mid, uint16_t bufs);
+
 /* Makes the connection and carries Hello and HelloAck (CM_SEND); the peer
  * has @bufs receives of 256 octets and takes 4 advertisements. */
 void script_open(struct script *s, const struct sdp_options *opt,
 		 uint16_t bufs);
+/* The same with script_options(). */
+void script_open_as(struct script *s, enum sdp_role role, uint16_t bufs);
 void script_fini(struct script *s);
 
 /* The connection's next message, decoded; false: none.  Receives that it

@@ -8,15 +8,6 @@
 
 #include "sdpscript.h"
 
-#define MS 1000000ull
-
-static void open_as(struct script *s, enum sdp_role role)
-{
-	struct sdp_options opt = script_options(role);
-
-	script_open(s, &opt, 16);
-}
-
 /* T26, SDP-86, SDP-88 */
 static void sends_discon_behind_the_data(void **state)
 {
@@ -24,7 +15,7 @@ static void sends_discon_behind_the_data(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(script_send(&s, 1, 10, 0), 0);
 	assert_int_equal(sdp_conn_shutdown(s.conn, 0), 0);
 	assert_int_equal(script_send(&s, 2, 10, 0), -EPIPE);
@@ -46,7 +37,7 @@ static void waits_for_the_peer_to_read(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(script_send(&s, 1, 1000, SDP_BUF_RDMA), 0);
 	sdp_conn_shutdown(s.conn, 0);
 	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
@@ -64,7 +55,7 @@ static void ends_the_carrier_as_second_closer(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_ACCEPTING);
+	script_open_as(&s, SDP_ACCEPTING, 16);
 	script_plain(&s, SDP_MID_DISCONN);
 	assert_true(script_event(&s, SDP_EV_PEER_CLOSED, &ev));
 	assert_int_equal(script_send(&s, 1, 10, 0), 0); /* SDP-99 */
@@ -87,7 +78,7 @@ static void leaves_the_end_to_the_second_closer(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	/* So that DisConn's number is a clear one: 0 could mean nothing. */
 	assert_int_equal(script_send(&s, 1, 10, 0), 0);
 	assert_int_equal(script_mid(&s), SDP_MID_DATA);
@@ -111,7 +102,7 @@ static void resolves_crossing_discons_by_role(void **state)
 	for (int role = 0; role < 2; role++) {
 		struct script s;
 
-		open_as(&s, (enum sdp_role)role);
+		script_open_as(&s, (enum sdp_role)role, 16);
 		assert_int_equal(script_send(&s, 1, 10, 0), 0);
 		assert_int_equal(script_mid(&s), SDP_MID_DATA);
 		script_done(&s);
@@ -134,7 +125,7 @@ static void aborts_without_a_word_before_discon(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(script_send(&s, 1, 10, 0), 0);
 	sdp_conn_abort(s.conn, 0);
 	assert_int_equal(script_work(&s), SDP_WORK_TERMINATE);
@@ -152,7 +143,7 @@ static void aborts_by_message_after_discon(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	sdp_conn_shutdown(s.conn, 0);
 	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
 	sdp_conn_abort(s.conn, 0);
@@ -170,7 +161,7 @@ static void gives_up_an_abort_without_credit(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	sdp_conn_shutdown(s.conn, 0);
 	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
 	s.bufs = 0;
@@ -188,7 +179,7 @@ static void aborts_once_credit_comes(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	sdp_conn_shutdown(s.conn, 0);
 	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
 	s.bufs = 0;
@@ -212,7 +203,7 @@ static void judges_the_carriers_end(void **state)
 		struct sdp_event ev;
 		struct script s;
 
-		open_as(&s, SDP_CONNECTING);
+		script_open_as(&s, SDP_CONNECTING, 16);
 		assert_int_equal(script_post(&s, 9, 100, SDP_BUF_WAITALL), 0);
 		assert_int_equal(script_data(&s, 5, 0), 1);
 		assert_true(script_event(&s, SDP_EV_COPY, &ev));
@@ -237,7 +228,7 @@ static void aborts_when_work_fails(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(script_send(&s, 1, 10, 0), 0);
 	assert_int_equal(script_mid(&s), SDP_MID_DATA);
 	assert_int_equal(sdp_conn_work_done(s.conn, s.work.id, false, 0), 0);
@@ -252,13 +243,13 @@ static void aborts_when_closed_with_data_to_come(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(sdp_conn_close(s.conn, 0), 0);
 	assert_int_equal(sdp_conn_fault(s.conn), 0);
 	script_data(&s, 1, 0);
 	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_LOCAL_ABORT);
 	script_fini(&s);
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	script_data(&s, 1, 0);
 	assert_int_equal(sdp_conn_close(s.conn, 0), 0);
 	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_LOCAL_ABORT);
@@ -272,7 +263,7 @@ static void breaks_the_deadlock_of_two_readers(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(script_send(&s, 1, 1000, SDP_BUF_RDMA), 0);
 	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
 	msg.avail.len = 500;

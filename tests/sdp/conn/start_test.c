@@ -9,19 +9,6 @@
 
 #include "sdpscript.h"
 
-#define MS 1000000ull
-
-static struct sdp_msg good(uint8_t mid)
-{
-	struct sdp_msg msg = { .mid = mid, .bufs = 8 };
-
-	msg.hello.max_adverts = 4;
-	msg.hello.min_v = msg.hello.maj_v = 1;
-	msg.hello.rcv_sz = 256;
-	msg.hello.ird = msg.hello.ord = 2;
-	return msg;
-}
-
 static void version(struct sdp_msg *m)
 {
 	m->hello.maj_v = 2;
@@ -101,7 +88,7 @@ static void judges_hello(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(judged); i++) {
 		struct sdp_options opt = script_options(SDP_ACCEPTING);
-		struct sdp_msg msg = good(SDP_MID_HELLO);
+		struct sdp_msg msg = script_hello(SDP_MID_HELLO, 8);
 		uint8_t buf[SDP_HEADER_MAX];
 		struct sdp_conn *conn;
 		size_t len;
@@ -128,7 +115,7 @@ static void judges_hello_ack(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2 * ARRAY_LEN(judged); i++) {
 		struct sdp_options opt = script_options(SDP_CONNECTING);
-		struct sdp_msg msg = good(SDP_MID_HELLO_ACK);
+		struct sdp_msg msg = script_hello(SDP_MID_HELLO_ACK, 8);
 		bool is_private = i % 2;
 		struct script s = { 0 };
 		uint8_t buf[SDP_HEADER_MAX];
@@ -185,21 +172,29 @@ static void says_hello(void **state)
 	script_fini(&s);
 }
 
+/* The accepting side, which has taken a Hello. */
+static void open_with_hello(struct script *s, const struct sdp_options *opt)
+{
+	struct sdp_msg msg = script_hello(SDP_MID_HELLO, 8);
+	uint8_t buf[SDP_HEADER_MAX];
+	size_t len = sdp_msg_encode(&msg, opt->layout, buf);
+
+	memset(s, 0, sizeof(*s));
+	assert_int_equal(sdp_conn_new(&s->conn, opt), 0);
+	sdp_conn_start(s->conn, 0);
+	assert_int_equal(sdp_conn_hello(s->conn, buf, len, 0), 0);
+}
+
 /* T6, SDP-67, C24: a Send, with SE, first; only when the carrier is up. */
 static void answers_by_a_send(void **state)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
-	struct sdp_msg msg = good(SDP_MID_HELLO);
-	struct script s = { 0 };
-	uint8_t buf[SDP_HEADER_MAX];
-	size_t len;
+	struct sdp_msg msg;
+	struct script s;
 
 	(void)state;
 	opt.ord = 5;
-	len = sdp_msg_encode(&msg, opt.layout, buf);
-	assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
-	sdp_conn_start(s.conn, 0);
-	assert_int_equal(sdp_conn_hello(s.conn, buf, len, 0), 0);
+	open_with_hello(&s, &opt);
 	assert_int_equal(script_work(&s), SDP_WORK_NONE);
 	assert_int_equal(s.posted, 17);
 	assert_int_equal(sdp_conn_carrier_up(s.conn, NULL, 0, 0, 0), 0);
@@ -218,17 +213,11 @@ static void answers_by_a_send(void **state)
 static void answers_by_private_data(void **state)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
-	struct sdp_msg msg = good(SDP_MID_HELLO);
-	struct script s = { 0 };
-	uint8_t buf[SDP_HEADER_MAX];
-	size_t len;
+	struct script s;
 
 	(void)state;
 	opt.carrier = SDP_CM_PRIV;
-	len = sdp_msg_encode(&msg, opt.layout, buf);
-	assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
-	sdp_conn_start(s.conn, 0);
-	assert_int_equal(sdp_conn_hello(s.conn, buf, len, 0), 0);
+	open_with_hello(&s, &opt);
 	assert_int_equal(script_work(&s), SDP_WORK_HELLO);
 	assert_int_equal(s.work.hello.len, 28);
 	assert_int_equal(script_send(&s, 1, 10, 0), 0);
@@ -242,7 +231,7 @@ static void answers_by_private_data(void **state)
 static void speaks_first_after_private_data(void **state)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
-	struct sdp_msg msg = good(SDP_MID_HELLO_ACK);
+	struct sdp_msg msg = script_hello(SDP_MID_HELLO_ACK, 8);
 	struct script s = { 0 };
 	uint8_t buf[196] = { 0 };
 
@@ -285,14 +274,9 @@ static void takes_nothing_before_its_hello_ack(void **state)
 	(void)state;
 	for (int has_rtr = 0; has_rtr < 2; has_rtr++) {
 		struct sdp_options opt = script_options(SDP_ACCEPTING);
-		struct sdp_msg msg = good(SDP_MID_HELLO);
-		struct script s = { 0 };
-		uint8_t buf[SDP_HEADER_MAX];
-		size_t len = sdp_msg_encode(&msg, opt.layout, buf);
+		struct script s;
 
-		assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
-		sdp_conn_start(s.conn, 0);
-		assert_int_equal(sdp_conn_hello(s.conn, buf, len, 0), 0);
+		open_with_hello(&s, &opt);
 		assert_int_equal(script_work(&s), SDP_WORK_NONE);
 		if (has_rtr)
 			assert_int_equal(script_raw(&s, "", 0), 0);

@@ -8,15 +8,6 @@
 
 #include "sdpscript.h"
 
-#define MS 1000000ull
-
-static void open_as(struct script *s, enum sdp_role role)
-{
-	struct sdp_options opt = script_options(role);
-
-	script_open(s, &opt, 16);
-}
-
 static void advertise(struct script *s)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_MODE_CHANGE };
@@ -34,7 +25,7 @@ static void revokes_src_avails(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	script_send(&s, 1, 1000, SDP_BUF_RDMA);
 	script_send(&s, 2, 1000, SDP_BUF_RDMA);
 	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
@@ -58,7 +49,7 @@ static void answers_a_cancel_after_the_read(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	msg.avail.len = 1001;
 	script_recv(&s, msg);
 	sdp_conn_consume(s.conn, 1);
@@ -87,7 +78,7 @@ static void answers_no_cancel_of_what_is_processed(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	msg.avail.len = 301;
 	script_recv(&s, msg);
 	sdp_conn_consume(s.conn, 1);
@@ -107,7 +98,7 @@ static void revokes_sink_avails(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	advertise(&s);
 	assert_int_equal(sdp_conn_cancel_recv(s.conn, 9, 0), 0);
 	assert_int_equal(script_mid(&s), SDP_MID_SINK_AVAIL_CANCEL);
@@ -129,7 +120,7 @@ static void ends_a_cancel_by_data(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	advertise(&s);
 	sdp_conn_cancel_recv(s.conn, 9, 0);
 	assert_int_equal(script_mid(&s), SDP_MID_SINK_AVAIL_CANCEL);
@@ -150,7 +141,7 @@ static void acknowledges_no_cancel_during_a_hold(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(sdp_conn_set_mode(s.conn, SDP_MODE_PIPELINED), 0);
 	assert_int_equal(script_mid(&s), SDP_MID_MODE_CHANGE);
 	msg.avail.len = 1000;
@@ -182,7 +173,7 @@ static void takes_an_acknowledgement_of_a_hold(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	advertise(&s);
 	script_send(&s, 1, 1000, SDP_BUF_RDMA);
 	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
@@ -204,7 +195,7 @@ static void forgets_a_cancel_that_came_too_late(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	script_send(&s, 1, 1000, SDP_BUF_RDMA);
 	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
 	script_done(&s);
@@ -227,7 +218,7 @@ static void completes_a_write_before_it_acknowledges_a_cancel(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(sdp_conn_set_mode(s.conn, SDP_MODE_PIPELINED), 0);
 	assert_int_equal(script_mid(&s), SDP_MID_MODE_CHANGE);
 	msg.avail.len = 1000;
@@ -252,7 +243,7 @@ static void gives_up_a_cancel(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	advertise(&s);
 	sdp_conn_cancel_recv(s.conn, 9, 0);
 	assert_int_equal(script_mid(&s), SDP_MID_SINK_AVAIL_CANCEL);
@@ -268,7 +259,7 @@ static void sends_the_four_mode_changes(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(sdp_conn_set_mode(s.conn, SDP_MODE_COMBINED), -EINVAL);
 	assert_int_equal(sdp_conn_leave_buffered(s.conn), -EINVAL);
 	script_send(&s, 1, 1000, SDP_BUF_RDMA);
@@ -337,7 +328,7 @@ static void grows_its_receives(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	script_recv(&s, msg);
 	assert_true(script_event(&s, SDP_EV_RESIZE, &ev));
 	assert_int_equal(ev.resize.size, 512);
@@ -371,7 +362,7 @@ static void limits_itself_when_it_asks_for_less(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(sdp_conn_ask_size(s.conn, 100), 0);
 	assert_int_equal(script_mid(&s), SDP_MID_CH_RCV_BUF);
 	script_send(&s, 1, 200, 0);
@@ -390,7 +381,7 @@ static void updates_credit_of_a_one_way_stream(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	for (int i = 0; i < 100; i++) {
 		assert_int_equal(script_data(&s, 10, 0), 1);
 		sdp_conn_consume(s.conn, 10);
@@ -415,7 +406,7 @@ static void answers_a_move(void **state)
 	struct script s;
 
 	(void)state;
-	open_as(&s, SDP_CONNECTING);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	script_send(&s, 1, 10, 0);
 	script_recv(&s, msg);
 	assert_true(script_next(&s, &msg));
@@ -448,7 +439,7 @@ static void moves_and_resolves_crossing_by_role(void **state)
 		struct sdp_event ev;
 		struct script s;
 
-		open_as(&s, (enum sdp_role)role);
+		script_open_as(&s, (enum sdp_role)role, 16);
 		assert_int_equal(sdp_conn_suspend(s.conn, 5002, 0), 0);
 		assert_int_equal(sdp_conn_suspend(s.conn, 5002, 0), -EINVAL);
 		assert_int_equal(script_mid(&s), SDP_MID_SUSP_COMM);

@@ -6,13 +6,6 @@
 
 #include "sdpscript.h"
 
-static void open_with(struct script *s, uint16_t bufs)
-{
-	struct sdp_options opt = script_options(SDP_CONNECTING);
-
-	script_open(s, &opt, bufs);
-}
-
 static void change_sink(struct script *s, enum sdp_mode mode)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_MODE_CHANGE };
@@ -34,7 +27,7 @@ static void gathers_small_buffers(void **state)
 	struct sdp_msg msg;
 
 	(void)state;
-	open_with(&s, 16);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	for (uint64_t i = 1; i <= 3; i++)
 		assert_int_equal(script_send(&s, i, 100, 0), 0);
 	assert_true(script_next(&s, &msg));
@@ -55,7 +48,7 @@ static void stops_payload_at_two_credits(void **state)
 	struct sdp_msg msg;
 
 	(void)state;
-	open_with(&s, 3);
+	script_open_as(&s, SDP_CONNECTING, 3);
 	for (uint64_t i = 1; i <= 3; i++)
 		assert_int_equal(script_send(&s, i, 240, 0), 0);
 	assert_true(script_next(&s, &msg));
@@ -77,7 +70,7 @@ static void advertises_in_combined(void **state)
 	struct sdp_msg msg;
 
 	(void)state;
-	open_with(&s, 16);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(script_send(&s, 1, 301, SDP_BUF_RDMA), 0);
 	assert_int_equal(script_send(&s, 2, 10, 0), 0);
 	assert_true(script_next(&s, &msg));
@@ -116,7 +109,7 @@ static void copies_what_it_may_not_advertise(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct script s;
 
-		open_with(&s, 16);
+		script_open_as(&s, SDP_CONNECTING, 16);
 		if (rows[i].is_buffered) {
 			sdp_conn_set_mode(s.conn, SDP_MODE_BUFFERED);
 			assert_int_equal(script_mid(&s), SDP_MID_MODE_CHANGE);
@@ -135,7 +128,7 @@ static void sends_what_was_refused(void **state)
 	struct sdp_msg msg;
 
 	(void)state;
-	open_with(&s, 16);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	script_send(&s, 1, 1000, SDP_BUF_RDMA);
 	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
 	script_plain(&s, SDP_MID_SEND_SM);
@@ -155,7 +148,7 @@ static void reads_within_its_limits(void **state)
 	struct script s;
 
 	(void)state;
-	open_with(&s, 16);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	msg.avail.len = 1510;
 	msg.avail.stag = 0x77;
 	msg.avail.va = 0x1000;
@@ -209,7 +202,7 @@ static void answers_what_does_not_suit(void **state)
 		struct sdp_event ev;
 		struct script s;
 
-		open_with(&s, 16);
+		script_open_as(&s, SDP_CONNECTING, 16);
 		msg.avail.len = rows[i].len;
 		script_recv(&s, msg);
 		sdp_conn_consume(s.conn, rows[i].inlined);
@@ -241,7 +234,7 @@ static void advertises_receive_buffers(void **state)
 		struct sdp_msg msg;
 		struct script s;
 
-		open_with(&s, 16);
+		script_open_as(&s, SDP_CONNECTING, 16);
 		script_post(&s, 1, rows[i].len, rows[i].flags);
 		assert_row(rows[i].name, script_mid(&s) == -1); /* Combined */
 		change_sink(&s, SDP_MODE_PIPELINED);
@@ -268,7 +261,7 @@ static void sends_a_transaction(void **state)
 	struct script s;
 
 	(void)state;
-	open_with(&s, 16);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	change_sink(&s, SDP_MODE_PIPELINED);
 	script_send(&s, 1, 50, 0);
 	script_post(&s, 2, 500, SDP_BUF_RDMA);
@@ -288,7 +281,7 @@ static void writes_into_what_is_advertised(void **state)
 	struct script s;
 
 	(void)state;
-	open_with(&s, 16);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	pipeline_source(&s);
 	msg.avail.len = 1000;
 	msg.avail.stag = 0x99;
@@ -318,7 +311,7 @@ static void copies_small_buffers_past_a_sink_avail(void **state)
 	struct script s;
 
 	(void)state;
-	open_with(&s, 16);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	pipeline_source(&s);
 	msg.avail.len = 1000;
 	script_recv(&s, msg);
@@ -335,7 +328,7 @@ static void flags_urgent_octets(void **state)
 	struct script s;
 
 	(void)state;
-	open_with(&s, 16);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	script_send(&s, 1, 50, SDP_BUF_OOB);
 	script_send(&s, 2, 50, 0);
 	assert_true(script_next(&s, &msg));
@@ -363,7 +356,7 @@ static void flags_urgent_octets_not_too_early(void **state)
 	struct script s;
 
 	(void)state;
-	open_with(&s, 3000);
+	script_open_as(&s, SDP_CONNECTING, 3000);
 	script_send(&s, 1, (uint32_t)total, 0);
 	script_send(&s, 2, 1, SDP_BUF_OOB);
 	while (before < total + 1) {
@@ -387,7 +380,7 @@ static void keeps_the_urgent_octet_out_of_adverts(void **state)
 	struct script s;
 
 	(void)state;
-	open_with(&s, 16);
+	script_open_as(&s, SDP_CONNECTING, 16);
 	script_send(&s, 1, 1000, SDP_BUF_RDMA | SDP_BUF_OOB);
 	assert_true(script_next(&s, &msg));
 	assert_int_equal(msg.mid, SDP_MID_SRC_AVAIL);
