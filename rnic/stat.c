@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Counters in a page that others may read: a file, or a memfd. */
-#define _GNU_SOURCE /* memfd_create */
 #include "stat.h"
 
 #include "../abi/usiw-abi.h"
 #include "../util/cancel.h"
-#include "env.h"
 #include "fd.h"
-#include "log.h"
+#include "page.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -42,74 +38,6 @@ void rnic_stat_add(enum rnic_stat stat, uint64_t value)
 				  memory_order_relaxed);
 }
 
-static int page_file_open(const char *dir)
-{
-	char path[4096];
-	int fd, ret;
-
-	ret = snprintf(path, sizeof(path), "%s/usiw.%d", dir, (int)getpid());
-	if (ret < 0 || (size_t)ret >= sizeof(path))
-		return -ENAMETOOLONG;
-	/* A file of that name is a dead process's, or this one's before it
-	 * called exec; in a shared directory it may be a trap. */
-	unlink(path);
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		  0644);
-	return fd < 0 ? -errno : fd;
-}
-
-/* Octets for the whole page, now: a full disk must not become SIGBUS. */
-static int page_map(int fd, struct usiw_stat_page **ret_page)
-{
-	void *mem;
-	int ret;
-
-	ret = posix_fallocate(fd, 0, sizeof(struct usiw_stat_page));
-	if (ret != 0)
-		return -ret;
-	mem = mmap(NULL, sizeof(struct usiw_stat_page), PROT_READ | PROT_WRITE,
-		   MAP_SHARED, fd, 0);
-	if (mem == MAP_FAILED)
-		return -errno;
-	*ret_page = mem;
-	return 0;
-}
-
-static int page_from_file(const char *dir, struct usiw_stat_page **ret_page)
-{
-	int fd, ret;
-
-	fd = page_file_open(dir);
-	if (fd < 0)
-		return fd;
-	ret = page_map(fd, ret_page);
-	util_sys_close(fd);
-	return ret;
-}
-
-/* The memfd stays open: its number is how others find the page. */
-static int page_from_memfd(struct usiw_stat_page **ret_page)
-{
-	int fd, ret;
-
-	fd = memfd_create("usiw-stat", MFD_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	ret = page_map(fd, ret_page);
-	if (ret < 0)
-		goto close_fd;
-	ret = rnic_fd_register(&fd);
-	if (ret < 0)
-		goto unmap;
-	return 0;
-
-unmap:
-	munmap(*ret_page, sizeof(**ret_page));
-close_fd:
-	util_sys_close(fd);
-	return ret;
-}
-
 static void page_fill(struct usiw_stat_page *page)
 {
 	page->pid = (uint32_t)getpid();
@@ -134,25 +62,34 @@ static void page_publish(struct usiw_stat_page *page)
 						 memory_order_relaxed));
 }
 
+/* The memfd stays open: its number is how others find the page. */
+static int page_make(struct usiw_stat_page **ret_page)
+{
+	struct util_page made;
+	int ret;
+
+	ret = util_page_make("rnic", "usiw", sizeof(**ret_page),
+			     sizeof(**ret_page), NULL, &made);
+	if (ret < 0)
+		return ret;
+	if (made.fd >= 0 && rnic_fd_register(&made.fd) < 0) {
+		munmap(made.mem, sizeof(**ret_page));
+		util_sys_close(made.fd);
+		return -ENOMEM;
+	}
+	*ret_page = made.mem;
+	return 0;
+}
+
 void rnic_stat_init(void)
 {
 	UTIL_CANCEL_OFF();
-	const char *dir = util_settings()->stat_dir;
 	struct usiw_stat_page *page = NULL;
-	int ret = -ENOENT;
 
 	/* The first caller makes it; others need not wait for that. */
 	if (atomic_exchange_explicit(&is_made, true, memory_order_relaxed))
 		return;
-	if (dir) {
-		ret = page_from_file(dir, &page);
-		if (ret < 0)
-			util_err("rnic", "stat: no counter file in %s: %s", dir,
-				 strerror(-ret));
-	}
-	if (ret < 0)
-		ret = page_from_memfd(&page);
-	if (ret < 0)
+	if (page_make(&page) < 0)
 		return; /* counting goes on in the dummy */
 	page_fill(page);
 	page_publish(page);

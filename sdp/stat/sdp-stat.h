@@ -178,8 +178,11 @@ struct sdp_stat_page {
  * on in memory of the process, unseen. */
 void sdp_stat_init(void);
 
-/* The memfd, to be kept from the program's close(); -1: none. */
-int sdp_stat_fd(void);
+/* Makes the page, if need be, and hands out its memfd, once: the caller keeps
+ * it open, out of reach of the program's close(), and closes it in a forked
+ * child.  Nobody uses its number here.  -1: a file stands behind the page, or
+ * there is none. */
+int sdp_stat_fd_take(void);
 
 /* A place for one socket, all 0.  Never NULL: the overflow slot at worst. */
 struct sdp_stat_sock *sdp_stat_sock_add(void);

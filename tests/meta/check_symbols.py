@@ -75,7 +75,6 @@ MAY_CANCEL = {
     "cm-port.c": r"\w+dir",                   # in UTIL_CANCEL_OFF()
     "engine.c": "usleep|pthread_join",       # in UTIL_CANCEL_OFF()
     "netif.c": r"nl_\w+|rtnl_\w+",           # so is what follows
-    "stat.c": "open|posix_fallocate",
     "provider": "fopen|fclose|fgets|fprintf|__fprintf_chk|fscanf|"
                 "__isoc\\w+scanf|pthread_cond_wait|close",
     "kabi": "fopen|fclose|fgets|fprintf|__fprintf_chk|fscanf|fdopen|"

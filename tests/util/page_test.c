@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Counter pages in memfds and files.  Each case runs in a process of its own,
+ * since settings are read once.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "page.h"
+
+#define SIZE 65536
+
+static char dir[64];
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(dir, "/tmp/util-page-test.XXXXXX");
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return rmdir(dir);
+}
+
+/* Return: what @check returned; a line number for a failure there. */
+static int run(int (*check)(void), const char *stat_dir)
+{
+	pid_t pid = fork();
+	char path[128];
+	int status;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		setenv("USIW_LOG", "none", 1);
+		if (stat_dir)
+			setenv("USIW_STAT_DIR", stat_dir, 1);
+		else
+			unsetenv("USIW_STAT_DIR");
+		_exit(check());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	snprintf(path, sizeof(path), "%s/test.%d", dir, (int)pid);
+	unlink(path);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+#define CHECK(cond)                                                            \
+	do {                                                                   \
+		if (!(cond)) {                                                 \
+			fprintf(stderr, "line %d: %s\n", __LINE__, #cond);     \
+			return 1;                                              \
+		}                                                              \
+	} while (0)
+
+static int check_memfd(void)
+{
+	char path[64], name[64];
+	struct util_page page;
+	uint8_t octet = 1;
+	ssize_t len;
+
+	CHECK(util_page_make("tool", "test", SIZE, 4096, NULL, &page) == 0);
+	CHECK(page.fd >= 0);
+	CHECK(fcntl(page.fd, F_GETFD) & FD_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", page.fd);
+	len = readlink(path, name, sizeof(name) - 1);
+	CHECK(len > 0);
+	name[len] = '\0';
+	CHECK(strstr(name, "memfd:test-stat"));
+	CHECK(lseek(page.fd, 0, SEEK_END) == SIZE);
+	CHECK(pread(page.fd, &octet, 1, 100) == 1 && octet == 0);
+	((uint8_t *)page.mem)[100] = 7;
+	CHECK(pread(page.fd, &octet, 1, 100) == 1 && octet == 7);
+	return 0;
+}
+
+static int check_file(void)
+{
+	char path[128], other[160];
+	struct util_page page;
+	struct stat st;
+	uint8_t octet;
+	int fd;
+
+	/* What has the name already is not written to. */
+	snprintf(path, sizeof(path), "%s/test.%d", dir, (int)getpid());
+	snprintf(other, sizeof(other), "%s.trap", path);
+	fd = open(other, O_RDWR | O_CREAT, 0600);
+	CHECK(fd >= 0 && symlink(other, path) == 0);
+	CHECK(util_page_make("tool", "test", SIZE, SIZE, NULL, &page) == 0);
+	CHECK(page.fd == -1);
+	CHECK(fstat(fd, &st) == 0 && st.st_size == 0);
+	close(fd);
+	unlink(other);
+	CHECK(lstat(path, &st) == 0 && S_ISREG(st.st_mode));
+	CHECK(st.st_size == SIZE && st.st_blocks * 512 >= SIZE);
+	((uint8_t *)page.mem)[SIZE - 1] = 7;
+	fd = open(path, O_RDONLY);
+	CHECK(pread(fd, &octet, 1, SIZE - 1) == 1 && octet == 7);
+	close(fd);
+	return 0;
+}
+
+static int check_place(void)
+{
+	struct util_page page;
+	uint8_t *mem;
+
+	mem = mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(mem != MAP_FAILED);
+	mem[0] = 9;
+	CHECK(util_page_make("tool", "test", SIZE, 4096, mem, &page) == 0);
+	CHECK(page.mem == mem && mem[0] == 0);
+	return 0;
+}
+
+static void makes_a_memfd(void **state)
+{
+	(void)state;
+	assert_int_equal(run(check_memfd, NULL), 0);
+}
+
+static void makes_a_file_in_the_directory(void **state)
+{
+	(void)state;
+	assert_int_equal(run(check_file, dir), 0);
+}
+
+static void does_without_the_directory(void **state)
+{
+	(void)state;
+	assert_int_equal(run(check_memfd, "/nonexistent/dir"), 0);
+}
+
+static void maps_where_it_is_told(void **state)
+{
+	(void)state;
+	assert_int_equal(run(check_place, NULL), 0);
+	assert_int_equal(run(check_place, dir), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(makes_a_memfd),
+		cmocka_unit_test(makes_a_file_in_the_directory),
+		cmocka_unit_test(does_without_the_directory),
+		cmocka_unit_test(maps_where_it_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

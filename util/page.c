@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* A counter page in a file, or in a memfd. */
+#define _GNU_SOURCE /* memfd_create */
+#include "page.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cancel.h"
+#include "env.h"
+#include "log.h"
+
+static int file_open(const char *dir, const char *name)
+{
+	char path[4096];
+	int fd, ret;
+
+	ret = snprintf(path, sizeof(path), "%s/%s.%d", dir, name,
+		       (int)getpid());
+	if (ret < 0 || (size_t)ret >= sizeof(path))
+		return -ENAMETOOLONG;
+	/* In a shared directory the name may be a trap. */
+	unlink(path);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		  0644);
+	return fd < 0 ? -errno : fd;
+}
+
+static int page_map(int fd, size_t size, size_t filled, void *at,
+		    void **ret_mem)
+{
+	void *mem;
+	int ret;
+
+	if (filled < size && ftruncate(fd, (off_t)size) < 0)
+		return -errno;
+	ret = posix_fallocate(fd, 0, (off_t)filled);
+	if (ret != 0)
+		return -ret;
+	mem = mmap(at, size, PROT_READ | PROT_WRITE,
+		   at ? MAP_SHARED | MAP_FIXED : MAP_SHARED, fd, 0);
+	if (mem == MAP_FAILED)
+		return -errno;
+	*ret_mem = mem;
+	return 0;
+}
+
+static int page_from_memfd(const char *name, size_t size, size_t filled,
+			   void *at, struct util_page *ret_page)
+{
+	char fd_name[64];
+	int fd, ret;
+
+	snprintf(fd_name, sizeof(fd_name), "%s-stat", name);
+	fd = memfd_create(fd_name, MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = page_map(fd, size, filled, at, &ret_page->mem);
+	if (ret < 0) {
+		util_sys_close(fd);
+		return ret;
+	}
+	ret_page->fd = fd;
+	return 0;
+}
+
+int util_page_make(const char *part, const char *name, size_t size,
+		   size_t filled, void *at, struct util_page *ret_page)
+{
+	const char *dir = util_settings()->stat_dir;
+	void *mem;
+	int fd, ret;
+
+	if (!dir)
+		return page_from_memfd(name, size, filled, at, ret_page);
+	fd = file_open(dir, name);
+	ret = fd;
+	if (fd >= 0) {
+		ret = page_map(fd, size, filled, at, &mem);
+		util_sys_close(fd);
+	}
+	if (ret >= 0) {
+		*ret_page = (struct util_page){ .mem = mem, .fd = -1 };
+		return 0;
+	}
+	util_err(part, "stat: no counter file in %s: %s", dir, strerror(-ret));
+	return page_from_memfd(name, size, filled, at, ret_page);
+}
