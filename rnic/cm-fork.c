@@ -199,6 +199,7 @@ static void inherit_id(struct cm_id *id)
 	id->conn = NULL;
 	free(id->ended);
 	id->ended = NULL;
+	id->unread_ns = 0;
 	free(id->timewait);
 	id->timewait = NULL;
 	id->timewait_ns = 0;

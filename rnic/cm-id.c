@@ -4,6 +4,7 @@
 
 #include "../util/log.h"
 #include "fd.h"
+#include "qp.h"
 #include "tcp.h"
 
 #include <errno.h>
@@ -91,6 +92,8 @@ void cm_id_free(struct cm_id *id)
 	else if (id->conn)
 		cm_conn_free(id->conn);
 	rnic_fd_close(id->fd);
+	if (id->unread_ns)
+		TAILQ_REMOVE(&cm.unread, id, unread_link);
 	if (id->timewait_ns)
 		TAILQ_REMOVE(&cm.timewait, id, timewait_link);
 	free(id->ended);
@@ -364,22 +367,72 @@ static bool id_was_connected(const struct cm_id *id)
 	return id->state == RNIC_CM_S_DISCONNECT && !id->ended;
 }
 
-void cm_id_disconnected(struct cm_id *id)
-{
-	id->has_disconnected = true;
-	if (id_was_connected(id))
-		id_enter_timewait(id);
-}
-
 /* The event is the same however the stream ended, as the kernel has it. */
-void cm_id_stream_ended(struct cm_id *id, int status)
+static void id_end(struct cm_id *id)
 {
-	if (id->state != RNIC_CM_S_ESTABLISHED)
-		return;
-	util_debug("cm", "id %u: stream ended, status %d", cm_id_num(id),
-		   status);
 	id->state = RNIC_CM_S_DISCONNECT;
 	cm_event_post(id->ended, RNIC_CM_DISCONNECTED, 0);
 	id->ended = NULL;
 	id_enter_timewait(id);
+}
+
+static void id_end_unread(struct cm_id *id)
+{
+	TAILQ_REMOVE(&cm.unread, id, unread_link);
+	id->unread_ns = 0;
+	id_end(id);
+}
+
+void cm_id_disconnected(struct cm_id *id)
+{
+	id->has_disconnected = true;
+	if (id->unread_ns)
+		id_end_unread(id);
+	else if (id_was_connected(id))
+		id_enter_timewait(id);
+}
+
+/*
+ * With hardware the peer's disconnect takes the way of the managers, and is
+ * long behind the last message.  Here both come in one read.  Programs that
+ * read events in a thread of their own (libfabric) destroy the QP at once, and
+ * with it the completion of the message; so DISCONNECTED waits until the
+ * application has polled what had come before, but no longer than this.
+ */
+#define UNREAD_NS (100 * NS_PER_MS)
+#define UNREAD_LOOK_NS NS_PER_MS
+
+static bool id_is_unread(const struct cm_id *id)
+{
+	struct rnic_qp *qp = rnic_qp_get(id->qp_num);
+	bool is_unread = qp && rnic_rq_is_unread(qp);
+
+	rnic_qp_put(qp);
+	return is_unread;
+}
+
+uint64_t cm_id_unread_look_ns(uint64_t now_ns)
+{
+	return now_ns + UNREAD_LOOK_NS;
+}
+
+void cm_id_look(struct cm_id *id, uint64_t now_ns)
+{
+	if (now_ns >= id->unread_ns || !id_is_unread(id))
+		id_end_unread(id);
+}
+
+void cm_id_stream_ended(struct cm_id *id, int status)
+{
+	if (id->state != RNIC_CM_S_ESTABLISHED || id->unread_ns)
+		return;
+	util_debug("cm", "id %u: stream ended, status %d", cm_id_num(id),
+		   status);
+	if (id->has_disconnected || !id_is_unread(id)) {
+		id_end(id);
+		return;
+	}
+	id->unread_ns = rnic_now_ns() + UNREAD_NS;
+	TAILQ_INSERT_TAIL(&cm.unread, id, unread_link);
+	cm_thread_deadline(cm_id_unread_look_ns(rnic_now_ns()));
 }

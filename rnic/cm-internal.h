@@ -143,6 +143,8 @@ struct cm_id {
 	uint8_t ird, ord;	/* then: reads at a time */
 	struct cm_conn *conn;	/* CONNECT, REQUEST: the connection */
 	struct cm_event *ended; /* set aside for DISCONNECTED */
+	TAILQ_ENTRY(cm_id) unread_link;
+	uint64_t unread_ns; /* 0: not in the manager's list */
 	/* Persona ca. */
 	struct cm_event *timewait; /* set aside for TIMEWAIT_EXIT */
 	TAILQ_ENTRY(cm_id) timewait_link;
@@ -171,6 +173,9 @@ int cm_id_reserve_end(struct cm_id *id);
 void cm_id_disconnected(struct cm_id *id);
 /* The stream of an established identity has ended. */
 void cm_id_stream_ended(struct cm_id *id, int status);
+/* DISCONNECTED waits: may it come now?  cm_id_unread_look_ns(): when to ask. */
+void cm_id_look(struct cm_id *id, uint64_t now_ns);
+uint64_t cm_id_unread_look_ns(uint64_t now_ns);
 /* The identity's time in timewait is over. */
 void cm_id_timewait_exit(struct cm_id *id);
 
@@ -430,6 +435,7 @@ struct cm_manager {
 	struct cm_conn_list asking, refused, starting, answered, rejected,
 		closing;
 	struct cm_id_list paused;   /* listeners out of file descriptors */
+	struct cm_id_list unread;   /* DISCONNECTED waits; by deadline */
 	struct cm_id_list timewait; /* by deadline */
 	struct cm_known known[CM_KNOWN_CNT];
 	uint32_t known_turn;

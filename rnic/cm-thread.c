@@ -47,6 +47,7 @@ struct cm_manager cm = {
 	.rejected = TAILQ_HEAD_INITIALIZER(cm.rejected),
 	.closing = TAILQ_HEAD_INITIALIZER(cm.closing),
 	.paused = TAILQ_HEAD_INITIALIZER(cm.paused),
+	.unread = TAILQ_HEAD_INITIALIZER(cm.unread),
 	.timewait = TAILQ_HEAD_INITIALIZER(cm.timewait),
 	.inbox = TAILQ_HEAD_INITIALIZER(cm.inbox),
 	.epoll_fd = -1,
@@ -180,7 +181,7 @@ static void deadlines_fire(void)
 {
 	uint64_t now = rnic_now_ns();
 	struct cm_conn *conn;
-	struct cm_id *id;
+	struct cm_id *id, *next;
 
 	rnic_rdv_fire(now);
 	rnic_port_fire(now);
@@ -190,6 +191,10 @@ static void deadlines_fire(void)
 			cm_conn_expire(conn);
 	while ((id = TAILQ_FIRST(&cm.paused)) && id->listener.resume_ns <= now)
 		rnic_listen_resume(id);
+	for (id = TAILQ_FIRST(&cm.unread); id; id = next) {
+		next = TAILQ_NEXT(id, unread_link);
+		cm_id_look(id, now);
+	}
 	while ((id = TAILQ_FIRST(&cm.timewait)) && id->timewait_ns <= now)
 		cm_id_timewait_exit(id);
 }
@@ -211,6 +216,8 @@ static uint64_t deadlines_next(void)
 	if (!TAILQ_EMPTY(&cm.paused))
 		next = deadline_min(
 			next, TAILQ_FIRST(&cm.paused)->listener.resume_ns);
+	if (!TAILQ_EMPTY(&cm.unread))
+		next = deadline_min(next, cm_id_unread_look_ns(rnic_now_ns()));
 	if (!TAILQ_EMPTY(&cm.timewait))
 		next = deadline_min(next,
 				    TAILQ_FIRST(&cm.timewait)->timewait_ns);
@@ -480,6 +487,7 @@ void cm_manager_reset(bool keeps_ids)
 	TAILQ_INIT(&cm.rejected);
 	TAILQ_INIT(&cm.closing);
 	TAILQ_INIT(&cm.paused);
+	TAILQ_INIT(&cm.unread);
 	TAILQ_INIT(&cm.timewait);
 	TAILQ_INIT(&cm.inbox);
 	cm.epoll_fd = cm.wake_fd = -1;

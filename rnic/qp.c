@@ -163,6 +163,9 @@ int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 	qp->srq = opt->srq;
 	qp->handle = opt->handle;
 	qp->rnr_ns = util_settings()->rnr_ms * NS_PER_MS;
+	atomic_init(&qp->rq.told_idx,
+		    atomic_load_explicit(&qp->recv_cq->ring.hdr->cons_idx,
+					 memory_order_relaxed));
 	rc = sq_alloc(qp, opt);
 	if (rc == 0 && !opt->srq)
 		rc = rq_alloc(qp, opt);

@@ -161,6 +161,8 @@ struct rnic_rq {
 	struct rnic_ring_mem mem;
 	uint32_t max_sge;
 	struct rnic_recv current;
+	/* Index of recv_cq behind the last message's completion. */
+	_Atomic uint32_t told_idx;
 };
 
 /* What has come of messages that belong together, or are not whole. */
@@ -472,6 +474,9 @@ void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe);
 int rnic_rq_deliver(struct rnic_qp *qp, const struct usiw_cqe *cqe);
 
 void rnic_rq_flush(struct rnic_qp *qp);
+/* Any thread, which keeps the QP (rnic_qp_get()): a message has completed that
+ * the application has not polled. */
+bool rnic_rq_is_unread(const struct rnic_qp *qp);
 
 /* ---- inbound.c, under the lead ------------------------------------------ */
 

@@ -58,8 +58,27 @@ void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe)
 	full.qp_handle = qp->handle;
 	qp->rq.current.is_open = false;
 	rnic_stat_add(RNIC_STAT_recv_done, 1);
-	if (rnic_cq_push(qp->recv_cq, &full) < 0)
+	if (rnic_cq_push(qp->recv_cq, &full) < 0) {
 		rnic_qp_overrun(qp);
+		return;
+	}
+	/* relaxed, both: only the leader writes them; a reader wants a hint */
+	atomic_store_explicit(
+		&qp->rq.told_idx,
+		atomic_load_explicit(&qp->recv_cq->ring.hdr->prod_idx,
+				     memory_order_relaxed),
+		memory_order_relaxed);
+}
+
+bool rnic_rq_is_unread(const struct rnic_qp *qp)
+{
+	uint32_t told =
+		atomic_load_explicit(&qp->rq.told_idx, memory_order_relaxed);
+	uint32_t read = atomic_load_explicit(&qp->recv_cq->ring.hdr->cons_idx,
+					     memory_order_relaxed);
+
+	/* Wrong for a QP that had no message while 2^31 others completed. */
+	return (int32_t)(told - read) > 0;
 }
 
 int rnic_rq_deliver(struct rnic_qp *qp, const struct usiw_cqe *cqe)

@@ -62,6 +62,101 @@ static void passive_side_disconnects(void **state)
 	cm_pair_close(&p);
 }
 
+static void post_recv(struct rnic_qp *qp)
+{
+	const struct usiw_ring *ring = rnic_qp_rq(qp);
+	struct usiw_rqe *rqe = usiw_ring_reserve(ring, 0);
+
+	assert_non_null(rqe);
+	*rqe = (struct usiw_rqe){ .wr_id = 1 };
+	usiw_ring_commit(ring, 1);
+	rnic_qp_ring_rq(qp);
+}
+
+static void post_send(struct rnic_qp *qp)
+{
+	const struct usiw_ring *ring = rnic_qp_sq(qp);
+	struct usiw_sqe *sqe = usiw_ring_reserve(ring, 0);
+
+	assert_non_null(sqe);
+	*sqe = (struct usiw_sqe){ .opcode = USIW_WR_SEND };
+	usiw_ring_commit(ring, 1);
+	rnic_qp_ring_sq(qp);
+}
+
+/* The peer sends a message and disconnects; both are here, and the message is
+ * not polled. */
+static void pair_leave_behind_message(struct cm_pair *p)
+{
+	cm_pair_open(p, AF_INET);
+	cm_pair_accept(p);
+	post_recv(p->passive_qp.qp);
+	post_send(p->active_qp.qp);
+	assert_int_equal(rnic_cm_disconnect(p->active.chan, p->active.id), 0);
+	while (rnic_qp_state(p->passive_qp.qp) == RNIC_QPS_RTS)
+		rnic_cq_progress(p->passive_qp.cq);
+}
+
+/* Programs destroy the QP at DISCONNECTED, and with it what they have not
+ * polled. */
+static void disconnected_waits_for_the_last_message(void **state)
+{
+	const struct usiw_ring *ring;
+	const struct usiw_cqe *cqe;
+	struct rnic_cm_event ev;
+	uint64_t begin_ns, early_ns;
+	bool is_early;
+	struct cm_pair p;
+
+	(void)state;
+	/* It does not wait long: on a slow machine one look comes late. */
+	for (int i = 0; i < 100; i++) {
+		begin_ns = rnic_now_ns();
+		pair_leave_behind_message(&p);
+		is_early = cm_is_readable(p.listener.chan, 20);
+		early_ns = rnic_now_ns() - begin_ns;
+		ring = rnic_cq_ring(p.passive_qp.cq);
+		cqe = usiw_ring_peek(ring, 0);
+		assert_non_null(cqe);
+		assert_int_equal(cqe->status, USIW_WC_SUCCESS);
+		assert_int_equal(cqe->opcode, USIW_WC_RECV);
+		usiw_ring_consume(ring, 1);
+		cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+		cm_pair_close(&p);
+		if (early_ns < 90 * NS_PER_MS)
+			break;
+	}
+	assert_true(early_ns < 90 * NS_PER_MS);
+	assert_false(is_early);
+}
+
+static void disconnected_comes_though_nobody_polls(void **state)
+{
+	struct rnic_cm_event ev;
+	uint32_t cnt, events;
+	struct cm_pair p;
+
+	(void)state;
+	pair_leave_behind_message(&p);
+	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_pair_close(&p);
+	/* With the QP goes the reason to wait. */
+	pair_leave_behind_message(&p);
+	assert_int_equal(rnic_qp_destroy(p.passive_qp.qp, &events), 0);
+	p.passive_qp.qp = NULL;
+	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_pair_close(&p);
+	/* The application's own disconnect does not wait. */
+	pair_leave_behind_message(&p);
+	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
+	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_pair_close(&p);
+	/* Whoever waits may go. */
+	pair_leave_behind_message(&p);
+	assert_int_equal(rnic_cm_destroy(p.listener.chan, p.child, &cnt), 0);
+	cm_pair_close(&p);
+}
+
 /* The identity may go before its QP: the event just never comes, and the
  * connection goes with it, in order, as with a kernel. */
 static void a_connection_goes_with_its_identity(void **state)
@@ -140,6 +235,8 @@ int main(void)
 		cmocka_unit_test(connects_and_disconnects_ipv4),
 		cmocka_unit_test(connects_and_disconnects_ipv6),
 		cmocka_unit_test(passive_side_disconnects),
+		cmocka_unit_test(disconnected_waits_for_the_last_message),
+		cmocka_unit_test(disconnected_comes_though_nobody_polls),
 		cmocka_unit_test(a_connection_goes_with_its_identity),
 		cmocka_unit_test(a_qp_of_another_identity_stays),
 		cmocka_unit_test(calls_out_of_order_are_refused),
