@@ -73,7 +73,6 @@ void rnic_qp_table_remove(struct rnic_qp *qp)
 	table_unlink(qp);
 	util_unlock(&table_lock);
 	qp_wait_unpinned(qp);
-	rnic_qp_num_release(qp->num, qp->is_told);
 }
 
 /* The first QP of @ctx in the bucket, taken out of it; NULL: none. */

@@ -12,6 +12,7 @@
 #include "engine.h"
 #include "hold.h"
 #include "mw.h"
+#include "qp-num.h"
 #include "rdv.h"
 #include "stat.h"
 #include "stream-internal.h"
@@ -601,15 +602,16 @@ void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
 }
 
 /*
- * Phase one: nobody finds the QP any more (table, stream, doorbell).  Phase
- * two: free.  Who could still hold it?  The connection manager's pins are
- * waited for; the stream is let go under the lead; the doorbell is emptied
- * under the lead, and the caller promises that nobody posts.
+ * Phase one: nobody finds the QP any more (table, stream, doorbell).  Who
+ * could still hold it?  The connection manager's pins are waited for; the
+ * stream is let go under the lead; the doorbell is emptied under the lead, and
+ * the caller promises that nobody posts.
  */
-int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
+void rnic_qp_retire(struct rnic_qp *qp)
 {
-	uint32_t events = 0;
-
+	if (qp->is_retired)
+		return;
+	qp->is_retired = true;
 	rnic_rdv_cancel(qp);
 	rnic_qp_table_remove(qp);
 	rnic_engine_lead(qp->engine);
@@ -623,10 +625,19 @@ int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
 	rnic_hold_drop(qp);
 	rnic_mw_qp_gone(qp);
 	rnic_engine_unlead(qp->engine);
+}
+
+/* Phase two: the number may be drawn again, and the memory is freed. */
+int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
+{
+	uint32_t events = 0;
+
+	rnic_qp_retire(qp);
 	for (int i = 0; i < RNIC_QP_EV_CNT; i++)
 		events += rnic_chan_purge(qp->ctx->async, &qp->event_node[i]);
 	*ret_async_events = events;
 	qp_users_add(qp, (uint32_t)-1);
+	rnic_qp_num_release(qp->num, qp->is_told);
 	qp_release(qp);
 	return 0;
 }

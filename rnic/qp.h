@@ -203,6 +203,7 @@ struct rnic_qp {
 	struct rnic_cq *send_cq, *recv_cq;
 	struct rnic_srq *srq;
 	uint32_t num;
+	bool is_retired;
 	bool is_told; /* a peer was given the number: see qp-num.h */
 	uint64_t handle;
 	_Atomic uint32_t state; /* enum rnic_qp_state; written by the leader */
@@ -288,8 +289,9 @@ void rnic_qp_serve(struct rnic_qp *qp);
 
 /* ---- qp-table.c --------------------------------------------------------- */
 
-int rnic_qp_table_add(struct rnic_qp *qp);     /* draws qp->num */
-void rnic_qp_table_remove(struct rnic_qp *qp); /* waits for pins */
+int rnic_qp_table_add(struct rnic_qp *qp); /* draws qp->num */
+/* Waits for pins.  The number stays drawn. */
+void rnic_qp_table_remove(struct rnic_qp *qp);
 /* The context goes with QPs left in it: nobody finds them any more.
  * Return: they, linked by table_next; NULL: none. */
 struct rnic_qp *rnic_qp_table_forget(const struct rnic_context *ctx);

@@ -564,9 +564,16 @@ struct rnic_qp_attr {
 RNIC_EXPORT void rnic_qp_query(struct rnic_qp *qp,
 			       struct rnic_qp_attr *ret_attr);
 
-/* Outstanding WRs vanish without completion, as the verbs say, and windows of
- * type 2 that it has bound are bound no more.  The stream,
- * if any, is drained in the background (USIW_DRAIN_MS). */
+/*
+ * Outstanding WRs vanish without completion, as the verbs say, and windows of
+ * type 2 that it has bound are bound no more.  The stream, if any, is drained
+ * in the background (USIW_DRAIN_MS).  What has completed stays in the CQs, and
+ * no other QP has this one's number before rnic_qp_destroy(): until then a
+ * completion with that number is of this QP.
+ */
+RNIC_EXPORT void rnic_qp_retire(struct rnic_qp *qp);
+
+/* Of a QP that is retired; if it is not, this retires it. */
 RNIC_EXPORT int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events);
 
 /* ---- connection manager (used by kernel-abi/ucm.c) --------------------- */

@@ -157,9 +157,11 @@ int usiw_destroy_cq(struct ibv_cq *ibcq)
 }
 
 /*
- * The QP is reset: what it has completed and nobody has polled is forgotten,
- * as by other devices; programs that reset a failed QP would take an old flush
- * for the end of new work.  Entries that stay move up behind the gap.
+ * The QP is reset or destroyed: what it has completed and nobody has polled is
+ * forgotten, as by other devices.  Programs that reset a failed QP would take
+ * an old flush for the end of new work; libfabric would post a receive again on
+ * the queue pair that it has destroyed.  Entries that stay move up behind the
+ * gap.
  */
 void usiw_cq_clean(struct usiw_cq *cq, uint32_t qp_num)
 {

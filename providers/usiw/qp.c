@@ -530,6 +530,15 @@ static void qp_remember(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 	told->sq_psn &= PSN_MASK;
 }
 
+/* What the QP has completed and nobody has polled is forgotten.  Meanwhile no
+ * other QP may have its number. */
+static void qp_clean_cqs(struct ibv_qp *ibqp)
+{
+	usiw_cq_clean(usiw_cq(ibqp->send_cq), ibqp->qp_num);
+	if (ibqp->recv_cq != ibqp->send_cq)
+		usiw_cq_clean(usiw_cq(ibqp->recv_cq), ibqp->qp_num);
+}
+
 int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 {
 	struct usiw_qp *qp = usiw_qp(ibqp);
@@ -556,11 +565,8 @@ int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 			return usiw_door_int(err);
 	}
 	err = qp_move(qp, attr, attr_mask, move);
-	if (!err && move == MOVE_RESET) {
-		usiw_cq_clean(usiw_cq(ibqp->send_cq), ibqp->qp_num);
-		if (ibqp->recv_cq != ibqp->send_cq)
-			usiw_cq_clean(usiw_cq(ibqp->recv_cq), ibqp->qp_num);
-	}
+	if (!err && move == MOVE_RESET)
+		qp_clean_cqs(ibqp);
 	if (!err)
 		qp_remember(qp, attr, attr_mask);
 	if (!err && (attr_mask & IBV_QP_STATE)) {
@@ -679,6 +685,8 @@ int usiw_destroy_qp(struct ibv_qp *ibqp)
 	int err;
 
 	if (!usiw_is_alien(qp->fork_gen)) {
+		rnic_qp_retire(qp->rnic);
+		qp_clean_cqs(ibqp);
 		err = rnic_qp_destroy(qp->rnic, &async_events);
 		if (err)
 			return usiw_door_int(err);

@@ -80,12 +80,13 @@ static void side_make(struct side *s, struct world *w, uint32_t *rng)
 	MUST(ibv_destroy_cq(s->scq->cq) == EBUSY);
 }
 
-/* The QP is gone: what it left in the CQs is taken before its share is. */
+/* With the QP go its completions: their share of the CQs is free at once, and
+ * a CQ that no other QP uses is empty. */
 static void side_unmake(struct side *s)
 {
 	MUST(ibv_destroy_qp(s->qp) == 0);
-	queue_drain(s->scq);
-	queue_drain(s->rcq);
+	if (s->own.cq)
+		MUST(queue_poll(&s->own, 8) == 0);
 	queue_reserve(s->scq, -DEPTH);
 	queue_reserve(s->rcq, -DEPTH);
 	if (s->srq)

@@ -3,7 +3,6 @@
 #include "fake-rnic.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,6 +54,8 @@ struct rnic_srq {
 struct rnic_qp {
 	struct usiw_ring sq, rq;
 	struct rnic_srq *srq;
+	struct rnic_cq *cq[2];
+	bool is_retired;
 };
 
 static struct rnic_device the_device;
@@ -605,6 +606,8 @@ int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 		 opt->sq_slots);
 	opt->max_inline += 16;
 	(*ret_qp)->srq = opt->srq;
+	(*ret_qp)->cq[0] = opt->send_cq;
+	(*ret_qp)->cq[1] = opt->recv_cq;
 	if (!opt->srq)
 		ring_new(&(*ret_qp)->rq, opt->max_recv_wr, rq_stride(opt),
 			 opt->rq_slots);
@@ -615,7 +618,7 @@ int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 uint32_t rnic_qp_num(const struct rnic_qp *qp)
 {
 	assert_non_null(qp);
-	return 0xabcd12;
+	return FAKE_QP_NUM;
 }
 
 const struct usiw_ring *rnic_qp_sq(const struct rnic_qp *qp)
@@ -795,102 +798,39 @@ void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
 	};
 }
 
+/* The last completions come while it is retired. */
+void rnic_qp_retire(struct rnic_qp *qp)
+{
+	const struct usiw_cqe last = { .qp_num = FAKE_QP_NUM };
+
+	qp->is_retired = true;
+	for (int i = 0; fake.completes_when_retired && i < 2; i++)
+		fake_cq_push(qp->cq[i], &last);
+}
+
+/* From here another QP may have the number, and completions with it. */
+static void expect_no_completion(const struct rnic_cq *cq)
+{
+	const struct usiw_cqe *cqe;
+
+	for (uint32_t i = 0; (cqe = usiw_ring_peek(&cq->ring, i)); i++)
+		assert_int_not_equal(cqe->qp_num, FAKE_QP_NUM);
+}
+
 int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
 {
 	int err = verdict(__func__);
 
 	if (err)
 		return err;
+	if (!qp->is_retired)
+		rnic_qp_retire(qp);
+	for (int i = 0; i < 2; i++)
+		expect_no_completion(qp->cq[i]);
 	*ret_async_events = fake.async_events;
 	ring_free(&qp->sq);
 	if (!qp->srq)
 		ring_free(&qp->rq);
 	object_free(qp);
-	return 0;
-}
-
-/* libibverbs would make it from sysfs; it is never freed. */
-static struct verbs_device fake_vdev = {
-	.device = { .node_type = IBV_NODE_RNIC,
-		    .transport_type = IBV_TRANSPORT_IWARP,
-		    .name = "usiw_fake" },
-	.ops = &usiw_device_ops,
-	.refcount = 1,
-};
-
-struct ibv_context *fake_open(void)
-{
-	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	struct verbs_context *vctx;
-
-	assert_true(fd >= 0);
-	vctx = usiw_device_ops.alloc_context(&fake_vdev.device, fd, NULL);
-	return vctx ? &vctx->context : NULL;
-}
-
-void fake_close(struct ibv_context *context)
-{
-	assert_int_equal(ibv_close_device(context), 0);
-}
-
-struct ibv_qp_init_attr fake_qp_attr(const struct fake_world *w)
-{
-	return (struct ibv_qp_init_attr){
-		.qp_context = &fake,
-		.send_cq = w->cq,
-		.recv_cq = w->cq,
-		.cap = { .max_send_wr = 4,
-			 .max_recv_wr = 4,
-			 .max_send_sge = 3,
-			 .max_recv_sge = 3,
-			 .max_inline_data = 32 },
-		.qp_type = IBV_QPT_RC,
-	};
-}
-
-int fake_setup(void **state)
-{
-	struct fake_world *w = calloc(1, sizeof(*w));
-	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 3,
-							.max_sge = 2 } };
-	struct ibv_qp_init_attr attr;
-
-	assert_non_null(w);
-	fake_reset();
-	w->context = fake_open();
-	assert_non_null(w->context);
-	w->pd = ibv_alloc_pd(w->context);
-	w->cq = ibv_create_cq(w->context, 8, w, NULL, 0);
-	assert_non_null(w->pd);
-	assert_non_null(w->cq);
-	w->srq = ibv_create_srq(w->pd, &srq_attr);
-	assert_non_null(w->srq);
-	attr = fake_qp_attr(w);
-	w->qp = ibv_create_qp(w->pd, &attr);
-	assert_non_null(w->qp);
-	attr = fake_qp_attr(w);
-	attr.srq = w->srq;
-	w->srq_qp = ibv_create_qp(w->pd, &attr);
-	assert_non_null(w->srq_qp);
-	*state = w;
-	return 0;
-}
-
-int fake_teardown(void **state)
-{
-	struct fake_world *w = *state;
-
-	fake.fail_name = NULL;
-	fake.comp_events = 0;
-	fake.async_events = 0;
-	fake.fork_gen = 0;
-	assert_int_equal(ibv_destroy_qp(w->srq_qp), 0);
-	assert_int_equal(ibv_destroy_qp(w->qp), 0);
-	assert_int_equal(ibv_destroy_srq(w->srq), 0);
-	assert_int_equal(ibv_destroy_cq(w->cq), 0);
-	assert_int_equal(ibv_dealloc_pd(w->pd), 0);
-	fake_close(w->context);
-	assert_int_equal(fake.open_cnt, 0);
-	free(w);
 	return 0;
 }

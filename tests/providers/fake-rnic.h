@@ -21,6 +21,7 @@ struct fake_rnic {
 	enum rnic_qp_state qp_state;
 	uint32_t comp_events, async_events; /* destroy functions */
 	uint64_t clock_ns;
+	bool completes_when_retired; /* a QP, once in each of its CQs */
 	bool wants_progress;
 	void (*on_progress)(struct rnic_cq *cq);
 
@@ -71,6 +72,9 @@ extern struct fake_rnic fake;
 
 /* The state every test starts from. */
 void fake_reset(void);
+
+/* Every QP's number. */
+#define FAKE_QP_NUM 0xabcd12
 
 /* The fd number that is a completion channel. */
 #define FAKE_CHAN_FD 4711

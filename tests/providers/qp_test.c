@@ -21,7 +21,7 @@ static void new_qp_tells_what_it_got(void **state)
 	struct ibv_qp *qp = ibv_create_qp(w->pd, &attr);
 
 	assert_non_null(qp);
-	assert_int_equal(qp->qp_num, 0xabcd12);
+	assert_int_equal(qp->qp_num, FAKE_QP_NUM);
 	assert_int_equal(qp->state, IBV_QPS_RESET);
 	assert_int_equal(qp->qp_type, IBV_QPT_RC);
 	assert_ptr_equal(qp->context, w->context);
@@ -723,6 +723,38 @@ static void destruction_waits_for_acks(void **state)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
+static void push(struct ibv_cq *cq, uint32_t qp_num)
+{
+	struct usiw_cqe cqe = { .qp_num = qp_num };
+
+	fake_cq_push(usiw_cq(cq)->rnic, &cqe);
+}
+
+/* libfabric polls once more after it has destroyed a queue pair, and would
+ * post the receive that it finds there again. */
+static void destruction_forgets_completions(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_qp_init_attr attr = fake_qp_attr(w);
+	struct ibv_qp *qp;
+	struct ibv_wc wc[4];
+
+	attr.recv_cq = ibv_create_cq(w->context, 4, NULL, NULL, 0);
+	assert_non_null(attr.recv_cq);
+	qp = ibv_create_qp(w->pd, &attr);
+	assert_non_null(qp);
+	push(attr.send_cq, FAKE_QP_NUM);
+	push(attr.send_cq, FAKE_QP_NUM + 1);
+	push(attr.recv_cq, FAKE_QP_NUM);
+	fake.completes_when_retired = true;
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	fake.completes_when_retired = false;
+	assert_int_equal(ibv_poll_cq(attr.send_cq, 4, wc), 1);
+	assert_int_equal(wc[0].qp_num, FAKE_QP_NUM + 1);
+	assert_int_equal(ibv_poll_cq(attr.recv_cq, 4, wc), 0);
+	assert_int_equal(ibv_destroy_cq(attr.recv_cq), 0);
+}
+
 #define WORLD_TEST(f)                                                          \
 	cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
 
@@ -748,6 +780,7 @@ int main(void)
 		WORLD_TEST(a_number_of_rdma_cm_starts_no_rendezvous),
 		WORLD_TEST(a_stream_does_not_change_what_a_ca_was_told),
 		WORLD_TEST(destruction_waits_for_acks),
+		WORLD_TEST(destruction_forgets_completions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

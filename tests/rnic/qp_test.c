@@ -495,6 +495,40 @@ static void destroy_leaves_no_completion_behind(void **state)
 	}
 }
 
+/* Until it is destroyed, so that its completions can be told from those of
+ * others: the number drawn next is the one given back last. */
+static void a_retired_queue_pair_keeps_its_number(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnic_qp *old, *other, *next;
+	struct usiw_cqe cqe;
+	uint32_t num, events;
+
+	(void)state;
+	rnicpair_open_idle(&p, &opt);
+	old = rnicpair_qp_new(&p, 0);
+	num = rnic_qp_num(old);
+	assert_int_equal(rnicpair_post_recv_qp(&p.side[0], old, 1, NULL, 0), 0);
+	assert_int_equal(rnicpair_post_recv_qp(&p.side[0], old, 2, NULL, 0), 0);
+	assert_int_equal(rnic_qp_modify(old, RNIC_QPS_ERROR), 0);
+	rnic_qp_retire(old);
+	other = rnicpair_qp_new(&p, 0);
+	assert_int_not_equal(rnic_qp_num(other), num);
+	/* What had completed stays for whoever looks for it by the number. */
+	for (uint64_t id = 1; id <= 2; id++) {
+		rnicpair_poll(&p.side[0], p.side[0].rcq, &cqe);
+		assert_int_equal(cqe.wr_id, id);
+		assert_int_equal(cqe.qp_num, num);
+	}
+	assert_int_equal(rnic_qp_destroy(old, &events), 0);
+	next = rnicpair_qp_new(&p, 0);
+	assert_int_equal(rnic_qp_num(next), num);
+	assert_int_equal(rnic_qp_destroy(next, &events), 0);
+	assert_int_equal(rnic_qp_destroy(other, &events), 0);
+	rnicpair_close(&p);
+}
+
 /* ---- posts beside the end ----------------------------------------------- */
 
 static struct rnicpair racing;
@@ -574,6 +608,7 @@ int main(void)
 		cmocka_unit_test(a_reset_queue_connects_again),
 		cmocka_unit_test(a_reset_queue_has_all_rights_again),
 		cmocka_unit_test(destroy_leaves_no_completion_behind),
+		cmocka_unit_test(a_retired_queue_pair_keeps_its_number),
 		cmocka_unit_test(receives_posted_beside_the_end_complete),
 	};
 
