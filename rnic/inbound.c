@@ -32,7 +32,11 @@ static const struct access_fault access_faults[] = {
 	[RNIC_MR_WRAP] = { SMPA_F_DDP_T_WRAP, SMPA_F_RDMAP_WRAP },
 };
 
-/* The peer's message is not acceptable: TERMINATE, flush. */
+/*
+ * The peer's message is not acceptable: TERMINATE, flush.  What it asked for
+ * before is answered first: those requests were good, and their WRs complete
+ * as with InfiniBand, whose responder works in order.
+ */
 static int refuse(struct rnic_qp *qp, struct smpa_conn *conn, uint16_t fault,
 		  enum rnic_qp_event event)
 {
@@ -40,6 +44,9 @@ static int refuse(struct rnic_qp *qp, struct smpa_conn *conn, uint16_t fault,
 
 	util_info("rnic", "qp 0x%06x: peer's message refused: %s", qp->num,
 		  smpa_fault_str(value));
+	rnic_stream_answer(qp->stream);
+	if (!qp->stream)
+		return -EPROTO; /* what was to be read is not there */
 	smpa_conn_refuse(conn, value);
 	rnic_stat_add(RNIC_STAT_term_sent, 1);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR, event);

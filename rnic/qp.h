@@ -340,6 +340,9 @@ static inline bool rnic_sq_idx_is_before(uint32_t a, uint32_t b)
  */
 bool rnic_sq_advance(struct rnic_qp *qp);
 
+/* The same with one of these responses alone. */
+bool rnic_irq_advance(struct rnic_qp *qp);
+
 /* Does the peer wait for responses that are not submitted yet? */
 static inline bool rnic_irq_is_waiting(const struct rnic_qp *qp)
 {

@@ -665,6 +665,11 @@ void rnic_irq_sent(struct rnic_qp *qp)
 		rnic_hold_read_answered(qp);
 }
 
+bool rnic_irq_advance(struct rnic_qp *qp)
+{
+	return rnic_irq_is_waiting(qp) && irq_submit(qp);
+}
+
 bool rnic_sq_advance(struct rnic_qp *qp)
 {
 	bool has_submitted = false;
@@ -675,7 +680,7 @@ bool rnic_sq_advance(struct rnic_qp *qp)
 	do {
 		if (qp->sq.imm.is_due && !imm_submit_behind(qp))
 			break;
-		response = rnic_irq_is_waiting(qp) ? irq_submit(qp) : 0;
+		response = rnic_irq_advance(qp);
 		if (!qp->stream)
 			break;
 		request = rnic_sq_has_next(&qp->sq) ? sq_submit(qp) : 0;

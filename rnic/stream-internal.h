@@ -93,6 +93,12 @@ void rnic_stream_settle(struct rnic_stream *stream);
 /* Ask epoll for what can be acted on. */
 void rnic_stream_watch(struct rnic_stream *stream);
 
+/*
+ * Before a message of the peer's is refused: answer what it has asked for, as
+ * far as TCP takes it at once.  The QP may have failed after.
+ */
+void rnic_stream_answer(struct rnic_stream *stream);
+
 /* Send what is prepared, as far as TCP takes it.  Return: 0; -errno. */
 int rnic_stream_flush(struct rnic_stream *stream);
 

@@ -228,8 +228,8 @@ static int stream_send_flags(const struct rnic_stream *stream)
 }
 
 /* Return: 1: all that was prepared went; 0: nothing prepared, or TCP is full;
- * negative errno: the socket failed. */
-static int stream_send(struct rnic_stream *stream)
+ * -EFAULT: what comes next cannot be read; other -errno: the socket failed. */
+static int stream_put(struct rnic_stream *stream)
 {
 	const struct iovec *iov;
 	size_t want;
@@ -237,12 +237,8 @@ static int stream_send(struct rnic_stream *stream)
 	int cnt;
 
 	cnt = smpa_conn_tx_prepare(stream->conn, &iov);
-	if (cnt == -EFAULT) {
-		stream_unreadable(stream);
-		return 1; /* TERMINATE is next */
-	}
 	if (cnt <= 0)
-		return 0;
+		return cnt == -EFAULT ? cnt : 0;
 	want = iov_len(iov, cnt);
 	len = rnic_tcp_send(stream->fd, iov, cnt, stream_send_flags(stream));
 	if (len == -EFAULT) {
@@ -260,9 +256,22 @@ static int stream_send(struct rnic_stream *stream)
 	rnic_stat_add(RNIC_STAT_tx_octets, (uint64_t)len);
 	stream->tx_octets += (uint64_t)len;
 	smpa_conn_tx_commit(stream->conn, (size_t)len);
-	stream_events(stream);
 	stream->is_tx_blocked = (size_t)len < want;
 	return !stream->is_tx_blocked;
+}
+
+/* The same, and what comes of it. */
+static int stream_send(struct rnic_stream *stream)
+{
+	uint64_t sent = stream->tx_octets;
+	int rc = stream_put(stream);
+
+	if (stream->tx_octets != sent)
+		stream_events(stream);
+	if (rc != -EFAULT)
+		return rc;
+	stream_unreadable(stream);
+	return 1; /* TERMINATE is next */
 }
 
 static bool stream_has_work(const struct rnic_stream *stream)
@@ -289,6 +298,23 @@ static int stream_tx(struct rnic_stream *stream)
 		rc = stream_send(stream);
 	}
 	return rc;
+}
+
+void rnic_stream_answer(struct rnic_stream *stream)
+{
+	bool has_submitted = true;
+	int rc = 1;
+
+	if (!rnic_irq_is_waiting(stream->qp) || stream->is_tx_blocked ||
+	    stream_lend_tx(stream) < 0)
+		return;
+	/* No events: who refuses is in the midst of one. */
+	while (has_submitted || rc > 0) {
+		has_submitted = rnic_irq_advance(stream->qp);
+		if (!stream->qp)
+			return;
+		rc = stream_put(stream);
+	}
 }
 
 /* MULPDU follows the socket's EMSS (MPA-67). */

@@ -465,6 +465,53 @@ static const struct violation violations[] = {
 	  SMPA_F_RDMAP_OPCODE, USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
 };
 
+/* Requests that came before the violation, and in the same burst, are
+ * answered before the end. */
+static void what_was_good_is_answered_first(void **state)
+{
+	static const struct {
+		void (*commit)(struct stage *s);
+		uint16_t fault;
+	} rows[] = {
+		{ write_to_nowhere, SMPA_F_DDP_T_STAG },
+		{ read_from_nowhere, SMPA_F_RDMAP_STAG },
+		{ atomic_behind, SMPA_F_RDMAP_BOUNDS },
+		{ send_too_long, SMPA_F_DDP_U_TOO_LONG },
+		{ respond_unasked, SMPA_F_RDMAP_OPCODE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rnicpair_options opt = defaults;
+		struct rnic_engine *engine;
+		struct smpa_event ev;
+		struct usiw_sge sge;
+		struct stage s;
+
+		opt.has_crc = i % 2;
+		stage_open(&s, &opt);
+		engine = s.p.side[0].qp->engine;
+		sge = rnicpair_sge(&s.p.side[0], 0, 100);
+		assert_int_equal(rnicpair_post_recv(&s.p.side[0], 1, &sge, 1),
+				 0);
+		rnic_engine_lead(engine);
+		rawpeer_read(&s.raw, 1, 0, rnic_mr_stag(s.read_only), s.base,
+			     4096);
+		atomic_request(&s, rnic_mr_stag(s.atomic_only), s.base + 8);
+		rows[i / 2].commit(&s);
+		rnic_engine_unlead(engine);
+		ev = rawpeer_event(&s.raw);
+		assert_int_equal(ev.type, SMPA_EV_MESSAGE);
+		assert_int_equal(ev.msg.opcode, SMPA_OP_READ_RESPONSE);
+		assert_int_equal(rawpeer_event(&s.raw).type,
+				 SMPA_EV_ATOMIC_DONE);
+		ev = rawpeer_event(&s.raw);
+		assert_int_equal(ev.type, SMPA_EV_TERMINATE);
+		assert_int_equal(ev.term.fault.value, rows[i / 2].fault);
+		stage_close(&s);
+	}
+}
+
 /* Read Responses on the way count for nothing here. */
 static struct smpa_event event_at_the_end(struct rawpeer *raw)
 {
@@ -820,6 +867,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(violations_are_answered_by_the_table),
+		cmocka_unit_test(what_was_good_is_answered_first),
 		cmocka_unit_test(responses_must_fit_the_request),
 		cmocka_unit_test(an_empty_read_needs_no_region),
 		cmocka_unit_test(answers_reads_in_order),
