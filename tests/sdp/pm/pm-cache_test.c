@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What the client remembers, and for how long. */
+#include "test.h"
+
+#include <string.h>
+
+#include "pm/pm-cache.h"
+
+#define NOW 5000
+
+static struct sdp_pm_cache cache;
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&cache, 0, sizeof(cache));
+	return 0;
+}
+
+static struct sdp_pm_key key_make(unsigned int host, uint16_t port)
+{
+	return (struct sdp_pm_key){
+		.ipv = 4,
+		.port = port,
+		.addr = { 10, (uint8_t)(host >> 16), (uint8_t)(host >> 8),
+			  (uint8_t)host },
+	};
+}
+
+static void put(unsigned int host, uint16_t port, enum sdp_pm_cached what,
+		uint64_t now_ms, uint64_t until_ms)
+{
+	struct sdp_pm_cache_entry entry = {
+		.key = key_make(host, port),
+		.what = what,
+		.ap_port = (uint16_t)(port + 1),
+		.until_ms = until_ms,
+	};
+
+	sdp_pm_cache_put(&cache, now_ms, &entry);
+}
+
+/* Return: what is known, or -1. */
+static int get(unsigned int host, uint16_t port, uint64_t now_ms)
+{
+	struct sdp_pm_key key = key_make(host, port);
+	struct sdp_pm_cache_entry entry;
+
+	return sdp_pm_cache_get(&cache, now_ms, &key, &entry) ? (int)entry.what
+							      : -1;
+}
+
+/* T91, SDP-258 */
+static void forgets_in_time(void **state)
+{
+	(void)state;
+	assert_int_equal(get(1, 80, NOW), -1);
+	put(1, 80, SDP_PM_CACHED_MAPPED, NOW, NOW + 250);
+	put(2, 80, SDP_PM_CACHED_MAPPED, NOW, NOW);
+	put(3, 80, SDP_PM_CACHED_MAPPED, NOW, UINT64_MAX);
+	assert_int_equal(get(1, 80, NOW), SDP_PM_CACHED_MAPPED);
+	assert_int_equal(get(1, 80, NOW + 249), SDP_PM_CACHED_MAPPED);
+	assert_int_equal(get(1, 80, NOW + 250), -1);
+	assert_int_equal(get(2, 80, NOW), -1);
+	assert_int_equal(get(3, 80, UINT64_MAX - 1), SDP_PM_CACHED_MAPPED);
+	assert_int_equal(get(1, 81, NOW), -1);
+	assert_int_equal(get(4, 80, NOW), -1);
+}
+
+static void remembers_silence_of_a_whole_host(void **state)
+{
+	(void)state;
+	put(1, 80, SDP_PM_CACHED_SILENT, NOW, NOW + 9);
+	put(2, 80, SDP_PM_CACHED_DENIED, NOW, NOW + 9);
+	assert_int_equal(get(1, 443, NOW), SDP_PM_CACHED_SILENT);
+	assert_int_equal(get(2, 80, NOW), SDP_PM_CACHED_DENIED);
+	assert_int_equal(get(2, 443, NOW), -1);
+	/* What is known of the port goes first. */
+	put(1, 443, SDP_PM_CACHED_MAPPED, NOW, NOW + 9);
+	assert_int_equal(get(1, 443, NOW), SDP_PM_CACHED_MAPPED);
+}
+
+static void replaces_what_it_knew(void **state)
+{
+	(void)state;
+	put(1, 80, SDP_PM_CACHED_MAPPED, NOW, NOW + 9);
+	put(1, 80, SDP_PM_CACHED_DENIED, NOW, NOW + 9);
+	assert_int_equal(get(1, 80, NOW), SDP_PM_CACHED_DENIED);
+	/* "Use once" takes it away. */
+	put(1, 80, SDP_PM_CACHED_MAPPED, NOW, 0);
+	assert_int_equal(get(1, 80, NOW), -1);
+}
+
+static void tells_families_apart(void **state)
+{
+	struct sdp_pm_key key = key_make(1, 80);
+	struct sdp_pm_cache_entry entry;
+
+	(void)state;
+	put(1, 80, SDP_PM_CACHED_MAPPED, NOW, NOW + 9);
+	assert_true(sdp_pm_cache_get(&cache, NOW, &key, &entry));
+	assert_int_equal(entry.ap_port, 81);
+	key.ipv = 6;
+	assert_false(sdp_pm_cache_get(&cache, NOW, &key, &entry));
+}
+
+/* However much comes, the newest is known, and of the rest what lives
+ * longest. */
+static void stays_within_its_size(void **state)
+{
+	unsigned int known = 0;
+
+	(void)state;
+	put(0, 1, SDP_PM_CACHED_MAPPED, NOW, UINT64_MAX);
+	for (unsigned int i = 1; i <= 100000; i++) {
+		put(i, 80, SDP_PM_CACHED_MAPPED, NOW, NOW + i);
+		assert_int_equal(get(i, 80, NOW), SDP_PM_CACHED_MAPPED);
+	}
+	for (unsigned int i = 1; i <= 100000; i++)
+		known += get(i, 80, NOW) >= 0;
+	assert_true(known >= SDP_PM_CACHE_SETS);
+	assert_true(known < SDP_PM_CACHE_SETS * SDP_PM_CACHE_WAYS);
+	assert_int_equal(get(0, 1, NOW), SDP_PM_CACHED_MAPPED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(forgets_in_time, setup),
+		cmocka_unit_test_setup(remembers_silence_of_a_whole_host,
+				       setup),
+		cmocka_unit_test_setup(replaces_what_it_knew, setup),
+		cmocka_unit_test_setup(tells_families_apart, setup),
+		cmocka_unit_test_setup(stays_within_its_size, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
