@@ -259,10 +259,10 @@ bool pattern_is_right(const void *octets, size_t count, size_t offset)
 	return true;
 }
 
-static unsigned char chunk[65536];
-
 void send_pattern(int fd, size_t count, size_t offset)
 {
+	unsigned char chunk[65536];
+
 	while (count) {
 		size_t part = count < sizeof(chunk) ? count : sizeof(chunk);
 		ssize_t sent;
@@ -325,6 +325,8 @@ static bool is_writable(int fd)
 
 void fill_more(int fd, size_t *count)
 {
+	unsigned char chunk[65536];
+
 	for (int looks = 0; looks < 5; looks++) {
 		ssize_t sent;
 

@@ -18,8 +18,12 @@
 #include <time.h>
 
 static const struct sock_case *const themes[] = {
-	accept_cases, close_cases, connect_cases, epoll_cases,	  flags_cases,
-	poll_cases,   reset_cases, select_cases,  shutdown_cases, stream_cases,
+	accept_cases,  address_cases,	 chk_cases,	close_cases,
+	connect_cases, descriptor_cases, epoll_cases,	error_cases,
+	exec_cases,    flags_cases,	 fork_cases,	limit_cases,
+	oob_cases,     options_cases,	 poll_cases,	reset_cases,
+	select_cases,  shutdown_cases,	 signal_cases,	splice_cases,
+	stdio_cases,   stream_cases,	 syscall_cases, thread_cases,
 };
 
 #define CASES_MAX 600
@@ -70,6 +74,7 @@ static void choose(char **words)
 			if (!is_wanted(c->name, words))
 				continue;
 			NEED(run_cnt < CASES_MAX);
+			runs[run_cnt].text_fd = -1;
 			runs[run_cnt++].what = c;
 		}
 	}
@@ -84,9 +89,8 @@ static void case_main(const struct run *run, const sigset_t *mask)
 
 	NEED(null >= 0 && fd >= 0);
 	for (int i = 0; i < run_cnt; i++)
-		if (runs[i].state == RUNS)
+		if (runs[i].text_fd >= 0)
 			close(runs[i].text_fd);
-	close(run->text_fd);
 	NEED(dup2(null, 0) == 0 && dup2(null, 1) == 1);
 	close(null);
 	setpgid(0, 0);
@@ -142,6 +146,7 @@ static bool run_print(struct run *run)
 		at += got;
 	}
 	close(run->text_fd);
+	run->text_fd = -1;
 	if (run->is_late)
 		printf("%s: hangs\n", run->what->name);
 	else if (WIFSIGNALED(run->status))

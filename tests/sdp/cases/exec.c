@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* exec: other programs with the socket as their input and output. */
+#include "cases.h"
+
+#include <spawn.h>
+#include <sys/resource.h>
+
+extern char **environ;
+
+static void unclosed(int fd)
+{
+	NEED(fcntl(fd, F_SETFD, 0) == 0);
+}
+
+/* As inetd does: the program has the socket as 0 and 1. */
+static pid_t run_on(int fd, char *const words[])
+{
+	pid_t pid = fork();
+
+	NEED(pid >= 0);
+	if (pid == 0) {
+		if (dup2(fd, 0) == 0 && dup2(fd, 1) == 1)
+			execvp(words[0], words);
+		_exit(127);
+	}
+	return pid;
+}
+
+static void cat_on(struct pair pair, size_t count)
+{
+	char *words[] = { "cat", NULL };
+	pid_t pid = run_on(pair.server, words);
+
+	close(pair.server);
+	if (count < 1000) {
+		send_text(pair.client, "hello");
+		show_recv("cat", pair.client, 5, MSG_WAITALL);
+	}
+	send_pattern(pair.client, count, 0);
+	NEED(shutdown(pair.client, SHUT_WR) == 0);
+	say("%zu octets came back", recv_pattern_all(pair.client, 0));
+	child_end(pid);
+}
+
+static void cat_unused(void)
+{
+	cat_on(pair_new(), 20);
+}
+
+static void cat_used(void)
+{
+	cat_on(pair_used(), 20);
+}
+
+static void cat_large(void)
+{
+	cat_on(pair_new(), 50000);
+}
+
+static void cat_used_large(void)
+{
+	cat_on(pair_used(), 50000);
+}
+
+static void cat_of_client(void)
+{
+	char *words[] = { "cat", NULL };
+	struct pair pair = pair_used();
+	pid_t pid = run_on(pair.client, words);
+
+	close(pair.client);
+	send_text(pair.server, "hello");
+	show_recv("cat", pair.server, 5, MSG_WAITALL);
+	NEED(shutdown(pair.server, SHUT_WR) == 0);
+	show_recv("the end", pair.server, 5, 0);
+	child_end(pid);
+}
+
+static void shell(void)
+{
+	char *words[] = { "sh", "-c",
+			  "read a; echo got $a; read b; echo and $b", NULL };
+	struct pair pair = pair_new();
+	pid_t pid = run_on(pair.server, words);
+
+	close(pair.server);
+	send_text(pair.client, "one\n");
+	show_recv("the shell", pair.client, 8, MSG_WAITALL);
+	send_text(pair.client, "two\n");
+	show_recv("the shell", pair.client, 8, MSG_WAITALL);
+	show_recv("the end", pair.client, 8, 0);
+	child_end(pid);
+}
+
+static void shell_speaks_first(void)
+{
+	char *words[] = { "echo", "220 ready", NULL };
+	struct pair pair = pair_new();
+	pid_t pid = run_on(pair.server, words);
+
+	close(pair.server);
+	show_recv("the program", pair.client, 10, MSG_WAITALL);
+	show_recv("the end", pair.client, 10, 0);
+	child_end(pid);
+}
+
+/* A program that reads some leaves the rest to us. */
+static void partly_read(void)
+{
+	char *words[] = { "dd",		 "bs=1",	 "count=4",
+			  "status=none", "of=/dev/null", NULL };
+	struct pair pair = pair_used();
+
+	send_text(pair.client, "0123456789");
+	wait_octets(pair.server, 10);
+	child_end(run_on(pair.server, words));
+	show_recv("the rest", pair.server, 20, 0);
+	send_text(pair.server, "still both ways");
+	show_recv("recv", pair.client, 20, 0);
+}
+
+static void closed_on_exec(void)
+{
+	char *words[] = { "sleep", "100", NULL };
+	struct pair pair = pair_used();
+	pid_t pid;
+
+	NEED(fcntl(pair.client, F_SETFD, FD_CLOEXEC) == 0);
+	NEED(fcntl(pair.server, F_SETFD, FD_CLOEXEC) == 0);
+	NEED(posix_spawnp(&pid, "sleep", NULL, NULL, words, environ) == 0);
+	close(pair.client);
+	show_recv("the program did not get it; recv", pair.server, 10, 0);
+	kill(pid, SIGKILL);
+	NEED(waitpid(pid, NULL, 0) == pid);
+}
+
+static void spawned(void)
+{
+	char *words[] = { "cat", NULL };
+	posix_spawn_file_actions_t actions;
+	struct pair pair = pair_new();
+	pid_t pid;
+
+	NEED(fcntl(pair.client, F_SETFD, FD_CLOEXEC) == 0);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, pair.server, 0);
+	posix_spawn_file_actions_adddup2(&actions, pair.server, 1);
+	posix_spawn_file_actions_addclose(&actions, pair.server);
+	NEED(posix_spawnp(&pid, "cat", &actions, NULL, words, environ) == 0);
+	close(pair.server);
+	send_text(pair.client, "hello");
+	NEED(shutdown(pair.client, SHUT_WR) == 0);
+	show_recv("cat", pair.client, 5, MSG_WAITALL);
+	show_recv("the end", pair.client, 5, 0);
+	child_end(pid);
+}
+
+static void by_system(void)
+{
+	struct pair pair = pair_used();
+	char command[64];
+
+	NEED(dup2(pair.client, 9) == 9);
+	unclosed(9);
+	snprintf(command, sizeof(command), "echo by system >&9");
+	say("system: %d", system(command));
+	show_recv("recv", pair.server, 20, 0);
+	send_text(pair.server, "a line\n");
+	snprintf(command, sizeof(command),
+		 "read line <&9; test \"$line\" = \"a line\"");
+	say("system: %d", system(command));
+	send_text(9, "still ours");
+	show_recv("recv", pair.server, 20, 0);
+}
+
+static void to_command(void)
+{
+	struct pair pair = pair_used();
+	FILE *command;
+
+	NEED(dup2(pair.client, 1) == 1);
+	command = popen("cat", "w");
+	NEED(command);
+	NEED(fputs("through a command\n", command) >= 0);
+	say("pclose: %d", pclose(command));
+	show_recv("recv", pair.server, 30, 0);
+}
+
+/* This program again, which goes on with the descriptor that it is told. */
+static pid_t again_on(int fd)
+{
+	char number[16], path[256];
+	char *words[] = { path, "--echo", number, NULL };
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	pid_t pid;
+
+	NEED(len > 0);
+	path[len] = 0;
+	snprintf(number, sizeof(number), "%d", fd);
+	pid = fork();
+	NEED(pid >= 0);
+	if (pid == 0) {
+		execv(path, words);
+		_exit(127);
+	}
+	return pid;
+}
+
+static void again(struct pair pair)
+{
+	pid_t pid;
+
+	NEED(fcntl(pair.client, F_SETFD, FD_CLOEXEC) == 0);
+	pid = again_on(pair.server);
+	close(pair.server);
+	send_pattern(pair.client, 30000, 0);
+	NEED(shutdown(pair.client, SHUT_WR) == 0);
+	say("%zu octets came back", recv_pattern_all(pair.client, 0));
+	child_end(pid);
+}
+
+static void again_unused(void)
+{
+	again(pair_new());
+}
+
+static void again_used(void)
+{
+	again(pair_used());
+}
+
+static void again_nonblocking(void)
+{
+	struct pair pair = pair_new();
+
+	set_nonblocking(pair.client, true);
+	set_nonblocking(pair.client, false);
+	again(pair);
+}
+
+static void replaced_child(int fd)
+{
+	char number[16], path[256];
+	char *words[] = { path, "--echo", number, NULL };
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char octet = 0;
+
+	NEED(len > 0);
+	path[len] = 0;
+	NEED(recv(fd, &octet, 1, 0) == 1 && octet == 'x');
+	send_text(fd, "y");
+	snprintf(number, sizeof(number), "%d", fd);
+	execv(path, words);
+	NEED(!"execv");
+}
+
+/* The process that has the connection becomes another program. */
+static void replaced(void)
+{
+	pid_t pid;
+	int fd = child_dial(replaced_child, &pid);
+
+	send_text(fd, "x");
+	show_recv("before exec", fd, 1, 0);
+	send_pattern(fd, 10000, 0);
+	NEED(shutdown(fd, SHUT_WR) == 0);
+	say("%zu octets came back", recv_pattern_all(fd, 0));
+	child_end(pid);
+}
+
+static void failed(void)
+{
+	struct pair pair = pair_used();
+	char *words[] = { "/nonexistent", NULL };
+	pid_t pid = fork();
+	int status;
+
+	NEED(pid >= 0);
+	if (pid == 0) {
+		execv(words[0], words);
+		send_text(pair.client, "exec failed");
+		_exit(4);
+	}
+	NEED(waitpid(pid, &status, 0) == pid);
+	show_recv("recv", pair.server, 20, 0);
+	send_text(pair.client, "parent");
+	show_recv("recv", pair.server, 20, 0);
+}
+
+const struct sock_case exec_cases[] = {
+	{ "exec.cat-unused", cat_unused },
+	{ "exec.cat-used", cat_used },
+	{ "exec.cat-large", cat_large },
+	{ "exec.cat-used-large", cat_used_large },
+	{ "exec.cat-of-client", cat_of_client },
+	{ "exec.shell", shell },
+	{ "exec.shell-speaks-first", shell_speaks_first },
+	{ "exec.partly-read", partly_read },
+	{ "exec.closed-on-exec", closed_on_exec },
+	{ "exec.spawned", spawned },
+	{ "exec.by-system", by_system },
+	{ "exec.to-command", to_command },
+	{ "exec.again-unused", again_unused },
+	{ "exec.again-used", again_used },
+	{ "exec.again-nonblocking", again_nonblocking },
+	{ "exec.replaced", replaced },
+	{ "exec.failed", failed },
+	{ NULL, NULL },
+};

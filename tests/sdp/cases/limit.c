@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Few descriptors, and many connections. */
+#include "cases.h"
+
+#include <sys/resource.h>
+
+static void limit_to(rlim_t count)
+{
+	struct rlimit limit;
+
+	NEED(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	limit.rlim_cur = count;
+	NEED(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+static void sockets(void)
+{
+	int fd = -1, last;
+
+	limit_to(64);
+	do {
+		last = fd;
+		fd = socket(fixture_family, SOCK_STREAM, 0);
+	} while (fd >= 0);
+	say("socket until %s", error_name(errno));
+	close(last);
+	say("then one more: %d", socket_new() >= 0);
+}
+
+static void acceptance(void)
+{
+	int listener = listen_new(2), last = -1, fd = -1;
+	struct address address = address_of(listener);
+
+	send_text(dial(&address), "patient");
+	wait_poll(listener, POLLIN);
+	limit_to(64);
+	do {
+		last = fd;
+		fd = open("/dev/null", O_RDONLY);
+	} while (fd >= 0);
+	SHOW("accept", accept(listener, NULL, NULL));
+	show_poll("the connection waits", listener, POLLIN);
+	close(last);
+	show_recv("accepted after a close", take_connection(listener), 20, 0);
+}
+
+static void connections(void)
+{
+	int listener = listen_new(1), right = 0;
+	struct address address = address_of(listener);
+
+	limit_to(64);
+	for (int i = 0; i < 40; i++) {
+		int client = dial(&address), fd = take_connection(listener);
+		char octet = 0;
+
+		send_text(client, "x");
+		right += recv(fd, &octet, 1, 0) == 1 && octet == 'x';
+		close(fd);
+		close(client);
+	}
+	say("%d connections, two descriptors at a time", right);
+}
+
+static void ten_at_once(void)
+{
+	int listener = listen_new(10), right = 0, clients[10], fds[10];
+	struct address address = address_of(listener);
+
+	limit_to(64);
+	for (int i = 0; i < 10; i++) {
+		clients[i] = dial(&address);
+		fds[i] = take_connection(listener);
+		send_text(clients[i], "x");
+	}
+	for (int i = 0; i < 10; i++) {
+		char octet = 0;
+
+		right += recv(fds[i], &octet, 1, 0) == 1 && octet == 'x';
+	}
+	say("%d connections at once with 64 descriptors", right);
+}
+
+static void below_number(void)
+{
+	struct pair pair = pair_used();
+
+	limit_to(64);
+	NEED(dup2(pair.client, 63) == 63);
+	SHOW("dup2 to a number above", dup2(pair.client, 64));
+	SHOW("F_DUPFD above", fcntl(pair.client, F_DUPFD, 64));
+	close(pair.client);
+	send_text(63, "by the last number");
+	show_recv("recv", pair.server, 30, 0);
+}
+
+static void lowered_below(void)
+{
+	struct pair pair = pair_used();
+
+	NEED(dup2(pair.client, 80) == 80);
+	close(pair.client);
+	limit_to(10);
+	send_text(80, "above the limit");
+	show_recv("recv", pair.server, 30, 0);
+	send_text(pair.server, "and back");
+	show_recv("recv", 80, 30, 0);
+	show_poll("poll", 80, POLLIN | POLLOUT);
+}
+
+static void two_hundred(void)
+{
+	enum { COUNT = 200 };
+	int listener = listen_new(COUNT), right = 0;
+	struct address address = address_of(listener);
+	int clients[COUNT], fds[COUNT];
+
+	for (int i = 0; i < COUNT; i++) {
+		clients[i] = dial(&address);
+		fds[i] = take_connection(listener);
+	}
+	for (int turn = 0; turn < 3; turn++)
+		for (int i = 0; i < COUNT; i++)
+			send_pattern(clients[i], 100, (size_t)(turn * 100));
+	for (int i = 0; i < COUNT; i++) {
+		recv_pattern(fds[i], 300, 0);
+		right++;
+	}
+	say("%d connections at once", right);
+}
+
+const struct sock_case limit_cases[] = {
+	{ "limit.sockets", sockets },
+	{ "limit.acceptance", acceptance },
+	{ "limit.connections", connections },
+	{ "limit.ten-at-once", ten_at_once },
+	{ "limit.below-number", below_number },
+	{ "limit.lowered-below", lowered_below },
+	{ "limit.two-hundred", two_hundred },
+	{ NULL, NULL },
+};
