@@ -421,7 +421,7 @@ static void many(void)
 
 	for (int i = 0; i < 100; i++) {
 		int fd = dial(&address), other;
-		char text[8], got[8] = "";
+		char text[12], got[12] = "";
 
 		other = take_connection(listener);
 		snprintf(text, sizeof(text), "%d", i);
