@@ -67,7 +67,18 @@
 	X("USIW_MPA_REV0", WORD, mpa_rev0, 0, 0, "refuse|permissive",          \
 	  "refuse", "peers of MPA revision 0, the RDMA Consortium's")          \
 	X("USIW_MARKERS", FLAG, markers, 0, 0, "on|off", "off",                \
-	  "ask peers for MPA markers towards us")
+	  "ask peers for MPA markers towards us")                              \
+	X("USIW_SDP_PM_PORT", NUM, sdp_pm_port, 1, 65535, "1..65535", "3935",  \
+	  "UDP port of the SDP Port Mapper, here and on other hosts")          \
+	X("USIW_SDP_PM_MS", NUM, sdp_pm_ms, 1, 60000, "1..60000", "250",       \
+	  "time a Port Mapper may take before it is asked again, "             \
+	  "milliseconds; doubled each time")                                   \
+	X("USIW_SDP_PM_SENDS", NUM, sdp_pm_sends, 1, 16, "1..16", "4",         \
+	  "how often a Port Mapper is asked before TCP is used")               \
+	X("USIW_SDP_PM_NEGATIVE_MS", NUM, sdp_pm_negative_ms, 1, 3600000,      \
+	  "1..3600000", "10000",                                               \
+	  "time that a Port Mapper's denial or silence is remembered, "        \
+	  "milliseconds")
 
 enum setting_kind { KIND_TEXT, KIND_LOG, KIND_WORD, KIND_FLAG, KIND_NUM };
 

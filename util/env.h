@@ -40,6 +40,10 @@ struct util_settings {
 	bool rtr;	 /* USIW_RTR on|off: offer RTR, default on */
 	enum util_mpa_rev0 mpa_rev0; /* USIW_MPA_REV0 refuse|permissive */
 	bool markers;		     /* USIW_MARKERS on|off, default off */
+	uint32_t sdp_pm_port;	     /* USIW_SDP_PM_PORT, UDP, 3935 */
+	uint32_t sdp_pm_ms;	     /* USIW_SDP_PM_MS, first wait, 250 */
+	uint32_t sdp_pm_sends;	     /* USIW_SDP_PM_SENDS, PMReqs, 4 */
+	uint32_t sdp_pm_negative_ms; /* USIW_SDP_PM_NEGATIVE_MS, 10000 */
 };
 
 /* Parsed once, at the first call; never NULL.  Thread-safe. */

@@ -96,9 +96,9 @@ static void repeats_the_same_and_gives_up(void **state)
 /* T87: the answer to a repeated PMReq, after the first answer was lost. */
 static void acknowledges_the_accept_once(void **state)
 {
-	struct sdp_pm_msg accept = reply(SDP_PM_ACCEPT), ack;
+	struct sdp_pm_msg accept = reply(SDP_PM_ACCEPT);
+	uint8_t out[SDP_PM_SIZE], ack[SDP_PM_SIZE];
 	struct sdp_pm_query query;
-	uint8_t out[SDP_PM_SIZE];
 
 	(void)state;
 	start(&query);
@@ -115,10 +115,10 @@ static void acknowledges_the_accept_once(void **state)
 	assert_int_equal(sdp_pm_query_next(&query, NOW + 260, out),
 			 SDP_PM_SIZE);
 	assert_int_equal(out[0], 0x24);
-	assert_int_equal(sdp_pm_msg_decode(out, sizeof(out), &ack), 0);
 	accept.type = SDP_PM_ACK;
 	accept.time = 0;
-	assert_memory_equal(&ack, &accept, sizeof(ack));
+	sdp_pm_msg_encode(&accept, ack);
+	assert_memory_equal(out, ack, sizeof(ack));
 	/* T92: a second answer changes nothing and is not acknowledged. */
 	accept = reply(SDP_PM_ACCEPT);
 	assert_false(receive(&query, &accept));

@@ -94,6 +94,16 @@ static bool acknowledge(const struct sdp_pm_msg *accept)
 	return counts()->acked == before + 1;
 }
 
+/* As octets: the structure has padding. */
+static void assert_same(const struct sdp_pm_msg *a, const struct sdp_pm_msg *b)
+{
+	uint8_t octets_a[SDP_PM_SIZE], octets_b[SDP_PM_SIZE];
+
+	sdp_pm_msg_encode(a, octets_a);
+	sdp_pm_msg_encode(b, octets_b);
+	assert_memory_equal(octets_a, octets_b, SDP_PM_SIZE);
+}
+
 static uint32_t pending(void)
 {
 	return sdp_pm_server_pending(server);
@@ -110,7 +120,7 @@ static void accepts_and_echoes(void **state)
 	want.type = SDP_PM_ACCEPT;
 	want.time = 40;
 	want.ap_port = SDP_PORT;
-	assert_memory_equal(&reply, &want, sizeof(want));
+	assert_same(&reply, &want);
 	assert_int_equal(pending(), 1);
 	assert_true(acknowledge(&reply));
 	assert_int_equal(pending(), 0);
@@ -134,7 +144,7 @@ static void denies_and_keeps_nothing(void **state)
 	(void)state;
 	reply = ask(&req, 0);
 	want.type = SDP_PM_DENY;
-	assert_memory_equal(&reply, &want, sizeof(want));
+	assert_same(&reply, &want);
 	assert_int_equal(pending(), 0);
 	assert_false(acknowledge(&reply));
 	assert_int_equal(counts()->denied, 1);
@@ -148,7 +158,7 @@ static void answers_duplicates_anew(void **state)
 	(void)state;
 	first = ask_from(&req, NOW, &here, SDP_PORT);
 	second = ask_from(&req, NOW + 3000, &here, SDP_PORT);
-	assert_memory_equal(&first, &second, sizeof(first));
+	assert_same(&first, &second);
 	assert_int_equal(pending(), 1);
 	assert_int_equal(counts()->duplicates, 1);
 	/* The timer began again. */
@@ -166,7 +176,7 @@ static void answers_duplicates_anew(void **state)
 	first = ask(&req, SDP_PORT);
 	assert_true(acknowledge(&first));
 	second = ask(&req, SDP_PORT);
-	assert_memory_equal(&first, &second, sizeof(first));
+	assert_same(&first, &second);
 }
 
 /* T88, SDP-270 */
