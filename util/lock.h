@@ -16,9 +16,14 @@
 #include <stdint.h>
 
 enum util_lock_rank {
-	UTIL_RANK_APP = 0, /* kept by the application: ibv_start_poll(),
-			      ibv_wr_start() */
-	UTIL_RANK_DEVICE = 1,
+	UTIL_RANK_APP = 0,     /* kept by the application: ibv_start_poll(),
+				  ibv_wr_start() */
+	UTIL_RANK_SDP_PROCESS, /* devices of sdp/verbs, and fork */
+	UTIL_RANK_SDP_POLL,    /* a completion queue's consumer */
+	UTIL_RANK_SDP_LINK,    /* one connection */
+	UTIL_RANK_SDP_SHADOW,  /* the socket layer's, below a link */
+	UTIL_RANK_SDP_POOL,    /* buffers, timers, sleepers */
+	UTIL_RANK_DEVICE,
 	UTIL_RANK_CM,
 	UTIL_RANK_ENGINE,
 	UTIL_RANK_QP_RQ,

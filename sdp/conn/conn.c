@@ -197,6 +197,26 @@ uint64_t sdp_conn_readable(const struct sdp_conn *conn)
 	return n;
 }
 
+uint64_t sdp_conn_buffered(const struct sdp_conn *conn)
+{
+	return conn->chunk_octets;
+}
+
+uint32_t sdp_conn_credit(const struct sdp_conn *conn)
+{
+	return sdp_credit_get(&conn->credit);
+}
+
+uint32_t sdp_conn_peer_size(const struct sdp_conn *conn)
+{
+	return conn->resize.peer_size;
+}
+
+bool sdp_conn_has_shut(const struct sdp_conn *conn)
+{
+	return conn->closing.is_done;
+}
+
 enum sdp_fault sdp_conn_fault(const struct sdp_conn *conn)
 {
 	return conn->fault;

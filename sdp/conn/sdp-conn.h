@@ -421,8 +421,9 @@ int sdp_conn_post_recv(struct sdp_conn *conn, const struct sdp_buf *buf);
 /* The buffer comes back with what is in it.  Return: 0; -ENOENT. */
 int sdp_conn_cancel_recv(struct sdp_conn *conn, uint64_t cookie, uint64_t now);
 
-/* Octets that are there, or advertised. */
+/* Octets that are there, or advertised; those that are there. */
 uint64_t sdp_conn_readable(const struct sdp_conn *conn);
+uint64_t sdp_conn_buffered(const struct sdp_conn *conn);
 
 /**
  * sdp_conn_peek - the first octets of the stream that are there, in place
@@ -456,11 +457,17 @@ void sdp_conn_abort(struct sdp_conn *conn, uint64_t now);
 
 /* SDP_FAULT_NONE while all is well, or after a graceful end. */
 enum sdp_fault sdp_conn_fault(const struct sdp_conn *conn);
+/* All octets and DisConn have gone: their Sends completed. */
+bool sdp_conn_has_shut(const struct sdp_conn *conn);
 /* "V9: SrcAvail that the mode forbids"; static, never NULL. */
 const char *sdp_fault_str(enum sdp_fault fault);
 
 /* ---- modes, sizes, moves
  * ------------------------------------------------------------ */
+
+/* Messages that the peer would take now; size of its receive buffers. */
+uint32_t sdp_conn_credit(const struct sdp_conn *conn);
+uint32_t sdp_conn_peer_size(const struct sdp_conn *conn);
 
 enum sdp_mode sdp_conn_send_mode(const struct sdp_conn *conn);
 enum sdp_mode sdp_conn_recv_mode(const struct sdp_conn *conn);

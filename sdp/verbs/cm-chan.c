@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Events of rdma_cm behind the start: that the peer has gone.
+ */
+#include "cm-chan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "drive.h"
+
+static struct rdma_event_channel *_Atomic channel;
+
+struct rdma_event_channel *sdp_cm_chan_get(void)
+{
+	struct rdma_event_channel *ch =
+		atomic_load_explicit(&channel, memory_order_acquire);
+	struct rdma_event_channel *other = NULL;
+	int flags;
+
+	if (ch)
+		return ch;
+	ch = rdma_create_event_channel();
+	if (!ch)
+		return NULL;
+	flags = fcntl(ch->fd, F_GETFL);
+	if (flags < 0 || fcntl(ch->fd, F_SETFL, flags | O_NONBLOCK) < 0) {
+		rdma_destroy_event_channel(ch);
+		return NULL;
+	}
+	/* release: pairs with the acquire above */
+	if (atomic_compare_exchange_strong_explicit(&channel, &other, ch,
+						    memory_order_acq_rel,
+						    memory_order_acquire))
+		return ch;
+	rdma_destroy_event_channel(ch);
+	return other;
+}
+
+int sdp_cm_chan_fd(void)
+{
+	struct rdma_event_channel *ch =
+		atomic_load_explicit(&channel, memory_order_acquire);
+
+	return ch ? ch->fd : -1;
+}
+
+/* All devices' events come here.  The link is only marked: who has its lock may
+ * be waiting, in rdma_destroy_id(), for the event to be acknowledged. */
+void sdp_cm_chan_serve(struct sdp_dev *dev)
+{
+	struct rdma_event_channel *ch =
+		atomic_load_explicit(&channel, memory_order_acquire);
+	struct rdma_cm_event *ev;
+
+	(void)dev;
+	while (ch && !rdma_get_cm_event(ch, &ev)) {
+		struct sdp_link *link = ev->id->context;
+		bool is_end = ev->event == RDMA_CM_EVENT_DISCONNECTED ||
+			      ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL;
+
+		if (is_end) {
+			atomic_store_explicit(&link->is_cm_over, true,
+					      memory_order_relaxed);
+			sdp_drive_hurry(link);
+		}
+		rdma_ack_cm_event(ev);
+	}
+}
+
+void sdp_cm_chan_forget(void)
+{
+	atomic_store_explicit(&channel, NULL, memory_order_relaxed);
+}

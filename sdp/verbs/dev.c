@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Opening devices, and sharing their queues.
+ */
+#include "dev.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "cancel.h"
+#include "log.h"
+
+/* Entries of the SRQ, at most; of a new CQ. */
+#define SRQ_MAX 16384u
+#define CQE_FIRST 2048u
+/* Receives that wait for whoever sends; and those of each link. */
+#define SRQ_BASE 128u
+#define SRQ_PER_LINK 2u
+/* A device that ends a stream which finds no receive needs more. */
+#define SRQ_PER_LINK_STRICT 34u
+#define SPIN_NS_FIRST 20000u
+
+static struct util_lock process_lock = UTIL_LOCK_INIT(UTIL_RANK_SDP_PROCESS);
+static struct sdp_dev *_Atomic devices;
+
+struct util_lock *sdp_dev_process_lock(void)
+{
+	return &process_lock;
+}
+
+struct sdp_dev *sdp_dev_first(void)
+{
+	/* acquire: pairs with the release in dev_publish() */
+	return atomic_load_explicit(&devices, memory_order_acquire);
+}
+
+void sdp_dev_forget(void)
+{
+	util_lock_init(&process_lock, UTIL_RANK_SDP_PROCESS);
+	/* The rest is the parent's, and libibverbs' business. */
+	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next)
+		util_sys_close(dev->wake_fd);
+	atomic_store_explicit(&devices, NULL, memory_order_relaxed);
+}
+
+static void dev_publish(struct sdp_dev *dev)
+{
+	dev->next = sdp_dev_first();
+	/* release: pairs with sdp_dev_first() */
+	atomic_store_explicit(&devices, dev, memory_order_release);
+}
+
+/* ---- opening --------------------------------------------------------------
+ */
+
+static int set_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -errno
+								       : 0;
+}
+
+static uint32_t min32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static int open_queues(struct sdp_dev *dev)
+{
+	struct ibv_srq_init_attr srq = {
+		.attr = { .max_wr = min32((uint32_t)dev->attr.max_srq_wr,
+					  SRQ_MAX),
+			  .max_sge = 1 },
+	};
+	int ret;
+
+	dev->channel = ibv_create_comp_channel(dev->ctx);
+	if (!dev->channel)
+		return -errno;
+	ret = set_nonblocking(dev->channel->fd);
+	if (!ret)
+		ret = set_nonblocking(dev->ctx->async_fd);
+	if (ret)
+		goto destroy_channel;
+	dev->cqe_cnt = min32((uint32_t)dev->attr.max_cqe, CQE_FIRST);
+	dev->cq = ibv_create_cq(dev->ctx, (int)dev->cqe_cnt, dev, dev->channel,
+				0);
+	if (!dev->cq) {
+		ret = -errno;
+		goto destroy_channel;
+	}
+	dev->cqe_cnt = (uint32_t)dev->cq->cqe;
+	dev->srq = ibv_create_srq(dev->pd, &srq);
+	if (dev->srq)
+		return 0;
+	ret = -errno;
+	ibv_destroy_cq(dev->cq);
+destroy_channel:
+	ibv_destroy_comp_channel(dev->channel);
+	return ret;
+}
+
+/* @ctx: becomes the device's. */
+static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
+{
+	struct sdp_dev *dev = calloc(1, sizeof(*dev));
+	int ret;
+
+	if (!dev)
+		return -ENOMEM;
+	dev->ctx = ctx;
+	snprintf(dev->name, sizeof(dev->name), "%s",
+		 ibv_get_device_name(ctx->device));
+	dev->is_usiw = !strncmp(dev->name, "usiw_", 5);
+	ret = -ibv_query_device(ctx, &dev->attr);
+	if (ret)
+		goto free_dev;
+	dev->pd = ibv_alloc_pd(ctx);
+	if (!dev->pd) {
+		ret = -errno;
+		goto free_dev;
+	}
+	dev->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (dev->wake_fd < 0) {
+		ret = -errno;
+		goto dealloc_pd;
+	}
+	ret = open_queues(dev);
+	if (ret)
+		goto close_wake;
+	util_lock_init(&dev->poll_lock, UTIL_RANK_SDP_POLL);
+	util_lock_init(&dev->wait_lock, UTIL_RANK_SDP_POOL);
+	sdp_pool_init(&dev->pool, dev->pd, SDP_DEV_BUF_SIZE);
+	dev->srq_target = SRQ_BASE;
+	atomic_init(&dev->deadline, UINT64_MAX);
+	atomic_init(&dev->spin_ns, SPIN_NS_FIRST);
+	atomic_init(&dev->pass_cnt, 0);
+	dev_publish(dev);
+	*ret_dev = dev;
+	return 0;
+close_wake:
+	util_sys_close(dev->wake_fd);
+dealloc_pd:
+	ibv_dealloc_pd(dev->pd);
+free_dev:
+	util_warn("sdp", "%s: cannot be used: %s",
+		  ibv_get_device_name(ctx->device), strerror(-ret));
+	free(dev);
+	return ret ? ret : -ENODEV;
+}
+
+/* ---- which one -------------------------------------------------------------
+ */
+
+/* As a GID table has it. */
+static bool gid_of(const struct sockaddr *addr, union ibv_gid *ret_gid)
+{
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+
+	memset(ret_gid, 0, sizeof(*ret_gid));
+	if (addr->sa_family == AF_INET6) {
+		memcpy(ret_gid->raw, &in6->sin6_addr, 16);
+		return true;
+	}
+	if (addr->sa_family != AF_INET)
+		return false;
+	ret_gid->raw[10] = 0xff;
+	ret_gid->raw[11] = 0xff;
+	memcpy(ret_gid->raw + 12, &in->sin_addr, 4);
+	return true;
+}
+
+/* All of 127.0.0.0/8 is the loopback interface's. */
+static void gid_canonical(union ibv_gid *gid)
+{
+	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
+	static const uint8_t lo[4] = { 127, 0, 0, 1 };
+
+	if (!memcmp(gid->raw, v4, sizeof(v4)) && gid->raw[12] == 127)
+		memcpy(gid->raw + 12, lo, sizeof(lo));
+}
+
+static bool has_gid(struct ibv_context *ctx, const union ibv_gid *gid)
+{
+	struct ibv_port_attr port;
+	union ibv_gid other;
+
+	if (ibv_query_port(ctx, 1, &port))
+		return false;
+	for (int i = 0; i < port.gid_tbl_len; i++) {
+		if (!ibv_query_gid(ctx, 1, i, &other) &&
+		    !memcmp(other.raw, gid->raw, sizeof(gid->raw)))
+			return true;
+	}
+	return false;
+}
+
+static struct sdp_dev *find_open(const union ibv_gid *gid)
+{
+	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next) {
+		if (has_gid(dev->ctx, gid))
+			return dev;
+	}
+	return NULL;
+}
+
+static int open_by_gid(const union ibv_gid *gid, struct sdp_dev **ret_dev)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx = NULL;
+	int ret = -ENODEV;
+
+	if (!list)
+		return -errno;
+	for (int i = 0; list[i] && ret == -ENODEV; i++) {
+		ctx = ibv_open_device(list[i]);
+		if (!ctx)
+			continue;
+		if (has_gid(ctx, gid))
+			ret = dev_open(ctx, ret_dev);
+		if (ret)
+			ibv_close_device(ctx);
+	}
+	ibv_free_device_list(list);
+	return ret;
+}
+
+int sdp_dev_by_addr(const struct sockaddr *addr, struct sdp_dev **ret_dev)
+{
+	union ibv_gid gid;
+	int ret = 0;
+
+	if (!gid_of(addr, &gid))
+		return -ENODEV;
+	gid_canonical(&gid);
+	util_lock(&process_lock);
+	*ret_dev = find_open(&gid);
+	if (!*ret_dev)
+		ret = open_by_gid(&gid, ret_dev);
+	util_unlock(&process_lock);
+	return ret;
+}
+
+int sdp_dev_by_context(struct ibv_context *ctx, struct sdp_dev **ret_dev)
+{
+	struct sdp_dev *dev;
+	int ret = 0;
+
+	util_lock(&process_lock);
+	for (dev = sdp_dev_first(); dev && dev->ctx != ctx; dev = dev->next)
+		;
+	if (dev)
+		*ret_dev = dev;
+	else
+		ret = dev_open(ctx, ret_dev);
+	util_unlock(&process_lock);
+	return ret;
+}
+
+/* ---- sharing ---------------------------------------------------------------
+ */
+
+static uint32_t srq_want(const struct sdp_dev *dev, uint32_t links)
+{
+	uint32_t each = dev->is_usiw ? SRQ_PER_LINK : SRQ_PER_LINK_STRICT;
+	uint64_t want = SRQ_BASE + (uint64_t)links * each;
+	uint32_t max = min32((uint32_t)dev->attr.max_srq_wr, SRQ_MAX);
+
+	return want < max ? (uint32_t)want : max;
+}
+
+int sdp_dev_grow(struct sdp_dev *dev, uint32_t sq_depth)
+{
+	uint32_t srq = srq_want(dev, dev->link_cnt + 1);
+	uint64_t need = (uint64_t)dev->sq_total + sq_depth + srq;
+
+	if (need > (uint32_t)dev->attr.max_cqe)
+		return -ENOMEM;
+	if (need > dev->cqe_cnt) {
+		uint32_t cnt = min32((uint32_t)(2 * need),
+				     (uint32_t)dev->attr.max_cqe);
+		int ret = ibv_resize_cq(dev->cq, (int)cnt);
+
+		if (ret)
+			return -ret;
+		dev->cqe_cnt = (uint32_t)dev->cq->cqe;
+	}
+	dev->link_cnt++;
+	dev->sq_total += sq_depth;
+	dev->srq_target = srq;
+	sdp_dev_refill(dev);
+	return dev->srq_posted ? 0 : -ENOMEM;
+}
+
+void sdp_dev_shrink(struct sdp_dev *dev, uint32_t sq_depth)
+{
+	dev->link_cnt--;
+	dev->sq_total -= sq_depth;
+	dev->srq_target = srq_want(dev, dev->link_cnt);
+}
+
+void sdp_dev_refill(struct sdp_dev *dev)
+{
+	struct ibv_recv_wr *first = NULL, **end = &first, *bad = NULL;
+	uint32_t cnt = 0;
+
+	while (dev->srq_posted + cnt < dev->srq_target) {
+		struct sdp_pbuf *buf = sdp_pool_get(&dev->pool);
+
+		if (!buf)
+			break; /* the next pass tries again */
+		buf->sge.length = dev->pool.buf_size;
+		*end = &buf->wr;
+		end = &buf->wr.next;
+		cnt++;
+	}
+	if (!cnt)
+		return;
+	*end = NULL;
+	dev->srq_posted += cnt;
+	if (!ibv_post_srq_recv(dev->srq, first, &bad))
+		return;
+	while (bad) {
+		struct ibv_recv_wr *next = bad->next;
+
+		dev->srq_posted--;
+		sdp_pool_put(&dev->pool,
+			     (struct sdp_pbuf *)(uintptr_t)bad->wr_id);
+		bad = next;
+	}
+}
+
+void sdp_dev_recycle(struct sdp_dev *dev, struct sdp_pbuf *buf)
+{
+	sdp_pool_put(&dev->pool, buf);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Devices: what all links over one verbs device share.
+ *
+ * A device is opened when the first link needs it, and stays open until exit.
+ */
+#ifndef SDP_DEV_H
+#define SDP_DEV_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "pool.h"
+
+#define SDP_DEV_BUCKETS 1024u
+/* Octets of a Private Buffer. */
+#define SDP_DEV_BUF_SIZE 16384u
+
+struct sdp_link;
+struct sdp_waiter;
+
+struct sdp_dev {
+	struct sdp_dev *next; /* written under the process lock */
+	char name[64];
+	struct ibv_context *ctx;
+	struct ibv_device_attr attr;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	struct ibv_srq *srq;
+	struct sdp_pool pool;
+	bool is_usiw;
+
+	/* UTIL_RANK_SDP_POLL: who holds it polls the CQ, and may free links */
+	struct util_lock poll_lock;
+	struct sdp_link *buckets[SDP_DEV_BUCKETS]; /* by QP number */
+	uint32_t link_cnt;
+	uint32_t cqe_cnt, sq_total;
+	uint32_t srq_posted, srq_target;
+	uint64_t poll_cnt;
+
+	/* UTIL_RANK_SDP_POOL */
+	struct util_lock wait_lock;
+	struct sdp_link *timed; /* links with a deadline */
+	struct sdp_waiter *waiters;
+	bool has_fd_sleeper;
+	int wake_fd; /* wakes the one who sleeps on the descriptors */
+	_Atomic uint64_t deadline; /* the earliest; may be too early */
+	/* how long a thread polls before it sleeps */
+	_Atomic uint32_t spin_ns;
+	/* passes of threads of the program: the progress thread looks */
+	_Atomic uint64_t pass_cnt;
+};
+
+/* Devices of the process; the list only grows. */
+struct sdp_dev *sdp_dev_first(void);
+
+/* The device whose interface has @addr.  Return: 0; -ENODEV; -ENOMEM ... */
+int sdp_dev_by_addr(const struct sockaddr *addr, struct sdp_dev **ret_dev);
+
+/* The device of a context that rdma_cm opened. */
+int sdp_dev_by_context(struct ibv_context *ctx, struct sdp_dev **ret_dev);
+
+/* Space for one more link: completions and receives.  poll_lock is held. */
+int sdp_dev_grow(struct sdp_dev *dev, uint32_t sq_depth);
+void sdp_dev_shrink(struct sdp_dev *dev, uint32_t sq_depth);
+
+/* Posts what is missing in the SRQ.  poll_lock is held. */
+void sdp_dev_refill(struct sdp_dev *dev);
+
+/* A receive buffer comes back; any lock may be held. */
+void sdp_dev_recycle(struct sdp_dev *dev, struct sdp_pbuf *buf);
+
+/* The lock of the list of devices; held over a fork. */
+struct util_lock *sdp_dev_process_lock(void);
+
+/* In a forked child: the parent's devices are forgotten. */
+void sdp_dev_forget(void);
+
+#endif

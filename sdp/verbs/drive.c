@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Events of a connection, and the work that it wants posted.
+ */
+#include "drive.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "log.h"
+#include "notice.h"
+
+/* Work requests in one call of ibv_post_send(). */
+#define CHAIN_MAX 16
+
+uint64_t sdp_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static struct sdp_mem *mem_of(uint64_t cookie)
+{
+	return (struct sdp_mem *)(uintptr_t)cookie;
+}
+
+/* ---- events ----------------------------------------------------------------
+ */
+
+void sdp_drive_error(struct sdp_link *link, int error)
+{
+	link->is_failed = true;
+	if (!link->was_told && !link->error)
+		link->error = error;
+}
+
+static void on_failed(struct sdp_link *link, enum sdp_fault fault)
+{
+	switch (fault) {
+	case SDP_FAULT_NONE:
+	case SDP_FAULT_LOCAL_ABORT:
+		link->is_failed = true;
+		return;
+	case SDP_FAULT_TIMEOUT:
+		util_warn("sdp", "qp 0x%06x: %s", link->qp_num,
+			  sdp_fault_str(fault));
+		sdp_drive_error(link, ETIMEDOUT);
+		return;
+	case SDP_FAULT_PEER_ABORT:
+	case SDP_FAULT_LLP_LOST:
+		util_info("sdp", "qp 0x%06x: %s", link->qp_num,
+			  sdp_fault_str(fault));
+		break;
+	default:
+		util_warn("sdp", "qp 0x%06x: aborted: %s", link->qp_num,
+			  sdp_fault_str(fault));
+	}
+	/* As TCP has it after the peer's FIN. */
+	sdp_drive_error(link, link->is_peer_closed ? EPIPE : ECONNRESET);
+}
+
+static void on_sent(struct sdp_link *link, uint64_t cookie, uint32_t len)
+{
+	struct sdp_pbuf *buf;
+
+	link->stats.tx_octets += len;
+	if (mem_of(cookie) == &link->zsend.mem) {
+		link->zsend.done = len;
+		link->zsend.is_busy = false;
+		return;
+	}
+	buf = sdp_pbuf_of(mem_of(cookie));
+	link->queued -= buf->given;
+	if (buf != link->tail) {
+		sdp_pool_put(&link->dev->pool, buf);
+		return;
+	}
+	if (buf->filled == buf->given) {
+		link->tail = NULL;
+		sdp_pool_put(&link->dev->pool, buf);
+		return;
+	}
+	/* Octets were added that the core has not been told of. */
+	buf->mem.base += buf->given;
+	buf->mem.len -= buf->given;
+	buf->filled -= buf->given;
+	buf->given = 0;
+}
+
+static void on_received(struct sdp_link *link, const struct sdp_event *ev)
+{
+	link->direct.done = ev->received.len;
+	link->direct.is_eof = ev->received.is_eof;
+	link->direct.is_oob = ev->received.is_oob;
+	link->direct.is_busy = false;
+	link->stats.rx_octets += ev->received.len;
+}
+
+static void on_copy(struct sdp_link *link, const struct sdp_event *ev)
+{
+	memcpy(mem_of(ev->copy.to)->base + ev->copy.to_off,
+	       mem_of(ev->copy.from.cookie)->base + ev->copy.from.off,
+	       ev->copy.from.len);
+	link->stats.rx_bcopy += ev->copy.from.len;
+}
+
+/* What was gathered, and the core was never told of. */
+static void drop_tail(struct sdp_link *link)
+{
+	if (link->tail)
+		sdp_pool_put(&link->dev->pool, link->tail);
+	link->tail = NULL;
+	link->queued = 0;
+}
+
+static unsigned int on_event(struct sdp_link *link, const struct sdp_event *ev)
+{
+	switch (ev->type) {
+	case SDP_EV_NONE:
+		break;
+	case SDP_EV_CONNECTED:
+		return LINK_STANDS;
+	case SDP_EV_COPY:
+		on_copy(link, ev);
+		break;
+	case SDP_EV_RECEIVED:
+		on_received(link, ev);
+		return LINK_RDONE;
+	case SDP_EV_RELEASE:
+		sdp_dev_recycle(link->dev,
+				sdp_pbuf_of(mem_of(ev->release.cookie)));
+		break;
+	case SDP_EV_SENT:
+		on_sent(link, ev->sent.cookie, ev->sent.len);
+		break;
+	case SDP_EV_READABLE:
+		return SDP_LINK_IN;
+	case SDP_EV_OOB_PENDING:
+		link->oob.pend_cnt++;
+		return SDP_LINK_PRI;
+	case SDP_EV_PEER_CLOSED:
+		link->is_peer_closed = true;
+		break;
+	case SDP_EV_RESIZE:
+		(void)sdp_conn_resize(link->conn, ev->resize.size);
+		break;
+	case SDP_EV_SUSPENDED:
+		/* Connections do not move yet. */
+		sdp_conn_abort(link->conn, sdp_now_ns());
+		sdp_drive_error(link, ECONNRESET);
+		break;
+	case SDP_EV_FAILED:
+		on_failed(link, ev->failed.fault);
+		break;
+	case SDP_EV_CLOSED:
+		link->is_conn_down = true;
+		drop_tail(link);
+		break;
+	}
+	return 0;
+}
+
+static unsigned int take_events(struct sdp_link *link)
+{
+	struct sdp_event ev;
+	unsigned int news = 0;
+
+	while (sdp_conn_next_event(link->conn, &ev))
+		news |= on_event(link, &ev);
+	return news;
+}
+
+/* ---- work -------------------------------------------------------------------
+ */
+
+/* A call of ibv_post_send() in the making. */
+struct chain {
+	struct ibv_send_wr wr[CHAIN_MAX];
+	struct ibv_sge sge[CHAIN_MAX][LINK_SGE_MAX];
+	struct sdp_work work[CHAIN_MAX];
+	int cnt;
+};
+
+static struct ibv_sge sge_of(const struct sdp_piece *piece)
+{
+	const struct sdp_mem *mem = mem_of(piece->cookie);
+
+	return (struct ibv_sge){ .addr = (uintptr_t)mem->base + piece->off,
+				 .length = piece->len,
+				 .lkey = mem->lkey };
+}
+
+static void fill_send(struct sdp_link *link, const struct sdp_work *work,
+		      struct ibv_send_wr *wr, struct ibv_sge *sge)
+{
+	uint32_t len = work->send.header_len;
+
+	for (int i = 0; i < work->send.piece_cnt; i++) {
+		sge[1 + i] = sge_of(&work->send.pieces[i]);
+		len += sge[1 + i].length;
+	}
+	wr->opcode = IBV_WR_SEND;
+	wr->num_sge = 1 + work->send.piece_cnt;
+	if (work->send.is_invalidating) {
+		wr->opcode = IBV_WR_SEND_WITH_INV;
+		wr->invalidate_rkey = work->send.inv_stag;
+	}
+	if (work->send.is_solicited)
+		wr->send_flags |= IBV_SEND_SOLICITED;
+	sge[0].length = work->send.header_len;
+	if (len <= link->inline_max) {
+		wr->send_flags |= IBV_SEND_INLINE;
+		sge[0].addr = (uintptr_t)work->send.header;
+	} else {
+		uint8_t *place =
+			link->headers->mem.base +
+			(size_t)(work->id % link->header_cnt) * SDP_HEADER_MAX;
+
+		memcpy(place, work->send.header, work->send.header_len);
+		sge[0].addr = (uintptr_t)place;
+		sge[0].lkey = link->headers->mem.lkey;
+	}
+	len -= work->send.header_len;
+	link->stats.tx_msgs++;
+	link->stats.tx_bcopy += len;
+	if (work->send.mid == SDP_MID_SINK_AVAIL && len)
+		link->stats.tx_transactions++;
+	if (len)
+		link->data_id = work->id;
+}
+
+static void fill_rdma(struct sdp_link *link, const struct sdp_work *work,
+		      struct ibv_send_wr *wr, struct ibv_sge *sge)
+{
+	bool is_read = work->type == SDP_WORK_READ;
+
+	sge[0] = sge_of(&work->rdma.piece);
+	wr->num_sge = 1;
+	wr->opcode = is_read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
+	wr->wr.rdma.remote_addr = work->rdma.va;
+	wr->wr.rdma.rkey = work->rdma.stag;
+	if (is_read)
+		link->stats.rx_read += work->rdma.piece.len;
+	else
+		link->stats.tx_write += work->rdma.piece.len;
+}
+
+static void chain_add(struct sdp_link *link, struct chain *c)
+{
+	const struct sdp_work *work = &c->work[c->cnt];
+	struct ibv_send_wr *wr = &c->wr[c->cnt];
+
+	*wr = (struct ibv_send_wr){
+		.wr_id = (uint64_t)work->id << 1 | 1,
+		.sg_list = c->sge[c->cnt],
+		.send_flags = work->is_signaled ? IBV_SEND_SIGNALED : 0,
+	};
+	if (work->type == SDP_WORK_SEND)
+		fill_send(link, work, wr, c->sge[c->cnt]);
+	else
+		fill_rdma(link, work, wr, c->sge[c->cnt]);
+	if (c->cnt)
+		c->wr[c->cnt - 1].next = wr;
+	c->cnt++;
+}
+
+static void chain_post(struct sdp_link *link, struct chain *c)
+{
+	struct ibv_send_wr *bad = NULL;
+	int ret;
+
+	if (!c->cnt)
+		return;
+	ret = link->qp ? ibv_post_send(link->qp, c->wr, &bad) : EINVAL;
+	c->cnt = 0;
+	if (!ret)
+		return;
+	if (link->qp && !link->is_llp_down)
+		util_warn("sdp", "qp 0x%06x: ibv_post_send: %s", link->qp_num,
+			  strerror(ret));
+	(void)sdp_conn_work_done(link->conn,
+				 (uint32_t)((bad ? bad : c->wr)->wr_id >> 1),
+				 false, sdp_now_ns());
+}
+
+static void end_carrier(struct sdp_link *link, bool is_graceful)
+{
+	link->is_llp_down = true;
+	link->is_graceful = is_graceful;
+}
+
+/* Return: whether there was any. */
+static bool post_work(struct sdp_link *link)
+{
+	struct chain c;
+	bool was_any = false;
+
+	c.cnt = 0;
+	while (sdp_conn_next_work(link->conn, &c.work[c.cnt])) {
+		struct sdp_work *work = &c.work[c.cnt];
+
+		was_any = true;
+		switch (work->type) {
+		case SDP_WORK_NONE:
+		case SDP_WORK_POST: /* the SRQ has them */
+			break;
+		case SDP_WORK_HELLO:
+			memcpy(link->hello, work->hello.octets,
+			       work->hello.len);
+			link->hello_len = work->hello.len;
+			break;
+		case SDP_WORK_DISCONNECT:
+		case SDP_WORK_TERMINATE:
+			chain_post(link, &c);
+			end_carrier(link, work->type == SDP_WORK_DISCONNECT);
+			break;
+		case SDP_WORK_SEND:
+		case SDP_WORK_READ:
+		case SDP_WORK_WRITE:
+			chain_add(link, &c);
+			if (c.cnt == CHAIN_MAX)
+				chain_post(link, &c);
+			break;
+		}
+	}
+	chain_post(link, &c);
+	return was_any;
+}
+
+/* ---- messages -------------------------------------------------------------
+ */
+
+/* Urgent octets are known when they come, wherever the reader is. */
+static void look_for_oob(struct sdp_link *link, const uint8_t *octets,
+			 uint32_t len)
+{
+	if (len <= SDP_BSDH_SIZE || octets[link->mid_off] != SDP_MID_DATA ||
+	    !(octets[link->flags_off] & SDP_FLAG_OOB_PRES))
+		return;
+	link->oob.pres_cnt++;
+	link->oob.left_cnt++;
+	link->oob.octet = octets[len - 1];
+	link->oob.has_octet = true;
+}
+
+void sdp_drive_message(struct sdp_link *link, struct sdp_pbuf *buf,
+		       uint32_t len, const uint32_t *inv_stag)
+{
+	const uint8_t *octets = buf->mem.base;
+	int ret;
+
+	if (!link->is_started) {
+		buf->filled = len;
+		*link->early_end = buf;
+		link->early_end = &buf->next;
+		return;
+	}
+	ret = sdp_conn_recv(link->conn, (uintptr_t)buf, octets, len, inv_stag,
+			    sdp_now_ns());
+	if (ret >= 0 && len >= SDP_BSDH_SIZE) {
+		link->stats.rx_msgs++;
+		link->is_refused = false;
+		look_for_oob(link, octets, len);
+		if (octets[link->mid_off] == SDP_MID_SINK_AVAIL &&
+		    len > SDP_SINK_AVAIL_SIZE)
+			link->stats.rx_transactions++;
+	}
+	if (ret != 1)
+		sdp_dev_recycle(link->dev, buf);
+}
+
+void sdp_drive_started(struct sdp_link *link)
+{
+	link->is_started = true;
+	while (link->early) {
+		struct sdp_pbuf *buf = link->early;
+
+		link->early = buf->next;
+		sdp_drive_message(link, buf, buf->filled, NULL);
+	}
+	link->early_end = &link->early;
+}
+
+/* ---- gathered octets
+ * --------------------------------------------------------- */
+
+void sdp_drive_push(struct sdp_link *link)
+{
+	struct sdp_pbuf *buf = link->tail;
+	int ret;
+
+	if (!buf || buf->filled == buf->given)
+		return;
+	if (buf->given)
+		ret = sdp_conn_send_more(link->conn, (uintptr_t)buf,
+					 buf->filled - buf->given);
+	else
+		ret = sdp_conn_send(link->conn,
+				    &(struct sdp_buf){
+					    .cookie = (uintptr_t)buf,
+					    .len = buf->filled,
+				    });
+	if (ret)
+		return; /* -EAGAIN: with the next event */
+	buf->given = buf->filled;
+	link->cork_end = SDP_NEVER;
+}
+
+bool sdp_drive_is_sending(const struct sdp_link *link)
+{
+	return link->data_id + 1 != link->done_id &&
+	       (int32_t)(link->data_id + 1 - link->done_id) > 0;
+}
+
+static bool is_push_due(const struct sdp_link *link)
+{
+	if (!link->tail || link->tail->filled == link->tail->given)
+		return false;
+	if (link->is_shut)
+		return true;
+	if (link->is_corked || link->has_more)
+		return sdp_now_ns() >= link->cork_end;
+	return link->opt.is_nodelay || !sdp_drive_is_sending(link) ||
+	       sdp_now_ns() >= link->cork_end;
+}
+
+/* ---- deadlines
+ * ---------------------------------------------------------------- */
+
+static uint64_t first_deadline(const struct sdp_link *link)
+{
+	uint64_t ns;
+
+	if ((link->is_llp_down && link->qp) ||
+	    (link->is_conn_down && link->is_released))
+		return 0;
+	ns = sdp_conn_deadline(link->conn);
+	if (link->tail && link->cork_end < ns)
+		ns = link->cork_end;
+	if (link->is_released && link->close_end < ns)
+		ns = link->close_end;
+	return ns;
+}
+
+static void arm(struct sdp_link *link, uint64_t ns)
+{
+	struct sdp_dev *dev = link->dev;
+
+	util_lock(&dev->wait_lock);
+	if (!link->is_timed) {
+		link->is_timed = true;
+		link->timed_next = dev->timed;
+		dev->timed = link;
+	}
+	util_unlock(&dev->wait_lock);
+	sdp_notice_deadline(dev, ns);
+}
+
+void sdp_drive_arm(struct sdp_link *link)
+{
+	uint64_t ns = first_deadline(link);
+
+	if (ns == atomic_load_explicit(&link->deadline, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&link->deadline, ns, memory_order_relaxed);
+	if (ns != SDP_NEVER)
+		arm(link, ns);
+}
+
+void sdp_drive_hurry(struct sdp_link *link)
+{
+	atomic_store_explicit(&link->deadline, 0, memory_order_relaxed);
+	arm(link, 0);
+}
+
+void sdp_drive(struct sdp_link *link, unsigned int news)
+{
+	util_lock_assert_held(&link->lock);
+	do {
+		news |= take_events(link);
+		if (is_push_due(link))
+			sdp_drive_push(link);
+	} while (post_work(link));
+	if (link->is_shut && !link->has_shut &&
+	    !(link->tail && link->tail->filled != link->tail->given)) {
+		link->has_shut = true;
+		if (link->is_deaf)
+			(void)sdp_conn_close(link->conn, sdp_now_ns());
+		else
+			(void)sdp_conn_shutdown(link->conn, sdp_now_ns());
+		while (post_work(link))
+			news |= take_events(link);
+	}
+	atomic_store_explicit(&link->send_mode,
+			      (uint8_t)sdp_conn_send_mode(link->conn),
+			      memory_order_relaxed);
+	atomic_store_explicit(&link->urgent_cnt, link->oob.left_cnt,
+			      memory_order_relaxed);
+	sdp_drive_arm(link);
+	sdp_notice_update(link, news);
+}

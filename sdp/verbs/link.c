@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The life of a link.
+ */
+#include "link.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm-chan.h"
+#include "drive.h"
+#include "links.h"
+#include "log.h"
+#include "notice.h"
+#include "poll.h"
+#include "progress.h"
+
+#define READS_MAX 16u
+#define INLINE_WANTED 128u
+#define SEND_BYTES 262144u
+#define HELLO_MS 5000u
+
+/* ---- making
+ * --------------------------------------------------------------------- */
+
+static uint16_t min16(uint32_t a, uint32_t b)
+{
+	return (uint16_t)(a < b ? a : b);
+}
+
+static void fill_options(struct sdp_link *link, enum sdp_role role,
+			 enum sdp_carrier carrier)
+{
+	struct sdp_options *o = &link->opt.conn;
+	const struct ibv_device_attr *attr = &link->dev->attr;
+	uint32_t ird = min16((uint32_t)attr->max_qp_rd_atom, READS_MAX);
+	uint32_t ord = min16((uint32_t)attr->max_qp_init_rd_atom, READS_MAX);
+
+	o->size = sizeof(*o);
+	o->role = role;
+	o->carrier = carrier;
+	o->alloc = NULL;
+	o->free = NULL;
+	if (!o->work_cap)
+		o->work_cap = 64;
+	if (!o->buf_size || o->buf_size > SDP_DEV_BUF_SIZE)
+		o->buf_size = SDP_DEV_BUF_SIZE;
+	o->buf_size_max = SDP_DEV_BUF_SIZE; /* those of the SRQ */
+	if (!o->recv_cap)
+		o->recv_cap = 4;
+	o->ird = min16(o->ird ? o->ird : ird, ird);
+	o->ord = min16(o->ord ? o->ord : ord, ord);
+	if (!link->opt.send_bytes)
+		link->opt.send_bytes = SEND_BYTES;
+	if (!link->opt.hello_ms)
+		link->opt.hello_ms = HELLO_MS;
+	link->src_threshold = o->src_threshold ? o->src_threshold : 65536;
+	link->sink_threshold = o->sink_threshold ? o->sink_threshold : 65536;
+	link->read_min = o->read_min ? o->read_min : 4096;
+	o->src_threshold = link->src_threshold;
+	o->sink_threshold = link->sink_threshold;
+	o->read_min = link->read_min;
+	link->mid_off = o->layout == SDP_LAYOUT_MIRRORED ? 0 : 3;
+	link->flags_off = o->layout == SDP_LAYOUT_MIRRORED ? 1 : 2;
+	atomic_init(&link->is_zcopy_off, link->opt.has_no_zcopy);
+	link->stats.role = role;
+	link->stats.carrier = carrier;
+}
+
+static int make_qp(struct sdp_link *link)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_context = link,
+		.send_cq = link->dev->cq,
+		.recv_cq = link->dev->cq,
+		.srq = link->dev->srq,
+		.cap = { .max_send_wr = link->sq_depth,
+			 .max_send_sge = LINK_SGE_MAX,
+			 .max_inline_data = INLINE_WANTED },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp_attr init = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE |
+				   IBV_ACCESS_REMOTE_READ |
+				   IBV_ACCESS_REMOTE_WRITE,
+	};
+	int ret;
+
+	if (link->cm) {
+		if (rdma_create_qp(link->cm, link->dev->pd, &attr))
+			return -errno;
+		link->qp = link->cm->qp;
+	} else {
+		link->qp = ibv_create_qp(link->dev->pd, &attr);
+		if (!link->qp)
+			return -errno;
+		ret = ibv_modify_qp(link->qp, &init,
+				    IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+					    IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+		if (ret) {
+			ibv_destroy_qp(link->qp);
+			link->qp = NULL;
+			return -ret;
+		}
+	}
+	link->qp_num = link->qp->qp_num;
+	link->inline_max = attr.cap.max_inline_data;
+	return 0;
+}
+
+/* The part that needs the device. */
+static int enter_device(struct sdp_link *link)
+{
+	struct sdp_dev *dev = link->dev;
+	int ret;
+
+	util_lock(&dev->poll_lock);
+	ret = sdp_dev_grow(dev, link->sq_depth);
+	if (ret)
+		goto unlock;
+	ret = make_qp(link);
+	if (ret)
+		sdp_dev_shrink(dev, link->sq_depth);
+	else
+		sdp_poll_add(dev, link);
+unlock:
+	util_unlock(&dev->poll_lock);
+	return ret;
+}
+
+int sdp_link_new(struct sdp_link **ret_link, struct sdp_dev *dev,
+		 struct rdma_cm_id *cm, enum sdp_role role,
+		 enum sdp_carrier carrier, const struct sdp_link_options *opt)
+{
+	struct sdp_link *link = calloc(1, sizeof(*link));
+	int ret;
+
+	if (!link)
+		return -ENOMEM;
+	util_lock_init(&link->lock, UTIL_RANK_SDP_LINK);
+	link->dev = dev;
+	link->cm = cm;
+	if (opt)
+		link->opt = *opt;
+	link->early_end = &link->early;
+	link->cork_end = SDP_NEVER;
+	link->close_end = SDP_NEVER;
+	atomic_init(&link->deadline, SDP_NEVER);
+	fill_options(link, role, carrier);
+	snprintf(link->stats.device, sizeof(link->stats.device), "%s",
+		 dev->name);
+	ret = sdp_conn_new(&link->conn, &link->opt.conn);
+	if (ret)
+		goto free_link;
+	link->sq_depth = link->opt.conn.work_cap + LINK_SQ_EXTRA;
+	link->header_cnt = link->opt.conn.work_cap;
+	link->headers = sdp_pool_get(&dev->pool);
+	ret = -ENOMEM;
+	if (!link->headers ||
+	    (size_t)link->header_cnt * SDP_HEADER_MAX > link->headers->mem.len)
+		goto free_conn;
+	ret = sdp_progress_start();
+	if (!ret)
+		ret = enter_device(link);
+	if (ret)
+		goto free_conn;
+	sdp_links_add(link);
+	util_lock(&link->lock);
+	(void)sdp_conn_start(link->conn, sdp_now_ns());
+	sdp_drive(link, 0);
+	util_unlock(&link->lock);
+	*ret_link = link;
+	return 0;
+free_conn:
+	if (link->headers)
+		sdp_pool_put(&dev->pool, link->headers);
+	sdp_conn_free(link->conn);
+free_link:
+	free(link);
+	return ret;
+}
+
+static void release(struct sdp_link *link, uint64_t deadline)
+{
+	struct sdp_dev *dev = link->dev;
+
+	util_lock(&link->lock);
+	link->notify = NULL;
+	link->is_started = true;
+	link->is_released = true;
+	atomic_store_explicit(&link->is_closing, true, memory_order_relaxed);
+	link->close_end = deadline;
+	sdp_drive(link, 0);
+	util_unlock(&link->lock);
+	/* The link may be freed by now. */
+	(void)sdp_poll_try(dev);
+}
+
+void sdp_link_discard(struct sdp_link *link)
+{
+	util_lock(&link->lock);
+	link->is_llp_down = true;
+	util_unlock(&link->lock);
+	release(link, 0);
+}
+
+int sdp_link_stand_up(struct sdp_link *link, const void *octets, size_t len,
+		      uint16_t ord, uint64_t deadline)
+{
+	unsigned int s;
+	int ret;
+
+	util_lock(&link->lock);
+	ret = sdp_conn_carrier_up(link->conn, octets, len, ord, sdp_now_ns());
+	sdp_drive_started(link);
+	sdp_drive(link, 0);
+	util_unlock(&link->lock);
+	if (ret)
+		return ret == -EPROTO ? ret : -EPROTO;
+	do {
+		ret = sdp_wait(link, LINK_STANDS | SDP_LINK_CLOSED, NULL,
+			       deadline);
+	} while (ret == -EINTR);
+	if (ret < 0)
+		return ret;
+	s = link_state(link);
+	if (s & LINK_STANDS)
+		return 0;
+	util_lock(&link->lock);
+	switch (sdp_conn_fault(link->conn)) {
+	case SDP_FAULT_TIMEOUT:
+		ret = -ETIMEDOUT;
+		break;
+	case SDP_FAULT_LLP:
+	case SDP_FAULT_LLP_LOST:
+		ret = -ECONNREFUSED;
+		break;
+	default:
+		ret = -EPROTO;
+	}
+	util_unlock(&link->lock);
+	return ret;
+}
+
+/* ---- outcomes
+ * ------------------------------------------------------------------- */
+
+const char *sdp_reason_str(enum sdp_reason reason)
+{
+	static const char *const strings[] = {
+		[SDP_REASON_NONE] = "no reason",
+		[SDP_REASON_DEVICE] = "no verbs device for the route",
+		[SDP_REASON_CARRIER] = "the device does not offer the carrier",
+		[SDP_REASON_RESOURCE] = "out of resources",
+		[SDP_REASON_REFUSED] = "the peer refused",
+		[SDP_REASON_NOT_SDP] = "the peer does not speak SDP",
+		[SDP_REASON_TIMEOUT] = "the peer did not answer in time",
+		[SDP_REASON_LOST] = "the carrier failed",
+	};
+
+	return (unsigned int)reason < SDP_REASON_CNT ? strings[reason] : "?";
+}
+
+static enum sdp_reason reason_of(int err)
+{
+	switch (-err) {
+	case 0:
+		return SDP_REASON_NONE;
+	case ENODEV:
+	case EADDRNOTAVAIL:
+		return SDP_REASON_DEVICE;
+	case EOPNOTSUPP:
+		return SDP_REASON_CARRIER;
+	case ECONNREFUSED:
+	case ECONNRESET:
+	case EPIPE:
+		return SDP_REASON_REFUSED;
+	case EPROTO:
+		return SDP_REASON_NOT_SDP;
+	case ETIMEDOUT:
+		return SDP_REASON_TIMEOUT;
+	case ENOMEM:
+	case EMFILE:
+	case ENFILE:
+	case EAGAIN:
+	case ENOBUFS:
+	case ENOSPC:
+		return SDP_REASON_RESOURCE;
+	default:
+		return SDP_REASON_LOST;
+	}
+}
+
+static void addr_str(const struct sockaddr *addr, char *buf, size_t size)
+{
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+	char ip[INET6_ADDRSTRLEN] = "?";
+
+	if (addr && addr->sa_family == AF_INET6) {
+		inet_ntop(AF_INET6, &in6->sin6_addr, ip, sizeof(ip));
+		snprintf(buf, size, "[%s]:%u", ip, ntohs(in6->sin6_port));
+	} else if (addr && addr->sa_family == AF_INET) {
+		inet_ntop(AF_INET, &in->sin_addr, ip, sizeof(ip));
+		snprintf(buf, size, "%s:%u", ip, ntohs(in->sin_port));
+	} else {
+		snprintf(buf, size, "?");
+	}
+}
+
+int sdp_link_tell(struct sdp_outcome *ret_outcome, int err, bool has_sent,
+		  const struct sockaddr *peer, const char *what)
+{
+	char name[INET6_ADDRSTRLEN + 10];
+
+	if (!ret_outcome)
+		return err;
+	ret_outcome->reason = reason_of(err);
+	ret_outcome->has_sent = has_sent;
+	ret_outcome->text[0] = '\0';
+	if (!err)
+		return 0;
+	addr_str(peer, name, sizeof(name));
+	snprintf(ret_outcome->text, sizeof(ret_outcome->text), "%s: %s: %s",
+		 name, what, strerror(-err));
+	return err;
+}
+
+/* ---- the end
+ * ---------------------------------------------------------------------- */
+
+int sdp_link_shutdown(struct sdp_link *link)
+{
+	int ret = 0;
+
+	util_lock(&link->lock);
+	if (link->is_foreign || !(link_state(link) & LINK_STANDS)) {
+		ret = -ENOTCONN;
+	} else if (!link->is_shut) {
+		link->is_shut = true;
+		sdp_drive(link, 0);
+	}
+	util_unlock(&link->lock);
+	return ret;
+}
+
+void sdp_link_abort(struct sdp_link *link)
+{
+	util_lock(&link->lock);
+	if (!link->is_foreign) {
+		sdp_conn_abort(link->conn, sdp_now_ns());
+		sdp_drive(link, 0);
+	}
+	util_unlock(&link->lock);
+}
+
+/* In order, and deaf from now on (C22). */
+static void close_in_order(struct sdp_link *link)
+{
+	link->is_deaf = true; /* told with the shutdown */
+	if (link->has_shut)
+		(void)sdp_conn_close(link->conn, sdp_now_ns());
+	else if (sdp_conn_readable(link->conn))
+		sdp_conn_abort(link->conn, sdp_now_ns()); /* C22 */
+	link->is_shut = true;
+	sdp_drive(link, 0);
+}
+
+int sdp_link_linger(struct sdp_link *link, uint64_t deadline)
+{
+	int ret;
+
+	if (link->is_foreign)
+		return 0;
+	util_lock(&link->lock);
+	close_in_order(link);
+	util_unlock(&link->lock);
+	ret = sdp_wait(link, SDP_LINK_CLOSED | LINK_SHUT, NULL, deadline);
+	return ret < 0 ? ret : 0;
+}
+
+void sdp_link_close(struct sdp_link *link, uint64_t deadline)
+{
+	util_lock(&link->lock);
+	if (link->is_foreign) {
+		util_unlock(&link->lock);
+		sdp_poll_free(link);
+		return;
+	}
+	link->notify = NULL;
+	if (deadline)
+		close_in_order(link);
+	util_unlock(&link->lock);
+	release(link, deadline);
+}
+
+/* ---- settings, statistics
+ * ------------------------------------------------------------ */
+
+static int set_locked(struct sdp_link *link, enum sdp_link_setting setting,
+		      uint32_t value)
+{
+	switch (setting) {
+	case SDP_LINK_NODELAY:
+		link->opt.is_nodelay = value;
+		return 0;
+	case SDP_LINK_CORK:
+		link->is_corked = value;
+		if (!value)
+			link->has_more = false;
+		return 0;
+	case SDP_LINK_OOBINLINE:
+		link->opt.is_oobinline = value;
+		return 0;
+	case SDP_LINK_SNDBUF:
+		link->opt.send_bytes = value < 4096 ? 4096 : value;
+		return 0;
+	case SDP_LINK_ZCOPY:
+		atomic_store_explicit(&link->is_zcopy_off, !value,
+				      memory_order_relaxed);
+		return 0;
+	case SDP_LINK_MODE:
+		return sdp_conn_set_mode(link->conn, (enum sdp_mode)value);
+	case SDP_LINK_RCV_SIZE:
+		return sdp_conn_ask_size(link->conn, value);
+	}
+	return -EINVAL;
+}
+
+int sdp_link_set(struct sdp_link *link, enum sdp_link_setting setting,
+		 uint32_t value)
+{
+	int ret;
+
+	util_lock(&link->lock);
+	ret = link->is_foreign ? -ENOTCONN : set_locked(link, setting, value);
+	if (!ret && setting == SDP_LINK_NODELAY && value && !link->is_corked)
+		sdp_drive_push(link);
+	if (!ret)
+		sdp_drive(link, 0);
+	util_unlock(&link->lock);
+	return ret;
+}
+
+void sdp_link_get_stats(struct sdp_link *link, struct sdp_link_stats *ret)
+{
+	uint64_t other;
+
+	util_lock(&link->lock);
+	*ret = link->stats;
+	ret->send_mode = sdp_conn_send_mode(link->conn);
+	ret->recv_mode = sdp_conn_recv_mode(link->conn);
+	ret->send_credit = (uint16_t)sdp_conn_credit(link->conn);
+	ret->peer_rcv_sz = sdp_conn_peer_size(link->conn);
+	/* What went neither by message nor by Write was read by the peer. */
+	other = ret->tx_bcopy + ret->tx_write;
+	ret->tx_read = ret->tx_octets > other ? ret->tx_octets - other : 0;
+	other = ret->rx_bcopy + ret->rx_read;
+	ret->rx_write = ret->rx_octets > other ? ret->rx_octets - other : 0;
+	util_unlock(&link->lock);
+}
+
+int sdp_link_name(const struct sdp_link *link, bool is_peer,
+		  struct sockaddr_storage *ret_addr, socklen_t *ret_len)
+{
+	*ret_addr = link->names[is_peer];
+	*ret_len = ret_addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+						   : sizeof(struct sockaddr_in);
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Making links, for the carriers. */
+#ifndef SDP_LINK_OBJECT_H
+#define SDP_LINK_OBJECT_H
+
+#include "state.h"
+
+/* @cm: by rdma_cm, or NULL.  The link has a QP in INIT, its core has been
+ * started, Hello's octets are there (Connecting Peer), nobody else knows it.
+ * Return: 0; -ENOMEM ... */
+int sdp_link_new(struct sdp_link **ret_link, struct sdp_dev *dev,
+		 struct rdma_cm_id *cm, enum sdp_role role,
+		 enum sdp_carrier carrier, const struct sdp_link_options *opt);
+
+/* A link that came to nothing. */
+void sdp_link_discard(struct sdp_link *link);
+
+/* The carrier stands: private data of the answer or NULL, and RDMA Reads that
+ * were agreed on.  Then waits for HelloAck.  Return: 0; -EPROTO,
+ * -ECONNREFUSED, -ETIMEDOUT. */
+int sdp_link_stand_up(struct sdp_link *link, const void *octets, size_t len,
+		      uint16_t ord, uint64_t deadline);
+
+/* @ret_outcome (or NULL) from @err, with @peer in the text. */
+int sdp_link_tell(struct sdp_outcome *ret_outcome, int err, bool has_sent,
+		  const struct sockaddr *peer, const char *what);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The list of all links: who is left, and what a forked child does with them.
+ */
+#include "links.h"
+
+#include <errno.h>
+
+static struct util_lock lock = UTIL_LOCK_INIT(UTIL_RANK_SDP_POOL);
+static struct sdp_link *all;
+
+void sdp_links_add(struct sdp_link *link)
+{
+	util_lock(&lock);
+	link->all_prev = NULL;
+	link->all_next = all;
+	if (all)
+		all->all_prev = link;
+	all = link;
+	util_unlock(&lock);
+}
+
+void sdp_links_remove(struct sdp_link *link)
+{
+	util_lock(&lock);
+	if (link->all_prev)
+		link->all_prev->all_next = link->all_next;
+	else
+		all = link->all_next;
+	if (link->all_next)
+		link->all_next->all_prev = link->all_prev;
+	util_unlock(&lock);
+}
+
+void sdp_links_count(uint32_t *ret_all, uint32_t *ret_released)
+{
+	*ret_all = *ret_released = 0;
+	util_lock(&lock);
+	for (struct sdp_link *link = all; link; link = link->all_next) {
+		++*ret_all;
+		*ret_released += atomic_load_explicit(&link->is_closing,
+						      memory_order_relaxed);
+	}
+	util_unlock(&lock);
+}
+
+void sdp_links_lock(void)
+{
+	util_lock(&lock);
+}
+
+void sdp_links_unlock(void)
+{
+	util_unlock(&lock);
+}
+
+void sdp_links_orphan(void)
+{
+	util_lock_init(&lock, UTIL_RANK_SDP_POOL);
+	for (struct sdp_link *link = all; link; link = link->all_next) {
+		util_lock_init(&link->lock, UTIL_RANK_SDP_LINK);
+		link->is_foreign = true;
+		link->is_failed = true;
+		link->is_conn_down = true;
+		link->notify = NULL;
+		link->error = ECONNRESET;
+		atomic_store_explicit(&link->is_zcopy_off, true,
+				      memory_order_relaxed);
+		atomic_store_explicit(&link->state,
+				      SDP_LINK_IN | SDP_LINK_OUT |
+					      SDP_LINK_RDHUP | SDP_LINK_HUP |
+					      SDP_LINK_ERR | SDP_LINK_CLOSED |
+					      LINK_STANDS | LINK_ZDONE |
+					      LINK_RDONE | LINK_SHUT,
+				      memory_order_release);
+	}
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* All links of the process. */
+#ifndef SDP_LINKS_H
+#define SDP_LINKS_H
+
+#include "state.h"
+
+void sdp_links_add(struct sdp_link *link);
+void sdp_links_remove(struct sdp_link *link);
+
+void sdp_links_count(uint32_t *ret_all, uint32_t *ret_released);
+
+/* Around a fork: the list is whole in the child. */
+void sdp_links_lock(void);
+void sdp_links_unlock(void);
+/* In the child: each is dead (SDP_LINK_CLOSED, ECONNRESET), and nothing of
+ * the parent's is touched. */
+void sdp_links_orphan(void);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * State bits, the socket layer's function, sleeping threads.
+ */
+#include "notice.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cancel.h"
+
+/* ---- the descriptor -------------------------------------------------------
+ */
+
+static _Atomic int kick_fd = -1;
+
+int sdp_notice_fd(void)
+{
+	int fd = atomic_load_explicit(&kick_fd, memory_order_acquire);
+	int other = -1;
+
+	if (fd >= 0)
+		return fd;
+	fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	/* release: pairs with the acquire above */
+	if (atomic_compare_exchange_strong_explicit(&kick_fd, &other, fd,
+						    memory_order_acq_rel,
+						    memory_order_acquire))
+		return fd;
+	util_sys_close(fd);
+	return other;
+}
+
+void sdp_notice_fd_drain(void)
+{
+	uint64_t cnt;
+
+	(void)!util_sys_read(sdp_notice_fd(), &cnt, sizeof(cnt));
+}
+
+void sdp_notice_kick(void)
+{
+	uint64_t one = 1;
+
+	(void)!util_sys_write(sdp_notice_fd(), &one, sizeof(one));
+}
+
+/* ---- deadlines -------------------------------------------------------------
+ */
+
+/* Later than this a thread that is due anyway need not be woken. */
+#define KICK_SLACK_NS 2000000u
+
+static _Atomic uint64_t wake_ns;
+
+void sdp_notice_plan(uint64_t ns)
+{
+	/* seq_cst: pairs with sdp_notice_deadline() */
+	atomic_store_explicit(&wake_ns, ns, memory_order_seq_cst);
+}
+
+void sdp_notice_deadline(struct sdp_dev *dev, uint64_t ns)
+{
+	uint64_t old =
+		atomic_load_explicit(&dev->deadline, memory_order_seq_cst);
+	uint64_t plan;
+
+	while (ns < old && !atomic_compare_exchange_weak_explicit(
+				   &dev->deadline, &old, ns,
+				   memory_order_seq_cst, memory_order_seq_cst))
+		;
+	plan = atomic_load_explicit(&wake_ns, memory_order_seq_cst);
+	if (plan > KICK_SLACK_NS && ns < plan - KICK_SLACK_NS)
+		sdp_notice_kick();
+}
+
+void sdp_notice_forget(void)
+{
+	int fd = atomic_exchange_explicit(&kick_fd, -1, memory_order_relaxed);
+
+	if (fd >= 0)
+		util_sys_close(fd);
+}
+
+/* ---- sleepers --------------------------------------------------------------
+ */
+
+static void wake(struct sdp_dev *dev, struct sdp_waiter *w)
+{
+	uint64_t one = 1;
+
+	/* seq_cst: pairs with fall_asleep() */
+	if (atomic_exchange_explicit(&w->is_awake, 1, memory_order_seq_cst))
+		return;
+	if (w->is_on_fd)
+		(void)!util_sys_write(dev->wake_fd, &one, sizeof(one));
+	else
+		syscall(SYS_futex, &w->is_awake, FUTEX_WAKE_PRIVATE, INT_MAX,
+			NULL, NULL, 0);
+}
+
+void sdp_notice_wake(struct sdp_dev *dev, struct sdp_link *link)
+{
+	struct sdp_waiter *w;
+
+	util_lock(&dev->wait_lock);
+	for (w = dev->waiters; w; w = w->next) {
+		if (link ? w->link == link : !w->is_on_fd) {
+			wake(dev, w);
+			if (!link)
+				break;
+		}
+	}
+	util_unlock(&dev->wait_lock);
+}
+
+/* ---- the state -------------------------------------------------------------
+ */
+
+static bool is_readable(const struct sdp_link *link)
+{
+	uint64_t octets;
+	bool is_oob;
+	struct sdp_piece piece;
+
+	if (link->is_peer_closed || link->is_conn_down || link->is_failed)
+		return true;
+	if (link->direct.is_busy)
+		return false;
+	octets = sdp_conn_readable(link->conn);
+	if (octets == 0)
+		return false;
+	if (sdp_conn_peek(link->conn, 0, &piece, &is_oob) == 1)
+		return true;
+	return !link->is_refused;
+}
+
+static bool is_writable(const struct sdp_link *link)
+{
+	if (link->is_conn_down || link->is_failed || link->is_shut)
+		return true;
+	return link->queued < link->opt.send_bytes - link->opt.send_bytes / 4 &&
+	       sdp_conn_send_room(link->conn) > 0;
+}
+
+static unsigned int judge(const struct sdp_link *link, unsigned int s)
+{
+	if (s || link->is_failed || link->is_conn_down) {
+		s |= is_readable(link) ? SDP_LINK_IN : 0;
+		s |= is_writable(link) ? SDP_LINK_OUT : 0;
+	}
+	if (link->oob.has_octet || link->oob.pend_cnt != link->oob.pres_cnt)
+		s |= SDP_LINK_PRI;
+	if (link->is_peer_closed || link->is_failed || link->is_conn_down)
+		s |= SDP_LINK_RDHUP;
+	if (link->is_failed || link->is_conn_down ||
+	    (link->is_peer_closed && link->is_shut))
+		s |= SDP_LINK_HUP;
+	if (link->error)
+		s |= SDP_LINK_ERR;
+	if (!link->queued && !link->zsend.is_busy)
+		s |= SDP_LINK_DRAINED;
+	if (link->is_conn_down)
+		s |= SDP_LINK_CLOSED;
+	if (sdp_conn_has_shut(link->conn))
+		s |= LINK_SHUT;
+	if (!link->zsend.is_busy)
+		s |= LINK_ZDONE;
+	if (!link->direct.is_busy)
+		s |= LINK_RDONE;
+	return s;
+}
+
+void sdp_notice_update(struct sdp_link *link, unsigned int news)
+{
+	unsigned int old = link_state(link);
+	unsigned int state = judge(link, (old | news) & LINK_STANDS);
+
+	news = (old ^ state) | (news & state);
+	if (!news)
+		return;
+	/* release: pairs with the acquire in link_state() */
+	atomic_store_explicit(&link->state, state, memory_order_release);
+	atomic_fetch_add_explicit(&link->change_cnt, 1, memory_order_release);
+	if (link->notify)
+		link->notify(link->notify_arg, state, news);
+	/* Store of the state, then look at the counter; a sleeper adds itself,
+	 * then looks at the state (sdp_wait()). */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&link->waiter_cnt, memory_order_relaxed))
+		sdp_notice_wake(link->dev, link);
+}

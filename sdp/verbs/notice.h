@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What holds for a link, and telling those who wait for it. */
+#ifndef SDP_NOTICE_H
+#define SDP_NOTICE_H
+
+#include "state.h"
+
+/* The state anew; @news: bits to tell though they held before.  Wakes those
+ * who sleep for the link.  The link's lock is held. */
+void sdp_notice_update(struct sdp_link *link, unsigned int news);
+
+/* Wakes whoever sleeps for @link, or (NULL) one who sleeps for any link and
+ * is to serve the device. */
+void sdp_notice_wake(struct sdp_dev *dev, struct sdp_link *link);
+
+/* The descriptor that wakes a thread which sleeps in poll(); -1: none. */
+int sdp_notice_fd(void);
+void sdp_notice_fd_drain(void);
+void sdp_notice_kick(void);
+
+/* When the thread that serves deadlines wakes up by itself. */
+void sdp_notice_plan(uint64_t ns);
+/* @dev is to be served at @ns. */
+void sdp_notice_deadline(struct sdp_dev *dev, uint64_t ns);
+
+void sdp_notice_forget(void);
+
+#endif

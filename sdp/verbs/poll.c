@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Completions find their links here.
+ *
+ * A link is looked up by its QP's number, under the device's poll_lock, and
+ * freed under it: who is in a pass may use every link that it finds.
+ */
+#include "poll.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cm-chan.h"
+#include "drive.h"
+#include "links.h"
+#include "notice.h"
+
+#define WC_MAX 32
+
+/* ---- links by number --------------------------------------------------------
+ */
+
+static struct sdp_link **bucket(struct sdp_dev *dev, uint32_t qp_num)
+{
+	return &dev->buckets[(qp_num ^ qp_num >> 10) % SDP_DEV_BUCKETS];
+}
+
+void sdp_poll_add(struct sdp_dev *dev, struct sdp_link *link)
+{
+	struct sdp_link **head = bucket(dev, link->qp_num);
+
+	link->hash_next = *head;
+	*head = link;
+	link->is_hashed = true;
+}
+
+void sdp_poll_remove(struct sdp_dev *dev, struct sdp_link *link)
+{
+	struct sdp_link **at = bucket(dev, link->qp_num);
+
+	if (!link->is_hashed)
+		return;
+	while (*at != link)
+		at = &(*at)->hash_next;
+	*at = link->hash_next;
+	link->is_hashed = false;
+}
+
+static struct sdp_link *find(struct sdp_dev *dev, uint32_t qp_num)
+{
+	struct sdp_link *link = *bucket(dev, qp_num);
+
+	while (link && link->qp_num != qp_num)
+		link = link->hash_next;
+	return link;
+}
+
+/* ---- ends
+ * -------------------------------------------------------------------- */
+
+void sdp_poll_take_down(struct sdp_link *link)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	if (link->cm) {
+		rdma_disconnect(link->cm);
+		rdma_destroy_qp(link->cm);
+		rdma_destroy_id(link->cm);
+		link->cm = NULL;
+	} else if (link->qp) {
+		if (!link->is_graceful)
+			(void)ibv_modify_qp(link->qp, &attr, IBV_QP_STATE);
+		ibv_destroy_qp(link->qp);
+	}
+	if (link->qp)
+		sdp_dev_shrink(link->dev, link->sq_depth);
+	link->qp = NULL;
+	sdp_poll_remove(link->dev, link);
+	sdp_conn_llp_down(link->conn, sdp_now_ns());
+}
+
+static void untime(struct sdp_dev *dev, struct sdp_link *link)
+{
+	struct sdp_link **at = &dev->timed;
+
+	util_lock(&dev->wait_lock);
+	while (*at && *at != link)
+		at = &(*at)->timed_next;
+	if (*at)
+		*at = link->timed_next;
+	util_unlock(&dev->wait_lock);
+}
+
+/* Messages that nobody has read give their buffers back. */
+static void drop_unread(struct sdp_link *link)
+{
+	struct sdp_event ev;
+
+	while (link->early) {
+		struct sdp_pbuf *buf = link->early;
+
+		link->early = buf->next;
+		sdp_dev_recycle(link->dev, buf);
+	}
+	(void)sdp_conn_consume(link->conn, sdp_conn_readable(link->conn));
+	while (sdp_conn_next_event(link->conn, &ev)) {
+		if (ev.type == SDP_EV_RELEASE)
+			sdp_dev_recycle(link->dev,
+					(void *)(uintptr_t)ev.release.cookie);
+	}
+}
+
+void sdp_poll_free(struct sdp_link *link)
+{
+	struct sdp_dev *dev = link->dev;
+
+	if (!link->is_foreign) {
+		untime(dev, link);
+		drop_unread(link);
+		if (link->headers)
+			sdp_pool_put(&dev->pool, link->headers);
+	}
+	sdp_links_remove(link);
+	sdp_conn_free(link->conn);
+	free(link);
+}
+
+/* ---- completions
+ * --------------------------------------------------------------- */
+
+/* The links of a pass, one after the other: locked while its completions come
+ * in a row. */
+struct pass {
+	struct sdp_link *link;
+	uint64_t now;
+};
+
+static void pass_leave(struct pass *p)
+{
+	if (!p->link)
+		return;
+	sdp_drive(p->link, 0);
+	util_unlock(&p->link->lock);
+	p->link = NULL;
+}
+
+static struct sdp_link *pass_enter(struct sdp_dev *dev, struct pass *p,
+				   uint32_t qp_num)
+{
+	if (p->link && p->link->qp_num == qp_num)
+		return p->link;
+	pass_leave(p);
+	p->link = find(dev, qp_num);
+	if (p->link)
+		util_lock(&p->link->lock);
+	return p->link;
+}
+
+static void take_receive(struct sdp_dev *dev, struct pass *p,
+			 const struct ibv_wc *wc)
+{
+	struct sdp_pbuf *buf = (struct sdp_pbuf *)(uintptr_t)wc->wr_id;
+	struct sdp_link *link;
+
+	dev->srq_posted--;
+	link = pass_enter(dev, p, wc->qp_num);
+	if (link && wc->status == IBV_WC_SUCCESS) {
+		sdp_drive_message(link, buf, wc->byte_len,
+				  wc->wc_flags & IBV_WC_WITH_INV
+					  ? &wc->invalidated_rkey
+					  : NULL);
+		return;
+	}
+	sdp_dev_recycle(dev, buf);
+	if (link)
+		link->is_llp_down = true;
+}
+
+static void take_send(struct sdp_dev *dev, struct pass *p,
+		      const struct ibv_wc *wc)
+{
+	struct sdp_link *link = pass_enter(dev, p, wc->qp_num);
+	uint32_t id = (uint32_t)(wc->wr_id >> 1);
+	bool is_ok = wc->status == IBV_WC_SUCCESS;
+
+	if (!link)
+		return;
+	if (!is_ok)
+		link->is_llp_down = true;
+	/* Flushed work is judged by the carrier's end, which knows whether the
+	 * peer had said DisConn. */
+	if (wc->status == IBV_WC_WR_FLUSH_ERR)
+		return;
+	if (!sdp_conn_work_done(link->conn, id, is_ok, p->now))
+		link->done_id = id + 1;
+}
+
+/* ---- deadlines
+ * ------------------------------------------------------------------- */
+
+static void serve_link(struct sdp_dev *dev, struct sdp_link *link, uint64_t now)
+{
+	bool is_over;
+
+	(void)dev;
+	util_lock(&link->lock);
+	atomic_store_explicit(&link->deadline, SDP_NEVER, memory_order_relaxed);
+	if (atomic_load_explicit(&link->is_cm_over, memory_order_relaxed))
+		link->is_llp_down = true;
+	if (sdp_conn_deadline(link->conn) <= now)
+		sdp_conn_tick(link->conn, now);
+	if (link->is_released && link->close_end <= now) {
+		link->close_end = SDP_NEVER;
+		sdp_conn_abort(link->conn, now);
+	}
+	if (!link->is_llp_down)
+		sdp_drive(link, 0);
+	if (link->is_llp_down && link->qp && link->is_started) {
+		sdp_poll_take_down(link);
+		sdp_drive(link, 0);
+	}
+	is_over = link->is_released && link->is_conn_down;
+	util_unlock(&link->lock);
+	if (is_over)
+		sdp_poll_free(link);
+}
+
+/* One link that is due, or NULL; and when the next one is. */
+static struct sdp_link *next_due(struct sdp_dev *dev, uint64_t now,
+				 uint64_t *ret_next)
+{
+	struct sdp_link **at = &dev->timed, *due = NULL;
+
+	*ret_next = SDP_NEVER;
+	while (*at && !due) {
+		struct sdp_link *link = *at;
+		uint64_t ns = atomic_load_explicit(&link->deadline,
+						   memory_order_relaxed);
+
+		if (ns <= now)
+			due = link;
+		else if (ns < *ret_next)
+			*ret_next = ns;
+		if (ns <= now || ns == SDP_NEVER) {
+			link->is_timed = false;
+			*at = link->timed_next;
+		} else {
+			at = &link->timed_next;
+		}
+	}
+	return due;
+}
+
+static void serve_deadlines(struct sdp_dev *dev, uint64_t now)
+{
+	struct sdp_link *link;
+	uint64_t next;
+
+	if (atomic_load_explicit(&dev->deadline, memory_order_relaxed) > now)
+		return;
+	do {
+		util_lock(&dev->wait_lock);
+		/* First, so that who arms meanwhile makes it earlier. */
+		atomic_store_explicit(&dev->deadline, SDP_NEVER,
+				      memory_order_seq_cst);
+		link = next_due(dev, now, &next);
+		util_unlock(&dev->wait_lock);
+		if (link)
+			serve_link(dev, link, now);
+	} while (link);
+	if (next != SDP_NEVER)
+		sdp_notice_deadline(dev, next);
+}
+
+/* ---- passes
+ * ----------------------------------------------------------------------- */
+
+int sdp_poll(struct sdp_dev *dev)
+{
+	struct pass p = { .now = sdp_now_ns() };
+	struct ibv_wc wc[WC_MAX];
+	int cnt, total = 0;
+
+	util_lock_assert_held(&dev->poll_lock);
+	do {
+		cnt = ibv_poll_cq(dev->cq, WC_MAX, wc);
+		for (int i = 0; i < cnt; i++) {
+			if (wc[i].wr_id & 1)
+				take_send(dev, &p, &wc[i]);
+			else
+				take_receive(dev, &p, &wc[i]);
+		}
+		if (cnt > 0) {
+			total += cnt;
+			pass_leave(&p);
+			sdp_dev_refill(dev);
+		}
+	} while (cnt == WC_MAX && total < 8 * WC_MAX);
+	dev->poll_cnt++;
+	serve_deadlines(dev, p.now);
+	return total;
+}
+
+int sdp_poll_try(struct sdp_dev *dev)
+{
+	int cnt;
+
+	if (!util_trylock(&dev->poll_lock))
+		return 0;
+	cnt = sdp_poll(dev);
+	util_unlock(&dev->poll_lock);
+	return cnt;
+}
+
+int sdp_poll_arm(struct sdp_dev *dev)
+{
+	int cnt;
+
+	/* Not a try: the pass of another thread may have looked before the CQ
+	 * was armed. */
+	util_lock(&dev->poll_lock);
+	(void)ibv_req_notify_cq(dev->cq, 0);
+	cnt = sdp_poll(dev);
+	util_unlock(&dev->poll_lock);
+	return cnt ? -EAGAIN : 0;
+}
+
+/* ---- events
+ * ----------------------------------------------------------------------- */
+
+static void qp_ended(struct sdp_dev *dev, uint32_t qp_num)
+{
+	struct sdp_link *link = find(dev, qp_num);
+
+	if (!link)
+		return;
+	util_lock(&link->lock);
+	link->is_llp_down = true;
+	sdp_drive(link, 0);
+	util_unlock(&link->lock);
+}
+
+static void take_async(struct sdp_dev *dev)
+{
+	struct ibv_async_event ev;
+
+	while (!ibv_get_async_event(dev->ctx, &ev)) {
+		uint32_t qp_num = 0;
+		bool is_end = false;
+
+		switch (ev.event_type) {
+		case IBV_EVENT_QP_FATAL:
+		case IBV_EVENT_QP_REQ_ERR:
+		case IBV_EVENT_QP_ACCESS_ERR:
+		case IBV_EVENT_QP_LAST_WQE_REACHED:
+			qp_num = ev.element.qp->qp_num;
+			is_end = true;
+			break;
+		default:
+			break;
+		}
+		/* Before the QP can be destroyed. */
+		ibv_ack_async_event(&ev);
+		if (is_end)
+			qp_ended(dev, qp_num);
+	}
+}
+
+void sdp_poll_events(struct sdp_dev *dev)
+{
+	struct ibv_cq *cq;
+	void *ctx;
+	int cnt = 0;
+
+	util_lock_assert_held(&dev->poll_lock);
+	while (!ibv_get_cq_event(dev->channel, &cq, &ctx))
+		cnt++;
+	if (cnt)
+		ibv_ack_cq_events(dev->cq, (unsigned int)cnt);
+	/* What came before the end is taken before it. */
+	while (sdp_poll(dev) > 0)
+		;
+	take_async(dev);
+	sdp_cm_chan_serve(dev);
+	sdp_poll(dev);
+}

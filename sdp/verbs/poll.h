@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Polling a device: completions, events, deadlines, ends of links. */
+#ifndef SDP_POLL_H
+#define SDP_POLL_H
+
+#include "state.h"
+
+/* One pass.  poll_lock is held.  Return: completions. */
+int sdp_poll(struct sdp_dev *dev);
+
+/* The same if no other thread is in a pass; else 0. */
+int sdp_poll_try(struct sdp_dev *dev);
+
+/* The next completion is to make an event on the device's channel.  Return:
+ * 0: a thread may sleep; -EAGAIN: something came. */
+int sdp_poll_arm(struct sdp_dev *dev);
+
+/* Events of the device that make a descriptor readable.  poll_lock is held. */
+void sdp_poll_events(struct sdp_dev *dev);
+
+/* Links by QP number.  poll_lock is held. */
+void sdp_poll_add(struct sdp_dev *dev, struct sdp_link *link);
+void sdp_poll_remove(struct sdp_dev *dev, struct sdp_link *link);
+
+/* Takes down the carrier of a link; poll_lock and the link's lock are held.
+ * sdp_drive() is due. */
+void sdp_poll_take_down(struct sdp_link *link);
+
+/* Frees a link that nobody knows any more. */
+void sdp_poll_free(struct sdp_link *link);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * All devices and links at once: fork, exit, statistics.
+ */
+#include "cm-chan.h"
+#include "dev.h"
+#include "links.h"
+#include "notice.h"
+#include "progress.h"
+
+/* Locks in rising rank; those of links are not taken, since the child uses
+ * nothing of a link but its memory. */
+void sdp_verbs_fork_prepare(void)
+{
+	util_lock(sdp_dev_process_lock());
+	sdp_links_lock();
+}
+
+void sdp_verbs_fork_parent(void)
+{
+	sdp_links_unlock();
+	util_unlock(sdp_dev_process_lock());
+}
+
+void sdp_verbs_after_fork(void)
+{
+	util_lock_fork_child();
+	sdp_links_orphan();
+	sdp_dev_forget();
+	sdp_cm_chan_forget();
+	sdp_notice_forget();
+	sdp_progress_forget();
+}
+
+int sdp_verbs_drain(uint64_t deadline)
+{
+	for (;;) {
+		uint32_t all, closing;
+		struct sdp_dev *dev = sdp_dev_first();
+		uint64_t now = sdp_now_ns();
+
+		sdp_links_count(&all, &closing);
+		if (!closing || now >= deadline || !dev)
+			return (int)closing;
+		sdp_progress_nap(deadline < now + LINK_NS_PER_MS
+					 ? deadline
+					 : now + LINK_NS_PER_MS);
+	}
+}
+
+void sdp_verbs_get_stats(struct sdp_verbs_stats *ret)
+{
+	*ret = (struct sdp_verbs_stats){ 0 };
+	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next) {
+		ret->devices++;
+		util_lock(&dev->pool.lock);
+		ret->pool_bytes += dev->pool.bytes;
+		ret->pool_used += dev->pool.used;
+		util_unlock(&dev->pool.lock);
+		util_lock(&dev->poll_lock);
+		ret->polls += dev->poll_cnt;
+		util_unlock(&dev->poll_lock);
+	}
+	sdp_links_count(&ret->links, &ret->closing);
+	ret->wakeups = sdp_progress_wakeups();
+}

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Waiting threads serve their device themselves; one thread serves the rest.
+ *
+ * Of the threads that wait for links of a device, one sleeps on the device's
+ * descriptors and serves all links when it wakes; the others sleep in a futex.
+ * Who leaves that place wakes one of the others.  The progress thread does not
+ * compete: while threads of the program poll it naps, and looks now and then
+ * whether they still do; while one sleeps on the descriptors it sleeps as
+ * well, but for deadlines; only without both does it sleep on them itself.
+ */
+#include "progress.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cancel.h"
+#include "cm-chan.h"
+#include "log.h"
+#include "notice.h"
+#include "poll.h"
+
+#define NAP_NS_MIN 1000000u
+#define NAP_NS_MAX 4000000u
+#define SPIN_NS_MAX 50000u
+#define SPIN_NS_STEP 2000u
+/* Between two looks of a thread that has not been interrupted. */
+#define SPIN_NS_GAP 300000u
+#define FDS_PER_DEV 3
+#define FDS_MAX (1 + FDS_PER_DEV * 8 + 1)
+
+/* The progress thread leaves the devices to a sleeping thread of the program,
+ * which wakes it when it goes. */
+static _Atomic bool is_deferring;
+static _Atomic uint64_t wakeup_cnt;
+static _Atomic int fd_sleeper_cnt;
+
+uint64_t sdp_progress_wakeups(void)
+{
+	return atomic_load_explicit(&wakeup_cnt, memory_order_relaxed);
+}
+
+/* ---- sleeping --------------------------------------------------------------
+ */
+
+/* Return: whether the caller has the place on the descriptors. */
+static bool sleeper_add(struct sdp_dev *dev, struct sdp_waiter *w,
+			bool only_on_fd)
+{
+	util_lock(&dev->wait_lock);
+	w->is_on_fd = !dev->has_fd_sleeper;
+	atomic_init(&w->is_awake, 1);
+	if (w->is_on_fd || !only_on_fd) {
+		w->prev = NULL;
+		w->next = dev->waiters;
+		if (w->next)
+			w->next->prev = w;
+		dev->waiters = w;
+	}
+	if (w->is_on_fd) {
+		dev->has_fd_sleeper = true;
+		atomic_fetch_add_explicit(&fd_sleeper_cnt, 1,
+					  memory_order_seq_cst);
+	}
+	util_unlock(&dev->wait_lock);
+	if (w->link)
+		atomic_fetch_add_explicit(&w->link->waiter_cnt, 1,
+					  memory_order_seq_cst);
+	return w->is_on_fd;
+}
+
+static void sleeper_remove(struct sdp_dev *dev, struct sdp_waiter *w)
+{
+	bool has_other;
+
+	util_lock(&dev->wait_lock);
+	if (w->prev)
+		w->prev->next = w->next;
+	else
+		dev->waiters = w->next;
+	if (w->next)
+		w->next->prev = w->prev;
+	if (w->is_on_fd)
+		dev->has_fd_sleeper = false;
+	has_other = dev->waiters;
+	util_unlock(&dev->wait_lock);
+	if (w->link)
+		atomic_fetch_sub_explicit(&w->link->waiter_cnt, 1,
+					  memory_order_relaxed);
+	if (!w->is_on_fd)
+		return;
+	if (has_other)
+		sdp_notice_wake(dev, NULL);
+	/* seq_cst: pairs with defer() */
+	if (atomic_fetch_sub_explicit(&fd_sleeper_cnt, 1,
+				      memory_order_seq_cst) == 1 &&
+	    !has_other &&
+	    atomic_load_explicit(&is_deferring, memory_order_seq_cst))
+		sdp_notice_kick();
+}
+
+static int dev_fds(struct sdp_dev *dev, struct pollfd *pfd)
+{
+	pfd[0] = (struct pollfd){ .fd = dev->channel->fd, .events = POLLIN };
+	pfd[1] = (struct pollfd){ .fd = dev->ctx->async_fd, .events = POLLIN };
+	return 2;
+}
+
+static void fd_drain(int fd)
+{
+	uint64_t cnt;
+
+	(void)!util_sys_read(fd, &cnt, sizeof(cnt));
+}
+
+/* ppoll() with a point in time; not a cancellation point. */
+static int poll_until(struct pollfd *pfd, unsigned int cnt, uint64_t deadline)
+{
+	uint64_t now = sdp_now_ns();
+	uint64_t left = deadline > now ? deadline - now : 0;
+	struct timespec ts = { .tv_sec = (time_t)(left / 1000000000u),
+			       .tv_nsec = (long)(left % 1000000000u) };
+
+	return (int)syscall(SYS_ppoll, pfd, cnt,
+			    deadline == SDP_NEVER ? NULL : &ts, NULL,
+			    (size_t)0);
+}
+
+static void serve_events(struct sdp_dev *dev)
+{
+	util_lock(&dev->poll_lock);
+	sdp_poll_events(dev);
+	util_unlock(&dev->poll_lock);
+}
+
+/* ---- a thread of the program
+ * --------------------------------------------------- */
+
+static bool is_over(const struct sdp_link *link, unsigned int what,
+		    const uint32_t *seen)
+{
+	if (link_state(link) & what)
+		return true;
+	return seen && atomic_load_explicit(&link->change_cnt,
+					    memory_order_acquire) != *seen;
+}
+
+static uint32_t spin_max(void)
+{
+	static _Atomic int cpus;
+	int n = atomic_load_explicit(&cpus, memory_order_relaxed);
+
+	if (!n) {
+		n = (int)sysconf(_SC_NPROCESSORS_ONLN);
+		atomic_store_explicit(&cpus, n, memory_order_relaxed);
+	}
+	return n > 1 ? SPIN_NS_MAX : 0;
+}
+
+/* Polls, at least once.  What has become of it says how long the next thread
+ * is to try. */
+static bool spin(struct sdp_link *link, unsigned int what, const uint32_t *seen)
+{
+	struct sdp_dev *dev = link->dev;
+	uint32_t budget =
+		atomic_load_explicit(&dev->spin_ns, memory_order_relaxed);
+	uint64_t start = sdp_now_ns(), now = start, last;
+	bool is_interrupted = false;
+
+	for (;;) {
+		atomic_fetch_add_explicit(&dev->pass_cnt, 1,
+					  memory_order_relaxed);
+		(void)sdp_poll_try(dev);
+		if (is_over(link, what, seen))
+			return true;
+		last = now;
+		now = sdp_now_ns();
+		is_interrupted |= now - last > SPIN_NS_GAP;
+		if (now - start >= budget || is_interrupted)
+			break;
+	}
+	budget = is_interrupted ? 0 : budget - budget / 8;
+	atomic_store_explicit(&dev->spin_ns, budget, memory_order_relaxed);
+	return false;
+}
+
+/* It came soon after the thread went to sleep: try longer. */
+static void spin_more(struct sdp_dev *dev, uint64_t slept_ns)
+{
+	uint32_t budget =
+		atomic_load_explicit(&dev->spin_ns, memory_order_relaxed);
+
+	if (slept_ns > 2 * SPIN_NS_MAX)
+		return;
+	budget = 2 * budget + SPIN_NS_STEP;
+	if (budget > spin_max())
+		budget = spin_max();
+	atomic_store_explicit(&dev->spin_ns, budget, memory_order_relaxed);
+}
+
+/* Return: whether there is nothing to do but sleep. */
+static bool fall_asleep(struct sdp_waiter *w, unsigned int what,
+			const uint32_t *seen)
+{
+	/* seq_cst: pairs with wake(); then the state is looked at again */
+	atomic_store_explicit(&w->is_awake, 0, memory_order_seq_cst);
+	if (!is_over(w->link, what, seen))
+		return true;
+	atomic_store_explicit(&w->is_awake, 1, memory_order_relaxed);
+	return false;
+}
+
+static int sleep_on_fds(struct sdp_waiter *w, unsigned int what,
+			const uint32_t *seen, uint64_t deadline)
+{
+	struct sdp_dev *dev = w->link->dev;
+	struct pollfd pfd[FDS_PER_DEV + 1];
+	unsigned int cnt;
+	int ret = 0;
+
+	if (sdp_poll_arm(dev) || !fall_asleep(w, what, seen))
+		return 0;
+	cnt = (unsigned int)dev_fds(dev, pfd);
+	pfd[cnt++] = (struct pollfd){ .fd = dev->wake_fd, .events = POLLIN };
+	if (sdp_cm_chan_fd() >= 0)
+		pfd[cnt++] = (struct pollfd){ .fd = sdp_cm_chan_fd(),
+					      .events = POLLIN };
+	if (poll_until(pfd, cnt, deadline) < 0)
+		ret = -errno;
+	atomic_store_explicit(&w->is_awake, 1, memory_order_relaxed);
+	if (pfd[2].revents && ret >= 0)
+		fd_drain(dev->wake_fd);
+	serve_events(dev);
+	return ret;
+}
+
+static int sleep_in_futex(struct sdp_waiter *w, unsigned int what,
+			  const uint32_t *seen, uint64_t deadline)
+{
+	struct timespec ts = { .tv_sec = (time_t)(deadline / 1000000000u),
+			       .tv_nsec = (long)(deadline % 1000000000u) };
+	int ret = 0;
+
+	if (!fall_asleep(w, what, seen))
+		return 0;
+	/* The end of the time is seen by the caller. */
+	if (syscall(SYS_futex, &w->is_awake, FUTEX_WAIT_BITSET_PRIVATE, 0,
+		    deadline == SDP_NEVER ? NULL : &ts, NULL,
+		    FUTEX_BITSET_MATCH_ANY) < 0 &&
+	    errno == EINTR)
+		ret = -EINTR;
+	return ret;
+}
+
+int sdp_wait(struct sdp_link *link, unsigned int what, const uint32_t *seen,
+	     uint64_t deadline)
+{
+	struct sdp_dev *dev = link->dev;
+
+	for (;;) {
+		struct sdp_waiter w = { .link = link };
+		uint64_t start;
+		int ret;
+
+		if (is_over(link, what, seen) || spin(link, what, seen))
+			break;
+		start = sdp_now_ns();
+		if (start >= deadline)
+			return -ETIMEDOUT;
+		ret = sleeper_add(dev, &w, false)
+			      ? sleep_on_fds(&w, what, seen, deadline)
+			      : sleep_in_futex(&w, what, seen, deadline);
+		sleeper_remove(dev, &w);
+		if (is_over(link, what, seen)) {
+			spin_more(dev, sdp_now_ns() - start);
+			break;
+		}
+		if (ret == -EINTR)
+			return ret;
+	}
+	return (int)(link_state(link) & what);
+}
+
+int sdp_link_wait(struct sdp_link *link, unsigned int what, uint64_t deadline)
+{
+	if (link->is_foreign)
+		return (int)(link_state(link) & what) ? (int)what : -EINTR;
+	return sdp_wait(link, what, NULL, deadline);
+}
+
+int sdp_progress(void)
+{
+	int cnt = 0;
+
+	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next) {
+		atomic_fetch_add_explicit(&dev->pass_cnt, 1,
+					  memory_order_relaxed);
+		cnt += sdp_poll_try(dev);
+	}
+	return cnt;
+}
+
+/* ---- a thread of the program that waits for many
+ * -------------------------------- */
+
+#define SLEEP_DEVS 4
+static _Thread_local struct sdp_waiter sleep_waiters[SLEEP_DEVS];
+static _Thread_local struct sdp_dev *sleep_devs[SLEEP_DEVS];
+static _Thread_local int sleep_cnt;
+
+int sdp_sleep_begin(int *ret_fds, int max, uint64_t *ret_deadline)
+{
+	struct sdp_dev *dev = sdp_dev_first();
+	int cnt = 0, ret = 0;
+
+	*ret_deadline = SDP_NEVER;
+	for (; dev && sleep_cnt < SLEEP_DEVS && cnt + 4 <= max;
+	     dev = dev->next) {
+		struct sdp_waiter *w = &sleep_waiters[sleep_cnt];
+		struct pollfd pfd[FDS_PER_DEV];
+
+		*w = (struct sdp_waiter){ 0 };
+		if (!sleeper_add(dev, w, true))
+			continue; /* another thread serves it */
+		sleep_devs[sleep_cnt++] = dev;
+		ret |= sdp_poll_arm(dev);
+		dev_fds(dev, pfd);
+		ret_fds[cnt++] = pfd[0].fd;
+		ret_fds[cnt++] = pfd[1].fd;
+	}
+	if (cnt && sdp_cm_chan_fd() >= 0)
+		ret_fds[cnt++] = sdp_cm_chan_fd();
+	if (!ret)
+		return cnt;
+	sdp_sleep_end();
+	return -EAGAIN;
+}
+
+void sdp_sleep_end(void)
+{
+	while (sleep_cnt) {
+		struct sdp_dev *dev = sleep_devs[--sleep_cnt];
+
+		serve_events(dev);
+		sleeper_remove(dev, &sleep_waiters[sleep_cnt]);
+	}
+}
+
+/* ---- the progress thread
+ * ---------------------------------------------------------- */
+
+static uint64_t passes(void)
+{
+	uint64_t sum = 0;
+
+	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next)
+		sum += atomic_load_explicit(&dev->pass_cnt,
+					    memory_order_relaxed);
+	return sum;
+}
+
+static uint64_t first_deadline(void)
+{
+	uint64_t first = SDP_NEVER;
+
+	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next) {
+		uint64_t ns = atomic_load_explicit(&dev->deadline,
+						   memory_order_seq_cst);
+
+		first = ns < first ? ns : first;
+	}
+	return first;
+}
+
+static void poll_all(void)
+{
+	uint64_t now = sdp_now_ns();
+
+	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next) {
+		if (atomic_load_explicit(&dev->deadline, memory_order_relaxed) >
+		    now) {
+			(void)sdp_poll_try(dev);
+			continue;
+		}
+		util_lock(&dev->poll_lock);
+		(void)sdp_poll(dev);
+		util_unlock(&dev->poll_lock);
+	}
+}
+
+/* Until the kick, a descriptor, a deadline, or @until. */
+static void sleep_until(struct pollfd *pfd, unsigned int cnt, uint64_t until)
+{
+	uint64_t first;
+
+	sdp_notice_plan(until);
+	first = first_deadline(); /* behind the plan: nobody is missed */
+	if (first < until)
+		until = first;
+	if (poll_until(pfd, cnt, until) > 0 && pfd[0].revents)
+		sdp_notice_fd_drain();
+	sdp_notice_plan(0);
+	atomic_fetch_add_explicit(&wakeup_cnt, 1, memory_order_relaxed);
+}
+
+static void defer(struct pollfd *kick)
+{
+	/* seq_cst: pairs with sleeper_remove() */
+	atomic_store_explicit(&is_deferring, true, memory_order_seq_cst);
+	if (atomic_load_explicit(&fd_sleeper_cnt, memory_order_seq_cst) > 0)
+		sleep_until(kick, 1, SDP_NEVER);
+	atomic_store_explicit(&is_deferring, false, memory_order_relaxed);
+}
+
+static void sleep_deep(struct pollfd *pfd)
+{
+	unsigned int cnt = 1;
+	bool is_idle = true;
+
+	for (struct sdp_dev *dev = sdp_dev_first(); dev && cnt + 2 < FDS_MAX;
+	     dev = dev->next) {
+		is_idle &= sdp_poll_arm(dev) == 0;
+		cnt += (unsigned int)dev_fds(dev, pfd + cnt);
+	}
+	if (sdp_cm_chan_fd() >= 0)
+		pfd[cnt++] = (struct pollfd){ .fd = sdp_cm_chan_fd(),
+					      .events = POLLIN };
+	if (!is_idle)
+		return;
+	sleep_until(pfd, cnt, SDP_NEVER);
+	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next)
+		serve_events(dev);
+}
+
+static void *serve(void *arg)
+{
+	struct pollfd pfd[FDS_MAX];
+	uint64_t seen = 0, now_seen;
+	uint64_t nap = NAP_NS_MIN;
+
+	(void)arg;
+	for (;;) {
+		pfd[0] = (struct pollfd){ .fd = sdp_notice_fd(),
+					  .events = POLLIN };
+		poll_all();
+		now_seen = passes();
+		if (now_seen != seen) {
+			seen = now_seen;
+			sleep_until(pfd, 1, sdp_now_ns() + nap);
+			nap = nap < NAP_NS_MAX ? 2 * nap : nap;
+			continue;
+		}
+		nap = NAP_NS_MIN;
+		if (atomic_load_explicit(&fd_sleeper_cnt,
+					 memory_order_seq_cst) > 0)
+			defer(pfd);
+		else
+			sleep_deep(pfd);
+	}
+	return NULL;
+}
+
+void sdp_progress_nap(uint64_t until)
+{
+	poll_all();
+	(void)poll_until(NULL, 0, until);
+}
+
+static _Atomic bool is_running;
+
+int sdp_progress_start(void)
+{
+	sigset_t all, old;
+	pthread_t thread;
+	int ret;
+
+	if (sdp_notice_fd() < 0)
+		return -errno;
+	if (atomic_exchange_explicit(&is_running, true, memory_order_acq_rel))
+		return 0;
+	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&thread, NULL, serve, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret) {
+		atomic_store_explicit(&is_running, false, memory_order_relaxed);
+		return -ret;
+	}
+	pthread_detach(thread);
+	return 0;
+}
+
+void sdp_progress_forget(void)
+{
+	atomic_store_explicit(&is_running, false, memory_order_relaxed);
+	atomic_store_explicit(&is_deferring, false, memory_order_relaxed);
+	atomic_store_explicit(&fd_sleeper_cnt, 0, memory_order_relaxed);
+	sleep_cnt = 0;
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The carriers CM-SEND and CM-PRIV: Hello is private data of rdma_cm.
+ *
+ * A start has an event channel of its own; when the link stands, its identity
+ * goes to the channel that the progress of the process looks at.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cancel.h"
+#include "cm-chan.h"
+#include "drive.h"
+#include "link.h"
+
+#define PRIV_MAX 255
+
+struct start {
+	struct rdma_event_channel *ch;
+	struct rdma_cm_id *id; /* NULL: the link's */
+	struct sdp_link *link;
+	uint64_t deadline;
+	const char *step;
+	struct sockaddr_storage peer;
+	uint8_t priv[PRIV_MAX];
+	size_t priv_len;
+	uint16_t ord;
+};
+
+/* ---- events -----------------------------------------------------------------
+ */
+
+static int wait_fd(int fd, uint64_t deadline)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	uint64_t now = sdp_now_ns(), left;
+
+	if (now >= deadline)
+		return -ETIMEDOUT;
+	left = (deadline - now) / LINK_NS_PER_MS + 1;
+	if (util_sys_poll(&pfd, 1, left < 3600000 ? (int)left : 3600000) < 0 &&
+	    errno != EINTR)
+		return -errno;
+	return 0;
+}
+
+static int error_of(const struct rdma_cm_event *ev)
+{
+	switch (ev->event) {
+	case RDMA_CM_EVENT_REJECTED:
+		return -ECONNREFUSED;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		return ev->status == -ETIMEDOUT ? -ETIMEDOUT : -ECONNREFUSED;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		return -ENODEV;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		return -ECONNRESET;
+	default:
+		return ev->status < 0 ? ev->status : -ECONNREFUSED;
+	}
+}
+
+static void take_private(struct start *s, const struct rdma_cm_event *ev)
+{
+	s->priv_len = ev->param.conn.private_data_len;
+	if (ev->param.conn.private_data)
+		memcpy(s->priv, ev->param.conn.private_data, s->priv_len);
+	else
+		s->priv_len = 0;
+	s->ord = ev->param.conn.initiator_depth;
+}
+
+/* The next event, which has to be @want. */
+static int wait_event(struct start *s, enum rdma_cm_event_type want)
+{
+	struct rdma_cm_event *ev;
+	int ret;
+
+	while (rdma_get_cm_event(s->ch, &ev)) {
+		if (errno != EAGAIN && errno != EINTR)
+			return -errno;
+		ret = wait_fd(s->ch->fd, s->deadline);
+		if (ret)
+			return ret;
+	}
+	ret = ev->event == want ? 0 : error_of(ev);
+	if (!ret && (want == RDMA_CM_EVENT_ESTABLISHED ||
+		     want == RDMA_CM_EVENT_CONNECT_REQUEST))
+		take_private(s, ev);
+	if (!ret && want == RDMA_CM_EVENT_CONNECT_REQUEST)
+		s->id = ev->id;
+	rdma_ack_cm_event(ev);
+	return ret;
+}
+
+static void set_nonblocking(struct rdma_event_channel *ch)
+{
+	int flags = fcntl(ch->fd, F_GETFL);
+
+	(void)fcntl(ch->fd, F_SETFL, flags | O_NONBLOCK);
+}
+
+/* ---- both sides
+ * ---------------------------------------------------------------- */
+
+static int make_link(struct start *s, enum sdp_role role,
+		     enum sdp_carrier carrier,
+		     const struct sdp_link_options *opt)
+{
+	struct sdp_dev *dev;
+	int ret;
+
+	s->step = "device";
+	if (!s->id->verbs)
+		return -ENODEV;
+	ret = sdp_dev_by_context(s->id->verbs, &dev);
+	if (ret)
+		return ret;
+	s->step = "queue pair";
+	ret = sdp_link_new(&s->link, dev, s->id, role, carrier, opt);
+	if (ret)
+		return ret;
+	s->id = NULL;
+	return 0;
+}
+
+static struct rdma_conn_param conn_param(struct sdp_link *link)
+{
+	return (struct rdma_conn_param){
+		.private_data = link->hello_len ? link->hello : NULL,
+		.private_data_len = link->hello_len,
+		.responder_resources = (uint8_t)link->opt.conn.ird,
+		.initiator_depth = (uint8_t)link->opt.conn.ord,
+		.retry_count = 7,
+		.rnr_retry_count = 7,
+	};
+}
+
+static void copy_addr(struct sockaddr_storage *to, const struct sockaddr *from)
+{
+	memcpy(to, from,
+	       from->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					   : sizeof(struct sockaddr_in));
+}
+
+/* The identity's events are the process' from now on. */
+static int hand_over(struct start *s)
+{
+	struct rdma_event_channel *all = sdp_cm_chan_get();
+	struct sdp_link *link = s->link;
+
+	if (!all)
+		return -errno;
+	link->cm->context = link;
+	copy_addr(&link->names[0], rdma_get_local_addr(link->cm));
+	copy_addr(&link->names[1], rdma_get_peer_addr(link->cm));
+	return rdma_migrate_id(link->cm, all) ? -errno : 0;
+}
+
+static int finish(struct start *s, const void *octets, size_t len)
+{
+	int ret = hand_over(s);
+
+	if (ret)
+		return ret;
+	s->step = "HelloAck";
+	return sdp_link_stand_up(s->link, octets, len, s->ord, s->deadline);
+}
+
+static int conclude(struct start *s, int ret, struct sdp_link **ret_link,
+		    struct sdp_outcome *ret_outcome)
+{
+	if (!ret) {
+		*ret_link = s->link;
+	} else if (s->link) {
+		/* Its identity may still be the channel's. */
+		if (s->link->cm && sdp_cm_chan_get())
+			(void)rdma_migrate_id(s->link->cm, sdp_cm_chan_get());
+		sdp_link_discard(s->link);
+	}
+	if (s->id)
+		rdma_destroy_id(s->id);
+	return sdp_link_tell(ret_outcome, ret, false,
+			     (struct sockaddr *)&s->peer, s->step);
+}
+
+/* ---- connecting
+ * --------------------------------------------------------------- */
+
+static int resolve(struct start *s, const struct sockaddr *src,
+		   const struct sockaddr *dst)
+{
+	int ret;
+
+	s->step = "address";
+	if (rdma_create_id(s->ch, &s->id, NULL, RDMA_PS_TCP))
+		return -errno;
+	if (rdma_resolve_addr(s->id, (struct sockaddr *)(uintptr_t)src,
+			      (struct sockaddr *)(uintptr_t)dst, 2000))
+		return -errno;
+	ret = wait_event(s, RDMA_CM_EVENT_ADDR_RESOLVED);
+	if (ret)
+		return ret;
+	s->step = "route";
+	if (rdma_resolve_route(s->id, 2000))
+		return -errno;
+	return wait_event(s, RDMA_CM_EVENT_ROUTE_RESOLVED);
+}
+
+static int connect_steps(struct start *s, const struct sockaddr *src,
+			 const struct sockaddr *dst,
+			 const struct sdp_link_options *opt)
+{
+	struct rdma_conn_param param;
+	int ret = resolve(s, src, dst);
+
+	if (ret)
+		return ret;
+	ret = make_link(s, SDP_CONNECTING, SDP_CM_SEND, opt);
+	if (ret)
+		return ret;
+	s->step = "connect";
+	param = conn_param(s->link);
+	if (rdma_connect(s->link->cm, &param))
+		return -errno;
+	ret = wait_event(s, RDMA_CM_EVENT_ESTABLISHED);
+	return ret ? ret : finish(s, s->priv, s->priv_len);
+}
+
+int sdp_link_connect_cm(struct sdp_link **ret_link, const struct sockaddr *src,
+			const struct sockaddr *dst,
+			const struct sdp_link_options *opt, uint64_t deadline,
+			struct sdp_outcome *ret_outcome)
+{
+	struct start s = { .deadline = deadline, .step = "event channel" };
+	int ret;
+
+	copy_addr(&s.peer, dst);
+	s.ch = rdma_create_event_channel();
+	if (!s.ch)
+		return sdp_link_tell(ret_outcome, -errno, false, dst, s.step);
+	set_nonblocking(s.ch);
+	ret = conclude(&s, connect_steps(&s, src, dst, opt), ret_link,
+		       ret_outcome);
+	rdma_destroy_event_channel(s.ch);
+	return ret;
+}
+
+/* ---- accepting
+ * ------------------------------------------------------------------ */
+
+struct sdp_listener {
+	struct rdma_event_channel *ch;
+	struct rdma_cm_id *id;
+};
+
+int sdp_listener_new(struct sdp_listener **ret_listener,
+		     const struct sockaddr *addr, int backlog)
+{
+	struct sdp_listener *l = calloc(1, sizeof(*l));
+	int ret;
+
+	if (!l)
+		return -ENOMEM;
+	l->ch = rdma_create_event_channel();
+	if (!l->ch)
+		goto fail;
+	set_nonblocking(l->ch);
+	if (rdma_create_id(l->ch, &l->id, NULL, RDMA_PS_TCP) ||
+	    rdma_bind_addr(l->id, (struct sockaddr *)(uintptr_t)addr) ||
+	    rdma_listen(l->id, backlog))
+		goto fail;
+	*ret_listener = l;
+	return 0;
+fail:
+	ret = -errno;
+	sdp_listener_free(l);
+	return ret;
+}
+
+int sdp_listener_name(const struct sdp_listener *listener,
+		      struct sockaddr_storage *ret_addr)
+{
+	copy_addr(ret_addr, rdma_get_local_addr(listener->id));
+	return 0;
+}
+
+int sdp_listener_fd(const struct sdp_listener *listener)
+{
+	return listener->ch->fd;
+}
+
+void sdp_listener_free(struct sdp_listener *listener)
+{
+	if (!listener)
+		return;
+	if (listener->id)
+		rdma_destroy_id(listener->id);
+	if (listener->ch)
+		rdma_destroy_event_channel(listener->ch);
+	free(listener);
+}
+
+static int take_hello(struct start *s)
+{
+	int ret;
+
+	util_lock(&s->link->lock);
+	ret = sdp_conn_hello(s->link->conn, s->priv, s->priv_len, sdp_now_ns());
+	sdp_drive(s->link, 0); /* HelloAck as private data, or the refusal */
+	util_unlock(&s->link->lock);
+	return ret;
+}
+
+static int accept_steps(struct start *s, const struct sdp_link_options *opt)
+{
+	enum sdp_carrier carrier = opt ? opt->conn.carrier : SDP_CM_SEND;
+	struct rdma_conn_param param;
+	int ret;
+
+	s->step = "connection request";
+	ret = wait_event(s, RDMA_CM_EVENT_CONNECT_REQUEST);
+	if (ret)
+		return ret;
+	copy_addr(&s->peer, rdma_get_peer_addr(s->id));
+	/* The rest of its events are not for the next call here. */
+	s->ch = rdma_create_event_channel();
+	if (!s->ch)
+		return -errno;
+	set_nonblocking(s->ch);
+	if (rdma_migrate_id(s->id, s->ch))
+		return -errno;
+	if (carrier == SDP_STREAM)
+		carrier = SDP_CM_SEND;
+	ret = make_link(s, SDP_ACCEPTING, carrier, opt);
+	if (ret)
+		return ret;
+	s->step = "Hello";
+	ret = take_hello(s);
+	if (ret) {
+		(void)rdma_reject(s->link->cm, NULL, 0);
+		return ret;
+	}
+	s->step = "accept";
+	param = conn_param(s->link);
+	if (rdma_accept(s->link->cm, &param))
+		return -errno;
+	ret = wait_event(s, RDMA_CM_EVENT_ESTABLISHED);
+	return ret ? ret : finish(s, NULL, 0);
+}
+
+int sdp_link_accept_cm(struct sdp_link **ret_link,
+		       struct sdp_listener *listener,
+		       const struct sdp_link_options *opt, uint64_t deadline,
+		       struct sdp_outcome *ret_outcome)
+{
+	struct start s = { .deadline = deadline, .ch = listener->ch };
+	int ret;
+
+	ret = conclude(&s, accept_steps(&s, opt), ret_link, ret_outcome);
+	if (s.ch && s.ch != listener->ch)
+		rdma_destroy_event_channel(s.ch);
+	return ret;
+}

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The stream of octets: copied out of, and into, the program's memory.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "drive.h"
+#include "notice.h"
+#include "state.h"
+
+#define CORK_NS (200 * LINK_NS_PER_MS)
+/* Small sends are not held longer, though nobody polls. */
+#define GATHER_NS (10 * LINK_NS_PER_MS)
+
+/* ---- pieces of the program's memory
+ * ------------------------------------------- */
+
+struct cursor {
+	const struct iovec *iov;
+	int cnt;
+	size_t off;
+};
+
+static size_t cursor_piece(struct cursor *c, uint8_t **ret_at)
+{
+	while (c->cnt > 0 && c->off == c->iov->iov_len) {
+		c->iov++;
+		c->cnt--;
+		c->off = 0;
+	}
+	*ret_at = NULL;
+	if (c->cnt <= 0)
+		return 0;
+	*ret_at = (uint8_t *)c->iov->iov_base + c->off;
+	return c->iov->iov_len - c->off;
+}
+
+static void copy_out(struct cursor *c, uint8_t *to, size_t len)
+{
+	while (len) {
+		uint8_t *from;
+		size_t n = cursor_piece(c, &from);
+
+		n = n < len ? n : len;
+		memcpy(to, from, n);
+		to += n;
+		len -= n;
+		c->off += n;
+	}
+}
+
+static void copy_in(struct cursor *c, const uint8_t *from, size_t len,
+		    unsigned int flags)
+{
+	while (len) {
+		uint8_t *to;
+		size_t n = cursor_piece(c, &to);
+
+		n = n < len ? n : len;
+		if (!(flags & SDP_RECV_TRUNC))
+			memcpy(to, from, n);
+		from += n;
+		len -= n;
+		c->off += n;
+	}
+}
+
+static size_t iov_len(const struct iovec *iov, int cnt)
+{
+	size_t len = 0;
+
+	for (int i = 0; i < cnt; i++)
+		len += iov[i].iov_len;
+	return len;
+}
+
+/* ---- errors
+ * -------------------------------------------------------------------- */
+
+static int take_error(struct sdp_link *link)
+{
+	int error = link->error;
+
+	link->error = 0;
+	link->was_told |= error != 0;
+	return error;
+}
+
+static int check_send(struct sdp_link *link)
+{
+	if (link->is_foreign)
+		return -EPIPE;
+	if (link->is_shut)
+		return -EPIPE;
+	if (link->error)
+		return -take_error(link);
+	if (link->is_failed || link->is_conn_down)
+		return -EPIPE;
+	return link_state(link) & LINK_STANDS ? 0 : -ENOTCONN;
+}
+
+/* ---- sending
+ * --------------------------------------------------------------------- */
+
+/* A buffer with space, the newest one or another. */
+static struct sdp_pbuf *tail_get(struct sdp_link *link)
+{
+	struct sdp_pbuf *buf = link->tail;
+
+	if (buf && buf->filled < buf->mem.len)
+		return buf;
+	sdp_drive_push(link);
+	if (buf && buf->filled != buf->given)
+		return NULL; /* the core's queue is full */
+	link->tail = NULL;
+	if (!sdp_conn_send_room(link->conn))
+		return NULL;
+	buf = sdp_pool_get(&link->dev->pool);
+	link->tail = buf;
+	return buf;
+}
+
+static size_t gather(struct sdp_link *link, struct cursor *c, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len && link->queued < link->opt.send_bytes) {
+		struct sdp_pbuf *buf = tail_get(link);
+		size_t n = len - done;
+
+		if (!buf)
+			break;
+		if (n > buf->mem.len - buf->filled)
+			n = buf->mem.len - buf->filled;
+		copy_out(c, buf->mem.base + buf->filled, n);
+		buf->filled += (uint32_t)n;
+		link->queued += n;
+		done += n;
+		if (buf->filled == buf->mem.len)
+			sdp_drive_push(link);
+	}
+	return done;
+}
+
+/* The urgent octet ends a buffer. */
+static int send_urgent(struct sdp_link *link, struct cursor *c)
+{
+	struct sdp_pbuf *buf;
+	int ret;
+
+	sdp_drive_push(link);
+	if (link->tail && link->tail->filled != link->tail->given)
+		return -EAGAIN;
+	if (!sdp_conn_send_room(link->conn))
+		return -EAGAIN;
+	buf = sdp_pool_get(&link->dev->pool);
+	if (!buf)
+		return -ENOBUFS;
+	copy_out(c, buf->mem.base, 1);
+	buf->filled = buf->given = 1;
+	ret = sdp_conn_send(link->conn,
+			    &(struct sdp_buf){ .cookie = (uintptr_t)buf,
+					       .len = 1,
+					       .flags = SDP_BUF_OOB });
+	if (ret) {
+		sdp_pool_put(&link->dev->pool, buf);
+		return ret;
+	}
+	link->queued++;
+	link->tail = NULL;
+	return 0;
+}
+
+/* Whether what is gathered goes out now, or waits for company. */
+static void hold_or_push(struct sdp_link *link)
+{
+	bool is_held = link->is_corked || link->has_more;
+
+	if (!link->tail || link->tail->filled == link->tail->given)
+		return;
+	if (is_held || (!link->opt.is_nodelay && sdp_drive_is_sending(link))) {
+		if (link->cork_end == SDP_NEVER)
+			link->cork_end =
+				sdp_now_ns() + (is_held ? CORK_NS : GATHER_NS);
+		return;
+	}
+	sdp_drive_push(link);
+}
+
+static ssize_t send_locked(struct sdp_link *link, const struct iovec *iov,
+			   int iovcnt, unsigned int flags)
+{
+	struct cursor c = { iov, iovcnt, 0 };
+	size_t len = iov_len(iov, iovcnt), normal = len, done;
+	bool is_oob = flags & SDP_SEND_OOB && len;
+	int ret = check_send(link);
+
+	if (ret)
+		return ret;
+	if (!len)
+		return 0;
+	normal -= is_oob;
+	done = gather(link, &c, normal);
+	link->has_more = flags & SDP_SEND_MORE;
+	ret = -EAGAIN;
+	if (done == normal && is_oob) {
+		ret = send_urgent(link, &c);
+		done += !ret;
+	}
+	hold_or_push(link);
+	sdp_drive(link, 0);
+	if (done)
+		return (ssize_t)done;
+	/* No buffer, and none that comes back. */
+	return link->queued || ret != -EAGAIN || !sdp_conn_send_room(link->conn)
+		       ? ret
+		       : -ENOBUFS;
+}
+
+ssize_t sdp_link_send(struct sdp_link *link, const struct iovec *iov,
+		      int iovcnt, unsigned int flags)
+{
+	ssize_t ret;
+
+	util_lock(&link->lock);
+	ret = send_locked(link, iov, iovcnt, flags);
+	util_unlock(&link->lock);
+	return ret;
+}
+
+/* ---- receiving
+ * --------------------------------------------------------------------- */
+
+/* The octet in front of which, and behind which, a receive stops: the urgent
+ * one that came last. */
+static bool is_mark(const struct sdp_link *link, bool is_oob)
+{
+	return is_oob && link->oob.left_cnt <= 1;
+}
+
+/* An urgent octet that a direct receive got, and kept for this. */
+static bool peek(const struct sdp_link *link, uint64_t off,
+		 const uint8_t **ret_at, uint32_t *ret_len, bool *ret_is_oob)
+{
+	struct sdp_piece piece;
+
+	if (link->oob.has_kept) {
+		if (!off) {
+			*ret_at = &link->oob.kept;
+			*ret_len = 1;
+			*ret_is_oob = true;
+			return true;
+		}
+		off--;
+	}
+	if (sdp_conn_peek(link->conn, off, &piece, ret_is_oob) != 1)
+		return false;
+	*ret_at = ((struct sdp_mem *)(uintptr_t)piece.cookie)->base + piece.off;
+	*ret_len = piece.len;
+	return true;
+}
+
+static void consume(struct sdp_link *link, uint32_t len, bool is_oob_end)
+{
+	if (is_oob_end && link->oob.left_cnt)
+		link->oob.left_cnt--;
+	if (is_oob_end && link->opt.is_oobinline && !link->oob.left_cnt)
+		link->oob.has_octet = false;
+	if (link->oob.has_kept) {
+		link->oob.has_kept = false;
+		return;
+	}
+	(void)sdp_conn_consume(link->conn, len);
+}
+
+/* Octets in place, up to the mark.  Return: how many. */
+static size_t take(struct sdp_link *link, struct cursor *c, size_t space,
+		   unsigned int flags)
+{
+	bool is_peek = flags & SDP_RECV_PEEK;
+	size_t done = 0;
+	uint64_t off = 0;
+
+	while (done < space) {
+		const uint8_t *at;
+		uint32_t len, n;
+		bool is_oob, mark;
+
+		if (!peek(link, off, &at, &len, &is_oob))
+			break;
+		mark = is_mark(link, is_oob);
+		if (mark && len == 1 && done)
+			break;
+		if (mark && len == 1 && !link->opt.is_oobinline) {
+			/* It is read by SDP_RECV_OOB only. */
+			if (is_peek)
+				off++;
+			else
+				consume(link, 1, true);
+			continue;
+		}
+		n = len < space - done ? len : (uint32_t)(space - done);
+		if (mark && len > 1 && n == len)
+			n--;
+		copy_in(c, at, n, flags);
+		done += n;
+		if (is_peek)
+			off += n;
+		else
+			consume(link, n, is_oob && n == len);
+	}
+	return done;
+}
+
+static ssize_t recv_urgent(struct sdp_link *link, struct cursor *c,
+			   unsigned int flags)
+{
+	if (link->opt.is_oobinline)
+		return -EINVAL;
+	if (!link->oob.has_octet)
+		return link->oob.pend_cnt != link->oob.pres_cnt ? -EAGAIN
+								: -EINVAL;
+	copy_in(c, &link->oob.octet, 1, flags);
+	if (!(flags & SDP_RECV_PEEK))
+		link->oob.has_octet = false;
+	sdp_notice_update(link, 0);
+	return 1;
+}
+
+/* Nothing in place: why not. */
+static ssize_t nothing(struct sdp_link *link)
+{
+	if (link->is_peer_closed && !link->is_failed)
+		return 0;
+	if (link->error)
+		return -take_error(link);
+	if (link->is_failed || link->is_conn_down || link->is_foreign)
+		return 0;
+	return link_state(link) & LINK_STANDS ? -EAGAIN : -ENOTCONN;
+}
+
+static ssize_t recv_locked(struct sdp_link *link, const struct iovec *iov,
+			   int iovcnt, unsigned int flags)
+{
+	struct cursor c = { iov, iovcnt, 0 };
+	size_t space = iov_len(iov, iovcnt), done;
+	ssize_t ret;
+
+	if (flags & SDP_RECV_OOB)
+		return space ? recv_urgent(link, &c, flags) : 0;
+	if (!space)
+		return 0;
+	if (link->direct.is_busy)
+		return -EAGAIN;
+	done = take(link, &c, space, flags);
+	if (done) {
+		if (!(flags & SDP_RECV_PEEK)) {
+			link->stats.rx_bcopy += done;
+			link->stats.rx_octets += done;
+			sdp_drive(link, 0);
+		}
+		return (ssize_t)done;
+	}
+	ret = nothing(link);
+	if (ret == -EAGAIN && !(flags & LINK_RECV_KEEP_ADVERT) &&
+	    !link->is_refused && sdp_conn_readable(link->conn)) {
+		/* Advertised only: have it sent. */
+		link->is_refused = !sdp_conn_refuse_advert(link->conn);
+	}
+	sdp_drive(link, 0);
+	return ret;
+}
+
+ssize_t sdp_link_recv(struct sdp_link *link, const struct iovec *iov,
+		      int iovcnt, unsigned int flags)
+{
+	ssize_t ret;
+
+	util_lock(&link->lock);
+	ret = recv_locked(link, iov, iovcnt, flags);
+	util_unlock(&link->lock);
+	return ret;
+}
+
+/* ---- questions
+ * ------------------------------------------------------------------------ */
+
+unsigned int sdp_link_state(const struct sdp_link *link)
+{
+	return link_state(link) & 0xffu;
+}
+
+void sdp_link_set_notify(struct sdp_link *link, sdp_notify_fn *fn, void *arg)
+{
+	util_lock(&link->lock);
+	link->notify = fn;
+	link->notify_arg = arg;
+	if (fn)
+		fn(arg, link_state(link), link_state(link));
+	util_unlock(&link->lock);
+}
+
+int sdp_link_error(struct sdp_link *link)
+{
+	int error;
+
+	util_lock(&link->lock);
+	error = take_error(link);
+	if (error)
+		sdp_notice_update(link, 0);
+	util_unlock(&link->lock);
+	return error;
+}
+
+size_t sdp_link_inq(struct sdp_link *link)
+{
+	uint64_t off = 0;
+	const uint8_t *at;
+	uint32_t len;
+	bool is_oob;
+
+	util_lock(&link->lock);
+	while (peek(link, off, &at, &len, &is_oob)) {
+		if (is_mark(link, is_oob) && (off || len > 1)) {
+			off += len - 1;
+			break;
+		}
+		off += len;
+	}
+	util_unlock(&link->lock);
+	return off;
+}
+
+size_t sdp_link_outq(struct sdp_link *link)
+{
+	size_t n;
+
+	util_lock(&link->lock);
+	n = link->queued + (link->zsend.is_busy ? link->zsend.mem.len : 0);
+	util_unlock(&link->lock);
+	return n;
+}
+
+bool sdp_link_at_mark(struct sdp_link *link)
+{
+	const uint8_t *at;
+	uint32_t len;
+	bool is_oob, is_at;
+
+	util_lock(&link->lock);
+	is_at = peek(link, 0, &at, &len, &is_oob) && len == 1 &&
+		is_mark(link, is_oob);
+	util_unlock(&link->lock);
+	return is_at;
+}

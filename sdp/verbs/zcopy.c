@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Octets that are not copied: the program's memory, registered for as long as
+ * one send or receive takes.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "drive.h"
+#include "notice.h"
+#include "progress.h"
+#include "state.h"
+
+/* ---- memory
+ * ------------------------------------------------------------------ */
+
+static int zbuf_register(struct sdp_link *link, struct link_zbuf *z, void *mem,
+			 size_t len, int access)
+{
+	if (len > SDP_LEN_MAX)
+		len = SDP_LEN_MAX;
+	z->mr = ibv_reg_mr(link->dev->pd, mem, len, access);
+	if (!z->mr)
+		return -errno;
+	z->mem = (struct sdp_mem){ mem, z->mr->lkey, (uint32_t)len };
+	z->done = 0;
+	z->is_eof = z->is_oob = false;
+	return 0;
+}
+
+static struct sdp_buf zbuf_describe(const struct link_zbuf *z, uint8_t flags)
+{
+	return (struct sdp_buf){ .cookie = (uintptr_t)&z->mem,
+				 .va = (uintptr_t)z->mem.base,
+				 .len = z->mem.len,
+				 .stag = z->mr->rkey,
+				 .flags = (uint8_t)(SDP_BUF_RDMA | flags) };
+}
+
+static void zbuf_release(struct link_zbuf *z)
+{
+	if (z->mr)
+		ibv_dereg_mr(z->mr);
+	z->mr = NULL;
+}
+
+static bool is_off(const struct sdp_link *link)
+{
+	return atomic_load_explicit(&link->is_zcopy_off, memory_order_relaxed);
+}
+
+/* ---- sending
+ * ------------------------------------------------------------------- */
+
+static int send_begin_locked(struct sdp_link *link, struct sdp_buf *buf)
+{
+	int ret = 0;
+
+	if (link->error) {
+		ret = -link->error;
+		link->error = 0;
+		link->was_told = true;
+		return ret;
+	}
+	if (link->is_shut || link->is_failed || link->is_conn_down)
+		return -EPIPE;
+	/* What is gathered goes before it, and nothing is added to that. */
+	sdp_drive_push(link);
+	if (link->tail && link->tail->filled != link->tail->given)
+		return -EAGAIN;
+	link->tail = NULL;
+	ret = sdp_conn_send(link->conn, buf);
+	if (ret)
+		return ret;
+	link->zsend.is_busy = true;
+	sdp_drive(link, 0);
+	return 0;
+}
+
+int sdp_link_send_zcopy_begin(struct sdp_link *link, const void *buf,
+			      size_t len)
+{
+	struct link_zbuf *z = &link->zsend;
+	struct sdp_buf desc;
+	int ret = -EAGAIN;
+
+	if (is_off(link) || len < 2)
+		return -ENOTSUP;
+	util_lock(&link->lock);
+	if (z->is_busy || z->mr)
+		goto unlock;
+	ret = zbuf_register(link, z, (void *)(uintptr_t)buf, len,
+			    IBV_ACCESS_REMOTE_READ);
+	if (ret)
+		goto unlock;
+	desc = zbuf_describe(z, 0);
+	ret = send_begin_locked(link, &desc);
+	if (ret)
+		zbuf_release(z);
+unlock:
+	util_unlock(&link->lock);
+	return ret;
+}
+
+ssize_t sdp_link_send_zcopy_done(struct sdp_link *link)
+{
+	ssize_t ret = -EAGAIN;
+
+	util_lock(&link->lock);
+	if (!link->zsend.is_busy) {
+		ret = link->zsend.done;
+		zbuf_release(&link->zsend);
+	}
+	util_unlock(&link->lock);
+	return ret;
+}
+
+void sdp_link_send_zcopy_cancel(struct sdp_link *link)
+{
+	util_lock(&link->lock);
+	if (link->zsend.is_busy) {
+		(void)sdp_conn_cancel_send(
+			link->conn, (uintptr_t)&link->zsend.mem, sdp_now_ns());
+		sdp_drive(link, 0);
+	}
+	util_unlock(&link->lock);
+}
+
+/* Without a deadline: the protocol's own end a peer that does not answer. */
+static void wait_back(struct sdp_link *link, unsigned int bit)
+{
+	while (sdp_wait(link, bit, NULL, SDP_NEVER) < 0)
+		;
+}
+
+/* Return: octets; the reason of an early end is told by the next call, or
+ * here if there was none. */
+static ssize_t send_one_zcopy(struct sdp_link *link, const void *buf,
+			      size_t len, uint64_t deadline)
+{
+	int ret = sdp_link_send_zcopy_begin(link, buf, len);
+	ssize_t done;
+
+	if (ret)
+		return ret;
+	ret = sdp_wait(link, LINK_ZDONE, NULL, deadline);
+	if (ret < 0) {
+		sdp_link_send_zcopy_cancel(link);
+		wait_back(link, LINK_ZDONE);
+	}
+	done = sdp_link_send_zcopy_done(link);
+	if (done)
+		return done;
+	return ret < 0 ? ret : -EPIPE;
+}
+
+static bool wants_zcopy(struct sdp_link *link, size_t len)
+{
+	return !is_off(link) && len > link->src_threshold &&
+	       atomic_load_explicit(&link->send_mode, memory_order_relaxed) !=
+		       SDP_MODE_BUFFERED;
+}
+
+/* One piece: copied or not. */
+static ssize_t send_piece(struct sdp_link *link, const struct iovec *iov,
+			  int iovcnt, unsigned int flags, uint64_t deadline)
+{
+	ssize_t ret;
+
+	if (wants_zcopy(link, iov->iov_len) &&
+	    !(flags & SDP_SEND_OOB && iovcnt == 1)) {
+		ret = send_one_zcopy(link, iov->iov_base, iov->iov_len,
+				     deadline);
+		if (ret > 0 || (ret != -ENOMEM && ret != -EAGAIN &&
+				ret != -EFAULT && ret != -EINVAL))
+			return ret;
+		/* It cannot be registered, or another thread's is there. */
+	}
+	for (;;) {
+		uint32_t seen = atomic_load_explicit(&link->change_cnt,
+						     memory_order_acquire);
+		int rc;
+
+		ret = sdp_link_send(link, iov, iovcnt, flags);
+		if (ret != -EAGAIN)
+			return ret;
+		rc = sdp_wait(link, 0, &seen, deadline);
+		if (rc < 0)
+			return rc;
+	}
+}
+
+static void iov_advance(struct iovec **iov, int *cnt, size_t len)
+{
+	while (*cnt > 0 && len >= (*iov)->iov_len) {
+		len -= (*iov)->iov_len;
+		(*iov)++;
+		(*cnt)--;
+	}
+	if (*cnt > 0) {
+		(*iov)->iov_base = (uint8_t *)(*iov)->iov_base + len;
+		(*iov)->iov_len -= len;
+	}
+}
+
+/* Pieces of small size go together, a large one alone. */
+static int batch(struct sdp_link *link, const struct iovec *iov, int cnt)
+{
+	int n = 0;
+
+	if (wants_zcopy(link, iov->iov_len))
+		return 1;
+	while (n < cnt && !wants_zcopy(link, iov[n].iov_len))
+		n++;
+	return n;
+}
+
+static ssize_t told(ssize_t done, ssize_t ret)
+{
+	if (done)
+		return done;
+	return ret == -ETIMEDOUT ? -EAGAIN : ret;
+}
+
+#define IOV_AT_ONCE 64
+
+ssize_t sdp_link_send_wait(struct sdp_link *link, const struct iovec *iov,
+			   int iovcnt, unsigned int flags, uint64_t deadline)
+{
+	struct iovec copy[IOV_AT_ONCE];
+	ssize_t done = 0;
+
+	while (iovcnt > 0) {
+		int cnt = iovcnt < IOV_AT_ONCE ? iovcnt : IOV_AT_ONCE;
+		struct iovec *at = copy;
+
+		memcpy(copy, iov, (size_t)cnt * sizeof(*copy));
+		iov += cnt;
+		iovcnt -= cnt;
+		while (cnt > 0 && at->iov_len == 0) {
+			at++;
+			cnt--;
+		}
+		while (cnt > 0) {
+			int n = batch(link, at, cnt);
+			bool is_last = n == cnt && !iovcnt;
+			unsigned int f = flags;
+			ssize_t ret;
+
+			if (!is_last)
+				f = (f & ~SDP_SEND_OOB) | SDP_SEND_MORE;
+			ret = send_piece(link, at, n, f, deadline);
+			if (ret < 0)
+				return told(done, ret);
+			done += ret;
+			iov_advance(&at, &cnt, (size_t)ret);
+		}
+	}
+	return done;
+}
+
+/* ---- receiving
+ * --------------------------------------------------------------------- */
+
+static int recv_begin_locked(struct sdp_link *link, void *buf, size_t len,
+			     unsigned int flags)
+{
+	struct link_zbuf *z = &link->direct;
+	struct sdp_buf desc;
+	int ret;
+
+	if (link->oob.has_kept)
+		return -EAGAIN;
+	if (link->is_failed || link->is_conn_down || link->is_peer_closed)
+		return -EPIPE;
+	ret = zbuf_register(link, z, buf, len,
+			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	if (ret)
+		return ret;
+	desc = zbuf_describe(z, flags & SDP_RECV_WAITALL ? SDP_BUF_WAITALL : 0);
+	ret = sdp_conn_post_recv(link->conn, &desc);
+	if (ret) {
+		zbuf_release(z);
+		return ret;
+	}
+	z->is_busy = true;
+	/* A request that waits goes along with it (Transaction). */
+	if (!link->is_corked) {
+		link->has_more = false;
+		sdp_drive_push(link);
+	}
+	sdp_drive(link, 0);
+	return 0;
+}
+
+int sdp_link_recv_direct_begin(struct sdp_link *link, void *buf, size_t len,
+			       unsigned int flags)
+{
+	int ret = -EAGAIN;
+
+	if (is_off(link) || !len)
+		return -ENOTSUP;
+	util_lock(&link->lock);
+	if (!link->direct.is_busy && !link->direct.mr)
+		ret = recv_begin_locked(link, buf, len, flags);
+	util_unlock(&link->lock);
+	return ret;
+}
+
+/* The urgent octet at the end is not the reader's yet. */
+static ssize_t keep_urgent(struct sdp_link *link, ssize_t len)
+{
+	struct link_zbuf *z = &link->direct;
+
+	if (!z->is_oob || !len)
+		return len;
+	if (link->oob.left_cnt > 1) {
+		link->oob.left_cnt--; /* ordinary by now */
+		return len;
+	}
+	link->oob.kept = z->mem.base[len - 1];
+	link->oob.has_kept = true;
+	return len - 1;
+}
+
+ssize_t sdp_link_recv_direct_done(struct sdp_link *link)
+{
+	struct link_zbuf *z = &link->direct;
+	ssize_t ret = -EAGAIN;
+
+	util_lock(&link->lock);
+	if (!z->is_busy) {
+		ret = z->mr ? keep_urgent(link, z->done) : 0;
+		zbuf_release(z);
+		sdp_drive(link, 0);
+	}
+	util_unlock(&link->lock);
+	return ret;
+}
+
+void sdp_link_recv_direct_cancel(struct sdp_link *link)
+{
+	util_lock(&link->lock);
+	if (link->direct.is_busy) {
+		(void)sdp_conn_cancel_recv(
+			link->conn, (uintptr_t)&link->direct.mem, sdp_now_ns());
+		sdp_drive(link, 0);
+	}
+	util_unlock(&link->lock);
+}
+
+/* Whether the peer has something that is better read than asked for, or may
+ * write into what it is told of. */
+static bool wants_direct(struct sdp_link *link, size_t space,
+			 unsigned int flags)
+{
+	uint64_t there, all;
+	bool is_wanted;
+
+	if (is_off(link) || flags & (SDP_RECV_PEEK | SDP_RECV_TRUNC) ||
+	    space < link->read_min)
+		return false;
+	util_lock(&link->lock);
+	there = sdp_conn_buffered(link->conn);
+	all = sdp_conn_readable(link->conn);
+	is_wanted = all > there && space > there && !link->is_refused;
+	if (sdp_conn_recv_mode(link->conn) == SDP_MODE_PIPELINED)
+		is_wanted |= !there && space > link->sink_threshold;
+	is_wanted &= !link->oob.has_kept && !link->oob.left_cnt &&
+		     !link->is_peer_closed && !link->is_conn_down &&
+		     !link->is_failed;
+	util_unlock(&link->lock);
+	return is_wanted;
+}
+
+static ssize_t recv_one_direct(struct sdp_link *link, void *buf, size_t len,
+			       unsigned int flags, uint64_t deadline)
+{
+	int ret = sdp_link_recv_direct_begin(link, buf, len, flags);
+	ssize_t done;
+
+	if (ret)
+		return ret == -EPIPE ? -EAGAIN : ret;
+	ret = sdp_wait(link, LINK_RDONE, NULL, deadline);
+	if (ret < 0) {
+		sdp_link_recv_direct_cancel(link);
+		wait_back(link, LINK_RDONE);
+	}
+	done = sdp_link_recv_direct_done(link);
+	if (done)
+		return done;
+	return ret < 0 ? ret : -EAGAIN;
+}
+
+static void push(struct sdp_link *link)
+{
+	util_lock(&link->lock);
+	if (link->tail && !link->is_corked) {
+		link->has_more = false;
+		sdp_drive_push(link);
+		sdp_drive(link, 0);
+	}
+	util_unlock(&link->lock);
+}
+
+/* One receive; waits until there is something. */
+static ssize_t recv_piece(struct sdp_link *link, const struct iovec *iov,
+			  int iovcnt, unsigned int flags, uint64_t deadline)
+{
+	for (;;) {
+		uint32_t seen = atomic_load_explicit(&link->change_cnt,
+						     memory_order_acquire);
+		unsigned int f = flags & ~SDP_RECV_WAITALL;
+		ssize_t ret;
+		int rc;
+
+		if (wants_direct(link, iov->iov_len, flags)) {
+			ret = recv_one_direct(link, iov->iov_base, iov->iov_len,
+					      flags, deadline);
+			if (ret > 0 || ret == -EINTR || ret == -ETIMEDOUT)
+				return ret;
+		}
+		ret = sdp_link_recv(link, iov, iovcnt, f);
+		if (ret != -EAGAIN || flags & SDP_RECV_OOB)
+			return ret;
+		push(link);
+		rc = sdp_wait(link, 0, &seen, deadline);
+		if (rc < 0)
+			return rc;
+	}
+}
+
+static size_t total_len(const struct iovec *iov, int cnt)
+{
+	size_t len = 0;
+
+	for (int i = 0; i < cnt; i++)
+		len += iov[i].iov_len;
+	return len;
+}
+
+/* Octets that are to be there before a receive that only looks returns. */
+static int wait_for_inq(struct sdp_link *link, size_t want, uint64_t deadline)
+{
+	for (;;) {
+		uint32_t seen = atomic_load_explicit(&link->change_cnt,
+						     memory_order_acquire);
+		unsigned int s;
+		int rc;
+
+		s = link_state(link);
+		if (sdp_link_inq(link) >= want ||
+		    s & (SDP_LINK_RDHUP | SDP_LINK_ERR | SDP_LINK_CLOSED))
+			return 0;
+		rc = sdp_wait(link, 0, &seen, deadline);
+		if (rc < 0)
+			return rc;
+	}
+}
+
+ssize_t sdp_link_recv_wait(struct sdp_link *link, const struct iovec *iov,
+			   int iovcnt, unsigned int flags, size_t lowat,
+			   uint64_t deadline)
+{
+	struct iovec copy[IOV_AT_ONCE], *at = copy;
+	int cnt = iovcnt < IOV_AT_ONCE ? iovcnt : IOV_AT_ONCE;
+	size_t want, done = 0;
+
+	if (cnt <= 0 || !(want = total_len(iov, cnt)))
+		return sdp_link_recv(link, iov, iovcnt, flags);
+	memcpy(copy, iov, (size_t)cnt * sizeof(*copy));
+	iov_advance(&at, &cnt, 0);
+	if (!(flags & SDP_RECV_WAITALL))
+		want = lowat && lowat < want ? lowat : lowat ? want : 1;
+	if (flags & SDP_RECV_PEEK && want > 1) {
+		int rc = wait_for_inq(link, want, deadline);
+
+		if (rc < 0 && !sdp_link_inq(link))
+			return told(0, rc);
+		want = 1;
+	}
+	while (done < want) {
+		ssize_t ret = recv_piece(link, at, cnt, flags, deadline);
+
+		if (ret < 0)
+			return told((ssize_t)done, ret);
+		if (!ret)
+			break;
+		done += (size_t)ret;
+		iov_advance(&at, &cnt, (size_t)ret);
+		if (atomic_load_explicit(&link->urgent_cnt,
+					 memory_order_relaxed) ||
+		    flags & (SDP_RECV_OOB | SDP_RECV_PEEK))
+			break; /* not beyond the mark */
+	}
+	return (ssize_t)done;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Two ends of a link, in one process or in two. */
+#include "pair.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Where the Accepting Peer is found. */
+struct place {
+	int fd;			 /* STREAM: listening socket */
+	struct sdp_listener *cm; /* else */
+	struct sockaddr_in addr;
+};
+
+static void place_open(struct place *p, enum sdp_carrier carrier)
+{
+	socklen_t len = sizeof(p->addr);
+
+	p->fd = -1;
+	p->cm = NULL;
+	p->addr = (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	if (carrier != SDP_STREAM) {
+		struct sockaddr_storage name;
+
+		must(!sdp_listener_new(&p->cm, (struct sockaddr *)&p->addr, 8));
+		must(!sdp_listener_name(p->cm, &name));
+		memcpy(&p->addr, &name, sizeof(p->addr));
+		return;
+	}
+	p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	must(!bind(p->fd, (struct sockaddr *)&p->addr, len));
+	must(!listen(p->fd, 8));
+	must(!getsockname(p->fd, (struct sockaddr *)&p->addr, &len));
+}
+
+static void place_close(struct place *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	sdp_listener_free(p->cm);
+}
+
+static struct sdp_link *link_connect(const struct sockaddr_in *addr,
+				     const struct pair *pair)
+{
+	struct sdp_outcome outcome;
+	struct sdp_link *link = NULL;
+	int ret, fd;
+
+	if (pair->carrier != SDP_STREAM) {
+		ret = sdp_link_connect_cm(&link, NULL,
+					  (const struct sockaddr *)addr,
+					  &pair->opt[0], soon(), &outcome);
+	} else {
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		must(!connect(fd, (const struct sockaddr *)addr,
+			      sizeof(*addr)));
+		ret = sdp_link_connect_fd(&link, fd, &pair->opt[0], soon(),
+					  &outcome);
+		close(fd);
+	}
+	if (ret)
+		fprintf(stderr, "connect: %s\n", outcome.text);
+	must(!ret && outcome.reason == SDP_REASON_NONE);
+	return link;
+}
+
+static struct sdp_link *link_accept(struct place *p, const struct pair *pair)
+{
+	struct sdp_link_options opt = pair->opt[1];
+	struct sdp_outcome outcome;
+	struct sdp_link *link = NULL;
+	int ret, fd;
+
+	opt.conn.carrier = pair->carrier;
+	if (p->cm) {
+		ret = sdp_link_accept_cm(&link, p->cm, &opt, soon(), &outcome);
+	} else {
+		fd = accept(p->fd, NULL, NULL);
+		must(fd >= 0);
+		ret = sdp_link_accept_fd(&link, fd, &opt, soon(), &outcome);
+		close(fd);
+	}
+	if (ret)
+		fprintf(stderr, "accept: %s\n", outcome.text);
+	must(!ret);
+	return link;
+}
+
+struct accepting {
+	struct place place;
+	const struct pair *pair;
+	struct sdp_link *link;
+	pair_fn *side;
+};
+
+static void *accept_thread(void *arg)
+{
+	struct accepting *a = arg;
+
+	a->link = link_accept(&a->place, a->pair);
+	if (a->side)
+		a->side(a->link);
+	return NULL;
+}
+
+void pair_make(const struct pair *pair, struct sdp_link *ret_links[2])
+{
+	struct accepting a = { .pair = pair };
+	pthread_t thread;
+
+	place_open(&a.place, pair->carrier);
+	must(!pthread_create(&thread, NULL, accept_thread, &a));
+	ret_links[0] = link_connect(&a.place.addr, pair);
+	pthread_join(thread, NULL);
+	ret_links[1] = a.link;
+	place_close(&a.place);
+}
+
+static void run_threads(const struct pair *pair, pair_fn *const side[2])
+{
+	struct accepting a = { .pair = pair, .side = side[1] };
+	pthread_t thread;
+
+	place_open(&a.place, pair->carrier);
+	must(!pthread_create(&thread, NULL, accept_thread, &a));
+	side[0](link_connect(&a.place.addr, pair));
+	pthread_join(thread, NULL);
+	place_close(&a.place);
+}
+
+/* Each opens its devices itself: forked before any of them is. */
+static void run_processes(const struct pair *pair, pair_fn *const side[2])
+{
+	struct place p;
+	int pipefd[2], status;
+	pid_t pid;
+
+	must(!pipe(pipefd));
+	fflush(NULL);
+	pid = fork();
+	must(pid >= 0);
+	if (!pid) {
+		place_open(&p, pair->carrier);
+		must(write(pipefd[1], &p.addr, sizeof(p.addr)) ==
+		     sizeof(p.addr));
+		side[1](link_accept(&p, pair));
+		must(!sdp_verbs_drain(soon()));
+		exit(0);
+	}
+	must(read(pipefd[0], &p.addr, sizeof(p.addr)) == sizeof(p.addr));
+	side[0](link_connect(&p.addr, pair));
+	must(waitpid(pid, &status, 0) == pid);
+	must(WIFEXITED(status) ? !WEXITSTATUS(status)
+			       : WTERMSIG(status) == SIGKILL);
+	close(pipefd[0]);
+	close(pipefd[1]);
+}
+
+void pair_run(const struct pair *pair, pair_fn *const side[2])
+{
+	if (pair->place == PAIR_THREADS)
+		run_threads(pair, side);
+	else
+		run_processes(pair, side);
+	must(!sdp_verbs_drain(soon()));
+}
+
+void pair_tcp(int ret_fds[2])
+{
+	struct place p;
+
+	place_open(&p, SDP_STREAM);
+	ret_fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	must(!connect(ret_fds[0], (struct sockaddr *)&p.addr, sizeof(p.addr)));
+	ret_fds[1] = accept(p.fd, NULL, NULL);
+	must(ret_fds[1] >= 0);
+	place_close(&p);
+}
+
+void put(struct sdp_link *link, const void *buf, size_t len)
+{
+	struct iovec iov = { (void *)(uintptr_t)buf, len };
+	ssize_t n = sdp_link_send_wait(link, &iov, 1, 0, soon());
+
+	if (n != (ssize_t)len)
+		fprintf(stderr, "put: %zd of %zu\n", n, len);
+	must(n == (ssize_t)len);
+}
+
+void get(struct sdp_link *link, void *buf, size_t len)
+{
+	struct iovec iov = { buf, len };
+	ssize_t n =
+		sdp_link_recv_wait(link, &iov, 1, SDP_RECV_WAITALL, 0, soon());
+
+	if (n != (ssize_t)len)
+		fprintf(stderr, "get: %zd of %zu\n", n, len);
+	must(n == (ssize_t)len);
+}
+
+void get_eof(struct sdp_link *link)
+{
+	char c;
+	struct iovec iov = { &c, 1 };
+	ssize_t n = sdp_link_recv_wait(link, &iov, 1, 0, 0, soon());
+
+	if (n)
+		fprintf(stderr, "get_eof: %zd\n", n);
+	must(n == 0);
+}
+
+struct sdp_link_stats stats_of(struct sdp_link *link)
+{
+	struct sdp_link_stats stats;
+
+	sdp_link_get_stats(link, &stats);
+	return stats;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Two ends of a link, in one process or in two. */
+#ifndef SDP_TEST_PAIR_H
+#define SDP_TEST_PAIR_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs/sdp-link.h"
+
+/* Long: only a hang gets there. */
+#define PAIR_LIMIT_NS 60000000000ull
+
+#define must(cond)                                                             \
+	do {                                                                   \
+		if (!(cond)) {                                                 \
+			fprintf(stderr, "%s:%d: %s: %s does not hold (%s)\n",  \
+				__FILE__, __LINE__, __func__, #cond,           \
+				strerror(errno));                              \
+			abort();                                               \
+		}                                                              \
+	} while (0)
+
+static inline uint64_t soon(void)
+{
+	return sdp_now_ns() + PAIR_LIMIT_NS;
+}
+
+enum pair_place { PAIR_THREADS, PAIR_PROCESSES };
+
+typedef void pair_fn(struct sdp_link *link);
+
+struct pair {
+	enum sdp_carrier carrier;
+	enum pair_place place;
+	struct sdp_link_options opt[2]; /* the Connecting Peer's, the other's */
+};
+
+/* @side[0] runs with the Connecting Peer's link, @side[1] with the other's;
+ * each closes its own. */
+void pair_run(const struct pair *pair, pair_fn *const side[2]);
+
+/* Both links in this process. */
+void pair_make(const struct pair *pair, struct sdp_link *ret_links[2]);
+
+/* Ends of a TCP connection over loopback. */
+void pair_tcp(int ret_fds[2]);
+
+/* Blocking calls that have to succeed. */
+void put(struct sdp_link *link, const void *buf, size_t len);
+void get(struct sdp_link *link, void *buf, size_t len);
+void get_eof(struct sdp_link *link);
+struct sdp_link_stats stats_of(struct sdp_link *link);
+
+#endif
