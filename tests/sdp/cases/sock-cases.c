@@ -105,6 +105,8 @@ static void run_start(struct run *run, const sigset_t *mask)
 {
 	run->text_fd = memfd_create("sock-cases", MFD_CLOEXEC);
 	NEED(run->text_fd >= 0);
+	/* Of two threads' lines written at once, none is lost. */
+	NEED(fcntl(run->text_fd, F_SETFL, O_APPEND) == 0);
 	fflush(stdout);
 	run->pid = fork();
 	NEED(run->pid >= 0);
