@@ -13,6 +13,8 @@
 
 #define PRELOAD_NAME "libusiw-kabi.so"
 #define PERSONA_OPTION "--persona"
+#define SDP_NAME "libsdp.so"
+#define SDP_OPTION "--sdp"
 /* Where libibverbs looks for drivers, wherever we are installed. */
 #define DRIVER_FILE "/etc/libibverbs.d/usiw.driver"
 
@@ -23,12 +25,13 @@
  */
 static const struct layout {
 	const char *lib_dir;
+	const char *sdp_dir;
 	const char *provider;
 	bool is_installed;
 } layouts[] = {
-	{ "../lib", "../lib/libusiw", false },
-	{ USIW_BIN_TO_LIB "/usiw", USIW_BIN_TO_LIB "/libibverbs/libusiw",
-	  true },
+	{ "../lib", "../lib", "../lib/libusiw", false },
+	{ USIW_BIN_TO_LIB "/usiw", USIW_BIN_TO_LIB,
+	  USIW_BIN_TO_LIB "/libibverbs/libusiw", true },
 };
 
 static int join(char ret_path[PATH_MAX], const char *a, const char *b,
@@ -62,6 +65,9 @@ static int own_dir(char ret_dir[PATH_MAX])
 		strerror(errno));
 	return -1;
 }
+
+/* What the options of usiw run ask for. */
+static bool wants_sdp;
 
 /* The first layout whose preload library is there.  @ret_path: of it. */
 static const struct layout *layout_find(const char *dir,
@@ -179,6 +185,24 @@ static int sanitizer_set(void)
 	return preload_prepend(USIW_SANITIZER_RUNTIME);
 }
 
+/* In front of the other one: its calls are to reach the RNIC's devices. */
+static int sdp_set(const struct layout *layout, const char *dir)
+{
+	char path[PATH_MAX], real[PATH_MAX];
+
+	if (join(path, dir, layout->sdp_dir, SDP_NAME) < 0)
+		return -1;
+	if (!realpath(path, real)) {
+		fprintf(stderr,
+			"usiw: run: no %s: %s; build it or install it\n", path,
+			strerror(errno));
+		return -1;
+	}
+	if (listable_check(real, "LD_PRELOAD", " :", "space or colon") < 0)
+		return -1;
+	return preload_prepend(real);
+}
+
 int run_environment_set(void)
 {
 	char dir[PATH_MAX], preload[PATH_MAX];
@@ -193,12 +217,15 @@ int run_environment_set(void)
 		return -1;
 	if (provider_set(layout, dir) < 0)
 		return -1;
+	if (wants_sdp && sdp_set(layout, dir) < 0)
+		return -1;
 	return sanitizer_set();
 }
 
 static void run_usage(FILE *out)
 {
-	fputs("Usage: usiw run [--persona rnic|ca] [--] COMMAND [ARGUMENTS]\n"
+	fputs("Usage: usiw run [--persona rnic|ca] [--sdp] [--] COMMAND "
+	      "[ARGUMENTS]\n"
 	      "Runs COMMAND, and what it runs itself, with " PRELOAD_NAME
 	      " preloaded:\n"
 	      "libibverbs and librdmacm in it find usiw devices.  Settings: "
@@ -206,6 +233,7 @@ static void run_usage(FILE *out)
 	      "--persona: devices are iWARP RNICs, or InfiniBand-style channel "
 	      "adapters\n"
 	      "(sets USIW_PERSONA).\n"
+	      "--sdp: its stream sockets use RDMA; see libsdp(7).\n"
 	      "Exit code: that of COMMAND; 127 not found, 126 not executable, "
 	      "1 usiw is\n"
 	      "incomplete, 2 wrong usage.\n",
@@ -241,6 +269,10 @@ static int options_take(char **argv, int *ret_first)
 		if (strcmp(argv[i], "--") == 0) {
 			i++;
 			break;
+		}
+		if (strcmp(argv[i], SDP_OPTION) == 0) {
+			wants_sdp = true;
+			continue;
 		}
 		if (strcmp(argv[i], PERSONA_OPTION) == 0)
 			value = argv[++i];

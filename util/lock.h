@@ -18,6 +18,8 @@
 enum util_lock_rank {
 	UTIL_RANK_APP = 0,     /* kept by the application: ibv_start_poll(),
 				  ibv_wr_start() */
+	UTIL_RANK_SDP_SOCK,    /* the socket layer: one socket */
+	UTIL_RANK_SDP_WATCH,   /* its notes on epoll sets */
 	UTIL_RANK_SDP_PROCESS, /* devices of sdp/verbs, and fork */
 	UTIL_RANK_SDP_POLL,    /* a completion queue's consumer */
 	UTIL_RANK_SDP_LINK,    /* one connection */

@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The stubs, and nothing else: by shape.  A descriptor that is none of ours
+ * costs one load and goes to libc as it came.
+ *
+ * In a vfork child the memory is the parent's: what changes the table asks
+ * sdp_is_owner() first.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sock/connect.h"
+#include "sock/copy.h"
+#include "sock/end.h"
+#include "sock/epoll.h"
+#include "sock/fd.h"
+#include "sock/listen.h"
+#include "sock/message.h"
+#include "sock/option.h"
+#include "sock/wait.h"
+#include "sock/ready.h"
+#include "sock/real.h"
+#include "sock/stream.h"
+#include "sock/table.h"
+#include "verbs/sdp-link.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* The socket if it is not the kernel's, with a reference.  *ret_err: 0; how
+ * the call ends. */
+static struct sdp_sock *io_get(int fd, bool is_send, int flags, int *ret_err)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+	int ret;
+
+	if (!sock)
+		return NULL;
+	ret = sdp_stream_begin(sock, fd, is_send, flags);
+	*ret_err = ret < 0 ? ret : 0;
+	if (ret != 0)
+		return sock;
+	sdp_sock_put(sock);
+	return NULL;
+}
+
+/* The end of a stub: the reference goes, a negative errno becomes -1. */
+static long io_end(struct sdp_sock *sock, long ret)
+{
+	sdp_sock_put(sock);
+	return util_door(ret);
+}
+
+#define IOV_OF(buf, len)                                                       \
+	&(const struct iovec)                                                  \
+	{                                                                      \
+		.iov_base = (void *)(uintptr_t)(buf), .iov_len = (len)         \
+	}
+
+/* ---- receive ----------------------------------------------------------------
+ */
+
+#define STUB_IO(name, params, is_send, flags, ours, args)                      \
+	EXPORT ssize_t name params                                             \
+	{                                                                      \
+		int err;                                                       \
+		struct sdp_sock *sock = io_get(fd, is_send, flags, &err);      \
+		if (!sock)                                                     \
+			return sdp_real()->name args;                          \
+		return io_end(sock, err ? err : (ours));                       \
+	}
+
+#define RECV(flags) sdp_stream_recv(sock, fd, IOV_OF(buf, len), 1, flags)
+#define SEND(flags) sdp_stream_send(sock, fd, IOV_OF(buf, len), 1, flags)
+
+STUB_IO(read, (int fd, void *buf, size_t len), false, 0, len ? RECV(0) : 0,
+	(fd, buf, len))
+STUB_IO(__read_chk, (int fd, void *buf, size_t len, size_t size), false, 0,
+	len ? RECV(0) : 0, (fd, buf, len, size))
+STUB_IO(recv, (int fd, void *buf, size_t len, int flags), false, flags,
+	RECV(flags), (fd, buf, len, flags))
+STUB_IO(__recv_chk, (int fd, void *buf, size_t len, size_t size, int flags),
+	false, flags, RECV(flags), (fd, buf, len, size, flags))
+STUB_IO(recvfrom,
+	(int fd, void *buf, size_t len, int flags, struct sockaddr *addr,
+	 socklen_t *addr_len),
+	false, flags, sdp_message_no_name(addr_len, addr != NULL, RECV(flags)),
+	(fd, buf, len, flags, addr, addr_len))
+STUB_IO(__recvfrom_chk,
+	(int fd, void *buf, size_t len, size_t size, int flags,
+	 struct sockaddr *addr, socklen_t *addr_len),
+	false, flags, sdp_message_no_name(addr_len, addr != NULL, RECV(flags)),
+	(fd, buf, len, size, flags, addr, addr_len))
+STUB_IO(readv, (int fd, const struct iovec *iov, int cnt), false, 0,
+	sdp_message_readv(sock, fd, iov, cnt, 0), (fd, iov, cnt))
+STUB_IO(preadv2,
+	(int fd, const struct iovec *iov, int cnt, off_t offset, int flags),
+	false, 0,
+	offset == -1 ? sdp_message_readv(sock, fd, iov, cnt, flags) : -ESPIPE,
+	(fd, iov, cnt, offset, flags))
+STUB_IO(recvmsg, (int fd, struct msghdr *msg, int flags), false, flags,
+	sdp_message_recv(sock, fd, msg, flags), (fd, msg, flags))
+
+EXPORT int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags,
+		    struct timespec *limit)
+{
+	int err;
+	struct sdp_sock *sock = io_get(fd, false, flags, &err);
+
+	if (!sock)
+		return sdp_real()->recvmmsg(fd, msgs, cnt, flags, limit);
+	return (int)io_end(
+		sock,
+		err ? err : sdp_message_recv_many(sock, fd, msgs, cnt, flags));
+}
+
+/* ---- send -------------------------------------------------------------------
+ */
+
+STUB_IO(write, (int fd, const void *buf, size_t len), true, 0, SEND(0),
+	(fd, buf, len))
+STUB_IO(send, (int fd, const void *buf, size_t len, int flags), true, flags,
+	SEND(flags), (fd, buf, len, flags))
+STUB_IO(sendto,
+	(int fd, const void *buf, size_t len, int flags,
+	 const struct sockaddr *addr, socklen_t addr_len),
+	true, flags, SEND(flags), (fd, buf, len, flags, addr, addr_len))
+STUB_IO(writev, (int fd, const struct iovec *iov, int cnt), true, 0,
+	sdp_message_writev(sock, fd, iov, cnt, 0), (fd, iov, cnt))
+STUB_IO(pwritev2,
+	(int fd, const struct iovec *iov, int cnt, off_t offset, int flags),
+	true, 0,
+	offset == -1 ? sdp_message_writev(sock, fd, iov, cnt, flags) : -ESPIPE,
+	(fd, iov, cnt, offset, flags))
+STUB_IO(sendmsg, (int fd, const struct msghdr *msg, int flags), true, flags,
+	sdp_message_send(sock, fd, msg, flags), (fd, msg, flags))
+
+EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags)
+{
+	int err;
+	struct sdp_sock *sock = io_get(fd, true, flags, &err);
+
+	if (!sock)
+		return sdp_real()->sendmmsg(fd, msgs, cnt, flags);
+	return (int)io_end(
+		sock,
+		err ? err : sdp_message_send_many(sock, fd, msgs, cnt, flags));
+}
+
+#define STUB_SENDFILE(name, type)                                              \
+	EXPORT ssize_t name(int fd, int in_fd, type *offset, size_t len)       \
+	{                                                                      \
+		int err;                                                       \
+		struct sdp_sock *sock = io_get(fd, true, 0, &err);             \
+		if (!sock)                                                     \
+			return sdp_real()->name(fd, in_fd, offset, len);       \
+		return io_end(sock, err ? err                                  \
+					: sdp_copy_file(sock, fd, in_fd,       \
+							offset, len));         \
+	}
+
+STUB_SENDFILE(sendfile, off_t)
+STUB_SENDFILE(sendfile64, off64_t)
+
+EXPORT ssize_t splice(int in_fd, off64_t *in_off, int out_fd, off64_t *out_off,
+		      size_t len, unsigned int flags)
+{
+	int err;
+	struct sdp_sock *sock = io_get(in_fd, false, 0, &err);
+
+	if (sock) {
+		err = in_off ? -ESPIPE : err;
+		return io_end(sock, err ? err
+					: sdp_copy_to_pipe(sock, in_fd, out_fd,
+							   len, flags));
+	}
+	sock = io_get(out_fd, true, 0, &err);
+	if (sock) {
+		err = out_off ? -ESPIPE : err;
+		return io_end(sock,
+			      err ? err
+				  : sdp_copy_from_pipe(sock, out_fd, in_fd, len,
+						       flags));
+	}
+	return sdp_real()->splice(in_fd, in_off, out_fd, out_off, len, flags);
+}
+
+/* ---- sockets ----------------------------------------------------------------
+ */
+
+EXPORT int socket(int domain, int type, int protocol)
+{
+	int fd;
+
+	fd = sdp_real()->socket(domain == SDP_AF_INET_SDP ? AF_INET : domain,
+				type, protocol);
+	if (fd >= 0 && (type & 0xf) == SOCK_STREAM &&
+	    (domain == AF_INET || domain == AF_INET6 ||
+	     domain == SDP_AF_INET_SDP))
+		sdp_fd_socket(fd, domain, type, __builtin_return_address(0));
+	return fd;
+}
+
+EXPORT int listen(int fd, int backlog)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+
+	if (!sock)
+		return sdp_real()->listen(fd, backlog);
+	return (int)io_end(sock, sdp_listen(sock, fd, backlog));
+}
+
+EXPORT int accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+
+	if (!sock)
+		return sdp_real()->accept4(fd, addr, len, flags);
+	return (int)io_end(sock, sdp_fd_accept(sock, fd, addr, len, flags));
+}
+
+EXPORT int accept(int fd, struct sockaddr *addr, socklen_t *len)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+
+	if (!sock)
+		return sdp_real()->accept(fd, addr, len);
+	return (int)io_end(sock, sdp_fd_accept(sock, fd, addr, len, 0));
+}
+
+/* An address of AF_INET_SDP is one of AF_INET. */
+static const struct sockaddr *addr_plain(const struct sockaddr *addr,
+					 socklen_t len, struct sockaddr_in *buf)
+{
+	if (!addr || len < sizeof(*buf) || addr->sa_family != SDP_AF_INET_SDP)
+		return addr;
+	memcpy(buf, addr, sizeof(*buf));
+	buf->sin_family = AF_INET;
+	return (const struct sockaddr *)(const void *)buf;
+}
+
+EXPORT int bind(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	struct sockaddr_in buf;
+
+	if (sdp_fd_kind(fd) == SDP_FD_SOCK)
+		addr = addr_plain(addr, len, &buf);
+	return sdp_real()->bind(fd, addr, len);
+}
+
+EXPORT int connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+	struct sockaddr_in buf;
+
+	if (!sock)
+		return sdp_real()->connect(fd, addr, len);
+	addr = addr_plain(addr, len, &buf);
+	return (int)io_end(sock, sdp_connect(sock, fd, addr, len));
+}
+
+EXPORT int shutdown(int fd, int how)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+	int ret;
+
+	if (!sock)
+		return sdp_real()->shutdown(fd, how);
+	if (!sdp_stream_is_begun(sock, fd)) {
+		ret = sdp_real()->shutdown(fd, how);
+		sdp_sock_put(sock);
+		return ret;
+	}
+	return (int)io_end(sock, sdp_stream_shutdown(sock, fd, how));
+}
+
+/* The TCP socket below answers, or we do; a socket that is the kernel's still
+ * needs the port of the program's view. */
+static bool has_names(const struct sdp_sock *sock)
+{
+	enum sdp_sock_state state = sdp_sock_state(sock);
+
+	return state != SDP_SOCK_TCP && state != SDP_SOCK_LISTENING;
+}
+
+#define STUB_NAME(name, is_peer)                                               \
+	EXPORT int name(int fd, struct sockaddr *addr, socklen_t *len)         \
+	{                                                                      \
+		struct sdp_sock *sock = sdp_sock_get(fd);                      \
+		if (sock && has_names(sock))                                   \
+			return (int)io_end(                                    \
+				sock,                                          \
+				sdp_name_get(sock, fd, is_peer, addr, len));   \
+		if (sock)                                                      \
+			sdp_sock_put(sock);                                    \
+		return sdp_real()->name(fd, addr, len);                        \
+	}
+
+STUB_NAME(getsockname, false)
+STUB_NAME(getpeername, true)
+
+/* The socket if its number is a shadow's, with a reference. */
+static struct sdp_sock *shadow_get(int fd)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+	enum sdp_sock_state state;
+
+	if (!sock)
+		return NULL;
+	state = sdp_sock_state(sock);
+	if (state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM ||
+	    state == SDP_SOCK_RELAY)
+		return sock;
+	sdp_sock_put(sock);
+	return NULL;
+}
+
+EXPORT int setsockopt(int fd, int level, int name, const void *value,
+		      socklen_t len)
+{
+	struct sdp_sock *sock = shadow_get(fd);
+	int ret;
+
+	if (sock)
+		return (int)io_end(
+			sock, sdp_option_set(sock, level, name, value, len));
+	ret = sdp_real()->setsockopt(fd, level, name, value, len);
+	sock = ret == 0 ? sdp_sock_get(fd) : NULL;
+	if (sock) {
+		if (sdp_sock_state(sock) == SDP_SOCK_LISTENING)
+			sdp_real()->setsockopt(sock->twin_fd, level, name,
+					       value, len);
+		sdp_sock_put(sock);
+	}
+	return ret;
+}
+
+EXPORT int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+
+	/* SO_ERROR of a connect() to the SDP port is not the program's. */
+	if (sock && level == SOL_SOCKET && name == SO_ERROR)
+		sdp_connect_settle(sock, fd);
+	if (sock)
+		sdp_sock_put(sock);
+	sock = shadow_get(fd);
+	if (!sock)
+		return sdp_real()->getsockopt(fd, level, name, value, len);
+	return (int)io_end(sock, sdp_option_get(sock, level, name, value, len));
+}
+
+EXPORT int ioctl(int fd, unsigned long request, ...)
+{
+	struct sdp_sock *sock;
+	void *arg;
+	va_list ap;
+	int ret;
+
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	if (request == FIONREAD || request == SIOCATMARK)
+		sdp_stream_look(fd);
+	sock = shadow_get(fd);
+	ret = sock ? sdp_option_ioctl(sock, request, arg) : -ENOTTY;
+	if (sock)
+		sdp_sock_put(sock);
+	if (ret != -ENOTTY)
+		return (int)util_door(ret);
+	ret = sdp_real()->ioctl(fd, request, arg);
+	if (ret == 0 && request == FIONBIO && arg)
+		sdp_fd_nonblock(fd, *(int *)arg != 0);
+	return ret;
+}
+
+EXPORT int sockatmark(int fd)
+{
+	int is_at = 0;
+
+	return ioctl(fd, SIOCATMARK, &is_at) < 0 ? -1 : is_at;
+}
+
+/* ---- descriptors ------------------------------------------------------------
+ */
+
+EXPORT int close(int fd)
+{
+	if (sdp_fd_kind(fd) == UTIL_FD_NONE)
+		return sdp_real()->close(fd);
+	return (int)util_door(sdp_fd_close(fd));
+}
+
+EXPORT int close_range(unsigned int first, unsigned int last, int flags)
+{
+	return (int)util_door(sdp_fd_close_range(first, last, flags));
+}
+
+EXPORT void closefrom(int lowest)
+{
+	sdp_fd_close_from(lowest < 0 ? 0 : (unsigned int)lowest);
+}
+
+EXPORT int dup(int fd)
+{
+	if (sdp_fd_kind(fd) == UTIL_FD_NONE)
+		return sdp_real()->dup(fd);
+	return (int)util_door(sdp_fd_dup(fd, 0, false));
+}
+
+EXPORT int dup2(int fd, int new_fd)
+{
+	if (fd == new_fd || (sdp_fd_kind(fd) == UTIL_FD_NONE &&
+			     sdp_fd_kind(new_fd) == UTIL_FD_NONE))
+		return sdp_real()->dup2(fd, new_fd);
+	return (int)util_door(sdp_fd_dup3(fd, new_fd, 0));
+}
+
+EXPORT int dup3(int fd, int new_fd, int flags)
+{
+	if (sdp_fd_kind(fd) == UTIL_FD_NONE &&
+	    sdp_fd_kind(new_fd) == UTIL_FD_NONE)
+		return sdp_real()->dup3(fd, new_fd, flags);
+	return (int)util_door(sdp_fd_dup3(fd, new_fd, flags));
+}
+
+#define STUB_FCNTL(name)                                                       \
+	EXPORT int name(int fd, int cmd, ...)                                  \
+	{                                                                      \
+		void *arg;                                                     \
+		va_list ap;                                                    \
+		int ret;                                                       \
+		va_start(ap, cmd);                                             \
+		arg = va_arg(ap, void *);                                      \
+		va_end(ap);                                                    \
+		if (sdp_fd_kind(fd) == UTIL_FD_NONE)                           \
+			return sdp_real()->name(fd, cmd, arg);                 \
+		if (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)                  \
+			return (int)util_door(                                 \
+				sdp_fd_dup(fd, (int)(intptr_t)arg,             \
+					   cmd == F_DUPFD_CLOEXEC));           \
+		ret = sdp_real()->name(fd, cmd, arg);                          \
+		if (ret == 0 && cmd == F_SETFL)                                \
+			sdp_fd_nonblock(fd, (intptr_t)arg &O_NONBLOCK);        \
+		return ret;                                                    \
+	}
+
+STUB_FCNTL(fcntl)
+STUB_FCNTL(fcntl64)
+
+/* ---- readiness --------------------------------------------------------------
+ */
+
+static const struct timespec *ms_time(int ms, struct timespec *buf)
+{
+	if (ms < 0)
+		return NULL;
+	buf->tv_sec = ms / 1000;
+	buf->tv_nsec = ms % 1000 * 1000000l;
+	return buf;
+}
+
+#define STUB_POLL(name, params, time, mask, args)                              \
+	EXPORT int name params                                                 \
+	{                                                                      \
+		struct timespec buf;                                           \
+		(void)buf;                                                     \
+		if (!sdp_poll_is_near(pfd, cnt))                               \
+			return sdp_real()->name args;                          \
+		return (int)util_door(sdp_wait_poll(pfd, cnt, time, mask));    \
+	}
+
+STUB_POLL(poll, (struct pollfd * pfd, nfds_t cnt, int timeout),
+	  ms_time(timeout, &buf), NULL, (pfd, cnt, timeout))
+STUB_POLL(__poll_chk,
+	  (struct pollfd * pfd, nfds_t cnt, int timeout, size_t size),
+	  ms_time(timeout, &buf), NULL, (pfd, cnt, timeout, size))
+STUB_POLL(ppoll,
+	  (struct pollfd * pfd, nfds_t cnt, const struct timespec *timeout,
+	   const sigset_t *mask),
+	  timeout, mask, (pfd, cnt, timeout, mask))
+STUB_POLL(__ppoll_chk,
+	  (struct pollfd * pfd, nfds_t cnt, const struct timespec *timeout,
+	   const sigset_t *mask, size_t size),
+	  timeout, mask, (pfd, cnt, timeout, mask, size))
+
+/* Linux writes back what is left. */
+static void time_less(struct timeval *time, uint64_t spent_ns)
+{
+	uint64_t us =
+		(uint64_t)time->tv_sec * 1000000u + (uint64_t)time->tv_usec;
+
+	us = us > spent_ns / 1000u ? us - spent_ns / 1000u : 0;
+	time->tv_sec = (time_t)(us / 1000000u);
+	time->tv_usec = (suseconds_t)(us % 1000000u);
+}
+
+EXPORT int select(int cnt, fd_set *in, fd_set *out, fd_set *except,
+		  struct timeval *timeout)
+{
+	struct timespec time;
+	uint64_t begin;
+	int ret;
+
+	if (!sdp_select_is_near(cnt, in, out, except) ||
+	    (timeout && (timeout->tv_sec < 0 || timeout->tv_usec < 0)))
+		return sdp_real()->select(cnt, in, out, except, timeout);
+	if (timeout) {
+		time.tv_sec = timeout->tv_sec + timeout->tv_usec / 1000000;
+		time.tv_nsec = timeout->tv_usec % 1000000 * 1000;
+	}
+	begin = timeout ? sdp_now_ns() : 0;
+	ret = sdp_wait_select(cnt, in, out, except, timeout ? &time : NULL,
+			      NULL);
+	if (timeout)
+		time_less(timeout, sdp_now_ns() - begin);
+	return (int)util_door(ret);
+}
+
+EXPORT int pselect(int cnt, fd_set *in, fd_set *out, fd_set *except,
+		   const struct timespec *timeout, const sigset_t *mask)
+{
+	if (!sdp_select_is_near(cnt, in, out, except))
+		return sdp_real()->pselect(cnt, in, out, except, timeout, mask);
+	return (int)util_door(
+		sdp_wait_select(cnt, in, out, except, timeout, mask));
+}
+
+EXPORT int epoll_create(int size)
+{
+	int fd = sdp_real()->epoll_create(size);
+
+	if (fd >= 0 && !sdp_inside() &&
+	    !sdp_caller_is_rnic(__builtin_return_address(0)))
+		sdp_epoll_add(fd);
+	return fd;
+}
+
+EXPORT int epoll_create1(int flags)
+{
+	int fd = sdp_real()->epoll_create1(flags);
+
+	if (fd >= 0 && !sdp_inside() &&
+	    !sdp_caller_is_rnic(__builtin_return_address(0)))
+		sdp_epoll_add(fd);
+	return fd;
+}
+
+EXPORT int epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+
+	if (!sock)
+		return sdp_real()->epoll_ctl(set_fd, op, fd, ev);
+	return (int)io_end(sock, sdp_epoll_ctl(set_fd, op, fd, ev, sock));
+}
+
+#define STUB_EPOLL(name, params, time, mask, args)                             \
+	EXPORT int name params                                                 \
+	{                                                                      \
+		struct timespec buf;                                           \
+		(void)buf;                                                     \
+		if (sdp_fd_kind(fd) != SDP_FD_EPOLL)                           \
+			return sdp_real()->name args;                          \
+		return (int)util_door(                                         \
+			sdp_wait_epoll(fd, ev, max, time, mask));              \
+	}
+
+STUB_EPOLL(epoll_wait, (int fd, struct epoll_event *ev, int max, int timeout),
+	   ms_time(timeout, &buf), NULL, (fd, ev, max, timeout))
+STUB_EPOLL(epoll_pwait,
+	   (int fd, struct epoll_event *ev, int max, int timeout,
+	    const sigset_t *mask),
+	   ms_time(timeout, &buf), mask, (fd, ev, max, timeout, mask))
+STUB_EPOLL(epoll_pwait2,
+	   (int fd, struct epoll_event *ev, int max,
+	    const struct timespec *timeout, const sigset_t *mask),
+	   timeout, mask, (fd, ev, max, timeout, mask))
+
+/* ---- the process ------------------------------------------------------------
+ */
+
+EXPORT __attribute__((noreturn)) void _exit(int code)
+{
+	sdp_end_process();
+	sdp_real()->_exit(code);
+	__builtin_unreachable();
+}
+
+EXPORT __attribute__((noreturn)) void _Exit(int code)
+{
+	_exit(code);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See connect.h. */
+#include "connect.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "../../util/cancel.h"
+#include "../../util/log.h"
+#include "option.h"
+#include "policy.h"
+#include "real.h"
+#include "stat/sdp-stat.h"
+#include "verbs/sdp-link.h"
+
+/* For a TCP connection that takes a refused one's place, when the program
+ * believes that it is over. */
+#define FALLBACK_MS 5000
+
+/* A cancellation point, as connect() is. */
+static int kernel_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	return sdp_real()->connect(fd, addr, len) < 0 ? -errno : 0;
+}
+
+/* A bad pointer is the kernel's to refuse. */
+static bool user_copy(void *to, const void *from, size_t len)
+{
+	struct iovec local = { .iov_base = to, .iov_len = len };
+	struct iovec remote = { .iov_base = (void *)(uintptr_t)from,
+				.iov_len = len };
+
+	return syscall(SYS_process_vm_readv, getpid(), &local, 1ul, &remote,
+		       1ul, 0ul) == (long)len;
+}
+
+static bool addr_copy(union sdp_addr *ret_addr, const struct sockaddr *addr,
+		      socklen_t len)
+{
+	*ret_addr = (union sdp_addr){ .sa.sa_family = AF_UNSPEC };
+	if (len < sizeof(sa_family_t) || len > sizeof(struct sockaddr_storage))
+		return false;
+	if (len > sizeof(*ret_addr))
+		len = sizeof(*ret_addr);
+	if (!user_copy(ret_addr, addr, len))
+		return false;
+	return (ret_addr->sa.sa_family == AF_INET &&
+		len >= sizeof(struct sockaddr_in)) ||
+	       (ret_addr->sa.sa_family == AF_INET6 &&
+		len >= sizeof(struct sockaddr_in6));
+}
+
+static socklen_t addr_len(const union sdp_addr *addr)
+{
+	return addr->sa.sa_family == AF_INET6 ? sizeof(addr->in6)
+					      : sizeof(addr->in);
+}
+
+static void port_put(union sdp_addr *addr, uint16_t port)
+{
+	if (addr->sa.sa_family == AF_INET6)
+		addr->in6.sin6_port = htons(port);
+	else
+		addr->in.sin_port = htons(port);
+}
+
+/* The connection stands as soon as the peer's kernel has taken it. */
+static short poll_now(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+
+	return util_sys_poll(&pfd, 1, 0) == 1 ? pfd.revents : 0;
+}
+
+void sdp_connect_look(struct sdp_sock *sock, int fd)
+{
+	short ready = poll_now(fd);
+	int err = 0;
+	socklen_t len = sizeof(err);
+
+	if (!ready)
+		return;
+	if (!(ready & (POLLERR | POLLHUP))) {
+		sdp_sock_become(sock, SDP_SOCK_PENDING);
+		return;
+	}
+	/* Nobody is behind the SDP port: the socket connects anew. */
+	syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &err, &len);
+	sdp_policy_avoid(&sock->peer.sa);
+	util_info("sdp", "SDP port refused (%s): TCP", strerror(err));
+	sdp_sock_become(sock, SDP_SOCK_TCP);
+	syscall(SYS_connect, fd, &sock->peer, addr_len(&sock->peer));
+}
+
+void sdp_connect_settle(struct sdp_sock *sock, int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+
+	if (sdp_sock_state(sock) != SDP_SOCK_CONNECTING)
+		return;
+	util_lock(&sock->lock);
+	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
+		sdp_connect_look(sock, fd);
+	util_unlock(&sock->lock);
+	/* TCP in its place: the program has seen POLLOUT, and asks once. */
+	if (sdp_sock_state(sock) == SDP_SOCK_TCP)
+		(void)util_sys_poll(&pfd, 1, FALLBACK_MS);
+}
+
+static int connect_sdp(struct sdp_sock *sock, int fd, const union sdp_addr *dst,
+		       uint16_t port)
+{
+	union sdp_addr to = *dst;
+	int ret;
+
+	port_put(&to, port);
+	util_lock(&sock->lock);
+	sock->peer = *dst;
+	util_unlock(&sock->lock);
+	ret = kernel_connect(fd, &to.sa, addr_len(&to));
+	if (ret == 0) {
+		sdp_sock_become(sock, SDP_SOCK_PENDING);
+	} else if (ret == -EINPROGRESS) {
+		sdp_sock_become(sock, SDP_SOCK_CONNECTING);
+		util_lock(&sock->lock);
+		if (poll_now(fd) == POLLOUT)
+			sdp_sock_become(sock, SDP_SOCK_PENDING);
+		util_unlock(&sock->lock);
+	}
+	return ret;
+}
+
+static bool is_for_tcp(int err)
+{
+	return err == -ECONNREFUSED || err == -ECONNRESET ||
+	       err == -EHOSTUNREACH || err == -ENETUNREACH || err == -ETIMEDOUT;
+}
+
+/* The registry's answer, or the Port Mapper's. */
+static enum sdp_stat_fallback fallback_of(int err)
+{
+	switch (err) {
+	case -ENOENT:
+		return SDP_STAT_FALLBACK_no_listener;
+	case -EPERM:
+		return SDP_STAT_FALLBACK_foreign;
+	case -ECONNREFUSED: /* no TCP listener either, or one to avoid */
+		return SDP_STAT_FALLBACK_refused;
+	case -EADDRNOTAVAIL:
+		return SDP_STAT_FALLBACK_no_answer;
+	case -EMFILE:
+	case -ENFILE:
+	case -ENOMEM:
+		return SDP_STAT_FALLBACK_no_memory;
+	default:
+		return SDP_STAT_FALLBACK_error;
+	}
+}
+
+static int connect_tcp(int fd, const union sdp_addr *dst, socklen_t len,
+		       enum sdp_stat_fallback why)
+{
+	int ret = kernel_connect(fd, &dst->sa, len);
+
+	/* What TCP refuses as well was nobody's fallback. */
+	if (ret == 0 || ret == -EINPROGRESS)
+		sdp_stat_fell_back(NULL, why);
+	return ret;
+}
+
+static int connect_fresh(struct sdp_sock *sock, int fd,
+			 const struct sockaddr *addr, socklen_t len)
+{
+	enum sdp_policy policy;
+	union sdp_addr dst;
+	uint16_t port = 0;
+	int ret;
+
+	if (!addr_copy(&dst, addr, len))
+		return kernel_connect(fd, addr, len);
+	policy = sdp_policy_client(&dst.sa);
+	if (policy == SDP_POLICY_TCP)
+		return kernel_connect(fd, addr, len);
+	ret = sdp_policy_find(&dst.sa, &port);
+	if (ret == 0)
+		ret = connect_sdp(sock, fd, &dst, port);
+	else if (policy == SDP_POLICY_SDP)
+		return -ECONNREFUSED;
+	else
+		return connect_tcp(fd, &dst, len, fallback_of(ret));
+	if (!is_for_tcp(ret) || policy == SDP_POLICY_SDP)
+		return ret;
+	sdp_policy_avoid(&dst.sa);
+	return connect_tcp(fd, &dst, len, SDP_STAT_FALLBACK_refused);
+}
+
+/* connect() to no address breaks the connection off. */
+static int connect_pending(struct sdp_sock *sock, int fd,
+			   const struct sockaddr *addr, socklen_t len)
+{
+	sa_family_t family;
+	int ret;
+
+	ret = kernel_connect(fd, addr, len);
+	if (ret == 0 && len >= sizeof(family) &&
+	    user_copy(&family, addr, sizeof(family)) && family == AF_UNSPEC)
+		sdp_sock_become(sock, SDP_SOCK_TCP);
+	return ret;
+}
+
+int sdp_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
+		socklen_t len)
+{
+	int ret;
+
+	switch (sdp_sock_state(sock)) {
+	case SDP_SOCK_TCP:
+		return connect_fresh(sock, fd, addr, len);
+	case SDP_SOCK_CONNECTING:
+		util_lock(&sock->lock);
+		if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
+			sdp_connect_look(sock, fd);
+		util_unlock(&sock->lock);
+		ret = kernel_connect(sock->tcp_fd >= 0 ? sock->tcp_fd : fd,
+				     addr, len);
+		return ret;
+	case SDP_SOCK_PENDING:
+		return connect_pending(sock, fd, addr, len);
+	case SDP_SOCK_LISTENING:
+		return kernel_connect(fd, addr, len);
+	case SDP_SOCK_STARTING:
+	case SDP_SOCK_STREAM:
+	case SDP_SOCK_RELAY:
+		break;
+	}
+	/* The kernel knows whether it has told of the connection yet. */
+	return kernel_connect(sock->tcp_fd, addr, len);
+}
+
+int sdp_connect_tcp(const struct sdp_sock *sock)
+{
+	int fd, ret;
+
+	if (sdp_policy_client(&sock->peer.sa) == SDP_POLICY_SDP)
+		return -EPERM;
+	fd = (int)syscall(SYS_socket, sock->peer.sa.sa_family,
+			  SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	sdp_options_copy(sock->tcp_fd, fd);
+	if (syscall(SYS_connect, fd, &sock->peer, addr_len(&sock->peer)) == 0)
+		return fd;
+	ret = -errno;
+	util_sys_close(fd);
+	return ret;
+}
+
+void sdp_connect_refused(struct sdp_sock *sock,
+			 const struct sdp_outcome *outcome)
+{
+	if (outcome->reason != SDP_REASON_RESOURCE)
+		sdp_policy_avoid(&sock->peer.sa);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * connect(): to the SDP port where the peer has one, by the program's own TCP
+ * socket, so that what it is bound to and what is set on it hold.
+ */
+#ifndef SDP_SOCK_CONNECT_H
+#define SDP_SOCK_CONNECT_H
+
+#include "table.h"
+
+struct sdp_outcome;
+
+/* As connect(2).  Return: 0; -errno. */
+int sdp_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
+		socklen_t len);
+
+/* CONNECTING: what has come of it?  With the socket's lock. */
+void sdp_connect_look(struct sdp_sock *sock, int fd);
+
+/* SO_ERROR is asked for: a connection to the SDP port that was refused is not
+ * the program's error. */
+void sdp_connect_settle(struct sdp_sock *sock, int fd);
+
+/* A new TCP connection to the program's destination, with the options of the
+ * old one; waits for it.  Return: descriptor, CLOEXEC; -errno. */
+int sdp_connect_tcp(const struct sdp_sock *sock);
+
+/* The start has failed. */
+void sdp_connect_refused(struct sdp_sock *sock,
+			 const struct sdp_outcome *outcome);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See copy.h. */
+#include "copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "real.h"
+#include "stream.h"
+
+#define COPY_SIZE (256u * 1024)
+/* A pipe takes or gives so much at least when it is ready. */
+#define PIPE_SIZE 4096u
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static ssize_t send_some(struct sdp_sock *sock, int fd, char *buf, size_t len,
+			 int flags)
+{
+	struct iovec iov = { .iov_base = buf, .iov_len = len };
+
+	return sdp_stream_send(sock, fd, &iov, 1, flags);
+}
+
+/* The file's own offset counts what was sent, not what was read. */
+static ssize_t file_read(int in_fd, char *buf, size_t len, off_t at)
+{
+	ssize_t ret = pread(in_fd, buf, len, at);
+
+	return ret < 0 ? -errno : ret;
+}
+
+ssize_t sdp_copy_file(struct sdp_sock *sock, int fd, int in_fd, off_t *offset,
+		      size_t len)
+{
+	off_t at = offset ? *offset : lseek(in_fd, 0, SEEK_CUR);
+	size_t sent = 0, size = smaller(len, COPY_SIZE);
+	ssize_t got, ret = 0;
+	char *buf;
+
+	if (at < 0)
+		return -errno;
+	if (len == 0)
+		return 0;
+	buf = malloc(size);
+	if (!buf)
+		return -ENOMEM;
+	while (sent < len) {
+		got = file_read(in_fd, buf, smaller(len - sent, size), at);
+		ret = got > 0 ? send_some(sock, fd, buf, (size_t)got, 0) : got;
+		if (ret <= 0)
+			break;
+		sent += (size_t)ret;
+		at += ret;
+		if (ret < got)
+			break;
+	}
+	free(buf);
+	if (offset)
+		*offset = at;
+	else if (sent > 0)
+		(void)lseek(in_fd, at, SEEK_SET);
+	return sent > 0 ? (ssize_t)sent : ret;
+}
+
+static int pipe_wait(int pipe_fd, short events, unsigned int flags)
+{
+	struct pollfd pfd = { .fd = pipe_fd, .events = events };
+	int ret;
+
+	if (sdp_real()->fcntl(pipe_fd, F_GETPIPE_SZ) < 0)
+		return -EINVAL;
+	ret = sdp_real()->poll(&pfd, 1, flags & SPLICE_F_NONBLOCK ? 0 : -1);
+	if (ret < 0)
+		return -errno;
+	return ret == 0 ? -EAGAIN : 0;
+}
+
+/* Free octets of a pipe that poll() calls writable. */
+static size_t pipe_space(int pipe_fd)
+{
+	int size = sdp_real()->fcntl(pipe_fd, F_GETPIPE_SZ), used = 0;
+
+	/* Pages may be partly filled: only an empty pipe has its size. */
+	if (size > 0 && sdp_real()->ioctl(pipe_fd, FIONREAD, &used) == 0 &&
+	    used == 0)
+		return (size_t)size;
+	return PIPE_SIZE;
+}
+
+ssize_t sdp_copy_to_pipe(struct sdp_sock *sock, int fd, int pipe_fd, size_t len,
+			 unsigned int flags)
+{
+	struct iovec iov;
+	ssize_t ret;
+	char *buf;
+
+	if (len == 0)
+		return 0;
+	ret = pipe_wait(pipe_fd, POLLOUT, flags);
+	if (ret < 0)
+		return ret;
+	iov.iov_len = smaller(len, smaller(pipe_space(pipe_fd), COPY_SIZE));
+	buf = malloc(iov.iov_len);
+	if (!buf)
+		return -ENOMEM;
+	iov.iov_base = buf;
+	ret = sdp_stream_recv(sock, fd, &iov, 1, 0);
+	if (ret > 0) {
+		ret = sdp_real()->write(pipe_fd, buf, (size_t)ret);
+		ret = ret < 0 ? -errno : ret;
+	}
+	free(buf);
+	return ret;
+}
+
+ssize_t sdp_copy_from_pipe(struct sdp_sock *sock, int fd, int pipe_fd,
+			   size_t len, unsigned int flags)
+{
+	size_t done = 0, size = smaller(len, COPY_SIZE);
+	ssize_t got, ret;
+	char *buf;
+
+	if (len == 0)
+		return 0;
+	ret = pipe_wait(pipe_fd, POLLIN, flags);
+	if (ret < 0)
+		return ret;
+	buf = malloc(size);
+	if (!buf)
+		return -ENOMEM;
+	/* What is taken out of the pipe has to be sent; so no more is taken
+	 * than the socket is sure to take, or the call waits. */
+	got = sdp_real()->read(pipe_fd, buf, size);
+	ret = got < 0 ? -errno : got;
+	while (got > 0 && done < (size_t)got) {
+		ret = send_some(sock, fd, buf + done, (size_t)got - done, 0);
+		if (ret == -EAGAIN)
+			ret = sdp_stream_wait_out(sock);
+		if (ret < 0)
+			break;
+		done += (size_t)ret;
+	}
+	free(buf);
+	return done > 0 ? (ssize_t)done : ret;
+}

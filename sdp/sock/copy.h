@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* sendfile() and splice(), by copying. */
+#ifndef SDP_SOCK_COPY_H
+#define SDP_SOCK_COPY_H
+
+#include <sys/types.h>
+
+#include "table.h"
+
+/* As sendfile(2).  Return: octets; -errno. */
+ssize_t sdp_copy_file(struct sdp_sock *sock, int fd, int in_fd, off_t *offset,
+		      size_t len);
+
+/* As splice(2).  SPLICE_F_NONBLOCK is the pipe's, not the socket's. */
+ssize_t sdp_copy_to_pipe(struct sdp_sock *sock, int fd, int pipe_fd, size_t len,
+			 unsigned int flags);
+ssize_t sdp_copy_from_pipe(struct sdp_sock *sock, int fd, int pipe_fd,
+			   size_t len, unsigned int flags);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See count.h. */
+#include "count.h"
+
+#include "verbs/sdp-link.h"
+
+/* Calls between two looks at the link's counters. */
+#define CALLS 256u
+
+void sdp_count_open(struct sdp_sock *sock, int fd)
+{
+	struct sdp_stat_sock *stat = sdp_stat_sock_add();
+
+	sdp_stat_sock_name(stat, &sock->local.sa, &sock->peer.sa);
+	sdp_stat_set(stat, SDP_STAT_fd, (uint32_t)fd);
+	sdp_stat_set(stat, SDP_STAT_state,
+		     sock->is_accepting ? SDP_STAT_STATE_hello_wait
+					: SDP_STAT_STATE_hello_sent);
+	sdp_stat_set(stat, SDP_STAT_role,
+		     sock->is_accepting ? SDP_STAT_ROLE_SERVER
+					: SDP_STAT_ROLE_CLIENT);
+	sdp_stat_set(stat, SDP_STAT_carrier, SDP_STAT_CARRIER_STREAM);
+	sdp_stat_count(sock->is_accepting ? SDP_STAT_accepts
+					  : SDP_STAT_connects);
+	sock->stat = stat;
+}
+
+static void counter_put(struct sdp_stat_sock *stat,
+			enum sdp_stat_counter counter, uint64_t value)
+{
+	/* relaxed: a counter orders nothing */
+	atomic_store_explicit(&stat->counter[counter], value,
+			      memory_order_relaxed);
+}
+
+static uint64_t rest(uint64_t all, uint64_t a, uint64_t b)
+{
+	return all > a + b ? all - a - b : 0;
+}
+
+/* What the program gave and took is exact; which way it went the link knows,
+ * and what it has not placed yet goes as copies. */
+void sdp_count_update(struct sdp_sock *sock)
+{
+	struct sdp_stat_sock *stat = sock->stat;
+	struct sdp_link_stats link;
+
+	if (!stat || !sock->link)
+		return;
+	sdp_link_get_stats(sock->link, &link);
+	counter_put(stat, SDP_STAT_tx_read, link.tx_read);
+	counter_put(stat, SDP_STAT_tx_write, link.tx_write);
+	counter_put(stat, SDP_STAT_tx_bcopy,
+		    rest(sock->tx_octets, link.tx_read, link.tx_write));
+	counter_put(stat, SDP_STAT_tx_messages, link.tx_msgs);
+	counter_put(stat, SDP_STAT_rx_read, link.rx_read);
+	counter_put(stat, SDP_STAT_rx_write, link.rx_write);
+	counter_put(stat, SDP_STAT_rx_bcopy,
+		    rest(sock->rx_octets, link.rx_read, link.rx_write));
+	counter_put(stat, SDP_STAT_rx_messages, link.rx_msgs);
+	sdp_stat_set(stat, SDP_STAT_state, SDP_STAT_STATE_established);
+	sdp_stat_set(stat, SDP_STAT_send_mode, link.send_mode);
+	sdp_stat_set(stat, SDP_STAT_recv_mode, link.recv_mode);
+	sdp_stat_set(stat, SDP_STAT_send_credits, link.send_credit);
+	sdp_stat_set(stat, SDP_STAT_relay, sock->is_relay);
+}
+
+static void call_count(struct sdp_sock *sock)
+{
+	/* relaxed: now and then is enough */
+	if (atomic_fetch_add_explicit(&sock->call_cnt, 1,
+				      memory_order_relaxed) %
+		    CALLS ==
+	    0)
+		sdp_count_update(sock);
+}
+
+void sdp_count_send(struct sdp_sock *sock, size_t octets)
+{
+	/* relaxed: a counter orders nothing */
+	atomic_fetch_add_explicit(&sock->tx_octets, octets,
+				  memory_order_relaxed);
+	call_count(sock);
+}
+
+void sdp_count_recv(struct sdp_sock *sock, size_t octets)
+{
+	/* relaxed: a counter orders nothing */
+	atomic_fetch_add_explicit(&sock->rx_octets, octets,
+				  memory_order_relaxed);
+	call_count(sock);
+}
+
+void sdp_count_relay(struct sdp_sock *sock, size_t octets, bool is_send)
+{
+	if (sock->stat)
+		sdp_stat_add(sock->stat, SDP_STAT_relayed, octets);
+	if (is_send)
+		sdp_count_send(sock, octets);
+	else
+		sdp_count_recv(sock, octets);
+}
+
+void sdp_count_close(struct sdp_sock *sock)
+{
+	if (!sock->stat)
+		return;
+	sdp_count_update(sock);
+	sdp_stat_sock_remove(sock->stat);
+	sock->stat = NULL;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See fd.h. */
+#include "fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../../util/cancel.h"
+#include "end.h"
+#include "listen.h"
+#include "real.h"
+#include "stat/sdp-stat.h"
+
+static struct util_fdtab *table(void)
+{
+	/* acquire: pairs with the release in sdp_table_start() */
+	return atomic_load_explicit(&sdp_fds, memory_order_acquire);
+}
+
+/* ---- new sockets ------------------------------------------------------------
+ */
+
+/* The statistics page appears with the first socket. */
+static pthread_once_t page_once = PTHREAD_ONCE_INIT;
+static int page_fd = -1;
+
+static void page_make(void)
+{
+	int fd = sdp_stat_fd_take();
+
+	if (fd >= 0)
+		page_fd = sdp_private_add(fd);
+}
+
+void sdp_fd_fork_child(void)
+{
+	sdp_private_close(page_fd);
+	page_fd = -1;
+	page_once = (pthread_once_t)PTHREAD_ONCE_INIT;
+}
+
+static struct sdp_sock *fd_add(int fd, int domain, int flags)
+{
+	struct sdp_sock *sock = sdp_sock_add(fd, domain, sdp_sock_close);
+
+	pthread_once(&page_once, page_make);
+	if (sock)
+		atomic_store_explicit(&sock->is_nonblock, flags & SOCK_NONBLOCK,
+				      memory_order_relaxed);
+	return sock;
+}
+
+void sdp_fd_socket(int fd, int domain, int type, const void *caller)
+{
+	int err = errno;
+
+	if (sdp_inside() || sdp_caller_is_rnic(caller))
+		return;
+	(void)fd_add(fd, domain, type);
+	errno = err;
+}
+
+int sdp_fd_accept(struct sdp_sock *sock, int fd, struct sockaddr *addr,
+		  socklen_t *len, int flags)
+{
+	struct sdp_sock *peer;
+	bool is_sdp = false;
+	int ret;
+
+	if (sdp_sock_state(sock) == SDP_SOCK_LISTENING) {
+		ret = sdp_listen_accept(sock, fd, addr, len, flags, &is_sdp);
+	} else {
+		ret = sdp_real()->accept4(fd, addr, len, flags);
+		ret = ret < 0 ? -errno : ret;
+	}
+	if (ret < 0)
+		return ret;
+	peer = fd_add(ret, sock->family, flags);
+	if (!peer && is_sdp) {
+		util_sys_close(ret);
+		return -ENOMEM;
+	}
+	if (is_sdp) {
+		peer->is_accepting = true;
+		peer->port = sock->port;
+		sdp_sock_become(peer, SDP_SOCK_PENDING);
+	}
+	return ret;
+}
+
+/* ---- close ------------------------------------------------------------------
+ */
+
+static int real_close(int fd)
+{
+	return sdp_real()->close(fd) < 0 ? -errno : 0;
+}
+
+int sdp_fd_close(int fd)
+{
+	enum util_fd_kind kind = sdp_fd_kind(fd);
+
+	if (kind == UTIL_FD_NONE || !sdp_is_owner())
+		return real_close(fd);
+	if (kind == SDP_FD_PRIVATE)
+		return -EBADF; /* the program has no such descriptor */
+	util_fdtab_uninstall(table(), fd, NULL);
+	return real_close(fd);
+}
+
+static int real_close_range(unsigned int first, unsigned int last, int flags)
+{
+	if (first > last)
+		return 0;
+	return sdp_real()->close_range(first, last, flags) < 0 ? -errno : 0;
+}
+
+int sdp_fd_close_range(unsigned int first, unsigned int last, int flags)
+{
+	unsigned int from = first;
+	int ret;
+
+	if (first > last || (flags & ~CLOSE_RANGE_UNSHARE) || !sdp_is_owner())
+		return sdp_real()->close_range(first, last, flags) < 0 ? -errno
+								       : 0;
+	/* Does the kernel have it?  Find out before anything is closed. */
+	ret = real_close_range(~0u, ~0u, flags);
+	if (ret < 0)
+		return ret;
+	for (unsigned int fd = first; fd <= last && fd < UTIL_FD_MAX; fd++) {
+		if (sdp_fd_kind((int)fd) == UTIL_FD_NONE)
+			continue;
+		/* A socket, or ours: go around it. */
+		if (fd > from) {
+			ret = real_close_range(from, fd - 1, flags);
+			if (ret < 0)
+				return ret;
+		}
+		sdp_fd_close((int)fd);
+		from = fd + 1;
+	}
+	return real_close_range(from, last, flags);
+}
+
+void sdp_fd_close_from(unsigned int first)
+{
+	if (sdp_fd_close_range(first, ~0u, 0) == 0)
+		return;
+	/* A kernel without close_range(). */
+	for (unsigned int fd = first; fd < UTIL_FD_MAX; fd++)
+		sdp_fd_close((int)fd);
+}
+
+/* ---- duplicates -------------------------------------------------------------
+ */
+
+static struct util_file *file_get(int fd, enum util_fd_kind kind)
+{
+	return kind == SDP_FD_SOCK || kind == SDP_FD_EPOLL
+		       ? util_fdtab_get(table(), fd, kind)
+		       : NULL;
+}
+
+static int dup_finish(int fd, int new_fd)
+{
+	enum util_fd_kind kind = sdp_fd_kind(fd);
+	struct util_file *file;
+	int ret;
+
+	if (new_fd < 0)
+		return -errno;
+	file = sdp_is_owner() ? file_get(fd, kind) : NULL;
+	if (!file)
+		return new_fd;
+	ret = util_fdtab_install(table(), new_fd, kind, file);
+	util_file_put(file);
+	if (ret < 0) {
+		real_close(new_fd);
+		return ret;
+	}
+	return new_fd;
+}
+
+int sdp_fd_dup(int fd, int lowest, bool is_cloexec)
+{
+	return dup_finish(
+		fd,
+		sdp_real()->fcntl(fd, is_cloexec ? F_DUPFD_CLOEXEC : F_DUPFD,
+				  lowest));
+}
+
+int sdp_fd_dup3(int fd, int new_fd, int flags)
+{
+	enum util_fd_kind kind = sdp_fd_kind(new_fd);
+	int ret;
+
+	if (fd == new_fd || (flags & ~O_CLOEXEC))
+		return -EINVAL;
+	if (sdp_is_owner() && kind != UTIL_FD_NONE) {
+		/* A bad @fd must not cost the program its @new_fd. */
+		if (sdp_real()->fcntl(fd, F_GETFD) < 0)
+			return -errno;
+		if (kind == SDP_FD_PRIVATE)
+			return -EBUSY;
+		util_fdtab_uninstall(table(), new_fd, NULL);
+	}
+	ret = sdp_real()->dup3(fd, new_fd, flags);
+	return dup_finish(fd, ret);
+}
+
+void sdp_fd_nonblock(int fd, bool is_nonblock)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+
+	if (!sock)
+		return;
+	atomic_store_explicit(&sock->is_nonblock, is_nonblock,
+			      memory_order_relaxed);
+	sdp_sock_put(sock);
+}

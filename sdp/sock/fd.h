@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Numbers: made, duplicated, closed; their flags. */
+#ifndef SDP_SOCK_FD_H
+#define SDP_SOCK_FD_H
+
+#include <stdbool.h>
+
+#include "table.h"
+
+/* socket(2) has returned @fd to @caller. */
+void sdp_fd_socket(int fd, int domain, int type, const void *caller);
+
+/* As accept4(2).  Return: descriptor; -errno. */
+int sdp_fd_accept(struct sdp_sock *sock, int fd, struct sockaddr *addr,
+		  socklen_t *len, int flags);
+
+/* Any descriptor.  Return: descriptor or 0; -errno. */
+int sdp_fd_close(int fd);
+int sdp_fd_close_range(unsigned int first, unsigned int last, int flags);
+void sdp_fd_close_from(unsigned int first);
+int sdp_fd_dup(int fd, int lowest, bool is_cloexec);
+int sdp_fd_dup3(int fd, int new_fd, int flags);
+
+void sdp_fd_fork_child(void);
+
+/* The program has set O_NONBLOCK, or taken it away. */
+void sdp_fd_nonblock(int fd, bool is_nonblock);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See listen.h. */
+#include "listen.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../../util/cancel.h"
+#include "../../util/log.h"
+#include "epoll.h"
+#include "option.h"
+#include "pm/registry.h"
+#include "policy.h"
+#include "real.h"
+#include "signals.h"
+#include "stat/sdp-stat.h"
+
+static uint16_t port_of(const union sdp_addr *addr)
+{
+	return ntohs(addr->sa.sa_family == AF_INET6 ? addr->in6.sin6_port
+						    : addr->in.sin_port);
+}
+
+static void port_clear(union sdp_addr *addr)
+{
+	if (addr->sa.sa_family == AF_INET6)
+		addr->in6.sin6_port = 0;
+	else
+		addr->in.sin_port = 0;
+}
+
+static int name_of(int fd, union sdp_addr *ret_addr)
+{
+	socklen_t len = sizeof(*ret_addr);
+
+	*ret_addr = (union sdp_addr){ .sa.sa_family = AF_UNSPEC };
+	return syscall(SYS_getsockname, fd, ret_addr, &len) < 0 ? -errno : 0;
+}
+
+static void v6only_copy(int from_fd, int to_fd)
+{
+	int value = 0;
+	socklen_t len = sizeof(value);
+
+	if (syscall(SYS_getsockopt, from_fd, IPPROTO_IPV6, IPV6_V6ONLY, &value,
+		    &len) == 0)
+		syscall(SYS_setsockopt, to_fd, IPPROTO_IPV6, IPV6_V6ONLY,
+			&value, len);
+}
+
+/*
+ * A listener on an SDP port with the address of @fd, whose name is @addr.
+ * Return: descriptor, *ret_port; -errno.
+ */
+static int twin_make(int fd, const union sdp_addr *addr, int backlog,
+		     uint16_t *ret_port)
+{
+	union sdp_addr name = *addr;
+	int twin, ret;
+
+	twin = (int)syscall(SYS_socket, addr->sa.sa_family,
+			    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (twin < 0)
+		return -errno;
+	port_clear(&name);
+	if (addr->sa.sa_family == AF_INET6)
+		v6only_copy(fd, twin);
+	sdp_options_copy(fd, twin);
+	if (syscall(SYS_bind, twin, &name, sizeof(name)) < 0 ||
+	    syscall(SYS_listen, twin, backlog) < 0)
+		goto err;
+	ret = name_of(twin, &name);
+	if (ret == 0)
+		ret = sdp_private_add(twin);
+	if (ret < 0) {
+		errno = -ret;
+		goto err;
+	}
+	*ret_port = port_of(&name);
+	return ret;
+err:
+	ret = -errno;
+	util_sys_close(twin);
+	return ret;
+}
+
+/* Twin and announcement stand before the TCP port listens. */
+static int twin_start(struct sdp_sock *sock, int fd, int backlog)
+{
+	union sdp_addr name;
+	uint16_t sdp_port = 0;
+	int twin, note, ret = name_of(fd, &name);
+
+	if (ret < 0)
+		return ret;
+	if (sdp_policy_server(&name.sa) == SDP_POLICY_TCP)
+		return -EPERM;
+	twin = twin_make(fd, &name, backlog, &sdp_port);
+	if (twin < 0)
+		return twin;
+	note = sdp_registry_announce(fd, sdp_port);
+	ret = note < 0 ? note : sdp_private_add(note);
+	if (ret < 0) {
+		if (note >= 0)
+			util_sys_close(note);
+		sdp_private_close(twin);
+		return ret;
+	}
+	sock->twin_fd = twin;
+	sock->note_fd = ret;
+	sock->port = port_of(&name);
+	return 0;
+}
+
+static int kernel_listen(int fd, int backlog)
+{
+	return sdp_real()->listen(fd, backlog) < 0 ? -errno : 0;
+}
+
+/* listen() on a socket that was not bound binds it. */
+static bool is_bound(int fd)
+{
+	union sdp_addr name;
+
+	return name_of(fd, &name) == 0 && port_of(&name) != 0;
+}
+
+static int listen_fresh(struct sdp_sock *sock, int fd, int backlog)
+{
+	bool was_bound = is_bound(fd);
+	int ret = 0, twin_ret;
+
+	if (!was_bound)
+		ret = kernel_listen(fd, backlog);
+	if (ret < 0)
+		return ret;
+	twin_ret = twin_start(sock, fd, backlog);
+	if (was_bound)
+		ret = kernel_listen(fd, backlog);
+	if (ret < 0) {
+		sdp_listen_end(sock);
+		return ret;
+	}
+	if (twin_ret < 0) {
+		if (twin_ret != -EPERM)
+			util_info("sdp", "no SDP port beside descriptor %d: %s",
+				  fd, strerror(-twin_ret));
+		return 0;
+	}
+	sdp_stat_count(SDP_STAT_listens);
+	sdp_watch_twin(sock, EPOLL_CTL_ADD, sock->twin_fd);
+	sdp_sock_become(sock, SDP_SOCK_LISTENING);
+	return 0;
+}
+
+int sdp_listen(struct sdp_sock *sock, int fd, int backlog)
+{
+	int ret;
+
+	util_lock(&sock->lock);
+	switch (sdp_sock_state(sock)) {
+	case SDP_SOCK_TCP:
+		ret = listen_fresh(sock, fd, backlog);
+		break;
+	case SDP_SOCK_LISTENING:
+		ret = kernel_listen(fd, backlog);
+		if (ret == 0)
+			syscall(SYS_listen, sock->twin_fd, backlog);
+		break;
+	default:
+		ret = -EINVAL;
+		break;
+	}
+	util_unlock(&sock->lock);
+	return ret;
+}
+
+/* ---- accept ---------------------------------------------------------------
+ */
+
+/* libc's own, since it is a cancellation point. */
+static int kernel_accept(int fd, struct sockaddr *addr, socklen_t *len,
+			 int flags)
+{
+	int ret = sdp_real()->accept4(fd, addr, len, flags);
+
+	return ret < 0 ? -errno : ret;
+}
+
+/*
+ * The TCP port has a connection, or had one: another process may be quicker,
+ * and must not leave us asleep while the twin has more.
+ */
+static int accept_without_wait(int fd, struct sockaddr *addr, socklen_t *len,
+			       int flags)
+{
+	long old = syscall(SYS_fcntl, fd, F_GETFL);
+	int ret;
+
+	if (!(old & O_NONBLOCK))
+		syscall(SYS_fcntl, fd, F_SETFL, old | O_NONBLOCK);
+	ret = kernel_accept(fd, addr, len, flags);
+	if (!(old & O_NONBLOCK))
+		syscall(SYS_fcntl, fd, F_SETFL, old);
+	return ret;
+}
+
+/* SO_RCVTIMEO of a listener is accept()'s. */
+static int timeout_ms(int fd)
+{
+	struct timeval tv = { 0 };
+	socklen_t len = sizeof(tv);
+
+	if (syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &tv, &len) <
+		    0 ||
+	    (tv.tv_sec == 0 && tv.tv_usec == 0))
+		return -1;
+	if (tv.tv_sec > 86400 * 20)
+		return -1;
+	return (int)(tv.tv_sec * 1000 + (tv.tv_usec + 999) / 1000);
+}
+
+/* Return: 0: something may be there; -errno. */
+static int accept_wait(struct sdp_sock *sock, int fd)
+{
+	struct pollfd pfd[] = { { .fd = fd, .events = POLLIN },
+				{ .fd = sock->twin_fd, .events = POLLIN } };
+	int ms = timeout_ms(fd), ret;
+
+	do {
+		ret = sdp_real()->poll(pfd, 2, ms);
+	} while (ret < 0 && errno == EINTR && ms < 0 && sdp_signals_restart());
+	if (ret < 0)
+		return -errno;
+	/* SHUT_RD wakes accept() with EINVAL. */
+	return ret == 0 ? -EAGAIN : 0;
+}
+
+int sdp_listen_accept(struct sdp_sock *sock, int fd, struct sockaddr *addr,
+		      socklen_t *len, int flags, bool *ret_is_sdp)
+{
+	int ret;
+
+	for (;;) {
+		*ret_is_sdp = true;
+		ret = kernel_accept(sock->twin_fd, addr, len, flags);
+		if (ret != -EAGAIN)
+			return ret;
+		*ret_is_sdp = false;
+		ret = accept_without_wait(fd, addr, len, flags);
+		if (ret != -EAGAIN || sock->is_nonblock)
+			return ret;
+		ret = accept_wait(sock, fd);
+		if (ret < 0)
+			return ret;
+	}
+}
+
+void sdp_listen_end(struct sdp_sock *sock)
+{
+	sdp_private_close(sock->note_fd);
+	sdp_private_close(sock->twin_fd);
+	sock->note_fd = -1;
+	sock->twin_fd = -1;
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See option.h. */
+#include "option.h"
+
+#include <errno.h>
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "ready.h"
+#include "verbs/sdp-link.h"
+
+static int kernel_get(int fd, int level, int name, void *value, socklen_t *len)
+{
+	return syscall(SYS_getsockopt, fd, level, name, value, len) < 0 ? -errno
+									: 0;
+}
+
+static int kernel_set(int fd, int level, int name, const void *value,
+		      socklen_t len)
+{
+	return syscall(SYS_setsockopt, fd, level, name, value, len) < 0 ? -errno
+									: 0;
+}
+
+static int int_get(int fd, int level, int name)
+{
+	int value = 0;
+	socklen_t len = sizeof(value);
+
+	return kernel_get(fd, level, name, &value, &len) < 0 ? 0 : value;
+}
+
+static uint64_t time_get(int fd, int name)
+{
+	struct timeval tv = { 0 };
+	socklen_t len = sizeof(tv);
+
+	if (kernel_get(fd, SOL_SOCKET, name, &tv, &len) < 0)
+		return 0;
+	return (uint64_t)tv.tv_sec * 1000000000u + (uint64_t)tv.tv_usec * 1000u;
+}
+
+/* ---- names ----------------------------------------------------------------
+ */
+
+static void port_put(union sdp_addr *addr, uint16_t port)
+{
+	if (addr->sa.sa_family == AF_INET)
+		addr->in.sin_port = htons(port);
+	else if (addr->sa.sa_family == AF_INET6)
+		addr->in6.sin6_port = htons(port);
+}
+
+static uint16_t port_of(const union sdp_addr *addr)
+{
+	return ntohs(addr->sa.sa_family == AF_INET6 ? addr->in6.sin6_port
+						    : addr->in.sin_port);
+}
+
+/* Return: 0; -errno. */
+static int name_ask(const struct sdp_sock *sock, int fd, bool is_peer,
+		    union sdp_addr *ret_name)
+{
+	socklen_t len = sizeof(*ret_name);
+
+	*ret_name = (union sdp_addr){ .sa.sa_family = AF_UNSPEC };
+	if (syscall(is_peer ? SYS_getpeername : SYS_getsockname, fd, ret_name,
+		    &len) < 0)
+		return -errno;
+	if (is_peer && !sock->is_accepting)
+		port_put(ret_name, port_of(&sock->peer));
+	else if (!is_peer && sock->is_accepting)
+		port_put(ret_name, sock->port);
+	return 0;
+}
+
+/* The connection may end before the socket does. */
+static void names_take(struct sdp_sock *sock)
+{
+	union sdp_addr name;
+
+	if (name_ask(sock, sock->tcp_fd, true, &name) == 0)
+		sock->peer = name;
+	if (name_ask(sock, sock->tcp_fd, false, &name) == 0)
+		sock->local = name;
+}
+
+static void linger_take(struct sdp_sock *sock)
+{
+	struct linger linger = { 0 };
+	socklen_t len = sizeof(linger);
+
+	if (kernel_get(sock->tcp_fd, SOL_SOCKET, SO_LINGER, &linger, &len) <
+		    0 ||
+	    !linger.l_onoff)
+		return;
+	sock->options.linger_s = linger.l_linger;
+	linger.l_onoff = 0;
+	kernel_set(sock->tcp_fd, SOL_SOCKET, SO_LINGER, &linger,
+		   sizeof(linger));
+}
+
+void sdp_options_take(struct sdp_sock *sock)
+{
+	struct sdp_sock_options *opt = &sock->options;
+	int fd = sock->tcp_fd, off = 0, one = 1;
+
+	names_take(sock);
+	opt->rcvtimeo_ns = time_get(fd, SO_RCVTIMEO);
+	opt->sndtimeo_ns = time_get(fd, SO_SNDTIMEO);
+	opt->has_nodelay = int_get(fd, IPPROTO_TCP, TCP_NODELAY);
+	opt->has_oobinline = int_get(fd, SOL_SOCKET, SO_OOBINLINE);
+	opt->rcvlowat = int_get(fd, SOL_SOCKET, SO_RCVLOWAT);
+	if (opt->rcvlowat != 1)
+		kernel_set(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
+	opt->has_cork = int_get(fd, IPPROTO_TCP, TCP_CORK);
+	if (opt->has_cork)
+		kernel_set(fd, IPPROTO_TCP, TCP_CORK, &off, sizeof(off));
+	linger_take(sock);
+}
+
+void sdp_options_copy(int from_fd, int to_fd)
+{
+	static const struct {
+		int level, name;
+	} ints[] = {
+		{ SOL_SOCKET, SO_KEEPALIVE },
+		{ SOL_SOCKET, SO_OOBINLINE },
+		{ SOL_SOCKET, SO_RCVLOWAT },
+		{ SOL_SOCKET, SO_PRIORITY },
+		{ IPPROTO_TCP, TCP_NODELAY },
+		{ IPPROTO_TCP, TCP_KEEPIDLE },
+		{ IPPROTO_TCP, TCP_KEEPINTVL },
+		{ IPPROTO_TCP, TCP_KEEPCNT },
+		{ IPPROTO_TCP, TCP_USER_TIMEOUT },
+		{ IPPROTO_TCP, TCP_DEFER_ACCEPT },
+	};
+	static const int blobs[] = { SO_LINGER, SO_RCVTIMEO, SO_SNDTIMEO };
+	char blob[64];
+	socklen_t len;
+	int value;
+
+	for (size_t i = 0; i < sizeof(ints) / sizeof(ints[0]); i++) {
+		value = int_get(from_fd, ints[i].level, ints[i].name);
+		if (value != int_get(to_fd, ints[i].level, ints[i].name))
+			kernel_set(to_fd, ints[i].level, ints[i].name, &value,
+				   sizeof(value));
+	}
+	for (size_t i = 0; i < sizeof(blobs) / sizeof(blobs[0]); i++) {
+		len = sizeof(blob);
+		if (kernel_get(from_fd, SOL_SOCKET, blobs[i], blob, &len) == 0)
+			kernel_set(to_fd, SOL_SOCKET, blobs[i], blob, len);
+	}
+	/* The kernel doubles what it is told. */
+	value = int_get(from_fd, SOL_SOCKET, SO_RCVBUF);
+	if (value != int_get(to_fd, SOL_SOCKET, SO_RCVBUF)) {
+		value /= 2;
+		kernel_set(to_fd, SOL_SOCKET, SO_RCVBUF, &value, sizeof(value));
+	}
+}
+
+/* ---- setsockopt -----------------------------------------------------------
+ */
+
+static int time_set(uint64_t *ns, const void *value, socklen_t len)
+{
+	struct timeval tv;
+
+	if (len < sizeof(tv))
+		return -EINVAL;
+	memcpy(&tv, value, sizeof(tv));
+	if (tv.tv_usec < 0 || tv.tv_usec >= 1000000)
+		return -EDOM;
+	/* Negative seconds: at once, as the kernel has it. */
+	*ns = tv.tv_sec < 0 ? 1
+			    : (uint64_t)tv.tv_sec * 1000000000u +
+				      (uint64_t)tv.tv_usec * 1000u;
+	return 0;
+}
+
+static int linger_set(struct sdp_sock *sock, const void *value, socklen_t len)
+{
+	struct linger linger;
+
+	if (len < sizeof(linger))
+		return -EINVAL;
+	memcpy(&linger, value, sizeof(linger));
+	sock->options.linger_s = linger.l_onoff ? linger.l_linger : -1;
+	return 0;
+}
+
+static int int_of(const void *value, socklen_t len, int *ret_value)
+{
+	if (len < sizeof(int))
+		return -EINVAL;
+	memcpy(ret_value, value, sizeof(int));
+	return 0;
+}
+
+static void link_set(struct sdp_sock *sock, enum sdp_link_setting setting,
+		     uint32_t value)
+{
+	if (sock->link)
+		(void)sdp_link_set(sock->link, setting, value);
+}
+
+/* Options that are numbers.  Return: 0; -errno; 1: the kernel's. */
+static int number_set(struct sdp_sock *sock, int level, int name,
+		      const void *value, socklen_t len)
+{
+	struct sdp_sock_options *opt = &sock->options;
+	int number, ret = int_of(value, len, &number);
+
+	if (level == SOL_SOCKET && name == SO_RCVLOWAT) {
+		if (ret == 0)
+			opt->rcvlowat = number > 0   ? number
+					: number < 0 ? INT32_MAX
+						     : 1;
+	} else if (level == SOL_SOCKET && name == SO_OOBINLINE) {
+		if (ret == 0) {
+			opt->has_oobinline = number != 0;
+			link_set(sock, SDP_LINK_OOBINLINE, number != 0);
+		}
+	} else if (level == IPPROTO_TCP && name == TCP_NODELAY) {
+		if (ret == 0) {
+			opt->has_nodelay = number != 0;
+			link_set(sock, SDP_LINK_NODELAY, number != 0);
+		}
+	} else if (level == IPPROTO_TCP && name == TCP_CORK) {
+		if (ret == 0) {
+			opt->has_cork = number != 0;
+			link_set(sock, SDP_LINK_CORK, number != 0);
+		}
+	} else {
+		return 1;
+	}
+	return ret;
+}
+
+int sdp_option_set(struct sdp_sock *sock, int level, int name,
+		   const void *value, socklen_t len)
+{
+	int ret = number_set(sock, level, name, value, len);
+
+	if (ret <= 0)
+		return ret;
+	if (level == SOL_SOCKET && name == SO_RCVTIMEO)
+		return time_set(&sock->options.rcvtimeo_ns, value, len);
+	if (level == SOL_SOCKET && name == SO_SNDTIMEO)
+		return time_set(&sock->options.sndtimeo_ns, value, len);
+	if (level == SOL_SOCKET && name == SO_LINGER)
+		return linger_set(sock, value, len);
+	return sock->tcp_fd < 0
+		       ? 0
+		       : kernel_set(sock->tcp_fd, level, name, value, len);
+}
+
+/* ---- getsockopt -----------------------------------------------------------
+ */
+
+static int value_put(const void *from, size_t size, void *value, socklen_t *len)
+{
+	if (*len > INT32_MAX)
+		return -EINVAL;
+	if (*len > size)
+		*len = (socklen_t)size;
+	memcpy(value, from, *len);
+	return 0;
+}
+
+static int int_put(int number, void *value, socklen_t *len)
+{
+	return value_put(&number, sizeof(number), value, len);
+}
+
+static int time_put(uint64_t ns, void *value, socklen_t *len)
+{
+	struct timeval tv = { .tv_sec = (time_t)(ns / 1000000000u),
+			      .tv_usec = (suseconds_t)(ns / 1000u % 1000000u) };
+
+	return value_put(&tv, sizeof(tv), value, len);
+}
+
+static int linger_put(const struct sdp_sock *sock, void *value, socklen_t *len)
+{
+	int seconds = sock->options.linger_s;
+	struct linger linger = { .l_onoff = seconds >= 0,
+				 .l_linger = seconds >= 0 ? seconds : 0 };
+
+	return value_put(&linger, sizeof(linger), value, len);
+}
+
+/* RELAY: the connection is another process's. */
+static int foreign_get(int level, int name, void *value, socklen_t *len)
+{
+	int number = level == SOL_SOCKET && name == SO_TYPE ? SOCK_STREAM : 0;
+
+	return int_put(number, value, len);
+}
+
+static int below_get(const struct sdp_sock *sock, int level, int name,
+		     void *value, socklen_t *len)
+{
+	if (sock->tcp_fd < 0)
+		return foreign_get(level, name, value, len);
+	return kernel_get(sock->tcp_fd, level, name, value, len);
+}
+
+static int error_take(struct sdp_sock *sock)
+{
+	int err =
+		atomic_exchange_explicit(&sock->error, 0, memory_order_relaxed);
+
+	if (err == 0 && sock->link)
+		err = sdp_link_error(sock->link);
+	return err < 0 ? -err : err;
+}
+
+static int socket_get(struct sdp_sock *sock, int name, void *value,
+		      socklen_t *len)
+{
+	const struct sdp_sock_options *opt = &sock->options;
+
+	switch (name) {
+	case SO_ERROR:
+		return int_put(error_take(sock), value, len);
+	case SO_RCVTIMEO:
+		return time_put(opt->rcvtimeo_ns, value, len);
+	case SO_SNDTIMEO:
+		return time_put(opt->sndtimeo_ns, value, len);
+	case SO_LINGER:
+		return linger_put(sock, value, len);
+	case SO_RCVLOWAT:
+		return int_put(opt->rcvlowat, value, len);
+	case SO_OOBINLINE:
+		return int_put(opt->has_oobinline, value, len);
+	default:
+		return below_get(sock, SOL_SOCKET, name, value, len);
+	}
+}
+
+int sdp_option_get(struct sdp_sock *sock, int level, int name, void *value,
+		   socklen_t *len)
+{
+	if (level == SOL_SOCKET)
+		return socket_get(sock, name, value, len);
+	if (level == IPPROTO_TCP && name == TCP_NODELAY)
+		return int_put(sock->options.has_nodelay, value, len);
+	if (level == IPPROTO_TCP && name == TCP_CORK)
+		return int_put(sock->options.has_cork, value, len);
+	return below_get(sock, level, name, value, len);
+}
+
+int sdp_name_get(struct sdp_sock *sock, int fd, bool is_peer,
+		 struct sockaddr *addr, socklen_t *len)
+{
+	union sdp_addr name;
+	socklen_t name_len;
+	int ret = 0;
+
+	if (is_peer && sdp_sock_is_over(sock))
+		return -ENOTCONN;
+	if (sock->tcp_fd >= 0 || sdp_sock_state(sock) == SDP_SOCK_RELAY)
+		name = is_peer ? sock->peer : sock->local;
+	else
+		ret = name_ask(sock, fd, is_peer, &name);
+	if (ret < 0)
+		return ret;
+	if (!len || (*len > 0 && !addr))
+		return -EFAULT;
+	if ((int)*len < 0)
+		return -EINVAL;
+	name_len = name.sa.sa_family == AF_INET6 ? sizeof(name.in6)
+						 : sizeof(name.in);
+	memcpy(addr, &name, *len < name_len ? *len : name_len);
+	*len = name_len;
+	return 0;
+}
+
+int sdp_option_ioctl(struct sdp_sock *sock, unsigned long request, void *arg)
+{
+	struct sdp_link *link = sock->link;
+	int value;
+
+	if (sock->is_relay)
+		return -ENOTTY;
+	if (link)
+		sdp_progress();
+	switch (request) {
+	case FIONREAD:
+		value = link ? (int)sdp_link_inq(link) : 0;
+		break;
+	case SIOCOUTQ:
+		value = link ? (int)sdp_link_outq(link) : (int)sock->early_len;
+		break;
+	case SIOCATMARK:
+		value = link ? sdp_link_at_mark(link) : 0;
+		break;
+	default:
+		return -ENOTTY;
+	}
+	if (!arg)
+		return -EFAULT;
+	memcpy(arg, &value, sizeof(value));
+	return 0;
+}

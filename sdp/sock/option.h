@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Options, names and ioctls of a socket whose octets go by SDP.
+ *
+ * The TCP socket below stays open for them: the kernel keeps and checks the
+ * options as for TCP.  What would disturb the RNIC there, or means the stream
+ * of octets, is kept here.
+ */
+#ifndef SDP_SOCK_OPTION_H
+#define SDP_SOCK_OPTION_H
+
+#include "table.h"
+
+/* At the start: read what the program has set, and leave the TCP socket
+ * with what is good for the RNIC. */
+void sdp_options_take(struct sdp_sock *sock);
+
+/* STARTING, STREAM, RELAY.  Return: 0; -errno. */
+int sdp_option_set(struct sdp_sock *sock, int level, int name,
+		   const void *value, socklen_t len);
+int sdp_option_get(struct sdp_sock *sock, int level, int name, void *value,
+		   socklen_t *len);
+
+/* LISTENING: the twin has what the listener has. */
+void sdp_options_copy(int from_fd, int to_fd);
+
+/* What differs from the kernel's answer for the TCP socket, in any state. */
+int sdp_name_get(struct sdp_sock *sock, int fd, bool is_peer,
+		 struct sockaddr *addr, socklen_t *len);
+
+/* STARTING, STREAM: FIONREAD, SIOCOUTQ, SIOCATMARK.  Return: 0; -errno;
+ * -ENOTTY: the kernel's. */
+int sdp_option_ioctl(struct sdp_sock *sock, unsigned long request, void *arg);
+
+#endif

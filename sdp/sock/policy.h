@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Whether a socket of this program is to use SDP, and which port the peer has
+ * for it. */
+#ifndef SDP_SOCK_POLICY_H
+#define SDP_SOCK_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+/* Reads the rules; false: nothing here could use SDP. */
+bool sdp_policy_start(void);
+
+enum sdp_policy { SDP_POLICY_TCP, SDP_POLICY_SDP, SDP_POLICY_BOTH };
+
+enum sdp_policy sdp_policy_server(const struct sockaddr *addr);
+enum sdp_policy sdp_policy_client(const struct sockaddr *addr);
+
+/*
+ * The SDP port of @dst.  Waits for an answer of the port mapper, if it has to
+ * ask one.  Return: 0; -errno: TCP.
+ */
+int sdp_policy_find(const struct sockaddr *dst, uint16_t *ret_port);
+
+/* The port did not hold what the answer promised: TCP for some seconds. */
+void sdp_policy_avoid(const struct sockaddr *dst);
+
+void sdp_policy_fork_child(void);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See relay.h. */
+#include "relay.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../../util/cancel.h"
+#include "../../util/log.h"
+#include "count.h"
+#include "shadow.h"
+#include "start.h"
+#include "verbs/sdp-link.h"
+
+#define RELAY_SIZE (128 * 1024)
+#define STACK_SIZE (128 * 1024)
+#define SNDBUF (256 * 1024)
+
+/* ---- the two directions -----------------------------------------------------
+ */
+
+/* The thread that ends last ends what nobody holds any more. */
+static void relay_leave(struct sdp_sock *sock)
+{
+	bool is_last, is_closed;
+
+	util_lock(&sock->lock);
+	is_last = --sock->relay_cnt == 0;
+	is_closed = sock->is_closed;
+	util_unlock(&sock->lock);
+	if (is_last && is_closed)
+		sock->file.close(&sock->file);
+	sdp_sock_put(sock);
+}
+
+static struct sdp_link *relay_begin(struct sdp_sock *sock)
+{
+	sdp_inside_enter();
+	(void)sdp_start_wait(sock, SDP_NEVER);
+	return sock->link;
+}
+
+static void pair_shutdown(struct sdp_sock *sock, int how)
+{
+	syscall(SYS_shutdown, sock->shadow.lib_fd, how);
+}
+
+/* From the holders to the peer. */
+static void *up_thread(void *arg)
+{
+	struct sdp_sock *sock = arg;
+	struct sdp_link *link = relay_begin(sock);
+	char *buf = malloc(RELAY_SIZE);
+	struct iovec iov;
+	long got;
+
+	while (link && buf) {
+		got = syscall(SYS_read, sock->shadow.lib_fd, buf, RELAY_SIZE);
+		if (got <= 0)
+			break;
+		iov = (struct iovec){ .iov_base = buf, .iov_len = (size_t)got };
+		if (sdp_link_send_wait(link, &iov, 1, 0, SDP_NEVER) < got)
+			break;
+		sdp_count_relay(sock, (size_t)got, true);
+	}
+	if (link)
+		(void)sdp_link_shutdown(link);
+	pair_shutdown(sock, SHUT_RD);
+	free(buf);
+	relay_leave(sock);
+	return NULL;
+}
+
+static bool pair_write(struct sdp_sock *sock, const char *buf, size_t len)
+{
+	long ret;
+
+	while (len > 0) {
+		ret = syscall(SYS_sendto, sock->shadow.lib_fd, buf, len,
+			      MSG_NOSIGNAL, NULL, 0);
+		if (ret < 0)
+			return false;
+		buf += ret;
+		len -= (size_t)ret;
+	}
+	return true;
+}
+
+/* From the peer to the holders. */
+static void *down_thread(void *arg)
+{
+	struct sdp_sock *sock = arg;
+	struct sdp_link *link = relay_begin(sock);
+	char *buf = malloc(RELAY_SIZE);
+	struct iovec iov = { .iov_base = buf, .iov_len = RELAY_SIZE };
+	ssize_t got = -1;
+
+	while (link && buf) {
+		got = sdp_link_recv_wait(link, &iov, 1, 0, 1, SDP_NEVER);
+		if (got <= 0 || !pair_write(sock, buf, (size_t)got))
+			break;
+		sdp_count_relay(sock, (size_t)got, false);
+	}
+	pair_shutdown(sock, got < 0 ? SHUT_RDWR : SHUT_WR);
+	/* Nobody reads any more. */
+	if (got > 0)
+		sdp_link_abort(link);
+	free(buf);
+	relay_leave(sock);
+	return NULL;
+}
+
+static int thread_run(void *(*fn)(void *arg), struct sdp_sock *sock)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all, old;
+	int ret = pthread_attr_init(&attr);
+
+	if (ret)
+		return -ret;
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	util_file_get(&sock->file);
+	ret = pthread_create(&thread, &attr, fn, sock);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	if (ret)
+		sdp_sock_put(sock);
+	return -ret;
+}
+
+/* ---- in and out
+ * -------------------------------------------------------------- */
+
+static void fd_first(int fd, void *arg)
+{
+	int *first = arg;
+
+	if (*first < 0)
+		*first = fd;
+}
+
+/* The pair is emptied of what it showed.  Return: 0; -errno. */
+static int pair_clear(struct sdp_sock *sock)
+{
+	int fd = -1, size = SNDBUF, ret = 0;
+	char buf[4096];
+
+	sdp_sock_each_fd(sock, fd_first, &fd);
+	util_lock(&sock->shadow.lock);
+	if (fd < 0 || sock->shadow.lib_fd < 0) {
+		ret = -ENOTCONN;
+		goto out;
+	}
+	sdp_shadow_show(&sock->shadow, fd, POLLOUT, false);
+	while (syscall(SYS_recvfrom, sock->shadow.lib_fd, buf, sizeof(buf),
+		       MSG_DONTWAIT, NULL, NULL) > 0)
+		;
+	syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	sock->is_relay = true;
+out:
+	util_unlock(&sock->shadow.lock);
+	return ret;
+}
+
+int sdp_relay_enter(struct sdp_sock *sock)
+{
+	enum sdp_sock_state state;
+	int ret = 0;
+
+	util_lock(&sock->lock);
+	state = sdp_sock_state(sock);
+	if (sock->is_relay ||
+	    (state != SDP_SOCK_STARTING && state != SDP_SOCK_STREAM))
+		goto out;
+	ret = pair_clear(sock);
+	if (ret < 0)
+		goto out;
+	if (sock->link)
+		sdp_link_set_notify(sock->link, NULL, NULL);
+	sock->relay_cnt = 2;
+	if (thread_run(up_thread, sock) < 0)
+		sock->relay_cnt--;
+	if (thread_run(down_thread, sock) < 0)
+		sock->relay_cnt--;
+	util_debug("sdp", "relay for a socket that others hold");
+out:
+	util_unlock(&sock->lock);
+	return ret;
+}
+
+bool sdp_relay_keeps(struct sdp_sock *sock)
+{
+	bool is_kept;
+
+	util_lock(&sock->lock);
+	is_kept = sock->is_relay && sock->relay_cnt > 0;
+	sock->is_closed |= is_kept;
+	util_unlock(&sock->lock);
+	return is_kept;
+}
+
+/* ---- fork -------------------------------------------------------------------
+ */
+
+static void relay_prepare(struct sdp_sock *sock)
+{
+	(void)sdp_relay_enter(sock);
+}
+
+void sdp_relay_fork_prepare(void)
+{
+	sdp_table_each_sock(relay_prepare);
+}
+
+/* Its link is the parent's, and so are its descriptors below. */
+static void relay_child(struct sdp_sock *sock)
+{
+	util_lock_init(&sock->lock, UTIL_RANK_SDP_SOCK);
+	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
+	if (!sock->is_relay)
+		return;
+	sock->link = NULL;
+	sock->relay_cnt = 0;
+	sdp_private_close(sock->shadow.lib_fd);
+	sock->shadow.lib_fd = -1;
+	sdp_private_close(sock->tcp_fd);
+	sock->tcp_fd = -1;
+	sdp_sock_become(sock, SDP_SOCK_RELAY);
+}
+
+void sdp_relay_fork_child(void)
+{
+	sdp_table_each_sock(relay_child);
+}

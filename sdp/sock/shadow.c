@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See shadow.h. */
+#include "shadow.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../../util/cancel.h"
+
+/* Octets that keep edges apart: one that is not looked at yet serves for all
+ * that come after. */
+#define OCTETS_MAX 64
+/*
+ * The program's end shows POLLOUT while what it has sent takes less than a
+ * quarter of the smallest SO_SNDBUF.  One octet always lies in our end, so that
+ * closing it shows ERR as well as HUP; FILL_SIZE octets and one more take
+ * POLLOUT away, and reading so many gives it back and leaves the one.
+ */
+#define FILL_SIZE 1024
+
+static long pair_send(int fd, const void *buf, size_t len)
+{
+	return syscall(SYS_sendto, fd, buf, len, MSG_DONTWAIT | MSG_NOSIGNAL,
+		       NULL, 0);
+}
+
+static long pair_recv(int fd, void *buf, size_t len)
+{
+	return syscall(SYS_recvfrom, fd, buf, len, MSG_DONTWAIT, NULL, NULL);
+}
+
+int sdp_shadow_open(struct sdp_shadow *shadow, int flags)
+{
+	int pair[2], smallest = 1, ret;
+
+	if (syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+		    pair) < 0)
+		return -errno;
+	if ((flags & O_NONBLOCK) &&
+	    syscall(SYS_fcntl, pair[0], F_SETFL, O_RDWR | O_NONBLOCK) < 0)
+		goto err;
+	/* So that little makes it full. */
+	syscall(SYS_setsockopt, pair[0], SOL_SOCKET, SO_SNDBUF, &smallest,
+		sizeof(smallest));
+	if (pair_send(pair[0], "", 1) != 1)
+		goto err;
+	ret = sdp_private_add(pair[1]);
+	if (ret < 0) {
+		errno = -ret;
+		goto err;
+	}
+	shadow->lib_fd = ret;
+	shadow->is_out = true;
+	return pair[0];
+err:
+	ret = -errno;
+	util_sys_close(pair[0]);
+	util_sys_close(pair[1]);
+	return ret;
+}
+
+/* ---- readable ----------------------------------------------------------- */
+
+static void in_show(struct sdp_shadow *shadow)
+{
+	if (shadow->octets >= OCTETS_MAX)
+		return;
+	if (pair_send(shadow->lib_fd, "", 1) == 1)
+		shadow->octets++;
+	shadow->is_in = true;
+}
+
+/* All octets but @left come back out of the program's end. */
+static void in_drain(struct sdp_shadow *shadow, int fd, uint32_t left)
+{
+	char buf[OCTETS_MAX];
+	long ret;
+
+	while (shadow->octets > left) {
+		ret = pair_recv(fd, buf, shadow->octets - left);
+		if (ret <= 0)
+			break;
+		shadow->octets -= (uint32_t)ret;
+	}
+}
+
+static void in_hide(struct sdp_shadow *shadow, int fd)
+{
+	in_drain(shadow, fd, 0);
+	shadow->is_in = false;
+}
+
+/* ---- writable ----------------------------------------------------------- */
+
+static void out_show(struct sdp_shadow *shadow)
+{
+	char buf[FILL_SIZE + 1];
+	size_t left = sizeof(buf);
+	long ret;
+
+	while (left > 0) {
+		ret = pair_recv(shadow->lib_fd, buf, left);
+		if (ret <= 0)
+			break;
+		left -= (size_t)ret;
+	}
+	shadow->is_out = true;
+}
+
+static void out_hide(struct sdp_shadow *shadow, int fd)
+{
+	static const char zeros[FILL_SIZE];
+
+	if (pair_send(fd, zeros, FILL_SIZE) != FILL_SIZE)
+		return;
+	(void)pair_send(fd, zeros, 1);
+	shadow->is_out = false;
+}
+
+/* ---- ends --------------------------------------------------------------- */
+
+void sdp_shadow_close(struct sdp_shadow *shadow)
+{
+	int fd = shadow->lib_fd;
+
+	shadow->is_gone = true;
+	shadow->lib_fd = -1;
+	sdp_private_close(fd);
+}
+
+/* HUP: our end is closed; with octets unread in it, ERR as well. */
+static void end_show(struct sdp_shadow *shadow, bool is_error)
+{
+	char buf[FILL_SIZE];
+
+	while (!is_error && pair_recv(shadow->lib_fd, buf, sizeof(buf)) > 0)
+		;
+	shadow->is_out = true;
+	sdp_shadow_close(shadow);
+}
+
+static void rdhup_show(struct sdp_shadow *shadow)
+{
+	syscall(SYS_shutdown, shadow->lib_fd, SHUT_WR);
+	shadow->is_rdhup = true;
+}
+
+void sdp_shadow_show(struct sdp_shadow *shadow, int fd, short events,
+		     bool is_arrival)
+{
+	int err = errno;
+
+	if (shadow->lib_fd < 0)
+		goto out;
+	if ((events & POLLIN) && !shadow->is_in)
+		in_show(shadow);
+	else if ((events & POLLIN) && is_arrival && shadow->has_edges)
+		in_show(shadow);
+	else if ((events & POLLIN) && shadow->octets > 1 && fd >= 0)
+		in_drain(shadow, fd, 1);
+	else if (!(events & POLLIN) && shadow->is_in && fd >= 0)
+		in_hide(shadow, fd);
+	if ((events & POLLOUT) && !shadow->is_out)
+		out_show(shadow);
+	else if (!(events & POLLOUT) && shadow->is_out && fd >= 0)
+		out_hide(shadow, fd);
+	if ((events & (POLLRDHUP | POLLHUP)) && !shadow->is_rdhup)
+		rdhup_show(shadow);
+	if (events & (POLLHUP | POLLERR))
+		end_show(shadow, events & POLLERR);
+out:
+	errno = err;
+}

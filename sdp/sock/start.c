@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See start.h. */
+#include "start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../util/cancel.h"
+#include "../../util/log.h"
+#include "connect.h"
+#include "count.h"
+#include "epoll.h"
+#include "option.h"
+#include "ready.h"
+#include "shadow.h"
+#include "verbs/sdp-link.h"
+
+/* A program may take its time between accept() and the first I/O. */
+#define START_MS 3600000
+/* Behind its Hello the peer is in the midst of the start: what it sent is
+ * there before the call that asks for it goes on. */
+#define SOON_NS 20000000ull
+#define STACK_SIZE (256 * 1024)
+
+/* Starts of sockets that have sent something. */
+static _Atomic int owed_cnt;
+
+/* ---- is it time? --------------------------------------------------------- */
+
+/*
+ * PENDING on the accepting side: has the peer begun?  A peer that closes
+ * without a word was never SDP's to the program: it reads EOF from TCP.
+ * Return: whether Hello, or something else, is there.
+ */
+static bool hello_has_come(struct sdp_sock *sock, int fd)
+{
+	char octet;
+	long ret = syscall(SYS_recvfrom, fd, &octet, 1, MSG_PEEK | MSG_DONTWAIT,
+			   NULL, NULL);
+
+	if (ret == 0 || (ret < 0 && errno != EAGAIN))
+		sdp_sock_become(sock, SDP_SOCK_TCP);
+	return ret > 0;
+}
+
+/* ---- the numbers change hands -------------------------------------------- */
+
+static void number_cover(int fd, void *arg)
+{
+	const int *program_end = arg;
+	long flags = syscall(SYS_fcntl, fd, F_GETFD);
+
+	syscall(SYS_dup3, *program_end, fd,
+		flags > 0 && (flags & FD_CLOEXEC) ? O_CLOEXEC : 0);
+}
+
+/* The shadow takes over.  Return: 0; -errno, nothing has changed. */
+static int cover(struct sdp_sock *sock, int fd)
+{
+	int flags = sock->is_nonblock ? O_NONBLOCK : 0;
+	int tcp_fd, program_end, ret;
+
+	tcp_fd = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
+	if (tcp_fd < 0)
+		return -errno;
+	ret = sdp_private_add(tcp_fd);
+	if (ret < 0) {
+		util_sys_close(tcp_fd);
+		return ret;
+	}
+	tcp_fd = ret;
+	program_end = sdp_shadow_open(&sock->shadow, flags);
+	if (program_end < 0) {
+		sdp_private_close(tcp_fd);
+		return program_end;
+	}
+	sock->tcp_fd = tcp_fd;
+	sdp_options_take(sock);
+	sdp_count_open(sock, fd);
+	sdp_watch_leave(sock);
+	sdp_sock_each_fd(sock, number_cover, &program_end);
+	util_sys_close(program_end);
+	sdp_sock_become(sock, SDP_SOCK_STARTING);
+	sdp_watch_return(sock);
+	return 0;
+}
+
+/* ---- the thread ---------------------------------------------------------- */
+
+static int link_make(struct sdp_sock *sock, struct sdp_link **ret_link,
+		     struct sdp_outcome *outcome)
+{
+	struct sdp_link_options opt = SDP_LINK_OPTIONS_INIT;
+
+	opt.is_nodelay = sock->options.has_nodelay;
+	opt.is_oobinline = sock->options.has_oobinline;
+	opt.hello_ms = START_MS;
+	opt.conn.start_ms = START_MS;
+	if (sock->is_accepting)
+		return sdp_link_accept_fd(ret_link, sock->tcp_fd, &opt,
+					  SDP_NEVER, outcome);
+	return sdp_link_connect_fd(ret_link, sock->tcp_fd, &opt, SDP_NEVER,
+				   outcome);
+}
+
+/* What the program did meanwhile; with the sock's lock. */
+static void link_catch_up(struct sdp_sock *sock, struct sdp_link *link)
+{
+	struct iovec iov = { .iov_base = sock->early,
+			     .iov_len = sock->early_len };
+	ssize_t ret = 0;
+
+	while (iov.iov_len > 0) {
+		ret = sdp_link_send(link, &iov, 1, 0);
+		if (ret == -EAGAIN) {
+			sdp_link_wait(link, SDP_LINK_OUT, SDP_NEVER);
+			continue;
+		}
+		if (ret < 0)
+			break;
+		iov.iov_base = (char *)iov.iov_base + ret;
+		iov.iov_len -= (size_t)ret;
+	}
+	sdp_count_send(sock, sock->early_len);
+	free(sock->early);
+	sock->early = NULL;
+	sock->early_len = 0;
+	if (sock->is_wr_shut)
+		sdp_link_shutdown(link);
+}
+
+/*
+ * The Connecting Peer's way back: a new TCP connection to the program's own
+ * destination takes the numbers, and what was sent goes there.  With the sock's
+ * lock.  Return: 0; -errno.
+ */
+static int fall_back(struct sdp_sock *sock)
+{
+	int tcp_fd = sdp_connect_tcp(sock), flags, ret = 0;
+	size_t done = 0;
+	long sent;
+
+	if (tcp_fd < 0)
+		return tcp_fd;
+	while (done < sock->early_len && ret == 0) {
+		sent = syscall(SYS_sendto, tcp_fd, sock->early + done,
+			       sock->early_len - done, MSG_NOSIGNAL, NULL, 0);
+		if (sent < 0)
+			ret = -errno;
+		else
+			done += (size_t)sent;
+	}
+	if (ret == 0 && sock->is_wr_shut)
+		syscall(SYS_shutdown, tcp_fd, SHUT_WR);
+	flags = (int)syscall(SYS_fcntl, tcp_fd, F_GETFL);
+	if (ret == 0 && sock->is_nonblock)
+		syscall(SYS_fcntl, tcp_fd, F_SETFL, flags | O_NONBLOCK);
+	if (ret == 0) {
+		sdp_watch_leave(sock);
+		sdp_sock_each_fd(sock, number_cover, &tcp_fd);
+		sdp_sock_become(sock, SDP_SOCK_TCP);
+		sdp_watch_return(sock);
+	}
+	util_sys_close(tcp_fd);
+	return ret;
+}
+
+/* Nobody looks at the pair any more; who sleeps for it wakes up. */
+static void uncover(struct sdp_sock *sock)
+{
+	util_lock(&sock->shadow.lock);
+	if (sock->shadow.lib_fd >= 0)
+		sdp_shadow_close(&sock->shadow);
+	util_unlock(&sock->shadow.lock);
+	sdp_private_close(sock->tcp_fd);
+	sock->tcp_fd = -1;
+	free(sock->early);
+	sock->early = NULL;
+}
+
+static enum sdp_stat_fallback fallback_of(enum sdp_reason reason)
+{
+	switch (reason) {
+	case SDP_REASON_DEVICE:
+	case SDP_REASON_CARRIER:
+		return SDP_STAT_FALLBACK_no_device;
+	case SDP_REASON_RESOURCE:
+		return SDP_STAT_FALLBACK_no_memory;
+	case SDP_REASON_NOT_SDP:
+		return SDP_STAT_FALLBACK_bad_hello;
+	default:
+		return SDP_STAT_FALLBACK_no_hello;
+	}
+}
+
+static void start_failed(struct sdp_sock *sock, int err,
+			 const struct sdp_outcome *outcome)
+{
+	int error = err == -ETIMEDOUT ? ETIMEDOUT : ECONNRESET;
+
+	util_info("sdp", "%s: %s", outcome->text,
+		  sdp_reason_str(outcome->reason));
+	/* The peer is not to wait for more. */
+	syscall(SYS_shutdown, sock->tcp_fd, SHUT_RDWR);
+	if (!sock->is_accepting) {
+		sdp_connect_refused(sock, outcome);
+		sdp_stat_fell_back(sock->stat, fallback_of(outcome->reason));
+		if (!sock->is_relay && !sock->is_closed &&
+		    fall_back(sock) == 0) {
+			uncover(sock);
+			return;
+		}
+	}
+	/* A peer that closes unread: FIN, or RST if it had something to read.
+	 */
+	if (outcome->reason == SDP_REASON_REFUSED && sock->early_len == 0)
+		error = 0;
+	atomic_store_explicit(&sock->error, error, memory_order_relaxed);
+	sdp_sock_become(sock, SDP_SOCK_STREAM);
+}
+
+static void *start_thread(void *arg)
+{
+	struct sdp_sock *sock = arg;
+	struct sdp_link *link = NULL;
+	struct sdp_outcome outcome = { .reason = SDP_REASON_NONE };
+	bool is_closed, has_early;
+	int ret;
+
+	sdp_inside_enter();
+	ret = link_make(sock, &link, &outcome);
+	util_lock(&sock->lock);
+	has_early = sock->early != NULL;
+	if (ret < 0) {
+		start_failed(sock, ret, &outcome);
+	} else {
+		link_catch_up(sock, link);
+		sock->link = link;
+		if (!sock->is_closed && !sock->is_relay)
+			sdp_link_set_notify(link, sdp_sock_notify, sock);
+		sdp_sock_become(sock, SDP_SOCK_STREAM);
+	}
+	is_closed = sock->is_closed;
+	util_unlock(&sock->lock);
+	sdp_sock_show(sock, -1, true);
+	/* close() has left it to us. */
+	if (is_closed)
+		sock->file.close(&sock->file);
+	sdp_sock_put(sock);
+	/* release: pairs with sdp_start_owed() */
+	if (has_early)
+		atomic_fetch_sub_explicit(&owed_cnt, 1, memory_order_release);
+	return NULL;
+}
+
+/* Signals are for the program's threads. */
+static int thread_run(struct sdp_sock *sock)
+{
+	sigset_t all, old;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int ret;
+
+	ret = pthread_attr_init(&attr);
+	if (ret)
+		return -ret;
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	util_file_get(&sock->file);
+	ret = pthread_create(&thread, &attr, start_thread, sock);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	if (ret == 0)
+		return 0;
+	sdp_sock_put(sock);
+	return -ret;
+}
+
+static void start(struct sdp_sock *sock, int fd)
+{
+	struct sdp_outcome outcome = { .reason = SDP_REASON_RESOURCE,
+				       .text = "no thread for the start" };
+	int ret = cover(sock, fd);
+
+	if (ret < 0) {
+		util_warn("sdp", "cannot start SDP on descriptor %d: %s", fd,
+			  strerror(-ret));
+		return;
+	}
+	sdp_sock_watch(sock, fd);
+	ret = thread_run(sock);
+	if (ret < 0)
+		start_failed(sock, ret, &outcome);
+}
+
+enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
+			      enum sdp_start_why why)
+{
+	int err = errno;
+	bool old = sdp_inside_enter(), has_hello = false, is_soon;
+
+	util_lock(&sock->lock);
+	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
+		sdp_connect_look(sock, fd);
+	if (sdp_sock_state(sock) == SDP_SOCK_PENDING) {
+		has_hello = sock->is_accepting && hello_has_come(sock, fd);
+		/* The peer may have gone without a word: TCP. */
+		if (sdp_sock_state(sock) == SDP_SOCK_PENDING &&
+		    (!sock->is_accepting || why == SDP_START_WRITE ||
+		     has_hello))
+			start(sock, fd);
+	}
+	is_soon = sdp_sock_state(sock) == SDP_SOCK_STARTING && has_hello;
+	util_unlock(&sock->lock);
+	if (is_soon)
+		(void)sdp_start_wait(sock, sdp_now_ns() + SOON_NS);
+	sdp_inside_leave(old);
+	errno = err;
+	return sdp_sock_state(sock);
+}
+
+int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline)
+{
+	struct timespec until = { .tv_sec = (time_t)(deadline / 1000000000u),
+				  .tv_nsec = (long)(deadline % 1000000000u) };
+	long ret;
+
+	while (sdp_sock_state(sock) == SDP_SOCK_STARTING) {
+		/* Without a time it is restarted as the program's
+		 * sigaction() wants it. */
+		ret = syscall(SYS_futex, &sock->state,
+			      FUTEX_WAIT_BITSET_PRIVATE, SDP_SOCK_STARTING,
+			      deadline == SDP_NEVER ? NULL : &until, NULL,
+			      FUTEX_BITSET_MATCH_ANY);
+		if (ret < 0 && errno == EINTR)
+			return -EINTR;
+		if (ret < 0 && errno == ETIMEDOUT)
+			return -EAGAIN;
+	}
+	return 0;
+}
+
+bool sdp_start_abandon(struct sdp_sock *sock)
+{
+	bool is_starting;
+
+	util_lock(&sock->lock);
+	is_starting = sdp_sock_state(sock) == SDP_SOCK_STARTING;
+	if (is_starting) {
+		sock->is_closed = true;
+		/* Nobody waits for it, and nothing is to be sent. */
+		if (sock->early_len == 0)
+			syscall(SYS_shutdown, sock->tcp_fd, SHUT_RDWR);
+	}
+	util_unlock(&sock->lock);
+	return is_starting;
+}
+
+ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
+		       size_t cnt)
+{
+	size_t taken = 0, len;
+	ssize_t ret = 0;
+
+	util_lock(&sock->lock);
+	if (sdp_sock_state(sock) != SDP_SOCK_STARTING)
+		goto out;
+	if (!sock->early) {
+		sock->early = malloc(SDP_EARLY_MAX);
+		if (!sock->early) {
+			ret = -ENOMEM;
+			goto out;
+		}
+		atomic_fetch_add_explicit(&owed_cnt, 1, memory_order_relaxed);
+	}
+	for (size_t i = 0; i < cnt; i++) {
+		len = SDP_EARLY_MAX - sock->early_len;
+		if (len > iov[i].iov_len)
+			len = iov[i].iov_len;
+		if (len > 0)
+			memcpy(sock->early + sock->early_len, iov[i].iov_base,
+			       len);
+		sock->early_len += (uint32_t)len;
+		taken += len;
+	}
+	ret = taken > 0 ? (ssize_t)taken : -EAGAIN;
+out:
+	util_unlock(&sock->lock);
+	return ret;
+}
+
+int sdp_start_owed(void)
+{
+	/* acquire: pairs with the release at the end of a start */
+	return atomic_load_explicit(&owed_cnt, memory_order_acquire);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The step from TCP to SDP: the shadow takes the socket's numbers, and a
+ * thread of ours says Hello, or waits for it.
+ *
+ * It is taken by the first call that sends, receives or waits, in the process
+ * that makes this call.  Until then the socket is the kernel's TCP socket, and
+ * may be inherited, passed on and closed as such.
+ */
+#ifndef SDP_SOCK_START_H
+#define SDP_SOCK_START_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "table.h"
+
+enum sdp_start_why {
+	SDP_START_WAIT, /* poll, epoll: not before the peer has said something
+			 */
+	SDP_START_READ, /* the same */
+	SDP_START_WRITE,
+};
+
+/*
+ * CONNECTING, PENDING: start if it is time.  Keeps errno.
+ * Return: the state after it.
+ */
+enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
+			      enum sdp_start_why why);
+
+/*
+ * STARTING: sleep until it is over.  Return: 0; -EAGAIN: @deadline of
+ * sdp_now_ns(); -EINTR: a signal handler ran.
+ */
+int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline);
+
+/* The program has closed the socket while it was STARTING: what it has sent
+ * still goes.  Return: whether that is so. */
+bool sdp_start_abandon(struct sdp_sock *sock);
+
+/* STARTING: the octets wait here.  Return: how many; 0: it is over; -EAGAIN:
+ * no space; -ENOMEM. */
+ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
+		       size_t cnt);
+
+/* Starts that such octets wait for, also of closed sockets: for the exit. */
+int sdp_start_owed(void);
+
+#endif

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See stream.h. */
+#include "stream.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "../../util/cancel.h"
+#include "count.h"
+#include "ready.h"
+#include "real.h"
+#include "signals.h"
+#include "start.h"
+#include "verbs/sdp-link.h"
+
+static uint64_t deadline_of(uint64_t timeout_ns)
+{
+	return timeout_ns ? sdp_now_ns() + timeout_ns : SDP_NEVER;
+}
+
+static bool is_patient(const struct sdp_sock *sock, int flags)
+{
+	return !(flags & MSG_DONTWAIT) &&
+	       !atomic_load_explicit(&sock->is_nonblock, memory_order_relaxed);
+}
+
+/* ---- the first step --------------------------------------------------------
+ */
+
+static int timeout_ms(int fd)
+{
+	struct timeval tv = { 0 };
+	socklen_t len = sizeof(tv);
+
+	if (sdp_real()->getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, &len) <
+		    0 ||
+	    (tv.tv_sec == 0 && tv.tv_usec == 0) || tv.tv_sec > 86400 * 20)
+		return -1;
+	return (int)(tv.tv_sec * 1000 + (tv.tv_usec + 999) / 1000);
+}
+
+/*
+ * Sleeps in the kernel until the peer's Hello comes, or the TCP connection
+ * stands: so long the socket may still be given to another process.
+ * Return: 0; -EAGAIN: SO_RCVTIMEO; -EINTR.
+ */
+static int pending_wait(int fd, enum sdp_sock_state state)
+{
+	struct pollfd pfd = { .fd = fd,
+			      .events = state == SDP_SOCK_CONNECTING ? POLLOUT
+								     : POLLIN };
+	int ms = timeout_ms(fd), ret;
+
+	do {
+		ret = sdp_real()->poll(&pfd, 1, ms);
+	} while (ret < 0 && errno == EINTR && ms < 0 && sdp_signals_restart());
+	if (ret < 0)
+		return -errno;
+	return ret == 0 ? -EAGAIN : 0;
+}
+
+int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
+{
+	enum sdp_sock_state state = sdp_sock_state(sock);
+	enum sdp_start_why why = is_send ? SDP_START_WRITE : SDP_START_READ;
+	int ret = 0;
+
+	if (sock->is_relay)
+		return 0;
+	while (state == SDP_SOCK_CONNECTING || state == SDP_SOCK_PENDING) {
+		state = sdp_start(sock, fd, why);
+		if (state != SDP_SOCK_CONNECTING && state != SDP_SOCK_PENDING)
+			break;
+		/* What comes next on the TCP connection is not for libc. */
+		if (!is_patient(sock, flags) || (flags & MSG_ERRQUEUE))
+			return -EAGAIN;
+		ret = pending_wait(fd, state);
+		if (ret < 0)
+			return ret;
+	}
+	return state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM;
+}
+
+static int error_take(struct sdp_sock *sock)
+{
+	return atomic_exchange_explicit(&sock->error, 0, memory_order_relaxed);
+}
+
+/* ---- send ------------------------------------------------------------------
+ */
+
+static ssize_t starting_send(struct sdp_sock *sock, const struct iovec *iov,
+			     size_t cnt, int flags, uint64_t deadline)
+{
+	ssize_t ret = sdp_start_send(sock, iov, cnt);
+
+	if (ret != -EAGAIN)
+		return ret;
+	if (!is_patient(sock, flags))
+		return -EAGAIN;
+	return sdp_start_wait(sock, deadline);
+}
+
+static ssize_t tcp_send(int fd, const struct iovec *iov, size_t cnt, int flags)
+{
+	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
+			      .msg_iovlen = cnt };
+	ssize_t ret = sdp_real()->sendmsg(fd, &msg, flags | MSG_NOSIGNAL);
+
+	return ret < 0 ? -errno : ret;
+}
+
+static ssize_t link_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
+			 size_t cnt, int flags, uint64_t deadline)
+{
+	unsigned int how = 0;
+
+	if (sdp_sock_state(sock) == SDP_SOCK_TCP)
+		return tcp_send(fd, iov, cnt, flags);
+
+	if (flags & MSG_OOB)
+		how |= SDP_SEND_OOB;
+	if (flags & MSG_MORE)
+		how |= SDP_SEND_MORE;
+	if (!sock->link)
+		return -EPIPE;
+	if (!is_patient(sock, flags))
+		return sdp_link_send(sock->link, iov, (int)cnt, how);
+	return sdp_link_send_wait(sock->link, iov, (int)cnt, how, deadline);
+}
+
+/* @iov without its first @len octets: *iov and *cnt change, *first is where a
+ * cut piece goes. */
+static void iov_advance(const struct iovec **iov, size_t *cnt, size_t len,
+			struct iovec *copy)
+{
+	if (*iov != copy)
+		memcpy(copy, *iov, *cnt * sizeof(*copy));
+	while (*cnt > 0 && len >= copy->iov_len) {
+		len -= copy->iov_len;
+		(*cnt)--;
+		memmove(copy, copy + 1, *cnt * sizeof(*copy));
+	}
+	if (*cnt > 0) {
+		copy->iov_base = (char *)copy->iov_base + len;
+		copy->iov_len -= len;
+	}
+	*iov = copy;
+}
+
+static size_t iov_size(const struct iovec *iov, size_t cnt)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		size += iov[i].iov_len;
+	return size;
+}
+
+/* All of it, or until an error; a blocking send is whole, as TCP's. */
+static ssize_t send_all(struct sdp_sock *sock, int fd, const struct iovec *iov,
+			size_t cnt, int flags)
+{
+	uint64_t deadline = deadline_of(sock->options.sndtimeo_ns);
+	size_t left = iov_size(iov, cnt), sent = 0;
+	struct iovec copy[IOV_MAX < 64 ? IOV_MAX : 64];
+	ssize_t ret;
+
+	while (left > 0) {
+		if (sdp_sock_state(sock) == SDP_SOCK_STARTING)
+			ret = starting_send(sock, iov, cnt, flags, deadline);
+		else
+			ret = link_send(sock, fd, iov, cnt, flags, deadline);
+		if (ret == -EINTR && sent == 0 && !sock->options.sndtimeo_ns &&
+		    sdp_signals_restart())
+			continue;
+		if (ret < 0)
+			return sent > 0 ? (ssize_t)sent : ret;
+		if (sock->link)
+			sdp_count_send(sock, (size_t)ret);
+		sent += (size_t)ret;
+		left -= (size_t)ret;
+		if (left == 0 || (ret > 0 && !is_patient(sock, flags)))
+			break;
+		if (ret > 0 && cnt > 64)
+			break; /* a short count: the program goes on */
+		if (ret > 0)
+			iov_advance(&iov, &cnt, (size_t)ret, copy);
+	}
+	return (ssize_t)sent;
+}
+
+ssize_t sdp_stream_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
+			size_t cnt, int flags)
+{
+	int err;
+	ssize_t ret;
+
+	if (sock->is_wr_shut)
+		ret = -EPIPE;
+	else if (!sock->link && sdp_sock_state(sock) == SDP_SOCK_STREAM)
+		ret = -EPIPE;
+	else
+		ret = send_all(sock, fd, iov, cnt, flags);
+	if (ret == -EPIPE) {
+		err = error_take(sock);
+		if (err)
+			ret = -err;
+	}
+	if (ret == -EPIPE && !(flags & MSG_NOSIGNAL))
+		sdp_signals_pipe();
+	sdp_sock_settle(sock, fd);
+	return ret;
+}
+
+/* ---- receive ---------------------------------------------------------------
+ */
+
+static unsigned int recv_flags(int flags)
+{
+	unsigned int how = 0;
+
+	if (flags & MSG_PEEK)
+		how |= SDP_RECV_PEEK;
+	if (flags & MSG_OOB)
+		how |= SDP_RECV_OOB;
+	if (flags & MSG_WAITALL)
+		how |= SDP_RECV_WAITALL;
+	if (flags & MSG_TRUNC)
+		how |= SDP_RECV_TRUNC;
+	return how;
+}
+
+static ssize_t dead_recv(struct sdp_sock *sock)
+{
+	int err = error_take(sock);
+
+	return err ? -err : 0;
+}
+
+/* recv() of nothing waits, as TCP's does. */
+static ssize_t empty_recv(struct sdp_sock *sock, int flags, uint64_t deadline)
+{
+	unsigned int what = SDP_LINK_IN | SDP_LINK_RDHUP | SDP_LINK_HUP |
+			    SDP_LINK_ERR;
+	int ret;
+
+	if ((sdp_link_state(sock->link) & what) || sock->is_rd_shut)
+		return 0;
+	if (!is_patient(sock, flags))
+		return -EAGAIN;
+	ret = sdp_link_wait(sock->link, what, deadline);
+	if (ret == -ETIMEDOUT)
+		return -EAGAIN;
+	return ret < 0 ? ret : 0;
+}
+
+/* The start has fallen back. */
+static ssize_t tcp_recv(int fd, const struct iovec *iov, size_t cnt, int flags)
+{
+	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
+			      .msg_iovlen = cnt };
+	ssize_t ret = sdp_real()->recvmsg(fd, &msg, flags);
+
+	return ret < 0 ? -errno : ret;
+}
+
+static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
+			 size_t cnt, int flags, uint64_t deadline)
+{
+	unsigned int how = recv_flags(flags);
+	ssize_t ret;
+
+	if (sdp_sock_state(sock) == SDP_SOCK_STARTING) {
+		if (!is_patient(sock, flags))
+			return sock->is_rd_shut ? 0 : -EAGAIN;
+		ret = sdp_start_wait(sock, deadline);
+		if (ret < 0)
+			return ret;
+	}
+	if (sdp_sock_state(sock) == SDP_SOCK_TCP)
+		return tcp_recv(fd, iov, cnt, flags);
+	if (!sock->link)
+		return dead_recv(sock);
+	if (iov_size(iov, cnt) == 0)
+		return empty_recv(sock, flags, deadline);
+	if (is_patient(sock, flags) && !sock->is_rd_shut && !(flags & MSG_OOB))
+		return sdp_link_recv_wait(sock->link, iov, (int)cnt, how,
+					  (size_t)sock->options.rcvlowat,
+					  deadline);
+	ret = sdp_link_recv(sock->link, iov, (int)cnt, how & ~SDP_RECV_WAITALL);
+	return ret == -EAGAIN && sock->is_rd_shut ? 0 : ret;
+}
+
+ssize_t sdp_stream_recv(struct sdp_sock *sock, int fd, const struct iovec *iov,
+			size_t cnt, int flags)
+{
+	uint64_t deadline = deadline_of(sock->options.rcvtimeo_ns);
+	ssize_t ret;
+
+	if (flags & MSG_ERRQUEUE)
+		return -EAGAIN;
+	do {
+		ret = recv_once(sock, fd, iov, cnt, flags, deadline);
+	} while (ret == -EINTR && !sock->options.rcvtimeo_ns &&
+		 sdp_signals_restart());
+	if (ret > 0 && !(flags & MSG_PEEK))
+		sdp_count_recv(sock, (size_t)ret);
+	sdp_sock_settle(sock, fd);
+	return ret;
+}
+
+/* ---- shutdown ---------------------------------------------------------------
+ */
+
+int sdp_stream_shutdown(struct sdp_sock *sock, int fd, int how)
+{
+	if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
+		return -EINVAL;
+	if (sdp_sock_is_over(sock))
+		return -ENOTCONN;
+	util_lock(&sock->lock);
+	if (how != SHUT_WR)
+		sock->is_rd_shut = true;
+	if (how != SHUT_RD) {
+		if (!sock->is_wr_shut && sock->link)
+			(void)sdp_link_shutdown(sock->link);
+		sock->is_wr_shut = true;
+	}
+	util_unlock(&sock->lock);
+	sdp_sock_settle(sock, fd);
+	return 0;
+}
+
+bool sdp_stream_is_begun(struct sdp_sock *sock, int fd)
+{
+	enum sdp_sock_state state = sdp_sock_state(sock);
+
+	/* The peer has begun: it reads no FIN of TCP as EOF any more. */
+	if (state == SDP_SOCK_PENDING && sock->is_accepting)
+		state = sdp_start(sock, fd, SDP_START_WAIT);
+	if (state == SDP_SOCK_PENDING || state == SDP_SOCK_CONNECTING)
+		state = SDP_SOCK_TCP;
+	return !sock->is_relay &&
+	       (state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM);
+}
+
+int sdp_stream_wait_out(struct sdp_sock *sock)
+{
+	int ret = 0;
+
+	if (sdp_sock_state(sock) == SDP_SOCK_STARTING)
+		ret = sdp_start_wait(sock, SDP_NEVER);
+	else if (sock->link)
+		ret = sdp_link_wait(sock->link, SDP_LINK_OUT, SDP_NEVER);
+	return ret < 0 ? ret : 0;
+}
+
+void sdp_stream_look(int fd)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+	enum sdp_sock_state state;
+
+	if (!sock)
+		return;
+	state = sdp_sock_state(sock);
+	if (state == SDP_SOCK_PENDING || state == SDP_SOCK_CONNECTING)
+		sdp_start(sock, fd, SDP_START_WAIT);
+	sdp_sock_put(sock);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Octets: what the many calls that send and receive come down to. */
+#ifndef SDP_SOCK_STREAM_H
+#define SDP_SOCK_STREAM_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "table.h"
+
+/*
+ * The first step of each: starts SDP if it is time, or waits for that time.
+ * Return: 1: the octets go by SDP; 0: the descriptor is the kernel's: call
+ * libc; -EAGAIN, -EINTR: the call ends so.
+ */
+int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags);
+
+/*
+ * @flags: MSG_*.  @iov with at most IOV_MAX pieces.
+ * Return: octets; -errno.  SIGPIPE is sent unless MSG_NOSIGNAL.
+ */
+ssize_t sdp_stream_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
+			size_t cnt, int flags);
+ssize_t sdp_stream_recv(struct sdp_sock *sock, int fd, const struct iovec *iov,
+			size_t cnt, int flags);
+
+/* shutdown(): a connection on which nothing was said ends as TCP.  Return:
+ * whether SDP has started. */
+bool sdp_stream_is_begun(struct sdp_sock *sock, int fd);
+
+/* The program asks what has come. */
+void sdp_stream_look(int fd);
+
+/* STARTING, STREAM: sleeps until it is writable.  Return: 0; -EINTR. */
+int sdp_stream_wait_out(struct sdp_sock *sock);
+
+/* STARTING, STREAM; as shutdown(2).  Return: 0; -errno. */
+int sdp_stream_shutdown(struct sdp_sock *sock, int fd, int how);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Descriptor -> socket, and who has no business in it. */
+#include "table.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "../../util/cancel.h"
+#include "real.h"
+
+/* Out of the way of select() and of programs that count on low numbers; as
+ * the RNIC's own. */
+#define PRIVATE_LOWEST 512
+#define PRIVATE_LOWEST_SMALL 16
+
+_Atomic(struct util_fdtab *) sdp_fds;
+_Atomic int sdp_pending_cnt;
+_Atomic bool sdp_begun;
+static _Atomic pid_t owner_pid;
+static _Thread_local bool is_inside;
+
+int sdp_table_start(void)
+{
+	struct util_fdtab *tab = util_fdtab_new();
+
+	if (!tab)
+		return -ENOMEM;
+	atomic_store_explicit(&owner_pid, getpid(), memory_order_relaxed);
+	/* release: publishes the table; pairs with sdp_fd_kind() */
+	atomic_store_explicit(&sdp_fds, tab, memory_order_release);
+	return 0;
+}
+
+static struct util_fdtab *table(void)
+{
+	/* acquire: pairs with the release in sdp_table_start() */
+	return atomic_load_explicit(&sdp_fds, memory_order_acquire);
+}
+
+bool sdp_is_owner(void)
+{
+	return getpid() ==
+	       atomic_load_explicit(&owner_pid, memory_order_relaxed);
+}
+
+void sdp_table_fork_child(void)
+{
+	util_lock_fork_child();
+	util_fdtab_fork_child(table());
+	atomic_store_explicit(&owner_pid, getpid(), memory_order_relaxed);
+}
+
+/* ---- sockets ------------------------------------------------------------ */
+
+struct sdp_sock *sdp_sock_get(int fd)
+{
+	struct util_file *file;
+
+	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
+		return NULL;
+	file = util_fdtab_get(table(), fd, SDP_FD_SOCK);
+	return file ? sdp_sock_of(file) : NULL;
+}
+
+void sdp_sock_put(struct sdp_sock *sock)
+{
+	util_file_put(&sock->file);
+}
+
+static int is_pending(uint32_t state)
+{
+	return state == SDP_SOCK_CONNECTING || state == SDP_SOCK_PENDING;
+}
+
+void sdp_sock_become(struct sdp_sock *sock, enum sdp_sock_state state)
+{
+	/* release: what the state stands for; pairs with sdp_sock_state() */
+	uint32_t old = atomic_exchange_explicit(&sock->state, state,
+						memory_order_acq_rel);
+
+	/* relaxed: a hint for the program's own thread */
+	atomic_fetch_add_explicit(&sdp_pending_cnt,
+				  is_pending(state) - is_pending(old),
+				  memory_order_relaxed);
+	if (state == SDP_SOCK_STARTING)
+		atomic_store_explicit(&sdp_begun, true, memory_order_relaxed);
+	if (old == SDP_SOCK_STARTING)
+		syscall(SYS_futex, &sock->state, FUTEX_WAKE_PRIVATE, INT_MAX,
+			NULL, NULL, 0);
+}
+
+static void sock_free(struct util_file *file)
+{
+	free(sdp_sock_of(file));
+}
+
+struct sdp_sock *sdp_sock_add(int fd, int family,
+			      void (*close)(struct util_file *file))
+{
+	struct sdp_sock *sock = calloc(1, sizeof(*sock));
+
+	if (!sock)
+		return NULL;
+	util_file_init(&sock->file, close, sock_free);
+	util_lock_init(&sock->lock, UTIL_RANK_SDP_SOCK);
+	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
+	sock->family = family;
+	sock->tcp_fd = -1;
+	sock->twin_fd = -1;
+	sock->note_fd = -1;
+	sock->shadow.lib_fd = -1;
+	sock->options.linger_s = -1;
+	sock->options.rcvlowat = 1;
+	/* A number that was closed behind our back. */
+	util_fdtab_uninstall(table(), fd, NULL);
+	if (util_fdtab_install(table(), fd, SDP_FD_SOCK, &sock->file) < 0) {
+		sdp_sock_put(sock);
+		return NULL;
+	}
+	sdp_sock_put(sock); /* the number has its own reference */
+	return sock;
+}
+
+void sdp_sock_each_fd(struct sdp_sock *sock, void (*fn)(int fd, void *arg),
+		      void *arg)
+{
+	int fd = util_fdtab_find(table(), 0, &sock->file);
+
+	for (; fd >= 0; fd = util_fdtab_find(table(), fd + 1, &sock->file))
+		fn(fd, arg);
+}
+
+static void (*each_sock)(struct sdp_sock *sock);
+
+static void each_entry(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
+		       void *object)
+{
+	(void)tab;
+	(void)fd;
+	if (kind == SDP_FD_SOCK)
+		each_sock(sdp_sock_of(object));
+}
+
+void sdp_table_each_sock(void (*fn)(struct sdp_sock *sock))
+{
+	each_sock = fn;
+	util_fdtab_each(table(), each_entry);
+}
+
+/* ---- descriptors of the library's own ----------------------------------- */
+
+int sdp_private_add(int fd)
+{
+	static const int lowest[] = { PRIVATE_LOWEST, PRIVATE_LOWEST_SMALL, 0 };
+	int moved = -1, ret;
+
+	for (size_t i = 0; i < 3 && moved < 0; i++)
+		moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, lowest[i]);
+	if (moved < 0)
+		return -errno;
+	ret = util_fdtab_add(table(), moved, SDP_FD_PRIVATE, NULL);
+	if (ret < 0) {
+		util_sys_close(moved);
+		return ret;
+	}
+	util_sys_close(fd);
+	return moved;
+}
+
+void sdp_private_close(int fd)
+{
+	if (fd < 0)
+		return;
+	util_fdtab_remove(table(), fd);
+	util_sys_close(fd);
+}
+
+/* ---- who calls ---------------------------------------------------------- */
+
+bool sdp_inside(void)
+{
+	return is_inside;
+}
+
+bool sdp_inside_enter(void)
+{
+	bool old = is_inside;
+
+	is_inside = true;
+	return old;
+}
+
+void sdp_inside_leave(bool old)
+{
+	is_inside = old;
+}
+
+bool sdp_caller_is_rnic(const void *caller)
+{
+	static const char *const names[] = {
+		"libusiw", "libsdp", "libibverbs", "librdmacm",
+		"libnl-",  "libmlx", "libsiw",
+	};
+	const char *path, *base;
+	Dl_info info;
+
+	if (!dladdr(caller, &info) || !info.dli_fname)
+		return false;
+	path = info.dli_fname;
+	base = strrchr(path, '/');
+	base = base ? base + 1 : path;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(base, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The program's stream sockets and epoll sets, by descriptor.
+ *
+ * A socket gets an entry where the program makes it: socket(), accept(), a
+ * duplicate, an inherited descriptor that exec() announced.  Nothing else does,
+ * so a descriptor that is not here is none of our business.
+ *
+ * Two kinds of code must never get an entry, or they would run over
+ * themselves: the RNIC, libibverbs and librdmacm make their sockets through
+ * the same stubs.  They are told apart where a socket is made, by the object
+ * file of the caller and by a mark of the thread (sdp_inside()); after that,
+ * their descriptors are simply not in the table.  This holds in any order of
+ * LD_PRELOAD and for threads of any origin.
+ */
+#ifndef SDP_SOCK_TABLE_H
+#define SDP_SOCK_TABLE_H
+
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "../../util/fdtab.h"
+#include "../../util/lock.h"
+
+struct sdp_link;
+struct sdp_stat_sock;
+struct sdp_watch;
+
+enum sdp_sock_state {
+	SDP_SOCK_TCP,	    /* all that is not SDP: fresh, bound, fallen back */
+	SDP_SOCK_LISTENING, /* with a twin on the SDP port */
+	SDP_SOCK_CONNECTING, /* TCP connect to the SDP port under way */
+	SDP_SOCK_PENDING,    /* TCP connection to an SDP port, no octet yet */
+	SDP_SOCK_STARTING,   /* Hello and what follows; shadow in place */
+	SDP_SOCK_STREAM,     /* SDP; the number is a shadow's */
+	SDP_SOCK_RELAY,	     /* the same, of another process */
+};
+
+union sdp_addr {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+
+/* What a socket was told by setsockopt() and we must do ourselves. */
+struct sdp_sock_options {
+	uint64_t rcvtimeo_ns; /* 0: none */
+	uint64_t sndtimeo_ns;
+	int linger_s; /* -1: off */
+	int rcvlowat;
+	bool has_nodelay;
+	bool has_cork;
+	bool has_oobinline;
+};
+
+/* See shadow.h. */
+struct sdp_shadow {
+	struct util_lock lock;
+	int lib_fd;	    /* our end of the pair; -1: none */
+	bool is_watched;    /* by an epoll set */
+	uint32_t sleep_cnt; /* threads that sleep in poll() for it */
+	bool has_edges;	    /* by somebody who wants EPOLLET */
+	bool is_in;	    /* shown readable */
+	bool is_out;	    /* shown writable */
+	bool is_rdhup;	    /* our end sends no more */
+	bool is_gone;	    /* our end is closed */
+	uint32_t octets;    /* in the program's end */
+};
+
+struct sdp_sock {
+	struct util_file file;	/* first */
+	struct util_lock lock;	/* state changes */
+	_Atomic uint32_t state; /* a futex: waits for the end of STARTING */
+	int family;
+	_Atomic bool is_nonblock;
+	bool is_accepting;     /* came from a twin */
+	bool is_closed;	       /* STARTING: the program has closed it */
+	_Atomic bool is_relay; /* the shadow carries the octets: relay.h */
+	uint8_t relay_cnt;     /* threads */
+	bool is_rd_shut;       /* SHUT_RD */
+	bool is_wr_shut;       /* SHUT_WR */
+	_Atomic int error;     /* SO_ERROR */
+	int tcp_fd;	       /* STREAM: names and options live there */
+	int twin_fd;	       /* LISTENING */
+	int note_fd;	       /* LISTENING: the announcement */
+	uint16_t port;	       /* LISTENING, accepted: the program's view */
+	union sdp_addr peer;   /* connected: the program's view */
+	union sdp_addr local;  /* STREAM of the accepting side */
+	struct sdp_sock_options options;
+	struct sdp_stat_sock *stat; /* count.h */
+	_Atomic uint64_t tx_octets;
+	_Atomic uint64_t rx_octets;
+	_Atomic uint32_t call_cnt;
+	struct sdp_link *link; /* STREAM, RELAY */
+	char *early;	       /* STARTING: what was sent meanwhile */
+	uint32_t early_len;
+	struct sdp_shadow shadow;
+	struct sdp_watch *watches; /* epoll.h */
+};
+
+static inline struct sdp_sock *sdp_sock_of(struct util_file *file)
+{
+	return (struct sdp_sock *)(void *)file;
+}
+
+extern _Atomic(struct util_fdtab *) sdp_fds;
+
+/* Address family of programs that name SDP. */
+#define SDP_AF_INET_SDP 27
+
+/* The kinds of the table's entries. */
+#define SDP_FD_SOCK UTIL_FD_UCM
+#define SDP_FD_EPOLL UTIL_FD_UVERBS
+#define SDP_FD_PRIVATE UTIL_FD_INTERNAL
+
+int sdp_table_start(void); /* 0; -ENOMEM */
+
+static inline enum util_fd_kind sdp_fd_kind(int fd)
+{
+	/* acquire: pairs with the release in sdp_table_start() */
+	struct util_fdtab *tab =
+		atomic_load_explicit(&sdp_fds, memory_order_acquire);
+
+	return tab ? util_fdtab_lookup(tab, fd, NULL) : UTIL_FD_NONE;
+}
+
+/* The socket behind @fd with a reference; NULL: none of ours.  Keeps errno. */
+struct sdp_sock *sdp_sock_get(int fd);
+void sdp_sock_put(struct sdp_sock *sock);
+
+static inline enum sdp_sock_state sdp_sock_state(const struct sdp_sock *sock)
+{
+	/* acquire: pairs with the release in sdp_sock_become() */
+	return (enum sdp_sock_state)atomic_load_explicit(&sock->state,
+							 memory_order_acquire);
+}
+
+/* Sockets that are CONNECTING or PENDING: one load tells that there are none.
+ */
+extern _Atomic int sdp_pending_cnt;
+
+void sdp_sock_become(struct sdp_sock *sock, enum sdp_sock_state state);
+
+/*
+ * An entry for the new descriptor @fd.  @close: the last number has gone; at
+ * the end it is freed.  Return: NULL: ENOMEM, the descriptor stays plain.
+ */
+struct sdp_sock *sdp_sock_add(int fd, int family,
+			      void (*close)(struct util_file *file));
+
+/* Each number of @sock: fn(fd, arg). */
+void sdp_sock_each_fd(struct sdp_sock *sock, void (*fn)(int fd, void *arg),
+		      void *arg);
+
+/* Each socket with a number, once or more; closing it twice is its own care. */
+void sdp_table_each_sock(void (*fn)(struct sdp_sock *sock));
+
+/* SDP has started on some socket. */
+extern _Atomic bool sdp_begun;
+
+/* A descriptor of ours moves out of the program's way: CLOEXEC, and high where
+ * the limit allows.  Return: its number; -errno, @fd as it was. */
+int sdp_private_add(int fd);
+void sdp_private_close(int fd);
+
+/* True between in and out: what this thread calls is the library's own. */
+bool sdp_inside(void);
+bool sdp_inside_enter(void); /* returns what it was, for leave */
+void sdp_inside_leave(bool old);
+
+/* True when @caller, a return address, is in the RNIC or its libraries. */
+bool sdp_caller_is_rnic(const void *caller);
+
+/* True in the process that the table is of; a vfork child is not. */
+bool sdp_is_owner(void);
+void sdp_table_fork_child(void);
+
+#endif
