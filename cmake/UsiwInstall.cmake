@@ -8,7 +8,7 @@
 # usiw-products: what is installed, without the tests.
 add_custom_target(usiw-products)
 foreach(product usiw-rnic usiw-kabi usiw-provider usiw-tool usiw-dv siw-mpa
-		siw-mpa-shared)
+		siw-mpa-shared sdp-pmd sdpstat)
 	if(TARGET ${product})
 		add_dependencies(usiw-products ${product})
 	endif()
@@ -61,4 +61,14 @@ endif()
 if(TARGET usiw-tool)
 	install(FILES man/usiw.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 	install(FILES man/usiw.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
+endif()
+
+if(TARGET sdp-pmd)
+	install(TARGETS sdpstat RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+	install(TARGETS sdp-pmd RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR})
+	install(FILES ${CMAKE_BINARY_DIR}/sdp/sdp-pmd.service
+		DESTINATION lib/systemd/system)
+	install(FILES man/sdpstat.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+	install(FILES man/libsdp.conf.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+	install(FILES man/sdp-pmd.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 endif()

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Which statistics pages there are: of processes whose /proc/PID/fd may be
+ * read, and in files.
+ */
+#ifndef STAT_FIND_H
+#define STAT_FIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "stat/read.h"
+
+struct stat_process {
+	int pid; /* as it is seen from here; of a file: as the process saw it */
+	bool is_ended;
+	struct sdp_stat_snapshot snapshot;
+};
+
+struct stat_list {
+	struct stat_process *process;
+	size_t cnt;
+};
+
+/* Every process, or with @pid != 0 this one.  Return: 0; -ENOMEM. */
+int stat_find_processes(struct stat_list *list, int pid);
+
+/* A file, or each file usiw-sdp.* of a directory.  Return: 0; negative errno:
+ * it cannot be read, or is no page. */
+int stat_find_file(struct stat_list *list, const char *path);
+
+void stat_list_clear(struct stat_list *list);
+
+#endif
