@@ -27,6 +27,9 @@ LIMIT = 20
 BAD = re.compile(r"hangs|dies of SIG\w+|fails at .*|says nothing")
 # Cases of streams move more than this each time.
 PAYLOAD = 16 << 20
+# Processes that sent something as SDP: each case is one at least, and only
+# some need no data.
+LEAST_SENDERS = 250
 
 
 def by_case(text, names):
@@ -50,6 +53,7 @@ def list_cases(test):
 
 
 def start(test, name, family, usiw):
+    """sock-cases, over TCP or, with @usiw, over SDP."""
     limit = max(1, round(LIMIT * harness.SLOW))
     words = ["--ipv6"] if family == "ipv6" else []
     return test.start(name, [SOCK_CASES, *words, "-j", 4, "--limit", limit],
@@ -115,6 +119,10 @@ def over_sdp(family):
         before = test.counters.sum()
         sdp = wait_for(start(test, "sdp", family, True), names)
         test.demand_payload(before, PAYLOAD)
+        senders = sum(page.get("tx_payload", 0) > 0
+                      for page in test.counters.pages().values())
+        check(senders >= LEAST_SENDERS,
+              f"{senders} processes sent by usiw: others took TCP")
         different = [name for name in names if tcp[name] != sdp[name]]
         unexcused = [name for name in different if name not in excused]
         for name in unexcused:
@@ -137,4 +145,5 @@ def main():
                   ("ipv6", lambda: run("ipv6"))])
 
 
-main()
+if __name__ == "__main__":
+    main()

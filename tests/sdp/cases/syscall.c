@@ -155,10 +155,10 @@ static long raw(long number, long a, long b, long c)
 /* Sends and receives by the instruction on one end, by libc on the other. */
 static void raw_exchange(struct pair pair)
 {
+	static const char out[] = "raw write";
 	char text[20] = "";
 
-	say("write: %ld",
-	    raw(SYS_write, pair.client, (long)(intptr_t) "raw write", 9));
+	say("write: %ld", raw(SYS_write, pair.client, (long)(intptr_t)out, 9));
 	show_recv("recv", pair.server, 20, 0);
 	send_text(pair.server, "to a raw read");
 	say("read: %ld", raw(SYS_read, pair.client, (long)(intptr_t)text, 19));
