@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Log lines on stderr, by level and part. */
+/* Log lines by level and part: on stderr, or where a part's route leads. */
+#define _GNU_SOURCE
 #include "log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "cancel.h"
@@ -92,16 +97,103 @@ static uint32_t state_get(void)
 	return state;
 }
 
+static struct {
+	_Atomic uint32_t part; /* of the table, from 1 on; 0: no route */
+	enum util_log_level level;
+	enum util_log_destination destination;
+	char path[256];
+} route;
+
+int util_log_route(const char *part, enum util_log_level level,
+		   enum util_log_destination destination, const char *path)
+{
+	int idx = name_find(part_names, PART_CNT, part, strlen(part));
+	size_t len = path ? strlen(path) : 0;
+
+	if (idx < 0)
+		return -ENOENT;
+	if (len >= sizeof(route.path))
+		return -ENAMETOOLONG;
+	if (path)
+		memcpy(route.path, path, len + 1);
+	route.level = level;
+	route.destination = destination;
+	/* release: pairs with the acquire in is_routed() */
+	atomic_store_explicit(&route.part, (uint32_t)idx + 1,
+			      memory_order_release);
+	return 0;
+}
+
+/* @idx: of the part's name, from 0 on. */
+static bool is_routed(int idx)
+{
+	/* acquire: pairs with the release in util_log_route() */
+	return idx >= 0 &&
+	       atomic_load_explicit(&route.part, memory_order_acquire) ==
+		       (uint32_t)idx + 1;
+}
+
 int util_log_enabled(enum util_log_level level, const char *part)
 {
 	uint32_t state = state_get();
+	bool is_spec = level <= (state & STATE_LEVEL) >> STATE_LEVEL_SHIFT;
 	int idx;
 
+	/* Most lines end here. */
 	if (level == UTIL_LOG_NONE ||
-	    level > (state & STATE_LEVEL) >> STATE_LEVEL_SHIFT)
+	    (!is_spec &&
+	     !atomic_load_explicit(&route.part, memory_order_relaxed)))
 		return 0;
 	idx = name_find(part_names, PART_CNT, part, strlen(part));
-	return idx >= 0 && (state >> idx & 1);
+	if (idx >= 0 && is_spec && (state >> idx & 1))
+		return 1;
+	return is_routed(idx) && level <= route.level;
+}
+
+/* Return: the file of the route; -1: it is not there, or not ours. */
+static int route_open(void)
+{
+	struct stat st;
+	int fd;
+
+	fd = (int)syscall(SYS_openat, AT_FDCWD, route.path,
+			  O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW |
+				  O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+			  0600);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    st.st_uid == geteuid())
+		return fd;
+	util_sys_close(fd);
+	return -1;
+}
+
+/* One write(): lines of several threads do not mix.  Nobody could be told that
+ * the place is gone. */
+static void line_write(enum util_log_level level, bool has_route, char *line,
+		       size_t len)
+{
+	static const int priorities[] = {
+		[UTIL_LOG_NONE] = LOG_DEBUG,   [UTIL_LOG_ERROR] = LOG_ERR,
+		[UTIL_LOG_WARN] = LOG_WARNING, [UTIL_LOG_INFO] = LOG_INFO,
+		[UTIL_LOG_DEBUG] = LOG_DEBUG,
+	};
+	int fd = -1;
+
+	if (has_route && route.destination == UTIL_LOG_SYSLOG) {
+		UTIL_CANCEL_OFF();
+
+		line[len - 1] = '\0'; /* the newline */
+		syslog(priorities[level], "%s", line);
+		return;
+	}
+	if (has_route && route.destination == UTIL_LOG_FILE)
+		fd = route_open();
+	if (util_sys_write(fd < 0 ? STDERR_FILENO : fd, line, len) < 0)
+		errno = 0;
+	if (fd >= 0)
+		util_sys_close(fd);
 }
 
 void util_log_print(enum util_log_level level, const char *part,
@@ -127,9 +219,9 @@ void util_log_print(enum util_log_level level, const char *part,
 	if (len >= room)
 		len = room - 1;
 	line[len++] = '\n';
-	/* One write(): lines of several threads do not mix.  Nobody could be
-	 * told that stderr is gone. */
-	if (util_sys_write(STDERR_FILENO, line, len) < 0)
-		errno = 0;
+	line_write(
+		level,
+		is_routed(name_find(part_names, PART_CNT, part, strlen(part))),
+		line, len);
 	errno = saved_errno;
 }

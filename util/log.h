@@ -24,6 +24,25 @@ bool util_log_spec_is_valid(const char *spec);
 /* True when a line of @level for @part would be printed. */
 int util_log_enabled(enum util_log_level level, const char *part);
 
+enum util_log_destination {
+	UTIL_LOG_STDERR,
+	UTIL_LOG_SYSLOG,
+	UTIL_LOG_FILE, /* appended to; opened for each line */
+};
+
+/**
+ * util_log_route - lines of one part go to a place of their own
+ * @level: these lines are printed, and those that USIW_LOG asks for.
+ * @path: of UTIL_LOG_FILE, else NULL.  A file that is not a plain one of the
+ *   process's user is not written to; its lines go to stderr.
+ *
+ * Once, before other threads log.  Return: 0; -ENOENT: no such part;
+ *   -ENAMETOOLONG.
+ */
+int util_log_route(const char *part, enum util_log_level level,
+		   enum util_log_destination destination, const char *path)
+	__attribute__((warn_unused_result));
+
 void util_log_print(enum util_log_level level, const char *part,
 		    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

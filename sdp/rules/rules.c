@@ -26,7 +26,7 @@
 
 struct rule {
 	enum sdp_use use;
-	enum sdp_role role;
+	enum sdp_rule_role role;
 	char *program; /* pattern; NULL: every program */
 	int family;    /* AF_UNSPEC: every address */
 	uint8_t addr[16];
@@ -281,9 +281,9 @@ static int use_parse(struct parser *parser, const struct word *words,
 			    "'%.*s' is no protocol: write sdp, tcp or both",
 			    WORD_FMT(&words[1]));
 	if (is_word(&words[2], "server") || is_word(&words[2], "listen"))
-		rule.role = SDP_ROLE_SERVER;
+		rule.role = SDP_RULE_SERVER;
 	else if (is_word(&words[2], "client") || is_word(&words[2], "connect"))
-		rule.role = SDP_ROLE_CLIENT;
+		rule.role = SDP_RULE_CLIENT;
 	else
 		return fail(parser,
 			    "'%.*s' is no role: write server (or listen), "
@@ -523,16 +523,16 @@ static bool prefix_is_same(const uint8_t *a, const uint8_t *b,
 	return bits == 0 || ((a[whole] ^ b[whole]) >> (8 - bits)) == 0;
 }
 
-static bool is_for(const struct rule *rule, enum sdp_role role,
+static bool is_for(const struct rule *rule, enum sdp_rule_role role,
 		   const char *program)
 {
 	return rule->role == role &&
 	       (!rule->program || fnmatch(rule->program, program, 0) == 0);
 }
 
-enum sdp_use sdp_rules_find(const struct sdp_rules *rules, enum sdp_role role,
-			    const char *program, const struct sockaddr *addr,
-			    unsigned int *ret_line)
+enum sdp_use sdp_rules_find(const struct sdp_rules *rules,
+			    enum sdp_rule_role role, const char *program,
+			    const struct sockaddr *addr, unsigned int *ret_line)
 {
 	const uint8_t *octets = NULL;
 	uint16_t port = 0;
@@ -559,8 +559,8 @@ enum sdp_use sdp_rules_find(const struct sdp_rules *rules, enum sdp_role role,
 	return SDP_USE_BOTH;
 }
 
-static bool role_concerns(const struct sdp_rules *rules, enum sdp_role role,
-			  const char *program)
+static bool role_concerns(const struct sdp_rules *rules,
+			  enum sdp_rule_role role, const char *program)
 {
 	for (size_t i = 0; i < rules->cnt; i++) {
 		const struct rule *rule = &rules->rule[i];
@@ -578,8 +578,8 @@ static bool role_concerns(const struct sdp_rules *rules, enum sdp_role role,
 
 bool sdp_rules_concern(const struct sdp_rules *rules, const char *program)
 {
-	return role_concerns(rules, SDP_ROLE_SERVER, program) ||
-	       role_concerns(rules, SDP_ROLE_CLIENT, program);
+	return role_concerns(rules, SDP_RULE_SERVER, program) ||
+	       role_concerns(rules, SDP_RULE_CLIENT, program);
 }
 
 const struct sdp_log_rule *sdp_rules_log(const struct sdp_rules *rules)

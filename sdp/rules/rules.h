@@ -21,10 +21,10 @@ enum sdp_use {
 	SDP_USE_BOTH, /* server: both; client: SDP, else TCP */
 };
 
-enum sdp_role { SDP_ROLE_SERVER, SDP_ROLE_CLIENT };
+enum sdp_rule_role { SDP_RULE_SERVER, SDP_RULE_CLIENT };
 
 enum sdp_log_destination {
-	SDP_LOG_UNSET, /* no log line: stderr */
+	SDP_LOG_UNSET, /* stderr */
 	SDP_LOG_STDERR,
 	SDP_LOG_SYSLOG,
 	SDP_LOG_FILE,
@@ -82,14 +82,26 @@ const struct sdp_rules *sdp_rules_default(void);
  * Return: SDP_USE_BOTH when no rule matches.
  * Context: any thread; the rules do not change.
  */
-enum sdp_use sdp_rules_find(const struct sdp_rules *rules, enum sdp_role role,
-			    const char *program, const struct sockaddr *addr,
+enum sdp_use sdp_rules_find(const struct sdp_rules *rules,
+			    enum sdp_rule_role role, const char *program,
+			    const struct sockaddr *addr,
 			    unsigned int *ret_line);
 
 /* Whether any socket of @program could use SDP. */
 bool sdp_rules_concern(const struct sdp_rules *rules, const char *program);
 
 const struct sdp_log_rule *sdp_rules_log(const struct sdp_rules *rules);
+
+/**
+ * sdp_log_start - log of part "sdp" as the log line says
+ *
+ * A file without directory stands in /var/log for root, in /tmp for others;
+ * others' files end in .UID.  Without a log line nothing changes.
+ *
+ * Return: 0; -ENAMETOOLONG: of the file; lines go to stderr.
+ */
+int sdp_log_start(const struct sdp_log_rule *log)
+	__attribute__((warn_unused_result));
 
 /* NULL and the default rules: nothing. */
 void sdp_rules_free(struct sdp_rules *rules);

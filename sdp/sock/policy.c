@@ -48,10 +48,14 @@ bool sdp_policy_start(void)
 			 *error ? error : strerror(-ret));
 		return false;
 	}
+	ret = sdp_log_start(sdp_rules_log(rules_get()));
+	if (ret < 0)
+		util_err("sdp", "the log line of the rules file: %s",
+			 strerror(-ret));
 	return sdp_rules_concern(rules_get(), program_invocation_short_name);
 }
 
-static enum sdp_policy policy_of(enum sdp_role role,
+static enum sdp_policy policy_of(enum sdp_rule_role role,
 				 const struct sockaddr *addr)
 {
 	switch (sdp_rules_find(rules_get(), role, program_invocation_short_name,
@@ -68,12 +72,12 @@ static enum sdp_policy policy_of(enum sdp_role role,
 
 enum sdp_policy sdp_policy_server(const struct sockaddr *addr)
 {
-	return policy_of(SDP_ROLE_SERVER, addr);
+	return policy_of(SDP_RULE_SERVER, addr);
 }
 
 enum sdp_policy sdp_policy_client(const struct sockaddr *addr)
 {
-	return policy_of(SDP_ROLE_CLIENT, addr);
+	return policy_of(SDP_RULE_CLIENT, addr);
 }
 
 static void key_of(const struct sockaddr *addr, struct sockaddr_in6 *ret_key)

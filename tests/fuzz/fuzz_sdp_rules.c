@@ -12,7 +12,7 @@
 
 #include "rules/rules.h"
 
-static void ask(const struct sdp_rules *rules, enum sdp_role role)
+static void ask(const struct sdp_rules *rules, enum sdp_rule_role role)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET,
 				  .sin_port = htons(80) };
@@ -49,8 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_assert(strlen(error) < sizeof(error));
 		return 0;
 	}
-	ask(rules, SDP_ROLE_SERVER);
-	ask(rules, SDP_ROLE_CLIENT);
+	ask(rules, SDP_RULE_SERVER);
+	ask(rules, SDP_RULE_CLIENT);
 	fuzz_assert(sdp_rules_log(rules)->min_level >= SDP_LOG_LEVEL_MIN);
 	fuzz_assert(sdp_rules_log(rules)->min_level <= SDP_LOG_LEVEL_MAX);
 	fuzz_assert((sdp_rules_log(rules)->destination == SDP_LOG_FILE) ==

@@ -76,9 +76,9 @@ MAY_CANCEL = {
     "engine.c": "usleep|pthread_join",       # in UTIL_CANCEL_OFF()
     "netif.c": r"nl_\w+|rtnl_\w+",           # so is what follows
     "provider": "fopen|fclose|fgets|fprintf|__fprintf_chk|fscanf|"
-                "__isoc\\w+scanf|pthread_cond_wait|close",
+                "__isoc\\w+scanf|pthread_cond_wait|close|syslog",
     "kabi": "fopen|fclose|fgets|fprintf|__fprintf_chk|fscanf|fdopen|"
-            "__isoc\\w+scanf",
+            "__isoc\\w+scanf|syslog",
 }
 # The only files of rnic/ where a socket call may be made: the data path's
 # table, and the connection manager.

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
+
 #include "child.h"
 #include "log.h"
 
@@ -96,13 +98,134 @@ static void cuts_long_lines_and_ends_them(void **state)
 	assert_int_equal(err[509], 'x');
 }
 
+static char log_path[64];
+static char log_target[80];
+
+struct routed {
+	enum util_log_level level;
+	enum util_log_destination destination;
+	const char *path;
+};
+
+static int print_routed(void *arg)
+{
+	const struct routed *routed = arg;
+
+	setenv("USIW_LOG", "warn", 1);
+	if (util_log_route("sdp", routed->level, routed->destination,
+			   routed->path) != 0)
+		return 2;
+	errno = EXDEV;
+	util_err("sdp", "e");
+	util_info("sdp", "i");
+	util_debug("sdp", "d");
+	util_warn("cm", "w");
+	util_info("cm", "i");
+	return errno == EXDEV ? 0 : 1;
+}
+
+static void file_read(char *ret_text, size_t size)
+{
+	int fd = open(log_path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? 0 : read(fd, ret_text, size - 1);
+
+	ret_text[len > 0 ? len : 0] = '\0';
+	close(fd);
+}
+
+#define SDP_E "usiw: sdp: error: e\n"
+#define SDP_I "usiw: sdp: info: i\n"
+#define CM_W "usiw: cm: warn: w\n"
+
+static void follows_a_route(void **state)
+{
+	const struct {
+		struct routed routed;
+		const char *err, *file;
+	} cases[] = {
+		{ { UTIL_LOG_INFO, UTIL_LOG_STDERR, NULL },
+		  SDP_E SDP_I CM_W,
+		  "" },
+		/* USIW_LOG asks for errors and warnings of every part. */
+		{ { UTIL_LOG_NONE, UTIL_LOG_STDERR, NULL }, SDP_E CM_W, "" },
+		{ { UTIL_LOG_INFO, UTIL_LOG_FILE, log_path },
+		  CM_W,
+		  SDP_E SDP_I },
+		{ { UTIL_LOG_INFO, UTIL_LOG_FILE, "/nonexistent/log" },
+		  SDP_E SDP_I CM_W,
+		  "" },
+		{ { UTIL_LOG_INFO, UTIL_LOG_FILE, "/dev/null" },
+		  SDP_E SDP_I CM_W,
+		  "" },
+		{ { UTIL_LOG_INFO, UTIL_LOG_SYSLOG, NULL }, CM_W, "" },
+	};
+	char err[512], file[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unlink(log_path);
+		assert_int_equal(child_run(print_routed,
+					   (void *)(uintptr_t)&cases[i].routed,
+					   err, sizeof(err)),
+				 0);
+		assert_string_equal(err, cases[i].err);
+		file_read(file, sizeof(file));
+		assert_string_equal(file, cases[i].file);
+	}
+	unlink(log_path);
+}
+
+/* In a shared directory the name may be a trap. */
+static void writes_to_no_link(void **state)
+{
+	struct routed routed = { UTIL_LOG_ERROR, UTIL_LOG_FILE, log_path };
+	char err[512], file[512];
+
+	(void)state;
+	unlink(log_path);
+	assert_int_equal(symlink(log_target, log_path), 0);
+	assert_int_equal(child_run(print_routed, &routed, err, sizeof(err)), 0);
+	assert_string_equal(err, SDP_E CM_W);
+	file_read(file, sizeof(file));
+	assert_string_equal(file, "");
+	unlink(log_path);
+}
+
+static int route_wrong(void *arg)
+{
+	char path[300];
+
+	(void)arg;
+	memset(path, 'x', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	if (util_log_route("nowhere", UTIL_LOG_ERROR, UTIL_LOG_STDERR, NULL) !=
+	    -ENOENT)
+		return 1;
+	return util_log_route("sdp", UTIL_LOG_ERROR, UTIL_LOG_FILE, path) !=
+	       -ENAMETOOLONG;
+}
+
+static void refuses_routes_to_nowhere(void **state)
+{
+	char err[64];
+
+	(void)state;
+	assert_int_equal(child_run(route_wrong, NULL, err, sizeof(err)), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_levels_and_parts_and_nothing_else),
 		cmocka_unit_test(prints_what_level_and_part_ask_for),
 		cmocka_unit_test(cuts_long_lines_and_ends_them),
+		cmocka_unit_test(follows_a_route),
+		cmocka_unit_test(writes_to_no_link),
+		cmocka_unit_test(refuses_routes_to_nowhere),
 	};
 
+	snprintf(log_path, sizeof(log_path), "/tmp/util-log-test.%d",
+		 (int)getpid());
+	snprintf(log_target, sizeof(log_target), "%s.target", log_path);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

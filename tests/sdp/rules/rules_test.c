@@ -50,79 +50,79 @@ static void finds_the_first_rule_that_matches(void **state)
 {
 	static const struct {
 		const char *text;
-		enum sdp_role role;
+		enum sdp_rule_role role;
 		const char *program, *addr;
 		uint16_t port;
 		enum sdp_use want;
 		unsigned int line;
 	} rows[] = {
-		{ "", SDP_ROLE_SERVER, "p", "10.0.0.1", 80, SDP_USE_BOTH, 0 },
-		{ "use tcp server * *:*", SDP_ROLE_SERVER, "p", "10.0.0.1", 80,
+		{ "", SDP_RULE_SERVER, "p", "10.0.0.1", 80, SDP_USE_BOTH, 0 },
+		{ "use tcp server * *:*", SDP_RULE_SERVER, "p", "10.0.0.1", 80,
 		  SDP_USE_TCP, 1 },
-		{ "use tcp server * *:*", SDP_ROLE_SERVER, "p", "::1", 80,
+		{ "use tcp server * *:*", SDP_RULE_SERVER, "p", "::1", 80,
 		  SDP_USE_TCP, 1 },
-		{ "use tcp server * *:*", SDP_ROLE_CLIENT, "p", "10.0.0.1", 80,
+		{ "use tcp server * *:*", SDP_RULE_CLIENT, "p", "10.0.0.1", 80,
 		  SDP_USE_BOTH, 0 },
-		{ "use tcp listen * *:*", SDP_ROLE_SERVER, "p", "10.0.0.1", 80,
+		{ "use tcp listen * *:*", SDP_RULE_SERVER, "p", "10.0.0.1", 80,
 		  SDP_USE_TCP, 1 },
-		{ "use sdp connect * *:*", SDP_ROLE_CLIENT, "p", "10.0.0.1", 80,
+		{ "use sdp connect * *:*", SDP_RULE_CLIENT, "p", "10.0.0.1", 80,
 		  SDP_USE_SDP, 1 },
-		{ "use tcp client *:*", SDP_ROLE_CLIENT, "p", "10.0.0.1", 80,
+		{ "use tcp client *:*", SDP_RULE_CLIENT, "p", "10.0.0.1", 80,
 		  SDP_USE_TCP, 1 },
 		/* The first one wins. */
 		{ "use sdp client * *:80\nuse tcp client * *:*\n",
-		  SDP_ROLE_CLIENT, "p", "10.0.0.1", 80, SDP_USE_SDP, 1 },
+		  SDP_RULE_CLIENT, "p", "10.0.0.1", 80, SDP_USE_SDP, 1 },
 		{ "use sdp client * *:80\nuse tcp client * *:*\n",
-		  SDP_ROLE_CLIENT, "p", "10.0.0.1", 81, SDP_USE_TCP, 2 },
+		  SDP_RULE_CLIENT, "p", "10.0.0.1", 81, SDP_USE_TCP, 2 },
 		/* Program */
-		{ "use tcp client db2* *:*", SDP_ROLE_CLIENT, "db2sync",
+		{ "use tcp client db2* *:*", SDP_RULE_CLIENT, "db2sync",
 		  "10.0.0.1", 1, SDP_USE_TCP, 1 },
-		{ "use tcp client db2* *:*", SDP_ROLE_CLIENT, "adb2",
+		{ "use tcp client db2* *:*", SDP_RULE_CLIENT, "adb2",
 		  "10.0.0.1", 1, SDP_USE_BOTH, 0 },
-		{ "use tcp client t?cp *:*", SDP_ROLE_CLIENT, "ttcp",
+		{ "use tcp client t?cp *:*", SDP_RULE_CLIENT, "ttcp",
 		  "10.0.0.1", 1, SDP_USE_TCP, 1 },
-		{ "use tcp client t?cp *:*", SDP_ROLE_CLIENT, "tcp", "10.0.0.1",
+		{ "use tcp client t?cp *:*", SDP_RULE_CLIENT, "tcp", "10.0.0.1",
 		  1, SDP_USE_BOTH, 0 },
 		/* Ports */
-		{ "use tcp client * *:10-20", SDP_ROLE_CLIENT, "p", "10.0.0.1",
+		{ "use tcp client * *:10-20", SDP_RULE_CLIENT, "p", "10.0.0.1",
 		  9, SDP_USE_BOTH, 0 },
-		{ "use tcp client * *:10-20", SDP_ROLE_CLIENT, "p", "10.0.0.1",
+		{ "use tcp client * *:10-20", SDP_RULE_CLIENT, "p", "10.0.0.1",
 		  10, SDP_USE_TCP, 1 },
-		{ "use tcp client * *:10-20", SDP_ROLE_CLIENT, "p", "10.0.0.1",
+		{ "use tcp client * *:10-20", SDP_RULE_CLIENT, "p", "10.0.0.1",
 		  20, SDP_USE_TCP, 1 },
-		{ "use tcp client * *:10-20", SDP_ROLE_CLIENT, "p", "10.0.0.1",
+		{ "use tcp client * *:10-20", SDP_RULE_CLIENT, "p", "10.0.0.1",
 		  21, SDP_USE_BOTH, 0 },
-		{ "use tcp client * *:65535", SDP_ROLE_CLIENT, "p", "10.0.0.1",
+		{ "use tcp client * *:65535", SDP_RULE_CLIENT, "p", "10.0.0.1",
 		  65535, SDP_USE_TCP, 1 },
-		{ "use tcp client * *:*", SDP_ROLE_CLIENT, "p", "10.0.0.1", 0,
+		{ "use tcp client * *:*", SDP_RULE_CLIENT, "p", "10.0.0.1", 0,
 		  SDP_USE_TCP, 1 },
 		/* Addresses */
-		{ "use tcp client * 10.0.0.1:*", SDP_ROLE_CLIENT, "p",
+		{ "use tcp client * 10.0.0.1:*", SDP_RULE_CLIENT, "p",
 		  "10.0.0.1", 1, SDP_USE_TCP, 1 },
-		{ "use tcp client * 10.0.0.1:*", SDP_ROLE_CLIENT, "p",
+		{ "use tcp client * 10.0.0.1:*", SDP_RULE_CLIENT, "p",
 		  "10.0.0.2", 1, SDP_USE_BOTH, 0 },
-		{ "use tcp client * 10.1.2.3/9:*", SDP_ROLE_CLIENT, "p",
+		{ "use tcp client * 10.1.2.3/9:*", SDP_RULE_CLIENT, "p",
 		  "10.127.255.255", 1, SDP_USE_TCP, 1 },
-		{ "use tcp client * 10.1.2.3/9:*", SDP_ROLE_CLIENT, "p",
+		{ "use tcp client * 10.1.2.3/9:*", SDP_RULE_CLIENT, "p",
 		  "10.128.0.0", 1, SDP_USE_BOTH, 0 },
-		{ "use tcp client * 10.0.0.0/0:*", SDP_ROLE_CLIENT, "p",
+		{ "use tcp client * 10.0.0.0/0:*", SDP_RULE_CLIENT, "p",
 		  "192.0.2.1", 1, SDP_USE_TCP, 1 },
-		{ "use tcp client * 10.0.0.0/0:*", SDP_ROLE_CLIENT, "p", "::1",
+		{ "use tcp client * 10.0.0.0/0:*", SDP_RULE_CLIENT, "p", "::1",
 		  1, SDP_USE_BOTH, 0 },
-		{ "use tcp client * 10.0.0.0/8:*", SDP_ROLE_CLIENT, "p",
+		{ "use tcp client * 10.0.0.0/8:*", SDP_RULE_CLIENT, "p",
 		  "::ffff:10.9.9.9", 1, SDP_USE_TCP, 1 },
-		{ "use tcp client * [2001:db8::]/33:1-9", SDP_ROLE_CLIENT, "p",
+		{ "use tcp client * [2001:db8::]/33:1-9", SDP_RULE_CLIENT, "p",
 		  "2001:db8:7fff::1", 9, SDP_USE_TCP, 1 },
-		{ "use tcp client * [2001:db8::]/33:1-9", SDP_ROLE_CLIENT, "p",
+		{ "use tcp client * [2001:db8::]/33:1-9", SDP_RULE_CLIENT, "p",
 		  "2001:db8:8000::1", 9, SDP_USE_BOTH, 0 },
-		{ "use tcp client * [::1]:*", SDP_ROLE_CLIENT, "p", "::1", 9,
+		{ "use tcp client * [::1]:*", SDP_RULE_CLIENT, "p", "::1", 9,
 		  SDP_USE_TCP, 1 },
-		{ "use tcp client * [::1]:*", SDP_ROLE_CLIENT, "p", "0.0.0.1",
+		{ "use tcp client * [::1]:*", SDP_RULE_CLIENT, "p", "0.0.0.1",
 		  9, SDP_USE_BOTH, 0 },
 		/* Layout */
-		{ "# a\n\n \t use\ttcp  client * *:* # b\r\n", SDP_ROLE_CLIENT,
+		{ "# a\n\n \t use\ttcp  client * *:* # b\r\n", SDP_RULE_CLIENT,
 		  "p", "10.0.0.1", 1, SDP_USE_TCP, 3 },
-		{ "use tcp client * *:*#b", SDP_ROLE_CLIENT, "p", "10.0.0.1", 1,
+		{ "use tcp client * *:*#b", SDP_RULE_CLIENT, "p", "10.0.0.1", 1,
 		  SDP_USE_TCP, 1 },
 	};
 
@@ -149,7 +149,7 @@ static void leaves_other_families_to_tcp(void **state)
 	unsigned int line = 9;
 
 	(void)state;
-	assert_int_equal(sdp_rules_find(sdp_rules_default(), SDP_ROLE_CLIENT,
+	assert_int_equal(sdp_rules_find(sdp_rules_default(), SDP_RULE_CLIENT,
 					"p", &addr, &line),
 			 SDP_USE_TCP);
 	assert_int_equal(line, 0);
@@ -329,7 +329,7 @@ static void takes_many_rules(void **state)
 		len += (size_t)snprintf(text + len, sizeof(text) - len,
 					"use tcp client p%d *:%d\n", i % 7, i);
 	rules = parse(text);
-	assert_int_equal(sdp_rules_find(rules, SDP_ROLE_CLIENT, "p5",
+	assert_int_equal(sdp_rules_find(rules, SDP_RULE_CLIENT, "p5",
 					(struct sockaddr *)&addr, &line),
 			 SDP_USE_TCP);
 	assert_int_equal(line, 999);
@@ -365,7 +365,7 @@ static void loads_the_file_of_the_variable(void **state)
 
 	file_write(path, text, sizeof(text) - 1);
 	assert_int_equal(sdp_rules_load(&rules, error, sizeof(error)), 0);
-	assert_int_equal(sdp_rules_find(rules, SDP_ROLE_CLIENT, "p",
+	assert_int_equal(sdp_rules_find(rules, SDP_RULE_CLIENT, "p",
 					(struct sockaddr *)&addr, NULL),
 			 SDP_USE_TCP);
 	sdp_rules_free(rules);
