@@ -50,6 +50,8 @@ struct sdp_dev {
 	_Atomic uint64_t deadline; /* the earliest; may be too early */
 	/* how long a thread polls before it sleeps */
 	_Atomic uint32_t spin_ns;
+	/* threads that count on an event of the channel */
+	_Atomic int armed_cnt;
 	/* passes of threads of the program: the progress thread looks */
 	_Atomic uint64_t pass_cnt;
 };

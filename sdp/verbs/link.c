@@ -129,6 +129,8 @@ static int enter_device(struct sdp_link *link)
 		sdp_dev_shrink(dev, link->sq_depth);
 	else
 		sdp_poll_add(dev, link);
+	if (dev->link_cnt == 1)
+		sdp_notice_kick(); /* the progress thread serves it, too */
 unlock:
 	util_unlock(&dev->poll_lock);
 	return ret;

@@ -91,33 +91,40 @@ void sdp_notice_forget(void)
 /* ---- sleepers --------------------------------------------------------------
  */
 
-static void wake(struct sdp_dev *dev, struct sdp_waiter *w)
+static bool wake(struct sdp_dev *dev, struct sdp_waiter *w)
 {
 	uint64_t one = 1;
 
 	/* seq_cst: pairs with fall_asleep() */
 	if (atomic_exchange_explicit(&w->is_awake, 1, memory_order_seq_cst))
-		return;
+		return false;
 	if (w->is_on_fd)
 		(void)!util_sys_write(dev->wake_fd, &one, sizeof(one));
 	else
 		syscall(SYS_futex, &w->is_awake, FUTEX_WAKE_PRIVATE, INT_MAX,
 			NULL, NULL, 0);
+	return true;
 }
 
-void sdp_notice_wake(struct sdp_dev *dev, struct sdp_link *link)
+bool sdp_notice_wake(struct sdp_dev *dev, struct sdp_link *link)
 {
 	struct sdp_waiter *w;
+	bool was_any = false;
 
 	util_lock(&dev->wait_lock);
 	for (w = dev->waiters; w; w = w->next) {
-		if (link ? w->link == link : !w->is_on_fd) {
-			wake(dev, w);
-			if (!link)
-				break;
-		}
+		if (link ? w->link != link : w->is_on_fd)
+			continue;
+		if (!wake(dev, w))
+			continue;
+		was_any = true;
+		if (link)
+			continue;
+		w->is_heir = true;
+		break;
 	}
 	util_unlock(&dev->wait_lock);
+	return was_any;
 }
 
 /* ---- the state -------------------------------------------------------------

@@ -10,8 +10,8 @@
 void sdp_notice_update(struct sdp_link *link, unsigned int news);
 
 /* Wakes whoever sleeps for @link, or (NULL) one who sleeps for any link and
- * is to serve the device. */
-void sdp_notice_wake(struct sdp_dev *dev, struct sdp_link *link);
+ * is to serve the device.  Return: whether a thread was woken. */
+bool sdp_notice_wake(struct sdp_dev *dev, struct sdp_link *link);
 
 /* The descriptor that wakes a thread which sleeps in poll(); -1: none. */
 int sdp_notice_fd(void);

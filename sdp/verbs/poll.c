@@ -318,6 +318,8 @@ int sdp_poll_arm(struct sdp_dev *dev)
 {
 	int cnt;
 
+	/* seq_cst: pairs with rearm() */
+	atomic_fetch_add_explicit(&dev->armed_cnt, 1, memory_order_seq_cst);
 	/* Not a try: the pass of another thread may have looked before the CQ
 	 * was armed. */
 	util_lock(&dev->poll_lock);
@@ -325,6 +327,19 @@ int sdp_poll_arm(struct sdp_dev *dev)
 	cnt = sdp_poll(dev);
 	util_unlock(&dev->poll_lock);
 	return cnt ? -EAGAIN : 0;
+}
+
+void sdp_poll_disarm(struct sdp_dev *dev)
+{
+	atomic_fetch_sub_explicit(&dev->armed_cnt, 1, memory_order_seq_cst);
+}
+
+/* The event that was taken may have been another sleeping thread's: it would
+ * sleep on, and nothing would make an event any more. */
+static void rearm(struct sdp_dev *dev)
+{
+	if (atomic_load_explicit(&dev->armed_cnt, memory_order_seq_cst) > 0)
+		(void)ibv_req_notify_cq(dev->cq, 0);
 }
 
 /* ---- events
@@ -377,8 +392,10 @@ void sdp_poll_events(struct sdp_dev *dev)
 	util_lock_assert_held(&dev->poll_lock);
 	while (!ibv_get_cq_event(dev->channel, &cq, &ctx))
 		cnt++;
-	if (cnt)
+	if (cnt) {
 		ibv_ack_cq_events(dev->cq, (unsigned int)cnt);
+		rearm(dev);
+	}
 	/* What came before the end is taken before it. */
 	while (sdp_poll(dev) > 0)
 		;

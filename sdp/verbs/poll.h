@@ -11,9 +11,11 @@ int sdp_poll(struct sdp_dev *dev);
 /* The same if no other thread is in a pass; else 0. */
 int sdp_poll_try(struct sdp_dev *dev);
 
-/* The next completion is to make an event on the device's channel.  Return:
- * 0: a thread may sleep; -EAGAIN: something came. */
+/* The next completion is to make an event on the device's channel, until
+ * sdp_poll_disarm().  Return: 0: a thread may sleep; -EAGAIN: something
+ * came. */
 int sdp_poll_arm(struct sdp_dev *dev);
+void sdp_poll_disarm(struct sdp_dev *dev);
 
 /* Events of the device that make a descriptor readable.  poll_lock is held. */
 void sdp_poll_events(struct sdp_dev *dev);

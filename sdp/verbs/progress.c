@@ -32,13 +32,13 @@
 /* Between two looks of a thread that has not been interrupted. */
 #define SPIN_NS_GAP 300000u
 #define FDS_PER_DEV 3
-#define FDS_MAX (1 + FDS_PER_DEV * 8 + 1)
+#define DEVS_MAX 16
+#define FDS_MAX (1 + FDS_PER_DEV * DEVS_MAX + 1)
 
-/* The progress thread leaves the devices to a sleeping thread of the program,
+/* The progress thread leaves a device to a sleeping thread of the program,
  * which wakes it when it goes. */
 static _Atomic bool is_deferring;
 static _Atomic uint64_t wakeup_cnt;
-static _Atomic int fd_sleeper_cnt;
 
 uint64_t sdp_progress_wakeups(void)
 {
@@ -62,11 +62,7 @@ static bool sleeper_add(struct sdp_dev *dev, struct sdp_waiter *w,
 			w->next->prev = w;
 		dev->waiters = w;
 	}
-	if (w->is_on_fd) {
-		dev->has_fd_sleeper = true;
-		atomic_fetch_add_explicit(&fd_sleeper_cnt, 1,
-					  memory_order_seq_cst);
-	}
+	dev->has_fd_sleeper = true;
 	util_unlock(&dev->wait_lock);
 	if (w->link)
 		atomic_fetch_add_explicit(&w->link->waiter_cnt, 1,
@@ -74,10 +70,18 @@ static bool sleeper_add(struct sdp_dev *dev, struct sdp_waiter *w,
 	return w->is_on_fd;
 }
 
+/* The place on the descriptors is free: another thread is to take it. */
+static void hand_over(struct sdp_dev *dev)
+{
+	/* wait_lock orders it: sleep_deep() found the place taken, and had
+	 * said before that it wants to know. */
+	if (!sdp_notice_wake(dev, NULL) &&
+	    atomic_load_explicit(&is_deferring, memory_order_relaxed))
+		sdp_notice_kick();
+}
+
 static void sleeper_remove(struct sdp_dev *dev, struct sdp_waiter *w)
 {
-	bool has_other;
-
 	util_lock(&dev->wait_lock);
 	if (w->prev)
 		w->prev->next = w->next;
@@ -87,21 +91,12 @@ static void sleeper_remove(struct sdp_dev *dev, struct sdp_waiter *w)
 		w->next->prev = w->prev;
 	if (w->is_on_fd)
 		dev->has_fd_sleeper = false;
-	has_other = dev->waiters;
 	util_unlock(&dev->wait_lock);
 	if (w->link)
 		atomic_fetch_sub_explicit(&w->link->waiter_cnt, 1,
 					  memory_order_relaxed);
-	if (!w->is_on_fd)
-		return;
-	if (has_other)
-		sdp_notice_wake(dev, NULL);
-	/* seq_cst: pairs with defer() */
-	if (atomic_fetch_sub_explicit(&fd_sleeper_cnt, 1,
-				      memory_order_seq_cst) == 1 &&
-	    !has_other &&
-	    atomic_load_explicit(&is_deferring, memory_order_seq_cst))
-		sdp_notice_kick();
+	if (w->is_on_fd)
+		hand_over(dev);
 }
 
 static int dev_fds(struct sdp_dev *dev, struct pollfd *pfd)
@@ -223,8 +218,10 @@ static int sleep_on_fds(struct sdp_waiter *w, unsigned int what,
 	unsigned int cnt;
 	int ret = 0;
 
-	if (sdp_poll_arm(dev) || !fall_asleep(w, what, seen))
+	if (sdp_poll_arm(dev) || !fall_asleep(w, what, seen)) {
+		sdp_poll_disarm(dev);
 		return 0;
+	}
 	cnt = (unsigned int)dev_fds(dev, pfd);
 	pfd[cnt++] = (struct pollfd){ .fd = dev->wake_fd, .events = POLLIN };
 	if (sdp_cm_chan_fd() >= 0)
@@ -235,6 +232,7 @@ static int sleep_on_fds(struct sdp_waiter *w, unsigned int what,
 	atomic_store_explicit(&w->is_awake, 1, memory_order_relaxed);
 	if (pfd[2].revents && ret >= 0)
 		fd_drain(dev->wake_fd);
+	sdp_poll_disarm(dev);
 	serve_events(dev);
 	return ret;
 }
@@ -261,29 +259,34 @@ int sdp_wait(struct sdp_link *link, unsigned int what, const uint32_t *seen,
 	     uint64_t deadline)
 {
 	struct sdp_dev *dev = link->dev;
+	bool is_heir = false; /* woken to take the place on the descriptors */
+	int ret = 0;
 
-	for (;;) {
+	while (!is_over(link, what, seen) && !spin(link, what, seen)) {
 		struct sdp_waiter w = { .link = link };
-		uint64_t start;
-		int ret;
+		uint64_t start = sdp_now_ns();
 
-		if (is_over(link, what, seen) || spin(link, what, seen))
-			break;
-		start = sdp_now_ns();
 		if (start >= deadline)
-			return -ETIMEDOUT;
+			ret = -ETIMEDOUT;
+		if (ret)
+			break;
 		ret = sleeper_add(dev, &w, false)
 			      ? sleep_on_fds(&w, what, seen, deadline)
 			      : sleep_in_futex(&w, what, seen, deadline);
 		sleeper_remove(dev, &w);
+		is_heir = w.is_heir;
+		if (ret != -EINTR)
+			ret = 0;
 		if (is_over(link, what, seen)) {
 			spin_more(dev, sdp_now_ns() - start);
 			break;
 		}
-		if (ret == -EINTR)
-			return ret;
 	}
-	return (int)(link_state(link) & what);
+	if (is_heir)
+		hand_over(dev);
+	if (is_over(link, what, seen))
+		return (int)(link_state(link) & what);
+	return ret;
 }
 
 int sdp_link_wait(struct sdp_link *link, unsigned int what, uint64_t deadline)
@@ -346,6 +349,7 @@ void sdp_sleep_end(void)
 	while (sleep_cnt) {
 		struct sdp_dev *dev = sleep_devs[--sleep_cnt];
 
+		sdp_poll_disarm(dev);
 		serve_events(dev);
 		sleeper_remove(dev, &sleep_waiters[sleep_cnt]);
 	}
@@ -408,33 +412,45 @@ static void sleep_until(struct pollfd *pfd, unsigned int cnt, uint64_t until)
 	atomic_fetch_add_explicit(&wakeup_cnt, 1, memory_order_relaxed);
 }
 
-static void defer(struct pollfd *kick)
+static bool has_sleeper(struct sdp_dev *dev)
 {
-	/* seq_cst: pairs with sleeper_remove() */
-	atomic_store_explicit(&is_deferring, true, memory_order_seq_cst);
-	if (atomic_load_explicit(&fd_sleeper_cnt, memory_order_seq_cst) > 0)
-		sleep_until(kick, 1, SDP_NEVER);
-	atomic_store_explicit(&is_deferring, false, memory_order_relaxed);
+	bool has;
+
+	util_lock(&dev->wait_lock);
+	has = dev->has_fd_sleeper;
+	util_unlock(&dev->wait_lock);
+	return has;
 }
 
+/* On the descriptors of the devices that no thread of the program serves. */
 static void sleep_deep(struct pollfd *pfd)
 {
-	unsigned int cnt = 1;
-	bool is_idle = true;
+	struct sdp_dev *served[DEVS_MAX];
+	unsigned int cnt = 1, dev_cnt = 0;
+	bool is_idle = true, is_any_left = false;
 
-	for (struct sdp_dev *dev = sdp_dev_first(); dev && cnt + 2 < FDS_MAX;
+	atomic_store_explicit(&is_deferring, true, memory_order_relaxed);
+	for (struct sdp_dev *dev = sdp_dev_first(); dev && dev_cnt < DEVS_MAX;
 	     dev = dev->next) {
+		if (has_sleeper(dev)) {
+			is_any_left = true;
+			continue;
+		}
 		is_idle &= sdp_poll_arm(dev) == 0;
 		cnt += (unsigned int)dev_fds(dev, pfd + cnt);
+		served[dev_cnt++] = dev;
 	}
-	if (sdp_cm_chan_fd() >= 0)
+	atomic_store_explicit(&is_deferring, is_any_left, memory_order_relaxed);
+	if (dev_cnt && sdp_cm_chan_fd() >= 0)
 		pfd[cnt++] = (struct pollfd){ .fd = sdp_cm_chan_fd(),
 					      .events = POLLIN };
-	if (!is_idle)
-		return;
-	sleep_until(pfd, cnt, SDP_NEVER);
-	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next)
-		serve_events(dev);
+	if (is_idle)
+		sleep_until(pfd, cnt, SDP_NEVER);
+	atomic_store_explicit(&is_deferring, false, memory_order_relaxed);
+	while (dev_cnt) {
+		sdp_poll_disarm(served[--dev_cnt]);
+		serve_events(served[dev_cnt]);
+	}
 }
 
 static void *serve(void *arg)
@@ -456,11 +472,7 @@ static void *serve(void *arg)
 			continue;
 		}
 		nap = NAP_NS_MIN;
-		if (atomic_load_explicit(&fd_sleeper_cnt,
-					 memory_order_seq_cst) > 0)
-			defer(pfd);
-		else
-			sleep_deep(pfd);
+		sleep_deep(pfd);
 	}
 	return NULL;
 }
@@ -501,6 +513,5 @@ void sdp_progress_forget(void)
 {
 	atomic_store_explicit(&is_running, false, memory_order_relaxed);
 	atomic_store_explicit(&is_deferring, false, memory_order_relaxed);
-	atomic_store_explicit(&fd_sleeper_cnt, 0, memory_order_relaxed);
 	sleep_cnt = 0;
 }

@@ -32,6 +32,7 @@ struct sdp_waiter {
 	struct sdp_link *link;		/* NULL: any */
 	_Atomic uint32_t is_awake;	/* a futex */
 	bool is_on_fd;			/* sleeps on the device's descriptors */
+	bool is_heir;			/* woken because that place is free */
 };
 
 /* A buffer of the program's. */
