@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""run.py tcp|sdp [ipv4|ipv6]: what sock-cases says, compared.
+"""run.py tcp|sdp [--only NAME,...] [ipv4|ipv6]: compares what sock-cases says.
+
+A NAME is that of a case or of a theme; without any, all cases run.
 
 tcp: two runs over TCP, the second beside busy loops, say the same, and no
 case fails, dies or hangs.
@@ -30,6 +32,7 @@ PAYLOAD = 16 << 20
 # Processes that sent something as SDP: each case is one at least, and only
 # some need no data.
 LEAST_SENDERS = 250
+ONLY = []
 
 
 def by_case(text, names):
@@ -49,15 +52,23 @@ def list_cases(test):
     check(len(names) >= LEAST_CASES,
           f"{len(names)} cases, at least {LEAST_CASES} are wanted")
     check(len(names) == len(set(names)), "two cases have one name")
-    return names
+    if not ONLY:
+        return names
+    for only in ONLY:
+        check(any(is_of(name, only) for name in names), f"no case {only}")
+    return [name for name in names if any(is_of(name, only) for only in ONLY)]
+
+
+def is_of(name, only):
+    return name == only or name.startswith(only + ".")
 
 
 def start(test, name, family, usiw):
     """sock-cases, over TCP or, with @usiw, over SDP."""
     limit = max(1, round(LIMIT * harness.SLOW))
     words = ["--ipv6"] if family == "ipv6" else []
-    return test.start(name, [SOCK_CASES, *words, "-j", 4, "--limit", limit],
-                      usiw=usiw)
+    return test.start(name, [SOCK_CASES, *words, "-j", 4, "--limit", limit,
+                             *ONLY], usiw=usiw)
 
 
 def wait_for(program, names):
@@ -104,9 +115,23 @@ def exceptions(names):
     with open(path, encoding="utf-8") as f:
         found = rules.load_exceptions(f.read())
     for name, reason in found.items():
-        check(name in names, f"exceptions.txt: {name} is no case")
+        check(ONLY or name in names,
+              f"exceptions.txt: {name} is no case")
         check(reason, f"exceptions.txt: {name} has no reason")
-    return found
+    return {name: reason for name, reason in found.items()
+            if not ONLY or any(is_of(name, only) for only in ONLY)}
+
+
+def demand_sdp(test, before):
+    """That the octets went by usiw, and those of most cases."""
+    if ONLY:
+        test.demand_payload(before, 1)
+        return
+    test.demand_payload(before, PAYLOAD)
+    senders = sum(page.get("tx_payload", 0) > 0
+                  for page in test.counters.pages().values())
+    check(senders >= LEAST_SENDERS,
+          f"{senders} processes sent by usiw: others took TCP")
 
 
 def over_sdp(family):
@@ -118,11 +143,7 @@ def over_sdp(family):
         check(not bad_lines(tcp), "\n".join(bad_lines(tcp)))
         before = test.counters.sum()
         sdp = wait_for(start(test, "sdp", family, True), names)
-        test.demand_payload(before, PAYLOAD)
-        senders = sum(page.get("tx_payload", 0) > 0
-                      for page in test.counters.pages().values())
-        check(senders >= LEAST_SENDERS,
-              f"{senders} processes sent by usiw: others took TCP")
+        demand_sdp(test, before)
         different = [name for name in names if tcp[name] != sdp[name]]
         unexcused = [name for name in different if name not in excused]
         for name in unexcused:
@@ -141,6 +162,9 @@ def main():
     if len(sys.argv) < 2 or sys.argv[1] not in WAYS:
         sys.exit(__doc__)
     run = WAYS[sys.argv.pop(1)]
+    if sys.argv[1:2] == ["--only"]:
+        ONLY.extend(sys.argv[2].split(","))
+        del sys.argv[1:3]
     harness.main([("ipv4", lambda: run("ipv4")),
                   ("ipv6", lambda: run("ipv6"))])
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The text of the cases: each line is one write(). */
+/* The text of the cases: each line is one write(), of printable characters. */
 #include "cases.h"
 #include "show.h"
 
@@ -25,7 +25,9 @@ void say(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line + len, sizeof(line) - len - 1, format, args);
 	va_end(args);
-	len = strlen(line);
+	for (len = 0; line[len]; len++)
+		if (!isprint((unsigned char)line[len]))
+			line[len] = '?';
 	line[len++] = '\n';
 	if (write(report_fd, line, len) != (ssize_t)len)
 		_exit(3);
@@ -97,10 +99,10 @@ ssize_t show_recv(const char *what, int fd, size_t size, int flags)
 		say("%s: %s", what, error_name(errno));
 		return got;
 	}
-	text[got] = 0;
+	/* An octet of zero would end the line. */
 	for (ssize_t i = 0; i < got; i++)
-		if (!isprint((unsigned char)text[i]))
-			text[i] = '?';
+		text[i] = text[i] ? text[i] : '?';
+	text[got] = 0;
 	if (got)
 		say("%s: %zd \"%s\"", what, got, text);
 	else
