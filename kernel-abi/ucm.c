@@ -222,6 +222,7 @@ static void conn_param_decode(struct rnic_cm_conn_param *param,
 	param->qp_num = conn->qp_num;
 	param->ird = conn->responder_resources;
 	param->ord = conn->initiator_depth;
+	param->rnr_retry = conn->rnr_retry_count;
 	param->pd_len = conn->private_data_len;
 	memcpy(param->pd, conn->private_data, conn->private_data_len);
 }

@@ -228,6 +228,7 @@ static int accept_stream(struct cm_id *id, struct rnic_qp *qp,
 
 	if (ret < 0)
 		return ret;
+	conn->param.rnr_retry = param->rnr_retry;
 	/* Without an RTR nothing tells: the peer may wait for us. */
 	if (cm_id_is_ca(id) && ev.start.is_peer_to_peer)
 		return accept_await(conn, qp, param, &ev, event);

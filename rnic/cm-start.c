@@ -17,6 +17,7 @@
 #include "../util/env.h"
 #include "../util/log.h"
 #include "fd.h"
+#include "hold.h"
 #include "qp.h"
 #include "stat.h"
 
@@ -30,6 +31,8 @@
  * siw loses the Reply's private data when the FIN comes right behind it.
  */
 #define REJECTED_NS (200 * NS_PER_MS)
+/* rnr_retry_count without limit; a kernel takes larger ones for the same. */
+#define RNR_FOR_EVER 7
 
 /* ---- the object --------------------------- */
 
@@ -232,6 +235,18 @@ void cm_conn_stands(struct cm_conn *conn, struct cm_id *id)
 	id->state = RNIC_CM_S_ESTABLISHED;
 }
 
+/*
+ * rnr_retry_count is for the peer's Sends, and those are held here: nothing
+ * need travel.  A kernel's iWARP manager does not look at the count, and
+ * librdmacm says 7 where the application says nothing.
+ */
+static void conn_set_rnr_time(const struct cm_conn *conn,
+			      const struct cm_id *id, struct rnic_qp *qp)
+{
+	rnic_hold_set_cm_time(qp, cm_id_is_ca(id) && conn->param.rnr_retry >=
+							     RNR_FOR_EVER);
+}
+
 int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp,
 		   uint16_t ird, uint16_t ord)
 {
@@ -240,6 +255,7 @@ int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp,
 	cm_conn_watch(conn, 0);
 	if (id->ack_timeout)
 		cm_sock_set_ack_timeout(cm_conn_fd(conn), id->ack_timeout);
+	conn_set_rnr_time(conn, id, qp);
 	ret = rnic_qp_attach_stream(qp, conn->stream, ird, ord, id->ref);
 	if (ret < 0)
 		return ret;

@@ -134,8 +134,11 @@ static void hold_limit(struct rnic_stream *stream, uint64_t rnr_ns)
 /* The time of the oldest message begins.  READs have a time of their own. */
 static void hold_begin_time(struct rnic_qp *qp)
 {
-	hold_limit(qp->stream,
-		   hold_awaits_reads(qp->hold) ? UINT64_MAX : qp->rnr_ns);
+	uint64_t ns = qp->rnr_ns;
+
+	if (qp->hold->is_full && qp->rnr_full_ns < ns)
+		ns = qp->rnr_full_ns;
+	hold_limit(qp->stream, hold_awaits_reads(qp->hold) ? UINT64_MAX : ns);
 }
 
 static int hold_new(struct rnic_qp *qp)
@@ -218,6 +221,16 @@ void rnic_hold_set_time(struct rnic_qp *qp, uint8_t min_rnr_timer,
 {
 	rnic_engine_lead(qp->engine);
 	qp->rnr_ns = rnr_time_ns(min_rnr_timer, rnr_retry);
+	rnic_engine_unlead(qp->engine);
+}
+
+void rnic_hold_set_cm_time(struct rnic_qp *qp, bool is_for_ever)
+{
+	uint64_t least_ns = util_settings()->rnr_ms * NS_PER_MS;
+
+	rnic_engine_lead(qp->engine);
+	qp->rnr_ns = is_for_ever && least_ns ? UINT64_MAX : least_ns;
+	qp->rnr_full_ns = least_ns;
 	rnic_engine_unlead(qp->engine);
 }
 
@@ -508,7 +521,9 @@ static void hold_go_on(struct rnic_qp *qp, struct rnic_stream *stream)
 	}
 	ev = hold->waiting;
 	hold->is_full = false;
-	if (!hold->cnt)
+	if (hold->cnt)
+		hold_begin_time(qp);
+	else
 		rnic_hold_drop(qp);
 	rnic_inbound_event(qp, stream->conn, &ev);
 	rnic_stream_resume(stream);

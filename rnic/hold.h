@@ -60,6 +60,13 @@ bool rnic_hold_message(struct rnic_qp *qp, const struct usiw_cqe *cqe);
 void rnic_hold_set_time(struct rnic_qp *qp, uint8_t min_rnr_timer,
 			uint8_t rnr_retry);
 
+/*
+ * The same with rdma_cm: for ever, or USIW_RNR_MS.  Once the hold is full it is
+ * always USIW_RNR_MS: the peer's disconnect stands behind the data on TCP, and
+ * who does not read on never hears of it.  Context: takes the lead.
+ */
+void rnic_hold_set_cm_time(struct rnic_qp *qp, bool is_for_ever);
+
 /* Receives were posted: bells of a QP and of an SRQ. */
 void rnic_hold_serve(struct rnic_qp *qp);
 void rnic_hold_serve_srq(struct rnic_srq *srq);

@@ -145,6 +145,13 @@ static void qp_users_add(struct rnic_qp *qp, uint32_t one)
 						  memory_order_acq_rel);
 }
 
+/* As long as nobody has said otherwise. */
+static void qp_reset_rnr_time(struct rnic_qp *qp)
+{
+	qp->rnr_ns = util_settings()->rnr_ms * NS_PER_MS;
+	qp->rnr_full_ns = UINT64_MAX;
+}
+
 int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 		   struct rnic_qp **ret_qp)
 {
@@ -163,7 +170,7 @@ int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 	qp->recv_cq = opt->recv_cq;
 	qp->srq = opt->srq;
 	qp->handle = opt->handle;
-	qp->rnr_ns = util_settings()->rnr_ms * NS_PER_MS;
+	qp_reset_rnr_time(qp);
 	atomic_init(&qp->rq.told_idx,
 		    atomic_load_explicit(&qp->recv_cq->ring.hdr->cons_idx,
 					 memory_order_relaxed));
@@ -515,7 +522,7 @@ static int qp_reset(struct rnic_qp *qp)
 		usiw_ring_consume(&qp->rq.ring, usiw_ring_used(&qp->rq.ring));
 	qp->rq.current.is_open = false;
 	qp->is_last_wqe_told = false;
-	qp->rnr_ns = util_settings()->rnr_ms * NS_PER_MS;
+	qp_reset_rnr_time(qp);
 	qp->patience_ns = 0;
 	qp->has_access = false;
 	rnic_mw_qp_gone(qp);

@@ -235,6 +235,7 @@ struct rnic_qp {
 	struct rnic_hold *hold; /* Sends without receive; NULL: none */
 	uint32_t held_in_idx, held_out_idx; /* Sends held ever, delivered */
 	uint64_t rnr_ns; /* how long; 0: not at all; UINT64_MAX: no limit */
+	uint64_t rnr_full_ns; /* the most, while the hold is full */
 	uint64_t patience_ns; /* with a silent peer's TCP; 0: TCP's own */
 	struct rnic_stream *stream;
 	struct rnic_mw *windows; /* of type 2, bound by this QP */

@@ -618,8 +618,9 @@ struct rnic_cm_event {
 
 struct rnic_cm_conn_param {
 	uint32_t qp_num;
-	uint8_t ird; /* responder_resources */
-	uint8_t ord; /* initiator_depth */
+	uint8_t ird;	   /* responder_resources */
+	uint8_t ord;	   /* initiator_depth */
+	uint8_t rnr_retry; /* rnr_retry_count, for the peer's Sends */
 	/* Active: InfiniBand's steps, whatever the persona. */
 	bool wants_response;
 	uint8_t pd_len;

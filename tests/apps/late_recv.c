@@ -4,10 +4,19 @@
  * one side sends at once, the other first READs what the sender's private data
  * names, and posts its receive once the message has come, or never.
  *
- * usage: apps-late-recv late|never [srq]
+ *   late       as soon as the message is there
+ *   very-late  after three times what USIW_RNR_MS says
+ *   never      and waits for the connection to end
+ *   leave      never, and disconnects while the message waits
+ *
+ * usage: apps-late-recv late|very-late|never|leave [srq] [limit]
+ *
+ * Its rnr_retry_count is 7, as librdmacm's without parameters, or with "limit"
+ * 6.
  */
 #include <infiniband/verbs.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
@@ -141,10 +150,44 @@ static void receive_never(struct rdma_cm_id *id)
 	ibv_ack_async_event(&event);
 }
 
+static void wait_very_long(void)
+{
+	const char *rnr_ms = getenv("USIW_RNR_MS");
+
+	NEEDS(rnr_ms);
+	poll(NULL, 0, 3 * atoi(rnr_ms));
+}
+
+static void act(const char *how, struct rdma_cm_id *id, struct ibv_srq *srq,
+		const struct where *where)
+{
+	read_source(id, where);
+	if (!strcmp(how, "never")) {
+		receive_never(id);
+		return;
+	}
+	wait_arrived(id, where);
+	if (!strcmp(how, "leave"))
+		return;
+	if (!strcmp(how, "very-late"))
+		wait_very_long();
+	receive_late(id, srq);
+}
+
+static bool has_word(char **argv, const char *word)
+{
+	while (*argv)
+		if (!strcmp(*argv++, word))
+			return true;
+	return false;
+}
+
 int main(int argc, char **argv)
 {
-	bool is_late = argc > 1 && !strcmp(argv[1], "late");
-	bool has_srq = argc > 2 && !strcmp(argv[2], "srq");
+	bool has_srq = has_word(argv, "srq");
+	struct rdma_conn_param limit = { .responder_resources = 4,
+					 .initiator_depth = 4,
+					 .rnr_retry_count = 6 };
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 4,
 							.max_sge = 1 } };
@@ -153,6 +196,7 @@ int main(int argc, char **argv)
 	struct where where;
 	pthread_t thread;
 
+	NEEDS(argc > 1);
 	sem_init(&is_sent, 0, 0);
 	sem_init(&is_done, 0, 0);
 	strcpy(port, "0");
@@ -170,16 +214,13 @@ int main(int argc, char **argv)
 		attr.srq = srq;
 	}
 	NEEDS(!rdma_create_qp(id, NULL, &attr));
-	NEEDS(!rdma_accept(id, NULL));
-	read_source(id, &where);
-	if (is_late) {
-		wait_arrived(id, &where);
-		receive_late(id, srq);
-	} else {
-		receive_never(id);
-	}
-	sem_post(&is_done);
+	NEEDS(!rdma_accept(id, has_word(argv, "limit") ? &limit : NULL));
+	act(argv[1], id, srq, &where);
+	if (strcmp(argv[1], "leave"))
+		sem_post(&is_done);
+	/* DISCONNECTED has come when it returns. */
 	rdma_disconnect(id);
+	sem_post(&is_done);
 	pthread_join(thread, NULL);
 	rdma_destroy_qp(id);
 	if (srq)

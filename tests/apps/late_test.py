@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""A program that posts its receive after the message has come, or never."""
+"""late_test.py [--persona NAME]: a program that posts its receive after the
+message has come, or never."""
 import os
+import sys
 
+import harness
 from harness import BUILD, Test, check, main
 
 LATE_RECV = os.path.join(BUILD, "bin", "apps-late-recv")
@@ -18,9 +21,21 @@ def run(how, env=None):
 
 
 SHORT = {"USIW_RNR_MS": "200"}
+LONG = {"USIW_RNR_MS": "600000"}
 
-main([("late", run(["late"])),
-      ("late-without-crc", run(["late"], {"USIW_CRC": "off"})),
-      ("late-srq", run(["late", "srq"])),
-      ("never", run(["never"], SHORT)),
-      ("never-srq", run(["never", "srq"], SHORT))])
+BOTH = [("late", run(["late"])),
+        ("late-without-crc", run(["late"], {"USIW_CRC": "off"})),
+        ("late-srq", run(["late", "srq"])),
+        ("never", run(["never", "limit"], SHORT)),
+        ("never-srq", run(["never", "srq", "limit"], SHORT)),
+        ("leave", run(["leave"], LONG)),
+        ("leave-srq", run(["leave", "srq"], LONG))]
+# rnr_retry_count 7: for ever with persona ca only
+RNIC = [("never-7", run(["never"], SHORT))]
+CA = [("very-late", run(["very-late"], SHORT)),
+      ("very-late-srq", run(["very-late", "srq"], SHORT))]
+
+if sys.argv[1:2] == ["--persona"]:
+    harness.PERSONA[:] = sys.argv[1:3]
+    del sys.argv[1:3]
+main(BOTH + (CA if "ca" in harness.PERSONA else RNIC))

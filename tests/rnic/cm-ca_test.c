@@ -7,8 +7,11 @@
 #include "cm-fixture.h"
 
 #include "cm-internal.h"
+#include "qp.h"
 
 #define PENDING_MS 50
+#define RNR_MS 900
+#define RNR_STR "900"
 
 /* InfiniBand's reasons: an application's, nobody listens. */
 enum { REJ_INVALID_SERVICE = 8, REJ_CONSUMER = 28 };
@@ -217,6 +220,41 @@ static void without_rtr_established_comes_at_once(void **state)
 	cm_qp_close(&q);
 }
 
+/* Each application says how often its peer's Sends are tried again, so it is
+ * the QP of that application which holds them. */
+static void rnr_retry_count_is_for_the_peers_sends(void **state)
+{
+	static const struct {
+		uint8_t active, passive;
+		uint64_t active_ns, passive_ns;
+	} rows[] = {
+		{ 0, 0, RNR_MS * NS_PER_MS, RNR_MS * NS_PER_MS },
+		{ 6, 6, RNR_MS * NS_PER_MS, RNR_MS * NS_PER_MS },
+		{ 7, 0, UINT64_MAX, RNR_MS * NS_PER_MS },
+		{ 0, 7, RNR_MS * NS_PER_MS, UINT64_MAX },
+		{ 255, 255, UINT64_MAX, UINT64_MAX },
+	};
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		print_message("%u, %u\n", rows[i].active, rows[i].passive);
+		cm_rnr_retry = rows[i].active;
+		cm_pair_open(&p, AF_INET);
+		cm_rnr_retry = rows[i].passive;
+		cm_pair_answer(&p);
+		cm_rnr_retry = 0;
+		cm_pair_expect_answer(&p, RNIC_CM_CONNECT_RESPONSE, &ev);
+		assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
+				 0);
+		cm_expect(p.listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+		assert_true(p.active_qp.qp->rnr_ns == rows[i].active_ns);
+		assert_true(p.passive_qp.qp->rnr_ns == rows[i].passive_ns);
+		cm_pair_close(&p);
+	}
+}
+
 /* Programs give their last reference back there. */
 static void timewait_ends_behind_disconnected(void **state)
 {
@@ -347,6 +385,7 @@ int main(void)
 		cmocka_unit_test(a_qp_that_was_reset_gets_no_old_stream),
 		cmocka_unit_test(the_last_step_checks_the_qp),
 		cmocka_unit_test(without_rtr_established_comes_at_once),
+		cmocka_unit_test(rnr_retry_count_is_for_the_peers_sends),
 		cmocka_unit_test(timewait_ends_behind_disconnected),
 		cmocka_unit_test(no_timewait_exit_for_an_identity_that_is_gone),
 		cmocka_unit_test(no_timewait_exit_after_a_rejection),
@@ -357,5 +396,6 @@ int main(void)
 	/* Before the settings are read for the first time. */
 	setenv("USIW_PERSONA", "ca", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
+	setenv("USIW_RNR_MS", RNR_STR, 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

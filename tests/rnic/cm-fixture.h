@@ -150,6 +150,9 @@ static inline void cm_resolve(struct cm_side *s, int family, uint16_t port)
 	cm_expect(s->chan, RNIC_CM_ROUTE_RESOLVED, 0, &ev);
 }
 
+/* What cm_param() says; 0 unless the test sets it. */
+static uint8_t cm_rnr_retry;
+
 static inline void cm_param(struct rnic_cm_conn_param *param,
 			    const struct cm_qp *q, const char *pd)
 {
@@ -157,6 +160,7 @@ static inline void cm_param(struct rnic_cm_conn_param *param,
 	param->qp_num = rnic_qp_num(q->qp);
 	param->ird = 4;
 	param->ord = 3;
+	param->rnr_retry = cm_rnr_retry;
 	param->pd_len = (uint8_t)strlen(pd);
 	memcpy(param->pd, pd, strlen(pd));
 }

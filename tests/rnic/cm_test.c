@@ -3,6 +3,8 @@
 #include "cm-fixture.h"
 
 #include "cm-internal.h"
+#include "../util/env.h"
+#include "qp.h"
 
 static void connects_and_disconnects(int family)
 {
@@ -46,6 +48,22 @@ static void connects_and_disconnects_ipv6(void **state)
 {
 	(void)state;
 	connects_and_disconnects(AF_INET6);
+}
+
+/* A kernel's iWARP manager does not look at it. */
+static void rnr_retry_count_means_nothing_to_an_rnic(void **state)
+{
+	uint64_t rnr_ns = util_settings()->rnr_ms * NS_PER_MS;
+	struct cm_pair p;
+
+	(void)state;
+	cm_rnr_retry = 7;
+	cm_pair_open(&p, AF_INET);
+	cm_pair_accept(&p);
+	cm_rnr_retry = 0;
+	assert_true(p.active_qp.qp->rnr_ns == rnr_ns);
+	assert_true(p.passive_qp.qp->rnr_ns == rnr_ns);
+	cm_pair_close(&p);
 }
 
 static void passive_side_disconnects(void **state)
@@ -234,6 +252,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(connects_and_disconnects_ipv4),
 		cmocka_unit_test(connects_and_disconnects_ipv6),
+		cmocka_unit_test(rnr_retry_count_means_nothing_to_an_rnic),
 		cmocka_unit_test(passive_side_disconnects),
 		cmocka_unit_test(disconnected_waits_for_the_last_message),
 		cmocka_unit_test(disconnected_comes_though_nobody_polls),

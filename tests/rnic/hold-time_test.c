@@ -36,10 +36,32 @@ static void patience_is_what_the_peers_told(void **state)
 	rnicpair_close(&p);
 }
 
+static void with_a_manager_it_is_the_setting_or_for_ever(void **state)
+{
+	struct rnicpair p;
+	struct rnic_qp *qp;
+
+	(void)state;
+	rnicpair_open_idle(&p, &(struct rnicpair_options)RNICPAIR_OPTIONS_INIT);
+	qp = p.side[0].qp;
+	assert_true(qp->rnr_full_ns == UINT64_MAX);
+	rnic_hold_set_cm_time(qp, false);
+	assert_true(qp->rnr_ns == 100 * NS_PER_MS);
+	rnic_hold_set_cm_time(qp, true);
+	assert_true(qp->rnr_ns == UINT64_MAX);
+	assert_true(qp->rnr_full_ns == 100 * NS_PER_MS);
+	assert_int_equal(rnic_qp_modify(qp, RNIC_QPS_ERROR), 0);
+	assert_int_equal(rnic_qp_modify(qp, RNIC_QPS_IDLE), 0);
+	assert_true(qp->rnr_ns == 100 * NS_PER_MS);
+	assert_true(qp->rnr_full_ns == UINT64_MAX);
+	rnicpair_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(patience_is_what_the_peers_told),
+		cmocka_unit_test(with_a_manager_it_is_the_setting_or_for_ever),
 	};
 
 	setenv("USIW_RNR_MS", "100", 1);

@@ -339,17 +339,18 @@ static void what_cannot_be_held_waits_in_tcp(void **state)
 	}
 }
 
-static void a_full_hold_ends_in_time(void **state)
+/* @full_ns: what rdma_cm limits, where the Sends themselves have no limit. */
+static void full_hold_ends(uint64_t ns, uint64_t full_ns)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
 	struct usiw_cqe cqe;
 
-	(void)state;
 	opt.sockbuf = 32768;
 	rnicpair_open_idle(&p, &opt);
-	b->qp->rnr_ns = 80 * NS_PER_MS;
+	b->qp->rnr_ns = ns;
+	b->qp->rnr_full_ns = full_ns;
 	rnicpair_connect(&p);
 	post_send(a, 1, 0, 4u << 20);
 	rnicpair_wait_state(b, RNIC_QPS_TERMINATE);
@@ -357,6 +358,52 @@ static void a_full_hold_ends_in_time(void **state)
 	cqe = rnicpair_take(a, a->scq);
 	assert_int_equal(cqe.wr_id, 1);
 	assert_int_equal(cqe.status, USIW_WC_RNR_RETRY_EXC_ERR);
+	rnicpair_close(&p);
+}
+
+static void a_full_hold_ends_in_time(void **state)
+{
+	(void)state;
+	full_hold_ends(80 * NS_PER_MS, UINT64_MAX);
+	full_hold_ends(UINT64_MAX, 80 * NS_PER_MS);
+}
+
+static bool is_not_full(struct rnicpair_side *side)
+{
+	return !is_full(side);
+}
+
+/* With rdma_cm and rnr_retry_count 7: a limit while the hold is full, no more
+ * when there is place again. */
+static void place_takes_the_limit_away(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+
+	(void)state;
+	opt.sockbuf = 32768;
+	rnicpair_open_idle(&p, &opt);
+	b->qp->rnr_ns = UINT64_MAX;
+	b->qp->rnr_full_ns = 2 * RNICPAIR_PATIENCE_MS * NS_PER_MS;
+	rnicpair_connect(&p);
+	for (uint32_t i = 0; i < 20; i++)
+		post_send(a, i, 0, 40000);
+	for (uint32_t i = 0; i < 20; i++) {
+		/* Six fit beside the one that is received. */
+		if (i == 13) {
+			wait_for(is_full, b);
+			assert_true(limit_ns(b) != 0);
+		}
+		post_recv(b, i, BUF_RECV, 40000);
+		assert_int_equal(rnicpair_take(b, b->rcq).status,
+				 USIW_WC_SUCCESS);
+		if (i == 13) {
+			wait_for(is_not_full, b);
+			assert_true(is_holding(b));
+			assert_true(limit_ns(b) == 0);
+		}
+	}
 	rnicpair_close(&p);
 }
 
@@ -633,6 +680,7 @@ int main(void)
 		cmocka_unit_test(two_messages_take_two_receives),
 		cmocka_unit_test(what_cannot_be_held_waits_in_tcp),
 		cmocka_unit_test(a_full_hold_ends_in_time),
+		cmocka_unit_test(place_takes_the_limit_away),
 		cmocka_unit_test(what_stands_behind_goes_on),
 		cmocka_unit_test(shared_receives_go_round),
 		cmocka_unit_test(one_bad_holder_does_not_stop_the_others),
