@@ -7,7 +7,8 @@
  * errors and of events, counts; no ports, no process ids, no times, and no
  * sizes that depend on buffers.  The same text must come over TCP and over
  * SDP.  A case never counts on time: it waits until a state is there, then
- * looks.
+ * looks.  It counts on no more than 32 KB of buffers: what a blocking call
+ * sends beyond that, another thread or process reads meanwhile.
  */
 #ifndef SDP_CASES_H
 #define SDP_CASES_H

@@ -91,7 +91,7 @@ static void ending_child(void *arg)
 	close(ending->listener);
 	send_pattern(fd, 60000, 0);
 	NEED(recv(fd, &octet, 1, 0) == 1);
-	send_pattern(fd, 60000, 60000);
+	send_pattern(fd, 30000, 60000);
 	ending->end();
 }
 

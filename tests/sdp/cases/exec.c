@@ -54,12 +54,12 @@ static void cat_used(void)
 
 static void cat_large(void)
 {
-	cat_on(pair_new(), 50000);
+	cat_on(pair_new(), 30000);
 }
 
 static void cat_used_large(void)
 {
-	cat_on(pair_used(), 50000);
+	cat_on(pair_used(), 30000);
 }
 
 static void cat_of_client(void)

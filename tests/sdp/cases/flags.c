@@ -56,8 +56,8 @@ static void peek_message(void)
 
 static void peek_large(void)
 {
-	enum { SIZE = 100000 };
-	struct pair pair = pair_new();
+	enum { SIZE = 30000 };
+	struct pair pair = pair_used();
 	char *octets = malloc(SIZE);
 
 	NEED(octets);

@@ -321,8 +321,8 @@ static void unrelated(void)
 		child_end(child_start(unrelated_child, NULL));
 	send_text(pair.client, "here");
 	show_recv("children that do nothing; recv", pair.server, 10, 0);
-	send_pattern(pair.client, 50000, 0);
-	recv_pattern(pair.server, 50000, 0);
+	send_pattern(pair.client, 30000, 0);
+	recv_pattern(pair.server, 30000, 0);
 }
 
 static void both_ends_child(void *arg)

@@ -28,7 +28,7 @@ static void half_closed_echo(void)
 	pid_t pid;
 	int fd = child_accept(echo, &pid);
 
-	send_pattern(fd, 50000, 0);
+	send_pattern(fd, 30000, 0);
 	SHOW("shutdown", shutdown(fd, SHUT_WR));
 	say("%zu octets came back", recv_pattern_all(fd, 0));
 	child_end(pid);

@@ -174,7 +174,7 @@ static void out_waits(void)
 
 static void proxy_child(int fd)
 {
-	send_pattern(fd, 300000, 0);
+	send_pattern(fd, 30000, 0);
 	NEED(shutdown(fd, SHUT_WR) == 0);
 	say("%zu octets came back", recv_pattern_all(fd, 0));
 }

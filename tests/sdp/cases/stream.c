@@ -563,17 +563,26 @@ static void memory_shared(void)
 	say("the sender's memory may go after send");
 }
 
-static void memory_changes(void)
+static void change_main(void *arg)
 {
 	enum { SIZE = 200000 };
-	struct pair pair = pair_new();
 	char *octets = malloc(SIZE);
 
 	NEED(octets);
 	pattern_make(octets, SIZE, 0);
-	NEED(send(pair.client, octets, SIZE, 0) == SIZE);
+	NEED(send(*(int *)arg, octets, SIZE, 0) == SIZE);
 	memset(octets, 0, SIZE);
-	recv_pattern(pair.server, SIZE, 0);
+	free(octets);
+}
+
+static void memory_changes(void)
+{
+	struct pair pair = pair_new();
+	struct sleeper sleeper;
+
+	sleeper_start(&sleeper, change_main, &pair.client);
+	recv_pattern(pair.server, 200000, 0);
+	sleeper_end(&sleeper);
 	say("the sender's memory may change after send");
 }
 
