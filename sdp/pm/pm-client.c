@@ -260,7 +260,8 @@ static void result_make(const struct place *peer, const struct place *local,
 	struct place sdp = { .ipv = peer->ipv, .scope = peer->scope };
 
 	memset(ret_result, 0, sizeof(*ret_result));
-	place_to(local, local->port, &ret_result->local);
+	if (local)
+		place_to(local, local->port, &ret_result->local);
 	switch (entry->what) {
 	case SDP_PM_CACHED_MAPPED:
 		ret_result->outcome = SDP_PM_MAPPED;
@@ -354,6 +355,18 @@ static int places_take(const struct sockaddr *peer_addr,
 	return 0;
 }
 
+static bool entry_get(const struct place *peer,
+		      struct sdp_pm_cache_entry *ret_entry)
+{
+	struct sdp_pm_key key = key_of(peer);
+	bool is_known;
+
+	util_lock(&cache_lock);
+	is_known = sdp_pm_cache_get(&cache, now_ms(), &key, ret_entry);
+	util_unlock(&cache_lock);
+	return is_known;
+}
+
 int sdp_pm_query(const struct sockaddr *peer_addr,
 		 const struct sockaddr *local_addr,
 		 const struct sdp_pm_options *options, int stop_fd,
@@ -364,23 +377,29 @@ int sdp_pm_query(const struct sockaddr *peer_addr,
 	struct sdp_pm_options filled;
 	struct place peer, local;
 	int saved_errno = errno, ret;
-	struct sdp_pm_key key;
-	bool is_known;
 
 	ret = places_take(peer_addr, local_addr, &peer, &local);
 	if (ret < 0)
 		return ret;
 	options_fill(options, &filled);
-	key = key_of(&peer);
-	util_lock(&cache_lock);
-	is_known = sdp_pm_cache_get(&cache, now_ms(), &key, &entry);
-	util_unlock(&cache_lock);
-	if (!is_known)
+	if (!entry_get(&peer, &entry))
 		ret = ask(&peer, &local, &filled, stop_fd, &entry);
 	if (ret == 0)
 		result_make(&peer, &local, &entry, ret_result);
 	errno = saved_errno;
 	return ret;
+}
+
+bool sdp_pm_known(const struct sockaddr *peer_addr,
+		  struct sdp_pm_result *ret_result)
+{
+	struct sdp_pm_cache_entry entry;
+	struct place peer;
+
+	if (place_from(peer_addr, &peer) < 0 || !entry_get(&peer, &entry))
+		return false;
+	result_make(&peer, NULL, &entry, ret_result);
+	return true;
 }
 
 void sdp_pm_reject(const struct sockaddr *peer_addr,

@@ -7,6 +7,7 @@
 #ifndef SDP_PM_CLIENT_H
 #define SDP_PM_CLIENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -56,6 +57,11 @@ int sdp_pm_query(const struct sockaddr *peer, const struct sockaddr *local,
 		 const struct sdp_pm_options *options, int stop_fd,
 		 struct sdp_pm_result *ret_result)
 	__attribute__((warn_unused_result));
+
+/* Whether an answer of sdp_pm_query() is remembered; then it would be this
+ * one, without a local address.  Nothing is sent. */
+bool sdp_pm_known(const struct sockaddr *peer,
+		  struct sdp_pm_result *ret_result);
 
 /* The SDP Address of @peer did not take the connection: it counts as denied
  * for @options' negative_ms. */

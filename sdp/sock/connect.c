@@ -3,6 +3,7 @@
 #include "connect.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <stdint.h>
@@ -61,14 +62,6 @@ static socklen_t addr_len(const union sdp_addr *addr)
 					      : sizeof(addr->in);
 }
 
-static void port_put(union sdp_addr *addr, uint16_t port)
-{
-	if (addr->sa.sa_family == AF_INET6)
-		addr->in6.sin6_port = htons(port);
-	else
-		addr->in.sin_port = htons(port);
-}
-
 /* The connection stands as soon as the peer's kernel has taken it. */
 static short poll_now(int fd)
 {
@@ -113,16 +106,14 @@ void sdp_connect_settle(struct sdp_sock *sock, int fd)
 }
 
 static int connect_sdp(struct sdp_sock *sock, int fd, const union sdp_addr *dst,
-		       uint16_t port)
+		       const union sdp_addr *to)
 {
-	union sdp_addr to = *dst;
 	int ret;
 
-	port_put(&to, port);
 	util_lock(&sock->lock);
 	sock->peer = *dst;
 	util_unlock(&sock->lock);
-	ret = kernel_connect(fd, &to.sa, addr_len(&to));
+	ret = kernel_connect(fd, &to->sa, addr_len(to));
 	if (ret == 0) {
 		sdp_sock_become(sock, SDP_SOCK_PENDING);
 	} else if (ret == -EINPROGRESS) {
@@ -153,6 +144,8 @@ static enum sdp_stat_fallback fallback_of(int err)
 		return SDP_STAT_FALLBACK_refused;
 	case -EADDRNOTAVAIL:
 		return SDP_STAT_FALLBACK_no_answer;
+	case -EACCES:
+		return SDP_STAT_FALLBACK_denied;
 	case -EMFILE:
 	case -ENFILE:
 	case -ENOMEM:
@@ -173,12 +166,16 @@ static int connect_tcp(int fd, const union sdp_addr *dst, socklen_t len,
 	return ret;
 }
 
+static bool is_blocking(int fd)
+{
+	return !(syscall(SYS_fcntl, fd, F_GETFL) & O_NONBLOCK);
+}
+
 static int connect_fresh(struct sdp_sock *sock, int fd,
 			 const struct sockaddr *addr, socklen_t len)
 {
 	enum sdp_policy policy;
-	union sdp_addr dst;
-	uint16_t port = 0;
+	union sdp_addr dst, sdp;
 	int ret;
 
 	if (!addr_copy(&dst, addr, len))
@@ -186,9 +183,9 @@ static int connect_fresh(struct sdp_sock *sock, int fd,
 	policy = sdp_policy_client(&dst.sa);
 	if (policy == SDP_POLICY_TCP)
 		return kernel_connect(fd, addr, len);
-	ret = sdp_policy_find(&dst.sa, &port);
+	ret = sdp_policy_find(fd, &dst, is_blocking(fd), &sdp);
 	if (ret == 0)
-		ret = connect_sdp(sock, fd, &dst, port);
+		ret = connect_sdp(sock, fd, &dst, &sdp);
 	else if (policy == SDP_POLICY_SDP)
 		return -ECONNREFUSED;
 	else

@@ -6,10 +6,13 @@
 #include <netinet/in.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../../util/lock.h"
 #include "../../util/log.h"
+#include "pm/pm-client.h"
 #include "pm/registry.h"
 #include "rules/rules.h"
 
@@ -114,17 +117,104 @@ void sdp_policy_avoid(const struct sockaddr *dst)
 	key_of(dst, &avoid[oldest].addr);
 	avoid[oldest].until = now_ns() + AVOID_NS;
 	util_unlock(&avoid_lock);
+	sdp_pm_reject(dst, NULL); /* SDP-264 */
 }
 
-int sdp_policy_find(const struct sockaddr *dst, uint16_t *ret_port)
+static void port_put(union sdp_addr *addr, uint16_t port)
 {
-	if (is_avoided(dst))
+	if (addr->sa.sa_family == AF_INET6)
+		addr->in6.sin6_port = htons(port);
+	else
+		addr->in.sin_port = htons(port);
+}
+
+/* What the socket is bound to; it is bound if it has no port yet. */
+static int local_take(int fd, sa_family_t family, union sdp_addr *ret_local)
+{
+	union sdp_addr any = { .sa.sa_family = family };
+	socklen_t len = sizeof(*ret_local);
+
+	memset(ret_local, 0, sizeof(*ret_local));
+	if (syscall(SYS_getsockname, fd, ret_local, &len) < 0)
+		return -errno;
+	if (ret_local->in.sin_port) /* sin6_port has its place */
+		return 0;
+	if (syscall(SYS_bind, fd, &any,
+		    family == AF_INET6 ? sizeof(any.in6) : sizeof(any.in)) < 0)
+		return -errno;
+	len = sizeof(*ret_local);
+	return syscall(SYS_getsockname, fd, ret_local, &len) < 0 ? -errno : 0;
+}
+
+/* The Port Mapper's address in the family that @dst has. */
+static void mapped_put(const union sdp_addr *dst,
+		       const struct sockaddr_storage *from,
+		       union sdp_addr *ret_sdp)
+{
+	const struct sockaddr_in *in = (const void *)from;
+
+	memset(ret_sdp, 0, sizeof(*ret_sdp));
+	if (dst->sa.sa_family == AF_INET6 && from->ss_family == AF_INET) {
+		ret_sdp->in6.sin6_family = AF_INET6;
+		ret_sdp->in6.sin6_port = in->sin_port;
+		ret_sdp->in6.sin6_addr.s6_addr[10] = 0xff;
+		ret_sdp->in6.sin6_addr.s6_addr[11] = 0xff;
+		memcpy(ret_sdp->in6.sin6_addr.s6_addr + 12, &in->sin_addr, 4);
+	} else {
+		memcpy(ret_sdp, from, sizeof(*ret_sdp));
+	}
+}
+
+static int mapper_ask(int fd, const union sdp_addr *dst, bool may_wait,
+		      union sdp_addr *ret_sdp)
+{
+	struct sdp_pm_result result;
+	union sdp_addr local;
+	int ret;
+
+	if (!sdp_pm_known(&dst->sa, &result)) {
+		if (!may_wait)
+			return -EADDRNOTAVAIL;
+		ret = local_take(fd, dst->sa.sa_family, &local);
+		if (ret == 0)
+			ret = sdp_pm_query(&dst->sa, &local.sa, NULL, -1,
+					   &result);
+		if (ret < 0)
+			return ret;
+	}
+	switch (result.outcome) {
+	case SDP_PM_MAPPED:
+		mapped_put(dst, &result.sdp, ret_sdp);
+		return 0;
+	case SDP_PM_DENIED:
+		return -EACCES;
+	case SDP_PM_NO_ANSWER:
+		break;
+	}
+	return -EADDRNOTAVAIL;
+}
+
+int sdp_policy_find(int fd, const union sdp_addr *dst, bool may_wait,
+		    union sdp_addr *ret_sdp)
+{
+	uint16_t port;
+	int ret;
+
+	if (is_avoided(&dst->sa))
 		return -ECONNREFUSED;
-	return sdp_registry_find(dst, ret_port);
+	ret = sdp_registry_find(&dst->sa, &port);
+	if (ret == -EADDRNOTAVAIL)
+		return mapper_ask(fd, dst, may_wait, ret_sdp);
+	if (ret == 0) {
+		*ret_sdp = *dst;
+		port_put(ret_sdp, port);
+	}
+	return ret;
 }
 
 void sdp_policy_fork_child(void)
 {
 	util_lock_init(&avoid_lock, UTIL_RANK_LEAF);
 	sdp_registry_fork_child();
+	sdp_pm_fork_child();
 }

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "table.h"
+
 /* Reads the rules; false: nothing here could use SDP. */
 bool sdp_policy_start(void);
 
@@ -17,10 +19,14 @@ enum sdp_policy sdp_policy_server(const struct sockaddr *addr);
 enum sdp_policy sdp_policy_client(const struct sockaddr *addr);
 
 /*
- * The SDP port of @dst.  Waits for an answer of the port mapper, if it has to
- * ask one.  Return: 0; -errno: TCP.
+ * The SDP Address of @dst.  For another host the Port Mapper is asked, if
+ * @may_wait; @fd, the socket that will connect, is bound then, since the
+ * question names its port.  Without, what is remembered has to do.
+ * Return: 0; -ENOENT, -EPERM, -ECONNREFUSED: no SDP on this host;
+ *   -EADDRNOTAVAIL: no answer; -EACCES: denied; other -errno: TCP.
  */
-int sdp_policy_find(const struct sockaddr *dst, uint16_t *ret_port);
+int sdp_policy_find(int fd, const union sdp_addr *dst, bool may_wait,
+		    union sdp_addr *ret_sdp);
 
 /* The port did not hold what the answer promised: TCP for some seconds. */
 void sdp_policy_avoid(const struct sockaddr *dst);

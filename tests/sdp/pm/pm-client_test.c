@@ -19,6 +19,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "env.h"
 #include "pm/pm-client.h"
 #include "pm/pm-msg.h"
 
@@ -223,6 +224,7 @@ static void finds_the_sdp_address(void **state)
 /* T91 */
 static void remembers_as_long_as_it_may(void **state)
 {
+	struct sockaddr_storage peer = addr_make("127.0.0.1", 80);
 	struct sdp_pm_result result;
 
 	(void)state;
@@ -235,6 +237,7 @@ static void remembers_as_long_as_it_may(void **state)
 	assert_int_equal(server.reqs, 3);
 	/* SDP-261, SDP-262: each with another AssocHandle. */
 	assert_false(server.is_same);
+	assert_false(sdp_pm_known((struct sockaddr *)&peer, &result));
 	server_start("127.0.0.1", ACCEPT, 255);
 	for (int i = 0; i < 3; i++) {
 		memset(&result, 0, sizeof(result));
@@ -244,8 +247,21 @@ static void remembers_as_long_as_it_may(void **state)
 		assert_int_equal(result.outcome, SDP_PM_MAPPED);
 		check_addr(&result.sdp, "127.0.0.1", SDP_PORT);
 	}
+	memset(&result, 0, sizeof(result));
+	assert_true(sdp_pm_known((struct sockaddr *)&peer, &result));
+	assert_int_equal(result.outcome, SDP_PM_MAPPED);
+	check_addr(&result.sdp, "127.0.0.1", SDP_PORT);
 	server_stop();
 	assert_int_equal(server.reqs, 1);
+}
+
+/* SDP-250 */
+static void asks_at_port_3935(void **state)
+{
+	(void)state;
+	unsetenv("USIW_SDP_PM_PORT");
+	assert_int_equal(util_settings()->sdp_pm_port, SDP_PM_UDP_PORT);
+	assert_int_equal(SDP_PM_UDP_PORT, 3935);
 }
 
 /* T89 */
@@ -428,6 +444,7 @@ static void on_alarm(int sig)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(asks_at_port_3935),
 		cmocka_unit_test(finds_the_sdp_address),
 		cmocka_unit_test(remembers_as_long_as_it_may),
 		cmocka_unit_test(takes_a_deny_and_remembers_it),

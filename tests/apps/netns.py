@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Two network namespaces joined by veth, for scripts that harness.confine()
+has put into one."""
+import subprocess
+
+import harness
+from harness import Failure
+
+ADDRESS = {"server": "192.0.2.1", "client": "192.0.2.2"}
+ADDRESS6 = {"server": "fd00:7573::1", "client": "fd00:7573::2"}
+
+
+class Net:
+    """The client lives in this namespace, the server in one of a child."""
+
+    def __init__(self, mtu):
+        self.holder = subprocess.Popen(
+            ["unshare", "-n", "sh", "-c", "echo; exec cat"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.holder.stdout.readline()  # it is in its namespace now
+        self.inside = ["nsenter", "-t", str(self.holder.pid), "-n", "--"]
+        ip = ["ip"]
+        there = self.inside + ip
+        for words in (
+                ip + ["link", "add", "veth0", "mtu", str(mtu), "type",
+                      "veth", "peer", "name", "veth1", "mtu", str(mtu),
+                      "netns", str(self.holder.pid)],
+                ip + self.address("veth0", ADDRESS["client"] + "/24"),
+                ip + self.address("veth0", ADDRESS6["client"] + "/64"),
+                there + self.address("veth1", ADDRESS["server"] + "/24"),
+                there + self.address("veth1", ADDRESS6["server"] + "/64"),
+                ip + ["link", "set", "lo", "up"],
+                there + ["link", "set", "lo", "up"],
+                ip + ["link", "set", "veth0", "up"],
+                there + ["link", "set", "veth1", "up"]):
+            done = subprocess.run(words, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True)
+            if done.returncode:
+                self.close()
+                raise Failure(f"{' '.join(words)}: {done.stdout}")
+
+        # Until then there is no port that would be active.
+        for words in (ip + ["link", "show", "veth0"],
+                      there + ["link", "show", "veth1"]):
+            harness.wait_until(
+                lambda words=words: "state UP" in subprocess.run(
+                    words, stdout=subprocess.PIPE, text=True).stdout,
+                10, f"the link of {words[-1]}")
+
+    @staticmethod
+    def address(device, address):
+        words = ["addr", "add", address, "dev", device]
+        return words + (["nodad"] if ":" in address else [])
+
+    def close(self):
+        subprocess.run(["ip", "link", "del", "veth0"],
+                       stderr=subprocess.DEVNULL)
+        self.holder.stdin.close()
+        self.holder.wait()

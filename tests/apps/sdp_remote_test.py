@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Stream sockets of two hosts, found by the Port Mapper: programs under
+`usiw run --sdp` in two network namespaces, and sdp-pmd in the server's.
+
+The script runs itself inside `unshare -Urnm`.
+"""
+import json
+import os
+import subprocess
+import tempfile
+
+import harness
+from harness import SLOW, USIW, check, wait_until
+from netns import ADDRESS, ADDRESS6, Net
+
+BIN = os.path.dirname(USIW)
+SIZE = 300000
+SERVER = """
+import socket, sys
+family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
+with socket.create_server((sys.argv[1], 0), family=family) as listener:
+    print(listener.getsockname()[1], flush=True)
+    sock, peer = listener.accept()
+    got = 0
+    while data := sock.recv(65536):
+        got += len(data)
+        sock.sendall(data)
+    sock.close()
+    print(got, peer[0], flush=True)
+"""
+CLIENT = f"""
+import socket, sys, threading
+sock = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+print(sock.getpeername()[:2], flush=True)
+data = bytes(range(250)) * ({SIZE} // 250)
+sender = threading.Thread(target=lambda: (sock.sendall(data),
+                                          sock.shutdown(socket.SHUT_WR)))
+sender.start()
+back = b""
+while got := sock.recv(65536):
+    back += got
+sender.join()
+print(back == data, flush=True)
+"""
+
+
+class Host:
+    """Programs of one test; whatever happens, they end with it."""
+
+    def __init__(self, net):
+        self.net = net
+        self.programs = []
+        self.directory = tempfile.TemporaryDirectory(prefix="sdp-remote.")
+        self.env = os.environ | {"USIW_STAT_DIR": self.directory.name,
+                                 "LIBSDP_CONFIG_FILE": "/dev/null"}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for program in self.programs:
+            if program.poll() is None:
+                program.kill()
+            program.communicate()
+        self.directory.cleanup()
+
+    def start(self, *words, inside=True):
+        program = subprocess.Popen(
+            (self.net.inside if inside else []) + [str(w) for w in words],
+            env=self.env, text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT)
+        self.programs.append(program)
+        return program
+
+    def mapper(self):
+        program = self.start(os.path.join(BIN, "sdp-pmd"))
+        for _ in range(2):
+            line = program.stdout.readline()
+            check("answering on UDP port 3935" in line, line)
+
+    def page(self, program):
+        """What the ended process left behind."""
+        path = os.path.join(self.directory.name, f"usiw-sdp.{program.pid}")
+        out = subprocess.run([os.path.join(BIN, "sdpstat"), "--json", path],
+                             check=True, text=True, stdout=subprocess.PIPE)
+        return json.loads(out.stdout)["processes"][0]
+
+
+def exchange(host, address, server_words):
+    """Both programs' ends.  Return: the client's page, the server."""
+    server = host.start(*server_words, "python3", "-c", SERVER, address)
+    port = server.stdout.readline().strip()
+    check(port.isdigit(), f"the server said {port!r}")
+    client = host.start(USIW, "run", "--sdp", "--", "python3", "-c", CLIENT,
+                        address, port, inside=False)
+    out, _ = client.communicate(timeout=60 * SLOW)
+    check(client.returncode == 0, f"the client ended with {out}")
+    check(out.split("\n")[0] == str((address, int(port))), out)
+    check(out.split("\n")[1] == "True", out)
+    out, _ = server.communicate(timeout=60 * SLOW)
+    check(out.startswith(f"{SIZE} "), f"the server ended with {out}")
+    return host.page(client), server
+
+
+def with_sdp(address):
+    def case():
+        net = Net(1500)
+        try:
+            with Host(net) as host:
+                host.mapper()
+                page, server = exchange(host, address,
+                                        (USIW, "run", "--sdp", "--"))
+                check(page["fallbacks"]["total"] == 0, page)
+                check(page["events"]["connects"] == 1, page)
+                check(page["totals"]["tx_octets"] == SIZE, page)
+                check(page["totals"]["rx_octets"] == SIZE, page)
+                # nsenter becomes the program: its number is the server's.
+                page = wait_until(lambda: host.page(server), 10, "a page")
+                check(page["events"]["accepts"] == 1, page)
+        finally:
+            net.close()
+    return case
+
+
+def without(reason, has_mapper, server_words):
+    """TCP, and the reason why."""
+    def case():
+        net = Net(1500)
+        try:
+            with Host(net) as host:
+                if has_mapper:
+                    host.mapper()
+                page, _ = exchange(host, ADDRESS["server"], server_words)
+                check(page["fallbacks"][reason] == 1, page)
+                check(page["totals"]["tx_octets"] == 0, page)
+        finally:
+            net.close()
+    return case
+
+
+if __name__ == "__main__":
+    harness.confine(__file__)
+    harness.main([
+        ("ipv4", with_sdp(ADDRESS["server"])),
+        ("ipv6", with_sdp(ADDRESS6["server"])),
+        ("no-mapper", without("no_answer", False,
+                              (USIW, "run", "--sdp", "--"))),
+        ("no-listener", without("denied", True, ())),
+    ])
