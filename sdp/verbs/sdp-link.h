@@ -302,7 +302,10 @@ int sdp_progress(void);
  *	}
  *	... from the beginning ...
  *
- * While it sleeps the caller serves all links of the process.
+ * While it sleeps the caller serves all links of the devices whose descriptors
+ * it got.  Those of a device that another thread serves are not among them, so
+ * there may be none: what happens to its links is told by the function of
+ * sdp_link_set_notify(), which is to wake the caller.
  * Return: descriptors; -EAGAIN: something has come, look again.
  */
 int sdp_sleep_begin(int *ret_fds, int max, uint64_t *ret_deadline);

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A peer that does not keep to the protocol: each message ends the link with
+ * a reset, and nothing is left of it (doc/spec/sdp.md part 10, T96 to T107).
+ */
+#include "pair.h"
+#include "verbs/state.h"
+
+#define OCTETS_MAX 64
+
+struct octets {
+	uint8_t buf[OCTETS_MAX];
+	uint32_t len;
+};
+
+/* What would be right: an empty Data Message, the first one. */
+static struct octets data(void)
+{
+	struct sdp_msg msg = { .mid = SDP_MID_DATA, .bufs = 33 };
+	struct octets o = { .len = 0 };
+
+	o.len = (uint32_t)sdp_msg_encode(&msg, SDP_LAYOUT_FIGURE, o.buf);
+	return o;
+}
+
+static struct octets message(struct sdp_msg msg, uint32_t payload)
+{
+	struct octets o = { .len = 0 };
+
+	msg.bufs = 33;
+	msg.payload_len = payload;
+	o.len = (uint32_t)sdp_msg_encode(&msg, SDP_LAYOUT_FIGURE, o.buf) +
+		payload;
+	return o;
+}
+
+static struct octets short_message(void)
+{
+	struct octets o = data();
+
+	o.len = 15;
+	return o;
+}
+
+static struct octets len_less(void)
+{
+	struct octets o = data();
+
+	o.buf[7] = 15;
+	return o;
+}
+
+static struct octets len_more(void)
+{
+	struct octets o = data();
+
+	o.buf[7] = 17;
+	return o;
+}
+
+static struct octets with_mid(uint8_t mid)
+{
+	struct octets o = data();
+
+	o.buf[3] = mid;
+	return o;
+}
+
+static struct octets mid_reserved_low(void)
+{
+	return with_mid(0x0f);
+}
+
+static struct octets mid_reserved(void)
+{
+	return with_mid(0x10);
+}
+
+static struct octets mid_experimental(void)
+{
+	return with_mid(0x40);
+}
+
+static struct octets mid_reserved_high(void)
+{
+	return with_mid(0xfc);
+}
+
+static struct octets mseq_gap(void)
+{
+	struct octets o = data();
+
+	o.buf[10] = 1; /* 256: none of its own messages may be in the way */
+	return o;
+}
+
+static struct octets mseqack_ahead(void)
+{
+	struct octets o = data();
+
+	o.buf[15] = 9;
+	return o;
+}
+
+static struct octets oob_of_send_sm(void)
+{
+	return message((struct sdp_msg){ .mid = SDP_MID_SEND_SM,
+					 .flags = SDP_FLAG_OOB_PRES },
+		       0);
+}
+
+static struct octets oob_without_octet(void)
+{
+	struct octets o = data();
+
+	o.buf[2] = SDP_FLAG_OOB_PRES;
+	return o;
+}
+
+static struct octets discon_with_payload(void)
+{
+	struct octets o = with_mid(SDP_MID_DISCONN);
+
+	o.len = 17;
+	o.buf[7] = 17;
+	return o;
+}
+
+static struct octets src_avail_cut(void)
+{
+	struct octets o = with_mid(SDP_MID_SRC_AVAIL);
+
+	o.len = 31;
+	o.buf[7] = 31;
+	return o;
+}
+
+static struct octets src_avail_empty(void)
+{
+	return message((struct sdp_msg){ .mid = SDP_MID_SRC_AVAIL }, 1);
+}
+
+static struct octets src_avail_huge(void)
+{
+	return message((struct sdp_msg){ .mid = SDP_MID_SRC_AVAIL,
+					 .avail.len = 0x80000001u },
+		       1);
+}
+
+static struct octets sink_avail_in_combined(void)
+{
+	return message((struct sdp_msg){ .mid = SDP_MID_SINK_AVAIL,
+					 .avail.len = 100000 },
+		       0);
+}
+
+static struct octets hello_again(void)
+{
+	struct sdp_msg msg = { .mid = SDP_MID_HELLO,
+			       .hello = { .max_adverts = 1,
+					  .min_v = 1,
+					  .maj_v = 1,
+					  .rcv_sz = 100,
+					  .ird = 1,
+					  .ord = 1 } };
+
+	return message(msg, 0);
+}
+
+static struct octets rd_compl_of_nothing(void)
+{
+	return message((struct sdp_msg){ .mid = SDP_MID_RDMA_RD_COMPL,
+					 .compl_len = 1 },
+		       0);
+}
+
+static struct octets abort_without_discon(void)
+{
+	return message((struct sdp_msg){ .mid = SDP_MID_ABORT_CONN }, 0);
+}
+
+static const struct bad_message {
+	const char *name;
+	struct octets (*make)(void);
+} bad_messages[] = {
+	{ "15 octets", short_message },
+	{ "Len less by one", len_less },
+	{ "Len more by one", len_more },
+	{ "MID 0x0f", mid_reserved_low },
+	{ "MID 0x10", mid_reserved },
+	{ "MID 0x40", mid_experimental },
+	{ "MID 0xfc", mid_reserved_high },
+	{ "MSeq with a gap", mseq_gap },
+	{ "MSeqAck ahead", mseqack_ahead },
+	{ "OOB_PRES in SendSm", oob_of_send_sm },
+	{ "OOB_PRES without payload", oob_without_octet },
+	{ "DisConn with payload", discon_with_payload },
+	{ "SrcAvail cut", src_avail_cut },
+	{ "SrcAvail of nothing", src_avail_empty },
+	{ "SrcAvail of 2 GiB and more", src_avail_huge },
+	{ "SinkAvail in Combined", sink_avail_in_combined },
+	{ "Hello in the middle", hello_again },
+	{ "RdmaRdCompl of nothing", rd_compl_of_nothing },
+	{ "AbortConn without DisConn", abort_without_discon },
+};
+
+static void post(struct sdp_link *link, const struct octets *o)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)o->buf, .length = o->len };
+	struct ibv_send_wr wr = { .wr_id = 1,
+				  .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_INLINE };
+	struct ibv_send_wr *bad;
+
+	util_lock(&link->lock);
+	if (link->qp)
+		must(!ibv_post_send(link->qp, &wr, &bad));
+	util_unlock(&link->lock);
+}
+
+static void expect_reset(struct sdp_link *link)
+{
+	must(sdp_link_wait(link, SDP_LINK_CLOSED, soon()) > 0);
+	must(sdp_link_error(link) == ECONNRESET);
+}
+
+static void with_pair(void (*fn)(struct sdp_link *bad, struct sdp_link *good,
+				 const void *arg),
+		      const void *arg)
+{
+	struct pair pair = { .carrier = SDP_STREAM };
+	struct sdp_link *links[2];
+
+	pair.opt[0] = pair.opt[1] = SDP_LINK_OPTIONS_INIT;
+	pair_make(&pair, links);
+	fn(links[0], links[1], arg);
+	sdp_link_close(links[0], 0);
+	sdp_link_close(links[1], 0);
+	must(!sdp_verbs_drain(soon()));
+}
+
+static void send_bad(struct sdp_link *bad, struct sdp_link *good,
+		     const void *arg)
+{
+	const struct bad_message *m = arg;
+	struct octets o = m->make();
+
+	printf("%s\n", m->name);
+	post(bad, &o);
+	expect_reset(good);
+}
+
+/* Data after DisConn, and the same MSeq twice. */
+static void send_twice(struct sdp_link *bad, struct sdp_link *good,
+		       const void *arg)
+{
+	struct octets o = message(*(const struct sdp_msg *)arg, 0);
+	struct octets more =
+		message((struct sdp_msg){ .mid = SDP_MID_DATA,
+					  .mseq = o.buf[3] == SDP_MID_DISCONN },
+			1);
+
+	post(bad, &o);
+	post(bad, &more);
+	must(sdp_link_wait(good, SDP_LINK_CLOSED, soon()) > 0);
+	must(sdp_conn_fault(good->conn) != SDP_FAULT_NONE);
+}
+
+/* Good first octets, then anything. */
+static void send_noise(struct sdp_link *bad, struct sdp_link *good,
+		       const void *arg)
+{
+	uint64_t state = *(const uint64_t *)arg;
+	uint32_t mseq = 0;
+
+	while (!(sdp_link_state(good) & SDP_LINK_CLOSED)) {
+		struct octets o = data();
+
+		state = state * 6364136223846793005u + 1442695040888963407u;
+		o.len = 16 + (uint32_t)(state >> 60) * 2;
+		o.buf[7] = (uint8_t)o.len;
+		o.buf[3] = (uint8_t)(state >> 56) & 0x0f;
+		if (state >> 55 & 1)
+			o.buf[3] = (uint8_t)(0xff - o.buf[3] % 3);
+		o.buf[11] = (uint8_t)mseq++;
+		for (uint32_t i = 16; i < o.len; i++)
+			o.buf[i] = (uint8_t)(state >> i);
+		post(bad, &o);
+		(void)sdp_link_wait(good, SDP_LINK_CLOSED,
+				    sdp_now_ns() + 1000000);
+	}
+}
+
+int main(void)
+{
+	static const struct sdp_msg discon = { .mid = SDP_MID_DISCONN };
+	static const struct sdp_msg empty = { .mid = SDP_MID_DATA };
+	struct sdp_verbs_stats before, after;
+
+	/* The first one opens the device. */
+	with_pair(send_bad, &bad_messages[0]);
+	sdp_verbs_get_stats(&before);
+	for (size_t i = 0; i < sizeof(bad_messages) / sizeof(*bad_messages);
+	     i++)
+		with_pair(send_bad, &bad_messages[i]);
+	with_pair(send_twice, &discon);
+	with_pair(send_twice, &empty);
+	for (uint64_t seed = 1; seed <= 40; seed++)
+		with_pair(send_noise, &seed);
+	sdp_verbs_get_stats(&after);
+	must(after.links == 0);
+	must(after.pool_used == before.pool_used);
+	return 0;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * link_process CASE - what links have to do with their process: fork,
+ * signals, limits, threads that sleep in poll(), peers that stall.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pair.h"
+
+static void make(struct sdp_link *links[2])
+{
+	struct pair pair = { .carrier = SDP_STREAM };
+
+	pair.opt[0] = pair.opt[1] = SDP_LINK_OPTIONS_INIT;
+	pair_make(&pair, links);
+}
+
+static void unmake(struct sdp_link *links[2])
+{
+	sdp_link_close(links[0], soon());
+	sdp_link_close(links[1], soon());
+	must(!sdp_verbs_drain(soon()));
+}
+
+static void exchange(struct sdp_link *links[2])
+{
+	char c = 0;
+
+	put(links[0], "a", 1);
+	get(links[1], &c, 1);
+	must(c == 'a');
+	put(links[1], "b", 1);
+	get(links[0], &c, 1);
+	must(c == 'b');
+}
+
+/* ---- fork -------------------------------------------------------------------
+ */
+
+static void child_of_fork(struct sdp_link *links[2])
+{
+	struct sdp_link *own[2];
+	struct iovec iov = { (char[1]){ 'x' }, 1 };
+
+	must(sdp_link_state(links[0]) & SDP_LINK_CLOSED);
+	must(sdp_link_send(links[0], &iov, 1, 0) == -EPIPE);
+	must(sdp_link_recv(links[1], &iov, 1, 0) == -ECONNRESET);
+	must(sdp_link_recv(links[1], &iov, 1, 0) == 0);
+	sdp_link_close(links[0], soon());
+	sdp_link_close(links[1], 0);
+	make(own);
+	exchange(own);
+	unmake(own);
+	_exit(0);
+}
+
+static void case_fork(void)
+{
+	struct sdp_link *links[2];
+	int status;
+	pid_t pid;
+
+	make(links);
+	exchange(links);
+	fflush(NULL);
+	sdp_verbs_fork_prepare();
+	pid = fork();
+	if (!pid) {
+		sdp_verbs_after_fork();
+		child_of_fork(links);
+	}
+	sdp_verbs_fork_parent();
+	must(waitpid(pid, &status, 0) == pid && !status);
+	exchange(links); /* the child's end did nothing to them */
+	unmake(links);
+}
+
+/* ---- signals
+ * ------------------------------------------------------------------ */
+
+static void on_signal(int sig)
+{
+	(void)sig;
+}
+
+static void *interrupt(void *arg)
+{
+	_Atomic pthread_t *target = arg;
+	pthread_t thread = atomic_exchange(target, 0);
+
+	/* Until it has been seen: it may come before the thread sleeps. */
+	while (atomic_load(target) == 0) {
+		pthread_kill(thread, SIGUSR1);
+		usleep(1000);
+	}
+	return NULL;
+}
+
+static void case_signal(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	struct iovec iov = { (char[1]){ 'x' }, 1 };
+	_Atomic pthread_t target = pthread_self();
+	struct sdp_link *links[2];
+	pthread_t thread;
+
+	make(links);
+	sigaction(SIGUSR1, &sa, NULL);
+	must(!pthread_create(&thread, NULL, interrupt, &target));
+	must(sdp_link_recv_wait(links[0], &iov, 1, 0, 0, soon()) == -EINTR);
+	atomic_store(&target, thread);
+	pthread_join(thread, NULL);
+	must(sdp_link_recv_wait(links[0], &iov, 1, 0, 0, sdp_now_ns() + 1) ==
+	     -EAGAIN);
+	exchange(links);
+	unmake(links);
+}
+
+/* ---- threads in poll()
+ * ----------------------------------------------------------- */
+
+struct watcher {
+	struct sdp_link *link;
+	int fd; /* an eventfd: what the socket layer's shadow is */
+	_Atomic unsigned int state, news, calls;
+};
+
+static void on_notice(void *arg, unsigned int state, unsigned int news)
+{
+	struct watcher *w = arg;
+
+	atomic_store(&w->state, state);
+	atomic_fetch_or(&w->news, news);
+	atomic_fetch_add(&w->calls, 1);
+	if (news & SDP_LINK_IN)
+		(void)!write(w->fd, &(uint64_t){ 1 }, 8);
+}
+
+static void sleep_until_in(struct watcher *w)
+{
+	uint64_t end = soon();
+
+	while (!(sdp_link_state(w->link) & SDP_LINK_IN)) {
+		int fds[SDP_SLEEP_FDS];
+		struct pollfd pfd[SDP_SLEEP_FDS + 1];
+		uint64_t deadline, cleared;
+		int cnt;
+
+		must(sdp_now_ns() < end);
+		sdp_progress();
+		cnt = sdp_sleep_begin(fds, SDP_SLEEP_FDS, &deadline);
+		if (cnt < 0)
+			continue;
+		/* None: another thread serves, and on_notice() tells. */
+		for (int i = 0; i < cnt; i++)
+			pfd[i] = (struct pollfd){ .fd = fds[i],
+						  .events = POLLIN };
+		pfd[cnt] = (struct pollfd){ .fd = w->fd, .events = POLLIN };
+		if (!(sdp_link_state(w->link) & SDP_LINK_IN))
+			must(poll(pfd, (nfds_t)cnt + 1, 60000) != 0);
+		(void)!read(w->fd, &cleared, 8);
+		sdp_sleep_end();
+	}
+}
+
+static void *answer(void *arg)
+{
+	struct sdp_link *link = arg;
+	char c;
+
+	for (int i = 0; i < 50; i++) {
+		get(link, &c, 1);
+		put(link, &c, 1);
+	}
+	return NULL;
+}
+
+static void case_poll(void)
+{
+	struct watcher w = { .fd = eventfd(0, EFD_NONBLOCK) };
+	struct sdp_link *links[2];
+	pthread_t thread;
+
+	make(links);
+	w.link = links[0];
+	sdp_link_set_notify(links[0], on_notice, &w);
+	must(atomic_load(&w.calls) == 1);
+	must(atomic_load(&w.state) & SDP_LINK_OUT);
+	must(!pthread_create(&thread, NULL, answer, links[1]));
+	for (int i = 0; i < 50; i++) {
+		char c = (char)i;
+
+		atomic_store(&w.news, 0);
+		put(links[0], &c, 1);
+		sleep_until_in(&w);
+		must(atomic_load(&w.news) & SDP_LINK_IN);
+		get(links[0], &c, 1);
+		must(c == (char)i);
+		must(!(sdp_link_state(links[0]) & SDP_LINK_IN));
+	}
+	pthread_join(thread, NULL);
+	sdp_link_set_notify(links[0], NULL, NULL);
+	unmake(links);
+}
+
+/* Nobody of the program waits: the progress thread tells. */
+static void case_notice(void)
+{
+	struct watcher w = { .fd = eventfd(0, EFD_NONBLOCK) };
+	struct sdp_link *links[2];
+	uint64_t end = soon();
+	char c;
+
+	make(links);
+	sdp_link_set_notify(links[0], on_notice, &w);
+	atomic_store(&w.news, 0);
+	must(sdp_link_send(links[1], &(struct iovec){ "x", 1 }, 1, 0) == 1);
+	while (!(atomic_load(&w.news) & SDP_LINK_IN)) {
+		must(sdp_now_ns() < end);
+		usleep(1000);
+	}
+	get(links[0], &c, 1);
+	atomic_store(&w.news, 0);
+	sdp_link_close(links[1], soon());
+	while (!(atomic_load(&w.state) & SDP_LINK_RDHUP)) {
+		must(sdp_now_ns() < end);
+		usleep(1000);
+	}
+	get_eof(links[0]);
+	sdp_link_close(links[0], soon());
+	must(!sdp_verbs_drain(soon()));
+}
+
+/* Nothing happens: no wake-up either.  Only more of them would be wrong. */
+static void case_idle(void)
+{
+	struct sdp_verbs_stats before, after;
+	struct sdp_link *links[2];
+	uint64_t end = soon();
+
+	make(links);
+	exchange(links);
+	do { /* until the last nap is over */
+		sdp_verbs_get_stats(&before);
+		usleep(300000);
+		sdp_verbs_get_stats(&after);
+		must(sdp_now_ns() < end);
+	} while (after.wakeups != before.wakeups);
+	unmake(links);
+}
+
+/* ---- a peer that stalls
+ * ------------------------------------------------------------ */
+
+static void case_stall(void)
+{
+	struct sdp_link *links[2];
+	char *buf = calloc(1, 65536);
+	struct iovec iov = { buf, 65536 };
+	ssize_t n;
+	int ret;
+
+	make(links);
+	do {
+		n = sdp_link_send_wait(links[0], &iov, 1, 0,
+				       sdp_now_ns() + 50000000);
+	} while (n > 0);
+	must(n == -EAGAIN);
+	must(!(sdp_link_state(links[0]) & SDP_LINK_OUT));
+	must(sdp_link_outq(links[0]) > 0);
+	ret = sdp_link_linger(links[0], sdp_now_ns() + 50000000);
+	must(ret == -ETIMEDOUT);
+	sdp_link_close(links[0], sdp_now_ns() + 50000000);
+	must(!sdp_verbs_drain(soon()));
+	/* What it has got is there, then the reset. */
+	do {
+		n = sdp_link_recv_wait(links[1], &iov, 1, 0, 0, soon());
+	} while (n > 0);
+	must(n == -ECONNRESET);
+	sdp_link_close(links[1], 0);
+	must(!sdp_verbs_drain(soon()));
+	free(buf);
+}
+
+/* Without a word, and without its process' end: SIGSTOP. */
+static void case_stopped(void)
+{
+	struct sdp_link *links[2];
+	struct iovec iov = { (char[1]){ 'x' }, 1 };
+
+	make(links);
+	must(sdp_link_recv_wait(links[0], &iov, 1, 0, 0,
+				sdp_now_ns() + 20000000) == -EAGAIN);
+	must(sdp_link_linger(links[0], soon()) == 0);
+	sdp_link_close(links[0], sdp_now_ns() + 50000000);
+	/* links[1] never closes: the other goes all the same. */
+	get_eof(links[1]);
+	sdp_link_close(links[1], 0);
+	must(!sdp_verbs_drain(soon()));
+}
+
+/* ---- descriptors
+ * ------------------------------------------------------------------- */
+
+static unsigned int open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int cnt = 0;
+
+	while (readdir(dir))
+		cnt++;
+	closedir(dir);
+	return cnt;
+}
+
+static int connect_with(unsigned int spare)
+{
+	struct sdp_outcome outcome[2];
+	struct sdp_link *link;
+	struct rlimit limit;
+	int fds[2], ret;
+
+	pair_tcp(fds);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = open_fds() + spare;
+	must(!setrlimit(RLIMIT_NOFILE, &limit));
+	ret = sdp_link_connect_fd(&link, fds[0], NULL, sdp_now_ns() + 300000000,
+				  &outcome[0]);
+	must(ret);
+	must(outcome[0].reason != SDP_REASON_NONE && outcome[0].text[0]);
+	printf("%u spare: %s\n", spare, outcome[0].text);
+	return ret;
+}
+
+static void case_descriptors(void)
+{
+	for (unsigned int spare = 0; spare < 12; spare++) {
+		int status;
+		pid_t pid = fork();
+
+		if (!pid) {
+			connect_with(spare);
+			must(!sdp_verbs_drain(soon()));
+			fflush(NULL);
+			_exit(0);
+		}
+		must(waitpid(pid, &status, 0) == pid && !status);
+	}
+}
+
+/* ---- all of them
+ * -------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+	{ "fork", case_fork },	     { "signal", case_signal },
+	{ "poll", case_poll },	     { "notice", case_notice },
+	{ "idle", case_idle },	     { "stall", case_stall },
+	{ "stopped", case_stopped }, { "descriptors", case_descriptors },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		if (argc > 1 && !strcmp(argv[1], cases[i].name)) {
+			cases[i].run();
+			return 0;
+		}
+	}
+	fprintf(stderr, "no such case\n");
+	return 2;
+}
