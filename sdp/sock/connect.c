@@ -146,6 +146,8 @@ static enum sdp_stat_fallback fallback_of(int err)
 		return SDP_STAT_FALLBACK_no_answer;
 	case -EACCES:
 		return SDP_STAT_FALLBACK_denied;
+	case -ENODEV:
+		return SDP_STAT_FALLBACK_no_device;
 	case -EMFILE:
 	case -ENFILE:
 	case -ENOMEM:
@@ -184,6 +186,8 @@ static int connect_fresh(struct sdp_sock *sock, int fd,
 	if (policy == SDP_POLICY_TCP)
 		return kernel_connect(fd, addr, len);
 	ret = sdp_policy_find(fd, &dst, is_blocking(fd), &sdp);
+	if (ret == 0 && !sdp_policy_has_device())
+		ret = -ENODEV;
 	if (ret == 0)
 		ret = connect_sdp(sock, fd, &dst, &sdp);
 	else if (policy == SDP_POLICY_SDP)

@@ -16,7 +16,7 @@
 
 /* TCP's kernel tries for minutes; it outlives the process. */
 #define CLOSE_NS (60 * 1000000000ull)
-#define EXIT_NS (5 * 1000000000ull)
+#define EXIT_NS (10 * 1000000000ull)
 
 static void shadow_end(struct sdp_sock *sock)
 {

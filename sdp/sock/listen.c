@@ -98,6 +98,8 @@ static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 		return ret;
 	if (sdp_policy_server(&name.sa) == SDP_POLICY_TCP)
 		return -EPERM;
+	if (!sdp_policy_has_device())
+		return -ENODEV;
 	twin = twin_make(fd, &name, backlog, &sdp_port);
 	if (twin < 0)
 		return twin;

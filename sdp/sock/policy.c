@@ -15,6 +15,7 @@
 #include "pm/pm-client.h"
 #include "pm/registry.h"
 #include "rules/rules.h"
+#include "table.h"
 
 /* Destinations whose SDP port did not hold what was promised. */
 #define AVOID_CNT 16
@@ -27,6 +28,17 @@ static struct {
 } avoid[AVOID_CNT];
 
 static struct sdp_rules *rules;
+
+bool sdp_verbs_probe(void); /* of verbs/sdp-link.h, whose names meet those of
+			       rules/rules.h */
+
+bool sdp_policy_has_device(void)
+{
+	bool old = sdp_inside_enter(), has_device = sdp_verbs_probe();
+
+	sdp_inside_leave(old);
+	return has_device;
+}
 
 static const struct sdp_rules *rules_get(void)
 {

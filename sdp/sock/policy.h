@@ -13,6 +13,9 @@
 /* Reads the rules; false: nothing here could use SDP. */
 bool sdp_policy_start(void);
 
+/* Without a device everything is TCP. */
+bool sdp_policy_has_device(void);
+
 enum sdp_policy { SDP_POLICY_TCP, SDP_POLICY_SDP, SDP_POLICY_BOTH };
 
 enum sdp_policy sdp_policy_server(const struct sockaddr *addr);

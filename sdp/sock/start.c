@@ -31,6 +31,8 @@
 /* Behind its Hello the peer is in the midst of the start: what it sent is
  * there before the call that asks for it goes on. */
 #define SOON_NS 20000000ull
+/* For a peer to take notice of a refusal. */
+#define REFUSE_MS 1000
 #define STACK_SIZE (256 * 1024)
 
 /* Starts of sockets that have sent something. */
@@ -204,16 +206,28 @@ static enum sdp_stat_fallback fallback_of(enum sdp_reason reason)
 	}
 }
 
+/*
+ * A peer whose library refuses closes in order, after it has read the Hello.
+ * A reset says that the program there has closed, or has never accepted.
+ */
+static bool is_reset(const struct sdp_sock *sock)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	syscall(SYS_getsockopt, sock->tcp_fd, IPPROTO_TCP, TCP_INFO, &info,
+		&len);
+	return info.tcpi_state == TCP_CLOSE;
+}
+
 static void start_failed(struct sdp_sock *sock, int err,
-			 const struct sdp_outcome *outcome)
+			 const struct sdp_outcome *outcome, bool has_reset)
 {
 	int error = err == -ETIMEDOUT ? ETIMEDOUT : ECONNRESET;
 
 	util_info("sdp", "%s: %s", outcome->text,
 		  sdp_reason_str(outcome->reason));
-	/* The peer is not to wait for more. */
-	syscall(SYS_shutdown, sock->tcp_fd, SHUT_RDWR);
-	if (!sock->is_accepting) {
+	if (!sock->is_accepting && !has_reset) {
 		sdp_connect_refused(sock, outcome);
 		sdp_stat_fell_back(sock->stat, fallback_of(outcome->reason));
 		if (!sock->is_relay && !sock->is_closed &&
@@ -224,10 +238,25 @@ static void start_failed(struct sdp_sock *sock, int err,
 	}
 	/* A peer that closes unread: FIN, or RST if it had something to read.
 	 */
-	if (outcome->reason == SDP_REASON_REFUSED && sock->early_len == 0)
+	if (sock->early_len == 0 && (has_reset || sock->is_accepting))
 		error = 0;
 	atomic_store_explicit(&sock->error, error, memory_order_relaxed);
 	sdp_sock_become(sock, SDP_SOCK_STREAM);
+}
+
+/* The peer is told in order, so that it knows a refusal from a reset. */
+static void refuse(struct sdp_sock *sock)
+{
+	struct pollfd pfd = { .fd = sock->tcp_fd, .events = POLLIN };
+	char buf[512];
+
+	if (syscall(SYS_shutdown, sock->tcp_fd, SHUT_WR) < 0 ||
+	    !sock->is_accepting)
+		return;
+	while (util_sys_poll(&pfd, 1, REFUSE_MS) > 0 &&
+	       syscall(SYS_recvfrom, sock->tcp_fd, buf, sizeof(buf),
+		       MSG_DONTWAIT, NULL, NULL) > 0)
+		;
 }
 
 static void *start_thread(void *arg)
@@ -235,15 +264,18 @@ static void *start_thread(void *arg)
 	struct sdp_sock *sock = arg;
 	struct sdp_link *link = NULL;
 	struct sdp_outcome outcome = { .reason = SDP_REASON_NONE };
-	bool is_closed, has_early;
+	bool is_closed, has_early, has_reset;
 	int ret;
 
 	sdp_inside_enter();
 	ret = link_make(sock, &link, &outcome);
+	has_reset = is_reset(sock);
+	if (ret < 0)
+		refuse(sock);
 	util_lock(&sock->lock);
 	has_early = sock->early != NULL;
 	if (ret < 0) {
-		start_failed(sock, ret, &outcome);
+		start_failed(sock, ret, &outcome, has_reset);
 	} else {
 		link_catch_up(sock, link);
 		sock->link = link;
@@ -303,7 +335,7 @@ static void start(struct sdp_sock *sock, int fd)
 	sdp_sock_watch(sock, fd);
 	ret = thread_run(sock);
 	if (ret < 0)
-		start_failed(sock, ret, &outcome);
+		start_failed(sock, ret, &outcome, false);
 }
 
 enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,

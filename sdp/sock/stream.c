@@ -17,6 +17,9 @@
 #include "start.h"
 #include "verbs/sdp-link.h"
 
+/* As much as a link takes without its peer. */
+#define BUFFERED_MAX (256u * 1024)
+
 static uint64_t deadline_of(uint64_t timeout_ns)
 {
 	return timeout_ns ? sdp_now_ns() + timeout_ns : SDP_NEVER;
@@ -114,10 +117,20 @@ static ssize_t tcp_send(int fd, const struct iovec *iov, size_t cnt, int flags)
 	return ret < 0 ? -errno : ret;
 }
 
+static size_t iov_size(const struct iovec *iov, size_t cnt)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		size += iov[i].iov_len;
+	return size;
+}
+
 static ssize_t link_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
 			 size_t cnt, int flags, uint64_t deadline)
 {
 	unsigned int how = 0;
+	ssize_t ret;
 
 	if (sdp_sock_state(sock) == SDP_SOCK_TCP)
 		return tcp_send(fd, iov, cnt, flags);
@@ -130,6 +143,13 @@ static ssize_t link_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
 		return -EPIPE;
 	if (!is_patient(sock, flags))
 		return sdp_link_send(sock->link, iov, (int)cnt, how);
+	/* A program that sends less than a socket's buffer counts on it that
+	 * the peer need not read first. */
+	if (iov_size(iov, cnt) <= BUFFERED_MAX) {
+		ret = sdp_link_send(sock->link, iov, (int)cnt, how);
+		if (ret != -EAGAIN)
+			return ret;
+	}
 	return sdp_link_send_wait(sock->link, iov, (int)cnt, how, deadline);
 }
 
@@ -150,15 +170,6 @@ static void iov_advance(const struct iovec **iov, size_t *cnt, size_t len,
 		copy->iov_len -= len;
 	}
 	*iov = copy;
-}
-
-static size_t iov_size(const struct iovec *iov, size_t cnt)
-{
-	size_t size = 0;
-
-	for (size_t i = 0; i < cnt; i++)
-		size += iov[i].iov_len;
-	return size;
 }
 
 /* All of it, or until an error; a blocking send is whole, as TCP's. */
@@ -340,11 +351,9 @@ bool sdp_stream_is_begun(struct sdp_sock *sock, int fd)
 {
 	enum sdp_sock_state state = sdp_sock_state(sock);
 
-	/* The peer has begun: it reads no FIN of TCP as EOF any more. */
-	if (state == SDP_SOCK_PENDING && sock->is_accepting)
-		state = sdp_start(sock, fd, SDP_START_WAIT);
+	/* The end is SDP's to tell: a FIN of TCP would break the start off. */
 	if (state == SDP_SOCK_PENDING || state == SDP_SOCK_CONNECTING)
-		state = SDP_SOCK_TCP;
+		state = sdp_start(sock, fd, SDP_START_WRITE);
 	return !sock->is_relay &&
 	       (state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM);
 }

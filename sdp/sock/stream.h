@@ -25,8 +25,7 @@ ssize_t sdp_stream_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
 ssize_t sdp_stream_recv(struct sdp_sock *sock, int fd, const struct iovec *iov,
 			size_t cnt, int flags);
 
-/* shutdown(): a connection on which nothing was said ends as TCP.  Return:
- * whether SDP has started. */
+/* shutdown(): starts SDP, too.  Return: whether it has started. */
 bool sdp_stream_is_begun(struct sdp_sock *sock, int fd);
 
 /* The program asks what has come. */

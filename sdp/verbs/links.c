@@ -44,6 +44,24 @@ void sdp_links_count(uint32_t *ret_all, uint32_t *ret_released)
 	util_unlock(&lock);
 }
 
+uint32_t sdp_links_owing(void)
+{
+	const unsigned int gone = SDP_LINK_DRAINED | LINK_SHUT;
+	uint32_t cnt = 0;
+
+	util_lock(&lock);
+	for (struct sdp_link *link = all; link; link = link->all_next) {
+		unsigned int state = atomic_load_explicit(&link->state,
+							  memory_order_relaxed);
+
+		cnt += atomic_load_explicit(&link->is_closing,
+					    memory_order_relaxed) &&
+		       !(state & SDP_LINK_CLOSED) && (state & gone) != gone;
+	}
+	util_unlock(&lock);
+	return cnt;
+}
+
 void sdp_links_lock(void)
 {
 	util_lock(&lock);

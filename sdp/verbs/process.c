@@ -32,8 +32,14 @@ void sdp_verbs_after_fork(void)
 	sdp_progress_forget();
 }
 
+/* A peer that closes as well has told so within that time; nobody waits longer
+ * for one that does not. */
+#define DISCON_NS (50 * LINK_NS_PER_MS)
+
 int sdp_verbs_drain(uint64_t deadline)
 {
+	uint64_t sent_at = 0;
+
 	for (;;) {
 		uint32_t all, closing;
 		struct sdp_dev *dev = sdp_dev_first();
@@ -41,6 +47,12 @@ int sdp_verbs_drain(uint64_t deadline)
 
 		sdp_links_count(&all, &closing);
 		if (!closing || now >= deadline || !dev)
+			return (int)closing;
+		if (sdp_links_owing())
+			sent_at = 0;
+		else if (!sent_at)
+			sent_at = now;
+		else if (now - sent_at > DISCON_NS)
 			return (int)closing;
 		sdp_progress_nap(deadline < now + LINK_NS_PER_MS
 					 ? deadline

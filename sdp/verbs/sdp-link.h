@@ -393,6 +393,13 @@ void sdp_verbs_get_stats(struct sdp_verbs_stats *ret);
  */
 
 /*
+ * Whether there is a device.  The first call loads libibverbs' drivers, and
+ * these are found by the environment of that moment: make it before a program
+ * clears its environment or changes its user.  Children inherit what it found.
+ */
+bool sdp_verbs_probe(void);
+
+/*
  * sdp_verbs_fork_prepare() and its two ends belong into pthread_atfork(), or
  * around the fork: no other thread is in the midst of something when the
  * child is made.  After sdp_verbs_after_fork() in the child the parent's links
@@ -405,8 +412,9 @@ void sdp_verbs_fork_prepare(void);
 void sdp_verbs_fork_parent(void);
 void sdp_verbs_after_fork(void);
 
-/* Waits until every link that was closed has gone, @deadline at the latest;
- * before exit.  Return: links that are left. */
+/* Before exit: waits until every link that was closed has gone, or has at
+ * least sent all and its DisConn, @deadline at the latest.  Return: links that
+ * are left. */
 int sdp_verbs_drain(uint64_t deadline);
 
 #endif
