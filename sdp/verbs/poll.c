@@ -383,23 +383,25 @@ static void take_async(struct sdp_dev *dev)
 	}
 }
 
-void sdp_poll_events(struct sdp_dev *dev)
+void sdp_poll_events(struct sdp_dev *dev, unsigned int which)
 {
 	struct ibv_cq *cq;
 	void *ctx;
-	int cnt = 0;
 
 	util_lock_assert_held(&dev->poll_lock);
-	while (!ibv_get_cq_event(dev->channel, &cq, &ctx))
-		cnt++;
-	if (cnt) {
-		ibv_ack_cq_events(dev->cq, (unsigned int)cnt);
+	/* One: another that may be there makes the descriptor readable again,
+	 * and to look for it costs each wake-up a system call. */
+	if (which & SDP_POLL_CQ && !ibv_get_cq_event(dev->channel, &cq, &ctx)) {
+		ibv_ack_cq_events(dev->cq, 1);
 		rearm(dev);
 	}
 	/* What came before the end is taken before it. */
 	while (sdp_poll(dev) > 0)
 		;
-	take_async(dev);
-	sdp_cm_chan_serve(dev);
-	sdp_poll(dev);
+	if (which & SDP_POLL_ASYNC)
+		take_async(dev);
+	if (which & SDP_POLL_CM)
+		sdp_cm_chan_serve(dev);
+	if (which & (SDP_POLL_ASYNC | SDP_POLL_CM))
+		sdp_poll(dev);
 }

@@ -17,8 +17,15 @@ int sdp_poll_try(struct sdp_dev *dev);
 int sdp_poll_arm(struct sdp_dev *dev);
 void sdp_poll_disarm(struct sdp_dev *dev);
 
-/* Events of the device that make a descriptor readable.  poll_lock is held. */
-void sdp_poll_events(struct sdp_dev *dev);
+/* Which descriptors are readable. */
+#define SDP_POLL_CQ 0x1u    /* the completion channel's */
+#define SDP_POLL_ASYNC 0x2u /* the context's */
+#define SDP_POLL_CM 0x4u    /* sdp_cm_chan_fd() */
+#define SDP_POLL_ALL 0x7u
+
+/* Takes what made descriptors readable, and all completions.  poll_lock is
+ * held. */
+void sdp_poll_events(struct sdp_dev *dev, unsigned int which);
 
 /* Links by QP number.  poll_lock is held. */
 void sdp_poll_add(struct sdp_dev *dev, struct sdp_link *link);

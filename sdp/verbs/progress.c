@@ -126,10 +126,10 @@ static int poll_until(struct pollfd *pfd, unsigned int cnt, uint64_t deadline)
 			    (size_t)0);
 }
 
-static void serve_events(struct sdp_dev *dev)
+static void serve_events(struct sdp_dev *dev, unsigned int which)
 {
 	util_lock(&dev->poll_lock);
-	sdp_poll_events(dev);
+	sdp_poll_events(dev, which);
 	util_unlock(&dev->poll_lock);
 }
 
@@ -224,17 +224,20 @@ static int sleep_on_fds(struct sdp_waiter *w, unsigned int what,
 	}
 	cnt = (unsigned int)dev_fds(dev, pfd);
 	pfd[cnt++] = (struct pollfd){ .fd = dev->wake_fd, .events = POLLIN };
-	if (sdp_cm_chan_fd() >= 0)
-		pfd[cnt++] = (struct pollfd){ .fd = sdp_cm_chan_fd(),
-					      .events = POLLIN };
+	pfd[cnt++] = (struct pollfd){ .fd = sdp_cm_chan_fd(), /* -1: none */
+				      .events = POLLIN };
 	if (poll_until(pfd, cnt, deadline) < 0)
 		ret = -errno;
 	atomic_store_explicit(&w->is_awake, 1, memory_order_relaxed);
-	if (pfd[2].revents && ret >= 0)
-		fd_drain(dev->wake_fd);
 	sdp_poll_disarm(dev);
-	serve_events(dev);
-	return ret;
+	if (ret)
+		return ret;
+	if (pfd[2].revents)
+		fd_drain(dev->wake_fd);
+	serve_events(dev, (pfd[0].revents ? SDP_POLL_CQ : 0) |
+				  (pfd[1].revents ? SDP_POLL_ASYNC : 0) |
+				  (pfd[3].revents ? SDP_POLL_CM : 0));
+	return 0;
 }
 
 static int sleep_in_futex(struct sdp_waiter *w, unsigned int what,
@@ -350,7 +353,7 @@ void sdp_sleep_end(void)
 		struct sdp_dev *dev = sleep_devs[--sleep_cnt];
 
 		sdp_poll_disarm(dev);
-		serve_events(dev);
+		serve_events(dev, SDP_POLL_ALL);
 		sleeper_remove(dev, &sleep_waiters[sleep_cnt]);
 	}
 }
@@ -449,7 +452,7 @@ static void sleep_deep(struct pollfd *pfd)
 	atomic_store_explicit(&is_deferring, false, memory_order_relaxed);
 	while (dev_cnt) {
 		sdp_poll_disarm(served[--dev_cnt]);
-		serve_events(served[dev_cnt]);
+		serve_events(served[dev_cnt], SDP_POLL_ALL);
 	}
 }
 
