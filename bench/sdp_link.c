@@ -21,7 +21,7 @@
 
 #include "verbs/sdp-link.h"
 
-#define PIECE_MAX (1u << 20)
+#define PIECE_MAX (4u << 20)
 
 /* One of both. */
 struct end {
@@ -186,7 +186,8 @@ static void run(bool is_sdp, char kind, double seconds, size_t len)
 
 int main(int argc, char **argv)
 {
-	static const size_t lens[] = { 4096, 16384, 65536, 262144, 1048576 };
+	static const size_t lens[] = { 4096,   16384,	65536,	262144,
+				       524288, 1048576, 4194304 };
 	double seconds = argc > 1 ? atof(argv[1]) : 1;
 
 	for (int is_sdp = 0; is_sdp < 2; is_sdp++)

@@ -498,6 +498,8 @@ void sdp_drive(struct sdp_link *link, unsigned int news)
 	atomic_store_explicit(&link->send_mode,
 			      (uint8_t)sdp_conn_send_mode(link->conn),
 			      memory_order_relaxed);
+	atomic_store_explicit(&link->is_sending, sdp_drive_is_sending(link),
+			      memory_order_relaxed);
 	atomic_store_explicit(&link->urgent_cnt, link->oob.left_cnt,
 			      memory_order_relaxed);
 	sdp_drive_arm(link);

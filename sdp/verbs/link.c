@@ -23,6 +23,11 @@
 #define INLINE_WANTED 128u
 #define SEND_BYTES 262144u
 #define HELLO_MS 5000u
+/* Sends above it are not copied.  On usiw each transfer that is read costs
+ * three threads a wake-up, and a copy costs the same memory traffic as TCP's.
+ */
+#define THRESHOLD 65536u
+#define THRESHOLD_USIW 524288u
 
 /* ---- making
  * --------------------------------------------------------------------- */
@@ -58,7 +63,9 @@ static void fill_options(struct sdp_link *link, enum sdp_role role,
 		link->opt.send_bytes = SEND_BYTES;
 	if (!link->opt.hello_ms)
 		link->opt.hello_ms = HELLO_MS;
-	link->src_threshold = o->src_threshold ? o->src_threshold : 65536;
+	link->src_threshold = o->src_threshold	   ? o->src_threshold
+			      : link->dev->is_usiw ? THRESHOLD_USIW
+						   : THRESHOLD;
 	link->sink_threshold = o->sink_threshold ? o->sink_threshold : 65536;
 	link->read_min = o->read_min ? o->read_min : 4096;
 	o->src_threshold = link->src_threshold;
@@ -151,6 +158,7 @@ int sdp_link_new(struct sdp_link **ret_link, struct sdp_dev *dev,
 	if (opt)
 		link->opt = *opt;
 	link->early_end = &link->early;
+	link->data_id = UINT32_MAX; /* none is on its way */
 	link->cork_end = SDP_NEVER;
 	link->close_end = SDP_NEVER;
 	atomic_init(&link->deadline, SDP_NEVER);

@@ -78,6 +78,8 @@ void sdp_links_orphan(void)
 	for (struct sdp_link *link = all; link; link = link->all_next) {
 		util_lock_init(&link->lock, UTIL_RANK_SDP_LINK);
 		link->is_foreign = true;
+		atomic_store_explicit(&link->is_sending, false,
+				      memory_order_relaxed);
 		link->is_failed = true;
 		link->is_conn_down = true;
 		link->notify = NULL;

@@ -45,7 +45,7 @@ uint64_t sdp_now_ns(void);
  * struct sdp_link_options - zero means default
  * @conn: layout, sizes, thresholds of the protocol; role, carrier and memory
  *   functions are set here, not by the caller.  conn.ird and conn.ord are cut
- *   to what the device has.
+ *   to what the device has; conn.src_threshold is the device's if it is zero.
  * @hello_ms: time that an Accepting Peer waits for the Hello (5000).
  * @send_bytes: octets that sdp_link_send() takes before the peer has credit
  *   for them, as SO_SNDBUF (262144).

@@ -68,6 +68,7 @@ struct sdp_link {
 	_Atomic bool is_cm_over;
 	/* looked at without the lock */
 	_Atomic bool is_zcopy_off;
+	_Atomic bool is_sending;     /* sdp_drive_is_sending() */
 	_Atomic uint8_t send_mode;   /* enum sdp_mode */
 	_Atomic uint32_t urgent_cnt; /* oob.left_cnt */
 	struct sdp_link_options opt;

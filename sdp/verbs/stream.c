@@ -7,6 +7,7 @@
 
 #include "drive.h"
 #include "notice.h"
+#include "poll.h"
 #include "state.h"
 
 #define CORK_NS (200 * LINK_NS_PER_MS)
@@ -223,6 +224,9 @@ ssize_t sdp_link_send(struct sdp_link *link, const struct iovec *iov,
 {
 	ssize_t ret;
 
+	/* It may have been sent meanwhile: then nothing is held back. */
+	if (atomic_load_explicit(&link->is_sending, memory_order_relaxed))
+		(void)sdp_poll_try(link->dev);
 	util_lock(&link->lock);
 	ret = send_locked(link, iov, iovcnt, flags);
 	util_unlock(&link->lock);

@@ -257,6 +257,33 @@ static void case_idle(void)
 	unmake(links);
 }
 
+/* ---- small sends
+ * ----------------------------------------------------------------- */
+
+/* What waits for company, and what does not: seen by what has been posted. */
+static void case_gather(void)
+{
+	struct iovec iov = { (char[1]){ 'x' }, 1 };
+	struct sdp_link *links[2];
+	char buf[4];
+
+	make(links);
+	must(sdp_link_send(links[0], &iov, 1, 0) == 1);
+	must(stats_of(links[0]).tx_bcopy == 1); /* nothing was on its way */
+	must(sdp_link_send(links[0], &iov, 1, SDP_SEND_MORE) == 1);
+	must(stats_of(links[0]).tx_bcopy == 1);
+	must(sdp_link_outq(links[0]) > 0);
+	must(sdp_link_send(links[0], &iov, 1, 0) == 1);
+	get(links[1], buf, 3);
+	must(!sdp_link_set(links[0], SDP_LINK_CORK, 1));
+	must(sdp_link_send(links[0], &iov, 1, 0) == 1);
+	must(stats_of(links[0]).tx_bcopy == 3);
+	must(!sdp_link_set(links[0], SDP_LINK_CORK, 0));
+	get(links[1], buf, 1);
+	must(stats_of(links[0]).tx_bcopy == 4);
+	unmake(links);
+}
+
 /* ---- a peer that stalls
  * ------------------------------------------------------------ */
 
@@ -363,10 +390,15 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{ "fork", case_fork },	     { "signal", case_signal },
-	{ "poll", case_poll },	     { "notice", case_notice },
-	{ "idle", case_idle },	     { "stall", case_stall },
-	{ "stopped", case_stopped }, { "descriptors", case_descriptors },
+	{ "fork", case_fork },
+	{ "signal", case_signal },
+	{ "gather", case_gather },
+	{ "poll", case_poll },
+	{ "notice", case_notice },
+	{ "idle", case_idle },
+	{ "stall", case_stall },
+	{ "stopped", case_stopped },
+	{ "descriptors", case_descriptors },
 };
 
 int main(int argc, char **argv)
