@@ -22,6 +22,8 @@ static inline bool rnic_engine_has_bells(const struct rnic_engine *engine)
 #define ENGINE_BURST_MAX 16
 /* Who posts so many in a row is worth a pass behind it, and a parked thread. */
 #define ENGINE_BURST_MANY 8
+/* How long a poster leaves the lead to who has it, in turns of some 10 ns. */
+#define ENGINE_FINISH_SPINS 64
 
 /* What is wrong, if anything, where epoll_wait() returned @cnt. */
 static inline int rnic_engine_wait_error(int cnt)

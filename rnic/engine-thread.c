@@ -243,6 +243,22 @@ static void engine_place_check(struct rnic_engine *engine,
 	place->moved_ns = now_ns;
 }
 
+/*
+ * Is a bell rung that nobody serves?  Who leads looks for bells when it lets
+ * the lead go.  A program that spins on its memory posts the moment the octets
+ * are there, so it often leads when the thread that has placed them comes
+ * here; to contend for the lead would cost it a system call to wake the thread.
+ */
+static bool engine_has_orphan(const struct rnic_engine *engine)
+{
+	if (!rnic_engine_has_bells(engine))
+		return false;
+	/* Pairs with the fence in rnic_engine_unlead(): who is seen to lead
+	 * sees the bell. */
+	atomic_thread_fence(memory_order_seq_cst);
+	return !util_lock_is_held(&engine->lead);
+}
+
 /* Asleep, it watches nobody: what waits to be served is served before. */
 static int engine_block(struct rnic_engine *engine, struct epoll_event *ev,
 			int timeout_ms)
@@ -252,7 +268,7 @@ static int engine_block(struct rnic_engine *engine, struct epoll_event *ev,
 	/* Pairs with the fence in rnic_engine_post(): who was taken for
 	 * watched has rung a bell that is seen here. */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (rnic_engine_has_bells(engine))
+	if (engine_has_orphan(engine))
 		timeout_ms = 0;
 	return util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
 				   timeout_ms);

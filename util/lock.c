@@ -100,6 +100,11 @@ void util_unlock(struct util_lock *lock)
 			NULL, 0);
 }
 
+bool util_lock_is_held(const struct util_lock *lock)
+{
+	return atomic_load_explicit(&lock->word, memory_order_relaxed) != 0;
+}
+
 void util_lock_assert_held(const struct util_lock *lock)
 {
 #ifndef NDEBUG

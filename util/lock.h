@@ -54,6 +54,9 @@ bool util_trylock(struct util_lock *lock);
 
 void util_unlock(struct util_lock *lock);
 
+/* Some thread held it a moment ago. */
+bool util_lock_is_held(const struct util_lock *lock);
+
 /* Aborts in debug builds unless the calling thread holds @lock (not for
  * UTIL_RANK_APP). */
 void util_lock_assert_held(const struct util_lock *lock);

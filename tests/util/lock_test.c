@@ -65,6 +65,16 @@ static void trylock_tells_whether_it_was_free(void **state)
 	assert_true(try_in_thread());
 }
 
+static void held_is_told(void **state)
+{
+	(void)state;
+	assert_false(util_lock_is_held(&lock));
+	util_lock(&lock);
+	assert_true(util_lock_is_held(&lock));
+	util_unlock(&lock);
+	assert_false(util_lock_is_held(&lock));
+}
+
 static void init_forgets_a_holder(void **state)
 {
 	(void)state;
@@ -173,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(excludes_other_threads),
 		cmocka_unit_test(trylock_tells_whether_it_was_free),
+		cmocka_unit_test(held_is_told),
 		cmocka_unit_test(init_forgets_a_holder),
 		cmocka_unit_test(debug_builds_abort_on_a_wrong_order),
 	};
