@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../../util/log.h"
+#include "sock/adopt.h"
 #include "sock/end.h"
 #include "sock/epoll.h"
 #include "sock/fd.h"
@@ -49,6 +50,8 @@ __attribute__((constructor)) static void sdp_preload_start(void)
 	if (pthread_atfork(fork_prepare, fork_parent, fork_child) != 0 ||
 	    sdp_table_start() < 0)
 		util_err("sdp", "no memory: this program uses TCP only");
+	else
+		sdp_adopt_inherited();
 }
 
 __attribute__((destructor)) static void sdp_preload_end(void)

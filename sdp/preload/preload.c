@@ -12,7 +12,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
+#include "sock/adopt.h"
 #include "sock/connect.h"
 #include "sock/copy.h"
 #include "sock/end.h"
@@ -23,6 +25,7 @@
 #include "sock/option.h"
 #include "sock/wait.h"
 #include "sock/ready.h"
+#include "sock/relay.h"
 #include "sock/real.h"
 #include "sock/stream.h"
 #include "sock/table.h"
@@ -101,8 +104,22 @@ STUB_IO(preadv2,
 	false, 0,
 	offset == -1 ? sdp_message_readv(sock, fd, iov, cnt, flags) : -ESPIPE,
 	(fd, iov, cnt, offset, flags))
-STUB_IO(recvmsg, (int fd, struct msghdr *msg, int flags), false, flags,
-	sdp_message_recv(sock, fd, msg, flags), (fd, msg, flags))
+
+EXPORT ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
+{
+	int err;
+	struct sdp_sock *sock = io_get(fd, false, flags, &err);
+	ssize_t ret;
+
+	if (sock)
+		return io_end(sock,
+			      err ? err
+				  : sdp_message_recv(sock, fd, msg, flags));
+	ret = sdp_real()->recvmsg(fd, msg, flags);
+	if (ret >= 0 && msg->msg_controllen > 0)
+		sdp_adopt_message(msg);
+	return ret;
+}
 
 EXPORT int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags,
 		    struct timespec *limit)
@@ -135,8 +152,22 @@ STUB_IO(pwritev2,
 	true, 0,
 	offset == -1 ? sdp_message_writev(sock, fd, iov, cnt, flags) : -ESPIPE,
 	(fd, iov, cnt, offset, flags))
-STUB_IO(sendmsg, (int fd, const struct msghdr *msg, int flags), true, flags,
-	sdp_message_send(sock, fd, msg, flags), (fd, msg, flags))
+
+EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	int err;
+	struct sdp_sock *sock = io_get(fd, true, flags, &err);
+
+	if (sock)
+		return io_end(sock,
+			      err ? err
+				  : sdp_message_send(sock, fd, msg, flags));
+	/* relaxed: what this thread has started it sees */
+	if (atomic_load_explicit(&sdp_begun, memory_order_relaxed) &&
+	    !sdp_inside() && msg->msg_controllen > 0)
+		sdp_relay_message(msg);
+	return sdp_real()->sendmsg(fd, msg, flags);
+}
 
 EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags)
 {
@@ -593,4 +624,55 @@ EXPORT __attribute__((noreturn)) void _exit(int code)
 EXPORT __attribute__((noreturn)) void _Exit(int code)
 {
 	_exit(code);
+}
+
+EXPORT FILE *fdopen(int fd, const char *mode)
+{
+	sdp_relay_stdio(fd);
+	return sdp_real()->fdopen(fd, mode);
+}
+
+EXPORT int system(const char *command)
+{
+	sdp_relay_inheritable();
+	return sdp_real()->system(command);
+}
+
+EXPORT FILE *popen(const char *command, const char *mode)
+{
+	sdp_relay_inheritable();
+	return sdp_real()->popen(command, mode);
+}
+
+#define STUB_SPAWN(name)                                                       \
+	EXPORT int name(pid_t *pid, const char *path,                          \
+			const posix_spawn_file_actions_t *actions,             \
+			const posix_spawnattr_t *attr, char *const argv[],     \
+			char *const envp[])                                    \
+	{                                                                      \
+		sdp_relay_inheritable();                                       \
+		return sdp_real()->name(pid, path, actions, attr, argv, envp); \
+	}
+
+STUB_SPAWN(posix_spawn)
+STUB_SPAWN(posix_spawnp)
+
+/*
+ * A ring would take octets past us; a program that gets ENOSYS uses the calls
+ * above.  Everything else goes to the kernel as it came: the RNIC and this
+ * library make their own calls so.
+ */
+EXPORT long syscall(long number, ...)
+{
+	long arg[6];
+	va_list ap;
+
+	va_start(ap, number);
+	for (int i = 0; i < 6; i++)
+		arg[i] = va_arg(ap, long);
+	va_end(ap);
+	if (number == SYS_io_uring_setup)
+		return util_door(-ENOSYS);
+	return sdp_real()->syscall(number, arg[0], arg[1], arg[2], arg[3],
+				   arg[4], arg[5]);
 }

@@ -13,6 +13,7 @@
 
 #include "../../util/cancel.h"
 #include "../../util/log.h"
+#include "mark.h"
 #include "option.h"
 #include "policy.h"
 #include "real.h"
@@ -84,6 +85,7 @@ void sdp_connect_look(struct sdp_sock *sock, int fd)
 	}
 	/* Nobody is behind the SDP port: the socket connects anew. */
 	syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &err, &len);
+	sdp_mark_remove(fd);
 	sdp_policy_avoid(&sock->peer.sa);
 	util_info("sdp", "SDP port refused (%s): TCP", strerror(err));
 	sdp_sock_become(sock, SDP_SOCK_TCP);
@@ -105,6 +107,12 @@ void sdp_connect_settle(struct sdp_sock *sock, int fd)
 		(void)util_sys_poll(&pfd, 1, FALLBACK_MS);
 }
 
+static uint16_t port_of(const union sdp_addr *addr)
+{
+	return ntohs(addr->sa.sa_family == AF_INET6 ? addr->in6.sin6_port
+						    : addr->in.sin_port);
+}
+
 static int connect_sdp(struct sdp_sock *sock, int fd, const union sdp_addr *dst,
 		       const union sdp_addr *to)
 {
@@ -114,6 +122,8 @@ static int connect_sdp(struct sdp_sock *sock, int fd, const union sdp_addr *dst,
 	sock->peer = *dst;
 	util_unlock(&sock->lock);
 	ret = kernel_connect(fd, &to->sa, addr_len(to));
+	if (ret == 0 || ret == -EINPROGRESS)
+		sdp_mark_put(fd, false, port_of(dst));
 	if (ret == 0) {
 		sdp_sock_become(sock, SDP_SOCK_PENDING);
 	} else if (ret == -EINPROGRESS) {

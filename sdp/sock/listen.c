@@ -11,6 +11,7 @@
 #include "../../util/cancel.h"
 #include "../../util/log.h"
 #include "epoll.h"
+#include "mark.h"
 #include "option.h"
 #include "pm/registry.h"
 #include "policy.h"
@@ -66,6 +67,7 @@ static int twin_make(int fd, const union sdp_addr *addr, int backlog,
 	if (twin < 0)
 		return -errno;
 	port_clear(&name);
+	sdp_mark_put(twin, true, port_of(addr));
 	if (addr->sa.sa_family == AF_INET6)
 		v6only_copy(fd, twin);
 	sdp_options_copy(fd, twin);

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/select.h>
@@ -47,8 +48,7 @@ int __ppoll_chk(struct pollfd *pfd, nfds_t cnt, const struct timespec *timeout,
 	X(poll) X(__poll_chk) X(ppoll) X(__ppoll_chk) X(select) X(pselect) \
 	X(epoll_create) X(epoll_create1) X(epoll_ctl)                      \
 	X(epoll_wait) X(epoll_pwait) X(epoll_pwait2)                                       \
-	X(fdopen) X(sockatmark)                                            \
-	X(execve) X(execv) X(execvp) X(execvpe) X(fexecve)                 \
+	X(fdopen) X(popen) X(system)                                            \
 	X(posix_spawn) X(posix_spawnp)                                     \
 	X(_exit) X(syscall)
 /* clang-format on */

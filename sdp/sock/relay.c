@@ -3,6 +3,7 @@
 #include "relay.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -208,6 +209,77 @@ bool sdp_relay_keeps(struct sdp_sock *sock)
 	sock->is_closed |= is_kept;
 	util_unlock(&sock->lock);
 	return is_kept;
+}
+
+/* ---- other ways out
+ * ---------------------------------------------------------- */
+
+static void fd_relay(int fd)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+
+	if (!sock)
+		return;
+	(void)sdp_relay_enter(sock);
+	sdp_sock_put(sock);
+}
+
+void sdp_relay_message(const struct msghdr *msg)
+{
+	struct msghdr *parts = (struct msghdr *)(uintptr_t)msg;
+	struct cmsghdr *part = CMSG_FIRSTHDR(parts);
+	size_t cnt;
+	int fd;
+
+	for (; part; part = CMSG_NXTHDR(parts, part)) {
+		if (part->cmsg_level != SOL_SOCKET ||
+		    part->cmsg_type != SCM_RIGHTS)
+			continue;
+		cnt = (part->cmsg_len - CMSG_LEN(0)) / sizeof(fd);
+		for (size_t i = 0; i < cnt; i++) {
+			memcpy(&fd, CMSG_DATA(part) + i * sizeof(fd),
+			       sizeof(fd));
+			fd_relay(fd);
+		}
+	}
+}
+
+static void fd_is_inheritable(int fd, void *arg)
+{
+	bool *is_any = arg;
+	long flags = syscall(SYS_fcntl, fd, F_GETFD);
+
+	*is_any |= flags >= 0 && !(flags & FD_CLOEXEC);
+}
+
+static void relay_inheritable(struct sdp_sock *sock)
+{
+	bool is_any = false;
+
+	sdp_sock_each_fd(sock, fd_is_inheritable, &is_any);
+	if (is_any)
+		(void)sdp_relay_enter(sock);
+}
+
+void sdp_relay_inheritable(void)
+{
+	/* relaxed: what this thread has started it sees */
+	if (sdp_is_owner() &&
+	    atomic_load_explicit(&sdp_begun, memory_order_relaxed))
+		sdp_table_each_sock(relay_inheritable);
+}
+
+void sdp_relay_stdio(int fd)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+
+	if (!sock)
+		return;
+	if (sdp_sock_state(sock) == SDP_SOCK_PENDING ||
+	    sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
+		sdp_start(sock, fd, SDP_START_WRITE);
+	(void)sdp_relay_enter(sock);
+	sdp_sock_put(sock);
 }
 
 /* ---- fork -------------------------------------------------------------------

@@ -8,6 +8,8 @@
 #ifndef SDP_SOCK_RELAY_H
 #define SDP_SOCK_RELAY_H
 
+#include <sys/socket.h>
+
 #include "table.h"
 
 /* STARTING, STREAM: from now on the number is the kernel's.  Return: 0;
@@ -17,6 +19,15 @@ int sdp_relay_enter(struct sdp_sock *sock);
 /* The last number here is closed.  Return: true: others may hold more; the
  * relay ends the connection when they have gone. */
 bool sdp_relay_keeps(struct sdp_sock *sock);
+
+/* The descriptors that @msg passes on: whoever gets one has a stream. */
+void sdp_relay_message(const struct msghdr *msg);
+
+/* A program is to be run: what it inherits beside. */
+void sdp_relay_inheritable(void);
+
+/* libc's own stdio takes @fd. */
+void sdp_relay_stdio(int fd);
 
 /* Before fork(): all whose SDP has started; in the child: they are the
  * parent's. */

@@ -21,6 +21,7 @@
 #include "connect.h"
 #include "count.h"
 #include "epoll.h"
+#include "mark.h"
 #include "option.h"
 #include "ready.h"
 #include "shadow.h"
@@ -51,8 +52,10 @@ static bool hello_has_come(struct sdp_sock *sock, int fd)
 	long ret = syscall(SYS_recvfrom, fd, &octet, 1, MSG_PEEK | MSG_DONTWAIT,
 			   NULL, NULL);
 
-	if (ret == 0 || (ret < 0 && errno != EAGAIN))
+	if (ret == 0 || (ret < 0 && errno != EAGAIN)) {
+		sdp_mark_remove(fd);
 		sdp_sock_become(sock, SDP_SOCK_TCP);
+	}
 	return ret > 0;
 }
 

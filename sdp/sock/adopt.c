@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See adopt.h. */
+#include "adopt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "end.h"
+#include "mark.h"
+
+/* Programs that inherit sockets have them among their first descriptors. */
+#define INHERITED_MAX 64
+
+static bool is_listener(int fd)
+{
+	int value = 0;
+	socklen_t len = sizeof(value);
+
+	return syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN, &value,
+		       &len) < 0 ||
+	       value;
+}
+
+static void peer_take(struct sdp_sock *sock, int fd, uint16_t port)
+{
+	socklen_t len = sizeof(sock->peer);
+
+	if (syscall(SYS_getpeername, fd, &sock->peer, &len) < 0)
+		return;
+	if (sock->peer.sa.sa_family == AF_INET6)
+		sock->peer.in6.sin6_port = htons(port);
+	else
+		sock->peer.in.sin_port = htons(port);
+}
+
+void sdp_adopt_fd(int fd)
+{
+	int domain = AF_INET, err = errno;
+	socklen_t len = sizeof(domain);
+	struct sdp_sock *sock;
+	bool is_accepting;
+	uint16_t port;
+	long flags;
+
+	if (sdp_fd_kind(fd) != UTIL_FD_NONE ||
+	    !sdp_mark_get(fd, &is_accepting, &port) || is_listener(fd))
+		goto out;
+	syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &len);
+	flags = syscall(SYS_fcntl, fd, F_GETFL);
+	sock = sdp_sock_add(fd, domain, sdp_sock_close);
+	if (!sock)
+		goto out;
+	sock->is_nonblock = flags > 0 && (flags & O_NONBLOCK);
+	sock->is_accepting = is_accepting;
+	sock->port = port;
+	peer_take(sock, fd, sock->is_accepting ? 0 : sock->port);
+	sdp_sock_become(sock, SDP_SOCK_PENDING);
+out:
+	errno = err;
+}
+
+void sdp_adopt_inherited(void)
+{
+	for (int fd = 0; fd < INHERITED_MAX; fd++)
+		sdp_adopt_fd(fd);
+}
+
+void sdp_adopt_message(struct msghdr *msg)
+{
+	struct cmsghdr *part = CMSG_FIRSTHDR(msg);
+	size_t cnt;
+	int fd;
+
+	for (; part; part = CMSG_NXTHDR(msg, part)) {
+		if (part->cmsg_level != SOL_SOCKET ||
+		    part->cmsg_type != SCM_RIGHTS)
+			continue;
+		cnt = (part->cmsg_len - CMSG_LEN(0)) / sizeof(fd);
+		for (size_t i = 0; i < cnt; i++) {
+			memcpy(&fd, CMSG_DATA(part) + i * sizeof(fd),
+			       sizeof(fd));
+			sdp_adopt_fd(fd);
+		}
+	}
+}
