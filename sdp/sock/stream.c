@@ -17,6 +17,8 @@
 #include "start.h"
 #include "verbs/sdp-link.h"
 
+/* Pieces of a vector that are sent at a time. */
+#define SLICE ((size_t)64)
 /* As much as a link takes without its peer. */
 #define BUFFERED_MAX (256u * 1024)
 
@@ -172,13 +174,14 @@ static void iov_advance(const struct iovec **iov, size_t *cnt, size_t len,
 	*iov = copy;
 }
 
-/* All of it, or until an error; a blocking send is whole, as TCP's. */
-static ssize_t send_all(struct sdp_sock *sock, int fd, const struct iovec *iov,
-			size_t cnt, int flags)
+/* All of it, or until an error; a blocking send is whole, as TCP's.  @cnt is at
+ * most SLICE. */
+static ssize_t send_slice(struct sdp_sock *sock, int fd,
+			  const struct iovec *iov, size_t cnt, int flags,
+			  uint64_t deadline)
 {
-	uint64_t deadline = deadline_of(sock->options.sndtimeo_ns);
 	size_t left = iov_size(iov, cnt), sent = 0;
-	struct iovec copy[IOV_MAX < 64 ? IOV_MAX : 64];
+	struct iovec copy[64];
 	ssize_t ret;
 
 	while (left > 0) {
@@ -197,10 +200,31 @@ static ssize_t send_all(struct sdp_sock *sock, int fd, const struct iovec *iov,
 		left -= (size_t)ret;
 		if (left == 0 || (ret > 0 && !is_patient(sock, flags)))
 			break;
-		if (ret > 0 && cnt > 64)
-			break; /* a short count: the program goes on */
 		if (ret > 0)
 			iov_advance(&iov, &cnt, (size_t)ret, copy);
+	}
+	return (ssize_t)sent;
+}
+
+static ssize_t send_all(struct sdp_sock *sock, int fd, const struct iovec *iov,
+			size_t cnt, int flags)
+{
+	uint64_t deadline = deadline_of(sock->options.sndtimeo_ns);
+	size_t sent = 0, n;
+	ssize_t ret;
+
+	for (; cnt > 0; iov += n, cnt -= n) {
+		n = cnt < SLICE ? cnt : SLICE;
+		/* Only the last octet of all is urgent. */
+		ret = send_slice(sock, fd, iov, n,
+				 n < cnt ? (flags & ~MSG_OOB) | MSG_MORE
+					 : flags,
+				 deadline);
+		if (ret < 0)
+			return sent > 0 ? (ssize_t)sent : ret;
+		sent += (size_t)ret;
+		if ((size_t)ret < iov_size(iov, n))
+			break;
 	}
 	return (ssize_t)sent;
 }
