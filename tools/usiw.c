@@ -11,7 +11,8 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *what;
 } commands[] = {
-	{ "run", cmd_run, "run a program that sees usiw devices" },
+	{ "run", cmd_run,
+	  "run a program that sees usiw devices; --sdp: for its sockets" },
 	{ "devices", cmd_devices, "list the devices such a program sees" },
 };
 
