@@ -61,6 +61,8 @@ endif()
 if(TARGET usiw-tool)
 	install(FILES man/usiw.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 	install(FILES man/usiw.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
+	install(FILES tools/usiw.bash RENAME usiw
+		DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()
 
 if(TARGET usiw-sdp)
