@@ -436,25 +436,71 @@ static int events_sift(int set_fd, struct epoll_event *ev, int cnt)
 	return left;
 }
 
-int sdp_wait_epoll(int set_fd, struct epoll_event *ev, int max,
-		   const struct timespec *timeout, const sigset_t *mask)
+/*
+ * Until the set has something, or a device: the thread that sleeps serves the
+ * devices, since the progress thread leaves that to the threads of a program
+ * that comes here again and again.  Return: 0: look again; -errno.
+ */
+static int epoll_sleep(int set_fd, uint64_t deadline, const sigset_t *mask)
 {
-	uint64_t deadline = deadline_of(timeout);
+	struct pollfd pfd[1 + SDP_SLEEP_FDS] = { { .fd = set_fd,
+						   .events = POLLIN } };
 	struct timespec left;
-	int ret, ms;
+	uint64_t wake;
+	int fds[SDP_SLEEP_FDS];
+	int cnt = sdp_sleep_begin(fds, SDP_SLEEP_FDS, &wake), ret;
 
-	if (!time_is_valid(timeout))
-		return -EINVAL;
-	for (;;) {
-		if (atomic_load_explicit(&sdp_begun, memory_order_relaxed))
-			sdp_progress();
-		ms = -1;
+	if (cnt < 0)
+		return 0;
+	for (int i = 0; i < cnt; i++)
+		pfd[1 + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	ret = sdp_real()->ppoll(
+		pfd, 1 + (nfds_t)cnt,
+		time_left(wake < deadline ? wake : deadline, &left), mask);
+	ret = ret < 0 ? -errno : 0;
+	sdp_sleep_end();
+	return ret;
+}
+
+/* As epoll_pwait(2), with a point in time. */
+static int epoll_wait_until(int set_fd, struct epoll_event *ev, int max,
+			    uint64_t deadline, const sigset_t *mask)
+{
+	struct timespec left;
+	int ret, ms = -1;
+
+	if (!atomic_load_explicit(&sdp_begun, memory_order_relaxed)) {
 		if (time_left(deadline, &left))
 			ms = (int)(left.tv_sec * 1000 +
 				   (left.tv_nsec + 999999) / 1000000);
 		ret = sdp_real()->epoll_pwait(set_fd, ev, max, ms, mask);
+		return ret < 0 ? -errno : ret;
+	}
+	for (;;) {
+		sdp_progress();
+		ret = sdp_real()->epoll_pwait(set_fd, ev, max, 0, NULL);
+		if (ret != 0)
+			return ret < 0 ? -errno : ret;
+		if (deadline != SDP_NEVER && sdp_now_ns() >= deadline)
+			return 0;
+		ret = epoll_sleep(set_fd, deadline, mask);
 		if (ret < 0)
-			return -errno;
+			return ret;
+	}
+}
+
+int sdp_wait_epoll(int set_fd, struct epoll_event *ev, int max,
+		   const struct timespec *timeout, const sigset_t *mask)
+{
+	uint64_t deadline = deadline_of(timeout);
+	int ret;
+
+	if (!time_is_valid(timeout))
+		return -EINVAL;
+	for (;;) {
+		ret = epoll_wait_until(set_fd, ev, max, deadline, mask);
+		if (ret < 0)
+			return ret;
 		/* relaxed: what this thread has registered it sees */
 		if (ret > 0 && atomic_load_explicit(&sdp_pending_cnt,
 						    memory_order_relaxed) > 0)
