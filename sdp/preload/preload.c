@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "../util/user.h"
 #include "sock/adopt.h"
 #include "sock/connect.h"
 #include "sock/copy.h"
@@ -66,11 +67,20 @@ static long io_end(struct sdp_sock *sock, long ret)
 /* ---- receive ----------------------------------------------------------------
  */
 
+/* In libc: ends the program that would run over its buffer. */
+__attribute__((noreturn)) void __chk_fail(void);
+
 #define STUB_IO(name, params, is_send, flags, ours, args)                      \
+	STUB_IO_IF(name, params, true, is_send, flags, ours, args)
+
+#define STUB_IO_IF(name, params, fits, is_send, flags, ours, args)             \
 	EXPORT ssize_t name params                                             \
 	{                                                                      \
 		int err;                                                       \
-		struct sdp_sock *sock = io_get(fd, is_send, flags, &err);      \
+		struct sdp_sock *sock;                                         \
+		if (!(fits))                                                   \
+			__chk_fail();                                          \
+		sock = io_get(fd, is_send, flags, &err);                       \
 		if (!sock)                                                     \
 			return sdp_real()->name args;                          \
 		return io_end(sock, err ? err : (ours));                       \
@@ -79,24 +89,36 @@ static long io_end(struct sdp_sock *sock, long ret)
 #define RECV(flags) sdp_stream_recv(sock, fd, IOV_OF(buf, len), 1, flags)
 #define SEND(flags) sdp_stream_send(sock, fd, IOV_OF(buf, len), 1, flags)
 
+static ssize_t send_to(struct sdp_sock *sock, int fd, const struct iovec *iov,
+		       int flags, const struct sockaddr *addr, socklen_t len)
+{
+	int ret = sdp_message_check_name(addr, len);
+
+	return ret < 0 ? ret : sdp_stream_send(sock, fd, iov, 1, flags);
+}
+
+#define SEND_TO(flags)                                                         \
+	send_to(sock, fd, IOV_OF(buf, len), flags, addr, addr_len)
+
 STUB_IO(read, (int fd, void *buf, size_t len), false, 0, len ? RECV(0) : 0,
 	(fd, buf, len))
-STUB_IO(__read_chk, (int fd, void *buf, size_t len, size_t size), false, 0,
-	len ? RECV(0) : 0, (fd, buf, len, size))
+STUB_IO_IF(__read_chk, (int fd, void *buf, size_t len, size_t size),
+	   len <= size, false, 0, len ? RECV(0) : 0, (fd, buf, len, size))
 STUB_IO(recv, (int fd, void *buf, size_t len, int flags), false, flags,
 	RECV(flags), (fd, buf, len, flags))
-STUB_IO(__recv_chk, (int fd, void *buf, size_t len, size_t size, int flags),
-	false, flags, RECV(flags), (fd, buf, len, size, flags))
+STUB_IO_IF(__recv_chk, (int fd, void *buf, size_t len, size_t size, int flags),
+	   len <= size, false, flags, RECV(flags), (fd, buf, len, size, flags))
 STUB_IO(recvfrom,
 	(int fd, void *buf, size_t len, int flags, struct sockaddr *addr,
 	 socklen_t *addr_len),
 	false, flags, sdp_message_no_name(addr_len, addr != NULL, RECV(flags)),
 	(fd, buf, len, flags, addr, addr_len))
-STUB_IO(__recvfrom_chk,
-	(int fd, void *buf, size_t len, size_t size, int flags,
-	 struct sockaddr *addr, socklen_t *addr_len),
-	false, flags, sdp_message_no_name(addr_len, addr != NULL, RECV(flags)),
-	(fd, buf, len, size, flags, addr, addr_len))
+STUB_IO_IF(__recvfrom_chk,
+	   (int fd, void *buf, size_t len, size_t size, int flags,
+	    struct sockaddr *addr, socklen_t *addr_len),
+	   len <= size, false, flags,
+	   sdp_message_no_name(addr_len, addr != NULL, RECV(flags)),
+	   (fd, buf, len, size, flags, addr, addr_len))
 STUB_IO(readv, (int fd, const struct iovec *iov, int cnt), false, 0,
 	sdp_message_readv(sock, fd, iov, cnt, 0), (fd, iov, cnt))
 STUB_IO(preadv2,
@@ -144,7 +166,7 @@ STUB_IO(send, (int fd, const void *buf, size_t len, int flags), true, flags,
 STUB_IO(sendto,
 	(int fd, const void *buf, size_t len, int flags,
 	 const struct sockaddr *addr, socklen_t addr_len),
-	true, flags, SEND(flags), (fd, buf, len, flags, addr, addr_len))
+	true, flags, SEND_TO(flags), (fd, buf, len, flags, addr, addr_len))
 STUB_IO(writev, (int fd, const struct iovec *iov, int cnt), true, 0,
 	sdp_message_writev(sock, fd, iov, cnt, 0), (fd, iov, cnt))
 STUB_IO(pwritev2,
@@ -164,7 +186,9 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 				  : sdp_message_send(sock, fd, msg, flags));
 	/* relaxed: what this thread has started it sees */
 	if (atomic_load_explicit(&sdp_begun, memory_order_relaxed) &&
-	    !sdp_inside() && msg->msg_controllen > 0)
+	    !sdp_inside() && util_user_is_readable(msg, sizeof(*msg)) &&
+	    util_user_is_readable(msg->msg_control, msg->msg_controllen) &&
+	    msg->msg_controllen > 0)
 		sdp_relay_message(msg);
 	return sdp_real()->sendmsg(fd, msg, flags);
 }
@@ -266,9 +290,9 @@ EXPORT int accept(int fd, struct sockaddr *addr, socklen_t *len)
 static const struct sockaddr *addr_plain(const struct sockaddr *addr,
 					 socklen_t len, struct sockaddr_in *buf)
 {
-	if (!addr || len < sizeof(*buf) || addr->sa_family != SDP_AF_INET_SDP)
+	if (len < sizeof(*buf) || util_user_get(buf, addr, sizeof(*buf)) < 0 ||
+	    buf->sin_family != SDP_AF_INET_SDP)
 		return addr;
-	memcpy(buf, addr, sizeof(*buf));
 	buf->sin_family = AF_INET;
 	return (const struct sockaddr *)(const void *)buf;
 }
@@ -494,29 +518,33 @@ static const struct timespec *ms_time(int ms, struct timespec *buf)
 	return buf;
 }
 
-#define STUB_POLL(name, params, time, mask, args)                              \
+#define STUB_POLL(name, params, fits, time, mask, args)                        \
 	EXPORT int name params                                                 \
 	{                                                                      \
 		struct timespec buf;                                           \
 		(void)buf;                                                     \
+		if (!(fits))                                                   \
+			__chk_fail();                                          \
 		if (!sdp_poll_is_near(pfd, cnt))                               \
 			return sdp_real()->name args;                          \
 		return (int)util_door(sdp_wait_poll(pfd, cnt, time, mask));    \
 	}
 
-STUB_POLL(poll, (struct pollfd * pfd, nfds_t cnt, int timeout),
+STUB_POLL(poll, (struct pollfd * pfd, nfds_t cnt, int timeout), true,
 	  ms_time(timeout, &buf), NULL, (pfd, cnt, timeout))
 STUB_POLL(__poll_chk,
 	  (struct pollfd * pfd, nfds_t cnt, int timeout, size_t size),
-	  ms_time(timeout, &buf), NULL, (pfd, cnt, timeout, size))
+	  cnt <= size / sizeof(*pfd), ms_time(timeout, &buf), NULL,
+	  (pfd, cnt, timeout, size))
 STUB_POLL(ppoll,
 	  (struct pollfd * pfd, nfds_t cnt, const struct timespec *timeout,
 	   const sigset_t *mask),
-	  timeout, mask, (pfd, cnt, timeout, mask))
+	  true, timeout, mask, (pfd, cnt, timeout, mask))
 STUB_POLL(__ppoll_chk,
 	  (struct pollfd * pfd, nfds_t cnt, const struct timespec *timeout,
 	   const sigset_t *mask, size_t size),
-	  timeout, mask, (pfd, cnt, timeout, mask, size))
+	  cnt <= size / sizeof(*pfd), timeout, mask,
+	  (pfd, cnt, timeout, mask, size))
 
 /* Linux writes back what is left. */
 static void time_less(struct timeval *time, uint64_t spent_ns)

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <stdint.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "../../util/cancel.h"
 #include "../../util/log.h"
+#include "../../util/user.h"
 #include "mark.h"
 #include "option.h"
 #include "policy.h"
@@ -31,16 +31,6 @@ static int kernel_connect(int fd, const struct sockaddr *addr, socklen_t len)
 }
 
 /* A bad pointer is the kernel's to refuse. */
-static bool user_copy(void *to, const void *from, size_t len)
-{
-	struct iovec local = { .iov_base = to, .iov_len = len };
-	struct iovec remote = { .iov_base = (void *)(uintptr_t)from,
-				.iov_len = len };
-
-	return syscall(SYS_process_vm_readv, getpid(), &local, 1ul, &remote,
-		       1ul, 0ul) == (long)len;
-}
-
 static bool addr_copy(union sdp_addr *ret_addr, const struct sockaddr *addr,
 		      socklen_t len)
 {
@@ -49,7 +39,7 @@ static bool addr_copy(union sdp_addr *ret_addr, const struct sockaddr *addr,
 		return false;
 	if (len > sizeof(*ret_addr))
 		len = sizeof(*ret_addr);
-	if (!user_copy(ret_addr, addr, len))
+	if (util_user_get(ret_addr, addr, len) < 0)
 		return false;
 	return (ret_addr->sa.sa_family == AF_INET &&
 		len >= sizeof(struct sockaddr_in)) ||
@@ -219,7 +209,8 @@ static int connect_pending(struct sdp_sock *sock, int fd,
 
 	ret = kernel_connect(fd, addr, len);
 	if (ret == 0 && len >= sizeof(family) &&
-	    user_copy(&family, addr, sizeof(family)) && family == AF_UNSPEC)
+	    util_user_get(&family, addr, sizeof(family)) == 0 &&
+	    family == AF_UNSPEC)
 		sdp_sock_become(sock, SDP_SOCK_TCP);
 	return ret;
 }

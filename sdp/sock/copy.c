@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "../../util/user.h"
 #include "real.h"
 #include "stream.h"
 
@@ -40,11 +41,15 @@ static ssize_t file_read(int in_fd, char *buf, size_t len, off_t at)
 ssize_t sdp_copy_file(struct sdp_sock *sock, int fd, int in_fd, off_t *offset,
 		      size_t len)
 {
-	off_t at = offset ? *offset : lseek(in_fd, 0, SEEK_CUR);
 	size_t sent = 0, size = smaller(len, COPY_SIZE);
 	ssize_t got, ret = 0;
 	char *buf;
+	off_t at;
 
+	if (!offset)
+		at = lseek(in_fd, 0, SEEK_CUR);
+	else if (util_user_get(&at, offset, sizeof(at)) < 0)
+		return -EFAULT;
 	if (at < 0)
 		return -errno;
 	if (len == 0)
@@ -63,9 +68,9 @@ ssize_t sdp_copy_file(struct sdp_sock *sock, int fd, int in_fd, off_t *offset,
 			break;
 	}
 	free(buf);
-	if (offset)
-		*offset = at;
-	else if (sent > 0)
+	if (offset && util_user_put(offset, &at, sizeof(at)) < 0)
+		return -EFAULT;
+	if (!offset && sent > 0)
 		(void)lseek(in_fd, at, SEEK_SET);
 	return sent > 0 ? (ssize_t)sent : ret;
 }

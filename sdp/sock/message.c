@@ -4,19 +4,51 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 
+#include "../../util/user.h"
 #include "stream.h"
 
-static bool iov_is_valid(const struct iovec *iov, size_t cnt)
+/* Return: 0; -errno. */
+static int iov_check(const struct iovec *iov, size_t cnt)
 {
 	size_t sum = 0;
 
+	if (!util_user_is_readable(iov, cnt * sizeof(*iov)))
+		return -EFAULT;
 	for (size_t i = 0; i < cnt; i++) {
 		if (iov[i].iov_len > SSIZE_MAX - sum)
-			return false;
+			return -EINVAL;
 		sum += iov[i].iov_len;
 	}
-	return true;
+	return 0;
+}
+
+/* readv() and its like. */
+static int vector_check(const struct iovec *iov, int cnt)
+{
+	return cnt < 0 || cnt > IOV_MAX ? -EINVAL : iov_check(iov, (size_t)cnt);
+}
+
+/* recvmsg() and its like. */
+static int message_check(const struct msghdr *msg)
+{
+	if (!util_user_is_readable(msg, sizeof(*msg)))
+		return -EFAULT;
+	if ((int)msg->msg_namelen < 0)
+		return -EINVAL;
+	if (msg->msg_iovlen > IOV_MAX)
+		return -EMSGSIZE;
+	return iov_check(msg->msg_iov, msg->msg_iovlen);
+}
+
+int sdp_message_check_name(const struct sockaddr *addr, socklen_t len)
+{
+	if (!addr)
+		return 0;
+	if (len > sizeof(struct sockaddr_storage))
+		return -EINVAL;
+	return util_user_is_readable(addr, len) ? 0 : -EFAULT;
 }
 
 static bool iov_is_empty(const struct iovec *iov, size_t cnt)
@@ -35,8 +67,10 @@ static int rwf_to_msg(int rwf_flags)
 ssize_t sdp_message_readv(struct sdp_sock *sock, int fd,
 			  const struct iovec *iov, int cnt, int rwf_flags)
 {
-	if (cnt < 0 || cnt > IOV_MAX || !iov_is_valid(iov, (size_t)cnt))
-		return -EINVAL;
+	int ret = vector_check(iov, cnt);
+
+	if (ret < 0)
+		return ret;
 	if (iov_is_empty(iov, (size_t)cnt))
 		return 0;
 	return sdp_stream_recv(sock, fd, iov, (size_t)cnt,
@@ -46,8 +80,10 @@ ssize_t sdp_message_readv(struct sdp_sock *sock, int fd,
 ssize_t sdp_message_writev(struct sdp_sock *sock, int fd,
 			   const struct iovec *iov, int cnt, int rwf_flags)
 {
-	if (cnt < 0 || cnt > IOV_MAX || !iov_is_valid(iov, (size_t)cnt))
-		return -EINVAL;
+	int ret = vector_check(iov, cnt);
+
+	if (ret < 0)
+		return ret;
 	return sdp_stream_send(sock, fd, iov, (size_t)cnt,
 			       rwf_to_msg(rwf_flags));
 }
@@ -55,29 +91,39 @@ ssize_t sdp_message_writev(struct sdp_sock *sock, int fd,
 ssize_t sdp_message_recv(struct sdp_sock *sock, int fd, struct msghdr *msg,
 			 int flags)
 {
-	ssize_t ret;
+	ssize_t ret = message_check(msg);
+	struct msghdr answer;
 
-	if (msg->msg_iovlen > IOV_MAX)
-		return -EMSGSIZE;
-	if (!iov_is_valid(msg->msg_iov, msg->msg_iovlen))
-		return -EINVAL;
+	if (ret < 0)
+		return ret;
+	answer = *msg;
 	ret = sdp_stream_recv(sock, fd, msg->msg_iov, msg->msg_iovlen, flags);
 	if (ret < 0)
 		return ret;
-	msg->msg_namelen = 0;
-	msg->msg_controllen = 0;
-	msg->msg_flags = flags & MSG_OOB ? MSG_OOB : 0;
-	return ret;
+	answer.msg_namelen = 0;
+	answer.msg_controllen = 0;
+	answer.msg_flags = flags & MSG_OOB ? MSG_OOB : 0;
+	return util_user_put(msg, &answer, sizeof(answer)) < 0 ? -EFAULT : ret;
 }
 
 ssize_t sdp_message_send(struct sdp_sock *sock, int fd,
 			 const struct msghdr *msg, int flags)
 {
-	if (msg->msg_iovlen > IOV_MAX)
-		return -EMSGSIZE;
-	if (!iov_is_valid(msg->msg_iov, msg->msg_iovlen))
-		return -EINVAL;
+	int ret = message_check(msg);
+
+	if (ret < 0)
+		return ret;
+	if (msg->msg_name &&
+	    !util_user_is_readable(msg->msg_name, msg->msg_namelen))
+		return -EFAULT;
 	return sdp_stream_send(sock, fd, msg->msg_iov, msg->msg_iovlen, flags);
+}
+
+static int length_put(struct mmsghdr *msg, ssize_t len)
+{
+	unsigned int value = (unsigned int)len;
+
+	return util_user_put(&msg->msg_len, &value, sizeof(value));
 }
 
 int sdp_message_recv_many(struct sdp_sock *sock, int fd, struct mmsghdr *msgs,
@@ -89,9 +135,10 @@ int sdp_message_recv_many(struct sdp_sock *sock, int fd, struct mmsghdr *msgs,
 	for (; done < cnt; done++) {
 		ret = sdp_message_recv(sock, fd, &msgs[done].msg_hdr,
 				       flags & ~MSG_WAITFORONE);
+		if (ret >= 0)
+			ret = length_put(&msgs[done], ret);
 		if (ret < 0)
 			break;
-		msgs[done].msg_len = (unsigned int)ret;
 		if (flags & MSG_WAITFORONE)
 			flags |= MSG_DONTWAIT;
 	}
@@ -106,16 +153,24 @@ int sdp_message_send_many(struct sdp_sock *sock, int fd, struct mmsghdr *msgs,
 
 	for (; done < cnt; done++) {
 		ret = sdp_message_send(sock, fd, &msgs[done].msg_hdr, flags);
+		if (ret >= 0)
+			ret = length_put(&msgs[done], ret);
 		if (ret < 0)
 			break;
-		msgs[done].msg_len = (unsigned int)ret;
 	}
 	return done > 0 ? (int)done : (int)ret;
 }
 
 ssize_t sdp_message_no_name(socklen_t *len, bool is_wanted, ssize_t ret)
 {
-	if (ret >= 0 && is_wanted && len)
-		*len = 0;
-	return ret;
+	socklen_t space;
+
+	if (ret < 0 || !is_wanted)
+		return ret;
+	if (util_user_get(&space, len, sizeof(space)) < 0)
+		return -EFAULT;
+	if (space > INT_MAX)
+		return -EINVAL;
+	space = 0;
+	return util_user_put(len, &space, sizeof(space)) < 0 ? -EFAULT : ret;
 }

@@ -27,4 +27,8 @@ int sdp_message_send_many(struct sdp_sock *sock, int fd, struct mmsghdr *msgs,
 /* recvfrom(): a stream names nobody.  Passes @ret on. */
 ssize_t sdp_message_no_name(socklen_t *len, bool is_wanted, ssize_t ret);
 
+/* sendto(): a stream needs no address, but the kernel reads it.  Return: 0;
+ * -EINVAL; -EFAULT. */
+int sdp_message_check_name(const struct sockaddr *addr, socklen_t len);
+
 #endif

@@ -12,6 +12,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "../../util/user.h"
 #include "ready.h"
 #include "verbs/sdp-link.h"
 
@@ -174,7 +175,8 @@ static int time_set(uint64_t *ns, const void *value, socklen_t len)
 
 	if (len < sizeof(tv))
 		return -EINVAL;
-	memcpy(&tv, value, sizeof(tv));
+	if (util_user_get(&tv, value, sizeof(tv)) < 0)
+		return -EFAULT;
 	if (tv.tv_usec < 0 || tv.tv_usec >= 1000000)
 		return -EDOM;
 	/* Negative seconds: at once, as the kernel has it. */
@@ -190,7 +192,8 @@ static int linger_set(struct sdp_sock *sock, const void *value, socklen_t len)
 
 	if (len < sizeof(linger))
 		return -EINVAL;
-	memcpy(&linger, value, sizeof(linger));
+	if (util_user_get(&linger, value, sizeof(linger)) < 0)
+		return -EFAULT;
 	sock->options.linger_s = linger.l_onoff ? linger.l_linger : -1;
 	return 0;
 }
@@ -199,8 +202,7 @@ static int int_of(const void *value, socklen_t len, int *ret_value)
 {
 	if (len < sizeof(int))
 		return -EINVAL;
-	memcpy(ret_value, value, sizeof(int));
-	return 0;
+	return util_user_get(ret_value, value, sizeof(int));
 }
 
 static void link_set(struct sdp_sock *sock, enum sdp_link_setting setting,
@@ -266,12 +268,17 @@ int sdp_option_set(struct sdp_sock *sock, int level, int name,
 
 static int value_put(const void *from, size_t size, void *value, socklen_t *len)
 {
-	if (*len > INT32_MAX)
+	socklen_t space;
+
+	if (util_user_get(&space, len, sizeof(space)) < 0)
+		return -EFAULT;
+	if (space > INT32_MAX)
 		return -EINVAL;
-	if (*len > size)
-		*len = (socklen_t)size;
-	memcpy(value, from, *len);
-	return 0;
+	if (space > size)
+		space = (socklen_t)size;
+	if (util_user_put(value, from, space) < 0)
+		return -EFAULT;
+	return util_user_put(len, &space, sizeof(space));
 }
 
 static int int_put(int number, void *value, socklen_t *len)
@@ -361,7 +368,7 @@ int sdp_name_get(struct sdp_sock *sock, int fd, bool is_peer,
 		 struct sockaddr *addr, socklen_t *len)
 {
 	union sdp_addr name;
-	socklen_t name_len;
+	socklen_t name_len, space;
 	int ret = 0;
 
 	if (is_peer && sdp_sock_is_over(sock))
@@ -372,15 +379,15 @@ int sdp_name_get(struct sdp_sock *sock, int fd, bool is_peer,
 		ret = name_ask(sock, fd, is_peer, &name);
 	if (ret < 0)
 		return ret;
-	if (!len || (*len > 0 && !addr))
+	if (util_user_get(&space, len, sizeof(space)) < 0)
 		return -EFAULT;
-	if ((int)*len < 0)
+	if (space > INT32_MAX)
 		return -EINVAL;
 	name_len = name.sa.sa_family == AF_INET6 ? sizeof(name.in6)
 						 : sizeof(name.in);
-	memcpy(addr, &name, *len < name_len ? *len : name_len);
-	*len = name_len;
-	return 0;
+	if (util_user_put(addr, &name, space < name_len ? space : name_len) < 0)
+		return -EFAULT;
+	return util_user_put(len, &name_len, sizeof(name_len));
 }
 
 int sdp_option_ioctl(struct sdp_sock *sock, unsigned long request, void *arg)
@@ -405,8 +412,5 @@ int sdp_option_ioctl(struct sdp_sock *sock, unsigned long request, void *arg)
 	default:
 		return -ENOTTY;
 	}
-	if (!arg)
-		return -EFAULT;
-	memcpy(arg, &value, sizeof(value));
-	return 0;
+	return util_user_put(arg, &value, sizeof(value));
 }

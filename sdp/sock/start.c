@@ -18,6 +18,7 @@
 
 #include "../../util/cancel.h"
 #include "../../util/log.h"
+#include "../../util/user.h"
 #include "connect.h"
 #include "count.h"
 #include "epoll.h"
@@ -409,6 +410,7 @@ ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 {
 	size_t taken = 0, len;
 	ssize_t ret = 0;
+	int bad = 0;
 
 	util_lock(&sock->lock);
 	if (sdp_sock_state(sock) != SDP_SOCK_STARTING)
@@ -425,13 +427,14 @@ ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 		len = SDP_EARLY_MAX - sock->early_len;
 		if (len > iov[i].iov_len)
 			len = iov[i].iov_len;
-		if (len > 0)
-			memcpy(sock->early + sock->early_len, iov[i].iov_base,
-			       len);
+		bad = util_user_get(sock->early + sock->early_len,
+				    iov[i].iov_base, len);
+		if (bad < 0)
+			break;
 		sock->early_len += (uint32_t)len;
 		taken += len;
 	}
-	ret = taken > 0 ? (ssize_t)taken : -EAGAIN;
+	ret = taken > 0 ? (ssize_t)taken : bad < 0 ? bad : -EAGAIN;
 out:
 	util_unlock(&sock->lock);
 	return ret;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../../util/user.h"
 #include "drive.h"
 #include "notice.h"
 #include "poll.h"
@@ -37,34 +38,42 @@ static size_t cursor_piece(struct cursor *c, uint8_t **ret_at)
 	return c->iov->iov_len - c->off;
 }
 
-static void copy_out(struct cursor *c, uint8_t *to, size_t len)
+/* Return: octets; less than @len: the next are at a bad address. */
+static size_t copy_out(struct cursor *c, uint8_t *to, size_t len)
 {
-	while (len) {
+	size_t done = 0;
+
+	while (done < len) {
 		uint8_t *from;
 		size_t n = cursor_piece(c, &from);
 
-		n = n < len ? n : len;
-		memcpy(to, from, n);
-		to += n;
-		len -= n;
+		n = n < len - done ? n : len - done;
+		if (util_user_get(to + done, from, n) < 0)
+			break;
+		done += n;
 		c->off += n;
 	}
+	return done;
 }
 
-static void copy_in(struct cursor *c, const uint8_t *from, size_t len,
-		    unsigned int flags)
+/* Return: as copy_out(). */
+static size_t copy_in(struct cursor *c, const uint8_t *from, size_t len,
+		      unsigned int flags)
 {
-	while (len) {
+	size_t done = 0;
+
+	while (done < len) {
 		uint8_t *to;
 		size_t n = cursor_piece(c, &to);
 
-		n = n < len ? n : len;
-		if (!(flags & SDP_RECV_TRUNC))
-			memcpy(to, from, n);
-		from += n;
-		len -= n;
+		n = n < len - done ? n : len - done;
+		if (!(flags & SDP_RECV_TRUNC) &&
+		    util_user_put(to, from + done, n) < 0)
+			break;
+		done += n;
 		c->off += n;
 	}
+	return done;
 }
 
 static size_t iov_len(const struct iovec *iov, int cnt)
@@ -122,24 +131,29 @@ static struct sdp_pbuf *tail_get(struct sdp_link *link)
 	return buf;
 }
 
-static size_t gather(struct sdp_link *link, struct cursor *c, size_t len)
+static size_t gather(struct sdp_link *link, struct cursor *c, size_t len,
+		     bool *ret_is_bad)
 {
 	size_t done = 0;
 
 	while (done < len && link->queued < link->opt.send_bytes) {
 		struct sdp_pbuf *buf = tail_get(link);
-		size_t n = len - done;
+		size_t n = len - done, want;
 
 		if (!buf)
 			break;
 		if (n > buf->mem.len - buf->filled)
 			n = buf->mem.len - buf->filled;
-		copy_out(c, buf->mem.base + buf->filled, n);
+		want = n;
+		n = copy_out(c, buf->mem.base + buf->filled, n);
+		*ret_is_bad = n < want;
 		buf->filled += (uint32_t)n;
 		link->queued += n;
 		done += n;
 		if (buf->filled == buf->mem.len)
 			sdp_drive_push(link);
+		if (*ret_is_bad)
+			break;
 	}
 	return done;
 }
@@ -158,7 +172,10 @@ static int send_urgent(struct sdp_link *link, struct cursor *c)
 	buf = sdp_pool_get(&link->dev->pool);
 	if (!buf)
 		return -ENOBUFS;
-	copy_out(c, buf->mem.base, 1);
+	if (copy_out(c, buf->mem.base, 1) < 1) {
+		sdp_pool_put(&link->dev->pool, buf);
+		return -EFAULT;
+	}
 	buf->filled = buf->given = 1;
 	ret = sdp_conn_send(link->conn,
 			    &(struct sdp_buf){ .cookie = (uintptr_t)buf,
@@ -194,7 +211,7 @@ static ssize_t send_locked(struct sdp_link *link, const struct iovec *iov,
 {
 	struct cursor c = { iov, iovcnt, 0 };
 	size_t len = iov_len(iov, iovcnt), normal = len, done;
-	bool is_oob = flags & SDP_SEND_OOB && len;
+	bool is_oob = flags & SDP_SEND_OOB && len, is_bad = false;
 	int ret = check_send(link);
 
 	if (ret)
@@ -202,9 +219,9 @@ static ssize_t send_locked(struct sdp_link *link, const struct iovec *iov,
 	if (!len)
 		return 0;
 	normal -= is_oob;
-	done = gather(link, &c, normal);
+	done = gather(link, &c, normal, &is_bad);
 	link->has_more = flags & SDP_SEND_MORE;
-	ret = -EAGAIN;
+	ret = is_bad ? -EFAULT : -EAGAIN;
 	if (done == normal && is_oob) {
 		ret = send_urgent(link, &c);
 		done += !ret;
@@ -278,9 +295,9 @@ static void consume(struct sdp_link *link, uint32_t len, bool is_oob_end)
 	(void)sdp_conn_consume(link->conn, len);
 }
 
-/* Octets in place, up to the mark.  Return: how many. */
-static size_t take(struct sdp_link *link, struct cursor *c, size_t space,
-		   unsigned int flags)
+/* Octets in place, up to the mark.  Return: how many; -EFAULT. */
+static ssize_t take(struct sdp_link *link, struct cursor *c, size_t space,
+		    unsigned int flags)
 {
 	bool is_peek = flags & SDP_RECV_PEEK;
 	size_t done = 0;
@@ -288,7 +305,7 @@ static size_t take(struct sdp_link *link, struct cursor *c, size_t space,
 
 	while (done < space) {
 		const uint8_t *at;
-		uint32_t len, n;
+		uint32_t len, n, want;
 		bool is_oob, mark;
 
 		if (!peek(link, off, &at, &len, &is_oob))
@@ -307,14 +324,17 @@ static size_t take(struct sdp_link *link, struct cursor *c, size_t space,
 		n = len < space - done ? len : (uint32_t)(space - done);
 		if (mark && len > 1 && n == len)
 			n--;
-		copy_in(c, at, n, flags);
+		want = n;
+		n = (uint32_t)copy_in(c, at, want, flags);
 		done += n;
 		if (is_peek)
 			off += n;
-		else
+		else if (n > 0)
 			consume(link, n, is_oob && n == len);
+		if (n < want)
+			return done ? (ssize_t)done : -EFAULT;
 	}
-	return done;
+	return (ssize_t)done;
 }
 
 static ssize_t recv_urgent(struct sdp_link *link, struct cursor *c,
@@ -325,7 +345,8 @@ static ssize_t recv_urgent(struct sdp_link *link, struct cursor *c,
 	if (!link->oob.has_octet)
 		return link->oob.pend_cnt != link->oob.pres_cnt ? -EAGAIN
 								: -EINVAL;
-	copy_in(c, &link->oob.octet, 1, flags);
+	if (copy_in(c, &link->oob.octet, 1, flags) < 1)
+		return -EFAULT;
 	if (!(flags & SDP_RECV_PEEK))
 		link->oob.has_octet = false;
 	sdp_notice_update(link, 0);
@@ -348,8 +369,8 @@ static ssize_t recv_locked(struct sdp_link *link, const struct iovec *iov,
 			   int iovcnt, unsigned int flags)
 {
 	struct cursor c = { iov, iovcnt, 0 };
-	size_t space = iov_len(iov, iovcnt), done;
-	ssize_t ret;
+	size_t space = iov_len(iov, iovcnt);
+	ssize_t ret, done;
 
 	if (flags & SDP_RECV_OOB)
 		return space ? recv_urgent(link, &c, flags) : 0;
@@ -359,12 +380,12 @@ static ssize_t recv_locked(struct sdp_link *link, const struct iovec *iov,
 		return -EAGAIN;
 	done = take(link, &c, space, flags);
 	if (done) {
-		if (!(flags & SDP_RECV_PEEK)) {
-			link->stats.rx_bcopy += done;
-			link->stats.rx_octets += done;
+		if (done > 0 && !(flags & SDP_RECV_PEEK)) {
+			link->stats.rx_bcopy += (size_t)done;
+			link->stats.rx_octets += (size_t)done;
 			sdp_drive(link, 0);
 		}
-		return (ssize_t)done;
+		return done;
 	}
 	ret = nothing(link);
 	if (ret == -EAGAIN && !(flags & LINK_RECV_KEEP_ADVERT) &&

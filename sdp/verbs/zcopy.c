@@ -458,16 +458,21 @@ static int wait_for_inq(struct sdp_link *link, size_t want, uint64_t deadline)
 	}
 }
 
-ssize_t sdp_link_recv_wait(struct sdp_link *link, const struct iovec *iov,
-			   int iovcnt, unsigned int flags, size_t lowat,
-			   uint64_t deadline)
+static bool has_urgent(struct sdp_link *link)
+{
+	return atomic_load_explicit(&link->urgent_cnt, memory_order_relaxed);
+}
+
+/* @cnt is at most IOV_AT_ONCE. */
+static ssize_t recv_batch(struct sdp_link *link, const struct iovec *iov,
+			  int cnt, unsigned int flags, size_t lowat,
+			  uint64_t deadline)
 {
 	struct iovec copy[IOV_AT_ONCE], *at = copy;
-	int cnt = iovcnt < IOV_AT_ONCE ? iovcnt : IOV_AT_ONCE;
-	size_t want, done = 0;
+	size_t want = total_len(iov, cnt), done = 0;
 
-	if (cnt <= 0 || !(want = total_len(iov, cnt)))
-		return sdp_link_recv(link, iov, iovcnt, flags);
+	if (!want)
+		return 0;
 	memcpy(copy, iov, (size_t)cnt * sizeof(*copy));
 	iov_advance(&at, &cnt, 0);
 	if (!(flags & SDP_RECV_WAITALL))
@@ -488,10 +493,54 @@ ssize_t sdp_link_recv_wait(struct sdp_link *link, const struct iovec *iov,
 			break;
 		done += (size_t)ret;
 		iov_advance(&at, &cnt, (size_t)ret);
-		if (atomic_load_explicit(&link->urgent_cnt,
-					 memory_order_relaxed) ||
-		    flags & (SDP_RECV_OOB | SDP_RECV_PEEK))
+		if (has_urgent(link) || flags & (SDP_RECV_OOB | SDP_RECV_PEEK))
 			break; /* not beyond the mark */
 	}
 	return (ssize_t)done;
+}
+
+/* Behind a batch that is full.  Only SDP_RECV_WAITALL waits. */
+static ssize_t recv_rest(struct sdp_link *link, const struct iovec *iov,
+			 int iovcnt, unsigned int flags, uint64_t deadline)
+{
+	if (!(flags & SDP_RECV_WAITALL))
+		return sdp_link_recv(link, iov, iovcnt, flags);
+	return recv_batch(link, iov,
+			  iovcnt < IOV_AT_ONCE ? iovcnt : IOV_AT_ONCE, flags, 1,
+			  deadline);
+}
+
+ssize_t sdp_link_recv_wait(struct sdp_link *link, const struct iovec *iov,
+			   int iovcnt, unsigned int flags, size_t lowat,
+			   uint64_t deadline)
+{
+	int cnt = iovcnt < IOV_AT_ONCE ? iovcnt : IOV_AT_ONCE;
+	size_t all;
+	ssize_t done, ret;
+
+	if (cnt <= 0 || !total_len(iov, iovcnt))
+		return sdp_link_recv(link, iov, iovcnt, flags);
+	while (cnt < iovcnt && !total_len(iov, cnt)) {
+		iov += cnt;
+		iovcnt -= cnt;
+		cnt = iovcnt < IOV_AT_ONCE ? iovcnt : IOV_AT_ONCE;
+	}
+	done = recv_batch(link, iov, cnt, flags, lowat, deadline);
+	all = total_len(iov, cnt);
+	if (flags & SDP_RECV_PEEK && cnt < iovcnt && done == (ssize_t)all)
+		return sdp_link_recv(link, iov, iovcnt, flags);
+	while (cnt < iovcnt && done == (ssize_t)all && !has_urgent(link) &&
+	       !(flags & SDP_RECV_OOB)) {
+		iov += cnt;
+		iovcnt -= cnt;
+		cnt = flags & SDP_RECV_WAITALL && iovcnt > IOV_AT_ONCE
+			      ? IOV_AT_ONCE
+			      : iovcnt;
+		ret = recv_rest(link, iov, iovcnt, flags, deadline);
+		if (ret < 0)
+			break;
+		done += ret;
+		all += total_len(iov, cnt);
+	}
+	return done;
 }

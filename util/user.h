@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The application's memory, as the kernel sees it: a bad address is EFAULT,
+ * not the end of the process.
+ *
+ * Each thread remembers the pages that it found good.  Only a page that it
+ * does not remember costs a system call, so a program that sends and receives
+ * in the same memory makes none.  A thread forgets all pages after some
+ * hundred calls.  Memory that is unmapped before that still ends the process.
+ *
+ * No signal handler is involved.  All functions keep errno, and may be called
+ * in a signal handler and under locks.
+ */
+#ifndef UTIL_USER_H
+#define UTIL_USER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+bool util_user_is_readable(const void *at, size_t len);
+
+/* From the application, and to it.  Return: 0; -EFAULT: some of @to may have
+ * changed. */
+int util_user_get(void *to, const void *from, size_t len);
+int util_user_put(void *to, const void *from, size_t len);
+
+#endif
