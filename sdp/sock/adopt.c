@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,6 +37,34 @@ static void peer_take(struct sdp_sock *sock, int fd, uint16_t port)
 		sock->peer.in.sin_port = htons(port);
 }
 
+/*
+ * inetd and git daemon leave one connection to a program as descriptors 0 and
+ * 1.  The socket's inode number tells that they are one: a second connection of
+ * ours would take the octets of the first.  Return: it has been adopted.
+ */
+static bool adopt_duplicate(int fd)
+{
+	struct sdp_sock *sock;
+	struct stat own, other;
+	bool is_same = false;
+
+	/* relaxed: what this thread has adopted it sees */
+	if (!atomic_load_explicit(&sdp_pending_cnt, memory_order_relaxed) ||
+	    fstat(fd, &own) < 0)
+		return false;
+	for (int i = 0; i < INHERITED_MAX && !is_same; i++) {
+		sock = i == fd ? NULL : sdp_sock_get(i);
+		if (!sock)
+			continue;
+		is_same = sdp_sock_state(sock) == SDP_SOCK_PENDING &&
+			  fstat(i, &other) == 0 && own.st_dev == other.st_dev &&
+			  own.st_ino == other.st_ino &&
+			  sdp_sock_add_fd(sock, fd) == 0;
+		sdp_sock_put(sock);
+	}
+	return is_same;
+}
+
 void sdp_adopt_fd(int fd)
 {
 	int domain = AF_INET, err = errno;
@@ -46,7 +75,8 @@ void sdp_adopt_fd(int fd)
 	long flags;
 
 	if (sdp_fd_kind(fd) != UTIL_FD_NONE ||
-	    !sdp_mark_get(fd, &is_accepting, &port) || is_listener(fd))
+	    !sdp_mark_get(fd, &is_accepting, &port) || is_listener(fd) ||
+	    adopt_duplicate(fd))
 		goto out;
 	syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &len);
 	flags = syscall(SYS_fcntl, fd, F_GETFL);

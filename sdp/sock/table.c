@@ -128,6 +128,11 @@ struct sdp_sock *sdp_sock_add(int fd, int family,
 	return sock;
 }
 
+int sdp_sock_add_fd(struct sdp_sock *sock, int fd)
+{
+	return util_fdtab_install(table(), fd, SDP_FD_SOCK, &sock->file);
+}
+
 void sdp_sock_each_fd(struct sdp_sock *sock, void (*fn)(int fd, void *arg),
 		      void *arg)
 {

@@ -151,6 +151,9 @@ void sdp_sock_become(struct sdp_sock *sock, enum sdp_sock_state state);
 struct sdp_sock *sdp_sock_add(int fd, int family,
 			      void (*close)(struct util_file *file));
 
+/* A further descriptor of the same socket.  Return: 0; -EMFILE; -ENOMEM. */
+int sdp_sock_add_fd(struct sdp_sock *sock, int fd);
+
 /* Each number of @sock: fn(fd, arg). */
 void sdp_sock_each_fd(struct sdp_sock *sock, void (*fn)(int fd, void *arg),
 		      void *arg);
