@@ -24,6 +24,7 @@ enum util_lock_rank {
 	UTIL_RANK_SDP_POLL,    /* a completion queue's consumer */
 	UTIL_RANK_SDP_LINK,    /* one connection */
 	UTIL_RANK_SDP_SHADOW,  /* the socket layer's, below a link */
+	UTIL_RANK_SDP_READY,   /* what is ready in an epoll set */
 	UTIL_RANK_SDP_POOL,    /* buffers, timers, sleepers */
 	UTIL_RANK_DEVICE,
 	UTIL_RANK_CM,

@@ -13,6 +13,7 @@
 #include "sock/policy.h"
 #include "sock/real.h"
 #include "sock/relay.h"
+#include "sock/sleeper.h"
 #include "sock/table.h"
 #include "stat/sdp-stat.h"
 #include "verbs/sdp-link.h"
@@ -34,6 +35,7 @@ static void fork_child(void)
 {
 	sdp_table_fork_child();
 	sdp_watch_fork_child();
+	sdp_sleeper_fork_child();
 	sdp_stat_fork_child();
 	sdp_fd_fork_child();
 	sdp_policy_fork_child();

@@ -612,6 +612,9 @@ EXPORT int epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev)
 {
 	struct sdp_sock *sock = sdp_sock_get(fd);
 
+	/* A set in a set is looked at by the kernel. */
+	if (sdp_fd_kind(fd) == SDP_FD_EPOLL)
+		sdp_ready_give(fd);
 	if (!sock)
 		return sdp_real()->epoll_ctl(set_fd, op, fd, ev);
 	return (int)io_end(sock, sdp_epoll_ctl(set_fd, op, fd, ev, sock));

@@ -6,64 +6,21 @@
 
 #include "epoll.h"
 #include "shadow.h"
+#include "sleeper.h"
 #include "verbs/sdp-link.h"
 
-static short stream_events(const struct sdp_sock *sock)
+static void show_locked(struct sdp_sock *sock, int fd, bool is_arrival)
 {
-	unsigned int state;
-	short events = 0;
-
-	if (!sock->link)
-		return POLLIN | POLLOUT | POLLRDHUP | POLLHUP | POLLERR;
-	state = sdp_link_state(sock->link);
-	if (state & SDP_LINK_IN)
-		events |= POLLIN;
-	if (state & SDP_LINK_OUT)
-		events |= POLLOUT;
-	if (state & SDP_LINK_PRI)
-		events |= POLLPRI;
-	if (state & SDP_LINK_RDHUP)
-		events |= POLLIN | POLLRDHUP;
-	if (state & SDP_LINK_HUP)
-		events |= POLLIN | POLLOUT | POLLRDHUP | POLLHUP;
-	if (state & SDP_LINK_ERR)
-		events |= POLLIN | POLLOUT | POLLERR;
-	return events;
-}
-
-short sdp_sock_events(const struct sdp_sock *sock)
-{
-	short events;
-
-	if (sdp_sock_state(sock) == SDP_SOCK_STARTING)
-		events = sock->early_len < SDP_EARLY_MAX ? POLLOUT : 0;
-	else
-		events = stream_events(sock);
-	if (sock->is_rd_shut)
-		events |= POLLIN | POLLRDHUP;
-	if (sock->is_wr_shut)
-		events |= POLLOUT;
-	if (sock->is_wr_shut && (events & POLLRDHUP))
-		events |= POLLHUP;
-	return events;
-}
-
-bool sdp_sock_is_over(const struct sdp_sock *sock)
-{
-	if (sdp_sock_state(sock) != SDP_SOCK_STREAM)
-		return false;
-	return !sock->link ||
-	       (sdp_link_state(sock->link) & (SDP_LINK_HUP | SDP_LINK_ERR));
+	if (!sock->is_relay && sock->shadow.is_watched)
+		sdp_shadow_show(&sock->shadow, fd, sdp_sock_events(sock),
+				is_arrival);
 }
 
 void sdp_sock_show(struct sdp_sock *sock, int fd, bool is_arrival)
 {
-	struct sdp_shadow *shadow = &sock->shadow;
-
-	util_lock(&shadow->lock);
-	if (!sock->is_relay && (shadow->is_watched || shadow->sleep_cnt > 0))
-		sdp_shadow_show(shadow, fd, sdp_sock_events(sock), is_arrival);
-	util_unlock(&shadow->lock);
+	util_lock(&sock->shadow.lock);
+	show_locked(sock, fd, is_arrival);
+	util_unlock(&sock->shadow.lock);
 }
 
 void sdp_sock_watch(struct sdp_sock *sock, int fd)
@@ -79,28 +36,73 @@ void sdp_sock_watch(struct sdp_sock *sock, int fd)
 		sdp_sock_show(sock, fd, false);
 }
 
-void sdp_sock_sleep_begin(struct sdp_sock *sock, int fd)
+void sdp_ready_give(int set_fd)
 {
-	struct sdp_shadow *shadow = &sock->shadow;
+	struct sdp_epoll *set = sdp_epoll_get(set_fd);
+	struct sdp_sock *sock;
+	int fd;
 
-	util_lock(&shadow->lock);
-	shadow->sleep_cnt++;
-	if (!sock->is_relay)
-		sdp_shadow_show(shadow, fd, sdp_sock_events(sock), false);
-	util_unlock(&shadow->lock);
+	while (set && (sock = sdp_epoll_give(set, &fd))) {
+		sdp_sock_watch(sock, fd);
+		sdp_sock_put(sock);
+	}
+	if (set)
+		util_file_put(&set->file);
 }
 
-void sdp_sock_sleep_end(struct sdp_sock *sock)
-{
-	struct sdp_shadow *shadow = &sock->shadow;
+/* ---- who is told
+ * ---------------------------------------------------------------- */
 
-	util_lock(&shadow->lock);
-	shadow->sleep_cnt--;
-	util_unlock(&shadow->lock);
+static void tell(struct sdp_sock *sock, int fd, short news, bool is_arrival)
+{
+	struct sdp_poller *poller;
+
+	util_lock(&sock->shadow.lock);
+	show_locked(sock, fd, is_arrival);
+	news &= sdp_sock_events(sock);
+	if (sock->watches)
+		sdp_watch_news(sock, news);
+	for (poller = sock->pollers; poller; poller = poller->next)
+		if (news & (poller->events | POLLERR | POLLHUP))
+			(void)sdp_sleeper_wake(poller->sleeper);
+	util_unlock(&sock->shadow.lock);
+}
+
+void sdp_sock_tell(struct sdp_sock *sock, int fd, short news)
+{
+	tell(sock, fd, news, true);
 }
 
 void sdp_sock_notify(void *arg, unsigned int state, unsigned int news)
 {
-	(void)state;
-	sdp_sock_show(arg, -1, news & SDP_LINK_IN);
+	short events = sdp_events_of(news & state);
+
+	/* The thread of a start tells when it has ended. */
+	if (events && sdp_sock_state(arg) != SDP_SOCK_STARTING)
+		tell(arg, -1, events, news & SDP_LINK_IN);
+}
+
+void sdp_sock_sleep_begin(struct sdp_sock *sock, struct sdp_poller *poller,
+			  short events, struct sdp_sleeper *sleeper)
+{
+	*poller = (struct sdp_poller){ .sleeper = sleeper, .events = events };
+	util_lock(&sock->shadow.lock);
+	poller->next = sock->pollers;
+	if (poller->next)
+		poller->next->prev = poller;
+	sock->pollers = poller;
+	util_unlock(&sock->shadow.lock);
+}
+
+void sdp_sock_sleep_end(struct sdp_sock *sock, struct sdp_poller *poller)
+{
+	util_lock(&sock->shadow.lock);
+	if (poller->prev)
+		poller->prev->next = poller->next;
+	else
+		sock->pollers = poller->next;
+	if (poller->next)
+		poller->next->prev = poller->prev;
+	util_unlock(&sock->shadow.lock);
+	poller->sleeper = NULL;
 }

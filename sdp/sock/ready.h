@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What a socket whose octets go by SDP is ready for. */
+/* Who is told what a socket whose octets go by SDP is ready for. */
 #ifndef SDP_SOCK_READY_H
 #define SDP_SOCK_READY_H
 
 #include <stdbool.h>
 
+#include "events.h"
 #include "table.h"
-
-/* Octets that are taken before the link stands. */
-#define SDP_EARLY_MAX 65536u
-
-/* STARTING, STREAM: what poll(2) says: POLLIN, POLLOUT, POLLPRI, POLLRDHUP,
- * POLLHUP, POLLERR. */
-short sdp_sock_events(const struct sdp_sock *sock);
-
-/* TCP's state CLOSE: there is no peer any more. */
-bool sdp_sock_is_over(const struct sdp_sock *sock);
 
 /* The shadow shows what holds now; @fd as in sdp_shadow_show(). */
 void sdp_sock_show(struct sdp_sock *sock, int fd, bool is_arrival);
@@ -27,10 +18,28 @@ static inline void sdp_sock_settle(struct sdp_sock *sock, int fd)
 		sdp_sock_show(sock, fd, false);
 }
 
-/* From now on, or until _end, the kernel object is looked at. */
+/*
+ * Something other than the link has changed what @sock is ready for: epoll sets
+ * and sleeping threads are told.  @news: what of it may be new; @fd as above.
+ */
+#define SDP_NEWS_ALL ((short)~0)
+void sdp_sock_tell(struct sdp_sock *sock, int fd, short news);
+
+/* The registrations in epoll sets have changed. */
 void sdp_sock_watch(struct sdp_sock *sock, int fd);
-void sdp_sock_sleep_begin(struct sdp_sock *sock, int fd);
-void sdp_sock_sleep_end(struct sdp_sock *sock);
+
+/* The epoll set @set_fd is looked at by other means than epoll_wait(): it is
+ * the kernel's from now on. */
+void sdp_ready_give(int set_fd);
+
+/*
+ * A thread is going to sleep for @events of @sock, or has slept.  In between
+ * @poller is not to be touched.
+ */
+struct sdp_sleeper;
+void sdp_sock_sleep_begin(struct sdp_sock *sock, struct sdp_poller *poller,
+			  short events, struct sdp_sleeper *sleeper);
+void sdp_sock_sleep_end(struct sdp_sock *sock, struct sdp_poller *poller);
 
 /* For sdp_link_set_notify(). */
 void sdp_sock_notify(void *arg, unsigned int state, unsigned int news);

@@ -16,6 +16,7 @@
 #include "../../util/cancel.h"
 #include "../../util/log.h"
 #include "count.h"
+#include "epoll.h"
 #include "shadow.h"
 #include "start.h"
 #include "verbs/sdp-link.h"
@@ -189,6 +190,7 @@ int sdp_relay_enter(struct sdp_sock *sock)
 		goto out;
 	if (sock->link)
 		sdp_link_set_notify(sock->link, NULL, NULL);
+	sdp_watch_give(sock);
 	sock->relay_cnt = 2;
 	if (thread_run(up_thread, sock) < 0)
 		sock->relay_cnt--;
@@ -300,6 +302,7 @@ static void relay_child(struct sdp_sock *sock)
 {
 	util_lock_init(&sock->lock, UTIL_RANK_SDP_SOCK);
 	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
+	sock->pollers = NULL;
 	if (!sock->is_relay)
 		return;
 	sock->link = NULL;

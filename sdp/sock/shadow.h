@@ -4,9 +4,9 @@
  * while its octets go by SDP.  The kernel answers select, poll and epoll for
  * it; we make it say what the connection is ready for.
  *
- * What it shows is only kept up while somebody looks at the kernel object
- * (is_watched): a thread that sleeps in poll(), or an epoll set.  A program
- * that only sends and receives costs no call for it.
+ * What it shows is only kept up while the kernel looks at it for somebody
+ * (is_watched): an epoll set that is looked at from outside (epoll.h).  All
+ * others ask the link, and cost no call for it.
  */
 #ifndef SDP_SOCK_SHADOW_H
 #define SDP_SOCK_SHADOW_H

@@ -268,7 +268,7 @@ static void *start_thread(void *arg)
 	struct sdp_sock *sock = arg;
 	struct sdp_link *link = NULL;
 	struct sdp_outcome outcome = { .reason = SDP_REASON_NONE };
-	bool is_closed, has_early, has_reset;
+	bool is_closed, has_early, has_reset, was_full;
 	int ret;
 
 	sdp_inside_enter();
@@ -278,6 +278,7 @@ static void *start_thread(void *arg)
 		refuse(sock);
 	util_lock(&sock->lock);
 	has_early = sock->early != NULL;
+	was_full = sock->early_len == SDP_EARLY_MAX;
 	if (ret < 0) {
 		start_failed(sock, ret, &outcome, has_reset);
 	} else {
@@ -289,7 +290,9 @@ static void *start_thread(void *arg)
 	}
 	is_closed = sock->is_closed;
 	util_unlock(&sock->lock);
-	sdp_sock_show(sock, -1, true);
+	/* It was writable before, unless what is kept had become too much. */
+	sdp_sock_tell(sock, -1,
+		      was_full ? SDP_NEWS_ALL : SDP_NEWS_ALL & ~POLLOUT);
 	/* close() has left it to us. */
 	if (is_closed)
 		sock->file.close(&sock->file);
@@ -338,8 +341,10 @@ static void start(struct sdp_sock *sock, int fd)
 	}
 	sdp_sock_watch(sock, fd);
 	ret = thread_run(sock);
-	if (ret < 0)
+	if (ret < 0) {
 		start_failed(sock, ret, &outcome, false);
+		sdp_sock_tell(sock, fd, SDP_NEWS_ALL);
+	}
 }
 
 enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,

@@ -367,7 +367,7 @@ int sdp_stream_shutdown(struct sdp_sock *sock, int fd, int how)
 		sock->is_wr_shut = true;
 	}
 	util_unlock(&sock->lock);
-	sdp_sock_settle(sock, fd);
+	sdp_sock_tell(sock, fd, SDP_NEWS_ALL);
 	return 0;
 }
 

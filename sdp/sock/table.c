@@ -89,8 +89,10 @@ void sdp_sock_become(struct sdp_sock *sock, enum sdp_sock_state state)
 	atomic_fetch_add_explicit(&sdp_pending_cnt,
 				  is_pending(state) - is_pending(old),
 				  memory_order_relaxed);
+	/* seq_cst: pairs with the look of a thread that sleeps in the kernel's
+	 * epoll_wait() */
 	if (state == SDP_SOCK_STARTING)
-		atomic_store_explicit(&sdp_begun, true, memory_order_relaxed);
+		atomic_store_explicit(&sdp_begun, true, memory_order_seq_cst);
 	if (old == SDP_SOCK_STARTING)
 		syscall(SYS_futex, &sock->state, FUTEX_WAKE_PRIVATE, INT_MAX,
 			NULL, NULL, 0);

@@ -26,6 +26,7 @@
 #include "../../util/lock.h"
 
 struct sdp_link;
+struct sdp_poller;
 struct sdp_stat_sock;
 struct sdp_watch;
 
@@ -59,15 +60,14 @@ struct sdp_sock_options {
 /* See shadow.h. */
 struct sdp_shadow {
 	struct util_lock lock;
-	int lib_fd;	    /* our end of the pair; -1: none */
-	bool is_watched;    /* by an epoll set */
-	uint32_t sleep_cnt; /* threads that sleep in poll() for it */
-	bool has_edges;	    /* by somebody who wants EPOLLET */
-	bool is_in;	    /* shown readable */
-	bool is_out;	    /* shown writable */
-	bool is_rdhup;	    /* our end sends no more */
-	bool is_gone;	    /* our end is closed */
-	uint32_t octets;    /* in the program's end */
+	int lib_fd;	 /* our end of the pair; -1: none */
+	bool is_watched; /* by an epoll set that the kernel looks after */
+	bool has_edges;	 /* by somebody who wants EPOLLET */
+	bool is_in;	 /* shown readable */
+	bool is_out;	 /* shown writable */
+	bool is_rdhup;	 /* our end sends no more */
+	bool is_gone;	 /* our end is closed */
+	uint32_t octets; /* in the program's end */
 };
 
 struct sdp_sock {
@@ -98,7 +98,9 @@ struct sdp_sock {
 	char *early;	       /* STARTING: what was sent meanwhile */
 	uint32_t early_len;
 	struct sdp_shadow shadow;
-	struct sdp_watch *watches; /* epoll.h */
+	/* Changed with the shadow's lock, watches with that of epoll.c, too. */
+	struct sdp_watch *watches;  /* epoll.h */
+	struct sdp_poller *pollers; /* sleeper.h */
 };
 
 static inline struct sdp_sock *sdp_sock_of(struct util_file *file)

@@ -3,17 +3,23 @@
 #include "wait.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../../util/user.h"
 
 #include "epoll.h"
 #include "ready.h"
 #include "real.h"
+#include "sleeper.h"
 #include "start.h"
 #include "verbs/sdp-link.h"
 
 /* Descriptors that need no allocation. */
 #define SMALL 64
+/* What a thread sleeps for beside the program's: devices, its own. */
+#define SLEEP_FDS (SDP_SLEEP_FDS + 1)
 
 struct poll_set {
 	struct pollfd *pfd; /* the program's */
@@ -21,23 +27,20 @@ struct poll_set {
 	struct sdp_sock **socks; /* with a reference; NULL: not ours */
 	struct pollfd *kernel;	 /* cnt, then twins, then what we sleep for */
 	nfds_t twin_cnt;
-	nfds_t *twin_of; /* index in pfd */
-	bool has_ours;	 /* STARTING or STREAM */
+	nfds_t *twin_of;	    /* index in pfd */
+	struct sdp_poller *pollers; /* cnt */
+	bool has_ours;		    /* STARTING or STREAM */
 	bool has_others;
 	void *memory;
 	struct sdp_sock *small_socks[SMALL];
-	struct pollfd small_kernel[2 * SMALL + SDP_SLEEP_FDS];
+	struct pollfd small_kernel[2 * SMALL + SLEEP_FDS];
 	nfds_t small_twin_of[SMALL];
+	struct sdp_poller small_pollers[SMALL];
 };
 
 static bool is_stream(const struct sdp_sock *sock)
 {
-	enum sdp_sock_state state;
-
-	if (!sock || sock->is_relay)
-		return false;
-	state = sdp_sock_state(sock);
-	return state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM;
+	return sock && sdp_sock_is_stream(sock);
 }
 
 static int set_alloc(struct poll_set *set)
@@ -48,17 +51,19 @@ static int set_alloc(struct poll_set *set)
 	set->socks = set->small_socks;
 	set->kernel = set->small_kernel;
 	set->twin_of = set->small_twin_of;
+	set->pollers = set->small_pollers;
 	if (cnt <= SMALL)
 		return 0;
-	set->memory = calloc(1, cnt * sizeof(*set->socks) +
-					(2 * cnt + SDP_SLEEP_FDS) *
-						sizeof(*set->kernel) +
-					cnt * sizeof(*set->twin_of));
+	set->memory =
+		calloc(1, cnt * (sizeof(*set->socks) + sizeof(*set->twin_of) +
+				 sizeof(*set->pollers)) +
+				  (2 * cnt + SLEEP_FDS) * sizeof(*set->kernel));
 	if (!set->memory)
 		return -ENOMEM;
 	set->socks = set->memory;
 	set->twin_of = (nfds_t *)(void *)(set->socks + cnt);
-	set->kernel = (struct pollfd *)(void *)(set->twin_of + cnt);
+	set->pollers = (struct sdp_poller *)(void *)(set->twin_of + cnt);
+	set->kernel = (struct pollfd *)(void *)(set->pollers + cnt);
 	return 0;
 }
 
@@ -75,6 +80,7 @@ static void set_sort(struct poll_set *set)
 		set->kernel[i].revents = 0;
 		if (is_stream(sock)) {
 			set->has_ours = true;
+			set->kernel[i].fd = -1;
 			continue;
 		}
 		set->has_others |= set->pfd[i].fd >= 0;
@@ -195,6 +201,19 @@ static struct timespec *time_left(uint64_t deadline, struct timespec *ret_left)
 	return ret_left;
 }
 
+/* Without a descriptor of its own a thread is not woken, and looks itself. */
+#define LOOK_NS 10000000u
+
+static struct timespec *sleep_time(const struct sdp_sleeper *sleeper,
+				   uint64_t deadline, struct timespec *ret_left)
+{
+	uint64_t look = sdp_now_ns() + LOOK_NS;
+
+	if (sleeper->fd < 0 && look < deadline)
+		deadline = look;
+	return time_left(deadline, ret_left);
+}
+
 /* ---- poll ------------------------------------------------------------------
  */
 
@@ -202,63 +221,107 @@ static struct timespec *time_left(uint64_t deadline, struct timespec *ret_left)
 static int set_look(struct poll_set *set)
 {
 	struct timespec zero = { 0 };
-	int ret;
 
-	if (set->has_others) {
-		for (nfds_t i = 0; i < set->cnt; i++)
-			if (is_stream(set->socks[i]))
-				set->kernel[i].fd = -1;
-		ret = sdp_real()->ppoll(set->kernel, set->cnt + set->twin_cnt,
-					&zero, NULL);
-		if (ret < 0)
-			return -errno;
-	}
+	if (set->has_others &&
+	    sdp_real()->ppoll(set->kernel, set->cnt + set->twin_cnt, &zero,
+			      NULL) < 0)
+		return -errno;
 	return set_collect(set);
 }
 
-/* The shadows are looked at by the kernel, or no longer.  The program's
- * revents, not filled yet, notes whose. */
-static void sleepers_begin(struct poll_set *set)
+/* A thread that sleeps in ppoll(), until it awakes or is cancelled. */
+struct poll_sleep {
+	struct poll_set *set;
+	struct sdp_sleeper sleeper;
+	struct pollfd *more; /* devices, then the thread's own */
+	int dev_cnt;	     /* -EAGAIN: do not sleep */
+};
+
+static void sleep_begin(struct poll_sleep *sleep)
 {
+	struct poll_set *set = sleep->set;
+
+	sdp_sleeper_init(&sleep->sleeper);
 	for (nfds_t i = 0; i < set->cnt; i++) {
-		set->pfd[i].revents = is_stream(set->socks[i]);
-		if (set->pfd[i].revents)
-			sdp_sock_sleep_begin(set->socks[i], set->pfd[i].fd);
+		set->pollers[i].sleeper = NULL;
+		if (is_stream(set->socks[i]))
+			sdp_sock_sleep_begin(set->socks[i], &set->pollers[i],
+					     set->pfd[i].events,
+					     &sleep->sleeper);
 	}
+	sleep->more = set->kernel + set->cnt + set->twin_cnt;
+	sleep->dev_cnt = 0;
+	if (set->has_ours)
+		sleep->dev_cnt = sdp_sleep_begin(sleep->more, SDP_SLEEP_FDS);
+	if (sleep->dev_cnt >= 0)
+		sleep->more[sleep->dev_cnt] =
+			(struct pollfd){ .fd = sleep->sleeper.fd,
+					 .events = POLLIN };
+	sdp_sleeper_begin(&sleep->sleeper);
 }
 
-static void sleepers_end(struct poll_set *set)
+static void sleep_end(void *arg)
 {
+	struct poll_sleep *sleep = arg;
+	struct poll_set *set = sleep->set;
+
+	sdp_sleeper_end(&sleep->sleeper,
+			sleep->dev_cnt >= 0 &&
+				sleep->more[sleep->dev_cnt].revents);
+	if (set->has_ours && sleep->dev_cnt >= 0)
+		sdp_sleep_end(sleep->more, sleep->dev_cnt);
 	for (nfds_t i = 0; i < set->cnt; i++)
-		if (set->pfd[i].revents)
-			sdp_sock_sleep_end(set->socks[i]);
+		if (set->pollers[i].sleeper)
+			sdp_sock_sleep_end(set->socks[i], &set->pollers[i]);
 }
 
-/* Return: what ppoll() returned; -errno. */
+/* Return: what ppoll() returned; 0: look again; -errno. */
 static int set_sleep(struct poll_set *set, uint64_t deadline,
 		     const sigset_t *mask)
 {
-	nfds_t cnt = set->cnt + set->twin_cnt;
+	struct poll_sleep sleep = { .set = set };
 	struct timespec left;
-	uint64_t wake = SDP_NEVER;
-	int fds[SDP_SLEEP_FDS], more = -EAGAIN, ret = 0;
+	volatile int ret = 0;
 
-	sleepers_begin(set);
-	if (set->has_ours)
-		more = sdp_sleep_begin(fds, SDP_SLEEP_FDS, &wake);
-	for (int i = 0; i < more; i++)
-		set->kernel[cnt++] =
-			(struct pollfd){ .fd = fds[i], .events = POLLIN };
-	if ((!set->has_ours || more >= 0) && !set_has_ready(set)) {
+	sleep_begin(&sleep);
+	pthread_cleanup_push(sleep_end, &sleep);
+	if (sleep.dev_cnt >= 0 && !set_has_ready(set)) {
 		ret = sdp_real()->ppoll(
-			set->kernel, cnt,
-			time_left(wake < deadline ? wake : deadline, &left),
-			mask);
+			set->kernel,
+			set->cnt + set->twin_cnt + (nfds_t)sleep.dev_cnt + 1,
+			sleep_time(&sleep.sleeper, deadline, &left), mask);
 		ret = ret < 0 ? -errno : ret;
 	}
-	if (more >= 0)
-		sdp_sleep_end();
-	sleepers_end(set);
+	pthread_cleanup_pop(1);
+	return ret;
+}
+
+/* Polls for a while.  Return: whether something of ours is ready. */
+static bool set_spin(struct poll_set *set)
+{
+	struct sdp_spin spin = SDP_SPIN_INIT;
+
+	while (sdp_spin_turn(&spin))
+		if (set_has_ready(set))
+			return true;
+	return false;
+}
+
+/* Until something is ready, as far as is seen.  Return: 0; -errno. */
+static int set_rest(struct poll_set *set, uint64_t deadline,
+		    const sigset_t *mask)
+{
+	uint64_t begin;
+	int ret;
+
+	if (!set->has_ours)
+		return set_sleep(set, deadline, mask);
+	if (set_spin(set))
+		return 0;
+	begin = sdp_now_ns();
+	ret = set_sleep(set, deadline, mask);
+	if (set_has_ready(set))
+		sdp_spin_slept(sdp_now_ns() - begin);
 	return ret;
 }
 
@@ -279,7 +342,7 @@ static int set_wait(struct poll_set *set, uint64_t deadline,
 		set_sort(set);
 		if (ret != 0)
 			continue;
-		ret = set_sleep(set, deadline, mask);
+		ret = set_rest(set, deadline, mask);
 		if (ret < 0)
 			return ret;
 		set_sort(set);
@@ -300,12 +363,23 @@ int sdp_wait_poll(struct pollfd *pfd, nfds_t cnt,
 	return ret;
 }
 
+/* An epoll set that is looked at from outside is the kernel's to keep. */
+static bool is_near_fd(int fd)
+{
+	enum util_fd_kind kind = sdp_fd_kind(fd);
+
+	if (kind == SDP_FD_EPOLL)
+		sdp_ready_give(fd);
+	return kind == SDP_FD_SOCK;
+}
+
 bool sdp_poll_is_near(const struct pollfd *pfd, nfds_t cnt)
 {
+	bool is_near = false;
+
 	for (nfds_t i = 0; i < cnt; i++)
-		if (sdp_fd_kind(pfd[i].fd) == SDP_FD_SOCK)
-			return true;
-	return false;
+		is_near |= is_near_fd(pfd[i].fd);
+	return is_near;
 }
 
 /* ---- select ----------------------------------------------------------------
@@ -337,12 +411,12 @@ static void bit_put(fd_set *set, int fd, bool value)
 bool sdp_select_is_near(int cnt, const fd_set *in, const fd_set *out,
 			const fd_set *except)
 {
+	bool is_near = false;
+
 	for (int fd = 0; fd < cnt; fd++)
-		if ((bit_get(in, fd) || bit_get(out, fd) ||
-		     bit_get(except, fd)) &&
-		    sdp_fd_kind(fd) == SDP_FD_SOCK)
-			return true;
-	return false;
+		if (bit_get(in, fd) || bit_get(out, fd) || bit_get(except, fd))
+			is_near |= is_near_fd(fd);
+	return is_near;
 }
 
 static int select_put(const struct pollfd *pfd, fd_set *in, fd_set *out,
@@ -389,6 +463,23 @@ int sdp_wait_select(int cnt, fd_set *in, fd_set *out, fd_set *except,
 /* ---- epoll -----------------------------------------------------------------
  */
 
+/* The kernel judges what is asked for.  It need not look at a shadow's POLLOUT,
+ * which stands while nobody shows anything. */
+static int kernel_ctl(int set_fd, int op, int fd, struct epoll_event *ev,
+		      const struct sdp_sock *sock)
+{
+	struct epoll_event masked;
+
+	if (op == EPOLL_CTL_ADD && is_stream(sock) &&
+	    util_user_is_readable(ev, sizeof(*ev))) {
+		masked = *ev;
+		masked.events &=
+			~(uint32_t)(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND);
+		ev = &masked;
+	}
+	return sdp_real()->epoll_ctl(set_fd, op, fd, ev) < 0 ? -errno : 0;
+}
+
 int sdp_epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev,
 		  struct sdp_sock *sock)
 {
@@ -398,8 +489,16 @@ int sdp_epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev,
 	if (op != EPOLL_CTL_DEL &&
 	    (state == SDP_SOCK_PENDING || state == SDP_SOCK_CONNECTING))
 		sdp_start(sock, fd, SDP_START_WAIT);
-	if (sdp_real()->epoll_ctl(set_fd, op, fd, ev) < 0)
-		return -errno;
+	if (op == EPOLL_CTL_DEL ||
+	    ((op == EPOLL_CTL_MOD || op == EPOLL_CTL_ADD) &&
+	     util_user_is_readable(ev, sizeof(*ev)))) {
+		ret = sdp_watch_ctl(set_fd, op, fd, ev, sock);
+		if (ret != 0)
+			return ret < 0 ? ret : 0;
+	}
+	ret = kernel_ctl(set_fd, op, fd, ev, sock);
+	if (ret < 0)
+		return ret;
 	ret = sdp_watch_note(set_fd, op, fd, ev, sock);
 	if (ret < 0) {
 		if (op == EPOLL_CTL_ADD)
@@ -436,79 +535,218 @@ static int events_sift(int set_fd, struct epoll_event *ev, int cnt)
 	return left;
 }
 
+/* One call of epoll_wait(). */
+struct epoll_call {
+	int fd;
+	struct sdp_epoll *set;
+	struct epoll_event *ev;
+	int max;
+	const sigset_t *mask;
+	/* asleep */
+	struct sdp_sleeper sleeper;
+	struct pollfd pfd[1 + SLEEP_FDS]; /* the set, the thread's, devices */
+	int dev_cnt;			  /* -EAGAIN: do not sleep */
+};
+
+static int kernel_look(struct epoll_call *call, int from)
+{
+	int ret = sdp_real()->epoll_pwait(call->fd, call->ev + from,
+					  call->max - from, 0, NULL);
+
+	return ret < 0 ? -errno : ret;
+}
+
+/*
+ * From the queue and from the kernel, and in turns if one of them fills the
+ * answer.  Return: count; -errno.
+ */
+static int epoll_look(struct epoll_call *call, bool ask_kernel)
+{
+	bool is_kernels_turn = atomic_exchange_explicit(
+		&call->set->is_kernels_turn, false, memory_order_relaxed);
+	int cnt = 0, ours, more;
+
+	if (is_kernels_turn)
+		cnt = kernel_look(call, 0);
+	if (cnt < 0)
+		return cnt;
+	ours = sdp_epoll_collect(call->set, call->ev + cnt, call->max - cnt);
+	cnt += ours;
+	if (cnt == call->max && ours > 0)
+		atomic_store_explicit(&call->set->is_kernels_turn, true,
+				      memory_order_relaxed);
+	if (is_kernels_turn || cnt == call->max || (ours == 0 && !ask_kernel))
+		return cnt;
+	more = kernel_look(call, cnt);
+	return more >= 0 ? cnt + more : cnt > 0 ? cnt : more;
+}
+
+static void epoll_sleep_end(void *arg)
+{
+	struct epoll_call *call = arg;
+
+	sdp_epoll_sleep_end(call->set, &call->sleeper, call->pfd[1].revents);
+	if (call->dev_cnt >= 0)
+		sdp_sleep_end(call->pfd + 2, call->dev_cnt);
+}
+
 /*
  * Until the set has something, or a device: the thread that sleeps serves the
  * devices, since the progress thread leaves that to the threads of a program
- * that comes here again and again.  Return: 0: look again; -errno.
+ * that comes here again and again.  Return: whether the kernel's set has
+ * something; -errno.
  */
-static int epoll_sleep(int set_fd, uint64_t deadline, const sigset_t *mask)
+static int epoll_sleep(struct epoll_call *call, uint64_t deadline)
 {
-	struct pollfd pfd[1 + SDP_SLEEP_FDS] = { { .fd = set_fd,
-						   .events = POLLIN } };
 	struct timespec left;
-	uint64_t wake;
-	int fds[SDP_SLEEP_FDS];
-	int cnt = sdp_sleep_begin(fds, SDP_SLEEP_FDS, &wake), ret;
+	volatile int ret = 0;
 
-	if (cnt < 0)
-		return 0;
-	for (int i = 0; i < cnt; i++)
-		pfd[1 + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
-	ret = sdp_real()->ppoll(
-		pfd, 1 + (nfds_t)cnt,
-		time_left(wake < deadline ? wake : deadline, &left), mask);
-	ret = ret < 0 ? -errno : 0;
-	sdp_sleep_end();
-	return ret;
+	sdp_sleeper_init(&call->sleeper);
+	call->dev_cnt = sdp_sleep_begin(call->pfd + 2, SDP_SLEEP_FDS);
+	call->pfd[0] = (struct pollfd){ .fd = call->fd, .events = POLLIN };
+	call->pfd[1] =
+		(struct pollfd){ .fd = call->sleeper.fd, .events = POLLIN };
+	sdp_epoll_sleep_begin(call->set, &call->sleeper);
+	pthread_cleanup_push(epoll_sleep_end, call);
+	if (call->dev_cnt >= 0 && !sdp_epoll_has_ready(call->set)) {
+		ret = sdp_real()->ppoll(
+			call->pfd, 2 + (nfds_t)call->dev_cnt,
+			sleep_time(&call->sleeper, deadline, &left),
+			call->mask);
+		ret = ret < 0 ? -errno : 0;
+	}
+	pthread_cleanup_pop(1);
+	return ret < 0 ? ret : call->pfd[0].revents != 0;
+}
+
+static bool epoll_spin(struct epoll_call *call)
+{
+	struct sdp_spin spin = SDP_SPIN_INIT;
+
+	while (sdp_spin_turn(&spin))
+		if (sdp_epoll_has_ready(call->set))
+			return true;
+	return false;
 }
 
 /* As epoll_pwait(2), with a point in time. */
-static int epoll_wait_until(int set_fd, struct epoll_event *ev, int max,
-			    uint64_t deadline, const sigset_t *mask)
+static int epoll_wait_ours(struct epoll_call *call, uint64_t deadline)
 {
-	struct timespec left;
-	int ret, ms = -1;
+	bool ask_kernel = false;
+	int ret;
 
-	if (!atomic_load_explicit(&sdp_begun, memory_order_relaxed)) {
-		if (time_left(deadline, &left))
-			ms = (int)(left.tv_sec * 1000 +
-				   (left.tv_nsec + 999999) / 1000000);
-		ret = sdp_real()->epoll_pwait(set_fd, ev, max, ms, mask);
-		return ret < 0 ? -errno : ret;
-	}
 	for (;;) {
+		bool is_late = deadline != SDP_NEVER &&
+			       sdp_now_ns() >= deadline;
+		uint64_t begin;
+
 		sdp_progress();
-		ret = sdp_real()->epoll_pwait(set_fd, ev, max, 0, NULL);
-		if (ret != 0)
-			return ret < 0 ? -errno : ret;
-		if (deadline != SDP_NEVER && sdp_now_ns() >= deadline)
-			return 0;
-		ret = epoll_sleep(set_fd, deadline, mask);
+		/* Before a sleep the kernel's set need not be asked. */
+		ret = epoll_look(call, ask_kernel || is_late);
+		if (ret != 0 || is_late)
+			return ret;
+		if (epoll_spin(call))
+			continue;
+		begin = sdp_now_ns();
+		ret = epoll_sleep(call, deadline);
 		if (ret < 0)
 			return ret;
+		ask_kernel = ret > 0;
+		if (sdp_epoll_has_ready(call->set))
+			sdp_spin_slept(sdp_now_ns() - begin);
 	}
+}
+
+static int whole_ms(const struct timespec *time)
+{
+	return (int)(time->tv_sec * 1000 + (time->tv_nsec + 999999) / 1000000);
+}
+
+static void kernel_wait_end(void *arg)
+{
+	struct sdp_epoll *set = arg;
+
+	atomic_fetch_sub_explicit(&set->kernel_wait_cnt, 1,
+				  memory_order_relaxed);
+}
+
+/* Before the first start there is nothing but the kernel's.  Return: count;
+ * -EAGAIN: SDP has begun; -errno. */
+static int epoll_wait_kernel(struct epoll_call *call, uint64_t deadline)
+{
+	struct timespec left;
+	volatile int ret = -EAGAIN;
+
+	/* seq_cst: pairs with sdp_sock_become(), whose caller then looks for
+	 * threads that only the kernel can wake */
+	atomic_fetch_add_explicit(&call->set->kernel_wait_cnt, 1,
+				  memory_order_seq_cst);
+	pthread_cleanup_push(kernel_wait_end, call->set);
+	if (!atomic_load_explicit(&sdp_begun, memory_order_seq_cst)) {
+		ret = sdp_real()->epoll_pwait(
+			call->fd, call->ev, call->max,
+			time_left(deadline, &left) ? whole_ms(&left) : -1,
+			call->mask);
+		ret = ret < 0 ? -errno : ret;
+	}
+	pthread_cleanup_pop(1);
+	return ret;
+}
+
+static int epoll_wait_until(struct epoll_call *call, uint64_t deadline)
+{
+	int ret = -EAGAIN;
+
+	if (!atomic_load_explicit(&sdp_begun, memory_order_relaxed))
+		ret = epoll_wait_kernel(call, deadline);
+	if (ret == -EAGAIN)
+		ret = epoll_wait_ours(call, deadline);
+	return ret;
+}
+
+/* Return: count; -errno. */
+static int epoll_call_run(struct epoll_call *call, uint64_t deadline)
+{
+	int ret;
+
+	for (;;) {
+		ret = epoll_wait_until(call, deadline);
+		if (ret < 0)
+			return ret;
+		/* relaxed: what this thread has registered it sees */
+		if (ret == 0 || atomic_load_explicit(&sdp_pending_cnt,
+						     memory_order_relaxed) == 0)
+			return ret;
+		ret = events_sift(call->fd, call->ev, ret);
+		if (ret > 0)
+			return ret;
+		/* What stands in their place may be ready at once. */
+	}
+}
+
+static void set_put(void *arg)
+{
+	struct sdp_epoll *set = arg;
+
+	util_file_put(&set->file);
 }
 
 int sdp_wait_epoll(int set_fd, struct epoll_event *ev, int max,
 		   const struct timespec *timeout, const sigset_t *mask)
 {
+	struct epoll_call call = {
+		.fd = set_fd, .ev = ev, .max = max, .mask = mask
+	};
 	uint64_t deadline = deadline_of(timeout);
 	int ret;
 
-	if (!time_is_valid(timeout))
+	if (!time_is_valid(timeout) || max <= 0)
 		return -EINVAL;
-	for (;;) {
-		ret = epoll_wait_until(set_fd, ev, max, deadline, mask);
-		if (ret < 0)
-			return ret;
-		/* relaxed: what this thread has registered it sees */
-		if (ret > 0 && atomic_load_explicit(&sdp_pending_cnt,
-						    memory_order_relaxed) > 0)
-			ret = events_sift(set_fd, ev, ret);
-		else
-			return ret;
-		if (ret > 0)
-			return ret;
-		/* What stands in their place may be ready at once. */
-	}
+	call.set = sdp_epoll_get(set_fd);
+	if (!call.set)
+		return -EBADF; /* closed by another thread just now */
+	pthread_cleanup_push(set_put, call.set);
+	ret = epoll_call_run(&call, deadline);
+	pthread_cleanup_pop(1);
+	return ret;
 }

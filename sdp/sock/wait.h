@@ -2,9 +2,9 @@
 /*
  * poll(), select() and epoll_wait() with sockets of ours among the descriptors.
  *
- * A socket whose SDP stands is looked at here, without a call.  Only a thread
- * that finds nothing ready sleeps in the kernel, and then it does what the
- * progress thread would do meanwhile.
+ * A socket whose SDP stands is looked at here, without a call.  A thread that
+ * finds nothing ready polls for a while, then sleeps in the kernel, and there
+ * it does what the progress thread would do meanwhile.
  */
 #ifndef SDP_SOCK_WAIT_H
 #define SDP_SOCK_WAIT_H

@@ -157,30 +157,48 @@ static uint32_t spin_max(void)
 	return n > 1 ? SPIN_NS_MAX : 0;
 }
 
+/* ---- polling before sleep
+ * --------------------------------------------------- */
+
+/* Return: whether another turn is worth it. */
+static bool spin_goes_on(struct sdp_spin *spin, struct sdp_dev *dev)
+{
+	uint64_t now = sdp_now_ns();
+	bool is_interrupted = now - spin->last > SPIN_NS_GAP;
+	uint32_t budget =
+		atomic_load_explicit(&dev->spin_ns, memory_order_relaxed);
+
+	spin->last = now;
+	if (now - spin->start < budget && !is_interrupted)
+		return true;
+	budget = is_interrupted ? 0 : budget - budget / 8;
+	atomic_store_explicit(&dev->spin_ns, budget, memory_order_relaxed);
+	return false;
+}
+
+static void spin_begin(struct sdp_spin *spin)
+{
+	spin->start = spin->last = sdp_now_ns();
+}
+
+static void turn(struct sdp_dev *dev)
+{
+	atomic_fetch_add_explicit(&dev->pass_cnt, 1, memory_order_relaxed);
+	(void)sdp_poll_try(dev);
+}
+
 /* Polls, at least once.  What has become of it says how long the next thread
  * is to try. */
 static bool spin(struct sdp_link *link, unsigned int what, const uint32_t *seen)
 {
-	struct sdp_dev *dev = link->dev;
-	uint32_t budget =
-		atomic_load_explicit(&dev->spin_ns, memory_order_relaxed);
-	uint64_t start = sdp_now_ns(), now = start, last;
-	bool is_interrupted = false;
+	struct sdp_spin spin;
 
-	for (;;) {
-		atomic_fetch_add_explicit(&dev->pass_cnt, 1,
-					  memory_order_relaxed);
-		(void)sdp_poll_try(dev);
+	spin_begin(&spin);
+	do {
+		turn(link->dev);
 		if (is_over(link, what, seen))
 			return true;
-		last = now;
-		now = sdp_now_ns();
-		is_interrupted |= now - last > SPIN_NS_GAP;
-		if (now - start >= budget || is_interrupted)
-			break;
-	}
-	budget = is_interrupted ? 0 : budget - budget / 8;
-	atomic_store_explicit(&dev->spin_ns, budget, memory_order_relaxed);
+	} while (spin_goes_on(&spin, link->dev));
 	return false;
 }
 
@@ -196,6 +214,29 @@ static void spin_more(struct sdp_dev *dev, uint64_t slept_ns)
 	if (budget > spin_max())
 		budget = spin_max();
 	atomic_store_explicit(&dev->spin_ns, budget, memory_order_relaxed);
+}
+
+/* The budget is the first device's: a second one is rare. */
+bool sdp_spin_turn(struct sdp_spin *spin)
+{
+	struct sdp_dev *first = sdp_dev_first();
+
+	if (!first)
+		return false;
+	if (!spin->start)
+		spin_begin(spin);
+	else if (!spin_goes_on(spin, first))
+		return false;
+	(void)sdp_progress();
+	return true;
+}
+
+void sdp_spin_slept(uint64_t ns)
+{
+	struct sdp_dev *first = sdp_dev_first();
+
+	if (first)
+		spin_more(first, ns);
 }
 
 /* Return: whether there is nothing to do but sleep. */
@@ -319,41 +360,45 @@ static _Thread_local struct sdp_waiter sleep_waiters[SLEEP_DEVS];
 static _Thread_local struct sdp_dev *sleep_devs[SLEEP_DEVS];
 static _Thread_local int sleep_cnt;
 
-int sdp_sleep_begin(int *ret_fds, int max, uint64_t *ret_deadline)
+/* Two descriptors for each device in sleep_devs, then perhaps rdma_cm's. */
+int sdp_sleep_begin(struct pollfd *ret_fds, int max)
 {
 	struct sdp_dev *dev = sdp_dev_first();
 	int cnt = 0, ret = 0;
 
-	*ret_deadline = SDP_NEVER;
 	for (; dev && sleep_cnt < SLEEP_DEVS && cnt + 4 <= max;
 	     dev = dev->next) {
 		struct sdp_waiter *w = &sleep_waiters[sleep_cnt];
-		struct pollfd pfd[FDS_PER_DEV];
 
 		*w = (struct sdp_waiter){ 0 };
 		if (!sleeper_add(dev, w, true))
 			continue; /* another thread serves it */
 		sleep_devs[sleep_cnt++] = dev;
 		ret |= sdp_poll_arm(dev);
-		dev_fds(dev, pfd);
-		ret_fds[cnt++] = pfd[0].fd;
-		ret_fds[cnt++] = pfd[1].fd;
+		cnt += dev_fds(dev, ret_fds + cnt);
 	}
 	if (cnt && sdp_cm_chan_fd() >= 0)
-		ret_fds[cnt++] = sdp_cm_chan_fd();
+		ret_fds[cnt++] = (struct pollfd){ .fd = sdp_cm_chan_fd(),
+						  .events = POLLIN };
 	if (!ret)
 		return cnt;
-	sdp_sleep_end();
+	sdp_sleep_end(ret_fds, cnt);
 	return -EAGAIN;
 }
 
-void sdp_sleep_end(void)
+void sdp_sleep_end(const struct pollfd *fds, int cnt)
 {
+	bool is_cm = cnt > 2 * sleep_cnt && fds[2 * sleep_cnt].revents;
+
 	while (sleep_cnt) {
 		struct sdp_dev *dev = sleep_devs[--sleep_cnt];
+		const struct pollfd *pfd = fds + 2 * sleep_cnt;
 
 		sdp_poll_disarm(dev);
-		serve_events(dev, SDP_POLL_ALL);
+		serve_events(dev,
+			     (pfd[0].revents ? SDP_POLL_CQ : 0) |
+				     (pfd[1].revents ? SDP_POLL_ASYNC : 0) |
+				     (is_cm ? SDP_POLL_CM : 0));
 		sleeper_remove(dev, &sleep_waiters[sleep_cnt]);
 	}
 }

@@ -34,6 +34,7 @@
 
 #include "conn/sdp-conn.h"
 
+struct pollfd;
 struct sdp_link;
 struct sdp_listener;
 
@@ -287,18 +288,16 @@ int sdp_progress(void);
 
 /**
  * sdp_sleep_begin - the caller is going to sleep in poll() or its kin
- * @ret_fds: descriptors to wait for (POLLIN) beside the caller's own; at most
- *   @max.
- * @ret_deadline: when to wake up at the latest.
+ * @ret_fds: descriptors to wait for beside the caller's own; at most @max.
  *
  * The pattern:
  *
  *	sdp_progress();
  *	... look at the states of the links ...
- *	cnt = sdp_sleep_begin(fds, MAX, &deadline);
+ *	cnt = sdp_sleep_begin(fds, MAX);
  *	if (cnt >= 0) {
  *		... look again, then ppoll() ...
- *		sdp_sleep_end();
+ *		sdp_sleep_end(fds, cnt);
  *	}
  *	... from the beginning ...
  *
@@ -308,9 +307,29 @@ int sdp_progress(void);
  * sdp_link_set_notify(), which is to wake the caller.
  * Return: descriptors; -EAGAIN: something has come, look again.
  */
-int sdp_sleep_begin(int *ret_fds, int max, uint64_t *ret_deadline);
-void sdp_sleep_end(void);
+int sdp_sleep_begin(struct pollfd *ret_fds, int max);
+/* @fds: as ppoll() left them; @cnt: what sdp_sleep_begin() returned. */
+void sdp_sleep_end(const struct pollfd *fds, int cnt);
 #define SDP_SLEEP_FDS 16
+
+/*
+ * Before it sleeps, a thread that waits for many polls for a while:
+ *
+ *	struct sdp_spin spin = SDP_SPIN_INIT;
+ *
+ *	while (nothing is ready && sdp_spin_turn(&spin))
+ *		;
+ *
+ * Each turn polls all devices once.  How many there are depends on what became
+ * of it before: sdp_spin_slept() is told how long a thread slept behind it,
+ * until something was ready.
+ */
+struct sdp_spin {
+	uint64_t start, last; /* 0: not begun */
+};
+#define SDP_SPIN_INIT ((struct sdp_spin){ 0 })
+bool sdp_spin_turn(struct sdp_spin *spin);
+void sdp_spin_slept(uint64_t ns);
 
 /* ---- end ------------------------------------------------------------------
  */

@@ -2,6 +2,8 @@
 /* Registrations: noted, out of the sets and in again, forgotten. */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +14,17 @@
 #include <cmocka.h>
 
 #include "sock/epoll.h"
+#include "sock/ready.h"
+#include "verbs/sdp-link.h"
+
+/* What the link of the socket is ready for. */
+static _Atomic unsigned int link_bits;
+
+unsigned int sdp_link_state(const struct sdp_link *link)
+{
+	(void)link;
+	return link_bits;
+}
 
 static int set_fd, pair[2];
 static struct sdp_sock *sock;
@@ -150,6 +163,216 @@ static void finds_what_waits_for_its_start(void **state)
 	assert_int_equal(atomic_load(&sdp_pending_cnt), 0);
 }
 
+/* ---- octets by SDP: the queue instead of the kernel --------------------- */
+
+/* Only its address counts. */
+static char link_place;
+#define LINK ((struct sdp_link *)(void *)&link_place)
+
+static int begin_stream(void **state)
+{
+	int ret = begin(state);
+
+	if (ret)
+		return ret;
+	link_bits = 0;
+	sock->link = LINK;
+	sdp_sock_become(sock, SDP_SOCK_STREAM);
+	return 0;
+}
+
+/* As the program's call. */
+static void ctl_stream(int op, uint32_t events, uint64_t data)
+{
+	struct epoll_event ev = { .events = events, .data.u64 = data };
+
+	assert_int_equal(sdp_watch_ctl(set_fd, op, pair[0], &ev, sock), 1);
+}
+
+static void become_ready(unsigned int bits)
+{
+	link_bits |= bits;
+	sdp_sock_notify(sock, link_bits, bits);
+}
+
+/* Return: the events in the queue, if they bear @data; ~0: others. */
+static uint32_t queued(uint64_t data)
+{
+	struct sdp_epoll *set = sdp_epoll_get(set_fd);
+	struct epoll_event ev[4];
+	int cnt = sdp_epoll_collect(set, ev, 4);
+
+	util_file_put(&set->file);
+	if (cnt == 0)
+		return 0;
+	return cnt == 1 && ev[0].data.u64 == data ? ev[0].events : ~0u;
+}
+
+static void keeps_a_stream_from_the_kernel(void **state)
+{
+	(void)state;
+	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
+	assert_int_equal(reported(), 0);
+	assert_int_equal(queued(7), 0);
+	become_ready(SDP_LINK_IN);
+	assert_int_equal(reported(), 0);
+	assert_int_equal(queued(7), EPOLLIN);
+}
+
+static void reports_a_level_while_it_holds(void **state)
+{
+	(void)state;
+	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
+	become_ready(SDP_LINK_IN);
+	assert_int_equal(queued(7), EPOLLIN);
+	assert_int_equal(queued(7), EPOLLIN);
+	link_bits = 0;
+	assert_int_equal(queued(7), 0);
+	become_ready(SDP_LINK_IN);
+	assert_int_equal(queued(7), EPOLLIN);
+}
+
+static void reports_what_was_ready_before(void **state)
+{
+	(void)state;
+	link_bits = SDP_LINK_IN | SDP_LINK_OUT;
+	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLET, 7);
+	assert_int_equal(queued(7), EPOLLIN);
+	assert_int_equal(queued(7), 0);
+	ctl_stream(EPOLL_CTL_MOD, EPOLLOUT | EPOLLET, 8);
+	assert_int_equal(queued(8), EPOLLOUT);
+	assert_int_equal(queued(8), 0);
+}
+
+static void reports_each_arrival_as_an_edge(void **state)
+{
+	(void)state;
+	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLOUT | EPOLLET, 7);
+	become_ready(SDP_LINK_IN);
+	assert_int_equal(queued(7), EPOLLIN);
+	assert_int_equal(queued(7), 0);
+	become_ready(SDP_LINK_IN);
+	assert_int_equal(queued(7), EPOLLIN);
+	/* An edge has all that holds. */
+	become_ready(SDP_LINK_OUT);
+	assert_int_equal(queued(7), EPOLLIN | EPOLLOUT);
+	assert_int_equal(queued(7), 0);
+}
+
+static void reports_one_shot_once(void **state)
+{
+	(void)state;
+	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLONESHOT, 7);
+	become_ready(SDP_LINK_IN);
+	assert_int_equal(queued(7), EPOLLIN);
+	become_ready(SDP_LINK_IN);
+	assert_int_equal(queued(7), 0);
+	ctl_stream(EPOLL_CTL_MOD, EPOLLIN | EPOLLONESHOT, 8);
+	assert_int_equal(queued(8), EPOLLIN);
+}
+
+static void refuses_as_the_kernel(void **state)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	(void)state;
+	assert_int_equal(
+		sdp_watch_ctl(set_fd, EPOLL_CTL_MOD, pair[0], &ev, sock), 0);
+	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLEXCLUSIVE, 7);
+	assert_int_equal(
+		sdp_watch_ctl(set_fd, EPOLL_CTL_ADD, pair[0], &ev, sock),
+		-EEXIST);
+	assert_int_equal(
+		sdp_watch_ctl(set_fd, EPOLL_CTL_MOD, pair[0], &ev, sock),
+		-EINVAL);
+	ctl_stream(EPOLL_CTL_DEL, 0, 0);
+	become_ready(SDP_LINK_IN);
+	assert_int_equal(queued(7), 0);
+}
+
+/* Somebody looks at the set from outside. */
+static void gives_all_to_the_kernel(void **state)
+{
+	(void)state;
+	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
+	become_ready(SDP_LINK_IN);
+	sdp_ready_give(set_fd);
+	assert_int_equal(queued(7), 0);
+	assert_int_equal(reported(), 7);
+	ctl(EPOLL_CTL_MOD, EPOLLIN, 8);
+	assert_int_equal(reported(), 8);
+}
+
+static void gives_a_relay_to_the_kernel(void **state)
+{
+	(void)state;
+	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
+	become_ready(SDP_LINK_IN);
+	sock->is_relay = true;
+	sdp_watch_give(sock);
+	assert_int_equal(queued(7), 0);
+	assert_int_equal(reported(), 7);
+}
+
+/* A thread that sleeps in the kernel for the set is woken by nothing else. */
+static void leaves_to_the_kernel_whom_only_it_wakes(void **state)
+{
+	struct sdp_epoll *set = sdp_epoll_get(set_fd);
+
+	(void)state;
+	atomic_fetch_add(&set->kernel_wait_cnt, 1);
+	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
+	assert_int_equal(reported(), 7);
+	util_file_put(&set->file);
+}
+
+enum { ROUNDS = 3000 };
+
+static void *make_ready(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < ROUNDS; i++) {
+		while (atomic_load(&link_bits))
+			sched_yield();
+		become_ready(SDP_LINK_IN);
+	}
+	return NULL;
+}
+
+static void sleep_for(struct sdp_epoll *set)
+{
+	struct sdp_sleeper sleeper;
+	struct pollfd pfd = { .events = POLLIN };
+
+	sdp_sleeper_init(&sleeper);
+	assert_true(sleeper.fd >= 0);
+	pfd.fd = sleeper.fd;
+	sdp_epoll_sleep_begin(set, &sleeper);
+	if (!sdp_epoll_has_ready(set))
+		assert_int_equal(poll(&pfd, 1, 60000), 1);
+	sdp_epoll_sleep_end(set, &sleeper, pfd.revents);
+}
+
+static void wakes_a_sleeper_each_time(void **state)
+{
+	struct sdp_epoll *set = sdp_epoll_get(set_fd);
+	pthread_t thread;
+	int seen = 0;
+
+	(void)state;
+	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLET, 7);
+	assert_int_equal(pthread_create(&thread, NULL, make_ready, NULL), 0);
+	while (seen < ROUNDS) {
+		sleep_for(set);
+		if (!queued(7))
+			continue;
+		seen++;
+		atomic_store(&link_bits, 0);
+	}
+	pthread_join(thread, NULL);
+	util_file_put(&set->file);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -160,6 +383,17 @@ int main(void)
 		TEST(reaches_a_set_by_its_duplicate),
 		TEST(forgets_a_set_that_is_closed),
 		TEST(finds_what_waits_for_its_start),
+#define STREAM(name) cmocka_unit_test_setup_teardown(name, begin_stream, end)
+		STREAM(keeps_a_stream_from_the_kernel),
+		STREAM(reports_a_level_while_it_holds),
+		STREAM(reports_what_was_ready_before),
+		STREAM(reports_each_arrival_as_an_edge),
+		STREAM(reports_one_shot_once),
+		STREAM(refuses_as_the_kernel),
+		STREAM(gives_all_to_the_kernel),
+		STREAM(gives_a_relay_to_the_kernel),
+		STREAM(leaves_to_the_kernel_whom_only_it_wakes),
+		STREAM(wakes_a_sleeper_each_time),
 	};
 
 	if (sdp_table_start() < 0)

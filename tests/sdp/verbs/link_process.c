@@ -149,25 +149,21 @@ static void sleep_until_in(struct watcher *w)
 	uint64_t end = soon();
 
 	while (!(sdp_link_state(w->link) & SDP_LINK_IN)) {
-		int fds[SDP_SLEEP_FDS];
 		struct pollfd pfd[SDP_SLEEP_FDS + 1];
-		uint64_t deadline, cleared;
+		uint64_t cleared;
 		int cnt;
 
 		must(sdp_now_ns() < end);
 		sdp_progress();
-		cnt = sdp_sleep_begin(fds, SDP_SLEEP_FDS, &deadline);
+		cnt = sdp_sleep_begin(pfd, SDP_SLEEP_FDS);
 		if (cnt < 0)
 			continue;
 		/* None: another thread serves, and on_notice() tells. */
-		for (int i = 0; i < cnt; i++)
-			pfd[i] = (struct pollfd){ .fd = fds[i],
-						  .events = POLLIN };
 		pfd[cnt] = (struct pollfd){ .fd = w->fd, .events = POLLIN };
 		if (!(sdp_link_state(w->link) & SDP_LINK_IN))
 			must(poll(pfd, (nfds_t)cnt + 1, 60000) != 0);
 		(void)!read(w->fd, &cleared, 8);
-		sdp_sleep_end();
+		sdp_sleep_end(pfd, cnt);
 	}
 }
 

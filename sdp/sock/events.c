@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See events.h. */
+#include "events.h"
+
+#include <poll.h>
+
+#include "verbs/sdp-link.h"
+
+short sdp_events_of(unsigned int state)
+{
+	short events = 0;
+
+	if (state & SDP_LINK_IN)
+		events |= POLLIN;
+	if (state & SDP_LINK_OUT)
+		events |= POLLOUT;
+	if (state & SDP_LINK_PRI)
+		events |= POLLPRI;
+	if (state & SDP_LINK_RDHUP)
+		events |= POLLIN | POLLRDHUP;
+	if (state & SDP_LINK_HUP)
+		events |= POLLIN | POLLOUT | POLLRDHUP | POLLHUP;
+	if (state & SDP_LINK_ERR)
+		events |= POLLIN | POLLOUT | POLLERR;
+	return events;
+}
+
+static short stream_events(const struct sdp_sock *sock)
+{
+	if (!sock->link)
+		return POLLIN | POLLOUT | POLLRDHUP | POLLHUP | POLLERR;
+	return sdp_events_of(sdp_link_state(sock->link));
+}
+
+short sdp_sock_events(const struct sdp_sock *sock)
+{
+	short events;
+
+	if (sdp_sock_state(sock) == SDP_SOCK_STARTING)
+		events = sock->early_len < SDP_EARLY_MAX ? POLLOUT : 0;
+	else
+		events = stream_events(sock);
+	if (sock->is_rd_shut)
+		events |= POLLIN | POLLRDHUP;
+	if (sock->is_wr_shut)
+		events |= POLLOUT;
+	if (sock->is_wr_shut && (events & POLLRDHUP))
+		events |= POLLHUP;
+	return events;
+}
+
+bool sdp_sock_is_over(const struct sdp_sock *sock)
+{
+	if (sdp_sock_state(sock) != SDP_SOCK_STREAM)
+		return false;
+	return !sock->link ||
+	       (sdp_link_state(sock->link) & (SDP_LINK_HUP | SDP_LINK_ERR));
+}
