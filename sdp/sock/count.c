@@ -4,8 +4,10 @@
 
 #include "verbs/sdp-link.h"
 
-/* Calls between two looks at the link's counters. */
+/* Calls, and octets, between two looks at the link's counters: what a process
+ * that is killed leaves behind is short by no more. */
 #define CALLS 256u
+#define OCTETS_SHIFT 20
 
 void sdp_count_open(struct sdp_sock *sock, int fd)
 {
@@ -65,32 +67,31 @@ void sdp_count_update(struct sdp_sock *sock)
 	sdp_stat_set(stat, SDP_STAT_relay, sock->is_relay);
 }
 
-static void call_count(struct sdp_sock *sock)
+static void call_count(struct sdp_sock *sock, _Atomic uint64_t *counter,
+		       size_t octets)
 {
-	/* relaxed: now and then is enough */
-	if (atomic_fetch_add_explicit(&sock->call_cnt, 1,
-				      memory_order_relaxed) %
-		    CALLS ==
-	    0)
+	/* relaxed: a counter orders nothing; now and then is enough */
+	uint64_t old = atomic_fetch_add_explicit(counter, octets,
+						 memory_order_relaxed);
+	uint32_t calls = atomic_fetch_add_explicit(&sock->call_cnt, 1,
+						   memory_order_relaxed);
+
+	if (calls % CALLS == 0 ||
+	    old >> OCTETS_SHIFT != (old + octets) >> OCTETS_SHIFT)
 		sdp_count_update(sock);
 }
 
 void sdp_count_send(struct sdp_sock *sock, size_t octets)
 {
-	/* relaxed: a counter orders nothing */
-	atomic_fetch_add_explicit(&sock->tx_octets, octets,
-				  memory_order_relaxed);
-	call_count(sock);
+	call_count(sock, &sock->tx_octets, octets);
 }
 
 void sdp_count_recv(struct sdp_sock *sock, size_t octets)
 {
-	/* relaxed: a counter orders nothing */
-	atomic_fetch_add_explicit(&sock->rx_octets, octets,
-				  memory_order_relaxed);
-	call_count(sock);
+	call_count(sock, &sock->rx_octets, octets);
 }
 
+/* Others hold the socket, and may do so until the process ends. */
 void sdp_count_relay(struct sdp_sock *sock, size_t octets, bool is_send)
 {
 	if (sock->stat)
@@ -99,6 +100,7 @@ void sdp_count_relay(struct sdp_sock *sock, size_t octets, bool is_send)
 		sdp_count_send(sock, octets);
 	else
 		sdp_count_recv(sock, octets);
+	sdp_count_update(sock);
 }
 
 void sdp_count_close(struct sdp_sock *sock)
