@@ -342,6 +342,8 @@ static void start(struct sdp_sock *sock, int fd)
 	sdp_sock_watch(sock, fd);
 	ret = thread_run(sock);
 	if (ret < 0) {
+		/* The peer goes on by TCP. */
+		refuse(sock);
 		start_failed(sock, ret, &outcome, false);
 		sdp_sock_tell(sock, fd, SDP_NEWS_ALL);
 	}
