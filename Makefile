@@ -11,8 +11,8 @@ export USIW_BUILD := $(BUILD)
 export USIW_JOBS  := $(JOBS)
 
 .DEFAULT_GOAL := all
-.PHONY: all format setup configure demo check test pyverbs sanitize asan tsan
-.PHONY: fuzz interop coverage
+.PHONY: all format setup configure demo check apps test pyverbs sanitize
+.PHONY: asan tsan fuzz interop coverage
 .PHONY: deb package-test fresh-test install clean help
 
 ## all: configure and build everything into build/
@@ -44,6 +44,14 @@ check:
 	scripts/install-deps build test
 	$(MAKE) --no-print-directory all
 	scripts/check $(BUILD)
+
+## apps: servers and their clients over SDP (apache2, PostgreSQL, Node.js, ...), with
+##       the packages they need; closes with a table of what went which way
+apps:
+	scripts/install-deps build test apps
+	$(MAKE) --no-print-directory all
+	scripts/check $(BUILD) -C apps -L '^programs$$'; code=$$?; \
+	scripts/apps-table $(BUILD)/Testing/junit.xml || exit 1; exit $$code
 
 ## test: the fast tests only, of what is built
 test: all

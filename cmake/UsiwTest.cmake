@@ -8,12 +8,14 @@
 #       A cmocka program of that name in build/bin, run as test <name>.
 #
 #   usiw_add_script_test(<name> COMMAND <cmd...> [LABELS <labels>]
-#                 [TIMEOUT <s>] [ENV <A=b>] [SERIAL])
+#                 [TIMEOUT <s>] [ENV <A=b>] [ONLY_WITH <name>] [SERIAL])
 #       A command run as test <name> in the build directory; it finds
-#       USIW_SOURCE_DIR and USIW_BUILD_DIR in its environment.
+#       USIW_SOURCE_DIR and USIW_BUILD_DIR in its environment.  ONLY_WITH: ctest
+#       knows it only with "-C <name>".
 #
 # Labels in use: fast (the default: whole label under ten seconds), slow,
-# apps, interop, fuzz, meta, threads (worth a run under TSan), bench, pyverbs.
+# apps, programs (of `make apps`), interop, fuzz, meta, threads (worth a run
+# under TSan), bench, pyverbs.
 
 if(USIW_TESTS)
 	pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
@@ -54,8 +56,10 @@ function(usiw_add_test name)
 endfunction()
 
 function(usiw_add_script_test name)
-	cmake_parse_arguments(T "SERIAL" "TIMEOUT" "COMMAND;LABELS;ENV" ${ARGN})
+	cmake_parse_arguments(T "SERIAL" "TIMEOUT;ONLY_WITH"
+		"COMMAND;LABELS;ENV" ${ARGN})
 	add_test(NAME ${name} COMMAND ${T_COMMAND} COMMAND_EXPAND_LISTS
+		CONFIGURATIONS ${T_ONLY_WITH}
 		WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
 	usiw_test_properties(${name} "${T_LABELS}" "${T_TIMEOUT}" "${T_ENV}"
 		"${T_SERIAL}")

@@ -262,7 +262,8 @@ class Program:
                           self.env.items())
         print(f"--- {self.name}: {setting}{shlex.join(self.words)}")
         print(f"--- exit code {self.process.returncode}, output:")
-        print(self.text()[-6000:])
+        text = self.text()[-6000:]
+        print("(no text)" if "\ufffd" in text else text)
 
 
 class Test:

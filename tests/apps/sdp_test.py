@@ -1,73 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""sdp_test.py [NAME...]: programs that know nothing of RDMA, under
-`usiw run --sdp` at both ends.
-
-Each case moves octets, compares what came, and demands that the payload went
-over SDP by usiw's counters and that nobody fell back to TCP by the statistics
-page.
-"""
+"""sdp_test.py [NAME...]: the programs of `make check` over SDP."""
 import hashlib
-import json
 import os
 import re
-import subprocess
-import sys
 
 import harness
-from harness import BUILD, Test, check, free_port, wait_until
+from harness import check, free_port
+from sdp_program import SIZE, SdpTest, checksum, main
 
-SIZE = 16 << 20
-SDPSTAT = os.path.join(BUILD, "bin", "sdpstat")
-
-
-def payload(test, size=SIZE):
-    """A file of octets that no program would make up.  Return: its path and
-    checksum."""
-    path = os.path.join(test.directory, "payload")
-    octets = os.urandom(1 << 16) * (size >> 16)
-    with open(path, "wb") as f:
-        f.write(octets)
-    os.chmod(path, 0o644)
-    return path, hashlib.sha256(octets).hexdigest()
-
-
-def checksum(path):
-    with open(path, "rb") as f:
-        return hashlib.sha256(f.read()).hexdigest()
-
-
-def fallbacks(test):
-    """Reason -> how often, over all processes that left a page."""
-    found = {}
-    done = subprocess.run([SDPSTAT, "--json", test.counters.directory],
-                          stdout=subprocess.PIPE, check=False)
-    for process in json.loads(done.stdout or b"[]").get("processes", []):
-        for reason, count in process.get("fallbacks", {}).items():
-            if count and reason != "total":
-                found[reason] = found.get(reason, 0) + count
-    return found
-
-
-def demand_sdp(test, octets):
-    test.demand_payload({}, octets)
-    found = fallbacks(test)
-    check(not found, f"connections fell back to TCP: {found}")
-
-
-def writable(test, name):
-    """A path that the unprivileged programs may write."""
-    path = os.path.join(test.directory, name)
-    with open(path, "wb"):
-        pass
-    os.chmod(path, 0o666)
-    return path
+PYTHON = "/usr/bin/python3"
 
 
 def netcat():
-    with Test("netcat") as test:
+    with SdpTest("nc to nc") as test:
         harness.need("nc")
-        path, wanted = payload(test)
+        path, wanted = test.payload()
         port = free_port()
         server = test.start("server", ["nc", "-l", "-N", "127.0.0.1", port])
         server.wait_listening(port)
@@ -76,14 +24,14 @@ def netcat():
         client.wait(30)
         server.wait(30)
         check(checksum(server.output_path) == wanted, "other octets came")
-        demand_sdp(test, SIZE)
+        test.demand_sdp(SIZE)
 
 
 def socat():
     """Its server forks for each connection, before the first octet."""
-    with Test("socat") as test:
+    with SdpTest("socat, forking, to socat") as test:
         harness.need("socat")
-        path, wanted = payload(test)
+        path, wanted = test.payload()
         port = free_port()
         server = test.start("server", [
             "socat", f"TCP-LISTEN:{port},bind=127.0.0.1,reuseaddr,fork",
@@ -95,16 +43,16 @@ def socat():
             client.wait(30)
             check(checksum(client.output_path) == wanted,
                   "other octets came")
-        demand_sdp(test, 3 * SIZE)
+        test.demand_sdp(3 * SIZE)
 
 
 def http():
-    with Test("Python's http.server and curl") as test:
+    with SdpTest("Python's http.server and curl") as test:
         harness.need("curl")
-        path, wanted = payload(test)
+        path, wanted = test.payload()
         port = free_port()
         server = test.start("server", [
-            "/usr/bin/python3", "-m", "http.server", port, "--bind",
+            PYTHON, "-m", "http.server", port, "--bind",
             "127.0.0.1", "--directory", test.directory])
         server.wait_listening(port)
         client = test.start("client", [
@@ -112,11 +60,83 @@ def http():
         ])
         client.wait(30)
         check(checksum(client.output_path) == wanted, "other octets came")
-        demand_sdp(test, SIZE)
+        test.demand_sdp(SIZE)
+
+
+def tls():
+    with SdpTest("openssl s_server and curl over TLS") as test:
+        harness.need("curl", "openssl")
+        path, wanted = test.payload()
+        key = os.path.join(test.directory, "key")
+        certificate = os.path.join(test.directory, "certificate")
+        test.certify(key, certificate)
+        port = free_port()
+        server = test.start("server", [
+            "openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-quiet",
+            "-key", key, "-cert", certificate, "-WWW"])
+        server.wait_listening(port)
+        for i in range(2):
+            client = test.run(f"client-{i}", [
+                "curl", "-sf", "--cacert", certificate,
+                f"https://127.0.0.1:{port}{path}"])
+            check(checksum(client.output_path) == wanted,
+                  "other octets came")
+        test.demand_sdp(2 * SIZE)
+
+
+ASYNCIO = """
+import asyncio, hashlib, os, sys
+
+COUNT, SIZE = 20, 1 << 20
+
+
+async def serve(reader, writer):
+    while data := await reader.read(65536):
+        writer.write(data)
+        await writer.drain()
+    writer.close()
+    await writer.wait_closed()
+
+
+async def ask(port):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    data = os.urandom(SIZE)
+
+    async def send():
+        writer.write(data)
+        await writer.drain()
+        writer.write_eof()
+    back, _ = await asyncio.gather(reader.read(-1), send())
+    writer.close()
+    await writer.wait_closed()
+    return back == data
+
+
+async def main():
+    if sys.argv[1] == "server":
+        server = await asyncio.start_server(serve, "127.0.0.1", sys.argv[2])
+        async with server:
+            await server.serve_forever()
+    answers = await asyncio.gather(*(ask(sys.argv[2]) for _ in range(COUNT)))
+    print(sum(answers), "of", COUNT, "answers are good")
+
+asyncio.run(main())
+"""
+
+
+def asyncio():
+    with SdpTest("Python's asyncio, 20 connections at once") as test:
+        script = test.file("both.py", ASYNCIO)
+        port = free_port()
+        server = test.start("server", [PYTHON, script, "server", port])
+        server.wait_listening(port)
+        client = test.run("client", [PYTHON, script, "client", port])
+        check("20 of 20 answers are good" in client.text(), "bad answers")
+        test.demand_sdp(2 * 20 << 20)
 
 
 def iperf3():
-    with Test("iperf3") as test:
+    with SdpTest("iperf3") as test:
         harness.need("iperf3")
         port = free_port()
         for words in ((), ("-R", ), ("-P", 4)):
@@ -128,11 +148,11 @@ def iperf3():
             server.wait(30)
             check("iperf Done" in client.text(), "it did not end well")
         # It stops when the sender has sent so much; the last is not read.
-        demand_sdp(test, 3 * SIZE * 9 // 10)
+        test.demand_sdp(3 * SIZE * 9 // 10)
 
 
 def redis():
-    with Test("redis") as test:
+    with SdpTest("redis-server and redis-benchmark") as test:
         harness.need("redis-server", "redis-benchmark")
         port = free_port()
         server = test.start("server", [
@@ -147,7 +167,7 @@ def redis():
                            client.text())
         check({name for name, _ in rates} == {"SET", "GET"},
               f"rates: {rates}")
-        demand_sdp(test, 2 * 2000 * 4096)
+        test.demand_sdp(2 * 2000 * 4096)
 
 
 NGINX = """
@@ -163,11 +183,11 @@ http {{
 
 
 def nginx():
-    with Test("nginx and curl") as test:
+    with SdpTest("nginx and curl") as test:
         harness.need("curl")
         if not os.path.exists("/usr/sbin/nginx"):
             raise harness.Skip("nginx is not installed")
-        path, wanted = payload(test)
+        path, wanted = test.payload()
         port = free_port()
         directory = os.path.join(test.directory, "nginx")
         os.mkdir(directory)
@@ -188,7 +208,7 @@ def nginx():
                 for _ in range(2):
                     check(hashlib.sha256(f.read(SIZE)).hexdigest() == wanted,
                           "other octets came")
-        demand_sdp(test, 8 * SIZE)
+        test.demand_sdp(8 * SIZE)
 
 
 ONE_END = {
@@ -199,9 +219,10 @@ ONE_END = {
 
 def one_end(which):
     """The other end has only TCP: all octets come nevertheless."""
-    with Test(f"only the {which} has SDP") as test:
+    with SdpTest(f"socat to socat, only the {which} has SDP",
+                 way="TCP") as test:
         harness.need("socat")
-        path, wanted = payload(test, 1 << 20)
+        path, wanted = test.payload(1 << 20)
         port = free_port()
         server = test.start("server", [
             "socat", "-u", f"OPEN:{path}",
@@ -213,13 +234,13 @@ def one_end(which):
             usiw=which == "client")
         client.wait(30)
         check(checksum(client.output_path) == wanted, "other octets came")
-        found = fallbacks(test)
+        found = test.fallbacks()
         check(bool(found) == (which == "client"), f"fallbacks: {found}")
 
 
-harness.PERSONA[:] = ["--sdp"]
-harness.main([
-    ("nc", netcat), ("socat", socat), ("http", http), ("iperf3", iperf3),
+main([
+    ("nc", netcat), ("socat", socat), ("http", http), ("tls", tls), ("asyncio", asyncio),
+    ("iperf3", iperf3),
     ("redis", redis), ("nginx", nginx),
     ("only-server", lambda: one_end("server")),
     ("only-client", lambda: one_end("client")),

@@ -29,7 +29,8 @@ def main():
         page = stream.read()
     with open(os.path.join(root, "Makefile"), encoding="utf-8") as stream:
         targets = set(re.findall(r"^([\w-]+):", stream.read(), re.M))
-    listing = subprocess.run([sys.argv[1], "--test-dir", sys.argv[2], "-N"],
+    listing = subprocess.run([sys.argv[1], "--test-dir", sys.argv[2], "-N", "-C",
+                              "apps"],
                              check=True, capture_output=True, text=True).stdout
     tests = re.findall(r"^\s*Test\s+#\d+: (\S+)", listing, re.M)
     rows = list(claims(page))

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Programs that know nothing of RDMA, under `usiw run --sdp` at both ends.
+
+Each case moves octets, compares what came, and demands that the payload went
+over SDP by usiw's counters and by the statistics page, and that no connection
+fell back to TCP.  It closes with a line that `scripts/apps-table` makes a row
+of its table of.
+"""
+import hashlib
+import json
+import os
+import subprocess
+
+import harness
+from harness import BUILD, Test, check
+
+SIZE = 16 << 20
+SDPSTAT = os.path.join(BUILD, "bin", "sdpstat")
+MECHANISMS = ("tx_bcopy", "tx_read", "tx_write", "tx_transaction")
+
+
+def checksum(path):
+    with open(path, "rb") as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+class SdpTest(Test):
+    """One case; its name is how the table calls the programs."""
+
+    def __init__(self, name, way="SDP"):
+        super().__init__(name)
+        self.way = way
+
+    def conclude(self, kind, value, states):
+        if kind is not harness.Skip:
+            print(f"program: {self.name} | {self.way} | {self.octets()}")
+        super().conclude(kind, value, states)
+
+    def payload(self, size=SIZE):
+        """A file of octets that nothing makes shorter.  Return: its path
+        and checksum."""
+        path = os.path.join(self.directory, "payload")
+        with open(path, "wb") as f:
+            f.write(os.urandom(size))
+        os.chmod(path, 0o644)
+        return path, checksum(path)
+
+    def file(self, name, text):
+        """A file that all programs may read.  Return: its path."""
+        path = os.path.join(self.directory, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        os.chmod(path, 0o644)
+        return path
+
+    def certify(self, key, certificate):
+        """A key for 127.0.0.1, and a certificate that it gives itself."""
+        subprocess.run([
+            "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
+            "-keyout", key, "-out", certificate, "-days", "2", "-subj",
+            "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"],
+            check=True, stderr=subprocess.DEVNULL)
+        os.chmod(key, 0o644)
+
+    def folder(self, name):
+        """A directory that all programs may write in.  Return: its path."""
+        path = os.path.join(self.directory, name)
+        os.mkdir(path)
+        os.chmod(path, 0o777)
+        return path
+
+    def run(self, name, command, timeout=30, **kwargs):
+        """A program until its good end."""
+        program = self.start(name, command, **kwargs)
+        program.wait(timeout)
+        return program
+
+    def processes(self):
+        """What sdpstat knows of the processes that left a page."""
+        done = subprocess.run([SDPSTAT, "--json", self.counters.directory],
+                              stdout=subprocess.PIPE, check=False)
+        return json.loads(done.stdout or b"{}").get("processes", [])
+
+    def octets(self):
+        """What all of them sent over SDP, by the statistics page."""
+        return sum(process["totals"][name] for process in self.processes()
+                   for name in MECHANISMS)
+
+    def fallbacks(self):
+        """Reason -> how often, over all of them."""
+        found = {}
+        for process in self.processes():
+            for reason, count in process["fallbacks"].items():
+                if count and reason != "total":
+                    found[reason] = found.get(reason, 0) + count
+        return found
+
+    def demand_sdp(self, octets):
+        self.demand_payload({}, octets)
+        sent = self.octets()
+        check(sent >= octets, f"the statistics pages count {sent} octets, "
+              f"the programs moved {octets}")
+        found = self.fallbacks()
+        check(not found, f"connections fell back to TCP: {found}")
+
+
+def main(cases):
+    harness.PERSONA[:] = ["--sdp"]
+    harness.main(cases)
