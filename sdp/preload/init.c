@@ -14,6 +14,7 @@
 #include "sock/real.h"
 #include "sock/relay.h"
 #include "sock/sleeper.h"
+#include "sock/start.h"
 #include "sock/table.h"
 #include "stat/sdp-stat.h"
 #include "verbs/sdp-link.h"
@@ -39,6 +40,7 @@ static void fork_child(void)
 	sdp_stat_fork_child();
 	sdp_fd_fork_child();
 	sdp_policy_fork_child();
+	sdp_start_fork_child();
 	sdp_relay_fork_child();
 	sdp_verbs_after_fork();
 }

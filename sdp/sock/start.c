@@ -452,3 +452,8 @@ int sdp_start_owed(void)
 	/* acquire: pairs with the release at the end of a start */
 	return atomic_load_explicit(&owed_cnt, memory_order_acquire);
 }
+
+void sdp_start_fork_child(void)
+{
+	atomic_store_explicit(&owed_cnt, 0, memory_order_relaxed);
+}

@@ -49,4 +49,7 @@ ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 /* Starts that such octets wait for, also of closed sockets: for the exit. */
 int sdp_start_owed(void);
 
+/* In a forked child: the starts are the parent's. */
+void sdp_start_fork_child(void);
+
 #endif
