@@ -25,6 +25,8 @@
 #define LINK_NS_PER_MS 1000000ull
 /* A flag of receives: what is only advertised stays so. */
 #define LINK_RECV_KEEP_ADVERT 0x80000000u
+/* The call has octets already: the error is the next one's. */
+#define LINK_RECV_KEEP_ERROR 0x40000000u
 
 /* A thread that sleeps. */
 struct sdp_waiter {

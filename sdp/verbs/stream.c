@@ -354,12 +354,12 @@ static ssize_t recv_urgent(struct sdp_link *link, struct cursor *c,
 }
 
 /* Nothing in place: why not. */
-static ssize_t nothing(struct sdp_link *link)
+static ssize_t nothing(struct sdp_link *link, unsigned int flags)
 {
 	if (link->is_peer_closed && !link->is_failed)
 		return 0;
 	if (link->error)
-		return -take_error(link);
+		return flags & LINK_RECV_KEEP_ERROR ? 0 : -take_error(link);
 	if (link->is_failed || link->is_conn_down || link->is_foreign)
 		return 0;
 	return link_state(link) & LINK_STANDS ? -EAGAIN : -ENOTCONN;
@@ -387,7 +387,7 @@ static ssize_t recv_locked(struct sdp_link *link, const struct iovec *iov,
 		}
 		return done;
 	}
-	ret = nothing(link);
+	ret = nothing(link, flags);
 	if (ret == -EAGAIN && !(flags & LINK_RECV_KEEP_ADVERT) &&
 	    !link->is_refused && sdp_conn_readable(link->conn)) {
 		/* Advertised only: have it sent. */

@@ -485,7 +485,8 @@ static ssize_t recv_batch(struct sdp_link *link, const struct iovec *iov,
 		want = 1;
 	}
 	while (done < want) {
-		ssize_t ret = recv_piece(link, at, cnt, flags, deadline);
+		unsigned int keep = done ? LINK_RECV_KEEP_ERROR : 0;
+		ssize_t ret = recv_piece(link, at, cnt, flags | keep, deadline);
 
 		if (ret < 0)
 			return told((ssize_t)done, ret);
@@ -503,6 +504,7 @@ static ssize_t recv_batch(struct sdp_link *link, const struct iovec *iov,
 static ssize_t recv_rest(struct sdp_link *link, const struct iovec *iov,
 			 int iovcnt, unsigned int flags, uint64_t deadline)
 {
+	flags |= LINK_RECV_KEEP_ERROR;
 	if (!(flags & SDP_RECV_WAITALL))
 		return sdp_link_recv(link, iov, iovcnt, flags);
 	return recv_batch(link, iov,
