@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "../../util/user.h"
-
 #include "epoll.h"
 #include "ready.h"
 #include "real.h"
@@ -78,6 +77,8 @@ static void set_sort(struct poll_set *set)
 
 		set->kernel[i] = set->pfd[i];
 		set->kernel[i].revents = 0;
+		if (sock) /* as in sdp_epoll_ctl() */
+			set->kernel[i].events &= ~POLLWRBAND;
 		if (is_stream(sock)) {
 			set->has_ours = true;
 			set->kernel[i].fd = -1;
@@ -484,7 +485,15 @@ int sdp_epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev,
 		  struct sdp_sock *sock)
 {
 	enum sdp_sock_state state = sdp_sock_state(sock);
+	struct epoll_event plain;
 	int ret;
+
+	/* TCP never says so, but the shadow's kind of socket does. */
+	if (op != EPOLL_CTL_DEL &&
+	    util_user_get(&plain, ev, sizeof(plain)) == 0) {
+		plain.events &= ~(uint32_t)EPOLLWRBAND;
+		ev = &plain;
+	}
 
 	if (op != EPOLL_CTL_DEL &&
 	    (state == SDP_SOCK_PENDING || state == SDP_SOCK_CONNECTING))
