@@ -223,24 +223,27 @@ STUB_SENDFILE(sendfile64, off64_t)
 EXPORT ssize_t splice(int in_fd, off64_t *in_off, int out_fd, off64_t *out_off,
 		      size_t len, unsigned int flags)
 {
+	bool is_in = sdp_fd_kind(in_fd) == SDP_FD_SOCK;
+	int fd = is_in ? in_fd : out_fd, pipe_fd = is_in ? out_fd : in_fd;
+	struct sdp_sock *sock;
 	int err;
-	struct sdp_sock *sock = io_get(in_fd, false, 0, &err);
 
-	if (sock) {
-		err = in_off ? -ESPIPE : err;
-		return io_end(sock, err ? err
-					: sdp_copy_to_pipe(sock, in_fd, out_fd,
-							   len, flags));
+	if (sdp_fd_kind(fd) == SDP_FD_SOCK) {
+		err = sdp_copy_check(pipe_fd, is_in ? in_off : out_off,
+				     is_in ? out_off : in_off, len, flags);
+		if (err <= 0)
+			return util_door(err);
 	}
-	sock = io_get(out_fd, true, 0, &err);
-	if (sock) {
-		err = out_off ? -ESPIPE : err;
-		return io_end(sock,
-			      err ? err
-				  : sdp_copy_from_pipe(sock, out_fd, in_fd, len,
-						       flags));
-	}
-	return sdp_real()->splice(in_fd, in_off, out_fd, out_off, len, flags);
+	sock = io_get(fd, !is_in, 0, &err);
+	if (!sock)
+		return sdp_real()->splice(in_fd, in_off, out_fd, out_off, len,
+					  flags);
+	if (err)
+		return io_end(sock, err);
+	return io_end(
+		sock,
+		is_in ? sdp_copy_to_pipe(sock, fd, pipe_fd, len, flags)
+		      : sdp_copy_from_pipe(sock, fd, pipe_fd, len, flags));
 }
 
 /* ---- sockets ----------------------------------------------------------------
@@ -429,6 +432,8 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	ret = sdp_real()->ioctl(fd, request, arg);
 	if (ret == 0 && request == FIONBIO && arg)
 		sdp_fd_nonblock(fd, *(int *)arg != 0);
+	if (ret == 0 && request == FIOASYNC && arg)
+		sdp_fd_async(fd, *(int *)arg != 0);
 	return ret;
 }
 
@@ -498,8 +503,10 @@ EXPORT int dup3(int fd, int new_fd, int flags)
 				sdp_fd_dup(fd, (int)(intptr_t)arg,             \
 					   cmd == F_DUPFD_CLOEXEC));           \
 		ret = sdp_real()->name(fd, cmd, arg);                          \
-		if (ret == 0 && cmd == F_SETFL)                                \
+		if (ret == 0 && cmd == F_SETFL) {                              \
 			sdp_fd_nonblock(fd, (intptr_t)arg &O_NONBLOCK);        \
+			sdp_fd_async(fd, (intptr_t)arg &O_ASYNC);              \
+		}                                                              \
 		return ret;                                                    \
 	}
 

@@ -75,13 +75,28 @@ ssize_t sdp_copy_file(struct sdp_sock *sock, int fd, int in_fd, off_t *offset,
 	return sent > 0 ? (ssize_t)sent : ret;
 }
 
+int sdp_copy_check(int pipe_fd, const off64_t *sock_off,
+		   const off64_t *pipe_off, size_t len, unsigned int flags)
+{
+	if (len == 0)
+		return 0;
+	if (flags & ~(unsigned int)(SPLICE_F_MOVE | SPLICE_F_NONBLOCK |
+				    SPLICE_F_MORE | SPLICE_F_GIFT))
+		return -EINVAL;
+	if (sdp_real()->fcntl(pipe_fd, F_GETFD) < 0)
+		return -EBADF;
+	if (sdp_real()->fcntl(pipe_fd, F_GETPIPE_SZ) < 0)
+		return -EINVAL;
+	if (pipe_off)
+		return -ESPIPE;
+	return sock_off ? -EINVAL : 1;
+}
+
 static int pipe_wait(int pipe_fd, short events, unsigned int flags)
 {
 	struct pollfd pfd = { .fd = pipe_fd, .events = events };
 	int ret;
 
-	if (sdp_real()->fcntl(pipe_fd, F_GETPIPE_SZ) < 0)
-		return -EINVAL;
 	ret = sdp_real()->poll(&pfd, 1, flags & SPLICE_F_NONBLOCK ? 0 : -1);
 	if (ret < 0)
 		return -errno;
@@ -107,8 +122,6 @@ ssize_t sdp_copy_to_pipe(struct sdp_sock *sock, int fd, int pipe_fd, size_t len,
 	ssize_t ret;
 	char *buf;
 
-	if (len == 0)
-		return 0;
 	ret = pipe_wait(pipe_fd, POLLOUT, flags);
 	if (ret < 0)
 		return ret;
@@ -133,8 +146,6 @@ ssize_t sdp_copy_from_pipe(struct sdp_sock *sock, int fd, int pipe_fd,
 	ssize_t got, ret;
 	char *buf;
 
-	if (len == 0)
-		return 0;
 	ret = pipe_wait(pipe_fd, POLLIN, flags);
 	if (ret < 0)
 		return ret;

@@ -11,6 +11,13 @@
 ssize_t sdp_copy_file(struct sdp_sock *sock, int fd, int in_fd, off_t *offset,
 		      size_t len);
 
+/*
+ * What splice(2) refuses before it looks at the socket: flags, offsets, a
+ * @pipe_fd that is no pipe.  Return: 1: go on; else the call's result.
+ */
+int sdp_copy_check(int pipe_fd, const off64_t *sock_off,
+		   const off64_t *pipe_off, size_t len, unsigned int flags);
+
 /* As splice(2).  SPLICE_F_NONBLOCK is the pipe's, not the socket's. */
 ssize_t sdp_copy_to_pipe(struct sdp_sock *sock, int fd, int pipe_fd, size_t len,
 			 unsigned int flags);

@@ -13,6 +13,7 @@
 #include "../../util/cancel.h"
 #include "end.h"
 #include "listen.h"
+#include "ready.h"
 #include "real.h"
 #include "stat/sdp-stat.h"
 
@@ -221,5 +222,18 @@ void sdp_fd_nonblock(int fd, bool is_nonblock)
 		return;
 	atomic_store_explicit(&sock->is_nonblock, is_nonblock,
 			      memory_order_relaxed);
+	sdp_sock_put(sock);
+}
+
+void sdp_fd_async(int fd, bool is_async)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+
+	if (!sock)
+		return;
+	atomic_store_explicit(&sock->is_async, is_async, memory_order_relaxed);
+	if (sdp_sock_state(sock) == SDP_SOCK_STARTING ||
+	    sdp_sock_state(sock) == SDP_SOCK_STREAM)
+		sdp_sock_watch(sock, fd);
 	sdp_sock_put(sock);
 }

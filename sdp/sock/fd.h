@@ -23,7 +23,8 @@ int sdp_fd_dup3(int fd, int new_fd, int flags);
 
 void sdp_fd_fork_child(void);
 
-/* The program has set O_NONBLOCK, or taken it away. */
+/* The program has set O_NONBLOCK or O_ASYNC, or taken it away. */
 void sdp_fd_nonblock(int fd, bool is_nonblock);
+void sdp_fd_async(int fd, bool is_async);
 
 #endif

@@ -28,6 +28,9 @@ void sdp_sock_watch(struct sdp_sock *sock, int fd)
 	struct sdp_shadow *shadow = &sock->shadow;
 	bool has_edges, is_any = sdp_watch_any(sock, &has_edges);
 
+	/* A signal is an edge. */
+	if (sock->is_async)
+		is_any = has_edges = true;
 	util_lock(&shadow->lock);
 	shadow->is_watched = is_any;
 	shadow->has_edges = has_edges;

@@ -71,6 +71,25 @@ static void number_cover(int fd, void *arg)
 		flags > 0 && (flags & FD_CLOEXEC) ? O_CLOEXEC : 0);
 }
 
+/* Who gets signals for it (SIGIO, SIGURG) goes along, and O_ASYNC. */
+static void owner_cover(struct sdp_sock *sock, int fd)
+{
+	struct f_owner_ex owner = { 0 };
+	long sig = syscall(SYS_fcntl, sock->tcp_fd, F_GETSIG);
+	long flags = syscall(SYS_fcntl, sock->tcp_fd, F_GETFL);
+
+	if (syscall(SYS_fcntl, sock->tcp_fd, F_GETOWN_EX, &owner) == 0 &&
+	    owner.pid > 0)
+		syscall(SYS_fcntl, fd, F_SETOWN_EX, &owner);
+	if (sig > 0)
+		syscall(SYS_fcntl, fd, F_SETSIG, sig);
+	if (flags < 0 || !(flags & O_ASYNC))
+		return;
+	syscall(SYS_fcntl, sock->tcp_fd, F_SETFL, flags & ~(long)O_ASYNC);
+	flags = syscall(SYS_fcntl, fd, F_GETFL);
+	syscall(SYS_fcntl, fd, F_SETFL, flags | O_ASYNC);
+}
+
 /* The shadow takes over.  Return: 0; -errno, nothing has changed. */
 static int cover(struct sdp_sock *sock, int fd)
 {
@@ -97,6 +116,7 @@ static int cover(struct sdp_sock *sock, int fd)
 	sdp_watch_leave(sock);
 	sdp_sock_each_fd(sock, number_cover, &program_end);
 	util_sys_close(program_end);
+	owner_cover(sock, fd);
 	sdp_sock_become(sock, SDP_SOCK_STARTING);
 	sdp_watch_return(sock);
 	return 0;

@@ -61,7 +61,8 @@ struct sdp_sock_options {
 struct sdp_shadow {
 	struct util_lock lock;
 	int lib_fd;	 /* our end of the pair; -1: none */
-	bool is_watched; /* by an epoll set that the kernel looks after */
+	bool is_watched; /* by an epoll set that the kernel looks after, or
+			    O_ASYNC */
 	bool has_edges;	 /* by somebody who wants EPOLLET */
 	bool is_in;	 /* shown readable */
 	bool is_out;	 /* shown writable */
@@ -76,6 +77,7 @@ struct sdp_sock {
 	_Atomic uint32_t state; /* a futex: waits for the end of STARTING */
 	int family;
 	_Atomic bool is_nonblock;
+	_Atomic bool is_async; /* O_ASYNC: the kernel signals what it sees */
 	bool is_accepting;     /* came from a twin */
 	bool is_closed;	       /* STARTING: the program has closed it */
 	_Atomic bool is_relay; /* the shadow carries the octets: relay.h */
