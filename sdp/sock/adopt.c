@@ -4,13 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "end.h"
 #include "mark.h"
+#include "rights.h"
 
 /* Programs that inherit sockets have them among their first descriptors. */
 #define INHERITED_MAX 64
@@ -98,21 +98,7 @@ void sdp_adopt_inherited(void)
 		sdp_adopt_fd(fd);
 }
 
-void sdp_adopt_message(struct msghdr *msg)
+void sdp_adopt_message(const struct msghdr *msg)
 {
-	struct cmsghdr *part = CMSG_FIRSTHDR(msg);
-	size_t cnt;
-	int fd;
-
-	for (; part; part = CMSG_NXTHDR(msg, part)) {
-		if (part->cmsg_level != SOL_SOCKET ||
-		    part->cmsg_type != SCM_RIGHTS)
-			continue;
-		cnt = (part->cmsg_len - CMSG_LEN(0)) / sizeof(fd);
-		for (size_t i = 0; i < cnt; i++) {
-			memcpy(&fd, CMSG_DATA(part) + i * sizeof(fd),
-			       sizeof(fd));
-			sdp_adopt_fd(fd);
-		}
-	}
+	sdp_rights_each(msg, sdp_adopt_fd);
 }

@@ -15,6 +15,6 @@ void sdp_adopt_fd(int fd);
 void sdp_adopt_inherited(void);
 
 /* What came with a message. */
-void sdp_adopt_message(struct msghdr *msg);
+void sdp_adopt_message(const struct msghdr *msg);
 
 #endif

@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "../../util/log.h"
 #include "count.h"
 #include "epoll.h"
+#include "rights.h"
 #include "shadow.h"
 #include "start.h"
 #include "verbs/sdp-link.h"
@@ -228,22 +228,7 @@ static void fd_relay(int fd)
 
 void sdp_relay_message(const struct msghdr *msg)
 {
-	struct msghdr *parts = (struct msghdr *)(uintptr_t)msg;
-	struct cmsghdr *part = CMSG_FIRSTHDR(parts);
-	size_t cnt;
-	int fd;
-
-	for (; part; part = CMSG_NXTHDR(parts, part)) {
-		if (part->cmsg_level != SOL_SOCKET ||
-		    part->cmsg_type != SCM_RIGHTS)
-			continue;
-		cnt = (part->cmsg_len - CMSG_LEN(0)) / sizeof(fd);
-		for (size_t i = 0; i < cnt; i++) {
-			memcpy(&fd, CMSG_DATA(part) + i * sizeof(fd),
-			       sizeof(fd));
-			fd_relay(fd);
-		}
-	}
+	sdp_rights_each(msg, fd_relay);
 }
 
 static void fd_is_inheritable(int fd, void *arg)
