@@ -21,9 +21,12 @@
 #define CQE_FIRST 2048u
 /* Receives that wait for whoever sends; and those of each link. */
 #define SRQ_BASE 128u
-#define SRQ_PER_LINK 2u
-/* A device that ends a stream which finds no receive needs more. */
-#define SRQ_PER_LINK_STRICT 34u
+#define SRQ_PER_LINK 34u
+/* usiw keeps a Send until there is a receive.  The receives come round one
+ * after the other, so few stay in the processor's cache. */
+#define SRQ_BASE_USIW 32u
+#define SRQ_PER_LINK_USIW 2u
+#define SRQ_MAX_USIW 512u
 #define SPIN_NS_FIRST 20000u
 
 static struct util_lock process_lock = UTIL_LOCK_INIT(UTIL_RANK_SDP_PROCESS);
@@ -56,6 +59,23 @@ static void dev_publish(struct sdp_dev *dev)
 	atomic_store_explicit(&devices, dev, memory_order_release);
 }
 
+static uint32_t min32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint32_t srq_want(const struct sdp_dev *dev, uint32_t links)
+{
+	uint64_t want = SRQ_BASE + (uint64_t)links * SRQ_PER_LINK;
+	uint32_t max = min32((uint32_t)dev->attr.max_srq_wr, SRQ_MAX);
+
+	if (dev->is_usiw) {
+		want = SRQ_BASE_USIW + (uint64_t)links * SRQ_PER_LINK_USIW;
+		max = min32(max, SRQ_MAX_USIW);
+	}
+	return want < max ? (uint32_t)want : max;
+}
+
 /* ---- opening --------------------------------------------------------------
  */
 
@@ -65,11 +85,6 @@ static int set_nonblocking(int fd)
 
 	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -errno
 								       : 0;
-}
-
-static uint32_t min32(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
 }
 
 static int open_queues(struct sdp_dev *dev)
@@ -137,8 +152,9 @@ static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 		goto close_wake;
 	util_lock_init(&dev->poll_lock, UTIL_RANK_SDP_POLL);
 	util_lock_init(&dev->wait_lock, UTIL_RANK_SDP_POOL);
-	sdp_pool_init(&dev->pool, dev->pd, SDP_DEV_BUF_SIZE);
-	dev->srq_target = SRQ_BASE;
+	sdp_pool_init(&dev->pool, dev->pd,
+		      dev->is_usiw ? SDP_DEV_BUF_SIZE_USIW : SDP_DEV_BUF_SIZE);
+	dev->srq_target = srq_want(dev, 0);
 	atomic_init(&dev->deadline, UINT64_MAX);
 	atomic_init(&dev->spin_ns, SPIN_NS_FIRST);
 	atomic_init(&dev->pass_cnt, 0);
@@ -267,15 +283,6 @@ int sdp_dev_by_context(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 
 /* ---- sharing ---------------------------------------------------------------
  */
-
-static uint32_t srq_want(const struct sdp_dev *dev, uint32_t links)
-{
-	uint32_t each = dev->is_usiw ? SRQ_PER_LINK : SRQ_PER_LINK_STRICT;
-	uint64_t want = SRQ_BASE + (uint64_t)links * each;
-	uint32_t max = min32((uint32_t)dev->attr.max_srq_wr, SRQ_MAX);
-
-	return want < max ? (uint32_t)want : max;
-}
 
 int sdp_dev_grow(struct sdp_dev *dev, uint32_t sq_depth)
 {

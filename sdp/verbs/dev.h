@@ -15,8 +15,13 @@
 #include "pool.h"
 
 #define SDP_DEV_BUCKETS 1024u
-/* Octets of a Private Buffer. */
+/*
+ * Octets of a Private Buffer.  Each message costs usiw a header and two or
+ * three system calls, whatever its length, so there one fills a segment of the
+ * loopback device: one FPDU of MPA, with its headers and its CRC.
+ */
 #define SDP_DEV_BUF_SIZE 16384u
+#define SDP_DEV_BUF_SIZE_USIW 65280u
 
 struct sdp_link;
 struct sdp_waiter;

@@ -21,7 +21,7 @@
 
 #define READS_MAX 16u
 #define INLINE_WANTED 128u
-#define SEND_BYTES 262144u
+#define SEND_BYTES 1048576u
 #define HELLO_MS 5000u
 /* Sends above it are not copied.  On usiw each transfer that is read costs
  * three threads a wake-up, and a copy costs the same memory traffic as TCP's.
@@ -52,9 +52,9 @@ static void fill_options(struct sdp_link *link, enum sdp_role role,
 	o->free = NULL;
 	if (!o->work_cap)
 		o->work_cap = 64;
-	if (!o->buf_size || o->buf_size > SDP_DEV_BUF_SIZE)
-		o->buf_size = SDP_DEV_BUF_SIZE;
-	o->buf_size_max = SDP_DEV_BUF_SIZE; /* those of the SRQ */
+	if (!o->buf_size || o->buf_size > link->dev->pool.buf_size)
+		o->buf_size = link->dev->pool.buf_size;
+	o->buf_size_max = link->dev->pool.buf_size; /* those of the SRQ */
 	if (!o->recv_cap)
 		o->recv_cap = 4;
 	o->ird = min16(o->ird ? o->ird : ird, ird);

@@ -3,8 +3,9 @@
  * Slabs of Private Buffers: mapped, registered, handed out, given back.
  *
  * A slab is one mapping and one region.  Pages that no octet came into are
- * not there on a device that does not pin.  One empty slab is kept, so that a
- * buffer that comes and goes does not register each time.
+ * not there on a device that does not pin.  A few empty slabs are kept: a
+ * stream that now fills its windows, and now has them empty, would map,
+ * register and fault in its memory each time.
  */
 #include "pool.h"
 
@@ -14,6 +15,8 @@
 #include <sys/mman.h>
 
 #define SLAB_BUFS 16u
+/* Empty ones that stay: two streams' worth. */
+#define SLABS_KEPT 4u
 
 struct sdp_slab {
 	struct sdp_slab *next, *prev;
@@ -145,8 +148,8 @@ void sdp_pool_put(struct sdp_pool *pool, struct sdp_pbuf *buf)
 	pool->used -= pool->buf_size;
 	if (--slab->used) {
 		slab = NULL;
-	} else if (!pool->empty_cnt) {
-		pool->empty_cnt = 1;
+	} else if (pool->empty_cnt < SLABS_KEPT) {
+		pool->empty_cnt++;
 		slab = NULL;
 	} else {
 		slab_unlink(pool, slab);

@@ -49,7 +49,7 @@ uint64_t sdp_now_ns(void);
  *   to what the device has; conn.src_threshold is the device's if it is zero.
  * @hello_ms: time that an Accepting Peer waits for the Hello (5000).
  * @send_bytes: octets that sdp_link_send() takes before the peer has credit
- *   for them, as SO_SNDBUF (262144).
+ *   for them, as SO_SNDBUF (1048576).
  * @is_nodelay: as TCP_NODELAY.  Without it small sends are gathered while a
  *   message is being sent.
  * @is_oobinline: as SO_OOBINLINE.
