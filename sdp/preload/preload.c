@@ -100,10 +100,35 @@ static ssize_t send_to(struct sdp_sock *sock, int fd, const struct iovec *iov,
 #define SEND_TO(flags)                                                         \
 	send_to(sock, fd, IOV_OF(buf, len), flags, addr, addr_len)
 
-STUB_IO(read, (int fd, void *buf, size_t len), false, 0, len ? RECV(0) : 0,
-	(fd, buf, len))
-STUB_IO_IF(__read_chk, (int fd, void *buf, size_t len, size_t size),
-	   len <= size, false, 0, len ? RECV(0) : 0, (fd, buf, len, size))
+/* Of none, it does not wait; a length that reaches past a program's memory is
+ * EFAULT before anything else. */
+static bool read_is_plain(const void *buf, size_t len)
+{
+	uintptr_t end = (uintptr_t)buf + len;
+
+	return len == 0 || end < len || (intptr_t)end < 0;
+}
+
+EXPORT ssize_t read(int fd, void *buf, size_t len)
+{
+	struct sdp_sock *sock;
+	int err;
+
+	if (read_is_plain(buf, len))
+		return sdp_real()->read(fd, buf, len);
+	sock = io_get(fd, false, 0, &err);
+	if (!sock)
+		return sdp_real()->read(fd, buf, len);
+	return io_end(sock, err ? err : RECV(0));
+}
+
+EXPORT ssize_t __read_chk(int fd, void *buf, size_t len, size_t size)
+{
+	if (len > size)
+		__chk_fail();
+	return read(fd, buf, len);
+}
+
 STUB_IO(recv, (int fd, void *buf, size_t len, int flags), false, flags,
 	RECV(flags), (fd, buf, len, flags))
 STUB_IO_IF(__recv_chk, (int fd, void *buf, size_t len, size_t size, int flags),

@@ -164,6 +164,8 @@ static void link_catch_up(struct sdp_sock *sock, struct sdp_link *link)
 	sock->early_len = 0;
 	if (sock->is_wr_shut)
 		sdp_link_shutdown(link);
+	if (sock->is_rd_shut)
+		sdp_link_shutdown_read(link);
 }
 
 /*

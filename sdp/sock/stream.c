@@ -128,11 +128,15 @@ static size_t iov_size(const struct iovec *iov, size_t cnt)
 	return size;
 }
 
+/* *ret_is_short: what was not taken now is tried again. */
 static ssize_t link_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
-			 size_t cnt, int flags, uint64_t deadline)
+			 size_t cnt, int flags, uint64_t deadline,
+			 bool *ret_is_short)
 {
 	unsigned int how = 0;
 	ssize_t ret;
+
+	*ret_is_short = false;
 
 	if (sdp_sock_state(sock) == SDP_SOCK_TCP)
 		return tcp_send(fd, iov, cnt, flags);
@@ -149,6 +153,7 @@ static ssize_t link_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
 	 * the peer need not read first. */
 	if (iov_size(iov, cnt) <= BUFFERED_MAX) {
 		ret = sdp_link_send(sock->link, iov, (int)cnt, how);
+		*ret_is_short = ret > 0;
 		if (ret != -EAGAIN)
 			return ret;
 	}
@@ -182,13 +187,15 @@ static ssize_t send_slice(struct sdp_sock *sock, int fd,
 {
 	size_t left = iov_size(iov, cnt), sent = 0;
 	struct iovec copy[64];
+	bool is_short = true;
 	ssize_t ret;
 
 	while (left > 0) {
 		if (sdp_sock_state(sock) == SDP_SOCK_STARTING)
 			ret = starting_send(sock, iov, cnt, flags, deadline);
 		else
-			ret = link_send(sock, fd, iov, cnt, flags, deadline);
+			ret = link_send(sock, fd, iov, cnt, flags, deadline,
+					&is_short);
 		if (ret == -EINTR && sent == 0 && !sock->options.sndtimeo_ns &&
 		    sdp_signals_restart())
 			continue;
@@ -198,7 +205,8 @@ static ssize_t send_slice(struct sdp_sock *sock, int fd,
 			sdp_count_send(sock, (size_t)ret);
 		sent += (size_t)ret;
 		left -= (size_t)ret;
-		if (left == 0 || (ret > 0 && !is_patient(sock, flags)))
+		if (left == 0 ||
+		    (ret > 0 && (!is_short || !is_patient(sock, flags))))
 			break;
 		if (ret > 0)
 			iov_advance(&iov, &cnt, (size_t)ret, copy);
@@ -323,12 +331,12 @@ static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 		return dead_recv(sock);
 	if (iov_size(iov, cnt) == 0)
 		return empty_recv(sock, flags, deadline);
-	if (is_patient(sock, flags) && !sock->is_rd_shut && !(flags & MSG_OOB))
+	if (is_patient(sock, flags) && !(flags & MSG_OOB))
 		return sdp_link_recv_wait(sock->link, iov, (int)cnt, how,
 					  (size_t)sock->options.rcvlowat,
 					  deadline);
-	ret = sdp_link_recv(sock->link, iov, (int)cnt, how & ~SDP_RECV_WAITALL);
-	return ret == -EAGAIN && sock->is_rd_shut ? 0 : ret;
+	return sdp_link_recv(sock->link, iov, (int)cnt,
+			     how & ~SDP_RECV_WAITALL);
 }
 
 ssize_t sdp_stream_recv(struct sdp_sock *sock, int fd, const struct iovec *iov,
@@ -359,8 +367,11 @@ int sdp_stream_shutdown(struct sdp_sock *sock, int fd, int how)
 	if (sdp_sock_is_over(sock))
 		return -ENOTCONN;
 	util_lock(&sock->lock);
-	if (how != SHUT_WR)
+	if (how != SHUT_WR) {
 		sock->is_rd_shut = true;
+		if (sock->link)
+			sdp_link_shutdown_read(sock->link);
+	}
 	if (how != SHUT_RD) {
 		if (!sock->is_wr_shut && sock->link)
 			(void)sdp_link_shutdown(sock->link);

@@ -141,7 +141,7 @@ static unsigned int on_event(struct sdp_link *link, const struct sdp_event *ev)
 		return SDP_LINK_IN;
 	case SDP_EV_OOB_PENDING:
 		link->oob.pend_cnt++;
-		return SDP_LINK_PRI;
+		break;
 	case SDP_EV_PEER_CLOSED:
 		link->is_peer_closed = true;
 		break;
@@ -335,22 +335,24 @@ static bool post_work(struct sdp_link *link)
  */
 
 /* Urgent octets are known when they come, wherever the reader is. */
-static void look_for_oob(struct sdp_link *link, const uint8_t *octets,
-			 uint32_t len)
+static unsigned int look_for_oob(struct sdp_link *link, const uint8_t *octets,
+				 uint32_t len)
 {
 	if (len <= SDP_BSDH_SIZE || octets[link->mid_off] != SDP_MID_DATA ||
 	    !(octets[link->flags_off] & SDP_FLAG_OOB_PRES))
-		return;
+		return 0;
 	link->oob.pres_cnt++;
 	link->oob.left_cnt++;
 	link->oob.octet = octets[len - 1];
 	link->oob.has_octet = true;
+	return SDP_LINK_PRI;
 }
 
 void sdp_drive_message(struct sdp_link *link, struct sdp_pbuf *buf,
 		       uint32_t len, const uint32_t *inv_stag)
 {
 	const uint8_t *octets = buf->mem.base;
+	unsigned int news = 0;
 	int ret;
 
 	if (!link->is_started) {
@@ -364,13 +366,16 @@ void sdp_drive_message(struct sdp_link *link, struct sdp_pbuf *buf,
 	if (ret >= 0 && len >= SDP_BSDH_SIZE) {
 		link->stats.rx_msgs++;
 		link->is_refused = false;
-		look_for_oob(link, octets, len);
+		news = look_for_oob(link, octets, len);
 		if (octets[link->mid_off] == SDP_MID_SINK_AVAIL &&
 		    len > SDP_SINK_AVAIL_SIZE)
 			link->stats.rx_transactions++;
 	}
 	if (ret != 1)
 		sdp_dev_recycle(link->dev, buf);
+	/* Each urgent octet is told of, before the next takes its place. */
+	if (news)
+		sdp_drive(link, news);
 }
 
 void sdp_drive_started(struct sdp_link *link)

@@ -360,6 +360,21 @@ int sdp_link_shutdown(struct sdp_link *link)
 	return ret;
 }
 
+void sdp_link_shutdown_read(struct sdp_link *link)
+{
+	util_lock(&link->lock);
+	if (!link->is_foreign && !link->is_rd_shut) {
+		link->is_rd_shut = true;
+		/* A receive that sleeps gets its memory back first. */
+		if (link->direct.is_busy)
+			(void)sdp_conn_cancel_recv(
+				link->conn, (uintptr_t)&link->direct.mem,
+				sdp_now_ns());
+		sdp_drive(link, 0);
+	}
+	util_unlock(&link->lock);
+}
+
 void sdp_link_abort(struct sdp_link *link)
 {
 	util_lock(&link->lock);

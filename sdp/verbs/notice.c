@@ -136,16 +136,21 @@ static bool is_readable(const struct sdp_link *link)
 	bool is_oob;
 	struct sdp_piece piece;
 
-	if (link->is_peer_closed || link->is_conn_down || link->is_failed)
+	if (link->is_peer_closed || link->is_conn_down || link->is_failed ||
+	    link->is_rd_shut)
 		return true;
 	if (link->direct.is_busy)
 		return false;
 	octets = sdp_conn_readable(link->conn);
+	if (link->oob.has_kept && (link->opt.is_oobinline || octets > 0))
+		return true;
 	if (octets == 0)
 		return false;
-	if (sdp_conn_peek(link->conn, 0, &piece, &is_oob) == 1)
-		return true;
-	return !link->is_refused;
+	if (sdp_conn_peek(link->conn, 0, &piece, &is_oob) != 1)
+		return !link->is_refused;
+	/* The urgent octet is no data to a reader who stands before it. */
+	return octets > 1 || !is_oob || link->opt.is_oobinline ||
+	       link->oob.left_cnt > 1;
 }
 
 static bool is_writable(const struct sdp_link *link)
@@ -162,9 +167,10 @@ static unsigned int judge(const struct sdp_link *link, unsigned int s)
 		s |= is_readable(link) ? SDP_LINK_IN : 0;
 		s |= is_writable(link) ? SDP_LINK_OUT : 0;
 	}
-	if (link->oob.has_octet || link->oob.pend_cnt != link->oob.pres_cnt)
+	if (link->oob.has_octet)
 		s |= SDP_LINK_PRI;
-	if (link->is_peer_closed || link->is_failed || link->is_conn_down)
+	if (link->is_peer_closed || link->is_failed || link->is_conn_down ||
+	    link->is_rd_shut)
 		s |= SDP_LINK_RDHUP;
 	if (link->is_failed || link->is_conn_down ||
 	    (link->is_peer_closed && link->is_shut))

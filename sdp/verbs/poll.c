@@ -314,6 +314,14 @@ int sdp_poll_try(struct sdp_dev *dev)
 	return cnt;
 }
 
+void sdp_poll_drain(struct sdp_dev *dev)
+{
+	util_lock(&dev->poll_lock);
+	while (sdp_poll(dev) > 0)
+		;
+	util_unlock(&dev->poll_lock);
+}
+
 int sdp_poll_arm(struct sdp_dev *dev)
 {
 	int cnt;

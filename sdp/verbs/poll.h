@@ -11,6 +11,9 @@ int sdp_poll(struct sdp_dev *dev);
 /* The same if no other thread is in a pass; else 0. */
 int sdp_poll_try(struct sdp_dev *dev);
 
+/* Until nothing more is there; waits for another thread's pass. */
+void sdp_poll_drain(struct sdp_dev *dev);
+
 /* The next completion is to make an event on the device's channel, until
  * sdp_poll_disarm().  Return: 0: a thread may sleep; -EAGAIN: something
  * came. */

@@ -337,6 +337,10 @@ void sdp_spin_slept(uint64_t ns);
 /* No more sends; the peer reads EOF behind what was taken. */
 int sdp_link_shutdown(struct sdp_link *link);
 
+/* SHUT_RD: a receive does not wait any more, also one that sleeps.  What the
+ * peer sends is received all the same. */
+void sdp_link_shutdown_read(struct sdp_link *link);
+
 /* Abortive: the peer gets ECONNRESET.  sdp_link_close() is still to come. */
 void sdp_link_abort(struct sdp_link *link);
 

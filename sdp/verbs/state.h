@@ -27,6 +27,8 @@
 #define LINK_RECV_KEEP_ADVERT 0x80000000u
 /* The call has octets already: the error is the next one's. */
 #define LINK_RECV_KEEP_ERROR 0x40000000u
+/* The caller polls. */
+#define LINK_RECV_NO_POLL 0x20000000u
 
 /* A thread that sleeps. */
 struct sdp_waiter {
@@ -119,6 +121,7 @@ struct sdp_link {
 	bool is_shut;  /* no more sends */
 	bool has_shut; /* and the core knows */
 	bool is_deaf;  /* nor does it receive */
+	bool is_rd_shut; /* as SHUT_RD: a receive does not wait */
 
 	/* receiving */
 	struct link_zbuf direct;

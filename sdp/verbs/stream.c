@@ -286,7 +286,8 @@ static void consume(struct sdp_link *link, uint32_t len, bool is_oob_end)
 {
 	if (is_oob_end && link->oob.left_cnt)
 		link->oob.left_cnt--;
-	if (is_oob_end && link->opt.is_oobinline && !link->oob.left_cnt)
+	/* Whoever reads on behind the mark has given the octet up. */
+	if (is_oob_end && !link->oob.left_cnt)
 		link->oob.has_octet = false;
 	if (link->oob.has_kept) {
 		link->oob.has_kept = false;
@@ -353,14 +354,16 @@ static ssize_t recv_urgent(struct sdp_link *link, struct cursor *c,
 	return 1;
 }
 
-/* Nothing in place: why not. */
+/* Nothing in place: why not.  The peer's end stays one, whatever comes after
+ * it. */
 static ssize_t nothing(struct sdp_link *link, unsigned int flags)
 {
-	if (link->is_peer_closed && !link->is_failed)
+	if (link->is_peer_closed)
 		return 0;
 	if (link->error)
 		return flags & LINK_RECV_KEEP_ERROR ? 0 : -take_error(link);
-	if (link->is_failed || link->is_conn_down || link->is_foreign)
+	if (link->is_failed || link->is_conn_down || link->is_foreign ||
+	    link->is_rd_shut)
 		return 0;
 	return link_state(link) & LINK_STANDS ? -EAGAIN : -ENOTCONN;
 }
@@ -402,6 +405,15 @@ ssize_t sdp_link_recv(struct sdp_link *link, const struct iovec *iov,
 {
 	ssize_t ret;
 
+	/* The newest urgent octet is the one that counts. */
+	if (flags & SDP_RECV_OOB)
+		sdp_poll_drain(link->dev);
+	util_lock(&link->lock);
+	ret = recv_locked(link, iov, iovcnt, flags);
+	util_unlock(&link->lock);
+	if (ret != -EAGAIN || flags & LINK_RECV_NO_POLL ||
+	    sdp_poll_try(link->dev) <= 0)
+		return ret;
 	util_lock(&link->lock);
 	ret = recv_locked(link, iov, iovcnt, flags);
 	util_unlock(&link->lock);
@@ -447,11 +459,11 @@ size_t sdp_link_inq(struct sdp_link *link)
 
 	util_lock(&link->lock);
 	while (peek(link, off, &at, &len, &is_oob)) {
-		if (is_mark(link, is_oob) && (off || len > 1)) {
-			off += len - 1;
+		off += len;
+		if (is_mark(link, is_oob) && !link->opt.is_oobinline) {
+			off--;
 			break;
 		}
-		off += len;
 	}
 	util_unlock(&link->lock);
 	return off;

@@ -126,6 +126,16 @@ void sdp_link_send_zcopy_cancel(struct sdp_link *link)
 	util_unlock(&link->lock);
 }
 
+/* As sdp_wait(), but -ETIME for the deadline: ETIMEDOUT is an error of the
+ * link. */
+static int wait_for(struct sdp_link *link, unsigned int what,
+		    const uint32_t *seen, uint64_t deadline)
+{
+	int ret = sdp_wait(link, what, seen, deadline);
+
+	return ret == -ETIMEDOUT ? -ETIME : ret;
+}
+
 /* Without a deadline: the protocol's own end a peer that does not answer. */
 static void wait_back(struct sdp_link *link, unsigned int bit)
 {
@@ -134,24 +144,33 @@ static void wait_back(struct sdp_link *link, unsigned int bit)
 }
 
 /* Return: octets; the reason of an early end is told by the next call, or
- * here if there was none. */
+ * here if there was none.  *ret_why: -EINTR, -ETIME ended it in part. */
 static ssize_t send_one_zcopy(struct sdp_link *link, const void *buf,
-			      size_t len, uint64_t deadline)
+			      size_t len, uint64_t deadline, int *ret_why)
 {
 	int ret = sdp_link_send_zcopy_begin(link, buf, len);
 	ssize_t done;
 
 	if (ret)
 		return ret;
-	ret = sdp_wait(link, LINK_ZDONE, NULL, deadline);
+	ret = wait_for(link, LINK_ZDONE, NULL, deadline);
 	if (ret < 0) {
+		*ret_why = ret;
 		sdp_link_send_zcopy_cancel(link);
 		wait_back(link, LINK_ZDONE);
 	}
 	done = sdp_link_send_zcopy_done(link);
 	if (done)
 		return done;
-	return ret < 0 ? ret : -EPIPE;
+	if (ret < 0) {
+		/* As much as is buffered has been sent, as with TCP. */
+		struct iovec iov = { (void *)(uintptr_t)buf, len };
+
+		done = sdp_link_send(link, &iov, 1, 0);
+		return done > 0 ? done : ret;
+	}
+	ret = -sdp_link_error(link);
+	return ret ? ret : -EPIPE;
 }
 
 static bool wants_zcopy(struct sdp_link *link, size_t len)
@@ -163,14 +182,15 @@ static bool wants_zcopy(struct sdp_link *link, size_t len)
 
 /* One piece: copied or not. */
 static ssize_t send_piece(struct sdp_link *link, const struct iovec *iov,
-			  int iovcnt, unsigned int flags, uint64_t deadline)
+			  int iovcnt, unsigned int flags, uint64_t deadline,
+			  int *ret_why)
 {
 	ssize_t ret;
 
 	if (wants_zcopy(link, iov->iov_len) &&
 	    !(flags & SDP_SEND_OOB && iovcnt == 1)) {
 		ret = send_one_zcopy(link, iov->iov_base, iov->iov_len,
-				     deadline);
+				     deadline, ret_why);
 		if (ret > 0 || (ret != -ENOMEM && ret != -EAGAIN &&
 				ret != -EFAULT && ret != -EINVAL))
 			return ret;
@@ -184,7 +204,7 @@ static ssize_t send_piece(struct sdp_link *link, const struct iovec *iov,
 		ret = sdp_link_send(link, iov, iovcnt, flags);
 		if (ret != -EAGAIN)
 			return ret;
-		rc = sdp_wait(link, 0, &seen, deadline);
+		rc = wait_for(link, 0, &seen, deadline);
 		if (rc < 0)
 			return rc;
 	}
@@ -215,11 +235,19 @@ static int batch(struct sdp_link *link, const struct iovec *iov, int cnt)
 	return n;
 }
 
-static ssize_t told(ssize_t done, ssize_t ret)
+/* An error that ends a call in part is told by the next one. */
+static ssize_t told(struct sdp_link *link, ssize_t done, ssize_t ret)
 {
-	if (done)
-		return done;
-	return ret == -ETIMEDOUT ? -EAGAIN : ret;
+	if (!done)
+		return ret == -ETIME ? -EAGAIN : ret;
+	if (ret == -ECONNRESET || ret == -ETIMEDOUT) {
+		util_lock(&link->lock);
+		if (!link->error)
+			link->error = (int)-ret;
+		sdp_notice_update(link, 0);
+		util_unlock(&link->lock);
+	}
+	return done;
 }
 
 #define IOV_AT_ONCE 64
@@ -229,6 +257,7 @@ ssize_t sdp_link_send_wait(struct sdp_link *link, const struct iovec *iov,
 {
 	struct iovec copy[IOV_AT_ONCE];
 	ssize_t done = 0;
+	int why = 0;
 
 	while (iovcnt > 0) {
 		int cnt = iovcnt < IOV_AT_ONCE ? iovcnt : IOV_AT_ONCE;
@@ -249,10 +278,12 @@ ssize_t sdp_link_send_wait(struct sdp_link *link, const struct iovec *iov,
 
 			if (!is_last)
 				f = (f & ~SDP_SEND_OOB) | SDP_SEND_MORE;
-			ret = send_piece(link, at, n, f, deadline);
+			ret = send_piece(link, at, n, f, deadline, &why);
 			if (ret < 0)
-				return told(done, ret);
+				return told(link, done, ret);
 			done += ret;
+			if (why)
+				return done;
 			iov_advance(&at, &cnt, (size_t)ret);
 		}
 	}
@@ -271,7 +302,7 @@ static int recv_begin_locked(struct sdp_link *link, void *buf, size_t len,
 
 	if (link->oob.has_kept)
 		return -EAGAIN;
-	if (link->is_failed || link->is_conn_down || link->is_peer_closed)
+	if (link->is_rd_shut || link->is_failed || link->is_conn_down || link->is_peer_closed)
 		return -EPIPE;
 	ret = zbuf_register(link, z, buf, len,
 			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
@@ -374,15 +405,17 @@ static bool wants_direct(struct sdp_link *link, size_t space,
 }
 
 static ssize_t recv_one_direct(struct sdp_link *link, void *buf, size_t len,
-			       unsigned int flags, uint64_t deadline)
+			       unsigned int flags, uint64_t deadline,
+			       int *ret_why)
 {
 	int ret = sdp_link_recv_direct_begin(link, buf, len, flags);
 	ssize_t done;
 
 	if (ret)
 		return ret == -EPIPE ? -EAGAIN : ret;
-	ret = sdp_wait(link, LINK_RDONE, NULL, deadline);
+	ret = wait_for(link, LINK_RDONE, NULL, deadline);
 	if (ret < 0) {
+		*ret_why = ret;
 		sdp_link_recv_direct_cancel(link);
 		wait_back(link, LINK_RDONE);
 	}
@@ -403,28 +436,31 @@ static void push(struct sdp_link *link)
 	util_unlock(&link->lock);
 }
 
-/* One receive; waits until there is something. */
+/* One receive; waits until there is something.  *ret_why: as
+ * send_one_zcopy(). */
 static ssize_t recv_piece(struct sdp_link *link, const struct iovec *iov,
-			  int iovcnt, unsigned int flags, uint64_t deadline)
+			  int iovcnt, unsigned int flags, uint64_t deadline,
+			  int *ret_why)
 {
 	for (;;) {
 		uint32_t seen = atomic_load_explicit(&link->change_cnt,
 						     memory_order_acquire);
-		unsigned int f = flags & ~SDP_RECV_WAITALL;
+		unsigned int f = (flags & ~SDP_RECV_WAITALL) |
+				 LINK_RECV_NO_POLL;
 		ssize_t ret;
 		int rc;
 
 		if (wants_direct(link, iov->iov_len, flags)) {
 			ret = recv_one_direct(link, iov->iov_base, iov->iov_len,
-					      flags, deadline);
-			if (ret > 0 || ret == -EINTR || ret == -ETIMEDOUT)
+					      flags, deadline, ret_why);
+			if (ret > 0 || ret == -EINTR || ret == -ETIME)
 				return ret;
 		}
 		ret = sdp_link_recv(link, iov, iovcnt, f);
 		if (ret != -EAGAIN || flags & SDP_RECV_OOB)
 			return ret;
 		push(link);
-		rc = sdp_wait(link, 0, &seen, deadline);
+		rc = wait_for(link, 0, &seen, deadline);
 		if (rc < 0)
 			return rc;
 	}
@@ -452,7 +488,7 @@ static int wait_for_inq(struct sdp_link *link, size_t want, uint64_t deadline)
 		if (sdp_link_inq(link) >= want ||
 		    s & (SDP_LINK_RDHUP | SDP_LINK_ERR | SDP_LINK_CLOSED))
 			return 0;
-		rc = sdp_wait(link, 0, &seen, deadline);
+		rc = wait_for(link, 0, &seen, deadline);
 		if (rc < 0)
 			return rc;
 	}
@@ -470,6 +506,7 @@ static ssize_t recv_batch(struct sdp_link *link, const struct iovec *iov,
 {
 	struct iovec copy[IOV_AT_ONCE], *at = copy;
 	size_t want = total_len(iov, cnt), done = 0;
+	int why = 0;
 
 	if (!want)
 		return 0;
@@ -481,21 +518,24 @@ static ssize_t recv_batch(struct sdp_link *link, const struct iovec *iov,
 		int rc = wait_for_inq(link, want, deadline);
 
 		if (rc < 0 && !sdp_link_inq(link))
-			return told(0, rc);
+			return told(link, 0, rc);
 		want = 1;
 	}
 	while (done < want) {
 		unsigned int keep = done ? LINK_RECV_KEEP_ERROR : 0;
-		ssize_t ret = recv_piece(link, at, cnt, flags | keep, deadline);
+		ssize_t ret = recv_piece(link, at, cnt, flags | keep, deadline,
+					 &why);
 
 		if (ret < 0)
-			return told((ssize_t)done, ret);
+			return told(link, (ssize_t)done, ret);
 		if (!ret)
 			break;
 		done += (size_t)ret;
 		iov_advance(&at, &cnt, (size_t)ret);
 		if (has_urgent(link) || flags & (SDP_RECV_OOB | SDP_RECV_PEEK))
 			break; /* not beyond the mark */
+		if (why)
+			break;
 	}
 	return (ssize_t)done;
 }
