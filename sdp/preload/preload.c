@@ -28,6 +28,7 @@
 #include "sock/ready.h"
 #include "sock/relay.h"
 #include "sock/real.h"
+#include "sock/start.h"
 #include "sock/stream.h"
 #include "sock/table.h"
 #include "verbs/sdp-link.h"
@@ -54,6 +55,7 @@ static struct sdp_sock *io_get(int fd, bool is_send, int flags, int *ret_err)
 /* The end of a stub: the reference goes, a negative errno becomes -1. */
 static long io_end(struct sdp_sock *sock, long ret)
 {
+	sdp_ending_look();
 	sdp_sock_put(sock);
 	return util_door(ret);
 }
@@ -342,6 +344,8 @@ EXPORT int connect(int fd, const struct sockaddr *addr, socklen_t len)
 	if (!sock)
 		return sdp_real()->connect(fd, addr, len);
 	addr = addr_plain(addr, len, &buf);
+	if (sdp_connect_is_undone(sock, addr, len))
+		return (int)io_end(sock, sdp_start_undo(sock));
 	return (int)io_end(sock, sdp_connect(sock, fd, addr, len));
 }
 
@@ -354,6 +358,8 @@ EXPORT int shutdown(int fd, int how)
 		return sdp_real()->shutdown(fd, how);
 	if (!sdp_stream_is_begun(sock, fd)) {
 		ret = sdp_real()->shutdown(fd, how);
+		if (ret == 0)
+			sdp_connect_shut(sock, fd);
 		sdp_sock_put(sock);
 		return ret;
 	}
@@ -436,6 +442,24 @@ EXPORT int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 	return (int)io_end(sock, sdp_option_get(sock, level, name, value, len));
 }
 
+static void ioctl_done(int fd, unsigned long request, const int *arg)
+{
+	switch (request) {
+	case FIONBIO:
+		sdp_fd_nonblock(fd, *arg != 0);
+		break;
+	case FIOASYNC:
+		sdp_fd_async(fd, *arg != 0);
+		break;
+	case FIOSETOWN:
+	case SIOCSPGRP:
+		sdp_fd_own(fd, F_SETOWN, (const void *)(intptr_t)*arg);
+		break;
+	default:
+		break;
+	}
+}
+
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {
 	struct sdp_sock *sock;
@@ -455,10 +479,8 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	if (ret != -ENOTTY)
 		return (int)util_door(ret);
 	ret = sdp_real()->ioctl(fd, request, arg);
-	if (ret == 0 && request == FIONBIO && arg)
-		sdp_fd_nonblock(fd, *(int *)arg != 0);
-	if (ret == 0 && request == FIOASYNC && arg)
-		sdp_fd_async(fd, *(int *)arg != 0);
+	if (ret == 0 && arg)
+		ioctl_done(fd, request, arg);
 	return ret;
 }
 
@@ -512,6 +534,25 @@ EXPORT int dup3(int fd, int new_fd, int flags)
 	return (int)util_door(sdp_fd_dup3(fd, new_fd, flags));
 }
 
+/* What the kernel has done to the number, done to what is below it. */
+static void fcntl_done(int fd, int cmd, void *arg)
+{
+	intptr_t flags = (intptr_t)arg;
+
+	switch (cmd) {
+	case F_SETFL:
+		sdp_fd_nonblock(fd, flags & O_NONBLOCK);
+		sdp_fd_async(fd, flags & O_ASYNC);
+		break;
+	case F_SETOWN:
+	case F_SETOWN_EX:
+		sdp_fd_own(fd, cmd, arg);
+		break;
+	default:
+		break;
+	}
+}
+
 #define STUB_FCNTL(name)                                                       \
 	EXPORT int name(int fd, int cmd, ...)                                  \
 	{                                                                      \
@@ -528,10 +569,8 @@ EXPORT int dup3(int fd, int new_fd, int flags)
 				sdp_fd_dup(fd, (int)(intptr_t)arg,             \
 					   cmd == F_DUPFD_CLOEXEC));           \
 		ret = sdp_real()->name(fd, cmd, arg);                          \
-		if (ret == 0 && cmd == F_SETFL) {                              \
-			sdp_fd_nonblock(fd, (intptr_t)arg &O_NONBLOCK);        \
-			sdp_fd_async(fd, (intptr_t)arg &O_ASYNC);              \
-		}                                                              \
+		if (ret == 0)                                                  \
+			fcntl_done(fd, cmd, arg);                              \
 		return ret;                                                    \
 	}
 

@@ -80,7 +80,7 @@ void sdp_adopt_fd(int fd)
 		goto out;
 	syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &len);
 	flags = syscall(SYS_fcntl, fd, F_GETFL);
-	sock = sdp_sock_add(fd, domain, sdp_sock_close);
+	sock = sdp_sock_add(fd, domain, sdp_sock_close, sdp_sock_end);
 	if (!sock)
 		goto out;
 	sock->is_nonblock = flags > 0 && (flags & O_NONBLOCK);

@@ -200,19 +200,43 @@ static int connect_fresh(struct sdp_sock *sock, int fd,
 	return connect_tcp(fd, &dst, len, SDP_STAT_FALLBACK_refused);
 }
 
+void sdp_connect_shut(struct sdp_sock *sock, int fd)
+{
+	util_lock(&sock->lock);
+	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING) {
+		sdp_mark_remove(fd);
+		sdp_sock_become(sock, SDP_SOCK_TCP);
+	}
+	util_unlock(&sock->lock);
+}
+
 /* connect() to no address breaks the connection off. */
+static bool is_to_none(const struct sockaddr *addr, socklen_t len)
+{
+	sa_family_t family;
+
+	return len >= sizeof(family) &&
+	       util_user_get(&family, addr, sizeof(family)) == 0 &&
+	       family == AF_UNSPEC;
+}
+
 static int connect_pending(struct sdp_sock *sock, int fd,
 			   const struct sockaddr *addr, socklen_t len)
 {
-	sa_family_t family;
-	int ret;
+	int ret = kernel_connect(fd, addr, len);
 
-	ret = kernel_connect(fd, addr, len);
-	if (ret == 0 && len >= sizeof(family) &&
-	    util_user_get(&family, addr, sizeof(family)) == 0 &&
-	    family == AF_UNSPEC)
+	if (ret == 0 && is_to_none(addr, len))
 		sdp_sock_become(sock, SDP_SOCK_TCP);
 	return ret;
+}
+
+bool sdp_connect_is_undone(const struct sdp_sock *sock,
+			   const struct sockaddr *addr, socklen_t len)
+{
+	enum sdp_sock_state state = sdp_sock_state(sock);
+
+	return (state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM) &&
+	       !sock->is_relay && is_to_none(addr, len);
 }
 
 int sdp_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,

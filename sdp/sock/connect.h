@@ -14,8 +14,15 @@ struct sdp_outcome;
 int sdp_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 		socklen_t len);
 
+/* connect() to no address on a connection of SDP: for sdp_start_undo(). */
+bool sdp_connect_is_undone(const struct sdp_sock *sock,
+			   const struct sockaddr *addr, socklen_t len);
+
 /* CONNECTING: what has come of it?  With the socket's lock. */
 void sdp_connect_look(struct sdp_sock *sock, int fd);
+
+/* shutdown() has ended the attempt: the kernel says what is left. */
+void sdp_connect_shut(struct sdp_sock *sock, int fd);
 
 /* SO_ERROR is asked for: a connection to the SDP port that was refused is not
  * the program's error. */

@@ -36,16 +36,26 @@ static void link_end(struct sdp_sock *sock)
 		return;
 	sdp_link_set_notify(link, NULL, NULL);
 	sdp_count_close(sock);
-	sock->link = NULL;
+	/* At the exit other threads may be inside. */
+	if (!atomic_load_explicit(&sdp_is_ending, memory_order_relaxed))
+		sock->link = NULL;
 	if (seconds > 0)
 		(void)sdp_link_linger(link,
 				      now + (uint64_t)seconds * 1000000000u);
 	sdp_link_close(link, seconds == 0 ? 0 : now + CLOSE_NS);
 }
 
+static void past_end(struct sdp_sock *sock)
+{
+	if (sock->past_link)
+		sdp_link_close(sock->past_link, 0);
+	sock->past_link = NULL;
+}
+
 static void stream_close(struct sdp_sock *sock)
 {
 	link_end(sock);
+	past_end(sock);
 	shadow_end(sock);
 	sdp_private_close(sock->tcp_fd);
 	sock->tcp_fd = -1;
@@ -55,19 +65,23 @@ static void stream_close(struct sdp_sock *sock)
 
 void sdp_sock_close(struct util_file *file)
 {
-	struct sdp_sock *sock = sdp_sock_of(file);
+	sdp_watch_forget(sdp_sock_of(file), -1);
+}
 
-	sdp_watch_forget(sock, -1);
+void sdp_sock_end(struct sdp_sock *sock)
+{
 	if (sdp_relay_keeps(sock))
 		return;
 	switch (sdp_sock_state(sock)) {
 	case SDP_SOCK_TCP:
+		past_end(sock);
 		break;
 	case SDP_SOCK_LISTENING:
 		sdp_listen_end(sock);
 		break;
 	case SDP_SOCK_CONNECTING:
 	case SDP_SOCK_PENDING:
+		past_end(sock);
 		sdp_sock_become(sock, SDP_SOCK_TCP);
 		break;
 	case SDP_SOCK_STARTING:
@@ -84,14 +98,19 @@ void sdp_sock_close(struct util_file *file)
 	}
 }
 
-/* The process holds it no more, with all its numbers. */
+/* ---- the process ----------------------------------------------------------
+ */
+
+/* The process holds it no more, with all its numbers.  Threads that are inside
+ * a call stay there. */
 static void sock_exit(struct sdp_sock *sock)
 {
 	switch (sdp_sock_state(sock)) {
 	case SDP_SOCK_LISTENING:
 	case SDP_SOCK_STARTING:
 	case SDP_SOCK_STREAM:
-		sdp_sock_close(&sock->file);
+		sdp_watch_forget(sock, -1);
+		sdp_sock_end(sock);
 		break;
 	default:
 		break;
@@ -107,7 +126,13 @@ void sdp_end_process(void)
 	if (!atomic_load_explicit(&sdp_begun, memory_order_relaxed) ||
 	    !sdp_is_owner())
 		return;
+	/* Of two threads that exit one does it, and once. */
+	if (!sdp_ending_begin()) {
+		sdp_ending_look();
+		return;
+	}
 	deadline = sdp_now_ns() + EXIT_NS;
+	sdp_verbs_end();
 	sdp_table_each_sock(sock_exit);
 	while (sdp_start_owed() > 0 && sdp_now_ns() < deadline)
 		nanosleep(&nap, NULL);

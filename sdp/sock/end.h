@@ -7,8 +7,10 @@
 
 /* For sdp_sock_add(). */
 void sdp_sock_close(struct util_file *file);
+void sdp_sock_end(struct sdp_sock *sock);
 
-/* The process exits: what was sent goes out before, within a limited time. */
+/* The process exits: what was sent goes out before, within a limited time.  No
+ * other thread comes out of a call any more. */
 void sdp_end_process(void);
 
 #endif

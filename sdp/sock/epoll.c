@@ -483,19 +483,18 @@ struct sdp_sock *sdp_epoll_give(struct sdp_epoll *set, int *ret_fd)
 	return sock;
 }
 
-bool sdp_watch_any(struct sdp_sock *sock, bool *ret_edges)
+bool sdp_watch_any(struct sdp_sock *sock, uint32_t *ret_events)
 {
 	struct sdp_watch *watch;
 	bool is_any = false;
 
-	*ret_edges = false;
+	*ret_events = 0;
 	util_lock(&watch_lock);
 	for (watch = sock->watches; watch; watch = watch->sock_next) {
 		if (watch->is_ours)
 			continue;
 		is_any = true;
-		if (watch->ev.events & EPOLLET)
-			*ret_edges = true;
+		*ret_events |= watch->ev.events;
 	}
 	util_unlock(&watch_lock);
 	return is_any;

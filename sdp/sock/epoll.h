@@ -110,8 +110,8 @@ void sdp_epoll_sleep_begin(struct sdp_epoll *set, struct sdp_sleeper *sleeper);
 void sdp_epoll_sleep_end(struct sdp_epoll *set, struct sdp_sleeper *sleeper,
 			 bool has_token);
 
-/* The kernel watches @sock for some set; *ret_edges: with EPOLLET. */
-bool sdp_watch_any(struct sdp_sock *sock, bool *ret_edges);
+/* The kernel watches @sock for some set; *ret_events: by any. */
+bool sdp_watch_any(struct sdp_sock *sock, uint32_t *ret_events);
 
 /* Out of the kernel's sets, before dup3() over the numbers of @sock; and in
  * again. */

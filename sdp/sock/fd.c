@@ -15,6 +15,7 @@
 #include "listen.h"
 #include "ready.h"
 #include "real.h"
+#include "signals.h"
 #include "stat/sdp-stat.h"
 
 static struct util_fdtab *table(void)
@@ -47,7 +48,8 @@ void sdp_fd_fork_child(void)
 
 static struct sdp_sock *fd_add(int fd, int domain, int flags)
 {
-	struct sdp_sock *sock = sdp_sock_add(fd, domain, sdp_sock_close);
+	struct sdp_sock *sock =
+		sdp_sock_add(fd, domain, sdp_sock_close, sdp_sock_end);
 
 	pthread_once(&page_once, page_make);
 	if (sock)
@@ -74,7 +76,7 @@ int sdp_fd_accept(struct sdp_sock *sock, int fd, struct sockaddr *addr,
 	int ret;
 
 	if (sdp_sock_state(sock) == SDP_SOCK_LISTENING) {
-		ret = sdp_listen_accept(sock, fd, addr, len, flags, &is_sdp);
+		ret = sdp_listen_accept(sock, addr, len, flags, &is_sdp);
 	} else {
 		ret = sdp_real()->accept4(fd, addr, len, flags);
 		ret = ret < 0 ? -errno : ret;
@@ -102,6 +104,20 @@ static int real_close(int fd)
 	return sdp_real()->close(fd) < 0 ? -errno : 0;
 }
 
+/* The number is out of the table before it is closed; a call that is about to
+ * use it for the shadow has done so by then. */
+static void uninstall(int fd)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+
+	util_fdtab_uninstall(table(), fd, NULL);
+	if (!sock)
+		return;
+	util_lock(&sock->shadow.lock);
+	util_unlock(&sock->shadow.lock);
+	sdp_sock_put(sock);
+}
+
 int sdp_fd_close(int fd)
 {
 	enum util_fd_kind kind = sdp_fd_kind(fd);
@@ -110,7 +126,7 @@ int sdp_fd_close(int fd)
 		return real_close(fd);
 	if (kind == SDP_FD_PRIVATE)
 		return -EBADF; /* the program has no such descriptor */
-	util_fdtab_uninstall(table(), fd, NULL);
+	uninstall(fd);
 	return real_close(fd);
 }
 
@@ -208,7 +224,7 @@ int sdp_fd_dup3(int fd, int new_fd, int flags)
 			return -errno;
 		if (kind == SDP_FD_PRIVATE)
 			return -EBUSY;
-		util_fdtab_uninstall(table(), new_fd, NULL);
+		uninstall(new_fd);
 	}
 	ret = sdp_real()->dup3(fd, new_fd, flags);
 	return dup_finish(fd, ret);
@@ -235,5 +251,18 @@ void sdp_fd_async(int fd, bool is_async)
 	if (sdp_sock_state(sock) == SDP_SOCK_STARTING ||
 	    sdp_sock_state(sock) == SDP_SOCK_STREAM)
 		sdp_sock_watch(sock, fd);
+	sdp_sock_put(sock);
+}
+
+void sdp_fd_own(int fd, int cmd, const void *arg)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+	enum sdp_sock_state state;
+
+	if (!sock)
+		return;
+	state = sdp_sock_state(sock);
+	if (state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM)
+		sdp_signals_own(sock, cmd, arg);
 	sdp_sock_put(sock);
 }

@@ -27,4 +27,7 @@ void sdp_fd_fork_child(void);
 void sdp_fd_nonblock(int fd, bool is_nonblock);
 void sdp_fd_async(int fd, bool is_async);
 
+/* fcntl() has set @cmd, who is to get signals of @fd. */
+void sdp_fd_own(int fd, int cmd, const void *arg);
+
 #endif

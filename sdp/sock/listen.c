@@ -3,6 +3,7 @@
 #include "listen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -89,6 +90,22 @@ err:
 	return ret;
 }
 
+/* A thread that sleeps in accept() goes on when another closes the number. */
+static int own_listener(struct sdp_sock *sock, int fd)
+{
+	int own = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
+	int ret = own < 0 ? -errno : sdp_private_add(own);
+
+	if (ret < 0) {
+		if (own >= 0)
+			util_sys_close(own);
+		sdp_listen_end(sock);
+		return ret;
+	}
+	sock->listen_fd = ret;
+	return 0;
+}
+
 /* Twin and announcement stand before the TCP port listens. */
 static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 {
@@ -116,7 +133,7 @@ static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 	sock->twin_fd = twin;
 	sock->note_fd = ret;
 	sock->port = port_of(&name);
-	return 0;
+	return own_listener(sock, fd);
 }
 
 static int kernel_listen(int fd, int backlog)
@@ -243,10 +260,10 @@ static int accept_wait(struct sdp_sock *sock, int fd)
 	return ret == 0 ? -EAGAIN : 0;
 }
 
-int sdp_listen_accept(struct sdp_sock *sock, int fd, struct sockaddr *addr,
+int sdp_listen_accept(struct sdp_sock *sock, struct sockaddr *addr,
 		      socklen_t *len, int flags, bool *ret_is_sdp)
 {
-	int ret;
+	int fd = sock->listen_fd, ret;
 
 	for (;;) {
 		*ret_is_sdp = true;
@@ -267,6 +284,8 @@ void sdp_listen_end(struct sdp_sock *sock)
 {
 	sdp_private_close(sock->note_fd);
 	sdp_private_close(sock->twin_fd);
+	sdp_private_close(sock->listen_fd);
+	sock->listen_fd = -1;
 	sock->note_fd = -1;
 	sock->twin_fd = -1;
 }

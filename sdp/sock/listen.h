@@ -16,7 +16,7 @@ int sdp_listen(struct sdp_sock *sock, int fd, int backlog);
  * LISTENING: as accept4(2).  Return: descriptor, *ret_is_sdp whether it came
  * to the twin; -errno.
  */
-int sdp_listen_accept(struct sdp_sock *sock, int fd, struct sockaddr *addr,
+int sdp_listen_accept(struct sdp_sock *sock, struct sockaddr *addr,
 		      socklen_t *len, int flags, bool *ret_is_sdp);
 
 /* The listener is closed, or listens no more. */

@@ -352,6 +352,34 @@ static int socket_get(struct sdp_sock *sock, int name, void *value,
 	}
 }
 
+/* The connection below stands until SDP has ended it in both directions. */
+static uint8_t tcp_state(const struct sdp_sock *sock)
+{
+	bool has_peer_ended = !sock->is_rd_shut && sock->link &&
+			      (sdp_link_state(sock->link) & SDP_LINK_RDHUP);
+
+	if (sdp_sock_is_over(sock))
+		return TCP_CLOSE;
+	if (has_peer_ended)
+		return TCP_CLOSE_WAIT;
+	return sock->is_wr_shut ? TCP_FIN_WAIT2 : TCP_ESTABLISHED;
+}
+
+static int info_get(const struct sdp_sock *sock, void *value, socklen_t *len)
+{
+	struct {
+		struct tcp_info info;
+		char newer[256]; /* fields that this header has not got */
+	} all = { .info.tcpi_state = 0 };
+	socklen_t size = sizeof(all);
+	int ret = kernel_get(sock->tcp_fd, IPPROTO_TCP, TCP_INFO, &all, &size);
+
+	if (ret < 0)
+		return ret;
+	all.info.tcpi_state = tcp_state(sock);
+	return value_put(&all, size, value, len);
+}
+
 int sdp_option_get(struct sdp_sock *sock, int level, int name, void *value,
 		   socklen_t *len)
 {
@@ -361,6 +389,8 @@ int sdp_option_get(struct sdp_sock *sock, int level, int name, void *value,
 		return int_put(sock->options.has_nodelay, value, len);
 	if (level == IPPROTO_TCP && name == TCP_CORK)
 		return int_put(sock->options.has_cork, value, len);
+	if (level == IPPROTO_TCP && name == TCP_INFO && sock->tcp_fd >= 0)
+		return info_get(sock, value, len);
 	return below_get(sock, level, name, value, len);
 }
 

@@ -3,40 +3,51 @@
 #include "ready.h"
 
 #include <poll.h>
+#include <sys/epoll.h>
 
 #include "epoll.h"
 #include "shadow.h"
+#include "signals.h"
 #include "sleeper.h"
 #include "verbs/sdp-link.h"
 
-static void show_locked(struct sdp_sock *sock, int fd, bool is_arrival)
+/* With the shadow's lock, which whoever closes a number takes in between.
+ * POLLPRI is shown only to those who ask for it: its octet makes POLLIN too. */
+static void show_locked(struct sdp_sock *sock, int fd, short arrival)
 {
-	if (!sock->is_relay && sock->shadow.is_watched)
-		sdp_shadow_show(&sock->shadow, fd, sdp_sock_events(sock),
-				is_arrival);
+	short events;
+
+	if (sock->is_relay || !sock->shadow.is_watched)
+		return;
+	if (fd >= 0 && !sdp_sock_has_fd(sock, fd))
+		fd = -1;
+	events = sdp_sock_events(sock);
+	if (!sock->shadow.has_pri)
+		events &= ~POLLPRI;
+	sdp_shadow_show(&sock->shadow, fd, events, arrival);
 }
 
-void sdp_sock_show(struct sdp_sock *sock, int fd, bool is_arrival)
+void sdp_sock_show(struct sdp_sock *sock, int fd, short arrival)
 {
 	util_lock(&sock->shadow.lock);
-	show_locked(sock, fd, is_arrival);
+	show_locked(sock, fd, arrival);
 	util_unlock(&sock->shadow.lock);
 }
 
 void sdp_sock_watch(struct sdp_sock *sock, int fd)
 {
 	struct sdp_shadow *shadow = &sock->shadow;
-	bool has_edges, is_any = sdp_watch_any(sock, &has_edges);
+	uint32_t events = 0;
+	bool is_any = sdp_watch_any(sock, &events) || sock->is_async;
 
-	/* A signal is an edge. */
-	if (sock->is_async)
-		is_any = has_edges = true;
 	util_lock(&shadow->lock);
 	shadow->is_watched = is_any;
-	shadow->has_edges = has_edges;
+	/* A signal is an edge. */
+	shadow->has_edges = (events & EPOLLET) || sock->is_async;
+	shadow->has_pri = events & EPOLLPRI;
 	util_unlock(&shadow->lock);
 	if (is_any)
-		sdp_sock_show(sock, fd, false);
+		sdp_sock_show(sock, fd, 0);
 }
 
 void sdp_ready_give(int set_fd)
@@ -56,12 +67,12 @@ void sdp_ready_give(int set_fd)
 /* ---- who is told
  * ---------------------------------------------------------------- */
 
-static void tell(struct sdp_sock *sock, int fd, short news, bool is_arrival)
+static void tell(struct sdp_sock *sock, int fd, short news, short arrival)
 {
 	struct sdp_poller *poller;
 
 	util_lock(&sock->shadow.lock);
-	show_locked(sock, fd, is_arrival);
+	show_locked(sock, fd, arrival);
 	news &= sdp_sock_events(sock);
 	if (sock->watches)
 		sdp_watch_news(sock, news);
@@ -73,16 +84,20 @@ static void tell(struct sdp_sock *sock, int fd, short news, bool is_arrival)
 
 void sdp_sock_tell(struct sdp_sock *sock, int fd, short news)
 {
-	tell(sock, fd, news, true);
+	tell(sock, fd, news, POLLIN);
 }
 
 void sdp_sock_notify(void *arg, unsigned int state, unsigned int news)
 {
+	struct sdp_sock *sock = arg;
 	short events = sdp_events_of(news & state);
 
+	if (events & POLLPRI)
+		sdp_signals_urgent(sock->tcp_fd);
 	/* The thread of a start tells when it has ended. */
-	if (events && sdp_sock_state(arg) != SDP_SOCK_STARTING)
-		tell(arg, -1, events, news & SDP_LINK_IN);
+	if (events && sdp_sock_state(sock) != SDP_SOCK_STARTING)
+		tell(sock, -1, events,
+		     (news & SDP_LINK_IN ? POLLIN : 0) | (events & POLLPRI));
 }
 
 void sdp_sock_sleep_begin(struct sdp_sock *sock, struct sdp_poller *poller,

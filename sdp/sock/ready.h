@@ -8,14 +8,14 @@
 #include "events.h"
 #include "table.h"
 
-/* The shadow shows what holds now; @fd as in sdp_shadow_show(). */
-void sdp_sock_show(struct sdp_sock *sock, int fd, bool is_arrival);
+/* The shadow shows what holds now; @fd, @arrival as in sdp_shadow_show(). */
+void sdp_sock_show(struct sdp_sock *sock, int fd, short arrival);
 
 /* The same behind each call of the program's: nothing unless watched. */
 static inline void sdp_sock_settle(struct sdp_sock *sock, int fd)
 {
 	if (sock->shadow.is_watched)
-		sdp_sock_show(sock, fd, false);
+		sdp_sock_show(sock, fd, 0);
 }
 
 /*

@@ -38,13 +38,14 @@ static void relay_leave(struct sdp_sock *sock)
 	is_closed = sock->is_closed;
 	util_unlock(&sock->lock);
 	if (is_last && is_closed)
-		sock->file.close(&sock->file);
-	sdp_sock_put(sock);
+		sock->end(sock);
+	sdp_sock_drop(sock);
 }
 
 static struct sdp_link *relay_begin(struct sdp_sock *sock)
 {
 	sdp_inside_enter();
+	sdp_verbs_own_thread();
 	(void)sdp_start_wait(sock, SDP_NEVER);
 	return sock->link;
 }
@@ -132,12 +133,12 @@ static int thread_run(void *(*fn)(void *arg), struct sdp_sock *sock)
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	util_file_get(&sock->file);
+	sdp_sock_hold(sock);
 	ret = pthread_create(&thread, &attr, fn, sock);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	if (ret)
-		sdp_sock_put(sock);
+		sdp_sock_drop(sock);
 	return -ret;
 }
 
@@ -288,6 +289,9 @@ static void relay_child(struct sdp_sock *sock)
 	util_lock_init(&sock->lock, UTIL_RANK_SDP_SOCK);
 	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
 	sock->pollers = NULL;
+	/* Calls of other threads are the parent's. */
+	atomic_store_explicit(&sock->file.ref_cnt, sock->file.fd_cnt,
+			      memory_order_relaxed);
 	if (!sock->is_relay)
 		return;
 	sock->link = NULL;

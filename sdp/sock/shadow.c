@@ -36,7 +36,7 @@ static long pair_recv(int fd, void *buf, size_t len)
 
 int sdp_shadow_open(struct sdp_shadow *shadow, int flags)
 {
-	int pair[2], smallest = 1, ret;
+	int pair[2], smallest = 1, one = 1, ret;
 
 	if (syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
 		    pair) < 0)
@@ -47,6 +47,9 @@ int sdp_shadow_open(struct sdp_shadow *shadow, int flags)
 	/* So that little makes it full. */
 	syscall(SYS_setsockopt, pair[0], SOL_SOCKET, SO_SNDBUF, &smallest,
 		sizeof(smallest));
+	/* So that an urgent octet comes out with the others. */
+	syscall(SYS_setsockopt, pair[0], SOL_SOCKET, SO_OOBINLINE, &one,
+		sizeof(one));
 	if (pair_send(pair[0], "", 1) != 1)
 		goto err;
 	ret = sdp_private_add(pair[1]);
@@ -93,6 +96,19 @@ static void in_hide(struct sdp_shadow *shadow, int fd)
 {
 	in_drain(shadow, fd, 0);
 	shadow->is_in = false;
+	shadow->is_pri = false;
+}
+
+/* The octet also makes POLLIN: whoever asks for no more than POLLPRI does not
+ * see it.  A kernel before 5.15 has no urgent octets here. */
+static void pri_show(struct sdp_shadow *shadow)
+{
+	if (shadow->octets >= OCTETS_MAX ||
+	    syscall(SYS_sendto, shadow->lib_fd, "", 1,
+		    MSG_OOB | MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0) != 1)
+		return;
+	shadow->octets++;
+	shadow->is_pri = true;
 }
 
 /* ---- writable ----------------------------------------------------------- */
@@ -151,20 +167,25 @@ static void rdhup_show(struct sdp_shadow *shadow)
 }
 
 void sdp_shadow_show(struct sdp_shadow *shadow, int fd, short events,
-		     bool is_arrival)
+		     short arrival)
 {
 	int err = errno;
 
 	if (shadow->lib_fd < 0)
 		goto out;
+	if (!(events & POLLPRI) && shadow->is_pri && fd >= 0)
+		in_hide(shadow, fd);
 	if ((events & POLLIN) && !shadow->is_in)
 		in_show(shadow);
-	else if ((events & POLLIN) && is_arrival && shadow->has_edges)
+	else if ((events & POLLIN) && (arrival & POLLIN) && shadow->has_edges)
 		in_show(shadow);
-	else if ((events & POLLIN) && shadow->octets > 1 && fd >= 0)
+	else if ((events & POLLIN) && shadow->octets > 1 && fd >= 0 &&
+		 !shadow->is_pri)
 		in_drain(shadow, fd, 1);
 	else if (!(events & POLLIN) && shadow->is_in && fd >= 0)
 		in_hide(shadow, fd);
+	if ((events & POLLPRI) && (!shadow->is_pri || (arrival & POLLPRI)))
+		pri_show(shadow);
 	if ((events & POLLOUT) && !shadow->is_out)
 		out_show(shadow);
 	else if (!(events & POLLOUT) && shadow->is_out && fd >= 0)

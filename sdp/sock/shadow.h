@@ -26,11 +26,11 @@ int sdp_shadow_open(struct sdp_shadow *shadow, int flags);
  * Show what holds now: @events of poll(2): POLLIN, POLLOUT, POLLRDHUP, POLLHUP,
  * POLLERR, POLLPRI.  What is new is shown from our end; what is no longer true
  * is taken back at the program's end @fd, in a call of the program's (@fd -1:
- * not now).  @is_arrival: octets have come, an edge for EPOLLET.
- * With the shadow's lock held.
+ * not now).  @arrival: of POLLIN and POLLPRI, what has come anew, an edge for
+ * EPOLLET.  With the shadow's lock held.
  */
 void sdp_shadow_show(struct sdp_shadow *shadow, int fd, short events,
-		     bool is_arrival);
+		     short arrival);
 
 /* The end of ours: the program's end shows HUP. */
 void sdp_shadow_close(struct sdp_shadow *shadow);

@@ -2,6 +2,8 @@
 /* See signals.h. */
 #include "signals.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,6 +23,25 @@ bool sdp_signals_restart(void)
 		is_any = true;
 	}
 	return is_any;
+}
+
+int sdp_signals_own(struct sdp_sock *sock, int cmd, const void *arg)
+{
+	return syscall(SYS_fcntl, sock->tcp_fd, cmd, arg) < 0 ? -errno : 0;
+}
+
+void sdp_signals_urgent(int tcp_fd)
+{
+	struct f_owner_ex owner = { .pid = 0 };
+
+	if (syscall(SYS_fcntl, tcp_fd, F_GETOWN_EX, &owner) < 0 ||
+	    owner.pid == 0)
+		return;
+	if (owner.type == F_OWNER_TID)
+		syscall(SYS_tkill, owner.pid, SIGURG);
+	else
+		(void)kill(owner.type == F_OWNER_PGRP ? -owner.pid : owner.pid,
+			   SIGURG);
 }
 
 void sdp_signals_pipe(void)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Whether a system call that a signal has ended is to be made again. */
+/* Signals that a socket sends, and calls that a signal ends. */
 #ifndef SDP_SOCK_SIGNALS_H
 #define SDP_SOCK_SIGNALS_H
 
 #include <stdbool.h>
+
+#include "table.h"
 
 /*
  * poll() and its kin end by every signal handler, what they stand in for only
@@ -14,5 +16,17 @@ bool sdp_signals_restart(void);
 
 /* SIGPIPE for this thread, as a send on a closed stream makes it. */
 void sdp_signals_pipe(void);
+
+/*
+ * SIGIO is the kernel's to send, when the shadow shows something: so O_ASYNC
+ * keeps it up to date, as an epoll set does.  SIGURG is ours: the owner is
+ * noted at the TCP socket below.
+ */
+
+/* @cmd: F_SETOWN, F_SETOWN_EX with @arg.  Return: 0; -errno. */
+int sdp_signals_own(struct sdp_sock *sock, int cmd, const void *arg);
+
+/* SIGURG for the owner, if there is one. */
+void sdp_signals_urgent(int tcp_fd);
 
 #endif

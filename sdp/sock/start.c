@@ -26,6 +26,7 @@
 #include "option.h"
 #include "ready.h"
 #include "shadow.h"
+#include "signals.h"
 #include "verbs/sdp-link.h"
 
 /* A program may take its time between accept() and the first I/O. */
@@ -168,6 +169,19 @@ static void link_catch_up(struct sdp_sock *sock, struct sdp_link *link)
 		sdp_link_shutdown_read(link);
 }
 
+/* The numbers stand for @tcp_fd from now on. */
+static void give_back(struct sdp_sock *sock, int tcp_fd)
+{
+	int flags = (int)syscall(SYS_fcntl, tcp_fd, F_GETFL);
+
+	if (sock->is_nonblock)
+		syscall(SYS_fcntl, tcp_fd, F_SETFL, flags | O_NONBLOCK);
+	sdp_watch_leave(sock);
+	sdp_sock_each_fd(sock, number_cover, &tcp_fd);
+	sdp_sock_become(sock, SDP_SOCK_TCP);
+	sdp_watch_return(sock);
+}
+
 /*
  * The Connecting Peer's way back: a new TCP connection to the program's own
  * destination takes the numbers, and what was sent goes there.  With the sock's
@@ -175,7 +189,7 @@ static void link_catch_up(struct sdp_sock *sock, struct sdp_link *link)
  */
 static int fall_back(struct sdp_sock *sock)
 {
-	int tcp_fd = sdp_connect_tcp(sock), flags, ret = 0;
+	int tcp_fd = sdp_connect_tcp(sock), ret = 0;
 	size_t done = 0;
 	long sent;
 
@@ -191,15 +205,8 @@ static int fall_back(struct sdp_sock *sock)
 	}
 	if (ret == 0 && sock->is_wr_shut)
 		syscall(SYS_shutdown, tcp_fd, SHUT_WR);
-	flags = (int)syscall(SYS_fcntl, tcp_fd, F_GETFL);
-	if (ret == 0 && sock->is_nonblock)
-		syscall(SYS_fcntl, tcp_fd, F_SETFL, flags | O_NONBLOCK);
-	if (ret == 0) {
-		sdp_watch_leave(sock);
-		sdp_sock_each_fd(sock, number_cover, &tcp_fd);
-		sdp_sock_become(sock, SDP_SOCK_TCP);
-		sdp_watch_return(sock);
-	}
+	if (ret == 0)
+		give_back(sock, tcp_fd);
 	util_sys_close(tcp_fd);
 	return ret;
 }
@@ -253,7 +260,7 @@ static void start_failed(struct sdp_sock *sock, int err,
 
 	util_info("sdp", "%s: %s", outcome->text,
 		  sdp_reason_str(outcome->reason));
-	if (!sock->is_accepting && !has_reset) {
+	if (!sock->is_accepting && !has_reset && !sock->is_undone) {
 		sdp_connect_refused(sock, outcome);
 		sdp_stat_fell_back(sock->stat, fallback_of(outcome->reason));
 		if (!sock->is_relay && !sock->is_closed &&
@@ -294,6 +301,7 @@ static void *start_thread(void *arg)
 	int ret;
 
 	sdp_inside_enter();
+	sdp_verbs_own_thread();
 	ret = link_make(sock, &link, &outcome);
 	has_reset = is_reset(sock);
 	if (ret < 0)
@@ -317,8 +325,8 @@ static void *start_thread(void *arg)
 		      was_full ? SDP_NEWS_ALL : SDP_NEWS_ALL & ~POLLOUT);
 	/* close() has left it to us. */
 	if (is_closed)
-		sock->file.close(&sock->file);
-	sdp_sock_put(sock);
+		sock->end(sock);
+	sdp_sock_drop(sock);
 	/* release: pairs with sdp_start_owed() */
 	if (has_early)
 		atomic_fetch_sub_explicit(&owed_cnt, 1, memory_order_release);
@@ -340,13 +348,13 @@ static int thread_run(struct sdp_sock *sock)
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	util_file_get(&sock->file);
+	sdp_sock_hold(sock);
 	ret = pthread_create(&thread, &attr, start_thread, sock);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	if (ret == 0)
 		return 0;
-	sdp_sock_put(sock);
+	sdp_sock_drop(sock);
 	return -ret;
 }
 
@@ -378,6 +386,10 @@ enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
 	bool old = sdp_inside_enter(), has_hello = false, is_soon;
 
 	util_lock(&sock->lock);
+	if (!sdp_sock_has_fd(sock, fd)) {
+		util_unlock(&sock->lock);
+		goto out;
+	}
 	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
 		sdp_connect_look(sock, fd);
 	if (sdp_sock_state(sock) == SDP_SOCK_PENDING) {
@@ -392,6 +404,7 @@ enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
 	util_unlock(&sock->lock);
 	if (is_soon)
 		(void)sdp_start_wait(sock, sdp_now_ns() + SOON_NS);
+out:
 	sdp_inside_leave(old);
 	errno = err;
 	return sdp_sock_state(sock);
@@ -410,6 +423,7 @@ int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline)
 			      FUTEX_WAIT_BITSET_PRIVATE, SDP_SOCK_STARTING,
 			      deadline == SDP_NEVER ? NULL : &until, NULL,
 			      FUTEX_BITSET_MATCH_ANY);
+		sdp_ending_look();
 		if (ret < 0 && errno == EINTR)
 			return -EINTR;
 		if (ret < 0 && errno == ETIMEDOUT)
@@ -432,6 +446,55 @@ bool sdp_start_abandon(struct sdp_sock *sock)
 	}
 	util_unlock(&sock->lock);
 	return is_starting;
+}
+
+/* As after close() without linger; the peer sees a reset. */
+static void link_break(struct sdp_sock *sock)
+{
+	if (!sock->link)
+		return;
+	sdp_link_set_notify(sock->link, NULL, NULL);
+	sdp_count_close(sock);
+	/* Other threads may be inside it until the socket ends. */
+	sdp_link_abort(sock->link);
+	if (sock->past_link)
+		sdp_link_close(sock->past_link, 0);
+	sock->past_link = sock->link;
+	sock->link = NULL;
+}
+
+int sdp_start_undo(struct sdp_sock *sock)
+{
+	int tcp_fd, ret = 0;
+
+	/* The thread of the start finds it closed, and leaves it at that. */
+	util_lock(&sock->lock);
+	if (sdp_sock_state(sock) == SDP_SOCK_STARTING) {
+		sock->is_undone = true;
+		syscall(SYS_shutdown, sock->tcp_fd, SHUT_RDWR);
+	}
+	util_unlock(&sock->lock);
+	(void)sdp_start_wait(sock, SDP_NEVER);
+	util_lock(&sock->lock);
+	sock->is_undone = false;
+	if (sdp_sock_state(sock) != SDP_SOCK_STREAM)
+		goto out;
+	tcp_fd = (int)syscall(SYS_socket, sock->peer.sa.sa_family,
+			      SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (tcp_fd < 0) {
+		ret = -errno;
+		goto out;
+	}
+	sdp_options_copy(sock->tcp_fd, tcp_fd);
+	link_break(sock);
+	give_back(sock, tcp_fd);
+	util_sys_close(tcp_fd);
+	uncover(sock);
+	sock->is_accepting = sock->is_rd_shut = sock->is_wr_shut = false;
+	atomic_store_explicit(&sock->error, 0, memory_order_relaxed);
+out:
+	util_unlock(&sock->lock);
+	return ret;
 }
 
 ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,

@@ -46,6 +46,12 @@ bool sdp_start_abandon(struct sdp_sock *sock);
 ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 		       size_t cnt);
 
+/*
+ * STARTING, STREAM: break the connection off; a fresh TCP socket takes the
+ * numbers.  Return: 0; -errno.
+ */
+int sdp_start_undo(struct sdp_sock *sock);
+
 /* Starts that such octets wait for, also of closed sockets: for the exit. */
 int sdp_start_owed(void);
 

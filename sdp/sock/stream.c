@@ -80,6 +80,8 @@ int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
 		state = sdp_start(sock, fd, why);
 		if (state != SDP_SOCK_CONNECTING && state != SDP_SOCK_PENDING)
 			break;
+		if (!sdp_sock_has_fd(sock, fd))
+			return -EBADF;
 		/* What comes next on the TCP connection is not for libc. */
 		if (!is_patient(sock, flags) || (flags & MSG_ERRQUEUE))
 			return -EAGAIN;

@@ -54,6 +54,7 @@ void sdp_table_fork_child(void)
 {
 	util_lock_fork_child();
 	util_fdtab_fork_child(table());
+	atomic_store_explicit(&sdp_is_ending, false, memory_order_relaxed);
 	atomic_store_explicit(&owner_pid, getpid(), memory_order_relaxed);
 }
 
@@ -72,6 +73,28 @@ struct sdp_sock *sdp_sock_get(int fd)
 void sdp_sock_put(struct sdp_sock *sock)
 {
 	util_file_put(&sock->file);
+}
+
+void sdp_sock_hold(struct sdp_sock *sock)
+{
+	/* relaxed: the caller has a reference */
+	atomic_fetch_add_explicit(&sock->hold_cnt, 1, memory_order_relaxed);
+}
+
+void sdp_sock_drop(struct sdp_sock *sock)
+{
+	/* acq_rel: every other holder's last access comes before free() */
+	if (atomic_fetch_sub_explicit(&sock->hold_cnt, 1,
+				      memory_order_acq_rel) == 1)
+		free(sock);
+}
+
+bool sdp_sock_has_fd(const struct sdp_sock *sock, int fd)
+{
+	void *object = NULL;
+
+	return util_fdtab_lookup(table(), fd, &object) == SDP_FD_SOCK &&
+	       object == &sock->file;
 }
 
 static int is_pending(uint32_t state)
@@ -100,23 +123,30 @@ void sdp_sock_become(struct sdp_sock *sock, enum sdp_sock_state state)
 
 static void sock_free(struct util_file *file)
 {
-	free(sdp_sock_of(file));
+	struct sdp_sock *sock = sdp_sock_of(file);
+
+	sock->end(sock);
+	sdp_sock_drop(sock);
 }
 
 struct sdp_sock *sdp_sock_add(int fd, int family,
-			      void (*close)(struct util_file *file))
+			      void (*close)(struct util_file *file),
+			      void (*end)(struct sdp_sock *sock))
 {
 	struct sdp_sock *sock = calloc(1, sizeof(*sock));
 
 	if (!sock)
 		return NULL;
 	util_file_init(&sock->file, close, sock_free);
+	sock->end = end;
+	atomic_init(&sock->hold_cnt, 1); /* the file's */
 	util_lock_init(&sock->lock, UTIL_RANK_SDP_SOCK);
 	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
 	sock->family = family;
 	sock->tcp_fd = -1;
 	sock->twin_fd = -1;
 	sock->note_fd = -1;
+	sock->listen_fd = -1;
 	sock->shadow.lib_fd = -1;
 	sock->options.linger_s = -1;
 	sock->options.rcvlowat = 1;
@@ -187,6 +217,26 @@ void sdp_private_close(int fd)
 		return;
 	util_fdtab_remove(table(), fd);
 	util_sys_close(fd);
+}
+
+/* ---- the process exits --------------------------------------------------- */
+
+_Atomic bool sdp_is_ending;
+static _Thread_local bool is_ender;
+
+bool sdp_ending_begin(void)
+{
+	if (atomic_exchange_explicit(&sdp_is_ending, true,
+				     memory_order_acq_rel))
+		return false;
+	is_ender = true;
+	return true;
+}
+
+void sdp_ending_sleep(void)
+{
+	while (!is_ender && !is_inside)
+		pause();
 }
 
 /* ---- who calls ---------------------------------------------------------- */

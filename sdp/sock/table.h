@@ -64,15 +64,25 @@ struct sdp_shadow {
 	bool is_watched; /* by an epoll set that the kernel looks after, or
 			    O_ASYNC */
 	bool has_edges;	 /* by somebody who wants EPOLLET */
+	bool has_pri;	 /* by somebody who wants EPOLLPRI */
 	bool is_in;	 /* shown readable */
+	bool is_pri;	 /* an urgent octet is among what is shown */
 	bool is_out;	 /* shown writable */
 	bool is_rdhup;	 /* our end sends no more */
 	bool is_gone;	 /* our end is closed */
 	uint32_t octets; /* in the program's end */
 };
 
+/*
+ * The open file is what the program's numbers and the calls inside hold; its
+ * end comes with the last of them, as the kernel's: a thread that sleeps in
+ * recv() keeps the connection, though another closes the number.  Threads of
+ * ours hold the memory only, and go on with what the program has left.
+ */
 struct sdp_sock {
-	struct util_file file;	/* first */
+	struct util_file file; /* first */
+	void (*end)(struct sdp_sock *sock);
+	_Atomic uint32_t hold_cnt;
 	struct util_lock lock;	/* state changes */
 	_Atomic uint32_t state; /* a futex: waits for the end of STARTING */
 	int family;
@@ -80,6 +90,7 @@ struct sdp_sock {
 	_Atomic bool is_async; /* O_ASYNC: the kernel signals what it sees */
 	bool is_accepting;     /* came from a twin */
 	bool is_closed;	       /* STARTING: the program has closed it */
+	bool is_undone;	       /* STARTING: the program wants no connection */
 	_Atomic bool is_relay; /* the shadow carries the octets: relay.h */
 	uint8_t relay_cnt;     /* threads */
 	bool is_rd_shut;       /* SHUT_RD */
@@ -88,6 +99,7 @@ struct sdp_sock {
 	int tcp_fd;	       /* STREAM: names and options live there */
 	int twin_fd;	       /* LISTENING */
 	int note_fd;	       /* LISTENING: the announcement */
+	int listen_fd;	       /* LISTENING: the program's, for accept() */
 	uint16_t port;	       /* LISTENING, accepted: the program's view */
 	union sdp_addr peer;   /* connected: the program's view */
 	union sdp_addr local;  /* STREAM of the accepting side */
@@ -96,8 +108,9 @@ struct sdp_sock {
 	_Atomic uint64_t tx_octets;
 	_Atomic uint64_t rx_octets;
 	_Atomic uint32_t call_cnt;
-	struct sdp_link *link; /* STREAM, RELAY */
-	char *early;	       /* STARTING: what was sent meanwhile */
+	struct sdp_link *link;	    /* STREAM, RELAY */
+	struct sdp_link *past_link; /* broken off by connect() */
+	char *early;		    /* STARTING: what was sent meanwhile */
 	uint32_t early_len;
 	struct sdp_shadow shadow;
 	/* Changed with the shadow's lock, watches with that of epoll.c, too. */
@@ -135,6 +148,13 @@ static inline enum util_fd_kind sdp_fd_kind(int fd)
 struct sdp_sock *sdp_sock_get(int fd);
 void sdp_sock_put(struct sdp_sock *sock);
 
+/* For threads of ours: the memory stays, the open file may end. */
+void sdp_sock_hold(struct sdp_sock *sock);
+void sdp_sock_drop(struct sdp_sock *sock);
+
+/* Whether @fd still stands for @sock; another thread may have closed it. */
+bool sdp_sock_has_fd(const struct sdp_sock *sock, int fd);
+
 static inline enum sdp_sock_state sdp_sock_state(const struct sdp_sock *sock)
 {
 	/* acquire: pairs with the release in sdp_sock_become() */
@@ -149,11 +169,13 @@ extern _Atomic int sdp_pending_cnt;
 void sdp_sock_become(struct sdp_sock *sock, enum sdp_sock_state state);
 
 /*
- * An entry for the new descriptor @fd.  @close: the last number has gone; at
- * the end it is freed.  Return: NULL: ENOMEM, the descriptor stays plain.
+ * An entry for the new descriptor @fd.  @close: the last number has gone; @end:
+ * and the last call has left.
+ * Return: NULL: ENOMEM, the descriptor stays plain.
  */
 struct sdp_sock *sdp_sock_add(int fd, int family,
-			      void (*close)(struct util_file *file));
+			      void (*close)(struct util_file *file),
+			      void (*end)(struct sdp_sock *sock));
 
 /* A further descriptor of the same socket.  Return: 0; -EMFILE; -ENOMEM. */
 int sdp_sock_add_fd(struct sdp_sock *sock, int fd);
@@ -172,6 +194,24 @@ extern _Atomic bool sdp_begun;
  * the limit allows.  Return: its number; -errno, @fd as it was. */
 int sdp_private_add(int fd);
 void sdp_private_close(int fd);
+
+/*
+ * The process exits, and this thread sees to it; false: another does, or it is
+ * done.  From then on no other thread of the program comes out of a call.
+ */
+bool sdp_ending_begin(void);
+extern _Atomic bool sdp_is_ending;
+void sdp_ending_sleep(void);
+
+/* At the end of each call. */
+static inline void sdp_ending_look(void)
+{
+	/* relaxed: a little later is soon enough */
+	if (__builtin_expect(
+		    atomic_load_explicit(&sdp_is_ending, memory_order_relaxed),
+		    false))
+		sdp_ending_sleep();
+}
 
 /* True between in and out: what this thread calls is the library's own. */
 bool sdp_inside(void);

@@ -326,6 +326,19 @@ static int set_rest(struct poll_set *set, uint64_t deadline,
 	return ret;
 }
 
+/* Numbers may have been closed meanwhile, and stand for others; the kernel
+ * looks them up anew as well. */
+static void set_look_up(struct poll_set *set)
+{
+	for (nfds_t i = 0; i < set->cnt; i++) {
+		if (!set->socks[i] ||
+		    sdp_sock_has_fd(set->socks[i], set->pfd[i].fd))
+			continue;
+		sdp_sock_put(set->socks[i]);
+		set->socks[i] = sdp_sock_get(set->pfd[i].fd);
+	}
+}
+
 static int set_wait(struct poll_set *set, uint64_t deadline,
 		    const sigset_t *mask)
 {
@@ -344,8 +357,10 @@ static int set_wait(struct poll_set *set, uint64_t deadline,
 		if (ret != 0)
 			continue;
 		ret = set_rest(set, deadline, mask);
+		sdp_ending_look();
 		if (ret < 0)
 			return ret;
+		set_look_up(set);
 		set_sort(set);
 	}
 }

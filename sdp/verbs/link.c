@@ -367,9 +367,9 @@ void sdp_link_shutdown_read(struct sdp_link *link)
 		link->is_rd_shut = true;
 		/* A receive that sleeps gets its memory back first. */
 		if (link->direct.is_busy)
-			(void)sdp_conn_cancel_recv(
-				link->conn, (uintptr_t)&link->direct.mem,
-				sdp_now_ns());
+			(void)sdp_conn_cancel_recv(link->conn,
+						   (uintptr_t)&link->direct.mem,
+						   sdp_now_ns());
 		sdp_drive(link, 0);
 	}
 	util_unlock(&link->lock);

@@ -13,6 +13,34 @@
 
 #include "cancel.h"
 
+/* ---- the end of the process -----------------------------------------------
+ */
+
+static _Atomic bool is_ending;
+static _Thread_local bool goes_on;
+
+void sdp_verbs_end(void)
+{
+	goes_on = true;
+	atomic_store_explicit(&is_ending, true, memory_order_relaxed);
+}
+
+void sdp_verbs_own_thread(void)
+{
+	goes_on = true;
+}
+
+bool sdp_notice_is_ending(void)
+{
+	return atomic_load_explicit(&is_ending, memory_order_relaxed);
+}
+
+void sdp_notice_stay(void)
+{
+	while (sdp_notice_is_ending() && !goes_on)
+		pause();
+}
+
 /* ---- the descriptor -------------------------------------------------------
  */
 
@@ -86,6 +114,7 @@ void sdp_notice_forget(void)
 
 	if (fd >= 0)
 		util_sys_close(fd);
+	atomic_store_explicit(&is_ending, false, memory_order_relaxed);
 }
 
 /* ---- sleepers --------------------------------------------------------------

@@ -25,4 +25,9 @@ void sdp_notice_deadline(struct sdp_dev *dev, uint64_t ns);
 
 void sdp_notice_forget(void);
 
+/* sdp_verbs_end() was called; a thread of the program that was inside stays
+ * there, since its link may be gone. */
+bool sdp_notice_is_ending(void);
+void sdp_notice_stay(void);
+
 #endif

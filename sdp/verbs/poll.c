@@ -123,6 +123,9 @@ void sdp_poll_free(struct sdp_link *link)
 			sdp_pool_put(&dev->pool, link->headers);
 	}
 	sdp_links_remove(link);
+	/* Other threads of the program may be inside, and stay there. */
+	if (sdp_notice_is_ending())
+		return;
 	sdp_conn_free(link->conn);
 	free(link);
 }

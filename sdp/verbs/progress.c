@@ -269,6 +269,7 @@ static int sleep_on_fds(struct sdp_waiter *w, unsigned int what,
 				      .events = POLLIN };
 	if (poll_until(pfd, cnt, deadline) < 0)
 		ret = -errno;
+	sdp_notice_stay();
 	atomic_store_explicit(&w->is_awake, 1, memory_order_relaxed);
 	sdp_poll_disarm(dev);
 	if (ret)
@@ -317,6 +318,7 @@ int sdp_wait(struct sdp_link *link, unsigned int what, const uint32_t *seen,
 		ret = sleeper_add(dev, &w, false)
 			      ? sleep_on_fds(&w, what, seen, deadline)
 			      : sleep_in_futex(&w, what, seen, deadline);
+		sdp_notice_stay();
 		sleeper_remove(dev, &w);
 		is_heir = w.is_heir;
 		if (ret != -EINTR)

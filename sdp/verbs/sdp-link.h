@@ -435,6 +435,14 @@ void sdp_verbs_fork_prepare(void);
 void sdp_verbs_fork_parent(void);
 void sdp_verbs_after_fork(void);
 
+/*
+ * The process is about to exit: no other thread comes out of a call that waits,
+ * and links may be closed though threads are inside.  A thread of the socket
+ * layer's own goes on.
+ */
+void sdp_verbs_end(void);
+void sdp_verbs_own_thread(void);
+
 /* Before exit: waits until every link that was closed has gone, or has at
  * least sent all and its DisConn, @deadline at the latest.  Return: links that
  * are left. */

@@ -117,10 +117,10 @@ struct sdp_link {
 	struct link_zbuf zsend;
 	uint64_t cork_end; /* what is gathered goes then at the latest */
 	bool is_corked;
-	bool has_more; /* the last send had SDP_SEND_MORE */
-	bool is_shut;  /* no more sends */
-	bool has_shut; /* and the core knows */
-	bool is_deaf;  /* nor does it receive */
+	bool has_more;	 /* the last send had SDP_SEND_MORE */
+	bool is_shut;	 /* no more sends */
+	bool has_shut;	 /* and the core knows */
+	bool is_deaf;	 /* nor does it receive */
 	bool is_rd_shut; /* as SHUT_RD: a receive does not wait */
 
 	/* receiving */

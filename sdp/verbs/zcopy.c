@@ -302,7 +302,8 @@ static int recv_begin_locked(struct sdp_link *link, void *buf, size_t len,
 
 	if (link->oob.has_kept)
 		return -EAGAIN;
-	if (link->is_rd_shut || link->is_failed || link->is_conn_down || link->is_peer_closed)
+	if (link->is_rd_shut || link->is_failed || link->is_conn_down ||
+	    link->is_peer_closed)
 		return -EPIPE;
 	ret = zbuf_register(link, z, buf, len,
 			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
@@ -523,8 +524,8 @@ static ssize_t recv_batch(struct sdp_link *link, const struct iovec *iov,
 	}
 	while (done < want) {
 		unsigned int keep = done ? LINK_RECV_KEEP_ERROR : 0;
-		ssize_t ret = recv_piece(link, at, cnt, flags | keep, deadline,
-					 &why);
+		ssize_t ret =
+			recv_piece(link, at, cnt, flags | keep, deadline, &why);
 
 		if (ret < 0)
 			return told(link, (ssize_t)done, ret);

@@ -48,7 +48,7 @@ static short kernel_says(void)
 
 static void show(short events)
 {
-	sdp_shadow_show(&shadow, program_fd, events, false);
+	sdp_shadow_show(&shadow, program_fd, events, 0);
 }
 
 static void shows_what_holds(void **state)
@@ -79,11 +79,11 @@ static void takes_back_only_in_a_call_of_the_program(void **state)
 {
 	(void)state;
 	show(POLLIN | POLLOUT);
-	sdp_shadow_show(&shadow, -1, 0, false);
+	sdp_shadow_show(&shadow, -1, 0, 0);
 	assert_int_equal(kernel_says(), POLLIN | POLLOUT);
 	show(0);
 	assert_int_equal(kernel_says(), 0);
-	sdp_shadow_show(&shadow, -1, POLLIN | POLLOUT, false);
+	sdp_shadow_show(&shadow, -1, POLLIN | POLLOUT, 0);
 	assert_int_equal(kernel_says(), POLLIN | POLLOUT);
 }
 
@@ -116,8 +116,7 @@ static void shows_a_reset(void **state)
 	(void)state;
 	show(POLLOUT);
 	sdp_shadow_show(&shadow, -1,
-			POLLIN | POLLOUT | POLLRDHUP | POLLERR | POLLHUP,
-			false);
+			POLLIN | POLLOUT | POLLRDHUP | POLLERR | POLLHUP, 0);
 	assert_int_equal(kernel_says(),
 			 POLLIN | POLLOUT | POLLRDHUP | POLLERR | POLLHUP);
 	assert_int_equal(
@@ -142,7 +141,7 @@ static void makes_an_edge_for_each_arrival(void **state)
 	assert_int_equal(epoll_ctl(set_fd, EPOLL_CTL_ADD, program_fd, &ev), 0);
 	assert_int_equal(edges(set_fd), 0);
 	for (int i = 0; i < 1000; i++) {
-		sdp_shadow_show(&shadow, -1, POLLIN | POLLOUT, true);
+		sdp_shadow_show(&shadow, -1, POLLIN | POLLOUT, POLLIN);
 		assert_int_equal(edges(set_fd), 1);
 		assert_int_equal(edges(set_fd), 0);
 		/* The program reads, not all. */
@@ -152,17 +151,50 @@ static void makes_an_edge_for_each_arrival(void **state)
 	}
 	/* Arrivals that nobody looks at are one edge, in bounded memory. */
 	for (int i = 0; i < 1000; i++)
-		sdp_shadow_show(&shadow, -1, POLLIN | POLLOUT, true);
+		sdp_shadow_show(&shadow, -1, POLLIN | POLLOUT, POLLIN);
 	assert_int_equal(edges(set_fd), 1);
 	assert_int_equal(edges(set_fd), 0);
 	/* What is shown again without an arrival is none. */
-	sdp_shadow_show(&shadow, -1, POLLIN | POLLOUT, false);
+	sdp_shadow_show(&shadow, -1, POLLIN | POLLOUT, 0);
 	assert_int_equal(edges(set_fd), 0);
 	/* All read, and more comes. */
 	show(POLLOUT);
 	assert_int_equal(kernel_says(), POLLOUT);
-	sdp_shadow_show(&shadow, -1, POLLIN | POLLOUT, true);
+	sdp_shadow_show(&shadow, -1, POLLIN | POLLOUT, POLLIN);
 	assert_int_equal(edges(set_fd), 1);
+	close(set_fd);
+}
+
+/* The octet of POLLPRI makes POLLIN as well; both go at once. */
+static void shows_urgent_data(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		show(POLLOUT | POLLPRI);
+		assert_true(kernel_says() & POLLPRI);
+		show(POLLOUT | POLLIN | POLLPRI);
+		assert_true(kernel_says() & POLLPRI);
+		show(POLLOUT | POLLIN);
+		assert_int_equal(kernel_says(), POLLOUT | POLLIN);
+		show(POLLOUT);
+		assert_int_equal(kernel_says(), POLLOUT);
+	}
+}
+
+static void makes_an_edge_for_each_urgent_octet(void **state)
+{
+	struct epoll_event ev = { .events = EPOLLPRI | EPOLLET };
+	int set_fd = epoll_create1(EPOLL_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(epoll_ctl(set_fd, EPOLL_CTL_ADD, program_fd, &ev), 0);
+	for (int i = 0; i < 100; i++) {
+		sdp_shadow_show(&shadow, -1, POLLOUT | POLLPRI, POLLPRI);
+		assert_int_equal(edges(set_fd), 1);
+		assert_int_equal(edges(set_fd), 0);
+		if (i % 3 == 0)
+			show(POLLOUT);
+	}
 	close(set_fd);
 }
 
@@ -186,6 +218,8 @@ int main(void)
 		TEST(shows_the_end_of_both),
 		TEST(shows_a_reset),
 		TEST(makes_an_edge_for_each_arrival),
+		TEST(shows_urgent_data),
+		TEST(makes_an_edge_for_each_urgent_octet),
 		TEST(has_the_flags_of_the_socket),
 	};
 
