@@ -16,6 +16,7 @@
 
 #include "../util/user.h"
 #include "sock/adopt.h"
+#include "sock/ask.h"
 #include "sock/connect.h"
 #include "sock/copy.h"
 #include "sock/end.h"
@@ -28,7 +29,6 @@
 #include "sock/ready.h"
 #include "sock/relay.h"
 #include "sock/real.h"
-#include "sock/start.h"
 #include "sock/stream.h"
 #include "sock/table.h"
 #include "verbs/sdp-link.h"
@@ -344,9 +344,7 @@ EXPORT int connect(int fd, const struct sockaddr *addr, socklen_t len)
 	if (!sock)
 		return sdp_real()->connect(fd, addr, len);
 	addr = addr_plain(addr, len, &buf);
-	if (sdp_connect_is_undone(sock, addr, len))
-		return (int)io_end(sock, sdp_start_undo(sock));
-	return (int)io_end(sock, sdp_connect(sock, fd, addr, len));
+	return (int)io_end(sock, sdp_ask_connect(sock, fd, addr, len));
 }
 
 EXPORT int shutdown(int fd, int how)
@@ -356,6 +354,8 @@ EXPORT int shutdown(int fd, int how)
 
 	if (!sock)
 		return sdp_real()->shutdown(fd, how);
+	if (sdp_sock_is_asking(sock))
+		sdp_ask_cancel(sock);
 	if (!sdp_stream_is_begun(sock, fd)) {
 		ret = sdp_real()->shutdown(fd, how);
 		if (ret == 0)

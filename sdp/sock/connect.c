@@ -47,7 +47,7 @@ static bool addr_copy(union sdp_addr *ret_addr, const struct sockaddr *addr,
 		len >= sizeof(struct sockaddr_in6));
 }
 
-static socklen_t addr_len(const union sdp_addr *addr)
+socklen_t sdp_connect_addr_len(const union sdp_addr *addr)
 {
 	return addr->sa.sa_family == AF_INET6 ? sizeof(addr->in6)
 					      : sizeof(addr->in);
@@ -79,7 +79,8 @@ void sdp_connect_look(struct sdp_sock *sock, int fd)
 	sdp_policy_avoid(&sock->peer.sa);
 	util_info("sdp", "SDP port refused (%s): TCP", strerror(err));
 	sdp_sock_become(sock, SDP_SOCK_TCP);
-	syscall(SYS_connect, fd, &sock->peer, addr_len(&sock->peer));
+	syscall(SYS_connect, fd, &sock->peer,
+		sdp_connect_addr_len(&sock->peer));
 }
 
 void sdp_connect_settle(struct sdp_sock *sock, int fd)
@@ -111,7 +112,7 @@ static int connect_sdp(struct sdp_sock *sock, int fd, const union sdp_addr *dst,
 	util_lock(&sock->lock);
 	sock->peer = *dst;
 	util_unlock(&sock->lock);
-	ret = kernel_connect(fd, &to->sa, addr_len(to));
+	ret = kernel_connect(fd, &to->sa, sdp_connect_addr_len(to));
 	if (ret == 0 || ret == -EINPROGRESS)
 		sdp_mark_put(fd, false, port_of(dst));
 	if (ret == 0) {
@@ -133,7 +134,7 @@ static bool is_for_tcp(int err)
 }
 
 /* The registry's answer, or the Port Mapper's. */
-static enum sdp_stat_fallback fallback_of(int err)
+enum sdp_stat_fallback sdp_connect_fallback_of(int err)
 {
 	switch (err) {
 	case -ENOENT:
@@ -143,6 +144,7 @@ static enum sdp_stat_fallback fallback_of(int err)
 	case -ECONNREFUSED: /* no TCP listener either, or one to avoid */
 		return SDP_STAT_FALLBACK_refused;
 	case -EADDRNOTAVAIL:
+	case -ECANCELED: /* the program could not wait for it */
 		return SDP_STAT_FALLBACK_no_answer;
 	case -EACCES:
 		return SDP_STAT_FALLBACK_denied;
@@ -186,6 +188,12 @@ static int connect_fresh(struct sdp_sock *sock, int fd,
 	if (policy == SDP_POLICY_TCP)
 		return kernel_connect(fd, addr, len);
 	ret = sdp_policy_find(fd, &dst, is_blocking(fd), &sdp);
+	if (ret == -EINPROGRESS) {
+		util_lock(&sock->lock);
+		sock->peer = dst;
+		util_unlock(&sock->lock);
+		return SDP_CONNECT_ASK;
+	}
 	if (ret == 0 && !sdp_policy_has_device())
 		ret = -ENODEV;
 	if (ret == 0)
@@ -193,7 +201,7 @@ static int connect_fresh(struct sdp_sock *sock, int fd,
 	else if (policy == SDP_POLICY_SDP)
 		return -ECONNREFUSED;
 	else
-		return connect_tcp(fd, &dst, len, fallback_of(ret));
+		return connect_tcp(fd, &dst, len, sdp_connect_fallback_of(ret));
 	if (!is_for_tcp(ret) || policy == SDP_POLICY_SDP)
 		return ret;
 	sdp_policy_avoid(&dst.sa);
@@ -208,6 +216,14 @@ void sdp_connect_shut(struct sdp_sock *sock, int fd)
 		sdp_sock_become(sock, SDP_SOCK_TCP);
 	}
 	util_unlock(&sock->lock);
+}
+
+int sdp_connect_plain(struct sdp_sock *sock, int fd, int why)
+{
+	if (sdp_policy_client(&sock->peer.sa) == SDP_POLICY_SDP)
+		return -ECONNREFUSED;
+	return connect_tcp(fd, &sock->peer, sdp_connect_addr_len(&sock->peer),
+			   sdp_connect_fallback_of(why));
 }
 
 /* connect() to no address breaks the connection off. */
@@ -264,6 +280,8 @@ int sdp_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 	case SDP_SOCK_RELAY:
 		break;
 	}
+	if (sdp_sock_is_asking(sock))
+		return -EALREADY;
 	/* The kernel knows whether it has told of the connection yet. */
 	return kernel_connect(sock->tcp_fd, addr, len);
 }
@@ -279,7 +297,8 @@ int sdp_connect_tcp(const struct sdp_sock *sock)
 	if (fd < 0)
 		return -errno;
 	sdp_options_copy(sock->tcp_fd, fd);
-	if (syscall(SYS_connect, fd, &sock->peer, addr_len(&sock->peer)) == 0)
+	if (syscall(SYS_connect, fd, &sock->peer,
+		    sdp_connect_addr_len(&sock->peer)) == 0)
 		return fd;
 	ret = -errno;
 	util_sys_close(fd);

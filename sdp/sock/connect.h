@@ -6,13 +6,21 @@
 #ifndef SDP_SOCK_CONNECT_H
 #define SDP_SOCK_CONNECT_H
 
+#include "stat/sdp-stat.h"
 #include "table.h"
 
 struct sdp_outcome;
 
-/* As connect(2).  Return: 0; -errno. */
+/* The Port Mapper is to be asked, and the call must not wait; sock->peer is
+ * set. */
+#define SDP_CONNECT_ASK 1
+
+/* As connect(2).  Return: 0; -errno; SDP_CONNECT_ASK. */
 int sdp_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 		socklen_t len);
+
+/* SDP_CONNECT_ASK, and nobody can ask: by TCP, @why not.  Return: 0; -errno. */
+int sdp_connect_plain(struct sdp_sock *sock, int fd, int why);
 
 /* connect() to no address on a connection of SDP: for sdp_start_undo(). */
 bool sdp_connect_is_undone(const struct sdp_sock *sock,
@@ -31,6 +39,11 @@ void sdp_connect_settle(struct sdp_sock *sock, int fd);
 /* A new TCP connection to the program's destination, with the options of the
  * old one; waits for it.  Return: descriptor, CLOEXEC; -errno. */
 int sdp_connect_tcp(const struct sdp_sock *sock);
+
+socklen_t sdp_connect_addr_len(const union sdp_addr *addr);
+
+/* Why there is no SDP port, as policy.h has it. */
+enum sdp_stat_fallback sdp_connect_fallback_of(int err);
 
 /* The start has failed. */
 void sdp_connect_refused(struct sdp_sock *sock,

@@ -36,6 +36,8 @@ short sdp_sock_events(const struct sdp_sock *sock)
 {
 	short events;
 
+	if (sdp_sock_is_asking(sock))
+		return 0;
 	if (sdp_sock_state(sock) == SDP_SOCK_STARTING)
 		events = sock->early_len < SDP_EARLY_MAX ? POLLOUT : 0;
 	else

@@ -248,8 +248,12 @@ static int number_set(struct sdp_sock *sock, int level, int name,
 int sdp_option_set(struct sdp_sock *sock, int level, int name,
 		   const void *value, socklen_t len)
 {
-	int ret = number_set(sock, level, name, value, len);
+	int ret;
 
+	/* It may become TCP's again. */
+	if (sdp_sock_is_asking(sock))
+		return kernel_set(sock->tcp_fd, level, name, value, len);
+	ret = number_set(sock, level, name, value, len);
 	if (ret <= 0)
 		return ret;
 	if (level == SOL_SOCKET && name == SO_RCVTIMEO)
@@ -383,6 +387,9 @@ static int info_get(const struct sdp_sock *sock, void *value, socklen_t *len)
 int sdp_option_get(struct sdp_sock *sock, int level, int name, void *value,
 		   socklen_t *len)
 {
+	if (sdp_sock_is_asking(sock) &&
+	    (level != SOL_SOCKET || name != SO_ERROR))
+		return kernel_get(sock->tcp_fd, level, name, value, len);
 	if (level == SOL_SOCKET)
 		return socket_get(sock, name, value, len);
 	if (level == IPPROTO_TCP && name == TCP_NODELAY)
@@ -401,9 +408,11 @@ int sdp_name_get(struct sdp_sock *sock, int fd, bool is_peer,
 	socklen_t name_len, space;
 	int ret = 0;
 
-	if (is_peer && sdp_sock_is_over(sock))
+	if (is_peer && (sdp_sock_is_over(sock) || sdp_sock_is_asking(sock)))
 		return -ENOTCONN;
-	if (sock->tcp_fd >= 0 || sdp_sock_state(sock) == SDP_SOCK_RELAY)
+	if (sdp_sock_is_asking(sock))
+		ret = name_ask(sock, sock->tcp_fd, false, &name);
+	else if (sock->tcp_fd >= 0 || sdp_sock_state(sock) == SDP_SOCK_RELAY)
 		name = is_peer ? sock->peer : sock->local;
 	else
 		ret = name_ask(sock, fd, is_peer, &name);

@@ -177,26 +177,14 @@ static void mapped_put(const union sdp_addr *dst,
 	}
 }
 
-static int mapper_ask(int fd, const union sdp_addr *dst, bool may_wait,
+/* Return: 0; -errno: there is no SDP Address, or nobody says so. */
+static int mapped_get(const union sdp_addr *dst,
+		      const struct sdp_pm_result *result,
 		      union sdp_addr *ret_sdp)
 {
-	struct sdp_pm_result result;
-	union sdp_addr local;
-	int ret;
-
-	if (!sdp_pm_known(&dst->sa, &result)) {
-		if (!may_wait)
-			return -EADDRNOTAVAIL;
-		ret = local_take(fd, dst->sa.sa_family, &local);
-		if (ret == 0)
-			ret = sdp_pm_query(&dst->sa, &local.sa, NULL, -1,
-					   &result);
-		if (ret < 0)
-			return ret;
-	}
-	switch (result.outcome) {
+	switch (result->outcome) {
 	case SDP_PM_MAPPED:
-		mapped_put(dst, &result.sdp, ret_sdp);
+		mapped_put(dst, &result->sdp, ret_sdp);
 		return 0;
 	case SDP_PM_DENIED:
 		return -EACCES;
@@ -206,17 +194,34 @@ static int mapper_ask(int fd, const union sdp_addr *dst, bool may_wait,
 	return -EADDRNOTAVAIL;
 }
 
+int sdp_policy_ask(int fd, const union sdp_addr *dst, int stop_fd,
+		   union sdp_addr *ret_sdp)
+{
+	struct sdp_pm_result result;
+	union sdp_addr local;
+	int ret = local_take(fd, dst->sa.sa_family, &local);
+
+	if (ret == 0)
+		ret = sdp_pm_query(&dst->sa, &local.sa, NULL, stop_fd, &result);
+	return ret < 0 ? ret : mapped_get(dst, &result, ret_sdp);
+}
+
 int sdp_policy_find(int fd, const union sdp_addr *dst, bool may_wait,
 		    union sdp_addr *ret_sdp)
 {
+	struct sdp_pm_result result;
 	uint16_t port;
 	int ret;
 
 	if (is_avoided(&dst->sa))
 		return -ECONNREFUSED;
 	ret = sdp_registry_find(&dst->sa, &port);
-	if (ret == -EADDRNOTAVAIL)
-		return mapper_ask(fd, dst, may_wait, ret_sdp);
+	if (ret == -EADDRNOTAVAIL) {
+		if (sdp_pm_known(&dst->sa, &result))
+			return mapped_get(dst, &result, ret_sdp);
+		return may_wait ? sdp_policy_ask(fd, dst, -1, ret_sdp)
+				: -EINPROGRESS;
+	}
 	if (ret == 0) {
 		*ret_sdp = *dst;
 		port_put(ret_sdp, port);

@@ -31,6 +31,12 @@ enum sdp_policy sdp_policy_client(const struct sockaddr *addr);
 int sdp_policy_find(int fd, const union sdp_addr *dst, bool may_wait,
 		    union sdp_addr *ret_sdp);
 
+/* The Port Mapper's answer, which is waited for; @stop_fd: readable to end that
+ * with -ECANCELED, -1: none.  Else as sdp_policy_find(), which without
+ * @may_wait says -EINPROGRESS when nothing is remembered. */
+int sdp_policy_ask(int fd, const union sdp_addr *dst, int stop_fd,
+		   union sdp_addr *ret_sdp);
+
 /* The port did not hold what the answer promised: TCP for some seconds. */
 void sdp_policy_avoid(const struct sockaddr *dst);
 

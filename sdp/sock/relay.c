@@ -14,6 +14,7 @@
 
 #include "../../util/cancel.h"
 #include "../../util/log.h"
+#include "ask.h"
 #include "count.h"
 #include "epoll.h"
 #include "rights.h"
@@ -181,6 +182,8 @@ int sdp_relay_enter(struct sdp_sock *sock)
 	enum sdp_sock_state state;
 	int ret = 0;
 
+	if (sdp_sock_is_asking(sock))
+		sdp_ask_cancel(sock);
 	util_lock(&sock->lock);
 	state = sdp_sock_state(sock);
 	if (sock->is_relay ||

@@ -91,8 +91,25 @@ static void owner_cover(struct sdp_sock *sock, int fd)
 	syscall(SYS_fcntl, fd, F_SETFL, flags | O_ASYNC);
 }
 
-/* The shadow takes over.  Return: 0; -errno, nothing has changed. */
-static int cover(struct sdp_sock *sock, int fd)
+/* The TCP connection stands: what is the program's of it. */
+static void take(struct sdp_sock *sock, int fd)
+{
+	sdp_options_take(sock);
+	sdp_count_open(sock, fd);
+}
+
+static void show_nothing(struct sdp_sock *sock, int program_end)
+{
+	util_lock(&sock->shadow.lock);
+	sdp_shadow_show(&sock->shadow, program_end, 0, 0);
+	util_unlock(&sock->shadow.lock);
+	/* release: with the state; pairs with sdp_sock_is_asking() */
+	atomic_store_explicit(&sock->is_asking, true, memory_order_release);
+}
+
+/* The shadow takes over; @is_asking: it shows nothing yet.  Return: 0; -errno,
+ * nothing has changed. */
+static int cover(struct sdp_sock *sock, int fd, bool is_asking)
 {
 	int flags = sock->is_nonblock ? O_NONBLOCK : 0;
 	int tcp_fd, program_end, ret;
@@ -112,8 +129,10 @@ static int cover(struct sdp_sock *sock, int fd)
 		return program_end;
 	}
 	sock->tcp_fd = tcp_fd;
-	sdp_options_take(sock);
-	sdp_count_open(sock, fd);
+	if (is_asking)
+		show_nothing(sock, program_end);
+	else
+		take(sock, fd);
 	sdp_watch_leave(sock);
 	sdp_sock_each_fd(sock, number_cover, &program_end);
 	util_sys_close(program_end);
@@ -174,8 +193,8 @@ static void give_back(struct sdp_sock *sock, int tcp_fd)
 {
 	int flags = (int)syscall(SYS_fcntl, tcp_fd, F_GETFL);
 
-	if (sock->is_nonblock)
-		syscall(SYS_fcntl, tcp_fd, F_SETFL, flags | O_NONBLOCK);
+	flags = sock->is_nonblock ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
+	syscall(SYS_fcntl, tcp_fd, F_SETFL, flags);
 	sdp_watch_leave(sock);
 	sdp_sock_each_fd(sock, number_cover, &tcp_fd);
 	sdp_sock_become(sock, SDP_SOCK_TCP);
@@ -292,7 +311,7 @@ static void refuse(struct sdp_sock *sock)
 		;
 }
 
-static void *start_thread(void *arg)
+void *sdp_start_run(void *arg)
 {
 	struct sdp_sock *sock = arg;
 	struct sdp_link *link = NULL;
@@ -300,8 +319,6 @@ static void *start_thread(void *arg)
 	bool is_closed, has_early, has_reset, was_full;
 	int ret;
 
-	sdp_inside_enter();
-	sdp_verbs_own_thread();
 	ret = link_make(sock, &link, &outcome);
 	has_reset = is_reset(sock);
 	if (ret < 0)
@@ -333,8 +350,52 @@ static void *start_thread(void *arg)
 	return NULL;
 }
 
+static void *start_thread(void *sock)
+{
+	sdp_inside_enter();
+	sdp_verbs_own_thread();
+	return sdp_start_run(sock);
+}
+
+void sdp_start_over(struct sdp_sock *sock)
+{
+	bool is_closed;
+
+	util_lock(&sock->lock);
+	is_closed = sock->is_closed;
+	util_unlock(&sock->lock);
+	sdp_sock_tell(sock, -1, SDP_NEWS_ALL);
+	if (is_closed)
+		sock->end(sock);
+	sdp_sock_drop(sock);
+}
+
+static void fd_any(int fd, void *arg)
+{
+	*(int *)arg = fd;
+}
+
+void sdp_start_connected(struct sdp_sock *sock)
+{
+	int fd = -1;
+
+	sdp_sock_each_fd(sock, fd_any, &fd);
+	take(sock, fd);
+}
+
+int sdp_start_cover(struct sdp_sock *sock, int fd)
+{
+	return cover(sock, fd, true);
+}
+
+void sdp_start_give_back(struct sdp_sock *sock)
+{
+	give_back(sock, sock->tcp_fd);
+	uncover(sock);
+}
+
 /* Signals are for the program's threads. */
-static int thread_run(struct sdp_sock *sock)
+int sdp_start_thread(struct sdp_sock *sock, void *(*fn)(void *arg))
 {
 	sigset_t all, old;
 	pthread_attr_t attr;
@@ -349,7 +410,7 @@ static int thread_run(struct sdp_sock *sock)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	sdp_sock_hold(sock);
-	ret = pthread_create(&thread, &attr, start_thread, sock);
+	ret = pthread_create(&thread, &attr, fn, sock);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	if (ret == 0)
@@ -362,7 +423,7 @@ static void start(struct sdp_sock *sock, int fd)
 {
 	struct sdp_outcome outcome = { .reason = SDP_REASON_RESOURCE,
 				       .text = "no thread for the start" };
-	int ret = cover(sock, fd);
+	int ret = cover(sock, fd, false);
 
 	if (ret < 0) {
 		util_warn("sdp", "cannot start SDP on descriptor %d: %s", fd,
@@ -370,7 +431,7 @@ static void start(struct sdp_sock *sock, int fd)
 		return;
 	}
 	sdp_sock_watch(sock, fd);
-	ret = thread_run(sock);
+	ret = sdp_start_thread(sock, start_thread);
 	if (ret < 0) {
 		/* The peer goes on by TCP. */
 		refuse(sock);
@@ -434,12 +495,15 @@ int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline)
 
 bool sdp_start_abandon(struct sdp_sock *sock)
 {
+	uint64_t one = 1;
 	bool is_starting;
 
 	util_lock(&sock->lock);
 	is_starting = sdp_sock_state(sock) == SDP_SOCK_STARTING;
 	if (is_starting) {
 		sock->is_closed = true;
+		if (sock->stop_fd >= 0)
+			(void)!util_sys_write(sock->stop_fd, &one, sizeof(one));
 		/* Nobody waits for it, and nothing is to be sent. */
 		if (sock->early_len == 0)
 			syscall(SYS_shutdown, sock->tcp_fd, SHUT_RDWR);
@@ -507,6 +571,10 @@ ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 	util_lock(&sock->lock);
 	if (sdp_sock_state(sock) != SDP_SOCK_STARTING)
 		goto out;
+	if (sdp_sock_is_asking(sock)) {
+		ret = -EAGAIN;
+		goto out;
+	}
 	if (!sock->early) {
 		sock->early = malloc(SDP_EARLY_MAX);
 		if (!sock->early) {

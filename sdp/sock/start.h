@@ -52,6 +52,23 @@ ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
  */
 int sdp_start_undo(struct sdp_sock *sock);
 
+/*
+ * The parts of a start, for ask.c.  _cover: the shadow takes the numbers and
+ * shows nothing yet, sock->stop_fd is there; _connected: the TCP connection
+ * stands; _run: the rest, in a thread of its own that holds the socket;
+ * _over: the end of such a thread without a start.
+ * _give_back: the number gets its TCP socket back; all with the socket's lock
+ * but _run and _over.
+ */
+int sdp_start_cover(struct sdp_sock *sock, int fd);
+void sdp_start_connected(struct sdp_sock *sock);
+void *sdp_start_run(void *sock);
+void sdp_start_over(struct sdp_sock *sock);
+void sdp_start_give_back(struct sdp_sock *sock);
+
+/* A thread of ours: @fn(@sock).  Return: 0; -errno. */
+int sdp_start_thread(struct sdp_sock *sock, void *(*fn)(void *arg));
+
 /* Starts that such octets wait for, also of closed sockets: for the exit. */
 int sdp_start_owed(void);
 

@@ -144,6 +144,7 @@ struct sdp_sock *sdp_sock_add(int fd, int family,
 	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
 	sock->family = family;
 	sock->tcp_fd = -1;
+	sock->stop_fd = -1;
 	sock->twin_fd = -1;
 	sock->note_fd = -1;
 	sock->listen_fd = -1;

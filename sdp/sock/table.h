@@ -87,22 +87,24 @@ struct sdp_sock {
 	_Atomic uint32_t state; /* a futex: waits for the end of STARTING */
 	int family;
 	_Atomic bool is_nonblock;
-	_Atomic bool is_async; /* O_ASYNC: the kernel signals what it sees */
-	bool is_accepting;     /* came from a twin */
-	bool is_closed;	       /* STARTING: the program has closed it */
-	bool is_undone;	       /* STARTING: the program wants no connection */
-	_Atomic bool is_relay; /* the shadow carries the octets: relay.h */
-	uint8_t relay_cnt;     /* threads */
-	bool is_rd_shut;       /* SHUT_RD */
-	bool is_wr_shut;       /* SHUT_WR */
-	_Atomic int error;     /* SO_ERROR */
-	int tcp_fd;	       /* STREAM: names and options live there */
-	int twin_fd;	       /* LISTENING */
-	int note_fd;	       /* LISTENING: the announcement */
-	int listen_fd;	       /* LISTENING: the program's, for accept() */
-	uint16_t port;	       /* LISTENING, accepted: the program's view */
-	union sdp_addr peer;   /* connected: the program's view */
-	union sdp_addr local;  /* STREAM of the accepting side */
+	_Atomic bool is_async;	/* O_ASYNC: the kernel signals what it sees */
+	bool is_accepting;	/* came from a twin */
+	bool is_closed;		/* STARTING: the program has closed it */
+	bool is_undone;		/* STARTING: the program wants no connection */
+	_Atomic bool is_asking; /* STARTING: not connected yet (ask.h) */
+	_Atomic bool is_relay;	/* the shadow carries the octets: relay.h */
+	uint8_t relay_cnt;	/* threads */
+	bool is_rd_shut;	/* SHUT_RD */
+	bool is_wr_shut;	/* SHUT_WR */
+	_Atomic int error;	/* SO_ERROR */
+	int tcp_fd;		/* STREAM: names and options live there */
+	int stop_fd;		/* is_asking: readable when it is to end */
+	int twin_fd;		/* LISTENING */
+	int note_fd;		/* LISTENING: the announcement */
+	int listen_fd;		/* LISTENING: the program's, for accept() */
+	uint16_t port;		/* LISTENING, accepted: the program's view */
+	union sdp_addr peer;	/* connected: the program's view */
+	union sdp_addr local;	/* STREAM of the accepting side */
 	struct sdp_sock_options options;
 	struct sdp_stat_sock *stat; /* count.h */
 	_Atomic uint64_t tx_octets;
@@ -117,6 +119,12 @@ struct sdp_sock {
 	struct sdp_watch *watches;  /* epoll.h */
 	struct sdp_poller *pollers; /* sleeper.h */
 };
+
+static inline bool sdp_sock_is_asking(const struct sdp_sock *sock)
+{
+	/* acquire: pairs with the release at the end of the question */
+	return atomic_load_explicit(&sock->is_asking, memory_order_acquire);
+}
 
 static inline struct sdp_sock *sdp_sock_of(struct util_file *file)
 {

@@ -44,6 +44,42 @@ sender.join()
 print(back == data, flush=True)
 """
 
+# connect() does not wait: select(), then SO_ERROR; or an epoll set with edges
+# that the socket is in before.  The argument after the port says which.
+LATER = f"""
+import errno, os, select, socket, sys
+address, port, how = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+sock.setblocking(False)
+if how == "epoll":
+    events = select.epoll()
+    events.register(sock, select.EPOLLIN | select.EPOLLOUT | select.EPOLLET)
+    events.poll()
+error = sock.connect_ex((address, port))
+if how == "fork" and os.fork() == 0:
+    os._exit(0)
+print(errno.errorcode[error], flush=True)
+if how == "again":
+    print(errno.errorcode[sock.connect_ex((address, port))], flush=True)
+if how == "epoll":
+    events.poll()
+else:
+    select.select([], [sock], [])
+error = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+print(errno.errorcode.get(error, error), flush=True)
+if error:
+    sys.exit()
+print(sock.getpeername()[:2], flush=True)
+sock.setblocking(True)
+data = bytes(range(250)) * ({SIZE} // 250)
+sock.sendall(data[:1000])
+back = b""
+while len(back) < 1000:
+    back += sock.recv(65536)
+sock.shutdown(socket.SHUT_WR)
+print(back == data[:1000] and not sock.recv(1), flush=True)
+"""
+
 
 class Host:
     """Programs of one test; whatever happens, they end with it."""
@@ -103,6 +139,43 @@ def exchange(host, address, server_words):
     return host.page(client), server
 
 
+def later(how, address, has_mapper, server_words, totals):
+    """A client whose connect() does not wait."""
+    def case():
+        net = Net(1500)
+        try:
+            with Host(net) as host:
+                if has_mapper:
+                    host.mapper()
+                port = 9
+                if server_words is not None:
+                    server = host.start(*server_words, "python3", "-c",
+                                        SERVER, address)
+                    port = int(server.stdout.readline())
+                client = host.start(USIW, "run", "--sdp", "--", "python3",
+                                    "-c", LATER, address, port, how,
+                                    inside=False)
+                out, _ = client.communicate(timeout=60 * SLOW)
+                want = ["EINPROGRESS"] + ["EALREADY"] * (how == "again")
+                if server_words is None:
+                    want += ["ECONNREFUSED"]
+                else:
+                    want += ["0", str((address, port)), "True"]
+                check(out.split("\n")[:-1] == want, out)
+                page = host.page(client)
+                check(page["events"]["connects"] == totals["connects"], page)
+                check(page["totals"]["tx_octets"] == totals["tx"], page)
+                check(page["fallbacks"]["total"] == totals["fallbacks"],
+                      page)
+        finally:
+            net.close()
+    return case
+
+
+SDP = {"connects": 1, "tx": 1000, "fallbacks": 0}
+TCP = {"connects": 0, "tx": 0, "fallbacks": 1}
+
+
 def with_sdp(address):
     def case():
         net = Net(1500)
@@ -147,4 +220,17 @@ if __name__ == "__main__":
         ("no-mapper", without("no_answer", False,
                               (USIW, "run", "--sdp", "--"))),
         ("no-listener", without("denied", True, ())),
+        *((f"later-{how}-{name}",
+           later(how, there, True, (USIW, "run", "--sdp", "--"), SDP))
+          for how in ("select", "epoll", "again")
+          for name, there in (("ipv4", ADDRESS["server"]),
+                              ("ipv6", ADDRESS6["server"]))),
+        ("later-no-mapper", later("select", ADDRESS["server"], False,
+                                  (USIW, "run", "--sdp", "--"), TCP)),
+        ("later-epoll-no-mapper", later("epoll", ADDRESS["server"], False,
+                                        (USIW, "run", "--sdp", "--"), TCP)),
+        ("later-denied", later("epoll", ADDRESS["server"], True, (), TCP)),
+        ("later-fork", later("fork", ADDRESS["server"], True, (), TCP)),
+        ("later-refused", later("select", ADDRESS["server"], True, None,
+                                TCP)),
     ])
