@@ -331,8 +331,10 @@ EXPORT int bind(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	struct sockaddr_in buf;
 
-	if (sdp_fd_kind(fd) == SDP_FD_SOCK)
+	if (sdp_fd_kind(fd) == SDP_FD_SOCK) {
 		addr = addr_plain(addr, len, &buf);
+		sdp_fd_suit(fd, addr, len);
+	}
 	return sdp_real()->bind(fd, addr, len);
 }
 
@@ -344,6 +346,7 @@ EXPORT int connect(int fd, const struct sockaddr *addr, socklen_t len)
 	if (!sock)
 		return sdp_real()->connect(fd, addr, len);
 	addr = addr_plain(addr, len, &buf);
+	sdp_fd_suit(fd, addr, len);
 	return (int)io_end(sock, sdp_ask_connect(sock, fd, addr, len));
 }
 

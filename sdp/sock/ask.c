@@ -73,7 +73,7 @@ static void to_tcp(struct sdp_sock *sock, int why)
 {
 	int ret = -ECONNREFUSED;
 
-	if (sdp_policy_client(&sock->peer.sa) != SDP_POLICY_SDP) {
+	if (sdp_connect_policy(sock, &sock->peer.sa) != SDP_POLICY_SDP) {
 		ret = (int)syscall(SYS_connect, sock->tcp_fd, &sock->peer,
 				   sdp_connect_addr_len(&sock->peer));
 		ret = ret < 0 && errno != EINPROGRESS ? -errno : 0;

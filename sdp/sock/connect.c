@@ -30,6 +30,13 @@ static int kernel_connect(int fd, const struct sockaddr *addr, socklen_t len)
 	return sdp_real()->connect(fd, addr, len) < 0 ? -errno : 0;
 }
 
+enum sdp_policy sdp_connect_policy(const struct sdp_sock *sock,
+				   const struct sockaddr *dst)
+{
+	return sock->family == SDP_AF_INET_SDP ? SDP_POLICY_SDP
+					       : sdp_policy_client(dst);
+}
+
 /* A bad pointer is the kernel's to refuse. */
 static bool addr_copy(union sdp_addr *ret_addr, const struct sockaddr *addr,
 		      socklen_t len)
@@ -184,7 +191,7 @@ static int connect_fresh(struct sdp_sock *sock, int fd,
 
 	if (!addr_copy(&dst, addr, len))
 		return kernel_connect(fd, addr, len);
-	policy = sdp_policy_client(&dst.sa);
+	policy = sdp_connect_policy(sock, &dst.sa);
 	if (policy == SDP_POLICY_TCP)
 		return kernel_connect(fd, addr, len);
 	ret = sdp_policy_find(fd, &dst, is_blocking(fd), &sdp);
@@ -220,7 +227,7 @@ void sdp_connect_shut(struct sdp_sock *sock, int fd)
 
 int sdp_connect_plain(struct sdp_sock *sock, int fd, int why)
 {
-	if (sdp_policy_client(&sock->peer.sa) == SDP_POLICY_SDP)
+	if (sdp_connect_policy(sock, &sock->peer.sa) == SDP_POLICY_SDP)
 		return -ECONNREFUSED;
 	return connect_tcp(fd, &sock->peer, sdp_connect_addr_len(&sock->peer),
 			   sdp_connect_fallback_of(why));
@@ -290,7 +297,7 @@ int sdp_connect_tcp(const struct sdp_sock *sock)
 {
 	int fd, ret;
 
-	if (sdp_policy_client(&sock->peer.sa) == SDP_POLICY_SDP)
+	if (sdp_connect_policy(sock, &sock->peer.sa) == SDP_POLICY_SDP)
 		return -EPERM;
 	fd = (int)syscall(SYS_socket, sock->peer.sa.sa_family,
 			  SOCK_STREAM | SOCK_CLOEXEC, 0);

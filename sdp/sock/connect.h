@@ -6,6 +6,7 @@
 #ifndef SDP_SOCK_CONNECT_H
 #define SDP_SOCK_CONNECT_H
 
+#include "policy.h"
 #include "stat/sdp-stat.h"
 #include "table.h"
 
@@ -18,6 +19,10 @@ struct sdp_outcome;
 /* As connect(2).  Return: 0; -errno; SDP_CONNECT_ASK. */
 int sdp_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 		socklen_t len);
+
+/* A program that names AF_INET_SDP has SDP or nothing. */
+enum sdp_policy sdp_connect_policy(const struct sdp_sock *sock,
+				   const struct sockaddr *dst);
 
 /* SDP_CONNECT_ASK, and nobody can ask: by TCP, @why not.  Return: 0; -errno. */
 int sdp_connect_plain(struct sdp_sock *sock, int fd, int why);

@@ -11,8 +11,11 @@
 #include <unistd.h>
 
 #include "../../util/cancel.h"
+#include "../../util/user.h"
 #include "end.h"
+#include "epoll.h"
 #include "listen.h"
+#include "option.h"
 #include "ready.h"
 #include "real.h"
 #include "signals.h"
@@ -66,6 +69,68 @@ void sdp_fd_socket(int fd, int domain, int type, const void *caller)
 		return;
 	(void)fd_add(fd, domain, type);
 	errno = err;
+}
+
+static void number_cover(int fd, void *arg)
+{
+	const int *other = arg;
+	long flags = syscall(SYS_fcntl, fd, F_GETFD);
+
+	syscall(SYS_dup3, *other, fd,
+		flags > 0 && (flags & FD_CLOEXEC) ? O_CLOEXEC : 0);
+}
+
+static int domain_of(int fd)
+{
+	int domain = AF_UNSPEC;
+	socklen_t len = sizeof(domain);
+
+	syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &len);
+	return domain;
+}
+
+static void suit(struct sdp_sock *sock, int fd)
+{
+	int other = (int)syscall(SYS_socket, AF_INET6,
+				 SOCK_STREAM | SOCK_CLOEXEC, 0);
+	static const int names[] = { SO_REUSEADDR, SO_REUSEPORT };
+	int off = 0, value;
+	socklen_t size;
+
+	if (other < 0)
+		return;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size = sizeof(value);
+		if (syscall(SYS_getsockopt, fd, SOL_SOCKET, names[i], &value,
+			    &size) == 0)
+			syscall(SYS_setsockopt, other, SOL_SOCKET, names[i],
+				&value, size);
+	}
+	syscall(SYS_setsockopt, other, IPPROTO_IPV6, IPV6_V6ONLY, &off,
+		sizeof(off));
+	syscall(SYS_fcntl, other, F_SETFL, syscall(SYS_fcntl, fd, F_GETFL));
+	sdp_options_copy(fd, other);
+	util_lock(&sock->lock);
+	sdp_watch_leave(sock);
+	sdp_sock_each_fd(sock, number_cover, &other);
+	sdp_watch_return(sock);
+	util_unlock(&sock->lock);
+	util_sys_close(other);
+}
+
+void sdp_fd_suit(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+	sa_family_t family = AF_UNSPEC;
+
+	if (!sock)
+		return;
+	if (sock->family == SDP_AF_INET_SDP &&
+	    sdp_sock_state(sock) == SDP_SOCK_TCP && len >= sizeof(family) &&
+	    util_user_get(&family, addr, sizeof(family)) == 0 &&
+	    family == AF_INET6 && domain_of(fd) == AF_INET)
+		suit(sock, fd);
+	sdp_sock_put(sock);
 }
 
 int sdp_fd_accept(struct sdp_sock *sock, int fd, struct sockaddr *addr,

@@ -10,6 +10,10 @@
 /* socket(2) has returned @fd to @caller. */
 void sdp_fd_socket(int fd, int domain, int type, const void *caller);
 
+/* A socket of AF_INET_SDP takes addresses of both families: before bind() and
+ * connect() to @addr it becomes one of that family. */
+void sdp_fd_suit(int fd, const struct sockaddr *addr, socklen_t len);
+
 /* As accept4(2).  Return: descriptor; -errno. */
 int sdp_fd_accept(struct sdp_sock *sock, int fd, struct sockaddr *addr,
 		  socklen_t *len, int flags);

@@ -151,6 +151,87 @@ def iperf3():
         test.demand_sdp(3 * SIZE * 9 // 10)
 
 
+def qperf():
+    """It names AF_INET_SDP, with addresses of AF_INET6 and AF_INET."""
+    with SdpTest("qperf: sdp_bw, sdp_lat") as test:
+        harness.need("qperf")
+        port = free_port()
+        server = test.start("server", ["qperf", "-lp", port])
+        server.wait_listening(port)
+        client = test.start("client", [
+            "qperf", "-lp", port, "-t", "1", "127.0.0.1", "sdp_bw",
+            "sdp_lat"])
+        client.wait(60)
+        for line in ("sdp_bw:", "bw  =", "sdp_lat:", "latency  ="):
+            check(line in client.text(), client.text())
+        test.demand_sdp(SIZE)
+
+
+# A socket of AF_INET_SDP at both ends, by an address of each family; and a
+# port where only TCP listens.
+FAMILY = """
+import ctypes, errno, socket, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+SDP = 27
+
+
+def address(family, host, port):
+    if family == socket.AF_INET6:
+        return struct.pack("=HHI16sI", family, socket.htons(port), 0,
+                           socket.inet_pton(family, host), 0)
+    return struct.pack("=HH4s8x", family, socket.htons(port),
+                       socket.inet_aton(host))
+
+
+def call(name, *args):
+    if getattr(libc, name)(*args) < 0:
+        raise OSError(ctypes.get_errno(), name)
+
+
+def sdp_socket(name, family, host, port):
+    fd = libc.socket(SDP, socket.SOCK_STREAM, 0)
+    assert fd >= 0
+    at = address(family, host, port)
+    call(name, fd, at, len(at))
+    return socket.socket(fileno=fd)
+
+
+for family, host in ((SDP, "127.0.0.1"), (socket.AF_INET, "127.0.0.1"),
+                     (socket.AF_INET6, "::1")):
+    listener = sdp_socket("bind", family, host, 0)
+    listener.listen()
+    port = listener.getsockname()[1]
+    client = sdp_socket("connect", family, host, port)
+    server, peer = listener.accept()
+    assert peer[0] == host and client.getpeername()[:2] == (host, port)
+    client.sendall(b"x" * 30000)
+    client.shutdown(socket.SHUT_WR)
+    count = 0
+    while data := server.recv(65536):
+        count += len(data)
+    assert count == 30000, count
+    for sock in (listener, client, server):
+        sock.close()
+try:
+    sdp_socket("connect", SDP, "127.0.0.1", int(sys.argv[1]))
+except OSError as e:
+    assert e.errno == errno.ECONNREFUSED, e
+    print("all is well")
+"""
+
+
+def family():
+    with SdpTest("Python, sockets of AF_INET_SDP") as test:
+        port = free_port()
+        plain = test.start("plain", ["nc", "-l", "127.0.0.1", port],
+                           usiw=False)
+        plain.wait_listening(port)
+        program = test.start("program", [PYTHON, "-c", FAMILY, port])
+        program.wait(30)
+        check("all is well" in program.text(), program.text())
+        test.demand_sdp(90000)
+
+
 def redis():
     with SdpTest("redis-server and redis-benchmark") as test:
         harness.need("redis-server", "redis-benchmark")
@@ -240,7 +321,7 @@ def one_end(which):
 
 main([
     ("nc", netcat), ("socat", socat), ("http", http), ("tls", tls), ("asyncio", asyncio),
-    ("iperf3", iperf3),
+    ("iperf3", iperf3), ("qperf", qperf), ("family", family),
     ("redis", redis), ("nginx", nginx),
     ("only-server", lambda: one_end("server")),
     ("only-client", lambda: one_end("client")),
