@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 
 #include "cancel.h"
+#include "high.h"
 #include "log.h"
 
 /* Entries of the SRQ, at most; of a new CQ. */
@@ -99,6 +100,7 @@ static int open_queues(struct sdp_dev *dev)
 	dev->channel = ibv_create_comp_channel(dev->ctx);
 	if (!dev->channel)
 		return -errno;
+	sdp_high_move(&dev->channel->fd);
 	ret = set_nonblocking(dev->channel->fd);
 	if (!ret)
 		ret = set_nonblocking(dev->ctx->async_fd);
@@ -131,6 +133,8 @@ static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 	if (!dev)
 		return -ENOMEM;
 	dev->ctx = ctx;
+	sdp_high_move(&ctx->cmd_fd);
+	sdp_high_move(&ctx->async_fd);
 	snprintf(dev->name, sizeof(dev->name), "%s",
 		 ibv_get_device_name(ctx->device));
 	dev->is_usiw = !strncmp(dev->name, "usiw_", 5);
@@ -147,6 +151,7 @@ static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 		ret = -errno;
 		goto dealloc_pd;
 	}
+	sdp_high_move(&dev->wake_fd);
 	ret = open_queues(dev);
 	if (ret)
 		goto close_wake;

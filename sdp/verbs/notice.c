@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cancel.h"
+#include "high.h"
 
 /* ---- the end of the process -----------------------------------------------
  */
@@ -56,6 +57,7 @@ int sdp_notice_fd(void)
 	fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (fd < 0)
 		return -1;
+	sdp_high_move(&fd);
 	/* release: pairs with the acquire above */
 	if (atomic_compare_exchange_strong_explicit(&kick_fd, &other, fd,
 						    memory_order_acq_rel,

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -379,6 +380,36 @@ static void case_descriptors(void)
 	}
 }
 
+/* Numbers below those that are the library's own. */
+static unsigned int low_fds(void)
+{
+	unsigned int cnt = 0;
+
+	for (int fd = 0; fd < 512; fd++)
+		cnt += fcntl(fd, F_GETFD) >= 0;
+	return cnt;
+}
+
+/* A program may dup2() over any number that it has not opened. */
+static void case_numbers(void)
+{
+	unsigned int before = low_fds();
+	struct rlimit limit;
+	struct sdp_link *links[2];
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur < 600) {
+		limit.rlim_cur = limit.rlim_max < 600 ? limit.rlim_max : 600;
+		must(limit.rlim_cur == 600 &&
+		     !setrlimit(RLIMIT_NOFILE, &limit));
+	}
+	make(links);
+	exchange(links);
+	printf("%u low numbers before, %u after\n", before, low_fds());
+	must(low_fds() == before);
+	unmake(links);
+}
+
 /* ---- all of them
  * -------------------------------------------------------------------- */
 
@@ -395,6 +426,7 @@ static const struct {
 	{ "stall", case_stall },
 	{ "stopped", case_stopped },
 	{ "descriptors", case_descriptors },
+	{ "numbers", case_numbers },
 };
 
 int main(int argc, char **argv)

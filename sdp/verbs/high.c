@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See high.h. */
+#include "high.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <unistd.h>
+
+void sdp_high_move(int *fd)
+{
+	/* As the RNIC's own. */
+	static const int lowest[] = { 512, 16 };
+	int moved = -1;
+
+	if (*fd < 0 || *fd >= lowest[0])
+		return;
+	for (size_t i = 0; i < 2 && moved < 0; i++)
+		moved = fcntl(*fd, F_DUPFD_CLOEXEC, lowest[i]);
+	if (moved < 0)
+		return;
+	/* By libc's names: the descriptor may be one of libusiw-kabi's. */
+	close(*fd);
+	*fd = moved;
+}
