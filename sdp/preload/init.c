@@ -11,6 +11,7 @@
 #include "sock/epoll.h"
 #include "sock/fd.h"
 #include "sock/policy.h"
+#include "sock/proxy.h"
 #include "sock/real.h"
 #include "sock/relay.h"
 #include "sock/sleeper.h"
@@ -45,6 +46,12 @@ static void fork_child(void)
 	sdp_verbs_after_fork();
 }
 
+static void inherited_take(void)
+{
+	sdp_adopt_inherited();
+	sdp_proxy_inherited();
+}
+
 /* Without a table all stubs go to libc. */
 __attribute__((constructor)) static void sdp_preload_start(void)
 {
@@ -55,10 +62,10 @@ __attribute__((constructor)) static void sdp_preload_start(void)
 	    sdp_table_start() < 0)
 		util_err("sdp", "no memory: this program uses TCP only");
 	else
-		sdp_adopt_inherited();
+		inherited_take();
 }
 
 __attribute__((destructor)) static void sdp_preload_end(void)
 {
-	sdp_end_process();
+	sdp_end_process(true);
 }

@@ -25,6 +25,7 @@
 #include "sock/listen.h"
 #include "sock/message.h"
 #include "sock/option.h"
+#include "sock/proxy.h"
 #include "sock/wait.h"
 #include "sock/ready.h"
 #include "sock/relay.h"
@@ -514,11 +515,19 @@ EXPORT void closefrom(int lowest)
 	sdp_fd_close_from(lowest < 0 ? 0 : (unsigned int)lowest);
 }
 
+/* A duplicate: stdio uses the first numbers as it finds them. */
+static int dup_end(int fd)
+{
+	if (fd >= 0 && fd <= SDP_STDIO_MAX)
+		sdp_proxy_stdio(fd);
+	return (int)util_door(fd);
+}
+
 EXPORT int dup(int fd)
 {
 	if (sdp_fd_kind(fd) == UTIL_FD_NONE)
 		return sdp_real()->dup(fd);
-	return (int)util_door(sdp_fd_dup(fd, 0, false));
+	return dup_end(sdp_fd_dup(fd, 0, false));
 }
 
 EXPORT int dup2(int fd, int new_fd)
@@ -526,7 +535,7 @@ EXPORT int dup2(int fd, int new_fd)
 	if (fd == new_fd || (sdp_fd_kind(fd) == UTIL_FD_NONE &&
 			     sdp_fd_kind(new_fd) == UTIL_FD_NONE))
 		return sdp_real()->dup2(fd, new_fd);
-	return (int)util_door(sdp_fd_dup3(fd, new_fd, 0));
+	return dup_end(sdp_fd_dup3(fd, new_fd, 0));
 }
 
 EXPORT int dup3(int fd, int new_fd, int flags)
@@ -534,7 +543,7 @@ EXPORT int dup3(int fd, int new_fd, int flags)
 	if (sdp_fd_kind(fd) == UTIL_FD_NONE &&
 	    sdp_fd_kind(new_fd) == UTIL_FD_NONE)
 		return sdp_real()->dup3(fd, new_fd, flags);
-	return (int)util_door(sdp_fd_dup3(fd, new_fd, flags));
+	return dup_end(sdp_fd_dup3(fd, new_fd, flags));
 }
 
 /* What the kernel has done to the number, done to what is below it. */
@@ -568,9 +577,8 @@ static void fcntl_done(int fd, int cmd, void *arg)
 		if (sdp_fd_kind(fd) == UTIL_FD_NONE)                           \
 			return sdp_real()->name(fd, cmd, arg);                 \
 		if (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)                  \
-			return (int)util_door(                                 \
-				sdp_fd_dup(fd, (int)(intptr_t)arg,             \
-					   cmd == F_DUPFD_CLOEXEC));           \
+			return dup_end(sdp_fd_dup(fd, (int)(intptr_t)arg,      \
+						  cmd == F_DUPFD_CLOEXEC));    \
 		ret = sdp_real()->name(fd, cmd, arg);                          \
 		if (ret == 0)                                                  \
 			fcntl_done(fd, cmd, arg);                              \
@@ -721,7 +729,7 @@ STUB_EPOLL(epoll_pwait2,
 
 EXPORT __attribute__((noreturn)) void _exit(int code)
 {
-	sdp_end_process();
+	sdp_end_process(false);
 	sdp_real()->_exit(code);
 	__builtin_unreachable();
 }
@@ -733,7 +741,7 @@ EXPORT __attribute__((noreturn)) void _Exit(int code)
 
 EXPORT FILE *fdopen(int fd, const char *mode)
 {
-	sdp_relay_stdio(fd);
+	sdp_proxy_stdio(fd);
 	return sdp_real()->fdopen(fd, mode);
 }
 

@@ -10,6 +10,7 @@
 
 #include "end.h"
 #include "mark.h"
+#include "relay-name.h"
 #include "rights.h"
 
 /* Programs that inherit sockets have them among their first descriptors. */
@@ -65,6 +66,29 @@ static bool adopt_duplicate(int fd)
 	return is_same;
 }
 
+/* A stream of the kernel's, behind which a connection of another process
+ * stands. */
+static void relay_adopt(int fd)
+{
+	union sdp_addr local, peer;
+	struct sdp_sock *sock;
+	long flags;
+
+	if (sdp_fd_kind(fd) != UTIL_FD_NONE ||
+	    !sdp_relay_name_get(fd, &local, &peer))
+		return;
+	sock = sdp_sock_add(fd, local.sa.sa_family, sdp_sock_close,
+			    sdp_sock_end);
+	if (!sock)
+		return;
+	flags = syscall(SYS_fcntl, fd, F_GETFL);
+	sock->is_nonblock = flags > 0 && (flags & O_NONBLOCK);
+	sock->local = local;
+	sock->peer = peer;
+	sock->is_relay = true;
+	sdp_sock_become(sock, SDP_SOCK_RELAY);
+}
+
 void sdp_adopt_fd(int fd)
 {
 	int domain = AF_INET, err = errno;
@@ -89,6 +113,7 @@ void sdp_adopt_fd(int fd)
 	peer_take(sock, fd, sock->is_accepting ? 0 : sock->port);
 	sdp_sock_become(sock, SDP_SOCK_PENDING);
 out:
+	relay_adopt(fd);
 	errno = err;
 }
 

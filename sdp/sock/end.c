@@ -3,6 +3,8 @@
 #include "end.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -17,6 +19,7 @@
 /* TCP's kernel tries for minutes; it outlives the process. */
 #define CLOSE_NS (60 * 1000000000ull)
 #define EXIT_NS (10 * 1000000000ull)
+#define FLUSH_NS (1 * 1000000000ull)
 
 static void shadow_end(struct sdp_sock *sock)
 {
@@ -117,7 +120,43 @@ static void sock_exit(struct sdp_sock *sock)
 	}
 }
 
-void sdp_end_process(void)
+static bool has_relay;
+
+static void relay_look(struct sdp_sock *sock)
+{
+	has_relay |= sock->is_relay && sdp_sock_state(sock) != SDP_SOCK_RELAY;
+}
+
+static void *flush_thread(void *arg)
+{
+	(void)fflush(NULL);
+	/* release: pairs with streams_flush() */
+	atomic_store_explicit((_Atomic bool *)arg, true, memory_order_release);
+	return NULL;
+}
+
+/*
+ * libc writes its streams at the very end of exit(), when nobody would take
+ * the octets any more.  Another thread does it now: one that reads a stream
+ * has it locked, perhaps for ever, and then it is not waited for.
+ */
+static void streams_flush(void)
+{
+	static const struct timespec nap = { .tv_nsec = 1000000 };
+	static _Atomic bool is_done;
+	uint64_t deadline = sdp_now_ns() + FLUSH_NS;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, flush_thread, &is_done) != 0)
+		return;
+	pthread_detach(thread);
+	/* acquire: pairs with flush_thread() */
+	while (!atomic_load_explicit(&is_done, memory_order_acquire) &&
+	       sdp_now_ns() < deadline)
+		nanosleep(&nap, NULL);
+}
+
+void sdp_end_process(bool has_stdio)
 {
 	struct timespec nap = { .tv_nsec = 1000000 };
 	uint64_t deadline;
@@ -132,6 +171,11 @@ void sdp_end_process(void)
 		return;
 	}
 	deadline = sdp_now_ns() + EXIT_NS;
+	sdp_table_each_sock(relay_look);
+	if (has_relay && has_stdio)
+		streams_flush();
+	if (has_relay)
+		sdp_relay_end(deadline);
 	sdp_verbs_end();
 	sdp_table_each_sock(sock_exit);
 	while (sdp_start_owed() > 0 && sdp_now_ns() < deadline)

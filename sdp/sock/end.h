@@ -10,7 +10,8 @@ void sdp_sock_close(struct util_file *file);
 void sdp_sock_end(struct sdp_sock *sock);
 
 /* The process exits: what was sent goes out before, within a limited time.  No
- * other thread comes out of a call any more. */
-void sdp_end_process(void);
+ * other thread comes out of a call any more.
+ * @has_stdio: what lies in libc's streams goes out as well. */
+void sdp_end_process(bool has_stdio);
 
 #endif

@@ -82,13 +82,13 @@ static int name_ask(const struct sdp_sock *sock, int fd, bool is_peer,
 }
 
 /* The connection may end before the socket does. */
-static void names_take(struct sdp_sock *sock)
+void sdp_names_take(struct sdp_sock *sock, int fd)
 {
 	union sdp_addr name;
 
-	if (name_ask(sock, sock->tcp_fd, true, &name) == 0)
+	if (name_ask(sock, fd, true, &name) == 0)
 		sock->peer = name;
-	if (name_ask(sock, sock->tcp_fd, false, &name) == 0)
+	if (name_ask(sock, fd, false, &name) == 0)
 		sock->local = name;
 }
 
@@ -112,7 +112,7 @@ void sdp_options_take(struct sdp_sock *sock)
 	struct sdp_sock_options *opt = &sock->options;
 	int fd = sock->tcp_fd, off = 0, one = 1;
 
-	names_take(sock);
+	sdp_names_take(sock, fd);
 	opt->rcvtimeo_ns = time_get(fd, SO_RCVTIMEO);
 	opt->sndtimeo_ns = time_get(fd, SO_SNDTIMEO);
 	opt->has_nodelay = int_get(fd, IPPROTO_TCP, TCP_NODELAY);

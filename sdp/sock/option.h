@@ -15,6 +15,9 @@
  * with what is good for the RNIC. */
 void sdp_options_take(struct sdp_sock *sock);
 
+/* The names of the TCP connection @fd, in the program's view. */
+void sdp_names_take(struct sdp_sock *sock, int fd);
+
 /* STARTING, STREAM, RELAY.  Return: 0; -errno. */
 int sdp_option_set(struct sdp_sock *sock, int level, int name,
 		   const void *value, socklen_t len);

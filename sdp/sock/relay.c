@@ -4,12 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../util/cancel.h"
@@ -17,6 +20,7 @@
 #include "ask.h"
 #include "count.h"
 #include "epoll.h"
+#include "relay-name.h"
 #include "rights.h"
 #include "shadow.h"
 #include "start.h"
@@ -40,7 +44,23 @@ static void relay_leave(struct sdp_sock *sock)
 	util_unlock(&sock->lock);
 	if (is_last && is_closed)
 		sock->end(sock);
+	if (is_last) {
+		/* release: pairs with sdp_relay_wait() */
+		atomic_store_explicit(&sock->relay_is_over, 1,
+				      memory_order_release);
+		syscall(SYS_futex, &sock->relay_is_over, FUTEX_WAKE_PRIVATE,
+			INT_MAX, NULL, NULL, 0);
+	}
 	sdp_sock_drop(sock);
+}
+
+void sdp_relay_wait(struct sdp_sock *sock)
+{
+	/* acquire: pairs with relay_leave() */
+	while (!atomic_load_explicit(&sock->relay_is_over,
+				     memory_order_acquire))
+		syscall(SYS_futex, &sock->relay_is_over, FUTEX_WAIT_PRIVATE, 0,
+			NULL, NULL, 0);
 }
 
 static struct sdp_link *relay_begin(struct sdp_sock *sock)
@@ -78,6 +98,9 @@ static void *up_thread(void *arg)
 		(void)sdp_link_shutdown(link);
 	pair_shutdown(sock, SHUT_RD);
 	free(buf);
+	/* release: pairs with relay_end() */
+	atomic_store_explicit(&sock->relay_has_sent, true,
+			      memory_order_release);
 	relay_leave(sock);
 	return NULL;
 }
@@ -195,6 +218,7 @@ int sdp_relay_enter(struct sdp_sock *sock)
 	if (sock->link)
 		sdp_link_set_notify(sock->link, NULL, NULL);
 	sdp_watch_give(sock);
+	sdp_relay_name_put(sock->shadow.lib_fd, &sock->local, &sock->peer);
 	sock->relay_cnt = 2;
 	if (thread_run(up_thread, sock) < 0)
 		sock->relay_cnt--;
@@ -260,21 +284,45 @@ void sdp_relay_inheritable(void)
 		sdp_table_each_sock(relay_inheritable);
 }
 
-void sdp_relay_stdio(int fd)
-{
-	struct sdp_sock *sock = sdp_sock_get(fd);
+/* ---- the end of the process -------------------------------------------------
+ */
 
-	if (!sock)
+static uint64_t end_deadline;
+
+/*
+ * The connection ends with the process, for all holders; so the stream from
+ * them is ended, behind what they have written so far.
+ */
+static void relay_end(struct sdp_sock *sock)
+{
+	static const struct timespec nap = { .tv_nsec = 1000000 };
+	uint64_t now = sdp_now_ns();
+
+	if (!sock->is_relay || sdp_sock_state(sock) == SDP_SOCK_RELAY)
 		return;
-	if (sdp_sock_state(sock) == SDP_SOCK_PENDING ||
-	    sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
-		sdp_start(sock, fd, SDP_START_WRITE);
-	(void)sdp_relay_enter(sock);
-	sdp_sock_put(sock);
+	pair_shutdown(sock, SHUT_RD);
+	/* acquire: pairs with up_thread() */
+	for (;
+	     now < end_deadline &&
+	     !atomic_load_explicit(&sock->relay_has_sent, memory_order_acquire);
+	     now = sdp_now_ns())
+		nanosleep(&nap, NULL);
+	if (sock->link && now < end_deadline)
+		(void)sdp_link_wait(sock->link,
+				    SDP_LINK_DRAINED | SDP_LINK_CLOSED,
+				    end_deadline);
+}
+
+void sdp_relay_end(uint64_t deadline)
+{
+	end_deadline = deadline;
+	sdp_table_each_sock(relay_end);
 }
 
 /* ---- fork -------------------------------------------------------------------
  */
+
+static _Thread_local bool is_fork_apart;
 
 static void relay_prepare(struct sdp_sock *sock)
 {
@@ -283,7 +331,13 @@ static void relay_prepare(struct sdp_sock *sock)
 
 void sdp_relay_fork_prepare(void)
 {
-	sdp_table_each_sock(relay_prepare);
+	if (!is_fork_apart)
+		sdp_table_each_sock(relay_prepare);
+}
+
+void sdp_relay_fork_apart(bool is_apart)
+{
+	is_fork_apart = is_apart;
 }
 
 /* Its link is the parent's, and so are its descriptors below. */

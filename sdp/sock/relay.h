@@ -26,8 +26,15 @@ void sdp_relay_message(const struct msghdr *msg);
 /* A program is to be run: what it inherits beside. */
 void sdp_relay_inheritable(void);
 
-/* libc's own stdio takes @fd. */
-void sdp_relay_stdio(int fd);
+/* Sleeps until the relay of @sock has ended. */
+void sdp_relay_wait(struct sdp_sock *sock);
+
+/* The process exits: the holders' stream ends, and what they have written goes
+ * out, by @deadline of sdp_now_ns(). */
+void sdp_relay_end(uint64_t deadline);
+
+/* Forks of this thread pass on no socket: the child closes them all. */
+void sdp_relay_fork_apart(bool is_apart);
 
 /* Before fork(): all whose SDP has started; in the child: they are the
  * parent's. */

@@ -610,3 +610,15 @@ void sdp_start_fork_child(void)
 {
 	atomic_store_explicit(&owed_cnt, 0, memory_order_relaxed);
 }
+
+void sdp_start_elsewhere(struct sdp_sock *sock, int fd, int program_end)
+{
+	util_lock(&sock->lock);
+	sdp_names_take(sock, fd);
+	sdp_watch_leave(sock);
+	sdp_sock_each_fd(sock, number_cover, &program_end);
+	sock->is_relay = true;
+	sdp_sock_become(sock, SDP_SOCK_RELAY);
+	sdp_watch_return(sock);
+	util_unlock(&sock->lock);
+}

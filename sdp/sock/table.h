@@ -94,17 +94,19 @@ struct sdp_sock {
 	_Atomic bool is_asking; /* STARTING: not connected yet (ask.h) */
 	_Atomic bool is_relay;	/* the shadow carries the octets: relay.h */
 	uint8_t relay_cnt;	/* threads */
-	bool is_rd_shut;	/* SHUT_RD */
-	bool is_wr_shut;	/* SHUT_WR */
-	_Atomic int error;	/* SO_ERROR */
-	int tcp_fd;		/* STREAM: names and options live there */
-	int stop_fd;		/* is_asking: readable when it is to end */
-	int twin_fd;		/* LISTENING */
-	int note_fd;		/* LISTENING: the announcement */
-	int listen_fd;		/* LISTENING: the program's, for accept() */
-	uint16_t port;		/* LISTENING, accepted: the program's view */
-	union sdp_addr peer;	/* connected: the program's view */
-	union sdp_addr local;	/* STREAM of the accepting side */
+	_Atomic bool relay_has_sent;	/* no holder writes any more */
+	_Atomic uint32_t relay_is_over; /* a futex */
+	bool is_rd_shut;		/* SHUT_RD */
+	bool is_wr_shut;		/* SHUT_WR */
+	_Atomic int error;		/* SO_ERROR */
+	int tcp_fd;	      /* STREAM: names and options live there */
+	int stop_fd;	      /* is_asking: readable when it is to end */
+	int twin_fd;	      /* LISTENING */
+	int note_fd;	      /* LISTENING: the announcement */
+	int listen_fd;	      /* LISTENING: the program's, for accept() */
+	uint16_t port;	      /* LISTENING, accepted: the program's view */
+	union sdp_addr peer;  /* connected: the program's view */
+	union sdp_addr local; /* STREAM of the accepting side */
 	struct sdp_sock_options options;
 	struct sdp_stat_sock *stat; /* count.h */
 	_Atomic uint64_t tx_octets;

@@ -119,6 +119,67 @@ static void partly_read(void)
 	show_recv("recv", pair.client, 20, 0);
 }
 
+/* One program after the other in one process. */
+static void chain(void)
+{
+	char *words[] = { "sh", "-c", "exec sh -c 'echo 220; exec cat'", NULL };
+	struct pair pair = pair_new();
+	pid_t pid = run_on(pair.server, words);
+
+	close(pair.server);
+	show_recv("greeting", pair.client, 4, MSG_WAITALL);
+	send_text(pair.client, "hello");
+	show_recv("cat", pair.client, 5, MSG_WAITALL);
+	NEED(shutdown(pair.client, SHUT_WR) == 0);
+	show_recv("the end", pair.client, 5, 0);
+	child_end(pid);
+}
+
+/* The program that answers outlives the one that was started. */
+static void left_behind(void)
+{
+	char *words[] = { "sh", "-c",
+			  "exec 3<&0; (read a <&3; echo got $a) & exit 0",
+			  NULL };
+	struct pair pair = pair_new();
+	pid_t pid = run_on(pair.server, words);
+
+	close(pair.server);
+	child_end(pid);
+	send_text(pair.client, "one\n");
+	show_recv("the one behind", pair.client, 8, MSG_WAITALL);
+	show_recv("the end", pair.client, 8, 0);
+}
+
+/* The names of the connection, on which SDP is used, or not yet. */
+static void asks_names(struct pair pair)
+{
+	char path[256];
+	char *words[] = { path, "--names", NULL };
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	struct address client = address_of(pair.client), peer;
+	pid_t pid;
+
+	NEED(len > 0);
+	path[len] = 0;
+	pid = run_on(pair.server, words);
+	close(pair.server);
+	NEED(recv(pair.client, &peer, sizeof(peer), MSG_WAITALL) ==
+	     (ssize_t)sizeof(peer));
+	say("the program's peer is us: %d", address_is_same(&peer, &client));
+	child_end(pid);
+}
+
+static void names_unused(void)
+{
+	asks_names(pair_new());
+}
+
+static void names_used(void)
+{
+	asks_names(pair_used());
+}
+
 static void closed_on_exec(void)
 {
 	char *words[] = { "sleep", "100", NULL };
@@ -296,6 +357,10 @@ const struct sock_case exec_cases[] = {
 	{ "exec.shell", shell },
 	{ "exec.shell-speaks-first", shell_speaks_first },
 	{ "exec.partly-read", partly_read },
+	{ "exec.chain", chain },
+	{ "exec.left-behind", left_behind },
+	{ "exec.names-unused", names_unused },
+	{ "exec.names-used", names_used },
 	{ "exec.closed-on-exec", closed_on_exec },
 	{ "exec.spawned", spawned },
 	{ "exec.by-system", by_system },

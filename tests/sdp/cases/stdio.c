@@ -187,6 +187,37 @@ static void standard_output(void)
 	show_recv("recv", pair.server, 30, 0);
 }
 
+/* Nothing was said on the connection before. */
+static void standard_unused(void)
+{
+	struct pair pair = pair_new();
+	char line[50] = "";
+
+	NEED(dup2(pair.server, 0) == 0 && dup2(pair.server, 1) == 1);
+	close(pair.server);
+	printf("220 by printf\n");
+	NEED(fflush(stdout) == 0);
+	show_recv("recv", pair.client, 30, 0);
+	send_text(pair.client, "answer\n");
+	NEED(fgets(line, sizeof(line), stdin));
+	say("fgets: %zu octets", strlen(line));
+}
+
+static void exit_child(int fd)
+{
+	NEED(dup2(fd, 1) == 1);
+	printf("written by exit()");
+}
+
+static void at_exit(void)
+{
+	pid_t pid;
+	int fd = child_accept(exit_child, &pid);
+
+	show_recv("recv", fd, 30, MSG_WAITALL);
+	child_end(pid);
+}
+
 static void standard_input(void)
 {
 	struct pair pair = pair_used();
@@ -269,6 +300,8 @@ const struct sock_case stdio_cases[] = {
 	{ "stdio.get-line", get_line },
 	{ "stdio.print-to-descriptor", print_to_descriptor },
 	{ "stdio.standard-output", standard_output },
+	{ "stdio.standard-unused", standard_unused },
+	{ "stdio.at-exit", at_exit },
 	{ "stdio.standard-input", standard_input },
 	{ "stdio.broken", broken },
 	{ "stdio.nonblocking", nonblocking },

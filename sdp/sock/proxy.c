@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See proxy.h. */
+#include "proxy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../util/cancel.h"
+#include "../../util/log.h"
+#include "connect.h"
+#include "fd.h"
+#include "real.h"
+#include "relay.h"
+#include "start.h"
+#include "verbs/sdp-link.h"
+
+/* As long as close() would have it go on in the background. */
+#define DRAIN_NS (60 * 1000000000ull)
+
+/* ---- the program's end of the pair, from process to process --------------
+ */
+
+union control {
+	char octets[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr part;
+};
+
+static void end_send(int way, int fd)
+{
+	union control control = { 0 };
+	struct iovec iov = { .iov_base = "p", .iov_len = 1 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+
+	control.part.cmsg_level = SOL_SOCKET;
+	control.part.cmsg_type = SCM_RIGHTS;
+	control.part.cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(&control.part), &fd, sizeof(fd));
+	syscall(SYS_sendmsg, way, &msg, MSG_NOSIGNAL);
+}
+
+/* Return: descriptor, CLOEXEC; -ECHILD: the proxy could not do it. */
+static int end_receive(int way)
+{
+	union control control = { 0 };
+	char octet;
+	struct iovec iov = { .iov_base = &octet, .iov_len = 1 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	int fd;
+
+	if (syscall(SYS_recvmsg, way, &msg, MSG_CMSG_CLOEXEC) != 1 ||
+	    msg.msg_controllen < sizeof(control) ||
+	    control.part.cmsg_type != SCM_RIGHTS)
+		return -ECHILD;
+	memcpy(&fd, CMSG_DATA(&control.part), sizeof(fd));
+	return fd;
+}
+
+/* ---- the proxy -----------------------------------------------------------
+ */
+
+/* All but @sock, which stays as one number above all others, and what is the
+ * library's own: the program's pipes are to end with the program. */
+static void others_close(struct sdp_sock *sock, int fd)
+{
+	int high =
+		(int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, SDP_STDIO_MAX + 1);
+	int null;
+
+	if (high < 0 || sdp_sock_add_fd(sock, high) < 0)
+		sdp_real()->_exit(1);
+	(void)sdp_fd_close_range(0, (unsigned int)high - 1, 0);
+	(void)sdp_fd_close_range((unsigned int)high + 1, ~0u, 0);
+	null = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
+	for (int i = null + 1; null >= 0 && i <= SDP_STDIO_MAX; i++)
+		syscall(SYS_dup3, null, i, 0);
+}
+
+static void number_find(int fd, void *arg)
+{
+	*(int *)arg = fd;
+}
+
+__attribute__((noreturn)) static void proxy_main(struct sdp_sock *sock, int fd,
+						 int way)
+{
+	struct sdp_sock_options options = sock->options;
+
+	prctl(PR_SET_NAME, "usiw-sdp-proxy");
+	setsid();
+	sdp_sock_hold(sock);
+	way = sdp_private_add(way);
+	if (way < 0)
+		sdp_real()->_exit(1);
+	others_close(sock, fd);
+	sdp_sock_each_fd(sock, number_find, &fd);
+	(void)sdp_start(sock, fd, SDP_START_WRITE);
+	sock->options = options;
+	if (sdp_sock_state(sock) == SDP_SOCK_TCP || sdp_relay_enter(sock) < 0)
+		sdp_real()->_exit(1);
+	end_send(way, fd);
+	sdp_private_close(way);
+	/* The number, and the reference of the call that this is. */
+	(void)sdp_fd_close(fd);
+	sdp_sock_put(sock);
+	sdp_relay_wait(sock);
+	(void)sdp_verbs_drain(sdp_now_ns() + DRAIN_NS);
+	sdp_real()->_exit(0);
+	__builtin_unreachable();
+}
+
+/* ---- the program ---------------------------------------------------------
+ */
+
+/* The program did not start this child, and is not to hear of it. */
+static void child_reap(pid_t pid, bool was_pending)
+{
+	static const struct timespec zero;
+	siginfo_t other = { 0 };
+	sigset_t child;
+
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	if (was_pending || sigtimedwait(&child, NULL, &zero) != SIGCHLD)
+		return;
+	/* Two signals may have become one. */
+	if (waitid(P_ALL, 0, &other, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	    other.si_pid != 0)
+		kill(getpid(), SIGCHLD);
+}
+
+/* A child of a child: nobody waits for it.  Return: 0; -errno. */
+static int proxy_fork(struct sdp_sock *sock, int fd, const int *ways)
+{
+	sigset_t all, old, pending;
+	pid_t pid;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	sigpending(&pending);
+	sdp_relay_fork_apart(true);
+	pid = fork();
+	if (pid == 0) {
+		pid = fork();
+		if (pid == 0)
+			proxy_main(sock, fd, ways[1]);
+		sdp_real()->_exit(0);
+	}
+	sdp_relay_fork_apart(false);
+	if (pid > 0)
+		child_reap(pid, sigismember(&pending, SIGCHLD));
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return pid > 0 ? 0 : -EAGAIN;
+}
+
+/* PENDING.  Return: 0; -errno, nothing has changed. */
+static int proxy_start(struct sdp_sock *sock, int fd)
+{
+	int ways[2], ret;
+
+	if (syscall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
+		    ways) < 0)
+		return -errno;
+	ret = proxy_fork(sock, fd, ways);
+	util_sys_close(ways[1]);
+	if (ret == 0)
+		ret = end_receive(ways[0]);
+	util_sys_close(ways[0]);
+	if (ret < 0)
+		return ret;
+	sdp_start_elsewhere(sock, fd, ret);
+	util_sys_close(ret);
+	return 0;
+}
+
+void sdp_proxy_stdio(int fd)
+{
+	/* In a vfork child the table is the parent's. */
+	struct sdp_sock *sock = sdp_is_owner() ? sdp_sock_get(fd) : NULL;
+	int err = errno;
+	bool old;
+
+	if (!sock)
+		return;
+	old = sdp_inside_enter();
+	sdp_connect_settle(sock, fd);
+	if (sdp_sock_state(sock) == SDP_SOCK_PENDING &&
+	    proxy_start(sock, fd) < 0) {
+		util_info("sdp",
+			  "no process for descriptor %d: this one "
+			  "relays it",
+			  fd);
+		(void)sdp_start(sock, fd, SDP_START_WRITE);
+	}
+	(void)sdp_relay_enter(sock);
+	sdp_inside_leave(old);
+	sdp_sock_put(sock);
+	errno = err;
+}
+
+void sdp_proxy_inherited(void)
+{
+	for (int fd = 0; fd <= SDP_STDIO_MAX; fd++)
+		sdp_proxy_stdio(fd);
+}
