@@ -32,9 +32,8 @@
 #include "sock/real.h"
 #include "sock/stream.h"
 #include "sock/table.h"
+#include "stubs.h"
 #include "verbs/sdp-link.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 /* The socket if it is not the kernel's, with a reference.  *ret_err: 0; how
  * the call ends. */
@@ -277,7 +276,7 @@ EXPORT ssize_t splice(int in_fd, off64_t *in_off, int out_fd, off64_t *out_off,
 /* ---- sockets ----------------------------------------------------------------
  */
 
-EXPORT int socket(int domain, int type, int protocol)
+int sdp_stub_socket(int domain, int type, int protocol, const void *caller)
 {
 	int fd;
 
@@ -286,8 +285,14 @@ EXPORT int socket(int domain, int type, int protocol)
 	if (fd >= 0 && (type & 0xf) == SOCK_STREAM &&
 	    (domain == AF_INET || domain == AF_INET6 ||
 	     domain == SDP_AF_INET_SDP))
-		sdp_fd_socket(fd, domain, type, __builtin_return_address(0));
+		sdp_fd_socket(fd, domain, type, caller);
 	return fd;
+}
+
+EXPORT int socket(int domain, int type, int protocol)
+{
+	return sdp_stub_socket(domain, type, protocol,
+			       __builtin_return_address(0));
 }
 
 EXPORT int listen(int fd, int backlog)
@@ -680,14 +685,18 @@ EXPORT int epoll_create(int size)
 	return fd;
 }
 
-EXPORT int epoll_create1(int flags)
+int sdp_stub_epoll(int flags, const void *caller)
 {
 	int fd = sdp_real()->epoll_create1(flags);
 
-	if (fd >= 0 && !sdp_inside() &&
-	    !sdp_caller_is_rnic(__builtin_return_address(0)))
+	if (fd >= 0 && !sdp_inside() && !sdp_caller_is_rnic(caller))
 		sdp_epoll_add(fd);
 	return fd;
+}
+
+EXPORT int epoll_create1(int flags)
+{
+	return sdp_stub_epoll(flags, __builtin_return_address(0));
 }
 
 EXPORT int epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev)
@@ -745,6 +754,61 @@ EXPORT FILE *fdopen(int fd, const char *mode)
 	return sdp_real()->fdopen(fd, mode);
 }
 
+/* libc's own would write past us. */
+EXPORT __attribute__((format(printf, 2, 0))) int
+vdprintf(int fd, const char *format, va_list ap)
+{
+	int len, sent = 0;
+	char *text;
+	ssize_t ret;
+
+	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
+		return sdp_real()->vdprintf(fd, format, ap);
+	len = vasprintf(&text, format, ap);
+	while (sent < len) {
+		ret = write(fd, text + sent, (size_t)(len - sent));
+		if (ret < 0)
+			break;
+		sent += (int)ret;
+	}
+	if (len >= 0)
+		free(text);
+	return sent < len ? -1 : len;
+}
+
+EXPORT __attribute__((format(printf, 2, 3))) int
+dprintf(int fd, const char *format, ...)
+{
+	va_list ap;
+	int ret;
+
+	va_start(ap, format);
+	ret = vdprintf(fd, format, ap);
+	va_end(ap);
+	return ret;
+}
+
+/* For fortified programs.  @flag: libc is to look for %n. */
+EXPORT __attribute__((format(printf, 3, 0))) int
+__vdprintf_chk(int fd, int flag, const char *format, va_list ap)
+{
+	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
+		return sdp_real()->__vdprintf_chk(fd, flag, format, ap);
+	return vdprintf(fd, format, ap);
+}
+
+EXPORT __attribute__((format(printf, 3, 4))) int
+__dprintf_chk(int fd, int flag, const char *format, ...)
+{
+	va_list ap;
+	int ret;
+
+	va_start(ap, format);
+	ret = __vdprintf_chk(fd, flag, format, ap);
+	va_end(ap);
+	return ret;
+}
+
 EXPORT int system(const char *command)
 {
 	sdp_relay_inheritable();
@@ -769,24 +833,3 @@ EXPORT FILE *popen(const char *command, const char *mode)
 
 STUB_SPAWN(posix_spawn)
 STUB_SPAWN(posix_spawnp)
-
-/*
- * A ring would take octets past us; a program that gets ENOSYS uses the calls
- * above.  Everything else goes to the kernel as it came: the RNIC and this
- * library make their own calls so.  As libc's, it passes six arguments on,
- * however many there are; ASan would take the others for reads past the end.
- */
-__attribute__((no_sanitize("address"))) EXPORT long syscall(long number, ...)
-{
-	long arg[6];
-	va_list ap;
-
-	va_start(ap, number);
-	for (int i = 0; i < 6; i++)
-		arg[i] = va_arg(ap, long);
-	va_end(ap);
-	if (number == SYS_io_uring_setup)
-		return util_door(-ENOSYS);
-	return sdp_real()->syscall(number, arg[0], arg[1], arg[2], arg[3],
-				   arg[4], arg[5]);
-}

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -31,6 +32,8 @@ ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t size, int flags,
 int __poll_chk(struct pollfd *pfd, nfds_t cnt, int timeout, size_t size);
 int __ppoll_chk(struct pollfd *pfd, nfds_t cnt, const struct timespec *timeout,
 		const sigset_t *mask, size_t size);
+int __vdprintf_chk(int fd, int flag, const char *format, va_list ap);
+int __dprintf_chk(int fd, int flag, const char *format, ...);
 
 /* One family a line. */
 /* clang-format off */
@@ -48,7 +51,7 @@ int __ppoll_chk(struct pollfd *pfd, nfds_t cnt, const struct timespec *timeout,
 	X(poll) X(__poll_chk) X(ppoll) X(__ppoll_chk) X(select) X(pselect) \
 	X(epoll_create) X(epoll_create1) X(epoll_ctl)                      \
 	X(epoll_wait) X(epoll_pwait) X(epoll_pwait2)                                       \
-	X(fdopen) X(popen) X(system)                                            \
+	X(vdprintf) X(__vdprintf_chk) X(fdopen) X(popen) X(system)                                            \
 	X(posix_spawn) X(posix_spawnp)                                     \
 	X(_exit) X(syscall)
 /* clang-format on */

@@ -145,6 +145,12 @@ extern _Atomic(struct util_fdtab *) sdp_fds;
 
 int sdp_table_start(void); /* 0; -ENOMEM */
 
+static inline bool sdp_table_is_there(void)
+{
+	/* acquire: pairs with the release in sdp_table_start() */
+	return atomic_load_explicit(&sdp_fds, memory_order_acquire) != NULL;
+}
+
 static inline enum util_fd_kind sdp_fd_kind(int fd)
 {
 	/* acquire: pairs with the release in sdp_table_start() */

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * syscall() of the program: a call on a socket of ours takes the way of the
+ * stub that bears its name.
+ *
+ * Everything else goes to the kernel as it came: the RNIC and its libraries
+ * make their own calls so, to get past all stubs, and their descriptors are not
+ * in the table.  This library's own calls do not come here; the linker gives
+ * them __wrap_syscall() (sdp/CMakeLists.txt).
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/select.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "../util/user.h"
+#include "sock/end.h"
+#include "sock/real.h"
+#include "sock/table.h"
+#include "sock/wait.h"
+#include "stubs.h"
+
+#define FD(n) ((int)a[n])
+#define PTR(n) ((void *)(uintptr_t)a[n])
+#define LEN(n) ((size_t)a[n])
+#define NUM(n) ((int)a[n])
+
+static bool is_ours(long fd)
+{
+	enum util_fd_kind kind = sdp_fd_kind((int)fd);
+
+	return kind == SDP_FD_SOCK || kind == SDP_FD_EPOLL;
+}
+
+/* ---- octets.  Each of these: *ret is what the stub returned; false: it is
+ * another call ------------------------------------------------------------ */
+
+static bool octets(long number, const long *a, long *ret)
+{
+	switch (number) {
+	case SYS_read:
+		*ret = read(FD(0), PTR(1), LEN(2));
+		return true;
+	case SYS_write:
+		*ret = write(FD(0), PTR(1), LEN(2));
+		return true;
+	case SYS_readv:
+		*ret = readv(FD(0), PTR(1), NUM(2));
+		return true;
+	case SYS_writev:
+		*ret = writev(FD(0), PTR(1), NUM(2));
+		return true;
+	case SYS_preadv2:
+		*ret = preadv2(FD(0), PTR(1), NUM(2), a[3], NUM(5));
+		return true;
+	case SYS_pwritev2:
+		*ret = pwritev2(FD(0), PTR(1), NUM(2), a[3], NUM(5));
+		return true;
+	case SYS_recvfrom:
+		*ret = recvfrom(FD(0), PTR(1), LEN(2), NUM(3), PTR(4), PTR(5));
+		return true;
+	case SYS_sendto:
+		*ret = sendto(FD(0), PTR(1), LEN(2), NUM(3), PTR(4),
+			      (socklen_t)a[5]);
+		return true;
+	case SYS_recvmsg:
+		*ret = recvmsg(FD(0), PTR(1), NUM(2));
+		return true;
+	case SYS_sendmsg:
+		*ret = sendmsg(FD(0), PTR(1), NUM(2));
+		return true;
+	case SYS_recvmmsg:
+		*ret = recvmmsg(FD(0), PTR(1), (unsigned int)a[2], NUM(3),
+				PTR(4));
+		return true;
+	case SYS_sendmmsg:
+		*ret = sendmmsg(FD(0), PTR(1), (unsigned int)a[2], NUM(3));
+		return true;
+	case SYS_sendfile:
+		*ret = sendfile(FD(0), FD(1), PTR(2), LEN(3));
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool sockets(long number, const long *a, long *ret)
+{
+	switch (number) {
+	case SYS_bind:
+		*ret = bind(FD(0), PTR(1), (socklen_t)a[2]);
+		return true;
+	case SYS_listen:
+		*ret = listen(FD(0), NUM(1));
+		return true;
+#ifdef SYS_accept
+	case SYS_accept:
+		*ret = accept(FD(0), PTR(1), PTR(2));
+		return true;
+#endif
+	case SYS_accept4:
+		*ret = accept4(FD(0), PTR(1), PTR(2), NUM(3));
+		return true;
+	case SYS_connect:
+		*ret = connect(FD(0), PTR(1), (socklen_t)a[2]);
+		return true;
+	case SYS_shutdown:
+		*ret = shutdown(FD(0), NUM(1));
+		return true;
+	case SYS_getsockname:
+		*ret = getsockname(FD(0), PTR(1), PTR(2));
+		return true;
+	case SYS_getpeername:
+		*ret = getpeername(FD(0), PTR(1), PTR(2));
+		return true;
+	case SYS_getsockopt:
+		*ret = getsockopt(FD(0), NUM(1), NUM(2), PTR(3), PTR(4));
+		return true;
+	case SYS_setsockopt:
+		*ret = setsockopt(FD(0), NUM(1), NUM(2), PTR(3),
+				  (socklen_t)a[4]);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool descriptors(long number, const long *a, long *ret)
+{
+	switch (number) {
+	case SYS_ioctl:
+		*ret = ioctl(FD(0), (unsigned long)a[1], a[2]);
+		return true;
+	case SYS_fcntl:
+		*ret = fcntl(FD(0), NUM(1), a[2]);
+		return true;
+	case SYS_close:
+		*ret = close(FD(0));
+		return true;
+	case SYS_dup:
+		*ret = dup(FD(0));
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* ---- more than one descriptor ------------------------------------------- */
+
+/* The kernel's set of signals is shorter than libc's.  NULL: none. */
+static const sigset_t *mask_of(const void *mask, size_t size, sigset_t *buf)
+{
+	memset(buf, 0, sizeof(*buf));
+	if (!mask || size > sizeof(*buf) || util_user_get(buf, mask, size) < 0)
+		return NULL;
+	return buf;
+}
+
+static bool duplicates(long number, const long *a, long *ret)
+{
+	if (number == SYS_splice && (is_ours(a[0]) || is_ours(a[2]))) {
+		*ret = splice(FD(0), PTR(1), FD(2), PTR(3), LEN(4),
+			      (unsigned int)a[5]);
+		return true;
+	}
+	if (number == SYS_dup3 && (is_ours(a[0]) || is_ours(a[1]))) {
+		*ret = dup3(FD(0), FD(1), NUM(2));
+		return true;
+	}
+#ifdef SYS_dup2
+	if (number == SYS_dup2 && (is_ours(a[0]) || is_ours(a[1]))) {
+		*ret = dup2(FD(0), FD(1));
+		return true;
+	}
+#endif
+	return false;
+}
+
+static bool polls(long number, const long *a, long *ret)
+{
+	sigset_t buf;
+
+#ifdef SYS_poll
+	if (number == SYS_poll && sdp_poll_is_near(PTR(0), (nfds_t)a[1])) {
+		*ret = poll(PTR(0), (nfds_t)a[1], NUM(2));
+		return true;
+	}
+#endif
+	if (number == SYS_ppoll && sdp_poll_is_near(PTR(0), (nfds_t)a[1])) {
+		*ret = ppoll(PTR(0), (nfds_t)a[1], PTR(2),
+			     mask_of(PTR(3), LEN(4), &buf));
+		return true;
+	}
+#ifdef SYS_select
+	if (number == SYS_select &&
+	    sdp_select_is_near(NUM(0), PTR(1), PTR(2), PTR(3))) {
+		*ret = select(NUM(0), PTR(1), PTR(2), PTR(3), PTR(4));
+		return true;
+	}
+#endif
+	return false;
+}
+
+/* What the last argument of pselect6() points to. */
+struct mask_arg {
+	const void *mask;
+	size_t size;
+};
+
+static bool pselects(long number, const long *a, long *ret)
+{
+	struct mask_arg arg = { NULL, 0 };
+	sigset_t buf;
+
+	if (number != SYS_pselect6 ||
+	    !sdp_select_is_near(NUM(0), PTR(1), PTR(2), PTR(3)))
+		return false;
+	if (a[5])
+		(void)util_user_get(&arg, PTR(5), sizeof(arg));
+	*ret = pselect(NUM(0), PTR(1), PTR(2), PTR(3), PTR(4),
+		       mask_of(arg.mask, arg.size, &buf));
+	return true;
+}
+
+static bool sets(long number, const long *a, long *ret)
+{
+	sigset_t buf;
+
+	if (number == SYS_epoll_ctl && is_ours(a[2])) {
+		*ret = epoll_ctl(FD(0), NUM(1), FD(2), PTR(3));
+		return true;
+	}
+	if (!is_ours(a[0]))
+		return false;
+	switch (number) {
+#ifdef SYS_epoll_wait
+	case SYS_epoll_wait:
+		*ret = epoll_wait(FD(0), PTR(1), NUM(2), NUM(3));
+		return true;
+#endif
+	case SYS_epoll_pwait:
+		*ret = epoll_pwait(FD(0), PTR(1), NUM(2), NUM(3),
+				   mask_of(PTR(4), LEN(5), &buf));
+		return true;
+	case SYS_epoll_pwait2:
+		*ret = epoll_pwait2(FD(0), PTR(1), NUM(2), PTR(3),
+				    mask_of(PTR(4), LEN(5), &buf));
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* ---- calls that make or end something ----------------------------------- */
+
+static bool makers(long number, const long *a, const void *caller, long *ret)
+{
+	if (number == SYS_socket)
+		*ret = sdp_stub_socket(NUM(0), NUM(1), NUM(2), caller);
+	else if (number == SYS_epoll_create1)
+		*ret = sdp_stub_epoll(NUM(0), caller);
+	else if (number == SYS_close_range && !sdp_caller_is_rnic(caller))
+		*ret = close_range((unsigned int)a[0], (unsigned int)a[1],
+				   NUM(2));
+	else if (number == SYS_io_uring_setup)
+		/* A ring would take octets past us; a program that gets
+		 * ENOSYS uses the other calls. */
+		*ret = util_door(-ENOSYS);
+	else
+		return false;
+	return true;
+}
+
+static bool taken(long number, const long *a, const void *caller, long *ret)
+{
+	if (is_ours(a[0]) &&
+	    (octets(number, a, ret) || sockets(number, a, ret) ||
+	     descriptors(number, a, ret)))
+		return true;
+	if (number == SYS_exit_group)
+		sdp_end_process(false);
+	return duplicates(number, a, ret) || polls(number, a, ret) ||
+	       pselects(number, a, ret) || sets(number, a, ret) ||
+	       makers(number, a, caller, ret);
+}
+
+/* As libc's it passes six arguments on, however many there are; ASan would
+ * take the others for reads past the end. */
+__attribute__((no_sanitize("address"))) EXPORT long syscall(long number, ...)
+{
+	long a[6], ret;
+	va_list ap;
+
+	va_start(ap, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	if (sdp_table_is_there() && !sdp_inside() &&
+	    taken(number, a, __builtin_return_address(0), &ret))
+		return ret;
+	return sdp_real()->syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* In a file of its own it would be ours alone; the linker puts it where this
+ * library says syscall(). */
+long __wrap_syscall(long number, ...);
+
+__attribute__((no_sanitize("address"))) long __wrap_syscall(long number, ...)
+{
+	long a[6];
+	va_list ap;
+
+	va_start(ap, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	return sdp_real()->syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
