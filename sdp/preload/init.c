@@ -13,7 +13,7 @@
 #include "sock/policy.h"
 #include "sock/proxy.h"
 #include "sock/real.h"
-#include "sock/relay.h"
+#include "sock/share.h"
 #include "sock/sleeper.h"
 #include "sock/start.h"
 #include "sock/table.h"
@@ -22,7 +22,7 @@
 
 static void fork_prepare(void)
 {
-	sdp_relay_fork_prepare();
+	sdp_share_fork_prepare();
 	sdp_verbs_fork_prepare();
 	sdp_watch_fork_prepare();
 }
@@ -31,6 +31,7 @@ static void fork_parent(void)
 {
 	sdp_watch_fork_parent();
 	sdp_verbs_fork_parent();
+	sdp_share_fork_parent();
 }
 
 static void fork_child(void)
@@ -42,7 +43,7 @@ static void fork_child(void)
 	sdp_fd_fork_child();
 	sdp_policy_fork_child();
 	sdp_start_fork_child();
-	sdp_relay_fork_child();
+	sdp_share_fork_child();
 	sdp_verbs_after_fork();
 }
 

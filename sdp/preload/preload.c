@@ -28,7 +28,7 @@
 #include "sock/proxy.h"
 #include "sock/wait.h"
 #include "sock/ready.h"
-#include "sock/relay.h"
+#include "sock/share.h"
 #include "sock/real.h"
 #include "sock/stream.h"
 #include "sock/table.h"
@@ -216,7 +216,7 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 	    !sdp_inside() && util_user_is_readable(msg, sizeof(*msg)) &&
 	    util_user_is_readable(msg->msg_control, msg->msg_controllen) &&
 	    msg->msg_controllen > 0)
-		sdp_relay_message(msg);
+		sdp_share_message(msg);
 	return sdp_real()->sendmsg(fd, msg, flags);
 }
 
@@ -811,13 +811,13 @@ __dprintf_chk(int fd, int flag, const char *format, ...)
 
 EXPORT int system(const char *command)
 {
-	sdp_relay_inheritable();
+	sdp_share_spawn();
 	return sdp_real()->system(command);
 }
 
 EXPORT FILE *popen(const char *command, const char *mode)
 {
-	sdp_relay_inheritable();
+	sdp_share_spawn();
 	return sdp_real()->popen(command, mode);
 }
 
@@ -827,7 +827,7 @@ EXPORT FILE *popen(const char *command, const char *mode)
 			const posix_spawnattr_t *attr, char *const argv[],     \
 			char *const envp[])                                    \
 	{                                                                      \
-		sdp_relay_inheritable();                                       \
+		sdp_share_spawn();                                             \
 		return sdp_real()->name(pid, path, actions, attr, argv, envp); \
 	}
 

@@ -18,6 +18,7 @@
 #include "option.h"
 #include "ready.h"
 #include "real.h"
+#include "share.h"
 #include "signals.h"
 #include "stat/sdp-stat.h"
 
@@ -191,6 +192,7 @@ int sdp_fd_close(int fd)
 		return real_close(fd);
 	if (kind == SDP_FD_PRIVATE)
 		return -EBADF; /* the program has no such descriptor */
+	sdp_share_close(fd);
 	uninstall(fd);
 	return real_close(fd);
 }
@@ -289,6 +291,7 @@ int sdp_fd_dup3(int fd, int new_fd, int flags)
 			return -errno;
 		if (kind == SDP_FD_PRIVATE)
 			return -EBUSY;
+		sdp_share_close(new_fd);
 		uninstall(new_fd);
 	}
 	ret = sdp_real()->dup3(fd, new_fd, flags);

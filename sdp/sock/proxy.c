@@ -19,6 +19,7 @@
 #include "fd.h"
 #include "real.h"
 #include "relay.h"
+#include "share.h"
 #include "start.h"
 #include "verbs/sdp-link.h"
 
@@ -101,6 +102,7 @@ __attribute__((noreturn)) static void proxy_main(struct sdp_sock *sock, int fd,
 
 	prctl(PR_SET_NAME, "usiw-sdp-proxy");
 	setsid();
+	/* The call's own reference stayed with the parent. */
 	sdp_sock_hold(sock);
 	way = sdp_private_add(way);
 	if (way < 0)
@@ -113,9 +115,7 @@ __attribute__((noreturn)) static void proxy_main(struct sdp_sock *sock, int fd,
 		sdp_real()->_exit(1);
 	end_send(way, fd);
 	sdp_private_close(way);
-	/* The number, and the reference of the call that this is. */
 	(void)sdp_fd_close(fd);
-	sdp_sock_put(sock);
 	sdp_relay_wait(sock);
 	(void)sdp_verbs_drain(sdp_now_ns() + DRAIN_NS);
 	sdp_real()->_exit(0);
@@ -153,7 +153,7 @@ static int proxy_fork(struct sdp_sock *sock, int fd, const int *ways)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	sigpending(&pending);
-	sdp_relay_fork_apart(true);
+	sdp_share_fork_apart(true);
 	pid = fork();
 	if (pid == 0) {
 		pid = fork();
@@ -161,7 +161,7 @@ static int proxy_fork(struct sdp_sock *sock, int fd, const int *ways)
 			proxy_main(sock, fd, ways[1]);
 		sdp_real()->_exit(0);
 	}
-	sdp_relay_fork_apart(false);
+	sdp_share_fork_apart(false);
 	if (pid > 0)
 		child_reap(pid, sigismember(&pending, SIGCHLD));
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -208,6 +208,7 @@ void sdp_proxy_stdio(int fd)
 		(void)sdp_start(sock, fd, SDP_START_WRITE);
 	}
 	(void)sdp_relay_enter(sock);
+	sdp_share_use(sock);
 	sdp_inside_leave(old);
 	sdp_sock_put(sock);
 	errno = err;

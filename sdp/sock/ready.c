@@ -82,6 +82,16 @@ static void tell(struct sdp_sock *sock, int fd, short news, short arrival)
 	util_unlock(&sock->shadow.lock);
 }
 
+void sdp_sock_wake(struct sdp_sock *sock)
+{
+	struct sdp_poller *poller;
+
+	util_lock(&sock->shadow.lock);
+	for (poller = sock->pollers; poller; poller = poller->next)
+		(void)sdp_sleeper_wake(poller->sleeper);
+	util_unlock(&sock->shadow.lock);
+}
+
 void sdp_sock_tell(struct sdp_sock *sock, int fd, short news)
 {
 	tell(sock, fd, news, POLLIN);

@@ -41,6 +41,9 @@ void sdp_sock_sleep_begin(struct sdp_sock *sock, struct sdp_poller *poller,
 			  short events, struct sdp_sleeper *sleeper);
 void sdp_sock_sleep_end(struct sdp_sock *sock, struct sdp_poller *poller);
 
+/* It is the kernel's to watch from now on: who sleeps for it looks again. */
+void sdp_sock_wake(struct sdp_sock *sock);
+
 /* For sdp_link_set_notify(). */
 void sdp_sock_notify(void *arg, unsigned int state, unsigned int news);
 

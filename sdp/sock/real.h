@@ -52,6 +52,7 @@ int __dprintf_chk(int fd, int flag, const char *format, ...);
 	X(epoll_create) X(epoll_create1) X(epoll_ctl)                      \
 	X(epoll_wait) X(epoll_pwait) X(epoll_pwait2)                                       \
 	X(vdprintf) X(__vdprintf_chk) X(fdopen) X(popen) X(system)                                            \
+	X(execve) X(execv) X(execvp) X(execvpe) X(fexecve) X(execveat)     \
 	X(posix_spawn) X(posix_spawnp)                                     \
 	X(_exit) X(syscall)
 /* clang-format on */

@@ -3,7 +3,6 @@
 #include "relay.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -20,8 +19,8 @@
 #include "ask.h"
 #include "count.h"
 #include "epoll.h"
+#include "ready.h"
 #include "relay-name.h"
-#include "rights.h"
 #include "shadow.h"
 #include "start.h"
 #include "verbs/sdp-link.h"
@@ -29,6 +28,9 @@
 #define RELAY_SIZE (128 * 1024)
 #define STACK_SIZE (128 * 1024)
 #define SNDBUF (256 * 1024)
+#define SETTLE_NS (100 * 1000000ull)
+/* As close() of a socket that is no relay. */
+#define CLOSE_NS (60 * 1000000000ull)
 
 /* ---- the two directions -----------------------------------------------------
  */
@@ -76,6 +78,22 @@ static void pair_shutdown(struct sdp_sock *sock, int how)
 	syscall(SYS_shutdown, sock->shadow.lib_fd, how);
 }
 
+/* The stream from the holders has ended; if all have closed, so has the
+ * connection. */
+static void link_finish(struct sdp_sock *sock, struct sdp_link *link)
+{
+	struct pollfd pfd = { .fd = sock->shadow.lib_fd, .events = POLLIN };
+
+	if (!sock->is_closed || util_sys_poll(&pfd, 1, 0) != 1 ||
+	    !(pfd.revents & POLLHUP)) {
+		(void)sdp_link_shutdown(link);
+		return;
+	}
+	if (sock->options.linger_s == 0 ||
+	    sdp_link_linger(link, sdp_now_ns() + CLOSE_NS) < 0)
+		sdp_link_abort(link);
+}
+
 /* From the holders to the peer. */
 static void *up_thread(void *arg)
 {
@@ -95,7 +113,7 @@ static void *up_thread(void *arg)
 		sdp_count_relay(sock, (size_t)got, true);
 	}
 	if (link)
-		(void)sdp_link_shutdown(link);
+		link_finish(sock, link);
 	pair_shutdown(sock, SHUT_RD);
 	free(buf);
 	/* release: pairs with relay_end() */
@@ -129,8 +147,19 @@ static void *down_thread(void *arg)
 	struct iovec iov = { .iov_base = buf, .iov_len = RELAY_SIZE };
 	ssize_t got = -1;
 
+	if (link)
+		sdp_link_relay(link);
+	if (link && buf) {
+		got = sdp_link_recv(link, &iov, 1, SDP_RECV_RELAY);
+		if (got > 0 && pair_write(sock, buf, (size_t)got))
+			sdp_count_relay(sock, (size_t)got, false);
+	}
+	/* release: pairs with sdp_relay_settle() */
+	atomic_store_explicit(&sock->relay_is_primed, true,
+			      memory_order_release);
 	while (link && buf) {
-		got = sdp_link_recv_wait(link, &iov, 1, 0, 1, SDP_NEVER);
+		got = sdp_link_recv_wait(link, &iov, 1, SDP_RECV_RELAY, 1,
+					 SDP_NEVER);
 		if (got <= 0 || !pair_write(sock, buf, (size_t)got))
 			break;
 		sdp_count_relay(sock, (size_t)got, false);
@@ -218,6 +247,7 @@ int sdp_relay_enter(struct sdp_sock *sock)
 	if (sock->link)
 		sdp_link_set_notify(sock->link, NULL, NULL);
 	sdp_watch_give(sock);
+	sdp_sock_wake(sock);
 	sdp_relay_name_put(sock->shadow.lib_fd, &sock->local, &sock->peer);
 	sock->relay_cnt = 2;
 	if (thread_run(up_thread, sock) < 0)
@@ -230,6 +260,19 @@ out:
 	return ret;
 }
 
+void sdp_relay_settle(struct sdp_sock *sock)
+{
+	static const struct timespec nap = { .tv_nsec = 200000 };
+	uint64_t deadline = sdp_now_ns() + SETTLE_NS;
+
+	/* acquire: pairs with down_thread() */
+	while (sock->link && sock->is_relay &&
+	       !atomic_load_explicit(&sock->relay_is_primed,
+				     memory_order_acquire) &&
+	       sdp_now_ns() < deadline)
+		nanosleep(&nap, NULL);
+}
+
 bool sdp_relay_keeps(struct sdp_sock *sock)
 {
 	bool is_kept;
@@ -239,49 +282,6 @@ bool sdp_relay_keeps(struct sdp_sock *sock)
 	sock->is_closed |= is_kept;
 	util_unlock(&sock->lock);
 	return is_kept;
-}
-
-/* ---- other ways out
- * ---------------------------------------------------------- */
-
-static void fd_relay(int fd)
-{
-	struct sdp_sock *sock = sdp_sock_get(fd);
-
-	if (!sock)
-		return;
-	(void)sdp_relay_enter(sock);
-	sdp_sock_put(sock);
-}
-
-void sdp_relay_message(const struct msghdr *msg)
-{
-	sdp_rights_each(msg, fd_relay);
-}
-
-static void fd_is_inheritable(int fd, void *arg)
-{
-	bool *is_any = arg;
-	long flags = syscall(SYS_fcntl, fd, F_GETFD);
-
-	*is_any |= flags >= 0 && !(flags & FD_CLOEXEC);
-}
-
-static void relay_inheritable(struct sdp_sock *sock)
-{
-	bool is_any = false;
-
-	sdp_sock_each_fd(sock, fd_is_inheritable, &is_any);
-	if (is_any)
-		(void)sdp_relay_enter(sock);
-}
-
-void sdp_relay_inheritable(void)
-{
-	/* relaxed: what this thread has started it sees */
-	if (sdp_is_owner() &&
-	    atomic_load_explicit(&sdp_begun, memory_order_relaxed))
-		sdp_table_each_sock(relay_inheritable);
 }
 
 /* ---- the end of the process -------------------------------------------------
@@ -317,50 +317,4 @@ void sdp_relay_end(uint64_t deadline)
 {
 	end_deadline = deadline;
 	sdp_table_each_sock(relay_end);
-}
-
-/* ---- fork -------------------------------------------------------------------
- */
-
-static _Thread_local bool is_fork_apart;
-
-static void relay_prepare(struct sdp_sock *sock)
-{
-	(void)sdp_relay_enter(sock);
-}
-
-void sdp_relay_fork_prepare(void)
-{
-	if (!is_fork_apart)
-		sdp_table_each_sock(relay_prepare);
-}
-
-void sdp_relay_fork_apart(bool is_apart)
-{
-	is_fork_apart = is_apart;
-}
-
-/* Its link is the parent's, and so are its descriptors below. */
-static void relay_child(struct sdp_sock *sock)
-{
-	util_lock_init(&sock->lock, UTIL_RANK_SDP_SOCK);
-	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
-	sock->pollers = NULL;
-	/* Calls of other threads are the parent's. */
-	atomic_store_explicit(&sock->file.ref_cnt, sock->file.fd_cnt,
-			      memory_order_relaxed);
-	if (!sock->is_relay)
-		return;
-	sock->link = NULL;
-	sock->relay_cnt = 0;
-	sdp_private_close(sock->shadow.lib_fd);
-	sock->shadow.lib_fd = -1;
-	sdp_private_close(sock->tcp_fd);
-	sock->tcp_fd = -1;
-	sdp_sock_become(sock, SDP_SOCK_RELAY);
-}
-
-void sdp_relay_fork_child(void)
-{
-	sdp_table_each_sock(relay_child);
 }

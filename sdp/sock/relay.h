@@ -8,7 +8,7 @@
 #ifndef SDP_SOCK_RELAY_H
 #define SDP_SOCK_RELAY_H
 
-#include <sys/socket.h>
+#include <stdint.h>
 
 #include "table.h"
 
@@ -16,15 +16,12 @@
  * -errno, nothing has changed. */
 int sdp_relay_enter(struct sdp_sock *sock);
 
+/* The holders find what had come before, if they have space for it. */
+void sdp_relay_settle(struct sdp_sock *sock);
+
 /* The last number here is closed.  Return: true: others may hold more; the
  * relay ends the connection when they have gone. */
 bool sdp_relay_keeps(struct sdp_sock *sock);
-
-/* The descriptors that @msg passes on: whoever gets one has a stream. */
-void sdp_relay_message(const struct msghdr *msg);
-
-/* A program is to be run: what it inherits beside. */
-void sdp_relay_inheritable(void);
 
 /* Sleeps until the relay of @sock has ended. */
 void sdp_relay_wait(struct sdp_sock *sock);
@@ -32,13 +29,5 @@ void sdp_relay_wait(struct sdp_sock *sock);
 /* The process exits: the holders' stream ends, and what they have written goes
  * out, by @deadline of sdp_now_ns(). */
 void sdp_relay_end(uint64_t deadline);
-
-/* Forks of this thread pass on no socket: the child closes them all. */
-void sdp_relay_fork_apart(bool is_apart);
-
-/* Before fork(): all whose SDP has started; in the child: they are the
- * parent's. */
-void sdp_relay_fork_prepare(void);
-void sdp_relay_fork_child(void);
 
 #endif

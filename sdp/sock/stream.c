@@ -13,6 +13,7 @@
 #include "count.h"
 #include "ready.h"
 #include "real.h"
+#include "share.h"
 #include "signals.h"
 #include "start.h"
 #include "verbs/sdp-link.h"
@@ -74,8 +75,10 @@ int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
 	enum sdp_start_why why = is_send ? SDP_START_WRITE : SDP_START_READ;
 	int ret = 0;
 
-	if (sock->is_relay)
+	if (sock->is_relay) {
+		sdp_share_use(sock);
 		return 0;
+	}
 	while (state == SDP_SOCK_CONNECTING || state == SDP_SOCK_PENDING) {
 		state = sdp_start(sock, fd, why);
 		if (state != SDP_SOCK_CONNECTING && state != SDP_SOCK_PENDING)
@@ -304,7 +307,7 @@ static ssize_t empty_recv(struct sdp_sock *sock, int flags, uint64_t deadline)
 	return ret < 0 ? ret : 0;
 }
 
-/* The start has fallen back. */
+/* The start has fallen back, or the shadow carries the octets. */
 static ssize_t tcp_recv(int fd, const struct iovec *iov, size_t cnt, int flags)
 {
 	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
@@ -327,7 +330,7 @@ static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 		if (ret < 0)
 			return ret;
 	}
-	if (sdp_sock_state(sock) == SDP_SOCK_TCP)
+	if (sdp_sock_state(sock) == SDP_SOCK_TCP || sock->is_relay)
 		return tcp_recv(fd, iov, cnt, flags);
 	if (!sock->link)
 		return dead_recv(sock);
@@ -351,6 +354,9 @@ ssize_t sdp_stream_recv(struct sdp_sock *sock, int fd, const struct iovec *iov,
 		return -EAGAIN;
 	do {
 		ret = recv_once(sock, fd, iov, cnt, flags, deadline);
+		/* It has become a relay meanwhile. */
+		if (ret == -ESTALE)
+			ret = tcp_recv(fd, iov, cnt, flags);
 	} while (ret == -EINTR && !sock->options.rcvtimeo_ns &&
 		 sdp_signals_restart());
 	if (ret > 0 && !(flags & MSG_PEEK))
@@ -391,6 +397,7 @@ bool sdp_stream_is_begun(struct sdp_sock *sock, int fd)
 	/* The end is SDP's to tell: a FIN of TCP would break the start off. */
 	if (state == SDP_SOCK_PENDING || state == SDP_SOCK_CONNECTING)
 		state = sdp_start(sock, fd, SDP_START_WRITE);
+	sdp_share_use(sock);
 	return !sock->is_relay &&
 	       (state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM);
 }
@@ -416,5 +423,6 @@ void sdp_stream_look(int fd)
 	state = sdp_sock_state(sock);
 	if (state == SDP_SOCK_PENDING || state == SDP_SOCK_CONNECTING)
 		sdp_start(sock, fd, SDP_START_WAIT);
+	sdp_share_use(sock);
 	sdp_sock_put(sock);
 }

@@ -148,6 +148,7 @@ struct sdp_sock *sdp_sock_add(int fd, int family,
 	sock->twin_fd = -1;
 	sock->note_fd = -1;
 	sock->listen_fd = -1;
+	sock->share_fd = -1;
 	sock->shadow.lib_fd = -1;
 	sock->options.linger_s = -1;
 	sock->options.rcvlowat = 1;
@@ -175,21 +176,42 @@ void sdp_sock_each_fd(struct sdp_sock *sock, void (*fn)(int fd, void *arg),
 		fn(fd, arg);
 }
 
-static void (*each_sock)(struct sdp_sock *sock);
+/* Which function, and with what: the table's walk takes no argument. */
+static _Thread_local struct {
+	void (*of_sock)(struct sdp_sock *sock);
+	void (*of_fd)(int fd, void *arg);
+	void *arg;
+} each;
 
-static void each_entry(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
-		       void *object)
+static void each_sock(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
+		      void *object)
 {
 	(void)tab;
 	(void)fd;
 	if (kind == SDP_FD_SOCK)
-		each_sock(sdp_sock_of(object));
+		each.of_sock(sdp_sock_of(object));
 }
 
 void sdp_table_each_sock(void (*fn)(struct sdp_sock *sock))
 {
-	each_sock = fn;
-	util_fdtab_each(table(), each_entry);
+	each.of_sock = fn;
+	util_fdtab_each(table(), each_sock);
+}
+
+static void each_fd(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
+		    void *object)
+{
+	(void)tab;
+	(void)object;
+	if (kind == SDP_FD_SOCK)
+		each.of_fd(fd, each.arg);
+}
+
+void sdp_table_each_fd(void (*fn)(int fd, void *arg), void *arg)
+{
+	each.of_fd = fn;
+	each.arg = arg;
+	util_fdtab_each(table(), each_fd);
 }
 
 /* ---- descriptors of the library's own ----------------------------------- */

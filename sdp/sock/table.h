@@ -87,13 +87,17 @@ struct sdp_sock {
 	_Atomic uint32_t state; /* a futex: waits for the end of STARTING */
 	int family;
 	_Atomic bool is_nonblock;
-	_Atomic bool is_async;	/* O_ASYNC: the kernel signals what it sees */
-	bool is_accepting;	/* came from a twin */
-	bool is_closed;		/* STARTING: the program has closed it */
-	bool is_undone;		/* STARTING: the program wants no connection */
-	_Atomic bool is_asking; /* STARTING: not connected yet (ask.h) */
-	_Atomic bool is_relay;	/* the shadow carries the octets: relay.h */
-	uint8_t relay_cnt;	/* threads */
+	_Atomic bool is_async;	 /* O_ASYNC: the kernel signals what it sees */
+	bool is_accepting;	 /* came from a twin */
+	bool is_closed;		 /* STARTING: the program has closed it */
+	bool is_undone;		 /* STARTING: the program wants no connection */
+	_Atomic bool is_asking;	 /* STARTING: not connected yet (ask.h) */
+	_Atomic bool is_relay;	 /* the shadow carries the octets: relay.h */
+	uint8_t relay_cnt;	 /* threads */
+	bool is_shared;		 /* a child may hold it: share.h */
+	_Atomic bool is_unasked; /* RELAY: the parent does not know yet */
+	int share_fd;		 /* RELAY: to ask it; -1: none */
+	_Atomic bool relay_is_primed;	/* the holders see what had come */
 	_Atomic bool relay_has_sent;	/* no holder writes any more */
 	_Atomic uint32_t relay_is_over; /* a futex */
 	bool is_rd_shut;		/* SHUT_RD */
@@ -199,6 +203,9 @@ int sdp_sock_add_fd(struct sdp_sock *sock, int fd);
 /* Each number of @sock: fn(fd, arg). */
 void sdp_sock_each_fd(struct sdp_sock *sock, void (*fn)(int fd, void *arg),
 		      void *arg);
+
+/* Each number of a socket: fn(fd, arg). */
+void sdp_table_each_fd(void (*fn)(int fd, void *arg), void *arg);
 
 /* Each socket with a number, once or more; closing it twice is its own care. */
 void sdp_table_each_sock(void (*fn)(struct sdp_sock *sock));

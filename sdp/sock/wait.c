@@ -12,6 +12,7 @@
 #include "ready.h"
 #include "real.h"
 #include "sleeper.h"
+#include "share.h"
 #include "start.h"
 #include "verbs/sdp-link.h"
 
@@ -104,6 +105,8 @@ static bool set_start(struct poll_set *set)
 		enum sdp_sock_state state = sock ? sdp_sock_state(sock)
 						 : SDP_SOCK_TCP;
 
+		if (state == SDP_SOCK_RELAY)
+			sdp_share_use(sock);
 		if (state == SDP_SOCK_PENDING || state == SDP_SOCK_CONNECTING)
 			is_news |= sdp_start(sock, set->pfd[i].fd,
 					     SDP_START_WAIT) != state;
@@ -766,6 +769,7 @@ int sdp_wait_epoll(int set_fd, struct epoll_event *ev, int max,
 
 	if (!time_is_valid(timeout) || max <= 0)
 		return -EINVAL;
+	sdp_share_use_all();
 	call.set = sdp_epoll_get(set_fd);
 	if (!call.set)
 		return -EBADF; /* closed by another thread just now */

@@ -226,6 +226,15 @@ ssize_t sdp_link_send_wait(struct sdp_link *link, const struct iovec *iov,
 	0x08u /* discard, as MSG_TRUNC of TCP; iov_base may                    \
 		 be NULL */
 
+/* The receives of whoever called sdp_link_relay(). */
+#define SDP_RECV_RELAY 0x10u
+
+/*
+ * From now on only receives with SDP_RECV_RELAY get octets: all others, also
+ * those that wait, return -ESTALE, or what they have got before.
+ */
+void sdp_link_relay(struct sdp_link *link);
+
 /**
  * sdp_link_recv - octets of the peer
  * Return: octets; 0: the peer sends no more, or there is no space in @iov;

@@ -132,6 +132,7 @@ struct sdp_link {
 	/* end */
 	int error;		 /* SO_ERROR */
 	bool was_told;		 /* the error has been taken */
+	bool is_relayed;	 /* see sdp_link_relay() */
 	bool is_failed;		 /* the connection */
 	bool is_conn_down;	 /* SDP_EV_CLOSED */
 	bool is_llp_down;	 /* the QP is to go */

@@ -375,6 +375,8 @@ static ssize_t recv_locked(struct sdp_link *link, const struct iovec *iov,
 	size_t space = iov_len(iov, iovcnt);
 	ssize_t ret, done;
 
+	if (link->is_relayed && !(flags & SDP_RECV_RELAY))
+		return -ESTALE;
 	if (flags & SDP_RECV_OOB)
 		return space ? recv_urgent(link, &c, flags) : 0;
 	if (!space)

@@ -300,7 +300,8 @@ static int recv_begin_locked(struct sdp_link *link, void *buf, size_t len,
 	struct sdp_buf desc;
 	int ret;
 
-	if (link->oob.has_kept)
+	if (link->oob.has_kept ||
+	    (link->is_relayed && !(flags & SDP_RECV_RELAY)))
 		return -EAGAIN;
 	if (link->is_rd_shut || link->is_failed || link->is_conn_down ||
 	    link->is_peer_closed)
@@ -379,6 +380,16 @@ void sdp_link_recv_direct_cancel(struct sdp_link *link)
 		sdp_drive(link, 0);
 	}
 	util_unlock(&link->lock);
+}
+
+void sdp_link_relay(struct sdp_link *link)
+{
+	util_lock(&link->lock);
+	link->is_relayed = true;
+	/* These hold, or will when what is asked for now has come back. */
+	sdp_notice_update(link, LINK_RDONE | LINK_ZDONE);
+	util_unlock(&link->lock);
+	sdp_link_recv_direct_cancel(link);
 }
 
 /* Whether the peer has something that is better read than asked for, or may

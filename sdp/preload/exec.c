@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The calls that replace the program: what it inherits is to be a stream of
+ * the kernel's before. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "sock/real.h"
+#include "sock/share.h"
+#include "stubs.h"
+
+EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+{
+	sdp_share_exec();
+	return sdp_real()->execve(path, argv, envp);
+}
+
+EXPORT int execv(const char *path, char *const argv[])
+{
+	sdp_share_exec();
+	return sdp_real()->execv(path, argv);
+}
+
+EXPORT int execvp(const char *file, char *const argv[])
+{
+	sdp_share_exec();
+	return sdp_real()->execvp(file, argv);
+}
+
+EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	sdp_share_exec();
+	return sdp_real()->execvpe(file, argv, envp);
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+{
+	sdp_share_exec();
+	return sdp_real()->fexecve(fd, argv, envp);
+}
+
+EXPORT int execveat(int dir_fd, const char *path, char *const argv[],
+		    char *const envp[], int flags)
+{
+	sdp_share_exec();
+	return sdp_real()->execveat(dir_fd, path, argv, envp, flags);
+}
+
+/* ---- with the arguments in the call --------------------------------------
+ */
+
+/* Arguments behind the first one, which is not NULL. */
+static size_t args_count(va_list ap)
+{
+	size_t cnt = 1;
+
+	while (va_arg(ap, char *))
+		cnt++;
+	return cnt;
+}
+
+static void args_take(char **argv, size_t cnt, const char *first, va_list ap)
+{
+	argv[0] = (char *)(uintptr_t)first;
+	for (size_t i = 1; i <= cnt; i++)
+		argv[i] = va_arg(ap, char *);
+}
+
+/* The arguments stand on the stack: the child of a vfork() comes here, too. */
+#define STUB_EXECL(name, run, has_env)                                         \
+	EXPORT int name(const char *path, const char *arg, ...)                \
+	{                                                                      \
+		char **argv, *const *envp = environ;                           \
+		va_list ap;                                                    \
+		size_t cnt;                                                    \
+		va_start(ap, arg);                                             \
+		cnt = args_count(ap);                                          \
+		va_end(ap);                                                    \
+		argv = __builtin_alloca((cnt + 1) * sizeof(*argv));            \
+		va_start(ap, arg);                                             \
+		args_take(argv, cnt, arg, ap);                                 \
+		if (has_env)                                                   \
+			envp = va_arg(ap, char *const *);                      \
+		va_end(ap);                                                    \
+		return run(path, argv, envp);                                  \
+	}
+
+STUB_EXECL(execl, execve, false)
+STUB_EXECL(execle, execve, true)
+STUB_EXECL(execlp, execvpe, false)

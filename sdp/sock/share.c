@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See share.h. */
+#include "share.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../../util/cancel.h"
+#include "relay.h"
+#include "rights.h"
+
+#define STACK_SIZE (128 * 1024)
+
+/* Children that may hold sockets of this process; and the sockets of this
+ * process that are a parent's, unused. */
+static _Atomic uint32_t child_cnt;
+static _Atomic uint32_t unasked_cnt;
+
+/* ---- a question: which socket, and a descriptor for the answer ----------- */
+
+struct question {
+	struct sdp_sock *sock; /* its address in both processes */
+	int reply_fd;
+};
+
+union control {
+	char octets[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr part;
+};
+
+static bool question_send(int way, const struct question *question)
+{
+	union control control = { 0 };
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)&question->sock,
+			     .iov_len = sizeof(question->sock) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+
+	control.part.cmsg_level = SOL_SOCKET;
+	control.part.cmsg_type = SCM_RIGHTS;
+	control.part.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&control.part), &question->reply_fd, sizeof(int));
+	return syscall(SYS_sendmsg, way, &msg, MSG_NOSIGNAL) ==
+	       (long)sizeof(question->sock);
+}
+
+/* Return: false: no child holds the other end any more. */
+static bool question_receive(int way, struct question *ret_question)
+{
+	union control control = { 0 };
+	struct iovec iov = { .iov_base = &ret_question->sock,
+			     .iov_len = sizeof(ret_question->sock) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+
+	if (syscall(SYS_recvmsg, way, &msg, MSG_CMSG_CLOEXEC) !=
+		    (long)sizeof(ret_question->sock) ||
+	    msg.msg_controllen < sizeof(control) ||
+	    control.part.cmsg_type != SCM_RIGHTS)
+		return false;
+	memcpy(&ret_question->reply_fd, CMSG_DATA(&control.part), sizeof(int));
+	return true;
+}
+
+/* ---- the parent ---------------------------------------------------------- */
+
+struct wanted {
+	const struct sdp_sock *sock; /* an address that somebody sent */
+	struct sdp_sock *found;	     /* with a reference */
+};
+
+static void wanted_look(int fd, void *arg)
+{
+	struct wanted *wanted = arg;
+	struct sdp_sock *sock = wanted->found ? NULL : sdp_sock_get(fd);
+
+	if (sock && sock == wanted->sock)
+		wanted->found = sock;
+	else if (sock)
+		sdp_sock_put(sock);
+}
+
+/* A socket that is closed here is a relay already. */
+static void answer(const struct question *question)
+{
+	struct wanted wanted = { .sock = question->sock };
+
+	sdp_table_each_fd(wanted_look, &wanted);
+	if (wanted.found) {
+		(void)sdp_relay_enter(wanted.found);
+		sdp_relay_settle(wanted.found);
+		sdp_sock_put(wanted.found);
+	}
+	util_sys_write(question->reply_fd, "r", 1);
+	util_sys_close(question->reply_fd);
+}
+
+static void *share_thread(void *arg)
+{
+	int way = (int)(intptr_t)arg;
+	struct question question;
+
+	sdp_inside_enter();
+	while (question_receive(way, &question))
+		answer(&question);
+	sdp_private_close(way);
+	atomic_fetch_sub_explicit(&child_cnt, 1, memory_order_relaxed);
+	return NULL;
+}
+
+static int thread_run(int way)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all, old;
+	int ret = pthread_attr_init(&attr);
+
+	if (ret)
+		return -ret;
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&thread, &attr, share_thread,
+			     (void *)(intptr_t)way);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return -ret;
+}
+
+static bool is_own(const struct sdp_sock *sock)
+{
+	return !sock->is_relay && (sdp_sock_state(sock) == SDP_SOCK_STARTING ||
+				   sdp_sock_state(sock) == SDP_SOCK_STREAM);
+}
+
+static void count_fd(int fd, void *arg)
+{
+	(void)fd;
+	++*(int *)arg;
+}
+
+void sdp_share_close(int fd)
+{
+	struct sdp_sock *sock;
+	int cnt = 0;
+
+	if (!atomic_load_explicit(&child_cnt, memory_order_relaxed))
+		return;
+	sock = sdp_sock_get(fd);
+	if (!sock)
+		return;
+	if (sock->is_shared && is_own(sock)) {
+		sdp_sock_each_fd(sock, count_fd, &cnt);
+		if (cnt == 1)
+			(void)sdp_relay_enter(sock);
+	}
+	sdp_sock_put(sock);
+}
+
+/* ---- the child ----------------------------------------------------------- */
+
+static void number_find(int fd, void *arg)
+{
+	*(int *)arg = fd;
+}
+
+void sdp_share_ask(struct sdp_sock *sock)
+{
+	int ways[2] = { -1, -1 }, err = errno;
+	struct pollfd pfd[2] = { { .events = POLLIN }, { .fd = -1 } };
+	struct question question = { .sock = sock };
+
+	util_lock(&sock->lock);
+	if (!sock->is_unasked)
+		goto out;
+	if (sock->share_fd < 0 ||
+	    syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+		    ways) < 0)
+		goto asked;
+	question.reply_fd = ways[1];
+	pfd[0].fd = ways[0];
+	/* If the parent has gone, the number says so. */
+	sdp_sock_each_fd(sock, number_find, &pfd[1].fd);
+	if (question_send(sock->share_fd, &question)) {
+		util_sys_close(ways[1]);
+		ways[1] = -1;
+		while (util_sys_poll(pfd, 2, -1) < 0 && errno == EINTR)
+			;
+	}
+asked:
+	/* release: pairs with sdp_share_use() */
+	atomic_store_explicit(&sock->is_unasked, false, memory_order_release);
+	atomic_fetch_sub_explicit(&unasked_cnt, 1, memory_order_relaxed);
+	if (ways[0] >= 0)
+		util_sys_close(ways[0]);
+	if (ways[1] >= 0)
+		util_sys_close(ways[1]);
+out:
+	util_unlock(&sock->lock);
+	errno = err;
+}
+
+void sdp_share_use_all(void)
+{
+	if (atomic_load_explicit(&unasked_cnt, memory_order_relaxed))
+		sdp_table_each_sock(sdp_share_use);
+}
+
+/* ---- messages, and programs that are run --------------------------------- */
+
+static void fd_pass(int fd)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+
+	if (!sock)
+		return;
+	(void)sdp_relay_enter(sock);
+	sdp_share_use(sock);
+	sdp_sock_put(sock);
+}
+
+void sdp_share_message(const struct msghdr *msg)
+{
+	sdp_rights_each(msg, fd_pass);
+}
+
+static void fd_is_inheritable(int fd, void *arg)
+{
+	bool *is_any = arg;
+	long flags = syscall(SYS_fcntl, fd, F_GETFD);
+
+	*is_any |= flags >= 0 && !(flags & FD_CLOEXEC);
+}
+
+static bool is_inheritable(struct sdp_sock *sock)
+{
+	bool is_any = false;
+
+	sdp_sock_each_fd(sock, fd_is_inheritable, &is_any);
+	return is_any;
+}
+
+static void exec_share(struct sdp_sock *sock)
+{
+	if (sock->is_unasked && is_inheritable(sock))
+		sdp_share_ask(sock);
+}
+
+static void spawn_share(struct sdp_sock *sock)
+{
+	if (is_inheritable(sock))
+		(void)sdp_relay_enter(sock);
+	exec_share(sock);
+}
+
+void sdp_share_spawn(void)
+{
+	/* relaxed: what this thread has started it sees */
+	if (sdp_is_owner() &&
+	    atomic_load_explicit(&sdp_begun, memory_order_relaxed))
+		sdp_table_each_sock(spawn_share);
+}
+
+void sdp_share_exec(void)
+{
+	if (sdp_is_owner() &&
+	    atomic_load_explicit(&unasked_cnt, memory_order_relaxed))
+		sdp_table_each_sock(exec_share);
+}
+
+/* ---- fork ----------------------------------------------------------------
+ */
+
+/* All handlers of a fork run in the thread that forks. */
+static _Thread_local struct {
+	bool is_apart;
+	bool has_any;
+	int ways[2]; /* the parent's end, the child's */
+} forking = { .ways = { -1, -1 } };
+
+static void fork_share(struct sdp_sock *sock)
+{
+	/* Not connected yet: that is broken off, and goes by TCP. */
+	if (sdp_sock_is_asking(sock))
+		(void)sdp_relay_enter(sock);
+	if (!is_own(sock))
+		return;
+	sock->is_shared = true;
+	forking.has_any = true;
+}
+
+static void fork_relay(struct sdp_sock *sock)
+{
+	(void)sdp_relay_enter(sock);
+}
+
+static bool ways_open(void)
+{
+	int ways[2];
+
+	if (syscall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
+		    ways) < 0)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		forking.ways[i] = sdp_private_add(ways[i]);
+		if (forking.ways[i] < 0)
+			util_sys_close(ways[i]);
+	}
+	return forking.ways[0] >= 0 && forking.ways[1] >= 0;
+}
+
+static void ways_close(void)
+{
+	sdp_private_close(forking.ways[0]);
+	sdp_private_close(forking.ways[1]);
+	forking.ways[0] = forking.ways[1] = -1;
+}
+
+void sdp_share_fork_prepare(void)
+{
+	forking.has_any = false;
+	if (forking.is_apart)
+		return;
+	sdp_table_each_sock(fork_share);
+	if (!forking.has_any)
+		return;
+	atomic_fetch_add_explicit(&child_cnt, 1, memory_order_relaxed);
+	if (ways_open() && thread_run(forking.ways[0]) == 0)
+		return;
+	/* Nobody could be asked. */
+	atomic_fetch_sub_explicit(&child_cnt, 1, memory_order_relaxed);
+	ways_close();
+	sdp_table_each_sock(fork_relay);
+}
+
+void sdp_share_fork_parent(void)
+{
+	sdp_private_close(forking.ways[1]);
+	forking.ways[0] = forking.ways[1] = -1;
+}
+
+/* Its link is the parent's, and so are its descriptors below. */
+static void fork_child(struct sdp_sock *sock)
+{
+	util_lock_init(&sock->lock, UTIL_RANK_SDP_SOCK);
+	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
+	sock->pollers = NULL;
+	/* Calls of other threads are the parent's. */
+	atomic_store_explicit(&sock->file.ref_cnt, sock->file.fd_cnt,
+			      memory_order_relaxed);
+	sock->is_shared = false;
+	if (is_own(sock)) {
+		sock->is_relay = true;
+		sock->share_fd = forking.ways[1];
+		sock->is_unasked = true;
+		atomic_fetch_add_explicit(&unasked_cnt, 1,
+					  memory_order_relaxed);
+	}
+	if (!sock->is_relay)
+		return;
+	sock->link = NULL;
+	sock->relay_cnt = 0;
+	sdp_private_close(sock->shadow.lib_fd);
+	sock->shadow.lib_fd = -1;
+	sdp_private_close(sock->tcp_fd);
+	sock->tcp_fd = -1;
+	sdp_sock_become(sock, SDP_SOCK_RELAY);
+}
+
+void sdp_share_fork_child(void)
+{
+	atomic_store_explicit(&child_cnt, 0, memory_order_relaxed);
+	sdp_private_close(forking.ways[0]);
+	sdp_table_each_sock(fork_child);
+	forking.ways[0] = forking.ways[1] = -1;
+}
+
+void sdp_share_fork_apart(bool is_apart)
+{
+	forking.is_apart = is_apart;
+}
