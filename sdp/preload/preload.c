@@ -36,28 +36,40 @@
 #include "verbs/sdp-link.h"
 
 /* The socket if it is not the kernel's, with a reference.  *ret_err: 0; how
- * the call ends. */
+ * the call ends.  A cancellation point, until io_end(). */
 static struct sdp_sock *io_get(int fd, bool is_send, int flags, int *ret_err)
 {
-	struct sdp_sock *sock = sdp_sock_get(fd);
-	int ret;
+	struct sdp_sock *sock;
+	int ret = 0;
 
-	if (!sock)
+	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
 		return NULL;
-	ret = sdp_stream_begin(sock, fd, is_send, flags);
+	sdp_point_enter();
+	sock = sdp_sock_get(fd);
+	if (sock)
+		ret = sdp_stream_begin(sock, fd, is_send, flags);
 	*ret_err = ret < 0 ? ret : 0;
 	if (ret != 0)
 		return sock;
-	sdp_sock_put(sock);
+	if (sock)
+		sdp_sock_put(sock);
+	sdp_point_leave();
 	return NULL;
 }
 
 /* The end of a stub: the reference goes, a negative errno becomes -1. */
-static long io_end(struct sdp_sock *sock, long ret)
+static long call_end(struct sdp_sock *sock, long ret)
 {
 	sdp_ending_look();
 	sdp_sock_put(sock);
 	return util_door(ret);
+}
+
+static long io_end(struct sdp_sock *sock, long ret)
+{
+	ret = call_end(sock, ret);
+	sdp_point_leave();
+	return ret;
 }
 
 #define IOV_OF(buf, len)                                                       \
@@ -301,7 +313,7 @@ EXPORT int listen(int fd, int backlog)
 
 	if (!sock)
 		return sdp_real()->listen(fd, backlog);
-	return (int)io_end(sock, sdp_listen(sock, fd, backlog));
+	return (int)call_end(sock, sdp_listen(sock, fd, backlog));
 }
 
 EXPORT int accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
@@ -310,7 +322,7 @@ EXPORT int accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
 
 	if (!sock)
 		return sdp_real()->accept4(fd, addr, len, flags);
-	return (int)io_end(sock, sdp_fd_accept(sock, fd, addr, len, flags));
+	return (int)call_end(sock, sdp_fd_accept(sock, fd, addr, len, flags));
 }
 
 EXPORT int accept(int fd, struct sockaddr *addr, socklen_t *len)
@@ -319,7 +331,7 @@ EXPORT int accept(int fd, struct sockaddr *addr, socklen_t *len)
 
 	if (!sock)
 		return sdp_real()->accept(fd, addr, len);
-	return (int)io_end(sock, sdp_fd_accept(sock, fd, addr, len, 0));
+	return (int)call_end(sock, sdp_fd_accept(sock, fd, addr, len, 0));
 }
 
 /* An address of AF_INET_SDP is one of AF_INET. */
@@ -353,7 +365,7 @@ EXPORT int connect(int fd, const struct sockaddr *addr, socklen_t len)
 		return sdp_real()->connect(fd, addr, len);
 	addr = addr_plain(addr, len, &buf);
 	sdp_fd_suit(fd, addr, len);
-	return (int)io_end(sock, sdp_ask_connect(sock, fd, addr, len));
+	return (int)call_end(sock, sdp_ask_connect(sock, fd, addr, len));
 }
 
 EXPORT int shutdown(int fd, int how)
@@ -372,7 +384,7 @@ EXPORT int shutdown(int fd, int how)
 		sdp_sock_put(sock);
 		return ret;
 	}
-	return (int)io_end(sock, sdp_stream_shutdown(sock, fd, how));
+	return (int)call_end(sock, sdp_stream_shutdown(sock, fd, how));
 }
 
 /* The TCP socket below answers, or we do; a socket that is the kernel's still
@@ -389,7 +401,7 @@ static bool has_names(const struct sdp_sock *sock)
 	{                                                                      \
 		struct sdp_sock *sock = sdp_sock_get(fd);                      \
 		if (sock && has_names(sock))                                   \
-			return (int)io_end(                                    \
+			return (int)call_end(                                  \
 				sock,                                          \
 				sdp_name_get(sock, fd, is_peer, addr, len));   \
 		if (sock)                                                      \
@@ -423,7 +435,7 @@ EXPORT int setsockopt(int fd, int level, int name, const void *value,
 	int ret;
 
 	if (sock)
-		return (int)io_end(
+		return (int)call_end(
 			sock, sdp_option_set(sock, level, name, value, len));
 	ret = sdp_real()->setsockopt(fd, level, name, value, len);
 	sock = ret == 0 ? sdp_sock_get(fd) : NULL;
@@ -448,7 +460,8 @@ EXPORT int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 	sock = shadow_get(fd);
 	if (!sock)
 		return sdp_real()->getsockopt(fd, level, name, value, len);
-	return (int)io_end(sock, sdp_option_get(sock, level, name, value, len));
+	return (int)call_end(sock,
+			     sdp_option_get(sock, level, name, value, len));
 }
 
 static void ioctl_done(int fd, unsigned long request, const int *arg)
@@ -708,7 +721,7 @@ EXPORT int epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev)
 		sdp_ready_give(fd);
 	if (!sock)
 		return sdp_real()->epoll_ctl(set_fd, op, fd, ev);
-	return (int)io_end(sock, sdp_epoll_ctl(set_fd, op, fd, ev, sock));
+	return (int)call_end(sock, sdp_epoll_ctl(set_fd, op, fd, ev, sock));
 }
 
 #define STUB_EPOLL(name, params, time, mask, args)                             \
@@ -746,6 +759,16 @@ EXPORT __attribute__((noreturn)) void _exit(int code)
 EXPORT __attribute__((noreturn)) void _Exit(int code)
 {
 	_exit(code);
+}
+
+/* A thread that sleeps in one of our calls is for us to wake. */
+EXPORT int pthread_cancel(pthread_t thread)
+{
+	int ret = sdp_real()->pthread_cancel(thread);
+
+	if (ret == 0)
+		sdp_point_cancel(thread);
+	return ret;
 }
 
 EXPORT FILE *fdopen(int fd, const char *mode)

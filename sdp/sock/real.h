@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -54,7 +55,7 @@ int __dprintf_chk(int fd, int flag, const char *format, ...);
 	X(vdprintf) X(__vdprintf_chk) X(fdopen) X(popen) X(system)                                            \
 	X(execve) X(execv) X(execvp) X(execvpe) X(fexecve) X(execveat)     \
 	X(posix_spawn) X(posix_spawnp)                                     \
-	X(_exit) X(syscall)
+	X(_exit) X(syscall) X(pthread_cancel)
 /* clang-format on */
 
 struct sdp_reals {

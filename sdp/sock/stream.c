@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -49,21 +50,33 @@ static int timeout_ms(int fd)
 	return (int)(tv.tv_sec * 1000 + (tv.tv_usec + 999) / 1000);
 }
 
+static void sock_put(void *arg)
+{
+	sdp_sock_put(arg);
+}
+
 /*
  * Sleeps in the kernel until the peer's Hello comes, or the TCP connection
  * stands: so long the socket may still be given to another process.
+ * A thread may be cancelled here.
  * Return: 0; -EAGAIN: SO_RCVTIMEO; -EINTR.
  */
-static int pending_wait(int fd, enum sdp_sock_state state)
+static int pending_wait(struct sdp_sock *sock, int fd,
+			enum sdp_sock_state state)
 {
 	struct pollfd pfd = { .fd = fd,
 			      .events = state == SDP_SOCK_CONNECTING ? POLLOUT
 								     : POLLIN };
-	int ms = timeout_ms(fd), ret;
+	int ms = timeout_ms(fd);
+	volatile int ret;
 
+	pthread_cleanup_push(sock_put, sock);
+	sdp_point_leave();
 	do {
 		ret = sdp_real()->poll(&pfd, 1, ms);
 	} while (ret < 0 && errno == EINTR && ms < 0 && sdp_signals_restart());
+	sdp_point_enter();
+	pthread_cleanup_pop(0);
 	if (ret < 0)
 		return -errno;
 	return ret == 0 ? -EAGAIN : 0;
@@ -88,7 +101,7 @@ int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
 		/* What comes next on the TCP connection is not for libc. */
 		if (!is_patient(sock, flags) || (flags & MSG_ERRQUEUE))
 			return -EAGAIN;
-		ret = pending_wait(fd, state);
+		ret = pending_wait(sock, fd, state);
 		if (ret < 0)
 			return ret;
 	}
@@ -98,6 +111,12 @@ int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
 static int error_take(struct sdp_sock *sock)
 {
 	return atomic_exchange_explicit(&sock->error, 0, memory_order_relaxed);
+}
+
+/* After -EINTR of a link. */
+static bool is_restarted(void)
+{
+	return !sdp_point_is_cancelled() && sdp_signals_restart();
 }
 
 /* ---- send ------------------------------------------------------------------
@@ -202,7 +221,7 @@ static ssize_t send_slice(struct sdp_sock *sock, int fd,
 			ret = link_send(sock, fd, iov, cnt, flags, deadline,
 					&is_short);
 		if (ret == -EINTR && sent == 0 && !sock->options.sndtimeo_ns &&
-		    sdp_signals_restart())
+		    is_restarted())
 			continue;
 		if (ret < 0)
 			return sent > 0 ? (ssize_t)sent : ret;
@@ -357,8 +376,7 @@ ssize_t sdp_stream_recv(struct sdp_sock *sock, int fd, const struct iovec *iov,
 		/* It has become a relay meanwhile. */
 		if (ret == -ESTALE)
 			ret = tcp_recv(fd, iov, cnt, flags);
-	} while (ret == -EINTR && !sock->options.rcvtimeo_ns &&
-		 sdp_signals_restart());
+	} while (ret == -EINTR && !sock->options.rcvtimeo_ns && is_restarted());
 	if (ret > 0 && !(flags & MSG_PEEK))
 		sdp_count_recv(sock, (size_t)ret);
 	sdp_sock_settle(sock, fd);

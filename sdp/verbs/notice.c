@@ -158,6 +158,14 @@ bool sdp_notice_wake(struct sdp_dev *dev, struct sdp_link *link)
 	return was_any;
 }
 
+void sdp_notice_wake_all(struct sdp_dev *dev)
+{
+	util_lock(&dev->wait_lock);
+	for (struct sdp_waiter *w = dev->waiters; w; w = w->next)
+		wake(dev, w);
+	util_unlock(&dev->wait_lock);
+}
+
 /* ---- the state -------------------------------------------------------------
  */
 

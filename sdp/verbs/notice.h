@@ -13,6 +13,9 @@ void sdp_notice_update(struct sdp_link *link, unsigned int news);
  * is to serve the device.  Return: whether a thread was woken. */
 bool sdp_notice_wake(struct sdp_dev *dev, struct sdp_link *link);
 
+/* Wakes all who sleep for a link, to look again. */
+void sdp_notice_wake_all(struct sdp_dev *dev);
+
 /* The descriptor that wakes a thread which sleeps in poll(); -1: none. */
 int sdp_notice_fd(void);
 void sdp_notice_fd_drain(void);

@@ -6,6 +6,7 @@
 #include "dev.h"
 #include "links.h"
 #include "notice.h"
+#include "point.h"
 #include "progress.h"
 
 /* Locks in rising rank; those of links are not taken, since the child uses
@@ -30,6 +31,7 @@ void sdp_verbs_after_fork(void)
 	sdp_cm_chan_forget();
 	sdp_notice_forget();
 	sdp_progress_forget();
+	sdp_point_forget();
 }
 
 /* A peer that closes as well has told so within that time; nobody waits longer

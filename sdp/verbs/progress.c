@@ -239,13 +239,19 @@ void sdp_spin_slept(uint64_t ns)
 		spin_more(first, ns);
 }
 
+/* The thread was cancelled, in a wait that may end therefore. */
+static bool is_cancelled(const struct sdp_waiter *w)
+{
+	return w->is_point && sdp_point_is_cancelled();
+}
+
 /* Return: whether there is nothing to do but sleep. */
 static bool fall_asleep(struct sdp_waiter *w, unsigned int what,
 			const uint32_t *seen)
 {
 	/* seq_cst: pairs with wake(); then the state is looked at again */
 	atomic_store_explicit(&w->is_awake, 0, memory_order_seq_cst);
-	if (!is_over(w->link, what, seen))
+	if (!is_over(w->link, what, seen) && !is_cancelled(w))
 		return true;
 	atomic_store_explicit(&w->is_awake, 1, memory_order_relaxed);
 	return false;
@@ -300,19 +306,21 @@ static int sleep_in_futex(struct sdp_waiter *w, unsigned int what,
 	return ret;
 }
 
-int sdp_wait(struct sdp_link *link, unsigned int what, const uint32_t *seen,
-	     uint64_t deadline)
+static int wait_until(struct sdp_link *link, unsigned int what,
+		      const uint32_t *seen, uint64_t deadline, bool is_point)
 {
 	struct sdp_dev *dev = link->dev;
 	bool is_heir = false; /* woken to take the place on the descriptors */
 	int ret = 0;
 
 	while (!is_over(link, what, seen) && !spin(link, what, seen)) {
-		struct sdp_waiter w = { .link = link };
+		struct sdp_waiter w = { .link = link, .is_point = is_point };
 		uint64_t start = sdp_now_ns();
 
 		if (start >= deadline)
 			ret = -ETIMEDOUT;
+		if (is_cancelled(&w))
+			ret = -EINTR;
 		if (ret)
 			break;
 		ret = sleeper_add(dev, &w, false)
@@ -335,11 +343,23 @@ int sdp_wait(struct sdp_link *link, unsigned int what, const uint32_t *seen,
 	return ret;
 }
 
+int sdp_wait(struct sdp_link *link, unsigned int what, const uint32_t *seen,
+	     uint64_t deadline)
+{
+	return wait_until(link, what, seen, deadline, false);
+}
+
+int sdp_wait_point(struct sdp_link *link, unsigned int what,
+		   const uint32_t *seen, uint64_t deadline)
+{
+	return wait_until(link, what, seen, deadline, true);
+}
+
 int sdp_link_wait(struct sdp_link *link, unsigned int what, uint64_t deadline)
 {
 	if (link->is_foreign)
 		return (int)(link_state(link) & what) ? (int)what : -EINTR;
-	return sdp_wait(link, what, NULL, deadline);
+	return sdp_wait_point(link, what, NULL, deadline);
 }
 
 int sdp_progress(void)

@@ -18,6 +18,10 @@ int sdp_progress_start(void);
 int sdp_wait(struct sdp_link *link, unsigned int what, const uint32_t *seen,
 	     uint64_t deadline);
 
+/* The same, but -EINTR also for a thread that is cancelled. */
+int sdp_wait_point(struct sdp_link *link, unsigned int what,
+		   const uint32_t *seen, uint64_t deadline);
+
 /* Looks at all devices, then sleeps until @until. */
 void sdp_progress_nap(uint64_t until);
 

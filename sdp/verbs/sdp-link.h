@@ -25,6 +25,7 @@
 #ifndef SDP_LINK_H
 #define SDP_LINK_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -278,6 +279,31 @@ int sdp_link_recv_direct_begin(struct sdp_link *link, void *buf, size_t len,
 			       unsigned int flags);
 ssize_t sdp_link_recv_direct_done(struct sdp_link *link);
 void sdp_link_recv_direct_cancel(struct sdp_link *link);
+
+/* ---- cancellation ----------------------------------------------------------
+ */
+
+/**
+ * sdp_point_enter - a call begins that is a cancellation point
+ * sdp_point_leave - and ends
+ *
+ * Between them the thread is not cancelled, whatever its type; in
+ * sdp_point_leave() it is, if it was meanwhile.  They do not nest.
+ */
+void sdp_point_enter(void);
+void sdp_point_leave(void);
+
+/**
+ * sdp_point_cancel - pthread_cancel() of @thread has returned 0
+ *
+ * If it sleeps in sdp_link_wait(), sdp_link_send_wait() or
+ * sdp_link_recv_wait() between the two calls above, it wakes up: they return
+ * -EINTR, or what they have done so far.
+ */
+void sdp_point_cancel(pthread_t thread);
+
+/* Whether the calling thread is to end with its call. */
+bool sdp_point_is_cancelled(void);
 
 /* ---- waiting ---------------------------------------------------------------
  */

@@ -37,6 +37,7 @@ struct sdp_waiter {
 	_Atomic uint32_t is_awake;	/* a futex */
 	bool is_on_fd;			/* sleeps on the device's descriptors */
 	bool is_heir;			/* woken because that place is free */
+	bool is_point;			/* cancellation ends it */
 };
 
 /* A buffer of the program's. */

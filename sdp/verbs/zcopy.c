@@ -126,12 +126,12 @@ void sdp_link_send_zcopy_cancel(struct sdp_link *link)
 	util_unlock(&link->lock);
 }
 
-/* As sdp_wait(), but -ETIME for the deadline: ETIMEDOUT is an error of the
- * link. */
+/* As sdp_wait_point(), but -ETIME for the deadline: ETIMEDOUT is an error of
+ * the link. */
 static int wait_for(struct sdp_link *link, unsigned int what,
 		    const uint32_t *seen, uint64_t deadline)
 {
-	int ret = sdp_wait(link, what, seen, deadline);
+	int ret = sdp_wait_point(link, what, seen, deadline);
 
 	return ret == -ETIMEDOUT ? -ETIME : ret;
 }

@@ -374,6 +374,61 @@ static void cancelled(void)
 	show_recv("both ways", pair.client, 10, 0);
 }
 
+struct turns {
+	int fd;
+	_Atomic unsigned int cnt;
+};
+
+/* libc's calls survive this kind of cancellation, and programs use it. */
+static void *turns_main(void *arg)
+{
+	struct turns *t = arg;
+	char octet = 'x';
+
+	NEED(!pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL));
+	for (;;) {
+		if (send(t->fd, &octet, 1, 0) != 1 ||
+		    recv(t->fd, &octet, 1, 0) != 1)
+			return NULL;
+		atomic_fetch_add(&t->cnt, 1);
+	}
+}
+
+static void echo_main(void *arg)
+{
+	int fd = *(int *)arg;
+	char buf[64];
+	ssize_t got;
+
+	while ((got = recv(fd, buf, sizeof(buf), 0)) > 0)
+		NEED(send(fd, buf, (size_t)got, 0) == got);
+}
+
+static void cancelled_anywhere(void)
+{
+	struct pair pair = pair_used();
+	struct turns t = { .fd = pair.client };
+	struct sleeper echo;
+	int cancelled = 0;
+
+	sleeper_start(&echo, echo_main, &pair.server);
+	for (int i = 0; i < 100; i++) {
+		pthread_t thread;
+		void *result = NULL;
+		unsigned int begin = atomic_load(&t.cnt);
+
+		NEED(!pthread_create(&thread, NULL, turns_main, &t));
+		while (atomic_load(&t.cnt) - begin < (unsigned int)i % 7 + 1)
+			sched_yield();
+		NEED(!pthread_cancel(thread));
+		NEED(!pthread_join(thread, &result));
+		cancelled += result == PTHREAD_CANCELED;
+	}
+	say("cancelled in the midst of calls: %d", cancelled);
+	NEED(!shutdown(pair.client, SHUT_WR));
+	sleeper_end(&echo);
+}
+
 static void nonblocking_later(void)
 {
 	struct pair pair = pair_used();
@@ -477,6 +532,7 @@ const struct sock_case thread_cases[] = {
 	{ "thread.server", server },
 	{ "thread.many-acceptors", many_acceptors },
 	{ "thread.cancelled", cancelled },
+	{ "thread.cancelled-anywhere", cancelled_anywhere },
 	{ "thread.nonblocking-later", nonblocking_later },
 	{ "thread.exits", exits },
 	{ "thread.made-elsewhere", made_elsewhere },

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Cancellation points.
+ *
+ * A thread inside a call is not to be ended by libc: it holds locks and
+ * references, and with PTHREAD_CANCEL_ASYNCHRONOUS it could be ended at any
+ * instruction.  So the call switches cancellation off, pthread_cancel() leaves
+ * a word here and wakes those who sleep, and the call ends as by a signal.
+ * On its way out it switches cancellation on again, which ends the thread.
+ */
+#include "point.h"
+
+#include <pthread.h>
+
+#include "dev.h"
+#include "notice.h"
+#include "sdp-link.h"
+
+struct point_thread {
+	pthread_t self;
+	struct point_thread *next, *prev;
+	int old_state, old_type; /* the program's, inside a call */
+	volatile int depth;	 /* signal handlers make calls, too */
+	_Atomic bool is_asked;	 /* pthread_cancel() */
+	bool is_listed;		 /* in threads */
+	bool is_over;		 /* its keys are being destroyed */
+};
+
+static _Thread_local struct point_thread me;
+static struct util_lock lock = UTIL_LOCK_INIT(UTIL_RANK_SDP_POOL);
+static struct point_thread *threads;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static bool has_key;
+
+static void thread_end(void *arg)
+{
+	struct point_thread *t = arg;
+
+	util_lock(&lock);
+	if (t->prev)
+		t->prev->next = t->next;
+	else
+		threads = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	util_unlock(&lock);
+	t->is_listed = false;
+	t->is_over = true;
+}
+
+static void key_make(void)
+{
+	has_key = pthread_key_create(&key, thread_end) == 0;
+}
+
+/* A thread that cannot be listed ends with its call, and not before. */
+static void thread_list(struct point_thread *t)
+{
+	pthread_once(&key_once, key_make);
+	if (t->is_over || !has_key || pthread_setspecific(key, t))
+		return;
+	t->self = pthread_self();
+	util_lock(&lock);
+	t->prev = NULL;
+	t->next = threads;
+	if (t->next)
+		t->next->prev = t;
+	threads = t;
+	util_unlock(&lock);
+	t->is_listed = true;
+}
+
+void sdp_point_enter(void)
+{
+	if (me.depth++ > 0)
+		return;
+	pthread_testcancel();
+	/* The type, too: libc's signal handler looks at nothing else, and
+	 * its setcancelstate() would forget PTHREAD_CANCELED. */
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &me.old_type);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &me.old_state);
+	if (!me.is_listed)
+		thread_list(&me);
+}
+
+void sdp_point_leave(void)
+{
+	/* A signal handler that comes behind depth has its own old state. */
+	int old_state = me.old_state, old_type = me.old_type;
+
+	if (me.depth-- > 1)
+		return;
+	pthread_setcancelstate(old_state, NULL);
+	pthread_setcanceltype(old_type, NULL);
+	pthread_testcancel();
+}
+
+bool sdp_point_is_cancelled(void)
+{
+	/* seq_cst: pairs with sdp_point_cancel(); a thread that is about to
+	 * sleep has said so before */
+	return me.depth > 0 && me.old_state == PTHREAD_CANCEL_ENABLE &&
+	       atomic_load_explicit(&me.is_asked, memory_order_seq_cst);
+}
+
+void sdp_point_cancel(pthread_t thread)
+{
+	bool is_known = false;
+
+	util_lock(&lock);
+	for (struct point_thread *t = threads; t; t = t->next) {
+		if (!pthread_equal(t->self, thread))
+			continue;
+		atomic_store_explicit(&t->is_asked, true, memory_order_seq_cst);
+		is_known = true;
+	}
+	util_unlock(&lock);
+	for (struct sdp_dev *dev = sdp_dev_first(); dev && is_known;
+	     dev = dev->next)
+		sdp_notice_wake_all(dev);
+}
+
+void sdp_point_forget(void)
+{
+	util_lock_init(&lock, UTIL_RANK_SDP_POOL);
+	threads = me.is_listed ? &me : NULL;
+	me.next = me.prev = NULL;
+}
