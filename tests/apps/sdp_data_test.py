@@ -176,7 +176,7 @@ def mariadb():
             "--max-allowed-packet=64M", "--innodb-flush-method=fsync"])
         server.wait_listening(port, 60)
         client = ["mariadb", "--no-defaults", "--protocol=tcp", "-N",
-                  "--raw", "--max-allowed-packet=64M", "-h", "127.0.0.1",
+                  "--skip-ssl", "--raw", "--max-allowed-packet=64M", "-h", "127.0.0.1",
                   "-P", port, "-u", "root"]
         test.run("prepare", client + [
             "-e", "create database d; create table d.t "
