@@ -343,6 +343,49 @@ static void both_ends(void)
 	both_ends_child(&pair);
 }
 
+static void sleeping_recv_main(void *arg)
+{
+	show_recv("the sleeping recv", *(int *)arg, 10, 0);
+}
+
+/* A program is started, which inherits the socket, while a thread sleeps in
+ * recv(). */
+static void sleeping_recv(void)
+{
+	struct pair pair = pair_used();
+	struct sleeper sleeper;
+
+	sleeper_start(&sleeper, sleeping_recv_main, &pair.server);
+	sleeper_wait(&sleeper);
+	say("system: %d", system("true"));
+	send_text(pair.client, "later");
+	sleeper_end(&sleeper);
+}
+
+static void busy_recv_main(void *arg)
+{
+	recv_pattern(*(int *)arg, 20000000, 0);
+	say("all octets in their order");
+}
+
+static void busy_send_main(void *arg)
+{
+	send_pattern(*(int *)arg, 20000000, 0);
+}
+
+/* ... and while octets come and go. */
+static void busy_recv(void)
+{
+	struct pair pair = pair_used();
+	struct sleeper receiver, sender;
+
+	sleeper_start(&receiver, busy_recv_main, &pair.server);
+	sleeper_start(&sender, busy_send_main, &pair.client);
+	NEED(system("true") == 0);
+	sleeper_end(&receiver);
+	sleeper_end(&sender);
+}
+
 static void name_child(void *arg)
 {
 	struct pair *pair = arg;
@@ -498,6 +541,8 @@ const struct sock_case fork_cases[] = {
 	{ "fork.new-in-child", new_in_child },
 	{ "fork.unrelated", unrelated },
 	{ "fork.both-ends", both_ends },
+	{ "fork.sleeping-recv", sleeping_recv },
+	{ "fork.busy-recv", busy_recv },
 	{ "fork.names", names },
 	{ "fork.pass-unused", pass_unused },
 	{ "fork.pass-used", pass_used },
