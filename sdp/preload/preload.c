@@ -435,6 +435,8 @@ EXPORT int setsockopt(int fd, int level, int name, const void *value,
 	int ret;
 
 	if (sock)
+		sdp_share_use(sock);
+	if (sock)
 		return (int)call_end(
 			sock, sdp_option_set(sock, level, name, value, len));
 	ret = sdp_real()->setsockopt(fd, level, name, value, len);

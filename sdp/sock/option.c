@@ -186,6 +186,29 @@ static int time_set(uint64_t *ns, const void *value, socklen_t len)
 	return 0;
 }
 
+static struct timeval time_of(uint64_t ns)
+{
+	return (struct timeval){ .tv_sec = (time_t)(ns / 1000000000u),
+				 .tv_usec =
+					 (suseconds_t)(ns / 1000u % 1000000u) };
+}
+
+static void number_find(int fd, void *arg)
+{
+	*(int *)arg = fd;
+}
+
+void sdp_options_relay(struct sdp_sock *sock)
+{
+	struct timeval in = time_of(sock->options.rcvtimeo_ns);
+	struct timeval out = time_of(sock->options.sndtimeo_ns);
+	int fd = -1;
+
+	sdp_sock_each_fd(sock, number_find, &fd);
+	kernel_set(fd, SOL_SOCKET, SO_RCVTIMEO, &in, sizeof(in));
+	kernel_set(fd, SOL_SOCKET, SO_SNDTIMEO, &out, sizeof(out));
+}
+
 static int linger_set(struct sdp_sock *sock, const void *value, socklen_t len)
 {
 	struct linger linger;
@@ -256,10 +279,15 @@ int sdp_option_set(struct sdp_sock *sock, int level, int name,
 	ret = number_set(sock, level, name, value, len);
 	if (ret <= 0)
 		return ret;
-	if (level == SOL_SOCKET && name == SO_RCVTIMEO)
-		return time_set(&sock->options.rcvtimeo_ns, value, len);
-	if (level == SOL_SOCKET && name == SO_SNDTIMEO)
-		return time_set(&sock->options.sndtimeo_ns, value, len);
+	if (level == SOL_SOCKET &&
+	    (name == SO_RCVTIMEO || name == SO_SNDTIMEO)) {
+		ret = time_set(name == SO_RCVTIMEO ? &sock->options.rcvtimeo_ns
+						   : &sock->options.sndtimeo_ns,
+			       value, len);
+		if (ret == 0 && sock->is_relay)
+			sdp_options_relay(sock);
+		return ret;
+	}
 	if (level == SOL_SOCKET && name == SO_LINGER)
 		return linger_set(sock, value, len);
 	return sock->tcp_fd < 0
@@ -292,8 +320,7 @@ static int int_put(int number, void *value, socklen_t *len)
 
 static int time_put(uint64_t ns, void *value, socklen_t *len)
 {
-	struct timeval tv = { .tv_sec = (time_t)(ns / 1000000000u),
-			      .tv_usec = (suseconds_t)(ns / 1000u % 1000000u) };
+	struct timeval tv = time_of(ns);
 
 	return value_put(&tv, sizeof(tv), value, len);
 }
@@ -308,10 +335,17 @@ static int linger_put(const struct sdp_sock *sock, void *value, socklen_t *len)
 }
 
 /* RELAY: the connection is another process's. */
-static int foreign_get(int level, int name, void *value, socklen_t *len)
+static int foreign_get(const struct sdp_sock *sock, int level, int name,
+		       void *value, socklen_t *len)
 {
-	int number = level == SOL_SOCKET && name == SO_TYPE ? SOCK_STREAM : 0;
+	int number = 0;
 
+	if (level == SOL_SOCKET && name == SO_TYPE)
+		number = SOCK_STREAM;
+	else if (level == SOL_SOCKET && name == SO_DOMAIN)
+		number = sock->local.sa.sa_family;
+	else if (level == SOL_SOCKET && name == SO_PROTOCOL)
+		number = IPPROTO_TCP;
 	return int_put(number, value, len);
 }
 
@@ -319,7 +353,7 @@ static int below_get(const struct sdp_sock *sock, int level, int name,
 		     void *value, socklen_t *len)
 {
 	if (sock->tcp_fd < 0)
-		return foreign_get(level, name, value, len);
+		return foreign_get(sock, level, name, value, len);
 	return kernel_get(sock->tcp_fd, level, name, value, len);
 }
 

@@ -18,6 +18,9 @@ void sdp_options_take(struct sdp_sock *sock);
 /* The names of the TCP connection @fd, in the program's view. */
 void sdp_names_take(struct sdp_sock *sock, int fd);
 
+/* A relay: the kernel waits at the number, so it is told for how long. */
+void sdp_options_relay(struct sdp_sock *sock);
+
 /* STARTING, STREAM, RELAY.  Return: 0; -errno. */
 int sdp_option_set(struct sdp_sock *sock, int level, int name,
 		   const void *value, socklen_t len);

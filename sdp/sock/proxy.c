@@ -17,6 +17,7 @@
 #include "../../util/log.h"
 #include "connect.h"
 #include "fd.h"
+#include "option.h"
 #include "real.h"
 #include "relay.h"
 #include "share.h"
@@ -176,6 +177,11 @@ static int proxy_start(struct sdp_sock *sock, int fd)
 	if (syscall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
 		    ways) < 0)
 		return -errno;
+	/* Both have them; the TCP socket gets those that are good for the RNIC.
+	 */
+	sock->tcp_fd = fd;
+	sdp_options_take(sock);
+	sock->tcp_fd = -1;
 	ret = proxy_fork(sock, fd, ways);
 	util_sys_close(ways[1]);
 	if (ret == 0)

@@ -19,6 +19,7 @@
 #include "ask.h"
 #include "count.h"
 #include "epoll.h"
+#include "option.h"
 #include "ready.h"
 #include "relay-name.h"
 #include "shadow.h"
@@ -248,6 +249,7 @@ int sdp_relay_enter(struct sdp_sock *sock)
 		sdp_link_set_notify(sock->link, NULL, NULL);
 	sdp_watch_give(sock);
 	sdp_sock_wake(sock);
+	sdp_options_relay(sock);
 	sdp_relay_name_put(sock->shadow.lib_fd, &sock->local, &sock->peer);
 	sock->relay_cnt = 2;
 	if (thread_run(up_thread, sock) < 0)

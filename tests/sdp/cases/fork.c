@@ -261,6 +261,45 @@ static void parent_ends_first(void)
 	show_recv("the end", pair.server, 30, 0);
 }
 
+static void timeouts_child(void *arg)
+{
+	struct pair *pair = arg;
+
+	show_recv("the child", pair->server, 10, 0);
+	set_timeout(pair->client, SO_RCVTIMEO, 50);
+	show_recv("a time that the child sets", pair->client, 10, 0);
+}
+
+/* Set before the child is made, and by it. */
+static void timeouts(void)
+{
+	struct pair pair = pair_used();
+
+	set_timeout(pair.server, SO_RCVTIMEO, 50);
+	child_end(child_start(timeouts_child, &pair));
+	show_recv("the parent", pair.client, 10, 0);
+}
+
+static void domain_child(void *arg)
+{
+	const struct pair *pair = arg;
+	int domain = 0;
+	socklen_t len = sizeof(domain);
+
+	NEED(getsockopt(pair->client, SOL_SOCKET, SO_DOMAIN, &domain, &len) ==
+	     0);
+	say("SO_DOMAIN is the family: %d", domain == fixture_family);
+	show_option("SO_PROTOCOL", pair->client, SOL_SOCKET, SO_PROTOCOL);
+	show_option("SO_ACCEPTCONN", pair->client, SOL_SOCKET, SO_ACCEPTCONN);
+}
+
+static void domain(void)
+{
+	struct pair pair = pair_used();
+
+	child_end(child_start(domain_child, &pair));
+}
+
 static void shutdown_child(void *arg)
 {
 	NEED(shutdown(*(int *)arg, SHUT_WR) == 0);
@@ -536,6 +575,8 @@ const struct sock_case fork_cases[] = {
 	{ "fork.reads-shared", reads_shared },
 	{ "fork.end-by-last", end_by_last },
 	{ "fork.parent-ends-first", parent_ends_first },
+	{ "fork.timeouts", timeouts },
+	{ "fork.domain", domain },
 	{ "fork.shutdown-by-child", shutdown_by_child },
 	{ "fork.large-by-child", large_by_child },
 	{ "fork.new-in-child", new_in_child },
