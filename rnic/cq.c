@@ -176,7 +176,7 @@ void rnic_cq_progress(struct rnic_cq *cq)
 	rnic_engine_poll(cq->ctx->engine);
 }
 
-void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
+static void cq_arm(struct rnic_cq *cq, bool solicited_only)
 {
 	uint32_t armed = solicited_only ? RNIC_CQ_ARM_SOLICITED
 					: RNIC_CQ_ARM_ANY;
@@ -188,8 +188,30 @@ void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
 		atomic_store_explicit(&cq->armed, armed, memory_order_relaxed);
 	/* Pairs with the fence in cq_fire(). */
 	atomic_thread_fence(memory_order_seq_cst);
-	rnic_engine_unpark(cq->ctx->engine);
+}
+
+void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
+{
+	cq_arm(cq, solicited_only);
+	if (!rnic_engine_has_sleeper(cq->ctx->engine))
+		rnic_engine_unpark(cq->ctx->engine);
 	rnic_engine_flush(cq->ctx->engine);
+}
+
+int rnic_cq_sleep_begin(struct rnic_cq *cq)
+{
+	if (!rnic_engine_sleep_begin(cq->ctx->engine))
+		return -EAGAIN;
+	cq_arm(cq, false);
+	rnic_engine_flush(cq->ctx->engine);
+	return cq->ctx->engine->epfd;
+}
+
+void rnic_cq_sleep_end(struct rnic_cq *cq)
+{
+	atomic_store_explicit(&cq->armed, RNIC_CQ_NOT_ARMED,
+			      memory_order_relaxed);
+	rnic_engine_sleep_end(cq->ctx->engine);
 }
 
 int rnic_cq_destroy(struct rnic_cq *cq, uint32_t *ret_comp_events,

@@ -19,6 +19,9 @@
 
 /* A poll so recent that the poller is taken to be still at it. */
 #define ENGINE_LIVE_NS 50000ull
+/* One that sleeps on the sockets is, for longer; a pause of this length costs
+ * one wake-up too many, since then the thread sleeps there as well. */
+#define ENGINE_ASLEEP_NS (10 * NS_PER_MS)
 /*
  * A parked thread looks after the poller at growing intervals: who has polled
  * for a while is trusted for as long again.  Each look costs the poller some
@@ -43,7 +46,13 @@
 void rnic_engine_thread_wake(struct rnic_engine *engine)
 {
 	uint64_t one = 1;
-	ssize_t rc = util_sys_write(engine->wake_fd, &one, sizeof(one));
+	ssize_t rc;
+
+	/* With the lead, but for the end of the engine: the note and the
+	 * descriptor say the same.  seq_cst: who is about to sleep on epfd sees
+	 * the note, or is woken by the write. */
+	atomic_store_explicit(&engine->is_woken, true, memory_order_seq_cst);
+	rc = util_sys_write(engine->wake_fd, &one, sizeof(one));
 
 	(void)rc; /* EAGAIN: it is awake already */
 }
@@ -57,6 +66,8 @@ void rnic_engine_wake_clear(struct rnic_engine *engine,
 	for (int i = 0; i < cnt; i++) {
 		if (ev[i].data.u64 != ENGINE_WAKE_TOKEN)
 			continue;
+		atomic_store_explicit(&engine->is_woken, false,
+				      memory_order_seq_cst);
 		rc = util_sys_read(engine->wake_fd, &drain, sizeof(drain));
 		(void)rc; /* only the counter is reset */
 	}
@@ -72,7 +83,9 @@ static bool engine_is_polled(const struct rnic_engine *engine, uint64_t now_ns)
 	uint64_t poll_ns =
 		atomic_load_explicit(&engine->poll_ns, memory_order_relaxed);
 
-	return poll_ns && now_ns - poll_ns < ENGINE_LIVE_NS;
+	return poll_ns && now_ns - poll_ns < (rnic_engine_has_sleeper(engine)
+						      ? ENGINE_ASLEEP_NS
+						      : ENGINE_LIVE_NS);
 }
 
 void rnic_engine_unpark(struct rnic_engine *engine)
@@ -94,6 +107,28 @@ void rnic_engine_ask_park(struct rnic_engine *engine, uint64_t now_ns)
 	atomic_store_explicit(&engine->wants_park, true, memory_order_relaxed);
 	rnic_engine_watch(engine);
 	rnic_engine_thread_wake(engine);
+}
+
+bool rnic_engine_sleep_begin(struct rnic_engine *engine)
+{
+	atomic_fetch_add_explicit(&engine->sleeper_cnt, 1,
+				  memory_order_seq_cst);
+	/* seq_cst: pairs with rnic_engine_thread_wake() */
+	if (!atomic_load_explicit(&engine->is_woken, memory_order_seq_cst))
+		return true;
+	atomic_fetch_sub_explicit(&engine->sleeper_cnt, 1,
+				  memory_order_relaxed);
+	rnic_engine_unpark(engine);
+	return false;
+}
+
+void rnic_engine_sleep_end(struct rnic_engine *engine)
+{
+	/* It is about to poll: the thread does not come back in between. */
+	atomic_store_explicit(&engine->poll_ns, rnic_now_ns(),
+			      memory_order_relaxed);
+	atomic_fetch_sub_explicit(&engine->sleeper_cnt, 1,
+				  memory_order_relaxed);
 }
 
 /* What the completion thread has learnt about the threads that poll. */
@@ -126,7 +161,9 @@ static void engine_park(struct rnic_engine *engine)
 			ts.tv_nsec *= 2;
 		else
 			ts.tv_nsec = (long)ENGINE_PARK_MAX_NS - 1;
-		is_polled = engine_is_polled(engine, rnic_now_ns());
+		is_polled = engine_is_polled(engine, rnic_now_ns()) &&
+			    !atomic_load_explicit(&engine->is_woken,
+						  memory_order_relaxed);
 	}
 	atomic_store_explicit(&engine->park_word, 0, memory_order_relaxed);
 }
@@ -350,9 +387,9 @@ static void *engine_thread(void *arg)
 			trust.was_parked = true;
 			continue;
 		}
-		rnic_engine_wake_clear(engine, ev, cnt);
 		rnic_stat_add(RNIC_STAT_passes_thread, 1);
 		rnic_engine_lead(engine);
+		rnic_engine_wake_clear(engine, ev, cnt);
 		rnic_engine_serve_events(engine, ev, cnt);
 		timeout_ms = engine_timeout_ms(engine);
 		rnic_engine_unlead(engine);

@@ -80,6 +80,9 @@ struct rnic_engine {
 	_Atomic bool is_watching;   /* posts may wait */
 	_Atomic bool wants_park;    /* somebody posts in bursts, and polls */
 	_Atomic bool is_stopping;
+	/* Threads that sleep on epfd, and poll when they wake. */
+	_Atomic uint32_t sleeper_cnt;
+	_Atomic bool is_woken;	  /* wake_fd has something for the thread */
 	struct rnic_context *ctx; /* whose it is */
 
 	/* guarded by lead */
@@ -137,6 +140,21 @@ void rnic_engine_poll(struct rnic_engine *engine);
 
 /* The application is about to wait for an event: unpark at once. */
 void rnic_engine_unpark(struct rnic_engine *engine);
+
+/*
+ * The calling thread is going to sleep on epfd, and polls when that becomes
+ * readable: the completion thread leaves the sockets to it meanwhile.
+ * Return: false: the completion thread has something to do; not now.
+ */
+bool rnic_engine_sleep_begin(struct rnic_engine *engine);
+void rnic_engine_sleep_end(struct rnic_engine *engine);
+
+static inline bool rnic_engine_has_sleeper(const struct rnic_engine *engine)
+{
+	/* relaxed: a hint */
+	return atomic_load_explicit(&engine->sleeper_cnt,
+				    memory_order_relaxed) > 0;
+}
 
 /* ---- under the lead, for stream.c and qp.c ----------------------------- */
 

@@ -410,6 +410,16 @@ RNIC_EXPORT bool rnic_cq_wants_progress(const struct rnic_cq *cq);
 RNIC_EXPORT void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only);
 
 /*
+ * The calling thread is going to sleep until the returned descriptor, or the
+ * channel of the CQ, is readable, and then polls the CQ itself.  The CQ is
+ * armed, and is not any more after _end.
+ * Return: the descriptor, which is not to be closed or read; -EAGAIN: arm and
+ * sleep on the channel this time.
+ */
+RNIC_EXPORT int rnic_cq_sleep_begin(struct rnic_cq *cq);
+RNIC_EXPORT void rnic_cq_sleep_end(struct rnic_cq *cq);
+
+/*
  * Return: 0; -EBUSY: QPs use it.  Unread events are removed;
  * *ret_comp_events and *ret_async_events say how many the application has
  * read (and must acknowledge before destruction is complete).

@@ -19,11 +19,13 @@
 
 typedef int attach_fd_fn(struct ibv_qp *qp, int fd,
 			 const struct usiwdv_attach_attr *attr);
+typedef int cq_sleep_begin_fn(struct ibv_cq *cq);
+typedef void cq_sleep_end_fn(struct ibv_cq *cq);
 
-/* NULL: the QP's provider has no such symbol. */
-static void *provider_symbol(const struct ibv_qp *qp, const char *name)
+/* NULL: the context's provider has no such symbol. */
+static void *provider_symbol(const struct ibv_context *ctx, const char *name)
 {
-	void *op = (void *)(uintptr_t)qp->context->ops.post_send;
+	void *op = (void *)(uintptr_t)ctx->ops.post_send;
 	struct link_map *map;
 	Dl_info info;
 	void *module, *symbol;
@@ -45,10 +47,52 @@ EXPORT int usiwdv_qp_attach_fd(struct ibv_qp *qp, int fd,
 	attach_fd_fn *fn = NULL;
 
 	if (qp)
-		fn = (attach_fd_fn *)provider_symbol(qp, "usiwdv_qp_attach_fd");
+		fn = (attach_fd_fn *)provider_symbol(qp->context,
+						     "usiwdv_qp_attach_fd");
 	if (!fn || fn == usiwdv_qp_attach_fd) {
 		errno = qp ? EOPNOTSUPP : EINVAL;
 		return errno;
 	}
 	return fn(qp, fd, attr);
+}
+
+/* Called in the data path: the provider is looked for once. */
+struct cq_sleep {
+	void *op; /* whose these are */
+	cq_sleep_begin_fn *begin;
+	cq_sleep_end_fn *end;
+};
+
+static const struct cq_sleep *cq_sleep_of(const struct ibv_cq *cq)
+{
+	static _Thread_local struct cq_sleep found;
+	void *op = (void *)(uintptr_t)cq->context->ops.post_send;
+
+	if (found.op == op)
+		return &found;
+	found.op = op;
+	found.begin = (cq_sleep_begin_fn *)provider_symbol(
+		cq->context, "usiwdv_cq_sleep_begin");
+	found.end = (cq_sleep_end_fn *)provider_symbol(cq->context,
+						       "usiwdv_cq_sleep_end");
+	return &found;
+}
+
+EXPORT int usiwdv_cq_sleep_begin(struct ibv_cq *cq)
+{
+	cq_sleep_begin_fn *fn = cq_sleep_of(cq)->begin;
+
+	if (!fn || fn == usiwdv_cq_sleep_begin) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	return fn(cq);
+}
+
+EXPORT void usiwdv_cq_sleep_end(struct ibv_cq *cq)
+{
+	cq_sleep_end_fn *fn = cq_sleep_of(cq)->end;
+
+	if (fn && fn != usiwdv_cq_sleep_end)
+		fn(cq);
 }

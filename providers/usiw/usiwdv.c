@@ -135,6 +135,22 @@ static int attach(struct usiw_qp *qp, int fd,
 	return rc;
 }
 
+EXPORT int usiwdv_cq_sleep_begin(struct ibv_cq *ibcq)
+{
+	struct usiw_cq *cq = usiw_cq(ibcq);
+	int fd = usiw_is_alien(cq->fork_gen) ? -ENODEV
+					     : rnic_cq_sleep_begin(cq->rnic);
+
+	if (fd < 0)
+		errno = -fd;
+	return fd < 0 ? -1 : fd;
+}
+
+EXPORT void usiwdv_cq_sleep_end(struct ibv_cq *ibcq)
+{
+	rnic_cq_sleep_end(usiw_cq(ibcq)->rnic);
+}
+
 EXPORT int usiwdv_qp_attach_fd(struct ibv_qp *ibqp, int fd,
 			       const struct usiwdv_attach_attr *attr)
 {

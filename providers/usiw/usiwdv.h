@@ -75,6 +75,19 @@ int usiwdv_qp_attach_fd(struct ibv_qp *qp, int fd,
 			const struct usiwdv_attach_attr *attr);
 
 /*
+ * A thread that would sleep on the completion channel of @cq, and polls @cq
+ * when it wakes, sleeps on this descriptor beside the channel's: it is readable
+ * when octets have come for a queue pair of the context.  So it is woken by the
+ * kernel, not by the thread that serves the context meanwhile.  _begin arms the
+ * CQ, as ibv_req_notify_cq() for any completion; then the CQ has to be polled
+ * before the thread sleeps.  _end takes the arming back: an event that has not
+ * come does not come any more.  The descriptor is only for poll() and its kin.
+ * Return: the descriptor; -1 and errno, EAGAIN: sleep on the channel this time.
+ */
+int usiwdv_cq_sleep_begin(struct ibv_cq *cq);
+void usiwdv_cq_sleep_end(struct ibv_cq *cq);
+
+/*
  * What the allocators of a parent domain (ibv_alloc_parent_domain(3)) are
  * asked for: their resource_type, whose upper 32 bits are zero, since there is
  * no enum rdma_driver_id for usiw.  Each is the entries of one queue, of any

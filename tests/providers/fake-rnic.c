@@ -468,6 +468,19 @@ void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
 	fake.is_solicited_only = solicited_only;
 }
 
+int rnic_cq_sleep_begin(struct rnic_cq *cq)
+{
+	assert_non_null(cq);
+	fake.sleep_cnt++;
+	return fake.sleep_ret;
+}
+
+void rnic_cq_sleep_end(struct rnic_cq *cq)
+{
+	assert_non_null(cq);
+	fake.sleep_cnt--;
+}
+
 int rnic_cq_destroy(struct rnic_cq *cq, uint32_t *ret_comp_events,
 		    uint32_t *ret_async_events)
 {

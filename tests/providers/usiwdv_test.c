@@ -261,6 +261,21 @@ static void every_failure_comes_through(void **state)
 	assert_int_equal(attach(w, &attr), ENODEV);
 }
 
+static void sleep_hands_the_descriptor_through(void **state)
+{
+	struct fake_world *w = *state;
+
+	fake.sleep_ret = 31;
+	assert_int_equal(usiwdv_cq_sleep_begin(w->qp->recv_cq), 31);
+	assert_int_equal(fake.sleep_cnt, 1);
+	usiwdv_cq_sleep_end(w->qp->recv_cq);
+	assert_int_equal(fake.sleep_cnt, 0);
+	fake.sleep_ret = -EAGAIN;
+	errno = 0;
+	assert_int_equal(usiwdv_cq_sleep_begin(w->qp->recv_cq), -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
 int main(void)
 {
 #define TEST(name)                                                             \
@@ -273,6 +288,7 @@ int main(void)
 		TEST(rejection_brings_its_private_data),
 		TEST(private_data_too_long_is_emsgsize),
 		TEST(every_failure_comes_through),
+		TEST(sleep_hands_the_descriptor_through),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/socket.h>
@@ -100,6 +101,138 @@ static void arming_unparks(void **state)
 		assert_int_equal(rnicpair_take(&p.side[0], p.side[0].scq).wr_id,
 				 1);
 	}
+	rnicpair_close(&p);
+}
+
+/* ---- threads that sleep on the sockets -----------------------------------
+ */
+
+/* Return: whether one of both is readable in time. */
+static bool sleep_on(int fd, struct rnicpair_side *s, int ms)
+{
+	struct pollfd pfd[] = {
+		{ .fd = fd, .events = POLLIN },
+		{ .fd = rnic_chan_fd(s->chan), .events = POLLIN },
+	};
+
+	return poll(pfd, 2, ms) > 0;
+}
+
+static bool has_event(struct rnicpair_side *s)
+{
+	struct pollfd pfd = { .fd = rnic_chan_fd(s->chan), .events = POLLIN };
+
+	return poll(&pfd, 1, 0) == 1;
+}
+
+static void a_sleeper_is_woken_each_time(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *b = &p.side[1];
+
+	(void)state;
+	opt.has_chan = true;
+	rnicpair_open(&p, &opt);
+	for (int i = 0; i < 500; i++) {
+		int fd = rnic_cq_sleep_begin(b->rcq);
+
+		if (fd == -EAGAIN)
+			rnic_cq_arm(b->rcq, false);
+		else
+			must(fd >= 0);
+		rnic_cq_progress(b->rcq);
+		rnicpair_post_echo(&p, 0, 8);
+		assert_true(
+			sleep_on(fd < 0 ? -1 : fd, b, RNICPAIR_PATIENCE_MS));
+		if (fd >= 0)
+			rnic_cq_sleep_end(b->rcq);
+		assert_int_equal(rnicpair_take(b, b->rcq).wr_id, 2);
+		(void)rnicpair_take(&p.side[0], p.side[0].scq);
+		if (has_event(b))
+			wait_comp_event(b);
+	}
+	rnicpair_close(&p);
+}
+
+/* What was armed for the sleep makes no event later. */
+static void the_end_of_a_sleep_disarms(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *b = &p.side[1];
+
+	(void)state;
+	opt.has_chan = true;
+	rnicpair_open(&p, &opt);
+	if (rnic_cq_sleep_begin(b->rcq) >= 0) {
+		rnic_cq_sleep_end(b->rcq);
+		rnicpair_post_echo(&p, 0, 8);
+		assert_int_equal(rnicpair_take(b, b->rcq).wr_id, 2);
+		(void)rnicpair_take(&p.side[0], p.side[0].scq);
+		assert_false(has_event(b));
+	}
+	rnicpair_close(&p);
+}
+
+/* The thread that slept has gone and polls no more: READs are answered. */
+static void a_sleeper_that_has_gone_is_replaced(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+
+	(void)state;
+	opt.has_chan = true;
+	rnicpair_open(&p, &opt);
+	for (int i = 0; i < 50; i++) {
+		struct usiw_sge sge = rnicpair_sge(a, 0, 4096);
+
+		if (rnic_cq_sleep_begin(b->rcq) >= 0)
+			rnic_cq_sleep_end(b->rcq);
+		must(!rnicpair_post(
+			a, &(struct rnicpair_wr){
+				   .wr_id = 4,
+				   .opcode = USIW_WR_READ,
+				   .flags = USIW_SQE_SIGNALED,
+				   .sge = &sge,
+				   .sge_cnt = 1,
+				   .rkey = b->stag,
+				   .remote_addr = rnicpair_addr(b, 0) }));
+		assert_int_equal(rnicpair_take(a, a->scq).wr_id, 4);
+	}
+	rnicpair_close(&p);
+}
+
+/* Over and over, as a program does it that has nothing to do. */
+static void a_sleeper_rests(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *b = &p.side[1];
+	uint64_t start_us, end_ms;
+	int wakes = 0;
+
+	(void)state;
+	opt.has_chan = true;
+	rnicpair_open(&p, &opt);
+	start_us = rnicpair_cpu_us();
+	end_ms = rnicpair_ms() + 200;
+	for (uint64_t now; (now = rnicpair_ms()) < end_ms; wakes++) {
+		int fd = rnic_cq_sleep_begin(b->rcq);
+
+		rnic_cq_progress(b->rcq);
+		if (fd < 0) {
+			(void)sleep_on(-1, b, 1);
+			continue;
+		}
+		(void)sleep_on(fd, b, (int)(end_ms - now));
+		rnic_cq_sleep_end(b->rcq);
+	}
+	print_message("%d wakes, %llu us\n", wakes,
+		      (unsigned long long)(rnicpair_cpu_us() - start_us));
+	assert_true(rnicpair_cpu_us() - start_us < 60000);
+	assert_true(wakes < 100);
 	rnicpair_close(&p);
 }
 
@@ -312,6 +445,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(completion_threads_alone_make_progress),
 		cmocka_unit_test(arming_unparks),
+		cmocka_unit_test(a_sleeper_is_woken_each_time),
+		cmocka_unit_test(the_end_of_a_sleep_disarms),
+		cmocka_unit_test(a_sleeper_that_has_gone_is_replaced),
+		cmocka_unit_test(a_sleeper_rests),
 		cmocka_unit_test(bursts_park),
 		cmocka_unit_test(what_waits_is_not_forgotten),
 		cmocka_unit_test(waits_without_burning),

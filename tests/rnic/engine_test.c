@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -112,6 +113,39 @@ static void polling_alone_makes_progress(void **state)
 		assert_int_equal(
 			rnicpair_take(&p.side[from], p.side[from].scq).wr_id,
 			1);
+	}
+	gate_open();
+	rnicpair_close(&p);
+}
+
+/* Who sleeps on the sockets finds out without the completion thread. */
+static void sleeping_alone_makes_progress(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+	eventfd_t woken;
+
+	(void)state;
+	opt.has_chan = true;
+	rnicpair_open(&p, &opt);
+	gate_close(&p);
+	/* Closing the gate has woken the thread, which takes no note of it. */
+	must(!eventfd_read(b->ctx->engine->wake_fd, &woken));
+	for (int i = 0; i < 50; i++) {
+		struct pollfd pfd = { .events = POLLIN };
+
+		pfd.fd = rnic_cq_sleep_begin(b->rcq);
+		must(pfd.fd >= 0);
+		rnic_cq_progress(b->rcq);
+		assert_int_equal(poll(&pfd, 1, 0), 0);
+		rnicpair_post_echo(&p, 0, 8);
+		/* What waits for company goes with it. */
+		rnic_cq_progress(a->scq);
+		assert_int_equal(poll(&pfd, 1, RNICPAIR_PATIENCE_MS), 1);
+		rnic_cq_sleep_end(b->rcq);
+		assert_int_equal(rnicpair_take(b, b->rcq).wr_id, 2);
+		(void)rnicpair_take(&p.side[0], p.side[0].scq);
 	}
 	gate_open();
 	rnicpair_close(&p);
@@ -591,6 +625,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(polling_alone_makes_progress),
+		cmocka_unit_test(sleeping_alone_makes_progress),
 		cmocka_unit_test(polls_many_streams),
 		cmocka_unit_test(no_bell_is_lost),
 		cmocka_unit_test(a_bell_beside_the_leader_is_served),
