@@ -15,6 +15,7 @@
 
 #include "cancel.h"
 #include "high.h"
+#include "direct.h"
 #include "log.h"
 
 /* Entries of the SRQ, at most; of a new CQ. */
@@ -125,6 +126,18 @@ destroy_channel:
 }
 
 /* @ctx: becomes the device's. */
+/* Both, or none. */
+static void find_sleep(struct sdp_dev *dev)
+{
+	void *begin = sdp_direct_symbol("usiwdv_cq_sleep_begin");
+	void *end = sdp_direct_symbol("usiwdv_cq_sleep_end");
+
+	if (!begin || !end)
+		return;
+	dev->cq_sleep_begin = (int (*)(struct ibv_cq *))begin;
+	dev->cq_sleep_end = (void (*)(struct ibv_cq *))end;
+}
+
 static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 {
 	struct sdp_dev *dev = calloc(1, sizeof(*dev));
@@ -138,6 +151,8 @@ static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 	snprintf(dev->name, sizeof(dev->name), "%s",
 		 ibv_get_device_name(ctx->device));
 	dev->is_usiw = !strncmp(dev->name, "usiw_", 5);
+	if (dev->is_usiw)
+		find_sleep(dev);
 	ret = -ibv_query_device(ctx, &dev->attr);
 	if (ret)
 		goto free_dev;

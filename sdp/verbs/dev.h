@@ -37,6 +37,9 @@ struct sdp_dev {
 	struct ibv_srq *srq;
 	struct sdp_pool pool;
 	bool is_usiw;
+	/* usiwdv_cq_sleep_begin(3) and _end; NULL: none */
+	int (*cq_sleep_begin)(struct ibv_cq *cq);
+	void (*cq_sleep_end)(struct ibv_cq *cq);
 
 	/* UTIL_RANK_SDP_POLL: who holds it polls the CQ, and may free links */
 	struct util_lock poll_lock;
@@ -55,6 +58,7 @@ struct sdp_dev {
 	_Atomic uint64_t deadline; /* the earliest; may be too early */
 	/* how long a thread polls before it sleeps */
 	_Atomic uint32_t spin_ns;
+	_Atomic uint64_t spin_rest_end; /* it does not grow before */
 	/* threads that count on an event of the channel */
 	_Atomic int armed_cnt;
 	/* passes of threads of the program: the progress thread looks */

@@ -329,7 +329,7 @@ int sdp_poll_arm(struct sdp_dev *dev)
 {
 	int cnt;
 
-	/* seq_cst: pairs with rearm() */
+	/* seq_cst: pairs with sdp_poll_rearm() */
 	atomic_fetch_add_explicit(&dev->armed_cnt, 1, memory_order_seq_cst);
 	/* Not a try: the pass of another thread may have looked before the CQ
 	 * was armed. */
@@ -347,7 +347,7 @@ void sdp_poll_disarm(struct sdp_dev *dev)
 
 /* The event that was taken may have been another sleeping thread's: it would
  * sleep on, and nothing would make an event any more. */
-static void rearm(struct sdp_dev *dev)
+void sdp_poll_rearm(struct sdp_dev *dev)
 {
 	if (atomic_load_explicit(&dev->armed_cnt, memory_order_seq_cst) > 0)
 		(void)ibv_req_notify_cq(dev->cq, 0);
@@ -404,7 +404,7 @@ void sdp_poll_events(struct sdp_dev *dev, unsigned int which)
 	 * and to look for it costs each wake-up a system call. */
 	if (which & SDP_POLL_CQ && !ibv_get_cq_event(dev->channel, &cq, &ctx)) {
 		ibv_ack_cq_events(dev->cq, 1);
-		rearm(dev);
+		sdp_poll_rearm(dev);
 	}
 	/* What came before the end is taken before it. */
 	while (sdp_poll(dev) > 0)

@@ -20,6 +20,9 @@ void sdp_poll_drain(struct sdp_dev *dev);
 int sdp_poll_arm(struct sdp_dev *dev);
 void sdp_poll_disarm(struct sdp_dev *dev);
 
+/* The arming was used up, or taken back: others may count on it. */
+void sdp_poll_rearm(struct sdp_dev *dev);
+
 /* Which descriptors are readable. */
 #define SDP_POLL_CQ 0x1u    /* the completion channel's */
 #define SDP_POLL_ASYNC 0x2u /* the context's */

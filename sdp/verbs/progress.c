@@ -29,6 +29,9 @@
 #define NAP_NS_MAX 4000000u
 #define SPIN_NS_MAX 50000u
 #define SPIN_NS_STEP 2000u
+/* What is left of the longest time when that was in vain once. */
+#define SPIN_NS_LONG (SPIN_NS_MAX - SPIN_NS_MAX / 4)
+#define SPIN_REST_NS 50000000u
 /* Between two looks of a thread that has not been interrupted. */
 #define SPIN_NS_GAP 300000u
 #define FDS_PER_DEV 3
@@ -104,6 +107,26 @@ static int dev_fds(struct sdp_dev *dev, struct pollfd *pfd)
 	pfd[0] = (struct pollfd){ .fd = dev->channel->fd, .events = POLLIN };
 	pfd[1] = (struct pollfd){ .fd = dev->ctx->async_fd, .events = POLLIN };
 	return 2;
+}
+
+/* What the thread in the place on the descriptors sleeps on.  On usiw that is
+ * also the context's sockets, so that the thread which serves them meanwhile
+ * need not wake it. */
+static int place_begin(struct sdp_dev *dev, struct sdp_waiter *w,
+		       struct pollfd *pfd)
+{
+	w->cq_fd = dev->cq_sleep_begin ? dev->cq_sleep_begin(dev->cq) : -1;
+	pfd[2] = (struct pollfd){ .fd = w->cq_fd, .events = POLLIN };
+	return dev_fds(dev, pfd) + 1;
+}
+
+static void place_end(struct sdp_dev *dev, struct sdp_waiter *w)
+{
+	sdp_poll_disarm(dev);
+	if (w->cq_fd < 0)
+		return;
+	dev->cq_sleep_end(dev->cq);
+	sdp_poll_rearm(dev);
 }
 
 static void fd_drain(int fd)
@@ -202,15 +225,28 @@ static bool spin(struct sdp_link *link, unsigned int what, const uint32_t *seen)
 	return false;
 }
 
-/* It came soon after the thread went to sleep: try longer. */
+/*
+ * It came soon after the thread went to sleep: try longer.  But where the
+ * longest time was in vain it is likely that the peer waited for the processor
+ * of the very thread that polled: no polling for a while.
+ */
 static void spin_more(struct sdp_dev *dev, uint64_t slept_ns)
 {
 	uint32_t budget =
 		atomic_load_explicit(&dev->spin_ns, memory_order_relaxed);
+	uint64_t now = sdp_now_ns();
 
-	if (slept_ns > 2 * SPIN_NS_MAX)
+	if (slept_ns > 2 * SPIN_NS_MAX ||
+	    now < atomic_load_explicit(&dev->spin_rest_end,
+				       memory_order_relaxed))
 		return;
-	budget = 2 * budget + SPIN_NS_STEP;
+	if (budget > SPIN_NS_LONG) {
+		atomic_store_explicit(&dev->spin_rest_end, now + SPIN_REST_NS,
+				      memory_order_relaxed);
+		budget = 0;
+	} else {
+		budget = 2 * budget + SPIN_NS_STEP;
+	}
 	if (budget > spin_max())
 		budget = spin_max();
 	atomic_store_explicit(&dev->spin_ns, budget, memory_order_relaxed);
@@ -261,15 +297,15 @@ static int sleep_on_fds(struct sdp_waiter *w, unsigned int what,
 			const uint32_t *seen, uint64_t deadline)
 {
 	struct sdp_dev *dev = w->link->dev;
-	struct pollfd pfd[FDS_PER_DEV + 1];
+	struct pollfd pfd[FDS_PER_DEV + 2];
 	unsigned int cnt;
 	int ret = 0;
 
+	cnt = (unsigned int)place_begin(dev, w, pfd);
 	if (sdp_poll_arm(dev) || !fall_asleep(w, what, seen)) {
-		sdp_poll_disarm(dev);
+		place_end(dev, w);
 		return 0;
 	}
-	cnt = (unsigned int)dev_fds(dev, pfd);
 	pfd[cnt++] = (struct pollfd){ .fd = dev->wake_fd, .events = POLLIN };
 	pfd[cnt++] = (struct pollfd){ .fd = sdp_cm_chan_fd(), /* -1: none */
 				      .events = POLLIN };
@@ -277,14 +313,15 @@ static int sleep_on_fds(struct sdp_waiter *w, unsigned int what,
 		ret = -errno;
 	sdp_notice_stay();
 	atomic_store_explicit(&w->is_awake, 1, memory_order_relaxed);
-	sdp_poll_disarm(dev);
+	place_end(dev, w);
 	if (ret)
 		return ret;
-	if (pfd[2].revents)
+	if (pfd[FDS_PER_DEV].revents)
 		fd_drain(dev->wake_fd);
-	serve_events(dev, (pfd[0].revents ? SDP_POLL_CQ : 0) |
-				  (pfd[1].revents ? SDP_POLL_ASYNC : 0) |
-				  (pfd[3].revents ? SDP_POLL_CM : 0));
+	serve_events(dev,
+		     (pfd[0].revents ? SDP_POLL_CQ : 0) |
+			     (pfd[1].revents ? SDP_POLL_ASYNC : 0) |
+			     (pfd[FDS_PER_DEV + 1].revents ? SDP_POLL_CM : 0));
 	return 0;
 }
 
@@ -382,7 +419,7 @@ static _Thread_local struct sdp_waiter sleep_waiters[SLEEP_DEVS];
 static _Thread_local struct sdp_dev *sleep_devs[SLEEP_DEVS];
 static _Thread_local int sleep_cnt;
 
-/* Two descriptors for each device in sleep_devs, then perhaps rdma_cm's. */
+/* FDS_PER_DEV for each device in sleep_devs, then perhaps rdma_cm's. */
 int sdp_sleep_begin(struct pollfd *ret_fds, int max)
 {
 	struct sdp_dev *dev = sdp_dev_first();
@@ -396,8 +433,8 @@ int sdp_sleep_begin(struct pollfd *ret_fds, int max)
 		if (!sleeper_add(dev, w, true))
 			continue; /* another thread serves it */
 		sleep_devs[sleep_cnt++] = dev;
+		cnt += place_begin(dev, w, ret_fds + cnt);
 		ret |= sdp_poll_arm(dev);
-		cnt += dev_fds(dev, ret_fds + cnt);
 	}
 	if (cnt && sdp_cm_chan_fd() >= 0)
 		ret_fds[cnt++] = (struct pollfd){ .fd = sdp_cm_chan_fd(),
@@ -410,13 +447,14 @@ int sdp_sleep_begin(struct pollfd *ret_fds, int max)
 
 void sdp_sleep_end(const struct pollfd *fds, int cnt)
 {
-	bool is_cm = cnt > 2 * sleep_cnt && fds[2 * sleep_cnt].revents;
+	bool is_cm = cnt > FDS_PER_DEV * sleep_cnt &&
+		     fds[FDS_PER_DEV * sleep_cnt].revents;
 
 	while (sleep_cnt) {
 		struct sdp_dev *dev = sleep_devs[--sleep_cnt];
-		const struct pollfd *pfd = fds + 2 * sleep_cnt;
+		const struct pollfd *pfd = fds + FDS_PER_DEV * sleep_cnt;
 
-		sdp_poll_disarm(dev);
+		place_end(dev, &sleep_waiters[sleep_cnt]);
 		serve_events(dev,
 			     (pfd[0].revents ? SDP_POLL_CQ : 0) |
 				     (pfd[1].revents ? SDP_POLL_ASYNC : 0) |

@@ -4,7 +4,6 @@
  * stream of a queue pair (doc/spec/sdp.md part 5, C7).
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <infiniband/usiwdv.h>
 #include <poll.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "cancel.h"
+#include "direct.h"
 #include "drive.h"
 #include "link.h"
 
@@ -23,16 +23,10 @@ static attach_fn *find_attach(void)
 {
 	static attach_fn *_Atomic found;
 	attach_fn *fn = atomic_load_explicit(&found, memory_order_relaxed);
-	void *lib;
 
 	if (fn)
 		return fn;
-	fn = (attach_fn *)dlsym(RTLD_DEFAULT, "usiwdv_qp_attach_fd");
-	if (!fn) {
-		lib = dlopen("libusiw.so.0", RTLD_NOW | RTLD_LOCAL);
-		if (lib)
-			fn = (attach_fn *)dlsym(lib, "usiwdv_qp_attach_fd");
-	}
+	fn = (attach_fn *)sdp_direct_symbol("usiwdv_qp_attach_fd");
 	atomic_store_explicit(&found, fn, memory_order_relaxed);
 	return fn;
 }

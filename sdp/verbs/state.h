@@ -38,6 +38,7 @@ struct sdp_waiter {
 	bool is_on_fd;			/* sleeps on the device's descriptors */
 	bool is_heir;			/* woken because that place is free */
 	bool is_point;			/* cancellation ends it */
+	int cq_fd; /* is_on_fd: of usiwdv_cq_sleep_begin(); -1: none */
 };
 
 /* A buffer of the program's. */
