@@ -10,6 +10,7 @@
 #include "sock/end.h"
 #include "sock/epoll.h"
 #include "sock/fd.h"
+#include "sock/limit.h"
 #include "sock/policy.h"
 #include "sock/proxy.h"
 #include "sock/real.h"
@@ -43,6 +44,7 @@ static void fork_child(void)
 	sdp_fd_fork_child();
 	sdp_policy_fork_child();
 	sdp_start_fork_child();
+	sdp_limit_fork_child();
 	sdp_share_fork_child();
 	sdp_verbs_after_fork();
 }

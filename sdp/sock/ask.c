@@ -14,6 +14,7 @@
 #include "../../util/cancel.h"
 #include "../../util/log.h"
 #include "connect.h"
+#include "limit.h"
 #include "policy.h"
 #include "ready.h"
 #include "start.h"
@@ -140,6 +141,7 @@ static int stop_fd_make(void)
 /* Return: -EINPROGRESS; other -errno: no such attempt, nothing has changed. */
 static int ask_begin(struct sdp_sock *sock, int fd)
 {
+	bool is_raised;
 	int ret;
 
 	util_lock(&sock->lock);
@@ -147,7 +149,9 @@ static int ask_begin(struct sdp_sock *sock, int fd)
 	if (ret < 0)
 		goto out;
 	sock->stop_fd = ret;
+	is_raised = sdp_limit_begin(fd);
 	ret = sdp_start_cover(sock, fd);
+	sdp_limit_end(is_raised);
 	if (ret < 0) {
 		stop_fd_close(sock);
 		goto out;

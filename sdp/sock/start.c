@@ -22,6 +22,7 @@
 #include "connect.h"
 #include "count.h"
 #include "epoll.h"
+#include "limit.h"
 #include "mark.h"
 #include "option.h"
 #include "ready.h"
@@ -316,10 +317,17 @@ void *sdp_start_run(void *arg)
 	struct sdp_sock *sock = arg;
 	struct sdp_link *link = NULL;
 	struct sdp_outcome outcome = { .reason = SDP_REASON_NONE };
-	bool is_closed, has_early, has_reset, was_full;
+	bool is_closed, has_early, has_reset, was_full, is_raised;
 	int ret;
 
 	ret = link_make(sock, &link, &outcome);
+	if (ret < 0 && !sock->is_accepting && !outcome.has_sent) {
+		/* Others may have taken the last descriptors meanwhile. */
+		is_raised = sdp_limit_begin(sock->tcp_fd);
+		if (is_raised)
+			ret = link_make(sock, &link, &outcome);
+		sdp_limit_end(is_raised);
+	}
 	has_reset = is_reset(sock);
 	if (ret < 0)
 		refuse(sock);
@@ -350,11 +358,16 @@ void *sdp_start_run(void *arg)
 	return NULL;
 }
 
-static void *start_thread(void *sock)
+static void *start_thread(void *arg)
 {
+	const struct sdp_sock *sock = arg;
+	bool is_raised = sock->is_limit_raised;
+
 	sdp_inside_enter();
 	sdp_verbs_own_thread();
-	return sdp_start_run(sock);
+	(void)sdp_start_run(arg);
+	sdp_limit_end(is_raised);
+	return NULL;
 }
 
 void sdp_start_over(struct sdp_sock *sock)
@@ -419,20 +432,39 @@ int sdp_start_thread(struct sdp_sock *sock, void *(*fn)(void *arg))
 	return -ret;
 }
 
+/* There is no shadow: to the program the connection ends.  The Hello is not its
+ * data; a peer whose Hello was read knows a refusal, and takes TCP. */
+static void end_unstarted(struct sdp_sock *sock, int fd)
+{
+	char buf[512];
+
+	if (sock->is_accepting)
+		(void)syscall(SYS_recvfrom, fd, buf, sizeof(buf), MSG_DONTWAIT,
+			      NULL, NULL);
+	syscall(SYS_shutdown, fd, SHUT_RDWR);
+	sdp_mark_remove(fd);
+	sdp_sock_become(sock, SDP_SOCK_TCP);
+}
+
 static void start(struct sdp_sock *sock, int fd)
 {
 	struct sdp_outcome outcome = { .reason = SDP_REASON_RESOURCE,
 				       .text = "no thread for the start" };
+	bool is_raised = sdp_limit_begin(fd);
 	int ret = cover(sock, fd, false);
 
 	if (ret < 0) {
 		util_warn("sdp", "cannot start SDP on descriptor %d: %s", fd,
 			  strerror(-ret));
+		sdp_limit_end(is_raised);
+		end_unstarted(sock, fd);
 		return;
 	}
+	sock->is_limit_raised = is_raised;
 	sdp_sock_watch(sock, fd);
 	ret = sdp_start_thread(sock, start_thread);
 	if (ret < 0) {
+		sdp_limit_end(is_raised);
 		/* The peer goes on by TCP. */
 		refuse(sock);
 		start_failed(sock, ret, &outcome, false);

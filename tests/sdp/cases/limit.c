@@ -27,12 +27,22 @@ static void sockets(void)
 	say("then one more: %d", socket_new() >= 0);
 }
 
+static void patient_main(void *arg)
+{
+	int fd = dial(arg);
+	char octet;
+
+	send_text(fd, "patient");
+	NEED(recv(fd, &octet, 1, 0) == 0);
+}
+
+/* The client is another process, which has descriptors. */
 static void acceptance(void)
 {
 	int listener = listen_new(2), last = -1, fd = -1;
 	struct address address = address_of(listener);
+	pid_t pid = child_start(patient_main, &address);
 
-	send_text(dial(&address), "patient");
 	wait_poll(listener, POLLIN);
 	limit_to(64);
 	do {
@@ -42,7 +52,10 @@ static void acceptance(void)
 	SHOW("accept", accept(listener, NULL, NULL));
 	show_poll("the connection waits", listener, POLLIN);
 	close(last);
-	show_recv("accepted after a close", take_connection(listener), 20, 0);
+	fd = take_connection(listener);
+	show_recv("accepted after a close", fd, 20, 0);
+	close(fd);
+	child_end(pid);
 }
 
 static void connections(void)

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See limit.h. */
+#include "limit.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../../util/cancel.h"
+#include "../../util/lock.h"
+
+/* What a start takes, with a device that is opened for it. */
+#define MARGIN 32u
+
+static struct util_lock lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
+static unsigned int raised_cnt;
+static struct rlimit saved;
+
+/* Numbers are given from below: the next one tells how many are used. */
+static bool is_near(int fd, rlim_t limit)
+{
+	long next = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
+
+	if (next < 0)
+		return true;
+	util_sys_close((int)next);
+	return (rlim_t)next + MARGIN > limit;
+}
+
+bool sdp_limit_begin(int fd)
+{
+	struct rlimit limit;
+	bool is_raised = false;
+
+	util_lock(&lock);
+	if (raised_cnt > 0) {
+		is_raised = true;
+	} else if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+		   limit.rlim_cur < limit.rlim_max &&
+		   is_near(fd, limit.rlim_cur)) {
+		saved = limit;
+		limit.rlim_cur = limit.rlim_max;
+		is_raised = setrlimit(RLIMIT_NOFILE, &limit) == 0;
+	}
+	raised_cnt += is_raised;
+	util_unlock(&lock);
+	return is_raised;
+}
+
+/* With the lock.  What the program has set meanwhile stays. */
+static void restore(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+	    limit.rlim_cur == saved.rlim_max &&
+	    limit.rlim_max == saved.rlim_max)
+		(void)setrlimit(RLIMIT_NOFILE, &saved);
+}
+
+void sdp_limit_end(bool is_raised)
+{
+	if (!is_raised)
+		return;
+	util_lock(&lock);
+	if (--raised_cnt == 0)
+		restore();
+	util_unlock(&lock);
+}
+
+void sdp_limit_fork_child(void)
+{
+	util_lock_init(&lock, UTIL_RANK_LEAF);
+	if (raised_cnt > 0)
+		restore();
+	raised_cnt = 0;
+}
