@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -316,13 +317,41 @@ EXPORT int listen(int fd, int backlog)
 	return (int)call_end(sock, sdp_listen(sock, fd, backlog));
 }
 
+static void sock_put(void *sock)
+{
+	sdp_sock_put(sock);
+}
+
+/* libc's calls may end the thread, which then holds the socket no more. */
+static int accept_call(struct sdp_sock *sock, int fd, struct sockaddr *addr,
+		       socklen_t *len, int flags)
+{
+	volatile int ret = 0;
+
+	pthread_cleanup_push(sock_put, sock);
+	ret = sdp_fd_accept(sock, fd, addr, len, flags);
+	pthread_cleanup_pop(0);
+	return (int)call_end(sock, ret);
+}
+
+static int connect_call(struct sdp_sock *sock, int fd,
+			const struct sockaddr *addr, socklen_t len)
+{
+	volatile int ret = 0;
+
+	pthread_cleanup_push(sock_put, sock);
+	ret = sdp_ask_connect(sock, fd, addr, len);
+	pthread_cleanup_pop(0);
+	return (int)call_end(sock, ret);
+}
+
 EXPORT int accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
 {
 	struct sdp_sock *sock = sdp_sock_get(fd);
 
 	if (!sock)
 		return sdp_real()->accept4(fd, addr, len, flags);
-	return (int)call_end(sock, sdp_fd_accept(sock, fd, addr, len, flags));
+	return accept_call(sock, fd, addr, len, flags);
 }
 
 EXPORT int accept(int fd, struct sockaddr *addr, socklen_t *len)
@@ -331,7 +360,7 @@ EXPORT int accept(int fd, struct sockaddr *addr, socklen_t *len)
 
 	if (!sock)
 		return sdp_real()->accept(fd, addr, len);
-	return (int)call_end(sock, sdp_fd_accept(sock, fd, addr, len, 0));
+	return accept_call(sock, fd, addr, len, 0);
 }
 
 /* An address of AF_INET_SDP is one of AF_INET. */
@@ -365,7 +394,7 @@ EXPORT int connect(int fd, const struct sockaddr *addr, socklen_t len)
 		return sdp_real()->connect(fd, addr, len);
 	addr = addr_plain(addr, len, &buf);
 	sdp_fd_suit(fd, addr, len);
-	return (int)call_end(sock, sdp_ask_connect(sock, fd, addr, len));
+	return connect_call(sock, fd, addr, len);
 }
 
 EXPORT int shutdown(int fd, int how)

@@ -122,8 +122,10 @@ static void set_open(struct poll_set *set)
 	set_sort(set);
 }
 
-static void set_close(struct poll_set *set)
+static void set_close(void *arg)
 {
+	struct poll_set *set = arg;
+
 	for (nfds_t i = 0; i < set->cnt; i++)
 		if (set->socks[i])
 			sdp_sock_put(set->socks[i]);
@@ -372,13 +374,14 @@ int sdp_wait_poll(struct pollfd *pfd, nfds_t cnt,
 		  const struct timespec *timeout, const sigset_t *mask)
 {
 	struct poll_set set = { .pfd = pfd, .cnt = cnt };
-	int ret = time_is_valid(timeout) ? set_alloc(&set) : -EINVAL;
+	volatile int ret = time_is_valid(timeout) ? set_alloc(&set) : -EINVAL;
 
 	if (ret < 0)
 		return ret;
 	set_open(&set);
+	pthread_cleanup_push(set_close, &set);
 	ret = set_wait(&set, deadline_of(timeout), mask);
-	set_close(&set);
+	pthread_cleanup_pop(1);
 	return ret;
 }
 

@@ -429,6 +429,44 @@ static void cancelled_anywhere(void)
 	sleeper_end(&echo);
 }
 
+static void cancel(struct sleeper *sleeper)
+{
+	void *result = NULL;
+
+	sleeper_wait(sleeper);
+	NEED(pthread_cancel(sleeper->thread) == 0);
+	NEED(pthread_join(sleeper->thread, &result) == 0);
+	say("cancelled: %d", result == PTHREAD_CANCELED);
+}
+
+/* A cancelled call keeps nothing: the number is the last that holds it. */
+static void cancelled_end(void)
+{
+	void (*const mains[])(void *arg) = { recv_main, poll_main };
+
+	for (int i = 0; i < 2; i++) {
+		struct pair pair = pair_used();
+		struct sleeper sleeper;
+
+		sleeper_start(&sleeper, mains[i], &pair.server);
+		cancel(&sleeper);
+		close(pair.server);
+		show_recv("the peer", pair.client, 10, 0);
+	}
+}
+
+static void cancelled_accept(void)
+{
+	int listener = listen_new(1);
+	struct address address = address_of(listener);
+	struct sleeper sleeper;
+
+	sleeper_start(&sleeper, accept_main, &listener);
+	cancel(&sleeper);
+	close(listener);
+	SHOW("connect", connect(socket_new(), &address.any, address.len));
+}
+
 static void nonblocking_later(void)
 {
 	struct pair pair = pair_used();
@@ -532,6 +570,8 @@ const struct sock_case thread_cases[] = {
 	{ "thread.server", server },
 	{ "thread.many-acceptors", many_acceptors },
 	{ "thread.cancelled", cancelled },
+	{ "thread.cancelled-end", cancelled_end },
+	{ "thread.cancelled-accept", cancelled_accept },
 	{ "thread.cancelled-anywhere", cancelled_anywhere },
 	{ "thread.nonblocking-later", nonblocking_later },
 	{ "thread.exits", exits },
