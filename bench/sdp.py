@@ -35,8 +35,8 @@ LESS, MORE = "less is better", "more is better"
 KIB = 1024
 IDLE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                     "idle_sockets.py")
-# Descriptors of a connection over SDP, and some.
-FDS_EACH = 6
+# Descriptors of a connection over SDP; of the rest of the process.
+FDS_EACH, FDS_REST = 4, 200
 IDLE_KIB = 100
 
 
@@ -150,7 +150,7 @@ def idle(count, way):
     each way."""
     with runs.Quiet("idle") as test:
         port = harness.free_port()
-        limit = f"--nofile={FDS_EACH * (count + 100)}"
+        limit = f"--nofile={FDS_EACH * count + FDS_REST}"
         words = ["prlimit", limit, "/usr/bin/python3", "-B", IDLE]
         server = way.start(test, "server", words + ["serve", port, count])
         server.wait_text(re.compile("listens"))
@@ -242,7 +242,7 @@ def main():
     args = parser.parse_args()
     args.crc = args.crc.split(",")
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    args.idle = min(args.idle, hard // FDS_EACH - 100)
+    args.idle = min(args.idle, (hard - FDS_REST) // FDS_EACH)
     ways = args.ways.split(",")
     runs.need()
 
