@@ -292,6 +292,15 @@ def nginx():
         test.demand_sdp(8 * SIZE)
 
 
+def own_dlopen():
+    with SdpTest("a program with a dlopen() of its own, as haproxy 3 has "
+                 "it") as test:
+        program = test.run("program", [
+            os.path.join(harness.BUILD, "bin", "apps-own-dlopen")])
+        check("all came" in program.text(), "it did not end well")
+        test.demand_sdp(1000000)
+
+
 ONE_END = {
     "server": "the client has no SDP",
     "client": "the server has no SDP",
@@ -320,9 +329,11 @@ def one_end(which):
 
 
 main([
-    ("nc", netcat), ("socat", socat), ("http", http), ("tls", tls), ("asyncio", asyncio),
+    ("nc", netcat), ("socat", socat), ("http", http), ("tls", tls),
+    ("asyncio", asyncio),
     ("iperf3", iperf3), ("qperf", qperf), ("family", family),
     ("redis", redis), ("nginx", nginx),
+    ("own-dlopen", own_dlopen),
     ("only-server", lambda: one_end("server")),
     ("only-client", lambda: one_end("client")),
 ])
