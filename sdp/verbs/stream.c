@@ -282,6 +282,16 @@ static bool peek(const struct sdp_link *link, uint64_t off,
 	return true;
 }
 
+static bool is_at_mark(const struct sdp_link *link)
+{
+	const uint8_t *at;
+	uint32_t len;
+	bool is_oob;
+
+	return peek(link, 0, &at, &len, &is_oob) && len == 1 &&
+	       is_mark(link, is_oob);
+}
+
 static void consume(struct sdp_link *link, uint32_t len, bool is_oob_end)
 {
 	if (is_oob_end && link->oob.left_cnt)
@@ -383,6 +393,10 @@ static ssize_t recv_locked(struct sdp_link *link, const struct iovec *iov,
 		return 0;
 	if (link->direct.is_busy)
 		return -EAGAIN;
+	/* A call that has octets ends before the mark, which may come while it
+	 * waits for more. */
+	if (flags & LINK_RECV_KEEP_ERROR && is_at_mark(link))
+		return 0;
 	done = take(link, &c, space, flags);
 	if (done) {
 		if (done > 0 && !(flags & SDP_RECV_PEEK)) {
@@ -483,13 +497,10 @@ size_t sdp_link_outq(struct sdp_link *link)
 
 bool sdp_link_at_mark(struct sdp_link *link)
 {
-	const uint8_t *at;
-	uint32_t len;
-	bool is_oob, is_at;
+	bool is_at;
 
 	util_lock(&link->lock);
-	is_at = peek(link, 0, &at, &len, &is_oob) && len == 1 &&
-		is_mark(link, is_oob);
+	is_at = is_at_mark(link);
 	util_unlock(&link->lock);
 	return is_at;
 }
