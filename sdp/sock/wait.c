@@ -157,6 +157,17 @@ static bool set_has_ready(const struct poll_set *set)
 	return false;
 }
 
+/* One is no longer what it was sorted as: whoever changed it may have looked
+ * for sleepers before this thread was one. */
+static bool set_is_stale(const struct poll_set *set)
+{
+	for (nfds_t i = 0; i < set->cnt; i++)
+		if (set->socks[i] &&
+		    is_stream(set->socks[i]) != (set->kernel[i].fd < 0))
+			return true;
+	return false;
+}
+
 /* From the kernel's answer and ours.  Return: count of ready ones. */
 static int set_collect(struct poll_set *set)
 {
@@ -291,7 +302,7 @@ static int set_sleep(struct poll_set *set, uint64_t deadline,
 
 	sleep_begin(&sleep);
 	pthread_cleanup_push(sleep_end, &sleep);
-	if (sleep.dev_cnt >= 0 && !set_has_ready(set)) {
+	if (sleep.dev_cnt >= 0 && !set_is_stale(set) && !set_has_ready(set)) {
 		ret = sdp_real()->ppoll(
 			set->kernel,
 			set->cnt + set->twin_cnt + (nfds_t)sleep.dev_cnt + 1,

@@ -7,6 +7,7 @@ The script runs itself inside `unshare -Urnm`.
 """
 import json
 import os
+import signal
 import subprocess
 import tempfile
 
@@ -114,6 +115,7 @@ class Host:
         for _ in range(2):
             line = program.stdout.readline()
             check("answering on UDP port 3935" in line, line)
+        return program
 
     def page(self, program):
         """What the ended process left behind."""
@@ -145,17 +147,23 @@ def later(how, address, has_mapper, server_words, totals):
         net = Net(1500)
         try:
             with Host(net) as host:
-                if has_mapper:
-                    host.mapper()
+                mapper = host.mapper() if has_mapper else None
                 port = 9
                 if server_words is not None:
                     server = host.start(*server_words, "python3", "-c",
                                         SERVER, address)
                     port = int(server.stdout.readline())
+                # It does not answer before connect() was called again.
+                if how == "again":
+                    mapper.send_signal(signal.SIGSTOP)
                 client = host.start(USIW, "run", "--sdp", "--", "python3",
                                     "-c", LATER, address, port, how,
                                     inside=False)
-                out, _ = client.communicate(timeout=60 * SLOW)
+                out = ""
+                if how == "again":
+                    out = "".join(client.stdout.readline() for _ in range(2))
+                    mapper.send_signal(signal.SIGCONT)
+                out += client.communicate(timeout=60 * SLOW)[0]
                 want = ["EINPROGRESS"] + ["EALREADY"] * (how == "again")
                 if server_words is None:
                     want += ["ECONNREFUSED"]
