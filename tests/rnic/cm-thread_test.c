@@ -114,15 +114,16 @@ static void idle_thread_sleeps(void **state)
 	cm_side_close(&s);
 }
 
-/* Put something else in its place, and let the thread see it. */
+/* Put something else in its place, and let the thread see it: before it has
+ * to do with the set for a connection, which would fail by EINVAL. */
 static void epoll_break(void)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	assert_true(fd >= 0);
+	util_lock(&cm.lock);
 	assert_int_equal(dup2(fd, cm.epoll_fd), cm.epoll_fd);
 	close(fd);
-	util_lock(&cm.lock);
 	cm_thread_deadline(0);
 	util_unlock(&cm.lock);
 }
