@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -16,6 +15,7 @@
 
 #include "../../util/cancel.h"
 #include "../../util/log.h"
+#include "../../util/thread.h"
 #include "ask.h"
 #include "count.h"
 #include "epoll.h"
@@ -176,24 +176,13 @@ static void *down_thread(void *arg)
 
 static int thread_run(void *(*fn)(void *arg), struct sdp_sock *sock)
 {
-	pthread_attr_t attr;
-	pthread_t thread;
-	sigset_t all, old;
-	int ret = pthread_attr_init(&attr);
+	int ret;
 
-	if (ret)
-		return -ret;
-	pthread_attr_setstacksize(&attr, STACK_SIZE);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
 	sdp_sock_hold(sock);
-	ret = pthread_create(&thread, &attr, fn, sock);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	if (ret)
+	ret = util_thread_run(fn, sock, STACK_SIZE);
+	if (ret < 0)
 		sdp_sock_drop(sock);
-	return -ret;
+	return ret;
 }
 
 /* ---- in and out

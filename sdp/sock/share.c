@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../../util/cancel.h"
+#include "../../util/thread.h"
 #include "relay.h"
 #include "rights.h"
 
@@ -120,22 +120,7 @@ static void *share_thread(void *arg)
 
 static int thread_run(int way)
 {
-	pthread_attr_t attr;
-	pthread_t thread;
-	sigset_t all, old;
-	int ret = pthread_attr_init(&attr);
-
-	if (ret)
-		return -ret;
-	pthread_attr_setstacksize(&attr, STACK_SIZE);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&thread, &attr, share_thread,
-			     (void *)(intptr_t)way);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return -ret;
+	return util_thread_run(share_thread, (void *)(intptr_t)way, STACK_SIZE);
 }
 
 static bool is_own(const struct sdp_sock *sock)

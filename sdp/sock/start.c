@@ -8,7 +8,6 @@
 #include <linux/futex.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 
 #include "../../util/cancel.h"
 #include "../../util/log.h"
+#include "../../util/thread.h"
 #include "../../util/user.h"
 #include "connect.h"
 #include "count.h"
@@ -407,29 +407,15 @@ void sdp_start_give_back(struct sdp_sock *sock)
 	uncover(sock);
 }
 
-/* Signals are for the program's threads. */
 int sdp_start_thread(struct sdp_sock *sock, void *(*fn)(void *arg))
 {
-	sigset_t all, old;
-	pthread_attr_t attr;
-	pthread_t thread;
 	int ret;
 
-	ret = pthread_attr_init(&attr);
-	if (ret)
-		return -ret;
-	pthread_attr_setstacksize(&attr, STACK_SIZE);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
 	sdp_sock_hold(sock);
-	ret = pthread_create(&thread, &attr, fn, sock);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	if (ret == 0)
-		return 0;
-	sdp_sock_drop(sock);
-	return -ret;
+	ret = util_thread_run(fn, sock, STACK_SIZE);
+	if (ret < 0)
+		sdp_sock_drop(sock);
+	return ret;
 }
 
 /* There is no shadow: to the program the connection ends.  The Hello is not its

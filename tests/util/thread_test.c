@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* A thread of the library's own: its signals, its stack, its end. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "thread.h"
+
+#define STACK_SIZE (256 * 1024)
+
+struct seen {
+	sigset_t mask;
+	size_t stack_size;
+	int detach_state;
+	sem_t is_over;
+};
+
+static void *look(void *arg)
+{
+	struct seen *seen = arg;
+	pthread_attr_t attr;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &seen->mask);
+	pthread_getattr_np(pthread_self(), &attr);
+	pthread_attr_getstacksize(&attr, &seen->stack_size);
+	pthread_attr_getdetachstate(&attr, &seen->detach_state);
+	pthread_attr_destroy(&attr);
+	sem_post(&seen->is_over);
+	return NULL;
+}
+
+static void runs_without_signals(void **state)
+{
+	struct seen seen;
+	sigset_t mask, before;
+
+	(void)state;
+	sem_init(&seen.is_over, 0, 0);
+	pthread_sigmask(SIG_SETMASK, NULL, &before);
+	assert_int_equal(util_thread_run(look, &seen, STACK_SIZE), 0);
+	while (sem_wait(&seen.is_over) != 0)
+		;
+	pthread_sigmask(SIG_SETMASK, NULL, &mask);
+	for (int sig = 1; sig <= SIGSYS; sig++) {
+		if (sig != SIGKILL && sig != SIGSTOP)
+			assert_int_equal(sigismember(&seen.mask, sig), 1);
+		/* The caller's own mask is as it was. */
+		assert_int_equal(sigismember(&mask, sig),
+				 sigismember(&before, sig));
+	}
+	assert_true(seen.stack_size >= STACK_SIZE);
+	assert_true(seen.stack_size < 2 * STACK_SIZE);
+	assert_int_equal(seen.detach_state, PTHREAD_CREATE_DETACHED);
+	sem_destroy(&seen.is_over);
+}
+
+static void says_why_it_does_not_run(void **state)
+{
+	struct seen seen;
+	sigset_t mask;
+
+	(void)state;
+	assert_true(util_thread_run(look, &seen, SIZE_MAX / 4) < 0);
+	pthread_sigmask(SIG_SETMASK, NULL, &mask);
+	assert_int_equal(sigismember(&mask, SIGTERM), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runs_without_signals),
+		cmocka_unit_test(says_why_it_does_not_run),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See thread.h. */
+#include "thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+int util_thread_run(void *(*fn)(void *arg), void *arg, size_t stack_size)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all, old;
+	int ret = pthread_attr_init(&attr);
+
+	if (ret)
+		return -ret;
+	pthread_attr_setstacksize(&attr, stack_size);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&thread, &attr, fn, arg);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return -ret;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Threads of the library's own inside the program's process. */
+#ifndef UTIL_THREAD_H
+#define UTIL_THREAD_H
+
+#include <stddef.h>
+
+/*
+ * A detached thread that runs @fn(@arg) with a stack of @stack_size octets.
+ * All signals are blocked in it: they are for the program's threads.
+ * Return: 0; -EAGAIN: a limit of threads or memory; other -errno.
+ */
+int util_thread_run(void *(*fn)(void *arg), void *arg, size_t stack_size);
+
+#endif
