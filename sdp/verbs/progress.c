@@ -5,9 +5,10 @@
  * Of the threads that wait for links of a device, one sleeps on the device's
  * descriptors and serves all links when it wakes; the others sleep in a futex.
  * Who leaves that place wakes one of the others.  The progress thread does not
- * compete: while threads of the program poll it naps, and looks now and then
- * whether they still do; while one sleeps on the descriptors it sleeps as
- * well, but for deadlines; only without both does it sleep on them itself.
+ * compete: while threads of the program poll it naps, looks now and then
+ * whether they still do, and serves the events of the devices, which pollers do
+ * not look for; while one sleeps on the descriptors it sleeps as well, but for
+ * deadlines; only without both does it sleep on them itself.
  */
 #include "progress.h"
 
@@ -530,6 +531,43 @@ static bool has_sleeper(struct sdp_dev *dev)
 	return has;
 }
 
+/* Events of the devices and of rdma_cm, which no completion tells, and which a
+ * thread of the program that only polls never looks for. */
+static unsigned int event_fds(struct pollfd *pfd)
+{
+	unsigned int cnt = 0;
+
+	for (struct sdp_dev *dev = sdp_dev_first(); dev && cnt < DEVS_MAX;
+	     dev = dev->next)
+		pfd[cnt++] = (struct pollfd){ .fd = dev->ctx->async_fd,
+					      .events = POLLIN };
+	pfd[cnt++] = (struct pollfd){ .fd = sdp_cm_chan_fd(), /* -1: none */
+				      .events = POLLIN };
+	return cnt;
+}
+
+static void event_serve(const struct pollfd *pfd, unsigned int cnt)
+{
+	unsigned int cm = pfd[cnt - 1].revents ? SDP_POLL_CM : 0;
+	struct sdp_dev *dev = sdp_dev_first();
+
+	for (unsigned int i = 0; i < cnt - 1; i++, dev = dev->next) {
+		unsigned int which = cm | (pfd[i].revents ? SDP_POLL_ASYNC : 0);
+
+		if (which)
+			serve_events(dev, which);
+	}
+}
+
+/* While threads of the program poll.  @pfd[0] is the kick. */
+static void sleep_light(struct pollfd *pfd, uint64_t until)
+{
+	unsigned int cnt = event_fds(pfd + 1);
+
+	sleep_until(pfd, 1 + cnt, until);
+	event_serve(pfd + 1, cnt);
+}
+
 /* On the descriptors of the devices that no thread of the program serves. */
 static void sleep_deep(struct pollfd *pfd)
 {
@@ -575,7 +613,7 @@ static void *serve(void *arg)
 		now_seen = passes();
 		if (now_seen != seen) {
 			seen = now_seen;
-			sleep_until(pfd, 1, sdp_now_ns() + nap);
+			sleep_light(pfd, sdp_now_ns() + nap);
 			nap = nap < NAP_NS_MAX ? 2 * nap : nap;
 			continue;
 		}
@@ -587,8 +625,12 @@ static void *serve(void *arg)
 
 void sdp_progress_nap(uint64_t until)
 {
+	struct pollfd pfd[DEVS_MAX + 1];
+	unsigned int cnt = event_fds(pfd);
+
 	poll_all();
-	(void)poll_until(NULL, 0, until);
+	(void)poll_until(pfd, cnt, until);
+	event_serve(pfd, cnt);
 }
 
 static _Atomic bool is_running;

@@ -356,6 +356,53 @@ static void reset_1(struct sdp_link *link)
 	sdp_link_close(link, soon());
 }
 
+/* An event takes milliseconds.  In a minute a thread that naps is late once,
+ * and finds the event after all. */
+#define POLLED_LIMIT_NS (PAIR_LIMIT_NS / 12)
+
+/* A program that never sleeps for its links learns of their ends as well.  A
+ * shared receive queue tells an end by an event, not by a completion. */
+static void poll_once(void)
+{
+	struct timespec nap = { .tv_nsec = 10000 };
+
+	(void)sdp_progress();
+	nanosleep(&nap, NULL);
+}
+
+/* Long enough for the progress thread to know the links as polled. */
+static void poll_often(void)
+{
+	for (int i = 0; i < 1000; i++)
+		poll_once();
+}
+
+/* Late, so that no send of the peer's is outstanding, which would be flushed.
+ */
+static void abort_polled_0(struct sdp_link *link)
+{
+	char c;
+
+	get(link, &c, 1);
+	poll_often();
+	sdp_link_close(link, 0);
+}
+
+static void reset_polled_1(struct sdp_link *link)
+{
+	uint64_t limit;
+
+	poll_often();
+	limit = sdp_now_ns() + POLLED_LIMIT_NS;
+	put(link, "x", 1);
+	while (!(sdp_link_state(link) & SDP_LINK_CLOSED)) {
+		must(sdp_now_ns() < limit);
+		poll_once();
+	}
+	must(sdp_link_state(link) & SDP_LINK_ERR);
+	sdp_link_close(link, soon());
+}
+
 /* What lies unread when it is closed resets the peer (C22). */
 static void unread_0(struct sdp_link *link)
 {
@@ -536,6 +583,7 @@ static const struct link_case {
 	{ "write", { write_0, write_1 }, SDP_REQ_PIPE_ALWAYS, false },
 	{ "half", { half_0, half_1 }, 0, false },
 	{ "abort", { abort_0, reset_1 }, 0, false },
+	{ "abort-polled", { abort_polled_0, reset_polled_1 }, 0, false },
 	{ "unread", { unread_0, reset_1 }, 0, false },
 	{ "kill", { reset_1, kill_0 }, 0, true },
 	{ "oob", { oob_0, oob_1 }, 0, false },
