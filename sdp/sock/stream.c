@@ -393,15 +393,17 @@ int sdp_stream_shutdown(struct sdp_sock *sock, int fd, int how)
 	if (sdp_sock_is_over(sock))
 		return -ENOTCONN;
 	util_lock(&sock->lock);
-	if (how != SHUT_WR) {
-		sock->is_rd_shut = true;
-		if (sock->link)
-			sdp_link_shutdown_read(sock->link);
-	}
+	/* Of both the reading side goes last: it is the one that a poll() for
+	 * octets wakes up for, which then sees that both have ended. */
 	if (how != SHUT_RD) {
 		if (!sock->is_wr_shut && sock->link)
 			(void)sdp_link_shutdown(sock->link);
 		sock->is_wr_shut = true;
+	}
+	if (how != SHUT_WR) {
+		sock->is_rd_shut = true;
+		if (sock->link)
+			sdp_link_shutdown_read(sock->link);
 	}
 	util_unlock(&sock->lock);
 	sdp_sock_tell(sock, fd, SDP_NEWS_ALL);
