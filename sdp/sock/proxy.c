@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -20,56 +19,13 @@
 #include "option.h"
 #include "real.h"
 #include "relay.h"
+#include "rights.h"
 #include "share.h"
 #include "start.h"
 #include "verbs/sdp-link.h"
 
 /* As long as close() would have it go on in the background. */
 #define DRAIN_NS (60 * 1000000000ull)
-
-/* ---- the program's end of the pair, from process to process --------------
- */
-
-union control {
-	char octets[CMSG_SPACE(sizeof(int))];
-	struct cmsghdr part;
-};
-
-static void end_send(int way, int fd)
-{
-	union control control = { 0 };
-	struct iovec iov = { .iov_base = "p", .iov_len = 1 };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-
-	control.part.cmsg_level = SOL_SOCKET;
-	control.part.cmsg_type = SCM_RIGHTS;
-	control.part.cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(&control.part), &fd, sizeof(fd));
-	syscall(SYS_sendmsg, way, &msg, MSG_NOSIGNAL);
-}
-
-/* Return: descriptor, CLOEXEC; -ECHILD: the proxy could not do it. */
-static int end_receive(int way)
-{
-	union control control = { 0 };
-	char octet;
-	struct iovec iov = { .iov_base = &octet, .iov_len = 1 };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-	int fd;
-
-	if (syscall(SYS_recvmsg, way, &msg, MSG_CMSG_CLOEXEC) != 1 ||
-	    msg.msg_controllen < sizeof(control) ||
-	    control.part.cmsg_type != SCM_RIGHTS)
-		return -ECHILD;
-	memcpy(&fd, CMSG_DATA(&control.part), sizeof(fd));
-	return fd;
-}
 
 /* ---- the proxy -----------------------------------------------------------
  */
@@ -114,7 +70,8 @@ __attribute__((noreturn)) static void proxy_main(struct sdp_sock *sock, int fd,
 	sock->options = options;
 	if (sdp_sock_state(sock) == SDP_SOCK_TCP || sdp_relay_enter(sock) < 0)
 		sdp_real()->_exit(1);
-	end_send(way, fd);
+	/* The program's end of the pair. */
+	(void)sdp_rights_send(way, "p", 1, fd);
 	sdp_private_close(way);
 	(void)sdp_fd_close(fd);
 	sdp_relay_wait(sock);
@@ -173,6 +130,7 @@ static int proxy_fork(struct sdp_sock *sock, int fd, const int *ways)
 static int proxy_start(struct sdp_sock *sock, int fd)
 {
 	int ways[2], ret;
+	char octet;
 
 	if (syscall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
 		    ways) < 0)
@@ -185,7 +143,7 @@ static int proxy_start(struct sdp_sock *sock, int fd)
 	ret = proxy_fork(sock, fd, ways);
 	util_sys_close(ways[1]);
 	if (ret == 0)
-		ret = end_receive(ways[0]);
+		ret = sdp_rights_receive(ways[0], &octet, 1);
 	util_sys_close(ways[0]);
 	if (ret < 0)
 		return ret;

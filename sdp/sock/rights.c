@@ -2,8 +2,13 @@
 /* See rights.h. */
 #include "rights.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../../util/cancel.h"
 
 /* Octets of @part that are in the message's control data; 0: not in order. */
 static size_t part_len(const struct msghdr *msg, const struct cmsghdr *part)
@@ -36,4 +41,63 @@ void sdp_rights_each(const struct msghdr *msg, void (*fn)(int fd))
 			fn(fd);
 		}
 	}
+}
+
+/* ---- messages of the library's own --------------------------------------- */
+
+union one {
+	char octets[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr part;
+};
+
+bool sdp_rights_send(int way, const void *octets, size_t len, int fd)
+{
+	union one one = { 0 };
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)octets,
+			     .iov_len = len };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &one,
+			      .msg_controllen = sizeof(one) };
+
+	one.part.cmsg_level = SOL_SOCKET;
+	one.part.cmsg_type = SCM_RIGHTS;
+	one.part.cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(&one.part), &fd, sizeof(fd));
+	return syscall(SYS_sendmsg, way, &msg, MSG_NOSIGNAL) == (long)len;
+}
+
+static bool is_one(const struct msghdr *msg, const union one *one)
+{
+	return msg->msg_controllen >= CMSG_LEN(sizeof(int)) &&
+	       one->part.cmsg_level == SOL_SOCKET &&
+	       one->part.cmsg_type == SCM_RIGHTS &&
+	       one->part.cmsg_len == CMSG_LEN(sizeof(int));
+}
+
+static void fd_close(int fd)
+{
+	util_sys_close(fd);
+}
+
+int sdp_rights_receive(int way, void *octets, size_t len)
+{
+	union one one = { 0 };
+	struct iovec iov = { .iov_base = octets, .iov_len = len };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &one,
+			      .msg_controllen = sizeof(one) };
+	long ret = syscall(SYS_recvmsg, way, &msg, MSG_CMSG_CLOEXEC);
+	int fd;
+
+	if (ret < 0)
+		return -errno;
+	if (ret != (long)len || (msg.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) ||
+	    !is_one(&msg, &one)) {
+		sdp_rights_each(&msg, fd_close);
+		return -EPROTO;
+	}
+	memcpy(&fd, CMSG_DATA(&one.part), sizeof(fd));
+	return fd;
 }

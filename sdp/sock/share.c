@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,56 +20,6 @@
  * process that are a parent's, unused. */
 static _Atomic uint32_t child_cnt;
 static _Atomic uint32_t unasked_cnt;
-
-/* ---- a question: which socket, and a descriptor for the answer ----------- */
-
-struct question {
-	struct sdp_sock *sock; /* its address in both processes */
-	int reply_fd;
-};
-
-union control {
-	char octets[CMSG_SPACE(sizeof(int))];
-	struct cmsghdr part;
-};
-
-static bool question_send(int way, const struct question *question)
-{
-	union control control = { 0 };
-	struct iovec iov = { .iov_base = (void *)(uintptr_t)&question->sock,
-			     .iov_len = sizeof(question->sock) };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-
-	control.part.cmsg_level = SOL_SOCKET;
-	control.part.cmsg_type = SCM_RIGHTS;
-	control.part.cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(&control.part), &question->reply_fd, sizeof(int));
-	return syscall(SYS_sendmsg, way, &msg, MSG_NOSIGNAL) ==
-	       (long)sizeof(question->sock);
-}
-
-/* Return: false: no child holds the other end any more. */
-static bool question_receive(int way, struct question *ret_question)
-{
-	union control control = { 0 };
-	struct iovec iov = { .iov_base = &ret_question->sock,
-			     .iov_len = sizeof(ret_question->sock) };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-
-	if (syscall(SYS_recvmsg, way, &msg, MSG_CMSG_CLOEXEC) !=
-		    (long)sizeof(ret_question->sock) ||
-	    msg.msg_controllen < sizeof(control) ||
-	    control.part.cmsg_type != SCM_RIGHTS)
-		return false;
-	memcpy(&ret_question->reply_fd, CMSG_DATA(&control.part), sizeof(int));
-	return true;
-}
 
 /* ---- the parent ---------------------------------------------------------- */
 
@@ -90,10 +39,11 @@ static void wanted_look(int fd, void *arg)
 		sdp_sock_put(sock);
 }
 
-/* A socket that is closed here is a relay already. */
-static void answer(const struct question *question)
+/* A child asks for @asked, by its address, which is the same in both
+ * processes.  A socket that is closed here is a relay already. */
+static void answer(const struct sdp_sock *asked, int reply_fd)
 {
-	struct wanted wanted = { .sock = question->sock };
+	struct wanted wanted = { .sock = asked };
 
 	sdp_table_each_fd(wanted_look, &wanted);
 	if (wanted.found) {
@@ -101,18 +51,20 @@ static void answer(const struct question *question)
 		sdp_relay_settle(wanted.found);
 		sdp_sock_put(wanted.found);
 	}
-	util_sys_write(question->reply_fd, "r", 1);
-	util_sys_close(question->reply_fd);
+	util_sys_write(reply_fd, "r", 1);
+	util_sys_close(reply_fd);
 }
 
 static void *share_thread(void *arg)
 {
 	int way = (int)(intptr_t)arg;
-	struct question question;
+	struct sdp_sock *asked;
+	int reply_fd;
 
 	sdp_inside_enter();
-	while (question_receive(way, &question))
-		answer(&question);
+	/* Until no child holds the other end any more. */
+	while ((reply_fd = sdp_rights_receive(way, &asked, sizeof(asked))) >= 0)
+		answer(asked, reply_fd);
 	sdp_private_close(way);
 	atomic_fetch_sub_explicit(&child_cnt, 1, memory_order_relaxed);
 	return NULL;
@@ -164,7 +116,6 @@ void sdp_share_ask(struct sdp_sock *sock)
 {
 	int ways[2] = { -1, -1 }, err = errno;
 	struct pollfd pfd[2] = { { .events = POLLIN }, { .fd = -1 } };
-	struct question question = { .sock = sock };
 
 	util_lock(&sock->lock);
 	if (!sock->is_unasked)
@@ -173,11 +124,10 @@ void sdp_share_ask(struct sdp_sock *sock)
 	    syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
 		    ways) < 0)
 		goto asked;
-	question.reply_fd = ways[1];
 	pfd[0].fd = ways[0];
 	/* If the parent has gone, the number says so. */
 	sdp_sock_each_fd(sock, number_find, &pfd[1].fd);
-	if (question_send(sock->share_fd, &question)) {
+	if (sdp_rights_send(sock->share_fd, &sock, sizeof(sock), ways[1])) {
 		util_sys_close(ways[1]);
 		ways[1] = -1;
 		while (util_sys_poll(pfd, 2, -1) < 0 && errno == EINTR)
@@ -335,7 +285,7 @@ void sdp_share_fork_parent(void)
 	forking.ways[0] = forking.ways[1] = -1;
 }
 
-/* Its link is the parent's, and so are its descriptors below. */
+/* The link and the descriptors below the socket are the parent's. */
 static void fork_child(struct sdp_sock *sock)
 {
 	util_lock_init(&sock->lock, UTIL_RANK_SDP_SOCK);

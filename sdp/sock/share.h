@@ -15,10 +15,11 @@
 
 #include "table.h"
 
-/* RELAY of a parent that does not know yet: it does when this returns. */
+/* @sock is a RELAY whose parent does not know of it yet.  When this returns,
+ * the parent does. */
 void sdp_share_ask(struct sdp_sock *sock);
 
-/* What comes next is done on the number, by the kernel. */
+/* To be called before the kernel does something on the number. */
 static inline void sdp_share_use(struct sdp_sock *sock)
 {
 	/* acquire: pairs with the release in sdp_share_ask() */
@@ -33,10 +34,11 @@ void sdp_share_use_all(void);
  * may hold, a relay goes on. */
 void sdp_share_close(int fd);
 
-/* The descriptors that @msg passes on: whoever gets one has a stream. */
+/* Makes relays of the sockets that @msg passes on. */
 void sdp_share_message(const struct msghdr *msg);
 
-/* A program is to be run beside, or in place of this one: what it inherits. */
+/* Readies the sockets that a program inherits, which is about to run beside
+ * this one, or in its place. */
 void sdp_share_spawn(void);
 void sdp_share_exec(void);
 
@@ -45,7 +47,7 @@ void sdp_share_fork_prepare(void);
 void sdp_share_fork_parent(void);
 void sdp_share_fork_child(void);
 
-/* Forks of this thread share no socket: the child closes them all. */
+/* Forks of this thread share no socket, since the child closes them all. */
 void sdp_share_fork_apart(bool is_apart);
 
 #endif

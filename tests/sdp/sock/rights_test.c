@@ -4,7 +4,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <errno.h>
+#include <fcntl.h>
 
 #include <cmocka.h>
 
@@ -92,6 +98,110 @@ static void half_a_descriptor_is_none(void **state)
 	assert_int_equal(found_cnt, 1);
 }
 
+/* ---- messages of one descriptor ------------------------------------------ */
+
+static int ways[2], pipes[2];
+
+static int ways_open(void **state)
+{
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ways), 0);
+	assert_int_equal(pipe(pipes), 0);
+	return begin(state);
+}
+
+static int ways_close(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		close(ways[i]);
+		close(pipes[i]);
+	}
+	return 0;
+}
+
+static bool is_same_file(int a, int b)
+{
+	struct stat of_a, of_b;
+
+	assert_int_equal(fstat(a, &of_a), 0);
+	assert_int_equal(fstat(b, &of_b), 0);
+	return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+static void one_descriptor_goes_and_comes(void **state)
+{
+	uint64_t sent = 0x123456789abcdefull, got = 0;
+	int fd;
+
+	(void)state;
+	assert_true(sdp_rights_send(ways[0], &sent, sizeof(sent), pipes[1]));
+	fd = sdp_rights_receive(ways[1], &got, sizeof(got));
+	assert_true(fd >= 0);
+	assert_true(is_same_file(fd, pipes[1]));
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(got, sent);
+	close(fd);
+}
+
+static void says_that_it_did_not_go(void **state)
+{
+	(void)state;
+	assert_false(sdp_rights_send(ways[0], "x", 1, -1));
+	close(ways[1]);
+	assert_false(sdp_rights_send(ways[0], "x", 1, pipes[0]));
+	ways[1] = -1;
+}
+
+static void other_send(size_t fd_cnt, size_t len)
+{
+	struct iovec iov = { "0123456789", len };
+
+	message.msg_iov = &iov;
+	message.msg_iovlen = 1;
+	if (fd_cnt)
+		part_add(SOL_SOCKET, SCM_RIGHTS,
+			 (int[]){ pipes[1], pipes[1], pipes[1] }, fd_cnt);
+	else
+		message.msg_control = NULL;
+	assert_int_equal(sendmsg(ways[0], &message, 0), len);
+}
+
+/* Descriptors of a message that is refused are closed: nobody holds the end of
+ * the pipe that it passed on. */
+static void refuses_other_messages(void **state)
+{
+	static const struct {
+		size_t fd_cnt, len;
+	} others[] = {
+		{ 0, 4 }, { 2, 4 }, { 3, 4 }, { 1, 3 }, { 1, 5 }, { 0, 0 },
+	};
+	char octets[4];
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		begin(state);
+		other_send(others[i].fd_cnt, others[i].len);
+		assert_int_equal(sdp_rights_receive(ways[1], octets, 4),
+				 -EPROTO);
+	}
+	close(pipes[1]);
+	assert_int_equal(read(pipes[0], octets, 1), 0);
+	pipes[1] = -1;
+}
+
+static void the_end_is_no_message(void **state)
+{
+	char octet;
+
+	(void)state;
+	close(ways[0]);
+	assert_int_equal(sdp_rights_receive(ways[1], &octet, 1), -EPROTO);
+	assert_int_equal(sdp_rights_receive(-1, &octet, 1), -EBADF);
+	ways[0] = -1;
+}
+
+#define WAYS_TEST(name)                                                        \
+	cmocka_unit_test_setup_teardown(name, ways_open, ways_close)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -99,6 +209,10 @@ int main(void)
 		cmocka_unit_test_setup(finds_none_without_control_data, begin),
 		cmocka_unit_test_setup(bad_lengths_end_the_walk, begin),
 		cmocka_unit_test_setup(half_a_descriptor_is_none, begin),
+		WAYS_TEST(one_descriptor_goes_and_comes),
+		WAYS_TEST(says_that_it_did_not_go),
+		WAYS_TEST(refuses_other_messages),
+		WAYS_TEST(the_end_is_no_message),
 	};
 
 	return cmocka_run_group_tests_name("sdp_sock_rights", tests, NULL,
