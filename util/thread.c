@@ -17,6 +17,8 @@ int util_thread_run(void *(*fn)(void *arg), void *arg, size_t stack_size)
 	pthread_attr_setstacksize(&attr, stack_size);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	ret = pthread_create(&thread, &attr, fn, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

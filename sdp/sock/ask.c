@@ -156,7 +156,7 @@ static int ask_begin(struct sdp_sock *sock, int fd)
 		stop_fd_close(sock);
 		goto out;
 	}
-	ret = sdp_start_thread(sock, ask_thread);
+	ret = sdp_sock_thread(sock, ask_thread);
 	if (ret < 0) {
 		stop_fd_close(sock);
 		sdp_start_give_back(sock);

@@ -3,11 +3,11 @@
 #include "end.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "../../util/thread.h"
 #include "count.h"
 #include "epoll.h"
 #include "listen.h"
@@ -39,7 +39,8 @@ static void link_end(struct sdp_sock *sock)
 		return;
 	sdp_link_set_notify(link, NULL, NULL);
 	sdp_count_close(sock);
-	/* At the exit other threads may be inside. */
+	/* While the process exits, other threads may still be inside a call
+	 * that uses the link: it stays where they find it. */
 	if (!atomic_load_explicit(&sdp_is_ending, memory_order_relaxed))
 		sock->link = NULL;
 	if (seconds > 0)
@@ -104,8 +105,8 @@ void sdp_sock_end(struct sdp_sock *sock)
 /* ---- the process ----------------------------------------------------------
  */
 
-/* The process holds it no more, with all its numbers.  Threads that are inside
- * a call stay there. */
+/* The process lets go of the socket with all its numbers.  Threads that are
+ * inside a call stay there. */
 static void sock_exit(struct sdp_sock *sock)
 {
 	switch (sdp_sock_state(sock)) {
@@ -145,11 +146,9 @@ static void streams_flush(void)
 	static const struct timespec nap = { .tv_nsec = 1000000 };
 	static _Atomic bool is_done;
 	uint64_t deadline = sdp_now_ns() + FLUSH_NS;
-	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, flush_thread, &is_done) != 0)
+	if (util_thread_run(flush_thread, &is_done, UTIL_THREAD_STACK) < 0)
 		return;
-	pthread_detach(thread);
 	/* acquire: pairs with flush_thread() */
 	while (!atomic_load_explicit(&is_done, memory_order_acquire) &&
 	       sdp_now_ns() < deadline)

@@ -15,7 +15,6 @@
 
 #include "../../util/cancel.h"
 #include "../../util/log.h"
-#include "../../util/thread.h"
 #include "ask.h"
 #include "count.h"
 #include "epoll.h"
@@ -27,7 +26,6 @@
 #include "verbs/sdp-link.h"
 
 #define RELAY_SIZE (128 * 1024)
-#define STACK_SIZE (128 * 1024)
 #define SNDBUF (256 * 1024)
 #define SETTLE_NS (100 * 1000000ull)
 /* As close() of a socket that is no relay. */
@@ -166,23 +164,12 @@ static void *down_thread(void *arg)
 		sdp_count_relay(sock, (size_t)got, false);
 	}
 	pair_shutdown(sock, got < 0 ? SHUT_RDWR : SHUT_WR);
-	/* Nobody reads any more. */
+	/* No holder reads any more. */
 	if (got > 0)
 		sdp_link_abort(link);
 	free(buf);
 	relay_leave(sock);
 	return NULL;
-}
-
-static int thread_run(void *(*fn)(void *arg), struct sdp_sock *sock)
-{
-	int ret;
-
-	sdp_sock_hold(sock);
-	ret = util_thread_run(fn, sock, STACK_SIZE);
-	if (ret < 0)
-		sdp_sock_drop(sock);
-	return ret;
 }
 
 /* ---- in and out
@@ -241,9 +228,9 @@ int sdp_relay_enter(struct sdp_sock *sock)
 	sdp_options_relay(sock);
 	sdp_relay_name_put(sock->shadow.lib_fd, &sock->local, &sock->peer);
 	sock->relay_cnt = 2;
-	if (thread_run(up_thread, sock) < 0)
+	if (sdp_sock_thread(sock, up_thread) < 0)
 		sock->relay_cnt--;
-	if (thread_run(down_thread, sock) < 0)
+	if (sdp_sock_thread(sock, down_thread) < 0)
 		sock->relay_cnt--;
 	util_debug("sdp", "relay for a socket that others hold");
 out:

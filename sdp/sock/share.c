@@ -14,8 +14,6 @@
 #include "relay.h"
 #include "rights.h"
 
-#define STACK_SIZE (128 * 1024)
-
 /* Children that may hold sockets of this process; and the sockets of this
  * process that are a parent's, unused. */
 static _Atomic uint32_t child_cnt;
@@ -68,11 +66,6 @@ static void *share_thread(void *arg)
 	sdp_private_close(way);
 	atomic_fetch_sub_explicit(&child_cnt, 1, memory_order_relaxed);
 	return NULL;
-}
-
-static int thread_run(int way)
-{
-	return util_thread_run(share_thread, (void *)(intptr_t)way, STACK_SIZE);
 }
 
 static bool is_own(const struct sdp_sock *sock)
@@ -271,7 +264,9 @@ void sdp_share_fork_prepare(void)
 	if (!forking.has_any)
 		return;
 	atomic_fetch_add_explicit(&child_cnt, 1, memory_order_relaxed);
-	if (ways_open() && thread_run(forking.ways[0]) == 0)
+	if (ways_open() &&
+	    util_thread_run(share_thread, (void *)(intptr_t)forking.ways[0],
+			    UTIL_THREAD_STACK) == 0)
 		return;
 	/* Nobody could be asked. */
 	atomic_fetch_sub_explicit(&child_cnt, 1, memory_order_relaxed);

@@ -17,7 +17,6 @@
 
 #include "../../util/cancel.h"
 #include "../../util/log.h"
-#include "../../util/thread.h"
 #include "../../util/user.h"
 #include "connect.h"
 #include "count.h"
@@ -37,7 +36,6 @@
 #define SOON_NS 20000000ull
 /* For a peer to take notice of a refusal. */
 #define REFUSE_MS 1000
-#define STACK_SIZE (256 * 1024)
 
 /* Starts of sockets that have sent something. */
 static _Atomic int owed_cnt;
@@ -73,7 +71,8 @@ static void number_cover(int fd, void *arg)
 		flags > 0 && (flags & FD_CLOEXEC) ? O_CLOEXEC : 0);
 }
 
-/* Who gets signals for it (SIGIO, SIGURG) goes along, and O_ASYNC. */
+/* The new file sends signals (SIGIO, SIGURG) to the same owner, and keeps
+ * O_ASYNC. */
 static void owner_cover(struct sdp_sock *sock, int fd)
 {
 	struct f_owner_ex owner = { 0 };
@@ -92,7 +91,7 @@ static void owner_cover(struct sdp_sock *sock, int fd)
 	syscall(SYS_fcntl, fd, F_SETFL, flags | O_ASYNC);
 }
 
-/* The TCP connection stands: what is the program's of it. */
+/* The TCP connection stands: takes over its options, and counts it. */
 static void take(struct sdp_sock *sock, int fd)
 {
 	sdp_options_take(sock);
@@ -161,7 +160,7 @@ static int link_make(struct sdp_sock *sock, struct sdp_link **ret_link,
 				   outcome);
 }
 
-/* What the program did meanwhile; with the sock's lock. */
+/* Does what the program asked for meanwhile; with the sock's lock. */
 static void link_catch_up(struct sdp_sock *sock, struct sdp_link *link)
 {
 	struct iovec iov = { .iov_base = sock->early,
@@ -231,7 +230,7 @@ static int fall_back(struct sdp_sock *sock)
 	return ret;
 }
 
-/* Nobody looks at the pair any more; who sleeps for it wakes up. */
+/* The pair is not used any more: closing it wakes threads that sleep on it. */
 static void uncover(struct sdp_sock *sock)
 {
 	util_lock(&sock->shadow.lock);
@@ -407,17 +406,6 @@ void sdp_start_give_back(struct sdp_sock *sock)
 	uncover(sock);
 }
 
-int sdp_start_thread(struct sdp_sock *sock, void *(*fn)(void *arg))
-{
-	int ret;
-
-	sdp_sock_hold(sock);
-	ret = util_thread_run(fn, sock, STACK_SIZE);
-	if (ret < 0)
-		sdp_sock_drop(sock);
-	return ret;
-}
-
 /* There is no shadow: to the program the connection ends.  The Hello is not its
  * data; a peer whose Hello was read knows a refusal, and takes TCP. */
 static void end_unstarted(struct sdp_sock *sock, int fd)
@@ -448,7 +436,7 @@ static void start(struct sdp_sock *sock, int fd)
 	}
 	sock->is_limit_raised = is_raised;
 	sdp_sock_watch(sock, fd);
-	ret = sdp_start_thread(sock, start_thread);
+	ret = sdp_sock_thread(sock, start_thread);
 	if (ret < 0) {
 		sdp_limit_end(is_raised);
 		/* The peer goes on by TCP. */

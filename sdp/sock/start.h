@@ -66,9 +66,6 @@ void *sdp_start_run(void *sock);
 void sdp_start_over(struct sdp_sock *sock);
 void sdp_start_give_back(struct sdp_sock *sock);
 
-/* A thread of ours: @fn(@sock).  Return: 0; -errno. */
-int sdp_start_thread(struct sdp_sock *sock, void *(*fn)(void *arg));
-
 /* PENDING: another process has the connection; the numbers get @program_end of
  * its shadow.  @fd: one of them. */
 void sdp_start_elsewhere(struct sdp_sock *sock, int fd, int program_end);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Descriptor -> socket, and who has no business in it. */
+/* Descriptor -> socket, and which code is kept out of that table. */
 #include "table.h"
 
 #include <dlfcn.h>
@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../../util/cancel.h"
+#include "../../util/thread.h"
 #include "real.h"
 
 /* Out of the way of select() and of programs that count on low numbers; as
@@ -87,6 +88,17 @@ void sdp_sock_drop(struct sdp_sock *sock)
 	if (atomic_fetch_sub_explicit(&sock->hold_cnt, 1,
 				      memory_order_acq_rel) == 1)
 		free(sock);
+}
+
+int sdp_sock_thread(struct sdp_sock *sock, void *(*fn)(void *arg))
+{
+	int ret;
+
+	sdp_sock_hold(sock);
+	ret = util_thread_run(fn, sock, UTIL_THREAD_STACK);
+	if (ret < 0)
+		sdp_sock_drop(sock);
+	return ret;
 }
 
 bool sdp_sock_has_fd(const struct sdp_sock *sock, int fd)

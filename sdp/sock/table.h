@@ -173,6 +173,10 @@ void sdp_sock_put(struct sdp_sock *sock);
 void sdp_sock_hold(struct sdp_sock *sock);
 void sdp_sock_drop(struct sdp_sock *sock);
 
+/* A thread of ours runs @fn(@sock), and holds @sock: @fn ends with
+ * sdp_sock_drop().  Return: 0; -errno: it does not run. */
+int sdp_sock_thread(struct sdp_sock *sock, void *(*fn)(void *arg));
+
 /* Whether @fd still stands for @sock; another thread may have closed it. */
 bool sdp_sock_has_fd(const struct sdp_sock *sock, int fd);
 

@@ -4,19 +4,19 @@
  *
  * Of the threads that wait for links of a device, one sleeps on the device's
  * descriptors and serves all links when it wakes; the others sleep in a futex.
- * Who leaves that place wakes one of the others.  The progress thread does not
- * compete: while threads of the program poll it naps, looks now and then
- * whether they still do, and serves the events of the devices, which pollers do
- * not look for; while one sleeps on the descriptors it sleeps as well, but for
- * deadlines; only without both does it sleep on them itself.
+ * A thread that leaves the place on the descriptors wakes one of the others to
+ * take it.  The progress thread does not compete.  While threads of the program
+ * poll, it naps, looks now and then whether they still do, and serves the
+ * events of the devices, which pollers do not look for.  While a thread of the
+ * program sleeps on the descriptors, the progress thread sleeps as well, but
+ * for deadlines.  Only when there is neither, it sleeps on the descriptors
+ * itself.
  */
 #include "progress.h"
 
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,6 +25,7 @@
 #include "log.h"
 #include "notice.h"
 #include "poll.h"
+#include "thread.h"
 
 #define NAP_NS_MIN 1000000u
 #define NAP_NS_MAX 4000000u
@@ -637,26 +638,16 @@ static _Atomic bool is_running;
 
 int sdp_progress_start(void)
 {
-	sigset_t all, old;
-	pthread_t thread;
 	int ret;
 
 	if (sdp_notice_fd() < 0)
 		return -errno;
 	if (atomic_exchange_explicit(&is_running, true, memory_order_acq_rel))
 		return 0;
-	sigfillset(&all);
-	sigdelset(&all, SIGSEGV);
-	sigdelset(&all, SIGBUS);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&thread, NULL, serve, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (ret) {
+	ret = util_thread_run(serve, NULL, UTIL_THREAD_STACK);
+	if (ret < 0)
 		atomic_store_explicit(&is_running, false, memory_order_relaxed);
-		return -ret;
-	}
-	pthread_detach(thread);
-	return 0;
+	return ret;
 }
 
 void sdp_progress_forget(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Who polls, who sleeps, who is woken. */
+/* How threads that wait share the work of polling, and sleep. */
 #ifndef SDP_PROGRESS_H
 #define SDP_PROGRESS_H
 
