@@ -21,7 +21,7 @@
 /* Entries of the SRQ, at most; of a new CQ. */
 #define SRQ_MAX 16384u
 #define CQE_FIRST 2048u
-/* Receives that wait for whoever sends; and those of each link. */
+/* Receives of all links together; and those that each link adds. */
 #define SRQ_BASE 128u
 #define SRQ_PER_LINK 34u
 /* usiw keeps a Send until there is a receive.  The receives come round one
@@ -125,8 +125,7 @@ destroy_channel:
 	return ret;
 }
 
-/* @ctx: becomes the device's. */
-/* Both, or none. */
+/* Both functions, or none. */
 static void find_sleep(struct sdp_dev *dev)
 {
 	void *begin = sdp_direct_symbol("usiwdv_cq_sleep_begin");
@@ -138,6 +137,7 @@ static void find_sleep(struct sdp_dev *dev)
 	dev->cq_sleep_end = (void (*)(struct ibv_cq *))end;
 }
 
+/* @ctx: becomes the device's. */
 static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 {
 	struct sdp_dev *dev = calloc(1, sizeof(*dev));

@@ -41,7 +41,7 @@ struct sdp_dev {
 	int (*cq_sleep_begin)(struct ibv_cq *cq);
 	void (*cq_sleep_end)(struct ibv_cq *cq);
 
-	/* UTIL_RANK_SDP_POLL: who holds it polls the CQ, and may free links */
+	/* UTIL_RANK_SDP_POLL: its holder polls the CQ, and may free links */
 	struct util_lock poll_lock;
 	struct sdp_link *buckets[SDP_DEV_BUCKETS]; /* by QP number */
 	uint32_t link_cnt;
@@ -54,7 +54,7 @@ struct sdp_dev {
 	struct sdp_link *timed; /* links with a deadline */
 	struct sdp_waiter *waiters;
 	bool has_fd_sleeper;
-	int wake_fd; /* wakes the one who sleeps on the descriptors */
+	int wake_fd; /* wakes the thread that sleeps on the descriptors */
 	_Atomic uint64_t deadline; /* the earliest; may be too early */
 	/* how long a thread polls before it sleeps */
 	_Atomic uint32_t spin_ns;
