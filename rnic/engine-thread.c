@@ -75,8 +75,6 @@ void rnic_engine_wake_clear(struct rnic_engine *engine,
 
 /* ---- parking ------------------------------------------------------------ */
 
-/* ---- completion thread -------------------------------------------------- */
-
 static bool engine_is_polled(const struct rnic_engine *engine, uint64_t now_ns)
 {
 	/* relaxed: a hint; the octets themselves are handed over by the lead */
@@ -185,6 +183,8 @@ static void trust_pause(struct engine_trust *trust)
 {
 	trust->distrust_until_ns = rnic_now_ns() + ENGINE_DISTRUST_MIN_NS;
 }
+
+/* ---- the completion thread ---------------------------------------------- */
 
 /* Under the lead: how long epoll may block. */
 static int engine_timeout_ms(const struct rnic_engine *engine)

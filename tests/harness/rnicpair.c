@@ -541,6 +541,21 @@ void rnicpair_post_echo(struct rnicpair *p, int from, size_t len)
 	must(!rnicpair_post(a, &wr));
 }
 
+void rnicpair_post_read(struct rnicpair *p, int by, uint64_t wr_id, size_t len)
+{
+	struct rnicpair_side *a = &p->side[by], *b = &p->side[!by];
+	struct usiw_sge sge = rnicpair_sge(a, 0, len);
+	struct rnicpair_wr wr = { .wr_id = wr_id,
+				  .opcode = USIW_WR_READ,
+				  .flags = USIW_SQE_SIGNALED,
+				  .sge = &sge,
+				  .sge_cnt = 1,
+				  .rkey = b->stag,
+				  .remote_addr = rnicpair_addr(b, 0) };
+
+	must(!rnicpair_post(a, &wr));
+}
+
 uint64_t rnicpair_cpu_us(void)
 {
 	struct rusage use;

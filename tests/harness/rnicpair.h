@@ -166,6 +166,8 @@ bool rnicpair_is_quiet(struct rnicpair *p, struct rnicpair_side *s,
 		       struct rnic_cq *cq);
 /* A receive (wr_id 2) and a SEND (wr_id 1, signalled) that fills it. */
 void rnicpair_post_echo(struct rnicpair *p, int from, size_t len);
+/* A signalled READ of the other side's first @len octets into its own. */
+void rnicpair_post_read(struct rnicpair *p, int by, uint64_t wr_id, size_t len);
 void rnicpair_wait_state(struct rnicpair_side *s, enum rnic_qp_state state);
 
 /* The next asynchronous event; aborts when none comes.  Return: its type. */

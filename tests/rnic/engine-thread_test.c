@@ -23,6 +23,14 @@
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
+static void open_with_chan(struct rnicpair *p)
+{
+	struct rnicpair_options opt = defaults;
+
+	opt.has_chan = true;
+	rnicpair_open(p, &opt);
+}
+
 static void wait_comp_event(struct rnicpair_side *s)
 {
 	struct pollfd pfd = { .fd = rnic_chan_fd(s->chan), .events = POLLIN };
@@ -35,28 +43,17 @@ static void wait_comp_event(struct rnicpair_side *s)
 /* Nobody polls: the completion threads place, answer, complete and raise. */
 static void completion_threads_alone_make_progress(void **state)
 {
-	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
 
 	(void)state;
-	opt.has_chan = true;
-	rnicpair_open(&p, &opt);
+	open_with_chan(&p);
 	for (int i = 0; i < 50; i++) {
-		struct usiw_sge sge = rnicpair_sge(a, 0, 1u << 20);
 		struct usiw_cqe cqe;
 
 		/* A read needs both: the peer's and ours. */
 		rnic_cq_arm(a->scq, false);
-		must(!rnicpair_post(
-			a, &(struct rnicpair_wr){
-				   .wr_id = 4,
-				   .opcode = USIW_WR_READ,
-				   .flags = USIW_SQE_SIGNALED,
-				   .sge = &sge,
-				   .sge_cnt = 1,
-				   .rkey = b->stag,
-				   .remote_addr = rnicpair_addr(b, 0) }));
+		rnicpair_post_read(&p, 0, 4, 1u << 20);
 		wait_comp_event(a);
 		assert_true(rnicpair_peek(a, a->scq, &cqe));
 		assert_int_equal(cqe.wr_id, 4);
@@ -71,18 +68,15 @@ static void completion_threads_alone_make_progress(void **state)
 	rnicpair_close(&p);
 }
 
-/* More streams than a poller reads without asking epoll. */
 /* Arming ends a run of polls: the thread is not left parked. */
 static void arming_unparks(void **state)
 {
-	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
 	struct rnicpair_side *b = &p.side[1];
 	struct usiw_cqe cqe;
 
 	(void)state;
-	opt.has_chan = true;
-	rnicpair_open(&p, &opt);
+	open_with_chan(&p);
 	for (int i = 0; i < 200; i++) {
 		/* Busy: the thread is parked, or will be. */
 		for (int j = 0; j < 20; j++) {
@@ -127,13 +121,11 @@ static bool has_event(struct rnicpair_side *s)
 
 static void a_sleeper_is_woken_each_time(void **state)
 {
-	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
 	struct rnicpair_side *b = &p.side[1];
 
 	(void)state;
-	opt.has_chan = true;
-	rnicpair_open(&p, &opt);
+	open_with_chan(&p);
 	for (int i = 0; i < 500; i++) {
 		int fd = rnic_cq_sleep_begin(b->rcq);
 
@@ -158,13 +150,11 @@ static void a_sleeper_is_woken_each_time(void **state)
 /* What was armed for the sleep makes no event later. */
 static void the_end_of_a_sleep_disarms(void **state)
 {
-	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
 	struct rnicpair_side *b = &p.side[1];
 
 	(void)state;
-	opt.has_chan = true;
-	rnicpair_open(&p, &opt);
+	open_with_chan(&p);
 	if (rnic_cq_sleep_begin(b->rcq) >= 0) {
 		rnic_cq_sleep_end(b->rcq);
 		rnicpair_post_echo(&p, 0, 8);
@@ -178,27 +168,15 @@ static void the_end_of_a_sleep_disarms(void **state)
 /* The thread that slept has gone and polls no more: READs are answered. */
 static void a_sleeper_that_has_gone_is_replaced(void **state)
 {
-	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
 
 	(void)state;
-	opt.has_chan = true;
-	rnicpair_open(&p, &opt);
+	open_with_chan(&p);
 	for (int i = 0; i < 50; i++) {
-		struct usiw_sge sge = rnicpair_sge(a, 0, 4096);
-
 		if (rnic_cq_sleep_begin(b->rcq) >= 0)
 			rnic_cq_sleep_end(b->rcq);
-		must(!rnicpair_post(
-			a, &(struct rnicpair_wr){
-				   .wr_id = 4,
-				   .opcode = USIW_WR_READ,
-				   .flags = USIW_SQE_SIGNALED,
-				   .sge = &sge,
-				   .sge_cnt = 1,
-				   .rkey = b->stag,
-				   .remote_addr = rnicpair_addr(b, 0) }));
+		rnicpair_post_read(&p, 0, 4, 4096);
 		assert_int_equal(rnicpair_take(a, a->scq).wr_id, 4);
 	}
 	rnicpair_close(&p);
@@ -207,15 +185,13 @@ static void a_sleeper_that_has_gone_is_replaced(void **state)
 /* Over and over, as a program does it that has nothing to do. */
 static void a_sleeper_rests(void **state)
 {
-	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
 	struct rnicpair_side *b = &p.side[1];
 	uint64_t start_us, end_ms;
 	int wakes = 0;
 
 	(void)state;
-	opt.has_chan = true;
-	rnicpair_open(&p, &opt);
+	open_with_chan(&p);
 	start_us = rnicpair_cpu_us();
 	end_ms = rnicpair_ms() + 200;
 	for (uint64_t now; (now = rnicpair_ms()) < end_ms; wakes++) {

@@ -587,14 +587,7 @@ static void an_engine_that_cannot_wait_is_fatal(void **state)
 	}
 	/* It waits for the peer, which does not answer. */
 	rnic_engine_lead(b->ctx->engine);
-	must(!rnicpair_post(a, &(struct rnicpair_wr){
-				       .wr_id = 7,
-				       .opcode = USIW_WR_READ,
-				       .flags = USIW_SQE_SIGNALED,
-				       .sge = &sge,
-				       .sge_cnt = 1,
-				       .rkey = b->stag,
-				       .remote_addr = rnicpair_addr(b, 0) }));
+	rnicpair_post_read(&p, 0, 7, 64);
 	atomic_store(&broken_epfd, a->ctx->engine->epfd);
 	must(!eventfd_write(a->ctx->engine->wake_fd, 1));
 	assert_int_equal(rnicpair_async(a, NULL), USIW_EVENT_DEVICE_FATAL);
