@@ -134,7 +134,11 @@ int sdp_conn_carrier_up(struct sdp_conn *conn, const void *octets, size_t len,
 	     conn->stage != SDP_STAGE_ACCEPT && conn->stage != SDP_STAGE_OPEN))
 		return -EINVAL;
 	conn->now = now;
-	conn->is_carrier_up = true;
+	/* The Connecting Peer's first message comes first (part 5): what is
+	 * sent right behind an MPA Reply ends the start of Linux's siw. */
+	conn->is_carrier_up = conn->is_carrier_up ||
+			      conn->opt.role == SDP_CONNECTING ||
+			      conn->opt.carrier != SDP_CM_PRIV;
 	conn->carrier_ord = ord;
 	if (ord)
 		conn->ord = min16(conn->ord, ord);

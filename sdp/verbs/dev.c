@@ -21,6 +21,9 @@
 /* Entries of the SRQ, at most; of a new CQ. */
 #define SRQ_MAX 16384u
 #define CQE_FIRST 2048u
+/* Of a CQ that cannot be resized: some 600 links. */
+#define CQE_FIXED 65536u
+#define INLINE_WANTED 128u
 /* Receives of all links together; and those that each link adds. */
 #define SRQ_BASE 128u
 #define SRQ_PER_LINK 34u
@@ -30,6 +33,8 @@
 #define SRQ_PER_LINK_USIW 2u
 #define SRQ_MAX_USIW 512u
 #define SPIN_NS_FIRST 20000u
+/* A device may have any name. */
+#define VENDOR_SIW 0x626d74u
 
 static struct util_lock process_lock = UTIL_LOCK_INIT(UTIL_RANK_SDP_PROCESS);
 static struct sdp_dev *_Atomic devices;
@@ -89,6 +94,28 @@ static int set_nonblocking(int fd)
 								       : 0;
 }
 
+/* Linux's siw cannot resize: there it is made large. */
+static int open_cq(struct sdp_dev *dev)
+{
+	uint32_t cnt = min32((uint32_t)dev->attr.max_cqe, CQE_FIRST);
+	uint32_t fixed = min32((uint32_t)dev->attr.max_cqe, CQE_FIXED);
+	int ret;
+
+	dev->cq = ibv_create_cq(dev->ctx, (int)cnt, dev, dev->channel, 0);
+	if (!dev->cq)
+		return -errno;
+	ret = dev->is_usiw ? 0 : ibv_resize_cq(dev->cq, (int)cnt);
+	if (ret == ENOSYS || ret == EOPNOTSUPP) {
+		ibv_destroy_cq(dev->cq);
+		dev->cq = ibv_create_cq(dev->ctx, (int)fixed, dev, dev->channel,
+					0);
+		if (!dev->cq)
+			return -errno;
+	}
+	dev->cqe_cnt = (uint32_t)dev->cq->cqe;
+	return 0;
+}
+
 static int open_queues(struct sdp_dev *dev)
 {
 	struct ibv_srq_init_attr srq = {
@@ -107,14 +134,9 @@ static int open_queues(struct sdp_dev *dev)
 		ret = set_nonblocking(dev->ctx->async_fd);
 	if (ret)
 		goto destroy_channel;
-	dev->cqe_cnt = min32((uint32_t)dev->attr.max_cqe, CQE_FIRST);
-	dev->cq = ibv_create_cq(dev->ctx, (int)dev->cqe_cnt, dev, dev->channel,
-				0);
-	if (!dev->cq) {
-		ret = -errno;
+	ret = open_cq(dev);
+	if (ret)
 		goto destroy_channel;
-	}
-	dev->cqe_cnt = (uint32_t)dev->cq->cqe;
 	dev->srq = ibv_create_srq(dev->pd, &srq);
 	if (dev->srq)
 		return 0;
@@ -156,6 +178,7 @@ static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 	ret = -ibv_query_device(ctx, &dev->attr);
 	if (ret)
 		goto free_dev;
+	dev->is_siw = dev->attr.vendor_id == VENDOR_SIW;
 	dev->pd = ibv_alloc_pd(ctx);
 	if (!dev->pd) {
 		ret = -errno;
@@ -175,6 +198,7 @@ static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 	sdp_pool_init(&dev->pool, dev->pd,
 		      dev->is_usiw ? SDP_DEV_BUF_SIZE_USIW : SDP_DEV_BUF_SIZE);
 	dev->srq_target = srq_want(dev, 0);
+	dev->inline_max = INLINE_WANTED;
 	atomic_init(&dev->deadline, UINT64_MAX);
 	atomic_init(&dev->spin_ns, SPIN_NS_FIRST);
 	atomic_init(&dev->pass_cnt, 0);

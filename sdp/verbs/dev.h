@@ -37,6 +37,8 @@ struct sdp_dev {
 	struct ibv_srq *srq;
 	struct sdp_pool pool;
 	bool is_usiw;
+	bool is_siw;	     /* Linux's */
+	uint32_t inline_max; /* asked for; poll_lock */
 	/* usiwdv_cq_sleep_begin(3) and _end; NULL: none */
 	int (*cq_sleep_begin)(struct ibv_cq *cq);
 	void (*cq_sleep_end)(struct ibv_cq *cq);

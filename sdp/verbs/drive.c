@@ -249,6 +249,16 @@ static void fill_rdma(struct sdp_link *link, const struct sdp_work *work,
 		link->stats.tx_write += work->rdma.piece.len;
 }
 
+/*
+ * Linux's siw sends 4096 octets and more out of the page itself, and TCP may
+ * do so after the work has completed; but for work that is signalled.  Sends
+ * with payload are.
+ */
+static bool must_copy(const struct sdp_link *link, const struct sdp_work *work)
+{
+	return link->dev->is_siw && work->type == SDP_WORK_WRITE;
+}
+
 static void chain_add(struct sdp_link *link, struct chain *c)
 {
 	const struct sdp_work *work = &c->work[c->cnt];
@@ -257,8 +267,9 @@ static void chain_add(struct sdp_link *link, struct chain *c)
 	*wr = (struct ibv_send_wr){
 		.wr_id = (uint64_t)work->id << 1 | 1,
 		.sg_list = c->sge[c->cnt],
-		.send_flags = work->is_signaled ? IBV_SEND_SIGNALED : 0,
 	};
+	if (work->is_signaled || must_copy(link, work))
+		wr->send_flags = IBV_SEND_SIGNALED;
 	if (work->type == SDP_WORK_SEND)
 		fill_send(link, work, wr, c->sge[c->cnt]);
 	else

@@ -20,7 +20,6 @@
 #include "progress.h"
 
 #define READS_MAX 16u
-#define INLINE_WANTED 128u
 #define SEND_BYTES 1048576u
 #define HELLO_MS 5000u
 /* Sends above it are not copied.  On usiw each transfer that is read costs
@@ -78,18 +77,55 @@ static void fill_options(struct sdp_link *link, enum sdp_role role,
 	link->stats.carrier = carrier;
 }
 
-static int make_qp(struct sdp_link *link)
+/* Return: 0; -errno. */
+static int try_qp(struct sdp_link *link, struct ibv_qp_init_attr *attr)
 {
-	struct ibv_qp_init_attr attr = {
-		.qp_context = link,
-		.send_cq = link->dev->cq,
-		.recv_cq = link->dev->cq,
-		.srq = link->dev->srq,
-		.cap = { .max_send_wr = link->sq_depth,
-			 .max_send_sge = LINK_SGE_MAX,
-			 .max_inline_data = INLINE_WANTED },
-		.qp_type = IBV_QPT_RC,
-	};
+	if (link->cm) {
+		if (rdma_create_qp(link->cm, link->dev->pd, attr))
+			return -errno;
+		link->qp = link->cm->qp;
+		return 0;
+	}
+	link->qp = ibv_create_qp(link->dev->pd, attr);
+	return link->qp ? 0 : -errno;
+}
+
+/* No attribute tells how much a device takes inline: Linux's siw refuses a
+ * queue pair with more than 80 octets. */
+static int create_qp(struct sdp_link *link)
+{
+	struct sdp_dev *dev = link->dev;
+	struct ibv_qp_init_attr attr;
+	int ret;
+
+	for (;;) {
+		attr = (struct ibv_qp_init_attr){
+			.qp_context = link,
+			.send_cq = dev->cq,
+			.recv_cq = dev->cq,
+			.srq = dev->srq,
+			.cap = { .max_send_wr = link->sq_depth,
+				 .max_send_sge = LINK_SGE_MAX,
+				 .max_inline_data = dev->inline_max },
+			.qp_type = IBV_QPT_RC,
+		};
+		ret = try_qp(link, &attr);
+		if (ret != -EINVAL || dev->inline_max == 0)
+			break;
+		dev->inline_max /= 2;
+		if (dev->inline_max < SDP_HEADER_MAX)
+			dev->inline_max = 0;
+	}
+	if (ret)
+		return ret;
+	link->qp_num = link->qp->qp_num;
+	link->inline_max = attr.cap.max_inline_data;
+	return 0;
+}
+
+/* rdma_cm has done this for its queue pairs. */
+static int init_qp(struct sdp_link *link)
+{
 	struct ibv_qp_attr init = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
@@ -97,28 +133,22 @@ static int make_qp(struct sdp_link *link)
 				   IBV_ACCESS_REMOTE_READ |
 				   IBV_ACCESS_REMOTE_WRITE,
 	};
-	int ret;
+	int ret = ibv_modify_qp(link->qp, &init,
+				IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+					IBV_QP_ACCESS_FLAGS);
 
-	if (link->cm) {
-		if (rdma_create_qp(link->cm, link->dev->pd, &attr))
-			return -errno;
-		link->qp = link->cm->qp;
-	} else {
-		link->qp = ibv_create_qp(link->dev->pd, &attr);
-		if (!link->qp)
-			return -errno;
-		ret = ibv_modify_qp(link->qp, &init,
-				    IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-					    IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-		if (ret) {
-			ibv_destroy_qp(link->qp);
-			link->qp = NULL;
-			return -ret;
-		}
+	if (ret) {
+		ibv_destroy_qp(link->qp);
+		link->qp = NULL;
 	}
-	link->qp_num = link->qp->qp_num;
-	link->inline_max = attr.cap.max_inline_data;
-	return 0;
+	return -ret;
+}
+
+static int make_qp(struct sdp_link *link)
+{
+	int ret = create_qp(link);
+
+	return ret || link->cm ? ret : init_qp(link);
 }
 
 /* The part that needs the device. */

@@ -2,7 +2,8 @@
 """The table: who connects, over what, with which settings, running what.
 
 A case is data; interop.py runs it.  "net" is user, tap (usiw on the host) or
-guest (both stacks in one guest); "usiw" the side that usiw takes.
+guest (both stacks in one guest); "usiw" the side that usiw takes, None: siw
+has both.
 """
 import itertools
 import re
@@ -30,7 +31,7 @@ class Case:
                  env=None, log=None, starts=None, timeout=30,
                  server_codes=(0,), codes=(0,), table=None, pace=0):
         self.net, self.usiw = net, usiw
-        self.name = f"{net}-{usiw}-{name}"
+        self.name = f"{net}-{usiw or 'siw'}-{name}"
         self.server, self.client = server, client
         self.moved = moved  # payload octets that cross usiw, at least
         self.siw, self.env = dict(siw or {}), dict(env or {})
@@ -106,6 +107,16 @@ def perf(net, usiw, program, size, **kwargs):
     words = [program, "-R", "-F", "-p", "PORT", "-s", size, "-n", count]
     return Case(f"{program}-{size}", net, usiw, words, words + ["ADDRESS"],
                 moved=size * count, table=(program, size, count), **kwargs)
+
+
+def sdp_links(net, usiw, carrier, **kwargs):
+    """All of link_cases.c: two ends of SDP connections by rdma_cm."""
+    words = ["env", "USIW_SDP_SCALE=50", "SDP_LINKS", "all", carrier]
+    kwargs.setdefault("timeout", 100)
+    return Case(f"sdp-links-{carrier}", net, usiw,
+                words + ["listen", "0.0.0.0", "PORT"],
+                words + ["connect", "ADDRESS", "PORT"], moved=1_000_000,
+                **kwargs)
 
 
 # ---- expectations that are not "both agree" ---------------------------------
@@ -236,9 +247,20 @@ def both_in_guest():
             yield perf("guest", usiw, program, 65536, timeout=90)
 
 
+def sdp():
+    """What is sent right behind an MPA Reply ends the start of siw, so
+    HelloAck is private data, unless there is an RTR."""
+    for usiw in (None, *SIDES):
+        yield sdp_links("guest", usiw, "cm-priv")
+    for usiw in SIDES:
+        yield sdp_links("tap", usiw, "cm-priv")
+        yield sdp_links("tap", usiw, "cm-send", siw={"peer_to_peer": 1})
+    yield sdp_links("guest", None, "cm-send", siw={"peer_to_peer": 1})
+
+
 def table():
     found = [*programs("user"), *both_in_guest(), *programs("tap"),
-             *settings("tap"), *corners("tap"), *corners("user")]
+             *settings("tap"), *corners("tap"), *corners("user"), *sdp()]
     found += [c for c in settings("user")
               if re.search(r"verify-crc-o(n|ff)-siw-.-p2p-0-rev-2", c.name)]
     names = [c.name for c in found]

@@ -48,7 +48,7 @@ class Guest:
                         os.path.join(self.share, "lib"), symlinks=True,
                         ignore=shutil.ignore_patterns("*.a"))
         os.mkdir(os.path.join(self.share, "bin"))
-        for name in ("usiw", "interop-verify"):
+        for name in ("usiw", "interop-verify", "sdp-link-cases"):
             shutil.copy(os.path.join(harness.BUILD, "bin", name),
                         os.path.join(self.share, "bin"))
         copy_foreign_libraries(os.path.join(self.share, "lib"))
@@ -166,10 +166,9 @@ class GuestProgram:
     def __init__(self, guest, name, command, env, usiw):
         self.guest, self.name = guest, name
         self.words = [str(w) for w in command]
-        self.env = dict(env)
+        self.env = {"LD_LIBRARY_PATH": "/host/lib:/host/lib/foreign", **env}
         if usiw:
             self.words = ["/host/bin/usiw", "run", "--", *self.words]
-            self.env["LD_LIBRARY_PATH"] = "/host/lib/foreign"
         self.answer = None
         self.id = guest.ask("start", argv=self.words, env=self.env)["id"]
 

@@ -172,9 +172,11 @@ class GuestSniffer:
 
 def words_of(command, port, address, where):
     """The program's words on that machine."""
+    programs = os.path.join(harness.BUILD, "bin") if where == "host" \
+        else "/host/bin"
     names = {"PORT": str(port), "ADDRESS": address,
-             "VERIFY": VERIFY if where == "host" else
-             "/host/bin/interop-verify"}
+             "VERIFY": os.path.join(programs, "interop-verify"),
+             "SDP_LINKS": os.path.join(programs, "sdp-link-cases")}
     return [names.get(w, str(w)) for w in command]
 
 

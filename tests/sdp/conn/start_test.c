@@ -209,7 +209,7 @@ static void answers_by_a_send(void **state)
 	script_fini(&s);
 }
 
-/* C7: CM-PRIV; nothing goes before the carrier carries it. */
+/* C7: CM-PRIV; nothing goes before the connecting side's first message. */
 static void answers_by_private_data(void **state)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
@@ -218,11 +218,14 @@ static void answers_by_private_data(void **state)
 	(void)state;
 	opt.carrier = SDP_CM_PRIV;
 	open_with_hello(&s, &opt);
+	s.bufs = 8;
 	assert_int_equal(script_work(&s), SDP_WORK_HELLO);
 	assert_int_equal(s.work.hello.len, 28);
 	assert_int_equal(script_send(&s, 1, 10, 0), 0);
 	assert_int_equal(script_work(&s), SDP_WORK_NONE);
 	assert_int_equal(sdp_conn_carrier_up(s.conn, NULL, 0, 0, 0), 0);
+	assert_int_equal(script_work(&s), SDP_WORK_NONE);
+	assert_int_equal(script_data(&s, 0, 0), 0);
 	assert_int_equal(script_mid(&s), SDP_MID_DATA);
 	script_fini(&s);
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * link_cases CASE [CARRIER [PLACE]] - what two linked programs see of each
- * other; under usiw run.
+ * link_cases CASE [CARRIER [PLACE [ADDRESS PORT]]] - what two linked programs
+ * see of each other; under usiw run, or on a device of the machine's.
+ *
+ * CASE: or "all".  PLACE: threads, processes; listen, connect: one end.
  */
+#include <arpa/inet.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -590,18 +593,13 @@ static const struct link_case {
 	{ "crew", { crew_0, crew_1 }, 0, false },
 };
 
-static void run_case(const struct link_case *c, enum sdp_carrier carrier,
-		     enum pair_place place)
+static void run_case(const struct link_case *c, struct pair *pair)
 {
-	struct pair pair = { .carrier = carrier, .place = place };
-
-	for (int i = 0; i < 2; i++) {
-		pair.opt[i] = SDP_LINK_OPTIONS_INIT;
-		pair.opt[i].conn.req_pipe = c->req_pipe;
-	}
-	if (c->only_processes && place == PAIR_THREADS)
+	for (int i = 0; i < 2; i++)
+		pair->opt[i].conn.req_pipe = c->req_pipe;
+	if (c->only_processes && pair->place == PAIR_THREADS)
 		return;
-	pair_run(&pair, c->side);
+	pair_run(pair, c->side);
 }
 
 static enum sdp_carrier carrier_of(const char *name)
@@ -611,15 +609,36 @@ static enum sdp_carrier carrier_of(const char *name)
 	return strcmp(name, "cm-priv") ? SDP_STREAM : SDP_CM_PRIV;
 }
 
-/* Each case in a process of its own: it opens its devices itself. */
-static int run_all(char **argv)
+static enum pair_place place_of(const char *name)
 {
-	for (size_t i = 0; i <= sizeof(cases) / sizeof(*cases); i++) {
+	static const char *const names[] = { "threads", "processes", "connect",
+					     "listen" };
+	unsigned int i = 0;
+
+	while (i < 3 && strcmp(name, names[i]))
+		i++;
+	return (enum pair_place)i;
+}
+
+static bool is_alone(enum pair_place place)
+{
+	return place == PAIR_CONNECT || place == PAIR_LISTEN;
+}
+
+/* Each case in a process of its own: it opens its devices itself. */
+static int run_all(char **argv, enum pair_place place)
+{
+	/* "many" has both ends in one process. */
+	size_t cnt = sizeof(cases) / sizeof(*cases) + !is_alone(place);
+
+	for (size_t i = 0; i < cnt; i++) {
 		const char *name = i < sizeof(cases) / sizeof(*cases)
 					   ? cases[i].name
 					   : "many";
-		char *args[] = { argv[0], (char *)(uintptr_t)name, argv[2],
-				 argv[3], NULL };
+		char *args[] = { argv[0], (char *)(uintptr_t)name,
+				 argv[2], argv[3],
+				 argv[4], argv[4] ? argv[5] : NULL,
+				 NULL };
 		pid_t pid;
 		int status;
 
@@ -631,32 +650,40 @@ static int run_all(char **argv)
 			_exit(126);
 		}
 		must(waitpid(pid, &status, 0) == pid);
-		must(WIFEXITED(status) && !WEXITSTATUS(status));
+		must(WIFEXITED(status)
+			     ? !WEXITSTATUS(status)
+			     : place == PAIR_LISTEN && !strcmp(name, "kill") &&
+				       WTERMSIG(status) == SIGKILL);
 	}
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	enum sdp_carrier carrier = carrier_of(argc > 2 ? argv[2] : "stream");
-	enum pair_place place = argc > 3 && !strcmp(argv[3], "processes")
-					? PAIR_PROCESSES
-					: PAIR_THREADS;
+	struct pair pair = {
+		.carrier = carrier_of(argc > 2 ? argv[2] : "stream"),
+		.place = place_of(argc > 3 ? argv[3] : "threads"),
+	};
 
-	if (argc < 2)
+	if (argc < 2 || (is_alone(pair.place) && argc < 6))
 		return 2;
-	if (!strcmp(argv[1], "all") && argc == 4)
-		return run_all(argv);
+	if (!strcmp(argv[1], "all") && argc >= 4)
+		return run_all(argv, pair.place);
+	if (argc > 4) {
+		pair.addr.sin_family = AF_INET;
+		must(inet_pton(AF_INET, argv[4], &pair.addr.sin_addr) == 1);
+		if (argc > 5)
+			pair.addr.sin_port =
+				htons((uint16_t)strtoul(argv[5], NULL, 10));
+	}
+	pair.opt[0] = pair.opt[1] = SDP_LINK_OPTIONS_INIT;
 	if (!strcmp(argv[1], "many")) {
-		struct pair pair = { .carrier = carrier };
-
-		pair.opt[0] = pair.opt[1] = SDP_LINK_OPTIONS_INIT;
 		many(&pair);
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		if (!strcmp(argv[1], cases[i].name)) {
-			run_case(&cases[i], carrier, place);
+			run_case(&cases[i], &pair);
 			return 0;
 		}
 	}

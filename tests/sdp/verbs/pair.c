@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Where the Accepting Peer is found. */
@@ -15,7 +16,8 @@ struct place {
 	struct sockaddr_in addr;
 };
 
-static void place_open(struct place *p, enum sdp_carrier carrier)
+static void place_open(struct place *p, enum sdp_carrier carrier,
+		       const struct sockaddr_in *addr)
 {
 	socklen_t len = sizeof(p->addr);
 
@@ -25,6 +27,8 @@ static void place_open(struct place *p, enum sdp_carrier carrier)
 		.sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
+	if (addr && addr->sin_family)
+		p->addr = *addr;
 	if (carrier != SDP_STREAM) {
 		struct sockaddr_storage name;
 
@@ -44,27 +48,48 @@ static void place_close(struct place *p)
 	if (p->fd >= 0)
 		close(p->fd);
 	sdp_listener_free(p->cm);
+	p->fd = -1;
+	p->cm = NULL;
+}
+
+/* Return: 0; -errno. */
+static int link_try(const struct sockaddr_in *addr, const struct pair *pair,
+		    struct sdp_link **ret_link, struct sdp_outcome *ret_outcome)
+{
+	int ret, fd;
+
+	if (pair->carrier != SDP_STREAM) {
+		return sdp_link_connect_cm(ret_link, NULL,
+					   (const struct sockaddr *)addr,
+					   &pair->opt[0], soon(), ret_outcome);
+	}
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	must(!connect(fd, (const struct sockaddr *)addr, sizeof(*addr)));
+	ret = sdp_link_connect_fd(ret_link, fd, &pair->opt[0], soon(),
+				  ret_outcome);
+	close(fd);
+	return ret;
+}
+
+/* A listener in a program of its own may be between two cases. */
+static bool is_too_early(const struct pair *pair, int ret)
+{
+	return pair->place == PAIR_CONNECT &&
+	       (ret == -ECONNREFUSED || ret == -ECONNRESET);
 }
 
 static struct sdp_link *link_connect(const struct sockaddr_in *addr,
 				     const struct pair *pair)
 {
+	struct timespec nap = { .tv_nsec = 20000000 };
 	struct sdp_outcome outcome;
 	struct sdp_link *link = NULL;
-	int ret, fd;
+	uint64_t limit = soon();
+	int ret;
 
-	if (pair->carrier != SDP_STREAM) {
-		ret = sdp_link_connect_cm(&link, NULL,
-					  (const struct sockaddr *)addr,
-					  &pair->opt[0], soon(), &outcome);
-	} else {
-		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		must(!connect(fd, (const struct sockaddr *)addr,
-			      sizeof(*addr)));
-		ret = sdp_link_connect_fd(&link, fd, &pair->opt[0], soon(),
-					  &outcome);
-		close(fd);
-	}
+	while ((ret = link_try(addr, pair, &link, &outcome)) != 0 &&
+	       is_too_early(pair, ret) && sdp_now_ns() < limit)
+		nanosleep(&nap, NULL);
 	if (ret)
 		fprintf(stderr, "connect: %s\n", outcome.text);
 	must(!ret && outcome.reason == SDP_REASON_NONE);
@@ -115,7 +140,7 @@ void pair_make(const struct pair *pair, struct sdp_link *ret_links[2])
 	struct accepting a = { .pair = pair };
 	pthread_t thread;
 
-	place_open(&a.place, pair->carrier);
+	place_open(&a.place, pair->carrier, &pair->addr);
 	must(!pthread_create(&thread, NULL, accept_thread, &a));
 	ret_links[0] = link_connect(&a.place.addr, pair);
 	pthread_join(thread, NULL);
@@ -128,7 +153,7 @@ static void run_threads(const struct pair *pair, pair_fn *const side[2])
 	struct accepting a = { .pair = pair, .side = side[1] };
 	pthread_t thread;
 
-	place_open(&a.place, pair->carrier);
+	place_open(&a.place, pair->carrier, &pair->addr);
 	must(!pthread_create(&thread, NULL, accept_thread, &a));
 	side[0](link_connect(&a.place.addr, pair));
 	pthread_join(thread, NULL);
@@ -147,7 +172,7 @@ static void run_processes(const struct pair *pair, pair_fn *const side[2])
 	pid = fork();
 	must(pid >= 0);
 	if (!pid) {
-		place_open(&p, pair->carrier);
+		place_open(&p, pair->carrier, &pair->addr);
 		must(write(pipefd[1], &p.addr, sizeof(p.addr)) ==
 		     sizeof(p.addr));
 		side[1](link_accept(&p, pair));
@@ -163,12 +188,33 @@ static void run_processes(const struct pair *pair, pair_fn *const side[2])
 	close(pipefd[1]);
 }
 
+static void run_listen(const struct pair *pair, pair_fn *const side[2])
+{
+	struct sdp_link *link;
+	struct place p;
+
+	place_open(&p, pair->carrier, &pair->addr);
+	link = link_accept(&p, pair);
+	place_close(&p); /* the next connection is another process's */
+	side[1](link);
+}
+
 void pair_run(const struct pair *pair, pair_fn *const side[2])
 {
-	if (pair->place == PAIR_THREADS)
+	switch (pair->place) {
+	case PAIR_THREADS:
 		run_threads(pair, side);
-	else
+		break;
+	case PAIR_PROCESSES:
 		run_processes(pair, side);
+		break;
+	case PAIR_CONNECT:
+		side[0](link_connect(&pair->addr, pair));
+		break;
+	case PAIR_LISTEN:
+		run_listen(pair, side);
+		break;
+	}
 	must(!sdp_verbs_drain(soon()));
 }
 
@@ -176,7 +222,7 @@ void pair_tcp(int ret_fds[2])
 {
 	struct place p;
 
-	place_open(&p, SDP_STREAM);
+	place_open(&p, SDP_STREAM, NULL);
 	ret_fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	must(!connect(ret_fds[0], (struct sockaddr *)&p.addr, sizeof(p.addr)));
 	ret_fds[1] = accept(p.fd, NULL, NULL);

@@ -4,6 +4,7 @@
 #define SDP_TEST_PAIR_H
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,13 +30,15 @@ static inline uint64_t soon(void)
 	return sdp_now_ns() + PAIR_LIMIT_NS;
 }
 
-enum pair_place { PAIR_THREADS, PAIR_PROCESSES };
+/* The last two: one end here, the other in a program of its own. */
+enum pair_place { PAIR_THREADS, PAIR_PROCESSES, PAIR_CONNECT, PAIR_LISTEN };
 
 typedef void pair_fn(struct sdp_link *link);
 
 struct pair {
 	enum sdp_carrier carrier;
 	enum pair_place place;
+	struct sockaddr_in addr;	/* zero: any port of 127.0.0.1 */
 	struct sdp_link_options opt[2]; /* the Connecting Peer's, the other's */
 };
 
