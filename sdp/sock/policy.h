@@ -13,7 +13,8 @@
 /* Reads the rules; false: nothing here could use SDP. */
 bool sdp_policy_start(void);
 
-/* Without a device everything is TCP. */
+/* Without a device that a TCP connection can go over to everything is TCP, and
+ * nothing is announced. */
 bool sdp_policy_has_device(void);
 
 enum sdp_policy { SDP_POLICY_TCP, SDP_POLICY_SDP, SDP_POLICY_BOTH };

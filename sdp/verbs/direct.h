@@ -4,6 +4,9 @@
 #ifndef SDP_DIRECT_H
 #define SDP_DIRECT_H
 
+/* How the names of devices begin that have them. */
+#define SDP_DIRECT_DEVICE "usiw_"
+
 /* NULL: there is none. */
 void *sdp_direct_symbol(const char *name);
 

@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Is there any device at all? */
+/* Is there any device that a TCP connection can go over to? */
 #include <infiniband/verbs.h>
 #include <pthread.h>
+#include <stddef.h>
+#include <string.h>
 
+#include "direct.h"
 #include "sdp-link.h"
 
 static pthread_once_t probe_once = PTHREAD_ONCE_INIT;
 static bool has_device;
 
+/* The first call loads the drivers, whatever they are. */
 static void probe(void)
 {
-	struct ibv_device **list;
-	int cnt = 0;
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	bool is_any = false;
 
-	list = ibv_get_device_list(&cnt);
-	has_device = list && cnt > 0;
-	if (list)
-		ibv_free_device_list(list);
+	if (!list)
+		return;
+	for (int i = 0; list[i]; i++)
+		is_any |= !strncmp(ibv_get_device_name(list[i]),
+				   SDP_DIRECT_DEVICE,
+				   sizeof(SDP_DIRECT_DEVICE) - 1);
+	ibv_free_device_list(list);
+	has_device = is_any && sdp_direct_symbol("usiwdv_qp_attach_fd");
 }
 
 bool sdp_verbs_probe(void)

@@ -451,7 +451,8 @@ void sdp_verbs_get_stats(struct sdp_verbs_stats *ret);
  */
 
 /*
- * Whether there is a device.  The first call loads libibverbs' drivers, and
+ * Whether there is a device that a TCP connection can go over to, which takes
+ * usiwdv_qp_attach_fd(3).  The first call loads libibverbs' drivers, and
  * these are found by the environment of that moment: make it before a program
  * clears its environment or changes its user.  Children inherit what it found.
  */

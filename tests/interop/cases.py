@@ -72,6 +72,15 @@ class Case:
         return request, reply
 
 
+class Script:
+    """One command in the guest says itself what is wrong."""
+
+    def __init__(self, name, command, timeout=100):
+        self.net, self.usiw, self.name = "guest", None, f"guest-siw-{name}"
+        self.command, self.timeout = command, timeout * PATIENCE
+        self.siw, self.repeats = {}, 0
+
+
 # ---- programs --------------------------------------------------------------
 
 def verify(net, usiw, name, options=(), sizes=FEW_SIZES, connections=1,
@@ -112,7 +121,7 @@ def perf(net, usiw, program, size, **kwargs):
 def sdp_links(net, usiw, carrier, **kwargs):
     """All of link_cases.c: two ends of SDP connections by rdma_cm."""
     words = ["env", "USIW_SDP_SCALE=50", "SDP_LINKS", "all", carrier]
-    kwargs.setdefault("timeout", 100)
+    kwargs.setdefault("timeout", 300)
     return Case(f"sdp-links-{carrier}", net, usiw,
                 words + ["listen", "0.0.0.0", "PORT"],
                 words + ["connect", "ADDRESS", "PORT"], moved=1_000_000,
@@ -256,6 +265,8 @@ def sdp():
         yield sdp_links("tap", usiw, "cm-priv")
         yield sdp_links("tap", usiw, "cm-send", siw={"peer_to_peer": 1})
     yield sdp_links("guest", None, "cm-send", siw={"peer_to_peer": 1})
+    yield Script("sdp-sockets", ["python3", "/host/sockets.py", "ADDRESS",
+                                 "PORT"])
 
 
 def table():

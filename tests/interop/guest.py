@@ -21,6 +21,8 @@ LIFE_SECONDS = 7200
 # QEMU listens on the first on the host's side; the others are usiw's there.
 PORTS = range(20001, 20061)
 HOST_SHIFT = 100
+# What the image lacks.
+LIBRARIES = {"LD_LIBRARY_PATH": "/host/lib:/host/lib/foreign"}
 PLAIN = {}  # siw as it is; anything else takes siw-tunable
 
 
@@ -48,7 +50,8 @@ class Guest:
                         os.path.join(self.share, "lib"), symlinks=True,
                         ignore=shutil.ignore_patterns("*.a"))
         os.mkdir(os.path.join(self.share, "bin"))
-        for name in ("usiw", "interop-verify", "sdp-link-cases"):
+        for name in ("usiw", "interop-verify", "sdp-link-cases",
+                     "sdpstat"):
             shutil.copy(os.path.join(harness.BUILD, "bin", name),
                         os.path.join(self.share, "bin"))
         copy_foreign_libraries(os.path.join(self.share, "lib"))
@@ -166,7 +169,7 @@ class GuestProgram:
     def __init__(self, guest, name, command, env, usiw):
         self.guest, self.name = guest, name
         self.words = [str(w) for w in command]
-        self.env = {"LD_LIBRARY_PATH": "/host/lib:/host/lib/foreign", **env}
+        self.env = {**LIBRARIES, **env}
         if usiw:
             self.words = ["/host/bin/usiw", "run", "--", *self.words]
         self.answer = None

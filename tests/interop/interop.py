@@ -493,7 +493,19 @@ def run_guest(kind, wanted, tally, directory, keep):
 
 def run_in_guest(guest, sniffers, case):
     check_usiw_in_guest(guest)
-    run_case(guest, sniffers, case)
+    if isinstance(case, cases.Script):
+        run_script(guest, case)
+    else:
+        run_case(guest, sniffers, case)
+
+
+def run_script(guest, case):
+    guest.set_siw(case.siw)
+    words = words_of(case.command, guest.next_port(), guest.own_address,
+                     "guest")
+    answer = guest.ask("run", argv=words, timeout=case.timeout,
+                       env=kernel_lab.LIBRARIES)
+    check(answer["code"] == 0, f"{case.name}: {answer['text']}")
 
 
 def read_arguments():
