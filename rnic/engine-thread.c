@@ -22,6 +22,9 @@
 /* One that sleeps on the sockets is, for longer; a pause of this length costs
  * one wake-up too many, since then the thread sleeps there as well. */
 #define ENGINE_ASLEEP_NS (10 * NS_PER_MS)
+/* Between such a sleep and the next poll lies what the program does with what
+ * it has got, which may take longer than a spinning poller is trusted. */
+#define ENGINE_ATTENDED_NS (2 * NS_PER_MS)
 /*
  * A parked thread looks after the poller at growing intervals: who has polled
  * for a while is trusted for as long again.  Each look costs the poller some
@@ -75,19 +78,27 @@ void rnic_engine_wake_clear(struct rnic_engine *engine,
 
 /* ---- parking ------------------------------------------------------------ */
 
+static uint64_t engine_live_ns(const struct rnic_engine *engine)
+{
+	if (rnic_engine_has_sleeper(engine))
+		return ENGINE_ASLEEP_NS;
+	return rnic_engine_is_attended(engine) ? ENGINE_ATTENDED_NS
+					       : ENGINE_LIVE_NS;
+}
+
 static bool engine_is_polled(const struct rnic_engine *engine, uint64_t now_ns)
 {
 	/* relaxed: a hint; the octets themselves are handed over by the lead */
 	uint64_t poll_ns =
 		atomic_load_explicit(&engine->poll_ns, memory_order_relaxed);
 
-	return poll_ns && now_ns - poll_ns < (rnic_engine_has_sleeper(engine)
-						      ? ENGINE_ASLEEP_NS
-						      : ENGINE_LIVE_NS);
+	return poll_ns && now_ns - poll_ns < engine_live_ns(engine);
 }
 
 void rnic_engine_unpark(struct rnic_engine *engine)
 {
+	atomic_store_explicit(&engine->is_attended, false,
+			      memory_order_relaxed);
 	atomic_store_explicit(&engine->poll_ns, 0, memory_order_relaxed);
 	/* seq_cst: pairs with the store before the wait in engine_park() */
 	if (atomic_exchange_explicit(&engine->park_word, 0,
@@ -125,6 +136,7 @@ void rnic_engine_sleep_end(struct rnic_engine *engine)
 	/* It is about to poll: the thread does not come back in between. */
 	atomic_store_explicit(&engine->poll_ns, rnic_now_ns(),
 			      memory_order_relaxed);
+	atomic_store_explicit(&engine->is_attended, true, memory_order_relaxed);
 	atomic_fetch_sub_explicit(&engine->sleeper_cnt, 1,
 				  memory_order_relaxed);
 }
@@ -166,11 +178,19 @@ static void engine_park(struct rnic_engine *engine)
 	atomic_store_explicit(&engine->park_word, 0, memory_order_relaxed);
 }
 
-/* Data lay unread when the parked thread came back: the poller had gone. */
-static void trust_lose(struct engine_trust *trust)
+/*
+ * Data lay unread when the parked thread came back: the poller had gone.  One
+ * that sleeps on the sockets has not, as long as it polls at all: it was busy
+ * with what it had got before, and is not disturbed by a thread that reads and
+ * completes beside it.
+ */
+static void trust_lose(const struct rnic_engine *engine,
+		       struct engine_trust *trust)
 {
 	uint64_t now_ns = rnic_now_ns();
 
+	if (rnic_engine_is_attended(engine) && engine_is_polled(engine, now_ns))
+		return;
 	if (now_ns > trust->distrust_until_ns + 2 * trust->distrust_ns)
 		trust->distrust_ns = ENGINE_DISTRUST_MIN_NS;
 	else if (trust->distrust_ns < ENGINE_DISTRUST_MAX_NS)
@@ -323,7 +343,7 @@ static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
 		cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
 					  0);
 		if (cnt > 0)
-			trust_lose(trust);
+			trust_lose(engine, trust);
 		else if (rnic_engine_has_bells(engine))
 			trust_pause(trust);
 	}

@@ -212,7 +212,8 @@ void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell)
 	 * and engine_block(). */
 	atomic_thread_fence(memory_order_seq_cst);
 	waits = waits && rnic_engine_is_watched(engine) &&
-		!rnic_engine_has_sleeper(engine);
+		!rnic_engine_has_sleeper(engine) &&
+		!rnic_engine_is_attended(engine);
 	if (waits || burst + 1 >= ENGINE_BURST_MANY)
 		atomic_store_explicit(&engine->wants_pass, true,
 				      memory_order_relaxed);

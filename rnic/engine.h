@@ -82,6 +82,8 @@ struct rnic_engine {
 	_Atomic bool is_stopping;
 	/* Threads that sleep on epfd, and poll when they wake. */
 	_Atomic uint32_t sleeper_cnt;
+	/* One has, and has not armed a CQ since to sleep elsewhere. */
+	_Atomic bool is_attended;
 	_Atomic bool is_woken;	  /* wake_fd has something for the thread */
 	struct rnic_context *ctx; /* whose it is */
 
@@ -122,6 +124,14 @@ void rnic_engine_ring(struct rnic_engine *engine, struct rnic_bell *bell);
 
 /* The same for an SQ, which may have to wait for company: see above. */
 void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell);
+
+/* Is the context served by threads that sleep on epfd where they do not poll?
+ */
+static inline bool rnic_engine_is_attended(const struct rnic_engine *engine)
+{
+	/* relaxed: a hint */
+	return atomic_load_explicit(&engine->is_attended, memory_order_relaxed);
+}
 
 /* Transmit what was posted and waits for company. */
 void rnic_engine_flush(struct rnic_engine *engine);

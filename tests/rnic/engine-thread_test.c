@@ -182,6 +182,55 @@ static void a_sleeper_that_has_gone_is_replaced(void **state)
 	rnicpair_close(&p);
 }
 
+#define BUSY_ROUNDS 200
+#define BUSY_US 200
+
+static uint64_t now_us(void)
+{
+	return rnic_now_ns() / 1000;
+}
+
+/* What comes while a thread that sleeps on the sockets is busy between two
+ * polls is left to it: the completion thread would wake up for each message. */
+static void a_busy_sleeper_is_not_disturbed(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	int cnt = 0, taken_cnt = 0;
+
+	(void)state;
+	opt.has_chan = true;
+	rnicpair_open(&p, &opt);
+	while (cnt < BUSY_ROUNDS) {
+		struct usiw_cqe cqe;
+		uint64_t start_us;
+		bool is_taken;
+
+		must(rnicpair_ms() < end_ms);
+		if (rnic_cq_sleep_begin(b->rcq) >= 0)
+			rnic_cq_sleep_end(b->rcq);
+		start_us = now_us();
+		rnic_cq_progress(b->rcq);
+		rnicpair_post_echo(&p, 0, 8);
+		while (now_us() - start_us < BUSY_US)
+			;
+		is_taken = rnicpair_peek(b, b->rcq, &cqe);
+		/* Longer than it is trusted, on a loaded machine. */
+		if (now_us() - start_us < 5 * BUSY_US) {
+			taken_cnt += is_taken;
+			cnt++;
+		}
+		if (!is_taken)
+			(void)rnicpair_take(b, b->rcq);
+		(void)rnicpair_take(a, a->scq);
+	}
+	print_message("%d of %d taken\n", taken_cnt, cnt);
+	assert_true(taken_cnt < BUSY_ROUNDS / 2);
+	rnicpair_close(&p);
+}
+
 /* Over and over, as a program does it that has nothing to do. */
 static void a_sleeper_rests(void **state)
 {
@@ -424,6 +473,7 @@ int main(void)
 		cmocka_unit_test(a_sleeper_is_woken_each_time),
 		cmocka_unit_test(the_end_of_a_sleep_disarms),
 		cmocka_unit_test(a_sleeper_that_has_gone_is_replaced),
+		cmocka_unit_test(a_busy_sleeper_is_not_disturbed),
 		cmocka_unit_test(a_sleeper_rests),
 		cmocka_unit_test(bursts_park),
 		cmocka_unit_test(what_waits_is_not_forgotten),
