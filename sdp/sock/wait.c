@@ -294,7 +294,7 @@ static void sleep_end(void *arg)
 
 /* Return: what ppoll() returned; 0: look again; -errno. */
 static int set_sleep(struct poll_set *set, uint64_t deadline,
-		     const sigset_t *mask)
+		     const sigset_t *mask, bool *ret_is_slept)
 {
 	struct poll_sleep sleep = { .set = set };
 	struct timespec left;
@@ -303,6 +303,7 @@ static int set_sleep(struct poll_set *set, uint64_t deadline,
 	sleep_begin(&sleep);
 	pthread_cleanup_push(sleep_end, &sleep);
 	if (sleep.dev_cnt >= 0 && !set_is_stale(set) && !set_has_ready(set)) {
+		*ret_is_slept = true;
 		ret = sdp_real()->ppoll(
 			set->kernel,
 			set->cnt + set->twin_cnt + (nfds_t)sleep.dev_cnt + 1,
@@ -324,19 +325,21 @@ static bool set_spin(struct poll_set *set)
 	return false;
 }
 
-/* Until something is ready, as far as is seen.  Return: 0; -errno. */
+/* Until something is ready, as far as is seen.  *ret_is_slept: the kernel has
+ * told about the others.  Return: 0; -errno. */
 static int set_rest(struct poll_set *set, uint64_t deadline,
-		    const sigset_t *mask)
+		    const sigset_t *mask, bool *ret_is_slept)
 {
 	uint64_t begin;
 	int ret;
 
+	*ret_is_slept = false;
 	if (!set->has_ours)
-		return set_sleep(set, deadline, mask);
+		return set_sleep(set, deadline, mask, ret_is_slept);
 	if (set_spin(set))
 		return 0;
 	begin = sdp_now_ns();
-	ret = set_sleep(set, deadline, mask);
+	ret = set_sleep(set, deadline, mask, ret_is_slept);
 	if (set_has_ready(set))
 		sdp_spin_slept(sdp_now_ns() - begin);
 	return ret;
@@ -358,24 +361,34 @@ static void set_look_up(struct poll_set *set)
 static int set_wait(struct poll_set *set, uint64_t deadline,
 		    const sigset_t *mask)
 {
+	bool is_slept = false;
 	int ret;
 
+	/* Who rests has polled. */
+	if (set->has_ours)
+		sdp_progress();
 	for (;;) {
-		if (set->has_ours)
-			sdp_progress();
-		ret = set_look(set);
+		ret = is_slept ? set_collect(set) : set_look(set);
 		if (ret != 0 && !set_start(set))
 			return ret;
 		if (ret == 0 && deadline != SDP_NEVER &&
 		    sdp_now_ns() >= deadline)
 			return 0;
 		set_sort(set);
-		if (ret != 0)
+		if (ret != 0) {
+			is_slept = false;
 			continue;
-		ret = set_rest(set, deadline, mask);
+		}
+		ret = set_rest(set, deadline, mask, &is_slept);
 		sdp_ending_look();
 		if (ret < 0)
 			return ret;
+		is_slept &= !set_is_stale(set);
+		if (is_slept) {
+			ret = set_collect(set);
+			if (ret != 0 && !set_start(set))
+				return ret;
+		}
 		set_look_up(set);
 		set_sort(set);
 	}
@@ -587,6 +600,7 @@ struct epoll_call {
 	struct sdp_sleeper sleeper;
 	struct pollfd pfd[1 + SLEEP_FDS]; /* the set, the thread's, devices */
 	int dev_cnt;			  /* -EAGAIN: do not sleep */
+	bool is_slept;			  /* it did */
 };
 
 static int kernel_look(struct epoll_call *call, int from)
@@ -597,11 +611,18 @@ static int kernel_look(struct epoll_call *call, int from)
 	return ret < 0 ? -errno : ret;
 }
 
+/* Whether the kernel's set is asked. */
+enum epoll_ask {
+	EPOLL_ASK_NOT,	  /* it has just told that it has nothing */
+	EPOLL_ASK_BESIDE, /* if the queue has something */
+	EPOLL_ASK,
+};
+
 /*
  * From the queue and from the kernel, and in turns if one of them fills the
  * answer.  Return: count; -errno.
  */
-static int epoll_look(struct epoll_call *call, bool ask_kernel)
+static int epoll_look(struct epoll_call *call, enum epoll_ask ask)
 {
 	bool is_kernels_turn = atomic_exchange_explicit(
 		&call->set->is_kernels_turn, false, memory_order_relaxed);
@@ -616,7 +637,8 @@ static int epoll_look(struct epoll_call *call, bool ask_kernel)
 	if (cnt == call->max && ours > 0)
 		atomic_store_explicit(&call->set->is_kernels_turn, true,
 				      memory_order_relaxed);
-	if (is_kernels_turn || cnt == call->max || (ours == 0 && !ask_kernel))
+	if (is_kernels_turn || cnt == call->max || ask == EPOLL_ASK_NOT ||
+	    (ours == 0 && ask == EPOLL_ASK_BESIDE))
 		return cnt;
 	more = kernel_look(call, cnt);
 	return more >= 0 ? cnt + more : cnt > 0 ? cnt : more;
@@ -648,8 +670,10 @@ static int epoll_sleep(struct epoll_call *call, uint64_t deadline)
 	call->pfd[1] =
 		(struct pollfd){ .fd = call->sleeper.fd, .events = POLLIN };
 	sdp_epoll_sleep_begin(call->set, &call->sleeper);
+	call->is_slept = false;
 	pthread_cleanup_push(epoll_sleep_end, call);
 	if (call->dev_cnt >= 0 && !sdp_epoll_has_ready(call->set)) {
+		call->is_slept = true;
 		ret = sdp_real()->ppoll(
 			call->pfd, 2 + (nfds_t)call->dev_cnt,
 			sleep_time(&call->sleeper, deadline, &left),
@@ -673,26 +697,29 @@ static bool epoll_spin(struct epoll_call *call)
 /* As epoll_pwait(2), with a point in time. */
 static int epoll_wait_ours(struct epoll_call *call, uint64_t deadline)
 {
-	bool ask_kernel = false;
+	enum epoll_ask ask = EPOLL_ASK_BESIDE;
 	int ret;
 
+	/* Who spins or sleeps has polled. */
+	sdp_progress();
 	for (;;) {
 		bool is_late = deadline != SDP_NEVER &&
 			       sdp_now_ns() >= deadline;
 		uint64_t begin;
 
-		sdp_progress();
 		/* Before a sleep the kernel's set need not be asked. */
-		ret = epoll_look(call, ask_kernel || is_late);
+		ret = epoll_look(call, is_late ? EPOLL_ASK : ask);
 		if (ret != 0 || is_late)
 			return ret;
+		ask = EPOLL_ASK_BESIDE;
 		if (epoll_spin(call))
 			continue;
 		begin = sdp_now_ns();
 		ret = epoll_sleep(call, deadline);
 		if (ret < 0)
 			return ret;
-		ask_kernel = ret > 0;
+		if (call->is_slept)
+			ask = ret > 0 ? EPOLL_ASK : EPOLL_ASK_NOT;
 		if (sdp_epoll_has_ready(call->set))
 			sdp_spin_slept(sdp_now_ns() - begin);
 	}

@@ -406,8 +406,9 @@ void sdp_poll_events(struct sdp_dev *dev, unsigned int which)
 		ibv_ack_cq_events(dev->cq, 1);
 		sdp_poll_rearm(dev);
 	}
-	/* What came before the end is taken before it. */
-	while (sdp_poll(dev) > 0)
+	/* What came before the end is taken before it.  Else once: on usiw a
+	 * look in vain costs a system call for each link. */
+	while (sdp_poll(dev) > 0 && which & (SDP_POLL_ASYNC | SDP_POLL_CM))
 		;
 	if (which & SDP_POLL_ASYNC)
 		take_async(dev);
