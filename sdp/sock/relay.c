@@ -34,6 +34,20 @@
 /* ---- the two directions -----------------------------------------------------
  */
 
+static void futex_wait(_Atomic uint32_t *word)
+{
+	/* acquire: pairs with futex_set() */
+	while (!atomic_load_explicit(word, memory_order_acquire))
+		syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+}
+
+static void futex_set(_Atomic uint32_t *word)
+{
+	/* release: pairs with futex_wait() */
+	atomic_store_explicit(word, 1, memory_order_release);
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
 /* The thread that ends last ends what nobody holds any more. */
 static void relay_leave(struct sdp_sock *sock)
 {
@@ -45,23 +59,14 @@ static void relay_leave(struct sdp_sock *sock)
 	util_unlock(&sock->lock);
 	if (is_last && is_closed)
 		sock->end(sock);
-	if (is_last) {
-		/* release: pairs with sdp_relay_wait() */
-		atomic_store_explicit(&sock->relay_is_over, 1,
-				      memory_order_release);
-		syscall(SYS_futex, &sock->relay_is_over, FUTEX_WAKE_PRIVATE,
-			INT_MAX, NULL, NULL, 0);
-	}
+	if (is_last)
+		futex_set(&sock->relay_is_over);
 	sdp_sock_drop(sock);
 }
 
 void sdp_relay_wait(struct sdp_sock *sock)
 {
-	/* acquire: pairs with relay_leave() */
-	while (!atomic_load_explicit(&sock->relay_is_over,
-				     memory_order_acquire))
-		syscall(SYS_futex, &sock->relay_is_over, FUTEX_WAIT_PRIVATE, 0,
-			NULL, NULL, 0);
+	futex_wait(&sock->relay_is_over);
 }
 
 static struct sdp_link *relay_begin(struct sdp_sock *sock)
@@ -75,6 +80,28 @@ static struct sdp_link *relay_begin(struct sdp_sock *sock)
 static void pair_shutdown(struct sdp_sock *sock, int how)
 {
 	syscall(SYS_shutdown, sock->shadow.lib_fd, how);
+}
+
+static void fd_first(int fd, void *arg)
+{
+	int *first = arg;
+
+	if (*first < 0)
+		*first = fd;
+}
+
+/*
+ * All holders have closed the pair, but a thread of this process may still be
+ * in a send that it began before the relay did.  As with TCP, the connection
+ * lasts until that call has ended.
+ */
+static void callers_wait(struct sdp_sock *sock)
+{
+	int fd = -1;
+
+	sdp_sock_each_fd(sock, fd_first, &fd);
+	if (fd < 0)
+		futex_wait(&sock->relay_is_left);
 }
 
 /* The stream from the holders has ended; if all have closed, so has the
@@ -111,8 +138,10 @@ static void *up_thread(void *arg)
 			break;
 		sdp_count_relay(sock, (size_t)got, true);
 	}
-	if (link)
+	if (link) {
+		callers_wait(sock);
 		link_finish(sock, link);
+	}
 	pair_shutdown(sock, SHUT_RD);
 	free(buf);
 	/* release: pairs with relay_end() */
@@ -165,8 +194,10 @@ static void *down_thread(void *arg)
 	}
 	pair_shutdown(sock, got < 0 ? SHUT_RDWR : SHUT_WR);
 	/* No holder reads any more. */
-	if (got > 0)
+	if (got > 0) {
+		callers_wait(sock);
 		sdp_link_abort(link);
+	}
 	free(buf);
 	relay_leave(sock);
 	return NULL;
@@ -174,14 +205,6 @@ static void *down_thread(void *arg)
 
 /* ---- in and out
  * -------------------------------------------------------------- */
-
-static void fd_first(int fd, void *arg)
-{
-	int *first = arg;
-
-	if (*first < 0)
-		*first = fd;
-}
 
 /* The pair is emptied of what it showed.  Return: 0; -errno. */
 static int pair_clear(struct sdp_sock *sock)
@@ -259,6 +282,8 @@ bool sdp_relay_keeps(struct sdp_sock *sock)
 	is_kept = sock->is_relay && sock->relay_cnt > 0;
 	sock->is_closed |= is_kept;
 	util_unlock(&sock->lock);
+	if (is_kept)
+		futex_set(&sock->relay_is_left);
 	return is_kept;
 }
 

@@ -336,6 +336,55 @@ static ssize_t tcp_recv(int fd, const struct iovec *iov, size_t cnt, int flags)
 	return ret < 0 ? -errno : ret;
 }
 
+/*
+ * It has become a relay, while the link gave the first @done octets: what is
+ * left of a call with MSG_WAITALL comes through the pair.  The relay counts it.
+ * Return: octets in all.
+ */
+static ssize_t relay_recv(struct sdp_sock *sock, int fd,
+			  const struct iovec *iov, size_t cnt, int flags,
+			  size_t done)
+{
+	size_t skip = done;
+	struct iovec piece;
+	ssize_t ret;
+
+	sdp_count_recv(sock, done);
+	/* Another thread may have closed the number meanwhile. */
+	for (; cnt > 0 && sdp_sock_has_fd(sock, fd); iov++, cnt--) {
+		if (skip >= iov->iov_len) {
+			skip -= iov->iov_len;
+			continue;
+		}
+		piece.iov_base = (char *)iov->iov_base + skip;
+		piece.iov_len = iov->iov_len - skip;
+		skip = 0;
+		ret = tcp_recv(fd, &piece, 1, flags);
+		done += ret > 0 ? (size_t)ret : 0;
+		if (ret < (ssize_t)piece.iov_len)
+			break;
+	}
+	return (ssize_t)done;
+}
+
+static ssize_t link_recv(struct sdp_sock *sock, int fd, const struct iovec *iov,
+			 size_t cnt, int flags, uint64_t deadline)
+{
+	bool is_stale;
+	ssize_t ret = sdp_link_recv_until_relay(
+		sock->link, iov, (int)cnt, recv_flags(flags),
+		(size_t)sock->options.rcvlowat, deadline, &is_stale);
+
+	if (ret == -ESTALE)
+		return sdp_sock_has_fd(sock, fd) ? tcp_recv(fd, iov, cnt, flags)
+						 : -EBADF;
+	if (is_stale && (flags & MSG_WAITALL) && !(flags & MSG_PEEK))
+		return relay_recv(sock, fd, iov, cnt, flags, (size_t)ret);
+	if (ret > 0 && !(flags & MSG_PEEK))
+		sdp_count_recv(sock, (size_t)ret);
+	return ret;
+}
+
 static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 			 size_t cnt, int flags, uint64_t deadline)
 {
@@ -356,11 +405,13 @@ static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 	if (iov_size(iov, cnt) == 0)
 		return empty_recv(sock, flags, deadline);
 	if (is_patient(sock, flags) && !(flags & MSG_OOB))
-		return sdp_link_recv_wait(sock->link, iov, (int)cnt, how,
-					  (size_t)sock->options.rcvlowat,
-					  deadline);
-	return sdp_link_recv(sock->link, iov, (int)cnt,
-			     how & ~SDP_RECV_WAITALL);
+		return link_recv(sock, fd, iov, cnt, flags, deadline);
+	ret = sdp_link_recv(sock->link, iov, (int)cnt, how & ~SDP_RECV_WAITALL);
+	if (ret == -ESTALE)
+		return tcp_recv(fd, iov, cnt, flags);
+	if (ret > 0 && !(flags & MSG_PEEK))
+		sdp_count_recv(sock, (size_t)ret);
+	return ret;
 }
 
 ssize_t sdp_stream_recv(struct sdp_sock *sock, int fd, const struct iovec *iov,
@@ -373,12 +424,7 @@ ssize_t sdp_stream_recv(struct sdp_sock *sock, int fd, const struct iovec *iov,
 		return -EAGAIN;
 	do {
 		ret = recv_once(sock, fd, iov, cnt, flags, deadline);
-		/* It has become a relay meanwhile. */
-		if (ret == -ESTALE)
-			ret = tcp_recv(fd, iov, cnt, flags);
 	} while (ret == -EINTR && !sock->options.rcvtimeo_ns && is_restarted());
-	if (ret > 0 && !(flags & MSG_PEEK))
-		sdp_count_recv(sock, (size_t)ret);
 	sdp_sock_settle(sock, fd);
 	return ret;
 }

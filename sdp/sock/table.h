@@ -100,6 +100,7 @@ struct sdp_sock {
 	int share_fd;		 /* RELAY: to ask it; -1: none */
 	_Atomic bool relay_is_primed;	/* the holders see what had come */
 	_Atomic bool relay_has_sent;	/* no holder writes any more */
+	_Atomic uint32_t relay_is_left; /* a futex: no call is inside */
 	_Atomic uint32_t relay_is_over; /* a futex */
 	bool is_rd_shut;		/* SHUT_RD */
 	bool is_wr_shut;		/* SHUT_WR */

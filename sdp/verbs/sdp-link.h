@@ -231,7 +231,7 @@ ssize_t sdp_link_send_wait(struct sdp_link *link, const struct iovec *iov,
 #define SDP_RECV_RELAY 0x10u
 
 /*
- * From now on only receives with SDP_RECV_RELAY get octets: all others, also
+ * From now on only receives with SDP_RECV_RELAY get octets.  All others, also
  * those that wait, return -ESTALE, or what they have got before.
  */
 void sdp_link_relay(struct sdp_link *link);
@@ -258,6 +258,13 @@ ssize_t sdp_link_recv(struct sdp_link *link, const struct iovec *iov,
 ssize_t sdp_link_recv_wait(struct sdp_link *link, const struct iovec *iov,
 			   int iovcnt, unsigned int flags, size_t lowat,
 			   uint64_t deadline);
+
+/* The same; *ret_is_stale: it was sdp_link_relay() that ended the call, also
+ * one that returns octets. */
+ssize_t sdp_link_recv_until_relay(struct sdp_link *link,
+				  const struct iovec *iov, int iovcnt,
+				  unsigned int flags, size_t lowat,
+				  uint64_t deadline, bool *ret_is_stale);
 
 /*
  * The steps of the two, for callers that wait in their own way.  The memory

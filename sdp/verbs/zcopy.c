@@ -511,10 +511,10 @@ static bool has_urgent(struct sdp_link *link)
 	return atomic_load_explicit(&link->urgent_cnt, memory_order_relaxed);
 }
 
-/* @cnt is at most IOV_AT_ONCE. */
+/* @cnt is at most IOV_AT_ONCE.  *ret_is_stale is only set. */
 static ssize_t recv_batch(struct sdp_link *link, const struct iovec *iov,
 			  int cnt, unsigned int flags, size_t lowat,
-			  uint64_t deadline)
+			  uint64_t deadline, bool *ret_is_stale)
 {
 	struct iovec copy[IOV_AT_ONCE], *at = copy;
 	size_t want = total_len(iov, cnt), done = 0;
@@ -538,6 +538,7 @@ static ssize_t recv_batch(struct sdp_link *link, const struct iovec *iov,
 		ssize_t ret =
 			recv_piece(link, at, cnt, flags | keep, deadline, &why);
 
+		*ret_is_stale |= ret == -ESTALE;
 		if (ret < 0)
 			return told(link, (ssize_t)done, ret);
 		if (!ret)
@@ -554,24 +555,27 @@ static ssize_t recv_batch(struct sdp_link *link, const struct iovec *iov,
 
 /* Behind a batch that is full.  Only SDP_RECV_WAITALL waits. */
 static ssize_t recv_rest(struct sdp_link *link, const struct iovec *iov,
-			 int iovcnt, unsigned int flags, uint64_t deadline)
+			 int iovcnt, unsigned int flags, uint64_t deadline,
+			 bool *ret_is_stale)
 {
 	flags |= LINK_RECV_KEEP_ERROR;
 	if (!(flags & SDP_RECV_WAITALL))
 		return sdp_link_recv(link, iov, iovcnt, flags);
 	return recv_batch(link, iov,
 			  iovcnt < IOV_AT_ONCE ? iovcnt : IOV_AT_ONCE, flags, 1,
-			  deadline);
+			  deadline, ret_is_stale);
 }
 
-ssize_t sdp_link_recv_wait(struct sdp_link *link, const struct iovec *iov,
-			   int iovcnt, unsigned int flags, size_t lowat,
-			   uint64_t deadline)
+ssize_t sdp_link_recv_until_relay(struct sdp_link *link,
+				  const struct iovec *iov, int iovcnt,
+				  unsigned int flags, size_t lowat,
+				  uint64_t deadline, bool *ret_is_stale)
 {
 	int cnt = iovcnt < IOV_AT_ONCE ? iovcnt : IOV_AT_ONCE;
 	size_t all;
 	ssize_t done, ret;
 
+	*ret_is_stale = false;
 	if (cnt <= 0 || !total_len(iov, iovcnt))
 		return sdp_link_recv(link, iov, iovcnt, flags);
 	while (cnt < iovcnt && !total_len(iov, cnt)) {
@@ -579,7 +583,7 @@ ssize_t sdp_link_recv_wait(struct sdp_link *link, const struct iovec *iov,
 		iovcnt -= cnt;
 		cnt = iovcnt < IOV_AT_ONCE ? iovcnt : IOV_AT_ONCE;
 	}
-	done = recv_batch(link, iov, cnt, flags, lowat, deadline);
+	done = recv_batch(link, iov, cnt, flags, lowat, deadline, ret_is_stale);
 	all = total_len(iov, cnt);
 	if (flags & SDP_RECV_PEEK && cnt < iovcnt && done == (ssize_t)all)
 		return sdp_link_recv(link, iov, iovcnt, flags);
@@ -590,11 +594,22 @@ ssize_t sdp_link_recv_wait(struct sdp_link *link, const struct iovec *iov,
 		cnt = flags & SDP_RECV_WAITALL && iovcnt > IOV_AT_ONCE
 			      ? IOV_AT_ONCE
 			      : iovcnt;
-		ret = recv_rest(link, iov, iovcnt, flags, deadline);
+		ret = recv_rest(link, iov, iovcnt, flags, deadline,
+				ret_is_stale);
 		if (ret < 0)
 			break;
 		done += ret;
 		all += total_len(iov, cnt);
 	}
 	return done;
+}
+
+ssize_t sdp_link_recv_wait(struct sdp_link *link, const struct iovec *iov,
+			   int iovcnt, unsigned int flags, size_t lowat,
+			   uint64_t deadline)
+{
+	bool is_stale;
+
+	return sdp_link_recv_until_relay(link, iov, iovcnt, flags, lowat,
+					 deadline, &is_stale);
 }

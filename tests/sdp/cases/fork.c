@@ -564,6 +564,63 @@ static void pass_in_flight(void)
 	show_recv("recv", fd, 30, 0);
 }
 
+static void recv_all_main(void *arg)
+{
+	show_recv("the recv of 10 with MSG_WAITALL", *(int *)arg, 10,
+		  MSG_WAITALL);
+}
+
+/* Passed on while a thread sleeps in recv(), which has got a part. */
+static void pass_partial_recv(void)
+{
+	struct pair pair = pair_used();
+	struct sleeper sleeper;
+	int ways[2];
+
+	send_text(pair.client, "01234");
+	wait_octets(pair.server, 5);
+	sleeper_start(&sleeper, recv_all_main, &pair.server);
+	sleeper_wait(&sleeper);
+	NEED(socketpair(AF_UNIX, SOCK_STREAM, 0, ways) == 0);
+	pass(ways[0], pair.server);
+	send_text(pair.client, "56789");
+	sleeper_end(&sleeper);
+}
+
+enum { MORE = 300000 };
+
+static void more_send_main(void *arg)
+{
+	char *octets = malloc(MORE);
+
+	NEED(octets);
+	pattern_make(octets, MORE, 0);
+	say("the sleeping send is whole: %d",
+	    send(*(int *)arg, octets, MORE, MSG_NOSIGNAL) == MORE);
+	free(octets);
+}
+
+/* ... in send(); then only this call has it, as all numbers are closed. */
+static void pass_sending(void)
+{
+	struct pair pair = pair_used();
+	struct sleeper sleeper;
+	size_t count = fill(pair.client);
+	int ways[2];
+
+	NEED(socketpair(AF_UNIX, SOCK_STREAM, 0, ways) == 0);
+	set_nonblocking(pair.client, false);
+	sleeper_start(&sleeper, more_send_main, &pair.client);
+	sleeper_wait(&sleeper);
+	pass(ways[0], pair.client);
+	SHOW("close", close(pair.client));
+	close(passed(ways[1]));
+	recv_pattern(pair.server, count, 0);
+	recv_pattern(pair.server, MORE, 0);
+	sleeper_end(&sleeper);
+	show_recv("the peer", pair.server, 10, 0);
+}
+
 const struct sock_case fork_cases[] = {
 	{ "fork.per-connection", per_connection },
 	{ "fork.per-connection-at-once", per_connection_at_once },
@@ -590,5 +647,7 @@ const struct sock_case fork_cases[] = {
 	{ "fork.pass-itself", pass_itself },
 	{ "fork.pass-listener", pass_listener },
 	{ "fork.pass-in-flight", pass_in_flight },
+	{ "fork.pass-partial-recv", pass_partial_recv },
+	{ "fork.pass-sending", pass_sending },
 	{ NULL, NULL },
 };
