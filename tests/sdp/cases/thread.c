@@ -418,8 +418,7 @@ static void cancelled_anywhere(void)
 		unsigned int begin = atomic_load(&t.cnt);
 
 		NEED(!pthread_create(&thread, NULL, turns_main, &t));
-		while (atomic_load(&t.cnt) - begin < (unsigned int)i % 7 + 1)
-			sched_yield();
+		UNTIL(atomic_load(&t.cnt) - begin >= (unsigned int)i % 7 + 1);
 		NEED(!pthread_cancel(thread));
 		NEED(!pthread_join(thread, &result));
 		cancelled += result == PTHREAD_CANCELED;
