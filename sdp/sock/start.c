@@ -42,9 +42,31 @@ static _Atomic int owed_cnt;
 
 /* ---- is it time? --------------------------------------------------------- */
 
+/* A Connecting Peer that ends its stream behind the Hello has closed, and its
+ * program has sent nothing: what was sent would have come first. */
+static bool has_peer_closed(int fd)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	syscall(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &info, &len);
+	return info.tcpi_state == TCP_CLOSE_WAIT;
+}
+
+/* The Hello is not the program's to read. */
+static void hello_drop(int fd)
+{
+	char buf[512];
+
+	while (syscall(SYS_recvfrom, fd, buf, sizeof(buf), MSG_DONTWAIT, NULL,
+		       NULL) > 0)
+		;
+}
+
 /*
  * PENDING on the accepting side: has the peer begun?  A peer that closes
- * without a word was never SDP's to the program: it reads EOF from TCP.
+ * before SDP stands was never SDP's to the program, which reads EOF from TCP
+ * and may send until the peer's kernel resets the connection.
  * Return: whether Hello, or something else, is there.
  */
 static bool hello_has_come(struct sdp_sock *sock, int fd)
@@ -53,11 +75,14 @@ static bool hello_has_come(struct sdp_sock *sock, int fd)
 	long ret = syscall(SYS_recvfrom, fd, &octet, 1, MSG_PEEK | MSG_DONTWAIT,
 			   NULL, NULL);
 
-	if (ret == 0 || (ret < 0 && errno != EAGAIN)) {
-		sdp_mark_remove(fd);
-		sdp_sock_become(sock, SDP_SOCK_TCP);
-	}
-	return ret > 0;
+	if (ret < 0 && errno == EAGAIN)
+		return false;
+	if (ret > 0 && !has_peer_closed(fd))
+		return true;
+	hello_drop(fd);
+	sdp_mark_remove(fd);
+	sdp_sock_become(sock, SDP_SOCK_TCP);
+	return false;
 }
 
 /* ---- the numbers change hands -------------------------------------------- */
@@ -410,11 +435,8 @@ void sdp_start_give_back(struct sdp_sock *sock)
  * data; a peer whose Hello was read knows a refusal, and takes TCP. */
 static void end_unstarted(struct sdp_sock *sock, int fd)
 {
-	char buf[512];
-
 	if (sock->is_accepting)
-		(void)syscall(SYS_recvfrom, fd, buf, sizeof(buf), MSG_DONTWAIT,
-			      NULL, NULL);
+		hello_drop(fd);
 	syscall(SYS_shutdown, fd, SHUT_RDWR);
 	sdp_mark_remove(fd);
 	sdp_sock_become(sock, SDP_SOCK_TCP);

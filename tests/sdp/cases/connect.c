@@ -486,7 +486,32 @@ static void after_failure(void)
 	SHOW("connect to its own", connect_to(fd, &address));
 }
 
+static int tcp_state(int fd)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	NEED(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0);
+	return info.tcpi_state;
+}
+
+/* The client waits for a while, and closes before the server says anything:
+ * the server's first send goes to nobody, and is taken all the same. */
+static void closed_unanswered(void)
+{
+	struct pair pair = pair_new();
+
+	set_timeout(pair.client, SO_RCVTIMEO, 50);
+	show_recv("the client", pair.client, 10, 0);
+	close(pair.client);
+	UNTIL(tcp_state(pair.server) == TCP_CLOSE_WAIT);
+	show_send("the server's first send", pair.server, "done!", 0);
+	show_recv("the server", pair.server, 10, 0);
+	show_recv("again", pair.server, 10, 0);
+}
+
 const struct sock_case connect_cases[] = {
+	{ "connect.closed-unanswered", closed_unanswered },
 	{ "connect.blocking", blocking },
 	{ "connect.twice", twice },
 	{ "connect.refused", refused },
