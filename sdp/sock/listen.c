@@ -106,17 +106,28 @@ static int own_listener(struct sdp_sock *sock, int fd)
 	return 0;
 }
 
+/* A program that names SDP has it, whatever the rules say. */
+static enum sdp_policy policy_of(const struct sdp_sock *sock,
+				 const union sdp_addr *name)
+{
+	return sock->family == SDP_AF_INET_SDP ? SDP_POLICY_SDP
+					       : sdp_policy_server(&name->sa);
+}
+
 /* Twin and announcement stand before the TCP port listens. */
 static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 {
 	union sdp_addr name;
 	uint16_t sdp_port = 0;
 	int twin, note, ret = name_of(fd, &name);
+	enum sdp_policy policy;
 
 	if (ret < 0)
 		return ret;
-	if (sdp_policy_server(&name.sa) == SDP_POLICY_TCP)
+	policy = policy_of(sock, &name);
+	if (policy == SDP_POLICY_TCP)
 		return -EPERM;
+	sock->is_sdp_only = policy == SDP_POLICY_SDP;
 	if (!sdp_policy_has_device())
 		return -ENODEV;
 	twin = twin_make(fd, &name, backlog, &sdp_port);
@@ -159,11 +170,16 @@ static int listen_fresh(struct sdp_sock *sock, int fd, int backlog)
 	if (ret < 0)
 		return ret;
 	twin_ret = twin_start(sock, fd, backlog);
-	if (was_bound)
+	if (was_bound && (twin_ret == 0 || !sock->is_sdp_only))
 		ret = kernel_listen(fd, backlog);
 	if (ret < 0) {
 		sdp_listen_end(sock);
 		return ret;
+	}
+	if (twin_ret < 0 && sock->is_sdp_only) {
+		util_warn("sdp", "no SDP port for descriptor %d: %s", fd,
+			  strerror(-twin_ret));
+		return twin_ret;
 	}
 	if (twin_ret < 0) {
 		if (twin_ret != -EPERM)
@@ -260,6 +276,25 @@ static int accept_wait(struct sdp_sock *sock, int fd)
 	return ret == 0 ? -EAGAIN : 0;
 }
 
+/* The kernel has taken the connection; its peer is told that nobody wants it.
+ * Return: whether there was one. */
+static bool tcp_refuse(int fd)
+{
+	static const struct linger at_once = { .l_onoff = 1 };
+	int tcp_fd = accept_without_wait(fd, NULL, NULL, SOCK_CLOEXEC);
+
+	if (tcp_fd < 0)
+		return false;
+	util_info("sdp",
+		  "descriptor %d takes SDP only: a TCP connection is "
+		  "reset",
+		  fd);
+	syscall(SYS_setsockopt, tcp_fd, SOL_SOCKET, SO_LINGER, &at_once,
+		sizeof(at_once));
+	util_sys_close(tcp_fd);
+	return true;
+}
+
 int sdp_listen_accept(struct sdp_sock *sock, struct sockaddr *addr,
 		      socklen_t *len, int flags, bool *ret_is_sdp)
 {
@@ -270,6 +305,8 @@ int sdp_listen_accept(struct sdp_sock *sock, struct sockaddr *addr,
 		ret = kernel_accept(sock->twin_fd, addr, len, flags);
 		if (ret != -EAGAIN)
 			return ret;
+		while (sock->is_sdp_only && tcp_refuse(fd))
+			;
 		*ret_is_sdp = false;
 		ret = accept_without_wait(fd, addr, len, flags);
 		if (ret != -EAGAIN || sock->is_nonblock)

@@ -89,6 +89,7 @@ struct sdp_sock {
 	_Atomic bool is_nonblock;
 	_Atomic bool is_async;	 /* O_ASYNC: the kernel signals what it sees */
 	bool is_accepting;	 /* came from a twin */
+	bool is_sdp_only;	 /* LISTENING: takes no TCP */
 	bool is_limit_raised;	 /* STARTING: limit.h */
 	bool is_closed;		 /* STARTING: the program has closed it */
 	bool is_undone;		 /* STARTING: the program wants no connection */

@@ -169,8 +169,8 @@ def qperf():
 
 # A socket of AF_INET_SDP at both ends, by an address of each family; and a
 # port where only TCP listens.
-FAMILY = """
-import ctypes, errno, socket, struct, sys
+FAMILY = '''
+import ctypes, errno, os, socket, struct, subprocess, sys
 libc = ctypes.CDLL(None, use_errno=True)
 SDP = 27
 
@@ -214,10 +214,36 @@ for family, host in ((SDP, "127.0.0.1"), (socket.AF_INET, "127.0.0.1"),
         sock.close()
 try:
     sdp_socket("connect", SDP, "127.0.0.1", int(sys.argv[1]))
+    sys.exit("a port of TCP took SDP")
 except OSError as e:
     assert e.errno == errno.ECONNREFUSED, e
-    print("all is well")
+
+# A client without the library.
+PLAIN = """
+import socket, sys
+client = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+print("connected", flush=True)
+try:
+    sys.exit(f"received {client.recv(1)}")
+except ConnectionResetError:
+    print("reset")
 """
+listener = sdp_socket("bind", SDP, "127.0.0.1", 0)
+listener.listen()
+del os.environ["LD_PRELOAD"]
+plain = subprocess.Popen([sys.executable, "-c", PLAIN,
+                          str(listener.getsockname()[1])],
+                         stdout=subprocess.PIPE, text=True)
+assert plain.stdout.readline() == "connected\\n"
+listener.setblocking(False)
+try:
+    listener.accept()
+    sys.exit("a port of SDP took TCP")
+except BlockingIOError:
+    pass
+assert plain.communicate() == ("reset\\n", None)
+print("all is well")
+'''
 
 
 def family():
