@@ -17,6 +17,8 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -138,8 +140,13 @@ static void fd_drain(int fd)
 	(void)!util_sys_read(fd, &cnt, sizeof(cnt));
 }
 
-/* ppoll() with a point in time; not a cancellation point. */
-static int poll_until(struct pollfd *pfd, unsigned int cnt, uint64_t deadline)
+/* What the kernel takes for a set of signals. */
+#define KERNEL_SIGSET ((size_t)_NSIG / 8)
+
+/* ppoll() with a point in time, and with the signals of @mask blocked meanwhile
+ * (NULL: no change); not a cancellation point. */
+static int poll_until(struct pollfd *pfd, unsigned int cnt, uint64_t deadline,
+		      const sigset_t *mask)
 {
 	uint64_t now = sdp_now_ns();
 	uint64_t left = deadline > now ? deadline - now : 0;
@@ -147,8 +154,38 @@ static int poll_until(struct pollfd *pfd, unsigned int cnt, uint64_t deadline)
 			       .tv_nsec = (long)(left % 1000000000u) };
 
 	return (int)syscall(SYS_ppoll, pfd, cnt,
-			    deadline == SDP_NEVER ? NULL : &ts, NULL,
-			    (size_t)0);
+			    deadline == SDP_NEVER ? NULL : &ts, mask,
+			    KERNEL_SIGSET);
+}
+
+/*
+ * A call that sleeps more than once is awake in between, and a signal handler
+ * that ran then would not end it.  So signals wait from the first sleep on, and
+ * come while the thread sleeps on descriptors, which tells.
+ */
+struct held {
+	bool is_held;
+	sigset_t old; /* the thread's own mask */
+};
+
+static void signals_hold(struct held *held)
+{
+	sigset_t all;
+
+	if (held->is_held)
+		return;
+	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	pthread_sigmask(SIG_SETMASK, &all, &held->old);
+	held->is_held = true;
+}
+
+static void signals_release(struct held *held)
+{
+	if (held->is_held)
+		pthread_sigmask(SIG_SETMASK, &held->old, NULL);
+	held->is_held = false;
 }
 
 static void serve_events(struct sdp_dev *dev, unsigned int which)
@@ -307,7 +344,8 @@ static bool fall_asleep(struct sdp_waiter *w, unsigned int what,
 }
 
 static int sleep_on_fds(struct sdp_waiter *w, unsigned int what,
-			const uint32_t *seen, uint64_t deadline)
+			const uint32_t *seen, uint64_t deadline,
+			struct held *held)
 {
 	struct sdp_dev *dev = w->link->dev;
 	struct pollfd pfd[FDS_PER_DEV + 2];
@@ -322,7 +360,7 @@ static int sleep_on_fds(struct sdp_waiter *w, unsigned int what,
 	pfd[cnt++] = (struct pollfd){ .fd = dev->wake_fd, .events = POLLIN };
 	pfd[cnt++] = (struct pollfd){ .fd = sdp_cm_chan_fd(), /* -1: none */
 				      .events = POLLIN };
-	if (poll_until(pfd, cnt, deadline) < 0)
+	if (poll_until(pfd, cnt, deadline, &held->old) < 0)
 		ret = -errno;
 	sdp_notice_stay();
 	atomic_store_explicit(&w->is_awake, 1, memory_order_relaxed);
@@ -361,6 +399,7 @@ static int wait_until(struct sdp_link *link, unsigned int what,
 {
 	struct sdp_dev *dev = link->dev;
 	bool is_heir = false; /* woken to take the place on the descriptors */
+	struct held held = { .is_held = false };
 	int ret = 0;
 
 	while (!is_over(link, what, seen) && !spin(link, what, seen)) {
@@ -373,9 +412,13 @@ static int wait_until(struct sdp_link *link, unsigned int what,
 			ret = -EINTR;
 		if (ret)
 			break;
-		ret = sleeper_add(dev, &w, false)
-			      ? sleep_on_fds(&w, what, seen, deadline)
-			      : sleep_in_futex(&w, what, seen, deadline);
+		if (sleeper_add(dev, &w, false)) {
+			signals_hold(&held);
+			ret = sleep_on_fds(&w, what, seen, deadline, &held);
+		} else {
+			signals_release(&held);
+			ret = sleep_in_futex(&w, what, seen, deadline);
+		}
 		sdp_notice_stay();
 		sleeper_remove(dev, &w);
 		is_heir = w.is_heir;
@@ -388,6 +431,7 @@ static int wait_until(struct sdp_link *link, unsigned int what,
 	}
 	if (is_heir)
 		hand_over(dev);
+	signals_release(&held);
 	if (is_over(link, what, seen))
 		return (int)(link_state(link) & what);
 	return ret;
@@ -527,7 +571,7 @@ static void sleep_until(struct pollfd *pfd, unsigned int cnt, uint64_t until)
 	first = first_deadline(); /* behind the plan: nobody is missed */
 	if (first < until)
 		until = first;
-	if (poll_until(pfd, cnt, until) > 0 && pfd[0].revents)
+	if (poll_until(pfd, cnt, until, NULL) > 0 && pfd[0].revents)
 		sdp_notice_fd_drain();
 	sdp_notice_plan(0);
 	atomic_fetch_add_explicit(&wakeup_cnt, 1, memory_order_relaxed);
@@ -641,7 +685,7 @@ void sdp_progress_nap(uint64_t until)
 	unsigned int cnt = event_fds(pfd);
 
 	poll_all();
-	(void)poll_until(pfd, cnt, until);
+	(void)poll_until(pfd, cnt, until, NULL);
 	event_serve(pfd, cnt);
 }
 
