@@ -156,6 +156,9 @@ root_make() {
 			echo "deb $uri $suite main"
 		fi
 	done >"$USIW_ROOT/etc/apt/sources.list"
+	# A mirror that is a picture of an earlier day is as good.
+	echo 'Acquire::Check-Valid-Until "false";' \
+		>"$USIW_ROOT/etc/apt/apt.conf.d/90mirror"
 	if [[ -n ${proxy-} ]]; then
 		echo "Acquire::http::Proxy \"$proxy\";" \
 			>"$USIW_ROOT/etc/apt/apt.conf.d/90proxy"
