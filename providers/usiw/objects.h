@@ -12,6 +12,7 @@
 
 #include "../../rnic/rnic.h"
 #include "../../util/lock.h"
+#include "library.h"
 #include "verbs-abi.h"
 
 /* Vectors for ibv_create_cq(): one completion thread serves a context. */
@@ -20,10 +21,15 @@
 #define USIW_PORT 1
 
 struct usiw_context {
-	struct verbs_context vctx;
+	/* The library's struct verbs_context ends with @context, and begins
+	 * somewhere in here: usiw_context_head(). */
+	char head[VERBS_CONTEXT_HEAD_MAX];
+	struct ibv_context context;
 	struct rnic_context *rnic;
 	struct rnic_device *dev;
 	bool is_ca; /* persona: shows InfiniBand's QP states */
+	/* Where an unknown library's longer structure would still end. */
+	uint64_t rest[32];
 };
 
 /* Its objects take no locks: one thread at a time uses them, so it said. */
@@ -199,7 +205,7 @@ static inline struct usiw_context *usiw_context(struct ibv_context *ctx)
 {
 	return (struct usiw_context *)(void *)((char *)ctx -
 					       offsetof(struct usiw_context,
-							vctx.context));
+							context));
 }
 
 static inline struct usiw_pd *usiw_pd(struct ibv_pd *pd)
@@ -327,14 +333,16 @@ void usiw_cqe_decode(const struct usiw_cqe *cqe, struct ibv_wc *ret_wc);
 #define USIW_DECL_VOID(ret, name, params)
 #define USIW_DECL_REREG(ret, name, params)
 #define USIW_DECL_LIB(ret, name, params)
-#define VERBS_ROW(kind, ret, name, params) USIW_DECL_##kind(ret, name, params)
+#define VERBS_ROW(since, kind, ret, name, params)                              \
+	USIW_DECL_##kind(ret, name, params)
 #include "verbs-ops.def"
 
-/* Compiled whether the installed library has a row for it (62) or not. */
-int usiw_query_port_speed(struct ibv_context *context, uint32_t port_num,
-			  uint64_t *speed);
+extern const struct verbs_ops usiw_context_ops;
 
-extern const struct verbs_context_ops usiw_context_ops;
+/* Those of @layout, in its order, at @ret_ops: at most VERBS_OP_CNT pointers.
+ * Return: how many. */
+size_t usiw_ops_of(uint32_t layout, void *ret_ops);
+
 extern const struct verbs_device_ops usiw_device_ops;
 
 #endif

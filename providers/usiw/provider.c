@@ -47,6 +47,7 @@ static struct verbs_context *context_alloc(struct ibv_device *device,
 	struct rnic_device *dev = rnic_device_by_name(device->name);
 	UTIL_CANCEL_OFF();
 	struct usiw_context *ctx;
+	struct verbs_ops ops; /* of the library's layout: at most as many */
 	int err;
 
 	(void)private_data;
@@ -56,11 +57,24 @@ static struct verbs_context *context_alloc(struct ibv_device *device,
 		close(cmd_fd);
 		return usiw_door_null(-ENODEV);
 	}
-	ctx = _verbs_init_and_alloc_context(
+	ctx = usiw_library.fn.init_and_alloc_context(
 		device, cmd_fd, sizeof(*ctx),
-		(struct verbs_context *)offsetof(struct usiw_context, vctx), 0);
+		(struct verbs_context *)(offsetof(struct usiw_context,
+						  context) -
+					 usiw_library.layout->head),
+		0);
 	if (!ctx)
 		return NULL;
+	if (!usiw_library_is_context(&ctx->context)) {
+		/* Nor can it be taken apart. */
+		util_err("verbs",
+			 "%s: this libibverbs (provider ABI %u) has another "
+			 "struct verbs_context than released ones: install a "
+			 "newer usiw",
+			 device->name, usiw_library.number);
+		close(cmd_fd);
+		return usiw_door_null(-EPROTONOSUPPORT);
+	}
 	err = rnic_context_open(dev, &ctx->rnic);
 	if (err) {
 		util_err("verbs", "%s: open: %s", device->name, strerror(-err));
@@ -68,13 +82,14 @@ static struct verbs_context *context_alloc(struct ibv_device *device,
 	}
 	ctx->dev = dev;
 	ctx->is_ca = rnic_device_persona(dev) == RNIC_PERSONA_CA;
-	ctx->vctx.context.async_fd = rnic_context_async_fd(ctx->rnic);
-	ctx->vctx.context.num_comp_vectors = USIW_COMP_VECTORS;
-	verbs_set_ops(&ctx->vctx, &usiw_context_ops);
-	return &ctx->vctx;
+	ctx->context.async_fd = rnic_context_async_fd(ctx->rnic);
+	ctx->context.num_comp_vectors = USIW_COMP_VECTORS;
+	(void)usiw_ops_of(usiw_library.layout->layout, &ops);
+	usiw_library.fn.set_ops(usiw_library_context(&ctx->context), &ops);
+	return usiw_library_context(&ctx->context);
 
 uninit:
-	verbs_uninit_context(&ctx->vctx);
+	usiw_library.fn.uninit_context(usiw_library_context(&ctx->context));
 	free(ctx);
 	return usiw_door_null(err);
 }
@@ -90,7 +105,7 @@ void usiw_free_context(struct ibv_context *context)
 		rnic_context_close(ctx->rnic);
 		context->async_fd = -1;
 	}
-	verbs_uninit_context(&ctx->vctx);
+	usiw_library.fn.uninit_context(usiw_library_context(context));
 	free(ctx);
 }
 
@@ -126,7 +141,9 @@ const struct verbs_device_ops usiw_device_ops = {
 	.uninit_device = device_uninit,
 };
 
+/* A library that is not known gets no devices of ours; the program goes on. */
 static __attribute__((constructor)) void provider_register(void)
 {
-	verbs_register_driver(&usiw_device_ops);
+	if (usiw_library_find() == 0)
+		usiw_library.fn.register_driver(&usiw_device_ops);
 }

@@ -6,6 +6,8 @@
  * Every row is set, so that the library never falls back to a command on the
  * uverbs fd.
  */
+#include <string.h>
+
 #include "door.h"
 #include "objects.h"
 
@@ -39,7 +41,8 @@
 	{                                                                      \
 	}
 
-#define VERBS_ROW(kind, ret, name, params) REFUSE_##kind(ret, name, params)
+#define VERBS_ROW(since, kind, ret, name, params)                              \
+	REFUSE_##kind(ret, name, params)
 #include "verbs-ops.def"
 
 #define FILL_DO(name) .name = usiw_##name,
@@ -50,7 +53,31 @@
 #define FILL_REREG(name) .name = refuse_##name,
 #define FILL_VOID(name) .name = refuse_##name,
 
-#define VERBS_ROW(kind, ret, name, params) FILL_##kind(name)
-const struct verbs_context_ops usiw_context_ops = {
+#define VERBS_ROW(since, kind, ret, name, params) FILL_##kind(name)
+const struct verbs_ops usiw_context_ops = {
 #include "verbs-ops.def"
 };
+
+static const uint8_t op_since[] = {
+#define VERBS_ROW(since, kind, ret, name, params) since,
+#include "verbs-ops.def"
+};
+
+_Static_assert(sizeof(op_since) == VERBS_OP_CNT, "a number for each row");
+
+size_t usiw_ops_of(uint32_t layout, void *ret_ops)
+{
+	const char *from = (const char *)&usiw_context_ops;
+	char *to = ret_ops;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < VERBS_OP_CNT; i++) {
+		if (op_since[i] > layout)
+			continue;
+		memcpy(to + cnt * sizeof(void (*)(void)),
+		       from + i * sizeof(void (*)(void)),
+		       sizeof(void (*)(void)));
+		cnt++;
+	}
+	return cnt;
+}

@@ -2,23 +2,24 @@
 /*
  * What libibverbs and a provider agree on, which no installed header says.
  *
- * The names are libibverbs' own, so that whoever knows it finds his way.  The
- * layouts hold for the PABI numbers in the table below; the build passes
- *   USIW_VERBS_PABI    the number that the installed libibverbs exports, part
- *                      of the name of symbols and of the provider's file;
- *   USIW_VERBS_LAYOUT  which rows of verbs-ops.def that library has:
+ * The names are libibverbs' own, so that whoever knows it finds his way.  None
+ * of it depends on the library that is installed where the provider is built:
+ * one binary serves every library of the table, and library.c finds out at
+ * load which one it is.
  *
- *   layout   rdma-core   PABI   operations
- *     34     v36 to v56   34       76
- *     34     v57, v58     57       76
- *     59     v59 to v61   59       79
- *     62     v62, v63     59       81
- *     64     v64          64       83
- *     65     after v64    65       93
+ *   layout   rdma-core   number   operations   verbs_context grew by
+ *     34     v34         34       73
+ *     35     v35         34       75
+ *     36     v36 to v56  34       76
+ *     36     v57, v58    57       76
+ *     59     v59 to v61  59       79           3 pointers
+ *     62     v62, v63    59       81           4
+ *     64     v64         64       83           6
+ *     65     after v64   65       93           6
  *
- * The provider was built and run with a library of each.  Of the layouts that
- * are not the installed library's, tests check the count of rows and their
- * order.
+ * The number is part of the name of the provider's file and of the symbols'
+ * version.  struct verbs_qp changed under number 34 as well (v44, v45): see
+ * struct usiw_library.
  */
 #ifndef USIW_VERBS_ABI_H
 #define USIW_VERBS_ABI_H
@@ -30,10 +31,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
-
-#if !defined(USIW_VERBS_PABI) || !defined(USIW_VERBS_LAYOUT)
-#error "USIW_VERBS_PABI and USIW_VERBS_LAYOUT come from CMakeLists.txt"
-#endif
 
 /* Argument types that only later rdma-core versions have. */
 struct ibv_buf;
@@ -117,7 +114,10 @@ struct verbs_mr {
 	int access;
 };
 
-/* ibv_qp_to_qp_ex() looks at @comp_mask; no bit: no extended QP. */
+/*
+ * ibv_qp_to_qp_ex() looks at a mask behind struct ibv_qp_ex, which has grown;
+ * a library's may be longer or shorter than that of the header.
+ */
 enum verbs_qp_mask { VERBS_QP_EX = 1 << 1 };
 
 struct verbs_qp {
@@ -125,83 +125,56 @@ struct verbs_qp {
 		struct ibv_qp qp;
 		struct ibv_qp_ex qp_ex;
 	};
-	uint32_t comp_mask;
-	void *xrcd;
+	uint64_t rest[16];
 };
 
-/* Rows of the table that the layout has. */
-#define VERBS_SINCE_34(...) __VA_ARGS__
-#if USIW_VERBS_LAYOUT >= 59
-#define VERBS_SINCE_59(...) __VA_ARGS__
-#else
-#define VERBS_SINCE_59(...)
-#endif
-#if USIW_VERBS_LAYOUT >= 62
-#define VERBS_SINCE_62(...) __VA_ARGS__
-#else
-#define VERBS_SINCE_62(...)
-#endif
-#if USIW_VERBS_LAYOUT >= 64
-#define VERBS_SINCE_64(...) __VA_ARGS__
-#else
-#define VERBS_SINCE_64(...)
-#endif
-#if USIW_VERBS_LAYOUT >= 65
-#define VERBS_SINCE_65(...) __VA_ARGS__
-#else
-#define VERBS_SINCE_65(...)
-#endif
-
-/* struct verbs_context_ops out of the table. */
-#define VERBS_ROW(kind, ret, name, params) ret(*name) params;
-struct verbs_context_ops {
+/* Every operation of every layout.  A library has the rows of its own. */
+#define VERBS_ROW(since, kind, ret, name, params) ret(*name) params;
+struct verbs_ops {
 #include "verbs-ops.def"
 };
+#define VERBS_OP_CNT (sizeof(struct verbs_ops) / sizeof(void (*)(void)))
 
-/* The library's side; all of it in symbol node IBVERBS_PRIVATE_<PABI>. */
-#define VERBS_PASTE_(a, b) a##b
-#define VERBS_PASTE(a, b) VERBS_PASTE_(a, b)
-#define verbs_register_driver                                                  \
-	VERBS_PASTE(verbs_register_driver_, USIW_VERBS_PABI)
+/* struct verbs_context ends with struct ibv_context, and grows at its begin. */
+#define VERBS_CONTEXT(grown)                                                   \
+	struct verbs_context_##grown {                                         \
+		void (*ops[38 + (grown)])(void);                               \
+		uint64_t placeholder;                                          \
+		size_t sz;                                                     \
+		struct ibv_context context;                                    \
+	}
+VERBS_CONTEXT(0);
+VERBS_CONTEXT(3);
+VERBS_CONTEXT(4);
+VERBS_CONTEXT(6);
+/* Octets before the struct ibv_context. */
+#define VERBS_CONTEXT_HEAD(grown)                                              \
+	offsetof(struct verbs_context_##grown, context)
+#define VERBS_CONTEXT_HEAD_MAX VERBS_CONTEXT_HEAD(6)
 
-void verbs_register_driver(const struct verbs_device_ops *ops);
+/* The library's functions; all of it in symbol node IBVERBS_PRIVATE_<number>.
+ * The struct verbs_context is the library's, which only it looks into. */
+struct verbs_library {
+	/* verbs_register_driver_<number>() */
+	void (*register_driver)(const struct verbs_device_ops *ops);
 
-/*
- * Allocates @alloc_size zeroed octets with a struct verbs_context in it at
- * @context_offset, and initialises that.  Takes @cmd_fd over, also when it
- * fails (NULL and errno).
- */
-void *_verbs_init_and_alloc_context(struct ibv_device *device, int cmd_fd,
-				    size_t alloc_size,
-				    struct verbs_context *context_offset,
-				    uint32_t driver_id);
+	/*
+	 * Allocates @alloc_size zeroed octets with a struct verbs_context in it
+	 * at @context_offset, and initialises that.  Takes @cmd_fd over, also
+	 * when it fails (NULL and errno).
+	 */
+	void *(*init_and_alloc_context)(struct ibv_device *device, int cmd_fd,
+					size_t alloc_size,
+					struct verbs_context *context_offset,
+					uint32_t driver_id);
 
-/* Closes cmd_fd and async_fd (unless -1), drops the device. */
-void verbs_uninit_context(struct verbs_context *context);
+	/* Closes cmd_fd and async_fd (unless -1), drops the device. */
+	void (*uninit_context)(struct verbs_context *context);
 
-void verbs_set_ops(struct verbs_context *context,
-		   const struct verbs_context_ops *ops);
+	/* @ops: as many pointers as the layout has operations. */
+	void (*set_ops)(struct verbs_context *context, const void *ops);
+};
 
-void verbs_init_cq(struct ibv_cq *cq, struct ibv_context *context,
-		   struct ibv_comp_channel *channel, void *cq_context);
-
-#if USIW_VERBS_LAYOUT == 34
-#define VERBS_OP_CNT 76
-#elif USIW_VERBS_LAYOUT == 59
-#define VERBS_OP_CNT 79
-#elif USIW_VERBS_LAYOUT == 62
-#define VERBS_OP_CNT 81
-#elif USIW_VERBS_LAYOUT == 64
-#define VERBS_OP_CNT 83
-#elif USIW_VERBS_LAYOUT == 65
-#define VERBS_OP_CNT 93
-#else
-#error "unknown layout of struct verbs_context_ops"
-#endif
-
-_Static_assert(sizeof(struct verbs_context_ops) ==
-		       VERBS_OP_CNT * sizeof(void (*)(void)),
-	       "verbs_context_ops layout");
 _Static_assert(offsetof(struct verbs_device, device) == 0, "verbs_device");
 
 #if defined(__LP64__)
@@ -226,8 +199,16 @@ _Static_assert(offsetof(struct verbs_device, sysfs) ==
 	       "verbs_device");
 _Static_assert(offsetof(struct verbs_mr, mr_type) == sizeof(struct ibv_mr),
 	       "verbs_mr");
-_Static_assert(offsetof(struct verbs_qp, comp_mask) == sizeof(struct ibv_qp_ex),
-	       "verbs_qp");
+_Static_assert(VERBS_CONTEXT_HEAD(0) == 320, "verbs_context");
+#endif
+
+/* The installed library's, where its number is known: the header says the
+ * same as the table. */
+#ifdef USIW_VERBS_INSTALLED_GROWN
+_Static_assert(offsetof(struct verbs_context, context) ==
+		       VERBS_CONTEXT_HEAD(0) +
+			       USIW_VERBS_INSTALLED_GROWN * sizeof(void *),
+	       "verbs_context of the installed libibverbs");
 #endif
 
 #endif

@@ -88,7 +88,7 @@ void usiw_wr_fini(struct usiw_qp *qp)
 {
 	struct usiw_qp *next;
 
-	if (!(qp->vqp.comp_mask & VERBS_QP_EX))
+	if (!usiw_library_is_qp_ex(&qp->vqp))
 		return;
 	util_lock(&list_lock);
 	next = atomic_load_explicit(&qp->wr_next, memory_order_relaxed);
@@ -431,7 +431,7 @@ int usiw_wr_init(struct usiw_qp *qp, uint32_t opcodes)
 	if (err)
 		return err;
 	qp->wr.opcodes = opcodes;
-	qp->vqp.comp_mask |= VERBS_QP_EX;
+	usiw_library_set_qp_ex(&qp->vqp);
 	qpx->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	qpx->wr_atomic_fetch_add = wr_atomic_fetch_add;
 	qpx->wr_bind_mw = wr_bind_mw;

@@ -104,4 +104,8 @@ int fake_teardown(void **state);
 /* RC on w->cq: 4 WRs, 3 SGEs, 32 octets inline. */
 struct ibv_qp_init_attr fake_qp_attr(const struct fake_world *w);
 
+/* The library's, for providers. */
+void verbs_init_cq(struct ibv_cq *cq, struct ibv_context *context,
+		   struct ibv_comp_channel *channel, void *cq_context);
+
 #endif

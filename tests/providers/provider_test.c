@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fake-rnic.h"
@@ -82,6 +83,45 @@ static void open_passes_the_rnic_error_on(void **state)
 	assert_null(fake_open());
 	assert_int_equal(errno, EMFILE);
 	assert_int_equal(fake.open_cnt, 0);
+}
+
+/* The provider cannot free what it cannot take apart. */
+static void *kept;
+
+static void *longer_context(struct ibv_device *device, int cmd_fd,
+			    size_t alloc_size, struct verbs_context *offset,
+			    uint32_t driver_id)
+{
+	char *ctx = calloc(1, alloc_size);
+	size_t at = (size_t)offset + 8 * sizeof(void *);
+	size_t size = usiw_library.layout->head + 8 * sizeof(void *) +
+		      sizeof(struct ibv_context);
+
+	(void)device;
+	(void)cmd_fd;
+	(void)driver_id;
+	assert_non_null(ctx);
+	at += usiw_library.layout->head;
+	assert_true(at + sizeof(struct ibv_context) <= alloc_size);
+	memcpy(ctx + at - sizeof(size), &size, sizeof(size));
+	kept = ctx;
+	return ctx;
+}
+
+/* A library that says one number and has another's structures. */
+static void longer_context_is_refused(void **state)
+{
+	struct verbs_library known = usiw_library.fn;
+
+	(void)state;
+	fake_reset();
+	usiw_library.fn.init_and_alloc_context = longer_context;
+	errno = 0;
+	assert_null(fake_open());
+	assert_int_equal(errno, EPROTONOSUPPORT);
+	assert_int_equal(fake.open_cnt, 0);
+	usiw_library.fn = known;
+	free(kept);
 }
 
 /* Contexts and protection domains are as new, and nothing else. */
@@ -216,6 +256,7 @@ int main(void)
 		cmocka_unit_test(open_gives_async_fd_and_vectors),
 		cmocka_unit_test(open_of_unknown_device_is_enodev),
 		cmocka_unit_test(open_passes_the_rnic_error_on),
+		cmocka_unit_test(longer_context_is_refused),
 		cmocka_unit_test_setup_teardown(inherited_objects_answer_enodev,
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(inherited_contexts_can_be_used,

@@ -16,7 +16,7 @@
 #include "fake-rnic.h"
 
 static const char *const op_names[] = {
-#define VERBS_ROW(kind, ret, name, params) #name,
+#define VERBS_ROW(since, kind, ret, name, params) #name,
 #include "../../providers/usiw/verbs-ops.def"
 };
 
@@ -29,7 +29,7 @@ static const char *const op_names[] = {
 #define LIB_IS_VOID(name)
 #define LIB_IS_REREG(name)
 static const char *const lib_names[] = {
-#define VERBS_ROW(kind, ret, name, params) LIB_IS_##kind(name)
+#define VERBS_ROW(since, kind, ret, name, params) LIB_IS_##kind(name)
 #include "../../providers/usiw/verbs-ops.def"
 	NULL
 };
@@ -56,6 +56,43 @@ static void every_op_is_set(void **state)
 		if (!ops[i] != is_left_to_library(op_names[i]))
 			fail_msg("%s is %s", op_names[i],
 				 ops[i] ? "set" : "not set");
+}
+
+/* The library keeps its structure in the order of the alphabet. */
+static void rows_are_sorted(void **state)
+{
+	(void)state;
+	for (size_t i = 1; i < VERBS_OP_CNT; i++)
+		if (strcmp(op_names[i - 1], op_names[i]) >= 0)
+			fail_msg("%s before %s", op_names[i - 1], op_names[i]);
+}
+
+static const uint8_t op_since[] = {
+#define VERBS_ROW(since, kind, ret, name, params) since,
+#include "../../providers/usiw/verbs-ops.def"
+};
+
+/* Whichever the installed library has. */
+static void each_layout_has_its_rows(void **state)
+{
+	const struct usiw_library_layout *layout = usiw_library_layouts;
+	void *all[VERBS_OP_CNT], *ops[VERBS_OP_CNT];
+	size_t cnt;
+
+	(void)state;
+	memcpy(all, &usiw_context_ops, sizeof(all));
+	for (; layout->op_cnt; layout++) {
+		cnt = usiw_ops_of(layout->layout, ops);
+		if (cnt != layout->op_cnt)
+			fail_msg("layout %u has %zu rows", layout->layout, cnt);
+		for (size_t i = 0, at = 0; i < VERBS_OP_CNT; i++) {
+			if (op_since[i] > layout->layout)
+				continue;
+			if (ops[at++] != all[i])
+				fail_msg("layout %u: %s is not row %zu",
+					 layout->layout, op_names[i], at - 1);
+		}
+	}
 }
 
 /*
@@ -194,6 +231,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_op_is_set),
+		cmocka_unit_test(rows_are_sorted),
+		cmocka_unit_test(each_layout_has_its_rows),
 		cmocka_unit_test_setup_teardown(library_found_each_op_by_name,
 						fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(refused_verbs_say_eopnotsupp,
