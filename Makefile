@@ -13,7 +13,7 @@ export USIW_JOBS  := $(JOBS)
 .DEFAULT_GOAL := all
 .PHONY: all format setup configure demo check apps test pyverbs sanitize
 .PHONY: asan tsan fuzz interop coverage
-.PHONY: deb package-test fresh-test install clean help
+.PHONY: releases deb package-test fresh-test install clean help
 
 ## all: configure and build everything into build/
 all: configure
@@ -98,6 +98,14 @@ format:
 coverage:
 	scripts/install-deps build test
 	scripts/check-preset coverage
+
+## releases: the provider on the rdma-core of bookworm, trixie and sid, each built from
+##       its source (RELEASES="SUITE DIRECTORY...")
+releases:
+	scripts/install-deps build test
+	$(MAKE) --no-print-directory all
+	USIW_BUILD_DIR=$(BUILD) python3 -B tests/providers/releases.py \
+		$(RELEASES); code=$$?; [ $$code = 77 ] || exit $$code
 
 ## deb: build the Debian packages into build/deb/
 deb:
