@@ -32,10 +32,11 @@ static USER_TLS uintptr_t user_seen[SEEN_CNT];
 static USER_TLS uintptr_t user_age = AGE_STEP;
 static USER_TLS uint32_t user_call_cnt;
 
-/* The kernel copies the mask before it finds that -1 is no operation. */
+/* The kernel copies the mask before it finds that -1 is no operation.  NULL is
+ * no mask to it, and nothing is copied. */
 static bool read_probe(uintptr_t at)
 {
-	uintptr_t mask = at & ~(uintptr_t)7;
+	uintptr_t mask = at < 8 ? 8 : at & ~(uintptr_t)7;
 
 	return syscall(SYS_rt_sigprocmask, -1, mask, NULL, (long)NSIG / 8) ==
 		       0 ||

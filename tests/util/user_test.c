@@ -15,6 +15,7 @@
 #include "user.h"
 
 enum memory {
+	MEMORY_NULL,
 	MEMORY_NOWHERE,
 	MEMORY_READ_ONLY,
 	MEMORY_NONE,
@@ -29,6 +30,7 @@ static const struct user_case {
 	enum memory memory;
 	int get, put;
 } user_cases[] = {
+	{ "NULL", MEMORY_NULL, -EFAULT, -EFAULT },
 	{ "address 16", MEMORY_NOWHERE, -EFAULT, -EFAULT },
 	{ "read-only", MEMORY_READ_ONLY, 0, -EFAULT },
 	{ "PROT_NONE", MEMORY_NONE, -EFAULT, -EFAULT },
@@ -46,6 +48,8 @@ static size_t page;
 static char *memory_of(enum memory memory)
 {
 	switch (memory) {
+	case MEMORY_NULL:
+		return NULL;
 	case MEMORY_NOWHERE:
 		return (char *)16;
 	case MEMORY_END:

@@ -6,6 +6,7 @@
 
 /* volatile, as the compiler knows better than to pass such an address. */
 static void *volatile nowhere = (void *)16;
+static void *volatile null;
 
 static void bad_memory_send(void)
 {
@@ -105,6 +106,30 @@ static void memory_half_there(void)
 	say("%s", octets + 4000);
 }
 
+/* The most frequent bad address. */
+static void null_memory(void)
+{
+	struct pair pair = pair_used();
+	struct iovec vec = { null, 10 };
+
+	SHOW("send", send(pair.client, null, 10, 0));
+	SHOW("writev", writev(pair.client, &vec, 1));
+	SHOW("writev, no vector", writev(pair.client, null, 1));
+	SHOW("sendmsg, no header", sendmsg(pair.client, null, 0));
+	SHOW("setsockopt",
+	     setsockopt(pair.client, IPPROTO_TCP, TCP_NODELAY, null, 4));
+	SHOW("getsockopt",
+	     getsockopt(pair.client, IPPROTO_TCP, TCP_NODELAY, null, null));
+	SHOW("getsockname", getsockname(pair.client, null, null));
+	SHOW("connect", connect(pair.client, null, 16));
+	send_text(pair.client, "intact");
+	wait_octets(pair.server, 6);
+	SHOW("recv", recv(pair.server, null, 10, 0));
+	SHOW("readv, no vector", readv(pair.server, null, 1));
+	SHOW("recvmsg, no header", recvmsg(pair.server, null, 0));
+	show_recv("the stream", pair.server, 20, 0);
+}
+
 static void bad_descriptors(void)
 {
 	struct pollfd look = { .fd = 499, .events = POLLIN };
@@ -192,6 +217,7 @@ const struct sock_case error_cases[] = {
 	{ "error.bad-memory-at-end", bad_memory_at_end },
 	{ "error.read-only-memory", read_only_memory },
 	{ "error.memory-half-there", memory_half_there },
+	{ "error.null-memory", null_memory },
 	{ "error.bad-descriptors", bad_descriptors },
 	{ "error.not-sockets", not_sockets },
 	{ "error.other-sockets", other_sockets },
