@@ -24,14 +24,14 @@
 static void fork_prepare(void)
 {
 	sdp_share_fork_prepare();
-	sdp_verbs_fork_prepare();
 	sdp_watch_fork_prepare();
+	sdp_verbs_fork_prepare();
 }
 
 static void fork_parent(void)
 {
-	sdp_watch_fork_parent();
 	sdp_verbs_fork_parent();
+	sdp_watch_fork_parent();
 	sdp_share_fork_parent();
 }
 
