@@ -8,13 +8,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Sent to the thread that makes the fault, which does not sleep then. */
+static bool is_fault(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE ||
+	       sig == SIGILL || sig == SIGTRAP || sig == SIGSYS;
+}
+
 bool sdp_signals_restart(void)
 {
 	struct sigaction action;
 	bool is_any = false;
 
 	for (int sig = 1; sig < NSIG; sig++) {
-		if (sigaction(sig, NULL, &action) < 0 ||
+		if (is_fault(sig) || sigaction(sig, NULL, &action) < 0 ||
 		    action.sa_handler == SIG_DFL ||
 		    action.sa_handler == SIG_IGN)
 			continue;

@@ -10,7 +10,8 @@
 /*
  * poll() and its kin end by every signal handler, what they stand in for only
  * by one without SA_RESTART.  Which handler it was nobody says; so the call is
- * made again if all handlers of the process have SA_RESTART.
+ * made again if all handlers of the process have SA_RESTART.  Handlers of
+ * faults do not count.
  */
 bool sdp_signals_restart(void);
 
