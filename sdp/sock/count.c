@@ -47,9 +47,9 @@ void sdp_count_update(struct sdp_sock *sock)
 	struct sdp_stat_sock *stat = sock->stat;
 	struct sdp_link_stats link;
 
-	if (!stat || !sock->link)
+	if (!stat || !sdp_sock_link(sock))
 		return;
-	sdp_link_get_stats(sock->link, &link);
+	sdp_link_get_stats(sdp_sock_link(sock), &link);
 	counter_put(stat, SDP_STAT_tx_read, link.tx_read);
 	counter_put(stat, SDP_STAT_tx_write, link.tx_write);
 	counter_put(stat, SDP_STAT_tx_bcopy,

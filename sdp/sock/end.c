@@ -31,7 +31,7 @@ static void shadow_end(struct sdp_sock *sock)
 
 static void link_end(struct sdp_sock *sock)
 {
-	struct sdp_link *link = sock->link;
+	struct sdp_link *link = sdp_sock_link(sock);
 	int seconds = sock->options.linger_s;
 	uint64_t now = sdp_now_ns();
 
@@ -41,8 +41,13 @@ static void link_end(struct sdp_sock *sock)
 	sdp_count_close(sock);
 	/* While the process exits, other threads may still be inside a call
 	 * that uses the link: it stays where they find it. */
-	if (!atomic_load_explicit(&sdp_is_ending, memory_order_relaxed))
-		sock->link = NULL;
+	if (!atomic_load_explicit(&sdp_is_ending, memory_order_relaxed)) {
+		/* The thread of the start tells what the link is ready for
+		 * behind the start, and holds no more than this lock. */
+		util_lock(&sock->shadow.lock);
+		sdp_sock_link_put(sock, NULL);
+		util_unlock(&sock->shadow.lock);
+	}
 	if (seconds > 0)
 		(void)sdp_link_linger(link,
 				      now + (uint64_t)seconds * 1000000000u);

@@ -27,9 +27,11 @@ short sdp_events_of(unsigned int state)
 
 static short stream_events(const struct sdp_sock *sock)
 {
-	if (!sock->link)
+	const struct sdp_link *link = sdp_sock_link(sock);
+
+	if (!link)
 		return POLLIN | POLLOUT | POLLRDHUP | POLLHUP | POLLERR;
-	return sdp_events_of(sdp_link_state(sock->link));
+	return sdp_events_of(sdp_link_state(link));
 }
 
 short sdp_sock_events(const struct sdp_sock *sock)
@@ -39,22 +41,25 @@ short sdp_sock_events(const struct sdp_sock *sock)
 	if (sdp_sock_is_asking(sock))
 		return 0;
 	if (sdp_sock_state(sock) == SDP_SOCK_STARTING)
-		events = sock->early_len < SDP_EARLY_MAX ? POLLOUT : 0;
+		events = sdp_sock_early_len(sock) < SDP_EARLY_MAX ? POLLOUT : 0;
 	else
 		events = stream_events(sock);
-	if (sock->is_rd_shut)
+	if (sdp_sock_is_rd_shut(sock))
 		events |= POLLIN | POLLRDHUP;
-	if (sock->is_wr_shut)
+	if (sdp_sock_is_wr_shut(sock)) {
 		events |= POLLOUT;
-	if (sock->is_wr_shut && (events & POLLRDHUP))
-		events |= POLLHUP;
+		if (events & POLLRDHUP)
+			events |= POLLHUP;
+	}
 	return events;
 }
 
 bool sdp_sock_is_over(const struct sdp_sock *sock)
 {
+	const struct sdp_link *link;
+
 	if (sdp_sock_state(sock) != SDP_SOCK_STREAM)
 		return false;
-	return !sock->link ||
-	       (sdp_link_state(sock->link) & (SDP_LINK_HUP | SDP_LINK_ERR));
+	link = sdp_sock_link(sock);
+	return !link || (sdp_link_state(link) & (SDP_LINK_HUP | SDP_LINK_ERR));
 }

@@ -231,8 +231,10 @@ static int int_of(const void *value, socklen_t len, int *ret_value)
 static void link_set(struct sdp_sock *sock, enum sdp_link_setting setting,
 		     uint32_t value)
 {
-	if (sock->link)
-		(void)sdp_link_set(sock->link, setting, value);
+	struct sdp_link *link = sdp_sock_link(sock);
+
+	if (link)
+		(void)sdp_link_set(link, setting, value);
 }
 
 /* Options that are numbers.  Return: 0; -errno; 1: the kernel's. */
@@ -359,11 +361,12 @@ static int below_get(const struct sdp_sock *sock, int level, int name,
 
 static int error_take(struct sdp_sock *sock)
 {
+	struct sdp_link *link = sdp_sock_link(sock);
 	int err =
 		atomic_exchange_explicit(&sock->error, 0, memory_order_relaxed);
 
-	if (err == 0 && sock->link)
-		err = sdp_link_error(sock->link);
+	if (err == 0 && link)
+		err = sdp_link_error(link);
 	return err < 0 ? -err : err;
 }
 
@@ -393,14 +396,15 @@ static int socket_get(struct sdp_sock *sock, int name, void *value,
 /* The connection below stands until SDP has ended it in both directions. */
 static uint8_t tcp_state(const struct sdp_sock *sock)
 {
-	bool has_peer_ended = !sock->is_rd_shut && sock->link &&
-			      (sdp_link_state(sock->link) & SDP_LINK_RDHUP);
+	const struct sdp_link *link = sdp_sock_link(sock);
+	bool has_peer_ended = !sdp_sock_is_rd_shut(sock) && link &&
+			      (sdp_link_state(link) & SDP_LINK_RDHUP);
 
 	if (sdp_sock_is_over(sock))
 		return TCP_CLOSE;
 	if (has_peer_ended)
 		return TCP_CLOSE_WAIT;
-	return sock->is_wr_shut ? TCP_FIN_WAIT2 : TCP_ESTABLISHED;
+	return sdp_sock_is_wr_shut(sock) ? TCP_FIN_WAIT2 : TCP_ESTABLISHED;
 }
 
 static int info_get(const struct sdp_sock *sock, void *value, socklen_t *len)
@@ -465,7 +469,7 @@ int sdp_name_get(struct sdp_sock *sock, int fd, bool is_peer,
 
 int sdp_option_ioctl(struct sdp_sock *sock, unsigned long request, void *arg)
 {
-	struct sdp_link *link = sock->link;
+	struct sdp_link *link = sdp_sock_link(sock);
 	int value;
 
 	if (sock->is_relay)
@@ -477,7 +481,8 @@ int sdp_option_ioctl(struct sdp_sock *sock, unsigned long request, void *arg)
 		value = link ? (int)sdp_link_inq(link) : 0;
 		break;
 	case SIOCOUTQ:
-		value = link ? (int)sdp_link_outq(link) : (int)sock->early_len;
+		value = link ? (int)sdp_link_outq(link)
+			     : (int)sdp_sock_early_len(sock);
 		break;
 	case SIOCATMARK:
 		value = link ? sdp_link_at_mark(link) : 0;

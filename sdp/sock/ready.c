@@ -17,7 +17,9 @@ static void show_locked(struct sdp_sock *sock, int fd, short arrival)
 {
 	short events;
 
-	if (sock->is_relay || !sock->shadow.is_watched)
+	/* relaxed: with the lock */
+	if (sock->is_relay || !atomic_load_explicit(&sock->shadow.is_watched,
+						    memory_order_relaxed))
 		return;
 	if (fd >= 0 && !sdp_sock_has_fd(sock, fd))
 		fd = -1;
@@ -41,7 +43,9 @@ void sdp_sock_watch(struct sdp_sock *sock, int fd)
 	bool is_any = sdp_watch_any(sock, &events) || sock->is_async;
 
 	util_lock(&shadow->lock);
-	shadow->is_watched = is_any;
+	/* relaxed: with the lock; sdp_sock_settle() only has a hint */
+	atomic_store_explicit(&shadow->is_watched, is_any,
+			      memory_order_relaxed);
 	/* A signal is an edge. */
 	shadow->has_edges = (events & EPOLLET) || sock->is_async;
 	shadow->has_pri = events & EPOLLPRI;

@@ -14,7 +14,9 @@ void sdp_sock_show(struct sdp_sock *sock, int fd, short arrival);
 /* The same behind each call of the program's: nothing unless watched. */
 static inline void sdp_sock_settle(struct sdp_sock *sock, int fd)
 {
-	if (sock->shadow.is_watched)
+	/* relaxed: who registers it shows it, too */
+	if (atomic_load_explicit(&sock->shadow.is_watched,
+				 memory_order_relaxed))
 		sdp_sock_show(sock, fd, 0);
 }
 

@@ -74,7 +74,7 @@ static struct sdp_link *relay_begin(struct sdp_sock *sock)
 	sdp_inside_enter();
 	sdp_verbs_own_thread();
 	(void)sdp_start_wait(sock, SDP_NEVER);
-	return sock->link;
+	return sdp_sock_link(sock);
 }
 
 static void pair_shutdown(struct sdp_sock *sock, int how)
@@ -109,8 +109,12 @@ static void callers_wait(struct sdp_sock *sock)
 static void link_finish(struct sdp_sock *sock, struct sdp_link *link)
 {
 	struct pollfd pfd = { .fd = sock->shadow.lib_fd, .events = POLLIN };
+	bool is_closed;
 
-	if (!sock->is_closed || util_sys_poll(&pfd, 1, 0) != 1 ||
+	util_lock(&sock->lock);
+	is_closed = sock->is_closed;
+	util_unlock(&sock->lock);
+	if (!is_closed || util_sys_poll(&pfd, 1, 0) != 1 ||
 	    !(pfd.revents & POLLHUP)) {
 		(void)sdp_link_shutdown(link);
 		return;
@@ -244,8 +248,8 @@ int sdp_relay_enter(struct sdp_sock *sock)
 	ret = pair_clear(sock);
 	if (ret < 0)
 		goto out;
-	if (sock->link)
-		sdp_link_set_notify(sock->link, NULL, NULL);
+	if (sdp_sock_link(sock))
+		sdp_link_set_notify(sdp_sock_link(sock), NULL, NULL);
 	sdp_watch_give(sock);
 	sdp_sock_wake(sock);
 	sdp_options_relay(sock);
@@ -267,7 +271,7 @@ void sdp_relay_settle(struct sdp_sock *sock)
 	uint64_t deadline = sdp_now_ns() + SETTLE_NS;
 
 	/* acquire: pairs with down_thread() */
-	while (sock->link && sock->is_relay &&
+	while (sdp_sock_link(sock) && sock->is_relay &&
 	       !atomic_load_explicit(&sock->relay_is_primed,
 				     memory_order_acquire) &&
 	       sdp_now_ns() < deadline)
@@ -310,8 +314,8 @@ static void relay_end(struct sdp_sock *sock)
 	     !atomic_load_explicit(&sock->relay_has_sent, memory_order_acquire);
 	     now = sdp_now_ns())
 		nanosleep(&nap, NULL);
-	if (sock->link && now < end_deadline)
-		(void)sdp_link_wait(sock->link,
+	if (sdp_sock_link(sock) && now < end_deadline)
+		(void)sdp_link_wait(sdp_sock_link(sock),
 				    SDP_LINK_DRAINED | SDP_LINK_CLOSED,
 				    end_deadline);
 }

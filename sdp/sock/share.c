@@ -299,7 +299,7 @@ static void fork_child(struct sdp_sock *sock)
 	}
 	if (!sock->is_relay)
 		return;
-	sock->link = NULL;
+	sdp_sock_link_put(sock, NULL);
 	sock->relay_cnt = 0;
 	sdp_private_close(sock->shadow.lib_fd);
 	sock->shadow.lib_fd = -1;

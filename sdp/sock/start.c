@@ -185,11 +185,17 @@ static int link_make(struct sdp_sock *sock, struct sdp_link **ret_link,
 				   outcome);
 }
 
+static void early_len_put(struct sdp_sock *sock, uint32_t len)
+{
+	/* relaxed: with the sock's lock; others look at the count alone */
+	atomic_store_explicit(&sock->early_len, len, memory_order_relaxed);
+}
+
 /* Does what the program asked for meanwhile; with the sock's lock. */
 static void link_catch_up(struct sdp_sock *sock, struct sdp_link *link)
 {
 	struct iovec iov = { .iov_base = sock->early,
-			     .iov_len = sock->early_len };
+			     .iov_len = sdp_sock_early_len(sock) };
 	ssize_t ret = 0;
 
 	while (iov.iov_len > 0) {
@@ -203,13 +209,13 @@ static void link_catch_up(struct sdp_sock *sock, struct sdp_link *link)
 		iov.iov_base = (char *)iov.iov_base + ret;
 		iov.iov_len -= (size_t)ret;
 	}
-	sdp_count_send(sock, sock->early_len);
+	sdp_count_send(sock, sdp_sock_early_len(sock));
 	free(sock->early);
 	sock->early = NULL;
-	sock->early_len = 0;
-	if (sock->is_wr_shut)
+	early_len_put(sock, 0);
+	if (sdp_sock_is_wr_shut(sock))
 		sdp_link_shutdown(link);
-	if (sock->is_rd_shut)
+	if (sdp_sock_is_rd_shut(sock))
 		sdp_link_shutdown_read(link);
 }
 
@@ -234,20 +240,20 @@ static void give_back(struct sdp_sock *sock, int tcp_fd)
 static int fall_back(struct sdp_sock *sock)
 {
 	int tcp_fd = sdp_connect_tcp(sock), ret = 0;
-	size_t done = 0;
+	size_t done = 0, len = sdp_sock_early_len(sock);
 	long sent;
 
 	if (tcp_fd < 0)
 		return tcp_fd;
-	while (done < sock->early_len && ret == 0) {
+	while (done < len && ret == 0) {
 		sent = syscall(SYS_sendto, tcp_fd, sock->early + done,
-			       sock->early_len - done, MSG_NOSIGNAL, NULL, 0);
+			       len - done, MSG_NOSIGNAL, NULL, 0);
 		if (sent < 0)
 			ret = -errno;
 		else
 			done += (size_t)sent;
 	}
-	if (ret == 0 && sock->is_wr_shut)
+	if (ret == 0 && sdp_sock_is_wr_shut(sock))
 		syscall(SYS_shutdown, tcp_fd, SHUT_WR);
 	if (ret == 0)
 		give_back(sock, tcp_fd);
@@ -315,7 +321,7 @@ static void start_failed(struct sdp_sock *sock, int err,
 	}
 	/* A peer that closes unread: FIN, or RST if it had something to read.
 	 */
-	if (sock->early_len == 0 && (has_reset || sock->is_accepting))
+	if (sdp_sock_early_len(sock) == 0 && (has_reset || sock->is_accepting))
 		error = 0;
 	atomic_store_explicit(&sock->error, error, memory_order_relaxed);
 	sdp_sock_become(sock, SDP_SOCK_STREAM);
@@ -357,12 +363,12 @@ void *sdp_start_run(void *arg)
 		refuse(sock);
 	util_lock(&sock->lock);
 	has_early = sock->early != NULL;
-	was_full = sock->early_len == SDP_EARLY_MAX;
+	was_full = sdp_sock_early_len(sock) == SDP_EARLY_MAX;
 	if (ret < 0) {
 		start_failed(sock, ret, &outcome, has_reset);
 	} else {
 		link_catch_up(sock, link);
-		sock->link = link;
+		sdp_sock_link_put(sock, link);
 		if (!sock->is_closed && !sock->is_relay)
 			sdp_link_set_notify(link, sdp_sock_notify, sock);
 		sdp_sock_become(sock, SDP_SOCK_STREAM);
@@ -533,7 +539,7 @@ bool sdp_start_abandon(struct sdp_sock *sock)
 		if (sock->stop_fd >= 0)
 			(void)!util_sys_write(sock->stop_fd, &one, sizeof(one));
 		/* Nobody waits for it, and nothing is to be sent. */
-		if (sock->early_len == 0)
+		if (sdp_sock_early_len(sock) == 0)
 			syscall(SYS_shutdown, sock->tcp_fd, SHUT_RDWR);
 	}
 	util_unlock(&sock->lock);
@@ -543,16 +549,18 @@ bool sdp_start_abandon(struct sdp_sock *sock)
 /* As after close() without linger; the peer sees a reset. */
 static void link_break(struct sdp_sock *sock)
 {
-	if (!sock->link)
+	struct sdp_link *link = sdp_sock_link(sock);
+
+	if (!link)
 		return;
-	sdp_link_set_notify(sock->link, NULL, NULL);
+	sdp_link_set_notify(link, NULL, NULL);
 	sdp_count_close(sock);
 	/* Other threads may be inside it until the socket ends. */
-	sdp_link_abort(sock->link);
+	sdp_link_abort(link);
 	if (sock->past_link)
 		sdp_link_close(sock->past_link, 0);
-	sock->past_link = sock->link;
-	sock->link = NULL;
+	sock->past_link = link;
+	sdp_sock_link_put(sock, NULL);
 }
 
 int sdp_start_undo(struct sdp_sock *sock)
@@ -582,7 +590,9 @@ int sdp_start_undo(struct sdp_sock *sock)
 	give_back(sock, tcp_fd);
 	util_sys_close(tcp_fd);
 	uncover(sock);
-	sock->is_accepting = sock->is_rd_shut = sock->is_wr_shut = false;
+	sock->is_accepting = false;
+	atomic_store_explicit(&sock->is_rd_shut, false, memory_order_release);
+	atomic_store_explicit(&sock->is_wr_shut, false, memory_order_release);
 	atomic_store_explicit(&sock->error, 0, memory_order_relaxed);
 out:
 	util_unlock(&sock->lock);
@@ -594,6 +604,7 @@ ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 {
 	size_t taken = 0, len;
 	ssize_t ret = 0;
+	uint32_t kept;
 	int bad = 0;
 
 	util_lock(&sock->lock);
@@ -611,17 +622,18 @@ ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 		}
 		atomic_fetch_add_explicit(&owed_cnt, 1, memory_order_relaxed);
 	}
+	kept = sdp_sock_early_len(sock);
 	for (size_t i = 0; i < cnt; i++) {
-		len = SDP_EARLY_MAX - sock->early_len;
+		len = SDP_EARLY_MAX - kept;
 		if (len > iov[i].iov_len)
 			len = iov[i].iov_len;
-		bad = util_user_get(sock->early + sock->early_len,
-				    iov[i].iov_base, len);
+		bad = util_user_get(sock->early + kept, iov[i].iov_base, len);
 		if (bad < 0)
 			break;
-		sock->early_len += (uint32_t)len;
+		kept += (uint32_t)len;
 		taken += len;
 	}
+	early_len_put(sock, kept);
 	ret = taken > 0 ? (ssize_t)taken : bad < 0 ? bad : -EAGAIN;
 out:
 	util_unlock(&sock->lock);

@@ -153,35 +153,54 @@ static size_t iov_size(const struct iovec *iov, size_t cnt)
 }
 
 /* *ret_is_short: what was not taken now is tried again. */
-static ssize_t link_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
+static ssize_t link_send(struct sdp_sock *sock, const struct iovec *iov,
 			 size_t cnt, int flags, uint64_t deadline,
 			 bool *ret_is_short)
 {
+	struct sdp_link *link = sdp_sock_link(sock);
 	unsigned int how = 0;
 	ssize_t ret;
 
 	*ret_is_short = false;
-
-	if (sdp_sock_state(sock) == SDP_SOCK_TCP)
-		return tcp_send(fd, iov, cnt, flags);
-
 	if (flags & MSG_OOB)
 		how |= SDP_SEND_OOB;
 	if (flags & MSG_MORE)
 		how |= SDP_SEND_MORE;
-	if (!sock->link)
+	if (!link)
 		return -EPIPE;
 	if (!is_patient(sock, flags))
-		return sdp_link_send(sock->link, iov, (int)cnt, how);
+		return sdp_link_send(link, iov, (int)cnt, how);
 	/* A program that sends less than a socket's buffer counts on it that
 	 * the peer need not read first. */
 	if (iov_size(iov, cnt) <= BUFFERED_MAX) {
-		ret = sdp_link_send(sock->link, iov, (int)cnt, how);
+		ret = sdp_link_send(link, iov, (int)cnt, how);
 		*ret_is_short = ret > 0;
 		if (ret != -EAGAIN)
 			return ret;
 	}
-	return sdp_link_send_wait(sock->link, iov, (int)cnt, how, deadline);
+	return sdp_link_send_wait(link, iov, (int)cnt, how, deadline);
+}
+
+/* As the socket is now: it starts, its octets go by SDP, or the start has
+ * fallen back. */
+static ssize_t send_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
+			 size_t cnt, int flags, uint64_t deadline,
+			 bool *ret_is_short)
+{
+	enum sdp_sock_state state = sdp_sock_state(sock);
+	ssize_t ret;
+
+	/* The start counts what it has kept. */
+	if (state == SDP_SOCK_STARTING)
+		return starting_send(sock, iov, cnt, flags, deadline);
+	if (state == SDP_SOCK_TCP) {
+		*ret_is_short = false;
+		return tcp_send(fd, iov, cnt, flags);
+	}
+	ret = link_send(sock, iov, cnt, flags, deadline, ret_is_short);
+	if (ret >= 0)
+		sdp_count_send(sock, (size_t)ret);
+	return ret;
 }
 
 /* @iov without its first @len octets: *iov and *cnt change, *first is where a
@@ -215,18 +234,12 @@ static ssize_t send_slice(struct sdp_sock *sock, int fd,
 	ssize_t ret;
 
 	while (left > 0) {
-		if (sdp_sock_state(sock) == SDP_SOCK_STARTING)
-			ret = starting_send(sock, iov, cnt, flags, deadline);
-		else
-			ret = link_send(sock, fd, iov, cnt, flags, deadline,
-					&is_short);
+		ret = send_once(sock, fd, iov, cnt, flags, deadline, &is_short);
 		if (ret == -EINTR && sent == 0 && !sock->options.sndtimeo_ns &&
 		    is_restarted())
 			continue;
 		if (ret < 0)
 			return sent > 0 ? (ssize_t)sent : ret;
-		if (sock->link)
-			sdp_count_send(sock, (size_t)ret);
 		sent += (size_t)ret;
 		left -= (size_t)ret;
 		if (left == 0 ||
@@ -267,9 +280,11 @@ ssize_t sdp_stream_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
 	int err;
 	ssize_t ret;
 
-	if (sock->is_wr_shut)
+	if (sdp_sock_is_wr_shut(sock))
 		ret = -EPIPE;
-	else if (!sock->link && sdp_sock_state(sock) == SDP_SOCK_STREAM)
+	/* In this order: the link is there when the state says so. */
+	else if (sdp_sock_state(sock) == SDP_SOCK_STREAM &&
+		 !sdp_sock_link(sock))
 		ret = -EPIPE;
 	else
 		ret = send_all(sock, fd, iov, cnt, flags);
@@ -310,17 +325,18 @@ static ssize_t dead_recv(struct sdp_sock *sock)
 }
 
 /* recv() of nothing waits, as TCP's does. */
-static ssize_t empty_recv(struct sdp_sock *sock, int flags, uint64_t deadline)
+static ssize_t empty_recv(struct sdp_sock *sock, struct sdp_link *link,
+			  int flags, uint64_t deadline)
 {
 	unsigned int what = SDP_LINK_IN | SDP_LINK_RDHUP | SDP_LINK_HUP |
 			    SDP_LINK_ERR;
 	int ret;
 
-	if ((sdp_link_state(sock->link) & what) || sock->is_rd_shut)
+	if ((sdp_link_state(link) & what) || sdp_sock_is_rd_shut(sock))
 		return 0;
 	if (!is_patient(sock, flags))
 		return -EAGAIN;
-	ret = sdp_link_wait(sock->link, what, deadline);
+	ret = sdp_link_wait(link, what, deadline);
 	if (ret == -ETIMEDOUT)
 		return -EAGAIN;
 	return ret < 0 ? ret : 0;
@@ -367,12 +383,13 @@ static ssize_t relay_recv(struct sdp_sock *sock, int fd,
 	return (ssize_t)done;
 }
 
-static ssize_t link_recv(struct sdp_sock *sock, int fd, const struct iovec *iov,
-			 size_t cnt, int flags, uint64_t deadline)
+static ssize_t link_recv(struct sdp_sock *sock, struct sdp_link *link, int fd,
+			 const struct iovec *iov, size_t cnt, int flags,
+			 uint64_t deadline)
 {
 	bool is_stale;
 	ssize_t ret = sdp_link_recv_until_relay(
-		sock->link, iov, (int)cnt, recv_flags(flags),
+		link, iov, (int)cnt, recv_flags(flags),
 		(size_t)sock->options.rcvlowat, deadline, &is_stale);
 
 	if (ret == -ESTALE)
@@ -389,24 +406,26 @@ static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 			 size_t cnt, int flags, uint64_t deadline)
 {
 	unsigned int how = recv_flags(flags);
+	struct sdp_link *link;
 	ssize_t ret;
 
 	if (sdp_sock_state(sock) == SDP_SOCK_STARTING) {
 		if (!is_patient(sock, flags))
-			return sock->is_rd_shut ? 0 : -EAGAIN;
+			return sdp_sock_is_rd_shut(sock) ? 0 : -EAGAIN;
 		ret = sdp_start_wait(sock, deadline);
 		if (ret < 0)
 			return ret;
 	}
 	if (sdp_sock_state(sock) == SDP_SOCK_TCP || sock->is_relay)
 		return tcp_recv(fd, iov, cnt, flags);
-	if (!sock->link)
+	link = sdp_sock_link(sock);
+	if (!link)
 		return dead_recv(sock);
 	if (iov_size(iov, cnt) == 0)
-		return empty_recv(sock, flags, deadline);
+		return empty_recv(sock, link, flags, deadline);
 	if (is_patient(sock, flags) && !(flags & MSG_OOB))
-		return link_recv(sock, fd, iov, cnt, flags, deadline);
-	ret = sdp_link_recv(sock->link, iov, (int)cnt, how & ~SDP_RECV_WAITALL);
+		return link_recv(sock, link, fd, iov, cnt, flags, deadline);
+	ret = sdp_link_recv(link, iov, (int)cnt, how & ~SDP_RECV_WAITALL);
 	if (ret == -ESTALE)
 		return tcp_recv(fd, iov, cnt, flags);
 	if (ret > 0 && !(flags & MSG_PEEK))
@@ -434,22 +453,29 @@ ssize_t sdp_stream_recv(struct sdp_sock *sock, int fd, const struct iovec *iov,
 
 int sdp_stream_shutdown(struct sdp_sock *sock, int fd, int how)
 {
+	struct sdp_link *link;
+
 	if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
 		return -EINVAL;
 	if (sdp_sock_is_over(sock))
 		return -ENOTCONN;
 	util_lock(&sock->lock);
+	link = sdp_sock_link(sock);
 	/* Of both the reading side goes last: it is the one that a poll() for
 	 * octets wakes up for, which then sees that both have ended. */
 	if (how != SHUT_RD) {
-		if (!sock->is_wr_shut && sock->link)
-			(void)sdp_link_shutdown(sock->link);
-		sock->is_wr_shut = true;
+		if (!sdp_sock_is_wr_shut(sock) && link)
+			(void)sdp_link_shutdown(link);
+		/* release: pairs with sdp_sock_is_wr_shut() */
+		atomic_store_explicit(&sock->is_wr_shut, true,
+				      memory_order_release);
 	}
 	if (how != SHUT_WR) {
-		sock->is_rd_shut = true;
-		if (sock->link)
-			sdp_link_shutdown_read(sock->link);
+		/* release: with the other; pairs with sdp_sock_is_rd_shut() */
+		atomic_store_explicit(&sock->is_rd_shut, true,
+				      memory_order_release);
+		if (link)
+			sdp_link_shutdown_read(link);
 	}
 	util_unlock(&sock->lock);
 	sdp_sock_tell(sock, fd, SDP_NEWS_ALL);
@@ -470,12 +496,13 @@ bool sdp_stream_is_begun(struct sdp_sock *sock, int fd)
 
 int sdp_stream_wait_out(struct sdp_sock *sock)
 {
+	struct sdp_link *link = sdp_sock_link(sock);
 	int ret = 0;
 
 	if (sdp_sock_state(sock) == SDP_SOCK_STARTING)
 		ret = sdp_start_wait(sock, SDP_NEVER);
-	else if (sock->link)
-		ret = sdp_link_wait(sock->link, SDP_LINK_OUT, SDP_NEVER);
+	else if (link)
+		ret = sdp_link_wait(link, SDP_LINK_OUT, SDP_NEVER);
 	return ret < 0 ? ret : 0;
 }
 

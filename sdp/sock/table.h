@@ -60,9 +60,10 @@ struct sdp_sock_options {
 /* See shadow.h. */
 struct sdp_shadow {
 	struct util_lock lock;
-	int lib_fd;	 /* our end of the pair; -1: none */
-	bool is_watched; /* by an epoll set that the kernel looks after, or
-			    O_ASYNC */
+	int lib_fd; /* our end of the pair; -1: none */
+	/* By an epoll set that the kernel looks after, or O_ASYNC.  Written
+	 * with the lock. */
+	_Atomic bool is_watched;
 	bool has_edges;	 /* by somebody who wants EPOLLET */
 	bool has_pri;	 /* by somebody who wants EPOLLPRI */
 	bool is_in;	 /* shown readable */
@@ -103,8 +104,8 @@ struct sdp_sock {
 	_Atomic bool relay_has_sent;	/* no holder writes any more */
 	_Atomic uint32_t relay_is_left; /* a futex: no call is inside */
 	_Atomic uint32_t relay_is_over; /* a futex */
-	bool is_rd_shut;		/* SHUT_RD */
-	bool is_wr_shut;		/* SHUT_WR */
+	_Atomic bool is_rd_shut;	/* SHUT_RD; written with the lock */
+	_Atomic bool is_wr_shut;	/* SHUT_WR; the same */
 	_Atomic int error;		/* SO_ERROR */
 	int tcp_fd;	      /* STREAM: names and options live there */
 	int stop_fd;	      /* is_asking: readable when it is to end */
@@ -119,10 +120,11 @@ struct sdp_sock {
 	_Atomic uint64_t tx_octets;
 	_Atomic uint64_t rx_octets;
 	_Atomic uint32_t call_cnt;
-	struct sdp_link *link;	    /* STREAM, RELAY */
+	/* STREAM, RELAY.  It goes under the shadow's lock. */
+	_Atomic(struct sdp_link *) link;
 	struct sdp_link *past_link; /* broken off by connect() */
 	char *early;		    /* STARTING: what was sent meanwhile */
-	uint32_t early_len;
+	_Atomic uint32_t early_len; /* written with the lock */
 	struct sdp_shadow shadow;
 	/* Changed with the shadow's lock, watches with that of epoll.c, too. */
 	struct sdp_watch *watches;  /* epoll.h */
@@ -133,6 +135,40 @@ static inline bool sdp_sock_is_asking(const struct sdp_sock *sock)
 {
 	/* acquire: pairs with the release at the end of the question */
 	return atomic_load_explicit(&sock->is_asking, memory_order_acquire);
+}
+
+/* Looked at once for each use: connect() to no address takes it away while
+ * other threads are inside. */
+static inline struct sdp_link *sdp_sock_link(const struct sdp_sock *sock)
+{
+	/* acquire: pairs with the release in sdp_sock_link_put() */
+	return atomic_load_explicit(&sock->link, memory_order_acquire);
+}
+
+static inline void sdp_sock_link_put(struct sdp_sock *sock,
+				     struct sdp_link *link)
+{
+	/* release: what the link is; pairs with sdp_sock_link() */
+	atomic_store_explicit(&sock->link, link, memory_order_release);
+}
+
+/* acquire: whoever sees that both directions were ended sees both; pairs with
+ * sdp_stream_shutdown(). */
+static inline bool sdp_sock_is_rd_shut(const struct sdp_sock *sock)
+{
+	return atomic_load_explicit(&sock->is_rd_shut, memory_order_acquire);
+}
+
+static inline bool sdp_sock_is_wr_shut(const struct sdp_sock *sock)
+{
+	return atomic_load_explicit(&sock->is_wr_shut, memory_order_acquire);
+}
+
+/* STARTING: octets that wait for the link. */
+static inline uint32_t sdp_sock_early_len(const struct sdp_sock *sock)
+{
+	/* relaxed: a count; the octets themselves are the lock's */
+	return atomic_load_explicit(&sock->early_len, memory_order_relaxed);
 }
 
 static inline struct sdp_sock *sdp_sock_of(struct util_file *file)

@@ -135,12 +135,13 @@ static void set_close(void *arg)
 static short ours_events(const struct poll_set *set, nfds_t i)
 {
 	struct sdp_sock *sock = set->socks[i];
+	struct sdp_link *link = sdp_sock_link(sock);
 	short events = sdp_sock_events(sock);
 
 	/* SO_RCVLOWAT; the end of the stream is always worth a wake-up. */
 	if ((events & POLLIN) && !(events & (POLLRDHUP | POLLERR)) &&
-	    sock->options.rcvlowat > 1 && sock->link &&
-	    sdp_link_inq(sock->link) < (size_t)sock->options.rcvlowat)
+	    sock->options.rcvlowat > 1 && link &&
+	    sdp_link_inq(link) < (size_t)sock->options.rcvlowat)
 		events &= ~POLLIN;
 	if (events & POLLIN)
 		events |= POLLRDNORM;

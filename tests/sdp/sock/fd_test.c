@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Numbers of the program: made, duplicated, closed; their flags. */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sock/end.h"
+#include "sock/epoll.h"
+#include "sock/fd.h"
+#include "sock/listen.h"
+#include "sock/option.h"
+#include "sock/ready.h"
+#include "sock/share.h"
+#include "sock/signals.h"
+#include "stat/sdp-stat.h"
+
+/* ---- what stands around it ------------------------------------------------
+ */
+
+static int close_cnt, end_cnt, watch_cnt, own_cnt, accept_fd;
+static bool accept_is_sdp;
+
+void sdp_sock_close(struct util_file *file)
+{
+	(void)file;
+	close_cnt++;
+}
+
+void sdp_sock_end(struct sdp_sock *sock)
+{
+	(void)sock;
+	end_cnt++;
+}
+
+int sdp_listen_accept(struct sdp_sock *sock, struct sockaddr *addr,
+		      socklen_t *len, int flags, bool *ret_is_sdp)
+{
+	(void)sock;
+	(void)addr;
+	(void)len;
+	(void)flags;
+	*ret_is_sdp = accept_is_sdp;
+	return accept_fd;
+}
+
+void sdp_options_copy(int from_fd, int to_fd)
+{
+	(void)from_fd;
+	(void)to_fd;
+}
+
+void sdp_sock_watch(struct sdp_sock *sock, int fd)
+{
+	(void)sock;
+	(void)fd;
+	watch_cnt++;
+}
+
+void sdp_share_close(int fd)
+{
+	(void)fd;
+}
+
+int sdp_signals_own(struct sdp_sock *sock, int cmd, const void *arg)
+{
+	(void)sock;
+	assert_int_equal(cmd, F_SETOWN);
+	own_cnt += (int)(intptr_t)arg;
+	return 0;
+}
+
+int sdp_stat_fd_take(void)
+{
+	return -1;
+}
+
+void sdp_watch_leave(struct sdp_sock *sock)
+{
+	(void)sock;
+}
+
+void sdp_watch_return(struct sdp_sock *sock)
+{
+	(void)sock;
+}
+
+/* ---- fixture --------------------------------------------------------------
+ */
+
+static int fd;
+static struct sdp_sock *sock;
+
+static struct util_fdtab *table(void)
+{
+	return atomic_load(&sdp_fds);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	return sdp_table_start();
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	close_cnt = end_cnt = watch_cnt = own_cnt = 0;
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	sdp_fd_socket(fd, AF_INET, SOCK_STREAM, &close_cnt);
+	sock = sdp_sock_get(fd);
+	if (!sock)
+		return 1;
+	sdp_sock_put(sock);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	util_fdtab_uninstall(table(), fd, NULL);
+	close(fd);
+	return 0;
+}
+
+static bool is_open(int number)
+{
+	return fcntl(number, F_GETFD) >= 0;
+}
+
+/* A descriptor of the library's own. */
+static int private_new(void)
+{
+	int made = sdp_private_add(open("/dev/null", O_RDONLY));
+
+	assert_true(made >= 0);
+	return made;
+}
+
+/* ---- made -----------------------------------------------------------------
+ */
+
+static void a_socket_of_the_program_has_an_entry(void **state)
+{
+	(void)state;
+	assert_int_equal(sdp_fd_kind(fd), SDP_FD_SOCK);
+	assert_int_equal(sock->family, AF_INET);
+	assert_false(sock->is_nonblock);
+}
+
+static void the_librarys_own_has_none(void **state)
+{
+	int own = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool old = sdp_inside_enter();
+
+	(void)state;
+	errno = ERANGE;
+	sdp_fd_socket(own, AF_INET, SOCK_STREAM, &close_cnt);
+	assert_int_equal(errno, ERANGE);
+	sdp_inside_leave(old);
+	assert_int_equal(sdp_fd_kind(own), UTIL_FD_NONE);
+	close(own);
+}
+
+static void an_accepted_one_has_an_entry(void **state)
+{
+	static const struct {
+		bool is_sdp;
+		int flags;
+		enum sdp_sock_state state;
+	} rows[] = {
+		{ false, 0, SDP_SOCK_TCP },
+		{ true, 0, SDP_SOCK_PENDING },
+		{ true, SOCK_NONBLOCK | SOCK_CLOEXEC, SDP_SOCK_PENDING },
+	};
+	struct sdp_sock *peer;
+
+	(void)state;
+	sock->port = 4711;
+	sdp_sock_become(sock, SDP_SOCK_LISTENING);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		accept_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		accept_is_sdp = rows[i].is_sdp;
+		assert_int_equal(
+			sdp_fd_accept(sock, fd, NULL, NULL, rows[i].flags),
+			accept_fd);
+		peer = sdp_sock_get(accept_fd);
+		assert_non_null(peer);
+		assert_int_equal(sdp_sock_state(peer), rows[i].state);
+		assert_int_equal(peer->is_accepting, rows[i].is_sdp);
+		assert_int_equal(peer->port, rows[i].is_sdp ? 4711 : 0);
+		assert_int_equal(peer->is_nonblock,
+				 (rows[i].flags & SOCK_NONBLOCK) != 0);
+		sdp_sock_become(peer, SDP_SOCK_TCP);
+		sdp_sock_put(peer);
+		assert_int_equal(sdp_fd_close(accept_fd), 0);
+	}
+	accept_fd = -EAGAIN;
+	assert_int_equal(sdp_fd_accept(sock, fd, NULL, NULL, 0), -EAGAIN);
+	/* The kernel's own accept() says why, too. */
+	sdp_sock_become(sock, SDP_SOCK_TCP);
+	assert_int_equal(sdp_fd_accept(sock, fd, NULL, NULL, 0), -EINVAL);
+}
+
+/* ---- closed ---------------------------------------------------------------
+ */
+
+static void close_takes_the_entry_along(void **state)
+{
+	(void)state;
+	assert_int_equal(sdp_fd_close(fd), 0);
+	assert_int_equal(sdp_fd_kind(fd), UTIL_FD_NONE);
+	assert_false(is_open(fd));
+	assert_int_equal(close_cnt, 1);
+	assert_int_equal(end_cnt, 1);
+	assert_int_equal(sdp_fd_close(fd), -EBADF);
+}
+
+static void close_passes_over_the_librarys_own(void **state)
+{
+	int own = private_new();
+
+	(void)state;
+	assert_int_equal(sdp_fd_close(own), -EBADF);
+	assert_true(is_open(own));
+	sdp_private_close(own);
+}
+
+static void a_range_passes_over_the_librarys_own(void **state)
+{
+	int low = fcntl(fd, F_DUPFD_CLOEXEC, 600), own, high;
+
+	(void)state;
+	own = sdp_private_add(fcntl(fd, F_DUPFD_CLOEXEC, low + 1));
+	assert_true(own > 0);
+	high = fcntl(fd, F_DUPFD_CLOEXEC, (own > low ? own : low) + 1);
+	assert_int_equal(sdp_sock_add_fd(sock, high), 0);
+	assert_int_equal(sdp_fd_close_range(512, ~0u, 0), 0);
+	assert_false(is_open(low));
+	assert_false(is_open(high));
+	assert_int_equal(sdp_fd_kind(high), UTIL_FD_NONE);
+	assert_true(is_open(own));
+	assert_true(is_open(fd));
+	assert_int_equal(end_cnt, 0);
+	sdp_private_close(own);
+}
+
+static void a_bad_range_closes_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		sdp_fd_close_range((unsigned int)fd, (unsigned int)fd - 1, 0),
+		-EINVAL);
+	assert_int_equal(
+		sdp_fd_close_range((unsigned int)fd, (unsigned int)fd, 1 << 30),
+		-EINVAL);
+	assert_int_equal(sdp_fd_kind(fd), SDP_FD_SOCK);
+	assert_true(is_open(fd));
+}
+
+/* ---- duplicates -----------------------------------------------------------
+ */
+
+static void a_duplicate_is_the_same_socket(void **state)
+{
+	int plain = sdp_fd_dup(fd, 0, false), high = sdp_fd_dup(fd, 200, true);
+
+	(void)state;
+	assert_true(sdp_sock_has_fd(sock, plain));
+	assert_true(sdp_sock_has_fd(sock, high));
+	assert_true(high >= 200);
+	assert_false(fcntl(plain, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(high, F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(sdp_fd_close(fd), 0);
+	assert_int_equal(sdp_fd_close(plain), 0);
+	assert_int_equal(close_cnt, 0);
+	assert_int_equal(sdp_fd_close(high), 0);
+	assert_int_equal(close_cnt, 1);
+	assert_int_equal(sdp_fd_dup(fd, 0, false), -EBADF);
+}
+
+static void a_duplicate_takes_a_number_over(void **state)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int number = sdp_fd_dup3(fd, null, O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(number, null);
+	assert_true(sdp_sock_has_fd(sock, null));
+	assert_true(fcntl(null, F_GETFD) & FD_CLOEXEC);
+	/* And a file the socket's. */
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	assert_int_equal(sdp_fd_dup3(null, number, 0), number);
+	assert_int_equal(sdp_fd_kind(number), UTIL_FD_NONE);
+	assert_true(is_open(number));
+	assert_int_equal(close_cnt, 0);
+	close(number);
+	close(null);
+}
+
+static void a_bad_duplicate_costs_nothing(void **state)
+{
+	int own = private_new();
+
+	(void)state;
+	assert_int_equal(sdp_fd_dup3(fd, fd, 0), -EINVAL);
+	assert_int_equal(sdp_fd_dup3(fd, own, O_NONBLOCK), -EINVAL);
+	assert_int_equal(sdp_fd_dup3(-1, fd, 0), -EBADF);
+	assert_int_equal(sdp_fd_dup3(fd, own, 0), -EBUSY);
+	assert_int_equal(sdp_fd_dup3(fd, -1, 0), -EBADF);
+	assert_int_equal(sdp_fd_kind(fd), SDP_FD_SOCK);
+	assert_int_equal(sdp_fd_kind(own), SDP_FD_PRIVATE);
+	assert_int_equal(end_cnt, 0);
+	sdp_private_close(own);
+}
+
+/* ---- flags ----------------------------------------------------------------
+ */
+
+static void flags_are_noted(void **state)
+{
+	(void)state;
+	sdp_fd_nonblock(fd, true);
+	assert_true(sock->is_nonblock);
+	sdp_fd_nonblock(fd, false);
+	assert_false(sock->is_nonblock);
+	/* Of a socket that is the kernel's nothing else has to be done. */
+	sdp_fd_async(fd, true);
+	assert_true(sock->is_async);
+	sdp_fd_own(fd, F_SETOWN, (void *)(intptr_t)1);
+	assert_int_equal(watch_cnt, 0);
+	assert_int_equal(own_cnt, 0);
+	sdp_sock_become(sock, SDP_SOCK_STREAM);
+	sdp_fd_async(fd, true);
+	sdp_fd_own(fd, F_SETOWN, (void *)(intptr_t)7);
+	assert_int_equal(watch_cnt, 1);
+	assert_int_equal(own_cnt, 7);
+	/* Of what is no socket, nothing is. */
+	sdp_fd_nonblock(-1, true);
+	sdp_fd_async(-1, true);
+	sdp_fd_own(-1, F_SETOWN, (void *)(intptr_t)1);
+	assert_int_equal(own_cnt, 7);
+}
+
+/* ---- a family for both ----------------------------------------------------
+ */
+
+static int domain_of(int number)
+{
+	int domain = -1;
+	socklen_t len = sizeof(domain);
+
+	getsockopt(number, SOL_SOCKET, SO_DOMAIN, &domain, &len);
+	return domain;
+}
+
+static void a_socket_of_sdps_family_takes_both(void **state)
+{
+	struct sockaddr_in6 addr = { .sin6_family = AF_INET6,
+				     .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	const struct sockaddr *any = (const struct sockaddr *)(void *)&addr;
+	int one = 1, value = 0, second;
+	socklen_t len = sizeof(value);
+
+	(void)state;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK);
+	/* Another family's socket is what it is. */
+	sdp_fd_suit(fd, any, sizeof(addr));
+	assert_int_equal(domain_of(fd), AF_INET);
+	sock->family = SDP_AF_INET_SDP;
+	sdp_fd_suit(fd, any, 1);
+	sdp_fd_suit(fd, NULL, sizeof(addr));
+	assert_int_equal(domain_of(fd), AF_INET);
+	second = sdp_fd_dup(fd, 0, false);
+	sdp_fd_suit(fd, any, sizeof(addr));
+	assert_int_equal(domain_of(fd), AF_INET6);
+	assert_int_equal(domain_of(second), AF_INET6);
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	assert_false(fcntl(second, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &value, &len),
+			 0);
+	assert_int_equal(value, 1);
+	assert_int_equal(sdp_fd_close(second), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+		TEST(a_socket_of_the_program_has_an_entry),
+		TEST(the_librarys_own_has_none),
+		TEST(an_accepted_one_has_an_entry),
+		TEST(close_takes_the_entry_along),
+		TEST(close_passes_over_the_librarys_own),
+		TEST(a_range_passes_over_the_librarys_own),
+		TEST(a_bad_range_closes_nothing),
+		TEST(a_duplicate_is_the_same_socket),
+		TEST(a_duplicate_takes_a_number_over),
+		TEST(a_bad_duplicate_costs_nothing),
+		TEST(flags_are_noted),
+		TEST(a_socket_of_sdps_family_takes_both),
+	};
+
+	return cmocka_run_group_tests(tests, start, NULL);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The mark of a connection: what has it, and where it goes. */
+#include "test.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sock/mark.h"
+
+static int tcp_socket(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void assert_mark(int fd, bool is_accepting, uint16_t port)
+{
+	bool found_role = !is_accepting;
+	uint16_t found_port = (uint16_t)~port;
+
+	assert_true(sdp_mark_get(fd, &found_role, &found_port));
+	assert_int_equal(found_role, is_accepting);
+	assert_int_equal(found_port, port);
+}
+
+static bool has_mark(int fd)
+{
+	bool role;
+	uint16_t port;
+
+	return sdp_mark_get(fd, &role, &port);
+}
+
+static void has_the_role_and_the_port(void **state)
+{
+	static const uint16_t ports[] = { 0, 1, 80, 0x7fff, 0x8000, 0xffff };
+	int fd = tcp_socket();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ports); i++) {
+		sdp_mark_put(fd, false, ports[i]);
+		assert_mark(fd, false, ports[i]);
+		sdp_mark_put(fd, true, ports[i]);
+		assert_mark(fd, true, ports[i]);
+	}
+	close(fd);
+}
+
+static void is_taken_away(void **state)
+{
+	uint32_t value = 1;
+	socklen_t len = sizeof(value);
+	int fd = tcp_socket();
+
+	(void)state;
+	sdp_mark_put(fd, true, 80);
+	sdp_mark_remove(fd);
+	assert_false(has_mark(fd));
+	/* As the kernel has it for a socket that was told nothing. */
+	assert_int_equal(
+		getsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &value, &len),
+		0);
+	assert_int_equal(value, 0);
+	close(fd);
+}
+
+/* Values that programs set, and the nearest ones to a mark. */
+static void is_no_value_of_a_program(void **state)
+{
+	static const uint32_t values[] = { 0,	       1,	   16384,
+					   131072,     0x10000000, 0x7d4fffff,
+					   0x7d520000, 0x7fffffff, UINT32_MAX };
+	int fd = tcp_socket();
+
+	(void)state;
+	assert_false(has_mark(fd));
+	for (size_t i = 0; i < ARRAY_LEN(values); i++) {
+		assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
+					    &values[i], sizeof(values[i])),
+				 0);
+		if (has_mark(fd))
+			fail_msg("%#x is a mark", values[i]);
+	}
+	close(fd);
+}
+
+static void is_on_no_other_descriptor(void **state)
+{
+	int ends[2], udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	sdp_mark_put(ends[0], true, 80);
+	sdp_mark_put(udp, true, 80);
+	assert_false(has_mark(ends[0]));
+	assert_false(has_mark(udp));
+	assert_false(has_mark(-1));
+	close(ends[0]);
+	close(ends[1]);
+	close(udp);
+}
+
+/* A connection has it from its listener, and a duplicate from the original. */
+static void goes_with_the_connection(void **state)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	struct sockaddr *any = (struct sockaddr *)(void *)&addr;
+	int listener = tcp_socket(), client = tcp_socket(), server, other;
+	socklen_t len = sizeof(addr);
+
+	(void)state;
+	sdp_mark_put(listener, true, 4711);
+	assert_int_equal(bind(listener, any, sizeof(addr)), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(getsockname(listener, any, &len), 0);
+	assert_int_equal(connect(client, any, len), 0);
+	server = accept(listener, NULL, NULL);
+	other = dup(server);
+	assert_mark(server, true, 4711);
+	assert_mark(other, true, 4711);
+	assert_false(has_mark(client));
+	sdp_mark_remove(server);
+	assert_false(has_mark(other));
+	assert_mark(listener, true, 4711);
+	close(listener);
+	close(client);
+	close(server);
+	close(other);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(has_the_role_and_the_port),
+		cmocka_unit_test(is_taken_away),
+		cmocka_unit_test(is_no_value_of_a_program),
+		cmocka_unit_test(is_on_no_other_descriptor),
+		cmocka_unit_test(goes_with_the_connection),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Where a connection goes: the registry, the Port Mapper, or TCP. */
+#include "test.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "pm/pm-client.h"
+#include "pm/registry.h"
+#include "rules/rules.h"
+#include "sock/policy.h"
+
+/* ---- a registry and a Port Mapper that say what they are told to --------- */
+
+static int registry_ret, query_ret, query_cnt, reject_cnt;
+static uint16_t registry_port;
+static bool is_known;
+static struct sdp_pm_result mapper_says;
+static struct sockaddr_storage asked_local;
+
+bool sdp_verbs_probe(void);
+bool sdp_verbs_probe(void)
+{
+	return sdp_inside();
+}
+
+int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port)
+{
+	(void)dst;
+	*ret_sdp_port = registry_port;
+	return registry_ret;
+}
+
+void sdp_registry_fork_child(void)
+{
+}
+
+int sdp_pm_query(const struct sockaddr *peer, const struct sockaddr *local,
+		 const struct sdp_pm_options *options, int stop_fd,
+		 struct sdp_pm_result *ret_result)
+{
+	(void)peer;
+	(void)options;
+	(void)stop_fd;
+	query_cnt++;
+	memcpy(&asked_local, local,
+	       local->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					    : sizeof(struct sockaddr_in));
+	*ret_result = mapper_says;
+	return query_ret;
+}
+
+bool sdp_pm_known(const struct sockaddr *peer, struct sdp_pm_result *ret_result)
+{
+	(void)peer;
+	*ret_result = mapper_says;
+	return is_known;
+}
+
+void sdp_pm_reject(const struct sockaddr *peer,
+		   const struct sdp_pm_options *options)
+{
+	(void)peer;
+	(void)options;
+	reject_cnt++;
+}
+
+void sdp_pm_fork_child(void)
+{
+}
+
+/* ---- fixture --------------------------------------------------------------
+ */
+
+static int fd;
+
+static int begin(void **state)
+{
+	(void)state;
+	registry_ret = query_ret = query_cnt = reject_cnt = 0;
+	registry_port = 7777;
+	is_known = false;
+	memset(&mapper_says, 0, sizeof(mapper_says));
+	memset(&asked_local, 0, sizeof(asked_local));
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return fd < 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	return close(fd);
+}
+
+static union sdp_addr addr_make(const char *text, uint16_t port)
+{
+	union sdp_addr addr;
+
+	memset(&addr, 0, sizeof(addr));
+	if (inet_pton(AF_INET6, text, &addr.in6.sin6_addr) == 1) {
+		addr.in6.sin6_family = AF_INET6;
+		addr.in6.sin6_port = htons(port);
+		return addr;
+	}
+	addr.in.sin_family = AF_INET;
+	addr.in.sin_port = htons(port);
+	assert_int_equal(inet_pton(AF_INET, text, &addr.in.sin_addr), 1);
+	return addr;
+}
+
+static void mapper_maps(const char *text, uint16_t port)
+{
+	union sdp_addr addr = addr_make(text, port);
+
+	mapper_says.outcome = SDP_PM_MAPPED;
+	memcpy(&mapper_says.sdp, &addr, sizeof(addr));
+}
+
+static void assert_addr(const union sdp_addr *addr, const char *text,
+			uint16_t port)
+{
+	union sdp_addr want = addr_make(text, port);
+
+	assert_int_equal(addr->sa.sa_family, want.sa.sa_family);
+	if (want.sa.sa_family == AF_INET6)
+		assert_memory_equal(&addr->in6, &want.in6, sizeof(want.in6));
+	else
+		assert_memory_equal(&addr->in, &want.in, sizeof(want.in));
+}
+
+/* ---- this host ------------------------------------------------------------
+ */
+
+static void a_listener_here_has_the_registrys_port(void **state)
+{
+	static const char *const texts[] = { "127.0.0.1", "::1",
+					     "::ffff:127.0.0.1" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		union sdp_addr dst = addr_make(texts[i], 80), sdp;
+
+		assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), 0);
+		assert_addr(&sdp, texts[i], 7777);
+	}
+	assert_int_equal(query_cnt, 0);
+}
+
+static void without_one_the_port_mapper_is_not_asked(void **state)
+{
+	static const int rets[] = { -ENOENT, -EPERM, -ECONNREFUSED,
+				    -EOPNOTSUPP };
+	union sdp_addr dst = addr_make("127.0.0.1", 80), sdp;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rets); i++) {
+		registry_ret = rets[i];
+		assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp),
+				 rets[i]);
+	}
+	assert_int_equal(query_cnt, 0);
+}
+
+/* ---- another host ---------------------------------------------------------
+ */
+
+static void another_host_is_asked(void **state)
+{
+	static const struct {
+		const char *dst, *says, *want;
+	} rows[] = {
+		{ "192.0.2.1", "192.0.2.9", "192.0.2.9" },
+		{ "2001:db8::1", "2001:db8::9", "2001:db8::9" },
+		/* The address in the family that the socket has. */
+		{ "::ffff:192.0.2.1", "192.0.2.9", "::ffff:192.0.2.9" },
+	};
+	int fd6 = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	registry_ret = -EADDRNOTAVAIL;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		union sdp_addr dst = addr_make(rows[i].dst, 80), sdp;
+		int asker = dst.sa.sa_family == AF_INET6 ? fd6 : fd;
+
+		mapper_maps(rows[i].says, 9999);
+		assert_int_equal(sdp_policy_find(asker, &dst, true, &sdp), 0);
+		assert_addr(&sdp, rows[i].want, 9999);
+		assert_int_equal(query_cnt, i + 1);
+	}
+	close(fd6);
+}
+
+/* The question names the port of the socket that will connect. */
+static void the_socket_is_bound_before_the_question(void **state)
+{
+	union sdp_addr dst = addr_make("192.0.2.1", 80), sdp, local;
+	const struct sockaddr_in *asked = (const void *)&asked_local;
+	socklen_t len = sizeof(local);
+
+	(void)state;
+	registry_ret = -EADDRNOTAVAIL;
+	mapper_maps("192.0.2.1", 1);
+	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), 0);
+	assert_int_equal(getsockname(fd, &local.sa, &len), 0);
+	assert_int_not_equal(asked->sin_port, 0);
+	assert_int_equal(asked->sin_port, local.in.sin_port);
+	/* A second question leaves it so. */
+	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), 0);
+	assert_int_equal(asked->sin_port, local.in.sin_port);
+	assert_int_equal(sdp_policy_find(-1, &dst, true, &sdp), -EBADF);
+}
+
+static void what_the_port_mapper_says_is_told(void **state)
+{
+	union sdp_addr dst = addr_make("192.0.2.1", 80), sdp;
+
+	(void)state;
+	registry_ret = -EADDRNOTAVAIL;
+	mapper_says.outcome = SDP_PM_DENIED;
+	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), -EACCES);
+	mapper_says.outcome = SDP_PM_NO_ANSWER;
+	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), -EADDRNOTAVAIL);
+	query_ret = -ECANCELED;
+	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), -ECANCELED);
+}
+
+static void who_cannot_wait_gets_what_is_remembered(void **state)
+{
+	union sdp_addr dst = addr_make("192.0.2.1", 80), sdp;
+
+	(void)state;
+	registry_ret = -EADDRNOTAVAIL;
+	assert_int_equal(sdp_policy_find(fd, &dst, false, &sdp), -EINPROGRESS);
+	is_known = true;
+	mapper_says.outcome = SDP_PM_DENIED;
+	assert_int_equal(sdp_policy_find(fd, &dst, false, &sdp), -EACCES);
+	mapper_maps("192.0.2.9", 9999);
+	assert_int_equal(sdp_policy_find(fd, &dst, false, &sdp), 0);
+	assert_addr(&sdp, "192.0.2.9", 9999);
+	assert_int_equal(query_cnt, 0);
+}
+
+/* ---- ports that did not hold what was promised ----------------------------
+ */
+
+static void a_bad_port_is_left_alone(void **state)
+{
+	union sdp_addr bad = addr_make("127.0.0.1", 1000), sdp;
+	union sdp_addr port = addr_make("127.0.0.1", 1001);
+	union sdp_addr host = addr_make("127.0.0.2", 1000);
+
+	(void)state;
+	sdp_policy_avoid(&bad.sa);
+	assert_int_equal(reject_cnt, 1);
+	assert_int_equal(sdp_policy_find(fd, &bad, true, &sdp), -ECONNREFUSED);
+	assert_int_equal(sdp_policy_find(fd, &port, true, &sdp), 0);
+	assert_int_equal(sdp_policy_find(fd, &host, true, &sdp), 0);
+}
+
+/* Sixteen are remembered; the oldest goes. */
+static void the_latest_bad_ports_are_remembered(void **state)
+{
+	union sdp_addr dst, sdp;
+
+	(void)state;
+	for (uint16_t i = 0; i < 17; i++) {
+		dst = addr_make("::1", (uint16_t)(2000 + i));
+		sdp_policy_avoid(&dst.sa);
+	}
+	dst = addr_make("::1", 2000);
+	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), 0);
+	for (uint16_t i = 1; i < 17; i++) {
+		dst = addr_make("::1", (uint16_t)(2000 + i));
+		assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp),
+				 -ECONNREFUSED);
+	}
+}
+
+/* ---- rules ----------------------------------------------------------------
+ */
+
+static void the_device_is_looked_for_as_the_librarys_own(void **state)
+{
+	(void)state;
+	assert_false(sdp_inside());
+	assert_true(sdp_policy_has_device());
+	assert_false(sdp_inside());
+}
+
+static char conf_path[] = "/tmp/usiw-policy-test.XXXXXX";
+
+static void conf_write(const char *text)
+{
+	FILE *file = fopen(conf_path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void rules_say_what_is_used(void **state)
+{
+	union sdp_addr addr = addr_make("10.0.0.1", 80);
+	union sdp_addr other = addr_make("10.0.0.1", 81);
+
+	(void)state;
+	assert_int_equal(sdp_policy_server(&addr.sa), SDP_POLICY_BOTH);
+	assert_int_equal(sdp_policy_client(&addr.sa), SDP_POLICY_BOTH);
+	conf_write("use tcp server * *:80\nuse sdp client * *:80\n");
+	assert_true(sdp_policy_start());
+	assert_int_equal(sdp_policy_server(&addr.sa), SDP_POLICY_TCP);
+	assert_int_equal(sdp_policy_client(&addr.sa), SDP_POLICY_SDP);
+	assert_int_equal(sdp_policy_server(&other.sa), SDP_POLICY_BOTH);
+}
+
+static void a_program_without_rules_or_with_bad_ones_has_none(void **state)
+{
+	(void)state;
+	conf_write("use tcp server * *:*\nuse tcp client * *:*\n");
+	assert_false(sdp_policy_start());
+	conf_write("use nothing\n");
+	assert_false(sdp_policy_start());
+}
+
+static int conf_begin(void **state)
+{
+	int file = mkstemp(conf_path);
+
+	if (file < 0 || close(file) < 0)
+		return -1;
+	setenv(SDP_RULES_ENV, conf_path, 1);
+	return begin(state);
+}
+
+static int conf_end(void **state)
+{
+	unlink(conf_path);
+	memcpy(conf_path + strlen(conf_path) - 6, "XXXXXX", 6);
+	return end(state);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST_CONF(name)                                                        \
+	cmocka_unit_test_setup_teardown(name, conf_begin, conf_end)
+		TEST(a_listener_here_has_the_registrys_port),
+		TEST(without_one_the_port_mapper_is_not_asked),
+		TEST(another_host_is_asked),
+		TEST(the_socket_is_bound_before_the_question),
+		TEST(what_the_port_mapper_says_is_told),
+		TEST(who_cannot_wait_gets_what_is_remembered),
+		TEST(a_bad_port_is_left_alone),
+		TEST(the_latest_bad_ports_are_remembered),
+		TEST(the_device_is_looked_for_as_the_librarys_own),
+		TEST_CONF(rules_say_what_is_used),
+		TEST_CONF(a_program_without_rules_or_with_bad_ones_has_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

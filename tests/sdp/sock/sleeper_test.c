@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Threads that sleep until another one wakes them. */
+#include "test.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sock/sleeper.h"
+#include "sock/table.h"
+
+static int begin(void **state)
+{
+	(void)state;
+	return sdp_table_start();
+}
+
+/* Sleeps without a time.  Return: whether it has been woken. */
+static bool sleep_once(struct sdp_sleeper *sleeper, int ms)
+{
+	struct pollfd pfd = { .fd = sleeper->fd, .events = POLLIN };
+	int ret = poll(&pfd, 1, ms);
+
+	sdp_sleeper_end(sleeper, pfd.revents);
+	return ret == 1;
+}
+
+static void nobody_is_woken_who_is_awake(void **state)
+{
+	struct sdp_sleeper sleeper;
+
+	(void)state;
+	sdp_sleeper_init(&sleeper);
+	assert_true(sleeper.fd >= 0);
+	assert_false(sdp_sleeper_wake(&sleeper));
+	sdp_sleeper_begin(&sleeper);
+	assert_false(sleep_once(&sleeper, 0));
+	assert_false(sdp_sleeper_wake(&sleeper));
+	sdp_sleeper_begin(&sleeper);
+	assert_false(sleep_once(&sleeper, 0));
+}
+
+static void is_woken_once(void **state)
+{
+	struct sdp_sleeper sleeper;
+
+	(void)state;
+	sdp_sleeper_init(&sleeper);
+	sdp_sleeper_begin(&sleeper);
+	assert_true(sdp_sleeper_wake(&sleeper));
+	assert_false(sdp_sleeper_wake(&sleeper));
+	assert_true(sleep_once(&sleeper, 0));
+	/* The token is gone. */
+	sdp_sleeper_begin(&sleeper);
+	assert_false(sleep_once(&sleeper, 0));
+}
+
+/* One that comes behind the sleep makes the next one short, and no more. */
+static void a_late_token_is_used_up(void **state)
+{
+	struct sdp_sleeper sleeper;
+
+	(void)state;
+	sdp_sleeper_init(&sleeper);
+	sdp_sleeper_begin(&sleeper);
+	assert_true(sdp_sleeper_wake(&sleeper));
+	sdp_sleeper_end(&sleeper, false);
+	sdp_sleeper_begin(&sleeper);
+	assert_true(sleep_once(&sleeper, 0));
+	sdp_sleeper_begin(&sleeper);
+	assert_false(sleep_once(&sleeper, 0));
+}
+
+static void *wake(void *arg)
+{
+	while (!sdp_sleeper_wake(arg))
+		;
+	return NULL;
+}
+
+static void is_woken_by_another_thread(void **state)
+{
+	struct sdp_sleeper sleeper;
+	pthread_t thread;
+
+	(void)state;
+	sdp_sleeper_init(&sleeper);
+	assert_int_equal(pthread_create(&thread, NULL, wake, &sleeper), 0);
+	sdp_sleeper_begin(&sleeper);
+	assert_true(sleep_once(&sleeper, -1));
+	pthread_join(thread, NULL);
+}
+
+static void *fd_take(void *arg)
+{
+	struct sdp_sleeper sleeper;
+
+	sdp_sleeper_init(&sleeper);
+	*(int *)arg = sleeper.fd;
+	return NULL;
+}
+
+/* The descriptor is the thread's: the same each time, out of the program's
+ * way, and gone with it. */
+static void has_a_descriptor_for_a_thread(void **state)
+{
+	struct sdp_sleeper one, two;
+	pthread_t thread;
+	int other = -1;
+
+	(void)state;
+	errno = ERANGE;
+	sdp_sleeper_init(&one);
+	sdp_sleeper_init(&two);
+	assert_int_equal(errno, ERANGE);
+	assert_int_equal(one.fd, two.fd);
+	assert_int_equal(sdp_fd_kind(one.fd), SDP_FD_PRIVATE);
+	assert_int_equal(pthread_create(&thread, NULL, fd_take, &other), 0);
+	pthread_join(thread, NULL);
+	assert_true(other >= 0);
+	assert_int_not_equal(other, one.fd);
+	assert_int_equal(sdp_fd_kind(other), UTIL_FD_NONE);
+	assert_int_equal(write(other, "12345678", 8), -1);
+	assert_int_equal(errno, EBADF);
+}
+
+/* 0: the child's sleeps are its own. */
+static int child_check(struct sdp_sleeper *parents)
+{
+	struct sdp_sleeper own;
+
+	sdp_table_fork_child();
+	sdp_sleeper_fork_child();
+	if (sdp_fd_kind(parents->fd) != UTIL_FD_NONE)
+		return 1;
+	sdp_sleeper_init(&own);
+	sdp_sleeper_begin(&own);
+	if (!sdp_sleeper_wake(&own))
+		return 2;
+	return sleep_once(&own, 0) ? 0 : 3;
+}
+
+static void a_child_does_not_wake_its_parent(void **state)
+{
+	struct sdp_sleeper sleeper;
+	int status = -1;
+	pid_t pid;
+
+	(void)state;
+	sdp_sleeper_init(&sleeper);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(child_check(&sleeper));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	sdp_sleeper_begin(&sleeper);
+	assert_false(sleep_once(&sleeper, 0));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nobody_is_woken_who_is_awake),
+		cmocka_unit_test(is_woken_once),
+		cmocka_unit_test(a_late_token_is_used_up),
+		cmocka_unit_test(is_woken_by_another_thread),
+		cmocka_unit_test(has_a_descriptor_for_a_thread),
+		cmocka_unit_test(a_child_does_not_wake_its_parent),
+	};
+
+	return cmocka_run_group_tests(tests, begin, NULL);
+}

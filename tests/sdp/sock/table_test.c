@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Numbers and sockets: who holds one, and when it ends. */
+#include "test.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sock/table.h"
+
+static int close_cnt, end_cnt;
+
+static void count_close(struct util_file *file)
+{
+	(void)file;
+	close_cnt++;
+}
+
+static void count_end(struct sdp_sock *sock)
+{
+	(void)sock;
+	end_cnt++;
+}
+
+static int start(void **state)
+{
+	(void)state;
+	return sdp_table_start();
+}
+
+/* Numbers for entries: files that stand for nothing else. */
+static int fds[3];
+static struct sdp_sock *sock;
+
+static int begin(void **state)
+{
+	(void)state;
+	close_cnt = end_cnt = 0;
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		fds[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
+	sock = sdp_sock_add(fds[0], AF_INET, count_close, count_end);
+	return !sock;
+}
+
+static void number_close(int fd)
+{
+	util_fdtab_uninstall(atomic_load(&sdp_fds), fd, NULL);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+		number_close(fds[i]);
+		close(fds[i]);
+	}
+	return 0;
+}
+
+static void a_socket_is_found_by_its_number(void **state)
+{
+	struct sdp_sock *found = sdp_sock_get(fds[0]);
+
+	(void)state;
+	assert_ptr_equal(found, sock);
+	sdp_sock_put(found);
+	assert_int_equal(sdp_fd_kind(fds[0]), SDP_FD_SOCK);
+	assert_int_equal(sdp_fd_kind(fds[1]), UTIL_FD_NONE);
+	assert_null(sdp_sock_get(fds[1]));
+	assert_null(sdp_sock_get(-1));
+	assert_true(sdp_sock_has_fd(sock, fds[0]));
+	assert_false(sdp_sock_has_fd(sock, fds[1]));
+	assert_false(sdp_sock_has_fd(sock, -1));
+}
+
+static void a_new_socket_is_tcps(void **state)
+{
+	(void)state;
+	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_TCP);
+	assert_int_equal(sock->tcp_fd, -1);
+	assert_int_equal(sock->twin_fd, -1);
+	assert_int_equal(sock->shadow.lib_fd, -1);
+	assert_int_equal(sock->options.linger_s, -1);
+	assert_int_equal(sock->options.rcvlowat, 1);
+}
+
+static void closes_with_the_last_number(void **state)
+{
+	(void)state;
+	assert_int_equal(sdp_sock_add_fd(sock, fds[1]), 0);
+	number_close(fds[0]);
+	assert_int_equal(close_cnt, 0);
+	assert_true(sdp_sock_has_fd(sock, fds[1]));
+	number_close(fds[1]);
+	assert_int_equal(close_cnt, 1);
+	assert_int_equal(end_cnt, 1);
+}
+
+/* A call inside keeps the open file, as the kernel's does. */
+static void ends_with_the_last_call(void **state)
+{
+	struct sdp_sock *inside = sdp_sock_get(fds[0]);
+
+	(void)state;
+	number_close(fds[0]);
+	assert_int_equal(close_cnt, 1);
+	assert_int_equal(end_cnt, 0);
+	sdp_sock_put(inside);
+	assert_int_equal(end_cnt, 1);
+}
+
+/* A thread of the library keeps the memory, and nothing else.  (ASan sees a
+ * read behind free().) */
+static void a_hold_keeps_the_memory_alone(void **state)
+{
+	(void)state;
+	sdp_sock_hold(sock);
+	number_close(fds[0]);
+	assert_int_equal(end_cnt, 1);
+	assert_int_equal(sock->family, AF_INET);
+	sdp_sock_drop(sock);
+}
+
+static void a_number_that_stood_for_another_is_its_own(void **state)
+{
+	struct sdp_sock *other =
+		sdp_sock_add(fds[0], AF_INET6, count_close, count_end);
+
+	(void)state;
+	assert_non_null(other);
+	assert_int_equal(close_cnt, 1);
+	assert_int_equal(end_cnt, 1);
+	assert_true(sdp_sock_has_fd(other, fds[0]));
+}
+
+struct seen {
+	int fds[4];
+	size_t cnt;
+};
+
+static void see(int fd, void *arg)
+{
+	struct seen *seen = arg;
+
+	if (seen->cnt < ARRAY_LEN(seen->fds))
+		seen->fds[seen->cnt] = fd;
+	seen->cnt++;
+}
+
+static struct sdp_sock *seen_socks[4];
+static size_t seen_cnt;
+
+static void sock_see(struct sdp_sock *each)
+{
+	if (seen_cnt < ARRAY_LEN(seen_socks))
+		seen_socks[seen_cnt] = each;
+	seen_cnt++;
+}
+
+static void each_number_is_gone_through(void **state)
+{
+	struct sdp_sock *other =
+		sdp_sock_add(fds[1], AF_INET, count_close, count_end);
+	struct seen own = { .cnt = 0 }, all = { .cnt = 0 };
+
+	(void)state;
+	assert_int_equal(sdp_sock_add_fd(sock, fds[2]), 0);
+	sdp_sock_each_fd(sock, see, &own);
+	assert_int_equal(own.cnt, 2);
+	assert_int_equal(own.fds[0], fds[0]);
+	assert_int_equal(own.fds[1], fds[2]);
+	sdp_table_each_fd(see, &all);
+	assert_int_equal(all.cnt, 3);
+	seen_cnt = 0;
+	sdp_table_each_sock(sock_see);
+	assert_int_equal(seen_cnt, 3);
+	assert_ptr_equal(seen_socks[0], sock);
+	assert_ptr_equal(seen_socks[1], other);
+}
+
+/* The hint that spares epoll_wait() a look. */
+static void counts_what_waits_for_its_start(void **state)
+{
+	static const struct {
+		enum sdp_sock_state state;
+		int cnt;
+		bool has_begun;
+	} steps[] = {
+		{ SDP_SOCK_CONNECTING, 1, false },
+		{ SDP_SOCK_PENDING, 1, false },
+		{ SDP_SOCK_TCP, 0, false },
+		{ SDP_SOCK_PENDING, 1, false },
+		{ SDP_SOCK_STARTING, 0, true },
+		{ SDP_SOCK_STREAM, 0, true },
+	};
+
+	(void)state;
+	atomic_store(&sdp_begun, false);
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+		sdp_sock_become(sock, steps[i].state);
+		assert_int_equal(sdp_sock_state(sock), steps[i].state);
+		assert_int_equal(atomic_load(&sdp_pending_cnt), steps[i].cnt);
+		assert_int_equal(atomic_load(&sdp_begun), steps[i].has_begun);
+	}
+}
+
+/* ---- descriptors of the library's own ----------------------------------- */
+
+static void own_ones_stand_out_of_the_way(void **state)
+{
+	int fd = open("/dev/null", O_RDONLY), moved = sdp_private_add(fd);
+
+	(void)state;
+	assert_true(moved >= 512);
+	assert_int_equal(sdp_fd_kind(moved), SDP_FD_PRIVATE);
+	assert_true(fcntl(moved, F_GETFD) & FD_CLOEXEC);
+	/* The first number is the program's again. */
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	sdp_private_close(moved);
+	assert_int_equal(sdp_fd_kind(moved), UTIL_FD_NONE);
+	assert_int_equal(fcntl(moved, F_GETFD), -1);
+	sdp_private_close(-1);
+}
+
+static void own_ones_stand_where_the_limit_allows(void **state)
+{
+	struct rlimit old, small;
+	int fd, moved;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	small = old;
+	small.rlim_cur = 64;
+	fd = open("/dev/null", O_RDONLY);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &small), 0);
+	moved = sdp_private_add(fd);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_in_range(moved, 16, 63);
+	sdp_private_close(moved);
+	assert_int_equal(sdp_private_add(-1), -EBADF);
+}
+
+/* ---- who calls ---------------------------------------------------------- */
+
+static void *inside_of_thread(void *arg)
+{
+	*(bool *)arg = sdp_inside();
+	return NULL;
+}
+
+static void the_mark_is_the_threads(void **state)
+{
+	bool outer = sdp_inside_enter(), inner = sdp_inside_enter();
+	bool of_other = true;
+	pthread_t thread;
+
+	(void)state;
+	assert_false(outer);
+	assert_true(inner);
+	assert_int_equal(
+		pthread_create(&thread, NULL, inside_of_thread, &of_other), 0);
+	pthread_join(thread, NULL);
+	assert_false(of_other);
+	sdp_inside_leave(inner);
+	assert_true(sdp_inside());
+	sdp_inside_leave(outer);
+	assert_false(sdp_inside());
+}
+
+/* Code of libibverbs. */
+static const void *verbs_code(void)
+{
+	void *lib = dlopen("libibverbs.so.1", RTLD_NOW);
+
+	assert_non_null(lib);
+	return dlsym(lib, "ibv_get_device_list");
+}
+
+static void a_caller_is_known_by_its_object_file(void **state)
+{
+	(void)state;
+	assert_false(sdp_caller_is_rnic(&close_cnt));
+	assert_false(sdp_caller_is_rnic((void *)(uintptr_t)&abort));
+	assert_false(sdp_caller_is_rnic(NULL));
+	assert_true(sdp_caller_is_rnic(verbs_code()));
+}
+
+/* 0: a child is the owner when it has said so. */
+static int child_check(void)
+{
+	if (sdp_is_owner())
+		return 1;
+	sdp_table_fork_child();
+	return sdp_is_owner() ? 0 : 2;
+}
+
+static void a_child_is_not_the_owner(void **state)
+{
+	int status = -1;
+	pid_t pid;
+
+	(void)state;
+	assert_true(sdp_is_owner());
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(child_check());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* The last case: it does not go back. */
+static void one_thread_ends_the_process(void **state)
+{
+	(void)state;
+	assert_false(atomic_load(&sdp_is_ending));
+	assert_true(sdp_ending_begin());
+	assert_false(sdp_ending_begin());
+	assert_true(atomic_load(&sdp_is_ending));
+	/* Goes on; another thread would sleep here for ever. */
+	sdp_ending_look();
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+		TEST(a_socket_is_found_by_its_number),
+		TEST(a_new_socket_is_tcps),
+		TEST(closes_with_the_last_number),
+		TEST(ends_with_the_last_call),
+		TEST(a_hold_keeps_the_memory_alone),
+		TEST(a_number_that_stood_for_another_is_its_own),
+		TEST(each_number_is_gone_through),
+		TEST(counts_what_waits_for_its_start),
+		cmocka_unit_test(own_ones_stand_out_of_the_way),
+		cmocka_unit_test(own_ones_stand_where_the_limit_allows),
+		cmocka_unit_test(the_mark_is_the_threads),
+		cmocka_unit_test(a_caller_is_known_by_its_object_file),
+		cmocka_unit_test(a_child_is_not_the_owner),
+		cmocka_unit_test(one_thread_ends_the_process),
+	};
+
+	return cmocka_run_group_tests(tests, start, NULL);
+}
