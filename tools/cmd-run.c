@@ -172,7 +172,7 @@ static int provider_set(const struct layout *layout, const char *dir)
 	return env_set("RDMAV_DRIVERS", path, false);
 }
 
-/* In a build with sanitizers their runtime must come first of all. */
+/* In a build with sanitizers their runtime comes before the RNIC's library. */
 static int sanitizer_set(void)
 {
 	if (!*USIW_SANITIZER_RUNTIME)
@@ -185,7 +185,12 @@ static int sanitizer_set(void)
 	return preload_prepend(USIW_SANITIZER_RUNTIME);
 }
 
-/* In front of the other one: its calls are to reach the RNIC's devices. */
+/*
+ * In front of the other one: its calls are to reach the RNIC's devices.  Also
+ * in front of a sanitizer's runtime, which wraps socket() and its like: the
+ * library tells the program's calls from the RNIC's by the object file of their
+ * caller.
+ */
 static int sdp_set(const struct layout *layout, const char *dir)
 {
 	char path[PATH_MAX], real[PATH_MAX];
@@ -217,9 +222,9 @@ int run_environment_set(void)
 		return -1;
 	if (provider_set(layout, dir) < 0)
 		return -1;
-	if (wants_sdp && sdp_set(layout, dir) < 0)
+	if (sanitizer_set() < 0)
 		return -1;
-	return sanitizer_set();
+	return wants_sdp ? sdp_set(layout, dir) : 0;
 }
 
 static void run_usage(FILE *out)
