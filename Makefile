@@ -13,7 +13,7 @@ export USIW_JOBS  := $(JOBS)
 .DEFAULT_GOAL := all
 .PHONY: all format setup configure demo check apps test pyverbs sanitize
 .PHONY: asan tsan fuzz interop coverage
-.PHONY: releases deb package-test fresh-test install clean help
+.PHONY: releases deb package-test fresh-test install uninstall clean help
 
 ## all: configure and build everything into build/
 all: configure
@@ -127,6 +127,14 @@ install:
 	$(MAKE) --no-print-directory configure TESTS=OFF
 	cmake --build $(BUILD) -j $(JOBS) --target usiw-products
 	cmake --install $(BUILD)
+
+## uninstall: remove what the last install of this build directory has written
+uninstall:
+	@test -f $(BUILD)/install_manifest.txt || { \
+		echo "usiw: $(BUILD)/install_manifest.txt is missing: nothing" \
+		     "was installed from $(BUILD)" >&2; exit 1; }
+	while read -r file || [ -n "$$file" ]; do \
+		rm -f "$(DESTDIR)$$file"; done <$(BUILD)/install_manifest.txt
 
 ## clean: remove every build directory
 clean:

@@ -54,9 +54,20 @@ if(TARGET siw-mpa)
 		DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
 
+# libibverbs reads it below /etc.  Below another prefix than /usr it is of no
+# use to a libibverbs of the system, and usiw run names the provider itself; but
+# nothing is ever written outside the prefix.
 if(TARGET usiw-provider)
-	install(FILES ${CMAKE_SOURCE_DIR}/cmake/usiw.driver
-		DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/libibverbs.d)
+	install(CODE "
+		set(driver_dir \"${CMAKE_INSTALL_SYSCONFDIR}\")
+		if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
+			set(driver_dir \"/etc\")
+		elseif(NOT IS_ABSOLUTE \"\${driver_dir}\")
+			set(driver_dir
+				\"\${CMAKE_INSTALL_PREFIX}/\${driver_dir}\")
+		endif()
+		file(INSTALL \"${CMAKE_SOURCE_DIR}/cmake/usiw.driver\"
+			DESTINATION \"\${driver_dir}/libibverbs.d\")")
 endif()
 if(TARGET usiw-tool)
 	install(FILES man/usiw.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

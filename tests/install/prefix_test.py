@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""prefix_test.py CMAKE: installs the build below prefixes of its own.
+
+Nothing may be written elsewhere; a program run from there sees the devices;
+make uninstall leaves no file.  Below a prefix that LD_PRELOAD cannot name
+usiw run says so.
+"""
+import os
+import subprocess
+import sys
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(here, "..", "apps"))
+import harness  # noqa: E402
+from harness import BUILD, Test, check  # noqa: E402
+
+SOURCE = os.path.join(here, "..", "..")
+CMAKE = sys.argv.pop(1)
+WRITES = ("-- Installing: ", "-- Up-to-date: ")
+
+
+def files_below(directory):
+    return [os.path.join(path, name)
+            for path, _, names in os.walk(directory) for name in names]
+
+
+def install(prefix, destdir=""):
+    """The paths that it says it has written."""
+    ended = subprocess.run([CMAKE, "--install", BUILD, "--prefix", prefix],
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                           text=True, env={**os.environ, "DESTDIR": destdir})
+    check(ended.returncode == 0, f"cmake --install: {ended.stdout[-1000:]}")
+    paths = [line[len(word):] for line in ended.stdout.splitlines()
+             for word in WRITES if line.startswith(word)]
+    check(len(paths) > 20, f"only {len(paths)} files were installed")
+    return paths
+
+
+def uninstall(destdir=""):
+    ended = subprocess.run(["make", "-s", "-C", SOURCE, "uninstall",
+                            f"BUILD={BUILD}", f"DESTDIR={destdir}"],
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                           text=True)
+    check(ended.returncode == 0, f"make uninstall: {ended.stdout}")
+
+
+def directory_of(test, name):
+    path = os.path.join(test.directory, name)
+    os.mkdir(path, 0o777)
+    os.chmod(path, 0o777)
+    return path
+
+
+def stays_below(destdir):
+    def case():
+        with Test(f"{'DESTDIR' if destdir else 'prefix'}") as test:
+            below = directory_of(test, "below")
+            prefix = "/opt/usiw" if destdir else below
+            for path in install(prefix, below if destdir else ""):
+                check(path.startswith(below + "/"),
+                      f"{path} is not below {below}")
+            driver = os.path.join(below, prefix.lstrip("/") if destdir else "",
+                                  "etc/libibverbs.d/usiw.driver")
+            check(os.path.exists(driver), f"no {driver}")
+            uninstall(below if destdir else "")
+            left = files_below(below)
+            check(not left, f"make uninstall leaves {left[:5]}")
+    return case
+
+
+def runs_there():
+    with Test("runs there") as test:
+        prefix = directory_of(test, "prefix")
+        install(prefix)
+        usiw = os.path.join(prefix, "bin", "usiw")
+        program = test.start("ibv_devinfo", [usiw, "run", "--", "ibv_devinfo"],
+                             usiw=False)
+        program.wait(30)
+        check("usiw_lo" in program.text(), "no device usiw_lo")
+        uninstall()
+
+
+def says_what_cannot_be():
+    with Test("a prefix with a space") as test:
+        prefix = directory_of(test, "a prefix")
+        install(prefix)
+        usiw = os.path.join(prefix, "bin", "usiw")
+        program = test.start("true", [usiw, "run", "--", "true"], usiw=False)
+        program.wait(30, codes=(1,))
+        check("cannot name a path with a space" in program.text(),
+              "usiw run does not say what is wrong")
+        uninstall()
+
+
+CASES = [("prefix", stays_below(False)), ("destdir", stays_below(True)),
+         ("runs", runs_there), ("space", says_what_cannot_be)]
+
+if __name__ == "__main__":
+    harness.main(CASES)
