@@ -347,16 +347,20 @@ static int set_rest(struct poll_set *set, uint64_t deadline,
 }
 
 /* Numbers may have been closed meanwhile, and stand for others; the kernel
- * looks them up anew as well. */
-static void set_look_up(struct poll_set *set)
+ * looks them up anew as well.  Return: whether it was so. */
+static bool set_look_up(struct poll_set *set)
 {
+	bool is_any = false;
+
 	for (nfds_t i = 0; i < set->cnt; i++) {
 		if (!set->socks[i] ||
 		    sdp_sock_has_fd(set->socks[i], set->pfd[i].fd))
 			continue;
 		sdp_sock_put(set->socks[i]);
 		set->socks[i] = sdp_sock_get(set->pfd[i].fd);
+		is_any = true;
 	}
+	return is_any;
 }
 
 static int set_wait(struct poll_set *set, uint64_t deadline,
@@ -384,13 +388,12 @@ static int set_wait(struct poll_set *set, uint64_t deadline,
 		sdp_ending_look();
 		if (ret < 0)
 			return ret;
-		is_slept &= !set_is_stale(set);
+		is_slept &= !set_look_up(set) && !set_is_stale(set);
 		if (is_slept) {
 			ret = set_collect(set);
 			if (ret != 0 && !set_start(set))
 				return ret;
 		}
-		set_look_up(set);
 		set_sort(set);
 	}
 }
