@@ -60,6 +60,8 @@ void sdp_count_update(struct sdp_sock *sock)
 	counter_put(stat, SDP_STAT_rx_bcopy,
 		    rest(sock->rx_octets, link.rx_read, link.rx_write));
 	counter_put(stat, SDP_STAT_rx_messages, link.rx_msgs);
+	if (link.carrier == SDP_CM_PRIV)
+		sdp_stat_set(stat, SDP_STAT_carrier, SDP_STAT_CARRIER_CM_PRIV);
 	sdp_stat_set(stat, SDP_STAT_state, SDP_STAT_STATE_established);
 	sdp_stat_set(stat, SDP_STAT_send_mode, link.send_mode);
 	sdp_stat_set(stat, SDP_STAT_recv_mode, link.recv_mode);

@@ -109,7 +109,8 @@ struct sdp_outcome {
  * as well, or goes on with plain TCP if !has_sent and it is the Connecting
  * Peer.
  * They wait, until @deadline.  A signal does not end them.
- * The Accepting Peer reads 32 octets, and not one more.
+ * The Accepting Peer reads 32 octets, and not one more.  It also takes a peer
+ * that begins by rdma_cm, and answers by CM-PRIV.
  * Return: 0 and *ret_link; -ENODEV, -EOPNOTSUPP, -ENOMEM, -EMFILE, -EAGAIN,
  * -ECONNREFUSED, -EPROTO, -ETIMEDOUT, -ECONNRESET ...; *ret_outcome is filled
  * in any case (NULL: nobody wants it).

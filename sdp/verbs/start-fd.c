@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The carrier STREAM: Hello on a TCP connection, which then becomes the
- * stream of a queue pair (doc/spec/sdp.md part 5, C7).
+ * stream of a queue pair (doc/spec/sdp.md part 5, C7).  A Connecting Peer that
+ * begins by rdma_cm is accepted as well: its Hello is private data.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <infiniband/usiwdv.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -113,7 +115,29 @@ struct start {
 	struct sockaddr_storage names[2];
 	bool has_sent;
 	const char *step;
+	int refusal;
+	uint8_t peer_pd[USIWDV_PRIVATE_MAX];
 };
+
+static int take_hello(struct start *s, const uint8_t *hello, size_t len)
+{
+	int ret;
+
+	util_lock(&s->link->lock);
+	ret = sdp_conn_hello(s->link->conn, hello, len, sdp_now_ns());
+	sdp_drive(s->link, 0); /* its receives come before the carrier */
+	util_unlock(&s->link->lock);
+	return ret;
+}
+
+/* The MPA Request has come; HelloAck is made here, in link->hello. */
+static int judge(void *arg, const struct usiwdv_attach_result *request)
+{
+	struct start *s = arg;
+
+	s->refusal = take_hello(s, s->peer_pd, request->peer_pd_len);
+	return s->refusal;
+}
 
 static int attach(struct start *s, enum usiwdv_role role, uint16_t *ret_ord)
 {
@@ -129,6 +153,14 @@ static int attach(struct start *s, enum usiwdv_role role, uint16_t *ret_ord)
 	uint64_t now = sdp_now_ns();
 	int ret;
 
+	if (s->link->stats.carrier == SDP_CM_PRIV) {
+		attr.pd = s->link->hello;
+		attr.pd_len = SDP_HELLO_ACK_SIZE;
+		attr.peer_pd = s->peer_pd;
+		attr.peer_pd_size = sizeof(s->peer_pd);
+		attr.judge = judge;
+		attr.judge_arg = s;
+	}
 	if (now >= s->deadline)
 		return -ETIMEDOUT;
 	attr.timeout_ms = UINT32_MAX / 2;
@@ -138,10 +170,11 @@ static int attach(struct start *s, enum usiwdv_role role, uint16_t *ret_ord)
 	ret = find_attach()(s->link->qp, s->fd, &attr);
 	if (!ret)
 		*ret_ord = result.ord;
-	return -ret;
+	return s->refusal ? s->refusal : -ret;
 }
 
 static int make_link(struct start *s, enum sdp_role role,
+		     enum sdp_carrier carrier,
 		     const struct sdp_link_options *opt)
 {
 	struct sdp_dev *dev;
@@ -156,7 +189,7 @@ static int make_link(struct start *s, enum sdp_role role,
 	if (ret)
 		return ret;
 	s->step = "queue pair";
-	ret = sdp_link_new(&s->link, dev, NULL, role, SDP_STREAM, opt);
+	ret = sdp_link_new(&s->link, dev, NULL, role, carrier, opt);
 	if (ret)
 		return ret;
 	s->link->names[0] = s->names[0];
@@ -191,7 +224,7 @@ static int conclude(struct start *s, int ret, struct sdp_link **ret_link,
 
 static int connect_steps(struct start *s, const struct sdp_link_options *opt)
 {
-	int ret = make_link(s, SDP_CONNECTING, opt);
+	int ret = make_link(s, SDP_CONNECTING, SDP_STREAM, opt);
 
 	if (ret)
 		return ret;
@@ -210,15 +243,26 @@ int sdp_link_connect_fd(struct sdp_link **ret_link, int fd,
 	return conclude(&s, connect_steps(&s, opt), ret_link, ret_outcome);
 }
 
-static int take_hello(struct start *s, const uint8_t *hello)
-{
-	int ret;
+#define MPA_KEY "MPA "
 
-	util_lock(&s->link->lock);
-	ret = sdp_conn_hello(s->link->conn, hello, SDP_HELLO_SIZE,
-			     sdp_now_ns());
-	sdp_drive(s->link, 0); /* its receives come before the carrier */
-	util_unlock(&s->link->lock);
+/* No Hello begins with these octets, in either layout. */
+static int is_request(struct start *s, uint64_t deadline, bool *ret_is)
+{
+	int low = sizeof(MPA_KEY) - 1, one = 1, ret = 0;
+	char octets[sizeof(MPA_KEY) - 1];
+	long n;
+
+	syscall(SYS_setsockopt, s->fd, SOL_SOCKET, SO_RCVLOWAT, &low,
+		sizeof(low));
+	do {
+		ret = wait_fd(s->fd, POLLIN, deadline);
+		n = syscall(SYS_recvfrom, s->fd, octets, sizeof(octets),
+			    MSG_PEEK | MSG_DONTWAIT, NULL, NULL);
+	} while (!ret && n < 0 && errno == EAGAIN);
+	syscall(SYS_setsockopt, s->fd, SOL_SOCKET, SO_RCVLOWAT, &one,
+		sizeof(one));
+	*ret_is = n == (long)sizeof(octets) &&
+		  !memcmp(octets, MPA_KEY, sizeof(octets));
 	return ret;
 }
 
@@ -227,18 +271,24 @@ static int accept_steps(struct start *s, const struct sdp_link_options *opt)
 	uint32_t ms = opt && opt->hello_ms ? opt->hello_ms : 5000;
 	uint64_t hello_end = sdp_now_ns() + ms * LINK_NS_PER_MS;
 	uint8_t hello[SDP_HELLO_SIZE];
+	bool is_by_cm = false;
 	int ret;
 
+	if (hello_end > s->deadline)
+		hello_end = s->deadline;
 	s->step = "Hello";
-	ret = read_all(s->fd, hello, sizeof(hello),
-		       hello_end < s->deadline ? hello_end : s->deadline);
+	ret = is_request(s, hello_end, &is_by_cm);
+	if (!ret && !is_by_cm)
+		ret = read_all(s->fd, hello, sizeof(hello), hello_end);
+	if (!ret)
+		ret = make_link(s, SDP_ACCEPTING,
+				is_by_cm ? SDP_CM_PRIV : SDP_STREAM, opt);
 	if (ret)
 		return ret;
-	ret = make_link(s, SDP_ACCEPTING, opt);
-	if (ret)
-		return ret;
+	if (is_by_cm)
+		return finish(s, USIWDV_RESPONDER);
 	s->step = "Hello";
-	ret = take_hello(s, hello);
+	ret = take_hello(s, hello, sizeof(hello));
 	return ret ? ret : finish(s, USIWDV_RESPONDER);
 }
 

@@ -261,6 +261,8 @@ def sdp():
     HelloAck is private data, unless there is an RTR."""
     for usiw in (None, *SIDES):
         yield sdp_links("guest", usiw, "cm-priv")
+    yield sdp_links("guest", "server", "cm-port")
+    yield sdp_links("tap", "server", "cm-port")
     for usiw in SIDES:
         yield sdp_links("tap", usiw, "cm-priv")
         yield sdp_links("tap", usiw, "cm-send", siw={"peer_to_peer": 1})

@@ -606,7 +606,9 @@ static enum sdp_carrier carrier_of(const char *name)
 {
 	if (!strcmp(name, "cm-send"))
 		return SDP_CM_SEND;
-	return strcmp(name, "cm-priv") ? SDP_STREAM : SDP_CM_PRIV;
+	if (!strcmp(name, "cm-priv") || !strcmp(name, "cm-port"))
+		return SDP_CM_PRIV;
+	return SDP_STREAM;
 }
 
 static enum pair_place place_of(const char *name)
@@ -665,6 +667,7 @@ int main(int argc, char **argv)
 		.place = place_of(argc > 3 ? argv[3] : "threads"),
 	};
 
+	pair.is_port = argc > 2 && !strcmp(argv[2], "cm-port");
 	if (argc < 2 || (is_alone(pair.place) && argc < 6))
 		return 2;
 	if (!strcmp(argv[1], "all") && argc >= 4)

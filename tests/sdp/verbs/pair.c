@@ -43,6 +43,11 @@ static void place_open(struct place *p, enum sdp_carrier carrier,
 	must(!getsockname(p->fd, (struct sockaddr *)&p->addr, &len));
 }
 
+static enum sdp_carrier listen_by(const struct pair *pair)
+{
+	return pair->is_port ? SDP_STREAM : pair->carrier;
+}
+
 static void place_close(struct place *p)
 {
 	if (p->fd >= 0)
@@ -140,7 +145,7 @@ void pair_make(const struct pair *pair, struct sdp_link *ret_links[2])
 	struct accepting a = { .pair = pair };
 	pthread_t thread;
 
-	place_open(&a.place, pair->carrier, &pair->addr);
+	place_open(&a.place, listen_by(pair), &pair->addr);
 	must(!pthread_create(&thread, NULL, accept_thread, &a));
 	ret_links[0] = link_connect(&a.place.addr, pair);
 	pthread_join(thread, NULL);
@@ -153,7 +158,7 @@ static void run_threads(const struct pair *pair, pair_fn *const side[2])
 	struct accepting a = { .pair = pair, .side = side[1] };
 	pthread_t thread;
 
-	place_open(&a.place, pair->carrier, &pair->addr);
+	place_open(&a.place, listen_by(pair), &pair->addr);
 	must(!pthread_create(&thread, NULL, accept_thread, &a));
 	side[0](link_connect(&a.place.addr, pair));
 	pthread_join(thread, NULL);
@@ -172,7 +177,7 @@ static void run_processes(const struct pair *pair, pair_fn *const side[2])
 	pid = fork();
 	must(pid >= 0);
 	if (!pid) {
-		place_open(&p, pair->carrier, &pair->addr);
+		place_open(&p, listen_by(pair), &pair->addr);
 		must(write(pipefd[1], &p.addr, sizeof(p.addr)) ==
 		     sizeof(p.addr));
 		side[1](link_accept(&p, pair));
@@ -193,7 +198,7 @@ static void run_listen(const struct pair *pair, pair_fn *const side[2])
 	struct sdp_link *link;
 	struct place p;
 
-	place_open(&p, pair->carrier, &pair->addr);
+	place_open(&p, listen_by(pair), &pair->addr);
 	link = link_accept(&p, pair);
 	place_close(&p); /* the next connection is another process's */
 	side[1](link);
