@@ -13,7 +13,7 @@ export USIW_JOBS  := $(JOBS)
 .DEFAULT_GOAL := all
 .PHONY: all format setup configure demo check apps test pyverbs sanitize
 .PHONY: asan tsan fuzz interop coverage
-.PHONY: releases deb package-test fresh-test install uninstall clean help
+.PHONY: releases dist deb package-test fresh-test install uninstall clean help
 
 ## all: configure and build everything into build/
 all: configure
@@ -106,6 +106,10 @@ releases:
 	$(MAKE) --no-print-directory all
 	USIW_BUILD_DIR=$(BUILD) python3 -B tests/providers/releases.py \
 		$(RELEASES); code=$$?; [ $$code = 77 ] || exit $$code
+
+## dist: make the source archive build/dist/usiw-VERSION.tar.gz, reproducibly
+dist:
+	@scripts/build-dist
 
 ## deb: build the Debian packages into build/deb/
 deb:
