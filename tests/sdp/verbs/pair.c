@@ -20,6 +20,7 @@ static void place_open(struct place *p, enum sdp_carrier carrier,
 		       const struct sockaddr_in *addr)
 {
 	socklen_t len = sizeof(p->addr);
+	int one = 1;
 
 	p->fd = -1;
 	p->cm = NULL;
@@ -38,6 +39,8 @@ static void place_open(struct place *p, enum sdp_carrier carrier,
 		return;
 	}
 	p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* The port was another case's. */
+	must(!setsockopt(p->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)));
 	must(!bind(p->fd, (struct sockaddr *)&p->addr, len));
 	must(!listen(p->fd, 8));
 	must(!getsockname(p->fd, (struct sockaddr *)&p->addr, &len));
