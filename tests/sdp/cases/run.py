@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""run.py tcp|sdp [--only NAME,...] [ipv4|ipv6]: compares what sock-cases says.
+"""run.py tcp|sdp [--only NAME,...] [--sanitizer address|thread] [ipv4|ipv6]:
+compares what sock-cases says.
 
-A NAME is that of a case or of a theme; without any, all cases run.
+A NAME is that of a case or of a theme; without any, all cases run.  Those that
+sanitizers.txt names for the sanitizer are left out.
 
 tcp: two runs over TCP, the second beside busy loops, say the same, and no
 case fails, dies or hangs.
@@ -33,6 +35,7 @@ PAYLOAD = 16 << 20
 # some need no data.
 LEAST_SENDERS = 250
 ONLY = []
+SANITIZER = []
 
 
 def by_case(text, names):
@@ -52,23 +55,40 @@ def list_cases(test):
     check(len(names) >= LEAST_CASES,
           f"{len(names)} cases, at least {LEAST_CASES} are wanted")
     check(len(names) == len(set(names)), "two cases have one name")
-    if not ONLY:
-        return names
     for only in ONLY:
         check(any(is_of(name, only) for name in names), f"no case {only}")
-    return [name for name in names if any(is_of(name, only) for only in ONLY)]
+    left_out = unfit(names) if SANITIZER else []
+    return [name for name in names if name not in left_out and
+            (not ONLY or any(is_of(name, only) for only in ONLY))]
+
+
+def load(name):
+    with open(os.path.join(here, name), encoding="utf-8") as f:
+        return rules.load_exceptions(f.read())
+
+
+def unfit(names):
+    """Those that the sanitizer does not allow."""
+    found = []
+    for words, reason in load("sanitizers.txt").items():
+        sanitizer, name = words.split()
+        check(sanitizer in ("address", "thread", "both") and reason and
+              name in names, f"sanitizers.txt: {words}: {reason}")
+        if sanitizer in ("both", SANITIZER[0]):
+            found.append(name)
+    return found
 
 
 def is_of(name, only):
     return name == only or name.startswith(only + ".")
 
 
-def start(test, name, family, usiw):
+def start(test, name, family, usiw, names):
     """sock-cases, over TCP or, with @usiw, over SDP."""
     limit = max(1, round(LIMIT * harness.SLOW))
     words = ["--ipv6"] if family == "ipv6" else []
     return test.start(name, [SOCK_CASES, *words, "-j", 4, "--limit", limit,
-                             *ONLY], usiw=usiw)
+                             *names], usiw=usiw)
 
 
 def wait_for(program, names):
@@ -96,14 +116,14 @@ def show_difference(name, one, other, of_one, of_other):
 def over_tcp(family):
     with Test(f"TCP twice, {family}") as test:
         names = list_cases(test)
-        quiet = wait_for(start(test, "quiet", family, False), names)
+        quiet = wait_for(start(test, "quiet", family, False, names), names)
         check(not bad_lines(quiet), "\n".join(bad_lines(quiet)))
         for i in range(os.cpu_count() or 1):
             test.start(f"busy-{i}",
                        ["sh", "-c", "while [ -d /proc/$PPID ]; do :; done"],
                        usiw=False)
-        busy = wait_for(start(test, "beside-busy-loops", family, False),
-                        names)
+        busy = wait_for(start(test, "beside-busy-loops", family, False,
+                              names), names)
         different = [name for name in names if quiet[name] != busy[name]]
         for name in different:
             show_difference(name, quiet[name], busy[name], "quiet", "busy")
@@ -112,15 +132,12 @@ def over_tcp(family):
 
 
 def exceptions(names):
-    path = os.path.join(here, "exceptions.txt")
-    with open(path, encoding="utf-8") as f:
-        found = rules.load_exceptions(f.read())
+    found = load("exceptions.txt")
     for name, reason in found.items():
-        check(ONLY or name in names,
+        check(ONLY or SANITIZER or name in names,
               f"exceptions.txt: {name} is no case")
         check(reason, f"exceptions.txt: {name} has no reason")
-    return {name: reason for name, reason in found.items()
-            if not ONLY or any(is_of(name, only) for only in ONLY)}
+    return {name: reason for name, reason in found.items() if name in names}
 
 
 def demand_sdp(test, before):
@@ -140,10 +157,10 @@ def over_sdp(family):
     with Test(f"SDP as TCP, {family}") as test:
         names = list_cases(test)
         excused = exceptions(names)
-        tcp = wait_for(start(test, "tcp", family, False), names)
+        tcp = wait_for(start(test, "tcp", family, False, names), names)
         check(not bad_lines(tcp), "\n".join(bad_lines(tcp)))
         before = test.counters.sum()
-        sdp = wait_for(start(test, "sdp", family, True), names)
+        sdp = wait_for(start(test, "sdp", family, True, names), names)
         demand_sdp(test, before)
         different = [name for name in names if tcp[name] != sdp[name]]
         unexcused = [name for name in different if name not in excused]
@@ -163,9 +180,10 @@ def main():
     if len(sys.argv) < 2 or sys.argv[1] not in WAYS:
         sys.exit(__doc__)
     run = WAYS[sys.argv.pop(1)]
-    if sys.argv[1:2] == ["--only"]:
-        ONLY.extend(sys.argv[2].split(","))
-        del sys.argv[1:3]
+    for word, values in (("--only", ONLY), ("--sanitizer", SANITIZER)):
+        if sys.argv[1:2] == [word]:
+            values.extend(sys.argv[2].split(","))
+            del sys.argv[1:3]
     harness.main([("ipv4", lambda: run("ipv4")),
                   ("ipv6", lambda: run("ipv6"))])
 
