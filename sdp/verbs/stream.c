@@ -306,6 +306,13 @@ static void consume(struct sdp_link *link, uint32_t len, bool is_oob_end)
 	(void)sdp_conn_consume(link->conn, len);
 }
 
+void sdp_stream_pass_mark(struct sdp_link *link)
+{
+	if (link->oob.left_cnt == 1 && !link->opt.is_oobinline &&
+	    !link->direct.is_busy && is_at_mark(link))
+		consume(link, 1, true);
+}
+
 /* Octets in place, up to the mark.  Return: how many; -EFAULT. */
 static ssize_t take(struct sdp_link *link, struct cursor *c, size_t space,
 		    unsigned int flags)

@@ -267,6 +267,24 @@ static void many_turns(void)
 	say("%d of 200 were right", right);
 }
 
+/* The reader stands before an urgent octet that it has taken, when the next one
+ * comes: the old one is no data for that. */
+static void at_mark(void)
+{
+	struct pair pair = pair_used();
+
+	send_text(pair.client, "one");
+	NEED(send(pair.client, "!", 1, MSG_OOB) == 1);
+	wait_poll(pair.server, POLLPRI);
+	show_recv("urgent", pair.server, 1, MSG_OOB);
+	show_recv("data", pair.server, 10, 0);
+	send_text(pair.client, "two");
+	NEED(send(pair.client, "?", 1, MSG_OOB) == 1);
+	wait_poll(pair.server, POLLPRI);
+	show_recv("urgent", pair.server, 1, MSG_OOB);
+	show_recv("data", pair.server, 10, 0);
+}
+
 static void waiting_all(void)
 {
 	struct pair pair = pair_used();
@@ -297,6 +315,7 @@ const struct sock_case oob_cases[] = {
 	{ "oob.then-end", then_end },
 	{ "oob.both-ways", both_ways },
 	{ "oob.many-turns", many_turns },
+	{ "oob.at-mark", at_mark },
 	{ "oob.waiting-all", waiting_all },
 	{ NULL, NULL },
 };
