@@ -24,7 +24,7 @@ static bool sleep_once(struct sdp_sleeper *sleeper, int ms)
 	int ret = poll(&pfd, 1, ms);
 
 	sdp_sleeper_end(sleeper, pfd.revents);
-	return ret == 1;
+	return ret == 1 && pfd.revents == POLLIN;
 }
 
 static void nobody_is_woken_who_is_awake(void **state)
