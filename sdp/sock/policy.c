@@ -56,8 +56,12 @@ static uint64_t now_ns(void)
 bool sdp_policy_start(void)
 {
 	char error[256] = "";
-	int ret = sdp_rules_load(&rules, error, sizeof(error));
+	int ret;
 
+	/* In tests it is called again. */
+	sdp_rules_free(rules);
+	rules = NULL;
+	ret = sdp_rules_load(&rules, error, sizeof(error));
 	if (ret < 0) {
 		util_err("sdp", "%s: this program uses TCP only",
 			 *error ? error : strerror(-ret));
