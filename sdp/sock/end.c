@@ -35,7 +35,10 @@ static void link_end(struct sdp_sock *sock)
 	int seconds = sock->options.linger_s;
 	uint64_t now = sdp_now_ns();
 
-	if (!link)
+	/* At the exit there may be several who end it: for each number, and a
+	 * relay's last thread.  acq_rel: the first one has it alone. */
+	if (!link || atomic_exchange_explicit(&sock->is_link_over, true,
+					      memory_order_acq_rel))
 		return;
 	sdp_link_set_notify(link, NULL, NULL);
 	sdp_count_close(sock);

@@ -323,11 +323,15 @@ static bool is_writable(int fd)
 	return poll(&look, 1, 0) == 1;
 }
 
+/* Naps in which nothing more fits: what the stack still gathers, or has in its
+ * own threads on a loaded machine, has gone by then. */
+#define FILL_LOOKS 30
+
 void fill_more(int fd, size_t *count)
 {
 	unsigned char chunk[65536];
 
-	for (int looks = 0; looks < 5; looks++) {
+	for (int looks = 0; looks < FILL_LOOKS; looks++) {
 		ssize_t sent;
 
 		pattern_make(chunk, sizeof(chunk), *count);
