@@ -291,6 +291,10 @@ static void the_parents_death_reaches_the_peer(void **state)
 #ifdef __SANITIZE_THREAD__
 	skip_because("no threads after a fork under TSan");
 #endif
+#ifdef __SANITIZE_ADDRESS__
+	skip_because("another thread may have ASan's allocator locked at the "
+		     "fork");
+#endif
 	pid = spawn(run_and_fork, &via);
 	pfd.fd = fd_recv(via);
 	assert_int_equal(recv(via, &child, sizeof(child), 0), sizeof(child));
