@@ -15,6 +15,7 @@
 #include "../util/cancel.h"
 #include "../util/env.h"
 #include "../util/log.h"
+#include "../util/thread.h"
 #include "stat.h"
 
 /* A poll so recent that the poller is taken to be still at it. */
@@ -424,17 +425,13 @@ static void *engine_thread(void *arg)
 
 int rnic_engine_thread_start(struct rnic_engine *engine)
 {
-	sigset_t all, old;
+	sigset_t old;
 	int rc;
 
 	if (engine->has_thread)
 		return 0;
-	/* Signals are the application's; its handlers must not run here.  But
-	 * a fault that is blocked kills. */
-	sigfillset(&all);
-	sigdelset(&all, SIGSEGV);
-	sigdelset(&all, SIGBUS);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	/* The application's signal handlers must not run in it. */
+	util_signals_block(&old);
 	rc = pthread_create(&engine->thread, NULL, engine_thread, engine);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (rc) {

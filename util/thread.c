@@ -3,23 +3,29 @@
 #include "thread.h"
 
 #include <pthread.h>
-#include <signal.h>
+
+void util_signals_block(sigset_t *ret_old)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	pthread_sigmask(SIG_SETMASK, &all, ret_old);
+}
 
 int util_thread_run(void *(*fn)(void *arg), void *arg, size_t stack_size)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
-	sigset_t all, old;
+	sigset_t old;
 	int ret = pthread_attr_init(&attr);
 
 	if (ret)
 		return -ret;
 	pthread_attr_setstacksize(&attr, stack_size);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	sigdelset(&all, SIGSEGV);
-	sigdelset(&all, SIGBUS);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	util_signals_block(&old);
 	ret = pthread_create(&thread, &attr, fn, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);

@@ -3,15 +3,23 @@
 #ifndef UTIL_THREAD_H
 #define UTIL_THREAD_H
 
+#include <signal.h>
 #include <stddef.h>
 
 /* Enough for each of them: what is large is on the heap. */
 #define UTIL_THREAD_STACK ((size_t)256 * 1024)
 
 /*
+ * Blocks all signals but SIGSEGV and SIGBUS in the calling thread, since a
+ * fault that is blocked ends the program.  A thread that is made now inherits
+ * this.  *ret_old is the mask to go back to, by pthread_sigmask(SIG_SETMASK).
+ */
+void util_signals_block(sigset_t *ret_old);
+
+/*
  * A detached thread that runs @fn(@arg) with a stack of @stack_size octets.
- * All signals are blocked in it: they are for the program's threads.  But
- * SIGSEGV and SIGBUS are not, since a fault that is blocked ends the program.
+ * Its signals are blocked by util_signals_block(): they are for the program's
+ * threads.
  * Return: 0; -EAGAIN: a limit of threads or memory; other -errno.
  */
 int util_thread_run(void *(*fn)(void *arg), void *arg, size_t stack_size);

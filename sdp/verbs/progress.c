@@ -170,14 +170,9 @@ struct held {
 
 static void signals_hold(struct held *held)
 {
-	sigset_t all;
-
 	if (held->is_held)
 		return;
-	sigfillset(&all);
-	sigdelset(&all, SIGSEGV);
-	sigdelset(&all, SIGBUS);
-	pthread_sigmask(SIG_SETMASK, &all, &held->old);
+	util_signals_block(&held->old);
 	held->is_held = true;
 }
 
@@ -243,8 +238,8 @@ static void spin_begin(struct sdp_spin *spin)
 	spin->start = spin->last = sdp_now_ns();
 }
 
-/* Not worth a look: whoever arms the CQ before its sleep polls it behind that.
- */
+/* If not, the caller need not poll either: it polls once more after it has
+ * armed the CQ for its sleep. */
 static bool spins(const struct sdp_dev *dev)
 {
 	return atomic_load_explicit(&dev->spin_ns, memory_order_relaxed) > 0;
