@@ -193,18 +193,12 @@ static struct timeval time_of(uint64_t ns)
 					 (suseconds_t)(ns / 1000u % 1000000u) };
 }
 
-static void number_find(int fd, void *arg)
-{
-	*(int *)arg = fd;
-}
-
 void sdp_options_relay(struct sdp_sock *sock)
 {
 	struct timeval in = time_of(sock->options.rcvtimeo_ns);
 	struct timeval out = time_of(sock->options.sndtimeo_ns);
-	int fd = -1;
+	int fd = sdp_sock_any_fd(sock);
 
-	sdp_sock_each_fd(sock, number_find, &fd);
 	kernel_set(fd, SOL_SOCKET, SO_RCVTIMEO, &in, sizeof(in));
 	kernel_set(fd, SOL_SOCKET, SO_SNDTIMEO, &out, sizeof(out));
 }

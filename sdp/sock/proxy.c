@@ -47,11 +47,6 @@ static void others_close(struct sdp_sock *sock, int fd)
 		syscall(SYS_dup3, null, i, 0);
 }
 
-static void number_find(int fd, void *arg)
-{
-	*(int *)arg = fd;
-}
-
 __attribute__((noreturn)) static void proxy_main(struct sdp_sock *sock, int fd,
 						 int way)
 {
@@ -65,7 +60,7 @@ __attribute__((noreturn)) static void proxy_main(struct sdp_sock *sock, int fd,
 	if (way < 0)
 		sdp_real()->_exit(1);
 	others_close(sock, fd);
-	sdp_sock_each_fd(sock, number_find, &fd);
+	fd = sdp_sock_any_fd(sock);
 	(void)sdp_start(sock, fd, SDP_START_WRITE);
 	sock->options = options;
 	if (sdp_sock_state(sock) == SDP_SOCK_TCP || sdp_relay_enter(sock) < 0)

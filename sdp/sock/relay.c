@@ -82,14 +82,6 @@ static void pair_shutdown(struct sdp_sock *sock, int how)
 	syscall(SYS_shutdown, sock->shadow.lib_fd, how);
 }
 
-static void fd_first(int fd, void *arg)
-{
-	int *first = arg;
-
-	if (*first < 0)
-		*first = fd;
-}
-
 /*
  * All holders have closed the pair, but a thread of this process may still be
  * in a send that it began before the relay did.  As with TCP, the connection
@@ -97,10 +89,7 @@ static void fd_first(int fd, void *arg)
  */
 static void callers_wait(struct sdp_sock *sock)
 {
-	int fd = -1;
-
-	sdp_sock_each_fd(sock, fd_first, &fd);
-	if (fd < 0)
+	if (sdp_sock_any_fd(sock) < 0)
 		futex_wait(&sock->relay_is_left);
 }
 
@@ -213,10 +202,9 @@ static void *down_thread(void *arg)
 /* The pair is emptied of what it showed.  Return: 0; -errno. */
 static int pair_clear(struct sdp_sock *sock)
 {
-	int fd = -1, size = SNDBUF, ret = 0;
+	int fd = sdp_sock_any_fd(sock), size = SNDBUF, ret = 0;
 	char buf[4096];
 
-	sdp_sock_each_fd(sock, fd_first, &fd);
 	util_lock(&sock->shadow.lock);
 	if (fd < 0 || sock->shadow.lib_fd < 0) {
 		ret = -ENOTCONN;

@@ -100,11 +100,6 @@ void sdp_share_close(int fd)
 
 /* ---- the child ----------------------------------------------------------- */
 
-static void number_find(int fd, void *arg)
-{
-	*(int *)arg = fd;
-}
-
 void sdp_share_ask(struct sdp_sock *sock)
 {
 	int ways[2] = { -1, -1 }, err = errno;
@@ -119,7 +114,7 @@ void sdp_share_ask(struct sdp_sock *sock)
 		goto asked;
 	pfd[0].fd = ways[0];
 	/* If the parent has gone, the number says so. */
-	sdp_sock_each_fd(sock, number_find, &pfd[1].fd);
+	pfd[1].fd = sdp_sock_any_fd(sock);
 	if (sdp_rights_send(sock->share_fd, &sock, sizeof(sock), ways[1])) {
 		util_sys_close(ways[1]);
 		ways[1] = -1;

@@ -413,17 +413,9 @@ void sdp_start_over(struct sdp_sock *sock)
 	sdp_sock_drop(sock);
 }
 
-static void fd_any(int fd, void *arg)
-{
-	*(int *)arg = fd;
-}
-
 void sdp_start_connected(struct sdp_sock *sock)
 {
-	int fd = -1;
-
-	sdp_sock_each_fd(sock, fd_any, &fd);
-	take(sock, fd);
+	take(sock, sdp_sock_any_fd(sock));
 }
 
 int sdp_start_cover(struct sdp_sock *sock, int fd)

@@ -387,11 +387,17 @@ static ssize_t link_recv(struct sdp_sock *sock, struct sdp_link *link, int fd,
 			 const struct iovec *iov, size_t cnt, int flags,
 			 uint64_t deadline)
 {
-	bool is_stale;
-	ssize_t ret = sdp_link_recv_until_relay(
-		link, iov, (int)cnt, recv_flags(flags),
-		(size_t)sock->options.rcvlowat, deadline, &is_stale);
+	unsigned int how = recv_flags(flags);
+	bool is_stale = false;
+	ssize_t ret;
 
+	if (is_patient(sock, flags) && !(flags & MSG_OOB))
+		ret = sdp_link_recv_until_relay(link, iov, (int)cnt, how,
+						(size_t)sock->options.rcvlowat,
+						deadline, &is_stale);
+	else
+		ret = sdp_link_recv(link, iov, (int)cnt,
+				    how & ~SDP_RECV_WAITALL);
 	if (ret == -ESTALE)
 		return sdp_sock_has_fd(sock, fd) ? tcp_recv(fd, iov, cnt, flags)
 						 : -EBADF;
@@ -405,7 +411,6 @@ static ssize_t link_recv(struct sdp_sock *sock, struct sdp_link *link, int fd,
 static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 			 size_t cnt, int flags, uint64_t deadline)
 {
-	unsigned int how = recv_flags(flags);
 	struct sdp_link *link;
 	ssize_t ret;
 
@@ -423,14 +428,7 @@ static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 		return dead_recv(sock);
 	if (iov_size(iov, cnt) == 0)
 		return empty_recv(sock, link, flags, deadline);
-	if (is_patient(sock, flags) && !(flags & MSG_OOB))
-		return link_recv(sock, link, fd, iov, cnt, flags, deadline);
-	ret = sdp_link_recv(link, iov, (int)cnt, how & ~SDP_RECV_WAITALL);
-	if (ret == -ESTALE)
-		return tcp_recv(fd, iov, cnt, flags);
-	if (ret > 0 && !(flags & MSG_PEEK))
-		sdp_count_recv(sock, (size_t)ret);
-	return ret;
+	return link_recv(sock, link, fd, iov, cnt, flags, deadline);
 }
 
 ssize_t sdp_stream_recv(struct sdp_sock *sock, int fd, const struct iovec *iov,

@@ -188,6 +188,11 @@ void sdp_sock_each_fd(struct sdp_sock *sock, void (*fn)(int fd, void *arg),
 		fn(fd, arg);
 }
 
+int sdp_sock_any_fd(struct sdp_sock *sock)
+{
+	return util_fdtab_find(table(), 0, &sock->file);
+}
+
 /* Which function, and with what: the table's walk takes no argument. */
 static _Thread_local struct {
 	void (*of_sock)(struct sdp_sock *sock);

@@ -248,6 +248,9 @@ int sdp_sock_add_fd(struct sdp_sock *sock, int fd);
 void sdp_sock_each_fd(struct sdp_sock *sock, void (*fn)(int fd, void *arg),
 		      void *arg);
 
+/* One of its numbers.  Return: -1: it has none. */
+int sdp_sock_any_fd(struct sdp_sock *sock);
+
 /* Each number of a socket: fn(fd, arg). */
 void sdp_table_each_fd(void (*fn)(int fd, void *arg), void *arg);
 

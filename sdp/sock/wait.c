@@ -369,7 +369,7 @@ static int set_wait(struct poll_set *set, uint64_t deadline,
 	bool is_slept = false;
 	int ret;
 
-	/* Who rests has polled. */
+	/* Once is enough: set_rest() polls as well. */
 	if (set->has_ours)
 		sdp_progress();
 	for (;;) {
@@ -380,21 +380,16 @@ static int set_wait(struct poll_set *set, uint64_t deadline,
 		    sdp_now_ns() >= deadline)
 			return 0;
 		set_sort(set);
-		if (ret != 0) {
-			is_slept = false;
+		is_slept = false;
+		if (ret != 0)
 			continue;
-		}
 		ret = set_rest(set, deadline, mask, &is_slept);
 		sdp_ending_look();
 		if (ret < 0)
 			return ret;
 		is_slept &= !set_look_up(set) && !set_is_stale(set);
-		if (is_slept) {
-			ret = set_collect(set);
-			if (ret != 0 && !set_start(set))
-				return ret;
-		}
-		set_sort(set);
+		if (!is_slept)
+			set_sort(set);
 	}
 }
 
@@ -704,7 +699,7 @@ static int epoll_wait_ours(struct epoll_call *call, uint64_t deadline)
 	enum epoll_ask ask = EPOLL_ASK_BESIDE;
 	int ret;
 
-	/* Who spins or sleeps has polled. */
+	/* Once is enough: epoll_spin() and epoll_sleep() poll as well. */
 	sdp_progress();
 	for (;;) {
 		bool is_late = deadline != SDP_NEVER &&
