@@ -172,8 +172,7 @@ static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 	sdp_high_move(&ctx->async_fd);
 	snprintf(dev->name, sizeof(dev->name), "%s",
 		 ibv_get_device_name(ctx->device));
-	dev->is_usiw = !strncmp(dev->name, SDP_DIRECT_DEVICE,
-				sizeof(SDP_DIRECT_DEVICE) - 1);
+	dev->is_usiw = sdp_direct_is_device(dev->name);
 	if (dev->is_usiw)
 		find_sleep(dev);
 	ret = -ibv_query_device(ctx, &dev->attr);

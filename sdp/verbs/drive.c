@@ -254,7 +254,8 @@ static void fill_rdma(struct sdp_link *link, const struct sdp_work *work,
  * do so after the work has completed; but for work that is signalled.  Sends
  * with payload are.
  */
-static bool must_copy(const struct sdp_link *link, const struct sdp_work *work)
+static bool must_signal(const struct sdp_link *link,
+			const struct sdp_work *work)
 {
 	return link->dev->is_siw && work->type == SDP_WORK_WRITE;
 }
@@ -268,7 +269,7 @@ static void chain_add(struct sdp_link *link, struct chain *c)
 		.wr_id = (uint64_t)work->id << 1 | 1,
 		.sg_list = c->sge[c->cnt],
 	};
-	if (work->is_signaled || must_copy(link, work))
+	if (work->is_signaled || must_signal(link, work))
 		wr->send_flags = IBV_SEND_SIGNALED;
 	if (work->type == SDP_WORK_SEND)
 		fill_send(link, work, wr, c->sge[c->cnt]);

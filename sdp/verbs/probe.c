@@ -20,9 +20,7 @@ static void probe(void)
 	if (!list)
 		return;
 	for (int i = 0; list[i]; i++)
-		is_any |= !strncmp(ibv_get_device_name(list[i]),
-				   SDP_DIRECT_DEVICE,
-				   sizeof(SDP_DIRECT_DEVICE) - 1);
+		is_any |= sdp_direct_is_device(ibv_get_device_name(list[i]));
 	ibv_free_device_list(list);
 	has_device = is_any && sdp_direct_symbol("usiwdv_qp_attach_fd");
 }
