@@ -33,6 +33,13 @@ usiw_install_module(usiw-rnic ${USIW_PRIVATE_LIBDIR} "$ORIGIN")
 usiw_install_module(usiw-kabi ${USIW_PRIVATE_LIBDIR} "$ORIGIN")
 usiw_install_module(usiw-provider ${USIW_VERBS_LIBDIR}
 	"$ORIGIN/../usiw;$ORIGIN")
+if(TARGET usiw-provider)
+	get_target_property(links usiw-provider USIW_LINKS)
+	foreach(link IN LISTS links)
+		install(FILES $<TARGET_FILE_DIR:usiw-provider>/${link}
+			DESTINATION ${USIW_VERBS_LIBDIR})
+	endforeach()
+endif()
 
 if(TARGET usiw-tool)
 	install(TARGETS usiw-tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -54,9 +61,9 @@ if(TARGET siw-mpa)
 		DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
 
-# libibverbs reads it below /etc.  Below another prefix than /usr it is of no
-# use to a libibverbs of the system, and usiw run names the provider itself; but
-# nothing is ever written outside the prefix.
+# The system's libibverbs reads libibverbs.d below /etc only, which belongs to
+# the prefix /usr.  With any other prefix the file goes below that prefix, since
+# nothing is written outside it; `usiw run` names the provider itself.
 if(TARGET usiw-provider)
 	install(CODE "
 		set(driver_dir \"${CMAKE_INSTALL_SYSCONFDIR}\")

@@ -183,8 +183,8 @@ int usiw_library_look(const struct usiw_library_source *source,
 	struct usiw_library lib = { .number = number_find(source) };
 	char known[64] = "";
 
-	known_say(known, sizeof(known));
 	if (!is_known(lib.number)) {
+		known_say(known, sizeof(known));
 		snprintf(ret_text, text_size,
 			 "this libibverbs asks for providers of ABI %u, and "
 			 "this usiw has those of %s: install a newer usiw, or "

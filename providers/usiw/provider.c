@@ -66,7 +66,7 @@ static struct verbs_context *context_alloc(struct ibv_device *device,
 	if (!ctx)
 		return NULL;
 	if (!usiw_library_is_context(&ctx->context)) {
-		/* Nor can it be taken apart. */
+		/* Its members are elsewhere: it cannot be freed either. */
 		util_err("verbs",
 			 "%s: this libibverbs (provider ABI %u) has another "
 			 "struct verbs_context than released ones: install a "
