@@ -4,9 +4,9 @@
  * does as it is told, on loopback.
  */
 #define _GNU_SOURCE
+#include "addr.h"
 #include "test.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -140,23 +140,6 @@ static void server_stop(void)
 	close(server.stop[1]);
 }
 
-static struct sockaddr_storage addr_make(const char *text, uint16_t port)
-{
-	struct sockaddr_storage addr = { .ss_family = AF_INET6 };
-	struct sockaddr_in6 *in6 = (void *)&addr;
-	struct sockaddr_in *in = (void *)&addr;
-
-	if (inet_pton(AF_INET6, text, &in6->sin6_addr) == 1) {
-		in6->sin6_port = htons(port);
-		return addr;
-	}
-	memset(&addr, 0, sizeof(addr));
-	addr.ss_family = AF_INET;
-	assert_int_equal(inet_pton(AF_INET, text, &in->sin_addr), 1);
-	in->sin_port = htons(port);
-	return addr;
-}
-
 static int query(const char *peer_text, uint16_t port, const char *local_text,
 		 uint32_t timeout_ms, int stop_fd, struct sdp_pm_result *result)
 {
@@ -164,8 +147,8 @@ static int query(const char *peer_text, uint16_t port, const char *local_text,
 					  .timeout_ms = timeout_ms,
 					  .send_cnt = 2,
 					  .negative_ms = NEVER_MS };
-	struct sockaddr_storage peer = addr_make(peer_text, port);
-	struct sockaddr_storage local = addr_make(local_text, LOCAL_PORT);
+	struct sockaddr_storage peer = test_addr(peer_text, port);
+	struct sockaddr_storage local = test_addr(local_text, LOCAL_PORT);
 
 	return sdp_pm_query((struct sockaddr *)&peer, (struct sockaddr *)&local,
 			    &options, stop_fd, result);
@@ -174,7 +157,7 @@ static int query(const char *peer_text, uint16_t port, const char *local_text,
 static void check_addr(const struct sockaddr_storage *got, const char *text,
 		       uint16_t port)
 {
-	struct sockaddr_storage want = addr_make(text, port);
+	struct sockaddr_storage want = test_addr(text, port);
 
 	assert_memory_equal(got, &want, sizeof(struct sockaddr_in6));
 }
@@ -224,7 +207,7 @@ static void finds_the_sdp_address(void **state)
 /* T91 */
 static void remembers_as_long_as_it_may(void **state)
 {
-	struct sockaddr_storage peer = addr_make("127.0.0.1", 80);
+	struct sockaddr_storage peer = test_addr("127.0.0.1", 80);
 	struct sdp_pm_result result;
 
 	(void)state;
@@ -361,7 +344,7 @@ static void hears_nobody_else(void **state)
 static void denies_what_was_rejected(void **state)
 {
 	const struct sdp_pm_options options = { .negative_ms = NEVER_MS };
-	struct sockaddr_storage peer = addr_make("127.0.0.1", 80);
+	struct sockaddr_storage peer = test_addr("127.0.0.1", 80);
 	struct sdp_pm_result result;
 
 	(void)state;
@@ -379,7 +362,7 @@ static void denies_what_was_rejected(void **state)
 static void refuses_wrong_addresses(void **state)
 {
 	struct sockaddr unix_addr = { .sa_family = AF_UNIX };
-	struct sockaddr_storage addr = addr_make("127.0.0.1", 80);
+	struct sockaddr_storage addr = test_addr("127.0.0.1", 80);
 	struct sdp_pm_result result;
 
 	(void)state;

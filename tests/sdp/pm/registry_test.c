@@ -4,9 +4,9 @@
  * announcement stands, and who may make one.
  */
 #define _GNU_SOURCE
+#include "addr.h"
 #include "test.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -24,27 +24,10 @@
 
 #define SDP_PORT 4242
 
-static struct sockaddr_storage addr_make(const char *text, uint16_t port)
-{
-	struct sockaddr_storage addr = { .ss_family = AF_INET6 };
-	struct sockaddr_in6 *in6 = (void *)&addr;
-	struct sockaddr_in *in = (void *)&addr;
-
-	if (inet_pton(AF_INET6, text, &in6->sin6_addr) == 1) {
-		in6->sin6_port = htons(port);
-		return addr;
-	}
-	memset(&addr, 0, sizeof(addr));
-	addr.ss_family = AF_INET;
-	assert_int_equal(inet_pton(AF_INET, text, &in->sin_addr), 1);
-	in->sin_port = htons(port);
-	return addr;
-}
-
 /* A TCP socket that is bound to any port.  Return: -1: no such family here. */
 static int bound_socket(const char *text, bool is_v6only, uint16_t *ret_port)
 {
-	struct sockaddr_storage addr = addr_make(text, 0);
+	struct sockaddr_storage addr = test_addr(text, 0);
 	socklen_t len = sizeof(addr);
 	int fd, one = is_v6only;
 
@@ -78,7 +61,7 @@ static int listener(const char *text, uint16_t *ret_port, int *ret_announce)
 
 static int find(const char *text, uint16_t port, uint16_t *ret_sdp_port)
 {
-	struct sockaddr_storage addr = addr_make(text, port);
+	struct sockaddr_storage addr = test_addr(text, port);
 
 	return sdp_registry_find((struct sockaddr *)&addr, ret_sdp_port);
 }
@@ -164,7 +147,7 @@ static void prefers_the_specific_listener(void **state)
 	special = socket(AF_INET, SOCK_STREAM, 0);
 	setsockopt(any, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one));
 	setsockopt(special, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one));
-	addr = addr_make("127.0.0.3", port);
+	addr = test_addr("127.0.0.3", port);
 	assert_int_equal(bind(special, (struct sockaddr *)&addr,
 			      sizeof(struct sockaddr_in)),
 			 0);

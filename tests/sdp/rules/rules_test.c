@@ -4,9 +4,9 @@
  * where, which file is read.
  */
 #define _GNU_SOURCE
+#include "addr.h"
 #include "test.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -17,23 +17,6 @@
 #include <unistd.h>
 
 #include "rules/rules.h"
-
-static struct sockaddr_storage addr_make(const char *text, uint16_t port)
-{
-	struct sockaddr_storage addr = { .ss_family = AF_INET6 };
-	struct sockaddr_in6 *in6 = (void *)&addr;
-	struct sockaddr_in *in = (void *)&addr;
-
-	if (inet_pton(AF_INET6, text, &in6->sin6_addr) == 1) {
-		in6->sin6_port = htons(port);
-		return addr;
-	}
-	memset(&addr, 0, sizeof(addr));
-	addr.ss_family = AF_INET;
-	assert_int_equal(inet_pton(AF_INET, text, &in->sin_addr), 1);
-	in->sin_port = htons(port);
-	return addr;
-}
 
 static struct sdp_rules *parse(const char *text)
 {
@@ -130,7 +113,7 @@ static void finds_the_first_rule_that_matches(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct sdp_rules *rules = parse(rows[i].text);
 		struct sockaddr_storage addr =
-			addr_make(rows[i].addr, rows[i].port);
+			test_addr(rows[i].addr, rows[i].port);
 		unsigned int line = 99;
 		enum sdp_use use =
 			sdp_rules_find(rules, rows[i].role, rows[i].program,
@@ -318,7 +301,7 @@ static void knows_whom_rules_concern(void **state)
 
 static void takes_many_rules(void **state)
 {
-	struct sockaddr_storage addr = addr_make("10.0.0.1", 999);
+	struct sockaddr_storage addr = test_addr("10.0.0.1", 999);
 	struct sdp_rules *rules;
 	char text[1000 * 32];
 	unsigned int line;
@@ -347,7 +330,7 @@ static void file_write(const char *path, const char *text, size_t len)
 
 static void loads_the_file_of_the_variable(void **state)
 {
-	struct sockaddr_storage addr = addr_make("10.0.0.1", 80);
+	struct sockaddr_storage addr = test_addr("10.0.0.1", 80);
 	static const char text[] = "use tcp client * *:80\n";
 	char dir[] = "/tmp/sdp_rules_test.XXXXXX", path[64], error[256] = "";
 	size_t big_len = (1u << 20) + 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Where a connection goes: the registry, the Port Mapper, or TCP. */
+#include "addr.h"
 #include "test.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -100,17 +100,10 @@ static int end(void **state)
 
 static union sdp_addr addr_make(const char *text, uint16_t port)
 {
+	struct sockaddr_storage storage = test_addr(text, port);
 	union sdp_addr addr;
 
-	memset(&addr, 0, sizeof(addr));
-	if (inet_pton(AF_INET6, text, &addr.in6.sin6_addr) == 1) {
-		addr.in6.sin6_family = AF_INET6;
-		addr.in6.sin6_port = htons(port);
-		return addr;
-	}
-	addr.in.sin_family = AF_INET;
-	addr.in.sin_port = htons(port);
-	assert_int_equal(inet_pton(AF_INET, text, &addr.in.sin_addr), 1);
+	memcpy(&addr, &storage, sizeof(addr));
 	return addr;
 }
 

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The name of a pair: put at one end, got at the other. */
-#include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "addr.h"
+#include "test.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "sock/relay-name.h"
 
@@ -32,18 +29,10 @@ static int end(void **state)
 
 static union sdp_addr addr_of(const char *text, uint16_t port)
 {
+	struct sockaddr_storage storage = test_addr(text, port);
 	union sdp_addr addr;
 
-	memset(&addr, 0, sizeof(addr));
-	if (inet_pton(AF_INET, text, &addr.in.sin_addr) == 1) {
-		addr.in.sin_family = AF_INET;
-		addr.in.sin_port = htons(port);
-	} else {
-		assert_int_equal(inet_pton(AF_INET6, text, &addr.in6.sin6_addr),
-				 1);
-		addr.in6.sin6_family = AF_INET6;
-		addr.in6.sin6_port = htons(port);
-	}
+	memcpy(&addr, &storage, sizeof(addr));
 	return addr;
 }
 
