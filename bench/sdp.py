@@ -11,12 +11,16 @@ blocking programs, and the memory of an idle connection in its server.  --only
 takes rows whose name contains one of the words.  The ways take turns; a row has
 the median of each, the middle half of its rounds, and its ratio to TCP.  A way
 that does not run is named with the reason.  --idle is cut to what the limit of
-descriptors allows; that row has one round.  With --check the exit code is 1
-when a figure is not what is aimed at, or rsockets are better.
+descriptors allows; that row has one round.  Client and server of the rows with
+redis and of the round trips are bound to two processors (apart), then to one
+(together): left to the scheduler they have two speeds, as a thread that is
+woken on another processor has to wait until that wakes.  With --check the exit
+code is 1 when a figure is not what is aimed at, or rsockets are better.
 """
 import argparse
 import functools
 import glob
+import itertools
 import json
 import os
 import re
@@ -31,6 +35,7 @@ RSPRELOAD = "/usr/lib/*/rsocket/librspreload.so"
 # Seconds that only a hang reaches, beside what a measurement takes.
 LIMIT = 30
 ROUND_TRIPS = {1: 10000, 65536: 3000}
+PLACES = ("apart", "together")
 LESS, MORE = "less is better", "more is better"
 KIB = 1024
 IDLE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
@@ -43,8 +48,9 @@ IDLE_KIB = 100
 class Way:
     """How a program's sockets are carried."""
 
-    def __init__(self, name, crc):
+    def __init__(self, name, crc, place):
         self.name = name
+        self.place = place
         self.env = {"USIW_CRC": crc}
 
     def start(self, test, name, command):
@@ -54,6 +60,10 @@ class Way:
             # Behind the library that `usiw run` puts there.
             command = ["sh", "-c", f'LD_PRELOAD="$LD_PRELOAD:{rspreload()}" '
                        'exec "$@"', "sh", *command]
+        if self.place:
+            cpus = sorted(os.sched_getaffinity(0))
+            apart = self.place == "apart" and name == "client"
+            command = ["taskset", "-c", cpus[-1 if apart else 0], *command]
         return test.start(name, command, env=self.env, usiw=usiw)
 
 
@@ -163,26 +173,26 @@ def idle(count, way):
 
 def all_rows(args):
     """(name, unit, digits, what is better, aim of SDP's ratio to TCP, CRC,
-    measurement of a way)."""
+    place, measurement of a way)."""
     for crc in args.crc:
         for size in (65536, 1048576):
             yield (f"iperf3, {size >> 10} KiB, CRC {crc}", "Gbit/s", 2, MORE,
-                   0.85 if crc == "off" else None, crc,
+                   0.85 if crc == "off" else None, crc, None,
                    functools.partial(iperf3, size, args.seconds))
-    for clients in (1, 20):
-        yield (f"redis GET, {clients} clients", "1/s", 0, MORE, None, "off",
-               functools.partial(redis, clients, args.seconds))
-    for size in ROUND_TRIPS:
-        yield (f"half round trip, {size} octets", "us", 1, LESS,
-               1.3 if size == 1 else None, "off",
+    for clients, place in itertools.product((1, 20), PLACES):
+        yield (f"redis GET, {clients} clients, {place}", "1/s", 0, MORE, None,
+               "off", place, functools.partial(redis, clients, args.seconds))
+    for size, place in itertools.product(ROUND_TRIPS, PLACES):
+        yield (f"half round trip, {size} octets, {place}", "us", 1, LESS,
+               1.3 if size == 1 else None, "off", place,
                functools.partial(round_trip, size))
     yield (f"{args.idle} idle connections, each", "KiB", 1, LESS, None, "off",
-           functools.partial(idle, args.idle))
+           None, functools.partial(idle, args.idle))
 
 
 # ---- the table -----------------------------------------------------------
 
-def measure(rounds, ways, crc, run):
+def measure(rounds, ways, crc, place, run):
     """{way: Figures}, {way: why it does not run}."""
     skipped = {}
 
@@ -190,7 +200,7 @@ def measure(rounds, ways, crc, run):
         if name in skipped:
             return None
         try:
-            return run(Way(name, crc))
+            return run(Way(name, crc, place))
         except harness.Skip as e:
             skipped[name] = str(e)
         return None
@@ -205,10 +215,10 @@ def show(name, unit, digits, figures, skipped):
     base = figures.get("tcp")
     for way, value in figures.items():
         ratio = f"{value.median / base.median:7.2f}" if base else ""
-        print(f"{name:<32} {way:<9} {value.median:10.{digits}f} {unit:<7}"
+        print(f"{name:<38} {way:<9} {value.median:10.{digits}f} {unit:<7}"
               f"{value.spread(digits):>17} {ratio}", flush=True)
     for way, reason in skipped.items():
-        print(f"{name:<32} {way:<9} skipped: {reason}", flush=True)
+        print(f"{name:<38} {way:<9} skipped: {reason}", flush=True)
 
 
 def judge(name, better, aim, figures):
@@ -247,11 +257,11 @@ def main():
     runs.need()
 
     missed = []
-    for name, unit, digits, better, aim, crc, run in all_rows(args):
+    for name, unit, digits, better, aim, crc, place, run in all_rows(args):
         if not any(word in name for word in args.only.split(",")):
             continue
         rounds = 1 if "idle" in name else args.rounds
-        figures, skipped = measure(rounds, ways, crc, run)
+        figures, skipped = measure(rounds, ways, crc, place, run)
         show(name, unit, digits, figures, skipped)
         missed += judge(name, better, aim, figures)
     for line in missed:

@@ -32,7 +32,6 @@
 #define SRQ_BASE_USIW 32u
 #define SRQ_PER_LINK_USIW 2u
 #define SRQ_MAX_USIW 512u
-#define SPIN_NS_FIRST 20000u
 /* A device may have any name. */
 #define VENDOR_SIW 0x626d74u
 
@@ -200,7 +199,7 @@ static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 	dev->srq_target = srq_want(dev, 0);
 	dev->inline_max = INLINE_WANTED;
 	atomic_init(&dev->deadline, UINT64_MAX);
-	atomic_init(&dev->spin_ns, SPIN_NS_FIRST);
+	sdp_budget_init(&dev->spin, (int)sysconf(_SC_NPROCESSORS_ONLN));
 	atomic_init(&dev->pass_cnt, 0);
 	dev_publish(dev);
 	*ret_dev = dev;

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "pool.h"
+#include "spin.h"
 
 #define SDP_DEV_BUCKETS 1024u
 /*
@@ -58,9 +59,7 @@ struct sdp_dev {
 	bool has_fd_sleeper;
 	int wake_fd; /* wakes the thread that sleeps on the descriptors */
 	_Atomic uint64_t deadline; /* the earliest; may be too early */
-	/* how long a thread polls before it sleeps */
-	_Atomic uint32_t spin_ns;
-	_Atomic uint64_t spin_rest_end; /* it does not grow before */
+	struct sdp_budget spin;
 	/* threads that count on an event of the channel */
 	_Atomic int armed_cnt;
 	/* passes of threads of the program: the progress thread looks */

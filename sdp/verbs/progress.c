@@ -31,13 +31,6 @@
 
 #define NAP_NS_MIN 1000000u
 #define NAP_NS_MAX 4000000u
-#define SPIN_NS_MAX 50000u
-#define SPIN_NS_STEP 2000u
-/* What is left of the longest time when that was in vain once. */
-#define SPIN_NS_LONG (SPIN_NS_MAX - SPIN_NS_MAX / 4)
-#define SPIN_REST_NS 50000000u
-/* Between two looks of a thread that has not been interrupted. */
-#define SPIN_NS_GAP 300000u
 #define FDS_PER_DEV 3
 #define DEVS_MAX 16
 #define FDS_MAX (1 + FDS_PER_DEV * DEVS_MAX + 1)
@@ -202,48 +195,8 @@ static bool is_over(const struct sdp_link *link, unsigned int what,
 					    memory_order_acquire) != *seen;
 }
 
-static uint32_t spin_max(void)
-{
-	static _Atomic int cpus;
-	int n = atomic_load_explicit(&cpus, memory_order_relaxed);
-
-	if (!n) {
-		n = (int)sysconf(_SC_NPROCESSORS_ONLN);
-		atomic_store_explicit(&cpus, n, memory_order_relaxed);
-	}
-	return n > 1 ? SPIN_NS_MAX : 0;
-}
-
 /* ---- polling before sleep
  * --------------------------------------------------- */
-
-/* Return: whether another turn is worth it. */
-static bool spin_goes_on(struct sdp_spin *spin, struct sdp_dev *dev)
-{
-	uint64_t now = sdp_now_ns();
-	bool is_interrupted = now - spin->last > SPIN_NS_GAP;
-	uint32_t budget =
-		atomic_load_explicit(&dev->spin_ns, memory_order_relaxed);
-
-	spin->last = now;
-	if (now - spin->start < budget && !is_interrupted)
-		return true;
-	budget = is_interrupted ? 0 : budget - budget / 8;
-	atomic_store_explicit(&dev->spin_ns, budget, memory_order_relaxed);
-	return false;
-}
-
-static void spin_begin(struct sdp_spin *spin)
-{
-	spin->start = spin->last = sdp_now_ns();
-}
-
-/* If not, the caller need not poll either: it polls once more after it has
- * armed the CQ for its sleep. */
-static bool spins(const struct sdp_dev *dev)
-{
-	return atomic_load_explicit(&dev->spin_ns, memory_order_relaxed) > 0;
-}
 
 static void turn(struct sdp_dev *dev)
 {
@@ -251,50 +204,25 @@ static void turn(struct sdp_dev *dev)
 	(void)sdp_poll_try(dev);
 }
 
-/* Polls.  What has become of it says how long the next thread is to try. */
+/* Polls for a while (spin.h).  Return: whether the wait is over. */
 static bool spin(struct sdp_link *link, unsigned int what, const uint32_t *seen)
 {
 	struct sdp_spin spin;
 
-	if (!spins(link->dev)) {
+	/* Not one look: once it has armed the CQ for its sleep, the caller
+	 * polls again. */
+	if (!sdp_budget_spins(&link->dev->spin)) {
 		atomic_fetch_add_explicit(&link->dev->pass_cnt, 1,
 					  memory_order_relaxed);
 		return false;
 	}
-	spin_begin(&spin);
+	sdp_budget_begin(&spin, sdp_now_ns());
 	do {
 		turn(link->dev);
 		if (is_over(link, what, seen))
 			return true;
-	} while (spin_goes_on(&spin, link->dev));
+	} while (sdp_budget_goes_on(&link->dev->spin, &spin, sdp_now_ns()));
 	return false;
-}
-
-/*
- * It came soon after the thread went to sleep: try longer.  But where the
- * longest time was in vain it is likely that the peer waited for the processor
- * of the very thread that polled: no polling for a while.
- */
-static void spin_more(struct sdp_dev *dev, uint64_t slept_ns)
-{
-	uint32_t budget =
-		atomic_load_explicit(&dev->spin_ns, memory_order_relaxed);
-	uint64_t now = sdp_now_ns();
-
-	if (slept_ns > 2 * SPIN_NS_MAX ||
-	    now < atomic_load_explicit(&dev->spin_rest_end,
-				       memory_order_relaxed))
-		return;
-	if (budget > SPIN_NS_LONG) {
-		atomic_store_explicit(&dev->spin_rest_end, now + SPIN_REST_NS,
-				      memory_order_relaxed);
-		budget = 0;
-	} else {
-		budget = 2 * budget + SPIN_NS_STEP;
-	}
-	if (budget > spin_max())
-		budget = spin_max();
-	atomic_store_explicit(&dev->spin_ns, budget, memory_order_relaxed);
 }
 
 /* The budget is the first device's: a second one is rare. */
@@ -302,11 +230,11 @@ bool sdp_spin_turn(struct sdp_spin *spin)
 {
 	struct sdp_dev *first = sdp_dev_first();
 
-	if (!first || (!spin->start && !spins(first)))
+	if (!first || (!spin->start && !sdp_budget_spins(&first->spin)))
 		return false;
 	if (!spin->start)
-		spin_begin(spin);
-	else if (!spin_goes_on(spin, first))
+		sdp_budget_begin(spin, sdp_now_ns());
+	else if (!sdp_budget_goes_on(&first->spin, spin, sdp_now_ns()))
 		return false;
 	(void)sdp_progress();
 	return true;
@@ -317,7 +245,7 @@ void sdp_spin_slept(uint64_t ns)
 	struct sdp_dev *first = sdp_dev_first();
 
 	if (first)
-		spin_more(first, ns);
+		sdp_budget_slept(&first->spin, ns, sdp_now_ns());
 }
 
 /* The thread was cancelled, in a wait that may end therefore. */
@@ -399,7 +327,7 @@ static int wait_until(struct sdp_link *link, unsigned int what,
 
 	while (!is_over(link, what, seen) && !spin(link, what, seen)) {
 		struct sdp_waiter w = { .link = link, .is_point = is_point };
-		uint64_t start = sdp_now_ns();
+		uint64_t start = sdp_now_ns(), now;
 
 		if (start >= deadline)
 			ret = -ETIMEDOUT;
@@ -420,7 +348,8 @@ static int wait_until(struct sdp_link *link, unsigned int what,
 		if (ret != -EINTR)
 			ret = 0;
 		if (is_over(link, what, seen)) {
-			spin_more(dev, sdp_now_ns() - start);
+			now = sdp_now_ns();
+			sdp_budget_slept(&dev->spin, now - start, now);
 			break;
 		}
 	}
