@@ -328,15 +328,15 @@ static void kernel_ctl(const struct sdp_watch *watch, int op, int fd)
 	syscall(SYS_epoll_ctl, set_number(watch), op, fd, &ev);
 }
 
-static bool is_for_us(const struct sdp_watch *watch)
+static bool is_for_us(struct sdp_epoll *set, const struct sdp_sock *sock)
 {
-	if (!sdp_sock_is_stream(watch->sock))
+	if (!sdp_sock_is_stream(sock))
 		return false;
 	/* seq_cst: pairs with the look at is_kernels in epoll_wait() */
-	if (atomic_load_explicit(&watch->set->kernel_wait_cnt,
-				 memory_order_seq_cst) > 0)
-		watch->set->is_kernels = true;
-	return !watch->set->is_kernels;
+	if (atomic_load_explicit(&set->kernel_wait_cnt, memory_order_seq_cst) >
+	    0)
+		set->is_kernels = true;
+	return !set->is_kernels;
 }
 
 static void set_ours(struct sdp_watch *watch, bool is_ours)
@@ -363,28 +363,58 @@ static void take(struct sdp_watch *watch)
 	watch_look(watch);
 }
 
-static int watch_add(struct sdp_epoll *set, int set_fd, int fd,
-		     const struct epoll_event *ev, struct sdp_sock *sock)
+static struct sdp_watch *watch_new(struct sdp_epoll *set, int set_fd, int fd,
+				   const struct epoll_event *ev,
+				   struct sdp_sock *sock)
 {
 	struct sdp_watch *watch = malloc(sizeof(*watch));
 
 	if (!watch)
-		return -ENOMEM;
+		return NULL;
 	*watch = (struct sdp_watch){
 		.sock = sock, .set = set, .set_fd = set_fd, .fd = fd, .ev = *ev
 	};
-	util_lock(&watch_lock);
 	link_to_sock(watch);
 	watch->set_next = set->watches;
 	set->watches = watch;
-	if (sdp_sock_is_stream(sock))
+	return watch;
+}
+
+/* The kernel has it already. */
+static int watch_add(struct sdp_epoll *set, int set_fd, int fd,
+		     const struct epoll_event *ev, struct sdp_sock *sock)
+{
+	struct sdp_watch *watch;
+
+	util_lock(&watch_lock);
+	watch = watch_new(set, set_fd, fd, ev, sock);
+	if (watch && sdp_sock_is_stream(sock))
 		kernel_ctl(watch, EPOLL_CTL_DEL, fd);
-	if (is_for_us(watch))
+	if (watch && is_for_us(set, sock))
 		take(watch);
-	else if (sdp_sock_is_stream(sock))
+	else if (watch && sdp_sock_is_stream(sock))
 		kernel_ctl(watch, EPOLL_CTL_ADD, fd);
 	util_unlock(&watch_lock);
-	return 0;
+	return watch ? 0 : -ENOMEM;
+}
+
+/*
+ * Without the kernel, for programs that add and delete with each request.
+ * EPOLLEXCLUSIVE has rules that the kernel knows.
+ * Return: 1; 0: the kernel is to be asked; -ENOMEM.
+ */
+static int watch_add_ours(struct sdp_epoll *set, int set_fd, int fd,
+			  const struct epoll_event *ev, struct sdp_sock *sock)
+{
+	struct sdp_watch *watch;
+
+	if ((ev->events & EPOLLEXCLUSIVE) || !is_for_us(set, sock))
+		return 0;
+	watch = watch_new(set, set_fd, fd, ev, sock);
+	if (!watch)
+		return -ENOMEM;
+	take(watch);
+	return 1;
 }
 
 static void watch_remove(struct sdp_watch *watch)
@@ -449,7 +479,9 @@ int sdp_watch_ctl(int set_fd, int op, int fd, const struct epoll_event *ev,
 		return 0;
 	util_lock(&watch_lock);
 	watch = watch_find(sock, set, fd);
-	if (watch && watch->is_ours) {
+	if (!watch && op == EPOLL_CTL_ADD) {
+		ret = watch_add_ours(set, set_fd, fd, ev, sock);
+	} else if (watch && watch->is_ours) {
 		if (op == EPOLL_CTL_ADD) {
 			ret = -EEXIST;
 		} else if (op == EPOLL_CTL_MOD) {
@@ -530,7 +562,7 @@ void sdp_watch_return(struct sdp_sock *sock)
 
 	util_lock(&watch_lock);
 	for (watch = sock->watches; watch; watch = watch->sock_next) {
-		if (is_for_us(watch))
+		if (is_for_us(watch->set, watch->sock))
 			take(watch);
 		else
 			kernel_ctl(watch, EPOLL_CTL_ADD, watch->fd);

@@ -87,8 +87,8 @@ int sdp_watch_note(int set_fd, int op, int fd, const struct epoll_event *ev,
 		   struct sdp_sock *sock);
 
 /*
- * epoll_ctl() with a registration that the kernel has not.
- * Return: 1: done; 0: it is not ours; -EEXIST; -EINVAL.
+ * epoll_ctl() with a registration that the kernel has not, or need not get.
+ * Return: 1: done; 0: it is not ours; -EEXIST; -EINVAL; -ENOMEM.
  */
 int sdp_watch_ctl(int set_fd, int op, int fd, const struct epoll_event *ev,
 		  struct sdp_sock *sock);

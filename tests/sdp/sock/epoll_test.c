@@ -224,6 +224,34 @@ static void keeps_a_stream_from_the_kernel(void **state)
 	assert_int_equal(queued(7), EPOLLIN);
 }
 
+static void adds_a_stream_without_the_kernel(void **state)
+{
+	struct sdp_epoll *set = sdp_epoll_get(set_fd);
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = 9 };
+
+	(void)state;
+	link_bits = SDP_LINK_IN;
+	ctl_stream(EPOLL_CTL_ADD, EPOLLIN, 7);
+	assert_int_equal(queued(7), EPOLLIN);
+	assert_int_equal(
+		sdp_watch_ctl(set_fd, EPOLL_CTL_ADD, pair[0], &ev, sock),
+		-EEXIST);
+	ctl_stream(EPOLL_CTL_DEL, 0, 0);
+	assert_int_equal(queued(7), 0);
+	/* The kernel has never had it. */
+	assert_int_equal(epoll_ctl(set_fd, EPOLL_CTL_DEL, pair[0], NULL), -1);
+	assert_int_equal(errno, ENOENT);
+	/* Where the kernel wakes a sleeper, or has rules, it is asked. */
+	ev.events = EPOLLIN | EPOLLEXCLUSIVE;
+	assert_int_equal(
+		sdp_watch_ctl(set_fd, EPOLL_CTL_ADD, pair[0], &ev, sock), 0);
+	ev.events = EPOLLIN;
+	atomic_fetch_add(&set->kernel_wait_cnt, 1);
+	assert_int_equal(
+		sdp_watch_ctl(set_fd, EPOLL_CTL_ADD, pair[0], &ev, sock), 0);
+	util_file_put(&set->file);
+}
+
 static void reports_a_level_while_it_holds(void **state)
 {
 	(void)state;
@@ -390,6 +418,7 @@ int main(void)
 		TEST(finds_what_waits_for_its_start),
 #define STREAM(name) cmocka_unit_test_setup_teardown(name, begin_stream, end)
 		STREAM(keeps_a_stream_from_the_kernel),
+		STREAM(adds_a_stream_without_the_kernel),
 		STREAM(reports_a_level_while_it_holds),
 		STREAM(reports_what_was_ready_before),
 		STREAM(reports_each_arrival_as_an_edge),
