@@ -3,6 +3,7 @@
 #ifndef UTIL_THREAD_H
 #define UTIL_THREAD_H
 
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 
@@ -15,6 +16,18 @@
  * this.  *ret_old is the mask to go back to, by pthread_sigmask(SIG_SETMASK).
  */
 void util_signals_block(sigset_t *ret_old);
+
+static inline void util_signals_restore(const sigset_t *old)
+{
+	pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
+/* The same until the scope is left.  A declaration: among the first of its
+ * scope. */
+#define UTIL_SIGNALS_OFF()                                                     \
+	__attribute__((cleanup(util_signals_restore), unused))                 \
+	sigset_t util_old_signals;                                             \
+	util_signals_block(&util_old_signals)
 
 /*
  * A detached thread that runs @fn(@arg) with a stack of @stack_size octets.

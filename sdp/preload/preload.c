@@ -7,20 +7,17 @@
  * sdp_is_owner() first.
  */
 #include <errno.h>
-#include <limits.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "../util/unwind.h"
 #include "../util/user.h"
 #include "sock/adopt.h"
 #include "sock/ask.h"
 #include "sock/connect.h"
 #include "sock/copy.h"
-#include "sock/end.h"
 #include "sock/epoll.h"
 #include "sock/fd.h"
 #include "sock/listen.h"
@@ -36,28 +33,6 @@
 #include "stubs.h"
 #include "verbs/sdp-link.h"
 
-/* The socket if it is not the kernel's, with a reference.  *ret_err: 0; how
- * the call ends.  A cancellation point, until io_end(). */
-static struct sdp_sock *io_get(int fd, bool is_send, int flags, int *ret_err)
-{
-	struct sdp_sock *sock;
-	int ret = 0;
-
-	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
-		return NULL;
-	sdp_point_enter();
-	sock = sdp_sock_get(fd);
-	if (sock)
-		ret = sdp_stream_begin(sock, fd, is_send, flags);
-	*ret_err = ret < 0 ? ret : 0;
-	if (ret != 0)
-		return sock;
-	if (sock)
-		sdp_sock_put(sock);
-	sdp_point_leave();
-	return NULL;
-}
-
 /* The end of a stub: the reference goes, a negative errno becomes -1. */
 static long call_end(struct sdp_sock *sock, long ret)
 {
@@ -66,9 +41,53 @@ static long call_end(struct sdp_sock *sock, long ret)
 	return util_door(ret);
 }
 
-static long io_end(struct sdp_sock *sock, long ret)
+/* A call that may sleep, and what it holds. */
+struct io {
+	struct util_unwind unwind;
+	struct sdp_sock *sock;
+	int depth; /* of sdp_point_enter() */
+	int err;   /* 0; -errno: it ends so */
+};
+
+static void io_left(void *arg)
 {
-	ret = call_end(sock, ret);
+	struct io *io = arg;
+
+	sdp_sock_put(io->sock);
+	sdp_point_left(io->depth);
+}
+
+/* The socket if it is not the kernel's, with a reference, until io_end().  A
+ * cancellation point. */
+static struct sdp_sock *io_get(struct io *io, int fd, bool is_send, int flags)
+{
+	int ret;
+
+	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
+		return NULL;
+	io->depth = sdp_point_enter();
+	io->sock = sdp_sock_get(fd);
+	if (!io->sock) {
+		sdp_point_leave();
+		return NULL;
+	}
+	util_unwind_push(&io->unwind, io_left, io);
+	ret = sdp_stream_begin(io->sock, fd, is_send, flags);
+	io->err = ret < 0 ? ret : 0;
+	if (ret != 0)
+		return io->sock;
+	util_unwind_pop(&io->unwind);
+	sdp_sock_put(io->sock);
+	sdp_point_leave();
+	return NULL;
+}
+
+static long io_end(struct io *io, long ret)
+{
+	sdp_ending_look();
+	util_unwind_pop(&io->unwind);
+	sdp_sock_put(io->sock);
+	ret = util_door(ret);
 	sdp_point_leave();
 	return ret;
 }
@@ -91,14 +110,14 @@ __attribute__((noreturn)) void __chk_fail(void);
 #define STUB_IO_IF(name, params, fits, is_send, flags, ours, args)             \
 	EXPORT ssize_t name params                                             \
 	{                                                                      \
-		int err;                                                       \
+		struct io io;                                                  \
 		struct sdp_sock *sock;                                         \
 		if (!(fits))                                                   \
 			__chk_fail();                                          \
-		sock = io_get(fd, is_send, flags, &err);                       \
+		sock = io_get(&io, fd, is_send, flags);                        \
 		if (!sock)                                                     \
 			return sdp_real()->name args;                          \
-		return io_end(sock, err ? err : (ours));                       \
+		return io_end(&io, io.err ? io.err : (ours));                  \
 	}
 
 #define RECV(flags) sdp_stream_recv(sock, fd, IOV_OF(buf, len), 1, flags)
@@ -127,14 +146,14 @@ static bool read_is_plain(const void *buf, size_t len)
 EXPORT ssize_t read(int fd, void *buf, size_t len)
 {
 	struct sdp_sock *sock;
-	int err;
+	struct io io;
 
 	if (read_is_plain(buf, len))
 		return sdp_real()->read(fd, buf, len);
-	sock = io_get(fd, false, 0, &err);
+	sock = io_get(&io, fd, false, 0);
 	if (!sock)
 		return sdp_real()->read(fd, buf, len);
-	return io_end(sock, err ? err : RECV(0));
+	return io_end(&io, io.err ? io.err : RECV(0));
 }
 
 EXPORT ssize_t __read_chk(int fd, void *buf, size_t len, size_t size)
@@ -169,14 +188,14 @@ STUB_IO(preadv2,
 
 EXPORT ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
-	int err;
-	struct sdp_sock *sock = io_get(fd, false, flags, &err);
+	struct io io;
+	struct sdp_sock *sock = io_get(&io, fd, false, flags);
 	ssize_t ret;
 
 	if (sock)
-		return io_end(sock,
-			      err ? err
-				  : sdp_message_recv(sock, fd, msg, flags));
+		return io_end(&io,
+			      io.err ? io.err
+				     : sdp_message_recv(sock, fd, msg, flags));
 	ret = sdp_real()->recvmsg(fd, msg, flags);
 	if (ret >= 0 && msg->msg_controllen > 0)
 		sdp_adopt_message(msg);
@@ -186,14 +205,14 @@ EXPORT ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 EXPORT int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags,
 		    struct timespec *limit)
 {
-	int err;
-	struct sdp_sock *sock = io_get(fd, false, flags, &err);
+	struct io io;
+	struct sdp_sock *sock = io_get(&io, fd, false, flags);
 
 	if (!sock)
 		return sdp_real()->recvmmsg(fd, msgs, cnt, flags, limit);
-	return (int)io_end(
-		sock,
-		err ? err : sdp_message_recv_many(sock, fd, msgs, cnt, flags));
+	return (int)io_end(&io, io.err ? io.err
+				       : sdp_message_recv_many(sock, fd, msgs,
+							       cnt, flags));
 }
 
 /* ---- send -------------------------------------------------------------------
@@ -217,13 +236,13 @@ STUB_IO(pwritev2,
 
 EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 {
-	int err;
-	struct sdp_sock *sock = io_get(fd, true, flags, &err);
+	struct io io;
+	struct sdp_sock *sock = io_get(&io, fd, true, flags);
 
 	if (sock)
-		return io_end(sock,
-			      err ? err
-				  : sdp_message_send(sock, fd, msg, flags));
+		return io_end(&io,
+			      io.err ? io.err
+				     : sdp_message_send(sock, fd, msg, flags));
 	/* relaxed: what this thread has started it sees */
 	if (atomic_load_explicit(&sdp_begun, memory_order_relaxed) &&
 	    !sdp_inside() && util_user_is_readable(msg, sizeof(*msg)) &&
@@ -235,26 +254,26 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 
 EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags)
 {
-	int err;
-	struct sdp_sock *sock = io_get(fd, true, flags, &err);
+	struct io io;
+	struct sdp_sock *sock = io_get(&io, fd, true, flags);
 
 	if (!sock)
 		return sdp_real()->sendmmsg(fd, msgs, cnt, flags);
-	return (int)io_end(
-		sock,
-		err ? err : sdp_message_send_many(sock, fd, msgs, cnt, flags));
+	return (int)io_end(&io, io.err ? io.err
+				       : sdp_message_send_many(sock, fd, msgs,
+							       cnt, flags));
 }
 
 #define STUB_SENDFILE(name, type)                                              \
 	EXPORT ssize_t name(int fd, int in_fd, type *offset, size_t len)       \
 	{                                                                      \
-		int err;                                                       \
-		struct sdp_sock *sock = io_get(fd, true, 0, &err);             \
+		struct io io;                                                  \
+		struct sdp_sock *sock = io_get(&io, fd, true, 0);              \
 		if (!sock)                                                     \
 			return sdp_real()->name(fd, in_fd, offset, len);       \
-		return io_end(sock, err ? err                                  \
-					: sdp_copy_file(sock, fd, in_fd,       \
-							offset, len));         \
+		return io_end(&io, io.err ? io.err                             \
+					  : sdp_copy_file(sock, fd, in_fd,     \
+							  offset, len));       \
 	}
 
 STUB_SENDFILE(sendfile, off_t)
@@ -266,6 +285,7 @@ EXPORT ssize_t splice(int in_fd, off64_t *in_off, int out_fd, off64_t *out_off,
 	bool is_in = sdp_fd_kind(in_fd) == SDP_FD_SOCK;
 	int fd = is_in ? in_fd : out_fd, pipe_fd = is_in ? out_fd : in_fd;
 	struct sdp_sock *sock;
+	struct io io;
 	int err;
 
 	if (sdp_fd_kind(fd) == SDP_FD_SOCK) {
@@ -274,16 +294,15 @@ EXPORT ssize_t splice(int in_fd, off64_t *in_off, int out_fd, off64_t *out_off,
 		if (err <= 0)
 			return util_door(err);
 	}
-	sock = io_get(fd, !is_in, 0, &err);
+	sock = io_get(&io, fd, !is_in, 0);
 	if (!sock)
 		return sdp_real()->splice(in_fd, in_off, out_fd, out_off, len,
 					  flags);
-	if (err)
-		return io_end(sock, err);
+	if (io.err)
+		return io_end(&io, io.err);
 	return io_end(
-		sock,
-		is_in ? sdp_copy_to_pipe(sock, fd, pipe_fd, len, flags)
-		      : sdp_copy_from_pipe(sock, fd, pipe_fd, len, flags));
+		&io, is_in ? sdp_copy_to_pipe(sock, fd, pipe_fd, len, flags)
+			   : sdp_copy_from_pipe(sock, fd, pipe_fd, len, flags));
 }
 
 /* ---- sockets ----------------------------------------------------------------
@@ -322,26 +341,28 @@ static void sock_put(void *sock)
 	sdp_sock_put(sock);
 }
 
-/* libc's calls may end the thread, which then holds the socket no more. */
+/* A thread that does not come back holds the socket no more. */
 static int accept_call(struct sdp_sock *sock, int fd, struct sockaddr *addr,
 		       socklen_t *len, int flags)
 {
-	volatile int ret = 0;
+	struct util_unwind unwind;
+	int ret;
 
-	pthread_cleanup_push(sock_put, sock);
+	util_unwind_push(&unwind, sock_put, sock);
 	ret = sdp_fd_accept(sock, fd, addr, len, flags);
-	pthread_cleanup_pop(0);
+	util_unwind_pop(&unwind);
 	return (int)call_end(sock, ret);
 }
 
 static int connect_call(struct sdp_sock *sock, int fd,
 			const struct sockaddr *addr, socklen_t len)
 {
-	volatile int ret = 0;
+	struct util_unwind unwind;
+	int ret;
 
-	pthread_cleanup_push(sock_put, sock);
+	util_unwind_push(&unwind, sock_put, sock);
 	ret = sdp_ask_connect(sock, fd, addr, len);
-	pthread_cleanup_pop(0);
+	util_unwind_pop(&unwind);
 	return (int)call_end(sock, ret);
 }
 
@@ -776,114 +797,3 @@ STUB_EPOLL(epoll_pwait2,
 	   (int fd, struct epoll_event *ev, int max,
 	    const struct timespec *timeout, const sigset_t *mask),
 	   timeout, mask, (fd, ev, max, timeout, mask))
-
-/* ---- the process ------------------------------------------------------------
- */
-
-EXPORT __attribute__((noreturn)) void _exit(int code)
-{
-	sdp_end_process(false);
-	sdp_real()->_exit(code);
-	__builtin_unreachable();
-}
-
-EXPORT __attribute__((noreturn)) void _Exit(int code)
-{
-	_exit(code);
-}
-
-/* A thread that sleeps in one of our calls is for us to wake. */
-EXPORT int pthread_cancel(pthread_t thread)
-{
-	int ret = sdp_real()->pthread_cancel(thread);
-
-	if (ret == 0)
-		sdp_point_cancel(thread);
-	return ret;
-}
-
-EXPORT FILE *fdopen(int fd, const char *mode)
-{
-	sdp_proxy_stdio(fd);
-	return sdp_real()->fdopen(fd, mode);
-}
-
-/* libc's own would write past us. */
-EXPORT __attribute__((format(printf, 2, 0))) int
-vdprintf(int fd, const char *format, va_list ap)
-{
-	int len, sent = 0;
-	char *text;
-	ssize_t ret;
-
-	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
-		return sdp_real()->vdprintf(fd, format, ap);
-	len = vasprintf(&text, format, ap);
-	while (sent < len) {
-		ret = write(fd, text + sent, (size_t)(len - sent));
-		if (ret < 0)
-			break;
-		sent += (int)ret;
-	}
-	if (len >= 0)
-		free(text);
-	return sent < len ? -1 : len;
-}
-
-EXPORT __attribute__((format(printf, 2, 3))) int
-dprintf(int fd, const char *format, ...)
-{
-	va_list ap;
-	int ret;
-
-	va_start(ap, format);
-	ret = vdprintf(fd, format, ap);
-	va_end(ap);
-	return ret;
-}
-
-/* For fortified programs.  @flag: libc is to look for %n. */
-EXPORT __attribute__((format(printf, 3, 0))) int
-__vdprintf_chk(int fd, int flag, const char *format, va_list ap)
-{
-	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
-		return sdp_real()->__vdprintf_chk(fd, flag, format, ap);
-	return vdprintf(fd, format, ap);
-}
-
-EXPORT __attribute__((format(printf, 3, 4))) int
-__dprintf_chk(int fd, int flag, const char *format, ...)
-{
-	va_list ap;
-	int ret;
-
-	va_start(ap, format);
-	ret = __vdprintf_chk(fd, flag, format, ap);
-	va_end(ap);
-	return ret;
-}
-
-EXPORT int system(const char *command)
-{
-	sdp_share_spawn();
-	return sdp_real()->system(command);
-}
-
-EXPORT FILE *popen(const char *command, const char *mode)
-{
-	sdp_share_spawn();
-	return sdp_real()->popen(command, mode);
-}
-
-#define STUB_SPAWN(name)                                                       \
-	EXPORT int name(pid_t *pid, const char *path,                          \
-			const posix_spawn_file_actions_t *actions,             \
-			const posix_spawnattr_t *attr, char *const argv[],     \
-			char *const envp[])                                    \
-	{                                                                      \
-		sdp_share_spawn();                                             \
-		return sdp_real()->name(pid, path, actions, attr, argv, envp); \
-	}
-
-STUB_SPAWN(posix_spawn)
-STUB_SPAWN(posix_spawnp)

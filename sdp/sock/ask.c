@@ -13,6 +13,7 @@
 
 #include "../../util/cancel.h"
 #include "../../util/log.h"
+#include "../../util/thread.h"
 #include "connect.h"
 #include "limit.h"
 #include "policy.h"
@@ -195,6 +196,7 @@ int sdp_ask_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 
 void sdp_ask_cancel(struct sdp_sock *sock)
 {
+	UTIL_SIGNALS_OFF(); /* as in sdp_connect_settle() */
 	uint64_t one = 1;
 
 	util_lock(&sock->lock);

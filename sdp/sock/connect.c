@@ -12,6 +12,7 @@
 
 #include "../../util/cancel.h"
 #include "../../util/log.h"
+#include "../../util/thread.h"
 #include "../../util/user.h"
 #include "mark.h"
 #include "option.h"
@@ -90,12 +91,13 @@ void sdp_connect_look(struct sdp_sock *sock, int fd)
 		sdp_connect_addr_len(&sock->peer));
 }
 
-void sdp_connect_settle(struct sdp_sock *sock, int fd)
+/* With signals off: a handler does not interrupt a call that never sleeps with
+ * TCP. */
+static void settle(struct sdp_sock *sock, int fd)
 {
+	UTIL_SIGNALS_OFF();
 	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
 
-	if (sdp_sock_state(sock) != SDP_SOCK_CONNECTING)
-		return;
 	util_lock(&sock->lock);
 	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
 		sdp_connect_look(sock, fd);
@@ -103,6 +105,12 @@ void sdp_connect_settle(struct sdp_sock *sock, int fd)
 	/* TCP in its place: the program has seen POLLOUT, and asks once. */
 	if (sdp_sock_state(sock) == SDP_SOCK_TCP)
 		(void)util_sys_poll(&pfd, 1, FALLBACK_MS);
+}
+
+void sdp_connect_settle(struct sdp_sock *sock, int fd)
+{
+	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
+		settle(sock, fd);
 }
 
 static uint16_t port_of(const union sdp_addr *addr)

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "../../util/unwind.h"
 #include "../../util/user.h"
 #include "real.h"
 #include "stream.h"
@@ -42,6 +43,7 @@ ssize_t sdp_copy_file(struct sdp_sock *sock, int fd, int in_fd, off_t *offset,
 		      size_t len)
 {
 	size_t sent = 0, size = smaller(len, COPY_SIZE);
+	struct util_unwind unwind;
 	ssize_t got, ret = 0;
 	char *buf;
 	off_t at;
@@ -57,6 +59,7 @@ ssize_t sdp_copy_file(struct sdp_sock *sock, int fd, int in_fd, off_t *offset,
 	buf = malloc(size);
 	if (!buf)
 		return -ENOMEM;
+	util_unwind_push(&unwind, free, buf);
 	while (sent < len) {
 		got = file_read(in_fd, buf, smaller(len - sent, size), at);
 		ret = got > 0 ? send_some(sock, fd, buf, (size_t)got, 0) : got;
@@ -67,6 +70,7 @@ ssize_t sdp_copy_file(struct sdp_sock *sock, int fd, int in_fd, off_t *offset,
 		if (ret < got)
 			break;
 	}
+	util_unwind_pop(&unwind);
 	free(buf);
 	if (offset && util_user_put(offset, &at, sizeof(at)) < 0)
 		return -EFAULT;
@@ -118,6 +122,7 @@ static size_t pipe_space(int pipe_fd)
 ssize_t sdp_copy_to_pipe(struct sdp_sock *sock, int fd, int pipe_fd, size_t len,
 			 unsigned int flags)
 {
+	struct util_unwind unwind;
 	struct iovec iov;
 	ssize_t ret;
 	char *buf;
@@ -129,12 +134,14 @@ ssize_t sdp_copy_to_pipe(struct sdp_sock *sock, int fd, int pipe_fd, size_t len,
 	buf = malloc(iov.iov_len);
 	if (!buf)
 		return -ENOMEM;
+	util_unwind_push(&unwind, free, buf);
 	iov.iov_base = buf;
 	ret = sdp_stream_recv(sock, fd, &iov, 1, 0);
 	if (ret > 0) {
 		ret = sdp_real()->write(pipe_fd, buf, (size_t)ret);
 		ret = ret < 0 ? -errno : ret;
 	}
+	util_unwind_pop(&unwind);
 	free(buf);
 	return ret;
 }
@@ -143,6 +150,7 @@ ssize_t sdp_copy_from_pipe(struct sdp_sock *sock, int fd, int pipe_fd,
 			   size_t len, unsigned int flags)
 {
 	size_t done = 0, size = smaller(len, COPY_SIZE);
+	struct util_unwind unwind;
 	ssize_t got, ret;
 	char *buf;
 
@@ -152,6 +160,7 @@ ssize_t sdp_copy_from_pipe(struct sdp_sock *sock, int fd, int pipe_fd,
 	buf = malloc(size);
 	if (!buf)
 		return -ENOMEM;
+	util_unwind_push(&unwind, free, buf);
 	/* What is taken out of the pipe has to be sent; so no more is taken
 	 * than the socket is sure to take, or the call waits. */
 	got = sdp_real()->read(pipe_fd, buf, size);
@@ -164,6 +173,7 @@ ssize_t sdp_copy_from_pipe(struct sdp_sock *sock, int fd, int pipe_fd,
 			break;
 		done += (size_t)ret;
 	}
+	util_unwind_pop(&unwind);
 	free(buf);
 	return done > 0 ? (ssize_t)done : ret;
 }

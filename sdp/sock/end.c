@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "../../util/thread.h"
+#include "../../util/unwind.h"
 #include "count.h"
 #include "epoll.h"
 #include "listen.h"
@@ -27,6 +28,52 @@ static void shadow_end(struct sdp_sock *sock)
 	if (sock->shadow.lib_fd >= 0)
 		sdp_shadow_close(&sock->shadow);
 	util_unlock(&sock->shadow.lock);
+}
+
+static void past_end(struct sdp_sock *sock)
+{
+	if (sock->past_link)
+		sdp_link_close(sock->past_link, 0);
+	sock->past_link = NULL;
+}
+
+static void rest_end(struct sdp_sock *sock)
+{
+	past_end(sock);
+	shadow_end(sock);
+	sdp_private_close(sock->tcp_fd);
+	sock->tcp_fd = -1;
+	free(sock->early);
+	sock->early = NULL;
+}
+
+/* close() lingers, and the thread may not come back from that. */
+struct linger_call {
+	struct sdp_sock *sock;
+	struct sdp_link *link;
+};
+
+static void linger_left(void *arg)
+{
+	const struct linger_call *call = arg;
+
+	sdp_link_close(call->link, sdp_now_ns() + CLOSE_NS);
+	rest_end(call->sock);
+	/* The file's, as behind sdp_sock_end(); at the exit the table has it.
+	 */
+	if (!atomic_load_explicit(&sdp_is_ending, memory_order_relaxed))
+		sdp_sock_drop(call->sock);
+}
+
+static void linger(struct sdp_sock *sock, struct sdp_link *link, int seconds)
+{
+	struct linger_call call = { sock, link };
+	struct util_unwind unwind;
+
+	util_unwind_push(&unwind, linger_left, &call);
+	(void)sdp_link_linger(link,
+			      sdp_now_ns() + (uint64_t)seconds * 1000000000u);
+	util_unwind_pop(&unwind);
 }
 
 static void link_end(struct sdp_sock *sock)
@@ -52,27 +99,14 @@ static void link_end(struct sdp_sock *sock)
 		util_unlock(&sock->shadow.lock);
 	}
 	if (seconds > 0)
-		(void)sdp_link_linger(link,
-				      now + (uint64_t)seconds * 1000000000u);
+		linger(sock, link, seconds);
 	sdp_link_close(link, seconds == 0 ? 0 : now + CLOSE_NS);
-}
-
-static void past_end(struct sdp_sock *sock)
-{
-	if (sock->past_link)
-		sdp_link_close(sock->past_link, 0);
-	sock->past_link = NULL;
 }
 
 static void stream_close(struct sdp_sock *sock)
 {
 	link_end(sock);
-	past_end(sock);
-	shadow_end(sock);
-	sdp_private_close(sock->tcp_fd);
-	sock->tcp_fd = -1;
-	free(sock->early);
-	sock->early = NULL;
+	rest_end(sock);
 }
 
 void sdp_sock_close(struct util_file *file)

@@ -176,6 +176,7 @@ void sdp_epoll_sleep_begin(struct sdp_epoll *set, struct sdp_sleeper *sleeper)
 	if (sleeper->next)
 		sleeper->next->prev = sleeper;
 	set->sleepers = sleeper;
+	sleeper->is_listed = true;
 	util_unlock(&set->lock);
 	sdp_sleeper_begin(sleeper);
 }
@@ -186,10 +187,11 @@ void sdp_epoll_sleep_end(struct sdp_epoll *set, struct sdp_sleeper *sleeper,
 	util_lock(&set->lock);
 	if (sleeper->prev)
 		sleeper->prev->next = sleeper->next;
-	else
+	else if (sleeper->is_listed)
 		set->sleepers = sleeper->next;
 	if (sleeper->next)
 		sleeper->next->prev = sleeper->prev;
+	sleeper->is_listed = false;
 	util_unlock(&set->lock);
 	sdp_sleeper_end(sleeper, has_token);
 }

@@ -117,8 +117,9 @@ void sdp_sock_notify(void *arg, unsigned int state, unsigned int news)
 void sdp_sock_sleep_begin(struct sdp_sock *sock, struct sdp_poller *poller,
 			  short events, struct sdp_sleeper *sleeper)
 {
-	*poller = (struct sdp_poller){ .sleeper = sleeper, .events = events };
+	*poller = (struct sdp_poller){ .events = events };
 	util_lock(&sock->shadow.lock);
+	poller->sleeper = sleeper;
 	poller->next = sock->pollers;
 	if (poller->next)
 		poller->next->prev = poller;
@@ -135,6 +136,6 @@ void sdp_sock_sleep_end(struct sdp_sock *sock, struct sdp_poller *poller)
 		sock->pollers = poller->next;
 	if (poller->next)
 		poller->next->prev = poller->prev;
-	util_unlock(&sock->shadow.lock);
 	poller->sleeper = NULL;
+	util_unlock(&sock->shadow.lock);
 }

@@ -102,6 +102,8 @@ void sdp_share_close(int fd)
 
 void sdp_share_ask(struct sdp_sock *sock)
 {
+	/* It sleeps with the lock. */
+	UTIL_SIGNALS_OFF();
 	int ways[2] = { -1, -1 }, err = errno;
 	struct pollfd pfd[2] = { { .events = POLLIN }, { .fd = -1 } };
 

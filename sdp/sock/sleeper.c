@@ -54,6 +54,7 @@ void sdp_sleeper_init(struct sdp_sleeper *sleeper)
 	if (thread_fd <= 0)
 		thread_fd = fd_make();
 	sleeper->fd = thread_fd;
+	sleeper->is_listed = false;
 	atomic_init(&sleeper->is_asleep, false);
 	errno = err;
 }

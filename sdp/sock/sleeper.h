@@ -18,6 +18,7 @@ struct sdp_sock;
 struct sdp_sleeper {
 	struct sdp_sleeper *next, *prev; /* of an epoll set */
 	int fd;				 /* an eventfd; -1: none to be had */
+	bool is_listed;			 /* in an epoll set */
 	_Atomic bool is_asleep;
 };
 

@@ -17,6 +17,7 @@
 
 #include "../../util/cancel.h"
 #include "../../util/log.h"
+#include "../../util/thread.h"
 #include "../../util/user.h"
 #include "connect.h"
 #include "count.h"
@@ -469,6 +470,8 @@ static void start(struct sdp_sock *sock, int fd)
 enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
 			      enum sdp_start_why why)
 {
+	/* A handler that does not return here would leave it half done. */
+	UTIL_SIGNALS_OFF();
 	int err = errno;
 	bool old = sdp_inside_enter(), has_hello = false, is_soon;
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -50,33 +49,25 @@ static int timeout_ms(int fd)
 	return (int)(tv.tv_sec * 1000 + (tv.tv_usec + 999) / 1000);
 }
 
-static void sock_put(void *arg)
-{
-	sdp_sock_put(arg);
-}
-
 /*
  * Sleeps in the kernel until the peer's Hello comes, or the TCP connection
  * stands: so long the socket may still be given to another process.
  * A thread may be cancelled here.
  * Return: 0; -EAGAIN: SO_RCVTIMEO; -EINTR.
  */
-static int pending_wait(struct sdp_sock *sock, int fd,
-			enum sdp_sock_state state)
+static int pending_wait(int fd, enum sdp_sock_state state)
 {
 	struct pollfd pfd = { .fd = fd,
 			      .events = state == SDP_SOCK_CONNECTING ? POLLOUT
 								     : POLLIN };
 	int ms = timeout_ms(fd);
-	volatile int ret;
+	int ret;
 
-	pthread_cleanup_push(sock_put, sock);
 	sdp_point_leave();
 	do {
 		ret = sdp_real()->poll(&pfd, 1, ms);
 	} while (ret < 0 && errno == EINTR && ms < 0 && sdp_signals_restart());
 	sdp_point_enter();
-	pthread_cleanup_pop(0);
 	if (ret < 0)
 		return -errno;
 	return ret == 0 ? -EAGAIN : 0;
@@ -101,7 +92,7 @@ int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
 		/* What comes next on the TCP connection is not for libc. */
 		if (!is_patient(sock, flags) || (flags & MSG_ERRQUEUE))
 			return -EAGAIN;
-		ret = pending_wait(sock, fd, state);
+		ret = pending_wait(fd, state);
 		if (ret < 0)
 			return ret;
 	}

@@ -3,10 +3,10 @@
 #include "wait.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../util/unwind.h"
 #include "../../util/user.h"
 #include "epoll.h"
 #include "ready.h"
@@ -247,30 +247,29 @@ static int set_look(struct poll_set *set)
 	return set_collect(set);
 }
 
-/* A thread that sleeps in ppoll(), until it awakes or is cancelled. */
+/* A thread that sleeps in ppoll(), until it awakes or does not come back. */
 struct poll_sleep {
 	struct poll_set *set;
 	struct sdp_sleeper sleeper;
 	struct pollfd *more; /* devices, then the thread's own */
 	int dev_cnt;	     /* -EAGAIN: do not sleep */
+	bool has_place;	     /* sdp_sleep_begin() */
 };
 
 static void sleep_begin(struct poll_sleep *sleep)
 {
 	struct poll_set *set = sleep->set;
 
-	sdp_sleeper_init(&sleep->sleeper);
-	for (nfds_t i = 0; i < set->cnt; i++) {
-		set->pollers[i].sleeper = NULL;
+	for (nfds_t i = 0; i < set->cnt; i++)
 		if (is_stream(set->socks[i]))
 			sdp_sock_sleep_begin(set->socks[i], &set->pollers[i],
 					     set->pfd[i].events,
 					     &sleep->sleeper);
-	}
 	sleep->more = set->kernel + set->cnt + set->twin_cnt;
 	sleep->dev_cnt = 0;
 	if (set->has_ours)
 		sleep->dev_cnt = sdp_sleep_begin(sleep->more, SDP_SLEEP_FDS);
+	sleep->has_place = set->has_ours && sleep->dev_cnt >= 0;
 	if (sleep->dev_cnt >= 0)
 		sleep->more[sleep->dev_cnt] =
 			(struct pollfd){ .fd = sleep->sleeper.fd,
@@ -284,9 +283,9 @@ static void sleep_end(void *arg)
 	struct poll_set *set = sleep->set;
 
 	sdp_sleeper_end(&sleep->sleeper,
-			sleep->dev_cnt >= 0 &&
+			sleep->more && sleep->dev_cnt >= 0 &&
 				sleep->more[sleep->dev_cnt].revents);
-	if (set->has_ours && sleep->dev_cnt >= 0)
+	if (sleep->has_place)
 		sdp_sleep_end(sleep->more, sleep->dev_cnt);
 	for (nfds_t i = 0; i < set->cnt; i++)
 		if (set->pollers[i].sleeper)
@@ -298,11 +297,15 @@ static int set_sleep(struct poll_set *set, uint64_t deadline,
 		     const sigset_t *mask, bool *ret_is_slept)
 {
 	struct poll_sleep sleep = { .set = set };
+	struct util_unwind unwind;
 	struct timespec left;
-	volatile int ret = 0;
+	int ret = 0;
 
+	sdp_sleeper_init(&sleep.sleeper);
+	for (nfds_t i = 0; i < set->cnt; i++)
+		set->pollers[i].sleeper = NULL;
+	util_unwind_push(&unwind, sleep_end, &sleep);
 	sleep_begin(&sleep);
-	pthread_cleanup_push(sleep_end, &sleep);
 	if (sleep.dev_cnt >= 0 && !set_is_stale(set) && !set_has_ready(set)) {
 		*ret_is_slept = true;
 		ret = sdp_real()->ppoll(
@@ -311,7 +314,8 @@ static int set_sleep(struct poll_set *set, uint64_t deadline,
 			sleep_time(&sleep.sleeper, deadline, &left), mask);
 		ret = ret < 0 ? -errno : ret;
 	}
-	pthread_cleanup_pop(1);
+	util_unwind_pop(&unwind);
+	sleep_end(&sleep);
 	return ret;
 }
 
@@ -397,14 +401,16 @@ int sdp_wait_poll(struct pollfd *pfd, nfds_t cnt,
 		  const struct timespec *timeout, const sigset_t *mask)
 {
 	struct poll_set set = { .pfd = pfd, .cnt = cnt };
-	volatile int ret = time_is_valid(timeout) ? set_alloc(&set) : -EINVAL;
+	struct util_unwind unwind;
+	int ret = time_is_valid(timeout) ? set_alloc(&set) : -EINVAL;
 
 	if (ret < 0)
 		return ret;
 	set_open(&set);
-	pthread_cleanup_push(set_close, &set);
+	util_unwind_push(&unwind, set_close, &set);
 	ret = set_wait(&set, deadline_of(timeout), mask);
-	pthread_cleanup_pop(1);
+	util_unwind_pop(&unwind);
+	set_close(&set);
 	return ret;
 }
 
@@ -481,6 +487,7 @@ int sdp_wait_select(int cnt, fd_set *in, fd_set *out, fd_set *except,
 		    const struct timespec *timeout, const sigset_t *mask)
 {
 	struct pollfd *pfd = malloc(sizeof(*pfd) * (size_t)(cnt > 0 ? cnt : 1));
+	struct util_unwind unwind;
 	nfds_t used = 0;
 	int ret, bits = 0;
 
@@ -495,7 +502,9 @@ int sdp_wait_select(int cnt, fd_set *in, fd_set *out, fd_set *except,
 			pfd[used++] =
 				(struct pollfd){ .fd = fd, .events = events };
 	}
+	util_unwind_push(&unwind, free, pfd);
 	ret = sdp_wait_poll(pfd, used, timeout, mask);
+	util_unwind_pop(&unwind);
 	for (nfds_t i = 0; i < used && ret >= 0; i++)
 		if (pfd[i].revents & POLLNVAL)
 			ret = -EBADF;
@@ -599,6 +608,7 @@ struct epoll_call {
 	struct sdp_sleeper sleeper;
 	struct pollfd pfd[1 + SLEEP_FDS]; /* the set, the thread's, devices */
 	int dev_cnt;			  /* -EAGAIN: do not sleep */
+	bool has_place;			  /* sdp_sleep_begin() */
 	bool is_slept;			  /* it did */
 };
 
@@ -648,8 +658,9 @@ static void epoll_sleep_end(void *arg)
 	struct epoll_call *call = arg;
 
 	sdp_epoll_sleep_end(call->set, &call->sleeper, call->pfd[1].revents);
-	if (call->dev_cnt >= 0)
+	if (call->has_place)
 		sdp_sleep_end(call->pfd + 2, call->dev_cnt);
+	call->has_place = false;
 }
 
 /*
@@ -660,17 +671,19 @@ static void epoll_sleep_end(void *arg)
  */
 static int epoll_sleep(struct epoll_call *call, uint64_t deadline)
 {
+	struct util_unwind unwind;
 	struct timespec left;
-	volatile int ret = 0;
+	int ret = 0;
 
 	sdp_sleeper_init(&call->sleeper);
-	call->dev_cnt = sdp_sleep_begin(call->pfd + 2, SDP_SLEEP_FDS);
 	call->pfd[0] = (struct pollfd){ .fd = call->fd, .events = POLLIN };
 	call->pfd[1] =
 		(struct pollfd){ .fd = call->sleeper.fd, .events = POLLIN };
-	sdp_epoll_sleep_begin(call->set, &call->sleeper);
 	call->is_slept = false;
-	pthread_cleanup_push(epoll_sleep_end, call);
+	util_unwind_push(&unwind, epoll_sleep_end, call);
+	call->dev_cnt = sdp_sleep_begin(call->pfd + 2, SDP_SLEEP_FDS);
+	call->has_place = call->dev_cnt >= 0;
+	sdp_epoll_sleep_begin(call->set, &call->sleeper);
 	if (call->dev_cnt >= 0 && !sdp_epoll_has_ready(call->set)) {
 		call->is_slept = true;
 		ret = sdp_real()->ppoll(
@@ -679,7 +692,8 @@ static int epoll_sleep(struct epoll_call *call, uint64_t deadline)
 			call->mask);
 		ret = ret < 0 ? -errno : 0;
 	}
-	pthread_cleanup_pop(1);
+	util_unwind_pop(&unwind);
+	epoll_sleep_end(call);
 	return ret < 0 ? ret : call->pfd[0].revents != 0;
 }
 
@@ -741,14 +755,15 @@ static void kernel_wait_end(void *arg)
  * -EAGAIN: SDP has begun; -errno. */
 static int epoll_wait_kernel(struct epoll_call *call, uint64_t deadline)
 {
+	struct util_unwind unwind;
 	struct timespec left;
-	volatile int ret = -EAGAIN;
+	int ret = -EAGAIN;
 
 	/* seq_cst: pairs with sdp_sock_become(), whose caller then looks for
 	 * threads that only the kernel can wake */
 	atomic_fetch_add_explicit(&call->set->kernel_wait_cnt, 1,
 				  memory_order_seq_cst);
-	pthread_cleanup_push(kernel_wait_end, call->set);
+	util_unwind_push(&unwind, kernel_wait_end, call->set);
 	if (!atomic_load_explicit(&sdp_begun, memory_order_seq_cst)) {
 		ret = sdp_real()->epoll_pwait(
 			call->fd, call->ev, call->max,
@@ -756,7 +771,8 @@ static int epoll_wait_kernel(struct epoll_call *call, uint64_t deadline)
 			call->mask);
 		ret = ret < 0 ? -errno : ret;
 	}
-	pthread_cleanup_pop(1);
+	util_unwind_pop(&unwind);
+	kernel_wait_end(call->set);
 	return ret;
 }
 
@@ -805,6 +821,7 @@ int sdp_wait_epoll(int set_fd, struct epoll_event *ev, int max,
 		.fd = set_fd, .ev = ev, .max = max, .mask = mask
 	};
 	uint64_t deadline = deadline_of(timeout);
+	struct util_unwind unwind;
 	int ret;
 
 	if (!time_is_valid(timeout) || max <= 0)
@@ -813,8 +830,9 @@ int sdp_wait_epoll(int set_fd, struct epoll_event *ev, int max,
 	call.set = sdp_epoll_get(set_fd);
 	if (!call.set)
 		return -EBADF; /* closed by another thread just now */
-	pthread_cleanup_push(set_put, call.set);
+	util_unwind_push(&unwind, set_put, call.set);
 	ret = epoll_call_run(&call, deadline);
-	pthread_cleanup_pop(1);
+	util_unwind_pop(&unwind);
+	set_put(call.set);
 	return ret;
 }

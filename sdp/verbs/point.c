@@ -71,10 +71,10 @@ static void thread_list(struct point_thread *t)
 	t->is_listed = true;
 }
 
-void sdp_point_enter(void)
+int sdp_point_enter(void)
 {
 	if (me.depth++ > 0)
-		return;
+		return me.depth - 1;
 	pthread_testcancel();
 	/* The type, too: libc's signal handler looks at nothing else, and
 	 * its setcancelstate() would forget PTHREAD_CANCELED. */
@@ -82,6 +82,18 @@ void sdp_point_enter(void)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &me.old_state);
 	if (!me.is_listed)
 		thread_list(&me);
+	return 0;
+}
+
+void sdp_point_left(int depth)
+{
+	bool is_inside = me.depth > 0;
+
+	me.depth = depth;
+	if (depth > 0 || !is_inside)
+		return;
+	pthread_setcancelstate(me.old_state, NULL);
+	pthread_setcanceltype(me.old_type, NULL);
 }
 
 void sdp_point_leave(void)

@@ -28,6 +28,7 @@
 #include "notice.h"
 #include "poll.h"
 #include "thread.h"
+#include "unwind.h"
 
 #define NAP_NS_MIN 1000000u
 #define NAP_NS_MAX 4000000u
@@ -48,12 +49,30 @@ uint64_t sdp_progress_wakeups(void)
 /* ---- sleeping --------------------------------------------------------------
  */
 
+/* This thread's, the innermost, that has the place on descriptors. */
+static _Thread_local struct sdp_waiter *placed;
+
+/* A call that a signal handler makes takes the place of the call which the
+ * handler interrupts: that one serves nothing meanwhile. */
+static bool place_take(struct sdp_dev *dev, struct sdp_waiter *w)
+{
+	if (dev->has_fd_sleeper) {
+		if (!placed || placed->dev != dev || !placed->is_on_fd)
+			return false;
+		placed->is_on_fd = false;
+	}
+	w->outer = placed;
+	placed = w;
+	return true;
+}
+
 /* Return: whether the caller has the place on the descriptors. */
 static bool sleeper_add(struct sdp_dev *dev, struct sdp_waiter *w,
 			bool only_on_fd)
 {
 	util_lock(&dev->wait_lock);
-	w->is_on_fd = !dev->has_fd_sleeper;
+	w->dev = dev;
+	w->is_on_fd = place_take(dev, w);
 	atomic_init(&w->is_awake, 1);
 	if (w->is_on_fd || !only_on_fd) {
 		w->prev = NULL;
@@ -61,6 +80,7 @@ static bool sleeper_add(struct sdp_dev *dev, struct sdp_waiter *w,
 		if (w->next)
 			w->next->prev = w;
 		dev->waiters = w;
+		w->is_listed = true;
 	}
 	dev->has_fd_sleeper = true;
 	util_unlock(&dev->wait_lock);
@@ -80,8 +100,10 @@ static void hand_over(struct sdp_dev *dev)
 		sdp_notice_kick();
 }
 
-static void sleeper_remove(struct sdp_dev *dev, struct sdp_waiter *w)
+static void sleeper_remove(struct sdp_waiter *w)
 {
+	struct sdp_dev *dev = w->dev;
+
 	util_lock(&dev->wait_lock);
 	if (w->prev)
 		w->prev->next = w->next;
@@ -89,6 +111,9 @@ static void sleeper_remove(struct sdp_dev *dev, struct sdp_waiter *w)
 		dev->waiters = w->next;
 	if (w->next)
 		w->next->prev = w->prev;
+	w->is_listed = false;
+	if (placed == w)
+		placed = w->outer;
 	if (w->is_on_fd)
 		dev->has_fd_sleeper = false;
 	util_unlock(&dev->wait_lock);
@@ -113,12 +138,14 @@ static int place_begin(struct sdp_dev *dev, struct sdp_waiter *w,
 		       struct pollfd *pfd)
 {
 	w->cq_fd = dev->cq_sleep_begin ? dev->cq_sleep_begin(dev->cq) : -1;
+	w->is_placed = true;
 	pfd[2] = (struct pollfd){ .fd = w->cq_fd, .events = POLLIN };
 	return dev_fds(dev, pfd) + 1;
 }
 
 static void place_end(struct sdp_dev *dev, struct sdp_waiter *w)
 {
+	w->is_placed = false;
 	sdp_poll_disarm(dev);
 	if (w->cq_fd < 0)
 		return;
@@ -317,6 +344,41 @@ static int sleep_in_futex(struct sdp_waiter *w, unsigned int what,
 	return ret;
 }
 
+/* The thread has left the call by another way. */
+static void wait_left(void *arg)
+{
+	struct sdp_waiter *w = arg;
+
+	if (w->is_placed)
+		place_end(w->dev, w);
+	if (w->is_listed)
+		sleeper_remove(w);
+	if (w->is_heir)
+		hand_over(w->dev);
+}
+
+/* Return: 0; -EINTR. */
+static int sleep_once(struct sdp_waiter *w, unsigned int what,
+		      const uint32_t *seen, uint64_t deadline,
+		      struct held *held)
+{
+	struct util_unwind unwind;
+	int ret;
+
+	util_unwind_push(&unwind, wait_left, w);
+	if (sleeper_add(w->link->dev, w, false)) {
+		signals_hold(held);
+		ret = sleep_on_fds(w, what, seen, deadline, held);
+	} else {
+		signals_release(held);
+		ret = sleep_in_futex(w, what, seen, deadline);
+	}
+	sdp_notice_stay();
+	sleeper_remove(w);
+	util_unwind_pop(&unwind);
+	return ret == -EINTR ? ret : 0;
+}
+
 static int wait_until(struct sdp_link *link, unsigned int what,
 		      const uint32_t *seen, uint64_t deadline, bool is_point)
 {
@@ -335,18 +397,8 @@ static int wait_until(struct sdp_link *link, unsigned int what,
 			ret = -EINTR;
 		if (ret)
 			break;
-		if (sleeper_add(dev, &w, false)) {
-			signals_hold(&held);
-			ret = sleep_on_fds(&w, what, seen, deadline, &held);
-		} else {
-			signals_release(&held);
-			ret = sleep_in_futex(&w, what, seen, deadline);
-		}
-		sdp_notice_stay();
-		sleeper_remove(dev, &w);
+		ret = sleep_once(&w, what, seen, deadline, &held);
 		is_heir = w.is_heir;
-		if (ret != -EINTR)
-			ret = 0;
 		if (is_over(link, what, seen)) {
 			now = sdp_now_ns();
 			sdp_budget_slept(&dev->spin, now - start, now);
@@ -428,19 +480,22 @@ int sdp_sleep_begin(struct pollfd *ret_fds, int max)
 
 void sdp_sleep_end(const struct pollfd *fds, int cnt)
 {
-	bool is_cm = cnt > FDS_PER_DEV * sleep_cnt &&
-		     fds[FDS_PER_DEV * sleep_cnt].revents;
+	/* Those below are of a call that this one's signal handler
+	 * interrupts. */
+	int dev_cnt = cnt / FDS_PER_DEV;
+	bool is_cm = cnt > FDS_PER_DEV * dev_cnt &&
+		     fds[FDS_PER_DEV * dev_cnt].revents;
 
-	while (sleep_cnt) {
+	while (dev_cnt) {
 		struct sdp_dev *dev = sleep_devs[--sleep_cnt];
-		const struct pollfd *pfd = fds + FDS_PER_DEV * sleep_cnt;
+		const struct pollfd *pfd = fds + FDS_PER_DEV * --dev_cnt;
 
 		place_end(dev, &sleep_waiters[sleep_cnt]);
 		serve_events(dev,
 			     (pfd[0].revents ? SDP_POLL_CQ : 0) |
 				     (pfd[1].revents ? SDP_POLL_ASYNC : 0) |
 				     (is_cm ? SDP_POLL_CM : 0));
-		sleeper_remove(dev, &sleep_waiters[sleep_cnt]);
+		sleeper_remove(&sleep_waiters[sleep_cnt]);
 	}
 }
 
@@ -634,4 +689,5 @@ void sdp_progress_forget(void)
 	atomic_store_explicit(&is_running, false, memory_order_relaxed);
 	atomic_store_explicit(&is_deferring, false, memory_order_relaxed);
 	sleep_cnt = 0;
+	placed = NULL;
 }

@@ -298,8 +298,12 @@ void sdp_link_recv_direct_cancel(struct sdp_link *link);
  * Between them the thread is not cancelled, whatever its type; in
  * sdp_point_leave() it is, if it was meanwhile.  They do not nest.
  */
-void sdp_point_enter(void);
+int sdp_point_enter(void);
 void sdp_point_leave(void);
+
+/* The thread has left the call, and those inside it, by siglongjmp() or its
+ * like.  @depth: what sdp_point_enter() returned. */
+void sdp_point_left(int depth);
 
 /**
  * sdp_point_cancel - pthread_cancel() of @thread has returned 0

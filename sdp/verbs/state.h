@@ -34,10 +34,14 @@
 struct sdp_waiter {
 	struct sdp_waiter *next, *prev; /* of the device */
 	struct sdp_link *link;		/* NULL: any */
-	_Atomic uint32_t is_awake;	/* a futex */
-	bool is_on_fd;			/* sleeps on the device's descriptors */
-	bool is_heir;			/* woken because that place is free */
-	bool is_point;			/* cancellation ends it */
+	struct sdp_dev *dev;
+	struct sdp_waiter *outer;  /* of the calls that this one interrupts */
+	_Atomic uint32_t is_awake; /* a futex */
+	bool is_listed;		   /* among the device's */
+	bool is_on_fd;		   /* sleeps on the device's descriptors */
+	bool is_placed;		   /* between place_begin() and its end */
+	bool is_heir;		   /* woken because that place is free */
+	bool is_point;		   /* cancellation ends it */
 	int cq_fd; /* is_on_fd: of usiwdv_cq_sleep_begin(); -1: none */
 };
 

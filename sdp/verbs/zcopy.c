@@ -10,6 +10,7 @@
 #include "notice.h"
 #include "progress.h"
 #include "state.h"
+#include "unwind.h"
 
 /* ---- memory
  * ------------------------------------------------------------------ */
@@ -143,23 +144,40 @@ static void wait_back(struct sdp_link *link, unsigned int bit)
 		;
 }
 
+static ssize_t send_back(struct sdp_link *link)
+{
+	sdp_link_send_zcopy_cancel(link);
+	wait_back(link, LINK_ZDONE);
+	return sdp_link_send_zcopy_done(link);
+}
+
+/* The thread has left the call by another way: the memory is the program's
+ * again, whatever has been sent. */
+static void send_left(void *link)
+{
+	(void)send_back(link);
+}
+
 /* Return: octets; the reason of an early end is told by the next call, or
  * here if there was none.  *ret_why: -EINTR, -ETIME ended it in part. */
 static ssize_t send_one_zcopy(struct sdp_link *link, const void *buf,
 			      size_t len, uint64_t deadline, int *ret_why)
 {
 	int ret = sdp_link_send_zcopy_begin(link, buf, len);
+	struct util_unwind unwind;
 	ssize_t done;
 
 	if (ret)
 		return ret;
+	util_unwind_push(&unwind, send_left, link);
 	ret = wait_for(link, LINK_ZDONE, NULL, deadline);
 	if (ret < 0) {
 		*ret_why = ret;
-		sdp_link_send_zcopy_cancel(link);
-		wait_back(link, LINK_ZDONE);
+		done = send_back(link);
+	} else {
+		done = sdp_link_send_zcopy_done(link);
 	}
-	done = sdp_link_send_zcopy_done(link);
+	util_unwind_pop(&unwind);
 	if (done)
 		return done;
 	if (ret < 0) {
@@ -416,22 +434,38 @@ static bool wants_direct(struct sdp_link *link, size_t space,
 	return is_wanted;
 }
 
+static ssize_t recv_back(struct sdp_link *link)
+{
+	sdp_link_recv_direct_cancel(link);
+	wait_back(link, LINK_RDONE);
+	return sdp_link_recv_direct_done(link);
+}
+
+/* As send_left(). */
+static void recv_left(void *link)
+{
+	(void)recv_back(link);
+}
+
 static ssize_t recv_one_direct(struct sdp_link *link, void *buf, size_t len,
 			       unsigned int flags, uint64_t deadline,
 			       int *ret_why)
 {
 	int ret = sdp_link_recv_direct_begin(link, buf, len, flags);
+	struct util_unwind unwind;
 	ssize_t done;
 
 	if (ret)
 		return ret == -EPIPE ? -EAGAIN : ret;
+	util_unwind_push(&unwind, recv_left, link);
 	ret = wait_for(link, LINK_RDONE, NULL, deadline);
 	if (ret < 0) {
 		*ret_why = ret;
-		sdp_link_recv_direct_cancel(link);
-		wait_back(link, LINK_RDONE);
+		done = recv_back(link);
+	} else {
+		done = sdp_link_recv_direct_done(link);
 	}
-	done = sdp_link_recv_direct_done(link);
+	util_unwind_pop(&unwind);
 	if (done)
 		return done;
 	return ret < 0 ? ret : -EAGAIN;

@@ -2,7 +2,6 @@
 /* Signals in the middle of a call. */
 #include "cases.h"
 
-#include <setjmp.h>
 #include <sys/signalfd.h>
 #include <sys/time.h>
 
@@ -303,33 +302,6 @@ static void by_descriptor(void)
 	say("SIGUSR1: %d", info.ssi_signo == SIGUSR1);
 }
 
-static sigjmp_buf back;
-
-static void jump(int number)
-{
-	(void)number;
-	siglongjmp(back, 1);
-}
-
-/* As old programs limit the time of a read. */
-static void jumped_out(void)
-{
-	struct sigaction action = { .sa_handler = jump };
-	struct itimerval soon = { .it_value.tv_usec = 30000 };
-	struct pair pair = pair_used();
-
-	NEED(sigaction(SIGALRM, &action, NULL) == 0);
-	if (sigsetjmp(back, 1) == 0) {
-		NEED(setitimer(ITIMER_REAL, &soon, NULL) == 0);
-		show_recv("recv", pair.server, 10, 0);
-	}
-	say("out of recv by siglongjmp");
-	send_text(pair.client, "abc");
-	show_recv("recv", pair.server, 10, 0);
-	send_text(pair.server, "def");
-	show_recv("recv", pair.client, 10, 0);
-}
-
 /* A handler that uses the same kind of socket. */
 static struct pair handler_pair;
 
@@ -395,7 +367,6 @@ const struct sock_case signal_cases[] = {
 	{ "signal.blocked-later", blocked_later },
 	{ "signal.on-main-thread", on_main_thread },
 	{ "signal.by-descriptor", by_descriptor },
-	{ "signal.jumped-out", jumped_out },
 	{ "signal.sends-in-handler", sends_in_handler },
 	{ "signal.many", many },
 	{ NULL, NULL },

@@ -192,8 +192,9 @@ void sdp_signals_pipe(void)
 	pipe_cnt++;
 }
 
-void sdp_point_enter(void)
+int sdp_point_enter(void)
 {
+	return 0;
 }
 
 void sdp_point_leave(void)

@@ -163,12 +163,40 @@ static void test_others(void **state)
 	sdp_point_leave();
 }
 
+/* The thread went on elsewhere, as by siglongjmp(): it can be cancelled as
+ * before the calls that it has left. */
+static void test_left(void **state)
+{
+	int outer, inner, type, cancel_state;
+
+	(void)state;
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	for (int i = 0; i < 2; i++) {
+		outer = sdp_point_enter();
+		inner = sdp_point_enter();
+		assert_int_equal(inner, outer + 1);
+		sdp_point_left(inner);
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+		assert_int_equal(cancel_state, PTHREAD_CANCEL_DISABLE);
+		if (i == 0)
+			sdp_point_left(outer);
+		else
+			sdp_point_leave();
+		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &cancel_state);
+		assert_int_equal(cancel_state, PTHREAD_CANCEL_ENABLE);
+		pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+		assert_int_equal(type, PTHREAD_CANCEL_ASYNCHRONOUS);
+	}
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_scenes),
 		cmocka_unit_test(test_anywhere),
 		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

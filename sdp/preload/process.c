@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The stubs of calls that concern the whole process: its end, the end of its
+ * threads, programs that it starts, and libc's stdio.
+ */
+#include <pthread.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sock/end.h"
+#include "sock/proxy.h"
+#include "sock/real.h"
+#include "sock/share.h"
+#include "sock/table.h"
+#include "stubs.h"
+#include "verbs/sdp-link.h"
+
+EXPORT __attribute__((noreturn)) void _exit(int code)
+{
+	sdp_end_process(false);
+	sdp_real()->_exit(code);
+	__builtin_unreachable();
+}
+
+EXPORT __attribute__((noreturn)) void _Exit(int code)
+{
+	_exit(code);
+}
+
+/* A thread that sleeps in one of our calls is for us to wake. */
+EXPORT int pthread_cancel(pthread_t thread)
+{
+	int ret = sdp_real()->pthread_cancel(thread);
+
+	if (ret == 0)
+		sdp_point_cancel(thread);
+	return ret;
+}
+
+EXPORT FILE *fdopen(int fd, const char *mode)
+{
+	sdp_proxy_stdio(fd);
+	return sdp_real()->fdopen(fd, mode);
+}
+
+/* libc's own would write past us. */
+EXPORT __attribute__((format(printf, 2, 0))) int
+vdprintf(int fd, const char *format, va_list ap)
+{
+	int len, sent = 0;
+	char *text;
+	ssize_t ret;
+
+	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
+		return sdp_real()->vdprintf(fd, format, ap);
+	len = vasprintf(&text, format, ap);
+	while (sent < len) {
+		ret = write(fd, text + sent, (size_t)(len - sent));
+		if (ret < 0)
+			break;
+		sent += (int)ret;
+	}
+	if (len >= 0)
+		free(text);
+	return sent < len ? -1 : len;
+}
+
+EXPORT __attribute__((format(printf, 2, 3))) int
+dprintf(int fd, const char *format, ...)
+{
+	va_list ap;
+	int ret;
+
+	va_start(ap, format);
+	ret = vdprintf(fd, format, ap);
+	va_end(ap);
+	return ret;
+}
+
+/* For fortified programs.  @flag: libc is to look for %n. */
+EXPORT __attribute__((format(printf, 3, 0))) int
+__vdprintf_chk(int fd, int flag, const char *format, va_list ap)
+{
+	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
+		return sdp_real()->__vdprintf_chk(fd, flag, format, ap);
+	return vdprintf(fd, format, ap);
+}
+
+EXPORT __attribute__((format(printf, 3, 4))) int
+__dprintf_chk(int fd, int flag, const char *format, ...)
+{
+	va_list ap;
+	int ret;
+
+	va_start(ap, format);
+	ret = __vdprintf_chk(fd, flag, format, ap);
+	va_end(ap);
+	return ret;
+}
+
+EXPORT int system(const char *command)
+{
+	sdp_share_spawn();
+	return sdp_real()->system(command);
+}
+
+EXPORT FILE *popen(const char *command, const char *mode)
+{
+	sdp_share_spawn();
+	return sdp_real()->popen(command, mode);
+}
+
+#define STUB_SPAWN(name)                                                       \
+	EXPORT int name(pid_t *pid, const char *path,                          \
+			const posix_spawn_file_actions_t *actions,             \
+			const posix_spawnattr_t *attr, char *const argv[],     \
+			char *const envp[])                                    \
+	{                                                                      \
+		sdp_share_spawn();                                             \
+		return sdp_real()->name(pid, path, actions, attr, argv, envp); \
+	}
+
+STUB_SPAWN(posix_spawn)
+STUB_SPAWN(posix_spawnp)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See unwind.h. */
+#include "unwind.h"
+
+#include "thread.h"
+
+/* Of the LSB.  The macros of today's header know of cancellation only. */
+extern void _pthread_cleanup_push(struct _pthread_cleanup_buffer *buffer,
+				  void (*fn)(void *arg), void *arg);
+extern void _pthread_cleanup_pop(struct _pthread_cleanup_buffer *buffer,
+				 int runs);
+
+/* A second handler that leaves would do so in the middle of @fn. */
+static void unwind_run(void *arg)
+{
+	const struct util_unwind *unwind = arg;
+	sigset_t old;
+
+	util_signals_block(&old);
+	unwind->fn(unwind->arg);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void util_unwind_push(struct util_unwind *unwind, void (*fn)(void *arg),
+		      void *arg)
+{
+	unwind->fn = fn;
+	unwind->arg = arg;
+	_pthread_cleanup_push(&unwind->buffer, unwind_run, unwind);
+}
+
+void util_unwind_pop(struct util_unwind *unwind)
+{
+	_pthread_cleanup_pop(&unwind->buffer, 0);
+}
