@@ -178,7 +178,7 @@ void sdp_conn_free(struct sdp_conn *conn)
 
 uint16_t sdp_conn_send_room(const struct sdp_conn *conn)
 {
-	if (!sdp_conn_is_open(conn) || conn->closing.is_wanted)
+	if (!sdp_conn_is_running(conn) || conn->closing.is_wanted)
 		return 0;
 	return (uint16_t)(conn->opt.send_cap - conn->send_cnt);
 }
@@ -273,6 +273,7 @@ const char *sdp_fault_str(enum sdp_fault fault)
 		[SDP_FAULT_PEER_ABORT] = "the peer aborted",
 		[SDP_FAULT_LOCAL_ABORT] = "aborted here",
 		[SDP_FAULT_TIMEOUT] = "the peer did not answer in time",
+		[SDP_FAULT_MOVE] = "the connection could not move",
 	};
 
 	return (unsigned int)fault < sizeof(strings) / sizeof(*strings)

@@ -99,7 +99,7 @@ void sdp_end_check(struct sdp_conn *conn)
 int sdp_conn_shutdown(struct sdp_conn *conn, uint64_t now)
 {
 	conn->now = now;
-	if (!sdp_conn_is_open(conn) && conn->stage != SDP_STAGE_SUSPENDED)
+	if (!sdp_conn_is_running(conn))
 		return -ENOTCONN;
 	conn->closing.is_wanted = true;
 	return 0;
@@ -130,6 +130,8 @@ void sdp_conn_llp_down(struct sdp_conn *conn, uint64_t now)
 		return;
 	if (conn->stage == SDP_STAGE_SUSPENDED) {
 		conn->done_id = conn->next_id;
+		conn->moving.is_llp_ending = false;
+		sdp_conn_disarm(conn, SDP_TIMER_LLP_END);
 		return;
 	}
 	/* SDP-95, SDP-105 */
@@ -179,7 +181,13 @@ static void expire(struct sdp_conn *conn, enum sdp_timer timer)
 		return;
 	case SDP_TIMER_LLP_END:
 		sdp_conn_disarm(conn, timer);
+		/* The peer of a move has not ended the old carrier. */
+		if (conn->stage == SDP_STAGE_SUSPENDED)
+			conn->moving.is_llp_ending = true;
 		sdp_end_check(conn);
+		return;
+	case SDP_TIMER_SUSP:
+		sdp_end_fail(conn, SDP_FAULT_MOVE);
 		return;
 	case SDP_TIMER_SRC_CANCEL:
 	case SDP_TIMER_SINK_CANCEL:

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "conn/end.h"
+#include "conn/move.h"
 #include "conn/queue.h"
 #include "conn/start.h"
 #include "conn/state.h"
@@ -331,9 +332,9 @@ static enum sdp_fault on_susp_ack(struct sdp_conn *conn, struct rx *rx)
 	(void)rx;
 	if (!conn->moving.is_sent || conn->moving.is_rcvd)
 		return SDP_FAULT_SUSP;
-	conn->stage = SDP_STAGE_SUSPENDED;
-	conn->news.suspended = true;
-	sdp_conn_disarm(conn, SDP_TIMER_SUSP);
+	sdp_move_suspend(conn);
+	/* The peer ends the carrier, or this one does. */
+	sdp_conn_arm(conn, SDP_TIMER_LLP_END, conn->opt.llp_end_ms);
 	return SDP_FAULT_NONE;
 }
 

@@ -380,6 +380,8 @@ int sdp_conn_next_event(struct sdp_conn *conn, struct sdp_event *ret_ev);
 #define SDP_BUF_RDMA 0x01u    /* stag and va are good for the peer */
 #define SDP_BUF_OOB 0x02u     /* send: the last octet is urgent */
 #define SDP_BUF_WAITALL 0x04u /* receive: comes back full (SDP-171) */
+/* With SDP_BUF_OOB: the peer was told of it on the carrier before. */
+#define SDP_BUF_PEND_SENT 0x08u
 
 struct sdp_buf {
 	uint64_t cookie;
@@ -496,5 +498,22 @@ int sdp_conn_suspend(struct sdp_conn *conn, uint16_t port, uint64_t now);
  * goes on where it was (SDP-244).  Return: 0; -EINVAL: not suspended. */
 int sdp_conn_move(struct sdp_conn *conn, enum sdp_role role,
 		  enum sdp_carrier carrier, uint64_t now);
+
+/* There will be no other carrier: SDP_FAULT_MOVE. */
+void sdp_conn_give_up_move(struct sdp_conn *conn, uint64_t now);
+
+/* What the initiator of a move hands to the next address space (SDP-240),
+ * beside what can be peeked at: the @i-th piece of the stream that the peer
+ * has not got, and its SDP_BUF_OOB and SDP_BUF_PEND_SENT.  Return: 1; 0: no
+ * more. */
+int sdp_conn_unsent(const struct sdp_conn *conn, uint16_t i,
+		    struct sdp_piece *ret_piece, uint8_t *ret_flags);
+
+/* There, before sdp_conn_hello(): which directions were closed; what lay
+ * unread, in the order of the stream.  Return: 0; -EINVAL: begun already;
+ * -ENOSPC. */
+int sdp_conn_inherit(struct sdp_conn *conn, bool has_shut, bool has_peer_shut);
+int sdp_conn_inherit_octets(struct sdp_conn *conn,
+			    const struct sdp_piece *piece, bool is_oob);
 
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "conn/end.h"
-#include "conn/queue.h"
 #include "conn/tx.h"
 
 /* ---- judging
@@ -48,14 +47,18 @@ static void take_peer(struct sdp_conn *conn, const struct sdp_msg *msg)
 static void open_connection(struct sdp_conn *conn)
 {
 	conn->stage = SDP_STAGE_OPEN;
+	conn->was_open = true;
 	conn->news.connected = true;
 	sdp_conn_disarm(conn, SDP_TIMER_START);
+	if (conn->moving.is_wanted)
+		sdp_conn_arm(conn, SDP_TIMER_SUSP, conn->opt.susp_ms);
+	sdp_end_check(conn); /* both may have closed before a move */
 }
 
 /* ---- what comes
  * ------------------------------------------------------------------ */
 
-static void begin(struct sdp_conn *conn)
+void sdp_start_begin(struct sdp_conn *conn)
 {
 	sdp_credit_init(&conn->credit, conn->opt.bufs + 1, conn->opt.first_mseq,
 			conn->opt.peer_first_mseq);
@@ -78,7 +81,7 @@ int sdp_conn_start(struct sdp_conn *conn, uint64_t now)
 	if (conn->stage != SDP_STAGE_IDLE)
 		return -EINVAL;
 	conn->now = now;
-	begin(conn);
+	sdp_start_begin(conn);
 	return 0;
 }
 
@@ -155,39 +158,6 @@ int sdp_conn_carrier_up(struct sdp_conn *conn, const void *octets, size_t len,
 		return -EPROTO;
 	}
 	conn->due.first_data = true;
-	return 0;
-}
-
-int sdp_conn_move(struct sdp_conn *conn, enum sdp_role role,
-		  enum sdp_carrier carrier, uint64_t now)
-{
-	if (conn->stage != SDP_STAGE_SUSPENDED)
-		return -EINVAL;
-	conn->now = now;
-	conn->opt.role = role;
-	conn->opt.carrier = carrier;
-	conn->done_id = conn->next_id;
-	/* Ours is sent anew if the peer's had priority (SDP-245). */
-	if (!conn->moving.is_rcvd)
-		conn->moving.is_wanted = false;
-	conn->moving.is_sent = false;
-	conn->moving.is_rcvd = false;
-	conn->moving.is_ack_sent = false;
-	conn->moving.has_crossed = false;
-	memset(&conn->due, 0, sizeof(conn->due));
-	memset(&conn->reading, 0, sizeof(conn->reading));
-	memset(&conn->writing, 0, sizeof(conn->writing));
-	conn->is_src_cancel_waiting = false;
-	conn->is_sink_cancel_waiting = false;
-	/* What lies unread takes no receive of the new carrier (SDP-36). */
-	for (uint32_t i = conn->chunk_free; i != conn->chunk_tail; i++)
-		sdp_conn_chunk_at(conn, i)->is_old = true;
-	conn->old_held = conn->chunk_tail - conn->chunk_free;
-	sdp_source_restart(&conn->source);
-	sdp_sink_restart(&conn->sink);
-	sdp_queue_recv_unadvertise(conn);
-	sdp_queue_cut_cancelled(conn);
-	begin(conn);
 	return 0;
 }
 

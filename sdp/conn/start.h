@@ -7,6 +7,9 @@
 
 #include "conn/state.h"
 
+/* The counters of a carrier that is to come; what the ULP gave stays. */
+void sdp_start_begin(struct sdp_conn *conn);
+
 /* Connecting Peer: HelloAck came as the first message. */
 enum sdp_fault sdp_start_on_hello_ack(struct sdp_conn *conn, const void *octets,
 				      size_t len);

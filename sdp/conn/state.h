@@ -126,6 +126,7 @@ struct sdp_moving {
 	bool is_rcvd;	  /* the peer's, to be answered */
 	bool is_ack_sent; /* our SuspCommAck */
 	bool has_crossed; /* the peer's came too, and ours has priority */
+	bool has_spare;	  /* receives for what the peer still has to say */
 	uint16_t port;	  /* is_wanted: ours */
 	uint16_t peer_port;
 	uint32_t work;	    /* is_ack_sent: id */
@@ -165,6 +166,7 @@ struct sdp_conn {
 	enum sdp_fault fault;
 	uint64_t now;
 	uint64_t timers[SDP_TIMER_CNT];
+	bool was_open; /* on this carrier, or the one before */
 	bool is_carrier_up;
 	bool is_hello_out; /* SDP_WORK_HELLO was handed out */
 	bool may_be_rtr;   /* a first message without octets is no message */
@@ -217,6 +219,14 @@ struct sdp_conn {
 static inline bool sdp_conn_is_open(const struct sdp_conn *conn)
 {
 	return conn->stage == SDP_STAGE_OPEN;
+}
+
+/* The ULP sends and receives, also between two carriers. */
+static inline bool sdp_conn_is_running(const struct sdp_conn *conn)
+{
+	return conn->stage == SDP_STAGE_OPEN ||
+	       conn->stage == SDP_STAGE_SUSPENDED ||
+	       (conn->was_open && conn->stage < SDP_STAGE_OPEN);
 }
 
 static inline void sdp_conn_arm(struct sdp_conn *conn, enum sdp_timer timer,

@@ -248,6 +248,9 @@ static bool is_too_full_to_move(const struct sdp_conn *conn)
 	return conn->chunk_tail - conn->chunk_free > conn->chunk_cap / 2;
 }
 
+/* RdmaRdCompl, RdmaWrCompl, SuspCommAck. */
+#define SPARE_RECEIVES 3u
+
 bool sdp_tx_susp(struct sdp_conn *conn, struct sdp_work *work)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SUSP_COMM };
@@ -257,6 +260,14 @@ bool sdp_tx_susp(struct sdp_conn *conn, struct sdp_work *work)
 	    is_rdma_running(conn) || is_too_full_to_move(conn) ||
 	    !may_control(conn))
 		return false;
+	/* The last credit that the peer gets (SDP-237) is enough for what it
+	 * has to complete, and for SuspCommAck. */
+	if (!m->has_spare) {
+		m->has_spare = true;
+		conn->credit.pool += SPARE_RECEIVES;
+	}
+	if (sdp_tx_post(conn, work))
+		return true;
 	msg.susp_port = m->port;
 	sdp_tx_message(conn, &msg, work);
 	m->is_sent = true;

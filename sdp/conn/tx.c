@@ -115,3 +115,33 @@ uint8_t sdp_tx_req_pipe(const struct sdp_conn *conn)
 	}
 	return conn->recv_cnt > 1 ? SDP_FLAG_REQ_PIPE : 0; /* C28 */
 }
+
+bool sdp_tx_post(struct sdp_conn *conn, struct sdp_work *work)
+{
+	uint32_t held = conn->chunk_tail - conn->chunk_free - conn->old_held;
+	uint32_t have = conn->credit.posted - conn->resize.old_cnt + held;
+	uint32_t all =
+		conn->credit.posted + conn->chunk_tail - conn->chunk_free;
+
+	switch (conn->stage) {
+	case SDP_STAGE_HELLO:
+	case SDP_STAGE_ACCEPT:
+	case SDP_STAGE_OPEN:
+		break;
+	default:
+		return false;
+	}
+	if (have >= conn->credit.pool)
+		return false;
+	work->type = SDP_WORK_POST;
+	work->post.cnt = conn->credit.pool - have;
+	/* Each needs a place for its payload; after moves the old
+	 * connection's may still lie unread. */
+	if (work->post.cnt > conn->chunk_cap - all)
+		work->post.cnt = conn->chunk_cap - all;
+	if (!work->post.cnt)
+		return false;
+	work->post.size = conn->resize.new_size;
+	sdp_credit_post(&conn->credit, work->post.cnt);
+	return true;
+}

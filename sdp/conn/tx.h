@@ -24,6 +24,10 @@ void sdp_tx_unnumbered(struct sdp_conn *conn, struct sdp_msg *msg,
 uint32_t sdp_tx_plain(struct sdp_conn *conn, uint8_t mid,
 		      struct sdp_work *work);
 
+/* Receives that are missing, those of the old size apart.  Return: whether
+ * there are any. */
+bool sdp_tx_post(struct sdp_conn *conn, struct sdp_work *work);
+
 /* Makes @work a Read or Write of the next @len octets. */
 void sdp_tx_rdma(struct sdp_conn *conn, enum sdp_work_type type, uint32_t stag,
 		 uint64_t va, const struct sdp_piece *piece,

@@ -13,10 +13,8 @@
 
 static int check_send(const struct sdp_conn *conn, uint32_t len)
 {
-	if (conn->stage < SDP_STAGE_OPEN)
-		return -ENOTCONN;
-	if (conn->stage != SDP_STAGE_OPEN && conn->stage != SDP_STAGE_SUSPENDED)
-		return -EPIPE;
+	if (!sdp_conn_is_running(conn))
+		return conn->stage < SDP_STAGE_OPEN ? -ENOTCONN : -EPIPE;
 	if (conn->closing.is_wanted) /* SDP-86 */
 		return -EPIPE;
 	return len && len <= SDP_LEN_MAX ? 0 : -EINVAL;
@@ -39,9 +37,10 @@ int sdp_conn_send(struct sdp_conn *conn, const struct sdp_buf *buf)
 		.end = conn->send_end + buf->len,
 		.stag = buf->stag,
 		.flags = buf->flags & (SDP_BUF_RDMA | SDP_BUF_OOB),
+		.is_pend_sent = buf->flags & SDP_BUF_PEND_SENT,
 	};
 	conn->send_end = e->end;
-	if (e->flags & SDP_BUF_OOB)
+	if (e->flags & SDP_BUF_OOB && !e->is_pend_sent)
 		conn->oob_cnt++;
 	return 0;
 }
@@ -93,7 +92,8 @@ int sdp_conn_post_recv(struct sdp_conn *conn, const struct sdp_buf *buf)
 {
 	struct sdp_recv_entry *e;
 
-	if (conn->stage < SDP_STAGE_OPEN || conn->stage == SDP_STAGE_CLOSED)
+	if ((!conn->was_open && conn->stage < SDP_STAGE_OPEN) ||
+	    conn->stage == SDP_STAGE_CLOSED)
 		return -ENOTCONN;
 	if (!buf->len || buf->len > SDP_LEN_MAX)
 		return -EINVAL;
@@ -180,7 +180,7 @@ int sdp_conn_refuse_advert(struct sdp_conn *conn)
 	return 0;
 }
 
-/* ---- modes, sizes, moves
+/* ---- modes, sizes
  * ------------------------------------------------------------- */
 
 int sdp_conn_set_mode(struct sdp_conn *conn, enum sdp_mode mode)
@@ -221,16 +221,5 @@ int sdp_conn_resize(struct sdp_conn *conn, uint32_t size)
 	if (size > conn->opt.buf_size_max)
 		size = conn->opt.buf_size_max;
 	sdp_resize_decide(&conn->resize, size, conn->credit.posted);
-	return 0;
-}
-
-int sdp_conn_suspend(struct sdp_conn *conn, uint16_t port, uint64_t now)
-{
-	if (!sdp_conn_is_open(conn) || sdp_conn_is_moving(conn))
-		return -EINVAL;
-	conn->now = now;
-	conn->moving.is_wanted = true;
-	conn->moving.port = port;
-	sdp_conn_arm(conn, SDP_TIMER_SUSP, conn->opt.susp_ms);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "conn/end.h"
+#include "conn/move.h"
 #include "conn/queue.h"
 #include "conn/start.h"
 #include "conn/state.h"
@@ -54,37 +55,6 @@ static bool run_steps(struct sdp_conn *conn, const step_fn *steps, size_t cnt,
 	return false;
 }
 
-/* Receives that are missing, those of the old size apart. */
-static bool post_work(struct sdp_conn *conn, struct sdp_work *work)
-{
-	uint32_t held = conn->chunk_tail - conn->chunk_free - conn->old_held;
-	uint32_t have = conn->credit.posted - conn->resize.old_cnt + held;
-	uint32_t all =
-		conn->credit.posted + conn->chunk_tail - conn->chunk_free;
-
-	switch (conn->stage) {
-	case SDP_STAGE_HELLO:
-	case SDP_STAGE_ACCEPT:
-	case SDP_STAGE_OPEN:
-		break;
-	default:
-		return false;
-	}
-	if (have >= conn->credit.pool)
-		return false;
-	work->type = SDP_WORK_POST;
-	work->post.cnt = conn->credit.pool - have;
-	/* Each needs a place for its payload; after moves the old
-	 * connection's may still lie unread. */
-	if (work->post.cnt > conn->chunk_cap - all)
-		work->post.cnt = conn->chunk_cap - all;
-	if (!work->post.cnt)
-		return false;
-	work->post.size = conn->resize.new_size;
-	sdp_credit_post(&conn->credit, work->post.cnt);
-	return true;
-}
-
 static bool open_work(struct sdp_conn *conn, struct sdp_work *work)
 {
 	const struct sdp_moving *m = &conn->moving;
@@ -121,7 +91,7 @@ static bool end_work(struct sdp_conn *conn, enum sdp_work_type type,
 int sdp_conn_next_work(struct sdp_conn *conn, struct sdp_work *ret_work)
 {
 	memset(ret_work, 0, sizeof(*ret_work));
-	if (post_work(conn, ret_work))
+	if (sdp_tx_post(conn, ret_work))
 		return 1;
 	switch (conn->stage) {
 	case SDP_STAGE_DISCONNECT:
@@ -187,10 +157,8 @@ static void check_awaited(struct sdp_conn *conn)
 		sdp_end_check(conn);
 	}
 	if (m->is_ack_sent && is_done(conn, m->work)) { /* SDP-239 */
-		conn->stage = SDP_STAGE_SUSPENDED;
-		conn->news.suspended = true;
+		sdp_move_suspend(conn);
 		m->is_llp_ending = true;
-		sdp_conn_disarm(conn, SDP_TIMER_SUSP);
 	}
 }
 

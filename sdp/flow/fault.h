@@ -33,6 +33,7 @@ enum sdp_fault {
 	SDP_FAULT_PEER_ABORT,	/* AbortConn came */
 	SDP_FAULT_LOCAL_ABORT,	/* the owner wanted it */
 	SDP_FAULT_TIMEOUT,	/* the peer did not answer in time */
+	SDP_FAULT_MOVE,		/* no other carrier took over */
 };
 
 #endif

@@ -48,7 +48,7 @@ static void on_failed(struct sdp_link *link, enum sdp_fault fault)
 	case SDP_FAULT_TIMEOUT:
 		util_warn("sdp", "qp 0x%06x: %s", link->qp_num,
 			  sdp_fault_str(fault));
-		sdp_drive_error(link, ETIMEDOUT);
+		sdp_drive_error(link, link->is_up ? ETIMEDOUT : ECONNRESET);
 		return;
 	case SDP_FAULT_PEER_ABORT:
 	case SDP_FAULT_LLP_LOST:
@@ -108,6 +108,16 @@ static void on_copy(struct sdp_link *link, const struct sdp_event *ev)
 	link->stats.rx_bcopy += ev->copy.from.len;
 }
 
+/* Nothing is on its way any more, and nothing is advertised. */
+static void on_suspended(struct sdp_link *link, const struct sdp_event *ev)
+{
+	link->is_refused = false;
+	link->done_id = link->data_id + 1;
+	link->is_suspended = ev->suspended.is_initiator;
+	link->is_asked = !ev->suspended.is_initiator;
+	link->move_port = ev->suspended.port;
+}
+
 /* What was gathered, and the core was never told of. */
 static void drop_tail(struct sdp_link *link)
 {
@@ -123,6 +133,7 @@ static unsigned int on_event(struct sdp_link *link, const struct sdp_event *ev)
 	case SDP_EV_NONE:
 		break;
 	case SDP_EV_CONNECTED:
+		link->is_up = true;
 		return LINK_STANDS;
 	case SDP_EV_COPY:
 		on_copy(link, ev);
@@ -149,15 +160,15 @@ static unsigned int on_event(struct sdp_link *link, const struct sdp_event *ev)
 		(void)sdp_conn_resize(link->conn, ev->resize.size);
 		break;
 	case SDP_EV_SUSPENDED:
-		/* Connections do not move yet. */
-		sdp_conn_abort(link->conn, sdp_now_ns());
-		sdp_drive_error(link, ECONNRESET);
+		on_suspended(link, ev);
 		break;
 	case SDP_EV_FAILED:
 		on_failed(link, ev->failed.fault);
 		break;
 	case SDP_EV_CLOSED:
 		link->is_conn_down = true;
+		/* Between two carriers the old one may still be there. */
+		link->is_llp_down |= link->qp != NULL;
 		drop_tail(link);
 		break;
 	}
@@ -446,6 +457,12 @@ static bool is_push_due(const struct sdp_link *link)
 	       sdp_now_ns() >= link->cork_end;
 }
 
+bool sdp_drive_is_to_move(const struct sdp_link *link)
+{
+	return link->is_asked && !link->qp && !link->is_moving &&
+	       !link->is_conn_down;
+}
+
 /* ---- deadlines
  * ---------------------------------------------------------------- */
 
@@ -454,7 +471,9 @@ static uint64_t first_deadline(const struct sdp_link *link)
 	uint64_t ns;
 
 	if ((link->is_llp_down && link->qp) ||
-	    (link->is_conn_down && link->is_released))
+	    (link->is_conn_down && link->is_released && !link->is_moving))
+		return 0;
+	if (sdp_drive_is_to_move(link))
 		return 0;
 	ns = sdp_conn_deadline(link->conn);
 	if (link->tail && link->cork_end < ns)

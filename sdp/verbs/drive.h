@@ -29,6 +29,10 @@ void sdp_drive_push(struct sdp_link *link);
 /* Whether a Send with payload has not completed. */
 bool sdp_drive_is_sending(const struct sdp_link *link);
 
+/* Whether the peer waits for the next carrier, and nobody makes it: not
+ * before the thread has ended that made the last one. */
+bool sdp_drive_is_to_move(const struct sdp_link *link);
+
 /* The connection failed here; the state says so after sdp_drive(). */
 void sdp_drive_error(struct sdp_link *link, int error);
 

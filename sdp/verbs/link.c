@@ -157,10 +157,10 @@ static int enter_device(struct sdp_link *link)
 	struct sdp_dev *dev = link->dev;
 	int ret;
 
-	util_lock(&dev->poll_lock);
+	util_lock_assert_held(&dev->poll_lock);
 	ret = sdp_dev_grow(dev, link->sq_depth);
 	if (ret)
-		goto unlock;
+		return ret;
 	ret = make_qp(link);
 	if (ret)
 		sdp_dev_shrink(dev, link->sq_depth);
@@ -168,8 +168,6 @@ static int enter_device(struct sdp_link *link)
 		sdp_poll_add(dev, link);
 	if (dev->link_cnt == 1)
 		sdp_notice_kick(); /* the progress thread serves it, too */
-unlock:
-	util_unlock(&dev->poll_lock);
 	return ret;
 }
 
@@ -206,8 +204,11 @@ int sdp_link_new(struct sdp_link **ret_link, struct sdp_dev *dev,
 	    (size_t)link->header_cnt * SDP_HEADER_MAX > link->headers->mem.len)
 		goto free_conn;
 	ret = sdp_progress_start();
-	if (!ret)
+	if (!ret) {
+		util_lock(&dev->poll_lock);
 		ret = enter_device(link);
+		util_unlock(&dev->poll_lock);
+	}
 	if (ret)
 		goto free_conn;
 	sdp_links_add(link);
@@ -226,13 +227,45 @@ free_link:
 	return ret;
 }
 
+int sdp_link_renew(struct sdp_link *link, struct rdma_cm_id *cm,
+		   enum sdp_role role, enum sdp_carrier carrier)
+{
+	struct sdp_dev *dev = link->dev;
+	int ret = -ECANCELED;
+
+	util_lock(&dev->poll_lock);
+	util_lock(&link->lock);
+	if (link->is_conn_down || link->qp)
+		goto unlock;
+	link->cm = cm;
+	ret = enter_device(link);
+	if (ret) {
+		link->cm = NULL;
+		goto unlock;
+	}
+	atomic_store_explicit(&link->is_cm_over, false, memory_order_relaxed);
+	link->is_llp_down = false;
+	link->is_graceful = false;
+	link->is_started = false;
+	link->is_up = false;
+	link->stats.role = role;
+	link->stats.carrier = carrier;
+	(void)sdp_conn_move(link->conn, role, carrier, sdp_now_ns());
+	sdp_drive(link, 0);
+unlock:
+	util_unlock(&link->lock);
+	util_unlock(&dev->poll_lock);
+	return ret;
+}
+
 static void release(struct sdp_link *link, uint64_t deadline)
 {
 	struct sdp_dev *dev = link->dev;
 
 	util_lock(&link->lock);
 	link->notify = NULL;
-	link->is_started = true;
+	/* Not under the thread that makes its next carrier. */
+	link->is_started |= !link->is_moving;
 	link->is_released = true;
 	atomic_store_explicit(&link->is_closing, true, memory_order_relaxed);
 	link->close_end = deadline;
@@ -264,13 +297,12 @@ int sdp_link_stand_up(struct sdp_link *link, const void *octets, size_t len,
 	if (ret)
 		return ret == -EPROTO ? ret : -EPROTO;
 	do {
-		ret = sdp_wait(link, LINK_STANDS | SDP_LINK_CLOSED, NULL,
-			       deadline);
+		ret = sdp_wait(link, LINK_UP | SDP_LINK_CLOSED, NULL, deadline);
 	} while (ret == -EINTR);
 	if (ret < 0)
 		return ret;
 	s = link_state(link);
-	if (s & LINK_STANDS)
+	if (s & LINK_UP)
 		return 0;
 	util_lock(&link->lock);
 	switch (sdp_conn_fault(link->conn)) {

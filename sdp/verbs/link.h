@@ -12,6 +12,11 @@ int sdp_link_new(struct sdp_link **ret_link, struct sdp_dev *dev,
 		 struct rdma_cm_id *cm, enum sdp_role role,
 		 enum sdp_carrier carrier, const struct sdp_link_options *opt);
 
+/* A link between two carriers gets the next one's queue pair.  Return: 0;
+ * -ECANCELED: it has ended meanwhile; -ENOMEM ... */
+int sdp_link_renew(struct sdp_link *link, struct rdma_cm_id *cm,
+		   enum sdp_role role, enum sdp_carrier carrier);
+
 /* A link that came to nothing. */
 void sdp_link_discard(struct sdp_link *link);
 

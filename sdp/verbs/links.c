@@ -91,7 +91,7 @@ void sdp_links_orphan(void)
 					      SDP_LINK_RDHUP | SDP_LINK_HUP |
 					      SDP_LINK_ERR | SDP_LINK_CLOSED |
 					      LINK_STANDS | LINK_ZDONE |
-					      LINK_RDONE | LINK_SHUT,
+					      LINK_RDONE | LINK_SHUT | LINK_UP,
 				      memory_order_release);
 	}
 }

@@ -222,6 +222,10 @@ static unsigned int judge(const struct sdp_link *link, unsigned int s)
 		s |= SDP_LINK_CLOSED;
 	if (sdp_conn_has_shut(link->conn))
 		s |= LINK_SHUT;
+	if (link->is_up)
+		s |= LINK_UP;
+	if (link->is_suspended && !link->qp)
+		s |= LINK_BARE;
 	if (!link->zsend.is_busy)
 		s |= LINK_ZDONE;
 	if (!link->direct.is_busy)

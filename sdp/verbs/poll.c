@@ -15,7 +15,9 @@
 #include "cm-chan.h"
 #include "drive.h"
 #include "links.h"
+#include "log.h"
 #include "notice.h"
+#include "thread.h"
 
 #define WC_MAX 32
 
@@ -203,6 +205,23 @@ static void take_send(struct sdp_dev *dev, struct pass *p,
 /* ---- deadlines
  * ------------------------------------------------------------------- */
 
+/* The old carrier has gone.  The peer waits for the next one, which is made in
+ * a thread of its own, since that takes its time. */
+static void start_move(struct sdp_link *link)
+{
+	int ret;
+
+	link->is_asked = false;
+	link->is_moving = true;
+	ret = util_thread_run(link->move, link, UTIL_THREAD_STACK);
+	if (!ret)
+		return;
+	util_warn("sdp", "qp 0x%06x: no thread for its move: %s", link->qp_num,
+		  strerror(-ret));
+	link->is_moving = false;
+	sdp_conn_give_up_move(link->conn, sdp_now_ns());
+}
+
 static void serve_link(struct sdp_dev *dev, struct sdp_link *link, uint64_t now)
 {
 	bool is_over;
@@ -218,13 +237,17 @@ static void serve_link(struct sdp_dev *dev, struct sdp_link *link, uint64_t now)
 		link->close_end = SDP_NEVER;
 		sdp_conn_abort(link->conn, now);
 	}
-	if (!link->is_llp_down)
+	if (!link->is_llp_down || !link->qp)
 		sdp_drive(link, 0);
 	if (link->is_llp_down && link->qp && link->is_started) {
 		sdp_poll_take_down(link);
 		sdp_drive(link, 0);
 	}
-	is_over = link->is_released && link->is_conn_down;
+	if (sdp_drive_is_to_move(link)) {
+		start_move(link);
+		sdp_drive(link, 0);
+	}
+	is_over = link->is_released && link->is_conn_down && !link->is_moving;
 	util_unlock(&link->lock);
 	if (is_over)
 		sdp_poll_free(link);

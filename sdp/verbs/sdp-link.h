@@ -411,6 +411,50 @@ int sdp_link_linger(struct sdp_link *link, uint64_t deadline);
  */
 void sdp_link_close(struct sdp_link *link, uint64_t deadline);
 
+/* ---- moves ----------------------------------------------------------------
+ *
+ * A peer that moves to another address space is followed without a call: the
+ * stream goes on over the carrier that it asks for, or ends with ECONNRESET.
+ * A link of this process moves in four steps.  The next address space listens.
+ * This one calls sdp_link_suspend() with that port, then sdp_link_hand_over();
+ * the octets of that go to the other process, which accepts, and calls
+ * sdp_link_adopt_fd() or sdp_link_adopt_cm().
+ */
+
+/**
+ * sdp_link_suspend - the peer stops sending, and knows where to go on
+ *
+ * Waits.  What comes before that can be received as ever, also afterwards.
+ * Return: 0; -ENOTCONN, -ECONNRESET: it is over; -ETIMEDOUT, -EINTR: to be
+ * called again.
+ */
+int sdp_link_suspend(struct sdp_link *link, uint16_t port, uint64_t deadline);
+
+/**
+ * sdp_link_hand_over - what the next address space has to know
+ * @ret_octets: free() them.
+ *
+ * The link is over then, without an error; sdp_link_close() is still to come.
+ * Return: 0; -EINVAL: sdp_link_suspend() is not through; -EBUSY: memory of a
+ * caller is in use (sdp_link_send_zcopy_done(), sdp_link_recv_direct_done());
+ * -ENOMEM.
+ */
+int sdp_link_hand_over(struct sdp_link *link, void **ret_octets,
+		       size_t *ret_len);
+
+/*
+ * As sdp_link_accept_fd() and sdp_link_accept_cm(), of a connection that is
+ * handed over.  Return: also -EPERM: the connection comes from another peer;
+ * accept the next one.  -EINVAL: @octets are not such.
+ */
+int sdp_link_adopt_fd(struct sdp_link **ret_link, int fd, const void *octets,
+		      size_t len, const struct sdp_link_options *opt,
+		      uint64_t deadline, struct sdp_outcome *ret_outcome);
+int sdp_link_adopt_cm(struct sdp_link **ret_link, struct sdp_listener *listener,
+		      const void *octets, size_t len,
+		      const struct sdp_link_options *opt, uint64_t deadline,
+		      struct sdp_outcome *ret_outcome);
+
 /* ---- settings and statistics
  * ---------------------------------------------- */
 

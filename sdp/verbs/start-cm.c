@@ -5,6 +5,8 @@
  * A start has an event channel of its own; when the link stands, its identity
  * goes to the channel that the progress of the process looks at.
  */
+#include "start-cm.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -15,7 +17,9 @@
 #include "cancel.h"
 #include "cm-chan.h"
 #include "drive.h"
+#include "handover.h"
 #include "link.h"
+#include "move.h"
 
 #define PRIV_MAX 255
 
@@ -25,6 +29,7 @@ struct start {
 	struct sdp_link *link;
 	uint64_t deadline;
 	const char *step;
+	const struct sdp_handover *from; /* NULL: a new connection */
 	struct sockaddr_storage peer;
 	uint8_t priv[PRIV_MAX];
 	size_t priv_len;
@@ -156,8 +161,11 @@ static int hand_over(struct start *s)
 	if (!all)
 		return -errno;
 	link->cm->context = link;
-	copy_addr(&link->names[0], rdma_get_local_addr(link->cm));
-	copy_addr(&link->names[1], rdma_get_peer_addr(link->cm));
+	/* A link that moves keeps its names. */
+	if (!link->names[0].ss_family) {
+		copy_addr(&link->names[0], rdma_get_local_addr(link->cm));
+		copy_addr(&link->names[1], rdma_get_peer_addr(link->cm));
+	}
 	return rdma_migrate_id(link->cm, all) ? -errno : 0;
 }
 
@@ -171,15 +179,20 @@ static int finish(struct start *s, const void *octets, size_t len)
 	return sdp_link_stand_up(s->link, octets, len, s->ord, s->deadline);
 }
 
+/* The identity of a start that failed may still be its channel's. */
+static void leave_channel(struct start *s)
+{
+	if (s->link->cm && sdp_cm_chan_get())
+		(void)rdma_migrate_id(s->link->cm, sdp_cm_chan_get());
+}
+
 static int conclude(struct start *s, int ret, struct sdp_link **ret_link,
 		    struct sdp_outcome *ret_outcome)
 {
 	if (!ret) {
 		*ret_link = s->link;
 	} else if (s->link) {
-		/* Its identity may still be the channel's. */
-		if (s->link->cm && sdp_cm_chan_get())
-			(void)rdma_migrate_id(s->link->cm, sdp_cm_chan_get());
+		leave_channel(s);
 		sdp_link_discard(s->link);
 	}
 	if (s->id)
@@ -191,14 +204,19 @@ static int conclude(struct start *s, int ret, struct sdp_link **ret_link,
 /* ---- connecting
  * --------------------------------------------------------------- */
 
+/* @is_again: @src was another identity's before. */
 static int resolve(struct start *s, const struct sockaddr *src,
-		   const struct sockaddr *dst)
+		   const struct sockaddr *dst, bool is_again)
 {
-	int ret;
+	int ret, one = 1;
 
 	s->step = "address";
 	if (rdma_create_id(s->ch, &s->id, NULL, RDMA_PS_TCP))
 		return -errno;
+	if (is_again)
+		(void)rdma_set_option(s->id, RDMA_OPTION_ID,
+				      RDMA_OPTION_ID_REUSEADDR, &one,
+				      sizeof(one));
 	if (rdma_resolve_addr(s->id, (struct sockaddr *)(uintptr_t)src,
 			      (struct sockaddr *)(uintptr_t)dst, 2000))
 		return -errno;
@@ -211,24 +229,96 @@ static int resolve(struct start *s, const struct sockaddr *src,
 	return wait_event(s, RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
-static int connect_steps(struct start *s, const struct sockaddr *src,
-			 const struct sockaddr *dst,
-			 const struct sdp_link_options *opt)
+static int say_hello(struct start *s)
 {
 	struct rdma_conn_param param;
-	int ret = resolve(s, src, dst);
+	int ret;
 
-	if (ret)
-		return ret;
-	ret = make_link(s, SDP_CONNECTING, SDP_CM_SEND, opt);
-	if (ret)
-		return ret;
 	s->step = "connect";
 	param = conn_param(s->link);
 	if (rdma_connect(s->link->cm, &param))
 		return -errno;
 	ret = wait_event(s, RDMA_CM_EVENT_ESTABLISHED);
 	return ret ? ret : finish(s, s->priv, s->priv_len);
+}
+
+static int connect_steps(struct start *s, const struct sockaddr *src,
+			 const struct sockaddr *dst,
+			 const struct sdp_link_options *opt)
+{
+	int ret = resolve(s, src, dst, false);
+
+	if (ret)
+		return ret;
+	ret = make_link(s, SDP_CONNECTING, SDP_CM_SEND, opt);
+	if (ret)
+		return ret;
+	s->link->move = sdp_move_cm;
+	return say_hello(s);
+}
+
+/* From the same IP address, and from the same port if it can be had (C18). */
+static int resolve_again(struct start *s, const struct sockaddr *to)
+{
+	struct sockaddr_storage from = s->link->names[0];
+	int ret = resolve(s, (struct sockaddr *)&from, to, true);
+
+	if (ret != -EADDRINUSE && ret != -EADDRNOTAVAIL)
+		return ret;
+	rdma_destroy_id(s->id);
+	s->id = NULL;
+	if (from.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&from)->sin6_port = 0;
+	else
+		((struct sockaddr_in *)&from)->sin_port = 0;
+	return resolve(s, (struct sockaddr *)&from, to, false);
+}
+
+/* The same for a link that moves. */
+static int move_steps(struct start *s, const struct sockaddr *to)
+{
+	struct sdp_dev *dev;
+	int ret = resolve_again(s, to);
+
+	if (ret)
+		return ret;
+	ret = s->id->verbs ? sdp_dev_by_context(s->id->verbs, &dev) : -ENODEV;
+	if (!ret && dev != s->link->dev)
+		ret = -ENODEV;
+	if (!ret)
+		ret = sdp_link_renew(s->link, s->id, SDP_CONNECTING,
+				     SDP_CM_SEND);
+	if (ret)
+		return ret;
+	s->id = NULL;
+	ret = say_hello(s);
+	/* A carrier that came to nothing is the end of it. */
+	return ret == -ECONNREFUSED ? -ECONNRESET : ret;
+}
+
+static int move_once(struct sdp_link *link, const struct sockaddr *to,
+		     uint64_t deadline)
+{
+	struct start s = { .link = link, .deadline = deadline };
+	int ret;
+
+	s.ch = rdma_create_event_channel();
+	if (!s.ch)
+		return -errno;
+	set_nonblocking(s.ch);
+	ret = move_steps(&s, to);
+	if (s.id)
+		rdma_destroy_id(s.id);
+	else if (ret)
+		leave_channel(&s);
+	rdma_destroy_event_channel(s.ch);
+	return ret;
+}
+
+void *sdp_move_cm(void *arg)
+{
+	sdp_move_run(arg, move_once);
+	return NULL;
 }
 
 int sdp_link_connect_cm(struct sdp_link **ret_link, const struct sockaddr *src,
@@ -316,6 +406,16 @@ static int take_hello(struct start *s)
 	return ret;
 }
 
+static int admit(struct start *s)
+{
+	struct sockaddr_storage names[2];
+
+	s->step = "address";
+	copy_addr(&names[0], rdma_get_local_addr(s->id));
+	copy_addr(&names[1], rdma_get_peer_addr(s->id));
+	return sdp_handover_admits(s->from, names);
+}
+
 static int accept_steps(struct start *s, const struct sdp_link_options *opt)
 {
 	enum sdp_carrier carrier = opt ? opt->conn.carrier : SDP_CM_SEND;
@@ -327,6 +427,9 @@ static int accept_steps(struct start *s, const struct sdp_link_options *opt)
 	if (ret)
 		return ret;
 	copy_addr(&s->peer, rdma_get_peer_addr(s->id));
+	ret = s->from ? admit(s) : 0;
+	if (ret)
+		return ret;
 	/* The rest of its events are not for the next call here. */
 	s->ch = rdma_create_event_channel();
 	if (!s->ch)
@@ -337,8 +440,11 @@ static int accept_steps(struct start *s, const struct sdp_link_options *opt)
 	if (carrier == SDP_STREAM)
 		carrier = SDP_CM_SEND;
 	ret = make_link(s, SDP_ACCEPTING, carrier, opt);
+	if (!ret && s->from)
+		ret = sdp_handover_restore(s->from, s->link);
 	if (ret)
 		return ret;
+	s->link->move = sdp_move_cm;
 	s->step = "Hello";
 	ret = take_hello(s);
 	if (ret) {
@@ -362,6 +468,31 @@ int sdp_link_accept_cm(struct sdp_link **ret_link,
 	int ret;
 
 	ret = conclude(&s, accept_steps(&s, opt), ret_link, ret_outcome);
+	if (s.ch && s.ch != listener->ch)
+		rdma_destroy_event_channel(s.ch);
+	return ret;
+}
+
+int sdp_link_adopt_cm(struct sdp_link **ret_link, struct sdp_listener *listener,
+		      const void *octets, size_t len,
+		      const struct sdp_link_options *opt, uint64_t deadline,
+		      struct sdp_outcome *ret_outcome)
+{
+	struct start s = { .deadline = deadline, .ch = listener->ch };
+	struct sdp_link_options own = SDP_LINK_OPTIONS_INIT;
+	struct sdp_handover from;
+	int ret;
+
+	if (opt)
+		own = *opt;
+	s.from = &from;
+	s.step = "what was handed over";
+	ret = sdp_handover_take(&from, octets, len, &own);
+	if (!ret)
+		ret = accept_steps(&s, &own);
+	if (!ret)
+		ret = sdp_handover_resume(&from, s.link);
+	ret = conclude(&s, ret, ret_link, ret_outcome);
 	if (s.ch && s.ch != listener->ch)
 		rdma_destroy_event_channel(s.ch);
 	return ret;

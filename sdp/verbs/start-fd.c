@@ -15,7 +15,11 @@
 #include "cancel.h"
 #include "direct.h"
 #include "drive.h"
+#include "handover.h"
+#include "high.h"
 #include "link.h"
+#include "move.h"
+#include "start-cm.h"
 
 typedef int attach_fn(struct ibv_qp *qp, int fd,
 		      const struct usiwdv_attach_attr *attr);
@@ -108,11 +112,14 @@ static int take_names(int fd, struct sockaddr_storage *names)
 /* ---- both sides -------------------------------------------------------------
  */
 
+static void *move_stream(void *arg);
+
 struct start {
 	int fd;
 	uint64_t deadline;
 	struct sdp_link *link;
 	struct sockaddr_storage names[2];
+	const struct sdp_handover *from; /* NULL: a new connection */
 	bool has_sent;
 	const char *step;
 	int refusal;
@@ -222,16 +229,119 @@ static int conclude(struct start *s, int ret, struct sdp_link **ret_link,
 			     (struct sockaddr *)&s->names[1], s->step);
 }
 
-static int connect_steps(struct start *s, const struct sdp_link_options *opt)
-{
-	int ret = make_link(s, SDP_CONNECTING, SDP_STREAM, opt);
+/* ---- connecting
+ * --------------------------------------------------------------- */
 
-	if (ret)
-		return ret;
+static int say_hello(struct start *s)
+{
+	int ret;
+
 	s->step = "Hello";
 	s->has_sent = true;
 	ret = write_all(s->fd, s->link->hello, s->link->hello_len, s->deadline);
 	return ret ? ret : finish(s, USIWDV_INITIATOR);
+}
+
+static int connect_steps(struct start *s, const struct sdp_link_options *opt)
+{
+	int ret = make_link(s, SDP_CONNECTING, SDP_STREAM, opt), one = 1;
+
+	if (ret)
+		return ret;
+	s->link->move = move_stream;
+	/* A move takes the same port again, which is in TIME-WAIT then. */
+	(void)syscall(SYS_setsockopt, s->fd, SOL_SOCKET, SO_REUSEADDR, &one,
+		      sizeof(one));
+	return say_hello(s);
+}
+
+static socklen_t size_of(const struct sockaddr *addr)
+{
+	return addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					   : sizeof(struct sockaddr_in);
+}
+
+/* From the same IP address, and from the same port if it can be had (C18). */
+static int bind_again(int fd, const struct sockaddr_storage *name,
+		      bool has_port)
+{
+	struct sockaddr_storage from = *name;
+	int one = 1;
+
+	(void)syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_REUSEADDR, &one,
+		      sizeof(one));
+	if (!has_port && from.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&from)->sin6_port = 0;
+	else if (!has_port)
+		((struct sockaddr_in *)&from)->sin_port = 0;
+	return syscall(SYS_bind, fd, &from, size_of((struct sockaddr *)&from)) <
+			       0
+		       ? -errno
+		       : 0;
+}
+
+static int connect_wait(int fd, const struct sockaddr *to, uint64_t deadline)
+{
+	int ret, error = 0;
+	socklen_t len = sizeof(error);
+
+	if (!syscall(SYS_connect, fd, to, size_of(to)))
+		return 0;
+	if (errno != EINPROGRESS)
+		return -errno;
+	ret = wait_fd(fd, POLLOUT, deadline);
+	if (!ret &&
+	    syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
+		return -errno;
+	return ret ? ret : -error;
+}
+
+/* Return: a descriptor; -errno. */
+static int reconnect(struct sdp_link *link, const struct sockaddr *to,
+		     bool has_port, uint64_t deadline)
+{
+	int fd = (int)syscall(SYS_socket, to->sa_family,
+			      SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	sdp_high_move(&fd);
+	ret = bind_again(fd, &link->names[0], has_port);
+	if (!ret)
+		ret = connect_wait(fd, to, deadline);
+	if (!ret)
+		return fd;
+	util_sys_close(fd);
+	return ret;
+}
+
+static int move_once(struct sdp_link *link, const struct sockaddr *to,
+		     uint64_t deadline)
+{
+	struct start s = { .link = link, .deadline = deadline };
+	int ret;
+
+	s.fd = reconnect(link, to, true, deadline);
+	/* The port is a listener's, or the pair of ports was in use. */
+	if (s.fd == -EADDRINUSE || s.fd == -EADDRNOTAVAIL)
+		s.fd = reconnect(link, to, false, deadline);
+	if (s.fd < 0)
+		return s.fd;
+	ret = sdp_link_renew(link, NULL, SDP_CONNECTING, SDP_STREAM);
+	if (!ret) {
+		ret = say_hello(&s);
+		/* A carrier that came to nothing is the end of it. */
+		ret = ret == -ECONNREFUSED ? -ECONNRESET : ret;
+	}
+	util_sys_close(s.fd);
+	return ret;
+}
+
+static void *move_stream(void *arg)
+{
+	sdp_move_run(arg, move_once);
+	return NULL;
 }
 
 int sdp_link_connect_fd(struct sdp_link **ret_link, int fd,
@@ -276,6 +386,12 @@ static int accept_steps(struct start *s, const struct sdp_link_options *opt)
 
 	if (hello_end > s->deadline)
 		hello_end = s->deadline;
+	s->step = "address";
+	ret = s->from ? take_names(s->fd, s->names) : 0;
+	if (!ret && s->from)
+		ret = sdp_handover_admits(s->from, s->names);
+	if (ret)
+		return ret;
 	s->step = "Hello";
 	ret = is_request(s, hello_end, &is_by_cm);
 	if (!ret && !is_by_cm)
@@ -283,8 +399,11 @@ static int accept_steps(struct start *s, const struct sdp_link_options *opt)
 	if (!ret)
 		ret = make_link(s, SDP_ACCEPTING,
 				is_by_cm ? SDP_CM_PRIV : SDP_STREAM, opt);
+	if (!ret && s->from)
+		ret = sdp_handover_restore(s->from, s->link);
 	if (ret)
 		return ret;
+	s->link->move = is_by_cm ? sdp_move_cm : move_stream;
 	if (is_by_cm)
 		return finish(s, USIWDV_RESPONDER);
 	s->step = "Hello";
@@ -299,4 +418,25 @@ int sdp_link_accept_fd(struct sdp_link **ret_link, int fd,
 	struct start s = { .fd = fd, .deadline = deadline };
 
 	return conclude(&s, accept_steps(&s, opt), ret_link, ret_outcome);
+}
+
+int sdp_link_adopt_fd(struct sdp_link **ret_link, int fd, const void *octets,
+		      size_t len, const struct sdp_link_options *opt,
+		      uint64_t deadline, struct sdp_outcome *ret_outcome)
+{
+	struct start s = { .fd = fd, .deadline = deadline };
+	struct sdp_link_options own = SDP_LINK_OPTIONS_INIT;
+	struct sdp_handover from;
+	int ret;
+
+	if (opt)
+		own = *opt;
+	s.from = &from;
+	s.step = "what was handed over";
+	ret = sdp_handover_take(&from, octets, len, &own);
+	if (!ret)
+		ret = accept_steps(&s, &own);
+	if (!ret)
+		ret = sdp_handover_resume(&from, s.link);
+	return conclude(&s, ret, ret_link, ret_outcome);
 }

@@ -17,6 +17,8 @@
 #define LINK_ZDONE 0x200u  /* the zero-copy send has come back */
 #define LINK_RDONE 0x400u  /* the direct receive has */
 #define LINK_SHUT 0x800u   /* DisConn has gone, and all before it */
+#define LINK_UP 0x1000u	   /* the newest carrier came to stand */
+#define LINK_BARE 0x2000u  /* between two: sdp_link_suspend() is through */
 
 /* Pieces of one message, and its header. */
 #define LINK_SGE_MAX (1 + SDP_PIECES_MAX)
@@ -85,6 +87,9 @@ struct sdp_link {
 	sdp_notify_fn *notify;
 	void *notify_arg;
 	struct sockaddr_storage names[2]; /* ours, the peer's */
+	/* Run by a thread with the link: the next carrier, which this side
+	 * connects. */
+	void *(*move)(void *link);
 
 	/* start */
 	bool is_started; /* the carrier may be taken down by whoever polls */
@@ -116,6 +121,14 @@ struct sdp_link {
 	uint32_t header_cnt;
 	uint32_t done_id; /* Sends, Reads, Writes before it have completed */
 	uint32_t data_id; /* newest Send with payload */
+
+	/* moving to another carrier */
+	bool is_up;	   /* the newest carrier came to stand */
+	bool wants_move;   /* sdp_link_suspend() */
+	bool is_suspended; /* by us, and the peer has acknowledged */
+	bool is_asked;	   /* by the peer: @move is to begin */
+	bool is_moving;	   /* @move runs, and uses the link */
+	uint16_t move_port;
 
 	/* sending */
 	struct sdp_pbuf *tail; /* the newest buffer, octets may be added */

@@ -192,8 +192,8 @@ static void end_stalled(struct sim *s)
 	while (!s->end[0].is_closed && sim_wait(s))
 		sim_drain(s);
 	assert_true(s->end[0].is_closed && s->end[1].is_closed);
-	assert_true(s->end[0].fault == SDP_FAULT_TIMEOUT ||
-		    s->end[1].fault == SDP_FAULT_TIMEOUT);
+	assert_true(s->end[0].fault == SDP_FAULT_MOVE ||
+		    s->end[1].fault == SDP_FAULT_MOVE);
 }
 
 static struct sdp_options options(struct sim *s, enum sdp_role role,

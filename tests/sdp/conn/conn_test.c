@@ -127,7 +127,7 @@ static void is_at_rest_before_start(void **state)
 static void says_every_fault_in_words(void **state)
 {
 	(void)state;
-	for (int i = 0; i <= SDP_FAULT_TIMEOUT; i++)
+	for (int i = 0; i <= SDP_FAULT_MOVE; i++)
 		assert_true(strlen(sdp_fault_str((enum sdp_fault)i)) > 1);
 	assert_string_equal(sdp_fault_str((enum sdp_fault)99), "?");
 }

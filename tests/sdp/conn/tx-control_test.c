@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Control messages: cancels, modes, sizes, moves, credit updates.
+ * Control messages: cancels, modes, sizes, credit updates.
  */
 #include "test.h"
 
@@ -398,69 +398,6 @@ static void updates_credit_of_a_one_way_stream(void **state)
 	script_fini(&s);
 }
 
-/* T79, 3.4: Remote Peer. */
-static void answers_a_move(void **state)
-{
-	struct sdp_msg msg = { .mid = SDP_MID_SUSP_COMM, .susp_port = 5001 };
-	struct sdp_event ev;
-	struct script s;
-
-	(void)state;
-	script_open_as(&s, SDP_CONNECTING, 16);
-	script_send(&s, 1, 10, 0);
-	script_recv(&s, msg);
-	assert_true(script_next(&s, &msg));
-	assert_int_equal(msg.mid, SDP_MID_SUSP_COMM_ACK);
-	assert_true(s.work.send.is_solicited);
-	assert_int_equal(script_work(&s), SDP_WORK_NONE);
-	assert_false(script_event(&s, SDP_EV_SUSPENDED, &ev));
-	script_done(&s);
-	assert_true(script_event(&s, SDP_EV_SUSPENDED, &ev));
-	assert_int_equal(ev.suspended.port, 5001);
-	assert_false(ev.suspended.is_initiator);
-	assert_int_equal(script_work(&s), SDP_WORK_DISCONNECT);
-	sdp_conn_llp_down(s.conn, 0);
-	assert_false(script_event(&s, SDP_EV_CLOSED, &ev));
-	assert_int_equal(sdp_conn_move(s.conn, SDP_CONNECTING, SDP_CM_SEND, 0),
-			 0);
-	assert_int_equal(script_work(&s), SDP_WORK_HELLO);
-	/* T82 */
-	sdp_conn_llp_down(s.conn, 0);
-	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_LLP_LOST);
-	script_fini(&s);
-}
-
-/* T80, SDP-237, SDP-245 */
-static void moves_and_resolves_crossing_by_role(void **state)
-{
-	(void)state;
-	for (int role = 0; role < 2; role++) {
-		struct sdp_msg msg = { .mid = SDP_MID_SUSP_COMM };
-		struct sdp_event ev;
-		struct script s;
-
-		script_open_as(&s, (enum sdp_role)role, 16);
-		assert_int_equal(sdp_conn_suspend(s.conn, 5002, 0), 0);
-		assert_int_equal(sdp_conn_suspend(s.conn, 5002, 0), -EINVAL);
-		assert_int_equal(script_mid(&s), SDP_MID_SUSP_COMM);
-		script_send(&s, 1, 10, 0);
-		assert_int_equal(script_mid(&s), -1);
-		msg.susp_port = 5001;
-		assert_int_equal(script_recv(&s, msg), 0);
-		assert_int_equal(script_mid(&s),
-				 role == SDP_ACCEPTING ? -1
-						       : SDP_MID_SUSP_COMM_ACK);
-		if (role == SDP_ACCEPTING)
-			script_plain(&s, SDP_MID_SUSP_COMM_ACK);
-		else
-			script_done(&s);
-		assert_true(script_event(&s, SDP_EV_SUSPENDED, &ev));
-		assert_int_equal(ev.suspended.is_initiator,
-				 role == SDP_ACCEPTING);
-		script_fini(&s);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -480,8 +417,6 @@ int main(void)
 		cmocka_unit_test(grows_its_receives),
 		cmocka_unit_test(limits_itself_when_it_asks_for_less),
 		cmocka_unit_test(updates_credit_of_a_one_way_stream),
-		cmocka_unit_test(answers_a_move),
-		cmocka_unit_test(moves_and_resolves_crossing_by_role),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,6 +174,21 @@ static struct octets rd_compl_of_nothing(void)
 		       0);
 }
 
+static struct octets susp_comm_constant(void)
+{
+	struct octets o = message(
+		(struct sdp_msg){ .mid = SDP_MID_SUSP_COMM, .susp_port = 1 },
+		0);
+
+	o.buf[23] ^= 1; /* T81 */
+	return o;
+}
+
+static struct octets susp_ack_of_nothing(void)
+{
+	return message((struct sdp_msg){ .mid = SDP_MID_SUSP_COMM_ACK }, 0);
+}
+
 static struct octets abort_without_discon(void)
 {
 	return message((struct sdp_msg){ .mid = SDP_MID_ABORT_CONN }, 0);
@@ -202,6 +217,8 @@ static const struct bad_message {
 	{ "Hello in the middle", hello_again },
 	{ "RdmaRdCompl of nothing", rd_compl_of_nothing },
 	{ "AbortConn without DisConn", abort_without_discon },
+	{ "SuspComm with another constant", susp_comm_constant },
+	{ "SuspCommAck of nothing", susp_ack_of_nothing },
 };
 
 static void post(struct sdp_link *link, const struct octets *o)

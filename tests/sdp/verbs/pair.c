@@ -9,15 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Where the Accepting Peer is found. */
-struct place {
-	int fd;			 /* STREAM: listening socket */
-	struct sdp_listener *cm; /* else */
-	struct sockaddr_in addr;
-};
-
-static void place_open(struct place *p, enum sdp_carrier carrier,
-		       const struct sockaddr_in *addr)
+void place_open(struct place *p, enum sdp_carrier carrier,
+		const struct sockaddr_in *addr)
 {
 	socklen_t len = sizeof(p->addr);
 	int one = 1;
@@ -51,7 +44,7 @@ static enum sdp_carrier listen_by(const struct pair *pair)
 	return pair->is_port ? SDP_STREAM : pair->carrier;
 }
 
-static void place_close(struct place *p)
+void place_close(struct place *p)
 {
 	if (p->fd >= 0)
 		close(p->fd);

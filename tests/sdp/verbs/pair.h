@@ -33,6 +33,18 @@ static inline uint64_t soon(void)
 /* The last two: one end here, the other in a program of its own. */
 enum pair_place { PAIR_THREADS, PAIR_PROCESSES, PAIR_CONNECT, PAIR_LISTEN };
 
+/* Where an Accepting Peer is found. */
+struct place {
+	int fd;			 /* STREAM: listening socket */
+	struct sdp_listener *cm; /* else */
+	struct sockaddr_in addr;
+};
+
+/* @addr: NULL: any port of 127.0.0.1 */
+void place_open(struct place *p, enum sdp_carrier carrier,
+		const struct sockaddr_in *addr);
+void place_close(struct place *p);
+
 typedef void pair_fn(struct sdp_link *link);
 
 struct pair {

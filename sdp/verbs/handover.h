@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The state of a link on its way to another address space. */
+#ifndef SDP_HANDOVER_H
+#define SDP_HANDOVER_H
+
+#include "state.h"
+
+struct sdp_handover_head {
+	uint32_t magic;
+	uint32_t buf_size;
+	uint32_t unread_cnt, unsent_cnt; /* pieces that follow */
+	uint16_t ird, ord;
+	uint8_t layout;
+	bool is_shut;  /* no more sends */
+	bool has_shut; /* and DisConn went out */
+	bool is_peer_closed;
+	struct link_oob oob;
+	struct sockaddr_storage names[2];
+};
+
+struct sdp_handover {
+	struct sdp_handover_head head;
+	const uint8_t *at, *end; /* its pieces */
+};
+
+/* @octets as sdp_link_hand_over() made them; @opt gets what is in them.
+ * Return: 0; -EINVAL: they are not. */
+int sdp_handover_take(struct sdp_handover *from, const void *octets, size_t len,
+		      struct sdp_link_options *opt);
+
+/* Whether a connection of @names, ours and the peer's, is the one that is
+ * waited for (SDP-236, C18).  Return: 0; -EPERM. */
+int sdp_handover_admits(const struct sdp_handover *from,
+			const struct sockaddr_storage *names);
+
+/* Before Hello is taken: what lies unread, which directions were closed.
+ * Return: 0; -ENOMEM; -EINVAL. */
+int sdp_handover_restore(const struct sdp_handover *from,
+			 struct sdp_link *link);
+
+/* After HelloAck: what the peer has not got.  Return: 0; -ENOMEM; -EPIPE ... */
+int sdp_handover_resume(const struct sdp_handover *from, struct sdp_link *link);
+
+#endif

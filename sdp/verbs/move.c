@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A connection moves to another address space, and tells its peer where to:
+ * the peer's part.  (doc/spec/sdp.md 3.4)
+ */
+#include "move.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "drive.h"
+#include "log.h"
+#include "progress.h"
+
+/* The next address space listens before it is told of (SDP-236): only a
+ * backlog that is full, or a host that is short of something, is a reason to
+ * try again. */
+#define TRIES 5
+#define PAUSE_NS (50 * LINK_NS_PER_MS)
+
+/* The same IP address, the port of SuspComm (SDP-239). */
+static void address(struct sdp_link *link, struct sockaddr_storage *ret_to)
+{
+	*ret_to = link->names[1];
+	if (ret_to->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)ret_to)->sin6_port =
+			htons(link->move_port);
+	else
+		((struct sockaddr_in *)ret_to)->sin_port =
+			htons(link->move_port);
+}
+
+static void pause_for(uint64_t ns)
+{
+	uint64_t end = sdp_now_ns() + ns;
+
+	while (sdp_now_ns() < end)
+		sdp_progress_nap(end);
+}
+
+static void finish(struct sdp_link *link, int ret)
+{
+	util_lock(&link->lock);
+	if (ret && !link->is_failed && !link->is_conn_down) {
+		util_warn("sdp",
+			  "qp 0x%06x: cannot follow the peer to port "
+			  "%u: %s",
+			  link->qp_num, link->move_port, strerror(-ret));
+		sdp_conn_give_up_move(link->conn, sdp_now_ns());
+	}
+	link->is_started = true;
+	link->is_moving = false;
+	sdp_drive(link, 0);
+	util_unlock(&link->lock);
+}
+
+void sdp_move_run(struct sdp_link *link, sdp_move_fn *try_once)
+{
+	uint32_t ms = link->opt.conn.start_ms ? link->opt.conn.start_ms : 10000;
+	uint64_t deadline = sdp_now_ns() + ms * LINK_NS_PER_MS;
+	struct sockaddr_storage to;
+	int ret;
+
+	/* The process waits at its exit for what is to be sent. */
+	sdp_verbs_own_thread();
+	address(link, &to);
+	for (int i = 0;; i++) {
+		ret = try_once(link, (struct sockaddr *)&to, deadline);
+		if (ret != -ECONNREFUSED || i + 1 == TRIES ||
+		    sdp_now_ns() >= deadline)
+			break;
+		pause_for(PAUSE_NS << i);
+	}
+	finish(link, ret);
+}

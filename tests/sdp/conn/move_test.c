@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Moves: SuspComm, its answer, what is between two carriers, and what another
+ * address space takes over.
+ */
+#include "test.h"
+
+#include <errno.h>
+
+#include "sdpscript.h"
+
+/* T79, 3.4: Remote Peer. */
+static void answers_a_move(void **state)
+{
+	struct sdp_msg msg = { .mid = SDP_MID_SUSP_COMM, .susp_port = 5001 };
+	struct sdp_event ev;
+	struct script s;
+
+	(void)state;
+	script_open_as(&s, SDP_CONNECTING, 16);
+	script_send(&s, 1, 10, 0);
+	script_recv(&s, msg);
+	assert_true(script_next(&s, &msg));
+	assert_int_equal(msg.mid, SDP_MID_SUSP_COMM_ACK);
+	assert_true(s.work.send.is_solicited);
+	assert_int_equal(script_work(&s), SDP_WORK_NONE);
+	assert_false(script_event(&s, SDP_EV_SUSPENDED, &ev));
+	script_done(&s);
+	assert_true(script_event(&s, SDP_EV_SUSPENDED, &ev));
+	assert_int_equal(ev.suspended.port, 5001);
+	assert_false(ev.suspended.is_initiator);
+	assert_int_equal(script_work(&s), SDP_WORK_DISCONNECT);
+	sdp_conn_llp_down(s.conn, 0);
+	assert_false(script_event(&s, SDP_EV_CLOSED, &ev));
+	assert_int_equal(sdp_conn_move(s.conn, SDP_CONNECTING, SDP_CM_SEND, 0),
+			 0);
+	assert_int_equal(script_work(&s), SDP_WORK_HELLO);
+	/* T82 */
+	sdp_conn_llp_down(s.conn, 0);
+	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_LLP_LOST);
+	script_fini(&s);
+}
+
+/* T80, SDP-237, SDP-245 */
+static void moves_and_resolves_crossing_by_role(void **state)
+{
+	(void)state;
+	for (int role = 0; role < 2; role++) {
+		struct sdp_msg msg = { .mid = SDP_MID_SUSP_COMM };
+		struct sdp_event ev;
+		struct script s;
+
+		script_open_as(&s, (enum sdp_role)role, 16);
+		assert_int_equal(sdp_conn_suspend(s.conn, 5002, 0), 0);
+		assert_int_equal(sdp_conn_suspend(s.conn, 5002, 0), -EINVAL);
+		assert_int_equal(script_mid(&s), SDP_MID_SUSP_COMM);
+		script_send(&s, 1, 10, 0);
+		assert_int_equal(script_mid(&s), -1);
+		msg.susp_port = 5001;
+		assert_int_equal(script_recv(&s, msg), 0);
+		assert_int_equal(script_mid(&s),
+				 role == SDP_ACCEPTING ? -1
+						       : SDP_MID_SUSP_COMM_ACK);
+		if (role == SDP_ACCEPTING)
+			script_plain(&s, SDP_MID_SUSP_COMM_ACK);
+		else
+			script_done(&s);
+		assert_true(script_event(&s, SDP_EV_SUSPENDED, &ev));
+		assert_int_equal(ev.suspended.is_initiator,
+				 role == SDP_ACCEPTING);
+		script_fini(&s);
+	}
+}
+
+/* The connection has answered SuspComm, and its old carrier is gone. */
+static void open_and_suspend(struct script *s, struct sdp_options *opt)
+{
+	struct sdp_msg msg = { .mid = SDP_MID_SUSP_COMM, .susp_port = 5001 };
+	struct sdp_event ev;
+
+	script_open(s, opt, 16);
+	script_recv(s, msg);
+	assert_int_equal(script_mid(s), SDP_MID_SUSP_COMM_ACK);
+	script_done(s);
+	assert_true(script_event(s, SDP_EV_SUSPENDED, &ev));
+	assert_int_equal(script_work(s), SDP_WORK_DISCONNECT);
+	sdp_conn_llp_down(s->conn, 0);
+}
+
+static void carry_hello_ack(struct script *s)
+{
+	struct sdp_msg ack = script_hello(SDP_MID_HELLO_ACK, 16);
+	uint8_t octets[SDP_HEADER_MAX];
+	size_t len = sdp_msg_encode(&ack, SDP_LAYOUT_FIGURE, octets);
+
+	assert_int_equal(script_work(s), SDP_WORK_HELLO);
+	assert_int_equal(sdp_conn_carrier_up(s->conn, octets, len, 0, 0), 0);
+	s->mseq = 0;
+	s->ack = 0;
+}
+
+/* What the ULP does between two carriers, and before HelloAck, is done on the
+ * next one. */
+static void goes_on_between_carriers(void **state)
+{
+	struct sdp_options opt = script_options(SDP_CONNECTING);
+	struct sdp_event ev;
+	struct sdp_msg msg;
+	struct script s;
+
+	(void)state;
+	open_and_suspend(&s, &opt);
+	assert_true(sdp_conn_send_room(s.conn) > 0);
+	assert_int_equal(script_send(&s, 1, 10, 0), 0);
+	assert_int_equal(script_mid(&s), -1);
+	assert_int_equal(sdp_conn_move(s.conn, SDP_CONNECTING, SDP_CM_PRIV, 0),
+			 0);
+	assert_true(sdp_conn_send_room(s.conn) > 0);
+	assert_int_equal(script_send(&s, 2, 10, 0), 0);
+	assert_int_equal(script_post(&s, 3, 1000, 0), 0);
+	assert_int_equal(sdp_conn_shutdown(s.conn, 0), 0);
+	carry_hello_ack(&s);
+	assert_true(script_event(&s, SDP_EV_CONNECTED, &ev));
+	assert_true(script_next(&s, &msg));
+	assert_int_equal(msg.mid, SDP_MID_DATA);
+	assert_int_equal(msg.mseq, 0);
+	assert_int_equal(msg.payload_len, 20);
+	script_done(&s);
+	do {
+		assert_true(script_next(&s, &msg));
+	} while (msg.mid == SDP_MID_DATA);
+	assert_int_equal(msg.mid, SDP_MID_DISCONN);
+	script_fini(&s);
+}
+
+/* Nothing that was advertised is left, so a cancel waits for nobody. */
+static void cancels_between_carriers(void **state)
+{
+	struct sdp_options opt = script_options(SDP_ACCEPTING);
+	struct sdp_event ev;
+	struct script s;
+
+	(void)state;
+	script_open(&s, &opt, 16);
+	script_send(&s, 1, 1000, SDP_BUF_RDMA);
+	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
+	assert_int_equal(sdp_conn_suspend(s.conn, 5002, 0), 0);
+	assert_int_equal(script_mid(&s), SDP_MID_SUSP_COMM);
+	script_plain(&s, SDP_MID_SUSP_COMM_ACK);
+	assert_true(script_event(&s, SDP_EV_SUSPENDED, &ev));
+	sdp_conn_llp_down(s.conn, 0);
+	assert_int_equal(sdp_conn_cancel_send(s.conn, 1, 0), 0);
+	assert_true(script_event(&s, SDP_EV_SENT, &ev));
+	assert_int_equal(ev.sent.len, 16); /* what was inline stays */
+	assert_int_equal(script_post(&s, 2, 1000, SDP_BUF_RDMA), 0);
+	assert_int_equal(sdp_conn_cancel_recv(s.conn, 2, 0), 0);
+	assert_true(script_event(&s, SDP_EV_RECEIVED, &ev));
+	assert_true(ev.received.is_cancelled);
+	assert_true(sdp_conn_deadline(s.conn) == SDP_NEVER);
+	script_fini(&s);
+}
+
+/* SDP-237: the last credit that the peer gets is enough for its answer,
+ * however much lies unread here. */
+static void gives_credit_for_the_answer(void **state)
+{
+	struct sdp_options opt = script_options(SDP_ACCEPTING);
+	struct sdp_msg msg;
+	struct script s;
+
+	(void)state;
+	script_open(&s, &opt, 16);
+	for (uint32_t i = 0; i < opt.bufs; i++)
+		assert_int_equal(script_data(&s, 1, 0), 1);
+	assert_int_equal(sdp_conn_suspend(s.conn, 5002, 0), 0);
+	do {
+		assert_true(script_next(&s, &msg));
+	} while (msg.mid != SDP_MID_SUSP_COMM);
+	assert_in_range(msg.bufs, 3, 8);
+	script_fini(&s);
+}
+
+/* A peer that neither answers nor ends the carrier (SDP-239) holds nobody. */
+static void gives_up_in_time(void **state)
+{
+	struct sdp_options opt = script_options(SDP_ACCEPTING);
+	struct sdp_event ev;
+	struct script s;
+
+	(void)state;
+	opt.susp_ms = 7;
+	opt.llp_end_ms = 5;
+	script_open(&s, &opt, 16);
+	sdp_conn_suspend(s.conn, 5002, 0);
+	assert_int_equal(script_mid(&s), SDP_MID_SUSP_COMM);
+	sdp_conn_tick(s.conn, 7 * MS);
+	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_MOVE);
+	assert_int_equal(script_work(&s), SDP_WORK_TERMINATE);
+	script_fini(&s);
+
+	script_open(&s, &opt, 16);
+	sdp_conn_suspend(s.conn, 5002, 0);
+	assert_int_equal(script_mid(&s), SDP_MID_SUSP_COMM);
+	script_plain(&s, SDP_MID_SUSP_COMM_ACK);
+	assert_true(script_event(&s, SDP_EV_SUSPENDED, &ev));
+	assert_int_equal(script_work(&s), SDP_WORK_NONE);
+	sdp_conn_tick(s.conn, 5 * MS);
+	assert_int_equal(script_work(&s), SDP_WORK_DISCONNECT);
+	script_fini(&s);
+
+	open_and_suspend(&s, &opt); /* the owner finds no carrier (T82) */
+	sdp_conn_give_up_move(s.conn, 0);
+	assert_true(script_event(&s, SDP_EV_FAILED, &ev));
+	assert_int_equal(ev.failed.fault, SDP_FAULT_MOVE);
+	assert_true(script_event(&s, SDP_EV_CLOSED, &ev));
+	script_fini(&s);
+}
+
+/* DisConn is not repeated on the next carrier (C18), and an end that waited
+ * for the move comes after it. */
+static void closes_after_a_move(void **state)
+{
+	struct sdp_options opt = script_options(SDP_ACCEPTING);
+	struct sdp_msg hello = script_hello(SDP_MID_HELLO, 16);
+	uint8_t octets[SDP_HEADER_MAX];
+	size_t len = sdp_msg_encode(&hello, SDP_LAYOUT_FIGURE, octets);
+	struct sdp_event ev;
+	struct script s;
+
+	(void)state;
+	script_open(&s, &opt, 16);
+	assert_int_equal(sdp_conn_shutdown(s.conn, 0), 0);
+	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
+	assert_int_equal(sdp_conn_suspend(s.conn, 5002, 0), 0);
+	assert_int_equal(script_mid(&s), SDP_MID_SUSP_COMM);
+	script_plain(&s, SDP_MID_SUSP_COMM_ACK); /* before any completion */
+	assert_true(script_event(&s, SDP_EV_SUSPENDED, &ev));
+	sdp_conn_llp_down(s.conn, 0);
+	assert_true(sdp_conn_has_shut(s.conn));
+	assert_int_equal(sdp_conn_move(s.conn, SDP_ACCEPTING, SDP_CM_PRIV, 0),
+			 0);
+	assert_int_equal(sdp_conn_hello(s.conn, octets, len, 0), 0);
+	assert_int_equal(script_work(&s), SDP_WORK_HELLO);
+	assert_int_equal(sdp_conn_carrier_up(s.conn, NULL, 0, 0, 0), 0);
+	s.mseq = s.ack = 0;
+	assert_int_equal(script_mid(&s), -1);
+	assert_int_equal(script_data(&s, 5, 0), 1);
+	assert_int_equal(script_mid(&s), -1); /* least of all DisConn */
+	script_plain(&s, SDP_MID_DISCONN);
+	sdp_conn_tick(s.conn, 10000 * MS);
+	assert_int_equal(script_work(&s), SDP_WORK_DISCONNECT);
+	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_NONE);
+	script_fini(&s);
+}
+
+/* SDP-240, SDP-242: T83 */
+static void hands_over_and_inherits(void **state)
+{
+	struct sdp_options opt = script_options(SDP_ACCEPTING);
+	struct sdp_piece piece;
+	struct sdp_event ev;
+	struct sdp_msg msg;
+	struct script s;
+	uint8_t flags;
+	bool is_oob;
+
+	(void)state;
+	script_open(&s, &opt, 16);
+	script_send(&s, 1, 1000, SDP_BUF_RDMA);
+	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
+	script_send(&s, 2, 3, SDP_BUF_OOB);
+	assert_true(script_next(&s, &msg));
+	assert_true(msg.flags & SDP_FLAG_OOB_PEND);
+	sdp_conn_suspend(s.conn, 5002, 0);
+	assert_int_equal(script_mid(&s), SDP_MID_SUSP_COMM);
+	script_plain(&s, SDP_MID_SUSP_COMM_ACK);
+	assert_true(script_event(&s, SDP_EV_SUSPENDED, &ev));
+	assert_int_equal(sdp_conn_unsent(s.conn, 0, &piece, &flags), 1);
+	assert_int_equal(piece.cookie, 1);
+	assert_int_equal(piece.off, 16);
+	assert_int_equal(piece.len, 984);
+	assert_int_equal(flags, 0);
+	assert_int_equal(sdp_conn_unsent(s.conn, 1, &piece, &flags), 1);
+	assert_int_equal(piece.len, 3);
+	assert_int_equal(flags, SDP_BUF_OOB | SDP_BUF_PEND_SENT);
+	assert_int_equal(sdp_conn_unsent(s.conn, 2, &piece, &flags), 0);
+	sdp_conn_abort(s.conn, 0);
+	script_fini(&s);
+
+	script_open(&s, &opt, 16);
+	piece = (struct sdp_piece){ 5, 1, 3 };
+	assert_int_equal(sdp_conn_inherit(s.conn, true, true), -EINVAL);
+	assert_int_equal(sdp_conn_inherit_octets(s.conn, &piece, false),
+			 -EINVAL);
+	script_fini(&s);
+
+	assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
+	assert_int_equal(sdp_conn_inherit(s.conn, true, false), 0);
+	assert_int_equal(sdp_conn_inherit_octets(s.conn, &piece, true), 0);
+	assert_int_equal(sdp_conn_start(s.conn, 0), 0);
+	assert_int_equal(sdp_conn_buffered(s.conn), 3);
+	assert_int_equal(sdp_conn_peek(s.conn, 0, &piece, &is_oob), 1);
+	assert_int_equal(piece.cookie, 5);
+	assert_int_equal(piece.off, 1);
+	assert_true(is_oob);
+	assert_true(sdp_conn_has_shut(s.conn));
+	sdp_conn_free(s.conn);
+}
+
+/* The peer knows already of an urgent octet that is handed over. */
+static void tells_of_an_urgent_octet_once(void **state)
+{
+	struct sdp_msg msg;
+	struct script s;
+
+	(void)state;
+	script_open_as(&s, SDP_ACCEPTING, 16);
+	script_send(&s, 1, 3, SDP_BUF_OOB | SDP_BUF_PEND_SENT);
+	assert_true(script_next(&s, &msg));
+	assert_int_equal(msg.flags, SDP_FLAG_OOB_PRES);
+	assert_int_equal(script_mid(&s), -1);
+	script_fini(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(answers_a_move),
+		cmocka_unit_test(moves_and_resolves_crossing_by_role),
+		cmocka_unit_test(goes_on_between_carriers),
+		cmocka_unit_test(cancels_between_carriers),
+		cmocka_unit_test(gives_credit_for_the_answer),
+		cmocka_unit_test(gives_up_in_time),
+		cmocka_unit_test(closes_after_a_move),
+		cmocka_unit_test(hands_over_and_inherits),
+		cmocka_unit_test(tells_of_an_urgent_octet_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
