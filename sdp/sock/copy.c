@@ -12,6 +12,7 @@
 #include "../../util/unwind.h"
 #include "../../util/user.h"
 #include "real.h"
+#include "signals.h"
 #include "stream.h"
 
 #define COPY_SIZE (256u * 1024)
@@ -104,6 +105,11 @@ static int pipe_wait(int pipe_fd, short events, unsigned int flags)
 	ret = sdp_real()->poll(&pfd, 1, flags & SPLICE_F_NONBLOCK ? 0 : -1);
 	if (ret < 0)
 		return -errno;
+	/* Found out before anything is taken out of the socket. */
+	if (events == POLLOUT && (pfd.revents & POLLERR)) {
+		sdp_signals_pipe();
+		return -EPIPE;
+	}
 	return ret == 0 ? -EAGAIN : 0;
 }
 

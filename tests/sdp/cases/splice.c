@@ -221,6 +221,22 @@ static void errors(void)
 	     copy_file_range(pair.client, NULL, pipes[1], NULL, 10, 0));
 }
 
+/* The socket keeps what nobody would read out of the pipe. */
+static void without_reader(void)
+{
+	struct pair pair = pair_used();
+	int fds[2];
+
+	catch_signal(SIGPIPE, 0);
+	NEED(pipe(fds) == 0);
+	close(fds[0]);
+	send_text(pair.client, "abc");
+	wait_octets(pair.server, 3);
+	SHOW("splice", splice(pair.server, NULL, fds[1], NULL, 10, 0));
+	say("SIGPIPE: %d", caught[SIGPIPE]);
+	show_recv("recv", pair.server, 10, 0);
+}
+
 static void from_memory(void)
 {
 	struct pair pair = pair_used();
@@ -246,6 +262,7 @@ const struct sock_case splice_cases[] = {
 	{ "splice.out-waits", out_waits },
 	{ "splice.proxy", proxy },
 	{ "splice.errors", errors },
+	{ "splice.without-reader", without_reader },
 	{ "splice.from-memory", from_memory },
 	{ NULL, NULL },
 };

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Which inherited descriptors become sockets of ours, and which do not. */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sock/adopt.h"
+#include "sock/end.h"
+#include "sock/mark.h"
+#include "sock/relay-name.h"
+
+void sdp_sock_close(struct util_file *file)
+{
+	(void)file;
+}
+
+void sdp_sock_end(struct sdp_sock *sock)
+{
+	sdp_sock_become(sock, SDP_SOCK_TCP);
+}
+
+/* ---- connections ----------------------------------------------------------
+ */
+
+static int listen_new(void)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (void *)&any, sizeof(any)), 0);
+	assert_int_equal(listen(fd, 2), 0);
+	return fd;
+}
+
+static int dial(int listener)
+{
+	struct sockaddr_in to;
+	socklen_t len = sizeof(to);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(getsockname(listener, (void *)&to, &len), 0);
+	assert_int_equal(connect(fd, (void *)&to, len), 0);
+	return fd;
+}
+
+/* close() of a program. */
+static void forget(int fd)
+{
+	(void)util_fdtab_uninstall(atomic_load(&sdp_fds), fd, NULL);
+	close(fd);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	return sdp_table_start();
+}
+
+/* ---- tests ----------------------------------------------------------------
+ */
+
+static void takes_what_is_marked(void **state)
+{
+	int listener = listen_new(), fd = dial(listener);
+	struct sdp_sock *sock;
+
+	(void)state;
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	sdp_mark_put(fd, false, 4711);
+	errno = ENOTTY;
+	sdp_adopt_fd(fd);
+	assert_int_equal(errno, ENOTTY);
+	sock = sdp_sock_get(fd);
+	assert_non_null(sock);
+	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_PENDING);
+	assert_true(sock->is_nonblock);
+	assert_false(sock->is_accepting);
+	/* The port that the program asked for. */
+	assert_int_equal(ntohs(sock->peer.in.sin_port), 4711);
+	assert_int_equal(sdp_pending_cnt, 1);
+	/* Once. */
+	sdp_adopt_fd(fd);
+	assert_int_equal(sdp_pending_cnt, 1);
+	sdp_sock_put(sock);
+	forget(fd);
+	assert_int_equal(sdp_pending_cnt, 0);
+	close(listener);
+}
+
+static void leaves_the_others(void **state)
+{
+	int listener = listen_new(), fd = dial(listener), pair[2];
+	int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	/* A twin has the mark, too, for those that it accepts. */
+	sdp_mark_put(listener, true, 80);
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	for (int *other = (int[]){ listener, fd, pair[0], file, 999, -1, -2 };
+	     *other != -2; other++) {
+		sdp_adopt_fd(*other);
+		assert_int_equal(sdp_fd_kind(*other), UTIL_FD_NONE);
+	}
+	close(pair[0]);
+	close(pair[1]);
+	close(file);
+	close(fd);
+	close(listener);
+}
+
+/* inetd's two numbers are one connection; what only looks alike is not. */
+static void takes_duplicates_for_one(void **state)
+{
+	int listener = listen_new(), fd = dial(listener), other;
+	int duplicate = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	struct sdp_sock *sock, *same;
+
+	(void)state;
+	other = dial(listener);
+	sdp_mark_put(fd, false, 80);
+	sdp_mark_put(other, false, 80);
+	sdp_adopt_fd(fd);
+	sdp_adopt_fd(duplicate);
+	sdp_adopt_fd(other);
+	sock = sdp_sock_get(fd);
+	same = sdp_sock_get(duplicate);
+	assert_non_null(sock);
+	assert_ptr_equal(sock, same);
+	assert_int_equal(sdp_pending_cnt, 2);
+	sdp_sock_put(sock);
+	sdp_sock_put(same);
+	forget(fd);
+	assert_int_equal(sdp_pending_cnt, 2);
+	forget(duplicate);
+	forget(other);
+	assert_int_equal(sdp_pending_cnt, 0);
+	close(listener);
+}
+
+static void takes_a_relay_by_its_name(void **state)
+{
+	union sdp_addr local = { .in = { .sin_family = AF_INET,
+					 .sin_port = htons(80) } };
+	union sdp_addr peer = { .in = { .sin_family = AF_INET,
+					.sin_port = htons(4711) } };
+	struct sdp_sock *sock;
+	int pair[2];
+
+	(void)state;
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	sdp_relay_name_put(pair[1], &local, &peer);
+	sdp_adopt_fd(pair[0]);
+	sock = sdp_sock_get(pair[0]);
+	assert_non_null(sock);
+	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_RELAY);
+	assert_true(sock->is_relay);
+	assert_int_equal(sock->local.in.sin_port, htons(80));
+	assert_int_equal(sock->peer.in.sin_port, htons(4711));
+	sdp_sock_put(sock);
+	forget(pair[0]);
+	close(pair[1]);
+}
+
+/* Those that a message brings; one that has not come, because the process had
+ * no number left, is not among them. */
+static void takes_what_a_message_brings(void **state)
+{
+	int listener = listen_new(), fds[2];
+	union {
+		char octets[CMSG_SPACE(sizeof(fds))];
+		struct cmsghdr part;
+	} control = { 0 };
+	struct msghdr msg = { .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+
+	(void)state;
+	fds[0] = dial(listener);
+	fds[1] = dial(listener);
+	sdp_mark_put(fds[1], false, 80);
+	control.part.cmsg_level = SOL_SOCKET;
+	control.part.cmsg_type = SCM_RIGHTS;
+	control.part.cmsg_len = CMSG_LEN(sizeof(fds));
+	memcpy(CMSG_DATA(&control.part), fds, sizeof(fds));
+	control.part.cmsg_len = CMSG_LEN(sizeof(fds[0]));
+	sdp_adopt_message(&msg);
+	assert_int_equal(sdp_pending_cnt, 0);
+	control.part.cmsg_len = CMSG_LEN(sizeof(fds));
+	sdp_adopt_message(&msg);
+	assert_int_equal(sdp_fd_kind(fds[0]), UTIL_FD_NONE);
+	assert_int_equal(sdp_fd_kind(fds[1]), SDP_FD_SOCK);
+	close(fds[0]);
+	forget(fds[1]);
+	close(listener);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(takes_what_is_marked),
+		cmocka_unit_test(leaves_the_others),
+		cmocka_unit_test(takes_duplicates_for_one),
+		cmocka_unit_test(takes_a_relay_by_its_name),
+		cmocka_unit_test(takes_what_a_message_brings),
+	};
+
+	return cmocka_run_group_tests(tests, begin, NULL);
+}

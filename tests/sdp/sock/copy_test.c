@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* sendfile() and splice() where a side takes or gives less than was asked. */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sock/copy.h"
+#include "sock/signals.h"
+#include "sock/stream.h"
+
+/* ---- the socket -----------------------------------------------------------
+ */
+
+#define MANY 8
+
+static struct sdp_sock sock;
+static ssize_t answers[MANY]; /* of sends and receives; 0: all of it */
+static size_t call_cnt;
+static size_t asked; /* by the last receive */
+static char sent[64];
+static size_t sent_len;
+static int wait_cnt, wait_answer, sigpipe_cnt;
+
+ssize_t sdp_stream_send(struct sdp_sock *to, int fd, const struct iovec *iov,
+			size_t cnt, int flags)
+{
+	ssize_t ret;
+
+	(void)fd;
+	assert_ptr_equal(to, &sock);
+	assert_int_equal(cnt, 1);
+	assert_int_equal(flags, 0);
+	assert_true(call_cnt < MANY);
+	ret = answers[call_cnt++];
+	ret = ret ? ret : (ssize_t)iov->iov_len;
+	for (ssize_t i = 0; i < ret && sent_len < sizeof(sent); i++)
+		sent[sent_len++] = ((const char *)iov->iov_base)[i];
+	return ret;
+}
+
+ssize_t sdp_stream_recv(struct sdp_sock *from, int fd, const struct iovec *iov,
+			size_t cnt, int flags)
+{
+	ssize_t ret;
+
+	(void)fd;
+	assert_ptr_equal(from, &sock);
+	assert_int_equal(cnt, 1);
+	assert_int_equal(flags, 0);
+	assert_true(call_cnt < MANY);
+	asked = iov->iov_len;
+	ret = answers[call_cnt++];
+	ret = ret ? ret : (ssize_t)iov->iov_len;
+	if (ret > 0)
+		memset(iov->iov_base, 'r', (size_t)ret);
+	return ret;
+}
+
+int sdp_stream_wait_out(struct sdp_sock *of)
+{
+	assert_ptr_equal(of, &sock);
+	wait_cnt++;
+	return wait_answer;
+}
+
+void sdp_signals_pipe(void)
+{
+	sigpipe_cnt++;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(answers, 0, sizeof(answers));
+	memset(sent, 0, sizeof(sent));
+	call_cnt = asked = sent_len = 0;
+	wait_cnt = wait_answer = sigpipe_cnt = 0;
+	return 0;
+}
+
+/* ---- files ----------------------------------------------------------------
+ */
+
+static int file_new(void)
+{
+	int fd = memfd_create("copy_test", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "0123456789", 10), 10);
+	assert_int_equal(lseek(fd, 2, SEEK_SET), 2);
+	return fd;
+}
+
+static void file_offset_counts_what_was_sent(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t len;
+		ssize_t answer, ret;
+		off_t own; /* the file's offset then */
+	} rows[] = {
+		{ "all", 5, 0, 5, 7 },
+		{ "a part", 5, 3, 3, 5 },
+		{ "up to the end", 100, 0, 8, 10 },
+		{ "none", 5, -EAGAIN, -EAGAIN, 2 },
+		{ "an error", 5, -EPIPE, -EPIPE, 2 },
+		{ "nothing", 0, 0, 0, 2 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int fd = file_new();
+		off_t offset = 2;
+
+		begin(state);
+		answers[0] = rows[i].answer;
+		assert_row(rows[i].name,
+			   sdp_copy_file(&sock, 5, fd, NULL, rows[i].len) ==
+				   rows[i].ret);
+		assert_row(rows[i].name, lseek(fd, 0, SEEK_CUR) == rows[i].own);
+		/* With the caller's offset the file's own stays. */
+		begin(state);
+		answers[0] = rows[i].answer;
+		lseek(fd, 1, SEEK_SET);
+		assert_row(rows[i].name,
+			   sdp_copy_file(&sock, 5, fd, &offset, rows[i].len) ==
+				   rows[i].ret);
+		assert_row(rows[i].name, offset == rows[i].own);
+		assert_row(rows[i].name, lseek(fd, 0, SEEK_CUR) == 1);
+		close(fd);
+	}
+}
+
+static void file_that_is_none_sends_nothing(void **state)
+{
+	int fds[2], fd = file_new();
+	off_t negative = -1;
+
+	(void)state;
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	assert_int_equal(sdp_copy_file(&sock, 5, -1, NULL, 1), -EBADF);
+	assert_int_equal(sdp_copy_file(&sock, 5, fds[0], NULL, 1), -ESPIPE);
+	assert_int_equal(sdp_copy_file(&sock, 5, fd, (off_t *)8, 1), -EFAULT);
+	assert_true(sdp_copy_file(&sock, 5, fd, &negative, 1) < 0);
+	assert_int_equal(call_cnt, 0);
+	close(fds[0]);
+	close(fds[1]);
+	close(fd);
+}
+
+/* ---- pipes ----------------------------------------------------------------
+ */
+
+static void pipe_new(int *fds)
+{
+	assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
+}
+
+static void pipe_end(const int *fds)
+{
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* What is asked of the socket is certain to fit. */
+static void pipe_is_never_overrun(void **state)
+{
+	char page[4096] = "";
+	int fds[2], size;
+
+	pipe_new(fds);
+	size = fcntl(fds[0], F_GETPIPE_SZ);
+	assert_int_equal(sdp_copy_to_pipe(&sock, 5, fds[1], (size_t)1 << 30, 0),
+			 size);
+	assert_int_equal(asked, size);
+	/* Full: the socket is not asked. */
+	assert_int_equal(
+		sdp_copy_to_pipe(&sock, 5, fds[1], 10, SPLICE_F_NONBLOCK),
+		-EAGAIN);
+	assert_int_equal(call_cnt, 1);
+	/* One page is free. */
+	assert_int_equal(read(fds[0], page, sizeof(page)), sizeof(page));
+	assert_int_equal(sdp_copy_to_pipe(&sock, 5, fds[1], (size_t)1 << 30,
+					  SPLICE_F_NONBLOCK),
+			 4096);
+	assert_int_equal(asked, 4096);
+	begin(state);
+	assert_int_equal(read(fds[0], page, sizeof(page)), sizeof(page));
+	answers[0] = -ECONNRESET;
+	assert_int_equal(sdp_copy_to_pipe(&sock, 5, fds[1], 10, 0),
+			 -ECONNRESET);
+	pipe_end(fds);
+}
+
+/* As splice(2): the socket keeps its octets. */
+static void pipe_without_reader_takes_nothing(void **state)
+{
+	int fds[2];
+
+	(void)state;
+	pipe_new(fds);
+	close(fds[0]);
+	assert_int_equal(sdp_copy_to_pipe(&sock, 5, fds[1], 10, 0), -EPIPE);
+	assert_int_equal(call_cnt, 0);
+	assert_int_equal(sigpipe_cnt, 1);
+	close(fds[1]);
+}
+
+/* What has been taken out of the pipe is sent. */
+static void pipe_loses_nothing(void **state)
+{
+	int fds[2];
+
+	(void)state;
+	pipe_new(fds);
+	assert_int_equal(
+		sdp_copy_from_pipe(&sock, 5, fds[0], 10, SPLICE_F_NONBLOCK),
+		-EAGAIN);
+	assert_int_equal(write(fds[1], "abcdef", 6), 6);
+	answers[0] = 2;
+	answers[1] = -EAGAIN;
+	answers[2] = 1;
+	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 5, 0), 5);
+	assert_int_equal(wait_cnt, 1);
+	assert_string_equal(sent, "abcde");
+	close(fds[1]);
+	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 5, 0), 1);
+	assert_string_equal(sent, "abcdef");
+	/* Nobody writes any more. */
+	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 5, 0), 0);
+	close(fds[0]);
+}
+
+static void pipe_tells_how_far_it_got(void **state)
+{
+	int fds[2];
+
+	pipe_new(fds);
+	assert_int_equal(write(fds[1], "abcdef", 6), 6);
+	answers[0] = 2;
+	answers[1] = -EPIPE;
+	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 4, 0), 2);
+	begin(state);
+	answers[0] = -EAGAIN;
+	wait_answer = -EINTR;
+	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 4, 0), -EINTR);
+	pipe_end(fds);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(file_offset_counts_what_was_sent),
+		cmocka_unit_test_setup(file_that_is_none_sends_nothing, begin),
+		cmocka_unit_test_setup(pipe_is_never_overrun, begin),
+		cmocka_unit_test_setup(pipe_without_reader_takes_nothing,
+				       begin),
+		cmocka_unit_test_setup(pipe_loses_nothing, begin),
+		cmocka_unit_test_setup(pipe_tells_how_far_it_got, begin),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What a socket counts: exact at its end, seldom looked at before. */
+#include "test.h"
+
+#include <string.h>
+
+#include "sock/count.h"
+#include "verbs/sdp-link.h"
+
+static char link_place;
+#define LINK ((struct sdp_link *)(void *)&link_place)
+
+static struct sdp_sock sock;
+static struct sdp_link_stats link_stats;
+static int look_cnt;
+
+void sdp_link_get_stats(struct sdp_link *link, struct sdp_link_stats *ret)
+{
+	assert_ptr_equal(link, LINK);
+	look_cnt++;
+	*ret = link_stats;
+}
+
+static uint64_t counted(enum sdp_stat_counter counter)
+{
+	return sock.stat->counter[counter];
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(&sock, 0, sizeof(sock));
+	memset(&link_stats, 0, sizeof(link_stats));
+	sock.local.sa.sa_family = sock.peer.sa.sa_family = AF_INET;
+	sdp_count_open(&sock, 7);
+	atomic_store(&sock.link, LINK);
+	look_cnt = 0;
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	sdp_count_close(&sock);
+	return 0;
+}
+
+static void looks_seldom(void **state)
+{
+	(void)state;
+	sdp_count_send(&sock, 1);
+	assert_int_equal(look_cnt, 1);
+	for (int i = 0; i < 255; i++)
+		sdp_count_send(&sock, 1);
+	assert_int_equal(look_cnt, 1);
+	sdp_count_recv(&sock, 1);
+	assert_int_equal(look_cnt, 2);
+	/* But after each MiB: a process that is killed leaves no more out. */
+	sdp_count_recv(&sock, (1 << 20) - 2);
+	assert_int_equal(look_cnt, 2);
+	sdp_count_recv(&sock, 1);
+	assert_int_equal(look_cnt, 3);
+	sdp_count_send(&sock, 5 << 20);
+	assert_int_equal(look_cnt, 4);
+}
+
+/* The link counts what went without copies, as soon as that has begun: more
+ * than the program knows of, for a while. */
+static void copies_are_what_is_left(void **state)
+{
+	static const struct {
+		uint64_t all, read, write, copied;
+	} rows[] = {
+		{ 100, 0, 0, 100 },  { 100, 60, 10, 30 }, { 100, 60, 40, 0 },
+		{ 100, 100, 50, 0 }, { 0, 1, 0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		atomic_store(&sock.tx_octets, rows[i].all);
+		atomic_store(&sock.rx_octets, rows[i].all);
+		link_stats.tx_read = link_stats.rx_write = rows[i].read;
+		link_stats.tx_write = link_stats.rx_read = rows[i].write;
+		sdp_count_update(&sock);
+		assert_int_equal(counted(SDP_STAT_tx_bcopy), rows[i].copied);
+		assert_int_equal(counted(SDP_STAT_rx_bcopy), rows[i].copied);
+		assert_int_equal(counted(SDP_STAT_tx_read), rows[i].read);
+		assert_int_equal(counted(SDP_STAT_rx_read), rows[i].write);
+	}
+}
+
+static void counts_what_is_relayed(void **state)
+{
+	(void)state;
+	sock.is_relay = true;
+	sdp_count_relay(&sock, 10, true);
+	sdp_count_relay(&sock, 5, false);
+	assert_int_equal(counted(SDP_STAT_relayed), 15);
+	assert_int_equal(counted(SDP_STAT_tx_bcopy), 10);
+	assert_int_equal(counted(SDP_STAT_rx_bcopy), 5);
+	assert_int_equal(sock.stat->gauge[SDP_STAT_relay], 1);
+}
+
+/* A start that failed has a place in the page, and no link. */
+static void does_without_a_link(void **state)
+{
+	(void)state;
+	atomic_store(&sock.link, NULL);
+	sdp_count_send(&sock, 3);
+	sdp_count_relay(&sock, 4, true);
+	sdp_count_close(&sock);
+	assert_null(sock.stat);
+	/* Nor a place. */
+	atomic_store(&sock.link, LINK);
+	sdp_count_send(&sock, 1);
+	sdp_count_relay(&sock, 1, false);
+	sdp_count_close(&sock);
+	assert_int_equal(look_cnt, 0);
+}
+
+static void is_exact_at_the_end(void **state)
+{
+	struct sdp_stat_sock *stat = sock.stat;
+
+	(void)state;
+	sdp_count_send(&sock, 1);
+	sdp_count_send(&sock, 41);
+	assert_int_equal(counted(SDP_STAT_tx_bcopy), 1);
+	link_stats.tx_msgs = 2;
+	sdp_count_close(&sock);
+	assert_int_equal(look_cnt, 2);
+	assert_null(sock.stat);
+	/* The place is free, for the next one. */
+	sdp_count_open(&sock, 8);
+	assert_ptr_equal(sock.stat, stat);
+	assert_int_equal(counted(SDP_STAT_tx_bcopy), 0);
+	assert_int_equal(sock.stat->gauge[SDP_STAT_fd], 8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(looks_seldom, begin, end),
+		cmocka_unit_test_setup_teardown(copies_are_what_is_left, begin,
+						end),
+		cmocka_unit_test_setup_teardown(counts_what_is_relayed, begin,
+						end),
+		cmocka_unit_test_setup_teardown(does_without_a_link, begin,
+						end),
+		cmocka_unit_test_setup_teardown(is_exact_at_the_end, begin,
+						end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
