@@ -117,6 +117,8 @@ void sdp_options_take(struct sdp_sock *sock)
 	opt->sndtimeo_ns = time_get(fd, SO_SNDTIMEO);
 	opt->has_nodelay = int_get(fd, IPPROTO_TCP, TCP_NODELAY);
 	opt->has_oobinline = int_get(fd, SOL_SOCKET, SO_OOBINLINE);
+	/* A link that can move sets it on the connection below. */
+	opt->has_reuseaddr = int_get(fd, SOL_SOCKET, SO_REUSEADDR);
 	opt->rcvlowat = int_get(fd, SOL_SOCKET, SO_RCVLOWAT);
 	if (opt->rcvlowat != 1)
 		kernel_set(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
@@ -248,6 +250,9 @@ static int number_set(struct sdp_sock *sock, int level, int name,
 			opt->has_oobinline = number != 0;
 			link_set(sock, SDP_LINK_OOBINLINE, number != 0);
 		}
+	} else if (level == SOL_SOCKET && name == SO_REUSEADDR) {
+		if (ret == 0)
+			opt->has_reuseaddr = number != 0;
 	} else if (level == IPPROTO_TCP && name == TCP_NODELAY) {
 		if (ret == 0) {
 			opt->has_nodelay = number != 0;
@@ -382,6 +387,8 @@ static int socket_get(struct sdp_sock *sock, int name, void *value,
 		return int_put(opt->rcvlowat, value, len);
 	case SO_OOBINLINE:
 		return int_put(opt->has_oobinline, value, len);
+	case SO_REUSEADDR:
+		return int_put(opt->has_reuseaddr, value, len);
 	default:
 		return below_get(sock, SOL_SOCKET, name, value, len);
 	}

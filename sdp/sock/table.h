@@ -55,6 +55,7 @@ struct sdp_sock_options {
 	bool has_nodelay;
 	bool has_cork;
 	bool has_oobinline;
+	bool has_reuseaddr;
 };
 
 /* See shadow.h. */

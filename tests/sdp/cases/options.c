@@ -79,6 +79,7 @@ static const struct {
 	int value;
 } settable[] = {
 	{ { OPTION(SOL_SOCKET, SO_REUSEADDR) }, 1 },
+	{ { OPTION(SOL_SOCKET, SO_REUSEADDR) }, 0 },
 	{ { OPTION(SOL_SOCKET, SO_REUSEPORT) }, 1 },
 	{ { OPTION(SOL_SOCKET, SO_KEEPALIVE) }, 1 },
 	{ { OPTION(SOL_SOCKET, SO_KEEPALIVE) }, 77 },
