@@ -173,6 +173,18 @@ bool rnic_cq_wants_progress(const struct rnic_cq *cq)
 
 void rnic_cq_progress(struct rnic_cq *cq)
 {
+	uint32_t look = atomic_load_explicit(&cq->look, memory_order_relaxed);
+
+	/* What has come since the last look makes the descriptor readable that
+	 * the thread is going to sleep on. */
+	if (look == RNIC_CQ_LOOK_VAIN &&
+	    atomic_compare_exchange_strong_explicit(
+		    &cq->look, &look, RNIC_CQ_LOOK_DUE, memory_order_relaxed,
+		    memory_order_relaxed))
+		return;
+	if (look != RNIC_CQ_LOOKED)
+		atomic_store_explicit(&cq->look, RNIC_CQ_LOOKED,
+				      memory_order_relaxed);
 	rnic_engine_poll(cq->ctx->engine);
 }
 
@@ -204,12 +216,18 @@ int rnic_cq_sleep_begin(struct rnic_cq *cq)
 		return -EAGAIN;
 	cq_arm(cq, false);
 	rnic_engine_flush(cq->ctx->engine);
+	if (atomic_load_explicit(&cq->look, memory_order_relaxed) ==
+	    RNIC_CQ_LOOKED)
+		atomic_store_explicit(&cq->look, RNIC_CQ_LOOK_VAIN,
+				      memory_order_relaxed);
 	return cq->ctx->engine->epfd;
 }
 
 void rnic_cq_sleep_end(struct rnic_cq *cq)
 {
 	atomic_store_explicit(&cq->armed, RNIC_CQ_NOT_ARMED,
+			      memory_order_relaxed);
+	atomic_store_explicit(&cq->look, RNIC_CQ_LOOK_DUE,
 			      memory_order_relaxed);
 	rnic_engine_sleep_end(cq->ctx->engine);
 }

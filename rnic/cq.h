@@ -21,6 +21,7 @@ struct rnic_cq {
 	uint32_t flags;		   /* enum rnic_cq_flags */
 	_Atomic uint32_t armed;	   /* enum rnic_cq_armed */
 	_Atomic uint32_t user_cnt; /* QPs */
+	_Atomic uint32_t look;	   /* enum rnic_cq_look */
 	bool is_overrun;	   /* guarded by the lead; for good */
 };
 
@@ -28,6 +29,13 @@ enum rnic_cq_armed {
 	RNIC_CQ_NOT_ARMED,
 	RNIC_CQ_ARM_SOLICITED,
 	RNIC_CQ_ARM_ANY
+};
+
+/* Looks at the sockets by threads that sleep on them. */
+enum rnic_cq_look {
+	RNIC_CQ_LOOK_DUE, /* none since the last sleep */
+	RNIC_CQ_LOOKED,
+	RNIC_CQ_LOOK_VAIN, /* the next one is just before a sleep */
 };
 
 /*

@@ -19,6 +19,8 @@
 #include "notice.h"
 #include "thread.h"
 
+/* Before a sleep the CQ is polled so often, until there is nothing. */
+#define ARM_TURNS 4
 #define WC_MAX 32
 
 /* ---- links by number --------------------------------------------------------
@@ -350,7 +352,7 @@ void sdp_poll_drain(struct sdp_dev *dev)
 
 int sdp_poll_arm(struct sdp_dev *dev)
 {
-	int cnt;
+	int turns = ARM_TURNS;
 
 	/* seq_cst: pairs with sdp_poll_rearm() */
 	atomic_fetch_add_explicit(&dev->armed_cnt, 1, memory_order_seq_cst);
@@ -358,9 +360,11 @@ int sdp_poll_arm(struct sdp_dev *dev)
 	 * was armed. */
 	util_lock(&dev->poll_lock);
 	(void)ibv_req_notify_cq(dev->cq, 0);
-	cnt = sdp_poll(dev);
+	/* The send of the thread that is going to sleep may complete now. */
+	while (sdp_poll(dev) > 0 && --turns > 0)
+		;
 	util_unlock(&dev->poll_lock);
-	return cnt ? -EAGAIN : 0;
+	return turns > 0 ? 0 : -EAGAIN;
 }
 
 void sdp_poll_disarm(struct sdp_dev *dev)

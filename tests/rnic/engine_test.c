@@ -118,26 +118,44 @@ static void polling_alone_makes_progress(void **state)
 	rnicpair_close(&p);
 }
 
+/* With the gate closed, and nothing of MPA's start left to receive. */
+static void open_and_close_gate(struct rnicpair *p)
+{
+	struct rnicpair_options opt = defaults;
+
+	opt.has_chan = true;
+	rnicpair_open(p, &opt);
+	rnicpair_post_echo(p, 0, 8);
+	(void)rnicpair_take(&p->side[1], p->side[1].rcq);
+	(void)rnicpair_take(&p->side[0], p->side[0].scq);
+	gate_close(p);
+}
+
+/* Closing the gate has woken the completion thread; unless it slept it took no
+ * note of that.  Return: the descriptor. */
+static int sleep_begin(struct rnicpair_side *s)
+{
+	eventfd_t woken;
+	int fd;
+
+	(void)!eventfd_read(s->ctx->engine->wake_fd, &woken);
+	fd = rnic_cq_sleep_begin(s->rcq);
+	must(fd >= 0);
+	return fd;
+}
+
 /* Who sleeps on the sockets finds out without the completion thread. */
 static void sleeping_alone_makes_progress(void **state)
 {
-	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
-	eventfd_t woken;
 
 	(void)state;
-	opt.has_chan = true;
-	rnicpair_open(&p, &opt);
-	gate_close(&p);
-	/* Closing the gate has woken the thread; unless it slept it took no
-	 * note of that. */
-	(void)!eventfd_read(b->ctx->engine->wake_fd, &woken);
+	open_and_close_gate(&p);
 	for (int i = 0; i < 50; i++) {
 		struct pollfd pfd = { .events = POLLIN };
 
-		pfd.fd = rnic_cq_sleep_begin(b->rcq);
-		must(pfd.fd >= 0);
+		pfd.fd = sleep_begin(b);
 		rnic_cq_progress(b->rcq);
 		assert_int_equal(poll(&pfd, 1, 0), 0);
 		rnicpair_post_echo(&p, 0, 8);
@@ -147,6 +165,71 @@ static void sleeping_alone_makes_progress(void **state)
 		rnic_cq_sleep_end(b->rcq);
 		assert_int_equal(rnicpair_take(b, b->rcq).wr_id, 2);
 		(void)rnicpair_take(&p.side[0], p.side[0].scq);
+	}
+	gate_open();
+	rnicpair_close(&p);
+}
+
+/* If the thread has looked after its last sleep, the look just before the next
+ * one costs no system call: what has come makes the descriptor readable. */
+static void a_look_before_the_sleep_leaves_the_sockets(void **state)
+{
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+
+	(void)state;
+	open_and_close_gate(&p);
+	for (int sleeps = 1; sleeps >= 0; sleeps--) {
+		struct pollfd pfd = { .events = POLLIN };
+		struct usiw_cqe cqe;
+
+		rnic_cq_progress(b->rcq);
+		pfd.fd = sleep_begin(b);
+		rnicpair_post_echo(&p, 0, 8);
+		rnic_cq_progress(a->scq);
+		if (sleeps) {
+			rnic_cq_progress(b->rcq);
+			assert_false(rnicpair_peek(b, b->rcq, &cqe));
+			assert_int_equal(poll(&pfd, 1, RNICPAIR_PATIENCE_MS),
+					 1);
+		} else { /* the thread does not sleep after all */
+			assert_int_equal(poll(&pfd, 1, RNICPAIR_PATIENCE_MS),
+					 1);
+			rnic_cq_sleep_end(b->rcq);
+		}
+		rnic_cq_progress(b->rcq);
+		assert_true(rnicpair_peek(b, b->rcq, &cqe));
+		assert_int_equal(cqe.wr_id, 2);
+		if (sleeps)
+			rnic_cq_sleep_end(b->rcq);
+		(void)rnicpair_take(a, a->scq);
+	}
+	gate_open();
+	rnicpair_close(&p);
+}
+
+/* A thread may look only between the begin of a sleep and the sleep. */
+static void a_look_before_the_sleep_may_be_the_only_one(void **state)
+{
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+
+	(void)state;
+	open_and_close_gate(&p);
+	for (int i = 0; i < 50; i++) {
+		struct pollfd pfd = { .events = POLLIN };
+		struct usiw_cqe cqe;
+
+		rnicpair_post_echo(&p, 0, 8);
+		rnic_cq_progress(a->scq);
+		pfd.fd = sleep_begin(b);
+		assert_int_equal(poll(&pfd, 1, RNICPAIR_PATIENCE_MS), 1);
+		rnic_cq_sleep_end(b->rcq);
+		(void)sleep_begin(b);
+		rnic_cq_progress(b->rcq);
+		assert_true(rnicpair_peek(b, b->rcq, &cqe));
+		rnic_cq_sleep_end(b->rcq);
+		(void)rnicpair_take(a, a->scq);
 	}
 	gate_open();
 	rnicpair_close(&p);
@@ -620,6 +703,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(polling_alone_makes_progress),
 		cmocka_unit_test(sleeping_alone_makes_progress),
+		cmocka_unit_test(a_look_before_the_sleep_leaves_the_sockets),
+		cmocka_unit_test(a_look_before_the_sleep_may_be_the_only_one),
 		cmocka_unit_test(polls_many_streams),
 		cmocka_unit_test(no_bell_is_lost),
 		cmocka_unit_test(a_bell_beside_the_leader_is_served),
