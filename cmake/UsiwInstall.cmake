@@ -85,7 +85,9 @@ endif()
 
 if(TARGET usiw-sdp)
 	add_dependencies(usiw-products usiw-sdp)
-	install(TARGETS usiw-sdp LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+	# It is preloaded and never linked to.  Where the linker looks, other
+	# software has a libsdp.so (for semidefinite programming).
+	install(TARGETS usiw-sdp LIBRARY DESTINATION ${USIW_PRIVATE_LIBDIR})
 	install(FILES man/libsdp.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 endif()
 if(TARGET sdp-pmd)

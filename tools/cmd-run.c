@@ -25,13 +25,12 @@
  */
 static const struct layout {
 	const char *lib_dir;
-	const char *sdp_dir;
 	const char *provider;
 	bool is_installed;
 } layouts[] = {
-	{ "../lib", "../lib", "../lib/libusiw", false },
-	{ USIW_BIN_TO_LIB "/usiw", USIW_BIN_TO_LIB,
-	  USIW_BIN_TO_LIB "/libibverbs/libusiw", true },
+	{ "../lib", "../lib/libusiw", false },
+	{ USIW_BIN_TO_LIB "/usiw", USIW_BIN_TO_LIB "/libibverbs/libusiw",
+	  true },
 };
 
 static int join(char ret_path[PATH_MAX], const char *a, const char *b,
@@ -195,7 +194,7 @@ static int sdp_set(const struct layout *layout, const char *dir)
 {
 	char path[PATH_MAX], real[PATH_MAX];
 
-	if (join(path, dir, layout->sdp_dir, SDP_NAME) < 0)
+	if (join(path, dir, layout->lib_dir, SDP_NAME) < 0)
 		return -1;
 	if (!realpath(path, real)) {
 		fprintf(stderr,

@@ -10,28 +10,42 @@
 #include <stdio.h>
 #include <string.h>
 
+#define DIRECT_NAME "libusiw.so.0"
+
+/* Seen from this library: in a build tree, installed. */
+static const char *const places[] = { DIRECT_NAME, "../" DIRECT_NAME };
+
+/* @place: relative to the directory of @self. */
+static void *open_at(const char *self, const char *place)
+{
+	const char *slash = strrchr(self, '/');
+	char path[PATH_MAX];
+	int len;
+
+	if (!slash)
+		return NULL;
+	len = snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - self), self,
+		       place);
+	if (len <= 0 || (size_t)len >= sizeof(path))
+		return NULL;
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
 /*
- * From the directory of this library, else from where the dynamic linker
+ * From a place relative to this library, else from where the dynamic linker
  * looks.  A name alone does not do: the search path is that of who calls
  * dlopen(), and a program may have a dlopen() of its own in front of libc's.
  */
-static void *open_beside(const char *name)
+static void *direct_open(void)
 {
-	char path[PATH_MAX];
-	const char *slash;
 	void *lib = NULL;
 	Dl_info info;
-	int len;
 
-	if (dladdr((void *)(uintptr_t)open_beside, &info) && info.dli_fname &&
-	    (slash = strrchr(info.dli_fname, '/')) != NULL) {
-		len = snprintf(path, sizeof(path), "%.*s/%s",
-			       (int)(slash - info.dli_fname), info.dli_fname,
-			       name);
-		if (len > 0 && (size_t)len < sizeof(path))
-			lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	}
-	return lib ? lib : dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	if (dladdr((void *)(uintptr_t)direct_open, &info) && info.dli_fname)
+		for (size_t i = 0;
+		     !lib && i < sizeof(places) / sizeof(places[0]); i++)
+			lib = open_at(info.dli_fname, places[i]);
+	return lib ? lib : dlopen(DIRECT_NAME, RTLD_NOW | RTLD_LOCAL);
 }
 
 void *sdp_direct_symbol(const char *name)
@@ -41,6 +55,6 @@ void *sdp_direct_symbol(const char *name)
 
 	if (symbol)
 		return symbol;
-	lib = open_beside("libusiw.so.0");
+	lib = direct_open();
 	return lib ? dlsym(lib, name) : NULL;
 }

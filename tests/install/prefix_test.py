@@ -81,6 +81,25 @@ def runs_there():
         uninstall()
 
 
+def sdp_runs_there():
+    """libsdp.so finds the direct verbs below the same prefix, and is not
+    where the linker looks, since other software has a library of its name."""
+    with Test("sdp runs there") as test:
+        prefix = directory_of(test, "prefix")
+        paths = install(prefix)
+        found = [path for path in paths
+                 if os.path.basename(path) == "libsdp.so"]
+        check([os.path.basename(os.path.dirname(path)) for path in found] ==
+              ["usiw"], f"libsdp.so stands at {found}")
+        exchange = os.path.join(SOURCE, "tests", "package", "sdp-exchange")
+        program = test.start("sdp-exchange", [exchange], usiw=False, env={
+            "USIW_TOOL": os.path.join(prefix, "bin", "usiw"),
+            "SDPSTAT": os.path.join(prefix, "bin", "sdpstat")})
+        program.wait(60)
+        check("none by TCP" in program.text(), "octets went by TCP")
+        uninstall()
+
+
 def says_what_cannot_be():
     with Test("a prefix with a space") as test:
         prefix = directory_of(test, "a prefix")
@@ -94,7 +113,8 @@ def says_what_cannot_be():
 
 
 CASES = [("prefix", stays_below(False)), ("destdir", stays_below(True)),
-         ("runs", runs_there), ("space", says_what_cannot_be)]
+         ("runs", runs_there), ("sdp", sdp_runs_there),
+         ("space", says_what_cannot_be)]
 
 if __name__ == "__main__":
     harness.main(CASES)
