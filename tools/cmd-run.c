@@ -15,8 +15,6 @@
 #define PERSONA_OPTION "--persona"
 #define SDP_NAME "libsdp.so"
 #define SDP_OPTION "--sdp"
-/* Where libibverbs looks for drivers, wherever we are installed. */
-#define DRIVER_FILE "/etc/libibverbs.d/usiw.driver"
 
 /*
  * Where the libraries stand, seen from the directory of this program: beside
@@ -26,11 +24,9 @@
 static const struct layout {
 	const char *lib_dir;
 	const char *provider;
-	bool is_installed;
 } layouts[] = {
-	{ "../lib", "../lib/libusiw", false },
-	{ USIW_BIN_TO_LIB "/usiw", USIW_BIN_TO_LIB "/libibverbs/libusiw",
-	  true },
+	{ "../lib", "../lib/libusiw" },
+	{ USIW_BIN_TO_LIB "/usiw", USIW_BIN_TO_LIB "/libibverbs/libusiw" },
 };
 
 static int join(char ret_path[PATH_MAX], const char *a, const char *b,
@@ -144,14 +140,16 @@ static int preload_prepend(const char *path)
 	return ret;
 }
 
+/*
+ * Also where libibverbs would find a provider by itself: it looks in its own
+ * directory, which need not be that of this installation, and may find the
+ * provider of another one there.
+ */
 static int provider_set(const struct layout *layout, const char *dir)
 {
 	char path[PATH_MAX], place[PATH_MAX];
 	char *slash;
 
-	/* An installed provider is found by libibverbs itself. */
-	if (layout->is_installed && access(DRIVER_FILE, R_OK) == 0)
-		return 0;
 	/* The prefix itself is no file: resolve its directory. */
 	if (join(path, dir, layout->provider, "") < 0)
 		return -1;
