@@ -14,6 +14,7 @@ export USIW_JOBS  := $(JOBS)
 .PHONY: all format setup configure demo check apps test pyverbs sanitize
 .PHONY: asan tsan fuzz interop coverage
 .PHONY: releases dist deb package-test fresh-test install uninstall clean help
+.PHONY: rpm rpm-test
 
 ## all: configure and build everything into build/
 all: configure
@@ -110,6 +111,22 @@ releases:
 ## dist: make the source archive build/dist/usiw-VERSION.tar.gz, reproducibly
 dist:
 	@scripts/build-dist
+
+## rpm: build the rpm packages into build/rpm/, with rpmbuild of this machine
+rpm:
+	scripts/install-deps build rpm
+	scripts/build-rpm
+
+## rpm-test: look at the rpm packages, use what is in them in a debootstrap root
+##       (RELEASE=trixie), compare their files with those of the Debian packages, and
+##       build both kinds from the source archive
+rpm-test: rpm deb
+	scripts/install-deps root
+	tests/package/rpm_check.py build/rpm
+	tests/package/compare_lists.py build/deb build/rpm
+	tests/package/rpm-in-root build/rpm $(RELEASE); \
+	code=$$?; [ $$code = 77 ] || exit $$code
+	tests/package/from-archive build/deb build/rpm
 
 ## deb: build the Debian packages into build/deb/
 deb:

@@ -4,8 +4,10 @@
 # Exit codes everywhere: 0 passed, 77 skipped (say why on stdout), else failed.
 #
 #   usiw_add_test(<name> SOURCES <c files> [LIBS <targets>] [INCLUDES <dirs>]
-#                 [LABELS <labels>] [TIMEOUT <s>] [ENV <A=b>] [SERIAL])
-#       A cmocka program of that name in build/bin, run as test <name>.
+#                 [LABELS <labels>] [TIMEOUT <s>] [ENV <A=b>] [SERIAL] [UNIT])
+#       A cmocka program of that name in build/bin, run as test <name>.  UNIT:
+#       it needs no network, no device and no other program, so it has the label
+#       unit, and target usiw-unit-tests builds it: builders of packages run it.
 #
 #   usiw_add_script_test(<name> COMMAND <cmd...> [LABELS <labels>]
 #                 [TIMEOUT <s>] [ENV <A=b>] [ONLY_WITH <name>] [SERIAL])
@@ -15,10 +17,11 @@
 #
 # Labels in use: fast (the default: whole label under ten seconds), slow,
 # apps, programs (of `make apps`), interop, fuzz, meta, threads (worth a run
-# under TSan), bench, pyverbs.
+# under TSan), unit, bench, pyverbs.
 
 if(USIW_TESTS)
 	pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+	add_custom_target(usiw-unit-tests)
 endif()
 
 function(usiw_test_properties name labels timeout env is_serial)
@@ -39,7 +42,7 @@ function(usiw_test_properties name labels timeout env is_serial)
 endfunction()
 
 function(usiw_add_test name)
-	cmake_parse_arguments(T "SERIAL" "TIMEOUT"
+	cmake_parse_arguments(T "SERIAL;UNIT" "TIMEOUT"
 		"SOURCES;LIBS;INCLUDES;LABELS;ENV" ${ARGN})
 	if(NOT CMOCKA_FOUND)
 		message(FATAL_ERROR "test ${name} needs cmocka "
@@ -51,6 +54,13 @@ function(usiw_add_test name)
 	target_link_libraries(${name} PRIVATE ${T_LIBS} PkgConfig::CMOCKA
 		Threads::Threads)
 	add_test(NAME ${name} COMMAND ${name})
+	if(T_UNIT)
+		if(NOT T_LABELS)
+			set(T_LABELS fast)
+		endif()
+		list(APPEND T_LABELS unit)
+		add_dependencies(usiw-unit-tests ${name})
+	endif()
 	usiw_test_properties(${name} "${T_LABELS}" "${T_TIMEOUT}" "${T_ENV}"
 		"${T_SERIAL}")
 endfunction()
