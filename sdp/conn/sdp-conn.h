@@ -423,6 +423,9 @@ int sdp_conn_post_recv(struct sdp_conn *conn, const struct sdp_buf *buf);
 /* The buffer comes back with what is in it.  Return: 0; -ENOENT. */
 int sdp_conn_cancel_recv(struct sdp_conn *conn, uint64_t cookie, uint64_t now);
 
+/* A buffer that waits: its STag is another one when it is advertised next. */
+void sdp_conn_set_stag(struct sdp_conn *conn, uint64_t cookie, uint32_t stag);
+
 /* Octets that are there, or advertised; those that are there. */
 uint64_t sdp_conn_readable(const struct sdp_conn *conn);
 uint64_t sdp_conn_buffered(const struct sdp_conn *conn);

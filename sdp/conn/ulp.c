@@ -133,6 +133,17 @@ int sdp_conn_cancel_recv(struct sdp_conn *conn, uint64_t cookie, uint64_t now)
 	return 0;
 }
 
+void sdp_conn_set_stag(struct sdp_conn *conn, uint64_t cookie, uint32_t stag)
+{
+	struct sdp_send_entry *s = sdp_queue_send_find(conn, cookie);
+	struct sdp_recv_entry *r = sdp_queue_recv_find(conn, cookie);
+
+	if (s)
+		s->stag = stag;
+	if (r)
+		r->stag = stag;
+}
+
 int sdp_conn_peek(const struct sdp_conn *conn, uint64_t off,
 		  struct sdp_piece *ret_piece, bool *ret_is_oob)
 {

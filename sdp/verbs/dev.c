@@ -178,6 +178,10 @@ static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 	if (ret)
 		goto free_dev;
 	dev->is_siw = dev->attr.vendor_id == VENDOR_SIW;
+	dev->has_windows = dev->attr.max_mw > 0 &&
+			   dev->attr.device_cap_flags &
+				   (IBV_DEVICE_MEM_WINDOW_TYPE_2A |
+				    IBV_DEVICE_MEM_WINDOW_TYPE_2B);
 	dev->pd = ibv_alloc_pd(ctx);
 	if (!dev->pd) {
 		ret = -errno;

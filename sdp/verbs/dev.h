@@ -39,6 +39,7 @@ struct sdp_dev {
 	struct sdp_pool pool;
 	bool is_usiw;
 	bool is_siw;	     /* Linux's */
+	bool has_windows;    /* type 2 memory windows */
 	uint32_t inline_max; /* asked for; poll_lock */
 	/* usiwdv_cq_sleep_begin(3) and _end; NULL: none */
 	int (*cq_sleep_begin)(struct ibv_cq *cq);

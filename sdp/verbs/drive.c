@@ -11,6 +11,7 @@
 
 #include "log.h"
 #include "notice.h"
+#include "window.h"
 
 /* Work requests in one call of ibv_post_send(). */
 #define CHAIN_MAX 16
@@ -190,9 +191,9 @@ static unsigned int take_events(struct sdp_link *link)
 
 /* A call of ibv_post_send() in the making. */
 struct chain {
-	struct ibv_send_wr wr[CHAIN_MAX];
-	struct ibv_sge sge[CHAIN_MAX][LINK_SGE_MAX];
-	struct sdp_work work[CHAIN_MAX];
+	struct ibv_send_wr wr[CHAIN_MAX + 1]; /* a bind goes with its message */
+	struct ibv_sge sge[CHAIN_MAX + 1][LINK_SGE_MAX];
+	struct sdp_work work[CHAIN_MAX + 1];
 	int cnt;
 };
 
@@ -271,8 +272,32 @@ static bool must_signal(const struct sdp_link *link,
 	return link->dev->is_siw && work->type == SDP_WORK_WRITE;
 }
 
+static void chain_link(struct chain *c)
+{
+	if (c->cnt)
+		c->wr[c->cnt - 1].next = &c->wr[c->cnt];
+	c->cnt++;
+}
+
+/* In front of the message that needs it.  Fails with it, and its place in the
+ * send queue comes back with it. */
+static bool chain_add_bind(struct sdp_link *link, struct chain *c)
+{
+	struct sdp_work *work = &c->work[c->cnt];
+	struct ibv_send_wr *wr = &c->wr[c->cnt];
+
+	if (work->type != SDP_WORK_SEND ||
+	    !sdp_window_bind(link, work->send.mid, wr))
+		return false;
+	wr->wr_id = (uint64_t)work->id << 1 | 1;
+	c->work[c->cnt + 1] = *work;
+	chain_link(c);
+	return true;
+}
+
 static void chain_add(struct sdp_link *link, struct chain *c)
 {
+	bool has_bind = chain_add_bind(link, c);
 	const struct sdp_work *work = &c->work[c->cnt];
 	struct ibv_send_wr *wr = &c->wr[c->cnt];
 
@@ -280,15 +305,13 @@ static void chain_add(struct sdp_link *link, struct chain *c)
 		.wr_id = (uint64_t)work->id << 1 | 1,
 		.sg_list = c->sge[c->cnt],
 	};
-	if (work->is_signaled || must_signal(link, work))
+	if (work->is_signaled || has_bind || must_signal(link, work))
 		wr->send_flags = IBV_SEND_SIGNALED;
 	if (work->type == SDP_WORK_SEND)
 		fill_send(link, work, wr, c->sge[c->cnt]);
 	else
 		fill_rdma(link, work, wr, c->sge[c->cnt]);
-	if (c->cnt)
-		c->wr[c->cnt - 1].next = wr;
-	c->cnt++;
+	chain_link(c);
 }
 
 static void chain_post(struct sdp_link *link, struct chain *c)
@@ -345,7 +368,7 @@ static bool post_work(struct sdp_link *link)
 		case SDP_WORK_READ:
 		case SDP_WORK_WRITE:
 			chain_add(link, &c);
-			if (c.cnt == CHAIN_MAX)
+			if (c.cnt >= CHAIN_MAX)
 				chain_post(link, &c);
 			break;
 		}
@@ -387,6 +410,8 @@ void sdp_drive_message(struct sdp_link *link, struct sdp_pbuf *buf,
 	}
 	ret = sdp_conn_recv(link->conn, (uintptr_t)buf, octets, len, inv_stag,
 			    sdp_now_ns());
+	if (ret >= 0 && inv_stag)
+		sdp_window_invalidated(link, *inv_stag);
 	if (ret >= 0 && len >= SDP_BSDH_SIZE) {
 		link->stats.rx_msgs++;
 		link->is_refused = false;

@@ -18,6 +18,7 @@
 #include "notice.h"
 #include "poll.h"
 #include "progress.h"
+#include "window.h"
 
 #define READS_MAX 16u
 #define SEND_BYTES 1048576u
@@ -238,7 +239,9 @@ int sdp_link_renew(struct sdp_link *link, struct rdma_cm_id *cm,
 	if (link->is_conn_down || link->qp)
 		goto unlock;
 	link->cm = cm;
-	ret = enter_device(link);
+	ret = sdp_window_renew(link);
+	if (!ret)
+		ret = enter_device(link);
 	if (ret) {
 		link->cm = NULL;
 		goto unlock;

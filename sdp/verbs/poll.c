@@ -18,6 +18,7 @@
 #include "log.h"
 #include "notice.h"
 #include "thread.h"
+#include "window.h"
 
 /* Before a sleep the CQ is polled so often, until there is nothing. */
 #define ARM_TURNS 4
@@ -123,6 +124,7 @@ void sdp_poll_free(struct sdp_link *link)
 	if (!link->is_foreign) {
 		untime(dev, link);
 		drop_unread(link);
+		sdp_window_free(link);
 		if (link->headers)
 			sdp_pool_put(&dev->pool, link->headers);
 	}

@@ -487,7 +487,8 @@ struct sdp_link_stats {
 	uint64_t rx_write;	  /* octets that the peer wrote */
 	uint64_t tx_transactions; /* SinkAvails with payload */
 	uint64_t rx_transactions;
-	uint64_t sleeps; /* times a thread slept for this link */
+	uint64_t rx_invalidates; /* advertisements that the peer invalidated */
+	uint64_t sleeps;	 /* times a thread slept for this link */
 	char device[64];
 };
 

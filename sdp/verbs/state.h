@@ -51,7 +51,10 @@ struct sdp_waiter {
 struct link_zbuf {
 	struct sdp_mem mem; /* first: a cookie */
 	struct ibv_mr *mr;
-	uint32_t done; /* octets, when it has come back */
+	struct ibv_mw *mw; /* NULL: none yet, or the device has none */
+	uint32_t stag;	   /* of the window, or of the region */
+	bool is_bound;	   /* the window: the peer has access */
+	uint32_t done;	   /* octets, when it has come back */
 	bool is_busy;
 	bool is_eof, is_oob;
 	bool is_inline; /* receive: not registered, copied into */

@@ -10,6 +10,7 @@
 #include "notice.h"
 #include "progress.h"
 #include "state.h"
+#include "window.h"
 #include "unwind.h"
 
 /* ---- memory
@@ -18,15 +19,25 @@
 static int zbuf_register(struct sdp_link *link, struct link_zbuf *z, void *mem,
 			 size_t len, int access)
 {
+	int ret;
+
 	if (len > SDP_LEN_MAX)
 		len = SDP_LEN_MAX;
+	if (link->dev->has_windows)
+		access = (access & ~IBV_ACCESS_REMOTE_READ) |
+			 IBV_ACCESS_MW_BIND;
 	z->mr = ibv_reg_mr(link->dev->pd, mem, len, access);
 	if (!z->mr)
 		return -errno;
 	z->mem = (struct sdp_mem){ mem, z->mr->lkey, (uint32_t)len };
 	z->done = 0;
 	z->is_eof = z->is_oob = false;
-	return 0;
+	ret = sdp_window_open(link, z);
+	if (!ret)
+		return 0;
+	ibv_dereg_mr(z->mr);
+	z->mr = NULL;
+	return ret;
 }
 
 static struct sdp_buf zbuf_describe(const struct link_zbuf *z, uint8_t flags)
@@ -34,12 +45,13 @@ static struct sdp_buf zbuf_describe(const struct link_zbuf *z, uint8_t flags)
 	return (struct sdp_buf){ .cookie = (uintptr_t)&z->mem,
 				 .va = (uintptr_t)z->mem.base,
 				 .len = z->mem.len,
-				 .stag = z->mr->rkey,
+				 .stag = z->stag,
 				 .flags = (uint8_t)(SDP_BUF_RDMA | flags) };
 }
 
 static void zbuf_release(struct link_zbuf *z)
 {
+	sdp_window_close(z);
 	if (z->mr)
 		ibv_dereg_mr(z->mr);
 	z->mr = NULL;

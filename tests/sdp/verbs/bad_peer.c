@@ -4,6 +4,7 @@
  * a reset, and nothing is left of it (doc/spec/sdp.md part 10, T96 to T107).
  */
 #include "pair.h"
+#include "conn/state.h"
 #include "verbs/state.h"
 
 #define OCTETS_MAX 64
@@ -310,6 +311,43 @@ static void send_noise(struct sdp_link *bad, struct sdp_link *good,
 	}
 }
 
+/* T109: the peer keeps an STag, and reads by it what it has got already, when
+ * the program has its memory back. */
+static void read_late(struct sdp_link *bad, struct sdp_link *good,
+		      const void *arg)
+{
+	static uint8_t mem[1u << 20], copy[sizeof(mem)];
+	struct ibv_send_wr wr = { .wr_id = 1,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_RDMA_READ };
+	struct ibv_send_wr *failed;
+	struct ibv_mr *mr;
+	struct ibv_sge sge;
+
+	(void)arg;
+	mr = ibv_reg_mr(bad->dev->pd, copy, sizeof(copy),
+			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	must(mr);
+	must(!sdp_link_send_zcopy_begin(good, mem, sizeof(mem)));
+	must(sdp_link_wait(bad, SDP_LINK_IN, soon()) > 0);
+	util_lock(&bad->lock);
+	must(bad->conn->sink.in_cnt == 1);
+	wr.wr.rdma.rkey = bad->conn->sink.in[bad->conn->sink.in_head].stag;
+	wr.wr.rdma.remote_addr = bad->conn->sink.in[bad->conn->sink.in_head].va;
+	util_unlock(&bad->lock);
+	get(bad, copy, sizeof(copy));
+	must(sdp_link_wait(good, LINK_ZDONE, soon()) > 0);
+	must(sdp_link_send_zcopy_done(good) == sizeof(mem));
+	sge = (struct ibv_sge){ (uintptr_t)copy, 100, mr->lkey };
+	wr.sg_list = &sge;
+	util_lock(&bad->lock);
+	must(!ibv_post_send(bad->qp, &wr, &failed));
+	util_unlock(&bad->lock);
+	expect_reset(good);
+	must(sdp_link_wait(bad, SDP_LINK_CLOSED, soon()) > 0);
+	must(!ibv_dereg_mr(mr));
+}
+
 int main(void)
 {
 	static const struct sdp_msg discon = { .mid = SDP_MID_DISCONN };
@@ -322,6 +360,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof(bad_messages) / sizeof(*bad_messages);
 	     i++)
 		with_pair(send_bad, &bad_messages[i]);
+	with_pair(read_late, NULL);
 	with_pair(send_twice, &discon);
 	with_pair(send_twice, &empty);
 	for (uint64_t seed = 1; seed <= 40; seed++)
