@@ -503,9 +503,11 @@ def run_script(guest, case):
     guest.set_siw(case.siw)
     words = words_of(case.command, guest.next_port(), guest.own_address,
                      "guest")
+    start = time.monotonic()
     answer = guest.ask("run", argv=words, timeout=case.timeout,
                        env=kernel_lab.LIBRARIES)
     check(answer["code"] == 0, f"{case.name}: {answer['text']}")
+    print(f"ok {case.name} ({time.monotonic() - start:.1f} s)", flush=True)
 
 
 def read_arguments():
