@@ -109,6 +109,9 @@ struct sdp_outcome {
  * as well, or goes on with plain TCP if !has_sent and it is the Connecting
  * Peer.
  * They wait, until @deadline.  A signal does not end them.
+ * The Connecting Peer with SDP_CM_PRIV as opt->conn.carrier begins as rdma_cm
+ * does, with Hello in an MPA Request: ports of rdma_cm and of sdp_link_accept_fd()
+ * take that.
  * The Accepting Peer reads 32 octets, and not one more.  It also takes a peer
  * that begins by rdma_cm, and answers by CM-PRIV.
  * Return: 0 and *ret_link; -ENODEV, -EOPNOTSUPP, -ENOMEM, -EMFILE, -EAGAIN,

@@ -2,7 +2,8 @@
 /*
  * The carrier STREAM: Hello on a TCP connection, which then becomes the
  * stream of a queue pair (doc/spec/sdp.md part 5, C7).  A Connecting Peer that
- * begins by rdma_cm is accepted as well: its Hello is private data.
+ * begins by rdma_cm is accepted as well: its Hello is private data.  And one
+ * can begin so here, on a connection to a port of rdma_cm.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -124,6 +125,7 @@ struct start {
 	const char *step;
 	int refusal;
 	uint8_t peer_pd[USIWDV_PRIVATE_MAX];
+	size_t peer_pd_len; /* of a Reply */
 };
 
 static int take_hello(struct start *s, const uint8_t *hello, size_t len)
@@ -160,11 +162,14 @@ static int attach(struct start *s, enum usiwdv_role role, uint16_t *ret_ord)
 	uint64_t now = sdp_now_ns();
 	int ret;
 
-	if (s->link->stats.carrier == SDP_CM_PRIV) {
+	if (s->link->stats.carrier != SDP_STREAM) {
 		attr.pd = s->link->hello;
-		attr.pd_len = SDP_HELLO_ACK_SIZE;
+		attr.pd_len = role == USIWDV_INITIATOR ? s->link->hello_len
+						       : SDP_HELLO_ACK_SIZE;
 		attr.peer_pd = s->peer_pd;
 		attr.peer_pd_size = sizeof(s->peer_pd);
+	}
+	if (attr.pd && role == USIWDV_RESPONDER) {
 		attr.judge = judge;
 		attr.judge_arg = s;
 	}
@@ -177,6 +182,8 @@ static int attach(struct start *s, enum usiwdv_role role, uint16_t *ret_ord)
 	ret = find_attach()(s->link->qp, s->fd, &attr);
 	if (!ret)
 		*ret_ord = result.ord;
+	if (!ret && attr.pd && role == USIWDV_INITIATOR)
+		s->peer_pd_len = result.peer_pd_len;
 	return s->refusal ? s->refusal : -ret;
 }
 
@@ -215,7 +222,8 @@ static int finish(struct start *s, enum usiwdv_role role)
 	if (ret)
 		return ret;
 	s->step = "HelloAck";
-	return sdp_link_stand_up(s->link, NULL, 0, ord, s->deadline);
+	return sdp_link_stand_up(s->link, s->peer_pd_len ? s->peer_pd : NULL,
+				 s->peer_pd_len, ord, s->deadline);
 }
 
 static int conclude(struct start *s, int ret, struct sdp_link **ret_link,
@@ -244,11 +252,16 @@ static int say_hello(struct start *s)
 
 static int connect_steps(struct start *s, const struct sdp_link_options *opt)
 {
-	int ret = make_link(s, SDP_CONNECTING, SDP_STREAM, opt), one = 1;
+	bool is_request = opt && opt->conn.carrier == SDP_CM_PRIV;
+	int ret, one = 1;
 
+	ret = make_link(s, SDP_CONNECTING,
+			is_request ? SDP_CM_SEND : SDP_STREAM, opt);
 	if (ret)
 		return ret;
-	s->link->move = move_stream;
+	s->link->move = is_request ? sdp_move_cm : move_stream;
+	if (is_request)
+		return finish(s, USIWDV_INITIATOR);
 	/* A move takes the same port again, which is in TIME-WAIT then. */
 	(void)syscall(SYS_setsockopt, s->fd, SOL_SOCKET, SO_REUSEADDR, &one,
 		      sizeof(one));

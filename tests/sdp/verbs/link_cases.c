@@ -624,9 +624,7 @@ static enum sdp_carrier carrier_of(const char *name)
 {
 	if (!strcmp(name, "cm-send"))
 		return SDP_CM_SEND;
-	if (!strcmp(name, "cm-priv") || !strcmp(name, "cm-port"))
-		return SDP_CM_PRIV;
-	return SDP_STREAM;
+	return strcmp(name, "stream") ? SDP_CM_PRIV : SDP_STREAM;
 }
 
 static enum pair_place place_of(const char *name)
@@ -680,7 +678,8 @@ int main(int argc, char **argv)
 		.place = place_of(argc > 3 ? argv[3] : "threads"),
 	};
 
-	pair.is_port = argc > 2 && !strcmp(argv[2], "cm-port");
+	pair.is_port = argc > 2 && strstr(argv[2], "-port");
+	pair.is_request = argc > 2 && !strncmp(argv[2], "request", 7);
 	if (argc < 2 || (is_alone(pair.place) && argc < 6))
 		return 2;
 	if (!strcmp(argv[1], "all") && argc >= 4)

@@ -57,17 +57,22 @@ void place_close(struct place *p)
 static int link_try(const struct sockaddr_in *addr, const struct pair *pair,
 		    struct sdp_link **ret_link, struct sdp_outcome *ret_outcome)
 {
+	struct sdp_link_options opt = pair->opt[0];
 	int ret, fd;
 
-	if (pair->carrier != SDP_STREAM) {
+	if (pair->carrier != SDP_STREAM && !pair->is_request) {
 		return sdp_link_connect_cm(ret_link, NULL,
 					   (const struct sockaddr *)addr,
 					   &pair->opt[0], soon(), ret_outcome);
 	}
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	must(!connect(fd, (const struct sockaddr *)addr, sizeof(*addr)));
-	ret = sdp_link_connect_fd(ret_link, fd, &pair->opt[0], soon(),
-				  ret_outcome);
+	if (connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) < 0) {
+		ret = -errno;
+		close(fd);
+		return ret;
+	}
+	opt.conn.carrier = pair->carrier;
+	ret = sdp_link_connect_fd(ret_link, fd, &opt, soon(), ret_outcome);
 	close(fd);
 	return ret;
 }
