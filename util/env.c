@@ -68,6 +68,9 @@
 	  "refuse", "peers of MPA revision 0, the RDMA Consortium's")          \
 	X("USIW_MARKERS", FLAG, markers, 0, 0, "on|off", "off",                \
 	  "ask peers for MPA markers towards us")                              \
+	X("USIW_SDP_CARRIER", WORD, sdp_carrier, 0, 0, "auto|cm", "auto",      \
+	  "how SDP connections of sockets begin; auto: on TCP connections, "   \
+	  "which go over; cm: by rdma_cm, as on devices of others")            \
 	X("USIW_SDP_PM_PORT", NUM, sdp_pm_port, 1, 65535, "1..65535", "3935",  \
 	  "UDP port of the SDP Port Mapper, here and on other hosts")          \
 	X("USIW_SDP_PM_MS", NUM, sdp_pm_ms, 1, 60000, "1..60000", "250",       \
@@ -108,6 +111,7 @@ _Static_assert(sizeof(enum util_devices) == sizeof(uint32_t), "enum size");
 _Static_assert(sizeof(enum util_persona) == sizeof(uint32_t), "enum size");
 _Static_assert(sizeof(enum util_port_space) == sizeof(uint32_t), "enum size");
 _Static_assert(sizeof(enum util_mpa_rev0) == sizeof(uint32_t), "enum size");
+_Static_assert(sizeof(enum util_sdp_carrier) == sizeof(uint32_t), "enum size");
 
 static struct util_settings settings;
 static pthread_once_t settings_once = PTHREAD_ONCE_INIT;

@@ -17,6 +17,7 @@ enum util_devices { UTIL_DEVICES_ONLY, UTIL_DEVICES_BESIDE };
 enum util_port_space { UTIL_PORT_SPACE_APART, UTIL_PORT_SPACE_SHARED };
 enum util_persona { UTIL_PERSONA_RNIC, UTIL_PERSONA_CA };
 enum util_mpa_rev0 { UTIL_MPA_REV0_REFUSE, UTIL_MPA_REV0_PERMISSIVE };
+enum util_sdp_carrier { UTIL_SDP_CARRIER_AUTO, UTIL_SDP_CARRIER_CM };
 
 struct util_settings {
 	const char *log;	   /* USIW_LOG, see util/log.h */
@@ -40,10 +41,11 @@ struct util_settings {
 	bool rtr;	 /* USIW_RTR on|off: offer RTR, default on */
 	enum util_mpa_rev0 mpa_rev0; /* USIW_MPA_REV0 refuse|permissive */
 	bool markers;		     /* USIW_MARKERS on|off, default off */
-	uint32_t sdp_pm_port;	     /* USIW_SDP_PM_PORT, UDP, 3935 */
-	uint32_t sdp_pm_ms;	     /* USIW_SDP_PM_MS, first wait, 250 */
-	uint32_t sdp_pm_sends;	     /* USIW_SDP_PM_SENDS, PMReqs, 4 */
-	uint32_t sdp_pm_negative_ms; /* USIW_SDP_PM_NEGATIVE_MS, 10000 */
+	enum util_sdp_carrier sdp_carrier; /* USIW_SDP_CARRIER auto|cm */
+	uint32_t sdp_pm_port;		   /* USIW_SDP_PM_PORT, UDP, 3935 */
+	uint32_t sdp_pm_ms;		   /* USIW_SDP_PM_MS, first wait, 250 */
+	uint32_t sdp_pm_sends;		   /* USIW_SDP_PM_SENDS, PMReqs, 4 */
+	uint32_t sdp_pm_negative_ms;	   /* USIW_SDP_PM_NEGATIVE_MS, 10000 */
 };
 
 /* Parsed once, at the first call; never NULL.  Thread-safe. */

@@ -3,6 +3,7 @@
  * The registry: abstract names usiw-sdp/1/INODE/PORT/NONCE.  INODE is that of
  * the TCP listener, PORT its SDP port, both decimal.  NONCE is random, so that
  * nobody can take a name beforehand and keep an announcement from standing.
+ * With "cm/" before NONCE the port is one of rdma_cm.
  */
 #define _GNU_SOURCE
 #include "pm/registry.h"
@@ -24,6 +25,8 @@
 #include "pm/sock-diag.h"
 
 #define NAME_PREFIX "usiw-sdp/1/"
+#define NAME_CM "cm/"
+#define NAME_CM_LEN (sizeof(NAME_CM) - 1)
 #define BIND_TRIES 8
 
 /* What was found out about a listener, and how long it is believed: a dump of
@@ -34,6 +37,7 @@
 struct cache_entry {
 	uint32_t inode;
 	uint32_t port; /* 0: none */
+	bool is_cm;
 	int err;
 	uint64_t until_ns; /* 0: empty */
 };
@@ -55,7 +59,7 @@ static char *put_number(char *out, uint32_t value)
 	return out;
 }
 
-static int name_bind(int fd, uint32_t inode, uint16_t sdp_port)
+static int name_bind(int fd, uint32_t inode, uint16_t sdp_port, bool is_cm)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	uint32_t nonce;
@@ -70,6 +74,10 @@ static int name_bind(int fd, uint32_t inode, uint16_t sdp_port)
 		*end++ = '/';
 		end = put_number(end, sdp_port);
 		*end++ = '/';
+		if (is_cm) {
+			memcpy(end, NAME_CM, NAME_CM_LEN);
+			end += NAME_CM_LEN;
+		}
 		end = put_number(end, nonce);
 		if (bind(fd, (const struct sockaddr *)&addr,
 			 (socklen_t)(end - (char *)&addr)) == 0)
@@ -80,7 +88,7 @@ static int name_bind(int fd, uint32_t inode, uint16_t sdp_port)
 	return -errno;
 }
 
-int sdp_registry_announce(int listen_fd, uint16_t sdp_port)
+int sdp_registry_announce(int listen_fd, uint16_t sdp_port, bool is_cm)
 {
 	int saved_errno = errno;
 	struct stat st;
@@ -102,7 +110,7 @@ int sdp_registry_announce(int listen_fd, uint16_t sdp_port)
 		goto fail;
 	if (!(flags & FD_CLOEXEC) && fcntl(fd, F_SETFD, 0) < 0)
 		goto fail;
-	ret = name_bind(fd, (uint32_t)st.st_ino, sdp_port);
+	ret = name_bind(fd, (uint32_t)st.st_ino, sdp_port, is_cm);
 	if (ret == 0) {
 		ret = fd;
 		goto out;
@@ -138,7 +146,7 @@ static bool take_number(const char **at, const char *end, uint64_t max,
 }
 
 static bool name_read(const struct sdp_diag_name *name, uint32_t *ret_inode,
-		      uint32_t *ret_port)
+		      uint32_t *ret_port, bool *ret_is_cm)
 {
 	const char *at = name->name, *end = name->name + name->len;
 	size_t prefix_len = sizeof(NAME_PREFIX) - 1;
@@ -146,8 +154,12 @@ static bool name_read(const struct sdp_diag_name *name, uint32_t *ret_inode,
 	if (name->len < prefix_len || memcmp(at, NAME_PREFIX, prefix_len))
 		return false;
 	at += prefix_len;
-	return take_number(&at, end, UINT32_MAX, ret_inode) &&
-	       take_number(&at, end, UINT16_MAX, ret_port) && *ret_port;
+	if (!take_number(&at, end, UINT32_MAX, ret_inode) ||
+	    !take_number(&at, end, UINT16_MAX, ret_port) || !*ret_port)
+		return false;
+	*ret_is_cm = (size_t)(end - at) >= NAME_CM_LEN &&
+		     !memcmp(at, NAME_CM, NAME_CM_LEN);
+	return true;
 }
 
 /* Who may speak for the listener: its user, and root, who could take its
@@ -159,12 +171,13 @@ static bool is_trusted(uid_t uid, const struct sdp_diag_listener *listener)
 
 /* Return: 0; -ENOENT, -EPERM as sdp_registry_find(); the walk's error. */
 static int names_search(const struct sdp_diag_listener *listener,
-			uint32_t *ret_port)
+			uint32_t *ret_port, bool *ret_is_cm)
 {
 	struct sdp_diag_names names;
 	struct sdp_diag_name name;
 	uint32_t inode, port;
 	int ret, found = -ENOENT;
+	bool is_cm;
 
 	ret = sdp_diag_names_start(&names);
 	if (ret < 0)
@@ -173,7 +186,7 @@ static int names_search(const struct sdp_diag_listener *listener,
 		ret = sdp_diag_names_next(&names, &name);
 		if (ret <= 0)
 			break;
-		if (!name_read(&name, &inode, &port) ||
+		if (!name_read(&name, &inode, &port, &is_cm) ||
 		    inode != listener->inode)
 			continue;
 		if (!is_trusted(name.uid, listener)) {
@@ -181,6 +194,7 @@ static int names_search(const struct sdp_diag_listener *listener,
 			continue;
 		}
 		*ret_port = port;
+		*ret_is_cm = is_cm;
 		found = 0;
 	}
 	sdp_diag_names_stop(&names);
@@ -246,7 +260,8 @@ static int dst_plain(const struct sockaddr *dst,
 	return 0;
 }
 
-int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port)
+int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port,
+		      bool *ret_is_cm)
 {
 	UTIL_CANCEL_OFF();
 	struct sdp_diag_listener listener;
@@ -267,14 +282,16 @@ int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port)
 			.inode = listener.inode,
 			.until_ns = now_ns() + CACHE_NS,
 		};
-		entry.err = names_search(&listener, &entry.port);
+		entry.err = names_search(&listener, &entry.port, &entry.is_cm);
 		if (entry.err == 0 || entry.err == -ENOENT ||
 		    entry.err == -EPERM)
 			cache_put(&entry);
 	}
 	ret = entry.err;
-	if (ret == 0)
+	if (ret == 0) {
 		*ret_sdp_port = (uint16_t)entry.port;
+		*ret_is_cm = entry.is_cm;
+	}
 out:
 	errno = saved_errno;
 	return ret;

@@ -18,6 +18,7 @@
 #ifndef SDP_REGISTRY_H
 #define SDP_REGISTRY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -25,6 +26,7 @@
  * sdp_registry_announce - say that a TCP listener has an SDP port
  * @listen_fd: the program's TCP socket; bound, listening or about to.
  * @sdp_port: host order, not 0; its listener has the address of @listen_fd.
+ * @is_cm: it is a port of rdma_cm, where no raw Hello is taken.
  *
  * Call it between bind() and listen(): who finds a TCP listener without an
  * announcement remembers that for a short time.  FD_CLOEXEC is copied from
@@ -36,13 +38,14 @@
  *   -ENFILE, -ENOMEM as fstat() and socket() say them.
  * Context: any thread; no lock, async-signal-safe.
  */
-int sdp_registry_announce(int listen_fd, uint16_t sdp_port)
+int sdp_registry_announce(int listen_fd, uint16_t sdp_port, bool is_cm)
 	__attribute__((warn_unused_result));
 
 /**
  * sdp_registry_find - the SDP port of the listener that would take a connection
  * @dst: AF_INET or AF_INET6 (also IPv4-mapped), with port.
  * @ret_sdp_port: host order.
+ * @ret_is_cm: as announced.
  *
  * Three questions to the kernel, 10 to 30 microseconds; never waits for
  * another process.  The SDP Address is that of @dst with the SDP port.
@@ -56,8 +59,8 @@ int sdp_registry_announce(int listen_fd, uint16_t sdp_port)
  *   -EOPNOTSUPP: this kernel has no NETLINK_SOCK_DIAG for TCP and AF_UNIX.
  * Context: any thread; takes a leaf lock.
  */
-int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port)
-	__attribute__((warn_unused_result));
+int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port,
+		      bool *ret_is_cm) __attribute__((warn_unused_result));
 
 /* First call of a forked child. */
 void sdp_registry_fork_child(void);

@@ -94,13 +94,11 @@ void sdp_adopt_fd(int fd)
 	int domain = AF_INET, err = errno;
 	socklen_t len = sizeof(domain);
 	struct sdp_sock *sock;
-	bool is_accepting;
-	uint16_t port;
+	struct sdp_mark mark;
 	long flags;
 
-	if (sdp_fd_kind(fd) != UTIL_FD_NONE ||
-	    !sdp_mark_get(fd, &is_accepting, &port) || is_listener(fd) ||
-	    adopt_duplicate(fd))
+	if (sdp_fd_kind(fd) != UTIL_FD_NONE || !sdp_mark_get(fd, &mark) ||
+	    is_listener(fd) || adopt_duplicate(fd))
 		goto out;
 	syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &len);
 	flags = syscall(SYS_fcntl, fd, F_GETFL);
@@ -108,8 +106,9 @@ void sdp_adopt_fd(int fd)
 	if (!sock)
 		goto out;
 	sock->is_nonblock = flags > 0 && (flags & O_NONBLOCK);
-	sock->is_accepting = is_accepting;
-	sock->port = port;
+	sock->is_accepting = mark.is_accepting;
+	sock->is_request = mark.is_request;
+	sock->port = mark.port;
 	peer_take(sock, fd, sock->is_accepting ? 0 : sock->port);
 	sdp_sock_become(sock, SDP_SOCK_PENDING);
 out:

@@ -22,6 +22,9 @@
 #include "stat/sdp-stat.h"
 #include "verbs/sdp-link.h"
 
+/* For rdma_cm: Linux's siw waits as long for an MPA Reply. */
+#define CONNECT_NS (20 * 1000000000ull)
+
 /* ---- the thread ---------------------------------------------------------- */
 
 /* Until the TCP connection stands, or has failed.  Return: 0; -errno;
@@ -51,22 +54,85 @@ static int connect_wait(struct sdp_sock *sock, const union sdp_addr *to)
 	return -err;
 }
 
-/* Return: 0: connected to the SDP port; -errno: why not. */
-static int sdp_try(struct sdp_sock *sock)
+static int error_of(const struct sdp_outcome *outcome)
 {
-	union sdp_addr sdp;
-	int ret =
-		sdp_policy_ask(sock->tcp_fd, &sock->peer, sock->stop_fd, &sdp);
+	switch (outcome->reason) {
+	case SDP_REASON_DEVICE:
+	case SDP_REASON_CARRIER:
+		return -ENODEV;
+	case SDP_REASON_RESOURCE:
+		return -ENOMEM;
+	default:
+		return -ECONNREFUSED;
+	}
+}
 
+/* To an address that rdma_cm can look up. */
+static void addr_plain(union sdp_addr *addr)
+{
+	union sdp_addr v4 = { .in = { .sin_family = AF_INET,
+				      .sin_port = addr->in6.sin6_port } };
+
+	if (addr->sa.sa_family == AF_INET6 &&
+	    IN6_IS_ADDR_V4MAPPED(&addr->in6.sin6_addr)) {
+		memcpy(&v4.in.sin_addr, addr->in6.sin6_addr.s6_addr + 12, 4);
+		*addr = v4;
+	}
+	if (addr->sa.sa_family == AF_INET &&
+	    addr->in.sin_addr.s_addr == htonl(INADDR_ANY))
+		addr->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	else if (addr->sa.sa_family == AF_INET6 &&
+		 IN6_IS_ADDR_UNSPECIFIED(&addr->in6.sin6_addr))
+		addr->in6.sin6_addr = in6addr_loopback;
+}
+
+static int connect_cm(struct sdp_sock *sock, const union sdp_addr *to,
+		      struct sdp_link **ret_link)
+{
+	struct sdp_link_options opt = SDP_LINK_OPTIONS_INIT;
+	struct sdp_outcome outcome = { .reason = SDP_REASON_NONE };
+	union sdp_addr plain = *to;
+	bool is_raised;
+	int ret;
+
+	addr_plain(&plain);
+	is_raised = sdp_limit_begin(sock->tcp_fd);
+	ret = sdp_link_connect_cm(ret_link, &plain.sa, sock->stop_fd, &opt,
+				  sdp_now_ns() + CONNECT_NS, &outcome);
+	sdp_limit_end(is_raised);
+	if (ret == 0 || ret == -ECANCELED)
+		return ret;
+	util_info("sdp", "%s: %s", outcome.text,
+		  sdp_reason_str(outcome.reason));
+	return error_of(&outcome);
+}
+
+/* Return: 0: connected to the SDP port, *ret_link if rdma_cm has done it;
+ * -errno: why not. */
+static int sdp_try(struct sdp_sock *sock, struct sdp_link **ret_link)
+{
+	struct sdp_target sdp;
+	int ret = sdp_policy_find(sock->tcp_fd, &sock->peer, false, &sdp);
+
+	if (ret == -EINPROGRESS)
+		ret = sdp_policy_ask(sock->tcp_fd, &sock->peer, sock->stop_fd,
+				     &sdp);
 	if (ret < 0)
 		return ret;
-	if (!sdp_policy_has_device())
+	switch (sdp_policy_way()) {
+	case SDP_WAY_NONE:
 		return -ENODEV;
-	ret = connect_wait(sock, &sdp);
-	if (ret < 0 && ret != -ECANCELED) {
-		sdp_policy_avoid(&sock->peer.sa);
-		ret = -ECONNREFUSED;
+	case SDP_WAY_FD:
+		sock->is_request = sdp.is_request;
+		ret = connect_wait(sock, &sdp.addr);
+		ret = ret < 0 && ret != -ECANCELED ? -ECONNREFUSED : ret;
+		break;
+	case SDP_WAY_CM:
+		ret = connect_cm(sock, &sdp.addr, ret_link);
+		break;
 	}
+	if (ret < 0 && ret != -ECANCELED && ret != -ENOMEM)
+		sdp_policy_avoid(&sock->peer.sa);
 	return ret;
 }
 
@@ -98,16 +164,19 @@ static void stop_fd_close(struct sdp_sock *sock)
 static void *ask_thread(void *arg)
 {
 	struct sdp_sock *sock = arg;
+	struct sdp_link *link = NULL;
 	bool is_sdp;
 	int ret;
 
 	sdp_inside_enter();
 	sdp_verbs_own_thread();
-	ret = sdp_try(sock);
+	ret = sdp_try(sock, &link);
 	util_lock(&sock->lock);
 	is_sdp = ret == 0 && !sock->is_closed;
 	stop_fd_close(sock);
-	if (is_sdp)
+	if (is_sdp && link)
+		sdp_start_stand(sock, link);
+	else if (is_sdp)
 		sdp_start_connected(sock);
 	else if (!sock->is_closed)
 		to_tcp(sock, ret);
@@ -116,10 +185,12 @@ static void *ask_thread(void *arg)
 	/* release: what has come of it; pairs with sdp_sock_is_asking() */
 	atomic_store_explicit(&sock->is_asking, false, memory_order_release);
 	util_unlock(&sock->lock);
-	if (is_sdp) {
+	if (is_sdp && !link) {
 		sdp_sock_tell(sock, -1, POLLOUT);
 		return sdp_start_run(sock);
 	}
+	if (!is_sdp && link)
+		sdp_link_close(link, 0);
 	sdp_start_over(sock);
 	return NULL;
 }
@@ -143,6 +214,7 @@ static int stop_fd_make(void)
 static int ask_begin(struct sdp_sock *sock, int fd)
 {
 	bool is_raised;
+	long flags;
 	int ret;
 
 	util_lock(&sock->lock);
@@ -157,6 +229,9 @@ static int ask_begin(struct sdp_sock *sock, int fd)
 		stop_fd_close(sock);
 		goto out;
 	}
+	/* If it becomes TCP's again, the thread does not wait. */
+	flags = syscall(SYS_fcntl, sock->tcp_fd, F_GETFL);
+	syscall(SYS_fcntl, sock->tcp_fd, F_SETFL, flags | O_NONBLOCK);
 	ret = sdp_sock_thread(sock, ask_thread);
 	if (ret < 0) {
 		stop_fd_close(sock);
@@ -171,6 +246,59 @@ out:
 	return ret;
 }
 
+/* SO_SNDTIMEO is connect()'s. */
+static uint64_t deadline_of(int fd)
+{
+	struct timeval tv = { 0 };
+	socklen_t len = sizeof(tv);
+
+	if (syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &tv, &len) <
+		    0 ||
+	    (tv.tv_sec == 0 && tv.tv_usec == 0) || tv.tv_sec > 86400 * 20)
+		return SDP_NEVER;
+	return sdp_now_ns() + (uint64_t)tv.tv_sec * 1000000000u +
+	       (uint64_t)tv.tv_usec * 1000u;
+}
+
+/* There is no connection, nor will there be one: a fresh socket has the error
+ * behind it. */
+static int refused(struct sdp_sock *sock)
+{
+	int err =
+		atomic_exchange_explicit(&sock->error, 0, memory_order_relaxed);
+
+	(void)sdp_start_undo(sock);
+	return err ? -err : -ECONNREFUSED;
+}
+
+/* A connect() that may wait does so until the thread has an answer.
+ * @late: what it says when its time is over. */
+static int ask_wait(struct sdp_sock *sock, int fd, int late)
+{
+	int ret = sdp_start_wait(sock, deadline_of(sock->tcp_fd));
+
+	if (ret == -EAGAIN)
+		return late;
+	if (ret < 0)
+		return ret;
+	/* Its TCP socket is connecting: the kernel knows the rest. */
+	if (sdp_sock_state(sock) == SDP_SOCK_TCP)
+		return sdp_connect_finish(sock, fd);
+	if (!sdp_sock_link(sock))
+		return refused(sock);
+	atomic_store_explicit(&sock->is_told, true, memory_order_relaxed);
+	return 0;
+}
+
+/* Elsewhere the thread goes on when the connection stands, and waits for the
+ * peer's program. */
+static bool may_wait(const struct sdp_sock *sock)
+{
+	return !atomic_load_explicit(&sock->is_nonblock,
+				     memory_order_relaxed) &&
+	       sdp_policy_way() == SDP_WAY_CM;
+}
+
 int sdp_ask_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 		    socklen_t len)
 {
@@ -181,10 +309,14 @@ int sdp_ask_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 		sdp_ask_cancel(sock);
 	else if (is_undone)
 		return sdp_start_undo(sock);
+	else if (sdp_sock_is_asking(sock) && may_wait(sock))
+		return ask_wait(sock, fd, -EALREADY);
 	ret = sdp_connect(sock, fd, addr, len);
 	if (ret != SDP_CONNECT_ASK)
 		return ret;
 	ret = ask_begin(sock, fd);
+	if (ret == -EINPROGRESS && may_wait(sock))
+		return ask_wait(sock, fd, -EINPROGRESS);
 	if (ret == -EINPROGRESS)
 		return ret;
 	util_info("sdp", "nobody can ask the Port Mapper: %s: TCP",

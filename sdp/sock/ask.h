@@ -4,6 +4,9 @@
  * be asked: the shadow takes the number at once and shows nothing, and a thread
  * asks, connects, and starts SDP.  POLLOUT comes when the connection stands.
  *
+ * Where rdma_cm makes connections, each connect() that has an SDP port to go to
+ * comes here, also one that may wait.
+ *
  * To the rest this is STARTING with is_asking.  If there is no SDP, the number
  * gets its TCP socket back, which is connecting by then: what becomes of it the
  * kernel tells.

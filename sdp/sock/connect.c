@@ -120,16 +120,19 @@ static uint16_t port_of(const union sdp_addr *addr)
 }
 
 static int connect_sdp(struct sdp_sock *sock, int fd, const union sdp_addr *dst,
-		       const union sdp_addr *to)
+		       const struct sdp_target *to)
 {
 	int ret;
 
 	util_lock(&sock->lock);
 	sock->peer = *dst;
+	sock->is_request = to->is_request;
 	util_unlock(&sock->lock);
-	ret = kernel_connect(fd, &to->sa, sdp_connect_addr_len(to));
+	ret = kernel_connect(fd, &to->addr.sa, sdp_connect_addr_len(&to->addr));
 	if (ret == 0 || ret == -EINPROGRESS)
-		sdp_mark_put(fd, false, port_of(dst));
+		sdp_mark_put(
+			fd, &(struct sdp_mark){ .port = port_of(dst),
+						.is_request = to->is_request });
 	if (ret == 0) {
 		sdp_sock_become(sock, SDP_SOCK_PENDING);
 	} else if (ret == -EINPROGRESS) {
@@ -165,6 +168,8 @@ enum sdp_stat_fallback sdp_connect_fallback_of(int err)
 		return SDP_STAT_FALLBACK_denied;
 	case -ENODEV:
 		return SDP_STAT_FALLBACK_no_device;
+	case -EADDRINUSE: /* rdma_cm cannot have the socket's own port */
+		return SDP_STAT_FALLBACK_unsupported;
 	case -EMFILE:
 	case -ENFILE:
 	case -ENOMEM:
@@ -190,11 +195,45 @@ static bool is_blocking(int fd)
 	return !(syscall(SYS_fcntl, fd, F_GETFL) & O_NONBLOCK);
 }
 
+static bool is_bound(int fd)
+{
+	union sdp_addr name = { .sa.sa_family = AF_UNSPEC };
+	socklen_t len = sizeof(name);
+
+	return syscall(SYS_getsockname, fd, &name, &len) == 0 &&
+	       port_of(&name) != 0;
+}
+
+/*
+ * Where rdma_cm makes the connection, a thread does, for all that have a port
+ * to go to: its steps can neither be broken off nor be waited for in the
+ * kernel. Return: 0, *ret_target; -EINPROGRESS: a thread is to ask; other
+ * -errno: TCP.
+ */
+static int target_find(int fd, const union sdp_addr *dst,
+		       struct sdp_target *ret_target)
+{
+	int ret = sdp_policy_find(fd, dst, false, ret_target);
+	enum sdp_way way;
+
+	if (ret != 0 && ret != -EINPROGRESS)
+		return ret;
+	way = sdp_policy_way();
+	if (way == SDP_WAY_NONE)
+		return -ENODEV;
+	if (way == SDP_WAY_CM)
+		return is_bound(fd) ? -EADDRINUSE : -EINPROGRESS;
+	if (ret == -EINPROGRESS && is_blocking(fd))
+		ret = sdp_policy_ask(fd, dst, -1, ret_target);
+	return ret;
+}
+
 static int connect_fresh(struct sdp_sock *sock, int fd,
 			 const struct sockaddr *addr, socklen_t len)
 {
 	enum sdp_policy policy;
-	union sdp_addr dst, sdp;
+	struct sdp_target sdp;
+	union sdp_addr dst;
 	int ret;
 
 	if (!addr_copy(&dst, addr, len))
@@ -202,15 +241,13 @@ static int connect_fresh(struct sdp_sock *sock, int fd,
 	policy = sdp_connect_policy(sock, &dst.sa);
 	if (policy == SDP_POLICY_TCP)
 		return kernel_connect(fd, addr, len);
-	ret = sdp_policy_find(fd, &dst, is_blocking(fd), &sdp);
+	ret = target_find(fd, &dst, &sdp);
 	if (ret == -EINPROGRESS) {
 		util_lock(&sock->lock);
 		sock->peer = dst;
 		util_unlock(&sock->lock);
 		return SDP_CONNECT_ASK;
 	}
-	if (ret == 0 && !sdp_policy_has_device())
-		ret = -ENODEV;
 	if (ret == 0)
 		ret = connect_sdp(sock, fd, &dst, &sdp);
 	else if (policy == SDP_POLICY_SDP)
@@ -239,6 +276,12 @@ int sdp_connect_plain(struct sdp_sock *sock, int fd, int why)
 		return -ECONNREFUSED;
 	return connect_tcp(fd, &sock->peer, sdp_connect_addr_len(&sock->peer),
 			   sdp_connect_fallback_of(why));
+}
+
+int sdp_connect_finish(struct sdp_sock *sock, int fd)
+{
+	return kernel_connect(fd, &sock->peer.sa,
+			      sdp_connect_addr_len(&sock->peer));
 }
 
 /* connect() to no address breaks the connection off. */
@@ -297,6 +340,14 @@ int sdp_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 	}
 	if (sdp_sock_is_asking(sock))
 		return -EALREADY;
+	/* Once, as the kernel does. */
+	if (sock->is_by_cm && !util_user_is_readable(addr, len))
+		return -EFAULT;
+	if (sock->is_by_cm)
+		return atomic_exchange_explicit(&sock->is_told, true,
+						memory_order_relaxed)
+			       ? -EISCONN
+			       : 0;
 	/* The kernel knows whether it has told of the connection yet. */
 	return kernel_connect(sock->tcp_fd, addr, len);
 }

@@ -27,6 +27,10 @@ enum sdp_policy sdp_connect_policy(const struct sdp_sock *sock,
 /* SDP_CONNECT_ASK, and nobody can ask: by TCP, @why not.  Return: 0; -errno. */
 int sdp_connect_plain(struct sdp_sock *sock, int fd, int why);
 
+/* The TCP socket @fd is connecting to where the program wants it: as
+ * connect(2), which waits. */
+int sdp_connect_finish(struct sdp_sock *sock, int fd);
+
 /* connect() to no address on a connection of SDP: for sdp_start_undo(). */
 bool sdp_connect_is_undone(const struct sdp_sock *sock,
 			   const struct sockaddr *addr, socklen_t len);

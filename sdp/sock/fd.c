@@ -12,6 +12,7 @@
 
 #include "../../util/cancel.h"
 #include "../../util/user.h"
+#include "acceptor.h"
 #include "end.h"
 #include "epoll.h"
 #include "listen.h"
@@ -20,6 +21,7 @@
 #include "real.h"
 #include "share.h"
 #include "signals.h"
+#include "start.h"
 #include "stat/sdp-stat.h"
 
 static struct util_fdtab *table(void)
@@ -134,15 +136,34 @@ void sdp_fd_suit(int fd, const struct sockaddr *addr, socklen_t len)
 	sdp_sock_put(sock);
 }
 
+/* @peer is new, and none but this thread knows of it.  Return: its number;
+ * -errno. */
+static int link_accepted(struct sdp_sock *listener, struct sdp_sock *peer,
+			 int fd, struct sdp_link *link, struct sockaddr *addr,
+			 socklen_t *len)
+{
+	int ret = peer ? sdp_start_accepted(peer, fd, link) : -ENOMEM;
+
+	if (ret < 0)
+		sdp_acceptor_put_back(listener->acceptor, link);
+	else if (addr)
+		ret = sdp_name_put(&peer->peer, addr, len);
+	if (ret == 0)
+		return fd;
+	/* What cannot be told where it comes from is lost, as with TCP. */
+	sdp_fd_close(fd);
+	return ret;
+}
+
 int sdp_fd_accept(struct sdp_sock *sock, int fd, struct sockaddr *addr,
 		  socklen_t *len, int flags)
 {
+	struct sdp_came came = { .is_sdp = false };
 	struct sdp_sock *peer;
-	bool is_sdp = false;
 	int ret;
 
 	if (sdp_sock_state(sock) == SDP_SOCK_LISTENING) {
-		ret = sdp_listen_accept(sock, addr, len, flags, &is_sdp);
+		ret = sdp_listen_accept(sock, addr, len, flags, &came);
 	} else {
 		ret = sdp_real()->accept4(fd, addr, len, flags);
 		ret = ret < 0 ? -errno : ret;
@@ -150,15 +171,19 @@ int sdp_fd_accept(struct sdp_sock *sock, int fd, struct sockaddr *addr,
 	if (ret < 0)
 		return ret;
 	peer = fd_add(ret, sock->family, flags);
-	if (!peer && is_sdp) {
+	if (peer && came.is_sdp) {
+		peer->is_accepting = true;
+		peer->port = sock->port;
+		peer->is_told = came.link != NULL;
+	}
+	if (came.link)
+		return link_accepted(sock, peer, ret, came.link, addr, len);
+	if (!peer && came.is_sdp) {
 		util_sys_close(ret);
 		return -ENOMEM;
 	}
-	if (is_sdp) {
-		peer->is_accepting = true;
-		peer->port = sock->port;
+	if (came.is_sdp)
 		sdp_sock_become(peer, SDP_SOCK_PENDING);
-	}
 	return ret;
 }
 

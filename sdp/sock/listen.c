@@ -11,6 +11,7 @@
 
 #include "../../util/cancel.h"
 #include "../../util/log.h"
+#include "acceptor.h"
 #include "epoll.h"
 #include "mark.h"
 #include "option.h"
@@ -68,7 +69,8 @@ static int twin_make(int fd, const union sdp_addr *addr, int backlog,
 	if (twin < 0)
 		return -errno;
 	port_clear(&name);
-	sdp_mark_put(twin, true, port_of(addr));
+	sdp_mark_put(twin, &(struct sdp_mark){ .port = port_of(addr),
+					       .is_accepting = true });
 	if (addr->sa.sa_family == AF_INET6)
 		v6only_copy(fd, twin);
 	sdp_options_copy(fd, twin);
@@ -88,6 +90,56 @@ err:
 	ret = -errno;
 	util_sys_close(twin);
 	return ret;
+}
+
+/* An address of IPv4 in IPv6 is one of IPv4. */
+static void unmap(union sdp_addr *addr)
+{
+	union sdp_addr plain = { .in = { .sin_family = AF_INET } };
+
+	if (addr->sa.sa_family != AF_INET6 ||
+	    !IN6_IS_ADDR_V4MAPPED(&addr->in6.sin6_addr))
+		return;
+	memcpy(&plain.in.sin_addr, addr->in6.sin6_addr.s6_addr + 12, 4);
+	*addr = plain;
+}
+
+static bool is_dual(int fd, const union sdp_addr *addr)
+{
+	int value = 0;
+	socklen_t len = sizeof(value);
+
+	return addr->sa.sa_family == AF_INET6 &&
+	       IN6_IS_ADDR_UNSPECIFIED(&addr->in6.sin6_addr) &&
+	       syscall(SYS_getsockopt, fd, IPPROTO_IPV6, IPV6_V6ONLY, &value,
+		       &len) == 0 &&
+	       !value;
+}
+
+/* The same by rdma_cm.  Return: descriptor, *ret_port; -errno. */
+static int acceptor_make(struct sdp_sock *sock, int fd,
+			 const union sdp_addr *addr, int backlog,
+			 uint16_t *ret_port)
+{
+	union sdp_addr name = *addr;
+	bool old = sdp_inside_enter();
+	int twin, ret;
+
+	port_clear(&name);
+	unmap(&name);
+	ret = sdp_acceptor_new(&sock->acceptor, &name, is_dual(fd, &name),
+			       backlog, ret_port, &twin);
+	sdp_inside_leave(old);
+	return ret < 0 ? ret : twin;
+}
+
+static void twin_end(struct sdp_sock *sock, int twin)
+{
+	if (sock->acceptor)
+		sdp_acceptor_free(sock->acceptor);
+	else
+		sdp_private_close(twin);
+	sock->acceptor = NULL;
 }
 
 /* A thread that sleeps in accept() goes on when another closes the number. */
@@ -121,6 +173,7 @@ static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 	uint16_t sdp_port = 0;
 	int twin, note, ret = name_of(fd, &name);
 	enum sdp_policy policy;
+	enum sdp_way way;
 
 	if (ret < 0)
 		return ret;
@@ -128,17 +181,20 @@ static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 	if (policy == SDP_POLICY_TCP)
 		return -EPERM;
 	sock->is_sdp_only = policy == SDP_POLICY_SDP;
-	if (!sdp_policy_has_device())
+	way = sdp_policy_way();
+	if (way == SDP_WAY_NONE)
 		return -ENODEV;
-	twin = twin_make(fd, &name, backlog, &sdp_port);
+	twin = way == SDP_WAY_CM
+		       ? acceptor_make(sock, fd, &name, backlog, &sdp_port)
+		       : twin_make(fd, &name, backlog, &sdp_port);
 	if (twin < 0)
 		return twin;
-	note = sdp_registry_announce(fd, sdp_port);
+	note = sdp_registry_announce(fd, sdp_port, way == SDP_WAY_CM);
 	ret = note < 0 ? note : sdp_private_add(note);
 	if (ret < 0) {
 		if (note >= 0)
 			util_sys_close(note);
-		sdp_private_close(twin);
+		twin_end(sock, twin);
 		return ret;
 	}
 	sock->twin_fd = twin;
@@ -204,7 +260,9 @@ int sdp_listen(struct sdp_sock *sock, int fd, int backlog)
 		break;
 	case SDP_SOCK_LISTENING:
 		ret = kernel_listen(fd, backlog);
-		if (ret == 0)
+		if (ret == 0 && sock->acceptor)
+			sdp_acceptor_set_backlog(sock->acceptor, backlog);
+		else if (ret == 0)
 			syscall(SYS_listen, sock->twin_fd, backlog);
 		break;
 	default:
@@ -295,19 +353,55 @@ static bool tcp_refuse(int fd)
 	return true;
 }
 
+/* Below a link there is a socket of TCP, not connected, which has the options
+ * of the listener.  Return: descriptor; -EAGAIN: no link waits; -errno. */
+static int link_accept(struct sdp_sock *sock, int flags,
+		       struct sdp_link **ret_link)
+{
+	struct sdp_link *link = sdp_acceptor_take(sock->acceptor);
+	int domain = AF_INET, fd, ret;
+	socklen_t len = sizeof(domain);
+
+	if (!link)
+		return -EAGAIN;
+	syscall(SYS_getsockopt, sock->listen_fd, SOL_SOCKET, SO_DOMAIN, &domain,
+		&len);
+	fd = (int)syscall(
+		SYS_socket, domain,
+		SOCK_STREAM | (flags & (SOCK_CLOEXEC | SOCK_NONBLOCK)), 0);
+	ret = fd < 0 ? -errno : fd;
+	if (ret < 0) {
+		sdp_acceptor_put_back(sock->acceptor, link);
+		return ret;
+	}
+	sdp_options_copy(sock->listen_fd, fd);
+	*ret_link = link;
+	return fd;
+}
+
+static int twin_accept(struct sdp_sock *sock, struct sockaddr *addr,
+		       socklen_t *len, int flags, struct sdp_came *ret_came)
+{
+	*ret_came = (struct sdp_came){ .is_sdp = true };
+	if (!sock->acceptor)
+		return kernel_accept(sock->twin_fd, addr, len, flags);
+	if (flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK))
+		return -EINVAL;
+	return link_accept(sock, flags, &ret_came->link);
+}
+
 int sdp_listen_accept(struct sdp_sock *sock, struct sockaddr *addr,
-		      socklen_t *len, int flags, bool *ret_is_sdp)
+		      socklen_t *len, int flags, struct sdp_came *ret_came)
 {
 	int fd = sock->listen_fd, ret;
 
 	for (;;) {
-		*ret_is_sdp = true;
-		ret = kernel_accept(sock->twin_fd, addr, len, flags);
+		ret = twin_accept(sock, addr, len, flags, ret_came);
 		if (ret != -EAGAIN)
 			return ret;
 		while (sock->is_sdp_only && tcp_refuse(fd))
 			;
-		*ret_is_sdp = false;
+		ret_came->is_sdp = false;
 		ret = accept_without_wait(fd, addr, len, flags);
 		if (ret != -EAGAIN || sock->is_nonblock)
 			return ret;
@@ -320,9 +414,31 @@ int sdp_listen_accept(struct sdp_sock *sock, struct sockaddr *addr,
 void sdp_listen_end(struct sdp_sock *sock)
 {
 	sdp_private_close(sock->note_fd);
-	sdp_private_close(sock->twin_fd);
+	twin_end(sock, sock->twin_fd);
 	sdp_private_close(sock->listen_fd);
 	sock->listen_fd = -1;
 	sock->note_fd = -1;
 	sock->twin_fd = -1;
+}
+
+void sdp_listen_fork(struct sdp_sock *sock)
+{
+	util_lock(&sock->lock);
+	if (sdp_sock_state(sock) == SDP_SOCK_LISTENING && sock->acceptor) {
+		sdp_private_close(sock->note_fd);
+		sock->note_fd = -1;
+		sdp_acceptor_stop(sock->acceptor);
+	}
+	util_unlock(&sock->lock);
+}
+
+void sdp_listen_fork_child(struct sdp_sock *sock)
+{
+	if (sdp_sock_state(sock) != SDP_SOCK_LISTENING || !sock->acceptor)
+		return;
+	sdp_acceptor_forget(sock->acceptor);
+	sock->acceptor = NULL;
+	sock->twin_fd = -1;
+	sdp_listen_end(sock);
+	sdp_sock_become(sock, SDP_SOCK_TCP);
 }

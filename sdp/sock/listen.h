@@ -2,7 +2,8 @@
 /*
  * Listeners: the program's own TCP socket, and beside it a twin on an SDP port
  * that the kernel chooses.  Who takes a connection from the twin speaks SDP;
- * everybody else finds the TCP port as ever.
+ * everybody else finds the TCP port as ever.  Where rdma_cm makes connections
+ * the twin is an acceptor (acceptor.h).
  */
 #ifndef SDP_SOCK_LISTEN_H
 #define SDP_SOCK_LISTEN_H
@@ -13,13 +14,26 @@
 int sdp_listen(struct sdp_sock *sock, int fd, int backlog);
 
 /*
- * LISTENING: as accept4(2).  Return: descriptor, *ret_is_sdp whether it came
- * to the twin; -errno.
+ * LISTENING: as accept4(2).  Return: descriptor, *ret_came how it came; -errno.
+ * With a link the descriptor is an unconnected socket, and @addr is still to be
+ * filled.
  */
+struct sdp_came {
+	bool is_sdp;	       /* to the twin */
+	struct sdp_link *link; /* by rdma_cm; else NULL */
+};
 int sdp_listen_accept(struct sdp_sock *sock, struct sockaddr *addr,
-		      socklen_t *len, int flags, bool *ret_is_sdp);
+		      socklen_t *len, int flags, struct sdp_came *ret_came);
 
 /* The listener is closed, or listens no more. */
 void sdp_listen_end(struct sdp_sock *sock);
+
+/*
+ * Before a fork, and in the child.  Objects of rdma_cm do not work in a child,
+ * and the parent of a prefork server never accepts: so such a listener takes no
+ * more links, and is announced no more.  What waits is the parent's.
+ */
+void sdp_listen_fork(struct sdp_sock *sock);
+void sdp_listen_fork_child(struct sdp_sock *sock);
 
 #endif

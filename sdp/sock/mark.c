@@ -10,12 +10,14 @@
 
 /* More than any socket buffers. */
 #define MARK 0x7d500000u
-#define MARK_MASK 0x7ffe0000u
+#define MARK_MASK 0x7ffc0000u
 #define MARK_ACCEPTING 0x00010000u
+#define MARK_REQUEST 0x00020000u
 
-void sdp_mark_put(int fd, bool is_accepting, uint16_t port)
+void sdp_mark_put(int fd, const struct sdp_mark *mark)
 {
-	uint32_t value = MARK | (is_accepting ? MARK_ACCEPTING : 0) | port;
+	uint32_t value = MARK | (mark->is_accepting ? MARK_ACCEPTING : 0) |
+			 (mark->is_request ? MARK_REQUEST : 0) | mark->port;
 
 	syscall(SYS_setsockopt, fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &value,
 		sizeof(value));
@@ -29,16 +31,19 @@ void sdp_mark_remove(int fd)
 		sizeof(value));
 }
 
-bool sdp_mark_get(int fd, bool *ret_is_accepting, uint16_t *ret_port)
+bool sdp_mark_get(int fd, struct sdp_mark *ret_mark)
 {
-	uint32_t mark = 0;
-	socklen_t len = sizeof(mark);
+	uint32_t value = 0;
+	socklen_t len = sizeof(value);
 
-	if (syscall(SYS_getsockopt, fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &mark,
+	if (syscall(SYS_getsockopt, fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &value,
 		    &len) < 0 ||
-	    (mark & MARK_MASK) != (MARK & MARK_MASK))
+	    (value & MARK_MASK) != (MARK & MARK_MASK))
 		return false;
-	*ret_is_accepting = mark & MARK_ACCEPTING;
-	*ret_port = (uint16_t)mark;
+	*ret_mark = (struct sdp_mark){
+		.port = (uint16_t)value,
+		.is_accepting = value & MARK_ACCEPTING,
+		.is_request = value & MARK_REQUEST,
+	};
 	return true;
 }

@@ -440,11 +440,26 @@ int sdp_option_get(struct sdp_sock *sock, int level, int name, void *value,
 	return below_get(sock, level, name, value, len);
 }
 
+int sdp_name_put(const union sdp_addr *name, struct sockaddr *addr,
+		 socklen_t *len)
+{
+	socklen_t name_len, space;
+
+	if (util_user_get(&space, len, sizeof(space)) < 0)
+		return -EFAULT;
+	if (space > INT32_MAX)
+		return -EINVAL;
+	name_len = name->sa.sa_family == AF_INET6 ? sizeof(name->in6)
+						  : sizeof(name->in);
+	if (util_user_put(addr, name, space < name_len ? space : name_len) < 0)
+		return -EFAULT;
+	return util_user_put(len, &name_len, sizeof(name_len));
+}
+
 int sdp_name_get(struct sdp_sock *sock, int fd, bool is_peer,
 		 struct sockaddr *addr, socklen_t *len)
 {
 	union sdp_addr name;
-	socklen_t name_len, space;
 	int ret = 0;
 
 	if (is_peer && (sdp_sock_is_over(sock) || sdp_sock_is_asking(sock)))
@@ -455,17 +470,7 @@ int sdp_name_get(struct sdp_sock *sock, int fd, bool is_peer,
 		name = is_peer ? sock->peer : sock->local;
 	else
 		ret = name_ask(sock, fd, is_peer, &name);
-	if (ret < 0)
-		return ret;
-	if (util_user_get(&space, len, sizeof(space)) < 0)
-		return -EFAULT;
-	if (space > INT32_MAX)
-		return -EINVAL;
-	name_len = name.sa.sa_family == AF_INET6 ? sizeof(name.in6)
-						 : sizeof(name.in);
-	if (util_user_put(addr, &name, space < name_len ? space : name_len) < 0)
-		return -EFAULT;
-	return util_user_put(len, &name_len, sizeof(name_len));
+	return ret < 0 ? ret : sdp_name_put(&name, addr, len);
 }
 
 int sdp_option_ioctl(struct sdp_sock *sock, unsigned long request, void *arg)

@@ -30,6 +30,10 @@ int sdp_option_get(struct sdp_sock *sock, int level, int name, void *value,
 /* LISTENING: the twin has what the listener has. */
 void sdp_options_copy(int from_fd, int to_fd);
 
+/* @name as the kernel gives it out.  Return: 0; -EFAULT; -EINVAL. */
+int sdp_name_put(const union sdp_addr *name, struct sockaddr *addr,
+		 socklen_t *len);
+
 /* What differs from the kernel's answer for the TCP socket, in any state. */
 int sdp_name_get(struct sdp_sock *sock, int fd, bool is_peer,
 		 struct sockaddr *addr, socklen_t *len);

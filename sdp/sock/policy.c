@@ -29,15 +29,13 @@ static struct {
 
 static struct sdp_rules *rules;
 
-bool sdp_verbs_probe(void); /* of verbs/sdp-link.h, whose names meet those of
-			       rules/rules.h */
-
-bool sdp_policy_has_device(void)
+enum sdp_way sdp_policy_way(void)
 {
-	bool old = sdp_inside_enter(), has_device = sdp_verbs_probe();
+	bool old = sdp_inside_enter();
+	enum sdp_way way = sdp_verbs_way();
 
 	sdp_inside_leave(old);
-	return has_device;
+	return way;
 }
 
 static const struct sdp_rules *rules_get(void)
@@ -184,11 +182,12 @@ static void mapped_put(const union sdp_addr *dst,
 /* Return: 0; -errno: there is no SDP Address, or nobody says so. */
 static int mapped_get(const union sdp_addr *dst,
 		      const struct sdp_pm_result *result,
-		      union sdp_addr *ret_sdp)
+		      struct sdp_target *ret_target)
 {
 	switch (result->outcome) {
 	case SDP_PM_MAPPED:
-		mapped_put(dst, &result->sdp, ret_sdp);
+		mapped_put(dst, &result->sdp, &ret_target->addr);
+		ret_target->is_request = true;
 		return 0;
 	case SDP_PM_DENIED:
 		return -EACCES;
@@ -199,7 +198,7 @@ static int mapped_get(const union sdp_addr *dst,
 }
 
 int sdp_policy_ask(int fd, const union sdp_addr *dst, int stop_fd,
-		   union sdp_addr *ret_sdp)
+		   struct sdp_target *ret_target)
 {
 	struct sdp_pm_result result;
 	union sdp_addr local;
@@ -207,28 +206,30 @@ int sdp_policy_ask(int fd, const union sdp_addr *dst, int stop_fd,
 
 	if (ret == 0)
 		ret = sdp_pm_query(&dst->sa, &local.sa, NULL, stop_fd, &result);
-	return ret < 0 ? ret : mapped_get(dst, &result, ret_sdp);
+	return ret < 0 ? ret : mapped_get(dst, &result, ret_target);
 }
 
 int sdp_policy_find(int fd, const union sdp_addr *dst, bool may_wait,
-		    union sdp_addr *ret_sdp)
+		    struct sdp_target *ret_target)
 {
 	struct sdp_pm_result result;
+	bool is_request;
 	uint16_t port;
 	int ret;
 
 	if (is_avoided(&dst->sa))
 		return -ECONNREFUSED;
-	ret = sdp_registry_find(&dst->sa, &port);
+	ret = sdp_registry_find(&dst->sa, &port, &is_request);
 	if (ret == -EADDRNOTAVAIL) {
 		if (sdp_pm_known(&dst->sa, &result))
-			return mapped_get(dst, &result, ret_sdp);
-		return may_wait ? sdp_policy_ask(fd, dst, -1, ret_sdp)
+			return mapped_get(dst, &result, ret_target);
+		return may_wait ? sdp_policy_ask(fd, dst, -1, ret_target)
 				: -EINPROGRESS;
 	}
 	if (ret == 0) {
-		*ret_sdp = *dst;
-		port_put(ret_sdp, port);
+		ret_target->addr = *dst;
+		ret_target->is_request = is_request;
+		port_put(&ret_target->addr, port);
 	}
 	return ret;
 }

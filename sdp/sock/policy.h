@@ -9,18 +9,29 @@
 #include <sys/socket.h>
 
 #include "table.h"
+#include "verbs/way.h"
 
 /* Reads the rules; false: nothing here could use SDP. */
 bool sdp_policy_start(void);
 
-/* Without a device that a TCP connection can go over to everything is TCP, and
+/* How connections are made here.  With SDP_WAY_NONE everything is TCP, and
  * nothing is announced. */
-bool sdp_policy_has_device(void);
+enum sdp_way sdp_policy_way(void);
 
 enum sdp_policy { SDP_POLICY_TCP, SDP_POLICY_SDP, SDP_POLICY_BOTH };
 
 enum sdp_policy sdp_policy_server(const struct sockaddr *addr);
 enum sdp_policy sdp_policy_client(const struct sockaddr *addr);
+
+/*
+ * Where SDP is to be had.  @is_request: it may be a port of rdma_cm, so an MPA
+ * Request comes first: the registry says so, and a Port Mapper's answer has no
+ * place for it.
+ */
+struct sdp_target {
+	union sdp_addr addr;
+	bool is_request;
+};
 
 /*
  * The SDP Address of @dst.  For another host the Port Mapper is asked, if
@@ -30,13 +41,13 @@ enum sdp_policy sdp_policy_client(const struct sockaddr *addr);
  *   -EADDRNOTAVAIL: no answer; -EACCES: denied; other -errno: TCP.
  */
 int sdp_policy_find(int fd, const union sdp_addr *dst, bool may_wait,
-		    union sdp_addr *ret_sdp);
+		    struct sdp_target *ret_target);
 
 /* The Port Mapper's answer, which is waited for; @stop_fd: readable to end that
  * with -ECANCELED, -1: none.  Else as sdp_policy_find(), which without
  * @may_wait says -EINPROGRESS when nothing is remembered. */
 int sdp_policy_ask(int fd, const union sdp_addr *dst, int stop_fd,
-		   union sdp_addr *ret_sdp);
+		   struct sdp_target *ret_target);
 
 /* The port did not hold what the answer promised: TCP for some seconds. */
 void sdp_policy_avoid(const struct sockaddr *dst);

@@ -11,6 +11,7 @@
 
 #include "../../util/cancel.h"
 #include "../../util/thread.h"
+#include "listen.h"
 #include "relay.h"
 #include "rights.h"
 
@@ -219,6 +220,7 @@ static void fork_share(struct sdp_sock *sock)
 	/* Not connected yet: that is broken off, and goes by TCP. */
 	if (sdp_sock_is_asking(sock))
 		(void)sdp_relay_enter(sock);
+	sdp_listen_fork(sock);
 	if (!is_own(sock))
 		return;
 	sock->is_shared = true;
@@ -287,6 +289,7 @@ static void fork_child(struct sdp_sock *sock)
 	atomic_store_explicit(&sock->file.ref_cnt, sock->file.fd_cnt,
 			      memory_order_relaxed);
 	sock->is_shared = false;
+	sdp_listen_fork_child(sock);
 	if (is_own(sock)) {
 		sock->is_relay = true;
 		sock->share_fd = forking.ways[1];

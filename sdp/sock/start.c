@@ -179,6 +179,7 @@ static int link_make(struct sdp_sock *sock, struct sdp_link **ret_link,
 	opt.is_oobinline = sock->options.has_oobinline;
 	opt.hello_ms = START_MS;
 	opt.conn.start_ms = START_MS;
+	opt.conn.carrier = sock->is_request ? SDP_CM_PRIV : SDP_STREAM;
 	if (sock->is_accepting)
 		return sdp_link_accept_fd(ret_link, sock->tcp_fd, &opt,
 					  SDP_NEVER, outcome);
@@ -343,22 +344,49 @@ static void refuse(struct sdp_sock *sock)
 		;
 }
 
+/*
+ * A device that listens by rdma_cm waits for the MPA Request some seconds only:
+ * Linux's siw 10.  It closes in order, before anything was said.
+ */
+static bool was_given_up(const struct sdp_sock *sock)
+{
+	return sock->is_request && !sock->is_accepting &&
+	       has_peer_closed(sock->tcp_fd);
+}
+
+static int link_try(struct sdp_sock *sock, struct sdp_link **ret_link,
+		    struct sdp_outcome *outcome)
+{
+	bool is_raised;
+	int ret;
+
+	if (was_given_up(sock)) {
+		*outcome = (struct sdp_outcome){
+			.reason = SDP_REASON_REFUSED,
+			.text = "the SDP port has closed",
+		};
+		return -ECONNREFUSED;
+	}
+	ret = link_make(sock, ret_link, outcome);
+	if (ret == 0 || sock->is_accepting || outcome->has_sent)
+		return ret;
+	/* Others may have taken the last descriptors meanwhile. */
+	is_raised = sdp_limit_begin(sock->tcp_fd);
+	if (is_raised)
+		ret = link_make(sock, ret_link, outcome);
+	sdp_limit_end(is_raised);
+	return ret;
+}
+
 void *sdp_start_run(void *arg)
 {
 	struct sdp_sock *sock = arg;
 	struct sdp_link *link = NULL;
 	struct sdp_outcome outcome = { .reason = SDP_REASON_NONE };
-	bool is_closed, has_early, has_reset, was_full, is_raised;
+	bool is_closed, has_early, has_reset, was_full;
 	int ret;
 
-	ret = link_make(sock, &link, &outcome);
-	if (ret < 0 && !sock->is_accepting && !outcome.has_sent) {
-		/* Others may have taken the last descriptors meanwhile. */
-		is_raised = sdp_limit_begin(sock->tcp_fd);
-		if (is_raised)
-			ret = link_make(sock, &link, &outcome);
-		sdp_limit_end(is_raised);
-	}
+	ret = link_try(sock, &link, &outcome);
 	has_reset = is_reset(sock);
 	if (ret < 0)
 		refuse(sock);
@@ -417,6 +445,83 @@ void sdp_start_over(struct sdp_sock *sock)
 void sdp_start_connected(struct sdp_sock *sock)
 {
 	take(sock, sdp_sock_any_fd(sock));
+}
+
+static void asked_put(struct sdp_sock *sock)
+{
+	/* release: what has come of it; pairs with sdp_sock_is_asking() */
+	atomic_store_explicit(&sock->is_asking, false, memory_order_release);
+}
+
+/* An address of the link's, in the family of the program's socket. */
+static void link_name(const struct sdp_sock *sock, const struct sdp_link *link,
+		      bool is_peer, union sdp_addr *ret_name)
+{
+	struct sockaddr_storage name;
+	const struct sockaddr_in *in = (const void *)&name;
+	int domain = AF_INET;
+	socklen_t len = sizeof(domain);
+
+	(void)sdp_link_name(link, is_peer, &name, &(socklen_t){ 0 });
+	syscall(SYS_getsockopt, sock->tcp_fd, SOL_SOCKET, SO_DOMAIN, &domain,
+		&len);
+	memcpy(ret_name, &name, sizeof(*ret_name));
+	if (domain != AF_INET6 || name.ss_family != AF_INET)
+		return;
+	*ret_name = (union sdp_addr){
+		.in6 = { .sin6_family = AF_INET6, .sin6_port = in->sin_port },
+	};
+	ret_name->in6.sin6_addr.s6_addr[10] = 0xff;
+	ret_name->in6.sin6_addr.s6_addr[11] = 0xff;
+	memcpy(ret_name->in6.sin6_addr.s6_addr + 12, &in->sin_addr, 4);
+}
+
+static void link_names_take(struct sdp_sock *sock, const struct sdp_link *link)
+{
+	/* sin6_port has its place */
+	in_port_t port = sock->peer.in.sin_port;
+
+	link_name(sock, link, false, &sock->local);
+	link_name(sock, link, true, &sock->peer);
+	if (sock->is_accepting)
+		sock->local.in.sin_port = htons(sock->port);
+	else
+		sock->peer.in.sin_port = port;
+}
+
+void sdp_start_stand(struct sdp_sock *sock, struct sdp_link *link)
+{
+	const struct sdp_sock_options *opt = &sock->options;
+
+	sock->is_by_cm = true;
+	sdp_options_take(sock);
+	link_names_take(sock, link);
+	sdp_count_open(sock, sdp_sock_any_fd(sock));
+	(void)sdp_link_set(link, SDP_LINK_NODELAY, opt->has_nodelay);
+	(void)sdp_link_set(link, SDP_LINK_OOBINLINE, opt->has_oobinline);
+	(void)sdp_link_set(link, SDP_LINK_CORK, opt->has_cork);
+	sdp_sock_link_put(sock, link);
+	sdp_count_update(sock);
+	asked_put(sock);
+	if (!sock->is_closed)
+		sdp_link_set_notify(link, sdp_sock_notify, sock);
+	sdp_sock_become(sock, SDP_SOCK_STREAM);
+}
+
+int sdp_start_accepted(struct sdp_sock *sock, int fd, struct sdp_link *link)
+{
+	bool is_raised, old = sdp_inside_enter();
+	int ret;
+
+	util_lock(&sock->lock);
+	is_raised = sdp_limit_begin(fd);
+	ret = cover(sock, fd, true);
+	sdp_limit_end(is_raised);
+	if (ret == 0)
+		sdp_start_stand(sock, link);
+	util_unlock(&sock->lock);
+	sdp_inside_leave(old);
+	return ret;
 }
 
 int sdp_start_cover(struct sdp_sock *sock, int fd)
@@ -586,6 +691,9 @@ int sdp_start_undo(struct sdp_sock *sock)
 	util_sys_close(tcp_fd);
 	uncover(sock);
 	sock->is_accepting = false;
+	sock->is_request = false;
+	sock->is_by_cm = false;
+	atomic_store_explicit(&sock->is_told, false, memory_order_relaxed);
 	atomic_store_explicit(&sock->is_rd_shut, false, memory_order_release);
 	atomic_store_explicit(&sock->is_wr_shut, false, memory_order_release);
 	atomic_store_explicit(&sock->error, 0, memory_order_relaxed);

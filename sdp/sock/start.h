@@ -56,15 +56,21 @@ int sdp_start_undo(struct sdp_sock *sock);
  * The parts of a start, for ask.c.  _cover: the shadow takes the numbers and
  * shows nothing yet, sock->stop_fd is there; _connected: the TCP connection
  * stands; _run: the rest, in a thread of its own that holds the socket;
- * _over: the end of such a thread without a start.
+ * _stand: in place of both, rdma_cm has made @link, and the TCP socket below is
+ * not connected; _over: the end of such a thread without a start.
  * _give_back: the number gets its TCP socket back; all with the socket's lock
  * but _run and _over.
  */
 int sdp_start_cover(struct sdp_sock *sock, int fd);
 void sdp_start_connected(struct sdp_sock *sock);
 void *sdp_start_run(void *sock);
+void sdp_start_stand(struct sdp_sock *sock, struct sdp_link *link);
 void sdp_start_over(struct sdp_sock *sock);
 void sdp_start_give_back(struct sdp_sock *sock);
+
+/* TCP, fresh: it is the end of @link, which was accepted.  Return: 0; -errno,
+ * nothing has changed. */
+int sdp_start_accepted(struct sdp_sock *sock, int fd, struct sdp_link *link);
 
 /* PENDING: another process has the connection; the numbers get @program_end of
  * its shadow.  @fd: one of them. */

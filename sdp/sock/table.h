@@ -25,6 +25,7 @@
 #include "../../util/fdtab.h"
 #include "../../util/lock.h"
 
+struct sdp_acceptor;
 struct sdp_link;
 struct sdp_poller;
 struct sdp_stat_sock;
@@ -91,6 +92,9 @@ struct sdp_sock {
 	_Atomic bool is_nonblock;
 	_Atomic bool is_async;	 /* O_ASYNC: the kernel signals what it sees */
 	bool is_accepting;	 /* came from a twin */
+	bool is_request;	 /* connects: begins with an MPA Request */
+	bool is_by_cm;		 /* STREAM: tcp_fd is not connected */
+	_Atomic bool is_told;	 /* is_by_cm: connect() has said so */
 	bool is_sdp_only;	 /* LISTENING: takes no TCP */
 	bool is_limit_raised;	 /* STARTING: limit.h */
 	bool is_closed;		 /* STARTING: the program has closed it */
@@ -108,10 +112,11 @@ struct sdp_sock {
 	_Atomic bool is_rd_shut;	/* SHUT_RD; written with the lock */
 	_Atomic bool is_wr_shut;	/* SHUT_WR; the same */
 	_Atomic int error;		/* SO_ERROR */
-	int tcp_fd;	      /* STREAM: names and options live there */
-	int stop_fd;	      /* is_asking: readable when it is to end */
-	int twin_fd;	      /* LISTENING */
-	int note_fd;	      /* LISTENING: the announcement */
+	int tcp_fd;  /* STREAM: names and options live there */
+	int stop_fd; /* is_asking: readable when it is to end */
+	int twin_fd; /* LISTENING */
+	struct sdp_acceptor *acceptor; /* LISTENING: rdma_cm's; else NULL */
+	int note_fd;		       /* LISTENING: the announcement */
 	int listen_fd;	      /* LISTENING: the program's, for accept() */
 	uint16_t port;	      /* LISTENING, accepted: the program's view */
 	union sdp_addr peer;  /* connected: the program's view */

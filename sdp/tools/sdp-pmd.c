@@ -138,13 +138,14 @@ static int mapping_find(const struct sdp_pm_msg *req,
 			const struct pmd_datagram *datagram, uint16_t *ret_port)
 {
 	struct sockaddr_storage wanted;
+	bool is_cm; /* the reply has no place for it */
 	int ret;
 
 	*ret_port = 0;
 	if (is_out_of_reach(req, datagram))
 		return 0;
 	wanted_addr(req, datagram->ifindex, &wanted);
-	ret = sdp_registry_find((struct sockaddr *)&wanted, ret_port);
+	ret = sdp_registry_find((struct sockaddr *)&wanted, ret_port, &is_cm);
 	switch (ret) {
 	case -EADDRNOTAVAIL:
 	case -ECONNREFUSED:

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 
 #include "drive.h"
+#include "high.h"
 
 static struct rdma_event_channel *_Atomic channel;
 
@@ -28,6 +29,7 @@ struct rdma_event_channel *sdp_cm_chan_get(void)
 		rdma_destroy_event_channel(ch);
 		return NULL;
 	}
+	sdp_high_move(&ch->fd);
 	/* release: pairs with the acquire above */
 	if (atomic_compare_exchange_strong_explicit(&channel, &other, ch,
 						    memory_order_acq_rel,

@@ -1,32 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Is there any device that a TCP connection can go over to? */
+/* Which devices there are, and what they need. */
+#include "probe.h"
+
 #include <infiniband/verbs.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "direct.h"
-#include "sdp-link.h"
+#include "env.h"
+#include "way.h"
 
 static pthread_once_t probe_once = PTHREAD_ONCE_INIT;
-static bool has_device;
+static enum sdp_way way;
+/* Objects of rdma_cm were made. */
+static _Atomic bool has_used_cm;
+
+static bool is_usiw(struct ibv_device *device)
+{
+	return sdp_direct_is_device(ibv_get_device_name(device));
+}
+
+/* SDP is iWARP's here; on RoCE and InfiniBand it was never tried. */
+static bool is_iwarp(struct ibv_device *device)
+{
+	return device->transport_type == IBV_TRANSPORT_IWARP;
+}
 
 /* The first call loads the drivers, whatever they are. */
 static void probe(void)
 {
+	bool is_by_cm = util_settings()->sdp_carrier == UTIL_SDP_CARRIER_CM;
 	struct ibv_device **list = ibv_get_device_list(NULL);
-	bool is_any = false;
+	bool has_fd = false, has_cm = false;
 
 	if (!list)
 		return;
-	for (int i = 0; list[i]; i++)
-		is_any |= sdp_direct_is_device(ibv_get_device_name(list[i]));
+	for (int i = 0; list[i]; i++) {
+		has_fd |= is_usiw(list[i]);
+		has_cm |= is_usiw(list[i]) ? is_by_cm : is_iwarp(list[i]);
+	}
 	ibv_free_device_list(list);
-	has_device = is_any && sdp_direct_symbol("usiwdv_qp_attach_fd");
+	has_fd &= !is_by_cm && sdp_direct_symbol("usiwdv_qp_attach_fd");
+	way = has_fd ? SDP_WAY_FD : has_cm ? SDP_WAY_CM : SDP_WAY_NONE;
 }
 
-bool sdp_verbs_probe(void)
+enum sdp_way sdp_verbs_way(void)
 {
 	pthread_once(&probe_once, probe);
-	return has_device;
+	return way;
+}
+
+void sdp_probe_use_cm(void)
+{
+	atomic_store_explicit(&has_used_cm, true, memory_order_relaxed);
+}
+
+void sdp_probe_fork_child(void)
+{
+	/* relaxed: the child has one thread */
+	if (way == SDP_WAY_CM &&
+	    atomic_load_explicit(&has_used_cm, memory_order_relaxed))
+		way = SDP_WAY_NONE;
 }

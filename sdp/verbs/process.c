@@ -7,6 +7,7 @@
 #include "links.h"
 #include "notice.h"
 #include "point.h"
+#include "probe.h"
 #include "progress.h"
 
 /* Locks in rising rank; those of links are not taken, since the child uses
@@ -32,6 +33,7 @@ void sdp_verbs_after_fork(void)
 	sdp_notice_forget();
 	sdp_progress_forget();
 	sdp_point_forget();
+	sdp_probe_fork_child();
 }
 
 /* A peer that closes as well has told so within that time; nobody waits longer

@@ -38,6 +38,7 @@
 struct pollfd;
 struct sdp_link;
 struct sdp_listener;
+struct sdp_request;
 
 uint64_t sdp_now_ns(void);
 
@@ -110,13 +111,12 @@ struct sdp_outcome {
  * Peer.
  * They wait, until @deadline.  A signal does not end them.
  * The Connecting Peer with SDP_CM_PRIV as opt->conn.carrier begins as rdma_cm
- * does, with Hello in an MPA Request: ports of rdma_cm and of sdp_link_accept_fd()
- * take that.
- * The Accepting Peer reads 32 octets, and not one more.  It also takes a peer
- * that begins by rdma_cm, and answers by CM-PRIV.
- * Return: 0 and *ret_link; -ENODEV, -EOPNOTSUPP, -ENOMEM, -EMFILE, -EAGAIN,
- * -ECONNREFUSED, -EPROTO, -ETIMEDOUT, -ECONNRESET ...; *ret_outcome is filled
- * in any case (NULL: nobody wants it).
+ * does, with Hello in an MPA Request: ports of rdma_cm and of
+ * sdp_link_accept_fd() take that. The Accepting Peer reads 32 octets, and not
+ * one more.  It also takes a peer that begins by rdma_cm, and answers by
+ * CM-PRIV. Return: 0 and *ret_link; -ENODEV, -EOPNOTSUPP, -ENOMEM, -EMFILE,
+ * -EAGAIN, -ECONNREFUSED, -EPROTO, -ETIMEDOUT, -ECONNRESET ...; *ret_outcome is
+ * filled in any case (NULL: nobody wants it).
  */
 int sdp_link_connect_fd(struct sdp_link **ret_link, int fd,
 			const struct sdp_link_options *opt, uint64_t deadline,
@@ -126,21 +126,23 @@ int sdp_link_accept_fd(struct sdp_link **ret_link, int fd,
 		       struct sdp_outcome *ret_outcome);
 
 /*
- * The carriers CM-SEND and CM-PRIV, by rdma_cm: @src (NULL: any) to @dst.
+ * The carriers CM-SEND and CM-PRIV, by rdma_cm: to @dst.  @stop_fd: readable to
+ * end the wait with -ECANCELED; -1: none.
  * The Accepting Peer's opt->conn.carrier says which of both it answers by; the
  * Connecting Peer takes either.  They wait, until @deadline.
  */
-int sdp_link_connect_cm(struct sdp_link **ret_link, const struct sockaddr *src,
-			const struct sockaddr *dst,
-			const struct sdp_link_options *opt, uint64_t deadline,
-			struct sdp_outcome *ret_outcome);
+int sdp_link_connect_cm(struct sdp_link **ret_link, const struct sockaddr *dst,
+			int stop_fd, const struct sdp_link_options *opt,
+			uint64_t deadline, struct sdp_outcome *ret_outcome);
 
-/* Listens at once.  Port 0: any; sdp_listener_name() tells which. */
+/* Listens at once.  Port 0: any; sdp_listener_name() tells which.  An address
+ * of AF_INET6 is for that family alone. */
 int sdp_listener_new(struct sdp_listener **ret_listener,
 		     const struct sockaddr *addr, int backlog);
 int sdp_listener_name(const struct sdp_listener *listener,
 		      struct sockaddr_storage *ret_addr);
-/* Readable when sdp_link_accept_cm() may have something to do. */
+/* Readable when sdp_link_accept_cm() or sdp_listener_take() may have something
+ * to do. */
 int sdp_listener_fd(const struct sdp_listener *listener);
 void sdp_listener_free(struct sdp_listener *listener);
 /* Waits for a peer, and for its link to stand.  A peer that is no SDP's is
@@ -149,6 +151,19 @@ int sdp_link_accept_cm(struct sdp_link **ret_link,
 		       struct sdp_listener *listener,
 		       const struct sdp_link_options *opt, uint64_t deadline,
 		       struct sdp_outcome *ret_outcome);
+
+/*
+ * The two steps of that: a peer that asks, which does not wait, and the answer,
+ * which does, and may be given by another thread.  With the answer the request
+ * is gone; the listener may have gone before.
+ * Return: 0; -EAGAIN: nobody asks; -EMFILE ...: the peer was rejected.
+ */
+int sdp_listener_take(struct sdp_listener *listener,
+		      struct sdp_request **ret_request);
+int sdp_request_accept(struct sdp_link **ret_link, struct sdp_request *request,
+		       const struct sdp_link_options *opt, uint64_t deadline,
+		       struct sdp_outcome *ret_outcome);
+void sdp_request_reject(struct sdp_request *request);
 
 /* ---- state ----------------------------------------------------------------
  */
@@ -509,14 +524,6 @@ void sdp_verbs_get_stats(struct sdp_verbs_stats *ret);
 
 /* ---- process --------------------------------------------------------------
  */
-
-/*
- * Whether there is a device that a TCP connection can go over to, which takes
- * usiwdv_qp_attach_fd(3).  The first call loads libibverbs' drivers, and
- * these are found by the environment of that moment: make it before a program
- * clears its environment or changes its user.  Children inherit what it found.
- */
-bool sdp_verbs_probe(void);
 
 /*
  * sdp_verbs_fork_prepare() and its two ends belong into pthread_atfork(), or

@@ -18,8 +18,10 @@
 #include "cm-chan.h"
 #include "drive.h"
 #include "handover.h"
+#include "high.h"
 #include "link.h"
 #include "move.h"
+#include "probe.h"
 
 #define PRIV_MAX 255
 
@@ -27,7 +29,8 @@ struct start {
 	struct rdma_event_channel *ch;
 	struct rdma_cm_id *id; /* NULL: the link's */
 	struct sdp_link *link;
-	uint64_t deadline;
+	uint64_t deadline; /* 0: does not wait */
+	int stop_fd;	   /* readable to end a wait; -1: none */
 	const char *step;
 	const struct sdp_handover *from; /* NULL: a new connection */
 	struct sockaddr_storage peer;
@@ -39,18 +42,18 @@ struct start {
 /* ---- events -----------------------------------------------------------------
  */
 
-static int wait_fd(int fd, uint64_t deadline)
+static int wait_fd(int fd, int stop_fd, uint64_t deadline)
 {
-	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	struct pollfd pfd[] = { { .fd = fd, .events = POLLIN },
+				{ .fd = stop_fd, .events = POLLIN } };
 	uint64_t now = sdp_now_ns(), left;
 
 	if (now >= deadline)
 		return -ETIMEDOUT;
 	left = (deadline - now) / LINK_NS_PER_MS + 1;
-	if (util_sys_poll(&pfd, 1, left < 3600000 ? (int)left : 3600000) < 0 &&
-	    errno != EINTR)
-		return -errno;
-	return 0;
+	if (util_sys_poll(pfd, 2, left < 3600000 ? (int)left : 3600000) < 0)
+		return errno == EINTR ? 0 : -errno;
+	return pfd[1].revents ? -ECANCELED : 0;
 }
 
 static int error_of(const struct rdma_cm_event *ev)
@@ -88,7 +91,7 @@ static int wait_event(struct start *s, enum rdma_cm_event_type want)
 	while (rdma_get_cm_event(s->ch, &ev)) {
 		if (errno != EAGAIN && errno != EINTR)
 			return -errno;
-		ret = wait_fd(s->ch->fd, s->deadline);
+		ret = wait_fd(s->ch->fd, s->stop_fd, s->deadline);
 		if (ret)
 			return ret;
 	}
@@ -208,10 +211,15 @@ static int conclude(struct start *s, int ret, struct sdp_link **ret_link,
 static int resolve(struct start *s, const struct sockaddr *src,
 		   const struct sockaddr *dst, bool is_again)
 {
+	struct sockaddr_storage any = { .ss_family = dst->sa_family };
 	int ret, one = 1;
 
 	s->step = "address";
 	if (rdma_create_id(s->ch, &s->id, NULL, RDMA_PS_TCP))
+		return -errno;
+	/* So that the local port is known before the connection stands, and no
+	 * event tells it. */
+	if (!src && rdma_bind_addr(s->id, (struct sockaddr *)&any))
 		return -errno;
 	if (is_again)
 		(void)rdma_set_option(s->id, RDMA_OPTION_ID,
@@ -242,11 +250,10 @@ static int say_hello(struct start *s)
 	return ret ? ret : finish(s, s->priv, s->priv_len);
 }
 
-static int connect_steps(struct start *s, const struct sockaddr *src,
-			 const struct sockaddr *dst,
+static int connect_steps(struct start *s, const struct sockaddr *dst,
 			 const struct sdp_link_options *opt)
 {
-	int ret = resolve(s, src, dst, false);
+	int ret = resolve(s, NULL, dst, false);
 
 	if (ret)
 		return ret;
@@ -299,13 +306,14 @@ static int move_steps(struct start *s, const struct sockaddr *to)
 static int move_once(struct sdp_link *link, const struct sockaddr *to,
 		     uint64_t deadline)
 {
-	struct start s = { .link = link, .deadline = deadline };
+	struct start s = { .link = link, .deadline = deadline, .stop_fd = -1 };
 	int ret;
 
 	s.ch = rdma_create_event_channel();
 	if (!s.ch)
 		return -errno;
 	set_nonblocking(s.ch);
+	sdp_high_move(&s.ch->fd);
 	ret = move_steps(&s, to);
 	if (s.id)
 		rdma_destroy_id(s.id);
@@ -321,21 +329,23 @@ void *sdp_move_cm(void *arg)
 	return NULL;
 }
 
-int sdp_link_connect_cm(struct sdp_link **ret_link, const struct sockaddr *src,
-			const struct sockaddr *dst,
-			const struct sdp_link_options *opt, uint64_t deadline,
-			struct sdp_outcome *ret_outcome)
+int sdp_link_connect_cm(struct sdp_link **ret_link, const struct sockaddr *dst,
+			int stop_fd, const struct sdp_link_options *opt,
+			uint64_t deadline, struct sdp_outcome *ret_outcome)
 {
-	struct start s = { .deadline = deadline, .step = "event channel" };
+	struct start s = { .deadline = deadline,
+			   .stop_fd = stop_fd,
+			   .step = "event channel" };
 	int ret;
 
+	sdp_probe_use_cm();
 	copy_addr(&s.peer, dst);
 	s.ch = rdma_create_event_channel();
 	if (!s.ch)
 		return sdp_link_tell(ret_outcome, -errno, false, dst, s.step);
 	set_nonblocking(s.ch);
-	ret = conclude(&s, connect_steps(&s, src, dst, opt), ret_link,
-		       ret_outcome);
+	sdp_high_move(&s.ch->fd);
+	ret = conclude(&s, connect_steps(&s, dst, opt), ret_link, ret_outcome);
 	rdma_destroy_event_channel(s.ch);
 	return ret;
 }
@@ -352,15 +362,20 @@ int sdp_listener_new(struct sdp_listener **ret_listener,
 		     const struct sockaddr *addr, int backlog)
 {
 	struct sdp_listener *l = calloc(1, sizeof(*l));
-	int ret;
+	int ret, one = 1;
 
 	if (!l)
 		return -ENOMEM;
+	sdp_probe_use_cm();
 	l->ch = rdma_create_event_channel();
 	if (!l->ch)
 		goto fail;
 	set_nonblocking(l->ch);
+	sdp_high_move(&l->ch->fd);
 	if (rdma_create_id(l->ch, &l->id, NULL, RDMA_PS_TCP) ||
+	    (addr->sa_family == AF_INET6 &&
+	     rdma_set_option(l->id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &one,
+			     sizeof(one))) ||
 	    rdma_bind_addr(l->id, (struct sockaddr *)(uintptr_t)addr) ||
 	    rdma_listen(l->id, backlog))
 		goto fail;
@@ -416,27 +431,23 @@ static int admit(struct start *s)
 	return sdp_handover_admits(s->from, names);
 }
 
-static int accept_steps(struct start *s, const struct sdp_link_options *opt)
+/* The rest of its events are not the listener's. */
+static int leave_listener(struct start *s)
+{
+	s->ch = rdma_create_event_channel();
+	if (!s->ch)
+		return -errno;
+	set_nonblocking(s->ch);
+	sdp_high_move(&s->ch->fd);
+	return rdma_migrate_id(s->id, s->ch) ? -errno : 0;
+}
+
+static int answer_steps(struct start *s, const struct sdp_link_options *opt)
 {
 	enum sdp_carrier carrier = opt ? opt->conn.carrier : SDP_CM_SEND;
 	struct rdma_conn_param param;
 	int ret;
 
-	s->step = "connection request";
-	ret = wait_event(s, RDMA_CM_EVENT_CONNECT_REQUEST);
-	if (ret)
-		return ret;
-	copy_addr(&s->peer, rdma_get_peer_addr(s->id));
-	ret = s->from ? admit(s) : 0;
-	if (ret)
-		return ret;
-	/* The rest of its events are not for the next call here. */
-	s->ch = rdma_create_event_channel();
-	if (!s->ch)
-		return -errno;
-	set_nonblocking(s->ch);
-	if (rdma_migrate_id(s->id, s->ch))
-		return -errno;
 	if (carrier == SDP_STREAM)
 		carrier = SDP_CM_SEND;
 	ret = make_link(s, SDP_ACCEPTING, carrier, opt);
@@ -459,12 +470,29 @@ static int accept_steps(struct start *s, const struct sdp_link_options *opt)
 	return ret ? ret : finish(s, NULL, 0);
 }
 
+static int accept_steps(struct start *s, const struct sdp_link_options *opt)
+{
+	int ret;
+
+	s->step = "connection request";
+	ret = wait_event(s, RDMA_CM_EVENT_CONNECT_REQUEST);
+	if (ret)
+		return ret;
+	copy_addr(&s->peer, rdma_get_peer_addr(s->id));
+	ret = s->from ? admit(s) : 0;
+	if (!ret)
+		ret = leave_listener(s);
+	return ret ? ret : answer_steps(s, opt);
+}
+
 int sdp_link_accept_cm(struct sdp_link **ret_link,
 		       struct sdp_listener *listener,
 		       const struct sdp_link_options *opt, uint64_t deadline,
 		       struct sdp_outcome *ret_outcome)
 {
-	struct start s = { .deadline = deadline, .ch = listener->ch };
+	struct start s = { .deadline = deadline,
+			   .stop_fd = -1,
+			   .ch = listener->ch };
 	int ret;
 
 	ret = conclude(&s, accept_steps(&s, opt), ret_link, ret_outcome);
@@ -478,7 +506,9 @@ int sdp_link_adopt_cm(struct sdp_link **ret_link, struct sdp_listener *listener,
 		      const struct sdp_link_options *opt, uint64_t deadline,
 		      struct sdp_outcome *ret_outcome)
 {
-	struct start s = { .deadline = deadline, .ch = listener->ch };
+	struct start s = { .deadline = deadline,
+			   .stop_fd = -1,
+			   .ch = listener->ch };
 	struct sdp_link_options own = SDP_LINK_OPTIONS_INIT;
 	struct sdp_handover from;
 	int ret;
@@ -495,5 +525,73 @@ int sdp_link_adopt_cm(struct sdp_link **ret_link, struct sdp_listener *listener,
 	ret = conclude(&s, ret, ret_link, ret_outcome);
 	if (s.ch && s.ch != listener->ch)
 		rdma_destroy_event_channel(s.ch);
+	return ret;
+}
+
+/* ---- in two steps ---------------------------------------------------------
+ */
+
+struct sdp_request {
+	struct start start;
+};
+
+static void request_free(struct sdp_request *request)
+{
+	if (request->start.id)
+		rdma_destroy_id(request->start.id);
+	if (request->start.ch)
+		rdma_destroy_event_channel(request->start.ch);
+	free(request);
+}
+
+void sdp_request_reject(struct sdp_request *request)
+{
+	(void)rdma_reject(request->start.id, NULL, 0);
+	request_free(request);
+}
+
+int sdp_listener_take(struct sdp_listener *listener,
+		      struct sdp_request **ret_request)
+{
+	struct sdp_request *request = calloc(1, sizeof(*request));
+	struct start *s;
+	int ret;
+
+	if (!request)
+		return -ENOMEM;
+	s = &request->start;
+	s->stop_fd = -1;
+	s->ch = listener->ch;
+	ret = wait_event(s, RDMA_CM_EVENT_CONNECT_REQUEST);
+	s->ch = NULL;
+	if (ret) {
+		free(request);
+		return ret == -ETIMEDOUT ? -EAGAIN : ret;
+	}
+	copy_addr(&s->peer, rdma_get_peer_addr(s->id));
+	ret = leave_listener(s);
+	if (ret) {
+		sdp_request_reject(request);
+		return ret;
+	}
+	*ret_request = request;
+	return 0;
+}
+
+int sdp_request_accept(struct sdp_link **ret_link, struct sdp_request *request,
+		       const struct sdp_link_options *opt, uint64_t deadline,
+		       struct sdp_outcome *ret_outcome)
+{
+	struct start *s = &request->start;
+	int ret;
+
+	s->deadline = deadline;
+	ret = answer_steps(s, opt);
+	/* Not of a link's: nobody has answered the peer. */
+	if (ret && s->id)
+		(void)rdma_reject(s->id, NULL, 0);
+	ret = conclude(s, ret, ret_link, ret_outcome);
+	s->id = NULL; /* gone with conclude() */
+	request_free(request);
 	return ret;
 }

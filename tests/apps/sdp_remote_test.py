@@ -102,10 +102,10 @@ class Host:
             program.communicate()
         self.directory.cleanup()
 
-    def start(self, *words, inside=True):
+    def start(self, *words, inside=True, carrier="auto"):
         program = subprocess.Popen(
             (self.net.inside if inside else []) + [str(w) for w in words],
-            env=self.env, text=True, stdout=subprocess.PIPE,
+            env=self.env | {"USIW_SDP_CARRIER": carrier}, text=True, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT)
         self.programs.append(program)
         return program
@@ -125,13 +125,14 @@ class Host:
         return json.loads(out.stdout)["processes"][0]
 
 
-def exchange(host, address, server_words):
+def exchange(host, address, server_words, carriers=("auto", "auto")):
     """Both programs' ends.  Return: the client's page, the server."""
-    server = host.start(*server_words, "python3", "-c", SERVER, address)
+    server = host.start(*server_words, "python3", "-c", SERVER, address,
+                        carrier=carriers[0])
     port = server.stdout.readline().strip()
     check(port.isdigit(), f"the server said {port!r}")
     client = host.start(USIW, "run", "--sdp", "--", "python3", "-c", CLIENT,
-                        address, port, inside=False)
+                        address, port, inside=False, carrier=carriers[1])
     out, _ = client.communicate(timeout=60 * SLOW)
     check(client.returncode == 0, f"the client ended with {out}")
     check(out.split("\n")[0] == str((address, int(port))), out)
@@ -141,7 +142,8 @@ def exchange(host, address, server_words):
     return host.page(client), server
 
 
-def later(how, address, has_mapper, server_words, totals):
+def later(how, address, has_mapper, server_words, totals,
+          carriers=("auto", "auto")):
     """A client whose connect() does not wait."""
     def case():
         net = Net(1500)
@@ -151,14 +153,14 @@ def later(how, address, has_mapper, server_words, totals):
                 port = 9
                 if server_words is not None:
                     server = host.start(*server_words, "python3", "-c",
-                                        SERVER, address)
+                                        SERVER, address, carrier=carriers[0])
                     port = int(server.stdout.readline())
                 # It does not answer before connect() was called again.
                 if how == "again":
                     mapper.send_signal(signal.SIGSTOP)
                 client = host.start(USIW, "run", "--sdp", "--", "python3",
                                     "-c", LATER, address, port, how,
-                                    inside=False)
+                                    inside=False, carrier=carriers[1])
                 out = ""
                 if how == "again":
                     out = "".join(client.stdout.readline() for _ in range(2))
@@ -184,14 +186,15 @@ SDP = {"connects": 1, "tx": 1000, "fallbacks": 0}
 TCP = {"connects": 0, "tx": 0, "fallbacks": 1}
 
 
-def with_sdp(address):
+def with_sdp(address, carriers=("auto", "auto")):
     def case():
         net = Net(1500)
         try:
             with Host(net) as host:
                 host.mapper()
                 page, server = exchange(host, address,
-                                        (USIW, "run", "--sdp", "--"))
+                                        (USIW, "run", "--sdp", "--"),
+                                        carriers)
                 check(page["fallbacks"]["total"] == 0, page)
                 check(page["events"]["connects"] == 1, page)
                 check(page["totals"]["tx_octets"] == SIZE, page)
@@ -225,6 +228,21 @@ if __name__ == "__main__":
     harness.main([
         ("ipv4", with_sdp(ADDRESS["server"])),
         ("ipv6", with_sdp(ADDRESS6["server"])),
+        # A server, a client, or both, whose device has not the direct verb.
+        *((f"{server}-{client}-ipv{6 if ':' in there else 4}",
+           with_sdp(there, (server, client)))
+          for server, client in (("cm", "cm"), ("cm", "auto"), ("auto", "cm"))
+          for there in (ADDRESS["server"], ADDRESS6["server"])),
+        *((f"later-{how}-{server}-{client}",
+           later(how, ADDRESS["server"], True, (USIW, "run", "--sdp", "--"),
+                 SDP, (server, client)))
+          for how in ("select", "epoll", "again")
+          for server, client in (("cm", "cm"), ("cm", "auto"),
+                                 ("auto", "cm"))),
+        *((f"later-{how}-cm", later(how, ADDRESS["server"], True, words, TCP,
+                                    ("cm", "cm")))
+          for how, words in (("fork", (USIW, "run", "--sdp", "--")),
+                             ("select", None), ("epoll", ()))),
         ("no-mapper", without("no_answer", False,
                               (USIW, "run", "--sdp", "--"))),
         ("no-listener", without("denied", True, ())),

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""run.py tcp|sdp [--only NAME,...] [--sanitizer address|thread] [ipv4|ipv6]:
-compares what sock-cases says.
+"""run.py tcp|sdp [--only NAME,...] [--sanitizer address|thread] [--carrier cm]
+[ipv4|ipv6]: compares what sock-cases says.
 
 A NAME is that of a case or of a theme; without any, all cases run.  Those that
-sanitizers.txt names for the sanitizer are left out.
+unfit.txt names for the sanitizer or the carrier are left out.
+--carrier is USIW_SDP_CARRIER of the run over SDP.
 
 tcp: two runs over TCP, the second beside busy loops, say the same, and no
 case fails, dies or hangs.
 sdp: a run over SDP says what a run over TCP says.  exceptions.txt names the
 cases that may differ, one a line, "name: reason"; an exception that says the
-same is an error too.
+same is an error too.  With a carrier its name stands before that of the file.
 """
 import difflib
 import os
@@ -36,6 +37,7 @@ PAYLOAD = 16 << 20
 LEAST_SENDERS = 250
 ONLY = []
 SANITIZER = []
+CARRIER = []
 
 
 def by_case(text, names):
@@ -57,7 +59,7 @@ def list_cases(test):
     check(len(names) == len(set(names)), "two cases have one name")
     for only in ONLY:
         check(any(is_of(name, only) for name in names), f"no case {only}")
-    left_out = unfit(names) if SANITIZER else []
+    left_out = unfit(names)
     return [name for name in names if name not in left_out and
             (not ONLY or any(is_of(name, only) for only in ONLY))]
 
@@ -68,13 +70,14 @@ def load(name):
 
 
 def unfit(names):
-    """Those that the sanitizer does not allow."""
+    """Those that the sanitizer or the carrier does not allow."""
+    unfit_for = [*SANITIZER, *CARRIER] + ["both"] * len(SANITIZER)
     found = []
-    for words, reason in load("sanitizers.txt").items():
-        sanitizer, name = words.split()
-        check(sanitizer in ("address", "thread", "both") and reason and
-              name in names, f"sanitizers.txt: {words}: {reason}")
-        if sanitizer in ("both", SANITIZER[0]):
+    for words, reason in load("unfit.txt").items():
+        what, name = words.split()
+        check(what in ("address", "thread", "both", "cm") and reason and
+              name in names, f"unfit.txt: {words}: {reason}")
+        if what in unfit_for:
             found.append(name)
     return found
 
@@ -87,8 +90,9 @@ def start(test, name, family, usiw, names):
     """sock-cases, over TCP or, with @usiw, over SDP."""
     limit = max(1, round(LIMIT * harness.SLOW))
     words = ["--ipv6"] if family == "ipv6" else []
+    env = {"USIW_SDP_CARRIER": CARRIER[0]} if CARRIER else None
     return test.start(name, [SOCK_CASES, *words, "-j", 4, "--limit", limit,
-                             *names], usiw=usiw)
+                             *names], usiw=usiw, env=env)
 
 
 def wait_for(program, names):
@@ -132,11 +136,11 @@ def over_tcp(family):
 
 
 def exceptions(names):
-    found = load("exceptions.txt")
+    path = "-".join([*CARRIER, "exceptions.txt"])
+    found = load(path)
     for name, reason in found.items():
-        check(ONLY or SANITIZER or name in names,
-              f"exceptions.txt: {name} is no case")
-        check(reason, f"exceptions.txt: {name} has no reason")
+        check(ONLY or SANITIZER or name in names, f"{path}: {name} is no case")
+        check(reason, f"{path}: {name} has no reason")
     return {name: reason for name, reason in found.items() if name in names}
 
 
@@ -180,7 +184,8 @@ def main():
     if len(sys.argv) < 2 or sys.argv[1] not in WAYS:
         sys.exit(__doc__)
     run = WAYS[sys.argv.pop(1)]
-    for word, values in (("--only", ONLY), ("--sanitizer", SANITIZER)):
+    for word, values in (("--only", ONLY), ("--sanitizer", SANITIZER),
+                         ("--carrier", CARRIER)):
         if sys.argv[1:2] == [word]:
             values.extend(sys.argv[2].split(","))
             del sys.argv[1:3]

@@ -47,13 +47,16 @@ static int bound_socket(const char *text, bool is_v6only, uint16_t *ret_port)
 	return fd;
 }
 
+/* What the last answer said. */
+static bool is_found_cm;
+
 /* A listener with its announcement. */
 static int listener(const char *text, uint16_t *ret_port, int *ret_announce)
 {
 	int fd = bound_socket(text, false, ret_port);
 
 	assert_true(fd >= 0);
-	*ret_announce = sdp_registry_announce(fd, SDP_PORT);
+	*ret_announce = sdp_registry_announce(fd, SDP_PORT, false);
 	assert_true(*ret_announce >= 0);
 	assert_int_equal(listen(fd, 1), 0);
 	return fd;
@@ -63,7 +66,8 @@ static int find(const char *text, uint16_t port, uint16_t *ret_sdp_port)
 {
 	struct sockaddr_storage addr = test_addr(text, port);
 
-	return sdp_registry_find((struct sockaddr *)&addr, ret_sdp_port);
+	return sdp_registry_find((struct sockaddr *)&addr, ret_sdp_port,
+				 &is_found_cm);
 }
 
 /* Without what the last answers left behind. */
@@ -123,7 +127,7 @@ static void finds_the_listener_that_tcp_finds(void **state)
 				      rows[i].name);
 			continue;
 		}
-		announce = sdp_registry_announce(fd, SDP_PORT);
+		announce = sdp_registry_announce(fd, SDP_PORT, false);
 		assert_row(rows[i].name, announce >= 0);
 		assert_row(rows[i].name, listen(fd, 1) == 0);
 		ret = find(rows[i].dst, port, &sdp_port);
@@ -151,8 +155,8 @@ static void prefers_the_specific_listener(void **state)
 	assert_int_equal(bind(special, (struct sockaddr *)&addr,
 			      sizeof(struct sockaddr_in)),
 			 0);
-	announce_any = sdp_registry_announce(any, 1001);
-	announce_special = sdp_registry_announce(special, 1002);
+	announce_any = sdp_registry_announce(any, 1001, false);
+	announce_special = sdp_registry_announce(special, 1002, false);
 	assert_int_equal(listen(any, 1), 0);
 	assert_int_equal(listen(special, 1), 0);
 	assert_int_equal(find("127.0.0.3", port, &sdp_port), 0);
@@ -189,11 +193,12 @@ static void refuses_what_is_no_listener(void **state)
 	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	errno = 77;
-	assert_int_equal(sdp_registry_announce(fds[0], 1), -ENOTSOCK);
-	assert_int_equal(sdp_registry_announce(fds[0], 0), -EINVAL);
+	assert_int_equal(sdp_registry_announce(fds[0], 1, false), -ENOTSOCK);
+	assert_int_equal(sdp_registry_announce(fds[0], 0, false), -EINVAL);
 	close(fds[0]);
-	assert_int_equal(sdp_registry_announce(fds[0], 1), -EBADF);
-	assert_int_equal(sdp_registry_find(&addr, &port), -EAFNOSUPPORT);
+	assert_int_equal(sdp_registry_announce(fds[0], 1, false), -EBADF);
+	assert_int_equal(sdp_registry_find(&addr, &port, &is_found_cm),
+			 -EAFNOSUPPORT);
 	assert_int_equal(errno, 77);
 	close(fds[1]);
 }
@@ -236,7 +241,7 @@ static void follows_the_listener_over_exec(void **state)
 	assert_true(fcntl(announce, F_GETFD) & FD_CLOEXEC);
 	close(announce);
 	assert_int_equal(fcntl(fd, F_SETFD, 0), 0);
-	announce = sdp_registry_announce(fd, SDP_PORT);
+	announce = sdp_registry_announce(fd, SDP_PORT, false);
 	assert_false(fcntl(announce, F_GETFD) & FD_CLOEXEC);
 	close(announce);
 	close(fd);
@@ -256,7 +261,7 @@ static void forgets_what_it_found(void **state)
 		ret = find("127.0.0.1", port, &sdp_port);
 		assert_true(ret == 0 || ret == -ENOENT);
 	} while (ret == 0);
-	announce = sdp_registry_announce(fd, SDP_PORT);
+	announce = sdp_registry_announce(fd, SDP_PORT, false);
 	assert_true(announce >= 0);
 	do
 		ret = find("127.0.0.1", port, &sdp_port);
@@ -331,7 +336,7 @@ static void reads_good_names_only(void **state)
 		fds[cnt] = name_bind(name);
 	}
 	assert_int_equal(find_anew("127.0.0.1", port), -ENOENT);
-	announce = sdp_registry_announce(fd, SDP_PORT);
+	announce = sdp_registry_announce(fd, SDP_PORT, false);
 	assert_int_equal(find_anew("127.0.0.1", port), 0);
 	close(announce);
 	while (cnt)
@@ -352,7 +357,7 @@ static pid_t announce_as(uid_t uid, int listen_fd, int *ret_hold)
 	if (child == 0) {
 		close(hold[1]);
 		if (setresuid(uid, uid, uid) == 0 &&
-		    sdp_registry_announce(listen_fd, SDP_PORT) >= 0 &&
+		    sdp_registry_announce(listen_fd, SDP_PORT, false) >= 0 &&
 		    write(ready[1], "", 1) == 1 && read(hold[0], &octet, 1) < 0)
 			_exit(1);
 		_exit(0);
@@ -378,7 +383,7 @@ static void believes_the_listeners_user_and_root_only(void **state)
 	assert_int_equal(listen(fd, 1), 0);
 	child = announce_as(65534, fd, &hold);
 	assert_int_equal(find_anew("127.0.0.1", port), -EPERM);
-	one = sdp_registry_announce(fd, SDP_PORT);
+	one = sdp_registry_announce(fd, SDP_PORT, false);
 	assert_int_equal(find_anew("127.0.0.1", port), 0);
 	close(one);
 	assert_int_equal(fchown(fd, 65534, (gid_t)-1), 0);
@@ -386,9 +391,30 @@ static void believes_the_listeners_user_and_root_only(void **state)
 	close(hold);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_int_equal(find_anew("127.0.0.1", port), -ENOENT);
-	one = sdp_registry_announce(fd, SDP_PORT);
+	one = sdp_registry_announce(fd, SDP_PORT, false);
 	assert_int_equal(find_anew("127.0.0.1", port), 0);
 	close(one);
+	close(fd);
+}
+
+static void tells_ports_of_rdma_cm_apart(void **state)
+{
+	int fd, announce;
+	uint16_t port;
+
+	(void)state;
+	fd = bound_socket("127.0.0.1", false, &port);
+	assert_int_equal(listen(fd, 1), 0);
+	for (int is_cm = 0; is_cm <= 1; is_cm++) {
+		announce = sdp_registry_announce(fd, SDP_PORT, is_cm);
+		assert_int_equal(find_anew("127.0.0.1", port), 0);
+		assert_int_equal(is_found_cm, is_cm);
+		/* Also what is remembered. */
+		is_found_cm = !is_cm;
+		assert_int_equal(find("127.0.0.1", port, &(uint16_t){ 0 }), 0);
+		assert_int_equal(is_found_cm, is_cm);
+		close(announce);
+	}
 	close(fd);
 }
 
@@ -424,6 +450,7 @@ int main(void)
 		cmocka_unit_test(forgets_what_it_found),
 		cmocka_unit_test(reads_good_names_only),
 		cmocka_unit_test(believes_the_listeners_user_and_root_only),
+		cmocka_unit_test(tells_ports_of_rdma_cm_apart),
 		cmocka_unit_test(takes_no_datagram),
 	};
 

@@ -72,7 +72,8 @@ static void takes_what_is_marked(void **state)
 
 	(void)state;
 	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
-	sdp_mark_put(fd, false, 4711);
+	sdp_mark_put(fd,
+		     &(struct sdp_mark){ .is_accepting = false, .port = 4711 });
 	errno = ENOTTY;
 	sdp_adopt_fd(fd);
 	assert_int_equal(errno, ENOTTY);
@@ -100,7 +101,8 @@ static void leaves_the_others(void **state)
 
 	(void)state;
 	/* A twin has the mark, too, for those that it accepts. */
-	sdp_mark_put(listener, true, 80);
+	sdp_mark_put(listener,
+		     &(struct sdp_mark){ .is_accepting = true, .port = 80 });
 	assert_int_equal(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	for (int *other = (int[]){ listener, fd, pair[0], file, 999, -1, -2 };
@@ -124,8 +126,10 @@ static void takes_duplicates_for_one(void **state)
 
 	(void)state;
 	other = dial(listener);
-	sdp_mark_put(fd, false, 80);
-	sdp_mark_put(other, false, 80);
+	sdp_mark_put(fd,
+		     &(struct sdp_mark){ .is_accepting = false, .port = 80 });
+	sdp_mark_put(other,
+		     &(struct sdp_mark){ .is_accepting = false, .port = 80 });
 	sdp_adopt_fd(fd);
 	sdp_adopt_fd(duplicate);
 	sdp_adopt_fd(other);
@@ -184,7 +188,8 @@ static void takes_what_a_message_brings(void **state)
 	(void)state;
 	fds[0] = dial(listener);
 	fds[1] = dial(listener);
-	sdp_mark_put(fds[1], false, 80);
+	sdp_mark_put(fds[1],
+		     &(struct sdp_mark){ .is_accepting = false, .port = 80 });
 	control.part.cmsg_level = SOL_SOCKET;
 	control.part.cmsg_type = SCM_RIGHTS;
 	control.part.cmsg_len = CMSG_LEN(sizeof(fds));

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "sock/acceptor.h"
 #include "sock/end.h"
 #include "sock/epoll.h"
 #include "sock/fd.h"
@@ -18,6 +19,7 @@
 #include "sock/ready.h"
 #include "sock/share.h"
 #include "sock/signals.h"
+#include "sock/start.h"
 #include "stat/sdp-stat.h"
 
 /* ---- what stands around it ------------------------------------------------
@@ -25,6 +27,9 @@
 
 static int close_cnt, end_cnt, watch_cnt, own_cnt, accept_fd;
 static bool accept_is_sdp;
+static struct sdp_link *accept_link; /* rdma_cm's */
+static struct sdp_link *put_back;
+static int accepted_ret;
 
 void sdp_sock_close(struct util_file *file)
 {
@@ -39,14 +44,38 @@ void sdp_sock_end(struct sdp_sock *sock)
 }
 
 int sdp_listen_accept(struct sdp_sock *sock, struct sockaddr *addr,
-		      socklen_t *len, int flags, bool *ret_is_sdp)
+		      socklen_t *len, int flags, struct sdp_came *ret_came)
 {
 	(void)sock;
 	(void)addr;
 	(void)len;
 	(void)flags;
-	*ret_is_sdp = accept_is_sdp;
+	*ret_came = (struct sdp_came){ .is_sdp = accept_is_sdp,
+				       .link = accept_link };
 	return accept_fd;
+}
+
+int sdp_start_accepted(struct sdp_sock *sock, int fd, struct sdp_link *link)
+{
+	(void)fd;
+	assert_ptr_equal(link, accept_link);
+	sock->peer.in.sin_family = AF_INET;
+	return accepted_ret;
+}
+
+void sdp_acceptor_put_back(struct sdp_acceptor *acceptor, struct sdp_link *link)
+{
+	(void)acceptor;
+	put_back = link;
+}
+
+int sdp_name_put(const union sdp_addr *name, struct sockaddr *addr,
+		 socklen_t *len)
+{
+	if (*len < sizeof(*addr))
+		return -EFAULT; /* memory that is none */
+	addr->sa_family = name->sa.sa_family;
+	return 0;
 }
 
 void sdp_options_copy(int from_fd, int to_fd)
@@ -205,6 +234,47 @@ static void an_accepted_one_has_an_entry(void **state)
 	/* The kernel's own accept() says why, too. */
 	sdp_sock_become(sock, SDP_SOCK_TCP);
 	assert_int_equal(sdp_fd_accept(sock, fd, NULL, NULL, 0), -EINVAL);
+}
+
+/* What rdma_cm has made stands at once, unless there is no space for it: then
+ * it waits on. */
+static void a_link_is_accepted_or_waits_on(void **state)
+{
+	static const struct {
+		int ret;
+		socklen_t len; /* 0: nobody asks */
+		int want;      /* 0: the descriptor */
+		bool is_back;
+	} rows[] = {
+		{ 0, 0, 0, false },
+		{ 0, 16, 0, false },
+		{ 0, 1, -EFAULT, false },
+		{ -EMFILE, 0, -EMFILE, true },
+	};
+	static char place;
+
+	(void)state;
+	accept_is_sdp = true;
+	accept_link = (struct sdp_link *)(void *)&place;
+	sdp_sock_become(sock, SDP_SOCK_LISTENING);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct sockaddr addr = { 0 };
+		socklen_t len = rows[i].len;
+		int ret;
+
+		put_back = NULL;
+		accepted_ret = rows[i].ret;
+		accept_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		ret = sdp_fd_accept(sock, fd, len ? &addr : NULL, &len, 0);
+		assert_int_equal(ret, rows[i].want ? rows[i].want : accept_fd);
+		assert_ptr_equal(put_back,
+				 rows[i].is_back ? accept_link : NULL);
+		if (ret >= 0)
+			assert_int_equal(sdp_fd_close(ret), 0);
+		assert_false(is_open(accept_fd));
+	}
+	accept_link = NULL;
+	sdp_sock_become(sock, SDP_SOCK_TCP);
 }
 
 /* ---- closed ---------------------------------------------------------------
@@ -397,6 +467,7 @@ int main(void)
 		TEST(a_socket_of_the_program_has_an_entry),
 		TEST(the_librarys_own_has_none),
 		TEST(an_accepted_one_has_an_entry),
+		TEST(a_link_is_accepted_or_waits_on),
 		TEST(close_takes_the_entry_along),
 		TEST(close_passes_over_the_librarys_own),
 		TEST(a_range_passes_over_the_librarys_own),

@@ -17,34 +17,41 @@ static int tcp_socket(void)
 	return fd;
 }
 
+static void mark_put(int fd, bool is_accepting, uint16_t port)
+{
+	sdp_mark_put(fd, &(struct sdp_mark){ .port = port,
+					     .is_accepting = is_accepting,
+					     .is_request = !is_accepting &&
+							   port % 2 });
+}
+
 static void assert_mark(int fd, bool is_accepting, uint16_t port)
 {
-	bool found_role = !is_accepting;
-	uint16_t found_port = (uint16_t)~port;
+	struct sdp_mark found = { .is_accepting = !is_accepting };
 
-	assert_true(sdp_mark_get(fd, &found_role, &found_port));
-	assert_int_equal(found_role, is_accepting);
-	assert_int_equal(found_port, port);
+	assert_true(sdp_mark_get(fd, &found));
+	assert_int_equal(found.is_accepting, is_accepting);
+	assert_int_equal(found.is_request, !is_accepting && port % 2);
+	assert_int_equal(found.port, port);
 }
 
 static bool has_mark(int fd)
 {
-	bool role;
-	uint16_t port;
+	struct sdp_mark mark;
 
-	return sdp_mark_get(fd, &role, &port);
+	return sdp_mark_get(fd, &mark);
 }
 
-static void has_the_role_and_the_port(void **state)
+static void has_role_carrier_and_port(void **state)
 {
 	static const uint16_t ports[] = { 0, 1, 80, 0x7fff, 0x8000, 0xffff };
 	int fd = tcp_socket();
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ports); i++) {
-		sdp_mark_put(fd, false, ports[i]);
+		mark_put(fd, false, ports[i]);
 		assert_mark(fd, false, ports[i]);
-		sdp_mark_put(fd, true, ports[i]);
+		mark_put(fd, true, ports[i]);
 		assert_mark(fd, true, ports[i]);
 	}
 	close(fd);
@@ -57,7 +64,7 @@ static void is_taken_away(void **state)
 	int fd = tcp_socket();
 
 	(void)state;
-	sdp_mark_put(fd, true, 80);
+	mark_put(fd, true, 80);
 	sdp_mark_remove(fd);
 	assert_false(has_mark(fd));
 	/* As the kernel has it for a socket that was told nothing. */
@@ -73,7 +80,7 @@ static void is_no_value_of_a_program(void **state)
 {
 	static const uint32_t values[] = { 0,	       1,	   16384,
 					   131072,     0x10000000, 0x7d4fffff,
-					   0x7d520000, 0x7fffffff, UINT32_MAX };
+					   0x7d540000, 0x7fffffff, UINT32_MAX };
 	int fd = tcp_socket();
 
 	(void)state;
@@ -94,8 +101,8 @@ static void is_on_no_other_descriptor(void **state)
 
 	(void)state;
 	assert_int_equal(pipe(ends), 0);
-	sdp_mark_put(ends[0], true, 80);
-	sdp_mark_put(udp, true, 80);
+	mark_put(ends[0], true, 80);
+	mark_put(udp, true, 80);
 	assert_false(has_mark(ends[0]));
 	assert_false(has_mark(udp));
 	assert_false(has_mark(-1));
@@ -114,7 +121,7 @@ static void goes_with_the_connection(void **state)
 	socklen_t len = sizeof(addr);
 
 	(void)state;
-	sdp_mark_put(listener, true, 4711);
+	mark_put(listener, true, 4711);
 	assert_int_equal(bind(listener, any, sizeof(addr)), 0);
 	assert_int_equal(listen(listener, 1), 0);
 	assert_int_equal(getsockname(listener, any, &len), 0);
@@ -136,7 +143,7 @@ static void goes_with_the_connection(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_the_role_and_the_port),
+		cmocka_unit_test(has_role_carrier_and_port),
 		cmocka_unit_test(is_taken_away),
 		cmocka_unit_test(is_no_value_of_a_program),
 		cmocka_unit_test(is_on_no_other_descriptor),

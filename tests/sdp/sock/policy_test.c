@@ -20,20 +20,21 @@
 
 static int registry_ret, query_ret, query_cnt, reject_cnt;
 static uint16_t registry_port;
-static bool is_known;
+static bool is_known, registry_is_cm;
 static struct sdp_pm_result mapper_says;
 static struct sockaddr_storage asked_local;
 
-bool sdp_verbs_probe(void);
-bool sdp_verbs_probe(void)
+enum sdp_way sdp_verbs_way(void)
 {
-	return sdp_inside();
+	return sdp_inside() ? SDP_WAY_CM : SDP_WAY_NONE;
 }
 
-int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port)
+int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port,
+		      bool *ret_is_cm)
 {
 	(void)dst;
 	*ret_sdp_port = registry_port;
+	*ret_is_cm = registry_is_cm;
 	return registry_ret;
 }
 
@@ -85,7 +86,7 @@ static int begin(void **state)
 	(void)state;
 	registry_ret = query_ret = query_cnt = reject_cnt = 0;
 	registry_port = 7777;
-	is_known = false;
+	is_known = registry_is_cm = false;
 	memset(&mapper_says, 0, sizeof(mapper_says));
 	memset(&asked_local, 0, sizeof(asked_local));
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -137,10 +138,11 @@ static void a_listener_here_has_the_registrys_port(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-		union sdp_addr dst = addr_make(texts[i], 80), sdp;
+		union sdp_addr dst = addr_make(texts[i], 80);
+		struct sdp_target sdp;
 
 		assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), 0);
-		assert_addr(&sdp, texts[i], 7777);
+		assert_addr(&sdp.addr, texts[i], 7777);
 	}
 	assert_int_equal(query_cnt, 0);
 }
@@ -149,7 +151,8 @@ static void without_one_the_port_mapper_is_not_asked(void **state)
 {
 	static const int rets[] = { -ENOENT, -EPERM, -ECONNREFUSED,
 				    -EOPNOTSUPP };
-	union sdp_addr dst = addr_make("127.0.0.1", 80), sdp;
+	union sdp_addr dst = addr_make("127.0.0.1", 80);
+	struct sdp_target sdp;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rets); i++) {
@@ -158,6 +161,28 @@ static void without_one_the_port_mapper_is_not_asked(void **state)
 				 rets[i]);
 	}
 	assert_int_equal(query_cnt, 0);
+}
+
+/* A raw Hello is for those who are known to take it. */
+static void begins_with_a_request_where_a_hello_may_be_refused(void **state)
+{
+	union sdp_addr dst = addr_make("127.0.0.1", 80);
+	struct sdp_target sdp;
+
+	(void)state;
+	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), 0);
+	assert_false(sdp.is_request);
+	registry_is_cm = true;
+	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), 0);
+	assert_true(sdp.is_request);
+	registry_is_cm = false;
+	registry_ret = -EADDRNOTAVAIL;
+	mapper_maps("127.0.0.1", 9999);
+	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), 0);
+	assert_true(sdp.is_request);
+	is_known = true;
+	assert_int_equal(sdp_policy_find(fd, &dst, false, &sdp), 0);
+	assert_true(sdp.is_request);
 }
 
 /* ---- another host ---------------------------------------------------------
@@ -178,12 +203,13 @@ static void another_host_is_asked(void **state)
 	(void)state;
 	registry_ret = -EADDRNOTAVAIL;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		union sdp_addr dst = addr_make(rows[i].dst, 80), sdp;
+		union sdp_addr dst = addr_make(rows[i].dst, 80);
+		struct sdp_target sdp;
 		int asker = dst.sa.sa_family == AF_INET6 ? fd6 : fd;
 
 		mapper_maps(rows[i].says, 9999);
 		assert_int_equal(sdp_policy_find(asker, &dst, true, &sdp), 0);
-		assert_addr(&sdp, rows[i].want, 9999);
+		assert_addr(&sdp.addr, rows[i].want, 9999);
 		assert_int_equal(query_cnt, i + 1);
 	}
 	close(fd6);
@@ -192,7 +218,8 @@ static void another_host_is_asked(void **state)
 /* The question names the port of the socket that will connect. */
 static void the_socket_is_bound_before_the_question(void **state)
 {
-	union sdp_addr dst = addr_make("192.0.2.1", 80), sdp, local;
+	union sdp_addr dst = addr_make("192.0.2.1", 80), local;
+	struct sdp_target sdp;
 	const struct sockaddr_in *asked = (const void *)&asked_local;
 	socklen_t len = sizeof(local);
 
@@ -211,7 +238,8 @@ static void the_socket_is_bound_before_the_question(void **state)
 
 static void what_the_port_mapper_says_is_told(void **state)
 {
-	union sdp_addr dst = addr_make("192.0.2.1", 80), sdp;
+	union sdp_addr dst = addr_make("192.0.2.1", 80);
+	struct sdp_target sdp;
 
 	(void)state;
 	registry_ret = -EADDRNOTAVAIL;
@@ -225,7 +253,8 @@ static void what_the_port_mapper_says_is_told(void **state)
 
 static void who_cannot_wait_gets_what_is_remembered(void **state)
 {
-	union sdp_addr dst = addr_make("192.0.2.1", 80), sdp;
+	union sdp_addr dst = addr_make("192.0.2.1", 80);
+	struct sdp_target sdp;
 
 	(void)state;
 	registry_ret = -EADDRNOTAVAIL;
@@ -235,7 +264,7 @@ static void who_cannot_wait_gets_what_is_remembered(void **state)
 	assert_int_equal(sdp_policy_find(fd, &dst, false, &sdp), -EACCES);
 	mapper_maps("192.0.2.9", 9999);
 	assert_int_equal(sdp_policy_find(fd, &dst, false, &sdp), 0);
-	assert_addr(&sdp, "192.0.2.9", 9999);
+	assert_addr(&sdp.addr, "192.0.2.9", 9999);
 	assert_int_equal(query_cnt, 0);
 }
 
@@ -244,7 +273,8 @@ static void who_cannot_wait_gets_what_is_remembered(void **state)
 
 static void a_bad_port_is_left_alone(void **state)
 {
-	union sdp_addr bad = addr_make("127.0.0.1", 1000), sdp;
+	union sdp_addr bad = addr_make("127.0.0.1", 1000);
+	struct sdp_target sdp;
 	union sdp_addr port = addr_make("127.0.0.1", 1001);
 	union sdp_addr host = addr_make("127.0.0.2", 1000);
 
@@ -259,7 +289,8 @@ static void a_bad_port_is_left_alone(void **state)
 /* Sixteen are remembered; the oldest goes. */
 static void the_latest_bad_ports_are_remembered(void **state)
 {
-	union sdp_addr dst, sdp;
+	union sdp_addr dst;
+	struct sdp_target sdp;
 
 	(void)state;
 	for (uint16_t i = 0; i < 17; i++) {
@@ -282,7 +313,7 @@ static void the_device_is_looked_for_as_the_librarys_own(void **state)
 {
 	(void)state;
 	assert_false(sdp_inside());
-	assert_true(sdp_policy_has_device());
+	assert_int_equal(sdp_policy_way(), SDP_WAY_CM);
 	assert_false(sdp_inside());
 }
 
@@ -346,6 +377,7 @@ int main(void)
 	cmocka_unit_test_setup_teardown(name, conf_begin, conf_end)
 		TEST(a_listener_here_has_the_registrys_port),
 		TEST(without_one_the_port_mapper_is_not_asked),
+		TEST(begins_with_a_request_where_a_hello_may_be_refused),
 		TEST(another_host_is_asked),
 		TEST(the_socket_is_bound_before_the_question),
 		TEST(what_the_port_mapper_says_is_told),

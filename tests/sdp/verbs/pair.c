@@ -61,8 +61,8 @@ static int link_try(const struct sockaddr_in *addr, const struct pair *pair,
 	int ret, fd;
 
 	if (pair->carrier != SDP_STREAM && !pair->is_request) {
-		return sdp_link_connect_cm(ret_link, NULL,
-					   (const struct sockaddr *)addr,
+		return sdp_link_connect_cm(ret_link,
+					   (const struct sockaddr *)addr, -1,
 					   &pair->opt[0], soon(), ret_outcome);
 	}
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

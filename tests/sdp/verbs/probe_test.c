@@ -6,11 +6,14 @@
 #include "test.h"
 
 #include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "verbs/direct.h"
-#include "verbs/sdp-link.h"
+#include "verbs/probe.h"
+#include "verbs/way.h"
 
 static const char *names[3];
 static struct ibv_device devices[2], *list[3];
@@ -44,46 +47,102 @@ void *sdp_direct_symbol(const char *name)
 	return has_symbol ? &has_symbol : NULL;
 }
 
-static bool probe_in_child(void)
+/* As a program has it, or a child of one that has used rdma_cm. */
+static enum sdp_way way_in_child(const char *carrier, bool is_forked)
 {
 	int status;
 	pid_t pid = fork();
 
-	if (pid == 0)
-		_exit(sdp_verbs_probe());
+	if (pid == 0) {
+		setenv("USIW_SDP_CARRIER", carrier, 1);
+		(void)sdp_verbs_way();
+		if (is_forked) {
+			sdp_probe_use_cm();
+			sdp_probe_fork_child();
+		}
+		_exit((int)sdp_verbs_way());
+	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
-	return WEXITSTATUS(status);
+	return (enum sdp_way)WEXITSTATUS(status);
 }
 
-/* A port that is announced has to be one that Hello is taken at. */
-static void finds_devices_with_the_direct_verb(void **state)
+/* A port that is announced has to be one where connections can be made. */
+static void finds_the_way_that_the_devices_have(void **state)
 {
 	static const struct {
-		const char *names[2];
-		bool has_symbol, is_found;
+		struct {
+			const char *name;
+			enum ibv_transport_type transport;
+		} devices[2];
+		const char *carrier;
+		bool has_symbol;
+		enum sdp_way way;
 	} cases[] = {
-		{ { NULL }, true, false },
-		{ { "siw0" }, true, false },
-		{ { "mlx5_0", "siw0" }, true, false },
-		{ { "usiw_lo" }, true, true },
-		{ { "usiw_lo" }, false, false },
-		{ { "siw0", "usiw_eth0" }, true, true },
+		{ { { NULL } }, "auto", true, SDP_WAY_NONE },
+		{ { { "siw0", IBV_TRANSPORT_IWARP } },
+		  "auto",
+		  true,
+		  SDP_WAY_CM },
+		{ { { "siw0", IBV_TRANSPORT_IWARP } }, "cm", true, SDP_WAY_CM },
+		{ { { "mlx5_0", IBV_TRANSPORT_IB } },
+		  "auto",
+		  true,
+		  SDP_WAY_NONE },
+		{ { { "mlx5_0", IBV_TRANSPORT_IB } },
+		  "cm",
+		  true,
+		  SDP_WAY_NONE },
+		{ { { "mlx5_0", IBV_TRANSPORT_IB },
+		    { "siw0", IBV_TRANSPORT_IWARP } },
+		  "auto",
+		  true,
+		  SDP_WAY_CM },
+		{ { { "usiw_lo", IBV_TRANSPORT_IWARP } },
+		  "auto",
+		  true,
+		  SDP_WAY_FD },
+		{ { { "usiw_lo", IBV_TRANSPORT_IB } },
+		  "auto",
+		  true,
+		  SDP_WAY_FD },
+		{ { { "usiw_lo", IBV_TRANSPORT_IWARP } },
+		  "cm",
+		  true,
+		  SDP_WAY_CM },
+		{ { { "usiw_lo", IBV_TRANSPORT_IB } }, "cm", true, SDP_WAY_CM },
+		{ { { "usiw_lo", IBV_TRANSPORT_IWARP } },
+		  "auto",
+		  false,
+		  SDP_WAY_NONE },
+		{ { { "siw0", IBV_TRANSPORT_IWARP },
+		    { "usiw_eth0", IBV_TRANSPORT_IWARP } },
+		  "auto",
+		  true,
+		  SDP_WAY_FD },
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		names[0] = cases[i].names[0];
-		names[1] = cases[i].names[1];
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		for (size_t d = 0; d < 2; d++) {
+			names[d] = cases[i].devices[d].name;
+			devices[d].transport_type =
+				cases[i].devices[d].transport;
+		}
 		has_symbol = cases[i].has_symbol;
-		assert_int_equal(probe_in_child(), cases[i].is_found);
+		assert_int_equal(way_in_child(cases[i].carrier, false),
+				 cases[i].way);
+		/* Its parent's objects do not work in a child. */
+		assert_int_equal(way_in_child(cases[i].carrier, true),
+				 cases[i].way == SDP_WAY_CM ? SDP_WAY_NONE
+							    : cases[i].way);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_devices_with_the_direct_verb),
+		cmocka_unit_test(finds_the_way_that_the_devices_have),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

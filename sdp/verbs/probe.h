@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Which devices there are; see way.h. */
+#ifndef SDP_PROBE_H
+#define SDP_PROBE_H
+
+/* From now on forked children have no way where this process has SDP_WAY_CM. */
+void sdp_probe_use_cm(void);
+
+void sdp_probe_fork_child(void);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* How connections of sockets are made on the devices of this process. */
+#ifndef SDP_WAY_H
+#define SDP_WAY_H
+
+enum sdp_way {
+	SDP_WAY_NONE, /* no device */
+	SDP_WAY_FD,   /* a TCP connection goes over: usiwdv_qp_attach_fd(3) */
+	SDP_WAY_CM,   /* by rdma_cm, from the first octet on */
+};
+
+/*
+ * SDP_WAY_FD where any device has it.  The first call loads libibverbs'
+ * drivers, and these are found by the environment of that moment: make it
+ * before a program clears its environment or changes its user.  Children
+ * inherit what it found, but for one: a child of a process that has used
+ * rdma_cm has no way, since its objects are the parent's.
+ */
+enum sdp_way sdp_verbs_way(void);
+
+#endif
