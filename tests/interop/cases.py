@@ -267,8 +267,11 @@ def sdp():
         yield sdp_links("tap", usiw, "cm-priv")
         yield sdp_links("tap", usiw, "cm-send", siw={"peer_to_peer": 1})
     yield sdp_links("guest", None, "cm-send", siw={"peer_to_peer": 1})
-    yield Script("sdp-sockets", ["python3", "/host/sockets.py", "ADDRESS",
-                                 "PORT"])
+    yield sdp_links("tap", "client", "request")
+    for server, client in (("siw", "siw"), ("usiw", "siw"), ("siw", "usiw")):
+        yield Script(f"sdp-sockets-{server}-{client}", [
+            "python3", "/host/sockets.py", server, client, "ADDRESS",
+            "PORT"], timeout=300)
 
 
 def table():
