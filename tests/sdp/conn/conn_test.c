@@ -103,6 +103,23 @@ static void is_small(void **state)
 	assert_int_equal(sdp_conn_new(&conn, &opt), -EINVAL);
 }
 
+/* SDP-29: far more receives than three. */
+static void posts_many_receives(void **state)
+{
+	struct sdp_options opt = SDP_OPTIONS_INIT;
+	struct sdp_conn *conn;
+	struct sdp_work work;
+
+	(void)state;
+	assert_int_equal(sdp_conn_new(&conn, &opt), 0);
+	assert_int_equal(sdp_conn_start(conn, 0), 0);
+	assert_int_equal(sdp_conn_next_work(conn, &work), 1);
+	assert_int_equal(work.type, SDP_WORK_POST);
+	assert_int_equal(work.post.cnt, 33); /* one is the spare */
+	assert_int_equal(work.post.size, 16384);
+	sdp_conn_free(conn);
+}
+
 static void is_at_rest_before_start(void **state)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
@@ -138,6 +155,7 @@ int main(void)
 		cmocka_unit_test(judges_options),
 		cmocka_unit_test(refuses_a_tail_it_does_not_know),
 		cmocka_unit_test(is_small),
+		cmocka_unit_test(posts_many_receives),
 		cmocka_unit_test(is_at_rest_before_start),
 		cmocka_unit_test(says_every_fault_in_words),
 	};

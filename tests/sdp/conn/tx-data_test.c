@@ -373,6 +373,27 @@ static void flags_urgent_octets_not_too_early(void **state)
 	script_fini(&s);
 }
 
+/* SDP-116: where payload has to wait, the notice does not. */
+static void flags_urgent_octets_by_a_reserved_credit(void **state)
+{
+	struct sdp_msg msg;
+	struct script s;
+
+	(void)state;
+	script_open_as(&s, SDP_CONNECTING, 3);
+	script_send(&s, 1, 10, 0);
+	assert_true(script_next(&s, &msg));
+	assert_int_equal(msg.payload_len, 10);
+	assert_int_equal(sdp_conn_credit(s.conn), 2);
+	script_send(&s, 2, 1, SDP_BUF_OOB);
+	assert_true(script_next(&s, &msg));
+	assert_int_equal(msg.mid, SDP_MID_DATA);
+	assert_int_equal(msg.flags, SDP_FLAG_OOB_PEND);
+	assert_int_equal(msg.payload_len, 0);
+	assert_int_equal(script_mid(&s), -1);
+	script_fini(&s);
+}
+
 /* The urgent octet of a large buffer never goes by RDMA. */
 static void keeps_the_urgent_octet_out_of_adverts(void **state)
 {
@@ -410,6 +431,7 @@ int main(void)
 		cmocka_unit_test(copies_small_buffers_past_a_sink_avail),
 		cmocka_unit_test(flags_urgent_octets),
 		cmocka_unit_test(flags_urgent_octets_not_too_early),
+		cmocka_unit_test(flags_urgent_octets_by_a_reserved_credit),
 		cmocka_unit_test(keeps_the_urgent_octet_out_of_adverts),
 	};
 

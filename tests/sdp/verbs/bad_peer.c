@@ -3,6 +3,10 @@
  * A peer that does not keep to the protocol: each message ends the link with
  * a reset, and nothing is left of it (doc/spec/sdp.md part 10, T96 to T107).
  */
+#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "pair.h"
 #include "conn/state.h"
 #include "verbs/state.h"
@@ -259,15 +263,47 @@ static void with_pair(void (*fn)(struct sdp_link *bad, struct sdp_link *good,
 	must(!sdp_verbs_drain(soon()));
 }
 
+/* What the library says on stderr, from here to log_end(). */
+static int log_begin(int *ret_stderr)
+{
+	int fd = memfd_create("log", MFD_CLOEXEC);
+
+	must(fd >= 0);
+	*ret_stderr = dup(STDERR_FILENO);
+	must(dup2(fd, STDERR_FILENO) == STDERR_FILENO);
+	return fd;
+}
+
+static void log_end(int fd, int old_stderr, char *ret_text, size_t size)
+{
+	ssize_t len;
+
+	must(dup2(old_stderr, STDERR_FILENO) == STDERR_FILENO);
+	close(old_stderr);
+	len = pread(fd, ret_text, size - 1, 0);
+	must(len >= 0);
+	ret_text[len] = '\0';
+	close(fd);
+}
+
 static void send_bad(struct sdp_link *bad, struct sdp_link *good,
 		     const void *arg)
 {
 	const struct bad_message *m = arg;
 	struct octets o = m->make();
+	int fd, old_stderr;
+	char text[4096];
 
 	printf("%s\n", m->name);
+	fflush(stdout);
+	fd = log_begin(&old_stderr);
 	post(bad, &o);
 	expect_reset(good);
+	log_end(fd, old_stderr, text, sizeof(text));
+	/* "qp 0x001234: aborted: V3: MSeq is not the next one" */
+	if (!strstr(text, ": aborted: V"))
+		fprintf(stderr, "said: %s\n", text);
+	must(strstr(text, ": aborted: V"));
 }
 
 /* Data after DisConn, and the same MSeq twice. */

@@ -5,7 +5,9 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <infiniband/verbs.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -331,6 +333,97 @@ static void case_stopped(void)
 	must(!sdp_verbs_drain(soon()));
 }
 
+/* ---- memory that cannot be registered
+ * ------------------------------------------------------------ */
+
+/* Which regions: the program's memory is more than written locally. */
+static _Atomic enum { REFUSE_NONE, REFUSE_PROGRAMS, REFUSE_ALL } refused;
+
+static bool is_refused(int access)
+{
+	errno = ENOMEM;
+	return atomic_load(&refused) == REFUSE_ALL ||
+	       (atomic_load(&refused) == REFUSE_PROGRAMS &&
+		access != IBV_ACCESS_LOCAL_WRITE);
+}
+
+#undef ibv_reg_mr
+/* In place of libibverbs' own, for the objects of this program. */
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t len, int access)
+{
+	struct ibv_mr *(*next)(struct ibv_pd *, void *, size_t, int);
+
+	/* dlsym() would find the oldest version. */
+	*(void **)&next = dlvsym(RTLD_NEXT, "ibv_reg_mr", "IBVERBS_1.1");
+	return is_refused(access) ? NULL : next(pd, addr, len, access);
+}
+
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len,
+				uint64_t iova, unsigned int access)
+{
+	struct ibv_mr *(*next)(struct ibv_pd *, void *, size_t, uint64_t,
+			       unsigned int);
+
+	*(void **)&next = dlsym(RTLD_NEXT, "ibv_reg_mr_iova2");
+	return is_refused((int)access) ? NULL
+				       : next(pd, addr, len, iova, access);
+}
+
+struct much {
+	struct sdp_link *link;
+	uint8_t *buf;
+};
+
+#define MUCH (8u << 20)
+
+static void *get_much(void *arg)
+{
+	struct much *m = arg;
+
+	get(m->link, m->buf, MUCH);
+	return NULL;
+}
+
+/* What cannot be registered is copied. */
+static void send_unregistered(struct sdp_link *links[2])
+{
+	struct much m = { links[1], malloc(MUCH) };
+	uint8_t *buf = malloc(MUCH);
+	pthread_t thread;
+
+	memset(buf, 'u', MUCH);
+	atomic_store(&refused, REFUSE_PROGRAMS);
+	must(!pthread_create(&thread, NULL, get_much, &m));
+	put(links[0], buf, MUCH);
+	pthread_join(thread, NULL);
+	atomic_store(&refused, REFUSE_NONE);
+	must(!memcmp(buf, m.buf, MUCH));
+	must(stats_of(links[0]).tx_read == 0);
+	free(buf);
+	free(m.buf);
+}
+
+static void case_unregistered(void)
+{
+	struct sdp_outcome outcome;
+	struct sdp_link *links[2];
+	int fds[2];
+
+	/* The first buffers of a device are missing. */
+	pair_tcp(fds);
+	atomic_store(&refused, REFUSE_ALL);
+	must(sdp_link_connect_fd(&links[0], fds[0], NULL, soon(), &outcome) ==
+	     -ENOMEM);
+	must(outcome.reason == SDP_REASON_RESOURCE && !outcome.has_sent);
+	atomic_store(&refused, REFUSE_NONE);
+	close(fds[0]);
+	close(fds[1]);
+	make(links);
+	send_unregistered(links);
+	exchange(links);
+	unmake(links);
+}
+
 /* ---- descriptors
  * ------------------------------------------------------------------- */
 
@@ -425,6 +518,7 @@ static const struct {
 	{ "idle", case_idle },
 	{ "stall", case_stall },
 	{ "stopped", case_stopped },
+	{ "unregistered", case_unregistered },
 	{ "descriptors", case_descriptors },
 	{ "numbers", case_numbers },
 };
