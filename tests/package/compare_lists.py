@@ -21,6 +21,8 @@ DIRECTORIES = (
     (r"/usr/lib64/", "LIB/"),
     (r"/usr/lib/(?=lib|usiw/|pkgconfig/|libibverbs/)", "LIB/"),
     (r"/lib/systemd/", "/usr/lib/systemd/"),
+    # Debian's package has a link to it in /etc.
+    (r"/usr/share/usiw/(?=usiw\.driver$)", "/etc/libibverbs.d/"),
     (r"/usr/share/doc/[^/]+/(?:examples/)?(?=[a-z]+\.c$)", "EXAMPLES/"),
 )
 OF_PACKAGES = re.compile(
