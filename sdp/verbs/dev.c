@@ -53,15 +53,8 @@ void sdp_dev_forget(void)
 {
 	util_lock_init(&process_lock, UTIL_RANK_SDP_PROCESS);
 	/* The rest is the parent's, and libibverbs' business. */
-	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next) {
+	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next)
 		util_sys_close(dev->wake_fd);
-		/* A kernel's device keeps queue pairs for who has these. */
-		if (dev->is_usiw)
-			continue;
-		sdp_high_blank(dev->ctx->cmd_fd);
-		sdp_high_blank(dev->ctx->async_fd);
-		sdp_high_blank(dev->channel->fd);
-	}
 	atomic_store_explicit(&devices, NULL, memory_order_relaxed);
 }
 

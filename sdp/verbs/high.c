@@ -4,10 +4,7 @@
 
 #include <fcntl.h>
 #include <stddef.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#include "cancel.h"
 
 void sdp_high_move(int *fd)
 {
@@ -24,17 +21,4 @@ void sdp_high_move(int *fd)
 	/* By libc's names: the descriptor may be one of libusiw-kabi's. */
 	close(*fd);
 	*fd = moved;
-}
-
-void sdp_high_blank(int fd)
-{
-	int null = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null",
-				O_RDWR | O_CLOEXEC);
-
-	if (null < 0)
-		return;
-	/* Not closed: libibverbs would one day close the number of another
-	 * file. */
-	syscall(SYS_dup3, null, fd, O_CLOEXEC);
-	util_sys_close(null);
 }

@@ -8,7 +8,4 @@
  * the limit allows none. */
 void sdp_high_move(int *fd);
 
-/* In a forked child: what is behind the number is the parent's alone. */
-void sdp_high_blank(int fd);
-
 #endif

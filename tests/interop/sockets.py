@@ -11,7 +11,6 @@ connection may have fallen back to TCP.
 import hashlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -45,26 +44,6 @@ for _ in range(2):
         while data := sock.recv(65536):
             got += len(data)
         assert got == 1000, got
-"""
-ORPHAN = f"""
-import os, signal, socket
-with socket.create_server(("{ADDRESS}", {PORT})) as listener:
-    sock, _ = listener.accept()
-sock.sendall(sock.recv(1))
-if os.fork() == 0:
-    sock.close()
-    signal.pause()
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-ORPHAN_CLIENT = f"""
-import socket
-with socket.create_connection(("{ADDRESS}", {PORT})) as sock:
-    sock.sendall(b"x")
-    assert sock.recv(1) == b"x"
-    try:
-        assert not sock.recv(1)
-    except ConnectionResetError:
-        pass
 """
 LATER = f"""
 import select, socket, sys
@@ -218,18 +197,6 @@ def forks(directory, _payload):
           1 if SERVER == "siw" else 0)
 
 
-def orphan(directory, _payload):
-    """A child that has closed the connection does not keep it alive."""
-    server = listen(directory, ["python3", "-c", ORPHAN],
-                    start_new_session=True)
-    client = Side(directory, CLIENT, ["python3", "-c", ORPHAN_CLIENT])
-    try:
-        client.wait()
-    finally:
-        os.killpg(server.program.pid, signal.SIGKILL)
-    judge("orphan", (server, client), 2, server_octets=0)
-
-
 def main():
     with tempfile.TemporaryDirectory() as directory:
         payload = os.path.join(directory, "payload")
@@ -241,7 +208,6 @@ def main():
         iperf3(directory, payload)
         later(directory, payload)
         forks(directory, payload)
-        orphan(directory, payload)
 
 
 main()
