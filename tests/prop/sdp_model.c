@@ -112,7 +112,11 @@ static void ulp_acts(struct sim *s, const struct profile *p)
 					->cookie]
 				.is_oob = true;
 	} else if (CHANCE(p->recv)) {
-		sim_post_recv(s, e, length(s),
+		/* One after the other: compilers evaluate arguments in an
+		 * order of their own, and a seed is to mean one run. */
+		uint32_t len = length(s);
+
+		sim_post_recv(s, e, len,
 			      rdma | (pick(s, 8) ? 0 : SDP_BUF_WAITALL));
 	} else if (CHANCE(p->take)) {
 		sim_take(s, e, length(s));
@@ -131,14 +135,16 @@ static void ulp_acts(struct sim *s, const struct profile *p)
 #undef CHANCE
 }
 
-/* The end that did not ask for the move connects anew. */
-static void move_on(struct sim *s)
+/* The end that did not ask for the move connects anew.  Return: whether there
+ * was a move. */
+static bool move_on(struct sim *s)
 {
 	if (!s->end[0].is_suspended || !s->end[1].is_suspended)
-		return;
+		return false;
 	assert_true(s->end[0].is_initiator != s->end[1].is_initiator);
 	seen.moves++;
 	sim_move(s, s->end[0].is_initiator);
+	return true;
 }
 
 /* A move that crossed the peer's comes after that one. */
@@ -162,7 +168,9 @@ static void come_to_rest(struct sim *s)
 			}
 		}
 		sim_drain(s);
-		move_on(s);
+		/* What waited for the move has been sent, and is not taken. */
+		if (move_on(s))
+			continue;
 		if (!s->end[0].buf_cnt && !s->end[1].buf_cnt &&
 		    !is_moving(s->end[0].conn) && !is_moving(s->end[1].conn))
 			break;
