@@ -15,6 +15,7 @@
 #include <linux/close_range.h>
 #include <linux/netlink.h>
 #include <limits.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -410,18 +411,25 @@ EXPORT ssize_t write(int fd, const void *buf, size_t len)
 	return kabi_real()->write(fd, buf, len);
 }
 
-/* The eventfd behind ours answers all requests as it should; a fork's
- * leftovers answer none. */
+/*
+ * RDMA's requests are refused as by a kernel without them, which is what sends
+ * libibverbs to write() and to sysfs.  Not by the eventfd behind ours: a
+ * sandbox or an emulator may know no such request and have an errno of its own.
+ * The eventfd answers all others; a fork's leftovers answer none.
+ */
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {
+	enum util_fd_kind kind = kabi_fd_kind(fd);
 	void *arg;
 	va_list ap;
 
 	va_start(ap, request);
 	arg = va_arg(ap, void *);
 	va_end(ap);
-	if (kabi_fd_kind(fd) == UTIL_FD_DEAD)
+	if (kind == UTIL_FD_DEAD)
 		return (int)util_door(-ENODEV);
+	if (kind != UTIL_FD_NONE && _IOC_TYPE(request) == RDMA_IOCTL_MAGIC)
+		return (int)util_door(-ENOTTY);
 	return kabi_real()->ioctl(fd, request, arg);
 }
 

@@ -3,8 +3,8 @@
  * /dev/infiniband/uverbsN: the few commands that libibverbs still sends to
  * the file itself when a provider does all the rest.
  *
- * ioctl() on the eventfd behind it answers ENOTTY by itself: libibverbs then
- * uses write() for commands and sysfs for GIDs.
+ * To ioctl() preload.c answers ENOTTY: libibverbs then uses write() for
+ * commands and sysfs for GIDs.
  */
 #include "kabi.h"
 

@@ -6,11 +6,8 @@
 #ifndef PRELOADED_H
 #define PRELOADED_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "../harness/test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -22,8 +19,6 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 #define IBDEV "/sys/class/infiniband/usiw_lo"
 #define IBDOWN "/sys/class/infiniband/usiw_down0"

@@ -3,11 +3,14 @@
 #define _GNU_SOURCE
 #include "preloaded.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 struct command {
@@ -183,12 +186,63 @@ static void anything_else_is_refused(void **state)
 	close(fd);
 }
 
+/* Every ioctl() of this process is ENOSYS from now on.  Return: whether. */
+static bool ioctl_is_gone(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = ARRAY_LEN(filter),
+				      .filter = filter };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static int refuse_without_the_kernel(void)
+{
+	int fd = open(UVERBS, O_RDWR), chan;
+	char octet;
+
+	if (fd < 0)
+		return 1;
+	chan = channel_open(fd);
+	if (!ioctl_is_gone())
+		return 77;
+	if (ioctl(fd, RDMA_VERBS_IOCTL, &octet) != -1 || errno != ENOTTY)
+		return 2;
+	if (ioctl(chan, RDMA_VERBS_IOCTL, &octet) != -1 || errno != ENOTTY)
+		return 3;
+	/* All else is the kernel's to answer. */
+	if (ioctl(fd, FIONCLEX) != -1 || errno != ENOSYS)
+		return 4;
+	return 0;
+}
+
+/* An emulator of system calls, or a sandbox, has another errno for requests
+ * that it does not know. */
+static void rdma_requests_are_refused_whatever_the_kernel_says(void **state)
+{
+	int code = in_child(refuse_without_the_kernel);
+
+	(void)state;
+	if (code == 77)
+		skip_because("no seccomp filter can be set");
+	assert_int_equal(code, 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(channels_yield_events),
 		cmocka_unit_test(bad_addresses_are_refused),
 		cmocka_unit_test(anything_else_is_refused),
+		cmocka_unit_test(
+			rdma_requests_are_refused_whatever_the_kernel_says),
 	};
 
 	(void)argc;
