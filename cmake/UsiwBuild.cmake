@@ -17,6 +17,10 @@ set(USIW_SANITIZE "" CACHE STRING "Sanitizers: address,undefined or thread")
 option(USIW_FUZZ "Build libFuzzer targets (needs clang)" OFF)
 option(USIW_TESTS "Build the tests" ON)
 
+# The sockets API reads one object as sockaddr, sockaddr_in and
+# sockaddr_storage, which C's aliasing rules allow no program: gcc 12 for
+# aarch64 drops the stores.
+add_compile_options(-fno-strict-aliasing)
 add_compile_options(-Wall -Wextra -Wshadow -Wstrict-prototypes
 	-Wmissing-prototypes -Wundef -Wvla -Wcast-qual -Wformat=2
 	-Wpointer-arith)
@@ -44,3 +48,13 @@ set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
+
+# Atomics of one octet: gcc 12 for riscv64 calls libatomic for them.
+include(CheckCSourceCompiles)
+check_c_source_compiles("
+	_Bool flag;
+	int main(void) { return __atomic_exchange_n(&flag, 1, 2); }"
+	USIW_HAS_SMALL_ATOMICS)
+if(NOT USIW_HAS_SMALL_ATOMICS)
+	link_libraries(atomic)
+endif()
