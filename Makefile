@@ -12,7 +12,7 @@ export USIW_JOBS  := $(JOBS)
 
 .DEFAULT_GOAL := all
 .PHONY: all format setup configure demo check apps test pyverbs sanitize
-.PHONY: asan tsan fuzz interop coverage
+.PHONY: asan tsan fuzz interop coverage cross
 .PHONY: releases dist deb package-test fresh-test install uninstall clean help
 .PHONY: rpm rpm-test
 
@@ -100,6 +100,13 @@ coverage:
 	scripts/install-deps build test
 	scripts/check-preset coverage
 
+## cross: build for arm64, riscv64 and s390x and run the unit tests there by qemu-user
+##        (ARCH="MACHINE...")
+cross:
+	scripts/install-deps build cross
+	scripts/cross $(or $(ARCH),arm64 riscv64 s390x); \
+	code=$$?; [ $$code = 77 ] || exit $$code
+
 ## releases: the provider on the rdma-core of bookworm, trixie and sid, each built from
 ##       its source (RELEASES="SUITE DIRECTORY...")
 releases:
@@ -160,7 +167,7 @@ uninstall:
 ## clean: remove every build directory
 clean:
 	rm -rf build build-asan build-tsan build-fuzz build-coverage \
-		build-release
+		build-release build-cross-*
 
 ## help: this list
 help:

@@ -17,6 +17,8 @@ set(USIW_SANITIZE "" CACHE STRING "Sanitizers: address,undefined or thread")
 option(USIW_FUZZ "Build libFuzzer targets (needs clang)" OFF)
 option(USIW_TESTS "Build the tests" ON)
 
+include(UsiwMachine)
+
 # The sockets API reads one object as sockaddr, sockaddr_in and
 # sockaddr_storage, which C's aliasing rules allow no program: gcc 12 for
 # aarch64 drops the stores.

@@ -10,10 +10,12 @@
 #       unit, and target usiw-unit-tests builds it: builders of packages run it.
 #
 #   usiw_add_script_test(<name> COMMAND <cmd...> [LABELS <labels>]
-#                 [TIMEOUT <s>] [ENV <A=b>] [ONLY_WITH <name>] [SERIAL])
+#                 [TIMEOUT <s>] [ENV <A=b>] [ONLY_WITH <name>] [SERIAL]
+#                 [CROSS])
 #       A command run as test <name> in the build directory; it finds
 #       USIW_SOURCE_DIR and USIW_BUILD_DIR in its environment.  ONLY_WITH: ctest
-#       knows it only with "-C <name>".
+#       knows it only with "-C <name>".  CROSS: there is such a test in a
+#       build for another machine; others run programs as they are.
 #
 # Labels in use: fast (the default: whole label under ten seconds), slow,
 # apps, programs (of `make apps`), interop, fuzz, meta, threads (worth a run
@@ -66,8 +68,11 @@ function(usiw_add_test name)
 endfunction()
 
 function(usiw_add_script_test name)
-	cmake_parse_arguments(T "SERIAL" "TIMEOUT;ONLY_WITH"
+	cmake_parse_arguments(T "SERIAL;CROSS" "TIMEOUT;ONLY_WITH"
 		"COMMAND;LABELS;ENV" ${ARGN})
+	if(CMAKE_CROSSCOMPILING AND NOT T_CROSS)
+		return()
+	endif()
 	add_test(NAME ${name} COMMAND ${T_COMMAND} COMMAND_EXPAND_LISTS
 		CONFIGURATIONS ${T_ONLY_WITH}
 		WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
