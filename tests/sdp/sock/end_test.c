@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The end of a socket in each state, and of the process, in time. */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sock/count.h"
+#include "sock/end.h"
+#include "sock/epoll.h"
+#include "sock/listen.h"
+#include "sock/relay.h"
+#include "sock/shadow.h"
+#include "sock/start.h"
+#include "verbs/sdp-link.h"
+
+#define SECOND 1000000000ull
+
+static char places[2];
+#define LINK ((struct sdp_link *)(void *)&places[0])
+#define PAST ((struct sdp_link *)(void *)&places[1])
+
+/* ---- what stands around it ------------------------------------------------
+ */
+
+static struct sdp_sock sock;
+static uint64_t now;
+static bool is_kept, is_abandoned;
+static int owed_cnt;
+static struct {
+	int link_closes, past_closes, counts, shadows, listeners, drains, ends;
+	uint64_t close_deadline, linger_deadline, drain_deadline;
+} seen;
+
+uint64_t sdp_now_ns(void)
+{
+	return now;
+}
+
+void sdp_link_set_notify(struct sdp_link *link, sdp_notify_fn *fn, void *arg)
+{
+	assert_ptr_equal(link, LINK);
+	assert_null(fn);
+	(void)arg;
+}
+
+int sdp_link_linger(struct sdp_link *link, uint64_t deadline)
+{
+	assert_ptr_equal(link, LINK);
+	/* Nobody finds the link any more, but at the exit. */
+	assert_true(sdp_is_ending || !sdp_sock_link(&sock));
+	seen.linger_deadline = deadline;
+	now = deadline;
+	return -1;
+}
+
+void sdp_link_close(struct sdp_link *link, uint64_t deadline)
+{
+	if (link == PAST) {
+		assert_int_equal(deadline, 0);
+		seen.past_closes++;
+		return;
+	}
+	assert_ptr_equal(link, LINK);
+	seen.link_closes++;
+	seen.close_deadline = deadline;
+}
+
+void sdp_verbs_end(void)
+{
+	seen.ends++;
+}
+
+int sdp_verbs_drain(uint64_t deadline)
+{
+	seen.drains++;
+	seen.drain_deadline = deadline;
+	return 0;
+}
+
+void sdp_count_close(struct sdp_sock *of)
+{
+	assert_ptr_equal(of, &sock);
+	seen.counts++;
+}
+
+void sdp_shadow_close(struct sdp_shadow *shadow)
+{
+	seen.shadows++;
+	shadow->lib_fd = -1;
+}
+
+void sdp_listen_end(struct sdp_sock *of)
+{
+	assert_ptr_equal(of, &sock);
+	seen.listeners++;
+}
+
+void sdp_watch_forget(struct sdp_sock *of, int fd)
+{
+	assert_ptr_equal(of, &sock);
+	assert_int_equal(fd, -1);
+}
+
+bool sdp_relay_keeps(struct sdp_sock *of)
+{
+	assert_ptr_equal(of, &sock);
+	return is_kept;
+}
+
+void sdp_relay_end(uint64_t deadline)
+{
+	(void)deadline;
+	fail_msg("there is no relay");
+}
+
+bool sdp_start_abandon(struct sdp_sock *of)
+{
+	assert_ptr_equal(of, &sock);
+	return is_abandoned;
+}
+
+int sdp_start_owed(void)
+{
+	now += SECOND;
+	return owed_cnt;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(&sock, 0, sizeof(sock));
+	memset(&seen, 0, sizeof(seen));
+	util_lock_init(&sock.lock, UTIL_RANK_SDP_SOCK);
+	util_lock_init(&sock.shadow.lock, UTIL_RANK_SDP_SHADOW);
+	sock.options.linger_s = -1;
+	sock.shadow.lib_fd = 1000;
+	sock.tcp_fd = -1;
+	sock.state = SDP_SOCK_STREAM;
+	sock.link = LINK;
+	now = 5 * SECOND;
+	is_kept = is_abandoned = false;
+	owed_cnt = 0;
+	return 0;
+}
+
+/* ---- a socket -------------------------------------------------------------
+ */
+
+static void lingers_as_it_was_told(void **state)
+{
+	static const struct {
+		const char *name;
+		int seconds;
+		uint64_t linger, close; /* points in time; 0: none, at once */
+	} rows[] = {
+		{ "in the background", -1, 0, 65 * SECOND },
+		{ "not at all", 0, 0, 0 },
+		{ "for a while", 7, 12 * SECOND, 65 * SECOND },
+		{ "for long", 65535, 65540 * SECOND, 65 * SECOND },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		begin(state);
+		sock.options.linger_s = rows[i].seconds;
+		sdp_sock_end(&sock);
+		assert_row(rows[i].name,
+			   seen.linger_deadline == rows[i].linger);
+		assert_row(rows[i].name, seen.close_deadline == rows[i].close);
+		assert_row(rows[i].name, seen.link_closes == 1);
+		assert_row(rows[i].name, seen.shadows == 1);
+		assert_row(rows[i].name, !sdp_sock_link(&sock));
+	}
+}
+
+/* A relay's last thread and close() may both come here. */
+static void ends_once(void **state)
+{
+	(void)state;
+	sock.past_link = PAST;
+	sock.early = malloc(1);
+	sdp_sock_end(&sock);
+	sdp_sock_end(&sock);
+	assert_int_equal(seen.link_closes, 1);
+	assert_int_equal(seen.past_closes, 1);
+	assert_int_equal(seen.counts, 1);
+	assert_int_equal(seen.shadows, 1);
+	assert_null(sock.early);
+}
+
+static void ends_what_the_state_has(void **state)
+{
+	static const struct {
+		const char *name;
+		enum sdp_sock_state state;
+		bool is_kept, is_abandoned;
+		int link_closes, past_closes, shadows, listeners;
+	} rows[] = {
+		{ "TCP", SDP_SOCK_TCP, .past_closes = 1 },
+		{ "a listener", SDP_SOCK_LISTENING, .listeners = 1 },
+		{ "connecting", SDP_SOCK_CONNECTING, .past_closes = 1 },
+		{ "pending", SDP_SOCK_PENDING, .past_closes = 1 },
+		/* The thread of the start does the rest. */
+		{ "starting", SDP_SOCK_STARTING, .is_abandoned = true,
+		  .shadows = 1 },
+		{ "just started", SDP_SOCK_STARTING, .link_closes = 1,
+		  .past_closes = 1, .shadows = 1 },
+		{ "a parent's", SDP_SOCK_RELAY, .link_closes = 1,
+		  .past_closes = 1, .shadows = 1 },
+		{ "held by others", SDP_SOCK_STREAM, .is_kept = true },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		begin(state);
+		sock.past_link = PAST;
+		sock.state = rows[i].state;
+		is_kept = rows[i].is_kept;
+		is_abandoned = rows[i].is_abandoned;
+		sdp_sock_end(&sock);
+		assert_row(rows[i].name,
+			   seen.link_closes == rows[i].link_closes);
+		assert_row(rows[i].name,
+			   seen.past_closes == rows[i].past_closes);
+		assert_row(rows[i].name, seen.shadows == rows[i].shadows);
+		assert_row(rows[i].name, seen.listeners == rows[i].listeners);
+	}
+}
+
+/* ---- the process ----------------------------------------------------------
+ */
+
+static void waits_for_nothing_before_sdp(void **state)
+{
+	(void)state;
+	sdp_end_process(true);
+	assert_false(sdp_is_ending);
+	assert_int_equal(seen.ends, 0);
+}
+
+/* A start that does not end has its time, and no more; then all goes as far as
+ * it can in that time. */
+static void exits_in_time(void **state)
+{
+	(void)state;
+	sdp_begun = true;
+	owed_cnt = 1;
+	sdp_end_process(true);
+	assert_int_equal(seen.ends, 1);
+	assert_int_equal(seen.drains, 1);
+	assert_int_equal(seen.drain_deadline, 15 * SECOND);
+	assert_true(now >= 15 * SECOND && now < 17 * SECOND);
+	/* exit() and _exit() both come here. */
+	sdp_end_process(false);
+	assert_int_equal(seen.ends, 1);
+	/* Threads that are inside find the link where it was. */
+	sdp_sock_end(&sock);
+	assert_int_equal(seen.link_closes, 1);
+	assert_ptr_equal(sdp_sock_link(&sock), LINK);
+}
+
+static int group_begin(void **state)
+{
+	(void)state;
+	return sdp_table_start();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(lingers_as_it_was_told, begin),
+		cmocka_unit_test_setup(ends_once, begin),
+		cmocka_unit_test_setup(ends_what_the_state_has, begin),
+		cmocka_unit_test_setup(waits_for_nothing_before_sdp, begin),
+		cmocka_unit_test_setup(exits_in_time, begin),
+	};
+
+	return cmocka_run_group_tests(tests, group_begin, NULL);
+}
