@@ -165,6 +165,8 @@ static int cover(struct sdp_sock *sock, int fd, bool is_asking)
 	owner_cover(sock, fd);
 	sdp_sock_become(sock, SDP_SOCK_STARTING);
 	sdp_watch_return(sock);
+	/* Threads that sleep for the TCP connection. */
+	sdp_sock_wake(sock);
 	return 0;
 }
 

@@ -10,11 +10,13 @@
 #include <sys/socket.h>
 
 #include "../../util/cancel.h"
+#include "../../util/unwind.h"
 #include "count.h"
 #include "ready.h"
 #include "real.h"
 #include "share.h"
 #include "signals.h"
+#include "sleeper.h"
 #include "start.h"
 #include "verbs/sdp-link.h"
 
@@ -49,28 +51,59 @@ static int timeout_ms(int fd)
 	return (int)(tv.tv_sec * 1000 + (tv.tv_usec + 999) / 1000);
 }
 
+/* A thread that sleeps before SDP starts. */
+struct pending_sleep {
+	struct sdp_sock *sock;
+	struct sdp_sleeper sleeper;
+	struct sdp_poller poller;
+	struct pollfd pfd[2]; /* the connection, the thread's own */
+};
+
+static void pending_sleep_end(void *arg)
+{
+	struct pending_sleep *sleep = arg;
+
+	sdp_sleeper_end(&sleep->sleeper, sleep->pfd[1].revents);
+	if (sleep->poller.sleeper)
+		sdp_sock_sleep_end(sleep->sock, &sleep->poller);
+}
+
 /*
  * Sleeps in the kernel until the peer's Hello comes, or the TCP connection
- * stands: so long the socket may still be given to another process.
+ * stands: so long the socket may still be given to another process.  Another
+ * thread that starts SDP wakes this one, which would not see what the RNIC
+ * has received.
  * A thread may be cancelled here.
  * Return: 0; -EAGAIN: SO_RCVTIMEO; -EINTR.
  */
-static int pending_wait(int fd, enum sdp_sock_state state)
+static int pending_wait(struct sdp_sock *sock, int fd,
+			enum sdp_sock_state state)
 {
-	struct pollfd pfd = { .fd = fd,
-			      .events = state == SDP_SOCK_CONNECTING ? POLLOUT
-								     : POLLIN };
+	short events = state == SDP_SOCK_CONNECTING ? POLLOUT : POLLIN;
+	struct pending_sleep sleep = { .sock = sock };
+	struct util_unwind unwind;
 	int ms = timeout_ms(fd);
-	int ret;
+	int ret = 1;
 
-	sdp_point_leave();
-	do {
-		ret = sdp_real()->poll(&pfd, 1, ms);
-	} while (ret < 0 && errno == EINTR && ms < 0 && sdp_signals_restart());
-	sdp_point_enter();
-	if (ret < 0)
-		return -errno;
-	return ret == 0 ? -EAGAIN : 0;
+	sdp_sleeper_init(&sleep.sleeper);
+	sleep.pfd[0] = (struct pollfd){ .fd = fd, .events = events };
+	sleep.pfd[1] =
+		(struct pollfd){ .fd = sleep.sleeper.fd, .events = POLLIN };
+	util_unwind_push(&unwind, pending_sleep_end, &sleep);
+	sdp_sock_sleep_begin(sock, &sleep.poller, events, &sleep.sleeper);
+	sdp_sleeper_begin(&sleep.sleeper);
+	if (sdp_sock_state(sock) == state) {
+		sdp_point_leave();
+		do {
+			ret = sdp_real()->poll(sleep.pfd, 2, ms);
+		} while (ret < 0 && errno == EINTR && ms < 0 &&
+			 sdp_signals_restart());
+		ret = ret < 0 ? -errno : ret;
+		sdp_point_enter();
+	}
+	util_unwind_pop(&unwind);
+	pending_sleep_end(&sleep);
+	return ret == 0 ? -EAGAIN : ret < 0 ? ret : 0;
 }
 
 int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
@@ -92,7 +125,7 @@ int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
 		/* What comes next on the TCP connection is not for libc. */
 		if (!is_patient(sock, flags) || (flags & MSG_ERRQUEUE))
 			return -EAGAIN;
-		ret = pending_wait(fd, state);
+		ret = pending_wait(sock, fd, state);
 		if (ret < 0)
 			return ret;
 	}

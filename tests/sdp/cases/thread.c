@@ -202,6 +202,37 @@ static void many_readers(void)
 	free(octets);
 }
 
+static void recv_one_main(void *arg)
+{
+	char octet;
+
+	NEED(recv(*(int *)arg, &octet, 1, 0) == 1);
+}
+
+/* Both sleep before anything has come; each gets an octet, sooner or later. */
+static void first_readers(void)
+{
+	enum { ROUNDS = 50 };
+	struct sleeper sleepers[2];
+
+	for (int round = 0; round < ROUNDS; round++) {
+		struct pair pair = pair_new();
+
+		for (int i = 0; i < 2; i++) {
+			sleeper_start(&sleepers[i], recv_one_main,
+				      &pair.server);
+			sleeper_wait(&sleepers[i]);
+		}
+		NEED(send(pair.client, "a", 1, 0) == 1);
+		NEED(send(pair.client, "b", 1, 0) == 1);
+		for (int i = 0; i < 2; i++)
+			sleeper_end(&sleepers[i]);
+		close(pair.client);
+		close(pair.server);
+	}
+	say("%d times two threads received an octet each", ROUNDS);
+}
+
 struct writer {
 	int fd;
 	char octet;
@@ -566,6 +597,7 @@ const struct sock_case thread_cases[] = {
 	{ "thread.close-send", close_send },
 	{ "thread.both-directions", both_directions },
 	{ "thread.many-readers", many_readers },
+	{ "thread.first-readers", first_readers },
 	{ "thread.many-writers", many_writers },
 	{ "thread.turns", turns },
 	{ "thread.server", server },

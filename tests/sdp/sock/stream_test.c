@@ -13,6 +13,7 @@
 #include "sock/share.h"
 #include "sock/signals.h"
 #include "sock/start.h"
+#include "sock/sleeper.h"
 #include "sock/stream.h"
 #include "verbs/sdp-link.h"
 
@@ -175,6 +176,21 @@ void sdp_sock_tell(struct sdp_sock *told, int fd, short news)
 	(void)told;
 	(void)fd;
 	(void)news;
+}
+
+void sdp_sock_sleep_begin(struct sdp_sock *waited_for,
+			  struct sdp_poller *poller, short events,
+			  struct sdp_sleeper *sleeper)
+{
+	(void)waited_for;
+	(void)events;
+	poller->sleeper = sleeper;
+}
+
+void sdp_sock_sleep_end(struct sdp_sock *waited_for, struct sdp_poller *poller)
+{
+	(void)waited_for;
+	poller->sleeper = NULL;
 }
 
 void sdp_share_ask(struct sdp_sock *asked)
