@@ -140,10 +140,15 @@ deb:
 	scripts/install-deps build deb
 	scripts/build-deb
 
-## package-test: install, use and remove the packages in a debootstrap root (RELEASE=trixie)
+## package-test: lintian; install, use, upgrade and remove the packages in new roots
+##       of Debian 12, 13 and sid (RELEASE=trixie: of that one)
 package-test: deb
-	scripts/install-deps root
-	tests/package/run-in-root build/deb $(RELEASE)
+	scripts/install-deps package
+	tests/package/lintian-check $(BUILD)/deb
+	tests/package/build-before $(BUILD)/deb-before || [ $$? = 77 ]
+	for release in $(or $(RELEASE),bookworm trixie sid); do \
+		tests/package/run-in-root $(BUILD)/deb $$release \
+			$(BUILD)/deb-before || [ $$? = 77 ] || exit 1; done
 
 ## fresh-test: prove "make demo" from a clone in a new debootstrap root (RELEASE=trixie)
 fresh-test:

@@ -27,6 +27,8 @@ DIRECTORIES = (
 )
 OF_PACKAGES = re.compile(
     r"/usr/share/(doc|licenses|lintian|doc-base)/"
+    # a link leads there, so that no configuration file outlives the package
+    r"|/usr/share/usiw/usiw\.driver$"
     r"|/usr/lib/\.build-id/|/usr/lib/debug/|/usr/src/debug/")
 
 
