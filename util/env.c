@@ -116,6 +116,8 @@ _Static_assert(sizeof(enum util_sdp_carrier) == sizeof(uint32_t), "enum size");
 static struct util_settings settings;
 static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
 static bool settings_are_quiet;
+/* USIW_LOG of the environment, which wins; NULL: none that can be read. */
+static const char *environment_log;
 
 /* Position of @value among the words of @words ("a|b|c"), or -1. */
 static int word_find(const char *words, const char *value)
@@ -200,6 +202,15 @@ static bool setting_store(size_t idx, const char *value)
 	abort();
 }
 
+/* May a complaint about settings be printed? */
+static bool may_complain(void)
+{
+	const char *log = environment_log ? environment_log : settings.log;
+
+	return !settings_are_quiet &&
+	       !(log && strncmp(log, "none", strlen("none")) == 0);
+}
+
 static void setting_take(size_t idx, const char *value, const char *origin)
 {
 	const struct util_setting_doc *doc = &util_setting_docs[idx];
@@ -207,7 +218,7 @@ static void setting_take(size_t idx, const char *value, const char *origin)
 	/* NAME= says nothing, but for texts, which may be empty. */
 	if (*value == '\0' && setting_rows[idx].kind != KIND_TEXT)
 		return;
-	if (setting_store(idx, value) || settings_are_quiet)
+	if (setting_store(idx, value) || !may_complain())
 		return;
 	fprintf(stderr,
 		"usiw: %s: %s=%s is not a value it can have: use %s; "
@@ -247,11 +258,20 @@ static void conf_take_line(char *line)
 			}
 		}
 	}
-	if (!settings_are_quiet)
+	if (may_complain())
 		fprintf(stderr,
 			"usiw: %s: %s: not a setting; lines are NAME=value, "
 			"usiw(7) lists the names\n",
 			UTIL_CONF_PATH, name);
+}
+
+static void conf_complain(int err)
+{
+	if (may_complain())
+		fprintf(stderr,
+			"usiw: %s: %s: its settings are not used; make it "
+			"readable, or remove it\n",
+			UTIL_CONF_PATH, strerror(err));
 }
 
 static void conf_read(void)
@@ -259,11 +279,23 @@ static void conf_read(void)
 	char line[CONF_LINE_MAX];
 	FILE *file = fopen(UTIL_CONF_PATH, "re");
 
-	if (!file)
+	if (!file) {
+		if (errno != ENOENT && errno != ENOTDIR)
+			conf_complain(errno);
 		return;
+	}
 	while (fgets(line, sizeof(line), file))
 		conf_take_line(line);
+	if (ferror(file))
+		conf_complain(errno);
 	fclose(file);
+}
+
+static const char *environment_log_get(void)
+{
+	const char *log = secure_getenv("USIW_LOG");
+
+	return log && util_log_spec_is_valid(log) ? log : NULL;
 }
 
 static void settings_load(void)
@@ -274,6 +306,7 @@ static void settings_load(void)
 
 	for (size_t i = 0; i < SETTING_CNT; i++)
 		setting_store(i, util_setting_docs[i].default_value);
+	environment_log = environment_log_get();
 	conf_read();
 	for (size_t i = 0; i < SETTING_CNT; i++) {
 		/* secure: a set-user-ID program takes no orders from who runs
@@ -282,6 +315,7 @@ static void settings_load(void)
 		if (value)
 			setting_take(i, value, "environment");
 	}
+	environment_log = NULL; /* the program may change it */
 	errno = saved_errno;
 }
 

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -78,6 +79,11 @@ static int file_then_rest(const struct util_settings *s)
 	return s->ird == 16 && s->crc == UTIL_CRC_OFF && s->ord == 128;
 }
 
+static int logs_none(const struct util_settings *s)
+{
+	return strcmp(s->log, "none") == 0 && s->crc == UTIL_CRC_ON;
+}
+
 static const struct setting_case cases[] = {
 	{ NULL, NULL, NULL, has_defaults, NULL },
 	{ NULL, "USIW_CRC", "auto", crc_is_auto, NULL },
@@ -117,6 +123,13 @@ static const struct setting_case cases[] = {
 	{ "USIW_TYPO=1\n", NULL, NULL, has_defaults,
 	  "env_test.conf: USIW_TYPO: not a setting" },
 	{ "nonsense\n", NULL, NULL, has_defaults, "nonsense: not a setting" },
+	/* none: not even complaints */
+	{ "USIW_TYPO=1\nUSIW_CRC=maybe\n", "USIW_LOG", "none", logs_none,
+	  NULL },
+	{ "USIW_LOG=none\nUSIW_TYPO=1\n", NULL, NULL, logs_none, NULL },
+	{ "USIW_LOG=none\n", "USIW_CRC", "maybe", logs_none, NULL },
+	{ "USIW_LOG=none\nUSIW_TYPO=1\n", "USIW_LOG", "error", has_defaults,
+	  "USIW_TYPO: not a setting" },
 };
 
 static int case_run(void *arg)
@@ -160,6 +173,29 @@ static void reads_environment_and_file(void **state)
 	conf_write(NULL);
 }
 
+static int unreadable_run(void *arg)
+{
+	(void)arg;
+	return util_settings()->crc == UTIL_CRC_ON ? 0 : 1;
+}
+
+/* Root reads every file, but neither a directory nor a link to itself. */
+static void unreadable_file_is_told(void **state)
+{
+	char err[1024];
+
+	(void)state;
+	assert_int_equal(mkdir(UTIL_CONF_PATH, 0700), 0);
+	assert_int_equal(child_run(unreadable_run, NULL, err, sizeof(err)), 0);
+	assert_int_equal(rmdir(UTIL_CONF_PATH), 0);
+	assert_non_null(strstr(err, "env_test.conf: Is a directory: its "
+				    "settings are not used"));
+	assert_int_equal(symlink(UTIL_CONF_PATH, UTIL_CONF_PATH), 0);
+	assert_int_equal(child_run(unreadable_run, NULL, err, sizeof(err)), 0);
+	assert_int_equal(unlink(UTIL_CONF_PATH), 0);
+	assert_non_null(strstr(err, "env_test.conf: Too many levels"));
+}
+
 static int quiet_run(void *arg)
 {
 	(void)arg;
@@ -193,6 +229,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_environment_and_file),
+		cmocka_unit_test(unreadable_file_is_told),
 		cmocka_unit_test(quiet_copy_reports_nothing),
 		cmocka_unit_test(documents_every_setting),
 	};
