@@ -50,37 +50,100 @@ const struct rnic_limits *rnic_limits(void)
 
 /* ---- building the set ------------------------------------------------- */
 
+/* The next item of @list, without the blanks around it.  NULL: the end. */
+static const char *list_next(const char **list, size_t *ret_len)
+{
+	size_t len = strcspn(*list, ",");
+	const char *item = *list;
+
+	if (!*item)
+		return NULL;
+	*list += len + (item[len] == ',');
+	while (len > 0 && (*item == ' ' || *item == '\t')) {
+		item++;
+		len--;
+	}
+	while (len > 0 && (item[len - 1] == ' ' || item[len - 1] == '\t'))
+		len--;
+	*ret_len = len;
+	return item;
+}
+
+static bool is_name(const char *name, const char *item, size_t len)
+{
+	return strlen(name) == len && memcmp(item, name, len) == 0;
+}
+
 static bool list_has_name(const char *list, const char *name)
 {
-	size_t name_len = strlen(name);
+	const char *item;
+	size_t len;
 
-	while (*list) {
-		size_t len = strcspn(list, ",");
-		const char *item = list;
-
-		list += len + (list[len] == ',');
-		while (len > 0 && (*item == ' ' || *item == '\t')) {
-			item++;
-			len--;
-		}
-		while (len > 0 &&
-		       (item[len - 1] == ' ' || item[len - 1] == '\t'))
-			len--;
-		if (len == name_len && memcmp(item, name, len) == 0)
+	while ((item = list_next(&list, &len)))
+		if (is_name(name, item, len))
 			return true;
-	}
 	return false;
+}
+
+/* NULL: it becomes a device. */
+static const char *netif_why_not(const struct rnic_netif_table *table,
+				 const struct rnic_netif *netif)
+{
+	if (netif->is_loopback)
+		return NULL;
+	if (!netif->is_up)
+		return "it is down";
+	if (rnic_netif_addr_cnt(table, netif->ifindex) == 0)
+		return "it has no IP address";
+	return NULL;
 }
 
 static bool netif_is_usable(const struct rnic_netif_table *table,
 			    const struct rnic_netif *netif,
 			    const char *interfaces)
 {
-	if (interfaces && !list_has_name(interfaces, netif->name))
-		return false;
-	if (netif->is_loopback)
-		return true;
-	return netif->is_up && rnic_netif_addr_cnt(table, netif->ifindex) > 0;
+	return (!interfaces || list_has_name(interfaces, netif->name)) &&
+	       !netif_why_not(table, netif);
+}
+
+/* Names in USIW_INTERFACES that no interface has. */
+static void names_warn(const struct rnic_netif_table *table,
+		       const char *interfaces)
+{
+	const char *item;
+	size_t len, i;
+
+	while ((item = list_next(&interfaces, &len))) {
+		for (i = 0; i < table->netif_cnt; i++)
+			if (is_name(table->netifs[i].name, item, len))
+				break;
+		if (len && i == table->netif_cnt)
+			util_warn("rnic",
+				  "USIW_INTERFACES names %.*s, which no "
+				  "interface is called",
+				  (int)len, item);
+	}
+}
+
+/* Which interfaces become no device although they were to, and why. */
+static void skipped_warn(const struct rnic_netif_table *table,
+			 const char *interfaces)
+{
+	for (size_t i = 0; i < table->netif_cnt; i++) {
+		const struct rnic_netif *netif = &table->netifs[i];
+		const char *why = netif_why_not(table, netif);
+
+		if (!why)
+			continue;
+		if (!interfaces)
+			util_info("rnic", "interface %s is no device: %s",
+				  netif->name, why);
+		else if (list_has_name(interfaces, netif->name))
+			util_warn("rnic", "interface %s is no device: %s",
+				  netif->name, why);
+	}
+	if (interfaces)
+		names_warn(table, interfaces);
 }
 
 static bool set_has_name(const struct rnic_device_set *set, const char *name)
@@ -251,6 +314,8 @@ static int device_set_get(const struct rnic_device_set **ret_set)
 		return ret;
 	}
 	ret = rnic_device_set_new(table, util_settings()->interfaces, &set);
+	if (ret == 0)
+		skipped_warn(table, util_settings()->interfaces);
 	rnic_netif_table_free(table);
 	if (ret < 0)
 		return ret;
