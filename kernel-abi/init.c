@@ -15,6 +15,7 @@
 #include "../util/log.h"
 #include "cwd.h"
 #include "fd.h"
+#include "provider.h"
 #include "real.h"
 #include "sysfs.h"
 
@@ -94,7 +95,9 @@ static void *rnic_open(void)
 	memcpy(path + len, "/" RNIC_LIBRARY, sizeof("/" RNIC_LIBRARY));
 	lib = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!lib)
-		util_err("kabi", "cannot load the RNIC library: %s", dlerror());
+		util_err("kabi",
+			 "cannot load the RNIC library: %s; install usiw again",
+			 dlerror());
 	return lib;
 }
 
@@ -141,6 +144,7 @@ static void touch(void)
 		return;
 	}
 	atomic_store_explicit(&owner_pid, getpid(), memory_order_relaxed);
+	kabi_provider_check();
 	/* release: publishes all of the above */
 	atomic_store_explicit(&kabi_fds, fds, memory_order_release);
 }

@@ -4,12 +4,15 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 
 #include "../util/cancel.h"
+#include "../util/log.h"
 #include "fd.h"
 #include "kabi.h"
 #include "real.h"
@@ -152,6 +155,22 @@ bool kabi_node_is_open_as(const struct kabi_node *node, int fd)
 	       st.st_mode == (S_IFREG | MEMFD_MODE) && st.st_nlink == 0;
 }
 
+/* What stands for our files and directories cannot be had.  Return: -errno. */
+static int stand_in_refused(const char *what)
+{
+	static _Atomic bool is_told;
+	int err = errno;
+
+	/* relaxed: it guards nothing */
+	if (err != EMFILE && err != ENFILE &&
+	    !atomic_exchange_explicit(&is_told, true, memory_order_relaxed))
+		util_err("kabi",
+			 "%s: %s: usiw's /sys/class/infiniband cannot be read; "
+			 "let this program have it",
+			 what, strerror(err));
+	return -err;
+}
+
 /* An fd that nothing can be done with but what we do: any other call on it,
  * *at() calls included, fails with EBADF or ENOTDIR. */
 static int dir_open(int flags)
@@ -161,7 +180,7 @@ static int dir_open(int flags)
 	if ((flags & O_ACCMODE) != O_RDONLY && !(flags & O_PATH))
 		return -EISDIR;
 	fd = kabi_real()->open("/dev/null", O_PATH | (flags & O_CLOEXEC));
-	return fd < 0 ? -errno : fd;
+	return fd < 0 ? stand_in_refused("/dev/null cannot be opened") : fd;
 }
 
 /* The memfd anew, read-only, with a position of its own, at the same number:
@@ -198,7 +217,7 @@ static int file_open(const struct kabi_node *node, int flags)
 		return len;
 	fd = memfd_create(node->name, MFD_ALLOW_SEALING | MFD_CLOEXEC);
 	if (fd < 0)
-		return -errno;
+		return stand_in_refused("memfd_create() fails");
 	if (kabi_real()->write(fd, text, (size_t)len) != len ||
 	    lseek(fd, 0, SEEK_SET) != 0 || fchmod(fd, MEMFD_MODE) != 0 ||
 	    kabi_real()->fcntl(fd, F_ADD_SEALS, MEMFD_SEALS) != 0) {

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See provider.h. */
+#include "provider.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../util/interpose.h"
+#include "../util/log.h"
+
+#define LIBRARY "libibverbs.so.1"
+/* Where libibverbs finds the provider's name without a variable. */
+#define DRIVER_FILE "/etc/libibverbs.d/usiw.driver"
+/* Of the provider ABI: to find one that nobody knows yet. */
+#define NUMBER_MAX 255
+
+/* Seen from this library: beside it in a build tree, installed. */
+static const char *const places[] = { "/libusiw", "/../libibverbs/libusiw" };
+
+static bool file_is_there(const char *prefix, size_t len, unsigned number)
+{
+	char path[PATH_MAX];
+	int ret = snprintf(path, sizeof(path), "%.*s-rdmav%u.so", (int)len,
+			   prefix, number);
+
+	return ret > 0 && (size_t)ret < sizeof(path) && access(path, R_OK) == 0;
+}
+
+/* Those whom the user names, as libibverbs takes them. */
+static bool variable_has(const char *name, unsigned number)
+{
+	const char *list = getenv(name);
+	size_t len;
+
+	for (; list && *list; list += len + (list[len] != '\0')) {
+		len = strcspn(list, ":;");
+		if (len && list[0] == '/' && file_is_there(list, len, number))
+			return true;
+	}
+	return false;
+}
+
+/* @ret_prefix: what RDMAV_DRIVERS takes. */
+static bool place_has(const char *dir, unsigned number,
+		      char ret_prefix[PATH_MAX])
+{
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		int len =
+			snprintf(ret_prefix, PATH_MAX, "%s%s", dir, places[i]);
+
+		if (len > 0 && len < PATH_MAX &&
+		    file_is_there(ret_prefix, (size_t)len, number))
+			return true;
+	}
+	return false;
+}
+
+/* The number in the name of its function.  Return: 0: not found. */
+static unsigned library_number(void *lib)
+{
+	char name[sizeof("verbs_register_driver_4294967295")];
+	char version[sizeof("IBVERBS_PRIVATE_4294967295")];
+
+	for (unsigned number = 1; number <= NUMBER_MAX; number++) {
+		snprintf(name, sizeof(name), "verbs_register_driver_%u",
+			 number);
+		snprintf(version, sizeof(version), "IBVERBS_PRIVATE_%u",
+			 number);
+		if (dlvsym(lib, name, version))
+			return number;
+	}
+	return 0;
+}
+
+static bool has_any(const char *dir)
+{
+	char prefix[PATH_MAX];
+
+	for (unsigned number = 1; number <= NUMBER_MAX; number++)
+		if (place_has(dir, number, prefix))
+			return true;
+	return false;
+}
+
+/* The file is there: does libibverbs know? */
+static void naming_check(const char *prefix)
+{
+	if (!getenv("RDMAV_DRIVERS") && !getenv("IBV_DRIVERS") &&
+	    access(DRIVER_FILE, R_OK) != 0)
+		util_err("kabi",
+			 "no device: nothing names the provider to libibverbs: "
+			 "set RDMAV_DRIVERS=%s, or start the program by "
+			 "usiw run",
+			 prefix);
+}
+
+void kabi_provider_check(void)
+{
+	void *lib = dlopen(LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
+	char dir[PATH_MAX], prefix[PATH_MAX];
+	unsigned number;
+
+	if (!lib)
+		return;
+	number = library_number(lib);
+	dlclose(lib); /* it stays: others hold it */
+	if (variable_has("RDMAV_DRIVERS", number) ||
+	    variable_has("IBV_DRIVERS", number) ||
+	    util_object_dir((const void *)(uintptr_t)kabi_provider_check, dir,
+			    sizeof(dir)) < 0)
+		return;
+	if (place_has(dir, number, prefix))
+		naming_check(prefix);
+	else if (has_any(dir))
+		util_err(
+			"kabi",
+			"no device: this libibverbs asks for providers of ABI "
+			"%u, and usiw has none of that number: install a newer "
+			"usiw, or the rdma-core of the distribution",
+			number);
+	else
+		util_err("kabi",
+			 "no device: the provider of usiw, libusiw-rdmav%u.so, "
+			 "is not installed beside %s: install usiw again "
+			 "(Debian: ibverbs-provider-usiw)",
+			 number, dir);
+}

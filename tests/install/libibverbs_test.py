@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""libibverbs_test.py CMAKE FAKE_DIR: a libibverbs or an installation that does
+not fit.  One line says what to do, and the program goes on."""
+import ctypes
+import glob
+import os
+import shutil
+import sys
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(here, "..", "apps"))
+import harness  # noqa: E402
+from harness import BUILD, Skip, Test, check  # noqa: E402
+from prefix import directory_of, install  # noqa: E402
+
+FAKE = sys.argv.pop(1)
+DRIVER_FILE = "/etc/libibverbs.d/usiw.driver"
+# A program that merely looks whether there are devices.
+LOOKER = ["/usr/bin/python3", "-c",
+          "import ctypes; lib = ctypes.CDLL('libibverbs.so.1'); "
+          "lib.ibv_get_device_list(None); print('goes on')"]
+
+
+def run(test, name, words, env=None, codes=(0,)):
+    program = test.start(name, words, usiw=False, env=env)
+    program.wait(60, codes=codes)
+    return program.text()
+
+
+def expect(text, *parts):
+    for part in parts:
+        check(text.count(part) == 1, f"{part!r} once in: {text}")
+
+
+def installed(test):
+    prefix = directory_of(test, "prefix")
+    install(prefix)
+    return prefix, os.path.join(prefix, "bin", "usiw")
+
+
+def libraries(prefix, name):
+    return glob.glob(os.path.join(prefix, "**", name), recursive=True)
+
+
+def unknown_number():
+    with Test("a libibverbs that nobody knows") as test:
+        env = {"LD_LIBRARY_PATH": FAKE}
+        usiw = os.path.join(BUILD, "bin", "usiw")
+        sentence = ("asks for providers of ABI 250, and usiw has none of that "
+                    "number: install a newer usiw, or the rdma-core of the "
+                    "distribution")
+        text = run(test, "devices", [usiw, "devices"], env, codes=(1,))
+        expect(text, sentence, "libibverbs has no driver for usiw_lo")
+        text = run(test, "looker", [usiw, "run", "--", *LOOKER], env)
+        expect(text, sentence, "goes on")
+
+
+def second_library():
+    """Another copy of libibverbs looks for providers elsewhere."""
+    with Test("two copies of libibverbs") as test:
+        prefix, usiw = installed(test)
+        other = directory_of(test, "other")
+        with open("/proc/self/maps", encoding="ascii") as maps:
+            ctypes.CDLL("libibverbs.so.1")
+            paths = {line.split()[-1] for line in maps
+                     if "/libibverbs.so" in line}
+        shutil.copy(paths.pop(), os.path.join(other, "libibverbs.so.1"))
+        text = run(test, "ibv_devinfo", [usiw, "run", "--", "ibv_devinfo"],
+                   {"LD_LIBRARY_PATH": other})
+        expect(text, "hca_id:\tusiw_lo")
+
+
+def provider_gone():
+    with Test("the provider was removed") as test:
+        prefix, usiw = installed(test)
+        for path in libraries(prefix, "libusiw-rdmav*.so"):
+            os.remove(path)
+        text = run(test, "looker", [usiw, "run", "--", *LOOKER])
+        expect(text, "is not installed beside", "install usiw again",
+               "goes on")
+
+
+def rnic_gone():
+    with Test("the RNIC library was removed") as test:
+        prefix, usiw = installed(test)
+        for path in libraries(prefix, "libusiw-rnic.so"):
+            os.remove(path)
+        text = run(test, "looker", [usiw, "run", "--", *LOOKER])
+        expect(text, "cannot load the RNIC library", "install usiw again",
+               "goes on")
+
+
+def nobody_names_the_provider():
+    if os.path.exists(DRIVER_FILE):
+        raise Skip(f"usiw is installed: {DRIVER_FILE}")
+    with Test("preloaded, and no driver file") as test:
+        prefix, _ = installed(test)
+        preload, = libraries(prefix, "libusiw-kabi.so")
+        names = os.path.realpath(os.path.dirname(
+            libraries(prefix, "libusiw-rdmav34.so")[0])) + "/libusiw"
+        env = {"LD_PRELOAD": preload}
+        text = run(test, "looker", LOOKER, env)
+        expect(text, "nothing names the provider to libibverbs: "
+               "set RDMAV_DRIVERS=", "goes on")
+        said = text.split("RDMAV_DRIVERS=")[1].split(",")[0]
+        check(os.path.realpath(os.path.dirname(said)) + "/libusiw" == names,
+              f"it says {said}, and not {names}")
+        text = run(test, "ibv_devinfo", ["ibv_devinfo"],
+                   {**env, "RDMAV_DRIVERS": said})
+        expect(text, "hca_id:\tusiw_lo")
+
+
+def read_only():
+    with Test("a prefix that cannot be written") as test:
+        prefix, usiw = installed(test)
+        for path, names, files in os.walk(prefix, topdown=False):
+            for name in files + names:
+                one = os.path.join(path, name)
+                if not os.path.islink(one):
+                    os.chmod(one, os.stat(one).st_mode & ~0o222)
+        os.chmod(prefix, 0o555)
+        try:
+            text = run(test, "ibv_devinfo", [usiw, "run", "--", "ibv_devinfo"])
+            expect(text, "hca_id:\tusiw_lo")
+        finally:
+            for path, _, _ in os.walk(prefix):
+                os.chmod(path, 0o755)
+
+
+CASES = [("unknown", unknown_number), ("two", second_library),
+         ("provider", provider_gone), ("rnic", rnic_gone),
+         ("unnamed", nobody_names_the_provider), ("read-only", read_only)]
+
+if __name__ == "__main__":
+    harness.main(CASES)
