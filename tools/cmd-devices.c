@@ -18,6 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "setting.h"
+
 /* The second half of the command: runs under the preload library. */
 #define INSIDE "--inside"
 
@@ -71,23 +73,23 @@ static int verbs_load(void)
 	return 0;
 }
 
-/* First entry of a directory; false: none. */
-static bool first_entry(const char *path, char *ret_name, size_t size)
+/* First entry of a directory.  Return: 0; -ENOENT: it has none; why not. */
+static int first_entry(const char *path, char *ret_name, size_t size)
 {
 	const struct dirent *entry;
-	bool is_found = false;
+	int ret = -ENOENT;
 	DIR *dir = opendir(path);
 
 	if (!dir)
-		return false;
-	while (!is_found && (entry = readdir(dir))) {
+		return -errno;
+	while (ret < 0 && (entry = readdir(dir))) {
 		if (entry->d_name[0] == '.')
 			continue;
 		snprintf(ret_name, size, "%s", entry->d_name);
-		is_found = true;
+		ret = 0;
 	}
 	closedir(dir);
-	return is_found;
+	return ret;
 }
 
 static unsigned long mtu_read(const char *ifname)
@@ -169,7 +171,7 @@ static void device_print(struct ibv_device *dev)
 
 	memset(&port, 0, sizeof(port));
 	snprintf(path, sizeof(path), CLASS_DIR "/%s/device/net", name);
-	first_entry(path, ifname, sizeof(ifname));
+	(void)first_entry(path, ifname, sizeof(ifname));
 	if (!ctx) {
 		printf(ROW "cannot be opened: %s\n", name, ifname,
 		       persona_name(dev), "-", mtu_read(ifname), guid,
@@ -184,23 +186,31 @@ static void device_print(struct ibv_device *dev)
 	verbs.ibv_close_device(ctx);
 }
 
+/* Of an environment variable that need not be there. */
+static const char *variable(const char *name)
+{
+	return getenv(name) ? getenv(name) : "";
+}
+
 /* Nothing was found: say which link of the chain is broken. */
 static int none_explain(int err)
 {
 	char name[256];
+	int ret = first_entry(CLASS_DIR, name, sizeof(name));
 
-	if (!first_entry(CLASS_DIR, name, sizeof(name)))
+	if (ret == -ENOENT)
 		printf("no device: no interface with an IP address is usable "
-		       "(USIW_INTERFACES=%s; USIW_LOG=warn says more)\n",
-		       getenv("USIW_INTERFACES") ? getenv("USIW_INTERFACES")
-						 : "");
+		       "(USIW_INTERFACES=%s)\n",
+		       variable("USIW_INTERFACES"));
+	else if (ret < 0)
+		printf("no device: usiw's " CLASS_DIR " cannot be read: %s\n",
+		       strerror(-ret));
 	else if (err)
 		printf("no device: libibverbs: %s\n", strerror(err));
 	else
 		printf("no device: libibverbs has no driver for %s "
 		       "(RDMAV_DRIVERS=%s)\n",
-		       name,
-		       getenv("RDMAV_DRIVERS") ? getenv("RDMAV_DRIVERS") : "");
+		       name, variable("RDMAV_DRIVERS"));
 	return 1;
 }
 
@@ -246,7 +256,7 @@ static void devices_usage(FILE *out)
 
 int cmd_devices(int argc, char **argv)
 {
-	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+	if (argc > 1 && is_help(argv[1])) {
 		devices_usage(stdout);
 		return fflush(stdout) ? 1 : 0;
 	}
@@ -263,8 +273,10 @@ int cmd_devices(int argc, char **argv)
 			strerror(errno));
 		return 1;
 	}
-	if (run_environment_set() < 0)
+	/* Who asks for the devices wants to know why one is not there. */
+	if (run_environment_set() < 0 || setenv("USIW_LOG", "warn", 0) < 0)
 		return 1;
+	setting_warn_mistyped();
 	execl("/proc/self/exe", "usiw", "devices", INSIDE, (char *)NULL);
 	fprintf(stderr, "usiw: devices: cannot run myself again: %s\n",
 		strerror(errno));

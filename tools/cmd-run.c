@@ -11,6 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "program.h"
+#include "setting.h"
+
 #define PRELOAD_NAME "libusiw-kabi.so"
 #define PERSONA_OPTION "--persona"
 #define SDP_NAME "libsdp.so"
@@ -196,8 +199,9 @@ static int sdp_set(const struct layout *layout, const char *dir)
 		return -1;
 	if (!realpath(path, real)) {
 		fprintf(stderr,
-			"usiw: run: no %s: %s; build it or install it\n", path,
-			strerror(errno));
+			"usiw: run: no %s: %s; build it or install it "
+			"(Debian: usiw-sdp)\n",
+			path, strerror(errno));
 		return -1;
 	}
 	if (listable_check(real, "LD_PRELOAD", " :", "space or colon") < 0)
@@ -297,7 +301,7 @@ int cmd_run(int argc, char **argv)
 {
 	int first = 1, ret, err;
 
-	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+	if (argc > 1 && is_help(argv[1])) {
 		run_usage(stdout);
 		return fflush(stdout) ? 1 : 0;
 	}
@@ -306,6 +310,8 @@ int cmd_run(int argc, char **argv)
 		return ret;
 	if (run_environment_set() < 0)
 		return 1;
+	setting_warn_mistyped();
+	program_warn(argv[first]);
 	execvp(argv[first], argv + first);
 	err = errno;
 	fprintf(stderr, "usiw: run: %s: %s\n", argv[first],

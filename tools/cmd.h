@@ -4,10 +4,15 @@
 #ifndef CMD_H
 #define CMD_H
 
+#include <stdbool.h>
+
 #define USAGE_EXIT 2
 
 int cmd_run(int argc, char **argv);
 int cmd_devices(int argc, char **argv);
+
+/* Does @word ask for the usage? */
+bool is_help(const char *word);
 
 /*
  * Set LD_PRELOAD and RDMAV_DRIVERS, so that what is executed next sees usiw

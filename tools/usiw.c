@@ -28,7 +28,7 @@ static void usage_print(FILE *out)
 		fprintf(out, "  %-10s %s\n", commands[i].name,
 			commands[i].what);
 	fputs("\nOptions:\n"
-	      "  --help     this text; also usiw COMMAND --help\n"
+	      "  --help     this text, as -h; also usiw COMMAND --help\n"
 	      "  --version  print the version\n",
 	      out);
 }
@@ -45,11 +45,16 @@ static void settings_print(FILE *out)
 	}
 }
 
+bool is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
 
-	if (word && strcmp(word, "--help") == 0) {
+	if (word && is_help(word)) {
 		usage_print(stdout);
 		settings_print(stdout);
 		return fflush(stdout) ? 1 : 0;

@@ -36,10 +36,11 @@ def preload_of(directory):
 
 class Words(unittest.TestCase):
     def test_help_goes_to_stdout(self):
-        for words in (["--help"], ["run", "--help"], ["devices", "--help"]):
-            done = usiw(*words)
+        for words in ([], ["run"], ["devices"]):
+            done = usiw(*words, "--help")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertIn("Usage: usiw", done.stdout)
+            self.assertEqual(usiw(*words, "-h").stdout, done.stdout)
 
     def test_help_lists_the_settings(self):
         text = usiw("--help").stdout
@@ -88,6 +89,50 @@ class Run(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return dict(line.split("=", 1)
                     for line in done.stdout.splitlines() if "=" in line)
+
+    def test_a_mistyped_setting_is_told(self):
+        for name, meant in (("USIW_CRCC", "USIW_CRC"),
+                            ("USIW_INTERFACE", "USIW_INTERFACES"),
+                            ("USIW_STALLMS", "USIW_STALL_MS")):
+            for words in ["run", "true"], ["devices"]:
+                done = usiw(*words, env=clean_env(**{name: "off"}))
+                self.assertEqual(done.returncode, 0)
+                self.assertEqual(done.stderr,
+                                 f"usiw: environment: {name} is not a setting "
+                                 f"and has no effect; is {meant} meant?\n")
+        # A setting, and names that programs around usiw may have.
+        for name in "USIW_CRC", "USIW_BUILD_DIR", "USIW_TOOL", "USIW":
+            done = usiw("run", "true", env=clean_env(**{name: "on"}))
+            self.assertEqual(done.stderr, "")
+
+    def sees_no_device(self, path, why):
+        done = usiw("run", path, env=clean_env())
+        self.assertIn(f"usiw: run: {path} sees no device of usiw: ",
+                      done.stderr)
+        self.assertIn(why, done.stderr)
+
+    def test_programs_that_cannot_be_preloaded_are_told(self):
+        with tempfile.TemporaryDirectory() as place:
+            for name, klass, why in (
+                    ("static", 2, "statically linked"),
+                    ("narrow", 1, "another word size")):
+                path = os.path.join(place, name)
+                head = b"\x7fELF" + bytes([klass, 1, 1]) + bytes(9)
+                with open(path, "wb") as stream: # no program headers
+                    stream.write(head + bytes(38) + bytes([56, 0]) + bytes(64))
+                os.chmod(path, 0o755)
+                self.sees_no_device(path, why)
+            path = shutil.copy("/bin/true", os.path.join(place, "rights"))
+            done = usiw("run", path)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            if os.geteuid() == 0:
+                os.chown(path, 1, 1)
+                os.chmod(path, 0o4755)
+                self.sees_no_device(path, "set-user-ID")
+                os.chmod(path, 0o2755)
+                self.sees_no_device(path, "set-group-ID")
+            else:
+                self.sees_no_device(shutil.which("su"), "set-user-ID")
 
     def test_preload_and_provider_come_from_the_build_tree(self):
         env = self.env_of()
@@ -206,6 +251,39 @@ class Devices(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("no device:", done.stdout)
         self.assertIn("USIW_INTERFACES=nowhere9", done.stdout)
+        self.assertIn("USIW_INTERFACES names nowhere9, which no interface is "
+                      "called", done.stderr)
+
+    def test_one_wrong_name_beside_a_device_is_told(self):
+        done = usiw("devices", env=clean_env(USIW_INTERFACES="lo, typo"))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("names typo, which no", done.stderr)
+        self.assertNotIn("names lo", done.stderr)
+        done = usiw("devices", env=clean_env(USIW_INTERFACES="lo,typo",
+                                             USIW_LOG="none"))
+        self.assertEqual(done.stderr, "")
+
+    def inside(self, script):
+        """The devices, in a namespace that the script has changed."""
+        words = ["unshare", "-rmn", "sh", "-c", script + ' && exec "$1" devices',
+                 "sh", USIW]
+        done = subprocess.run(words, env=clean_env(), capture_output=True,
+                              text=True, timeout=50)
+        if "unshare failed" in done.stderr:
+            self.skipTest("no user namespaces: " + done.stderr)
+        return done
+
+    def test_missing_dev_null_is_told(self):
+        done = self.inside("mount -t tmpfs none /dev")
+        self.assertIn("/dev/null cannot be opened: No such file or directory",
+                      done.stderr)
+
+    def test_interface_without_address_is_told(self):
+        done = self.inside("ip link add down0 type veth peer name down1 && "
+                           "export USIW_INTERFACES=lo,down0")
+        if done.stderr.startswith(("Error:", "RTNETLINK")):
+            self.skipTest("no veth interfaces: " + done.stderr)
+        self.assertIn("interface down0 is no device: it is down", done.stderr)
 
     def test_output_that_goes_nowhere_is_an_error(self):
         env = clean_env(USIW_INTERFACES="lo")

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See program.h. */
+#define _GNU_SOURCE
+#include "program.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define HEADER_MAX 128 /* more would be another kind of file */
+
+#if __SIZEOF_POINTER__ == 8
+#define OWN_CLASS ELFCLASS64
+typedef Elf64_Ehdr elf_header;
+typedef Elf64_Phdr elf_segment;
+#else
+#define OWN_CLASS ELFCLASS32
+typedef Elf32_Ehdr elf_header;
+typedef Elf32_Phdr elf_segment;
+#endif
+
+/* As execvp() searches.  Return: an open file; -1: not found. */
+static int program_open(const char *name, char path[PATH_MAX])
+{
+	const char *list = getenv("PATH");
+	int fd, len;
+
+	if (strchr(name, '/') || !list) {
+		snprintf(path, PATH_MAX, "%s", name);
+		return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	}
+	for (;;) {
+		int dir_len = (int)strcspn(list, ":");
+
+		len = snprintf(path, PATH_MAX, "%.*s%s%s", dir_len, list,
+			       dir_len ? "/" : "", name);
+		if (len > 0 && len < PATH_MAX && access(path, X_OK) == 0) {
+			fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+			return fd;
+		}
+		if (!list[dir_len])
+			return -1;
+		list += dir_len + 1;
+	}
+}
+
+/* The file is another machine's program, or nothing interprets it. */
+static const char *elf_why_not(int fd)
+{
+	elf_segment segment;
+	elf_header header;
+
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+		return NULL; /* a script: its interpreter is not looked at */
+	if (header.e_ident[EI_CLASS] != OWN_CLASS)
+		return "a program of another word size cannot load the "
+		       "library that usiw preloads";
+	if (header.e_phentsize != sizeof(segment) ||
+	    header.e_phnum > HEADER_MAX)
+		return NULL;
+	for (unsigned i = 0; i < header.e_phnum; i++) {
+		off_t at = (off_t)(header.e_phoff + i * sizeof(segment));
+
+		if (pread(fd, &segment, sizeof(segment), at) !=
+		    (ssize_t)sizeof(segment))
+			return NULL;
+		if (segment.p_type == PT_INTERP)
+			return NULL;
+	}
+	return "a statically linked program loads no library, and usiw's has "
+	       "to be preloaded";
+}
+
+/* The dynamic linker obeys nobody who gains rights by starting a program. */
+static const char *rights_why_not(int fd, const struct stat *st)
+{
+	if ((st->st_mode & S_ISUID) && st->st_uid != geteuid())
+		return "the dynamic linker preloads nothing into a set-user-ID "
+		       "program";
+	if ((st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
+	    st->st_gid != getegid())
+		return "the dynamic linker preloads nothing into a "
+		       "set-group-ID program";
+	if (geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0)
+		return "the dynamic linker preloads nothing into a program "
+		       "with file capabilities";
+	return NULL;
+}
+
+void program_warn(const char *name)
+{
+	char path[PATH_MAX];
+	const char *why = NULL;
+	struct stat st;
+	int fd = program_open(name, path);
+
+	if (fd < 0)
+		return; /* exec tells */
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		why = rights_why_not(fd, &st);
+		if (!why)
+			why = elf_why_not(fd);
+	}
+	close(fd);
+	if (why)
+		fprintf(stderr, "usiw: run: %s sees no device of usiw: %s\n",
+			path, why);
+}
