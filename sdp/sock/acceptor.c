@@ -154,25 +154,27 @@ static void start_remove(struct sdp_acceptor *a, struct waiting **at)
  * SDP_NEVER: when the next one is over. */
 static uint64_t starts_settle(struct sdp_acceptor *a)
 {
-	uint64_t now = sdp_now_ns(), hold_end = 0;
+	uint64_t now = sdp_now_ns(), hold_end = 0, next = SDP_NEVER;
 	struct waiting **at = &a->starts, *w;
 
 	while ((w = *at) != NULL) {
-		if (!w->is_over) {
-			if (hold_end < w->order_end)
-				hold_end = w->order_end;
+		bool is_held = w->is_over && w->link && now < hold_end;
+
+		if (is_held && next == SDP_NEVER)
+			next = hold_end;
+		if (!w->is_over && hold_end < w->order_end)
+			hold_end = w->order_end;
+		if (!w->is_over || is_held) {
 			at = &w->next;
 			continue;
 		}
-		if (w->link && now < hold_end)
-			return hold_end;
 		start_remove(a, at);
 		if (w->link)
 			waiting_add(a, w);
 		else
 			free(w);
 	}
-	return SDP_NEVER;
+	return next;
 }
 
 /* Linux takes one more than it was told. */

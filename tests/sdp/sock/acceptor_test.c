@@ -302,6 +302,23 @@ static void a_peer_that_fails_holds_nobody_up(void **state)
 	assert_false(peers[0].is_closed);
 }
 
+/* Its place is free, though what stands before it is held up. */
+static void a_peer_that_fails_gives_its_place_back(void **state)
+{
+	(void)state;
+	acceptor_new("127.0.0.1", false, 2);
+	ask(4);
+	wait_taken(3);
+	answer(1, 0);
+	answer(2, -EPROTO);
+	wait_taken(4);
+	answer(0, 0);
+	answer(3, 0);
+	assert_ptr_equal(take(), link_of(0));
+	assert_ptr_equal(take(), link_of(1));
+	assert_ptr_equal(take(), link_of(3));
+}
+
 /* Linux takes one more than listen() said. */
 static void takes_no_more_than_the_backlog(void **state)
 {
@@ -379,6 +396,7 @@ int main(void)
 		TEST(is_accepted_in_the_order_of_asking),
 		TEST(a_peer_that_does_not_go_on_is_overtaken),
 		TEST(a_peer_that_fails_holds_nobody_up),
+		TEST(a_peer_that_fails_gives_its_place_back),
 		TEST(takes_no_more_than_the_backlog),
 		TEST(what_is_put_back_is_the_first),
 		TEST(stops_without_losing_any),
