@@ -3,6 +3,7 @@
 #include "cases.h"
 
 #include <linux/sockios.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 
@@ -70,6 +71,14 @@ static void last_of_many(void)
 	show_recv("data", pair.server, 99, 0);
 }
 
+static void wait_urgent(int fd, char octet)
+{
+	char found = 0;
+
+	while (recv(fd, &found, 1, MSG_OOB | MSG_PEEK) != 1 || found != octet)
+		sched_yield();
+}
+
 /*
  * The first becomes data.  Linux drops it if all octets before it have been
  * read, which no program should count on: here some have not.
@@ -86,6 +95,8 @@ static void second(void)
 	show_send("urgent", pair.client, "2", MSG_OOB);
 	send_text(pair.client, "after");
 	wait_sent(pair.client);
+	/* What was sent may still be on its way through the receiver. */
+	wait_urgent(pair.server, '2');
 	show_recv("the urgent one", pair.server, 99, MSG_OOB);
 	show_mark("first", pair.server);
 	show_recv("data", pair.server, 99, 0);
