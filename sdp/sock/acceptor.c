@@ -328,13 +328,6 @@ static void *accept_thread(void *arg)
 /* ---- listening ------------------------------------------------------------
  */
 
-static uint16_t port_of(const struct sockaddr_storage *name)
-{
-	/* sin6_port has its place */
-	return ntohs(
-		((const struct sockaddr_in *)(const void *)name)->sin_port);
-}
-
 static int listen_at(struct sdp_acceptor *a, const union sdp_addr *name)
 {
 	int ret = sdp_listener_new(&a->listeners[a->listener_cnt], &name->sa,
@@ -349,8 +342,8 @@ static int listen_at(struct sdp_acceptor *a, const union sdp_addr *name)
 static int listen_all(struct sdp_acceptor *a, const union sdp_addr *name,
 		      bool is_dual, uint16_t *ret_port)
 {
-	union sdp_addr v4 = { .in = { .sin_family = AF_INET } };
-	struct sockaddr_storage found;
+	union sdp_addr v4 = { .in = { .sin_family = AF_INET } }, own;
+	struct sockaddr_storage found = { .ss_family = AF_UNSPEC };
 	int ret = -EADDRINUSE;
 
 	for (int i = 0; i < PORT_TRIES && ret == -EADDRINUSE; i++) {
@@ -358,8 +351,9 @@ static int listen_all(struct sdp_acceptor *a, const union sdp_addr *name,
 		if (ret < 0)
 			return ret;
 		(void)sdp_listener_name(a->listeners[0], &found);
-		*ret_port = port_of(&found);
-		v4.in.sin_port = htons(*ret_port);
+		own = sdp_addr_of(&found);
+		*ret_port = sdp_addr_port(&own);
+		sdp_addr_set_port(&v4, *ret_port);
 		if (is_dual)
 			ret = listen_at(a, &v4);
 		if (ret < 0)

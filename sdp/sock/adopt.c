@@ -28,14 +28,8 @@ static bool is_listener(int fd)
 
 static void peer_take(struct sdp_sock *sock, int fd, uint16_t port)
 {
-	socklen_t len = sizeof(sock->peer);
-
-	if (syscall(SYS_getpeername, fd, &sock->peer, &len) < 0)
-		return;
-	if (sock->peer.sa.sa_family == AF_INET6)
-		sock->peer.in6.sin6_port = htons(port);
-	else
-		sock->peer.in.sin_port = htons(port);
+	if (sdp_addr_get(fd, true, &sock->peer) == 0)
+		sdp_addr_set_port(&sock->peer, port);
 }
 
 /*
@@ -91,8 +85,7 @@ static void relay_adopt(int fd)
 
 void sdp_adopt_fd(int fd)
 {
-	int domain = AF_INET, err = errno;
-	socklen_t len = sizeof(domain);
+	int err = errno;
 	struct sdp_sock *sock;
 	struct sdp_mark mark;
 	long flags;
@@ -100,9 +93,9 @@ void sdp_adopt_fd(int fd)
 	if (sdp_fd_kind(fd) != UTIL_FD_NONE || !sdp_mark_get(fd, &mark) ||
 	    is_listener(fd) || adopt_duplicate(fd))
 		goto out;
-	syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &len);
 	flags = syscall(SYS_fcntl, fd, F_GETFL);
-	sock = sdp_sock_add(fd, domain, sdp_sock_close, sdp_sock_end);
+	sock = sdp_sock_add(fd, sdp_addr_family(fd), sdp_sock_close,
+			    sdp_sock_end);
 	if (!sock)
 		goto out;
 	sock->is_nonblock = flags > 0 && (flags & O_NONBLOCK);

@@ -37,8 +37,7 @@ static int connect_wait(struct sdp_sock *sock, const union sdp_addr *to)
 	int err = 0;
 	socklen_t len = sizeof(err);
 
-	if (syscall(SYS_connect, sock->tcp_fd, to, sdp_connect_addr_len(to)) <
-		    0 &&
+	if (syscall(SYS_connect, sock->tcp_fd, to, sdp_addr_len(to)) < 0 &&
 	    errno != EINPROGRESS)
 		return -errno;
 	do {
@@ -70,14 +69,7 @@ static int error_of(const struct sdp_outcome *outcome)
 /* To an address that rdma_cm can look up. */
 static void addr_plain(union sdp_addr *addr)
 {
-	union sdp_addr v4 = { .in = { .sin_family = AF_INET,
-				      .sin_port = addr->in6.sin6_port } };
-
-	if (addr->sa.sa_family == AF_INET6 &&
-	    IN6_IS_ADDR_V4MAPPED(&addr->in6.sin6_addr)) {
-		memcpy(&v4.in.sin_addr, addr->in6.sin6_addr.s6_addr + 12, 4);
-		*addr = v4;
-	}
+	sdp_addr_unmap(addr);
 	if (addr->sa.sa_family == AF_INET &&
 	    addr->in.sin_addr.s_addr == htonl(INADDR_ANY))
 		addr->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -143,7 +135,7 @@ static void to_tcp(struct sdp_sock *sock, int why)
 
 	if (sdp_connect_policy(sock, &sock->peer.sa) != SDP_POLICY_SDP) {
 		ret = (int)syscall(SYS_connect, sock->tcp_fd, &sock->peer,
-				   sdp_connect_addr_len(&sock->peer));
+				   sdp_addr_len(&sock->peer));
 		ret = ret < 0 && errno != EINPROGRESS ? -errno : 0;
 	}
 	if (ret == 0) {

@@ -55,12 +55,6 @@ static bool addr_copy(union sdp_addr *ret_addr, const struct sockaddr *addr,
 		len >= sizeof(struct sockaddr_in6));
 }
 
-socklen_t sdp_connect_addr_len(const union sdp_addr *addr)
-{
-	return addr->sa.sa_family == AF_INET6 ? sizeof(addr->in6)
-					      : sizeof(addr->in);
-}
-
 /* The connection stands as soon as the peer's kernel has taken it. */
 static short poll_now(int fd)
 {
@@ -87,8 +81,7 @@ void sdp_connect_look(struct sdp_sock *sock, int fd)
 	sdp_policy_avoid(&sock->peer.sa);
 	util_info("sdp", "SDP port refused (%s): TCP", strerror(err));
 	sdp_sock_become(sock, SDP_SOCK_TCP);
-	syscall(SYS_connect, fd, &sock->peer,
-		sdp_connect_addr_len(&sock->peer));
+	syscall(SYS_connect, fd, &sock->peer, sdp_addr_len(&sock->peer));
 }
 
 /* With signals off: a handler does not interrupt a call that never sleeps with
@@ -113,12 +106,6 @@ void sdp_connect_settle(struct sdp_sock *sock, int fd)
 		settle(sock, fd);
 }
 
-static uint16_t port_of(const union sdp_addr *addr)
-{
-	return ntohs(addr->sa.sa_family == AF_INET6 ? addr->in6.sin6_port
-						    : addr->in.sin_port);
-}
-
 static int connect_sdp(struct sdp_sock *sock, int fd, const union sdp_addr *dst,
 		       const struct sdp_target *to)
 {
@@ -128,10 +115,10 @@ static int connect_sdp(struct sdp_sock *sock, int fd, const union sdp_addr *dst,
 	sock->peer = *dst;
 	sock->is_request = to->is_request;
 	util_unlock(&sock->lock);
-	ret = kernel_connect(fd, &to->addr.sa, sdp_connect_addr_len(&to->addr));
+	ret = kernel_connect(fd, &to->addr.sa, sdp_addr_len(&to->addr));
 	if (ret == 0 || ret == -EINPROGRESS)
 		sdp_mark_put(
-			fd, &(struct sdp_mark){ .port = port_of(dst),
+			fd, &(struct sdp_mark){ .port = sdp_addr_port(dst),
 						.is_request = to->is_request });
 	if (ret == 0) {
 		sdp_sock_become(sock, SDP_SOCK_PENDING);
@@ -195,15 +182,6 @@ static bool is_blocking(int fd)
 	return !(syscall(SYS_fcntl, fd, F_GETFL) & O_NONBLOCK);
 }
 
-static bool is_bound(int fd)
-{
-	union sdp_addr name = { .sa.sa_family = AF_UNSPEC };
-	socklen_t len = sizeof(name);
-
-	return syscall(SYS_getsockname, fd, &name, &len) == 0 &&
-	       port_of(&name) != 0;
-}
-
 /*
  * Where rdma_cm makes the connection, a thread does, for all that have a port
  * to go to: its steps can neither be broken off nor be waited for in the
@@ -222,7 +200,7 @@ static int target_find(int fd, const union sdp_addr *dst,
 	if (way == SDP_WAY_NONE)
 		return -ENODEV;
 	if (way == SDP_WAY_CM)
-		return is_bound(fd) ? -EADDRINUSE : -EINPROGRESS;
+		return sdp_addr_is_bound(fd) ? -EADDRINUSE : -EINPROGRESS;
 	if (ret == -EINPROGRESS && is_blocking(fd))
 		ret = sdp_policy_ask(fd, dst, -1, ret_target);
 	return ret;
@@ -274,14 +252,13 @@ int sdp_connect_plain(struct sdp_sock *sock, int fd, int why)
 {
 	if (sdp_connect_policy(sock, &sock->peer.sa) == SDP_POLICY_SDP)
 		return -ECONNREFUSED;
-	return connect_tcp(fd, &sock->peer, sdp_connect_addr_len(&sock->peer),
+	return connect_tcp(fd, &sock->peer, sdp_addr_len(&sock->peer),
 			   sdp_connect_fallback_of(why));
 }
 
 int sdp_connect_finish(struct sdp_sock *sock, int fd)
 {
-	return kernel_connect(fd, &sock->peer.sa,
-			      sdp_connect_addr_len(&sock->peer));
+	return kernel_connect(fd, &sock->peer.sa, sdp_addr_len(&sock->peer));
 }
 
 /* connect() to no address breaks the connection off. */
@@ -363,8 +340,8 @@ int sdp_connect_tcp(const struct sdp_sock *sock)
 	if (fd < 0)
 		return -errno;
 	sdp_options_copy(sock->tcp_fd, fd);
-	if (syscall(SYS_connect, fd, &sock->peer,
-		    sdp_connect_addr_len(&sock->peer)) == 0)
+	if (syscall(SYS_connect, fd, &sock->peer, sdp_addr_len(&sock->peer)) ==
+	    0)
 		return fd;
 	ret = -errno;
 	util_sys_close(fd);

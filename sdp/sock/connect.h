@@ -49,8 +49,6 @@ void sdp_connect_settle(struct sdp_sock *sock, int fd);
  * old one; waits for it.  Return: descriptor, CLOEXEC; -errno. */
 int sdp_connect_tcp(const struct sdp_sock *sock);
 
-socklen_t sdp_connect_addr_len(const union sdp_addr *addr);
-
 /* Why there is no SDP port, as policy.h has it. */
 enum sdp_stat_fallback sdp_connect_fallback_of(int err);
 

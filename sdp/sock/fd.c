@@ -83,15 +83,6 @@ static void number_cover(int fd, void *arg)
 		flags > 0 && (flags & FD_CLOEXEC) ? O_CLOEXEC : 0);
 }
 
-static int domain_of(int fd)
-{
-	int domain = AF_UNSPEC;
-	socklen_t len = sizeof(domain);
-
-	syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &len);
-	return domain;
-}
-
 static void suit(struct sdp_sock *sock, int fd)
 {
 	int other = (int)syscall(SYS_socket, AF_INET6,
@@ -131,7 +122,7 @@ void sdp_fd_suit(int fd, const struct sockaddr *addr, socklen_t len)
 	if (sock->family == SDP_AF_INET_SDP &&
 	    sdp_sock_state(sock) == SDP_SOCK_TCP && len >= sizeof(family) &&
 	    util_user_get(&family, addr, sizeof(family)) == 0 &&
-	    family == AF_INET6 && domain_of(fd) == AF_INET)
+	    family == AF_INET6 && sdp_addr_family(fd) == AF_INET)
 		suit(sock, fd);
 	sdp_sock_put(sock);
 }

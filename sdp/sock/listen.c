@@ -21,28 +21,6 @@
 #include "signals.h"
 #include "stat/sdp-stat.h"
 
-static uint16_t port_of(const union sdp_addr *addr)
-{
-	return ntohs(addr->sa.sa_family == AF_INET6 ? addr->in6.sin6_port
-						    : addr->in.sin_port);
-}
-
-static void port_clear(union sdp_addr *addr)
-{
-	if (addr->sa.sa_family == AF_INET6)
-		addr->in6.sin6_port = 0;
-	else
-		addr->in.sin_port = 0;
-}
-
-static int name_of(int fd, union sdp_addr *ret_addr)
-{
-	socklen_t len = sizeof(*ret_addr);
-
-	*ret_addr = (union sdp_addr){ .sa.sa_family = AF_UNSPEC };
-	return syscall(SYS_getsockname, fd, ret_addr, &len) < 0 ? -errno : 0;
-}
-
 static void v6only_copy(int from_fd, int to_fd)
 {
 	int value = 0;
@@ -68,8 +46,8 @@ static int twin_make(int fd, const union sdp_addr *addr, int backlog,
 			    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (twin < 0)
 		return -errno;
-	port_clear(&name);
-	sdp_mark_put(twin, &(struct sdp_mark){ .port = port_of(addr),
+	sdp_addr_set_port(&name, 0);
+	sdp_mark_put(twin, &(struct sdp_mark){ .port = sdp_addr_port(addr),
 					       .is_accepting = true });
 	if (addr->sa.sa_family == AF_INET6)
 		v6only_copy(fd, twin);
@@ -77,31 +55,19 @@ static int twin_make(int fd, const union sdp_addr *addr, int backlog,
 	if (syscall(SYS_bind, twin, &name, sizeof(name)) < 0 ||
 	    syscall(SYS_listen, twin, backlog) < 0)
 		goto err;
-	ret = name_of(twin, &name);
+	ret = sdp_addr_get(twin, false, &name);
 	if (ret == 0)
 		ret = sdp_private_add(twin);
 	if (ret < 0) {
 		errno = -ret;
 		goto err;
 	}
-	*ret_port = port_of(&name);
+	*ret_port = sdp_addr_port(&name);
 	return ret;
 err:
 	ret = -errno;
 	util_sys_close(twin);
 	return ret;
-}
-
-/* An address of IPv4 in IPv6 is one of IPv4. */
-static void unmap(union sdp_addr *addr)
-{
-	union sdp_addr plain = { .in = { .sin_family = AF_INET } };
-
-	if (addr->sa.sa_family != AF_INET6 ||
-	    !IN6_IS_ADDR_V4MAPPED(&addr->in6.sin6_addr))
-		return;
-	memcpy(&plain.in.sin_addr, addr->in6.sin6_addr.s6_addr + 12, 4);
-	*addr = plain;
 }
 
 static bool is_dual(int fd, const union sdp_addr *addr)
@@ -125,8 +91,8 @@ static int acceptor_make(struct sdp_sock *sock, int fd,
 	bool old = sdp_inside_enter();
 	int twin, ret;
 
-	port_clear(&name);
-	unmap(&name);
+	sdp_addr_set_port(&name, 0);
+	sdp_addr_unmap(&name);
 	ret = sdp_acceptor_new(&sock->acceptor, &name, is_dual(fd, &name),
 			       backlog, ret_port, &twin);
 	sdp_inside_leave(old);
@@ -171,7 +137,7 @@ static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 {
 	union sdp_addr name;
 	uint16_t sdp_port = 0;
-	int twin, note, ret = name_of(fd, &name);
+	int twin, note, ret = sdp_addr_get(fd, false, &name);
 	enum sdp_policy policy;
 	enum sdp_way way;
 
@@ -199,7 +165,7 @@ static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 	}
 	sock->twin_fd = twin;
 	sock->note_fd = ret;
-	sock->port = port_of(&name);
+	sock->port = sdp_addr_port(&name);
 	return own_listener(sock, fd);
 }
 
@@ -208,19 +174,12 @@ static int kernel_listen(int fd, int backlog)
 	return sdp_real()->listen(fd, backlog) < 0 ? -errno : 0;
 }
 
-/* listen() on a socket that was not bound binds it. */
-static bool is_bound(int fd)
-{
-	union sdp_addr name;
-
-	return name_of(fd, &name) == 0 && port_of(&name) != 0;
-}
-
 static int listen_fresh(struct sdp_sock *sock, int fd, int backlog)
 {
-	bool was_bound = is_bound(fd);
+	bool was_bound = sdp_addr_is_bound(fd);
 	int ret = 0, twin_ret;
 
+	/* listen() on a socket that was not bound binds it. */
 	if (!was_bound)
 		ret = kernel_listen(fd, backlog);
 	if (ret < 0)
@@ -359,15 +318,12 @@ static int link_accept(struct sdp_sock *sock, int flags,
 		       struct sdp_link **ret_link)
 {
 	struct sdp_link *link = sdp_acceptor_take(sock->acceptor);
-	int domain = AF_INET, fd, ret;
-	socklen_t len = sizeof(domain);
+	int fd, ret;
 
 	if (!link)
 		return -EAGAIN;
-	syscall(SYS_getsockopt, sock->listen_fd, SOL_SOCKET, SO_DOMAIN, &domain,
-		&len);
 	fd = (int)syscall(
-		SYS_socket, domain,
+		SYS_socket, sdp_addr_family(sock->listen_fd),
 		SOCK_STREAM | (flags & (SOCK_CLOEXEC | SOCK_NONBLOCK)), 0);
 	ret = fd < 0 ? -errno : fd;
 	if (ret < 0) {

@@ -50,34 +50,18 @@ static uint64_t time_get(int fd, int name)
 /* ---- names ----------------------------------------------------------------
  */
 
-static void port_put(union sdp_addr *addr, uint16_t port)
-{
-	if (addr->sa.sa_family == AF_INET)
-		addr->in.sin_port = htons(port);
-	else if (addr->sa.sa_family == AF_INET6)
-		addr->in6.sin6_port = htons(port);
-}
-
-static uint16_t port_of(const union sdp_addr *addr)
-{
-	return ntohs(addr->sa.sa_family == AF_INET6 ? addr->in6.sin6_port
-						    : addr->in.sin_port);
-}
-
 /* Return: 0; -errno. */
 static int name_ask(const struct sdp_sock *sock, int fd, bool is_peer,
 		    union sdp_addr *ret_name)
 {
-	socklen_t len = sizeof(*ret_name);
+	int ret = sdp_addr_get(fd, is_peer, ret_name);
 
-	*ret_name = (union sdp_addr){ .sa.sa_family = AF_UNSPEC };
-	if (syscall(is_peer ? SYS_getpeername : SYS_getsockname, fd, ret_name,
-		    &len) < 0)
-		return -errno;
+	if (ret < 0)
+		return ret;
 	if (is_peer && !sock->is_accepting)
-		port_put(ret_name, port_of(&sock->peer));
+		sdp_addr_set_port(ret_name, sdp_addr_port(&sock->peer));
 	else if (!is_peer && sock->is_accepting)
-		port_put(ret_name, sock->port);
+		sdp_addr_set_port(ret_name, sock->port);
 	return 0;
 }
 
@@ -449,8 +433,7 @@ int sdp_name_put(const union sdp_addr *name, struct sockaddr *addr,
 		return -EFAULT;
 	if (space > INT32_MAX)
 		return -EINVAL;
-	name_len = name->sa.sa_family == AF_INET6 ? sizeof(name->in6)
-						  : sizeof(name->in);
+	name_len = sdp_addr_len(name);
 	if (util_user_put(addr, name, space < name_len ? space : name_len) < 0)
 		return -EFAULT;
 	return util_user_put(len, &name_len, sizeof(name_len));

@@ -134,49 +134,28 @@ void sdp_policy_avoid(const struct sockaddr *dst)
 	sdp_pm_reject(dst, NULL); /* SDP-264 */
 }
 
-static void port_put(union sdp_addr *addr, uint16_t port)
-{
-	if (addr->sa.sa_family == AF_INET6)
-		addr->in6.sin6_port = htons(port);
-	else
-		addr->in.sin_port = htons(port);
-}
-
 /* What the socket is bound to; it is bound if it has no port yet. */
 static int local_take(int fd, sa_family_t family, union sdp_addr *ret_local)
 {
 	union sdp_addr any = { .sa.sa_family = family };
-	socklen_t len = sizeof(*ret_local);
+	int ret = sdp_addr_get(fd, false, ret_local);
 
-	memset(ret_local, 0, sizeof(*ret_local));
-	if (syscall(SYS_getsockname, fd, ret_local, &len) < 0)
+	if (ret < 0 || sdp_addr_port(ret_local) != 0)
+		return ret;
+	if (syscall(SYS_bind, fd, &any, sdp_addr_len(&any)) < 0)
 		return -errno;
-	if (ret_local->in.sin_port) /* sin6_port has its place */
-		return 0;
-	if (syscall(SYS_bind, fd, &any,
-		    family == AF_INET6 ? sizeof(any.in6) : sizeof(any.in)) < 0)
-		return -errno;
-	len = sizeof(*ret_local);
-	return syscall(SYS_getsockname, fd, ret_local, &len) < 0 ? -errno : 0;
+	return sdp_addr_get(fd, false, ret_local);
 }
 
 /* The Port Mapper's address in the family that @dst has. */
-static void mapped_put(const union sdp_addr *dst,
-		       const struct sockaddr_storage *from,
-		       union sdp_addr *ret_sdp)
+static union sdp_addr mapped_of(const union sdp_addr *dst,
+				const struct sockaddr_storage *from)
 {
-	const struct sockaddr_in *in = (const void *)from;
+	union sdp_addr addr = sdp_addr_of(from);
 
-	memset(ret_sdp, 0, sizeof(*ret_sdp));
-	if (dst->sa.sa_family == AF_INET6 && from->ss_family == AF_INET) {
-		ret_sdp->in6.sin6_family = AF_INET6;
-		ret_sdp->in6.sin6_port = in->sin_port;
-		ret_sdp->in6.sin6_addr.s6_addr[10] = 0xff;
-		ret_sdp->in6.sin6_addr.s6_addr[11] = 0xff;
-		memcpy(ret_sdp->in6.sin6_addr.s6_addr + 12, &in->sin_addr, 4);
-	} else {
-		memcpy(ret_sdp, from, sizeof(*ret_sdp));
-	}
+	if (dst->sa.sa_family == AF_INET6)
+		sdp_addr_map(&addr);
+	return addr;
 }
 
 /* Return: 0; -errno: there is no SDP Address, or nobody says so. */
@@ -186,7 +165,7 @@ static int mapped_get(const union sdp_addr *dst,
 {
 	switch (result->outcome) {
 	case SDP_PM_MAPPED:
-		mapped_put(dst, &result->sdp, &ret_target->addr);
+		ret_target->addr = mapped_of(dst, &result->sdp);
 		ret_target->is_request = true;
 		return 0;
 	case SDP_PM_DENIED:
@@ -229,7 +208,7 @@ int sdp_policy_find(int fd, const union sdp_addr *dst, bool may_wait,
 	if (ret == 0) {
 		ret_target->addr = *dst;
 		ret_target->is_request = is_request;
-		port_put(&ret_target->addr, port);
+		sdp_addr_set_port(&ret_target->addr, port);
 	}
 	return ret;
 }

@@ -23,8 +23,7 @@ static size_t addr_encode(char *text, const union sdp_addr *addr)
 	bool is_6 = addr->sa.sa_family == AF_INET6;
 	const uint8_t *octets = is_6 ? addr->in6.sin6_addr.s6_addr
 				     : (const uint8_t *)&addr->in.sin_addr;
-	int at = sprintf(text, "%04x",
-			 ntohs(is_6 ? addr->in6.sin6_port : addr->in.sin_port));
+	int at = sprintf(text, "%04x", sdp_addr_port(addr));
 
 	for (int i = 0; i < (is_6 ? 16 : 4); i++)
 		at += sprintf(text + at, "%02x", octets[i]);

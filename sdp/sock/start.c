@@ -460,35 +460,23 @@ static void link_name(const struct sdp_sock *sock, const struct sdp_link *link,
 		      bool is_peer, union sdp_addr *ret_name)
 {
 	struct sockaddr_storage name;
-	const struct sockaddr_in *in = (const void *)&name;
-	int domain = AF_INET;
-	socklen_t len = sizeof(domain);
 
 	(void)sdp_link_name(link, is_peer, &name, &(socklen_t){ 0 });
-	syscall(SYS_getsockopt, sock->tcp_fd, SOL_SOCKET, SO_DOMAIN, &domain,
-		&len);
-	memcpy(ret_name, &name, sizeof(*ret_name));
-	if (domain != AF_INET6 || name.ss_family != AF_INET)
-		return;
-	*ret_name = (union sdp_addr){
-		.in6 = { .sin6_family = AF_INET6, .sin6_port = in->sin_port },
-	};
-	ret_name->in6.sin6_addr.s6_addr[10] = 0xff;
-	ret_name->in6.sin6_addr.s6_addr[11] = 0xff;
-	memcpy(ret_name->in6.sin6_addr.s6_addr + 12, &in->sin_addr, 4);
+	*ret_name = sdp_addr_of(&name);
+	if (sdp_addr_family(sock->tcp_fd) == AF_INET6)
+		sdp_addr_map(ret_name);
 }
 
 static void link_names_take(struct sdp_sock *sock, const struct sdp_link *link)
 {
-	/* sin6_port has its place */
-	in_port_t port = sock->peer.in.sin_port;
+	uint16_t port = sdp_addr_port(&sock->peer);
 
 	link_name(sock, link, false, &sock->local);
 	link_name(sock, link, true, &sock->peer);
 	if (sock->is_accepting)
-		sock->local.in.sin_port = htons(sock->port);
+		sdp_addr_set_port(&sock->local, sock->port);
 	else
-		sock->peer.in.sin_port = port;
+		sdp_addr_set_port(&sock->peer, port);
 }
 
 void sdp_start_stand(struct sdp_sock *sock, struct sdp_link *link)

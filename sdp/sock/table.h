@@ -16,14 +16,13 @@
 #ifndef SDP_SOCK_TABLE_H
 #define SDP_SOCK_TABLE_H
 
-#include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/socket.h>
 
 #include "../../util/fdtab.h"
 #include "../../util/lock.h"
+#include "addr.h"
 
 struct sdp_acceptor;
 struct sdp_link;
@@ -39,12 +38,6 @@ enum sdp_sock_state {
 	SDP_SOCK_STARTING,   /* Hello and what follows; shadow in place */
 	SDP_SOCK_STREAM,     /* SDP; the number is a shadow's */
 	SDP_SOCK_RELAY,	     /* the same, of another process */
-};
-
-union sdp_addr {
-	struct sockaddr sa;
-	struct sockaddr_in in;
-	struct sockaddr_in6 in6;
 };
 
 /* What a socket was told by setsockopt() and we must do ourselves. */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Addresses of sockets: IPv4, IPv6, and IPv4 as a socket of IPv6 names it
+ * (::ffff:192.0.2.1, "IPv4-mapped").  Ports are in host order.
+ */
+#ifndef SDP_SOCK_ADDR_H
+#define SDP_SOCK_ADDR_H
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+union sdp_addr {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+
+/* @from is of IPv4 or IPv6. */
+static inline union sdp_addr sdp_addr_of(const struct sockaddr_storage *from)
+{
+	union sdp_addr addr;
+
+	memcpy(&addr, from, sizeof(addr));
+	return addr;
+}
+
+/* The name that the kernel has for a socket.  Return: 0; -errno. */
+static inline int sdp_addr_get(int fd, bool is_peer, union sdp_addr *ret_addr)
+{
+	union sdp_addr addr = { .sa.sa_family = AF_UNSPEC };
+	socklen_t len = sizeof(addr);
+
+	if (syscall(is_peer ? SYS_getpeername : SYS_getsockname, fd, &addr,
+		    &len) < 0)
+		return -errno;
+	*ret_addr = addr;
+	return 0;
+}
+
+/* Return: AF_UNSPEC: the kernel does not say. */
+static inline int sdp_addr_family(int fd)
+{
+	int family = AF_UNSPEC;
+	socklen_t len = sizeof(family);
+
+	syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &family, &len);
+	return family;
+}
+
+static inline socklen_t sdp_addr_len(const union sdp_addr *addr)
+{
+	return addr->sa.sa_family == AF_INET6 ? sizeof(addr->in6)
+					      : sizeof(addr->in);
+}
+
+/* Return: 0: none, or another family. */
+static inline uint16_t sdp_addr_port(const union sdp_addr *addr)
+{
+	if (addr->sa.sa_family == AF_INET6)
+		return ntohs(addr->in6.sin6_port);
+	return addr->sa.sa_family == AF_INET ? ntohs(addr->in.sin_port) : 0;
+}
+
+/* Another family stays as it is. */
+static inline void sdp_addr_set_port(union sdp_addr *addr, uint16_t port)
+{
+	if (addr->sa.sa_family == AF_INET6)
+		addr->in6.sin6_port = htons(port);
+	else if (addr->sa.sa_family == AF_INET)
+		addr->in.sin_port = htons(port);
+}
+
+static inline bool sdp_addr_is_bound(int fd)
+{
+	union sdp_addr addr = { .sa.sa_family = AF_UNSPEC };
+
+	return sdp_addr_get(fd, false, &addr) == 0 && sdp_addr_port(&addr) != 0;
+}
+
+/* An address of IPv4 becomes an IPv4-mapped one. */
+static inline void sdp_addr_map(union sdp_addr *addr)
+{
+	union sdp_addr mapped = { .in6 = { .sin6_family = AF_INET6,
+					   .sin6_port = addr->in.sin_port } };
+
+	if (addr->sa.sa_family != AF_INET)
+		return;
+	mapped.in6.sin6_addr.s6_addr[10] = 0xff;
+	mapped.in6.sin6_addr.s6_addr[11] = 0xff;
+	memcpy(mapped.in6.sin6_addr.s6_addr + 12, &addr->in.sin_addr, 4);
+	*addr = mapped;
+}
+
+/* And back: an IPv4-mapped address becomes one of IPv4. */
+static inline void sdp_addr_unmap(union sdp_addr *addr)
+{
+	union sdp_addr plain = { .in = { .sin_family = AF_INET,
+					 .sin_port = addr->in6.sin6_port } };
+
+	if (addr->sa.sa_family != AF_INET6 ||
+	    !IN6_IS_ADDR_V4MAPPED(&addr->in6.sin6_addr))
+		return;
+	memcpy(&plain.in.sin_addr, addr->in6.sin6_addr.s6_addr + 12, 4);
+	*addr = plain;
+}
+
+#endif
