@@ -560,7 +560,6 @@ int sdp_link_name(const struct sdp_link *link, bool is_peer,
 		  struct sockaddr_storage *ret_addr, socklen_t *ret_len)
 {
 	*ret_addr = link->names[is_peer];
-	*ret_len = ret_addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-						   : sizeof(struct sockaddr_in);
+	*ret_len = link_name_len((struct sockaddr *)ret_addr);
 	return 0;
 }

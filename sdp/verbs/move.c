@@ -6,10 +6,10 @@
 #include "move.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <string.h>
 
 #include "drive.h"
+#include "link.h"
 #include "log.h"
 #include "progress.h"
 
@@ -23,12 +23,7 @@
 static void address(struct sdp_link *link, struct sockaddr_storage *ret_to)
 {
 	*ret_to = link->names[1];
-	if (ret_to->ss_family == AF_INET6)
-		((struct sockaddr_in6 *)ret_to)->sin6_port =
-			htons(link->move_port);
-	else
-		((struct sockaddr_in *)ret_to)->sin_port =
-			htons(link->move_port);
+	link_name_set_port(ret_to, link->move_port);
 }
 
 static void pause_for(uint64_t ns)

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,9 +149,7 @@ static struct rdma_conn_param conn_param(struct sdp_link *link)
 
 static void copy_addr(struct sockaddr_storage *to, const struct sockaddr *from)
 {
-	memcpy(to, from,
-	       from->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					   : sizeof(struct sockaddr_in));
+	memcpy(to, from, link_name_len(from));
 }
 
 /* The identity's events are the process' from now on. */
@@ -274,10 +271,7 @@ static int resolve_again(struct start *s, const struct sockaddr *to)
 		return ret;
 	rdma_destroy_id(s->id);
 	s->id = NULL;
-	if (from.ss_family == AF_INET6)
-		((struct sockaddr_in6 *)&from)->sin6_port = 0;
-	else
-		((struct sockaddr_in *)&from)->sin_port = 0;
+	link_name_set_port(&from, 0);
 	return resolve(s, (struct sockaddr *)&from, to, false);
 }
 

@@ -268,12 +268,6 @@ static int connect_steps(struct start *s, const struct sdp_link_options *opt)
 	return say_hello(s);
 }
 
-static socklen_t size_of(const struct sockaddr *addr)
-{
-	return addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					   : sizeof(struct sockaddr_in);
-}
-
 /* From the same IP address, and from the same port if it can be had (C18). */
 static int bind_again(int fd, const struct sockaddr_storage *name,
 		      bool has_port)
@@ -283,12 +277,10 @@ static int bind_again(int fd, const struct sockaddr_storage *name,
 
 	(void)syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_REUSEADDR, &one,
 		      sizeof(one));
-	if (!has_port && from.ss_family == AF_INET6)
-		((struct sockaddr_in6 *)&from)->sin6_port = 0;
-	else if (!has_port)
-		((struct sockaddr_in *)&from)->sin_port = 0;
-	return syscall(SYS_bind, fd, &from, size_of((struct sockaddr *)&from)) <
-			       0
+	if (!has_port)
+		link_name_set_port(&from, 0);
+	return syscall(SYS_bind, fd, &from,
+		       link_name_len((struct sockaddr *)&from)) < 0
 		       ? -errno
 		       : 0;
 }
@@ -298,7 +290,7 @@ static int connect_wait(int fd, const struct sockaddr *to, uint64_t deadline)
 	int ret, error = 0;
 	socklen_t len = sizeof(error);
 
-	if (!syscall(SYS_connect, fd, to, size_of(to)))
+	if (!syscall(SYS_connect, fd, to, link_name_len(to)))
 		return 0;
 	if (errno != EINPROGRESS)
 		return -errno;
