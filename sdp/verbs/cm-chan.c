@@ -12,16 +12,11 @@
 
 static struct rdma_event_channel *_Atomic channel;
 
-struct rdma_event_channel *sdp_cm_chan_get(void)
+struct rdma_event_channel *sdp_cm_chan_new(void)
 {
-	struct rdma_event_channel *ch =
-		atomic_load_explicit(&channel, memory_order_acquire);
-	struct rdma_event_channel *other = NULL;
+	struct rdma_event_channel *ch = rdma_create_event_channel();
 	int flags;
 
-	if (ch)
-		return ch;
-	ch = rdma_create_event_channel();
 	if (!ch)
 		return NULL;
 	flags = fcntl(ch->fd, F_GETFL);
@@ -30,6 +25,20 @@ struct rdma_event_channel *sdp_cm_chan_get(void)
 		return NULL;
 	}
 	sdp_high_move(&ch->fd);
+	return ch;
+}
+
+struct rdma_event_channel *sdp_cm_chan_get(void)
+{
+	struct rdma_event_channel *ch =
+		atomic_load_explicit(&channel, memory_order_acquire);
+	struct rdma_event_channel *other = NULL;
+
+	if (ch)
+		return ch;
+	ch = sdp_cm_chan_new();
+	if (!ch)
+		return NULL;
 	/* release: pairs with the acquire above */
 	if (atomic_compare_exchange_strong_explicit(&channel, &other, ch,
 						    memory_order_acq_rel,

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The event channel of identities whose links stand. */
+/* Event channels of rdma_cm, and the one of identities whose links stand. */
 #ifndef SDP_CM_CHAN_H
 #define SDP_CM_CHAN_H
 
 #include "state.h"
+
+/* One that does not block, with a high descriptor.  Return: NULL, errno. */
+struct rdma_event_channel *sdp_cm_chan_new(void);
 
 /* Made with the first link by rdma_cm.  Return: NULL, errno. */
 struct rdma_event_channel *sdp_cm_chan_get(void);

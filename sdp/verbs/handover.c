@@ -191,8 +191,10 @@ static bool next_piece(const uint8_t **at, const uint8_t *end,
 }
 
 int sdp_handover_take(struct sdp_handover *from, const void *octets, size_t len,
-		      struct sdp_link_options *opt)
+		      const struct sdp_link_options *opt,
+		      struct sdp_link_options *ret_opt)
 {
+	struct sdp_link_options own = SDP_LINK_OPTIONS_INIT;
 	const uint8_t *at;
 	struct piece_head piece;
 	uint64_t cnt;
@@ -211,10 +213,13 @@ int sdp_handover_take(struct sdp_handover *from, const void *octets, size_t len,
 	}
 	if (at != from->end)
 		return -EINVAL;
-	opt->conn.buf_size = from->head.buf_size; /* SDP-242 */
-	opt->conn.ird = from->head.ird;
-	opt->conn.ord = from->head.ord;
-	opt->conn.layout = (enum sdp_layout)from->head.layout;
+	if (opt)
+		own = *opt;
+	own.conn.buf_size = from->head.buf_size; /* SDP-242 */
+	own.conn.ird = from->head.ird;
+	own.conn.ord = from->head.ord;
+	own.conn.layout = (enum sdp_layout)from->head.layout;
+	*ret_opt = own;
 	return 0;
 }
 

@@ -23,10 +23,12 @@ struct sdp_handover {
 	const uint8_t *at, *end; /* its pieces */
 };
 
-/* @octets as sdp_link_hand_over() made them; @opt gets what is in them.
- * Return: 0; -EINVAL: they are not. */
+/* @octets as sdp_link_hand_over() made them.  *ret_opt: @opt, or the defaults
+ * if that is NULL, with what is in @octets.  Return: 0; -EINVAL: they are not.
+ */
 int sdp_handover_take(struct sdp_handover *from, const void *octets, size_t len,
-		      struct sdp_link_options *opt);
+		      const struct sdp_link_options *opt,
+		      struct sdp_link_options *ret_opt);
 
 /* Whether a connection of @names, ours and the peer's, is the one that is
  * waited for (SDP-236, C18).  Return: 0; -EPERM. */

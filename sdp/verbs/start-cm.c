@@ -8,7 +8,6 @@
 #include "start-cm.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 #include "cm-chan.h"
 #include "drive.h"
 #include "handover.h"
-#include "high.h"
 #include "link.h"
 #include "move.h"
 #include "probe.h"
@@ -102,13 +100,6 @@ static int wait_event(struct start *s, enum rdma_cm_event_type want)
 		s->id = ev->id;
 	rdma_ack_cm_event(ev);
 	return ret;
-}
-
-static void set_nonblocking(struct rdma_event_channel *ch)
-{
-	int flags = fcntl(ch->fd, F_GETFL);
-
-	(void)fcntl(ch->fd, F_SETFL, flags | O_NONBLOCK);
 }
 
 /* ---- both sides
@@ -303,11 +294,9 @@ static int move_once(struct sdp_link *link, const struct sockaddr *to,
 	struct start s = { .link = link, .deadline = deadline, .stop_fd = -1 };
 	int ret;
 
-	s.ch = rdma_create_event_channel();
+	s.ch = sdp_cm_chan_new();
 	if (!s.ch)
 		return -errno;
-	set_nonblocking(s.ch);
-	sdp_high_move(&s.ch->fd);
 	ret = move_steps(&s, to);
 	if (s.id)
 		rdma_destroy_id(s.id);
@@ -334,11 +323,9 @@ int sdp_link_connect_cm(struct sdp_link **ret_link, const struct sockaddr *dst,
 
 	sdp_probe_use_cm();
 	copy_addr(&s.peer, dst);
-	s.ch = rdma_create_event_channel();
+	s.ch = sdp_cm_chan_new();
 	if (!s.ch)
 		return sdp_link_tell(ret_outcome, -errno, false, dst, s.step);
-	set_nonblocking(s.ch);
-	sdp_high_move(&s.ch->fd);
 	ret = conclude(&s, connect_steps(&s, dst, opt), ret_link, ret_outcome);
 	rdma_destroy_event_channel(s.ch);
 	return ret;
@@ -361,11 +348,9 @@ int sdp_listener_new(struct sdp_listener **ret_listener,
 	if (!l)
 		return -ENOMEM;
 	sdp_probe_use_cm();
-	l->ch = rdma_create_event_channel();
+	l->ch = sdp_cm_chan_new();
 	if (!l->ch)
 		goto fail;
-	set_nonblocking(l->ch);
-	sdp_high_move(&l->ch->fd);
 	if (rdma_create_id(l->ch, &l->id, NULL, RDMA_PS_TCP) ||
 	    (addr->sa_family == AF_INET6 &&
 	     rdma_set_option(l->id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &one,
@@ -428,11 +413,9 @@ static int admit(struct start *s)
 /* The rest of its events are not the listener's. */
 static int leave_listener(struct start *s)
 {
-	s->ch = rdma_create_event_channel();
+	s->ch = sdp_cm_chan_new();
 	if (!s->ch)
 		return -errno;
-	set_nonblocking(s->ch);
-	sdp_high_move(&s->ch->fd);
 	return rdma_migrate_id(s->id, s->ch) ? -errno : 0;
 }
 
@@ -479,6 +462,17 @@ static int accept_steps(struct start *s, const struct sdp_link_options *opt)
 	return ret ? ret : answer_steps(s, opt);
 }
 
+/* The channel is the listener's until leave_listener(). */
+static int conclude_accept(struct start *s, const struct sdp_listener *listener,
+			   int ret, struct sdp_link **ret_link,
+			   struct sdp_outcome *ret_outcome)
+{
+	ret = conclude(s, ret, ret_link, ret_outcome);
+	if (s->ch && s->ch != listener->ch)
+		rdma_destroy_event_channel(s->ch);
+	return ret;
+}
+
 int sdp_link_accept_cm(struct sdp_link **ret_link,
 		       struct sdp_listener *listener,
 		       const struct sdp_link_options *opt, uint64_t deadline,
@@ -487,12 +481,9 @@ int sdp_link_accept_cm(struct sdp_link **ret_link,
 	struct start s = { .deadline = deadline,
 			   .stop_fd = -1,
 			   .ch = listener->ch };
-	int ret;
 
-	ret = conclude(&s, accept_steps(&s, opt), ret_link, ret_outcome);
-	if (s.ch && s.ch != listener->ch)
-		rdma_destroy_event_channel(s.ch);
-	return ret;
+	return conclude_accept(&s, listener, accept_steps(&s, opt), ret_link,
+			       ret_outcome);
 }
 
 int sdp_link_adopt_cm(struct sdp_link **ret_link, struct sdp_listener *listener,
@@ -503,23 +494,18 @@ int sdp_link_adopt_cm(struct sdp_link **ret_link, struct sdp_listener *listener,
 	struct start s = { .deadline = deadline,
 			   .stop_fd = -1,
 			   .ch = listener->ch };
-	struct sdp_link_options own = SDP_LINK_OPTIONS_INIT;
+	struct sdp_link_options own;
 	struct sdp_handover from;
 	int ret;
 
-	if (opt)
-		own = *opt;
 	s.from = &from;
 	s.step = "what was handed over";
-	ret = sdp_handover_take(&from, octets, len, &own);
+	ret = sdp_handover_take(&from, octets, len, opt, &own);
 	if (!ret)
 		ret = accept_steps(&s, &own);
 	if (!ret)
 		ret = sdp_handover_resume(&from, s.link);
-	ret = conclude(&s, ret, ret_link, ret_outcome);
-	if (s.ch && s.ch != listener->ch)
-		rdma_destroy_event_channel(s.ch);
-	return ret;
+	return conclude_accept(&s, listener, ret, ret_link, ret_outcome);
 }
 
 /* ---- in two steps ---------------------------------------------------------

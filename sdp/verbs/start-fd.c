@@ -430,15 +430,13 @@ int sdp_link_adopt_fd(struct sdp_link **ret_link, int fd, const void *octets,
 		      uint64_t deadline, struct sdp_outcome *ret_outcome)
 {
 	struct start s = { .fd = fd, .deadline = deadline };
-	struct sdp_link_options own = SDP_LINK_OPTIONS_INIT;
+	struct sdp_link_options own;
 	struct sdp_handover from;
 	int ret;
 
-	if (opt)
-		own = *opt;
 	s.from = &from;
 	s.step = "what was handed over";
-	ret = sdp_handover_take(&from, octets, len, &own);
+	ret = sdp_handover_take(&from, octets, len, opt, &own);
 	if (!ret)
 		ret = accept_steps(&s, &own);
 	if (!ret)
