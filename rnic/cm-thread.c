@@ -9,6 +9,7 @@
 #include "../util/cancel.h"
 #include "../util/env.h"
 #include "../util/log.h"
+#include "../util/thread.h"
 #include "fd.h"
 #include "port.h"
 #include "rdv.h"
@@ -438,7 +439,7 @@ close_epoll:
 /* Signals are the application's: the thread takes none. */
 int cm_thread_start(void)
 {
-	sigset_t all, old;
+	sigset_t old;
 	int ret;
 
 	util_lock_assert_held(&cm.lock);
@@ -451,10 +452,9 @@ int cm_thread_start(void)
 	ret = thread_open_fds();
 	if (ret < 0)
 		return ret;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	util_signals_block(&old);
 	ret = -pthread_create(&cm.thread, NULL, thread_main, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	util_signals_restore(&old);
 	if (ret < 0) {
 		rnic_fd_close(cm.wake_fd);
 		rnic_fd_close(cm.epoll_fd);

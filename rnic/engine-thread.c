@@ -433,7 +433,7 @@ int rnic_engine_thread_start(struct rnic_engine *engine)
 	/* The application's signal handlers must not run in it. */
 	util_signals_block(&old);
 	rc = pthread_create(&engine->thread, NULL, engine_thread, engine);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	util_signals_restore(&old);
 	if (rc) {
 		util_err("rnic", "engine: cannot start its thread: %s",
 			 strerror(rc));

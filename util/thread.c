@@ -16,18 +16,16 @@ void util_signals_block(sigset_t *ret_old)
 
 int util_thread_run(void *(*fn)(void *arg), void *arg, size_t stack_size)
 {
+	UTIL_SIGNALS_OFF(); /* the thread inherits it */
 	pthread_attr_t attr;
 	pthread_t thread;
-	sigset_t old;
 	int ret = pthread_attr_init(&attr);
 
 	if (ret)
 		return -ret;
 	pthread_attr_setstacksize(&attr, stack_size);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	util_signals_block(&old);
 	ret = pthread_create(&thread, &attr, fn, arg);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	return -ret;
 }

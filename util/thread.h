@@ -13,7 +13,7 @@
 /*
  * Blocks all signals but SIGSEGV and SIGBUS in the calling thread, since a
  * fault that is blocked ends the program.  A thread that is made now inherits
- * this.  *ret_old is the mask to go back to, by pthread_sigmask(SIG_SETMASK).
+ * this.  *ret_old is the mask to go back to, by util_signals_restore().
  */
 void util_signals_block(sigset_t *ret_old);
 

@@ -13,12 +13,10 @@ extern void _pthread_cleanup_pop(struct _pthread_cleanup_buffer *buffer,
 /* A second handler that leaves would do so in the middle of @fn. */
 static void unwind_run(void *arg)
 {
+	UTIL_SIGNALS_OFF();
 	const struct util_unwind *unwind = arg;
-	sigset_t old;
 
-	util_signals_block(&old);
 	unwind->fn(unwind->arg);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 void util_unwind_push(struct util_unwind *unwind, void (*fn)(void *arg),

@@ -14,6 +14,7 @@
 
 #include "../../util/cancel.h"
 #include "../../util/log.h"
+#include "../../util/thread.h"
 #include "connect.h"
 #include "fd.h"
 #include "option.h"
@@ -100,11 +101,10 @@ static void child_reap(pid_t pid, bool was_pending)
 /* A child of a child: nobody waits for it.  Return: 0; -errno. */
 static int proxy_fork(struct sdp_sock *sock, int fd, const int *ways)
 {
-	sigset_t all, old, pending;
+	sigset_t old, pending;
 	pid_t pid;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	util_signals_block(&old);
 	sigpending(&pending);
 	sdp_share_fork_apart(true);
 	pid = fork();
@@ -117,7 +117,7 @@ static int proxy_fork(struct sdp_sock *sock, int fd, const int *ways)
 	sdp_share_fork_apart(false);
 	if (pid > 0)
 		child_reap(pid, sigismember(&pending, SIGCHLD));
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	util_signals_restore(&old);
 	return pid > 0 ? 0 : -EAGAIN;
 }
 

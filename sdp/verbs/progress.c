@@ -199,7 +199,7 @@ static void signals_hold(struct held *held)
 static void signals_release(struct held *held)
 {
 	if (held->is_held)
-		pthread_sigmask(SIG_SETMASK, &held->old, NULL);
+		util_signals_restore(&held->old);
 	held->is_held = false;
 }
 
