@@ -16,6 +16,7 @@
 #include "../../util/thread.h"
 #include "connect.h"
 #include "limit.h"
+#include "option.h"
 #include "policy.h"
 #include "ready.h"
 #include "start.h"
@@ -241,15 +242,9 @@ out:
 /* SO_SNDTIMEO is connect()'s. */
 static uint64_t deadline_of(int fd)
 {
-	struct timeval tv = { 0 };
-	socklen_t len = sizeof(tv);
+	uint64_t timeout_ns = sdp_option_time(fd, SO_SNDTIMEO);
 
-	if (syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &tv, &len) <
-		    0 ||
-	    (tv.tv_sec == 0 && tv.tv_usec == 0) || tv.tv_sec > 86400 * 20)
-		return SDP_NEVER;
-	return sdp_now_ns() + (uint64_t)tv.tv_sec * 1000000000u +
-	       (uint64_t)tv.tv_usec * 1000u;
+	return timeout_ns ? sdp_now_ns() + timeout_ns : SDP_NEVER;
 }
 
 /* There is no connection, nor will there be one: a fresh socket has the error

@@ -262,27 +262,13 @@ static int accept_without_wait(int fd, struct sockaddr *addr, socklen_t *len,
 	return ret;
 }
 
-/* SO_RCVTIMEO of a listener is accept()'s. */
-static int timeout_ms(int fd)
-{
-	struct timeval tv = { 0 };
-	socklen_t len = sizeof(tv);
-
-	if (syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &tv, &len) <
-		    0 ||
-	    (tv.tv_sec == 0 && tv.tv_usec == 0))
-		return -1;
-	if (tv.tv_sec > 86400 * 20)
-		return -1;
-	return (int)(tv.tv_sec * 1000 + (tv.tv_usec + 999) / 1000);
-}
-
 /* Return: 0: something may be there; -errno. */
 static int accept_wait(struct sdp_sock *sock, int fd)
 {
 	struct pollfd pfd[] = { { .fd = fd, .events = POLLIN },
 				{ .fd = sock->twin_fd, .events = POLLIN } };
-	int ms = timeout_ms(fd), ret;
+	/* A listener's is accept()'s. */
+	int ms = sdp_option_time_ms(fd, SO_RCVTIMEO), ret;
 
 	do {
 		ret = sdp_real()->poll(pfd, 2, ms);

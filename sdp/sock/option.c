@@ -3,6 +3,7 @@
 #include "option.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -37,14 +38,38 @@ static int int_get(int fd, int level, int name)
 	return kernel_get(fd, level, name, &value, &len) < 0 ? 0 : value;
 }
 
-static uint64_t time_get(int fd, int name)
+/* ---- times ----------------------------------------------------------------
+ */
+
+/* Return: 0: none, also for a time that does not fit, as the kernel has it. */
+static uint64_t ns_of(const struct timeval *tv)
+{
+	if (tv->tv_sec >= INT64_MAX / 1000000000)
+		return 0;
+	return (uint64_t)tv->tv_sec * 1000000000u +
+	       (uint64_t)tv->tv_usec * 1000u;
+}
+
+static struct timeval time_of(uint64_t ns)
+{
+	return (struct timeval){ .tv_sec = (time_t)(ns / 1000000000u),
+				 .tv_usec =
+					 (suseconds_t)(ns / 1000u % 1000000u) };
+}
+
+uint64_t sdp_option_time(int fd, int name)
 {
 	struct timeval tv = { 0 };
 	socklen_t len = sizeof(tv);
 
-	if (kernel_get(fd, SOL_SOCKET, name, &tv, &len) < 0)
-		return 0;
-	return (uint64_t)tv.tv_sec * 1000000000u + (uint64_t)tv.tv_usec * 1000u;
+	return kernel_get(fd, SOL_SOCKET, name, &tv, &len) < 0 ? 0 : ns_of(&tv);
+}
+
+int sdp_option_time_ms(int fd, int name)
+{
+	uint64_t ms = (sdp_option_time(fd, name) + 999999) / 1000000;
+
+	return ms > 0 && ms <= INT_MAX ? (int)ms : -1;
 }
 
 /* ---- names ----------------------------------------------------------------
@@ -97,8 +122,8 @@ void sdp_options_take(struct sdp_sock *sock)
 	int fd = sock->tcp_fd, off = 0, one = 1;
 
 	sdp_names_take(sock, fd);
-	opt->rcvtimeo_ns = time_get(fd, SO_RCVTIMEO);
-	opt->sndtimeo_ns = time_get(fd, SO_SNDTIMEO);
+	opt->rcvtimeo_ns = sdp_option_time(fd, SO_RCVTIMEO);
+	opt->sndtimeo_ns = sdp_option_time(fd, SO_SNDTIMEO);
 	opt->has_nodelay = int_get(fd, IPPROTO_TCP, TCP_NODELAY);
 	opt->has_oobinline = int_get(fd, SOL_SOCKET, SO_OOBINLINE);
 	/* A link that can move sets it on the connection below. */
@@ -166,17 +191,8 @@ static int time_set(uint64_t *ns, const void *value, socklen_t len)
 	if (tv.tv_usec < 0 || tv.tv_usec >= 1000000)
 		return -EDOM;
 	/* Negative seconds: at once, as the kernel has it. */
-	*ns = tv.tv_sec < 0 ? 1
-			    : (uint64_t)tv.tv_sec * 1000000000u +
-				      (uint64_t)tv.tv_usec * 1000u;
+	*ns = tv.tv_sec < 0 ? 1 : ns_of(&tv);
 	return 0;
-}
-
-static struct timeval time_of(uint64_t ns)
-{
-	return (struct timeval){ .tv_sec = (time_t)(ns / 1000000000u),
-				 .tv_usec =
-					 (suseconds_t)(ns / 1000u % 1000000u) };
 }
 
 void sdp_options_relay(struct sdp_sock *sock)

@@ -12,6 +12,7 @@
 #include "../../util/cancel.h"
 #include "../../util/unwind.h"
 #include "count.h"
+#include "option.h"
 #include "ready.h"
 #include "real.h"
 #include "share.h"
@@ -38,18 +39,6 @@ static bool is_patient(const struct sdp_sock *sock, int flags)
 
 /* ---- the first step --------------------------------------------------------
  */
-
-static int timeout_ms(int fd)
-{
-	struct timeval tv = { 0 };
-	socklen_t len = sizeof(tv);
-
-	if (sdp_real()->getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, &len) <
-		    0 ||
-	    (tv.tv_sec == 0 && tv.tv_usec == 0) || tv.tv_sec > 86400 * 20)
-		return -1;
-	return (int)(tv.tv_sec * 1000 + (tv.tv_usec + 999) / 1000);
-}
 
 /* A thread that sleeps before SDP starts. */
 struct pending_sleep {
@@ -82,7 +71,7 @@ static int pending_wait(struct sdp_sock *sock, int fd,
 	short events = state == SDP_SOCK_CONNECTING ? POLLOUT : POLLIN;
 	struct pending_sleep sleep = { .sock = sock };
 	struct util_unwind unwind;
-	int ms = timeout_ms(fd);
+	int ms = sdp_option_time_ms(fd, SO_RCVTIMEO);
 	int ret = 1;
 
 	sdp_sleeper_init(&sleep.sleeper);

@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -327,6 +328,67 @@ static void times_are_kept(void **state)
 	}
 }
 
+/* As long as a program can say: the kernel has it for no limit. */
+static void a_time_without_end_is_no_limit(void **state)
+{
+	static const int names[] = { SO_RCVTIMEO, SO_SNDTIMEO };
+	struct timeval tv, kernels;
+	socklen_t len = sizeof(tv);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		tv = (struct timeval){ .tv_sec = LONG_MAX, .tv_usec = 999999 };
+		assert_int_equal(setsockopt(client, SOL_SOCKET, names[i], &tv,
+					    sizeof(tv)),
+				 0);
+		assert_int_equal(getsockopt(client, SOL_SOCKET, names[i],
+					    &kernels, &len),
+				 0);
+		assert_int_equal(sdp_option_set(&sock, SOL_SOCKET, names[i],
+						&tv, sizeof(tv)),
+				 0);
+		assert_int_equal(
+			sdp_option_get(&sock, SOL_SOCKET, names[i], &tv, &len),
+			0);
+		assert_memory_equal(&tv, &kernels, sizeof(tv));
+	}
+	assert_int_equal(sock.options.rcvtimeo_ns, 0);
+	assert_int_equal(sock.options.sndtimeo_ns, 0);
+}
+
+static void the_kernels_times_are_read(void **state)
+{
+	static const struct {
+		const char *name;
+		struct timeval tv;
+		uint64_t ns;
+		int ms;
+	} rows[] = {
+		{ "none", { 0, 0 }, 0, -1 },
+		{ "both parts", { 2, 500000 }, 2500000000u, 2500 },
+		{ "days", { 86400, 0 }, 86400000000000u, 86400000 },
+		{ "more than poll() takes",
+		  { 10000000, 0 },
+		  10000000000000000u,
+		  -1 },
+		{ "for ever", { LONG_MAX, 0 }, 0, -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &rows[i].tv,
+			   sizeof(rows[i].tv));
+		assert_row(rows[i].name,
+			   sdp_option_time(client, SO_SNDTIMEO) == rows[i].ns);
+		assert_row(rows[i].name,
+			   sdp_option_time_ms(client, SO_SNDTIMEO) ==
+				   rows[i].ms);
+		assert_int_equal(sdp_option_time(client, SO_RCVTIMEO), 0);
+	}
+	assert_int_equal(sdp_option_time(-1, SO_SNDTIMEO), 0);
+	assert_int_equal(sdp_option_time_ms(-1, SO_SNDTIMEO), -1);
+}
+
 static void lingering_is_kept(void **state)
 {
 	static const struct linger rows[] = {
@@ -574,6 +636,8 @@ int main(void)
 		TEST(bad_memory_and_lengths_are_refused),
 		TEST(an_answer_is_cut_to_its_space),
 		TEST(times_are_kept),
+		TEST(a_time_without_end_is_no_limit),
+		TEST(the_kernels_times_are_read),
 		TEST(lingering_is_kept),
 		TEST(the_start_takes_what_the_program_has_set),
 		TEST(a_copy_has_what_the_original_has),

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sock/count.h"
+#include "sock/option.h"
 #include "sock/ready.h"
 #include "sock/share.h"
 #include "sock/signals.h"
@@ -191,6 +192,13 @@ void sdp_sock_sleep_end(struct sdp_sock *waited_for, struct sdp_poller *poller)
 {
 	(void)waited_for;
 	poller->sleeper = NULL;
+}
+
+int sdp_option_time_ms(int fd, int name)
+{
+	(void)fd;
+	(void)name;
+	return -1;
 }
 
 void sdp_share_ask(struct sdp_sock *asked)
