@@ -2,7 +2,7 @@
 # Where each product goes.  Rooms define targets, this page installs those
 # that exist.
 #
-# The provider and the preload find libusiw-rnic.so by a RUNPATH relative to
+# The provider and the preload find libusiw-rnic-*.so by a RUNPATH relative to
 # themselves, so that an installed tree may be moved as a whole.
 
 # usiw-products: what is installed, without the tests.
@@ -29,6 +29,20 @@ function(usiw_install_module target dir rpath)
 	install(TARGETS ${target} LIBRARY DESTINATION ${dir})
 endfunction()
 
+# That of an earlier build is not used any more: its name was another.
+if(TARGET usiw-rnic)
+	install(CODE "
+		set(dir \"\${CMAKE_INSTALL_PREFIX}/${USIW_PRIVATE_LIBDIR}\")
+		if(IS_ABSOLUTE \"${USIW_PRIVATE_LIBDIR}\")
+			set(dir \"${USIW_PRIVATE_LIBDIR}\")
+		endif()
+		file(GLOB old \"\$ENV{DESTDIR}\${dir}/libusiw-rnic*.so\")
+		list(FILTER old EXCLUDE REGEX \"${USIW_RNIC_NAME}.so\")
+		if(old)
+			message(STATUS \"Removing: \${old}\")
+			file(REMOVE \${old})
+		endif()")
+endif()
 usiw_install_module(usiw-rnic ${USIW_PRIVATE_LIBDIR} "$ORIGIN")
 usiw_install_module(usiw-kabi ${USIW_PRIVATE_LIBDIR} "$ORIGIN")
 usiw_install_module(usiw-provider ${USIW_VERBS_LIBDIR}

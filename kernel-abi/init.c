@@ -19,7 +19,7 @@
 #include "real.h"
 #include "sysfs.h"
 
-#define RNIC_LIBRARY "libusiw-rnic.so"
+#define RNIC_LIBRARY "libusiw-rnic-" USIW_INTERFACE ".so"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* readdir_r */
@@ -38,6 +38,10 @@ struct util_reals kabi_real_table = {
 
 _Atomic(struct util_fdtab *) kabi_fds;
 struct util_lock kabi_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
+
+/* Which provider may take the devices of this library: providers/usiw. */
+__attribute__((visibility("default"))) extern const char usiw_interface[];
+const char usiw_interface[] = USIW_INTERFACE;
 
 static struct kabi_rnic rnic_calls;
 static pthread_once_t touch_once = PTHREAD_ONCE_INIT;
@@ -117,7 +121,7 @@ static int rnic_resolve(void *lib)
 		if (!sym) {
 			util_err("kabi",
 				 "%s has no %s: libraries of two "
-				 "versions are mixed",
+				 "builds are mixed; install usiw again",
 				 RNIC_LIBRARY, names[i]);
 			return -1;
 		}

@@ -2,8 +2,8 @@
 /*
  * rnic.h - what the verbs provider and the kernel emulation may call.
  *
- * The soft RNIC lives in the application's process, in libusiw-rnic.so, of
- * which there is one instance however many of its users are loaded.
+ * The soft RNIC lives in the application's process, in libusiw-rnic-*.so,
+ * of which there is one instance however many of its users are loaded.
  *
  * Signs: 0 or a count, else a negative errno.  On failure nothing has
  * changed.  Context: any thread, unless said otherwise; nothing is

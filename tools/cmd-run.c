@@ -124,13 +124,61 @@ static int listable_check(const char *path, const char *variable,
 	return -1;
 }
 
+/* @item: of @len octets.  Of another directory than @path, with the same name:
+ * that of another installation. */
+static bool is_others(const char *item, size_t len, const char *path)
+{
+	const char *name = strrchr(path, '/');
+	size_t name_len = strlen(name);
+
+	return len >= name_len &&
+	       strncmp(item + len - name_len, name, name_len) == 0 &&
+	       (len != strlen(path) || strncmp(item, path, len) != 0);
+}
+
+/*
+ * Where a usiw run of another installation stands before this one, its
+ * libraries are taken out of the list @variable: they do not work together
+ * with ours, which is @path.
+ */
+static int others_drop(const char *variable, const char *separators,
+		       const char *path)
+{
+	const char *item = getenv(variable);
+	char *list, *end;
+	size_t len;
+	int ret;
+
+	if (!item)
+		return 0;
+	list = end = calloc(1, strlen(item) + 1);
+	if (!list) {
+		fputs("usiw: run: out of memory\n", stderr);
+		return -1;
+	}
+	for (; *item; item += len + (item[len] != '\0')) {
+		len = strcspn(item, separators);
+		if (!len || is_others(item, len, path))
+			continue;
+		if (end != list)
+			*end++ = ':';
+		end = mempcpy(end, item, len);
+	}
+	ret = *list ? env_set(variable, list, true) : unsetenv(variable);
+	free(list);
+	return ret;
+}
+
 /* Once in front, however often usiw run stands before usiw run. */
 static int preload_prepend(const char *path)
 {
-	const char *old = getenv("LD_PRELOAD");
+	const char *old;
 	char *list;
 	int ret;
 
+	if (others_drop("LD_PRELOAD", " :", path) < 0)
+		return -1;
+	old = getenv("LD_PRELOAD");
 	if (old && list_has(old, path))
 		return 0;
 	if (asprintf(&list, "%s%s%s", path, old && *old ? ":" : "",
@@ -168,6 +216,8 @@ static int provider_set(const struct layout *layout, const char *dir)
 	if (join(path, place, "libusiw", "") < 0 ||
 	    listable_check(path, "RDMAV_DRIVERS", ":;", "colon or semicolon") <
 		    0)
+		return -1;
+	if (others_drop("RDMAV_DRIVERS", ":;", path) < 0)
 		return -1;
 	return env_set("RDMAV_DRIVERS", path, false);
 }

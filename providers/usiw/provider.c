@@ -10,6 +10,7 @@
 #include "../../util/cancel.h"
 #include "../../util/log.h"
 #include "door.h"
+#include "interface.h"
 #include "objects.h"
 
 #define DEVICE_PREFIX "usiw_"
@@ -19,12 +20,14 @@
 
 /*
  * By name: the sysfs tree shows no modalias, and no kernel driver may call
- * its devices usiw_*.
+ * its devices usiw_*.  They are of the RNIC that the preload library loaded,
+ * which has to be ours.
  */
 static bool device_match(struct verbs_sysfs_dev *sysfs_dev)
 {
 	return strncmp(sysfs_dev->ibdev_name, DEVICE_PREFIX,
-		       strlen(DEVICE_PREFIX)) == 0;
+		       strlen(DEVICE_PREFIX)) == 0 &&
+	       usiw_interface_fits();
 }
 
 static struct verbs_device *device_alloc(struct verbs_sysfs_dev *sysfs_dev)

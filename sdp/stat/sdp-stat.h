@@ -132,7 +132,11 @@ enum sdp_stat_carrier {
 };
 
 #define SDP_STAT_MAGIC 0x73647073u /* "sdps" */
-#define SDP_STAT_VERSION 1u
+/* Of the layout: each count in it has a part. */
+#define SDP_STAT_VERSION                                                       \
+	(1u << 24 | (unsigned)SDP_STAT_COUNTER_CNT << 18 |                     \
+	 SDP_STAT_GAUGE_CNT << 12 | SDP_STAT_EVENT_CNT << 6 |                  \
+	 SDP_STAT_FALLBACK_CNT)
 #define SDP_STAT_SOCK_MAX 65535u
 
 /* AF_INET or AF_INET6, host order; family 0: none. */

@@ -128,6 +128,10 @@ static void files_filter(struct stat_list *list, size_t first)
 	list->cnt = kept;
 }
 
+#define NO_PAGE                                                                \
+	"no statistics page of this build: use the sdpstat that was "          \
+	"installed with the program's libsdp.so"
+
 static int file_add(struct stat_list *list, const char *path)
 {
 	size_t first = list->cnt;
@@ -136,7 +140,7 @@ static int file_add(struct stat_list *list, const char *path)
 	files_filter(list, first);
 	if (ret < 0)
 		fprintf(stderr, "sdpstat: %s: %s\n", path,
-			ret == -EPROTO	 ? "no statistics page of this version"
+			ret == -EPROTO	 ? NO_PAGE
 			: ret == -EAGAIN ? "the page is just being made"
 					 : strerror(-ret));
 	return ret;
@@ -155,6 +159,9 @@ static int pages_find(struct stat_list *list)
 	ret = stat_find_processes(list, config.pid);
 	if (ret < 0)
 		fprintf(stderr, "sdpstat: /proc: %s\n", strerror(-ret));
+	else if (list->misfit_pid)
+		fprintf(stderr, "sdpstat: process %d: " NO_PAGE "\n",
+			list->misfit_pid);
 	if (ret == 0 && dir)
 		ret = file_add(list, dir);
 	return ret;

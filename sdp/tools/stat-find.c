@@ -85,6 +85,8 @@ static int fd_try(struct stat_list *list, int dir_fd, const char *name,
 		return 0;
 	ret = sdp_stat_read(fd, &process.snapshot);
 	close(fd);
+	if (ret == -EPROTO)
+		list->misfit_pid = process.pid;
 	if (ret < 0)
 		return ret == -ENOMEM ? ret : 0;
 	ret = is_own_pid(pid, process.snapshot.head.pid)

@@ -20,6 +20,7 @@ struct stat_process {
 struct stat_list {
 	struct stat_process *process;
 	size_t cnt;
+	int misfit_pid; /* some process whose page is another build's; or 0 */
 };
 
 /* Every process, or with @pid != 0 this one.  Return: 0; -ENOMEM. */

@@ -23,6 +23,10 @@ LOOKER = ["/usr/bin/python3", "-c",
           "lib.ibv_get_device_list(None); print('goes on')"]
 
 
+SHOWN = "hca_id:\tusiw_lo"
+TWO_BUILDS = "are of two builds of usiw"
+
+
 def run(test, name, words, env=None, codes=(0,)):
     program = test.start(name, words, usiw=False, env=env)
     program.wait(60, codes=codes)
@@ -85,11 +89,20 @@ def provider_gone():
 def rnic_gone():
     with Test("the RNIC library was removed") as test:
         prefix, usiw = installed(test)
-        for path in libraries(prefix, "libusiw-rnic.so"):
+        for path in libraries(prefix, "libusiw-rnic-*.so"):
             os.remove(path)
         text = run(test, "looker", [usiw, "run", "--", *LOOKER])
         expect(text, "cannot load the RNIC library", "install usiw again",
                "goes on")
+
+
+def preload_of(prefix):
+    preload, = libraries(prefix, "libusiw-kabi.so")
+    if "libasan" in subprocess.run(["ldd", preload], check=True, text=True,
+                                   stdout=subprocess.PIPE).stdout:
+        raise Skip("the runtime of ASan has to be preloaded before it, "
+                   "which usiw run does")
+    return preload
 
 
 def nobody_names_the_provider():
@@ -97,11 +110,7 @@ def nobody_names_the_provider():
         raise Skip(f"usiw is installed: {DRIVER_FILE}")
     with Test("preloaded, and no driver file") as test:
         prefix, _ = installed(test)
-        preload, = libraries(prefix, "libusiw-kabi.so")
-        if "libasan" in subprocess.run(["ldd", preload], check=True, text=True,
-                                       stdout=subprocess.PIPE).stdout:
-            raise Skip("the runtime of ASan has to be preloaded before it, "
-                       "which usiw run does")
+        preload = preload_of(prefix)
         names = os.path.realpath(os.path.dirname(
             libraries(prefix, "libusiw-rdmav34.so")[0])) + "/libusiw"
         env = {"LD_PRELOAD": preload}
@@ -114,6 +123,81 @@ def nobody_names_the_provider():
         text = run(test, "ibv_devinfo", ["ibv_devinfo"],
                    {**env, "RDMAV_DRIVERS": said})
         expect(text, "hca_id:\tusiw_lo")
+
+
+def other_build(test, name):
+    """An installation whose parts share another interface: the digits stand
+    in the names and in the files."""
+    prefix = directory_of(test, name)
+    install(prefix)
+    rnic, = libraries(prefix, "libusiw-rnic-*.so")
+    digits = os.path.basename(rnic)[len("libusiw-rnic-"):-len(".so")].encode()
+    check(len(digits) == 8, f"{rnic} has no digits")
+    for path in [rnic, *libraries(prefix, "libusiw-kabi.so"),
+                 libraries(prefix, "libusiw-rdmav*.so")[0]]:
+        with open(path, "r+b") as file:
+            octets = file.read()
+            check(digits in octets, f"{path} has no {digits}")
+            file.seek(0)
+            file.write(octets.replace(digits, b"otherone"))
+    os.rename(rnic, os.path.join(os.path.dirname(rnic),
+                                 "libusiw-rnic-otherone.so"))
+    return os.path.join(prefix, "bin", "usiw"), names_provider(prefix)
+
+
+def names_provider(prefix):
+    """What RDMAV_DRIVERS takes."""
+    return os.path.dirname(libraries(prefix, "libusiw-rdmav34.so")[0]) \
+        + "/libusiw"
+
+
+def two_builds():
+    """The devices are those of the usiw run that was called last."""
+    with Test("two builds on one machine") as test:
+        _, usiw = installed(test)
+        other_usiw, _ = other_build(test, "other")
+        for words in ([usiw], [other_usiw], [usiw, "run", "--", other_usiw],
+                      [other_usiw, "run", "--", usiw]):
+            text = run(test, "run", [*words, "run", "--", "ibv_devinfo"])
+            expect(text, SHOWN)
+            check(TWO_BUILDS not in text, text)
+
+
+def provider_of_another_build():
+    """Behind the right one it is not asked; in front it says what is wrong;
+    alone the program sees no device and goes on."""
+    with Test("the provider of another build") as test:
+        prefix, _ = installed(test)
+        preload = preload_of(prefix)
+        own = names_provider(prefix)
+        _, other = other_build(test, "other")
+
+        def looked(drivers, words):
+            return run(test, "looker", words, {"LD_PRELOAD": preload,
+                                               "RDMAV_DRIVERS": drivers})
+        text = looked(f"{own}:{other}", ["ibv_devinfo"])
+        expect(text, SHOWN)
+        check(TWO_BUILDS not in text, text)
+        expect(looked(f"{other}:{own}", ["ibv_devinfo"]), TWO_BUILDS, SHOWN)
+        text = looked(other, LOOKER)
+        expect(text, TWO_BUILDS, "goes on", f"the provider {other}-rdmav",
+               f"and {preload} are",
+               "start the program by the usiw run of one of them")
+
+
+def parts_of_two_builds():
+    """An installation over another that was not removed as a whole."""
+    with Test("the RNIC library of another build") as test:
+        prefix, usiw = installed(test)
+        rnic, = libraries(prefix, "libusiw-rnic-*.so")
+        os.rename(rnic, os.path.join(os.path.dirname(rnic),
+                                     "libusiw-rnic-otherone.so"))
+        text = run(test, "looker", [usiw, "run", "--", *LOOKER])
+        expect(text, "cannot load the RNIC library", "install usiw again",
+               "goes on")
+        install(prefix)
+        left = libraries(prefix, "libusiw-rnic*")
+        check(left == [rnic], f"after the next installation: {left}")
 
 
 def read_only():
@@ -135,7 +219,9 @@ def read_only():
 
 CASES = [("unknown", unknown_number), ("two", second_library),
          ("provider", provider_gone), ("rnic", rnic_gone),
-         ("unnamed", nobody_names_the_provider), ("read-only", read_only)]
+         ("unnamed", nobody_names_the_provider), ("builds", two_builds),
+         ("foreign", provider_of_another_build),
+         ("parts", parts_of_two_builds), ("read-only", read_only)]
 
 if __name__ == "__main__":
     harness.main(CASES)

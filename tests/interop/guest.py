@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """A guest of the kernel lab, the programs in it, and its siw."""
 import base64
+import glob
 import json
 import os
 import shutil
@@ -212,7 +213,8 @@ def copy_foreign_libraries(lib):
     """What usiw needs and the guest's image lacks."""
     foreign = os.path.join(lib, "foreign")
     os.makedirs(foreign)
-    listing = subprocess.run(["ldd", os.path.join(lib, "libusiw-rnic.so")],
+    rnic = glob.glob(os.path.join(lib, "libusiw-rnic-*.so"))
+    listing = subprocess.run(["ldd", *rnic],
                              stdout=subprocess.PIPE, text=True).stdout
     for line in listing.split("\n"):
         field = line.split()

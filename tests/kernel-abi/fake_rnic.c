@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A libusiw-rnic.so of two fixed devices, for the tests of kernel-abi/: what
+ * A libusiw-rnic-*.so of two fixed devices, for the tests of kernel-abi/: what
  * the tree says and what descriptors do can then be compared octet by octet.
  * Its channels are real; its connection manager refuses everything.
  */

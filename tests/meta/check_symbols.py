@@ -41,7 +41,7 @@ NEEDED = {
             r"libm\.so.*|libpthread.*|lib(a|t|ub)san\.so.*|libgcc_s\.so.*",
     "kabi": r"libc\.so.*|ld-linux.*|lib(a|t|ub)san\.so.*|libm\.so.*|"
             r"libgcc_s\.so.*",
-    "provider": r"libc\.so.*|ld-linux.*|libibverbs\.so.*|libusiw-rnic\.so.*|"
+    "provider": r"libc\.so.*|ld-linux.*|libibverbs\.so.*|libusiw-rnic-.*\.so|"
                 r"lib(a|t|ub)san\.so.*|libm\.so.*|libgcc_s\.so.*",
     "tool": r"libc\.so.*|ld-linux.*|lib(a|t|ub)san\.so.*|libm\.so.*|"
             r"libgcc_s\.so.*",
@@ -146,7 +146,7 @@ def check_runpath(path):
     if value and all(p.startswith("$ORIGIN") for p in value[0].split(":")):
         return []
     return [f"provider: RUNPATH {value} is not relative to $ORIGIN: it finds "
-            "libusiw-rnic.so only on this machine"]
+            "libusiw-rnic-*.so only on this machine"]
 
 
 def check_objects(directory):

@@ -70,6 +70,8 @@ struct fake_rnic {
 };
 
 extern struct fake_rnic fake;
+/* Of the preload library. */
+extern char usiw_interface[sizeof(USIW_INTERFACE)];
 
 /* The state every test starts from. */
 void fake_reset(void);

@@ -10,6 +10,9 @@
 
 #include <cmocka.h>
 
+/* As the preload library of the same build shows it. */
+char usiw_interface[] = USIW_INTERFACE;
+
 /* libibverbs would make it from sysfs; it is never freed. */
 static struct verbs_device fake_vdev = {
 	.device = { .node_type = IBV_NODE_RNIC,

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# USIW_INTERFACE: eight hex digits that stand for what the provider, the
+# preload library and the RNIC share inside a process: functions, rings, and
+# the table of descriptors, of which each has the code.
+#
+# The RNIC library has them in its name, so that neither of its users loads
+# that of a build with another interface; and the provider takes no device that
+# the preload library of such a build shows.
+
+set(text "")
+foreach(file abi/usiw-abi.h abi/usiw-ring.h rnic/rnic.h util/fdtab.h
+		util/fdtab.c)
+	file(SHA256 ${CMAKE_SOURCE_DIR}/${file} sum)
+	string(APPEND text "${sum}  ${file}\n")
+	set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY
+		CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${file})
+endforeach()
+string(SHA256 sum "${text}")
+string(SUBSTRING ${sum} 0 8 USIW_INTERFACE)
+set(USIW_RNIC_NAME usiw-rnic-${USIW_INTERFACE})
