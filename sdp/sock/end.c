@@ -82,10 +82,7 @@ static void link_end(struct sdp_sock *sock)
 	int seconds = sock->options.linger_s;
 	uint64_t now = sdp_now_ns();
 
-	/* At the exit there may be several who end it: for each number, and a
-	 * relay's last thread.  acq_rel: the first one has it alone. */
-	if (!link || atomic_exchange_explicit(&sock->is_link_over, true,
-					      memory_order_acq_rel))
+	if (!link)
 		return;
 	sdp_link_set_notify(link, NULL, NULL);
 	sdp_count_close(sock);
@@ -105,6 +102,11 @@ static void link_end(struct sdp_sock *sock)
 
 static void stream_close(struct sdp_sock *sock)
 {
+	/* At the exit several may end it: one for each number, and a relay's
+	 * last thread.  acq_rel: the first one has it alone. */
+	if (atomic_exchange_explicit(&sock->is_over, true,
+				     memory_order_acq_rel))
+		return;
 	link_end(sock);
 	rest_end(sock);
 }

@@ -121,7 +121,7 @@ struct sdp_sock {
 	_Atomic uint32_t call_cnt;
 	/* STREAM, RELAY.  It goes under the shadow's lock. */
 	_Atomic(struct sdp_link *) link;
-	_Atomic bool is_link_over;  /* closed; it may be freed */
+	_Atomic bool is_over;	    /* its end has begun; the link may go */
 	struct sdp_link *past_link; /* broken off by connect() */
 	char *early;		    /* STARTING: what was sent meanwhile */
 	_Atomic uint32_t early_len; /* written with the lock */

@@ -25,7 +25,7 @@ static char places[2];
 
 static struct sdp_sock sock;
 static uint64_t now;
-static bool is_kept, is_abandoned;
+static bool is_kept, is_abandoned, ends_again;
 static int owed_cnt;
 static struct {
 	int link_closes, past_closes, counts, shadows, listeners, drains, ends;
@@ -64,6 +64,12 @@ void sdp_link_close(struct sdp_link *link, uint64_t deadline)
 	assert_ptr_equal(link, LINK);
 	seen.link_closes++;
 	seen.close_deadline = deadline;
+	if (!ends_again)
+		return;
+	ends_again = false;
+	sdp_sock_end(&sock);
+	assert_int_equal(seen.shadows, 0);
+	assert_non_null(sock.early);
 }
 
 void sdp_verbs_end(void)
@@ -139,7 +145,7 @@ static int begin(void **state)
 	sock.state = SDP_SOCK_STREAM;
 	sock.link = LINK;
 	now = 5 * SECOND;
-	is_kept = is_abandoned = false;
+	is_kept = is_abandoned = ends_again = false;
 	owed_cnt = 0;
 	return 0;
 }
@@ -184,6 +190,19 @@ static void ends_once(void **state)
 	assert_int_equal(seen.link_closes, 1);
 	assert_int_equal(seen.past_closes, 1);
 	assert_int_equal(seen.counts, 1);
+	assert_int_equal(seen.shadows, 1);
+	assert_null(sock.early);
+}
+
+/* The one that comes second leaves all of it to the first. */
+static void ends_once_while_it_ends(void **state)
+{
+	(void)state;
+	sock.early = malloc(1);
+	ends_again = true;
+	sdp_sock_end(&sock);
+	assert_false(ends_again);
+	assert_int_equal(seen.link_closes, 1);
 	assert_int_equal(seen.shadows, 1);
 	assert_null(sock.early);
 }
@@ -269,6 +288,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(lingers_as_it_was_told, begin),
 		cmocka_unit_test_setup(ends_once, begin),
+		cmocka_unit_test_setup(ends_once_while_it_ends, begin),
 		cmocka_unit_test_setup(ends_what_the_state_has, begin),
 		cmocka_unit_test_setup(waits_for_nothing_before_sdp, begin),
 		cmocka_unit_test_setup(exits_in_time, begin),
