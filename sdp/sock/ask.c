@@ -158,7 +158,7 @@ static void *ask_thread(void *arg)
 {
 	struct sdp_sock *sock = arg;
 	struct sdp_link *link = NULL;
-	bool is_sdp;
+	bool is_sdp, is_start;
 	int ret;
 
 	sdp_inside_enter();
@@ -177,11 +177,12 @@ static void *ask_thread(void *arg)
 		sdp_sock_become(sock, SDP_SOCK_STREAM);
 	/* release: what has come of it; pairs with sdp_sock_is_asking() */
 	atomic_store_explicit(&sock->is_asking, false, memory_order_release);
+	is_start = is_sdp && !link;
+	/* With the lock, for ask_wait(). */
+	sdp_sock_tell(sock, -1, is_start ? POLLOUT : SDP_NEWS_ALL);
 	util_unlock(&sock->lock);
-	if (is_sdp && !link) {
-		sdp_sock_tell(sock, -1, POLLOUT);
+	if (is_start)
 		return sdp_start_run(sock);
-	}
 	if (!is_sdp && link)
 		sdp_link_close(link, 0);
 	sdp_start_over(sock);
@@ -268,6 +269,9 @@ static int ask_wait(struct sdp_sock *sock, int fd, int late)
 		return late;
 	if (ret < 0)
 		return ret;
+	/* The thread lets go of it when the epoll sets know. */
+	util_lock(&sock->lock);
+	util_unlock(&sock->lock);
 	/* Its TCP socket is connecting: the kernel knows the rest. */
 	if (sdp_sock_state(sock) == SDP_SOCK_TCP)
 		return sdp_connect_finish(sock, fd);

@@ -438,7 +438,6 @@ void sdp_start_over(struct sdp_sock *sock)
 	util_lock(&sock->lock);
 	is_closed = sock->is_closed;
 	util_unlock(&sock->lock);
-	sdp_sock_tell(sock, -1, SDP_NEWS_ALL);
 	if (is_closed)
 		sock->end(sock);
 	sdp_sock_drop(sock);
