@@ -315,8 +315,6 @@ int sdp_ask_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 	return sdp_connect_plain(sock, fd, ret);
 }
 
-#define CANCEL_NS 1000000ull
-
 void sdp_ask_cancel(struct sdp_sock *sock)
 {
 	UTIL_SIGNALS_OFF(); /* as in sdp_connect_settle() */
@@ -326,7 +324,5 @@ void sdp_ask_cancel(struct sdp_sock *sock)
 	if (sock->stop_fd >= 0)
 		(void)!util_sys_write(sock->stop_fd, &one, sizeof(one));
 	util_unlock(&sock->lock);
-	/* The thread's next step ends it. */
-	while (sdp_sock_is_asking(sock))
-		(void)sdp_start_wait(sock, sdp_now_ns() + CANCEL_NS);
+	sdp_start_asked(sock);
 }

@@ -135,6 +135,9 @@ void sdp_sock_end(struct sdp_sock *sock)
 	case SDP_SOCK_STARTING:
 		if (sdp_start_abandon(sock)) {
 			shadow_end(sock);
+			/* As with TCP, the peer accepts no connection that was
+			 * not made before close(). */
+			sdp_start_asked(sock);
 			break;
 		}
 		stream_close(sock);

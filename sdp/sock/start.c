@@ -35,6 +35,8 @@
 /* Behind its Hello the peer is in the midst of the start: what it sent is
  * there before the call that asks for it goes on. */
 #define SOON_NS 20000000ull
+/* The end of a question may leave the state as it is: look that often. */
+#define ASKED_NS 1000000ull
 /* For a peer to take notice of a refusal. */
 #define REFUSE_MS 1000
 
@@ -614,6 +616,13 @@ int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline)
 			return -EAGAIN;
 	}
 	return 0;
+}
+
+void sdp_start_asked(struct sdp_sock *sock)
+{
+	/* The thread's next step ends it. */
+	while (sdp_sock_is_asking(sock))
+		(void)sdp_start_wait(sock, sdp_now_ns() + ASKED_NS);
 }
 
 bool sdp_start_abandon(struct sdp_sock *sock)

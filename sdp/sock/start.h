@@ -37,6 +37,10 @@ enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
  */
 int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline);
 
+/* Sleeps until the thread of ask.c, which was told to end, is past the
+ * question. */
+void sdp_start_asked(struct sdp_sock *sock);
+
 /* The program has closed the socket while it was STARTING: what it has sent
  * still goes.  Return: whether that is so. */
 bool sdp_start_abandon(struct sdp_sock *sock);

@@ -29,6 +29,7 @@ static bool is_kept, is_abandoned, ends_again;
 static int owed_cnt;
 static struct {
 	int link_closes, past_closes, counts, shadows, listeners, drains, ends;
+	int waits;
 	uint64_t close_deadline, linger_deadline, drain_deadline;
 } seen;
 
@@ -124,6 +125,15 @@ bool sdp_start_abandon(struct sdp_sock *of)
 {
 	assert_ptr_equal(of, &sock);
 	return is_abandoned;
+}
+
+void sdp_start_asked(struct sdp_sock *of)
+{
+	assert_ptr_equal(of, &sock);
+	assert_true(is_abandoned);
+	/* A jump out of it leaves nothing behind. */
+	assert_int_equal(seen.shadows, 1);
+	seen.waits++;
 }
 
 int sdp_start_owed(void)
@@ -242,6 +252,7 @@ static void ends_what_the_state_has(void **state)
 			   seen.past_closes == rows[i].past_closes);
 		assert_row(rows[i].name, seen.shadows == rows[i].shadows);
 		assert_row(rows[i].name, seen.listeners == rows[i].listeners);
+		assert_row(rows[i].name, seen.waits == rows[i].is_abandoned);
 	}
 }
 
