@@ -41,6 +41,7 @@ struct rnic_stream {
 	void *start_rx, *start_tx;     /* own, until attached */
 	size_t start_taken;	       /* octets of the peer's start frame */
 	uint64_t deadline_ns;	       /* 0: none */
+	int send_error;		       /* what a send got from the socket */
 	uint64_t tx_octets;	       /* taken by TCP since the start */
 	uint64_t paced_acked;	       /* by the peer's TCP, then */
 	uint64_t paced_octets;	       /* of these, when deadline_ns was set */

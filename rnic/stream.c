@@ -167,6 +167,9 @@ static int stream_read(struct rnic_stream *stream)
 		return stream_unwritable(stream);
 	if (len < 0)
 		return (int)len;
+	/* The send took the error: behind it, recv() says no more than EOF. */
+	if (len == 0 && stream->send_error < 0)
+		return stream->send_error;
 	if (len == 0) {
 		stream->has_peer_fin = true;
 		smpa_conn_rx_eof(stream->conn);
@@ -178,6 +181,12 @@ static int stream_read(struct rnic_stream *stream)
 	smpa_conn_rx_commit(stream->conn, (size_t)len);
 	stream_events(stream);
 	return (size_t)len == want;
+}
+
+/* Sends wait for receives, and nothing more can be kept (hold.c). */
+static bool stream_is_full(const struct rnic_stream *stream)
+{
+	return stream->qp && rnic_hold_is_full(stream->qp);
 }
 
 static int stream_rx(struct rnic_stream *stream)
@@ -250,8 +259,10 @@ static int stream_put(struct rnic_stream *stream)
 		stream->is_tx_blocked = true;
 		return 0;
 	}
-	if (len < 0)
+	if (len < 0) {
+		stream->send_error = (int)len;
 		return (int)len;
+	}
 	rnic_stat_add(RNIC_STAT_tx_calls, 1);
 	rnic_stat_add(RNIC_STAT_tx_octets, (uint64_t)len);
 	stream->tx_octets += (uint64_t)len;
@@ -325,6 +336,20 @@ static void stream_look_at_emss(struct rnic_stream *stream)
 		smpa_mulpdu(rnic_tcp_emss(stream->fd), stream->has_tx_markers));
 }
 
+/*
+ * A send met the end of the connection.  What the peer sent before, its
+ * TERMINATE most of all, is still in the socket.
+ */
+static void stream_tx_failed(struct rnic_stream *stream, int status)
+{
+	int rc = stream->send_error < 0;
+
+	while (rc > 0 && stream->qp && !stream->has_peer_fin &&
+	       !stream_is_full(stream))
+		rc = stream_read(stream);
+	rnic_stream_lost(stream, status);
+}
+
 void rnic_stream_tx(struct rnic_stream *stream)
 {
 	int rc;
@@ -338,7 +363,7 @@ void rnic_stream_tx(struct rnic_stream *stream)
 		stream_look_at_emss(stream);
 	rc = stream_tx(stream);
 	if (rc < 0)
-		rnic_stream_lost(stream, rc);
+		stream_tx_failed(stream, rc);
 	else
 		rnic_stream_end_step(stream);
 }
@@ -395,12 +420,6 @@ void rnic_stream_knock(struct rnic_stream *stream)
 
 /* ---- pass --------------------------------------------------------------- */
 
-/* Sends wait for receives, and nothing more can be kept (hold.c). */
-static bool stream_is_full(const struct rnic_stream *stream)
-{
-	return stream->qp && rnic_hold_is_full(stream->qp);
-}
-
 void rnic_stream_watch(struct rnic_stream *stream)
 {
 	uint32_t events = 0;
@@ -442,11 +461,15 @@ void rnic_stream_pass(struct rnic_stream *stream, uint32_t events)
 		else
 			rc = stream_discard(stream);
 	}
-	if (rc == 0 && (stream_has_work(stream) || stream->is_tx_blocked ||
-			smpa_conn_tx_pending(stream->conn)))
+	if (rc < 0) {
+		rnic_stream_lost(stream, rc);
+		return;
+	}
+	if (stream_has_work(stream) || stream->is_tx_blocked ||
+	    smpa_conn_tx_pending(stream->conn))
 		rc = stream_tx(stream);
 	if (rc < 0)
-		rnic_stream_lost(stream, rc);
+		stream_tx_failed(stream, rc);
 	else
 		rnic_stream_end_step(stream);
 }

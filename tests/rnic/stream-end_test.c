@@ -687,6 +687,36 @@ static void held_work_fails_by_name_in_the_end(void **state)
 	rnicpair_close(&p);
 }
 
+/* The send is the first to meet the reset, and takes the socket's error: what
+ * came before the reset is read all the same. */
+static void a_terminate_before_a_reset_is_heard(void **state)
+{
+	const struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	struct rnicpair p;
+	struct rnicpair_side *side = &p.side[0];
+	struct rawpeer raw;
+	struct usiw_sge sge;
+	struct rnicpair_wr wr = {
+		.wr_id = 1, .opcode = USIW_WR_SEND, .sge = &sge, .sge_cnt = 1
+	};
+
+	(void)state;
+	rnicpair_open_idle(&p, &opt);
+	rawpeer_join(&raw, &p, 0);
+	sge = rnicpair_sge(side, 0, 100);
+	rnic_engine_lead(side->qp->engine);
+	smpa_conn_terminate(raw.conn,
+			    (struct smpa_fault){ SMPA_F_DDP_U_NO_BUFFER });
+	(void)rawpeer_try(&raw);
+	rawpeer_reset(&raw);
+	assert_int_equal(rnicpair_post(side, &wr), 0);
+	rnic_engine_unlead(side->qp->engine);
+	assert_int_equal(rnicpair_take(side, side->scq).status,
+			 USIW_WC_RNR_RETRY_EXC_ERR);
+	rnicpair_wait_state(side, RNIC_QPS_TERMINATE);
+	rnicpair_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -703,6 +733,7 @@ int main(void)
 		cmocka_unit_test(an_overrun_while_letting_go_is_told_once),
 		cmocka_unit_test(held_work_goes_out_with_the_first_fpdu),
 		cmocka_unit_test(held_work_fails_by_name_in_the_end),
+		cmocka_unit_test(a_terminate_before_a_reset_is_heard),
 	};
 
 	setenv("USIW_START_MS", "400", 1);
