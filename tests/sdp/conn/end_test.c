@@ -100,6 +100,7 @@ static void resolves_crossing_discons_by_role(void **state)
 {
 	(void)state;
 	for (int role = 0; role < 2; role++) {
+		struct sdp_event ev;
 		struct script s;
 
 		script_open_as(&s, (enum sdp_role)role, 16);
@@ -114,6 +115,10 @@ static void resolves_crossing_discons_by_role(void **state)
 		assert_int_equal(script_work(&s), role == SDP_CONNECTING
 							  ? SDP_WORK_DISCONNECT
 							  : SDP_WORK_NONE);
+		sdp_conn_llp_down(s.conn, 0);
+		assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_NONE);
+		assert_true(script_event(&s, SDP_EV_PEER_CLOSED, &ev));
+		assert_true(script_event(&s, SDP_EV_CLOSED, &ev));
 		script_fini(&s);
 	}
 }

@@ -59,6 +59,12 @@ static void sources_pipelined(struct script *s)
 	assert_int_equal(script_mid(s), SDP_MID_MODE_CHANGE);
 }
 
+static void sources_buffered(struct script *s)
+{
+	assert_int_equal(sdp_conn_set_mode(s->conn, SDP_MODE_BUFFERED), 0);
+	assert_int_equal(script_mid(s), SDP_MID_MODE_CHANGE);
+}
+
 /* Our SinkAvail stands. */
 static void has_out(struct script *s)
 {
@@ -146,6 +152,9 @@ static const struct {
 	  MSG(SDP_MID_SRC_AVAIL, .payload_len = 1, .avail = { .len = 500 }),
 	  SDP_FAULT_SRC_AVAIL },
 	{ "SinkAvail in Combined", none,
+	  MSG(SDP_MID_SINK_AVAIL, .avail = { .len = 500 }),
+	  SDP_FAULT_SINK_AVAIL },
+	{ "SinkAvail in Buffered", sources_buffered,
 	  MSG(SDP_MID_SINK_AVAIL, .avail = { .len = 500 }),
 	  SDP_FAULT_SINK_AVAIL },
 	{ "SinkAvail ahead", sources_pipelined,
@@ -245,14 +254,14 @@ static const struct {
 } octets[] = {
 	{ "15 octets", "001000ff 00000010 00000000 000000", SDP_FAULT_LENGTH },
 	{ "nothing", "", SDP_FAULT_LENGTH },
-	{ "Len too long", "001000ff 00000011 00000000 00000000",
+	{ "Len more by one", "001000ff 00000011 00000000 00000000",
 	  SDP_FAULT_LENGTH },
+	{ "Len less by one", "001000ff 0000000f 00000000 00000000",
+	  SDP_FAULT_LENGTH },
+	{ "Len less by one, with payload",
+	  "001000ff 00000010 00000000 00000000 41", SDP_FAULT_LENGTH },
 	{ "SendSm with an octet more", "00100004 00000011 00000000 00000000 00",
 	  SDP_FAULT_LENGTH },
-	{ "reserved MID", "0010000f 00000010 00000000 00000000",
-	  SDP_FAULT_MID },
-	{ "experimental MID", "00100040 00000010 00000000 00000000",
-	  SDP_FAULT_MID },
 	{ "MSeq 2 first", "001000ff 00000010 00000002 00000000",
 	  SDP_FAULT_MSEQ },
 	{ "MSeqAck of nothing sent", "001000ff 00000010 00000000 00000001",
@@ -263,6 +272,22 @@ static const struct {
 	  "001000fe 00000020 00000000 00000000 00000000 00000000 00000000"
 	  "00000000",
 	  SDP_FAULT_AVAIL },
+	{ "SrcAvail of 2^31 and one",
+	  "001000fe 00000021 00000000 00000000 80000001 00000000 00000000"
+	  "00000000 41",
+	  SDP_FAULT_AVAIL },
+	{ "SrcAvail cut in its header",
+	  "001000fe 0000001f 00000000 00000000 00000100 00000000 00000000"
+	  "000000",
+	  SDP_FAULT_LENGTH },
+	{ "mode 4", "00100007 00000014 00000000 00000000 00000008",
+	  SDP_FAULT_MODE },
+	{ "mode 5", "00100007 00000014 00000000 00000000 0000000a",
+	  SDP_FAULT_MODE },
+	{ "mode 6", "00100007 00000014 00000000 00000000 0000000c",
+	  SDP_FAULT_MODE },
+	{ "mode 7, S", "00100007 00000014 00000000 00000000 0000000f",
+	  SDP_FAULT_MODE },
 	{ "mode 3", "00100007 00000014 00000000 00000000 00000006",
 	  SDP_FAULT_MODE },
 	{ "SuspComm's constants",
@@ -287,6 +312,69 @@ static void ends_on_malformed_octets(void **state)
 			   sdp_fault_str(octets[i].fault)[0] != '?');
 		script_fini(&s);
 	}
+}
+
+/* T98: every identifier that is none. */
+static void ends_on_each_reserved_mid(void **state)
+{
+	unsigned int cnt = 0;
+
+	(void)state;
+	for (unsigned int mid = 0x0f; mid < 0xfd; mid++) {
+		uint8_t buf[] = { 0, 16, 0, (uint8_t)mid,
+				  0, 0,	 0, 16,
+				  0, 0,	 0, 0,
+				  0, 0,	 0, 0 };
+		struct script s;
+
+		script_open_as(&s, SDP_CONNECTING, 16);
+		assert_int_equal(script_raw(&s, buf, sizeof(buf)), -EPROTO);
+		assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_MID);
+		script_fini(&s);
+		cnt++;
+	}
+	assert_int_equal(cnt, 238);
+}
+
+/* T102: what has no payload, one octet longer; BSDH.Len says so. */
+static void ends_on_control_messages_with_more(void **state)
+{
+	unsigned int cnt = 0;
+
+	(void)state;
+	for (uint8_t mid = SDP_MID_DISCONN; mid <= SDP_MID_SUSP_COMM_ACK;
+	     mid++) {
+		struct sdp_msg msg = { .mid = mid, .bufs = 16 };
+		uint8_t buf[SDP_HEADER_MAX + 1] = { 0 };
+		struct script s;
+		size_t len;
+
+		if (mid == SDP_MID_MODE_CHANGE)
+			msg.change.mode = SDP_MODE_PIPELINED;
+		script_open_as(&s, SDP_CONNECTING, 16);
+		len = sdp_msg_encode(&msg, SDP_LAYOUT_FIGURE, buf) + 1;
+		buf[7] = (uint8_t)len;
+		assert_int_equal(script_raw(&s, buf, len), -EPROTO);
+		assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_LENGTH);
+		script_fini(&s);
+		cnt++;
+	}
+	assert_int_equal(cnt, 13);
+}
+
+/* T99: the same message twice. */
+static void ends_on_a_repeated_message(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_open_as(&s, SDP_CONNECTING, 16);
+	assert_int_equal(script_data(&s, 1, 0), 1);
+	assert_int_equal(script_data(&s, 1, 0), 1);
+	s.mseq--;
+	assert_int_equal(script_data(&s, 1, 0), -EPROTO);
+	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_MSEQ);
+	script_fini(&s);
 }
 
 /* T53, V14 */
@@ -400,6 +488,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ends_on_each_violation),
 		cmocka_unit_test(ends_on_malformed_octets),
+		cmocka_unit_test(ends_on_each_reserved_mid),
+		cmocka_unit_test(ends_on_control_messages_with_more),
+		cmocka_unit_test(ends_on_a_repeated_message),
 		cmocka_unit_test(checks_what_was_invalidated),
 		cmocka_unit_test(checks_what_a_write_invalidated),
 		cmocka_unit_test(bears_what_may_cross),

@@ -17,6 +17,14 @@ static void minor0(struct sdp_msg *m)
 {
 	m->hello.min_v = 0;
 }
+static void minor2(struct sdp_msg *m)
+{
+	m->hello.min_v = 2;
+}
+static void major0(struct sdp_msg *m)
+{
+	m->hello.maj_v = 0;
+}
 static void minor15(struct sdp_msg *m)
 {
 	m->hello.min_v = 15;
@@ -71,6 +79,8 @@ static const struct {
 	{ "good", nothing, true },
 	{ "MajV 2", version, false },
 	{ "MinV 0", minor0, true },
+	{ "MajV 0", major0, false },
+	{ "MinV 2", minor2, true },
 	{ "MinV 15", minor15, true },
 	{ "MaxAdverts 0", no_adverts, false },
 	{ "LocIRD 0", no_ird, false },
@@ -107,6 +117,31 @@ static void judges_hello(void **state)
 			assert_row(judged[i].name,
 				   conn->minor == (msg.hello.min_v ? 1 : 0));
 		sdp_conn_free(conn);
+	}
+}
+
+/* T13: of another length, or cut. */
+static void refuses_a_hello_of_another_length(void **state)
+{
+	(void)state;
+	for (uint8_t len = 0; len < 34; len++) {
+		struct sdp_options opt = script_options(SDP_ACCEPTING);
+		struct sdp_msg msg = script_hello(SDP_MID_HELLO, 8);
+		uint8_t buf[SDP_HEADER_MAX] = { 0 };
+		struct sdp_conn *conn;
+		int want = len == 32 ? 0 : -EPROTO;
+
+		for (int is_said = 0; is_said < 2; is_said++) {
+			sdp_msg_encode(&msg, opt.layout, buf);
+			if (is_said)
+				buf[7] = len;
+			assert_int_equal(sdp_conn_new(&conn, &opt), 0);
+			assert_int_equal(sdp_conn_start(conn, 0), 0);
+			/* A zero behind the 32 octets is padding (part 5). */
+			assert_int_equal(sdp_conn_hello(conn, buf, len, 0),
+					 len == 33 && !is_said ? 0 : want);
+			sdp_conn_free(conn);
+		}
 	}
 }
 
@@ -209,6 +244,52 @@ static void answers_by_a_send(void **state)
 	script_fini(&s);
 }
 
+/* T8, SDP-74: data directly behind HelloAck, before the owner has looked at
+ * anything; both halves are in Combined (T54). */
+static void takes_data_right_behind_its_hello_ack(void **state)
+{
+	struct sdp_options opt = script_options(SDP_CONNECTING);
+	struct sdp_msg msg = script_hello(SDP_MID_HELLO_ACK, 8);
+	struct script s = { .bufs = 8 };
+	uint8_t buf[SDP_HEADER_MAX];
+	struct sdp_event ev;
+	size_t len = sdp_msg_encode(&msg, opt.layout, buf);
+
+	(void)state;
+	assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
+	sdp_conn_start(s.conn, 0);
+	assert_int_equal(script_work(&s), SDP_WORK_HELLO);
+	sdp_conn_carrier_up(s.conn, NULL, 0, 0, 0);
+	assert_int_equal(script_raw(&s, buf, len), 0);
+	assert_int_equal(script_data(&s, 10, 0), 1);
+	assert_int_equal(script_data(&s, 5, 0), 1);
+	assert_int_equal(sdp_conn_fault(s.conn), 0);
+	assert_int_equal(sdp_conn_buffered(s.conn), 15);
+	assert_true(script_event(&s, SDP_EV_CONNECTED, &ev));
+	assert_true(script_event(&s, SDP_EV_READABLE, &ev));
+	assert_int_equal(sdp_conn_send_mode(s.conn), SDP_MODE_COMBINED);
+	assert_int_equal(sdp_conn_recv_mode(s.conn), SDP_MODE_COMBINED);
+	script_fini(&s);
+}
+
+/* SDP-69: and the accepting side sends them at once. */
+static void sends_data_right_behind_its_hello_ack(void **state)
+{
+	struct sdp_options opt = script_options(SDP_ACCEPTING);
+	struct script s;
+
+	(void)state;
+	open_with_hello(&s, &opt);
+	assert_int_equal(script_work(&s), SDP_WORK_NONE);
+	assert_int_equal(sdp_conn_carrier_up(s.conn, NULL, 0, 0, 0), 0);
+	assert_int_equal(script_mid(&s), SDP_MID_HELLO_ACK);
+	assert_int_equal(sdp_conn_send_mode(s.conn), SDP_MODE_COMBINED);
+	assert_int_equal(sdp_conn_recv_mode(s.conn), SDP_MODE_COMBINED);
+	assert_int_equal(script_send(&s, 1, 10, 0), 0);
+	assert_int_equal(script_mid(&s), SDP_MID_DATA);
+	script_fini(&s);
+}
+
 /* C7: CM-PRIV; nothing goes before the connecting side's first message. */
 static void answers_by_private_data(void **state)
 {
@@ -308,8 +389,13 @@ static void ends_when_nothing_comes(void **state)
 	script_fini(&s);
 	assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
 	sdp_conn_start(s.conn, 0);
+	assert_int_equal(script_work(&s), SDP_WORK_HELLO);
 	sdp_conn_llp_down(s.conn, 0);
 	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_LLP_LOST);
+	assert_true(script_event(&s, SDP_EV_FAILED, &ev));
+	assert_int_equal(ev.failed.fault, SDP_FAULT_LLP_LOST);
+	assert_true(script_event(&s, SDP_EV_CLOSED, &ev));
+	assert_int_equal(script_work(&s), SDP_WORK_NONE);
 	script_fini(&s);
 }
 
@@ -317,7 +403,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(judges_hello),
+		cmocka_unit_test(refuses_a_hello_of_another_length),
 		cmocka_unit_test(judges_hello_ack),
+		cmocka_unit_test(takes_data_right_behind_its_hello_ack),
+		cmocka_unit_test(sends_data_right_behind_its_hello_ack),
 		cmocka_unit_test(says_hello),
 		cmocka_unit_test(answers_by_a_send),
 		cmocka_unit_test(answers_by_private_data),

@@ -254,6 +254,24 @@ static void advertises_receive_buffers(void **state)
 	}
 }
 
+/* T62, SDP-32: whatever the threshold, not below the size of the receives. */
+static void advertises_what_is_larger_than_a_message(void **state)
+{
+	(void)state;
+	for (uint32_t more = 0; more < 2; more++) {
+		struct sdp_options opt = script_options(SDP_CONNECTING);
+		struct script s;
+
+		opt.sink_threshold = 1;
+		script_open(&s, &opt, 16);
+		change_sink(&s, SDP_MODE_PIPELINED);
+		script_post(&s, 1, opt.buf_size + more, SDP_BUF_RDMA);
+		assert_int_equal(script_mid(&s),
+				 more ? SDP_MID_SINK_AVAIL : -1);
+		script_fini(&s);
+	}
+}
+
 /* T68, SDP-179 */
 static void sends_a_transaction(void **state)
 {
@@ -297,6 +315,7 @@ static void writes_into_what_is_advertised(void **state)
 	assert_true(script_next(&s, &msg));
 	assert_int_equal(msg.mid, SDP_MID_RDMA_WR_COMPL);
 	assert_int_equal(msg.compl_len, 700);
+	assert_int_equal(script_work(&s), SDP_WORK_NONE); /* exactly one */
 	assert_false(script_event(&s, SDP_EV_SENT, &ev));
 	script_done(&s);
 	assert_true(script_event(&s, SDP_EV_SENT, &ev));
@@ -426,6 +445,7 @@ int main(void)
 		cmocka_unit_test(reads_within_its_limits),
 		cmocka_unit_test(answers_what_does_not_suit),
 		cmocka_unit_test(advertises_receive_buffers),
+		cmocka_unit_test(advertises_what_is_larger_than_a_message),
 		cmocka_unit_test(sends_a_transaction),
 		cmocka_unit_test(writes_into_what_is_advertised),
 		cmocka_unit_test(copies_small_buffers_past_a_sink_avail),

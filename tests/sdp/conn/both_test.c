@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Two connections in memory: what both ends together have to reach.
+ */
+#include "test.h"
+
+#include <string.h>
+
+#include "conn/state.h"
+#include "sdpsim.h"
+
+static void open_with(struct sim *s, const struct sdp_options *a,
+		      const struct sdp_options *b)
+{
+	sim_init(s, a, b, 7);
+	sim_open(s);
+}
+
+/* Options of both ends that copy, with @bufs receives of @size octets. */
+static void copying(struct sdp_options opt[2], uint32_t bufs, uint32_t size)
+{
+	for (int i = 0; i < 2; i++) {
+		opt[i] = sim_options((enum sdp_role)i, SDP_STREAM);
+		opt[i].has_manual_mode = true;
+		opt[i].bufs = bufs;
+		opt[i].buf_size = size;
+		opt[i].ird = opt[i].ord = 2;
+	}
+}
+
+/* T19: neither ULP reads, until nothing more goes. */
+static void recovers_when_both_were_blocked(void **state)
+{
+	(void)state;
+	for (uint32_t bufs = 3; bufs <= 32; bufs++) {
+		/* Of three, two are for control messages: each message waits
+		 * for an update, and updates that cross are put off. */
+		uint64_t limit = bufs == 3 ? 100000000000u : 1000000000;
+		struct sdp_options opt[2];
+		struct sim s;
+
+		copying(opt, bufs, 100);
+		open_with(&s, &opt[0], &opt[1]);
+		for (int i = 0; i < 2; i++) {
+			while (sim_send(&s, &s.end[i], 300, 0))
+				;
+		}
+		sim_run(&s);
+		for (int i = 0; i < 2; i++) {
+			assert_true(s.end[i].conn->send_cnt > 0);
+			assert_true(sdp_conn_credit(s.end[i].conn) < 3);
+		}
+		do {
+			sim_drain(&s);
+			assert_true(s.now < limit);
+		} while (s.end[0].conn->send_cnt || s.end[1].conn->send_cnt);
+		sim_check_rest(&s);
+		sim_fini(&s);
+	}
+}
+
+static uint32_t messages_of(const struct sim *s)
+{
+	uint32_t cnt = 0;
+
+	for (int i = 0; i < 2; i++) {
+		for (int mid = 0; mid < 256; mid++)
+			cnt += s->end[i].mid_cnt[mid];
+	}
+	return cnt;
+}
+
+/* T21: with few receives, where each update is one that uses up credit. */
+static void falls_silent_when_idle(void **state)
+{
+	(void)state;
+	for (uint32_t bufs = 3; bufs < 8; bufs++) {
+		struct sdp_options opt[2];
+		struct sim s;
+		uint32_t cnt;
+		int waits = 0;
+
+		copying(opt, bufs, 100);
+		open_with(&s, &opt[0], &opt[1]);
+		for (int i = 0; i < 20; i++) {
+			sim_send(&s, &s.end[i % 2], 250, 0);
+			sim_drain(&s);
+		}
+		cnt = messages_of(&s);
+		/* 100 s: what waits for more and more time may go on. */
+		while (s.now < 100000000000u && sim_wait(&s)) {
+			sim_run(&s);
+			assert_true(++waits < 1000);
+		}
+		assert_in_range(messages_of(&s) - cnt, 0, 100);
+		sim_check_rest(&s);
+		sim_fini(&s);
+	}
+}
+
+/* T22: the soft NIC fails a message that is larger than the receive. */
+static void keeps_within_the_peers_size(void **state)
+{
+	static const uint32_t sizes[] = { 37, 38, 100, 4096 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		struct sdp_options opt[2];
+		struct sim s;
+
+		copying(opt, 64, 5000);
+		opt[1].buf_size = sizes[i];
+		opt[0].inline_max = 5000;
+		open_with(&s, &opt[0], &opt[1]);
+		assert_int_equal(sdp_conn_peer_size(s.end[0].conn), sizes[i]);
+		sim_send(&s, &s.end[0], 10 * (sizes[i] - 16), 0);
+		sim_drain(&s);
+		/* As few messages as that size allows. */
+		assert_int_equal(s.end[0].mid_cnt[SDP_MID_DATA], 10);
+		sim_send(&s, &s.end[0], 10000, SDP_BUF_RDMA);
+		sim_drain(&s);
+		assert_true(s.end[0].mid_cnt[SDP_MID_SRC_AVAIL] > 0);
+		(void)sdp_conn_set_mode(s.end[1].conn, SDP_MODE_PIPELINED);
+		sim_drain(&s);
+		sim_send(&s, &s.end[0], sizes[i] - 36, 0);
+		sim_post_recv(&s, &s.end[0], 6000, SDP_BUF_RDMA);
+		sim_run(&s); /* a Transaction, as large as may be */
+		assert_int_equal(s.end[0].mid_cnt[SDP_MID_SINK_AVAIL], 1);
+		sim_take(&s, &s.end[1], UINT32_MAX);
+		assert_int_equal(s.end[1].got.len,
+				 10 * (sizes[i] - 16) + 10000 + sizes[i] - 36);
+		sdp_conn_abort(s.end[0].conn, s.now);
+		sim_run(&s);
+		sim_fini(&s);
+	}
+}
+
+/* T23 */
+static void carries_a_million_single_octets(void **state)
+{
+	struct sdp_options opt[2];
+	struct sim s;
+
+	(void)state;
+	copying(opt, 8, 256);
+	open_with(&s, &opt[0], &opt[1]);
+	for (uint32_t i = 0; i < 1000000; i++) {
+		while (!sim_send(&s, &s.end[0], 1, 0))
+			sim_drain(&s);
+	}
+	sim_drain(&s);
+	assert_int_equal(s.end[1].got.len, 1000000);
+	sim_check_rest(&s);
+	sim_fini(&s);
+}
+
+/* T52: both have advertised, and nobody has given a buffer to read into. */
+static void ends_the_deadlock_of_two_writers(void **state)
+{
+	struct sdp_options opt[2];
+	struct sim s;
+	uint32_t turns = 0;
+
+	(void)state;
+	copying(opt, 8, 256);
+	open_with(&s, &opt[0], &opt[1]);
+	for (int i = 0; i < 2; i++)
+		assert_true(sim_send(&s, &s.end[i], 20000, SDP_BUF_RDMA));
+	sim_run(&s);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(s.end[i].mid_cnt[SDP_MID_SRC_AVAIL], 1);
+		assert_int_equal(s.end[i].conn->source.src_cnt, 1);
+	}
+	/* One of them has its octets sent by copy; then that one reads. */
+	while (s.end[0].got.len < 20000 && s.end[1].got.len < 20000) {
+		assert_true(++turns < 100000);
+		if (!sim_step(&s)) {
+			sim_take(&s, &s.end[0], UINT32_MAX);
+			sim_take(&s, &s.end[1], UINT32_MAX);
+			if (!sim_step(&s))
+				sim_wait(&s);
+		}
+	}
+	assert_int_equal(s.end[0].read_cnt + s.end[1].read_cnt, 0);
+	sim_drain(&s);
+	sim_check_rest(&s);
+	sim_fini(&s);
+}
+
+/* T77: each end may have one, of whichever kind. */
+static void keeps_within_max_adverts_of_one(void **state)
+{
+	struct sdp_options opt[2];
+	uint32_t most[2] = { 0 }, turns = 0;
+	struct sim s;
+
+	(void)state;
+	copying(opt, 8, 256);
+	opt[0].max_adverts = opt[1].max_adverts = 1;
+	open_with(&s, &opt[0], &opt[1]);
+	for (int i = 0; i < 2; i++)
+		(void)sdp_conn_set_mode(s.end[i].conn, SDP_MODE_PIPELINED);
+	while (turns++ < 20000) {
+		struct sim_end *e = &s.end[turns / 16 % 2];
+
+		if (turns % 16 == 0)
+			sim_send(&s, e, 900, SDP_BUF_RDMA);
+		if (turns % 16 == 3)
+			sim_post_recv(&s, e, 700, SDP_BUF_RDMA);
+		if (turns % 16 == 5)
+			sim_take(&s, e, UINT32_MAX);
+		if (!sim_step(&s))
+			sim_wait(&s);
+		for (int i = 0; i < 2; i++) {
+			const struct sdp_conn *c = s.end[i].conn;
+			uint32_t cnt = c->source.src_cnt + c->sink.out_cnt;
+
+			most[i] = cnt > most[i] ? cnt : most[i];
+		}
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(most[i], 1);
+		assert_int_equal(s.end[i].fault, SDP_FAULT_NONE);
+		assert_true(s.end[i].mid_cnt[SDP_MID_SRC_AVAIL] > 10);
+		assert_true(s.end[i].mid_cnt[SDP_MID_SINK_AVAIL] > 10);
+	}
+	sdp_conn_abort(s.end[0].conn, s.now);
+	sim_run(&s);
+	sim_fini(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(recovers_when_both_were_blocked),
+		cmocka_unit_test(falls_silent_when_idle),
+		cmocka_unit_test(keeps_within_the_peers_size),
+		cmocka_unit_test(carries_a_million_single_octets),
+		cmocka_unit_test(ends_the_deadlock_of_two_writers),
+		cmocka_unit_test(keeps_within_max_adverts_of_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
