@@ -387,6 +387,33 @@ static void both_ways(void)
 	say("3 megabytes went each way at once");
 }
 
+static void both_ways_dial(void *arg)
+{
+	const struct address *address = arg;
+	int fd = socket_new();
+
+	set_int(fd, SOL_SOCKET, SO_RCVBUF, 4096);
+	NEED(connect(fd, &address->any, address->len) == 0);
+	both_ways_run(fd);
+}
+
+/* The same with the smallest of buffers at both ends. */
+static void both_ways_small(void)
+{
+	int listener = bound_new(), fd;
+	struct address address;
+	pid_t pid;
+
+	set_int(listener, SOL_SOCKET, SO_RCVBUF, 4096);
+	NEED(listen(listener, 1) == 0);
+	address = address_of(listener);
+	pid = child_start(both_ways_dial, &address);
+	fd = take_connection(listener);
+	both_ways_run(fd);
+	child_end(pid);
+	say("3 megabytes went each way at once");
+}
+
 static void ping_pong(void)
 {
 	int right = 0;
@@ -639,6 +666,7 @@ const struct sock_case stream_cases[] = {
 	{ "stream.large-vectors", large_vectors },
 	{ "stream.echo-large", echo_large },
 	{ "stream.both-ways", both_ways },
+	{ "stream.both-ways-small", both_ways_small },
 	{ "stream.ping-pong", ping_pong },
 	{ "stream.fill-and-drain", fill_and_drain },
 	{ "stream.partial-send", partial_send },

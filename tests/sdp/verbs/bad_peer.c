@@ -384,6 +384,39 @@ static void read_late(struct sdp_link *bad, struct sdp_link *good,
 	must(!ibv_dereg_mr(mr));
 }
 
+/* T14: the carrier ends between Hello and HelloAck. */
+static void *end_behind_hello(void *arg)
+{
+	int fd = *(int *)arg;
+	uint8_t hello[SDP_HELLO_SIZE];
+	struct linger at_once = { .l_onoff = 1 };
+
+	must(recv(fd, hello, sizeof(hello), MSG_WAITALL) == sizeof(hello));
+	must(hello[3] == SDP_MID_HELLO);
+	must(!setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)));
+	close(fd);
+	return NULL;
+}
+
+static void connect_in_vain(void)
+{
+	struct sdp_outcome outcome;
+	struct sdp_link *link = NULL;
+	pthread_t thread;
+	int fds[2], ret;
+
+	pair_tcp(fds);
+	must(!pthread_create(&thread, NULL, end_behind_hello, &fds[1]));
+	ret = sdp_link_connect_fd(&link, fds[0], NULL, soon(), &outcome);
+	printf("no HelloAck: %s: %s\n", strerror(-ret), outcome.text);
+	must(ret == -ECONNREFUSED || ret == -ECONNRESET);
+	must(outcome.reason != SDP_REASON_NONE);
+	must(!link);
+	pthread_join(thread, NULL);
+	close(fds[0]);
+	must(!sdp_verbs_drain(soon()));
+}
+
 int main(void)
 {
 	static const struct sdp_msg discon = { .mid = SDP_MID_DISCONN };
@@ -396,6 +429,8 @@ int main(void)
 	for (size_t i = 0; i < sizeof(bad_messages) / sizeof(*bad_messages);
 	     i++)
 		with_pair(send_bad, &bad_messages[i]);
+	for (int i = 0; i < 20; i++)
+		connect_in_vain();
 	with_pair(read_late, NULL);
 	with_pair(send_twice, &discon);
 	with_pair(send_twice, &empty);

@@ -312,6 +312,62 @@ static void write_1(struct sdp_link *link)
 	free(buf);
 }
 
+/* ---- odd addresses and lengths
+ * ------------------------------------------------------------------ */
+
+#define THRESHOLD 65536u
+
+/* One octet over the threshold, and over a megabyte; memory at any octet, and
+ * at another one at the other end. */
+static const uint32_t odd_lengths[] = { THRESHOLD + 1, (1u << 20) + 1 };
+#define ODD_TURNS 16
+
+static void odd_fill(uint8_t *at, uint32_t len, uint64_t seed)
+{
+	seed = seed * 2654435761u + 1;
+	fill(at, len, &seed);
+}
+
+static void odd_0(struct sdp_link *link)
+{
+	uint8_t *buf = malloc(odd_lengths[1] + ODD_TURNS);
+	uint64_t before = 0;
+
+	for (uint32_t i = 0; i < 2 * ODD_TURNS; i++) {
+		uint32_t len = odd_lengths[i % 2];
+		uint8_t *at = buf + i / 2;
+
+		odd_fill(at, len, i);
+		put(link, at, len);
+		/* Not a copy: all but the octets of the SrcAvail. */
+		must(stats_of(link).tx_read - before > len - THRESHOLD / 2);
+		before = stats_of(link).tx_read;
+	}
+	must(!sdp_link_shutdown(link));
+	get_eof(link);
+	sdp_link_close(link, soon());
+	free(buf);
+}
+
+static void odd_1(struct sdp_link *link)
+{
+	uint8_t *buf = malloc(odd_lengths[1] + ODD_TURNS);
+	uint8_t *want = malloc(odd_lengths[1]);
+
+	for (uint32_t i = 0; i < 2 * ODD_TURNS; i++) {
+		uint32_t len = odd_lengths[i % 2];
+		uint8_t *at = buf + (i * 5 + 3) % ODD_TURNS;
+
+		get(link, at, len);
+		odd_fill(want, len, i);
+		must(!memcmp(at, want, len));
+	}
+	get_eof(link);
+	sdp_link_close(link, soon());
+	free(buf);
+	free(want);
+}
+
 /* ---- ends
  * ------------------------------------------------------------------------- */
 
@@ -360,6 +416,29 @@ static void reset_1(struct sdp_link *link)
 	must(sdp_link_recv_wait(link, &iov, 1, 0, 0, soon()) == 0);
 	must(sdp_link_send_wait(link, &iov, 1, 0, soon()) == -EPIPE);
 	must(sdp_link_state(link) & SDP_LINK_HUP);
+	sdp_link_close(link, soon());
+}
+
+/* After its DisConn: AbortConn tells of the reset (T30), which programs see as
+ * that of TCP after a FIN. */
+static void abort_late_0(struct sdp_link *link)
+{
+	char c;
+
+	must(!sdp_link_shutdown(link));
+	get(link, &c, 1); /* the peer has seen the end */
+	sdp_link_abort(link);
+	sdp_link_close(link, 0);
+}
+
+static void reset_late_1(struct sdp_link *link)
+{
+	get_eof(link);
+	must(!sdp_link_error(link));
+	put(link, "x", 1);
+	must(sdp_link_wait(link, SDP_LINK_CLOSED, soon()) > 0);
+	must(sdp_link_state(link) & SDP_LINK_ERR);
+	must(sdp_link_error(link) == EPIPE);
 	sdp_link_close(link, soon());
 }
 
@@ -582,22 +661,35 @@ static const struct link_case {
 	enum sdp_req_pipe req_pipe;
 	bool only_processes;
 	bool has_invalidate;
+	uint32_t src_threshold; /* 0: the device's */
 } cases[] = {
-	{ "pingpong", { ping, pong }, 0, false, false },
-	{ "bulk", { bulk_0, bulk_1 }, 0, false, false },
-	{ "small", { small_0, small_1 }, 0, false, false },
-	{ "poller", { poller_0, poller_1 }, 0, false, false },
-	{ "read", { read_0, read_1 }, 0, false, false },
-	{ "write", { write_0, write_1 }, SDP_REQ_PIPE_ALWAYS, false, false },
-	{ "read-inv", { read_0, read_1 }, 0, false, true },
-	{ "write-inv", { write_0, write_1 }, SDP_REQ_PIPE_ALWAYS, false, true },
-	{ "half", { half_0, half_1 }, 0, false, false },
-	{ "abort", { abort_0, reset_1 }, 0, false, false },
-	{ "abort-polled", { abort_polled_0, reset_polled_1 }, 0, false, false },
-	{ "unread", { unread_0, reset_1 }, 0, false, false },
-	{ "kill", { reset_1, kill_0 }, 0, true, false },
-	{ "oob", { oob_0, oob_1 }, 0, false, false },
-	{ "crew", { crew_0, crew_1 }, 0, false, false },
+	{ "pingpong", { ping, pong }, 0, false, false, 0 },
+	{ "bulk", { bulk_0, bulk_1 }, 0, false, false, 0 },
+	{ "small", { small_0, small_1 }, 0, false, false, 0 },
+	{ "poller", { poller_0, poller_1 }, 0, false, false, 0 },
+	{ "read", { read_0, read_1 }, 0, false, false, 0 },
+	{ "write", { write_0, write_1 }, SDP_REQ_PIPE_ALWAYS, false, false, 0 },
+	{ "read-inv", { read_0, read_1 }, 0, false, true, 0 },
+	{ "write-inv",
+	  { write_0, write_1 },
+	  SDP_REQ_PIPE_ALWAYS,
+	  false,
+	  true,
+	  0 },
+	{ "odd", { odd_0, odd_1 }, 0, false, false, THRESHOLD },
+	{ "half", { half_0, half_1 }, 0, false, false, 0 },
+	{ "abort", { abort_0, reset_1 }, 0, false, false, 0 },
+	{ "abort-polled",
+	  { abort_polled_0, reset_polled_1 },
+	  0,
+	  false,
+	  false,
+	  0 },
+	{ "abort-late", { abort_late_0, reset_late_1 }, 0, false, false, 0 },
+	{ "unread", { unread_0, reset_1 }, 0, false, false, 0 },
+	{ "kill", { reset_1, kill_0 }, 0, true, false, 0 },
+	{ "oob", { oob_0, oob_1 }, 0, false, false, 0 },
+	{ "crew", { crew_0, crew_1 }, 0, false, false, 0 },
 };
 
 static bool is_alone(enum pair_place place)
@@ -614,6 +706,7 @@ static void run_case(const struct link_case *c, struct pair *pair)
 	for (int i = 0; i < 2; i++) {
 		pair->opt[i].conn.req_pipe = c->req_pipe;
 		pair->opt[i].conn.has_invalidate = c->has_invalidate;
+		pair->opt[i].conn.src_threshold = c->src_threshold;
 	}
 	if (c->only_processes && pair->place == PAIR_THREADS)
 		return;

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -503,6 +504,91 @@ static void case_numbers(void)
 	unmake(links);
 }
 
+/* ---- connections by the thousand
+ * ---------------------------------------------
+ */
+
+#ifndef CYCLES
+#define CYCLES 10000
+#endif
+
+struct amounts {
+	unsigned int fds, threads, mappings;
+	uint64_t pool_used, heap;
+};
+
+static unsigned int count_entries(const char *path)
+{
+	DIR *dir = opendir(path);
+	unsigned int cnt = 0;
+
+	must(dir);
+	while (readdir(dir))
+		cnt++;
+	closedir(dir);
+	return cnt;
+}
+
+static unsigned int count_lines(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	unsigned int cnt = 0;
+	int c;
+
+	must(f);
+	while ((c = getc(f)) != EOF)
+		cnt += c == '\n';
+	fclose(f);
+	return cnt;
+}
+
+static struct amounts look(void)
+{
+	struct sdp_verbs_stats stats;
+	struct amounts a = {
+		.fds = count_entries("/proc/self/fd"),
+		.threads = count_entries("/proc/self/task"),
+		.mappings = count_lines("/proc/self/maps"),
+		.heap = mallinfo2().uordblks,
+	};
+
+	sdp_verbs_get_stats(&stats);
+	must(!stats.links);
+	a.pool_used = stats.pool_used;
+	return a;
+}
+
+/* T110: nothing is left of a connection. */
+static void case_cycles(void)
+{
+	struct amounts before = { .fds = 0 }, after;
+
+	/* The first hundred make what stays: devices, pools, threads. */
+	for (int i = 0; i < 100 + CYCLES; i++) {
+		struct sdp_link *links[2];
+
+		if (i == 100)
+			before = look();
+		make(links);
+		if (i % 10 == 0)
+			exchange(links);
+		unmake(links);
+	}
+	after = look();
+	printf("fds %u %u, threads %u %u, mappings %u %u, pool %lu %lu, "
+	       "heap %lu %lu\n",
+	       before.fds, after.fds, before.threads, after.threads,
+	       before.mappings, after.mappings, (unsigned long)before.pool_used,
+	       (unsigned long)after.pool_used, (unsigned long)before.heap,
+	       (unsigned long)after.heap);
+	must(after.fds <= before.fds);
+	must(after.threads <= before.threads);
+	must(after.pool_used <= before.pool_used);
+	/* What caches hold is no growth by the cycle. */
+	must(after.mappings <= before.mappings + 16);
+	must(after.heap < before.heap + 8 * (uint64_t)CYCLES);
+}
+
 /* ---- all of them
  * -------------------------------------------------------------------- */
 
@@ -521,6 +607,7 @@ static const struct {
 	{ "unregistered", case_unregistered },
 	{ "descriptors", case_descriptors },
 	{ "numbers", case_numbers },
+	{ "cycles", case_cycles },
 };
 
 int main(int argc, char **argv)
