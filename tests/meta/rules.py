@@ -320,9 +320,17 @@ def rfc_map(files):
     return requirement_map(files, "doc/rfc-map.md", REQUIREMENT, DEFINITION)
 
 
+# Shows that a rule was needed, not that it was kept.
+MODEL = "tests/prop/sdp_model.c"
+
+
 def sdp_map(files):
-    return requirement_map(files, "doc/sdp-map.md", SDP_REQUIREMENT,
-                           SDP_DEFINITION)
+    page = "doc/sdp-map.md"
+    found = requirement_map(files, page, SDP_REQUIREMENT, SDP_DEFINITION)
+    for cells in map_rows(files.get(page) or "", SDP_REQUIREMENT):
+        if set(re.findall(r"`([^`:]+)", cells[3].replace(" ", ""))) == {MODEL}:
+            found.append(f"{page}: {cells[0]}: the model is its only test")
+    return found
 
 
 def requirement_map(files, page, requirement, definition):
@@ -365,6 +373,54 @@ def requirement_map(files, page, requirement, definition):
         for name in sorted(set(requirement.findall(text)) & known - listed):
             found.append(f"{page}: {name} is named in {path}, has no row")
     return found
+
+
+# Part 10 of the SDP specification numbers its tests: T1, T70b.
+TEST_NUMBER = re.compile(r"\bT[0-9]+b?\b")
+TEST_PART = re.compile(r"^## 10\. .*?(?=^## |\Z)", re.M | re.S)
+
+
+def sdp_tests(files):
+    """Every numbered test of the specification has a row in the map, and the
+    row's tests exist and are run."""
+    page, spec = "doc/sdp-map.md", "doc/spec/sdp.md"
+    part = TEST_PART.search(files.get(spec) or "")
+    if not part:
+        return [f"{spec}: no part 10"]
+    numbers = set(TEST_NUMBER.findall(part[0]))
+    found, listed = [], set()
+    for line in (files.get(page) or "").split("\n"):
+        cells = [c.strip() for c in line.strip().strip("|").split("|")]
+        if not line.startswith("|") or not TEST_NUMBER.fullmatch(cells[0]):
+            continue
+        listed.add(cells[0])
+        if len(cells) != 2 or cells[1] == "-":
+            found.append(f"{page}: {cells[0]}: names no test")
+            continue
+        found += check_test_cell(files, page, cells[0], cells[1])
+        for path, name in re.findall(r"`([^`:]+)(?::(\w+))?`", cells[1]):
+            found += check_is_run(files, page, cells[0], path, name)
+    found += [f"{page}: {number} has no row"
+              for number in sorted(numbers - listed)]
+    found += [f"{page}: {number} is no test of {spec}"
+              for number in sorted(listed - numbers)]
+    return found
+
+
+def check_is_run(files, page, label, path, name):
+    """A test of the map has a name, which stands for a function or a table
+    in C, and which something there makes use of."""
+    text = files.get(path) or ""
+    if not name:
+        return [f"{page}: {label}: {path} without the name of a test"]
+    if not path.endswith(".c"):
+        return []
+    if not re.search(rf"\b{name}[(\[]", text):
+        return [f"{page}: {label}: {name} is no test of {path}"]
+    if path.endswith("_test.c") and \
+            len(re.findall(rf"\b{name}\b", text)) < 2:
+        return [f"{page}: {label}: {path} does not run {name}"]
+    return []
 
 
 def check_test_cell(files, page, label, cell):
@@ -464,6 +520,7 @@ ALL = {
     "mirror": mirror,
     "rfc_map": rfc_map,
     "sdp_map": sdp_map,
+    "sdp_tests": sdp_tests,
     "architecture": architecture,
     "machine": machine,
     "preload_map": preload_map,

@@ -16,6 +16,12 @@ GOOD_SDP_MAP = {
     "doc/spec/sdp.md": "- SDP-2 · MUST", "sdp/a.c": "int f(void)\n{\n}\n",
     "t.c": "x"}
 
+NUMBERED = {
+    "doc/sdp-map.md": "| T1 | `x_test.c:f` |\n| T2b | `y.c:t` `z.py:g` |\n",
+    "doc/spec/sdp.md": "T9\n## 10. Tests\nT1 this; T2b that\n## 11. X\nT3\n",
+    "x_test.c": "void f(void)\n cmocka_unit_test_setup(\n\tf, g),",
+    "y.c": "int t[] = {", "z.py": "def g():"}
+
 # rule, tree that breaks it, tree that keeps it
 CASES = [
     ("includes", {"libsiw-mpa/a.c": "#include <sys/socket.h>\n"},
@@ -91,6 +97,22 @@ CASES = [
     ("sdp_map", {**GOOD_SDP_MAP, "sdp/b.c": "/* SDP-3 */",
                  "doc/spec/sdp.md": "- SDP-2 · MUST\nSDP-3"},
      {**GOOD_SDP_MAP, "sdp/b.c": "/* SDP-2 */"}),
+    ("sdp_map", {**GOOD_SDP_MAP, "tests/prop/sdp_model.c": "x",
+                 "doc/sdp-map.md": GOOD_SDP_MAP["doc/sdp-map.md"].replace(
+                     "t.c", "tests/prop/sdp_model.c")}, GOOD_SDP_MAP),
+    ("sdp_tests", {}, NUMBERED),
+    ("sdp_tests", {**NUMBERED, "doc/sdp-map.md": "| T1 | `x_test.c:f` |\n"},
+     NUMBERED),
+    ("sdp_tests", {**NUMBERED, "doc/spec/sdp.md": "## 10. Tests\nT1\n"},
+     NUMBERED),
+    ("sdp_tests", {**NUMBERED, "y.c": "/* t */"}, NUMBERED),
+    ("sdp_tests", {**NUMBERED, "z.py": ""}, NUMBERED),
+    ("sdp_tests", {**NUMBERED, "x_test.c": "void f(void)"}, NUMBERED),
+    ("sdp_tests", {**NUMBERED, "doc/sdp-map.md":
+                   NUMBERED["doc/sdp-map.md"].replace(":t", "")}, NUMBERED),
+    ("sdp_tests", {**NUMBERED, "doc/sdp-map.md":
+                   NUMBERED["doc/sdp-map.md"].replace("`x_test.c:f`", "-")},
+     NUMBERED),
     ("architecture", {"doc/ARCHITECTURE.md": "`gone()`"},
      {"doc/ARCHITECTURE.md": "`f()` in `rnic/a.c`", "rnic/a.c": LONG}),
     ("architecture", {"doc/ARCHITECTURE.md": "`rnic/gone.c`"},
