@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "inbox.h"
 #include "log.h"
 #include "notice.h"
 #include "window.h"
@@ -387,7 +388,7 @@ static unsigned int look_for_oob(struct sdp_link *link, const uint8_t *octets,
 	if (len <= SDP_BSDH_SIZE || octets[link->mid_off] != SDP_MID_DATA ||
 	    !(octets[link->flags_off] & SDP_FLAG_OOB_PRES))
 		return 0;
-	sdp_stream_pass_mark(link);
+	sdp_inbox_pass_mark(link);
 	link->oob.pres_cnt++;
 	link->oob.left_cnt++;
 	link->oob.octet = octets[len - 1];

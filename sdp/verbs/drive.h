@@ -12,10 +12,6 @@
  */
 void sdp_drive(struct sdp_link *link, unsigned int news);
 
-/* In stream.c: an urgent octet comes while the reader stands before the last
- * one, which is passed over then, as TCP's is. */
-void sdp_stream_pass_mark(struct sdp_link *link);
-
 /* A message was received, @len octets in @buf.  sdp_drive() is due. */
 void sdp_drive_message(struct sdp_link *link, struct sdp_pbuf *buf,
 		       uint32_t len, const uint32_t *inv_stag);

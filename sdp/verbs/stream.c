@@ -7,6 +7,7 @@
 
 #include "../../util/user.h"
 #include "drive.h"
+#include "inbox.h"
 #include "notice.h"
 #include "poll.h"
 #include "state.h"
@@ -253,66 +254,6 @@ ssize_t sdp_link_send(struct sdp_link *link, const struct iovec *iov,
 /* ---- receiving
  * --------------------------------------------------------------------- */
 
-/* The octet in front of which, and behind which, a receive stops: the urgent
- * one that came last. */
-static bool is_mark(const struct sdp_link *link, bool is_oob)
-{
-	return is_oob && link->oob.left_cnt <= 1;
-}
-
-/* An urgent octet that a direct receive got, and kept for this. */
-static bool peek(const struct sdp_link *link, uint64_t off,
-		 const uint8_t **ret_at, uint32_t *ret_len, bool *ret_is_oob)
-{
-	struct sdp_piece piece;
-
-	if (link->oob.has_kept) {
-		if (!off) {
-			*ret_at = &link->oob.kept;
-			*ret_len = 1;
-			*ret_is_oob = true;
-			return true;
-		}
-		off--;
-	}
-	if (sdp_conn_peek(link->conn, off, &piece, ret_is_oob) != 1)
-		return false;
-	*ret_at = ((struct sdp_mem *)(uintptr_t)piece.cookie)->base + piece.off;
-	*ret_len = piece.len;
-	return true;
-}
-
-static bool is_at_mark(const struct sdp_link *link)
-{
-	const uint8_t *at;
-	uint32_t len;
-	bool is_oob;
-
-	return peek(link, 0, &at, &len, &is_oob) && len == 1 &&
-	       is_mark(link, is_oob);
-}
-
-static void consume(struct sdp_link *link, uint32_t len, bool is_oob_end)
-{
-	if (is_oob_end && link->oob.left_cnt)
-		link->oob.left_cnt--;
-	/* Whoever reads on behind the mark has given the octet up. */
-	if (is_oob_end && !link->oob.left_cnt)
-		link->oob.has_octet = false;
-	if (link->oob.has_kept) {
-		link->oob.has_kept = false;
-		return;
-	}
-	(void)sdp_conn_consume(link->conn, len);
-}
-
-void sdp_stream_pass_mark(struct sdp_link *link)
-{
-	if (link->oob.left_cnt == 1 && !link->opt.is_oobinline &&
-	    !link->direct.is_busy && is_at_mark(link))
-		consume(link, 1, true);
-}
-
 /* Octets in place, up to the mark.  Return: how many; -EFAULT. */
 static ssize_t take(struct sdp_link *link, struct cursor *c, size_t space,
 		    unsigned int flags)
@@ -326,9 +267,9 @@ static ssize_t take(struct sdp_link *link, struct cursor *c, size_t space,
 		uint32_t len, n, want;
 		bool is_oob, mark;
 
-		if (!peek(link, off, &at, &len, &is_oob))
+		if (!sdp_inbox_peek(link, off, &at, &len, &is_oob))
 			break;
-		mark = is_mark(link, is_oob);
+		mark = sdp_inbox_is_mark(link, is_oob);
 		if (mark && len == 1 && done)
 			break;
 		if (mark && len == 1 && !link->opt.is_oobinline) {
@@ -336,7 +277,7 @@ static ssize_t take(struct sdp_link *link, struct cursor *c, size_t space,
 			if (is_peek)
 				off++;
 			else
-				consume(link, 1, true);
+				sdp_inbox_consume(link, 1, true);
 			continue;
 		}
 		n = len < space - done ? len : (uint32_t)(space - done);
@@ -348,7 +289,7 @@ static ssize_t take(struct sdp_link *link, struct cursor *c, size_t space,
 		if (is_peek)
 			off += n;
 		else if (n > 0)
-			consume(link, n, is_oob && n == len);
+			sdp_inbox_consume(link, n, is_oob && n == len);
 		if (n < want)
 			return done ? (ssize_t)done : -EFAULT;
 	}
@@ -402,7 +343,7 @@ static ssize_t recv_locked(struct sdp_link *link, const struct iovec *iov,
 		return -EAGAIN;
 	/* A call that has octets ends before the mark, which may come while it
 	 * waits for more. */
-	if (flags & LINK_RECV_KEEP_ERROR && is_at_mark(link))
+	if (flags & LINK_RECV_KEEP_ERROR && sdp_inbox_is_at_mark(link))
 		return 0;
 	done = take(link, &c, space, flags);
 	if (done) {
@@ -481,9 +422,10 @@ size_t sdp_link_inq(struct sdp_link *link)
 	bool is_oob;
 
 	util_lock(&link->lock);
-	while (peek(link, off, &at, &len, &is_oob)) {
+	while (sdp_inbox_peek(link, off, &at, &len, &is_oob)) {
 		off += len;
-		if (is_mark(link, is_oob) && !link->opt.is_oobinline) {
+		if (sdp_inbox_is_mark(link, is_oob) &&
+		    !link->opt.is_oobinline) {
 			off--;
 			break;
 		}
@@ -507,7 +449,7 @@ bool sdp_link_at_mark(struct sdp_link *link)
 	bool is_at;
 
 	util_lock(&link->lock);
-	is_at = is_at_mark(link);
+	is_at = sdp_inbox_is_at_mark(link);
 	util_unlock(&link->lock);
 	return is_at;
 }

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See inbox.h. */
+#include "inbox.h"
+
+bool sdp_inbox_is_mark(const struct sdp_link *link, bool is_oob)
+{
+	return is_oob && link->oob.left_cnt <= 1;
+}
+
+bool sdp_inbox_peek(const struct sdp_link *link, uint64_t off,
+		    const uint8_t **ret_at, uint32_t *ret_len, bool *ret_is_oob)
+{
+	struct sdp_piece piece;
+
+	if (link->oob.has_kept) {
+		if (!off) {
+			*ret_at = &link->oob.kept;
+			*ret_len = 1;
+			*ret_is_oob = true;
+			return true;
+		}
+		off--;
+	}
+	if (sdp_conn_peek(link->conn, off, &piece, ret_is_oob) != 1)
+		return false;
+	*ret_at = ((struct sdp_mem *)(uintptr_t)piece.cookie)->base + piece.off;
+	*ret_len = piece.len;
+	return true;
+}
+
+bool sdp_inbox_is_at_mark(const struct sdp_link *link)
+{
+	const uint8_t *at;
+	uint32_t len;
+	bool is_oob;
+
+	return sdp_inbox_peek(link, 0, &at, &len, &is_oob) && len == 1 &&
+	       sdp_inbox_is_mark(link, is_oob);
+}
+
+void sdp_inbox_consume(struct sdp_link *link, uint32_t len, bool is_oob_end)
+{
+	if (is_oob_end && link->oob.left_cnt)
+		link->oob.left_cnt--;
+	/* Whoever reads on behind the mark has given the octet up. */
+	if (is_oob_end && !link->oob.left_cnt)
+		link->oob.has_octet = false;
+	if (link->oob.has_kept) {
+		link->oob.has_kept = false;
+		return;
+	}
+	(void)sdp_conn_consume(link->conn, len);
+}
+
+void sdp_inbox_pass_mark(struct sdp_link *link)
+{
+	if (link->oob.left_cnt == 1 && !link->opt.is_oobinline &&
+	    !link->direct.is_busy && sdp_inbox_is_at_mark(link))
+		sdp_inbox_consume(link, 1, true);
+}
