@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "cancel.h"
-#include "log.h"
+#include "log-spec.h"
 
 #ifndef UTIL_CONF_PATH
 #define UTIL_CONF_PATH "/etc/usiw.conf"
@@ -173,12 +173,13 @@ static bool setting_store(size_t idx, const char *value)
 {
 	const struct setting *row = &setting_rows[idx];
 	void *field = (char *)&settings + row->offset;
+	struct util_log_spec spec;
 	uint32_t num;
 	int pos;
 
 	switch (row->kind) {
 	case KIND_LOG:
-		if (!util_log_spec_is_valid(value))
+		if (!util_log_spec_parse(value, &spec))
 			return false;
 		return text_store(value, field);
 	case KIND_TEXT:
@@ -294,8 +295,9 @@ static void conf_read(void)
 static const char *environment_log_get(void)
 {
 	const char *log = secure_getenv("USIW_LOG");
+	struct util_log_spec spec;
 
-	return log && util_log_spec_is_valid(log) ? log : NULL;
+	return log && util_log_spec_parse(log, &spec) ? log : NULL;
 }
 
 static void settings_load(void)

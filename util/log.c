@@ -20,79 +20,27 @@
 
 #define LOG_LINE_MAX 512
 
-static const char *const level_names[] = {
-	[UTIL_LOG_NONE] = "none",   [UTIL_LOG_ERROR] = "error",
-	[UTIL_LOG_WARN] = "warn",   [UTIL_LOG_INFO] = "info",
-	[UTIL_LOG_DEBUG] = "debug",
-};
-
-static const char *const part_names[] = {
-	"mpa", "rnic", "cm", "verbs", "kabi", "sdp", "tool",
-};
-
-#define LEVEL_CNT (sizeof(level_names) / sizeof(level_names[0]))
-#define PART_CNT (sizeof(part_names) / sizeof(part_names[0]))
-
 /* The specification in one word: ready bit, level, a bit per part. */
 #define STATE_READY (1u << 31)
-#define STATE_LEVEL_SHIFT 16
+#define STATE_LEVEL_SHIFT UTIL_LOG_PART_MAX
 #define STATE_LEVEL (7u << STATE_LEVEL_SHIFT)
-#define STATE_PARTS ((1u << PART_CNT) - 1)
 
 static _Atomic uint32_t log_state;
-
-/* Index of the word [@word, @word + @len) in @names, or -1. */
-static int name_find(const char *const *names, size_t name_cnt,
-		     const char *word, size_t len)
-{
-	for (size_t i = 0; i < name_cnt; i++)
-		if (strlen(names[i]) == len &&
-		    strncmp(names[i], word, len) == 0)
-			return (int)i;
-	return -1;
-}
-
-static bool spec_parse(const char *spec, uint32_t *ret_state)
-{
-	size_t len = strcspn(spec, ":");
-	int level = name_find(level_names, LEVEL_CNT, spec, len);
-	uint32_t parts = 0;
-	int part;
-
-	if (level < 0)
-		return false;
-	if (spec[len] == '\0')
-		parts = STATE_PARTS;
-	while (spec[len] != '\0') {
-		spec += len + 1;
-		len = strcspn(spec, ",");
-		part = name_find(part_names, PART_CNT, spec, len);
-		if (part < 0)
-			return false;
-		parts |= 1u << part;
-	}
-	*ret_state = STATE_READY | (uint32_t)level << STATE_LEVEL_SHIFT | parts;
-	return true;
-}
-
-bool util_log_spec_is_valid(const char *spec)
-{
-	uint32_t state;
-
-	return spec_parse(spec, &state);
-}
 
 static uint32_t state_get(void)
 {
 	uint32_t state = atomic_load_explicit(&log_state, memory_order_relaxed);
-	const char *spec;
+	struct util_log_spec spec = { UTIL_LOG_NONE, 0 };
+	const char *text;
 
 	if (state & STATE_READY)
 		return state;
 	/* NULL only when memory ran out at start: stay silent then. */
-	spec = util_settings()->log;
-	if (!spec || !spec_parse(spec, &state))
-		state = STATE_READY;
+	text = util_settings()->log;
+	if (text)
+		(void)util_log_spec_parse(text, &spec);
+	state = STATE_READY | (uint32_t)spec.level << STATE_LEVEL_SHIFT |
+		spec.parts;
 	atomic_store_explicit(&log_state, state, memory_order_relaxed);
 	return state;
 }
@@ -107,7 +55,7 @@ static struct {
 int util_log_route(const char *part, enum util_log_level level,
 		   enum util_log_destination destination, const char *path)
 {
-	int idx = name_find(part_names, PART_CNT, part, strlen(part));
+	int idx = util_log_part(part);
 	size_t len = path ? strlen(path) : 0;
 
 	if (idx < 0)
@@ -144,7 +92,7 @@ int util_log_enabled(enum util_log_level level, const char *part)
 	    (!is_spec &&
 	     !atomic_load_explicit(&route.part, memory_order_relaxed)))
 		return 0;
-	idx = name_find(part_names, PART_CNT, part, strlen(part));
+	idx = util_log_part(part);
 	if (idx >= 0 && is_spec && (state >> idx & 1))
 		return 1;
 	return is_routed(idx) && level <= route.level;
@@ -207,7 +155,7 @@ void util_log_print(enum util_log_level level, const char *part,
 	int ret;
 
 	ret = snprintf(line, room, "usiw: %s: %s: ", part,
-		       (size_t)level < LEVEL_CNT ? level_names[level] : "?");
+		       util_log_level_name(level));
 	len = ret < 0 ? 0 : (size_t)ret;
 	if (len >= room)
 		len = room - 1;
@@ -219,9 +167,6 @@ void util_log_print(enum util_log_level level, const char *part,
 	if (len >= room)
 		len = room - 1;
 	line[len++] = '\n';
-	line_write(
-		level,
-		is_routed(name_find(part_names, PART_CNT, part, strlen(part))),
-		line, len);
+	line_write(level, is_routed(util_log_part(part)), line, len);
 	errno = saved_errno;
 }

@@ -8,18 +8,7 @@
 #ifndef UTIL_LOG_H
 #define UTIL_LOG_H
 
-#include <stdbool.h>
-
-enum util_log_level {
-	UTIL_LOG_NONE,
-	UTIL_LOG_ERROR,
-	UTIL_LOG_WARN,
-	UTIL_LOG_INFO,
-	UTIL_LOG_DEBUG,
-};
-
-/* True when @spec reads level[:part,...] with words known here. */
-bool util_log_spec_is_valid(const char *spec);
+#include "log-spec.h"
 
 /* True when a line of @level for @part would be printed. */
 int util_log_enabled(enum util_log_level level, const char *part);

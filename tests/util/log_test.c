@@ -11,36 +11,6 @@
 #include "child.h"
 #include "log.h"
 
-static void takes_levels_and_parts_and_nothing_else(void **state)
-{
-	static const struct {
-		const char *spec;
-		bool is_valid;
-	} cases[] = {
-		{ "none", true },
-		{ "error", true },
-		{ "warn", true },
-		{ "info", true },
-		{ "debug", true },
-		{ "debug:cm", true },
-		{ "info:cm,rnic", true },
-		{ "info:mpa,rnic,cm,verbs,kabi,sdp", true },
-		{ "", false },
-		{ "err", false },
-		{ "errors", false },
-		{ "debug:", false },
-		{ "debug:nowhere", false },
-		{ "debug:cm,", false },
-		{ "debug,cm", false },
-		{ ":cm", false },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		assert_int_equal(util_log_spec_is_valid(cases[i].spec),
-				 cases[i].is_valid);
-}
-
 static int print_four(void *spec)
 {
 	setenv("USIW_LOG", spec, 1);
@@ -216,7 +186,6 @@ static void refuses_routes_to_nowhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(takes_levels_and_parts_and_nothing_else),
 		cmocka_unit_test(prints_what_level_and_part_ask_for),
 		cmocka_unit_test(cuts_long_lines_and_ends_them),
 		cmocka_unit_test(follows_a_route),

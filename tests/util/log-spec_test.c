@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The words of USIW_LOG. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "log-spec.h"
+
+#define PART_CNT 7
+
+static uint32_t bit(const char *part)
+{
+	int idx = util_log_part(part);
+
+	assert_in_range(idx, 0, UTIL_LOG_PART_MAX - 1);
+	return 1u << idx;
+}
+
+static void takes_levels_and_parts(void **state)
+{
+	static const struct {
+		const char *text;
+		enum util_log_level level;
+		const char *parts[PART_CNT];
+	} cases[] = {
+		{ "none",
+		  UTIL_LOG_NONE,
+		  { "mpa", "rnic", "cm", "verbs", "kabi", "sdp", "tool" } },
+		{ "error",
+		  UTIL_LOG_ERROR,
+		  { "mpa", "rnic", "cm", "verbs", "kabi", "sdp", "tool" } },
+		{ "warn:tool", UTIL_LOG_WARN, { "tool" } },
+		{ "info:cm,rnic", UTIL_LOG_INFO, { "cm", "rnic" } },
+		{ "info:cm,cm", UTIL_LOG_INFO, { "cm" } },
+		{ "debug:mpa,verbs,kabi,sdp",
+		  UTIL_LOG_DEBUG,
+		  { "mpa", "verbs", "kabi", "sdp" } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct util_log_spec spec;
+		uint32_t parts = 0;
+
+		for (size_t n = 0; n < PART_CNT && cases[i].parts[n]; n++)
+			parts |= bit(cases[i].parts[n]);
+		assert_true(util_log_spec_parse(cases[i].text, &spec));
+		assert_int_equal(spec.level, cases[i].level);
+		assert_int_equal(spec.parts, parts);
+	}
+}
+
+static void takes_nothing_else(void **state)
+{
+	static const char *const texts[] = {
+		"",	     "err",	 "errors",    "debug:", "debug:nowhere",
+		"debug:cm,", "debug,cm", "debug:cm:", ":cm",	"Debug",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct util_log_spec spec = { UTIL_LOG_WARN, 5 };
+
+		assert_false(util_log_spec_parse(texts[i], &spec));
+		assert_int_equal(spec.level, UTIL_LOG_WARN);
+		assert_int_equal(spec.parts, 5);
+	}
+}
+
+static void knows_names(void **state)
+{
+	(void)state;
+	assert_int_equal(util_log_part("nowhere"), -1);
+	assert_int_equal(util_log_part(""), -1);
+	assert_int_not_equal(util_log_part("cm"), util_log_part("rnic"));
+	assert_string_equal(util_log_level_name(UTIL_LOG_WARN), "warn");
+	assert_string_equal(util_log_level_name((enum util_log_level)99), "?");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(takes_levels_and_parts),
+		cmocka_unit_test(takes_nothing_else),
+		cmocka_unit_test(knows_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
