@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "environment.h"
 #include "setting.h"
 
 /* The second half of the command: runs under the preload library. */
@@ -256,7 +257,7 @@ static void devices_usage(FILE *out)
 
 int cmd_devices(int argc, char **argv)
 {
-	if (argc > 1 && is_help(argv[1])) {
+	if (argc > 1 && cmd_is_help(argv[1])) {
 		devices_usage(stdout);
 		return fflush(stdout) ? 1 : 0;
 	}
@@ -274,7 +275,7 @@ int cmd_devices(int argc, char **argv)
 		return 1;
 	}
 	/* Who asks for the devices wants to know why one is not there. */
-	if (run_environment_set() < 0 || setenv("USIW_LOG", "warn", 0) < 0)
+	if (environment_set(false) < 0 || setenv("USIW_LOG", "warn", 0) < 0)
 		return 1;
 	setting_warn_mistyped();
 	execl("/proc/self/exe", "usiw", "devices", INSIDE, (char *)NULL);

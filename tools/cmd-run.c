@@ -1,288 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* usiw run: a program with the preload library and the provider in reach. */
-#define _GNU_SOURCE
 #include "cmd.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "environment.h"
 #include "program.h"
 #include "setting.h"
 
-#define PRELOAD_NAME "libusiw-kabi.so"
 #define PERSONA_OPTION "--persona"
-#define SDP_NAME "libsdp.so"
 #define SDP_OPTION "--sdp"
 
-/*
- * Where the libraries stand, seen from the directory of this program: beside
- * it in a build tree, or installed.  The provider's name is what RDMAV_DRIVERS
- * takes: libibverbs appends -rdmavNN.so.
- */
-static const struct layout {
-	const char *lib_dir;
-	const char *provider;
-} layouts[] = {
-	{ "../lib", "../lib/libusiw" },
-	{ USIW_BIN_TO_LIB "/usiw", USIW_BIN_TO_LIB "/libibverbs/libusiw" },
-};
-
-static int join(char ret_path[PATH_MAX], const char *a, const char *b,
-		const char *c)
-{
-	int len = snprintf(ret_path, PATH_MAX, "%s/%s%s%s", a, b, *c ? "/" : "",
-			   c);
-
-	if (len >= 0 && len < PATH_MAX)
-		return 0;
-	fprintf(stderr, "usiw: run: path too long: %s/%s\n", a, b);
-	return -1;
-}
-
-static int own_dir(char ret_dir[PATH_MAX])
-{
-	ssize_t len = readlink("/proc/self/exe", ret_dir, PATH_MAX - 1);
-	char *slash;
-
-	if (len > 0) {
-		ret_dir[len] = '\0';
-		slash = strrchr(ret_dir, '/');
-		if (slash) {
-			*slash = '\0';
-			return 0;
-		}
-	}
-	fprintf(stderr,
-		"usiw: run: cannot tell my own place from /proc/self/exe: %s; "
-		"is /proc mounted?\n",
-		strerror(errno));
-	return -1;
-}
-
-/* What the options of usiw run ask for. */
+/* What the options ask for. */
 static bool wants_sdp;
-
-/* The first layout whose preload library is there.  @ret_path: of it. */
-static const struct layout *layout_find(const char *dir,
-					char ret_path[PATH_MAX])
-{
-	char path[PATH_MAX];
-
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
-		if (join(path, dir, layouts[i].lib_dir, PRELOAD_NAME) < 0)
-			return NULL;
-		if (realpath(path, ret_path))
-			return &layouts[i];
-	}
-	fprintf(stderr,
-		"usiw: run: " PRELOAD_NAME " is neither in %s/%s nor in %s/%s: "
-		"build it or install it\n",
-		dir, layouts[0].lib_dir, dir, layouts[1].lib_dir);
-	return NULL;
-}
-
-/* True when @list, separated by colons or blanks, holds @item. */
-static bool list_has(const char *list, const char *item)
-{
-	size_t len;
-
-	for (; *list; list += len + (list[len] != '\0')) {
-		len = strcspn(list, ": ");
-		if (len == strlen(item) && strncmp(list, item, len) == 0)
-			return true;
-	}
-	return false;
-}
-
-static int env_set(const char *name, const char *value, bool is_override)
-{
-	if (setenv(name, value, is_override) == 0)
-		return 0;
-	fprintf(stderr, "usiw: run: cannot set %s: %s\n", name,
-		strerror(errno));
-	return -1;
-}
-
-/*
- * A list in @variable, cut at @separators, cannot name @path if it has one of
- * them: there is no way to quote.  Return: 0; -1: told.
- */
-static int listable_check(const char *path, const char *variable,
-			  const char *separators, const char *which)
-{
-	if (!strpbrk(path, separators))
-		return 0;
-	fprintf(stderr,
-		"usiw: run: %s: %s cannot name a path with a %s in it: "
-		"install or build usiw in another directory\n",
-		path, variable, which);
-	return -1;
-}
-
-/* @item: of @len octets.  Of another directory than @path, with the same name:
- * that of another installation. */
-static bool is_others(const char *item, size_t len, const char *path)
-{
-	const char *name = strrchr(path, '/');
-	size_t name_len = strlen(name);
-
-	return len >= name_len &&
-	       strncmp(item + len - name_len, name, name_len) == 0 &&
-	       (len != strlen(path) || strncmp(item, path, len) != 0);
-}
-
-/*
- * Where a usiw run of another installation stands before this one, its
- * libraries are taken out of the list @variable: they do not work together
- * with ours, which is @path.
- */
-static int others_drop(const char *variable, const char *separators,
-		       const char *path)
-{
-	const char *item = getenv(variable);
-	char *list, *end;
-	size_t len;
-	int ret;
-
-	if (!item)
-		return 0;
-	list = end = calloc(1, strlen(item) + 1);
-	if (!list) {
-		fputs("usiw: run: out of memory\n", stderr);
-		return -1;
-	}
-	for (; *item; item += len + (item[len] != '\0')) {
-		len = strcspn(item, separators);
-		if (!len || is_others(item, len, path))
-			continue;
-		if (end != list)
-			*end++ = ':';
-		end = mempcpy(end, item, len);
-	}
-	ret = *list ? env_set(variable, list, true) : unsetenv(variable);
-	free(list);
-	return ret;
-}
-
-/* Once in front, however often usiw run stands before usiw run. */
-static int preload_prepend(const char *path)
-{
-	const char *old;
-	char *list;
-	int ret;
-
-	if (others_drop("LD_PRELOAD", " :", path) < 0)
-		return -1;
-	old = getenv("LD_PRELOAD");
-	if (old && list_has(old, path))
-		return 0;
-	if (asprintf(&list, "%s%s%s", path, old && *old ? ":" : "",
-		     old ? old : "") < 0) {
-		fputs("usiw: run: out of memory\n", stderr);
-		return -1;
-	}
-	ret = env_set("LD_PRELOAD", list, true);
-	free(list);
-	return ret;
-}
-
-/*
- * Also where libibverbs would find a provider by itself: it looks in its own
- * directory, which need not be that of this installation, and may find the
- * provider of another one there.
- */
-static int provider_set(const struct layout *layout, const char *dir)
-{
-	char path[PATH_MAX], place[PATH_MAX];
-	char *slash;
-
-	/* The prefix itself is no file: resolve its directory. */
-	if (join(path, dir, layout->provider, "") < 0)
-		return -1;
-	slash = strrchr(path, '/');
-	*slash = '\0';
-	if (!realpath(path, place)) {
-		fprintf(stderr,
-			"usiw: run: no directory %s for the provider: "
-			"%s\n",
-			path, strerror(errno));
-		return -1;
-	}
-	if (join(path, place, "libusiw", "") < 0 ||
-	    listable_check(path, "RDMAV_DRIVERS", ":;", "colon or semicolon") <
-		    0)
-		return -1;
-	if (others_drop("RDMAV_DRIVERS", ":;", path) < 0)
-		return -1;
-	return env_set("RDMAV_DRIVERS", path, false);
-}
-
-/* In a build with sanitizers their runtime comes before the RNIC's library. */
-static int sanitizer_set(void)
-{
-	if (!*USIW_SANITIZER_RUNTIME)
-		return 0;
-	if (env_set("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0",
-		    false) < 0 ||
-	    env_set("TSAN_OPTIONS", "ignore_noninstrumented_modules=1", false) <
-		    0)
-		return -1;
-	return preload_prepend(USIW_SANITIZER_RUNTIME);
-}
-
-/*
- * In front of the other one: its calls are to reach the RNIC's devices.  Also
- * in front of a sanitizer's runtime, which wraps socket() and its like: the
- * library tells the program's calls from the RNIC's by the object file of their
- * caller.
- */
-static int sdp_set(const struct layout *layout, const char *dir)
-{
-	char path[PATH_MAX], real[PATH_MAX];
-
-	if (join(path, dir, layout->lib_dir, SDP_NAME) < 0)
-		return -1;
-	if (!realpath(path, real)) {
-		fprintf(stderr,
-			"usiw: run: no %s: %s; build it or install it "
-			"(Debian: usiw-sdp)\n",
-			path, strerror(errno));
-		return -1;
-	}
-	if (listable_check(real, "LD_PRELOAD", " :", "space or colon") < 0)
-		return -1;
-	return preload_prepend(real);
-}
-
-int run_environment_set(void)
-{
-	char dir[PATH_MAX], preload[PATH_MAX];
-	const struct layout *layout;
-
-	if (own_dir(dir) < 0)
-		return -1;
-	layout = layout_find(dir, preload);
-	if (!layout ||
-	    listable_check(preload, "LD_PRELOAD", " :", "space or colon") < 0 ||
-	    preload_prepend(preload) < 0)
-		return -1;
-	if (provider_set(layout, dir) < 0)
-		return -1;
-	if (sanitizer_set() < 0)
-		return -1;
-	return wants_sdp ? sdp_set(layout, dir) : 0;
-}
 
 static void run_usage(FILE *out)
 {
 	fputs("Usage: usiw run [--persona rnic|ca] [--sdp] [--] COMMAND "
 	      "[ARGUMENTS]\n"
-	      "Runs COMMAND, and what it runs itself, with " PRELOAD_NAME
+	      "Runs COMMAND, and what it runs itself, with " ENVIRONMENT_PRELOAD
 	      " preloaded:\n"
 	      "libibverbs and librdmacm in it find usiw devices.  Settings: "
 	      "usiw --help.\n"
@@ -310,7 +50,7 @@ static int persona_set(const char *name)
 		return run_wrong("rnic or ca?", PERSONA_OPTION);
 	if (strcmp(name, "rnic") != 0 && strcmp(name, "ca") != 0)
 		return run_wrong("no such persona, but rnic and ca", name);
-	return env_set("USIW_PERSONA", name, true) < 0 ? 1 : 0;
+	return environment_put("USIW_PERSONA", name, true) < 0 ? 1 : 0;
 }
 
 /*
@@ -351,14 +91,14 @@ int cmd_run(int argc, char **argv)
 {
 	int first = 1, ret, err;
 
-	if (argc > 1 && is_help(argv[1])) {
+	if (argc > 1 && cmd_is_help(argv[1])) {
 		run_usage(stdout);
 		return fflush(stdout) ? 1 : 0;
 	}
 	ret = options_take(argv, &first);
 	if (ret)
 		return ret;
-	if (run_environment_set() < 0)
+	if (environment_set(wants_sdp) < 0)
 		return 1;
 	setting_warn_mistyped();
 	program_warn(argv[first]);

@@ -5,6 +5,7 @@
 #define CMD_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #define USAGE_EXIT 2
 
@@ -12,12 +13,9 @@ int cmd_run(int argc, char **argv);
 int cmd_devices(int argc, char **argv);
 
 /* Does @word ask for the usage? */
-bool is_help(const char *word);
-
-/*
- * Set LD_PRELOAD and RDMAV_DRIVERS, so that what is executed next sees usiw
- * devices.  Return: 0; -1, and the reason is on stderr.
- */
-int run_environment_set(void);
+static inline bool cmd_is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
 
 #endif

@@ -45,16 +45,11 @@ static void settings_print(FILE *out)
 	}
 }
 
-bool is_help(const char *word)
-{
-	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
-}
-
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
 
-	if (word && is_help(word)) {
+	if (word && cmd_is_help(word)) {
 		usage_print(stdout);
 		settings_print(stdout);
 		return fflush(stdout) ? 1 : 0;
