@@ -2,13 +2,12 @@
 /*
  * The connection's life: options, start, accept, reject, terminate, end.
  */
-#include <assert.h>
-
-#include "conn.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "rx.h"
+#include "tx.h"
 
 #define DEFAULT_REV 2
 #define DEFAULT_RTR (SMPA_RTR_WRITE | SMPA_RTR_READ) /* D-24 */
@@ -112,6 +111,20 @@ void smpa_conn_free(struct smpa_conn *conn)
 		conn->opt.free(conn->opt.mem_ctx, conn);
 }
 
+/* Full Operation begins: DDP and RDMAP state as new, markers from here. */
+static void conn_enter_rdma(struct smpa_conn *c)
+{
+	c->phase = PHASE_RDMA;
+	c->rx.state = RX_FPDU;
+	c->rx.phase = 0; /* SeqStart */
+	c->rx.need = 0;
+	c->rx.window = RX_WINDOW_MIN;
+	ddp_order_init(&c->rx.order, c->out.version);
+	for (uint32_t qn = 0; qn < DDP_QN_CNT; qn++)
+		c->tx.msn[qn] = 1; /* DDP-24 */
+	c->tx.start_end = c->tx.end;
+}
+
 /* C-31: there is nothing to agree on, and nobody to wait for. */
 static int conn_start_bare(struct smpa_conn *c, size_t pd_len)
 {
@@ -201,37 +214,6 @@ int smpa_conn_reject(struct smpa_conn *conn, const void *pd, size_t pd_len)
 	return 0;
 }
 
-void conn_enter_rdma(struct smpa_conn *c)
-{
-	c->phase = PHASE_RDMA;
-	c->rx.state = RX_FPDU;
-	c->rx.phase = 0; /* SeqStart */
-	c->rx.need = 0;
-	c->rx.window = RX_WINDOW_MIN;
-	ddp_order_init(&c->rx.order, c->out.version);
-	for (uint32_t qn = 0; qn < DDP_QN_CNT; qn++)
-		c->tx.msn[qn] = 1; /* DDP-24 */
-	c->tx.start_end = c->tx.end;
-}
-
-int conn_fault(struct smpa_conn *c, struct smpa_event *ev, uint16_t value,
-	       const struct term_cause *cause)
-{
-	struct smpa_fault fault = { value };
-
-	rx_kill(c);
-	memset(ev, 0, sizeof(*ev));
-	ev->type = SMPA_EV_FAULT;
-	ev->fault.fault = fault;
-	/* Without a connection nobody reads it; and an invalid frame closes
-	 * at once (MPA-164). */
-	if (value == SMPA_F_MPA_CLOSED || value == SMPA_F_MPA_START)
-		tx_close(c);
-	else
-		ev->fault.has_terminate = tx_terminate(c, fault, cause);
-	return 1;
-}
-
 /* ---- start frames ---------------------------------------------------- */
 
 static void start_event(const struct smpa_conn *c, struct smpa_event *ev,
@@ -257,7 +239,8 @@ static void start_event(const struct smpa_conn *c, struct smpa_event *ev,
 	ev->start.peer_ord = peer->ord;
 }
 
-int conn_accepted_event(struct smpa_conn *c, struct smpa_event *ev)
+/* Responder: ESTABLISHED, due since accept; 1. */
+static int conn_accepted_event(struct smpa_conn *c, struct smpa_event *ev)
 {
 	const struct start_frame peer = { .rev = c->peer.rev,
 					  .ird = c->peer.ird,
@@ -272,7 +255,7 @@ static int start_fail(struct smpa_conn *c, struct smpa_event *ev,
 		      uint16_t value)
 {
 	c->phase = PHASE_FAILED;
-	return conn_fault(c, ev, value, NULL);
+	return rx_fault(c, ev, value, NULL);
 }
 
 static int start_request_in(struct smpa_conn *c, struct smpa_event *ev,
@@ -318,7 +301,7 @@ static int start_reply_in(struct smpa_conn *c, struct smpa_event *ev,
 	if (fault) { /* MPA2-16, MPA2-25: an FPDU, so markers and CRC must be
 			right */
 		start_preview(&c->opt, f, &c->out);
-		return conn_fault(c, ev, fault, NULL);
+		return rx_fault(c, ev, fault, NULL);
 	}
 	if (c->out.rtr) {
 		c->tx.rtr = start_choose_rtr(c->out.rtr);
@@ -330,7 +313,8 @@ static int start_reply_in(struct smpa_conn *c, struct smpa_event *ev,
 	return 1;
 }
 
-int conn_start_event(struct smpa_conn *c, struct smpa_event *ev)
+/* The start frame that is waited for, once it is whole; 0: not yet. */
+static int conn_start_event(struct smpa_conn *c, struct smpa_event *ev)
 {
 	struct conn_rx *rx = &c->rx;
 	bool is_reply = c->phase == PHASE_WAIT_REPLY;
@@ -358,6 +342,22 @@ int smpa_conn_next_event(struct smpa_conn *conn, struct smpa_event *ret_ev)
 {
 	if (tx_next_event(conn, ret_ev))
 		return 1;
+	if (conn->rx.is_dead)
+		return 0;
+	switch (conn->phase) {
+	case PHASE_WAIT_REQUEST:
+	case PHASE_WAIT_REPLY:
+		return conn_start_event(conn, ret_ev);
+	case PHASE_RDMA:
+		if (conn->rx.is_established_due)
+			return conn_accepted_event(conn, ret_ev);
+		break;
+	case PHASE_IDLE:
+	case PHASE_REQUESTED:
+	case PHASE_LEFT:
+	case PHASE_FAILED:
+		break;
+	}
 	return rx_next_event(conn, ret_ev);
 }
 

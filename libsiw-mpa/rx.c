@@ -4,11 +4,12 @@
  */
 #include <assert.h>
 
-#include "conn.h"
+#include "rx.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "tx.h"
 #include "wire.h"
 
 /* An FPDU from this length on is collected with a read that ends near its
@@ -57,6 +58,24 @@ void rx_kill(struct smpa_conn *c)
 	rx->tail = 0;
 	rx->sink_cnt = 0;
 	rx->sink_idx = 0;
+}
+
+int rx_fault(struct smpa_conn *c, struct smpa_event *ev, uint16_t value,
+	     const struct term_cause *cause)
+{
+	struct smpa_fault fault = { value };
+
+	rx_kill(c);
+	memset(ev, 0, sizeof(*ev));
+	ev->type = SMPA_EV_FAULT;
+	ev->fault.fault = fault;
+	/* Without a connection nobody reads it; and an invalid frame closes
+	 * at once (MPA-164). */
+	if (value == SMPA_F_MPA_CLOSED || value == SMPA_F_MPA_START)
+		tx_close(c);
+	else
+		ev->fault.has_terminate = tx_terminate(c, fault, cause);
+	return 1;
 }
 
 /* ---- lending --------------------------------------------------------- */
@@ -326,7 +345,7 @@ static int rx_more(struct smpa_conn *c, struct smpa_event *ev, size_t need,
 	if (!rx->is_eof)
 		return 0;
 	if (!is_boundary) {
-		ret = conn_fault(c, ev, SMPA_F_MPA_CLOSED, NULL);
+		ret = rx_fault(c, ev, SMPA_F_MPA_CLOSED, NULL);
 		ev->fault.is_truncated = true;
 		return ret;
 	}
@@ -421,7 +440,7 @@ static int rx_atomic(struct smpa_conn *c, struct smpa_event *ev,
 
 	rdmap_atomic_decode(body, RDMAP_ATOMIC_SIZE, &a);
 	if (a.op != RDMAP_FETCH_ADD && a.op != RDMAP_CMP_SWAP) /* D-31 */
-		return conn_fault(c, ev, SMPA_F_RDMAP_OPCODE, &c->rx.cause);
+		return rx_fault(c, ev, SMPA_F_RDMAP_OPCODE, &c->rx.cause);
 	memset(ev, 0, sizeof(*ev));
 	ev->type = SMPA_EV_ATOMIC;
 	ev->atomic.op = (uint8_t)a.op;
@@ -521,8 +540,8 @@ static int rx_tagged(struct smpa_conn *c, struct smpa_event *ev,
 	if (s->opcode == SMPA_OP_READ_RESPONSE && rx->is_rtr_answer_due) {
 		/* Responses come in order: the first is the RTR's. */
 		if (s->len > 0 || !s->ddp.is_last)
-			return conn_fault(c, ev, SMPA_F_DDP_T_BOUNDS,
-					  &rx->cause); /* D-15 */
+			return rx_fault(c, ev, SMPA_F_DDP_T_BOUNDS,
+					&rx->cause); /* D-15 */
 		rx->is_rtr_answer_due = false;
 		rx_consume(rx, s->end - rx->head);
 		return RX_AGAIN;
@@ -577,7 +596,7 @@ static int rx_segment(struct smpa_conn *c, struct smpa_event *ev, size_t off,
 	rx->cause.ddp_len = 0;
 	used = ddp_hdr_decode(rx->buf + off, avail, &s->ddp);
 	if (used < 0)
-		return conn_fault(c, ev, SMPA_F_MPA_MARKER, NULL); /* D-7 */
+		return rx_fault(c, ev, SMPA_F_MPA_MARKER, NULL); /* D-7 */
 	rx->cause.segment_len = len;
 	rx->cause.ddp_len = (uint8_t)used;
 	rx->cause.has_read = false;
@@ -596,7 +615,7 @@ static int rx_segment(struct smpa_conn *c, struct smpa_event *ev, size_t off,
 	    rx->send_opcode && rx->send_opcode != s->opcode)
 		fault = SMPA_F_RDMAP_OPCODE;
 	if (fault)
-		return conn_fault(c, ev, fault, &rx->cause);
+		return rx_fault(c, ev, fault, &rx->cause);
 	ddp_order_advance(&rx->order, &s->ddp, s->len);
 	if (s->opcode == SMPA_OP_READ_REQUEST) {
 		memcpy(rx->cause.read, rx->buf + s->off, RDMAP_READ_SIZE);
@@ -647,10 +666,10 @@ static int rx_fpdu(struct smpa_conn *c, struct smpa_event *ev)
 	int ret;
 
 	if (have > 0 && rx_is_early(c))
-		return conn_fault(c, ev, SMPA_F_MPA_START, NULL);
+		return rx_fault(c, ev, SMPA_F_MPA_START, NULL);
 	ret = have ? fpdu_decode_head(p, have, rx->phase, has_markers, &f) : 0;
 	if (ret < 0)
-		return conn_fault(c, ev, SMPA_F_MPA_MARKER, NULL); /* C-12 */
+		return rx_fault(c, ev, SMPA_F_MPA_MARKER, NULL); /* C-12 */
 	if (ret == 0) {
 		bool has_lead = has_markers && rx->phase == 0;
 
@@ -668,10 +687,10 @@ static int rx_fpdu(struct smpa_conn *c, struct smpa_event *ev)
 		return rx_more(c, ev, need, false);
 	if (c->out.has_crc && !fpdu_is_crc_valid(p, &f)) {
 		c->cnt.rx_crc_bad++;
-		return conn_fault(c, ev, SMPA_F_MPA_CRC, NULL); /* MPA-32 */
+		return rx_fault(c, ev, SMPA_F_MPA_CRC, NULL); /* MPA-32 */
 	}
 	if (has_markers && !fpdu_strip_markers(p, &f, rx->phase))
-		return conn_fault(c, ev, SMPA_F_MPA_MARKER, NULL);
+		return rx_fault(c, ev, SMPA_F_MPA_MARKER, NULL);
 	rx->has_fpdu = true;
 	if (!s->is_direct) {
 		if (rx->bulk_left > 0)
@@ -707,8 +726,6 @@ static int rx_rdma(struct smpa_conn *c, struct smpa_event *ev)
 {
 	struct conn_rx *rx = &c->rx;
 
-	if (rx->is_established_due)
-		return conn_accepted_event(c, ev);
 	switch (rx->state) {
 	case RX_FPDU:
 		return rx_fpdu(c, ev);
@@ -735,21 +752,11 @@ int rx_next_event(struct smpa_conn *c, struct smpa_event *ret_ev)
 	while (ret == RX_AGAIN) {
 		if (c->rx.is_dead)
 			return 0;
-		switch (c->phase) {
-		case PHASE_IDLE:
-		case PHASE_REQUESTED:
-		case PHASE_FAILED:
-			return 0;
-		case PHASE_LEFT:
+		if (c->phase == PHASE_LEFT)
 			return c->rx.is_eof ? rx_more(c, ret_ev, 0, true) : 0;
-		case PHASE_WAIT_REQUEST:
-		case PHASE_WAIT_REPLY:
-			ret = conn_start_event(c, ret_ev);
-			break;
-		case PHASE_RDMA:
-			ret = rx_rdma(c, ret_ev);
-			break;
-		}
+		if (c->phase != PHASE_RDMA)
+			return 0;
+		ret = rx_rdma(c, ret_ev);
 	}
 	return ret;
 }

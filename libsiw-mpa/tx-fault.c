@@ -4,7 +4,7 @@
  */
 #include <assert.h>
 
-#include "conn.h"
+#include "tx-fault.h"
 
 #include <errno.h>
 

@@ -9,7 +9,7 @@
  * taken to be like what went last.  A READ Request is always reckoned with once
  * there was one: Linux's siw misreads those that lie in two segments.
  */
-#include "conn.h"
+#include "tx-segment.h"
 
 /* Of larger pieces so many do not fill a segment well: they go on as they come,
  * and leave it to full FPDUs to be as long as a segment. */

@@ -4,11 +4,13 @@
  */
 #include <assert.h>
 
-#include "conn.h"
+#include "tx.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "tx-fault.h"
+#include "tx-segment.h"
 #include "wire.h"
 
 /* Parts of staging.  A small one serves the start phase alone. */

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "conn.h"
+#include "state.h"
 #include "fpdu.h"
 #include "framing.h"
 #include "pair.h"

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/*
- * The connection object: what rx.c, tx.c and conn.c share, and nobody else
- * sees.
- */
-#ifndef SMPA_CONN_H
-#define SMPA_CONN_H
+/* The data of a connection, for the files of the engine. */
+#ifndef SMPA_STATE_H
+#define SMPA_STATE_H
 
 #include <assert.h>
 #include <errno.h>
@@ -173,6 +170,24 @@ struct smpa_conn {
 static_assert(sizeof(struct smpa_conn) <= 2048,
 	      "an idle connection costs its struct only");
 
+/* All octets are used up and no step is open. */
+static inline bool rx_is_drained(const struct conn_rx *rx)
+{
+	return rx->head == rx->tail;
+}
+
+static inline bool tx_is_empty(const struct conn_tx *tx)
+{
+	return tx->iov_head == tx->iov_end;
+}
+
+static inline bool tx_is_staged(const struct conn_tx *tx, const void *addr)
+{
+	uintptr_t off = (uintptr_t)addr - (uintptr_t)tx->data;
+
+	return off < tx->data_cap;
+}
+
 /* The Responder's silence (MPA-134). */
 static inline bool conn_is_held(const struct smpa_conn *c)
 {
@@ -189,85 +204,5 @@ static inline int conn_access(const struct smpa_conn *c,
 	access(arg);
 	return 0;
 }
-
-/* Full Operation begins: DDP and RDMAP state as new, markers from here. */
-void conn_enter_rdma(struct smpa_conn *c);
-
-/*
- * The peer broke the protocol, or is gone: no more input, TERMINATE where one
- * may be sent; fills @ev and returns 1.
- */
-int conn_fault(struct smpa_conn *c, struct smpa_event *ev, uint16_t value,
-	       const struct term_cause *cause);
-
-/* The start frame that is waited for, once it is whole; 0: not yet. */
-int conn_start_event(struct smpa_conn *c, struct smpa_event *ev);
-
-/* Responder: ESTABLISHED, due since accept; 1. */
-int conn_accepted_event(struct smpa_conn *c, struct smpa_event *ev);
-
-/* ---- rx.c ---- */
-
-/* The next receive event; 0: none. */
-int rx_next_event(struct smpa_conn *c, struct smpa_event *ret_ev);
-
-/* No further input is taken; an open sink is forgotten. */
-void rx_kill(struct smpa_conn *c);
-
-/* All octets are used up and no step is open. */
-static inline bool rx_is_drained(const struct conn_rx *rx)
-{
-	return rx->head == rx->tail;
-}
-
-/* ---- tx.c ---- */
-
-/* Queues a start frame that is @len octets; -ENOBUFS: no staging. */
-int tx_put_start(struct smpa_conn *c, const struct start_frame *f);
-
-/* TERMINATE, if one may be sent (MPA-134, C-17); drops what is not encoded.
- * Return: whether one was queued. */
-bool tx_terminate(struct smpa_conn *c, struct smpa_fault fault,
-		  const struct term_cause *cause);
-
-/* Nothing but what is encoded already goes out. */
-void tx_close(struct smpa_conn *c);
-
-/* SENT events that are due; 0: none. */
-int tx_next_event(struct smpa_conn *c, struct smpa_event *ret_ev);
-
-static inline bool tx_is_empty(const struct conn_tx *tx)
-{
-	return tx->iov_head == tx->iov_end;
-}
-
-static inline bool tx_is_staged(const struct conn_tx *tx, const void *addr)
-{
-	uintptr_t off = (uintptr_t)addr - (uintptr_t)tx->data;
-
-	return off < tx->data_cap;
-}
-
-/* ---- tx-fault.c ---- */
-
-/* Run @access over the payload.  Return: false: it is not there; the message
- * ends here, and the fault is noted. */
-bool tx_msg_access(struct smpa_conn *c, struct tx_msg *m,
-		   void (*access)(void *arg), void *arg);
-
-/* Is there a page behind each octet?  What is read is what TCP reads next. */
-void tx_touch(const uint8_t *p, size_t len);
-
-/* An FPDU in place begins here; false: no room. */
-bool tx_mark_push(struct conn_tx *tx);
-
-/* ---- tx-segment.c ---- */
-
-/* Would a READ Request behind what is encoded lie in one segment?  Where
- * nothing waits to be taken it does. */
-bool tx_read_fits(const struct smpa_conn *c);
-
-/* TCP has taken @len octets of what tx_prepare offered. */
-void tx_share_segment(struct smpa_conn *c, size_t len);
 
 #endif
