@@ -6,6 +6,7 @@ Each rule takes the tree (path -> text, see tree.py) and returns complaints.
 import os
 import re
 
+import circles
 import tree
 
 # --- includes point down only -------------------------------------------
@@ -145,43 +146,20 @@ def includes(files):
     return [f for f in found if f]
 
 
-# --- no circle in sdp/ -------------------------------------------------------
+# --- no circles ---------------------------------------------------------------
 
-def sdp_graph(files):
-    """Noun (path without its ending) -> nouns that its files include."""
-    graph = {}
-    for path, text in files.items():
-        if tree.room_of(path) != "sdp" or not tree.is_c(path) or text is None:
-            continue
-        nouns = graph.setdefault(os.path.splitext(path)[0], set())
-        for kind, name in INCLUDE.findall(text):
-            target = resolve(files, path, name) if kind == "\"" else None
-            if target and tree.room_of(target) == "sdp":
-                nouns.add(os.path.splitext(target)[0])
-    for noun, nouns in graph.items():
-        nouns.discard(noun)
-    return graph
+def include_graph(files, room):
+    def targets_of(path, text):
+        targets = [resolve(files, path, name)
+                   for kind, name in INCLUDE.findall(text) if kind == "\""]
+        return [t for t in targets if t]
+    return circles.by_includes(files, room, targets_of)
 
 
-def sdp_circles(files):
-    """A .c and its .h are one noun; whoever is left when all nouns that
-    include nobody who is left have gone stands in a circle, or above one."""
-    graph = sdp_graph(files)
-    left = set(graph)
-    while True:
-        free = {n for n in left if not graph[n] & left}
-        if not free:
-            break
-        left -= free
-    # Those above a circle are not to blame: nobody left includes them.
-    while True:
-        above = {n for n in left
-                 if not any(n in graph[m] for m in left if m != n)}
-        if not above:
-            break
-        left -= above
-    return [f"{n}: in a circle with {', '.join(sorted(graph[n] & left))}"
-            for n in sorted(left)]
+def no_circles(files):
+    """By includes; check_circles.py knows the symbols as well."""
+    return [line for room in circles.ROOMS
+            for line in circles.find(include_graph(files, room))]
 
 
 # --- size -----------------------------------------------------------------
@@ -513,7 +491,7 @@ def assert_effect(files):
 
 ALL = {
     "includes": includes,
-    "sdp_circles": sdp_circles,
+    "no_circles": no_circles,
     "size": size,
     "names": names,
     "spdx": spdx,

@@ -4,6 +4,7 @@
 that accepts everything would pass silently for ever."""
 import unittest
 
+import circles
 import rules
 
 SPDX = "/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */\n"
@@ -60,9 +61,12 @@ CASES = [
      {"sdp/pm/registry.c": '#include "log.h"\n', "util/log.h": ""}),
     ("includes", {"sdp/stat/a.c": '#include "pm/b.h"\n', "sdp/pm/b.h": ""},
      {"sdp/tools/a.c": '#include "pm/b.h"\n', "sdp/pm/b.h": ""}),
-    ("sdp_circles", {"sdp/conn/a.c": '#include "conn/b.h"\n',
-                     "sdp/conn/a.h": "", "sdp/conn/b.h": "",
-                     "sdp/conn/b.c": '#include "conn/a.h"\n'},
+    ("no_circles", {"util/a.c": '#include "b.h"\n', "util/a.h": "",
+                    "util/b.h": "", "util/b.c": '#include "a.h"\n'},
+     {"util/a.c": '#include "b.h"\n', "util/b.h": ""}),
+    ("no_circles", {"sdp/conn/a.c": '#include "conn/b.h"\n',
+                    "sdp/conn/a.h": "", "sdp/conn/b.h": "",
+                    "sdp/conn/b.c": '#include "conn/a.h"\n'},
      {"sdp/conn/a.c": '#include "conn/b.h"\n#include "conn/a.h"\n',
       "sdp/conn/a.h": "", "sdp/conn/b.h": "",
       "sdp/conn/b.c": '#include "conn/b.h"\n'}),
@@ -143,6 +147,25 @@ class RulesBite(unittest.TestCase):
         for rule, _, good in CASES:
             with self.subTest(rule=rule, tree=good):
                 self.assertEqual(rules.ALL[rule](good), [])
+
+
+class CirclesOfSymbolsBite(unittest.TestCase):
+    def test_objects(self):
+        for objects, expected in (
+                ({"a": ({"f"}, {"g"}), "b": ({"g"}, {"f"})}, 2),
+                ({"a": ({"f"}, {"g"}), "b": ({"g"}, {"h"}),
+                  "c": ({"h"}, {"f"}), "above": (set(), {"f"})}, 3),
+                ({"a": ({"f"}, {"g"}), "b": ({"g"}, {"printf"})}, 0),
+                # A stub of the same name in two objects.
+                ({"a": ({"f"}, {"g"}), "b": ({"g"}, {"f"}),
+                  "c": ({"f"}, set())}, 0)):
+            with self.subTest(objects=objects):
+                self.assertEqual(
+                    len(circles.find(circles.by_symbols(objects))), expected)
+
+    def test_both_kinds_together(self):
+        graph = circles.union({"a": {"b"}, "b": set()}, {"b": {"a"}})
+        self.assertEqual(len(circles.find(graph)), 2)
 
 
 if __name__ == "__main__":

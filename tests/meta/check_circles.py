@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""check_circles.py BUILD: no two files of a room need each other, by what
+they include and by the symbols of their object files in BUILD."""
+import os
+import re
+import subprocess
+import sys
+
+import circles
+import rules
+import tree
+
+OBJECT = re.compile(r"(?:(.*)/)?CMakeFiles/[^/]+\.dir/(.*)\.c\.o")
+# Others are libc's: a preload library defines those that it stands before.
+OWN = re.compile(r"(util|smpa|crc32c|rx|tx|start|ddp|rdmap|fpdu|term|sdp|cmd|"
+                 r"environment|program|setting)_\w+")
+
+
+def symbols(path):
+    out = subprocess.run(["nm", path], check=True, capture_output=True,
+                         text=True).stdout
+    defined = set(re.findall(r"^[0-9a-f]+ [TDBRC] (\S+)", out, re.M))
+    undefined = set(re.findall(r"^\s+U (\S+)", out, re.M))
+    return ({n for n in defined if OWN.fullmatch(n)},
+            {n for n in undefined if OWN.fullmatch(n)})
+
+
+def objects_of(build, room, nouns):
+    """Noun -> symbols; the first object of a source that is built twice."""
+    found = {}
+    for where, _, names in os.walk(os.path.join(build, room)):
+        for name in sorted(names):
+            path = os.path.join(where, name)
+            match = OBJECT.fullmatch(os.path.relpath(path, build))
+            if not match:
+                continue
+            noun = os.path.normpath(
+                os.path.join(match.group(1) or "", match.group(2)))
+            if noun in nouns and noun not in found:
+                found[noun] = symbols(path)
+    return found
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    root = os.environ.get("USIW_SOURCE_DIR") or os.path.abspath(
+        os.path.join(os.path.dirname(__file__), "../.."))
+    files = tree.read(root)
+    found = []
+    for room in circles.ROOMS:
+        graph = rules.include_graph(files, room)
+        objects = objects_of(sys.argv[1], room, graph)
+        if not any(defined for defined, _ in objects.values()):
+            print(f"{room}: not built here: by includes alone")
+        found += circles.find(
+            circles.union(graph, circles.by_symbols(objects)))
+        print(f"{room}: {len(graph)} nouns, {len(objects)} objects")
+    print("\n".join(found))
+    print(f"circles: {len(circles.ROOMS)} rooms, {len(found)} complaints")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
