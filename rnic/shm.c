@@ -65,14 +65,28 @@ bool rnic_shm_is_empty(struct rnic_shm *shm)
 	return is_empty;
 }
 
+static int anonymous_map(size_t size, uint8_t **ret_base)
+{
+	void *base = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (base == MAP_FAILED)
+		return -ENOMEM;
+	madvise(base, size, MADV_DONTFORK);
+	*ret_base = base;
+	return 0;
+}
+
 static int chunk_map(size_t size, uint8_t **ret_base)
 {
 	void *base;
 	int fd = memfd_create("usiw-rings", MFD_CLOEXEC);
 	int rc = 0;
 
-	if (fd < 0)
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
 		return -errno;
+	if (fd < 0) /* a sandbox denies it: memory without a name */
+		return anonymous_map(size, ret_base);
 	if (ftruncate(fd, (off_t)size) < 0) {
 		rc = -ENOMEM;
 		goto close_fd;

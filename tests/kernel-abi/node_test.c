@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "preloaded.h"
 
+#include "../harness/deny.h"
+
 #include <dlfcn.h>
 #include <sys/sysmacros.h>
 
@@ -233,6 +235,41 @@ static void a_file_read_again_says_what_holds_now(void **state)
 	close(fd);
 }
 
+/* The file cannot be had, one line says why, and all else goes on. */
+static int open_without_memfd(void)
+{
+	char text[1024];
+	int said[2], fd;
+	ssize_t len;
+
+	if (pipe2(said, O_NONBLOCK) || dup2(said[1], STDERR_FILENO) < 0 ||
+	    !deny_call(SYS_memfd_create, EPERM))
+		return 77;
+	for (int i = 0; i < 2; i++)
+		if (open(IBDEV "/fw_ver", O_RDONLY) != -1 || errno != EPERM)
+			return 1;
+	len = read(said[0], text, sizeof(text) - 1);
+	if (len <= 0)
+		return 2;
+	text[len] = '\0';
+	if (!strstr(text, "memfd_create() fails: Operation not permitted") ||
+	    !strstr(text, "let this program have it") ||
+	    strchr(text, '\n') != text + len - 1)
+		return 3;
+	fd = open(IBDEV, O_RDONLY | O_DIRECTORY);
+	return fd < 0 ? 4 : 0;
+}
+
+static void a_denied_memfd_create_is_told_once(void **state)
+{
+	int code = in_child(open_without_memfd);
+
+	(void)state;
+	if (code == 77)
+		skip_because("no seccomp filter can be set");
+	assert_int_equal(code, 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +281,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(stdio_reads_and_refuses_to_write),
 		cmocka_unit_test(a_reused_number_is_the_newcomers),
 		cmocka_unit_test(a_file_read_again_says_what_holds_now),
+		cmocka_unit_test(a_denied_memfd_create_is_told_once),
 	};
 
 	(void)argc;

@@ -3,15 +3,13 @@
 #define _GNU_SOURCE
 #include "preloaded.h"
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
+#include "../harness/deny.h"
+
 #include <poll.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
 struct command {
 	struct ib_uverbs_cmd_hdr hdr;
@@ -186,23 +184,6 @@ static void anything_else_is_refused(void **state)
 	close(fd);
 }
 
-/* Every ioctl() of this process is ENOSYS from now on.  Return: whether. */
-static bool ioctl_is_gone(void)
-{
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { .len = ARRAY_LEN(filter),
-				      .filter = filter };
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 static int refuse_without_the_kernel(void)
 {
 	int fd = open(UVERBS, O_RDWR), chan;
@@ -211,7 +192,7 @@ static int refuse_without_the_kernel(void)
 	if (fd < 0)
 		return 1;
 	chan = channel_open(fd);
-	if (!ioctl_is_gone())
+	if (!deny_call(SYS_ioctl, ENOSYS))
 		return 77;
 	if (ioctl(fd, RDMA_VERBS_IOCTL, &octet) != -1 || errno != ENOTTY)
 		return 2;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* shm.c: pieces that do not overlap, read as zero, and come back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#define _GNU_SOURCE
+#include "../harness/deny.h"
+#include "../harness/test.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -231,6 +229,42 @@ static void says_so_when_no_descriptor_is_left(void **state)
 	rnic_shm_fini(&shm);
 }
 
+static int use_without_memfd(unsigned err)
+{
+	struct rnic_shm shm;
+	void *mem;
+
+	if (!deny_call(SYS_memfd_create, err) || memfd_create("denied", 0) >= 0)
+		return 77;
+	rnic_shm_init(&shm);
+	if (rnic_shm_alloc(&shm, 3 * PAGE, &mem) != 0 ||
+	    !is_zero(mem, 3 * PAGE))
+		return 1;
+	memset(mem, 1, 3 * PAGE);
+	rnic_shm_free(&shm, mem, 3 * PAGE);
+	rnic_shm_fini(&shm);
+	return 0;
+}
+
+static void works_where_memfd_create_is_denied(void **state)
+{
+	static const unsigned errors[] = { EPERM, EACCES, ENOSYS };
+	int status;
+	pid_t pid;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0)
+			_exit(use_without_memfd(errors[i]));
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+			skip_because("no seccomp filter can be set");
+		assert_int_equal(status, 0);
+	}
+}
+
 /* A forked child cannot even read the rings. */
 static void is_not_inherited(void **state)
 {
@@ -306,6 +340,7 @@ int main(void)
 		cmocka_unit_test(gives_a_tail_to_others),
 		cmocka_unit_test(keeps_each_piece_through_others_lives),
 		cmocka_unit_test(says_so_when_no_descriptor_is_left),
+		cmocka_unit_test(works_where_memfd_create_is_denied),
 		cmocka_unit_test(is_not_inherited),
 		cmocka_unit_test(serves_threads_at_once),
 	};
