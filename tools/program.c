@@ -21,10 +21,12 @@
 #define OWN_CLASS ELFCLASS64
 typedef Elf64_Ehdr elf_header;
 typedef Elf64_Phdr elf_segment;
+typedef Elf64_Dyn elf_dynamic;
 #else
 #define OWN_CLASS ELFCLASS32
 typedef Elf32_Ehdr elf_header;
 typedef Elf32_Phdr elf_segment;
+typedef Elf32_Dyn elf_dynamic;
 #endif
 
 /* As execvp() searches.  Return: an open file; -1: not found. */
@@ -52,6 +54,23 @@ static int program_open(const char *name, char path[PATH_MAX])
 	}
 }
 
+/* The dynamic linker, started by name, has no interpreter either; a program
+ * without one says that it is a program. */
+static bool is_dynamic_linker(int fd, const elf_segment *dynamic)
+{
+	elf_dynamic entry;
+
+	for (size_t at = 0; at < dynamic->p_filesz; at += sizeof(entry)) {
+		if (pread(fd, &entry, sizeof(entry),
+			  (off_t)(dynamic->p_offset + at)) != sizeof(entry) ||
+		    entry.d_tag == DT_NULL)
+			return true;
+		if (entry.d_tag == DT_FLAGS_1 && entry.d_un.d_val & DF_1_PIE)
+			return false;
+	}
+	return true;
+}
+
 /* The file is another machine's program, or nothing interprets it. */
 static const char *elf_why_not(int fd)
 {
@@ -73,7 +92,9 @@ static const char *elf_why_not(int fd)
 		if (pread(fd, &segment, sizeof(segment), at) !=
 		    (ssize_t)sizeof(segment))
 			return NULL;
-		if (segment.p_type == PT_INTERP)
+		if (segment.p_type == PT_INTERP ||
+		    (segment.p_type == PT_DYNAMIC &&
+		     is_dynamic_linker(fd, &segment)))
 			return NULL;
 	}
 	return "a statically linked program loads no library, and usiw's has "

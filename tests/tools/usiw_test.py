@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """usiw(1): its words, its exit codes, the environment it gives a program."""
+import glob
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -133,6 +135,40 @@ class Run(unittest.TestCase):
                 self.sees_no_device(path, "set-group-ID")
             else:
                 self.sees_no_device(shutil.which("su"), "set-user-ID")
+
+    def test_a_program_with_file_capabilities_is_told(self):
+        """As the kernel starts it, the loader drops what is preloaded."""
+        if os.geteuid() != 0:
+            self.skipTest("file capabilities are root's to give")
+        with tempfile.TemporaryDirectory() as place:
+            os.chmod(place, 0o755)
+            path = shutil.copy(shutil.which("ibv_devices"), place)
+            # struct vfs_cap_data of version 2: effective, CAP_NET_RAW
+            data = struct.pack("<5I", 0x02000001, 1 << 13, 0, 0, 0)
+            try:
+                os.setxattr(path, "security.capability", data)
+            except OSError as error:
+                self.skipTest(f"no file capabilities here: {error}")
+
+            def seen(user):
+                return subprocess.run(
+                    [USIW, "run", path], env=clean_env(), text=True, user=user,
+                    extra_groups=[], capture_output=True, timeout=50)
+            done = seen(65534)
+            self.assertIn(f"usiw: run: {path} sees no device of usiw: the "
+                          "dynamic linker preloads nothing into a program "
+                          "with file capabilities\n", done.stderr)
+            self.assertNotIn("usiw_lo", done.stdout)
+            done = seen(0)  # root gains nothing by it
+            self.assertNotIn("sees no device", done.stderr)
+            self.assertIn("usiw_lo", done.stdout)
+
+    def test_the_dynamic_linker_is_no_static_program(self):
+        linker = glob.glob("/lib64/ld-linux*.so.*") + \
+            glob.glob("/lib/ld-linux*.so.*") + glob.glob("/lib/ld64*.so.*")
+        done = usiw("run", linker[0], shutil.which("ibv_devices"))
+        self.assertEqual(done.stderr, "")
+        self.assertIn("usiw_lo", done.stdout)
 
     def test_preload_and_provider_come_from_the_build_tree(self):
         env = self.env_of()
