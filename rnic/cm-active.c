@@ -200,8 +200,7 @@ void cm_active_redial(struct cm_conn *conn)
 		cm_active_dial_port(conn);
 }
 
-/* D-27: one more try with revision 1, on a new TCP connection, inside the
- * same deadline. */
+/* D-27: one more try with revision 1, on a new TCP connection. */
 void cm_active_retry(struct cm_conn *conn)
 {
 	bool is_long = conn->param.pd_len + SMPA_PD_ENHANCED > SIW_PD_MAX;
@@ -212,6 +211,9 @@ void cm_active_retry(struct cm_conn *conn)
 			    "4 of them revision 2's own"
 			  : "");
 	cm_conn_drop_socket(conn);
+	cm_conn_leave_list(conn);
+	conn->phase = CM_PHASE_CONNECTING;
+	cm_conn_begin(conn);
 	conn->rev = 1;
 	if (!conn->is_beside || !cm_ask_begin(conn))
 		cm_active_dial_port(conn);
@@ -259,7 +261,7 @@ static void active_respond(struct cm_conn *conn, const struct smpa_event *ev)
 		return;
 	}
 	cm_conn_watch(conn, 0);
-	TAILQ_REMOVE(&cm.starting, conn, link);
+	TAILQ_REMOVE(&cm.asked, conn, link);
 	conn->phase = CM_PHASE_RESPONSE;
 	conn->ird = ev->start.ird;
 	conn->ord = ev->start.ord;
@@ -350,7 +352,7 @@ static void active_start(struct cm_conn *conn)
 		cm_conn_abort(conn, ret);
 		return;
 	}
-	conn->phase = CM_PHASE_STARTING;
+	cm_conn_await_reply(conn);
 	cm_conn_ready(conn, 0);
 }
 

@@ -255,7 +255,8 @@ enum cm_phase {
 	CM_PHASE_ASKING,     /* is the listener beside its port? */
 	CM_PHASE_REFUSED,    /* the port is closed; soon another try */
 	CM_PHASE_CONNECTING, /* TCP handshake */
-	CM_PHASE_STARTING,   /* MPA Request or Reply awaited */
+	CM_PHASE_STARTING,   /* passive: MPA Request awaited */
+	CM_PHASE_ASKED,	     /* active: MPA Request sent, Reply awaited */
 	CM_PHASE_REQUEST,    /* the application is to accept or reject */
 	CM_PHASE_RESPONSE,   /* active, in InfiniBand's steps: the application
 				is to say that it is ready */
@@ -311,6 +312,8 @@ void cm_conn_expire(struct cm_conn *conn);
 struct cm_conn *cm_conn_new(enum cm_phase phase);
 /* Into the list of those that start, with its time limit. */
 void cm_conn_begin(struct cm_conn *conn);
+/* From there on the peer's program decides, which may be busy. */
+void cm_conn_await_reply(struct cm_conn *conn);
 /* Out of the list of its phase, away from identity and listener. */
 void cm_conn_detach(struct cm_conn *conn);
 /* Out of the list of its phase. */
@@ -432,8 +435,8 @@ struct cm_manager {
 	bool is_inherited;     /* from the parent, and not yet looked at */
 	struct cm_table ids, conns, links;
 	struct cm_chan_list chans;
-	struct cm_conn_list asking, refused, starting, answered, rejected,
-		closing;
+	struct cm_conn_list asking, refused, starting, asked, answered,
+		rejected, closing;
 	struct cm_id_list paused;   /* listeners out of file descriptors */
 	struct cm_id_list unread;   /* DISCONNECTED waits; by deadline */
 	struct cm_id_list timewait; /* by deadline */

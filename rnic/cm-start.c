@@ -3,13 +3,13 @@
  * Connections in the making: the object, its stream, and the steps of the MPA
  * start exchange, up to the moment when a QP takes the stream over.
  *
- * Active:  ASKING -> (REFUSED ->) CONNECTING -> STARTING -> (QP) or an event
+ * Active:  ASKING -> (REFUSED ->) CONNECTING -> ASKED -> (QP) or an event
  * that says why not. Passive: STARTING -> REQUEST -> accept: (QP); reject:
  * CLOSING.
  *
  * Persona ca has one step more on either side, for InfiniBand's RTU.  Active
  * (persona rnic as well, when the application moves its QP itself):
- * STARTING -> RESPONSE -> establish: (QP).  Passive: REQUEST -> accept:
+ * ASKED -> RESPONSE -> establish: (QP).  Passive: REQUEST -> accept:
  * ANSWERED -> the peer's RTR: (QP).
  */
 #include "cm-internal.h"
@@ -31,6 +31,13 @@
  * siw loses the Reply's private data when the FIN comes right behind it.
  */
 #define REJECTED_NS (200 * NS_PER_MS)
+/*
+ * The Reply comes when the peer's program has accepted, and that makes its
+ * queues and registers its memory before.  A minute with the default, which is
+ * what iWARP adapters of others wait; and InfiniBand's connection manager has
+ * its peer wait for 68 s once the Request has come.
+ */
+#define REPLY_FACTOR 6
 /* rnr_retry_count without limit; a kernel takes larger ones for the same. */
 #define RNR_FOR_EVER 7
 
@@ -71,6 +78,16 @@ void cm_conn_begin(struct cm_conn *conn)
 	TAILQ_INSERT_TAIL(&cm.starting, conn, link);
 }
 
+void cm_conn_await_reply(struct cm_conn *conn)
+{
+	TAILQ_REMOVE(&cm.starting, conn, link);
+	conn->phase = CM_PHASE_ASKED;
+	conn->deadline_ns = rnic_now_ns() + util_settings()->start_ms *
+						    REPLY_FACTOR * NS_PER_MS;
+	cm_thread_deadline(conn->deadline_ns);
+	TAILQ_INSERT_TAIL(&cm.asked, conn, link);
+}
+
 void cm_conn_leave_list(struct cm_conn *conn)
 {
 	switch (conn->phase) {
@@ -83,6 +100,9 @@ void cm_conn_leave_list(struct cm_conn *conn)
 	case CM_PHASE_CONNECTING:
 	case CM_PHASE_STARTING:
 		TAILQ_REMOVE(&cm.starting, conn, link);
+		break;
+	case CM_PHASE_ASKED:
+		TAILQ_REMOVE(&cm.asked, conn, link);
 		break;
 	case CM_PHASE_REQUEST:
 	case CM_PHASE_RESPONSE:
@@ -392,6 +412,7 @@ void cm_conn_ready(struct cm_conn *conn, uint32_t events)
 		cm_active_connected(conn);
 		break;
 	case CM_PHASE_STARTING:
+	case CM_PHASE_ASKED:
 		conn_step(conn);
 		break;
 	case CM_PHASE_REQUEST:

@@ -44,6 +44,7 @@ struct cm_manager cm = {
 	.asking = TAILQ_HEAD_INITIALIZER(cm.asking),
 	.refused = TAILQ_HEAD_INITIALIZER(cm.refused),
 	.starting = TAILQ_HEAD_INITIALIZER(cm.starting),
+	.asked = TAILQ_HEAD_INITIALIZER(cm.asked),
 	.answered = TAILQ_HEAD_INITIALIZER(cm.answered),
 	.rejected = TAILQ_HEAD_INITIALIZER(cm.rejected),
 	.closing = TAILQ_HEAD_INITIALIZER(cm.closing),
@@ -57,7 +58,7 @@ struct cm_manager cm = {
 
 /* Each is in the order of its deadlines: one constant per list. */
 static struct cm_conn_list *const lists[] = {
-	&cm.asking,   &cm.refused,  &cm.starting,
+	&cm.asking,   &cm.refused,  &cm.starting, &cm.asked,
 	&cm.answered, &cm.rejected, &cm.closing,
 };
 #define LIST_CNT (sizeof(lists) / sizeof(lists[0]))
@@ -483,6 +484,7 @@ void cm_manager_reset(bool keeps_ids)
 	TAILQ_INIT(&cm.asking);
 	TAILQ_INIT(&cm.refused);
 	TAILQ_INIT(&cm.starting);
+	TAILQ_INIT(&cm.asked);
 	TAILQ_INIT(&cm.answered);
 	TAILQ_INIT(&cm.rejected);
 	TAILQ_INIT(&cm.closing);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The active side: what comes of a connect. */
 #include "cm-fixture.h"
+#include "cm-internal.h"
 
 #include "../util/env.h"
 #include "tcp.h"
@@ -372,6 +373,37 @@ static void silent_peer_is_unreachable_in_time(void **state)
 	close(listener);
 }
 
+/* The peer's program may be busy when the Request comes. */
+static void a_reply_has_six_times_as_long_as_a_connection(void **state)
+{
+	uint64_t limit_ns = 6 * 400 * NS_PER_MS, begin_ns, deadline_ns;
+	struct rnic_cm_event ev;
+	struct cm_side active;
+	uint8_t frame[24];
+	struct cm_qp q;
+	uint16_t port;
+	int listener = cm_stranger_listen(&port), fd;
+
+	(void)state;
+	cm_qp_open(&q);
+	begin_ns = rnic_now_ns();
+	cm_dial(&active, &q, port, "");
+	fd = cm_stranger_accept(listener, frame, 24);
+	util_lock(&cm.lock);
+	assert_true(TAILQ_EMPTY(&cm.starting));
+	assert_false(TAILQ_EMPTY(&cm.asked));
+	deadline_ns = TAILQ_FIRST(&cm.asked)->deadline_ns;
+	util_unlock(&cm.lock);
+	assert_true(deadline_ns >= begin_ns + limit_ns);
+	assert_true(deadline_ns <= rnic_now_ns() + limit_ns);
+	cm_expect(active.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
+	assert_true(rnic_now_ns() >= deadline_ns);
+	close(fd);
+	cm_side_close(&active);
+	cm_qp_close(&q);
+	close(listener);
+}
+
 static void destroying_aborts_a_connect(void **state)
 {
 	struct cm_side active;
@@ -517,6 +549,7 @@ int main(void)
 		cmocka_unit_test(too_large_an_ord_is_terminated),
 		cmocka_unit_test(garbage_for_a_reply_is_an_error),
 		cmocka_unit_test(silent_peer_is_unreachable_in_time),
+		cmocka_unit_test(a_reply_has_six_times_as_long_as_a_connection),
 		cmocka_unit_test(destroying_aborts_a_connect),
 		cmocka_unit_test(disconnect_aborts_a_connect),
 		cmocka_unit_test(connect_checks_the_qp),

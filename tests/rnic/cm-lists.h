@@ -11,7 +11,8 @@
 /* Connections that begin or end and are no QP's. */
 static inline uint32_t cm_unowned_cnt(void)
 {
-	const struct cm_conn_list *const lists[] = { &cm.starting, &cm.rejected,
+	const struct cm_conn_list *const lists[] = { &cm.starting, &cm.asked,
+						     &cm.rejected,
 						     &cm.closing };
 	struct cm_conn *conn;
 	uint32_t cnt = 0;
