@@ -7,7 +7,7 @@
  * wants from its owner is here: memory to stage octets in, the two pairs that
  * carry octets, and an answer to each event.
  *
- *	cc frame.c $(pkg-config --cflags --libs siw-mpa)
+ *	cc frame.c $(pkg-config --cflags --libs libsiw-mpa)
  */
 #include <ctype.h>
 #include <errno.h>

@@ -80,17 +80,20 @@ def check_foreign(tree):
 
 def use(cc, work, prefix, isal, is_static):
     """Compile the installed example as its first comment says, and run it."""
-    place = glob.glob(os.path.join(prefix, "lib*", "**", "siw-mpa.pc"),
+    place = glob.glob(os.path.join(prefix, "lib*", "**", "libsiw-mpa.pc"),
                       recursive=True)
     if len(place) != 1:
-        raise Failure(f"siw-mpa.pc is installed {len(place)} times")
+        raise Failure(f"libsiw-mpa.pc is installed {len(place)} times")
     libdir = os.path.dirname(os.path.dirname(place[0]))
     env = dict(os.environ, PKG_CONFIG_PATH=os.path.dirname(place[0]),
                PKG_CONFIG_LIBDIR=os.path.dirname(isal or place[0]),
                LD_LIBRARY_PATH=libdir)
     flags = run("pkg-config", "--cflags", "--libs",
-                *(["--static"] if is_static else []), "siw-mpa",
+                *(["--static"] if is_static else []), "libsiw-mpa",
                 env=env).split()
+    old = run("pkg-config", "--cflags", "--libs", "siw-mpa", env=env).split()
+    if not is_static and old != flags:
+        raise Failure(f"by the name of 0.1.0: {old}, and not {flags}")
     if is_static:
         flags = [os.path.join(libdir, "libsiw-mpa.a") if f == "-lsiw-mpa"
                  else f for f in flags]
