@@ -19,20 +19,23 @@ extern _Atomic(const struct kabi_node *) kabi_cwd_now;
 
 static inline bool kabi_cwd_is_near(void)
 {
-	/* acquire: pairs with the release in cwd_set() */
+	/* acquire: pairs with the release in kabi_cwd_set() */
 	return atomic_load_explicit(&kabi_cwd_now, memory_order_acquire);
 }
 
-/* When the program starts: no system call. */
-void kabi_cwd_start(void);
+/* Stands for what PWD says, until somebody wants to know. */
+extern const struct kabi_node kabi_cwd_unknown;
 
-/* NULL: it is not in the tree.  Keeps errno. */
-const struct kabi_node *kabi_cwd(void);
+void kabi_cwd_set(const struct kabi_node *node);
 
-/* chdir(2), fchdir(2).  @node: what @fd is; NULL: foreign.
- * Return: 0; -errno. */
-int kabi_cwd_change(const char *path);
-int kabi_cwd_change_fd(int fd, const struct kabi_node *node);
+/* Whether the kernel believes us to be where kabi_cwd_enter() leads it. */
+bool kabi_cwd_is_outside(void);
+
+/* It is @node from now on.  Return: 0; -errno. */
+int kabi_cwd_enter(const struct kabi_node *node);
+
+/* The kernel has changed it to somewhere else.  Return: 0. */
+int kabi_cwd_left(void);
 
 /* getcwd(3) in the tree.  NULL and errno on failure. */
 char *kabi_cwd_get(const struct kabi_node *node, char *buf, size_t size);

@@ -11,8 +11,9 @@
 
 #include "../util/cancel.h"
 #include "fd.h"
-#include "kabi.h"
 #include "node.h"
+#include "node-fd.h"
+#include "process.h"
 #include "real.h"
 #include "sysfs.h"
 

@@ -15,53 +15,22 @@
 #include <sys/socket.h>
 
 #include "../util/cancel.h"
-#include "cwd.h"
 #include "netlink.h"
 #include "node.h"
+#include "node-fd.h"
+#include "path.h"
+#include "process.h"
 #include "real.h"
 #include "sysfs.h"
-
-/* Opened nodes.  The kind says nothing here but "something". */
-static struct util_fdtab *node_fds;
-#define NODE_KIND UTIL_FD_CHAN
-
-int kabi_fd_init(void)
-{
-	node_fds = util_fdtab_new();
-	return node_fds ? 0 : -ENOMEM;
-}
+#include "ucm.h"
+#include "uverbs.h"
 
 static struct util_fdtab *fd_table(void)
 {
 	return kabi_rnic()->fdtab();
 }
 
-/* ---- opened nodes ------------------------------------------------------- */
-
-const struct kabi_node *kabi_fd_node(int fd)
-{
-	const struct kabi_node *node;
-	int saved_errno = errno;
-	void *object = NULL;
-	bool is_open;
-
-	if (!atomic_load_explicit(&kabi_fds, memory_order_acquire) ||
-	    util_fdtab_lookup(node_fds, fd, &object) == UTIL_FD_NONE)
-		return NULL;
-	node = object;
-	is_open = kabi_node_is_open_as(node, fd);
-	errno = saved_errno;
-	if (is_open)
-		return node;
-	if (kabi_is_owner())
-		util_fdtab_remove(node_fds, fd);
-	return NULL;
-}
-
-void kabi_fd_node_add(int fd, const struct kabi_node *node)
-{
-	(void)util_fdtab_add(node_fds, fd, NODE_KIND, (void *)(uintptr_t)node);
-}
+/* ---- nodes --------------------------------------------------------------- */
 
 void kabi_fd_refresh(int fd)
 {
@@ -102,7 +71,7 @@ const struct kabi_node *kabi_fd_empty_path(int fd, const char *path)
 {
 	if (!path || *path != '\0')
 		return NULL;
-	return fd == AT_FDCWD ? kabi_cwd() : kabi_fd_stat_node(fd);
+	return fd == AT_FDCWD ? kabi_path_cwd() : kabi_fd_stat_node(fd);
 }
 
 /* ---- read and write ----------------------------------------------------- */
@@ -203,9 +172,8 @@ int kabi_fd_close(int fd)
 	enum util_fd_kind kind = kabi_fd_kind(fd);
 
 	if (kind == UTIL_FD_NONE) {
-		if (util_fdtab_lookup(node_fds, fd, NULL) != UTIL_FD_NONE &&
-		    kabi_is_owner())
-			util_fdtab_remove(node_fds, fd);
+		if (kabi_is_owner())
+			kabi_fd_node_remove(fd);
 		kabi_netlink_fd_close(fd);
 		return real_close(fd);
 	}
@@ -279,7 +247,7 @@ static int dup_make_room(int fd, int new_fd)
 		util_fdtab_uninstall(fd_table(), new_fd, NULL);
 		return 0;
 	}
-	util_fdtab_remove(node_fds, new_fd);
+	kabi_fd_node_remove(new_fd);
 	kabi_netlink_fd_close(new_fd);
 	return 0;
 }
@@ -323,8 +291,7 @@ int kabi_fd_close_range(unsigned int first, unsigned int last, int flags)
 	if (ret < 0)
 		return ret;
 	for (unsigned int fd = first; fd <= last && fd < UTIL_FD_MAX; fd++) {
-		if (util_fdtab_lookup(node_fds, (int)fd, NULL) != UTIL_FD_NONE)
-			util_fdtab_remove(node_fds, (int)fd);
+		kabi_fd_node_remove((int)fd);
 		kabi_netlink_fd_close((int)fd);
 		if (kabi_fd_kind((int)fd) == UTIL_FD_NONE)
 			continue;

@@ -1,45 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * What the calls on descriptors do with ours.  Two tables: rnic's (uverbs,
- * rdma_cm, channels: "objects") and one of our own for opened nodes of the
- * tree, which are real fds (a memfd, an O_PATH fd) that need no help but to
- * be told apart by fstat, openat and fdopendir.
+ * rdma_cm, channels: "objects") and that of node-fd.h.
  */
 #ifndef KABI_FD_H
 #define KABI_FD_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "kabi.h"
-
-/* What @fd is in rnic's table; UTIL_FD_NONE at once before the first touch. */
-static inline enum util_fd_kind kabi_fd_kind(int fd)
-{
-	/* acquire: pairs with the release at the end of the first touch */
-	struct util_fdtab *fds =
-		atomic_load_explicit(&kabi_fds, memory_order_acquire);
-
-	return fds ? util_fdtab_lookup(fds, fd, NULL) : UTIL_FD_NONE;
-}
-
-static inline bool kabi_is_touched(void)
-{
-	/* acquire: as above */
-	return atomic_load_explicit(&kabi_fds, memory_order_acquire) != NULL;
-}
-
-int kabi_fd_init(void);
-
-/* The node opened as @fd; NULL: none.  Keeps errno. */
-const struct kabi_node *kabi_fd_node(int fd);
+#include "rnic-dl.h"
 
 /* Before a read of any fd: what is a file of the tree says what holds now. */
 void kabi_fd_refresh(int fd);
-
-/* Note that @fd is @node.  Failing is harmless: fstat then tells the truth. */
-void kabi_fd_node_add(int fd, const struct kabi_node *node);
 
 /* Any kind: what fstat() has to say about @fd; NULL: the kernel's answer. */
 const struct kabi_node *kabi_fd_stat_node(int fd);

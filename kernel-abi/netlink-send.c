@@ -14,10 +14,10 @@
 #include "../util/cancel.h"
 #include "../util/env.h"
 #include "../util/log.h"
-#include "kabi.h"
 #include "nldev.h"
 #include "real.h"
-#include "ucm.h"
+#include "rnic-dl.h"
+#include "user.h"
 
 /* The longest request that is read; the kernel's limit is its send buffer. */
 #define REQUEST_MAX 65536

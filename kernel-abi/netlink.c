@@ -11,9 +11,10 @@
 #include <unistd.h>
 
 #include "../util/cancel.h"
-#include "kabi.h"
+#include "process.h"
 #include "real.h"
-#include "ucm.h"
+#include "touch.h"
+#include "user.h"
 
 /* What unread replies may take; the kernel allows what it allows anybody. */
 #define QUEUE_OCTETS (1 << 20)

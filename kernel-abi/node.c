@@ -13,16 +13,15 @@
 
 #include "../util/cancel.h"
 #include "../util/log.h"
-#include "fd.h"
-#include "kabi.h"
+#include "node-fd.h"
 #include "real.h"
 #include "sysfs.h"
+#include "ucm.h"
+#include "uverbs.h"
 
 /* Like sysfs: a page, however much there is to read. */
 #define FILE_SIZE 4096
 
-/* An fd of a node is recognised by what no other program gives a memfd. */
-#define MEMFD_MODE 0444
 #define MEMFD_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 /* ---- stat --------------------------------------------------------------- */
@@ -142,19 +141,6 @@ char *kabi_node_realpath(const struct kabi_node *node, char *resolved)
 
 /* ---- open --------------------------------------------------------------- */
 
-bool kabi_node_is_open_as(const struct kabi_node *node, int fd)
-{
-	struct stat st;
-
-	if (node->type == KABI_DIR) {
-		int flags = kabi_real()->fcntl(fd, F_GETFL);
-
-		return flags >= 0 && (flags & O_PATH);
-	}
-	return kabi_real()->fstat(fd, &st) == 0 &&
-	       st.st_mode == (S_IFREG | MEMFD_MODE) && st.st_nlink == 0;
-}
-
 /* What stands for our files and directories cannot be had.  Return: -errno. */
 static int stand_in_refused(const char *what)
 {
@@ -219,7 +205,8 @@ static int file_open(const struct kabi_node *node, int flags)
 	if (fd < 0)
 		return stand_in_refused("memfd_create() fails");
 	if (kabi_real()->write(fd, text, (size_t)len) != len ||
-	    lseek(fd, 0, SEEK_SET) != 0 || fchmod(fd, MEMFD_MODE) != 0 ||
+	    lseek(fd, 0, SEEK_SET) != 0 ||
+	    fchmod(fd, KABI_NODE_MEMFD_MODE) != 0 ||
 	    kabi_real()->fcntl(fd, F_ADD_SEALS, MEMFD_SEALS) != 0) {
 		err = -errno;
 		kabi_real()->close(fd);

@@ -29,8 +29,4 @@ ssize_t kabi_node_readlink(const struct kabi_node *node, char *buf, size_t len);
 /* realpath(3).  NULL and errno on failure. */
 char *kabi_node_realpath(const struct kabi_node *node, char *resolved);
 
-/* True when @fd may still be the O_PATH fd or memfd that @node was opened
- * with: its number may have been closed behind our back. */
-bool kabi_node_is_open_as(const struct kabi_node *node, int fd);
-
 #endif

@@ -4,13 +4,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../util/env.h"
 #include "cwd.h"
-#include "fd.h"
-#include "kabi.h"
+#include "node-fd.h"
+#include "rnic-dl.h"
 #include "sysfs.h"
+#include "touch.h"
 
 /* The first eight octets decide for nearly every path. */
 static bool is_near_text(const char *path)
@@ -214,7 +217,7 @@ bool kabi_path_find(int at, const char **path, bool follow,
 			return false;
 		walk.node = kabi_tree_root();
 	} else {
-		walk.node = at == AT_FDCWD ? kabi_cwd() : kabi_fd_node(at);
+		walk.node = at == AT_FDCWD ? kabi_path_cwd() : kabi_fd_node(at);
 		if (!walk.node)
 			return false;
 		walk.was_inside = true;
@@ -228,4 +231,32 @@ bool kabi_path_find(int at, const char **path, bool follow,
 		return true;
 	*path = walk.was_inside ? walk.rest : *path;
 	return false;
+}
+
+/* ---- the current directory ----------------------------------------------- */
+
+/* The node that PWD names; NULL: none, or too early to tell. */
+static const struct kabi_node *inherited_find(void)
+{
+	const char *pwd = getenv("PWD");
+	struct kabi_spot spot;
+
+	if (!pwd || *pwd != '/' || !kabi_path_find(AT_FDCWD, &pwd, true, &spot))
+		return NULL;
+	return !spot.err && spot.node->type == KABI_DIR ? spot.node : NULL;
+}
+
+const struct kabi_node *kabi_path_cwd(void)
+{
+	const struct kabi_node *node =
+		atomic_load_explicit(&kabi_cwd_now, memory_order_acquire);
+	int saved_errno = errno;
+
+	if (node != &kabi_cwd_unknown)
+		return node;
+	node = kabi_cwd_is_outside() ? inherited_find() : NULL;
+	if (kabi_is_touched() || !node)
+		kabi_cwd_set(node);
+	errno = saved_errno;
+	return node;
 }

@@ -28,4 +28,7 @@ struct kabi_spot {
 bool kabi_path_find(int at, const char **path, bool follow,
 		    struct kabi_spot *ret_spot);
 
+/* The current directory; NULL: it is not in the tree.  Keeps errno. */
+const struct kabi_node *kabi_path_cwd(void);
+
 #endif

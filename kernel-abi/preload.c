@@ -19,13 +19,15 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "chdir.h"
 #include "cwd.h"
 #include "dir.h"
 #include "fd.h"
-#include "kabi.h"
 #include "netlink.h"
 #include "node.h"
+#include "node-fd.h"
 #include "path.h"
+#include "process.h"
 #include "real.h"
 #include "sig.h"
 #include "sysfs.h"
@@ -347,7 +349,7 @@ EXPORT int chdir(const char *path)
 {
 	if (!kabi_cwd_is_near() && !kabi_path_is_near(AT_FDCWD, path))
 		return kabi_real()->chdir(path);
-	return (int)util_door(kabi_cwd_change(path));
+	return (int)util_door(kabi_chdir(path));
 }
 
 EXPORT int fchdir(int fd)
@@ -356,7 +358,7 @@ EXPORT int fchdir(int fd)
 
 	if (!kabi_cwd_is_near() && !node)
 		return kabi_real()->fchdir(fd);
-	return (int)util_door(kabi_cwd_change_fd(fd, node));
+	return (int)util_door(kabi_fchdir(fd, node));
 }
 
 #define STUB_GETCWD(name, params, buf, size, args)                             \
@@ -364,7 +366,7 @@ EXPORT int fchdir(int fd)
 	{                                                                      \
 		const struct kabi_node *node = NULL;                           \
 		if (kabi_cwd_is_near())                                        \
-			node = kabi_cwd();                                     \
+			node = kabi_path_cwd();                                \
 		if (!node)                                                     \
 			return kabi_real()->name args;                         \
 		return kabi_cwd_get(node, buf, size);                          \

@@ -9,7 +9,11 @@
 #ifndef KABI_RNIC_DL_H
 #define KABI_RNIC_DL_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
+
 #include "../rnic/rnic.h"
+#include "../util/fdtab.h"
 
 #define KABI_RNIC_CALLS(X)                                                     \
 	X(fdtab)                                                               \
@@ -62,10 +66,33 @@ struct kabi_rnic {
 	KABI_RNIC_CALLS(KABI_RNIC_FIELD)
 };
 
+/* During the first touch.  Return: NULL: it could not be loaded, which the log
+ * says. */
+const struct kabi_rnic *kabi_rnic_load(void);
+
+/* rnic's fd table; NULL before the end of the first touch. */
+extern _Atomic(struct util_fdtab *) kabi_fds;
+
+/* What @fd is in rnic's table; UTIL_FD_NONE at once before the first touch. */
+static inline enum util_fd_kind kabi_fd_kind(int fd)
+{
+	/* acquire: pairs with the release at the end of the first touch */
+	struct util_fdtab *fds =
+		atomic_load_explicit(&kabi_fds, memory_order_acquire);
+
+	return fds ? util_fdtab_lookup(fds, fd, NULL) : UTIL_FD_NONE;
+}
+
+static inline bool kabi_is_touched(void)
+{
+	/* acquire: as above */
+	return atomic_load_explicit(&kabi_fds, memory_order_acquire) != NULL;
+}
+
 /*
- * The loaded library; NULL only where it could not be loaded.  Whoever works
- * for an fd of ours (uverbs.c, ucm.c) may take it as not NULL: the fd would
- * not exist otherwise.  Cheap after the first call; any thread.
+ * The loaded library; NULL before the first touch (touch.h).  Whoever works for
+ * an fd of ours may take it as not NULL: the fd would not exist otherwise.
+ * Any thread.
  */
 const struct kabi_rnic *kabi_rnic(void);
 

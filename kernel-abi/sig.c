@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "fd.h"
-#include "kabi.h"
+#include "process.h"
+#include "rnic-dl.h"
 
 static bool is_on(void)
 {

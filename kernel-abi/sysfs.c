@@ -12,7 +12,7 @@
 
 #include "../util/env.h"
 #include "../util/log.h"
-#include "kabi.h"
+#include "rnic-dl.h"
 
 #define TREE_PATH_MAX 256
 

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* GET_EVENT: wait for an event of the file and lay it out for librdmacm. */
-#include "ucm.h"
+#include "ucm-event.h"
 
 #include <errno.h>
+#include <rdma/rdma_user_cm.h>
+#include <stddef.h>
 #include <string.h>
+
+#include "rnic-dl.h"
+#include "user.h"
 
 /* Older librdmacm has no place for ece, nor for the filler before it. */
 #define EVENT_OUT_MIN offsetof(struct rdma_ucm_event_resp, reserved)

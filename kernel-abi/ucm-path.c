@@ -4,13 +4,16 @@
  * persona ca there is one as soon as the route is resolved: programs written
  * for InfiniBand read id->route.path_rec without asking whether it is there.
  */
-#include "ucm.h"
+#include "ucm-path.h"
 
 #include <endian.h>
 #include <errno.h>
 #include <rdma/ib_user_sa.h>
 #include <stddef.h>
 #include <string.h>
+
+#include "rnic-dl.h"
+#include "user.h"
 
 /* Numbers of InfiniBand's management (IBTA 15.2.5.16, 3.5.3). */
 enum {

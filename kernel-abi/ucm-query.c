@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What the rdma_cm file answers about an identity. */
-#include "ucm.h"
+#include "ucm-query.h"
 
 #include <errno.h>
+#include <rdma/rdma_user_cm.h>
 #include <stddef.h>
 #include <string.h>
+
+#include "rnic-dl.h"
+#include "ucm-path.h"
+#include "user.h"
 
 /* libibverbs has no index for devices it found in sysfs: match by GUID. */
 #define IBDEV_INDEX_UNKNOWN UINT32_MAX

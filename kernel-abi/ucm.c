@@ -16,6 +16,12 @@
 #include <unistd.h>
 
 #include "../util/cancel.h"
+#include "rnic-dl.h"
+#include "ucm-event.h"
+#include "ucm-file.h"
+#include "ucm-path.h"
+#include "ucm-query.h"
+#include "user.h"
 
 #define UCM_CMD_MAX 512
 /* IBV_EVENT_COMM_EST of <infiniband/verbs.h>, not included in this room. */

@@ -6,7 +6,7 @@
  * To ioctl() preload.c answers ENOTTY: libibverbs then uses write() for
  * commands and sysfs for GIDs.
  */
-#include "kabi.h"
+#include "uverbs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +16,9 @@
 #include <sys/eventfd.h>
 
 #include "../abi/usiw-abi.h"
-#include "fd.h"
 #include "real.h"
-#include "ucm.h"
+#include "rnic-dl.h"
+#include "user.h"
 
 struct kabi_uverbs {
 	struct util_file file; /* first: the fd table names it */

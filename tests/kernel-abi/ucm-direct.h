@@ -6,8 +6,14 @@
 #ifndef UCM_DIRECT_H
 #define UCM_DIRECT_H
 
+#include <netinet/in.h>
+#include <rdma/rdma_user_cm.h>
+#include <stdbool.h>
 #include <unistd.h>
 
+#include "../../kernel-abi/rnic-dl.h"
+#include "../../kernel-abi/ucm-file.h"
+#include "../../kernel-abi/ucm-path.h"
 #include "../../kernel-abi/ucm.h"
 
 #define DIRECT_CALL(call) .call = rnic_##call,

@@ -13,7 +13,7 @@ import tree
 
 OBJECT = re.compile(r"(?:(.*)/)?CMakeFiles/[^/]+\.dir/(.*)\.c\.o")
 # Others are libc's: a preload library defines those that it stands before.
-OWN = re.compile(r"(util|smpa|crc32c|rx|tx|start|ddp|rdmap|fpdu|term|sdp|cmd|"
+OWN = re.compile(r"(util|smpa|crc32c|rx|tx|start|ddp|rdmap|fpdu|term|kabi|sdp|cmd|"
                  r"environment|program|setting)_\w+")
 
 

@@ -6,7 +6,7 @@ import os
 import tree
 
 # Where no two files may stand in a circle.
-ROOMS = ("util", "libsiw-mpa", "sdp", "tools")
+ROOMS = ("util", "libsiw-mpa", "kernel-abi", "sdp", "tools")
 
 
 def noun_of(path):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Memory that the application names: the kernel copies, and may say EFAULT. */
-#include "ucm.h"
+#include "user.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "rnic-dl.h"
 
 /* All that goes through here fits a pipe many times over. */
 #define USER_LEN_MAX 4096

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See process.h. */
+#include "process.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+struct util_lock kabi_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
+
+static _Atomic pid_t owner_pid;
+
+bool kabi_is_owner(void)
+{
+	return getpid() ==
+	       atomic_load_explicit(&owner_pid, memory_order_relaxed);
+}
+
+/* The books must not be in the middle of a change when they are copied. */
+static void fork_prepare(void)
+{
+	util_lock(&kabi_lock);
+}
+
+static void fork_parent(void)
+{
+	util_unlock(&kabi_lock);
+}
+
+static void fork_child(void)
+{
+	util_lock_fork_child();
+	util_lock_init(&kabi_lock, UTIL_RANK_LEAF);
+	atomic_store_explicit(&owner_pid, getpid(), memory_order_relaxed);
+}
+
+int kabi_process_start(void)
+{
+	int err = pthread_atfork(fork_prepare, fork_parent, fork_child);
+
+	if (!err)
+		atomic_store_explicit(&owner_pid, getpid(),
+				      memory_order_relaxed);
+	return err;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See rnic-dl.h. */
+#include "rnic-dl.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <string.h>
+
+#include "../util/interpose.h"
+#include "../util/log.h"
+
+#define RNIC_LIBRARY "libusiw-rnic-" USIW_INTERFACE ".so"
+
+_Atomic(struct util_fdtab *) kabi_fds;
+
+/* Which provider may take the devices of this library: providers/usiw. */
+__attribute__((visibility("default"))) extern const char usiw_interface[];
+const char usiw_interface[] = USIW_INTERFACE;
+
+static struct kabi_rnic rnic_calls;
+
+static void *rnic_open(void)
+{
+	char path[PATH_MAX];
+	size_t len;
+	void *lib;
+	int ret;
+
+	ret = util_object_dir(&rnic_calls, path,
+			      sizeof(path) - sizeof("/" RNIC_LIBRARY));
+	if (ret < 0) {
+		util_err("kabi", "cannot tell my own directory: %s",
+			 strerror(-ret));
+		return NULL;
+	}
+	len = strlen(path);
+	memcpy(path + len, "/" RNIC_LIBRARY, sizeof("/" RNIC_LIBRARY));
+	lib = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	if (!lib)
+		util_err("kabi",
+			 "cannot load the RNIC library: %s; install usiw again",
+			 dlerror());
+	return lib;
+}
+
+static int rnic_resolve(void *lib)
+{
+	static const char *const names[] = {
+#define KABI_RNIC_NAME(call) "rnic_" #call,
+		KABI_RNIC_CALLS(KABI_RNIC_NAME)
+	};
+	char *slot = (char *)&rnic_calls;
+
+	_Static_assert(sizeof(rnic_calls) == sizeof(names),
+		       "nothing but pointers, in the order of the names");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		void *sym = dlsym(lib, names[i]);
+
+		if (!sym) {
+			util_err("kabi",
+				 "%s has no %s: libraries of two "
+				 "builds are mixed; install usiw again",
+				 RNIC_LIBRARY, names[i]);
+			return -1;
+		}
+		memcpy(slot + i * sizeof(sym), &sym, sizeof(sym));
+	}
+	return 0;
+}
+
+const struct kabi_rnic *kabi_rnic_load(void)
+{
+	void *lib = rnic_open();
+
+	return lib && rnic_resolve(lib) == 0 ? &rnic_calls : NULL;
+}
+
+const struct kabi_rnic *kabi_rnic(void)
+{
+	return kabi_is_touched() ? &rnic_calls : NULL;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Memory that the application names: a copy may say EFAULT. */
+#ifndef KABI_USER_H
+#define KABI_USER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Copy between us and an address that the application named.  A bad address
+ * costs an errno, never a signal.
+ * Return: 0; -EFAULT.
+ */
+int kabi_user_get(void *dst, uint64_t src, size_t len)
+	__attribute__((warn_unused_result));
+int kabi_user_put(uint64_t dst, const void *src, size_t len)
+	__attribute__((warn_unused_result));
+
+#endif
