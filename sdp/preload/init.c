@@ -20,9 +20,20 @@
 #include "sock/table.h"
 #include "stat/sdp-stat.h"
 #include "verbs/sdp-link.h"
+#include "verbs/way.h"
 
+/* All handlers of a fork run in the thread that forks. */
+static _Thread_local bool is_prepared;
+
+/*
+ * From when the drivers are loaded: the kernel ABI and the RNIC have handlers
+ * that take their locks, and these come last.
+ */
 static void fork_prepare(void)
 {
+	if (is_prepared)
+		return;
+	is_prepared = true;
 	sdp_share_fork_prepare();
 	sdp_watch_fork_prepare();
 	sdp_verbs_fork_prepare();
@@ -30,13 +41,34 @@ static void fork_prepare(void)
 
 static void fork_parent(void)
 {
+	if (!is_prepared)
+		return;
+	is_prepared = false;
 	sdp_verbs_fork_parent();
 	sdp_watch_fork_parent();
 	sdp_share_fork_parent();
 }
 
+/*
+ * Before that no connection uses SDP.  Another thread may be loading the
+ * drivers with the lock of a socket, and wait for the kernel ABI's, which this
+ * one has.  So nothing is taken but what nobody keeps so long.
+ */
+static void early_prepare(void)
+{
+	if (!is_prepared)
+		sdp_watch_fork_prepare();
+}
+
+static void early_parent(void)
+{
+	if (!is_prepared)
+		sdp_watch_fork_parent();
+}
+
 static void fork_child(void)
 {
+	is_prepared = false;
 	sdp_table_fork_child();
 	sdp_watch_fork_child();
 	sdp_sleeper_fork_child();
@@ -61,7 +93,8 @@ __attribute__((constructor)) static void sdp_preload_start(void)
 	util_reals_fill(&sdp_real_table);
 	if (!sdp_policy_start())
 		return;
-	if (pthread_atfork(fork_prepare, fork_parent, fork_child) != 0 ||
+	sdp_verbs_at_fork(fork_prepare, fork_parent);
+	if (pthread_atfork(early_prepare, early_parent, fork_child) != 0 ||
 	    sdp_table_start() < 0)
 		util_err("sdp", "no memory: this program uses TCP only");
 	else

@@ -17,6 +17,7 @@
 #include "high.h"
 #include "direct.h"
 #include "log.h"
+#include "way.h"
 
 /* Entries of the SRQ, at most; of a new CQ. */
 #define SRQ_MAX 16384u
@@ -304,6 +305,7 @@ int sdp_dev_by_addr(const struct sockaddr *addr, struct sdp_dev **ret_dev)
 	if (!gid_of(addr, &gid))
 		return -ENODEV;
 	gid_canonical(&gid);
+	(void)sdp_verbs_way(); /* loads the drivers without a lock */
 	util_lock(&process_lock);
 	*ret_dev = find_open(&gid);
 	if (!*ret_dev)

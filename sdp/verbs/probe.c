@@ -10,6 +10,7 @@
 
 #include "direct.h"
 #include "env.h"
+#include "log.h"
 #include "way.h"
 
 static pthread_once_t probe_once = PTHREAD_ONCE_INIT;
@@ -28,6 +29,15 @@ static bool is_iwarp(struct ibv_device *device)
 	return device->transport_type == IBV_TRANSPORT_IWARP;
 }
 
+static void (*fork_prepare)(void);
+static void (*fork_parent)(void);
+
+void sdp_verbs_at_fork(void (*prepare)(void), void (*parent)(void))
+{
+	fork_prepare = prepare;
+	fork_parent = parent;
+}
+
 /* The first call loads the drivers, whatever they are. */
 static void probe(void)
 {
@@ -37,6 +47,12 @@ static void probe(void)
 
 	if (!list)
 		return;
+	if (fork_prepare &&
+	    pthread_atfork(fork_prepare, fork_parent, NULL) != 0) {
+		util_err("sdp", "no memory: this program uses TCP only");
+		ibv_free_device_list(list);
+		return;
+	}
 	for (int i = 0; list[i]; i++) {
 		has_fd |= is_usiw(list[i]);
 		has_cm |= is_usiw(list[i]) ? is_by_cm : is_iwarp(list[i]);

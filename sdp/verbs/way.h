@@ -18,4 +18,13 @@ enum sdp_way {
  */
 enum sdp_way sdp_verbs_way(void);
 
+/*
+ * pthread_atfork()'s, from when the drivers are loaded.  A driver and what lies
+ * below it have handlers of their own, which take their locks.  A thread with a
+ * lock of the caller's may wait for one of theirs.  So the caller's have to be
+ * taken first, and the handler that is registered last runs first.  To be
+ * called once, before sdp_verbs_way().
+ */
+void sdp_verbs_at_fork(void (*prepare)(void), void (*parent)(void));
+
 #endif

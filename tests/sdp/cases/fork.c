@@ -2,6 +2,8 @@
 /* fork() around a connection, and sockets passed to another process. */
 #include "cases.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/epoll.h>
 
 static void echo_child(void *arg)
@@ -621,6 +623,46 @@ static void pass_sending(void)
 	show_recv("the peer", pair.server, 10, 0);
 }
 
+/* A thread that forks while another makes the process's first connection. */
+static void *fork_main(void *arg)
+{
+	_Atomic bool *is_over = arg;
+
+	while (!atomic_load(is_over)) {
+		pid_t pid = fork();
+
+		NEED(pid >= 0);
+		if (pid == 0)
+			_exit(0);
+		NEED(waitpid(pid, NULL, 0) == pid);
+	}
+	return NULL;
+}
+
+static void connect_first(void *arg)
+{
+	_Atomic bool is_over = false;
+	pthread_t thread;
+	struct pair pair;
+
+	(void)arg;
+	NEED(pthread_create(&thread, NULL, fork_main, &is_over) == 0);
+	pair = pair_used();
+	send_pattern(pair.client, 10000, 0);
+	recv_pattern(pair.server, 10000, 0);
+	atomic_store(&is_over, true);
+	NEED(pthread_join(thread, NULL) == 0);
+	close(pair.client);
+	close(pair.server);
+}
+
+static void beside_first(void)
+{
+	for (int i = 0; i < 20; i++)
+		child_end(child_start(connect_first, NULL));
+	say("20 processes have ended");
+}
+
 const struct sock_case fork_cases[] = {
 	{ "fork.per-connection", per_connection },
 	{ "fork.per-connection-at-once", per_connection_at_once },
@@ -649,5 +691,6 @@ const struct sock_case fork_cases[] = {
 	{ "fork.pass-in-flight", pass_in_flight },
 	{ "fork.pass-partial-recv", pass_partial_recv },
 	{ "fork.pass-sending", pass_sending },
+	{ "fork.beside-first", beside_first },
 	{ NULL, NULL },
 };

@@ -6,8 +6,10 @@
 #include "test.h"
 
 #include <infiniband/verbs.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +21,38 @@ static const char *names[3];
 static struct ibv_device devices[2], *list[3];
 static bool has_symbol;
 
+/* What a fork of this process called, in order. */
+static char calls[8];
+static bool is_loaded;
+
+static void note(char call)
+{
+	size_t len = strlen(calls);
+
+	assert_true(len + 1 < sizeof(calls));
+	calls[len] = call;
+}
+
+static void driver_prepare(void)
+{
+	note('d');
+}
+
+static void driver_parent(void)
+{
+	note('D');
+}
+
+static void user_prepare(void)
+{
+	note('u');
+}
+
+static void user_parent(void)
+{
+	note('U');
+}
+
 struct ibv_device **ibv_get_device_list(int *ret_cnt)
 {
 	int cnt = 0;
@@ -26,6 +60,10 @@ struct ibv_device **ibv_get_device_list(int *ret_cnt)
 	for (; names[cnt]; cnt++)
 		list[cnt] = &devices[cnt];
 	list[cnt] = NULL;
+	if (!is_loaded)
+		assert_int_equal(
+			pthread_atfork(driver_prepare, driver_parent, NULL), 0);
+	is_loaded = true;
 	if (ret_cnt)
 		*ret_cnt = cnt;
 	return list;
@@ -139,10 +177,35 @@ static void finds_the_way_that_the_devices_have(void **state)
 	}
 }
 
+static void fork_and_wait(void)
+{
+	pid_t pid;
+
+	memset(calls, 0, sizeof(calls));
+	pid = fork();
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Who holds a lock of the user's may wait for one of the driver's: a fork that
+ * has the driver's must not wait for the user's. */
+static void forks_with_the_locks_of_the_user_first(void **state)
+{
+	(void)state;
+	sdp_verbs_at_fork(user_prepare, user_parent);
+	fork_and_wait();
+	assert_string_equal(calls, "");
+	(void)sdp_verbs_way();
+	fork_and_wait();
+	assert_string_equal(calls, "udDU");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_the_way_that_the_devices_have),
+		cmocka_unit_test(forks_with_the_locks_of_the_user_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
