@@ -285,8 +285,9 @@ static void fork_child(struct sdp_sock *sock)
 	util_lock_init(&sock->lock, UTIL_RANK_SDP_SOCK);
 	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
 	sock->pollers = NULL;
-	/* Calls of other threads are the parent's. */
-	atomic_store_explicit(&sock->file.ref_cnt, sock->file.fd_cnt,
+	/* Calls of other threads are the parent's; one reference is the
+	 * walk's. */
+	atomic_store_explicit(&sock->file.ref_cnt, sock->file.fd_cnt + 1,
 			      memory_order_relaxed);
 	sock->is_shared = false;
 	sdp_listen_fork_child(sock);

@@ -203,10 +203,15 @@ static _Thread_local struct {
 static void each_sock(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
 		      void *object)
 {
-	(void)tab;
-	(void)fd;
+	struct util_file *file = NULL;
+
+	(void)object;
 	if (kind == SDP_FD_SOCK)
-		each.of_sock(sdp_sock_of(object));
+		file = util_fdtab_get(tab, fd, SDP_FD_SOCK);
+	if (!file)
+		return;
+	each.of_sock(sdp_sock_of(file));
+	util_file_put(file);
 }
 
 void sdp_table_each_sock(void (*fn)(struct sdp_sock *sock))

@@ -253,7 +253,10 @@ int sdp_sock_any_fd(struct sdp_sock *sock);
 /* Each number of a socket: fn(fd, arg). */
 void sdp_table_each_fd(void (*fn)(int fd, void *arg), void *arg);
 
-/* Each socket with a number, once or more; closing it twice is its own care. */
+/*
+ * Each socket with a number, once or more; closing it twice is its own care.
+ * The walk has a reference meanwhile, since other threads may close the number.
+ */
 void sdp_table_each_sock(void (*fn)(struct sdp_sock *sock));
 
 /* SDP has started on some socket. */

@@ -184,6 +184,22 @@ static void each_number_is_gone_through(void **state)
 	assert_ptr_equal(seen_socks[1], other);
 }
 
+/* As a thread closes it while another forks. */
+static void close_seen(struct sdp_sock *each)
+{
+	number_close(fds[0]);
+	assert_int_equal(close_cnt, 1);
+	assert_int_equal(end_cnt, 0);
+	assert_int_equal(each->family, AF_INET);
+}
+
+static void a_walk_keeps_what_is_closed_meanwhile(void **state)
+{
+	(void)state;
+	sdp_table_each_sock(close_seen);
+	assert_int_equal(end_cnt, 1);
+}
+
 /* The hint that spares epoll_wait() a look. */
 static void counts_what_waits_for_its_start(void **state)
 {
@@ -338,6 +354,7 @@ int main(void)
 		TEST(a_hold_keeps_the_memory_alone),
 		TEST(a_number_that_stood_for_another_is_its_own),
 		TEST(each_number_is_gone_through),
+		TEST(a_walk_keeps_what_is_closed_meanwhile),
 		TEST(counts_what_waits_for_its_start),
 		cmocka_unit_test(own_ones_stand_out_of_the_way),
 		cmocka_unit_test(own_ones_stand_where_the_limit_allows),
