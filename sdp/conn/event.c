@@ -132,15 +132,42 @@ static bool deliver_cancelled(struct sdp_conn *conn, struct sdp_event *ev)
 /* ---- what went
  * ---------------------------------------------------------------------- */
 
+/* A cancelled buffer of which nothing went comes back at once: the peer may
+ * take no more of what lies before it. */
+static bool is_cut(const struct sdp_send_entry *e)
+{
+	return e->is_cancelled && e->start == e->end;
+}
+
+/* The first one that can come back, or send_cnt. */
+static uint16_t sent_first(struct sdp_conn *conn)
+{
+	bool is_closed = conn->stage == SDP_STAGE_CLOSED;
+	uint16_t i = 0, cnt = conn->send_cancel_cnt ? conn->send_cnt : 1;
+
+	if (!conn->send_cnt)
+		return 0;
+	for (; i < cnt; i++) {
+		const struct sdp_send_entry *e = sdp_conn_send_at(conn, i);
+
+		if (sdp_queue_send_is_idle(conn, e) &&
+		    (is_cut(e) ||
+		     (i == 0 &&
+		      (is_closed || e->end <= conn->source.data_pos))))
+			return i;
+	}
+	return conn->send_cnt;
+}
+
 static bool sent_event(struct sdp_conn *conn, struct sdp_event *ev)
 {
-	struct sdp_send_entry *e = sdp_conn_send_at(conn, 0);
 	uint64_t pos = conn->source.data_pos;
-	bool is_closed = conn->stage == SDP_STAGE_CLOSED;
+	uint16_t i = sent_first(conn);
+	struct sdp_send_entry *e;
 
-	if (!conn->send_cnt || !sdp_queue_send_is_idle(conn, e) ||
-	    (e->end > pos && !is_closed))
+	if (i == conn->send_cnt)
 		return false;
+	e = sdp_conn_send_at(conn, i);
 	ev->type = SDP_EV_SENT;
 	ev->sent.cookie = e->cookie;
 	if (e->end <= pos)
@@ -149,9 +176,7 @@ static bool sent_event(struct sdp_conn *conn, struct sdp_event *ev)
 		ev->sent.len = pos > e->start ? (uint32_t)(pos - e->start) : 0;
 	if (e->flags & SDP_BUF_OOB && !e->is_pend_sent)
 		conn->oob_cnt--;
-	conn->send_head =
-		(uint16_t)((conn->send_head + 1) % conn->opt.send_cap);
-	conn->send_cnt--;
+	sdp_queue_send_remove(conn, i);
 	return true;
 }
 

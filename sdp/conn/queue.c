@@ -41,6 +41,16 @@ bool sdp_queue_send_is_idle(const struct sdp_conn *conn,
 	       sdp_seq_is_reached(conn->done_id, e->last_work + 1);
 }
 
+void sdp_queue_send_remove(struct sdp_conn *conn, uint16_t i)
+{
+	conn->send_cancel_cnt -= sdp_conn_send_at(conn, i)->is_cancelled;
+	for (; i > 0; i--)
+		*sdp_conn_send_at(conn, i) = *sdp_conn_send_at(conn, i - 1u);
+	conn->send_head =
+		(uint16_t)((conn->send_head + 1) % conn->opt.send_cap);
+	conn->send_cnt--;
+}
+
 /* First position that may leave the stream: nothing before it is sent,
  * advertised, being written, or promised to a SendSm. */
 static uint64_t free_pos(const struct sdp_conn *conn)
@@ -54,6 +64,8 @@ void sdp_queue_cut_cancelled(struct sdp_conn *conn)
 {
 	uint64_t limit = free_pos(conn), cut = 0;
 
+	if (!conn->send_cancel_cnt)
+		return;
 	for (uint16_t i = 0; i < conn->send_cnt; i++) {
 		struct sdp_send_entry *e = sdp_conn_send_at(conn, i);
 		uint64_t end = e->end, keep;

@@ -21,6 +21,9 @@ bool sdp_queue_send_is_idle(const struct sdp_conn *conn,
  * can no longer want it. */
 void sdp_queue_cut_cancelled(struct sdp_conn *conn);
 
+/* Takes entry @i (from the head) out. */
+void sdp_queue_send_remove(struct sdp_conn *conn, uint16_t i);
+
 /* First receive buffer of that state, or NULL. */
 struct sdp_recv_entry *sdp_queue_recv_first(struct sdp_conn *conn,
 					    enum sdp_recv_state state);

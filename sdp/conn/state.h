@@ -206,8 +206,9 @@ struct sdp_conn {
 	uint64_t send_end; /* stream position */
 	uint16_t send_head, send_cnt;
 	uint16_t recv_head, recv_cnt;
-	uint16_t oob_cnt;    /* urgent send buffers without OOB_PEND */
-	uint16_t cancel_cnt; /* receive buffers to come back */
+	uint16_t oob_cnt;	  /* urgent send buffers without OOB_PEND */
+	uint16_t cancel_cnt;	  /* receive buffers to come back */
+	uint16_t send_cancel_cnt; /* send buffers that are cancelled */
 	/* free-running: [chunk_free, chunk_head) wait for RELEASE,
 	 * [chunk_head, chunk_tail) for the ULP */
 	uint32_t chunk_cap;

@@ -74,6 +74,7 @@ int sdp_conn_cancel_send(struct sdp_conn *conn, uint64_t cookie, uint64_t now)
 	if (e->is_cancelled)
 		return 0;
 	e->is_cancelled = true;
+	conn->send_cancel_cnt++;
 	/* What the peer may be reading is revoked first; what a SrcAvail of a
 	 * later buffer is about is revoked with it (SDP-182). */
 	if (conn->source.src_cnt &&

@@ -486,6 +486,29 @@ static void send_timeout(void)
 	say("then: %s", error_name(errno));
 }
 
+/* As send_timeout(), where the connection has been used. */
+static void send_timeout_used(void)
+{
+	const size_t size = 1 << 20;
+	struct pair pair = pair_used();
+	char *octets = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ssize_t sent;
+
+	NEED(octets != MAP_FAILED);
+	set_timeout(pair.client, SO_SNDTIMEO, 50);
+	do
+		sent = send(pair.client, octets, size, 0);
+	while (sent > 0);
+	say("large ones: %s", error_name(errno));
+	do
+		sent = send(pair.client, octets, 1000, 0);
+	while (sent > 0);
+	say("small ones: %s", error_name(errno));
+	sent = send(pair.client, octets, size, 0);
+	say("a large one: %s", sent < 0 ? error_name(errno) : "goes");
+}
+
 static void recv_timeout(void)
 {
 	struct pair pair = pair_new();
@@ -671,6 +694,7 @@ const struct sock_case stream_cases[] = {
 	{ "stream.fill-and-drain", fill_and_drain },
 	{ "stream.partial-send", partial_send },
 	{ "stream.send-timeout", send_timeout },
+	{ "stream.send-timeout-used", send_timeout_used },
 	{ "stream.recv-timeout", recv_timeout },
 	{ "stream.recv-sleeps", recv_sleeps },
 	{ "stream.recv-sleeps-eof", recv_sleeps_eof },

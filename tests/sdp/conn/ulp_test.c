@@ -125,6 +125,45 @@ static void cuts_cancelled_buffers_out(void **state)
 	script_fini(&s);
 }
 
+/* Its memory is not kept for a peer that takes nothing more. */
+static void gives_a_cancelled_buffer_back_before_others(void **state)
+{
+	struct sdp_options opt = script_options(SDP_CONNECTING);
+	struct sdp_event ev;
+	struct sdp_msg msg;
+	struct script s;
+
+	(void)state;
+	script_open(&s, &opt, 3);
+	script_send(&s, 1, 1000, 0);
+	script_send(&s, 2, 1000, SDP_BUF_RDMA);
+	script_send(&s, 3, 10, 0);
+	while (script_next(&s, &msg))
+		;
+	script_done(&s);
+	assert_int_equal(sdp_conn_credit(s.conn), 1);
+	assert_false(script_event(&s, SDP_EV_SENT, &ev));
+	assert_int_equal(sdp_conn_cancel_send(s.conn, 2, 0), 0);
+	assert_true(script_event(&s, SDP_EV_SENT, &ev));
+	assert_int_equal(ev.sent.cookie, 2);
+	assert_int_equal(ev.sent.len, 0);
+	/* What has gone in part stays, and comes back in its turn. */
+	assert_int_equal(sdp_conn_cancel_send(s.conn, 1, 0), 0);
+	assert_true(script_event(&s, SDP_EV_SENT, &ev));
+	assert_int_equal(ev.sent.cookie, 1);
+	assert_int_equal(ev.sent.len, 240);
+	assert_false(script_event(&s, SDP_EV_SENT, &ev));
+	s.bufs = 16;
+	script_plain(&s, SDP_MID_DATA);
+	assert_true(script_next(&s, &msg));
+	assert_int_equal(msg.payload_len, 10);
+	script_done(&s);
+	assert_true(script_event(&s, SDP_EV_SENT, &ev));
+	assert_int_equal(ev.sent.cookie, 3);
+	assert_int_equal(s.conn->send_cancel_cnt, 0);
+	script_fini(&s);
+}
+
 /* An urgent octet that is cancelled leaves nothing to be flagged. */
 static void cuts_an_urgent_octet_out(void **state)
 {
@@ -344,6 +383,7 @@ int main(void)
 		cmocka_unit_test(lets_the_newest_buffer_grow),
 		cmocka_unit_test(gives_send_buffers_back_in_order),
 		cmocka_unit_test(cuts_cancelled_buffers_out),
+		cmocka_unit_test(gives_a_cancelled_buffer_back_before_others),
 		cmocka_unit_test(cuts_an_urgent_octet_out),
 		cmocka_unit_test(delivers_in_place),
 		cmocka_unit_test(fills_receive_buffers),
