@@ -7,8 +7,10 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../../util/cancel.h"
 #include "../../util/unwind.h"
 #include "../../util/user.h"
 #include "real.h"
@@ -152,34 +154,90 @@ ssize_t sdp_copy_to_pipe(struct sdp_sock *sock, int fd, int pipe_fd, size_t len,
 	return ret;
 }
 
+/* Octets that stay in their pipe until the socket has them: what it does not
+ * take, because it does not wait or a signal ends the call, is not lost. */
+struct peek {
+	char *buf;
+	int fds[2];
+};
+
+static void peek_fini(void *arg)
+{
+	struct peek *peek = arg;
+
+	free(peek->buf);
+	util_sys_close(peek->fds[0]);
+	util_sys_close(peek->fds[1]);
+}
+
+static int peek_init(struct peek *peek, size_t size)
+{
+	peek->buf = malloc(size);
+	if (!peek->buf)
+		return -ENOMEM;
+	if (syscall(SYS_pipe2, peek->fds, O_CLOEXEC | O_NONBLOCK) < 0) {
+		free(peek->buf);
+		return -ENOMEM; /* splice() has no EMFILE */
+	}
+	return 0;
+}
+
+/* Return: octets; 0: nobody writes any more; -errno. */
+static ssize_t peek_pipe(struct peek *peek, int pipe_fd, size_t size,
+			 unsigned int flags)
+{
+	ssize_t ret = (ssize_t)syscall(SYS_tee, pipe_fd, peek->fds[1], size,
+				       flags & SPLICE_F_NONBLOCK);
+
+	if (ret > 0)
+		ret = sdp_real()->read(peek->fds[0], peek->buf, (size_t)ret);
+	return ret < 0 ? -errno : ret;
+}
+
+/* A part of what was peeked at, or all. */
+static ssize_t send_peeked(struct sdp_sock *sock, int fd, char *buf, size_t len)
+{
+	ssize_t ret;
+
+	for (;;) {
+		ret = send_some(sock, fd, buf, len, 0);
+		if (ret != -EAGAIN ||
+		    atomic_load_explicit(&sock->is_nonblock,
+					 memory_order_relaxed))
+			return ret;
+		ret = sdp_stream_wait_out(sock);
+		if (ret < 0)
+			return ret;
+	}
+}
+
 ssize_t sdp_copy_from_pipe(struct sdp_sock *sock, int fd, int pipe_fd,
 			   size_t len, unsigned int flags)
 {
 	size_t done = 0, size = smaller(len, COPY_SIZE);
 	struct util_unwind unwind;
+	struct peek peek;
 	ssize_t got, ret;
-	char *buf;
 
 	ret = pipe_wait(pipe_fd, POLLIN, flags);
 	if (ret < 0)
 		return ret;
-	buf = malloc(size);
-	if (!buf)
-		return -ENOMEM;
-	util_unwind_push(&unwind, free, buf);
-	/* What is taken out of the pipe has to be sent; so no more is taken
-	 * than the socket is sure to take, or the call waits. */
-	got = sdp_real()->read(pipe_fd, buf, size);
-	ret = got < 0 ? -errno : got;
+	ret = peek_init(&peek, size);
+	if (ret < 0)
+		return ret;
+	util_unwind_push(&unwind, peek_fini, &peek);
+	got = ret = peek_pipe(&peek, pipe_fd, size, flags);
 	while (got > 0 && done < (size_t)got) {
-		ret = send_some(sock, fd, buf + done, (size_t)got - done, 0);
-		if (ret == -EAGAIN)
-			ret = sdp_stream_wait_out(sock);
-		if (ret < 0)
+		char *at = peek.buf + done;
+
+		ret = send_peeked(sock, fd, at, (size_t)got - done);
+		if (ret <= 0)
 			break;
+		/* Out of the pipe: the same octets again. */
+		(void)!sdp_real()->read(pipe_fd, at, (size_t)ret);
 		done += (size_t)ret;
 	}
 	util_unwind_pop(&unwind);
-	free(buf);
+	peek_fini(&peek);
 	return done > 0 ? (ssize_t)done : ret;
 }

@@ -121,6 +121,31 @@ static void in(void)
 	     splice(pipes[0], NULL, pair.client, NULL, 100, 0));
 }
 
+/* A socket that does not wait: what it has no space for stays in the pipe. */
+static void in_nonblocking(void)
+{
+	struct pair pair = pair_used();
+	char text[20] = "";
+	size_t count;
+	int pipes[2];
+	ssize_t got;
+
+	NEED(pipe(pipes) == 0);
+	NEED(write(pipes[1], "0123456789", 10) == 10);
+	set_nonblocking(pair.client, true);
+	SHOW("with space", splice(pipes[0], NULL, pair.client, NULL, 4, 0));
+	show_recv("recv", pair.server, 20, 0);
+	count = fill(pair.client);
+	got = splice(pipes[0], NULL, pair.client, NULL, 100, 0);
+	say("without space: %s", got < 0 ? error_name(errno) : "it goes");
+	recv_pattern(pair.server, count, 0);
+	wait_poll(pair.client, POLLOUT);
+	SHOW("with space again",
+	     splice(pipes[0], NULL, pair.client, NULL, 100, 0));
+	NEED(recv(pair.server, text, 6, MSG_WAITALL) == 6);
+	say("%s", text);
+}
+
 static void out(void)
 {
 	struct pair pair = pair_used();
@@ -258,6 +283,7 @@ const struct sock_case splice_cases[] = {
 	{ "splice.file-nonblocking", file_nonblocking },
 	{ "splice.file-errors", file_errors },
 	{ "splice.in", in },
+	{ "splice.in-nonblocking", in_nonblocking },
 	{ "splice.out", out },
 	{ "splice.out-waits", out_waits },
 	{ "splice.proxy", proxy },

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "sock/copy.h"
@@ -234,6 +235,15 @@ static void pipe_loses_nothing(void **state)
 	close(fds[0]);
 }
 
+static void assert_pipe_has(const int *fds, const char *text)
+{
+	char got[16] = "";
+
+	assert_int_equal(read(fds[0], got, sizeof(got) - 1), strlen(text));
+	assert_string_equal(got, text);
+}
+
+/* And what has not been sent is still in the pipe. */
 static void pipe_tells_how_far_it_got(void **state)
 {
 	int fds[2];
@@ -244,9 +254,61 @@ static void pipe_tells_how_far_it_got(void **state)
 	answers[1] = -EPIPE;
 	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 4, 0), 2);
 	begin(state);
+	answers[0] = 1;
+	answers[1] = -EAGAIN;
+	wait_answer = -EINTR;
+	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 4, 0), 1);
+	begin(state);
 	answers[0] = -EAGAIN;
 	wait_answer = -EINTR;
 	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 4, 0), -EINTR);
+	assert_pipe_has(fds, "def");
+	pipe_end(fds);
+}
+
+/* What a socket that does not wait has no space for stays in the pipe. */
+static void pipe_keeps_what_has_no_space(void **state)
+{
+	int fds[2];
+
+	pipe_new(fds);
+	assert_int_equal(write(fds[1], "abcdef", 6), 6);
+	atomic_store(&sock.is_nonblock, true);
+	answers[0] = -EAGAIN;
+	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 6, 0), -EAGAIN);
+	begin(state);
+	answers[0] = 2;
+	answers[1] = -EAGAIN;
+	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 5, 0), 2);
+	assert_string_equal(sent, "ab");
+	assert_int_equal(wait_cnt, 0);
+	atomic_store(&sock.is_nonblock, false);
+	assert_pipe_has(fds, "cdef");
+	pipe_end(fds);
+}
+
+/* splice() tells of a lack of descriptors as of one of memory, and leaves
+ * none behind. */
+static void pipe_without_descriptors_is_left_alone(void **state)
+{
+	struct rlimit old, limit;
+	int fds[2], next;
+
+	(void)state;
+	pipe_new(fds);
+	assert_int_equal(write(fds[1], "abc", 3), 3);
+	next = dup(fds[0]);
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	limit = old;
+	limit.rlim_cur = (rlim_t)next + 1;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 3, 0), -ENOMEM);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(call_cnt, 0);
+	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 3, 0), 3);
+	assert_int_equal(dup(fds[0]), next);
+	close(next);
 	pipe_end(fds);
 }
 
@@ -260,6 +322,9 @@ int main(void)
 				       begin),
 		cmocka_unit_test_setup(pipe_loses_nothing, begin),
 		cmocka_unit_test_setup(pipe_tells_how_far_it_got, begin),
+		cmocka_unit_test_setup(pipe_keeps_what_has_no_space, begin),
+		cmocka_unit_test_setup(pipe_without_descriptors_is_left_alone,
+				       begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
