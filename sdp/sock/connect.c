@@ -14,6 +14,7 @@
 #include "../../util/log.h"
 #include "../../util/thread.h"
 #include "../../util/user.h"
+#include "limit.h"
 #include "mark.h"
 #include "option.h"
 #include "policy.h"
@@ -196,6 +197,8 @@ static int target_find(int fd, const union sdp_addr *dst,
 
 	if (ret != 0 && ret != -EINPROGRESS)
 		return ret;
+	if (!sdp_limit_is_enough(fd))
+		return -EMFILE;
 	way = sdp_policy_way();
 	if (way == SDP_WAY_NONE)
 		return -ENODEV;

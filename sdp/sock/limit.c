@@ -12,6 +12,8 @@
 
 /* What a start takes, with a device that is opened for it. */
 #define MARGIN 32u
+/* A hard limit that nobody comes near without meaning to: not looked at. */
+#define PLENTY 4096u
 
 static struct util_lock lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
 static unsigned int raised_cnt;
@@ -26,6 +28,20 @@ static bool is_near(int fd, rlim_t limit)
 		return true;
 	util_sys_close((int)next);
 	return (rlim_t)next + MARGIN > limit;
+}
+
+bool sdp_limit_is_enough(int fd)
+{
+	struct rlimit limit;
+	bool is_raised, is_enough;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_max > PLENTY)
+		return true;
+	/* Above a soft limit that is used up there may be space. */
+	is_raised = sdp_limit_begin(fd);
+	is_enough = !is_near(fd, limit.rlim_max);
+	sdp_limit_end(is_raised);
+	return is_enough;
 }
 
 bool sdp_limit_begin(int fd)

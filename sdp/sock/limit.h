@@ -15,6 +15,10 @@
 bool sdp_limit_begin(int fd);
 void sdp_limit_end(bool is_raised);
 
+/* Whether a start has what it takes at all, beside what is open: with a hard
+ * limit of 32 it is TCP that works.  @fd: any open descriptor. */
+bool sdp_limit_is_enough(int fd);
+
 void sdp_limit_fork_child(void);
 
 #endif

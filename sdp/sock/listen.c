@@ -13,6 +13,7 @@
 #include "../../util/log.h"
 #include "acceptor.h"
 #include "epoll.h"
+#include "limit.h"
 #include "mark.h"
 #include "option.h"
 #include "pm/registry.h"
@@ -150,6 +151,8 @@ static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 	way = sdp_policy_way();
 	if (way == SDP_WAY_NONE)
 		return -ENODEV;
+	if (!sdp_limit_is_enough(fd))
+		return -EMFILE;
 	twin = way == SDP_WAY_CM
 		       ? acceptor_make(sock, fd, &name, backlog, &sdp_port)
 		       : twin_make(fd, &name, backlog, &sdp_port);

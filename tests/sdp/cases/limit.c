@@ -122,6 +122,34 @@ static void lowered_below(void)
 	show_poll("poll", 80, POLLIN | POLLOUT);
 }
 
+/* A limit that cannot be raised, and is too low for a device: by TCP. */
+static void thirty_two(void)
+{
+	const struct rlimit limit = { 32, 32 };
+	int listener, right = 0, fd, cnt = 0;
+	struct address address;
+
+	NEED(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+	listener = listen_new(2);
+	address = address_of(listener);
+	for (int i = 0; i < 5; i++) {
+		int client = dial(&address);
+		char octet = 0;
+
+		fd = take_connection(listener);
+		send_text(client, "x");
+		right += recv(fd, &octet, 1, 0) == 1 && octet == 'x';
+		send_text(fd, "y");
+		right += recv(client, &octet, 1, 0) == 1 && octet == 'y';
+		close(fd);
+		close(client);
+	}
+	say("%d of 10 octets with a limit of 32", right);
+	while ((fd = socket(fixture_family, SOCK_STREAM, 0)) >= 0)
+		cnt++;
+	say("sockets until %s: %d", error_name(errno), cnt > 20);
+}
+
 static void two_hundred(void)
 {
 	enum { COUNT = 200 };
@@ -150,6 +178,7 @@ const struct sock_case limit_cases[] = {
 	{ "limit.ten-at-once", ten_at_once },
 	{ "limit.below-number", below_number },
 	{ "limit.lowered-below", lowered_below },
+	{ "limit.thirty-two", thirty_two },
 	{ "limit.two-hundred", two_hundred },
 	{ NULL, NULL },
 };

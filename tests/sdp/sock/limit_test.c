@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The program's limit of descriptors is raised while it is needed. */
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/resource.h>
-#include <unistd.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "sock/limit.h"
 
@@ -88,6 +85,59 @@ static void leaves_what_the_program_has_set(void **state)
 	assert_int_equal(limit_now(), 64);
 }
 
+static void limits_set(rlim_t soft, rlim_t hard)
+{
+	struct rlimit limit = { soft, hard };
+
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* In a child: a hard limit stays. */
+static bool is_enough_with(rlim_t soft, rlim_t hard, int open_cnt)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		bool is;
+		rlim_t now;
+
+		for (int i = 0; i < open_cnt; i++)
+			(void)dup(0);
+		limits_set(soft, hard);
+		is = sdp_limit_is_enough(0);
+		now = limit_now();
+		_exit(now != soft ? 2 : is);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+	return WEXITSTATUS(status);
+}
+
+static void judges_the_hard_limit(void **state)
+{
+	static const struct {
+		const char *name;
+		rlim_t soft, hard;
+		int open_cnt;
+		bool is_enough;
+	} rows[] = {
+		{ "32", 32, 32, 0, false },
+		{ "enough", 64, 64, 0, true },
+		{ "soft one only", 16, 64, 0, true },
+		{ "soft one used up", 16, 64, 14, true },
+		{ "most is used", 64, 64, 40, false },
+		{ "all is used", 64, 64, 64, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_row(rows[i].name,
+			   is_enough_with(rows[i].soft, rows[i].hard,
+					  rows[i].open_cnt) ==
+				   rows[i].is_enough);
+}
+
 static void is_as_it_was_in_a_child(void **state)
 {
 	(void)state;
@@ -104,6 +154,7 @@ int main(void)
 		cmocka_unit_test(is_raised_for_as_long_as_one_needs_it),
 		cmocka_unit_test(is_raised_at_the_limit),
 		cmocka_unit_test(leaves_what_the_program_has_set),
+		cmocka_unit_test(judges_the_hard_limit),
 		cmocka_unit_test(is_as_it_was_in_a_child),
 	};
 
