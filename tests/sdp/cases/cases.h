@@ -200,6 +200,7 @@ int child_accept(void (*run)(int fd), pid_t *ret_pid);
 struct sleeper {
 	pthread_t thread;
 	atomic_int tid;
+	atomic_bool is_over;
 	void (*run)(void *);
 	void *arg;
 };
@@ -207,6 +208,8 @@ struct sleeper {
 void sleeper_start(struct sleeper *sleeper, void (*run)(void *), void *arg);
 /* Until the thread sleeps in the call that it makes. */
 void sleeper_wait(struct sleeper *sleeper);
+/* Whether it sleeps; false: the call has returned, and the thread has ended. */
+bool sleeper_sleeps(struct sleeper *sleeper);
 void sleeper_end(struct sleeper *sleeper);
 
 /* Counts the signals of a kind. */

@@ -39,26 +39,38 @@ void wait_sent(int fd)
 	UNTIL(ioctl(fd, SIOCOUTQ, &got) == 0 && got == 0);
 }
 
-/* The state in a stat file of /proc. */
-static char state_of(const char *path)
+/* The state in a stat file of /proc; 0: no such thread. */
+static char state_get(const char *path)
 {
 	char text[512];
 	char *end;
 	FILE *f = fopen(path, "re");
+	bool is_there = f && fgets(text, sizeof(text), f);
 
-	NEED(f);
-	NEED(fgets(text, sizeof(text), f));
-	fclose(f);
+	if (f)
+		fclose(f);
+	if (!is_there)
+		return 0;
 	end = strrchr(text, ')');
 	NEED(end && end[1] == ' ');
 	return end[2];
 }
 
+static char state_of(const char *path)
+{
+	char state = state_get(path);
+
+	NEED(state);
+	return state;
+}
+
+#define ASLEEP_LOOKS 5
+
 /* Asleep at several looks in a row: a thread that only waits for a processor
  * shows R, one that waits for a lock or memory shows S for a moment. */
 static void wait_asleep(const char *path)
 {
-	for (int looks = 0; looks < 5; looks++) {
+	for (int looks = 0; looks < ASLEEP_LOOKS; looks++) {
 		nap();
 		if (state_of(path) != 'S')
 			looks = -1;
@@ -468,6 +480,8 @@ static void *sleeper_main(void *arg)
 	atomic_store_explicit(&sleeper->tid, (int)syscall(SYS_gettid),
 			      memory_order_relaxed);
 	sleeper->run(sleeper->arg);
+	/* release: pairs with sleeper_sleeps() */
+	atomic_store_explicit(&sleeper->is_over, true, memory_order_release);
 	return NULL;
 }
 
@@ -476,6 +490,7 @@ void sleeper_start(struct sleeper *sleeper, void (*run)(void *), void *arg)
 	sleeper->run = run;
 	sleeper->arg = arg;
 	atomic_init(&sleeper->tid, 0);
+	atomic_init(&sleeper->is_over, false);
 	NEED(pthread_create(&sleeper->thread, NULL, sleeper_main, sleeper) ==
 	     0);
 }
@@ -485,6 +500,28 @@ void sleeper_wait(struct sleeper *sleeper)
 	UNTIL(atomic_load_explicit(&sleeper->tid, memory_order_relaxed));
 	wait_thread_asleep(
 		atomic_load_explicit(&sleeper->tid, memory_order_relaxed));
+}
+
+bool sleeper_sleeps(struct sleeper *sleeper)
+{
+	char path[64];
+
+	UNTIL(atomic_load_explicit(&sleeper->tid, memory_order_relaxed));
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat",
+		 atomic_load_explicit(&sleeper->tid, memory_order_relaxed));
+	for (int looks = 0; looks < ASLEEP_LOOKS; looks++) {
+		nap();
+		/* acquire: pairs with the thread's end */
+		if (atomic_load_explicit(&sleeper->is_over,
+					 memory_order_acquire)) {
+			sleeper_end(sleeper);
+			return false;
+		}
+		/* It may end here: that is seen in the next turn. */
+		if (state_get(path) != 'S')
+			looks = -1;
+	}
+	return true;
 }
 
 void sleeper_end(struct sleeper *sleeper)

@@ -150,21 +150,40 @@ static void thirty_two(void)
 	say("sockets until %s: %d", error_name(errno), cnt > 20);
 }
 
+enum { MANY = 200 };
+
+/* All at once, so that what each waits for goes on beside the others. */
+static void wait_all(const int *fds, short events)
+{
+	struct pollfd list[MANY];
+
+	for (int i = 0; i < MANY; i++)
+		list[i] = (struct pollfd){ .fd = fds[i], .events = events };
+	UNTIL(poll(list, MANY, -1) == MANY);
+}
+
 static void two_hundred(void)
 {
-	enum { COUNT = 200 };
-	int listener = listen_new(COUNT), right = 0;
+	int listener = listen_new(MANY), right = 0;
 	struct address address = address_of(listener);
-	int clients[COUNT], fds[COUNT];
+	int clients[MANY], fds[MANY];
 
-	for (int i = 0; i < COUNT; i++) {
-		clients[i] = dial(&address);
+	for (int i = 0; i < MANY; i++) {
+		clients[i] = socket_new();
+		set_nonblocking(clients[i], true);
+		NEED(connect(clients[i], &address.any, address.len) == 0 ||
+		     errno == EINPROGRESS);
+	}
+	wait_all(clients, POLLOUT);
+	for (int i = 0; i < MANY; i++) {
 		fds[i] = take_connection(listener);
+		set_nonblocking(clients[i], false);
 	}
 	for (int turn = 0; turn < 3; turn++)
-		for (int i = 0; i < COUNT; i++)
+		for (int i = 0; i < MANY; i++)
 			send_pattern(clients[i], 100, (size_t)(turn * 100));
-	for (int i = 0; i < COUNT; i++) {
+	wait_all(fds, POLLIN);
+	for (int i = 0; i < MANY; i++) {
 		recv_pattern(fds[i], 300, 0);
 		right++;
 	}
