@@ -21,6 +21,7 @@
 #include "pm/pm-cache.h"
 #include "pm/pm-msg.h"
 #include "pm/pm-query.h"
+#include "unwind.h"
 
 /* An address as the Port Mapper has it, and its port. */
 struct place {
@@ -304,9 +305,24 @@ static struct sdp_pm_cache_entry entry_make(const struct place *peer,
 	return entry;
 }
 
+/* What a handler that jumps out of the wait leaves behind. */
+struct held {
+	int fd;
+	int cancel_state;
+};
+
+static void held_left(void *arg)
+{
+	const struct held *held = arg;
+
+	util_sys_close(held->fd);
+	util_cancel_restore(&held->cancel_state);
+}
+
+/* With cancellation off; @cancel_state: what it was. */
 static int ask(const struct place *peer, struct place *local,
 	       const struct sdp_pm_options *options, int stop_fd,
-	       struct sdp_pm_cache_entry *ret_entry)
+	       int cancel_state, struct sdp_pm_cache_entry *ret_entry)
 {
 	struct sdp_pm_query query;
 	struct sdp_pm_msg req = {
@@ -315,17 +331,21 @@ static int ask(const struct place *peer, struct place *local,
 		.cp_port = local->port,
 		.handle = handle_make(),
 	};
-	int fd, ret;
+	struct held held = { .cancel_state = cancel_state };
+	struct util_unwind unwind;
+	int ret;
 
-	fd = socket_open(peer, local, options->udp_port);
-	if (fd < 0)
-		return fd;
+	held.fd = socket_open(peer, local, options->udp_port);
+	if (held.fd < 0)
+		return held.fd;
+	util_unwind_push(&unwind, held_left, &held);
 	memcpy(req.ap_addr, peer->addr, sizeof(req.ap_addr));
 	memcpy(req.cp_addr, local->addr, sizeof(req.cp_addr));
 	sdp_pm_query_start(&query, now_ms(), &req, options->timeout_ms,
 			   options->send_cnt);
-	ret = query_run(&query, fd, stop_fd);
-	util_sys_close(fd);
+	ret = query_run(&query, held.fd, stop_fd);
+	util_unwind_pop(&unwind);
+	util_sys_close(held.fd);
 	if (ret < 0)
 		return ret;
 	*ret_entry = entry_make(peer, &query, options->negative_ms);
@@ -383,7 +403,8 @@ int sdp_pm_query(const struct sockaddr *peer_addr,
 		return ret;
 	options_fill(options, &filled);
 	if (!entry_get(&peer, &entry))
-		ret = ask(&peer, &local, &filled, stop_fd, &entry);
+		ret = ask(&peer, &local, &filled, stop_fd,
+			  util_old_cancel_state, &entry);
 	if (ret == 0)
 		result_make(&peer, &local, &entry, ret_result);
 	errno = saved_errno;

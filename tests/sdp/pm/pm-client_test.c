@@ -8,9 +8,11 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -328,6 +330,62 @@ static void ends_when_it_is_told(void **state)
 	close(stop[1]);
 }
 
+static sigjmp_buf out_of_query;
+
+static void on_alarm_jump(int sig)
+{
+	(void)sig;
+	siglongjmp(out_of_query, 1);
+}
+
+/* Not inlined: what it counts with would be in the frame of sigsetjmp(). */
+__attribute__((noinline)) static int open_cnt(void)
+{
+	int cnt = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		cnt += fcntl(fd, F_GETFD) >= 0;
+	return cnt;
+}
+
+/* A handler leaves the wait by a jump: no descriptor stays open, and the
+ * thread can be cancelled as before. */
+static void leaves_nothing_to_a_jump(void **state)
+{
+	struct sigaction old, sa = { .sa_handler = on_alarm_jump };
+	volatile suseconds_t delay = 1000;
+	struct sdp_pm_result result;
+	int before = open_cnt(), cancel_state;
+	sigset_t alarm;
+
+	(void)state;
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	sigaction(SIGALRM, &sa, &old);
+	/* Until a jump comes when the query has been sent. */
+	do {
+		struct itimerval once = { .it_value.tv_usec = delay };
+
+		/* It is for this thread, not for the server's. */
+		pthread_sigmask(SIG_BLOCK, &alarm, NULL);
+		server_start("127.0.0.1", SILENT, 0);
+		pthread_sigmask(SIG_UNBLOCK, &alarm, NULL);
+		if (!sigsetjmp(out_of_query, 1)) {
+			setitimer(ITIMER_REAL, &once, NULL);
+			(void)query("127.0.0.1", 80, "0.0.0.0", NEVER_MS, -1,
+				    &result);
+			fail_msg("nobody has answered");
+		}
+		server_stop();
+		assert_int_equal(open_cnt(), before);
+		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &cancel_state);
+		assert_int_equal(cancel_state, PTHREAD_CANCEL_ENABLE);
+		delay += delay;
+	} while (!server.reqs && delay < 1000000);
+	assert_int_equal(server.reqs, 1);
+	sigaction(SIGALRM, &old, NULL);
+}
+
 static void hears_nobody_else(void **state)
 {
 	struct sdp_pm_result result;
@@ -434,6 +492,7 @@ int main(void)
 		cmocka_unit_test(gives_up_and_remembers_it),
 		cmocka_unit_test(does_not_wait_where_nobody_listens),
 		cmocka_unit_test(ends_when_it_is_told),
+		cmocka_unit_test(leaves_nothing_to_a_jump),
 		cmocka_unit_test(hears_nobody_else),
 		cmocka_unit_test(denies_what_was_rejected),
 		cmocka_unit_test(refuses_wrong_addresses),
