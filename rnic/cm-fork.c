@@ -19,7 +19,7 @@
 #include "fd.h"
 #include "fdtab.h"
 #include "port.h"
-#include "rdv.h"
+#include "oob.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -170,7 +170,7 @@ void rnic_cm_fork_child(void)
 	}
 	LIST_FOREACH(chan, &cm.chans, link)
 	chan_put_front(chan);
-	rnic_rdv_fork_child();
+	rnic_oob_fork_child();
 	rnic_port_fork_child();
 }
 

@@ -424,8 +424,8 @@ enum cm_tag {
 	CM_TAG_INBOX,
 	CM_TAG_LISTENER,
 	CM_TAG_CONN,
-	CM_TAG_RDV_LISTENER, /* reference: the port */
-	CM_TAG_RDV_LINK,
+	CM_TAG_OOB_LISTENER, /* reference: the port */
+	CM_TAG_OOB_LINK,
 	CM_TAG_PORT,
 };
 

@@ -12,7 +12,7 @@
 #include "../util/thread.h"
 #include "fd.h"
 #include "port.h"
-#include "rdv.h"
+#include "oob.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -185,7 +185,7 @@ static void deadlines_fire(void)
 	struct cm_conn *conn;
 	struct cm_id *id, *next;
 
-	rnic_rdv_fire(now);
+	rnic_oob_fire(now);
 	rnic_port_fire(now);
 	for (size_t i = 0; i < LIST_CNT; i++)
 		while ((conn = TAILQ_FIRST(lists[i])) &&
@@ -209,7 +209,7 @@ static uint64_t deadline_min(uint64_t a, uint64_t b)
 /* UINT64_MAX: none. */
 static uint64_t deadlines_next(void)
 {
-	uint64_t next = deadline_min(rnic_rdv_next_ns(), rnic_port_next_ns());
+	uint64_t next = deadline_min(rnic_oob_next_ns(), rnic_port_next_ns());
 
 	for (size_t i = 0; i < LIST_CNT; i++)
 		if (!TAILQ_EMPTY(lists[i]))
@@ -265,11 +265,11 @@ static void thread_dispatch(const struct epoll_event *ev)
 		if (conn)
 			cm_conn_ready(conn, ev->events);
 		break;
-	case CM_TAG_RDV_LISTENER:
-		rnic_rdv_listener_ready((uint32_t)ref << 8);
+	case CM_TAG_OOB_LISTENER:
+		rnic_oob_listener_ready((uint32_t)ref << 8);
 		break;
-	case CM_TAG_RDV_LINK:
-		rnic_rdv_link_ready(ref);
+	case CM_TAG_OOB_LINK:
+		rnic_oob_link_ready(ref);
 		break;
 	case CM_TAG_PORT:
 		rnic_port_ready();
@@ -508,7 +508,7 @@ static void manager_close_all(void)
 		while ((conn = TAILQ_FIRST(lists[i])))
 			cm_conn_free(conn);
 	}
-	rnic_rdv_close_all();
+	rnic_oob_close_all();
 	rnic_port_close_all();
 	for (uint32_t i = 0; i < cm.ids.page_cnt * CM_TABLE_PAGE; i++) {
 		struct cm_id *id = cm_table_get_slot(&cm.ids, i);

@@ -16,7 +16,7 @@
 #include "fd.h"
 #include "null-mr.h"
 #include "qp.h"
-#include "rdv.h"
+#include "oob.h"
 #include "stat.h"
 
 #define EXIT_TRY_CNT 1000
@@ -204,7 +204,7 @@ void rnic_context_close(struct rnic_context *ctx)
 	rnic_port_unwatch(ctx);
 	ctx->forgotten = rnic_qp_table_forget(ctx);
 	for (qp = ctx->forgotten; qp; qp = qp->table_next)
-		rnic_rdv_cancel(qp);
+		rnic_oob_cancel(qp);
 	if (!rnic_engine_stop(ctx->engine) || !rnic_shm_is_empty(&ctx->shm)) {
 		context_abandon(ctx);
 		return;

@@ -13,7 +13,7 @@
 #include "hold.h"
 #include "mw.h"
 #include "qp-num.h"
-#include "rdv.h"
+#include "oob.h"
 #include "stat.h"
 #include "stream-internal.h"
 #include "tcp.h"
@@ -467,7 +467,7 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	qp->stream = stream;
 	qp_set_state(qp, RNIC_QPS_RTS);
 	rnic_stat_add(RNIC_STAT_streams_opened, 1);
-	/* No siw connects by a rendezvous. */
+	/* No siw connects out of band. */
 	if (!qp->sq.ack.is_on)
 		rnic_stream_knock_start(stream);
 	/* The Reply, the RTR, and what was posted before. */
@@ -575,7 +575,7 @@ int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
 
 	/* Before the lead: no stream comes any more. */
 	if (state == RNIC_QPS_IDLE || state == RNIC_QPS_ERROR)
-		rnic_rdv_cancel(qp);
+		rnic_oob_cancel(qp);
 	rnic_engine_lead(qp->engine);
 	rc = qp_modify(qp, state);
 	rnic_engine_unlead(qp->engine);
@@ -619,7 +619,7 @@ void rnic_qp_retire(struct rnic_qp *qp)
 	if (qp->is_retired)
 		return;
 	qp->is_retired = true;
-	rnic_rdv_cancel(qp);
+	rnic_oob_cancel(qp);
 	rnic_qp_table_remove(qp);
 	rnic_engine_lead(qp->engine);
 	rnic_engine_serve_bells(qp->engine);

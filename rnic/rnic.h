@@ -464,7 +464,7 @@ RNIC_EXPORT int rnic_srq_destroy(struct rnic_srq *srq,
 /* iWARP QP states (RFC 5040 and the RDMA verbs model). */
 enum rnic_qp_state {
 	RNIC_QPS_IDLE,	     /* INIT (RESET before) to the application */
-	RNIC_QPS_CONNECTING, /* RTR or RTS to it: rnic_qp_rendezvous() */
+	RNIC_QPS_CONNECTING, /* RTR or RTS to it: rnic_qp_oob() */
 	RNIC_QPS_RTS,
 	RNIC_QPS_CLOSING,   /* SQD */
 	RNIC_QPS_TERMINATE, /* SQE: TERMINATE sent or received, closing */
@@ -523,7 +523,7 @@ RNIC_EXPORT int rnic_qp_set_access(struct rnic_qp *qp, uint32_t access);
  *   FIN, wait for the peer's, flush), any -> ERROR (abort: flush now),
  *   ERROR -> IDLE (reset; queues are emptied without completions);
  *   CONNECTING -> IDLE and -> ERROR like RTS.
- * RTS is reached through the connection manager, a rendezvous or an
+ * RTS is reached through the connection manager, out of band or an
  * attachment only.
  * Return: 0; -EINVAL: not a transition.
  */
@@ -538,7 +538,7 @@ RNIC_EXPORT int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state);
  *   could be a peer's; -EADDRNOTAVAIL: this QP got no port (see log); -ENOMEM;
  *   -errno of socket calls.
  */
-struct rnic_rdv_options {
+struct rnic_oob_options {
 	uint32_t gid_idx; /* own address */
 	uint8_t dgid[16];
 	uint32_t dest_num;
@@ -547,21 +547,20 @@ struct rnic_rdv_options {
 	uint8_t min_rnr_timer; /* as in struct ibv_qp_attr */
 };
 
-RNIC_EXPORT int rnic_qp_rendezvous(struct rnic_qp *qp,
-				   const struct rnic_rdv_options *opt);
+RNIC_EXPORT int rnic_qp_oob(struct rnic_qp *qp,
+			    const struct rnic_oob_options *opt);
 
 /* What is known only when the application is ready to send. */
-struct rnic_rdv_send_options {
+struct rnic_oob_send_options {
 	uint8_t ord;	      /* own reads and atomics at a time */
 	uint8_t rnr_retry;    /* for the peer, if its start is still to come */
 	uint64_t patience_ns; /* with work posted, wait so long for the peer,
 				 then WC_RETRY_EXC_ERR; 0: for ever */
 };
 
-/* The QP is CONNECTING, or RTS by a rendezvous. */
-RNIC_EXPORT void
-rnic_qp_rendezvous_send(struct rnic_qp *qp,
-			const struct rnic_rdv_send_options *opt);
+/* The QP is CONNECTING, or RTS out of band. */
+RNIC_EXPORT void rnic_qp_oob_send(struct rnic_qp *qp,
+				  const struct rnic_oob_send_options *opt);
 
 struct rnic_qp_attr {
 	enum rnic_qp_state state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Connection without rdma_cm: what ibv_modify_qp() says about the peer and the
- * patience with it, translated for the RNIC's rendezvous.
+ * patience with it, translated for the RNIC's connection out of band.
  */
 #include <string.h>
 
@@ -36,7 +36,7 @@ uint64_t usiw_patience_ns(uint8_t timeout, uint8_t retry_cnt)
  * addresses are meant is a convention of usiw's own, see rnic_device_lid().
  */
 static int addr_from_lid(const struct usiw_qp *qp, uint16_t dlid,
-			 struct rnic_rdv_options *opt)
+			 struct rnic_oob_options *opt)
 {
 	struct rnic_device_attr dev;
 	int err =
@@ -54,7 +54,7 @@ static int addr_from_lid(const struct usiw_qp *qp, uint16_t dlid,
 
 static int addr_from_attr(const struct usiw_qp *qp,
 			  const struct ibv_ah_attr *ah,
-			  struct rnic_rdv_options *opt)
+			  struct rnic_oob_options *opt)
 {
 	if (!ah->is_global)
 		return addr_from_lid(qp, ah->dlid, opt);
@@ -67,7 +67,7 @@ static int addr_from_attr(const struct usiw_qp *qp,
 int usiw_qp_connect(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 		    int mask)
 {
-	struct rnic_rdv_options opt = {
+	struct rnic_oob_options opt = {
 		.dest_num = attr->dest_qp_num,
 		.ird = attr->max_dest_rd_atomic,
 		.min_rnr_timer = attr->min_rnr_timer,
@@ -79,13 +79,13 @@ int usiw_qp_connect(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 	err = addr_from_attr(qp, &attr->ah_attr, &opt);
 	if (err)
 		return err;
-	return rnic_qp_rendezvous(qp->rnic, &opt);
+	return rnic_qp_oob(qp->rnic, &opt);
 }
 
 int usiw_qp_connect_send(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 			 int mask)
 {
-	struct rnic_rdv_send_options opt = {
+	struct rnic_oob_send_options opt = {
 		.ord = attr->max_rd_atomic,
 		.rnr_retry = attr->rnr_retry,
 		.patience_ns = usiw_patience_ns(attr->timeout, attr->retry_cnt),
@@ -94,6 +94,6 @@ int usiw_qp_connect_send(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 	if ((mask & RTS_MASK) != RTS_MASK || attr->timeout > 31 ||
 	    attr->retry_cnt > 7 || attr->rnr_retry > 7)
 		return -EINVAL;
-	rnic_qp_rendezvous_send(qp->rnic, &opt);
+	rnic_qp_oob_send(qp->rnic, &opt);
 	return 0;
 }

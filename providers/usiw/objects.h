@@ -305,7 +305,7 @@ int usiw_cq_new(struct ibv_context *context, uint32_t cqe,
 void usiw_wait_acks(pthread_mutex_t *mutex, pthread_cond_t *cond,
 		    const uint32_t *completed, uint32_t event_cnt);
 
-/* INIT -> RTR with an address and a QP number; errors of rnic_qp_rendezvous()
+/* INIT -> RTR with an address and a QP number; errors of rnic_qp_oob()
  * and -EINVAL: an attribute is missing or out of range. */
 int usiw_qp_connect(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 		    int mask);

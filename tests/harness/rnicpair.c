@@ -273,9 +273,9 @@ uint32_t rnicpair_gid_idx(const char *addr6)
 	return UINT32_MAX;
 }
 
-struct rnic_rdv_options rnicpair_to(const char *addr6, uint32_t peer_num)
+struct rnic_oob_options rnicpair_to(const char *addr6, uint32_t peer_num)
 {
-	struct rnic_rdv_options opt = {
+	struct rnic_oob_options opt = {
 		.gid_idx = rnicpair_gid_idx(addr6),
 		.dest_num = peer_num,
 		.ird = 4,
@@ -288,9 +288,9 @@ struct rnic_rdv_options rnicpair_to(const char *addr6, uint32_t peer_num)
 
 int rnicpair_rtr(struct rnic_qp *qp, uint32_t peer_num)
 {
-	struct rnic_rdv_options opt = rnicpair_to(RNICPAIR_LO4, peer_num);
+	struct rnic_oob_options opt = rnicpair_to(RNICPAIR_LO4, peer_num);
 
-	return rnic_qp_rendezvous(qp, &opt);
+	return rnic_qp_oob(qp, &opt);
 }
 
 /* ---- posting ------------------------------------------------------------ */

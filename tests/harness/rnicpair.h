@@ -94,7 +94,7 @@ void rnicpair_join(struct rnicpair *p, struct rnic_qp *initiator,
 /* Where in usiw_lo's GID table the address stands; UINT32_MAX: nowhere. */
 uint32_t rnicpair_gid_idx(const char *addr6);
 /* What a QP of usiw_lo is told of its peer at that address. */
-struct rnic_rdv_options rnicpair_to(const char *addr6, uint32_t peer_num);
+struct rnic_oob_options rnicpair_to(const char *addr6, uint32_t peer_num);
 /* To RTR, with a peer at 127.0.0.1. */
 int rnicpair_rtr(struct rnic_qp *qp, uint32_t peer_num);
 

@@ -82,7 +82,7 @@ MAY_CANCEL = {
 }
 # The only files of rnic/ where a socket call may be made: the data path's
 # table, and the connection manager.
-SOCKET_FILES = r"(tcp|listen|rendezvous|cm-\w+)\.c"
+SOCKET_FILES = r"(tcp|listen|cm-\w+)\.c"
 
 
 def run(*command):

@@ -71,23 +71,23 @@ static void rtr_names_the_peer_and_rts_the_patience(void **state)
 
 	fake.qp_state = RNIC_QPS_IDLE;
 	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), 0);
-	assert_int_equal(fake.rdv.cnt, 1);
-	assert_int_equal(fake.rdv.opt.gid_idx, 1);
-	assert_memory_equal(fake.rdv.opt.dgid, rtr.ah_attr.grh.dgid.raw, 16);
-	assert_int_equal(fake.rdv.opt.dest_num, 0x123456);
-	assert_int_equal(fake.rdv.opt.ird, 3);
-	assert_int_equal(fake.rdv.opt.tos, 0x20);
-	assert_int_equal(fake.rdv.opt.min_rnr_timer, 12);
+	assert_int_equal(fake.oob.cnt, 1);
+	assert_int_equal(fake.oob.opt.gid_idx, 1);
+	assert_memory_equal(fake.oob.opt.dgid, rtr.ah_attr.grh.dgid.raw, 16);
+	assert_int_equal(fake.oob.opt.dest_num, 0x123456);
+	assert_int_equal(fake.oob.opt.ird, 3);
+	assert_int_equal(fake.oob.opt.tos, 0x20);
+	assert_int_equal(fake.oob.opt.min_rnr_timer, 12);
 	expect_state(w, IBV_QPS_RTR);
 	/* whether the peer has come already or not */
 	fake.qp_state = RNIC_QPS_RTS;
 	expect_state(w, IBV_QPS_RTR);
 	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), EINVAL);
 	assert_int_equal(ibv_modify_qp(w->qp, &rts, RTS), 0);
-	assert_int_equal(fake.rdv.send_cnt, 1);
-	assert_int_equal(fake.rdv.send.ord, 2);
-	assert_int_equal(fake.rdv.send.rnr_retry, 7);
-	assert_true(fake.rdv.send.patience_ns == 2 * (UINT64_C(4096) << 20));
+	assert_int_equal(fake.oob.send_cnt, 1);
+	assert_int_equal(fake.oob.send.ord, 2);
+	assert_int_equal(fake.oob.send.rnr_retry, 7);
+	assert_true(fake.oob.send.patience_ns == 2 * (UINT64_C(4096) << 20));
 	expect_state(w, IBV_QPS_RTS);
 	assert_int_equal(ibv_post_send(w->qp, &wr, &bad), 0);
 	/* Programs connect anew with what they are told here. */
@@ -138,7 +138,7 @@ static void what_is_missing_or_wrong_is_einval(void **state)
 	rtr.ah_attr.is_global = 1;
 	rtr.min_rnr_timer = 32;
 	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), EINVAL);
-	assert_int_equal(fake.rdv.cnt, 0);
+	assert_int_equal(fake.oob.cnt, 0);
 	rtr = rtr_attr();
 	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), 0);
 	for (size_t i = 0; i < sizeof(rts_bits) / sizeof(rts_bits[0]); i++)
@@ -152,7 +152,7 @@ static void what_is_missing_or_wrong_is_einval(void **state)
 	rts = rts_attr();
 	rts.timeout = 32;
 	assert_int_equal(ibv_modify_qp(w->qp, &rts, RTS), EINVAL);
-	assert_int_equal(fake.rdv.send_cnt, 0);
+	assert_int_equal(fake.oob.send_cnt, 0);
 }
 
 /* What programs tell each other that know no GIDs. */
@@ -174,9 +174,9 @@ static void a_lid_is_the_end_of_an_address(void **state)
 	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), EINVAL);
 	rtr.ah_attr.dlid = 0x0203;
 	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), 0);
-	assert_int_equal(fake.rdv.cnt, 1);
-	assert_int_equal(fake.rdv.opt.gid_idx, 1);
-	assert_memory_equal(fake.rdv.opt.dgid, peer, sizeof(peer));
+	assert_int_equal(fake.oob.cnt, 1);
+	assert_int_equal(fake.oob.opt.gid_idx, 1);
+	assert_memory_equal(fake.oob.opt.dgid, peer, sizeof(peer));
 }
 
 static void a_refusal_of_the_rnic_leaves_init(void **state)
@@ -185,7 +185,7 @@ static void a_refusal_of_the_rnic_leaves_init(void **state)
 	struct ibv_qp_attr rtr = rtr_attr(), rts = rts_attr();
 
 	fake.qp_state = RNIC_QPS_IDLE;
-	fake.fail_name = "rnic_qp_rendezvous";
+	fake.fail_name = "rnic_qp_oob";
 	fake.fail_err = -EADDRNOTAVAIL;
 	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), EADDRNOTAVAIL);
 	expect_state(w, IBV_QPS_INIT);

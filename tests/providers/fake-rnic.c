@@ -690,25 +690,25 @@ int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
 
 /* ---- connecting without rdma_cm ----------------------------------------- */
 
-int rnic_qp_rendezvous(struct rnic_qp *qp, const struct rnic_rdv_options *opt)
+int rnic_qp_oob(struct rnic_qp *qp, const struct rnic_oob_options *opt)
 {
 	int err = verdict(__func__);
 
 	assert_non_null(qp);
 	if (err)
 		return err;
-	fake.rdv.cnt++;
-	fake.rdv.opt = *opt;
+	fake.oob.cnt++;
+	fake.oob.opt = *opt;
 	fake.qp_state = RNIC_QPS_CONNECTING;
 	return 0;
 }
 
-void rnic_qp_rendezvous_send(struct rnic_qp *qp,
-			     const struct rnic_rdv_send_options *opt)
+void rnic_qp_oob_send(struct rnic_qp *qp,
+		      const struct rnic_oob_send_options *opt)
 {
 	assert_non_null(qp);
-	fake.rdv.send_cnt++;
-	fake.rdv.send = *opt;
+	fake.oob.send_cnt++;
+	fake.oob.send = *opt;
 }
 
 /* ---- attaching a socket ----------------------------------------------- */

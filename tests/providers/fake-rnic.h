@@ -53,9 +53,9 @@ struct fake_rnic {
 
 	struct { /* connecting without rdma_cm */
 		uint32_t cnt, send_cnt;
-		struct rnic_rdv_options opt;
-		struct rnic_rdv_send_options send;
-	} rdv;
+		struct rnic_oob_options opt;
+		struct rnic_oob_send_options send;
+	} oob;
 
 	struct {				/* attaching a socket */
 		struct rnic_attach_start start; /* what the peer says */

@@ -638,10 +638,11 @@ static void a_reset_of_a_ca_empties_the_queues(void **state)
 }
 
 /*
- * RTR with all that a rendezvous needs, but a number that is rdma_cm's: the
- * stream is the connection manager's affair.  Work may be posted from RTS on.
+ * RTR with all that a connection out of band needs, but a number that is
+ * rdma_cm's: the stream is the connection manager's affair.  Work may be posted
+ * from RTS on.
  */
-static void a_number_of_rdma_cm_starts_no_rendezvous(void **state)
+static void a_number_of_rdma_cm_starts_no_connection(void **state)
 {
 	const int rtr_mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
 			     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
@@ -657,11 +658,11 @@ static void a_number_of_rdma_cm_starts_no_rendezvous(void **state)
 	context = ca_open(*state, &qp);
 	for (num = 0; num < 257; num += 32) {
 		ca_walk(qp, IBV_QPS_INIT);
-		fake.rdv.cnt = 0;
+		fake.oob.cnt = 0;
 		attr.qp_state = IBV_QPS_RTR;
 		attr.dest_qp_num = num;
 		assert_int_equal(ibv_modify_qp(qp, &attr, rtr_mask), 0);
-		assert_int_equal(fake.rdv.cnt, num < 256 ? 0 : 1);
+		assert_int_equal(fake.oob.cnt, num < 256 ? 0 : 1);
 		assert_int_equal(state_of(qp), IBV_QPS_RTR);
 	}
 	/* Half of a peer is none. */
@@ -777,7 +778,7 @@ int main(void)
 		WORLD_TEST(query_tells_the_truth),
 		WORLD_TEST(a_ca_has_the_states_of_infiniband),
 		WORLD_TEST(a_reset_of_a_ca_empties_the_queues),
-		WORLD_TEST(a_number_of_rdma_cm_starts_no_rendezvous),
+		WORLD_TEST(a_number_of_rdma_cm_starts_no_connection),
 		WORLD_TEST(a_stream_does_not_change_what_a_ca_was_told),
 		WORLD_TEST(destruction_waits_for_acks),
 		WORLD_TEST(destruction_forgets_completions),

@@ -14,22 +14,22 @@ static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
 static void rtr(struct rnic_qp *qp, uint32_t peer_num, uint8_t ird)
 {
-	struct rnic_rdv_options opt = rnicpair_to(RNICPAIR_LO4, peer_num);
+	struct rnic_oob_options opt = rnicpair_to(RNICPAIR_LO4, peer_num);
 
 	opt.ird = ird;
-	must(!rnic_qp_rendezvous(qp, &opt));
+	must(!rnic_qp_oob(qp, &opt));
 }
 
 static void open_pair(struct rnicpair *p, const struct rnicpair_options *opt,
 		      uint8_t reads)
 {
-	struct rnic_rdv_send_options send = { .ord = reads, .rnr_retry = 7 };
+	struct rnic_oob_send_options send = { .ord = reads, .rnr_retry = 7 };
 
 	rnicpair_open_idle(p, opt);
 	for (int i = 0; i < 2; i++)
 		rtr(p->side[i].qp, rnic_qp_num(p->side[!i].qp), reads);
 	for (int i = 0; i < 2; i++) {
-		rnic_qp_rendezvous_send(p->side[i].qp, &send);
+		rnic_qp_oob_send(p->side[i].qp, &send);
 		rnicpair_wait_state(&p->side[i], RNIC_QPS_RTS);
 	}
 }

@@ -74,7 +74,7 @@ static void network_breaks(enum kind how)
 
 static void connect_pair(struct rnicpair *p, uint64_t patience_ms)
 {
-	struct rnic_rdv_send_options opt = {
+	struct rnic_oob_send_options opt = {
 		.ord = 1,
 		.rnr_retry = 7,
 		.patience_ns = patience_ms * NS_PER_MS,
@@ -84,7 +84,7 @@ static void connect_pair(struct rnicpair *p, uint64_t patience_ms)
 	for (int i = 0; i < 2; i++)
 		must(!rnicpair_rtr(p->side[i].qp, rnic_qp_num(p->side[!i].qp)));
 	for (int i = 0; i < 2; i++) {
-		rnic_qp_rendezvous_send(p->side[i].qp, &opt);
+		rnic_qp_oob_send(p->side[i].qp, &opt);
 		rnicpair_wait_state(&p->side[i], RNIC_QPS_RTS);
 	}
 }

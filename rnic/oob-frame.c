@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What both sides of a rendezvous say in their start frames. */
+/* What both sides of a connection out of band say in their start frames. */
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
 
 #include "qp-num.h"
-#include "rdv-internal.h"
+#include "oob-internal.h"
 
 /*
  * Octets, network order:
@@ -29,7 +29,7 @@ static uint32_t get_be32(const uint8_t *from)
 	return be32toh(value);
 }
 
-void rdv_frame_encode(const struct rdv_frame *frame, uint8_t buf[RDV_FRAME_LEN])
+void oob_frame_encode(const struct oob_frame *frame, uint8_t buf[OOB_FRAME_LEN])
 {
 	put_be32(buf, FRAME_MAGIC);
 	buf[4] = FRAME_VERSION;
@@ -42,12 +42,12 @@ void rdv_frame_encode(const struct rdv_frame *frame, uint8_t buf[RDV_FRAME_LEN])
 	put_be32(buf + 20, (uint32_t)frame->nonce);
 }
 
-int rdv_frame_decode(const void *buf, size_t len, struct rdv_frame *ret_frame)
+int oob_frame_decode(const void *buf, size_t len, struct oob_frame *ret_frame)
 {
 	const uint8_t *octet = buf;
-	struct rdv_frame frame;
+	struct oob_frame frame;
 
-	if (len != RDV_FRAME_LEN || get_be32(octet) != FRAME_MAGIC ||
+	if (len != OOB_FRAME_LEN || get_be32(octet) != FRAME_MAGIC ||
 	    octet[4] != FRAME_VERSION || octet[7] != 0)
 		return -EPROTO;
 	frame.min_rnr_timer = octet[5];
@@ -57,7 +57,7 @@ int rdv_frame_decode(const void *buf, size_t len, struct rdv_frame *ret_frame)
 	frame.nonce = (uint64_t)get_be32(octet + 16) << 32 |
 		      get_be32(octet + 20);
 	if (frame.min_rnr_timer > 31 ||
-	    (frame.rnr_retry > 7 && frame.rnr_retry != RDV_RNR_RETRY_UNKNOWN) ||
+	    (frame.rnr_retry > 7 && frame.rnr_retry != OOB_RNR_RETRY_UNKNOWN) ||
 	    frame.src_num > RNIC_QP_NUM_MASK ||
 	    frame.dst_num > RNIC_QP_NUM_MASK)
 		return -EPROTO;

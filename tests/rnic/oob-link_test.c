@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Strangers at a rendezvous port: refused, bounded, in nobody's way. */
+/* Unexpected peers at the port: refused, bounded, in nobody's way. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -10,7 +10,7 @@
 
 #include "../harness/test.h"
 #include "qp-num.h"
-#include "rdv-internal.h"
+#include "oob-internal.h"
 #include "rnicpair.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
@@ -111,7 +111,7 @@ static void strangers_are_refused(void **state)
 	peer = rnic_qp_num(dialler(&p)->qp);
 	assert_int_equal(rnicpair_rtr(qp, peer), 0);
 	for (int what = 0; what < CASES; what++) {
-		struct rdv_frame frame = {
+		struct oob_frame frame = {
 			.rnr_retry = 7,
 			.src_num = what == WHO ? peer ^ 1 : peer,
 			.dst_num = what == NUMBERS ? num ^ 0x80 : num,
@@ -120,10 +120,10 @@ static void strangers_are_refused(void **state)
 		/* 127.0.0.2 is not the address that the QP was told. */
 		int fd = tcp_dial(what == FOREIGN ? "127.0.0.2" : "127.0.0.1",
 				  num);
-		uint8_t pd[RDV_FRAME_LEN];
+		uint8_t pd[OOB_FRAME_LEN];
 		size_t len = sizeof(pd);
 
-		rdv_frame_encode(&frame, pd);
+		oob_frame_encode(&frame, pd);
 		if (what == SHORT)
 			len--;
 		if (what == EMPTY)
@@ -146,8 +146,8 @@ static void strangers_are_refused(void **state)
 static void an_early_request_waits(void **state)
 {
 	struct rnicpair p, q;
-	struct rdv_frame frame = { .rnr_retry = 7 };
-	uint8_t pd[RDV_FRAME_LEN];
+	struct oob_frame frame = { .rnr_retry = 7 };
+	uint8_t pd[OOB_FRAME_LEN];
 	uint32_t num, peer;
 	int fd[3];
 
@@ -162,7 +162,7 @@ static void an_early_request_waits(void **state)
 		fail_msg("two QPs of one process stand in one block");
 	frame.src_num = peer;
 	frame.dst_num = num;
-	rdv_frame_encode(&frame, pd);
+	oob_frame_encode(&frame, pd);
 	for (int i = 0; i < 3; i++) {
 		fd[i] = tcp_dial("127.0.0.1", num);
 		assert_int_equal(knock(fd[i], pd, sizeof(pd), 50),
@@ -186,8 +186,8 @@ static void an_early_request_waits(void **state)
 /* The dialler was reset while its Request was under way: its QP comes again. */
 static void who_leaves_after_the_reply_costs_nothing(void **state)
 {
-	struct rdv_frame frame = { .rnr_retry = 7 };
-	uint8_t pd[RDV_FRAME_LEN];
+	struct oob_frame frame = { .rnr_retry = 7 };
+	uint8_t pd[OOB_FRAME_LEN];
 	struct rnicpair p;
 	struct rnic_qp *qp;
 	int fd;
@@ -197,7 +197,7 @@ static void who_leaves_after_the_reply_costs_nothing(void **state)
 	qp = acceptor(&p)->qp;
 	frame.dst_num = rnic_qp_num(qp);
 	frame.src_num = rnic_qp_num(dialler(&p)->qp);
-	rdv_frame_encode(&frame, pd);
+	oob_frame_encode(&frame, pd);
 	assert_int_equal(rnicpair_rtr(qp, frame.src_num), 0);
 	for (int i = 0; i < 5; i++) {
 		fd = tcp_dial("127.0.0.1", frame.dst_num);

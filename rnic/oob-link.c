@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The TCP connections of a rendezvous: dialled, accepted, parked, attached. */
+/* The TCP connections of QPs that connect out of band: dialled, accepted,
+ * parked, attached. */
 #define _GNU_SOURCE /* accept4, IP_BIND_ADDRESS_NO_PORT */
-#include "rdv-internal.h"
+#include "oob-internal.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -30,9 +31,9 @@
 
 /* Guarded by the manager's lock. */
 static struct {
-	struct rdv_link_list starting; /* of QPs */
-	struct rdv_link_list strange;  /* no Request yet */
-	struct rdv_link_list parked;
+	struct oob_link_list starting; /* of QPs */
+	struct oob_link_list strange;  /* no Request yet */
+	struct oob_link_list parked;
 	uint32_t strange_cnt, parked_cnt;
 	uint64_t accept_ns; /* when to accept again; 0: no pause */
 } links = {
@@ -43,24 +44,24 @@ static struct {
 
 /* ---- the object --------------------------------------------------------- */
 
-static int link_fd(const struct rdv_link *link)
+static int link_fd(const struct oob_link *link)
 {
 	return link->stream ? rnic_stream_fd(link->stream) : link->fd;
 }
 
-static int link_watch(struct rdv_link *link, uint32_t events)
+static int link_watch(struct oob_link *link, uint32_t events)
 {
-	return cm_thread_watch(link_fd(link), CM_TAG_RDV_LINK, link->ref,
+	return cm_thread_watch(link_fd(link), CM_TAG_OOB_LINK, link->ref,
 			       events, &link->epoll_events);
 }
 
 /* Into the list of those that have to be quick. */
-static void link_begin(struct rdv_link *link)
+static void link_begin(struct oob_link *link)
 {
 	link->deadline_ns =
 		rnic_now_ns() + util_settings()->start_ms * NS_PER_MS;
 	cm_thread_deadline(link->deadline_ns);
-	if (!link->rdv) {
+	if (!link->oob) {
 		TAILQ_INSERT_TAIL(&links.strange, link, list_link);
 		links.strange_cnt++;
 		return;
@@ -68,9 +69,9 @@ static void link_begin(struct rdv_link *link)
 	TAILQ_INSERT_TAIL(&links.starting, link, list_link);
 }
 
-static struct rdv_link *link_new(int fd, struct rdv *rdv)
+static struct oob_link *link_new(int fd, struct oob *oob)
 {
-	struct rdv_link *link = calloc(1, sizeof(*link));
+	struct oob_link *link = calloc(1, sizeof(*link));
 
 	if (!link)
 		return NULL;
@@ -79,21 +80,21 @@ static struct rdv_link *link_new(int fd, struct rdv *rdv)
 		return NULL;
 	}
 	link->fd = fd;
-	link->rdv = rdv;
-	if (rdv)
-		rdv->link = link;
+	link->oob = oob;
+	if (oob)
+		oob->link = link;
 	link_begin(link);
 	return link;
 }
 
-static void link_unlist(struct rdv_link *link)
+static void link_unlist(struct oob_link *link)
 {
-	if (link->phase == RDV_LINK_PARKED) {
+	if (link->phase == OOB_LINK_PARKED) {
 		TAILQ_REMOVE(&links.parked, link, list_link);
 		links.parked_cnt--;
 		return;
 	}
-	if (link->rdv) {
+	if (link->oob) {
 		TAILQ_REMOVE(&links.starting, link, list_link);
 		return;
 	}
@@ -101,11 +102,11 @@ static void link_unlist(struct rdv_link *link)
 	links.strange_cnt--;
 }
 
-void rdv_link_free(struct rdv_link *link)
+void oob_link_free(struct oob_link *link)
 {
 	link_unlist(link);
-	if (link->rdv)
-		link->rdv->link = NULL;
+	if (link->oob)
+		link->oob->link = NULL;
 	/* By hand: a forked child may hold the socket open. */
 	if (link_fd(link) >= 0)
 		(void)link_watch(link, 0);
@@ -118,17 +119,17 @@ void rdv_link_free(struct rdv_link *link)
 }
 
 /* It came to nothing: dial again, or see who else is there. */
-static void link_fail(struct rdv_link *link)
+static void link_fail(struct oob_link *link)
 {
-	struct rdv *rdv = link->rdv;
+	struct oob *oob = link->oob;
 
-	rdv_link_free(link);
-	if (!rdv)
+	oob_link_free(link);
+	if (!oob)
 		return;
-	if (rdv->is_dialler)
-		rdv_try_again(rdv);
+	if (oob->is_dialler)
+		oob_try_again(oob);
 	else
-		rdv_link_take_parked(rdv);
+		oob_link_take_parked(oob);
 }
 
 /* One READ more than the application's: ack.c's. */
@@ -137,7 +138,7 @@ static uint16_t depth_with_ack(uint32_t wanted, uint32_t set)
 	return (uint16_t)(cm_depth_min(wanted, set) + 1u);
 }
 
-static int link_open_stream(struct rdv_link *link, struct smpa_options *opt)
+static int link_open_stream(struct oob_link *link, struct smpa_options *opt)
 {
 	int rc;
 
@@ -153,32 +154,32 @@ static int link_open_stream(struct rdv_link *link, struct smpa_options *opt)
 	return rc;
 }
 
-/* The QP takes the stream; link and rdv are gone. */
-static void link_attach(struct rdv_link *link)
+/* The QP takes the stream; link and oob are gone. */
+static void link_attach(struct oob_link *link)
 {
-	struct rdv *rdv = link->rdv;
+	struct oob *oob = link->oob;
 	int rc;
 
 	(void)link_watch(link, 0);
-	rnic_hold_set_time(rdv->qp, rdv->opt.min_rnr_timer,
+	rnic_hold_set_time(oob->qp, oob->opt.min_rnr_timer,
 			   link->frame.rnr_retry);
-	rc = rnic_qp_attach_stream(rdv->qp, link->stream, link->ird, link->ord,
+	rc = rnic_qp_attach_stream(oob->qp, link->stream, link->ird, link->ord,
 				   0);
 	if (rc < 0) {
-		util_warn("rnic", "qp 0x%06x: connection dropped: %s", rdv->num,
+		util_warn("rnic", "qp 0x%06x: connection dropped: %s", oob->num,
 			  strerror(-rc));
 		link_fail(link);
 		return;
 	}
 	link->stream = NULL;
-	util_info("rnic", "qp 0x%06x: connected with qp 0x%06x", rdv->num,
-		  rdv->dest_num);
-	rnic_stat_add(rdv->is_dialler ? RNIC_STAT_connects : RNIC_STAT_accepts,
+	util_info("rnic", "qp 0x%06x: connected with qp 0x%06x", oob->num,
+		  oob->dest_num);
+	rnic_stat_add(oob->is_dialler ? RNIC_STAT_connects : RNIC_STAT_accepts,
 		      1);
-	rdv_free(rdv);
+	oob_free(oob);
 }
 
-static void link_outcome(struct rdv_link *link, const struct smpa_event *ev)
+static void link_outcome(struct oob_link *link, const struct smpa_event *ev)
 {
 	link->ird = ev->start.ird;
 	link->ord = ev->start.ord;
@@ -186,16 +187,16 @@ static void link_outcome(struct rdv_link *link, const struct smpa_event *ev)
 
 /* ---- dialling ----------------------------------------------------------- */
 
-static int dial_socket(const struct rdv *rdv)
+static int dial_socket(const struct oob *oob)
 {
-	const struct sockaddr *local = (const struct sockaddr *)&rdv->local;
+	const struct sockaddr *local = (const struct sockaddr *)&oob->local;
 	int fd = cm_sock_open(local->sa_family, SOCK_STREAM);
 	int rc;
 
 	if (fd < 0)
 		return fd;
-	if (rdv->opt.tos)
-		cm_sock_set_tos(fd, local->sa_family, rdv->opt.tos);
+	if (oob->opt.tos)
+		cm_sock_set_tos(fd, local->sa_family, oob->opt.tos);
 	cm_sock_set_flag(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 	if (rnic_tcp()->bind(fd, local, cm_addr_len(local)) == 0)
 		return fd;
@@ -204,10 +205,10 @@ static int dial_socket(const struct rdv *rdv)
 	return rc;
 }
 
-int rdv_link_connect(const struct rdv *rdv)
+int oob_link_connect(const struct oob *oob)
 {
-	const struct sockaddr *peer = (const struct sockaddr *)&rdv->peer;
-	int fd = dial_socket(rdv);
+	const struct sockaddr *peer = (const struct sockaddr *)&oob->peer;
+	int fd = dial_socket(oob);
 	int rc;
 
 	if (fd < 0 || rnic_tcp()->connect(fd, peer, cm_addr_len(peer)) == 0 ||
@@ -218,23 +219,23 @@ int rdv_link_connect(const struct rdv *rdv)
 	return rc;
 }
 
-static void link_dialled(struct rdv_link *link);
+static void link_dialled(struct oob_link *link);
 
-void rdv_link_dial(struct rdv *rdv, int fd)
+void oob_link_dial(struct oob *oob, int fd)
 {
-	struct rdv_link *link;
+	struct oob_link *link;
 
 	if (fd < 0) {
-		if (!rdv->try_cnt)
-			util_warn("rnic", "qp 0x%06x: connect: %s", rdv->num,
+		if (!oob->try_cnt)
+			util_warn("rnic", "qp 0x%06x: connect: %s", oob->num,
 				  strerror(-fd));
-		rdv_try_again(rdv);
+		oob_try_again(oob);
 		return;
 	}
-	link = link_new(fd, rdv);
+	link = link_new(fd, oob);
 	if (!link) {
 		rnic_fd_close(fd);
-		rdv_try_again(rdv);
+		oob_try_again(oob);
 		return;
 	}
 	cm_addr_of_socket(fd, &link->local, &link->peer);
@@ -245,42 +246,42 @@ void rdv_link_dial(struct rdv *rdv, int fd)
 		link_fail(link);
 }
 
-static void frame_fill(const struct rdv *rdv, uint64_t nonce,
-		       uint8_t pd[RDV_FRAME_LEN])
+static void frame_fill(const struct oob *oob, uint64_t nonce,
+		       uint8_t pd[OOB_FRAME_LEN])
 {
-	struct rdv_frame frame = {
-		.min_rnr_timer = rdv->opt.min_rnr_timer,
-		.rnr_retry = rdv->rnr_retry,
-		.src_num = rdv->num,
-		.dst_num = rdv->dest_num,
+	struct oob_frame frame = {
+		.min_rnr_timer = oob->opt.min_rnr_timer,
+		.rnr_retry = oob->rnr_retry,
+		.src_num = oob->num,
+		.dst_num = oob->dest_num,
 		.nonce = nonce,
 	};
 
-	rdv_frame_encode(&frame, pd);
+	oob_frame_encode(&frame, pd);
 }
 
-static int dial_start(struct rdv_link *link)
+static int dial_start(struct oob_link *link)
 {
 	struct smpa_options opt = SMPA_OPTIONS_INIT;
-	uint8_t pd[RDV_FRAME_LEN];
+	uint8_t pd[OOB_FRAME_LEN];
 	int rc;
 
 	/* TCP's simultaneous open with itself: the port is closed. */
 	if (cm_addr_equal(&link->local, &link->peer))
 		return -ECONNREFUSED;
 	opt.role = SMPA_INITIATOR;
-	opt.ird = depth_with_ack(link->rdv->opt.ird, util_settings()->ird);
+	opt.ird = depth_with_ack(link->oob->opt.ird, util_settings()->ird);
 	opt.ord = depth_with_ack(util_settings()->ord, UINT8_MAX);
 	rc = link_open_stream(link, &opt);
 	if (rc < 0)
 		return rc;
-	frame_fill(link->rdv, link->rdv->nonce, pd);
-	link->phase = RDV_LINK_STARTING;
+	frame_fill(link->oob, link->oob->nonce, pd);
+	link->phase = OOB_LINK_STARTING;
 	return smpa_conn_start(rnic_stream_conn(link->stream), pd, sizeof(pd));
 }
 
 /* SO_ERROR tells how connect() ended. */
-static int dial_outcome(struct rdv_link *link)
+static int dial_outcome(struct oob_link *link)
 {
 	socklen_t len = sizeof(int);
 	int err = 0;
@@ -294,18 +295,18 @@ static int dial_outcome(struct rdv_link *link)
 }
 
 /* The Reply: from the QP that was dialled, to this try? */
-static void link_established(struct rdv_link *link, const struct smpa_event *ev)
+static void link_established(struct oob_link *link, const struct smpa_event *ev)
 {
-	struct rdv *rdv = link->rdv;
-	struct rdv_frame frame;
+	struct oob *oob = link->oob;
+	struct oob_frame frame;
 
-	if (rdv_frame_decode(ev->start.pd, ev->start.pd_len, &frame) < 0 ||
-	    frame.src_num != rdv->dest_num || frame.dst_num != rdv->num ||
-	    frame.nonce != rdv->nonce) {
+	if (oob_frame_decode(ev->start.pd, ev->start.pd_len, &frame) < 0 ||
+	    frame.src_num != oob->dest_num || frame.dst_num != oob->num ||
+	    frame.nonce != oob->nonce) {
 		util_warn("rnic",
 			  "qp 0x%06x: a stranger answers in place of qp "
 			  "0x%06x",
-			  rdv->num, rdv->dest_num);
+			  oob->num, oob->dest_num);
 		link_fail(link);
 		return;
 	}
@@ -316,16 +317,16 @@ static void link_established(struct rdv_link *link, const struct smpa_event *ev)
 
 /* ---- accepting ---------------------------------------------------------- */
 
-static bool link_is_for(const struct rdv_link *link, const struct rdv *rdv)
+static bool link_is_for(const struct oob_link *link, const struct oob *oob)
 {
-	return !rdv->is_dialler && link->frame.dst_num == rdv->num &&
-	       link->frame.src_num == rdv->dest_num &&
-	       cm_addr_is_same_host(&link->peer, &rdv->peer) &&
-	       cm_addr_is_same_host(&link->local, &rdv->local);
+	return !oob->is_dialler && link->frame.dst_num == oob->num &&
+	       link->frame.src_num == oob->dest_num &&
+	       cm_addr_is_same_host(&link->peer, &oob->peer) &&
+	       cm_addr_is_same_host(&link->local, &oob->local);
 }
 
 /* Reply with R=1.  All input was read, so that close() sends FIN, not RST. */
-static void link_refuse(struct rdv_link *link)
+static void link_refuse(struct oob_link *link)
 {
 	struct smpa_event ev;
 
@@ -342,23 +343,23 @@ static void link_refuse(struct rdv_link *link)
  * gets the stream when the dialler has taken the Reply, which it says by its
  * RTR.  Until then a newer try may take the place of this one.
  */
-static void link_accept(struct rdv_link *link, struct rdv *rdv)
+static void link_accept(struct oob_link *link, struct oob *oob)
 {
-	uint8_t pd[RDV_FRAME_LEN];
+	uint8_t pd[OOB_FRAME_LEN];
 	struct smpa_event ev;
 	int rc;
 
-	if (rdv->link)
-		rdv_link_free(rdv->link);
+	if (oob->link)
+		oob_link_free(oob->link);
 	link_unlist(link);
-	link->phase = RDV_LINK_ANSWERED;
-	link->rdv = rdv;
-	rdv->link = link;
+	link->phase = OOB_LINK_ANSWERED;
+	link->oob = oob;
+	oob->link = link;
 	link_begin(link);
-	frame_fill(rdv, link->frame.nonce, pd);
+	frame_fill(oob, link->frame.nonce, pd);
 	rc = smpa_conn_accept(
 		rnic_stream_conn(link->stream), pd, sizeof(pd),
-		depth_with_ack(rdv->opt.ird, util_settings()->ird),
+		depth_with_ack(oob->opt.ird, util_settings()->ird),
 		depth_with_ack(util_settings()->ord, UINT8_MAX));
 	if (rc == 0)
 		rc = rnic_stream_start_step(link->stream, &ev);
@@ -370,7 +371,7 @@ static void link_accept(struct rdv_link *link, struct rdv *rdv)
 	link_outcome(link, &ev);
 }
 
-static void link_answered(struct rdv_link *link)
+static void link_answered(struct oob_link *link)
 {
 	int rc = rnic_stream_start_is_heard(link->stream);
 
@@ -381,34 +382,34 @@ static void link_answered(struct rdv_link *link)
 }
 
 /* An earlier try of the same peer is over, whether TCP has told it or not. */
-static void park_drop_older(const struct rdv_link *newer)
+static void park_drop_older(const struct oob_link *newer)
 {
-	struct rdv_link *link = TAILQ_FIRST(&links.parked), *next;
+	struct oob_link *link = TAILQ_FIRST(&links.parked), *next;
 
 	for (; link; link = next) {
 		next = TAILQ_NEXT(link, list_link);
 		if (link->frame.src_num == newer->frame.src_num &&
 		    link->frame.dst_num == newer->frame.dst_num &&
 		    cm_addr_is_same_host(&link->peer, &newer->peer))
-			rdv_link_free(link);
+			oob_link_free(link);
 	}
 }
 
 /* Until its QP waits, only the peer's leaving is of interest.  Who is dropped
  * dials again. */
-static void link_park(struct rdv_link *link)
+static void link_park(struct oob_link *link)
 {
 	uint32_t max = rnic_fd_share(LINK_PARK_MAX);
 
 	park_drop_older(link);
 	while (links.parked_cnt >= max)
-		rdv_link_free(TAILQ_FIRST(&links.parked));
+		oob_link_free(TAILQ_FIRST(&links.parked));
 	if (link_watch(link, EPOLLRDHUP) < 0) {
 		link_fail(link);
 		return;
 	}
 	link_unlist(link);
-	link->phase = RDV_LINK_PARKED;
+	link->phase = OOB_LINK_PARKED;
 	link->deadline_ns = rnic_now_ns() + LINK_PARK_NS;
 	TAILQ_INSERT_TAIL(&links.parked, link, list_link);
 	links.parked_cnt++;
@@ -422,33 +423,33 @@ static bool qp_exists(uint32_t num)
 	return qp != NULL;
 }
 
-static void link_request(struct rdv_link *link, const struct smpa_event *ev)
+static void link_request(struct oob_link *link, const struct smpa_event *ev)
 {
-	struct rdv *rdv;
+	struct oob *oob;
 
-	if (rdv_frame_decode(ev->start.pd, ev->start.pd_len, &link->frame) <
+	if (oob_frame_decode(ev->start.pd, ev->start.pd_len, &link->frame) <
 	    0) {
 		memset(&link->frame, 0, sizeof(link->frame));
 		link_refuse(link);
 		return;
 	}
-	rdv = rdv_find(link->frame.dst_num);
-	if (rdv && link_is_for(link, rdv))
-		link_accept(link, rdv);
-	else if (rdv || !qp_exists(link->frame.dst_num))
+	oob = oob_find(link->frame.dst_num);
+	if (oob && link_is_for(link, oob))
+		link_accept(link, oob);
+	else if (oob || !qp_exists(link->frame.dst_num))
 		link_refuse(link);
 	else
 		link_park(link);
 }
 
-void rdv_link_take_parked(struct rdv *rdv)
+void oob_link_take_parked(struct oob *oob)
 {
-	struct rdv_link *link;
+	struct oob_link *link;
 
 	TAILQ_FOREACH(link, &links.parked, list_link)
 	{
-		if (link_is_for(link, rdv)) {
-			link_accept(link, rdv);
+		if (link_is_for(link, oob)) {
+			link_accept(link, oob);
 			return;
 		}
 	}
@@ -458,7 +459,7 @@ void rdv_link_take_parked(struct rdv *rdv)
 static void strange_drop(void)
 {
 	rnic_stat_add(RNIC_STAT_half_open_refused, 1);
-	rdv_link_free(TAILQ_FIRST(&links.strange));
+	oob_link_free(TAILQ_FIRST(&links.strange));
 }
 
 /*
@@ -469,7 +470,7 @@ static void link_take(int fd)
 {
 	struct smpa_options opt = SMPA_OPTIONS_INIT;
 	uint32_t max = rnic_fd_share(util_settings()->half_open_max);
-	struct rdv_link *link;
+	struct oob_link *link;
 
 	while (links.strange_cnt >= max)
 		strange_drop();
@@ -479,7 +480,7 @@ static void link_take(int fd)
 		return;
 	}
 	cm_addr_of_socket(fd, &link->local, &link->peer);
-	link->phase = RDV_LINK_STARTING;
+	link->phase = OOB_LINK_STARTING;
 	opt.role = SMPA_RESPONDER;
 	opt.ird = depth_with_ack(util_settings()->ird, UINT8_MAX);
 	opt.ord = depth_with_ack(util_settings()->ord, UINT8_MAX);
@@ -488,16 +489,16 @@ static void link_take(int fd)
 		link_fail(link);
 		return;
 	}
-	rnic_rdv_link_ready(link->ref);
+	rnic_oob_link_ready(link->ref);
 }
 
-int rdv_link_listen(int listener, uint32_t block_num, bool is_again)
+int oob_link_listen(int listener, uint32_t block_num, bool is_again)
 {
 	/* Edges, so that what cannot be taken does not keep the thread awake;
 	 * a registration anew is one, when there is something to take. */
 	uint32_t registered = is_again ? EPOLLIN : 0;
 
-	return cm_thread_watch(listener, CM_TAG_RDV_LISTENER,
+	return cm_thread_watch(listener, CM_TAG_OOB_LISTENER,
 			       rnic_qp_num_port(block_num), EPOLLIN | EPOLLET,
 			       &registered);
 }
@@ -524,7 +525,7 @@ static int listener_accept(int listener)
 	}
 }
 
-void rnic_rdv_listener_ready(uint32_t block_num)
+void rnic_oob_listener_ready(uint32_t block_num)
 {
 	bool is_new;
 	int listener = rnic_qp_num_listen(block_num, &is_new);
@@ -538,7 +539,7 @@ void rnic_rdv_listener_ready(uint32_t block_num)
 			return;
 		link_take(fd);
 	}
-	(void)rdv_link_listen(listener, block_num, true);
+	(void)oob_link_listen(listener, block_num, true);
 }
 
 static void listeners_resume(void)
@@ -548,12 +549,12 @@ static void listeners_resume(void)
 
 	links.accept_ns = 0;
 	while ((listener = rnic_qp_num_next_listener(&num)) >= 0)
-		(void)rdv_link_listen(listener, num, true);
+		(void)oob_link_listen(listener, num, true);
 }
 
 /* ---- steps -------------------------------------------------------------- */
 
-static void link_step(struct rdv_link *link)
+static void link_step(struct oob_link *link)
 {
 	struct smpa_event ev;
 	int rc = rnic_stream_start_step(link->stream, &ev);
@@ -568,7 +569,7 @@ static void link_step(struct rdv_link *link)
 }
 
 /* The TCP connection stands. */
-static void link_dialled(struct rdv_link *link)
+static void link_dialled(struct oob_link *link)
 {
 	if (dial_start(link) < 0)
 		link_fail(link);
@@ -576,26 +577,26 @@ static void link_dialled(struct rdv_link *link)
 		link_step(link);
 }
 
-void rnic_rdv_link_ready(uint64_t ref)
+void rnic_oob_link_ready(uint64_t ref)
 {
-	struct rdv_link *link = cm_table_get(&cm.links, ref);
+	struct oob_link *link = cm_table_get(&cm.links, ref);
 
 	if (!link)
 		return;
 	switch (link->phase) {
-	case RDV_LINK_CONNECTING:
+	case OOB_LINK_CONNECTING:
 		if (dial_outcome(link) < 0)
 			link_fail(link);
 		else
 			link_dialled(link);
 		break;
-	case RDV_LINK_STARTING:
+	case OOB_LINK_STARTING:
 		link_step(link);
 		break;
-	case RDV_LINK_PARKED:
+	case OOB_LINK_PARKED:
 		link_fail(link); /* the peer has left */
 		break;
-	case RDV_LINK_ANSWERED:
+	case OOB_LINK_ANSWERED:
 		link_answered(link);
 		break;
 	}
@@ -604,18 +605,18 @@ void rnic_rdv_link_ready(uint64_t ref)
 /* ---- a QP connected to itself ------------------------------------------- */
 
 /* A TCP socket connected to itself hears what it says. */
-static int self_socket(const struct rdv *rdv)
+static int self_socket(const struct oob *oob)
 {
 	struct sockaddr_storage own = { 0 };
 	socklen_t len = sizeof(own);
-	int fd = cm_sock_open(rdv->local.ss_family, SOCK_STREAM);
+	int fd = cm_sock_open(oob->local.ss_family, SOCK_STREAM);
 	int rc = fd;
 
 	if (fd < 0)
 		return fd;
 	if (rnic_tcp()->bind(
-		    fd, (const struct sockaddr *)&rdv->local,
-		    cm_addr_len((const struct sockaddr *)&rdv->local)) < 0 ||
+		    fd, (const struct sockaddr *)&oob->local,
+		    cm_addr_len((const struct sockaddr *)&oob->local)) < 0 ||
 	    rnic_tcp()->getsockname(fd, (struct sockaddr *)&own, &len) < 0 ||
 	    (rnic_tcp()->connect(fd, (struct sockaddr *)&own, len) < 0 &&
 	     errno != EINPROGRESS))
@@ -631,9 +632,9 @@ static int self_socket(const struct rdv *rdv)
  * Start frames make no sense towards oneself: the bare mode has none, and
  * numbers and order of what is sent are those of what is received.
  */
-static int self_start(const struct rdv *rdv, struct rnic_stream *stream)
+static int self_start(const struct oob *oob, struct rnic_stream *stream)
 {
-	uint16_t depth = depth_with_ack(rdv->opt.ird, util_settings()->ird);
+	uint16_t depth = depth_with_ack(oob->opt.ird, util_settings()->ird);
 	struct smpa_event ev;
 	int rc = smpa_conn_start(rnic_stream_conn(stream), NULL, 0);
 
@@ -642,15 +643,15 @@ static int self_start(const struct rdv *rdv, struct rnic_stream *stream)
 	rc = rnic_stream_start_step(stream, &ev);
 	if (rc != 1 || ev.type != SMPA_EV_ESTABLISHED)
 		return rc < 0 ? rc : -EPROTO;
-	rnic_hold_set_time(rdv->qp, rdv->opt.min_rnr_timer, rdv->rnr_retry);
-	return rnic_qp_attach_stream(rdv->qp, stream, depth, depth, 0);
+	rnic_hold_set_time(oob->qp, oob->opt.min_rnr_timer, oob->rnr_retry);
+	return rnic_qp_attach_stream(oob->qp, stream, depth, depth, 0);
 }
 
-int rdv_link_self(const struct rdv *rdv)
+int oob_link_self(const struct oob *oob)
 {
 	struct smpa_options opt = SMPA_OPTIONS_INIT;
 	struct rnic_stream *stream;
-	int fd = self_socket(rdv);
+	int fd = self_socket(oob);
 	int rc;
 
 	if (fd < 0)
@@ -662,7 +663,7 @@ int rdv_link_self(const struct rdv *rdv)
 		rnic_fd_close(fd);
 		return rc;
 	}
-	rc = self_start(rdv, stream);
+	rc = self_start(oob, stream);
 	if (rc < 0)
 		rnic_stream_free(stream);
 	return rc;
@@ -670,18 +671,18 @@ int rdv_link_self(const struct rdv *rdv)
 
 /* ---- deadlines and the end ---------------------------------------------- */
 
-static void list_fire(struct rdv_link_list *list, uint64_t now_ns)
+static void list_fire(struct oob_link_list *list, uint64_t now_ns)
 {
-	struct rdv_link *link;
+	struct oob_link *link;
 
 	while ((link = TAILQ_FIRST(list)) && link->deadline_ns <= now_ns) {
-		if (link->phase != RDV_LINK_PARKED)
+		if (link->phase != OOB_LINK_PARKED)
 			rnic_stat_add(RNIC_STAT_start_timeouts, 1);
 		link_fail(link);
 	}
 }
 
-void rdv_links_fire(uint64_t now_ns)
+void oob_links_fire(uint64_t now_ns)
 {
 	list_fire(&links.starting, now_ns);
 	list_fire(&links.strange, now_ns);
@@ -690,15 +691,15 @@ void rdv_links_fire(uint64_t now_ns)
 		listeners_resume();
 }
 
-static uint64_t list_next_ns(const struct rdv_link_list *list, uint64_t next_ns)
+static uint64_t list_next_ns(const struct oob_link_list *list, uint64_t next_ns)
 {
-	const struct rdv_link *link = TAILQ_FIRST(list);
+	const struct oob_link *link = TAILQ_FIRST(list);
 
 	return link && link->deadline_ns < next_ns ? link->deadline_ns
 						   : next_ns;
 }
 
-uint64_t rdv_links_next_ns(void)
+uint64_t oob_links_next_ns(void)
 {
 	uint64_t next = links.accept_ns ? links.accept_ns : UINT64_MAX;
 
@@ -707,22 +708,22 @@ uint64_t rdv_links_next_ns(void)
 	return list_next_ns(&links.parked, next);
 }
 
-static void list_close(struct rdv_link_list *list)
+static void list_close(struct oob_link_list *list)
 {
-	struct rdv_link *link;
+	struct oob_link *link;
 
 	while ((link = TAILQ_FIRST(list)))
-		rdv_link_free(link);
+		oob_link_free(link);
 }
 
-void rdv_links_close_all(void)
+void oob_links_close_all(void)
 {
 	list_close(&links.starting);
 	list_close(&links.strange);
 	list_close(&links.parked);
 }
 
-void rdv_links_forget(void)
+void oob_links_forget(void)
 {
 	TAILQ_INIT(&links.starting);
 	TAILQ_INIT(&links.strange);

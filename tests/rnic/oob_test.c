@@ -18,13 +18,13 @@ static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
 static void rts(struct rnic_qp *qp, uint8_t ord, uint64_t patience_ns)
 {
-	struct rnic_rdv_send_options opt = {
+	struct rnic_oob_send_options opt = {
 		.ord = ord,
 		.rnr_retry = 7,
 		.patience_ns = patience_ns,
 	};
 
-	rnic_qp_rendezvous_send(qp, &opt);
+	rnic_qp_oob_send(qp, &opt);
 }
 
 static void send_from(struct rnicpair *p, int i, size_t off)
@@ -320,7 +320,7 @@ static void a_qp_may_be_its_own_peer(void **state)
 
 static void ipv6_addresses_serve_as_well(void **state)
 {
-	struct rnic_rdv_options opt;
+	struct rnic_oob_options opt;
 	struct rnicpair p;
 
 	(void)state;
@@ -329,7 +329,7 @@ static void ipv6_addresses_serve_as_well(void **state)
 	rnicpair_open_idle(&p, &defaults);
 	for (int i = 0; i < 2; i++) {
 		opt = rnicpair_to("::1", rnic_qp_num(p.side[!i].qp));
-		assert_int_equal(rnic_qp_rendezvous(p.side[i].qp, &opt), 0);
+		assert_int_equal(rnic_qp_oob(p.side[i].qp, &opt), 0);
 	}
 	rts(p.side[0].qp, 1, 0);
 	rts(p.side[1].qp, 1, 0);
@@ -488,7 +488,7 @@ static void destroying_a_waiting_qp_is_fine(void **state)
 
 static void bad_arguments_change_nothing(void **state)
 {
-	struct rnic_rdv_options good, opt;
+	struct rnic_oob_options good, opt;
 	struct rnicpair p;
 	struct rnic_qp *qp;
 
@@ -498,18 +498,18 @@ static void bad_arguments_change_nothing(void **state)
 	good = rnicpair_to(RNICPAIR_LO4, rnic_qp_num(p.side[1].qp));
 	opt = good;
 	opt.gid_idx = RNIC_GID_MAX;
-	assert_int_equal(rnic_qp_rendezvous(qp, &opt), -EINVAL);
+	assert_int_equal(rnic_qp_oob(qp, &opt), -EINVAL);
 	opt = good;
 	memset(opt.dgid, 0, sizeof(opt.dgid));
-	assert_int_equal(rnic_qp_rendezvous(qp, &opt), -EINVAL);
+	assert_int_equal(rnic_qp_oob(qp, &opt), -EINVAL);
 	opt = good;
 	opt.dest_num = 0x1000000;
-	assert_int_equal(rnic_qp_rendezvous(qp, &opt), -EINVAL);
+	assert_int_equal(rnic_qp_oob(qp, &opt), -EINVAL);
 	opt.dest_num = 0x12; /* no port in it */
-	assert_int_equal(rnic_qp_rendezvous(qp, &opt), -EINVAL);
+	assert_int_equal(rnic_qp_oob(qp, &opt), -EINVAL);
 	assert_int_equal(rnic_qp_state(qp), RNIC_QPS_IDLE);
-	assert_int_equal(rnic_qp_rendezvous(qp, &good), 0);
-	assert_int_equal(rnic_qp_rendezvous(qp, &good), -EINVAL);
+	assert_int_equal(rnic_qp_oob(qp, &good), 0);
+	assert_int_equal(rnic_qp_oob(qp, &good), -EINVAL);
 	rnicpair_close(&p);
 }
 

@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Rendezvous: two QPs connect without rdma_cm, by address and QP number alone.
+ * Connection out of band: two QPs connect without rdma_cm, by address and QP
+ * number alone.
  *
  * Both applications know both addresses (GIDs) and both numbers, and move
  * their QPs to RTR in any order, perhaps in one thread.  The QP with the
  * greater (address, number) dials the port that is in the other's number; the
  * other accepts.  The MPA private data of both start frames names both numbers
- * and a nonce of the dialler's, so that a stranger, or the stream of an earlier
- * life of a QP, is refused.  Nobody blocks: the manager's thread does it all.
+ * and a nonce of the dialler's, so that an unexpected peer, or the stream of an
+ * earlier life of a QP, is refused.  Nobody blocks: the manager's thread does
+ * it all.
  *
  * Called by the manager and by QPs; what the provider calls is in rnic.h.
  */
-#ifndef RNIC_RDV_H
-#define RNIC_RDV_H
+#ifndef RNIC_OOB_H
+#define RNIC_OOB_H
 
 #include <stdint.h>
 
 struct rnic_qp;
 
 /* The QP leaves CONNECTING otherwise, or goes.  Not under a lead. */
-void rnic_rdv_cancel(struct rnic_qp *qp);
+void rnic_oob_cancel(struct rnic_qp *qp);
 
 /* ---- for cm-thread.c, manager locked ------------------------------------ */
 
 /* @block_num: any number of the block whose port is readable. */
-void rnic_rdv_listener_ready(uint32_t block_num);
-void rnic_rdv_link_ready(uint64_t ref);
-void rnic_rdv_fire(uint64_t now_ns);
-uint64_t rnic_rdv_next_ns(void); /* UINT64_MAX: no deadline */
-void rnic_rdv_close_all(void);
-void rnic_rdv_fork_child(void);
+void rnic_oob_listener_ready(uint32_t block_num);
+void rnic_oob_link_ready(uint64_t ref);
+void rnic_oob_fire(uint64_t now_ns);
+uint64_t rnic_oob_next_ns(void); /* UINT64_MAX: no deadline */
+void rnic_oob_close_all(void);
+void rnic_oob_fork_child(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Rendezvous: frames alone, and the links of two QPs whose ports strangers
- * dial and whose own dialling strangers answer.
+ * Connection out of band: frames alone, and the links of two QPs whose ports
+ * unexpected peers dial, and whose own dialling they answer.
  *
  * Sockets are pairs, whose other ends are the fuzzer's; nobody but it moves
  * the connection manager, so that a run can be repeated.  QP numbers and
@@ -25,7 +25,7 @@
 #include "cm-internal.h"
 #include "netif.h"
 #include "qp-num.h"
-#include "rdv-internal.h"
+#include "oob-internal.h"
 #include "rnicpair.h"
 #include "tcp.h"
 
@@ -51,7 +51,7 @@ enum step {
 #define REQUEST "MPA ID Req Frame\x50\x02\x00\x1c\xc0\x04\xc0\x04"
 #define REPLY "MPA ID Rep Frame\x50\x02\x00\x1c\x80\x04\x80\x04"
 #define HEAD_LEN 24
-#define FRAME_LEN (HEAD_LEN + RDV_FRAME_LEN)
+#define FRAME_LEN (HEAD_LEN + OOB_FRAME_LEN)
 
 struct input {
 	const uint8_t *p, *end;
@@ -244,15 +244,15 @@ static void manager_step(void)
 
 	util_lock(&cm.lock);
 	for (int i = 0; i < 2; i++)
-		rnic_rdv_listener_ready(rnic_qp_num(pair.side[i].qp));
+		rnic_oob_listener_ready(rnic_qp_num(pair.side[i].qp));
 	for (int turn = 0; turn < 8; turn++) {
 		int cnt = epoll_wait(cm.epoll_fd, ev, 64, 0);
 
 		for (int i = 0; i < cnt; i++) {
 			uint64_t data = ev[i].data.u64;
 
-			if ((data >> 24 & 0xff) == CM_TAG_RDV_LINK)
-				rnic_rdv_link_ready(data &
+			if ((data >> 24 & 0xff) == CM_TAG_OOB_LINK)
+				rnic_oob_link_ready(data &
 						    ~((uint64_t)0xff << 24));
 		}
 	}
@@ -340,9 +340,9 @@ static void wait_for(int i, uint32_t peer)
 static void take_note(const struct stranger *s, const uint8_t *pd,
 		      uint64_t nonce)
 {
-	struct rdv_frame frame;
+	struct oob_frame frame;
 
-	if (s->is_foreign || rdv_frame_decode(pd, RDV_FRAME_LEN, &frame) < 0)
+	if (s->is_foreign || oob_frame_decode(pd, OOB_FRAME_LEN, &frame) < 0)
 		return;
 	for (int i = 0; i < 2; i++) {
 		if (frame.dst_num != rnic_qp_num(pair.side[i].qp))
@@ -357,10 +357,10 @@ static void take_note(const struct stranger *s, const uint8_t *pd,
 static uint64_t nonce_heard(const struct stranger *s)
 {
 	uint8_t heard[FRAME_LEN + 8];
-	struct rdv_frame frame;
+	struct oob_frame frame;
 
 	if (recv(s->fd, heard, sizeof(heard), MSG_PEEK) < FRAME_LEN ||
-	    rdv_frame_decode(heard + HEAD_LEN, RDV_FRAME_LEN, &frame) < 0)
+	    oob_frame_decode(heard + HEAD_LEN, OOB_FRAME_LEN, &frame) < 0)
 		return 0;
 	return frame.nonce;
 }
@@ -377,7 +377,7 @@ static void say_frame(const struct stranger *s, struct input *in)
 		change = octet(in), cut = octet(in);
 	uint64_t nonce = nonce_heard(s);
 	uint8_t buf[FRAME_LEN];
-	struct rdv_frame frame = {
+	struct oob_frame frame = {
 		.rnr_retry = 7,
 		.src_num = number(from),
 		.dst_num = number(to),
@@ -385,7 +385,7 @@ static void say_frame(const struct stranger *s, struct input *in)
 	};
 
 	memcpy(buf, s->is_answerer ? REPLY : REQUEST, HEAD_LEN);
-	rdv_frame_encode(&frame, buf + HEAD_LEN);
+	oob_frame_encode(&frame, buf + HEAD_LEN);
 	buf[at % FRAME_LEN] ^= change;
 	take_note(s, buf + HEAD_LEN, nonce);
 	say(s, buf, cut < FRAME_LEN ? FRAME_LEN - cut : FRAME_LEN);
@@ -417,7 +417,7 @@ static void come(bool is_foreign)
 static void later(void)
 {
 	util_lock(&cm.lock);
-	rnic_rdv_fire(rnic_now_ns() + UINT64_C(100000000000));
+	rnic_oob_fire(rnic_now_ns() + UINT64_C(100000000000));
 	util_unlock(&cm.lock);
 	manager_step();
 }
@@ -487,14 +487,14 @@ static void invariants(void)
 
 static void check_frame(const uint8_t *data, size_t size)
 {
-	uint8_t again[RDV_FRAME_LEN];
-	struct rdv_frame frame;
+	uint8_t again[OOB_FRAME_LEN];
+	struct oob_frame frame;
 
-	if (rdv_frame_decode(data, size, &frame) < 0)
+	if (oob_frame_decode(data, size, &frame) < 0)
 		return;
-	fuzz_assert(size == RDV_FRAME_LEN);
-	rdv_frame_encode(&frame, again);
-	fuzz_assert(!memcmp(data, again, RDV_FRAME_LEN));
+	fuzz_assert(size == OOB_FRAME_LEN);
+	oob_frame_encode(&frame, again);
+	fuzz_assert(!memcmp(data, again, OOB_FRAME_LEN));
 }
 
 static void run_begin(void)
@@ -514,7 +514,7 @@ static void run_end(void)
 	qp_reset(1);
 	manager_step(); /* those who wait to be accepted */
 	util_lock(&cm.lock);
-	rdv_links_close_all();
+	oob_links_close_all();
 	for (uint32_t i = 0; i < cm.links.page_cnt * CM_TABLE_PAGE; i++)
 		fuzz_assert(!cm_table_get_slot(&cm.links, i));
 	util_unlock(&cm.lock);

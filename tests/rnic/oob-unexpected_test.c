@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Strangers in crowds, and a shortage of descriptors: whoever comes to a
- * rendezvous port, two QPs that look for each other meet soon. */
+/* Many unexpected peers, and a shortage of descriptors: whatever comes to the
+ * port, two QPs that connect out of band do so soon. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -18,7 +18,7 @@
 #include "../harness/test.h"
 #include "cm-internal.h"
 #include "qp-num.h"
-#include "rdv-internal.h"
+#include "oob-internal.h"
 #include "rnicpair.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
@@ -55,7 +55,7 @@ static size_t request(uint32_t from, uint32_t to, uint8_t buf[64])
 {
 	static const uint8_t head[] = "MPA ID Req Frame\x50\x02\x00\x1c"
 				      "\xc0\x01\xc0\x01";
-	struct rdv_frame frame = {
+	struct oob_frame frame = {
 		.rnr_retry = 7,
 		.src_num = from,
 		.dst_num = to,
@@ -63,8 +63,8 @@ static size_t request(uint32_t from, uint32_t to, uint8_t buf[64])
 	};
 
 	memcpy(buf, head, 24);
-	rdv_frame_encode(&frame, buf + 24);
-	return 24 + RDV_FRAME_LEN;
+	oob_frame_encode(&frame, buf + 24);
+	return 24 + OOB_FRAME_LEN;
 }
 
 /* Not in the midst of accepting one and dropping another for it. */
@@ -326,11 +326,11 @@ static void wait_tries(uint32_t num, uint32_t want)
 	uint32_t cnt = 0;
 
 	while (cnt < want) {
-		const struct rdv *rdv;
+		const struct oob *oob;
 
 		util_lock(&cm.lock);
-		rdv = rdv_find(num);
-		cnt = rdv ? rdv->try_cnt : 0;
+		oob = oob_find(num);
+		cnt = oob ? oob->try_cnt : 0;
 		util_unlock(&cm.lock);
 		must(rnicpair_ms() < end_ms);
 		sched_yield();
@@ -350,11 +350,11 @@ static void who_lacks_descriptors_comes_later(void **state)
 	wait_accept(&p);
 	qp = dialler(&p)->qp;
 	{
-		struct rnic_rdv_options opt = rnicpair_to(
+		struct rnic_oob_options opt = rnicpair_to(
 			RNICPAIR_LO4, rnic_qp_num(acceptor(&p)->qp));
 
 		limit_descriptors(&old, 0);
-		rc = rnic_qp_rendezvous(qp, &opt);
+		rc = rnic_qp_oob(qp, &opt);
 	}
 	if (rc) {
 		assert_int_equal(rc, -EMFILE);
