@@ -23,7 +23,7 @@
 
 /* Short FPDUs in a row that do not make us forget that long ones come: the
  * tail of a message, a Send behind a Write. */
-#define RX_BULK_PATIENCE 4u
+#define RX_BULK_SHORT_MAX 4u
 
 /* Goes round again in rx_next_event(). */
 #define RX_AGAIN 2
@@ -696,7 +696,7 @@ static int rx_fpdu(struct smpa_conn *c, struct smpa_event *ev)
 		if (rx->bulk_left > 0)
 			rx->bulk_left--;
 	} else {
-		rx->bulk_left = RX_BULK_PATIENCE;
+		rx->bulk_left = RX_BULK_SHORT_MAX;
 		rx->bulk_len = (uint16_t)f.len;
 		rx->window = RX_WINDOW_MIN;
 	}

@@ -4,7 +4,7 @@ import pyverbs.cm_enums as ce
 import pyverbs.enums as e
 from pyverbs.cmid import (CMID, AddrInfo, CMEvent, CMEventChannel, ConnParam)
 
-PATIENCE_MS = 5000
+LIMIT_MS = 5000
 
 
 def expect(channel, kind):
@@ -40,9 +40,9 @@ class Connection:
         self.active = CMID(creator=here)
         self.active.resolve_addr(AddrInfo(
             dst=address, dst_service=port, port_space=ce.RDMA_PS_TCP),
-            PATIENCE_MS)
+            LIMIT_MS)
         expect(here, ce.RDMA_CM_EVENT_ADDR_RESOLVED).ack_cm_event()
-        self.active.resolve_route(PATIENCE_MS)
+        self.active.resolve_route(LIMIT_MS)
         expect(here, ce.RDMA_CM_EVENT_ROUTE_RESOLVED).ack_cm_event()
         self.active.connect(self.param(active, reads))
         request = expect(there, ce.RDMA_CM_EVENT_CONNECT_REQUEST)

@@ -18,7 +18,7 @@ from pyverbs.wr import SGE, RecvWR, SendWR
 from connect import Connection
 
 DEVICE = os.environ.get("USIW_PYVERBS_INSIDE", "usiw_lo")
-PATIENCE_S = 10
+LIMIT_S = 10
 ROOM = 1 << 16  # octets of a side's memory, unless it wants more
 REMOTE = (e.IBV_ACCESS_REMOTE_READ | e.IBV_ACCESS_REMOTE_WRITE |
           e.IBV_ACCESS_REMOTE_ATOMIC)
@@ -33,7 +33,7 @@ def shows(*verbs):
     return mark
 
 
-def within(condition, what, seconds=PATIENCE_S):
+def within(condition, what, seconds=LIMIT_S):
     """What condition() returns, once it is true."""
     deadline = time.monotonic() + seconds
     while True:

@@ -33,7 +33,7 @@ struct rnic_chan {
 	struct rnic_chan_node *head, *tail; /* oldest first */
 };
 
-static bool chan_is_alien(const struct rnic_chan *chan)
+static bool chan_is_forked(const struct rnic_chan *chan)
 {
 	return chan->fork_gen != rnic_fork_gen();
 }
@@ -55,7 +55,7 @@ static void chan_free(struct util_file *file)
 	struct rnic_chan *chan = (struct rnic_chan *)file;
 
 	/* The fork handler has closed the parent's. */
-	if (!chan_is_alien(chan))
+	if (!chan_is_forked(chan))
 		rnic_fd_close(chan->fd);
 	free(chan);
 }
@@ -168,7 +168,7 @@ void rnic_chan_close(struct rnic_chan *chan)
 	struct util_fdtab *tab = rnic_fdtab();
 
 	/* Inherited: no more than a number. */
-	if (chan_is_alien(chan) &&
+	if (chan_is_forked(chan) &&
 	    util_fdtab_lookup(tab, chan->first_fd, NULL) == UTIL_FD_DEAD)
 		rnic_fd_close(chan->first_fd);
 	else if (util_fdtab_uninstall(tab, chan->first_fd, &chan->file) !=
@@ -227,7 +227,7 @@ void rnic_chan_post(struct rnic_chan *chan, struct rnic_chan_node *node,
 		    const void *record, size_t len)
 {
 	assert(len == chan->record_size);
-	if (chan_is_alien(chan))
+	if (chan_is_forked(chan))
 		return;
 	util_lock(&chan->lock);
 	if (!chan->is_closed) {
@@ -244,7 +244,7 @@ uint32_t rnic_chan_purge(struct rnic_chan *chan, struct rnic_chan_node *node)
 	uint32_t reported_cnt, pending_cnt;
 
 	/* The parent's channel: its eventfd is shared, its lock unknown. */
-	if (!chan || chan_is_alien(chan))
+	if (!chan || chan_is_forked(chan))
 		return node->reported_cnt;
 	util_lock(&chan->lock);
 	reported_cnt = node->reported_cnt;
@@ -283,7 +283,7 @@ ssize_t rnic_chan_read(struct rnic_chan *chan, void *buf, size_t size)
 	if (size < chan->record_size)
 		return -EINVAL;
 	while (!has_record) {
-		if (chan_is_alien(chan))
+		if (chan_is_forked(chan))
 			return -ENODEV;
 		ret = rnic_evfd_wait(chan->fd, &chan->lock);
 		if (ret < 0)

@@ -138,7 +138,7 @@ void rnic_cm_chan_free(struct rnic_cm_chan *chan)
 		LIST_REMOVE(chan, link);
 	util_unlock(&cm.lock);
 	/* The fork handler has closed the parent's. */
-	if (!cm_chan_is_alien(chan))
+	if (!cm_chan_is_forked(chan))
 		rnic_fd_close(chan->fd);
 	rnic_fd_close(cm_chan_front(chan));
 	free(chan);
@@ -179,7 +179,7 @@ int rnic_cm_get_event(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
 {
 	int ret;
 
-	if (cm_chan_is_alien(chan)) {
+	if (cm_chan_is_forked(chan)) {
 		ret = cm_chan_lock(chan);
 		if (ret < 0)
 			return ret;

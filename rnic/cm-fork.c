@@ -303,7 +303,7 @@ static int chan_renew(struct rnic_cm_chan *chan)
 	ret = chan_listen(chan);
 	if (ret < 0)
 		goto close_fd;
-	/* release: pairs with the acquire in cm_chan_is_alien() */
+	/* release: pairs with the acquire in cm_chan_is_forked() */
 	atomic_store_explicit(&chan->fork_gen, rnic_fork_gen(),
 			      memory_order_release);
 	return 0;
@@ -319,7 +319,7 @@ int cm_chan_lock(struct rnic_cm_chan *chan)
 	int ret = 0;
 
 	util_lock(&cm.lock);
-	if (!cm_chan_is_alien(chan))
+	if (!cm_chan_is_forked(chan))
 		return 0;
 	if (!cm_chan_is_known(chan)) {
 		ret = -ENODEV;
@@ -338,7 +338,7 @@ int cm_chan_lock(struct rnic_cm_chan *chan)
 bool cm_chan_lock_to_close(const struct rnic_cm_chan *chan)
 {
 	util_lock(&cm.lock);
-	if (!cm_chan_is_alien(chan))
+	if (!cm_chan_is_forked(chan))
 		return true;
 	if (!cm_chan_is_known(chan)) {
 		util_unlock(&cm.lock);

@@ -181,7 +181,7 @@ void cm_id_timewait_exit(struct cm_id *id);
 
 /* ---- after a fork (cm-fork.c) ------------------------------------------- */
 
-static inline bool cm_chan_is_alien(const struct rnic_cm_chan *chan)
+static inline bool cm_chan_is_forked(const struct rnic_cm_chan *chan)
 {
 	/* acquire: pairs with the release in cm-fork.c */
 	return atomic_load_explicit(&chan->fork_gen, memory_order_acquire) !=

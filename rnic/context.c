@@ -101,7 +101,7 @@ int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
 
 /* ---- in a forked child --------------------------------------------------- */
 
-bool rnic_context_is_alien(const struct rnic_context *ctx)
+bool rnic_context_is_forked(const struct rnic_context *ctx)
 {
 	/* acquire: pairs with the release in rnic_context_enter() */
 	return atomic_load_explicit(&ctx->fork_gen, memory_order_acquire) !=
@@ -140,10 +140,10 @@ int rnic_context_enter(struct rnic_context *ctx)
 {
 	int rc = 0;
 
-	if (!rnic_context_is_alien(ctx))
+	if (!rnic_context_is_forked(ctx))
 		return 0;
 	util_lock(&list_lock);
-	if (rnic_context_is_alien(ctx))
+	if (rnic_context_is_forked(ctx))
 		rc = context_renew(ctx);
 	util_unlock(&list_lock);
 	if (rc < 0)

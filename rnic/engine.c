@@ -315,7 +315,7 @@ static void engine_expire(struct rnic_engine *engine, uint64_t now_ns)
 {
 	struct rnic_stream *stream, *next;
 	uint64_t earliest = 0;
-	bool is_knocking = false;
+	bool is_probing = false;
 
 	if (!engine->deadline_ns || now_ns < engine->deadline_ns)
 		return;
@@ -332,7 +332,7 @@ static void engine_expire(struct rnic_engine *engine, uint64_t now_ns)
 			continue; /* nor is it sure here */
 		}
 		if (stream->look.next_ns && stream->look.next_ns <= now_ns &&
-		    rnic_patience_is_over(stream, now_ns)) {
+		    rnic_retry_is_over(stream, now_ns)) {
 			rnic_stream_abort(stream);
 			continue;
 		}
@@ -343,9 +343,9 @@ static void engine_expire(struct rnic_engine *engine, uint64_t now_ns)
 		}
 		if (stream->nudge_ns && stream->nudge_ns <= now_ns)
 			rnic_nudge_fire(stream);
-		stream->is_knocking = rnic_stream_knock_is_due(stream, now_ns);
-		is_knocking |= stream->is_knocking;
-		earliest = earlier(earliest, stream->knock_ns);
+		stream->is_probing = rnic_stream_probe_is_due(stream, now_ns);
+		is_probing |= stream->is_probing;
+		earliest = earlier(earliest, stream->probe_ns);
 		earliest = earlier(earliest, stream->deadline_ns);
 		earliest = earlier(earliest, stream->rnr_ns);
 		earliest = earlier(earliest, stream->nudge_ns);
@@ -354,10 +354,10 @@ static void engine_expire(struct rnic_engine *engine, uint64_t now_ns)
 	}
 	engine->deadline_ns = earlier(engine->deadline_ns, earliest);
 	/* Sending can end a stream, or set a deadline. */
-	for (stream = engine->streams; is_knocking && stream; stream = next) {
+	for (stream = engine->streams; is_probing && stream; stream = next) {
 		next = stream->next;
-		if (stream->is_knocking)
-			rnic_stream_knock(stream);
+		if (stream->is_probing)
+			rnic_stream_probe(stream);
 	}
 }
 

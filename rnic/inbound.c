@@ -503,7 +503,7 @@ static int inbound_fault(struct rnic_qp *qp, const struct smpa_event *ev)
 	return -EPROTO;
 }
 
-/* A Write of no octets is no sign: streams knock with one. */
+/* A Write of no octets is no sign: streams probe a silent peer with one. */
 static bool event_is_work(const struct smpa_event *ev)
 {
 	return ev->type == SMPA_EV_SEGMENT || ev->type == SMPA_EV_READ ||

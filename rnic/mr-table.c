@@ -53,8 +53,8 @@ static void map_insert(struct rnic_mr_map *map, uint32_t index,
 	struct rnic_mr_slot *slot = map_find(map, index);
 
 	slot->mr = mr;
-	/* release: the tenant before its index; pairs with
-	 * rnic_mr_table_tenant() */
+	/* release: the entry before its index; pairs with
+	 * rnic_mr_table_entry() */
 	atomic_store_explicit(&slot->index, index, memory_order_release);
 	map->used_cnt++;
 }
@@ -100,7 +100,7 @@ static int map_resize(struct rnic_mr_table *table, uint32_t slot_cnt)
 			map_insert(map, slot_index(&old->slot[i]),
 				   old->slot[i].mr);
 	map->older = old;
-	/* release: the slots first; pairs with rnic_mr_table_tenant() */
+	/* release: the slots first; pairs with rnic_mr_table_entry() */
 	atomic_store_explicit(&table->map, map, memory_order_release);
 	return 0;
 }

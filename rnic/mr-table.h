@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The table of STags of a context, and its tenants: memory regions, windows,
+ * The table of STags of a context, and its entries: memory regions, windows,
  * the null region.
  *
  * STag = 24-bit index << 8 | 8-bit key, both drawn at random.  An index that
@@ -74,7 +74,7 @@ struct rnic_mr_table {
 int rnic_mr_table_init(struct rnic_mr_table *table)
 	__attribute__((warn_unused_result)); /* -ENOMEM */
 
-/* Frees tenants that the application forgot.  Engine stopped. */
+/* Frees entries that the application forgot.  Engine stopped. */
 void rnic_mr_table_fini(struct rnic_mr_table *table);
 
 /*
@@ -92,10 +92,10 @@ void rnic_mr_table_remove(struct rnic_mr_table *table,
 /* Another key: the old STag is nobody's.  Context: under the lead. */
 void rnic_mr_rekey(struct rnic_mr *mr, uint8_t key);
 
-/* The tenant of an index, whatever its key and state.  NULL: none.  Context:
+/* The entry of an index, whatever its key and state.  NULL: none.  Context:
  * under the lead. */
-static inline struct rnic_mr *rnic_mr_table_tenant(struct rnic_mr_table *table,
-						   uint32_t index)
+static inline struct rnic_mr *rnic_mr_table_entry(struct rnic_mr_table *table,
+						  uint32_t index)
 {
 	const struct rnic_mr_map *map;
 
@@ -114,11 +114,11 @@ static inline struct rnic_mr *rnic_mr_table_tenant(struct rnic_mr_table *table,
 	}
 }
 
-/* The valid tenant with this STag.  Context: under the lead. */
+/* The valid entry with this STag.  Context: under the lead. */
 static inline struct rnic_mr *rnic_mr_table_lookup(struct rnic_mr_table *table,
 						   uint32_t stag)
 {
-	struct rnic_mr *mr = rnic_mr_table_tenant(table, stag >> 8);
+	struct rnic_mr *mr = rnic_mr_table_entry(table, stag >> 8);
 
 	if (!mr || mr->stag != stag ||
 	    atomic_load_explicit(&mr->is_invalidated, memory_order_relaxed))

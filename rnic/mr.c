@@ -81,7 +81,7 @@ give_back:
 	return -ENOMEM;
 }
 
-bool rnic_pd_is_alien(const struct rnic_pd *pd)
+bool rnic_pd_is_forked(const struct rnic_pd *pd)
 {
 	/* acquire: pairs with the release in rnic_pd_enter() */
 	return atomic_load_explicit(&pd->fork_gen, memory_order_acquire) !=
@@ -93,13 +93,13 @@ int rnic_pd_enter(struct rnic_pd *pd, _Atomic uint32_t *user_cnt)
 {
 	int ret;
 
-	if (!rnic_pd_is_alien(pd))
+	if (!rnic_pd_is_forked(pd))
 		return 0;
 	ret = rnic_context_enter(pd->ctx);
 	if (ret < 0)
 		return ret;
 	rnic_context_lock_list();
-	if (rnic_pd_is_alien(pd)) {
+	if (rnic_pd_is_forked(pd)) {
 		atomic_store_explicit(&pd->user_cnt, 0, memory_order_relaxed);
 		atomic_store_explicit(user_cnt, 0, memory_order_relaxed);
 		atomic_fetch_add_explicit(&pd->ctx->mrs.pd_cnt, 1,
@@ -114,7 +114,7 @@ int rnic_pd_enter(struct rnic_pd *pd, _Atomic uint32_t *user_cnt)
 
 int rnic_pd_free(struct rnic_pd *pd)
 {
-	if (rnic_pd_is_alien(pd))
+	if (rnic_pd_is_forked(pd))
 		return -ENODEV;
 	/* acquire: pairs with the release of the last user's decrement */
 	if (atomic_load_explicit(&pd->user_cnt, memory_order_acquire) != 0)
@@ -241,7 +241,7 @@ int rnic_mr_reg(struct rnic_pd *pd, void *addr, size_t len, uint64_t iova,
 	};
 	int ret;
 
-	if (rnic_pd_is_alien(pd))
+	if (rnic_pd_is_forked(pd))
 		return -ENODEV;
 	ret = reg_check(addr, len, shape.iova, access);
 	if (ret < 0)

@@ -28,7 +28,7 @@ int rnic_mw_alloc(struct rnic_pd *pd, enum rnic_mw_type type,
 	struct rnic_mw *mw;
 	int ret;
 
-	if (rnic_pd_is_alien(pd))
+	if (rnic_pd_is_forked(pd))
 		return -ENODEV;
 	mw = calloc(1, sizeof(*mw));
 	if (!mw)
@@ -133,7 +133,7 @@ static void mw_set(struct rnic_mw *mw, struct rnic_qp *qp, struct rnic_mr *mr,
 int rnic_mw_bind(struct rnic_qp *qp, const struct rnic_mw_bind *bind)
 {
 	struct rnic_mr_table *table = &qp->ctx->mrs;
-	struct rnic_mr *win = rnic_mr_table_tenant(table, bind->stag >> 8);
+	struct rnic_mr *win = rnic_mr_table_entry(table, bind->stag >> 8);
 	struct rnic_mr *mr = NULL;
 	struct rnic_mw *mw;
 	void *ptr = NULL;

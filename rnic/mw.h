@@ -18,7 +18,7 @@
 #include "qp.h"
 
 struct rnic_mw {
-	struct rnic_mr win; /* the tenant; invalid while it is not bound */
+	struct rnic_mr win; /* the entry; invalid while it is not bound */
 	enum rnic_mw_type type;
 
 	/* guarded by the lead */

@@ -48,7 +48,7 @@ int rnic_mr_alloc_null(struct rnic_pd *pd, struct rnic_mr **ret_mr)
 	};
 	int ret;
 
-	if (rnic_pd_is_alien(pd))
+	if (rnic_pd_is_forked(pd))
 		return -ENODEV;
 	ret = null_make(&pd->ctx->mrs);
 	if (ret < 0)

@@ -38,7 +38,7 @@ int rnic_mr_advise(struct rnic_pd *pd, uint32_t advice, uint32_t stag,
 	void *ptr;
 	int ret;
 
-	if (rnic_pd_is_alien(pd))
+	if (rnic_pd_is_forked(pd))
 		return -ENODEV;
 	if (advice > RNIC_ADVICE_PREFETCH_NO_FAULT)
 		return -EOPNOTSUPP;

@@ -54,8 +54,8 @@ struct oob {
 	uint64_t nonce;
 	struct oob_link *link; /* the try under way */
 	uint32_t try_cnt;
-	uint64_t redial_ns;		   /* 0: not to be dialled again */
-	uint64_t patience_ns, deadline_ns; /* 0: for ever */
+	uint64_t redial_ns;		/* 0: not to be dialled again */
+	uint64_t retry_ns, deadline_ns; /* 0: for ever */
 };
 
 /* The QP of that number waits; NULL: no. */

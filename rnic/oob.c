@@ -246,14 +246,14 @@ void rnic_qp_oob_send(struct rnic_qp *qp,
 {
 	struct oob *oob;
 
-	rnic_qp_may_send(qp, opt->ord, opt->patience_ns);
+	rnic_qp_may_send(qp, opt->ord, opt->retry_ns);
 	util_lock(&cm.lock);
 	oob = qp->is_told ? oob_find(qp->num) : NULL;
 	if (oob) {
 		oob->rnr_retry = opt->rnr_retry;
-		oob->patience_ns = opt->patience_ns;
-		oob->deadline_ns =
-			opt->patience_ns ? rnic_now_ns() + opt->patience_ns : 0;
+		oob->retry_ns = opt->retry_ns;
+		oob->deadline_ns = opt->retry_ns ? rnic_now_ns() + opt->retry_ns
+						 : 0;
 		if (oob->deadline_ns && !oobs.tick_ns) {
 			oobs.tick_ns = rnic_now_ns() + OOB_TICK_NS;
 			cm_thread_deadline(oobs.tick_ns);
@@ -278,22 +278,22 @@ void rnic_oob_cancel(struct rnic_qp *qp)
 /* ---- deadlines ---------------------------------------------------------- */
 
 /*
- * Patience counts for work only: who has posted nothing may wait for ever, as
- * a hardware's QP would.
+ * The time counts for work only: a QP without any may wait for ever, as that
+ * of hardware would.
  */
 static void oob_look_at_clock(struct oob *oob, uint64_t now_ns)
 {
 	if (!oob->deadline_ns || oob->deadline_ns > now_ns)
 		return;
 	if (!rnic_qp_give_up(oob->qp)) {
-		oob->deadline_ns = now_ns + oob->patience_ns;
+		oob->deadline_ns = now_ns + oob->retry_ns;
 		return;
 	}
 	util_warn("rnic",
 		  "qp 0x%06x: no connection with qp 0x%06x within %u ms: "
 		  "retries exhausted",
 		  oob->num, oob->dest_num,
-		  (unsigned int)(oob->patience_ns / NS_PER_MS));
+		  (unsigned int)(oob->retry_ns / NS_PER_MS));
 	oob_free(oob);
 }
 

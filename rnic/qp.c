@@ -387,10 +387,10 @@ void rnic_qp_not_connecting(struct rnic_qp *qp)
 	rnic_engine_unlead(qp->engine);
 }
 
-void rnic_qp_may_send(struct rnic_qp *qp, uint32_t ord, uint64_t patience_ns)
+void rnic_qp_may_send(struct rnic_qp *qp, uint32_t ord, uint64_t retry_ns)
 {
 	rnic_engine_lead(qp->engine);
-	qp->patience_ns = patience_ns;
+	qp->retry_ns = retry_ns;
 	qp->is_rtr_only = false;
 	qp->has_ord_limit = true;
 	qp->ord_limit = ord;
@@ -469,7 +469,7 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	rnic_stat_add(RNIC_STAT_streams_opened, 1);
 	/* No siw connects out of band. */
 	if (!qp->sq.ack.is_on)
-		rnic_stream_knock_start(stream);
+		rnic_stream_probe_start(stream);
 	/* The Reply, the RTR, and what was posted before. */
 	rnic_stream_tx(stream);
 unlead:
@@ -523,7 +523,7 @@ static int qp_reset(struct rnic_qp *qp)
 	qp->rq.current.is_open = false;
 	qp->is_last_wqe_told = false;
 	qp_reset_rnr_time(qp);
-	qp->patience_ns = 0;
+	qp->retry_ns = 0;
 	qp->has_access = false;
 	rnic_mw_qp_gone(qp);
 	qp->has_ord_limit = false;

@@ -236,7 +236,7 @@ struct rnic_qp {
 	uint32_t held_in_idx, held_out_idx; /* Sends held ever, delivered */
 	uint64_t rnr_ns; /* how long; 0: not at all; UINT64_MAX: no limit */
 	uint64_t rnr_full_ns; /* the most, while the hold is full */
-	uint64_t patience_ns; /* with a silent peer's TCP; 0: TCP's own */
+	uint64_t retry_ns;    /* with a silent peer's TCP; 0: TCP's own */
 	struct rnic_stream *stream;
 	struct rnic_mw *windows; /* of type 2, bound by this QP */
 	struct rnic_chan_node event_node[RNIC_QP_EV_CNT];
@@ -263,7 +263,7 @@ void rnic_qp_not_connecting(struct rnic_qp *qp);
 
 /* RTR -> RTS, as the application has it: never more own reads at a time than
  * so many; nothing is posted yet.  Takes the lead. */
-void rnic_qp_may_send(struct rnic_qp *qp, uint32_t ord, uint64_t patience_ns);
+void rnic_qp_may_send(struct rnic_qp *qp, uint32_t ord, uint64_t retry_ns);
 
 /* Under the lead: the peer's first message, and the application is not beyond
  * RTR. */

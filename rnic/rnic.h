@@ -11,7 +11,7 @@
  * the same object.
  *
  * After fork, objects made by the parent answer -ENODEV in the child
- * (rnic_is_alien()); objects made anew in the child work.
+ * (rnic_is_forked()); objects made anew in the child work.
  */
 #ifndef RNIC_H
 #define RNIC_H
@@ -220,7 +220,7 @@ RNIC_EXPORT int rnic_context_async_fd(const struct rnic_context *ctx);
  */
 RNIC_EXPORT int rnic_context_enter(struct rnic_context *ctx);
 /* Inherited, and not entered since. */
-RNIC_EXPORT bool rnic_context_is_alien(const struct rnic_context *ctx);
+RNIC_EXPORT bool rnic_context_is_forked(const struct rnic_context *ctx);
 
 RNIC_EXPORT int rnic_pd_alloc(struct rnic_context *ctx,
 			      struct rnic_pd **ret_pd);
@@ -228,7 +228,7 @@ RNIC_EXPORT int rnic_pd_free(struct rnic_pd *pd); /* -EBUSY */
 /* As rnic_context_enter(), with its context; *user_cnt is zeroed with the
  * domain's own count of objects. */
 RNIC_EXPORT int rnic_pd_enter(struct rnic_pd *pd, _Atomic uint32_t *user_cnt);
-RNIC_EXPORT bool rnic_pd_is_alien(const struct rnic_pd *pd);
+RNIC_EXPORT bool rnic_pd_is_forked(const struct rnic_pd *pd);
 
 /* Numerically equal to enum ibv_access_flags. */
 enum rnic_access {
@@ -552,9 +552,9 @@ RNIC_EXPORT int rnic_qp_oob(struct rnic_qp *qp,
 
 /* What is known only when the application is ready to send. */
 struct rnic_oob_send_options {
-	uint8_t ord;	      /* own reads and atomics at a time */
-	uint8_t rnr_retry;    /* for the peer, if its start is still to come */
-	uint64_t patience_ns; /* with work posted, wait so long for the peer,
+	uint8_t ord;	   /* own reads and atomics at a time */
+	uint8_t rnr_retry; /* for the peer, if its start is still to come */
+	uint64_t retry_ns; /* with work posted, wait so long for the peer,
 				 then WC_RETRY_EXC_ERR; 0: for ever */
 };
 

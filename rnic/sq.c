@@ -564,8 +564,8 @@ static int sq_submit(struct rnic_qp *qp)
 	sq->next_idx++;
 	if (!(op->traits & SQ_ANSWERED))
 		rnic_ack_note(sq, &sqe);
-	if (qp->patience_ns && !qp->stream->look.next_ns)
-		rnic_patience_begin(qp->stream);
+	if (qp->retry_ns && !qp->stream->look.next_ns)
+		rnic_retry_begin(qp->stream);
 	rnic_stat_add(op->stat, 1);
 	sq->used_ops |= 1u << sqe.opcode;
 	return 1;

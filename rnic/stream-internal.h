@@ -34,9 +34,9 @@ struct rnic_stream {
 	bool has_peer_fin;
 	bool is_half_closed; /* the QP has been told so */
 	bool is_initiator;
-	bool is_knocking;	       /* it is time, see knock_ns */
+	bool is_probing;	       /* it is time, see probe_ns */
 	uint8_t nudge_cnt;	       /* looks at the send CQ, see nudge_ns */
-	uint8_t knock_cnt;	       /* how often it was */
+	uint8_t probe_cnt;	       /* how often it was */
 	void *rx_staging, *tx_staging; /* lent now, from the engine's pools */
 	void *start_rx, *start_tx;     /* own, until attached */
 	size_t start_taken;	       /* octets of the peer's start frame */
@@ -47,7 +47,7 @@ struct rnic_stream {
 	uint64_t paced_octets;	       /* of these, when deadline_ns was set */
 	uint64_t rnr_ns;   /* end of the RNR time (hold.c); 0: nothing held */
 	uint64_t nudge_ns; /* when to wake who waits on the send CQ; 0 */
-	uint64_t knock_ns; /* when a silent peer hears from us again; 0 */
+	uint64_t probe_ns; /* when a silent peer hears from us again; 0 */
 	struct {
 		uint64_t next_ns; /* 0: between FPDUs, when last looked at */
 		uint64_t fpdu;	  /* how many were whole then */
@@ -57,7 +57,7 @@ struct rnic_stream {
 		uint64_t next_ns; /* 0: nobody need look */
 		uint64_t acked;
 		uint32_t same_cnt;
-	} look;			   /* patience.c */
+	} look;			   /* retry.c */
 	uint64_t cm_ref;	   /* 0: nobody to tell, or told already */
 	uint32_t pass_cnt;	   /* to look at the EMSS now and then */
 	struct smpa_counters told; /* already in the counter page */
@@ -81,13 +81,13 @@ void rnic_stream_tx(struct rnic_stream *stream);
  * anywhere, after 0.2 s and 0.8 s later.  Begin with that, once the stream
  * runs.
  */
-void rnic_stream_knock_start(struct rnic_stream *stream);
+void rnic_stream_probe_start(struct rnic_stream *stream);
 
-/* Return: whether it is time to knock; the next time is set. */
-bool rnic_stream_knock_is_due(struct rnic_stream *stream, uint64_t now_ns);
+/* Return: whether it is time to probe; the next time is set. */
+bool rnic_stream_probe_is_due(struct rnic_stream *stream, uint64_t now_ns);
 
 /* The stream may be gone after. */
-void rnic_stream_knock(struct rnic_stream *stream);
+void rnic_stream_probe(struct rnic_stream *stream);
 
 /* Give idle staging back and ask epoll for what can be acted on. */
 void rnic_stream_settle(struct rnic_stream *stream);
@@ -158,11 +158,11 @@ void rnic_stall_begin(struct rnic_stream *stream);
 /* stall.next_ns has come.  Return: the rest of an FPDU does not come. */
 bool rnic_stall_is_over(struct rnic_stream *stream, uint64_t now_ns);
 
-/* ---- patience.c --------------------------------------------------------- */
+/* ---- retry.c --------------------------------------------------------- */
 
 /* There is work, and look.next_ns is 0. */
-void rnic_patience_begin(struct rnic_stream *stream);
+void rnic_retry_begin(struct rnic_stream *stream);
 /* look.next_ns has come.  Return: the peer cannot be reached any more. */
-bool rnic_patience_is_over(struct rnic_stream *stream, uint64_t now_ns);
+bool rnic_retry_is_over(struct rnic_stream *stream, uint64_t now_ns);
 
 #endif

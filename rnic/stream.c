@@ -20,10 +20,10 @@
 /* Passes between two looks at the socket's EMSS (MPA-67); more often in the
  * beginning, when TCP still learns the peer's window. */
 #define STREAM_EMSS_PASSES 4096u
-/* A silent peer is knocked at after this, and again after four times as long:
+/* A silent peer is probed after this, and again after four times as long:
  * most answer sooner, and siw's gap lasts microseconds. */
-#define STREAM_KNOCK_NS (200 * NS_PER_MS)
-#define STREAM_KNOCK_MAX 2
+#define STREAM_PROBE_NS (200 * NS_PER_MS)
+#define STREAM_PROBE_MAX 2
 
 static size_t iov_len(const struct iovec *iov, int cnt)
 {
@@ -176,7 +176,7 @@ static int stream_read(struct rnic_stream *stream)
 		stream_events(stream);
 		return 0;
 	}
-	stream->knock_ns = 0;
+	stream->probe_ns = 0;
 	rnic_stat_add(RNIC_STAT_rx_octets, (uint64_t)len);
 	smpa_conn_rx_commit(stream->conn, (size_t)len);
 	stream_events(stream);
@@ -368,33 +368,33 @@ void rnic_stream_tx(struct rnic_stream *stream)
 		rnic_stream_end_step(stream);
 }
 
-/* ---- knocking at a silent peer ------------------------------------------ */
+/* ---- probing a silent peer ----------------------------------------------- */
 
-void rnic_stream_knock_start(struct rnic_stream *stream)
+void rnic_stream_probe_start(struct rnic_stream *stream)
 {
 	if (!stream->is_initiator)
 		return;
-	stream->knock_ns = rnic_now_ns() + STREAM_KNOCK_NS;
-	rnic_engine_deadline(stream->engine, stream->knock_ns);
+	stream->probe_ns = rnic_now_ns() + STREAM_PROBE_NS;
+	rnic_engine_deadline(stream->engine, stream->probe_ns);
 }
 
-bool rnic_stream_knock_is_due(struct rnic_stream *stream, uint64_t now_ns)
+bool rnic_stream_probe_is_due(struct rnic_stream *stream, uint64_t now_ns)
 {
-	if (!stream->knock_ns || now_ns < stream->knock_ns)
+	if (!stream->probe_ns || now_ns < stream->probe_ns)
 		return false;
-	stream->knock_ns = 0;
+	stream->probe_ns = 0;
 	/* It can have missed only what was sent. */
 	if (stream->phase != RNIC_STREAM_RUN || stream->has_peer_fin ||
 	    smpa_conn_counters(stream->conn)->tx_fpdu == 0)
 		return false;
-	stream->knock_cnt++;
-	if (stream->knock_cnt < STREAM_KNOCK_MAX)
-		stream->knock_ns =
-			now_ns + (STREAM_KNOCK_NS << 2 * stream->knock_cnt);
+	stream->probe_cnt++;
+	if (stream->probe_cnt < STREAM_PROBE_MAX)
+		stream->probe_ns =
+			now_ns + (STREAM_PROBE_NS << 2 * stream->probe_cnt);
 	return true;
 }
 
-void rnic_stream_knock(struct rnic_stream *stream)
+void rnic_stream_probe(struct rnic_stream *stream)
 {
 	/* The STag of an empty Write means nothing (DDP-32); 1, like that of
 	 * the RTR. */
@@ -404,12 +404,12 @@ void rnic_stream_knock(struct rnic_stream *stream)
 		.stag = 1,
 	};
 
-	stream->is_knocking = false;
+	stream->is_probing = false;
 	/* Whoever has more to send than TCP takes is heard anyway. */
 	if (stream->is_tx_blocked || stream_lend_tx(stream) < 0 ||
 	    smpa_conn_submit(stream->conn, &msg) < 0)
 		return;
-	if (stream->knock_cnt == 1)
+	if (stream->probe_cnt == 1)
 		util_info("rnic",
 			  "qp 0x%06x: nothing from the peer since the start; "
 			  "an empty WRITE wakes a Linux siw that missed what "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Connection without rdma_cm: what ibv_modify_qp() says about the peer and the
- * patience with it, translated for the RNIC's connection out of band.
+ * retries, translated for the RNIC's connection out of band.
  */
 #include <string.h>
 
@@ -18,17 +18,17 @@
 
 #define NS_PER_TIMEOUT_UNIT UINT64_C(4096)
 /* What answers is no adapter, but a process that others keep from running. */
-#define PATIENCE_MIN_NS UINT64_C(4000000000)
+#define RETRY_MIN_NS UINT64_C(4000000000)
 
 /* 4.096 us * 2^timeout, once and @retry_cnt times again; 0: for ever. */
-uint64_t usiw_patience_ns(uint8_t timeout, uint8_t retry_cnt)
+uint64_t usiw_retry_ns(uint8_t timeout, uint8_t retry_cnt)
 {
 	uint64_t ns;
 
 	if (!timeout)
 		return 0;
 	ns = (NS_PER_TIMEOUT_UNIT << (timeout & 31)) * (retry_cnt + 1u);
-	return ns < PATIENCE_MIN_NS ? PATIENCE_MIN_NS : ns;
+	return ns < RETRY_MIN_NS ? RETRY_MIN_NS : ns;
 }
 
 /*
@@ -88,7 +88,7 @@ int usiw_qp_connect_send(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 	struct rnic_oob_send_options opt = {
 		.ord = attr->max_rd_atomic,
 		.rnr_retry = attr->rnr_retry,
-		.patience_ns = usiw_patience_ns(attr->timeout, attr->retry_cnt),
+		.retry_ns = usiw_retry_ns(attr->timeout, attr->retry_cnt),
 	};
 
 	if ((mask & RTS_MASK) != RTS_MASK || attr->timeout > 31 ||

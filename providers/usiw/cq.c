@@ -88,7 +88,7 @@ int usiw_resize_cq(struct ibv_cq *ibcq, int cqe)
 	void *slots;
 	int err;
 
-	if (usiw_is_alien(cq->fork_gen))
+	if (usiw_is_forked(cq->fork_gen))
 		return usiw_door_int(-ENODEV);
 	if (cqe < 1 || (uint32_t)cqe > rnic_limits()->max_cqe)
 		return usiw_door_int(-EINVAL);
@@ -117,7 +117,7 @@ int usiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
 	struct usiw_cq *cq = usiw_cq(ibcq);
 
-	if (usiw_is_alien(cq->fork_gen))
+	if (usiw_is_forked(cq->fork_gen))
 		return usiw_door_int(-ENODEV);
 	rnic_cq_arm(cq->rnic, solicited_only != 0);
 	return 0;
@@ -140,7 +140,7 @@ int usiw_destroy_cq(struct ibv_cq *ibcq)
 	uint32_t comp_events, async_events;
 	int err;
 
-	if (!usiw_is_alien(cq->fork_gen)) {
+	if (!usiw_is_forked(cq->fork_gen)) {
 		err = rnic_cq_destroy(cq->rnic, &comp_events, &async_events);
 		if (err)
 			return usiw_door_int(err);

@@ -59,7 +59,7 @@ static int cqex_start_poll(struct ibv_cq_ex *cq_ex,
 	struct usiw_cq *cq = cq_of(cq_ex);
 	int ret;
 
-	if (usiw_is_alien(cq->fork_gen))
+	if (usiw_is_forked(cq->fork_gen))
 		return usiw_door_int(-ENODEV);
 	if (attr && attr->comp_mask)
 		return usiw_door_int(-EINVAL);

@@ -52,7 +52,7 @@ int usiw_free_dm(struct ibv_dm *ibdm)
 	struct usiw_dm *dm = usiw_dm(ibdm);
 	int err;
 
-	if (!usiw_is_alien(dm->fork_gen)) {
+	if (!usiw_is_forked(dm->fork_gen)) {
 		err = rnic_dm_free(dm->rnic);
 		if (err)
 			return usiw_door_int(err);
@@ -74,7 +74,7 @@ struct ibv_mr *usiw_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm,
 	/* Another provider's memory has nothing of ours behind its base. */
 	if (!err && ibdm->context != ibpd->context)
 		err = -EINVAL;
-	if (!err && usiw_is_alien(usiw_dm(ibdm)->fork_gen))
+	if (!err && usiw_is_forked(usiw_dm(ibdm)->fork_gen))
 		err = -ENODEV;
 	if (!err)
 		err = usiw_mr_access(access, &wanted);

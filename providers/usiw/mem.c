@@ -172,7 +172,7 @@ int usiw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 	};
 	int err = 0;
 
-	if (usiw_is_alien(mr->fork_gen))
+	if (usiw_is_forked(mr->fork_gen))
 		return usiw_door_rereg(-ENODEV);
 	if (flags & IBV_REREG_MR_CHANGE_PD) {
 		if (!pd || pd->context != vmr->ibv_mr.context)
@@ -202,7 +202,7 @@ int usiw_dereg_mr(struct verbs_mr *vmr)
 	struct usiw_mr *mr = usiw_mr(vmr);
 	int err;
 
-	if (!usiw_is_alien(mr->fork_gen)) {
+	if (!usiw_is_forked(mr->fork_gen)) {
 		err = rnic_mr_dereg(mr->rnic);
 		if (err)
 			return usiw_door_int(err);

@@ -45,7 +45,7 @@ int usiw_dealloc_mw(struct ibv_mw *ibmw)
 	struct usiw_mw *mw = usiw_mw(ibmw);
 	int err;
 
-	if (!usiw_is_alien(mw->fork_gen)) {
+	if (!usiw_is_forked(mw->fork_gen)) {
 		err = rnic_mw_dealloc(mw->rnic);
 		if (err)
 			return usiw_door_int(err);
@@ -67,7 +67,8 @@ int usiw_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
 	uint32_t rkey = ibv_inc_rkey(mw->rkey);
 	int err;
 
-	if (usiw_is_alien(qp->fork_gen) || usiw_is_alien(usiw_mw(mw)->fork_gen))
+	if (usiw_is_forked(qp->fork_gen) ||
+	    usiw_is_forked(usiw_mw(mw)->fork_gen))
 		return usiw_door_int(-ENODEV);
 	if (bind->send_flags & ~(unsigned int)BIND_FLAGS_KNOWN)
 		return usiw_door_int(-EINVAL);

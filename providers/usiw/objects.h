@@ -259,7 +259,7 @@ struct ibv_mr *usiw_mr_init(struct usiw_mr *mr, struct ibv_pd *pd, void *addr,
 			    size_t len, int access);
 
 /* True when the object was made before the last fork of this process. */
-static inline bool usiw_is_alien(uint32_t fork_gen)
+static inline bool usiw_is_forked(uint32_t fork_gen)
 {
 	return rnic_fork_gen() != fork_gen;
 }
@@ -316,7 +316,7 @@ int usiw_qp_connect_send(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 void usiw_qp_connect_query(const struct usiw_qp *qp, struct ibv_qp_attr *attr);
 /* How long a sender waits for its peer, as ibv_modify_qp(3) counts; 0: for
  * ever. */
-uint64_t usiw_patience_ns(uint8_t timeout, uint8_t retry_cnt);
+uint64_t usiw_retry_ns(uint8_t timeout, uint8_t retry_cnt);
 
 /* Encode @wr into @slot; -EINVAL: more than @max_sge elements. */
 int usiw_rqe_encode(uint32_t max_sge, const struct ibv_recv_wr *wr,

@@ -32,14 +32,14 @@ void usiw_pd_put(struct usiw_pd *pd)
 int usiw_pd_enter(struct usiw_pd *pd)
 {
 	if (pd->base)
-		return usiw_is_alien(pd->fork_gen) ? -ENODEV : 0;
+		return usiw_is_forked(pd->fork_gen) ? -ENODEV : 0;
 	return rnic_pd_enter(pd->rnic, &pd->user_cnt);
 }
 
-static bool pd_is_alien(const struct usiw_pd *pd)
+static bool pd_is_forked(const struct usiw_pd *pd)
 {
-	return pd->base ? usiw_is_alien(pd->fork_gen)
-			: rnic_pd_is_alien(pd->rnic);
+	return pd->base ? usiw_is_forked(pd->fork_gen)
+			: rnic_pd_is_forked(pd->rnic);
 }
 
 struct ibv_pd *usiw_alloc_pd(struct ibv_context *context)
@@ -84,7 +84,7 @@ int usiw_dealloc_pd(struct ibv_pd *ibpd)
 	struct usiw_pd *pd = usiw_pd(ibpd);
 	int err = 0;
 
-	if (!pd_is_alien(pd))
+	if (!pd_is_forked(pd))
 		err = pd_close(pd);
 	if (err)
 		return usiw_door_int(err);
@@ -117,7 +117,7 @@ int usiw_dealloc_td(struct ibv_td *ibtd)
 	struct usiw_td *td = usiw_td(ibtd);
 
 	/* acquire: pairs with the release in pd_close() */
-	if (!usiw_is_alien(td->fork_gen) &&
+	if (!usiw_is_forked(td->fork_gen) &&
 	    atomic_load_explicit(&td->user_cnt, memory_order_acquire))
 		return usiw_door_int(-EBUSY);
 	free(td);
@@ -206,7 +206,7 @@ usiw_alloc_parent_domain(struct ibv_context *context,
 		return usiw_door_null(err);
 	base = usiw_pd(attr->pd);
 	err = usiw_pd_enter(base);
-	if (!err && attr->td && usiw_is_alien(usiw_td(attr->td)->fork_gen))
+	if (!err && attr->td && usiw_is_forked(usiw_td(attr->td)->fork_gen))
 		err = -ENODEV;
 	if (err)
 		return usiw_door_null(err);

@@ -108,7 +108,7 @@ int usiw_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
 	struct usiw_cq *cq = usiw_cq(ibcq);
 	int cnt;
 
-	if (usiw_is_alien(cq->fork_gen))
+	if (usiw_is_forked(cq->fork_gen))
 		return usiw_door_minus(-ENODEV);
 	if (num < 0)
 		return usiw_door_minus(-EINVAL);

@@ -52,7 +52,7 @@ int usiw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	uint32_t cnt = 0;
 	int err = 0;
 
-	if (usiw_is_alien(qp->fork_gen)) {
+	if (usiw_is_forked(qp->fork_gen)) {
 		*bad_wr = wr;
 		return usiw_door_int(-ENODEV);
 	}
@@ -160,7 +160,7 @@ int usiw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	uint32_t cnt;
 	int err;
 
-	if (usiw_is_alien(qp->fork_gen)) {
+	if (usiw_is_forked(qp->fork_gen)) {
 		*bad_wr = wr;
 		return usiw_door_int(-ENODEV);
 	}
@@ -185,7 +185,7 @@ int usiw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 	uint32_t cnt;
 	int err;
 
-	if (usiw_is_alien(srq->fork_gen)) {
+	if (usiw_is_forked(srq->fork_gen)) {
 		*bad_wr = wr;
 		return usiw_door_int(-ENODEV);
 	}

@@ -104,7 +104,7 @@ void usiw_free_context(struct ibv_context *context)
 
 	/* The RNIC owns the channel behind async_fd and closes it; inherited,
 	 * it is no more than an fd, which the library closes. */
-	if (!rnic_context_is_alien(ctx->rnic)) {
+	if (!rnic_context_is_forked(ctx->rnic)) {
 		rnic_context_close(ctx->rnic);
 		context->async_fd = -1;
 	}

@@ -190,9 +190,9 @@ static int qp_new(struct ibv_pd *ibpd, struct ibv_qp_init_attr *attr,
 	err = qp_init_attr_check(ibpd, attr);
 	if (err)
 		return err;
-	if (usiw_is_alien(usiw_cq(attr->send_cq)->fork_gen) ||
-	    usiw_is_alien(usiw_cq(attr->recv_cq)->fork_gen) ||
-	    (attr->srq && usiw_is_alien(usiw_srq(attr->srq)->fork_gen)))
+	if (usiw_is_forked(usiw_cq(attr->send_cq)->fork_gen) ||
+	    usiw_is_forked(usiw_cq(attr->recv_cq)->fork_gen) ||
+	    (attr->srq && usiw_is_forked(usiw_srq(attr->srq)->fork_gen)))
 		return -ENODEV;
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
@@ -546,7 +546,7 @@ int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 	enum rnic_qp_state state;
 	int err;
 
-	if (usiw_is_alien(qp->fork_gen))
+	if (usiw_is_forked(qp->fork_gen))
 		return usiw_door_int(-ENODEV);
 	state = rnic_qp_state(qp->rnic);
 	err = qp_attr_check(qp, attr, attr_mask, state);
@@ -643,7 +643,7 @@ int usiw_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 	int err;
 
 	(void)attr_mask; /* a minimum: everything is answered */
-	if (usiw_is_alien(qp->fork_gen))
+	if (usiw_is_forked(qp->fork_gen))
 		return usiw_door_int(-ENODEV);
 	err = usiw_query_port(ibqp->context, USIW_PORT, &port);
 	if (err)
@@ -684,7 +684,7 @@ int usiw_destroy_qp(struct ibv_qp *ibqp)
 	uint32_t async_events;
 	int err;
 
-	if (!usiw_is_alien(qp->fork_gen)) {
+	if (!usiw_is_forked(qp->fork_gen)) {
 		rnic_qp_retire(qp->rnic);
 		qp_clean_cqs(ibqp);
 		err = rnic_qp_destroy(qp->rnic, &async_events);

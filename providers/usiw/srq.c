@@ -159,7 +159,7 @@ int usiw_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 	struct usiw_srq *srq = usiw_srq(ibsrq);
 	int err;
 
-	if (usiw_is_alien(srq->fork_gen))
+	if (usiw_is_forked(srq->fork_gen))
 		return usiw_door_int(-ENODEV);
 	if (attr_mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
 		return usiw_door_int(-EINVAL);
@@ -176,7 +176,7 @@ int usiw_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 	struct usiw_srq *srq = usiw_srq(ibsrq);
 	struct rnic_srq_options opt;
 
-	if (usiw_is_alien(srq->fork_gen))
+	if (usiw_is_forked(srq->fork_gen))
 		return usiw_door_int(-ENODEV);
 	rnic_srq_query(srq->rnic, &opt);
 	attr->max_wr = opt.max_wr;
@@ -192,7 +192,7 @@ int usiw_destroy_srq(struct ibv_srq *ibsrq)
 	uint32_t async_events;
 	int err;
 
-	if (!usiw_is_alien(srq->fork_gen)) {
+	if (!usiw_is_forked(srq->fork_gen)) {
 		err = rnic_srq_destroy(srq->rnic, &async_events);
 		if (err)
 			return usiw_door_int(err);

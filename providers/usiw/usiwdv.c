@@ -138,8 +138,8 @@ static int attach(struct usiw_qp *qp, int fd,
 EXPORT int usiwdv_cq_sleep_begin(struct ibv_cq *ibcq)
 {
 	struct usiw_cq *cq = usiw_cq(ibcq);
-	int fd = usiw_is_alien(cq->fork_gen) ? -ENODEV
-					     : rnic_cq_sleep_begin(cq->rnic);
+	int fd = usiw_is_forked(cq->fork_gen) ? -ENODEV
+					      : rnic_cq_sleep_begin(cq->rnic);
 
 	if (fd < 0)
 		errno = -fd;
@@ -161,7 +161,7 @@ EXPORT int usiwdv_qp_attach_fd(struct ibv_qp *ibqp, int fd,
 
 	if (!attr)
 		return usiw_door_int(-EINVAL);
-	if (usiw_is_alien(qp->fork_gen))
+	if (usiw_is_forked(qp->fork_gen))
 		return usiw_door_int(-ENODEV);
 	rc = attr_copy(attr, &own);
 	if (rc)

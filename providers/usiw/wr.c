@@ -346,7 +346,7 @@ static void wr_start(struct ibv_qp_ex *qpx)
 	struct usiw_qp *qp = qp_of(qpx);
 
 	/* In a forked child the lock may be one that nobody gives back. */
-	if (usiw_is_alien(qp->fork_gen)) {
+	if (usiw_is_forked(qp->fork_gen)) {
 		qp->wr.err = -ENODEV;
 		return;
 	}
@@ -361,7 +361,7 @@ static void wr_abort(struct ibv_qp_ex *qpx)
 {
 	struct usiw_qp *qp = qp_of(qpx);
 
-	if (!usiw_is_alien(qp->fork_gen))
+	if (!usiw_is_forked(qp->fork_gen))
 		usiw_sq_unlock(qp);
 }
 
@@ -371,7 +371,7 @@ static int wr_complete(struct ibv_qp_ex *qpx)
 	uint32_t cnt;
 	int err;
 
-	if (usiw_is_alien(qp->fork_gen))
+	if (usiw_is_forked(qp->fork_gen))
 		return usiw_door_int(-ENODEV);
 	cnt = qp->wr.cnt;
 	err = qp->wr.err;

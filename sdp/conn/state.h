@@ -18,8 +18,8 @@
 #define SDP_SEND_SM_STREAK 4u
 /* How long an update in answer to updates waits, or one more poke: doubled
  * each time. */
-#define SDP_PATIENCE_MS 10u
-#define SDP_PATIENCE_MS_MAX 1000u
+#define SDP_LIMIT_MS 10u
+#define SDP_LIMIT_MS_MAX 1000u
 
 enum sdp_stage {
 	SDP_STAGE_IDLE,

@@ -354,17 +354,16 @@ static bool is_filler_due(const struct sdp_conn *conn)
 
 /* Whether to do what is wanted now: the first time at once, then each time
  * later.  @is_due: the timer says so. */
-static bool has_patience(struct sdp_conn *conn, bool is_wanted,
-			 enum sdp_timer timer, uint8_t *cnt, bool *is_due)
+static bool has_retry(struct sdp_conn *conn, bool is_wanted,
+		      enum sdp_timer timer, uint8_t *cnt, bool *is_due)
 {
-	uint32_t ms = SDP_PATIENCE_MS << *cnt >> 1;
+	uint32_t ms = SDP_LIMIT_MS << *cnt >> 1;
 
 	if (is_wanted && *cnt && !*is_due) {
 		if (conn->timers[timer] == SDP_NEVER)
 			sdp_conn_arm(conn, timer,
-				     ms < SDP_PATIENCE_MS_MAX
-					     ? ms
-					     : SDP_PATIENCE_MS_MAX);
+				     ms < SDP_LIMIT_MS_MAX ? ms
+							   : SDP_LIMIT_MS_MAX);
 		return false;
 	}
 	*is_due = false;
@@ -381,8 +380,8 @@ static bool takes_turn(struct sdp_conn *conn)
 	bool is_wanted = sdp_credit_is_update_lazy(&conn->credit) &&
 			 sdp_credit_allows(&conn->credit, SDP_CREDIT_UPDATE);
 
-	return has_patience(conn, is_wanted, SDP_TIMER_UPDATE,
-			    &conn->update_cnt, &conn->due.update);
+	return has_retry(conn, is_wanted, SDP_TIMER_UPDATE, &conn->update_cnt,
+			 &conn->due.update);
 }
 
 /* A message without content, when payload waits for one credit more: the
@@ -393,8 +392,8 @@ static bool pokes(struct sdp_conn *conn)
 	bool is_wanted = sdp_credit_get(&conn->credit) == SDP_CREDIT_CONTROL &&
 			 sdp_tx_is_starved(conn);
 
-	return has_patience(conn, is_wanted, SDP_TIMER_POKE, &conn->poke_cnt,
-			    &conn->due.poke);
+	return has_retry(conn, is_wanted, SDP_TIMER_POKE, &conn->poke_cnt,
+			 &conn->due.poke);
 }
 
 bool sdp_tx_update(struct sdp_conn *conn, struct sdp_work *work)

@@ -30,8 +30,8 @@
 #define ROUNDS 20
 #define WORDS 2048
 #define VICTIM 7
-#define KNOCK_MS 100 /* without news for so long: is everybody there? */
-#define KNOCK_ID UINT64_MAX
+#define PROBE_MS 100 /* without news for so long: is everybody there? */
+#define PROBE_ID UINT64_MAX
 
 typedef uint64_t block[WORDS];
 
@@ -56,7 +56,7 @@ static struct ibv_pd *pd;
 static struct ibv_mr *out_mr, *in_mr;
 static struct ibv_qp *qp[RANKS];
 static unsigned int sent_cnt, got_cnt[ROUNDS], flushed_cnt;
-static bool is_victim_gone, is_knocking;
+static bool is_victim_gone, is_probing;
 
 static uint64_t word_of(int from, int to, int round, int i)
 {
@@ -164,14 +164,14 @@ static void post_block(int peer, int round)
 }
 
 /* Nobody tells that a peer is gone, unless one sends. */
-static void knock(void)
+static void probe_victim(void)
 {
 	struct ibv_send_wr *bad,
-		wr = { .wr_id = KNOCK_ID, .opcode = IBV_WR_RDMA_WRITE };
+		wr = { .wr_id = PROBE_ID, .opcode = IBV_WR_RDMA_WRITE };
 
-	if (!is_killing || rank == VICTIM || is_knocking)
+	if (!is_killing || rank == VICTIM || is_probing)
 		return;
-	is_knocking = true;
+	is_probing = true;
 	NEEDS(!ibv_post_send(qp[VICTIM], &wr, &bad));
 }
 
@@ -186,8 +186,8 @@ static void take(const struct ibv_wc *wc)
 		NEEDS(wc->imm_data < ROUNDS && wc->byte_len == sizeof(block));
 		got_cnt[wc->imm_data]++;
 		post_recv((int)wc->wr_id);
-	} else if (wc->wr_id == KNOCK_ID) {
-		is_knocking = false;
+	} else if (wc->wr_id == PROBE_ID) {
+		is_probing = false;
 	} else {
 		sent_cnt++;
 	}
@@ -207,8 +207,8 @@ static void progress(void)
 		take(&wc);
 	if (cnt)
 		return;
-	if (poll(&pfd, 1, KNOCK_MS) == 0) {
-		knock();
+	if (poll(&pfd, 1, PROBE_MS) == 0) {
+		probe_victim();
 		return;
 	}
 	NEEDS(!ibv_get_cq_event(channel, &which, &unused));

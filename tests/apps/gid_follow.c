@@ -28,7 +28,7 @@
 		}                                                              \
 	} while (0)
 
-#define PATIENCE_MS 20000
+#define LIMIT_MS 20000
 #define LEN 64
 /* 4.096 us * 2^18 is a second, and four tries. */
 #define TIMEOUT 18
@@ -111,7 +111,7 @@ static void change(const char *what)
 
 	printf("%s\n", what);
 	fflush(stdout);
-	NEEDS(poll(&pfd, 1, PATIENCE_MS) == 1);
+	NEEDS(poll(&pfd, 1, LIMIT_MS) == 1);
 	NEEDS(!ibv_get_async_event(ctx, &ev));
 	NEEDS(ev.event_type == IBV_EVENT_GID_CHANGE);
 	NEEDS(ev.element.port_num == 1);
@@ -195,7 +195,7 @@ static void post(struct ibv_qp *qp, bool is_recv)
 
 static enum ibv_wc_status take(void)
 {
-	time_t end = time(NULL) + PATIENCE_MS / 1000;
+	time_t end = time(NULL) + LIMIT_MS / 1000;
 	struct ibv_wc wc;
 	int cnt;
 

@@ -30,7 +30,7 @@
 
 #define PAGE ((size_t)4096)
 #define AREA ((size_t)2 << 20)
-#define PATIENCE_MS 10000
+#define LIMIT_MS 10000
 
 /* Far from where others get theirs: what is unmapped here stays so. */
 #define PLACE ((void *)0x7e9000000000)
@@ -278,7 +278,7 @@ static uint64_t now_ms(void)
 
 static struct ibv_wc wc_take(struct pair *p, int side)
 {
-	uint64_t end_ms = now_ms() + PATIENCE_MS;
+	uint64_t end_ms = now_ms() + LIMIT_MS;
 	struct ibv_wc wc = { 0 };
 	int cnt;
 
@@ -344,7 +344,7 @@ static enum ibv_event_type event_take(struct pair *p, const struct ibv_qp *qp)
 	struct ibv_qp *whose;
 
 	do {
-		NEEDS(poll(&fd, 1, PATIENCE_MS) == 1);
+		NEEDS(poll(&fd, 1, LIMIT_MS) == 1);
 		NEEDS(ibv_get_async_event(context, &event) == 0);
 		whose = event.element.qp;
 		ibv_ack_async_event(&event);

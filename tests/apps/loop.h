@@ -27,7 +27,7 @@
 	} while (0)
 
 /* Longer than anything here takes, also under a sanitizer. */
-#define LOOP_PATIENCE_S 20
+#define LOOP_LIMIT_S 20
 
 struct loop {
 	struct rdma_event_channel *channel;
@@ -102,7 +102,7 @@ static inline void loop_close(struct loop *l)
 
 static inline void loop_wc(struct ibv_cq *cq, struct ibv_wc *wc)
 {
-	time_t end = time(NULL) + LOOP_PATIENCE_S;
+	time_t end = time(NULL) + LOOP_LIMIT_S;
 	int cnt;
 
 	do

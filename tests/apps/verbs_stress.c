@@ -124,7 +124,7 @@ static uint32_t work_missing(struct link *l, int i)
 /* Everything that was posted completes, flushed if need be. */
 static void link_settle(struct link *l)
 {
-	uint64_t end_ms = now_ms() + PATIENCE_S * 1000;
+	uint64_t end_ms = now_ms() + LIMIT_S * 1000;
 
 	for (int i = 0; i < 2; i++)
 		qp_modify(l->side[i].qp, IBV_QPS_ERR);
@@ -195,7 +195,7 @@ static void *attach(void *arg)
 	const struct attachment *a = arg;
 	struct usiwdv_attach_attr attr = { .size = sizeof(attr),
 					   .role = a->role,
-					   .timeout_ms = PATIENCE_S * 1000,
+					   .timeout_ms = LIMIT_S * 1000,
 					   .ird = 4,
 					   .ord = 4 };
 

@@ -20,7 +20,7 @@
 #define DEPTH 8	    /* WRs of a queue */
 #define REC_CNT 200 /* WRs of a queue in one life of it */
 #define BUF_LEN 0x80000
-#define PATIENCE_S 60
+#define LIMIT_S 60
 
 /* What the run is judged by. */
 #define MUST(cond)                                                             \

@@ -104,7 +104,7 @@ struct smpa_event rawpeer_try(struct rawpeer *raw)
 
 void rawpeer_join(struct rawpeer *raw, struct rnicpair *p, int side)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	struct rnicpair_start start;
 	struct smpa_event ev;
 	int fd[2];
@@ -126,7 +126,7 @@ void rawpeer_join(struct rawpeer *raw, struct rnicpair *p, int side)
 	/* MPA-134: a Responder is silent until the Initiator has spoken. */
 	while (p->opt.rtr && smpa_conn_tx_is_held(raw->conn)) {
 		ev = rawpeer_try(raw);
-		/* On a slow machine the Initiator knocks already. */
+		/* On a slow machine the Initiator probes already. */
 		must(ev.type == SMPA_EV_NONE ||
 		     (ev.type == SMPA_EV_MESSAGE &&
 		      ev.msg.opcode == SMPA_OP_WRITE && !ev.msg.len));
@@ -136,7 +136,7 @@ void rawpeer_join(struct rawpeer *raw, struct rnicpair *p, int side)
 
 struct smpa_event rawpeer_event(struct rawpeer *raw)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	struct smpa_event ev;
 
 	for (;;) {
@@ -158,7 +158,7 @@ struct smpa_event rawpeer_event(struct rawpeer *raw)
 
 void rawpeer_send(struct rawpeer *raw, const struct smpa_msg *msg)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	int rc;
 
 	for (;;) {

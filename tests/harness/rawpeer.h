@@ -37,10 +37,10 @@ void rawpeer_respond(struct rawpeer *raw, uint32_t stag, uint64_t to,
 void rawpeer_read(struct rawpeer *raw, uint32_t sink_stag, uint64_t sink_to,
 		  uint32_t stag, uint64_t to, uint32_t len);
 
-/* The next event but SEGMENT and SENT; aborts when patience ends.  NONE: the
+/* The next event but SEGMENT and SENT; aborts at the time limit.  NONE: the
  * socket failed (RST). */
 struct smpa_event rawpeer_event(struct rawpeer *raw);
-/* The same without patience; NONE: nothing now. */
+/* The same without waiting; NONE: nothing now. */
 struct smpa_event rawpeer_try(struct rawpeer *raw);
 
 #endif

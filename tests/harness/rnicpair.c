@@ -95,7 +95,7 @@ static void start_answer(const struct rnicpair_options *opt,
 void rnicpair_start(const struct rnicpair_options *opt, const int fd[2],
 		    struct rnicpair_start *ret_start)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	int done[2] = { 0, 0 };
 	struct smpa_event ev;
 
@@ -434,9 +434,9 @@ bool rnicpair_poll(struct rnicpair_side *s, struct rnic_cq *cq,
 }
 
 struct usiw_cqe rnicpair_take_in(struct rnicpair_side *s, struct rnic_cq *cq,
-				 uint64_t patience_ms)
+				 uint64_t retry_ms)
 {
-	uint64_t end_ms = rnicpair_ms() + patience_ms;
+	uint64_t end_ms = rnicpair_ms() + retry_ms;
 	struct usiw_cqe cqe;
 
 	while (!rnicpair_poll(s, cq, &cqe)) {
@@ -448,7 +448,7 @@ struct usiw_cqe rnicpair_take_in(struct rnicpair_side *s, struct rnic_cq *cq,
 
 struct usiw_cqe rnicpair_take(struct rnicpair_side *s, struct rnic_cq *cq)
 {
-	return rnicpair_take_in(s, cq, RNICPAIR_PATIENCE_MS);
+	return rnicpair_take_in(s, cq, RNICPAIR_LIMIT_MS);
 }
 
 bool rnicpair_is_quiet(struct rnicpair *p, struct rnicpair_side *s,
@@ -470,7 +470,7 @@ bool rnicpair_is_quiet(struct rnicpair *p, struct rnicpair_side *s,
 
 void rnicpair_wait_state(struct rnicpair_side *s, enum rnic_qp_state state)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 
 	while (rnic_qp_state(s->qp) != state) {
 		must(rnicpair_ms() < end_ms);
@@ -494,7 +494,7 @@ uint32_t rnicpair_async(struct rnicpair_side *s, uint64_t *ret_element)
 	struct usiw_async_event ev;
 	struct rnic_chan *chan;
 
-	must(poll(&pfd, 1, RNICPAIR_PATIENCE_MS) == 1);
+	must(poll(&pfd, 1, RNICPAIR_LIMIT_MS) == 1);
 	chan = rnic_chan_get_fd(pfd.fd);
 	must(chan);
 	must(rnic_chan_read(chan, &ev, sizeof(ev)) == sizeof(ev));

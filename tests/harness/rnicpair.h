@@ -27,7 +27,7 @@
 	} while (0)
 
 /* Longer than anything here may take, also under a sanitizer. */
-#define RNICPAIR_PATIENCE_MS 20000
+#define RNICPAIR_LIMIT_MS 20000
 
 struct rnicpair_options {
 	bool has_crc;
@@ -156,11 +156,11 @@ bool rnicpair_peek(struct rnicpair_side *s, struct rnic_cq *cq,
 /* As ibv_poll_cq(): look, make progress once, look again. */
 bool rnicpair_poll(struct rnicpair_side *s, struct rnic_cq *cq,
 		   struct usiw_cqe *ret_cqe);
-/* Polls on this side until there is one; aborts when patience ends. */
+/* Polls on this side until there is one; aborts at the time limit. */
 struct usiw_cqe rnicpair_take(struct rnicpair_side *s, struct rnic_cq *cq);
-/* The same with a patience of its own: for what is long by nature. */
+/* The same with a time limit of its own: for what is long by nature. */
 struct usiw_cqe rnicpair_take_in(struct rnicpair_side *s, struct rnic_cq *cq,
-				 uint64_t patience_ms);
+				 uint64_t retry_ms);
 /* No completion comes for a while (both sides make progress). */
 bool rnicpair_is_quiet(struct rnicpair *p, struct rnicpair_side *s,
 		       struct rnic_cq *cq);

@@ -17,7 +17,7 @@ PERF_SIZES = {"user": (1, 4096, 1048576),
 PERFTESTS = ("ib_write_bw", "ib_read_bw", "ib_send_bw",
              "ib_write_lat", "ib_read_lat", "ib_send_lat")
 # A guest is emulated, and the machine may have other work.
-PATIENCE = 4
+LIMIT = 4
 # For development: one boot, a minute.
 QUICK = [r"^user-(client|server)-(verify|rping-4096|ib_send_lat-1|"
          r"ib_(write|read|send)_bw-4096)$", "^guest-client-verify$"]
@@ -37,7 +37,7 @@ class Case:
         self.siw, self.env = dict(siw or {}), dict(env or {})
         self.log = log  # pattern that usiw's log must show
         self.starts = starts  # None: as the settings say; else a function
-        self.timeout, self.server_codes = timeout * PATIENCE, server_codes
+        self.timeout, self.server_codes = timeout * LIMIT, server_codes
         self.table = table  # perftest: (program, octets, iterations)
         self.codes = codes  # the client's
         self.pace = pace  # microseconds between connects, through QEMU
@@ -77,7 +77,7 @@ class Script:
 
     def __init__(self, name, command, timeout=100):
         self.net, self.usiw, self.name = "guest", None, f"guest-siw-{name}"
-        self.command, self.timeout = command, timeout * PATIENCE
+        self.command, self.timeout = command, timeout * LIMIT
         self.siw, self.repeats = {}, 0
 
 

@@ -240,7 +240,7 @@ class Pair:
         if self.case.server_codes == "killed":
             server.stop()
         else:
-            server.wait(20 * cases.PATIENCE, codes=self.case.server_codes)
+            server.wait(20 * cases.LIMIT, codes=self.case.server_codes)
         return server, client
 
     def wait_perftest(self, server, client):
@@ -250,7 +250,7 @@ class Pair:
                         "and then when it is not let in")
         self.check_perftest("client", client, code)
         self.check_perftest("server", server, server.wait(
-            20 * cases.PATIENCE, codes=None))
+            20 * cases.LIMIT, codes=None))
 
     def check_perftest(self, role, program, code):
         """siw ends its last SEND with an error when the other program, which

@@ -17,7 +17,7 @@ import tempfile
 import time
 
 SERVER, CLIENT, ADDRESS, PORT = sys.argv[1:5]
-PATIENCE = 120
+LIMIT = 120
 SIZE = 1 << 20
 MECHANISMS = ("bcopy", "read", "write", "transaction")
 FORKER = f"""
@@ -80,13 +80,13 @@ class Side:
                                         **kwargs)
 
     def wait(self):
-        code = self.program.wait(PATIENCE)
+        code = self.program.wait(LIMIT)
         assert code == 0, f"{self.program.args} ended with {code}"
 
     def stop(self):
         if self.program.poll() is None:
             self.program.terminate()
-            self.program.wait(PATIENCE)
+            self.program.wait(LIMIT)
 
     def counted(self):
         """Octets both ways over SDP, and the connections that fell back."""
@@ -109,7 +109,7 @@ def listens():
 
 def listen(directory, words, **kwargs):
     side = Side(directory, SERVER, words, **kwargs)
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + LIMIT
     while not listens() and side.program.poll() is None:
         assert time.monotonic() < deadline, f"{words} does not listen"
         time.sleep(0.05)

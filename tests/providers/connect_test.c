@@ -61,7 +61,7 @@ static void expect_state(struct fake_world *w, enum ibv_qp_state want)
 	assert_int_equal(attr.qp_state, want);
 }
 
-static void rtr_names_the_peer_and_rts_the_patience(void **state)
+static void rtr_names_the_peer_and_rts_the_retries(void **state)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_attr rtr = rtr_attr(), rts = rts_attr();
@@ -87,7 +87,7 @@ static void rtr_names_the_peer_and_rts_the_patience(void **state)
 	assert_int_equal(fake.oob.send_cnt, 1);
 	assert_int_equal(fake.oob.send.ord, 2);
 	assert_int_equal(fake.oob.send.rnr_retry, 7);
-	assert_true(fake.oob.send.patience_ns == 2 * (UINT64_C(4096) << 20));
+	assert_true(fake.oob.send.retry_ns == 2 * (UINT64_C(4096) << 20));
 	expect_state(w, IBV_QPS_RTS);
 	assert_int_equal(ibv_post_send(w->qp, &wr, &bad), 0);
 	/* Programs connect anew with what they are told here. */
@@ -192,21 +192,21 @@ static void a_refusal_of_the_rnic_leaves_init(void **state)
 	assert_int_equal(ibv_modify_qp(w->qp, &rts, RTS), EINVAL);
 }
 
-static void patience_is_what_the_man_page_says(void **state)
+static void the_retry_time_is_what_the_man_page_says(void **state)
 {
 	(void)state;
-	assert_true(usiw_patience_ns(0, 7) == 0);
-	assert_true(usiw_patience_ns(1, 0) == UINT64_C(4000000000));
-	assert_true(usiw_patience_ns(20, 0) == UINT64_C(4096) << 20);
-	assert_true(usiw_patience_ns(20, 7) == UINT64_C(4096) << 23);
-	assert_true(usiw_patience_ns(31, 7) == UINT64_C(4096) << 34);
+	assert_true(usiw_retry_ns(0, 7) == 0);
+	assert_true(usiw_retry_ns(1, 0) == UINT64_C(4000000000));
+	assert_true(usiw_retry_ns(20, 0) == UINT64_C(4096) << 20);
+	assert_true(usiw_retry_ns(20, 7) == UINT64_C(4096) << 23);
+	assert_true(usiw_retry_ns(31, 7) == UINT64_C(4096) << 34);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-			rtr_names_the_peer_and_rts_the_patience, fake_setup,
+			rtr_names_the_peer_and_rts_the_retries, fake_setup,
 			fake_teardown),
 		cmocka_unit_test_setup_teardown(
 			work_may_be_posted_before_the_peer_comes, fake_setup,
@@ -219,7 +219,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_refusal_of_the_rnic_leaves_init, fake_setup,
 			fake_teardown),
-		cmocka_unit_test(patience_is_what_the_man_page_says),
+		cmocka_unit_test(the_retry_time_is_what_the_man_page_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -194,10 +194,10 @@ void rnic_context_close(struct rnic_context *ctx)
 
 int rnic_context_enter(struct rnic_context *ctx)
 {
-	return rnic_context_is_alien(ctx) && !fake.can_renew ? -ENODEV : 0;
+	return rnic_context_is_forked(ctx) && !fake.can_renew ? -ENODEV : 0;
 }
 
-bool rnic_context_is_alien(const struct rnic_context *ctx)
+bool rnic_context_is_forked(const struct rnic_context *ctx)
 {
 	return ctx && fake.fork_gen != 0;
 }
@@ -207,7 +207,7 @@ int rnic_pd_enter(struct rnic_pd *pd, _Atomic uint32_t *user_cnt)
 	return user_cnt ? rnic_context_enter((struct rnic_context *)pd) : 0;
 }
 
-bool rnic_pd_is_alien(const struct rnic_pd *pd)
+bool rnic_pd_is_forked(const struct rnic_pd *pd)
 {
 	return pd && fake.fork_gen != 0;
 }

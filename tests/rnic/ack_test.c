@@ -88,7 +88,7 @@ static void a_completed_write_is_placed(void **state)
 /* All that was posted is submitted, and the peer owes no answer. */
 static void wait_answered(struct rnicpair_side *s)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	bool is_answered = false;
 
 	while (!is_answered) {
@@ -104,7 +104,7 @@ static void wait_answered(struct rnicpair_side *s)
 /* The peer's end is known here. */
 static void wait_orphan(struct rnicpair_side *s)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	bool has_stream = true;
 
 	while (has_stream) {
@@ -122,7 +122,7 @@ static void places_of_unsignalled_ones_come_back(void **state)
 	struct rnicpair_side *a;
 	struct rnicpair p;
 	uint32_t posted = 0;
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	struct usiw_sge sge;
 
 	(void)state;
@@ -529,7 +529,7 @@ static void a_send_without_receive_is_not_complete(void **state)
 
 static void wait_asked(struct rnicpair_side *s)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	bool is_asked = false;
 
 	while (!is_asked) {
@@ -606,7 +606,7 @@ static void what_a_broken_connection_leaves_open_fails(void **state)
 	const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
 	struct rnicpair_side *a, *b;
 	struct rnicpair p;
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 
 	(void)state;
 	open_pair(&p, &defaults, 1);

@@ -554,7 +554,7 @@ static void executes_in_turn_and_once(void **state)
 /* So many of the peer's are in, and not answered whole. */
 static void wait_requests(struct rnicpair_side *s, uint32_t want)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	uint32_t cnt = 0;
 
 	while (cnt != want) {

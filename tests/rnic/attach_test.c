@@ -169,7 +169,7 @@ static struct end end_of(struct rnicpair *p, int side, int fd)
 			     .opt = { .is_responder = side == 1,
 				      .ird = 4,
 				      .ord = 4,
-				      .timeout_ms = RNICPAIR_PATIENCE_MS } };
+				      .timeout_ms = RNICPAIR_LIMIT_MS } };
 }
 
 static int setup(void **state)

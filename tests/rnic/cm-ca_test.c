@@ -342,7 +342,7 @@ static void an_answer_is_awaited_for_a_while(void **state)
  * is due before, it must be told. */
 static void thread_is_asleep(void)
 {
-	uint64_t end_ns = rnic_now_ns() + CM_PATIENCE_MS * NS_PER_MS;
+	uint64_t end_ns = rnic_now_ns() + CM_LIMIT_MS * NS_PER_MS;
 	bool is_asleep = false;
 
 	while (!is_asleep) {

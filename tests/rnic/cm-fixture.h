@@ -27,7 +27,7 @@
 #include "rnic.h"
 
 /* Longer than any event may take, short enough for a failing run. */
-#define CM_PATIENCE_MS 8000
+#define CM_LIMIT_MS 8000
 
 struct cm_side {
 	struct rnic_cm_chan *chan;
@@ -86,7 +86,7 @@ static inline void cm_expect(struct rnic_cm_chan *chan,
 			     enum rnic_cm_event_type type, int status,
 			     struct rnic_cm_event *ev)
 {
-	assert_true(cm_is_readable(chan, CM_PATIENCE_MS));
+	assert_true(cm_is_readable(chan, CM_LIMIT_MS));
 	assert_int_equal(rnic_cm_get_event(chan, ev), 0);
 	assert_int_equal(ev->type, type);
 	assert_int_equal(ev->status, status);
@@ -309,7 +309,7 @@ static inline ssize_t cm_read_to_end(int fd, void *buf, size_t size)
 	for (;;) {
 		ssize_t len;
 
-		if (poll(&pfd, 1, CM_PATIENCE_MS) != 1)
+		if (poll(&pfd, 1, CM_LIMIT_MS) != 1)
 			return -1;
 		len = recv(fd, (uint8_t *)buf + got, size - got, 0);
 		if (len <= 0)
@@ -356,7 +356,7 @@ static inline int cm_stranger_accept(int listener, uint8_t *buf, size_t len)
 	struct pollfd pfd = { .fd = listener, .events = POLLIN };
 	int fd;
 
-	assert_int_equal(poll(&pfd, 1, CM_PATIENCE_MS), 1);
+	assert_int_equal(poll(&pfd, 1, CM_LIMIT_MS), 1);
 	fd = accept(listener, NULL, NULL);
 	assert_true(fd >= 0);
 	assert_int_equal(recv(fd, buf, len, MSG_WAITALL), (ssize_t)len);

@@ -47,7 +47,7 @@ static void chan_wait(struct rnic_cm_chan *chan, int num,
 	MUST(epoll_ctl(set, EPOLL_CTL_ADD, num, &ready) == 0);
 	MUST(fcntl(num, F_SETFL, O_NONBLOCK) == 0);
 	do {
-		MUST(epoll_wait(set, &ready, 1, CM_PATIENCE_MS) == 1);
+		MUST(epoll_wait(set, &ready, 1, CM_LIMIT_MS) == 1);
 		ret = rnic_cm_get_event(chan, ret_ev);
 	} while (ret == -EAGAIN);
 	MUST(ret == 0);
@@ -111,7 +111,7 @@ static void daemon_run(bool has_num, int fork_cnt)
 	assert_int_equal(read(via[0], &port, sizeof(port)), sizeof(port));
 	cm_qp_open(&q);
 	cm_dial(&s, &q, port, "hi");
-	assert_true(cm_is_readable(s.chan, CM_PATIENCE_MS));
+	assert_true(cm_is_readable(s.chan, CM_LIMIT_MS));
 	assert_int_equal(rnic_cm_get_event(s.chan, &ev), 0);
 	assert_int_equal(ev.type, RNIC_CM_REJECTED);
 	assert_int_equal(ev.pd_len, 3);

@@ -27,7 +27,7 @@ static inline uint32_t cm_unowned_cnt(void)
 
 static inline void cm_wait_none_unowned(void)
 {
-	uint64_t end_ns = rnic_now_ns() + CM_PATIENCE_MS * NS_PER_MS;
+	uint64_t end_ns = rnic_now_ns() + CM_LIMIT_MS * NS_PER_MS;
 
 	while (cm_unowned_cnt() > 0) {
 		assert_true(rnic_now_ns() < end_ns);

@@ -47,7 +47,7 @@ static void destroying_a_listener_takes_unfetched_requests(void **state)
 	cm_qp_open(&q);
 	port = cm_listen(&listener, AF_INET, 0);
 	cm_dial(&active, &q, port, "x");
-	assert_true(cm_is_readable(listener.chan, CM_PATIENCE_MS));
+	assert_true(cm_is_readable(listener.chan, CM_LIMIT_MS));
 	assert_int_equal(rnic_cm_destroy(listener.chan, listener.id, &cnt), 0);
 	assert_int_equal(cnt, 0);
 	assert_false(cm_is_readable(listener.chan, 0));

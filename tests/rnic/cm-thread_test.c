@@ -93,7 +93,7 @@ static void want_of_descriptors_is_survived(void **state)
 
 static void idle_thread_sleeps(void **state)
 {
-	uint64_t end_ns = rnic_now_ns() + CM_PATIENCE_MS * NS_PER_MS;
+	uint64_t end_ns = rnic_now_ns() + CM_LIMIT_MS * NS_PER_MS;
 	unsigned long before;
 	struct cm_side s;
 	int fd;
@@ -101,7 +101,7 @@ static void idle_thread_sleeps(void **state)
 	(void)state;
 	fd = cm_stranger(cm_listen(&s, AF_INET, 0));
 	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
-	assert_true(cm_is_readable(s.chan, CM_PATIENCE_MS));
+	assert_true(cm_is_readable(s.chan, CM_LIMIT_MS));
 	cm_wait_none_unowned();
 	/* It looks once more a tenth of a second after the last connection:
 	 * after that there are three without a wake-up. */

@@ -198,7 +198,7 @@ static void what_was_complete_arrives_after_exit(void **state)
 		struct pollfd pfd = { .fd = fd, .events = POLLIN };
 		char octets[65536];
 
-		assert_int_equal(poll(&pfd, 1, RNICPAIR_PATIENCE_MS), 1);
+		assert_int_equal(poll(&pfd, 1, RNICPAIR_LIMIT_MS), 1);
 		/* Late input of the exiting process: must not become a RST. */
 		(void)!send(fd, "x", 1, MSG_NOSIGNAL);
 		len = read(fd, octets, sizeof(octets));
@@ -304,7 +304,7 @@ static void the_parents_death_reaches_the_peer(void **state)
 	assert_int_equal(poll(&pfd, 1, 50), 0);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(poll(&pfd, 1, RNICPAIR_PATIENCE_MS), 1);
+	assert_int_equal(poll(&pfd, 1, RNICPAIR_LIMIT_MS), 1);
 	assert_true(recv(pfd.fd, &octet, 1, MSG_DONTWAIT) <= 0);
 	/* ... although the child is there. */
 	assert_int_equal(kill(child, 0), 0);

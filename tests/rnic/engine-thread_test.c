@@ -36,7 +36,7 @@ static void wait_comp_event(struct rnicpair_side *s)
 	struct pollfd pfd = { .fd = rnic_chan_fd(s->chan), .events = POLLIN };
 	struct usiw_comp_event ev;
 
-	must(poll(&pfd, 1, RNICPAIR_PATIENCE_MS) == 1);
+	must(poll(&pfd, 1, RNICPAIR_LIMIT_MS) == 1);
 	must(rnic_chan_read(s->chan, &ev, sizeof(ev)) == sizeof(ev));
 }
 
@@ -135,8 +135,7 @@ static void a_sleeper_is_woken_each_time(void **state)
 			must(fd >= 0);
 		rnic_cq_progress(b->rcq);
 		rnicpair_post_echo(&p, 0, 8);
-		assert_true(
-			sleep_on(fd < 0 ? -1 : fd, b, RNICPAIR_PATIENCE_MS));
+		assert_true(sleep_on(fd < 0 ? -1 : fd, b, RNICPAIR_LIMIT_MS));
 		if (fd >= 0)
 			rnic_cq_sleep_end(b->rcq);
 		assert_int_equal(rnicpair_take(b, b->rcq).wr_id, 2);
@@ -197,7 +196,7 @@ static void a_busy_sleeper_is_not_disturbed(void **state)
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	int cnt = 0, taken_cnt = 0;
 
 	(void)state;
@@ -294,7 +293,7 @@ static void bursts_park(void **state)
 
 	(void)state;
 	rnicpair_open(&p, &defaults);
-	end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	while (!rnic_engine_is_watched(a->ctx->engine)) {
 		must(rnicpair_ms() < end_ms);
 		burst_post(&p);
@@ -315,7 +314,7 @@ static void what_waits_is_not_forgotten(void **state)
 
 	(void)state;
 	rnicpair_open(&p, &defaults);
-	end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	while (watched_cnt < 5) {
 		bool was_watched;
 

@@ -161,7 +161,7 @@ static void sleeping_alone_makes_progress(void **state)
 		rnicpair_post_echo(&p, 0, 8);
 		/* What waits for company goes with it. */
 		rnic_cq_progress(a->scq);
-		assert_int_equal(poll(&pfd, 1, RNICPAIR_PATIENCE_MS), 1);
+		assert_int_equal(poll(&pfd, 1, RNICPAIR_LIMIT_MS), 1);
 		rnic_cq_sleep_end(b->rcq);
 		assert_int_equal(rnicpair_take(b, b->rcq).wr_id, 2);
 		(void)rnicpair_take(&p.side[0], p.side[0].scq);
@@ -190,11 +190,9 @@ static void a_look_before_the_sleep_leaves_the_sockets(void **state)
 		if (sleeps) {
 			rnic_cq_progress(b->rcq);
 			assert_false(rnicpair_peek(b, b->rcq, &cqe));
-			assert_int_equal(poll(&pfd, 1, RNICPAIR_PATIENCE_MS),
-					 1);
+			assert_int_equal(poll(&pfd, 1, RNICPAIR_LIMIT_MS), 1);
 		} else { /* the thread does not sleep after all */
-			assert_int_equal(poll(&pfd, 1, RNICPAIR_PATIENCE_MS),
-					 1);
+			assert_int_equal(poll(&pfd, 1, RNICPAIR_LIMIT_MS), 1);
 			rnic_cq_sleep_end(b->rcq);
 		}
 		rnic_cq_progress(b->rcq);
@@ -223,7 +221,7 @@ static void a_look_before_the_sleep_may_be_the_only_one(void **state)
 		rnicpair_post_echo(&p, 0, 8);
 		rnic_cq_progress(a->scq);
 		pfd.fd = sleep_begin(b);
-		assert_int_equal(poll(&pfd, 1, RNICPAIR_PATIENCE_MS), 1);
+		assert_int_equal(poll(&pfd, 1, RNICPAIR_LIMIT_MS), 1);
 		rnic_cq_sleep_end(b->rcq);
 		(void)sleep_begin(b);
 		rnic_cq_progress(b->rcq);
@@ -342,7 +340,7 @@ static void bell_count(struct rnicpair_side *s, struct rnic_cq *cq,
 static void *bell_poll(void *arg)
 {
 	const uint64_t total = BELL_THREAD_CNT * BELL_POST_CNT;
-	uint64_t end_ms = rnicpair_ms() + 5 * RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + 5 * RNICPAIR_LIMIT_MS;
 
 	(void)arg;
 	while (atomic_load(&bells.sent) < total ||
@@ -411,7 +409,7 @@ static void a_bell_beside_the_leader_is_served(void **state)
 	(void)state;
 	rnicpair_open(&p, &defaults);
 	for (int i = 0; i < 100; i++) {
-		uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+		uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 		struct usiw_cqe cqe;
 
 		rnic_engine_lead(a->ctx->engine);
@@ -461,7 +459,7 @@ static void *gone_write(void *arg)
 /* Until so many FPDUs have come. */
 static void gone_wait_fpdus(struct rnic_qp *qp, uint64_t cnt)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	uint64_t heard;
 
 	do {

@@ -163,7 +163,7 @@ static void a_closed_peer_is_waited_for_with_limit(void **state)
 	struct rnicpair p;
 	struct rnicpair_side *side = &p.side[0];
 	struct rawpeer raw;
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	bool has_limit = false;
 
 	(void)state;
@@ -186,7 +186,7 @@ static void a_closed_peer_is_waited_for_with_limit(void **state)
 /* By the completion thread alone: nobody polls. */
 static void wait_error_unpolled(struct rnicpair_side *side)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 
 	while (rnic_qp_state(side->qp) != RNIC_QPS_ERROR) {
 		must(rnicpair_ms() < end_ms);
@@ -334,7 +334,7 @@ static void half_a_message_is_not_waited_for(void **state)
 		0, 26, 0x01, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 	};
 	struct rnicpair_options opt = defaults;
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	enum rnic_qp_state qp_state = RNIC_QPS_RTS;
 	struct rawpeer raw;
 	struct rnicpair p;

@@ -65,7 +65,7 @@ static inline uint64_t limit_ns(struct rnicpair_side *side)
 static inline void wait_for(bool (*is_so)(struct rnicpair_side *),
 			    struct rnicpair_side *side)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 
 	while (!is_so(side)) {
 		must(rnicpair_ms() < end_ms);

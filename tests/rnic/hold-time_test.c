@@ -4,7 +4,7 @@
 
 #define US 1000ull
 
-static void patience_is_what_the_peers_told(void **state)
+static void the_retry_time_is_what_the_peers_told(void **state)
 {
 	static const struct {
 		const char *name;
@@ -60,7 +60,7 @@ static void with_a_manager_it_is_the_setting_or_for_ever(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(patience_is_what_the_peers_told),
+		cmocka_unit_test(the_retry_time_is_what_the_peers_told),
 		cmocka_unit_test(with_a_manager_it_is_the_setting_or_for_ever),
 	};
 

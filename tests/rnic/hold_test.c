@@ -243,7 +243,7 @@ static void a_stranger_who_stays_is_left(void **state)
 	rawpeer_join(&raw, &p, 0);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 8);
 	assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_TERMINATE);
-	end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	while (!is_gone) {
 		must(rnicpair_ms() < end_ms);
 		usleep(1000); /* the completion thread's work */
@@ -389,7 +389,7 @@ static void place_takes_the_limit_away(void **state)
 	opt.sockbuf = 32768;
 	rnicpair_open_idle(&p, &opt);
 	b->qp->rnr_ns = UINT64_MAX;
-	b->qp->rnr_full_ns = 2 * RNICPAIR_PATIENCE_MS * NS_PER_MS;
+	b->qp->rnr_full_ns = 2 * RNICPAIR_LIMIT_MS * NS_PER_MS;
 	rnicpair_connect(&p);
 	for (uint32_t i = 0; i < 20; i++)
 		post_send(a, i, 0, 40000);
@@ -475,7 +475,7 @@ static void what_stands_behind_goes_on(void **state)
 /* Of those who send, nobody is behind: what they have sent is held. */
 static void wait_heard(struct rnic_qp *from, struct rnic_qp *to)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	uint64_t sent, heard;
 
 	do {

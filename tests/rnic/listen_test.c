@@ -94,7 +94,7 @@ static void backlog_bounds_unfetched_requests(void **state)
 	port = cm_listen(&s, AF_INET, 1);
 	first = cm_stranger(port);
 	cm_say(first, cm_mpa_request, sizeof(cm_mpa_request));
-	assert_true(cm_is_readable(s.chan, CM_PATIENCE_MS));
+	assert_true(cm_is_readable(s.chan, CM_LIMIT_MS));
 	second = cm_stranger(port);
 	cm_say(second, cm_mpa_request, sizeof(cm_mpa_request));
 	/* A Reply with R=1, then FIN. */

@@ -122,7 +122,7 @@ static size_t map_size(void)
 	return size;
 }
 
-/* What may be there for so many tenants, after others have gone. */
+/* What may be there for so many entries, after others have gone. */
 static size_t fair_size(size_t live_cnt)
 {
 	return 8 * (live_cnt + RNIC_MR_REST_CNT) * sizeof(struct rnic_mr_slot);
@@ -169,7 +169,7 @@ static void assert_found_as_listed(const struct listed *list)
 	for (size_t i = 0; i < SOME; i++) {
 		uint32_t index = list->mr[i].stag >> 8;
 		const struct rnic_mr *found =
-			rnic_mr_table_tenant(&table, index);
+			rnic_mr_table_entry(&table, index);
 
 		if (list->is_live[i]) {
 			assert_ptr_equal(found, &list->mr[i]);
@@ -203,7 +203,7 @@ static void finds_all_and_nothing_else(void **state)
 	for (size_t i = 0; i < SOME; i++)
 		if (list.is_live[i])
 			rnic_mr_table_remove(&table, &list.mr[i]);
-	assert_null(rnic_mr_table_tenant(&table, 0));
+	assert_null(rnic_mr_table_entry(&table, 0));
 }
 
 /* Who is served under the lead reads while others register. */
@@ -214,7 +214,7 @@ static void *read_all_along(void *arg)
 	while (!atomic_load_explicit(&is_grown, memory_order_relaxed)) {
 		if (rnic_mr_table_lookup(&table, mr->stag) != mr)
 			return arg;
-		if (rnic_mr_table_tenant(&table, 0))
+		if (rnic_mr_table_entry(&table, 0))
 			return arg;
 	}
 	return NULL;
@@ -254,11 +254,11 @@ static void finds_what_is_valid(void **state)
 	assert_int_equal(table.mw_cnt, 1);
 	assert_ptr_equal(rnic_mr_table_lookup(&table, region.stag), &region);
 	assert_null(rnic_mr_table_lookup(&table, region.stag ^ 1));
-	assert_ptr_equal(rnic_mr_table_tenant(&table, window.stag >> 8),
+	assert_ptr_equal(rnic_mr_table_entry(&table, window.stag >> 8),
 			 &window);
 	window.is_invalidated = true;
 	assert_null(rnic_mr_table_lookup(&table, window.stag));
-	assert_ptr_equal(rnic_mr_table_tenant(&table, window.stag >> 8),
+	assert_ptr_equal(rnic_mr_table_entry(&table, window.stag >> 8),
 			 &window);
 	old = region.stag;
 	rnic_mr_rekey(&region, (uint8_t)(old + 5));
@@ -269,7 +269,7 @@ static void finds_what_is_valid(void **state)
 	rnic_mr_table_remove(&table, &region);
 	rnic_mr_table_remove(&table, &window);
 	assert_int_equal(table.mr_cnt + table.mw_cnt, 0);
-	assert_null(rnic_mr_table_tenant(&table, window.stag >> 8));
+	assert_null(rnic_mr_table_entry(&table, window.stag >> 8));
 }
 
 static void is_full_at_the_limit(void **state)

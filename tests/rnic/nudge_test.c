@@ -193,7 +193,7 @@ static void write_credit(struct stage *st, uint32_t len)
 /* It is placed, and the CQ has been looked at so often, or for good. */
 static void wait_looks(struct stage *st, uint32_t len, uint32_t looks)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	const struct rnic_stream *stream;
 	bool is_over = false;
 
@@ -247,7 +247,7 @@ static void who_arms_late_is_woken_as_well(void **state)
 		wait_looks(&st, CREDIT_LEN, looks);
 		assert_false(has_event(st.s, 0));
 		rnic_cq_arm(st.s->scq, false);
-		assert_true(has_event(st.s, RNICPAIR_PATIENCE_MS));
+		assert_true(has_event(st.s, RNICPAIR_LIMIT_MS));
 		assert_int_equal(rnic_chan_read(st.s->chan, &ev, sizeof(ev)),
 				 sizeof(ev));
 	}

@@ -32,9 +32,9 @@ static int tcp_dial(const char *from, uint32_t num)
 }
 
 /* A Request with that private data.  Return: how it was answered; NONE: not
- * within @patience_ms. */
-static enum smpa_event_type knock(int fd, const void *pd, size_t pd_len,
-				  int patience_ms)
+ * within @retry_ms. */
+static enum smpa_event_type probe_port(int fd, const void *pd, size_t pd_len,
+				       int retry_ms)
 {
 	static uint8_t rx[SMPA_START_STAGING_MIN];
 	static uint8_t tx[SMPA_START_STAGING_MIN] __attribute__((aligned(16)));
@@ -59,7 +59,7 @@ static enum smpa_event_type knock(int fd, const void *pd, size_t pd_len,
 		smpa_conn_tx_commit(conn, (size_t)len);
 	}
 	while (!smpa_conn_next_event(conn, &ev)) {
-		if (poll(&pfd, 1, patience_ms) == 0)
+		if (poll(&pfd, 1, retry_ms) == 0)
 			break;
 		cnt = smpa_conn_rx_prepare(conn, iov, SMPA_IOV_MAX + 1);
 		must(cnt > 0);
@@ -130,7 +130,8 @@ static void strangers_are_refused(void **state)
 			len = 0;
 		if (what == RDMA_CM)
 			memset(pd, 0, sizeof(pd));
-		assert_int_equal(knock(fd, pd, len, 5000), SMPA_EV_REJECTED);
+		assert_int_equal(probe_port(fd, pd, len, 5000),
+				 SMPA_EV_REJECTED);
 		close(fd);
 		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_CONNECTING);
 	}
@@ -165,7 +166,7 @@ static void an_early_request_waits(void **state)
 	oob_frame_encode(&frame, pd);
 	for (int i = 0; i < 3; i++) {
 		fd[i] = tcp_dial("127.0.0.1", num);
-		assert_int_equal(knock(fd[i], pd, sizeof(pd), 50),
+		assert_int_equal(probe_port(fd[i], pd, sizeof(pd), 50),
 				 SMPA_EV_NONE);
 	}
 	/* 0 and 1 are over since 2 came: closed by us. */
@@ -201,7 +202,7 @@ static void who_leaves_after_the_reply_costs_nothing(void **state)
 	assert_int_equal(rnicpair_rtr(qp, frame.src_num), 0);
 	for (int i = 0; i < 5; i++) {
 		fd = tcp_dial("127.0.0.1", frame.dst_num);
-		assert_int_equal(knock(fd, pd, sizeof(pd), 5000),
+		assert_int_equal(probe_port(fd, pd, sizeof(pd), 5000),
 				 SMPA_EV_ESTABLISHED);
 		close(fd);
 		poll(NULL, 0, 5 * i);

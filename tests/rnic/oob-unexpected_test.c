@@ -96,7 +96,7 @@ static bool has_links(void)
 /* Until what an earlier test has left is closed: descriptors are counted. */
 static void wait_alone(void)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 
 	while (has_links()) {
 		must(rnicpair_ms() < end_ms);
@@ -141,7 +141,7 @@ static void meet_soon(struct rnicpair *p, uint64_t begin_ms)
  * the @others. */
 static void wait_kept(size_t others, size_t cnt)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 
 	while (fd_cnt() < others + cnt) {
 		must(rnicpair_ms() < end_ms);
@@ -322,7 +322,7 @@ static void limit_descriptors(struct rlimit *ret_old, unsigned int more)
 /* It has dialled in vain so often. */
 static void wait_tries(uint32_t num, uint32_t want)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	uint32_t cnt = 0;
 
 	while (cnt < want) {

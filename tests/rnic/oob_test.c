@@ -16,12 +16,12 @@ static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 #define RNR_MS 50
 #define RNR_STR "50"
 
-static void rts(struct rnic_qp *qp, uint8_t ord, uint64_t patience_ns)
+static void rts(struct rnic_qp *qp, uint8_t ord, uint64_t retry_ns)
 {
 	struct rnic_oob_send_options opt = {
 		.ord = ord,
 		.rnr_retry = 7,
-		.patience_ns = patience_ns,
+		.retry_ns = retry_ns,
 	};
 
 	rnic_qp_oob_send(qp, &opt);

@@ -24,7 +24,7 @@
 #include "device.h"
 #include "netif.h"
 
-#define PATIENCE_MS 10000
+#define LIMIT_MS 10000
 #define LO 1
 #define ETH 2
 #define STRANGER 9
@@ -143,7 +143,7 @@ static void say(uint32_t ifindex)
 static void wait_looks(uint32_t cnt)
 {
 	for (int i = 0; looks() < cnt; i++) {
-		assert_true(i < PATIENCE_MS);
+		assert_true(i < LIMIT_MS);
 		usleep(1000);
 	}
 	/* And what follows from the look is done, too. */
@@ -185,7 +185,7 @@ static void expect(struct rnic_context *ctx, enum usiw_async_type type)
 			      .events = POLLIN };
 	struct usiw_async_event ev;
 
-	assert_int_equal(poll(&pfd, 1, PATIENCE_MS), 1);
+	assert_int_equal(poll(&pfd, 1, LIMIT_MS), 1);
 	assert_int_equal(rnic_chan_read(ctx->async, &ev, sizeof(ev)),
 			 sizeof(ev));
 	assert_int_equal(ev.event_type, type);
@@ -439,7 +439,7 @@ static void a_broken_socket_is_given_up(void **state)
 	pthread_mutex_unlock(&net_mutex);
 	say(ETH);
 	for (int i = 0; is_open(watch_fd); i++) {
-		assert_true(i < PATIENCE_MS);
+		assert_true(i < LIMIT_MS);
 		usleep(1000);
 	}
 	pthread_mutex_lock(&net_mutex);

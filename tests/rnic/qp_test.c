@@ -576,7 +576,7 @@ static void receives_posted_beside_the_end_complete(void **state)
 				atomic_fetch_add(&done_cnt, 1);
 		atomic_store(&is_over, true);
 		pthread_join(thread, NULL);
-		end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+		end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 		while (atomic_load(&done_cnt) < atomic_load(&posted_cnt)) {
 			if (rnicpair_peek(&racing.side[0], racing.side[0].rcq,
 					  &cqe))

@@ -273,7 +273,7 @@ static void irq_look(struct rnic_qp *qp, uint32_t *ret_cnt,
 static uint32_t lose_what_waits(uint32_t before)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	uint32_t cnt, submitted, stag;
 	struct rnicpair_side *s;
 	struct smpa_event ev;

@@ -102,7 +102,7 @@ static void trickling_does_not_help(void **state)
 	s = &p.side[0];
 	rawpeer_write(&raw, s->stag, rnicpair_addr(s, 0), "x", 1);
 	send_front(&raw, s, 60000, 20);
-	end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	while (rnic_qp_state(s->qp) == RNIC_QPS_RTS) {
 		assert_true(rnicpair_ms() < end_ms);
 		(void)!write(raw.fd, "x", 1);
@@ -152,7 +152,7 @@ static void silence_between_fpdus_is_no_stall(void **state)
 static void a_stream_that_moves_is_no_stall(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	bool is_midway = false;
 	struct rnicpair_side *s;
 	struct rawpeer raw;
@@ -185,7 +185,7 @@ static void what_we_do_not_read_is_no_stall(void **state)
 {
 	static const uint8_t octets[60000];
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	struct rnicpair_side *s;
 	struct rawpeer raw;
 	struct rnicpair p;

@@ -123,7 +123,7 @@ static uint32_t streams_left(struct rnicpair_side *s)
 
 static void wait_streams_gone(struct rnicpair_side *s)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 
 	while (streams_left(s)) {
 		assert_true(rnicpair_ms() < end_ms);
@@ -368,7 +368,7 @@ static void half_post(struct rnicpair *p, uint64_t i, uint8_t opcode)
 /* The engine has seen the FIN. */
 static void half_wait_closed(struct rnicpair_side *s)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	bool is_seen = false;
 
 	while (!is_seen) {
@@ -445,7 +445,7 @@ static void a_half_that_does_not_read_is_bounded(void **state)
 		assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
 		while (rnic_qp_state(p.side[0].qp) != RNIC_QPS_ERROR) {
 			assert_true(rnicpair_ms() - start_ms <
-				    RNICPAIR_PATIENCE_MS);
+				    RNICPAIR_LIMIT_MS);
 			poll(NULL, 0, 10);
 			if (drips)
 				(void)!read(raw.fd, octets, sizeof(octets));

@@ -41,7 +41,7 @@ static struct rnic_stream *stream_new(int fd, enum smpa_role role)
 /* Steps until an event or an error; waits for what the stream wants. */
 static int step(struct rnic_stream *stream, struct smpa_event *ev)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_PATIENCE_MS;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	int rc;
 
 	while ((rc = rnic_stream_start_step(stream, ev)) == 0) {

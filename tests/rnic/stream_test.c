@@ -414,7 +414,7 @@ static void work_waits_for_a_peer_that_does_not_read(void **state)
 /* ---- a peer that says nothing ------------------------------------------- */
 
 /* siw as the Responder misses what comes right behind its Reply. */
-static void knocks_at_a_silent_peer_until_it_speaks(void **state)
+static void probes_a_silent_peer_until_it_speaks(void **state)
 {
 	uint64_t begin;
 
@@ -453,7 +453,7 @@ static void knocks_at_a_silent_peer_until_it_speaks(void **state)
 
 /* It is the Initiator that has to begin; and where it has sent nothing, the
  * peer missed nothing. */
-static void knocks_only_behind_what_it_sent(void **state)
+static void probes_only_behind_what_it_sent(void **state)
 {
 	(void)state;
 	for (int role = 0; role < 2; role++) {
@@ -484,8 +484,8 @@ int main(void)
 		cmocka_unit_test(large_messages_are_placed_directly),
 		cmocka_unit_test(idle_streams_hold_no_staging),
 		cmocka_unit_test(work_waits_for_a_peer_that_does_not_read),
-		cmocka_unit_test(knocks_at_a_silent_peer_until_it_speaks),
-		cmocka_unit_test(knocks_only_behind_what_it_sent),
+		cmocka_unit_test(probes_a_silent_peer_until_it_speaks),
+		cmocka_unit_test(probes_only_behind_what_it_sent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Patience with a peer that was there: timeout and retry_cnt of a QP that was
- * connected without rdma_cm, for as long as its stream stands.
+ * A peer that was there and answers no more: timeout and retry_cnt of a QP that
+ * was connected without rdma_cm, for as long as its stream stands.
  *
  * TCP itself gives up after a quarter of an hour.  TCP_USER_TIMEOUT would do
  * it sooner, but counts a window that stays closed as well, and that is what a
@@ -21,26 +21,26 @@
 #include "stream-internal.h"
 #include "tcp.h"
 
-/* The patience is divided into as many; the first look finds what the others
+/* The time is divided into as many; the first look finds what the others
  * must find again. */
-#define PATIENCE_LOOKS 4u
+#define RETRY_LOOKS 4u
 /* Many streams are looked at together. */
-#define PATIENCE_GRID_NS (100 * NS_PER_MS)
+#define RETRY_GRID_NS (100 * NS_PER_MS)
 
-static void patience_set(struct rnic_stream *stream, uint64_t now_ns)
+static void retry_set(struct rnic_stream *stream, uint64_t now_ns)
 {
-	uint64_t look_ns = now_ns + stream->qp->patience_ns / PATIENCE_LOOKS;
+	uint64_t look_ns = now_ns + stream->qp->retry_ns / RETRY_LOOKS;
 
-	look_ns += PATIENCE_GRID_NS - look_ns % PATIENCE_GRID_NS;
+	look_ns += RETRY_GRID_NS - look_ns % RETRY_GRID_NS;
 	stream->look.next_ns = look_ns;
 	rnic_engine_deadline(stream->engine, look_ns);
 }
 
-void rnic_patience_begin(struct rnic_stream *stream)
+void rnic_retry_begin(struct rnic_stream *stream)
 {
 	stream->look.same_cnt = 0;
 	stream->look.acked = UINT64_MAX;
-	patience_set(stream, rnic_now_ns());
+	retry_set(stream, rnic_now_ns());
 }
 
 /* Octets are out, or could be but for a way to the peer: without a route TCP
@@ -67,24 +67,24 @@ static bool look_is_same(struct rnic_stream *stream)
 	return is_same;
 }
 
-bool rnic_patience_is_over(struct rnic_stream *stream, uint64_t now_ns)
+bool rnic_retry_is_over(struct rnic_stream *stream, uint64_t now_ns)
 {
 	const struct rnic_qp *qp = stream->qp;
 
 	stream->look.next_ns = 0;
-	if (!qp || !qp->patience_ns || rnic_sq_is_empty(qp))
+	if (!qp || !qp->retry_ns || rnic_sq_is_empty(qp))
 		return false; /* the next work begins anew */
 	if (look_is_same(stream))
 		stream->look.same_cnt++;
 	else
 		stream->look.same_cnt = 0;
-	if (stream->look.same_cnt < PATIENCE_LOOKS - 1) {
-		patience_set(stream, now_ns);
+	if (stream->look.same_cnt < RETRY_LOOKS - 1) {
+		retry_set(stream, now_ns);
 		return false;
 	}
 	util_warn("rnic",
 		  "qp 0x%06x: the peer acknowledges nothing for %u ms: "
 		  "retries exhausted",
-		  qp->num, (unsigned int)(qp->patience_ns / NS_PER_MS));
+		  qp->num, (unsigned int)(qp->retry_ns / NS_PER_MS));
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* patience.c: a peer whose TCP is silent is given up in time, one that has
+/* retry.c: a peer whose TCP is silent is given up in time, one that has
  * closed its window or acknowledges now and then is not. */
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -15,7 +15,7 @@
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
-#define PATIENCE_MS 200
+#define LIMIT_MS 200
 /* Looks are put off a little, so that many are one. */
 #define LONGER_MS 800
 
@@ -72,12 +72,12 @@ static void network_breaks(enum kind how)
 
 /* ---- two QPs ------------------------------------------------------------ */
 
-static void connect_pair(struct rnicpair *p, uint64_t patience_ms)
+static void connect_pair(struct rnicpair *p, uint64_t retry_ms)
 {
 	struct rnic_oob_send_options opt = {
 		.ord = 1,
 		.rnr_retry = 7,
-		.patience_ns = patience_ms * NS_PER_MS,
+		.retry_ns = retry_ms * NS_PER_MS,
 	};
 
 	rnicpair_open_idle(p, &defaults);
@@ -103,7 +103,7 @@ static void given_up_in_time(enum kind how)
 	struct rnicpair_side *s = &p.side[0];
 	uint64_t begin_ms, took_ms;
 
-	connect_pair(&p, PATIENCE_MS);
+	connect_pair(&p, LIMIT_MS);
 	network_breaks(how);
 	begin_ms = rnicpair_ms();
 	send_one(s);
@@ -113,8 +113,8 @@ static void given_up_in_time(enum kind how)
 	took_ms = rnicpair_ms() - begin_ms;
 	assert_int_equal(rnicpair_take(s, s->scq).status, USIW_WC_WR_FLUSH_ERR);
 	assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_ERROR);
-	assert_true(took_ms >= PATIENCE_MS);
-	assert_true(took_ms < 50 * PATIENCE_MS);
+	assert_true(took_ms >= LIMIT_MS);
+	assert_true(took_ms < 50 * LIMIT_MS);
 	rnic_tcp_replace(real);
 	rnicpair_close(&p);
 }
@@ -134,14 +134,14 @@ static void a_peer_without_a_way_to_it_likewise(void **state)
 static const struct {
 	const char *name;
 	enum kind kind;
-	uint64_t patience_ms;
+	uint64_t retry_ms;
 	bool has_work;
 	uint32_t looks; /* at least; then there are no more */
 } rows[] = {
-	{ "its window is closed", CLOSED_WINDOW, PATIENCE_MS, true, 4 },
-	{ "it acknowledges now and then", SLOW, PATIENCE_MS, true, 4 },
+	{ "its window is closed", CLOSED_WINDOW, LIMIT_MS, true, 4 },
+	{ "it acknowledges now and then", SLOW, LIMIT_MS, true, 4 },
 	{ "timeout 0 is for ever", SILENT, 0, true, 0 },
-	{ "nobody wants anything of it", SILENT, PATIENCE_MS, false, 0 },
+	{ "nobody wants anything of it", SILENT, LIMIT_MS, false, 0 },
 };
 
 static void others_are_waited_for(void **state)
@@ -153,7 +153,7 @@ static void others_are_waited_for(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct rnicpair_side *s = &p[i].side[0];
 
-		connect_pair(&p[i], rows[i].patience_ms);
+		connect_pair(&p[i], rows[i].retry_ms);
 		network_breaks(rows[i].kind);
 		if (rows[i].has_work)
 			send_one(s);
