@@ -17,7 +17,7 @@
 #include "../util/env.h"
 #include "../util/log.h"
 #include "fd.h"
-#include "hold.h"
+#include "rnr.h"
 #include "qp.h"
 #include "stat.h"
 
@@ -263,8 +263,8 @@ void cm_conn_stands(struct cm_conn *conn, struct cm_id *id)
 static void conn_set_rnr_time(const struct cm_conn *conn,
 			      const struct cm_id *id, struct rnic_qp *qp)
 {
-	rnic_hold_set_cm_time(qp, cm_id_is_ca(id) && conn->param.rnr_retry >=
-							     RNR_FOR_EVER);
+	rnic_rnr_set_cm_time(qp, cm_id_is_ca(id) &&
+					 conn->param.rnr_retry >= RNR_FOR_EVER);
 }
 
 int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp,

@@ -16,7 +16,7 @@
 #include "context.h"
 #include "fd.h"
 #include "guard.h"
-#include "hold.h"
+#include "rnr.h"
 #include "qp.h"
 #include "stat.h"
 #include "stream-internal.h"
@@ -92,7 +92,7 @@ static void bell_serve(struct rnic_bell *bell)
 		rnic_qp_serve((void *)(at - offsetof(struct rnic_qp, bell)));
 		return;
 	case RNIC_BELL_SRQ:
-		rnic_hold_serve_srq(
+		rnic_rnr_serve_srq(
 			(void *)(at - offsetof(struct rnic_srq, bell)));
 		return;
 	}

@@ -10,7 +10,7 @@
 #include "context.h"
 #include "cq.h"
 #include "engine.h"
-#include "hold.h"
+#include "rnr.h"
 #include "mw.h"
 #include "qp.h"
 #include "stat.h"
@@ -176,10 +176,10 @@ static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
 	if (imm_is_ahead(qp, ev->seg.opcode))
 		return smpa_conn_sink(conn, NULL, 0);
 	if (!recv->is_open &&
-	    (!rnic_hold_is_clear(qp) ||
-	     rnic_hold_is_behind_reads(qp, ev->seg.opcode, ev->seg.inv_stag) ||
+	    (!rnic_rnr_is_clear(qp) ||
+	     rnic_rnr_is_behind_reads(qp, ev->seg.opcode, ev->seg.inv_stag) ||
 	     rnic_rq_claim(qp) < 0)) {
-		if (rnic_hold_segment(qp, conn, ev) == 0)
+		if (rnic_rnr_segment(qp, conn, ev) == 0)
 			return 0;
 		/* D-11: the next MSN, but no receive. */
 		return refuse(qp, conn, SMPA_F_DDP_U_NO_BUFFER,
@@ -240,7 +240,7 @@ static int message_imm(struct rnic_qp *qp, const struct smpa_event *ev)
 		arrival->imm_be = cqe.imm_be;
 		return 0;
 	}
-	if (!rnic_hold_message(qp, &cqe))
+	if (!rnic_rnr_message(qp, &cqe))
 		rnic_rq_complete(qp, &cqe);
 	return 0;
 }
@@ -267,7 +267,7 @@ static int message_recv(struct rnic_qp *qp, struct smpa_conn *conn,
 		cqe.wc_flags = USIW_WC_FLAG_INV;
 		cqe.imm_be = ev->msg.inv_stag;
 	}
-	if (rnic_hold_message(qp, &cqe))
+	if (rnic_rnr_message(qp, &cqe))
 		return 0;
 	if (rnic_rq_deliver(qp, &cqe) < 0)
 		return refuse_recv(qp, conn, SMPA_F_RDMAP_INVALIDATE,

@@ -15,7 +15,7 @@
 #include "cm-internal.h"
 #include "engine.h"
 #include "fd.h"
-#include "hold.h"
+#include "rnr.h"
 #include "qp-num.h"
 #include "stat.h"
 #include "tcp.h"
@@ -161,8 +161,8 @@ static void link_attach(struct oob_link *link)
 	int rc;
 
 	(void)link_watch(link, 0);
-	rnic_hold_set_time(oob->qp, oob->opt.min_rnr_timer,
-			   link->frame.rnr_retry);
+	rnic_rnr_set_time(oob->qp, oob->opt.min_rnr_timer,
+			  link->frame.rnr_retry);
 	rc = rnic_qp_attach_stream(oob->qp, link->stream, link->ird, link->ord,
 				   0);
 	if (rc < 0) {
@@ -643,7 +643,7 @@ static int self_start(const struct oob *oob, struct rnic_stream *stream)
 	rc = rnic_stream_start_step(stream, &ev);
 	if (rc != 1 || ev.type != SMPA_EV_ESTABLISHED)
 		return rc < 0 ? rc : -EPROTO;
-	rnic_hold_set_time(oob->qp, oob->opt.min_rnr_timer, oob->rnr_retry);
+	rnic_rnr_set_time(oob->qp, oob->opt.min_rnr_timer, oob->rnr_retry);
 	return rnic_qp_attach_stream(oob->qp, stream, depth, depth, 0);
 }
 

@@ -10,7 +10,7 @@
 #include "context.h"
 #include "cq.h"
 #include "engine.h"
-#include "hold.h"
+#include "rnr.h"
 #include "mw.h"
 #include "qp-num.h"
 #include "oob.h"
@@ -226,7 +226,7 @@ void rnic_qp_ring_rq(struct rnic_qp *qp)
 	/* Pairs with qp_set_state(), and with hold_new(). */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (qp_has_ended(qp_state(qp)) ||
-	    atomic_load_explicit(&qp->is_holding, memory_order_relaxed))
+	    atomic_load_explicit(&qp->is_rnr, memory_order_relaxed))
 		rnic_engine_ring(qp->engine, &qp->bell);
 }
 
@@ -246,8 +246,8 @@ void rnic_qp_serve(struct rnic_qp *qp)
 		if (stream && !qp->stream)
 			rnic_stream_end_step(stream);
 	}
-	if (qp->hold && !qp->srq)
-		rnic_hold_serve(qp);
+	if (qp->rnr && !qp->srq)
+		rnic_rnr_serve(qp);
 	if (qp->stream) {
 		rnic_stream_tx(qp->stream);
 	} else if (qp_has_ended(qp_state(qp))) {
@@ -291,7 +291,7 @@ void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
 	if (qp->stream)
 		rnic_stream_detach(qp->stream, -ECONNRESET);
 	qp_event(qp, event);
-	rnic_hold_drop(qp);
+	rnic_rnr_drop(qp);
 	qp->irq.cnt = 0;
 	qp->irq.submitted_cnt = 0;
 	qp->arrival = (struct rnic_arrival){ 0 };
@@ -629,7 +629,7 @@ void rnic_qp_retire(struct rnic_qp *qp)
 		rnic_stream_detach(stream, 0);
 		rnic_stream_end_step(stream);
 	}
-	rnic_hold_drop(qp);
+	rnic_rnr_drop(qp);
 	rnic_mw_qp_gone(qp);
 	rnic_engine_unlead(qp->engine);
 }

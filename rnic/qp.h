@@ -30,10 +30,10 @@ struct rnic_srq {
 	struct rnic_chan_node limit_node;
 	_Atomic uint32_t user_cnt; /* QPs */
 
-	/* QPs that hold Sends, in the order of their turns (hold.c) */
-	struct rnic_hold *first_holder, *last_holder;
-	uint32_t holder_cnt;
-	_Atomic bool is_awaited; /* holder_cnt > 0, for those who post */
+	/* QPs that hold Sends, in the order of their turns (rnr.c) */
+	struct rnic_rnr *first_rnr, *last_rnr;
+	uint32_t rnr_cnt;
+	_Atomic bool is_awaited; /* rnr_cnt > 0, for those who post */
 	struct rnic_bell bell;
 };
 
@@ -209,7 +209,7 @@ struct rnic_qp {
 	_Atomic uint32_t state; /* enum rnic_qp_state; written by the leader */
 	_Atomic uint32_t reset_cnt; /* back to IDLE so often */
 
-	_Atomic bool is_holding; /* hold != NULL, for those who post */
+	_Atomic bool is_rnr; /* hold != NULL, for those who post */
 	struct rnic_bell bell;
 
 	/* table of QPs (qp-table.c) */
@@ -232,10 +232,10 @@ struct rnic_qp {
 	bool is_rtr_only; /* without rdma_cm; RTS not yet asked for */
 	uint8_t timeout;  /* of the connection manager's, as it was given */
 	bool is_cq_gone; /* a CQ overrun, the engine broken: fail when served */
-	struct rnic_hold *hold; /* Sends without receive; NULL: none */
+	struct rnic_rnr *rnr; /* Sends without receive; NULL: none */
 	uint32_t held_in_idx, held_out_idx; /* Sends held ever, delivered */
 	uint64_t rnr_ns; /* how long; 0: not at all; UINT64_MAX: no limit */
-	uint64_t rnr_full_ns; /* the most, while the hold is full */
+	uint64_t rnr_full_ns; /* the most, while its memory is full */
 	uint64_t retry_ns;    /* with a silent peer's TCP; 0: TCP's own */
 	struct rnic_stream *stream;
 	struct rnic_mw *windows; /* of type 2, bound by this QP */

@@ -6,7 +6,7 @@
 #include "../util/log.h"
 #include "cq.h"
 #include "engine.h"
-#include "hold.h"
+#include "rnr.h"
 #include "mw.h"
 #include "context.h"
 #include "qp.h"
@@ -661,8 +661,8 @@ void rnic_irq_sent(struct rnic_qp *qp)
 	irq->head = (irq->head + 1) % irq->max;
 	irq->cnt--;
 	irq->submitted_cnt--;
-	if (qp->hold)
-		rnic_hold_read_answered(qp);
+	if (qp->rnr)
+		rnic_rnr_read_answered(qp);
 }
 
 bool rnic_irq_advance(struct rnic_qp *qp)

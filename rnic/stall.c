@@ -15,7 +15,7 @@
 #include "../util/env.h"
 #include "../util/log.h"
 #include "engine.h"
-#include "hold.h"
+#include "rnr.h"
 #include "qp.h"
 #include "stream-internal.h"
 
@@ -36,7 +36,7 @@ static bool stall_is_possible(const struct rnic_stream *stream)
 	return stream->qp && !stream->has_peer_fin &&
 	       util_settings()->stall_ms &&
 	       smpa_conn_rx_is_midway(stream->conn) &&
-	       !rnic_hold_is_full(stream->qp);
+	       !rnic_rnr_is_full(stream->qp);
 }
 
 void rnic_stall_begin(struct rnic_stream *stream)

@@ -18,7 +18,7 @@
 #include "device.h"
 #include "engine.h"
 #include "fd.h"
-#include "hold.h"
+#include "rnr.h"
 #include "qp.h"
 #include "stat.h"
 #include "stream-internal.h"
@@ -213,7 +213,7 @@ static void stream_half_step(struct rnic_stream *stream)
 		if (!stream->qp)
 			return; /* a completion did not fit: it has ended */
 	}
-	if (stream->phase == RNIC_STREAM_RUN && rnic_hold_delays_end(qp))
+	if (stream->phase == RNIC_STREAM_RUN && rnic_rnr_delays_end(qp))
 		return;
 	if ((!qp->irq.cnt && smpa_conn_tx_is_idle(stream->conn)) ||
 	    smpa_conn_tx_is_held(stream->conn)) /* MPA-134: for good now */
@@ -318,7 +318,7 @@ void rnic_stream_rnr(struct rnic_stream *stream)
 {
 	stream->rnr_ns = 0;
 	if (stream->qp)
-		rnic_hold_expire(stream->qp);
+		rnic_rnr_expire(stream->qp);
 	rnic_stream_end_step(stream);
 }
 

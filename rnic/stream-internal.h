@@ -45,7 +45,7 @@ struct rnic_stream {
 	uint64_t tx_octets;	       /* taken by TCP since the start */
 	uint64_t paced_acked;	       /* by the peer's TCP, then */
 	uint64_t paced_octets;	       /* of these, when deadline_ns was set */
-	uint64_t rnr_ns;   /* end of the RNR time (hold.c); 0: nothing held */
+	uint64_t rnr_ns;   /* end of the RNR time (rnr.c); 0: nothing held */
 	uint64_t nudge_ns; /* when to wake who waits on the send CQ; 0 */
 	uint64_t probe_ns; /* when a silent peer hears from us again; 0 */
 	struct {

@@ -9,7 +9,7 @@
 
 #include "../util/log.h"
 #include "engine.h"
-#include "hold.h"
+#include "rnr.h"
 #include "qp.h"
 #include "stat.h"
 #include "stream-internal.h"
@@ -183,10 +183,10 @@ static int stream_read(struct rnic_stream *stream)
 	return (size_t)len == want;
 }
 
-/* Sends wait for receives, and nothing more can be kept (hold.c). */
+/* Sends wait for receives, and nothing more can be kept (rnr.c). */
 static bool stream_is_full(const struct rnic_stream *stream)
 {
-	return stream->qp && rnic_hold_is_full(stream->qp);
+	return stream->qp && rnic_rnr_is_full(stream->qp);
 }
 
 static int stream_rx(struct rnic_stream *stream)
@@ -440,9 +440,9 @@ void rnic_stream_watch(struct rnic_stream *stream)
 }
 
 /*
- * A socket that is not read, because the hold is full or behind the peer's FIN,
- * cannot tell that it has failed.  epoll does, again and again until the socket
- * is closed, whatever it was asked for.
+ * A socket that is not read, because the memory of rnr.c is full or behind the
+ * peer's FIN, cannot tell that it has failed.  epoll does, again and again
+ * until the socket is closed, whatever it was asked for.
  */
 static bool stream_is_unread(const struct rnic_stream *stream)
 {

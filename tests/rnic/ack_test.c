@@ -614,7 +614,7 @@ static void what_a_broken_connection_leaves_open_fails(void **state)
 	b = &p.side[1];
 	/* TCP has taken it, but it is held there: nobody answers behind it. */
 	post(&p, 0, USIW_WR_SEND, SIGNALED, 3, 0, 64, 0);
-	while (!atomic_load(&b->qp->is_holding)) {
+	while (!atomic_load(&b->qp->is_rnr)) {
 		struct usiw_cqe cqe;
 
 		assert_false(rnicpair_poll(a, a->scq, &cqe));

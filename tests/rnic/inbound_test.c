@@ -877,7 +877,7 @@ int main(void)
 		cmocka_unit_test(noise_ends_the_stream),
 	};
 
-	/* A Send without receive is refused at once; hold_test.c has others. */
+	/* A Send without receive is refused at once; rnr_test.c has others. */
 	setenv("USIW_RNR_MS", "0", 1);
 	setenv("USIW_LOG", "info", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include "context.h"
 #include "engine.h"
 #include "env.h"
-#include "hold.h"
+#include "rnr.h"
 #include "rawpeer.h"
 #include "qp.h"
 #include "stream-internal.h"
@@ -199,7 +199,7 @@ static void what_we_do_not_read_is_no_stall(void **state)
 		rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, sizeof(octets));
 	while (!is_full) {
 		rnic_engine_lead(s->ctx->engine);
-		is_full = s->qp->hold && rnic_hold_is_full(s->qp);
+		is_full = s->qp->rnr && rnic_rnr_is_full(s->qp);
 		if (is_full) {
 			assert_true(
 				smpa_conn_rx_is_midway(s->qp->stream->conn));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* hold.c: how long, from what the peers told each other. */
-#include "hold-fixture.h"
+/* rnr.c: how long, from what the peers told each other. */
+#include "rnr-fixture.h"
 
 #define US 1000ull
 
@@ -25,8 +25,8 @@ static void the_retry_time_is_what_the_peers_told(void **state)
 	rnicpair_open_idle(&p, &(struct rnicpair_options)RNICPAIR_OPTIONS_INIT);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		print_message("%s\n", rows[i].name);
-		rnic_hold_set_time(p.side[0].qp, rows[i].min_rnr_timer,
-				   rows[i].rnr_retry);
+		rnic_rnr_set_time(p.side[0].qp, rows[i].min_rnr_timer,
+				  rows[i].rnr_retry);
 		assert_true(p.side[0].qp->rnr_ns == rows[i].ns);
 	}
 	/* A QP that is reset knows nothing of its former peer. */
@@ -45,9 +45,9 @@ static void with_a_manager_it_is_the_setting_or_for_ever(void **state)
 	rnicpair_open_idle(&p, &(struct rnicpair_options)RNICPAIR_OPTIONS_INIT);
 	qp = p.side[0].qp;
 	assert_true(qp->rnr_full_ns == UINT64_MAX);
-	rnic_hold_set_cm_time(qp, false);
+	rnic_rnr_set_cm_time(qp, false);
 	assert_true(qp->rnr_ns == 100 * NS_PER_MS);
-	rnic_hold_set_cm_time(qp, true);
+	rnic_rnr_set_cm_time(qp, true);
 	assert_true(qp->rnr_ns == UINT64_MAX);
 	assert_true(qp->rnr_full_ns == 100 * NS_PER_MS);
 	assert_int_equal(rnic_qp_modify(qp, RNIC_QPS_ERROR), 0);

@@ -6,9 +6,10 @@
  * is over.
  *
  * Delivery happens only where bells are served, where streams may go: a
- * segment that finds both a hold and a receive leaves a bell for its leader.
+ * segment that finds both kept Sends and a receive leaves a bell for its
+ * leader.
  */
-#include "hold.h"
+#include "rnr.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,7 +24,7 @@
 #include "stream-internal.h"
 
 /* Records begin at multiples of it, so that only their octets wrap. */
-#define HOLD_ALIGN 128u
+#define RNR_ALIGN 128u
 
 /* One message.  Its octets follow, and go on at the ring's front. */
 struct held {
@@ -36,33 +37,33 @@ struct held {
 	bool is_whole;
 };
 
-_Static_assert(sizeof(struct held) <= HOLD_ALIGN, "a record's head");
+_Static_assert(sizeof(struct held) <= RNR_ALIGN, "a record's head");
 
-struct rnic_hold {
+struct rnic_rnr {
 	struct rnic_qp *qp;
-	struct rnic_hold *prev, *next; /* among the holders of an SRQ */
-	uint32_t cnt;		       /* messages */
-	uint32_t newest;	       /* offset of the last one */
-	uint32_t head, used, size;     /* of the ring */
-	bool is_open;		       /* the last one is not whole */
-	bool is_full;		       /* @waiting has no room */
-	struct smpa_event waiting;     /* SEGMENT, not answered yet */
-	_Alignas(HOLD_ALIGN) uint8_t ring[];
+	struct rnic_rnr *prev, *next; /* among the holders of an SRQ */
+	uint32_t cnt;		      /* messages */
+	uint32_t newest;	      /* offset of the last one */
+	uint32_t head, used, size;    /* of the ring */
+	bool is_open;		      /* the last one is not whole */
+	bool is_full;		      /* @waiting has no room */
+	struct smpa_event waiting;    /* SEGMENT, not answered yet */
+	_Alignas(RNR_ALIGN) uint8_t ring[];
 };
 
 static uint32_t round_up(uint32_t len)
 {
-	return (len + HOLD_ALIGN - 1) & ~(HOLD_ALIGN - 1);
+	return (len + RNR_ALIGN - 1) & ~(RNR_ALIGN - 1);
 }
 
-static struct held *held_at(struct rnic_hold *hold, uint32_t off)
+static struct held *held_at(struct rnic_rnr *rnr, uint32_t off)
 {
-	return (void *)(hold->ring + off);
+	return (void *)(rnr->ring + off);
 }
 
-static struct held *held_oldest(struct rnic_hold *hold)
+static struct held *held_oldest(struct rnic_rnr *rnr)
 {
-	return held_at(hold, hold->head);
+	return held_at(rnr, rnr->head);
 }
 
 static bool opcode_invalidates(uint8_t opcode)
@@ -72,57 +73,56 @@ static bool opcode_invalidates(uint8_t opcode)
 
 /*
  * InfiniBand's responder executes in order: an invalidation takes effect when
- * the READs before it are answered.  Not when the hold is full: the answers
+ * the READs before it are answered.  Not when the ring is full: the answers
  * may wait for the peer to read, and the peer, in the same state, for ours.
  */
-static bool hold_awaits_reads(struct rnic_hold *hold)
+static bool rnr_awaits_reads(struct rnic_rnr *rnr)
 {
-	const struct held *held = held_oldest(hold);
+	const struct held *held = held_oldest(rnr);
 
-	return hold->cnt && !hold->is_full &&
-	       opcode_invalidates(held->opcode) &&
-	       rnic_irq_needs(hold->qp, held->inv_stag);
+	return rnr->cnt && !rnr->is_full && opcode_invalidates(held->opcode) &&
+	       rnic_irq_needs(rnr->qp, held->inv_stag);
 }
 
-bool rnic_hold_is_behind_reads(const struct rnic_qp *qp, uint8_t opcode,
-			       uint32_t inv_stag)
+bool rnic_rnr_is_behind_reads(const struct rnic_qp *qp, uint8_t opcode,
+			      uint32_t inv_stag)
 {
 	return opcode_invalidates(opcode) && qp->rnr_ns &&
 	       rnic_irq_needs(qp, inv_stag);
 }
 
-/* ---- a QP begins and ceases to hold ------------------------------------- */
+/* ---- a QP begins and ceases to keep Sends -------------------------------- */
 
-static void holder_append(struct rnic_hold *hold)
+static void srq_append(struct rnic_rnr *rnr)
 {
-	struct rnic_srq *srq = hold->qp->srq;
+	struct rnic_srq *srq = rnr->qp->srq;
 
-	hold->next = NULL;
-	hold->prev = srq->last_holder;
-	if (srq->last_holder)
-		srq->last_holder->next = hold;
+	rnr->next = NULL;
+	rnr->prev = srq->last_rnr;
+	if (srq->last_rnr)
+		srq->last_rnr->next = rnr;
 	else
-		srq->first_holder = hold;
-	srq->last_holder = hold;
-	srq->holder_cnt++;
+		srq->first_rnr = rnr;
+	srq->last_rnr = rnr;
+	srq->rnr_cnt++;
 }
 
-static void holder_remove(struct rnic_hold *hold)
+static void srq_remove(struct rnic_rnr *rnr)
 {
-	struct rnic_srq *srq = hold->qp->srq;
+	struct rnic_srq *srq = rnr->qp->srq;
 
-	if (hold->prev)
-		hold->prev->next = hold->next;
+	if (rnr->prev)
+		rnr->prev->next = rnr->next;
 	else
-		srq->first_holder = hold->next;
-	if (hold->next)
-		hold->next->prev = hold->prev;
+		srq->first_rnr = rnr->next;
+	if (rnr->next)
+		rnr->next->prev = rnr->prev;
 	else
-		srq->last_holder = hold->prev;
-	srq->holder_cnt--;
+		srq->last_rnr = rnr->prev;
+	srq->rnr_cnt--;
 }
 
-static void hold_limit(struct rnic_stream *stream, uint64_t rnr_ns)
+static void rnr_limit(struct rnic_stream *stream, uint64_t rnr_ns)
 {
 	stream->rnr_ns = 0;
 	if (rnr_ns == UINT64_MAX)
@@ -132,33 +132,32 @@ static void hold_limit(struct rnic_stream *stream, uint64_t rnr_ns)
 }
 
 /* The time of the oldest message begins.  READs have a time of their own. */
-static void hold_begin_time(struct rnic_qp *qp)
+static void rnr_begin_time(struct rnic_qp *qp)
 {
 	uint64_t ns = qp->rnr_ns;
 
-	if (qp->hold->is_full && qp->rnr_full_ns < ns)
+	if (qp->rnr->is_full && qp->rnr_full_ns < ns)
 		ns = qp->rnr_full_ns;
-	hold_limit(qp->stream, hold_awaits_reads(qp->hold) ? UINT64_MAX : ns);
+	rnr_limit(qp->stream, rnr_awaits_reads(qp->rnr) ? UINT64_MAX : ns);
 }
 
-static int hold_new(struct rnic_qp *qp)
+static int rnr_new(struct rnic_qp *qp)
 {
 	struct rnic_staging_pool *pool = &qp->engine->rx_pool;
-	struct rnic_hold *hold = rnic_staging_get(pool);
+	struct rnic_rnr *rnr = rnic_staging_get(pool);
 
-	if (!hold)
+	if (!rnr)
 		return -ENOMEM;
-	memset(hold, 0, sizeof(*hold));
-	hold->qp = qp;
-	hold->size = (uint32_t)(pool->size - sizeof(*hold)) & ~(HOLD_ALIGN - 1);
-	qp->hold = hold;
+	memset(rnr, 0, sizeof(*rnr));
+	rnr->qp = qp;
+	rnr->size = (uint32_t)(pool->size - sizeof(*rnr)) & ~(RNR_ALIGN - 1);
+	qp->rnr = rnr;
 	if (qp->srq) {
-		holder_append(hold);
+		srq_append(rnr);
 		atomic_store_explicit(&qp->srq->is_awaited, true,
 				      memory_order_relaxed);
 	} else {
-		atomic_store_explicit(&qp->is_holding, true,
-				      memory_order_relaxed);
+		atomic_store_explicit(&qp->is_rnr, true, memory_order_relaxed);
 	}
 	/*
 	 * Pairs with the fences in rnic_qp_ring_rq() and rnic_srq_ring_rq():
@@ -169,26 +168,25 @@ static int hold_new(struct rnic_qp *qp)
 	return 0;
 }
 
-void rnic_hold_drop(struct rnic_qp *qp)
+void rnic_rnr_drop(struct rnic_qp *qp)
 {
-	struct rnic_hold *hold = qp->hold;
+	struct rnic_rnr *rnr = qp->rnr;
 
-	if (!hold)
+	if (!rnr)
 		return;
-	qp->hold = NULL;
+	qp->rnr = NULL;
 	qp->held_out_idx = qp->held_in_idx;
 	if (qp->stream)
 		qp->stream->rnr_ns = 0;
 	if (qp->srq) {
-		holder_remove(hold);
+		srq_remove(rnr);
 		atomic_store_explicit(&qp->srq->is_awaited,
-				      qp->srq->holder_cnt > 0,
+				      qp->srq->rnr_cnt > 0,
 				      memory_order_relaxed);
 	} else {
-		atomic_store_explicit(&qp->is_holding, false,
-				      memory_order_relaxed);
+		atomic_store_explicit(&qp->is_rnr, false, memory_order_relaxed);
 	}
-	rnic_staging_put(&qp->engine->rx_pool, hold);
+	rnic_staging_put(&qp->engine->rx_pool, rnr);
 	/* The answer to an ack.c of the peer's waits for it. */
 	if (qp->stream && rnic_irq_is_waiting(qp))
 		rnic_engine_bell(qp->engine, &qp->bell);
@@ -216,15 +214,15 @@ static uint64_t rnr_time_ns(uint8_t min_rnr_timer, uint8_t rnr_retry)
 	return told_ns > least_ns ? told_ns : least_ns;
 }
 
-void rnic_hold_set_time(struct rnic_qp *qp, uint8_t min_rnr_timer,
-			uint8_t rnr_retry)
+void rnic_rnr_set_time(struct rnic_qp *qp, uint8_t min_rnr_timer,
+		       uint8_t rnr_retry)
 {
 	rnic_engine_lead(qp->engine);
 	qp->rnr_ns = rnr_time_ns(min_rnr_timer, rnr_retry);
 	rnic_engine_unlead(qp->engine);
 }
 
-void rnic_hold_set_cm_time(struct rnic_qp *qp, bool is_for_ever)
+void rnic_rnr_set_cm_time(struct rnic_qp *qp, bool is_for_ever)
 {
 	uint64_t least_ns = util_settings()->rnr_ms * NS_PER_MS;
 
@@ -238,64 +236,63 @@ void rnic_hold_set_cm_time(struct rnic_qp *qp, bool is_for_ever)
 
 /* Receives were posted before the flag could be seen, or could not be used
  * when the bell rang. */
-static void hold_remind(struct rnic_qp *qp)
+static void rnr_remind(struct rnic_qp *qp)
 {
 	if (usiw_ring_peek(rnic_rq_ring(qp), 0))
 		rnic_engine_bell(qp->engine,
 				 qp->srq ? &qp->srq->bell : &qp->bell);
 }
 
-static bool hold_has_room(const struct rnic_hold *hold, uint32_t len)
+static bool rnr_has_room(const struct rnic_rnr *rnr, uint32_t len)
 {
-	uint32_t used = hold->used;
+	uint32_t used = rnr->used;
 
-	if (!hold->is_open)
-		used = round_up(used) + HOLD_ALIGN;
-	return used <= hold->size && len <= hold->size - used;
+	if (!rnr->is_open)
+		used = round_up(used) + RNR_ALIGN;
+	return used <= rnr->size && len <= rnr->size - used;
 }
 
 /* The record that the segment belongs to. */
-static struct held *held_open(struct rnic_hold *hold)
+static struct held *held_open(struct rnic_rnr *rnr)
 {
 	struct held *held;
 
-	if (hold->is_open)
-		return held_at(hold, hold->newest);
-	hold->used = round_up(hold->used);
-	hold->newest = (hold->head + hold->used) % hold->size;
-	hold->used += HOLD_ALIGN;
-	hold->cnt++;
-	hold->qp->held_in_idx++;
-	hold->is_open = true;
-	held = held_at(hold, hold->newest);
+	if (rnr->is_open)
+		return held_at(rnr, rnr->newest);
+	rnr->used = round_up(rnr->used);
+	rnr->newest = (rnr->head + rnr->used) % rnr->size;
+	rnr->used += RNR_ALIGN;
+	rnr->cnt++;
+	rnr->qp->held_in_idx++;
+	rnr->is_open = true;
+	held = held_at(rnr, rnr->newest);
 	held->len = 0;
 	held->is_whole = false;
 	return held;
 }
 
 /* Room for @len more octets of the newest record. */
-static int hold_reserve(struct rnic_hold *hold, uint32_t len,
-			struct iovec iov[2])
+static int rnr_reserve(struct rnic_rnr *rnr, uint32_t len, struct iovec iov[2])
 {
-	uint32_t at = (hold->head + hold->used) % hold->size;
-	uint32_t piece = hold->size - at < len ? hold->size - at : len;
+	uint32_t at = (rnr->head + rnr->used) % rnr->size;
+	uint32_t piece = rnr->size - at < len ? rnr->size - at : len;
 
-	hold->used += len;
-	iov[0].iov_base = hold->ring + at;
+	rnr->used += len;
+	iov[0].iov_base = rnr->ring + at;
 	iov[0].iov_len = piece;
-	iov[1].iov_base = hold->ring;
+	iov[1].iov_base = rnr->ring;
 	iov[1].iov_len = len - piece;
 	if (!len)
 		return 0;
 	return len > piece ? 2 : 1;
 }
 
-static int hold_take(struct rnic_hold *hold, struct smpa_conn *conn,
-		     const struct smpa_event *ev)
+static int rnr_take(struct rnic_rnr *rnr, struct smpa_conn *conn,
+		    const struct smpa_event *ev)
 {
-	struct held *held = held_open(hold);
+	struct held *held = held_open(rnr);
 	struct iovec iov[2];
-	int cnt = hold_reserve(hold, ev->seg.len, iov);
+	int cnt = rnr_reserve(rnr, ev->seg.len, iov);
 
 	held->len += ev->seg.len;
 	held->opcode = ev->seg.opcode;
@@ -307,83 +304,83 @@ static int hold_take(struct rnic_hold *hold, struct smpa_conn *conn,
 	return smpa_conn_sink(conn, iov, cnt);
 }
 
-int rnic_hold_segment(struct rnic_qp *qp, struct smpa_conn *conn,
-		      const struct smpa_event *ev)
+int rnic_rnr_segment(struct rnic_qp *qp, struct smpa_conn *conn,
+		     const struct smpa_event *ev)
 {
-	struct rnic_hold *hold = qp->hold;
+	struct rnic_rnr *rnr = qp->rnr;
 	int rc = 0;
 
-	if (!hold) {
+	if (!rnr) {
 		if (!qp->rnr_ns)
 			return -ENOENT;
-		rc = hold_new(qp);
+		rc = rnr_new(qp);
 		if (rc < 0)
 			return rc;
-		hold = qp->hold;
+		rnr = qp->rnr;
 	}
-	if (hold_has_room(hold, ev->seg.len)) {
-		rc = hold_take(hold, conn, ev);
+	if (rnr_has_room(rnr, ev->seg.len)) {
+		rc = rnr_take(rnr, conn, ev);
 	} else {
 		/* Not answered: the engine asks for no further octets. */
-		hold->waiting = *ev;
-		hold->is_full = true;
+		rnr->waiting = *ev;
+		rnr->is_full = true;
 	}
 	if (!qp->stream->rnr_ns)
-		hold_begin_time(qp);
-	hold_remind(qp);
+		rnr_begin_time(qp);
+	rnr_remind(qp);
 	return rc;
 }
 
-bool rnic_hold_message(struct rnic_qp *qp, const struct usiw_cqe *cqe)
+bool rnic_rnr_message(struct rnic_qp *qp, const struct usiw_cqe *cqe)
 {
-	struct rnic_hold *hold = qp->hold;
+	struct rnic_rnr *rnr = qp->rnr;
 	struct held *held;
 
-	if (!hold || !hold->is_open)
+	if (!rnr || !rnr->is_open)
 		return false;
-	held = held_at(hold, hold->newest);
+	held = held_at(rnr, rnr->newest);
 	held->cqe = *cqe;
 	held->is_whole = true;
-	hold->is_open = false;
+	rnr->is_open = false;
 	rnic_stat_add(RNIC_STAT_recv_held, 1);
-	hold_remind(qp);
+	rnr_remind(qp);
 	return true;
 }
 
-void rnic_hold_read_answered(struct rnic_qp *qp)
+void rnic_rnr_read_answered(struct rnic_qp *qp)
 {
-	if (qp->stream->rnr_ns || hold_awaits_reads(qp->hold))
+	if (qp->stream->rnr_ns || rnr_awaits_reads(qp->rnr))
 		return;
-	hold_begin_time(qp);
-	hold_remind(qp);
+	rnr_begin_time(qp);
+	rnr_remind(qp);
 }
 
-bool rnic_hold_is_full(const struct rnic_qp *qp)
+bool rnic_rnr_is_full(const struct rnic_qp *qp)
 {
-	return qp->hold && qp->hold->is_full;
+	return qp->rnr && qp->rnr->is_full;
 }
 
 /* ---- what goes ---------------------------------------------------------- */
 
-static void hold_pop(struct rnic_hold *hold)
+static void rnr_pop(struct rnic_rnr *rnr)
 {
-	uint32_t len = HOLD_ALIGN + round_up(held_oldest(hold)->len);
+	uint32_t len = RNR_ALIGN + round_up(held_oldest(rnr)->len);
 
-	hold->cnt--;
-	hold->qp->held_out_idx++;
-	if (hold->cnt) {
-		hold->head = (hold->head + len) % hold->size;
-		hold->used -= len;
+	rnr->cnt--;
+	rnr->qp->held_out_idx++;
+	if (rnr->cnt) {
+		rnr->head = (rnr->head + len) % rnr->size;
+		rnr->used -= len;
 		return;
 	}
-	hold->head = 0;
-	hold->used = 0;
-	hold->is_open = false;
+	rnr->head = 0;
+	rnr->used = 0;
+	rnr->is_open = false;
 }
 
 /* The QP ends because of that message. */
-static void hold_refuse(struct rnic_qp *qp, const struct held *held,
-			uint16_t fault)
+static void rnr_refuse(struct rnic_qp *qp, const struct held *held,
+		       uint16_t fault)
 {
 	struct smpa_fault value = { fault };
 	struct smpa_event ev = { .type = SMPA_EV_SEGMENT };
@@ -403,19 +400,19 @@ static void hold_refuse(struct rnic_qp *qp, const struct held *held,
 }
 
 /* The same, and the receive it took says why. */
-static void hold_refuse_recv(struct rnic_qp *qp, const struct held *held,
-			     uint16_t fault, enum usiw_wc_status status)
+static void rnr_refuse_recv(struct rnic_qp *qp, const struct held *held,
+			    uint16_t fault, enum usiw_wc_status status)
 {
 	struct usiw_cqe cqe = { .status = status, .opcode = USIW_WC_RECV };
 
 	rnic_rq_complete(qp, &cqe);
 	/* The completion may have found no room, and ended the QP. */
 	if (qp->stream)
-		hold_refuse(qp, held, fault);
+		rnr_refuse(qp, held, fault);
 }
 
 struct held_copy {
-	const struct rnic_hold *hold;
+	const struct rnic_rnr *rnr;
 	struct iovec iov[RNIC_SGE_MAX];
 	int cnt;
 };
@@ -424,18 +421,18 @@ struct held_copy {
 static void held_copy(void *arg)
 {
 	const struct held_copy *copy = arg;
-	const struct rnic_hold *hold = copy->hold;
-	uint32_t at = hold->head + HOLD_ALIGN;
+	const struct rnic_rnr *rnr = copy->rnr;
+	uint32_t at = rnr->head + RNR_ALIGN;
 
 	for (int i = 0; i < copy->cnt; i++) {
 		uint8_t *to = copy->iov[i].iov_base;
 		size_t left = copy->iov[i].iov_len;
 
 		while (left) {
-			uint32_t room = hold->size - at % hold->size;
+			uint32_t room = rnr->size - at % rnr->size;
 			size_t piece = left < room ? left : room;
 
-			memcpy(to, hold->ring + at % hold->size, piece);
+			memcpy(to, rnr->ring + at % rnr->size, piece);
 			to += piece;
 			at += (uint32_t)piece;
 			left -= piece;
@@ -449,7 +446,7 @@ static uint16_t held_place(struct rnic_qp *qp, const struct held *held,
 			   enum usiw_wc_status *ret_status)
 {
 	const struct rnic_recv *recv = &qp->rq.current;
-	struct held_copy copy = { .hold = qp->hold };
+	struct held_copy copy = { .rnr = qp->rnr };
 
 	if (held->len > recv->len) {
 		*ret_status = USIW_WC_LOC_LEN_ERR;
@@ -476,84 +473,84 @@ static uint16_t held_place(struct rnic_qp *qp, const struct held *held,
  * The oldest message, or what has come of it, gets its receive.  Return:
  * false: there is none, or its octets are just arriving.
  */
-static bool hold_deliver(struct rnic_qp *qp)
+static bool rnr_deliver(struct rnic_qp *qp)
 {
-	struct rnic_hold *hold = qp->hold;
+	struct rnic_rnr *rnr = qp->rnr;
 	enum usiw_wc_status status = USIW_WC_SUCCESS;
 	struct held held;
 	uint16_t fault;
 
-	if (!hold->cnt || hold_awaits_reads(hold))
+	if (!rnr->cnt || rnr_awaits_reads(rnr))
 		return false;
-	held = *held_oldest(hold);
+	held = *held_oldest(rnr);
 	if (!held.is_whole &&
-	    smpa_conn_uses(qp->stream->conn, hold, sizeof(*hold) + hold->size))
+	    smpa_conn_uses(qp->stream->conn, rnr, sizeof(*rnr) + rnr->size))
 		return false; /* reminded when they are there */
 	if (rnic_rq_claim(qp) < 0)
 		return false;
 	fault = held_place(qp, &held, &status);
 	if (fault) {
-		hold_refuse_recv(qp, &held, fault, status);
+		rnr_refuse_recv(qp, &held, fault, status);
 		return true;
 	}
-	hold_pop(hold);
-	if (hold->cnt || hold->is_full)
-		hold_begin_time(qp);
+	rnr_pop(rnr);
+	if (rnr->cnt || rnr->is_full)
+		rnr_begin_time(qp);
 	else
-		rnic_hold_drop(qp);
+		rnic_rnr_drop(qp);
 	/* The rest of a message that is not whole goes to its receive. */
 	if (held.is_whole && rnic_rq_deliver(qp, &held.cqe) < 0)
-		hold_refuse_recv(qp, &held, SMPA_F_RDMAP_INVALIDATE,
-				 USIW_WC_LOC_ACCESS_ERR);
+		rnr_refuse_recv(qp, &held, SMPA_F_RDMAP_INVALIDATE,
+				USIW_WC_LOC_ACCESS_ERR);
 	return true;
 }
 
 /* Something was delivered: the stream goes on, or ends. */
-static void hold_go_on(struct rnic_qp *qp, struct rnic_stream *stream)
+static void rnr_go_on(struct rnic_qp *qp, struct rnic_stream *stream)
 {
-	struct rnic_hold *hold = qp->hold;
+	struct rnic_rnr *rnr = qp->rnr;
 	struct smpa_event ev;
 
-	if (!hold || !hold->is_full ||
-	    (hold->cnt && !hold_has_room(hold, hold->waiting.seg.len))) {
+	if (!rnr || !rnr->is_full ||
+	    (rnr->cnt && !rnr_has_room(rnr, rnr->waiting.seg.len))) {
 		rnic_stream_end_step(stream);
 		return;
 	}
-	ev = hold->waiting;
-	hold->is_full = false;
-	if (hold->cnt)
-		hold_begin_time(qp);
+	ev = rnr->waiting;
+	rnr->is_full = false;
+	if (rnr->cnt)
+		rnr_begin_time(qp);
 	else
-		rnic_hold_drop(qp);
+		rnic_rnr_drop(qp);
 	rnic_inbound_event(qp, stream->conn, &ev);
 	rnic_stream_resume(stream);
 }
 
-void rnic_hold_serve(struct rnic_qp *qp)
+void rnic_rnr_serve(struct rnic_qp *qp)
 {
 	struct rnic_stream *stream = qp->stream;
 	bool has_delivered = false;
 
-	while (qp->hold && hold_deliver(qp))
+	while (qp->rnr && rnr_deliver(qp))
 		has_delivered = true;
 	if (has_delivered)
-		hold_go_on(qp, stream);
+		rnr_go_on(qp, stream);
 }
 
-void rnic_hold_serve_srq(struct rnic_srq *srq)
+void rnic_rnr_serve_srq(struct rnic_srq *srq)
 {
 	uint32_t idle_cnt = 0;
 
 	/* One message each, in turn. */
-	while (idle_cnt < srq->holder_cnt && usiw_ring_peek(&srq->ring, 0)) {
-		struct rnic_qp *qp = srq->first_holder->qp;
+	while (idle_cnt < srq->rnr_cnt && usiw_ring_peek(&srq->ring, 0)) {
+		struct rnic_qp *qp = srq->first_rnr->qp;
 		struct rnic_stream *stream = qp->stream;
 
-		holder_remove(qp->hold);
-		holder_append(qp->hold);
+		srq_remove(qp->rnr);
+		srq_append(qp->rnr);
 		idle_cnt++;
-		if (hold_deliver(qp)) {
-			hold_go_on(qp, stream);
+		if (rnr_deliver(qp)) {
+			rnr_go_on(qp, stream);
 			idle_cnt = 0;
 		}
 	}
@@ -561,25 +558,25 @@ void rnic_hold_serve_srq(struct rnic_srq *srq)
 
 /* ---- ends --------------------------------------------------------------- */
 
-void rnic_hold_expire(struct rnic_qp *qp)
+void rnic_rnr_expire(struct rnic_qp *qp)
 {
 	struct held held;
 
-	if (!qp->hold)
+	if (!qp->rnr)
 		return;
 	/* D-11: the next MSN, but no receive. */
-	held = *held_oldest(qp->hold);
-	hold_refuse(qp, &held, SMPA_F_DDP_U_NO_BUFFER);
+	held = *held_oldest(qp->rnr);
+	rnr_refuse(qp, &held, SMPA_F_DDP_U_NO_BUFFER);
 }
 
-bool rnic_hold_delays_end(struct rnic_qp *qp)
+bool rnic_rnr_delays_end(struct rnic_qp *qp)
 {
 	struct rnic_stream *stream = qp->stream;
 
-	if (!qp->hold || !held_oldest(qp->hold)->is_whole ||
-	    hold_awaits_reads(qp->hold))
+	if (!qp->rnr || !held_oldest(qp->rnr)->is_whole ||
+	    rnr_awaits_reads(qp->rnr))
 		return false;
 	if (!stream->rnr_ns) /* for ever, while there was a peer */
-		hold_limit(stream, util_settings()->rnr_ms * NS_PER_MS);
+		rnr_limit(stream, util_settings()->rnr_ms * NS_PER_MS);
 	return true;
 }

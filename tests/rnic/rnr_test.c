@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * hold.c: Sends that come before their receive, what goes on behind them, and
+ * rnr.c: Sends that come before their receive, what goes on behind them, and
  * how it ends when none comes.  Time is long here but where a test is about
  * its end.
  */
@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hold-fixture.h"
+#include "rnr-fixture.h"
 #include "stream-internal.h"
 #include "tcpfake.h"
 
@@ -125,13 +125,13 @@ static void late_run(const struct late *row, bool has_crc)
 	rnicpair_fill(octets, row->len, 3);
 	msg.stag = rnic_mw_stag(mw) ^ (row->has_bad_stag ? 0x100 : 0);
 	rawpeer_send(&raw, &msg);
-	wait_for(is_holding, side);
+	wait_for(is_rnr, side);
 	assert_true(rnicpair_is_quiet(&p, side, side->rcq));
 	sge = rnicpair_sge(side, 0, row->room);
 	sge.lkey ^= row->has_bad_key ? 0x100 : 0;
 	assert_int_equal(rnicpair_post_recv(side, 77, &sge, 1), 0);
 	late_check(row, side, &raw, msg.stag);
-	assert_false(is_holding(side));
+	assert_false(is_rnr(side));
 	assert_true(rnicpair_is_quiet(&p, side, side->rcq));
 	assert_false(rnicpair_has_async(side));
 	rawpeer_close(&raw);
@@ -176,7 +176,7 @@ static void no_receive(uint64_t rnr_ms, uint32_t len)
 	rnicpair_wait_state(side, RNIC_QPS_TERMINATE);
 	assert_int_equal(rnicpair_async(side, NULL), USIW_EVENT_QP_REQ_ERR);
 	/* What is held is gone; a receive that comes now is flushed. */
-	assert_false(is_holding(side));
+	assert_false(is_rnr(side));
 	post_recv(side, 5, 0, 100);
 	assert_int_equal(rnicpair_take(side, side->rcq).status,
 			 USIW_WC_WR_FLUSH_ERR);
@@ -271,26 +271,26 @@ static void two_messages_take_two_receives(void **state)
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
 	rnicpair_fill(octets, 200, 2);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 200);
-	wait_for(is_holding, side);
+	wait_for(is_rnr, side);
 	first_ns = limit_ns(side);
 	assert_true(rnicpair_is_quiet(&p, side, side->rcq));
 	post_recv(side, 1, 0, 1000);
 	assert_int_equal(rnicpair_take(side, side->rcq).byte_len, 100);
 	assert_true(rnicpair_is_filled(side->buf, 100, 1));
 	assert_true(rnicpair_is_quiet(&p, side, side->rcq));
-	assert_true(is_holding(side));
+	assert_true(is_rnr(side));
 	/* The next one has its own time. */
 	assert_true(limit_ns(side) > first_ns);
 	post_recv(side, 2, 1000, 1000);
 	assert_int_equal(rnicpair_take(side, side->rcq).byte_len, 200);
 	assert_true(rnicpair_is_filled(side->buf + 1000, 200, 2));
-	assert_false(is_holding(side));
+	assert_false(is_rnr(side));
 	assert_int_equal(limit_ns(side), 0);
 	/* Nothing is left behind: a receive that is there is taken at once. */
 	post_recv(side, 3, 2000, 1000);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 10);
 	assert_int_equal(rnicpair_take(side, side->rcq).wr_id, 3);
-	assert_false(is_holding(side));
+	assert_false(is_rnr(side));
 	rawpeer_close(&raw);
 	rnicpair_close(&p);
 }
@@ -327,7 +327,7 @@ static void overfill(uint32_t cnt, uint32_t len, bool has_crc)
 		assert_int_equal(cqe.byte_len, len);
 		assert_memory_equal(b->buf, a->buf + i * 512, len);
 	}
-	assert_false(is_holding(b));
+	assert_false(is_rnr(b));
 	assert_int_equal(rnic_qp_state(b->qp), RNIC_QPS_RTS);
 	rnicpair_close(&p);
 }
@@ -344,7 +344,7 @@ static void what_cannot_be_held_waits_in_tcp(void **state)
 }
 
 /* @full_ns: what rdma_cm limits, where the Sends themselves have no limit. */
-static void full_hold_ends(uint64_t ns, uint64_t full_ns)
+static void full_memory_ends(uint64_t ns, uint64_t full_ns)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
@@ -365,11 +365,11 @@ static void full_hold_ends(uint64_t ns, uint64_t full_ns)
 	rnicpair_close(&p);
 }
 
-static void a_full_hold_ends_in_time(void **state)
+static void full_memory_ends_in_time(void **state)
 {
 	(void)state;
-	full_hold_ends(80 * NS_PER_MS, UINT64_MAX);
-	full_hold_ends(UINT64_MAX, 80 * NS_PER_MS);
+	full_memory_ends(80 * NS_PER_MS, UINT64_MAX);
+	full_memory_ends(UINT64_MAX, 80 * NS_PER_MS);
 }
 
 static bool is_not_full(struct rnicpair_side *side)
@@ -377,7 +377,7 @@ static bool is_not_full(struct rnicpair_side *side)
 	return !is_full(side);
 }
 
-/* With rdma_cm and rnr_retry_count 7: a limit while the hold is full, no more
+/* With rdma_cm and rnr_retry_count 7: a limit while the memory is full, no more
  * when there is place again. */
 static void place_takes_the_limit_away(void **state)
 {
@@ -404,7 +404,7 @@ static void place_takes_the_limit_away(void **state)
 				 USIW_WC_SUCCESS);
 		if (i == 13) {
 			wait_for(is_not_full, b);
-			assert_true(is_holding(b));
+			assert_true(is_rnr(b));
 			assert_true(limit_ns(b) == 0);
 		}
 	}
@@ -429,7 +429,7 @@ static void reads_and_writes_pass(bool has_crc)
 	rnicpair_open(&p, &opt);
 	rnicpair_fill(a->buf, 100000, 1);
 	post_send(a, 1, 0, 100000);
-	wait_for(is_holding, b);
+	wait_for(is_rnr, b);
 	wr.wr_id = 2;
 	wr.opcode = USIW_WR_READ;
 	sge = rnicpair_sge(b, 0, 50000);
@@ -455,7 +455,7 @@ static void reads_and_writes_pass(bool has_crc)
 	assert_int_equal(rnicpair_take(a, a->scq).wr_id, 4);
 	assert_true(rnicpair_is_filled(a->buf + 600000, 70000, 5));
 
-	assert_true(is_holding(b));
+	assert_true(is_rnr(b));
 	assert_int_equal(usiw_ring_used(rnic_cq_ring(b->rcq)), 0);
 	post_recv(b, 9, BUF_RECV, 100000);
 	assert_int_equal(rnicpair_take(b, b->rcq).byte_len, 100000);
@@ -534,7 +534,7 @@ static void shared_receives_go_round(void **state)
 	}
 	assert_int_equal(got[0], 4);
 	assert_int_equal(got[1], 4);
-	assert_int_equal(b->srq->holder_cnt, 0);
+	assert_int_equal(b->srq->rnr_cnt, 0);
 	assert_false(atomic_load(&b->srq->is_awaited));
 	assert_int_equal(rnic_qp_destroy(other[0], &events), 0);
 	assert_int_equal(rnic_qp_destroy(other[1], &events), 0);
@@ -542,7 +542,7 @@ static void shared_receives_go_round(void **state)
 }
 
 /* A bad message of one QP takes one receive, and the others go on. */
-static void one_bad_holder_does_not_stop_the_others(void **state)
+static void one_bad_qp_does_not_stop_the_others(void **state)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
@@ -565,7 +565,7 @@ static void one_bad_holder_does_not_stop_the_others(void **state)
 		assert_int_equal(
 			rnicpair_post_qp(a, i < 2 ? a->qp : other[0], &wr), 0);
 	}
-	wait_for(is_holding, b);
+	wait_for(is_rnr, b);
 	assert_true(rnicpair_is_quiet(&p, b, b->rcq));
 	for (int i = 0; i < 3; i++)
 		post_recv(b, 1, 0, 10);
@@ -659,7 +659,7 @@ static void by_chance(bool has_crc, bool has_srq, size_t recv_max)
 		atomic_store(&chance_done, ++done);
 	}
 	pthread_join(poster, NULL);
-	assert_false(is_holding(b));
+	assert_false(is_rnr(b));
 	assert_true(rnicpair_is_quiet(&p, b, b->rcq));
 	tcpfake_remove();
 	rnicpair_close(&p);
@@ -683,11 +683,11 @@ int main(void)
 		cmocka_unit_test(a_stranger_who_stays_is_left),
 		cmocka_unit_test(two_messages_take_two_receives),
 		cmocka_unit_test(what_cannot_be_held_waits_in_tcp),
-		cmocka_unit_test(a_full_hold_ends_in_time),
+		cmocka_unit_test(full_memory_ends_in_time),
 		cmocka_unit_test(place_takes_the_limit_away),
 		cmocka_unit_test(what_stands_behind_goes_on),
 		cmocka_unit_test(shared_receives_go_round),
-		cmocka_unit_test(one_bad_holder_does_not_stop_the_others),
+		cmocka_unit_test(one_bad_qp_does_not_stop_the_others),
 		cmocka_unit_test(receives_come_at_any_time),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the tests of hold.c share: is something held, and short ways to post. */
-#ifndef HOLD_FIXTURE_H
-#define HOLD_FIXTURE_H
+/* What the tests of rnr.c share: is something held, and short ways to post. */
+#ifndef RNR_FIXTURE_H
+#define RNR_FIXTURE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "engine.h"
-#include "hold.h"
+#include "rnr.h"
 #include "rawpeer.h"
 #include "stream-internal.h"
 
@@ -20,12 +20,12 @@
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
-static inline bool is_holding(struct rnicpair_side *side)
+static inline bool is_rnr(struct rnicpair_side *side)
 {
 	bool ret;
 
 	rnic_engine_lead(side->qp->engine);
-	ret = side->qp->hold != NULL;
+	ret = side->qp->rnr != NULL;
 	rnic_engine_unlead(side->qp->engine);
 	return ret;
 }
@@ -35,7 +35,7 @@ static inline bool is_full(struct rnicpair_side *side)
 	bool ret;
 
 	rnic_engine_lead(side->qp->engine);
-	ret = rnic_hold_is_full(side->qp);
+	ret = rnic_rnr_is_full(side->qp);
 	rnic_engine_unlead(side->qp->engine);
 	return ret;
 }

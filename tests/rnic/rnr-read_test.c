@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * hold.c: a Send that invalidates a window takes effect behind the READs of
+ * rnr.c: a Send that invalidates a window takes effect behind the READs of
  * that window that came before it, as with InfiniBand.  READ responses are
  * larger here than what TCP keeps, so that a READ is not answered before the
  * peer reads.
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "hold-fixture.h"
+#include "rnr-fixture.h"
 
 #define READ_LEN (3u << 20)
 #define SOCKBUF 65536
@@ -125,7 +125,7 @@ static void order_run(const struct order *row)
 	rawpeer_send_octets(&w.raw, SMPA_OP_SEND, octets, 100);
 	if (row->has_fin)
 		assert_int_equal(shutdown(w.raw.fd, SHUT_WR), 0);
-	wait_for(row->has_fin ? has_peer_fin : is_holding, w.side);
+	wait_for(row->has_fin ? has_peer_fin : is_rnr, w.side);
 	assert_true(rnicpair_is_quiet(&w.p, w.side, w.side->rcq));
 	/* It is the READ's time, not that of a missing receive. */
 	assert_int_equal(limit_ns(w.side), 0);
@@ -134,7 +134,7 @@ static void order_run(const struct order *row)
 		post_recv(w.side, i, off + i * room, room);
 	take_send(&w, 0, off, row->len, true);
 	take_send(&w, 1, off + room, 100, false);
-	assert_false(is_holding(w.side));
+	assert_false(is_rnr(w.side));
 	if (row->has_fin) {
 		rnicpair_wait_state(w.side, RNIC_QPS_ERROR);
 	} else {
@@ -179,12 +179,12 @@ static void the_receive_has_its_time_afterwards(void **state)
 	world_open(&w, true, false);
 	rawpeer_read(&w.raw, 1, 0, w.stag, 0, READ_LEN);
 	send_inv(&w, 8);
-	wait_for(is_holding, w.side);
+	wait_for(is_rnr, w.side);
 	assert_int_equal(limit_ns(w.side), 0);
 	take_response(&w);
 	while (!limit_ns(w.side))
 		rnic_cq_progress(w.side->rcq);
-	assert_true(is_holding(w.side));
+	assert_true(is_rnr(w.side));
 	world_close(&w);
 }
 
@@ -212,8 +212,8 @@ static void an_acknowledgement_goes_first(void **state)
 	world_close(&w);
 }
 
-/* The hold is full: the READ loses its window. */
-static void a_full_hold_does_not_wait(void **state)
+/* The memory is full: the READ loses its window. */
+static void full_memory_does_not_wait(void **state)
 {
 	struct world w;
 
@@ -296,7 +296,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_need_it_is_not_waited_for),
 		cmocka_unit_test(the_receive_has_its_time_afterwards),
 		cmocka_unit_test(an_acknowledgement_goes_first),
-		cmocka_unit_test(a_full_hold_does_not_wait),
+		cmocka_unit_test(full_memory_does_not_wait),
 		cmocka_unit_test(both_sides_at_once),
 	};
 

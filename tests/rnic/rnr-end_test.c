@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* hold.c: a QP, its peer or its memory goes while Sends are held. */
+/* rnr.c: a QP, its peer or its memory goes while Sends are held. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "hold-fixture.h"
+#include "rnr-fixture.h"
 #include "stream-internal.h"
 
 static uint8_t octets[4096];
@@ -76,7 +76,7 @@ static void end_now(enum ending ending, struct rnicpair_side *side,
 	}
 }
 
-static void end_while_holding(enum ending ending, bool has_srq)
+static void end_while_keeping(enum ending ending, bool has_srq)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
@@ -90,12 +90,12 @@ static void end_while_holding(enum ending ending, bool has_srq)
 	rawpeer_join(&raw, &p, 1);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
-	wait_for(is_holding, side);
+	wait_for(is_rnr, side);
 	end_now(ending, side, &raw);
 	if (side->qp)
-		assert_false(is_holding(side));
+		assert_false(is_rnr(side));
 	if (has_srq) {
-		assert_null(side->srq->first_holder);
+		assert_null(side->srq->first_rnr);
 		assert_false(atomic_load(&side->srq->is_awaited));
 	}
 	/* None of it is delivered any more. */
@@ -116,7 +116,7 @@ static void every_end_drops_what_is_held(void **state)
 	(void)state;
 	for (int ending = 0; ending < END_CNT; ending++)
 		for (int has_srq = 0; has_srq < 2; has_srq++)
-			end_while_holding((enum ending)ending, has_srq);
+			end_while_keeping((enum ending)ending, has_srq);
 }
 
 /* A peer that sends its last word and closes is heard, if in time. */
@@ -132,7 +132,7 @@ static void fin_behind_a_held_message(bool is_in_time)
 	rawpeer_join(&raw, &p, 0);
 	rnicpair_fill(octets, 100, 6);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
-	wait_for(is_holding, side);
+	wait_for(is_rnr, side);
 	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
 	if (is_in_time) {
 		assert_true(rnicpair_is_quiet(&p, side, side->rcq));
@@ -171,7 +171,7 @@ static void a_closed_peer_is_waited_for_with_limit(void **state)
 	side->qp->rnr_ns = UINT64_MAX;
 	rawpeer_join(&raw, &p, 0);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
-	wait_for(is_holding, side);
+	wait_for(is_rnr, side);
 	assert_int_equal(limit_ns(side), 0);
 	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
 	while (!has_limit) {
@@ -195,7 +195,7 @@ static void wait_error_unpolled(struct rnicpair_side *side)
 }
 
 /* What is not read cannot say that it is gone: epoll does. */
-static void a_reset_behind_a_full_hold_is_seen(void **state)
+static void a_reset_behind_full_memory_is_seen(void **state)
 {
 	struct rnicpair p;
 	struct rnicpair_side *b = &p.side[1];
@@ -212,7 +212,7 @@ static void a_reset_behind_a_full_hold_is_seen(void **state)
 	rnic_stream_abort(p.side[0].qp->stream);
 	rnic_engine_unlead(p.side[0].qp->engine);
 	wait_error_unpolled(b);
-	assert_false(is_holding(b));
+	assert_false(is_rnr(b));
 	rnicpair_close(&p);
 }
 
@@ -228,17 +228,18 @@ static void a_reset_behind_the_fin_is_seen(void **state)
 	rnicpair_open_idle(&p, &defaults);
 	rawpeer_join(&raw, &p, 0);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
-	wait_for(is_holding, side);
+	wait_for(is_rnr, side);
 	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
 	wait_for(has_peer_fin, side);
 	assert_int_equal(rnic_qp_state(side->qp), RNIC_QPS_RTS);
 	rawpeer_reset(&raw);
 	wait_error_unpolled(side);
-	assert_false(is_holding(side));
+	assert_false(is_rnr(side));
 	rnicpair_close(&p);
 }
 
-/* Its completion has no room: the QP fails while the hold is looked through. */
+/* Its completion has no room: the QP fails while the kept Sends are looked
+ * through. */
 static void an_overrun_ends_the_delivery(void **state)
 {
 	struct rnicpair_options opt = defaults;
@@ -252,13 +253,13 @@ static void an_overrun_ends_the_delivery(void **state)
 	rawpeer_join(&raw, &p, 0);
 	for (int i = 0; i < 5; i++)
 		rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
-	wait_for(is_holding, side);
+	wait_for(is_rnr, side);
 	rnic_engine_lead(side->qp->engine);
 	rnic_engine_unlead(side->qp->engine);
 	for (uint64_t i = 0; i < 4; i++)
 		post_recv(side, i, 0, 100);
 	rnicpair_wait_state(side, RNIC_QPS_ERROR);
-	assert_false(is_holding(side));
+	assert_false(is_rnr(side));
 	assert_int_equal(rnicpair_take(side, side->rcq).status,
 			 USIW_WC_SUCCESS);
 	rawpeer_close(&raw);
@@ -276,7 +277,7 @@ static void unmapped_child(void)
 	rnicpair_open_idle(&p, &defaults);
 	rawpeer_join(&raw, &p, 0);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
-	wait_for(is_holding, side);
+	wait_for(is_rnr, side);
 	must(mprotect(side->buf, side->buf_len, PROT_NONE) == 0);
 	sge = rnicpair_sge(side, 0, 100);
 	must(rnicpair_post_recv(side, 8, &sge, 1) == 0);
@@ -310,7 +311,7 @@ static void a_region_goes_while_something_is_held(void **state)
 	rnicpair_open_idle(&p, &defaults);
 	rawpeer_join(&raw, &p, 0);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
-	wait_for(is_holding, side);
+	wait_for(is_rnr, side);
 	assert_int_equal(rnic_mr_dereg(side->mr), 0);
 	side->mr = NULL;
 	assert_true(rnicpair_is_quiet(&p, side, side->rcq));
@@ -344,7 +345,7 @@ static void half_a_message_is_not_waited_for(void **state)
 	rnicpair_open_idle(&p, &opt);
 	rawpeer_join(&raw, &p, 0);
 	assert_int_equal(write(raw.fd, front, sizeof(front)), sizeof(front));
-	wait_for(is_holding, &p.side[0]);
+	wait_for(is_rnr, &p.side[0]);
 	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
 	while (qp_state == RNIC_QPS_RTS) {
 		assert_true(rnicpair_ms() < end_ms);
@@ -364,7 +365,7 @@ int main(void)
 		cmocka_unit_test(the_last_word_is_heard),
 		cmocka_unit_test(half_a_message_is_not_waited_for),
 		cmocka_unit_test(a_closed_peer_is_waited_for_with_limit),
-		cmocka_unit_test(a_reset_behind_a_full_hold_is_seen),
+		cmocka_unit_test(a_reset_behind_full_memory_is_seen),
 		cmocka_unit_test(a_reset_behind_the_fin_is_seen),
 		cmocka_unit_test(an_overrun_ends_the_delivery),
 		cmocka_unit_test(a_region_goes_while_something_is_held),
