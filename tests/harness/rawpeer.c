@@ -102,6 +102,15 @@ struct smpa_event rawpeer_try(struct rawpeer *raw)
 	}
 }
 
+#define RTR_STAG 1 /* of no memory */
+
+/* An Initiator sends the RTR again while its peer is silent. */
+static bool is_probe(const struct smpa_event *ev)
+{
+	return ev->type == SMPA_EV_MESSAGE && ev->msg.opcode == SMPA_OP_WRITE &&
+	       !ev->msg.len && ev->msg.stag == RTR_STAG;
+}
+
 void rawpeer_join(struct rawpeer *raw, struct rnicpair *p, int side)
 {
 	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
@@ -127,14 +136,12 @@ void rawpeer_join(struct rawpeer *raw, struct rnicpair *p, int side)
 	while (p->opt.rtr && smpa_conn_tx_is_held(raw->conn)) {
 		ev = rawpeer_try(raw);
 		/* On a slow machine the Initiator probes already. */
-		must(ev.type == SMPA_EV_NONE ||
-		     (ev.type == SMPA_EV_MESSAGE &&
-		      ev.msg.opcode == SMPA_OP_WRITE && !ev.msg.len));
+		must(ev.type == SMPA_EV_NONE || is_probe(&ev));
 		must(rnicpair_ms() < end_ms);
 	}
 }
 
-struct smpa_event rawpeer_event(struct rawpeer *raw)
+struct smpa_event rawpeer_event_or_probe(struct rawpeer *raw)
 {
 	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	struct smpa_event ev;
@@ -154,6 +161,16 @@ struct smpa_event rawpeer_event(struct rawpeer *raw)
 		must(!getsockopt(raw->fd, SOL_SOCKET, SO_ERROR, &err, &len));
 		return ev;
 	}
+}
+
+struct smpa_event rawpeer_event(struct rawpeer *raw)
+{
+	struct smpa_event ev;
+
+	do {
+		ev = rawpeer_event_or_probe(raw);
+	} while (is_probe(&ev));
+	return ev;
 }
 
 void rawpeer_send(struct rawpeer *raw, const struct smpa_msg *msg)

@@ -38,8 +38,11 @@ void rawpeer_read(struct rawpeer *raw, uint32_t sink_stag, uint64_t sink_to,
 		  uint32_t stag, uint64_t to, uint32_t len);
 
 /* The next event but SEGMENT and SENT; aborts at the time limit.  NONE: the
- * socket failed (RST). */
+ * socket failed (RST).  An Initiator that is not spoken to repeats its RTR, an
+ * empty Write: on a slow machine that happens in any test, and is passed
+ * over. */
 struct smpa_event rawpeer_event(struct rawpeer *raw);
+struct smpa_event rawpeer_event_or_probe(struct rawpeer *raw);
 /* The same without waiting; NONE: nothing now. */
 struct smpa_event rawpeer_try(struct rawpeer *raw);
 
