@@ -149,6 +149,7 @@ package-test: deb
 	for release in $(or $(RELEASE),bookworm trixie sid); do \
 		tests/package/run-in-root $(BUILD)/deb $$release \
 			$(BUILD)/deb-before || [ $$? = 77 ] || exit 1; done
+	tests/package/ci-job $(BUILD)/deb || [ $$? = 77 ]
 
 ## fresh-test: prove "make demo" from a clone in a new debootstrap root (RELEASE=trixie)
 fresh-test:
