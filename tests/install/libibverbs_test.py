@@ -76,24 +76,24 @@ def second_library():
         expect(text, "hca_id:\tusiw_lo")
 
 
-def provider_gone():
-    with Test("the provider was removed") as test:
+def removed(what, library, what_is_said):
+    with Test(f"{what} was removed") as test:
         prefix, usiw = installed(test)
-        for path in libraries(prefix, "libusiw-rdmav*.so"):
+        paths = libraries(prefix, library)
+        check(paths, f"no {library} was installed")
+        for path in paths:
             os.remove(path)
         text = run(test, "looker", [usiw, "run", "--", *LOOKER])
-        expect(text, "is not installed beside", "install usiw again",
-               "goes on")
+        expect(text, what_is_said, "install usiw again", "goes on")
 
 
-def rnic_gone():
-    with Test("the RNIC library was removed") as test:
-        prefix, usiw = installed(test)
-        for path in libraries(prefix, "libusiw-rnic-*.so"):
-            os.remove(path)
-        text = run(test, "looker", [usiw, "run", "--", *LOOKER])
-        expect(text, "cannot load the RNIC library", "install usiw again",
-               "goes on")
+def provider_removed():
+    removed("the provider", "libusiw-rdmav*.so", "is not installed beside")
+
+
+def rnic_removed():
+    removed("the RNIC library", "libusiw-rnic-*.so",
+            "cannot load the RNIC library")
 
 
 def preload_of(prefix):
@@ -218,7 +218,7 @@ def read_only():
 
 
 CASES = [("unknown", unknown_number), ("two", second_library),
-         ("provider", provider_gone), ("rnic", rnic_gone),
+         ("provider", provider_removed), ("rnic", rnic_removed),
          ("unnamed", nobody_names_the_provider), ("builds", two_builds),
          ("foreign", provider_of_another_build),
          ("parts", parts_of_two_builds), ("read-only", read_only)]
