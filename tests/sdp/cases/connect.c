@@ -7,6 +7,16 @@ static int connect_to(int fd, const struct address *address)
 	return connect(fd, &address->any, address->len);
 }
 
+/* A socket that does not block, and has begun to connect. */
+static int connect_begin(const struct address *address)
+{
+	int fd = socket_new();
+
+	set_nonblocking(fd, true);
+	SHOW("connect", connect_to(fd, address));
+	return fd;
+}
+
 static void blocking(void)
 {
 	int listener = listen_new(1);
@@ -53,10 +63,8 @@ static void refused_so_error(void)
 {
 	int bound = bound_new();
 	struct address address = address_of(bound);
-	int fd = socket_new();
+	int fd = connect_begin(&address);
 
-	set_nonblocking(fd, true);
-	SHOW("connect", connect_to(fd, &address));
 	wait_poll(fd, POLLERR);
 	show_poll("poll", fd, POLLIN | POLLOUT | POLLRDHUP);
 	show_so_error("SO_ERROR", fd);
@@ -73,10 +81,8 @@ static void refused_connect(void)
 {
 	int bound = bound_new();
 	struct address address = address_of(bound);
-	int fd = socket_new();
+	int fd = connect_begin(&address);
 
-	set_nonblocking(fd, true);
-	SHOW("connect", connect_to(fd, &address));
 	wait_poll(fd, POLLERR);
 	SHOW("connect takes the error", connect_to(fd, &address));
 	show_so_error("SO_ERROR", fd);
@@ -89,10 +95,8 @@ static void refused_recv(void)
 {
 	int bound = bound_new();
 	struct address address = address_of(bound);
-	int fd = socket_new();
+	int fd = connect_begin(&address);
 
-	set_nonblocking(fd, true);
-	SHOW("connect", connect_to(fd, &address));
 	wait_poll(fd, POLLERR);
 	show_recv("recv", fd, 10, 0);
 	show_recv("recv again", fd, 10, 0);
@@ -103,10 +107,8 @@ static void nonblocking(void)
 {
 	int listener = listen_new(1);
 	struct address address = address_of(listener);
-	int fd = socket_new();
+	int fd = connect_begin(&address);
 
-	set_nonblocking(fd, true);
-	SHOW("connect", connect_to(fd, &address));
 	wait_poll(fd, POLLOUT);
 	show_poll("poll", fd, POLLIN | POLLOUT | POLLRDHUP);
 	show_so_error("SO_ERROR", fd);
@@ -120,10 +122,8 @@ static void nonblocking_no_second(void)
 {
 	int listener = listen_new(1);
 	struct address address = address_of(listener);
-	int fd = socket_new();
+	int fd = connect_begin(&address);
 
-	set_nonblocking(fd, true);
-	SHOW("connect", connect_to(fd, &address));
 	wait_poll(fd, POLLOUT);
 	show_send("send without a second connect", fd, "abc", 0);
 	SHOW("the second connect", connect_to(fd, &address));
@@ -132,10 +132,8 @@ static void nonblocking_no_second(void)
 static void already(void)
 {
 	struct full_listener full = full_listener_new();
-	int fd = socket_new();
+	int fd = connect_begin(&full.address);
 
-	set_nonblocking(fd, true);
-	SHOW("connect", connect_to(fd, &full.address));
 	SHOW("connect again", connect_to(fd, &full.address));
 	show_poll("poll", fd, POLLIN | POLLOUT);
 	show_so_error("SO_ERROR", fd);
@@ -149,10 +147,8 @@ static void already(void)
 static void pending_proceeds(void)
 {
 	struct full_listener full = full_listener_new();
-	int fd = socket_new(), first, second;
+	int fd = connect_begin(&full.address), first, second;
 
-	set_nonblocking(fd, true);
-	SHOW("connect", connect_to(fd, &full.address));
 	send_text(full.waiting, "first");
 	first = take_connection(full.listener);
 	show_recv("the connection that waited", first, 10, 0);
@@ -163,31 +159,38 @@ static void pending_proceeds(void)
 	show_recv("the connection that was pending", second, 10, 0);
 }
 
+/* A thread that waits in connect(). */
 struct dialling {
-	struct address address;
+	struct full_listener full;
 	int fd;
+	struct sleeper sleeper;
 };
 
-static void dial_main(void *arg)
+static void dialling_main(void *arg)
 {
 	struct dialling *d = arg;
 
-	SHOW("the connect that waited", connect_to(d->fd, &d->address));
+	SHOW("the connect that waited", connect_to(d->fd, &d->full.address));
+}
+
+static void dialling_start(struct dialling *d)
+{
+	d->full = full_listener_new();
+	d->fd = socket_new();
+	sleeper_start(&d->sleeper, dialling_main, d);
+	sleeper_wait(&d->sleeper);
 }
 
 static void blocking_waits(void)
 {
-	struct full_listener full = full_listener_new();
-	struct dialling d = { .address = full.address, .fd = socket_new() };
-	struct sleeper sleeper;
+	struct dialling d;
 
-	sleeper_start(&sleeper, dial_main, &d);
-	sleeper_wait(&sleeper);
+	dialling_start(&d);
 	say("it waits");
-	take_connection(full.listener);
-	sleeper_end(&sleeper);
+	take_connection(d.full.listener);
+	sleeper_end(&d.sleeper);
 	send_text(d.fd, "abc");
-	show_recv("data", take_connection(full.listener), 10, 0);
+	show_recv("data", take_connection(d.full.listener), 10, 0);
 }
 
 static void send_timeout(void)
@@ -205,34 +208,28 @@ static void send_timeout(void)
 
 static void interrupted(void)
 {
-	struct full_listener full = full_listener_new();
-	struct dialling d = { .address = full.address, .fd = socket_new() };
-	struct sleeper sleeper;
+	struct dialling d;
 
 	catch_signal(SIGUSR1, 0);
-	sleeper_start(&sleeper, dial_main, &d);
-	sleeper_wait(&sleeper);
-	pthread_kill(sleeper.thread, SIGUSR1);
-	sleeper_end(&sleeper);
-	take_connection(full.listener);
-	SHOW("the next connect", connect_to(d.fd, &d.address));
-	SHOW("the one after it", connect_to(d.fd, &d.address));
+	dialling_start(&d);
+	pthread_kill(d.sleeper.thread, SIGUSR1);
+	sleeper_end(&d.sleeper);
+	take_connection(d.full.listener);
+	SHOW("the next connect", connect_to(d.fd, &d.full.address));
+	SHOW("the one after it", connect_to(d.fd, &d.full.address));
 }
 
 static void restarted(void)
 {
-	struct full_listener full = full_listener_new();
-	struct dialling d = { .address = full.address, .fd = socket_new() };
-	struct sleeper sleeper;
+	struct dialling d;
 
 	catch_signal(SIGUSR1, SA_RESTART);
-	sleeper_start(&sleeper, dial_main, &d);
-	sleeper_wait(&sleeper);
-	pthread_kill(sleeper.thread, SIGUSR1);
+	dialling_start(&d);
+	pthread_kill(d.sleeper.thread, SIGUSR1);
 	UNTIL(caught[SIGUSR1]);
-	sleeper_wait(&sleeper);
-	take_connection(full.listener);
-	sleeper_end(&sleeper);
+	sleeper_wait(&d.sleeper);
+	take_connection(d.full.listener);
+	sleeper_end(&d.sleeper);
 }
 
 static void unspec(void)
@@ -356,10 +353,8 @@ static void same_tuple(void)
 static void closed_pending(void)
 {
 	struct full_listener full = full_listener_new();
-	int fd = socket_new();
+	int fd = connect_begin(&full.address);
 
-	set_nonblocking(fd, true);
-	SHOW("connect", connect_to(fd, &full.address));
 	SHOW("close", close(fd));
 	take_connection(full.listener);
 	set_nonblocking(full.listener, true);
@@ -369,10 +364,8 @@ static void closed_pending(void)
 static void shutdown_pending(void)
 {
 	struct full_listener full = full_listener_new();
-	int fd = socket_new();
+	int fd = connect_begin(&full.address);
 
-	set_nonblocking(fd, true);
-	SHOW("connect", connect_to(fd, &full.address));
 	SHOW("shutdown", shutdown(fd, SHUT_RDWR));
 	show_poll("poll", fd, POLLIN | POLLOUT | POLLRDHUP);
 	show_recv("recv", fd, 10, 0);
@@ -388,10 +381,8 @@ static void send_waits(void)
 {
 	struct full_listener full = full_listener_new();
 	struct sleeper sleeper;
-	int fd = socket_new();
+	int fd = connect_begin(&full.address);
 
-	set_nonblocking(fd, true);
-	SHOW("connect", connect_to(fd, &full.address));
 	set_nonblocking(fd, false);
 	sleeper_start(&sleeper, send_waits_main, &fd);
 	sleeper_wait(&sleeper);
@@ -511,7 +502,6 @@ static void closed_unanswered(void)
 }
 
 const struct sock_case connect_cases[] = {
-	{ "connect.closed-unanswered", closed_unanswered },
 	{ "connect.blocking", blocking },
 	{ "connect.twice", twice },
 	{ "connect.refused", refused },
@@ -542,5 +532,6 @@ const struct sock_case connect_cases[] = {
 	{ "connect.many-at-once", many_at_once },
 	{ "connect.made-nonblocking", made_nonblocking },
 	{ "connect.after-failure", after_failure },
+	{ "connect.closed-unanswered", closed_unanswered },
 	{ NULL, NULL },
 };
