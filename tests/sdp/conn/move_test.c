@@ -87,6 +87,23 @@ static void open_and_suspend(struct script *s, struct sdp_options *opt)
 	sdp_conn_llp_down(s->conn, 0);
 }
 
+/* SuspComm of the connection's own goes out. */
+static void suspend(struct script *s)
+{
+	assert_int_equal(sdp_conn_suspend(s->conn, 5002, 0), 0);
+	assert_int_equal(script_mid(s), SDP_MID_SUSP_COMM);
+}
+
+/* And the peer answers it. */
+static void suspend_and_answer(struct script *s)
+{
+	struct sdp_event ev;
+
+	suspend(s);
+	script_plain(s, SDP_MID_SUSP_COMM_ACK);
+	assert_true(script_event(s, SDP_EV_SUSPENDED, &ev));
+}
+
 static void carry_hello_ack(struct script *s)
 {
 	struct sdp_msg ack = script_hello(SDP_MID_HELLO_ACK, 16);
@@ -144,10 +161,7 @@ static void cancels_between_carriers(void **state)
 	script_open(&s, &opt, 16);
 	script_send(&s, 1, 1000, SDP_BUF_RDMA);
 	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
-	assert_int_equal(sdp_conn_suspend(s.conn, 5002, 0), 0);
-	assert_int_equal(script_mid(&s), SDP_MID_SUSP_COMM);
-	script_plain(&s, SDP_MID_SUSP_COMM_ACK);
-	assert_true(script_event(&s, SDP_EV_SUSPENDED, &ev));
+	suspend_and_answer(&s);
 	sdp_conn_llp_down(s.conn, 0);
 	assert_int_equal(sdp_conn_cancel_send(s.conn, 1, 0), 0);
 	assert_true(script_event(&s, SDP_EV_SENT, &ev));
@@ -180,35 +194,46 @@ static void gives_credit_for_the_answer(void **state)
 	script_fini(&s);
 }
 
-/* A peer that neither answers nor ends the carrier (SDP-239) holds nobody. */
-static void gives_up_in_time(void **state)
+/* A peer that does not do its part (SDP-239) holds nobody. */
+static void gives_up_without_an_answer(void **state)
+{
+	struct sdp_options opt = script_options(SDP_ACCEPTING);
+	struct script s;
+
+	(void)state;
+	opt.susp_ms = 7;
+	script_open(&s, &opt, 16);
+	suspend(&s);
+	sdp_conn_tick(s.conn, 7 * MS);
+	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_MOVE);
+	assert_int_equal(script_work(&s), SDP_WORK_TERMINATE);
+	script_fini(&s);
+}
+
+static void ends_a_carrier_that_the_peer_leaves(void **state)
+{
+	struct sdp_options opt = script_options(SDP_ACCEPTING);
+	struct script s;
+
+	(void)state;
+	opt.llp_end_ms = 5;
+	script_open(&s, &opt, 16);
+	suspend_and_answer(&s);
+	assert_int_equal(script_work(&s), SDP_WORK_NONE);
+	sdp_conn_tick(s.conn, 5 * MS);
+	assert_int_equal(script_work(&s), SDP_WORK_DISCONNECT);
+	script_fini(&s);
+}
+
+/* T82: the owner finds no carrier. */
+static void fails_without_a_next_carrier(void **state)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct sdp_event ev;
 	struct script s;
 
 	(void)state;
-	opt.susp_ms = 7;
-	opt.llp_end_ms = 5;
-	script_open(&s, &opt, 16);
-	sdp_conn_suspend(s.conn, 5002, 0);
-	assert_int_equal(script_mid(&s), SDP_MID_SUSP_COMM);
-	sdp_conn_tick(s.conn, 7 * MS);
-	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_MOVE);
-	assert_int_equal(script_work(&s), SDP_WORK_TERMINATE);
-	script_fini(&s);
-
-	script_open(&s, &opt, 16);
-	sdp_conn_suspend(s.conn, 5002, 0);
-	assert_int_equal(script_mid(&s), SDP_MID_SUSP_COMM);
-	script_plain(&s, SDP_MID_SUSP_COMM_ACK);
-	assert_true(script_event(&s, SDP_EV_SUSPENDED, &ev));
-	assert_int_equal(script_work(&s), SDP_WORK_NONE);
-	sdp_conn_tick(s.conn, 5 * MS);
-	assert_int_equal(script_work(&s), SDP_WORK_DISCONNECT);
-	script_fini(&s);
-
-	open_and_suspend(&s, &opt); /* the owner finds no carrier (T82) */
+	open_and_suspend(&s, &opt);
 	sdp_conn_give_up_move(s.conn, 0);
 	assert_true(script_event(&s, SDP_EV_FAILED, &ev));
 	assert_int_equal(ev.failed.fault, SDP_FAULT_MOVE);
@@ -224,17 +249,13 @@ static void closes_after_a_move(void **state)
 	struct sdp_msg hello = script_hello(SDP_MID_HELLO, 16);
 	uint8_t octets[SDP_HEADER_MAX];
 	size_t len = sdp_msg_encode(&hello, SDP_LAYOUT_FIGURE, octets);
-	struct sdp_event ev;
 	struct script s;
 
 	(void)state;
 	script_open(&s, &opt, 16);
 	assert_int_equal(sdp_conn_shutdown(s.conn, 0), 0);
 	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
-	assert_int_equal(sdp_conn_suspend(s.conn, 5002, 0), 0);
-	assert_int_equal(script_mid(&s), SDP_MID_SUSP_COMM);
-	script_plain(&s, SDP_MID_SUSP_COMM_ACK); /* before any completion */
-	assert_true(script_event(&s, SDP_EV_SUSPENDED, &ev));
+	suspend_and_answer(&s); /* before any completion */
 	sdp_conn_llp_down(s.conn, 0);
 	assert_true(sdp_conn_has_shut(s.conn));
 	assert_int_equal(sdp_conn_move(s.conn, SDP_ACCEPTING, SDP_CM_PRIV, 0),
@@ -253,28 +274,22 @@ static void closes_after_a_move(void **state)
 	script_fini(&s);
 }
 
-/* SDP-240, SDP-242: T83 */
-static void hands_over_and_inherits(void **state)
+/* SDP-240: T83 */
+static void hands_over_what_has_not_gone(void **state)
 {
-	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct sdp_piece piece;
-	struct sdp_event ev;
 	struct sdp_msg msg;
 	struct script s;
 	uint8_t flags;
-	bool is_oob;
 
 	(void)state;
-	script_open(&s, &opt, 16);
+	script_open_as(&s, SDP_ACCEPTING, 16);
 	script_send(&s, 1, 1000, SDP_BUF_RDMA);
 	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
 	script_send(&s, 2, 3, SDP_BUF_OOB);
 	assert_true(script_next(&s, &msg));
 	assert_true(msg.flags & SDP_FLAG_OOB_PEND);
-	sdp_conn_suspend(s.conn, 5002, 0);
-	assert_int_equal(script_mid(&s), SDP_MID_SUSP_COMM);
-	script_plain(&s, SDP_MID_SUSP_COMM_ACK);
-	assert_true(script_event(&s, SDP_EV_SUSPENDED, &ev));
+	suspend_and_answer(&s);
 	assert_int_equal(sdp_conn_unsent(s.conn, 0, &piece, &flags), 1);
 	assert_int_equal(piece.cookie, 1);
 	assert_int_equal(piece.off, 16);
@@ -286,14 +301,30 @@ static void hands_over_and_inherits(void **state)
 	assert_int_equal(sdp_conn_unsent(s.conn, 2, &piece, &flags), 0);
 	sdp_conn_abort(s.conn, 0);
 	script_fini(&s);
+}
 
-	script_open(&s, &opt, 16);
-	piece = (struct sdp_piece){ 5, 1, 3 };
+static void inherits_nothing_behind_the_start(void **state)
+{
+	struct sdp_piece piece = { 5, 1, 3 };
+	struct script s;
+
+	(void)state;
+	script_open_as(&s, SDP_ACCEPTING, 16);
 	assert_int_equal(sdp_conn_inherit(s.conn, true, true), -EINVAL);
 	assert_int_equal(sdp_conn_inherit_octets(s.conn, &piece, false),
 			 -EINVAL);
 	script_fini(&s);
+}
 
+/* SDP-242: T83 */
+static void inherits_what_lies_unread(void **state)
+{
+	struct sdp_options opt = script_options(SDP_ACCEPTING);
+	struct sdp_piece piece = { 5, 1, 3 };
+	struct script s;
+	bool is_oob;
+
+	(void)state;
 	assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
 	assert_int_equal(sdp_conn_inherit(s.conn, true, false), 0);
 	assert_int_equal(sdp_conn_inherit_octets(s.conn, &piece, true), 0);
@@ -330,9 +361,13 @@ int main(void)
 		cmocka_unit_test(goes_on_between_carriers),
 		cmocka_unit_test(cancels_between_carriers),
 		cmocka_unit_test(gives_credit_for_the_answer),
-		cmocka_unit_test(gives_up_in_time),
+		cmocka_unit_test(gives_up_without_an_answer),
+		cmocka_unit_test(ends_a_carrier_that_the_peer_leaves),
+		cmocka_unit_test(fails_without_a_next_carrier),
 		cmocka_unit_test(closes_after_a_move),
-		cmocka_unit_test(hands_over_and_inherits),
+		cmocka_unit_test(hands_over_what_has_not_gone),
+		cmocka_unit_test(inherits_nothing_behind_the_start),
+		cmocka_unit_test(inherits_what_lies_unread),
 		cmocka_unit_test(tells_of_an_urgent_octet_once),
 	};
 
