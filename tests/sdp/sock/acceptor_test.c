@@ -20,9 +20,9 @@
 
 #define PEER_MAX 8
 
-/* A peer; its link and its request are the same memory. */
+/* A peer; its link and its request are the same object. */
 struct peer {
-	bool is_answered, is_refused, is_closed, is_rejected;
+	bool is_closed;
 	int answer; /* 1: none yet */
 };
 
@@ -31,7 +31,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct peer peers[PEER_MAX];
 static int asked_cnt, taken_cnt; /* peers, in this order */
 static int listener_cnt, used_port_cnt, ask_fd;
-static struct sockaddr_storage listened_at[PEER_MAX];
+static union sdp_addr listened_at[PEER_MAX];
 
 static struct sdp_link *link_of(int i)
 {
@@ -49,18 +49,14 @@ uint64_t sdp_now_ns(void)
 int sdp_listener_new(struct sdp_listener **ret_listener,
 		     const struct sockaddr *addr, int backlog)
 {
-	struct sockaddr_storage *name = &listened_at[listener_cnt];
+	union sdp_addr *name = &listened_at[listener_cnt];
 
 	(void)backlog;
-	if (((const struct sockaddr_in *)(const void *)addr)->sin_port &&
-	    used_port_cnt-- > 0)
+	memcpy(name, addr, sizeof(*name)); /* the acceptor's are of this type */
+	if (sdp_addr_port(name) && used_port_cnt-- > 0)
 		return -EADDRINUSE;
-	memcpy(name, addr,
-	       addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					   : sizeof(struct sockaddr_in));
-	if (!((struct sockaddr_in *)(void *)name)->sin_port)
-		((struct sockaddr_in *)(void *)name)->sin_port =
-			htons((uint16_t)(4000 + listener_cnt));
+	if (!sdp_addr_port(name))
+		sdp_addr_set_port(name, (uint16_t)(4000 + listener_cnt));
 	*ret_listener = (struct sdp_listener *)(void *)name;
 	listener_cnt++;
 	return 0;
@@ -69,7 +65,7 @@ int sdp_listener_new(struct sdp_listener **ret_listener,
 int sdp_listener_name(const struct sdp_listener *listener,
 		      struct sockaddr_storage *ret_addr)
 {
-	memcpy(ret_addr, listener, sizeof(*ret_addr));
+	memcpy(ret_addr, listener, sizeof(union sdp_addr));
 	return 0;
 }
 
@@ -121,7 +117,6 @@ int sdp_request_accept(struct sdp_link **ret_link, struct sdp_request *request,
 	while (peer->answer > 0)
 		pthread_cond_wait(&changed, &mutex);
 	ret = peer->answer;
-	peer->is_answered = true;
 	pthread_mutex_unlock(&mutex);
 	memset(ret_outcome, 0, sizeof(*ret_outcome));
 	*ret_link = (struct sdp_link *)(void *)peer;
@@ -130,7 +125,8 @@ int sdp_request_accept(struct sdp_link **ret_link, struct sdp_request *request,
 
 void sdp_request_reject(struct sdp_request *request)
 {
-	((struct peer *)(void *)request)->is_rejected = true;
+	(void)request;
+	fail();
 }
 
 void sdp_link_close(struct sdp_link *link, uint64_t deadline)
@@ -179,6 +175,11 @@ static void acceptor_new(const char *text, bool is_dual, int backlog)
 			 0);
 }
 
+static void acceptor_open(int backlog)
+{
+	acceptor_new("127.0.0.1", false, backlog);
+}
+
 static int begin(void **state)
 {
 	(void)state;
@@ -215,13 +216,35 @@ static void wait_taken(int cnt)
 	pthread_mutex_unlock(&mutex);
 }
 
+/* By the acceptor's thread, which is the last that has it. */
+static void wait_listeners_freed(void)
+{
+	pthread_mutex_lock(&mutex);
+	while (listener_cnt > 0)
+		pthread_cond_wait(&changed, &mutex);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void wait_closed(int i)
+{
+	pthread_mutex_lock(&mutex);
+	while (!peers[i].is_closed)
+		pthread_cond_wait(&changed, &mutex);
+	pthread_mutex_unlock(&mutex);
+}
+
 /* The number that the program waits on says so. */
-static struct sdp_link *take(void)
+static void wait_readable(void)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN | POLLOUT };
 
 	assert_int_equal(poll(&pfd, 1, -1), 1);
 	assert_int_equal(pfd.revents, POLLIN);
+}
+
+static struct sdp_link *take(void)
+{
+	wait_readable();
 	return sdp_acceptor_take(acceptor);
 }
 
@@ -232,15 +255,11 @@ static bool is_readable(void)
 	return poll(&pfd, 1, 0) == 1;
 }
 
-/* Its thread is the last that has it. */
 static int end(void **state)
 {
 	(void)state;
 	sdp_acceptor_free(acceptor);
-	pthread_mutex_lock(&mutex);
-	while (listener_cnt > 0)
-		pthread_cond_wait(&changed, &mutex);
-	pthread_mutex_unlock(&mutex);
+	wait_listeners_freed();
 	return close(ask_fd);
 }
 
@@ -254,18 +273,16 @@ static void has_one_port_for_both_families(void **state)
 	used_port_cnt = 2;
 	acceptor_new("::", true, 1);
 	assert_int_equal(listener_cnt, 2);
-	assert_int_equal(listened_at[0].ss_family, AF_INET6);
-	assert_int_equal(listened_at[1].ss_family, AF_INET);
+	assert_int_equal(listened_at[0].sa.sa_family, AF_INET6);
+	assert_int_equal(listened_at[1].sa.sa_family, AF_INET);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(((struct sockaddr_in *)(void *)&listened_at[i])
-					 ->sin_port,
-				 htons(port));
+		assert_int_equal(sdp_addr_port(&listened_at[i]), port);
 }
 
 static void is_accepted_in_the_order_of_asking(void **state)
 {
 	(void)state;
-	acceptor_new("127.0.0.1", false, 8);
+	acceptor_open(8);
 	ask(3);
 	wait_taken(3);
 	answer(2, 0);
@@ -280,7 +297,7 @@ static void is_accepted_in_the_order_of_asking(void **state)
 static void a_peer_that_does_not_go_on_is_overtaken(void **state)
 {
 	(void)state;
-	acceptor_new("127.0.0.1", false, 8);
+	acceptor_open(8);
 	ask(2);
 	wait_taken(2);
 	answer(1, 0);
@@ -293,7 +310,7 @@ static void a_peer_that_does_not_go_on_is_overtaken(void **state)
 static void a_peer_that_fails_holds_nobody_up(void **state)
 {
 	(void)state;
-	acceptor_new("127.0.0.1", false, 8);
+	acceptor_open(8);
 	ask(2);
 	wait_taken(2);
 	answer(1, 0);
@@ -306,7 +323,7 @@ static void a_peer_that_fails_holds_nobody_up(void **state)
 static void a_peer_that_fails_gives_its_place_back(void **state)
 {
 	(void)state;
-	acceptor_new("127.0.0.1", false, 2);
+	acceptor_open(2);
 	ask(4);
 	wait_taken(3);
 	answer(1, 0);
@@ -325,7 +342,7 @@ static void takes_no_more_than_the_backlog(void **state)
 	(void)state;
 	for (int i = 0; i < PEER_MAX; i++)
 		peers[i].answer = 0;
-	acceptor_new("127.0.0.1", false, 1);
+	acceptor_open(1);
 	ask(4);
 	wait_taken(2);
 	assert_ptr_equal(take(), link_of(0));
@@ -342,7 +359,7 @@ static void what_is_put_back_is_the_first(void **state)
 
 	(void)state;
 	peers[0].answer = peers[1].answer = 0;
-	acceptor_new("127.0.0.1", false, 8);
+	acceptor_open(8);
 	ask(2);
 	link = take();
 	sdp_acceptor_put_back(acceptor, link);
@@ -354,14 +371,11 @@ static void stops_without_losing_any(void **state)
 {
 	(void)state;
 	peers[0].answer = 0;
-	acceptor_new("127.0.0.1", false, 8);
+	acceptor_open(8);
 	ask(2);
 	wait_taken(2);
 	sdp_acceptor_stop(acceptor);
-	pthread_mutex_lock(&mutex);
-	while (listener_cnt > 0)
-		pthread_cond_wait(&changed, &mutex);
-	pthread_mutex_unlock(&mutex);
+	wait_listeners_freed();
 	assert_ptr_equal(take(), link_of(0));
 	answer(1, 0);
 	assert_ptr_equal(take(), link_of(1));
@@ -372,20 +386,16 @@ static void those_that_nobody_accepts_are_reset(void **state)
 {
 	(void)state;
 	peers[0].answer = peers[2].answer = 0;
-	acceptor_new("127.0.0.1", false, 8);
+	acceptor_open(8);
 	ask(3);
 	wait_taken(3);
-	(void)is_readable();
+	wait_readable();
 	sdp_acceptor_free(acceptor);
 	answer(1, 0);
-	pthread_mutex_lock(&mutex);
 	for (int i = 0; i < 3; i++)
-		while (!peers[i].is_closed)
-			pthread_cond_wait(&changed, &mutex);
-	while (listener_cnt > 0)
-		pthread_cond_wait(&changed, &mutex);
-	pthread_mutex_unlock(&mutex);
-	acceptor_new("127.0.0.1", false, 8); /* for the end */
+		wait_closed(i);
+	wait_listeners_freed();
+	acceptor_open(8); /* for the end */
 }
 
 int main(void)

@@ -26,18 +26,25 @@ static char sent[64];
 static size_t sent_len;
 static int wait_cnt, wait_answer, sigpipe_cnt;
 
-ssize_t sdp_stream_send(struct sdp_sock *to, int fd, const struct iovec *iov,
-			size_t cnt, int flags)
+static ssize_t answer(const struct sdp_sock *asked_sock,
+		      const struct iovec *iov, size_t cnt, int flags)
 {
 	ssize_t ret;
 
-	(void)fd;
-	assert_ptr_equal(to, &sock);
+	assert_ptr_equal(asked_sock, &sock);
 	assert_int_equal(cnt, 1);
 	assert_int_equal(flags, 0);
 	assert_true(call_cnt < MANY);
 	ret = answers[call_cnt++];
-	ret = ret ? ret : (ssize_t)iov->iov_len;
+	return ret ? ret : (ssize_t)iov->iov_len;
+}
+
+ssize_t sdp_stream_send(struct sdp_sock *to, int fd, const struct iovec *iov,
+			size_t cnt, int flags)
+{
+	ssize_t ret = answer(to, iov, cnt, flags);
+
+	(void)fd;
 	for (ssize_t i = 0; i < ret && sent_len < sizeof(sent); i++)
 		sent[sent_len++] = ((const char *)iov->iov_base)[i];
 	return ret;
@@ -46,16 +53,10 @@ ssize_t sdp_stream_send(struct sdp_sock *to, int fd, const struct iovec *iov,
 ssize_t sdp_stream_recv(struct sdp_sock *from, int fd, const struct iovec *iov,
 			size_t cnt, int flags)
 {
-	ssize_t ret;
+	ssize_t ret = answer(from, iov, cnt, flags);
 
 	(void)fd;
-	assert_ptr_equal(from, &sock);
-	assert_int_equal(cnt, 1);
-	assert_int_equal(flags, 0);
-	assert_true(call_cnt < MANY);
 	asked = iov->iov_len;
-	ret = answers[call_cnt++];
-	ret = ret ? ret : (ssize_t)iov->iov_len;
 	if (ret > 0)
 		memset(iov->iov_base, 'r', (size_t)ret);
 	return ret;
@@ -83,8 +84,19 @@ static int begin(void **state)
 	return 0;
 }
 
-/* ---- files ----------------------------------------------------------------
+/* ---- files and pipes of the program's --------------------------------------
  */
+
+static void pipe_new(int *fds)
+{
+	assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
+}
+
+static void pipe_end(const int *fds)
+{
+	close(fds[0]);
+	close(fds[1]);
+}
 
 static int file_new(void)
 {
@@ -95,6 +107,9 @@ static int file_new(void)
 	assert_int_equal(lseek(fd, 2, SEEK_SET), 2);
 	return fd;
 }
+
+/* ---- files ----------------------------------------------------------------
+ */
 
 static void file_offset_counts_what_was_sent(void **state)
 {
@@ -112,25 +127,24 @@ static void file_offset_counts_what_was_sent(void **state)
 		{ "nothing", 0, 0, 0, 2 },
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		int fd = file_new();
+	/* With the caller's offset the file's own stays. */
+	for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+		size_t row = i / 2;
+		bool has_offset = i % 2;
 		off_t offset = 2;
+		int fd = file_new();
 
 		begin(state);
-		answers[0] = rows[i].answer;
-		assert_row(rows[i].name,
-			   sdp_copy_file(&sock, 5, fd, NULL, rows[i].len) ==
-				   rows[i].ret);
-		assert_row(rows[i].name, lseek(fd, 0, SEEK_CUR) == rows[i].own);
-		/* With the caller's offset the file's own stays. */
-		begin(state);
-		answers[0] = rows[i].answer;
-		lseek(fd, 1, SEEK_SET);
-		assert_row(rows[i].name,
-			   sdp_copy_file(&sock, 5, fd, &offset, rows[i].len) ==
-				   rows[i].ret);
-		assert_row(rows[i].name, offset == rows[i].own);
-		assert_row(rows[i].name, lseek(fd, 0, SEEK_CUR) == 1);
+		answers[0] = rows[row].answer;
+		assert_row(rows[row].name,
+			   sdp_copy_file(&sock, 5, fd,
+					 has_offset ? &offset : NULL,
+					 rows[row].len) == rows[row].ret);
+		assert_row(rows[row].name,
+			   lseek(fd, 0, SEEK_CUR) ==
+				   (has_offset ? 2 : rows[row].own));
+		assert_row(rows[row].name,
+			   offset == (has_offset ? rows[row].own : 2));
 		close(fd);
 	}
 }
@@ -141,30 +155,18 @@ static void file_that_is_none_sends_nothing(void **state)
 	off_t negative = -1;
 
 	(void)state;
-	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	pipe_new(fds);
 	assert_int_equal(sdp_copy_file(&sock, 5, -1, NULL, 1), -EBADF);
 	assert_int_equal(sdp_copy_file(&sock, 5, fds[0], NULL, 1), -ESPIPE);
 	assert_int_equal(sdp_copy_file(&sock, 5, fd, (off_t *)8, 1), -EFAULT);
 	assert_true(sdp_copy_file(&sock, 5, fd, &negative, 1) < 0);
 	assert_int_equal(call_cnt, 0);
-	close(fds[0]);
-	close(fds[1]);
+	pipe_end(fds);
 	close(fd);
 }
 
 /* ---- pipes ----------------------------------------------------------------
  */
-
-static void pipe_new(int *fds)
-{
-	assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
-}
-
-static void pipe_end(const int *fds)
-{
-	close(fds[0]);
-	close(fds[1]);
-}
 
 /* What is asked of the socket is certain to fit. */
 static void pipe_is_never_overrun(void **state)
@@ -314,17 +316,16 @@ static void pipe_without_descriptors_is_left_alone(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(file_offset_counts_what_was_sent),
-		cmocka_unit_test_setup(file_that_is_none_sends_nothing, begin),
-		cmocka_unit_test_setup(pipe_is_never_overrun, begin),
-		cmocka_unit_test_setup(pipe_without_reader_takes_nothing,
-				       begin),
-		cmocka_unit_test_setup(pipe_loses_nothing, begin),
-		cmocka_unit_test_setup(pipe_tells_how_far_it_got, begin),
-		cmocka_unit_test_setup(pipe_keeps_what_has_no_space, begin),
-		cmocka_unit_test_setup(pipe_without_descriptors_is_left_alone,
-				       begin),
+#define TEST(name) cmocka_unit_test_setup(name, begin)
+	static const struct CMUnitTest tests[] = {
+		TEST(file_offset_counts_what_was_sent),
+		TEST(file_that_is_none_sends_nothing),
+		TEST(pipe_is_never_overrun),
+		TEST(pipe_without_reader_takes_nothing),
+		TEST(pipe_loses_nothing),
+		TEST(pipe_tells_how_far_it_got),
+		TEST(pipe_keeps_what_has_no_space),
+		TEST(pipe_without_descriptors_is_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

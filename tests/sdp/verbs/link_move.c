@@ -132,6 +132,14 @@ static void *recv_side(void *arg)
 /* ---- moves ------------------------------------------------------------------
  */
 
+static int take_connection(const struct place *p)
+{
+	int fd = accept(p->fd, NULL, NULL);
+
+	must(fd >= 0);
+	return fd;
+}
+
 static struct sdp_link *adopt(struct place *p, const void *octets, size_t len)
 {
 	struct sdp_outcome outcome;
@@ -142,8 +150,7 @@ static struct sdp_link *adopt(struct place *p, const void *octets, size_t len)
 		ret = sdp_link_adopt_cm(&link, p->cm, octets, len, NULL, soon(),
 					&outcome);
 	} else {
-		fd = accept(p->fd, NULL, NULL);
-		must(fd >= 0);
+		fd = take_connection(p);
 		ret = sdp_link_adopt_fd(&link, fd, octets, len, NULL, soon(),
 					&outcome);
 		close(fd);
@@ -280,40 +287,61 @@ static void case_turns(void)
 	unmake(links);
 }
 
+static void expect(struct sdp_link *link, const char *text)
+{
+	char buf[16];
+	size_t len = strlen(text);
+
+	must(len <= sizeof(buf));
+	get(link, buf, len);
+	must(!memcmp(buf, text, len));
+}
+
+static void send_last(struct sdp_link *link, const char *text)
+{
+	put(link, text, strlen(text));
+	must(!sdp_link_shutdown(link));
+}
+
+static void move_with_own_direction_closed(int who)
+{
+	struct sdp_link *links[2];
+
+	make(links, NULL);
+	send_last(links[who], "before");
+	expect(links[!who], "before");
+	get_eof(links[!who]);
+	links[who] = move(links[who]);
+	must(!sdp_link_shutdown(links[who]));
+	send_last(links[!who], "behind");
+	expect(links[who], "behind");
+	get_eof(links[who]);
+	must(!sdp_link_error(links[0]) && !sdp_link_error(links[1]));
+	unmake(links);
+}
+
+static void move_with_peers_direction_closed(int who)
+{
+	struct sdp_link *links[2];
+
+	make(links, NULL);
+	send_last(links[!who], "before");
+	must(sdp_link_wait(links[who], SDP_LINK_RDHUP, soon()) > 0);
+	links[who] = move(links[who]);
+	expect(links[who], "before");
+	get_eof(links[who]);
+	put(links[who], "behind", 6);
+	expect(links[!who], "behind");
+	must(!sdp_link_error(links[0]) && !sdp_link_error(links[1]));
+	unmake(links);
+}
+
 /* A direction that was closed stays so; the other one goes on. */
 static void case_half(void)
 {
-	struct sdp_link *links[2];
-	char buf[6];
-
 	for (int who = 0; who < 2; who++) {
-		make(links, NULL);
-		put(links[who], "before", 6);
-		must(!sdp_link_shutdown(links[who]));
-		get(links[!who], buf, 6);
-		get_eof(links[!who]);
-		links[who] = move(links[who]);
-		must(sdp_link_shutdown(links[who]) == 0);
-		put(links[!who], "behind", 6);
-		must(!sdp_link_shutdown(links[!who]));
-		get(links[who], buf, 6);
-		must(!memcmp(buf, "behind", 6));
-		get_eof(links[who]);
-		must(!sdp_link_error(links[0]) && !sdp_link_error(links[1]));
-		unmake(links);
-
-		make(links, NULL); /* the peer's direction */
-		put(links[!who], "before", 6);
-		must(!sdp_link_shutdown(links[!who]));
-		must(sdp_link_wait(links[who], SDP_LINK_RDHUP, soon()) > 0);
-		links[who] = move(links[who]);
-		get(links[who], buf, 6);
-		get_eof(links[who]);
-		put(links[who], "behind", 6);
-		get(links[!who], buf, 6);
-		must(!memcmp(buf, "behind", 6));
-		must(!sdp_link_error(links[0]) && !sdp_link_error(links[1]));
-		unmake(links);
+		move_with_own_direction_closed(who);
+		move_with_peers_direction_closed(who);
 	}
 }
 
@@ -478,13 +506,11 @@ static void case_processes(void)
 /* How the next address space behaves. */
 enum hostile { REFUSES, CLOSES, SILENT, NOISY, FULL, NO_SDP, HOSTILE_CNT };
 
-static void *hostile_listener(void *arg)
+static void *noisy_listener(void *arg)
 {
-	const struct place *p = arg;
 	char buf[256];
-	int fd = accept(p->fd, NULL, NULL);
+	int fd = take_connection(arg);
 
-	must(fd >= 0);
 	(void)!recv(fd, buf, 1, MSG_PEEK); /* Hello has come */
 	memset(buf, 0x5a, sizeof(buf));
 	(void)!send(fd, buf, sizeof(buf), MSG_NOSIGNAL);
@@ -496,23 +522,17 @@ static void *hostile_listener(void *arg)
 
 static void *closing_listener(void *arg)
 {
-	const struct place *p = arg;
-	int fd = accept(p->fd, NULL, NULL);
-
-	must(fd >= 0);
-	close(fd);
+	close(take_connection(arg));
 	return NULL;
 }
 
 /* An SDP that does not understand this one's Hello. */
 static void *other_listener(void *arg)
 {
-	const struct place *p = arg;
 	struct sdp_link_options opt = SDP_LINK_OPTIONS_INIT;
-	int fd = accept(p->fd, NULL, NULL);
+	int fd = take_connection(arg);
 	struct sdp_link *link;
 
-	must(fd >= 0);
 	opt.conn.layout = SDP_LAYOUT_MIRRORED;
 	must(sdp_link_accept_fd(&link, fd, &opt, soon(), NULL));
 	close(fd);
@@ -540,9 +560,11 @@ static void expect_reset(struct sdp_link *link, uint64_t begin)
 
 static void follow(enum hostile how, bool closes_meanwhile)
 {
-	static void *(*const threads[])(void *) = { NULL, closing_listener,
-						    NULL, hostile_listener,
-						    NULL, other_listener };
+	static void *(*const threads[HOSTILE_CNT])(void *) = {
+		[CLOSES] = closing_listener,
+		[NOISY] = noisy_listener,
+		[NO_SDP] = other_listener,
+	};
 	struct sdp_link_options opt = SDP_LINK_OPTIONS_INIT;
 	struct sdp_link *links[2];
 	pthread_t thread;
@@ -623,8 +645,8 @@ static void case_stopped(void)
 	pair_run(&pair, sides);
 }
 
-/* Who is not the peer is not let in. */
-static void case_stranger(void)
+/* A connection from another address than the peer's is refused. */
+static void case_wrong_peer(void)
 {
 	struct sdp_link *links[2], *next;
 	struct sockaddr_in from = { .sin_family = AF_INET };
@@ -641,13 +663,12 @@ static void case_stranger(void)
 	must(!bind(own, (struct sockaddr *)&from, sizeof(from)));
 	must(!connect(own, (struct sockaddr *)&p.addr, sizeof(p.addr)));
 	leave(links[1], p.addr.sin_port, &octets, &len);
-	fd = accept(p.fd, NULL, NULL);
+	fd = take_connection(&p);
 	must(sdp_link_adopt_fd(&next, fd, octets, len, NULL, soon(),
 			       &outcome) == -EPERM);
 	close(fd);
 	must(sdp_link_adopt_fd(&next, own, octets, len - 1, NULL, soon(),
-			       NULL) == -EINVAL ||
-	     len == 0);
+			       NULL) == -EINVAL);
 	links[1] = adopt(&p, octets, len);
 	free(octets);
 	close(own);
@@ -668,7 +689,7 @@ static const struct {
 	{ "processes", case_processes, true },
 	{ "hostile", case_hostile, false },
 	{ "stopped", case_stopped, true },
-	{ "stranger", case_stranger, false },
+	{ "wrong-peer", case_wrong_peer, false },
 };
 
 int main(int argc, char **argv)
