@@ -15,7 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define HEADER_MAX 128 /* more would be another kind of file */
+#define SEGMENT_MAX 128 /* more would be another kind of file */
 
 #if __SIZEOF_POINTER__ == 8
 #define OWN_CLASS ELFCLASS64
@@ -29,27 +29,33 @@ typedef Elf32_Phdr elf_segment;
 typedef Elf32_Dyn elf_dynamic;
 #endif
 
-/* As execvp() searches.  Return: an open file; -1: not found. */
-static int program_open(const char *name, char path[PATH_MAX])
+static bool is_program(const char *path, struct stat *ret_st)
+{
+	return stat(path, ret_st) == 0 && S_ISREG(ret_st->st_mode) &&
+	       access(path, X_OK) == 0;
+}
+
+/* As execvp() searches: what is no program it passes over. */
+static bool program_find(const char *name, char ret_path[PATH_MAX],
+			 struct stat *ret_st)
 {
 	const char *list = getenv("PATH");
-	int fd, len;
 
-	if (strchr(name, '/') || !list) {
-		snprintf(path, PATH_MAX, "%s", name);
-		return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (!list)
+		list = "/bin:/usr/bin"; /* execvp(3) */
+	if (strchr(name, '/')) {
+		snprintf(ret_path, PATH_MAX, "%s", name);
+		return is_program(ret_path, ret_st);
 	}
 	for (;;) {
 		int dir_len = (int)strcspn(list, ":");
+		int len = snprintf(ret_path, PATH_MAX, "%.*s%s%s", dir_len,
+				   list, dir_len ? "/" : "", name);
 
-		len = snprintf(path, PATH_MAX, "%.*s%s%s", dir_len, list,
-			       dir_len ? "/" : "", name);
-		if (len > 0 && len < PATH_MAX && access(path, X_OK) == 0) {
-			fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-			return fd;
-		}
+		if (len > 0 && len < PATH_MAX && is_program(ret_path, ret_st))
+			return true;
 		if (!list[dir_len])
-			return -1;
+			return false;
 		list += dir_len + 1;
 	}
 }
@@ -84,7 +90,7 @@ static const char *elf_why_not(int fd)
 		return "a program of another word size cannot load the "
 		       "library that usiw preloads";
 	if (header.e_phentsize != sizeof(segment) ||
-	    header.e_phnum > HEADER_MAX)
+	    header.e_phnum > SEGMENT_MAX)
 		return NULL;
 	for (unsigned i = 0; i < header.e_phnum; i++) {
 		off_t at = (off_t)(header.e_phoff + i * sizeof(segment));
@@ -102,7 +108,7 @@ static const char *elf_why_not(int fd)
 }
 
 /* The dynamic linker obeys nobody who gains rights by starting a program. */
-static const char *rights_why_not(int fd, const struct stat *st)
+static const char *rights_why_not(const char *path, const struct stat *st)
 {
 	if ((st->st_mode & S_ISUID) && st->st_uid != geteuid())
 		return "the dynamic linker preloads nothing into a set-user-ID "
@@ -111,7 +117,8 @@ static const char *rights_why_not(int fd, const struct stat *st)
 	    st->st_gid != getegid())
 		return "the dynamic linker preloads nothing into a "
 		       "set-group-ID program";
-	if (geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0)
+	if (geteuid() != 0 &&
+	    getxattr(path, "security.capability", NULL, 0) > 0)
 		return "the dynamic linker preloads nothing into a program "
 		       "with file capabilities";
 	return NULL;
@@ -120,18 +127,18 @@ static const char *rights_why_not(int fd, const struct stat *st)
 void program_warn(const char *name)
 {
 	char path[PATH_MAX];
-	const char *why = NULL;
+	const char *why;
 	struct stat st;
-	int fd = program_open(name, path);
+	int fd;
 
-	if (fd < 0)
+	if (!program_find(name, path, &st))
 		return; /* exec tells */
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		why = rights_why_not(fd, &st);
-		if (!why)
-			why = elf_why_not(fd);
+	why = rights_why_not(path, &st);
+	fd = why ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0) {
+		why = elf_why_not(fd);
+		close(fd);
 	}
-	close(fd);
 	if (why)
 		fprintf(stderr, "usiw: run: %s sees no device of usiw: %s\n",
 			path, why);

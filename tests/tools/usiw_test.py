@@ -26,9 +26,9 @@ def clean_env(**more):
     return env
 
 
-def usiw(*args, env=None, program=None):
+def usiw(*args, env=None, program=None, **how):
     return subprocess.run([program or USIW, *args], env=env or clean_env(),
-                          capture_output=True, text=True, timeout=50)
+                          capture_output=True, text=True, timeout=50, **how)
 
 
 def preload_of(directory):
@@ -107,22 +107,26 @@ class Run(unittest.TestCase):
             done = usiw("run", "true", env=clean_env(**{name: "on"}))
             self.assertEqual(done.stderr, "")
 
-    def sees_no_device(self, path, why):
-        done = usiw("run", path, env=clean_env())
+    def sees_no_device(self, path, why, **how):
+        done = usiw("run", path, env=clean_env(), **how)
         self.assertIn(f"usiw: run: {path} sees no device of usiw: ",
                       done.stderr)
         self.assertIn(why, done.stderr)
 
+    def elf_file(self, path, word_class):
+        """It has no program headers."""
+        head = b"\x7fELF" + bytes([word_class, 1, 1]) + bytes(9)
+        with open(path, "wb") as stream:
+            stream.write(head + bytes(38) + bytes([56, 0]) + bytes(64))
+        os.chmod(path, 0o755)
+
     def test_programs_that_cannot_be_preloaded_are_told(self):
         with tempfile.TemporaryDirectory() as place:
-            for name, klass, why in (
+            for name, word_class, why in (
                     ("static", 2, "statically linked"),
                     ("narrow", 1, "another word size")):
                 path = os.path.join(place, name)
-                head = b"\x7fELF" + bytes([klass, 1, 1]) + bytes(9)
-                with open(path, "wb") as stream: # no program headers
-                    stream.write(head + bytes(38) + bytes([56, 0]) + bytes(64))
-                os.chmod(path, 0o755)
+                self.elf_file(path, word_class)
                 self.sees_no_device(path, why)
             path = shutil.copy("/bin/true", os.path.join(place, "rights"))
             done = usiw("run", path)
@@ -133,6 +137,10 @@ class Run(unittest.TestCase):
                 self.sees_no_device(path, "set-user-ID")
                 os.chmod(path, 0o2755)
                 self.sees_no_device(path, "set-group-ID")
+                # One that may be executed and not read.
+                os.chmod(place, 0o755)
+                os.chmod(path, 0o4711)
+                self.sees_no_device(path, "set-user-ID", user=65534)
             else:
                 self.sees_no_device(shutil.which("su"), "set-user-ID")
 
@@ -169,6 +177,27 @@ class Run(unittest.TestCase):
         done = usiw("run", linker[0], shutil.which("ibv_devices"))
         self.assertEqual(done.stderr, "")
         self.assertIn("usiw_lo", done.stdout)
+
+    def test_programs_are_looked_up_as_exec_does(self):
+        with tempfile.TemporaryDirectory() as place:
+            first, second = (os.path.join(place, n) for n in ("1", "2"))
+            # A directory, and in another case a file that is no program.
+            os.makedirs(os.path.join(first, "one"))
+            os.mkdir(second)
+            self.elf_file(os.path.join(first, "other"), 2)
+            os.chmod(os.path.join(first, "other"), 0o644)
+            for name in "one", "other":
+                path = os.path.join(second, name)
+                self.elf_file(path, 2)
+                done = usiw("run", name,
+                            env=clean_env(PATH=f"{first}:{second}"))
+                self.assertIn(f"{path} sees no device of usiw: ", done.stderr)
+            # Without PATH exec looks in the system's directories.
+            env = clean_env()
+            del env["PATH"]
+            done = usiw("run", "other", env=env, cwd=second)
+            self.assertEqual(done.stderr,
+                             "usiw: run: other: command not found\n")
 
     def test_preload_and_provider_come_from_the_build_tree(self):
         env = self.env_of()
