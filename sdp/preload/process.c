@@ -47,17 +47,19 @@ EXPORT FILE *fdopen(int fd, const char *mode)
 	return sdp_real()->fdopen(fd, mode);
 }
 
+/* As vasprintf() of a program that is fortified.  @flag: 0: it is not. */
+__attribute__((format(printf, 3, 0))) int
+__vasprintf_chk(char **ret_text, int flag, const char *format, va_list ap);
+
 /* libc's own would write past us. */
-EXPORT __attribute__((format(printf, 2, 0))) int
-vdprintf(int fd, const char *format, va_list ap)
+__attribute__((format(printf, 3, 0))) static int
+print(int fd, int flag, const char *format, va_list ap)
 {
 	int len, sent = 0;
 	char *text;
 	ssize_t ret;
 
-	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
-		return sdp_real()->vdprintf(fd, format, ap);
-	len = vasprintf(&text, format, ap);
+	len = __vasprintf_chk(&text, flag, format, ap);
 	while (sent < len) {
 		ret = write(fd, text + sent, (size_t)(len - sent));
 		if (ret < 0)
@@ -67,6 +69,14 @@ vdprintf(int fd, const char *format, va_list ap)
 	if (len >= 0)
 		free(text);
 	return sent < len ? -1 : len;
+}
+
+EXPORT __attribute__((format(printf, 2, 0))) int
+vdprintf(int fd, const char *format, va_list ap)
+{
+	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
+		return sdp_real()->vdprintf(fd, format, ap);
+	return print(fd, 0, format, ap);
 }
 
 EXPORT __attribute__((format(printf, 2, 3))) int
@@ -81,13 +91,13 @@ dprintf(int fd, const char *format, ...)
 	return ret;
 }
 
-/* For fortified programs.  @flag: libc is to look for %n. */
+/* For fortified programs.  @flag: libc allows %n in constant memory only. */
 EXPORT __attribute__((format(printf, 3, 0))) int
 __vdprintf_chk(int fd, int flag, const char *format, va_list ap)
 {
 	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
 		return sdp_real()->__vdprintf_chk(fd, flag, format, ap);
-	return vdprintf(fd, format, ap);
+	return print(fd, flag, format, ap);
 }
 
 EXPORT __attribute__((format(printf, 3, 4))) int

@@ -15,6 +15,7 @@ int __poll_chk(struct pollfd *list, nfds_t count, int ms, size_t size);
 int __ppoll_chk(struct pollfd *list, nfds_t count, const struct timespec *limit,
 		const sigset_t *mask, size_t size);
 long __fdelt_chk(long fd);
+int __dprintf_chk(int fd, int flag, const char *format, ...);
 
 static void receive(void)
 {
@@ -63,29 +64,59 @@ static void chosen(void)
 	SHOW("select", select(pair.server + 1, &set, NULL, NULL, NULL));
 }
 
-static void overflow(void)
+/* Whether libc ends a program that calls @run(@fd). */
+static bool is_ended(void (*run)(int fd), int fd)
 {
-	struct pair pair = pair_new();
 	pid_t pid = fork();
-	char text[20];
 	int status;
 
 	NEED(pid >= 0);
 	if (pid == 0) {
 		/* libc writes to the terminal, if there is one. */
 		NEED(close(2) == 0 || errno == EBADF);
-		__recv_chk(pair.server, text, 21, 20, MSG_DONTWAIT);
+		run(fd);
 		exit(0);
 	}
 	NEED(waitpid(pid, &status, 0) == pid);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+static void receive_too_much(int fd)
+{
+	char text[20];
+
+	__recv_chk(fd, text, 21, 20, MSG_DONTWAIT);
+}
+
+static void overflow(void)
+{
+	struct pair pair = pair_new();
+
 	say("a length above the size ends the program: %d",
-	    WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	    is_ended(receive_too_much, pair.server));
+}
+
+/* In memory that can be written to. */
+static void print_count(int fd)
+{
+	char format[] = "text%n";
+	int count;
+
+	__dprintf_chk(fd, 1, format, &count);
+}
+
+static void print(void)
+{
+	struct pair pair = pair_used();
+
+	SHOW("__dprintf_chk",
+	     __dprintf_chk(pair.client, 1, "%s %d", "value", 7));
+	show_recv("recv", pair.server, 20, 0);
+	say("%%n ends the program: %d", is_ended(print_count, pair.client));
 }
 
 const struct sock_case chk_cases[] = {
-	{ "chk.receive", receive },
-	{ "chk.waiting", waiting },
-	{ "chk.chosen", chosen },
-	{ "chk.overflow", overflow },
-	{ NULL, NULL },
+	{ "chk.receive", receive }, { "chk.waiting", waiting },
+	{ "chk.chosen", chosen },   { "chk.overflow", overflow },
+	{ "chk.print", print },	    { NULL, NULL },
 };
