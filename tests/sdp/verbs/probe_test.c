@@ -105,67 +105,48 @@ static enum sdp_way way_in_child(const char *carrier, bool is_forked)
 	return (enum sdp_way)WEXITSTATUS(status);
 }
 
+enum kind { NONE, SIW, MLX5, USIW, USIW_CA };
+
+static const struct {
+	const char *name;
+	enum ibv_transport_type transport;
+} kinds[] = {
+	[SIW] = { "siw0", IBV_TRANSPORT_IWARP },
+	[MLX5] = { "mlx5_0", IBV_TRANSPORT_IB },
+	[USIW] = { "usiw_eth0", IBV_TRANSPORT_IWARP },
+	[USIW_CA] = { "usiw_eth0", IBV_TRANSPORT_IB }, /* with that persona */
+};
+
 /* A port that is announced has to be one where connections can be made. */
 static void finds_the_way_that_the_devices_have(void **state)
 {
 	static const struct {
-		struct {
-			const char *name;
-			enum ibv_transport_type transport;
-		} devices[2];
+		enum kind devices[2];
 		const char *carrier;
 		bool has_symbol;
 		enum sdp_way way;
 	} cases[] = {
-		{ { { NULL } }, "auto", true, SDP_WAY_NONE },
-		{ { { "siw0", IBV_TRANSPORT_IWARP } },
-		  "auto",
-		  true,
-		  SDP_WAY_CM },
-		{ { { "siw0", IBV_TRANSPORT_IWARP } }, "cm", true, SDP_WAY_CM },
-		{ { { "mlx5_0", IBV_TRANSPORT_IB } },
-		  "auto",
-		  true,
-		  SDP_WAY_NONE },
-		{ { { "mlx5_0", IBV_TRANSPORT_IB } },
-		  "cm",
-		  true,
-		  SDP_WAY_NONE },
-		{ { { "mlx5_0", IBV_TRANSPORT_IB },
-		    { "siw0", IBV_TRANSPORT_IWARP } },
-		  "auto",
-		  true,
-		  SDP_WAY_CM },
-		{ { { "usiw_lo", IBV_TRANSPORT_IWARP } },
-		  "auto",
-		  true,
-		  SDP_WAY_FD },
-		{ { { "usiw_lo", IBV_TRANSPORT_IB } },
-		  "auto",
-		  true,
-		  SDP_WAY_FD },
-		{ { { "usiw_lo", IBV_TRANSPORT_IWARP } },
-		  "cm",
-		  true,
-		  SDP_WAY_CM },
-		{ { { "usiw_lo", IBV_TRANSPORT_IB } }, "cm", true, SDP_WAY_CM },
-		{ { { "usiw_lo", IBV_TRANSPORT_IWARP } },
-		  "auto",
-		  false,
-		  SDP_WAY_NONE },
-		{ { { "siw0", IBV_TRANSPORT_IWARP },
-		    { "usiw_eth0", IBV_TRANSPORT_IWARP } },
-		  "auto",
-		  true,
-		  SDP_WAY_FD },
+		{ { NONE }, "auto", true, SDP_WAY_NONE },
+		{ { SIW }, "auto", true, SDP_WAY_CM },
+		{ { SIW }, "cm", true, SDP_WAY_CM },
+		{ { MLX5 }, "auto", true, SDP_WAY_NONE },
+		{ { MLX5 }, "cm", true, SDP_WAY_NONE },
+		{ { MLX5, SIW }, "auto", true, SDP_WAY_CM },
+		{ { USIW }, "auto", true, SDP_WAY_FD },
+		{ { USIW_CA }, "auto", true, SDP_WAY_FD },
+		{ { USIW }, "cm", true, SDP_WAY_CM },
+		{ { USIW_CA }, "cm", true, SDP_WAY_CM },
+		{ { USIW }, "auto", false, SDP_WAY_NONE },
+		{ { SIW, USIW }, "auto", true, SDP_WAY_FD },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		for (size_t d = 0; d < 2; d++) {
-			names[d] = cases[i].devices[d].name;
-			devices[d].transport_type =
-				cases[i].devices[d].transport;
+			enum kind kind = cases[i].devices[d];
+
+			names[d] = kinds[kind].name;
+			devices[d].transport_type = kinds[kind].transport;
 		}
 		has_symbol = cases[i].has_symbol;
 		assert_int_equal(way_in_child(cases[i].carrier, false),
