@@ -175,8 +175,7 @@ static void *ask_thread(void *arg)
 		to_tcp(sock, ret);
 	else
 		sdp_sock_become(sock, SDP_SOCK_STREAM);
-	/* release: what has come of it; pairs with sdp_sock_is_asking() */
-	atomic_store_explicit(&sock->is_asking, false, memory_order_release);
+	sdp_sock_asking_put(sock, false);
 	is_start = is_sdp && !link;
 	/* With the lock, for ask_wait(). */
 	sdp_sock_tell(sock, -1, is_start ? POLLOUT : SDP_NEWS_ALL);
@@ -230,8 +229,7 @@ static int ask_begin(struct sdp_sock *sock, int fd)
 	if (ret < 0) {
 		stop_fd_close(sock);
 		sdp_start_give_back(sock);
-		atomic_store_explicit(&sock->is_asking, false,
-				      memory_order_release);
+		sdp_sock_asking_put(sock, false);
 		goto out;
 	}
 	ret = -EINPROGRESS;

@@ -131,8 +131,7 @@ static void show_nothing(struct sdp_sock *sock, int program_end)
 	util_lock(&sock->shadow.lock);
 	sdp_shadow_show(&sock->shadow, program_end, 0, 0);
 	util_unlock(&sock->shadow.lock);
-	/* release: with the state; pairs with sdp_sock_is_asking() */
-	atomic_store_explicit(&sock->is_asking, true, memory_order_release);
+	sdp_sock_asking_put(sock, true);
 }
 
 /* The shadow takes over; @is_asking: it shows nothing yet.  Return: 0; -errno,
@@ -450,12 +449,6 @@ void sdp_start_connected(struct sdp_sock *sock)
 	take(sock, sdp_sock_any_fd(sock));
 }
 
-static void asked_put(struct sdp_sock *sock)
-{
-	/* release: what has come of it; pairs with sdp_sock_is_asking() */
-	atomic_store_explicit(&sock->is_asking, false, memory_order_release);
-}
-
 /* An address of the link's, in the family of the program's socket. */
 static void link_name(const struct sdp_sock *sock, const struct sdp_link *link,
 		      bool is_peer, union sdp_addr *ret_name)
@@ -493,7 +486,7 @@ void sdp_start_stand(struct sdp_sock *sock, struct sdp_link *link)
 	(void)sdp_link_set(link, SDP_LINK_CORK, opt->has_cork);
 	sdp_sock_link_put(sock, link);
 	sdp_count_update(sock);
-	asked_put(sock);
+	sdp_sock_asking_put(sock, false);
 	if (!sock->is_closed)
 		sdp_link_set_notify(link, sdp_sock_notify, sock);
 	sdp_sock_become(sock, SDP_SOCK_STREAM);

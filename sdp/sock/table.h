@@ -133,8 +133,16 @@ struct sdp_sock {
 
 static inline bool sdp_sock_is_asking(const struct sdp_sock *sock)
 {
-	/* acquire: pairs with the release at the end of the question */
+	/* acquire: pairs with the release in sdp_sock_asking_put() */
 	return atomic_load_explicit(&sock->is_asking, memory_order_acquire);
+}
+
+static inline void sdp_sock_asking_put(struct sdp_sock *sock, bool is_asking)
+{
+	/* release: the state, or what has come of the question; pairs with
+	 * sdp_sock_is_asking() */
+	atomic_store_explicit(&sock->is_asking, is_asking,
+			      memory_order_release);
 }
 
 /* Looked at once for each use: connect() to no address takes it away while
