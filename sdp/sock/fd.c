@@ -74,15 +74,6 @@ void sdp_fd_socket(int fd, int domain, int type, const void *caller)
 	errno = err;
 }
 
-static void number_cover(int fd, void *arg)
-{
-	const int *other = arg;
-	long flags = syscall(SYS_fcntl, fd, F_GETFD);
-
-	syscall(SYS_dup3, *other, fd,
-		flags > 0 && (flags & FD_CLOEXEC) ? O_CLOEXEC : 0);
-}
-
 static void suit(struct sdp_sock *sock, int fd)
 {
 	int other = (int)syscall(SYS_socket, AF_INET6,
@@ -106,7 +97,7 @@ static void suit(struct sdp_sock *sock, int fd)
 	sdp_options_copy(fd, other);
 	util_lock(&sock->lock);
 	sdp_watch_leave(sock);
-	sdp_sock_each_fd(sock, number_cover, &other);
+	sdp_sock_cover(sock, other);
 	sdp_watch_return(sock);
 	util_unlock(&sock->lock);
 	util_sys_close(other);

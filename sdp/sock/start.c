@@ -90,15 +90,6 @@ static bool hello_has_come(struct sdp_sock *sock, int fd)
 
 /* ---- the numbers change hands -------------------------------------------- */
 
-static void number_cover(int fd, void *arg)
-{
-	const int *program_end = arg;
-	long flags = syscall(SYS_fcntl, fd, F_GETFD);
-
-	syscall(SYS_dup3, *program_end, fd,
-		flags > 0 && (flags & FD_CLOEXEC) ? O_CLOEXEC : 0);
-}
-
 /* The new file sends signals (SIGIO, SIGURG) to the same owner, and keeps
  * O_ASYNC. */
 static void owner_cover(struct sdp_sock *sock, int fd)
@@ -161,7 +152,7 @@ static int cover(struct sdp_sock *sock, int fd, bool is_asking)
 	else
 		take(sock, fd);
 	sdp_watch_leave(sock);
-	sdp_sock_each_fd(sock, number_cover, &program_end);
+	sdp_sock_cover(sock, program_end);
 	util_sys_close(program_end);
 	owner_cover(sock, fd);
 	sdp_sock_become(sock, SDP_SOCK_STARTING);
@@ -232,7 +223,7 @@ static void give_back(struct sdp_sock *sock, int tcp_fd)
 	flags = sock->is_nonblock ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
 	syscall(SYS_fcntl, tcp_fd, F_SETFL, flags);
 	sdp_watch_leave(sock);
-	sdp_sock_each_fd(sock, number_cover, &tcp_fd);
+	sdp_sock_cover(sock, tcp_fd);
 	sdp_sock_become(sock, SDP_SOCK_TCP);
 	sdp_watch_return(sock);
 }
@@ -750,7 +741,7 @@ void sdp_start_elsewhere(struct sdp_sock *sock, int fd, int program_end)
 	util_lock(&sock->lock);
 	sdp_names_take(sock, fd);
 	sdp_watch_leave(sock);
-	sdp_sock_each_fd(sock, number_cover, &program_end);
+	sdp_sock_cover(sock, program_end);
 	sock->is_relay = true;
 	sdp_sock_become(sock, SDP_SOCK_RELAY);
 	sdp_watch_return(sock);

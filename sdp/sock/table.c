@@ -188,6 +188,24 @@ void sdp_sock_each_fd(struct sdp_sock *sock, void (*fn)(int fd, void *arg),
 		fn(fd, arg);
 }
 
+static void number_cover(int fd, void *arg)
+{
+	const int *from_fd = arg;
+	long flags = syscall(SYS_fcntl, fd, F_GETFD);
+
+	syscall(SYS_dup3, *from_fd, fd,
+		flags > 0 && (flags & FD_CLOEXEC) ? O_CLOEXEC : 0);
+}
+
+void sdp_sock_cover(struct sdp_sock *sock, int from_fd)
+{
+	/* A number that was found is not closed before it is covered:
+	 * sdp_fd_close() takes this lock when it is out of the table. */
+	util_lock(&sock->shadow.lock);
+	sdp_sock_each_fd(sock, number_cover, &from_fd);
+	util_unlock(&sock->shadow.lock);
+}
+
 int sdp_sock_any_fd(struct sdp_sock *sock)
 {
 	return util_fdtab_find(table(), 0, &sock->file);

@@ -255,6 +255,9 @@ int sdp_sock_add_fd(struct sdp_sock *sock, int fd);
 void sdp_sock_each_fd(struct sdp_sock *sock, void (*fn)(int fd, void *arg),
 		      void *arg);
 
+/* Each number of @sock stands for the file of @from_fd from now on. */
+void sdp_sock_cover(struct sdp_sock *sock, int from_fd);
+
 /* One of its numbers.  Return: -1: it has none. */
 int sdp_sock_any_fd(struct sdp_sock *sock);
 

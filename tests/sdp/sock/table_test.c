@@ -6,9 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -200,6 +203,67 @@ static void a_walk_keeps_what_is_closed_meanwhile(void **state)
 	assert_int_equal(end_cnt, 1);
 }
 
+/* ---- the numbers get another file ---------------------------------------- */
+
+static bool is_same_file(int fd, int other)
+{
+	struct stat a, b;
+
+	return fstat(fd, &a) == 0 && fstat(other, &b) == 0 &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static void each_number_gets_another_file(void **state)
+{
+	int from = memfd_create("table_test", MFD_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(sdp_sock_add_fd(sock, fds[1]), 0);
+	assert_int_equal(fcntl(fds[1], F_SETFD, 0), 0);
+	sdp_sock_cover(sock, from);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(is_same_file(fds[i], from), i < 2);
+	assert_int_equal(fcntl(fds[0], F_GETFD), FD_CLOEXEC);
+	assert_int_equal(fcntl(fds[1], F_GETFD), 0);
+	close(from);
+}
+
+static _Atomic bool has_covered;
+
+static void *cover(void *arg)
+{
+	sdp_sock_cover(sock, *(int *)arg);
+	atomic_store(&has_covered, true);
+	return NULL;
+}
+
+/* A number that another thread closes just then may be another file's at once,
+ * and stays that file's. */
+static void a_number_that_is_being_closed_gets_no_file(void **state)
+{
+	int from = memfd_create("table_test", MFD_CLOEXEC), reused;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(sdp_sock_add_fd(sock, fds[1]), 0);
+	/* As sdp_fd_close(): it has the shadow's lock in between. */
+	util_lock(&sock->shadow.lock);
+	assert_int_equal(pthread_create(&thread, NULL, cover, &from), 0);
+	while (atomic_load(&sock->shadow.lock.word) != 2 &&
+	       !atomic_load(&has_covered))
+		sched_yield();
+	assert_false(atomic_load(&has_covered));
+	number_close(fds[0]);
+	util_unlock(&sock->shadow.lock);
+	close(fds[0]);
+	reused = open("/dev/null", O_RDWR | O_CLOEXEC);
+	assert_int_equal(reused, fds[0]);
+	pthread_join(thread, NULL);
+	assert_false(is_same_file(reused, from));
+	assert_true(is_same_file(fds[1], from));
+	close(from);
+}
+
 /* The hint that spares epoll_wait() a look. */
 static void counts_what_waits_for_its_start(void **state)
 {
@@ -355,6 +419,8 @@ int main(void)
 		TEST(a_number_that_stood_for_another_is_its_own),
 		TEST(each_number_is_gone_through),
 		TEST(a_walk_keeps_what_is_closed_meanwhile),
+		TEST(each_number_gets_another_file),
+		TEST(a_number_that_is_being_closed_gets_no_file),
 		TEST(counts_what_waits_for_its_start),
 		cmocka_unit_test(own_ones_stand_out_of_the_way),
 		cmocka_unit_test(own_ones_stand_where_the_limit_allows),
