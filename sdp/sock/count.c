@@ -24,6 +24,10 @@ void sdp_count_open(struct sdp_sock *sock, int fd)
 	sdp_stat_set(stat, SDP_STAT_carrier, SDP_STAT_CARRIER_STREAM);
 	sdp_stat_count(sock->is_accepting ? SDP_STAT_accepts
 					  : SDP_STAT_connects);
+	/* The socket may have had another connection.  relaxed: counts */
+	atomic_store_explicit(&sock->tx_octets, 0, memory_order_relaxed);
+	atomic_store_explicit(&sock->rx_octets, 0, memory_order_relaxed);
+	atomic_store_explicit(&sock->call_cnt, 0, memory_order_relaxed);
 	sock->stat = stat;
 }
 

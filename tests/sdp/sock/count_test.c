@@ -118,6 +118,23 @@ static void does_without_a_link(void **state)
 	assert_int_equal(look_cnt, 0);
 }
 
+/* connect() to no address ends a connection, and the socket makes another. */
+static void the_next_connection_counts_from_zero(void **state)
+{
+	(void)state;
+	sdp_count_send(&sock, 1 << 20);
+	sdp_count_recv(&sock, 30);
+	sdp_count_close(&sock);
+	sdp_count_open(&sock, 7);
+	sdp_count_update(&sock);
+	assert_int_equal(counted(SDP_STAT_tx_bcopy), 0);
+	assert_int_equal(counted(SDP_STAT_rx_bcopy), 0);
+	look_cnt = 0;
+	sdp_count_send(&sock, 1);
+	assert_int_equal(look_cnt, 1);
+	assert_int_equal(counted(SDP_STAT_tx_bcopy), 1);
+}
+
 static void is_exact_at_the_end(void **state)
 {
 	struct sdp_stat_sock *stat = sock.stat;
@@ -140,15 +157,13 @@ static void is_exact_at_the_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(looks_seldom, begin, end),
-		cmocka_unit_test_setup_teardown(copies_are_what_is_left, begin,
-						end),
-		cmocka_unit_test_setup_teardown(counts_what_is_relayed, begin,
-						end),
-		cmocka_unit_test_setup_teardown(does_without_a_link, begin,
-						end),
-		cmocka_unit_test_setup_teardown(is_exact_at_the_end, begin,
-						end),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+		TEST(looks_seldom),
+		TEST(copies_are_what_is_left),
+		TEST(counts_what_is_relayed),
+		TEST(does_without_a_link),
+		TEST(the_next_connection_counts_from_zero),
+		TEST(is_exact_at_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
