@@ -15,8 +15,10 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static bool has_key;
 
+/* In the thread; a destructor that runs later gets a new one. */
 static void fd_end(void *arg)
 {
+	thread_fd = 0;
 	sdp_private_close((int)(intptr_t)arg);
 }
 

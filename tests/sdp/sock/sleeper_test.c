@@ -126,6 +126,44 @@ static void has_a_descriptor_for_a_thread(void **state)
 	assert_int_equal(errno, EBADF);
 }
 
+static pthread_key_t later;
+
+static void sleep_at_the_end(void *arg)
+{
+	struct sdp_sleeper sleeper;
+
+	sdp_sleeper_init(&sleeper);
+	*(bool *)arg = sleeper.fd >= 0 &&
+		       sdp_fd_kind(sleeper.fd) == SDP_FD_PRIVATE;
+}
+
+static void *sleep_to_the_end(void *arg)
+{
+	struct sdp_sleeper sleeper;
+
+	sdp_sleeper_init(&sleeper);
+	assert_int_equal(pthread_setspecific(later, arg), 0);
+	return NULL;
+}
+
+/* The program's destructors of a thread may sleep when the library's own has
+ * run: libc calls those of older keys first. */
+static void a_thread_sleeps_up_to_its_end(void **state)
+{
+	struct sdp_sleeper sleeper;
+	bool has_own = false;
+	pthread_t thread;
+
+	(void)state;
+	sdp_sleeper_init(&sleeper); /* makes the library's key */
+	assert_int_equal(pthread_key_create(&later, sleep_at_the_end), 0);
+	assert_int_equal(
+		pthread_create(&thread, NULL, sleep_to_the_end, &has_own), 0);
+	pthread_join(thread, NULL);
+	assert_true(has_own);
+	pthread_key_delete(later);
+}
+
 /* 0: the child's sleeps are its own. */
 static int child_check(struct sdp_sleeper *parents)
 {
@@ -168,6 +206,7 @@ int main(void)
 		cmocka_unit_test(a_late_token_is_used_up),
 		cmocka_unit_test(is_woken_by_another_thread),
 		cmocka_unit_test(has_a_descriptor_for_a_thread),
+		cmocka_unit_test(a_thread_sleeps_up_to_its_end),
 		cmocka_unit_test(a_child_does_not_wake_its_parent),
 	};
 
