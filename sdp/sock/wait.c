@@ -3,6 +3,7 @@
 #include "wait.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -738,9 +739,13 @@ static int epoll_wait_ours(struct epoll_call *call, uint64_t deadline)
 	}
 }
 
+/* Rounded up; as much as epoll_wait() takes. */
 static int whole_ms(const struct timespec *time)
 {
-	return (int)(time->tv_sec * 1000 + (time->tv_nsec + 999999) / 1000000);
+	int64_t ms = (int64_t)time->tv_sec * 1000 +
+		     (time->tv_nsec + 999999) / 1000000;
+
+	return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
 static void kernel_wait_end(void *arg)
@@ -752,7 +757,8 @@ static void kernel_wait_end(void *arg)
 }
 
 /* Before the first start there is nothing but the kernel's.  Return: count;
- * -EAGAIN: SDP has begun; -errno. */
+ * -EAGAIN: SDP has begun, or there is more time than the kernel takes; -errno.
+ */
 static int epoll_wait_kernel(struct epoll_call *call, uint64_t deadline)
 {
 	struct util_unwind unwind;
@@ -773,6 +779,8 @@ static int epoll_wait_kernel(struct epoll_call *call, uint64_t deadline)
 	}
 	util_unwind_pop(&unwind);
 	kernel_wait_end(call->set);
+	if (ret == 0 && deadline != SDP_NEVER && sdp_now_ns() < deadline)
+		return -EAGAIN;
 	return ret;
 }
 

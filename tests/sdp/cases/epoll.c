@@ -561,6 +561,38 @@ static void wait_main(void *arg)
 		say("the sleeping epoll_wait: %s", events_name(event.events));
 }
 
+static void wait_weeks_main(void *arg)
+{
+	/* 2^32 + 1 ms: for epoll_pwait2() alone. */
+	struct timespec limit = { .tv_sec = 4294967, .tv_nsec = 297000000 };
+	struct epoll_event event;
+
+	SHOW("the sleeping epoll_pwait2",
+	     epoll_pwait2(*(int *)arg, &event, 1, &limit, NULL));
+}
+
+/* Before and after there is something of SDP in the process. */
+static void long_timeouts(void)
+{
+	struct sleeper sleeper;
+	int set = set_new(), ends[2];
+	struct pair pair;
+
+	NEED(pipe(ends) == 0);
+	add(set, ends[0], EPOLLIN);
+	sleeper_start(&sleeper, wait_weeks_main, &set);
+	sleeper_wait(&sleeper);
+	NEED(write(ends[1], "x", 1) == 1);
+	sleeper_end(&sleeper);
+	pair = pair_used();
+	set = set_new();
+	add(set, pair.server, EPOLLIN);
+	sleeper_start(&sleeper, wait_weeks_main, &set);
+	sleeper_wait(&sleeper);
+	send_text(pair.client, "x");
+	sleeper_end(&sleeper);
+}
+
 static void wakes_data(void)
 {
 	struct pair pair = pair_used();
@@ -738,6 +770,7 @@ const struct sock_case epoll_cases[] = {
 	{ "epoll.many", many },
 	{ "epoll.round-robin", round_robin },
 	{ "epoll.timeouts", timeouts },
+	{ "epoll.long-timeouts", long_timeouts },
 	{ "epoll.wakes-data", wakes_data },
 	{ "epoll.wakes-added", wakes_added },
 	{ "epoll.interrupted", interrupted },
