@@ -126,7 +126,9 @@ static int connect_sdp(struct sdp_sock *sock, int fd, const union sdp_addr *dst,
 	} else if (ret == -EINPROGRESS) {
 		sdp_sock_become(sock, SDP_SOCK_CONNECTING);
 		util_lock(&sock->lock);
-		if (poll_now(fd) == POLLOUT)
+		/* Another thread may have started SDP meanwhile. */
+		if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING &&
+		    poll_now(fd) == POLLOUT)
 			sdp_sock_become(sock, SDP_SOCK_PENDING);
 		util_unlock(&sock->lock);
 	}
