@@ -260,7 +260,7 @@ static void with_pair(void (*fn)(struct sdp_link *bad, struct sdp_link *good,
 	fn(links[0], links[1], arg);
 	sdp_link_close(links[0], 0);
 	sdp_link_close(links[1], 0);
-	must(!sdp_verbs_drain(soon()));
+	drain_links();
 }
 
 /* What the library says on stderr, from here to log_end(). */
@@ -414,7 +414,7 @@ static void connect_in_vain(void)
 	must(!link);
 	pthread_join(thread, NULL);
 	close(fds[0]);
-	must(!sdp_verbs_drain(soon()));
+	drain_links();
 }
 
 int main(void)

@@ -208,7 +208,7 @@ static void unmake(struct sdp_link *links[2])
 {
 	sdp_link_close(links[0], soon());
 	sdp_link_close(links[1], soon());
-	must(!sdp_verbs_drain(soon()));
+	drain_links();
 	/* Receives that are posted for more links than there are now go one by
 	 * one. */
 	must(pool_used() <= pool_at_rest);
@@ -223,7 +223,7 @@ static void open_device(void)
 	make(links + 2, NULL);
 	for (int i = 0; i < 4; i++)
 		sdp_link_close(links[i], 0);
-	must(!sdp_verbs_drain(soon()));
+	drain_links();
 	pool_at_rest = pool_used();
 }
 
@@ -433,7 +433,7 @@ static void successor(void)
 	flow_until(link, &f, total, total);
 	sdp_link_close(link, soon());
 	place_close(&p);
-	must(!sdp_verbs_drain(soon()));
+	drain_links();
 }
 
 static void first_owner(struct sdp_link *link)

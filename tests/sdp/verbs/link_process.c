@@ -31,7 +31,7 @@ static void unmake(struct sdp_link *links[2])
 {
 	sdp_link_close(links[0], soon());
 	sdp_link_close(links[1], soon());
-	must(!sdp_verbs_drain(soon()));
+	drain_links();
 }
 
 static void exchange(struct sdp_link *links[2])
@@ -236,7 +236,7 @@ static void case_notice(void)
 	}
 	get_eof(links[0]);
 	sdp_link_close(links[0], soon());
-	must(!sdp_verbs_drain(soon()));
+	drain_links();
 }
 
 /* Nothing happens: no wake-up either.  Only more of them would be wrong. */
@@ -306,14 +306,14 @@ static void case_stall(void)
 	ret = sdp_link_linger(links[0], sdp_now_ns() + 50000000);
 	must(ret == -ETIMEDOUT);
 	sdp_link_close(links[0], sdp_now_ns() + 50000000);
-	must(!sdp_verbs_drain(soon()));
+	drain_links();
 	/* What it has got is there, then the reset. */
 	do {
 		n = sdp_link_recv_wait(links[1], &iov, 1, 0, 0, soon());
 	} while (n > 0);
 	must(n == -ECONNRESET);
 	sdp_link_close(links[1], 0);
-	must(!sdp_verbs_drain(soon()));
+	drain_links();
 	free(buf);
 }
 
@@ -331,7 +331,7 @@ static void case_stopped(void)
 	/* links[1] never closes: the other goes all the same. */
 	get_eof(links[1]);
 	sdp_link_close(links[1], 0);
-	must(!sdp_verbs_drain(soon()));
+	drain_links();
 }
 
 /* ---- memory that cannot be registered
@@ -466,7 +466,7 @@ static void case_descriptors(void)
 
 		if (!pid) {
 			connect_with(spare);
-			must(!sdp_verbs_drain(soon()));
+			drain_links();
 			fflush(NULL);
 			_exit(0);
 		}

@@ -182,7 +182,7 @@ static void run_processes(const struct pair *pair, pair_fn *const side[2])
 		must(write(pipefd[1], &p.addr, sizeof(p.addr)) ==
 		     sizeof(p.addr));
 		side[1](link_accept(&p, pair));
-		must(!sdp_verbs_drain(soon()));
+		drain_links();
 		exit(0);
 	}
 	must(read(pipefd[0], &p.addr, sizeof(p.addr)) == sizeof(p.addr));
@@ -221,7 +221,7 @@ void pair_run(const struct pair *pair, pair_fn *const side[2])
 		run_listen(pair, side);
 		break;
 	}
-	must(!sdp_verbs_drain(soon()));
+	drain_links();
 }
 
 void pair_tcp(int ret_fds[2])
@@ -266,6 +266,14 @@ void get_eof(struct sdp_link *link)
 	if (n)
 		fprintf(stderr, "get_eof: %zd\n", n);
 	must(n == 0);
+}
+
+void drain_links(void)
+{
+	uint64_t end = soon();
+
+	while (sdp_verbs_drain(end))
+		must(sdp_now_ns() < end);
 }
 
 struct sdp_link_stats stats_of(struct sdp_link *link)

@@ -72,4 +72,8 @@ void get(struct sdp_link *link, void *buf, size_t len);
 void get_eof(struct sdp_link *link);
 struct sdp_link_stats stats_of(struct sdp_link *link);
 
+/* Until every link that was closed has gone.  sdp_verbs_drain() itself does not
+ * wait long for a peer's DisConn. */
+void drain_links(void);
+
 #endif
