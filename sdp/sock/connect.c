@@ -344,7 +344,7 @@ int sdp_connect_tcp(const struct sdp_sock *sock)
 			  SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	sdp_options_copy(sock->tcp_fd, fd);
+	sdp_options_renew(sock, fd);
 	if (syscall(SYS_connect, fd, &sock->peer, sdp_addr_len(&sock->peer)) ==
 	    0)
 		return fd;

@@ -38,8 +38,16 @@ static int int_get(int fd, int level, int name)
 	return kernel_get(fd, level, name, &value, &len) < 0 ? 0 : value;
 }
 
+static void int_set(int fd, int level, int name, int value)
+{
+	kernel_set(fd, level, name, &value, sizeof(value));
+}
+
 /* ---- times ----------------------------------------------------------------
  */
+
+/* Of negative seconds, which the kernel takes for no time. */
+#define AT_ONCE_NS 1
 
 /* Return: 0: none, also for a time that does not fit, as the kernel has it. */
 static uint64_t ns_of(const struct timeval *tv)
@@ -101,11 +109,19 @@ void sdp_names_take(struct sdp_sock *sock, int fd)
 		sock->local = name;
 }
 
+static struct linger linger_of(const struct sdp_sock_options *opt)
+{
+	return (struct linger){ .l_onoff = opt->linger_s >= 0,
+				.l_linger = opt->linger_s >= 0 ? opt->linger_s
+							       : 0 };
+}
+
 static void linger_take(struct sdp_sock *sock)
 {
 	struct linger linger = { 0 };
 	socklen_t len = sizeof(linger);
 
+	sock->options.linger_s = -1;
 	if (kernel_get(sock->tcp_fd, SOL_SOCKET, SO_LINGER, &linger, &len) <
 		    0 ||
 	    !linger.l_onoff)
@@ -119,9 +135,12 @@ static void linger_take(struct sdp_sock *sock)
 void sdp_options_take(struct sdp_sock *sock)
 {
 	struct sdp_sock_options *opt = &sock->options;
-	int fd = sock->tcp_fd, off = 0, one = 1;
+	int fd = sock->tcp_fd;
 
 	sdp_names_take(sock, fd);
+	if (opt->is_taken)
+		return;
+	opt->is_taken = true;
 	opt->rcvtimeo_ns = sdp_option_time(fd, SO_RCVTIMEO);
 	opt->sndtimeo_ns = sdp_option_time(fd, SO_SNDTIMEO);
 	opt->has_nodelay = int_get(fd, IPPROTO_TCP, TCP_NODELAY);
@@ -130,10 +149,10 @@ void sdp_options_take(struct sdp_sock *sock)
 	opt->has_reuseaddr = int_get(fd, SOL_SOCKET, SO_REUSEADDR);
 	opt->rcvlowat = int_get(fd, SOL_SOCKET, SO_RCVLOWAT);
 	if (opt->rcvlowat != 1)
-		kernel_set(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
+		int_set(fd, SOL_SOCKET, SO_RCVLOWAT, 1);
 	opt->has_cork = int_get(fd, IPPROTO_TCP, TCP_CORK);
 	if (opt->has_cork)
-		kernel_set(fd, IPPROTO_TCP, TCP_CORK, &off, sizeof(off));
+		int_set(fd, IPPROTO_TCP, TCP_CORK, 0);
 	linger_take(sock);
 }
 
@@ -177,6 +196,37 @@ void sdp_options_copy(int from_fd, int to_fd)
 	}
 }
 
+static void times_put(int fd, const struct sdp_sock_options *opt)
+{
+	struct timeval in = time_of(opt->rcvtimeo_ns);
+	struct timeval out = time_of(opt->sndtimeo_ns);
+
+	if (opt->rcvtimeo_ns == AT_ONCE_NS)
+		in.tv_sec = -1;
+	if (opt->sndtimeo_ns == AT_ONCE_NS)
+		out.tv_sec = -1;
+
+	kernel_set(fd, SOL_SOCKET, SO_RCVTIMEO, &in, sizeof(in));
+	kernel_set(fd, SOL_SOCKET, SO_SNDTIMEO, &out, sizeof(out));
+}
+
+void sdp_options_renew(const struct sdp_sock *sock, int fd)
+{
+	const struct sdp_sock_options *opt = &sock->options;
+	struct linger linger = linger_of(opt);
+
+	sdp_options_copy(sock->tcp_fd, fd);
+	if (!opt->is_taken)
+		return;
+	times_put(fd, opt);
+	kernel_set(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+	int_set(fd, SOL_SOCKET, SO_RCVLOWAT, opt->rcvlowat);
+	int_set(fd, SOL_SOCKET, SO_OOBINLINE, opt->has_oobinline);
+	int_set(fd, SOL_SOCKET, SO_REUSEADDR, opt->has_reuseaddr);
+	int_set(fd, IPPROTO_TCP, TCP_NODELAY, opt->has_nodelay);
+	int_set(fd, IPPROTO_TCP, TCP_CORK, opt->has_cork);
+}
+
 /* ---- setsockopt -----------------------------------------------------------
  */
 
@@ -190,19 +240,13 @@ static int time_set(uint64_t *ns, const void *value, socklen_t len)
 		return -EFAULT;
 	if (tv.tv_usec < 0 || tv.tv_usec >= 1000000)
 		return -EDOM;
-	/* Negative seconds: at once, as the kernel has it. */
-	*ns = tv.tv_sec < 0 ? 1 : ns_of(&tv);
+	*ns = tv.tv_sec < 0 ? AT_ONCE_NS : ns_of(&tv);
 	return 0;
 }
 
 void sdp_options_relay(struct sdp_sock *sock)
 {
-	struct timeval in = time_of(sock->options.rcvtimeo_ns);
-	struct timeval out = time_of(sock->options.sndtimeo_ns);
-	int fd = sdp_sock_any_fd(sock);
-
-	kernel_set(fd, SOL_SOCKET, SO_RCVTIMEO, &in, sizeof(in));
-	kernel_set(fd, SOL_SOCKET, SO_SNDTIMEO, &out, sizeof(out));
+	times_put(sdp_sock_any_fd(sock), &sock->options);
 }
 
 static int linger_set(struct sdp_sock *sock, const void *value, socklen_t len)
@@ -328,9 +372,7 @@ static int time_put(uint64_t ns, void *value, socklen_t *len)
 
 static int linger_put(const struct sdp_sock *sock, void *value, socklen_t *len)
 {
-	int seconds = sock->options.linger_s;
-	struct linger linger = { .l_onoff = seconds >= 0,
-				 .l_linger = seconds >= 0 ? seconds : 0 };
+	struct linger linger = linger_of(&sock->options);
 
 	return value_put(&linger, sizeof(linger), value, len);
 }

@@ -15,6 +15,10 @@
  * with what is good for the RNIC. */
 void sdp_options_take(struct sdp_sock *sock);
 
+/* The new TCP socket @fd is to take the place of the one below: it gets all
+ * that the program has set. */
+void sdp_options_renew(const struct sdp_sock *sock, int fd);
+
 /* The names of the TCP connection @fd, in the program's view. */
 void sdp_names_take(struct sdp_sock *sock, int fd);
 

@@ -51,8 +51,6 @@ static void others_close(struct sdp_sock *sock, int fd)
 __attribute__((noreturn)) static void proxy_main(struct sdp_sock *sock, int fd,
 						 int way)
 {
-	struct sdp_sock_options options = sock->options;
-
 	prctl(PR_SET_NAME, "usiw-sdp-proxy");
 	setsid();
 	/* The call's own reference stayed with the parent. */
@@ -63,7 +61,6 @@ __attribute__((noreturn)) static void proxy_main(struct sdp_sock *sock, int fd,
 	others_close(sock, fd);
 	fd = sdp_sock_any_fd(sock);
 	(void)sdp_start(sock, fd, SDP_START_WRITE);
-	sock->options = options;
 	if (sdp_sock_state(sock) == SDP_SOCK_TCP || sdp_relay_enter(sock) < 0)
 		sdp_real()->_exit(1);
 	/* The program's end of the pair. */

@@ -224,6 +224,7 @@ static void give_back(struct sdp_sock *sock, int tcp_fd)
 	syscall(SYS_fcntl, tcp_fd, F_SETFL, flags);
 	sdp_watch_leave(sock);
 	sdp_sock_cover(sock, tcp_fd);
+	sock->options.is_taken = false;
 	sdp_sock_become(sock, SDP_SOCK_TCP);
 	sdp_watch_return(sock);
 }
@@ -667,7 +668,7 @@ int sdp_start_undo(struct sdp_sock *sock)
 		ret = -errno;
 		goto out;
 	}
-	sdp_options_copy(sock->tcp_fd, tcp_fd);
+	sdp_options_renew(sock, tcp_fd);
 	link_break(sock);
 	give_back(sock, tcp_fd);
 	util_sys_close(tcp_fd);

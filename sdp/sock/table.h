@@ -42,6 +42,7 @@ enum sdp_sock_state {
 
 /* What a socket was told by setsockopt() and we must do ourselves. */
 struct sdp_sock_options {
+	bool is_taken;	      /* else the TCP socket has them all */
 	uint64_t rcvtimeo_ns; /* 0: none */
 	uint64_t sndtimeo_ns;
 	int linger_s; /* -1: off */

@@ -162,6 +162,70 @@ static void kept_by_connect(void)
 	show_recv("SO_RCVTIMEO", fd, 10, 0);
 }
 
+static void set_some(int fd)
+{
+	struct linger linger = { .l_onoff = 1, .l_linger = 7 };
+
+	set_int(fd, SOL_TCP, TCP_NODELAY, 1);
+	set_int(fd, SOL_TCP, TCP_CORK, 1);
+	set_int(fd, SOL_TCP, TCP_KEEPIDLE, 44);
+	set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set_int(fd, SOL_SOCKET, SO_OOBINLINE, 1);
+	set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	set_int(fd, SOL_SOCKET, SO_RCVLOWAT, 2);
+	set_timeout(fd, SO_RCVTIMEO, 400);
+	set_timeout(fd, SO_SNDTIMEO, 1600);
+	NEED(!setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)));
+}
+
+static void show_some(int fd)
+{
+	struct linger linger;
+	struct timeval in, out;
+	socklen_t len = sizeof(linger);
+
+	show_option("TCP_NODELAY", fd, SOL_TCP, TCP_NODELAY);
+	show_option("TCP_CORK", fd, SOL_TCP, TCP_CORK);
+	show_option("TCP_KEEPIDLE", fd, SOL_TCP, TCP_KEEPIDLE);
+	show_option("SO_KEEPALIVE", fd, SOL_SOCKET, SO_KEEPALIVE);
+	show_option("SO_OOBINLINE", fd, SOL_SOCKET, SO_OOBINLINE);
+	show_option("SO_REUSEADDR", fd, SOL_SOCKET, SO_REUSEADDR);
+	show_option("SO_RCVLOWAT", fd, SOL_SOCKET, SO_RCVLOWAT);
+	NEED(!getsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, &len));
+	say("SO_LINGER: %d s", linger.l_onoff ? linger.l_linger : -1);
+	len = sizeof(in);
+	NEED(!getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &in, &len));
+	NEED(!getsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &out, &len));
+	say("times: %ld ms, %ld ms", in.tv_sec * 1000 + in.tv_usec / 1000,
+	    out.tv_sec * 1000 + out.tv_usec / 1000);
+}
+
+/* What was set before the connection, and what is set on it. */
+static void kept_by_disconnect(void)
+{
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+	int listener = listen_new(2), fd = socket_new();
+	struct address address = address_of(listener);
+	struct linger off = { .l_onoff = 0 };
+
+	set_some(fd);
+	NEED(connect(fd, &address.any, address.len) == 0);
+	send_text(fd, "x");
+	show_recv("recv", take_connection(listener), 10, 0);
+	SHOW("connect to no address", connect(fd, &none, sizeof(none)));
+	show_some(fd);
+	NEED(connect(fd, &address.any, address.len) == 0);
+	send_text(fd, "x");
+	show_recv("recv", take_connection(listener), 10, 0);
+	show_some(fd);
+	set_int(fd, SOL_TCP, TCP_NODELAY, 0);
+	set_int(fd, SOL_SOCKET, SO_RCVLOWAT, 3);
+	set_timeout(fd, SO_RCVTIMEO, 0);
+	NEED(!setsockopt(fd, SOL_SOCKET, SO_LINGER, &off, sizeof(off)));
+	SHOW("connect to no address", connect(fd, &none, sizeof(none)));
+	show_some(fd);
+}
+
 static void buffers(void)
 {
 	struct pair pair = pair_used();
@@ -445,6 +509,7 @@ const struct sock_case options_cases[] = {
 	{ "options.set-connected", set_connected },
 	{ "options.set-accepted", set_accepted },
 	{ "options.kept-by-connect", kept_by_connect },
+	{ "options.kept-by-disconnect", kept_by_disconnect },
 	{ "options.buffers", buffers },
 	{ "options.small-buffer", small_buffer },
 	{ "options.linger", linger },

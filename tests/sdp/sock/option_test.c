@@ -417,20 +417,40 @@ static void lingering_is_kept(void **state)
 /* ---- the start takes what was set ------------------------------------------
  */
 
-static void the_start_takes_what_the_program_has_set(void **state)
+static void kernel_set(int level, int name, int value)
+{
+	assert_int_equal(setsockopt(client, level, name, &value, sizeof(value)),
+			 0);
+}
+
+/* What the program has set before the start. */
+static void set_before(void)
 {
 	struct timeval tv = { .tv_sec = 3 };
 	struct linger linger = { 1, 4 };
-	int one = 1, hundred = 100;
-	socklen_t len = sizeof(linger);
 
-	(void)state;
 	setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
 	setsockopt(client, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
-	setsockopt(client, SOL_SOCKET, SO_RCVLOWAT, &hundred, sizeof(hundred));
-	setsockopt(client, SOL_SOCKET, SO_OOBINLINE, &one, sizeof(one));
-	setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	setsockopt(client, IPPROTO_TCP, TCP_CORK, &one, sizeof(one));
+	kernel_set(SOL_SOCKET, SO_RCVLOWAT, 100);
+	kernel_set(SOL_SOCKET, SO_OOBINLINE, 1);
+	kernel_set(IPPROTO_TCP, TCP_NODELAY, 1);
+	kernel_set(IPPROTO_TCP, TCP_CORK, 1);
+}
+
+static struct linger kernel_linger(int fd)
+{
+	struct linger linger;
+	socklen_t len = sizeof(linger);
+
+	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, &len),
+			 0);
+	return linger;
+}
+
+static void the_start_takes_what_the_program_has_set(void **state)
+{
+	(void)state;
+	set_before();
 	sdp_options_take(&sock);
 	assert_int_equal(sock.options.rcvtimeo_ns, 3000000000u);
 	assert_int_equal(sock.options.sndtimeo_ns, 0);
@@ -442,9 +462,44 @@ static void the_start_takes_what_the_program_has_set(void **state)
 	/* The RNIC's socket has nothing of what would hold its octets back. */
 	assert_int_equal(kernel_int(client, SOL_SOCKET, SO_RCVLOWAT), 1);
 	assert_int_equal(kernel_int(client, IPPROTO_TCP, TCP_CORK), 0);
-	assert_int_equal(
-		getsockopt(client, SOL_SOCKET, SO_LINGER, &linger, &len), 0);
-	assert_int_equal(linger.l_onoff, 0);
+	assert_int_equal(kernel_linger(client).l_onoff, 0);
+	/* So there is nothing to be taken a second time. */
+	sdp_options_take(&sock);
+	assert_int_equal(sock.options.linger_s, 4);
+	assert_int_equal(sock.options.rcvlowat, 100);
+	assert_true(sock.options.has_cork);
+}
+
+/* Which connect() to no address, or the way back to TCP, puts in its place. */
+static void a_new_tcp_socket_has_what_the_program_has_set(void **state)
+{
+	static const struct timeval at_once = { .tv_sec = -1 };
+	int to = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int never = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	set_before();
+	/* Not taken: the TCP socket below has them. */
+	sdp_options_renew(&sock, never);
+	assert_int_equal(kernel_linger(never).l_linger, 4);
+	assert_int_equal(kernel_int(never, SOL_SOCKET, SO_RCVLOWAT), 100);
+	sdp_options_take(&sock);
+	/* And behind the start. */
+	assert_int_equal(int_set(IPPROTO_TCP, TCP_NODELAY, 0), 0);
+	assert_int_equal(int_set(SOL_SOCKET, SO_REUSEADDR, 1), 0);
+	assert_int_equal(sdp_option_set(&sock, SOL_SOCKET, SO_RCVTIMEO,
+					&at_once, sizeof(at_once)),
+			 0);
+	sdp_options_renew(&sock, to);
+	assert_int_equal(kernel_linger(to).l_onoff, 1);
+	assert_int_equal(kernel_linger(to).l_linger, 4);
+	assert_int_equal(kernel_int(to, SOL_SOCKET, SO_RCVLOWAT), 100);
+	assert_int_equal(kernel_int(to, SOL_SOCKET, SO_OOBINLINE), 1);
+	assert_int_equal(kernel_int(to, SOL_SOCKET, SO_REUSEADDR), 1);
+	assert_int_equal(kernel_int(to, IPPROTO_TCP, TCP_NODELAY), 0);
+	assert_int_equal(kernel_int(to, IPPROTO_TCP, TCP_CORK), 1);
+	close(to);
+	close(never);
 }
 
 static void a_copy_has_what_the_original_has(void **state)
@@ -640,6 +695,7 @@ int main(void)
 		TEST(the_kernels_times_are_read),
 		TEST(lingering_is_kept),
 		TEST(the_start_takes_what_the_program_has_set),
+		TEST(a_new_tcp_socket_has_what_the_program_has_set),
 		TEST(a_copy_has_what_the_original_has),
 		TEST(an_error_is_told_once),
 		TEST(the_state_is_the_streams),
