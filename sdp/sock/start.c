@@ -648,6 +648,7 @@ static void link_break(struct sdp_sock *sock)
 
 int sdp_start_undo(struct sdp_sock *sock)
 {
+	UTIL_SIGNALS_OFF(); /* as in sdp_connect_settle() */
 	int tcp_fd, ret = 0;
 
 	/* The thread of the start finds it closed, and leaves it at that. */

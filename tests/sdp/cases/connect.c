@@ -251,6 +251,46 @@ static void unspec(void)
 	show_recv("the new peer", take_connection(listener), 10, 0);
 }
 
+struct hammer {
+	pthread_t target;
+	_Atomic bool is_over;
+};
+
+static void *hammer_main(void *arg)
+{
+	struct hammer *hammer = arg;
+
+	while (!atomic_load(&hammer->is_over))
+		pthread_kill(hammer->target, SIGUSR1);
+	return NULL;
+}
+
+/* Nobody has accepted the connection, so the start of SDP goes on. */
+static void unspec_interrupted(void)
+{
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+	int listener = listen_new(1), right = 0;
+	struct address address = address_of(listener);
+
+	catch_signal(SIGUSR1, 0);
+	for (int i = 0; i < 30; i++) {
+		struct hammer hammer = { .target = pthread_self() };
+		int fd = dial(&address), ret;
+		pthread_t thread;
+
+		send_text(fd, "x");
+		NEED(pthread_create(&thread, NULL, hammer_main, &hammer) == 0);
+		ret = connect(fd, &none, sizeof(none));
+		atomic_store(&hammer.is_over, true);
+		NEED(pthread_join(thread, NULL) == 0);
+		close(take_connection(listener));
+		right += ret == 0 && connect_to(fd, &address) == 0;
+		close(take_connection(listener));
+		close(fd);
+	}
+	say("%d of 30 connections were broken off", right);
+}
+
 static void unspec_fresh(void)
 {
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
@@ -517,6 +557,7 @@ const struct sock_case connect_cases[] = {
 	{ "connect.interrupted", interrupted },
 	{ "connect.restarted", restarted },
 	{ "connect.unspec", unspec },
+	{ "connect.unspec-interrupted", unspec_interrupted },
 	{ "connect.unspec-fresh", unspec_fresh },
 	{ "connect.listening", listening },
 	{ "connect.bad-address", bad_address },
