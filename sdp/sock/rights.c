@@ -93,6 +93,10 @@ int sdp_rights_receive(int way, void *octets, size_t len)
 
 	if (ret < 0)
 		return -errno;
+	/* The kernel has left it out. */
+	if (ret == (long)len && msg.msg_controllen == 0 &&
+	    (msg.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) == MSG_CTRUNC)
+		return -EMFILE;
 	if (ret != (long)len || (msg.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) ||
 	    !is_one(&msg, &one)) {
 		sdp_rights_each(&msg, fd_close);

@@ -16,7 +16,8 @@ void sdp_rights_each(const struct msghdr *msg, void (*fn)(int fd));
 /* Return: whether the message went. */
 bool sdp_rights_send(int way, const void *octets, size_t len, int fd);
 /* Return: descriptor, CLOEXEC; -EPROTO: the peer has gone, or this was no such
- * message; other -errno. */
+ * message; -EMFILE: it was, and this process has no number left for the
+ * descriptor, which is closed; other -errno. */
 int sdp_rights_receive(int way, void *octets, size_t len);
 
 #endif

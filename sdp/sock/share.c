@@ -11,9 +11,13 @@
 
 #include "../../util/cancel.h"
 #include "../../util/thread.h"
+#include "limit.h"
 #include "listen.h"
 #include "relay.h"
 #include "rights.h"
+
+/* Of a child, for a parent that raises its limit of descriptors in between. */
+#define ASK_TRIES 5
 
 /* Children that may hold sockets of this process; and the sockets of this
  * process that are a parent's, unused. */
@@ -56,14 +60,23 @@ static void answer(const struct sdp_sock *asked, int reply_fd)
 
 static void *share_thread(void *arg)
 {
-	int way = (int)(intptr_t)arg;
+	int way = (int)(intptr_t)arg, reply_fd;
+	bool is_raised = false;
 	struct sdp_sock *asked;
-	int reply_fd;
 
 	sdp_inside_enter();
 	/* Until no child holds the other end any more. */
-	while ((reply_fd = sdp_rights_receive(way, &asked, sizeof(asked))) >= 0)
-		answer(asked, reply_fd);
+	for (;;) {
+		reply_fd = sdp_rights_receive(way, &asked, sizeof(asked));
+		sdp_limit_end(is_raised);
+		is_raised = false;
+		if (reply_fd >= 0)
+			answer(asked, reply_fd);
+		else if (reply_fd == -EMFILE)
+			is_raised = sdp_limit_begin(way); /* it asks again */
+		else
+			break;
+	}
 	sdp_private_close(way);
 	atomic_fetch_sub_explicit(&child_cnt, 1, memory_order_relaxed);
 	return NULL;
@@ -101,38 +114,50 @@ void sdp_share_close(int fd)
 
 /* ---- the child ----------------------------------------------------------- */
 
+/* Return: false: the parent had no number left for the question, and may have
+ * one for the next. */
+static bool parent_ask(struct sdp_sock *sock)
+{
+	struct pollfd pfd[2] = { { .events = POLLIN }, { .fd = -1 } };
+	bool is_sent, is_answered = true;
+	int ways[2];
+	char octet;
+
+	if (sock->share_fd < 0 ||
+	    syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+		    ways) < 0)
+		return true;
+	pfd[0].fd = ways[0];
+	/* If the parent has gone, the number says so. */
+	pfd[1].fd = sdp_sock_any_fd(sock);
+	is_sent = sdp_rights_send(sock->share_fd, &sock, sizeof(sock), ways[1]);
+	util_sys_close(ways[1]);
+	if (is_sent) {
+		while (util_sys_poll(pfd, 2, -1) < 0 && errno == EINTR)
+			;
+		is_answered = !pfd[0].revents ||
+			      util_sys_read(ways[0], &octet, 1) == 1;
+	}
+	util_sys_close(ways[0]);
+	return is_answered;
+}
+
 void sdp_share_ask(struct sdp_sock *sock)
 {
 	/* It sleeps with the lock. */
 	UTIL_SIGNALS_OFF();
-	int ways[2] = { -1, -1 }, err = errno;
-	struct pollfd pfd[2] = { { .events = POLLIN }, { .fd = -1 } };
+	int err = errno;
 
 	util_lock(&sock->lock);
-	if (!sock->is_unasked)
-		goto out;
-	if (sock->share_fd < 0 ||
-	    syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
-		    ways) < 0)
-		goto asked;
-	pfd[0].fd = ways[0];
-	/* If the parent has gone, the number says so. */
-	pfd[1].fd = sdp_sock_any_fd(sock);
-	if (sdp_rights_send(sock->share_fd, &sock, sizeof(sock), ways[1])) {
-		util_sys_close(ways[1]);
-		ways[1] = -1;
-		while (util_sys_poll(pfd, 2, -1) < 0 && errno == EINTR)
+	if (sock->is_unasked) {
+		for (int i = 0; i < ASK_TRIES && !parent_ask(sock); i++)
 			;
+		/* release: pairs with sdp_share_use() */
+		atomic_store_explicit(&sock->is_unasked, false,
+				      memory_order_release);
+		atomic_fetch_sub_explicit(&unasked_cnt, 1,
+					  memory_order_relaxed);
 	}
-asked:
-	/* release: pairs with sdp_share_use() */
-	atomic_store_explicit(&sock->is_unasked, false, memory_order_release);
-	atomic_fetch_sub_explicit(&unasked_cnt, 1, memory_order_relaxed);
-	if (ways[0] >= 0)
-		util_sys_close(ways[0]);
-	if (ways[1] >= 0)
-		util_sys_close(ways[1]);
-out:
 	util_unlock(&sock->lock);
 	errno = err;
 }

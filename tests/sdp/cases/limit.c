@@ -122,6 +122,39 @@ static void lowered_below(void)
 	show_poll("poll", 80, POLLIN | POLLOUT);
 }
 
+struct child {
+	struct pair pair;
+	int go[2]; /* a pipe */
+};
+
+static void echo_main(void *arg)
+{
+	struct child *child = arg;
+	char text[10] = "";
+
+	NEED(read(child->go[0], text, 1) == 1);
+	NEED(recv(child->pair.server, text, 7, MSG_WAITALL) == 7);
+	send_text(child->pair.server, text);
+}
+
+/* Of a child that uses a connection of its parent's, which has no descriptor
+ * left by then. */
+static void of_parent(void)
+{
+	struct child child = { .pair = pair_used() };
+	pid_t pid;
+
+	NEED(pipe(child.go) == 0);
+	pid = child_start(echo_main, &child);
+	limit_to(64);
+	while (open("/dev/null", O_RDONLY) >= 0)
+		;
+	NEED(write(child.go[1], "x", 1) == 1);
+	send_text(child.pair.client, "by the child");
+	show_recv("the child's echo", child.pair.client, 10, 0);
+	child_end(pid);
+}
+
 /* A limit that cannot be raised, and is too low for a device: by TCP. */
 static void thirty_two(void)
 {
@@ -198,6 +231,7 @@ const struct sock_case limit_cases[] = {
 	{ "limit.below-number", below_number },
 	{ "limit.lowered-below", lowered_below },
 	{ "limit.thirty-two", thirty_two },
+	{ "limit.of-parent", of_parent },
 	{ "limit.two-hundred", two_hundred },
 	{ NULL, NULL },
 };

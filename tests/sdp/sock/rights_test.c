@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -188,6 +189,29 @@ static void refuses_other_messages(void **state)
 	pipes[1] = -1;
 }
 
+/* The next message may find one. */
+static void tells_when_there_is_no_number(void **state)
+{
+	int lowest = dup(pipes[0]), fd;
+	struct rlimit old, none;
+	char octet = 0;
+
+	(void)state;
+	close(lowest);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = old;
+	none.rlim_cur = (rlim_t)lowest;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_true(sdp_rights_send(ways[0], "a", 1, pipes[1]));
+	assert_true(sdp_rights_send(ways[0], "b", 1, pipes[1]));
+	assert_int_equal(sdp_rights_receive(ways[1], &octet, 1), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	fd = sdp_rights_receive(ways[1], &octet, 1);
+	assert_true(fd >= 0);
+	assert_int_equal(octet, 'b');
+	close(fd);
+}
+
 static void the_end_is_no_message(void **state)
 {
 	char octet;
@@ -212,6 +236,7 @@ int main(void)
 		WAYS_TEST(one_descriptor_goes_and_comes),
 		WAYS_TEST(says_that_it_did_not_go),
 		WAYS_TEST(refuses_other_messages),
+		WAYS_TEST(tells_when_there_is_no_number),
 		WAYS_TEST(the_end_is_no_message),
 	};
 
