@@ -233,11 +233,11 @@ class Objects(rig.Case):
         self.refused(errno.EINVAL, CQ, side.ctx, limit.max_cqe + 1)
 
     def test_objects_of_another_context(self):
-        side, stranger = Side(), Side()
+        side, other = Side(), Side()
         self.refused(errno.EINVAL, QP, side.pd, QPInitAttr(
-            qp_type=e.IBV_QPT_RC, scq=stranger.cq, rcq=side.cq))
+            qp_type=e.IBV_QPT_RC, scq=other.cq, rcq=side.cq))
         self.refused(errno.EINVAL, QP, side.pd, QPInitAttr(
-            qp_type=e.IBV_QPT_RC, scq=side.cq, rcq=stranger.cq))
+            qp_type=e.IBV_QPT_RC, scq=side.cq, rcq=other.cq))
 
     @shows("query_device, query_port, query_gid_ex")
     def test_port_two(self):

@@ -70,10 +70,10 @@ class OnDemand(rig.Case):
                        e._IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE):
             side.pd.advise_mr(advice, e._IBV_ADVISE_MR_FLAG_FLUSH,
                               [SGE(place, PAGE, mr.lkey)])
-        stranger = SGE(place, PAGE, mr.lkey ^ 0x5500)
+        other = SGE(place, PAGE, mr.lkey ^ 0x5500)
         with self.assertRaises(Exception):
             side.pd.advise_mr(e._IBV_ADVISE_MR_ADVICE_PREFETCH,
-                              e._IBV_ADVISE_MR_FLAG_FLUSH, [stranger])
+                              e._IBV_ADVISE_MR_FLAG_FLUSH, [other])
 
 
 class Gone:

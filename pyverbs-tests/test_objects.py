@@ -211,10 +211,10 @@ class Memory(rig.Case):
 
     def test_rereg_refused(self):
         side = Side()
-        stranger = Side()
+        other = Side()
         self.refused(errno.EINVAL, side.mr.rereg, 1 << 7, side.pd)
         self.refused(errno.EINVAL, side.mr.rereg,
-                     e.IBV_REREG_MR_CHANGE_PD, stranger.pd)
+                     e.IBV_REREG_MR_CHANGE_PD, other.pd)
         self.refused(errno.EINVAL, side.mr.rereg,
                      e.IBV_REREG_MR_CHANGE_ACCESS, side.pd,
                      access=e.IBV_ACCESS_REMOTE_WRITE)

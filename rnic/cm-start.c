@@ -178,7 +178,7 @@ void cm_conn_free(struct cm_conn *conn)
 static void conn_end(struct cm_conn *conn, enum cm_phase phase,
 		     struct cm_conn_list *list, uint64_t limit_ns)
 {
-	/* Bounded like half-open ones: these, too, are strangers. */
+	/* Bounded like half-open ones: these, too, are unexpected peers. */
 	if (cm.closing_cnt >= util_settings()->half_open_max) {
 		cm_conn_free(conn);
 		return;

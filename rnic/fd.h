@@ -24,9 +24,9 @@ int rnic_fd_register(int *fd) __attribute__((warn_unused_result));
 void rnic_fd_close(int fd);
 
 /*
- * How many descriptors strangers may hold of one kind: @max, but not more than
- * a quarter of what the process may have now, so that the application's own
- * do not fail.  Return: >= 1.
+ * How many descriptors unexpected peers may hold of one kind: @max, but not
+ * more than a quarter of what the process may have now, so that the
+ * application's own do not fail.  Return: >= 1.
  */
 uint32_t rnic_fd_share(uint32_t max);
 

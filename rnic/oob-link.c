@@ -303,10 +303,11 @@ static void link_established(struct oob_link *link, const struct smpa_event *ev)
 	if (oob_frame_decode(ev->start.pd, ev->start.pd_len, &frame) < 0 ||
 	    frame.src_num != oob->dest_num || frame.dst_num != oob->num ||
 	    frame.nonce != oob->nonce) {
-		util_warn("rnic",
-			  "qp 0x%06x: a stranger answers in place of qp "
-			  "0x%06x",
-			  oob->num, oob->dest_num);
+		util_warn(
+			"rnic",
+			"qp 0x%06x: an unexpected peer answers in place of qp "
+			"0x%06x",
+			oob->num, oob->dest_num);
 		link_fail(link);
 		return;
 	}
@@ -330,7 +331,8 @@ static void link_refuse(struct oob_link *link)
 {
 	struct smpa_event ev;
 
-	util_warn("rnic", "qp 0x%06x: a stranger, qp 0x%06x, is refused",
+	util_warn("rnic",
+		  "qp 0x%06x: an unexpected peer, qp 0x%06x, is refused",
 		  link->frame.dst_num, link->frame.src_num);
 	rnic_stat_add(RNIC_STAT_rejects, 1);
 	if (smpa_conn_reject(rnic_stream_conn(link->stream), NULL, 0) == 0)

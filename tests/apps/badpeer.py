@@ -417,7 +417,7 @@ def garbage_instead_of_mpa():
             check(peer.is_closed(), f"{frame[:30]}: still open")
             peer.close()
         server.alive()
-        check(server.requests() == 0, "the program was told of a stranger")
+        check(server.requests() == 0, "the program was told of an unexpected peer")
         server.serve_honest_peer()
 
 
@@ -437,7 +437,7 @@ def half_open():
         total = test.counters.sum()
         check(total["start_timeouts"] >= 8,
               f"{total['start_timeouts']} time-outs")
-        check(server.requests() == 0, "the program was told of a stranger")
+        check(server.requests() == 0, "the program was told of an unexpected peer")
         server.serve_honest_peer()
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Commands of the rdma_cm file from a stranger's hand: input is a series of
- * records (command, kind, lengths, octets), written to two files.
+ * Commands of the rdma_cm file from an unexpected peer's hand: input is a
+ * series of records (command, kind, lengths, octets), written to two files.
  *
  * Addresses that are written to are replaced, so that a finding is a fault of
  * ours and not of the input: by a scratch buffer, or one of the bad ones.  The

@@ -32,10 +32,10 @@
 enum step {
 	STEP_WAIT,   /* QP, kind of peer: RTR */
 	STEP_RESET,  /* QP */
-	STEP_COME,   /* host: a stranger dials the port */
-	STEP_FRAME,  /* stranger, two kinds of number, change, cut */
-	STEP_OCTETS, /* stranger, length octet, so many octets */
-	STEP_LEAVE,  /* stranger */
+	STEP_COME,   /* host: an unexpected peer dials the port */
+	STEP_FRAME,  /* unexpected peer, two kinds of number, change, cut */
+	STEP_OCTETS, /* unexpected peer, length octet, so many octets */
+	STEP_LEAVE,  /* unexpected peer */
 	STEP_REFUSE, /* the next dialled connections fail, or not */
 	STEP_LATER,  /* all time limits pass */
 	STEP_CNT
@@ -44,7 +44,7 @@ enum step {
 /* Lower than any number of ours: the QP dials; higher: it accepts. */
 #define FOREIGN_LOW 0x040105u
 #define FOREIGN_HIGH 0xffff05u
-#define STRANGERS 16
+#define PEERS 16
 #define FDS 1024
 #define STEPS_MAX 64
 
@@ -69,13 +69,13 @@ static const struct rnicpair_options options = {
 static struct rnic_tcp_ops real;
 
 /* One input's. */
-static struct stranger {
+static struct peer {
 	int fd;		  /* the fuzzer's end; -1: none */
 	bool is_answerer; /* of a QP that dials */
 	bool is_foreign;  /* from an address that no QP was told */
-} strangers[STRANGERS];
-static uint32_t stranger_cnt;
-static int queue[STRANGERS]; /* to be accepted */
+} peers[PEERS];
+static uint32_t peer_cnt;
+static int queue[PEERS]; /* to be accepted */
 static uint32_t queue_cnt;
 static bool is_foreign_fd[FDS], is_ours_fd[FDS];
 static bool is_refusing;
@@ -92,14 +92,14 @@ static uint8_t octet(struct input *in)
 
 /* ---- sockets ------------------------------------------------------------ */
 
-static void stranger_add(int fd, bool is_answerer, bool is_foreign)
+static void peer_add(int fd, bool is_answerer, bool is_foreign)
 {
-	struct stranger *s = &strangers[stranger_cnt % STRANGERS];
+	struct peer *s = &peers[peer_cnt % PEERS];
 
 	if (s->fd >= 0)
 		close(s->fd);
-	*s = (struct stranger){ fd, is_answerer, is_foreign };
-	stranger_cnt++;
+	*s = (struct peer){ fd, is_answerer, is_foreign };
+	peer_cnt++;
 }
 
 static int socket_new(bool is_answerer, bool is_foreign)
@@ -112,7 +112,7 @@ static int socket_new(bool is_answerer, bool is_foreign)
 	fuzz_assert(fd[0] < FDS);
 	is_ours_fd[fd[0]] = true;
 	is_foreign_fd[fd[0]] = is_foreign;
-	stranger_add(fd[1], is_answerer, is_foreign);
+	peer_add(fd[1], is_answerer, is_foreign);
 	return fd[0];
 }
 
@@ -337,8 +337,7 @@ static void wait_for(int i, uint32_t peer)
 		dest_num[i] = peer;
 }
 
-static void take_note(const struct stranger *s, const uint8_t *pd,
-		      uint64_t nonce)
+static void take_note(const struct peer *s, const uint8_t *pd, uint64_t nonce)
 {
 	struct oob_frame frame;
 
@@ -354,7 +353,7 @@ static void take_note(const struct stranger *s, const uint8_t *pd,
 }
 
 /* The nonce of the Request that the QP has sent; 0: none yet. */
-static uint64_t nonce_heard(const struct stranger *s)
+static uint64_t nonce_heard(const struct peer *s)
 {
 	uint8_t heard[FRAME_LEN + 8];
 	struct oob_frame frame;
@@ -365,13 +364,13 @@ static uint64_t nonce_heard(const struct stranger *s)
 	return frame.nonce;
 }
 
-static void say(const struct stranger *s, const uint8_t *octets, size_t len)
+static void say(const struct peer *s, const uint8_t *octets, size_t len)
 {
 	(void)send(s->fd, octets, len, MSG_NOSIGNAL);
 	manager_step();
 }
 
-static void say_frame(const struct stranger *s, struct input *in)
+static void say_frame(const struct peer *s, struct input *in)
 {
 	uint8_t from = octet(in), to = octet(in), at = octet(in),
 		change = octet(in), cut = octet(in);
@@ -391,7 +390,7 @@ static void say_frame(const struct stranger *s, struct input *in)
 	say(s, buf, cut < FRAME_LEN ? FRAME_LEN - cut : FRAME_LEN);
 }
 
-static void say_octets(const struct stranger *s, struct input *in)
+static void say_octets(const struct peer *s, struct input *in)
 {
 	size_t len = octet(in), have = (size_t)(in->end - in->p);
 
@@ -405,7 +404,7 @@ static void come(bool is_foreign)
 {
 	int fd;
 
-	if (queue_cnt == STRANGERS)
+	if (queue_cnt == PEERS)
 		return;
 	fd = socket_new(false, is_foreign);
 	if (fd < 0)
@@ -422,9 +421,9 @@ static void later(void)
 	manager_step();
 }
 
-static void stranger_step(enum step step, struct input *in)
+static void peer_step(enum step step, struct input *in)
 {
-	struct stranger *s = &strangers[octet(in) % STRANGERS];
+	struct peer *s = &peers[octet(in) % PEERS];
 
 	if (s->fd < 0)
 		return;
@@ -459,7 +458,7 @@ static void run_step(struct input *in)
 	case STEP_FRAME:
 	case STEP_OCTETS:
 	case STEP_LEAVE:
-		stranger_step(step, in);
+		peer_step(step, in);
 		break;
 	case STEP_REFUSE:
 		is_refusing = octet(in) & 1;
@@ -499,9 +498,9 @@ static void check_frame(const uint8_t *data, size_t size)
 
 static void run_begin(void)
 {
-	for (int i = 0; i < STRANGERS; i++)
-		strangers[i].fd = -1;
-	stranger_cnt = queue_cnt = 0;
+	for (int i = 0; i < PEERS; i++)
+		peers[i].fd = -1;
+	peer_cnt = queue_cnt = 0;
 	is_refusing = false;
 	memset(is_ours_fd, 0, sizeof(is_ours_fd));
 	memset(heard_cnt, 0, sizeof(heard_cnt));
@@ -518,9 +517,9 @@ static void run_end(void)
 	for (uint32_t i = 0; i < cm.links.page_cnt * CM_TABLE_PAGE; i++)
 		fuzz_assert(!cm_table_get_slot(&cm.links, i));
 	util_unlock(&cm.lock);
-	for (int i = 0; i < STRANGERS; i++)
-		if (strangers[i].fd >= 0)
-			close(strangers[i].fd);
+	for (int i = 0; i < PEERS; i++)
+		if (peers[i].fd >= 0)
+			close(peers[i].fd);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

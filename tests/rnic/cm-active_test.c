@@ -14,7 +14,7 @@ static void closed_port_is_refused(void **state)
 	uint16_t port;
 
 	(void)state;
-	close(cm_stranger_listen(&port));
+	close(cm_rawpeer_listen(&port));
 	cm_qp_open(&q);
 	cm_dial(&active, &q, port, "");
 	cm_expect(active.chan, RNIC_CM_REJECTED, -ECONNREFUSED, &ev);
@@ -44,7 +44,7 @@ static void listener_that_comes_soon_is_found(void **state)
 	cm_dial(&active, &q, cm_port(&ss), "");
 	assert_false(cm_is_readable(active.chan, 50));
 	assert_int_equal(listen(listener, 1), 0);
-	fd = cm_stranger_accept(listener, frame, 24);
+	fd = cm_rawpeer_accept(listener, frame, 24);
 	assert_memory_equal(frame, "MPA ID Req Frame", 16);
 	/* The retry with revision 1 finds the port closed. */
 	close(listener);
@@ -62,7 +62,7 @@ static void destroying_ends_the_wait_for_a_listener(void **state)
 	uint16_t port;
 
 	(void)state;
-	close(cm_stranger_listen(&port));
+	close(cm_rawpeer_listen(&port));
 	cm_qp_open(&q);
 	cm_dial(&active, &q, port, "");
 	assert_int_equal(rnic_cm_destroy(active.chan, active.id, &cnt), 0);
@@ -79,16 +79,16 @@ static void no_reply_to_revision_2_means_one_try_with_1(void **state)
 	uint8_t frame[24];
 	struct cm_qp q;
 	uint16_t port;
-	int listener = cm_stranger_listen(&port), fd;
+	int listener = cm_rawpeer_listen(&port), fd;
 
 	(void)state;
 	cm_qp_open(&q);
 	cm_dial(&active, &q, port, "");
-	fd = cm_stranger_accept(listener, frame, 24);
+	fd = cm_rawpeer_accept(listener, frame, 24);
 	assert_memory_equal(frame, "MPA ID Req Frame", 16);
 	assert_int_equal(frame[17], 2);
 	close(fd);
-	fd = cm_stranger_accept(listener, frame, 20);
+	fd = cm_rawpeer_accept(listener, frame, 20);
 	assert_int_equal(frame[17], 1);
 	close(fd);
 	cm_expect(active.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
@@ -134,15 +134,15 @@ static void only_silence_is_tried_again(void **state)
 		uint8_t frame[24];
 		struct cm_qp q;
 		uint16_t port;
-		int listener = cm_stranger_listen(&port);
+		int listener = cm_rawpeer_listen(&port);
 
 		print_message("%s\n", ends[i].name);
 		cm_qp_open(&q);
 		cm_dial(&active, &q, port, "");
 		for (int try = 0; try < tries; try++) {
 			bool is_rev_2 = has_rev_2 && try == 0;
-			int fd = cm_stranger_accept(listener, frame,
-						    is_rev_2 ? 24 : 20);
+			int fd = cm_rawpeer_accept(listener, frame,
+						   is_rev_2 ? 24 : 20);
 
 			assert_int_equal(frame[17], is_rev_2 ? 2 : 1);
 			cm_say(fd, (const uint8_t *)ends[i].says, ends[i].len);
@@ -204,14 +204,14 @@ static void no_way_to_the_peer_is_told_at_once(void **state)
 		struct cm_side active;
 		uint8_t frame[24];
 		struct cm_qp q;
-		int listener = cm_stranger_listen(&dials.port);
+		int listener = cm_rawpeer_listen(&dials.port);
 
 		dials.cnt = 0;
 		dials.fail_at = fail_at;
 		cm_qp_open(&q);
 		cm_dial(&active, &q, dials.port, "");
 		if (fail_at == 2)
-			close(cm_stranger_accept(listener, frame, 24));
+			close(cm_rawpeer_accept(listener, frame, 24));
 		cm_expect(active.chan, RNIC_CM_UNREACHABLE, -EHOSTUNREACH, &ev);
 		assert_int_equal(dials.cnt, fail_at);
 		cm_side_close(&active);
@@ -229,13 +229,13 @@ static void peer_of_revision_1_is_found_by_the_retry(void **state)
 	uint8_t frame[24];
 	struct cm_qp q;
 	uint16_t port;
-	int listener = cm_stranger_listen(&port), fd;
+	int listener = cm_rawpeer_listen(&port), fd;
 
 	(void)state;
 	cm_qp_open(&q);
 	cm_dial(&active, &q, port, "");
-	cm_slam(cm_stranger_accept(listener, frame, 24));
-	fd = cm_stranger_accept(listener, frame, 20);
+	cm_slam(cm_rawpeer_accept(listener, frame, 24));
+	fd = cm_rawpeer_accept(listener, frame, 20);
 	cm_say(fd, reply, sizeof(reply));
 	cm_expect(active.chan, RNIC_CM_ESTABLISHED, 0, &ev);
 	close(fd);
@@ -280,12 +280,12 @@ static void depths_of_the_reply_are_passed_up(void **state)
 		uint8_t frame[24];
 		struct cm_qp q;
 		uint16_t port;
-		int listener = cm_stranger_listen(&port), fd;
+		int listener = cm_rawpeer_listen(&port), fd;
 
 		print_message("%s\n", depth_rows[i].name);
 		cm_qp_open(&q);
 		cm_dial(&active, &q, port, "");
-		fd = cm_stranger_accept(listener, frame, 24);
+		fd = cm_rawpeer_accept(listener, frame, 24);
 		cm_say(fd, depth_rows[i].reply, 24);
 		cm_expect(active.chan, depth_rows[i].type, depth_rows[i].status,
 			  &ev);
@@ -313,12 +313,12 @@ static void too_large_an_ord_is_terminated(void **state)
 	uint8_t frame[64];
 	struct cm_qp q;
 	uint16_t port;
-	int listener = cm_stranger_listen(&port), fd;
+	int listener = cm_rawpeer_listen(&port), fd;
 
 	(void)state;
 	cm_qp_open(&q);
 	cm_dial(&active, &q, port, "");
-	fd = cm_stranger_accept(listener, frame, 24);
+	fd = cm_rawpeer_accept(listener, frame, 24);
 	cm_say(fd, reply, sizeof(reply));
 	cm_expect(active.chan, RNIC_CM_CONNECT_ERROR, -EPROTO, &ev);
 	assert_int_equal(cm_read_to_end(fd, frame, sizeof(frame)), 28);
@@ -338,13 +338,13 @@ static void garbage_for_a_reply_is_an_error(void **state)
 	uint8_t frame[24];
 	struct cm_qp q;
 	uint16_t port;
-	int listener = cm_stranger_listen(&port), fd;
+	int listener = cm_rawpeer_listen(&port), fd;
 
 	(void)state;
 	memset(garbage, 0xa5, sizeof(garbage));
 	cm_qp_open(&q);
 	cm_dial(&active, &q, port, "");
-	fd = cm_stranger_accept(listener, frame, 24);
+	fd = cm_rawpeer_accept(listener, frame, 24);
 	cm_say(fd, garbage, sizeof(garbage));
 	cm_expect(active.chan, RNIC_CM_CONNECT_ERROR, -EPROTO, &ev);
 	close(fd);
@@ -360,12 +360,12 @@ static void silent_peer_is_unreachable_in_time(void **state)
 	uint8_t frame[24];
 	struct cm_qp q;
 	uint16_t port;
-	int listener = cm_stranger_listen(&port), fd;
+	int listener = cm_rawpeer_listen(&port), fd;
 
 	(void)state;
 	cm_qp_open(&q);
 	cm_dial(&active, &q, port, "");
-	fd = cm_stranger_accept(listener, frame, 24);
+	fd = cm_rawpeer_accept(listener, frame, 24);
 	cm_expect(active.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
 	close(fd);
 	cm_side_close(&active);
@@ -382,13 +382,13 @@ static void a_reply_has_six_times_as_long_as_a_connection(void **state)
 	uint8_t frame[24];
 	struct cm_qp q;
 	uint16_t port;
-	int listener = cm_stranger_listen(&port), fd;
+	int listener = cm_rawpeer_listen(&port), fd;
 
 	(void)state;
 	cm_qp_open(&q);
 	begin_ns = rnic_now_ns();
 	cm_dial(&active, &q, port, "");
-	fd = cm_stranger_accept(listener, frame, 24);
+	fd = cm_rawpeer_accept(listener, frame, 24);
 	util_lock(&cm.lock);
 	assert_true(TAILQ_EMPTY(&cm.starting));
 	assert_false(TAILQ_EMPTY(&cm.asked));
@@ -411,12 +411,12 @@ static void destroying_aborts_a_connect(void **state)
 	struct cm_qp q;
 	uint32_t cnt;
 	uint16_t port;
-	int listener = cm_stranger_listen(&port), fd;
+	int listener = cm_rawpeer_listen(&port), fd;
 
 	(void)state;
 	cm_qp_open(&q);
 	cm_dial(&active, &q, port, "");
-	fd = cm_stranger_accept(listener, frame, 24);
+	fd = cm_rawpeer_accept(listener, frame, 24);
 	assert_int_equal(rnic_cm_destroy(active.chan, active.id, &cnt), 0);
 	assert_int_equal(cnt, 2); /* ADDR_RESOLVED, ROUTE_RESOLVED */
 	assert_int_equal(cm_read_to_end(fd, frame, sizeof(frame)), 0);
@@ -435,12 +435,12 @@ static void disconnect_aborts_a_connect(void **state)
 	uint8_t frame[24];
 	struct cm_qp q;
 	uint16_t port;
-	int listener = cm_stranger_listen(&port), fd;
+	int listener = cm_rawpeer_listen(&port), fd;
 
 	(void)state;
 	cm_qp_open(&q);
 	cm_dial(&active, &q, port, "");
-	fd = cm_stranger_accept(listener, frame, 24);
+	fd = cm_rawpeer_accept(listener, frame, 24);
 	assert_int_equal(rnic_cm_disconnect(active.chan, active.id), 0);
 	cm_expect(active.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
 	close(fd);
@@ -455,7 +455,7 @@ static void connect_checks_the_qp(void **state)
 	struct cm_side active;
 	struct cm_qp q;
 	uint16_t port;
-	int listener = cm_stranger_listen(&port);
+	int listener = cm_rawpeer_listen(&port);
 	struct pollfd pfd = { .fd = listener, .events = POLLIN };
 
 	(void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Strangers beside a port: whoever is there and does not say that it is the
- * port's listener must not keep us from the port.
+ * Unexpected peers beside a port: whoever is there and does not say that it is
+ * the port's listener must not keep us from the port.
  */
 #include "cm-fixture.h"
 
@@ -23,7 +23,7 @@ static int beside_listen(uint16_t port)
 }
 
 /* Somebody else listens beside the port: of another port, of MPA, silent. */
-static void stranger_beside_the_port_is_passed_by(void **state)
+static void unexpected_peer_beside_the_port_is_passed_by(void **state)
 {
 	static const char *const words[] = {
 		"usiw rdma_cm at\n\xff\xff\0\0\0\0\0\0", "220 mail\r\n"
@@ -71,7 +71,7 @@ static void silence_beside_the_port_ends(void **state)
 }
 
 /* A port is asked about once, for a while: the second connection finds the
- * stranger's queue as it was. */
+ * unexpected peer's queue as it was. */
 static void the_answer_is_remembered(void **state)
 {
 	struct cm_side listener, active[2];
@@ -111,7 +111,7 @@ static void the_answer_is_remembered(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stranger_beside_the_port_is_passed_by),
+		cmocka_unit_test(unexpected_peer_beside_the_port_is_passed_by),
 		cmocka_unit_test(silence_beside_the_port_ends),
 		cmocka_unit_test(the_answer_is_remembered),
 	};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Strangers in number and size: what they can make us keep is bounded. */
+/* Unexpected peers in number and size: what they can make us keep is bounded.
+ */
 #include "cm-fixture.h"
 
 #include <sys/resource.h>
@@ -7,7 +8,7 @@
 #include "cm-internal.h"
 
 #define HALF_OPEN_MAX 16
-#define STRANGERS 500
+#define PEERS 500
 
 /*
  * T-50, MPA-142: rdma_cm counts Private Data in one octet; what exceeds that
@@ -29,7 +30,7 @@ static void private_data_is_cut_to_what_rdma_cm_can_hold(void **state)
 		} box;
 		struct cm_side s;
 		size_t want = lens[i] < 255 ? lens[i] : 255;
-		int fd = cm_stranger(cm_listen(&s, AF_INET, 0));
+		int fd = cm_rawpeer(cm_listen(&s, AF_INET, 0));
 
 		memset(box.guard, 0x5a, sizeof(box.guard));
 		frame[18] = (uint8_t)(lens[i] >> 8);
@@ -53,7 +54,7 @@ static void private_data_beyond_512_closes(void **state)
 	int fd;
 
 	(void)state;
-	fd = cm_stranger(cm_listen(&s, AF_INET, 0));
+	fd = cm_rawpeer(cm_listen(&s, AF_INET, 0));
 	memcpy(frame, cm_mpa_request, 20);
 	frame[18] = 2;
 	frame[19] = 1;
@@ -76,9 +77,9 @@ static uint32_t starting_cnt(const struct cm_side *s)
 }
 
 /* T-61, MPA-139, MPA-144: many who connect and say nothing. */
-static void silent_strangers_are_few_and_leave(void **state)
+static void silent_peers_are_few_and_leave(void **state)
 {
-	static int fd[STRANGERS];
+	static int fd[PEERS];
 	struct rnic_cm_event ev;
 	struct cm_side s;
 	uint8_t buf[32];
@@ -87,12 +88,12 @@ static void silent_strangers_are_few_and_leave(void **state)
 
 	(void)state;
 	port = cm_listen(&s, AF_INET, 0);
-	for (int i = 0; i < STRANGERS; i++) {
-		fd[i] = cm_stranger(port);
+	for (int i = 0; i < PEERS; i++) {
+		fd[i] = cm_rawpeer(port);
 		assert_true(starting_cnt(&s) <= HALF_OPEN_MAX);
 	}
 	/* All are let go: the surplus at once, the rest by the limit. */
-	for (int i = 0; i < STRANGERS; i++) {
+	for (int i = 0; i < PEERS; i++) {
 		struct pollfd pfd = { .fd = fd[i], .events = POLLIN };
 
 		assert_int_equal(poll(&pfd, 1, CM_LIMIT_MS), 1);
@@ -102,7 +103,7 @@ static void silent_strangers_are_few_and_leave(void **state)
 	assert_int_equal(starting_cnt(&s), 0);
 	assert_false(cm_is_readable(s.chan, 0));
 	/* Who comes after them is served. */
-	last = cm_stranger(port);
+	last = cm_rawpeer(port);
 	cm_say(last, cm_mpa_request, sizeof(cm_mpa_request));
 	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
 	close(last);
@@ -114,7 +115,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(private_data_is_cut_to_what_rdma_cm_can_hold),
 		cmocka_unit_test(private_data_beyond_512_closes),
-		cmocka_unit_test(silent_strangers_are_few_and_leave),
+		cmocka_unit_test(silent_peers_are_few_and_leave),
 	};
 	struct rlimit files;
 

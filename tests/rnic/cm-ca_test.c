@@ -211,7 +211,7 @@ static void without_rtr_established_comes_at_once(void **state)
 
 	(void)state;
 	cm_qp_open(&q);
-	fd = cm_stranger_ask(&listener, cm_mpa_request, &child);
+	fd = cm_rawpeer_ask(&listener, cm_mpa_request, &child);
 	cm_accept(&listener, child, &q, "");
 	cm_expect(listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
 	assert_int_equal(rnic_qp_state(q.qp), RNIC_QPS_RTS);

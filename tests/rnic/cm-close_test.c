@@ -16,7 +16,7 @@ static void reply_survives_unread_input(void **state)
 	int fd;
 
 	(void)state;
-	fd = cm_stranger_ask(&s, cm_mpa_request, &child);
+	fd = cm_rawpeer_ask(&s, cm_mpa_request, &child);
 	cm_say(fd, early, sizeof(early));
 	assert_int_equal(rnic_cm_reject(s.chan, child, "why", 3), 0);
 	/* Closed, with the Reply and what was not read still on the way. */
@@ -53,7 +53,7 @@ static void fin_waits_for_the_peer(void **state)
 		uint32_t child;
 		int fd;
 
-		fd = cm_stranger_ask(&s, cm_mpa_request, &child);
+		fd = cm_rawpeer_ask(&s, cm_mpa_request, &child);
 		begin_ns = rnic_now_ns();
 		assert_int_equal(rnic_cm_reject(s.chan, child, "why", 3), 0);
 		expect_reply_then_fin(fd, is_polite, begin_ns);
@@ -72,7 +72,7 @@ static void peer_that_never_closes_is_dropped_in_time(void **state)
 	int fd;
 
 	(void)state;
-	fd = cm_stranger_ask(&s, cm_mpa_request, &child);
+	fd = cm_rawpeer_ask(&s, cm_mpa_request, &child);
 	assert_int_equal(rnic_cm_reject(s.chan, child, NULL, 0), 0);
 	assert_int_equal(cm_read_to_end(fd, reply, sizeof(reply)), 20);
 	assert_int_equal(cm_unowned_cnt(), 1);
@@ -115,7 +115,7 @@ static void exit_waits_for_the_peer(void **state)
 			rejecting_process(port_fd[1]);
 		assert_int_equal(read(port_fd[0], &port, sizeof(port)),
 				 sizeof(port));
-		fd = cm_stranger(port);
+		fd = cm_rawpeer(port);
 		begin_ns = rnic_now_ns();
 		cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
 		expect_reply_then_fin(fd, is_polite, begin_ns);

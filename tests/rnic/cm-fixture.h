@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * For tests of the connection manager: real loopback sockets, real QPs, and
- * strangers that speak (or do not speak) MPA over plain sockets.
+ * unexpected peers that speak (or do not speak) MPA over plain sockets.
  */
 #ifndef CM_FIXTURE_H
 #define CM_FIXTURE_H
@@ -269,12 +269,13 @@ static inline void cm_pair_close(struct cm_pair *p)
 	cm_qp_close(&p->passive_qp);
 }
 
-/* ---- strangers ----------------------------------------------------------- */
+/* ---- unexpected peers
+ * ----------------------------------------------------------- */
 
 /* An MPA Request of revision 1 without private data, CRC on (RFC 5044 7.1). */
 static const uint8_t cm_mpa_request[20] = "MPA ID Req Frame\x40\x01\x00";
 
-static inline int cm_stranger(uint16_t port)
+static inline int cm_rawpeer(uint16_t port)
 {
 	struct sockaddr_storage ss = cm_loopback(AF_INET, port);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -320,13 +321,13 @@ static inline ssize_t cm_read_to_end(int fd, void *buf, size_t size)
 	}
 }
 
-/* A listening identity, and a stranger's request that waits to be accepted.
- * Return: the stranger's socket. */
-static inline int cm_stranger_ask(struct cm_side *s, const uint8_t request[20],
-				  uint32_t *ret_child)
+/* A listening identity, and an unexpected peer's request that waits to be
+ * accepted. Return: the unexpected peer's socket. */
+static inline int cm_rawpeer_ask(struct cm_side *s, const uint8_t request[20],
+				 uint32_t *ret_child)
 {
 	struct rnic_cm_event ev;
-	int fd = cm_stranger(cm_listen(s, AF_INET, 0));
+	int fd = cm_rawpeer(cm_listen(s, AF_INET, 0));
 
 	cm_say(fd, request, 20);
 	cm_expect(s->chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
@@ -335,7 +336,7 @@ static inline int cm_stranger_ask(struct cm_side *s, const uint8_t request[20],
 }
 
 /* A plain listening socket. */
-static inline int cm_stranger_listen(uint16_t *ret_port)
+static inline int cm_rawpeer_listen(uint16_t *ret_port)
 {
 	struct sockaddr_storage ss = cm_loopback(AF_INET, 0);
 	socklen_t len = sizeof(ss);
@@ -351,7 +352,7 @@ static inline int cm_stranger_listen(uint16_t *ret_port)
 }
 
 /* The next connection's first @len octets.  Return: the connection. */
-static inline int cm_stranger_accept(int listener, uint8_t *buf, size_t len)
+static inline int cm_rawpeer_accept(int listener, uint8_t *buf, size_t len)
 {
 	struct pollfd pfd = { .fd = listener, .events = POLLIN };
 	int fd;

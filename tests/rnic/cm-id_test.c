@@ -50,7 +50,7 @@ static void port_in_time_wait_may_be_bound_again(void **state)
 
 	(void)state;
 	port = cm_listen(&s, AF_INET, 0);
-	fd = cm_stranger(port);
+	fd = cm_rawpeer(port);
 	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
 	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
 	assert_int_equal(rnic_cm_reject(s.chan, ev.id, NULL, 0), 0);
@@ -62,7 +62,7 @@ static void port_in_time_wait_may_be_bound_again(void **state)
 	cm_side_open(&s, 1);
 	assert_int_equal(rnic_cm_bind(s.chan, s.id, (struct sockaddr *)&ss), 0);
 	assert_int_equal(rnic_cm_listen(s.chan, s.id, 0), 0);
-	close(cm_stranger(port));
+	close(cm_rawpeer(port));
 	cm_side_close(&s);
 }
 

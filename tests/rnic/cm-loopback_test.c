@@ -27,7 +27,7 @@ static void who_comes_by_loopback_is_dropped(void **state)
 	int fd;
 
 	(void)state;
-	fd = cm_stranger(cm_listen(&s, AF_INET, 0));
+	fd = cm_rawpeer(cm_listen(&s, AF_INET, 0));
 	assert_int_equal(cm_read_to_end(fd, &octet, 1), 0);
 	close(fd);
 	assert_false(cm_is_readable(s.chan, 0));

@@ -68,7 +68,7 @@ static void peer_that_left_makes_accept_fail(void **state)
 
 	(void)state;
 	cm_qp_open(&q);
-	fd = cm_stranger_ask(&listener, cm_mpa_request, &child);
+	fd = cm_rawpeer_ask(&listener, cm_mpa_request, &child);
 	cm_slam(fd);
 	cm_param(&param, &q, "");
 	/* Whether or not the manager has seen it already. */

@@ -12,7 +12,7 @@ static uint16_t free_port(void)
 {
 	uint16_t port;
 
-	close(cm_stranger_listen(&port));
+	close(cm_rawpeer_listen(&port));
 	return port;
 }
 
@@ -100,7 +100,7 @@ static void plain_socket_first(void **state)
 {
 	struct cm_side listener, other;
 	uint16_t port;
-	int plain = cm_stranger_listen(&port);
+	int plain = cm_rawpeer_listen(&port);
 
 	(void)state;
 	bind_to(&listener, port, 0);
@@ -129,7 +129,7 @@ static void plain_socket_after_listen(void **state)
 	(void)state;
 	connects(&listener, port);
 	/* Whoever is on the way to the old socket is served. */
-	waiting = cm_stranger(port);
+	waiting = cm_rawpeer(port);
 	plain = plain_socket(port, bind_again);
 	assert_int_equal(listen(plain, 8), 0);
 	cm_say(waiting, cm_mpa_request, sizeof(cm_mpa_request));

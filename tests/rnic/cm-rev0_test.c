@@ -26,7 +26,7 @@ static void accepts_an_rdmac_initiator(void **state)
 
 	(void)state;
 	cm_qp_open(&q);
-	fd = cm_stranger_ask(&listener, rdmac_request, &child);
+	fd = cm_rawpeer_ask(&listener, rdmac_request, &child);
 	cm_accept(&listener, child, &q, "");
 	cm_expect(listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
 	assert_int_equal(recv(fd, octets, 20, MSG_WAITALL), 20);
@@ -49,12 +49,12 @@ static void connects_to_an_rdmac_responder(void **state)
 	uint8_t frame[24];
 	struct cm_qp q;
 	uint16_t port;
-	int listener = cm_stranger_listen(&port), fd;
+	int listener = cm_rawpeer_listen(&port), fd;
 
 	(void)state;
 	cm_qp_open(&q);
 	cm_dial(&active, &q, port, "");
-	fd = cm_stranger_accept(listener, frame, 24);
+	fd = cm_rawpeer_accept(listener, frame, 24);
 	assert_memory_equal(frame, "MPA ID Req Frame", 16);
 	assert_int_equal(frame[16] & 0x80, 0x80); /* USIW_MARKERS=on */
 	cm_say(fd, rdmac_reply, sizeof(rdmac_reply));
@@ -88,12 +88,12 @@ static void puts_and_takes_markers(void **state)
 	uint8_t octets[64];
 	struct cm_qp q;
 	uint16_t port;
-	int listener = cm_stranger_listen(&port), fd;
+	int listener = cm_rawpeer_listen(&port), fd;
 
 	(void)state;
 	cm_qp_open(&q);
 	cm_dial(&active, &q, port, "");
-	fd = cm_stranger_accept(listener, octets, 24);
+	fd = cm_rawpeer_accept(listener, octets, 24);
 	assert_int_equal(octets[16] & 0x80, 0x80);
 	cm_say(fd, reply, sizeof(reply));
 	cm_expect(active.chan, RNIC_CM_ESTABLISHED, 0, &ev);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The start exchange with strangers that break it off. */
+/* The start exchange with unexpected peers that break it off. */
 #include "cm-fixture.h"
 
 #include "cm-internal.h"
@@ -29,7 +29,7 @@ static void garbage_is_closed(void **state)
 	int fd;
 
 	(void)state;
-	fd = cm_stranger(cm_listen(&s, AF_INET, 0));
+	fd = cm_rawpeer(cm_listen(&s, AF_INET, 0));
 	memset(buf, 0x5a, sizeof(buf));
 	cm_say(fd, buf, sizeof(buf));
 	assert_true(cm_read_to_end(fd, buf, sizeof(buf)) >= 0);
@@ -53,7 +53,7 @@ static void half_a_request_times_out(void **state)
 	(void)state;
 	port = cm_listen(&s, AF_INET, 0);
 	for (size_t i = 0; i < cnt; i++) {
-		fd[i] = cm_stranger(port);
+		fd[i] = cm_rawpeer(port);
 		if (cuts[i])
 			cm_say(fd[i], cm_mpa_request, cuts[i]);
 	}
@@ -77,7 +77,7 @@ static void rst_at_each_octet_leaves_nothing(void **state)
 	(void)state;
 	port = cm_listen(&s, AF_INET, 0);
 	for (size_t cut = 0; cut < sizeof(cm_mpa_request); cut++) {
-		int fd = cm_stranger(port);
+		int fd = cm_rawpeer(port);
 
 		if (cut)
 			cm_say(fd, cm_mpa_request, cut);
@@ -85,7 +85,7 @@ static void rst_at_each_octet_leaves_nothing(void **state)
 	}
 	/* Whoever is last is served after all of them. */
 	{
-		int fd = cm_stranger(port);
+		int fd = cm_rawpeer(port);
 
 		cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
 		cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);

@@ -99,7 +99,7 @@ static void idle_thread_sleeps(void **state)
 	int fd;
 
 	(void)state;
-	fd = cm_stranger(cm_listen(&s, AF_INET, 0));
+	fd = cm_rawpeer(cm_listen(&s, AF_INET, 0));
 	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
 	assert_true(cm_is_readable(s.chan, CM_LIMIT_MS));
 	cm_wait_none_unowned();
@@ -138,7 +138,7 @@ static void a_thread_that_cannot_wait_says_so(void **state)
 	unsigned long before;
 	struct cm_qp qp;
 	uint16_t port;
-	int fd = cm_stranger_listen(&port);
+	int fd = cm_rawpeer_listen(&port);
 
 	(void)state;
 	cm_pair_open(&standing, AF_INET);

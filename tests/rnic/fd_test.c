@@ -192,7 +192,7 @@ static void counts_generations(void **state)
 	assert_int_equal(in_child(check_grandchild, NULL), 0);
 }
 
-static void strangers_share_a_quarter(void **state)
+static void unexpected_peers_share_a_quarter(void **state)
 {
 	static const struct {
 		rlim_t limit;
@@ -225,7 +225,7 @@ int main(void)
 		cmocka_unit_test(child_loses_internal_fds_and_keeps_dead_ones),
 		cmocka_unit_test(child_can_make_channels_of_its_own),
 		cmocka_unit_test(counts_generations),
-		cmocka_unit_test(strangers_share_a_quarter),
+		cmocka_unit_test(unexpected_peers_share_a_quarter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,8 +20,8 @@
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
-/* What a stranger does to side 0, which has these regions and one receive of
- * 100 octets posted. */
+/* What an unexpected peer does to side 0, which has these regions and one
+ * receive of 100 octets posted. */
 struct stage {
 	struct rnicpair p;
 	struct rawpeer raw;
@@ -91,7 +91,7 @@ static void stage_close(struct stage *s)
 struct violation {
 	const char *name;
 	void (*commit)(struct stage *s);
-	uint16_t fault; /* what the stranger is told */
+	uint16_t fault; /* what the unexpected peer is told */
 	uint32_t event;
 	/* of the one receive posted; -1: none is posted */
 	int recv_status;

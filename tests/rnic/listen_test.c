@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Listeners: bounds on strangers, families. */
+/* Listeners: bounds on unexpected peers, families. */
 #include "cm-fixture.h"
 
 #include "cm-internal.h"
@@ -47,7 +47,7 @@ static void half_open_connections_are_bounded(void **state)
 	(void)state;
 	port = cm_listen(&s, AF_INET, 0);
 	for (int i = 0; i < CROWD; i++) {
-		fd[i] = cm_stranger(port);
+		fd[i] = cm_rawpeer(port);
 		assert_true(half_open_cnt(&s) <= HALF_OPEN_MAX);
 	}
 	for (int i = 0; i < CROWD; i++) {
@@ -72,8 +72,8 @@ static void a_silent_crowd_keeps_nobody_away(void **state)
 	(void)state;
 	port = cm_listen(&s, AF_INET, 0);
 	for (int i = 0; i < CROWD; i++)
-		fd[i] = cm_stranger(port);
-	peer = cm_stranger(port);
+		fd[i] = cm_rawpeer(port);
+	peer = cm_rawpeer(port);
 	cm_say(peer, cm_mpa_request, sizeof(cm_mpa_request));
 	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
 	close(peer);
@@ -92,10 +92,10 @@ static void backlog_bounds_unfetched_requests(void **state)
 
 	(void)state;
 	port = cm_listen(&s, AF_INET, 1);
-	first = cm_stranger(port);
+	first = cm_rawpeer(port);
 	cm_say(first, cm_mpa_request, sizeof(cm_mpa_request));
 	assert_true(cm_is_readable(s.chan, CM_LIMIT_MS));
-	second = cm_stranger(port);
+	second = cm_rawpeer(port);
 	cm_say(second, cm_mpa_request, sizeof(cm_mpa_request));
 	/* A Reply with R=1, then FIN. */
 	assert_int_equal(cm_read_to_end(second, reply, sizeof(reply)), 20);
@@ -103,7 +103,7 @@ static void backlog_bounds_unfetched_requests(void **state)
 	assert_true(reply[16] & 0x20);
 	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
 	/* Fetched: there is room again. */
-	third = cm_stranger(port);
+	third = cm_rawpeer(port);
 	cm_say(third, cm_mpa_request, sizeof(cm_mpa_request));
 	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
 	close(first);
@@ -123,7 +123,7 @@ static void any6_takes_ipv4_unless_told_otherwise(void **state)
 
 	(void)state;
 	port = listen_any6(&s, false);
-	fd = cm_stranger(port);
+	fd = cm_rawpeer(port);
 	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
 	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
 	assert_int_equal(rnic_cm_query(s.chan, ev.id, &info), 0);

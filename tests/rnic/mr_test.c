@@ -574,7 +574,7 @@ static void registers_anew(void **state)
 
 static void refuses_to_register_anew(void **state)
 {
-	struct rnic_context stranger = { .mrs = { .mr_cnt = 0 } };
+	struct rnic_context other = { .mrs = { .mr_cnt = 0 } };
 	struct rnic_pd *pd = pd_new(), *foreign;
 	uint8_t *mem = pages(2 * PAGE, PROT_READ | PROT_WRITE);
 	uint8_t *ro = pages(PAGE, PROT_READ);
@@ -582,7 +582,7 @@ static void refuses_to_register_anew(void **state)
 
 	(void)state;
 	munmap(mem + PAGE, PAGE);
-	assert_int_equal(rnic_pd_alloc(&stranger, &foreign), 0);
+	assert_int_equal(rnic_pd_alloc(&other, &foreign), 0);
 	{
 		const struct {
 			struct rnic_mr_change want;

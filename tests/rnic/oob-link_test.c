@@ -97,7 +97,7 @@ static struct rnicpair_side *dialler(struct rnicpair *p)
 	return acceptor(p) == &p->side[0] ? &p->side[1] : &p->side[0];
 }
 
-static void strangers_are_refused(void **state)
+static void unexpected_peers_are_refused(void **state)
 {
 	enum { WHO, NUMBERS, FOREIGN, SHORT, EMPTY, RDMA_CM, CASES };
 	struct rnicpair p;
@@ -243,7 +243,7 @@ static void silence_and_noise_disturb_nobody(void **state)
 }
 
 /* Somebody else listens where the peer should: another try, for ever. */
-static void a_stranger_that_answers_is_left(void **state)
+static void an_unexpected_answer_is_left(void **state)
 {
 	struct sockaddr_in addr = {
 		.sin_family = AF_INET,
@@ -263,7 +263,7 @@ static void a_stranger_that_answers_is_left(void **state)
 	num = rnic_qp_num(p.side[0].qp);
 	foreign = (uint32_t)ntohs(addr.sin_port) << 8;
 	if (num < foreign)
-		goto close_all; /* the stranger would have to dial */
+		goto close_all; /* the unexpected peer would have to dial */
 	assert_int_equal(rnicpair_rtr(p.side[0].qp, foreign), 0);
 	for (int i = 0; i < 3; i++) {
 		char frame[256];
@@ -285,11 +285,11 @@ close_all:
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(strangers_are_refused),
+		cmocka_unit_test(unexpected_peers_are_refused),
 		cmocka_unit_test(an_early_request_waits),
 		cmocka_unit_test(who_leaves_after_the_reply_costs_nothing),
 		cmocka_unit_test(silence_and_noise_disturb_nobody),
-		cmocka_unit_test(a_stranger_that_answers_is_left),
+		cmocka_unit_test(an_unexpected_answer_is_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
 #define HALF_OPEN_MAX 16
 #define HALF_OPEN_STR "16"
-/* Who has to wait for a stranger's time limit waits so long. */
+/* Who has to wait for an unexpected peer's time limit waits so long. */
 #define START_STR "30000"
 /* And nobody may wait so long for any other reason: less than the 10 s after
  * which a parked connection is dropped. */

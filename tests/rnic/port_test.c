@@ -27,7 +27,7 @@
 #define LIMIT_MS 10000
 #define LO 1
 #define ETH 2
-#define STRANGER 9
+#define OTHER_IFINDEX 9
 
 /* ---- the network -------------------------------------------------------- */
 
@@ -345,13 +345,13 @@ static void an_interface_made_anew_is_up_again(void **state)
 	eth_goes(ctx);
 	pthread_mutex_lock(&net_mutex);
 	netif_cnt = addr_cnt = 2;
-	netifs[1].ifindex = addrs[1].ifindex = STRANGER;
+	netifs[1].ifindex = addrs[1].ifindex = OTHER_IFINDEX;
 	pthread_mutex_unlock(&net_mutex);
-	say_and_wait(STRANGER);
+	say_and_wait(OTHER_IFINDEX);
 	expect(ctx, USIW_EVENT_PORT_ACTIVE);
 	expect(ctx, USIW_EVENT_GID_CHANGE);
 	set_up(ETH, false);
-	say_and_wait(STRANGER);
+	say_and_wait(OTHER_IFINDEX);
 	expect(ctx, USIW_EVENT_PORT_ERR);
 	expect_nothing(ctx);
 	rnic_context_close(ctx);
@@ -382,7 +382,7 @@ static void only_own_interfaces_are_looked_at(void **state)
 	(void)state;
 	set_up(ETH, false);
 	for (int i = 0; i < 1000; i++)
-		say(STRANGER);
+		say(OTHER_IFINDEX);
 	say(LO);
 	say_and_wait(0);
 	expect(ctx, USIW_EVENT_PORT_ERR);

@@ -22,7 +22,8 @@
 
 static uint8_t octets[300000];
 
-/* ---- a stranger sends, the receive comes late --------------------------- */
+/* ---- an unexpected peer sends, the receive comes late
+ * --------------------------- */
 
 struct late {
 	const char *name;
@@ -32,7 +33,7 @@ struct late {
 	bool has_bad_key;
 	bool has_bad_stag; /* to invalidate */
 	uint32_t status;   /* of the receive */
-	uint16_t fault;	   /* that the stranger is told; 0: none */
+	uint16_t fault;	   /* that the unexpected peer is told; 0: none */
 };
 
 static const struct late lates[] = {
@@ -229,7 +230,7 @@ static void the_sender_sees_rnr(void **state)
 
 /* The peer does not close after our TERMINATE: the drain limit stands, though
  * it was set while deadlines were being looked through. */
-static void a_stranger_who_stays_is_left(void **state)
+static void a_peer_that_stays_is_left(void **state)
 {
 	uint64_t end_ms;
 	struct rnicpair p;
@@ -680,7 +681,7 @@ int main(void)
 		cmocka_unit_test(a_late_receive_is_as_good),
 		cmocka_unit_test(the_time_ends),
 		cmocka_unit_test(the_sender_sees_rnr),
-		cmocka_unit_test(a_stranger_who_stays_is_left),
+		cmocka_unit_test(a_peer_that_stays_is_left),
 		cmocka_unit_test(two_messages_take_two_receives),
 		cmocka_unit_test(what_cannot_be_held_waits_in_tcp),
 		cmocka_unit_test(full_memory_ends_in_time),

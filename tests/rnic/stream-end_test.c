@@ -43,7 +43,8 @@ void __wrap_rnic_cm_stream_ended(uint64_t cm_ref, int status)
 	atomic_fetch_add(&told_cnt, 1);
 }
 
-/* ---- the stage: a QP with work in all stages, and a stranger ------------ */
+/* ---- the stage: a QP with work in all stages, and an unexpected peer
+ * ------------ */
 
 struct stage {
 	struct rnicpair p;

@@ -170,7 +170,7 @@ static void tells_a_refusal_with_its_data(void **state)
 	rnic_stream_free(b);
 }
 
-struct stranger {
+struct peer_row {
 	const char *name;
 	const char *says;
 	size_t len;
@@ -179,7 +179,7 @@ struct stranger {
 	enum smpa_event_type type;
 };
 
-static const struct stranger strangers[] = {
+static const struct peer_row peer_rows[] = {
 	{ "closes at once", "", 0, false, 1, SMPA_EV_FAULT },
 	{ "closes amid the frame", "MPA ID R", 8, false, 1, SMPA_EV_FAULT },
 	{ "speaks HTTP", "GET / HTTP/1.1\r\n\r\n12", 20, false, 1,
@@ -187,12 +187,12 @@ static const struct stranger strangers[] = {
 	{ "resets", "", 0, true, -ECONNRESET, SMPA_EV_NONE },
 };
 
-static void survives_strangers(void **state)
+static void survives_unexpected_peers(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(strangers) / sizeof(strangers[0]); i++)
+	for (size_t i = 0; i < sizeof(peer_rows) / sizeof(peer_rows[0]); i++)
 		for (int role = 0; role < 2; role++) {
-			const struct stranger *s = &strangers[i];
+			const struct peer_row *s = &peer_rows[i];
 			struct linger linger = { .l_onoff = s->is_reset };
 			struct rnic_stream *stream;
 			struct smpa_event ev;
@@ -259,7 +259,7 @@ int main(void)
 		cmocka_unit_test(leaves_the_socket_when_it_fails),
 		cmocka_unit_test(exchanges_private_data),
 		cmocka_unit_test(tells_a_refusal_with_its_data),
-		cmocka_unit_test(survives_strangers),
+		cmocka_unit_test(survives_unexpected_peers),
 		cmocka_unit_test(reads_nothing_beyond_the_frame),
 	};
 

@@ -30,7 +30,7 @@
 /* Longer than any test may take. */
 #define NEVER_MS 600000
 
-enum behaviour { SILENT, ACCEPT, DENY, STRANGER };
+enum behaviour { SILENT, ACCEPT, DENY, UNEXPECTED };
 
 static struct {
 	int fd, stop[2];
@@ -55,7 +55,7 @@ static void reply_send(const struct sdp_pm_msg *req,
 	if (server.behaviour != DENY)
 		reply.ap_port = SDP_PORT;
 	sdp_pm_msg_encode(&reply, out);
-	if (server.behaviour == STRANGER)
+	if (server.behaviour == UNEXPECTED)
 		fd = socket(to->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (sendto(fd, out, sizeof(out), 0, (const struct sockaddr *)to,
 		   to_len) != sizeof(out))
@@ -391,7 +391,7 @@ static void hears_nobody_else(void **state)
 	struct sdp_pm_result result;
 
 	(void)state;
-	server_start("127.0.0.1", STRANGER, 0);
+	server_start("127.0.0.1", UNEXPECTED, 0);
 	assert_int_equal(query("127.0.0.1", 80, "0.0.0.0", 20, -1, &result), 0);
 	assert_int_equal(result.outcome, SDP_PM_NO_ANSWER);
 	server_stop();
