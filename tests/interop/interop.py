@@ -231,7 +231,7 @@ class Pair:
 
     def run(self):
         server = self.start("server")
-        server.wait_listening(self.port)
+        server.wait_listening(self.port, 30 * cases.LIMIT)
         client = self.start("client")
         if self.case.table:
             self.wait_perftest(server, client)

@@ -70,7 +70,10 @@ def words_of(device, words):
 class Side:
     """One program; its statistics page stays."""
 
+    all = []  # a program that goes on keeps the device from being removed
+
     def __init__(self, directory, device, words, **kwargs):
+        self.all.append(self)
         self.pages = tempfile.mkdtemp(dir=directory)
         env = {**os.environ, "USIW_STAT_DIR": self.pages,
                "LIBSDP_CONFIG_FILE": "/dev/null", "USIW_LOG": "info:sdp"}
@@ -210,4 +213,8 @@ def main():
         forks(directory, payload)
 
 
-main()
+try:
+    main()
+finally:
+    for each in Side.all:
+        each.stop()

@@ -622,6 +622,24 @@ static void crew_1(struct sdp_link *link)
 	sdp_link_close(link, soon());
 }
 
+/* ---- a peer that takes its time to close -------------------------------- */
+
+/* Longer than sdp_verbs_drain() waits for a peer. */
+static void late_0(struct sdp_link *link)
+{
+	struct timespec nap = { .tv_nsec = 200000000 };
+
+	get_eof(link);
+	nanosleep(&nap, NULL);
+	sdp_link_close(link, soon());
+}
+
+static void late_1(struct sdp_link *link)
+{
+	must(!sdp_link_shutdown(link));
+	sdp_link_close(link, soon());
+}
+
 /* ---- many links
  * ------------------------------------------------------------------------- */
 
@@ -690,6 +708,7 @@ static const struct link_case {
 	{ "kill", { reset_1, kill_0 }, 0, true, false, 0 },
 	{ "oob", { oob_0, oob_1 }, 0, false, false, 0 },
 	{ "crew", { crew_0, crew_1 }, 0, false, false, 0 },
+	{ "late", { late_0, late_1 }, 0, false, false, 0 },
 };
 
 static bool is_alone(enum pair_place place)
