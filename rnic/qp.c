@@ -529,6 +529,7 @@ static int qp_reset(struct rnic_qp *qp)
 	qp->has_ord_limit = false;
 	qp->is_rtr_only = false;
 	qp->sq.ack.is_on = false;
+	atomic_store_explicit(&qp->tcp_error, 0, memory_order_relaxed);
 	atomic_fetch_add_explicit(&qp->reset_cnt, 1, memory_order_relaxed);
 	qp_set_state(qp, RNIC_QPS_IDLE);
 	return 0;
@@ -606,6 +607,12 @@ void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
 		rnic_tcp_names(qp->stream->fd, &ret_attr->local,
 			       &ret_attr->peer);
 	rnic_engine_unlead(qp->engine);
+}
+
+int rnic_qp_error(const struct rnic_qp *qp)
+{
+	/* acquire: pairs with stream_note_error() */
+	return atomic_load_explicit(&qp->tcp_error, memory_order_acquire);
 }
 
 /*

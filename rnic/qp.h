@@ -238,6 +238,7 @@ struct rnic_qp {
 	uint64_t rnr_full_ns; /* the most, while its memory is full */
 	uint64_t retry_ns;    /* with a silent peer's TCP; 0: TCP's own */
 	struct rnic_stream *stream;
+	_Atomic int tcp_error;	 /* the errno that ended it; 0: none did */
 	struct rnic_mw *windows; /* of type 2, bound by this QP */
 	struct rnic_chan_node event_node[RNIC_QP_EV_CNT];
 };

@@ -574,6 +574,13 @@ RNIC_EXPORT void rnic_qp_query(struct rnic_qp *qp,
 			       struct rnic_qp_attr *ret_attr);
 
 /*
+ * Why the QP's TCP connection has failed, since the QP was IDLE: the errno that
+ * a call on the socket gave.  0: it has not, or has ended in order.  Known
+ * before completions and events tell of the end.
+ */
+RNIC_EXPORT int rnic_qp_error(const struct rnic_qp *qp);
+
+/*
  * Outstanding WRs vanish without completion, as the verbs say, and windows of
  * type 2 that it has bound are bound no more.  The stream, if any, is drained
  * in the background (USIW_DRAIN_MS).  What has completed stays in the CQs, and

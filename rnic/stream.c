@@ -336,6 +336,38 @@ static void stream_look_at_emss(struct rnic_stream *stream)
 		smpa_mulpdu(rnic_tcp_emss(stream->fd), stream->has_tx_markers));
 }
 
+/* ---- a socket that has failed -------------------------------------------- */
+
+/* As a call would have told it. */
+static int stream_error(const struct rnic_stream *stream)
+{
+	socklen_t len = sizeof(int);
+	int err = 0;
+
+	if (rnic_tcp()->getsockopt(stream->fd, SOL_SOCKET, SO_ERROR, &err,
+				   &len) < 0 ||
+	    err == 0)
+		return -ECONNRESET;
+	return -err;
+}
+
+/* A call, or epoll, says that the connection has failed; for those who ask why
+ * once they hear that the QP has ended. */
+static void stream_note_error(const struct rnic_stream *stream, int status)
+{
+	int err = status == -EPIPE ? ECONNRESET : -status;
+
+	if (stream->qp) /* release: pairs with rnic_qp_error() */
+		atomic_store_explicit(&stream->qp->tcp_error, err,
+				      memory_order_release);
+}
+
+static void stream_failed(struct rnic_stream *stream, int status)
+{
+	stream_note_error(stream, status);
+	rnic_stream_lost(stream, status);
+}
+
 /*
  * A send met the end of the connection.  What the peer sent before, its
  * TERMINATE most of all, is still in the socket.
@@ -347,7 +379,7 @@ static void stream_tx_failed(struct rnic_stream *stream, int status)
 	while (rc > 0 && stream->qp && !stream->has_peer_fin &&
 	       !stream_is_full(stream))
 		rc = stream_read(stream);
-	rnic_stream_lost(stream, status);
+	stream_failed(stream, status);
 }
 
 void rnic_stream_tx(struct rnic_stream *stream)
@@ -453,8 +485,12 @@ void rnic_stream_pass(struct rnic_stream *stream, uint32_t events)
 {
 	int rc = 0;
 
-	if (events & (EPOLLERR | EPOLLHUP) && stream_is_unread(stream))
-		rnic_stream_part(stream, events & EPOLLERR ? -ECONNRESET : 0);
+	if (events & (EPOLLERR | EPOLLHUP) && stream_is_unread(stream)) {
+		rc = events & EPOLLERR ? stream_error(stream) : 0;
+		stream_note_error(stream, rc);
+		rnic_stream_part(stream, rc);
+		rc = 0;
+	}
 	if (events & (EPOLLIN | EPOLLERR | EPOLLHUP) && !stream->has_peer_fin) {
 		if (stream->qp)
 			rc = stream_rx(stream);
@@ -462,7 +498,7 @@ void rnic_stream_pass(struct rnic_stream *stream, uint32_t events)
 			rc = stream_discard(stream);
 	}
 	if (rc < 0) {
-		rnic_stream_lost(stream, rc);
+		stream_failed(stream, rc);
 		return;
 	}
 	if (stream_has_work(stream) || stream->is_tx_blocked ||

@@ -19,6 +19,7 @@
 
 typedef int attach_fd_fn(struct ibv_qp *qp, int fd,
 			 const struct usiwdv_attach_attr *attr);
+typedef int qp_error_fn(struct ibv_qp *qp);
 typedef int cq_sleep_begin_fn(struct ibv_cq *cq);
 typedef void cq_sleep_end_fn(struct ibv_cq *cq);
 
@@ -54,6 +55,14 @@ EXPORT int usiwdv_qp_attach_fd(struct ibv_qp *qp, int fd,
 		return errno;
 	}
 	return fn(qp, fd, attr);
+}
+
+EXPORT int usiwdv_qp_error(struct ibv_qp *qp)
+{
+	qp_error_fn *fn =
+		(qp_error_fn *)provider_symbol(qp->context, "usiwdv_qp_error");
+
+	return fn && fn != usiwdv_qp_error ? fn(qp) : 0;
 }
 
 /* Called in the data path: the provider is looked for once. */

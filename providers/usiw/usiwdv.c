@@ -151,6 +151,13 @@ EXPORT void usiwdv_cq_sleep_end(struct ibv_cq *ibcq)
 	rnic_cq_sleep_end(usiw_cq(ibcq)->rnic);
 }
 
+EXPORT int usiwdv_qp_error(struct ibv_qp *ibqp)
+{
+	const struct usiw_qp *qp = usiw_qp(ibqp);
+
+	return usiw_is_forked(qp->fork_gen) ? 0 : rnic_qp_error(qp->rnic);
+}
+
 EXPORT int usiwdv_qp_attach_fd(struct ibv_qp *ibqp, int fd,
 			       const struct usiwdv_attach_attr *attr)
 {

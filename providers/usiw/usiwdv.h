@@ -75,6 +75,13 @@ int usiwdv_qp_attach_fd(struct ibv_qp *qp, int fd,
 			const struct usiwdv_attach_attr *attr);
 
 /*
+ * Why the TCP connection of @qp has failed, once an event or a completion tells
+ * that @qp has ended.  Return: the errno that TCP gave, ETIMEDOUT, EHOSTUNREACH
+ * or ECONNRESET for instance; 0: the connection has not failed.
+ */
+int usiwdv_qp_error(struct ibv_qp *qp);
+
+/*
  * A thread that would sleep on the completion channel of @cq, and polls @cq
  * when it wakes, sleeps on this descriptor beside the channel's: it is readable
  * when octets have come for a queue pair of the context.  So it is woken by the

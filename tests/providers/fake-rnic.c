@@ -797,6 +797,12 @@ void rnic_attach_free(struct rnic_attach *attach)
 
 /* ---- asking ------------------------------------------------------------ */
 
+int rnic_qp_error(const struct rnic_qp *qp)
+{
+	assert_non_null(qp);
+	return fake.tcp_error;
+}
+
 void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
 {
 	assert_non_null(qp);

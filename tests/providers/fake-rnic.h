@@ -29,6 +29,7 @@ struct fake_rnic {
 	uint32_t open_cnt; /* objects alive */
 	uint32_t ring_sq_cnt, ring_rq_cnt, ring_srq_cnt, arm_cnt;
 	int sleep_cnt, sleep_ret;      /* rnic_cq_sleep_begin() */
+	int tcp_error;		       /* rnic_qp_error() */
 	_Atomic uint32_t progress_cnt; /* threads poll */
 	bool is_solicited_only;
 	uint32_t cq_flags;

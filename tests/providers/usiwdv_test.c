@@ -276,6 +276,17 @@ static void sleep_hands_the_descriptor_through(void **state)
 	assert_int_equal(errno, EAGAIN);
 }
 
+static void error_comes_through(void **state)
+{
+	struct fake_world *w = *state;
+
+	assert_int_equal(usiwdv_qp_error(w->qp), 0);
+	fake.tcp_error = EHOSTUNREACH;
+	assert_int_equal(usiwdv_qp_error(w->qp), EHOSTUNREACH);
+	fake.fork_gen = 1;
+	assert_int_equal(usiwdv_qp_error(w->qp), 0);
+}
+
 int main(void)
 {
 #define TEST(name)                                                             \
@@ -289,6 +300,7 @@ int main(void)
 		TEST(private_data_too_long_is_emsgsize),
 		TEST(every_failure_comes_through),
 		TEST(sleep_hands_the_descriptor_through),
+		TEST(error_comes_through),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

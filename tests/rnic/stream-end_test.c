@@ -202,20 +202,22 @@ struct ending {
 	void (*end)(struct stage *st);
 	enum rnic_qp_state state;
 	bool is_orderly; /* the manager is told 0 */
+	int error;	 /* TCP's own */
 };
 
 static const struct ending endings[] = {
-	{ "peer's FIN, and it reads nothing", end_by_fin, RNIC_QPS_ERROR,
-	  false },
-	{ "peer's RST", end_by_reset, RNIC_QPS_ERROR, false },
-	{ "peer's TERMINATE", end_by_terminate, RNIC_QPS_TERMINATE, false },
-	{ "peer's violation", end_by_violation, RNIC_QPS_TERMINATE, false },
-	{ "noise", end_by_noise, RNIC_QPS_TERMINATE, false },
-	{ "cut FPDU", end_by_cut, RNIC_QPS_TERMINATE, false },
-	{ "modify to ERROR", end_by_modify, RNIC_QPS_ERROR, true },
-	{ "disconnect, then RST", end_by_disconnect, RNIC_QPS_ERROR, false },
-	{ "disconnect, silent peer", end_by_limit, RNIC_QPS_ERROR, false },
-	{ "dereg in use", end_by_dereg, RNIC_QPS_TERMINATE, false },
+	{ "peer's FIN, and it reads nothing", end_by_fin, RNIC_QPS_ERROR, false,
+	  0 },
+	{ "peer's RST", end_by_reset, RNIC_QPS_ERROR, false, ECONNRESET },
+	{ "peer's TERMINATE", end_by_terminate, RNIC_QPS_TERMINATE, false, 0 },
+	{ "peer's violation", end_by_violation, RNIC_QPS_TERMINATE, false, 0 },
+	{ "noise", end_by_noise, RNIC_QPS_TERMINATE, false, 0 },
+	{ "cut FPDU", end_by_cut, RNIC_QPS_TERMINATE, false, 0 },
+	{ "modify to ERROR", end_by_modify, RNIC_QPS_ERROR, true, 0 },
+	{ "disconnect, then RST", end_by_disconnect, RNIC_QPS_ERROR, false,
+	  ECONNRESET },
+	{ "disconnect, silent peer", end_by_limit, RNIC_QPS_ERROR, false, 0 },
+	{ "dereg in use", end_by_dereg, RNIC_QPS_TERMINATE, false, 0 },
 };
 
 /* T-28 (RST), U-13 */
@@ -230,6 +232,7 @@ static void each_ending_completes_everything_once(void **state)
 		endings[i].end(&st);
 		stage_check_flushed(&st);
 		assert_int_equal(rnic_qp_state(st.s->qp), endings[i].state);
+		assert_int_equal(rnic_qp_error(st.s->qp), endings[i].error);
 		if (endings[i].is_orderly)
 			assert_int_equal(atomic_load(&told_status), 0);
 		else
@@ -239,6 +242,8 @@ static void each_ending_completes_everything_once(void **state)
 		wait_streams_gone(st.s);
 		/* The socket went with it. */
 		assert_int_equal(fcntl(st.fd, F_GETFD), -1);
+		assert_int_equal(rnic_qp_modify(st.s->qp, RNIC_QPS_IDLE), 0);
+		assert_int_equal(rnic_qp_error(st.s->qp), 0);
 		rnicpair_close(&st.p);
 		assert_int_equal(atomic_load(&told_cnt), 1);
 	}
