@@ -52,6 +52,7 @@ int sdp_registry_announce(int listen_fd, uint16_t sdp_port, bool is_cm)
  *
  * Return: 0;
  *   -EADDRNOTAVAIL: @dst is no address of this host, sdp_pm_query() is next;
+ *   -ENETUNREACH, -EHOSTUNREACH: nor does a route go there;
  *   -ECONNREFUSED: no TCP listener there;
  *   -ENOENT: the listener has no SDP port: TCP;
  *   -EPERM: only another user has announced it: TCP;

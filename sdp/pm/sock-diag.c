@@ -138,8 +138,16 @@ int sdp_diag_local(const struct sockaddr *addr)
 	request.hdr.nlmsg_len = (uint32_t)len;
 	got = ask_one(NETLINK_ROUTE, &request, len, RTM_NEWROUTE, &reply,
 		      sizeof(reply));
-	if (got == -EMFILE || got == -ENFILE || got == -ENOMEM)
+	switch (got) {
+	case -EMFILE:
+	case -ENFILE:
+	case -ENOMEM:
+	case -ENETUNREACH:
+	case -EHOSTUNREACH:
 		return (int)got;
+	default:
+		break;
+	}
 	if (got < (ssize_t)sizeof(reply.msg) || reply.msg.rtm_type != RTN_LOCAL)
 		return -EADDRNOTAVAIL;
 	return 0;

@@ -16,7 +16,7 @@ struct sdp_diag_listener {
 };
 
 /* Return: 0: an address of this host; -EADDRNOTAVAIL: of another one, or of
- *   none; what socket() says. */
+ *   none; -ENETUNREACH, -EHOSTUNREACH: no route; what socket() says. */
 int sdp_diag_local(const struct sockaddr *addr);
 
 /* The listener that the kernel would give a connection to @addr.  Return: 0;

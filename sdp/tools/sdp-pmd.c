@@ -148,6 +148,8 @@ static int mapping_find(const struct sdp_pm_msg *req,
 	ret = sdp_registry_find((struct sockaddr *)&wanted, ret_port, &is_cm);
 	switch (ret) {
 	case -EADDRNOTAVAIL:
+	case -ENETUNREACH:
+	case -EHOSTUNREACH:
 	case -ECONNREFUSED:
 	case -ENOENT:
 	case -EPERM:
