@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -56,31 +57,43 @@ static bool has_peer_closed(int fd)
 	return info.tcpi_state == TCP_CLOSE_WAIT;
 }
 
-/* The Hello is not the program's to read. */
+static size_t unread_len(int fd)
+{
+	int len = 0;
+
+	return syscall(SYS_ioctl, fd, FIONREAD, &len) == 0 && len > 0
+		       ? (size_t)len
+		       : 0;
+}
+
+/* The Hello is not the program's to read.  An error behind it is: a call that
+ * found nothing else would take it. */
 static void hello_drop(int fd)
 {
 	char buf[512];
+	size_t len;
 
-	while (syscall(SYS_recvfrom, fd, buf, sizeof(buf), MSG_DONTWAIT, NULL,
-		       NULL) > 0)
+	while ((len = unread_len(fd)) > 0 &&
+	       syscall(SYS_recvfrom, fd, buf,
+		       len < sizeof(buf) ? len : sizeof(buf), MSG_DONTWAIT,
+		       NULL, NULL) > 0)
 		;
 }
 
 /*
  * PENDING on the accepting side: has the peer begun?  A peer that closes
- * before SDP stands was never SDP's to the program, which reads EOF from TCP
- * and may send until the peer's kernel resets the connection.
+ * before SDP stands was never SDP's to the program, which reads EOF or an error
+ * from TCP, and may send until the peer's kernel resets the connection.
  * Return: whether Hello, or something else, is there.
  */
 static bool hello_has_come(struct sdp_sock *sock, int fd)
 {
-	char octet;
-	long ret = syscall(SYS_recvfrom, fd, &octet, 1, MSG_PEEK | MSG_DONTWAIT,
-			   NULL, NULL);
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 
-	if (ret < 0 && errno == EAGAIN)
+	if (util_sys_poll(&pfd, 1, 0) != 1)
 		return false;
-	if (ret > 0 && !has_peer_closed(fd))
+	if (!(pfd.revents & (POLLERR | POLLHUP)) && !has_peer_closed(fd) &&
+	    unread_len(fd) > 0)
 		return true;
 	hello_drop(fd);
 	sdp_mark_remove(fd);
@@ -300,11 +313,30 @@ static bool is_reset(const struct sdp_sock *sock)
 	return info.tcpi_state == TCP_CLOSE;
 }
 
+/* The connection's end: by TCP's own timers, or by the peer, who closes unread:
+ * FIN, or RST if it had something to read. */
+static int error_of(const struct sdp_sock *sock, int err, bool has_reset)
+{
+	switch (err) {
+	case -ETIMEDOUT:
+	case -EHOSTUNREACH:
+	case -EHOSTDOWN:
+	case -ENETUNREACH:
+	case -ENETDOWN:
+		if (has_reset)
+			return -err;
+		break;
+	default:
+		break;
+	}
+	if (sdp_sock_early_len(sock) == 0 && (has_reset || sock->is_accepting))
+		return 0;
+	return err == -ETIMEDOUT ? ETIMEDOUT : ECONNRESET;
+}
+
 static void start_failed(struct sdp_sock *sock, int err,
 			 const struct sdp_outcome *outcome, bool has_reset)
 {
-	int error = err == -ETIMEDOUT ? ETIMEDOUT : ECONNRESET;
-
 	util_info("sdp", "%s: %s", outcome->text,
 		  sdp_reason_str(outcome->reason));
 	if (!sock->is_accepting && !has_reset && !sock->is_undone) {
@@ -316,11 +348,8 @@ static void start_failed(struct sdp_sock *sock, int err,
 			return;
 		}
 	}
-	/* A peer that closes unread: FIN, or RST if it had something to read.
-	 */
-	if (sdp_sock_early_len(sock) == 0 && (has_reset || sock->is_accepting))
-		error = 0;
-	atomic_store_explicit(&sock->error, error, memory_order_relaxed);
+	atomic_store_explicit(&sock->error, error_of(sock, err, has_reset),
+			      memory_order_relaxed);
 	sdp_sock_become(sock, SDP_SOCK_STREAM);
 }
 

@@ -147,12 +147,14 @@ destroy_channel:
 	return ret;
 }
 
-/* Both functions, or none. */
-static void find_sleep(struct sdp_dev *dev)
+/* Both functions for the sleep, or none. */
+static void find_direct(struct sdp_dev *dev)
 {
 	void *begin = sdp_direct_symbol("usiwdv_cq_sleep_begin");
 	void *end = sdp_direct_symbol("usiwdv_cq_sleep_end");
 
+	dev->qp_error =
+		(int (*)(struct ibv_qp *))sdp_direct_symbol("usiwdv_qp_error");
 	if (!begin || !end)
 		return;
 	dev->cq_sleep_begin = (int (*)(struct ibv_cq *))begin;
@@ -174,7 +176,7 @@ static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 		 ibv_get_device_name(ctx->device));
 	dev->is_usiw = sdp_direct_is_device(dev->name);
 	if (dev->is_usiw)
-		find_sleep(dev);
+		find_direct(dev);
 	ret = -ibv_query_device(ctx, &dev->attr);
 	if (ret)
 		goto free_dev;

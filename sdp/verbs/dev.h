@@ -41,6 +41,8 @@ struct sdp_dev {
 	bool is_siw;	     /* Linux's */
 	bool has_windows;    /* type 2 memory windows */
 	uint32_t inline_max; /* asked for; poll_lock */
+	/* usiwdv_qp_error(3); NULL: none */
+	int (*qp_error)(struct ibv_qp *qp);
 	/* usiwdv_cq_sleep_begin(3) and _end; NULL: none */
 	int (*cq_sleep_begin)(struct ibv_cq *cq);
 	void (*cq_sleep_end)(struct ibv_cq *cq);

@@ -33,11 +33,36 @@ static struct sdp_mem *mem_of(uint64_t cookie)
 /* ---- events ----------------------------------------------------------------
  */
 
+bool sdp_drive_is_end(int error)
+{
+	switch (error) {
+	case ECONNRESET:
+	case ETIMEDOUT:
+	case EHOSTUNREACH:
+	case EHOSTDOWN:
+	case ENETUNREACH:
+	case ENETDOWN:
+		return true;
+	default:
+		return false;
+	}
+}
+
 void sdp_drive_error(struct sdp_link *link, int error)
 {
 	link->is_failed = true;
 	if (!link->was_told && !link->error)
 		link->error = error;
+}
+
+/* What TCP's own timers say; else the peer has gone.  A device that cannot tell
+ * has seen a reset. */
+static int carrier_error(const struct sdp_link *link)
+{
+	if (link->llp_error != ECONNRESET && sdp_drive_is_end(link->llp_error))
+		return link->llp_error;
+	/* As TCP has it after the peer's FIN. */
+	return link->is_peer_closed ? EPIPE : ECONNRESET;
 }
 
 static void on_failed(struct sdp_link *link, enum sdp_fault fault)
@@ -61,8 +86,7 @@ static void on_failed(struct sdp_link *link, enum sdp_fault fault)
 		util_warn("sdp", "qp 0x%06x: aborted: %s", link->qp_num,
 			  sdp_fault_str(fault));
 	}
-	/* As TCP has it after the peer's FIN. */
-	sdp_drive_error(link, link->is_peer_closed ? EPIPE : ECONNRESET);
+	sdp_drive_error(link, carrier_error(link));
 }
 
 static void on_sent(struct sdp_link *link, uint64_t cookie, uint32_t len)

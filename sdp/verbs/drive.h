@@ -29,6 +29,9 @@ bool sdp_drive_is_sending(const struct sdp_link *link);
  * before the thread has ended that made the last one. */
 bool sdp_drive_is_to_move(const struct sdp_link *link);
 
+/* Whether it is one that ends a connection, and is told once. */
+bool sdp_drive_is_end(int error);
+
 /* The connection failed here; the state says so after sdp_drive(). */
 void sdp_drive_error(struct sdp_link *link, int error);
 

@@ -69,6 +69,8 @@ void sdp_poll_take_down(struct sdp_link *link)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
+	if (link->qp && link->dev->qp_error)
+		link->llp_error = link->dev->qp_error(link->qp);
 	if (link->cm) {
 		rdma_disconnect(link->cm);
 		rdma_destroy_qp(link->cm);

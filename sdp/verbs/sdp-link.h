@@ -222,7 +222,8 @@ int sdp_link_name(const struct sdp_link *link, bool is_peer,
  * sdp_link_send - octets for the peer, copied
  * Return: octets taken, at least one; 0: none were given; -EAGAIN: not
  *   writable; -EPIPE: after sdp_link_shutdown(), after the peer's end, or the
- *   error was told before; -ECONNRESET, -ETIMEDOUT: told once.
+ *   error was told before; -ECONNRESET, -ETIMEDOUT, on usiw whatever else ends
+ *   TCP's connections (-EHOSTUNREACH ...): told once.
  */
 ssize_t sdp_link_send(struct sdp_link *link, const struct iovec *iov,
 		      int iovcnt, unsigned int flags);
@@ -258,8 +259,8 @@ void sdp_link_relay(struct sdp_link *link);
 /**
  * sdp_link_recv - octets of the peer
  * Return: octets; 0: the peer sends no more, or there is no space in @iov;
- *   -EAGAIN: none; -ECONNRESET, -ETIMEDOUT: told once, then 0; SDP_RECV_OOB:
- *   1, -EAGAIN: on its way, -EINVAL: none, read already, or inline.
+ *   -EAGAIN: none; -ECONNRESET, -ETIMEDOUT ...: told once, then 0;
+ * SDP_RECV_OOB: 1, -EAGAIN: on its way, -EINVAL: none, read already, or inline.
  *   A call stops before the urgent octet.
  */
 ssize_t sdp_link_recv(struct sdp_link *link, const struct iovec *iov,

@@ -152,6 +152,7 @@ struct sdp_link {
 	bool is_peer_closed;
 
 	/* end */
+	int llp_error;		 /* of usiwdv_qp_error(); 0: none */
 	int error;		 /* SO_ERROR */
 	bool was_told;		 /* the error has been taken */
 	bool is_relayed;	 /* see sdp_link_relay() */

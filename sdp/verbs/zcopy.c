@@ -270,7 +270,7 @@ static ssize_t told(struct sdp_link *link, ssize_t done, ssize_t ret)
 {
 	if (!done)
 		return ret == -ETIME ? -EAGAIN : ret;
-	if (ret == -ECONNRESET || ret == -ETIMEDOUT) {
+	if (sdp_drive_is_end((int)-ret)) {
 		util_lock(&link->lock);
 		if (!link->error)
 			link->error = (int)-ret;
