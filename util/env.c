@@ -71,6 +71,10 @@
 	X("USIW_SDP_CARRIER", WORD, sdp_carrier, 0, 0, "auto|cm", "auto",      \
 	  "how SDP connections of sockets begin; auto: on TCP connections, "   \
 	  "which go over; cm: by rdma_cm, as on devices of others")            \
+	X("USIW_SDP_REPLY_MS", NUM, sdp_reply_ms, 1, 3600000, "1..3600000",    \
+	  "60000",                                                             \
+	  "time a peer may take to answer the MPA Request of an SDP "          \
+	  "connection before TCP is used, milliseconds")                       \
 	X("USIW_SDP_PM_PORT", NUM, sdp_pm_port, 1, 65535, "1..65535", "3935",  \
 	  "UDP port of the SDP Port Mapper, here and on other hosts")          \
 	X("USIW_SDP_PM_MS", NUM, sdp_pm_ms, 1, 60000, "1..60000", "250",       \

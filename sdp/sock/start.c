@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../../util/cancel.h"
+#include "../../util/env.h"
 #include "../../util/log.h"
 #include "../../util/thread.h"
 #include "../../util/user.h"
@@ -38,6 +39,7 @@
 #define SOON_NS 20000000ull
 /* The end of a question may leave the state as it is: look that often. */
 #define ASKED_NS 1000000ull
+#define NS_PER_MS 1000000ull
 /* For a peer to take notice of a refusal. */
 #define REFUSE_MS 1000
 
@@ -177,6 +179,17 @@ static int cover(struct sdp_sock *sock, int fd, bool is_asking)
 
 /* ---- the thread ---------------------------------------------------------- */
 
+/*
+ * A peer that answers no MPA Request may be one that takes nothing but a Hello.
+ * To a Hello only the program there could be late.
+ */
+static uint64_t reply_limit(const struct sdp_sock *sock)
+{
+	if (!sock->is_request || sock->is_accepting)
+		return SDP_NEVER;
+	return sdp_now_ns() + util_settings()->sdp_reply_ms * NS_PER_MS;
+}
+
 static int link_make(struct sdp_sock *sock, struct sdp_link **ret_link,
 		     struct sdp_outcome *outcome)
 {
@@ -190,8 +203,8 @@ static int link_make(struct sdp_sock *sock, struct sdp_link **ret_link,
 	if (sock->is_accepting)
 		return sdp_link_accept_fd(ret_link, sock->tcp_fd, &opt,
 					  SDP_NEVER, outcome);
-	return sdp_link_connect_fd(ret_link, sock->tcp_fd, &opt, SDP_NEVER,
-				   outcome);
+	return sdp_link_connect_fd(ret_link, sock->tcp_fd, &opt,
+				   reply_limit(sock), outcome);
 }
 
 static void early_len_put(struct sdp_sock *sock, uint32_t len)
@@ -265,7 +278,8 @@ static int fall_back(struct sdp_sock *sock)
 	}
 	if (ret == 0 && sdp_sock_is_wr_shut(sock))
 		syscall(SYS_shutdown, tcp_fd, SHUT_WR);
-	if (ret == 0)
+	/* The kernel sends what a closed socket has left. */
+	if (ret == 0 && !sock->is_closed)
 		give_back(sock, tcp_fd);
 	util_sys_close(tcp_fd);
 	return ret;
@@ -301,7 +315,8 @@ static enum sdp_stat_fallback fallback_of(enum sdp_reason reason)
 
 /*
  * A peer whose library refuses closes in order, after it has read the Hello.
- * A reset says that the program there has closed, or has never accepted.
+ * A reset says that the program there has closed, or has never accepted; or,
+ * to an MPA Request, that the library there takes nothing but a Hello.
  */
 static bool is_reset(const struct sdp_sock *sock)
 {
@@ -334,16 +349,29 @@ static int error_of(const struct sdp_sock *sock, int err, bool has_reset)
 	return err == -ETIMEDOUT ? ETIMEDOUT : ECONNRESET;
 }
 
+/* The peer has taken nothing: may TCP have it?  What a closed socket has sent
+ * goes, too. */
+static bool may_fall_back(const struct sdp_sock *sock, int err, bool has_reset)
+{
+	bool is_refused = !has_reset || (sock->is_request &&
+					 (err == -ECONNRESET || err == -EPIPE));
+
+	return is_refused && !sock->is_accepting && !sock->is_undone;
+}
+
 static void start_failed(struct sdp_sock *sock, int err,
 			 const struct sdp_outcome *outcome, bool has_reset)
 {
+	bool is_wanted;
+
 	util_info("sdp", "%s: %s", outcome->text,
 		  sdp_reason_str(outcome->reason));
-	if (!sock->is_accepting && !has_reset && !sock->is_undone) {
+	if (may_fall_back(sock, err, has_reset)) {
 		sdp_connect_refused(sock, outcome);
 		sdp_stat_fell_back(sock->stat, fallback_of(outcome->reason));
-		if (!sock->is_relay && !sock->is_closed &&
-		    fall_back(sock) == 0) {
+		is_wanted = !sock->is_closed || sdp_sock_early_len(sock) > 0;
+		if (!sock->is_relay && is_wanted && fall_back(sock) == 0 &&
+		    !sock->is_closed) {
 			uncover(sock);
 			return;
 		}
