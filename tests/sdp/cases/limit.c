@@ -223,6 +223,92 @@ static void two_hundred(void)
 	say("%d connections at once", right);
 }
 
+/* ---- a hard limit: SDP where there are enough, else TCP ------------------ */
+
+static void limit_hard(rlim_t count)
+{
+	struct rlimit limit = { .rlim_cur = count, .rlim_max = count };
+
+	NEED(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+struct limited {
+	rlim_t count;
+	struct address address;
+	int way; /* to tell the address */
+};
+
+static void client_main(void *arg)
+{
+	const struct limited *limited = arg;
+	int fd;
+
+	limit_hard(limited->count);
+	fd = dial(&limited->address);
+	send_pattern(fd, 10000, 0);
+	NEED(shutdown(fd, SHUT_WR) == 0);
+	NEED(recv_pattern_all(fd, 0) == 10000);
+	close(fd);
+}
+
+static void few_for_client(void)
+{
+	struct limited limited = { 0 };
+	int listener = listen_new(1), fd;
+
+	limited.address = address_of(listener);
+	for (limited.count = 10; limited.count < 50; limited.count++) {
+		pid_t pid = child_start(client_main, &limited);
+
+		fd = take_connection(listener);
+		echo(fd);
+		close(fd);
+		child_end(pid);
+	}
+	say("clients have come with 10 to %d descriptors",
+	    (int)limited.count - 1);
+}
+
+static void server_main(void *arg)
+{
+	struct limited *limited = arg;
+	int listener, fd;
+
+	limit_hard(limited->count);
+	listener = listen_new(1);
+	limited->address = address_of(listener);
+	NEED(write(limited->way, &limited->address, sizeof(struct address)) ==
+	     sizeof(struct address));
+	fd = take_connection(listener);
+	echo(fd);
+	close(fd);
+}
+
+static void few_for_server(void)
+{
+	struct limited limited = { 0 };
+	int ways[2];
+
+	NEED(pipe(ways) == 0);
+	limited.way = ways[1];
+	for (limited.count = 12; limited.count < 50; limited.count++) {
+		pid_t pid = child_start(server_main, &limited);
+		struct address address;
+		int fd;
+
+		NEED(read(ways[0], &address, sizeof(address)) ==
+		     sizeof(address));
+		fd = dial(&address);
+		send_pattern(fd, 10000, 0);
+		NEED(shutdown(fd, SHUT_WR) == 0);
+		NEED(recv_pattern_all(fd, 0) == 10000);
+		close(fd);
+		child_end(pid);
+	}
+	say("servers have answered with 12 to %d descriptors",
+	    (int)limited.count - 1);
+}
+
 const struct sock_case limit_cases[] = {
 	{ "limit.sockets", sockets },
 	{ "limit.acceptance", acceptance },
@@ -233,5 +319,7 @@ const struct sock_case limit_cases[] = {
 	{ "limit.thirty-two", thirty_two },
 	{ "limit.of-parent", of_parent },
 	{ "limit.two-hundred", two_hundred },
+	{ "limit.few-for-client", few_for_client },
+	{ "limit.few-for-server", few_for_server },
 	{ NULL, NULL },
 };
