@@ -25,6 +25,8 @@
 
 /* For rdma_cm: Linux's siw waits as long for an MPA Reply. */
 #define CONNECT_NS (20 * 1000000000ull)
+/* For sdp_ask_settle(), which delays a fork. */
+#define SETTLE_NS 1000000000ull
 
 /* ---- the thread ---------------------------------------------------------- */
 
@@ -322,5 +324,13 @@ void sdp_ask_cancel(struct sdp_sock *sock)
 	if (sock->stop_fd >= 0)
 		(void)!util_sys_write(sock->stop_fd, &one, sizeof(one));
 	util_unlock(&sock->lock);
-	sdp_start_asked(sock);
+	(void)sdp_start_asked(sock, SDP_NEVER);
+}
+
+void sdp_ask_settle(struct sdp_sock *sock)
+{
+	UTIL_SIGNALS_OFF(); /* as in sdp_connect_settle() */
+
+	if (!sdp_start_asked(sock, sdp_now_ns() + SETTLE_NS))
+		sdp_ask_cancel(sock);
 }

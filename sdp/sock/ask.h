@@ -23,4 +23,8 @@ int sdp_ask_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 /* is_asking: no longer; the connection goes by TCP.  Waits for a moment. */
 void sdp_ask_cancel(struct sdp_sock *sock);
 
+/* The same, but a connection that is about to stand may do so first: a peer
+ * that has accepted it would have it, ended, beside the one by TCP. */
+void sdp_ask_settle(struct sdp_sock *sock);
+
 #endif

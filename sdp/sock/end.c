@@ -137,7 +137,7 @@ void sdp_sock_end(struct sdp_sock *sock)
 			shadow_end(sock);
 			/* As with TCP, the peer accepts no connection that was
 			 * not made before close(). */
-			sdp_start_asked(sock);
+			(void)sdp_start_asked(sock, SDP_NEVER);
 			break;
 		}
 		stream_close(sock);

@@ -11,6 +11,7 @@
 
 #include "../../util/cancel.h"
 #include "../../util/thread.h"
+#include "ask.h"
 #include "limit.h"
 #include "listen.h"
 #include "relay.h"
@@ -242,9 +243,9 @@ static _Thread_local struct {
 
 static void fork_share(struct sdp_sock *sock)
 {
-	/* Not connected yet: that is broken off, and goes by TCP. */
+	/* Not connected yet: soon, or by TCP. */
 	if (sdp_sock_is_asking(sock))
-		(void)sdp_relay_enter(sock);
+		sdp_ask_settle(sock);
 	sdp_listen_fork(sock);
 	if (!is_own(sock))
 		return;

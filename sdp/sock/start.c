@@ -660,11 +660,17 @@ int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline)
 	return 0;
 }
 
-void sdp_start_asked(struct sdp_sock *sock)
+bool sdp_start_asked(struct sdp_sock *sock, uint64_t deadline)
 {
-	/* The thread's next step ends it. */
-	while (sdp_sock_is_asking(sock))
-		(void)sdp_start_wait(sock, sdp_now_ns() + ASKED_NS);
+	uint64_t next;
+
+	while (sdp_sock_is_asking(sock)) {
+		next = sdp_now_ns() + ASKED_NS;
+		if (next > deadline)
+			return false;
+		(void)sdp_start_wait(sock, next);
+	}
+	return true;
 }
 
 bool sdp_start_abandon(struct sdp_sock *sock)

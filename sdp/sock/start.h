@@ -37,9 +37,9 @@ enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
  */
 int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline);
 
-/* Sleeps until the thread of ask.c, which was told to end, is past the
- * question. */
-void sdp_start_asked(struct sdp_sock *sock);
+/* Sleeps until the thread of ask.c is past the question, or @deadline.  Return:
+ * whether it is. */
+bool sdp_start_asked(struct sdp_sock *sock, uint64_t deadline);
 
 /* The program has closed the socket while it was STARTING: what it has sent
  * still goes.  Return: whether that is so. */

@@ -127,13 +127,15 @@ bool sdp_start_abandon(struct sdp_sock *of)
 	return is_abandoned;
 }
 
-void sdp_start_asked(struct sdp_sock *of)
+bool sdp_start_asked(struct sdp_sock *of, uint64_t deadline)
 {
+	assert_true(deadline == SDP_NEVER);
 	assert_ptr_equal(of, &sock);
 	assert_true(is_abandoned);
 	/* A jump out of it leaves nothing behind. */
 	assert_int_equal(seen.shadows, 1);
 	seen.waits++;
+	return true;
 }
 
 int sdp_start_owed(void)
