@@ -46,13 +46,14 @@ static int connect_wait(struct sdp_sock *sock, const union sdp_addr *to)
 	do {
 		err = (int)syscall(SYS_ppoll, pfd, 2, NULL, NULL, (size_t)0);
 	} while (err < 0 && errno == EINTR);
-	if (pfd[1].revents) {
-		/* Broken off, so that it can be made elsewhere. */
+	err = ECANCELED;
+	if (!pfd[1].revents)
+		syscall(SYS_getsockopt, sock->tcp_fd, SOL_SOCKET, SO_ERROR,
+			&err, &len);
+	/* Broken off, so that it can be made elsewhere; also what failed, or
+	 * the next connect() has ECONNABORTED for it and does no more. */
+	if (err)
 		syscall(SYS_connect, sock->tcp_fd, &none, sizeof(none));
-		return -ECANCELED;
-	}
-	err = 0;
-	syscall(SYS_getsockopt, sock->tcp_fd, SOL_SOCKET, SO_ERROR, &err, &len);
 	return -err;
 }
 

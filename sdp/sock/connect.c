@@ -66,6 +66,7 @@ static short poll_now(int fd)
 
 void sdp_connect_look(struct sdp_sock *sock, int fd)
 {
+	static const struct sockaddr none = { .sa_family = AF_UNSPEC };
 	short ready = poll_now(fd);
 	int err = 0;
 	socklen_t len = sizeof(err);
@@ -82,7 +83,13 @@ void sdp_connect_look(struct sdp_sock *sock, int fd)
 	sdp_policy_avoid(&sock->peer.sa);
 	util_info("sdp", "SDP port refused (%s): TCP", strerror(err));
 	sdp_sock_become(sock, SDP_SOCK_TCP);
-	syscall(SYS_connect, fd, &sock->peer, sdp_addr_len(&sock->peer));
+	/* Else the next connect() has ECONNABORTED for the attempt that failed,
+	 * and does no more. */
+	syscall(SYS_connect, fd, &none, sizeof(none));
+	if (syscall(SYS_connect, fd, &sock->peer, sdp_addr_len(&sock->peer)) ==
+		    0 ||
+	    errno == EINPROGRESS)
+		sdp_stat_fell_back(NULL, SDP_STAT_FALLBACK_refused);
 }
 
 /* With signals off: a handler does not interrupt a call that never sleeps with

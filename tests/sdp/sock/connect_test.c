@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Where connect() goes, and what becomes of a port that is refused. */
+#include "addr.h"
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sock/connect.h"
+#include "sock/limit.h"
+#include "sock/mark.h"
+#include "sock/option.h"
+#include "sock/policy.h"
+#include "stat/sdp-stat.h"
+#include "verbs/sdp-link.h"
+
+/* ---- what the rest of the layer says --------------------------------------
+ */
+
+#define NO_FALLBACK (-1)
+
+static enum sdp_policy policy;
+static enum sdp_way way;
+static int find_ret, ask_ret, ask_cnt, avoid_cnt, fallback;
+static bool is_enough, has_mark;
+static struct sdp_mark mark;
+static struct sdp_target target;
+static int options_from, options_to;
+
+enum sdp_policy sdp_policy_client(const struct sockaddr *dst)
+{
+	assert_int_equal(dst->sa_family, AF_INET);
+	return policy;
+}
+
+enum sdp_way sdp_policy_way(void)
+{
+	return way;
+}
+
+int sdp_policy_find(int fd, const union sdp_addr *dst, bool may_wait,
+		    struct sdp_target *ret_target)
+{
+	(void)fd;
+	(void)dst;
+	assert_false(may_wait);
+	*ret_target = target;
+	return find_ret;
+}
+
+int sdp_policy_ask(int fd, const union sdp_addr *dst, int stop_fd,
+		   struct sdp_target *ret_target)
+{
+	(void)fd;
+	(void)dst;
+	assert_int_equal(stop_fd, -1);
+	ask_cnt++;
+	*ret_target = target;
+	return ask_ret;
+}
+
+void sdp_policy_avoid(const struct sockaddr *dst)
+{
+	assert_int_equal(dst->sa_family, AF_INET);
+	avoid_cnt++;
+}
+
+bool sdp_limit_is_enough(int fd)
+{
+	(void)fd;
+	return is_enough;
+}
+
+void sdp_mark_put(int fd, const struct sdp_mark *put)
+{
+	(void)fd;
+	has_mark = true;
+	mark = *put;
+}
+
+void sdp_mark_remove(int fd)
+{
+	(void)fd;
+	has_mark = false;
+}
+
+void sdp_options_renew(const struct sdp_sock *of, int to)
+{
+	options_from = of->tcp_fd;
+	options_to = to;
+}
+
+void sdp_stat_fell_back(struct sdp_stat_sock *stat,
+			enum sdp_stat_fallback reason)
+{
+	assert_null(stat);
+	assert_int_equal(fallback, NO_FALLBACK);
+	fallback = (int)reason;
+}
+
+/* ---- fixture: a program's port, an SDP port, a port where nobody is --------
+ */
+
+enum port { TCP_PORT, SDP_PORT, CLOSED_PORT, PORT_CNT };
+
+static int listeners[PORT_CNT];
+static union sdp_addr addrs[PORT_CNT];
+static struct sdp_sock sock;
+static int fd;
+
+static void port_open(enum port port)
+{
+	struct sockaddr_storage any = test_addr("127.0.0.1", 0);
+	socklen_t len = sizeof(addrs[port]);
+
+	listeners[port] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(listeners[port], (struct sockaddr *)&any,
+			      sizeof(struct sockaddr_in)),
+			 0);
+	assert_int_equal(getsockname(listeners[port], &addrs[port].sa, &len),
+			 0);
+	/* A port that is bound and does not listen refuses. */
+	if (port != CLOSED_PORT)
+		assert_int_equal(listen(listeners[port], 8), 0);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	for (int i = 0; i < PORT_CNT; i++)
+		port_open((enum port)i);
+	policy = SDP_POLICY_BOTH;
+	way = SDP_WAY_FD;
+	find_ret = ask_ret = ask_cnt = avoid_cnt = 0;
+	fallback = NO_FALLBACK;
+	is_enough = true;
+	has_mark = false;
+	target = (struct sdp_target){ addrs[SDP_PORT], false };
+	sock = (struct sdp_sock){ .tcp_fd = -1, .family = AF_INET };
+	util_lock_init(&sock.lock, UTIL_RANK_SDP_SOCK);
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return fd < 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	/* What counts such sockets goes with the process. */
+	if (sdp_sock_state(&sock) != SDP_SOCK_TCP)
+		sdp_sock_become(&sock, SDP_SOCK_TCP);
+	for (int i = 0; i < PORT_CNT; i++)
+		close(listeners[i]);
+	return close(fd);
+}
+
+static int dial(enum port port)
+{
+	return sdp_connect(&sock, fd, &addrs[port].sa,
+			   sizeof(struct sockaddr_in));
+}
+
+/* Where the socket is connected to; PORT_CNT: nowhere. */
+static enum port where(int of)
+{
+	union sdp_addr peer;
+	socklen_t len = sizeof(peer);
+	int port = 0;
+
+	if (getpeername(of, &peer.sa, &len) < 0)
+		return PORT_CNT;
+	while (port < PORT_CNT && addrs[port].in.sin_port != peer.in.sin_port)
+		port++;
+	return (enum port)port;
+}
+
+static void set_nonblocking(void)
+{
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+}
+
+/* ---- cases ----------------------------------------------------------------
+ */
+
+#define FB(name) SDP_STAT_FALLBACK_##name
+
+/* A blocking connect() to the program's port. */
+static const struct {
+	const char *name;
+	enum sdp_policy policy;
+	int find_ret;
+	enum sdp_way way;
+	int ask_ret;
+	enum port sdp_port;
+	int ret;
+	enum port where;
+	enum sdp_sock_state state;
+	int fallback, avoid_cnt, ask_cnt;
+} rows[] = {
+	{ "the rules say TCP", SDP_POLICY_TCP, 0, SDP_WAY_FD, 0, SDP_PORT, 0,
+	  TCP_PORT, SDP_SOCK_TCP, NO_FALLBACK, 0, 0 },
+	{ "a listener with SDP", SDP_POLICY_BOTH, 0, SDP_WAY_FD, 0, SDP_PORT, 0,
+	  SDP_PORT, SDP_SOCK_PENDING, NO_FALLBACK, 0, 0 },
+	{ "a listener without", SDP_POLICY_BOTH, -ENOENT, SDP_WAY_FD, 0,
+	  SDP_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(no_listener), 0, 0 },
+	{ "another user's", SDP_POLICY_BOTH, -EPERM, SDP_WAY_FD, 0, SDP_PORT, 0,
+	  TCP_PORT, SDP_SOCK_TCP, FB(foreign), 0, 0 },
+	{ "one that is avoided", SDP_POLICY_BOTH, -ECONNREFUSED, SDP_WAY_FD, 0,
+	  SDP_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(refused), 0, 0 },
+	{ "no device", SDP_POLICY_BOTH, 0, SDP_WAY_NONE, 0, SDP_PORT, 0,
+	  TCP_PORT, SDP_SOCK_TCP, FB(no_device), 0, 0 },
+	{ "SDP only, without a listener", SDP_POLICY_SDP, -ENOENT, SDP_WAY_FD,
+	  0, SDP_PORT, -ECONNREFUSED, PORT_CNT, SDP_SOCK_TCP, NO_FALLBACK, 0,
+	  0 },
+	{ "SDP only, no device", SDP_POLICY_SDP, 0, SDP_WAY_NONE, 0, SDP_PORT,
+	  -ECONNREFUSED, PORT_CNT, SDP_SOCK_TCP, NO_FALLBACK, 0, 0 },
+	{ "the SDP port refuses", SDP_POLICY_BOTH, 0, SDP_WAY_FD, 0,
+	  CLOSED_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(refused), 1, 0 },
+	{ "SDP only, the port refuses", SDP_POLICY_SDP, 0, SDP_WAY_FD, 0,
+	  CLOSED_PORT, -ECONNREFUSED, PORT_CNT, SDP_SOCK_TCP, NO_FALLBACK, 0,
+	  0 },
+	{ "the Port Mapper accepts", SDP_POLICY_BOTH, -EINPROGRESS, SDP_WAY_FD,
+	  0, SDP_PORT, 0, SDP_PORT, SDP_SOCK_PENDING, NO_FALLBACK, 0, 1 },
+	{ "it denies", SDP_POLICY_BOTH, -EINPROGRESS, SDP_WAY_FD, -EACCES,
+	  SDP_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(denied), 0, 1 },
+	{ "it does not answer", SDP_POLICY_BOTH, -EINPROGRESS, SDP_WAY_FD,
+	  -EADDRNOTAVAIL, SDP_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(no_answer), 0,
+	  1 },
+	{ "it accepts, the port refuses", SDP_POLICY_BOTH, -EINPROGRESS,
+	  SDP_WAY_FD, 0, CLOSED_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(refused), 1,
+	  1 },
+	{ "rdma_cm", SDP_POLICY_BOTH, 0, SDP_WAY_CM, 0, SDP_PORT,
+	  SDP_CONNECT_ASK, PORT_CNT, SDP_SOCK_TCP, NO_FALLBACK, 0, 0 },
+	{ "rdma_cm and the Port Mapper", SDP_POLICY_BOTH, -EINPROGRESS,
+	  SDP_WAY_CM, 0, SDP_PORT, SDP_CONNECT_ASK, PORT_CNT, SDP_SOCK_TCP,
+	  NO_FALLBACK, 0, 0 },
+};
+
+static void goes_where_the_answer_says(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_int_equal(begin(state), 0);
+		policy = rows[i].policy;
+		find_ret = rows[i].find_ret;
+		way = rows[i].way;
+		ask_ret = rows[i].ask_ret;
+		target.addr = addrs[rows[i].sdp_port];
+		assert_row(rows[i].name, dial(TCP_PORT) == rows[i].ret);
+		assert_row(rows[i].name, where(fd) == rows[i].where);
+		assert_row(rows[i].name,
+			   sdp_sock_state(&sock) == rows[i].state);
+		assert_row(rows[i].name, fallback == rows[i].fallback);
+		assert_row(rows[i].name, avoid_cnt == rows[i].avoid_cnt);
+		assert_row(rows[i].name, ask_cnt == rows[i].ask_cnt);
+		/* exec() finds an SDP connection by its mark. */
+		assert_row(rows[i].name,
+			   has_mark == (rows[i].state == SDP_SOCK_PENDING));
+		end(state);
+	}
+}
+
+static void the_mark_has_the_programs_port(void **state)
+{
+	(void)state;
+	target.is_request = true;
+	assert_int_equal(dial(TCP_PORT), 0);
+	assert_int_equal(mark.port, ntohs(addrs[TCP_PORT].in.sin_port));
+	assert_true(mark.is_request && sock.is_request);
+	assert_false(mark.is_accepting);
+	assert_memory_equal(&sock.peer, &addrs[TCP_PORT],
+			    sizeof(struct sockaddr_in));
+}
+
+/* AF_INET_SDP: whatever the rules say. */
+static void who_names_sdp_has_nothing_else(void **state)
+{
+	(void)state;
+	policy = SDP_POLICY_TCP;
+	sock.family = SDP_AF_INET_SDP;
+	find_ret = -ENOENT;
+	assert_int_equal(dial(TCP_PORT), -ECONNREFUSED);
+	assert_int_equal(where(fd), PORT_CNT);
+	find_ret = 0;
+	assert_int_equal(dial(TCP_PORT), 0);
+	assert_int_equal(where(fd), SDP_PORT);
+}
+
+static void without_descriptors_it_is_tcp(void **state)
+{
+	(void)state;
+	is_enough = false;
+	assert_int_equal(dial(TCP_PORT), 0);
+	assert_int_equal(where(fd), TCP_PORT);
+	assert_int_equal(fallback, FB(no_memory));
+}
+
+/* rdma_cm binds by itself. */
+static void a_bound_socket_is_not_for_rdma_cm(void **state)
+{
+	struct sockaddr_storage any = test_addr("127.0.0.1", 0);
+
+	(void)state;
+	way = SDP_WAY_CM;
+	assert_int_equal(
+		bind(fd, (struct sockaddr *)&any, sizeof(struct sockaddr_in)),
+		0);
+	assert_int_equal(dial(TCP_PORT), 0);
+	assert_int_equal(where(fd), TCP_PORT);
+	assert_int_equal(fallback, FB(unsupported));
+}
+
+static void who_cannot_wait_leaves_the_question_to_a_thread(void **state)
+{
+	(void)state;
+	set_nonblocking();
+	find_ret = -EINPROGRESS;
+	assert_int_equal(dial(TCP_PORT), SDP_CONNECT_ASK);
+	assert_int_equal(ask_cnt, 0);
+	assert_int_equal(sock.peer.in.sin_port, addrs[TCP_PORT].in.sin_port);
+	/* And nobody can ask after all. */
+	assert_int_equal(sdp_connect_plain(&sock, fd, -ENOMEM), -EINPROGRESS);
+	assert_int_equal(fallback, FB(no_memory));
+	policy = SDP_POLICY_SDP;
+	assert_int_equal(sdp_connect_plain(&sock, fd, -ENOMEM), -ECONNREFUSED);
+}
+
+static void wait_for_out(void)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+
+	assert_int_equal(poll(&pfd, 1, -1), 1);
+}
+
+static void a_connect_that_does_not_wait_is_looked_at(void **state)
+{
+	int ret;
+
+	(void)state;
+	set_nonblocking();
+	ret = dial(TCP_PORT);
+	assert_true(ret == 0 || ret == -EINPROGRESS);
+	wait_for_out();
+	sdp_connect_settle(&sock, fd);
+	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_PENDING);
+	assert_int_equal(where(fd), SDP_PORT);
+	/* The kernel tells once, by 0, and then that it is connected. */
+	ret = dial(TCP_PORT);
+	assert_true(ret == 0 || ret == -EISCONN);
+	assert_int_equal(dial(TCP_PORT), -EISCONN);
+}
+
+/* T90: the refusal is nobody's error; the same socket goes on by TCP. */
+static void a_refused_port_is_followed_by_tcp(void **state)
+{
+	int err = -1;
+	socklen_t len = sizeof(err);
+
+	(void)state;
+	set_nonblocking();
+	/* Refused while it is under way: as if it took its time. */
+	sock.peer = addrs[TCP_PORT];
+	sdp_sock_become(&sock, SDP_SOCK_CONNECTING);
+	has_mark = true;
+	assert_int_equal(
+		connect(fd, &addrs[CLOSED_PORT].sa, sizeof(struct sockaddr_in)),
+		-1);
+	if (errno == ECONNREFUSED) {
+		/* Told by connect(): poll() shows no error any more. */
+		close(fd);
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		assert_true(fd >= 0);
+		set_nonblocking();
+	}
+	wait_for_out();
+	sdp_connect_settle(&sock, fd);
+	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
+	assert_int_equal(avoid_cnt, 1);
+	assert_int_equal(fallback, FB(refused));
+	assert_false(has_mark);
+	assert_int_equal(where(fd), TCP_PORT);
+	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len), 0);
+	assert_int_equal(err, 0);
+}
+
+static void what_is_no_address_is_the_kernels(void **state)
+{
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
+
+	(void)state;
+	assert_int_equal(sdp_connect(&sock, fd, (void *)16, 16), -EFAULT);
+	assert_int_equal(sdp_connect(&sock, fd, &addrs[TCP_PORT].sa, 1),
+			 -EINVAL);
+	assert_int_equal(sdp_connect(&sock, fd, &addrs[TCP_PORT].sa, 4096),
+			 -EINVAL);
+	assert_int_equal(
+		sdp_connect(&sock, fd, (struct sockaddr *)&six, sizeof(none)),
+		-EAFNOSUPPORT);
+	assert_int_equal(sdp_connect(&sock, fd, &none, sizeof(none)), 0);
+	assert_int_equal(fallback, NO_FALLBACK);
+	/* PENDING: broken off. */
+	assert_int_equal(dial(TCP_PORT), 0);
+	assert_int_equal(sdp_connect(&sock, fd, &none, sizeof(none)), 0);
+	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
+	assert_int_equal(where(fd), PORT_CNT);
+}
+
+static void no_address_undoes_a_connection_of_sdp(void **state)
+{
+	static const struct {
+		const char *name;
+		enum sdp_sock_state state;
+		bool is_relay, is_to_none, is_undone;
+	} cases[] = {
+		{ "stream", SDP_SOCK_STREAM, false, true, true },
+		{ "starting", SDP_SOCK_STARTING, false, true, true },
+		{ "to an address", SDP_SOCK_STREAM, false, false, false },
+		{ "pending", SDP_SOCK_PENDING, false, true, false },
+		{ "tcp", SDP_SOCK_TCP, false, true, false },
+		{ "a relay", SDP_SOCK_STREAM, true, true, false },
+	};
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct sdp_sock of = { .state = cases[i].state,
+				       .is_relay = cases[i].is_relay };
+
+		assert_row(cases[i].name,
+			   sdp_connect_is_undone(
+				   &of,
+				   cases[i].is_to_none ? &none
+						       : &addrs[TCP_PORT].sa,
+				   sizeof(none)) == cases[i].is_undone);
+	}
+	sock.state = SDP_SOCK_STREAM;
+	assert_false(sdp_connect_is_undone(&sock, (void *)16, 16));
+	assert_false(sdp_connect_is_undone(&sock, &none, 1));
+	sock.state = SDP_SOCK_TCP;
+}
+
+/* connect() on what is connected: what the kernel says of it, once. */
+static void tells_of_a_link_once(void **state)
+{
+	(void)state;
+	sock.state = SDP_SOCK_STREAM;
+	sock.is_by_cm = true;
+	assert_int_equal(sdp_connect(&sock, fd, (void *)16, 16), -EFAULT);
+	assert_int_equal(dial(TCP_PORT), 0);
+	assert_int_equal(dial(TCP_PORT), -EISCONN);
+	atomic_store(&sock.is_asking, true);
+	assert_int_equal(dial(TCP_PORT), -EALREADY);
+	sock.state = SDP_SOCK_TCP;
+}
+
+static void another_tcp_connection_has_the_options(void **state)
+{
+	int other;
+
+	(void)state;
+	sock.peer = addrs[TCP_PORT];
+	sock.tcp_fd = fd;
+	other = sdp_connect_tcp(&sock);
+	assert_true(other >= 0);
+	assert_int_equal(where(other), TCP_PORT);
+	assert_true(fcntl(other, F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(options_from, fd);
+	assert_int_equal(options_to, other);
+	close(other);
+	/* Refused: the descriptor is closed again. */
+	sock.peer = addrs[CLOSED_PORT];
+	assert_int_equal(sdp_connect_tcp(&sock), -ECONNREFUSED);
+	assert_int_equal(dup(0), other);
+	close(other);
+	policy = SDP_POLICY_SDP;
+	assert_int_equal(sdp_connect_tcp(&sock), -EPERM);
+	sock.tcp_fd = -1;
+}
+
+/* A start that failed for lack of memory says nothing of the port. */
+static void avoids_a_port_whose_start_failed(void **state)
+{
+	struct sdp_outcome outcome = { .reason = SDP_REASON_RESOURCE };
+
+	(void)state;
+	sock.peer = addrs[TCP_PORT];
+	sdp_connect_refused(&sock, &outcome);
+	assert_int_equal(avoid_cnt, 0);
+	outcome.reason = SDP_REASON_DEVICE;
+	sdp_connect_refused(&sock, &outcome);
+	assert_int_equal(avoid_cnt, 1);
+}
+
+static void shutdown_ends_an_attempt(void **state)
+{
+	(void)state;
+	has_mark = true;
+	sdp_sock_become(&sock, SDP_SOCK_CONNECTING);
+	sdp_connect_shut(&sock, fd);
+	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
+	assert_false(has_mark);
+	/* What stands is shut down otherwise. */
+	has_mark = true;
+	sdp_sock_become(&sock, SDP_SOCK_PENDING);
+	sdp_connect_shut(&sock, fd);
+	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_PENDING);
+	assert_true(has_mark);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(goes_where_the_answer_says),
+		CASE(the_mark_has_the_programs_port),
+		CASE(who_names_sdp_has_nothing_else),
+		CASE(without_descriptors_it_is_tcp),
+		CASE(a_bound_socket_is_not_for_rdma_cm),
+		CASE(who_cannot_wait_leaves_the_question_to_a_thread),
+		CASE(a_connect_that_does_not_wait_is_looked_at),
+		CASE(a_refused_port_is_followed_by_tcp),
+		CASE(what_is_no_address_is_the_kernels),
+		CASE(no_address_undoes_a_connection_of_sdp),
+		CASE(tells_of_a_link_once),
+		CASE(another_tcp_connection_has_the_options),
+		CASE(avoids_a_port_whose_start_failed),
+		CASE(shutdown_ends_an_attempt),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
