@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* A relay: octets both ways, and each end there is. */
+#include "test.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sock/ask.h"
+#include "sock/count.h"
+#include "sock/epoll.h"
+#include "sock/option.h"
+#include "sock/ready.h"
+#include "sock/relay-name.h"
+#include "sock/relay.h"
+#include "sock/shadow.h"
+#include "sock/start.h"
+#include "verbs/sdp-link.h"
+
+/* ---- a link that is a socket pair -----------------------------------------
+ */
+
+#define LINK ((struct sdp_link *)(void *)&link_fds)
+
+static int link_fds[2]; /* the link's, the peer's */
+static _Atomic int shutdown_cnt, abort_cnt, linger_cnt, drain_cnt;
+static _Atomic int counted_tx, counted_rx;
+static _Atomic bool is_reset;
+static int linger_ret, cancel_cnt;
+
+uint64_t sdp_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+void sdp_verbs_own_thread(void)
+{
+}
+
+ssize_t sdp_link_send_wait(struct sdp_link *link, const struct iovec *iov,
+			   int iovcnt, unsigned int flags, uint64_t deadline)
+{
+	ssize_t ret;
+
+	assert_ptr_equal(link, LINK);
+	assert_int_equal(iovcnt, 1);
+	assert_int_equal(flags, 0);
+	assert_true(deadline == SDP_NEVER);
+	ret = send(link_fds[0], iov->iov_base, iov->iov_len, MSG_NOSIGNAL);
+	return ret < 0 ? -EPIPE : ret;
+}
+
+static ssize_t link_recv(const struct iovec *iov, int how)
+{
+	ssize_t ret = recv(link_fds[0], iov->iov_base, iov->iov_len, how);
+
+	if (ret == 0 && atomic_load(&is_reset))
+		return -ECONNRESET;
+	return ret < 0 ? -EAGAIN : ret;
+}
+
+ssize_t sdp_link_recv(struct sdp_link *link, const struct iovec *iov,
+		      int iovcnt, unsigned int flags)
+{
+	assert_ptr_equal(link, LINK);
+	assert_int_equal(iovcnt, 1);
+	assert_int_equal(flags, SDP_RECV_RELAY);
+	return link_recv(iov, MSG_DONTWAIT);
+}
+
+ssize_t sdp_link_recv_wait(struct sdp_link *link, const struct iovec *iov,
+			   int iovcnt, unsigned int flags, size_t low,
+			   uint64_t deadline)
+{
+	assert_ptr_equal(link, LINK);
+	assert_int_equal(iovcnt, 1);
+	assert_int_equal(flags, SDP_RECV_RELAY);
+	assert_int_equal(low, 1);
+	assert_true(deadline == SDP_NEVER);
+	return link_recv(iov, 0);
+}
+
+void sdp_link_relay(struct sdp_link *link)
+{
+	assert_ptr_equal(link, LINK);
+}
+
+int sdp_link_shutdown(struct sdp_link *link)
+{
+	assert_ptr_equal(link, LINK);
+	shutdown_cnt++;
+	return shutdown(link_fds[0], SHUT_WR);
+}
+
+int sdp_link_linger(struct sdp_link *link, uint64_t deadline)
+{
+	assert_ptr_equal(link, LINK);
+	assert_true(deadline > sdp_now_ns());
+	linger_cnt++;
+	(void)shutdown(link_fds[0], SHUT_WR);
+	return linger_ret;
+}
+
+void sdp_link_abort(struct sdp_link *link)
+{
+	assert_ptr_equal(link, LINK);
+	abort_cnt++;
+	/* Its threads come out of their calls. */
+	(void)shutdown(link_fds[0], SHUT_RDWR);
+}
+
+int sdp_link_wait(struct sdp_link *link, unsigned int what, uint64_t deadline)
+{
+	(void)deadline;
+	assert_ptr_equal(link, LINK);
+	assert_int_equal(what, SDP_LINK_DRAINED | SDP_LINK_CLOSED);
+	drain_cnt++;
+	return 0;
+}
+
+void sdp_link_set_notify(struct sdp_link *link, sdp_notify_fn *fn, void *arg)
+{
+	assert_ptr_equal(link, LINK);
+	assert_true(!fn && !arg);
+}
+
+/* ---- the rest of the layer ------------------------------------------------
+ */
+
+int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline)
+{
+	(void)sock;
+	assert_true(deadline == SDP_NEVER);
+	return 0;
+}
+
+void sdp_ask_cancel(struct sdp_sock *sock)
+{
+	cancel_cnt++;
+	atomic_store(&sock->is_asking, false);
+}
+
+void sdp_count_relay(struct sdp_sock *sock, size_t octets, bool is_send)
+{
+	(void)sock;
+	*(is_send ? &counted_tx : &counted_rx) += (int)octets;
+}
+
+void sdp_watch_give(struct sdp_sock *sock)
+{
+	(void)sock;
+}
+
+void sdp_sock_wake(struct sdp_sock *sock)
+{
+	(void)sock;
+}
+
+void sdp_options_relay(struct sdp_sock *sock)
+{
+	assert_true(sock->is_relay);
+}
+
+void sdp_relay_name_put(int lib_fd, const union sdp_addr *local,
+			const union sdp_addr *peer)
+{
+	assert_true(lib_fd >= 0 && local && peer);
+}
+
+void sdp_shadow_show(struct sdp_shadow *shadow, int fd, short events,
+		     short arrival)
+{
+	assert_true(shadow->lib_fd >= 0 && fd >= 0);
+	assert_int_equal(events, POLLOUT);
+	assert_false(arrival);
+}
+
+/* ---- fixture --------------------------------------------------------------
+ */
+
+static struct sdp_sock *sock;
+static int fd; /* the program's end of the pair; lib_fd is the other one */
+static _Atomic int end_cnt;
+
+static void on_close(struct util_file *file)
+{
+	(void)file;
+}
+
+static void on_end(struct sdp_sock *of)
+{
+	assert_ptr_equal(of, sock);
+	/* As end.c has it: first for the numbers, then for the relay. */
+	if (!sdp_relay_keeps(of))
+		end_cnt++;
+}
+
+static int begin(void **state)
+{
+	int pair[2];
+
+	(void)state;
+	shutdown_cnt = abort_cnt = linger_cnt = drain_cnt = 0;
+	counted_tx = counted_rx = end_cnt = 0;
+	linger_ret = cancel_cnt = 0;
+	is_reset = false;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, link_fds), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	fd = pair[0];
+	sock = sdp_sock_add(fd, AF_INET, on_close, on_end);
+	assert_non_null(sock);
+	sdp_sock_hold(sock); /* by the test */
+	sock->shadow.lib_fd = pair[1];
+	sock->options.linger_s = -1;
+	sdp_sock_become(sock, SDP_SOCK_STREAM);
+	sdp_sock_link_put(sock, LINK);
+	return 0;
+}
+
+/* The program's last number goes, as close() does it. */
+static void program_closes(void)
+{
+	util_fdtab_uninstall(atomic_load(&sdp_fds), fd, NULL);
+	close(fd);
+	fd = -1;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	close(link_fds[1]);
+	if (fd >= 0)
+		program_closes();
+	if (sock->is_relay)
+		sdp_relay_wait(sock);
+	close(sock->shadow.lib_fd);
+	close(link_fds[0]);
+	sdp_sock_drop(sock);
+	return 0;
+}
+
+static void assert_octets(int from, const char *text)
+{
+	size_t len = strlen(text);
+	char got[64] = "";
+
+	assert_int_equal(recv(from, got, len, MSG_WAITALL), len);
+	assert_string_equal(got, text);
+}
+
+static void assert_eof(int from)
+{
+	char octet;
+
+	assert_int_equal(recv(from, &octet, 1, 0), 0);
+}
+
+/* ---- cases ----------------------------------------------------------------
+ */
+
+static void carries_octets_both_ways(void **state)
+{
+	(void)state;
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_true(sock->is_relay);
+	assert_int_equal(send(fd, "hello", 5, 0), 5);
+	assert_octets(link_fds[1], "hello");
+	assert_int_equal(send(link_fds[1], "answer", 6, 0), 6);
+	assert_octets(fd, "answer");
+	/* Each end by itself. */
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	assert_eof(link_fds[1]);
+	assert_int_equal(shutdown_cnt, 1);
+	assert_int_equal(send(link_fds[1], "more", 4, 0), 4);
+	assert_octets(fd, "more");
+	close(link_fds[1]);
+	assert_eof(fd);
+	sdp_relay_wait(sock);
+	assert_int_equal(counted_tx, 5);
+	assert_int_equal(counted_rx, 10);
+	/* A holder is left: the socket has not ended. */
+	assert_int_equal(end_cnt, 0);
+	assert_int_equal(abort_cnt, 0);
+	link_fds[1] = dup(0);
+}
+
+static void what_had_come_is_there_at_once(void **state)
+{
+	(void)state;
+	assert_int_equal(send(link_fds[1], "early", 5, 0), 5);
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	sdp_relay_settle(sock);
+	assert_true(atomic_load(&sock->relay_is_primed));
+	assert_octets(fd, "early");
+}
+
+/* What the pair showed of readiness is none of the stream. */
+static void what_was_shown_is_not_sent(void **state)
+{
+	(void)state;
+	assert_int_equal(send(fd, "????", 4, 0), 4);
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_int_equal(send(fd, "real", 4, 0), 4);
+	assert_octets(link_fds[1], "real");
+}
+
+static const struct {
+	const char *name;
+	int linger_s, linger_ret;
+	int lingers, aborts;
+} closes[] = {
+	{ "in order", -1, 0, 1, 0 },
+	{ "SO_LINGER 0", 0, 0, 0, 1 },
+	{ "what is left does not go", -1, -ETIMEDOUT, 1, 1 },
+};
+
+static void ends_with_its_last_holder(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(closes); i++) {
+		if (i > 0)
+			assert_int_equal(begin(state), 0);
+		sock->options.linger_s = closes[i].linger_s;
+		linger_ret = closes[i].linger_ret;
+		assert_int_equal(sdp_relay_enter(sock), 0);
+		assert_int_equal(send(fd, "last", 4, 0), 4);
+		program_closes();
+		assert_octets(link_fds[1], "last");
+		assert_eof(link_fds[1]);
+		/* The peer closes, too. */
+		shutdown(link_fds[1], SHUT_RDWR);
+		sdp_relay_wait(sock);
+		assert_row(closes[i].name, end_cnt == 1);
+		assert_row(closes[i].name, linger_cnt == closes[i].lingers);
+		assert_row(closes[i].name, abort_cnt == closes[i].aborts);
+		assert_row(closes[i].name, shutdown_cnt == 0);
+		if (i + 1 < ARRAY_LEN(closes))
+			end(state);
+	}
+}
+
+/* Another holder has closed nothing: the relay goes on. */
+static void goes_on_for_other_holders(void **state)
+{
+	int other = dup(fd);
+
+	(void)state;
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	program_closes();
+	assert_int_equal(send(other, "other", 5, 0), 5);
+	assert_octets(link_fds[1], "other");
+	assert_int_equal(end_cnt, 0);
+	close(other);
+	assert_eof(link_fds[1]);
+	assert_int_equal(linger_cnt, 1);
+}
+
+static void a_reset_ends_both_directions(void **state)
+{
+	(void)state;
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	is_reset = true;
+	close(link_fds[1]);
+	assert_eof(fd);
+	assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), -1);
+	assert_int_equal(errno, EPIPE);
+	sdp_relay_wait(sock);
+	link_fds[1] = dup(0);
+}
+
+static void octets_for_nobody_are_a_reset(void **state)
+{
+	(void)state;
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	/* Reads no more, and does not say so: as a child that died. */
+	program_closes();
+	assert_eof(link_fds[1]); /* the holders' end was told */
+	while (!abort_cnt) {
+		if (send(link_fds[1], "x", 1, MSG_NOSIGNAL) < 0)
+			break;
+	}
+	sdp_relay_wait(sock);
+	assert_int_equal(abort_cnt, 1);
+	assert_int_equal(end_cnt, 1);
+}
+
+static void refuses_what_it_cannot_carry(void **state)
+{
+	static const struct {
+		const char *name;
+		enum sdp_sock_state state;
+		bool has_pair, has_fd;
+		int ret;
+		bool is_relay;
+	} rows[] = {
+		{ "TCP", SDP_SOCK_TCP, true, true, 0, false },
+		{ "listening", SDP_SOCK_LISTENING, true, true, 0, false },
+		{ "of another process", SDP_SOCK_RELAY, true, true, 0, false },
+		{ "no pair", SDP_SOCK_STREAM, false, true, -ENOTCONN, false },
+		{ "no number", SDP_SOCK_STREAM, true, false, -ENOTCONN, false },
+		{ "starting", SDP_SOCK_STARTING, true, true, 0, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int lib_fd;
+
+		if (i > 0)
+			assert_int_equal(begin(state), 0);
+		lib_fd = sock->shadow.lib_fd;
+		sdp_sock_become(sock, rows[i].state);
+		if (!rows[i].has_pair)
+			sock->shadow.lib_fd = -1;
+		if (!rows[i].has_fd)
+			program_closes();
+		assert_row(rows[i].name, sdp_relay_enter(sock) == rows[i].ret);
+		assert_row(rows[i].name, sock->is_relay == rows[i].is_relay);
+		assert_row(rows[i].name,
+			   sock->relay_cnt == (rows[i].is_relay ? 2 : 0));
+		assert_row(rows[i].name,
+			   sdp_relay_keeps(sock) == rows[i].is_relay);
+		if (!rows[i].has_pair)
+			sock->shadow.lib_fd = lib_fd;
+		if (i + 1 < ARRAY_LEN(rows))
+			end(state);
+	}
+}
+
+static void is_entered_once(void **state)
+{
+	(void)state;
+	atomic_store(&sock->is_asking, true);
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_int_equal(cancel_cnt, 1);
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_int_equal(sock->relay_cnt, 2);
+	assert_int_equal(send(fd, "once", 4, 0), 4);
+	assert_octets(link_fds[1], "once");
+}
+
+/* At the exit of the process what the holders have written goes out, and their
+ * stream ends; no longer than the deadline. */
+static void goes_with_its_process(void **state)
+{
+	(void)state;
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_int_equal(send(fd, "written", 7, 0), 7);
+	sdp_relay_end(sdp_now_ns() + 60000000000ull);
+	assert_int_equal(drain_cnt, 1);
+	assert_octets(link_fds[1], "written");
+	assert_eof(link_fds[1]);
+	assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), -1);
+	assert_int_equal(errno, EPIPE);
+}
+
+static void does_not_wait_beyond_the_deadline(void **state)
+{
+	(void)state;
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	sdp_relay_end(0);
+	assert_int_equal(drain_cnt, 0);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	return sdp_table_start();
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		CASE(carries_octets_both_ways),
+		CASE(what_had_come_is_there_at_once),
+		CASE(what_was_shown_is_not_sent),
+		CASE(ends_with_its_last_holder),
+		CASE(goes_on_for_other_holders),
+		CASE(a_reset_ends_both_directions),
+		CASE(octets_for_nobody_are_a_reset),
+		CASE(refuses_what_it_cannot_carry),
+		CASE(is_entered_once),
+		CASE(goes_with_its_process),
+		CASE(does_not_wait_beyond_the_deadline),
+	};
+
+	return cmocka_run_group_tests(tests, start, NULL);
+}

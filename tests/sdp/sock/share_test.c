@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Sockets that other processes get: which become relays, when, and what is
+ * left where a process or a descriptor is missing. */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sock/listen.h"
+#include "sock/relay.h"
+#include "sock/share.h"
+
+/* ---- the rest of the layer ------------------------------------------------
+ */
+
+/* Of the parent and its children. */
+static struct counts {
+	_Atomic int entered;
+	_Atomic int settled;
+} * counts;
+
+static int listen_fork_cnt, listen_child_cnt;
+
+int sdp_relay_enter(struct sdp_sock *sock)
+{
+	sock->is_relay = true;
+	atomic_fetch_add(&counts->entered, 1);
+	return 0;
+}
+
+void sdp_relay_settle(struct sdp_sock *sock)
+{
+	assert_true(sock->is_relay);
+	atomic_fetch_add(&counts->settled, 1);
+}
+
+void sdp_listen_fork(struct sdp_sock *sock)
+{
+	(void)sock;
+	listen_fork_cnt++;
+}
+
+void sdp_listen_fork_child(struct sdp_sock *sock)
+{
+	(void)sock;
+	listen_child_cnt++;
+}
+
+/* ---- fixture: two sockets that SDP runs on, and one that is plain ----------
+ */
+
+enum { USED, OTHER, PLAIN, SOCK_CNT };
+
+static int fds[SOCK_CNT], peers[SOCK_CNT];
+static struct sdp_sock *socks[SOCK_CNT];
+
+static void on_close(struct util_file *file)
+{
+	(void)file;
+}
+
+static void on_end(struct sdp_sock *sock)
+{
+	(void)sock;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(counts, 0, sizeof(*counts));
+	listen_fork_cnt = listen_child_cnt = 0;
+	for (int i = 0; i < SOCK_CNT; i++) {
+		int pair[2];
+
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC,
+					    0, pair),
+				 0);
+		fds[i] = pair[0];
+		peers[i] = pair[1];
+		socks[i] = sdp_sock_add(fds[i], AF_INET, on_close, on_end);
+		assert_non_null(socks[i]);
+		if (i != PLAIN)
+			sdp_sock_become(socks[i], SDP_SOCK_STREAM);
+	}
+	atomic_store(&sdp_begun, true);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	for (int i = 0; i < SOCK_CNT; i++) {
+		struct sdp_sock *sock = sdp_sock_get(fds[i]);
+
+		if (sock)
+			sdp_sock_put(sock);
+		util_fdtab_uninstall(atomic_load(&sdp_fds), fds[i], NULL);
+		close(fds[i]);
+		close(peers[i]);
+	}
+	return 0;
+}
+
+static int counts_make(void **state)
+{
+	(void)state;
+	counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return counts == MAP_FAILED || sdp_table_start();
+}
+
+/* fork() as the library sees it; @run in the child, whose exit code comes. */
+static int in_child(int (*run)(void))
+{
+	int status;
+	pid_t pid;
+
+	sdp_share_fork_prepare();
+	pid = fork();
+	if (!pid) {
+		sdp_table_fork_child();
+		sdp_share_fork_child();
+		_exit(run());
+	}
+	sdp_share_fork_parent();
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+#define CHECK(cond)                                                            \
+	do {                                                                   \
+		if (!(cond))                                                   \
+			return __LINE__ % 255 + 1;                             \
+	} while (0)
+
+static int open_cnt(void)
+{
+	int cnt = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		cnt += fcntl(fd, F_GETFD) >= 0;
+	return cnt;
+}
+
+/* ---- cases ----------------------------------------------------------------
+ */
+
+static int child_uses_one(void)
+{
+	struct sdp_sock *sock = sdp_sock_get(fds[USED]);
+
+	CHECK(sock && sdp_sock_state(sock) == SDP_SOCK_RELAY);
+	CHECK(sock->is_relay && sock->is_unasked);
+	CHECK(!sdp_sock_link(sock) && sock->shadow.lib_fd == -1);
+	CHECK(atomic_load(&counts->entered) == 0);
+	errno = 77;
+	sdp_share_use(sock);
+	CHECK(errno == 77);
+	/* The parent has made a relay of it before the call went on. */
+	CHECK(atomic_load(&counts->entered) == 1);
+	CHECK(atomic_load(&counts->settled) == 1);
+	CHECK(!sock->is_unasked);
+	sdp_share_use(sock);
+	CHECK(atomic_load(&counts->entered) == 1);
+	CHECK(sdp_sock_state(socks[PLAIN]) == SDP_SOCK_TCP);
+	CHECK(!socks[PLAIN]->is_unasked);
+	CHECK(listen_child_cnt == SOCK_CNT);
+	return 0;
+}
+
+static void a_child_asks_for_what_it_uses(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(child_uses_one), 0);
+	assert_int_equal(counts->entered, 1);
+	assert_true(socks[USED]->is_relay);
+	assert_false(socks[OTHER]->is_relay);
+	assert_true(socks[OTHER]->is_shared);
+	assert_false(socks[PLAIN]->is_shared);
+	assert_int_equal(listen_fork_cnt, SOCK_CNT);
+}
+
+static int child_uses_all(void)
+{
+	sdp_share_use_all();
+	CHECK(atomic_load(&counts->entered) == 2);
+	CHECK(!socks[USED]->is_unasked && !socks[OTHER]->is_unasked);
+	sdp_share_use_all();
+	CHECK(atomic_load(&counts->entered) == 2);
+	return 0;
+}
+
+static void a_set_may_hold_any(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(child_uses_all), 0);
+	assert_int_equal(counts->entered, 2);
+}
+
+/* What the child's program would inherit, and nothing else. */
+static int child_executes(void)
+{
+	CHECK(fcntl(fds[USED], F_SETFD, 0) == 0);
+	sdp_share_exec();
+	CHECK(atomic_load(&counts->entered) == 1);
+	CHECK(!socks[USED]->is_unasked && socks[OTHER]->is_unasked);
+	return 0;
+}
+
+static void a_program_gets_what_it_inherits(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(child_executes), 0);
+	/* Beside this one: relays here. */
+	memset(counts, 0, sizeof(*counts));
+	socks[USED]->is_relay = socks[OTHER]->is_relay = false;
+	assert_int_equal(fcntl(fds[OTHER], F_SETFD, 0), 0);
+	sdp_share_spawn();
+	assert_int_equal(counts->entered, 1);
+	assert_true(socks[OTHER]->is_relay && !socks[USED]->is_relay);
+}
+
+static int child_of_nobody(void)
+{
+	/* The parent's end has gone, and with it the one who would answer. */
+	sdp_share_use(socks[USED]);
+	CHECK(!socks[USED]->is_unasked);
+	CHECK(atomic_load(&counts->entered) == 0);
+	return 0;
+}
+
+static int parent_that_ends(void)
+{
+	int ways[2], code = 1;
+	pid_t pid;
+
+	CHECK(pipe(ways) == 0);
+	sdp_share_fork_prepare();
+	pid = fork();
+	if (!pid) {
+		char octet;
+
+		close(ways[1]);
+		sdp_table_fork_child();
+		sdp_share_fork_child();
+		/* Until the parent is no more. */
+		CHECK(read(ways[0], &octet, 1) == 0);
+		code = child_of_nobody();
+		atomic_store(&counts->settled, code ? code : -1);
+		_exit(code);
+	}
+	return 0; /* and _exit() */
+}
+
+static void a_parent_that_has_ended_is_not_waited_for(void **state)
+{
+	int status;
+	pid_t pid = fork(); /* shares nothing yet */
+
+	(void)state;
+	if (!pid) {
+		sdp_table_fork_child();
+		_exit(parent_that_ends());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	while (!atomic_load(&counts->settled))
+		usleep(1000);
+	assert_int_equal(counts->settled, -1);
+}
+
+/* The child could not ask: relays from the beginning. */
+static void without_descriptors_all_are_relays_at_once(void **state)
+{
+	int before = open_cnt(), next = dup(0);
+	struct rlimit old, limit;
+
+	(void)state;
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	limit = old;
+	limit.rlim_cur = (rlim_t)next + 1; /* one, and two are needed */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	sdp_share_fork_prepare();
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_true(socks[USED]->is_relay && socks[OTHER]->is_relay);
+	sdp_share_fork_parent();
+	assert_int_equal(open_cnt(), before);
+	/* No child is there for which a last number would be kept. */
+	socks[USED]->is_relay = false;
+	counts->entered = 0;
+	sdp_share_close(fds[USED]);
+	assert_int_equal(counts->entered, 0);
+}
+
+static int child_waits(void)
+{
+	char octet;
+
+	/* For the parent to have closed its numbers. */
+	return read(fds[PLAIN], &octet, 1) != 1;
+}
+
+static void the_last_number_of_a_shared_socket_leaves_a_relay(void **state)
+{
+	int second = dup(fds[USED]), status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(sdp_sock_add_fd(socks[USED], second), 0);
+	sdp_share_close(fds[OTHER]); /* nobody shares it */
+	sdp_share_fork_prepare();
+	pid = fork();
+	if (!pid)
+		_exit(child_waits());
+	sdp_share_fork_parent();
+	assert_int_equal(counts->entered, 0);
+	sdp_share_close(fds[USED]); /* there is a second one */
+	sdp_share_close(fds[PLAIN]);
+	sdp_share_close(499);
+	assert_int_equal(counts->entered, 0);
+	sdp_share_close(fds[OTHER]);
+	assert_int_equal(counts->entered, 1);
+	assert_true(socks[OTHER]->is_relay);
+	sdp_share_close(fds[OTHER]); /* it is one */
+	assert_int_equal(counts->entered, 1);
+	util_fdtab_uninstall(atomic_load(&sdp_fds), second, NULL);
+	close(second);
+	sdp_share_close(fds[USED]);
+	assert_int_equal(counts->entered, 2);
+	assert_int_equal(write(peers[PLAIN], "x", 1), 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void what_a_message_passes_on_is_a_relay(void **state)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
+	struct msghdr msg = { .msg_control = control,
+			      .msg_controllen = sizeof(control) };
+	struct cmsghdr *part = CMSG_FIRSTHDR(&msg);
+
+	(void)state;
+	memset(control, 0, sizeof(control));
+	part->cmsg_level = SOL_SOCKET;
+	part->cmsg_type = SCM_RIGHTS;
+	part->cmsg_len = CMSG_LEN(2 * sizeof(int));
+	memcpy(CMSG_DATA(part), (int[]){ 0, fds[OTHER] }, 2 * sizeof(int));
+	sdp_share_message(&msg);
+	assert_int_equal(counts->entered, 1);
+	assert_true(socks[OTHER]->is_relay && !socks[USED]->is_relay);
+}
+
+static void a_fork_apart_shares_nothing(void **state)
+{
+	int before = open_cnt();
+
+	(void)state;
+	sdp_share_fork_apart(true);
+	sdp_share_fork_prepare();
+	sdp_share_fork_apart(false);
+	assert_false(socks[USED]->is_shared);
+	assert_int_equal(listen_fork_cnt, 0);
+	assert_int_equal(open_cnt(), before);
+	sdp_share_fork_parent();
+}
+
+/* A question to the Port Mapper is broken off: the child would have half. */
+static void a_question_ends_with_a_fork(void **state)
+{
+	(void)state;
+	sdp_sock_become(socks[USED], SDP_SOCK_STARTING);
+	atomic_store(&socks[USED]->is_asking, true);
+	sdp_share_fork_apart(false);
+	sdp_share_fork_prepare();
+	assert_true(socks[USED]->is_relay);
+	assert_false(socks[USED]->is_shared);
+	assert_true(socks[OTHER]->is_shared);
+	sdp_share_fork_parent();
+	atomic_store(&socks[USED]->is_asking, false);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		/* The first one: no child of another case may be left.  And
+		 * no thread in the second one, for TSan. */
+		CASE(without_descriptors_all_are_relays_at_once),
+		CASE(a_parent_that_has_ended_is_not_waited_for),
+		CASE(a_child_asks_for_what_it_uses),
+		CASE(a_set_may_hold_any),
+		CASE(a_program_gets_what_it_inherits),
+		CASE(the_last_number_of_a_shared_socket_leaves_a_relay),
+		CASE(what_a_message_passes_on_is_a_relay),
+		CASE(a_fork_apart_shares_nothing),
+		CASE(a_question_ends_with_a_fork),
+	};
+
+	return cmocka_run_group_tests(tests, counts_make, NULL);
+}
