@@ -21,7 +21,10 @@ include(UsiwMachine)
 
 # The sockets API reads one object as sockaddr, sockaddr_in and
 # sockaddr_storage, which C's aliasing rules allow no program: gcc 12 for
-# aarch64 drops the stores.
+# aarch64 drops the stores.  It costs nothing that could be measured with gcc 12
+# on x86-64: sdp_model took 1.20 s of processor time with it and 1.21 s without,
+# 300,000 messages of 64 octets by ib_send_bw 0.74 s and 0.69 s where single runs
+# were from 0.58 to 0.82 s, bench-framing without CRC 58 ns and 58 ns.
 add_compile_options(-fno-strict-aliasing)
 add_compile_options(-Wall -Wextra -Wshadow -Wstrict-prototypes
 	-Wmissing-prototypes -Wundef -Wvla -Wcast-qual -Wformat=2
