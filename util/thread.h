@@ -24,10 +24,12 @@ static inline void util_signals_restore(const sigset_t *old)
 
 /* The same until the scope is left.  A declaration: among the first of its
  * scope. */
+/* clang-format off */
 #define UTIL_SIGNALS_OFF()                                                     \
 	__attribute__((cleanup(util_signals_restore), unused))                 \
 	sigset_t util_old_signals;                                             \
 	util_signals_block(&util_old_signals)
+/* clang-format on */
 
 /*
  * A detached thread that runs @fn(@arg) with a stack of @stack_size octets.

@@ -42,6 +42,7 @@ struct step {
 	uint8_t flags;
 };
 
+/* clang-format off */
 #define STEP(what, x, y, z)                                                    \
 	{                                                                      \
 		.act = ACT_##what, .a = (x), .b = (y), .flags = (z)            \
@@ -50,6 +51,7 @@ struct step {
 	{                                                                      \
 		.act = ACT_##what, .octets = (hex)                             \
 	}
+/* clang-format on */
 #define IN(hex) OCTETS(IN, hex)
 #define OUT(hex) OCTETS(OUT, hex)
 #define READ(x) STEP(READ, x, 0, 0)

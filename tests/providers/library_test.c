@@ -37,7 +37,7 @@ static struct ibv_qp_ex *fake_qp_to_qp_ex(struct ibv_qp *qp)
 static void *fake_symbol(void *handle, const char *name, const char *version)
 {
 	static char some_function[1];
-	struct ibv_qp_ex *(*fn)(struct ibv_qp * qp) = fake_qp_to_qp_ex;
+	struct ibv_qp_ex *(*fn)(struct ibv_qp *) = fake_qp_to_qp_ex;
 	char of_number[64];
 	void *ret = NULL;
 

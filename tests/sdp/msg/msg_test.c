@@ -291,12 +291,14 @@ static const struct {
 	size_t off, size; /* in struct sdp_msg */
 	uint32_t min, max;
 } fields[] = {
+/* clang-format off */
 #define FIELD(mid, member, min, max)                                           \
 	{                                                                      \
 #mid " " #member, SDP_MID_##mid,                               \
 			offsetof(struct sdp_msg, member),                      \
 			sizeof(((struct sdp_msg *)0)->member), min, max        \
 	}
+	/* clang-format on */
 	FIELD(DATA, bufs, 0, 0xffff),
 	FIELD(DATA, flags, 0, 6), /* OOB_PRES needs payload */
 	FIELD(DATA, mseq, 0, 0xffffffff),
