@@ -3,11 +3,16 @@
 #include "rnic-dl.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "../util/interpose.h"
 #include "../util/log.h"
+#include "real.h"
 
 #define RNIC_LIBRARY "libusiw-rnic-" USIW_INTERFACE ".so"
 
@@ -18,6 +23,33 @@ __attribute__((visibility("default"))) extern const char usiw_interface[];
 const char usiw_interface[] = USIW_INTERFACE;
 
 static struct kabi_rnic rnic_calls;
+
+/*
+ * An installation that ended on a full disk leaves a part of the file, on which
+ * the dynamic linker would end the program by SIGBUS.  The section headers
+ * stand at its end.
+ */
+static bool file_is_whole(const char *path)
+{
+	int fd = kabi_real()->open(path, O_RDONLY | O_CLOEXEC);
+	const ElfW(Ehdr) *header = MAP_FAILED;
+	bool is_whole = true; /* otherwise dlopen() says what is wrong */
+	struct stat st;
+
+	if (fd < 0)
+		return true;
+	if (fstat(fd, &st) == 0 && st.st_size >= (off_t)sizeof(*header))
+		header = mmap(NULL, sizeof(*header), PROT_READ, MAP_PRIVATE, fd,
+			      0);
+	if (header != MAP_FAILED) {
+		is_whole = (uint64_t)st.st_size >=
+			   header->e_shoff + (uint64_t)header->e_shnum *
+						     header->e_shentsize;
+		munmap((void *)(uintptr_t)header, sizeof(*header));
+	}
+	kabi_real()->close(fd);
+	return is_whole;
+}
 
 static void *rnic_open(void)
 {
@@ -35,6 +67,13 @@ static void *rnic_open(void)
 	}
 	len = strlen(path);
 	memcpy(path + len, "/" RNIC_LIBRARY, sizeof("/" RNIC_LIBRARY));
+	if (!file_is_whole(path)) {
+		util_err("kabi",
+			 "cannot load the RNIC library: %s is cut off; install "
+			 "usiw again",
+			 path);
+		return NULL;
+	}
 	lib = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!lib)
 		util_err("kabi",

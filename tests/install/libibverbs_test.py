@@ -96,6 +96,19 @@ def rnic_removed():
             "cannot load the RNIC library")
 
 
+def rnic_cut_off():
+    """As an installation on a full disk leaves it."""
+    with Test("the RNIC library was cut off") as test:
+        prefix, usiw = installed(test)
+        path, = libraries(prefix, "libusiw-rnic-*.so")
+        size = os.path.getsize(path)
+        for part in (size - 1, size // 2, 4096, 40, 0):
+            os.truncate(path, part)
+            text = run(test, f"looker-{part}", [usiw, "run", "--", *LOOKER])
+            expect(text, "cannot load the RNIC library", "install usiw again",
+                   "goes on")
+
+
 def preload_of(prefix):
     preload, = libraries(prefix, "libusiw-kabi.so")
     if "libasan" in subprocess.run(["ldd", preload], check=True, text=True,
@@ -218,7 +231,7 @@ def read_only():
 
 
 CASES = [("unknown", unknown_number), ("two", second_library),
-         ("provider", provider_removed), ("rnic", rnic_removed),
+         ("provider", provider_removed), ("rnic", rnic_removed), ("cut", rnic_cut_off),
          ("unnamed", nobody_names_the_provider), ("builds", two_builds),
          ("foreign", provider_of_another_build),
          ("parts", parts_of_two_builds), ("read-only", read_only)]
