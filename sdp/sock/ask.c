@@ -241,11 +241,15 @@ out:
 	return ret;
 }
 
-/* SO_SNDTIMEO is connect()'s. */
-static uint64_t deadline_of(int fd)
+/* SO_SNDTIMEO is connect()'s.  With the lock: the thread may give the TCP
+ * socket back meanwhile, and then has the answer. */
+static uint64_t deadline_of(struct sdp_sock *sock)
 {
-	uint64_t timeout_ns = sdp_option_time(fd, SO_SNDTIMEO);
+	uint64_t timeout_ns;
 
+	util_lock(&sock->lock);
+	timeout_ns = sdp_option_time(sock->tcp_fd, SO_SNDTIMEO);
+	util_unlock(&sock->lock);
 	return timeout_ns ? sdp_now_ns() + timeout_ns : SDP_NEVER;
 }
 
@@ -264,7 +268,7 @@ static int refused(struct sdp_sock *sock)
  * @late: what it says when its time is over. */
 static int ask_wait(struct sdp_sock *sock, int fd, int late)
 {
-	int ret = sdp_start_wait(sock, deadline_of(sock->tcp_fd));
+	int ret = sdp_start_wait(sock, deadline_of(sock));
 
 	if (ret == -EAGAIN)
 		return late;

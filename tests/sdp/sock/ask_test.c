@@ -277,10 +277,14 @@ int sdp_start_wait(struct sdp_sock *of, uint64_t deadline)
 	return 0;
 }
 
-void sdp_start_asked(struct sdp_sock *of)
+bool sdp_start_asked(struct sdp_sock *of, uint64_t deadline)
 {
-	while (sdp_sock_is_asking(of))
+	while (sdp_sock_is_asking(of)) {
+		if (sdp_now_ns() >= deadline)
+			return false;
 		nap();
+	}
+	return true;
 }
 
 int sdp_start_undo(struct sdp_sock *of)
@@ -546,8 +550,12 @@ static void a_cancel_ends_what_runs(void **state)
 		const char *name;
 		enum sdp_way way;
 		int find_ret;
-	} runs[] = { { "the question", SDP_WAY_FD, -EINPROGRESS },
-		     { "rdma_cm", SDP_WAY_CM, 0 } };
+		void (*end)(struct sdp_sock *sock);
+	} runs[] = {
+		{ "the question", SDP_WAY_FD, -EINPROGRESS, sdp_ask_cancel },
+		{ "rdma_cm", SDP_WAY_CM, 0, sdp_ask_cancel },
+		{ "rdma_cm, in its time", SDP_WAY_CM, 0, sdp_ask_settle },
+	};
 
 	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
 		begin(state);
@@ -556,13 +564,26 @@ static void a_cancel_ends_what_runs(void **state)
 		find_ret = runs[i].find_ret;
 		waits_for_stop = true;
 		assert_row(runs[i].name, dial() == -EINPROGRESS);
-		sdp_ask_cancel(sock);
+		runs[i].end(sock);
 		assert_row(runs[i].name, !sdp_sock_is_asking(sock));
 		thread_wait();
 		assert_row(runs[i].name, where() == TCP_PORT);
 		assert_row(runs[i].name, avoid_cnt == 0);
 		end(state);
 	}
+}
+
+/* A fork does not break off what has just been made. */
+static void what_stands_soon_may_do_so(void **state)
+{
+	(void)state;
+	way = SDP_WAY_CM;
+	atomic_store(&sock->is_nonblock, true);
+	assert_int_equal(dial(), -EINPROGRESS);
+	sdp_ask_settle(sock);
+	assert_non_null(sdp_sock_link(sock));
+	assert_int_equal(fallback, NO_FALLBACK);
+	thread_wait();
 }
 
 /* close() came first: nobody wants what the thread has found. */
@@ -632,6 +653,7 @@ int main(void)
 		CASE(a_blocking_connect_has_a_time_limit),
 		cmocka_unit_test(addresses_are_made_fit_for_rdma_cm),
 		cmocka_unit_test(a_cancel_ends_what_runs),
+		CASE(what_stands_soon_may_do_so),
 		CASE(what_nobody_wants_is_closed),
 		CASE(connect_to_no_address_undoes_it),
 		CASE(without_descriptors_or_a_shadow_it_is_tcp),
