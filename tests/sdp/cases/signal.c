@@ -17,26 +17,24 @@ static void recv_all_main(void *arg)
 }
 
 /* A thread sleeps in @call; a signal comes.  Then it sleeps again, or not. */
-static struct sleeper signalled(void (*call)(void *), int *fd, int flags,
-				bool sleeps_again)
+static void signalled(struct sleeper *sleeper, void (*call)(void *), int *fd,
+		      int flags, bool sleeps_again)
 {
-	struct sleeper sleeper;
-
 	catch_signal(SIGUSR1, flags);
-	sleeper_start(&sleeper, call, fd);
-	sleeper_wait(&sleeper);
-	pthread_kill(sleeper.thread, SIGUSR1);
+	sleeper_start(sleeper, call, fd);
+	sleeper_wait(sleeper);
+	pthread_kill(sleeper->thread, SIGUSR1);
 	UNTIL(caught[SIGUSR1] > 0);
 	if (sleeps_again)
-		sleeper_wait(&sleeper);
-	return sleeper;
+		sleeper_wait(sleeper);
 }
 
 static void recv_interrupted(void)
 {
 	struct pair pair = pair_used();
-	struct sleeper sleeper = signalled(recv_main, &pair.server, 0, false);
+	struct sleeper sleeper;
 
+	signalled(&sleeper, recv_main, &pair.server, 0, false);
 	sleeper_end(&sleeper);
 	say("%d signals", caught[SIGUSR1]);
 	send_text(pair.client, "later");
@@ -46,9 +44,9 @@ static void recv_interrupted(void)
 static void recv_restarted(void)
 {
 	struct pair pair = pair_used();
-	struct sleeper sleeper =
-		signalled(recv_main, &pair.server, SA_RESTART, true);
+	struct sleeper sleeper;
 
+	signalled(&sleeper, recv_main, &pair.server, SA_RESTART, true);
 	send_text(pair.client, "later");
 	sleeper_end(&sleeper);
 	say("%d signals", caught[SIGUSR1]);
@@ -57,8 +55,9 @@ static void recv_restarted(void)
 static void recv_first(void)
 {
 	struct pair pair = pair_new();
-	struct sleeper sleeper = signalled(recv_main, &pair.server, 0, false);
+	struct sleeper sleeper;
 
+	signalled(&sleeper, recv_main, &pair.server, 0, false);
 	sleeper_end(&sleeper);
 	send_text(pair.client, "first");
 	show_recv("the next recv", pair.server, 10, 0);
@@ -70,7 +69,7 @@ static void limit_not_restarted(void)
 	struct sleeper sleeper;
 
 	set_timeout(pair.server, SO_RCVTIMEO, 60000);
-	sleeper = signalled(recv_main, &pair.server, SA_RESTART, false);
+	signalled(&sleeper, recv_main, &pair.server, SA_RESTART, false);
 	sleeper_end(&sleeper);
 }
 
@@ -81,7 +80,7 @@ static void partial(int flags)
 
 	send_text(pair.client, "abc");
 	wait_octets(pair.server, 3);
-	sleeper = signalled(recv_all_main, &pair.server, flags, false);
+	signalled(&sleeper, recv_all_main, &pair.server, flags, false);
 	sleeper_end(&sleeper);
 	send_text(pair.client, "def");
 	show_recv("the next recv", pair.server, 10, 0);
@@ -100,9 +99,9 @@ static void partial_restart(void)
 static void wait_all_nothing(void)
 {
 	struct pair pair = pair_used();
-	struct sleeper sleeper =
-		signalled(recv_all_main, &pair.server, SA_RESTART, true);
+	struct sleeper sleeper;
 
+	signalled(&sleeper, recv_all_main, &pair.server, SA_RESTART, true);
 	send_text(pair.client, "0123456789");
 	sleeper_end(&sleeper);
 }
@@ -117,8 +116,9 @@ static void read_main(void *arg)
 static void read_interrupted(void)
 {
 	struct pair pair = pair_used();
-	struct sleeper sleeper = signalled(read_main, &pair.server, 0, false);
+	struct sleeper sleeper;
 
+	signalled(&sleeper, read_main, &pair.server, 0, false);
 	sleeper_end(&sleeper);
 }
 
@@ -134,9 +134,9 @@ static void message_main(void *arg)
 static void message_interrupted(void)
 {
 	struct pair pair = pair_used();
-	struct sleeper sleeper =
-		signalled(message_main, &pair.server, 0, false);
+	struct sleeper sleeper;
 
+	signalled(&sleeper, message_main, &pair.server, 0, false);
 	sleeper_end(&sleeper);
 }
 
@@ -152,7 +152,7 @@ static void send_interrupted(void)
 	struct sleeper sleeper;
 
 	fill(pair.client);
-	sleeper = signalled(send_one_main, &pair.client, 0, false);
+	signalled(&sleeper, send_one_main, &pair.client, 0, false);
 	sleeper_end(&sleeper);
 }
 
@@ -172,18 +172,18 @@ static void send_large_main(void *arg)
 static void send_partial(void)
 {
 	struct pair pair = pair_used();
-	struct sleeper sleeper =
-		signalled(send_large_main, &pair.client, 0, false);
+	struct sleeper sleeper;
 
+	signalled(&sleeper, send_large_main, &pair.client, 0, false);
 	sleeper_end(&sleeper);
 }
 
 static void send_partial_restart(void)
 {
 	struct pair pair = pair_used();
-	struct sleeper sleeper =
-		signalled(send_large_main, &pair.client, SA_RESTART, false);
+	struct sleeper sleeper;
 
+	signalled(&sleeper, send_large_main, &pair.client, SA_RESTART, false);
 	sleeper_end(&sleeper);
 }
 
