@@ -53,16 +53,18 @@ static int socket_check(int fd)
 {
 	struct sockaddr_storage peer;
 	socklen_t len = sizeof(peer);
-	int type = socket_option(fd, SOL_SOCKET, SO_TYPE);
+	int type = socket_option(fd, SOL_SOCKET, SO_TYPE), error;
 
 	if (type < 0)
 		return type;
 	if (type != SOCK_STREAM ||
 	    socket_option(fd, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP)
 		return -EINVAL;
-	if (rnic_tcp()->getpeername(fd, (struct sockaddr *)&peer, &len) < 0)
-		return -EINVAL;
-	return 0;
+	if (rnic_tcp()->getpeername(fd, (struct sockaddr *)&peer, &len) == 0)
+		return 0;
+	/* One that has failed has an error; one that never was has none. */
+	error = socket_option(fd, SOL_SOCKET, SO_ERROR);
+	return error > 0 ? -error : -EINVAL;
 }
 
 static int attach_poll(const struct rnic_attach *a, short events)

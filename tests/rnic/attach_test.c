@@ -587,6 +587,22 @@ static void refuses_what_is_no_connected_tcp_socket(void **state)
 	tcp_close(pipes);
 }
 
+/* A connection that has failed says how, also before the first octet. */
+static void a_connection_that_was_reset_says_so(void **state)
+{
+	struct linger at_once = { .l_onoff = 1 };
+	struct rnicpair *p = *state;
+	int fd[2];
+
+	tcp_pair(fd);
+	must(!setsockopt(fd[1], SOL_SOCKET, SO_LINGER, &at_once,
+			 sizeof(at_once)));
+	close(fd[1]);
+	assert_int_equal(attach_to(p, 0, fd[0]), -ECONNRESET);
+	assert_int_equal(rnic_qp_state(p->side[0].qp), RNIC_QPS_IDLE);
+	close(fd[0]);
+}
+
 static void refuses_bad_options_before_it_sends(void **state)
 {
 	static const char long_pd[513];
@@ -665,6 +681,7 @@ int main(void)
 		TEST(other_octets_are_eproto),
 		TEST(reset_is_told),
 		TEST(refuses_what_is_no_connected_tcp_socket),
+		TEST(a_connection_that_was_reset_says_so),
 		TEST(refuses_bad_options_before_it_sends),
 		TEST(second_attachment_is_einval),
 	};
