@@ -75,27 +75,21 @@ static void destroying_ends_the_wait_for_a_listener(void **state)
 static void no_reply_to_revision_2_means_one_try_with_1(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_side active;
-	uint8_t frame[24];
-	struct cm_qp q;
-	uint16_t port;
-	int listener = cm_rawpeer_listen(&port), fd;
+	struct cm_active a;
+	int fd;
 
 	(void)state;
-	cm_qp_open(&q);
-	cm_dial(&active, &q, port, "");
-	fd = cm_rawpeer_accept(listener, frame, 24);
-	assert_memory_equal(frame, "MPA ID Req Frame", 16);
-	assert_int_equal(frame[17], 2);
+	cm_active_open(&a);
+	fd = cm_active_request(&a, 24);
+	assert_memory_equal(a.frame, "MPA ID Req Frame", 16);
+	assert_int_equal(a.frame[17], 2);
 	close(fd);
-	fd = cm_rawpeer_accept(listener, frame, 20);
-	assert_int_equal(frame[17], 1);
+	fd = cm_active_request(&a, 20);
+	assert_int_equal(a.frame[17], 1);
 	close(fd);
-	cm_expect(active.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
-	assert_false(cm_is_readable(active.chan, 50));
-	cm_side_close(&active);
-	cm_qp_close(&q);
-	close(listener);
+	cm_expect(a.side.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	assert_false(cm_is_readable(a.side.chan, 50));
+	cm_active_close(&a);
 }
 
 /* What a peer does with the first Request. */
@@ -130,35 +124,27 @@ static void only_silence_is_tried_again(void **state)
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		int tries = has_rev_2 && ends[i].is_retried ? 2 : 1;
 		struct rnic_cm_event ev;
-		struct cm_side active;
-		uint8_t frame[24];
-		struct cm_qp q;
-		uint16_t port;
-		int listener = cm_rawpeer_listen(&port);
+		struct cm_active a;
 
 		print_message("%s\n", ends[i].name);
-		cm_qp_open(&q);
-		cm_dial(&active, &q, port, "");
+		cm_active_open(&a);
 		for (int try = 0; try < tries; try++) {
 			bool is_rev_2 = has_rev_2 && try == 0;
-			int fd = cm_rawpeer_accept(listener, frame,
-						   is_rev_2 ? 24 : 20);
+			int fd = cm_active_request(&a, is_rev_2 ? 24 : 20);
 
-			assert_int_equal(frame[17], is_rev_2 ? 2 : 1);
+			assert_int_equal(a.frame[17], is_rev_2 ? 2 : 1);
 			cm_say(fd, (const uint8_t *)ends[i].says, ends[i].len);
 			if (ends[i].is_reset)
 				cm_slam(fd);
 			else
 				close(fd);
 		}
-		cm_expect(active.chan, ends[i].type, ends[i].status, &ev);
+		cm_expect(a.side.chan, ends[i].type, ends[i].status, &ev);
 		/* What was dialled before the event is in the backlog. */
-		assert_int_equal(fcntl(listener, F_SETFL, O_NONBLOCK), 0);
-		assert_int_equal(accept(listener, NULL, NULL), -1);
+		assert_int_equal(fcntl(a.listener, F_SETFL, O_NONBLOCK), 0);
+		assert_int_equal(accept(a.listener, NULL, NULL), -1);
 		assert_int_equal(errno, EAGAIN);
-		close(listener);
-		cm_side_close(&active);
-		cm_qp_close(&q);
+		cm_active_close(&a);
 	}
 }
 
@@ -225,24 +211,18 @@ static void peer_of_revision_1_is_found_by_the_retry(void **state)
 {
 	static const uint8_t reply[20] = "MPA ID Rep Frame\x40\x01\x00";
 	struct rnic_cm_event ev;
-	struct cm_side active;
-	uint8_t frame[24];
-	struct cm_qp q;
-	uint16_t port;
-	int listener = cm_rawpeer_listen(&port), fd;
+	struct cm_active a;
+	int fd;
 
 	(void)state;
-	cm_qp_open(&q);
-	cm_dial(&active, &q, port, "");
-	cm_slam(cm_rawpeer_accept(listener, frame, 24));
-	fd = cm_rawpeer_accept(listener, frame, 20);
+	cm_active_open(&a);
+	cm_slam(cm_active_request(&a, 24));
+	fd = cm_active_request(&a, 20);
 	cm_say(fd, reply, sizeof(reply));
-	cm_expect(active.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	cm_expect(a.side.chan, RNIC_CM_ESTABLISHED, 0, &ev);
 	close(fd);
-	cm_expect(active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
-	cm_side_close(&active);
-	cm_qp_close(&q);
-	close(listener);
+	cm_expect(a.side.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_active_close(&a);
 }
 
 static const struct {
@@ -276,25 +256,19 @@ static void depths_of_the_reply_are_passed_up(void **state)
 	for (size_t i = 0; i < sizeof(depth_rows) / sizeof(depth_rows[0]);
 	     i++) {
 		struct rnic_cm_event ev;
-		struct cm_side active;
-		uint8_t frame[24];
-		struct cm_qp q;
-		uint16_t port;
-		int listener = cm_rawpeer_listen(&port), fd;
+		struct cm_active a;
+		int fd;
 
 		print_message("%s\n", depth_rows[i].name);
-		cm_qp_open(&q);
-		cm_dial(&active, &q, port, "");
-		fd = cm_rawpeer_accept(listener, frame, 24);
+		cm_active_open(&a);
+		fd = cm_active_request(&a, 24);
 		cm_say(fd, depth_rows[i].reply, 24);
-		cm_expect(active.chan, depth_rows[i].type, depth_rows[i].status,
+		cm_expect(a.side.chan, depth_rows[i].type, depth_rows[i].status,
 			  &ev);
 		assert_int_equal(ev.ird, depth_rows[i].ird);
 		assert_int_equal(ev.ord, depth_rows[i].ord);
 		close(fd);
-		close(listener);
-		cm_side_close(&active);
-		cm_qp_close(&q);
+		cm_active_close(&a);
 	}
 }
 
@@ -309,68 +283,50 @@ static void too_large_an_ord_is_terminated(void **state)
 		0x06, 0x00, 0x00, 0x65, 0x40,	     0xfb,	  0x1b
 	};
 	struct rnic_cm_event ev;
-	struct cm_side active;
-	uint8_t frame[64];
-	struct cm_qp q;
-	uint16_t port;
-	int listener = cm_rawpeer_listen(&port), fd;
+	struct cm_active a;
+	int fd;
 
 	(void)state;
-	cm_qp_open(&q);
-	cm_dial(&active, &q, port, "");
-	fd = cm_rawpeer_accept(listener, frame, 24);
+	cm_active_open(&a);
+	fd = cm_active_request(&a, 24);
 	cm_say(fd, reply, sizeof(reply));
-	cm_expect(active.chan, RNIC_CM_CONNECT_ERROR, -EPROTO, &ev);
-	assert_int_equal(cm_read_to_end(fd, frame, sizeof(frame)), 28);
-	assert_memory_equal(frame, terminate, 28);
-	assert_int_equal(rnic_qp_state(q.qp), RNIC_QPS_IDLE);
+	cm_expect(a.side.chan, RNIC_CM_CONNECT_ERROR, -EPROTO, &ev);
+	assert_int_equal(cm_read_to_end(fd, a.frame, sizeof(a.frame)), 28);
+	assert_memory_equal(a.frame, terminate, 28);
+	assert_int_equal(rnic_qp_state(a.q.qp), RNIC_QPS_IDLE);
 	close(fd);
-	close(listener);
-	cm_side_close(&active);
-	cm_qp_close(&q);
+	cm_active_close(&a);
 }
 
 static void garbage_for_a_reply_is_an_error(void **state)
 {
 	uint8_t garbage[64];
 	struct rnic_cm_event ev;
-	struct cm_side active;
-	uint8_t frame[24];
-	struct cm_qp q;
-	uint16_t port;
-	int listener = cm_rawpeer_listen(&port), fd;
+	struct cm_active a;
+	int fd;
 
 	(void)state;
 	memset(garbage, 0xa5, sizeof(garbage));
-	cm_qp_open(&q);
-	cm_dial(&active, &q, port, "");
-	fd = cm_rawpeer_accept(listener, frame, 24);
+	cm_active_open(&a);
+	fd = cm_active_request(&a, 24);
 	cm_say(fd, garbage, sizeof(garbage));
-	cm_expect(active.chan, RNIC_CM_CONNECT_ERROR, -EPROTO, &ev);
+	cm_expect(a.side.chan, RNIC_CM_CONNECT_ERROR, -EPROTO, &ev);
 	close(fd);
-	cm_side_close(&active);
-	cm_qp_close(&q);
-	close(listener);
+	cm_active_close(&a);
 }
 
 static void silent_peer_is_unreachable_in_time(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_side active;
-	uint8_t frame[24];
-	struct cm_qp q;
-	uint16_t port;
-	int listener = cm_rawpeer_listen(&port), fd;
+	struct cm_active a;
+	int fd;
 
 	(void)state;
-	cm_qp_open(&q);
-	cm_dial(&active, &q, port, "");
-	fd = cm_rawpeer_accept(listener, frame, 24);
-	cm_expect(active.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
+	cm_active_open(&a);
+	fd = cm_active_request(&a, 24);
+	cm_expect(a.side.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
 	close(fd);
-	cm_side_close(&active);
-	cm_qp_close(&q);
-	close(listener);
+	cm_active_close(&a);
 }
 
 /* The peer's program may be busy when the Request comes. */
@@ -378,17 +334,13 @@ static void a_reply_has_six_times_as_long_as_a_connection(void **state)
 {
 	uint64_t limit_ns = 6 * 400 * NS_PER_MS, begin_ns, deadline_ns;
 	struct rnic_cm_event ev;
-	struct cm_side active;
-	uint8_t frame[24];
-	struct cm_qp q;
-	uint16_t port;
-	int listener = cm_rawpeer_listen(&port), fd;
+	struct cm_active a;
+	int fd;
 
 	(void)state;
-	cm_qp_open(&q);
 	begin_ns = rnic_now_ns();
-	cm_dial(&active, &q, port, "");
-	fd = cm_rawpeer_accept(listener, frame, 24);
+	cm_active_open(&a);
+	fd = cm_active_request(&a, 24);
 	util_lock(&cm.lock);
 	assert_true(TAILQ_EMPTY(&cm.starting));
 	assert_false(TAILQ_EMPTY(&cm.asked));
@@ -396,57 +348,43 @@ static void a_reply_has_six_times_as_long_as_a_connection(void **state)
 	util_unlock(&cm.lock);
 	assert_true(deadline_ns >= begin_ns + limit_ns);
 	assert_true(deadline_ns <= rnic_now_ns() + limit_ns);
-	cm_expect(active.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
+	cm_expect(a.side.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
 	assert_true(rnic_now_ns() >= deadline_ns);
 	close(fd);
-	cm_side_close(&active);
-	cm_qp_close(&q);
-	close(listener);
+	cm_active_close(&a);
 }
 
 static void destroying_aborts_a_connect(void **state)
 {
-	struct cm_side active;
-	uint8_t frame[24];
-	struct cm_qp q;
+	struct cm_active a;
 	uint32_t cnt;
-	uint16_t port;
-	int listener = cm_rawpeer_listen(&port), fd;
+	int fd;
 
 	(void)state;
-	cm_qp_open(&q);
-	cm_dial(&active, &q, port, "");
-	fd = cm_rawpeer_accept(listener, frame, 24);
-	assert_int_equal(rnic_cm_destroy(active.chan, active.id, &cnt), 0);
+	cm_active_open(&a);
+	fd = cm_active_request(&a, 24);
+	assert_int_equal(rnic_cm_destroy(a.side.chan, a.side.id, &cnt), 0);
 	assert_int_equal(cnt, 2); /* ADDR_RESOLVED, ROUTE_RESOLVED */
-	assert_int_equal(cm_read_to_end(fd, frame, sizeof(frame)), 0);
-	assert_false(cm_is_readable(active.chan, 0));
-	assert_int_equal(rnic_qp_state(q.qp), RNIC_QPS_IDLE);
+	assert_int_equal(cm_read_to_end(fd, a.frame, sizeof(a.frame)), 0);
+	assert_false(cm_is_readable(a.side.chan, 0));
+	assert_int_equal(rnic_qp_state(a.q.qp), RNIC_QPS_IDLE);
 	close(fd);
-	cm_side_close(&active);
-	cm_qp_close(&q);
-	close(listener);
+	cm_active_close(&a);
 }
 
 static void disconnect_aborts_a_connect(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_side active;
-	uint8_t frame[24];
-	struct cm_qp q;
-	uint16_t port;
-	int listener = cm_rawpeer_listen(&port), fd;
+	struct cm_active a;
+	int fd;
 
 	(void)state;
-	cm_qp_open(&q);
-	cm_dial(&active, &q, port, "");
-	fd = cm_rawpeer_accept(listener, frame, 24);
-	assert_int_equal(rnic_cm_disconnect(active.chan, active.id), 0);
-	cm_expect(active.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	cm_active_open(&a);
+	fd = cm_active_request(&a, 24);
+	assert_int_equal(rnic_cm_disconnect(a.side.chan, a.side.id), 0);
+	cm_expect(a.side.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
 	close(fd);
-	cm_side_close(&active);
-	cm_qp_close(&q);
-	close(listener);
+	cm_active_close(&a);
 }
 
 static void connect_checks_the_qp(void **state)

@@ -364,4 +364,35 @@ static inline int cm_rawpeer_accept(int listener, uint8_t *buf, size_t len)
 	return fd;
 }
 
+/* An identity that connects to a plain listening socket. */
+struct cm_active {
+	struct cm_side side;
+	struct cm_qp q;
+	int listener;
+	uint8_t frame[64]; /* what the test has read last */
+};
+
+/* Up to the connect, which nothing has answered yet. */
+static inline void cm_active_open(struct cm_active *a)
+{
+	uint16_t port;
+
+	a->listener = cm_rawpeer_listen(&port);
+	cm_qp_open(&a->q);
+	cm_dial(&a->side, &a->q, port, "");
+}
+
+/* Its next Request, of @len octets, into @a->frame.  Return: the connection. */
+static inline int cm_active_request(struct cm_active *a, size_t len)
+{
+	return cm_rawpeer_accept(a->listener, a->frame, len);
+}
+
+static inline void cm_active_close(struct cm_active *a)
+{
+	cm_side_close(&a->side);
+	cm_qp_close(&a->q);
+	close(a->listener);
+}
+
 #endif

@@ -45,24 +45,18 @@ static void accepts_an_rdmac_initiator(void **state)
 static void connects_to_an_rdmac_responder(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_side active;
-	uint8_t frame[24];
-	struct cm_qp q;
-	uint16_t port;
-	int listener = cm_rawpeer_listen(&port), fd;
+	struct cm_active a;
+	int fd;
 
 	(void)state;
-	cm_qp_open(&q);
-	cm_dial(&active, &q, port, "");
-	fd = cm_rawpeer_accept(listener, frame, 24);
-	assert_memory_equal(frame, "MPA ID Req Frame", 16);
-	assert_int_equal(frame[16] & 0x80, 0x80); /* USIW_MARKERS=on */
+	cm_active_open(&a);
+	fd = cm_active_request(&a, 24);
+	assert_memory_equal(a.frame, "MPA ID Req Frame", 16);
+	assert_int_equal(a.frame[16] & 0x80, 0x80); /* USIW_MARKERS=on */
 	cm_say(fd, rdmac_reply, sizeof(rdmac_reply));
-	cm_expect(active.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	cm_expect(a.side.chan, RNIC_CM_ESTABLISHED, 0, &ev);
 	close(fd);
-	close(listener);
-	cm_side_close(&active);
-	cm_qp_close(&q);
+	cm_active_close(&a);
 }
 
 /* A marker, then the RTR: a Write of nothing to STag 1. */
@@ -84,30 +78,24 @@ static void puts_and_takes_markers(void **state)
 	static const uint8_t reply[24] =
 		"MPA ID Rep Frame\xd0\x02\x00\x04\x80\x04\x80\x03";
 	struct rnic_cm_event ev;
-	struct cm_side active;
-	uint8_t octets[64];
-	struct cm_qp q;
-	uint16_t port;
-	int listener = cm_rawpeer_listen(&port), fd;
+	struct cm_active a;
+	int fd;
 
 	(void)state;
-	cm_qp_open(&q);
-	cm_dial(&active, &q, port, "");
-	fd = cm_rawpeer_accept(listener, octets, 24);
-	assert_int_equal(octets[16] & 0x80, 0x80);
+	cm_active_open(&a);
+	fd = cm_active_request(&a, 24);
+	assert_int_equal(a.frame[16] & 0x80, 0x80);
 	cm_say(fd, reply, sizeof(reply));
-	cm_expect(active.chan, RNIC_CM_ESTABLISHED, 0, &ev);
-	assert_int_equal(recv(fd, octets, 24, MSG_WAITALL), 24);
-	assert_memory_equal(octets, marked_rtr, 24);
+	cm_expect(a.side.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(recv(fd, a.frame, 24, MSG_WAITALL), 24);
+	assert_memory_equal(a.frame, marked_rtr, 24);
 	/* Read right, it is DDP's affair: a TERMINATE says which. */
 	cm_say(fd, marked_write, sizeof(marked_write));
-	assert_int_equal(recv(fd, octets, 22, MSG_WAITALL), 22);
-	assert_memory_equal(octets + 2, "\x41\x47", 2);
-	assert_memory_equal(octets + 20, "\x11\x00", 2);
+	assert_int_equal(recv(fd, a.frame, 22, MSG_WAITALL), 22);
+	assert_memory_equal(a.frame + 2, "\x41\x47", 2);
+	assert_memory_equal(a.frame + 20, "\x11\x00", 2);
 	close(fd);
-	close(listener);
-	cm_side_close(&active);
-	cm_qp_close(&q);
+	cm_active_close(&a);
 }
 
 int main(void)
