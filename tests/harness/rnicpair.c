@@ -293,6 +293,37 @@ int rnicpair_rtr(struct rnic_qp *qp, uint32_t peer_num)
 	return rnic_qp_oob(qp, &opt);
 }
 
+void rnicpair_rtr_to(struct rnic_qp *qp, struct rnic_qp *peer)
+{
+	must(!rnicpair_rtr(qp, rnic_qp_num(peer)));
+}
+
+void rnicpair_rtr_both(struct rnicpair *p)
+{
+	for (int i = 0; i < 2; i++)
+		rnicpair_rtr_to(p->side[i].qp, p->side[!i].qp);
+}
+
+void rnicpair_wait_rts(struct rnicpair *p)
+{
+	for (int i = 0; i < 2; i++)
+		rnicpair_wait_state(&p->side[i], RNIC_QPS_RTS);
+}
+
+struct rnic_qp *rnicpair_acceptor(struct rnicpair *p)
+{
+	struct rnic_qp *a = p->side[0].qp, *b = p->side[1].qp;
+
+	return rnic_qp_num(a) < rnic_qp_num(b) ? a : b;
+}
+
+struct rnic_qp *rnicpair_dialler(struct rnicpair *p)
+{
+	struct rnic_qp *a = p->side[0].qp, *b = p->side[1].qp;
+
+	return rnicpair_acceptor(p) == a ? b : a;
+}
+
 /* ---- posting ------------------------------------------------------------ */
 
 struct usiw_sge rnicpair_sge(const struct rnicpair_side *s, size_t off,

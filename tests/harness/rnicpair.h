@@ -97,6 +97,14 @@ uint32_t rnicpair_gid_idx(const char *addr6);
 struct rnic_oob_options rnicpair_to(const char *addr6, uint32_t peer_num);
 /* To RTR, with a peer at 127.0.0.1. */
 int rnicpair_rtr(struct rnic_qp *qp, uint32_t peer_num);
+/* The same; @peer is another QP of the test's. */
+void rnicpair_rtr_to(struct rnic_qp *qp, struct rnic_qp *peer);
+/* Both sides' QPs to RTR with each other; both have come to RTS. */
+void rnicpair_rtr_both(struct rnicpair *p);
+void rnicpair_wait_rts(struct rnicpair *p);
+/* The QP that accepts, and the one that dials: their numbers decide. */
+struct rnic_qp *rnicpair_acceptor(struct rnicpair *p);
+struct rnic_qp *rnicpair_dialler(struct rnicpair *p);
 
 /* ---- sockets and the MPA start ------------------------------------------ */
 

@@ -76,25 +76,8 @@ static enum smpa_event_type probe_port(int fd, const void *pd, size_t pd_len,
 /* Two QPs that find each other, whoever else is there. */
 static void meet(struct rnicpair *p)
 {
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(rnicpair_rtr(p->side[i].qp,
-					      rnic_qp_num(p->side[!i].qp)),
-				 0);
-	rnicpair_wait_state(&p->side[0], RNIC_QPS_RTS);
-	rnicpair_wait_state(&p->side[1], RNIC_QPS_RTS);
-}
-
-/* The QP that accepts of two, IDLE ones. */
-static struct rnicpair_side *acceptor(struct rnicpair *p)
-{
-	return rnic_qp_num(p->side[0].qp) < rnic_qp_num(p->side[1].qp)
-		       ? &p->side[0]
-		       : &p->side[1];
-}
-
-static struct rnicpair_side *dialler(struct rnicpair *p)
-{
-	return acceptor(p) == &p->side[0] ? &p->side[1] : &p->side[0];
+	rnicpair_rtr_both(p);
+	rnicpair_wait_rts(p);
 }
 
 static void unexpected_peers_are_refused(void **state)
@@ -106,9 +89,9 @@ static void unexpected_peers_are_refused(void **state)
 
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
-	qp = acceptor(&p)->qp;
+	qp = rnicpair_acceptor(&p);
 	num = rnic_qp_num(qp);
-	peer = rnic_qp_num(dialler(&p)->qp);
+	peer = rnic_qp_num(rnicpair_dialler(&p));
 	assert_int_equal(rnicpair_rtr(qp, peer), 0);
 	for (int what = 0; what < CASES; what++) {
 		struct oob_frame frame = {
@@ -136,9 +119,8 @@ static void unexpected_peers_are_refused(void **state)
 		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_CONNECTING);
 	}
 	/* And the one who was meant still comes through. */
-	assert_int_equal(rnicpair_rtr(dialler(&p)->qp, num), 0);
-	rnicpair_wait_state(&p.side[0], RNIC_QPS_RTS);
-	rnicpair_wait_state(&p.side[1], RNIC_QPS_RTS);
+	rnicpair_rtr_to(rnicpair_dialler(&p), rnicpair_acceptor(&p));
+	rnicpair_wait_rts(&p);
 	rnicpair_close(&p);
 }
 
@@ -156,10 +138,10 @@ static void an_early_request_waits(void **state)
 	rnicpair_open_idle(&q, &defaults);
 	meet(&q); /* so that the port of the block listens */
 	rnicpair_open_idle(&p, &defaults);
-	num = rnic_qp_num(acceptor(&p)->qp);
-	peer = rnic_qp_num(dialler(&p)->qp);
+	num = rnic_qp_num(rnicpair_acceptor(&p));
+	peer = rnic_qp_num(rnicpair_dialler(&p));
 	if (rnic_qp_num_port(num) !=
-	    rnic_qp_num_port(rnic_qp_num(acceptor(&q)->qp)))
+	    rnic_qp_num_port(rnic_qp_num(rnicpair_acceptor(&q))))
 		fail_msg("two QPs of one process stand in one block");
 	frame.src_num = peer;
 	frame.dst_num = num;
@@ -195,9 +177,9 @@ static void who_leaves_after_the_reply_costs_nothing(void **state)
 
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
-	qp = acceptor(&p)->qp;
+	qp = rnicpair_acceptor(&p);
 	frame.dst_num = rnic_qp_num(qp);
-	frame.src_num = rnic_qp_num(dialler(&p)->qp);
+	frame.src_num = rnic_qp_num(rnicpair_dialler(&p));
 	oob_frame_encode(&frame, pd);
 	assert_int_equal(rnicpair_rtr(qp, frame.src_num), 0);
 	for (int i = 0; i < 5; i++) {
@@ -208,9 +190,8 @@ static void who_leaves_after_the_reply_costs_nothing(void **state)
 		poll(NULL, 0, 5 * i);
 		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_CONNECTING);
 	}
-	assert_int_equal(rnicpair_rtr(dialler(&p)->qp, frame.dst_num), 0);
-	rnicpair_wait_state(&p.side[0], RNIC_QPS_RTS);
-	rnicpair_wait_state(&p.side[1], RNIC_QPS_RTS);
+	rnicpair_rtr_to(rnicpair_dialler(&p), qp);
+	rnicpair_wait_rts(&p);
 	rnicpair_close(&p);
 }
 
@@ -224,19 +205,16 @@ static void silence_and_noise_disturb_nobody(void **state)
 
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
-	num = rnic_qp_num(acceptor(&p)->qp);
-	assert_int_equal(
-		rnicpair_rtr(acceptor(&p)->qp, rnic_qp_num(dialler(&p)->qp)),
-		0);
+	num = rnic_qp_num(rnicpair_acceptor(&p));
+	rnicpair_rtr_to(rnicpair_acceptor(&p), rnicpair_dialler(&p));
 	for (int i = 0; i < 32; i++) {
 		fd[i] = tcp_dial("127.0.0.1", num);
 		if (i & 1)
 			must(send(fd[i], noise, sizeof(noise) - 1,
 				  MSG_NOSIGNAL) > 0);
 	}
-	assert_int_equal(rnicpair_rtr(dialler(&p)->qp, num), 0);
-	rnicpair_wait_state(&p.side[0], RNIC_QPS_RTS);
-	rnicpair_wait_state(&p.side[1], RNIC_QPS_RTS);
+	rnicpair_rtr_to(rnicpair_dialler(&p), rnicpair_acceptor(&p));
+	rnicpair_wait_rts(&p);
 	for (int i = 0; i < 32; i++)
 		close(fd[i]);
 	rnicpair_close(&p);

@@ -106,34 +106,19 @@ static void wait_alone(void)
 
 /* ---- two that look for each other --------------------------------------- */
 
-static struct rnicpair_side *acceptor(struct rnicpair *p)
-{
-	return rnic_qp_num(p->side[0].qp) < rnic_qp_num(p->side[1].qp)
-		       ? &p->side[0]
-		       : &p->side[1];
-}
-
-static struct rnicpair_side *dialler(struct rnicpair *p)
-{
-	return acceptor(p) == &p->side[0] ? &p->side[1] : &p->side[0];
-}
-
 static void wait_accept(struct rnicpair *p)
 {
-	assert_int_equal(
-		rnicpair_rtr(acceptor(p)->qp, rnic_qp_num(dialler(p)->qp)), 0);
+	rnicpair_rtr_to(rnicpair_acceptor(p), rnicpair_dialler(p));
 }
 
 static void come(struct rnicpair *p)
 {
-	assert_int_equal(
-		rnicpair_rtr(dialler(p)->qp, rnic_qp_num(acceptor(p)->qp)), 0);
+	rnicpair_rtr_to(rnicpair_dialler(p), rnicpair_acceptor(p));
 }
 
 static void meet_soon(struct rnicpair *p, uint64_t begin_ms)
 {
-	for (int i = 0; i < 2; i++)
-		rnicpair_wait_state(&p->side[i], RNIC_QPS_RTS);
+	rnicpair_wait_rts(p);
 	assert_true(rnicpair_ms() - begin_ms < SOON_MS);
 }
 
@@ -164,8 +149,8 @@ static void a_silent_crowd_keeps_nobody_away(void **state)
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
 	wait_accept(&p);
-	num = rnic_qp_num(acceptor(&p)->qp);
-	len = request(rnic_qp_num(dialler(&p)->qp), num, octets);
+	num = rnic_qp_num(rnicpair_acceptor(&p));
+	len = request(rnic_qp_num(rnicpair_dialler(&p)), num, octets);
 	before = fd_cnt();
 	for (int i = 0; i < CROWD; i++) {
 		size_t cut = (size_t)i % len;
@@ -177,7 +162,8 @@ static void a_silent_crowd_keeps_nobody_away(void **state)
 	}
 	wait_kept(before + CROWD, HALF_OPEN_MAX / 2);
 	assert_in_range(fd_cnt() - before - CROWD, 0, HALF_OPEN_MAX);
-	assert_int_equal(rnic_qp_state(acceptor(&p)->qp), RNIC_QPS_CONNECTING);
+	assert_int_equal(rnic_qp_state(rnicpair_acceptor(&p)),
+			 RNIC_QPS_CONNECTING);
 	come(&p);
 	meet_soon(&p, rnicpair_ms());
 	for (int i = 0; i < CROWD; i++)
@@ -238,7 +224,7 @@ static void a_flood_keeps_nobody_away(void **state)
 	(void)state;
 	rnicpair_open_idle(&q, &defaults);
 	wait_accept(&q); /* the port stays */
-	num = rnic_qp_num(acceptor(&q)->qp);
+	num = rnic_qp_num(rnicpair_acceptor(&q));
 	assert_int_equal(pthread_create(&thread, NULL, flood, &num), 0);
 	while (flood_cnt < 200)
 		sched_yield();
@@ -275,7 +261,7 @@ static void those_who_wait_leave_descriptors(void **state)
 	rnicpair_open_idle(&q, &defaults);
 	wait_accept(&q); /* so that the port listens */
 	rnicpair_open_idle(&p, &defaults);
-	num = rnic_qp_num(acceptor(&p)->qp);
+	num = rnic_qp_num(rnicpair_acceptor(&p));
 	must(!getrlimit(RLIMIT_NOFILE, &old));
 	few = old;
 	few.rlim_cur = LIMIT;
@@ -348,10 +334,10 @@ static void who_lacks_descriptors_comes_later(void **state)
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
 	wait_accept(&p);
-	qp = dialler(&p)->qp;
+	qp = rnicpair_dialler(&p);
 	{
 		struct rnic_oob_options opt = rnicpair_to(
-			RNICPAIR_LO4, rnic_qp_num(acceptor(&p)->qp));
+			RNICPAIR_LO4, rnic_qp_num(rnicpair_acceptor(&p)));
 
 		limit_descriptors(&old, 0);
 		rc = rnic_qp_oob(qp, &opt);
@@ -383,7 +369,8 @@ static void a_missed_connection_is_taken_later(void **state)
 	limit_descriptors(&old, 1); /* the dialler's */
 	come(&p);
 	poll(NULL, 0, 50);
-	assert_int_equal(rnic_qp_state(acceptor(&p)->qp), RNIC_QPS_CONNECTING);
+	assert_int_equal(rnic_qp_state(rnicpair_acceptor(&p)),
+			 RNIC_QPS_CONNECTING);
 	must(!setrlimit(RLIMIT_NOFILE, &old));
 	meet_soon(&p, rnicpair_ms());
 	rnicpair_close(&p);

@@ -27,6 +27,12 @@ static void rts(struct rnic_qp *qp, uint8_t ord, uint64_t retry_ns)
 	rnic_qp_oob_send(qp, &opt);
 }
 
+static void rts_both(struct rnicpair *p, uint8_t ord)
+{
+	for (int i = 0; i < 2; i++)
+		rts(p->side[i].qp, ord, 0);
+}
+
 static void send_from(struct rnicpair *p, int i, size_t off)
 {
 	struct rnicpair_side *s = &p->side[i];
@@ -50,6 +56,20 @@ static void recv_at(struct rnicpair *p, int i, size_t off)
 	assert_int_equal(rnicpair_post_recv(&p->side[i], off, &sge, 1), 0);
 }
 
+static void take_ok(struct rnicpair_side *s, struct rnic_cq *cq)
+{
+	assert_int_equal(rnicpair_take(s, cq).status, USIW_WC_SUCCESS);
+}
+
+/* Of send_from(..., 0) and recv_at(..., 4096): both done, nothing lost. */
+static void take_message(struct rnicpair_side *from, struct rnicpair_side *to)
+{
+	take_ok(from, from->scq);
+	take_ok(to, to->rcq);
+	assert_true(rnicpair_is_filled(to->buf + 4096, 100, 1));
+	memset(to->buf + 4096, 0, 100);
+}
+
 /* A message each way. */
 static void talk(struct rnicpair *p)
 {
@@ -57,16 +77,8 @@ static void talk(struct rnicpair *p)
 		recv_at(p, !i, 4096);
 		send_from(p, i, 0);
 	}
-	for (int i = 0; i < 2; i++) {
-		struct rnicpair_side *s = &p->side[i];
-
-		assert_int_equal(rnicpair_take(s, s->scq).status,
-				 USIW_WC_SUCCESS);
-		assert_int_equal(rnicpair_take(s, s->rcq).status,
-				 USIW_WC_SUCCESS);
-		assert_true(rnicpair_is_filled(s->buf + 4096, 100, 1));
-		memset(s->buf + 4096, 0, 100);
-	}
+	for (int i = 0; i < 2; i++)
+		take_message(&p->side[i], &p->side[!i]);
 }
 
 /* One thread moves both, either first; with pauses, the Request waits. */
@@ -82,16 +94,14 @@ static void either_may_be_first(void **state)
 			struct rnicpair_side *s = &p.side[i ? !first : first];
 			struct rnicpair_side *t = &p.side[i ? first : !first];
 
-			assert_int_equal(
-				rnicpair_rtr(s->qp, rnic_qp_num(t->qp)), 0);
+			rnicpair_rtr_to(s->qp, t->qp);
 			assert_true(rnic_qp_state(s->qp) != RNIC_QPS_IDLE);
 			if (round & 2)
 				poll(NULL, 0, 20);
 			if (round & 4)
 				rts(s->qp, 4, 0);
 		}
-		rts(p.side[0].qp, 4, 0);
-		rts(p.side[1].qp, 4, 0);
+		rts_both(&p, 4);
 		talk(&p);
 		rnicpair_close(&p);
 	}
@@ -108,17 +118,13 @@ static void work_posted_before_goes_out_when_the_peer_comes(void **state)
 		rnicpair_open_idle(&p, &defaults);
 		s = &p.side[early];
 		t = &p.side[!early];
-		assert_int_equal(rnicpair_rtr(s->qp, rnic_qp_num(t->qp)), 0);
+		rnicpair_rtr_to(s->qp, t->qp);
 		rts(s->qp, 4, 10000 * NS_PER_MS);
 		recv_at(&p, !early, 4096);
 		send_from(&p, early, 0);
 		poll(NULL, 0, 30);
-		assert_int_equal(rnicpair_rtr(t->qp, rnic_qp_num(s->qp)), 0);
-		assert_int_equal(rnicpair_take(s, s->scq).status,
-				 USIW_WC_SUCCESS);
-		assert_int_equal(rnicpair_take(t, t->rcq).status,
-				 USIW_WC_SUCCESS);
-		assert_true(rnicpair_is_filled(t->buf + 4096, 100, 1));
+		rnicpair_rtr_to(t->qp, s->qp);
+		take_message(s, t);
 		rnicpair_close(&p);
 	}
 }
@@ -130,10 +136,7 @@ static void reads_are_as_many_as_both_said(void **state)
 
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(
-			rnicpair_rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
-			0);
+	rnicpair_rtr_both(&p);
 	rts(p.side[0].qp, 3, 0);
 	rts(p.side[1].qp, 100, 0);
 	talk(&p);
@@ -143,6 +146,12 @@ static void reads_are_as_many_as_both_said(void **state)
 	rnic_qp_query(p.side[1].qp, &attr);
 	assert_int_equal(attr.ord, 4);
 	rnicpair_close(&p);
+}
+
+static void reset(struct rnic_qp *qp)
+{
+	assert_int_equal(rnic_qp_modify(qp, RNIC_QPS_ERROR), 0);
+	assert_int_equal(rnic_qp_modify(qp, RNIC_QPS_IDLE), 0);
 }
 
 static void after_reset_both_connect_again(void **state)
@@ -156,27 +165,14 @@ static void after_reset_both_connect_again(void **state)
 			struct rnic_qp *qp = p.side[(round + i) & 1].qp;
 			struct rnic_qp *peer = p.side[(round + i + 1) & 1].qp;
 
-			assert_int_equal(rnicpair_rtr(qp, rnic_qp_num(peer)),
-					 0);
+			rnicpair_rtr_to(qp, peer);
 		}
-		rts(p.side[0].qp, 1, 0);
-		rts(p.side[1].qp, 1, 0);
+		rts_both(&p, 1);
 		talk(&p);
-		for (int i = 0; i < 2; i++) {
-			assert_int_equal(
-				rnic_qp_modify(p.side[i].qp, RNIC_QPS_ERROR),
-				0);
-			assert_int_equal(
-				rnic_qp_modify(p.side[i].qp, RNIC_QPS_IDLE), 0);
-		}
+		for (int i = 0; i < 2; i++)
+			reset(p.side[i].qp);
 	}
 	rnicpair_close(&p);
-}
-
-static void reset(struct rnic_qp *qp)
-{
-	assert_int_equal(rnic_qp_modify(qp, RNIC_QPS_ERROR), 0);
-	assert_int_equal(rnic_qp_modify(qp, RNIC_QPS_IDLE), 0);
 }
 
 /* The other is still in its former life: it is waited for, and neither takes
@@ -191,20 +187,19 @@ static void one_end_may_reset_alone(void **state)
 		rnicpair_open_idle(&p, &defaults);
 		a = p.side[i].qp;
 		b = p.side[!i].qp;
-		assert_int_equal(rnicpair_rtr(a, rnic_qp_num(b)), 0);
-		assert_int_equal(rnicpair_rtr(b, rnic_qp_num(a)), 0);
-		rts(a, 1, 0);
-		rts(b, 1, 0);
+		rnicpair_rtr_to(a, b);
+		rnicpair_rtr_to(b, a);
+		rts_both(&p, 1);
 		talk(&p);
 		reset(a);
-		assert_int_equal(rnicpair_rtr(a, rnic_qp_num(b)), 0);
+		rnicpair_rtr_to(a, b);
 		rts(a, 1, 0);
 		poll(NULL, 0, 100);
 		assert_int_equal(rnic_qp_state(a), RNIC_QPS_CONNECTING);
 		/* Nobody has touched it; its peer has gone. */
 		assert_int_equal(rnic_qp_state(b), RNIC_QPS_RTS);
 		reset(b);
-		assert_int_equal(rnicpair_rtr(b, rnic_qp_num(a)), 0);
+		rnicpair_rtr_to(b, a);
 		rts(b, 1, 0);
 		talk(&p);
 		rnicpair_close(&p);
@@ -224,31 +219,23 @@ static void a_peer_may_come_back_as_another(void **state)
 		rnicpair_open_idle(&p, &defaults);
 		s = &p.side[!i];
 		former = rnic_qp_num(s->qp);
-		for (int j = 0; j < 2; j++)
-			assert_int_equal(
-				rnicpair_rtr(p.side[j].qp,
-					     rnic_qp_num(p.side[!j].qp)),
-				0);
-		rts(p.side[0].qp, 1, 0);
-		rts(p.side[1].qp, 1, 0);
+		rnicpair_rtr_both(&p);
+		rts_both(&p, 1);
 		talk(&p);
 		assert_int_equal(rnic_qp_destroy(s->qp, &events), 0);
 		s->qp = rnicpair_qp_new(&p, !i);
 		assert_int_not_equal(rnic_qp_num(s->qp), former);
 		reset(p.side[i].qp);
 		assert_int_equal(rnicpair_rtr(p.side[i].qp, former), 0);
-		assert_int_equal(rnicpair_rtr(s->qp, rnic_qp_num(p.side[i].qp)),
-				 0);
+		rnicpair_rtr_to(s->qp, p.side[i].qp);
 		poll(NULL, 0, 50);
 		assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_CONNECTING);
 		assert_int_equal(rnic_qp_state(p.side[i].qp),
 				 RNIC_QPS_CONNECTING);
 		assert_int_equal(rnic_qp_modify(p.side[i].qp, RNIC_QPS_IDLE),
 				 0);
-		assert_int_equal(rnicpair_rtr(p.side[i].qp, rnic_qp_num(s->qp)),
-				 0);
-		rts(p.side[0].qp, 1, 0);
-		rts(p.side[1].qp, 1, 0);
+		rnicpair_rtr_to(p.side[i].qp, s->qp);
+		rts_both(&p, 1);
 		talk(&p);
 		rnicpair_close(&p);
 	}
@@ -268,14 +255,13 @@ static void what_was_given_up_is_not_taken_later(void **state)
 		a = p.side[early].qp;
 		b = p.side[!early].qp;
 		for (int i = 0; i < 5; i++) {
-			assert_int_equal(rnicpair_rtr(a, rnic_qp_num(b)), 0);
+			rnicpair_rtr_to(a, b);
 			poll(NULL, 0, i);
 			assert_int_equal(rnic_qp_modify(a, RNIC_QPS_IDLE), 0);
 		}
-		assert_int_equal(rnicpair_rtr(a, rnic_qp_num(b)), 0);
-		assert_int_equal(rnicpair_rtr(b, rnic_qp_num(a)), 0);
-		rts(a, 1, 0);
-		rts(b, 1, 0);
+		rnicpair_rtr_to(a, b);
+		rnicpair_rtr_to(b, a);
+		rts_both(&p, 1);
 		talk(&p);
 		rnicpair_close(&p);
 	}
@@ -290,17 +276,12 @@ static void a_qp_may_be_its_own_peer(void **state)
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
 	s = &p.side[0];
-	assert_int_equal(rnicpair_rtr(s->qp, rnic_qp_num(s->qp)), 0);
+	rnicpair_rtr_to(s->qp, s->qp);
 	rts(s->qp, 4, 0);
 	for (int i = 0; i < 3; i++) {
 		recv_at(&p, 0, 4096);
 		send_from(&p, 0, 0);
-		assert_int_equal(rnicpair_take(s, s->scq).status,
-				 USIW_WC_SUCCESS);
-		assert_int_equal(rnicpair_take(s, s->rcq).status,
-				 USIW_WC_SUCCESS);
-		assert_true(rnicpair_is_filled(s->buf + 4096, 100, 1));
-		memset(s->buf + 4096, 0, 100);
+		take_message(s, s);
 	}
 	sge = rnicpair_sge(s, 8192, 100);
 	assert_int_equal(
@@ -313,7 +294,7 @@ static void a_qp_may_be_its_own_peer(void **state)
 				      .rkey = s->stag,
 				      .remote_addr = rnicpair_addr(s, 0) }),
 		0);
-	assert_int_equal(rnicpair_take(s, s->scq).status, USIW_WC_SUCCESS);
+	take_ok(s, s->scq);
 	assert_true(rnicpair_is_filled(s->buf + 8192, 100, 1));
 	rnicpair_close(&p);
 }
@@ -331,8 +312,7 @@ static void ipv6_addresses_serve_as_well(void **state)
 		opt = rnicpair_to("::1", rnic_qp_num(p.side[!i].qp));
 		assert_int_equal(rnic_qp_oob(p.side[i].qp, &opt), 0);
 	}
-	rts(p.side[0].qp, 1, 0);
-	rts(p.side[1].qp, 1, 0);
+	rts_both(&p, 1);
 	talk(&p);
 	rnicpair_close(&p);
 }
@@ -349,23 +329,16 @@ static void the_first_message_establishes(void **state)
 		rnicpair_open_idle(&p, &defaults);
 		s = &p.side[early];
 		t = &p.side[!early];
-		for (int i = 0; i < 2; i++)
-			assert_int_equal(
-				rnicpair_rtr(p.side[i].qp,
-					     rnic_qp_num(p.side[!i].qp)),
-				0);
-		rnicpair_wait_state(s, RNIC_QPS_RTS);
-		rnicpair_wait_state(t, RNIC_QPS_RTS);
+		rnicpair_rtr_both(&p);
+		rnicpair_wait_rts(&p);
 		/* The start frames are no message. */
 		assert_false(rnicpair_has_async(t));
 		rts(s->qp, 4, 0);
 		for (int i = 0; i < 2; i++) {
 			recv_at(&p, !early, 4096);
 			send_from(&p, early, 0);
-			assert_int_equal(rnicpair_take(t, t->rcq).status,
-					 USIW_WC_SUCCESS);
-			assert_int_equal(rnicpair_take(s, s->scq).status,
-					 USIW_WC_SUCCESS);
+			take_ok(t, t->rcq);
+			take_ok(s, s->scq);
 		}
 		assert_int_equal(rnicpair_async(t, NULL), USIW_EVENT_COMM_EST);
 		rts(t->qp, 4, 0);
@@ -384,9 +357,7 @@ static void nobody_in_rts_is_told(void **state)
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(
-			rnicpair_rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
-			0);
+		rnicpair_rtr_to(p.side[i].qp, p.side[!i].qp);
 		rts(p.side[i].qp, 4, 0);
 	}
 	talk(&p);
@@ -402,12 +373,8 @@ static void a_send_is_held_for_who_spoke_too_late(void **state)
 
 	(void)state;
 	rnicpair_open_idle(&p, &defaults);
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(
-			rnicpair_rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
-			0);
-	for (int i = 0; i < 2; i++)
-		rnicpair_wait_state(&p.side[i], RNIC_QPS_RTS);
+	rnicpair_rtr_both(&p);
+	rnicpair_wait_rts(&p);
 	for (int i = 0; i < 2; i++) {
 		rts(p.side[i].qp, 4, 0);
 		send_from(&p, i, 0);
@@ -418,10 +385,8 @@ static void a_send_is_held_for_who_spoke_too_late(void **state)
 	for (int i = 0; i < 2; i++) {
 		struct rnicpair_side *s = &p.side[i];
 
-		assert_int_equal(rnicpair_take(s, s->rcq).status,
-				 USIW_WC_SUCCESS);
-		assert_int_equal(rnicpair_take(s, s->scq).status,
-				 USIW_WC_SUCCESS);
+		take_ok(s, s->rcq);
+		take_ok(s, s->scq);
 	}
 	rnicpair_close(&p);
 }
@@ -438,8 +403,7 @@ static void a_peer_that_never_comes_exhausts_retries(void **state)
 
 		rnicpair_open_idle(&p, &defaults);
 		s = &p.side[i];
-		assert_int_equal(
-			rnicpair_rtr(s->qp, rnic_qp_num(p.side[!i].qp)), 0);
+		rnicpair_rtr_to(s->qp, p.side[!i].qp);
 		rts(s->qp, 1, 200 * NS_PER_MS);
 		/* Without work there is nothing to give up. */
 		poll(NULL, 0, 500);
@@ -457,8 +421,7 @@ static void a_peer_that_never_comes_exhausts_retries(void **state)
 				 USIW_WC_WR_FLUSH_ERR);
 		assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_ERROR);
 		/* Too late now. */
-		assert_int_equal(
-			rnicpair_rtr(p.side[!i].qp, rnic_qp_num(s->qp)), 0);
+		rnicpair_rtr_to(p.side[!i].qp, s->qp);
 		poll(NULL, 0, 100);
 		assert_int_equal(rnic_qp_state(p.side[!i].qp),
 				 RNIC_QPS_CONNECTING);
@@ -474,9 +437,7 @@ static void destroying_a_waiting_qp_is_fine(void **state)
 		struct rnicpair p;
 
 		rnicpair_open_idle(&p, &defaults);
-		assert_int_equal(
-			rnicpair_rtr(p.side[i].qp, rnic_qp_num(p.side[!i].qp)),
-			0);
+		rnicpair_rtr_to(p.side[i].qp, p.side[!i].qp);
 		send_from(&p, i, 0);
 		assert_int_equal(rnic_qp_destroy(p.side[i].qp, &events), 0);
 		p.side[i].qp = NULL;

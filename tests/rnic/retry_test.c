@@ -81,8 +81,7 @@ static void connect_pair(struct rnicpair *p, uint64_t retry_ms)
 	};
 
 	rnicpair_open_idle(p, &defaults);
-	for (int i = 0; i < 2; i++)
-		must(!rnicpair_rtr(p->side[i].qp, rnic_qp_num(p->side[!i].qp)));
+	rnicpair_rtr_both(p);
 	for (int i = 0; i < 2; i++) {
 		rnic_qp_oob_send(p->side[i].qp, &opt);
 		rnicpair_wait_state(&p->side[i], RNIC_QPS_RTS);
