@@ -71,11 +71,14 @@ def load(name):
 
 def unfit(names):
     """Those that the sanitizer or the carrier does not allow."""
-    unfit_for = [*SANITIZER, *CARRIER] + ["both"] * len(SANITIZER)
+    unfit_for = [*SANITIZER, *CARRIER] + ["both"] * len(SANITIZER) + [
+        f"{carrier}-{sanitizer}"
+        for carrier in CARRIER for sanitizer in SANITIZER]
     found = []
     for words, reason in load("unfit.txt").items():
         what, name = words.split()
-        check(what in ("address", "thread", "both", "cm") and reason and
+        check(what in ("address", "thread", "both", "cm", "cm-address",
+                       "cm-thread") and reason and
               name in names, f"unfit.txt: {words}: {reason}")
         if what in unfit_for:
             found.append(name)
