@@ -45,8 +45,8 @@ if mode == "slow":  # longer than the limit, and never still for as long
         with open(counter, "w") as stream:
             stream.write(str(time.monotonic_ns()))
         time.sleep(0.05)
-for size in range(23):
-    print(2 << size, 200, 1.0, 1.0, 0.5)
+for size in range(22 if mode == "a row less" else 23):
+    print(2 << size, 200, 1.0, "0.00" if mode == "slow row" else 1.0, 0.5)
 """
 
 
@@ -77,6 +77,15 @@ class Demo(unittest.TestCase):
     def test_a_slow_machine_is_no_failure(self):
         done = self.demo("slow")
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_rate_that_rounds_to_nothing_is_no_failure(self):
+        done = self.demo("slow row")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_missing_row_is_a_failure(self):
+        done = self.demo("a row less")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("FAILED: 22 bandwidth rows instead of 23", done.stderr)
 
     def test_no_progress_is_named_and_nobody_blamed(self):
         done = self.demo("stuck")
