@@ -35,11 +35,4 @@ void rnic_context_event(struct rnic_context *ctx, struct rnic_chan_node *node,
 /* What serves the context is broken: DEVICE_FATAL, once.  Any thread. */
 void rnic_context_fatal(struct rnic_context *ctx);
 
-/* Guards what a forked child makes anew of inherited objects, too. */
-void rnic_context_lock_list(void);
-void rnic_context_unlock_list(void);
-
-/* Forked child: the parent's contexts are not ours to close. */
-void rnic_context_fork_child(void);
-
 #endif

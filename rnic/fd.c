@@ -2,15 +2,8 @@
 /* The fd table of the process, and the forked child's first steps. */
 #include "fd.h"
 
-#include "cm.h"
-#include "context.h"
-#include "device.h"
 #include "fdtab.h"
-#include "guard.h"
 #include "lock.h"
-#include "netif.h"
-#include "qp.h"
-#include "stat.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +16,7 @@
 static pthread_once_t fd_once = PTHREAD_ONCE_INIT;
 static struct util_fdtab *fd_table;
 static _Atomic uint32_t fork_gen;
+static const struct rnic_fork *on_fork; /* written before there are threads */
 
 /* Not close(): that is the preload library's, which would ask the table. */
 static void fd_close_raw(int fd)
@@ -64,26 +58,24 @@ static void fork_child(void)
 	atomic_fetch_add_explicit(&fork_gen, 1, memory_order_relaxed);
 	if (fd_table) {
 		util_fdtab_fork_child(fd_table);
-		rnic_cm_fork_keep(fd_table);
+		on_fork->keep(fd_table);
 		util_fdtab_each(fd_table, fd_disown);
 	}
-	rnic_guard_fork_child();
-	rnic_netif_fork_child();
-	rnic_stat_fork_child();
-	rnic_cm_fork_child();
-	rnic_qp_table_fork_child();
-	rnic_context_fork_child();
-	rnic_device_fork_child();
+	on_fork->child();
 }
 
 static void fd_init(void)
 {
 	/* Without the handler a child would keep streams alive: no table, so
 	 * that nothing is ever opened. */
-	if (pthread_atfork(rnic_cm_fork_prepare, rnic_cm_fork_parent,
-			   fork_child) != 0)
+	if (pthread_atfork(on_fork->prepare, on_fork->parent, fork_child) != 0)
 		return;
 	fd_table = util_fdtab_new();
+}
+
+void rnic_fd_on_fork(const struct rnic_fork *fork)
+{
+	on_fork = fork;
 }
 
 struct util_fdtab *rnic_fdtab(void)

@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The process-wide fd table and what happens to it, and to everything global,
- * in a forked child.  rnic_fdtab() and rnic_fork_gen() stand in rnic.h.
+ * The fd table of the process, and what becomes of it in a forked child.
+ * rnic_fdtab() and rnic_fork_gen() are declared in rnic.h.
  */
 #ifndef RNIC_FD_H
 #define RNIC_FD_H
 
 #include "rnic.h"
+
+/*
+ * What else happens around a fork.  In the child, keep() runs before the table
+ * is walked and the descriptors that are not the application's are closed;
+ * child() runs behind that.
+ */
+struct rnic_fork {
+	void (*prepare)(void); /* in the parent, before */
+	void (*parent)(void);  /* in the parent, after */
+	void (*keep)(struct util_fdtab *tab);
+	void (*child)(void);
+};
+
+/* To be called before anything opens the table: by a constructor. */
+void rnic_fd_on_fork(const struct rnic_fork *fork);
 
 /**
  * Note an fd that the application must never see: it is closed in a forked

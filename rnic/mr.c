@@ -88,30 +88,6 @@ bool rnic_pd_is_forked(const struct rnic_pd *pd)
 	       rnic_fork_gen();
 }
 
-/* What the parent has made on it is not here. */
-int rnic_pd_enter(struct rnic_pd *pd, _Atomic uint32_t *user_cnt)
-{
-	int ret;
-
-	if (!rnic_pd_is_forked(pd))
-		return 0;
-	ret = rnic_context_enter(pd->ctx);
-	if (ret < 0)
-		return ret;
-	rnic_context_lock_list();
-	if (rnic_pd_is_forked(pd)) {
-		atomic_store_explicit(&pd->user_cnt, 0, memory_order_relaxed);
-		atomic_store_explicit(user_cnt, 0, memory_order_relaxed);
-		atomic_fetch_add_explicit(&pd->ctx->mrs.pd_cnt, 1,
-					  memory_order_relaxed);
-		/* release: the counts before it */
-		atomic_store_explicit(&pd->fork_gen, rnic_fork_gen(),
-				      memory_order_release);
-	}
-	rnic_context_unlock_list();
-	return 0;
-}
-
 int rnic_pd_free(struct rnic_pd *pd)
 {
 	if (rnic_pd_is_forked(pd))

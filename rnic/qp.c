@@ -13,7 +13,6 @@
 #include "rnr.h"
 #include "mw.h"
 #include "qp-num.h"
-#include "oob.h"
 #include "stat.h"
 #include "stream-internal.h"
 #include "tcp.h"
@@ -570,13 +569,10 @@ static int qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
 	return -EINVAL;
 }
 
-int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
+int rnic_qp_change(struct rnic_qp *qp, enum rnic_qp_state state)
 {
 	int rc;
 
-	/* Before the lead: no stream comes any more. */
-	if (state == RNIC_QPS_IDLE || state == RNIC_QPS_ERROR)
-		rnic_oob_cancel(qp);
 	rnic_engine_lead(qp->engine);
 	rc = qp_modify(qp, state);
 	rnic_engine_unlead(qp->engine);
@@ -615,18 +611,9 @@ int rnic_qp_error(const struct rnic_qp *qp)
 	return atomic_load_explicit(&qp->tcp_error, memory_order_acquire);
 }
 
-/*
- * Phase one: nobody finds the QP any more (table, stream, doorbell).  Who
- * could still hold it?  The connection manager's pins are waited for; the
- * stream is let go under the lead; the doorbell is emptied under the lead, and
- * the caller promises that nobody posts.
- */
-void rnic_qp_retire(struct rnic_qp *qp)
+void rnic_qp_leave(struct rnic_qp *qp)
 {
-	if (qp->is_retired)
-		return;
 	qp->is_retired = true;
-	rnic_oob_cancel(qp);
 	rnic_qp_table_remove(qp);
 	rnic_engine_lead(qp->engine);
 	rnic_engine_serve_bells(qp->engine);
@@ -641,17 +628,14 @@ void rnic_qp_retire(struct rnic_qp *qp)
 	rnic_engine_unlead(qp->engine);
 }
 
-/* Phase two: the number may be drawn again, and the memory is freed. */
-int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
+uint32_t rnic_qp_free(struct rnic_qp *qp)
 {
 	uint32_t events = 0;
 
-	rnic_qp_retire(qp);
 	for (int i = 0; i < RNIC_QP_EV_CNT; i++)
 		events += rnic_chan_purge(qp->ctx->async, &qp->event_node[i]);
-	*ret_async_events = events;
 	qp_users_add(qp, (uint32_t)-1);
 	rnic_qp_num_release(qp->num, qp->is_told);
 	qp_release(qp);
-	return 0;
+	return events;
 }

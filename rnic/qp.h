@@ -286,6 +286,21 @@ bool rnic_qp_give_up(struct rnic_qp *qp);
 /* A completion did not fit into its CQ: the peer is told, the QP fails. */
 void rnic_qp_overrun(struct rnic_qp *qp);
 
+/* rnic_qp_modify() for a QP that no peer is dialled for.  Takes the lead. */
+int rnic_qp_change(struct rnic_qp *qp, enum rnic_qp_state state);
+
+/*
+ * The first half of the end, once: nobody finds the QP any more.  What may
+ * still hold it?  Pins of the connection manager are waited for; the stream is
+ * let go under the lead; the doorbell is emptied under the lead, and the caller
+ * promises that nobody posts.
+ */
+void rnic_qp_leave(struct rnic_qp *qp);
+
+/* The second half: the number may be drawn again, and the memory is freed.
+ * Return: asynchronous events that were reported. */
+uint32_t rnic_qp_free(struct rnic_qp *qp);
+
 /* What a bell is for: submit, or flush when the QP has ended. */
 void rnic_qp_serve(struct rnic_qp *qp);
 

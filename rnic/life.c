@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Contexts and QPs begin and end: what concerns several modules.
+ */
+#include "life.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../util/log.h"
+#include "context.h"
+#include "device.h"
+#include "dm.h"
+#include "engine.h"
+#include "fd.h"
+#include "null-mr.h"
+#include "oob.h"
+#include "port.h"
+#include "qp.h"
+#include "stat.h"
+
+#define EXIT_TRY_CNT 1000
+
+/* Guards what a forked child makes anew of inherited objects, too. */
+static struct util_lock list_lock = UTIL_LOCK_INIT(UTIL_RANK_DEVICE);
+static struct rnic_context *contexts;  /* guarded by list_lock */
+static struct rnic_context *abandoned; /* closed with queues in them */
+
+/* ---- contexts ------------------------------------------------------------ */
+
+/* @async_fd: inherited, to have the new channel behind it; -1: a new one. */
+static int context_start(struct rnic_context *ctx, int async_fd)
+{
+	int rc;
+
+	rnic_shm_init(&ctx->shm);
+	rc = rnic_mr_table_init(&ctx->mrs);
+	if (rc < 0)
+		return rc;
+	rc = async_fd < 0 ? rnic_chan_new(sizeof(struct usiw_async_event),
+					  &ctx->async)
+			  : rnic_chan_renew(sizeof(struct usiw_async_event),
+					    async_fd, &ctx->async);
+	if (rc < 0)
+		goto fini_mrs;
+	rc = rnic_engine_new(&ctx->engine);
+	if (rc < 0)
+		goto close_async;
+	ctx->engine->ctx = ctx;
+	return 0;
+close_async:
+	rnic_chan_close(ctx->async);
+fini_mrs:
+	rnic_mr_table_fini(&ctx->mrs);
+	return rc;
+}
+
+int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
+{
+	struct rnic_context *ctx;
+	int rc;
+
+	if (!rnic_fdtab())
+		return -ENOMEM;
+	rnic_stat_init();
+	ctx = calloc(1, sizeof(*ctx));
+	if (!ctx)
+		return -ENOMEM;
+	ctx->dev = dev;
+	atomic_init(&ctx->fork_gen, rnic_fork_gen());
+	rc = context_start(ctx, -1);
+	if (rc < 0) {
+		free(ctx);
+		return rc;
+	}
+	util_lock(&list_lock);
+	ctx->next = contexts;
+	contexts = ctx;
+	util_unlock(&list_lock);
+	rnic_port_watch(ctx);
+	*ret_ctx = ctx;
+	return 0;
+}
+
+/* ---- in a forked child --------------------------------------------------- */
+
+/*
+ * The parent's parts stay where they lie: their fds and mappings have gone with
+ * the fork, and what holds their locks is not here.
+ */
+static int context_renew(struct rnic_context *ctx)
+{
+	struct rnic_chan *inherited = ctx->async;
+	int rc;
+
+	rnic_stat_init();
+	rc = context_start(ctx, rnic_chan_fd(inherited));
+	if (rc < 0) {
+		ctx->async = inherited;
+		return rc;
+	}
+	memset(&ctx->port, 0, sizeof(ctx->port));
+	memset(&ctx->fatal_node, 0, sizeof(ctx->fatal_node));
+	atomic_store_explicit(&ctx->is_fatal, false, memory_order_relaxed);
+	ctx->forgotten = NULL;
+	ctx->next = contexts;
+	contexts = ctx;
+	rnic_port_watch(ctx);
+	/* release: all of it before the sign that it is there */
+	atomic_store_explicit(&ctx->fork_gen, rnic_fork_gen(),
+			      memory_order_release);
+	return 0;
+}
+
+int rnic_context_enter(struct rnic_context *ctx)
+{
+	int rc = 0;
+
+	if (!rnic_context_is_forked(ctx))
+		return 0;
+	util_lock(&list_lock);
+	if (rnic_context_is_forked(ctx))
+		rc = context_renew(ctx);
+	util_unlock(&list_lock);
+	if (rc < 0)
+		util_err("rnic", "%s: cannot be used after fork: %s",
+			 ctx->dev->name, strerror(-rc));
+	return rc;
+}
+
+/* What the parent has made on it is not here. */
+int rnic_pd_enter(struct rnic_pd *pd, _Atomic uint32_t *user_cnt)
+{
+	int ret;
+
+	if (!rnic_pd_is_forked(pd))
+		return 0;
+	ret = rnic_context_enter(pd->ctx);
+	if (ret < 0)
+		return ret;
+	util_lock(&list_lock);
+	if (rnic_pd_is_forked(pd)) {
+		atomic_store_explicit(&pd->user_cnt, 0, memory_order_relaxed);
+		atomic_store_explicit(user_cnt, 0, memory_order_relaxed);
+		atomic_fetch_add_explicit(&pd->ctx->mrs.pd_cnt, 1,
+					  memory_order_relaxed);
+		/* release: the counts before it */
+		atomic_store_explicit(&pd->fork_gen, rnic_fork_gen(),
+				      memory_order_release);
+	}
+	util_unlock(&list_lock);
+	return 0;
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+static void context_unlist(const struct rnic_context *ctx)
+{
+	struct rnic_context **link = &contexts;
+
+	util_lock(&list_lock);
+	while (*link && *link != ctx)
+		link = &(*link)->next;
+	if (*link)
+		*link = ctx->next;
+	util_unlock(&list_lock);
+}
+
+/*
+ * Queues are left in it, and perhaps a thread that polls one, or whose lead
+ * will never be given back: librdmacm closes its devices while the process
+ * exits and other threads run.  Memory stays.
+ */
+static void context_abandon(struct rnic_context *ctx)
+{
+	util_lock(&list_lock);
+	ctx->next = abandoned;
+	abandoned = ctx;
+	util_unlock(&list_lock);
+}
+
+void rnic_context_close(struct rnic_context *ctx)
+{
+	struct rnic_qp *qp;
+
+	if (!ctx)
+		return;
+	context_unlist(ctx);
+	rnic_port_unwatch(ctx);
+	ctx->forgotten = rnic_qp_table_forget(ctx);
+	for (qp = ctx->forgotten; qp; qp = qp->table_next)
+		rnic_oob_cancel(qp);
+	if (!rnic_engine_stop(ctx->engine) || !rnic_shm_is_empty(&ctx->shm)) {
+		context_abandon(ctx);
+		return;
+	}
+	rnic_engine_free(ctx->engine);
+	rnic_null_mr_fini(&ctx->mrs);
+	rnic_dm_fini(&ctx->mrs);
+	rnic_mr_table_fini(&ctx->mrs);
+	(void)rnic_chan_purge(ctx->async, &ctx->fatal_node);
+	rnic_chan_close(ctx->async);
+	rnic_shm_fini(&ctx->shm);
+	free(ctx);
+}
+
+void rnic_contexts_fork_child(void)
+{
+	util_lock_init(&list_lock, UTIL_RANK_DEVICE);
+	contexts = NULL;
+	abandoned = NULL;
+}
+
+/* Nothing is freed: other threads may still run. */
+void rnic_contexts_drain(void)
+{
+	struct rnic_context *ctx;
+	int tries = EXIT_TRY_CNT;
+
+	/* Not for ever: a signal handler may exit in the midst of anything. */
+	while (!util_trylock(&list_lock)) {
+		if (--tries == 0)
+			return;
+		sched_yield();
+	}
+	ctx = contexts;
+	contexts = NULL;
+	util_unlock(&list_lock);
+	for (; ctx; ctx = ctx->next)
+		(void)rnic_engine_drain(ctx->engine);
+}
+
+/* ---- QPs ----------------------------------------------------------------- */
+
+int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
+{
+	/* Before the lead: no stream comes any more. */
+	if (state == RNIC_QPS_IDLE || state == RNIC_QPS_ERROR)
+		rnic_oob_cancel(qp);
+	return rnic_qp_change(qp, state);
+}
+
+void rnic_qp_retire(struct rnic_qp *qp)
+{
+	if (qp->is_retired)
+		return;
+	rnic_oob_cancel(qp);
+	rnic_qp_leave(qp);
+}
+
+int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
+{
+	rnic_qp_retire(qp);
+	*ret_async_events = rnic_qp_free(qp);
+	return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A fork, and the end of the process: in which order the modules are told.
+ */
+#include "cm.h"
+#include "device.h"
+#include "fd.h"
+#include "guard.h"
+#include "life.h"
+#include "netif.h"
+#include "qp.h"
+#include "stat.h"
+
+/* Its sockets are closed already, and it has one thread. */
+static void process_child(void)
+{
+	rnic_guard_fork_child();
+	rnic_netif_fork_child();
+	rnic_stat_fork_child();
+	rnic_cm_fork_child();
+	rnic_qp_table_fork_child();
+	rnic_contexts_fork_child();
+	rnic_device_fork_child();
+}
+
+static const struct rnic_fork process_fork = {
+	.prepare = rnic_cm_fork_prepare,
+	.parent = rnic_cm_fork_parent,
+	.keep = rnic_cm_fork_keep,
+	.child = process_child,
+};
+
+__attribute__((constructor)) static void process_start(void)
+{
+	rnic_fd_on_fork(&process_fork);
+}
+
+/*
+ * The process exits with contexts open: let connections end in order, and the
+ * streams finish, so that what was reported complete arrives.
+ */
+__attribute__((destructor)) static void process_exit(void)
+{
+	rnic_cm_exit();
+	rnic_contexts_drain();
+}
