@@ -158,8 +158,11 @@ def include_graph(files, room):
 
 def no_circles(files):
     """By includes; check_circles.py knows the symbols as well."""
-    return [line for room in circles.ROOMS
-            for line in circles.find(include_graph(files, room))]
+    found = [line for room in circles.ROOMS
+             for line in circles.find(include_graph(files, room),
+                                      circles.KNOWN.get(room, frozenset()))]
+    return found + circles.against_order(include_graph(files, "rnic"),
+                                         circles.modules(files))
 
 
 # --- size -----------------------------------------------------------------

@@ -17,6 +17,8 @@ GOOD_SDP_MAP = {
     "doc/spec/sdp.md": "- SDP-2 · MUST", "sdp/a.c": "int f(void)\n{\n}\n",
     "t.c": "x"}
 
+ORDER = {"rnic/modules.txt": "# lowest first\nlow\nhigh\n"}
+
 NUMBERED = {
     "doc/sdp-map.md": "| T1 | `x_test.c:f` |\n| T2b | `y.c:t` `z.py:g` |\n",
     "doc/spec/sdp.md": "T9\n## 10. Tests\nT1 this; T2b that\n## 11. X\nT3\n",
@@ -64,6 +66,19 @@ CASES = [
     ("no_circles", {"util/a.c": '#include "b.h"\n', "util/a.h": "",
                     "util/b.h": "", "util/b.c": '#include "a.h"\n'},
      {"util/a.c": '#include "b.h"\n', "util/b.h": ""}),
+    ("no_circles", {"rnic/a.c": '#include "b.h"\n', "rnic/a.h": "",
+                    "rnic/b.h": "", "rnic/b.c": '#include "a.h"\n'},
+     {"rnic/a.c": '#include "b.h"\n', "rnic/b.h": '#include "rnic.h"\n',
+      "rnic/rnic.h": ""}),
+    ("no_circles", {"rnic/low/a.c": '#include "high/b.h"\n',
+                    "rnic/high/b.h": "", **ORDER},
+     {"rnic/high/a.c": '#include "low/b.h"\n#include "rnic.h"\n',
+      "rnic/low/b.h": "", "rnic/rnic.h": "", **ORDER}),
+    ("no_circles", {"rnic/low/a.c": '#include "b.h"\n', "rnic/b.h": "",
+                    **ORDER},
+     {"rnic/a.c": '#include "low/b.h"\n', "rnic/low/b.h": "", **ORDER}),
+    ("no_circles", {"rnic/other/a.c": "", **ORDER},
+     {"rnic/low/a.c": "", **ORDER}),
     ("no_circles", {"sdp/conn/a.c": '#include "conn/b.h"\n',
                     "sdp/conn/a.h": "", "sdp/conn/b.h": "",
                     "sdp/conn/b.c": '#include "conn/a.h"\n'},
@@ -162,6 +177,14 @@ class CirclesOfSymbolsBite(unittest.TestCase):
             with self.subTest(objects=objects):
                 self.assertEqual(
                     len(circles.find(circles.by_symbols(objects))), expected)
+
+    def test_known_circle(self):
+        graph = {"a": {"b"}, "b": {"a"}, "c": set()}
+        known = frozenset(("a", "b"))
+        self.assertEqual(circles.find(graph, known), [])
+        self.assertEqual(circles.gone(graph, known), [])
+        self.assertEqual(len(circles.find(graph, frozenset("a"))), 1)
+        self.assertEqual(len(circles.gone(graph, frozenset("abc"))), 1)
 
     def test_both_kinds_together(self):
         graph = circles.union({"a": {"b"}, "b": set()}, {"b": {"a"}})
