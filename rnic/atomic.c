@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "guard.h"
+#include "os/guard.h"
 
 /*
  * TSan's runtime does atomics itself, under a lock of its own, which an access

@@ -21,10 +21,10 @@
 #include "../util/log.h"
 #include "cm.h"
 #include "engine.h"
-#include "fd.h"
+#include "os/fd.h"
 #include "rnic.h"
 #include "stream.h"
-#include "tcp.h"
+#include "os/tcp.h"
 
 struct rnic_attach {
 	struct rnic_qp *qp;

@@ -4,9 +4,9 @@
 
 #include "../util/env.h"
 #include "../util/log.h"
-#include "fd.h"
-#include "stat.h"
-#include "tcp.h"
+#include "os/fd.h"
+#include "os/stat.h"
+#include "os/tcp.h"
 
 #include <errno.h>
 #include <string.h>

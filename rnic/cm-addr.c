@@ -2,8 +2,8 @@
 /* Addresses and plain sockets of the connection manager. */
 #include "cm-internal.h"
 
-#include "fd.h"
-#include "tcp.h"
+#include "os/fd.h"
+#include "os/tcp.h"
 
 #include <errno.h>
 #include <limits.h>

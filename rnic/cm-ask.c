@@ -12,7 +12,7 @@
 
 #include "../util/env.h"
 #include "../util/log.h"
-#include "tcp.h"
+#include "os/tcp.h"
 
 #include <errno.h>
 #include <netinet/in.h>

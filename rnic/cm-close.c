@@ -7,7 +7,7 @@
  */
 #include "cm-internal.h"
 
-#include "tcp.h"
+#include "os/tcp.h"
 
 #include <errno.h>
 #include <sys/epoll.h>

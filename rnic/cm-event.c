@@ -2,9 +2,9 @@
 /* Events: a queue per channel behind an eventfd (evfd.h). */
 #include "cm-internal.h"
 
-#include "evfd.h"
-#include "fd.h"
-#include "stat.h"
+#include "os/evfd.h"
+#include "os/fd.h"
+#include "os/stat.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -15,8 +15,8 @@
 
 #include "../util/cancel.h"
 #include "../util/log.h"
-#include "evfd.h"
-#include "fd.h"
+#include "os/evfd.h"
+#include "os/fd.h"
 #include "fdtab.h"
 #include "port.h"
 #include "oob.h"

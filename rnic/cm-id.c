@@ -3,9 +3,9 @@
 #include "cm-internal.h"
 
 #include "../util/log.h"
-#include "fd.h"
+#include "os/fd.h"
 #include "qp.h"
-#include "tcp.h"
+#include "os/tcp.h"
 
 #include <errno.h>
 #include <netinet/in.h>

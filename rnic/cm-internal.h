@@ -20,7 +20,7 @@
 #include <sys/queue.h>
 
 #include "../util/lock.h"
-#include "clock.h"
+#include "os/clock.h"
 #include "cm.h"
 #include "rnic.h"
 #include "stream.h"

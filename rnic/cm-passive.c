@@ -4,9 +4,9 @@
 
 #include "../util/env.h"
 #include "../util/log.h"
-#include "fd.h"
+#include "os/fd.h"
 #include "qp.h"
-#include "stat.h"
+#include "os/stat.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,8 +12,8 @@
 #include "../util/env.h"
 #include "../util/fdtab.h"
 #include "../util/log.h"
-#include "fd.h"
-#include "tcp.h"
+#include "os/fd.h"
+#include "os/tcp.h"
 
 #include <dirent.h>
 #include <errno.h>

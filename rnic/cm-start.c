@@ -16,10 +16,10 @@
 
 #include "../util/env.h"
 #include "../util/log.h"
-#include "fd.h"
+#include "os/fd.h"
 #include "rnr.h"
 #include "qp.h"
-#include "stat.h"
+#include "os/stat.h"
 
 #include <errno.h>
 #include <stdlib.h>

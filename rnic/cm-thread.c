@@ -10,7 +10,7 @@
 #include "../util/env.h"
 #include "../util/log.h"
 #include "../util/thread.h"
-#include "fd.h"
+#include "os/fd.h"
 #include "port.h"
 #include "oob.h"
 

@@ -6,11 +6,11 @@
 #ifndef RNIC_CONTEXT_H
 #define RNIC_CONTEXT_H
 
-#include "chan.h"
+#include "os/chan.h"
 #include "mr.h"
 #include "port.h"
 #include "rnic.h"
-#include "shm.h"
+#include "os/shm.h"
 
 struct rnic_engine;
 

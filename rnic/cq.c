@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "../util/log.h"
-#include "clock.h"
+#include "os/clock.h"
 #include "context.h"
 #include "engine.h"
 #include "qp.h"
-#include "stat.h"
+#include "os/stat.h"
 
 static void cq_overrun(struct rnic_cq *cq)
 {

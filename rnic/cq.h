@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "chan.h"
+#include "os/chan.h"
 #include "ring-mem.h"
 #include "rnic.h"
 

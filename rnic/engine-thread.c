@@ -16,7 +16,7 @@
 #include "../util/env.h"
 #include "../util/log.h"
 #include "../util/thread.h"
-#include "stat.h"
+#include "os/stat.h"
 
 /* A poll so recent that the poller is taken to be still at it. */
 #define ENGINE_LIVE_NS 50000ull

@@ -14,11 +14,11 @@
 #include "../util/env.h"
 #include "../util/log.h"
 #include "context.h"
-#include "fd.h"
-#include "guard.h"
+#include "os/fd.h"
+#include "os/guard.h"
 #include "rnr.h"
 #include "qp.h"
-#include "stat.h"
+#include "os/stat.h"
 #include "stream-internal.h"
 
 /* ---- staging ------------------------------------------------------------ */

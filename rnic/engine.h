@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #include "../util/lock.h"
-#include "clock.h"
+#include "os/clock.h"
 
 struct rnic_qp;
 struct rnic_stream;

@@ -13,7 +13,7 @@
 #include "rnr.h"
 #include "mw.h"
 #include "qp.h"
-#include "stat.h"
+#include "os/stat.h"
 #include "stream-internal.h"
 
 /* One row per verdict of the MR table: the codes for tagged placement (DDP,

@@ -11,15 +11,15 @@
 
 #include "../util/log.h"
 #include "context.h"
-#include "device.h"
+#include "dev/device.h"
 #include "dm.h"
 #include "engine.h"
-#include "fd.h"
+#include "os/fd.h"
 #include "null-mr.h"
 #include "oob.h"
 #include "port.h"
 #include "qp.h"
-#include "stat.h"
+#include "os/stat.h"
 
 #define EXIT_TRY_CNT 1000
 

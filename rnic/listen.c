@@ -6,9 +6,9 @@
 #include "../util/env.h"
 #include "../util/log.h"
 #include "cm-internal.h"
-#include "fd.h"
-#include "stat.h"
-#include "tcp.h"
+#include "os/fd.h"
+#include "os/stat.h"
+#include "os/tcp.h"
 
 #include <errno.h>
 #include <netinet/in.h>

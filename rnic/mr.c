@@ -5,9 +5,9 @@
 #include "context.h"
 #include "dm.h"
 #include "engine.h"
-#include "guard.h"
+#include "os/guard.h"
 #include "null-mr.h"
-#include "stat.h"
+#include "os/stat.h"
 
 #include <errno.h>
 #include <stdlib.h>

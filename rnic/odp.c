@@ -4,7 +4,7 @@
 
 #include "context.h"
 #include "engine.h"
-#include "guard.h"
+#include "os/guard.h"
 #include "mr.h"
 
 /* What the region says to it.  Under the lead. */

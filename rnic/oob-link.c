@@ -14,11 +14,11 @@
 #include "../util/log.h"
 #include "cm-internal.h"
 #include "engine.h"
-#include "fd.h"
+#include "os/fd.h"
 #include "rnr.h"
 #include "qp-num.h"
-#include "stat.h"
-#include "tcp.h"
+#include "os/stat.h"
+#include "os/tcp.h"
 
 /* How long a peer waits here for a QP that is not as far, before it has to
  * dial again; and how many may. */

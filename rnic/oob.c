@@ -12,7 +12,7 @@
 #include "cm-internal.h"
 #include "context.h"
 #include "engine.h"
-#include "fd.h"
+#include "os/fd.h"
 #include "qp-num.h"
 #include "qp.h"
 

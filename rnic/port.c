@@ -8,9 +8,9 @@
 #include "../util/log.h"
 #include "cm-internal.h"
 #include "context.h"
-#include "device.h"
-#include "fd.h"
-#include "netif.h"
+#include "dev/device.h"
+#include "os/fd.h"
+#include "os/netif-cache.h"
 
 /* Every device has one port. */
 #define PORT_NUM 1

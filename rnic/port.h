@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "chan.h"
+#include "os/chan.h"
 
 struct rnic_context;
 

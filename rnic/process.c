@@ -3,19 +3,19 @@
  * A fork, and the end of the process: in which order the modules are told.
  */
 #include "cm.h"
-#include "device.h"
-#include "fd.h"
-#include "guard.h"
+#include "dev/device.h"
+#include "os/fd.h"
+#include "os/guard.h"
 #include "life.h"
-#include "netif.h"
+#include "os/netif-cache.h"
 #include "qp.h"
-#include "stat.h"
+#include "os/stat.h"
 
 /* Its sockets are closed already, and it has one thread. */
 static void process_child(void)
 {
 	rnic_guard_fork_child();
-	rnic_netif_fork_child();
+	rnic_netif_cache_fork_child();
 	rnic_stat_fork_child();
 	rnic_cm_fork_child();
 	rnic_qp_table_fork_child();

@@ -10,8 +10,8 @@
 #include "../util/cancel.h"
 #include "cm-internal.h"
 #include "engine.h"
-#include "fd.h"
-#include "tcp.h"
+#include "os/fd.h"
+#include "os/tcp.h"
 
 #define BLOCK_SLOTS 256u
 /* As many as there are ports. */

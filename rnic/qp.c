@@ -13,9 +13,9 @@
 #include "rnr.h"
 #include "mw.h"
 #include "qp-num.h"
-#include "stat.h"
+#include "os/stat.h"
 #include "stream-internal.h"
-#include "tcp.h"
+#include "os/tcp.h"
 
 static enum rnic_qp_state qp_state(const struct rnic_qp *qp)
 {

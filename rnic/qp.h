@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "atomic.h"
-#include "chan.h"
+#include "os/chan.h"
 #include "engine.h"
 #include "ring-mem.h"
 #include "rnic.h"

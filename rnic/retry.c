@@ -15,11 +15,11 @@
 #include <sys/socket.h>
 
 #include "../util/log.h"
-#include "clock.h"
+#include "os/clock.h"
 #include "engine.h"
 #include "qp.h"
 #include "stream-internal.h"
-#include "tcp.h"
+#include "os/tcp.h"
 
 /* The time is divided into as many; the first look finds what the others
  * must find again. */

@@ -7,7 +7,7 @@
 #define RNIC_RING_MEM_H
 
 #include "../abi/usiw-ring.h"
-#include "shm.h"
+#include "os/shm.h"
 
 struct rnic_ring_mem {
 	struct rnic_shm *shm;

@@ -18,9 +18,9 @@
 #include "../util/log.h"
 #include "context.h"
 #include "engine.h"
-#include "guard.h"
+#include "os/guard.h"
 #include "mr.h"
-#include "stat.h"
+#include "os/stat.h"
 #include "stream-internal.h"
 
 /* Records begin at multiples of it, so that only their octets wrap. */

@@ -8,7 +8,7 @@
 #include "engine.h"
 #include "mw.h"
 #include "qp.h"
-#include "stat.h"
+#include "os/stat.h"
 
 static void srq_check_limit(struct rnic_qp *qp)
 {

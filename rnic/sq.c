@@ -10,7 +10,7 @@
 #include "mw.h"
 #include "context.h"
 #include "qp.h"
-#include "stat.h"
+#include "os/stat.h"
 #include "stream-internal.h"
 
 enum sq_trait {

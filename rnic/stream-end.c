@@ -15,14 +15,14 @@
 #include "../util/log.h"
 #include "context.h"
 #include "cq.h"
-#include "device.h"
+#include "dev/device.h"
 #include "engine.h"
-#include "fd.h"
+#include "os/fd.h"
 #include "rnr.h"
 #include "qp.h"
-#include "stat.h"
+#include "os/stat.h"
 #include "stream-internal.h"
-#include "tcp.h"
+#include "os/tcp.h"
 
 /* What a peer has to take within the drain limit to be given another one: the
  * longest FPDU, about. */

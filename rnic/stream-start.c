@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-#include "fd.h"
-#include "guard.h"
-#include "stat.h"
+#include "os/fd.h"
+#include "os/guard.h"
+#include "os/stat.h"
 #include "stream-internal.h"
-#include "tcp.h"
+#include "os/tcp.h"
 
 static int stream_lend_start(struct rnic_stream *stream)
 {

@@ -11,9 +11,9 @@
 #include "engine.h"
 #include "rnr.h"
 #include "qp.h"
-#include "stat.h"
+#include "os/stat.h"
 #include "stream-internal.h"
-#include "tcp.h"
+#include "os/tcp.h"
 
 /* Reads of one stream before the next one has its turn. */
 #define STREAM_READ_MAX 16

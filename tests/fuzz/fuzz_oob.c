@@ -23,11 +23,11 @@
 #include <unistd.h>
 
 #include "cm-internal.h"
-#include "netif.h"
+#include "os/netif.h"
 #include "qp-num.h"
 #include "oob-internal.h"
 #include "rnicpair.h"
-#include "tcp.h"
+#include "os/tcp.h"
 
 enum step {
 	STEP_WAIT,   /* QP, kind of peer: RTR */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "tcp.h"
+#include "os/tcp.h"
 
 #define RAW_STAGING ((size_t)256 * 1024)
 #define RAW_SINK ((size_t)4 << 20)

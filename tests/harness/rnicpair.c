@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fd.h"
+#include "os/fd.h"
 #include "mr.h"
 
 /* Handles that tests recognise in events. */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "tcp.h"
+#include "os/tcp.h"
 
 /* Written before it is installed, while nobody reads it. */
 static struct tcpfake_plan plan;

@@ -2,7 +2,7 @@
 /* Socket calls that tell ThreadSanitizer of the order they make. */
 #include "tcporder.h"
 
-#include "tcp.h"
+#include "os/tcp.h"
 
 #ifdef __SANITIZE_THREAD__
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../rnic/guard.h"
+#include "../../rnic/os/guard.h"
 #include "../../util/env.h"
 #include "ucm-fixture.h"
 

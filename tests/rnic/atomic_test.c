@@ -16,7 +16,7 @@
 
 #include "../util/child.h"
 #include "atomic.h"
-#include "guard.h"
+#include "os/guard.h"
 #include "context.h"
 #include "qp.h"
 #include "rawpeer.h"

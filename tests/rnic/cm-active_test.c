@@ -4,7 +4,7 @@
 #include "cm-internal.h"
 
 #include "../util/env.h"
-#include "tcp.h"
+#include "os/tcp.h"
 
 static void closed_port_is_refused(void **state)
 {

@@ -5,7 +5,7 @@
 #include <netinet/tcp.h>
 
 #include "cm-internal.h"
-#include "fd.h"
+#include "os/fd.h"
 
 static struct sockaddr_storage addr(int family, const char *text, uint16_t port)
 {

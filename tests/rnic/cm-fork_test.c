@@ -3,7 +3,7 @@
 #include "cm-fixture.h"
 
 #include "cm-internal.h"
-#include "fd.h"
+#include "os/fd.h"
 #include "fdtab.h"
 #include "test.h"
 

@@ -6,7 +6,7 @@
 
 #include "../harness/test.h"
 #include "context.h"
-#include "device.h"
+#include "dev/device.h"
 #include "engine.h"
 #include "qp.h"
 #include "rnicpair.h"

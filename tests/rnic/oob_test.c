@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "../harness/test.h"
-#include "clock.h"
+#include "os/clock.h"
 #include "qp-num.h"
 #include "rnicpair.h"
 

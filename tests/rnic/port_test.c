@@ -21,8 +21,8 @@
 
 #include "cm-internal.h"
 #include "context.h"
-#include "device.h"
-#include "netif.h"
+#include "dev/device.h"
+#include "os/netif.h"
 
 #define LIMIT_MS 10000
 #define LO 1

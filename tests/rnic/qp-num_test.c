@@ -15,7 +15,7 @@
 #include "engine.h"
 #include "netns-fixture.h"
 #include "qp-num.h"
-#include "tcp.h"
+#include "os/tcp.h"
 
 #define MANY 1000
 

@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 
 #include "../harness/test.h"
-#include "clock.h"
+#include "os/clock.h"
 #include "rnicpair.h"
-#include "tcp.h"
+#include "os/tcp.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 

@@ -19,10 +19,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "fd.h"
+#include "os/fd.h"
 #include "rnicpair.h"
 #include "stream-internal.h"
-#include "tcp.h"
+#include "os/tcp.h"
 #include "tcpfake.h"
 
 static struct rnic_stream *stream_new(int fd, enum smpa_role role)

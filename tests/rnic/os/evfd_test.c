@@ -2,9 +2,9 @@
 /* evfd.c: one file under two numbers; what happens on old kernels is shown by
  * chan_test.c. */
 #define _GNU_SOURCE
-#include "evfd.h"
+#include "os/evfd.h"
 
-#include "fd.h"
+#include "os/fd.h"
 #include "lock.h"
 
 #include <errno.h>

@@ -11,12 +11,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../util/cancel.h"
+#include "../../util/cancel.h"
 
 #define SHM_PAGE 4096u
 #define SHM_CHUNK_MIN ((size_t)1 << 20)
 /*
- * Pages that were given back and keep their memory for who comes next: a
+ * Pages that were given back and keep their memory for the next user: a
  * queue pair made for each connection would otherwise pay for a hole punched
  * into the file and for a fault per ring.  Clearing a page costs a fraction.
  */
@@ -219,7 +219,7 @@ static struct rnic_shm_chunk *shm_chunk_of(struct rnic_shm *shm,
 	return c;
 }
 
-/* Room among the warm pages, which is @page_cnt's then. */
+/* Return: whether so many pages may stay warm; they are counted then. */
 static bool shm_keep_warm(struct rnic_shm *shm, size_t page_cnt)
 {
 	bool has_room;

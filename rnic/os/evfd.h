@@ -4,10 +4,10 @@
  * one token per queued record, so that read, poll, epoll and O_NONBLOCK on the
  * application's number are the kernel's own.
  *
- * The channel keeps a number of its own for it, which nobody else knows and
- * which stays open as long as the channel: whoever is inside a wait, or about
- * to enter it, waits on the same file whatever becomes of the application's
- * numbers.
+ * The channel keeps a number of its own for it, which the application does not
+ * know and which stays open as long as the channel.  So a thread that is inside
+ * a wait, or about to enter it, waits on the same file whatever becomes of the
+ * application's numbers.
  */
 #ifndef RNIC_EVFD_H
 #define RNIC_EVFD_H

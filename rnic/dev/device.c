@@ -4,6 +4,7 @@
 
 #include "env.h"
 #include "log.h"
+#include "os/netif-cache.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

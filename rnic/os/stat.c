@@ -2,8 +2,8 @@
 /* Counters in a page that others may read: a file, or a memfd. */
 #include "stat.h"
 
-#include "../abi/usiw-abi.h"
-#include "../util/cancel.h"
+#include "../../abi/usiw-abi.h"
+#include "../../util/cancel.h"
 #include "fd.h"
 #include "page.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* shm.c: pieces that do not overlap, read as zero, and come back. */
 #define _GNU_SOURCE
-#include "../harness/deny.h"
-#include "../harness/test.h"
+#include "../../harness/deny.h"
+#include "../../harness/test.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "shm.h"
+#include "os/shm.h"
 
 #define PAGE 4096u
 

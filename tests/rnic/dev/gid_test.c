@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* gid.c: an address keeps its index, whatever comes and goes beside it. */
-#include "gid.h"
+#include "dev/gid.h"
 
 #include <string.h>
 #include <sys/socket.h>
 
-#include "../harness/test.h"
+#include "../../harness/test.h"
 
 #define ETH 2
 #define OTHER 3

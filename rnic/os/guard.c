@@ -17,7 +17,7 @@
 /* In the handler the first look at thread-local memory must not allocate. */
 #define GUARD_TLS _Thread_local __attribute__((tls_model("initial-exec")))
 
-/* Octets below the stack pointer that belong to who was interrupted. */
+/* Octets below the stack pointer that the interrupted function may use. */
 #define RED_ZONE 128
 
 /* TSan keeps a stack of its own, which only libc's pair puts back. */
@@ -141,12 +141,12 @@ void rnic_guard_fork_child(void)
 
 /* ---- handler ------------------------------------------------------------ */
 
-/* A fault, to which the kernel answers even when the signal is blocked or
- * ignored; else somebody has sent it. */
+/* A fault is delivered even when the signal is blocked or ignored; all other
+ * signals were sent by a process. */
 static bool is_fault(int sig, const siginfo_t *info)
 {
 	if (sig == SIGBUS && info->si_code == BUS_MCEERR_AO)
-		return false; /* memory went bad that nobody looks at */
+		return false; /* bad memory that is not being accessed */
 	return info->si_code > 0;
 }
 

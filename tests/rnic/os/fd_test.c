@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* fd.c: what a forked child finds, and that the parent notices nothing. */
-#include "fd.h"
+#include "os/fd.h"
 
-#include "chan.h"
+#include "os/chan.h"
 #include "fdtab.h"
 
 #include <errno.h>

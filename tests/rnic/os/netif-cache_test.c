@@ -2,7 +2,7 @@
 /* netif-cache.c: the kernel is asked when something has changed, and only
  * then. */
 #define _GNU_SOURCE /* unshare */
-#include "netif.h"
+#include "os/netif-cache.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "fd.h"
-#include "netns-fixture.h"
+#include "os/fd.h"
+#include "../netns-fixture.h"
 
 static int asked_cnt, watch_fd;
 static bool is_short_of_fds, has_change_while_asking;

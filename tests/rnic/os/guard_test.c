@@ -6,7 +6,7 @@
  * Each case is a child process: cmocka has handlers of its own in the parent.
  */
 #define _GNU_SOURCE
-#include "../harness/test.h"
+#include "../../harness/test.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -14,8 +14,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "../util/child.h"
-#include "guard.h"
+#include "../../util/child.h"
+#include "os/guard.h"
 
 #define PAGE ((size_t)4096)
 

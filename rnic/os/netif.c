@@ -3,7 +3,7 @@
  * are, and that they change. */
 #include "netif.h"
 
-#include "../util/cancel.h"
+#include "../../util/cancel.h"
 #include "fd.h"
 #include "tcp.h"
 
@@ -308,7 +308,7 @@ static int news_take(struct rnic_netif_news *news,
 		return 1;
 	memcpy(&head, at, sizeof(head));
 	if (head.nlmsg_len < sizeof(head) || head.nlmsg_len > left)
-		return 1; /* cut off: who knows what else was there */
+		return 1; /* cut off: what else it said is unknown */
 	if (NLMSG_ALIGN(head.nlmsg_len) < left)
 		news->pos = news->len - left + NLMSG_ALIGN(head.nlmsg_len);
 	left = head.nlmsg_len - sizeof(head);

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "../util/lock.h"
+#include "../../util/lock.h"
 
 struct rnic_shm_chunk;
 

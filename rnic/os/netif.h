@@ -46,23 +46,6 @@ int rnic_netif_table_new(struct rnic_netif_table **ret_table)
 	__attribute__((warn_unused_result));
 void rnic_netif_table_free(struct rnic_netif_table *table);
 
-/**
- * The same, without asking the kernel as long as it has told of no change.
- *
- * Return: 0, and *@ret_table is the caller's until rnic_netif_table_put();
- *   errors as of rnic_netif_table_new().
- * Context: the first time, and after a change, as rnic_netif_table_new().
- */
-int rnic_netif_table_get(const struct rnic_netif_table **ret_table)
-	__attribute__((warn_unused_result));
-/* NULL is fine. */
-void rnic_netif_table_put(const struct rnic_netif_table *table);
-
-/* The kernel has told somebody else of a change, perhaps him first. */
-void rnic_netif_cache_drop(void);
-
-void rnic_netif_fork_child(void);
-
 /* NULL: none. */
 const struct rnic_netif *
 rnic_netif_by_index(const struct rnic_netif_table *table, uint32_t ifindex);
@@ -72,7 +55,7 @@ size_t rnic_netif_addr_cnt(const struct rnic_netif_table *table,
 
 /* ---- changes ------------------------------------------------------------ */
 
-/* Messages that were read from the socket and not yet told. */
+/* Messages that were read from the socket and not yet decoded. */
 struct rnic_netif_news {
 	size_t len, pos;
 	uint64_t buf[1024];

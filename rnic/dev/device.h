@@ -8,7 +8,7 @@
 #define RNIC_DEVICE_H
 
 #include "gid.h"
-#include "netif.h"
+#include "os/netif.h"
 #include "rnic.h"
 
 #include <stdatomic.h>
@@ -65,7 +65,7 @@ void rnic_device_fill_attr(const struct rnic_device *dev,
 			   const struct rnic_netif_table *table,
 			   struct rnic_device_attr *ret_attr);
 
-/* Forked child: who held a lock is not here. */
+/* Forked child: a thread that held a lock does not exist here. */
 void rnic_device_fork_child(void);
 
 #endif

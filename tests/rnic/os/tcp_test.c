@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "rnicpair.h"
-#include "tcp.h"
+#include "os/tcp.h"
 
 static void recv_gathers_and_tells_the_end(void **state)
 {

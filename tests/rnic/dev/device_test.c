@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* device.c: over made-up networks, and over the one this machine has. */
-#include "device.h"
+#include "dev/device.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>

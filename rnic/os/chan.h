@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Event channels, the engine's side: whoever raises events embeds one node
- * per kind of event, so that raising one allocates nothing and cannot fail.
- * The application's side stands in rnic.h.
+ * Event channels, the engine's side.  An object that raises events embeds one
+ * node per kind of event, so that raising one allocates nothing and cannot
+ * fail.  The application's side is declared in rnic.h.
  */
 #ifndef RNIC_CHAN_H
 #define RNIC_CHAN_H
@@ -45,7 +45,7 @@ void rnic_chan_post(struct rnic_chan *chan, struct rnic_chan_node *node,
 		    const void *record, size_t len);
 
 /**
- * The source is about to die: take its unread events back.
+ * The source is about to be freed: take its unread events back.
  *
  * @chan: may be NULL: nothing was ever posted.
  * Return: how many of its events the application has read in all.

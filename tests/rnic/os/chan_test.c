@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* chan.c: records in order, tokens that match them, purge without blocking. */
-#include "chan.h"
+#include "os/chan.h"
 
-#include "fd.h"
+#include "os/fd.h"
 #include "fdtab.h"
-#include "guard.h"
+#include "os/guard.h"
 #include "test.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* netif.c against libc's own view of the same interfaces. */
 #define _GNU_SOURCE /* unshare */
-#include "netif.h"
+#include "os/netif.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "netns-fixture.h"
+#include "../netns-fixture.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof(*(a)))
 

@@ -40,7 +40,7 @@ static bool chan_is_forked(const struct rnic_chan *chan)
 
 /* ---- life ------------------------------------------------------------- */
 
-/* Nobody reads what is posted from here on, but who is inside. */
+/* From here on, only threads that are inside a read see what is posted. */
 static void chan_close(struct util_file *file)
 {
 	struct rnic_chan *chan = (struct rnic_chan *)file;
@@ -252,8 +252,8 @@ uint32_t rnic_chan_purge(struct rnic_chan *chan, struct rnic_chan_node *node)
 	node->pending_cnt = 0;
 	if (pending_cnt > 0)
 		queue_unlink(chan, node);
-	/* A token that is not there any more is in the hands of a reader, who
-	 * will find no record for it. */
+	/* A token that is not there any more was taken by a reader, which will
+	 * find no record for it. */
 	while (pending_cnt > 0 && rnic_evfd_take(chan->fd))
 		pending_cnt--;
 	util_unlock(&chan->lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The table of interfaces, for as long as nothing about them has changed. */
-#include "netif.h"
+/* The table of interfaces, and the socket that tells when it is outdated. */
+#include "netif-cache.h"
 
-#include "../util/lock.h"
+#include "../../util/lock.h"
 #include "fd.h"
 
 /*
@@ -109,7 +109,7 @@ void rnic_netif_cache_drop(void)
 	util_unlock(&cache.lock);
 }
 
-void rnic_netif_fork_child(void)
+void rnic_netif_cache_fork_child(void)
 {
 	/* The socket is closed by the fd table, the table the parent's image.
 	 */

@@ -3,9 +3,9 @@
  * stat.c: each case in a process of its own, since settings are read once
  * and there is one page per process.
  */
-#include "stat.h"
+#include "os/stat.h"
 
-#include "../../abi/usiw-abi.h"
+#include "../../../abi/usiw-abi.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -40,7 +40,7 @@ int rnic_guard_install(void) __attribute__((warn_unused_result));
  */
 void rnic_guard_thread(void);
 
-/* The lock may be another thread's, who is not here. */
+/* Forked child: the thread that held the lock does not exist here. */
 void rnic_guard_fork_child(void);
 
 #endif

@@ -3,8 +3,8 @@
 #define _GNU_SOURCE /* RWF_NOWAIT */
 #include "evfd.h"
 
-#include "../util/cancel.h"
-#include "../util/lock.h"
+#include "../../util/cancel.h"
+#include "../../util/lock.h"
 #include "fd.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 #include <sys/uio.h>
 
 /*
- * libc's own read(): a cancellation point, on which those who wait for events
- * rely, and out of reach of the preload library, whose read() would bring us
+ * libc's own read().  It is a cancellation point, as a wait for an event must
+ * be, and the preload library does not wrap it: a wrapped read() would come
  * back here.
  */
 extern ssize_t __read(int fd, void *buf, size_t size);
@@ -65,7 +65,7 @@ void rnic_evfd_post(int fd)
 /*
  * Kernels before 5.8 have no RWF_NOWAIT for eventfds.  There the file itself
  * becomes non-blocking for the moment of the read; readers that see EAGAIN
- * then ask under the lock whether it was meant for them.
+ * then find out under the lock whether it was meant for them.
  */
 static _Atomic bool is_nowait_missing;
 

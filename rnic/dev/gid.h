@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../util/lock.h"
-#include "netif.h"
+#include "../../util/lock.h"
+#include "os/netif.h"
 #include "rnic.h"
 
 struct rnic_gid_table {
