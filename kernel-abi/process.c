@@ -28,8 +28,11 @@ static void fork_parent(void)
 	util_unlock(&kabi_lock);
 }
 
+static bool is_watched; /* the handlers are registered */
+
 static void fork_child(void)
 {
+	is_watched = true; /* also if the parent was inside the start */
 	util_lock_fork_child();
 	util_lock_init(&kabi_lock, UTIL_RANK_LEAF);
 	atomic_store_explicit(&owner_pid, getpid(), memory_order_relaxed);
@@ -37,10 +40,14 @@ static void fork_child(void)
 
 int kabi_process_start(void)
 {
-	int err = pthread_atfork(fork_prepare, fork_parent, fork_child);
+	int err = 0;
 
-	if (!err)
-		atomic_store_explicit(&owner_pid, getpid(),
-				      memory_order_relaxed);
-	return err;
+	/* A second one, in such a child, would take the lock twice. */
+	if (!is_watched)
+		err = pthread_atfork(fork_prepare, fork_parent, fork_child);
+	if (err)
+		return err;
+	is_watched = true;
+	atomic_store_explicit(&owner_pid, getpid(), memory_order_relaxed);
+	return 0;
 }

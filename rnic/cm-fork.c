@@ -124,9 +124,8 @@ static bool chan_has_only_connections(const struct rnic_cm_chan *chan)
  * application's wants it.  Without a front they stay with the parent's eventfd
  * until the channel is used.
  */
-static void chan_put_front(struct rnic_cm_chan *chan)
+static void chan_put_front(struct rnic_cm_chan *chan, struct util_fdtab *tab)
 {
-	struct util_fdtab *tab = rnic_fdtab();
 	/* There is one thread, and most channels have one number. */
 	uint32_t left = chan->file ? chan->file->fd_cnt : 0;
 	struct cm_id *id;
@@ -151,9 +150,8 @@ static void chan_put_front(struct rnic_cm_chan *chan)
 }
 
 /* The parent's threads are not here. */
-void rnic_cm_fork_child(void)
+void rnic_cm_fork_child(struct util_fdtab *tab)
 {
-	struct util_fdtab *tab = rnic_fdtab();
 	struct rnic_cm_chan *chan;
 	uint32_t whole_gen = is_whole ? cm.whole_gen : rnic_fork_gen();
 
@@ -169,7 +167,7 @@ void rnic_cm_fork_child(void)
 					     NULL);
 	}
 	LIST_FOREACH(chan, &cm.chans, link)
-	chan_put_front(chan);
+	chan_put_front(chan, tab);
 	rnic_oob_fork_child();
 	rnic_port_fork_child();
 }

@@ -19,12 +19,13 @@ void rnic_cm_start_options(const struct sockaddr_storage *peer,
 /*
  * Around a fork, so that the child finds whole identities: both in the parent;
  * in the child first what it keeps of the fd table, then, after the walk over
- * it, the rest.  Connections are the parent's.
+ * it, the rest.  @tab: NULL: no descriptor was made yet.  Connections are the
+ * parent's.
  */
 void rnic_cm_fork_prepare(void);
 void rnic_cm_fork_parent(void);
 void rnic_cm_fork_keep(struct util_fdtab *tab);
-void rnic_cm_fork_child(void);
+void rnic_cm_fork_child(struct util_fdtab *tab);
 
 /* Process exit (destructor): let connections that are being closed end in
  * order, within their limits; stop the thread, close listeners. */

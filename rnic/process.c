@@ -12,12 +12,12 @@
 #include "os/stat.h"
 
 /* Its sockets are closed already, and it has one thread. */
-static void process_child(void)
+static void process_child(struct util_fdtab *tab)
 {
 	rnic_guard_fork_child();
 	rnic_netif_cache_fork_child();
 	rnic_stat_fork_child();
-	rnic_cm_fork_child();
+	rnic_cm_fork_child(tab);
 	rnic_qp_table_fork_child();
 	rnic_contexts_fork_child();
 	rnic_device_fork_child();

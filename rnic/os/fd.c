@@ -17,6 +17,7 @@ static pthread_once_t fd_once = PTHREAD_ONCE_INIT;
 static struct util_fdtab *fd_table;
 static _Atomic uint32_t fork_gen;
 static const struct rnic_fork *on_fork; /* written before there are threads */
+static bool is_watched; /* the handlers of a fork are registered */
 
 /* Not close(): that is the preload library's, which would ask the table. */
 static void fd_close_raw(int fd)
@@ -56,21 +57,26 @@ static void fork_child(void)
 {
 	util_lock_fork_child();
 	atomic_fetch_add_explicit(&fork_gen, 1, memory_order_relaxed);
+	is_watched = true; /* also if the parent was inside fd_init() */
 	if (fd_table) {
 		util_fdtab_fork_child(fd_table);
 		on_fork->keep(fd_table);
 		util_fdtab_each(fd_table, fd_disown);
 	}
-	on_fork->child();
+	on_fork->child(fd_table);
 }
 
+/* Runs again in a child whose parent was inside it. */
 static void fd_init(void)
 {
 	/* Without the handler a child would keep streams alive: no table, so
 	 * that nothing is ever opened. */
-	if (pthread_atfork(on_fork->prepare, on_fork->parent, fork_child) != 0)
+	if (!is_watched &&
+	    pthread_atfork(on_fork->prepare, on_fork->parent, fork_child) != 0)
 		return;
-	fd_table = util_fdtab_new();
+	is_watched = true;
+	if (!fd_table)
+		fd_table = util_fdtab_new();
 }
 
 void rnic_fd_on_fork(const struct rnic_fork *fork)

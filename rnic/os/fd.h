@@ -17,7 +17,7 @@ struct rnic_fork {
 	void (*prepare)(void); /* in the parent, before */
 	void (*parent)(void);  /* in the parent, after */
 	void (*keep)(struct util_fdtab *tab);
-	void (*child)(void);
+	void (*child)(struct util_fdtab *tab); /* NULL: nothing was opened */
 };
 
 /* To be called before anything opens the table: by a constructor. */

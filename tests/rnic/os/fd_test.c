@@ -4,6 +4,7 @@
 
 #include "os/chan.h"
 #include "fdtab.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,50 @@ static int in_child(int (*check)(void *arg), void *arg)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	return WEXITSTATUS(status);
+}
+
+int __real_pthread_atfork(void (*prepare)(void), void (*parent)(void),
+			  void (*child)(void));
+int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void),
+			  void (*child)(void));
+
+/* TSan's pthread_once() does not start anew in a child. */
+#ifdef __SANITIZE_THREAD__
+#define STARTS_ANEW false
+#else
+#define STARTS_ANEW true
+#endif
+
+static int watched_cnt;
+static int during_start = -1; /* what the child inside the start returned */
+
+static int check_second_start(void *arg)
+{
+	(void)arg;
+	return rnic_fdtab() ? watched_cnt : 0;
+}
+
+/* Forks where another thread may: inside the start of the table. */
+int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void),
+			  void (*child)(void))
+{
+	int err = __real_pthread_atfork(prepare, parent, child);
+
+	watched_cnt++;
+	if (STARTS_ANEW && watched_cnt == 1)
+		during_start = in_child(check_second_start, NULL);
+	return err;
+}
+
+/* The child starts anew, and its forks are watched once. */
+static void a_fork_during_the_start_is_watched_once(void **state)
+{
+	(void)state;
+	assert_non_null(rnic_fdtab());
+	assert_int_equal(watched_cnt, 1);
+	if (!STARTS_ANEW)
+		skip_because("no new start in a child under TSan");
+	assert_int_equal(during_start, 1);
 }
 
 static void registers_and_closes(void **state)
@@ -220,6 +265,7 @@ static void unexpected_peers_share_a_quarter(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_fork_during_the_start_is_watched_once),
 		cmocka_unit_test(registers_and_closes),
 		cmocka_unit_test(keeps_out_of_the_way),
 		cmocka_unit_test(child_loses_internal_fds_and_keeps_dead_ones),
