@@ -35,7 +35,7 @@ static int message_check(const struct msghdr *msg)
 {
 	if (!util_user_is_readable(msg, sizeof(*msg)))
 		return -EFAULT;
-	if ((int)msg->msg_namelen < 0)
+	if (msg->msg_name && (int)msg->msg_namelen < 0)
 		return -EINVAL;
 	if (msg->msg_iovlen > IOV_MAX)
 		return -EMSGSIZE;
@@ -100,7 +100,8 @@ ssize_t sdp_message_recv(struct sdp_sock *sock, int fd, struct msghdr *msg,
 	ret = sdp_stream_recv(sock, fd, msg->msg_iov, msg->msg_iovlen, flags);
 	if (ret < 0)
 		return ret;
-	answer.msg_namelen = 0;
+	if (answer.msg_name)
+		answer.msg_namelen = 0;
 	answer.msg_controllen = 0;
 	answer.msg_flags = flags & MSG_OOB ? MSG_OOB : 0;
 	return util_user_put(msg, &answer, sizeof(answer)) < 0 ? -EFAULT : ret;

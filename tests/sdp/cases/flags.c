@@ -306,6 +306,28 @@ static void control_empty(void)
 	    message.msg_flags);
 }
 
+/* Where there is no address, its length is not looked at. */
+static void no_name(void)
+{
+	struct pair pair = pair_new();
+	char text[10];
+	struct iovec piece = { text, 3 };
+	struct msghdr message = { .msg_namelen = 77,
+				  .msg_iov = &piece,
+				  .msg_iovlen = 1 };
+
+	send_text(pair.client, "abcdef");
+	SHOW("recvmsg", recvmsg(pair.server, &message, 0));
+	say("length %d", (int)message.msg_namelen);
+	message.msg_namelen = (socklen_t)-1;
+	SHOW("recvmsg of length -1", recvmsg(pair.server, &message, 0));
+	say("length %d", (int)message.msg_namelen);
+	SHOW("sendmsg of length -1", sendmsg(pair.server, &message, 0));
+	message.msg_name = text;
+	SHOW("with an address", sendmsg(pair.server, &message, 0));
+	SHOW("recvmsg with an address", recvmsg(pair.server, &message, 0));
+}
+
 static void cloexec_flag(void)
 {
 	struct pair pair = pair_new();
@@ -377,6 +399,7 @@ const struct sock_case flags_cases[] = {
 	{ "flags.truncate", truncate_octets },
 	{ "flags.error-queue", error_queue },
 	{ "flags.control-empty", control_empty },
+	{ "flags.no-name", no_name },
 	{ "flags.cloexec", cloexec_flag },
 	{ "flags.accepted", accepted_flags },
 	{ "flags.zero-copy", zero_copy },

@@ -162,9 +162,16 @@ static void messages_are_checked(void **state)
 		{ "a negative length of the name",
 		  { .msg_iov = &iov,
 		    .msg_iovlen = 1,
+		    .msg_name = octets,
 		    .msg_namelen = (socklen_t)-1 },
 		  -EINVAL,
 		  -EINVAL },
+		{ "a length without a name",
+		  { .msg_iov = &iov,
+		    .msg_iovlen = 1,
+		    .msg_namelen = (socklen_t)-1 },
+		  4,
+		  4 },
 		{ "too many pieces",
 		  { .msg_iov = &iov, .msg_iovlen = IOV_MAX + 1 },
 		  -EMSGSIZE,
@@ -229,6 +236,11 @@ static void a_receive_says_what_came_with_it(void **state)
 	assert_int_equal(sdp_message_recv(NULL, 7, &again, 0), -EAGAIN);
 	assert_int_equal(again.msg_namelen, sizeof(name));
 	assert_int_equal(again.msg_flags, MSG_TRUNC);
+	/* Where no name is wanted, there is nothing to say of it. */
+	again.msg_name = NULL;
+	answers[3] = 3;
+	assert_int_equal(sdp_message_recv(NULL, 7, &again, 0), 3);
+	assert_int_equal(again.msg_namelen, sizeof(name));
 }
 
 static void of_many_those_that_went_are_counted(void **state)
