@@ -626,6 +626,7 @@ int sdp_watch_pending(int set_fd, const struct epoll_event *ev, int ev_cnt,
 		util_file_get(&watch->sock->file);
 		ret_waits[cnt++] =
 			(struct sdp_wait){ .sock = watch->sock,
+					   .state = state,
 					   .fd = watch->fd,
 					   .data = watch->ev.data.u64 };
 	}

@@ -134,6 +134,7 @@ void sdp_watch_forget(struct sdp_sock *sock, int fd);
  */
 struct sdp_wait {
 	struct sdp_sock *sock;
+	enum sdp_sock_state state;
 	int fd;
 	uint64_t data; /* of the event */
 };

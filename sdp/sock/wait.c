@@ -576,8 +576,21 @@ int sdp_epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev,
 }
 
 /*
- * Events of TCP sockets whose SDP is to start: the shadow reports in their
- * place, at once or later.  Return: events that are left.
+ * SDP starts if it is time.  Return: the event of the TCP socket does not hold
+ * any more: the shadow reports in its place, at once or later; or the attempt
+ * to connect that failed is followed by one that has not.
+ */
+static bool is_replaced(const struct sdp_wait *wait)
+{
+	enum sdp_sock_state state =
+		sdp_start(wait->sock, wait->fd, SDP_START_WAIT);
+
+	if (state == SDP_SOCK_TCP)
+		return wait->state == SDP_SOCK_CONNECTING;
+	return state != wait->state;
+}
+
+/* Events of TCP sockets whose SDP is to start.  Return: events that are left.
  */
 static int events_sift(int set_fd, struct epoll_event *ev, int cnt)
 {
@@ -586,8 +599,7 @@ static int events_sift(int set_fd, struct epoll_event *ev, int cnt)
 
 	wait_cnt = sdp_watch_pending(set_fd, ev, cnt, waits, SMALL);
 	for (int w = 0; w < wait_cnt; w++) {
-		sdp_start(waits[w].sock, waits[w].fd, SDP_START_WAIT);
-		if (sdp_sock_state(waits[w].sock) != SDP_SOCK_TCP)
+		if (is_replaced(&waits[w]))
 			for (int i = 0; i < left; i++)
 				if (ev[i].data.u64 == waits[w].data) {
 					ev[i] = ev[--left];

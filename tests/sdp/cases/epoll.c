@@ -305,6 +305,24 @@ static void accepted(void)
 	say("data: %s", events_name(event.events));
 }
 
+/* Neither end has said anything, and the accepting one may write. */
+static void accepted_out(void)
+{
+	struct pair pair = pair_new();
+	struct epoll_event event;
+	int set = set_new();
+
+	add(set, pair.server, EPOLLOUT);
+	NEED(epoll_wait(set, &event, 1, -1) == 1);
+	say("level: %s", events_name(event.events));
+	set = set_new();
+	add(set, pair.server, EPOLLIN | EPOLLOUT | EPOLLET);
+	NEED(epoll_wait(set, &event, 1, -1) == 1);
+	say("edge: %s", events_name(event.events));
+	send_text(pair.server, "first");
+	show_recv("the greeting", pair.client, 10, 0);
+}
+
 static void data_field(void)
 {
 	struct pair pair = pair_used();
@@ -757,6 +775,7 @@ const struct sock_case epoll_cases[] = {
 	{ "epoll.fresh-edge", fresh_edge },
 	{ "epoll.connecting", connecting },
 	{ "epoll.accepted", accepted },
+	{ "epoll.accepted-out", accepted_out },
 	{ "epoll.data-field", data_field },
 	{ "epoll.errors", errors },
 	{ "epoll.removed", removed },
