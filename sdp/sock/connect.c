@@ -13,6 +13,7 @@
 #include "../../util/cancel.h"
 #include "../../util/log.h"
 #include "../../util/thread.h"
+#include "../../util/unwind.h"
 #include "../../util/user.h"
 #include "limit.h"
 #include "mark.h"
@@ -20,6 +21,7 @@
 #include "policy.h"
 #include "real.h"
 #include "stat/sdp-stat.h"
+#include "tcp-state.h"
 #include "verbs/sdp-link.h"
 
 /* For a TCP connection that takes a refused one's place, when the program
@@ -64,11 +66,26 @@ static short poll_now(int fd)
 	return util_sys_poll(&pfd, 1, 0) == 1 ? pfd.revents : 0;
 }
 
+/* As connect(2) of a socket that does not block. */
+static int connect_at_once(int fd, const union sdp_addr *addr)
+{
+	long flags = syscall(SYS_fcntl, fd, F_GETFL);
+	int ret;
+
+	if (!(flags & O_NONBLOCK))
+		syscall(SYS_fcntl, fd, F_SETFL, flags | O_NONBLOCK);
+	ret = (int)syscall(SYS_connect, fd, addr, sdp_addr_len(addr));
+	ret = ret < 0 ? -errno : 0;
+	if (!(flags & O_NONBLOCK))
+		syscall(SYS_fcntl, fd, F_SETFL, flags);
+	return ret;
+}
+
 void sdp_connect_look(struct sdp_sock *sock, int fd)
 {
 	static const struct sockaddr none = { .sa_family = AF_UNSPEC };
 	short ready = poll_now(fd);
-	int err = 0;
+	int err = 0, ret;
 	socklen_t len = sizeof(err);
 
 	if (!ready)
@@ -77,6 +94,9 @@ void sdp_connect_look(struct sdp_sock *sock, int fd)
 		sdp_sock_become(sock, SDP_SOCK_PENDING);
 		return;
 	}
+	/* The error is connect()'s, which another thread is inside. */
+	if (sock->connect_cnt > 0)
+		return;
 	/* Nobody is behind the SDP port: the socket connects anew. */
 	syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &err, &len);
 	sdp_mark_remove(fd);
@@ -86,9 +106,8 @@ void sdp_connect_look(struct sdp_sock *sock, int fd)
 	/* Else the next connect() has ECONNABORTED for the attempt that failed,
 	 * and does no more. */
 	syscall(SYS_connect, fd, &none, sizeof(none));
-	if (syscall(SYS_connect, fd, &sock->peer, sdp_addr_len(&sock->peer)) ==
-		    0 ||
-	    errno == EINPROGRESS)
+	ret = connect_at_once(fd, &sock->peer);
+	if (ret == 0 || ret == -EINPROGRESS)
 		sdp_stat_fell_back(NULL, SDP_STAT_FALLBACK_refused);
 }
 
@@ -112,34 +131,6 @@ void sdp_connect_settle(struct sdp_sock *sock, int fd)
 {
 	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
 		settle(sock, fd);
-}
-
-static int connect_sdp(struct sdp_sock *sock, int fd, const union sdp_addr *dst,
-		       const struct sdp_target *to)
-{
-	int ret;
-
-	util_lock(&sock->lock);
-	sock->peer = *dst;
-	sock->is_request = to->is_request;
-	util_unlock(&sock->lock);
-	ret = kernel_connect(fd, &to->addr.sa, sdp_addr_len(&to->addr));
-	if (ret == 0 || ret == -EINPROGRESS)
-		sdp_mark_put(
-			fd, &(struct sdp_mark){ .port = sdp_addr_port(dst),
-						.is_request = to->is_request });
-	if (ret == 0) {
-		sdp_sock_become(sock, SDP_SOCK_PENDING);
-	} else if (ret == -EINPROGRESS) {
-		sdp_sock_become(sock, SDP_SOCK_CONNECTING);
-		util_lock(&sock->lock);
-		/* Another thread may have started SDP meanwhile. */
-		if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING &&
-		    poll_now(fd) == POLLOUT)
-			sdp_sock_become(sock, SDP_SOCK_PENDING);
-		util_unlock(&sock->lock);
-	}
-	return ret;
 }
 
 static bool is_for_tcp(int err)
@@ -176,15 +167,99 @@ enum sdp_stat_fallback sdp_connect_fallback_of(int err)
 	}
 }
 
-static int connect_tcp(int fd, const union sdp_addr *dst, socklen_t len,
+static int connect_tcp(int fd, const union sdp_addr *dst,
 		       enum sdp_stat_fallback why)
 {
-	int ret = kernel_connect(fd, &dst->sa, len);
+	int ret = kernel_connect(fd, &dst->sa, sdp_addr_len(dst));
 
 	/* What TCP refuses as well was nobody's fallback. */
 	if (ret == 0 || ret == -EINPROGRESS)
 		sdp_stat_fell_back(NULL, why);
 	return ret;
+}
+
+/* connect() to no address breaks the connection off. */
+static bool is_to_none(const struct sockaddr *addr, socklen_t len)
+{
+	sa_family_t family;
+
+	return len >= sizeof(family) &&
+	       util_user_get(&family, addr, sizeof(family)) == 0 &&
+	       family == AF_UNSPEC;
+}
+
+/* The thread does not come back from connect(). */
+static void attempt_left(void *arg)
+{
+	struct sdp_sock *sock = arg;
+
+	util_lock(&sock->lock);
+	sock->connect_cnt--;
+	util_unlock(&sock->lock);
+}
+
+/* CONNECTING, with the lock: connect() has returned @ret. */
+static void attempt_end(struct sdp_sock *sock, int fd, int ret, bool is_to_none)
+{
+	if (ret == 0 && !is_to_none) {
+		sdp_sock_become(sock, SDP_SOCK_PENDING);
+	} else if (ret == 0 || is_for_tcp(ret)) {
+		sdp_mark_remove(fd);
+		sdp_sock_become(sock, SDP_SOCK_TCP);
+	} else if (poll_now(fd) == POLLOUT) {
+		sdp_sock_become(sock, SDP_SOCK_PENDING);
+	}
+}
+
+/*
+ * CONNECTING, and counted in connect_cnt.  Other threads that use the socket
+ * meanwhile wait for the connection; one of them may find that it stands, and
+ * start SDP, or shut it down.  Return: as connect(2).
+ */
+static int attempt(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
+		   socklen_t len)
+{
+	struct util_unwind unwind;
+	bool is_refused;
+	int ret;
+
+	util_unwind_push(&unwind, attempt_left, sock);
+	ret = kernel_connect(fd, addr, len);
+	util_unwind_pop(&unwind);
+	util_lock(&sock->lock);
+	sock->connect_cnt--;
+	is_refused = sdp_sock_state(sock) == SDP_SOCK_CONNECTING &&
+		     is_for_tcp(ret);
+	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
+		attempt_end(sock, fd, ret, is_to_none(addr, len));
+	util_unlock(&sock->lock);
+	if (!is_refused ||
+	    sdp_connect_policy(sock, &sock->peer.sa) == SDP_POLICY_SDP)
+		return ret;
+	sdp_policy_avoid(&sock->peer.sa);
+	return connect_tcp(fd, &sock->peer, SDP_STAT_FALLBACK_refused);
+}
+
+static int connect_sdp(struct sdp_sock *sock, int fd, const union sdp_addr *dst,
+		       const struct sdp_target *to)
+{
+	bool is_first;
+
+	util_lock(&sock->lock);
+	is_first = sdp_sock_state(sock) == SDP_SOCK_TCP;
+	if (is_first) {
+		sock->peer = *dst;
+		sock->is_request = to->is_request;
+		sock->connect_cnt++;
+		sdp_mark_put(
+			fd, &(struct sdp_mark){ .port = sdp_addr_port(dst),
+						.is_request = to->is_request });
+		sdp_sock_become(sock, SDP_SOCK_CONNECTING);
+	}
+	util_unlock(&sock->lock);
+	if (!is_first)
+		return kernel_connect(fd, &dst->sa, sdp_addr_len(dst));
+	return attempt(sock, fd, &to->addr.sa, sdp_addr_len(&to->addr));
 }
 
 static bool is_blocking(int fd)
@@ -226,7 +301,8 @@ static int connect_fresh(struct sdp_sock *sock, int fd,
 	union sdp_addr dst;
 	int ret;
 
-	if (!addr_copy(&dst, addr, len))
+	/* A socket that the kernel has connected, or connects, is its own. */
+	if (!addr_copy(&dst, addr, len) || sdp_tcp_state(fd) != TCP_CLOSE)
 		return kernel_connect(fd, addr, len);
 	policy = sdp_connect_policy(sock, &dst.sa);
 	if (policy == SDP_POLICY_TCP)
@@ -239,15 +315,10 @@ static int connect_fresh(struct sdp_sock *sock, int fd,
 		return SDP_CONNECT_ASK;
 	}
 	if (ret == 0)
-		ret = connect_sdp(sock, fd, &dst, &sdp);
-	else if (policy == SDP_POLICY_SDP)
+		return connect_sdp(sock, fd, &dst, &sdp);
+	if (policy == SDP_POLICY_SDP)
 		return -ECONNREFUSED;
-	else
-		return connect_tcp(fd, &dst, len, sdp_connect_fallback_of(ret));
-	if (!is_for_tcp(ret) || policy == SDP_POLICY_SDP)
-		return ret;
-	sdp_policy_avoid(&dst.sa);
-	return connect_tcp(fd, &dst, len, SDP_STAT_FALLBACK_refused);
+	return connect_tcp(fd, &dst, sdp_connect_fallback_of(ret));
 }
 
 void sdp_connect_shut(struct sdp_sock *sock, int fd)
@@ -264,8 +335,7 @@ int sdp_connect_plain(struct sdp_sock *sock, int fd, int why)
 {
 	if (sdp_connect_policy(sock, &sock->peer.sa) == SDP_POLICY_SDP)
 		return -ECONNREFUSED;
-	return connect_tcp(fd, &sock->peer, sdp_addr_len(&sock->peer),
-			   sdp_connect_fallback_of(why));
+	return connect_tcp(fd, &sock->peer, sdp_connect_fallback_of(why));
 }
 
 int sdp_connect_finish(struct sdp_sock *sock, int fd)
@@ -273,24 +343,32 @@ int sdp_connect_finish(struct sdp_sock *sock, int fd)
 	return kernel_connect(fd, &sock->peer.sa, sdp_addr_len(&sock->peer));
 }
 
-/* connect() to no address breaks the connection off. */
-static bool is_to_none(const struct sockaddr *addr, socklen_t len)
-{
-	sa_family_t family;
-
-	return len >= sizeof(family) &&
-	       util_user_get(&family, addr, sizeof(family)) == 0 &&
-	       family == AF_UNSPEC;
-}
-
 static int connect_pending(struct sdp_sock *sock, int fd,
 			   const struct sockaddr *addr, socklen_t len)
 {
 	int ret = kernel_connect(fd, addr, len);
 
-	if (ret == 0 && is_to_none(addr, len))
+	if (ret == 0 && is_to_none(addr, len)) {
+		sdp_mark_remove(fd);
 		sdp_sock_become(sock, SDP_SOCK_TCP);
+	}
 	return ret;
+}
+
+static int connect_again(struct sdp_sock *sock, int fd,
+			 const struct sockaddr *addr, socklen_t len)
+{
+	bool is_under_way;
+
+	util_lock(&sock->lock);
+	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
+		sdp_connect_look(sock, fd);
+	is_under_way = sdp_sock_state(sock) == SDP_SOCK_CONNECTING;
+	sock->connect_cnt += is_under_way;
+	util_unlock(&sock->lock);
+	if (is_under_way)
+		return attempt(sock, fd, addr, len);
+	return kernel_connect(sock->tcp_fd >= 0 ? sock->tcp_fd : fd, addr, len);
 }
 
 bool sdp_connect_is_undone(const struct sdp_sock *sock,
@@ -305,19 +383,11 @@ bool sdp_connect_is_undone(const struct sdp_sock *sock,
 int sdp_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 		socklen_t len)
 {
-	int ret;
-
 	switch (sdp_sock_state(sock)) {
 	case SDP_SOCK_TCP:
 		return connect_fresh(sock, fd, addr, len);
 	case SDP_SOCK_CONNECTING:
-		util_lock(&sock->lock);
-		if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
-			sdp_connect_look(sock, fd);
-		util_unlock(&sock->lock);
-		ret = kernel_connect(sock->tcp_fd >= 0 ? sock->tcp_fd : fd,
-				     addr, len);
-		return ret;
+		return connect_again(sock, fd, addr, len);
 	case SDP_SOCK_PENDING:
 		return connect_pending(sock, fd, addr, len);
 	case SDP_SOCK_LISTENING:

@@ -311,6 +311,7 @@ static void fork_child(struct sdp_sock *sock)
 	util_lock_init(&sock->lock, UTIL_RANK_SDP_SOCK);
 	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
 	sock->pollers = NULL;
+	sock->connect_cnt = 0;
 	/* Calls of other threads are the parent's; one reference is the
 	 * walk's. */
 	atomic_store_explicit(&sock->file.ref_cnt, sock->file.fd_cnt + 1,

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -30,6 +29,7 @@
 #include "ready.h"
 #include "shadow.h"
 #include "signals.h"
+#include "tcp-state.h"
 #include "verbs/sdp-link.h"
 
 /* A program may take its time between accept() and the first I/O. */
@@ -52,11 +52,7 @@ static _Atomic int owed_cnt;
  * program has sent nothing: what was sent would have come first. */
 static bool has_peer_closed(int fd)
 {
-	struct tcp_info info = { 0 };
-	socklen_t len = sizeof(info);
-
-	syscall(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &info, &len);
-	return info.tcpi_state == TCP_CLOSE_WAIT;
+	return sdp_tcp_state(fd) == TCP_CLOSE_WAIT;
 }
 
 static size_t unread_len(int fd)
@@ -320,12 +316,7 @@ static enum sdp_stat_fallback fallback_of(enum sdp_reason reason)
  */
 static bool is_reset(const struct sdp_sock *sock)
 {
-	struct tcp_info info = { 0 };
-	socklen_t len = sizeof(info);
-
-	syscall(SYS_getsockopt, sock->tcp_fd, IPPROTO_TCP, TCP_INFO, &info,
-		&len);
-	return info.tcpi_state == TCP_CLOSE;
+	return sdp_tcp_state(sock->tcp_fd) == TCP_CLOSE;
 }
 
 /* The connection's end: by TCP's own timers, or by the peer, who closes unread:

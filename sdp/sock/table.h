@@ -90,6 +90,7 @@ struct sdp_sock {
 	bool is_by_cm;		 /* STREAM: tcp_fd is not connected */
 	_Atomic bool is_told;	 /* is_by_cm: connect() has said so */
 	bool is_sdp_only;	 /* LISTENING: takes no TCP */
+	uint8_t connect_cnt;	 /* CONNECTING: threads inside connect() */
 	bool is_limit_raised;	 /* STARTING: limit.h */
 	bool is_closed;		 /* STARTING: the program has closed it */
 	bool is_undone;		 /* STARTING: the program wants no connection */

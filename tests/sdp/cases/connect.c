@@ -219,6 +219,36 @@ static void interrupted(void)
 	SHOW("the one after it", connect_to(d.fd, &d.full.address));
 }
 
+/* As interpreters do: the connection goes on, and poll() tells of it. */
+static void interrupted_poll(void)
+{
+	struct dialling d;
+
+	catch_signal(SIGUSR1, 0);
+	dialling_start(&d);
+	pthread_kill(d.sleeper.thread, SIGUSR1);
+	sleeper_end(&d.sleeper);
+	take_connection(d.full.listener);
+	wait_poll(d.fd, POLLOUT);
+	show_so_error("SO_ERROR", d.fd);
+	show_send("send", d.fd, "abc", 0);
+	show_recv("data", take_connection(d.full.listener), 10, 0);
+}
+
+static void interrupted_send(void)
+{
+	struct dialling d;
+
+	catch_signal(SIGUSR1, 0);
+	dialling_start(&d);
+	pthread_kill(d.sleeper.thread, SIGUSR1);
+	sleeper_end(&d.sleeper);
+	show_send("send at once", d.fd, "x", MSG_DONTWAIT);
+	take_connection(d.full.listener);
+	show_send("send waits", d.fd, "abc", 0);
+	show_recv("data", take_connection(d.full.listener), 10, 0);
+}
+
 static void restarted(void)
 {
 	struct dialling d;
@@ -432,6 +462,78 @@ static void send_waits(void)
 	show_recv("arrives", take_connection(full.listener), 10, 0);
 }
 
+/* Two threads and one socket: one waits in connect(), one does @run. */
+static void meanwhile(struct dialling *d, void (*run)(void *fd))
+{
+	struct sleeper sleeper;
+
+	sleeper_start(&sleeper, run, &d->fd);
+	sleeper_wait(&sleeper);
+	say("it waits");
+	take_connection(d->full.listener);
+	sleeper_end(&sleeper);
+	sleeper_end(&d->sleeper);
+}
+
+static void send_main(void *arg)
+{
+	send_text(*(int *)arg, "abc");
+}
+
+static void send_meanwhile(void)
+{
+	struct dialling d;
+
+	dialling_start(&d);
+	show_send("send at once", d.fd, "x", MSG_DONTWAIT);
+	meanwhile(&d, send_main);
+	show_recv("data", take_connection(d.full.listener), 10, 0);
+}
+
+static void answer_main(void *arg)
+{
+	const struct dialling *d = arg;
+
+	take_connection(d->full.listener);
+	send_text(take_connection(d->full.listener), "abc");
+}
+
+static void recv_meanwhile(void)
+{
+	struct dialling d;
+	struct sleeper answer;
+	char octet = 0;
+
+	dialling_start(&d);
+	show_recv("recv at once", d.fd, 10, MSG_DONTWAIT);
+	sleeper_start(&answer, answer_main, &d);
+	NEED(recv(d.fd, &octet, 1, 0) == 1 && octet == 'a');
+	sleeper_end(&answer);
+	sleeper_end(&d.sleeper);
+	show_recv("the rest", d.fd, 10, 0);
+}
+
+static void shutdown_meanwhile(void)
+{
+	struct dialling d;
+
+	dialling_start(&d);
+	SHOW("shutdown", shutdown(d.fd, SHUT_RDWR));
+	sleeper_end(&d.sleeper);
+	show_send("send", d.fd, "x", MSG_NOSIGNAL);
+}
+
+static void unspec_pending(void)
+{
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+	struct full_listener full = full_listener_new();
+	int fd = connect_begin(&full.address);
+
+	SHOW("connect to no address", connect(fd, &none, sizeof(none)));
+	show_poll("poll", fd, POLLIN | POLLOUT);
+	show_send("send", fd, "x", MSG_NOSIGNAL);
+}
+
 static void closed_before_accept(void)
 {
 	int listener = listen_new(1), fd;
@@ -555,10 +657,13 @@ const struct sock_case connect_cases[] = {
 	{ "connect.blocking-waits", blocking_waits },
 	{ "connect.send-timeout", send_timeout },
 	{ "connect.interrupted", interrupted },
+	{ "connect.interrupted-poll", interrupted_poll },
+	{ "connect.interrupted-send", interrupted_send },
 	{ "connect.restarted", restarted },
 	{ "connect.unspec", unspec },
 	{ "connect.unspec-interrupted", unspec_interrupted },
 	{ "connect.unspec-fresh", unspec_fresh },
+	{ "connect.unspec-pending", unspec_pending },
 	{ "connect.listening", listening },
 	{ "connect.bad-address", bad_address },
 	{ "connect.to-itself", to_itself },
@@ -568,6 +673,9 @@ const struct sock_case connect_cases[] = {
 	{ "connect.closed-pending", closed_pending },
 	{ "connect.shutdown-pending", shutdown_pending },
 	{ "connect.send-waits", send_waits },
+	{ "connect.send-meanwhile", send_meanwhile },
+	{ "connect.recv-meanwhile", recv_meanwhile },
+	{ "connect.shutdown-meanwhile", shutdown_meanwhile },
 	{ "connect.closed-before-accept", closed_before_accept },
 	{ "connect.many", many },
 	{ "connect.many-at-once", many_at_once },

@@ -354,6 +354,25 @@ static void a_connect_that_does_not_wait_is_looked_at(void **state)
 	assert_int_equal(dial(TCP_PORT), -EISCONN);
 }
 
+/* The kernel is asked again, and nobody else. */
+static void a_fallback_is_counted_once(void **state)
+{
+	int ret;
+
+	(void)state;
+	set_nonblocking();
+	find_ret = -ENOENT;
+	assert_int_equal(dial(TCP_PORT), -EINPROGRESS);
+	assert_int_equal(fallback, FB(no_listener));
+	find_ret = 0;
+	wait_for_out();
+	ret = dial(TCP_PORT);
+	assert_true(ret == 0 || ret == -EISCONN);
+	assert_int_equal(where(fd), TCP_PORT);
+	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
+	assert_false(has_mark);
+}
+
 /* T90: the refusal is nobody's error; the same socket goes on by TCP. */
 static void a_refused_port_is_followed_by_tcp(void **state)
 {
@@ -387,6 +406,19 @@ static void a_refused_port_is_followed_by_tcp(void **state)
 	assert_int_equal(err, 0);
 }
 
+/* Another thread's connect() has the error, and goes on by TCP. */
+static void a_refusal_is_for_the_thread_inside_connect(void **state)
+{
+	(void)state;
+	/* Not connected: as if that thread had not come as far. */
+	sdp_sock_become(&sock, SDP_SOCK_CONNECTING);
+	sock.connect_cnt = 1;
+	sdp_connect_settle(&sock, fd);
+	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_CONNECTING);
+	assert_int_equal(avoid_cnt, 0);
+	assert_int_equal(where(fd), PORT_CNT);
+}
+
 static void what_is_no_address_is_the_kernels(void **state)
 {
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
@@ -408,6 +440,7 @@ static void what_is_no_address_is_the_kernels(void **state)
 	assert_int_equal(sdp_connect(&sock, fd, &none, sizeof(none)), 0);
 	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
 	assert_int_equal(where(fd), PORT_CNT);
+	assert_false(has_mark);
 }
 
 static void no_address_undoes_a_connection_of_sdp(void **state)
@@ -523,7 +556,9 @@ int main(void)
 		CASE(a_bound_socket_is_not_for_rdma_cm),
 		CASE(who_cannot_wait_leaves_the_question_to_a_thread),
 		CASE(a_connect_that_does_not_wait_is_looked_at),
+		CASE(a_fallback_is_counted_once),
 		CASE(a_refused_port_is_followed_by_tcp),
+		CASE(a_refusal_is_for_the_thread_inside_connect),
 		CASE(what_is_no_address_is_the_kernels),
 		CASE(no_address_undoes_a_connection_of_sdp),
 		CASE(tells_of_a_link_once),
