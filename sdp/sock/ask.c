@@ -241,18 +241,6 @@ out:
 	return ret;
 }
 
-/* SO_SNDTIMEO is connect()'s.  With the lock: the thread may give the TCP
- * socket back meanwhile, and then has the answer. */
-static uint64_t deadline_of(struct sdp_sock *sock)
-{
-	uint64_t timeout_ns;
-
-	util_lock(&sock->lock);
-	timeout_ns = sdp_option_time(sock->tcp_fd, SO_SNDTIMEO);
-	util_unlock(&sock->lock);
-	return timeout_ns ? sdp_now_ns() + timeout_ns : SDP_NEVER;
-}
-
 /* There is no connection, nor will there be one: a fresh socket has the error
  * behind it. */
 static int refused(struct sdp_sock *sock)
@@ -268,7 +256,7 @@ static int refused(struct sdp_sock *sock)
  * @late: what it says when its time is over. */
 static int ask_wait(struct sdp_sock *sock, int fd, int late)
 {
-	int ret = sdp_start_wait(sock, deadline_of(sock));
+	int ret = sdp_start_wait(sock, sdp_option_deadline(sock, SO_SNDTIMEO));
 
 	if (ret == -EAGAIN)
 		return late;

@@ -65,7 +65,8 @@ static struct timeval time_of(uint64_t ns)
 					 (suseconds_t)(ns / 1000u % 1000000u) };
 }
 
-uint64_t sdp_option_time(int fd, int name)
+/* SO_RCVTIMEO or SO_SNDTIMEO as the kernel has it; 0: none. */
+static uint64_t kernel_time(int fd, int name)
 {
 	struct timeval tv = { 0 };
 	socklen_t len = sizeof(tv);
@@ -73,9 +74,32 @@ uint64_t sdp_option_time(int fd, int name)
 	return kernel_get(fd, SOL_SOCKET, name, &tv, &len) < 0 ? 0 : ns_of(&tv);
 }
 
+/* Wherever it is kept. */
+static uint64_t sock_time(struct sdp_sock *sock, int name)
+{
+	const struct sdp_sock_options *opt = &sock->options;
+	uint64_t ns;
+
+	if (!sdp_sock_is_asking(sock))
+		return name == SO_RCVTIMEO ? opt->rcvtimeo_ns
+					   : opt->sndtimeo_ns;
+	/* The thread that asks may give the TCP socket back meanwhile. */
+	util_lock(&sock->lock);
+	ns = kernel_time(sock->tcp_fd, name);
+	util_unlock(&sock->lock);
+	return ns;
+}
+
+uint64_t sdp_option_deadline(struct sdp_sock *sock, int name)
+{
+	uint64_t ns = sock_time(sock, name);
+
+	return ns ? sdp_now_ns() + ns : SDP_NEVER;
+}
+
 int sdp_option_time_ms(int fd, int name)
 {
-	uint64_t ms = (sdp_option_time(fd, name) + 999999) / 1000000;
+	uint64_t ms = (kernel_time(fd, name) + 999999) / 1000000;
 
 	return ms > 0 && ms <= INT_MAX ? (int)ms : -1;
 }
@@ -141,8 +165,8 @@ void sdp_options_take(struct sdp_sock *sock)
 	if (opt->is_taken)
 		return;
 	opt->is_taken = true;
-	opt->rcvtimeo_ns = sdp_option_time(fd, SO_RCVTIMEO);
-	opt->sndtimeo_ns = sdp_option_time(fd, SO_SNDTIMEO);
+	opt->rcvtimeo_ns = kernel_time(fd, SO_RCVTIMEO);
+	opt->sndtimeo_ns = kernel_time(fd, SO_SNDTIMEO);
 	opt->has_nodelay = int_get(fd, IPPROTO_TCP, TCP_NODELAY);
 	opt->has_oobinline = int_get(fd, SOL_SOCKET, SO_OOBINLINE);
 	/* A link that can move sets it on the connection below. */

@@ -25,11 +25,11 @@ void sdp_names_take(struct sdp_sock *sock, int fd);
 /* A relay: the kernel waits at the number, so it is told for how long. */
 void sdp_options_relay(struct sdp_sock *sock);
 
-/* @name, SO_RCVTIMEO or SO_SNDTIMEO, of the kernel's socket @fd.
- * Return: ns; 0: none. */
-uint64_t sdp_option_time(int fd, int name);
+/* @name: SO_RCVTIMEO, SO_SNDTIMEO.  Return: when a call on @sock that begins
+ * now is to end by it, of sdp_now_ns(); SDP_NEVER. */
+uint64_t sdp_option_deadline(struct sdp_sock *sock, int name);
 
-/* The same for poll().  Return: ms, rounded up; -1: none. */
+/* Of the kernel's socket @fd, for poll().  Return: ms, rounded up; -1: none. */
 int sdp_option_time_ms(int fd, int name);
 
 /* STARTING, STREAM, RELAY.  Return: 0; -errno. */

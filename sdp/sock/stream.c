@@ -26,11 +26,6 @@
 /* As much as a link takes without its peer. */
 #define BUFFERED_MAX (256u * 1024)
 
-static uint64_t deadline_of(uint64_t timeout_ns)
-{
-	return timeout_ns ? sdp_now_ns() + timeout_ns : SDP_NEVER;
-}
-
 static bool is_patient(const struct sdp_sock *sock, int flags)
 {
 	return !(flags & MSG_DONTWAIT) &&
@@ -63,15 +58,15 @@ static void pending_sleep_end(void *arg)
  * thread that starts SDP wakes this one, which would not see what the RNIC
  * has received.
  * A thread may be cancelled here.
- * Return: 0; -EAGAIN: SO_RCVTIMEO; -EINTR.
+ * Return: 0; -EAGAIN: SO_RCVTIMEO, or SO_SNDTIMEO; -EINTR.
  */
 static int pending_wait(struct sdp_sock *sock, int fd,
-			enum sdp_sock_state state)
+			enum sdp_sock_state state, bool is_send)
 {
 	short events = state == SDP_SOCK_CONNECTING ? POLLOUT : POLLIN;
 	struct pending_sleep sleep = { .sock = sock };
 	struct util_unwind unwind;
-	int ms = sdp_option_time_ms(fd, SO_RCVTIMEO);
+	int ms = sdp_option_time_ms(fd, is_send ? SO_SNDTIMEO : SO_RCVTIMEO);
 	int ret = 1;
 
 	sdp_sleeper_init(&sleep.sleeper);
@@ -114,7 +109,7 @@ int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
 		/* What comes next on the TCP connection is not for libc. */
 		if (!is_patient(sock, flags) || (flags & MSG_ERRQUEUE))
 			return -EAGAIN;
-		ret = pending_wait(sock, fd, state);
+		ret = pending_wait(sock, fd, state, is_send);
 		if (ret < 0)
 			return ret;
 	}
@@ -248,7 +243,7 @@ static ssize_t send_slice(struct sdp_sock *sock, int fd,
 
 	while (left > 0) {
 		ret = send_once(sock, fd, iov, cnt, flags, deadline, &is_short);
-		if (ret == -EINTR && sent == 0 && !sock->options.sndtimeo_ns &&
+		if (ret == -EINTR && sent == 0 && deadline == SDP_NEVER &&
 		    is_restarted())
 			continue;
 		if (ret < 0)
@@ -267,7 +262,7 @@ static ssize_t send_slice(struct sdp_sock *sock, int fd,
 static ssize_t send_all(struct sdp_sock *sock, int fd, const struct iovec *iov,
 			size_t cnt, int flags)
 {
-	uint64_t deadline = deadline_of(sock->options.sndtimeo_ns);
+	uint64_t deadline = sdp_option_deadline(sock, SO_SNDTIMEO);
 	size_t sent = 0, n;
 	ssize_t ret;
 
@@ -447,14 +442,14 @@ static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 ssize_t sdp_stream_recv(struct sdp_sock *sock, int fd, const struct iovec *iov,
 			size_t cnt, int flags)
 {
-	uint64_t deadline = deadline_of(sock->options.rcvtimeo_ns);
+	uint64_t deadline = sdp_option_deadline(sock, SO_RCVTIMEO);
 	ssize_t ret;
 
 	if (flags & MSG_ERRQUEUE)
 		return -EAGAIN;
 	do {
 		ret = recv_once(sock, fd, iov, cnt, flags, deadline);
-	} while (ret == -EINTR && !sock->options.rcvtimeo_ns && is_restarted());
+	} while (ret == -EINTR && deadline == SDP_NEVER && is_restarted());
 	sdp_sock_settle(sock, fd);
 	return ret;
 }

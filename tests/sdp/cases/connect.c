@@ -534,6 +534,19 @@ static void unspec_pending(void)
 	show_send("send", fd, "x", MSG_NOSIGNAL);
 }
 
+static void send_waits_limited(void)
+{
+	struct full_listener full = full_listener_new();
+	int fd = connect_begin(&full.address);
+
+	set_nonblocking(fd, false);
+	set_timeout(fd, SO_SNDTIMEO, 30);
+	show_send("send", fd, "x", 0);
+	set_timeout(fd, SO_SNDTIMEO, 0);
+	set_timeout(fd, SO_RCVTIMEO, 30);
+	show_recv("recv", fd, 10, 0);
+}
+
 static void closed_before_accept(void)
 {
 	int listener = listen_new(1), fd;
@@ -673,6 +686,7 @@ const struct sock_case connect_cases[] = {
 	{ "connect.closed-pending", closed_pending },
 	{ "connect.shutdown-pending", shutdown_pending },
 	{ "connect.send-waits", send_waits },
+	{ "connect.send-waits-limited", send_waits_limited },
 	{ "connect.send-meanwhile", send_meanwhile },
 	{ "connect.recv-meanwhile", recv_meanwhile },
 	{ "connect.shutdown-meanwhile", shutdown_meanwhile },

@@ -203,11 +203,11 @@ void sdp_limit_end(bool is_raised)
 	limit_cnt--;
 }
 
-uint64_t sdp_option_time(int of_fd, int name)
+uint64_t sdp_option_deadline(struct sdp_sock *of, int name)
 {
-	assert_true(of_fd >= 0);
+	assert_ptr_equal(of, sock);
 	assert_int_equal(name, SO_SNDTIMEO);
-	return time_limit_ns;
+	return time_limit_ns ? sdp_now_ns() + time_limit_ns : SDP_NEVER;
 }
 
 void sdp_sock_tell(struct sdp_sock *of, int of_fd, short events)

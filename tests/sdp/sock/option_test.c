@@ -73,6 +73,13 @@ int sdp_progress(void)
 	return 0;
 }
 
+#define NOW 1000u
+
+uint64_t sdp_now_ns(void)
+{
+	return NOW;
+}
+
 static char link_place;
 #define LINK ((struct sdp_link *)(void *)&link_place)
 
@@ -375,18 +382,31 @@ static void the_kernels_times_are_read(void **state)
 	};
 
 	(void)state;
+	/* Not taken over yet: it may become TCP's again. */
+	util_lock_init(&sock.lock, UTIL_RANK_SDP_SOCK);
+	sdp_sock_asking_put(&sock, true);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &rows[i].tv,
 			   sizeof(rows[i].tv));
 		assert_row(rows[i].name,
-			   sdp_option_time(client, SO_SNDTIMEO) == rows[i].ns);
+			   sdp_option_deadline(&sock, SO_SNDTIMEO) ==
+				   (rows[i].ns ? NOW + rows[i].ns : SDP_NEVER));
 		assert_row(rows[i].name,
 			   sdp_option_time_ms(client, SO_SNDTIMEO) ==
 				   rows[i].ms);
-		assert_int_equal(sdp_option_time(client, SO_RCVTIMEO), 0);
+		assert_true(sdp_option_deadline(&sock, SO_RCVTIMEO) ==
+			    SDP_NEVER);
 	}
-	assert_int_equal(sdp_option_time(-1, SO_SNDTIMEO), 0);
 	assert_int_equal(sdp_option_time_ms(-1, SO_SNDTIMEO), -1);
+}
+
+static void calls_end_in_time(void **state)
+{
+	(void)state;
+	assert_true(sdp_option_deadline(&sock, SO_RCVTIMEO) == SDP_NEVER);
+	sock.options.rcvtimeo_ns = 7;
+	assert_int_equal(sdp_option_deadline(&sock, SO_RCVTIMEO), NOW + 7);
+	assert_true(sdp_option_deadline(&sock, SO_SNDTIMEO) == SDP_NEVER);
 }
 
 static void lingering_is_kept(void **state)
@@ -693,6 +713,7 @@ int main(void)
 		TEST(times_are_kept),
 		TEST(a_time_without_end_is_no_limit),
 		TEST(the_kernels_times_are_read),
+		TEST(calls_end_in_time),
 		TEST(lingering_is_kept),
 		TEST(the_start_takes_what_the_program_has_set),
 		TEST(a_new_tcp_socket_has_what_the_program_has_set),

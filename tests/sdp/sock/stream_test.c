@@ -201,6 +201,13 @@ int sdp_option_time_ms(int fd, int name)
 	return -1;
 }
 
+uint64_t sdp_option_deadline(struct sdp_sock *of, int name)
+{
+	(void)of;
+	(void)name;
+	return SDP_NEVER;
+}
+
 void sdp_share_ask(struct sdp_sock *asked)
 {
 	(void)asked;
