@@ -23,10 +23,12 @@
  */
 
 /* Of the parent and its children. */
-static struct counts {
+struct counts {
 	_Atomic int entered;
 	_Atomic int settled;
-} * counts;
+};
+
+static struct counts *counts;
 
 static int listen_fork_cnt, listen_child_cnt;
 

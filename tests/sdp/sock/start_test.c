@@ -582,8 +582,8 @@ static void what_was_sent_goes_to_the_link(void **state)
 
 static void bad_memory_is_told(void **state)
 {
-	struct iovec iov[2] = { { (void *)(uintptr_t) "ok", 2 },
-				{ (void *)16, 5 } };
+	char ok[] = "ok";
+	struct iovec iov[2] = { { ok, 2 }, { (void *)16, 5 } };
 
 	(void)state;
 	start_now();
