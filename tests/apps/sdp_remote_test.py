@@ -48,7 +48,9 @@ print(back == data, flush=True)
 # connect() does not wait: select(), then SO_ERROR; or an epoll set with edges
 # that the socket is in before.  The argument after the port says which.
 LATER = f"""
-import errno, os, select, socket, sys
+import errno, os, select, socket, sys, warnings
+# Python 3.12 warns of a fork beside threads, and the library may have one.
+warnings.simplefilter("ignore", DeprecationWarning)
 address, port, how = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
 sock.setblocking(False)
