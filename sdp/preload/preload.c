@@ -308,12 +308,13 @@ EXPORT ssize_t splice(int in_fd, off64_t *in_off, int out_fd, off64_t *out_off,
 /* ---- sockets ----------------------------------------------------------------
  */
 
+/* A program that has no SDP has none by AF_INET_SDP: the kernel says so. */
 int sdp_stub_socket(int domain, int type, int protocol, const void *caller)
 {
+	bool is_sdp = domain == SDP_AF_INET_SDP && sdp_table_is_there();
 	int fd;
 
-	fd = sdp_real()->socket(domain == SDP_AF_INET_SDP ? AF_INET : domain,
-				type, protocol);
+	fd = sdp_real()->socket(is_sdp ? AF_INET : domain, type, protocol);
 	if (fd >= 0 && (type & 0xf) == SOCK_STREAM &&
 	    (domain == AF_INET || domain == AF_INET6 ||
 	     domain == SDP_AF_INET_SDP))

@@ -266,7 +266,8 @@ static void set_free(struct util_file *file)
 
 static struct sdp_epoll *set_add(int set_fd)
 {
-	struct sdp_epoll *set = calloc(1, sizeof(*set));
+	struct sdp_epoll *set = sdp_table_is_there() ? calloc(1, sizeof(*set))
+						     : NULL;
 
 	if (!set)
 		return NULL;

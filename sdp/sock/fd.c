@@ -57,10 +57,11 @@ static struct sdp_sock *fd_add(int fd, int domain, int flags)
 	struct sdp_sock *sock =
 		sdp_sock_add(fd, domain, sdp_sock_close, sdp_sock_end);
 
+	if (!sock)
+		return NULL;
 	pthread_once(&page_once, page_make);
-	if (sock)
-		atomic_store_explicit(&sock->is_nonblock, flags & SOCK_NONBLOCK,
-				      memory_order_relaxed);
+	atomic_store_explicit(&sock->is_nonblock, flags & SOCK_NONBLOCK,
+			      memory_order_relaxed);
 	return sock;
 }
 

@@ -145,7 +145,8 @@ struct sdp_sock *sdp_sock_add(int fd, int family,
 			      void (*close)(struct util_file *file),
 			      void (*end)(struct sdp_sock *sock))
 {
-	struct sdp_sock *sock = calloc(1, sizeof(*sock));
+	struct sdp_sock *sock = sdp_table_is_there() ? calloc(1, sizeof(*sock))
+						     : NULL;
 
 	if (!sock)
 		return NULL;

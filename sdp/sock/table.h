@@ -244,7 +244,7 @@ void sdp_sock_become(struct sdp_sock *sock, enum sdp_sock_state state);
 /*
  * An entry for the new descriptor @fd.  @close: the last number has gone; @end:
  * and the last call has left.
- * Return: NULL: ENOMEM, the descriptor stays plain.
+ * Return: NULL: ENOMEM, or there is no table; the descriptor stays plain.
  */
 struct sdp_sock *sdp_sock_add(int fd, int family,
 			      void (*close)(struct util_file *file),

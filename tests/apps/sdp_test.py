@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """sdp_test.py [NAME...]: the programs of `make check` over SDP."""
 import hashlib
+import errno
 import os
 import re
 
@@ -246,6 +247,15 @@ print("all is well")
 '''
 
 
+# A program that the rules leave to TCP.
+NO_FAMILY = """
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.socket(27, 1, 0) == -1
+print(os.strerror(ctypes.get_errno()))
+"""
+
+
 def family():
     with SdpTest("Python, sockets of AF_INET_SDP") as test:
         port = free_port()
@@ -255,6 +265,11 @@ def family():
         program = test.start("program", [PYTHON, "-c", FAMILY, port])
         program.wait(30)
         check("all is well" in program.text(), program.text())
+        rules = test.file("rules", "use tcp server *:*\nuse tcp client *:*\n")
+        refused = test.run("refused", [PYTHON, "-c", NO_FAMILY],
+                           env={"LIBSDP_CONFIG_FILE": rules})
+        check(os.strerror(errno.EAFNOSUPPORT) in refused.text(),
+              refused.text())
         test.demand_sdp(90000)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""run.py tcp|sdp [--only NAME,...] [--sanitizer address|thread] [--carrier cm]
-[ipv4|ipv6]: compares what sock-cases says.
+"""run.py tcp|sdp|rules [--only NAME,...] [--sanitizer address|thread]
+[--carrier cm] [ipv4|ipv6]: compares what sock-cases says.
 
 A NAME is that of a case or of a theme; without any, all cases run.  Those that
 unfit.txt names for the sanitizer or the carrier are left out.
@@ -12,6 +12,8 @@ case fails, dies or hangs.
 sdp: a run over SDP says what a run over TCP says.  exceptions.txt names the
 cases that may differ, one a line, "name: reason"; an exception that says the
 same is an error too.  With a carrier its name stands before that of the file.
+rules: a run under the library, whose rules leave every socket to TCP or cannot
+be read, says what a run without it says, and nothing goes by usiw.
 """
 import difflib
 import os
@@ -89,11 +91,12 @@ def is_of(name, only):
     return name == only or name.startswith(only + ".")
 
 
-def start(test, name, family, usiw, names):
+def start(test, name, family, usiw, names, env=None):
     """sock-cases, over TCP or, with @usiw, over SDP."""
     limit = max(1, round(LIMIT * harness.SLOW))
     words = ["--ipv6"] if family == "ipv6" else []
-    env = {"USIW_SDP_CARRIER": CARRIER[0]} if CARRIER else None
+    if CARRIER:
+        env = {"USIW_SDP_CARRIER": CARRIER[0]}
     return test.start(name, [SOCK_CASES, *words, "-j", 4, "--limit", limit,
                              *names], usiw=usiw, env=env)
 
@@ -180,7 +183,39 @@ def over_sdp(family):
         print(f"{len(names)} cases, {len(excused)} exceptions")
 
 
-WAYS = {"tcp": over_tcp, "sdp": over_sdp}
+# Name -> the file of rules, what the program says on standard error.
+RULES = {
+    "tcp-only": ("use tcp server *:*\nuse tcp client *:*\n", None),
+    "unreadable": ("use bogus client *:*\n", "'bogus' is no protocol"),
+}
+
+
+def by_rules(family):
+    harness.PERSONA[:] = ["--sdp"]
+    with Test(f"rules for TCP, {family}") as test:
+        names = list_cases(test)
+        tcp = wait_for(start(test, "tcp", family, False, names), names)
+        check(not bad_lines(tcp), "\n".join(bad_lines(tcp)))
+        for what, (rules, said) in RULES.items():
+            path = os.path.join(test.directory, f"{what}.conf")
+            with open(path, "w", encoding="ascii") as f:
+                f.write(rules)
+            os.chmod(path, 0o644)
+            program = start(test, what, family, True, names,
+                            {"LIBSDP_CONFIG_FILE": path})
+            plain = wait_for(program, names)
+            different = [name for name in names if tcp[name] != plain[name]]
+            for name in different:
+                show_difference(name, tcp[name], plain[name], "tcp", what)
+            check(not different, f"{what}: {len(different)} of {len(names)} "
+                  f"cases differ: {' '.join(different)}")
+            check(said is None or said in program.text(),
+                  f"{what}: '{said}' is not said")
+        check(not test.counters.pages(), "a device was opened")
+        print(f"{len(names)} cases")
+
+
+WAYS = {"tcp": over_tcp, "sdp": over_sdp, "rules": by_rules}
 
 
 def main():

@@ -65,6 +65,20 @@ static int end(void **state)
 	return 0;
 }
 
+/* The rules leave the program to TCP. */
+static void no_set_is_taken_without_a_table(void **state)
+{
+	int other = epoll_create1(EPOLL_CLOEXEC);
+	struct util_fdtab *tab = atomic_exchange(&sdp_fds, NULL);
+
+	(void)state;
+	sdp_epoll_add(other);
+	atomic_store(&sdp_fds, tab);
+	assert_int_equal(sdp_fd_kind(other), UTIL_FD_NONE);
+	assert_int_equal(sdp_fd_kind(set_fd), SDP_FD_EPOLL);
+	close(other);
+}
+
 static void ctl(int op, uint32_t events, uint64_t data)
 {
 	struct epoll_event ev = { .events = events, .data.u64 = data };
@@ -410,6 +424,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+		TEST(no_set_is_taken_without_a_table),
 		TEST(leaves_and_returns),
 		TEST(returns_as_it_was_changed),
 		TEST(forgets_what_is_deleted),

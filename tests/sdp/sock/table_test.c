@@ -66,6 +66,20 @@ static int end(void **state)
 	return 0;
 }
 
+/* The rules leave the program to TCP. */
+static void nothing_is_taken_without_a_table(void **state)
+{
+	struct util_fdtab *tab = atomic_exchange(&sdp_fds, NULL);
+
+	(void)state;
+	assert_null(sdp_sock_add(fds[1], AF_INET, count_close, count_end));
+	assert_int_equal(sdp_fd_kind(fds[0]), UTIL_FD_NONE);
+	assert_null(sdp_sock_get(fds[0]));
+	atomic_store(&sdp_fds, tab);
+	assert_int_equal(sdp_fd_kind(fds[0]), SDP_FD_SOCK);
+	assert_int_equal(sdp_fd_kind(fds[1]), UTIL_FD_NONE);
+}
+
 static void a_socket_is_found_by_its_number(void **state)
 {
 	struct sdp_sock *found = sdp_sock_get(fds[0]);
@@ -411,6 +425,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+		TEST(nothing_is_taken_without_a_table),
 		TEST(a_socket_is_found_by_its_number),
 		TEST(a_new_socket_is_tcps),
 		TEST(closes_with_the_last_number),
