@@ -221,7 +221,7 @@ def show(name, unit, digits, figures, skipped):
         print(f"{name:<38} {way:<9} skipped: {reason}", flush=True)
 
 
-def judge(name, better, aim, figures):
+def compare(name, better, aim, figures):
     """What is not as it is aimed at."""
     found = []
     sdp, tcp = figures.get("sdp"), figures.get("tcp")
@@ -263,7 +263,7 @@ def main():
         rounds = 1 if "idle" in name else args.rounds
         figures, skipped = measure(rounds, ways, crc, place, run)
         show(name, unit, digits, figures, skipped)
-        missed += judge(name, better, aim, figures)
+        missed += compare(name, better, aim, figures)
     for line in missed:
         print("not as aimed at: " + line)
     sys.exit(1 if missed and args.check else 0)

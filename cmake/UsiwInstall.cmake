@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# Where each product goes.  Rooms define targets, this page installs those
+# Where each product goes.  Modules define targets, this page installs those
 # that exist.
 #
 # The provider and the preload find libusiw-rnic-*.so by a RUNPATH relative to

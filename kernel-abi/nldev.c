@@ -92,7 +92,7 @@ static int attrs_take(struct kabi_nldev_request *req)
 	return ret;
 }
 
-static int request_judge(struct kabi_nldev_request *req)
+static int request_check(struct kabi_nldev_request *req)
 {
 	uint16_t type = req->hdr.nlmsg_type;
 
@@ -119,7 +119,7 @@ size_t kabi_nldev_decode(const void *buf, size_t len,
 	 * would wait for ever. */
 	if (have < NLMSG_HDRLEN || req->hdr.nlmsg_len < NLMSG_HDRLEN ||
 	    req->hdr.nlmsg_len > len) {
-		req->verdict = -EINVAL;
+		req->err = -EINVAL;
 		return len;
 	}
 	req->msg_len = req->hdr.nlmsg_len;
@@ -127,7 +127,7 @@ size_t kabi_nldev_decode(const void *buf, size_t len,
 	    req->hdr.nlmsg_type < NLMSG_MIN_TYPE)
 		req->is_quiet = true;
 	else
-		req->verdict = request_judge(req);
+		req->err = request_check(req);
 	step = NLMSG_ALIGN(req->msg_len);
 	return step < len ? step : len;
 }
@@ -470,7 +470,7 @@ static bool is_dump(const struct kabi_nldev_request *req)
 enum kabi_nldev_owner kabi_nldev_owner(const struct kabi_nldev *nldev,
 				       const struct kabi_nldev_request *req)
 {
-	if (req->verdict < 0 || req->is_quiet || device_find(nldev, req))
+	if (req->err < 0 || req->is_quiet || device_find(nldev, req))
 		return KABI_NLDEV_OURS;
 	if (req->op == RDMA_NLDEV_CMD_GET && is_dump(req))
 		return KABI_NLDEV_BOTH;
@@ -486,7 +486,7 @@ void kabi_nldev_answer(const struct kabi_nldev *nldev,
 {
 	bool is_list = !req->is_quiet && is_dump(req);
 	answer_fn fn = NULL;
-	int ret = req->verdict;
+	int ret = req->err;
 
 	if (ret == 0 && !req->is_quiet) {
 		fn = is_list ? operations[req->op].dump

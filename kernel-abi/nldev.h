@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The messages of NETLINK_RDMA's device interface (RDMA_NL_NLDEV): requests
- * decoded and judged, replies encoded.  Octets in, octets out: no socket, no
+ * decoded and checked, replies encoded.  Octets in, octets out: no socket, no
  * memory of others.
  */
 #ifndef KABI_NLDEV_H
@@ -26,7 +26,7 @@ struct kabi_nldev_request {
 	 * 0: a request for an operation of RDMA_NL_NLDEV; a negative errno:
 	 * what it is to be refused with.
 	 */
-	int verdict;
+	int err;
 	bool is_quiet; /* no request at all: only an ACK where one is asked */
 	uint32_t op;   /* enum rdma_nldev_command */
 	bool has_dev, has_port, has_type;

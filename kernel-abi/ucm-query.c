@@ -174,7 +174,7 @@ int kabi_ucm_query(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 /* ---- INIT_QP_ATTR ---------------------------------------------------------
  */
 
-/* Numbers of <infiniband/verbs.h>, which this room does not include. */
+/* Numbers of <infiniband/verbs.h>, which this module does not include. */
 enum {
 	QP_ATTR_STATE = 1 << 0,
 	QP_ATTR_ACCESS_FLAGS = 1 << 3,

@@ -24,7 +24,7 @@
 #include "user.h"
 
 #define UCM_CMD_MAX 512
-/* IBV_EVENT_COMM_EST of <infiniband/verbs.h>, not included in this room. */
+/* IBV_EVENT_COMM_EST of <infiniband/verbs.h>, not included in this module. */
 #define EVENT_COMM_EST 4
 
 typedef int (*ucm_handler)(struct kabi_ucm *file,

@@ -287,7 +287,7 @@ static uint8_t start_choose_rtr(uint8_t kinds)
 static int start_reply_in(struct smpa_conn *c, struct smpa_event *ev,
 			  const struct start_frame *f)
 {
-	uint16_t fault = start_judge(&c->opt, f, &c->out);
+	uint16_t fault = start_reply_check(&c->opt, f, &c->out);
 
 	if (fault == SMPA_F_MPA_START)
 		return start_fail(c, ev, fault);

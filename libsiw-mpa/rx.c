@@ -581,7 +581,7 @@ static int rx_send(struct smpa_conn *c, struct smpa_event *ev, bool may_be_rtr)
 
 /*
  * The DDP segment at @off of staging, of which @avail octets are there, of
- * @len in all: judge it, and say what it is.
+ * @len in all: check it, and say what it is.
  */
 static int rx_segment(struct smpa_conn *c, struct smpa_event *ev, size_t off,
 		      size_t avail, uint32_t len)

@@ -239,9 +239,9 @@ void start_reply(const struct smpa_options *opt,
 	*ret_outcome = o;
 }
 
-uint16_t start_judge(const struct smpa_options *opt,
-		     const struct start_frame *reply,
-		     struct start_outcome *ret_outcome)
+uint16_t start_reply_check(const struct smpa_options *opt,
+			   const struct start_frame *reply,
+			   struct start_outcome *ret_outcome)
 {
 	bool is_enhanced = opt->rev >= REV_ENHANCED;
 	struct start_outcome o = {

@@ -87,8 +87,8 @@ void start_reply(const struct smpa_options *opt,
  * The Initiator's view of a Reply to start_request(opt).
  * Return: 0, or SMPA_F_MPA_START, SMPA_F_MPA_RTR, SMPA_F_MPA_IRD.
  */
-uint16_t start_judge(const struct smpa_options *opt,
-		     const struct start_frame *reply,
-		     struct start_outcome *ret_outcome);
+uint16_t start_reply_check(const struct smpa_options *opt,
+			   const struct start_frame *reply,
+			   struct start_outcome *ret_outcome);
 
 #endif

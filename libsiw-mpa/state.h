@@ -70,7 +70,7 @@ struct conn_rx {
 	size_t window;		 /* staging to offer when nothing is known */
 	struct ddp_order order;
 	struct rx_segment seg;
-	struct term_cause cause; /* the last segment judged */
+	struct term_cause cause; /* the last segment checked */
 	int sink_cnt, sink_idx;
 	struct iovec sink[SMPA_IOV_MAX]; /* shrinks from the front */
 };

@@ -119,7 +119,7 @@ class Verdicts:
         return "listed as " + " or ".join(wanted)
 
     def proposal(self, name, outcome):
-        """The line that would fit, for a person to judge."""
+        """The line that would fit, for a person to decide."""
         if outcome.verdict == "pass":
             return f"{name}  pass"
         fits = [key for key, reason in self.reasons.items()

@@ -40,7 +40,7 @@ static int attr_check(const struct usiwdv_attach_attr *attr)
 	    (attr->peer_pd_size && !attr->peer_pd))
 		return -EINVAL;
 	if (attr->role == USIWDV_INITIATOR &&
-	    (attr->judge || attr->last_msg_len))
+	    (attr->check_request || attr->last_msg_len))
 		return -EINVAL;
 	/* The Responder learns only later whether four octets fewer fit. */
 	return attr->pd_len > USIWDV_PRIVATE_MAX ? -EMSGSIZE : 0;
@@ -90,9 +90,9 @@ static int attach_respond(struct rnic_attach *attach,
 	rc = attach_tell(attr, &start);
 	if (rc)
 		return rc;
-	if (attr->judge) {
+	if (attr->check_request) {
 		attr->result->taken = rnic_attach_taken(attach);
-		if (attr->judge(attr->judge_arg, attr->result)) {
+		if (attr->check_request(attr->check_arg, attr->result)) {
 			rc = rnic_attach_reject(attach, attr->pd, attr->pd_len);
 			return rc ? rc : -ECONNREFUSED;
 		}

@@ -44,9 +44,9 @@ struct usiwdv_attach_result {
  * @peer_pd, @peer_pd_size: where the peer's is put; NULL: nobody wants it.
  * @last_msg, @last_msg_len: Responder: streaming octets to send before it
  *   waits for the Request.
- * @judge: Responder: called with the Request in *result, and the private data
- *   in @peer_pd; 0 accepts, anything else rejects, with @pd as it is then.
- *   NULL accepts.
+ * @check_request: Responder: called with the Request in *result, and the
+ * private data in @peer_pd; 0 accepts, anything else rejects, with @pd as it is
+ * then. NULL accepts.
  * @result: NULL: nobody wants it.
  */
 struct usiwdv_attach_attr {
@@ -61,9 +61,9 @@ struct usiwdv_attach_attr {
 	size_t peer_pd_size;
 	const void *last_msg;
 	size_t last_msg_len;
-	int (*judge)(void *judge_arg,
-		     const struct usiwdv_attach_result *request);
-	void *judge_arg;
+	int (*check_request)(void *check_arg,
+			     const struct usiwdv_attach_result *request);
+	void *check_arg;
 	struct usiwdv_attach_result *result;
 };
 

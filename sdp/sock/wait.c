@@ -518,8 +518,8 @@ int sdp_wait_select(int cnt, fd_set *in, fd_set *out, fd_set *except,
 /* ---- epoll -----------------------------------------------------------------
  */
 
-/* The kernel judges what is asked for.  It need not look at a shadow's POLLOUT,
- * which stands while nobody shows anything. */
+/* The kernel checks the events that are asked for.  It need not look at a
+ * shadow's POLLOUT, which stands while nobody shows anything. */
 static int kernel_ctl(int set_fd, int op, int fd, struct epoll_event *ev,
 		      const struct sdp_sock *sock)
 {

@@ -200,7 +200,7 @@ static bool is_writable(const struct sdp_link *link)
 	       sdp_conn_send_room(link->conn) > 0;
 }
 
-static unsigned int judge(const struct sdp_link *link, unsigned int s)
+static unsigned int state_now(const struct sdp_link *link, unsigned int s)
 {
 	if (s || link->is_failed || link->is_conn_down) {
 		s |= is_readable(link) ? SDP_LINK_IN : 0;
@@ -236,7 +236,7 @@ static unsigned int judge(const struct sdp_link *link, unsigned int s)
 void sdp_notice_update(struct sdp_link *link, unsigned int news)
 {
 	unsigned int old = link_state(link);
-	unsigned int state = judge(link, (old | news) & LINK_STANDS);
+	unsigned int state = state_now(link, (old | news) & LINK_STANDS);
 
 	news = (old ^ state) | (news & state);
 	if (!news)

@@ -200,8 +200,8 @@ static void take_send(struct sdp_dev *dev, struct pass *p,
 		return;
 	if (!is_ok)
 		link->is_llp_down = true;
-	/* Flushed work is judged by the carrier's end, which knows whether the
-	 * peer had said DisConn. */
+	/* What flushed work means is known at the carrier's end, which knows
+	 * whether the peer had said DisConn. */
 	if (wc->status == IBV_WC_WR_FLUSH_ERR)
 		return;
 	if (!sdp_conn_work_done(link->conn, id, is_ok, p->now))

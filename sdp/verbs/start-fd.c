@@ -140,7 +140,7 @@ static int take_hello(struct start *s, const uint8_t *hello, size_t len)
 }
 
 /* The MPA Request has come; HelloAck is made here, in link->hello. */
-static int judge(void *arg, const struct usiwdv_attach_result *request)
+static int request_check(void *arg, const struct usiwdv_attach_result *request)
 {
 	struct start *s = arg;
 
@@ -170,8 +170,8 @@ static int attach(struct start *s, enum usiwdv_role role, uint16_t *ret_ord)
 		attr.peer_pd_size = sizeof(s->peer_pd);
 	}
 	if (attr.pd && role == USIWDV_RESPONDER) {
-		attr.judge = judge;
-		attr.judge_arg = s;
+		attr.check_request = request_check;
+		attr.check_arg = s;
 	}
 	if (now >= s->deadline)
 		return -ETIMEDOUT;

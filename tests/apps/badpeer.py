@@ -41,7 +41,7 @@ class Server:
         self.port = harness.free_port()
         self.program = test.start("server", [SERVER, self.port], env=env)
         self.program.wait_listening(self.port)
-        self.judged = set()  # connections whose end was looked at
+        self.checked = set()  # connections whose end was looked at
 
     def lines(self, pattern):
         return re.findall(pattern, self.program.text(), re.M)
@@ -60,11 +60,11 @@ class Server:
             self.alive()
             return [end for end in self.lines(
                         r"^end (\d+) (\d+) (\d+) (\d+)$")
-                    if end[0] not in self.judged and
+                    if end[0] not in self.checked and
                     receives in (None, int(end[1]))]
         number, want, done, guard = wait_until(
             ends, TIMEOUT, "the connection's end")[0]
-        self.judged.add(number)
+        self.checked.add(number)
         check(want == done, f"{done} of {want} receives completed")
         check(guard == "1", "memory outside the offered was changed")
         found = self.lines(rf"^wc {number} (\d+) (\d+) (\d+)$")
@@ -254,7 +254,7 @@ def expect_terminate(peer, want):
     check(peer.is_closed(), "octets follow the Terminate")
 
 
-def judge_flush(server, name, done):
+def check_flush(server, name, done):
     for slot, (status, _) in done.items():
         want = {FLUSHED}
         # The receive that the violating message had met tells more.
@@ -277,7 +277,7 @@ def one_attack(name):
         expect_terminate(peer, want)
         peer.close()
         _, done = server.wait_end()
-        judge_flush(server, name, done)
+        check_flush(server, name, done)
         server.serve_honest_peer()
 
 
@@ -292,7 +292,7 @@ def first_fpdu_is_bad():
             check(peer.is_closed(), "octets instead of a close")
             peer.close()
             _, done = server.wait_end()
-            judge_flush(server, "", done)
+            check_flush(server, "", done)
         server.serve_honest_peer()
 
 
@@ -611,7 +611,7 @@ def lengths_that_are_wrong():
             beside.go_on()
             while len(server.lines(r"^end ")) > ended:
                 _, done = server.wait_end(receives=1)
-                judge_flush(server, "", done)
+                check_flush(server, "", done)
                 ended += 1
             return ended == len(peers)
         wait_until(all_ended, TIMEOUT, "the ends of who breaks off")

@@ -5,7 +5,7 @@
  * It accepts every connection, one after another or at once.  A peer's private
  * data says how many receives to post (octet 0) and how many inbound reads to
  * allow (octet 1); the answer's private data says where memory lies.  Each
- * thing that happens is a line on stdout, which badpeer.py judges:
+ * thing that happens is a line on stdout, which badpeer.py checks:
  *
  *	request N R I		connection N: R receives, I reads
  *	wc N SLOT STATUS LEN	a completion

@@ -553,7 +553,7 @@ static void world_close(struct world *w)
 }
 
 /* A queue whose completions were waited for.  Return: what it expected. */
-static uint32_t work_judge(struct work *work)
+static uint32_t work_check(struct work *work)
 {
 	uint32_t expected = atomic_load(&work->expected);
 
@@ -563,7 +563,7 @@ static uint32_t work_judge(struct work *work)
 	return expected;
 }
 
-static void lives_judge(void)
+static void lives_check(void)
 {
 	uint64_t expected = 0, seen = 0;
 	uint32_t settled = 0;
@@ -572,11 +572,11 @@ static void lives_judge(void)
 		struct life *life = run.lives[n];
 
 		for (int i = 0; life->is_settled && i < 2; i++) {
-			expected += work_judge(&life->work[i][0]);
+			expected += work_check(&life->work[i][0]);
 			seen += atomic_load(&life->work[i][0].seen);
 			if (life->has_srq[i])
 				continue;
-			expected += work_judge(&life->work[i][1]);
+			expected += work_check(&life->work[i][1]);
 			seen += atomic_load(&life->work[i][1].seen);
 		}
 		settled += life->is_settled;
@@ -653,6 +653,6 @@ int main(void)
 	       "resets %u, resizes %u, events %u + %u\n",
 	       run.posted, run.polled, run.failed, run.connects, run.resets,
 	       run.resizes, run.comp_events, run.async_events);
-	lives_judge();
+	lives_check();
 	return 0;
 }

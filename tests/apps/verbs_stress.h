@@ -22,7 +22,7 @@
 #define BUF_LEN 0x80000
 #define LIMIT_S 60
 
-/* What the run is judged by. */
+/* What the run is checked by. */
 #define MUST(cond)                                                             \
 	do {                                                                   \
 		if (!(cond)) {                                                 \

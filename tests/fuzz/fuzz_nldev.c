@@ -67,7 +67,7 @@ static void one(const struct kabi_nldev *nldev,
 	kabi_nldev_answer(nldev, req, &reply);
 	cnt = reply_check(&reply);
 	datagrams_check(&reply);
-	if (req->verdict < 0) {
+	if (req->err < 0) {
 		fuzz_assert(cnt == 1);
 		memcpy(&hdr, reply.octets, sizeof(hdr));
 		fuzz_assert(hdr.nlmsg_type == NLMSG_ERROR);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * DDP and RDMAP headers of one segment: what passes the judges decodes, and
+ * DDP and RDMAP headers of one segment: what passes the checks decodes, and
  * encodes to what stood there, reserved bits aside.
  */
 #include "fuzz.h"

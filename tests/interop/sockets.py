@@ -124,7 +124,7 @@ def checksum(path):
         return hashlib.sha256(f.read()).hexdigest()
 
 
-def judge(name, sides, octets, fallbacks=0, server_octets=None):
+def verify(name, sides, octets, fallbacks=0, server_octets=None):
     for side in sides:
         side.stop()
     counts = [side.counted() for side in sides]
@@ -146,7 +146,7 @@ def nc(directory, payload):
         client.wait()
         server.wait()
     assert checksum(got) == checksum(payload), "nc: octets differ"
-    judge("nc", (server, client), SIZE)
+    verify("nc", (server, client), SIZE)
 
 
 def http(directory, payload, *where):
@@ -163,7 +163,7 @@ def http(directory, payload, *where):
             f"http://{ADDRESS}:{PORT}/{os.path.basename(payload)}", got])
         client.wait()
         assert checksum(got) == checksum(payload), "http: octets differ"
-    judge(f"http.server {where}", (server, client), SIZE)
+    verify(f"http.server {where}", (server, client), SIZE)
 
 
 def iperf3(directory, _payload):
@@ -174,7 +174,7 @@ def iperf3(directory, _payload):
     client.wait()
     server.wait()
     # It does not read all that its client has sent.
-    judge("iperf3", (server, client), SIZE, server_octets=1)
+    verify("iperf3", (server, client), SIZE, server_octets=1)
 
 
 def later(directory, payload):
@@ -187,7 +187,7 @@ def later(directory, payload):
         client.wait()
         server.wait()
     assert checksum(got) == checksum(payload), "epoll: octets differ"
-    judge("epoll", (server, client), SIZE)
+    verify("epoll", (server, client), SIZE)
 
 
 def forks(directory, _payload):
@@ -196,7 +196,7 @@ def forks(directory, _payload):
     client = Side(directory, CLIENT, ["python3", "-c", FORKS_CLIENT])
     client.wait()
     server.wait()
-    judge("forks", (server, client), 2000 if SERVER == "siw" else 4000,
+    verify("forks", (server, client), 2000 if SERVER == "siw" else 4000,
           1 if SERVER == "siw" else 0)
 
 

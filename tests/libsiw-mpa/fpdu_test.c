@@ -146,7 +146,7 @@ static void pads_to_four(void **state)
 	}
 }
 
-/* T-5, with a stupid encoder as judge: octet by octet. */
+/* T-5, against a simple encoder: octet by octet. */
 static void places_markers_as_the_closed_form_says(void **state)
 {
 	static uint8_t ulpdu[1100], out[2048];

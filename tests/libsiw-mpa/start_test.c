@@ -199,7 +199,7 @@ static void negotiates_ird_and_ord(void **state)
 		assert_row(name, rep.ord == ird_rows[i].rep_ord);
 		assert_row(name, ob.ird == ird_rows[i].b_ird);
 		assert_row(name, ob.ord == ird_rows[i].b_ord);
-		assert_row(name, start_judge(&a, &rep, &oa) == 0);
+		assert_row(name, start_reply_check(&a, &rep, &oa) == 0);
 		assert_row(name, oa.ird == ird_rows[i].a_ird);
 		assert_row(name, oa.ord == ird_rows[i].a_ord);
 	}
@@ -220,7 +220,7 @@ static void raises_ird_to_the_ord_of_the_responder(void **state)
 	a.rev = 2;
 	a.ird = 4;
 	a.ord = 4;
-	assert_int_equal(start_judge(&a, &rep, &o), 0);
+	assert_int_equal(start_reply_check(&a, &rep, &o), 0);
 	assert_int_equal(o.ird, 8);
 	assert_int_equal(o.ord, 4);
 }
@@ -251,7 +251,7 @@ static void negotiates_rtr(void **state)
 			else
 				assert_int_equal(rep.rtr,
 						 common ? common : supported);
-			fault = start_judge(&a, &rep, &oa);
+			fault = start_reply_check(&a, &rep, &oa);
 			if (offered && !common) {
 				assert_int_equal(fault, SMPA_F_MPA_RTR);
 				continue;
@@ -263,7 +263,7 @@ static void negotiates_rtr(void **state)
 }
 
 /* T-46: revisions and S bits of the Reply that the Initiator takes. */
-static void judges_revisions_of_the_reply(void **state)
+static void checks_revisions_of_the_reply(void **state)
 {
 	static const struct {
 		const char *name;
@@ -298,7 +298,7 @@ static void judges_revisions_of_the_reply(void **state)
 
 		a.rev = rows[i].own;
 		assert_row(rows[i].name,
-			   start_judge(&a, &rep, &o) == rows[i].want);
+			   start_reply_check(&a, &rep, &o) == rows[i].want);
 	}
 }
 
@@ -320,7 +320,7 @@ static void decides_on_crc_and_markers(void **state)
 		start_request(&a, &req);
 		assert_int_equal(req.has_crc, !a.no_crc);
 		start_reply(&b, &req, false, 8, 8, &rep, &ob);
-		assert_int_equal(start_judge(&a, &rep, &oa), 0);
+		assert_int_equal(start_reply_check(&a, &rep, &oa), 0);
 		assert_int_equal(oa.has_crc, !(a.no_crc && b.no_crc));
 		assert_int_equal(ob.has_crc, oa.has_crc);
 		assert_int_equal(oa.tx_markers, b.want_markers);
@@ -330,7 +330,7 @@ static void decides_on_crc_and_markers(void **state)
 		/* MPA-24: a Responder that asks for none does not matter to
 		 * an Initiator that wants it. */
 		rep.has_crc = false;
-		assert_int_equal(start_judge(&a, &rep, &oa), 0);
+		assert_int_equal(start_reply_check(&a, &rep, &oa), 0);
 		assert_int_equal(oa.has_crc, !a.no_crc);
 	}
 }
@@ -347,7 +347,7 @@ int main(void)
 		cmocka_unit_test(negotiates_ird_and_ord),
 		cmocka_unit_test(raises_ird_to_the_ord_of_the_responder),
 		cmocka_unit_test(negotiates_rtr),
-		cmocka_unit_test(judges_revisions_of_the_reply),
+		cmocka_unit_test(checks_revisions_of_the_reply),
 		cmocka_unit_test(decides_on_crc_and_markers),
 	};
 

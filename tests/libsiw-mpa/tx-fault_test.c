@@ -55,7 +55,7 @@ static void page_set(size_t page, int prot)
 }
 
 struct two {
-	struct end a, b; /* Initiator that sends, Responder that judges */
+	struct end a, b; /* Initiator that sends, Responder that checks */
 	size_t start_len;
 };
 
@@ -121,8 +121,8 @@ static int take(struct two *t, size_t max)
 	return 1;
 }
 
-/* All that was sent is well-formed; hands it to the judge. */
-static void judge(struct two *t)
+/* All that was sent is well-formed; the Responder takes it. */
+static void responder_take(struct two *t)
 {
 	end_feed(&t->b, out, out_len);
 	out_len = 0;
@@ -167,13 +167,13 @@ static void finds_small_messages_unreadable(bool has_crc)
 	assert_false(smpa_conn_uses(t.a.conn, mem, MEM_SIZE));
 	end_pull(&t.a);
 	assert_int_equal(end_count(&t.a, SMPA_EV_SENT), 1);
-	judge(&t);
+	responder_take(&t);
 	assert_int_equal(end_count(&t.b, SMPA_EV_MESSAGE), 1);
 	smpa_conn_terminate(t.a.conn,
 			    (struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
 	assert_int_equal(take(&t, OUT_MAX), 0);
 	assert_true(smpa_conn_tx_is_idle(t.a.conn));
-	judge(&t);
+	responder_take(&t);
 	assert_int_equal(end_count(&t.b, SMPA_EV_TERMINATE), 1);
 	two_fini(&t);
 }
@@ -190,7 +190,7 @@ static void finds_long_messages_unreadable(bool has_crc)
 			 0);
 	assert_int_equal(take(&t, OUT_MAX), -EFAULT);
 	assert_int_equal(smpa_conn_tx_unreadable(t.a.conn), 2);
-	judge(&t);
+	responder_take(&t);
 	assert_int_equal(end_count(&t.b, SMPA_EV_SEGMENT), 2);
 	assert_int_equal(end_count(&t.b, SMPA_EV_MESSAGE), 1);
 	two_fini(&t);
@@ -235,7 +235,7 @@ static void says_how_far_a_read_came(void **state)
 			t.a.conn, &read,
 			(struct smpa_fault){ SMPA_F_RDMAP_BOUNDS });
 		assert_int_equal(take(&t, OUT_MAX), 0);
-		judge(&t);
+		responder_take(&t);
 		ev = end_event(&t.b, SMPA_EV_TERMINATE, 0);
 		assert_non_null(ev);
 		assert_int_equal(ev->term.fault.value, SMPA_F_RDMAP_BOUNDS);
@@ -271,7 +271,7 @@ static void cuts_what_went_away_after_framing(void **state)
 	smpa_conn_terminate(t.a.conn,
 			    (struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
 	assert_int_equal(take(&t, OUT_MAX), 0);
-	judge(&t);
+	responder_take(&t);
 	assert_int_equal(end_count(&t.b, SMPA_EV_MESSAGE), 3);
 	assert_int_equal(end_count(&t.b, SMPA_EV_SEGMENT), 1 + 2 + 1 + 1);
 	assert_int_equal(end_count(&t.b, SMPA_EV_TERMINATE), 1);
@@ -362,7 +362,7 @@ static void cuts_between_two_fpdus(void **state)
 			t.a.conn,
 			(struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
 		assert_int_equal(take(&t, OUT_MAX), 0);
-		judge(&t);
+		responder_take(&t);
 		assert_int_equal(end_count(&t.b, SMPA_EV_SEGMENT), taken);
 		assert_int_equal(end_count(&t.b, SMPA_EV_TERMINATE), 1);
 		two_fini(&t);

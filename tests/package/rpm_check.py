@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""rpm_check.py RPM_DIR: what can be judged of the rpm packages without
+"""rpm_check.py RPM_DIR: what can be checked of the rpm packages without
 installing them.
 
 What they require and provide, what is a configuration file, what they do when

@@ -114,7 +114,7 @@ static const struct {
 	  SMPA_F_MPA_MARKER },
 };
 
-static void judges_fpdus(void **state)
+static void checks_fpdus(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -171,7 +171,7 @@ static const struct {
 	{ false, false, FPDU_PLAIN_MAX + 1, false },
 };
 
-static void judges_lengths_at_once(void **state)
+static void checks_lengths_at_once(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
@@ -433,8 +433,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sends_the_figures),
-		cmocka_unit_test(judges_fpdus),
-		cmocka_unit_test(judges_lengths_at_once),
+		cmocka_unit_test(checks_fpdus),
+		cmocka_unit_test(checks_lengths_at_once),
 		cmocka_unit_test(takes_no_flipped_bit_of_figure_5),
 		cmocka_unit_test(writes_nowhere_with_a_flipped_header),
 		cmocka_unit_test(keeps_mulpdu_in_its_range),

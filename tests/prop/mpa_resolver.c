@@ -2,7 +2,7 @@
 /*
  * T-74: the markers that we send let a receiver that sees TCP segments find
  * FPDUs out of order.  Above sockets nobody can be that receiver, so it stands
- * here as a pure function, written from 5.3 of doc/spec/mpa.md, and judges
+ * here as a pure function, written from 5.3 of doc/spec/mpa.md, and checks
  * the sender: every FPDU passed once, Delivery in order, nothing lost.
  */
 #include "test.h"

@@ -110,7 +110,7 @@ static const struct {
 	{ { .cqe = 4, .comp_mask = 1u << 31 }, EOPNOTSUPP, 0 },
 };
 
-static void attributes_are_judged(void **state)
+static void attributes_are_checked(void **state)
 {
 	struct fake_world *w = *state;
 
@@ -412,7 +412,7 @@ static void a_batch_excludes_other_pollers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_WORLD(attributes_are_judged),
+		WITH_WORLD(attributes_are_checked),
 		WITH_WORLD(a_plain_domain_is_no_parent_domain),
 		WITH_WORLD(channel_and_context_arrive),
 		WITH_WORLD(every_field_is_read),

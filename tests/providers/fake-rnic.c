@@ -86,7 +86,7 @@ void fake_reset(void)
 }
 
 /* 0, or what the test wants @name to answer. */
-static int verdict(const char *name)
+static int result_of(const char *name)
 {
 	if (fake.fail_name && strcmp(fake.fail_name, name) == 0)
 		return fake.fail_err;
@@ -149,7 +149,7 @@ struct rnic_device *rnic_device_by_name(const char *name)
 int rnic_device_query(const struct rnic_device *dev,
 		      struct rnic_device_attr *ret_attr)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_ptr_equal(dev, &the_device);
 	if (!err)
@@ -179,7 +179,7 @@ void rnic_chan_put(struct rnic_chan *chan)
 
 int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_ptr_equal(dev, &the_device);
 	if (!err)
@@ -220,7 +220,7 @@ int rnic_context_async_fd(const struct rnic_context *ctx)
 
 int rnic_pd_alloc(struct rnic_context *ctx, struct rnic_pd **ret_pd)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_non_null(ctx);
 	if (!err)
@@ -230,7 +230,7 @@ int rnic_pd_alloc(struct rnic_context *ctx, struct rnic_pd **ret_pd)
 
 int rnic_pd_free(struct rnic_pd *pd)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	if (!err)
 		object_free(pd);
@@ -246,13 +246,13 @@ int rnic_mr_advise(struct rnic_pd *pd, uint32_t advice, uint32_t stag,
 	fake.advice_sge.addr = addr;
 	fake.advice_sge.len = (uint32_t)len;
 	fake.advice_sge.lkey = stag;
-	return verdict(__func__);
+	return result_of(__func__);
 }
 
 int rnic_mr_reg(struct rnic_pd *pd, void *addr, size_t len, uint64_t iova,
 		uint32_t access, struct rnic_mr **ret_mr)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	(void)addr;
 	(void)len;
@@ -273,7 +273,7 @@ uint32_t rnic_mr_stag(const struct rnic_mr *mr)
 
 int rnic_mr_rereg(struct rnic_mr *mr, const struct rnic_mr_change *want)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_non_null(mr);
 	fake.change = *want;
@@ -282,7 +282,7 @@ int rnic_mr_rereg(struct rnic_mr *mr, const struct rnic_mr_change *want)
 
 int rnic_mr_alloc_null(struct rnic_pd *pd, struct rnic_mr **ret_mr)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_non_null(pd);
 	if (err)
@@ -295,7 +295,7 @@ int rnic_mr_alloc_null(struct rnic_pd *pd, struct rnic_mr **ret_mr)
 int rnic_mw_alloc(struct rnic_pd *pd, enum rnic_mw_type type,
 		  struct rnic_mw **ret_mw)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_non_null(pd);
 	if (err)
@@ -313,7 +313,7 @@ uint32_t rnic_mw_stag(const struct rnic_mw *mw)
 
 int rnic_mw_dealloc(struct rnic_mw *mw)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	if (!err)
 		object_free(mw);
@@ -323,7 +323,7 @@ int rnic_mw_dealloc(struct rnic_mw *mw)
 int rnic_dm_alloc(struct rnic_context *ctx, size_t len, uint32_t log_align,
 		  struct rnic_dm **ret_dm)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_non_null(ctx);
 	if (err)
@@ -336,7 +336,7 @@ int rnic_dm_alloc(struct rnic_context *ctx, size_t len, uint32_t log_align,
 
 int rnic_dm_free(struct rnic_dm *dm)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	if (!err)
 		object_free(dm);
@@ -346,7 +346,7 @@ int rnic_dm_free(struct rnic_dm *dm)
 int rnic_dm_write(struct rnic_dm *dm, uint64_t off, const void *from,
 		  size_t len)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_non_null(dm);
 	if (!err)
@@ -356,7 +356,7 @@ int rnic_dm_write(struct rnic_dm *dm, uint64_t off, const void *from,
 
 int rnic_dm_read(const struct rnic_dm *dm, uint64_t off, void *to, size_t len)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_non_null(dm);
 	if (!err)
@@ -367,7 +367,7 @@ int rnic_dm_read(const struct rnic_dm *dm, uint64_t off, void *to, size_t len)
 int rnic_dm_reg(struct rnic_pd *pd, struct rnic_dm *dm, uint64_t off,
 		size_t len, uint32_t access, struct rnic_mr **ret_mr)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_non_null(pd);
 	assert_non_null(dm);
@@ -383,7 +383,7 @@ int rnic_dm_reg(struct rnic_pd *pd, struct rnic_dm *dm, uint64_t off,
 
 int rnic_mr_dereg(struct rnic_mr *mr)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	if (!err)
 		object_free(mr);
@@ -399,7 +399,7 @@ int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
 		   struct rnic_chan *chan, uint64_t handle, void *slots,
 		   struct rnic_cq **ret_cq)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_non_null(ctx);
 	if (err)
@@ -429,7 +429,7 @@ static void ring_resize(struct usiw_ring *ring, uint32_t depth, void *slots)
 
 int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe, void *slots)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	if (!err && slots)
 		ring_resize(&cq->ring, cqe, slots);
@@ -484,7 +484,7 @@ void rnic_cq_sleep_end(struct rnic_cq *cq)
 int rnic_cq_destroy(struct rnic_cq *cq, uint32_t *ret_comp_events,
 		    uint32_t *ret_async_events)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	if (err)
 		return err;
@@ -519,7 +519,7 @@ size_t rnic_srq_slots_size(uint32_t max_wr, uint32_t max_sge)
 int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
 		    struct rnic_srq **ret_srq)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_non_null(pd);
 	if (err)
@@ -540,7 +540,7 @@ const struct usiw_ring *rnic_srq_ring(const struct rnic_srq *srq)
 
 int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	if (!err)
 		srq->opt.limit = limit;
@@ -549,7 +549,7 @@ int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit)
 
 int rnic_srq_resize(struct rnic_srq *srq, uint32_t max_wr, void *slots)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	if (!err && slots)
 		ring_resize(&srq->ring, max_wr, slots);
@@ -565,7 +565,7 @@ void rnic_srq_query(struct rnic_srq *srq, struct rnic_srq_options *ret_opt)
 
 int rnic_srq_destroy(struct rnic_srq *srq, uint32_t *ret_async_events)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	if (err)
 		return err;
@@ -609,7 +609,7 @@ void rnic_qp_slots_size(const struct rnic_qp_options *opt, size_t *ret_sq,
 int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 		   struct rnic_qp **ret_qp)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_non_null(pd);
 	if (err)
@@ -670,7 +670,7 @@ void rnic_qp_ring_rq(struct rnic_qp *qp)
 
 int rnic_qp_set_access(struct rnic_qp *qp, uint32_t access)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_non_null(qp);
 	if (!err)
@@ -680,7 +680,7 @@ int rnic_qp_set_access(struct rnic_qp *qp, uint32_t access)
 
 int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_non_null(qp);
 	if (!err)
@@ -692,7 +692,7 @@ int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
 
 int rnic_qp_oob(struct rnic_qp *qp, const struct rnic_oob_options *opt)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_non_null(qp);
 	if (err)
@@ -723,7 +723,7 @@ int rnic_attach_open(struct rnic_qp *qp, int fd,
 		     const struct rnic_attach_options *opt,
 		     struct rnic_attach **ret_attach)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_non_null(qp);
 	fake.attach.opt = *opt;
@@ -738,7 +738,7 @@ int rnic_attach_open(struct rnic_qp *qp, int fd,
 int rnic_attach_wait(struct rnic_attach *attach,
 		     struct rnic_attach_start *ret_start)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	assert_ptr_equal(attach, &the_attach);
 	fake.attach.wait_cnt++;
@@ -755,7 +755,7 @@ static int attach_answer(struct rnic_attach *attach, const char *name,
 	if (pd_len)
 		memcpy(fake.attach.pd, pd, pd_len);
 	fake.attach.pd_len = pd_len;
-	return verdict(name);
+	return result_of(name);
 }
 
 int rnic_attach_accept(struct rnic_attach *attach, const void *pd,
@@ -780,7 +780,7 @@ int rnic_attach_finish(struct rnic_attach *attach)
 {
 	assert_ptr_equal(attach, &the_attach);
 	fake.attach.finish_cnt++;
-	return verdict(__func__);
+	return result_of(__func__);
 }
 
 size_t rnic_attach_taken(const struct rnic_attach *attach)
@@ -838,7 +838,7 @@ static void expect_no_completion(const struct rnic_cq *cq)
 
 int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
 {
-	int err = verdict(__func__);
+	int err = result_of(__func__);
 
 	if (err)
 		return err;

@@ -37,7 +37,7 @@ static void region_carries_stag_and_iova(void **state)
 	assert_int_equal(ibv_dereg_mr(mr), 0);
 }
 
-static void access_is_judged(void **state)
+static void access_is_checked(void **state)
 {
 	static const struct {
 		unsigned int access;
@@ -283,7 +283,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(region_carries_stag_and_iova,
 						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(access_is_judged, fake_setup,
+		cmocka_unit_test_setup_teardown(access_is_checked, fake_setup,
 						fake_teardown),
 		cmocka_unit_test_setup_teardown(
 			length_above_the_limit_is_einval, fake_setup,

@@ -91,7 +91,7 @@ static void failures_of_the_rnic_go_through(void **state)
 	assert_int_equal(ibv_dealloc_pd(pd), 0);
 }
 
-static void attributes_are_judged(void **state)
+static void attributes_are_checked(void **state)
 {
 	struct fake_world *w = *state;
 	struct ibv_context *other = fake_open();
@@ -752,7 +752,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(failures_of_the_rnic_go_through),
-		WORLD_TEST(attributes_are_judged),
+		WORLD_TEST(attributes_are_checked),
 		WORLD_TEST(users_come_first),
 		WORLD_TEST(a_failed_creation_keeps_nothing),
 		WORLD_TEST(registering_anew_moves_the_user),

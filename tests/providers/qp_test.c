@@ -142,7 +142,7 @@ static void extended_creation_takes_the_plain_form(void **state)
 	assert_int_equal(errno, EINVAL);
 }
 
-static void extended_creation_is_judged(void **state)
+static void extended_creation_is_checked(void **state)
 {
 	static const struct {
 		uint32_t mask;
@@ -323,7 +323,7 @@ static void passive_side_of_librdmacm_walks_through(void **state)
 	assert_int_equal(fake.move_cnt, 0);
 }
 
-static void attributes_are_judged(void **state)
+static void attributes_are_checked(void **state)
 {
 	static const struct {
 		int mask;
@@ -767,12 +767,12 @@ int main(void)
 		WORLD_TEST(bad_creation_is_einval),
 		WORLD_TEST(objects_of_another_context_are_einval),
 		WORLD_TEST(extended_creation_takes_the_plain_form),
-		WORLD_TEST(extended_creation_is_judged),
+		WORLD_TEST(extended_creation_is_checked),
 		WORLD_TEST(each_transition),
 		WORLD_TEST(moves_reach_the_rnic),
 		WORLD_TEST(unknown_rights_are_nobodys),
 		WORLD_TEST(passive_side_of_librdmacm_walks_through),
-		WORLD_TEST(attributes_are_judged),
+		WORLD_TEST(attributes_are_checked),
 		WORLD_TEST(failure_changes_nothing),
 		WORLD_TEST(query_remembers_what_was_set),
 		WORLD_TEST(query_tells_the_truth),

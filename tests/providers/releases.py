@@ -182,7 +182,7 @@ def release_of(name):
     return Release(build(source, os.path.join(directory, "build")))
 
 
-def judge(name, table):
+def case_of(name, table):
     def case():
         release = release_of(name)
         done = []
@@ -204,7 +204,7 @@ def main():
     sys.argv = sys.argv[:1]
     table = []
     try:
-        harness.main([(name, judge(name, table)) for name in names])
+        harness.main([(name, case_of(name, table)) for name in names])
     finally:
         for row in sorted(table):
             print("number {}: rdma-core {} ({}): {}".format(*row))

@@ -21,15 +21,15 @@ static struct usiwdv_attach_attr attr_of(enum usiwdv_role role)
 	};
 }
 
-static int judge_yes(void *arg, const struct usiwdv_attach_result *request)
+static int check_yes(void *arg, const struct usiwdv_attach_result *request)
 {
 	*(struct usiwdv_attach_result *)arg = *request;
 	return 0;
 }
 
-static int judge_no(void *arg, const struct usiwdv_attach_result *request)
+static int check_no(void *arg, const struct usiwdv_attach_result *request)
 {
-	judge_yes(arg, request);
+	check_yes(arg, request);
 	return 1;
 }
 
@@ -71,8 +71,8 @@ static void refuses_bad_attributes(void **state)
 	BAD(USIWDV_RESPONDER, attr.last_msg_len = 1, EINVAL);
 	BAD(USIWDV_INITIATOR, (attr.last_msg = "", attr.last_msg_len = 1),
 	    EINVAL);
-	BAD(USIWDV_INITIATOR, (attr.judge = judge_no, attr.judge_arg = &seen),
-	    EINVAL);
+	BAD(USIWDV_INITIATOR,
+	    (attr.check_request = check_no, attr.check_arg = &seen), EINVAL);
 #undef BAD
 	assert_int_equal(fake.attach.wait_cnt, 0);
 
@@ -143,8 +143,8 @@ static void responder_accepts(void **state)
 	attr.last_msg_len = 6;
 	attr.peer_pd = peer_pd;
 	attr.peer_pd_size = sizeof(peer_pd);
-	attr.judge = judge_yes;
-	attr.judge_arg = &seen;
+	attr.check_request = check_yes;
+	attr.check_arg = &seen;
 	attr.result = &result;
 	fake.attach.taken = 28;
 	fake.attach.start = (struct rnic_attach_start){
@@ -181,8 +181,8 @@ static void responder_rejects(void **state)
 
 	attr.pd = "no";
 	attr.pd_len = 2;
-	attr.judge = judge_no;
-	attr.judge_arg = &seen;
+	attr.check_request = check_no;
+	attr.check_arg = &seen;
 	assert_int_equal(attach(w, &attr), ECONNREFUSED);
 	assert_int_equal(fake.attach.reject_cnt, 1);
 	assert_int_equal(fake.attach.accept_cnt, 0);

@@ -393,7 +393,7 @@ class Story:
                        self.active.octets)
         if good:
             responder(self.active, good, self.reply, self.lines["R"])
-        self.judge_reply()
+        self.check_reply()
 
     @staticmethod
     def frame(sender, key):
@@ -402,7 +402,7 @@ class Story:
         except (Fault, NeedMore):
             return None
 
-    def judge_reply(self):
+    def check_reply(self):
         lines = self.lines["I"]
         if not self.passive.octets:
             if self.passive.has_fin:

@@ -8,7 +8,7 @@ FPDUs.
 With markers tshark 4.0 is half blind: it takes for granted that a TCP segment
 holds one FPDU, and where an FPDU ends on a marker's place it counts that
 marker, which is the next FPDU's (RFC 5044 4.3), as this one's.  There it is
-asked about the other segments only; decode.py judges all of them.
+asked about the other segments only; decode.py checks all of them.
 """
 import collections
 import functools
@@ -165,7 +165,7 @@ def over(mtu, env):
         try:
             return once(mtu, env)
         except harness.Failure as e:
-            # A busy machine's capture may lack a packet: nothing to judge.
+            # A busy machine's capture may lack a packet: nothing to check.
             if "capture to be whole" not in str(e) or attempt == 2:
                 raise
 
@@ -177,12 +177,12 @@ def once(mtu, env):
         text = tshark(capture.path)
         print(f"tshark: {count(text)}")
         if env.get("USIW_MARKERS"):
-            judge_marked(text, capture.path, env, mtu == LONE_MTU)
+            check_marked(text, capture.path, env, mtu == LONE_MTU)
         else:
-            judge(count(text), capture.path, env)
+            check_found(count(text), capture.path, env)
 
 
-def judge(found, path, env):
+def check_found(found, path, env):
     check(found["malformed"] == 0, f"{found['malformed']} malformed packets")
     check(found["bad"] == 0, f"{found['bad']} bad CRCs")
     if env.get("USIW_CRC") == "off":
@@ -221,7 +221,7 @@ def lone_fpdus(connection):
     return found
 
 
-def judge_marked(text, path, env, are_lone):
+def check_marked(text, path, env, are_lone):
     _, kinds = our_count(path, True)
     check(set(kinds) == {"op=0", "op=2", "op=3"},
           f"no Write, Read Response or Send: {kinds}")
@@ -242,7 +242,7 @@ def judge_marked(text, path, env, are_lone):
         check(found["good" if env["USIW_CRC"] == "on" else "unchecked"] == 1,
               f"packet {number}: {found}")
     markers = sum(len(pointers) for _, pointers in wanted.values())
-    print(f"of these, judged with markers: {len(wanted)} FPDUs, "
+    print(f"of these, checked with markers: {len(wanted)} FPDUs, "
           f"{markers} markers")
     check(len(wanted) >= 5 * PINGS and markers >= 10 * PINGS,
           "too few segments with one FPDU")

@@ -102,7 +102,7 @@ def start(test, name, family, usiw, names, env=None):
 
 
 def wait_for(program, names):
-    """Its text; that the cases are well is judged from it."""
+    """Its text; that the cases are well is read from it."""
     hangs = len(names) * LIMIT / 4
     program.wait(60 + hangs, codes=(0, 1))
     text = by_case(program.text(), names)

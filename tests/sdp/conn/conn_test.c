@@ -46,7 +46,7 @@ static const struct {
 	  -EINVAL },
 };
 
-static void judges_options(void **state)
+static void checks_options(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -152,7 +152,7 @@ static void says_every_fault_in_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(judges_options),
+		cmocka_unit_test(checks_options),
 		cmocka_unit_test(refuses_a_tail_it_does_not_know),
 		cmocka_unit_test(is_small),
 		cmocka_unit_test(posts_many_receives),

@@ -201,7 +201,7 @@ static void aborts_once_credit_comes(void **state)
 }
 
 /* T31, T33, SDP-95, SDP-96 */
-static void judges_the_carriers_end(void **state)
+static void checks_the_carriers_end(void **state)
 {
 	(void)state;
 	for (int has_discon = 0; has_discon < 2; has_discon++) {
@@ -292,7 +292,7 @@ int main(void)
 		cmocka_unit_test(aborts_by_message_after_discon),
 		cmocka_unit_test(gives_up_an_abort_without_credit),
 		cmocka_unit_test(aborts_once_credit_comes),
-		cmocka_unit_test(judges_the_carriers_end),
+		cmocka_unit_test(checks_the_carriers_end),
 		cmocka_unit_test(aborts_when_work_fails),
 		cmocka_unit_test(aborts_when_closed_with_data_to_come),
 		cmocka_unit_test(breaks_the_deadlock_of_two_readers),

@@ -75,7 +75,7 @@ static const struct {
 	const char *name;
 	void (*spoil)(struct sdp_msg *msg);
 	bool is_good;
-} judged[] = {
+} hellos[] = {
 	{ "good", nothing, true },
 	{ "MajV 2", version, false },
 	{ "MinV 0", minor0, true },
@@ -93,28 +93,28 @@ static const struct {
 	{ "the other MID", other_mid, false },
 };
 
-static void judges_hello(void **state)
+static void checks_hello(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(judged); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(hellos); i++) {
 		struct sdp_options opt = script_options(SDP_ACCEPTING);
 		struct sdp_msg msg = script_hello(SDP_MID_HELLO, 8);
 		uint8_t buf[SDP_HEADER_MAX];
 		struct sdp_conn *conn;
 		size_t len;
 
-		judged[i].spoil(&msg);
+		hellos[i].spoil(&msg);
 		len = sdp_msg_encode(&msg, opt.layout, buf);
 		assert_int_equal(sdp_conn_new(&conn, &opt), 0);
 		assert_int_equal(sdp_conn_start(conn, 0), 0);
-		assert_row(judged[i].name,
+		assert_row(hellos[i].name,
 			   sdp_conn_hello(conn, buf, len, 0) ==
-				   (judged[i].is_good ? 0 : -EPROTO));
-		assert_row(judged[i].name,
+				   (hellos[i].is_good ? 0 : -EPROTO));
+		assert_row(hellos[i].name,
 			   sdp_conn_fault(conn) ==
-				   (judged[i].is_good ? 0 : SDP_FAULT_HELLO));
-		if (judged[i].is_good) /* SDP-61 */
-			assert_row(judged[i].name,
+				   (hellos[i].is_good ? 0 : SDP_FAULT_HELLO));
+		if (hellos[i].is_good) /* SDP-61 */
+			assert_row(hellos[i].name,
 				   conn->minor == (msg.hello.min_v ? 1 : 0));
 		sdp_conn_free(conn);
 	}
@@ -145,20 +145,20 @@ static void refuses_a_hello_of_another_length(void **state)
 	}
 }
 
-static void judges_hello_ack(void **state)
+static void checks_hello_ack(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < 2 * ARRAY_LEN(judged); i++) {
+	for (size_t i = 0; i < 2 * ARRAY_LEN(hellos); i++) {
 		struct sdp_options opt = script_options(SDP_CONNECTING);
 		struct sdp_msg msg = script_hello(SDP_MID_HELLO_ACK, 8);
 		bool is_private = i % 2;
 		struct script s = { 0 };
 		uint8_t buf[SDP_HEADER_MAX];
-		bool is_good = judged[i / 2].is_good;
+		bool is_good = hellos[i / 2].is_good;
 		size_t len;
 		int ret;
 
-		judged[i / 2].spoil(&msg);
+		hellos[i / 2].spoil(&msg);
 		if (is_private && msg.mid != SDP_MID_HELLO_ACK)
 			continue; /* not a HelloAck: awaited as a message */
 		len = sdp_msg_encode(&msg, opt.layout, buf);
@@ -171,8 +171,8 @@ static void judges_hello_ack(void **state)
 			sdp_conn_carrier_up(s.conn, NULL, 0, 0, 0);
 			ret = script_raw(&s, buf, len);
 		}
-		assert_row(judged[i / 2].name, ret == (is_good ? 0 : -EPROTO));
-		assert_row(judged[i / 2].name, (sdp_conn_fault(s.conn) ==
+		assert_row(hellos[i / 2].name, ret == (is_good ? 0 : -EPROTO));
+		assert_row(hellos[i / 2].name, (sdp_conn_fault(s.conn) ==
 						SDP_FAULT_NONE) == is_good);
 		script_fini(&s);
 	}
@@ -402,9 +402,9 @@ static void ends_when_nothing_comes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(judges_hello),
+		cmocka_unit_test(checks_hello),
 		cmocka_unit_test(refuses_a_hello_of_another_length),
-		cmocka_unit_test(judges_hello_ack),
+		cmocka_unit_test(checks_hello_ack),
 		cmocka_unit_test(takes_data_right_behind_its_hello_ack),
 		cmocka_unit_test(sends_data_right_behind_its_hello_ack),
 		cmocka_unit_test(says_hello),

@@ -331,7 +331,7 @@ static void answers_a_source_at_its_rate(void **state)
 	assert_true(receive(&req, NOW + 3600100, &here, &got));
 }
 
-static void judges_options(void **state)
+static void checks_options(void **state)
 {
 	struct sdp_pm_server_options options = { .slot_cnt = 65536 };
 
@@ -353,7 +353,7 @@ int main(void)
 		TEST(keeps_a_source_within_its_share),
 		TEST(bears_a_flood),
 		TEST(answers_a_source_at_its_rate),
-		cmocka_unit_test(judges_options),
+		cmocka_unit_test(checks_options),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,7 +114,7 @@ static bool is_enough_with(rlim_t soft, rlim_t hard, int open_cnt)
 	return WEXITSTATUS(status);
 }
 
-static void judges_the_hard_limit(void **state)
+static void checks_the_hard_limit(void **state)
 {
 	static const struct {
 		const char *name;
@@ -154,7 +154,7 @@ int main(void)
 		cmocka_unit_test(is_raised_for_as_long_as_one_needs_it),
 		cmocka_unit_test(is_raised_at_the_limit),
 		cmocka_unit_test(leaves_what_the_program_has_set),
-		cmocka_unit_test(judges_the_hard_limit),
+		cmocka_unit_test(checks_the_hard_limit),
 		cmocka_unit_test(is_as_it_was_in_a_child),
 	};
 

@@ -113,7 +113,7 @@ static void vectors_are_checked(void **state)
 							   rows[i].cnt, 0)
 				      : sdp_message_readv(NULL, 7, rows[i].iov,
 							  rows[i].cnt, 0);
-			/* A send of nothing is the stream's to judge. */
+			/* A send of nothing is for the stream to check. */
 			if (rows[i].want == 0 && is_send)
 				assert_row(rows[i].name, call_cnt == 1);
 			else
