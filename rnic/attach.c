@@ -20,7 +20,7 @@
 #include "../util/env.h"
 #include "../util/log.h"
 #include "cm.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "os/fd.h"
 #include "rnic.h"
 #include "stream.h"

@@ -9,7 +9,8 @@
 #include "../util/log.h"
 #include "os/clock.h"
 #include "context.h"
-#include "engine.h"
+#include "engine/engine.h"
+#include "engine/wake.h"
 #include "qp.h"
 #include "os/stat.h"
 

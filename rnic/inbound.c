@@ -9,7 +9,7 @@
 #include "../util/log.h"
 #include "context.h"
 #include "cq.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "rnr.h"
 #include "mw.h"
 #include "qp.h"

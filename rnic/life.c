@@ -13,12 +13,13 @@
 #include "context.h"
 #include "dev/device.h"
 #include "dm.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "os/fd.h"
 #include "null-mr.h"
 #include "oob.h"
 #include "port.h"
 #include "qp.h"
+#include "stream-serve.h"
 #include "os/stat.h"
 
 #define EXIT_TRY_CNT 1000
@@ -45,10 +46,9 @@ static int context_start(struct rnic_context *ctx, int async_fd)
 					    async_fd, &ctx->async);
 	if (rc < 0)
 		goto fini_mrs;
-	rc = rnic_engine_new(&ctx->engine);
+	rc = rnic_engine_new(&rnic_stream_ops, ctx, &ctx->engine);
 	if (rc < 0)
 		goto close_async;
-	ctx->engine->ctx = ctx;
 	return 0;
 close_async:
 	rnic_chan_close(ctx->async);

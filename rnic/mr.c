@@ -4,7 +4,7 @@
 
 #include "context.h"
 #include "dm.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "os/guard.h"
 #include "null-mr.h"
 #include "os/stat.h"

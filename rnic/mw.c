@@ -2,7 +2,7 @@
 /* Memory windows: made, bound, judged, invalidated. */
 #include "mw.h"
 
-#include "engine.h"
+#include "engine/engine.h"
 
 #include <errno.h>
 #include <stdlib.h>

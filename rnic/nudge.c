@@ -13,7 +13,7 @@
  */
 #include "context.h"
 #include "cq.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "qp.h"
 #include "stream-internal.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "context.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "os/guard.h"
 #include "mr.h"
 

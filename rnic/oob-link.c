@@ -13,7 +13,7 @@
 #include "../util/env.h"
 #include "../util/log.h"
 #include "cm-internal.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "os/fd.h"
 #include "rnr.h"
 #include "qp-num.h"

@@ -11,7 +11,7 @@
 #include "../util/log.h"
 #include "cm-internal.h"
 #include "context.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "os/fd.h"
 #include "qp-num.h"
 #include "qp.h"

@@ -9,7 +9,7 @@
 
 #include "../util/cancel.h"
 #include "cm-internal.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "os/fd.h"
 #include "os/tcp.h"
 

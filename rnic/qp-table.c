@@ -7,7 +7,7 @@
 
 #include "../util/lock.h"
 #include "cq.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "qp-num.h"
 #include "qp.h"
 #include "stream-internal.h"

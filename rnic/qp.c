@@ -9,7 +9,8 @@
 #include "../util/env.h"
 #include "context.h"
 #include "cq.h"
-#include "engine.h"
+#include "engine/engine.h"
+#include "engine/thread.h"
 #include "rnr.h"
 #include "mw.h"
 #include "qp-num.h"
@@ -144,7 +145,12 @@ static void qp_users_add(struct rnic_qp *qp, uint32_t one)
 						  memory_order_acq_rel);
 }
 
-/* As long as nobody has said otherwise. */
+static void qp_bell_serve(struct rnic_bell *bell)
+{
+	rnic_qp_serve(RNIC_CONTAINER_OF(bell, struct rnic_qp, bell));
+}
+
+/* As long as the peers have not told each other. */
 static void qp_reset_rnr_time(struct rnic_qp *qp)
 {
 	qp->rnr_ns = util_settings()->rnr_ms * NS_PER_MS;
@@ -169,6 +175,7 @@ int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 	qp->recv_cq = opt->recv_cq;
 	qp->srq = opt->srq;
 	qp->handle = opt->handle;
+	qp->bell.serve = qp_bell_serve;
 	qp_reset_rnr_time(qp);
 	atomic_init(&qp->rq.told_idx,
 		    atomic_load_explicit(&qp->recv_cq->ring.hdr->cons_idx,
@@ -455,7 +462,9 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	free(stream->start_rx);
 	stream->start_rx = NULL;
 	stream->engine = qp->engine;
-	rc = rnic_engine_add(qp->engine, stream);
+	rc = rnic_engine_thread_start(qp->engine);
+	if (rc == 0)
+		rc = rnic_engine_add(qp->engine, &stream->source);
 	if (rc < 0) {
 		stream->engine = NULL;
 		goto unlead;
@@ -600,7 +609,7 @@ void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
 	ret_attr->ord = qp->sq.orq.limit;
 	ret_attr->timeout = qp->timeout;
 	if (qp->stream)
-		rnic_tcp_names(qp->stream->fd, &ret_attr->local,
+		rnic_tcp_names(qp->stream->source.fd, &ret_attr->local,
 			       &ret_attr->peer);
 	rnic_engine_unlead(qp->engine);
 }

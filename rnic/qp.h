@@ -11,7 +11,7 @@
 
 #include "atomic.h"
 #include "os/chan.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "ring-mem.h"
 #include "rnic.h"
 #include "stream.h"

@@ -16,7 +16,7 @@
 
 #include "../util/log.h"
 #include "os/clock.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "qp.h"
 #include "stream-internal.h"
 #include "os/tcp.h"
@@ -58,8 +58,8 @@ static bool look_is_same(struct rnic_stream *stream)
 	socklen_t len = sizeof(info);
 	bool is_same;
 
-	if (rnic_tcp()->getsockopt(stream->fd, IPPROTO_TCP, TCP_INFO, &info,
-				   &len) < 0 ||
+	if (rnic_tcp()->getsockopt(stream->source.fd, IPPROTO_TCP, TCP_INFO,
+				   &info, &len) < 0 ||
 	    !look_is_due(&info))
 		return false;
 	is_same = stream->look.acked == info.tcpi_bytes_acked;

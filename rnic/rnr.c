@@ -17,7 +17,7 @@
 #include "../util/env.h"
 #include "../util/log.h"
 #include "context.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "os/guard.h"
 #include "mr.h"
 #include "os/stat.h"

@@ -5,7 +5,7 @@
 
 #include "context.h"
 #include "cq.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "mw.h"
 #include "qp.h"
 #include "os/stat.h"

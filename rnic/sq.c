@@ -5,7 +5,7 @@
 
 #include "../util/log.h"
 #include "cq.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "rnr.h"
 #include "mw.h"
 #include "context.h"

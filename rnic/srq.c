@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 #include "context.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "qp.h"
+#include "rnr.h"
 
 static uint32_t srq_sge_cnt(uint32_t max_sge)
 {
@@ -21,6 +22,11 @@ static uint32_t srq_stride(uint32_t max_sge)
 size_t rnic_srq_slots_size(uint32_t max_wr, uint32_t max_sge)
 {
 	return rnic_ring_slots_size(max_wr, srq_stride(max_sge));
+}
+
+static void srq_bell_serve(struct rnic_bell *bell)
+{
+	rnic_rnr_serve_srq(RNIC_CONTAINER_OF(bell, struct rnic_srq, bell));
 }
 
 int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
@@ -39,7 +45,7 @@ int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
 	srq->pd = pd;
 	srq->handle = opt->handle;
 	srq->limit = opt->limit;
-	srq->bell.kind = RNIC_BELL_SRQ;
+	srq->bell.serve = srq_bell_serve;
 	srq->max_sge = srq_sge_cnt(opt->max_sge);
 	srq->mem.shm = &pd->ctx->shm;
 	rc = rnic_ring_alloc(&srq->ring, &srq->mem, opt->max_wr,

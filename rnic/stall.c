@@ -14,7 +14,7 @@
  */
 #include "../util/env.h"
 #include "../util/log.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "rnr.h"
 #include "qp.h"
 #include "stream-internal.h"

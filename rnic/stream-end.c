@@ -16,7 +16,7 @@
 #include "context.h"
 #include "cq.h"
 #include "dev/device.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "os/fd.h"
 #include "rnr.h"
 #include "qp.h"
@@ -64,8 +64,8 @@ static void stream_free(struct rnic_stream *stream)
 	struct rnic_engine *engine = stream->engine;
 
 	rnic_stream_count(stream);
-	rnic_engine_remove(engine, stream);
-	rnic_fd_close(stream->fd);
+	rnic_engine_remove(engine, &stream->source);
+	rnic_fd_close(stream->source.fd);
 	smpa_conn_free(stream->conn);
 	rnic_staging_put(&engine->rx_pool, stream->rx_staging);
 	rnic_staging_put(&engine->tx_pool, stream->tx_staging);
@@ -79,7 +79,7 @@ static void stream_fin(struct rnic_stream *stream)
 {
 	if (stream->is_fin_sent)
 		return;
-	rnic_tcp()->shutdown(stream->fd, SHUT_WR);
+	rnic_tcp()->shutdown(stream->source.fd, SHUT_WR);
 	stream->is_fin_sent = true;
 	stream->is_tx_blocked = false;
 }
@@ -90,8 +90,8 @@ static uint64_t stream_acked(const struct rnic_stream *stream)
 	struct tcp_info info = { 0 };
 	socklen_t len = sizeof(info);
 
-	if (rnic_tcp()->getsockopt(stream->fd, IPPROTO_TCP, TCP_INFO, &info,
-				   &len) < 0)
+	if (rnic_tcp()->getsockopt(stream->source.fd, IPPROTO_TCP, TCP_INFO,
+				   &info, &len) < 0)
 		return 0;
 	return info.tcpi_bytes_acked;
 }

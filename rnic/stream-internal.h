@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The inside of a stream, for stream*.c and the engine's lists. */
+/* The inside of a stream. */
 #ifndef RNIC_STREAM_INTERNAL_H
 #define RNIC_STREAM_INTERNAL_H
 
 #include <sys/socket.h>
 
+#include "engine/object.h"
 #include "stream.h"
 
-struct rnic_engine;
 struct rnic_cq;
 struct rnic_irq_entry;
 
@@ -20,15 +20,12 @@ enum rnic_stream_phase {
 };
 
 struct rnic_stream {
-	int fd;
+	struct rnic_source source; /* the socket */
 	enum rnic_stream_phase phase;
 	struct smpa_conn *conn;
 	struct rnic_engine *engine; /* NULL in START */
 	struct rnic_qp *qp;	    /* NULL in START and DRAIN */
-	struct rnic_stream *prev, *next;
-	uint32_t slot;
-	uint32_t epoll_events; /* registered now */
-	bool is_tx_blocked;    /* TCP took less than was offered */
+	bool is_tx_blocked;	    /* TCP took less than was offered */
 	bool has_tx_markers;
 	bool is_fin_sent;
 	bool has_peer_fin;

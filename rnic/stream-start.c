@@ -45,7 +45,7 @@ int rnic_stream_new(int fd, const struct smpa_options *opt,
 
 	if (!stream)
 		return -ENOMEM;
-	stream->fd = fd;
+	stream->source.fd = fd;
 	stream->is_initiator = opt->role == SMPA_INITIATOR;
 	own.guard = rnic_guard;
 	rc = smpa_conn_new(&stream->conn, &own);
@@ -65,7 +65,7 @@ release:
 
 int rnic_stream_fd(const struct rnic_stream *stream)
 {
-	return stream->fd;
+	return stream->source.fd;
 }
 
 struct smpa_conn *rnic_stream_conn(struct rnic_stream *stream)
@@ -80,7 +80,7 @@ static int start_send(struct rnic_stream *stream)
 	int cnt;
 
 	while ((cnt = smpa_conn_tx_prepare(stream->conn, &iov)) > 0) {
-		len = rnic_tcp_send(stream->fd, iov, cnt, 0);
+		len = rnic_tcp_send(stream->source.fd, iov, cnt, 0);
 		if (len == -EAGAIN)
 			return 0;
 		if (len < 0)
@@ -123,7 +123,7 @@ int rnic_stream_start_step(struct rnic_stream *stream,
 		cnt = smpa_conn_rx_prepare(stream->conn, iov, SMPA_IOV_MAX + 1);
 		if (cnt <= 0)
 			return cnt;
-		len = rnic_tcp_recv(stream->fd, iov, cnt);
+		len = rnic_tcp_recv(stream->source.fd, iov, cnt);
 		if (len == -EAGAIN)
 			return 0;
 		if (len < 0)
@@ -144,7 +144,7 @@ size_t rnic_stream_start_taken(const struct rnic_stream *stream)
 int rnic_stream_start_is_heard(const struct rnic_stream *stream)
 {
 	uint8_t octet;
-	ssize_t len = rnic_tcp()->recv(stream->fd, &octet, 1,
+	ssize_t len = rnic_tcp()->recv(stream->source.fd, &octet, 1,
 				       MSG_PEEK | MSG_DONTWAIT);
 
 	if (len > 0)
@@ -162,6 +162,6 @@ void rnic_stream_free(struct rnic_stream *stream)
 {
 	if (!stream)
 		return;
-	rnic_fd_close(stream->fd);
+	rnic_fd_close(stream->source.fd);
 	stream_release(stream);
 }

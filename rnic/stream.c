@@ -8,7 +8,7 @@
 #include <sys/epoll.h>
 
 #include "../util/log.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "rnr.h"
 #include "qp.h"
 #include "os/stat.h"
@@ -159,7 +159,7 @@ static int stream_read(struct rnic_stream *stream)
 	if (cnt <= 0)
 		return cnt;
 	want = iov_len(iov, cnt);
-	len = rnic_tcp_recv(stream->fd, iov, cnt);
+	len = rnic_tcp_recv(stream->source.fd, iov, cnt);
 	if (len == -EAGAIN)
 		return 0;
 	rnic_stat_add(RNIC_STAT_rx_calls, 1);
@@ -206,7 +206,7 @@ static int stream_discard(struct rnic_stream *stream)
 	ssize_t len = 1;
 
 	for (int i = 0; i < STREAM_READ_MAX && len > 0; i++) {
-		len = rnic_tcp_discard(stream->fd, 1u << 20);
+		len = rnic_tcp_discard(stream->source.fd, 1u << 20);
 		if (len == 0)
 			stream->has_peer_fin = true;
 	}
@@ -249,7 +249,8 @@ static int stream_put(struct rnic_stream *stream)
 	if (cnt <= 0)
 		return cnt == -EFAULT ? cnt : 0;
 	want = iov_len(iov, cnt);
-	len = rnic_tcp_send(stream->fd, iov, cnt, stream_send_flags(stream));
+	len = rnic_tcp_send(stream->source.fd, iov, cnt,
+			    stream_send_flags(stream));
 	if (len == -EFAULT) {
 		/* What is left to say comes with the next tx_prepare. */
 		(void)smpa_conn_tx_fault(stream->conn);
@@ -331,9 +332,9 @@ void rnic_stream_answer(struct rnic_stream *stream)
 /* MULPDU follows the socket's EMSS (MPA-67). */
 static void stream_look_at_emss(struct rnic_stream *stream)
 {
-	smpa_conn_set_mulpdu(
-		stream->conn,
-		smpa_mulpdu(rnic_tcp_emss(stream->fd), stream->has_tx_markers));
+	smpa_conn_set_mulpdu(stream->conn,
+			     smpa_mulpdu(rnic_tcp_emss(stream->source.fd),
+					 stream->has_tx_markers));
 }
 
 /* ---- a socket that has failed -------------------------------------------- */
@@ -344,8 +345,8 @@ static int stream_error(const struct rnic_stream *stream)
 	socklen_t len = sizeof(int);
 	int err = 0;
 
-	if (rnic_tcp()->getsockopt(stream->fd, SOL_SOCKET, SO_ERROR, &err,
-				   &len) < 0 ||
+	if (rnic_tcp()->getsockopt(stream->source.fd, SOL_SOCKET, SO_ERROR,
+				   &err, &len) < 0 ||
 	    err == 0)
 		return -ECONNRESET;
 	return -err;
@@ -455,20 +456,12 @@ void rnic_stream_probe(struct rnic_stream *stream)
 void rnic_stream_watch(struct rnic_stream *stream)
 {
 	uint32_t events = 0;
-	struct epoll_event ev;
 
 	if (!stream->has_peer_fin && !stream_is_full(stream))
 		events |= EPOLLIN;
 	if (stream->is_tx_blocked)
 		events |= EPOLLOUT;
-	if (events == stream->epoll_events)
-		return;
-	ev.events = events;
-	ev.data.u64 = (uint64_t)stream->engine->slots[stream->slot].gen << 32 |
-		      stream->slot;
-	if (epoll_ctl(stream->engine->epfd, EPOLL_CTL_MOD, stream->fd, &ev) ==
-	    0)
-		stream->epoll_events = events;
+	rnic_engine_set_events(stream->engine, &stream->source, events);
 }
 
 /*

@@ -69,12 +69,12 @@ CANCELLATION = (
     r"nl_connect|nl_send\w*|nl_recv\w*|rtnl_\w+_alloc_cache")
 # Object file of rnic/, or room -> those that it may name, and why.
 MAY_CANCEL = {
-    "evfd.c": "__read",      # the wait for an event
+    "os/evfd.c": "__read",      # the wait for an event
     "attach.c": "fcntl",     # F_DUPFD_CLOEXEC: never one
     "cm-thread.c": "poll|nanosleep|pthread_timedjoin_np",  # own thread, exit
     "cm-port.c": r"\w+dir",                   # in UTIL_CANCEL_OFF()
-    "engine.c": "usleep|pthread_join",       # in UTIL_CANCEL_OFF()
-    "netif.c": r"nl_\w+|rtnl_\w+",           # so is what follows
+    "engine/engine.c": "usleep|pthread_join",  # in UTIL_CANCEL_OFF()
+    "os/netif.c": r"nl_\w+|rtnl_\w+",        # so is what follows
     "provider": "fopen|fclose|fgets|fprintf|__fprintf_chk|fscanf|"
                 "__isoc\\w+scanf|pthread_cond_wait|close|syslog",
     "kabi": "fopen|fclose|fgets|fprintf|__fprintf_chk|fscanf|fdopen|"
@@ -82,7 +82,9 @@ MAY_CANCEL = {
 }
 # The only files of rnic/ where a socket call may be made: the data path's
 # table, and the connection manager.
-SOCKET_FILES = r"(tcp|listen|cm-\w+)\.c"
+RNIC = os.path.join(os.environ.get("USIW_SOURCE_DIR") or os.path.join(
+    os.path.dirname(__file__), "../.."), "rnic")
+SOCKET_FILES = r"(os/tcp|listen|cm-\w+)\.c"
 
 
 def run(*command):
@@ -155,11 +157,15 @@ def check_objects(directory):
         for name in files:
             if not name.endswith(".c.o"):
                 continue
-            seen += 1
-            found += cancellation(name[:-2], os.path.join(where, name))
-            if re.fullmatch(SOCKET_FILES, name[:-2]):
+            source = os.path.relpath(os.path.join(where, name[:-2]), directory)
+            # A source that has moved leaves its old object behind.
+            if not os.path.exists(os.path.join(RNIC, source)):
                 continue
-            found += [f"rnic/{name[:-2]} calls {n}()"
+            seen += 1
+            found += cancellation(source, os.path.join(where, name))
+            if re.fullmatch(SOCKET_FILES, source):
+                continue
+            found += [f"rnic/{source} calls {n}()"
                       for n in sorted(undefined(os.path.join(where, name)))
                       if re.fullmatch(SOCKETS, n)]
     return found if seen else [f"{directory} holds no object file"]

@@ -622,7 +622,7 @@ static void what_a_broken_connection_leaves_open_fails(void **state)
 	}
 	/* RST */
 	rnic_engine_lead(b->qp->engine);
-	must(!connect(b->qp->stream->fd, &nobody, sizeof(nobody)));
+	must(!connect(b->qp->stream->source.fd, &nobody, sizeof(nobody)));
 	rnic_engine_unlead(b->qp->engine);
 	expect(a, a->scq, 3, USIW_WC_RETRY_EXC_ERR);
 	rnicpair_wait_state(a, RNIC_QPS_ERROR);

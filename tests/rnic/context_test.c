@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "context.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "env.h"
 #include "qp.h"
 #include "rawpeer.h"

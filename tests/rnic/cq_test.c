@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "cq.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "context.h"
 #include "qp.h"
 #include "rawpeer.h"

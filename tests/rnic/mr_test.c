@@ -6,7 +6,7 @@
 #include "mr.h"
 
 #include "context.h"
-#include "engine.h"
+#include "engine/engine.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -7,7 +7,7 @@
 #include "../harness/test.h"
 #include "context.h"
 #include "dev/device.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "qp.h"
 #include "rnicpair.h"
 #include "stream-internal.h"

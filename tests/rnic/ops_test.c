@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "engine.h"
+#include "engine/engine.h"
 #include "qp.h"
 #include "rnicpair.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "../harness/test.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "netns-fixture.h"
 #include "qp-num.h"
 #include "os/tcp.h"

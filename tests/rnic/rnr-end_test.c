@@ -206,7 +206,7 @@ static void a_reset_behind_full_memory_is_seen(void **state)
 	post_send(&p.side[0], 1, 0, 4u << 20);
 	wait_for(is_full, b);
 	rnic_engine_lead(p.side[0].qp->engine);
-	assert_int_equal(setsockopt(p.side[0].qp->stream->fd, SOL_SOCKET,
+	assert_int_equal(setsockopt(p.side[0].qp->stream->source.fd, SOL_SOCKET,
 				    SO_LINGER, &linger, sizeof(linger)),
 			 0);
 	rnic_stream_abort(p.side[0].qp->stream);

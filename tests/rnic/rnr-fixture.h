@@ -11,7 +11,7 @@
 
 #include <unistd.h>
 
-#include "engine.h"
+#include "engine/engine.h"
 #include "rnr.h"
 #include "rawpeer.h"
 #include "stream-internal.h"

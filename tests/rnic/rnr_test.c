@@ -249,7 +249,7 @@ static void a_peer_that_stays_is_left(void **state)
 		must(rnicpair_ms() < end_ms);
 		usleep(1000); /* the completion thread's work */
 		rnic_engine_lead(side->qp->engine);
-		is_gone = !side->qp->engine->streams;
+		is_gone = LIST_EMPTY(&side->qp->engine->sources);
 		rnic_engine_unlead(side->qp->engine);
 	}
 	rawpeer_close(&raw);

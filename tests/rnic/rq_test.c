@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "context.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "qp.h"
 #include "rawpeer.h"
 

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "engine.h"
+#include "engine/engine.h"
 #include "qp.h"
 #include "rawpeer.h"
 #include "rnicpair.h"

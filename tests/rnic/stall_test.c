@@ -7,7 +7,7 @@
 
 #include "../harness/test.h"
 #include "context.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "env.h"
 #include "rnr.h"
 #include "rawpeer.h"

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "context.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "env.h"
 #include "qp.h"
 #include "rawpeer.h"
@@ -78,7 +78,7 @@ static void stage_open(struct stage *st)
 	rawpeer_join(&st->raw, &st->p, 0);
 	st->s = &st->p.side[0];
 	rnic_engine_lead(st->s->ctx->engine);
-	st->fd = st->s->qp->stream->fd;
+	st->fd = st->s->qp->stream->source.fd;
 	rnic_engine_unlead(st->s->ctx->engine);
 	for (uint64_t i = 0; i < WR_CNT; i++) {
 		struct usiw_sge sge = rnicpair_sge(st->s, 0, 200000);
@@ -117,7 +117,7 @@ static uint32_t streams_left(struct rnicpair_side *s)
 	uint32_t cnt;
 
 	rnic_engine_lead(s->ctx->engine);
-	cnt = s->ctx->engine->stream_cnt;
+	cnt = s->ctx->engine->source_cnt;
 	rnic_engine_unlead(s->ctx->engine);
 	return cnt;
 }
@@ -530,7 +530,8 @@ static void held_octets_do_not_delay_the_fin(void **state)
 	s = &p.side[1];
 	assert_int_equal(rnic_qp_modify(s->qp, RNIC_QPS_ERROR), 0);
 	rnic_engine_lead(s->ctx->engine);
-	stream = s->ctx->engine->streams;
+	/* The source is its first member. */
+	stream = (void *)LIST_FIRST(&s->ctx->engine->sources);
 	assert_true(!stream || stream->is_fin_sent);
 	rnic_engine_unlead(s->ctx->engine);
 	rnicpair_close(&p);
@@ -622,7 +623,7 @@ static void an_overrun_while_letting_go_is_told_once(void **state)
 	rnicpair_open_idle(&p, &opt);
 	rawpeer_join(&raw, &p, 0);
 	rnic_engine_lead(s->ctx->engine);
-	plan.fd = s->qp->stream->fd;
+	plan.fd = s->qp->stream->source.fd;
 	rnic_engine_unlead(s->ctx->engine);
 	tcpfake_install(&plan);
 	for (uint64_t i = 0; i < 4; i++) {

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "context.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "qp.h"
 #include "rawpeer.h"
 #include "stream-internal.h"
@@ -224,7 +224,7 @@ static int stream_fd(struct rnicpair_side *s)
 	int fd;
 
 	rnic_engine_lead(s->ctx->engine);
-	fd = s->qp->stream->fd;
+	fd = s->qp->stream->source.fd;
 	rnic_engine_unlead(s->ctx->engine);
 	return fd;
 }

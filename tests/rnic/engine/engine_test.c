@@ -22,7 +22,8 @@
 #include <unistd.h>
 
 #include "context.h"
-#include "engine-internal.h"
+#include "engine/engine.h"
+#include "engine/wake.h"
 #include "qp.h"
 #include "rawpeer.h"
 #include "stream-internal.h"

@@ -1,61 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The engine: who leads, and what a pass is. */
+/* The engine: the lead, the doorbell, and what a pass is. */
 #define _GNU_SOURCE
-#include "engine-internal.h"
+#include "engine.h"
 
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include "../util/cancel.h"
-#include "../util/env.h"
-#include "../util/log.h"
-#include "context.h"
+#include "../../util/cancel.h"
+#include "../../util/env.h"
+#include "../../util/log.h"
 #include "os/fd.h"
 #include "os/guard.h"
-#include "rnr.h"
-#include "qp.h"
 #include "os/stat.h"
-#include "stream-internal.h"
-
-/* ---- staging ------------------------------------------------------------ */
-
-void *rnic_staging_get(struct rnic_staging_pool *pool)
-{
-	struct rnic_staging *staging = pool->free_list;
-	void *mem;
-
-	if (staging) {
-		pool->free_list = staging->next;
-		return staging;
-	}
-	mem = mmap(NULL, pool->size, PROT_READ | PROT_WRITE,
-		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return mem == MAP_FAILED ? NULL : mem;
-}
-
-void rnic_staging_put(struct rnic_staging_pool *pool, void *mem)
-{
-	struct rnic_staging *staging = mem;
-
-	if (!mem)
-		return;
-	staging->next = pool->free_list;
-	pool->free_list = staging;
-}
-
-static void staging_pool_fini(struct rnic_staging_pool *pool)
-{
-	while (pool->free_list) {
-		struct rnic_staging *staging = pool->free_list;
-
-		pool->free_list = staging->next;
-		munmap(staging, pool->size);
-	}
-}
+#include "siw-mpa.h"
+#include "wake.h"
 
 /* ---- lead and doorbell -------------------------------------------------- */
 
@@ -83,21 +44,6 @@ void rnic_engine_bell(struct rnic_engine *engine, struct rnic_bell *bell)
 		memory_order_relaxed));
 }
 
-static void bell_serve(struct rnic_bell *bell)
-{
-	char *at = (char *)bell;
-
-	switch (bell->kind) {
-	case RNIC_BELL_QP:
-		rnic_qp_serve((void *)(at - offsetof(struct rnic_qp, bell)));
-		return;
-	case RNIC_BELL_SRQ:
-		rnic_rnr_serve_srq(
-			(void *)(at - offsetof(struct rnic_srq, bell)));
-		return;
-	}
-}
-
 void rnic_engine_serve_bells(struct rnic_engine *engine)
 {
 	struct rnic_bell *bell;
@@ -115,13 +61,13 @@ void rnic_engine_serve_bells(struct rnic_engine *engine)
 			 */
 			atomic_exchange_explicit(&bell->is_rung, false,
 						 memory_order_seq_cst);
-			bell_serve(bell);
+			bell->serve(bell);
 			bell = next;
 		}
 	}
 }
 
-/* Who leads touches the application's memory. */
+/* The leader touches the application's memory. */
 static bool engine_try_lead(struct rnic_engine *engine)
 {
 	if (!util_trylock(&engine->lead))
@@ -144,7 +90,7 @@ void rnic_engine_unlead(struct rnic_engine *engine)
 		util_unlock(&engine->lead);
 		/*
 		 * Pairs with the fence in rnic_engine_ring(): a bell pushed
-		 * by somebody who failed to get the lead is seen here.
+		 * by a thread that failed to get the lead is seen here.
 		 */
 		atomic_thread_fence(memory_order_seq_cst);
 		if (!rnic_engine_has_bells(engine))
@@ -221,7 +167,7 @@ void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell)
 		engine_serve_ring(engine);
 }
 
-/* ---- streams ------------------------------------------------------------ */
+/* ---- sources ------------------------------------------------------------ */
 
 static int slots_grow(struct rnic_engine *engine)
 {
@@ -232,7 +178,7 @@ static int slots_grow(struct rnic_engine *engine)
 	if (!slots)
 		return -ENOMEM;
 	for (uint32_t i = engine->slot_cnt; i < cnt; i++) {
-		slots[i].stream = NULL;
+		slots[i].source = NULL;
 		slots[i].gen = 0;
 		slots[i].next_free = i + 1 < cnt ? i + 1 : UINT32_MAX;
 	}
@@ -242,7 +188,12 @@ static int slots_grow(struct rnic_engine *engine)
 	return 0;
 }
 
-int rnic_engine_add(struct rnic_engine *engine, struct rnic_stream *stream)
+static uint64_t slot_token(const struct rnic_engine *engine, uint32_t slot)
+{
+	return (uint64_t)engine->slots[slot].gen << 32 | slot;
+}
+
+int rnic_engine_add(struct rnic_engine *engine, struct rnic_source *source)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 	uint32_t slot;
@@ -251,48 +202,48 @@ int rnic_engine_add(struct rnic_engine *engine, struct rnic_stream *stream)
 	util_lock_assert_held(&engine->lead);
 	if (engine->is_broken)
 		return -EIO;
-	rc = rnic_engine_thread_start(engine);
-	if (rc < 0)
-		return rc;
 	if (engine->slot_free == UINT32_MAX) {
 		rc = slots_grow(engine);
 		if (rc < 0)
 			return rc;
 	}
 	slot = engine->slot_free;
-	ev.data.u64 = (uint64_t)engine->slots[slot].gen << 32 | slot;
-	if (epoll_ctl(engine->epfd, EPOLL_CTL_ADD, stream->fd, &ev) < 0)
+	ev.data.u64 = slot_token(engine, slot);
+	if (epoll_ctl(engine->epfd, EPOLL_CTL_ADD, source->fd, &ev) < 0)
 		return -errno;
 	engine->slot_free = engine->slots[slot].next_free;
-	engine->slots[slot].stream = stream;
-	stream->slot = slot;
-	stream->epoll_events = EPOLLIN;
-	stream->prev = NULL;
-	stream->next = engine->streams;
-	if (engine->streams)
-		engine->streams->prev = stream;
-	engine->streams = stream;
-	engine->stream_cnt++;
+	engine->slots[slot].source = source;
+	source->slot = slot;
+	source->events = EPOLLIN;
+	LIST_INSERT_HEAD(&engine->sources, source, link);
+	engine->source_cnt++;
 	return 0;
 }
 
-void rnic_engine_remove(struct rnic_engine *engine, struct rnic_stream *stream)
+void rnic_engine_remove(struct rnic_engine *engine, struct rnic_source *source)
 {
-	struct rnic_slot *slot = &engine->slots[stream->slot];
+	struct rnic_slot *slot = &engine->slots[source->slot];
 
 	util_lock_assert_held(&engine->lead);
-	epoll_ctl(engine->epfd, EPOLL_CTL_DEL, stream->fd, NULL);
-	slot->stream = NULL;
+	epoll_ctl(engine->epfd, EPOLL_CTL_DEL, source->fd, NULL);
+	slot->source = NULL;
 	slot->gen++;
 	slot->next_free = engine->slot_free;
-	engine->slot_free = stream->slot;
-	if (stream->prev)
-		stream->prev->next = stream->next;
-	else
-		engine->streams = stream->next;
-	if (stream->next)
-		stream->next->prev = stream->prev;
-	engine->stream_cnt--;
+	engine->slot_free = source->slot;
+	LIST_REMOVE(source, link);
+	engine->source_cnt--;
+}
+
+void rnic_engine_set_events(struct rnic_engine *engine,
+			    struct rnic_source *source, uint32_t events)
+{
+	struct epoll_event ev = { .events = events };
+
+	if (events == source->events)
+		return;
+	ev.data.u64 = slot_token(engine, source->slot);
+	if (epoll_ctl(engine->epfd, EPOLL_CTL_MOD, source->fd, &ev) == 0)
+		source->events = events;
 }
 
 void rnic_engine_deadline(struct rnic_engine *engine, uint64_t deadline_ns)
@@ -304,63 +255,6 @@ void rnic_engine_deadline(struct rnic_engine *engine, uint64_t deadline_ns)
 	rnic_engine_thread_wake(engine);
 }
 
-static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
-{
-	if (!a_ns || (b_ns && b_ns < a_ns))
-		return b_ns;
-	return a_ns;
-}
-
-static void engine_expire(struct rnic_engine *engine, uint64_t now_ns)
-{
-	struct rnic_stream *stream, *next;
-	uint64_t earliest = 0;
-	bool is_probing = false;
-
-	if (!engine->deadline_ns || now_ns < engine->deadline_ns)
-		return;
-	/* Anew: from what is left, and from what expiry itself sets. */
-	engine->deadline_ns = 0;
-	for (stream = engine->streams; stream; stream = next) {
-		next = stream->next;
-		if (stream->deadline_ns && stream->deadline_ns <= now_ns) {
-			rnic_stream_expire(stream);
-			continue; /* it may be gone */
-		}
-		if (stream->rnr_ns && stream->rnr_ns <= now_ns) {
-			rnic_stream_rnr(stream);
-			continue; /* nor is it sure here */
-		}
-		if (stream->look.next_ns && stream->look.next_ns <= now_ns &&
-		    rnic_retry_is_over(stream, now_ns)) {
-			rnic_stream_abort(stream);
-			continue;
-		}
-		if (stream->stall.next_ns && stream->stall.next_ns <= now_ns &&
-		    rnic_stall_is_over(stream, now_ns)) {
-			rnic_stream_stalled(stream);
-			continue;
-		}
-		if (stream->nudge_ns && stream->nudge_ns <= now_ns)
-			rnic_nudge_fire(stream);
-		stream->is_probing = rnic_stream_probe_is_due(stream, now_ns);
-		is_probing |= stream->is_probing;
-		earliest = earlier(earliest, stream->probe_ns);
-		earliest = earlier(earliest, stream->deadline_ns);
-		earliest = earlier(earliest, stream->rnr_ns);
-		earliest = earlier(earliest, stream->nudge_ns);
-		earliest = earlier(earliest, stream->look.next_ns);
-		earliest = earlier(earliest, stream->stall.next_ns);
-	}
-	engine->deadline_ns = earlier(engine->deadline_ns, earliest);
-	/* Sending can end a stream, or set a deadline. */
-	for (stream = engine->streams; is_probing && stream; stream = next) {
-		next = stream->next;
-		if (stream->is_probing)
-			rnic_stream_probe(stream);
-	}
-}
-
 /* ---- passes ------------------------------------------------------------- */
 
 static void engine_serve_event(struct rnic_engine *engine, uint64_t token,
@@ -369,10 +263,21 @@ static void engine_serve_event(struct rnic_engine *engine, uint64_t token,
 	uint32_t slot = (uint32_t)token;
 
 	/* The wake token's number is above any slot's, too. */
-	if (slot >= engine->slot_cnt || !engine->slots[slot].stream ||
+	if (slot >= engine->slot_cnt || !engine->slots[slot].source ||
 	    engine->slots[slot].gen != (uint32_t)(token >> 32))
-		return; /* the stream went while the event was on its way */
-	rnic_stream_pass(engine->slots[slot].stream, events);
+		return; /* the source went while the event was on its way */
+	engine->ops->pass(engine->slots[slot].source, events);
+}
+
+static void engine_due(struct rnic_engine *engine)
+{
+	uint64_t now_ns;
+
+	if (!engine->deadline_ns)
+		return;
+	now_ns = rnic_now_ns();
+	if (now_ns >= engine->deadline_ns)
+		engine->ops->due(engine, now_ns);
 }
 
 void rnic_engine_serve_events(struct rnic_engine *engine,
@@ -381,21 +286,19 @@ void rnic_engine_serve_events(struct rnic_engine *engine,
 	for (int i = 0; i < cnt; i++)
 		engine_serve_event(engine, ev[i].data.u64, ev[i].events);
 	rnic_engine_serve_bells(engine);
-	if (engine->deadline_ns)
-		engine_expire(engine, rnic_now_ns());
+	engine_due(engine);
 }
 
 static void engine_pass_hot(struct rnic_engine *engine)
 {
-	struct rnic_stream *stream, *next;
+	struct rnic_source *source, *next;
 
-	for (stream = engine->streams; stream; stream = next) {
-		next = stream->next;
-		rnic_stream_pass(stream, EPOLLIN | EPOLLOUT);
+	for (source = LIST_FIRST(&engine->sources); source; source = next) {
+		next = LIST_NEXT(source, link);
+		engine->ops->pass(source, EPOLLIN | EPOLLOUT);
 	}
 	rnic_engine_serve_bells(engine);
-	if (engine->deadline_ns)
-		engine_expire(engine, rnic_now_ns());
+	engine_due(engine);
 }
 
 void rnic_engine_break(struct rnic_engine *engine, int err)
@@ -405,11 +308,10 @@ void rnic_engine_break(struct rnic_engine *engine, int err)
 	engine->is_broken = true;
 	util_err("rnic", "engine: cannot wait for its sockets: %s",
 		 strerror(-err));
-	rnic_context_fatal(engine->ctx);
-	rnic_qp_table_ctx_gone(engine->ctx);
+	engine->ops->broken(engine);
 	rnic_engine_serve_bells(engine);
-	while (engine->streams)
-		rnic_stream_abort(engine->streams);
+	while (!LIST_EMPTY(&engine->sources))
+		engine->ops->abort(LIST_FIRST(&engine->sources));
 }
 
 static void engine_begin_poll(struct rnic_engine *engine)
@@ -426,7 +328,7 @@ static void engine_begin_poll(struct rnic_engine *engine)
 	atomic_store_explicit(&engine->burst_cnt, 0, memory_order_relaxed);
 	atomic_store_explicit(&engine->wants_pass, false, memory_order_relaxed);
 	/* Pairs with the fence in rnic_engine_post(): a bell that this pass
-	 * does not see is that of a poster whose wish for another stands. */
+	 * does not see is that of a poster that has asked for another. */
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
@@ -436,10 +338,10 @@ void rnic_engine_poll(struct rnic_engine *engine)
 	int cnt;
 
 	if (!engine_try_lead(engine))
-		return; /* somebody makes progress already */
+		return; /* another thread makes progress already */
 	engine_begin_poll(engine);
 	rnic_stat_add(RNIC_STAT_passes_poll, 1);
-	if (engine->stream_cnt <= RNIC_ENGINE_HOT_MAX) {
+	if (engine->source_cnt <= RNIC_ENGINE_HOT_MAX) {
 		engine_pass_hot(engine);
 	} else {
 		cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
@@ -454,11 +356,11 @@ void rnic_engine_poll(struct rnic_engine *engine)
 void rnic_engine_mr_gone(struct rnic_engine *engine, uint32_t stag,
 			 const void *addr, size_t len)
 {
-	struct rnic_stream *stream;
+	struct rnic_source *source;
 
 	util_lock_assert_held(&engine->lead);
-	for (stream = engine->streams; stream; stream = stream->next)
-		rnic_stream_mr_gone(stream, stag, addr, len);
+	LIST_FOREACH(source, &engine->sources, link)
+	engine->ops->mr_gone(source, stag, addr, len);
 }
 
 /* ---- life --------------------------------------------------------------- */
@@ -496,7 +398,8 @@ close_epfd:
 	return rc;
 }
 
-int rnic_engine_new(struct rnic_engine **ret_engine)
+int rnic_engine_new(const struct rnic_engine_ops *ops, struct rnic_context *ctx,
+		    struct rnic_engine **ret_engine)
 {
 	struct rnic_engine *engine = calloc(1, sizeof(*engine));
 	size_t staging = (size_t)util_settings()->staging_kib * 1024;
@@ -505,6 +408,9 @@ int rnic_engine_new(struct rnic_engine **ret_engine)
 	if (!engine)
 		return -ENOMEM;
 	util_lock_init(&engine->lead, UTIL_RANK_ENGINE);
+	engine->ops = ops;
+	engine->ctx = ctx;
+	LIST_INIT(&engine->sources);
 	engine->slot_free = UINT32_MAX;
 	atomic_init(&engine->post_cpu, -1);
 	engine->rx_pool.size =
@@ -520,8 +426,8 @@ int rnic_engine_new(struct rnic_engine **ret_engine)
 }
 
 /*
- * The lead, if it can be had by then.  It may be nobody's to give back: a
- * signal handler that exits has interrupted the thread that holds it.
+ * The lead, if it can be had by then.  It may never be given back: a signal
+ * handler that exits has interrupted the thread that holds it.
  */
 static bool engine_lead_until(struct rnic_engine *engine, uint64_t end_ns)
 {
@@ -535,21 +441,21 @@ static bool engine_lead_until(struct rnic_engine *engine, uint64_t end_ns)
 	return true;
 }
 
-/* Every stream gets its FIN out and its peer's in, within the limit. */
+/* Every stream sends its FIN and gets its peer's, within the limit. */
 bool rnic_engine_drain(struct rnic_engine *engine)
 {
 	uint64_t end_ns = rnic_now_ns() + util_settings()->drain_ms * NS_PER_MS;
-	struct rnic_stream *stream, *next;
+	struct rnic_source *source, *next;
 	struct epoll_event ev[ENGINE_EVENT_MAX];
 	int cnt;
 
 	if (!engine_lead_until(engine, end_ns))
 		return false;
-	for (stream = engine->streams; stream; stream = next) {
-		next = stream->next;
-		rnic_stream_drain(stream);
+	for (source = LIST_FIRST(&engine->sources); source; source = next) {
+		next = LIST_NEXT(source, link);
+		engine->ops->drain(source);
 	}
-	while (engine->streams && rnic_now_ns() < end_ns) {
+	while (!LIST_EMPTY(&engine->sources) && rnic_now_ns() < end_ns) {
 		cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
 					  10);
 		if (rnic_engine_wait_error(cnt))
@@ -557,8 +463,8 @@ bool rnic_engine_drain(struct rnic_engine *engine)
 		rnic_engine_wake_clear(engine, ev, cnt);
 		rnic_engine_serve_events(engine, ev, cnt > 0 ? cnt : 0);
 	}
-	while (engine->streams)
-		rnic_stream_abort(engine->streams);
+	while (!LIST_EMPTY(&engine->sources))
+		engine->ops->abort(LIST_FIRST(&engine->sources));
 	rnic_engine_unlead(engine);
 	return true;
 }
@@ -583,8 +489,8 @@ void rnic_engine_free(struct rnic_engine *engine)
 {
 	if (!engine || !rnic_engine_stop(engine))
 		return;
-	staging_pool_fini(&engine->rx_pool);
-	staging_pool_fini(&engine->tx_pool);
+	rnic_staging_fini(&engine->rx_pool);
+	rnic_staging_fini(&engine->tx_pool);
 	rnic_fd_close(engine->wake_fd);
 	rnic_fd_close(engine->epfd);
 	free(engine->slots);

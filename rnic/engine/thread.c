@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The engine's completion thread: when it sleeps, parks, and where it runs. */
 #define _GNU_SOURCE
-#include "engine-internal.h"
+#include "thread.h"
 
 #include <linux/futex.h>
 #include <sched.h>
@@ -12,11 +12,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../util/cancel.h"
-#include "../util/env.h"
-#include "../util/log.h"
-#include "../util/thread.h"
+#include "../../util/cancel.h"
+#include "../../util/env.h"
+#include "../../util/log.h"
+#include "../../util/thread.h"
+#include "engine.h"
 #include "os/stat.h"
+#include "wake.h"
 
 /* A poll so recent that the poller is taken to be still at it. */
 #define ENGINE_LIVE_NS 50000ull
@@ -27,9 +29,10 @@
  * it has got, which may take longer than a spinning poller is trusted. */
 #define ENGINE_ATTENDED_NS (2 * NS_PER_MS)
 /*
- * A parked thread looks after the poller at growing intervals: who has polled
- * for a while is trusted for as long again.  Each look costs the poller some
- * 10 us where cores are few, so looking every 50 us would double its latency.
+ * A parked thread looks after the poller at growing intervals: a thread that
+ * has polled for a while is trusted for as long again.  Each look costs the
+ * poller some 10 us where cores are few, so looking every 50 us would double
+ * its latency.
  */
 #define ENGINE_PARK_MIN_NS 50000ull
 #define ENGINE_PARK_MAX_NS (1 * NS_PER_MS)
@@ -37,45 +40,11 @@
  * each time that it happens again. */
 #define ENGINE_DISTRUST_MIN_NS (1 * NS_PER_MS)
 #define ENGINE_DISTRUST_MAX_NS (128 * NS_PER_MS)
-/* The least time between two wishes that it park. */
-#define ENGINE_ASK_NS (1 * NS_PER_MS)
 /* Requested slice of the completion thread: short, so that a waking thread
  * goes before a spinning one of the same machine. */
 #define ENGINE_SLICE_NS 100000ull
 /* Least time between two moves of the completion thread. */
 #define ENGINE_MOVE_NS (10 * NS_PER_MS)
-
-/* ---- waking ------------------------------------------------------------- */
-
-void rnic_engine_thread_wake(struct rnic_engine *engine)
-{
-	uint64_t one = 1;
-	ssize_t rc;
-
-	/* With the lead, but for the end of the engine: the note and the
-	 * descriptor say the same.  seq_cst: who is about to sleep on epfd sees
-	 * the note, or is woken by the write. */
-	atomic_store_explicit(&engine->is_woken, true, memory_order_seq_cst);
-	rc = util_sys_write(engine->wake_fd, &one, sizeof(one));
-
-	(void)rc; /* EAGAIN: it is awake already */
-}
-
-void rnic_engine_wake_clear(struct rnic_engine *engine,
-			    const struct epoll_event *ev, int cnt)
-{
-	uint64_t drain;
-	ssize_t rc;
-
-	for (int i = 0; i < cnt; i++) {
-		if (ev[i].data.u64 != ENGINE_WAKE_TOKEN)
-			continue;
-		atomic_store_explicit(&engine->is_woken, false,
-				      memory_order_seq_cst);
-		rc = util_sys_read(engine->wake_fd, &drain, sizeof(drain));
-		(void)rc; /* only the counter is reset */
-	}
-}
 
 /* ---- parking ------------------------------------------------------------ */
 
@@ -96,52 +65,6 @@ static bool engine_is_polled(const struct rnic_engine *engine, uint64_t now_ns)
 	return poll_ns && now_ns - poll_ns < engine_live_ns(engine);
 }
 
-void rnic_engine_unpark(struct rnic_engine *engine)
-{
-	atomic_store_explicit(&engine->is_attended, false,
-			      memory_order_relaxed);
-	atomic_store_explicit(&engine->poll_ns, 0, memory_order_relaxed);
-	/* seq_cst: pairs with the store before the wait in engine_park() */
-	if (atomic_exchange_explicit(&engine->park_word, 0,
-				     memory_order_seq_cst))
-		syscall(SYS_futex, &engine->park_word, FUTEX_WAKE_PRIVATE, 1,
-			NULL, NULL, 0);
-}
-
-void rnic_engine_ask_park(struct rnic_engine *engine, uint64_t now_ns)
-{
-	util_lock_assert_held(&engine->lead);
-	if (rnic_engine_is_watched(engine) || now_ns < engine->ask_ns)
-		return;
-	engine->ask_ns = now_ns + ENGINE_ASK_NS;
-	atomic_store_explicit(&engine->wants_park, true, memory_order_relaxed);
-	rnic_engine_watch(engine);
-	rnic_engine_thread_wake(engine);
-}
-
-bool rnic_engine_sleep_begin(struct rnic_engine *engine)
-{
-	atomic_fetch_add_explicit(&engine->sleeper_cnt, 1,
-				  memory_order_seq_cst);
-	/* seq_cst: pairs with rnic_engine_thread_wake() */
-	if (!atomic_load_explicit(&engine->is_woken, memory_order_seq_cst))
-		return true;
-	atomic_fetch_sub_explicit(&engine->sleeper_cnt, 1,
-				  memory_order_relaxed);
-	rnic_engine_unpark(engine);
-	return false;
-}
-
-void rnic_engine_sleep_end(struct rnic_engine *engine)
-{
-	/* It is about to poll: the thread does not come back in between. */
-	atomic_store_explicit(&engine->poll_ns, rnic_now_ns(),
-			      memory_order_relaxed);
-	atomic_store_explicit(&engine->is_attended, true, memory_order_relaxed);
-	atomic_fetch_sub_explicit(&engine->sleeper_cnt, 1,
-				  memory_order_relaxed);
-}
-
 /* What the completion thread has learnt about the threads that poll. */
 struct engine_trust {
 	bool was_parked;
@@ -149,7 +72,7 @@ struct engine_trust {
 	uint64_t distrust_until_ns;
 };
 
-/* Out of epoll for as long as somebody polls. */
+/* Out of epoll for as long as another thread polls. */
 static void engine_park(struct rnic_engine *engine)
 {
 	struct timespec ts = { .tv_nsec = (long)ENGINE_PARK_MIN_NS };
@@ -199,7 +122,7 @@ static void trust_lose(const struct rnic_engine *engine,
 	trust->distrust_until_ns = now_ns + trust->distrust_ns;
 }
 
-/* Only posts waited, whose burst the thread ends: no long punishment. */
+/* Only posts waited, and the thread ends their burst: a short pause will do. */
 static void trust_pause(struct engine_trust *trust)
 {
 	trust->distrust_until_ns = rnic_now_ns() + ENGINE_DISTRUST_MIN_NS;
@@ -250,8 +173,8 @@ static void engine_thread_setup(void)
 	pthread_setname_np(pthread_self(), "usiw-engine");
 	prctl(PR_SET_TIMERSLACK, 1ul, 0, 0, 0);
 	/*
-	 * Kernels before 6.12 ignore the slice; it is a wish.  All else stays
-	 * what the application's starter chose.
+	 * Kernels before 6.12 ignore the slice.  All else stays what was chosen
+	 * for the application.
 	 */
 	if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) < 0 ||
 	    attr.policy != SCHED_OTHER)
@@ -302,31 +225,31 @@ static void engine_place_check(struct rnic_engine *engine,
 }
 
 /*
- * Is a bell rung that nobody serves?  Who leads looks for bells when it lets
+ * Is a bell rung, and no thread leads?  The leader looks for bells when it lets
  * the lead go.  A program that spins on its memory posts the moment the octets
  * are there, so it often leads when the thread that has placed them comes
  * here; to contend for the lead would cost it a system call to wake the thread.
  */
-static bool engine_has_orphan(const struct rnic_engine *engine)
+static bool engine_is_unserved(const struct rnic_engine *engine)
 {
 	if (!rnic_engine_has_bells(engine))
 		return false;
-	/* Pairs with the fence in rnic_engine_unlead(): who is seen to lead
-	 * sees the bell. */
+	/* Pairs with the fence in rnic_engine_unlead(): a thread that is seen
+	 * to lead sees the bell. */
 	atomic_thread_fence(memory_order_seq_cst);
 	return !util_lock_is_held(&engine->lead);
 }
 
-/* Asleep, it watches nobody: what waits to be served is served before. */
+/* Asleep, it does not watch posts: those that wait are served before. */
 static int engine_block(struct rnic_engine *engine, struct epoll_event *ev,
 			int timeout_ms)
 {
 	atomic_store_explicit(&engine->is_watching, false,
 			      memory_order_relaxed);
-	/* Pairs with the fence in rnic_engine_post(): who was taken for
-	 * watched has rung a bell that is seen here. */
+	/* Pairs with the fence in rnic_engine_post(): a poster that saw
+	 * is_watching has rung a bell that is seen here. */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (engine_has_orphan(engine))
+	if (engine_is_unserved(engine))
 		timeout_ms = 0;
 	return util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
 				   timeout_ms);
@@ -355,7 +278,7 @@ static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
 	return cnt > 0 ? cnt : rnic_engine_wait_error(cnt);
 }
 
-/* Somebody polls, and has not let us down lately. */
+/* A thread polls, and has not left data unread lately. */
 static bool engine_trusts_poller(const struct rnic_engine *engine,
 				 const struct engine_trust *trust)
 {
@@ -365,7 +288,7 @@ static bool engine_trusts_poller(const struct rnic_engine *engine,
 	       engine_is_polled(engine, now_ns);
 }
 
-/* ... and will find this himself. */
+/* ... and will find these events itself. */
 static bool engine_may_park(const struct rnic_engine *engine,
 			    const struct epoll_event *ev, int cnt,
 			    const struct engine_trust *trust)
@@ -374,7 +297,7 @@ static bool engine_may_park(const struct rnic_engine *engine,
 	       engine_trusts_poller(engine, trust);
 }
 
-/* All is served; somebody asked for it. */
+/* All is served, and a poller has asked for it. */
 static bool engine_shall_park(struct rnic_engine *engine,
 			      const struct engine_trust *trust)
 {
@@ -428,6 +351,8 @@ int rnic_engine_thread_start(struct rnic_engine *engine)
 	sigset_t old;
 	int rc;
 
+	if (engine->is_broken)
+		return -EIO;
 	if (engine->has_thread)
 		return 0;
 	/* The application's signal handlers must not run in it. */

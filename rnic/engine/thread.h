@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The engine's completion thread. */
+#ifndef RNIC_ENGINE_THREAD_H
+#define RNIC_ENGINE_THREAD_H
+
+#include "object.h"
+
+/*
+ * Start it if it does not run: rnic_engine_add() takes that for granted.  Led.
+ * Return: 0; -EIO: the engine is broken; other -errno.
+ */
+int rnic_engine_thread_start(struct rnic_engine *engine);
+
+#endif

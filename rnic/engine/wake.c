@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The completion thread woken, unparked, and asked to park. */
+#include "wake.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../../util/cancel.h"
+
+/* The least time between two requests that it park. */
+#define ENGINE_ASK_NS (1 * NS_PER_MS)
+
+/* ---- waking ------------------------------------------------------------- */
+
+void rnic_engine_thread_wake(struct rnic_engine *engine)
+{
+	uint64_t one = 1;
+	ssize_t rc;
+
+	/* With the lead, but for the end of the engine: the note and the
+	 * descriptor say the same.  seq_cst: a thread that is about to sleep on
+	 * epfd sees the note, or is woken by the write. */
+	atomic_store_explicit(&engine->is_woken, true, memory_order_seq_cst);
+	rc = util_sys_write(engine->wake_fd, &one, sizeof(one));
+
+	(void)rc; /* EAGAIN: it is awake already */
+}
+
+void rnic_engine_wake_clear(struct rnic_engine *engine,
+			    const struct epoll_event *ev, int cnt)
+{
+	uint64_t drain;
+	ssize_t rc;
+
+	for (int i = 0; i < cnt; i++) {
+		if (ev[i].data.u64 != ENGINE_WAKE_TOKEN)
+			continue;
+		atomic_store_explicit(&engine->is_woken, false,
+				      memory_order_seq_cst);
+		rc = util_sys_read(engine->wake_fd, &drain, sizeof(drain));
+		(void)rc; /* only the counter is reset */
+	}
+}
+
+/* ---- parking ------------------------------------------------------------ */
+
+void rnic_engine_unpark(struct rnic_engine *engine)
+{
+	atomic_store_explicit(&engine->is_attended, false,
+			      memory_order_relaxed);
+	atomic_store_explicit(&engine->poll_ns, 0, memory_order_relaxed);
+	/* seq_cst: pairs with the store before the wait in engine_park() */
+	if (atomic_exchange_explicit(&engine->park_word, 0,
+				     memory_order_seq_cst))
+		syscall(SYS_futex, &engine->park_word, FUTEX_WAKE_PRIVATE, 1,
+			NULL, NULL, 0);
+}
+
+void rnic_engine_ask_park(struct rnic_engine *engine, uint64_t now_ns)
+{
+	util_lock_assert_held(&engine->lead);
+	if (rnic_engine_is_watched(engine) || now_ns < engine->ask_ns)
+		return;
+	engine->ask_ns = now_ns + ENGINE_ASK_NS;
+	atomic_store_explicit(&engine->wants_park, true, memory_order_relaxed);
+	rnic_engine_watch(engine);
+	rnic_engine_thread_wake(engine);
+}
+
+bool rnic_engine_sleep_begin(struct rnic_engine *engine)
+{
+	atomic_fetch_add_explicit(&engine->sleeper_cnt, 1,
+				  memory_order_seq_cst);
+	/* seq_cst: pairs with rnic_engine_thread_wake() */
+	if (!atomic_load_explicit(&engine->is_woken, memory_order_seq_cst))
+		return true;
+	atomic_fetch_sub_explicit(&engine->sleeper_cnt, 1,
+				  memory_order_relaxed);
+	rnic_engine_unpark(engine);
+	return false;
+}
+
+void rnic_engine_sleep_end(struct rnic_engine *engine)
+{
+	/* It is about to poll: the thread does not come back in between. */
+	atomic_store_explicit(&engine->poll_ns, rnic_now_ns(),
+			      memory_order_relaxed);
+	atomic_store_explicit(&engine->is_attended, true, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&engine->sleeper_cnt, 1,
+				  memory_order_relaxed);
+}
