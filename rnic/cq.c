@@ -8,7 +8,7 @@
 
 #include "../util/log.h"
 #include "os/clock.h"
-#include "context.h"
+#include "mem/context.h"
 #include "engine/engine.h"
 #include "engine/wake.h"
 #include "qp.h"

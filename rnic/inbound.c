@@ -7,16 +7,16 @@
 #include <string.h>
 
 #include "../util/log.h"
-#include "context.h"
+#include "mem/context.h"
 #include "cq.h"
 #include "engine/engine.h"
 #include "rnr.h"
-#include "mw.h"
+#include "mem/mw.h"
 #include "qp.h"
 #include "os/stat.h"
 #include "stream-internal.h"
 
-/* One row per verdict of the MR table: the codes for tagged placement (DDP,
+/* One row per finding of the access check: the codes for tagged placement (DDP,
  * DDP-52; D-6: DDP has no code for access) and for a read's source (RDMAP-64).
  */
 struct access_fault {
@@ -105,14 +105,14 @@ static int segment_write(struct rnic_qp *qp, struct smpa_conn *conn,
 			 const struct smpa_event *ev)
 {
 	struct iovec iov = { .iov_len = ev->seg.len };
-	enum rnic_mr_verdict verdict = RNIC_MR_BAD_ACCESS;
+	enum rnic_access_check check = RNIC_MR_BAD_ACCESS;
 
 	if (qp_allows(qp, RNIC_ACCESS_REMOTE_WRITE))
-		verdict = rnic_mw_resolve(qp, ev->seg.stag, ev->seg.to,
-					  ev->seg.len, RNIC_ACCESS_REMOTE_WRITE,
-					  &iov.iov_base);
-	if (verdict)
-		return refuse(qp, conn, access_faults[verdict].tagged,
+		check = rnic_mw_resolve(&qp->owner, ev->seg.stag, ev->seg.to,
+					ev->seg.len, RNIC_ACCESS_REMOTE_WRITE,
+					&iov.iov_base);
+	if (check)
+		return refuse(qp, conn, access_faults[check].tagged,
 			      RNIC_QP_EV_ACCESS_ERR);
 	qp->arrival.write_stag = ev->seg.stag;
 	qp->arrival.write_len += ev->seg.len;
@@ -126,7 +126,7 @@ static int orq_sink(struct rnic_qp *qp, const struct rnic_orq_entry *entry,
 	const struct usiw_sqe *slot =
 		usiw_ring_slot(&qp->sq.ring, entry->sq_idx);
 
-	return rnic_sge_resolve(qp->pd, rnic_sqe_sges(slot),
+	return rnic_sge_resolve(qp->owner.pd, rnic_sqe_sges(slot),
 				rnic_sqe_sge_cnt(&qp->sq, slot), off, len,
 				RNIC_ACCESS_LOCAL_WRITE, iov);
 }
@@ -336,7 +336,7 @@ static int inbound_read(struct rnic_qp *qp, struct smpa_conn *conn,
 	struct rnic_irq *irq = &qp->irq;
 	struct rnic_irq_entry *entry;
 	void *src = NULL;
-	enum rnic_mr_verdict verdict = RNIC_MR_OK;
+	enum rnic_access_check check = RNIC_MR_OK;
 
 	/* RDMAP-52, D-14: more requests than IRD. */
 	if (irq->cnt >= irq->max)
@@ -344,13 +344,13 @@ static int inbound_read(struct rnic_qp *qp, struct smpa_conn *conn,
 			      RNIC_QP_EV_REQ_ERR);
 	/* RDMAP-17: a size of zero is not validated. */
 	if (ev->read.len && !qp_allows(qp, RNIC_ACCESS_REMOTE_READ))
-		verdict = RNIC_MR_BAD_ACCESS;
+		check = RNIC_MR_BAD_ACCESS;
 	else if (ev->read.len)
-		verdict = rnic_mw_resolve(qp, ev->read.src_stag,
-					  ev->read.src_to, ev->read.len,
-					  RNIC_ACCESS_REMOTE_READ, &src);
-	if (verdict)
-		return refuse(qp, conn, access_faults[verdict].read,
+		check = rnic_mw_resolve(&qp->owner, ev->read.src_stag,
+					ev->read.src_to, ev->read.len,
+					RNIC_ACCESS_REMOTE_READ, &src);
+	if (check)
+		return refuse(qp, conn, access_faults[check].read,
 			      RNIC_QP_EV_ACCESS_ERR);
 	entry = &irq->entry[(irq->head + irq->cnt) % irq->max];
 	entry->kind = RNIC_IRQ_READ;
@@ -371,7 +371,7 @@ static int inbound_read(struct rnic_qp *qp, struct smpa_conn *conn,
 static int inbound_atomic(struct rnic_qp *qp, struct smpa_conn *conn,
 			  const struct smpa_event *ev)
 {
-	enum rnic_mr_verdict verdict = RNIC_MR_BAD_ACCESS;
+	enum rnic_access_check check = RNIC_MR_BAD_ACCESS;
 	struct rnic_irq *irq = &qp->irq;
 	struct rnic_irq_entry *entry;
 	void *target = NULL;
@@ -381,11 +381,11 @@ static int inbound_atomic(struct rnic_qp *qp, struct smpa_conn *conn,
 		return refuse(qp, conn, SMPA_F_DDP_U_NO_BUFFER,
 			      RNIC_QP_EV_REQ_ERR);
 	if (qp_allows(qp, RNIC_ACCESS_REMOTE_ATOMIC))
-		verdict = rnic_mw_resolve(qp, ev->atomic.stag, ev->atomic.to,
-					  RNIC_ATOMIC_LEN,
-					  RNIC_ACCESS_REMOTE_ATOMIC, &target);
-	if (verdict)
-		return refuse(qp, conn, access_faults[verdict].read,
+		check = rnic_mw_resolve(&qp->owner, ev->atomic.stag,
+					ev->atomic.to, RNIC_ATOMIC_LEN,
+					RNIC_ACCESS_REMOTE_ATOMIC, &target);
+	if (check)
+		return refuse(qp, conn, access_faults[check].read,
 			      RNIC_QP_EV_ACCESS_ERR);
 	/* EXT-7, and a CPU would not do it in one piece either. */
 	if ((ev->atomic.to | (uintptr_t)target) % RNIC_ATOMIC_LEN)

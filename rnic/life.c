@@ -10,12 +10,13 @@
 #include <string.h>
 
 #include "../util/log.h"
-#include "context.h"
+#include "mem/context.h"
 #include "dev/device.h"
-#include "dm.h"
+#include "mem/dm.h"
+#include "mem/mr-table.h"
 #include "engine/engine.h"
 #include "os/fd.h"
-#include "null-mr.h"
+#include "mem/null-mr.h"
 #include "oob.h"
 #include "port.h"
 #include "qp.h"
@@ -30,6 +31,12 @@ static struct rnic_context *contexts;  /* guarded by list_lock */
 static struct rnic_context *abandoned; /* closed with queues in them */
 
 /* ---- contexts ------------------------------------------------------------ */
+
+/* One allocation: a context, and what it knows of its port. */
+struct context_whole {
+	struct rnic_context ctx;
+	struct rnic_port port;
+};
 
 /* @async_fd: inherited, to have the new channel behind it; -1: a new one. */
 static int context_start(struct rnic_context *ctx, int async_fd)
@@ -59,20 +66,23 @@ fini_mrs:
 
 int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
 {
+	struct context_whole *whole;
 	struct rnic_context *ctx;
 	int rc;
 
 	if (!rnic_fdtab())
 		return -ENOMEM;
 	rnic_stat_init();
-	ctx = calloc(1, sizeof(*ctx));
-	if (!ctx)
+	whole = calloc(1, sizeof(*whole));
+	if (!whole)
 		return -ENOMEM;
+	ctx = &whole->ctx;
+	ctx->port = &whole->port;
 	ctx->dev = dev;
 	atomic_init(&ctx->fork_gen, rnic_fork_gen());
 	rc = context_start(ctx, -1);
 	if (rc < 0) {
-		free(ctx);
+		free(whole);
 		return rc;
 	}
 	util_lock(&list_lock);
@@ -101,7 +111,7 @@ static int context_renew(struct rnic_context *ctx)
 		ctx->async = inherited;
 		return rc;
 	}
-	memset(&ctx->port, 0, sizeof(ctx->port));
+	memset(ctx->port, 0, sizeof(*ctx->port));
 	memset(&ctx->fatal_node, 0, sizeof(ctx->fatal_node));
 	atomic_store_explicit(&ctx->is_fatal, false, memory_order_relaxed);
 	ctx->forgotten = NULL;
@@ -203,7 +213,7 @@ void rnic_context_close(struct rnic_context *ctx)
 	(void)rnic_chan_purge(ctx->async, &ctx->fatal_node);
 	rnic_chan_close(ctx->async);
 	rnic_shm_fini(&ctx->shm);
-	free(ctx);
+	free((struct context_whole *)ctx);
 }
 
 void rnic_contexts_fork_child(void)

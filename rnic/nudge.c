@@ -11,7 +11,7 @@
  * that take each event for one.  So it is raised only where no completion can
  * come, for a QP that works as that program does.
  */
-#include "context.h"
+#include "mem/context.h"
 #include "cq.h"
 #include "engine/engine.h"
 #include "qp.h"

@@ -10,7 +10,7 @@
 #include "../util/cancel.h"
 #include "../util/log.h"
 #include "cm-internal.h"
-#include "context.h"
+#include "mem/context.h"
 #include "engine/engine.h"
 #include "os/fd.h"
 #include "qp-num.h"

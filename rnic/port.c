@@ -7,7 +7,7 @@
 
 #include "../util/log.h"
 #include "cm-internal.h"
-#include "context.h"
+#include "mem/context.h"
 #include "dev/device.h"
 #include "os/fd.h"
 #include "os/netif-cache.h"
@@ -202,7 +202,7 @@ void rnic_port_fire(uint64_t now_ns)
 
 void rnic_port_watch(struct rnic_context *ctx)
 {
-	struct rnic_port *port = &ctx->port;
+	struct rnic_port *port = ctx->port;
 	struct rnic_netif_table *table;
 	int rc;
 
@@ -236,7 +236,7 @@ void rnic_port_unwatch(struct rnic_context *ctx)
 	util_lock(&cm.lock);
 	LIST_FOREACH(port, &ports.watched, link)
 	{
-		if (port == &ctx->port)
+		if (port == ctx->port)
 			break;
 	}
 	if (port) {

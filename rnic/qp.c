@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "../util/env.h"
-#include "context.h"
+#include "mem/context.h"
 #include "cq.h"
 #include "engine/engine.h"
 #include "engine/thread.h"
 #include "rnr.h"
-#include "mw.h"
+#include "mem/mw.h"
 #include "qp-num.h"
 #include "os/stat.h"
 #include "stream-internal.h"
@@ -135,7 +135,8 @@ static void qp_release(struct rnic_qp *qp)
 
 static void qp_users_add(struct rnic_qp *qp, uint32_t one)
 {
-	_Atomic uint32_t *cnt[] = { &qp->pd->user_cnt, &qp->send_cq->user_cnt,
+	_Atomic uint32_t *cnt[] = { &qp->owner.pd->user_cnt,
+				    &qp->send_cq->user_cnt,
 				    &qp->recv_cq->user_cnt,
 				    qp->srq ? &qp->srq->user_cnt : NULL };
 
@@ -168,7 +169,7 @@ int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
 		return -ENOMEM;
-	qp->pd = pd;
+	qp->owner.pd = pd;
 	qp->ctx = pd->ctx;
 	qp->engine = pd->ctx->engine;
 	qp->send_cq = opt->send_cq;
@@ -533,7 +534,7 @@ static int qp_reset(struct rnic_qp *qp)
 	qp_reset_rnr_time(qp);
 	qp->retry_ns = 0;
 	qp->has_access = false;
-	rnic_mw_qp_gone(qp);
+	rnic_mw_owner_gone(&qp->owner);
 	qp->has_ord_limit = false;
 	qp->is_rtr_only = false;
 	qp->sq.ack.is_on = false;
@@ -633,7 +634,7 @@ void rnic_qp_leave(struct rnic_qp *qp)
 		rnic_stream_end_step(stream);
 	}
 	rnic_rnr_drop(qp);
-	rnic_mw_qp_gone(qp);
+	rnic_mw_owner_gone(&qp->owner);
 	rnic_engine_unlead(qp->engine);
 }
 

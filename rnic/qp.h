@@ -9,7 +9,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "atomic.h"
+#include "mem/atomic.h"
+#include "mem/object.h"
 #include "os/chan.h"
 #include "engine/engine.h"
 #include "ring-mem.h"
@@ -197,7 +198,7 @@ enum rnic_qp_event {
 };
 
 struct rnic_qp {
-	struct rnic_pd *pd;
+	struct rnic_mw_owner owner; /* its domain, and windows of type 2 */
 	struct rnic_context *ctx;
 	struct rnic_engine *engine;
 	struct rnic_cq *send_cq, *recv_cq;
@@ -238,8 +239,7 @@ struct rnic_qp {
 	uint64_t rnr_full_ns; /* the most, while its memory is full */
 	uint64_t retry_ns;    /* with a silent peer's TCP; 0: TCP's own */
 	struct rnic_stream *stream;
-	_Atomic int tcp_error;	 /* the errno that ended it; 0: none did */
-	struct rnic_mw *windows; /* of type 2, bound by this QP */
+	_Atomic int tcp_error; /* the errno that ended it; 0: none did */
 	struct rnic_chan_node event_node[RNIC_QP_EV_CNT];
 };
 
@@ -482,7 +482,7 @@ const struct usiw_ring *rnic_rq_ring(const struct rnic_qp *qp);
  */
 static inline const struct rnic_pd *rnic_rq_pd(const struct rnic_qp *qp)
 {
-	return qp->srq ? qp->srq->pd : qp->pd;
+	return qp->srq ? qp->srq->pd : qp->owner.pd;
 }
 
 /* Complete the current receive. */

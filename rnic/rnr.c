@@ -16,10 +16,10 @@
 
 #include "../util/env.h"
 #include "../util/log.h"
-#include "context.h"
+#include "mem/context.h"
 #include "engine/engine.h"
 #include "os/guard.h"
-#include "mr.h"
+#include "mem/mr.h"
 #include "os/stat.h"
 #include "stream-internal.h"
 

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "context.h"
+#include "mem/context.h"
 #include "cq.h"
 #include "engine/engine.h"
-#include "mw.h"
+#include "mem/mw.h"
 #include "qp.h"
 #include "os/stat.h"
 
@@ -83,14 +83,14 @@ bool rnic_rq_is_unread(const struct rnic_qp *qp)
 
 int rnic_rq_deliver(struct rnic_qp *qp, const struct usiw_cqe *cqe)
 {
-	enum rnic_mr_verdict verdict;
+	enum rnic_access_check check;
 
 	if (cqe->wc_flags & USIW_WC_FLAG_INV) {
-		verdict = rnic_qp_invalidate(qp, cqe->imm_be, true);
+		check = rnic_mw_invalidate(&qp->owner, cqe->imm_be, true);
 		if (!qp->stream)
 			return 0; /* it was using it itself: flushed by now */
 		/* RDMAP-27: an STag of this stream, else D-3. */
-		if (verdict)
+		if (check)
 			return -EACCES;
 	}
 	rnic_rq_complete(qp, cqe);

@@ -7,8 +7,8 @@
 #include "cq.h"
 #include "engine/engine.h"
 #include "rnr.h"
-#include "mw.h"
-#include "context.h"
+#include "mem/mw.h"
+#include "mem/context.h"
 #include "qp.h"
 #include "os/stat.h"
 #include "stream-internal.h"
@@ -116,8 +116,8 @@ static int sqe_payload(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 	if (len > rnic_limits()->max_msg_size)
 		return -EMSGSIZE;
 	*ret_len = (uint32_t)len;
-	return rnic_sge_resolve(qp->pd, rnic_sqe_sges(slot), sqe->sge_cnt, 0,
-				(uint32_t)len, access, iov);
+	return rnic_sge_resolve(qp->owner.pd, rnic_sqe_sges(slot), sqe->sge_cnt,
+				0, (uint32_t)len, access, iov);
 }
 
 /* ---- completion --------------------------------------------------------- */
@@ -491,8 +491,9 @@ static int sq_do_local(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 		.access = sqe->swap,
 	};
 	bool is_bind = sqe->opcode == USIW_WR_BIND_MW;
-	int rc = is_bind ? rnic_mw_bind(qp, &bind)
-			 : (int)rnic_qp_invalidate(qp, sqe->rkey, false);
+	int rc =
+		is_bind ? rnic_mw_bind(&qp->owner, &bind)
+			: (int)rnic_mw_invalidate(&qp->owner, sqe->rkey, false);
 
 	if (!qp->stream)
 		return 0; /* its own peer was at what went away */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "context.h"
+#include "mem/context.h"
 #include "engine/engine.h"
 #include "qp.h"
 #include "rnr.h"

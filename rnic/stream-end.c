@@ -13,7 +13,7 @@
 
 #include "../util/env.h"
 #include "../util/log.h"
-#include "context.h"
+#include "mem/context.h"
 #include "cq.h"
 #include "dev/device.h"
 #include "engine/engine.h"

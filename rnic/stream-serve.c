@@ -2,7 +2,7 @@
 /* What the engine calls for the streams of its context. */
 #include "stream-serve.h"
 
-#include "context.h"
+#include "mem/context.h"
 #include "qp.h"
 #include "rnr.h"
 #include "stream-internal.h"

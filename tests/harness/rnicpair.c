@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "os/fd.h"
-#include "mr.h"
+#include "mem/mr.h"
 
 /* Handles that tests recognise in events. */
 #define HANDLE_QP 0x100

@@ -15,9 +15,9 @@ KNOWN = {
     "rnic": frozenset("rnic/" + noun for noun in """
         ack cm cm-active cm-addr cm-ask cm-bare cm-close cm-event
         cm-fork cm-id cm-internal cm-passive cm-port cm-start cm-table
-        cm-thread context cq dm inbound listen mr mw nudge null-mr oob
-        oob-frame oob-internal oob-link port qp qp-num qp-table retry
-        rnr rq sq stall stream stream-end stream-internal stream-start
+        cm-thread cq inbound listen nudge oob oob-frame oob-internal
+        oob-link port qp qp-num qp-table retry rnr rq sq stall stream
+        stream-end stream-internal stream-start
         """.split()),
 }
 # The order of the modules of rnic/, lowest first, is in this file.

@@ -15,7 +15,7 @@
 
 #include "cq.h"
 #include "engine/engine.h"
-#include "context.h"
+#include "mem/context.h"
 #include "qp.h"
 #include "rawpeer.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../harness/test.h"
-#include "context.h"
+#include "mem/context.h"
 #include "dev/device.h"
 #include "engine/engine.h"
 #include "qp.h"

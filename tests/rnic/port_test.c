@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "cm-internal.h"
-#include "context.h"
+#include "mem/context.h"
 #include "dev/device.h"
 #include "os/netif.h"
 

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "context.h"
+#include "mem/context.h"
 #include "engine/engine.h"
 #include "qp.h"
 #include "rawpeer.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "../harness/test.h"
-#include "context.h"
+#include "mem/context.h"
 #include "engine/engine.h"
 #include "env.h"
 #include "rnr.h"

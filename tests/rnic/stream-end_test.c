@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "context.h"
+#include "mem/context.h"
 #include "engine/engine.h"
 #include "env.h"
 #include "qp.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "context.h"
+#include "mem/context.h"
 #include "engine/engine.h"
 #include "qp.h"
 #include "rawpeer.h"

@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "context.h"
+#include "mem/context.h"
 #include "engine/engine.h"
 #include "engine/wake.h"
 #include "qp.h"

@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "context.h"
+#include "mem/context.h"
 #include "engine/engine.h"
 #include "engine/wake.h"
 #include "qp.h"

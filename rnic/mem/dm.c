@@ -2,7 +2,7 @@
 /* Device memory: allocated, copied to and from, registered. */
 #include "dm.h"
 
-#include "context.h"
+#include "mr.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -107,7 +107,7 @@ int rnic_dm_free(struct rnic_dm *dm)
 {
 	if (dm->fork_gen != rnic_fork_gen())
 		return -ENODEV;
-	/* acquire: pairs with rnic_dm_put() */
+	/* acquire: pairs with rnic_mr_dereg() */
 	if (atomic_load_explicit(&dm->mr_cnt, memory_order_acquire) != 0)
 		return -EBUSY;
 	dm_discharge(&dm->ctx->mrs, dm);
@@ -154,7 +154,7 @@ int rnic_dm_reg(struct rnic_pd *pd, struct rnic_dm *dm, uint64_t off,
 		.len = len, /* 0 is as good as any other */
 		.access = access,
 		.kind = RNIC_MR_REGION,
-		.dm = dm,
+		.dm_mr_cnt = &dm->mr_cnt,
 	};
 	int ret;
 
@@ -173,15 +173,8 @@ int rnic_dm_reg(struct rnic_pd *pd, struct rnic_dm *dm, uint64_t off,
 	atomic_fetch_add_explicit(&dm->mr_cnt, 1, memory_order_relaxed);
 	ret = rnic_mr_add(pd, &shape, ret_mr);
 	if (ret < 0)
-		rnic_dm_put(dm);
+		atomic_fetch_sub_explicit(&dm->mr_cnt, 1, memory_order_relaxed);
 	return ret;
-}
-
-void rnic_dm_put(struct rnic_dm *dm)
-{
-	/* release: pairs with rnic_dm_free() */
-	if (dm)
-		atomic_fetch_sub_explicit(&dm->mr_cnt, 1, memory_order_release);
 }
 
 void rnic_dm_fini(struct rnic_mr_table *table)

@@ -4,7 +4,7 @@
  * connection, and all at once.
  */
 #define _GNU_SOURCE
-#include "../harness/test.h"
+#include "../../harness/test.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,10 +14,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../util/child.h"
-#include "atomic.h"
+#include "../../util/child.h"
+#include "mem/atomic.h"
 #include "os/guard.h"
-#include "context.h"
+#include "mem/context.h"
 #include "qp.h"
 #include "rawpeer.h"
 #include "rnicpair.h"

@@ -3,9 +3,9 @@
  * mr.c: every judgement against an oracle that walks a list of regions octet
  * by octet, registration errors, registration anew.
  */
-#include "mr.h"
+#include "mem/mr.h"
 
-#include "context.h"
+#include "mem/context.h"
 #include "engine/engine.h"
 
 #include <errno.h>
@@ -142,10 +142,10 @@ static uint8_t *oracle_octet(const struct region *r, uint64_t addr)
 	return NULL;
 }
 
-static enum rnic_mr_verdict oracle(const struct region *regions,
-				   const struct rnic_pd *pd, uint32_t stag,
-				   uint64_t addr, size_t len, uint32_t access,
-				   void **ret_ptr)
+static enum rnic_access_check oracle(const struct region *regions,
+				     const struct rnic_pd *pd, uint32_t stag,
+				     uint64_t addr, size_t len, uint32_t access,
+				     void **ret_ptr)
 {
 	const struct region *r = NULL;
 
@@ -266,14 +266,14 @@ static void agrees_with_the_oracle(void **state)
 		const struct rnic_pd *who =
 			pd[rnd(8) ? r->pd == pd[1] : rnd(2)];
 		void *want = NULL, *got = NULL;
-		enum rnic_mr_verdict verdict =
+		enum rnic_access_check check =
 			oracle(regions, who, stag, addr, len, access, &want);
 
 		assert_int_equal(rnic_mr_resolve(&ctx.mrs, who, stag, addr, len,
 						 access, &got),
-				 verdict);
+				 check);
 		assert_ptr_equal(got, want);
-		seen[verdict]++;
+		seen[check]++;
 		if (rnd(500) == 0) {
 			r->is_invalidated =
 				rnic_mr_invalidate(&ctx.mrs, r->pd, r->stag) ==
@@ -284,7 +284,7 @@ static void agrees_with_the_oracle(void **state)
 			region_make(r, pd, mem, 2 * PAGE);
 		}
 	}
-	/* The queries reached every verdict many times. */
+	/* The queries reached every check many times. */
 	for (int v = RNIC_MR_OK; v <= RNIC_MR_BAD_BOUNDS; v++)
 		assert_true(seen[v] > 200);
 	for (int i = 0; i < REGION_CNT; i++)

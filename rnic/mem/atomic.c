@@ -30,9 +30,9 @@ static uint64_t bits_replace(uint64_t a, uint64_t b, uint64_t mask)
 }
 
 /*
- * What the CPU has no instruction for is tried until nobody came between.
- * Others get on meanwhile, so this ends unless the word is under constant
- * attack, when the CPU's own fetch-and-add would be contended as well.
+ * What the CPU has no instruction for is tried until no other write came
+ * between. Others get on meanwhile, so this ends unless the word is under
+ * constant attack, when the CPU's own fetch-and-add would be contended as well.
  */
 ATOMIC_BARE static uint64_t masked_do(const struct rnic_atomic *a,
 				      uint64_t *target)
@@ -54,8 +54,8 @@ ATOMIC_BARE static uint64_t masked_do(const struct rnic_atomic *a,
 
 /*
  * The application's object is not ours to declare _Atomic, so these are the
- * compiler's own.  seq_cst: verbs promise one order of all atomics to those
- * who look at several words.
+ * compiler's own.  seq_cst: verbs promise one order of all atomics to
+ * programs that look at several words.
  */
 ATOMIC_BARE static void access_do(void *arg)
 {
@@ -94,7 +94,7 @@ struct store_access {
 	uint64_t value;
 };
 
-/* One word at once where it is one, for those who look at it meanwhile. */
+/* One word at once where it is one, for threads that look at it meanwhile. */
 static void store_do(void *arg)
 {
 	const struct store_access *access = arg;

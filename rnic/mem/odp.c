@@ -2,13 +2,12 @@
 /* Advice on on-demand regions: pages brought in before they are accessed. */
 #include <errno.h>
 
-#include "context.h"
 #include "engine/engine.h"
 #include "os/guard.h"
 #include "mr.h"
 
-/* What the region says to it.  Under the lead. */
-static int advice_judge(struct rnic_pd *pd, uint32_t advice, uint32_t stag,
+/* Is it advice that the region can follow?  Under the lead. */
+static int advice_check(struct rnic_pd *pd, uint32_t advice, uint32_t stag,
 			uint64_t addr, size_t len, void **ret_ptr)
 {
 	const struct rnic_mr *mr = rnic_mr_table_lookup(&pd->ctx->mrs, stag);
@@ -24,7 +23,7 @@ static int advice_judge(struct rnic_pd *pd, uint32_t advice, uint32_t stag,
 	if (advice == RNIC_ADVICE_PREFETCH_WRITE &&
 	    !(mr->access & RNIC_ACCESS_LOCAL_WRITE))
 		return -EPERM;
-	return rnic_mr_judge(mr, addr, len, 0, ret_ptr) ? -EFAULT : 0;
+	return rnic_mr_check(mr, addr, len, 0, ret_ptr) ? -EFAULT : 0;
 }
 
 /*
@@ -43,7 +42,7 @@ int rnic_mr_advise(struct rnic_pd *pd, uint32_t advice, uint32_t stag,
 	if (advice > RNIC_ADVICE_PREFETCH_NO_FAULT)
 		return -EOPNOTSUPP;
 	rnic_engine_lead(ctx->engine);
-	ret = advice_judge(pd, advice, stag, addr, len, &ptr);
+	ret = advice_check(pd, advice, stag, addr, len, &ptr);
 	rnic_engine_unlead(ctx->engine);
 	if (ret < 0 || len == 0 || advice == RNIC_ADVICE_PREFETCH_NO_FAULT)
 		return ret;

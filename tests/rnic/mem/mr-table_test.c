@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* mr-table.c: STags that nobody can guess, limits, keys. */
-#include "mr-table.h"
+#include "mem/mr-table.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -13,19 +13,7 @@
 #ifndef RNIC_MW_H
 #define RNIC_MW_H
 
-#include "context.h"
-#include "mr.h"
-#include "qp.h"
-
-struct rnic_mw {
-	struct rnic_mr win; /* the entry; invalid while it is not bound */
-	enum rnic_mw_type type;
-
-	/* guarded by the lead */
-	struct rnic_mr *mr;	      /* what it is bound to; NULL: nothing */
-	struct rnic_qp *qp;	      /* type 2: by which QP; NULL: not bound */
-	struct rnic_mw *next, **link; /* of that QP */
-};
+#include "access.h"
 
 struct rnic_mw_bind {
 	uint32_t stag;	 /* the index is the window's, the key the new one */
@@ -41,7 +29,7 @@ struct rnic_mw_bind {
  * that is bound; nothing changed.  The QP's own stream may be gone then: the
  * peer was using what a window of type 1 has been bound to before.
  */
-int rnic_mw_bind(struct rnic_qp *qp, const struct rnic_mw_bind *bind)
+int rnic_mw_bind(struct rnic_mw_owner *owner, const struct rnic_mw_bind *bind)
 	__attribute__((warn_unused_result));
 
 /*
@@ -51,39 +39,40 @@ int rnic_mw_bind(struct rnic_qp *qp, const struct rnic_mw_bind *bind)
  * A peer may invalidate what belongs to its stream alone: a window of type 2
  * that the QP has bound.  LOCAL_INV takes a region as well, as with iWARP
  * verbs, unless windows are bound to it.  A window of type 1 cannot be
- * invalidated; it is bound to nothing instead. Return: RNIC_MR_OK; else the
- * verdict, nothing changed.
+ * invalidated; it is bound to nothing instead.
+ * Return: RNIC_MR_OK; else what is wrong, nothing changed.
  */
-enum rnic_mr_verdict rnic_qp_invalidate(struct rnic_qp *qp, uint32_t stag,
-					bool is_remote)
+enum rnic_access_check rnic_mw_invalidate(struct rnic_mw_owner *owner,
+					  uint32_t stag, bool is_remote)
 	__attribute__((warn_unused_result));
 
 /* The QP goes, or may get another peer: windows of type 2 that it has bound
  * are bound no more. */
-void rnic_mw_qp_gone(struct rnic_qp *qp);
+void rnic_mw_owner_gone(struct rnic_mw_owner *owner);
 
 /* The part of rnic_mw_resolve() that is about windows. */
-enum rnic_mr_verdict
-rnic_mw_resolve_window(const struct rnic_qp *qp, uint32_t stag, uint64_t addr,
-		       size_t len, uint32_t access, void **ret_ptr)
+enum rnic_access_check rnic_mw_resolve_window(const struct rnic_mw_owner *owner,
+					      uint32_t stag, uint64_t addr,
+					      size_t len, uint32_t access,
+					      void **ret_ptr)
 	__attribute__((warn_unused_result));
 
 /*
- * As rnic_mr_resolve(), for what the QP's peer asks, which may be a window's.
- * A window has no domain that rnic_mr_resolve() would take for anybody's: no
- * lkey is ever a window's, and a region is judged as if there were none.
+ * As rnic_mr_resolve(), for an STag that the peer names, which may be a
+ * window's. To rnic_mr_resolve() a window is of no domain: no lkey is ever a
+ * window's, and a region is checked as if there were none.
  */
-static inline enum rnic_mr_verdict rnic_mw_resolve(const struct rnic_qp *qp,
-						   uint32_t stag, uint64_t addr,
-						   size_t len, uint32_t access,
-						   void **ret_ptr)
+static inline enum rnic_access_check
+rnic_mw_resolve(const struct rnic_mw_owner *owner, uint32_t stag, uint64_t addr,
+		size_t len, uint32_t access, void **ret_ptr)
 {
-	enum rnic_mr_verdict verdict = rnic_mr_resolve(
-		&qp->ctx->mrs, qp->pd, stag, addr, len, access, ret_ptr);
+	enum rnic_access_check check = rnic_mr_resolve(&owner->pd->ctx->mrs,
+						       owner->pd, stag, addr,
+						       len, access, ret_ptr);
 
-	if (__builtin_expect(verdict != RNIC_MR_BAD_PD, 1))
-		return verdict;
-	return rnic_mw_resolve_window(qp, stag, addr, len, access, ret_ptr);
+	if (__builtin_expect(check != RNIC_MR_BAD_PD, 1))
+		return check;
+	return rnic_mw_resolve_window(owner, stag, addr, len, access, ret_ptr);
 }
 
 #endif

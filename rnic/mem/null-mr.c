@@ -2,7 +2,7 @@
 /* The null region: zeroes to read from, and a sink. */
 #include "null-mr.h"
 
-#include "context.h"
+#include "mr.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -12,14 +12,9 @@
  * zeroes over and over.  What arrives is placed segment by segment, each at
  * the front of the sink, so that it never takes more than one segment's pages.
  */
-static size_t null_size(void)
-{
-	return rnic_limits()->max_msg_size;
-}
-
 static void *null_map(int prot)
 {
-	void *mem = mmap(NULL, null_size(), prot,
+	void *mem = mmap(NULL, rnic_null_mr_size(), prot,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return mem == MAP_FAILED ? NULL : mem;
@@ -56,25 +51,12 @@ int rnic_mr_alloc_null(struct rnic_pd *pd, struct rnic_mr **ret_mr)
 	return rnic_mr_add(pd, &shape, ret_mr);
 }
 
-enum rnic_mr_verdict rnic_null_mr_judge(const struct rnic_mr_table *table,
-					size_t len, uint32_t access,
-					void **ret_ptr)
-{
-	if (access & RNIC_MR_ACCESS_REMOTE)
-		return RNIC_MR_BAD_ACCESS;
-	if (len > null_size())
-		return RNIC_MR_BAD_BOUNDS;
-	*ret_ptr = access & RNIC_ACCESS_LOCAL_WRITE ? table->null_sink
-						    : table->null_zero;
-	return RNIC_MR_OK;
-}
-
 void rnic_null_mr_fini(struct rnic_mr_table *table)
 {
 	if (table->null_zero)
-		munmap(table->null_zero, null_size());
+		munmap(table->null_zero, rnic_null_mr_size());
 	if (table->null_sink)
-		munmap(table->null_sink, null_size());
+		munmap(table->null_sink, rnic_null_mr_size());
 	table->null_zero = NULL;
 	table->null_sink = NULL;
 }

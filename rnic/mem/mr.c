@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Protection domains and memory regions: register, judge, deregister. */
+/* Memory regions: registered, changed, deregistered. */
 #include "mr.h"
 
-#include "context.h"
-#include "dm.h"
 #include "engine/engine.h"
 #include "os/guard.h"
-#include "null-mr.h"
 #include "os/stat.h"
 
 #include <errno.h>
@@ -24,86 +21,9 @@
 	(RNIC_ACCESS_LOCAL_WRITE | RNIC_MR_ACCESS_REMOTE |                     \
 	 RNIC_ACCESS_MW_BIND | RNIC_ACCESS_ZERO_BASED | RNIC_ACCESS_ON_DEMAND)
 
-/* ---- judgement -------------------------------------------------------- */
-
-enum rnic_mr_verdict rnic_mr_resolve(struct rnic_mr_table *table,
-				     const struct rnic_pd *pd, uint32_t stag,
-				     uint64_t addr, size_t len, uint32_t access,
-				     void **ret_ptr)
-{
-	const struct rnic_mr *mr = rnic_mr_table_lookup(table, stag);
-
-	if (!mr)
-		return RNIC_MR_BAD_STAG;
-	if (mr->pd != pd) {
-		if (mr->kind == RNIC_MR_NULL && mr->home == pd)
-			return rnic_null_mr_judge(table, len, access, ret_ptr);
-		return RNIC_MR_BAD_PD;
-	}
-	return rnic_mr_judge(mr, addr, len, access, ret_ptr);
-}
-
-enum rnic_mr_verdict rnic_mr_invalidate(struct rnic_mr_table *table,
-					const struct rnic_pd *pd, uint32_t stag)
-{
-	struct rnic_mr *mr = rnic_mr_table_lookup(table, stag);
-
-	if (!mr)
-		return RNIC_MR_BAD_STAG;
-	if (mr->pd != pd)
-		return RNIC_MR_BAD_PD;
-	/* relaxed: every reader holds the same lead */
-	atomic_store_explicit(&mr->is_invalidated, true, memory_order_relaxed);
-	return RNIC_MR_OK;
-}
-
-/* ---- protection domains ----------------------------------------------- */
-
-int rnic_pd_alloc(struct rnic_context *ctx, struct rnic_pd **ret_pd)
-{
-	struct rnic_mr_table *table = &ctx->mrs;
-	struct rnic_pd *pd;
-
-	if (atomic_fetch_add_explicit(&table->pd_cnt, 1,
-				      memory_order_relaxed) >=
-	    rnic_limits()->max_pd)
-		goto give_back;
-	pd = calloc(1, sizeof(*pd));
-	if (!pd)
-		goto give_back;
-	pd->ctx = ctx;
-	atomic_init(&pd->fork_gen, rnic_fork_gen());
-	*ret_pd = pd;
-	return 0;
-
-give_back:
-	atomic_fetch_sub_explicit(&table->pd_cnt, 1, memory_order_relaxed);
-	return -ENOMEM;
-}
-
-bool rnic_pd_is_forked(const struct rnic_pd *pd)
-{
-	/* acquire: pairs with the release in rnic_pd_enter() */
-	return atomic_load_explicit(&pd->fork_gen, memory_order_acquire) !=
-	       rnic_fork_gen();
-}
-
-int rnic_pd_free(struct rnic_pd *pd)
-{
-	if (rnic_pd_is_forked(pd))
-		return -ENODEV;
-	/* acquire: pairs with the release of the last user's decrement */
-	if (atomic_load_explicit(&pd->user_cnt, memory_order_acquire) != 0)
-		return -EBUSY;
-	atomic_fetch_sub_explicit(&pd->ctx->mrs.pd_cnt, 1,
-				  memory_order_relaxed);
-	free(pd);
-	return 0;
-}
-
 /* ---- registration ----------------------------------------------------- */
 
-/* Is every page of the range mapped?  Says nothing about protection. */
+/* Is every page of the range mapped, however protected? */
 static int range_is_mapped(uint8_t *start, size_t len, size_t page_size)
 {
 	unsigned char vec[256];
@@ -191,7 +111,7 @@ int rnic_mr_add(struct rnic_pd *pd, const struct rnic_mr *shape,
 	mr->iova = shape->iova;
 	mr->access = shape->access;
 	mr->kind = shape->kind;
-	mr->dm = shape->dm;
+	mr->dm_mr_cnt = shape->dm_mr_cnt;
 	mr->home = pd;
 	mr->fork_gen = rnic_fork_gen();
 	ret = rnic_mr_table_add(&pd->ctx->mrs, mr);
@@ -237,9 +157,9 @@ uint32_t rnic_mr_stag(const struct rnic_mr *mr)
 }
 
 /*
- * Two phases.  Once the slot is empty nobody finds the region any more; who
- * found it before is the leader (a pointer from rnic_mr_resolve() is not kept
- * past the lead) or a stream that is in the middle of a message, which
+ * Two phases.  Once the slot is empty the region is not found any more.  It was
+ * found before by the leader (a pointer from rnic_mr_resolve() is not kept past
+ * the lead) or for a stream that is in the middle of a message, which
  * rnic_engine_mr_gone() ends.  Windows are bound under the lead as well.
  */
 int rnic_mr_dereg(struct rnic_mr *mr)
@@ -258,7 +178,10 @@ int rnic_mr_dereg(struct rnic_mr *mr)
 	if (mr->kind == RNIC_MR_REGION)
 		rnic_engine_mr_gone(ctx->engine, mr->stag, mr->addr, mr->len);
 	rnic_engine_unlead(ctx->engine);
-	rnic_dm_put(mr->dm);
+	/* release: pairs with rnic_dm_free() */
+	if (mr->dm_mr_cnt)
+		atomic_fetch_sub_explicit(mr->dm_mr_cnt, 1,
+					  memory_order_release);
 	/* release: pairs with the acquire in rnic_pd_free() */
 	atomic_fetch_sub_explicit(&mr->home->user_cnt, 1, memory_order_release);
 	free(mr);
@@ -293,8 +216,8 @@ static int rereg_plan(const struct rnic_mr *mr,
 	else if (was_zero_based || want->what & RNIC_MR_CHANGE_TRANSLATION)
 		next->iova = (uintptr_t)next->addr;
 	/* Device memory lies where it lies, and has no address. */
-	if (mr->dm && (want->what & RNIC_MR_CHANGE_TRANSLATION ||
-		       !(next->access & RNIC_ACCESS_ZERO_BASED)))
+	if (mr->dm_mr_cnt && (want->what & RNIC_MR_CHANGE_TRANSLATION ||
+			      !(next->access & RNIC_ACCESS_ZERO_BASED)))
 		return -EINVAL;
 	ret = reg_check(next->addr, next->len, next->iova, next->access);
 	if (ret < 0)
@@ -303,9 +226,9 @@ static int rereg_plan(const struct rnic_mr *mr,
 }
 
 /*
- * The STag stays, as programs expect that changed their region's domain or
- * rights alone.  One that was invalidated gets another key: it has been told
- * to a peer who must not find that it works again.
+ * The STag stays, as programs expect that change their region's domain or
+ * rights alone.  One that was invalidated gets another key: a peer knows it,
+ * and must not find that it works again.
  */
 int rnic_mr_rereg(struct rnic_mr *mr, const struct rnic_mr_change *want)
 {

@@ -4,7 +4,7 @@
  *
  * They are the CPU's own, so they are atomic against each other, whichever
  * stream, context or process they come through, and against the atomic
- * operations of the program whose memory it is (EXT-3, and more than it asks).
+ * operations of the program that owns the memory (EXT-3 asks for less).
  */
 #ifndef RNIC_ATOMIC_H
 #define RNIC_ATOMIC_H
@@ -33,7 +33,7 @@ struct rnic_atomic {
 
 /**
  * rnic_atomic_execute - do it, once
- * @target: aligned to 8 octets; judged by rnic_mr_resolve().
+ * @target: aligned to 8 octets; checked by rnic_mr_resolve().
  * @ret_old: what stood there before, also when nothing was swapped.
  * Return: 0; -EFAULT: the memory is gone, nothing was done.
  * Context: under the lead, as rnic_mr_resolve().

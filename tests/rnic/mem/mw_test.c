@@ -9,8 +9,9 @@
 
 #include <cmocka.h>
 
-#include "context.h"
-#include "mw.h"
+#include "mem/context.h"
+#include "mem/mw.h"
+#include "qp.h"
 #include "rawpeer.h"
 
 #define LW RNIC_ACCESS_LOCAL_WRITE
@@ -494,7 +495,7 @@ static void is_closed_in_each_way(void **state)
 				 USIW_WC_SUCCESS);
 		close_window(&w, rows[i].type, stag, rows[i].how);
 		assert_int_equal(w.mr->mw_cnt, 0);
-		assert_null(w.a->qp->windows);
+		assert_true(LIST_EMPTY(&w.a->qp->owner.windows));
 		if (rows[i].how != DEALLOC) {
 			uint32_t again = bind_ok(&w, mw, 64, 64, RR);
 

@@ -17,7 +17,7 @@ void rnic_context_event(struct rnic_context *ctx, struct rnic_chan_node *node,
 
 void rnic_context_fatal(struct rnic_context *ctx)
 {
-	/* relaxed: only who is first matters */
+	/* relaxed: it only matters which thread is first */
 	if (!atomic_exchange_explicit(&ctx->is_fatal, true,
 				      memory_order_relaxed))
 		rnic_context_event(ctx, &ctx->fatal_node,

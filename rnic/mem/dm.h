@@ -6,12 +6,9 @@
 #ifndef RNIC_DM_H
 #define RNIC_DM_H
 
-#include "mr.h"
+#include "object.h"
 
-/* A region of @dm has gone; NULL is fine. */
-void rnic_dm_put(struct rnic_dm *dm);
-
-/* The end of the context: what the application forgot. */
+/* The end of the context: frees what the application has not. */
 void rnic_dm_fini(struct rnic_mr_table *table);
 
 #endif

@@ -2,12 +2,12 @@
 /* odp.c, and on-demand regions in mr.c: what may be registered, what advice
  * answers, and that it brings pages in. */
 #define _GNU_SOURCE
-#include "../harness/test.h"
+#include "../../harness/test.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "mr.h"
+#include "mem/mr.h"
 #include "rnicpair.h"
 
 #define PAGE ((size_t)4096)
@@ -95,7 +95,7 @@ static void registers_without_a_look(void **state)
 }
 
 /* All there is has every address, but for the last octet of them. */
-static void judges_all_there_is(void **state)
+static void checks_all_there_is(void **state)
 {
 	struct rnic_mr *mr;
 	void *ptr;
@@ -103,16 +103,16 @@ static void judges_all_there_is(void **state)
 	(void)state;
 	assert_int_equal(
 		rnic_mr_reg(pd, NULL, SIZE_MAX, 0, RW | ON_DEMAND, &mr), 0);
-	assert_int_equal(rnic_mr_judge(mr, (uintptr_t)mem, PAGE, RW, &ptr),
+	assert_int_equal(rnic_mr_check(mr, (uintptr_t)mem, PAGE, RW, &ptr),
 			 RNIC_MR_OK);
 	assert_ptr_equal(ptr, mem);
-	assert_int_equal(rnic_mr_judge(mr, 0, 1, 0, &ptr), RNIC_MR_OK);
+	assert_int_equal(rnic_mr_check(mr, 0, 1, 0, &ptr), RNIC_MR_OK);
 	assert_null(ptr);
-	assert_int_equal(rnic_mr_judge(mr, UINT64_MAX - 8, 8, 0, &ptr),
+	assert_int_equal(rnic_mr_check(mr, UINT64_MAX - 8, 8, 0, &ptr),
 			 RNIC_MR_OK);
-	assert_int_equal(rnic_mr_judge(mr, UINT64_MAX - 8, 9, 0, &ptr),
+	assert_int_equal(rnic_mr_check(mr, UINT64_MAX - 8, 9, 0, &ptr),
 			 RNIC_MR_WRAP);
-	assert_int_equal(rnic_mr_judge(mr, 0, 1, RNIC_ACCESS_REMOTE_READ, &ptr),
+	assert_int_equal(rnic_mr_check(mr, 0, 1, RNIC_ACCESS_REMOTE_READ, &ptr),
 			 RNIC_MR_BAD_ACCESS);
 	assert_int_equal(rnic_mr_dereg(mr), 0);
 }
@@ -203,7 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(registers_without_a_look, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(judges_all_there_is, setup,
+		cmocka_unit_test_setup_teardown(checks_all_there_is, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(advice_brings_pages_in, setup,
 						teardown),

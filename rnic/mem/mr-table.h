@@ -12,64 +12,7 @@
 #ifndef RNIC_MR_TABLE_H
 #define RNIC_MR_TABLE_H
 
-#include <stdatomic.h>
-
-#include "../util/lock.h"
-#include "rnic.h"
-
-#define RNIC_MR_INDEX_BITS 24
-#define RNIC_MR_KEY_MASK 0xffu
-
-/* An index given back is not drawn again before so many others were. */
-#define RNIC_MR_REST_CNT 1024u
-
-enum rnic_mr_kind {
-	RNIC_MR_REGION,
-	RNIC_MR_NULL,	/* reads as zeroes, forgets what is written */
-	RNIC_MR_WINDOW, /* in a struct rnic_mw (mw.h) */
-};
-
-struct rnic_mr {
-	struct rnic_pd *pd; /* a region's; NULL: judged in its own way */
-	uint8_t *addr;
-	size_t len;
-	uint64_t iova; /* iova + len does not wrap */
-	uint32_t access;
-	uint32_t stag;
-	_Atomic bool is_invalidated; /* by LOCAL_INV; a window: not bound */
-	enum rnic_mr_kind kind;
-	uint32_t fork_gen;
-	uint32_t mw_cnt;      /* windows bound to it; guarded by the lead */
-	struct rnic_pd *home; /* counts it among its users */
-	struct rnic_dm *dm;   /* whose memory it is; NULL: the application's */
-};
-
-struct rnic_mr_slot {
-	_Atomic uint32_t index; /* 0: free */
-	struct rnic_mr *mr;	/* NULL: free, or the index rests */
-};
-
-/* Linear probing; half of the slots are free at least. */
-struct rnic_mr_map {
-	struct rnic_mr_map *older; /* outgrown, but a reader may be in it */
-	uint32_t used_cnt;	   /* slots that are not free */
-	uint32_t mask;		   /* slots - 1 */
-	struct rnic_mr_slot slot[];
-};
-
-struct rnic_mr_table {
-	_Atomic(struct rnic_mr_map *) map;
-	_Atomic uint32_t pd_cnt;
-	struct util_lock lock; /* rank MR_TABLE; guards the rest */
-	uint32_t mr_cnt, mw_cnt;
-	uint32_t rest[RNIC_MR_REST_CNT]; /* indices given back, a ring */
-	uint32_t rest_idx;		 /* free-running */
-	uint8_t random[240]; /* from the kernel, used front to back */
-	uint32_t random_used;
-	void *null_zero, *null_sink; /* of null regions; made by the first */
-	struct rnic_dm *dms;	     /* device memory, for the end */
-	uint64_t dm_used;	     /* octets */
-};
+#include "object.h"
 
 int rnic_mr_table_init(struct rnic_mr_table *table)
 	__attribute__((warn_unused_result)); /* -ENOMEM */
@@ -85,11 +28,11 @@ void rnic_mr_table_fini(struct rnic_mr_table *table);
 int rnic_mr_table_add(struct rnic_mr_table *table, struct rnic_mr *mr)
 	__attribute__((warn_unused_result));
 
-/* Nobody finds it any more.  Context: under the lead, or without readers. */
+/* It is not found any more.  Context: under the lead, or without readers. */
 void rnic_mr_table_remove(struct rnic_mr_table *table,
 			  const struct rnic_mr *mr);
 
-/* Another key: the old STag is nobody's.  Context: under the lead. */
+/* Another key: the old STag is not valid any more.  Context: under the lead. */
 void rnic_mr_rekey(struct rnic_mr *mr, uint8_t key);
 
 /* The entry of an index, whatever its key and state.  NULL: none.  Context:

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "context.h"
-#include "dm.h"
+#include "mem/context.h"
+#include "mem/dm.h"
 #include "rnicpair.h"
 #include "test.h"
 

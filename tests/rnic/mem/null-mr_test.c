@@ -8,11 +8,12 @@
 
 #include <cmocka.h>
 
-#include "context.h"
-#include "null-mr.h"
+#include "mem/context.h"
+#include "mem/access.h"
+#include "mem/null-mr.h"
 #include "rnicpair.h"
 
-static void judges_by_who_asks(void **state)
+static void checks_by_the_requester(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair p;
@@ -31,7 +32,7 @@ static void judges_by_who_asks(void **state)
 			uint64_t addr;
 			size_t len;
 			uint32_t access;
-			enum rnic_mr_verdict verdict;
+			enum rnic_access_check check;
 		} rows[] = {
 			{ p.side[0].pd, 0, 1, 0, RNIC_MR_OK },
 			{ p.side[0].pd, 0, 1u << 31, 0, RNIC_MR_OK },
@@ -51,9 +52,9 @@ static void judges_by_who_asks(void **state)
 			if (rnic_mr_resolve(&p.side[0].ctx->mrs, rows[i].pd,
 					    stag, rows[i].addr, rows[i].len,
 					    rows[i].access,
-					    &ptr) != rows[i].verdict)
+					    &ptr) != rows[i].check)
 				fail_msg("row %zu", i);
-			assert_int_equal(!ptr, rows[i].verdict != RNIC_MR_OK);
+			assert_int_equal(!ptr, rows[i].check != RNIC_MR_OK);
 		}
 	}
 	assert_int_equal(
@@ -138,7 +139,7 @@ int main(void)
 {
 	static int has_crc;
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(judges_by_who_asks),
+		cmocka_unit_test(checks_by_the_requester),
 		cmocka_unit_test(reads_zeroes_and_forgets),
 		cmocka_unit_test_prestate(reads_zeroes_and_forgets, &has_crc),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Memory windows: made, bound, judged, invalidated. */
+/* Memory windows: made, bound, checked, invalidated. */
 #include "mw.h"
 
 #include "engine/engine.h"
@@ -62,13 +62,11 @@ static void mw_unbind(struct rnic_mw *mw)
 	mr_set_invalid(&mw->win, true);
 	mw->mr->mw_cnt--;
 	mw->mr = NULL;
-	if (mw->qp) {
-		*mw->link = mw->next;
-		if (mw->next)
-			mw->next->link = mw->link;
-		mw->qp = NULL;
+	if (mw->owner) {
+		LIST_REMOVE(mw, link);
+		mw->owner = NULL;
 	}
-	/* Nobody finds it any more; who found it before is a stream. */
+	/* It is not found any more; a stream may have found it before. */
 	rnic_engine_mr_gone(engine, mw->win.stag, mw->win.addr, mw->win.len);
 }
 
@@ -91,13 +89,15 @@ int rnic_mw_dealloc(struct rnic_mw *mw)
 /* ---- binding ------------------------------------------------------------ */
 
 /* The region that @bind wants, and where in it; NULL: it may not. */
-static struct rnic_mr *
-bind_region(struct rnic_qp *qp, const struct rnic_mw_bind *bind, void **ret_ptr)
+static struct rnic_mr *bind_region(struct rnic_mw_owner *owner,
+				   const struct rnic_mw_bind *bind,
+				   void **ret_ptr)
 {
-	struct rnic_mr *mr = rnic_mr_table_lookup(&qp->ctx->mrs, bind->lkey);
+	struct rnic_mr *mr =
+		rnic_mr_table_lookup(&owner->pd->ctx->mrs, bind->lkey);
 
 	/* Only regions have a domain there. */
-	if (!mr || mr->pd != qp->pd)
+	if (!mr || mr->pd != owner->pd)
 		return NULL;
 	if (!(mr->access & RNIC_ACCESS_MW_BIND) ||
 	    (bind->access & ~(uint64_t)MW_ACCESS_KNOWN))
@@ -105,13 +105,14 @@ bind_region(struct rnic_qp *qp, const struct rnic_mw_bind *bind, void **ret_ptr)
 	if (bind->access & MW_ACCESS_WRITES &&
 	    !(mr->access & RNIC_ACCESS_LOCAL_WRITE))
 		return NULL;
-	if (rnic_mr_judge(mr, bind->addr, bind->len, 0, ret_ptr) != RNIC_MR_OK)
+	if (rnic_mr_check(mr, bind->addr, bind->len, 0, ret_ptr) != RNIC_MR_OK)
 		return NULL;
 	return mr;
 }
 
-static void mw_set(struct rnic_mw *mw, struct rnic_qp *qp, struct rnic_mr *mr,
-		   const struct rnic_mw_bind *bind, void *ptr)
+static void mw_set(struct rnic_mw *mw, struct rnic_mw_owner *owner,
+		   struct rnic_mr *mr, const struct rnic_mw_bind *bind,
+		   void *ptr)
 {
 	mw->mr = mr;
 	mr->mw_cnt++;
@@ -120,50 +121,46 @@ static void mw_set(struct rnic_mw *mw, struct rnic_qp *qp, struct rnic_mr *mr,
 	mw->win.access = (uint32_t)bind->access;
 	mw->win.iova = bind->access & RNIC_ACCESS_ZERO_BASED ? 0 : bind->addr;
 	if (mw->type == RNIC_MW_TYPE_2) {
-		mw->qp = qp;
-		mw->next = qp->windows;
-		mw->link = &qp->windows;
-		if (mw->next)
-			mw->next->link = &mw->next;
-		qp->windows = mw;
+		mw->owner = owner;
+		LIST_INSERT_HEAD(&owner->windows, mw, link);
 	}
 	mr_set_invalid(&mw->win, false);
 }
 
-int rnic_mw_bind(struct rnic_qp *qp, const struct rnic_mw_bind *bind)
+int rnic_mw_bind(struct rnic_mw_owner *owner, const struct rnic_mw_bind *bind)
 {
-	struct rnic_mr_table *table = &qp->ctx->mrs;
+	struct rnic_mr_table *table = &owner->pd->ctx->mrs;
 	struct rnic_mr *win = rnic_mr_table_entry(table, bind->stag >> 8);
 	struct rnic_mr *mr = NULL;
 	struct rnic_mw *mw;
 	void *ptr = NULL;
 
-	if (!win || win->kind != RNIC_MR_WINDOW || win->home != qp->pd)
+	if (!win || win->kind != RNIC_MR_WINDOW || win->home != owner->pd)
 		return -EINVAL;
 	mw = mw_of(win);
 	/* InfiniBand verbs: type 2 has to be free, and is freed otherwise. */
 	if (mw->type == RNIC_MW_TYPE_2 && (mw->mr || !bind->len))
 		return -EINVAL;
 	if (bind->len) {
-		mr = bind_region(qp, bind, &ptr);
+		mr = bind_region(owner, bind, &ptr);
 		if (!mr)
 			return -EINVAL;
 	}
 	mw_unbind(mw);
 	rnic_mr_rekey(win, (uint8_t)(bind->stag & RNIC_MR_KEY_MASK));
 	if (mr)
-		mw_set(mw, qp, mr, bind, ptr);
+		mw_set(mw, owner, mr, bind, ptr);
 	return 0;
 }
 
 /* ---- invalidation ------------------------------------------------------- */
 
-static enum rnic_mr_verdict mw_invalidate(struct rnic_qp *qp,
-					  struct rnic_mr *win)
+static enum rnic_access_check mw_invalidate(struct rnic_mw_owner *owner,
+					    struct rnic_mr *win)
 {
 	struct rnic_mw *mw = mw_of(win);
 
-	if (win->home != qp->pd || (mw->qp && mw->qp != qp))
+	if (win->home != owner->pd || (mw->owner && mw->owner != owner))
 		return RNIC_MR_BAD_PD;
 	if (mw->type != RNIC_MW_TYPE_2)
 		return RNIC_MR_BAD_ACCESS;
@@ -171,42 +168,43 @@ static enum rnic_mr_verdict mw_invalidate(struct rnic_qp *qp,
 	return RNIC_MR_OK;
 }
 
-enum rnic_mr_verdict rnic_qp_invalidate(struct rnic_qp *qp, uint32_t stag,
-					bool is_remote)
+enum rnic_access_check rnic_mw_invalidate(struct rnic_mw_owner *owner,
+					  uint32_t stag, bool is_remote)
 {
-	struct rnic_mr *mr = rnic_mr_table_lookup(&qp->ctx->mrs, stag);
-	enum rnic_mr_verdict verdict;
+	struct rnic_mr *mr = rnic_mr_table_lookup(&owner->pd->ctx->mrs, stag);
+	enum rnic_access_check check;
 
 	if (mr && mr->kind == RNIC_MR_WINDOW)
-		return mw_invalidate(qp, mr);
+		return mw_invalidate(owner, mr);
 	/* RDMAP-74: a region may be in use by every stream of its domain. */
 	if (mr && (is_remote || mr->mw_cnt))
 		return RNIC_MR_BAD_ACCESS;
-	verdict = rnic_mr_invalidate(&qp->ctx->mrs, qp->pd, stag);
-	if (verdict == RNIC_MR_OK)
-		rnic_engine_mr_gone(qp->engine, stag, mr->addr, mr->len);
-	return verdict;
+	check = rnic_mr_invalidate(&owner->pd->ctx->mrs, owner->pd, stag);
+	if (check == RNIC_MR_OK)
+		rnic_engine_mr_gone(owner->pd->ctx->engine, stag, mr->addr,
+				    mr->len);
+	return check;
 }
 
-void rnic_mw_qp_gone(struct rnic_qp *qp)
+void rnic_mw_owner_gone(struct rnic_mw_owner *owner)
 {
-	while (qp->windows)
-		mw_unbind(qp->windows);
+	while (!LIST_EMPTY(&owner->windows))
+		mw_unbind(LIST_FIRST(&owner->windows));
 }
 
-/* ---- judgement ---------------------------------------------------------- */
+/* ---- access check ------------------------------------------------------- */
 
-enum rnic_mr_verdict rnic_mw_resolve_window(const struct rnic_qp *qp,
-					    uint32_t stag, uint64_t addr,
-					    size_t len, uint32_t access,
-					    void **ret_ptr)
+enum rnic_access_check rnic_mw_resolve_window(const struct rnic_mw_owner *owner,
+					      uint32_t stag, uint64_t addr,
+					      size_t len, uint32_t access,
+					      void **ret_ptr)
 {
-	struct rnic_mr *win = rnic_mr_table_lookup(&qp->ctx->mrs, stag);
+	struct rnic_mr *win = rnic_mr_table_lookup(&owner->pd->ctx->mrs, stag);
 
-	if (!win || win->kind != RNIC_MR_WINDOW || win->home != qp->pd)
+	if (!win || win->kind != RNIC_MR_WINDOW || win->home != owner->pd)
 		return RNIC_MR_BAD_PD;
 	/* 2B: no other QP, though it may be of the same domain. */
-	if (mw_of(win)->qp && mw_of(win)->qp != qp)
+	if (mw_of(win)->owner && mw_of(win)->owner != owner)
 		return RNIC_MR_BAD_PD;
-	return rnic_mr_judge(win, addr, len, access, ret_ptr);
+	return rnic_mr_check(win, addr, len, access, ret_ptr);
 }

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "context.h"
+#include "mem/context.h"
 #include "engine/engine.h"
 #include "env.h"
 #include "qp.h"

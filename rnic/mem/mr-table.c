@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../util/cancel.h"
+#include "../../util/cancel.h"
 
 #define MR_INDEX_MASK ((1u << RNIC_MR_INDEX_BITS) - 1)
 
@@ -87,7 +87,7 @@ static void map_erase(struct rnic_mr_map *map, uint32_t index)
 	map->used_cnt--;
 }
 
-/* Under the lock.  The map that is replaced stays for those who read it. */
+/* Under the lock.  The map that is replaced stays for its readers. */
 static int map_resize(struct rnic_mr_table *table, uint32_t slot_cnt)
 {
 	struct rnic_mr_map *old = table_map(table);
@@ -233,7 +233,7 @@ void rnic_mr_table_remove(struct rnic_mr_table *table, const struct rnic_mr *mr)
 	/* It is as well if there is no memory to have less of it. */
 	if (map->mask >= MR_MAP_MIN && 8 * map->used_cnt < map->mask)
 		(void)map_resize(table, (map->mask + 1) / 2);
-	/* Who reads has the lead, which is the caller's. */
+	/* Readers have the lead, which the caller has now. */
 	map_free_older(table_map(table));
 	util_unlock(&table->lock);
 }

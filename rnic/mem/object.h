@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Contexts, protection domains, and what has an STag: regions and windows.
+ */
+#ifndef RNIC_MEM_OBJECT_H
+#define RNIC_MEM_OBJECT_H
+
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+#include "../../util/lock.h"
+#include "os/chan.h"
+#include "os/shm.h"
+#include "rnic.h"
+
+struct rnic_engine;
+struct rnic_port;
+struct rnic_qp;
+
+#define RNIC_MR_INDEX_BITS 24
+#define RNIC_MR_KEY_MASK 0xffu
+
+/* An index given back is not drawn again before so many others were. */
+#define RNIC_MR_REST_CNT 1024u
+
+enum rnic_mr_kind {
+	RNIC_MR_REGION,
+	RNIC_MR_NULL,	/* reads as zeroes, forgets what is written */
+	RNIC_MR_WINDOW, /* in a struct rnic_mw (mw.h) */
+};
+
+struct rnic_mr {
+	struct rnic_pd *pd; /* a region's; NULL: checked in another way */
+	uint8_t *addr;
+	size_t len;
+	uint64_t iova; /* iova + len does not wrap */
+	uint32_t access;
+	uint32_t stag;
+	_Atomic bool is_invalidated; /* by LOCAL_INV; a window: not bound */
+	enum rnic_mr_kind kind;
+	uint32_t fork_gen;
+	uint32_t mw_cnt;      /* windows bound to it; guarded by the lead */
+	struct rnic_pd *home; /* counts it among its users */
+	/* Regions of the same device memory; NULL: the application's memory. */
+	_Atomic uint32_t *dm_mr_cnt;
+};
+
+struct rnic_mr_slot {
+	_Atomic uint32_t index; /* 0: free */
+	struct rnic_mr *mr;	/* NULL: free, or the index rests */
+};
+
+/* Linear probing; half of the slots are free at least. */
+struct rnic_mr_map {
+	struct rnic_mr_map *older; /* outgrown, but a reader may be in it */
+	uint32_t used_cnt;	   /* slots that are not free */
+	uint32_t mask;		   /* slots - 1 */
+	struct rnic_mr_slot slot[];
+};
+
+struct rnic_mr_table {
+	_Atomic(struct rnic_mr_map *) map;
+	_Atomic uint32_t pd_cnt;
+	struct util_lock lock; /* rank MR_TABLE; guards the rest */
+	uint32_t mr_cnt, mw_cnt;
+	uint32_t rest[RNIC_MR_REST_CNT]; /* indices given back, a ring */
+	uint32_t rest_idx;		 /* free-running */
+	uint8_t random[240]; /* from the kernel, used front to back */
+	uint32_t random_used;
+	void *null_zero, *null_sink; /* of null regions; made by the first */
+	struct rnic_dm *dms;	     /* device memory, for the end */
+	uint64_t dm_used;	     /* octets */
+};
+
+struct rnic_pd {
+	struct rnic_context *ctx;
+	_Atomic uint32_t user_cnt; /* MRs, windows, QPs, SRQs */
+	_Atomic uint32_t fork_gen; /* of the process that used it last */
+};
+
+LIST_HEAD(rnic_mw_list, rnic_mw);
+
+/* What binds windows: part of a QP. */
+struct rnic_mw_owner {
+	struct rnic_pd *pd;
+	struct rnic_mw_list windows; /* of type 2; guarded by the lead */
+};
+
+struct rnic_mw {
+	struct rnic_mr win; /* the entry; invalid while it is not bound */
+	enum rnic_mw_type type;
+
+	/* guarded by the lead */
+	struct rnic_mr *mr; /* what it is bound to; NULL: nothing */
+	/* Type 2: by which QP; NULL: not bound. */
+	struct rnic_mw_owner *owner;
+	LIST_ENTRY(rnic_mw) link; /* of that owner */
+};
+
+/* What one ibv_open_device() makes. */
+struct rnic_context {
+	_Atomic uint32_t fork_gen; /* of the process that made its parts */
+	struct rnic_device *dev;
+	struct rnic_engine *engine;
+	struct rnic_chan *async;
+	struct rnic_shm shm;
+	struct rnic_mr_table mrs;
+	struct rnic_port *port; /* what it knows of its port (port.c) */
+	_Atomic bool is_fatal;	/* DEVICE_FATAL was raised */
+	struct rnic_chan_node fatal_node;
+	struct rnic_context *next; /* list of all contexts, for exit */
+	struct rnic_qp *forgotten; /* by the application, at the end */
+};
+
+#endif
