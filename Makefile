@@ -18,7 +18,7 @@ export USIW_JOBS  := $(JOBS)
 
 ## all: configure and build everything into build/
 all: configure
-	cmake --build $(BUILD) -j $(JOBS)
+	cmake --build "$(BUILD)" -j $(JOBS)
 
 ## setup: install the Debian packages that are missing (root), or name them
 setup:
@@ -28,8 +28,8 @@ configure:
 	@command -v cmake >/dev/null || { \
 		echo "usiw: cmake is missing; 'make setup' installs what" \
 		     "the build needs" >&2; exit 1; }
-	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-		-DCMAKE_INSTALL_PREFIX=$(PREFIX) -DUSIW_WERROR=$(WERROR) \
+	cmake -S . -B "$(BUILD)" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+		-DCMAKE_INSTALL_PREFIX="$(PREFIX)" -DUSIW_WERROR=$(WERROR) \
 		-DUSIW_TESTS=$(TESTS) $(CONFIG)
 
 ## demo: set up, build (with what bench/*.py need), and run ib_write_bw -R between
@@ -37,32 +37,32 @@ configure:
 demo:
 	scripts/install-deps build demo
 	$(MAKE) --no-print-directory configure TESTS=OFF
-	cmake --build $(BUILD) -j $(JOBS) --target usiw-products bench-raw-tcp
+	cmake --build "$(BUILD)" -j $(JOBS) --target usiw-products bench-raw-tcp
 	scripts/demo
 
 ## check: set up, build, run all tests, print "N passed, N failed, N skipped"
 check:
 	scripts/install-deps build test
 	$(MAKE) --no-print-directory all
-	scripts/check $(BUILD)
+	scripts/check "$(BUILD)"
 
 ## apps: servers and their clients over SDP (apache2, PostgreSQL, Node.js, ...), with
 ##       the packages they need; closes with a table of what went which way
 apps:
 	scripts/install-deps build test apps
 	$(MAKE) --no-print-directory all
-	scripts/check $(BUILD) -C apps -L '^programs$$'; code=$$?; \
-	scripts/apps-table $(BUILD)/Testing/junit.xml || exit 1; exit $$code
+	scripts/check "$(BUILD)" -C apps -L '^programs$$'; code=$$?; \
+	scripts/apps-table "$(BUILD)/Testing/junit.xml" || exit 1; exit $$code
 
 ## test: the fast tests only, of what is built
 test: all
-	ctest --test-dir $(BUILD) -L fast -j $(JOBS) --output-on-failure
+	ctest --test-dir "$(BUILD)" -L fast -j $(JOBS) --output-on-failure
 
 ## pyverbs: the tests that use pyverbs, rdma-core's own suite among them
 pyverbs:
 	scripts/install-deps build test
 	$(MAKE) --no-print-directory all
-	scripts/check $(BUILD) -L '^pyverbs$$'
+	scripts/check "$(BUILD)" -L '^pyverbs$$'
 
 ## sanitize: build and test under ASan+UBSan, then under TSan
 sanitize: asan tsan
@@ -87,7 +87,7 @@ interop:
 	scripts/install-deps build test
 	scripts/install-deps interop || true # the suite skips, and says why
 	$(MAKE) --no-print-directory all
-	USIW_BUILD_DIR=$(BUILD) python3 tests/interop/interop.py \
+	USIW_BUILD_DIR="$(BUILD)" python3 tests/interop/interop.py \
 		$(if $(QUICK),--quick) $(if $(CASES),'$(CASES)'); \
 	code=$$?; [ $$code = 77 ] || exit $$code
 
@@ -112,7 +112,7 @@ cross:
 releases:
 	scripts/install-deps build test
 	$(MAKE) --no-print-directory all
-	USIW_BUILD_DIR=$(BUILD) python3 -B tests/providers/releases.py \
+	USIW_BUILD_DIR="$(BUILD)" python3 -B tests/providers/releases.py \
 		$(RELEASES); code=$$?; [ $$code = 77 ] || exit $$code
 
 ## dist: make the source archive build/dist/usiw-VERSION.tar.gz, reproducibly
@@ -129,11 +129,11 @@ rpm:
 ##       build both kinds from the source archive
 rpm-test: rpm deb
 	scripts/install-deps root
-	tests/package/rpm_check.py build/rpm
-	tests/package/compare_lists.py build/deb build/rpm
-	tests/package/rpm-in-root build/rpm $(RELEASE); \
+	tests/package/rpm_check.py "$(BUILD)/rpm"
+	tests/package/compare_lists.py "$(BUILD)/deb" "$(BUILD)/rpm"
+	tests/package/rpm-in-root "$(BUILD)/rpm" $(RELEASE); \
 	code=$$?; [ $$code = 77 ] || exit $$code
-	tests/package/from-archive build/deb build/rpm
+	tests/package/from-archive "$(BUILD)/deb" "$(BUILD)/rpm"
 
 ## deb: build the Debian packages into build/deb/
 deb:
@@ -144,12 +144,12 @@ deb:
 ##       of Debian 12, 13 and sid (RELEASE=trixie: of that one)
 package-test: deb
 	scripts/install-deps package
-	tests/package/lintian-check $(BUILD)/deb
-	tests/package/build-before $(BUILD)/deb-before || [ $$? = 77 ]
+	tests/package/lintian-check "$(BUILD)/deb"
+	tests/package/build-before "$(BUILD)/deb-before" || [ $$? = 77 ]
 	for release in $(or $(RELEASE),bookworm trixie sid); do \
-		tests/package/run-in-root $(BUILD)/deb $$release \
-			$(BUILD)/deb-before || [ $$? = 77 ] || exit 1; done
-	tests/package/ci-job $(BUILD)/deb || [ $$? = 77 ]
+		tests/package/run-in-root "$(BUILD)/deb" $$release \
+			"$(BUILD)/deb-before" || [ $$? = 77 ] || exit 1; done
+	tests/package/ci-job "$(BUILD)/deb" || [ $$? = 77 ]
 
 ## fresh-test: prove "make demo" from a clone in a new debootstrap root (RELEASE=trixie)
 fresh-test:
@@ -158,17 +158,22 @@ fresh-test:
 
 ## install: install into $(DESTDIR)$(PREFIX)
 install:
+	@mkdir -p "$(DESTDIR)$(PREFIX)" 2>/dev/null && \
+		test -w "$(DESTDIR)$(PREFIX)" || { \
+		echo "usiw: $(DESTDIR)$(PREFIX) cannot be written: choose" \
+		     "another directory by PREFIX=, or install as root" >&2; \
+		exit 1; }
 	$(MAKE) --no-print-directory configure TESTS=OFF
-	cmake --build $(BUILD) -j $(JOBS) --target usiw-products
-	cmake --install $(BUILD)
+	cmake --build "$(BUILD)" -j $(JOBS) --target usiw-products
+	cmake --install "$(BUILD)"
 
 ## uninstall: remove what the last install of this build directory has written
 uninstall:
-	@test -f $(BUILD)/install_manifest.txt || { \
+	@test -f "$(BUILD)/install_manifest.txt" || { \
 		echo "usiw: $(BUILD)/install_manifest.txt is missing: nothing" \
 		     "was installed from $(BUILD)" >&2; exit 1; }
 	while read -r file || [ -n "$$file" ]; do \
-		rm -f "$(DESTDIR)$$file"; done <$(BUILD)/install_manifest.txt
+		rm -f "$(DESTDIR)$$file"; done <"$(BUILD)/install_manifest.txt"
 
 ## clean: remove every build directory
 clean:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """libdir_test.py CMAKE: what prefix_test.py asks, of a build whose libraries
-are installed in lib64, as rpm distributions have them."""
+are installed in lib64, as rpm distributions have them.  make install and make
+uninstall take paths with spaces, and say which directory cannot be written."""
 import os
 import re
 import subprocess
@@ -13,12 +14,13 @@ SOURCE = os.environ["USIW_SOURCE_DIR"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def run(*words, **env):
+def run(*words, code=0, **env):
     ended = subprocess.run(words, stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT, text=True,
                            env={**os.environ, **env})
-    if ended.returncode:
-        sys.exit(f"FAILED: {' '.join(words)}:\n{ended.stdout[-3000:]}")
+    if ended.returncode != code:
+        sys.exit(f"FAILED: {' '.join(words)}: exit code {ended.returncode}:\n"
+                 f"{ended.stdout[-3000:]}")
     return ended.stdout
 
 
@@ -27,11 +29,22 @@ def check(condition, text):
         sys.exit(f"FAILED: {text}")
 
 
+def make(target, build, prefix, destdir="", code=0):
+    # The settings of the make that runs the tests are not for this one.
+    return run("make", "-s", "-C", SOURCE, target, f"BUILD={build}",
+               f"PREFIX={prefix}", f"DESTDIR={destdir}",
+               "CONFIG=-DCMAKE_INSTALL_LIBDIR=lib64", code=code, MAKEFLAGS="")
+
+
+def files_below(top):
+    return [os.path.join(where, name)[len(top):]
+            for where, _, names in os.walk(top) for name in names]
+
+
 def files_stand_in_lib64(build, top):
     """As a package is made: the prefix /usr below a directory of its own."""
-    run(CMAKE, "--install", build, "--prefix", "/usr", DESTDIR=top)
-    paths = [os.path.join(where, name)[len(top):]
-             for where, _, names in os.walk(top) for name in names]
+    make("install", build, "/usr", top)
+    paths = files_below(top)
     libraries = [p for p in paths if re.search(r"\.(so|a|pc)(\.|$)", p)]
     check(len(libraries) > 10, f"only {libraries}")
     astray = [p for p in libraries if not p.startswith("/usr/lib64/")]
@@ -45,17 +58,36 @@ def files_stand_in_lib64(build, top):
                 text = stream.read()
             check(re.search(r"^libdir=.*/lib64$", text, re.M),
                   f"{path}: {text}")
+    make("uninstall", build, "/usr", top)
+    check(not files_below(top), f"make uninstall leaves {files_below(top)}")
+
+
+def prefix_with_a_space(build, scratch):
+    prefix = os.path.join(scratch, "a prefix")
+    make("install", build, prefix)
+    check(os.path.exists(os.path.join(prefix, "bin", "usiw")),
+          f"nothing was installed below {prefix}")
+    make("uninstall", build, prefix)
+    left = [name for name in os.listdir(scratch)
+            if name.startswith("a") and files_below(f"{scratch}/{name}")]
+    check(not left, f"make uninstall leaves {left}")
+
+
+def prefix_that_cannot_be_written(build):
+    """Not even by root; before anything is built."""
+    said = make("install", build, "/proc/usiw", code=2)
+    check("/proc/usiw cannot be written" in said and "PREFIX=" in said
+          and len(said.splitlines()) == 2, f"make install says: {said}")
 
 
 def main():
     with tempfile.TemporaryDirectory(prefix="usiw-libdir.") as scratch:
         os.chmod(scratch, 0o755)
         build = os.path.join(scratch, "build")
-        run(CMAKE, "-S", SOURCE, "-B", build, "-G", "Ninja",
-            "-DCMAKE_INSTALL_LIBDIR=lib64", "-DUSIW_TESTS=OFF",
-            "-DCMAKE_INSTALL_PREFIX=/usr")
-        run(CMAKE, "--build", build, "--target", "usiw-products")
-        files_stand_in_lib64(build, os.path.join(scratch, "top"))
+        prefix_that_cannot_be_written(build)
+        check(not os.path.exists(build), "it was built nevertheless")
+        prefix_with_a_space(build, scratch)
+        files_stand_in_lib64(build, os.path.join(scratch, "a top"))
         print(run(sys.executable, "-B", os.path.join(HERE, "prefix_test.py"),
                   CMAKE, USIW_BUILD_DIR=build))
 
