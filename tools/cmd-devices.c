@@ -74,11 +74,11 @@ static int verbs_load(void)
 	return 0;
 }
 
-/* First entry of a directory.  Return: 0; -ENOENT: it has none; why not. */
+/* First entry of a directory.  Return: 0; -ENODATA: it has none; why not. */
 static int first_entry(const char *path, char *ret_name, size_t size)
 {
 	const struct dirent *entry;
-	int ret = -ENOENT;
+	int ret = -ENODATA;
 	DIR *dir = opendir(path);
 
 	if (!dir)
@@ -199,10 +199,13 @@ static int none_explain(int err)
 	char name[256];
 	int ret = first_entry(CLASS_DIR, name, sizeof(name));
 
-	if (ret == -ENOENT)
+	if (ret == -ENODATA)
 		printf("no device: no interface with an IP address is usable "
 		       "(USIW_INTERFACES=%s)\n",
 		       variable("USIW_INTERFACES"));
+	else if (ret == -ENOENT)
+		printf("no device: the library that usiw preloads does not "
+		       "work; it says why (USIW_LOG=error)\n");
 	else if (ret < 0)
 		printf("no device: usiw's " CLASS_DIR " cannot be read: %s\n",
 		       strerror(-ret));

@@ -76,7 +76,7 @@ def second_library():
         expect(text, "hca_id:\tusiw_lo")
 
 
-def removed(what, library, what_is_said):
+def removed(what, library, what_is_said, no_device):
     with Test(f"{what} was removed") as test:
         prefix, usiw = installed(test)
         paths = libraries(prefix, library)
@@ -85,15 +85,20 @@ def removed(what, library, what_is_said):
             os.remove(path)
         text = run(test, "looker", [usiw, "run", "--", *LOOKER])
         expect(text, what_is_said, "install usiw again", "goes on")
+        text = run(test, "devices", [usiw, "devices"], codes=(1,))
+        expect(text, what_is_said, "install usiw again",
+               f"no device: {no_device}")
 
 
 def provider_removed():
-    removed("the provider", "libusiw-rdmav*.so", "is not installed beside")
+    removed("the provider", "libusiw-rdmav*.so", "is not installed beside",
+            "libibverbs has no driver for usiw_lo")
 
 
 def rnic_removed():
     removed("the RNIC library", "libusiw-rnic-*.so",
-            "cannot load the RNIC library")
+            "cannot load the RNIC library",
+            "the library that usiw preloads does not work")
 
 
 def rnic_cut_off():
