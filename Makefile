@@ -141,7 +141,8 @@ deb:
 	scripts/build-deb
 
 ## package-test: lintian; install, use, upgrade and remove the packages in new roots
-##       of Debian 12, 13 and sid (RELEASE=trixie: of that one)
+##       of Debian 12, 13 and sid (RELEASE=trixie: of that one); the job of CI that
+##       doc/install.md shows; debian/tests by autopkgtest
 package-test: deb
 	scripts/install-deps package
 	tests/package/lintian-check "$(BUILD)/deb"
@@ -150,6 +151,7 @@ package-test: deb
 		tests/package/run-in-root "$(BUILD)/deb" $$release \
 			"$(BUILD)/deb-before" || [ $$? = 77 ] || exit 1; done
 	tests/package/ci-job "$(BUILD)/deb" || [ $$? = 77 ]
+	tests/package/debian-tests "$(BUILD)/deb" $(RELEASE) || [ $$? = 77 ]
 
 ## fresh-test: prove "make demo" from a clone in a new debootstrap root (RELEASE=trixie)
 fresh-test:
