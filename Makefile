@@ -169,13 +169,19 @@ install:
 	cmake --build "$(BUILD)" -j $(JOBS) --target usiw-products
 	cmake --install "$(BUILD)"
 
-## uninstall: remove what the last install of this build directory has written
+## uninstall: remove what the last install of this build directory has written, and
+##       the directories that are usiw's own
 uninstall:
 	@test -f "$(BUILD)/install_manifest.txt" || { \
 		echo "usiw: $(BUILD)/install_manifest.txt is missing: nothing" \
 		     "was installed from $(BUILD)" >&2; exit 1; }
 	while read -r file || [ -n "$$file" ]; do \
 		rm -f "$(DESTDIR)$$file"; done <"$(BUILD)/install_manifest.txt"
+	@sed 's,/[^/]*$$,,' "$(BUILD)/install_manifest.txt" | sort -ru | \
+	while read -r dir; do \
+		while case $$dir in */usiw | */usiw/*) ;; *) false ;; esac && \
+			rmdir "$(DESTDIR)$$dir" 2>/dev/null; do \
+			dir=$${dir%/*}; done; done
 
 ## clean: remove every build directory
 clean:
