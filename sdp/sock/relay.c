@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -69,12 +70,25 @@ void sdp_relay_wait(struct sdp_sock *sock)
 	futex_wait(&sock->relay_is_over);
 }
 
-static struct sdp_link *relay_begin(struct sdp_sock *sock)
+/* sdp_relay_enter() has the lock until the relay stands.  Return: whether it
+ * does; else the thread has nothing to do, and nothing to let go of. */
+static bool relay_begin(struct sdp_sock *sock)
 {
+	bool is_relay;
+
 	sdp_inside_enter();
+	util_lock(&sock->lock);
+	is_relay = sock->is_relay;
+	if (!is_relay)
+		sock->relay_cnt--;
+	util_unlock(&sock->lock);
+	if (!is_relay) {
+		sdp_sock_drop(sock);
+		return false;
+	}
 	sdp_verbs_own_thread();
 	(void)sdp_start_wait(sock, SDP_NEVER);
-	return sdp_sock_link(sock);
+	return true;
 }
 
 static void pair_shutdown(struct sdp_sock *sock, int how)
@@ -117,11 +131,15 @@ static void link_finish(struct sdp_sock *sock, struct sdp_link *link)
 static void *up_thread(void *arg)
 {
 	struct sdp_sock *sock = arg;
-	struct sdp_link *link = relay_begin(sock);
-	char *buf = malloc(RELAY_SIZE);
+	struct sdp_link *link;
 	struct iovec iov;
+	char *buf;
 	long got;
 
+	if (!relay_begin(sock))
+		return NULL;
+	link = sdp_sock_link(sock);
+	buf = malloc(RELAY_SIZE);
 	while (link && buf) {
 		got = syscall(SYS_read, sock->shadow.lib_fd, buf, RELAY_SIZE);
 		if (got <= 0)
@@ -163,11 +181,16 @@ static bool pair_write(struct sdp_sock *sock, const char *buf, size_t len)
 static void *down_thread(void *arg)
 {
 	struct sdp_sock *sock = arg;
-	struct sdp_link *link = relay_begin(sock);
-	char *buf = malloc(RELAY_SIZE);
-	struct iovec iov = { .iov_base = buf, .iov_len = RELAY_SIZE };
+	struct sdp_link *link;
+	struct iovec iov;
 	ssize_t got = -1;
+	char *buf;
 
+	if (!relay_begin(sock))
+		return NULL;
+	link = sdp_sock_link(sock);
+	buf = malloc(RELAY_SIZE);
+	iov = (struct iovec){ .iov_base = buf, .iov_len = RELAY_SIZE };
 	if (link)
 		sdp_link_relay(link);
 	if (link && buf) {
@@ -221,6 +244,20 @@ out:
 	return ret;
 }
 
+/* Both, or none that goes on.  Return: 0; -errno. */
+static int threads_start(struct sdp_sock *sock)
+{
+	static void *(*const fns[])(void *arg) = { up_thread, down_thread };
+	/* One of an attempt that has just failed. */
+	int ret = sock->relay_cnt > 0 ? -EAGAIN : 0;
+
+	for (size_t i = 0; i < 2 && ret == 0; i++) {
+		ret = sdp_sock_thread(sock, fns[i]);
+		sock->relay_cnt += ret == 0;
+	}
+	return ret;
+}
+
 int sdp_relay_enter(struct sdp_sock *sock)
 {
 	enum sdp_sock_state state;
@@ -233,20 +270,20 @@ int sdp_relay_enter(struct sdp_sock *sock)
 	if (sock->is_relay ||
 	    (state != SDP_SOCK_STARTING && state != SDP_SOCK_STREAM))
 		goto out;
-	ret = pair_clear(sock);
-	if (ret < 0)
+	ret = threads_start(sock);
+	if (ret == 0)
+		ret = pair_clear(sock);
+	if (ret < 0) {
+		util_warn("sdp", "no relay for a socket that others hold: %s",
+			  strerror(-ret));
 		goto out;
+	}
 	if (sdp_sock_link(sock))
 		sdp_link_set_notify(sdp_sock_link(sock), NULL, NULL);
 	sdp_watch_give(sock);
 	sdp_sock_wake(sock);
 	sdp_options_relay(sock);
 	sdp_relay_name_put(sock->shadow.lib_fd, &sock->local, &sock->peer);
-	sock->relay_cnt = 2;
-	if (sdp_sock_thread(sock, up_thread) < 0)
-		sock->relay_cnt--;
-	if (sdp_sock_thread(sock, down_thread) < 0)
-		sock->relay_cnt--;
 	util_debug("sdp", "relay for a socket that others hold");
 out:
 	util_unlock(&sock->lock);

@@ -12,12 +12,14 @@
 #include "../../util/cancel.h"
 #include "../../util/thread.h"
 #include "ask.h"
+#include "epoll.h"
 #include "limit.h"
 #include "listen.h"
 #include "relay.h"
 #include "rights.h"
 
-/* Of a child, for a parent that raises its limit of descriptors in between. */
+/* Of a child, for a parent that raises its limit of descriptors in between, or
+ * has no thread for a relay just now. */
 #define ASK_TRIES 5
 
 /* Children that may hold sockets of this process; and the sockets of this
@@ -48,14 +50,16 @@ static void wanted_look(int fd, void *arg)
 static void answer(const struct sdp_sock *asked, int reply_fd)
 {
 	struct wanted wanted = { .sock = asked };
+	int ret = 0;
 
 	sdp_table_each_fd(wanted_look, &wanted);
 	if (wanted.found) {
-		(void)sdp_relay_enter(wanted.found);
+		ret = sdp_relay_enter(wanted.found);
 		sdp_relay_settle(wanted.found);
 		sdp_sock_put(wanted.found);
 	}
-	util_sys_write(reply_fd, "r", 1);
+	if (ret == 0)
+		util_sys_write(reply_fd, "r", 1);
 	util_sys_close(reply_fd);
 }
 
@@ -115,8 +119,8 @@ void sdp_share_close(int fd)
 
 /* ---- the child ----------------------------------------------------------- */
 
-/* Return: false: the parent had no number left for the question, and may have
- * one for the next. */
+/* Return: false: the parent could not be asked, or has no relay; the next
+ * question may fare better. */
 static bool parent_ask(struct sdp_sock *sock)
 {
 	struct pollfd pfd[2] = { { .events = POLLIN }, { .fd = -1 } };
@@ -127,7 +131,7 @@ static bool parent_ask(struct sdp_sock *sock)
 	if (sock->share_fd < 0 ||
 	    syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
 		    ways) < 0)
-		return true;
+		return false;
 	pfd[0].fd = ways[0];
 	/* If the parent has gone, the number says so. */
 	pfd[1].fd = sdp_sock_any_fd(sock);
@@ -143,16 +147,37 @@ static bool parent_ask(struct sdp_sock *sock)
 	return is_answered;
 }
 
+/* No octets will come through the number: it shows a reset, as nothing else
+ * would end the calls that wait for them. */
+static void number_end(struct sdp_sock *sock)
+{
+	int pair[2];
+
+	if (syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+		    pair) < 0)
+		return;
+	/* Left unread by an end that is closed. */
+	syscall(SYS_sendto, pair[0], "", 1, MSG_NOSIGNAL, NULL, 0);
+	util_sys_close(pair[1]);
+	sdp_watch_leave(sock);
+	sdp_sock_cover(sock, pair[0]);
+	sdp_watch_return(sock);
+	util_sys_close(pair[0]);
+}
+
 void sdp_share_ask(struct sdp_sock *sock)
 {
 	/* It sleeps with the lock. */
 	UTIL_SIGNALS_OFF();
+	bool is_answered = false;
 	int err = errno;
 
 	util_lock(&sock->lock);
 	if (sock->is_unasked) {
-		for (int i = 0; i < ASK_TRIES && !parent_ask(sock); i++)
-			;
+		for (int i = 0; i < ASK_TRIES && !is_answered; i++)
+			is_answered = parent_ask(sock);
+		if (!is_answered)
+			number_end(sock);
 		/* release: pairs with sdp_share_use() */
 		atomic_store_explicit(&sock->is_unasked, false,
 				      memory_order_release);

@@ -183,6 +183,22 @@ void sdp_shadow_show(struct sdp_shadow *shadow, int fd, short events,
 	assert_false(arrival);
 }
 
+/* ---- threads that cannot be made ------------------------------------------
+ */
+
+static int threads_left;
+
+int __real_util_thread_run(void *(*fn)(void *arg), void *arg, size_t size);
+int __wrap_util_thread_run(void *(*fn)(void *arg), void *arg, size_t size);
+
+int __wrap_util_thread_run(void *(*fn)(void *arg), void *arg, size_t size)
+{
+	if (threads_left == 0)
+		return -EAGAIN;
+	threads_left--;
+	return __real_util_thread_run(fn, arg, size);
+}
+
 /* ---- fixture --------------------------------------------------------------
  */
 
@@ -211,6 +227,7 @@ static int begin(void **state)
 	shutdown_cnt = abort_cnt = linger_cnt = drain_cnt = 0;
 	counted_tx = counted_rx = end_cnt = 0;
 	linger_ret = cancel_cnt = 0;
+	threads_left = 100;
 	is_reset = false;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, link_fds), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
@@ -391,6 +408,35 @@ static void octets_for_nobody_are_a_reset(void **state)
 	assert_int_equal(end_cnt, 1);
 }
 
+static int thread_cnt(void)
+{
+	int cnt;
+
+	util_lock(&sock->lock);
+	cnt = sock->relay_cnt;
+	util_unlock(&sock->lock);
+	return cnt;
+}
+
+/* Nothing has changed for the program, and a later attempt may succeed. */
+static void needs_both_threads(void **state)
+{
+	(void)state;
+	for (int cnt = 0; cnt < 2; cnt++) {
+		threads_left = cnt;
+		assert_int_equal(sdp_relay_enter(sock), -EAGAIN);
+		assert_false(sock->is_relay);
+		assert_false(sdp_relay_keeps(sock));
+		while (thread_cnt() > 0)
+			usleep(1000);
+		assert_int_equal(sdp_sock_state(sock), SDP_SOCK_STREAM);
+	}
+	threads_left = 2;
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_int_equal(send(fd, "hello", 5, 0), 5);
+	assert_octets(link_fds[1], "hello");
+}
+
 static void refuses_what_it_cannot_carry(void **state)
 {
 	static const struct {
@@ -421,8 +467,10 @@ static void refuses_what_it_cannot_carry(void **state)
 			program_closes();
 		assert_row(rows[i].name, sdp_relay_enter(sock) == rows[i].ret);
 		assert_row(rows[i].name, sock->is_relay == rows[i].is_relay);
+		while (!rows[i].is_relay && thread_cnt() > 0)
+			usleep(1000);
 		assert_row(rows[i].name,
-			   sock->relay_cnt == (rows[i].is_relay ? 2 : 0));
+			   thread_cnt() == (rows[i].is_relay ? 2 : 0));
 		assert_row(rows[i].name,
 			   sdp_relay_keeps(sock) == rows[i].is_relay);
 		if (!rows[i].has_pair)
@@ -439,7 +487,7 @@ static void is_entered_once(void **state)
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	assert_int_equal(cancel_cnt, 1);
 	assert_int_equal(sdp_relay_enter(sock), 0);
-	assert_int_equal(sock->relay_cnt, 2);
+	assert_int_equal(thread_cnt(), 2);
 	assert_int_equal(send(fd, "once", 4, 0), 4);
 	assert_octets(link_fds[1], "once");
 }
@@ -484,6 +532,7 @@ int main(void)
 		CASE(goes_on_for_other_holders),
 		CASE(a_reset_ends_both_directions),
 		CASE(octets_for_nobody_are_a_reset),
+		CASE(needs_both_threads),
 		CASE(refuses_what_it_cannot_carry),
 		CASE(is_entered_once),
 		CASE(goes_with_its_process),

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "sock/ask.h"
+#include "sock/epoll.h"
 #include "sock/listen.h"
 #include "sock/relay.h"
 #include "sock/share.h"
@@ -30,19 +31,29 @@ struct counts {
 
 static struct counts *counts;
 
-static int listen_fork_cnt, listen_child_cnt;
+static int listen_fork_cnt, listen_child_cnt, enter_ret;
 
 int sdp_relay_enter(struct sdp_sock *sock)
 {
-	sock->is_relay = true;
+	sock->is_relay = enter_ret == 0;
 	atomic_fetch_add(&counts->entered, 1);
-	return 0;
+	return enter_ret;
 }
 
 void sdp_relay_settle(struct sdp_sock *sock)
 {
-	assert_true(sock->is_relay);
+	(void)sock;
 	atomic_fetch_add(&counts->settled, 1);
+}
+
+void sdp_watch_leave(struct sdp_sock *sock)
+{
+	(void)sock;
+}
+
+void sdp_watch_return(struct sdp_sock *sock)
+{
+	(void)sock;
 }
 
 static enum sdp_sock_state answer;
@@ -88,7 +99,7 @@ static int begin(void **state)
 {
 	(void)state;
 	memset(counts, 0, sizeof(*counts));
-	listen_fork_cnt = listen_child_cnt = 0;
+	listen_fork_cnt = listen_child_cnt = enter_ret = 0;
 	for (int i = 0; i < SOCK_CNT; i++) {
 		int pair[2];
 
@@ -217,6 +228,57 @@ static void a_set_may_hold_any(void **state)
 	(void)state;
 	assert_int_equal(in_child(child_uses_all), 0);
 	assert_int_equal(counts->entered, 2);
+}
+
+static int child_sees_a_reset(void)
+{
+	char octet;
+
+	sdp_share_use(socks[USED]);
+	CHECK(!socks[USED]->is_unasked);
+	CHECK(recv(fds[USED], &octet, 1, 0) == -1 && errno == ECONNRESET);
+	CHECK(send(fds[USED], "x", 1, MSG_NOSIGNAL) == -1);
+	CHECK(fcntl(fds[USED], F_GETFD) == FD_CLOEXEC);
+	return 0;
+}
+
+/* A parent that cannot make threads has no relay: the child is not left
+ * waiting for octets, and the parent's connection goes on. */
+static void without_a_relay_the_child_sees_a_reset(void **state)
+{
+	(void)state;
+	enter_ret = -EAGAIN;
+	assert_int_equal(in_child(child_sees_a_reset), 0);
+	assert_true(counts->entered > 1);
+	assert_false(socks[USED]->is_relay);
+	assert_int_equal(send(fds[USED], "x", 1, MSG_NOSIGNAL), 1);
+}
+
+/* Nobody could be asked, and a relay could not be made before. */
+static void who_cannot_ask_sees_a_reset(void **state)
+{
+	int next = dup(0), status;
+	struct rlimit old, limit;
+	pid_t pid;
+
+	(void)state;
+	close(next);
+	enter_ret = -EAGAIN;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	limit = old;
+	limit.rlim_cur = (rlim_t)next + 1;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	sdp_share_fork_prepare();
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	pid = fork();
+	if (!pid) {
+		sdp_table_fork_child();
+		sdp_share_fork_child();
+		_exit(child_sees_a_reset());
+	}
+	sdp_share_fork_parent();
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
 /* What the child's program would inherit, and nothing else. */
@@ -419,8 +481,10 @@ int main(void)
 		/* The first one: no child of another case may be left.  And
 		 * no thread in the second one, for TSan. */
 		CASE(without_descriptors_all_are_relays_at_once),
+		CASE(who_cannot_ask_sees_a_reset),
 		CASE(a_parent_that_has_ended_is_not_waited_for),
 		CASE(a_child_asks_for_what_it_uses),
+		CASE(without_a_relay_the_child_sees_a_reset),
 		CASE(a_set_may_hold_any),
 		CASE(a_program_gets_what_it_inherits),
 		CASE(the_last_number_of_a_shared_socket_leaves_a_relay),
