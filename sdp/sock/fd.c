@@ -269,7 +269,10 @@ static int dup_finish(int fd, int new_fd)
 	file = sdp_is_owner() ? file_get(fd, kind) : NULL;
 	if (!file)
 		return new_fd;
-	ret = util_fdtab_install(table(), new_fd, kind, file);
+	if (kind == SDP_FD_SOCK)
+		ret = sdp_sock_add_dup(sdp_sock_of(file), new_fd, fd);
+	else
+		ret = util_fdtab_install(table(), new_fd, kind, file);
 	util_file_put(file);
 	if (ret < 0) {
 		real_close(new_fd);

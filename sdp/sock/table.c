@@ -207,6 +207,18 @@ void sdp_sock_cover(struct sdp_sock *sock, int from_fd)
 	util_unlock(&sock->shadow.lock);
 }
 
+int sdp_sock_add_dup(struct sdp_sock *sock, int fd, int from_fd)
+{
+	int ret;
+
+	util_lock(&sock->shadow.lock);
+	ret = sdp_sock_add_fd(sock, fd);
+	if (ret == 0 && sdp_sock_has_fd(sock, from_fd))
+		number_cover(fd, &from_fd);
+	util_unlock(&sock->shadow.lock);
+	return ret;
+}
+
 int sdp_sock_any_fd(struct sdp_sock *sock)
 {
 	return util_fdtab_find(table(), 0, &sock->file);

@@ -253,6 +253,10 @@ struct sdp_sock *sdp_sock_add(int fd, int family,
 /* A further descriptor of the same socket.  Return: 0; -EMFILE; -ENOMEM. */
 int sdp_sock_add_fd(struct sdp_sock *sock, int fd);
 
+/* The same for @fd, which was duplicated from its number @from_fd: the numbers
+ * may have been covered in between. */
+int sdp_sock_add_dup(struct sdp_sock *sock, int fd, int from_fd);
+
 /* Each number of @sock: fn(fd, arg). */
 void sdp_sock_each_fd(struct sdp_sock *sock, void (*fn)(int fd, void *arg),
 		      void *arg);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sock/acceptor.h"
@@ -17,6 +18,7 @@
 #include "sock/listen.h"
 #include "sock/option.h"
 #include "sock/ready.h"
+#include "sock/real.h"
 #include "sock/share.h"
 #include "sock/signals.h"
 #include "sock/start.h"
@@ -354,6 +356,44 @@ static void a_duplicate_is_the_same_socket(void **state)
 	assert_int_equal(sdp_fd_dup(fd, 0, false), -EBADF);
 }
 
+static int covering_fd;
+
+/* While it returns, another thread starts SDP. */
+static int covered_fcntl(int of, int cmd, ...)
+{
+	int ret = fcntl(of, cmd, 0);
+
+	sdp_sock_cover(sock, covering_fd);
+	return ret;
+}
+
+static bool is_one_file(int one, int other)
+{
+	struct stat a, b;
+
+	return fstat(one, &a) == 0 && fstat(other, &b) == 0 &&
+	       a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+static void a_duplicate_is_covered_as_well(void **state)
+{
+	struct sdp_reals *reals = sdp_real_table.pointers;
+	int copy;
+
+	(void)state;
+	covering_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	assert_non_null(sdp_real());
+	reals->fcntl = covered_fcntl;
+	copy = sdp_fd_dup(fd, 0, true);
+	reals->fcntl = fcntl;
+	assert_true(sdp_sock_has_fd(sock, copy));
+	assert_true(is_one_file(fd, covering_fd));
+	assert_true(is_one_file(copy, covering_fd));
+	assert_true(fcntl(copy, F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(sdp_fd_close(copy), 0);
+	close(covering_fd);
+}
+
 static void a_duplicate_takes_a_number_over(void **state)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -473,6 +513,7 @@ int main(void)
 		TEST(a_range_passes_over_the_librarys_own),
 		TEST(a_bad_range_closes_nothing),
 		TEST(a_duplicate_is_the_same_socket),
+		TEST(a_duplicate_is_covered_as_well),
 		TEST(a_duplicate_takes_a_number_over),
 		TEST(a_bad_duplicate_costs_nothing),
 		TEST(flags_are_noted),
