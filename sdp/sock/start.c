@@ -251,34 +251,69 @@ static void give_back(struct sdp_sock *sock, int tcp_fd)
 	sdp_watch_return(sock);
 }
 
+static int send_all(int fd, const char *octets, size_t len)
+{
+	long sent;
+
+	for (; len > 0; octets += sent, len -= (size_t)sent) {
+		sent = syscall(SYS_sendto, fd, octets, len, MSG_NOSIGNAL, NULL,
+			       0);
+		if (sent < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static void close_by_reset(int fd)
+{
+	static const struct linger at_once = { .l_onoff = 1 };
+
+	syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_LINGER, &at_once,
+		sizeof(at_once));
+	util_sys_close(fd);
+}
+
+/* A new TCP connection to the program's own destination, with what was sent.
+ * With the sock's lock, which others may have meanwhile: it takes time.
+ * Return: descriptor; -errno. */
+static int tcp_make(struct sdp_sock *sock)
+{
+	int tcp_fd, ret;
+	size_t done = 0, len;
+
+	util_unlock(&sock->lock);
+	ret = tcp_fd = sdp_connect_tcp(sock);
+	util_lock(&sock->lock);
+	while (ret >= 0 && (len = sdp_sock_early_len(sock)) > done) {
+		util_unlock(&sock->lock);
+		ret = send_all(tcp_fd, sock->early + done, len - done);
+		done = len;
+		util_lock(&sock->lock);
+	}
+	if (ret >= 0 && (sock->is_undone || sock->is_relay))
+		ret = -ECANCELED;
+	if (ret < 0 && tcp_fd >= 0)
+		close_by_reset(tcp_fd);
+	return ret < 0 ? ret : tcp_fd;
+}
+
 /*
- * The Connecting Peer's way back: a new TCP connection to the program's own
- * destination takes the numbers, and what was sent goes there.  With the sock's
- * lock.  Return: 0; -errno.
+ * The Connecting Peer's way back: that connection takes the numbers.  With the
+ * sock's lock.  Return: 0; -errno.
  */
 static int fall_back(struct sdp_sock *sock)
 {
-	int tcp_fd = sdp_connect_tcp(sock), ret = 0;
-	size_t done = 0, len = sdp_sock_early_len(sock);
-	long sent;
+	int tcp_fd = tcp_make(sock);
 
 	if (tcp_fd < 0)
 		return tcp_fd;
-	while (done < len && ret == 0) {
-		sent = syscall(SYS_sendto, tcp_fd, sock->early + done,
-			       len - done, MSG_NOSIGNAL, NULL, 0);
-		if (sent < 0)
-			ret = -errno;
-		else
-			done += (size_t)sent;
-	}
-	if (ret == 0 && sdp_sock_is_wr_shut(sock))
+	if (sdp_sock_is_wr_shut(sock))
 		syscall(SYS_shutdown, tcp_fd, SHUT_WR);
 	/* The kernel sends what a closed socket has left. */
-	if (ret == 0 && !sock->is_closed)
+	if (!sock->is_closed)
 		give_back(sock, tcp_fd);
 	util_sys_close(tcp_fd);
-	return ret;
+	return 0;
 }
 
 /* The pair is not used any more: closing it wakes threads that sleep on it. */

@@ -270,9 +270,16 @@ void sdp_connect_look(struct sdp_sock *sock, int fd)
 	sdp_sock_become(sock, SDP_SOCK_PENDING);
 }
 
+/* The way back takes its time, if there is a word to wait for. */
+static _Atomic bool is_way_slow, is_on_way;
+
 int sdp_connect_tcp(const struct sdp_sock *sock)
 {
 	(void)sock;
+	while (is_way_slow) {
+		is_on_way = true;
+		usleep(1000);
+	}
 	return other_tcp;
 }
 
@@ -362,6 +369,7 @@ static int begin(void **state)
 	fallback = NO_FALLBACK;
 	link_got_len = 0;
 	link_is_full = can_raise = false;
+	is_way_slow = is_on_way = false;
 	other_tcp = -ECONNREFUSED;
 	tcp_pair(pair);
 	fd = pair[0];
@@ -698,6 +706,60 @@ static void a_start_that_fails_goes_on_by_tcp_where_it_can(void **state)
 	}
 }
 
+/* The way back may be long: the program's calls do not wait for it, and it may
+ * have changed its mind at the end. */
+static void the_way_back_holds_nobody_up(void **state)
+{
+	static const struct {
+		const char *name;
+		bool is_undone, is_relay, is_closed;
+		enum sdp_sock_state state;
+	} rows[] = {
+		{ "wanted", false, false, false, SDP_SOCK_TCP },
+		{ "not wanted", true, false, false, SDP_SOCK_STREAM },
+		{ "held by others", false, true, false, SDP_SOCK_STREAM },
+		{ "closed", false, false, true, SDP_SOCK_STREAM },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		bool is_lost = rows[i].is_undone || rows[i].is_relay;
+		int other[2];
+		char octet;
+
+		begin(state);
+		tcp_pair(other);
+		other_tcp = other[0];
+		link_rets[0] = -EPROTO;
+		outcome.reason = SDP_REASON_NOT_SDP;
+		outcome.has_sent = is_way_slow = true;
+		start_now();
+		assert_int_equal(send_text("early"), 5);
+		sem_post(&gate);
+		while (!is_on_way)
+			usleep(1000);
+		assert_int_equal(send_text(" late"), 5);
+		if (rows[i].is_closed)
+			assert_true(sdp_start_abandon(sock));
+		util_lock(&sock->lock);
+		sock->is_undone = rows[i].is_undone;
+		sock->is_relay = rows[i].is_relay;
+		util_unlock(&sock->lock);
+		is_way_slow = false;
+		gate_open();
+		assert_row(rows[i].name, sdp_sock_state(sock) == rows[i].state);
+		assert_row(rows[i].name, end_cnt == rows[i].is_closed);
+		if (!is_lost)
+			assert_octets(other[1], "early late");
+		/* To the peer the connection that is not taken breaks off. */
+		else
+			while (recv(other[1], &octet, 1, 0) > 0)
+				;
+		assert_row(rows[i].name, !is_lost || errno == ECONNRESET);
+		close(other[1]);
+		end(state);
+	}
+}
+
 /* The last descriptors were others': once more, with the limit raised. */
 static void a_lack_of_descriptors_is_tried_again(void **state)
 {
@@ -808,6 +870,7 @@ int main(void)
 		CASE(waits_until_its_deadline),
 		cmocka_unit_test(
 			a_start_that_fails_goes_on_by_tcp_where_it_can),
+		cmocka_unit_test(the_way_back_holds_nobody_up),
 		CASE(a_lack_of_descriptors_is_tried_again),
 		CASE(close_leaves_the_rest_to_the_thread),
 		CASE(close_of_an_empty_start_ends_the_connection),
