@@ -17,10 +17,10 @@
 #include "engine/engine.h"
 #include "os/fd.h"
 #include "mem/null-mr.h"
-#include "oob.h"
+#include "oob/oob.h"
 #include "port.h"
-#include "qp.h"
-#include "stream-serve.h"
+#include "qp/qp.h"
+#include "qp/stream-serve.h"
 #include "os/stat.h"
 
 #define EXIT_TRY_CNT 1000
@@ -179,7 +179,7 @@ static void context_unlist(const struct rnic_context *ctx)
 }
 
 /*
- * Queues are left in it, and perhaps a thread that polls one, or whose lead
+ * Queues are left in it, and perhaps a thread that polls one, or a lead that
  * will never be given back: librdmacm closes its devices while the process
  * exits and other threads run.  Memory stays.
  */

@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 
 #include "../util/log.h"
-#include "cm-internal.h"
+#include "loop/loop.h"
 #include "mem/context.h"
 #include "dev/device.h"
 #include "os/fd.h"
@@ -70,7 +70,7 @@ static void port_look(struct rnic_port *port,
 }
 
 /*
- * What was over before anybody looked: down and up again, an address that went
+ * What was over before the look: down and up again, an address that went
  * and came back.  The rest the look will find.
  */
 static void port_hear(struct rnic_port *port,
@@ -101,7 +101,7 @@ static void ports_look(void)
 		ports.again_ns = rnic_now_ns() + PORT_AGAIN_NS;
 		return;
 	}
-	/* Who hears of a change must find it. */
+	/* A program that is told of a change must find it. */
 	rnic_netif_cache_drop();
 	LIST_FOREACH(port, &ports.watched, link)
 	port_look(port, table);
@@ -131,7 +131,8 @@ static void ports_close(void)
 	if (!ports.has_fd)
 		return;
 	/* By hand: a forked child may hold the socket open. */
-	(void)cm_thread_watch(ports.fd, CM_TAG_PORT, 0, 0, &ports.epoll_events);
+	(void)rnic_loop_watch(ports.fd, RNIC_LOOP_PORT, 0, 0,
+			      &ports.epoll_events);
 	rnic_fd_close(ports.fd);
 	ports.has_fd = false;
 	ports.epoll_events = 0;
@@ -144,7 +145,7 @@ static int ports_open(void)
 
 	if (ports.has_fd)
 		return 0;
-	rc = cm_thread_start();
+	rc = rnic_loop_start();
 	if (rc < 0)
 		return rc;
 	rc = rnic_netif_watch_open();
@@ -155,7 +156,7 @@ static int ports_open(void)
 	ports.epoll_events = 0;
 	rc = rnic_fd_register(&ports.fd);
 	if (rc == 0)
-		rc = cm_thread_watch(ports.fd, CM_TAG_PORT, 0, EPOLLIN,
+		rc = rnic_loop_watch(ports.fd, RNIC_LOOP_PORT, 0, EPOLLIN,
 				     &ports.epoll_events);
 	if (rc < 0)
 		ports_close();
@@ -207,14 +208,14 @@ void rnic_port_watch(struct rnic_context *ctx)
 	int rc;
 
 	port->ctx = ctx;
-	util_lock(&cm.lock);
+	util_lock(&rnic_loop.lock);
 	rc = ports_open();
 	if (rc < 0) {
 		util_warn("rnic", "%s: no port events: %s", ctx->dev->name,
 			  strerror(-rc));
 		goto unlock;
 	}
-	/* What was before is not its affair. */
+	/* Changes before this do not concern it. */
 	rnic_port_ready();
 	if (!ports.has_fd)
 		goto unlock;
@@ -226,14 +227,14 @@ void rnic_port_watch(struct rnic_context *ctx)
 		rnic_netif_table_free(table);
 	}
 unlock:
-	util_unlock(&cm.lock);
+	util_unlock(&rnic_loop.lock);
 }
 
 void rnic_port_unwatch(struct rnic_context *ctx)
 {
 	struct rnic_port *port;
 
-	util_lock(&cm.lock);
+	util_lock(&rnic_loop.lock);
 	LIST_FOREACH(port, &ports.watched, link)
 	{
 		if (port == ctx->port)
@@ -246,7 +247,7 @@ void rnic_port_unwatch(struct rnic_context *ctx)
 		if (LIST_EMPTY(&ports.watched))
 			ports_close();
 	}
-	util_unlock(&cm.lock);
+	util_unlock(&rnic_loop.lock);
 }
 
 /* ---- process ------------------------------------------------------------ */

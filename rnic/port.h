@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Port events: what becomes of a device's interface and its addresses, told
- * to every context of the device.  The connection manager's lock guards all
- * of it, and its thread does the work.
+ * to every context of the device.  The loop's lock guards all of it, and its
+ * thread does the work.
  */
 #ifndef RNIC_PORT_H
 #define RNIC_PORT_H
@@ -43,7 +43,7 @@ void rnic_port_watch(struct rnic_context *ctx);
  * the socket.  A context that is not watched: nothing happens. */
 void rnic_port_unwatch(struct rnic_context *ctx);
 
-/* ---- for the manager's thread, under its lock --------------------------- */
+/* ---- for the loop, locked -------------------- --------------------------- */
 
 /* The kernel has something to say. */
 void rnic_port_ready(void);
@@ -52,7 +52,7 @@ uint64_t rnic_port_next_ns(void);
 void rnic_port_fire(uint64_t now_ns);
 /* Process exit. */
 void rnic_port_close_all(void);
-/* Forked child: nobody is watched; the socket is closed already. */
+/* Forked child: no context is watched; the socket is closed already. */
 void rnic_port_fork_child(void);
 
 #endif

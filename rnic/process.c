@@ -2,13 +2,16 @@
 /*
  * A fork, and the end of the process: in which order the modules are told.
  */
-#include "cm.h"
+#include "cm/fork.h"
 #include "dev/device.h"
 #include "os/fd.h"
 #include "os/guard.h"
 #include "life.h"
+#include "loop/loop.h"
+#include "oob/oob.h"
+#include "port.h"
 #include "os/netif-cache.h"
-#include "qp.h"
+#include "qp/qp.h"
 #include "os/stat.h"
 
 /* Its sockets are closed already, and it has one thread. */
@@ -18,6 +21,8 @@ static void process_child(struct util_fdtab *tab)
 	rnic_netif_cache_fork_child();
 	rnic_stat_fork_child();
 	rnic_cm_fork_child(tab);
+	rnic_oob_fork_child();
+	rnic_port_fork_child();
 	rnic_qp_table_fork_child();
 	rnic_contexts_fork_child();
 	rnic_device_fork_child();
@@ -41,6 +46,6 @@ __attribute__((constructor)) static void process_start(void)
  */
 __attribute__((destructor)) static void process_exit(void)
 {
-	rnic_cm_exit();
+	rnic_loop_stop();
 	rnic_contexts_drain();
 }

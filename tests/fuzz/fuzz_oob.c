@@ -22,10 +22,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cm-internal.h"
+#include "loop/loop.h"
 #include "os/netif.h"
-#include "qp-num.h"
-#include "oob-internal.h"
+#include "qp/qp-num.h"
+#include "oob/frame.h"
+#include "oob/link.h"
+#include "oob/oob.h"
 #include "rnicpair.h"
 #include "os/tcp.h"
 
@@ -242,26 +244,26 @@ static void manager_step(void)
 {
 	struct epoll_event ev[64];
 
-	util_lock(&cm.lock);
+	util_lock(&rnic_loop.lock);
 	for (int i = 0; i < 2; i++)
 		rnic_oob_listener_ready(rnic_qp_num(pair.side[i].qp));
 	for (int turn = 0; turn < 8; turn++) {
-		int cnt = epoll_wait(cm.epoll_fd, ev, 64, 0);
+		int cnt = epoll_wait(rnic_loop.epoll_fd, ev, 64, 0);
 
 		for (int i = 0; i < cnt; i++) {
 			uint64_t data = ev[i].data.u64;
 
-			if ((data >> 24 & 0xff) == CM_TAG_OOB_LINK)
+			if ((data >> 24 & 0xff) == RNIC_LOOP_OOB_LINK)
 				rnic_oob_link_ready(data &
 						    ~((uint64_t)0xff << 24));
 		}
 	}
-	util_unlock(&cm.lock);
+	util_unlock(&rnic_loop.lock);
 }
 
 static void exit_without_thread(void)
 {
-	cm.is_started = false;
+	rnic_loop.is_started = false;
 }
 
 static void world_open(void)
@@ -272,9 +274,9 @@ static void world_open(void)
 	setenv("USIW_DRAIN_MS", "0", 1);
 	setenv("USIW_HALF_OPEN_MAX", "4", 1);
 	setenv("USIW_LOG", "none", 1);
-	cm.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	cm.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	cm.is_started = true;
+	rnic_loop.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	rnic_loop.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	rnic_loop.is_started = true;
 	atexit(exit_without_thread);
 	rnicpair_open_idle(&pair, &options);
 	for (int i = 0; i < 2; i++) {
@@ -415,9 +417,9 @@ static void come(bool is_foreign)
 
 static void later(void)
 {
-	util_lock(&cm.lock);
+	util_lock(&rnic_loop.lock);
 	rnic_oob_fire(rnic_now_ns() + UINT64_C(100000000000));
-	util_unlock(&cm.lock);
+	util_unlock(&rnic_loop.lock);
 	manager_step();
 }
 
@@ -512,11 +514,11 @@ static void run_end(void)
 	qp_reset(0);
 	qp_reset(1);
 	manager_step(); /* those who wait to be accepted */
-	util_lock(&cm.lock);
+	util_lock(&rnic_loop.lock);
 	oob_links_close_all();
-	for (uint32_t i = 0; i < cm.links.page_cnt * CM_TABLE_PAGE; i++)
-		fuzz_assert(!cm_table_get_slot(&cm.links, i));
-	util_unlock(&cm.lock);
+	for (uint32_t i = 0; i < oob_link_refs.page_cnt * RNIC_REF_PAGE; i++)
+		fuzz_assert(!rnic_ref_get_slot(&oob_link_refs, i));
+	util_unlock(&rnic_loop.lock);
 	for (int i = 0; i < PEERS; i++)
 		if (peers[i].fd >= 0)
 			close(peers[i].fd);

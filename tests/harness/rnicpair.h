@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "rnic.h"
-#include "stream.h"
+#include "qp/stream.h"
 
 #define must(cond)                                                             \
 	do {                                                                   \

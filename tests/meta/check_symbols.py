@@ -70,9 +70,9 @@ CANCELLATION = (
 # Object file of rnic/, or room -> those that it may name, and why.
 MAY_CANCEL = {
     "os/evfd.c": "__read",      # the wait for an event
-    "attach.c": "fcntl",     # F_DUPFD_CLOEXEC: never one
-    "cm-thread.c": "poll|nanosleep|pthread_timedjoin_np",  # own thread, exit
-    "cm-port.c": r"\w+dir",                   # in UTIL_CANCEL_OFF()
+    "oob/attach.c": "fcntl",     # F_DUPFD_CLOEXEC: never one
+    "loop/loop.c": "poll|nanosleep|pthread_timedjoin_np",  # own thread, exit
+    "cm/port.c": r"\w+dir",                   # in UTIL_CANCEL_OFF()
     "engine/engine.c": "usleep|pthread_join",  # in UTIL_CANCEL_OFF()
     "os/netif.c": r"nl_\w+|rtnl_\w+",        # so is what follows
     "provider": "fopen|fclose|fgets|fprintf|__fprintf_chk|fscanf|"
@@ -80,11 +80,11 @@ MAY_CANCEL = {
     "kabi": "fopen|fclose|fgets|fprintf|__fprintf_chk|fscanf|fdopen|"
             "__isoc\\w+scanf|syslog",
 }
-# The only files of rnic/ where a socket call may be made: the data path's
-# table, and the connection manager.
+# The only files of rnic/ where a socket call may be made by name: the data
+# path's table, and the connection manager.
 RNIC = os.path.join(os.environ.get("USIW_SOURCE_DIR") or os.path.join(
     os.path.dirname(__file__), "../.."), "rnic")
-SOCKET_FILES = r"(os/tcp|listen|cm-\w+)\.c"
+SOCKET_FILES = r"os/tcp\.c"
 
 
 def run(*command):

@@ -13,11 +13,9 @@ ROOMS = ("util", "libsiw-mpa", "rnic", "kernel-abi", "sdp", "tools")
 # what ends the stream and the QP; QPs, streams and the engine call each other.
 KNOWN = {
     "rnic": frozenset("rnic/" + noun for noun in """
-        ack cm cm-active cm-addr cm-ask cm-bare cm-close cm-event
-        cm-fork cm-id cm-internal cm-passive cm-port cm-start cm-table
-        cm-thread cq inbound listen nudge oob oob-frame oob-internal
-        oob-link port qp qp-num qp-table retry rnr rq sq stall stream
-        stream-end stream-internal stream-start
+        qp/ack qp/cq qp/inbound qp/nudge qp/qp qp/qp-table qp/retry
+        qp/rnr qp/rq qp/sq qp/stall qp/stream qp/stream-end
+        qp/stream-internal
         """.split()),
 }
 # The order of the modules of rnic/, lowest first, is in this file.

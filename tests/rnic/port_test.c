@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cm-internal.h"
+#include "cm/object.h"
 #include "mem/context.h"
 #include "dev/device.h"
 #include "os/netif.h"
@@ -147,8 +147,8 @@ static void wait_looks(uint32_t cnt)
 		usleep(1000);
 	}
 	/* And what follows from the look is done, too. */
-	util_lock(&cm.lock);
-	util_unlock(&cm.lock);
+	util_lock(&rnic_loop.lock);
+	util_unlock(&rnic_loop.lock);
 }
 
 /* ... and it has been looked at. */
@@ -321,9 +321,9 @@ static void what_is_over_is_told(void **state)
 	wait_looks(before + 1);
 	expect_nothing(ctx);
 	/* Who comes after it has seen nothing of it. */
-	util_lock(&cm.lock);
+	util_lock(&rnic_loop.lock);
 	say_change(flap, 4);
-	util_unlock(&cm.lock);
+	util_unlock(&rnic_loop.lock);
 	late = open_device("usiw_eth0");
 	expect(ctx, USIW_EVENT_PORT_ERR);
 	expect(ctx, USIW_EVENT_PORT_ACTIVE);

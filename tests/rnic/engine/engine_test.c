@@ -24,9 +24,9 @@
 #include "mem/context.h"
 #include "engine/engine.h"
 #include "engine/wake.h"
-#include "qp.h"
+#include "qp/qp.h"
 #include "rawpeer.h"
-#include "stream-internal.h"
+#include "qp/stream-internal.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 

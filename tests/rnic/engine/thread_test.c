@@ -19,7 +19,7 @@
 #include "mem/context.h"
 #include "engine/engine.h"
 #include "engine/wake.h"
-#include "qp.h"
+#include "qp/qp.h"
 #include "rawpeer.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;

@@ -18,7 +18,7 @@
 #include "mem/atomic.h"
 #include "os/guard.h"
 #include "mem/context.h"
-#include "qp.h"
+#include "qp/qp.h"
 #include "rawpeer.h"
 #include "rnicpair.h"
 

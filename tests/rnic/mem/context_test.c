@@ -25,7 +25,7 @@
 #include "mem/context.h"
 #include "engine/engine.h"
 #include "env.h"
-#include "qp.h"
+#include "qp/qp.h"
 #include "rawpeer.h"
 #include "test.h"
 

@@ -11,7 +11,7 @@
 
 #include "mem/context.h"
 #include "mem/mw.h"
-#include "qp.h"
+#include "qp/qp.h"
 #include "rawpeer.h"
 
 #define LW RNIC_ACCESS_LOCAL_WRITE

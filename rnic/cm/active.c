@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The active side: dial, Request, and what came of it. */
+#include "active.h"
+
+#include "../../util/env.h"
+#include "../../util/log.h"
+#include "ask.h"
+#include "attach.h"
+#include "bare.h"
+#include "conn.h"
+#include "dial.h"
+#include "event.h"
+#include "id.h"
+#include "loop/loop.h"
+#include "os/addr.h"
+#include "os/fd.h"
+#include "os/stat.h"
+#include "os/tcp.h"
+#include "outcome.h"
+#include "qp/qp.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+
+/*
+ * A server that listens anew for each connection (perftest -R does) is without
+ * a listener for a moment.  Behind a kernel's RNIC the client is too slow to
+ * see it; here it is not, so a refusal is final only after a while.
+ */
+#define REFUSED_NS (300 * NS_PER_MS)
+#define REDIAL_NS (20 * NS_PER_MS)
+/* Private Data that Linux's siw takes; it drops a peer that sends more. */
+#define SIW_PD_MAX 256
+
+static void conn_refused(struct cm_conn *conn)
+{
+	uint64_t now_ns = rnic_now_ns();
+
+	if (now_ns >= conn->refused_ns) {
+		cm_conn_abort(conn, -ECONNREFUSED);
+		return;
+	}
+	cm_conn_drop_socket(conn);
+	TAILQ_REMOVE(&cm.starting, conn, link);
+	conn->phase = CM_PHASE_REFUSED;
+	conn->deadline_ns = now_ns + REDIAL_NS;
+	rnic_loop_deadline(conn->deadline_ns);
+	TAILQ_INSERT_TAIL(&cm.refused, conn, link);
+}
+
+/*
+ * Return: 0: under way; -errno of socket() or bind(); what connect() says at
+ * once comes in *ret_status.
+ */
+static int conn_dial(struct cm_conn *conn, int *ret_status)
+{
+	struct cm_id *id = conn->id;
+	int fd = id->fd;
+
+	*ret_status = 0;
+	if (fd < 0)
+		fd = cm_dial_open_source(id);
+	if (fd < 0)
+		return fd;
+	id->fd = -1;
+	conn->fd = fd;
+	conn->phase = CM_PHASE_CONNECTING;
+	*ret_status = cm_dial(conn, &id->peer);
+	if (*ret_status < 0 || cm_dial_is_connected(conn))
+		return 0;
+	return cm_conn_watch(conn, EPOLLOUT);
+}
+
+/* The TCP connection stands. */
+static bool active_start(struct cm_conn *conn)
+{
+	struct smpa_options opt = SMPA_OPTIONS_INIT;
+	int ret;
+
+	/* A port without a listener can be answered by TCP's simultaneous
+	 * open with itself. */
+	if (rnic_addr_equal(&conn->local, &conn->peer)) {
+		conn_refused(conn);
+		return false;
+	}
+	opt.role = SMPA_INITIATOR;
+	opt.rev = conn->rev;
+	opt.ird = rnic_stream_depth_min(conn->param.ird, util_settings()->ird);
+	opt.ord = rnic_stream_depth_min(conn->param.ord, util_settings()->ord);
+	ret = cm_conn_open_stream(conn, &opt);
+	if (ret == 0)
+		ret = smpa_conn_start(rnic_stream_conn(conn->stream),
+				      conn->param.pd, conn->param.pd_len);
+	if (ret < 0) {
+		cm_conn_abort(conn, ret);
+		return false;
+	}
+	cm_conn_await_reply(conn);
+	return true;
+}
+
+/* What conn_dial() found out at once. */
+static bool conn_dialled(struct cm_conn *conn, int status)
+{
+	if (status == -ECONNREFUSED)
+		conn_refused(conn);
+	else if (status < 0)
+		cm_conn_abort(conn, status);
+	else if (cm_dial_is_connected(conn))
+		return active_start(conn);
+	return false;
+}
+
+bool cm_active_dial_port(struct cm_conn *conn)
+{
+	int status, ret;
+
+	ret = conn_dial(conn, &status);
+	return conn_dialled(conn, ret < 0 ? ret : status);
+}
+
+bool cm_active_redial(struct cm_conn *conn)
+{
+	TAILQ_REMOVE(&cm.refused, conn, link);
+	conn->phase = CM_PHASE_CONNECTING;
+	cm_conn_begin(conn);
+	return !cm_ask_begin(conn) && cm_active_dial_port(conn);
+}
+
+/* D-27: one more try with revision 1, on a new TCP connection. */
+bool cm_active_retry(struct cm_conn *conn)
+{
+	bool is_long = conn->param.pd_len + SMPA_PD_ENHANCED > SIW_PD_MAX;
+
+	util_info("cm", "id %u: no Reply to revision 2, trying revision 1%s",
+		  cm_id_num(conn->id),
+		  is_long ? "; Linux's siw takes 256 octets of private data, "
+			    "4 of them revision 2's own"
+			  : "");
+	cm_conn_drop_socket(conn);
+	cm_conn_leave_list(conn);
+	conn->phase = CM_PHASE_CONNECTING;
+	cm_conn_begin(conn);
+	conn->rev = 1;
+	if (conn->is_beside && cm_ask_begin(conn))
+		return false;
+	return cm_active_dial_port(conn);
+}
+
+/* On success the connection is the QP's, and the conn gone, or bare. */
+static int active_attach(struct cm_conn *conn, uint16_t ird, uint16_t ord)
+{
+	struct cm_id *id = conn->id;
+	struct rnic_qp *qp = rnic_qp_get(conn->param.qp_num);
+	int ret = -EINVAL;
+
+	if (conn->is_bare) {
+		ret = cm_bare_stand(conn);
+	} else if (qp) {
+		id->qp_num = conn->param.qp_num;
+		ret = cm_conn_attach(conn, id, qp, ird, ord);
+	}
+	if (qp)
+		rnic_qp_put(qp);
+	if (ret < 0)
+		return ret;
+	rnic_stat_add(RNIC_STAT_connects, 1);
+	if (!conn->is_bare)
+		cm_conn_free(conn);
+	return 0;
+}
+
+/*
+ * InfiniBand's steps: librdmacm, or the application, moves the QP now, and says
+ * when it is ready.  A peer that leaves meanwhile has accepted all the same:
+ * the QP gets what it sent, and the application DISCONNECTED behind that.  So
+ * the socket is not looked at before; the time limit is the peer's.
+ */
+static void active_respond(struct cm_conn *conn, const struct smpa_event *ev)
+{
+	struct cm_event *response = conn->outcome;
+	struct cm_id *id = conn->id;
+
+	conn->outcome = cm_event_new(id);
+	if (!conn->outcome) {
+		conn->outcome = response;
+		response->ev.pd_len = 0;
+		cm_conn_abort(conn, -ENOMEM);
+		return;
+	}
+	cm_conn_watch(conn, 0);
+	TAILQ_REMOVE(&cm.asked, conn, link);
+	conn->phase = CM_PHASE_RESPONSE;
+	conn->ird = ev->start.ird;
+	conn->ord = ev->start.ord;
+	id->has_start = true;
+	id->ird = rnic_stream_depth_min(conn->ird, UINT8_MAX);
+	id->ord = rnic_stream_depth_min(conn->ord, UINT8_MAX);
+	response->ev.qp_num = cm_id_is_ca(id) ? cm_id_peer_num(id) : 0;
+	cm_event_post(response, RNIC_CM_CONNECT_RESPONSE, 0);
+}
+
+void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev)
+{
+	struct cm_event *outcome = conn->outcome;
+	struct cm_id *id = conn->id;
+	int ret;
+
+	if (!ev->start.is_enhanced)
+		util_info("cm",
+			  "id %u: the Reply, of revision %u, names no depths; "
+			  "a Linux siw has IRD and ORD 0 then, unless its "
+			  "application says otherwise",
+			  cm_id_num(id), ev->start.rev);
+	cm_ask_note_direct(conn);
+	cm_event_set_start(outcome, ev);
+	if (ev->start.is_enhanced) {
+		cm_event_set_reply_depths(outcome, ev);
+	} else {
+		outcome->ev.ird =
+			rnic_stream_depth_min(ev->start.ird, UINT8_MAX);
+		outcome->ev.ord =
+			rnic_stream_depth_min(ev->start.ord, UINT8_MAX);
+	}
+	if (cm_id_is_ca(id) || conn->param.wants_response) {
+		active_respond(conn, ev);
+		return;
+	}
+	conn->outcome = NULL;
+	ret = active_attach(conn, ev->start.ird, ev->start.ord);
+	if (ret < 0) {
+		conn->outcome = outcome;
+		outcome->ev.pd_len = 0;
+		cm_conn_abort(conn, ret);
+		return;
+	}
+	cm_event_post(outcome, RNIC_CM_ESTABLISHED, 0);
+}
+
+/*
+ * No event of ours: librdmacm makes its own of CONNECT_RESPONSE, and an
+ * application that is refused here knows it by that.
+ */
+int cm_active_establish(struct cm_id *id)
+{
+	struct cm_conn *conn = id->conn;
+	int ret;
+
+	if (!conn || conn->phase != CM_PHASE_RESPONSE)
+		return id->state == RNIC_CM_S_DISCONNECT && id->has_start
+			       ? -ECONNRESET
+			       : -EINVAL;
+	ret = active_attach(conn, conn->ird, conn->ord);
+	if (ret < 0) {
+		id->state = RNIC_CM_S_DISCONNECT;
+		cm_conn_free(conn);
+	}
+	return ret;
+}
+
+/* The identity knows the peer by the port that it dialled. */
+bool cm_active_found(struct cm_conn *conn)
+{
+	struct cm_id *id = conn->id;
+
+	rnic_fd_close(id->fd);
+	id->fd = -1;
+	rnic_addr_set_port_be(&conn->peer,
+			      rnic_addr_port_be((struct sockaddr *)&id->peer));
+	return active_start(conn);
+}
+
+/* SO_ERROR tells how connect() ended. */
+bool cm_active_connected(struct cm_conn *conn)
+{
+	socklen_t len = sizeof(int);
+	int err = 0;
+
+	if (rnic_tcp()->getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &err, &len) <
+	    0)
+		err = errno;
+	rnic_addr_of_socket(conn->fd, &conn->local, &conn->peer);
+	if (err == ECONNREFUSED)
+		conn_refused(conn);
+	else if (err)
+		cm_conn_abort(conn, -err);
+	else
+		return active_start(conn);
+	return false;
+}
+
+/* ---- connect --------------------------- */
+
+/* Or no QP at all. */
+static bool qp_is_idle(uint32_t qp_num, bool *ret_is_bare)
+{
+	struct rnic_qp *qp = rnic_qp_get(qp_num);
+	bool is_idle;
+
+	*ret_is_bare = !qp;
+	if (!qp)
+		return qp_num != 0;
+	is_idle = rnic_qp_state(qp) == RNIC_QPS_IDLE;
+	rnic_qp_put(qp);
+	return is_idle;
+}
+
+int cm_active_connect(struct cm_id *id, const struct rnic_cm_conn_param *param,
+		      struct cm_conn **ret_conn)
+{
+	struct cm_conn *conn;
+	int ret, status = 0;
+	bool is_bare;
+
+	*ret_conn = NULL;
+	if (id->state != RNIC_CM_S_ROUTE ||
+	    !qp_is_idle(param->qp_num, &is_bare))
+		return -EINVAL;
+	ret = rnic_loop_start();
+	if (ret < 0)
+		return ret;
+	if (cm_id_reserve_end(id) < 0)
+		return -ENOMEM;
+	conn = cm_conn_new(CM_PHASE_CONNECTING);
+	if (!conn)
+		return -ENOMEM;
+	conn->outcome = cm_event_new(id);
+	if (!conn->outcome) {
+		cm_conn_free(conn);
+		return -ENOMEM;
+	}
+	conn->id = id;
+	conn->rev = (uint8_t)util_settings()->mpa_rev;
+	conn->refused_ns = rnic_now_ns() + REFUSED_NS;
+	conn->param = *param;
+	conn->is_bare = is_bare;
+	id->conn = conn;
+	if (id->fd >= 0) /* the question comes from the same port */
+		rnic_sock_set_flag(id->fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (cm_ask_begin(conn)) {
+		id->state = RNIC_CM_S_CONNECT;
+		return 0;
+	}
+	ret = conn_dial(conn, &status);
+	if (ret < 0) {
+		cm_conn_free(conn);
+		return ret;
+	}
+	id->state = RNIC_CM_S_CONNECT;
+	if (conn_dialled(conn, status))
+		*ret_conn = conn;
+	return 0;
+}

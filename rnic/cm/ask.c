@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Before a port is dialled, the one beside it (port.c): has a listener of
+ * usiw moved there?  The other order would not do: what answers at the port
+ * itself may be a program's plain socket, which would take our connection for
+ * one of its own, and our Request for garbage.
+ *
+ * It costs one round trip, and where a firewall drops what comes to unknown
+ * ports, a wait; both are remembered for a while.
+ */
+#include "ask.h"
+
+#include "../../util/env.h"
+#include "../../util/log.h"
+#include "conn.h"
+#include "dial.h"
+#include "loop/loop.h"
+#include "os/addr.h"
+#include "os/tcp.h"
+#include "port.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+
+/*
+ * Several round trips between continents.  Each first connection to a host
+ * behind a firewall that drops the question takes so much longer.
+ */
+#define ASK_NS (400 * NS_PER_MS)
+/* A listener that was at its port may move at any time. */
+#define DIRECT_NS (1000 * NS_PER_MS)
+/* A firewall stays as it is; what it drops is a property of the host. */
+#define SILENT_NS (60000 * NS_PER_MS)
+
+/* Half the time of a start, so that there is time left for the port. */
+static uint64_t ask_ns(void)
+{
+	uint64_t half_ns = util_settings()->start_ms * NS_PER_MS / 2;
+
+	return half_ns < ASK_NS ? half_ns : ASK_NS;
+}
+
+/* ---- what is known ------------------------------------------------------ */
+
+static void known_add(const struct sockaddr_storage *addr, uint64_t ns)
+{
+	struct cm_known *known = &cm.known[cm.known_turn++ % CM_KNOWN_CNT];
+
+	known->addr = *addr;
+	known->until_ns = rnic_now_ns() + ns;
+}
+
+static bool known_matches(const struct cm_known *known,
+			  const struct sockaddr_storage *addr)
+{
+	const struct sockaddr *a = (const struct sockaddr *)&known->addr;
+
+	/* Port 0: any port of the host. */
+	return rnic_addr_is_same_host(&known->addr, addr) &&
+	       (!rnic_addr_port_be(a) ||
+		rnic_addr_port_be(a) ==
+			rnic_addr_port_be((const struct sockaddr *)addr));
+}
+
+static bool is_known_direct(const struct sockaddr_storage *addr)
+{
+	uint64_t now_ns = rnic_now_ns();
+
+	for (size_t i = 0; i < CM_KNOWN_CNT; i++)
+		if (cm.known[i].until_ns > now_ns &&
+		    known_matches(&cm.known[i], addr))
+			return true;
+	return false;
+}
+
+void cm_ask_note_direct(const struct cm_conn *conn)
+{
+	if (!conn->is_beside && cm_port_is_apart() &&
+	    !is_known_direct(&conn->id->peer))
+		known_add(&conn->id->peer, DIRECT_NS);
+}
+
+static void note_silent(const struct cm_conn *conn)
+{
+	struct sockaddr_storage host = conn->id->peer;
+
+	rnic_addr_set_port_be(&host, 0);
+	known_add(&host, SILENT_NS);
+}
+
+/* ---- asking ------------------------------------------------------------- */
+
+static uint16_t port_be_of(const struct cm_conn *conn)
+{
+	return rnic_addr_port_be((const struct sockaddr *)&conn->id->peer);
+}
+
+/* Return: 0: the answer is awaited; -errno: there is none. */
+static int ask_dial(struct cm_conn *conn)
+{
+	struct sockaddr_storage to = conn->id->peer;
+	int status;
+
+	rnic_addr_set_port_be(&to, cm_port_beside_be(port_be_of(conn)));
+	conn->fd = cm_dial_open_source(conn->id);
+	if (conn->fd < 0)
+		return conn->fd;
+	status = cm_dial(conn, &to);
+	if (status < 0)
+		return status;
+	return cm_conn_watch(conn,
+			     cm_dial_is_connected(conn) ? EPOLLIN : EPOLLOUT);
+}
+
+bool cm_ask_begin(struct cm_conn *conn)
+{
+	conn->is_beside = false;
+	if (!cm_port_is_apart() || is_known_direct(&conn->id->peer))
+		return false;
+	if (ask_dial(conn) < 0) {
+		cm_conn_drop_socket(conn);
+		return false;
+	}
+	TAILQ_REMOVE(&cm.starting, conn, link);
+	conn->phase = CM_PHASE_ASKING;
+	conn->deadline_ns = rnic_now_ns() + ask_ns();
+	rnic_loop_deadline(conn->deadline_ns);
+	TAILQ_INSERT_TAIL(&cm.asking, conn, link);
+	return true;
+}
+
+static void ask_end(struct cm_conn *conn)
+{
+	TAILQ_REMOVE(&cm.asking, conn, link);
+	conn->phase = CM_PHASE_CONNECTING;
+	cm_conn_begin(conn);
+}
+
+/* No listener of usiw is there. */
+static enum cm_ask_answer ask_refused(struct cm_conn *conn)
+{
+	cm_conn_drop_socket(conn);
+	ask_end(conn);
+	return CM_ASK_DIRECT;
+}
+
+static int ask_connected(struct cm_conn *conn)
+{
+	socklen_t len = sizeof(int);
+	int err = 0;
+
+	if (rnic_tcp()->getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &err, &len) <
+	    0)
+		return -errno;
+	if (err)
+		return -err;
+	rnic_addr_of_socket(conn->fd, &conn->local, &conn->peer);
+	return cm_conn_watch(conn, EPOLLIN);
+}
+
+enum cm_ask_answer cm_ask_ready(struct cm_conn *conn)
+{
+	int ret;
+
+	if (!cm_dial_is_connected(conn)) {
+		ret = ask_connected(conn);
+		return ret < 0 ? ask_refused(conn) : CM_ASK_NONE;
+	}
+	ret = cm_port_read_sign(conn->fd, port_be_of(conn));
+	if (ret == -EAGAIN)
+		return CM_ASK_NONE;
+	if (ret < 0)
+		return ask_refused(conn);
+	util_debug("cm", "id %u: the listener of port %u is on %u",
+		   cm_id_num(conn->id), ntohs(port_be_of(conn)),
+		   ntohs(cm_port_beside_be(port_be_of(conn))));
+	ask_end(conn);
+	conn->is_beside = true;
+	return CM_ASK_HERE;
+}
+
+enum cm_ask_answer cm_ask_expire(struct cm_conn *conn)
+{
+	if (!cm_dial_is_connected(conn))
+		note_silent(conn);
+	return ask_refused(conn);
+}

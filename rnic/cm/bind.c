@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The sockets of identities: bound to their port, or beside it. */
+#include "bind.h"
+
+#include "../../util/log.h"
+#include "os/addr.h"
+#include "os/fd.h"
+#include "os/tcp.h"
+#include "port.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+/* Has another identity, which would share it, that address and port? */
+static bool addr_is_shared(const struct sockaddr *addr)
+{
+	struct sockaddr_storage want;
+
+	rnic_addr_set(&want, addr);
+	for (uint32_t i = 0; i < rnic_loop.noted.page_cnt * RNIC_REF_PAGE;
+	     i++) {
+		const struct cm_id *id = rnic_ref_get_slot(&rnic_loop.noted, i);
+		const struct sockaddr *local;
+		struct sockaddr_storage real;
+
+		if (!id || id->fd < 0 || !id->is_reuseaddr ||
+		    id->local.ss_family != want.ss_family)
+			continue;
+		cm_port_real_local(id, &real);
+		local = (const struct sockaddr *)&real;
+		if (rnic_addr_port_be(local) == rnic_addr_port_be(addr) &&
+		    (rnic_addr_is_any(local) || rnic_addr_is_any(addr) ||
+		     rnic_addr_is_same_host(&id->local, &want)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A port in use by a live socket is refused, one that only lingers in
+ * TIME_WAIT is not: hence first without SO_REUSEADDR, then with it, but not
+ * beside a socket of ours that has the flag because its application set it:
+ * both must have it.  The flag is off afterwards, unless asked for, so that no
+ * other socket is bound between our bind and our listen.
+ */
+static int sock_bind(const struct cm_id *id, int fd,
+		     const struct sockaddr *addr)
+{
+	socklen_t len = rnic_addr_len(addr);
+	int ret;
+
+	rnic_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, id->is_reuseaddr);
+	if (rnic_tcp()->bind(fd, addr, len) == 0)
+		return 0;
+	if (errno != EADDRINUSE || id->is_reuseaddr)
+		return -errno;
+	if (addr_is_shared(addr))
+		return -EADDRINUSE;
+	rnic_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	ret = rnic_tcp()->bind(fd, addr, len) == 0 ? 0 : -errno;
+	rnic_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 0);
+	return ret;
+}
+
+int cm_id_open_bound(const struct cm_id *id, const struct sockaddr *addr)
+{
+	int fd = rnic_sock_open(addr->sa_family, SOCK_STREAM);
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	/* Without the option, the machine's default (bindv6only). */
+	if (addr->sa_family == AF_INET6 && id->has_afonly)
+		rnic_sock_set_flag(fd, IPPROTO_IPV6, IPV6_V6ONLY,
+				   id->is_afonly);
+	ret = sock_bind(id, fd, addr);
+	if (ret < 0) {
+		rnic_fd_close(fd);
+		return ret;
+	}
+	return fd;
+}
+
+int cm_id_open_beside(struct cm_id *id, const struct sockaddr *addr)
+{
+	struct sockaddr_storage want, beside;
+	uint16_t port_be = rnic_addr_port_be(addr);
+	int fd;
+
+	rnic_addr_set(&want, addr);
+	if (!port_be || !cm_port_is_apart() || !cm_port_is_programs(&want))
+		return -EADDRINUSE;
+	beside = want;
+	rnic_addr_set_port_be(&beside, cm_port_beside_be(port_be));
+	fd = cm_id_open_bound(id, (struct sockaddr *)&beside);
+	if (fd < 0) {
+		util_warn("cm",
+			  "id %u: TCP port %u is the program's own, and port "
+			  "%u beside it cannot be had: %s",
+			  cm_id_num(id), ntohs(port_be),
+			  ntohs(cm_port_beside_be(port_be)), strerror(-fd));
+		return -EADDRINUSE;
+	}
+	util_info("cm",
+		  "id %u: TCP port %u is the program's own: usiw's peers find "
+		  "us on %u, others do not",
+		  cm_id_num(id), ntohs(port_be),
+		  ntohs(cm_port_beside_be(port_be)));
+	id->is_moved = true;
+	return fd;
+}
+
+/* On that port, or beside it. */
+static int id_open(struct cm_id *id, const struct sockaddr *addr)
+{
+	int fd;
+
+	id->is_moved = false;
+	fd = cm_id_open_bound(id, addr);
+	return fd == -EADDRINUSE ? cm_id_open_beside(id, addr) : fd;
+}
+
+/* IDLE -> BOUND: a real bind, so that the errors are real. */
+int cm_id_bind(struct cm_id *id, const struct sockaddr *addr)
+{
+	struct rnic_device *dev = NULL;
+	struct sockaddr_storage none;
+	int fd;
+
+	if (id->state != RNIC_CM_S_IDLE)
+		return -EINVAL;
+	if (rnic_addr_len(addr) == 0)
+		return -EAFNOSUPPORT;
+	fd = id_open(id, addr);
+	if (fd < 0)
+		return fd;
+	if (!rnic_addr_is_any(addr)) {
+		dev = rnic_device_by_addr(addr);
+		/* As the kernel, for which loopback is as good as any; not so
+		 * where lo is a device: servers ask the identity for it. */
+		if (!dev && !rnic_addr_is_loopback(addr)) {
+			rnic_fd_close(fd);
+			return -ENODEV;
+		}
+	}
+	if (id->has_tos)
+		rnic_sock_set_tos(fd, addr->sa_family, id->tos);
+	id->fd = fd;
+	id->dev = dev;
+	/* Not unmapped: family and scope as the application knows them. */
+	rnic_addr_set(&id->local, addr);
+	if (rnic_addr_port_be(addr) == 0) {
+		struct sockaddr_storage real;
+
+		rnic_addr_of_socket(fd, &real, &none);
+		rnic_addr_set_port_be(
+			&id->local,
+			rnic_addr_port_be((struct sockaddr *)&real));
+	}
+	id->has_port = true;
+	id->state = RNIC_CM_S_BOUND;
+	return 0;
+}
+
+/* V6ONLY can be said before bind(2) only. */
+int cm_id_rebind(struct cm_id *id)
+{
+	int fd;
+
+	rnic_fd_close(id->fd);
+	id->fd = -1;
+	fd = id_open(id, (struct sockaddr *)&id->local);
+	if (fd < 0) {
+		id->state = RNIC_CM_S_IDLE;
+		return fd;
+	}
+	if (id->has_tos)
+		rnic_sock_set_tos(fd, id->local.ss_family, id->tos);
+	id->fd = fd;
+	return 0;
+}

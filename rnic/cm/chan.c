@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Event channels: made, waited on, closed. */
+#include "object.h"
+
+#include "event.h"
+#include "fork.h"
+#include "loop/loop.h"
+#include "os/evfd.h"
+#include "os/fd.h"
+#include "os/stat.h"
+#include "teardown.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int rnic_cm_chan_new(struct rnic_cm_chan **ret_chan)
+{
+	struct rnic_cm_chan *chan = calloc(1, sizeof(*chan));
+
+	if (!chan)
+		return -ENOMEM;
+	chan->fd = rnic_evfd_open();
+	if (chan->fd < 0) {
+		int ret = chan->fd;
+
+		free(chan);
+		return ret;
+	}
+	chan->front_fd = -1;
+	atomic_init(&chan->fork_gen, rnic_fork_gen());
+	TAILQ_INIT(&chan->events);
+	TAILQ_INIT(&chan->ids);
+	util_lock(&rnic_loop.lock);
+	LIST_INSERT_HEAD(&cm.chans, chan, link);
+	util_unlock(&rnic_loop.lock);
+	rnic_stat_init();
+	*ret_chan = chan;
+	return 0;
+}
+
+void rnic_cm_chan_set_file(struct rnic_cm_chan *chan,
+			   const struct util_file *file)
+{
+	chan->file = file;
+}
+
+int rnic_cm_chan_fd(const struct rnic_cm_chan *chan)
+{
+	return chan->fd;
+}
+
+void rnic_cm_chan_close(struct rnic_cm_chan *chan)
+{
+	struct cm_id *id;
+
+	if (!cm_chan_lock_to_close(chan))
+		return;
+	while ((id = TAILQ_FIRST(&chan->ids)))
+		cm_id_free(id);
+	util_unlock(&rnic_loop.lock);
+}
+
+void rnic_cm_chan_free(struct rnic_cm_chan *chan)
+{
+	if (!chan)
+		return;
+	/* What a caller made that was inside when it was closed. */
+	rnic_cm_chan_close(chan);
+	util_lock(&rnic_loop.lock);
+	if (cm_chan_is_known(chan))
+		LIST_REMOVE(chan, link);
+	util_unlock(&rnic_loop.lock);
+	/* The fork handler has closed the parent's. */
+	if (!cm_chan_is_forked(chan))
+		rnic_fd_close(chan->fd);
+	rnic_fd_close(cm_chan_front(chan));
+	free(chan);
+}
+
+/* ---- reading --------------------------- */
+
+/* Return: false: the identity was destroyed meanwhile. */
+static bool chan_pop(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
+{
+	struct cm_event *event;
+
+	util_lock(&rnic_loop.lock);
+	event = TAILQ_FIRST(&chan->events);
+	if (event) {
+		cm_event_unlink(chan, event);
+		event->owner->events_reported++;
+		event->ev.uid = event->owner->uid;
+		*ret_ev = event->ev;
+	}
+	util_unlock(&rnic_loop.lock);
+	free(event);
+	return event != NULL;
+}
+
+/* O_NONBLOCK is where the application has set it. */
+static int chan_wait(struct rnic_cm_chan *chan)
+{
+	int front_fd = cm_chan_front(chan);
+
+	if (front_fd < 0 ||
+	    !(syscall(SYS_fcntl, front_fd, F_GETFL) & O_NONBLOCK))
+		return rnic_evfd_wait(chan->fd, &rnic_loop.lock);
+	return rnic_evfd_take(chan->fd) ? 0 : -EAGAIN;
+}
+
+/* With the manager locked. */
+static bool chan_has_event(const void *arg)
+{
+	const struct rnic_cm_chan *chan = arg;
+
+	return !TAILQ_EMPTY(&chan->events);
+}
+
+int rnic_cm_get_event(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
+{
+	int ret;
+
+	if (cm_chan_is_forked(chan)) {
+		ret = cm_chan_lock(chan);
+		if (ret < 0)
+			return ret;
+		util_unlock(&rnic_loop.lock);
+	}
+	do {
+		rnic_loop_help(chan_has_event, chan);
+		ret = chan_wait(chan);
+		if (ret < 0)
+			return ret;
+	} while (!chan_pop(chan, ret_ev));
+	return 0;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The connection manager's public calls: find the identity, lock, act. */
+#include "object.h"
+
+#include "active.h"
+#include "bare.h"
+#include "bind.h"
+#include "conn.h"
+#include "event.h"
+#include "fork.h"
+#include "id.h"
+#include "listen.h"
+#include "os/addr.h"
+#include "outcome.h"
+#include "passive.h"
+#include "qp/qp.h"
+#include "start.h"
+#include "qp/stream.h"
+#include "teardown.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <netinet/in.h>
+#include <string.h>
+
+int rnic_cm_create(struct rnic_cm_chan *chan, uint64_t uid, uint32_t *ret_id)
+{
+	struct cm_id *id;
+	int ret;
+
+	ret = cm_chan_lock(chan);
+	if (ret < 0)
+		return ret;
+	ret = cm_id_new(chan, uid, &id);
+	if (ret == 0)
+		*ret_id = cm_id_num(id);
+	util_unlock(&rnic_loop.lock);
+	return ret;
+}
+
+int rnic_cm_destroy(struct rnic_cm_chan *chan, uint32_t num,
+		    uint32_t *ret_events_reported)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	*ret_events_reported = id->events_reported;
+	cm_id_free(id);
+	util_unlock(&rnic_loop.lock);
+	return 0;
+}
+
+int rnic_cm_set_uid(struct rnic_cm_chan *chan, uint32_t num, uint64_t uid)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	id->uid = uid;
+	util_unlock(&rnic_loop.lock);
+	return 0;
+}
+
+int rnic_cm_bind(struct rnic_cm_chan *chan, uint32_t num,
+		 const struct sockaddr *addr)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret = cm_id_bind(id, addr);
+	util_unlock(&rnic_loop.lock);
+	return ret;
+}
+
+int rnic_cm_query(struct rnic_cm_chan *chan, uint32_t num,
+		  struct rnic_cm_info *ret_info)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret_info->dev = id->dev;
+	ret_info->local = id->local;
+	ret_info->peer = id->peer;
+	ret_info->state = id->state;
+	ret_info->tos = id->tos;
+	ret_info->ack_timeout = id->ack_timeout;
+	ret_info->ird = id->ird;
+	ret_info->ord = id->ord;
+	ret_info->persona = cm_id_is_ca(id) ? RNIC_PERSONA_CA
+					    : RNIC_PERSONA_RNIC;
+	ret_info->peer_num = id->has_start ? cm_id_peer_num(id) : 0;
+	ret_info->has_qp = id->has_qp;
+	util_unlock(&rnic_loop.lock);
+	return 0;
+}
+
+int rnic_cm_listen(struct rnic_cm_chan *chan, uint32_t num, int backlog)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret = rnic_listen_start(id, backlog);
+	util_unlock(&rnic_loop.lock);
+	return ret;
+}
+
+int rnic_cm_note_qp(struct rnic_cm_chan *chan, uint32_t num)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	id->has_qp = true;
+	util_unlock(&rnic_loop.lock);
+	return 0;
+}
+
+int rnic_cm_connect(struct rnic_cm_chan *chan, uint32_t num,
+		    const struct rnic_cm_conn_param *param)
+{
+	struct cm_conn *conn;
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret = cm_active_connect(id, param, &conn);
+	if (ret == 0 && conn)
+		cm_conn_ready(conn, 0);
+	util_unlock(&rnic_loop.lock);
+	return ret;
+}
+
+int rnic_cm_accept(struct rnic_cm_chan *chan, uint32_t num,
+		   const struct rnic_cm_conn_param *param)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret = cm_passive_accept(id, param);
+	util_unlock(&rnic_loop.lock);
+	return ret;
+}
+
+int rnic_cm_establish(struct rnic_cm_chan *chan, uint32_t num)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret = cm_active_establish(id);
+	util_unlock(&rnic_loop.lock);
+	return ret;
+}
+
+static int id_reject(struct cm_id *id, const void *pd, uint8_t pd_len)
+{
+	if (id->state != RNIC_CM_S_REQUEST)
+		return -EINVAL;
+	if (!id->conn)
+		return -ECONNRESET;
+	id->state = RNIC_CM_S_DISCONNECT;
+	cm_conn_reject(id->conn, pd, pd_len);
+	return 0;
+}
+
+int rnic_cm_reject(struct rnic_cm_chan *chan, uint32_t num, const void *pd,
+		   uint8_t pd_len)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret = id_reject(id, pd, pd_len);
+	util_unlock(&rnic_loop.lock);
+	return ret;
+}
+
+/*
+ * What is to happen, decided under the lock; the QP is ended outside it.
+ * Return: 0; -EINVAL: there never was a connection.
+ */
+static int id_disconnect(struct cm_id *id, struct rnic_qp **ret_qp,
+			 uint64_t *ret_ref)
+{
+	switch (id->state) {
+	case RNIC_CM_S_ESTABLISHED:
+		if (id->conn) {
+			cm_id_disconnected(id);
+			cm_bare_end(id->conn);
+			return 0;
+		}
+		*ret_qp = rnic_qp_get(id->qp_num);
+		*ret_ref = id->ref;
+		cm_id_disconnected(id);
+		return 0;
+	case RNIC_CM_S_CONNECT:
+		cm_conn_abort(id->conn, -ECONNRESET);
+		return 0;
+	case RNIC_CM_S_DISCONNECT:
+		cm_id_disconnected(id);
+		return 0;
+	case RNIC_CM_S_REQUEST:
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+int rnic_cm_disconnect(struct rnic_cm_chan *chan, uint32_t num)
+{
+	struct rnic_qp *qp = NULL;
+	uint64_t ref = 0;
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret = id_disconnect(id, &qp, &ref);
+	util_unlock(&rnic_loop.lock);
+	if (qp) {
+		rnic_qp_disconnect(qp, ref);
+		rnic_qp_put(qp);
+	}
+	return ret;
+}
+
+int rnic_cm_write_event(struct rnic_cm_chan *chan, uint32_t num,
+			enum rnic_cm_event_type type, int status,
+			const void *arg)
+{
+	struct cm_event *event;
+	struct cm_id *id;
+	int ret;
+
+	if (type != RNIC_CM_USER && type != RNIC_CM_INTERNAL)
+		return -EINVAL;
+	ret = cm_id_lock(chan, num, &id);
+	if (ret < 0)
+		return ret;
+	event = cm_event_new(id);
+	if (event) {
+		event->ev.pd_len = RNIC_CM_ARG_SIZE;
+		memcpy(event->ev.pd, arg, RNIC_CM_ARG_SIZE);
+		cm_event_post(event, type, status);
+	}
+	util_unlock(&rnic_loop.lock);
+	return event ? 0 : -ENOMEM;
+}
+
+int rnic_cm_migrate(struct rnic_cm_chan *from, uint32_t num,
+		    struct rnic_cm_chan *to, uint32_t *ret_id,
+		    uint32_t *ret_events_reported)
+{
+	struct cm_id *id;
+	int ret;
+
+	ret = cm_chan_lock(to);
+	if (ret < 0)
+		return ret;
+	util_unlock(&rnic_loop.lock);
+	ret = cm_id_lock(from, num, &id);
+	if (ret < 0)
+		return ret;
+	if (from != to) {
+		cm_event_migrate(id, to);
+		TAILQ_REMOVE(&from->ids, id, chan_link);
+		TAILQ_INSERT_TAIL(&to->ids, id, chan_link);
+		id->chan = to;
+	}
+	*ret_id = num;
+	*ret_events_reported = id->events_reported;
+	util_unlock(&rnic_loop.lock);
+	return 0;
+}
+
+/* ---- options ------------------------------------------------------------- */
+
+static int id_set_reuseaddr(struct cm_id *id, uint32_t value)
+{
+	bool is_early = id->state == RNIC_CM_S_IDLE;
+
+	if (!is_early && (!value || id->state == RNIC_CM_S_LISTEN))
+		return -EINVAL;
+	id->is_reuseaddr = value != 0;
+	if (id->fd >= 0)
+		rnic_sock_set_flag(id->fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	return 0;
+}
+
+static int id_set_afonly(struct cm_id *id, uint32_t value)
+{
+	if (id->state != RNIC_CM_S_IDLE && id->state != RNIC_CM_S_BOUND)
+		return -EINVAL;
+	if (id->has_afonly && id->is_afonly == (value != 0))
+		return 0;
+	id->has_afonly = true;
+	id->is_afonly = value != 0;
+	if (id->state == RNIC_CM_S_BOUND && id->local.ss_family == AF_INET6)
+		return cm_id_rebind(id);
+	return 0;
+}
+
+static int id_set_option(struct cm_id *id, enum rnic_cm_option opt,
+			 uint32_t value)
+{
+	switch (opt) {
+	case RNIC_CM_OPT_TOS:
+		if (value > 255)
+			return -EINVAL;
+		id->tos = (uint8_t)value;
+		id->has_tos = true;
+		if (id->fd >= 0)
+			rnic_sock_set_tos(id->fd, id->local.ss_family, id->tos);
+		else if (id->conn && cm_conn_fd(id->conn) >= 0)
+			rnic_sock_set_tos(cm_conn_fd(id->conn),
+					  id->local.ss_family, id->tos);
+		return 0;
+	case RNIC_CM_OPT_REUSEADDR:
+		return id_set_reuseaddr(id, value);
+	case RNIC_CM_OPT_AFONLY:
+		return id_set_afonly(id, value);
+	case RNIC_CM_OPT_ACK_TIMEOUT:
+		if (value > 31)
+			return -EINVAL;
+		id->ack_timeout = (uint8_t)value;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int rnic_cm_set_option(struct rnic_cm_chan *chan, uint32_t num,
+		       enum rnic_cm_option opt, uint32_t value)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	if (ret < 0)
+		return ret;
+	ret = id_set_option(id, opt, value);
+	util_unlock(&rnic_loop.lock);
+	return ret;
+}

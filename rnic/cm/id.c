@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Identities: made, and the end of their streams. */
+#include "id.h"
+
+#include "../../util/log.h"
+#include "event.h"
+#include "loop/loop.h"
+#include "qp/qp.h"
+#include "qp/stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int cm_id_new(struct rnic_cm_chan *chan, uint64_t uid, struct cm_id **ret_id)
+{
+	struct cm_id *id = calloc(1, sizeof(*id));
+	int ret;
+
+	if (!id)
+		return -ENOMEM;
+	ret = rnic_ref_add(&rnic_loop.noted, id, &id->ref);
+	if (ret < 0) {
+		free(id);
+		return ret;
+	}
+	id->chan = chan;
+	id->uid = uid;
+	id->fd = -1;
+	id->state = RNIC_CM_S_IDLE;
+	TAILQ_INSERT_TAIL(&chan->ids, id, chan_link);
+	*ret_id = id;
+	return 0;
+}
+
+/* ---- the end --------------------------- */
+
+/*
+ * InfiniBand's manager keeps the number of a QP for as long as a packet may
+ * live, half a second with RoCE's usual values; TCP has seen to that already.
+ */
+#define TIMEWAIT_NS (500 * NS_PER_MS)
+
+int cm_id_reserve_end(struct cm_id *id)
+{
+	if (!id->ended)
+		id->ended = cm_event_new(id);
+	if (!id->timewait && cm_id_is_ca(id))
+		id->timewait = cm_event_new(id);
+	return id->ended && (id->timewait || !cm_id_is_ca(id)) ? 0 : -ENOMEM;
+}
+
+/*
+ * As InfiniBand's manager, which enters timewait when both sides have said that
+ * they disconnect: programs give their last reference back at TIMEWAIT_EXIT.
+ */
+static void id_enter_timewait(struct cm_id *id)
+{
+	if (!id->timewait || id->timewait_ns || !id->has_disconnected)
+		return;
+	id->timewait_ns = rnic_now_ns() + TIMEWAIT_NS;
+	rnic_loop_deadline(id->timewait_ns);
+	TAILQ_INSERT_TAIL(&cm.timewait, id, timewait_link);
+}
+
+void cm_id_timewait_exit(struct cm_id *id)
+{
+	TAILQ_REMOVE(&cm.timewait, id, timewait_link);
+	id->timewait_ns = 0;
+	cm_event_post(id->timewait, RNIC_CM_TIMEWAIT_EXIT, 0);
+	id->timewait = NULL;
+}
+
+/* DISCONNECTED has taken the event that was set aside for it. */
+static bool id_was_connected(const struct cm_id *id)
+{
+	return id->state == RNIC_CM_S_DISCONNECT && !id->ended;
+}
+
+/* The event is the same however the stream ended, as the kernel has it. */
+static void id_end(struct cm_id *id)
+{
+	id->state = RNIC_CM_S_DISCONNECT;
+	cm_event_post(id->ended, RNIC_CM_DISCONNECTED, 0);
+	id->ended = NULL;
+	id_enter_timewait(id);
+}
+
+static void id_end_unread(struct cm_id *id)
+{
+	TAILQ_REMOVE(&cm.unread, id, unread_link);
+	id->unread_ns = 0;
+	id_end(id);
+}
+
+void cm_id_disconnected(struct cm_id *id)
+{
+	id->has_disconnected = true;
+	if (id->unread_ns)
+		id_end_unread(id);
+	else if (id_was_connected(id))
+		id_enter_timewait(id);
+}
+
+/*
+ * With hardware the peer's disconnect takes the way of the managers, and is
+ * long behind the last message.  Here both come in one read.  Programs that
+ * read events in a thread of their own (libfabric) destroy the QP at once, and
+ * with it the completion of the message; so DISCONNECTED waits until the
+ * application has polled what had come before, but no longer than this.
+ */
+#define UNREAD_NS (100 * NS_PER_MS)
+#define UNREAD_LOOK_NS NS_PER_MS
+
+static bool id_is_unread(const struct cm_id *id)
+{
+	struct rnic_qp *qp = rnic_qp_get(id->qp_num);
+	bool is_unread = qp && rnic_rq_is_unread(qp);
+
+	rnic_qp_put(qp);
+	return is_unread;
+}
+
+uint64_t cm_id_unread_look_ns(uint64_t now_ns)
+{
+	return now_ns + UNREAD_LOOK_NS;
+}
+
+void cm_id_look(struct cm_id *id, uint64_t now_ns)
+{
+	if (now_ns >= id->unread_ns || !id_is_unread(id))
+		id_end_unread(id);
+}
+
+void cm_id_stream_ended(struct cm_id *id, int status)
+{
+	if (id->state != RNIC_CM_S_ESTABLISHED || id->unread_ns)
+		return;
+	util_debug("cm", "id %u: stream ended, status %d", cm_id_num(id),
+		   status);
+	if (id->has_disconnected || !id_is_unread(id)) {
+		id_end(id);
+		return;
+	}
+	id->unread_ns = rnic_now_ns() + UNREAD_NS;
+	TAILQ_INSERT_TAIL(&cm.unread, id, unread_link);
+	rnic_loop_deadline(cm_id_unread_look_ns(rnic_now_ns()));
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Identities: made, and the end of their streams. */
+#ifndef RNIC_CM_ID_H
+#define RNIC_CM_ID_H
+
+#include "object.h"
+
+int cm_id_new(struct rnic_cm_chan *chan, uint64_t uid, struct cm_id **ret_id);
+/* Set aside what the end of a connection will take.  Return: 0; -ENOMEM. */
+int cm_id_reserve_end(struct cm_id *id);
+/* The application disconnects, in state ESTABLISHED or after it. */
+void cm_id_disconnected(struct cm_id *id);
+/* The stream of an established identity has ended. */
+void cm_id_stream_ended(struct cm_id *id, int status);
+/* DISCONNECTED waits: may it come now?  cm_id_unread_look_ns(): when to look
+ * again. */
+void cm_id_look(struct cm_id *id, uint64_t now_ns);
+uint64_t cm_id_unread_look_ns(uint64_t now_ns);
+/* The identity's time in timewait is over. */
+void cm_id_timewait_exit(struct cm_id *id);
+
+#endif

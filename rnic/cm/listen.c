@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Listeners: TCP connections taken in, bounded, and handed on. */
+#define _GNU_SOURCE /* accept4 */
+#include "listen.h"
+
+#include "../../util/env.h"
+#include "../../util/log.h"
+#include "bind.h"
+#include "conn.h"
+#include "loop/loop.h"
+#include "os/addr.h"
+#include "os/fd.h"
+#include "os/stat.h"
+#include "os/tcp.h"
+#include "passive.h"
+#include "start.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+/* Connections taken per wake-up, so that others have their turn. */
+#define LISTEN_BATCH 64
+#define LISTEN_PAUSE_NS (100 * NS_PER_MS)
+
+static int listen_watch(struct cm_id *id, bool is_on)
+{
+	uint32_t registered = is_on ? 0 : EPOLLIN;
+
+	return rnic_loop_watch(id->fd, RNIC_LOOP_LISTENER, id->ref,
+			       is_on ? EPOLLIN : 0, &registered);
+}
+
+static int listen_bind_any(struct cm_id *id)
+{
+	const struct sockaddr_in any = { .sin_family = AF_INET };
+
+	return cm_id_bind(id, (const struct sockaddr *)&any);
+}
+
+/* Inherited by the connections is SO_REUSEADDR, so that their TIME_WAIT does
+ * not keep the port from the next listener. */
+static int listen_on(int fd)
+{
+	rnic_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	return rnic_tcp()->listen(fd, SOMAXCONN) < 0 ? -errno : 0;
+}
+
+/* A plain socket of the program may share the port, and listen already. */
+static int listen_or_move(struct cm_id *id)
+{
+	int ret = listen_on(id->fd), fd;
+
+	if (ret != -EADDRINUSE || id->is_moved)
+		return ret;
+	fd = cm_id_open_beside(id, (struct sockaddr *)&id->local);
+	if (fd < 0)
+		return ret;
+	rnic_fd_close(id->fd);
+	id->fd = fd;
+	return listen_on(fd);
+}
+
+int rnic_listen_start(struct cm_id *id, int backlog)
+{
+	int ret;
+
+	util_lock_assert_held(&rnic_loop.lock);
+	if (id->state == RNIC_CM_S_IDLE) {
+		ret = listen_bind_any(id);
+		if (ret < 0)
+			return ret;
+	}
+	if (id->state != RNIC_CM_S_BOUND)
+		return -EINVAL;
+	ret = rnic_loop_start();
+	if (ret < 0)
+		return ret;
+	ret = listen_or_move(id);
+	if (ret < 0) {
+		rnic_sock_set_flag(id->fd, SOL_SOCKET, SO_REUSEADDR,
+				   id->is_reuseaddr);
+		return ret;
+	}
+	TAILQ_INIT(&id->listener.half_open);
+	id->listener.backlog = RNIC_LISTEN_BACKLOG;
+	if (backlog > 0 && backlog < RNIC_LISTEN_BACKLOG)
+		id->listener.backlog = (uint32_t)backlog;
+	ret = listen_watch(id, true);
+	if (ret < 0)
+		return ret;
+	id->state = RNIC_CM_S_LISTEN;
+	return 0;
+}
+
+int rnic_listen_resume_inherited(struct cm_id *id)
+{
+	int ret = rnic_loop_start();
+
+	return ret < 0 ? ret : listen_watch(id, true);
+}
+
+static void listen_pause_end(struct cm_id *id)
+{
+	TAILQ_REMOVE(&cm.paused, id, listener.pause_link);
+	id->listener.is_paused = false;
+}
+
+void rnic_listen_stop(struct cm_id *id)
+{
+	struct cm_conn *conn;
+
+	if (id->listener.is_paused)
+		listen_pause_end(id);
+	else
+		listen_watch(id, false);
+	/* A forked child may hold it open, and then the port. */
+	if (!id->is_inherited)
+		(void)rnic_tcp()->shutdown(id->fd, SHUT_RDWR);
+	while ((conn = TAILQ_FIRST(&id->listener.half_open)))
+		cm_conn_free(conn);
+}
+
+/*
+ * Out of descriptors or memory: the connection stays in TCP's queue, and the
+ * socket stays readable; looking away for a moment keeps the thread from
+ * spinning.
+ */
+static void listen_pause(struct cm_id *id, int err)
+{
+	util_warn("cm", "id %u: accept: %s", cm_id_num(id), strerror(err));
+	listen_watch(id, false);
+	id->listener.is_paused = true;
+	id->listener.resume_ns = rnic_now_ns() + LISTEN_PAUSE_NS;
+	TAILQ_INSERT_TAIL(&cm.paused, id, listener.pause_link);
+}
+
+int rnic_listen_move(struct cm_id *id, int fd)
+{
+	int ret = listen_on(fd);
+
+	if (ret < 0)
+		return ret;
+	/* Connections that TCP has made already are kept. */
+	rnic_listen_ready(id);
+	if (!id->listener.is_paused)
+		listen_watch(id, false);
+	rnic_fd_close(id->fd);
+	id->fd = fd;
+	if (!id->listener.is_paused && listen_watch(id, true) < 0)
+		listen_pause(id, ENOMEM);
+	return 0;
+}
+
+void rnic_listen_resume(struct cm_id *id)
+{
+	listen_pause_end(id);
+	if (listen_watch(id, true) < 0)
+		listen_pause(id, ENOMEM);
+}
+
+/* The oldest of those that have not yet made their Request. */
+static void half_open_drop(struct cm_id *id)
+{
+	rnic_stat_add(RNIC_STAT_half_open_refused, 1);
+	cm_conn_free(TAILQ_FIRST(&id->listener.half_open));
+}
+
+/* The newest is kept: a peer makes its Request at once, and the oldest have had
+ * their time. */
+static void listen_take(struct cm_id *id, int fd)
+{
+	uint32_t max = rnic_fd_share(util_settings()->half_open_max);
+	struct cm_conn *conn;
+
+	while (id->listener.half_open_cnt >= max)
+		half_open_drop(id);
+	if (rnic_fd_register(&fd) < 0) {
+		rnic_fd_close(fd);
+		return;
+	}
+	conn = cm_passive_accepted(id, fd);
+	if (conn)
+		cm_conn_ready(conn, 0);
+}
+
+void rnic_listen_ready(struct cm_id *id)
+{
+	for (int i = 0; i < LISTEN_BATCH; i++) {
+		int fd = rnic_tcp()->accept4(id->fd, NULL, NULL,
+					     SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			listen_take(id, fd);
+		} else if (rnic_tcp_is_short(errno)) {
+			if (!id->listener.half_open_cnt) {
+				listen_pause(id, errno);
+				return;
+			}
+			half_open_drop(id);
+		} else if (errno == EAGAIN) {
+			return;
+		}
+	}
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* An identity makes way for the program's own TCP socket. */
+#include "object.h"
+
+#include "../../util/cancel.h"
+#include "../../util/log.h"
+#include "bind.h"
+#include "listen.h"
+#include "os/addr.h"
+#include "os/fd.h"
+#include "port.h"
+
+#include <netinet/in.h>
+#include <sched.h>
+
+#define LOCK_TRY_CNT 1000
+
+/* The identity holds a TCP port that the program wants for itself. */
+static bool id_is_in_the_way(const struct cm_id *id,
+			     const struct sockaddr_storage *want)
+{
+	return id->fd >= 0 && !id->is_moved &&
+	       rnic_addr_port_be((const struct sockaddr *)&id->local) ==
+		       rnic_addr_port_be((const struct sockaddr *)want) &&
+	       cm_port_addr_overlaps(&id->local, want);
+}
+
+static bool id_move(struct cm_id *id)
+{
+	struct sockaddr_storage beside = id->local;
+	int fd;
+
+	rnic_addr_set_port_be(&beside, cm_port_beside_be(rnic_addr_port_be(
+					       (struct sockaddr *)&id->local)));
+	fd = cm_id_open_bound(id, (struct sockaddr *)&beside);
+	if (fd < 0)
+		return false;
+	if (id->state != RNIC_CM_S_LISTEN) {
+		rnic_fd_close(id->fd);
+		id->fd = fd;
+	} else if (rnic_listen_move(id, fd) < 0) {
+		rnic_fd_close(fd);
+		return false;
+	}
+	util_info("cm",
+		  "id %u: the program takes TCP port %u for itself: usiw's "
+		  "peers find us on %u, others do not",
+		  cm_id_num(id),
+		  ntohs(rnic_addr_port_be((struct sockaddr *)&id->local)),
+		  ntohs(rnic_addr_port_be((struct sockaddr *)&beside)));
+	id->is_moved = true;
+	return true;
+}
+
+/* bind(2) and listen(2) may be called in a signal handler, which may have
+ * interrupted the thread that holds the lock: it is not waited for without a
+ * limit. */
+static bool manager_trylock(void)
+{
+	for (int i = 0; i < LOCK_TRY_CNT; i++) {
+		if (util_trylock(&rnic_loop.lock))
+			return true;
+		sched_yield();
+	}
+	return false;
+}
+
+bool rnic_cm_make_way(const struct sockaddr *addr, socklen_t len)
+{
+	UTIL_CANCEL_OFF();
+	struct sockaddr_storage want = { 0 };
+	bool has_moved = false;
+
+	if (!cm_port_is_apart() || len < sizeof(addr->sa_family) ||
+	    rnic_addr_len(addr) == 0 || len < rnic_addr_len(addr) ||
+	    rnic_addr_port_be(addr) == 0 || !manager_trylock())
+		return false;
+	rnic_addr_set(&want, addr);
+	for (uint32_t i = 0; i < rnic_loop.noted.page_cnt * RNIC_REF_PAGE;
+	     i++) {
+		struct cm_id *id = rnic_ref_get_slot(&rnic_loop.noted, i);
+
+		if (id && id_is_in_the_way(id, &want))
+			has_moved |= id_move(id);
+	}
+	util_unlock(&rnic_loop.lock);
+	return has_moved;
+}

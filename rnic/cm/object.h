@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The connection manager's channels, events, identities, listeners and
+ * connections in the making.  The loop's lock guards all of them; sockets are
+ * non-blocking.  Identities are references that engines leave notes for.
+ */
+#ifndef RNIC_CM_OBJECT_H
+#define RNIC_CM_OBJECT_H
+
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+#include "dev/device.h"
+#include "loop/object.h"
+#include "loop/ref.h"
+#include "rnic.h"
+#include "qp/stream.h"
+
+/* ---- events -------------------------------------------------------------- */
+
+struct cm_event {
+	TAILQ_ENTRY(cm_event) link;
+	struct cm_id *owner; /* the identity that counts it */
+	struct cm_id *child; /* CONNECT_REQUEST: the new identity */
+	struct rnic_cm_event ev;
+};
+
+TAILQ_HEAD(cm_event_list, cm_event);
+TAILQ_HEAD(cm_id_list, cm_id);
+TAILQ_HEAD(cm_conn_list, cm_conn);
+LIST_HEAD(cm_chan_list, rnic_cm_chan);
+
+struct rnic_cm_chan {
+	int fd;			      /* ours, as long as the channel is */
+	_Atomic uint32_t fork_gen;    /* of the process that used it last */
+	const struct util_file *file; /* with the application's numbers */
+	/* Of a forked child: the epoll descriptor behind those numbers. */
+	int front_fd;
+	uint32_t front_gen; /* of the process that made @front_fd */
+	/* the loop's lock */
+	LIST_ENTRY(rnic_cm_chan) link;
+	struct cm_event_list events;
+	struct cm_id_list ids;
+};
+
+/* ---- identities ---------------------------------------------------------- */
+
+typedef uint8_t cm_state; /* RNIC_CM_S_* of struct rnic_cm_info */
+
+struct cm_listener {
+	TAILQ_ENTRY(cm_id) pause_link;
+	struct cm_conn_list half_open; /* accepted by TCP, no Request yet */
+	uint32_t half_open_cnt;
+	uint32_t backlog;
+	uint32_t unfetched_cnt; /* CONNECT_REQUESTs in the queue */
+	uint64_t resume_ns;
+	bool is_paused; /* out of file descriptors */
+};
+
+struct cm_id {
+	TAILQ_ENTRY(cm_id) chan_link;
+	struct rnic_cm_chan *chan;
+	uint64_t ref;
+	uint64_t uid;
+	uint32_t events_reported;
+	cm_state state;
+	struct rnic_device *dev;
+	struct sockaddr_storage local, peer;
+	int fd; /* bound or listening TCP socket; -1 */
+	uint8_t tos;
+	uint8_t ack_timeout; /* 0: TCP's own */
+	bool has_tos, is_reuseaddr, has_afonly, is_afonly;
+	bool has_port;	   /* the application asked for a port: keep it */
+	bool is_moved;	   /* its socket is on the port beside (port.c) */
+	bool has_qp;	   /* librdmacm's, not the application's own */
+	bool is_inherited; /* the parent has it, too, or had */
+	uint32_t qp_num;
+	/* Persona ca: the peer's start frame is here. */
+	bool has_start;
+	uint8_t ird, ord;	/* then: reads at a time */
+	struct cm_conn *conn;	/* CONNECT, REQUEST: the connection */
+	struct cm_event *ended; /* set aside for DISCONNECTED */
+	TAILQ_ENTRY(cm_id) unread_link;
+	uint64_t unread_ns; /* 0: not in the manager's list */
+	/* Persona ca. */
+	struct cm_event *timewait; /* set aside for TIMEWAIT_EXIT */
+	TAILQ_ENTRY(cm_id) timewait_link;
+	uint64_t timewait_ns;  /* 0: not in the manager's list */
+	bool has_disconnected; /* the application has, while connected */
+	struct cm_listener listener;
+};
+
+/* ---- after a fork -------------------------------------------------------- */
+
+static inline bool cm_chan_is_forked(const struct rnic_cm_chan *chan)
+{
+	/* acquire: pairs with the release in fork.c */
+	return atomic_load_explicit(&chan->fork_gen, memory_order_acquire) !=
+	       rnic_fork_gen();
+}
+
+/* ---- connections in the making ------------------------------------------- */
+
+enum cm_phase {
+	CM_PHASE_ASKING,     /* is the listener beside its port? */
+	CM_PHASE_REFUSED,    /* the port is closed; soon another try */
+	CM_PHASE_CONNECTING, /* TCP handshake */
+	CM_PHASE_STARTING,   /* passive: MPA Request awaited */
+	CM_PHASE_ASKED,	     /* active: MPA Request sent, Reply awaited */
+	CM_PHASE_REQUEST,    /* the application is to accept or reject */
+	CM_PHASE_RESPONSE,   /* active, in InfiniBand's steps: the application
+				is to say that it is ready */
+	CM_PHASE_ANSWERED,   /* passive, persona ca: Reply sent, RTR awaited */
+	CM_PHASE_BARE,	     /* established, without a QP */
+	CM_PHASE_REJECTED,   /* Reply with R=1 sent, the peer's FIN awaited */
+	CM_PHASE_CLOSING,    /* last octets out, then the peer's FIN */
+};
+
+struct cm_conn {
+	TAILQ_ENTRY(cm_conn) link; /* of the phase's list, by deadline */
+	uint64_t ref;
+	enum cm_phase phase;
+	struct cm_id *id;	/* active side; passive from REQUEST on */
+	struct cm_id *listener; /* passive, until REQUEST */
+	TAILQ_ENTRY(cm_conn) half_open_link; /* the listener's, by age */
+	struct rnic_device *dev;
+	struct sockaddr_storage local, peer;
+	int fd; /* the manager's until there is a stream */
+	struct rnic_stream *stream;
+	uint32_t epoll_events; /* as registered; 0: not registered */
+	uint64_t deadline_ns;
+	uint64_t refused_ns; /* from here on a closed port is final */
+	uint8_t rev;	     /* active: revision of the Request */
+	bool is_shut;	     /* CLOSING: our FIN is out */
+	bool is_beside;	     /* active: the listener has moved */
+	bool is_bare;	     /* the number that was named is no QP's */
+	uint16_t ird, ord;   /* RESPONSE, ANSWERED: agreed */
+	uint32_t qp_life;    /* ANSWERED: the QP waits in that life; 0: no */
+	struct cm_event *outcome;
+	struct rnic_cm_conn_param param;
+};
+
+/* Ports, or hosts, that need not be asked for a while. */
+struct cm_known {
+	struct sockaddr_storage addr;
+	uint64_t until_ns;
+};
+
+#define CM_KNOWN_CNT 32
+
+/* The number by which the application knows it. */
+static inline uint32_t cm_id_num(const struct cm_id *id)
+{
+	return rnic_ref_slot_idx(id->ref);
+}
+
+/* Persona ca: InfiniBand's handshake. */
+static inline bool cm_id_is_ca(const struct cm_id *id)
+{
+	return id->dev && rnic_device_persona(id->dev) == RNIC_PERSONA_CA;
+}
+
+/*
+ * What stands for the peer's QP number: no QP's, and neither 0 nor 1, which
+ * are InfiniBand's own.  It tells identities apart, more or less.
+ */
+static inline uint32_t cm_id_peer_num(const struct cm_id *id)
+{
+	return 2 + cm_id_num(id) % 254;
+}
+
+/* All of the connection manager; guarded by the loop's lock. */
+struct cm_manager {
+	uint32_t whole_gen; /* channels from here on are whole */
+	bool is_inherited;  /* from the parent, and not yet looked at */
+	struct rnic_ref_table conns;
+	struct cm_chan_list chans;
+	struct cm_conn_list asking, refused, starting, asked, answered,
+		rejected, closing;
+	struct cm_id_list paused;   /* listeners out of file descriptors */
+	struct cm_id_list unread;   /* DISCONNECTED waits; by deadline */
+	struct cm_id_list timewait; /* by deadline */
+	struct cm_known known[CM_KNOWN_CNT];
+	uint32_t known_turn;
+	uint32_t closing_cnt; /* of both last lists */
+};
+
+extern struct cm_manager cm;
+
+#endif

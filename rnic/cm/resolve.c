@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Address and route resolution: the kernel's routing decides. */
+#include "object.h"
+
+#include "bind.h"
+#include "event.h"
+#include "fork.h"
+#include "os/addr.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/*
+ * What the application wants to come from: the bound address, or @src.  A
+ * source with a port is bound at once, so that the port is ours.
+ */
+static int resolve_bind(struct cm_id *id, const struct sockaddr *src)
+{
+	struct sockaddr_storage local;
+
+	if (id->state == RNIC_CM_S_BOUND || !src)
+		return 0;
+	if (rnic_addr_port_be(src) != 0)
+		return cm_id_bind(id, src);
+	if (rnic_addr_is_any(src))
+		return 0;
+	/* Is it one of ours?  Ask now, as the kernel does. */
+	return rnic_addr_source(src, src, &local);
+}
+
+static int resolve_check(const struct cm_id *id, const struct sockaddr *src,
+			 const struct sockaddr *dst)
+{
+	if (id->state != RNIC_CM_S_IDLE && id->state != RNIC_CM_S_BOUND)
+		return -EINVAL;
+	if (rnic_addr_len(dst) == 0)
+		return -EAFNOSUPPORT;
+	if (id->state == RNIC_CM_S_BOUND)
+		return id->local.ss_family == dst->sa_family ? 0 : -EINVAL;
+	if (src && src->sa_family != dst->sa_family)
+		return -EINVAL;
+	return 0;
+}
+
+/* Return: 0 and the identity is ADDR; what ADDR_ERROR is to say. */
+static int resolve_route_to(struct cm_id *id, const struct sockaddr *src,
+			    const struct sockaddr *dst)
+{
+	struct sockaddr_storage local, peer;
+	struct rnic_device *dev;
+	uint16_t port_be = 0;
+	int ret;
+
+	if (id->state == RNIC_CM_S_BOUND) {
+		src = (struct sockaddr *)&id->local;
+		port_be = rnic_addr_port_be(src);
+	}
+	ret = rnic_addr_source(src, dst, &local);
+	if (ret < 0)
+		return ret;
+	dev = rnic_device_by_addr((struct sockaddr *)&local);
+	if (!dev)
+		return -ENODEV;
+	rnic_addr_set(&peer, dst);
+	if (rnic_addr_is_any(dst)) { /* means this very machine */
+		peer = local;
+		rnic_addr_set_port_be(&peer, rnic_addr_port_be(dst));
+	}
+	rnic_addr_set_port_be(&local, port_be);
+	id->local = local;
+	id->peer = peer;
+	id->dev = dev;
+	id->state = RNIC_CM_S_ADDR;
+	return 0;
+}
+
+static int resolve_addr(struct cm_id *id, const struct sockaddr *src,
+			const struct sockaddr *dst)
+{
+	struct cm_event *event;
+	int ret = resolve_check(id, src, dst);
+
+	if (ret < 0)
+		return ret;
+	event = cm_event_new(id);
+	if (!event)
+		return -ENOMEM;
+	ret = resolve_bind(id, src);
+	if (ret < 0) {
+		free(event);
+		return ret;
+	}
+	ret = resolve_route_to(id, src, dst);
+	cm_event_post(event,
+		      ret < 0 ? RNIC_CM_ADDR_ERROR : RNIC_CM_ADDR_RESOLVED,
+		      ret);
+	return 0;
+}
+
+int rnic_cm_resolve_addr(struct rnic_cm_chan *chan, uint32_t num,
+			 const struct sockaddr *src, const struct sockaddr *dst,
+			 uint32_t timeout_ms)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	(void)timeout_ms; /* the kernel's routing tables answer at once */
+	if (ret < 0)
+		return ret;
+	ret = resolve_addr(id, src && rnic_addr_len(src) ? src : NULL, dst);
+	util_unlock(&rnic_loop.lock);
+	return ret;
+}
+
+static int resolve_route(struct cm_id *id)
+{
+	struct cm_event *event;
+
+	if (id->state != RNIC_CM_S_ADDR)
+		return -EINVAL;
+	event = cm_event_new(id);
+	if (!event)
+		return -ENOMEM;
+	id->state = RNIC_CM_S_ROUTE;
+	cm_event_post(event, RNIC_CM_ROUTE_RESOLVED, 0);
+	return 0;
+}
+
+/* TCP routes each segment by itself: nothing is left to find out. */
+int rnic_cm_resolve_route(struct rnic_cm_chan *chan, uint32_t num,
+			  uint32_t timeout_ms)
+{
+	struct cm_id *id;
+	int ret = cm_id_lock(chan, num, &id);
+
+	(void)timeout_ms;
+	if (ret < 0)
+		return ret;
+	ret = resolve_route(id);
+	util_unlock(&rnic_loop.lock);
+	return ret;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Connections in the making: the steps of the MPA start exchange, up to the
+ * moment when a QP takes the stream over.
+ *
+ * Active:  ASKING -> (REFUSED ->) CONNECTING -> ASKED -> (QP) or an event
+ * that says why not. Passive: STARTING -> REQUEST -> accept: (QP); reject:
+ * CLOSING.
+ *
+ * Persona ca has one step more on either side, for InfiniBand's RTU.  Active
+ * (persona rnic as well, when the application moves its QP itself):
+ * ASKED -> RESPONSE -> establish: (QP).  Passive: REQUEST -> accept:
+ * ANSWERED -> the peer's RTR: (QP).
+ */
+#include "start.h"
+
+#include "../../util/env.h"
+#include "../../util/log.h"
+#include "active.h"
+#include "ask.h"
+#include "bare.h"
+#include "close.h"
+#include "conn.h"
+#include "os/stat.h"
+#include "outcome.h"
+#include "passive.h"
+
+#include <errno.h>
+
+/* The connection went away, or the peer does not speak MPA.  Return: whether to
+ * step it again: it begins anew.  Else it is gone, or waits. */
+static bool conn_lost(struct cm_conn *conn, int status)
+{
+	if (status == -EPIPE)
+		status = -ECONNRESET;
+	if (!conn->id)
+		cm_conn_free(conn);
+	else if (status == -ECONNRESET && conn->rev == 2)
+		return cm_active_retry(conn);
+	else
+		cm_conn_abort(conn, status);
+	return false;
+}
+
+static void conn_rejected(struct cm_conn *conn, const struct smpa_event *ev)
+{
+	util_info("cm", "id %u: the peer rejects, %zu octets say why%s",
+		  cm_id_num(conn->id), (size_t)ev->start.pd_len,
+		  util_settings()->markers
+			  ? "; Linux's siw rejects a Request that asks for "
+			    "markers (USIW_MARKERS=on)"
+			  : "");
+	cm_event_set_start(conn->outcome, ev);
+	if (ev->start.is_enhanced)
+		cm_event_set_reply_depths(conn->outcome, ev);
+	cm_conn_post_outcome(conn, -ECONNREFUSED);
+	cm_conn_close(conn);
+}
+
+/* MPA-164: an invalid start frame ends the connection; what the engine has to
+ * say about it goes out first. */
+static void conn_fault(struct cm_conn *conn, const struct smpa_event *ev)
+{
+	util_warn("cm", "MPA start: %s", smpa_fault_str(ev->fault.fault));
+	if (conn->id)
+		cm_conn_post_outcome(conn, -EPROTO);
+	cm_conn_close(conn);
+}
+
+/* Return: whether to step it again: it begins anew.  Else it may be gone. */
+static bool conn_event(struct cm_conn *conn, const struct smpa_event *ev)
+{
+	switch (ev->type) {
+	case SMPA_EV_REQUEST:
+		cm_passive_request(conn, ev);
+		return false;
+	case SMPA_EV_ESTABLISHED:
+		cm_active_established(conn, ev);
+		return false;
+	case SMPA_EV_REJECTED:
+		conn_rejected(conn, ev);
+		return false;
+	case SMPA_EV_CLOSED:
+		return conn_lost(conn, -ECONNRESET);
+	case SMPA_EV_FAULT:
+		if (ev->fault.fault.value == SMPA_F_MPA_CLOSED)
+			return conn_lost(conn, -ECONNRESET);
+		conn_fault(conn, ev);
+		return false;
+	case SMPA_EV_NONE:
+	case SMPA_EV_SEGMENT:
+	case SMPA_EV_MESSAGE:
+	case SMPA_EV_READ:
+	case SMPA_EV_ATOMIC:
+	case SMPA_EV_ATOMIC_DONE:
+	case SMPA_EV_TERMINATE:
+	case SMPA_EV_SENT:
+		break;
+	}
+	/* Never before ESTABLISHED. */
+	return conn_lost(conn, -EPROTO);
+}
+
+static bool conn_step(struct cm_conn *conn)
+{
+	struct smpa_event ev;
+	int ret = rnic_stream_start_step(conn->stream, &ev);
+
+	if (ret == 1)
+		return conn_event(conn, &ev);
+	if (ret == 0)
+		ret = cm_conn_watch(conn,
+				    rnic_stream_start_wants(conn->stream));
+	return ret < 0 && conn_lost(conn, ret);
+}
+
+/* Return: whether to step it. */
+static bool conn_asked(struct cm_conn *conn, enum cm_ask_answer answer)
+{
+	switch (answer) {
+	case CM_ASK_NONE:
+		break;
+	case CM_ASK_HERE:
+		return cm_active_found(conn);
+	case CM_ASK_DIRECT:
+		return cm_active_dial_port(conn);
+	}
+	return false;
+}
+
+/* Return: whether to step it. */
+static bool conn_ready(struct cm_conn *conn, uint32_t events)
+{
+	switch (conn->phase) {
+	case CM_PHASE_ASKING:
+		return conn_asked(conn, cm_ask_ready(conn));
+	case CM_PHASE_REFUSED: /* has no socket */
+		break;
+	case CM_PHASE_CONNECTING:
+		return cm_active_connected(conn);
+	case CM_PHASE_STARTING:
+	case CM_PHASE_ASKED:
+		return true;
+	case CM_PHASE_REQUEST:
+		/* The application learns it when it tries to accept. */
+		cm_conn_free(conn);
+		break;
+	case CM_PHASE_RESPONSE: /* not watched */
+		break;
+	case CM_PHASE_ANSWERED:
+		cm_passive_answered(conn);
+		break;
+	case CM_PHASE_BARE:
+		cm_bare_ready(conn, events);
+		break;
+	case CM_PHASE_REJECTED:
+	case CM_PHASE_CLOSING:
+		cm_conn_close_ready(conn);
+		break;
+	}
+	return false;
+}
+
+void cm_conn_ready(struct cm_conn *conn, uint32_t events)
+{
+	bool is_due = conn_ready(conn, events);
+
+	while (is_due)
+		is_due = conn_step(conn);
+}
+
+/* Return: whether to step it. */
+static bool conn_expire(struct cm_conn *conn)
+{
+	switch (conn->phase) {
+	case CM_PHASE_CLOSING:
+		cm_conn_free(conn);
+		return false;
+	case CM_PHASE_REJECTED:
+		cm_conn_close(conn);
+		return false;
+	case CM_PHASE_ASKING:
+		return conn_asked(conn, cm_ask_expire(conn));
+	case CM_PHASE_REFUSED:
+		return cm_active_redial(conn);
+	default:
+		break;
+	}
+	rnic_stat_add(RNIC_STAT_start_timeouts, 1);
+	if (conn->id)
+		cm_conn_abort(conn, -ETIMEDOUT);
+	else
+		cm_conn_free(conn);
+	return false;
+}
+
+void cm_conn_expire(struct cm_conn *conn)
+{
+	bool is_due = conn_expire(conn);
+
+	while (is_due)
+		is_due = conn_step(conn);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The steps of connections in the making. */
+#ifndef RNIC_CM_START_H
+#define RNIC_CM_START_H
+
+#include "object.h"
+
+/* The socket is ready; without @events: step the start exchange. */
+void cm_conn_ready(struct cm_conn *conn, uint32_t events);
+/* The deadline has passed. */
+void cm_conn_expire(struct cm_conn *conn);
+
+#endif

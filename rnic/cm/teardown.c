@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The end of identities. */
+#include "teardown.h"
+
+#include "close.h"
+#include "conn.h"
+#include "event.h"
+#include "listen.h"
+#include "os/fd.h"
+#include "passive.h"
+#include "qp/qp.h"
+#include "qp/stream.h"
+
+#include <stdlib.h>
+
+/*
+ * Events of the identity go; with an unfetched CONNECT_REQUEST its child
+ * goes too, since its number was never told.
+ */
+static void id_drop_events(struct cm_id *id)
+{
+	struct rnic_cm_chan *chan = id->chan;
+	struct cm_event *event = TAILQ_FIRST(&chan->events);
+
+	while (event) {
+		struct cm_id *child = event->child;
+
+		if (event->owner != id) {
+			event = TAILQ_NEXT(event, link);
+			continue;
+		}
+		cm_event_remove(chan, event);
+		if (child)
+			cm_id_free(child);
+		/* The child may have taken events of its own along. */
+		event = TAILQ_FIRST(&chan->events);
+	}
+}
+
+/*
+ * The connection goes with the identity, as in the kernel: an application that
+ * does not disconnect first tells its peer so.
+ */
+static void id_drop_stream(const struct cm_id *id)
+{
+	struct rnic_qp *qp;
+
+	if (id->state != RNIC_CM_S_ESTABLISHED)
+		return;
+	qp = rnic_qp_get(id->qp_num);
+	if (!qp)
+		return;
+	rnic_qp_disconnect(qp, id->ref);
+	rnic_qp_put(qp);
+}
+
+/*
+ * What could still refer to it: epoll events, notes on their way and the QP's
+ * stream, all by reference number only.
+ */
+void cm_id_free(struct cm_id *id)
+{
+	util_lock_assert_held(&rnic_loop.lock);
+	id_drop_stream(id);
+	rnic_ref_remove(&rnic_loop.noted, id->ref);
+	if (id->state == RNIC_CM_S_LISTEN)
+		rnic_listen_stop(id);
+	id_drop_events(id);
+	if (id->conn && id->state == RNIC_CM_S_REQUEST)
+		cm_conn_reject(id->conn, NULL, 0);
+	else if (id->conn && id->conn->phase == CM_PHASE_BARE)
+		cm_conn_close(id->conn);
+	else if (id->conn)
+		cm_conn_free(id->conn);
+	rnic_fd_close(id->fd);
+	if (id->unread_ns)
+		TAILQ_REMOVE(&cm.unread, id, unread_link);
+	if (id->timewait_ns)
+		TAILQ_REMOVE(&cm.timewait, id, timewait_link);
+	free(id->ended);
+	free(id->timewait);
+	TAILQ_REMOVE(&id->chan->ids, id, chan_link);
+	free(id);
+}

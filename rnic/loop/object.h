@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The loop: one thread of the process that waits for sockets, deadlines and
+ * notes of engines; the lock that guards all that it serves; and numbered
+ * references to that.
+ *
+ * A second lock (rank LEAF) guards the notes, because an engine that ends a
+ * stream holds its lead and may take nothing lower.  Nothing is waited for
+ * while either is held.
+ *
+ * References are numbers, (generation << 32 | slot): an epoll event or a note
+ * that is late finds a slot of another generation and is dropped, so that an
+ * object may be freed at any time.
+ */
+#ifndef RNIC_LOOP_OBJECT_H
+#define RNIC_LOOP_OBJECT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "../../util/lock.h"
+#include "os/clock.h"
+
+/* What an engine leaves when a stream ends.  Guarded by the inbox lock. */
+struct rnic_ref_note {
+	TAILQ_ENTRY(rnic_ref_note) link;
+	uint32_t slot_idx;
+	int status;
+	bool is_queued;
+};
+
+struct rnic_ref_slot {
+	void *object;	     /* the loop's lock */
+	uint32_t generation; /* written under both locks; 0: free */
+	uint32_t last_generation;
+	uint32_t next_free;
+	struct rnic_ref_note note;
+};
+
+#define RNIC_REF_PAGE 256u
+#define RNIC_REF_PAGES 4096u
+
+struct rnic_ref_table {
+	struct rnic_ref_slot
+		*page[RNIC_REF_PAGES]; /* written under both locks */
+	uint32_t page_cnt;
+	uint32_t first_free; /* UINT32_MAX: none */
+};
+
+TAILQ_HEAD(rnic_ref_note_list, rnic_ref_note);
+
+/* Which table an epoll event's reference is of. */
+enum rnic_loop_tag {
+	RNIC_LOOP_INBOX,
+	RNIC_LOOP_LISTENER,
+	RNIC_LOOP_CONN,
+	RNIC_LOOP_OOB_LISTENER, /* reference: the port */
+	RNIC_LOOP_OOB_LINK,
+	RNIC_LOOP_PORT,
+};
+
+/* What the loop calls, locked. */
+struct rnic_loop_ops {
+	/* A socket is ready. */
+	void (*dispatch)(enum rnic_loop_tag tag, uint64_t ref, uint32_t events);
+	/* The note that was left for an object. */
+	void (*note)(void *object, int status);
+	/* Do what is due. */
+	void (*fire)(uint64_t now_ns);
+	uint64_t (*next_ns)(void); /* UINT64_MAX: no deadline */
+	/* Sockets cannot be waited for any more. */
+	void (*broken)(void);
+	/* The process exits: must the thread stay for a while?  The end. */
+	bool (*is_closing)(void);
+	void (*close_all)(void);
+};
+
+struct rnic_loop {
+	struct util_lock lock; /* CM: everything here but the inbox */
+	const struct rnic_loop_ops *ops;
+	struct rnic_ref_table noted; /* objects that notes are left for */
+	pthread_t thread;
+	bool is_started, is_stopping;
+	bool is_broken; /* written by the thread alone, under the lock */
+	int epoll_fd, wake_fd;
+	uint64_t wakes_ns;  /* when the thread wakes by itself */
+	uint64_t linger_ns; /* until then it does so though nothing is due */
+
+	struct util_lock inbox_lock; /* LEAF */
+	struct rnic_ref_note_list inbox;
+};
+
+extern struct rnic_loop rnic_loop;
+
+#endif

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A connected TCP socket on which the ULP has exchanged octets of its own
+ * becomes a QP's stream (RFC 5044 7.1.5): the MPA start exchange in the
+ * caller's thread.
+ *
+ * Nothing of the stream is lost or read twice because the engine asks, in the
+ * start phase, for no octet behind the frame that is due, and because what
+ * follows stays in the socket until the QP reads it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "../../util/cancel.h"
+#include "../../util/env.h"
+#include "../../util/log.h"
+#include "engine/engine.h"
+#include "os/fd.h"
+#include "rnic.h"
+#include "qp/stream.h"
+#include "os/tcp.h"
+
+struct rnic_attach {
+	struct rnic_qp *qp;
+	struct rnic_stream *stream; /* NULL: the QP has it */
+	int fd;			    /* ours, the stream's; -1: the QP's */
+	int nodelay;		    /* as the caller had it; -1: unknown */
+	bool is_responder;
+	uint64_t deadline_ns;
+	uint16_t ird, ord; /* outcome */
+	size_t taken;	   /* once the QP has the stream */
+};
+
+/* ---- the socket --------------------------------------------------------- */
+
+static int socket_option(int fd, int level, int name)
+{
+	int value = -1;
+	socklen_t len = sizeof(value);
+
+	if (rnic_tcp()->getsockopt(fd, level, name, &value, &len) < 0)
+		return errno == EBADF ? -EBADF : -EINVAL;
+	return value;
+}
+
+static int socket_check(int fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+	int type = socket_option(fd, SOL_SOCKET, SO_TYPE), error;
+
+	if (type < 0)
+		return type;
+	if (type != SOCK_STREAM ||
+	    socket_option(fd, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP)
+		return -EINVAL;
+	if (rnic_tcp()->getpeername(fd, (struct sockaddr *)&peer, &len) == 0)
+		return 0;
+	/* One that has failed has an error; one that never was has none. */
+	error = socket_option(fd, SOL_SOCKET, SO_ERROR);
+	return error > 0 ? -error : -EINVAL;
+}
+
+static int attach_poll(const struct rnic_attach *a, short events)
+{
+	struct pollfd pfd = { .fd = a->fd, .events = events };
+
+	for (;;) {
+		uint64_t now = rnic_now_ns();
+		uint64_t left_ms = 0;
+		int rc;
+
+		if (now < a->deadline_ns)
+			left_ms = (a->deadline_ns - now + NS_PER_MS - 1) /
+				  NS_PER_MS;
+		rc = util_sys_poll(&pfd, 1,
+				   left_ms < INT32_MAX ? (int)left_ms : -1);
+		if (rc > 0)
+			return 0;
+		if (rc == 0)
+			return -ETIMEDOUT; /* MPA-139, MPA-144 */
+		if (errno != EINTR)
+			return -errno;
+	}
+}
+
+/* A peer that is gone looks the same whichever way it is noticed. */
+static int attach_lost(int rc)
+{
+	return rc == -EPIPE ? -ECONNRESET : rc;
+}
+
+/* MPA-147: the ULP's last octets, in front of everything that is MPA's. */
+static int attach_send_last(const struct rnic_attach *a, const void *buf,
+			    size_t len)
+{
+	struct iovec iov = { (void *)(uintptr_t)buf, len };
+	ssize_t rc;
+
+	while (iov.iov_len > 0) {
+		rc = rnic_tcp_send(a->fd, &iov, 1, 0);
+		if (rc == -EAGAIN)
+			rc = attach_poll(a, POLLOUT);
+		if (rc < 0)
+			return attach_lost((int)rc);
+		iov.iov_base = (char *)iov.iov_base + rc;
+		iov.iov_len -= (size_t)rc;
+	}
+	return 0;
+}
+
+/* ---- open --------------------------------------------------------------- */
+
+static int attach_dup(struct rnic_attach *a, int fd)
+{
+	int rc;
+
+	a->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (a->fd < 0)
+		return -errno;
+	rc = rnic_fd_register(&a->fd);
+	if (rc < 0) {
+		util_sys_close(a->fd);
+		return rc;
+	}
+	return 0;
+}
+
+static uint16_t depth_min(uint16_t wanted, uint32_t limit)
+{
+	return wanted < limit ? wanted : (uint16_t)limit;
+}
+
+static int attach_open_stream(struct rnic_attach *a,
+			      const struct rnic_attach_options *opt)
+{
+	const struct util_settings *set = util_settings();
+	struct smpa_options smpa = SMPA_OPTIONS_INIT;
+	struct sockaddr_storage peer = { 0 };
+	socklen_t len = sizeof(peer);
+
+	rnic_tcp()->getpeername(a->fd, (struct sockaddr *)&peer, &len);
+	rnic_stream_start_options(&peer, &smpa);
+	smpa.role = opt->is_responder ? SMPA_RESPONDER : SMPA_INITIATOR;
+	smpa.rev = opt->rev ? opt->rev : (uint8_t)set->mpa_rev;
+	smpa.ird = depth_min(opt->ird, set->ird);
+	smpa.ord = depth_min(opt->ord, set->ord);
+	return rnic_stream_new(a->fd, &smpa, &a->stream);
+}
+
+static int attach_begin(struct rnic_attach *a,
+			const struct rnic_attach_options *opt)
+{
+	struct smpa_conn *conn = rnic_stream_conn(a->stream);
+	int rc;
+
+	if (!opt->is_responder)
+		return smpa_conn_start(conn, opt->pd, opt->pd_len);
+	rc = smpa_conn_start(conn, NULL, 0);
+	if (rc < 0)
+		return rc;
+	return attach_send_last(a, opt->last, opt->last_len);
+}
+
+int rnic_attach_open(struct rnic_qp *qp, int fd,
+		     const struct rnic_attach_options *opt,
+		     struct rnic_attach **ret_attach)
+{
+	uint32_t ms = opt->timeout_ms ? opt->timeout_ms
+				      : util_settings()->start_ms;
+	struct rnic_attach *a;
+	int rc = socket_check(fd);
+
+	if (rc < 0)
+		return rc;
+	if (rnic_qp_state(qp) != RNIC_QPS_IDLE || opt->rev > 2 ||
+	    (!opt->is_responder && opt->last_len))
+		return -EINVAL;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return -ENOMEM;
+	a->qp = qp;
+	a->is_responder = opt->is_responder;
+	a->deadline_ns = rnic_now_ns() + ms * NS_PER_MS;
+	a->nodelay = socket_option(fd, IPPROTO_TCP, TCP_NODELAY);
+	rc = attach_dup(a, fd);
+	if (rc < 0) {
+		free(a);
+		return rc;
+	}
+	rc = attach_open_stream(a, opt);
+	if (rc == 0)
+		rc = attach_begin(a, opt);
+	if (rc < 0) {
+		rnic_attach_free(a);
+		return rc;
+	}
+	*ret_attach = a;
+	return 0;
+}
+
+/* ---- the exchange ------------------------------------------------------- */
+
+static void attach_tell(struct rnic_attach *a, const struct smpa_event *ev,
+			struct rnic_attach_start *ret_start)
+{
+	*ret_start = (struct rnic_attach_start){
+		.pd = ev->start.pd,
+		.pd_len = ev->start.pd_len,
+		.rev = ev->start.rev,
+		.has_crc = ev->start.has_crc,
+		.ird = ev->start.ird,
+		.ord = ev->start.ord,
+	};
+	a->ird = ev->start.ird;
+	a->ord = ev->start.ord;
+}
+
+static int attach_check(struct rnic_attach *a, const struct smpa_event *ev,
+			struct rnic_attach_start *ret_start)
+{
+	switch (ev->type) {
+	case SMPA_EV_REQUEST:
+	case SMPA_EV_ESTABLISHED:
+		attach_tell(a, ev, ret_start);
+		return 0;
+	case SMPA_EV_REJECTED:
+		attach_tell(a, ev, ret_start);
+		return -ECONNREFUSED; /* MPA-132 */
+	case SMPA_EV_CLOSED:
+		return -ECONNRESET;
+	case SMPA_EV_FAULT:
+		if (ev->fault.fault.value == SMPA_F_MPA_CLOSED)
+			return -ECONNRESET;
+		util_warn("rnic", "qp 0x%06x: attach: %s", rnic_qp_num(a->qp),
+			  smpa_fault_str(ev->fault.fault));
+		return -EPROTO; /* MPA-164 */
+	case SMPA_EV_NONE:
+	case SMPA_EV_SEGMENT:
+	case SMPA_EV_MESSAGE:
+	case SMPA_EV_READ:
+	case SMPA_EV_ATOMIC:
+	case SMPA_EV_ATOMIC_DONE:
+	case SMPA_EV_TERMINATE:
+	case SMPA_EV_SENT:
+		break;
+	}
+	return -EPROTO;
+}
+
+/* Until something comes up. */
+static int attach_step(struct rnic_attach *a,
+		       struct rnic_attach_start *ret_start)
+{
+	struct smpa_event ev;
+	uint32_t wants;
+	int rc;
+
+	for (;;) {
+		rc = rnic_stream_start_step(a->stream, &ev);
+		if (rc > 0)
+			return attach_check(a, &ev, ret_start);
+		if (rc < 0)
+			return attach_lost(rc);
+		wants = rnic_stream_start_wants(a->stream);
+		rc = attach_poll(a, (short)((wants & EPOLLIN ? POLLIN : 0) |
+					    (wants & EPOLLOUT ? POLLOUT : 0)));
+		if (rc < 0)
+			return rc;
+	}
+}
+
+int rnic_attach_wait(struct rnic_attach *attach,
+		     struct rnic_attach_start *ret_start)
+{
+	return attach_step(attach, ret_start);
+}
+
+int rnic_attach_accept(struct rnic_attach *attach, const void *pd,
+		       size_t pd_len, uint16_t ird, uint16_t ord,
+		       struct rnic_attach_start *ret_start)
+{
+	const struct util_settings *set = util_settings();
+	int rc;
+
+	if (rnic_qp_state(attach->qp) != RNIC_QPS_IDLE)
+		return -EINVAL;
+	rc = smpa_conn_accept(rnic_stream_conn(attach->stream), pd, pd_len,
+			      depth_min(ird, set->ird),
+			      depth_min(ord, set->ord));
+	if (rc < 0)
+		return rc;
+	/* ESTABLISHED comes at once; what TCP does not take of the Reply the
+	 * engine sends. */
+	return attach_step(attach, ret_start);
+}
+
+int rnic_attach_reject(struct rnic_attach *attach, const void *pd,
+		       size_t pd_len)
+{
+	struct smpa_conn *conn = rnic_stream_conn(attach->stream);
+	const struct iovec *iov;
+	ssize_t len;
+	int cnt, rc;
+
+	rc = smpa_conn_reject(conn, pd, pd_len);
+	if (rc < 0)
+		return rc;
+	/* Not by steps: the answer given, no octet is to be read any more. */
+	while ((cnt = smpa_conn_tx_prepare(conn, &iov)) > 0) {
+		len = rnic_tcp_send(attach->fd, iov, cnt, 0);
+		if (len == -EAGAIN)
+			len = attach_poll(attach, POLLOUT);
+		if (len < 0)
+			return attach_lost((int)len);
+		smpa_conn_tx_commit(conn, (size_t)len);
+	}
+	return 0;
+}
+
+/* ---- the end ------------------------------------------------------------ */
+
+int rnic_attach_finish(struct rnic_attach *attach)
+{
+	size_t taken = rnic_attach_taken(attach);
+	int rc;
+
+	rc = rnic_qp_attach_stream(attach->qp, attach->stream, attach->ird,
+				   attach->ord, 0);
+	if (rc < 0)
+		return rc;
+	attach->taken = taken;
+	attach->stream = NULL;
+	attach->fd = -1;
+	return 0;
+}
+
+size_t rnic_attach_taken(const struct rnic_attach *attach)
+{
+	return attach->stream ? rnic_stream_start_taken(attach->stream)
+			      : attach->taken;
+}
+
+void rnic_attach_free(struct rnic_attach *attach)
+{
+	if (!attach)
+		return;
+	/* The socket is the caller's again, as it was. */
+	if (attach->fd >= 0 && attach->nodelay >= 0)
+		rnic_tcp()->setsockopt(attach->fd, IPPROTO_TCP, TCP_NODELAY,
+				       &attach->nodelay,
+				       sizeof(attach->nodelay));
+	if (attach->stream)
+		rnic_stream_free(attach->stream);
+	else
+		rnic_fd_close(attach->fd);
+	free(attach);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * QPs that wait for a peer out of band, and the TCP connections that may be the
+ * peer's.  The loop's lock guards all of it.
+ */
+#ifndef RNIC_OOB_OBJECT_H
+#define RNIC_OOB_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+#include "rnic.h"
+#include "qp/stream.h"
+
+#define OOB_FRAME_LEN 24
+#define OOB_RNR_RETRY_UNKNOWN 0xff
+
+/* Private data of Request and Reply, from the sender's point of view. */
+struct oob_frame {
+	uint8_t min_rnr_timer; /* as in ibv_qp_attr */
+	uint8_t rnr_retry;     /* or OOB_RNR_RETRY_UNKNOWN: not RTS yet */
+	uint32_t src_num, dst_num;
+	uint64_t nonce; /* the dialler's, in both */
+};
+
+TAILQ_HEAD(oob_list, oob);
+TAILQ_HEAD(oob_link_list, oob_link);
+
+struct oob {
+	struct oob *hash_next;
+	TAILQ_ENTRY(oob) all_link;
+	TAILQ_ENTRY(oob) redial_link;
+	struct rnic_qp *qp;
+	uint32_t num, dest_num;
+	struct sockaddr_storage local, peer; /* peer: with the port to dial */
+	struct rnic_oob_options opt;
+	uint8_t rnr_retry;
+	bool is_dialler;
+	uint64_t nonce;
+	struct oob_link *link; /* the try under way */
+	uint32_t try_cnt;
+	uint64_t redial_ns;		/* 0: not to be dialled again */
+	uint64_t retry_ns, deadline_ns; /* 0: for ever */
+};
+
+enum oob_link_phase {
+	OOB_LINK_CONNECTING, /* TCP handshake */
+	OOB_LINK_STARTING,   /* start frames */
+	OOB_LINK_PARKED,     /* a Request whose QP does not wait yet */
+	OOB_LINK_ANSWERED,   /* Reply sent, the dialler's RTR awaited */
+};
+
+struct oob_link {
+	TAILQ_ENTRY(oob_link) list_link; /* of its kind, by deadline */
+	uint64_t ref;
+	enum oob_link_phase phase;
+	struct oob *oob; /* NULL: accepted, not yet answered */
+	int fd;		 /* -1: the stream's */
+	struct rnic_stream *stream;
+	uint32_t epoll_events;
+	uint64_t deadline_ns;
+	struct sockaddr_storage local, peer;
+	struct oob_frame frame; /* the peer's, once it has come */
+	uint16_t ird, ord;	/* ANSWERED: outcome */
+};
+
+#endif

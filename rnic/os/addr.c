@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* IPv4 and IPv6 addresses of sockets, and plain TCP sockets. */
+#include "addr.h"
+
+#include "clock.h"
+#include "fd.h"
+#include "tcp.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <netinet/ip.h>
+#include <netinet/tcp.h>
+#include <string.h>
+
+socklen_t rnic_addr_len(const struct sockaddr *addr)
+{
+	switch (addr->sa_family) {
+	case AF_INET:
+		return sizeof(struct sockaddr_in);
+	case AF_INET6:
+		return sizeof(struct sockaddr_in6);
+	default:
+		return 0;
+	}
+}
+
+void rnic_addr_set(struct sockaddr_storage *dst, const struct sockaddr *src)
+{
+	socklen_t len = rnic_addr_len(src);
+
+	memset(dst, 0, sizeof(*dst));
+	memcpy(dst, src, len);
+}
+
+bool rnic_addr_is_any(const struct sockaddr *addr)
+{
+	struct sockaddr_storage copy;
+
+	rnic_addr_set(&copy, addr);
+	rnic_addr_unmap(&copy);
+	if (copy.ss_family == AF_INET)
+		return ((struct sockaddr_in *)&copy)->sin_addr.s_addr ==
+		       htonl(INADDR_ANY);
+	return copy.ss_family == AF_INET6 &&
+	       IN6_IS_ADDR_UNSPECIFIED(
+		       &((struct sockaddr_in6 *)&copy)->sin6_addr);
+}
+
+/* Both families keep the port at the same place. */
+_Static_assert(offsetof(struct sockaddr_in, sin_port) ==
+		       offsetof(struct sockaddr_in6, sin6_port),
+	       "place of the port");
+
+bool rnic_addr_is_loopback(const struct sockaddr *addr)
+{
+	struct sockaddr_storage copy;
+
+	rnic_addr_set(&copy, addr);
+	rnic_addr_unmap(&copy);
+	if (copy.ss_family == AF_INET)
+		return ntohl(((struct sockaddr_in *)&copy)->sin_addr.s_addr) >>
+			       IN_CLASSA_NSHIFT ==
+		       IN_LOOPBACKNET;
+	return copy.ss_family == AF_INET6 &&
+	       IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&copy)->sin6_addr);
+}
+
+uint16_t rnic_addr_port_be(const struct sockaddr *addr)
+{
+	uint16_t port_be;
+
+	if (rnic_addr_len(addr) == 0)
+		return 0;
+	memcpy(&port_be,
+	       (const uint8_t *)addr + offsetof(struct sockaddr_in, sin_port),
+	       sizeof(port_be));
+	return port_be;
+}
+
+void rnic_addr_set_port_be(struct sockaddr_storage *addr, uint16_t port_be)
+{
+	memcpy((uint8_t *)addr + offsetof(struct sockaddr_in, sin_port),
+	       &port_be, sizeof(port_be));
+}
+
+void rnic_addr_unmap(struct sockaddr_storage *addr)
+{
+	struct sockaddr_in6 sin6;
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+
+	if (addr->ss_family != AF_INET6)
+		return;
+	memcpy(&sin6, addr, sizeof(sin6));
+	if (!IN6_IS_ADDR_V4MAPPED(&sin6.sin6_addr))
+		return;
+	sin.sin_port = sin6.sin6_port;
+	memcpy(&sin.sin_addr, &sin6.sin6_addr.s6_addr[12], 4);
+	memset(addr, 0, sizeof(*addr));
+	memcpy(addr, &sin, sizeof(sin));
+}
+
+bool rnic_addr_equal(const struct sockaddr_storage *a,
+		     const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a;
+	const struct sockaddr_in *b4 = (const struct sockaddr_in *)b;
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
+	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)b;
+
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return a4->sin_port == b4->sin_port &&
+		       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return a->ss_family == AF_INET6 && a6->sin6_port == b6->sin6_port &&
+	       IN6_ARE_ADDR_EQUAL(&a6->sin6_addr, &b6->sin6_addr) &&
+	       a6->sin6_scope_id == b6->sin6_scope_id;
+}
+
+bool rnic_addr_is_same_host(const struct sockaddr_storage *a,
+			    const struct sockaddr_storage *b)
+{
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+	return a->ss_family == AF_INET6 &&
+	       IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)a)->sin6_addr,
+				  &((const struct sockaddr_in6 *)b)->sin6_addr);
+}
+
+void rnic_addr_of_socket(int fd, struct sockaddr_storage *ret_local,
+			 struct sockaddr_storage *ret_peer)
+{
+	memset(ret_local, 0, sizeof(*ret_local));
+	memset(ret_peer, 0, sizeof(*ret_peer));
+	rnic_tcp_names(fd, ret_local, ret_peer);
+	rnic_addr_unmap(ret_local);
+	rnic_addr_unmap(ret_peer);
+}
+
+int rnic_sock_open(int family, int type)
+{
+	int fd = rnic_tcp()->socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC,
+				    0);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = rnic_fd_register(&fd);
+	if (ret < 0) {
+		rnic_fd_close(fd);
+		return ret;
+	}
+	return fd;
+}
+
+/* Only for options that cannot fail on a socket of ours, or whose failure
+ * changes nothing but comfort. */
+void rnic_sock_set_flag(int fd, int level, int name, int value)
+{
+	(void)rnic_tcp()->setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+void rnic_sock_set_tos(int fd, int family, uint8_t tos)
+{
+	rnic_sock_set_flag(fd, IPPROTO_IP, IP_TOS, tos);
+	if (family == AF_INET6)
+		rnic_sock_set_flag(fd, IPPROTO_IPV6, IPV6_TCLASS, tos);
+}
+
+/*
+ * InfiniBand gives up after 8 tries, each of 4.096 us * 2^timeout.  TCP needs
+ * a second for a handful of them, whatever the application thinks.
+ */
+void rnic_sock_set_ack_timeout(int fd, uint8_t timeout)
+{
+	uint64_t ms = 8 * (4096ull << timeout) / NS_PER_MS;
+
+	if (ms < 1000)
+		ms = 1000;
+	if (ms > INT_MAX)
+		ms = INT_MAX;
+	rnic_sock_set_flag(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)ms);
+}
+
+/* A connected UDP socket sends nothing, but makes the kernel choose. */
+int rnic_addr_source(const struct sockaddr *src, const struct sockaddr *dst,
+		     struct sockaddr_storage *ret_local)
+{
+	struct sockaddr_storage from, local;
+	socklen_t len = sizeof(local);
+	int fd, ret = 0;
+
+	fd = rnic_sock_open(dst->sa_family, SOCK_DGRAM);
+	if (fd < 0)
+		return fd;
+	if (src && !rnic_addr_is_any(src)) {
+		rnic_addr_set(&from, src);
+		rnic_addr_set_port_be(&from, 0);
+		if (rnic_tcp()->bind(fd, (struct sockaddr *)&from,
+				     rnic_addr_len(src)) < 0) {
+			ret = -errno;
+			goto close_fd;
+		}
+	}
+	memset(&local, 0, sizeof(local));
+	if (rnic_tcp()->connect(fd, dst, rnic_addr_len(dst)) < 0 ||
+	    rnic_tcp()->getsockname(fd, (struct sockaddr *)&local, &len) < 0) {
+		ret = -errno;
+		goto close_fd;
+	}
+	rnic_addr_set_port_be(&local, 0);
+	*ret_local = local;
+close_fd:
+	rnic_fd_close(fd);
+	return ret;
+}
+
+/* To an address of one's own one comes from that address; 127/8 is own. */
+bool rnic_addr_is_own(const struct sockaddr *addr)
+{
+	struct sockaddr_storage peer, local;
+
+	rnic_addr_set(&peer, addr);
+	rnic_addr_unmap(&peer);
+	if (peer.ss_family == AF_INET) {
+		const struct sockaddr_in *sin = (struct sockaddr_in *)&peer;
+
+		if (ntohl(sin->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET)
+			return true;
+	}
+	if (rnic_addr_len((struct sockaddr *)&peer) == 0 ||
+	    rnic_addr_port_be((struct sockaddr *)&peer) == 0)
+		return false;
+	if (rnic_addr_source(NULL, (struct sockaddr *)&peer, &local) < 0)
+		return false;
+	rnic_addr_set_port_be(&peer, 0);
+	if (peer.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&peer)->sin6_flowinfo = 0;
+	return rnic_addr_equal(&peer, &local);
+}

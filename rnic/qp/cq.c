@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Completion queues. */
+#include "cq.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../util/log.h"
+#include "os/clock.h"
+#include "mem/context.h"
+#include "engine/engine.h"
+#include "engine/wake.h"
+#include "qp.h"
+#include "os/stat.h"
+
+static void cq_overrun(struct rnic_cq *cq)
+{
+	if (cq->is_overrun)
+		return;
+	cq->is_overrun = true;
+	util_err("rnic", "cq: overrun: more completions than its %u entries",
+		 cq->ring.depth);
+	rnic_context_event(cq->ctx, &cq->async_node, USIW_EVENT_CQ_ERR,
+			   cq->handle);
+	/* Not here and now: this may be amid the work of one of them. */
+	rnic_qp_table_cq_gone(cq);
+}
+
+static void cq_post(struct rnic_cq *cq)
+{
+	struct usiw_comp_event record = { .cq_handle = cq->handle };
+
+	atomic_store_explicit(&cq->armed, RNIC_CQ_NOT_ARMED,
+			      memory_order_relaxed);
+	if (cq->chan)
+		rnic_chan_post(cq->chan, &cq->comp_node, &record,
+			       sizeof(record));
+}
+
+/* Does the completion fire what the application armed? */
+static void cq_fire(struct rnic_cq *cq, const struct usiw_cqe *cqe)
+{
+	uint32_t armed;
+
+	/*
+	 * seq_cst: pairs with the fence of rnic_cq_arm(): either we see it
+	 * armed, or the application, polling after arming, sees the entry.
+	 */
+	atomic_thread_fence(memory_order_seq_cst);
+	armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
+	if (armed == RNIC_CQ_NOT_ARMED)
+		return;
+	if (armed == RNIC_CQ_ARM_SOLICITED && !cqe->is_solicited &&
+	    cqe->status == USIW_WC_SUCCESS)
+		return;
+	cq_post(cq);
+}
+
+bool rnic_cq_is_awaited(const struct rnic_cq *cq)
+{
+	return cq->chan &&
+	       atomic_load_explicit(&cq->armed, memory_order_relaxed) ==
+		       RNIC_CQ_ARM_ANY;
+}
+
+void rnic_cq_nudge(struct rnic_cq *cq)
+{
+	if (rnic_cq_is_awaited(cq))
+		cq_post(cq);
+}
+
+uint64_t rnic_raw_clock_ns(void)
+{
+	return rnic_clock_ns(CLOCK_MONOTONIC_RAW);
+}
+
+static void cqe_stamp(struct usiw_cqe *slot, uint32_t flags)
+{
+	if (flags & RNIC_CQ_TIMESTAMP)
+		slot->timestamp_ns = rnic_raw_clock_ns();
+	if (flags & RNIC_CQ_WALLCLOCK)
+		slot->wallclock_ns = rnic_clock_ns(CLOCK_REALTIME);
+}
+
+int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe)
+{
+	struct usiw_cqe *slot = usiw_ring_reserve(&cq->ring, 0);
+
+	if (!slot || cq->is_overrun) {
+		if (cq->flags & RNIC_CQ_IGNORE_OVERRUN)
+			return 0;
+		cq_overrun(cq);
+		return -ENOSPC;
+	}
+	*slot = *cqe;
+	/* Nobody else pays for a clock. */
+	if (cq->flags & (RNIC_CQ_TIMESTAMP | RNIC_CQ_WALLCLOCK))
+		cqe_stamp(slot, cq->flags);
+	usiw_ring_commit(&cq->ring, 1);
+	rnic_stat_add(RNIC_STAT_cqe, 1);
+	if (cqe->status != USIW_WC_SUCCESS)
+		rnic_stat_add(RNIC_STAT_cqe_error, 1);
+	cq_fire(cq, cqe);
+	return 0;
+}
+
+size_t rnic_cq_slots_size(uint32_t cqe)
+{
+	return rnic_ring_slots_size(cqe, sizeof(struct usiw_cqe));
+}
+
+int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
+		   struct rnic_chan *chan, uint64_t handle, void *slots,
+		   struct rnic_cq **ret_cq)
+{
+	struct rnic_cq *cq;
+	int rc;
+
+	if (!cqe || cqe > rnic_limits()->max_cqe)
+		return -EINVAL;
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return -ENOMEM;
+	cq->ctx = ctx;
+	cq->handle = handle;
+	cq->mem.shm = &ctx->shm;
+	rc = rnic_ring_alloc(&cq->ring, &cq->mem, cqe, sizeof(struct usiw_cqe),
+			     slots);
+	if (rc < 0) {
+		free(cq);
+		return rc;
+	}
+	if (chan) {
+		rnic_chan_get(chan);
+		cq->chan = chan;
+	}
+	*ret_cq = cq;
+	return 0;
+}
+
+void rnic_cq_set_flags(struct rnic_cq *cq, uint32_t flags)
+{
+	cq->flags = flags;
+}
+
+int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe, void *slots)
+{
+	struct rnic_ring_swap swap;
+	int rc;
+
+	if (!cqe || cqe > rnic_limits()->max_cqe)
+		return -EINVAL;
+	rc = rnic_ring_swap_begin(&cq->ring, &cq->mem, cqe, slots, &swap);
+	if (rc < 0)
+		return rc;
+	rnic_engine_lead(cq->ctx->engine);
+	rc = cq->is_overrun ? -EINVAL
+			    : rnic_ring_swap(&cq->ring, &cq->mem, &swap);
+	rnic_engine_unlead(cq->ctx->engine);
+	rnic_ring_swap_end(&cq->ring, &cq->mem, &swap);
+	return rc;
+}
+
+const struct usiw_ring *rnic_cq_ring(const struct rnic_cq *cq)
+{
+	return &cq->ring;
+}
+
+bool rnic_cq_wants_progress(const struct rnic_cq *cq)
+{
+	return rnic_engine_wants_pass(cq->ctx->engine);
+}
+
+void rnic_cq_progress(struct rnic_cq *cq)
+{
+	uint32_t look = atomic_load_explicit(&cq->look, memory_order_relaxed);
+
+	/* What has come since the last look makes the descriptor readable that
+	 * the thread is going to sleep on. */
+	if (look == RNIC_CQ_LOOK_VAIN &&
+	    atomic_compare_exchange_strong_explicit(
+		    &cq->look, &look, RNIC_CQ_LOOK_DUE, memory_order_relaxed,
+		    memory_order_relaxed))
+		return;
+	if (look != RNIC_CQ_LOOKED)
+		atomic_store_explicit(&cq->look, RNIC_CQ_LOOKED,
+				      memory_order_relaxed);
+	rnic_engine_poll(cq->ctx->engine);
+}
+
+static void cq_arm(struct rnic_cq *cq, bool solicited_only)
+{
+	uint32_t armed = solicited_only ? RNIC_CQ_ARM_SOLICITED
+					: RNIC_CQ_ARM_ANY;
+
+	/* Armed for any stays so: the wider wish wins, as the verbs say. */
+	if (!solicited_only ||
+	    atomic_load_explicit(&cq->armed, memory_order_relaxed) !=
+		    RNIC_CQ_ARM_ANY)
+		atomic_store_explicit(&cq->armed, armed, memory_order_relaxed);
+	/* Pairs with the fence in cq_fire(). */
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
+{
+	cq_arm(cq, solicited_only);
+	if (!rnic_engine_has_sleeper(cq->ctx->engine))
+		rnic_engine_unpark(cq->ctx->engine);
+	rnic_engine_flush(cq->ctx->engine);
+}
+
+int rnic_cq_sleep_begin(struct rnic_cq *cq)
+{
+	if (!rnic_engine_sleep_begin(cq->ctx->engine))
+		return -EAGAIN;
+	cq_arm(cq, false);
+	rnic_engine_flush(cq->ctx->engine);
+	if (atomic_load_explicit(&cq->look, memory_order_relaxed) ==
+	    RNIC_CQ_LOOKED)
+		atomic_store_explicit(&cq->look, RNIC_CQ_LOOK_VAIN,
+				      memory_order_relaxed);
+	return cq->ctx->engine->epfd;
+}
+
+void rnic_cq_sleep_end(struct rnic_cq *cq)
+{
+	atomic_store_explicit(&cq->armed, RNIC_CQ_NOT_ARMED,
+			      memory_order_relaxed);
+	atomic_store_explicit(&cq->look, RNIC_CQ_LOOK_DUE,
+			      memory_order_relaxed);
+	rnic_engine_sleep_end(cq->ctx->engine);
+}
+
+int rnic_cq_destroy(struct rnic_cq *cq, uint32_t *ret_comp_events,
+		    uint32_t *ret_async_events)
+{
+	struct rnic_context *ctx = cq->ctx;
+
+	if (atomic_load_explicit(&cq->user_cnt, memory_order_acquire))
+		return -EBUSY;
+	*ret_comp_events = rnic_chan_purge(cq->chan, &cq->comp_node);
+	*ret_async_events = rnic_chan_purge(ctx->async, &cq->async_node);
+	if (cq->chan)
+		rnic_chan_put(cq->chan);
+	rnic_ring_free(&cq->ring, &cq->mem);
+	free(cq);
+	return 0;
+}

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * What arrives does this: place into memory that the MR table or a receive
+ * allows, answer reads, complete receives and reads, end on errors.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "../../util/log.h"
+#include "mem/context.h"
+#include "cq.h"
+#include "engine/engine.h"
+#include "rnr.h"
+#include "mem/mw.h"
+#include "qp.h"
+#include "os/stat.h"
+#include "stream-internal.h"
+
+/* One row per finding of the access check: the codes for tagged placement (DDP,
+ * DDP-52; D-6: DDP has no code for access) and for a read's source (RDMAP-64).
+ */
+struct access_fault {
+	uint16_t tagged;
+	uint16_t read;
+};
+
+static const struct access_fault access_faults[] = {
+	[RNIC_MR_BAD_STAG] = { SMPA_F_DDP_T_STAG, SMPA_F_RDMAP_STAG },
+	[RNIC_MR_BAD_PD] = { SMPA_F_DDP_T_STREAM, SMPA_F_RDMAP_STREAM },
+	[RNIC_MR_BAD_ACCESS] = { SMPA_F_DDP_T_STAG, SMPA_F_RDMAP_ACCESS },
+	[RNIC_MR_BAD_BOUNDS] = { SMPA_F_DDP_T_BOUNDS, SMPA_F_RDMAP_BOUNDS },
+	[RNIC_MR_WRAP] = { SMPA_F_DDP_T_WRAP, SMPA_F_RDMAP_WRAP },
+};
+
+/*
+ * The peer's message is not acceptable: TERMINATE, flush.  What it asked for
+ * before is answered first: those requests were good, and their WRs complete
+ * as with InfiniBand, whose responder works in order.
+ */
+static int refuse(struct rnic_qp *qp, struct smpa_conn *conn, uint16_t fault,
+		  enum rnic_qp_event event)
+{
+	struct smpa_fault value = { fault };
+
+	util_info("rnic", "qp 0x%06x: peer's message refused: %s", qp->num,
+		  smpa_fault_str(value));
+	rnic_stream_answer(qp->stream);
+	if (!qp->stream)
+		return -EPROTO; /* what was to be read is not there */
+	smpa_conn_refuse(conn, value);
+	rnic_stat_add(RNIC_STAT_term_sent, 1);
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR, event);
+	return -EPROTO;
+}
+
+/* The receive, if it has one already, cannot take the message: complete it,
+ * then end. */
+static int refuse_recv(struct rnic_qp *qp, struct smpa_conn *conn,
+		       uint16_t fault, enum usiw_wc_status status)
+{
+	struct usiw_cqe cqe = { .status = status, .opcode = USIW_WC_RECV };
+
+	if (qp->rq.current.is_open)
+		rnic_rq_complete(qp, &cqe);
+	return refuse(qp, conn, fault, RNIC_QP_EV_REQ_ERR);
+}
+
+/* ---- segments ----------------------------------------------------------- */
+
+static bool qp_allows(const struct rnic_qp *qp, uint32_t access)
+{
+	return !qp->has_access || (qp->access & access) == access;
+}
+
+int rnic_inbound_unwritable(struct rnic_qp *qp, struct smpa_conn *conn,
+			    const struct smpa_event *ev)
+{
+	util_warn("rnic", "qp 0x%06x: registered memory cannot be written",
+		  qp->num);
+	rnic_stat_add(RNIC_STAT_mem_faults, 1);
+	if (!ev->seg.is_tagged)
+		return refuse_recv(qp, conn, SMPA_F_DDP_LOCAL,
+				   USIW_WC_LOC_PROT_ERR);
+	if (ev->seg.opcode != SMPA_OP_READ_RESPONSE)
+		return refuse(qp, conn, SMPA_F_DDP_T_BOUNDS,
+			      RNIC_QP_EV_ACCESS_ERR);
+	/* All before the Read is done, or it would not be answered. */
+	smpa_conn_refuse(conn, (struct smpa_fault){ SMPA_F_DDP_T_BOUNDS });
+	rnic_stat_add(RNIC_STAT_term_sent, 1);
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_LOC_PROT_ERR,
+		     RNIC_QP_EV_FATAL);
+	return -EPROTO;
+}
+
+static int segment_sink(struct rnic_qp *qp, struct smpa_conn *conn,
+			const struct smpa_event *ev, const struct iovec *iov,
+			int cnt)
+{
+	int ret = smpa_conn_sink(conn, iov, cnt);
+
+	return ret == -EFAULT ? rnic_inbound_unwritable(qp, conn, ev) : ret;
+}
+
+static int segment_write(struct rnic_qp *qp, struct smpa_conn *conn,
+			 const struct smpa_event *ev)
+{
+	struct iovec iov = { .iov_len = ev->seg.len };
+	enum rnic_access_check check = RNIC_MR_BAD_ACCESS;
+
+	if (qp_allows(qp, RNIC_ACCESS_REMOTE_WRITE))
+		check = rnic_mw_resolve(&qp->owner, ev->seg.stag, ev->seg.to,
+					ev->seg.len, RNIC_ACCESS_REMOTE_WRITE,
+					&iov.iov_base);
+	if (check)
+		return refuse(qp, conn, access_faults[check].tagged,
+			      RNIC_QP_EV_ACCESS_ERR);
+	qp->arrival.write_stag = ev->seg.stag;
+	qp->arrival.write_len += ev->seg.len;
+	return segment_sink(qp, conn, ev, &iov, 1);
+}
+
+/* Where octets of an answer go.  Return: iovecs; -EFAULT. */
+static int orq_sink(struct rnic_qp *qp, const struct rnic_orq_entry *entry,
+		    uint32_t off, uint32_t len, struct iovec *iov)
+{
+	const struct usiw_sqe *slot =
+		usiw_ring_slot(&qp->sq.ring, entry->sq_idx);
+
+	return rnic_sge_resolve(qp->owner.pd, rnic_sqe_sges(slot),
+				rnic_sqe_sge_cnt(&qp->sq, slot), off, len,
+				RNIC_ACCESS_LOCAL_WRITE, iov);
+}
+
+/* RDMAP-22, D-15: the response is the one that is due, in order. */
+static int segment_response(struct rnic_qp *qp, struct smpa_conn *conn,
+			    const struct smpa_event *ev)
+{
+	struct rnic_orq_entry *entry = &qp->sq.orq.entry[qp->sq.orq.head];
+	struct iovec iov[RNIC_SGE_MAX];
+	int cnt;
+
+	if (!qp->sq.orq.cnt || entry->is_atomic)
+		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
+			      RNIC_QP_EV_REQ_ERR);
+	if (ev->seg.stag != entry->sink_stag ||
+	    ev->seg.to != entry->sink_to + entry->placed ||
+	    ev->seg.len > entry->len - entry->placed)
+		return refuse(qp, conn, SMPA_F_DDP_T_BOUNDS,
+			      RNIC_QP_EV_REQ_ERR);
+	cnt = orq_sink(qp, entry, entry->placed, ev->seg.len, iov);
+	if (cnt < 0)
+		return refuse(qp, conn, SMPA_F_DDP_T_STAG, RNIC_QP_EV_FATAL);
+	entry->placed += ev->seg.len;
+	return segment_sink(qp, conn, ev, iov, cnt);
+}
+
+/* D-37: the value of the next Send. */
+static bool imm_is_ahead(const struct rnic_qp *qp, uint8_t opcode)
+{
+	return qp->arrival.is_imm_marked && opcode == SMPA_OP_IMM;
+}
+
+static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
+			const struct smpa_event *ev)
+{
+	struct rnic_recv *recv = &qp->rq.current;
+	struct iovec iov[RNIC_SGE_MAX];
+	int cnt;
+
+	/* D-37: a Send had to follow; a completion has one place for an STag
+	 * and for immediate data. */
+	if (qp->arrival.has_imm && ev->seg.opcode != SMPA_OP_SEND &&
+	    ev->seg.opcode != SMPA_OP_SEND_SE)
+		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
+			      RNIC_QP_EV_REQ_ERR);
+	if (imm_is_ahead(qp, ev->seg.opcode))
+		return smpa_conn_sink(conn, NULL, 0);
+	if (!recv->is_open &&
+	    (!rnic_rnr_is_clear(qp) ||
+	     rnic_rnr_is_behind_reads(qp, ev->seg.opcode, ev->seg.inv_stag) ||
+	     rnic_rq_claim(qp) < 0)) {
+		if (rnic_rnr_segment(qp, conn, ev) == 0)
+			return 0;
+		/* D-11: the next MSN, but no receive. */
+		return refuse(qp, conn, SMPA_F_DDP_U_NO_BUFFER,
+			      RNIC_QP_EV_REQ_ERR);
+	}
+	/* DDP-50: MO and MO + length within the buffer. */
+	if (ev->seg.mo > recv->len || ev->seg.len > recv->len - ev->seg.mo)
+		return refuse_recv(qp, conn, SMPA_F_DDP_U_TOO_LONG,
+				   USIW_WC_LOC_LEN_ERR);
+	cnt = rnic_sge_resolve(rnic_rq_pd(qp), recv->sge, recv->sge_cnt,
+			       ev->seg.mo, ev->seg.len, RNIC_ACCESS_LOCAL_WRITE,
+			       iov);
+	if (cnt < 0)
+		return refuse_recv(qp, conn, SMPA_F_DDP_LOCAL,
+				   USIW_WC_LOC_PROT_ERR);
+	return segment_sink(qp, conn, ev, iov, cnt);
+}
+
+static int inbound_segment(struct rnic_qp *qp, struct smpa_conn *conn,
+			   const struct smpa_event *ev)
+{
+	if (!ev->seg.is_tagged)
+		return segment_send(qp, conn, ev);
+	if (ev->seg.opcode == SMPA_OP_READ_RESPONSE)
+		return segment_response(qp, conn, ev);
+	return segment_write(qp, conn, ev);
+}
+
+/* ---- messages ----------------------------------------------------------- */
+
+static uint32_t imm_value(const uint8_t imm[8])
+{
+	uint32_t imm_be;
+
+	memcpy(&imm_be, imm, RNIC_IMM_LEN); /* D-32 */
+	return imm_be;
+}
+
+/*
+ * EXT-17: with the Write before it this is a Write with immediate data, and
+ * all octets of that are placed; without one a Write of nothing.
+ */
+static int message_imm(struct rnic_qp *qp, const struct smpa_event *ev)
+{
+	struct rnic_arrival *arrival = &qp->arrival;
+	struct usiw_cqe cqe = {
+		.opcode = USIW_WC_RECV_WITH_IMM,
+		.byte_len = arrival->written_len,
+		.is_solicited = ev->msg.opcode == SMPA_OP_IMM_SE,
+		.wc_flags = USIW_WC_FLAG_IMM,
+		.imm_be = imm_value(ev->msg.imm),
+	};
+
+	arrival->written_len = 0;
+	if (imm_is_ahead(qp, ev->msg.opcode)) {
+		arrival->is_imm_marked = false;
+		arrival->has_imm = true;
+		arrival->imm_be = cqe.imm_be;
+		return 0;
+	}
+	if (!rnic_rnr_message(qp, &cqe))
+		rnic_rq_complete(qp, &cqe);
+	return 0;
+}
+
+static int message_recv(struct rnic_qp *qp, struct smpa_conn *conn,
+			const struct smpa_event *ev)
+{
+	struct usiw_cqe cqe = {
+		.opcode = USIW_WC_RECV,
+		.byte_len = ev->msg.len,
+		.is_solicited = ev->msg.opcode == SMPA_OP_SEND_SE ||
+				ev->msg.opcode == SMPA_OP_SEND_SE_INV,
+	};
+
+	qp->arrival.written_len = 0;
+	qp->arrival.is_imm_marked = false;
+	if (qp->arrival.has_imm) {
+		qp->arrival.has_imm = false;
+		cqe.wc_flags = USIW_WC_FLAG_IMM;
+		cqe.imm_be = qp->arrival.imm_be;
+	}
+	if (ev->msg.opcode == SMPA_OP_SEND_INV ||
+	    ev->msg.opcode == SMPA_OP_SEND_SE_INV) {
+		cqe.wc_flags = USIW_WC_FLAG_INV;
+		cqe.imm_be = ev->msg.inv_stag;
+	}
+	if (rnic_rnr_message(qp, &cqe))
+		return 0;
+	if (rnic_rq_deliver(qp, &cqe) < 0)
+		return refuse_recv(qp, conn, SMPA_F_RDMAP_INVALIDATE,
+				   USIW_WC_LOC_ACCESS_ERR);
+	return 0;
+}
+
+static int message_response(struct rnic_qp *qp, struct smpa_conn *conn)
+{
+	const struct rnic_orq *orq = &qp->sq.orq;
+
+	if (!orq->cnt || orq->entry[orq->head].is_atomic)
+		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
+			      RNIC_QP_EV_REQ_ERR);
+	/* An L flag before all octets that were asked for. */
+	if (orq->entry[orq->head].placed != orq->entry[orq->head].len)
+		return refuse(qp, conn, SMPA_F_DDP_T_BOUNDS,
+			      RNIC_QP_EV_REQ_ERR);
+	rnic_sq_read_done(qp);
+	return 0;
+}
+
+static int message_write(struct rnic_qp *qp, const struct smpa_event *ev)
+{
+	struct rnic_arrival *arrival = &qp->arrival;
+
+	arrival->write_stag = 0;
+	arrival->written_len = arrival->write_len;
+	arrival->write_len = 0;
+	/* RDMAP-10: placed; nobody is told of it as such. */
+	if (arrival->written_len) {
+		arrival->is_imm_marked = false;
+		rnic_nudge_written(qp->stream, arrival->written_len);
+	} else if (ev->msg.stag == RNIC_IMM_MARK_STAG &&
+		   ev->msg.to == RNIC_IMM_MARK_TO) {
+		arrival->is_imm_marked = true; /* D-37 */
+	}
+	return 0;
+}
+
+static int inbound_message(struct rnic_qp *qp, struct smpa_conn *conn,
+			   const struct smpa_event *ev)
+{
+	switch (ev->msg.opcode) {
+	case SMPA_OP_WRITE:
+		return message_write(qp, ev);
+	case SMPA_OP_READ_RESPONSE:
+		return message_response(qp, conn);
+	case SMPA_OP_SEND:
+	case SMPA_OP_SEND_SE:
+	case SMPA_OP_SEND_INV:
+	case SMPA_OP_SEND_SE_INV:
+		return message_recv(qp, conn, ev);
+	case SMPA_OP_IMM:
+	case SMPA_OP_IMM_SE:
+		return message_imm(qp, ev);
+	default:
+		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
+			      RNIC_QP_EV_REQ_ERR);
+	}
+}
+
+static int inbound_read(struct rnic_qp *qp, struct smpa_conn *conn,
+			const struct smpa_event *ev)
+{
+	struct rnic_irq *irq = &qp->irq;
+	struct rnic_irq_entry *entry;
+	void *src = NULL;
+	enum rnic_access_check check = RNIC_MR_OK;
+
+	/* RDMAP-52, D-14: more requests than IRD. */
+	if (irq->cnt >= irq->max)
+		return refuse(qp, conn, SMPA_F_DDP_U_NO_BUFFER,
+			      RNIC_QP_EV_REQ_ERR);
+	/* RDMAP-17: a size of zero is not validated. */
+	if (ev->read.len && !qp_allows(qp, RNIC_ACCESS_REMOTE_READ))
+		check = RNIC_MR_BAD_ACCESS;
+	else if (ev->read.len)
+		check = rnic_mw_resolve(&qp->owner, ev->read.src_stag,
+					ev->read.src_to, ev->read.len,
+					RNIC_ACCESS_REMOTE_READ, &src);
+	if (check)
+		return refuse(qp, conn, access_faults[check].read,
+			      RNIC_QP_EV_ACCESS_ERR);
+	entry = &irq->entry[(irq->head + irq->cnt) % irq->max];
+	entry->kind = RNIC_IRQ_READ;
+	entry->sink_stag = ev->read.sink_stag;
+	entry->src_stag = ev->read.src_stag;
+	entry->src_to = ev->read.src_to;
+	entry->msn = ev->read.msn;
+	entry->held_idx = qp->held_in_idx;
+	entry->sink_to = ev->read.sink_to;
+	entry->src = src;
+	entry->len = ev->read.len;
+	irq->cnt++;
+	return 0;
+}
+
+/* ---- atomics ------------------------------------------------------------ */
+
+static int inbound_atomic(struct rnic_qp *qp, struct smpa_conn *conn,
+			  const struct smpa_event *ev)
+{
+	enum rnic_access_check check = RNIC_MR_BAD_ACCESS;
+	struct rnic_irq *irq = &qp->irq;
+	struct rnic_irq_entry *entry;
+	void *target = NULL;
+
+	/* EXT-11: the places of Reads and of atomics are the same. */
+	if (irq->cnt >= irq->max)
+		return refuse(qp, conn, SMPA_F_DDP_U_NO_BUFFER,
+			      RNIC_QP_EV_REQ_ERR);
+	if (qp_allows(qp, RNIC_ACCESS_REMOTE_ATOMIC))
+		check = rnic_mw_resolve(&qp->owner, ev->atomic.stag,
+					ev->atomic.to, RNIC_ATOMIC_LEN,
+					RNIC_ACCESS_REMOTE_ATOMIC, &target);
+	if (check)
+		return refuse(qp, conn, access_faults[check].read,
+			      RNIC_QP_EV_ACCESS_ERR);
+	/* EXT-7, and a CPU would not do it in one piece either. */
+	if ((ev->atomic.to | (uintptr_t)target) % RNIC_ATOMIC_LEN)
+		return refuse(qp, conn, SMPA_F_RDMAP_STREAM_CATA,
+			      RNIC_QP_EV_REQ_ERR);
+	entry = &irq->entry[(irq->head + irq->cnt) % irq->max];
+	*entry = (struct rnic_irq_entry){
+		.kind = RNIC_IRQ_ATOMIC,
+		.src_stag = ev->atomic.stag,
+		.src = target,
+		.len = RNIC_ATOMIC_LEN,
+		.msn = ev->atomic.msn,
+		.id = ev->atomic.id,
+		.atomic = { .op = ev->atomic.op,
+			    .add_swap = ev->atomic.add_swap,
+			    .add_swap_mask = ev->atomic.add_swap_mask,
+			    .compare = ev->atomic.compare,
+			    .compare_mask = ev->atomic.compare_mask },
+	};
+	irq->cnt++;
+	return 0;
+}
+
+/* EXT-5, EXT-12, EXT-13: the answer to the oldest request, an atomic. */
+static int inbound_atomic_done(struct rnic_qp *qp, struct smpa_conn *conn,
+			       const struct smpa_event *ev)
+{
+	struct rnic_orq_entry *entry = &qp->sq.orq.entry[qp->sq.orq.head];
+	struct iovec iov[RNIC_SGE_MAX];
+	int cnt;
+
+	if (!qp->sq.orq.cnt || !entry->is_atomic)
+		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
+			      RNIC_QP_EV_REQ_ERR);
+	if (ev->atomic_done.id != entry->sq_idx)
+		return refuse(qp, conn, SMPA_F_RDMAP_UNSPEC,
+			      RNIC_QP_EV_REQ_ERR);
+	cnt = orq_sink(qp, entry, 0, RNIC_ATOMIC_LEN, iov);
+	if (cnt < 0 || rnic_atomic_store(iov, ev->atomic_done.value) < 0)
+		return refuse(qp, conn, SMPA_F_DDP_LOCAL, RNIC_QP_EV_FATAL);
+	rnic_sq_read_done(qp);
+	return 0;
+}
+
+/* ---- ends --------------------------------------------------------------- */
+
+/* What the oldest WR of ours is told when the peer terminates. */
+static enum usiw_wc_status terminate_status(const struct smpa_event *ev)
+{
+	uint16_t fault = ev->term.fault.value;
+
+	switch (fault) {
+	case SMPA_F_RDMAP_STREAM_CATA: /* EXT-7, if so: not aligned */
+		return ev->term.has_ddp &&
+				       ev->term.opcode == SMPA_OP_ATOMIC_REQUEST
+			       ? USIW_WC_REM_INV_REQ_ERR
+			       : USIW_WC_REM_OP_ERR;
+	case SMPA_F_DDP_U_NO_BUFFER:
+		return USIW_WC_RNR_RETRY_EXC_ERR;
+	case SMPA_F_DDP_U_TOO_LONG:
+		return USIW_WC_REM_INV_REQ_ERR;
+	case SMPA_F_RDMAP_OPCODE:
+		return USIW_WC_REM_INV_REQ_ERR;
+	default:
+		break;
+	}
+	switch (fault >> 8) {
+	case 0x01: /* RDMAP remote protection */
+	case 0x11: /* DDP tagged buffer */
+		return USIW_WC_REM_ACCESS_ERR;
+	default:
+		return USIW_WC_REM_OP_ERR;
+	}
+}
+
+/* Linux's siw puts layer and type the wrong way round: tell both readings,
+ * act on the RFC's. */
+static void terminate_log(const struct rnic_qp *qp, uint16_t value)
+{
+	struct smpa_fault swapped = { (uint16_t)((value & 0xff) |
+						 (value & 0xf000) >> 4 |
+						 (value & 0x0f00) << 4) };
+	struct smpa_fault said = { value };
+
+	if (swapped.value == value)
+		util_info("rnic", "qp 0x%06x: TERMINATE from the peer: %s",
+			  qp->num, smpa_fault_str(said));
+	else
+		util_info("rnic",
+			  "qp 0x%06x: TERMINATE %04x from the peer: %s; from "
+			  "a Linux siw, which swaps layer and type: %s",
+			  qp->num, value, smpa_fault_str(said),
+			  smpa_fault_str(swapped));
+}
+
+static int inbound_terminate(struct rnic_qp *qp, const struct smpa_event *ev)
+{
+	terminate_log(qp, ev->term.fault.value);
+	rnic_stat_add(RNIC_STAT_term_received, 1);
+	rnic_ack_terminated(qp, ev);
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, terminate_status(ev),
+		     RNIC_QP_EV_FATAL);
+	return -EPROTO;
+}
+
+static int inbound_fault(struct rnic_qp *qp, const struct smpa_event *ev)
+{
+	util_info("rnic", "qp 0x%06x: peer broke the protocol: %s%s", qp->num,
+		  smpa_fault_str(ev->fault.fault),
+		  ev->fault.is_truncated ? " (cut off)" : "");
+	if (ev->fault.has_terminate)
+		rnic_stat_add(RNIC_STAT_term_sent, 1);
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR,
+		     RNIC_QP_EV_FATAL);
+	return -EPROTO;
+}
+
+/* A Write of no octets is no sign: streams probe a silent peer with one. */
+static bool event_is_work(const struct smpa_event *ev)
+{
+	return ev->type == SMPA_EV_SEGMENT || ev->type == SMPA_EV_READ ||
+	       ev->type == SMPA_EV_ATOMIC;
+}
+
+int rnic_inbound_event(struct rnic_qp *qp, struct smpa_conn *conn,
+		       const struct smpa_event *ev)
+{
+	if (qp->is_rtr_only && event_is_work(ev))
+		rnic_qp_comm_est(qp);
+	switch (ev->type) {
+	case SMPA_EV_SEGMENT:
+		return inbound_segment(qp, conn, ev);
+	case SMPA_EV_MESSAGE:
+		return inbound_message(qp, conn, ev);
+	case SMPA_EV_READ:
+		return inbound_read(qp, conn, ev);
+	case SMPA_EV_ATOMIC:
+		return inbound_atomic(qp, conn, ev);
+	case SMPA_EV_ATOMIC_DONE:
+		return inbound_atomic_done(qp, conn, ev);
+	case SMPA_EV_TERMINATE:
+		return inbound_terminate(qp, ev);
+	case SMPA_EV_FAULT:
+		return inbound_fault(qp, ev);
+	case SMPA_EV_NONE:
+	case SMPA_EV_REQUEST:
+	case SMPA_EV_ESTABLISHED:
+	case SMPA_EV_REJECTED:
+	case SMPA_EV_SENT:
+	case SMPA_EV_CLOSED:
+		break;
+	}
+	return 0;
+}

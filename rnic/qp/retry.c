@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A peer that was there and answers no more: timeout and retry_cnt of a QP that
+ * was connected without rdma_cm, for as long as its stream stands.
+ *
+ * TCP itself gives up after a quarter of an hour.  TCP_USER_TIMEOUT would do
+ * it sooner, but counts a window that stays closed as well, and that is what a
+ * peer does who has no receive posted and rnr_retry says for ever.  So work
+ * under way makes somebody look now and then whether TCP has octets out, and
+ * whether the peer's TCP acknowledges any.
+ */
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "../../util/log.h"
+#include "os/clock.h"
+#include "engine/engine.h"
+#include "qp.h"
+#include "stream-internal.h"
+#include "os/tcp.h"
+
+/* The time is divided into as many; the first look finds what the others
+ * must find again. */
+#define RETRY_LOOKS 4u
+/* Many streams are looked at together. */
+#define RETRY_GRID_NS (100 * NS_PER_MS)
+
+static void retry_set(struct rnic_stream *stream, uint64_t now_ns)
+{
+	uint64_t look_ns = now_ns + stream->qp->retry_ns / RETRY_LOOKS;
+
+	look_ns += RETRY_GRID_NS - look_ns % RETRY_GRID_NS;
+	stream->look.next_ns = look_ns;
+	rnic_engine_deadline(stream->engine, look_ns);
+}
+
+void rnic_retry_begin(struct rnic_stream *stream)
+{
+	stream->look.same_cnt = 0;
+	stream->look.acked = UINT64_MAX;
+	retry_set(stream, rnic_now_ns());
+}
+
+/* Octets are out, or could be but for a way to the peer: without a route TCP
+ * keeps them. */
+static bool look_is_due(const struct tcp_info *info)
+{
+	return info->tcpi_unacked || (info->tcpi_notsent_bytes &&
+				      info->tcpi_snd_wnd >= info->tcpi_snd_mss);
+}
+
+/* Return: octets are due, and none was acknowledged since the last look. */
+static bool look_is_same(struct rnic_stream *stream)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+	bool is_same;
+
+	if (rnic_tcp()->getsockopt(stream->source.fd, IPPROTO_TCP, TCP_INFO,
+				   &info, &len) < 0 ||
+	    !look_is_due(&info))
+		return false;
+	is_same = stream->look.acked == info.tcpi_bytes_acked;
+	stream->look.acked = info.tcpi_bytes_acked;
+	return is_same;
+}
+
+bool rnic_retry_is_over(struct rnic_stream *stream, uint64_t now_ns)
+{
+	const struct rnic_qp *qp = stream->qp;
+
+	stream->look.next_ns = 0;
+	if (!qp || !qp->retry_ns || rnic_sq_is_empty(qp))
+		return false; /* the next work begins anew */
+	if (look_is_same(stream))
+		stream->look.same_cnt++;
+	else
+		stream->look.same_cnt = 0;
+	if (stream->look.same_cnt < RETRY_LOOKS - 1) {
+		retry_set(stream, now_ns);
+		return false;
+	}
+	util_warn("rnic",
+		  "qp 0x%06x: the peer acknowledges nothing for %u ms: "
+		  "retries exhausted",
+		  qp->num, (unsigned int)(qp->retry_ns / NS_PER_MS));
+	return true;
+}

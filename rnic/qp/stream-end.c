@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * How streams end.  FIN goes out behind everything TCP has taken, and input is
+ * read until the peer's FIN: closing a socket with unread input sends RST,
+ * which may throw away data whose completion was reported.
+ */
+#include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "../../util/env.h"
+#include "../../util/log.h"
+#include "mem/context.h"
+#include "cq.h"
+#include "dev/device.h"
+#include "engine/engine.h"
+#include "loop/ref.h"
+#include "os/fd.h"
+#include "rnr.h"
+#include "qp.h"
+#include "os/stat.h"
+#include "stream-internal.h"
+#include "os/tcp.h"
+
+/* What a peer has to take within the drain limit to be given another one: the
+ * longest FPDU, about. */
+#define STREAM_PACE 65536u
+
+void rnic_stream_count(struct rnic_stream *stream)
+{
+	const struct smpa_counters *now = smpa_conn_counters(stream->conn);
+	struct rnic_device *dev = stream->engine->ctx->dev;
+	struct smpa_counters *told = &stream->told;
+
+#define COUNT_DEVICE(field)                                                    \
+	if (now->field != told->field)                                         \
+		atomic_fetch_add_explicit(&dev->counters.field,                \
+					  now->field - told->field,            \
+					  memory_order_relaxed);
+	RNIC_DEVICE_STAT_LIST(COUNT_DEVICE)
+#undef COUNT_DEVICE
+#define COUNT(field, stat)                                                     \
+	do {                                                                   \
+		if (now->field != told->field)                                 \
+			rnic_stat_add(stat, now->field - told->field);         \
+	} while (0)
+	COUNT(rx_direct, RNIC_STAT_rx_direct);
+	COUNT(rx_staged, RNIC_STAT_rx_staged);
+	COUNT(rx_fpdu, RNIC_STAT_rx_fpdu);
+	COUNT(tx_fpdu, RNIC_STAT_tx_fpdu);
+	COUNT(rx_crc_bad, RNIC_STAT_rx_crc_bad);
+	COUNT(tx_inplace, RNIC_STAT_tx_inplace);
+	COUNT(tx_copied, RNIC_STAT_tx_copied);
+	COUNT(tx_inplace, RNIC_STAT_tx_payload);
+	COUNT(tx_copied, RNIC_STAT_tx_payload);
+#undef COUNT
+	*told = *now;
+}
+
+static void stream_free(struct rnic_stream *stream)
+{
+	struct rnic_engine *engine = stream->engine;
+
+	rnic_stream_count(stream);
+	rnic_engine_remove(engine, &stream->source);
+	rnic_fd_close(stream->source.fd);
+	smpa_conn_free(stream->conn);
+	rnic_staging_put(&engine->rx_pool, stream->rx_staging);
+	rnic_staging_put(&engine->tx_pool, stream->tx_staging);
+	free(stream->start_rx);
+	free(stream->start_tx);
+	free(stream);
+	rnic_stat_add(RNIC_STAT_streams_ended, 1);
+}
+
+static void stream_fin(struct rnic_stream *stream)
+{
+	if (stream->is_fin_sent)
+		return;
+	rnic_tcp()->shutdown(stream->source.fd, SHUT_WR);
+	stream->is_fin_sent = true;
+	stream->is_tx_blocked = false;
+}
+
+/* What the peer's TCP has acknowledged. */
+static uint64_t stream_acked(const struct rnic_stream *stream)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	if (rnic_tcp()->getsockopt(stream->source.fd, IPPROTO_TCP, TCP_INFO,
+				   &info, &len) < 0)
+		return 0;
+	return info.tcpi_bytes_acked;
+}
+
+static void stream_limit(struct rnic_stream *stream)
+{
+	stream->paced_acked = stream_acked(stream);
+	stream->deadline_ns =
+		rnic_now_ns() + util_settings()->drain_ms * NS_PER_MS;
+	stream->paced_octets = stream->tx_octets;
+	rnic_engine_deadline(stream->engine, stream->deadline_ns);
+}
+
+void rnic_stream_detach(struct rnic_stream *stream, int status)
+{
+	uint64_t cm_ref;
+
+	if (!stream->qp)
+		return;
+	/* A TERMINATE, and what stands before it, while the memory that it is
+	 * sent from is still ours to read. */
+	rnic_stream_flush(stream);
+	if (!stream->qp)
+		return; /* a completion of it did not fit: done already */
+	stream->qp->stream = NULL;
+	stream->qp = NULL;
+	stream->rnr_ns = 0;
+	stream->phase = RNIC_STREAM_DRAIN;
+	if (smpa_conn_uses(stream->conn, NULL, SIZE_MAX) ||
+	    smpa_conn_tx_is_held(stream->conn)) {
+		/* TCP would not take it: the WRs are flushed now, their memory
+		 * is the application's again, the FPDU stays cut.  Or it may
+		 * not go: MPA-134.  What stands in staging goes yet. */
+		stream_fin(stream);
+	}
+	stream_limit(stream);
+	cm_ref = stream->cm_ref;
+	stream->cm_ref = 0;
+	if (cm_ref)
+		rnic_loop_note(cm_ref, status);
+}
+
+void rnic_stream_close(struct rnic_stream *stream)
+{
+	stream->phase = RNIC_STREAM_CLOSING;
+	stream_limit(stream);
+	rnic_stream_end_step(stream);
+}
+
+void rnic_stream_part(struct rnic_stream *stream, int status)
+{
+	if (stream->qp)
+		rnic_qp_part(stream->qp, status);
+}
+
+/*
+ * MPA-134: the accepting side may not send first.  Where the peer offered no
+ * RTR and stays silent, what is posted would wait for ever; it does so for as
+ * long as a start may take.
+ */
+static void stream_check_held(struct rnic_stream *stream)
+{
+	if (!smpa_conn_tx_is_held(stream->conn) ||
+	    rnic_sq_is_empty(stream->qp)) {
+		stream->deadline_ns = 0;
+		return;
+	}
+	if (stream->deadline_ns)
+		return;
+	stream->deadline_ns =
+		rnic_now_ns() + util_settings()->start_ms * NS_PER_MS;
+	rnic_engine_deadline(stream->engine, stream->deadline_ns);
+}
+
+static void stream_starve(struct rnic_stream *stream)
+{
+	struct rnic_qp *qp = stream->qp;
+
+	util_err("rnic",
+		 "qp 0x%06x: work waits, but the side that accepted may not "
+		 "send first (RFC 5044 7.1.2), and the peer, which offered no "
+		 "RTR, has sent nothing for %u ms",
+		 qp->num, util_settings()->start_ms);
+	rnic_stream_detach(stream, -ETIMEDOUT);
+	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_RESP_TIMEOUT_ERR,
+		     RNIC_QP_EV_REQ_ERR);
+	rnic_stream_end_step(stream);
+}
+
+/* Work that was posted still goes out: the limit is for peers that stall. */
+static void stream_pace(struct rnic_stream *stream)
+{
+	if (stream->tx_octets - stream->paced_octets >= STREAM_PACE)
+		stream_limit(stream);
+}
+
+static bool stream_is_out(const struct rnic_stream *stream)
+{
+	if (stream->qp &&
+	    (!rnic_sq_is_empty(stream->qp) || stream->qp->irq.cnt))
+		return false;
+	return smpa_conn_tx_is_idle(stream->conn);
+}
+
+/*
+ * The peer has closed its half.  The other one goes on until what it asked for
+ * is answered, and what was posted is sent (DDP-45).  A pass has tried to
+ * submit it all, so what is still in the queue when nothing is under way cannot
+ * go: it wants an answer, or stands behind what does.
+ */
+static void stream_half_step(struct rnic_stream *stream)
+{
+	struct rnic_qp *qp = stream->qp;
+
+	if (!stream->is_half_closed) {
+		stream->is_half_closed = true;
+		stream->deadline_ns = 0;
+		rnic_sq_peer_closed(qp);
+		if (!stream->qp)
+			return; /* a completion did not fit: it has ended */
+	}
+	if (stream->phase == RNIC_STREAM_RUN && rnic_rnr_delays_end(qp))
+		return;
+	if ((!qp->irq.cnt && smpa_conn_tx_is_idle(stream->conn)) ||
+	    smpa_conn_tx_is_held(stream->conn)) /* MPA-134: for good now */
+		rnic_stream_part(stream, 0);
+	else if (!stream->deadline_ns)
+		stream_limit(stream);
+	else
+		stream_pace(stream);
+}
+
+void rnic_stream_end_step(struct rnic_stream *stream)
+{
+	switch (stream->phase) {
+	case RNIC_STREAM_START:
+		return;
+	case RNIC_STREAM_RUN:
+		if (stream->has_peer_fin)
+			stream_half_step(stream);
+		else
+			stream_check_held(stream);
+		break;
+	case RNIC_STREAM_CLOSING:
+		if (stream->has_peer_fin)
+			stream_half_step(stream);
+		else if (stream_is_out(stream))
+			stream_fin(stream);
+		else
+			stream_pace(stream);
+		break;
+	case RNIC_STREAM_DRAIN:
+		break;
+	}
+	if (stream->phase == RNIC_STREAM_DRAIN) {
+		if (stream_is_out(stream))
+			stream_fin(stream);
+		if (stream->is_fin_sent && stream->has_peer_fin) {
+			stream_free(stream);
+			return;
+		}
+	}
+	rnic_stream_settle(stream);
+	rnic_stream_count(stream);
+}
+
+void rnic_stream_lost(struct rnic_stream *stream, int status)
+{
+	struct rnic_qp *qp = stream->qp;
+
+	if (qp) {
+		util_info("rnic", "qp 0x%06x: stream lost: %s", qp->num,
+			  strerror(-status));
+		rnic_stream_part(stream, status);
+	}
+	stream_free(stream);
+}
+
+void rnic_stream_drain(struct rnic_stream *stream)
+{
+	if (stream->phase == RNIC_STREAM_RUN)
+		rnic_stream_close(stream);
+}
+
+void rnic_stream_abort(struct rnic_stream *stream)
+{
+	rnic_stream_lost(stream, -ETIMEDOUT);
+}
+
+void rnic_stream_stalled(struct rnic_stream *stream)
+{
+	struct rnic_qp *qp = stream->qp;
+
+	smpa_conn_terminate(stream->conn,
+			    (struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
+	rnic_stat_add(RNIC_STAT_term_sent, 1);
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE,
+		     qp->sq.ack.is_on ? USIW_WC_RETRY_EXC_ERR
+				      : USIW_WC_WR_FLUSH_ERR,
+		     RNIC_QP_EV_FATAL);
+	rnic_stream_end_step(stream);
+}
+
+void rnic_stream_expire(struct rnic_stream *stream)
+{
+	stream->deadline_ns = 0;
+	if (stream->phase == RNIC_STREAM_RUN && !stream->has_peer_fin) {
+		stream_starve(stream);
+		return;
+	}
+	/* TCP asks for more only when much of its buffer is free. */
+	if (stream->phase != RNIC_STREAM_DRAIN &&
+	    stream_acked(stream) - stream->paced_acked >= STREAM_PACE) {
+		stream_limit(stream);
+		return;
+	}
+	util_info("rnic", "stream: peer did not %s within %u ms",
+		  stream->has_peer_fin ? "read what it is owed" : "close",
+		  util_settings()->drain_ms);
+	rnic_stream_lost(stream, -ETIMEDOUT);
+}
+
+void rnic_stream_rnr(struct rnic_stream *stream)
+{
+	stream->rnr_ns = 0;
+	if (stream->qp)
+		rnic_rnr_expire(stream->qp);
+	rnic_stream_end_step(stream);
+}
+
+void rnic_stream_refuse_read(struct rnic_stream *stream,
+			     const struct rnic_irq_entry *entry, uint16_t fault)
+{
+	struct smpa_event ev = { .type = SMPA_EV_ATOMIC };
+
+	if (entry->kind == RNIC_IRQ_READ) {
+		ev.type = SMPA_EV_READ;
+		ev.read.sink_stag = entry->sink_stag;
+		ev.read.sink_to = entry->sink_to;
+		ev.read.len = entry->len;
+		ev.read.src_stag = entry->src_stag;
+		ev.read.src_to = entry->src_to;
+		ev.read.msn = entry->msn;
+	} else {
+		ev.atomic.msn = entry->msn;
+	}
+	smpa_conn_refuse_read(stream->conn, &ev, (struct smpa_fault){ fault });
+}
+
+void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
+			 const void *addr, size_t len)
+{
+	struct rnic_qp *qp = stream->qp;
+
+	/* Without a QP it sends nothing from the application's memory. */
+	if (!qp || !rnic_qp_uses_region(qp, stag, addr, len))
+		return;
+	util_warn("rnic", "qp 0x%06x: memory taken away while in use", qp->num);
+	rnic_qp_region_gone(qp, stag);
+	/* Freed by a later pass: this may be in the midst of one. */
+	if (stream_is_out(stream))
+		stream_fin(stream);
+	rnic_stream_watch(stream);
+}

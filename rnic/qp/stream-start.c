@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Streams in the start phase: the connection manager walks them. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "../../util/env.h"
+#include "os/addr.h"
+#include "os/fd.h"
+#include "os/guard.h"
+#include "os/stat.h"
+#include "stream-internal.h"
+#include "os/tcp.h"
+
+static int stream_lend_start(struct rnic_stream *stream)
+{
+	int rc;
+
+	stream->start_rx = malloc(SMPA_START_STAGING_MIN);
+	stream->start_tx = aligned_alloc(16, SMPA_START_STAGING_MIN);
+	if (!stream->start_rx || !stream->start_tx)
+		return -ENOMEM;
+	rc = smpa_conn_rx_lend(stream->conn, stream->start_rx,
+			       SMPA_START_STAGING_MIN);
+	if (rc < 0)
+		return rc;
+	return smpa_conn_tx_lend(stream->conn, stream->start_tx,
+				 SMPA_START_STAGING_MIN);
+}
+
+static void stream_release(struct rnic_stream *stream)
+{
+	smpa_conn_free(stream->conn);
+	free(stream->start_rx);
+	free(stream->start_tx);
+	free(stream);
+}
+
+int rnic_stream_new(int fd, const struct smpa_options *opt,
+		    struct rnic_stream **ret_stream)
+{
+	struct rnic_stream *stream = calloc(1, sizeof(*stream));
+	struct smpa_options own = *opt;
+	int on = 1, rc;
+
+	if (!stream)
+		return -ENOMEM;
+	stream->source.fd = fd;
+	stream->is_initiator = opt->role == SMPA_INITIATOR;
+	own.guard = rnic_guard;
+	rc = smpa_conn_new(&stream->conn, &own);
+	if (rc < 0)
+		goto release;
+	rc = stream_lend_start(stream);
+	if (rc < 0)
+		goto release;
+	/* MPA-75: FPDUs go out at once, in segments of their own size. */
+	rnic_tcp()->setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	*ret_stream = stream;
+	return 0;
+release:
+	stream_release(stream);
+	return rc;
+}
+
+int rnic_stream_fd(const struct rnic_stream *stream)
+{
+	return stream->source.fd;
+}
+
+struct smpa_conn *rnic_stream_conn(struct rnic_stream *stream)
+{
+	return stream->conn;
+}
+
+static int start_send(struct rnic_stream *stream)
+{
+	const struct iovec *iov;
+	ssize_t len;
+	int cnt;
+
+	while ((cnt = smpa_conn_tx_prepare(stream->conn, &iov)) > 0) {
+		len = rnic_tcp_send(stream->source.fd, iov, cnt, 0);
+		if (len == -EAGAIN)
+			return 0;
+		if (len < 0)
+			return (int)len;
+		smpa_conn_tx_commit(stream->conn, (size_t)len);
+	}
+	return 0;
+}
+
+int rnic_stream_start_flush(struct rnic_stream *stream)
+{
+	return start_send(stream);
+}
+
+static void start_done(struct rnic_stream *stream, const struct smpa_event *ev)
+{
+	stream->has_tx_markers = ev->start.tx_markers;
+}
+
+int rnic_stream_start_step(struct rnic_stream *stream,
+			   struct smpa_event *ret_ev)
+{
+	struct iovec iov[SMPA_IOV_MAX + 1];
+	ssize_t len;
+	int cnt, rc;
+
+	rc = start_send(stream);
+	if (rc < 0)
+		return rc;
+	for (;;) {
+		if (smpa_conn_next_event(stream->conn, ret_ev)) {
+			/* What the event queued (a Terminate) goes, too; an
+			 * RTR only when a QP is there. */
+			if (ret_ev->type == SMPA_EV_ESTABLISHED)
+				start_done(stream, ret_ev);
+			else
+				start_send(stream);
+			return 1;
+		}
+		cnt = smpa_conn_rx_prepare(stream->conn, iov, SMPA_IOV_MAX + 1);
+		if (cnt <= 0)
+			return cnt;
+		len = rnic_tcp_recv(stream->source.fd, iov, cnt);
+		if (len == -EAGAIN)
+			return 0;
+		if (len < 0)
+			return (int)len;
+		if (len == 0)
+			smpa_conn_rx_eof(stream->conn);
+		else
+			smpa_conn_rx_commit(stream->conn, (size_t)len);
+		stream->start_taken += (size_t)len;
+	}
+}
+
+size_t rnic_stream_start_taken(const struct rnic_stream *stream)
+{
+	return stream->start_taken;
+}
+
+int rnic_stream_start_is_heard(const struct rnic_stream *stream)
+{
+	uint8_t octet;
+	ssize_t len = rnic_tcp()->recv(stream->source.fd, &octet, 1,
+				       MSG_PEEK | MSG_DONTWAIT);
+
+	if (len > 0)
+		return 1;
+	return len < 0 && errno == EAGAIN ? 0 : -ECONNRESET;
+}
+
+uint32_t rnic_stream_start_wants(const struct rnic_stream *stream)
+{
+	return smpa_conn_tx_pending(stream->conn) ? EPOLLIN | EPOLLOUT
+						  : EPOLLIN;
+}
+
+void rnic_stream_free(struct rnic_stream *stream)
+{
+	if (!stream)
+		return;
+	rnic_fd_close(stream->source.fd);
+	stream_release(stream);
+}
+
+/* MPA-17: C=0 only where the administrator asks for it; "auto" does. */
+static bool start_wants_no_crc(const struct sockaddr_storage *peer)
+{
+	switch (util_settings()->crc) {
+	case UTIL_CRC_ON:
+		return false;
+	case UTIL_CRC_OFF:
+		return true;
+	case UTIL_CRC_AUTO:
+		return rnic_addr_is_own((const struct sockaddr *)peer);
+	}
+	return false;
+}
+
+void rnic_stream_start_options(const struct sockaddr_storage *peer,
+			       struct smpa_options *opt)
+{
+	opt->no_crc = start_wants_no_crc(peer);
+	opt->want_markers = util_settings()->markers; /* C-5 */
+	if (util_settings()->mpa_rev0 == UTIL_MPA_REV0_PERMISSIVE)
+		opt->rev0 = SMPA_REV0_PERMISSIVE; /* C-4 */
+	/* MPA2-16: what a peer may make us keep for its reads. */
+	opt->ird_max =
+		(uint16_t)(util_settings()->ird ? util_settings()->ird : 1);
+	opt->rtr = util_settings()->rtr ? SMPA_RTR_WRITE | SMPA_RTR_READ : 0;
+}

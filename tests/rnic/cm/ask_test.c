@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Unexpected peers beside a port: whoever is there and does not say that it is
+ * the port's listener must not keep us from the port.
+ */
+#include "fixture.h"
+
+#include "cm/port.h"
+
+/* A plain listener beside @port. */
+static int beside_listen(uint16_t port)
+{
+	struct sockaddr_storage ss =
+		cm_loopback(AF_INET, ntohs(cm_port_beside_be(htons(port))));
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	assert_int_equal(
+		bind(fd, (struct sockaddr *)&ss, sizeof(struct sockaddr_in)),
+		0);
+	assert_int_equal(listen(fd, 8), 0);
+	return fd;
+}
+
+/* Somebody else listens beside the port: of another port, of MPA, silent. */
+static void unexpected_peer_beside_the_port_is_passed_by(void **state)
+{
+	static const char *const words[] = {
+		"usiw rdma_cm at\n\xff\xff\0\0\0\0\0\0", "220 mail\r\n"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		struct cm_side listener, active;
+		struct rnic_cm_event ev;
+		struct cm_qp q;
+		uint16_t port = cm_listen(&listener, AF_INET, 0);
+		int beside = beside_listen(port), fd;
+
+		cm_qp_open(&q);
+		cm_dial(&active, &q, port, "");
+		fd = accept(beside, NULL, NULL);
+		assert_true(fd >= 0);
+		cm_say(fd, words[i], i ? strlen(words[i]) : CM_PORT_SIGN_SIZE);
+		cm_expect(listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+		close(fd);
+		close(beside);
+		cm_side_close(&active);
+		cm_side_close(&listener);
+		cm_qp_close(&q);
+	}
+}
+
+/* It says nothing at all: it had its time. */
+static void silence_beside_the_port_ends(void **state)
+{
+	struct cm_side listener, active;
+	struct rnic_cm_event ev;
+	struct cm_qp q;
+	uint16_t port = cm_listen(&listener, AF_INET, 0);
+	int beside = beside_listen(port);
+
+	(void)state;
+	cm_qp_open(&q);
+	cm_dial(&active, &q, port, "");
+	cm_expect(listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	close(beside);
+	cm_side_close(&active);
+	cm_side_close(&listener);
+	cm_qp_close(&q);
+}
+
+/* A port is asked about once, for a while: the second connection finds the
+ * unexpected peer's queue as it was. */
+static void the_answer_is_remembered(void **state)
+{
+	struct cm_side listener, active[2];
+	struct rnic_cm_event ev;
+	struct cm_qp q[2], passive[2];
+	uint16_t port = cm_listen(&listener, AF_INET, 0);
+	struct pollfd pfd = { .events = POLLIN };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		cm_qp_open(&q[i]);
+		cm_qp_open(&passive[i]);
+		/* The test must not be slower than a second's memory. */
+		util_lock(&rnic_loop.lock);
+		for (size_t k = 0; k < CM_KNOWN_CNT; k++)
+			if (cm.known[k].until_ns)
+				cm.known[k].until_ns += 60000 * NS_PER_MS;
+		util_unlock(&rnic_loop.lock);
+		if (i == 1)
+			pfd.fd = beside_listen(port);
+		cm_dial(&active[i], &q[i], port, "");
+		cm_expect(listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+		cm_accept(&listener, ev.id, &passive[i], "");
+		cm_expect(active[i].chan, RNIC_CM_ESTABLISHED, 0, &ev);
+		cm_expect(listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	}
+	assert_int_equal(poll(&pfd, 1, 0), 0);
+	close(pfd.fd);
+	cm_side_close(&listener);
+	for (int i = 0; i < 2; i++) {
+		cm_side_close(&active[i]);
+		cm_qp_close(&q[i]);
+		cm_qp_close(&passive[i]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unexpected_peer_beside_the_port_is_passed_by),
+		cmocka_unit_test(silence_beside_the_port_ends),
+		cmocka_unit_test(the_answer_is_remembered),
+	};
+
+	/* Before the settings are read for the first time. */
+	setenv("USIW_DRAIN_MS", "300", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

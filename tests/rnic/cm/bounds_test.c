@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Unexpected peers in number and size: what they can make us keep is bounded.
+ */
+#include "fixture.h"
+
+#include <sys/resource.h>
+
+#include "cm/fork.h"
+
+#define HALF_OPEN_MAX 16
+#define PEERS 500
+
+/*
+ * T-50, MPA-142: rdma_cm counts Private Data in one octet; what exceeds that
+ * is cut (C-23), and nothing behind the event's field is written.
+ */
+static void private_data_is_cut_to_what_rdma_cm_can_hold(void **state)
+{
+	static const size_t lens[] = { 0, 1, 255, 256, 512 };
+	uint8_t frame[532];
+
+	(void)state;
+	memcpy(frame, cm_mpa_request, 20);
+	for (size_t i = 0; i < 512; i++)
+		frame[20 + i] = (uint8_t)(i * 7 + 1);
+	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		struct {
+			struct rnic_cm_event ev;
+			uint8_t guard[512];
+		} box;
+		struct cm_side s;
+		size_t want = lens[i] < 255 ? lens[i] : 255;
+		int fd = cm_rawpeer(cm_listen(&s, AF_INET, 0));
+
+		memset(box.guard, 0x5a, sizeof(box.guard));
+		frame[18] = (uint8_t)(lens[i] >> 8);
+		frame[19] = (uint8_t)lens[i];
+		cm_say(fd, frame, 20 + lens[i]);
+		cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &box.ev);
+		assert_int_equal(box.ev.pd_len, want);
+		assert_memory_equal(box.ev.pd, frame + 20, want);
+		for (size_t k = 0; k < sizeof(box.guard); k++)
+			assert_int_equal(box.guard[k], 0x5a);
+		close(fd);
+		cm_side_close(&s);
+	}
+}
+
+/* MPA-117, T-47: 513 octets are too many, and nobody waits for them. */
+static void private_data_beyond_512_closes(void **state)
+{
+	uint8_t frame[20], buf[32];
+	struct cm_side s;
+	int fd;
+
+	(void)state;
+	fd = cm_rawpeer(cm_listen(&s, AF_INET, 0));
+	memcpy(frame, cm_mpa_request, 20);
+	frame[18] = 2;
+	frame[19] = 1;
+	cm_say(fd, frame, 20);
+	assert_int_equal(cm_read_to_end(fd, buf, sizeof(buf)), 0);
+	assert_false(cm_is_readable(s.chan, 0));
+	close(fd);
+	cm_side_close(&s);
+}
+
+static uint32_t starting_cnt(const struct cm_side *s)
+{
+	struct cm_id *id;
+	uint32_t cnt;
+
+	assert_int_equal(cm_id_lock(s->chan, s->id, &id), 0);
+	cnt = id->listener.half_open_cnt;
+	util_unlock(&rnic_loop.lock);
+	return cnt;
+}
+
+/* T-61, MPA-139, MPA-144: many who connect and say nothing. */
+static void silent_peers_are_few_and_leave(void **state)
+{
+	static int fd[PEERS];
+	struct rnic_cm_event ev;
+	struct cm_side s;
+	uint8_t buf[32];
+	uint16_t port;
+	int last;
+
+	(void)state;
+	port = cm_listen(&s, AF_INET, 0);
+	for (int i = 0; i < PEERS; i++) {
+		fd[i] = cm_rawpeer(port);
+		assert_true(starting_cnt(&s) <= HALF_OPEN_MAX);
+	}
+	/* All are let go: the surplus at once, the rest by the limit. */
+	for (int i = 0; i < PEERS; i++) {
+		struct pollfd pfd = { .fd = fd[i], .events = POLLIN };
+
+		assert_int_equal(poll(&pfd, 1, CM_LIMIT_MS), 1);
+		assert_true(recv(fd[i], buf, sizeof(buf), 0) <= 0);
+		close(fd[i]);
+	}
+	assert_int_equal(starting_cnt(&s), 0);
+	assert_false(cm_is_readable(s.chan, 0));
+	/* Who comes after them is served. */
+	last = cm_rawpeer(port);
+	cm_say(last, cm_mpa_request, sizeof(cm_mpa_request));
+	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	close(last);
+	cm_side_close(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(private_data_is_cut_to_what_rdma_cm_can_hold),
+		cmocka_unit_test(private_data_beyond_512_closes),
+		cmocka_unit_test(silent_peers_are_few_and_leave),
+	};
+	struct rlimit files;
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	/* Before the settings are read for the first time. */
+	setenv("USIW_START_MS", "400", 1);
+	setenv("USIW_DRAIN_MS", "300", 1);
+	setenv("USIW_HALF_OPEN_MAX", "16", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Persona ca: InfiniBand's three steps.  The side that connects gets
+ * CONNECT_RESPONSE and says when it is ready; the other's ESTABLISHED waits
+ * for that.
+ */
+#include "fixture.h"
+
+#include "cm/object.h"
+#include "loop/loop.h"
+#include "qp/qp.h"
+
+#define PENDING_MS 50
+#define RNR_MS 900
+#define RNR_STR "900"
+
+/* InfiniBand's reasons: an application's, nobody listens. */
+enum { REJ_INVALID_SERVICE = 8, REJ_CONSUMER = 28 };
+
+/* Up to the peer's Reply: one side accepted, the other was told. */
+static void answered(struct cm_pair *p)
+{
+	struct rnic_cm_event ev;
+
+	cm_pair_open(p, AF_INET);
+	cm_pair_answer(p);
+	cm_pair_expect_answer(p, RNIC_CM_CONNECT_RESPONSE, &ev);
+	assert_true(ev.qp_num > 1 && rnic_qp_num_is_cm(ev.qp_num));
+}
+
+static void query(const struct cm_side *s, uint32_t id,
+		  struct rnic_cm_info *ret_info)
+{
+	assert_int_equal(rnic_cm_query(s->chan, id, ret_info), 0);
+	assert_int_equal(ret_info->persona, RNIC_PERSONA_CA);
+}
+
+static void established_comes_with_the_last_step(void **state)
+{
+	struct rnic_cm_event ev;
+	struct rnic_cm_info info;
+	struct cm_pair p;
+
+	(void)state;
+	answered(&p);
+	assert_false(cm_is_readable(p.listener.chan, PENDING_MS));
+	assert_int_equal(rnic_qp_state(p.active_qp.qp), RNIC_QPS_IDLE);
+	assert_int_equal(rnic_qp_state(p.passive_qp.qp), RNIC_QPS_IDLE);
+	query(&p.active, p.active.id, &info);
+	assert_true(info.peer_num && rnic_qp_num_is_cm(info.peer_num));
+	assert_int_equal(info.ird, 4);
+	assert_int_equal(info.ord, 3);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
+	assert_int_equal(rnic_qp_state(p.active_qp.qp), RNIC_QPS_RTS);
+	cm_expect(p.listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(ev.id, p.child);
+	assert_int_equal(ev.ird, 3);
+	assert_int_equal(ev.ord, 3); /* it wants no more */
+	assert_int_equal(rnic_qp_state(p.passive_qp.qp), RNIC_QPS_RTS);
+	/* The connecting side has its event already. */
+	assert_false(cm_is_readable(p.active.chan, PENDING_MS));
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
+			 -EINVAL);
+	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
+	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_pair_close(&p);
+}
+
+/* What a program asks for before it moves its QP. */
+static void the_peer_has_a_number_from_its_start_frame_on(void **state)
+{
+	struct rnic_cm_info info;
+	struct cm_pair p;
+
+	(void)state;
+	cm_pair_open(&p, AF_INET);
+	query(&p.active, p.active.id, &info);
+	assert_int_equal(info.peer_num, 0);
+	query(&p.listener, p.child, &info);
+	assert_true(info.peer_num > 1 && rnic_qp_num_is_cm(info.peer_num));
+	assert_int_equal(info.ird, 3); /* as the peer wants */
+	assert_int_equal(info.ord, 4);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
+			 -EINVAL);
+	assert_int_equal(rnic_cm_establish(p.listener.chan, p.child), -EINVAL);
+	cm_pair_close(&p);
+}
+
+static void peer_that_leaves_before_the_last_step(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+	uint32_t cnt;
+
+	(void)state;
+	answered(&p);
+	assert_int_equal(rnic_cm_destroy(p.active.chan, p.active.id, &cnt), 0);
+	cm_expect(p.listener.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
+	/* What it had posted ends as if the peer did not answer. */
+	assert_int_equal(rnic_qp_state(p.passive_qp.qp), RNIC_QPS_ERROR);
+	cm_pair_close(&p);
+}
+
+/* It has accepted: the connection stands, and is over then. */
+static void passive_side_that_leaves_before_the_last_step(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+	uint32_t cnt;
+
+	(void)state;
+	answered(&p);
+	assert_int_equal(rnic_cm_destroy(p.listener.chan, p.child, &cnt), 0);
+	assert_false(cm_is_readable(p.active.chan, PENDING_MS));
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
+	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_pair_close(&p);
+}
+
+static void either_side_may_disconnect_before_the_last_step(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+
+	(void)state;
+	answered(&p);
+	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
+	cm_expect(p.listener.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
+	/* librdmacm, whose last step is refused, tells of no event more. */
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
+			 -ECONNRESET);
+	assert_false(cm_is_readable(p.active.chan, PENDING_MS));
+	cm_pair_close(&p);
+	answered(&p);
+	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
+	cm_expect(p.listener.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
+	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_pair_close(&p);
+}
+
+static void reasons_are_those_of_infiniband(void **state)
+{
+	struct cm_side active, late;
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+	struct cm_qp qp;
+	uint16_t port;
+
+	(void)state;
+	cm_pair_open(&p, AF_INET);
+	assert_int_equal(rnic_cm_reject(p.listener.chan, p.child, "no", 2), 0);
+	cm_expect(p.active.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
+	assert_int_equal(ev.pd_len, 2);
+	cm_pair_close(&p);
+	port = cm_listen(&late, AF_INET, 1);
+	cm_side_close(&late);
+	cm_qp_open(&qp);
+	cm_dial(&active, &qp, port, "");
+	cm_expect(active.chan, RNIC_CM_REJECTED, REJ_INVALID_SERVICE, &ev);
+	cm_side_close(&active);
+	cm_qp_close(&qp);
+}
+
+/* The QP that was named is not the one any more when the stream comes. */
+static void a_qp_that_was_reset_gets_no_old_stream(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+
+	(void)state;
+	answered(&p);
+	assert_int_equal(rnic_qp_modify(p.passive_qp.qp, RNIC_QPS_ERROR), 0);
+	assert_int_equal(rnic_qp_modify(p.passive_qp.qp, RNIC_QPS_IDLE), 0);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
+	cm_expect(p.listener.chan, RNIC_CM_CONNECT_ERROR, -EINVAL, &ev);
+	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	assert_int_equal(rnic_qp_state(p.passive_qp.qp), RNIC_QPS_IDLE);
+	cm_pair_close(&p);
+	/* Or is no more. */
+	answered(&p);
+	assert_int_equal(rnic_qp_destroy(p.passive_qp.qp, &p.child), 0);
+	p.passive_qp.qp = NULL;
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
+	cm_expect(p.listener.chan, RNIC_CM_CONNECT_ERROR, -EINVAL, &ev);
+	cm_pair_close(&p);
+}
+
+static void the_last_step_checks_the_qp(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+
+	(void)state;
+	answered(&p);
+	assert_int_equal(rnic_qp_modify(p.active_qp.qp, RNIC_QPS_ERROR), 0);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
+			 -EINVAL);
+	cm_expect(p.listener.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
+	cm_pair_close(&p);
+}
+
+/* A peer of revision 1 has no RTR that could be waited for. */
+static void without_rtr_established_comes_at_once(void **state)
+{
+	struct cm_side listener;
+	struct rnic_cm_event ev;
+	struct cm_qp q;
+	uint32_t child;
+	int fd;
+
+	(void)state;
+	cm_qp_open(&q);
+	fd = cm_rawpeer_ask(&listener, cm_mpa_request, &child);
+	cm_accept(&listener, child, &q, "");
+	cm_expect(listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(rnic_qp_state(q.qp), RNIC_QPS_RTS);
+	close(fd);
+	cm_side_close(&listener);
+	cm_qp_close(&q);
+}
+
+/* Each application says how often its peer's Sends are tried again, so it is
+ * the QP of that application which holds them. */
+static void rnr_retry_count_is_for_the_peers_sends(void **state)
+{
+	static const struct {
+		uint8_t active, passive;
+		uint64_t active_ns, passive_ns;
+	} rows[] = {
+		{ 0, 0, RNR_MS * NS_PER_MS, RNR_MS * NS_PER_MS },
+		{ 6, 6, RNR_MS * NS_PER_MS, RNR_MS * NS_PER_MS },
+		{ 7, 0, UINT64_MAX, RNR_MS * NS_PER_MS },
+		{ 0, 7, RNR_MS * NS_PER_MS, UINT64_MAX },
+		{ 255, 255, UINT64_MAX, UINT64_MAX },
+	};
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		print_message("%u, %u\n", rows[i].active, rows[i].passive);
+		cm_rnr_retry = rows[i].active;
+		cm_pair_open(&p, AF_INET);
+		cm_rnr_retry = rows[i].passive;
+		cm_pair_answer(&p);
+		cm_rnr_retry = 0;
+		cm_pair_expect_answer(&p, RNIC_CM_CONNECT_RESPONSE, &ev);
+		assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
+				 0);
+		cm_expect(p.listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+		assert_true(p.active_qp.qp->rnr_ns == rows[i].active_ns);
+		assert_true(p.passive_qp.qp->rnr_ns == rows[i].passive_ns);
+		cm_pair_close(&p);
+	}
+}
+
+/* Programs give their last reference back there. */
+static void timewait_ends_behind_disconnected(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+	uint32_t cnt;
+
+	(void)state;
+	answered(&p);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
+	cm_expect(p.listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
+	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_expect(p.active.chan, RNIC_CM_TIMEWAIT_EXIT, 0, &ev);
+	assert_int_equal(ev.id, p.active.id);
+	/* The other side answers by a disconnect of its own, and once. */
+	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	assert_false(cm_is_readable(p.listener.chan, PENDING_MS));
+	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
+	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
+	cm_expect(p.listener.chan, RNIC_CM_TIMEWAIT_EXIT, 0, &ev);
+	assert_int_equal(ev.id, p.child);
+	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
+	assert_false(cm_is_readable(p.listener.chan, PENDING_MS));
+	assert_int_equal(rnic_cm_destroy(p.listener.chan, p.child, &cnt), 0);
+	assert_int_equal(cnt, 3);
+	cm_pair_close(&p);
+}
+
+/* Who destroys the identity hears no more of it. */
+static void no_timewait_exit_for_an_identity_that_is_gone(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+	uint32_t cnt;
+
+	(void)state;
+	answered(&p);
+	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
+	cm_expect(p.listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
+	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	assert_int_equal(rnic_cm_destroy(p.active.chan, p.active.id, &cnt), 0);
+	util_lock(&rnic_loop.lock);
+	assert_true(TAILQ_EMPTY(&cm.timewait));
+	util_unlock(&rnic_loop.lock);
+	cm_pair_close(&p);
+}
+
+/* What never was a connection has no timewait. */
+static void no_timewait_exit_after_a_rejection(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+
+	(void)state;
+	cm_pair_open(&p, AF_INET);
+	assert_int_equal(rnic_cm_reject(p.listener.chan, p.child, "", 0), 0);
+	cm_expect(p.active.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
+	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
+	util_lock(&rnic_loop.lock);
+	assert_true(TAILQ_EMPTY(&cm.timewait));
+	util_unlock(&rnic_loop.lock);
+	cm_pair_close(&p);
+}
+
+/* Its connecting application is stopped, say: time is not without end. */
+static void an_answer_is_awaited_for_a_while(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+
+	(void)state;
+	answered(&p);
+	util_lock(&rnic_loop.lock);
+	assert_false(TAILQ_EMPTY(&cm.answered));
+	TAILQ_FIRST(&cm.answered)->deadline_ns = rnic_now_ns();
+	rnic_loop_deadline(rnic_now_ns());
+	util_unlock(&rnic_loop.lock);
+	cm_expect(p.listener.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
+	cm_pair_close(&p);
+}
+
+/* The thread sleeps until the deadline of the answer, a minute ahead: whatever
+ * is due before, it must be told. */
+static void thread_is_asleep(void)
+{
+	uint64_t end_ns = rnic_now_ns() + CM_LIMIT_MS * NS_PER_MS;
+	bool is_asleep = false;
+
+	while (!is_asleep) {
+		assert_true(rnic_now_ns() < end_ns);
+		util_lock(&rnic_loop.lock);
+		is_asleep = rnic_loop.wakes_ns ==
+			    TAILQ_FIRST(&cm.answered)->deadline_ns;
+		util_unlock(&rnic_loop.lock);
+	}
+}
+
+static bool is_never_done(const void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+/* What a helper does may have a time limit, which the thread must know. */
+static void a_helper_tells_the_thread_of_deadlines(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_pair p;
+
+	(void)state;
+	answered(&p);
+	thread_is_asleep();
+	util_lock(&rnic_loop.lock);
+	TAILQ_FIRST(&cm.answered)->deadline_ns = rnic_now_ns();
+	util_unlock(&rnic_loop.lock);
+	rnic_loop_help(is_never_done, NULL);
+	cm_expect(p.listener.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
+	cm_pair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(established_comes_with_the_last_step),
+		cmocka_unit_test(the_peer_has_a_number_from_its_start_frame_on),
+		cmocka_unit_test(peer_that_leaves_before_the_last_step),
+		cmocka_unit_test(passive_side_that_leaves_before_the_last_step),
+		cmocka_unit_test(
+			either_side_may_disconnect_before_the_last_step),
+		cmocka_unit_test(reasons_are_those_of_infiniband),
+		cmocka_unit_test(a_qp_that_was_reset_gets_no_old_stream),
+		cmocka_unit_test(the_last_step_checks_the_qp),
+		cmocka_unit_test(without_rtr_established_comes_at_once),
+		cmocka_unit_test(rnr_retry_count_is_for_the_peers_sends),
+		cmocka_unit_test(timewait_ends_behind_disconnected),
+		cmocka_unit_test(no_timewait_exit_for_an_identity_that_is_gone),
+		cmocka_unit_test(no_timewait_exit_after_a_rejection),
+		cmocka_unit_test(an_answer_is_awaited_for_a_while),
+		cmocka_unit_test(a_helper_tells_the_thread_of_deadlines),
+	};
+
+	/* Before the settings are read for the first time. */
+	setenv("USIW_PERSONA", "ca", 1);
+	setenv("USIW_DRAIN_MS", "300", 1);
+	setenv("USIW_RNR_MS", RNR_STR, 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Event queues: order, counts, readers that wait. */
+#include "fixture.h"
+
+#include "cm/object.h"
+#include "test.h"
+
+#include <pthread.h>
+static void destroy_takes_queued_events_along(void **state)
+{
+	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
+	struct rnic_cm_event ev;
+	struct cm_side s;
+	uint32_t other, cnt;
+
+	(void)state;
+	cm_side_open(&s, 1);
+	assert_int_equal(rnic_cm_create(s.chan, 7, &other), 0);
+	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id, NULL,
+					      (struct sockaddr *)&dst, 1),
+			 0);
+	assert_int_equal(rnic_cm_resolve_addr(s.chan, other, NULL,
+					      (struct sockaddr *)&dst, 1),
+			 0);
+	assert_int_equal(rnic_cm_destroy(s.chan, s.id, &cnt), 0);
+	assert_int_equal(cnt, 0);
+	cm_expect(s.chan, RNIC_CM_ADDR_RESOLVED, 0, &ev);
+	assert_int_equal(ev.uid, 7);
+	assert_false(cm_is_readable(s.chan, 0));
+	fcntl(rnic_cm_chan_fd(s.chan), F_SETFL, O_NONBLOCK);
+	assert_int_equal(rnic_cm_get_event(s.chan, &ev), -EAGAIN);
+	assert_int_equal(rnic_cm_destroy(s.chan, other, &cnt), 0);
+	assert_int_equal(cnt, 1);
+	cm_side_close(&s);
+}
+
+static void migrate_moves_id_and_events(void **state)
+{
+	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
+	struct rnic_cm_event ev;
+	struct rnic_cm_info info;
+	struct cm_side s, t;
+	uint32_t id, cnt;
+
+	(void)state;
+	cm_side_open(&s, 1);
+	cm_side_open(&t, 2);
+	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id, NULL,
+					      (struct sockaddr *)&dst, 1),
+			 0);
+	assert_int_equal(rnic_cm_migrate(s.chan, s.id, t.chan, &id, &cnt), 0);
+	assert_int_equal(cnt, 0);
+	assert_false(cm_is_readable(s.chan, 0));
+	cm_expect(t.chan, RNIC_CM_ADDR_RESOLVED, 0, &ev);
+	assert_int_equal(ev.id, id);
+	assert_int_equal(rnic_cm_query(s.chan, id, &info), -ENOENT);
+	assert_int_equal(rnic_cm_query(t.chan, id, &info), 0);
+	assert_int_equal(rnic_cm_migrate(s.chan, id, t.chan, &id, &cnt),
+			 -ENOENT);
+	cm_side_close(&s);
+	cm_side_close(&t);
+}
+
+/* In front of its read() the thread is overtaken by who closes the channel. */
+static bool is_closing;
+static struct rnic_cm_chan *closing;
+
+ssize_t __real___read(int fd, void *buf, size_t size);
+ssize_t __wrap___read(int fd, void *buf, size_t size);
+
+ssize_t __wrap___read(int fd, void *buf, size_t size)
+{
+	if (is_closing)
+		rnic_cm_chan_close(closing);
+	is_closing = false;
+	return __real___read(fd, buf, size);
+}
+
+struct reader {
+	struct rnic_cm_chan *chan;
+	struct rnic_cm_event ev;
+	int ret;
+};
+
+static void *reader_main(void *arg)
+{
+	struct reader *r = arg;
+
+	r->ret = rnic_cm_get_event(r->chan, &r->ev);
+	return NULL;
+}
+
+/* Events that a destroy takes away meanwhile are not handed out. */
+static void a_waiting_reader_gets_the_next_event(void **state)
+{
+	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
+	struct reader r = { .ret = 1 };
+	pthread_t thread;
+	struct cm_side s;
+	uint32_t other, cnt;
+
+	(void)state;
+	cm_side_open(&s, 1);
+	r.chan = s.chan;
+	/* A count whose event is gone again when the reader looks for it. */
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(rnic_cm_create(s.chan, 7, &other), 0);
+		assert_int_equal(rnic_cm_resolve_addr(s.chan, other, NULL,
+						      (struct sockaddr *)&dst,
+						      1),
+				 0);
+		assert_int_equal(rnic_cm_destroy(s.chan, other, &cnt), 0);
+	}
+	assert_int_equal(pthread_create(&thread, NULL, reader_main, &r), 0);
+	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id, NULL,
+					      (struct sockaddr *)&dst, 1),
+			 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(r.ret, 0);
+	assert_int_equal(r.ev.id, s.id);
+	cm_side_close(&s);
+}
+
+static void a_waiting_reader_can_be_cancelled(void **state)
+{
+	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
+	struct reader r = { .ret = 1 };
+	struct rnic_cm_event ev;
+	pthread_t thread;
+	void *result;
+	struct cm_side s;
+
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	skip_because("ASan takes a cancelled thread's stack for a broken one");
+#endif
+	cm_side_open(&s, 1);
+	r.chan = s.chan;
+	assert_int_equal(pthread_create(&thread, NULL, reader_main, &r), 0);
+	assert_int_equal(pthread_cancel(thread), 0);
+	assert_int_equal(pthread_join(thread, &result), 0);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id, NULL,
+					      (struct sockaddr *)&dst, 1),
+			 0);
+	cm_expect(s.chan, RNIC_CM_ADDR_RESOLVED, 0, &ev);
+	cm_side_close(&s);
+}
+
+/* As the preload library closes the last number. */
+static void a_reader_waits_on_when_the_channel_closes(void **state)
+{
+	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
+	struct reader r = { .ret = 1 };
+	struct cm_side s;
+
+	(void)state;
+	cm_side_open(&s, 1);
+	r.chan = s.chan;
+	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id, NULL,
+					      (struct sockaddr *)&dst, 1),
+			 0);
+	closing = s.chan;
+	is_closing = true;
+	fcntl(rnic_cm_chan_fd(s.chan), F_SETFL, O_NONBLOCK);
+	reader_main(&r);
+	assert_false(is_closing);
+	/* Neither EBADF nor an event of an identity that is no more. */
+	assert_int_equal(r.ret, -EAGAIN);
+	rnic_cm_chan_free(s.chan);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(destroy_takes_queued_events_along),
+		cmocka_unit_test(migrate_moves_id_and_events),
+		cmocka_unit_test(a_waiting_reader_gets_the_next_event),
+		cmocka_unit_test(a_waiting_reader_can_be_cancelled),
+		cmocka_unit_test(a_reader_waits_on_when_the_channel_closes),
+	};
+
+	/* Before the settings are read for the first time. */
+	setenv("USIW_START_MS", "400", 1);
+	setenv("USIW_DRAIN_MS", "300", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

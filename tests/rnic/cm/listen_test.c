@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Listeners: bounds on unexpected peers, families. */
+#include "fixture.h"
+
+#include "cm/fork.h"
+
+#define HALF_OPEN_MAX 8
+
+static uint32_t half_open_cnt(const struct cm_side *s)
+{
+	struct cm_id *id;
+	uint32_t cnt;
+
+	assert_int_equal(cm_id_lock(s->chan, s->id, &id), 0);
+	cnt = id->listener.half_open_cnt;
+	util_unlock(&rnic_loop.lock);
+	return cnt;
+}
+
+static uint16_t listen_any6(struct cm_side *s, bool is_afonly)
+{
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6 };
+	struct rnic_cm_info info;
+
+	cm_side_open(s, 1);
+	assert_int_equal(rnic_cm_bind(s->chan, s->id, (struct sockaddr *)&any),
+			 0);
+	if (is_afonly)
+		assert_int_equal(rnic_cm_set_option(s->chan, s->id,
+						    RNIC_CM_OPT_AFONLY, 1),
+				 0);
+	assert_int_equal(rnic_cm_listen(s->chan, s->id, 0), 0);
+	assert_int_equal(rnic_cm_query(s->chan, s->id, &info), 0);
+	assert_null(info.dev);
+	return cm_port(&info.local);
+}
+
+static void half_open_connections_are_bounded(void **state)
+{
+	enum { CROWD = 200 };
+	int fd[CROWD];
+	struct cm_side s;
+	uint8_t buf[8];
+	uint16_t port;
+	int closed = 0;
+
+	(void)state;
+	port = cm_listen(&s, AF_INET, 0);
+	for (int i = 0; i < CROWD; i++) {
+		fd[i] = cm_rawpeer(port);
+		assert_true(half_open_cnt(&s) <= HALF_OPEN_MAX);
+	}
+	for (int i = 0; i < CROWD; i++) {
+		assert_int_equal(cm_read_to_end(fd[i], buf, sizeof(buf)), 0);
+		closed++;
+		close(fd[i]);
+	}
+	assert_int_equal(closed, CROWD);
+	assert_int_equal(half_open_cnt(&s), 0);
+	cm_side_close(&s);
+}
+
+/* A crowd that stays and says nothing, and then an honest peer. */
+static void a_silent_crowd_keeps_nobody_away(void **state)
+{
+	enum { CROWD = 5 * HALF_OPEN_MAX };
+	struct rnic_cm_event ev;
+	struct cm_side s;
+	int fd[CROWD], peer;
+	uint16_t port;
+
+	(void)state;
+	port = cm_listen(&s, AF_INET, 0);
+	for (int i = 0; i < CROWD; i++)
+		fd[i] = cm_rawpeer(port);
+	peer = cm_rawpeer(port);
+	cm_say(peer, cm_mpa_request, sizeof(cm_mpa_request));
+	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	close(peer);
+	for (int i = 0; i < CROWD; i++)
+		close(fd[i]);
+	cm_side_close(&s);
+}
+
+static void backlog_bounds_unfetched_requests(void **state)
+{
+	struct rnic_cm_event ev;
+	uint8_t reply[64];
+	struct cm_side s;
+	uint16_t port;
+	int first, second, third;
+
+	(void)state;
+	port = cm_listen(&s, AF_INET, 1);
+	first = cm_rawpeer(port);
+	cm_say(first, cm_mpa_request, sizeof(cm_mpa_request));
+	assert_true(cm_is_readable(s.chan, CM_LIMIT_MS));
+	second = cm_rawpeer(port);
+	cm_say(second, cm_mpa_request, sizeof(cm_mpa_request));
+	/* A Reply with R=1, then FIN. */
+	assert_int_equal(cm_read_to_end(second, reply, sizeof(reply)), 20);
+	assert_memory_equal(reply, "MPA ID Rep Frame", 16);
+	assert_true(reply[16] & 0x20);
+	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	/* Fetched: there is room again. */
+	third = cm_rawpeer(port);
+	cm_say(third, cm_mpa_request, sizeof(cm_mpa_request));
+	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	close(first);
+	close(second);
+	close(third);
+	cm_side_close(&s);
+}
+
+static void any6_takes_ipv4_unless_told_otherwise(void **state)
+{
+	struct sockaddr_storage ss;
+	struct rnic_cm_event ev;
+	struct rnic_cm_info info;
+	struct cm_side s;
+	uint16_t port;
+	int fd;
+
+	(void)state;
+	port = listen_any6(&s, false);
+	fd = cm_rawpeer(port);
+	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
+	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	assert_int_equal(rnic_cm_query(s.chan, ev.id, &info), 0);
+	assert_int_equal(info.local.ss_family, AF_INET);
+	assert_non_null(info.dev);
+	close(fd);
+	cm_side_close(&s);
+
+	port = listen_any6(&s, true);
+	ss = cm_loopback(AF_INET, port);
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(
+		connect(fd, (struct sockaddr *)&ss, sizeof(struct sockaddr_in)),
+		-1);
+	assert_int_equal(errno, ECONNREFUSED);
+	close(fd);
+	cm_side_close(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(half_open_connections_are_bounded),
+		cmocka_unit_test(a_silent_crowd_keeps_nobody_away),
+		cmocka_unit_test(backlog_bounds_unfetched_requests),
+		cmocka_unit_test(any6_takes_ipv4_unless_told_otherwise),
+	};
+
+	/* Before the settings are read for the first time. */
+	setenv("USIW_START_MS", "400", 1);
+	setenv("USIW_DRAIN_MS", "300", 1);
+	setenv("USIW_HALF_OPEN_MAX", "8", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Loopback where lo is no device: as the kernel has it, an address of all. */
+#include "fixture.h"
+
+static void loopback_is_bound_without_a_device(void **state)
+{
+	static const int families[] = { AF_INET, AF_INET6 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+		struct rnic_cm_info info;
+		struct cm_side s;
+
+		cm_listen(&s, families[i], 0);
+		assert_int_equal(rnic_cm_query(s.chan, s.id, &info), 0);
+		assert_null(info.dev);
+		assert_int_equal(info.state, RNIC_CM_S_LISTEN);
+		cm_side_close(&s);
+	}
+}
+
+/* There is nobody who could serve it. */
+static void who_comes_by_loopback_is_dropped(void **state)
+{
+	struct cm_side s;
+	uint8_t octet;
+	int fd;
+
+	(void)state;
+	fd = cm_rawpeer(cm_listen(&s, AF_INET, 0));
+	assert_int_equal(cm_read_to_end(fd, &octet, 1), 0);
+	close(fd);
+	assert_false(cm_is_readable(s.chan, 0));
+	cm_side_close(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(loopback_is_bound_without_a_device),
+		cmocka_unit_test(who_comes_by_loopback_is_dropped),
+	};
+
+	/* Before the settings are read for the first time. */
+	setenv("USIW_INTERFACES", "none-such", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

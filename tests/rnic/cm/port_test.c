@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A program that has a plain TCP socket and an identity of rdma_cm on one port,
+ * whichever of them comes first.
+ */
+#include "fixture.h"
+
+#include "cm/port.h"
+
+/* Not bound by anybody, and the one beside it neither. */
+static uint16_t free_port(void)
+{
+	uint16_t port;
+
+	close(cm_rawpeer_listen(&port));
+	return port;
+}
+
+static int plain_socket(uint16_t port,
+			int (*try)(int fd, const struct sockaddr *addr,
+				   socklen_t len))
+{
+	struct sockaddr_storage ss = cm_loopback(AF_INET, port);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+
+	assert_true(fd >= 0);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	assert_int_equal(
+		try(fd, (struct sockaddr *)&ss, sizeof(struct sockaddr_in)), 0);
+	return fd;
+}
+
+/* What the preload library does for the program. */
+static int bind_again(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	assert_true(bind(fd, addr, len) < 0 && errno == EADDRINUSE);
+	assert_true(rnic_cm_make_way(addr, len));
+	return bind(fd, addr, len);
+}
+
+static bool is_visited(int listener)
+{
+	struct pollfd pfd = { .fd = listener, .events = POLLIN };
+
+	return poll(&pfd, 1, 0) != 0;
+}
+
+static void bind_to(struct cm_side *s, uint16_t port, int want)
+{
+	struct sockaddr_storage ss = cm_loopback(AF_INET, port);
+
+	cm_side_open(s, 1);
+	assert_int_equal(rnic_cm_bind(s->chan, s->id, (struct sockaddr *)&ss),
+			 want);
+}
+
+static void ports_are(const struct cm_side *s, uint32_t id, uint16_t local,
+		      uint16_t peer)
+{
+	struct rnic_cm_info info;
+
+	assert_int_equal(rnic_cm_query(s->chan, id, &info), 0);
+	if (local)
+		assert_int_equal(cm_port(&info.local), local);
+	if (peer)
+		assert_int_equal(cm_port(&info.peer), peer);
+}
+
+/* Connects to @port; both sides must know it by that number. */
+static void connects(struct cm_side *listener, uint16_t port)
+{
+	struct cm_qp active_qp, passive_qp;
+	struct rnic_cm_event ev;
+	struct cm_side active;
+
+	cm_qp_open(&active_qp);
+	cm_qp_open(&passive_qp);
+	cm_dial(&active, &active_qp, port, "ask");
+	cm_expect(listener->chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	ports_are(listener, listener->id, port, 0);
+	ports_are(listener, ev.id, port, 0);
+	cm_accept(listener, ev.id, &passive_qp, "answer");
+	cm_expect(active.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(ev.pd_len, 6);
+	cm_expect(listener->chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	ports_are(listener, ev.id, port, 0);
+	ports_are(&active, active.id, 0, port);
+	cm_side_close(&active);
+	cm_expect(listener->chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_qp_close(&active_qp);
+	cm_qp_close(&passive_qp);
+}
+
+static void listen_on(struct cm_side *s)
+{
+	assert_int_equal(rnic_cm_listen(s->chan, s->id, 0), 0);
+}
+
+static void plain_socket_first(void **state)
+{
+	struct cm_side listener, other;
+	uint16_t port;
+	int plain = cm_rawpeer_listen(&port);
+
+	(void)state;
+	bind_to(&listener, port, 0);
+	ports_are(&listener, listener.id, port, 0);
+	listen_on(&listener);
+	connects(&listener, port);
+	assert_false(is_visited(plain));
+	/* Two identities on one port are two too many all the same. */
+	bind_to(&other, port, -EADDRINUSE);
+	cm_side_close(&other);
+	cm_side_close(&listener);
+	/* And gone is the first. */
+	bind_to(&other, port, 0);
+	cm_side_close(&other);
+	close(plain);
+}
+
+static void plain_socket_after_listen(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_side listener;
+	struct sockaddr_storage ss;
+	uint16_t port = cm_listen(&listener, AF_INET, 0);
+	int waiting, plain;
+
+	(void)state;
+	connects(&listener, port);
+	/* Whoever is on the way to the old socket is served. */
+	waiting = cm_rawpeer(port);
+	plain = plain_socket(port, bind_again);
+	assert_int_equal(listen(plain, 8), 0);
+	cm_say(waiting, cm_mpa_request, sizeof(cm_mpa_request));
+	cm_expect(listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	assert_int_equal(rnic_cm_reject(listener.chan, ev.id, "", 0), 0);
+	close(waiting);
+	/* Who connected a moment ago remembers where. */
+	util_lock(&rnic_loop.lock);
+	memset(cm.known, 0, sizeof(cm.known));
+	util_unlock(&rnic_loop.lock);
+	connects(&listener, port);
+	assert_false(is_visited(plain));
+	/* It is out of the way already. */
+	ss = cm_loopback(AF_INET, port);
+	assert_false(rnic_cm_make_way((struct sockaddr *)&ss,
+				      sizeof(struct sockaddr_in)));
+	cm_side_close(&listener);
+	close(plain);
+}
+
+static void plain_socket_between_bind_and_listen(void **state)
+{
+	struct cm_side listener;
+	uint16_t port = free_port();
+	int plain;
+
+	(void)state;
+	bind_to(&listener, port, 0);
+	plain = plain_socket(port, bind_again);
+	listen_on(&listener);
+	assert_int_equal(listen(plain, 8), 0);
+	connects(&listener, port);
+	assert_false(is_visited(plain));
+	cm_side_close(&listener);
+	close(plain);
+}
+
+/* Both are bound before either listens: SO_REUSEADDR of the one allows that,
+ * and that of both lets it listen. */
+static void plain_socket_listens_first(void **state)
+{
+	(void)state;
+	for (int is_shared = 0; is_shared < 2; is_shared++) {
+		struct cm_side listener;
+		uint16_t port = free_port();
+		int plain = plain_socket(port, bind);
+		struct sockaddr_storage ss = cm_loopback(AF_INET, port);
+
+		bind_to(&listener, port, 0);
+		if (is_shared)
+			assert_int_equal(
+				rnic_cm_set_option(listener.chan, listener.id,
+						   RNIC_CM_OPT_REUSEADDR, 1),
+				0);
+		else
+			assert_true(
+				listen(plain, 8) < 0 &&
+				rnic_cm_make_way((struct sockaddr *)&ss,
+						 sizeof(struct sockaddr_in)));
+		assert_int_equal(listen(plain, 8), 0);
+		listen_on(&listener);
+		connects(&listener, port);
+		assert_false(is_visited(plain));
+		cm_side_close(&listener);
+		close(plain);
+	}
+}
+
+/* No plain socket of this program: the port is in use. */
+static void port_of_another_identity_is_in_use(void **state)
+{
+	struct cm_side listener, other;
+	uint16_t port = cm_listen(&listener, AF_INET, 0);
+
+	(void)state;
+	bind_to(&other, port, -EADDRINUSE);
+	cm_side_close(&other);
+	cm_side_close(&listener);
+}
+
+static void there_is_a_port_beside_each_port(void **state)
+{
+	(void)state;
+	for (uint32_t port = 1; port < 65536; port++) {
+		uint16_t beside =
+			ntohs(cm_port_beside_be(htons((uint16_t)port)));
+
+		assert_true(beside >= 61000 && beside != port);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plain_socket_first),
+		cmocka_unit_test(plain_socket_after_listen),
+		cmocka_unit_test(plain_socket_between_bind_and_listen),
+		cmocka_unit_test(plain_socket_listens_first),
+		cmocka_unit_test(port_of_another_identity_is_in_use),
+		cmocka_unit_test(there_is_a_port_beside_each_port),
+	};
+
+	/* Before the settings are read for the first time. */
+	setenv("USIW_DRAIN_MS", "300", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Addresses resolved, and those that cannot be. */
+#include "fixture.h"
+
+static void unknown_network_gives_addr_error(void **state)
+{
+	struct sockaddr_in6 nowhere = { .sin6_family = AF_INET6 };
+	struct rnic_cm_event ev;
+	struct cm_side s;
+
+	(void)state;
+	/* Link-local without a scope can be reached by no interface. */
+	inet_pton(AF_INET6, "fe80::1", &nowhere.sin6_addr);
+	nowhere.sin6_port = htons(9);
+	cm_side_open(&s, 1);
+	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id, NULL,
+					      (struct sockaddr *)&nowhere, 1),
+			 0);
+	assert_int_equal(rnic_cm_get_event(s.chan, &ev), 0);
+	assert_int_equal(ev.type, RNIC_CM_ADDR_ERROR);
+	assert_true(ev.status < 0);
+	cm_side_close(&s);
+}
+
+static void foreign_source_address_is_refused_at_once(void **state)
+{
+	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
+	struct sockaddr_in src = { .sin_family = AF_INET };
+	struct cm_side s;
+
+	(void)state;
+	inet_pton(AF_INET, "192.0.2.1", &src.sin_addr);
+	cm_side_open(&s, 1);
+	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id,
+					      (struct sockaddr *)&src,
+					      (struct sockaddr *)&dst, 1),
+			 -EADDRNOTAVAIL);
+	assert_int_equal(rnic_cm_bind(s.chan, s.id, (struct sockaddr *)&src),
+			 -EADDRNOTAVAIL);
+	cm_side_close(&s);
+}
+
+static void any_destination_means_this_machine(void **state)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	struct rnic_cm_event ev;
+	struct rnic_cm_info info;
+	struct cm_side s;
+
+	(void)state;
+	any.sin_port = htons(9);
+	cm_side_open(&s, 1);
+	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id, NULL,
+					      (struct sockaddr *)&any, 1),
+			 0);
+	cm_expect(s.chan, RNIC_CM_ADDR_RESOLVED, 0, &ev);
+	assert_int_equal(rnic_cm_query(s.chan, s.id, &info), 0);
+	assert_int_equal(cm_port(&info.peer), 9);
+	assert_non_null(info.dev);
+	cm_side_close(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unknown_network_gives_addr_error),
+		cmocka_unit_test(foreign_source_address_is_refused_at_once),
+		cmocka_unit_test(any_destination_means_this_machine),
+	};
+
+	/* Before the settings are read for the first time. */
+	setenv("USIW_START_MS", "400", 1);
+	setenv("USIW_DRAIN_MS", "300", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The start exchange with unexpected peers that break it off. */
+#include "fixture.h"
+
+#include "cm/fork.h"
+
+#define START_MS 400
+
+static uint32_t half_open_cnt(const struct cm_side *s)
+{
+	struct cm_id *id;
+	uint32_t cnt;
+
+	assert_int_equal(cm_id_lock(s->chan, s->id, &id), 0);
+	cnt = id->listener.half_open_cnt;
+	util_unlock(&rnic_loop.lock);
+	return cnt;
+}
+
+static uint64_t now_ms(void)
+{
+	return rnic_now_ns() / NS_PER_MS;
+}
+
+static void garbage_is_closed(void **state)
+{
+	struct cm_side s;
+	uint8_t buf[64];
+	int fd;
+
+	(void)state;
+	fd = cm_rawpeer(cm_listen(&s, AF_INET, 0));
+	memset(buf, 0x5a, sizeof(buf));
+	cm_say(fd, buf, sizeof(buf));
+	assert_true(cm_read_to_end(fd, buf, sizeof(buf)) >= 0);
+	close(fd);
+	assert_false(cm_is_readable(s.chan, 0));
+	cm_side_close(&s);
+}
+
+/* T-45, T-57: every prefix of a Request, then silence: closed after the time,
+ * not before; a whole one waits for the application. */
+static void half_a_request_times_out(void **state)
+{
+	static const size_t cuts[] = { 0, 1, 15, 16, 17, 19 };
+	const size_t cnt = sizeof(cuts) / sizeof(cuts[0]);
+	uint64_t begin = now_ms();
+	int fd[sizeof(cuts) / sizeof(cuts[0])];
+	struct cm_side s;
+	uint8_t buf[8];
+	uint16_t port;
+
+	(void)state;
+	port = cm_listen(&s, AF_INET, 0);
+	for (size_t i = 0; i < cnt; i++) {
+		fd[i] = cm_rawpeer(port);
+		if (cuts[i])
+			cm_say(fd[i], cm_mpa_request, cuts[i]);
+	}
+	for (size_t i = 0; i < cnt; i++) {
+		assert_int_equal(cm_read_to_end(fd[i], buf, sizeof(buf)), 0);
+		close(fd[i]);
+	}
+	assert_true(now_ms() - begin >= START_MS);
+	assert_int_equal(half_open_cnt(&s), 0);
+	assert_false(cm_is_readable(s.chan, 0));
+	cm_side_close(&s);
+}
+
+static void rst_at_each_octet_leaves_nothing(void **state)
+{
+	struct rnic_cm_event ev;
+	struct cm_side s;
+	uint32_t cnt;
+	uint16_t port;
+
+	(void)state;
+	port = cm_listen(&s, AF_INET, 0);
+	for (size_t cut = 0; cut < sizeof(cm_mpa_request); cut++) {
+		int fd = cm_rawpeer(port);
+
+		if (cut)
+			cm_say(fd, cm_mpa_request, cut);
+		cm_slam(fd);
+	}
+	/* Whoever is last is served after all of them. */
+	{
+		int fd = cm_rawpeer(port);
+
+		cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
+		cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+		cm_slam(fd);
+	}
+	assert_int_equal(rnic_cm_destroy(s.chan, ev.id, &cnt), 0);
+	assert_false(cm_is_readable(s.chan, 50));
+	assert_int_equal(half_open_cnt(&s), 0);
+	cm_side_close(&s);
+}
+
+/* Each side's own, from the moment at which it is connected. */
+static void ack_timeout_is_the_queue_pairs(void **state)
+{
+	struct rnic_qp_attr attr;
+	struct cm_pair p;
+
+	(void)state;
+	cm_pair_open(&p, AF_INET);
+	assert_int_equal(rnic_cm_set_option(p.active.chan, p.active.id,
+					    RNIC_CM_OPT_ACK_TIMEOUT, 32),
+			 -EINVAL);
+	assert_int_equal(rnic_cm_set_option(p.active.chan, p.active.id,
+					    RNIC_CM_OPT_ACK_TIMEOUT, 21),
+			 0);
+	assert_int_equal(rnic_cm_set_option(p.listener.chan, p.child,
+					    RNIC_CM_OPT_ACK_TIMEOUT, 14),
+			 0);
+	rnic_qp_query(p.active_qp.qp, &attr);
+	assert_int_equal(attr.timeout, 0);
+	cm_pair_accept(&p);
+	rnic_qp_query(p.active_qp.qp, &attr);
+	assert_int_equal(attr.timeout, 21);
+	rnic_qp_query(p.passive_qp.qp, &attr);
+	assert_int_equal(attr.timeout, 14);
+	cm_pair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(garbage_is_closed),
+		cmocka_unit_test(half_a_request_times_out),
+		cmocka_unit_test(rst_at_each_octet_leaves_nothing),
+		cmocka_unit_test(ack_timeout_is_the_queue_pairs),
+	};
+
+	/* Before the settings are read for the first time. */
+	setenv("USIW_START_MS", "400", 1);
+	setenv("USIW_DRAIN_MS", "300", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

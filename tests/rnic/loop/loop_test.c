@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The thread: asleep when nothing is to do, not spinning when it cannot. */
+#include "../cm/fixture.h"
+
+#include "../cm/lists.h"
+#include "loop/loop.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+/* Voluntary and other context switches of the thread "usiw-cm". */
+static unsigned long thread_switches(void)
+{
+	unsigned long sum = 0, value;
+	char path[300], line[200];
+	bool is_found = false;
+	struct dirent *entry;
+	DIR *dir = opendir("/proc/self/task");
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir))) {
+		bool is_ours = false;
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status",
+			 entry->d_name);
+		file = fopen(path, "r");
+		while (file && fgets(line, sizeof(line), file)) {
+			is_ours |= strcmp(line, "Name:\tusiw-cm\n") == 0;
+			if (is_ours && strstr(line, "ctxt_switches") &&
+			    sscanf(strchr(line, ':') + 1, "%lu", &value) == 1)
+				sum += value;
+		}
+		is_found |= is_ours;
+		if (file)
+			fclose(file);
+	}
+	closedir(dir);
+	assert_true(is_found);
+	return sum;
+}
+
+/* Of several stretches, one in which the thread has next to nothing to do: one
+ * that spins has none, and one that still ends what was begun has. */
+static bool becomes_quiet(void)
+{
+	unsigned long before;
+
+	for (int i = 0; i < 50; i++) {
+		before = thread_switches();
+		usleep(200000);
+		if (thread_switches() - before < 5)
+			return true;
+	}
+	return false;
+}
+
+/* Out of descriptors the thread waits and comes back, without spinning. */
+static void want_of_descriptors_is_survived(void **state)
+{
+	struct rlimit old, tight;
+	struct rnic_cm_event ev;
+	unsigned long before;
+	struct cm_side s;
+	uint16_t port;
+	int fd, probe;
+
+	(void)state;
+	port = cm_listen(&s, AF_INET, 0);
+	before = thread_switches();
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	probe = dup(fd);
+	close(probe);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	tight = old;
+	tight.rlim_cur = (rlim_t)probe;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+	{
+		struct sockaddr_storage ss = cm_loopback(AF_INET, port);
+
+		assert_int_equal(connect(fd, (struct sockaddr *)&ss,
+					 sizeof(struct sockaddr_in)),
+				 0);
+	}
+	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
+	assert_false(cm_is_readable(s.chan, 250));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_true(thread_switches() - before < 20);
+	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	close(fd);
+	cm_side_close(&s);
+}
+
+static void idle_thread_sleeps(void **state)
+{
+	uint64_t end_ns = rnic_now_ns() + CM_LIMIT_MS * NS_PER_MS;
+	unsigned long before;
+	struct cm_side s;
+	int fd;
+
+	(void)state;
+	fd = cm_rawpeer(cm_listen(&s, AF_INET, 0));
+	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
+	assert_true(cm_is_readable(s.chan, CM_LIMIT_MS));
+	cm_wait_none_unowned();
+	/* It looks once more a tenth of a second after the last connection:
+	 * after that there are three without a wake-up. */
+	do {
+		assert_true(rnic_now_ns() < end_ns);
+		before = thread_switches();
+		usleep(300000);
+	} while (thread_switches() != before);
+	close(fd);
+	cm_side_close(&s);
+}
+
+/* Put something else in its place, and let the thread see it: before it has
+ * to do with the set for a connection, which would fail by EINVAL. */
+static void epoll_break(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	util_lock(&rnic_loop.lock);
+	assert_int_equal(dup2(fd, rnic_loop.epoll_fd), rnic_loop.epoll_fd);
+	close(fd);
+	rnic_loop_deadline(0);
+	util_unlock(&rnic_loop.lock);
+}
+
+/* The last test: there is no way back. */
+static void a_thread_that_cannot_wait_says_so(void **state)
+{
+	struct rnic_cm_conn_param param;
+	struct cm_pair standing, asked;
+	struct cm_side active, late;
+	struct rnic_cm_event ev;
+	unsigned long before;
+	struct cm_qp qp;
+	uint16_t port;
+	int fd = cm_rawpeer_listen(&port);
+
+	(void)state;
+	cm_pair_open(&standing, AF_INET);
+	cm_pair_accept(&standing);
+	cm_pair_open(&asked, AF_INET);
+	cm_qp_open(&qp);
+	cm_dial(&active, &qp, port, "");
+	epoll_break();
+	/* What was being made ends; */
+	cm_expect(active.chan, RNIC_CM_CONNECT_ERROR, -EIO, &ev);
+	cm_expect(asked.active.chan, RNIC_CM_CONNECT_ERROR, -EIO, &ev);
+	cm_param(&param, &asked.passive_qp, "");
+	assert_int_equal(
+		rnic_cm_accept(asked.listener.chan, asked.child, &param),
+		-ECONNRESET);
+	/* what stands goes on, and its end is told; */
+	assert_int_equal(rnic_qp_state(standing.active_qp.qp), RNIC_QPS_RTS);
+	assert_int_equal(
+		rnic_cm_disconnect(standing.active.chan, standing.active.id),
+		0);
+	cm_expect(standing.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_expect(standing.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	/* nothing new begins, and nobody spins. */
+	cm_side_open(&late, 1);
+	assert_int_equal(rnic_cm_listen(late.chan, late.id, 1), -EIO);
+	assert_true(becomes_quiet());
+	before = thread_switches();
+	/* Without the descriptor for notes it looks now and then. */
+	util_lock(&rnic_loop.lock); /* under which the thread reads it */
+	assert_int_equal(close(rnic_loop.wake_fd), 0);
+	util_unlock(&rnic_loop.lock);
+	usleep(200000);
+	assert_true(thread_switches() - before < 100);
+	close(fd);
+	cm_side_close(&late);
+	cm_side_close(&active);
+	cm_qp_close(&qp);
+	cm_pair_close(&asked);
+	cm_pair_close(&standing);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(want_of_descriptors_is_survived),
+		cmocka_unit_test(idle_thread_sleeps),
+		cmocka_unit_test(a_thread_that_cannot_wait_says_so),
+	};
+
+	/* Before the settings are read for the first time. */
+	setenv("USIW_START_MS", "400", 1);
+	setenv("USIW_DRAIN_MS", "300", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Private data of a connection out of band: octets there and back, and what is
+ * no frame. */
+#include <errno.h>
+#include <string.h>
+
+#include "../../harness/test.h"
+#include "oob/frame.h"
+
+static const struct oob_frame sample = {
+	.min_rnr_timer = 12,
+	.rnr_retry = 7,
+	.src_num = 0xabcdef,
+	.dst_num = 0x123456,
+	.nonce = UINT64_C(0x0102030405060708),
+};
+
+static const uint8_t octets[OOB_FRAME_LEN] = {
+	'u', 's',  'R',	 'V',  1, 12, 7, 0, 0, 0xab, 0xcd, 0xef,
+	0,   0x12, 0x34, 0x56, 1, 2,  3, 4, 5, 6,    7,	   8,
+};
+
+static void octets_are_as_documented(void **state)
+{
+	uint8_t buf[OOB_FRAME_LEN];
+	struct oob_frame frame;
+
+	(void)state;
+	oob_frame_encode(&sample, buf);
+	assert_memory_equal(buf, octets, sizeof(octets));
+	assert_int_equal(oob_frame_decode(octets, sizeof(octets), &frame), 0);
+	assert_int_equal(frame.min_rnr_timer, 12);
+	assert_int_equal(frame.rnr_retry, 7);
+	assert_int_equal(frame.src_num, 0xabcdef);
+	assert_int_equal(frame.dst_num, 0x123456);
+	assert_true(frame.nonce == sample.nonce);
+}
+
+static void others_are_refused(void **state)
+{
+	static const struct {
+		size_t at;
+		uint8_t value;
+		int answer;
+	} rows[] = {
+		{ 0, 'U', -EPROTO },   { 3, 0, -EPROTO },
+		{ 4, 0, -EPROTO },     { 4, 2, -EPROTO },
+		{ 5, 31, 0 },	       { 5, 32, -EPROTO },
+		{ 6, 8, -EPROTO },     { 6, OOB_RNR_RETRY_UNKNOWN, 0 },
+		{ 7, 1, -EPROTO },     { 8, 1, -EPROTO },
+		{ 12, 0xff, -EPROTO },
+	};
+	struct oob_frame frame;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint8_t buf[OOB_FRAME_LEN];
+
+		memcpy(buf, octets, sizeof(buf));
+		buf[rows[i].at] = rows[i].value;
+		assert_int_equal(oob_frame_decode(buf, sizeof(buf), &frame),
+				 rows[i].answer);
+	}
+	for (size_t len = 0; len < OOB_FRAME_LEN; len++)
+		assert_int_equal(oob_frame_decode(octets, len, &frame),
+				 -EPROTO);
+	assert_int_equal(oob_frame_decode(NULL, 0, &frame), -EPROTO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(octets_are_as_documented),
+		cmocka_unit_test(others_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

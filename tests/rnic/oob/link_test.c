@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Unexpected peers at the port: refused, bounded, in nobody's way. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../../harness/test.h"
+#include "qp/qp-num.h"
+#include "oob/frame.h"
+#include "rnicpair.h"
+
+static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
+
+static int tcp_dial(const char *from, uint32_t num)
+{
+	struct sockaddr_in src = { .sin_family = AF_INET };
+	struct sockaddr_in dst = {
+		.sin_family = AF_INET,
+		.sin_port = htons(rnic_qp_num_port(num)),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	must(inet_pton(AF_INET, from, &src.sin_addr) == 1);
+	must(!bind(fd, (struct sockaddr *)&src, sizeof(src)));
+	must(!connect(fd, (struct sockaddr *)&dst, sizeof(dst)));
+	return fd;
+}
+
+/* A Request with that private data.  Return: how it was answered; NONE: not
+ * within @retry_ms. */
+static enum smpa_event_type probe_port(int fd, const void *pd, size_t pd_len,
+				       int retry_ms)
+{
+	static uint8_t rx[SMPA_START_STAGING_MIN];
+	static uint8_t tx[SMPA_START_STAGING_MIN] __attribute__((aligned(16)));
+	struct smpa_options opt = SMPA_OPTIONS_INIT;
+	struct smpa_event ev = { .type = SMPA_EV_NONE };
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	struct iovec iov[SMPA_IOV_MAX + 1];
+	const struct iovec *out;
+	struct smpa_conn *conn;
+	ssize_t len;
+	int cnt;
+
+	opt.role = SMPA_INITIATOR;
+	opt.rtr = SMPA_RTR_WRITE;
+	must(!smpa_conn_new(&conn, &opt));
+	must(!smpa_conn_rx_lend(conn, rx, sizeof(rx)));
+	must(!smpa_conn_tx_lend(conn, tx, sizeof(tx)));
+	must(!smpa_conn_start(conn, pd, pd_len));
+	while ((cnt = smpa_conn_tx_prepare(conn, &out)) > 0) {
+		len = writev(fd, out, cnt);
+		must(len > 0);
+		smpa_conn_tx_commit(conn, (size_t)len);
+	}
+	while (!smpa_conn_next_event(conn, &ev)) {
+		if (poll(&pfd, 1, retry_ms) == 0)
+			break;
+		cnt = smpa_conn_rx_prepare(conn, iov, SMPA_IOV_MAX + 1);
+		must(cnt > 0);
+		len = readv(fd, iov, cnt);
+		if (len <= 0)
+			smpa_conn_rx_eof(conn);
+		else
+			must(!smpa_conn_rx_commit(conn, (size_t)len));
+	}
+	smpa_conn_free(conn);
+	return ev.type;
+}
+
+/* Two QPs that find each other, whoever else is there. */
+static void meet(struct rnicpair *p)
+{
+	rnicpair_rtr_both(p);
+	rnicpair_wait_rts(p);
+}
+
+static void unexpected_peers_are_refused(void **state)
+{
+	enum { WHO, NUMBERS, FOREIGN, SHORT, EMPTY, RDMA_CM, CASES };
+	struct rnicpair p;
+	struct rnic_qp *qp;
+	uint32_t num, peer;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	qp = rnicpair_acceptor(&p);
+	num = rnic_qp_num(qp);
+	peer = rnic_qp_num(rnicpair_dialler(&p));
+	assert_int_equal(rnicpair_rtr(qp, peer), 0);
+	for (int what = 0; what < CASES; what++) {
+		struct oob_frame frame = {
+			.rnr_retry = 7,
+			.src_num = what == WHO ? peer ^ 1 : peer,
+			.dst_num = what == NUMBERS ? num ^ 0x80 : num,
+			.nonce = 1,
+		};
+		/* 127.0.0.2 is not the address that the QP was told. */
+		int fd = tcp_dial(what == FOREIGN ? "127.0.0.2" : "127.0.0.1",
+				  num);
+		uint8_t pd[OOB_FRAME_LEN];
+		size_t len = sizeof(pd);
+
+		oob_frame_encode(&frame, pd);
+		if (what == SHORT)
+			len--;
+		if (what == EMPTY)
+			len = 0;
+		if (what == RDMA_CM)
+			memset(pd, 0, sizeof(pd));
+		assert_int_equal(probe_port(fd, pd, len, 5000),
+				 SMPA_EV_REJECTED);
+		close(fd);
+		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_CONNECTING);
+	}
+	/* And the one who was meant still comes through. */
+	rnicpair_rtr_to(rnicpair_dialler(&p), rnicpair_acceptor(&p));
+	rnicpair_wait_rts(&p);
+	rnicpair_close(&p);
+}
+
+/* Who comes before the QP waits has time; who leaves meanwhile, or says so
+ * again, is forgotten. */
+static void an_early_request_waits(void **state)
+{
+	struct rnicpair p, q;
+	struct oob_frame frame = { .rnr_retry = 7 };
+	uint8_t pd[OOB_FRAME_LEN];
+	uint32_t num, peer;
+	int fd[3];
+
+	(void)state;
+	rnicpair_open_idle(&q, &defaults);
+	meet(&q); /* so that the port of the block listens */
+	rnicpair_open_idle(&p, &defaults);
+	num = rnic_qp_num(rnicpair_acceptor(&p));
+	peer = rnic_qp_num(rnicpair_dialler(&p));
+	if (rnic_qp_num_port(num) !=
+	    rnic_qp_num_port(rnic_qp_num(rnicpair_acceptor(&q))))
+		fail_msg("two QPs of one process stand in one block");
+	frame.src_num = peer;
+	frame.dst_num = num;
+	oob_frame_encode(&frame, pd);
+	for (int i = 0; i < 3; i++) {
+		fd[i] = tcp_dial("127.0.0.1", num);
+		assert_int_equal(probe_port(fd[i], pd, sizeof(pd), 50),
+				 SMPA_EV_NONE);
+	}
+	/* 0 and 1 are over since 2 came: closed by us. */
+	for (int i = 0; i < 2; i++) {
+		char octet;
+
+		assert_int_equal(recv(fd[i], &octet, 1, 0), 0);
+	}
+	close(fd[2]);
+	poll(NULL, 0, 20);
+	meet(&p);
+	close(fd[0]);
+	close(fd[1]);
+	rnicpair_close(&p);
+	rnicpair_close(&q);
+}
+
+/* The dialler was reset while its Request was under way: its QP comes again. */
+static void who_leaves_after_the_reply_costs_nothing(void **state)
+{
+	struct oob_frame frame = { .rnr_retry = 7 };
+	uint8_t pd[OOB_FRAME_LEN];
+	struct rnicpair p;
+	struct rnic_qp *qp;
+	int fd;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	qp = rnicpair_acceptor(&p);
+	frame.dst_num = rnic_qp_num(qp);
+	frame.src_num = rnic_qp_num(rnicpair_dialler(&p));
+	oob_frame_encode(&frame, pd);
+	assert_int_equal(rnicpair_rtr(qp, frame.src_num), 0);
+	for (int i = 0; i < 5; i++) {
+		fd = tcp_dial("127.0.0.1", frame.dst_num);
+		assert_int_equal(probe_port(fd, pd, sizeof(pd), 5000),
+				 SMPA_EV_ESTABLISHED);
+		close(fd);
+		poll(NULL, 0, 5 * i);
+		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_CONNECTING);
+	}
+	rnicpair_rtr_to(rnicpair_dialler(&p), qp);
+	rnicpair_wait_rts(&p);
+	rnicpair_close(&p);
+}
+
+/* Silent ones and those who talk nonsense do not keep others away. */
+static void silence_and_noise_disturb_nobody(void **state)
+{
+	static const char noise[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+	int fd[32];
+	struct rnicpair p;
+	uint32_t num;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	num = rnic_qp_num(rnicpair_acceptor(&p));
+	rnicpair_rtr_to(rnicpair_acceptor(&p), rnicpair_dialler(&p));
+	for (int i = 0; i < 32; i++) {
+		fd[i] = tcp_dial("127.0.0.1", num);
+		if (i & 1)
+			must(send(fd[i], noise, sizeof(noise) - 1,
+				  MSG_NOSIGNAL) > 0);
+	}
+	rnicpair_rtr_to(rnicpair_dialler(&p), rnicpair_acceptor(&p));
+	rnicpair_wait_rts(&p);
+	for (int i = 0; i < 32; i++)
+		close(fd[i]);
+	rnicpair_close(&p);
+}
+
+/* Somebody else listens where the peer should: another try, for ever. */
+static void an_unexpected_answer_is_left(void **state)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	socklen_t len = sizeof(addr);
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct rnicpair p;
+	uint32_t num, foreign;
+	int fd;
+
+	(void)state;
+	must(!bind(listener, (struct sockaddr *)&addr, sizeof(addr)));
+	must(!listen(listener, 8));
+	must(!getsockname(listener, (struct sockaddr *)&addr, &len));
+	rnicpair_open_idle(&p, &defaults);
+	num = rnic_qp_num(p.side[0].qp);
+	foreign = (uint32_t)ntohs(addr.sin_port) << 8;
+	if (num < foreign)
+		goto close_all; /* the unexpected peer would have to dial */
+	assert_int_equal(rnicpair_rtr(p.side[0].qp, foreign), 0);
+	for (int i = 0; i < 3; i++) {
+		char frame[256];
+
+		fd = accept(listener, NULL, NULL);
+		must(fd >= 0);
+		must(recv(fd, frame, sizeof(frame), 0) > 0);
+		/* Its own Request is no Reply. */
+		must(send(fd, frame, 20, MSG_NOSIGNAL) == 20);
+		close(fd);
+		assert_int_equal(rnic_qp_state(p.side[0].qp),
+				 RNIC_QPS_CONNECTING);
+	}
+close_all:
+	close(listener);
+	rnicpair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unexpected_peers_are_refused),
+		cmocka_unit_test(an_early_request_waits),
+		cmocka_unit_test(who_leaves_after_the_reply_costs_nothing),
+		cmocka_unit_test(silence_and_noise_disturb_nobody),
+		cmocka_unit_test(an_unexpected_answer_is_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Addresses: mapped, any, own; the source the kernel would take. */
+#include "../cm/fixture.h"
+
+#include <netinet/tcp.h>
+
+#include "os/addr.h"
+#include "os/fd.h"
+
+static struct sockaddr_storage addr(int family, const char *text, uint16_t port)
+{
+	struct sockaddr_storage ss = cm_loopback(family, port);
+	void *place =
+		family == AF_INET
+			? (void *)&((struct sockaddr_in *)&ss)->sin_addr
+			: (void *)&((struct sockaddr_in6 *)&ss)->sin6_addr;
+
+	assert_int_equal(inet_pton(family, text, place), 1);
+	return ss;
+}
+
+#define SA(ss) ((const struct sockaddr *)&(ss))
+
+static void mapped_becomes_ipv4(void **state)
+{
+	struct sockaddr_storage a = addr(AF_INET6, "::ffff:10.1.2.3", 77);
+	struct sockaddr_storage b = addr(AF_INET, "10.1.2.3", 77);
+	struct sockaddr_storage c = addr(AF_INET6, "2001:db8::1", 77), d = c;
+
+	(void)state;
+	rnic_addr_unmap(&a);
+	assert_memory_equal(&a, &b, sizeof(a));
+	assert_true(rnic_addr_equal(&a, &b));
+	rnic_addr_set_port_be(&b, htons(78));
+	assert_false(rnic_addr_equal(&a, &b));
+	assert_int_equal(rnic_addr_port_be(SA(b)), htons(78));
+	rnic_addr_unmap(&c);
+	assert_true(rnic_addr_equal(&c, &d));
+}
+
+static void any_is_any_in_each_family(void **state)
+{
+	static const struct {
+		int family;
+		const char *text;
+		bool is_any, is_loopback;
+	} rows[] = {
+		{ AF_INET, "0.0.0.0", true, false },
+		{ AF_INET, "0.0.0.1", false, false },
+		{ AF_INET, "127.1.2.3", false, true },
+		{ AF_INET, "128.0.0.1", false, false },
+		{ AF_INET6, "::", true, false },
+		{ AF_INET6, "::1", false, true },
+		{ AF_INET6, "::2", false, false },
+		{ AF_INET6, "::ffff:0.0.0.0", true, false },
+		{ AF_INET6, "::ffff:127.0.0.1", false, true },
+	};
+	struct sockaddr_storage none = { .ss_family = AF_UNIX };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sockaddr_storage ss =
+			addr(rows[i].family, rows[i].text, 1);
+
+		assert_int_equal(rnic_addr_is_any(SA(ss)), rows[i].is_any);
+		assert_int_equal(rnic_addr_is_loopback(SA(ss)),
+				 rows[i].is_loopback);
+	}
+	assert_false(rnic_addr_is_any(SA(none)));
+	assert_false(rnic_addr_is_loopback(SA(none)));
+	assert_int_equal(rnic_addr_len(SA(none)), 0);
+	assert_int_equal(rnic_addr_port_be(SA(none)), 0);
+}
+
+static void own_addresses_are_known(void **state)
+{
+	static const struct {
+		int family;
+		const char *text;
+		bool is_own;
+	} rows[] = {
+		{ AF_INET, "127.0.0.1", true },
+		{ AF_INET, "127.9.9.9", true },
+		{ AF_INET6, "::1", true },
+		{ AF_INET6, "::ffff:127.0.0.1", true },
+		{ AF_INET, "192.0.2.77", false },
+		{ AF_INET6, "2001:db8::77", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sockaddr_storage ss =
+			addr(rows[i].family, rows[i].text, 7);
+
+		assert_int_equal(rnic_addr_is_own(SA(ss)), rows[i].is_own);
+	}
+}
+
+static void source_is_the_kernels_choice(void **state)
+{
+	struct sockaddr_storage dst = addr(AF_INET, "127.0.0.1", 9), local;
+	struct sockaddr_storage src = addr(AF_INET, "127.0.0.5", 1234);
+
+	(void)state;
+	assert_int_equal(rnic_addr_source(NULL, SA(dst), &local), 0);
+	rnic_addr_set_port_be(&dst, 0);
+	assert_true(rnic_addr_equal(&local, &dst));
+	rnic_addr_set_port_be(&dst, htons(9));
+	assert_int_equal(rnic_addr_source(SA(src), SA(dst), &local), 0);
+	rnic_addr_set_port_be(&src, 0);
+	assert_true(rnic_addr_equal(&local, &src));
+	src = addr(AF_INET, "192.0.2.1", 0);
+	assert_int_equal(rnic_addr_source(SA(src), SA(dst), &local),
+			 -EADDRNOTAVAIL);
+}
+
+/* 8 tries of 4.096 us * 2^value, and a second at least. */
+static void ack_timeout_bounds_tcp(void **state)
+{
+	static const struct {
+		uint8_t timeout;
+		int ms;
+	} rows[] = { { 1, 1000 },
+		     { 14, 1000 },
+		     { 15, 1073 },
+		     { 21, 68719 },
+		     { 31, 70368744 } };
+	int fd = rnic_sock_open(AF_INET, SOCK_STREAM);
+
+	(void)state;
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		socklen_t len = sizeof(int);
+		int ms = 0;
+
+		rnic_sock_set_ack_timeout(fd, rows[i].timeout);
+		assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
+					    &ms, &len),
+				 0);
+		assert_int_equal(ms, rows[i].ms);
+	}
+	rnic_fd_close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(mapped_becomes_ipv4),
+		cmocka_unit_test(any_is_any_in_each_family),
+		cmocka_unit_test(own_addresses_are_known),
+		cmocka_unit_test(source_is_the_kernels_choice),
+		cmocka_unit_test(ack_timeout_bounds_tcp),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

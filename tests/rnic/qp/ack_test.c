@@ -1,0 +1,674 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Without rdma_cm, complete means placed; errors meet the WR they are of. */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "../../harness/test.h"
+#include "qp/qp.h"
+#include "rnicpair.h"
+#include "qp/stream-internal.h"
+
+static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
+
+static void rtr(struct rnic_qp *qp, uint32_t peer_num, uint8_t ird)
+{
+	struct rnic_oob_options opt = rnicpair_to(RNICPAIR_LO4, peer_num);
+
+	opt.ird = ird;
+	must(!rnic_qp_oob(qp, &opt));
+}
+
+static void open_pair(struct rnicpair *p, const struct rnicpair_options *opt,
+		      uint8_t reads)
+{
+	struct rnic_oob_send_options send = { .ord = reads, .rnr_retry = 7 };
+
+	rnicpair_open_idle(p, opt);
+	for (int i = 0; i < 2; i++)
+		rtr(p->side[i].qp, rnic_qp_num(p->side[!i].qp), reads);
+	for (int i = 0; i < 2; i++) {
+		rnic_qp_oob_send(p->side[i].qp, &send);
+		rnicpair_wait_state(&p->side[i], RNIC_QPS_RTS);
+	}
+}
+
+static void post(struct rnicpair *p, int i, uint8_t opcode, uint8_t flags,
+		 uint64_t wr_id, size_t off, uint32_t len, uint32_t rkey)
+{
+	struct rnicpair_side *s = &p->side[i];
+	struct usiw_sge sge = rnicpair_sge(s, off, len);
+
+	assert_int_equal(
+		rnicpair_post(
+			s, &(struct rnicpair_wr){ .wr_id = wr_id,
+						  .opcode = opcode,
+						  .flags = flags,
+						  .sge = &sge,
+						  .sge_cnt = 1,
+						  .rkey = rkey,
+						  .remote_addr = rnicpair_addr(
+							  &p->side[!i], off) }),
+		0);
+}
+
+static void expect(struct rnicpair_side *s, struct rnic_cq *cq, uint64_t wr_id,
+		   enum usiw_wc_status status)
+{
+	struct usiw_cqe cqe = rnicpair_take(s, cq);
+
+	assert_int_equal(cqe.wr_id, wr_id);
+	assert_int_equal(cqe.status, status);
+}
+
+#define SIGNALED USIW_SQE_SIGNALED
+
+/* Nobody polls at the target: memory is looked at when the WRITE is done. */
+static void a_completed_write_is_placed(void **state)
+{
+	struct rnicpair_side *a, *b;
+	struct rnicpair p;
+
+	(void)state;
+	open_pair(&p, &defaults, 1);
+	a = &p.side[0];
+	b = &p.side[1];
+	for (uint32_t i = 0; i < 50; i++) {
+		uint32_t len = i % 3 ? 64 : 1u << 20;
+
+		rnicpair_fill(a->buf, len, i + 7);
+		post(&p, 0, USIW_WR_WRITE, SIGNALED, i, 0, len, b->stag);
+		expect(a, a->scq, i, USIW_WC_SUCCESS);
+		assert_true(rnicpair_is_filled(b->buf, len, i + 7));
+	}
+	rnicpair_close(&p);
+}
+
+/* All that was posted is submitted, and the peer owes no answer. */
+static void wait_answered(struct rnicpair_side *s)
+{
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	bool is_answered = false;
+
+	while (!is_answered) {
+		assert_true(rnicpair_ms() < end_ms);
+		rnic_cq_progress(s->scq);
+		rnic_engine_lead(s->qp->engine);
+		is_answered = !rnic_sq_is_waiting(s->qp) &&
+			      !s->qp->sq.ack.is_out;
+		rnic_engine_unlead(s->qp->engine);
+	}
+}
+
+/* The peer's end is known here. */
+static void wait_orphan(struct rnicpair_side *s)
+{
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	bool has_stream = true;
+
+	while (has_stream) {
+		assert_true(rnicpair_ms() < end_ms);
+		sched_yield();
+		rnic_engine_lead(s->qp->engine);
+		has_stream = s->qp->stream != NULL;
+		rnic_engine_unlead(s->qp->engine);
+	}
+}
+
+/* A queue full of WRs of which none, or one, is signalled. */
+static void places_of_unsignalled_ones_come_back(void **state)
+{
+	struct rnicpair_side *a;
+	struct rnicpair p;
+	uint32_t posted = 0;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	struct usiw_sge sge;
+
+	(void)state;
+	open_pair(&p, &defaults, 1);
+	a = &p.side[0];
+	sge = rnicpair_sge(a, 0, 8);
+	while (posted < 10 * defaults.max_wr) {
+		struct rnicpair_wr wr = {
+			.opcode = USIW_WR_WRITE,
+			.sge = &sge,
+			.sge_cnt = 1,
+			.rkey = p.side[1].stag,
+			.remote_addr = rnicpair_addr(&p.side[1], 0),
+		};
+
+		assert_true(rnicpair_ms() < end_ms);
+		if (rnicpair_post(a, &wr) == 0)
+			posted++;
+		else
+			rnic_cq_progress(a->scq);
+	}
+	/* ... and then all of them. */
+	wait_answered(a);
+	post(&p, 0, USIW_WR_WRITE, SIGNALED, 5, 0, 8, p.side[1].stag);
+	expect(a, a->scq, 5, USIW_WC_SUCCESS);
+	rnicpair_close(&p);
+}
+
+/* perftest's latency programs have a queue of one, and a CQ of one for it. */
+static void one_place_will_do(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair_side *a, *b;
+	struct rnicpair p;
+
+	(void)state;
+	opt.max_wr = 1;
+	opt.cqe = 1;
+	open_pair(&p, &opt, 1);
+	a = &p.side[0];
+	b = &p.side[1];
+	for (uint64_t i = 0; i < 200; i++) {
+		struct usiw_sge sge = rnicpair_sge(b, 0, 64);
+
+		assert_int_equal(rnicpair_post_recv(b, i, &sge, 1), 0);
+		post(&p, 0, USIW_WR_SEND, SIGNALED, i, 0, 64, 0);
+		if (i & 1)
+			expect(b, b->rcq, i, USIW_WC_SUCCESS);
+		expect(a, a->scq, i, USIW_WC_SUCCESS);
+		if (!(i & 1))
+			expect(b, b->rcq, i, USIW_WC_SUCCESS);
+	}
+	assert_true(rnicpair_is_quiet(&p, a, a->scq));
+	rnicpair_close(&p);
+}
+
+/* The application's reads are as many as both agreed, ours or not. */
+static void reads_beside_do_not_starve(void **state)
+{
+	struct rnicpair_side *a;
+	struct rnicpair p;
+
+	(void)state;
+	open_pair(&p, &defaults, 1);
+	a = &p.side[0];
+	for (uint64_t i = 0; i < 60; i += 3) {
+		post(&p, 0, USIW_WR_WRITE, SIGNALED, i, 0, 64, p.side[1].stag);
+		post(&p, 0, USIW_WR_READ, SIGNALED, i + 1, 4096, 64,
+		     p.side[1].stag);
+		post(&p, 0, USIW_WR_READ, SIGNALED, i + 2, 8192, 64,
+		     p.side[1].stag);
+		for (uint64_t j = i; j < i + 3; j++)
+			expect(a, a->scq, j, USIW_WC_SUCCESS);
+	}
+	rnicpair_close(&p);
+}
+
+/* What needs no peer waits in its place all the same, and no longer. */
+static void local_work_is_complete_in_its_turn(void **state)
+{
+	struct rnicpair_side *a;
+	struct rnic_mr *mr;
+	struct rnicpair p;
+
+	(void)state;
+	open_pair(&p, &defaults, 1);
+	a = &p.side[0];
+	for (uint64_t i = 0; i < 3; i++) {
+		must(!rnic_mr_reg(
+			a->pd, a->buf, 64, (uint64_t)(uintptr_t)a->buf,
+			RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE,
+			&mr));
+		if (i)
+			post(&p, 0, USIW_WR_WRITE, i == 2 ? SIGNALED : 0, i, 0,
+			     1u << 20, p.side[1].stag);
+		assert_int_equal(
+			rnicpair_post(a,
+				      &(struct rnicpair_wr){
+					      .wr_id = 10 + i,
+					      .opcode = USIW_WR_LOCAL_INV,
+					      .flags = SIGNALED,
+					      .rkey = rnic_mr_stag(mr) }),
+			0);
+		if (i == 2)
+			expect(a, a->scq, 2, USIW_WC_SUCCESS);
+		expect(a, a->scq, 10 + i, USIW_WC_SUCCESS);
+		must(!rnic_mr_dereg(mr));
+	}
+	rnicpair_close(&p);
+}
+
+/* ---- errors ------------------------------------------------------------- */
+
+/* Bindings one after the other, while questions to the peer are under way, and
+ * invalidation behind work that nobody waits for. */
+static void local_work_overtakes_no_answer(void **state)
+{
+	struct rnicpair_wr bind = { .opcode = USIW_WR_BIND_MW,
+				    .flags = SIGNALED,
+				    .swap = RNIC_ACCESS_REMOTE_READ };
+	struct rnicpair_wr inv = { .opcode = USIW_WR_LOCAL_INV,
+				   .flags = SIGNALED };
+	struct rnicpair_side *a;
+	struct rnic_mw *mw[2];
+	struct rnic_mr *mr;
+	struct rnicpair p;
+
+	(void)state;
+	open_pair(&p, &defaults, 2);
+	a = &p.side[0];
+	assert_int_equal(rnic_mr_reg(a->pd, a->buf, 64, (uintptr_t)a->buf,
+				     RNIC_ACCESS_MW_BIND, &mr),
+			 0);
+	assert_int_equal(rnic_mw_alloc(a->pd, RNIC_MW_TYPE_1, &mw[0]), 0);
+	assert_int_equal(rnic_mw_alloc(a->pd, RNIC_MW_TYPE_2, &mw[1]), 0);
+	bind.imm_be = rnic_mr_stag(mr);
+	bind.remote_addr = (uintptr_t)a->buf;
+	bind.compare_add = 64;
+	for (uint64_t i = 0; i < 200; i += 4) {
+		/* every second turn behind a WRITE that is asked about */
+		post(&p, 0, USIW_WR_WRITE, i % 8 ? SIGNALED : 0, i, 0, 64,
+		     p.side[1].stag);
+		bind.rkey = rnic_mw_stag(mw[0]);
+		bind.wr_id = i + 1;
+		assert_int_equal(rnicpair_post(a, &bind), 0);
+		bind.rkey = rnic_mw_stag(mw[1]);
+		bind.wr_id = i + 2;
+		assert_int_equal(rnicpair_post(a, &bind), 0);
+		inv.rkey = bind.rkey;
+		inv.wr_id = i + 3;
+		assert_int_equal(rnicpair_post(a, &inv), 0);
+		for (uint64_t k = i % 8 ? 0 : 1; k < 4; k++)
+			expect(a, a->scq, i + k, USIW_WC_SUCCESS);
+	}
+	/* nothing before it: complete at once, and nobody is asked */
+	for (uint64_t i = 0; i < 50; i++) {
+		bind.rkey = rnic_mw_stag(mw[0]);
+		bind.wr_id = i;
+		assert_int_equal(rnicpair_post(a, &bind), 0);
+		if (i % 5)
+			post(&p, 0, USIW_WR_WRITE, SIGNALED, 100, 0, 64,
+			     p.side[1].stag);
+		expect(a, a->scq, i, USIW_WC_SUCCESS);
+		assert_false(i % 5 == 0 && a->qp->sq.ack.is_out);
+		if (i % 5)
+			expect(a, a->scq, 100, USIW_WC_SUCCESS);
+	}
+	assert_int_equal(rnic_mw_dealloc(mw[0]), 0);
+	assert_int_equal(rnic_mw_dealloc(mw[1]), 0);
+	assert_int_equal(rnic_mr_dereg(mr), 0);
+	rnicpair_close(&p);
+}
+
+static void the_wr_that_the_peer_refused_fails(void **state)
+{
+	(void)state;
+	for (uint64_t bad = 0; bad < 6; bad++) {
+		struct rnicpair_side *a, *b;
+		struct rnicpair p;
+
+		open_pair(&p, &defaults, 1);
+		a = &p.side[0];
+		b = &p.side[1];
+		for (uint64_t i = 0; i < 6; i++)
+			post(&p, 0, USIW_WR_WRITE, SIGNALED, i, i * 256, 64,
+			     i == bad ? b->stag ^ 0x5500 : b->stag);
+		for (uint64_t i = 0; i < 6; i++)
+			expect(a, a->scq, i,
+			       i < bad	  ? USIW_WC_SUCCESS
+			       : i == bad ? USIW_WC_REM_ACCESS_ERR
+					  : USIW_WC_WR_FLUSH_ERR);
+		rnicpair_close(&p);
+	}
+}
+
+#define BLAME_MAX 4
+#define PART 64u /* octets of a WR in the table below */
+
+/* One WR of a list is bad: it is told so itself, however it is refused. */
+static const struct blame_row {
+	const char *name;
+	uint8_t opcode[BLAME_MAX];
+	int bad;
+} blame_rows[] = {
+	{ "WRITE, bad READ",
+	  { USIW_WR_WRITE, USIW_WR_READ, USIW_WR_WRITE, USIW_WR_SEND },
+	  1 },
+	{ "SEND, bad READ",
+	  { USIW_WR_SEND, USIW_WR_READ, USIW_WR_WRITE, USIW_WR_SEND },
+	  1 },
+	{ "WRITE, bad atomic",
+	  { USIW_WR_WRITE, USIW_WR_FETCH_ADD, USIW_WR_READ, USIW_WR_WRITE },
+	  1 },
+	{ "SEND, WRITE, bad atomic",
+	  { USIW_WR_SEND, USIW_WR_WRITE, USIW_WR_CMP_SWP, USIW_WR_WRITE },
+	  2 },
+	{ "SEND, READ, WRITE, bad READ",
+	  { USIW_WR_SEND, USIW_WR_READ, USIW_WR_WRITE, USIW_WR_READ },
+	  3 },
+	{ "atomic, READ, bad READ",
+	  { USIW_WR_FETCH_ADD, USIW_WR_READ, USIW_WR_READ, USIW_WR_READ },
+	  2 },
+	{ "READ, WRITE, bad WRITE",
+	  { USIW_WR_READ, USIW_WR_WRITE, USIW_WR_WRITE, USIW_WR_WRITE },
+	  2 },
+};
+
+static void blame_check(const struct blame_row *row, struct rnicpair_side *a)
+{
+	for (int i = 0; i < BLAME_MAX; i++) {
+		struct usiw_cqe cqe = rnicpair_take(a, a->scq);
+
+		assert_row(row->name, cqe.wr_id == (uint64_t)i);
+		assert_row(row->name,
+			   cqe.status == (i < row->bad ? USIW_WC_SUCCESS
+					  : i == row->bad
+						  ? USIW_WC_REM_ACCESS_ERR
+						  : USIW_WC_WR_FLUSH_ERR));
+	}
+}
+
+static void the_refused_one_of_several_kinds_fails(void **state)
+{
+	(void)state;
+	for (size_t row = 0; row < ARRAY_LEN(blame_rows); row++) {
+		const struct blame_row *r = &blame_rows[row];
+		struct rnicpair_side *a, *b;
+		struct usiw_sge sge;
+		struct rnicpair p;
+
+		print_message("%s\n", r->name);
+		open_pair(&p, &defaults, 4);
+		a = &p.side[0];
+		b = &p.side[1];
+		for (uint64_t i = 0; i < BLAME_MAX; i++) {
+			sge = rnicpair_sge(b, i * 256, PART);
+			assert_int_equal(rnicpair_post_recv(b, i, &sge, 1), 0);
+		}
+		for (int i = 0; i < BLAME_MAX; i++)
+			post(&p, 0, r->opcode[i], SIGNALED, (uint64_t)i, 4096,
+			     r->opcode[i] == USIW_WR_FETCH_ADD ||
+					     r->opcode[i] == USIW_WR_CMP_SWP
+				     ? 8
+				     : PART,
+			     i == r->bad ? b->stag ^ 0x5500 : b->stag);
+		blame_check(r, a);
+		assert_true(rnicpair_is_quiet(&p, a, a->scq));
+		rnicpair_close(&p);
+	}
+}
+
+/* It begins where a good one ends; or its second segment is the bad one. */
+static void a_write_out_of_bounds_fails_itself(void **state)
+{
+	static const struct {
+		uint32_t good, bad; /* octets in front of the region's end */
+		uint32_t len;	    /* of the bad one */
+		uint8_t flags;
+	} rows[] = { { PART, 0, PART, 0 },
+		     { PART, 0, PART, USIW_SQE_INLINE },
+		     { 2u << 20, 1u << 20, (1u << 20) + 1, 0 },
+		     { 2u << 20, 1, 2, USIW_SQE_INLINE } };
+
+	(void)state;
+	for (size_t row = 0; row < ARRAY_LEN(rows); row++) {
+		struct rnicpair_side *a, *b;
+		struct rnicpair p;
+
+		open_pair(&p, &defaults, 1);
+		a = &p.side[0];
+		b = &p.side[1];
+		/* Would be a long length, were it taken for one. */
+		memset(a->buf, 0xff, PART);
+		for (uint64_t i = 0; i < 3; i++) {
+			size_t off = b->buf_len -
+				     (i == 1 ? rows[row].bad : rows[row].good);
+			uint32_t len = i == 1 ? rows[row].len : PART;
+			struct usiw_sge sge = rnicpair_sge(a, 0, len);
+			struct rnicpair_wr wr = {
+				.wr_id = i,
+				.opcode = USIW_WR_WRITE,
+				.flags = SIGNALED | rows[row].flags,
+				.sge = &sge,
+				.sge_cnt = 1,
+				.inline_data = a->buf,
+				.inline_len = rows[row].flags ? len : 0,
+				.rkey = b->stag,
+				.remote_addr = rnicpair_addr(b, off),
+			};
+
+			assert_int_equal(rnicpair_post(a, &wr), 0);
+		}
+		expect(a, a->scq, 0, USIW_WC_SUCCESS);
+		expect(a, a->scq, 1, USIW_WC_REM_ACCESS_ERR);
+		expect(a, a->scq, 2, USIW_WC_WR_FLUSH_ERR);
+		rnicpair_close(&p);
+	}
+}
+
+static void a_send_that_is_too_long_fails_itself(void **state)
+{
+	struct rnicpair_side *a, *b;
+	struct usiw_sge sge;
+	struct rnicpair p;
+
+	(void)state;
+	open_pair(&p, &defaults, 1);
+	a = &p.side[0];
+	b = &p.side[1];
+	for (uint64_t i = 0; i < 3; i++) {
+		sge = rnicpair_sge(b, i * 256, i == 1 ? 8 : 128);
+		assert_int_equal(rnicpair_post_recv(b, i, &sge, 1), 0);
+	}
+	post(&p, 0, USIW_WR_SEND, SIGNALED, 0, 0, 64, 0);
+	post(&p, 0, USIW_WR_WRITE, SIGNALED, 1, 4096, 64, b->stag);
+	post(&p, 0, USIW_WR_SEND, SIGNALED, 2, 0, 64, 0);
+	post(&p, 0, USIW_WR_SEND, SIGNALED, 3, 0, 64, 0);
+	expect(a, a->scq, 0, USIW_WC_SUCCESS);
+	expect(a, a->scq, 1, USIW_WC_SUCCESS);
+	expect(a, a->scq, 2, USIW_WC_REM_INV_REQ_ERR);
+	expect(a, a->scq, 3, USIW_WC_WR_FLUSH_ERR);
+	expect(b, b->rcq, 0, USIW_WC_SUCCESS);
+	expect(b, b->rcq, 1, USIW_WC_LOC_LEN_ERR);
+	expect(b, b->rcq, 2, USIW_WC_WR_FLUSH_ERR);
+	rnicpair_close(&p);
+}
+
+static void own_mistakes_wait_for_what_is_before(void **state)
+{
+	struct rnicpair_side *a;
+	struct usiw_sge sge;
+	struct rnicpair p;
+
+	(void)state;
+	open_pair(&p, &defaults, 1);
+	a = &p.side[0];
+	for (uint64_t i = 0; i < 3; i++)
+		post(&p, 0, USIW_WR_WRITE, SIGNALED, i, 0, 1u << 20,
+		     p.side[1].stag);
+	sge = rnicpair_sge(a, 0, 64);
+	sge.lkey ^= 0x5500;
+	assert_int_equal(
+		rnicpair_post(
+			a, &(struct rnicpair_wr){ .wr_id = 3,
+						  .opcode = USIW_WR_WRITE,
+						  .flags = SIGNALED,
+						  .sge = &sge,
+						  .sge_cnt = 1,
+						  .rkey = p.side[1].stag,
+						  .remote_addr = rnicpair_addr(
+							  &p.side[1], 0) }),
+		0);
+	for (uint64_t i = 0; i < 3; i++)
+		expect(a, a->scq, i, USIW_WC_SUCCESS);
+	expect(a, a->scq, 3, USIW_WC_LOC_PROT_ERR);
+	rnicpair_close(&p);
+}
+
+/* Held for want of a receive is not delivered yet. */
+static void a_send_without_receive_is_not_complete(void **state)
+{
+	struct rnicpair_side *a, *b;
+	struct usiw_sge sge;
+	struct rnicpair p;
+
+	(void)state;
+	for (int with_srq = 0; with_srq < 2; with_srq++) {
+		struct rnicpair_options opt = defaults;
+
+		if (with_srq)
+			opt.srq_wr = 8;
+		open_pair(&p, &opt, 1);
+		a = &p.side[0];
+		b = &p.side[1];
+		post(&p, 0, USIW_WR_SEND, SIGNALED, 1, 0, 64, 0);
+		assert_true(rnicpair_is_quiet(&p, a, a->scq));
+		sge = rnicpair_sge(b, 0, 64);
+		assert_int_equal(rnicpair_post_recv(b, 2, &sge, 1), 0);
+		expect(a, a->scq, 1, USIW_WC_SUCCESS);
+		expect(b, b->rcq, 2, USIW_WC_SUCCESS);
+		rnicpair_close(&p);
+	}
+}
+
+static void wait_asked(struct rnicpair_side *s)
+{
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	bool is_asked = false;
+
+	while (!is_asked) {
+		assert_true(rnicpair_ms() < end_ms);
+		rnic_cq_progress(s->scq);
+		rnic_engine_lead(s->qp->engine);
+		is_asked = s->qp->sq.ack.is_out;
+		rnic_engine_unlead(s->qp->engine);
+	}
+}
+
+/* A peer that refuses the READ by which it is asked has not said that it took
+ * what is before it. */
+static void a_refused_question_is_no_answer(void **state)
+{
+	struct smpa_event ev = { .type = SMPA_EV_TERMINATE };
+	struct rnicpair_side *a;
+	struct rnicpair p;
+
+	(void)state;
+	open_pair(&p, &defaults, 1);
+	a = &p.side[0];
+	/* Without a receive the peer does not answer either. */
+	post(&p, 0, USIW_WR_SEND, SIGNALED, 1, 0, 64, 0);
+	wait_asked(a);
+	ev.term.fault.value = SMPA_F_RDMAP_ACCESS;
+	ev.term.has_ddp = true;
+	ev.term.qn = 1;
+	rnic_engine_lead(a->qp->engine);
+	assert_int_equal(rnic_inbound_event(a->qp, a->qp->stream->conn, &ev),
+			 -EPROTO);
+	rnic_engine_unlead(a->qp->engine);
+	expect(a, a->scq, 1, USIW_WC_REM_ACCESS_ERR);
+	rnicpair_close(&p);
+}
+
+/* ---- a peer that leaves ------------------------------------------------- */
+
+/* It took the last message, and went: no error for either, receives stay. */
+static void who_has_it_all_may_go(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 20; round++) {
+		struct rnicpair_side *a, *b;
+		uint32_t events;
+		struct rnicpair p;
+		struct usiw_sge sge;
+
+		open_pair(&p, &defaults, 1);
+		a = &p.side[0];
+		b = &p.side[1];
+		sge = rnicpair_sge(b, 0, 64);
+		assert_int_equal(rnicpair_post_recv(b, 1, &sge, 1), 0);
+		sge = rnicpair_sge(a, 0, 64);
+		assert_int_equal(rnicpair_post_recv(a, 2, &sge, 1), 0);
+		post(&p, 0, USIW_WR_SEND, SIGNALED, 3, 0, 64, 0);
+		expect(b, b->rcq, 1, USIW_WC_SUCCESS);
+		assert_int_equal(rnic_qp_destroy(b->qp, &events), 0);
+		b->qp = NULL;
+		expect(a, a->scq, 3, USIW_WC_SUCCESS);
+		assert_true(rnicpair_is_quiet(&p, a, a->rcq));
+		assert_int_equal(rnic_qp_state(a->qp), RNIC_QPS_RTS);
+		/* Who goes on sending learns it. */
+		post(&p, 0, USIW_WR_SEND, SIGNALED, 4, 0, 64, 0);
+		expect(a, a->scq, 4, USIW_WC_RETRY_EXC_ERR);
+		expect(a, a->rcq, 2, USIW_WC_WR_FLUSH_ERR);
+		rnicpair_close(&p);
+	}
+}
+
+/* A connection that breaks says nothing of what has arrived, unlike a FIN. */
+static void what_a_broken_connection_leaves_open_fails(void **state)
+{
+	const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+	struct rnicpair_side *a, *b;
+	struct rnicpair p;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+
+	(void)state;
+	open_pair(&p, &defaults, 1);
+	a = &p.side[0];
+	b = &p.side[1];
+	/* TCP has taken it, but it is held there: nobody answers behind it. */
+	post(&p, 0, USIW_WR_SEND, SIGNALED, 3, 0, 64, 0);
+	while (!atomic_load(&b->qp->is_rnr)) {
+		struct usiw_cqe cqe;
+
+		assert_false(rnicpair_poll(a, a->scq, &cqe));
+		must(rnicpair_ms() < end_ms);
+	}
+	/* RST */
+	rnic_engine_lead(b->qp->engine);
+	must(!connect(b->qp->stream->source.fd, &nobody, sizeof(nobody)));
+	rnic_engine_unlead(b->qp->engine);
+	expect(a, a->scq, 3, USIW_WC_RETRY_EXC_ERR);
+	rnicpair_wait_state(a, RNIC_QPS_ERROR);
+	rnicpair_close(&p);
+}
+
+static void an_orphan_may_be_closed_and_reset(void **state)
+{
+	static const enum rnic_qp_state ways[] = { RNIC_QPS_CLOSING,
+						   RNIC_QPS_ERROR,
+						   RNIC_QPS_IDLE };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		uint32_t events;
+		struct rnicpair p;
+
+		open_pair(&p, &defaults, 1);
+		assert_int_equal(rnic_qp_destroy(p.side[1].qp, &events), 0);
+		p.side[1].qp = NULL;
+		wait_orphan(&p.side[0]);
+		assert_int_equal(rnic_qp_modify(p.side[0].qp, ways[i]), 0);
+		rnicpair_close(&p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_completed_write_is_placed),
+		cmocka_unit_test(places_of_unsignalled_ones_come_back),
+		cmocka_unit_test(one_place_will_do),
+		cmocka_unit_test(reads_beside_do_not_starve),
+		cmocka_unit_test(local_work_is_complete_in_its_turn),
+		cmocka_unit_test(local_work_overtakes_no_answer),
+		cmocka_unit_test(the_wr_that_the_peer_refused_fails),
+		cmocka_unit_test(the_refused_one_of_several_kinds_fails),
+		cmocka_unit_test(a_write_out_of_bounds_fails_itself),
+		cmocka_unit_test(a_send_that_is_too_long_fails_itself),
+		cmocka_unit_test(own_mistakes_wait_for_what_is_before),
+		cmocka_unit_test(a_send_without_receive_is_not_complete),
+		cmocka_unit_test(a_refused_question_is_no_answer),
+		cmocka_unit_test(who_has_it_all_may_go),
+		cmocka_unit_test(what_a_broken_connection_leaves_open_fails),
+		cmocka_unit_test(an_orphan_may_be_closed_and_reset),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,884 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * inbound.c: what a peer may do that no QP of ours would, what it is told for
+ * it, and what its TERMINATE does to us.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+#include "qp/qp.h"
+#include "rawpeer.h"
+
+static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
+
+/* What an unexpected peer does to side 0, which has these regions and one
+ * receive of 100 octets posted. */
+struct stage {
+	struct rnicpair p;
+	struct rawpeer raw;
+	struct rnic_mr *read_only, *write_only, *atomic_only, *skewed;
+	struct rnic_pd *other_pd;
+	struct rnic_mr *other_mr, *local_only;
+	uint64_t base;
+};
+
+static uint8_t octets[4096];
+
+static void stage_open(struct stage *s, const struct rnicpair_options *opt)
+{
+	struct rnicpair_side *side;
+
+	memset(s, 0, sizeof(*s));
+	rnicpair_open_idle(&s->p, opt);
+	side = &s->p.side[0];
+	s->base = rnicpair_addr(side, 0);
+	assert_int_equal(rnic_mr_reg(side->pd, side->buf, 4096, s->base,
+				     RNIC_ACCESS_REMOTE_READ, &s->read_only),
+			 0);
+	assert_int_equal(
+		rnic_mr_reg(side->pd, side->buf, 4096, s->base,
+			    RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE,
+			    &s->write_only),
+		0);
+	assert_int_equal(rnic_mr_reg(side->pd, side->buf, 4096, s->base,
+				     RNIC_ACCESS_LOCAL_WRITE, &s->local_only),
+			 0);
+	assert_int_equal(
+		rnic_mr_reg(side->pd, side->buf, 4096, s->base,
+			    RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_ATOMIC,
+			    &s->atomic_only),
+		0);
+	assert_int_equal(
+		rnic_mr_reg(side->pd, side->buf + 201, 100, 0,
+			    RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_ATOMIC,
+			    &s->skewed),
+		0);
+	assert_int_equal(rnic_pd_alloc(side->ctx, &s->other_pd), 0);
+	assert_int_equal(rnic_mr_reg(s->other_pd, side->buf, 4096, s->base,
+				     RNIC_ACCESS_LOCAL_WRITE |
+					     RNIC_ACCESS_REMOTE_WRITE |
+					     RNIC_ACCESS_REMOTE_READ |
+					     RNIC_ACCESS_REMOTE_ATOMIC,
+				     &s->other_mr),
+			 0);
+	rawpeer_join(&s->raw, &s->p, 0);
+}
+
+static void stage_close(struct stage *s)
+{
+	rawpeer_close(&s->raw);
+	assert_int_equal(rnic_mr_dereg(s->read_only), 0);
+	assert_int_equal(rnic_mr_dereg(s->write_only), 0);
+	assert_int_equal(rnic_mr_dereg(s->local_only), 0);
+	assert_int_equal(rnic_mr_dereg(s->atomic_only), 0);
+	assert_int_equal(rnic_mr_dereg(s->skewed), 0);
+	assert_int_equal(rnic_mr_dereg(s->other_mr), 0);
+	assert_int_equal(rnic_pd_free(s->other_pd), 0);
+	rnicpair_close(&s->p);
+}
+
+/* ---- violations --------------------------------------------------------- */
+
+struct violation {
+	const char *name;
+	void (*commit)(struct stage *s);
+	uint16_t fault; /* what the unexpected peer is told */
+	uint32_t event;
+	/* of the one receive posted; -1: none is posted */
+	int recv_status;
+};
+
+static void write_to_nowhere(struct stage *s)
+{
+	rawpeer_write(&s->raw, rnic_mr_stag(s->write_only) ^ 0x100, s->base,
+		      octets, 8);
+}
+
+static void write_with_old_key(struct stage *s)
+{
+	rawpeer_write(&s->raw, rnic_mr_stag(s->write_only) ^ 1, s->base, octets,
+		      8);
+}
+
+static void write_before(struct stage *s)
+{
+	rawpeer_write(&s->raw, rnic_mr_stag(s->write_only), s->base - 1, octets,
+		      8);
+}
+
+static void write_behind(struct stage *s)
+{
+	rawpeer_write(&s->raw, rnic_mr_stag(s->write_only), s->base + 4089,
+		      octets, 8);
+}
+
+static void write_read_only(struct stage *s)
+{
+	rawpeer_write(&s->raw, rnic_mr_stag(s->read_only), s->base, octets, 8);
+}
+
+static void write_other_pd(struct stage *s)
+{
+	rawpeer_write(&s->raw, rnic_mr_stag(s->other_mr), s->base, octets, 8);
+}
+
+static void write_wrapping(struct stage *s)
+{
+	rawpeer_write(&s->raw, rnic_mr_stag(s->write_only), UINT64_MAX - 3,
+		      octets, 8);
+}
+
+static void read_from_nowhere(struct stage *s)
+{
+	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only) ^ 0x100, s->base,
+		     8);
+}
+
+static void read_behind(struct stage *s)
+{
+	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only), s->base + 4089,
+		     8);
+}
+
+static void read_write_only(struct stage *s)
+{
+	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->write_only), s->base, 8);
+}
+
+static void read_other_pd(struct stage *s)
+{
+	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->other_mr), s->base, 8);
+}
+
+static void read_wrapping(struct stage *s)
+{
+	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only), UINT64_MAX - 3,
+		     8);
+}
+
+static void send_without_receive(struct stage *s)
+{
+	rawpeer_send_octets(&s->raw, SMPA_OP_SEND, octets, 8);
+}
+
+static void send_too_long(struct stage *s)
+{
+	rawpeer_send_octets(&s->raw, SMPA_OP_SEND, octets, 101);
+}
+
+static void send_inv(struct stage *s, uint32_t stag)
+{
+	struct iovec iov = { octets, 8 };
+	struct smpa_msg msg = { .opcode = SMPA_OP_SEND_INV,
+				.quiet = true,
+				.stag = stag,
+				.iov = &iov,
+				.iovcnt = 1,
+				.len = 8 };
+
+	rawpeer_send(&s->raw, &msg);
+}
+
+static void invalidate_nothing(struct stage *s)
+{
+	send_inv(s, rnic_mr_stag(s->read_only) ^ 0x100);
+}
+
+static void invalidate_other_pd(struct stage *s)
+{
+	send_inv(s, rnic_mr_stag(s->other_mr));
+}
+
+static void invalidate_local_region(struct stage *s)
+{
+	send_inv(s, rnic_mr_stag(s->local_only));
+}
+
+/* RDMAP-74: other peers of the domain may be using it. */
+static void invalidate_open_region(struct stage *s)
+{
+	send_inv(s, rnic_mr_stag(s->read_only));
+}
+
+static void respond_unasked(struct stage *s)
+{
+	rawpeer_respond(&s->raw, rnic_mr_stag(s->write_only), s->base, octets,
+			8);
+}
+
+static void respond_nothing_unasked(struct stage *s)
+{
+	rawpeer_respond(&s->raw, rnic_mr_stag(s->write_only), s->base, octets,
+			0);
+}
+
+static void immediate(struct stage *s, const char *imm)
+{
+	struct smpa_msg msg = { .opcode = SMPA_OP_IMM, .quiet = true };
+
+	memcpy(msg.imm, imm, sizeof(msg.imm));
+	rawpeer_send(&s->raw, &msg);
+}
+
+static void immediate_without_receive(struct stage *s)
+{
+	immediate(s, "\1\2\3\4\0\0\0");
+}
+
+/* D-37: ahead of a Send. */
+static void immediate_ahead(struct stage *s)
+{
+	rawpeer_write(&s->raw, RNIC_IMM_MARK_STAG, RNIC_IMM_MARK_TO, NULL, 0);
+	immediate(s, "\1\2\3\4\0\0\0");
+}
+
+static void immediate_in_place_of_send(struct stage *s)
+{
+	immediate_ahead(s);
+	immediate(s, "\1\2\3\4\0\0\0");
+}
+
+static void immediate_twice_ahead(struct stage *s)
+{
+	immediate_ahead(s);
+	immediate_ahead(s);
+}
+
+static void immediate_ahead_of_invalidate(struct stage *s)
+{
+	immediate_ahead(s);
+	send_inv(s, rnic_mr_stag(s->read_only));
+}
+
+/* FetchAdd of what would be seen. */
+static void atomic_request(struct stage *s, uint32_t stag, uint64_t to)
+{
+	struct smpa_msg msg = {
+		.opcode = SMPA_OP_ATOMIC_REQUEST,
+		.quiet = true,
+		.atomic = { .op = 0, .stag = stag, .to = to, .add_swap = 1 }
+	};
+
+	rawpeer_send(&s->raw, &msg);
+}
+
+static void atomic_on_nowhere(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->atomic_only) ^ 0x100, s->base + 200);
+}
+
+static void atomic_with_old_key(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->atomic_only) ^ 1, s->base + 200);
+}
+
+static void atomic_behind(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->atomic_only), s->base + 4096);
+}
+
+static void atomic_half_behind(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->atomic_only), s->base + 4092);
+}
+
+static void atomic_write_only(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->write_only), s->base + 200);
+}
+
+static void atomic_read_only(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->read_only), s->base + 200);
+}
+
+static void atomic_other_pd(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->other_mr), s->base + 200);
+}
+
+static void atomic_wrapping(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->atomic_only), UINT64_MAX - 7);
+}
+
+static void atomic_not_aligned(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->atomic_only), s->base + 204);
+}
+
+/* A region whose offsets and addresses differ in their low bits. */
+static void atomic_on_skewed_region(struct stage *s)
+{
+	atomic_request(s, rnic_mr_stag(s->skewed), 8);
+}
+
+static void atomic_without_the_qps_right(struct stage *s)
+{
+	rnic_qp_set_access(s->p.side[0].qp,
+			   RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_WRITE);
+	atomic_request(s, rnic_mr_stag(s->atomic_only), s->base + 200);
+}
+
+static void read_without_the_qps_right(struct stage *s)
+{
+	rnic_qp_set_access(s->p.side[0].qp, RNIC_ACCESS_REMOTE_WRITE);
+	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only), s->base, 8);
+}
+
+static void write_without_the_qps_right(struct stage *s)
+{
+	rnic_qp_set_access(s->p.side[0].qp, RNIC_ACCESS_REMOTE_READ);
+	rawpeer_write(&s->raw, s->p.side[0].stag,
+		      rnicpair_addr(&s->p.side[0], 0), octets, 8);
+}
+
+/* Places for Reads and for atomics are the same; IRD 2. */
+static void ask_too_many_atomics(struct stage *s)
+{
+	struct rnic_qp *qp = s->p.side[0].qp;
+
+	rnic_engine_lead(qp->engine);
+	rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only), s->base, 8);
+	for (int i = 0; i < 2; i++)
+		atomic_request(s, rnic_mr_stag(s->atomic_only), s->base);
+	rnic_engine_unlead(qp->engine);
+}
+
+static void atomic_answer_unasked(struct stage *s)
+{
+	struct smpa_msg msg = { .opcode = SMPA_OP_ATOMIC_RESPONSE,
+				.quiet = true };
+
+	rawpeer_send(&s->raw, &msg);
+}
+
+/* One more than IRD 2, before any is answered: in one TCP segment. */
+static void ask_too_much(struct stage *s)
+{
+	struct rnic_qp *qp = s->p.side[0].qp;
+
+	rnic_engine_lead(qp->engine);
+	for (int i = 0; i < 3; i++)
+		rawpeer_read(&s->raw, 1, 0, rnic_mr_stag(s->read_only), s->base,
+			     8);
+	rnic_engine_unlead(qp->engine);
+}
+
+static const struct violation violations[] = {
+	{ "write to no region", write_to_nowhere, SMPA_F_DDP_T_STAG,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "write with another key", write_with_old_key, SMPA_F_DDP_T_STAG,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "write before the region", write_before, SMPA_F_DDP_T_BOUNDS,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "write behind the region", write_behind, SMPA_F_DDP_T_BOUNDS,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "write without the right", write_read_only, SMPA_F_DDP_T_STAG,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "write to another domain", write_other_pd, SMPA_F_DDP_T_STREAM,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "write past 2^64", write_wrapping, SMPA_F_DDP_T_WRAP,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "read from no region", read_from_nowhere, SMPA_F_RDMAP_STAG,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "read behind the region", read_behind, SMPA_F_RDMAP_BOUNDS,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "read without the right", read_write_only, SMPA_F_RDMAP_ACCESS,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "read from another domain", read_other_pd, SMPA_F_RDMAP_STREAM,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "read past 2^64", read_wrapping, SMPA_F_RDMAP_WRAP,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "more reads than IRD", ask_too_much, SMPA_F_DDP_U_NO_BUFFER,
+	  USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "send, no receive", send_without_receive, SMPA_F_DDP_U_NO_BUFFER,
+	  USIW_EVENT_QP_REQ_ERR, -1 },
+	{ "send longer than the receive", send_too_long, SMPA_F_DDP_U_TOO_LONG,
+	  USIW_EVENT_QP_REQ_ERR, USIW_WC_LOC_LEN_ERR },
+	{ "invalidate no region", invalidate_nothing, SMPA_F_RDMAP_INVALIDATE,
+	  USIW_EVENT_QP_REQ_ERR, USIW_WC_LOC_ACCESS_ERR },
+	{ "invalidate in another domain", invalidate_other_pd,
+	  SMPA_F_RDMAP_INVALIDATE, USIW_EVENT_QP_REQ_ERR,
+	  USIW_WC_LOC_ACCESS_ERR },
+	{ "invalidate a local region", invalidate_local_region,
+	  SMPA_F_RDMAP_INVALIDATE, USIW_EVENT_QP_REQ_ERR,
+	  USIW_WC_LOC_ACCESS_ERR },
+	{ "invalidate a region that is open to peers", invalidate_open_region,
+	  SMPA_F_RDMAP_INVALIDATE, USIW_EVENT_QP_REQ_ERR,
+	  USIW_WC_LOC_ACCESS_ERR },
+	{ "response to nothing", respond_unasked, SMPA_F_RDMAP_OPCODE,
+	  USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "empty response to nothing", respond_nothing_unasked,
+	  SMPA_F_RDMAP_OPCODE, USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "immediate data, no receive", immediate_without_receive,
+	  SMPA_F_DDP_U_NO_BUFFER, USIW_EVENT_QP_REQ_ERR, -1 },
+	{ "immediate data in place of a send", immediate_in_place_of_send,
+	  SMPA_F_RDMAP_OPCODE, USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "immediate data of a send twice", immediate_twice_ahead,
+	  SMPA_F_RDMAP_OPCODE, USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "immediate data and invalidation", immediate_ahead_of_invalidate,
+	  SMPA_F_RDMAP_OPCODE, USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "the same, no receive", immediate_ahead_of_invalidate,
+	  SMPA_F_RDMAP_OPCODE, USIW_EVENT_QP_REQ_ERR, -1 },
+	{ "atomic on no region", atomic_on_nowhere, SMPA_F_RDMAP_STAG,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic with another key", atomic_with_old_key, SMPA_F_RDMAP_STAG,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic behind the region", atomic_behind, SMPA_F_RDMAP_BOUNDS,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic half behind the region", atomic_half_behind,
+	  SMPA_F_RDMAP_BOUNDS, USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic with the right to write", atomic_write_only,
+	  SMPA_F_RDMAP_ACCESS, USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic with the right to read", atomic_read_only,
+	  SMPA_F_RDMAP_ACCESS, USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic in another domain", atomic_other_pd, SMPA_F_RDMAP_STREAM,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic past 2^64", atomic_wrapping, SMPA_F_RDMAP_WRAP,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic not aligned", atomic_not_aligned, SMPA_F_RDMAP_STREAM_CATA,
+	  USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic aligned on the wire only", atomic_on_skewed_region,
+	  SMPA_F_RDMAP_STREAM_CATA, USIW_EVENT_QP_REQ_ERR,
+	  USIW_WC_WR_FLUSH_ERR },
+	{ "read that the queue pair does not allow", read_without_the_qps_right,
+	  SMPA_F_RDMAP_ACCESS, USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "write that the queue pair does not allow",
+	  write_without_the_qps_right, SMPA_F_DDP_T_STAG,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic that the queue pair does not allow",
+	  atomic_without_the_qps_right, SMPA_F_RDMAP_ACCESS,
+	  USIW_EVENT_QP_ACCESS_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "more reads and atomics than IRD", ask_too_many_atomics,
+	  SMPA_F_DDP_U_NO_BUFFER, USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+	{ "atomic answer to nothing", atomic_answer_unasked,
+	  SMPA_F_RDMAP_OPCODE, USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
+};
+
+/* Requests that came before the violation, and in the same burst, are
+ * answered before the end. */
+static void what_was_good_is_answered_first(void **state)
+{
+	static const struct {
+		void (*commit)(struct stage *s);
+		uint16_t fault;
+	} rows[] = {
+		{ write_to_nowhere, SMPA_F_DDP_T_STAG },
+		{ read_from_nowhere, SMPA_F_RDMAP_STAG },
+		{ atomic_behind, SMPA_F_RDMAP_BOUNDS },
+		{ send_too_long, SMPA_F_DDP_U_TOO_LONG },
+		{ respond_unasked, SMPA_F_RDMAP_OPCODE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rnicpair_options opt = defaults;
+		struct rnic_engine *engine;
+		struct smpa_event ev;
+		struct usiw_sge sge;
+		struct stage s;
+
+		opt.has_crc = i % 2;
+		stage_open(&s, &opt);
+		engine = s.p.side[0].qp->engine;
+		sge = rnicpair_sge(&s.p.side[0], 0, 100);
+		assert_int_equal(rnicpair_post_recv(&s.p.side[0], 1, &sge, 1),
+				 0);
+		rnic_engine_lead(engine);
+		rawpeer_read(&s.raw, 1, 0, rnic_mr_stag(s.read_only), s.base,
+			     4096);
+		atomic_request(&s, rnic_mr_stag(s.atomic_only), s.base + 8);
+		rows[i / 2].commit(&s);
+		rnic_engine_unlead(engine);
+		ev = rawpeer_event(&s.raw);
+		assert_int_equal(ev.type, SMPA_EV_MESSAGE);
+		assert_int_equal(ev.msg.opcode, SMPA_OP_READ_RESPONSE);
+		assert_int_equal(rawpeer_event(&s.raw).type,
+				 SMPA_EV_ATOMIC_DONE);
+		ev = rawpeer_event(&s.raw);
+		assert_int_equal(ev.type, SMPA_EV_TERMINATE);
+		assert_int_equal(ev.term.fault.value, rows[i / 2].fault);
+		stage_close(&s);
+	}
+}
+
+/* Read Responses on the way count for nothing here. */
+static struct smpa_event event_at_the_end(struct rawpeer *raw)
+{
+	struct smpa_event ev;
+
+	do {
+		ev = rawpeer_event(raw);
+	} while (ev.type == SMPA_EV_MESSAGE || ev.type == SMPA_EV_ATOMIC_DONE);
+	return ev;
+}
+
+static void violate(const struct violation *v, bool has_crc, bool has_spoken)
+{
+	struct rnicpair_options opt = defaults;
+	struct stage s;
+	struct rnicpair_side *side = &s.p.side[0];
+	struct smpa_event ev;
+	struct usiw_cqe cqe;
+	struct usiw_sge sge;
+	uint64_t element;
+
+	print_message("%s, CRC %d, spoken %d\n", v->name, has_crc, has_spoken);
+	opt.has_crc = has_crc;
+	opt.ird = opt.ord = 2;
+	stage_open(&s, &opt);
+	memset(side->buf, 0x5a, 8192);
+	sge = rnicpair_sge(side, 0, 100);
+	/* An end that has never sent has other staging than one that has. */
+	if (has_spoken) {
+		assert_int_equal(
+			rnicpair_post(side,
+				      &(struct rnicpair_wr){
+					      .opcode = USIW_WR_SEND }),
+			0);
+		assert_int_equal(rawpeer_event(&s.raw).type, SMPA_EV_MESSAGE);
+	}
+	if (v->recv_status >= 0)
+		assert_int_equal(rnicpair_post_recv(side, 1, &sge, 1), 0);
+	v->commit(&s);
+	ev = event_at_the_end(&s.raw);
+	assert_int_equal(ev.type, SMPA_EV_TERMINATE);
+	assert_int_equal(ev.term.fault.value, v->fault);
+	rnicpair_wait_state(side, RNIC_QPS_TERMINATE);
+	assert_int_equal(rnicpair_async(side, &element), v->event);
+	assert_int_equal(element, 0x100);
+	assert_false(rnicpair_has_async(side));
+	if (v->recv_status >= 0) {
+		cqe = rnicpair_take(side, side->rcq);
+		assert_int_equal(cqe.wr_id, 1);
+		assert_int_equal(cqe.status, v->recv_status);
+	}
+	assert_true(rnicpair_is_quiet(&s.p, side, side->rcq));
+	assert_true(rnicpair_is_quiet(&s.p, side, side->scq));
+	/* Nothing was placed where nothing may be placed. */
+	for (int i = 100; i < 8192; i++)
+		assert_int_equal(side->buf[i], 0x5a);
+	stage_close(&s);
+}
+
+/* U-4, U-6, U-7, U-9 */
+static void violations_are_answered_by_the_table(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(violations) / sizeof(violations[0]); i++)
+		for (int mode = 0; mode < 4; mode++)
+			violate(&violations[i], mode & 1, mode & 2);
+}
+
+/* ---- responses that are not what was asked for -------------------------- */
+
+struct bad_response {
+	const char *name;
+	uint32_t stag_xor;
+	int64_t to_off;
+	uint32_t len;
+	uint16_t fault;
+};
+
+static const struct bad_response bad_responses[] = {
+	{ "another STag", 0x100, 0, 100, SMPA_F_DDP_T_BOUNDS },
+	{ "another offset", 0, 1, 99, SMPA_F_DDP_T_BOUNDS },
+	{ "too long", 0, 0, 101, SMPA_F_DDP_T_BOUNDS },
+	{ "too short", 0, 0, 99, SMPA_F_DDP_T_BOUNDS },
+	{ "nothing at all", 0, 0, 0, SMPA_F_DDP_T_BOUNDS },
+};
+
+static void responses_must_fit_the_request(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad_responses) / sizeof(*bad_responses);
+	     i++) {
+		const struct bad_response *bad = &bad_responses[i];
+		struct rnicpair p;
+		struct rawpeer raw;
+		struct smpa_event ev;
+		struct usiw_cqe cqe;
+		struct usiw_sge sge;
+
+		print_message("%s\n", bad->name);
+		rnicpair_open_idle(&p, &defaults);
+		rawpeer_join(&raw, &p, 0);
+		sge = rnicpair_sge(&p.side[0], 0, 100);
+		assert_int_equal(
+			rnicpair_post(&p.side[0],
+				      &(struct rnicpair_wr){
+					      .wr_id = 3,
+					      .opcode = USIW_WR_READ,
+					      .sge = &sge,
+					      .sge_cnt = 1,
+					      .flags = USIW_SQE_SIGNALED }),
+			0);
+		ev = rawpeer_event(&raw);
+		assert_int_equal(ev.type, SMPA_EV_READ);
+		rawpeer_respond(&raw, ev.read.sink_stag ^ bad->stag_xor,
+				ev.read.sink_to + (uint64_t)bad->to_off, octets,
+				bad->len);
+		ev = rawpeer_event(&raw);
+		assert_int_equal(ev.type, SMPA_EV_TERMINATE);
+		assert_int_equal(ev.term.fault.value, bad->fault);
+		cqe = rnicpair_take(&p.side[0], p.side[0].scq);
+		assert_int_equal(cqe.wr_id, 3);
+		assert_int_not_equal(cqe.status, USIW_WC_SUCCESS);
+		assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].scq));
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+/* U-8, RDMAP-17: nothing is validated where nothing is read. */
+static void an_empty_read_needs_no_region(void **state)
+{
+	struct smpa_event ev;
+	struct rnicpair p;
+	struct rawpeer raw;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	rawpeer_join(&raw, &p, 0);
+	/* Nor a right. */
+	assert_int_equal(rnic_qp_set_access(p.side[0].qp, 0), 0);
+	rawpeer_read(&raw, 5, 77, 0x12345678, 99, 0);
+	ev = rawpeer_event(&raw);
+	assert_int_equal(ev.type, SMPA_EV_MESSAGE);
+	assert_int_equal(ev.msg.opcode, SMPA_OP_READ_RESPONSE);
+	assert_int_equal(ev.msg.stag, 5);
+	assert_int_equal(ev.msg.to, 77);
+	/* Nor where nothing is written. */
+	rawpeer_write(&raw, 0xdeadbeef, 1, octets, 0);
+	assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].rcq));
+	assert_int_equal(rnic_qp_state(p.side[0].qp), RNIC_QPS_RTS);
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+/* RDMAP-20: responses in the order of the requests, up to IRD at once. */
+static void answers_reads_in_order(void **state)
+{
+	struct smpa_event ev;
+	struct rnicpair p;
+	struct rawpeer raw;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	rawpeer_join(&raw, &p, 0);
+	rnicpair_fill(p.side[0].buf, 1u << 20, 8);
+	for (int round = 0; round < 5; round++) {
+		for (uint32_t i = 0; i < 8; i++)
+			rawpeer_read(&raw, i + 1, i, p.side[0].stag,
+				     rnicpair_addr(&p.side[0], i * 1000),
+				     i % 2 ? 1u : 900u);
+		for (uint32_t i = 0; i < 8; i++) {
+			ev = rawpeer_event(&raw);
+			assert_int_equal(ev.type, SMPA_EV_MESSAGE);
+			assert_int_equal(ev.msg.opcode, SMPA_OP_READ_RESPONSE);
+			assert_int_equal(ev.msg.stag, i + 1);
+		}
+	}
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+/* ---- the peer's TERMINATE ----------------------------------------------- */
+
+static const struct {
+	uint16_t fault;
+	enum usiw_wc_status status;
+} verdicts[] = {
+	{ SMPA_F_DDP_U_NO_BUFFER, USIW_WC_RNR_RETRY_EXC_ERR },
+	{ SMPA_F_DDP_U_TOO_LONG, USIW_WC_REM_INV_REQ_ERR },
+	{ SMPA_F_RDMAP_OPCODE, USIW_WC_REM_INV_REQ_ERR },
+	{ SMPA_F_DDP_T_STAG, USIW_WC_REM_ACCESS_ERR },
+	{ SMPA_F_DDP_T_BOUNDS, USIW_WC_REM_ACCESS_ERR },
+	{ SMPA_F_RDMAP_ACCESS, USIW_WC_REM_ACCESS_ERR },
+	{ SMPA_F_RDMAP_STREAM_CATA, USIW_WC_REM_OP_ERR },
+	{ SMPA_F_MPA_CRC, USIW_WC_REM_OP_ERR },
+	{ SMPA_F_RDMAP_LOCAL, USIW_WC_REM_OP_ERR },
+};
+
+/* U-13 */
+static void the_oldest_work_is_told_the_peers_verdict(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
+		struct rnicpair p;
+		struct rawpeer raw;
+		struct usiw_cqe cqe;
+		struct usiw_sge sge;
+
+		rnicpair_open_idle(&p, &defaults);
+		rawpeer_join(&raw, &p, 0);
+		sge = rnicpair_sge(&p.side[0], 0, 100);
+		for (uint64_t id = 1; id <= 3; id++)
+			assert_int_equal(
+				rnicpair_post(&p.side[0],
+					      &(struct rnicpair_wr){
+						      .wr_id = id,
+						      .opcode = USIW_WR_READ,
+						      .sge = &sge,
+						      .sge_cnt = 1 }),
+				0);
+		assert_int_equal(rnicpair_post_recv(&p.side[0], 4, NULL, 0), 0);
+		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_READ);
+		smpa_conn_terminate(raw.conn,
+				    (struct smpa_fault){ verdicts[i].fault });
+		(void)rawpeer_try(&raw);
+		for (uint64_t id = 1; id <= 3; id++) {
+			cqe = rnicpair_take(&p.side[0], p.side[0].scq);
+			assert_int_equal(cqe.wr_id, id);
+			assert_int_equal(cqe.status,
+					 id == 1 ? verdicts[i].status
+						 : USIW_WC_WR_FLUSH_ERR);
+		}
+		cqe = rnicpair_take(&p.side[0], p.side[0].rcq);
+		assert_int_equal(cqe.wr_id, 4);
+		assert_int_equal(cqe.status, USIW_WC_WR_FLUSH_ERR);
+		assert_int_equal(rnic_qp_state(p.side[0].qp),
+				 RNIC_QPS_TERMINATE);
+		assert_int_equal(rnicpair_async(&p.side[0], NULL),
+				 USIW_EVENT_QP_FATAL);
+		assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].scq));
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+/* The peer names the one it refuses, however many are under way: those before
+ * it are flushed, since it answers none of them any more. */
+static void a_refused_request_is_told_itself(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2 * 4; i++) {
+		uint8_t opcode = i % 2 ? USIW_WR_READ : USIW_WR_FETCH_ADD;
+		uint64_t bad = (uint64_t)i / 2;
+		struct rnicpair_options opt = defaults;
+		struct rnicpair_side *s;
+		struct smpa_event ev[4];
+		struct usiw_sge sge;
+		struct rawpeer raw;
+		struct rnicpair p;
+
+		/* A Read as the RTR has the first number of them. */
+		opt.rtr = bad % 2 ? SMPA_RTR_READ : SMPA_RTR_WRITE;
+		rnicpair_open_idle(&p, &opt);
+		rawpeer_join(&raw, &p, 0);
+		s = &p.side[0];
+		sge = rnicpair_sge(s, 0, 8);
+		for (uint64_t id = 0; id < 4; id++)
+			assert_int_equal(rnicpair_post(s,
+						       &(struct rnicpair_wr){
+							       .wr_id = id,
+							       .opcode = opcode,
+							       .sge = &sge,
+							       .sge_cnt = 1 }),
+					 0);
+		for (int j = 0; j < 4; j++)
+			ev[j] = rawpeer_event(&raw);
+		assert_int_equal(ev[0].type,
+				 i % 2 ? SMPA_EV_READ : SMPA_EV_ATOMIC);
+		smpa_conn_refuse_read(
+			raw.conn, &ev[bad],
+			(struct smpa_fault){ SMPA_F_RDMAP_ACCESS });
+		(void)rawpeer_try(&raw);
+		for (uint64_t id = 0; id < 4; id++) {
+			struct usiw_cqe cqe = rnicpair_take(s, s->scq);
+
+			assert_int_equal(cqe.wr_id, id);
+			assert_int_equal(cqe.status,
+					 id == bad ? USIW_WC_REM_ACCESS_ERR
+						   : USIW_WC_WR_FLUSH_ERR);
+		}
+		assert_true(rnicpair_is_quiet(&p, s, s->scq));
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+/* Octets that are no FPDU at all. */
+static void noise_ends_the_stream(void **state)
+{
+	(void)state;
+	for (int has_crc = 0; has_crc < 2; has_crc++) {
+		struct rnicpair_options opt = defaults;
+		struct rnicpair p;
+		struct rawpeer raw;
+
+		opt.has_crc = has_crc;
+		rnicpair_open_idle(&p, &opt);
+		rawpeer_join(&raw, &p, 0);
+		assert_int_equal(rnicpair_post_recv(&p.side[0], 1, NULL, 0), 0);
+		memset(octets, 0xff, sizeof(octets));
+		for (int i = 0; i < 20; i++)
+			if (write(raw.fd, octets, sizeof(octets)) < 0)
+				break;
+		rnicpair_wait_state(&p.side[0], RNIC_QPS_TERMINATE);
+		assert_int_equal(
+			rnicpair_take(&p.side[0], p.side[0].rcq).status,
+			USIW_WC_WR_FLUSH_ERR);
+		assert_int_equal(rnicpair_async(&p.side[0], NULL),
+				 USIW_EVENT_QP_FATAL);
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+/* siw puts layer and type of a CRC error the wrong way round. */
+static void both_meanings_of_a_terminate_are_told(void **state)
+{
+	char text[2000] = "";
+	struct rawpeer raw;
+	struct rnicpair p;
+	FILE *err = tmpfile();
+	int was = dup(2);
+
+	(void)state;
+	must(err && was >= 0 && dup2(fileno(err), 2) == 2);
+	rnicpair_open_idle(&p, &defaults);
+	rawpeer_join(&raw, &p, 0);
+	assert_int_equal(rnicpair_post_recv(&p.side[0], 4, NULL, 0), 0);
+	smpa_conn_terminate(raw.conn, (struct smpa_fault){ 0x0202 });
+	(void)rawpeer_try(&raw);
+	(void)rnicpair_take(&p.side[0], p.side[0].rcq);
+	must(dup2(was, 2) == 2);
+	must(pread(fileno(err), text, sizeof(text) - 1, 0) > 0);
+	assert_non_null(strstr(text, "TERMINATE 0202 from the peer: unknown"));
+	assert_non_null(strstr(text, "swaps layer and type: MPA: CRC error"));
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+	fclose(err);
+	close(was);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(violations_are_answered_by_the_table),
+		cmocka_unit_test(what_was_good_is_answered_first),
+		cmocka_unit_test(responses_must_fit_the_request),
+		cmocka_unit_test(an_empty_read_needs_no_region),
+		cmocka_unit_test(answers_reads_in_order),
+		cmocka_unit_test(the_oldest_work_is_told_the_peers_verdict),
+		cmocka_unit_test(a_refused_request_is_told_itself),
+		cmocka_unit_test(both_meanings_of_a_terminate_are_told),
+		cmocka_unit_test(noise_ends_the_stream),
+	};
+
+	/* A Send without receive is refused at once; rnr_test.c has others. */
+	setenv("USIW_RNR_MS", "0", 1);
+	setenv("USIW_LOG", "info", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

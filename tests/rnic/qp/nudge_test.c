@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* nudge.c: who gets an event without a completion, and who does not. */
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+
+#include "../../harness/test.h"
+#include "mem/context.h"
+#include "dev/device.h"
+#include "engine/engine.h"
+#include "qp/qp.h"
+#include "rnicpair.h"
+#include "qp/stream-internal.h"
+
+#define CREDIT_LEN 4u
+
+/* Side 1 waits on its send CQ; side 0 writes. */
+struct stage {
+	struct rnicpair p;
+	struct rnicpair_side *s;
+	struct rnic_qp *other; /* NULL: none */
+};
+
+static void work_one(struct stage *st, uint8_t opcode, uint8_t flags)
+{
+	struct usiw_sge sge = rnicpair_sge(st->s, 0, 8);
+	struct rnicpair_wr wr = {
+		.wr_id = opcode,
+		.opcode = opcode,
+		.flags = flags,
+		.sge = &sge,
+		.sge_cnt = 1,
+		.rkey = st->p.side[0].stag,
+		.remote_addr = rnicpair_addr(&st->p.side[0], 4096),
+	};
+
+	assert_int_equal(rnicpair_post(st->s, &wr), 0);
+	if (flags & USIW_SQE_SIGNALED)
+		assert_int_equal(rnicpair_take(st->s, st->s->scq).status,
+				 USIW_WC_SUCCESS);
+}
+
+static void sends(struct stage *st)
+{
+	work_one(st, USIW_WR_SEND, USIW_SQE_SIGNALED);
+}
+
+/* Every hundredth is signalled, and the last ones are not. */
+static void sends_without_completion(struct stage *st)
+{
+	sends(st);
+	work_one(st, USIW_WR_SEND, 0);
+}
+
+static void sends_and_writes(struct stage *st)
+{
+	sends(st);
+	work_one(st, USIW_WR_WRITE, USIW_SQE_SIGNALED);
+}
+
+static void nothing(struct stage *st)
+{
+	(void)st;
+}
+
+static void writes(struct stage *st)
+{
+	work_one(st, USIW_WR_WRITE, USIW_SQE_SIGNALED);
+}
+
+static void sends_and_reads(struct stage *st)
+{
+	sends(st);
+	work_one(st, USIW_WR_READ, USIW_SQE_SIGNALED);
+}
+
+static void sends_and_adds(struct stage *st)
+{
+	sends(st);
+	work_one(st, USIW_WR_FETCH_ADD, USIW_SQE_SIGNALED);
+}
+
+static void sends_as_channel_adapter(struct stage *st)
+{
+	sends(st);
+	st->s->ctx->dev->persona = RNIC_PERSONA_CA;
+}
+
+/* It can complete into the CQ, some time. */
+static void sends_and_has_other_work(struct stage *st)
+{
+	struct rnicpair_wr wr = { .opcode = USIW_WR_SEND,
+				  .flags = USIW_SQE_SIGNALED };
+
+	sends(st);
+	st->other = rnicpair_qp_new(&st->p, 1);
+	assert_int_equal(rnicpair_post_qp(st->s, st->other, &wr), 0);
+}
+
+static void sends_and_has_a_receive(struct stage *st)
+{
+	sends(st);
+	assert_int_equal(rnicpair_post_recv(st->s, 1, NULL, 0), 0);
+	rnic_engine_lead(st->s->ctx->engine);
+	st->s->qp->recv_cq = st->s->scq;
+	rnic_engine_unlead(st->s->ctx->engine);
+}
+
+static void has_not_polled(struct stage *st)
+{
+	struct rnicpair_wr wr = { .opcode = USIW_WR_SEND,
+				  .flags = USIW_SQE_SIGNALED };
+
+	sends(st);
+	assert_int_equal(rnicpair_post(st->s, &wr), 0);
+	while (!usiw_ring_used(rnic_cq_ring(st->s->scq)))
+		sched_yield();
+}
+
+static const struct row {
+	const char *name;
+	void (*work)(struct stage *st);
+	uint32_t len; /* octets that the peer writes */
+	bool is_nudged;
+} rows[] = {
+	{ "sends, and gets a credit", sends, CREDIT_LEN, true },
+	{ "not all signalled", sends_without_completion, CREDIT_LEN, true },
+	{ "sends and writes", sends_and_writes, CREDIT_LEN, true },
+	{ "three octets", sends, 3, false },
+	{ "five octets", sends, 5, false },
+	{ "eight octets", sends, 8, false },
+	{ "a page", sends, 4096, false },
+	{ "has done nothing", nothing, CREDIT_LEN, false },
+	{ "writes only", writes, CREDIT_LEN, false },
+	{ "reads", sends_and_reads, CREDIT_LEN, false },
+	{ "atomics", sends_and_adds, CREDIT_LEN, false },
+	{ "persona ca", sends_as_channel_adapter, CREDIT_LEN, false },
+	{ "work of another QP", sends_and_has_other_work, CREDIT_LEN, false },
+	{ "a receive", sends_and_has_a_receive, CREDIT_LEN, false },
+	{ "a completion is there", has_not_polled, CREDIT_LEN, false },
+};
+
+static void stage_open(struct stage *st)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+
+	memset(st, 0, sizeof(*st));
+	opt.has_chan = true;
+	rnicpair_open(&st->p, &opt);
+	st->s = &st->p.side[1];
+	for (uint64_t i = 0; i < 8; i++) {
+		struct usiw_sge sge = rnicpair_sge(&st->p.side[0], 8192, 64);
+
+		assert_int_equal(rnicpair_post_recv(&st->p.side[0], i, &sge, 1),
+				 0);
+	}
+}
+
+static void stage_close(struct stage *st)
+{
+	uint32_t events;
+
+	rnic_engine_lead(st->s->ctx->engine);
+	st->s->ctx->dev->persona = RNIC_PERSONA_RNIC;
+	st->s->qp->recv_cq = st->s->rcq;
+	rnic_engine_unlead(st->s->ctx->engine);
+	if (st->other)
+		assert_int_equal(rnic_qp_destroy(st->other, &events), 0);
+	rnicpair_close(&st->p);
+}
+
+static bool has_event(const struct rnicpair_side *s, int ms)
+{
+	struct pollfd pfd = { .fd = rnic_chan_fd(s->chan), .events = POLLIN };
+
+	return poll(&pfd, 1, ms) == 1;
+}
+
+static void write_credit(struct stage *st, uint32_t len)
+{
+	struct rnicpair_side *from = &st->p.side[0];
+	struct usiw_sge sge = rnicpair_sge(from, 0, len);
+	struct rnicpair_wr wr = { .opcode = USIW_WR_WRITE,
+				  .sge = &sge,
+				  .sge_cnt = 1,
+				  .rkey = st->s->stag,
+				  .remote_addr = rnicpair_addr(st->s, 0) };
+
+	memset(from->buf, 0x5a, len);
+	assert_int_equal(rnicpair_post(from, &wr), 0);
+}
+
+/* It is placed, and the CQ has been looked at so often, or for good. */
+static void wait_looks(struct stage *st, uint32_t len, uint32_t looks)
+{
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	const struct rnic_stream *stream;
+	bool is_over = false;
+
+	while (!is_over) {
+		rnic_engine_lead(st->s->ctx->engine);
+		stream = st->s->qp->stream;
+		is_over = st->s->buf[len - 1] == 0x5a &&
+			  (!stream->nudge_ns || stream->nudge_cnt > looks);
+		rnic_engine_unlead(st->s->ctx->engine);
+		assert_true(rnicpair_ms() < end_ms);
+		sched_yield();
+	}
+}
+
+static void only_who_would_hang_is_woken(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct usiw_comp_event ev;
+		struct stage st;
+
+		print_message("%s\n", rows[i].name);
+		stage_open(&st);
+		rows[i].work(&st);
+		rnic_cq_arm(st.s->scq, false);
+		write_credit(&st, rows[i].len);
+		wait_looks(&st, rows[i].len, UINT8_MAX);
+		assert_row(rows[i].name,
+			   has_event(st.s, 0) == rows[i].is_nudged);
+		if (rows[i].is_nudged)
+			assert_int_equal(
+				rnic_chan_read(st.s->chan, &ev, sizeof(ev)),
+				sizeof(ev));
+		stage_close(&st);
+	}
+}
+
+/* The credit may come before the program arms its CQ: it has looked for it
+ * already, and was kept from running. */
+static void who_arms_late_is_woken_as_well(void **state)
+{
+	struct usiw_comp_event ev;
+	struct stage st;
+
+	(void)state;
+	stage_open(&st);
+	sends(&st);
+	for (uint32_t looks = 1; looks < 4; looks++) {
+		st.s->buf[CREDIT_LEN - 1] = 0;
+		write_credit(&st, CREDIT_LEN);
+		wait_looks(&st, CREDIT_LEN, looks);
+		assert_false(has_event(st.s, 0));
+		rnic_cq_arm(st.s->scq, false);
+		assert_true(has_event(st.s, RNICPAIR_LIMIT_MS));
+		assert_int_equal(rnic_chan_read(st.s->chan, &ev, sizeof(ev)),
+				 sizeof(ev));
+	}
+	/* Who wants solicited ones only is not; nor is looked for ever. */
+	rnic_cq_arm(st.s->scq, true);
+	st.s->buf[CREDIT_LEN - 1] = 0;
+	write_credit(&st, CREDIT_LEN);
+	wait_looks(&st, CREDIT_LEN, UINT8_MAX);
+	assert_false(has_event(st.s, 0));
+	stage_close(&st);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_who_would_hang_is_woken),
+		cmocka_unit_test(who_arms_late_is_woken_as_well),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

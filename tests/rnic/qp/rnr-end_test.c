@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* rnr.c: a QP, its peer or its memory goes while Sends are held. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rnr-fixture.h"
+#include "qp/stream-internal.h"
+
+static uint8_t octets[4096];
+
+enum ending {
+	END_DESTROY,
+	END_ERROR,
+	END_RESET,
+	END_CLOSE,
+	END_PEER_TERMINATE,
+	END_PEER_RESET,
+	END_CNT
+};
+
+static const char *const ending_names[] = {
+	[END_DESTROY] = "destroy",
+	[END_ERROR] = "error",
+	[END_RESET] = "reset",
+	[END_CLOSE] = "disconnect",
+	[END_PEER_TERMINATE] = "terminate",
+	[END_PEER_RESET] = "RST",
+};
+
+static void end_now(enum ending ending, struct rnicpair_side *side,
+		    struct rawpeer *raw)
+{
+	uint32_t events;
+
+	switch (ending) {
+	case END_DESTROY:
+		assert_int_equal(rnic_qp_destroy(side->qp, &events), 0);
+		side->qp = NULL;
+		return;
+	case END_ERROR:
+		assert_int_equal(rnic_qp_modify(side->qp, RNIC_QPS_ERROR), 0);
+		return;
+	case END_RESET:
+		assert_int_equal(rnic_qp_modify(side->qp, RNIC_QPS_ERROR), 0);
+		assert_int_equal(rnic_qp_modify(side->qp, RNIC_QPS_IDLE), 0);
+		return;
+	case END_CLOSE:
+		assert_int_equal(rnic_qp_modify(side->qp, RNIC_QPS_CLOSING), 0);
+		rawpeer_close(raw);
+		rnicpair_wait_state(side, RNIC_QPS_ERROR);
+		return;
+	case END_PEER_TERMINATE:
+		smpa_conn_terminate(
+			raw->conn,
+			(struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
+		(void)rawpeer_try(raw);
+		rnicpair_wait_state(side, RNIC_QPS_TERMINATE);
+		return;
+	case END_PEER_RESET:
+		rawpeer_reset(raw);
+		rnicpair_wait_state(side, RNIC_QPS_ERROR);
+		return;
+	case END_CNT:
+		break;
+	}
+}
+
+static void end_while_keeping(enum ending ending, bool has_srq)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *side = &p.side[1];
+	struct rawpeer raw;
+	struct usiw_cqe cqe;
+
+	print_message("%s, SRQ %d\n", ending_names[ending], has_srq);
+	opt.srq_wr = has_srq ? 16 : 0;
+	rnicpair_open_idle(&p, &opt);
+	rawpeer_join(&raw, &p, 1);
+	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
+	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
+	wait_for(is_rnr, side);
+	end_now(ending, side, &raw);
+	if (side->qp)
+		assert_false(is_rnr(side));
+	if (has_srq) {
+		assert_null(side->srq->first_rnr);
+		assert_false(atomic_load(&side->srq->is_awaited));
+	}
+	/* None of it is delivered any more. */
+	if (side->qp || has_srq)
+		post_recv(side, 4, 0, 100);
+	if (side->qp && !has_srq && ending != END_RESET) {
+		cqe = rnicpair_take(side, side->rcq);
+		assert_int_equal(cqe.status, USIW_WC_WR_FLUSH_ERR);
+	}
+	assert_true(rnicpair_is_quiet(&p, side, side->rcq));
+	if (raw.stream)
+		rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+static void every_end_drops_what_is_held(void **state)
+{
+	(void)state;
+	for (int ending = 0; ending < END_CNT; ending++)
+		for (int has_srq = 0; has_srq < 2; has_srq++)
+			end_while_keeping((enum ending)ending, has_srq);
+}
+
+/* A peer that sends its last word and closes is heard, if in time. */
+static void fin_behind_a_held_message(bool is_in_time)
+{
+	struct rnicpair p;
+	struct rnicpair_side *side = &p.side[0];
+	struct rawpeer raw;
+
+	rnicpair_open_idle(&p, &defaults);
+	if (!is_in_time)
+		side->qp->rnr_ns = 60 * NS_PER_MS;
+	rawpeer_join(&raw, &p, 0);
+	rnicpair_fill(octets, 100, 6);
+	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
+	wait_for(is_rnr, side);
+	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
+	if (is_in_time) {
+		assert_true(rnicpair_is_quiet(&p, side, side->rcq));
+		assert_int_equal(rnic_qp_state(side->qp), RNIC_QPS_RTS);
+		post_recv(side, 1, 0, 100);
+		assert_int_equal(rnicpair_take(side, side->rcq).status,
+				 USIW_WC_SUCCESS);
+		assert_true(rnicpair_is_filled(side->buf, 100, 6));
+		rnicpair_wait_state(side, RNIC_QPS_ERROR);
+	} else {
+		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_TERMINATE);
+		rnicpair_wait_state(side, RNIC_QPS_TERMINATE);
+	}
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+static void the_last_word_is_heard(void **state)
+{
+	(void)state;
+	fin_behind_a_held_message(true);
+	fin_behind_a_held_message(false);
+}
+
+/* Unlimited time ends with the peer. */
+static void a_closed_peer_is_waited_for_with_limit(void **state)
+{
+	struct rnicpair p;
+	struct rnicpair_side *side = &p.side[0];
+	struct rawpeer raw;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	bool has_limit = false;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	side->qp->rnr_ns = UINT64_MAX;
+	rawpeer_join(&raw, &p, 0);
+	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
+	wait_for(is_rnr, side);
+	assert_int_equal(limit_ns(side), 0);
+	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
+	while (!has_limit) {
+		must(rnicpair_ms() < end_ms);
+		rnic_cq_progress(side->rcq);
+		has_limit = limit_ns(side) != 0;
+	}
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+/* By the completion thread alone: nobody polls. */
+static void wait_error_unpolled(struct rnicpair_side *side)
+{
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+
+	while (rnic_qp_state(side->qp) != RNIC_QPS_ERROR) {
+		must(rnicpair_ms() < end_ms);
+		usleep(1000);
+	}
+}
+
+/* What is not read cannot say that it is gone: epoll does. */
+static void a_reset_behind_full_memory_is_seen(void **state)
+{
+	struct rnicpair p;
+	struct rnicpair_side *b = &p.side[1];
+	struct linger linger = { .l_onoff = 1, .l_linger = 0 };
+
+	(void)state;
+	rnicpair_open(&p, &defaults);
+	post_send(&p.side[0], 1, 0, 4u << 20);
+	wait_for(is_full, b);
+	rnic_engine_lead(p.side[0].qp->engine);
+	assert_int_equal(setsockopt(p.side[0].qp->stream->source.fd, SOL_SOCKET,
+				    SO_LINGER, &linger, sizeof(linger)),
+			 0);
+	rnic_stream_abort(p.side[0].qp->stream);
+	rnic_engine_unlead(p.side[0].qp->engine);
+	wait_error_unpolled(b);
+	assert_false(is_rnr(b));
+	rnicpair_close(&p);
+}
+
+/* Behind the FIN nothing is read.  epoll reports the RST until the socket is
+ * closed, so whoever waits on keeps the completion thread busy. */
+static void a_reset_behind_the_fin_is_seen(void **state)
+{
+	struct rnicpair p;
+	struct rnicpair_side *side = &p.side[0];
+	struct rawpeer raw;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	rawpeer_join(&raw, &p, 0);
+	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
+	wait_for(is_rnr, side);
+	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
+	wait_for(has_peer_fin, side);
+	assert_int_equal(rnic_qp_state(side->qp), RNIC_QPS_RTS);
+	rawpeer_reset(&raw);
+	wait_error_unpolled(side);
+	assert_false(is_rnr(side));
+	rnicpair_close(&p);
+}
+
+/* Its completion has no room: the QP fails while the kept Sends are looked
+ * through. */
+static void an_overrun_ends_the_delivery(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *side = &p.side[0];
+	struct rawpeer raw;
+
+	(void)state;
+	opt.cqe = 1;
+	rnicpair_open_idle(&p, &opt);
+	rawpeer_join(&raw, &p, 0);
+	for (int i = 0; i < 5; i++)
+		rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
+	wait_for(is_rnr, side);
+	rnic_engine_lead(side->qp->engine);
+	rnic_engine_unlead(side->qp->engine);
+	for (uint64_t i = 0; i < 4; i++)
+		post_recv(side, i, 0, 100);
+	rnicpair_wait_state(side, RNIC_QPS_ERROR);
+	assert_false(is_rnr(side));
+	assert_int_equal(rnicpair_take(side, side->rcq).status,
+			 USIW_WC_SUCCESS);
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+/* In a child, where no handler of cmocka's is in front of ours. */
+static void unmapped_child(void)
+{
+	struct rnicpair p;
+	struct rnicpair_side *side = &p.side[0];
+	struct rawpeer raw;
+	struct usiw_sge sge;
+
+	rnicpair_open_idle(&p, &defaults);
+	rawpeer_join(&raw, &p, 0);
+	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
+	wait_for(is_rnr, side);
+	must(mprotect(side->buf, side->buf_len, PROT_NONE) == 0);
+	sge = rnicpair_sge(side, 0, 100);
+	must(rnicpair_post_recv(side, 8, &sge, 1) == 0);
+	must(rnicpair_take(side, side->rcq).status == USIW_WC_LOC_PROT_ERR);
+	must(rawpeer_event(&raw).term.fault.value == SMPA_F_DDP_LOCAL);
+	_exit(0);
+}
+
+/* Memory that is not there any more under its region: no signal. */
+static void unmapped_memory_refuses_what_is_held(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (child == 0)
+		unmapped_child();
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* A region that goes has no part in what is held. */
+static void a_region_goes_while_something_is_held(void **state)
+{
+	struct rnicpair p;
+	struct rnicpair_side *side = &p.side[0];
+	struct rawpeer raw;
+	struct usiw_cqe cqe;
+
+	(void)state;
+	rnicpair_open_idle(&p, &defaults);
+	rawpeer_join(&raw, &p, 0);
+	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
+	wait_for(is_rnr, side);
+	assert_int_equal(rnic_mr_dereg(side->mr), 0);
+	side->mr = NULL;
+	assert_true(rnicpair_is_quiet(&p, side, side->rcq));
+	assert_int_equal(rnic_qp_state(side->qp), RNIC_QPS_RTS);
+	post_recv(side, 8, 0, 100);
+	cqe = rnicpair_take(side, side->rcq);
+	assert_int_equal(cqe.wr_id, 8);
+	assert_int_equal(cqe.status, USIW_WC_LOC_PROT_ERR);
+	assert_int_equal(rawpeer_event(&raw).term.fault.value,
+			 SMPA_F_DDP_LOCAL);
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+/* A Send of which a part is held, and the FIN where the rest is due: there is
+ * nothing to deliver, so nothing to wait for. */
+static void half_a_message_is_not_waited_for(void **state)
+{
+	/* Without CRC: an untagged segment, not the last one, of 8 octets. */
+	static const uint8_t front[2 + 18 + 8 + 4] = {
+		0, 26, 0x01, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+	};
+	struct rnicpair_options opt = defaults;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	enum rnic_qp_state qp_state = RNIC_QPS_RTS;
+	struct rawpeer raw;
+	struct rnicpair p;
+
+	(void)state;
+	opt.has_crc = false;
+	rnicpair_open_idle(&p, &opt);
+	rawpeer_join(&raw, &p, 0);
+	assert_int_equal(write(raw.fd, front, sizeof(front)), sizeof(front));
+	wait_for(is_rnr, &p.side[0]);
+	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
+	while (qp_state == RNIC_QPS_RTS) {
+		assert_true(rnicpair_ms() < end_ms);
+		qp_state = rnic_qp_state(p.side[0].qp);
+	}
+	assert_int_equal(qp_state, RNIC_QPS_ERROR);
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		/* First: the guard's handlers are put up once. */
+		cmocka_unit_test(unmapped_memory_refuses_what_is_held),
+		cmocka_unit_test(every_end_drops_what_is_held),
+		cmocka_unit_test(the_last_word_is_heard),
+		cmocka_unit_test(half_a_message_is_not_waited_for),
+		cmocka_unit_test(a_closed_peer_is_waited_for_with_limit),
+		cmocka_unit_test(a_reset_behind_full_memory_is_seen),
+		cmocka_unit_test(a_reset_behind_the_fin_is_seen),
+		cmocka_unit_test(an_overrun_ends_the_delivery),
+		cmocka_unit_test(a_region_goes_while_something_is_held),
+	};
+
+	setenv("USIW_RNR_MS", "600000", 1);
+	setenv("USIW_DRAIN_MS", "500", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

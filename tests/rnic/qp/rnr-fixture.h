@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What the tests of rnr.c share: is something held, and short ways to post. */
+#ifndef RNR_FIXTURE_H
+#define RNR_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <unistd.h>
+
+#include "engine/engine.h"
+#include "qp/rnr.h"
+#include "rawpeer.h"
+#include "qp/stream-internal.h"
+
+#define BUF_RECV 0x200000u
+
+static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
+
+static inline bool is_rnr(struct rnicpair_side *side)
+{
+	bool ret;
+
+	rnic_engine_lead(side->qp->engine);
+	ret = side->qp->rnr != NULL;
+	rnic_engine_unlead(side->qp->engine);
+	return ret;
+}
+
+static inline bool is_full(struct rnicpair_side *side)
+{
+	bool ret;
+
+	rnic_engine_lead(side->qp->engine);
+	ret = rnic_rnr_is_full(side->qp);
+	rnic_engine_unlead(side->qp->engine);
+	return ret;
+}
+
+/* Has the peer's FIN been read? */
+static inline bool has_peer_fin(struct rnicpair_side *side)
+{
+	bool ret;
+
+	rnic_engine_lead(side->qp->engine);
+	ret = side->qp->stream->has_peer_fin;
+	rnic_engine_unlead(side->qp->engine);
+	return ret;
+}
+
+/* When the RNR time ends; 0: not. */
+static inline uint64_t limit_ns(struct rnicpair_side *side)
+{
+	uint64_t ret;
+
+	rnic_engine_lead(side->qp->engine);
+	ret = side->qp->stream->rnr_ns;
+	rnic_engine_unlead(side->qp->engine);
+	return ret;
+}
+
+static inline void wait_for(bool (*is_so)(struct rnicpair_side *),
+			    struct rnicpair_side *side)
+{
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+
+	while (!is_so(side)) {
+		must(rnicpair_ms() < end_ms);
+		rnic_cq_progress(side->rcq);
+		usleep(100);
+	}
+}
+
+static inline void post_recv(struct rnicpair_side *side, uint64_t wr_id,
+			     size_t off, size_t len)
+{
+	struct usiw_sge sge = rnicpair_sge(side, off, len);
+
+	assert_int_equal(rnicpair_post_recv(side, wr_id, &sge, 1), 0);
+}
+
+static inline void post_send(struct rnicpair_side *side, uint64_t wr_id,
+			     size_t off, size_t len)
+{
+	struct usiw_sge sge = rnicpair_sge(side, off, len);
+	struct rnicpair_wr wr = { .wr_id = wr_id,
+				  .opcode = USIW_WR_SEND,
+				  .flags = USIW_SQE_SIGNALED,
+				  .sge = &sge,
+				  .sge_cnt = 1 };
+
+	assert_int_equal(rnicpair_post(side, &wr), 0);
+}
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* stall.c: an FPDU whose rest does not come, and what is no such thing. */
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../harness/test.h"
+#include "mem/context.h"
+#include "engine/engine.h"
+#include "env.h"
+#include "qp/rnr.h"
+#include "rawpeer.h"
+#include "qp/qp.h"
+#include "qp/stream-internal.h"
+
+#define STALL_MS 400
+
+/* ---- a part of an FPDU --------------------------------------------------- */
+
+/* As a Write of @len octets begins whose length field says so. */
+static void send_front(struct rawpeer *raw, struct rnicpair_side *s,
+		       uint32_t len, size_t octets)
+{
+	static uint8_t front[65536];
+	uint64_t to = rnicpair_addr(s, 0);
+	uint32_t ulpdu = 14 + len;
+
+	memset(front, 0x33, sizeof(front));
+	front[0] = (uint8_t)(ulpdu >> 8);
+	front[1] = (uint8_t)ulpdu;
+	front[2] = 0xc1; /* tagged, last, DDP 1 */
+	front[3] = 0x40; /* RDMAP 1, Write */
+	for (int i = 0; i < 4; i++)
+		front[4 + i] = (uint8_t)(s->stag >> (24 - 8 * i));
+	for (int i = 0; i < 8; i++)
+		front[8 + i] = (uint8_t)(to >> (56 - 8 * i));
+	assert_int_equal(write(raw->fd, front, octets), octets);
+}
+
+static const struct row {
+	const char *name;
+	bool has_crc;
+	uint32_t len;  /* of the payload, as the length field has it */
+	size_t octets; /* that come */
+} rows[] = {
+	{ "one octet of the length", true, 8, 1 },
+	{ "the length", true, 8, 2 },
+	{ "a part of the header", true, 8, 9 },
+	{ "all but the last octet", true, 8, 2 + 14 + 8 + 3 },
+	{ "a length that is too long", true, 30000, 2 + 14 + 8 + 4 },
+	{ "the same without CRC", false, 8008, 2 + 14 + 8 + 4 },
+	{ "placed as it comes", false, 60000, 2 + 14 + 30000 },
+	{ "placed, no pad and CRC", false, 60000, 2 + 14 + 60000 },
+	{ "placed, a part of the CRC", false, 60000, 2 + 14 + 60000 + 2 },
+};
+
+static void the_rest_of_an_fpdu_is_waited_for_so_long(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+		const char *name = rows[i].name;
+		uint64_t begin_ms = rnicpair_ms();
+		struct rnicpair_side *s;
+		struct rawpeer raw;
+		struct rnicpair p;
+
+		print_message("%s\n", name);
+		opt.has_crc = rows[i].has_crc;
+		rnicpair_open_idle(&p, &opt);
+		rawpeer_join(&raw, &p, 0);
+		s = &p.side[0];
+		assert_int_equal(rnicpair_post_recv(s, 1, NULL, 0), 0);
+		/* One that is whole: payload may go straight to its place. */
+		rawpeer_write(&raw, s->stag, rnicpair_addr(s, 0), "x", 1);
+		send_front(&raw, s, rows[i].len, rows[i].octets);
+		assert_row(name, rnicpair_take(s, s->rcq).status ==
+					 USIW_WC_WR_FLUSH_ERR);
+		assert_row(name, rnicpair_ms() - begin_ms >= STALL_MS);
+		assert_row(name,
+			   rnicpair_async(s, NULL) == USIW_EVENT_QP_FATAL);
+		assert_row(name, rnic_qp_state(s->qp) == RNIC_QPS_TERMINATE);
+		assert_row(name, rawpeer_event(&raw).type == SMPA_EV_TERMINATE);
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+/* An FPDU is one FPDU, however its octets trickle. */
+static void trickling_does_not_help(void **state)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	uint64_t end_ms;
+	struct rnicpair_side *s;
+	struct rawpeer raw;
+	struct rnicpair p;
+
+	(void)state;
+	rnicpair_open_idle(&p, &opt);
+	rawpeer_join(&raw, &p, 0);
+	s = &p.side[0];
+	rawpeer_write(&raw, s->stag, rnicpair_addr(s, 0), "x", 1);
+	send_front(&raw, s, 60000, 20);
+	end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	while (rnic_qp_state(s->qp) == RNIC_QPS_RTS) {
+		assert_true(rnicpair_ms() < end_ms);
+		(void)!write(raw.fd, "x", 1);
+		poll(NULL, 0, 10);
+	}
+	assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_TERMINATE);
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+/* ---- what is none -------------------------------------------------------- */
+
+static void look_in_vain(struct rnicpair_side *s, uint32_t times)
+{
+	struct rnic_stream *stream;
+
+	rnic_engine_lead(s->ctx->engine);
+	stream = s->qp->stream;
+	for (uint32_t i = 0; i < times; i++)
+		assert_false(rnic_stall_is_over(stream, rnic_now_ns()));
+	assert_int_equal(stream->stall.next_ns, 0);
+	rnic_engine_unlead(s->ctx->engine);
+}
+
+/* Nothing of an FPDU is there: looked at however often. */
+static void silence_between_fpdus_is_no_stall(void **state)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	struct rnicpair_side *s;
+	struct rawpeer raw;
+	struct rnicpair p;
+
+	(void)state;
+	rnicpair_open_idle(&p, &opt);
+	rawpeer_join(&raw, &p, 0);
+	s = &p.side[0];
+	look_in_vain(s, 20);
+	assert_int_equal(rnicpair_post_recv(s, 1, NULL, 0), 0);
+	rawpeer_send_octets(&raw, SMPA_OP_SEND, NULL, 0);
+	assert_int_equal(rnicpair_take(s, s->rcq).status, USIW_WC_SUCCESS);
+	look_in_vain(s, 20);
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+/* The looks in between find another FPDU each time, but always a part. */
+static void a_stream_that_moves_is_no_stall(void **state)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	bool is_midway = false;
+	struct rnicpair_side *s;
+	struct rawpeer raw;
+	struct rnicpair p;
+
+	(void)state;
+	rnicpair_open_idle(&p, &opt);
+	rawpeer_join(&raw, &p, 0);
+	s = &p.side[0];
+	send_front(&raw, s, 8, 9);
+	while (!is_midway) {
+		assert_true(rnicpair_ms() < end_ms);
+		sched_yield();
+		rnic_engine_lead(s->ctx->engine);
+		is_midway = smpa_conn_rx_is_midway(s->qp->stream->conn);
+		for (int i = 0; i < 50 && is_midway; i++) {
+			s->qp->stream->stall.fpdu--;
+			assert_false(rnic_stall_is_over(s->qp->stream,
+							rnic_now_ns()));
+			assert_true(s->qp->stream->stall.next_ns);
+		}
+		rnic_engine_unlead(s->ctx->engine);
+	}
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+/* A Send that finds neither receive nor hold is left in TCP by ourselves. */
+static void what_we_do_not_read_is_no_stall(void **state)
+{
+	static const uint8_t octets[60000];
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	struct rnicpair_side *s;
+	struct rawpeer raw;
+	struct rnicpair p;
+	bool is_full = false;
+
+	(void)state;
+	rnicpair_open_idle(&p, &opt);
+	rawpeer_join(&raw, &p, 0);
+	s = &p.side[0];
+	for (int i = 0; i < 6; i++)
+		rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, sizeof(octets));
+	while (!is_full) {
+		rnic_engine_lead(s->ctx->engine);
+		is_full = s->qp->rnr && rnic_rnr_is_full(s->qp);
+		if (is_full) {
+			assert_true(
+				smpa_conn_rx_is_midway(s->qp->stream->conn));
+			for (int i = 0; i < 20; i++)
+				assert_false(rnic_stall_is_over(s->qp->stream,
+								rnic_now_ns()));
+		}
+		rnic_engine_unlead(s->ctx->engine);
+		assert_true(rnicpair_ms() < end_ms);
+	}
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_rest_of_an_fpdu_is_waited_for_so_long),
+		cmocka_unit_test(trickling_does_not_help),
+		cmocka_unit_test(silence_between_fpdus_is_no_stall),
+		cmocka_unit_test(a_stream_that_moves_is_no_stall),
+		cmocka_unit_test(what_we_do_not_read_is_no_stall),
+	};
+
+	setenv("USIW_STALL_MS", "400", 1);
+	setenv("USIW_RNR_MS", "20000", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

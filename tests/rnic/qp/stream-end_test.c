@@ -1,0 +1,748 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * stream-end.c: every way a stream can end.  Each posted WR completes once,
+ * the manager is told once, and the socket does not outlive it.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "mem/context.h"
+#include "engine/engine.h"
+#include "env.h"
+#include "qp/qp.h"
+#include "rawpeer.h"
+#include "qp/stream-internal.h"
+#include "tcpfake.h"
+
+#define REF 0x1000
+#define WR_CNT 10
+
+/* ---- the manager -------------------------------------------------------- */
+
+static _Atomic uint32_t told_cnt;
+static _Atomic int told_status;
+
+void __wrap_rnic_loop_note(uint64_t cm_ref, int status);
+
+void __wrap_rnic_loop_note(uint64_t cm_ref, int status)
+{
+	must(cm_ref == REF);
+	atomic_store(&told_status, status);
+	atomic_fetch_add(&told_cnt, 1);
+}
+
+/* ---- the stage: a QP with work in all stages, and an unexpected peer
+ * ------------ */
+
+struct stage {
+	struct rnicpair p;
+	struct rawpeer raw;
+	struct rnicpair_side *s;
+	int fd;
+};
+
+static struct rnicpair_options stage_options(void)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+
+	opt.cm_ref = REF;
+	opt.sockbuf = 16384;
+	return opt;
+}
+
+/*
+ * Ten receives; then reads that nobody answers, of which ORD are out, and
+ * behind them writes, some signaled, of which TCP takes a part only.
+ */
+static void stage_open(struct stage *st)
+{
+	struct rnicpair_options opt = stage_options();
+
+	memset(st, 0, sizeof(*st));
+	atomic_store(&told_cnt, 0);
+	atomic_store(&told_status, 1);
+	opt.ord = opt.ird = 2;
+	rnicpair_open_idle(&st->p, &opt);
+	rawpeer_join(&st->raw, &st->p, 0);
+	st->s = &st->p.side[0];
+	rnic_engine_lead(st->s->ctx->engine);
+	st->fd = st->s->qp->stream->source.fd;
+	rnic_engine_unlead(st->s->ctx->engine);
+	for (uint64_t i = 0; i < WR_CNT; i++) {
+		struct usiw_sge sge = rnicpair_sge(st->s, 0, 200000);
+		struct rnicpair_wr wr = {
+			.wr_id = i,
+			.opcode = i < 2 ? USIW_WR_READ : USIW_WR_WRITE,
+			.flags = i % 2 ? USIW_SQE_SIGNALED : 0,
+			.sge = &sge,
+			.sge_cnt = 1,
+		};
+
+		assert_int_equal(rnicpair_post_recv(st->s, i, NULL, 0), 0);
+		assert_int_equal(rnicpair_post(st->s, &wr), 0);
+	}
+}
+
+/* All completed, once, in order, in error; nothing more comes. */
+static void stage_check_flushed(struct stage *st)
+{
+	for (uint64_t i = 0; i < WR_CNT; i++) {
+		struct usiw_cqe cqe = rnicpair_take(st->s, st->s->scq);
+
+		assert_int_equal(cqe.wr_id, i);
+		assert_int_not_equal(cqe.status, USIW_WC_SUCCESS);
+		cqe = rnicpair_take(st->s, st->s->rcq);
+		assert_int_equal(cqe.wr_id, i);
+		assert_int_equal(cqe.status, USIW_WC_WR_FLUSH_ERR);
+	}
+	assert_true(rnicpair_is_quiet(&st->p, st->s, st->s->scq));
+	assert_true(rnicpair_is_quiet(&st->p, st->s, st->s->rcq));
+	assert_int_equal(atomic_load(&told_cnt), 1);
+}
+
+static uint32_t streams_left(struct rnicpair_side *s)
+{
+	uint32_t cnt;
+
+	rnic_engine_lead(s->ctx->engine);
+	cnt = s->ctx->engine->source_cnt;
+	rnic_engine_unlead(s->ctx->engine);
+	return cnt;
+}
+
+static void wait_streams_gone(struct rnicpair_side *s)
+{
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+
+	while (streams_left(s)) {
+		assert_true(rnicpair_ms() < end_ms);
+		sched_yield();
+	}
+}
+
+/* ---- endings ------------------------------------------------------------ */
+
+static void end_by_fin(struct stage *st)
+{
+	assert_int_equal(shutdown(st->raw.fd, SHUT_WR), 0);
+}
+
+static void end_by_reset(struct stage *st)
+{
+	rawpeer_reset(&st->raw);
+}
+
+static void end_by_terminate(struct stage *st)
+{
+	smpa_conn_terminate(st->raw.conn,
+			    (struct smpa_fault){ SMPA_F_RDMAP_UNSPEC });
+	(void)rawpeer_try(&st->raw);
+}
+
+static void end_by_violation(struct stage *st)
+{
+	rawpeer_write(&st->raw, 1, 1, "x", 1);
+}
+
+static void end_by_noise(struct stage *st)
+{
+	static const uint8_t noise[64] = { 0xff, 0xff, 0xff };
+
+	assert_int_equal(write(st->raw.fd, noise, sizeof(noise)),
+			 sizeof(noise));
+}
+
+/* FIN in the middle of an FPDU. */
+static void end_by_cut(struct stage *st)
+{
+	static const uint8_t front[] = { 0, 30, 0x41 };
+
+	assert_int_equal(write(st->raw.fd, front, sizeof(front)),
+			 sizeof(front));
+	assert_int_equal(shutdown(st->raw.fd, SHUT_WR), 0);
+}
+
+static void end_by_modify(struct stage *st)
+{
+	assert_int_equal(rnic_qp_modify(st->s->qp, RNIC_QPS_ERROR), 0);
+}
+
+static void end_by_disconnect(struct stage *st)
+{
+	rnic_qp_disconnect(st->s->qp, REF);
+	rawpeer_reset(&st->raw);
+}
+
+/* Nobody answers: the drain limit ends it. */
+static void end_by_limit(struct stage *st)
+{
+	rnic_qp_disconnect(st->s->qp, REF);
+}
+
+static void end_by_dereg(struct stage *st)
+{
+	assert_int_equal(rnic_mr_dereg(st->s->mr), 0);
+	st->s->mr = NULL;
+}
+
+struct ending {
+	const char *name;
+	void (*end)(struct stage *st);
+	enum rnic_qp_state state;
+	bool is_orderly; /* the manager is told 0 */
+	int error;	 /* TCP's own */
+};
+
+static const struct ending endings[] = {
+	{ "peer's FIN, and it reads nothing", end_by_fin, RNIC_QPS_ERROR, false,
+	  0 },
+	{ "peer's RST", end_by_reset, RNIC_QPS_ERROR, false, ECONNRESET },
+	{ "peer's TERMINATE", end_by_terminate, RNIC_QPS_TERMINATE, false, 0 },
+	{ "peer's violation", end_by_violation, RNIC_QPS_TERMINATE, false, 0 },
+	{ "noise", end_by_noise, RNIC_QPS_TERMINATE, false, 0 },
+	{ "cut FPDU", end_by_cut, RNIC_QPS_TERMINATE, false, 0 },
+	{ "modify to ERROR", end_by_modify, RNIC_QPS_ERROR, true, 0 },
+	{ "disconnect, then RST", end_by_disconnect, RNIC_QPS_ERROR, false,
+	  ECONNRESET },
+	{ "disconnect, silent peer", end_by_limit, RNIC_QPS_ERROR, false, 0 },
+	{ "dereg in use", end_by_dereg, RNIC_QPS_TERMINATE, false, 0 },
+};
+
+/* T-28 (RST), U-13 */
+static void each_ending_completes_everything_once(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		struct stage st;
+
+		print_message("%s\n", endings[i].name);
+		stage_open(&st);
+		endings[i].end(&st);
+		stage_check_flushed(&st);
+		assert_int_equal(rnic_qp_state(st.s->qp), endings[i].state);
+		assert_int_equal(rnic_qp_error(st.s->qp), endings[i].error);
+		if (endings[i].is_orderly)
+			assert_int_equal(atomic_load(&told_status), 0);
+		else
+			assert_true(atomic_load(&told_status) < 0);
+		if (st.raw.stream)
+			rawpeer_reset(&st.raw);
+		wait_streams_gone(st.s);
+		/* The socket went with it. */
+		assert_int_equal(fcntl(st.fd, F_GETFD), -1);
+		assert_int_equal(rnic_qp_modify(st.s->qp, RNIC_QPS_IDLE), 0);
+		assert_int_equal(rnic_qp_error(st.s->qp), 0);
+		rnicpair_close(&st.p);
+		assert_int_equal(atomic_load(&told_cnt), 1);
+	}
+}
+
+/* A peer that never closes is not waited for beyond the limit. */
+static void a_silent_peer_costs_no_more_than_the_limit(void **state)
+{
+	uint64_t start_ms, spent_ms;
+	struct stage st;
+
+	(void)state;
+	stage_open(&st);
+	start_ms = rnicpair_ms();
+	assert_int_equal(rnic_qp_modify(st.s->qp, RNIC_QPS_ERROR), 0);
+	wait_streams_gone(st.s);
+	spent_ms = rnicpair_ms() - start_ms;
+	assert_in_range(spent_ms, util_settings()->drain_ms / 2,
+			util_settings()->drain_ms + 5000);
+	rawpeer_close(&st.raw);
+	rnicpair_close(&st.p);
+}
+
+/* Nothing is reported complete and then lost by a RST: what was accepted
+ * arrives although the sender goes at once with unread input. */
+static void what_was_complete_arrives(void **state)
+{
+	struct rnicpair_options opt = stage_options();
+	struct rnicpair p;
+	struct rawpeer raw;
+	uint32_t events;
+
+	(void)state;
+	opt.sockbuf = 0;
+	for (int round = 0; round < 20; round++) {
+		uint32_t got = 0;
+		struct smpa_event ev;
+
+		rnicpair_open_idle(&p, &opt);
+		rawpeer_join(&raw, &p, 0);
+		for (int i = 0; i < 20; i++) {
+			struct usiw_sge sge = rnicpair_sge(&p.side[0], 0, 9999);
+			struct rnicpair_wr wr = { .opcode = USIW_WR_SEND,
+						  .flags = USIW_SQE_SIGNALED,
+						  .sge = &sge,
+						  .sge_cnt = 1 };
+
+			assert_int_equal(rnicpair_post(&p.side[0], &wr), 0);
+		}
+		for (int i = 0; i < 20; i++)
+			assert_int_equal(
+				rnicpair_take(&p.side[0], p.side[0].scq).status,
+				USIW_WC_SUCCESS);
+		/* Input that nobody reads any more. */
+		rawpeer_write(&raw, p.side[0].stag,
+			      rnicpair_addr(&p.side[0], 0), "x", 1);
+		assert_int_equal(rnic_qp_destroy(p.side[0].qp, &events), 0);
+		p.side[0].qp = NULL;
+		do {
+			ev = rawpeer_event(&raw);
+			/* To a silent peer goes an empty Write, too. */
+			got += ev.type == SMPA_EV_MESSAGE &&
+			       ev.msg.opcode == SMPA_OP_SEND;
+		} while (ev.type == SMPA_EV_MESSAGE);
+		assert_int_equal(ev.type, SMPA_EV_CLOSED);
+		assert_int_equal(got, 20);
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+/* ---- the peer closes its half, and goes on reading (DDP-45) -------------- */
+
+#define HALF_CNT 40
+#define HALF_LEN 60000u
+
+static void half_open(struct rnicpair *p, struct rawpeer *raw)
+{
+	struct rnicpair_options opt = stage_options();
+
+	opt.ird = opt.ord = HALF_CNT;
+	opt.max_wr = HALF_CNT + 2;
+	opt.rtr = SMPA_RTR_WRITE;
+	atomic_store(&told_cnt, 0);
+	rnicpair_open_idle(p, &opt);
+	rawpeer_join(raw, p, 0);
+	rnicpair_fill(p->side[0].buf, HALF_LEN + HALF_CNT, 3);
+}
+
+/* Message after message, whole; then the other half closes. */
+static void half_check(struct rnicpair *p, struct rawpeer *raw, uint8_t opcode)
+{
+	struct smpa_event ev;
+
+	for (int i = 0; i < HALF_CNT; i++) {
+		ev = rawpeer_event(raw);
+		assert_int_equal(ev.type, SMPA_EV_MESSAGE);
+		assert_int_equal(ev.msg.opcode, opcode);
+		if (opcode == SMPA_OP_SEND)
+			assert_memory_equal(raw->sink, p->side[0].buf + i,
+					    HALF_LEN);
+	}
+	assert_int_equal(rawpeer_event(raw).type, SMPA_EV_CLOSED);
+}
+
+static void half_end(struct rnicpair *p, struct rawpeer *raw, int status)
+{
+	rnicpair_wait_state(&p->side[0], RNIC_QPS_ERROR);
+	assert_int_equal(atomic_load(&told_cnt), 1);
+	assert_int_equal(atomic_load(&told_status), status);
+	wait_streams_gone(&p->side[0]);
+	rawpeer_close(raw);
+	rnicpair_close(p);
+}
+
+static void half_post(struct rnicpair *p, uint64_t i, uint8_t opcode)
+{
+	struct usiw_sge sge = rnicpair_sge(&p->side[0], i, HALF_LEN);
+	struct rnicpair_wr wr = { .wr_id = i,
+				  .opcode = opcode,
+				  .flags = USIW_SQE_SIGNALED,
+				  .sge = &sge,
+				  .sge_cnt = 1 };
+
+	assert_int_equal(rnicpair_post(&p->side[0], &wr), 0);
+}
+
+/* The engine has seen the FIN. */
+static void half_wait_closed(struct rnicpair_side *s)
+{
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	bool is_seen = false;
+
+	while (!is_seen) {
+		rnic_engine_lead(s->ctx->engine);
+		is_seen = !s->qp->stream || s->qp->stream->has_peer_fin;
+		rnic_engine_unlead(s->ctx->engine);
+		assert_true(rnicpair_ms() < end_ms);
+		sched_yield();
+	}
+}
+
+static void what_was_asked_is_answered_behind_a_fin(void **state)
+{
+	struct rawpeer raw;
+	struct rnicpair p;
+
+	(void)state;
+	half_open(&p, &raw);
+	for (uint64_t i = 0; i < HALF_CNT; i++)
+		rawpeer_read(&raw, 1, i << 32, p.side[0].stag,
+			     rnicpair_addr(&p.side[0], i), HALF_LEN);
+	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
+	half_wait_closed(&p.side[0]);
+	half_check(&p, &raw, SMPA_OP_READ_RESPONSE);
+	half_end(&p, &raw, 0);
+}
+
+/* What was posted goes; what is posted later, or wants an answer, does not. */
+static void what_was_posted_goes_out_behind_a_fin(void **state)
+{
+	struct rnicpair_side *s;
+	struct rawpeer raw;
+	struct rnicpair p;
+
+	(void)state;
+	for (int disconnects = 0; disconnects < 2; disconnects++) {
+		half_open(&p, &raw);
+		s = &p.side[0];
+		for (uint64_t i = 0; i < HALF_CNT; i++)
+			half_post(&p, i, USIW_WR_SEND);
+		half_post(&p, HALF_CNT, USIW_WR_READ);
+		if (disconnects)
+			rnic_qp_disconnect(s->qp, REF);
+		assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
+		half_wait_closed(s);
+		half_post(&p, HALF_CNT + 1, USIW_WR_SEND);
+		half_check(&p, &raw, SMPA_OP_SEND);
+		for (uint64_t i = 0; i < HALF_CNT + 2; i++) {
+			struct usiw_cqe cqe = rnicpair_take(s, s->scq);
+
+			assert_int_equal(cqe.wr_id, i);
+			assert_int_equal(cqe.status,
+					 i < HALF_CNT ? USIW_WC_SUCCESS
+						      : USIW_WC_WR_FLUSH_ERR);
+		}
+		half_end(&p, &raw, 0);
+	}
+}
+
+/* Who closes and reads nothing, or a little now and then, is not waited for
+ * beyond the limit. */
+static void a_half_that_does_not_read_is_bounded(void **state)
+{
+	(void)state;
+	for (int drips = 0; drips < 2; drips++) {
+		uint64_t start_ms = rnicpair_ms(), spent_ms;
+		struct rawpeer raw;
+		struct rnicpair p;
+		uint8_t octets[64];
+
+		half_open(&p, &raw);
+		for (uint64_t i = 0; i < HALF_CNT; i++)
+			half_post(&p, i, USIW_WR_SEND);
+		assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
+		while (rnic_qp_state(p.side[0].qp) != RNIC_QPS_ERROR) {
+			assert_true(rnicpair_ms() - start_ms <
+				    RNICPAIR_LIMIT_MS);
+			poll(NULL, 0, 10);
+			if (drips)
+				(void)!read(raw.fd, octets, sizeof(octets));
+		}
+		spent_ms = rnicpair_ms() - start_ms;
+		assert_true(spent_ms >= util_settings()->drain_ms);
+		half_end(&p, &raw, -ETIMEDOUT);
+	}
+}
+
+/* A pair whose Initiator offers no RTR; work of the accepting side waits. */
+static void held_open(struct rnicpair *p)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	struct rnicpair_wr wr = { .wr_id = 7,
+				  .opcode = USIW_WR_SEND,
+				  .flags = USIW_SQE_SIGNALED };
+
+	opt.rtr = 0;
+	rnicpair_open(p, &opt);
+	must(rnicpair_post_recv(&p->side[0], 1, NULL, 0) == 0);
+	must(rnicpair_post(&p->side[1], &wr) == 0);
+}
+
+/* ---- what is flushed is the application's again -------------------------- */
+
+/* The FPDU stays cut: nothing is sent from memory that was given back. */
+static void flushed_memory_is_not_sent(void **state)
+{
+	struct rnicpair_options opt = stage_options();
+	static uint8_t got[65536];
+	struct rnicpair_side *s;
+	struct rawpeer raw;
+	struct rnicpair p;
+	uint32_t run = 0;
+	ssize_t len;
+
+	(void)state;
+	opt.has_crc = false; /* sent in place */
+	opt.cm_ref = 0;
+	rnicpair_open_idle(&p, &opt);
+	rawpeer_join(&raw, &p, 0);
+	s = &p.side[0];
+	memset(s->buf, 0x11, 60000);
+	for (uint64_t i = 0; i < 4; i++) {
+		struct usiw_sge sge = rnicpair_sge(s, 0, 60000);
+		struct rnicpair_wr wr = { .wr_id = i,
+					  .opcode = USIW_WR_WRITE,
+					  .sge = &sge,
+					  .sge_cnt = 1 };
+
+		assert_int_equal(rnicpair_post(s, &wr), 0);
+	}
+	assert_int_equal(rnic_qp_modify(s->qp, RNIC_QPS_ERROR), 0);
+	memset(s->buf, 0xee, 60000);
+	assert_int_equal(fcntl(raw.fd, F_SETFL, 0), 0);
+	while ((len = read(raw.fd, got, sizeof(got))) > 0) {
+		for (ssize_t i = 0; i < len; i++) {
+			run = got[i] == 0xee ? run + 1 : 0;
+			assert_true(run < 16);
+		}
+	}
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+/* MPA-134: what may not be sent is not waited for. */
+static void held_octets_do_not_delay_the_fin(void **state)
+{
+	struct rnic_stream *stream;
+	struct rnicpair_side *s;
+	struct rnicpair p;
+
+	(void)state;
+	held_open(&p);
+	s = &p.side[1];
+	assert_int_equal(rnic_qp_modify(s->qp, RNIC_QPS_ERROR), 0);
+	rnic_engine_lead(s->ctx->engine);
+	/* The source is its first member. */
+	stream = (void *)LIST_FIRST(&s->ctx->engine->sources);
+	assert_true(!stream || stream->is_fin_sent);
+	rnic_engine_unlead(s->ctx->engine);
+	rnicpair_close(&p);
+}
+
+/* ... but only from its own beginning, however much is posted behind it. */
+static void held_work_is_not_delayed_by_more(void **state)
+{
+	struct rnicpair_wr wr = { .opcode = USIW_WR_SEND };
+	struct rnicpair_side *s;
+	struct rnicpair p;
+	uint64_t first_ns;
+
+	(void)state;
+	held_open(&p);
+	s = &p.side[1];
+	rnic_engine_lead(s->ctx->engine);
+	first_ns = s->qp->stream ? s->qp->stream->deadline_ns : 0;
+	rnic_engine_unlead(s->ctx->engine);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(rnicpair_post(s, &wr), 0);
+		rnic_engine_lead(s->ctx->engine);
+		/* Or it is over: a slow machine. */
+		if (s->qp->stream)
+			assert_true(s->qp->stream->deadline_ns == first_ns);
+		rnic_engine_unlead(s->ctx->engine);
+	}
+	rnicpair_close(&p);
+}
+
+/* A closing stream has more time when the peer has taken so much, and only
+ * then. */
+static void the_limit_is_for_peers_that_stall(void **state)
+{
+	uint64_t octets = UINT64_MAX, first_ns = 0, now_ns;
+	const struct rnic_stream *stream;
+	struct rnicpair_side *s;
+	struct rawpeer raw;
+	struct rnicpair p;
+	uint32_t msg_cnt = 0;
+
+	(void)state;
+	half_open(&p, &raw);
+	s = &p.side[0];
+	for (uint64_t i = 0; i < HALF_CNT; i++)
+		half_post(&p, i, USIW_WR_SEND);
+	rnic_qp_disconnect(s->qp, REF);
+	/* Passes that find TCP full give it nothing. */
+	for (int i = 0; i < 50; i++) {
+		rnic_engine_lead(s->ctx->engine);
+		stream = s->qp->stream;
+		assert_non_null(stream);
+		if (stream->tx_octets == octets)
+			assert_true(stream->deadline_ns == first_ns);
+		octets = stream->tx_octets;
+		first_ns = stream->deadline_ns;
+		rnic_engine_unlead(s->ctx->engine);
+		rnic_cq_progress(s->scq);
+	}
+	now_ns = first_ns;
+	while (now_ns == first_ns) {
+		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_MESSAGE);
+		assert_true(++msg_cnt < HALF_CNT);
+		rnic_engine_lead(s->ctx->engine);
+		now_ns = s->qp->stream ? s->qp->stream->deadline_ns : 0;
+		rnic_engine_unlead(s->ctx->engine);
+	}
+	assert_true(now_ns > first_ns);
+	for (; msg_cnt < HALF_CNT; msg_cnt++)
+		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_MESSAGE);
+	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
+	half_end(&p, &raw, 0);
+}
+
+/* Letting go sends the rest, which completes WRs, which overrun the CQ, which
+ * lets go. */
+static void an_overrun_while_letting_go_is_told_once(void **state)
+{
+	struct rnicpair_options opt = stage_options();
+	struct tcpfake_plan plan = { .send_fail_at = 1, .err = EAGAIN };
+	struct rnicpair p;
+	struct rnicpair_side *s = &p.side[0];
+	struct rawpeer raw;
+
+	(void)state;
+	opt.cqe = 1;
+	opt.sockbuf = 0;
+	atomic_store(&told_cnt, 0);
+	rnicpair_open_idle(&p, &opt);
+	rawpeer_join(&raw, &p, 0);
+	rnic_engine_lead(s->ctx->engine);
+	plan.fd = s->qp->stream->source.fd;
+	rnic_engine_unlead(s->ctx->engine);
+	tcpfake_install(&plan);
+	for (uint64_t i = 0; i < 4; i++) {
+		struct rnicpair_wr wr = { .wr_id = i,
+					  .opcode = USIW_WR_SEND,
+					  .flags = USIW_SQE_SIGNALED };
+
+		assert_int_equal(rnicpair_post(s, &wr), 0);
+	}
+	/* Until all are submitted, and wait for TCP. */
+	rnic_engine_lead(s->ctx->engine);
+	while (s->qp->sq.next_idx != 4) {
+		rnic_engine_unlead(s->ctx->engine);
+		rnic_cq_progress(s->scq);
+		rnic_engine_lead(s->ctx->engine);
+	}
+	tcpfake_remove();
+	{
+		struct rnic_stream *stream = s->qp->stream;
+
+		rnic_stream_detach(stream, 0);
+		rnic_qp_fail(s->qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
+			     RNIC_QP_EV_CNT);
+		rnic_stream_end_step(stream);
+	}
+	rnic_engine_unlead(s->ctx->engine);
+	assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_ERROR);
+	assert_int_equal(atomic_load(&told_cnt), 1);
+	assert_int_equal(usiw_ring_used(rnic_cq_ring(s->scq)), 1);
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+}
+
+/* MPA-134: it goes out at once when the first FPDU has come (T-55). */
+static void held_work_goes_out_with_the_first_fpdu(void **state)
+{
+	struct rnicpair_wr wr = { .opcode = USIW_WR_WRITE };
+	struct rnicpair p;
+	struct usiw_cqe cqe;
+
+	(void)state;
+	held_open(&p);
+	assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].rcq));
+	wr.rkey = p.side[1].stag;
+	wr.remote_addr = rnicpair_addr(&p.side[1], 0);
+	assert_int_equal(rnicpair_post(&p.side[0], &wr), 0);
+	cqe = rnicpair_take(&p.side[0], p.side[0].rcq);
+	assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+	cqe = rnicpair_take(&p.side[1], p.side[1].scq);
+	assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+	rnicpair_close(&p);
+}
+
+/* ... and ends with a status of its own when none comes. */
+static void held_work_fails_by_name_in_the_end(void **state)
+{
+	struct rnicpair p;
+	struct usiw_cqe cqe;
+
+	(void)state;
+	held_open(&p);
+	cqe = rnicpair_take(&p.side[1], p.side[1].scq);
+	assert_int_equal(cqe.wr_id, 7);
+	assert_int_equal(cqe.status, USIW_WC_RESP_TIMEOUT_ERR);
+	assert_int_equal(rnic_qp_state(p.side[1].qp), RNIC_QPS_ERROR);
+	cqe = rnicpair_take(&p.side[0], p.side[0].rcq);
+	assert_int_equal(cqe.status, USIW_WC_WR_FLUSH_ERR);
+	rnicpair_close(&p);
+}
+
+/* The send is the first to meet the reset, and takes the socket's error: what
+ * came before the reset is read all the same. */
+static void a_terminate_before_a_reset_is_heard(void **state)
+{
+	const struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	struct rnicpair p;
+	struct rnicpair_side *side = &p.side[0];
+	struct rawpeer raw;
+	struct usiw_sge sge;
+	struct rnicpair_wr wr = {
+		.wr_id = 1, .opcode = USIW_WR_SEND, .sge = &sge, .sge_cnt = 1
+	};
+
+	(void)state;
+	rnicpair_open_idle(&p, &opt);
+	rawpeer_join(&raw, &p, 0);
+	sge = rnicpair_sge(side, 0, 100);
+	rnic_engine_lead(side->qp->engine);
+	smpa_conn_terminate(raw.conn,
+			    (struct smpa_fault){ SMPA_F_DDP_U_NO_BUFFER });
+	(void)rawpeer_try(&raw);
+	rawpeer_reset(&raw);
+	assert_int_equal(rnicpair_post(side, &wr), 0);
+	rnic_engine_unlead(side->qp->engine);
+	assert_int_equal(rnicpair_take(side, side->scq).status,
+			 USIW_WC_RNR_RETRY_EXC_ERR);
+	rnicpair_wait_state(side, RNIC_QPS_TERMINATE);
+	rnicpair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_ending_completes_everything_once),
+		cmocka_unit_test(a_silent_peer_costs_no_more_than_the_limit),
+		cmocka_unit_test(what_was_complete_arrives),
+		cmocka_unit_test(what_was_asked_is_answered_behind_a_fin),
+		cmocka_unit_test(what_was_posted_goes_out_behind_a_fin),
+		cmocka_unit_test(a_half_that_does_not_read_is_bounded),
+		cmocka_unit_test(flushed_memory_is_not_sent),
+		cmocka_unit_test(held_octets_do_not_delay_the_fin),
+		cmocka_unit_test(held_work_is_not_delayed_by_more),
+		cmocka_unit_test(the_limit_is_for_peers_that_stall),
+		cmocka_unit_test(an_overrun_while_letting_go_is_told_once),
+		cmocka_unit_test(held_work_goes_out_with_the_first_fpdu),
+		cmocka_unit_test(held_work_fails_by_name_in_the_end),
+		cmocka_unit_test(a_terminate_before_a_reset_is_heard),
+	};
+
+	setenv("USIW_START_MS", "400", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

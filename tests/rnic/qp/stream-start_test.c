@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * stream-start.c: the MPA start as the connection manager steps it, over a
+ * TCP that gives little, and with peers that refuse, vanish or talk nonsense.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "os/fd.h"
+#include "rnicpair.h"
+#include "qp/stream-internal.h"
+#include "os/tcp.h"
+#include "tcpfake.h"
+
+static struct rnic_stream *stream_new(int fd, enum smpa_role role)
+{
+	struct smpa_options opt = SMPA_OPTIONS_INIT;
+	struct rnic_stream *stream;
+
+	opt.role = role;
+	opt.ird = opt.ord = 4;
+	opt.rtr = SMPA_RTR_WRITE | SMPA_RTR_READ;
+	assert_int_equal(rnic_stream_new(fd, &opt, &stream), 0);
+	assert_int_equal(rnic_stream_fd(stream), fd);
+	return stream;
+}
+
+/* Steps until an event or an error; waits for what the stream wants. */
+static int step(struct rnic_stream *stream, struct smpa_event *ev)
+{
+	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	int rc;
+
+	while ((rc = rnic_stream_start_step(stream, ev)) == 0) {
+		uint32_t wants = rnic_stream_start_wants(stream);
+		struct pollfd pfd = { .fd = rnic_stream_fd(stream) };
+
+		pfd.events = (short)((wants & EPOLLIN ? POLLIN : 0) |
+				     (wants & EPOLLOUT ? POLLOUT : 0));
+		poll(&pfd, 1, 20);
+		assert_true(rnicpair_ms() < end_ms);
+	}
+	return rc;
+}
+
+static void takes_the_socket_over(void **state)
+{
+	struct rnic_stream *stream;
+	socklen_t len = sizeof(int);
+	int fd[2], on = 0;
+
+	(void)state;
+	rnicpair_sockets(0, fd);
+	stream = stream_new(fd[0], SMPA_INITIATOR);
+	/* MPA-75 */
+	assert_int_equal(getsockopt(fd[0], IPPROTO_TCP, TCP_NODELAY, &on, &len),
+			 0);
+	assert_int_equal(on, 1);
+	rnic_stream_free(stream);
+	assert_int_equal(fcntl(fd[0], F_GETFD), -1);
+	rnic_stream_free(NULL);
+	rnic_fd_close(fd[1]);
+}
+
+static void leaves_the_socket_when_it_fails(void **state)
+{
+	struct smpa_options opt = SMPA_OPTIONS_INIT;
+	struct rnic_stream *stream = NULL;
+	int fd[2];
+
+	(void)state;
+	rnicpair_sockets(0, fd);
+	opt.rev = 3;
+	assert_int_equal(rnic_stream_new(fd[0], &opt, &stream), -EINVAL);
+	assert_null(stream);
+	assert_true(fcntl(fd[0], F_GETFD) >= 0);
+	rnic_fd_close(fd[0]);
+	rnic_fd_close(fd[1]);
+}
+
+/* Private Data of every length, in pieces of every size. */
+static void exchanges_private_data(void **state)
+{
+	static const size_t lens[] = { 0, 1, 3, 4, 100, 256, 508 };
+	static const size_t cuts[] = { 0, 1, 7, 19, 20, 21 };
+	uint8_t pd[512];
+
+	(void)state;
+	rnicpair_fill(pd, sizeof(pd), 5);
+	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		struct tcpfake_plan plan = { .fd = -1,
+					     .recv_max = cuts[i % 6],
+					     .send_max = cuts[(i + 1) % 6],
+					     .eagain_every = i % 2 ? 3 : 0 };
+		struct rnic_stream *a, *b;
+		struct smpa_event ev;
+		int fd[2];
+
+		rnicpair_sockets(0, fd);
+		tcpfake_install(&plan);
+		a = stream_new(fd[0], SMPA_INITIATOR);
+		b = stream_new(fd[1], SMPA_RESPONDER);
+		assert_int_equal(
+			smpa_conn_start(rnic_stream_conn(a), pd, lens[i]), 0);
+		assert_int_equal(smpa_conn_start(rnic_stream_conn(b), NULL, 0),
+				 0);
+		do { /* small pieces need both to go on */
+			assert_true(rnic_stream_start_step(a, &ev) >= 0);
+		} while (rnic_stream_start_step(b, &ev) == 0);
+		assert_int_equal(ev.type, SMPA_EV_REQUEST);
+		assert_int_equal(ev.start.pd_len, lens[i]);
+		assert_memory_equal(lens[i] ? ev.start.pd : pd, pd, lens[i]);
+		assert_int_equal(ev.start.ird, 4);
+		/* Asked again without an answer: nothing, for ever. */
+		assert_int_equal(rnic_stream_start_step(b, &ev), 0);
+		assert_int_equal(smpa_conn_accept(rnic_stream_conn(b), pd + 1,
+						  lens[i], 2, 3),
+				 0);
+		assert_int_equal(step(b, &ev), 1);
+		assert_int_equal(ev.type, SMPA_EV_ESTABLISHED);
+		do {
+			(void)rnic_stream_start_step(b, &ev);
+		} while (rnic_stream_start_step(a, &ev) == 0);
+		assert_int_equal(ev.type, SMPA_EV_ESTABLISHED);
+		assert_int_equal(ev.start.pd_len, lens[i]);
+		assert_memory_equal(lens[i] ? ev.start.pd : pd + 1, pd + 1,
+				    lens[i]);
+		assert_true(ev.start.has_crc);
+		tcpfake_remove();
+		rnic_stream_free(a);
+		rnic_stream_free(b);
+	}
+}
+
+static void tells_a_refusal_with_its_data(void **state)
+{
+	struct rnic_stream *a, *b;
+	struct smpa_event ev;
+	int fd[2];
+
+	(void)state;
+	rnicpair_sockets(0, fd);
+	a = stream_new(fd[0], SMPA_INITIATOR);
+	b = stream_new(fd[1], SMPA_RESPONDER);
+	assert_int_equal(smpa_conn_start(rnic_stream_conn(a), NULL, 0), 0);
+	assert_int_equal(smpa_conn_start(rnic_stream_conn(b), NULL, 0), 0);
+	assert_int_equal(rnic_stream_start_step(a, &ev), 0);
+	assert_int_equal(step(b, &ev), 1);
+	assert_int_equal(smpa_conn_reject(rnic_stream_conn(b), "no", 2), 0);
+	assert_int_equal(rnic_stream_start_step(b, &ev), 0);
+	assert_false(rnic_stream_start_wants(b) & EPOLLOUT);
+	assert_int_equal(step(a, &ev), 1);
+	assert_int_equal(ev.type, SMPA_EV_REJECTED);
+	assert_int_equal(ev.start.pd_len, 2);
+	assert_memory_equal(ev.start.pd, "no", 2);
+	rnic_stream_free(a);
+	rnic_stream_free(b);
+}
+
+struct peer_row {
+	const char *name;
+	const char *says;
+	size_t len;
+	bool is_reset;
+	int rc; /* 1: an event, else -errno */
+	enum smpa_event_type type;
+};
+
+static const struct peer_row peer_rows[] = {
+	{ "closes at once", "", 0, false, 1, SMPA_EV_FAULT },
+	{ "closes amid the frame", "MPA ID R", 8, false, 1, SMPA_EV_FAULT },
+	{ "speaks HTTP", "GET / HTTP/1.1\r\n\r\n12", 20, false, 1,
+	  SMPA_EV_FAULT },
+	{ "resets", "", 0, true, -ECONNRESET, SMPA_EV_NONE },
+};
+
+static void survives_unexpected_peers(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(peer_rows) / sizeof(peer_rows[0]); i++)
+		for (int role = 0; role < 2; role++) {
+			const struct peer_row *s = &peer_rows[i];
+			struct linger linger = { .l_onoff = s->is_reset };
+			struct rnic_stream *stream;
+			struct smpa_event ev;
+			int fd[2];
+
+			rnicpair_sockets(0, fd);
+			stream = stream_new(fd[0], role ? SMPA_RESPONDER
+							: SMPA_INITIATOR);
+			assert_int_equal(
+				smpa_conn_start(rnic_stream_conn(stream), NULL,
+						0),
+				0);
+			assert_int_equal(rnic_stream_start_step(stream, &ev),
+					 0);
+			if (s->len)
+				assert_int_equal(write(fd[1], s->says, s->len),
+						 s->len);
+			assert_int_equal(setsockopt(fd[1], SOL_SOCKET,
+						    SO_LINGER, &linger,
+						    sizeof(linger)),
+					 0);
+			/* FIN also where input was left unread. */
+			if (!s->is_reset)
+				assert_int_equal(shutdown(fd[1], SHUT_WR), 0);
+			else
+				rnic_fd_close(fd[1]);
+			assert_int_equal(step(stream, &ev), s->rc);
+			if (s->rc == 1)
+				assert_int_equal(ev.type, s->type);
+			rnic_stream_free(stream);
+			if (!s->is_reset)
+				rnic_fd_close(fd[1]);
+		}
+}
+
+/* Nothing behind the Request is read: it belongs to RDMA mode. */
+static void reads_nothing_beyond_the_frame(void **state)
+{
+	struct rnic_stream *a, *b;
+	struct smpa_event ev;
+	char octets[8];
+	int fd[2];
+
+	(void)state;
+	rnicpair_sockets(0, fd);
+	a = stream_new(fd[0], SMPA_INITIATOR);
+	b = stream_new(fd[1], SMPA_RESPONDER);
+	assert_int_equal(smpa_conn_start(rnic_stream_conn(a), "abc", 3), 0);
+	assert_int_equal(smpa_conn_start(rnic_stream_conn(b), NULL, 0), 0);
+	assert_int_equal(rnic_stream_start_step(a, &ev), 0);
+	assert_int_equal(write(fd[0], "behind", 6), 6);
+	assert_int_equal(step(b, &ev), 1);
+	assert_int_equal(ev.type, SMPA_EV_REQUEST);
+	assert_int_equal(recv(fd[1], octets, sizeof(octets), MSG_DONTWAIT), 6);
+	assert_memory_equal(octets, "behind", 6);
+	rnic_stream_free(a);
+	rnic_stream_free(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(takes_the_socket_over),
+		cmocka_unit_test(leaves_the_socket_when_it_fails),
+		cmocka_unit_test(exchanges_private_data),
+		cmocka_unit_test(tells_a_refusal_with_its_data),
+		cmocka_unit_test(survives_unexpected_peers),
+		cmocka_unit_test(reads_nothing_beyond_the_frame),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

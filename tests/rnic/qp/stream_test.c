@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * stream.c: passes over a TCP that gives and takes in any pieces, is full, or
+ * fails at any call: the same result, or one completion each.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mem/context.h"
+#include "engine/engine.h"
+#include "qp/qp.h"
+#include "rawpeer.h"
+#include "qp/stream-internal.h"
+#include "tcpfake.h"
+
+static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
+
+/* ---- a little traffic of every kind ------------------------------------- */
+
+#define SEND_LEN 3000u
+#define SEND_CNT 3u
+/* Completions on side 0: sends, a write, a read; on side 1: receives. */
+#define SQ_CNT (SEND_CNT + 2)
+
+static void traffic_post(struct rnicpair *p, size_t bulk)
+{
+	struct rnicpair_side *a = &p->side[0], *b = &p->side[1];
+	struct usiw_sge sge = rnicpair_sge(a, 0, bulk);
+	struct rnicpair_wr wr = {
+		.wr_id = 0,
+		.opcode = USIW_WR_WRITE,
+		.flags = USIW_SQE_SIGNALED,
+		.sge = &sge,
+		.sge_cnt = 1,
+		.rkey = b->stag,
+		.remote_addr = rnicpair_addr(b, 0),
+	};
+
+	rnicpair_fill(a->buf, bulk, 1);
+	memset(b->buf, 0, bulk);
+	/* Read back from where it was written, into the other half. */
+	memset(a->buf + (1u << 20), 0, bulk);
+	for (uint64_t i = 0; i < SEND_CNT; i++) {
+		struct usiw_sge to =
+			rnicpair_sge(b, (2u << 20) + i * SEND_LEN, SEND_LEN);
+
+		assert_int_equal(rnicpair_post_recv(b, i, &to, 1), 0);
+		rnicpair_fill(a->buf + (2u << 20) + i * SEND_LEN, SEND_LEN,
+			      (uint32_t)i);
+	}
+	assert_int_equal(rnicpair_post(a, &wr), 0);
+	wr.wr_id = 1;
+	wr.opcode = USIW_WR_READ;
+	sge = rnicpair_sge(a, 1u << 20, bulk);
+	assert_int_equal(rnicpair_post(a, &wr), 0);
+	for (uint64_t i = 0; i < SEND_CNT; i++) {
+		sge = rnicpair_sge(a, (2u << 20) + i * SEND_LEN, SEND_LEN);
+		wr.wr_id = 2 + i;
+		wr.opcode = USIW_WR_SEND;
+		assert_int_equal(rnicpair_post(a, &wr), 0);
+	}
+}
+
+static void traffic_check(struct rnicpair *p, size_t bulk)
+{
+	struct rnicpair_side *a = &p->side[0], *b = &p->side[1];
+
+	for (uint64_t i = 0; i < SQ_CNT; i++) {
+		struct usiw_cqe cqe = rnicpair_take(a, a->scq);
+
+		assert_int_equal(cqe.wr_id, i);
+		assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+	}
+	for (uint64_t i = 0; i < SEND_CNT; i++) {
+		struct usiw_cqe cqe = rnicpair_take(b, b->rcq);
+
+		assert_int_equal(cqe.wr_id, i);
+		assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+		assert_int_equal(cqe.byte_len, SEND_LEN);
+		assert_true(
+			rnicpair_is_filled(b->buf + (2u << 20) + i * SEND_LEN,
+					   SEND_LEN, (uint32_t)i));
+	}
+	assert_true(rnicpair_is_filled(b->buf, bulk, 1));
+	assert_true(rnicpair_is_filled(a->buf + (1u << 20), bulk, 1));
+}
+
+static void run_traffic(const struct tcpfake_plan *plan, bool has_crc,
+			size_t bulk)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+
+	opt.has_crc = has_crc;
+	rnicpair_open(&p, &opt);
+	tcpfake_install(plan);
+	traffic_post(&p, bulk);
+	traffic_check(&p, bulk);
+	tcpfake_remove();
+	rnicpair_close(&p);
+}
+
+/* What is sent between two QPs of lo leaves it and arrives at it. */
+static void devices_count_their_traffic(void **state)
+{
+	const uint64_t payload = 2 * 100000 + SEND_CNT * SEND_LEN;
+
+	(void)state;
+	for (int has_crc = 0; has_crc < 2; has_crc++) {
+		const struct tcpfake_plan plan = { .fd = -1 };
+		struct rnic_device *lo = rnic_device_by_name("usiw_lo");
+		struct rnic_device_stats old, now;
+
+		rnic_device_stats(lo, &old);
+		run_traffic(&plan, has_crc, 100000);
+		rnic_device_stats(lo, &now);
+		assert_int_equal(now.tx_inplace + now.tx_copied -
+					 old.tx_inplace - old.tx_copied,
+				 payload);
+		assert_int_equal(now.rx_direct + now.rx_staged - old.rx_direct -
+					 old.rx_staged,
+				 payload);
+		assert_in_range(now.tx_fpdu - old.tx_fpdu, SQ_CNT, payload);
+		assert_int_equal(now.rx_fpdu - old.rx_fpdu,
+				 now.tx_fpdu - old.tx_fpdu);
+		assert_int_equal(now.rx_crc_bad, old.rx_crc_bad);
+	}
+}
+
+/* ---- pieces ------------------------------------------------------------- */
+
+static void any_cut_gives_the_same_result(void **state)
+{
+	static const size_t cuts[] = { 1,  2,  3,    5,	    17,	  18,
+				       20, 64, 1000, 16391, 70000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+		/* 70000 octets go direct without CRC; less where each costs
+		 * a call. */
+		size_t bulk = cuts[i] < 64 ? 20000 : 200000;
+
+		for (int mode = 0; mode < 6; mode++) {
+			struct tcpfake_plan plan = {
+				.fd = -1,
+				.recv_max = mode / 2 != 1 ? cuts[i] : 0,
+				.send_max = mode / 2 != 0 ? cuts[i] : 0,
+			};
+
+			run_traffic(&plan, mode & 1, bulk);
+		}
+	}
+}
+
+static void waiting_often_changes_nothing(void **state)
+{
+	(void)state;
+	for (unsigned every = 2; every < 6; every++)
+		for (int has_crc = 0; has_crc < 2; has_crc++) {
+			struct tcpfake_plan plan = { .fd = -1,
+						     .eagain_every = every,
+						     .recv_max = 4001,
+						     .send_max = 3001 };
+
+			run_traffic(&plan, has_crc, 100000);
+		}
+}
+
+static void waiting_once_anywhere_changes_nothing(void **state)
+{
+	(void)state;
+	for (unsigned at = 1; at < 60; at++) {
+		struct tcpfake_plan plan = { .fd = -1,
+					     .eagain_at = at,
+					     .send_max = 20000 };
+
+		run_traffic(&plan, at & 1, 100000);
+	}
+}
+
+/* ---- failures ----------------------------------------------------------- */
+
+/* Completions of the side whose socket fails: one each, in order, successes
+ * before failures. */
+static void check_each_once(struct rnicpair *p)
+{
+	struct rnicpair_side *a = &p->side[0], *b = &p->side[1];
+	bool has_failed = false;
+
+	for (uint64_t i = 0; i < SQ_CNT; i++) {
+		struct usiw_cqe cqe = rnicpair_take(a, a->scq);
+
+		assert_int_equal(cqe.wr_id, i);
+		has_failed |= cqe.status != USIW_WC_SUCCESS;
+		assert_true(!has_failed || cqe.status != USIW_WC_SUCCESS);
+	}
+	has_failed = false;
+	for (uint64_t i = 0; i < SEND_CNT; i++) {
+		struct usiw_cqe cqe = rnicpair_take(b, b->rcq);
+
+		assert_int_equal(cqe.wr_id, i);
+		has_failed |= cqe.status != USIW_WC_SUCCESS;
+		assert_true(!has_failed || cqe.status != USIW_WC_SUCCESS);
+		if (!has_failed)
+			assert_true(rnicpair_is_filled(b->buf + (2u << 20) +
+							       i * SEND_LEN,
+						       SEND_LEN, (uint32_t)i));
+	}
+	assert_true(rnicpair_is_quiet(p, a, a->scq));
+	assert_true(rnicpair_is_quiet(p, b, b->rcq));
+}
+
+static int stream_fd(struct rnicpair_side *s)
+{
+	int fd;
+
+	rnic_engine_lead(s->ctx->engine);
+	fd = s->qp->stream->source.fd;
+	rnic_engine_unlead(s->ctx->engine);
+	return fd;
+}
+
+static void fail_at(struct tcpfake_plan *plan, int side, bool has_crc)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+
+	opt.has_crc = has_crc;
+	rnicpair_open(&p, &opt);
+	plan->fd = stream_fd(&p.side[side]);
+	tcpfake_install(plan);
+	traffic_post(&p, 100000);
+	/* Until the call that fails, or all is done before it. */
+	while (rnic_qp_state(p.side[side].qp) == RNIC_QPS_RTS) {
+		rnic_cq_progress(p.side[0].scq);
+		rnic_cq_progress(p.side[1].scq);
+		if (usiw_ring_used(rnic_cq_ring(p.side[0].scq)) == SQ_CNT &&
+		    usiw_ring_used(rnic_cq_ring(p.side[1].rcq)) == SEND_CNT)
+			break;
+	}
+	/* Now also what had not failed by itself ends. */
+	if (rnic_qp_state(p.side[0].qp) == RNIC_QPS_RTS)
+		assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_ERROR),
+				 0);
+	if (rnic_qp_state(p.side[1].qp) == RNIC_QPS_RTS)
+		assert_int_equal(rnic_qp_modify(p.side[1].qp, RNIC_QPS_ERROR),
+				 0);
+	check_each_once(&p);
+	tcpfake_remove();
+	rnicpair_close(&p);
+}
+
+static void failing_anywhere_completes_each_once(void **state)
+{
+	static const int errs[] = { ECONNRESET, EFAULT, EPIPE, ETIMEDOUT };
+
+	(void)state;
+	for (unsigned at = 1; at < 24; at++)
+		for (int mode = 0; mode < 4; mode++) {
+			struct tcpfake_plan plan = {
+				.send_max = 20000,
+				.recv_max = 20000,
+				.recv_fail_at = mode & 1 ? at : 0,
+				.send_fail_at = mode & 1 ? 0 : at,
+				.err = errs[at % 4],
+			};
+
+			fail_at(&plan, mode >> 1, at & 1);
+		}
+}
+
+/* ---- where octets go ---------------------------------------------------- */
+
+static struct smpa_counters counters(struct rnicpair_side *s)
+{
+	struct smpa_counters cnt;
+
+	rnic_engine_lead(s->ctx->engine);
+	cnt = *smpa_conn_counters(s->qp->stream->conn);
+	rnic_engine_unlead(s->ctx->engine);
+	return cnt;
+}
+
+/* Without CRC, large messages are read to where they belong. */
+static void large_messages_are_placed_directly(void **state)
+{
+	static const uint8_t opcodes[] = { USIW_WR_WRITE, USIW_WR_SEND,
+					   USIW_WR_READ };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(opcodes); i++) {
+		struct rnicpair_options opt = defaults;
+		struct smpa_counters cnt;
+		struct rnicpair p;
+		struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+
+		opt.has_crc = false;
+		rnicpair_open(&p, &opt);
+		for (uint64_t n = 0; n < 20; n++) {
+			struct usiw_sge sge = rnicpair_sge(a, 0, 2u << 20);
+			struct usiw_sge to = rnicpair_sge(b, 0, 2u << 20);
+			struct rnicpair_wr wr = {
+				.opcode = opcodes[i],
+				.flags = USIW_SQE_SIGNALED,
+				.sge = &sge,
+				.sge_cnt = 1,
+				.rkey = b->stag,
+				.remote_addr = rnicpair_addr(b, 0),
+			};
+
+			if (opcodes[i] == USIW_WR_SEND)
+				assert_int_equal(
+					rnicpair_post_recv(b, n, &to, 1), 0);
+			assert_int_equal(rnicpair_post(a, &wr), 0);
+			assert_int_equal(rnicpair_take(a, a->scq).status, 0);
+			if (opcodes[i] == USIW_WR_SEND)
+				assert_int_equal(
+					rnicpair_take(b, b->rcq).status, 0);
+		}
+		cnt = counters(opcodes[i] == USIW_WR_READ ? a : b);
+		print_message("opcode %d: direct %llu staged %llu\n",
+			      opcodes[i], (unsigned long long)cnt.rx_direct,
+			      (unsigned long long)cnt.rx_staged);
+		assert_true(cnt.rx_direct / 9 >= cnt.rx_staged);
+		rnicpair_close(&p);
+	}
+}
+
+static void idle_streams_hold_no_staging(void **state)
+{
+	struct rnicpair p;
+
+	(void)state;
+	rnicpair_open(&p, &defaults);
+	traffic_post(&p, 200000);
+	traffic_check(&p, 200000);
+	assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].scq));
+	for (int i = 0; i < 2; i++) {
+		struct rnic_stream *stream;
+
+		rnic_engine_lead(p.side[i].ctx->engine);
+		stream = p.side[i].qp->stream;
+		assert_null(stream->rx_staging);
+		assert_null(stream->tx_staging);
+		assert_null(stream->start_rx);
+		rnic_engine_unlead(p.side[i].ctx->engine);
+	}
+	rnicpair_close(&p);
+}
+
+/* ---- a peer that does not read ------------------------------------------ */
+
+static void work_waits_for_a_peer_that_does_not_read(void **state)
+{
+	(void)state;
+	for (int has_crc = 0; has_crc < 2; has_crc++) {
+		struct rnicpair_options opt = defaults;
+		struct rnicpair p;
+		struct rawpeer raw;
+		struct rnicpair_side *a = &p.side[0];
+		struct usiw_sge sge;
+		struct usiw_cqe cqe;
+		uint32_t done = 0;
+
+		opt.sockbuf = 16384;
+		opt.has_crc = has_crc;
+		rnicpair_open_idle(&p, &opt);
+		rawpeer_join(&raw, &p, 0);
+		sge = rnicpair_sge(a, 0, 1u << 20);
+		rnicpair_fill(a->buf, 1u << 20, 6);
+		for (uint64_t i = 0; i < 8; i++)
+			assert_int_equal(
+				rnicpair_post(
+					a,
+					&(struct rnicpair_wr){
+						.wr_id = i,
+						.opcode = USIW_WR_SEND,
+						.flags = USIW_SQE_SIGNALED,
+						.sge = &sge,
+						.sge_cnt = 1 }),
+				0);
+		assert_true(rnicpair_is_quiet(&p, a, a->scq));
+		/* Meanwhile the other direction goes on. */
+		rawpeer_write(&raw, a->stag, rnicpair_addr(a, 3u << 20),
+			      "across", 6);
+		while (memcmp(a->buf + (3u << 20), "across", 6) != 0)
+			rnic_cq_progress(a->scq);
+		for (uint64_t i = 0; i < 8; i++) {
+			struct smpa_event ev = rawpeer_event(&raw);
+
+			assert_int_equal(ev.type, SMPA_EV_MESSAGE);
+			assert_int_equal(ev.msg.len, 1u << 20);
+			assert_true(rnicpair_is_filled(raw.sink, 1u << 20, 6));
+		}
+		while (done < 8) {
+			cqe = rnicpair_take(a, a->scq);
+			assert_int_equal(cqe.wr_id, done++);
+			assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+		}
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+/* ---- a peer that says nothing ------------------------------------------- */
+
+/* siw as the Responder misses what comes right behind its Reply. */
+static void probes_a_silent_peer_until_it_speaks(void **state)
+{
+	uint64_t begin;
+
+	(void)state;
+	for (int speaks_after = 1; speaks_after <= 2; speaks_after++) {
+		struct rnicpair_side *a;
+		struct smpa_event ev;
+		struct rawpeer raw;
+		struct rnicpair p;
+
+		begin = rnic_now_ns();
+		rnicpair_open_idle(&p, &defaults);
+		a = &p.side[0];
+		rawpeer_join(&raw, &p, 0);
+		/* The RTR itself is no event. */
+		for (int i = 0; i < speaks_after; i++) {
+			ev = rawpeer_event_or_probe(&raw);
+			assert_int_equal(ev.type, SMPA_EV_MESSAGE);
+			assert_int_equal(ev.msg.opcode, SMPA_OP_WRITE);
+			assert_int_equal(ev.msg.len, 0);
+		}
+		/* Not before it has had time to answer. */
+		assert_true(rnic_now_ns() - begin >= 200000000);
+		assert_int_equal(rnicpair_post_recv(a, 1, NULL, 0), 0);
+		rawpeer_send_octets(&raw, SMPA_OP_SEND, NULL, 0);
+		assert_int_equal(rnicpair_take(a, a->rcq).status,
+				 USIW_WC_SUCCESS);
+		begin = rnic_now_ns();
+		while (rnic_now_ns() - begin < 900000000)
+			assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
+		assert_true(rnicpair_is_quiet(&p, a, a->scq));
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+/* It is the Initiator that has to begin; and where it has sent nothing, the
+ * peer missed nothing. */
+static void probes_only_behind_what_it_sent(void **state)
+{
+	(void)state;
+	for (int role = 0; role < 2; role++) {
+		struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+		uint64_t begin = rnic_now_ns();
+		struct rawpeer raw;
+		struct rnicpair p;
+
+		if (role == 0)
+			opt.rtr = 0;
+		rnicpair_open_idle(&p, &opt);
+		rawpeer_join(&raw, &p, role);
+		while (rnic_now_ns() - begin < 300000000)
+			assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
+		rawpeer_close(&raw);
+		rnicpair_close(&p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(devices_count_their_traffic),
+		cmocka_unit_test(any_cut_gives_the_same_result),
+		cmocka_unit_test(waiting_often_changes_nothing),
+		cmocka_unit_test(waiting_once_anywhere_changes_nothing),
+		cmocka_unit_test(failing_anywhere_completes_each_once),
+		cmocka_unit_test(large_messages_are_placed_directly),
+		cmocka_unit_test(idle_streams_hold_no_staging),
+		cmocka_unit_test(work_waits_for_a_peer_that_does_not_read),
+		cmocka_unit_test(probes_a_silent_peer_until_it_speaks),
+		cmocka_unit_test(probes_only_behind_what_it_sent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
