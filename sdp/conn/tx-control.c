@@ -352,18 +352,24 @@ static bool is_filler_due(const struct sdp_conn *conn)
 	       sdp_credit_allows(&conn->credit, SDP_CREDIT_PAYLOAD);
 }
 
-/* Whether to do what is wanted now: the first time at once, then each time
- * later.  @is_due: the timer says so. */
+/*
+ * Whether to do what is wanted now: the first time at once, then each time
+ * later.  @is_due: the timer says so.  The Accepting Peer waits longer: of two
+ * ends that wait equally long each update could cross the other's, and both
+ * would stay at one credit for ever.
+ */
 static bool has_retry(struct sdp_conn *conn, bool is_wanted,
 		      enum sdp_timer timer, uint8_t *cnt, bool *is_due)
 {
 	uint32_t ms = SDP_LIMIT_MS << *cnt >> 1;
 
+	if (ms > SDP_LIMIT_MS_MAX)
+		ms = SDP_LIMIT_MS_MAX;
+	if (conn->opt.role == SDP_ACCEPTING)
+		ms += ms / 2;
 	if (is_wanted && *cnt && !*is_due) {
 		if (conn->timers[timer] == SDP_NEVER)
-			sdp_conn_arm(conn, timer,
-				     ms < SDP_LIMIT_MS_MAX ? ms
-							   : SDP_LIMIT_MS_MAX);
+			sdp_conn_arm(conn, timer, ms);
 		return false;
 	}
 	*is_due = false;

@@ -108,6 +108,8 @@ void sim_fini(struct sim *s);
 bool sim_step(struct sim *s);
 /* Steps until nothing moves; ULPs do not act. */
 void sim_run(struct sim *s);
+/* As sim_run(), without chance: both ends do the same at the same time. */
+void sim_run_in_step(struct sim *s);
 /* As sim_run(), with ULPs that receive all that comes. */
 void sim_drain(struct sim *s);
 /* Lets time pass until the next deadline of either end; false: none. */

@@ -59,6 +59,47 @@ static void recovers_when_both_were_blocked(void **state)
 	}
 }
 
+/* Both ends do everything at the same time, and no ULP reads: credit for
+ * SuspComm comes by an update that does not cross one of the other end's. */
+static void suspend_in_step(uint32_t bufs, int who, int waits, uint64_t seed)
+{
+	struct sdp_options opt[2];
+	struct sim s;
+
+	copying(opt, bufs, 100);
+	sim_init(&s, &opt[0], &opt[1], seed);
+	sim_open(&s);
+	for (int i = 0; i < 2; i++) {
+		while (sim_send(&s, &s.end[i], 300, 0))
+			;
+	}
+	sim_run(&s);
+	while (waits-- > 0 && sim_wait(&s))
+		sim_run_in_step(&s);
+	assert_true(s.end[0].conn->send_cnt && s.end[1].conn->send_cnt);
+	assert_int_equal(sdp_conn_suspend(s.end[who].conn, 80, s.now), 0);
+	sim_run_in_step(&s);
+	while (!s.end[0].is_suspended || !s.end[1].is_suspended) {
+		assert_int_equal(s.end[who].fault, SDP_FAULT_NONE);
+		assert_true(sim_wait(&s));
+		sim_run_in_step(&s);
+	}
+	sim_fini(&s);
+}
+
+static void moves_when_both_were_blocked(void **state)
+{
+	(void)state;
+	for (uint32_t bufs = 3; bufs <= 32; bufs++) {
+		for (uint64_t seed = 0; seed < 6; seed++) {
+			for (int waits = 0; waits < 12; waits++) {
+				suspend_in_step(bufs, 0, waits, seed);
+				suspend_in_step(bufs, 1, waits, seed);
+			}
+		}
+	}
+}
+
 static uint32_t messages_of(const struct sim *s)
 {
 	uint32_t cnt = 0;
@@ -233,6 +274,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recovers_when_both_were_blocked),
+		cmocka_unit_test(moves_when_both_were_blocked),
 		cmocka_unit_test(falls_silent_when_idle),
 		cmocka_unit_test(keeps_within_the_peers_size),
 		cmocka_unit_test(carries_a_million_single_octets),
