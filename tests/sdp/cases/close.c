@@ -164,6 +164,33 @@ static void process_killed(void)
 	NEED(waitpid(pid, &status, 0) == pid);
 }
 
+static void deaf_child(int fd)
+{
+	char octets[3];
+
+	NEED(recv(fd, octets, 3, MSG_WAITALL) == 3);
+	send_text(fd, "all");
+	pause();
+}
+
+/* What it has not read makes it a reset with TCP as well. */
+static void process_killed_unread(void)
+{
+	pid_t pid;
+	int fd = child_dial(deaf_child, &pid), status;
+
+	send_text(fd, "abc");
+	show_recv("it has read", fd, 3, MSG_WAITALL);
+	send_text(fd, "never read");
+	wait_sent(fd);
+	NEED(kill(pid, SIGKILL) == 0);
+	NEED(waitpid(pid, &status, 0) == pid);
+	wait_poll(fd, POLLERR);
+	show_poll("poll", fd, POLLIN | POLLOUT);
+	show_recv("after SIGKILL", fd, 10, 0);
+	show_send("send", fd, "x", MSG_NOSIGNAL);
+}
+
 static void twice(void)
 {
 	struct pair pair = pair_used();
@@ -441,6 +468,7 @@ const struct sock_case close_cases[] = {
 	{ "close.process-_exits", process__exits },
 	{ "close.process-terminated", process_terminated },
 	{ "close.process-killed", process_killed },
+	{ "close.process-killed-unread", process_killed_unread },
 	{ "close.twice", twice },
 	{ "close.one-of-two", one_of_two },
 	{ "close.dup2-over", dup2_over },
