@@ -2,6 +2,7 @@
 /* See count.h. */
 #include "count.h"
 
+#include "../../util/log.h"
 #include "verbs/sdp-link.h"
 
 /* Calls, and octets, between two looks at the link's counters: what a process
@@ -13,6 +14,8 @@ void sdp_count_open(struct sdp_sock *sock, int fd)
 {
 	struct sdp_stat_sock *stat = sdp_stat_sock_add();
 
+	util_info("sdp", "descriptor %d: SDP begins, as the %s", fd,
+		  sock->is_accepting ? "server" : "client");
 	sdp_stat_sock_name(stat, &sock->local.sa, &sock->peer.sa);
 	sdp_stat_set(stat, SDP_STAT_fd, (uint32_t)fd);
 	sdp_stat_set(stat, SDP_STAT_state,

@@ -2,9 +2,11 @@
 /* See policy.h. */
 #include "policy.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -72,11 +74,41 @@ bool sdp_policy_start(void)
 	return sdp_rules_concern(rules_get(), program_invocation_short_name);
 }
 
+static void rule_say(enum sdp_rule_role role, const struct sockaddr *addr,
+		     enum sdp_use use, unsigned int line)
+{
+	static const char *const uses[] = {
+		[SDP_USE_SDP] = "sdp",
+		[SDP_USE_TCP] = "tcp",
+		[SDP_USE_BOTH] = "both",
+	};
+	char text[INET6_ADDRSTRLEN] = "?", rule[32] = "no rule";
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+	bool is_v6 = addr->sa_family == AF_INET6;
+
+	inet_ntop(addr->sa_family,
+		  is_v6 ? (const void *)&in6->sin6_addr
+			: (const void *)&in->sin_addr,
+		  text, sizeof(text));
+	if (line > 0)
+		snprintf(rule, sizeof(rule), "rule in line %u", line);
+	/* sin6_port has the same place. */
+	util_debug("sdp", "%s, %s port %u: %s, %s",
+		   role == SDP_RULE_SERVER ? "server" : "client", text,
+		   ntohs(in->sin_port), uses[use], rule);
+}
+
 static enum sdp_policy policy_of(enum sdp_rule_role role,
 				 const struct sockaddr *addr)
 {
-	switch (sdp_rules_find(rules_get(), role, program_invocation_short_name,
-			       addr, NULL)) {
+	unsigned int line;
+	enum sdp_use use = sdp_rules_find(
+		rules_get(), role, program_invocation_short_name, addr, &line);
+
+	if (util_log_enabled(UTIL_LOG_DEBUG, "sdp"))
+		rule_say(role, addr, use, line);
+	switch (use) {
 	case SDP_USE_TCP:
 		return SDP_POLICY_TCP;
 	case SDP_USE_SDP:

@@ -326,9 +326,14 @@ void sdp_stat_sock_name(struct sdp_stat_sock *sock,
 	util_unlock(&stat.lock);
 }
 
+#define TEXT(name, text) text,
+
 void sdp_stat_fell_back(struct sdp_stat_sock *sock,
 			enum sdp_stat_fallback reason)
 {
+	static const char *const texts[] = { SDP_STAT_FALLBACKS(TEXT) };
+
+	util_info("sdp", "a connection goes by TCP: %s", texts[reason]);
 	atomic_fetch_add_explicit(&page_get()->fallback[reason], 1,
 				  memory_order_relaxed);
 	if (!sock)

@@ -354,19 +354,28 @@ def one_end(which):
                  way="TCP") as test:
         harness.need("socat")
         path, wanted = test.payload(1 << 20)
+        logs = test.folder("logs")
+        rules = {"LIBSDP_CONFIG_FILE": test.file(
+            "rules", f"log min-level 7 destination file {logs}/log\n")}
         port = free_port()
         server = test.start("server", [
             "socat", "-u", f"OPEN:{path}",
             f"TCP-LISTEN:{port},bind=127.0.0.1,reuseaddr"],
-            usiw=which == "server")
+            usiw=which == "server", env=rules)
         server.wait_listening(port)
         client = test.start("client", [
             "socat", "-u", f"TCP:127.0.0.1:{port}", "-"],
-            usiw=which == "client")
+            usiw=which == "client", env=rules)
         client.wait(30)
         check(checksum(client.output_path) == wanted, "other octets came")
         found = test.fallbacks()
         check(bool(found) == (which == "client"), f"fallbacks: {found}")
+        said = ""
+        for name in os.listdir(logs):
+            with open(os.path.join(logs, name), encoding="utf-8") as f:
+                said += f.read()
+        why = "a connection goes by TCP: the local listener has no SDP port"
+        check((why in said) == (which == "client"), f"the log: {said}")
 
 
 main([

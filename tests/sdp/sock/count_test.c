@@ -2,8 +2,11 @@
 /* What a socket counts: exact at its end, seldom looked at before. */
 #include "test.h"
 
+#include <stdbool.h>
 #include <string.h>
 
+#include "../../util/child.h"
+#include "log.h"
 #include "sock/count.h"
 #include "verbs/sdp-link.h"
 
@@ -43,6 +46,35 @@ static int end(void **state)
 	(void)state;
 	sdp_count_close(&sock);
 	return 0;
+}
+
+static int open_logged(void *arg)
+{
+	sock.is_accepting = *(const bool *)arg;
+	if (util_log_route("sdp", UTIL_LOG_INFO, UTIL_LOG_STDERR, NULL) < 0)
+		return 1;
+	sdp_count_open(&sock, 8);
+	return 0;
+}
+
+static void a_connection_is_logged(void **state)
+{
+	static const struct {
+		bool is_accepting;
+		const char *want;
+	} rows[] = { { false, "descriptor 8: SDP begins, as the client\n" },
+		     { true, "descriptor 8: SDP begins, as the server\n" } };
+	char log[200];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		bool is_accepting = rows[i].is_accepting;
+
+		assert_int_equal(
+			child_run(open_logged, &is_accepting, log, sizeof(log)),
+			0);
+		assert_non_null(strstr(log, rows[i].want));
+	}
 }
 
 static void looks_seldom(void **state)
@@ -158,6 +190,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+		TEST(a_connection_is_logged),
 		TEST(looks_seldom),
 		TEST(copies_are_what_is_left),
 		TEST(counts_what_is_relayed),

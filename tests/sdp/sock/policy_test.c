@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../../util/child.h"
 #include "pm/pm-client.h"
 #include "pm/registry.h"
 #include "rules/rules.h"
@@ -343,6 +344,35 @@ static void rules_say_what_is_used(void **state)
 	assert_int_equal(sdp_policy_server(&other.sa), SDP_POLICY_BOTH);
 }
 
+static int rules_ask(void *arg)
+{
+	union sdp_addr addr = addr_make("10.0.0.1", 80);
+	union sdp_addr other = addr_make("2001:db8::1", 81);
+
+	(void)arg;
+	if (!sdp_policy_start())
+		return 1;
+	sdp_policy_server(&addr.sa);
+	sdp_policy_client(&other.sa);
+	return 0;
+}
+
+static void the_rule_that_decides_is_logged(void **state)
+{
+	char log[1000];
+
+	(void)state;
+	conf_write("# for one port\nuse tcp server * *:80\nlog min-level 4\n");
+	assert_int_equal(child_run(rules_ask, NULL, log, sizeof(log)), 0);
+	assert_non_null(strstr(log, "server, 10.0.0.1 port 80: tcp, "
+				    "rule in line 2\n"));
+	assert_non_null(strstr(log, "client, 2001:db8::1 port 81: both, "
+				    "no rule\n"));
+	conf_write("use tcp server * *:80\nlog min-level 5\n");
+	assert_int_equal(child_run(rules_ask, NULL, log, sizeof(log)), 0);
+	assert_string_equal(log, "");
+}
+
 static void a_program_without_rules_or_with_bad_ones_has_none(void **state)
 {
 	(void)state;
@@ -386,6 +416,7 @@ int main(void)
 		TEST(the_latest_bad_ports_are_remembered),
 		TEST(the_device_is_looked_for_as_the_librarys_own),
 		TEST_CONF(rules_say_what_is_used),
+		TEST_CONF(the_rule_that_decides_is_logged),
 		TEST_CONF(a_program_without_rules_or_with_bad_ones_has_none),
 	};
 
