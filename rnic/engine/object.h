@@ -105,6 +105,6 @@ struct rnic_engine {
 
 /* The structure that @member of @type, at @ptr, is part of. */
 #define RNIC_CONTAINER_OF(ptr, type, member)                                   \
-	((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+	((type *)(void *)(((char *)(ptr)) - offsetof(type, member)))
 
 #endif
