@@ -12,6 +12,7 @@
 
 #include "../util/cancel.h"
 #include "process.h"
+#include "provider.h"
 #include "real.h"
 #include "touch.h"
 #include "user.h"
@@ -193,6 +194,8 @@ int kabi_netlink_socket(int type)
 		return -ESOCKTNOSUPPORT;
 	if (!kabi_touch())
 		return -EPROTONOSUPPORT; /* no device could be shown */
+	/* A libibverbs looks for devices, perhaps one that was loaded late. */
+	kabi_provider_check_libraries();
 	fds = netlink_start();
 	if (!fds)
 		return -ENOMEM;

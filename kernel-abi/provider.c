@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -130,4 +132,40 @@ void kabi_provider_check(void)
 			 "is not installed beside %s: install usiw again "
 			 "(Debian: ibverbs-provider-usiw)",
 			 number, dir);
+}
+
+struct libraries {
+	unsigned cnt;
+	const char *paths[2]; /* the dynamic linker's */
+};
+
+/* For dl_iterate_phdr(): each libibverbs, up to two. */
+static int library_note(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char *name = info->dlpi_name ? info->dlpi_name : "";
+	const char *base = strrchr(name, '/');
+	struct libraries *found = arg;
+
+	(void)size;
+	base = base ? base + 1 : name;
+	if (strncmp(base, LIBRARY, sizeof(LIBRARY) - 1) == 0)
+		found->paths[found->cnt++] = name;
+	return found->cnt == 2;
+}
+
+void kabi_provider_check_libraries(void)
+{
+	static atomic_bool is_told;
+	struct libraries found = { 0 };
+
+	if (atomic_load_explicit(&is_told, memory_order_relaxed))
+		return;
+	dl_iterate_phdr(library_note, &found);
+	if (found.cnt == 2 &&
+	    !atomic_exchange_explicit(&is_told, true, memory_order_relaxed))
+		util_err("kabi",
+			 "this process has two libibverbs, %s and %s: only the "
+			 "first that asks sees devices of usiw; let all parts "
+			 "of the program load the same one",
+			 found.paths[0], found.paths[1]);
 }

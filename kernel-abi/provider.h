@@ -10,4 +10,10 @@
  */
 void kabi_provider_check(void);
 
+/*
+ * Logs, once, that the process has two libibverbs.  The dynamic linker loads
+ * the provider once, and it serves the libibverbs that loaded it.
+ */
+void kabi_provider_check_libraries(void);
+
 #endif

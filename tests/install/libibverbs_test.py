@@ -61,19 +61,43 @@ def unknown_number():
         expect(text, sentence, "goes on")
 
 
+def copy_of_libibverbs(test):
+    path = os.path.join(directory_of(test, "other"), "libibverbs.so.1")
+    with open("/proc/self/maps", encoding="ascii") as maps:
+        ctypes.CDLL("libibverbs.so.1")
+        paths = {line.split()[-1] for line in maps
+                 if "/libibverbs.so" in line}
+    shutil.copy(paths.pop(), path)
+    return path
+
+
 def second_library():
     """Another copy of libibverbs looks for providers elsewhere."""
     with Test("two copies of libibverbs") as test:
-        prefix, usiw = installed(test)
-        other = directory_of(test, "other")
-        with open("/proc/self/maps", encoding="ascii") as maps:
-            ctypes.CDLL("libibverbs.so.1")
-            paths = {line.split()[-1] for line in maps
-                     if "/libibverbs.so" in line}
-        shutil.copy(paths.pop(), os.path.join(other, "libibverbs.so.1"))
+        _, usiw = installed(test)
+        other = os.path.dirname(copy_of_libibverbs(test))
         text = run(test, "ibv_devinfo", [usiw, "run", "--", "ibv_devinfo"],
                    {"LD_LIBRARY_PATH": other})
         expect(text, "hca_id:\tusiw_lo")
+
+
+def two_in_one_process():
+    """The provider serves the first alone, and it says so once."""
+    looker = [LOOKER[0], "-c",
+              "import ctypes, sys\n"
+              "for name in sys.argv[1:] * 2:\n"
+              "    cnt = ctypes.c_int()\n"
+              "    lib = ctypes.CDLL(name)\n"
+              "    lib.ibv_get_device_list(ctypes.byref(cnt))\n"
+              "    print(f'sees {cnt.value}', flush=True)\n"]
+    with Test("two copies of libibverbs in one process") as test:
+        _, usiw = installed(test)
+        other = copy_of_libibverbs(test)
+        text = run(test, "looker", [usiw, "run", "--", *looker,
+                                    "libibverbs.so.1", other],
+                   {"USIW_INTERFACES": "lo"})
+        expect(text, "this process has two libibverbs, ", f" and {other}")
+        check(text.count("sees 1") == 2 and text.count("sees 0") == 2, text)
 
 
 def removed(what, library, what_is_said, no_device):
@@ -236,6 +260,7 @@ def read_only():
 
 
 CASES = [("unknown", unknown_number), ("two", second_library),
+         ("both", two_in_one_process),
          ("provider", provider_removed), ("rnic", rnic_removed), ("cut", rnic_cut_off),
          ("unnamed", nobody_names_the_provider), ("builds", two_builds),
          ("foreign", provider_of_another_build),
