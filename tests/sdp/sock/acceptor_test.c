@@ -15,6 +15,8 @@
 #include "sock/acceptor.h"
 #include "verbs/sdp-link.h"
 
+#include "sock-fixture.h"
+
 /* ---- a device that does what it is told to --------------------------------
  */
 
@@ -154,12 +156,6 @@ const char *sdp_reason_str(enum sdp_reason reason)
 static struct sdp_acceptor *acceptor;
 static int fd;
 static uint16_t port;
-
-static int start(void **state)
-{
-	(void)state;
-	return sdp_table_start();
-}
 
 static void acceptor_new(const char *text, bool is_dual, int backlog)
 {
@@ -413,5 +409,5 @@ int main(void)
 		TEST(those_that_nobody_accepts_are_reset),
 	};
 
-	return cmocka_run_group_tests(tests, start, NULL);
+	return cmocka_run_group_tests(tests, table_start, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Which inherited descriptors become sockets of ours, and which do not. */
+#include "loopback.h"
 #include "test.h"
 
 #include <errno.h>
@@ -11,6 +12,8 @@
 #include "sock/end.h"
 #include "sock/mark.h"
 #include "sock/relay-name.h"
+
+#include "sock-fixture.h"
 
 void sdp_sock_close(struct util_file *file)
 {
@@ -27,12 +30,10 @@ void sdp_sock_end(struct sdp_sock *sock)
 
 static int listen_new(void)
 {
-	struct sockaddr_in any = { .sin_family = AF_INET,
-				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in name;
+	int fd = test_tcp_socket();
 
-	assert_true(fd >= 0);
-	assert_int_equal(bind(fd, (void *)&any, sizeof(any)), 0);
+	test_tcp_bind(fd, &name);
 	assert_int_equal(listen(fd, 2), 0);
 	return fd;
 }
@@ -41,25 +42,11 @@ static int dial(int listener)
 {
 	struct sockaddr_in to;
 	socklen_t len = sizeof(to);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = test_tcp_socket();
 
-	assert_true(fd >= 0);
 	assert_int_equal(getsockname(listener, (void *)&to, &len), 0);
 	assert_int_equal(connect(fd, (void *)&to, len), 0);
 	return fd;
-}
-
-/* close() of a program. */
-static void forget(int fd)
-{
-	(void)util_fdtab_uninstall(atomic_load(&sdp_fds), fd, NULL);
-	close(fd);
-}
-
-static int begin(void **state)
-{
-	(void)state;
-	return sdp_table_start();
 }
 
 /* ---- tests ----------------------------------------------------------------
@@ -89,7 +76,7 @@ static void takes_what_is_marked(void **state)
 	sdp_adopt_fd(fd);
 	assert_int_equal(sdp_pending_cnt, 1);
 	sdp_sock_put(sock);
-	forget(fd);
+	program_close(fd);
 	assert_int_equal(sdp_pending_cnt, 0);
 	close(listener);
 }
@@ -140,10 +127,10 @@ static void takes_duplicates_for_one(void **state)
 	assert_int_equal(sdp_pending_cnt, 2);
 	sdp_sock_put(sock);
 	sdp_sock_put(same);
-	forget(fd);
+	program_close(fd);
 	assert_int_equal(sdp_pending_cnt, 2);
-	forget(duplicate);
-	forget(other);
+	program_close(duplicate);
+	program_close(other);
 	assert_int_equal(sdp_pending_cnt, 0);
 	close(listener);
 }
@@ -169,7 +156,7 @@ static void takes_a_relay_by_its_name(void **state)
 	assert_int_equal(sock->local.in.sin_port, htons(80));
 	assert_int_equal(sock->peer.in.sin_port, htons(4711));
 	sdp_sock_put(sock);
-	forget(pair[0]);
+	program_close(pair[0]);
 	close(pair[1]);
 }
 
@@ -202,7 +189,7 @@ static void takes_what_a_message_brings(void **state)
 	assert_int_equal(sdp_fd_kind(fds[0]), UTIL_FD_NONE);
 	assert_int_equal(sdp_fd_kind(fds[1]), SDP_FD_SOCK);
 	close(fds[0]);
-	forget(fds[1]);
+	program_close(fds[1]);
 	close(listener);
 }
 
@@ -216,5 +203,5 @@ int main(void)
 		cmocka_unit_test(takes_what_a_message_brings),
 	};
 
-	return cmocka_run_group_tests(tests, begin, NULL);
+	return cmocka_run_group_tests(tests, table_start, NULL);
 }

@@ -2,6 +2,7 @@
 /* A connect() whose SDP port a thread has to find: what comes of each answer,
  * and of one that is not waited for. */
 #include "addr.h"
+#include "descriptors.h"
 #include "test.h"
 
 #include <errno.h>
@@ -26,9 +27,8 @@
 #include "stat/sdp-stat.h"
 #include "verbs/sdp-link.h"
 
-enum { TCP_PORT, SDP_PORT, CLOSED_PORT, PORT_CNT };
-
-static int listeners[PORT_CNT];
+#include "ports-fixture.h"
+#include "sock-fixture.h"
 
 #define LINK ((struct sdp_link *)(void *)&listeners)
 #define NO_FALLBACK (-1)
@@ -49,18 +49,6 @@ static uint64_t time_limit_ns;
 
 static struct sdp_sock *sock;
 static int fd;
-
-uint64_t sdp_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-void sdp_verbs_own_thread(void)
-{
-}
 
 const char *sdp_reason_str(enum sdp_reason reason)
 {
@@ -297,38 +285,10 @@ int sdp_start_undo(struct sdp_sock *of)
 /* ---- fixture --------------------------------------------------------------
  */
 
-static union sdp_addr addrs[PORT_CNT];
-
-static void port_open(int port)
-{
-	struct sockaddr_storage any = test_addr("127.0.0.1", 0);
-	socklen_t len = sizeof(addrs[port]);
-
-	listeners[port] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(listeners[port], (struct sockaddr *)&any,
-			      sizeof(struct sockaddr_in)),
-			 0);
-	assert_int_equal(getsockname(listeners[port], &addrs[port].sa, &len),
-			 0);
-	if (port != CLOSED_PORT)
-		assert_int_equal(listen(listeners[port], 8), 0);
-}
-
-static void on_close(struct util_file *file)
-{
-	(void)file;
-}
-
-static void on_end(struct sdp_sock *of)
-{
-	(void)of;
-}
-
 static int begin(void **state)
 {
 	(void)state;
-	for (int i = 0; i < PORT_CNT; i++)
-		port_open(i);
+	ports_open();
 	policy = SDP_POLICY_BOTH;
 	way = SDP_WAY_FD;
 	find_ret = -EINPROGRESS;
@@ -340,7 +300,7 @@ static int begin(void **state)
 	time_limit_ns = 0;
 	target = (struct sdp_target){ addrs[SDP_PORT], true };
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	sock = sdp_sock_add(fd, AF_INET, on_close, on_end);
+	sock = sdp_sock_add(fd, AF_INET, close_nothing, end_nothing);
 	assert_non_null(sock);
 	sdp_sock_hold(sock);
 	sock->tcp_fd = sock->stop_fd = -1;
@@ -360,13 +320,12 @@ static int end(void **state)
 	assert_int_equal(limit_cnt, 0);
 	assert_int_equal(sock->stop_fd, -1);
 	sdp_sock_become(sock, SDP_SOCK_TCP);
-	util_fdtab_uninstall(atomic_load(&sdp_fds), fd, NULL);
+	program_close(fd);
 	if (sock->tcp_fd >= 0)
 		close(sock->tcp_fd);
-	for (int i = 0; i < PORT_CNT; i++)
-		close(listeners[i]);
+	ports_close();
 	sdp_sock_drop(sock);
-	return close(fd);
+	return 0;
 }
 
 static int dial(void)
@@ -375,19 +334,12 @@ static int dial(void)
 			       sizeof(struct sockaddr_in));
 }
 
-static int where(void)
+static enum port where(void)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
-	union sdp_addr peer;
-	socklen_t len = sizeof(peer);
-	int port = 0;
 
 	(void)poll(&pfd, 1, -1);
-	if (getpeername(fd, &peer.sa, &len) < 0)
-		return PORT_CNT;
-	while (port < PORT_CNT && addrs[port].in.sin_port != peer.in.sin_port)
-		port++;
-	return port;
+	return port_of(fd);
 }
 
 /* ---- cases ----------------------------------------------------------------
@@ -400,10 +352,11 @@ static const struct {
 	const char *name;
 	enum sdp_policy policy;
 	enum sdp_way way;
-	int find_ret, ask_ret, sdp_port;
+	int find_ret, ask_ret;
+	enum port sdp_port;
 	int cm_ret;
 	enum sdp_reason cm_reason;
-	int where;
+	enum port where;
 	bool has_run, has_link;
 	int fallback, avoid_cnt, error;
 } rows[] = {
@@ -615,31 +568,20 @@ static void connect_to_no_address_undoes_it(void **state)
 /* Nobody can ask: TCP, and nothing is left over. */
 static void without_descriptors_or_a_shadow_it_is_tcp(void **state)
 {
-	struct rlimit old, limit;
-	int next = dup(0);
+	int next = test_fd_next();
+	struct rlimit old;
 
 	(void)state;
-	close(next);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	limit = old;
-	limit.rlim_cur = (rlim_t)next;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	old = test_fd_leave(0);
 	assert_int_equal(dial(), 0);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	test_fd_restore(old);
 	assert_int_equal(plain_why, -EMFILE);
 	cover_ret = -ENOMEM;
 	assert_int_equal(dial(), 0);
 	assert_int_equal(plain_why, -ENOMEM);
 	assert_int_equal(sock->stop_fd, -1);
-	assert_int_equal(dup(0), next);
-	close(next);
+	assert_int_equal(test_fd_next(), next);
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_TCP);
-}
-
-static int start(void **state)
-{
-	(void)state;
-	return sdp_table_start();
 }
 
 int main(void)
@@ -659,5 +601,5 @@ int main(void)
 		CASE(without_descriptors_or_a_shadow_it_is_tcp),
 	};
 
-	return cmocka_run_group_tests(tests, start, NULL);
+	return cmocka_run_group_tests(tests, table_start, NULL);
 }

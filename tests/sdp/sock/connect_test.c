@@ -8,7 +8,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +18,8 @@
 #include "sock/policy.h"
 #include "stat/sdp-stat.h"
 #include "verbs/sdp-link.h"
+
+#include "ports-fixture.h"
 
 /* ---- what the rest of the layer says --------------------------------------
  */
@@ -104,37 +105,16 @@ void sdp_stat_fell_back(struct sdp_stat_sock *stat,
 	fallback = (int)reason;
 }
 
-/* ---- fixture: a program's port, an SDP port, a port where nobody is --------
+/* ---- fixture --------------------------------------------------------------
  */
 
-enum port { TCP_PORT, SDP_PORT, CLOSED_PORT, PORT_CNT };
-
-static int listeners[PORT_CNT];
-static union sdp_addr addrs[PORT_CNT];
 static struct sdp_sock sock;
 static int fd;
-
-static void port_open(enum port port)
-{
-	struct sockaddr_storage any = test_addr("127.0.0.1", 0);
-	socklen_t len = sizeof(addrs[port]);
-
-	listeners[port] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(listeners[port], (struct sockaddr *)&any,
-			      sizeof(struct sockaddr_in)),
-			 0);
-	assert_int_equal(getsockname(listeners[port], &addrs[port].sa, &len),
-			 0);
-	/* A port that is bound and does not listen refuses. */
-	if (port != CLOSED_PORT)
-		assert_int_equal(listen(listeners[port], 8), 0);
-}
 
 static int begin(void **state)
 {
 	(void)state;
-	for (int i = 0; i < PORT_CNT; i++)
-		port_open((enum port)i);
+	ports_open();
 	policy = SDP_POLICY_BOTH;
 	way = SDP_WAY_FD;
 	find_ret = ask_ret = ask_cnt = avoid_cnt = 0;
@@ -144,8 +124,8 @@ static int begin(void **state)
 	target = (struct sdp_target){ addrs[SDP_PORT], false };
 	sock = (struct sdp_sock){ .tcp_fd = -1, .family = AF_INET };
 	util_lock_init(&sock.lock, UTIL_RANK_SDP_SOCK);
-	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	return fd < 0;
+	fd = test_tcp_socket();
+	return 0;
 }
 
 static int end(void **state)
@@ -154,8 +134,7 @@ static int end(void **state)
 	/* What counts such sockets goes with the process. */
 	if (sdp_sock_state(&sock) != SDP_SOCK_TCP)
 		sdp_sock_become(&sock, SDP_SOCK_TCP);
-	for (int i = 0; i < PORT_CNT; i++)
-		close(listeners[i]);
+	ports_close();
 	return close(fd);
 }
 
@@ -163,20 +142,6 @@ static int dial(enum port port)
 {
 	return sdp_connect(&sock, fd, &addrs[port].sa,
 			   sizeof(struct sockaddr_in));
-}
-
-/* Where the socket is connected to; PORT_CNT: nowhere. */
-static enum port where(int of)
-{
-	union sdp_addr peer;
-	socklen_t len = sizeof(peer);
-	int port = 0;
-
-	if (getpeername(of, &peer.sa, &len) < 0)
-		return PORT_CNT;
-	while (port < PORT_CNT && addrs[port].in.sin_port != peer.in.sin_port)
-		port++;
-	return (enum port)port;
 }
 
 static void set_nonblocking(void)
@@ -251,7 +216,7 @@ static void goes_where_the_answer_says(void **state)
 		ask_ret = rows[i].ask_ret;
 		target.addr = addrs[rows[i].sdp_port];
 		assert_row(rows[i].name, dial(TCP_PORT) == rows[i].ret);
-		assert_row(rows[i].name, where(fd) == rows[i].where);
+		assert_row(rows[i].name, port_of(fd) == rows[i].where);
 		assert_row(rows[i].name,
 			   sdp_sock_state(&sock) == rows[i].state);
 		assert_row(rows[i].name, fallback == rows[i].fallback);
@@ -284,10 +249,10 @@ static void who_names_sdp_has_nothing_else(void **state)
 	sock.family = SDP_AF_INET_SDP;
 	find_ret = -ENOENT;
 	assert_int_equal(dial(TCP_PORT), -ECONNREFUSED);
-	assert_int_equal(where(fd), PORT_CNT);
+	assert_int_equal(port_of(fd), PORT_CNT);
 	find_ret = 0;
 	assert_int_equal(dial(TCP_PORT), 0);
-	assert_int_equal(where(fd), SDP_PORT);
+	assert_int_equal(port_of(fd), SDP_PORT);
 }
 
 static void without_descriptors_it_is_tcp(void **state)
@@ -295,7 +260,7 @@ static void without_descriptors_it_is_tcp(void **state)
 	(void)state;
 	is_enough = false;
 	assert_int_equal(dial(TCP_PORT), 0);
-	assert_int_equal(where(fd), TCP_PORT);
+	assert_int_equal(port_of(fd), TCP_PORT);
 	assert_int_equal(fallback, FB(no_memory));
 }
 
@@ -310,7 +275,7 @@ static void a_bound_socket_is_not_for_rdma_cm(void **state)
 		bind(fd, (struct sockaddr *)&any, sizeof(struct sockaddr_in)),
 		0);
 	assert_int_equal(dial(TCP_PORT), 0);
-	assert_int_equal(where(fd), TCP_PORT);
+	assert_int_equal(port_of(fd), TCP_PORT);
 	assert_int_equal(fallback, FB(unsupported));
 }
 
@@ -347,7 +312,7 @@ static void a_connect_that_does_not_wait_is_looked_at(void **state)
 	wait_for_out();
 	sdp_connect_settle(&sock, fd);
 	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_PENDING);
-	assert_int_equal(where(fd), SDP_PORT);
+	assert_int_equal(port_of(fd), SDP_PORT);
 	/* The kernel tells once, by 0, and then that it is connected. */
 	ret = dial(TCP_PORT);
 	assert_true(ret == 0 || ret == -EISCONN);
@@ -368,7 +333,7 @@ static void a_fallback_is_counted_once(void **state)
 	wait_for_out();
 	ret = dial(TCP_PORT);
 	assert_true(ret == 0 || ret == -EISCONN);
-	assert_int_equal(where(fd), TCP_PORT);
+	assert_int_equal(port_of(fd), TCP_PORT);
 	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
 	assert_false(has_mark);
 }
@@ -391,8 +356,7 @@ static void a_refused_port_is_followed_by_tcp(void **state)
 	if (errno == ECONNREFUSED) {
 		/* Told by connect(): poll() shows no error any more. */
 		close(fd);
-		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		assert_true(fd >= 0);
+		fd = test_tcp_socket();
 		set_nonblocking();
 	}
 	wait_for_out();
@@ -401,7 +365,7 @@ static void a_refused_port_is_followed_by_tcp(void **state)
 	assert_int_equal(avoid_cnt, 1);
 	assert_int_equal(fallback, FB(refused));
 	assert_false(has_mark);
-	assert_int_equal(where(fd), TCP_PORT);
+	assert_int_equal(port_of(fd), TCP_PORT);
 	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len), 0);
 	assert_int_equal(err, 0);
 }
@@ -416,7 +380,7 @@ static void a_refusal_is_for_the_thread_inside_connect(void **state)
 	sdp_connect_settle(&sock, fd);
 	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_CONNECTING);
 	assert_int_equal(avoid_cnt, 0);
-	assert_int_equal(where(fd), PORT_CNT);
+	assert_int_equal(port_of(fd), PORT_CNT);
 }
 
 static void what_is_no_address_is_the_kernels(void **state)
@@ -439,7 +403,7 @@ static void what_is_no_address_is_the_kernels(void **state)
 	assert_int_equal(dial(TCP_PORT), 0);
 	assert_int_equal(sdp_connect(&sock, fd, &none, sizeof(none)), 0);
 	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
-	assert_int_equal(where(fd), PORT_CNT);
+	assert_int_equal(port_of(fd), PORT_CNT);
 	assert_false(has_mark);
 }
 
@@ -500,7 +464,7 @@ static void another_tcp_connection_has_the_options(void **state)
 	sock.tcp_fd = fd;
 	other = sdp_connect_tcp(&sock);
 	assert_true(other >= 0);
-	assert_int_equal(where(other), TCP_PORT);
+	assert_int_equal(port_of(other), TCP_PORT);
 	assert_true(fcntl(other, F_GETFD) & FD_CLOEXEC);
 	assert_int_equal(options_from, fd);
 	assert_int_equal(options_to, other);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* sendfile() and splice() where a side takes or gives less than was asked. */
+#include "descriptors.h"
 #include "test.h"
 
 #include <errno.h>
@@ -294,24 +295,19 @@ static void pipe_keeps_what_has_no_space(void **state)
  * none behind. */
 static void pipe_without_descriptors_is_left_alone(void **state)
 {
-	struct rlimit old, limit;
+	struct rlimit old;
 	int fds[2], next;
 
 	(void)state;
 	pipe_new(fds);
 	assert_int_equal(write(fds[1], "abc", 3), 3);
-	next = dup(fds[0]);
-	close(next);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	limit = old;
-	limit.rlim_cur = (rlim_t)next + 1;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	next = test_fd_next();
+	old = test_fd_leave(1);
 	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 3, 0), -ENOMEM);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	test_fd_restore(old);
 	assert_int_equal(call_cnt, 0);
 	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 3, 0), 3);
-	assert_int_equal(dup(fds[0]), next);
-	close(next);
+	assert_int_equal(test_fd_next(), next);
 	pipe_end(fds);
 }
 

@@ -14,6 +14,8 @@
 #include "sock/start.h"
 #include "verbs/sdp-link.h"
 
+#include "sock-fixture.h"
+
 #define SECOND 1000000000ull
 
 static char places[2];
@@ -290,12 +292,6 @@ static void exits_in_time(void **state)
 	assert_ptr_equal(sdp_sock_link(&sock), LINK);
 }
 
-static int group_begin(void **state)
-{
-	(void)state;
-	return sdp_table_start();
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,5 +303,5 @@ int main(void)
 		cmocka_unit_test_setup(exits_in_time, begin),
 	};
 
-	return cmocka_run_group_tests(tests, group_begin, NULL);
+	return cmocka_run_group_tests(tests, table_start, NULL);
 }

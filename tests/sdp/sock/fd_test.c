@@ -24,6 +24,8 @@
 #include "sock/start.h"
 #include "stat/sdp-stat.h"
 
+#include "sock-fixture.h"
+
 /* ---- what stands around it ------------------------------------------------
  */
 
@@ -127,17 +129,6 @@ void sdp_watch_return(struct sdp_sock *sock)
 static int fd;
 static struct sdp_sock *sock;
 
-static struct util_fdtab *table(void)
-{
-	return atomic_load(&sdp_fds);
-}
-
-static int start(void **state)
-{
-	(void)state;
-	return sdp_table_start();
-}
-
 static int begin(void **state)
 {
 	(void)state;
@@ -154,8 +145,7 @@ static int begin(void **state)
 static int end(void **state)
 {
 	(void)state;
-	util_fdtab_uninstall(table(), fd, NULL);
-	close(fd);
+	program_close(fd);
 	return 0;
 }
 
@@ -520,5 +510,5 @@ int main(void)
 		TEST(a_socket_of_sdps_family_takes_both),
 	};
 
-	return cmocka_run_group_tests(tests, start, NULL);
+	return cmocka_run_group_tests(tests, table_start, NULL);
 }

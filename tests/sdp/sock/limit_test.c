@@ -11,11 +11,16 @@
 
 #define HARD 256
 
-static void limit_set(rlim_t soft)
+static void limits_set(rlim_t soft, rlim_t hard)
 {
-	struct rlimit limit = { .rlim_cur = soft, .rlim_max = HARD };
+	struct rlimit limit = { soft, hard };
 
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static void limit_set(rlim_t soft)
+{
+	limits_set(soft, HARD);
 }
 
 static rlim_t limit_now(void)
@@ -83,13 +88,6 @@ static void leaves_what_the_program_has_set(void **state)
 	limit_set(64);
 	sdp_limit_end(is_raised);
 	assert_int_equal(limit_now(), 64);
-}
-
-static void limits_set(rlim_t soft, rlim_t hard)
-{
-	struct rlimit limit = { soft, hard };
-
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
 /* In a child: a hard limit stays. */

@@ -2,6 +2,8 @@
 /* listen() with and without a twin, what is left when a part of it fails, and
  * which connection accept() takes. */
 #include "addr.h"
+#include "descriptors.h"
+#include "loopback.h"
 #include "test.h"
 
 #include <errno.h>
@@ -27,6 +29,8 @@
 #include "sock/policy.h"
 #include "sock/signals.h"
 #include "stat/sdp-stat.h"
+
+#include "sock-fixture.h"
 
 /* ---- the rest of the layer ------------------------------------------------
  */
@@ -168,16 +172,6 @@ void sdp_watch_twin(struct sdp_sock *of, int how, int twin_fd)
 static int fd;
 static union sdp_addr name;
 
-static void on_close(struct util_file *file)
-{
-	(void)file;
-}
-
-static void on_end(struct sdp_sock *of)
-{
-	(void)of;
-}
-
 static void bind_to(int of, const union sdp_addr *addr)
 {
 	int one = 1;
@@ -198,9 +192,8 @@ static int begin_unbound(void **state)
 	time_ms = -1;
 	listen_cnt = watch_cnt = links = backlog_now = announced = 0;
 	stop_cnt = free_cnt = forget_cnt = put_back_cnt = 0;
-	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_true(fd >= 0);
-	sock = sdp_sock_add(fd, AF_INET, on_close, on_end);
+	fd = test_tcp_socket();
+	sock = sdp_sock_add(fd, AF_INET, close_nothing, end_nothing);
 	assert_non_null(sock);
 	sdp_sock_hold(sock);
 	sock->twin_fd = sock->note_fd = sock->listen_fd = -1;
@@ -223,25 +216,15 @@ static int end(void **state)
 	(void)state;
 	if (sdp_sock_state(sock) == SDP_SOCK_LISTENING)
 		sdp_listen_end(sock);
-	util_fdtab_uninstall(atomic_load(&sdp_fds), fd, NULL);
-	close(fd);
+	program_close(fd);
 	sdp_sock_drop(sock);
 	return 0;
-}
-
-static int open_cnt(void)
-{
-	int cnt = 0;
-
-	for (int i = 0; i < 1024; i++)
-		cnt += fcntl(i, F_GETFD) >= 0;
-	return cnt;
 }
 
 static int dial(uint16_t port_be)
 {
 	union sdp_addr to = name;
-	int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int client = test_tcp_socket();
 
 	to.in.sin_port = port_be;
 	if (connect(client, &to.sa, sizeof(to.in)) == 0)
@@ -308,7 +291,7 @@ static void has_a_twin_where_sdp_is_possible(void **state)
 		int before;
 
 		begin(state);
-		before = open_cnt();
+		before = test_fd_cnt();
 		policy = rows[i].policy;
 		way = rows[i].way;
 		is_enough = rows[i].is_enough;
@@ -325,7 +308,7 @@ static void has_a_twin_where_sdp_is_possible(void **state)
 		assert_row(rows[i].name, watch_cnt == rows[i].has_twin);
 		/* Twin, announcement, the listener's own; or nothing. */
 		assert_row(rows[i].name,
-			   open_cnt() == before + 3 * rows[i].has_twin);
+			   test_fd_cnt() == before + 3 * rows[i].has_twin);
 		if (rows[i].has_twin && way == SDP_WAY_FD)
 			assert_row(rows[i].name, listens(htons(announced)));
 		assert_row(rows[i].name,
@@ -333,7 +316,7 @@ static void has_a_twin_where_sdp_is_possible(void **state)
 				   announced_cm == (way == SDP_WAY_CM));
 		if (rows[i].has_twin)
 			sdp_listen_end(sock);
-		assert_row(rows[i].name, open_cnt() == before);
+		assert_row(rows[i].name, test_fd_cnt() == before);
 		assert_row(rows[i].name, free_cnt == (way == SDP_WAY_CM &&
 						      !rows[i].acceptor_ret));
 		sdp_sock_become(sock, SDP_SOCK_TCP);
@@ -369,14 +352,14 @@ static void listen_binds_what_was_not_bound(void **state)
 /* Another listener has the port: nothing of ours is left. */
 static void the_kernels_refusal_takes_the_twin_along(void **state)
 {
-	int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), before;
+	int other = test_tcp_socket(), before;
 
 	(void)state;
 	bind_to(other, &name);
 	assert_int_equal(listen(other, 1), 0);
-	before = open_cnt();
+	before = test_fd_cnt();
 	assert_int_equal(sdp_listen(sock, fd, 5), -EADDRINUSE);
-	assert_int_equal(open_cnt(), before);
+	assert_int_equal(test_fd_cnt(), before);
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_TCP);
 	assert_int_equal(listen_cnt, 0);
 	close(other);
@@ -490,8 +473,8 @@ static void waits_as_long_as_it_may(void **state)
 static void takes_links_of_rdma_cm(void **state)
 {
 	struct sdp_came came;
-	struct rlimit old, limit;
-	int got, next;
+	struct rlimit old;
+	int got;
 
 	(void)state;
 	way = SDP_WAY_CM;
@@ -506,14 +489,9 @@ static void takes_links_of_rdma_cm(void **state)
 			 -EINVAL);
 	assert_int_equal(links, 1);
 	/* The link waits until there is a descriptor for it. */
-	next = dup(0);
-	close(next);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	limit = old;
-	limit.rlim_cur = (rlim_t)next;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	old = test_fd_leave(0);
 	assert_int_equal(take(&came), -EMFILE);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	test_fd_restore(old);
 	assert_int_equal(links, 1);
 	assert_int_equal(put_back_cnt, 1);
 	got = take(&came);
@@ -552,12 +530,6 @@ static void a_fork_keeps_a_twin_of_the_kernels(void **state)
 	assert_true(sock->note_fd >= 0 && listens(htons(announced)));
 }
 
-static int start(void **state)
-{
-	(void)state;
-	return sdp_table_start();
-}
-
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -576,5 +548,5 @@ int main(void)
 		CASE(a_fork_keeps_a_twin_of_the_kernels),
 	};
 
-	return cmocka_run_group_tests(tests, start, NULL);
+	return cmocka_run_group_tests(tests, table_start, NULL);
 }

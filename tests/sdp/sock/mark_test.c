@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The mark of a connection: what has it, and where it goes. */
+#include "loopback.h"
 #include "test.h"
 
 #include <netinet/in.h>
@@ -8,14 +9,6 @@
 #include <unistd.h>
 
 #include "sock/mark.h"
-
-static int tcp_socket(void)
-{
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_true(fd >= 0);
-	return fd;
-}
 
 static void mark_put(int fd, bool is_accepting, uint16_t port)
 {
@@ -45,7 +38,7 @@ static bool has_mark(int fd)
 static void has_role_carrier_and_port(void **state)
 {
 	static const uint16_t ports[] = { 0, 1, 80, 0x7fff, 0x8000, 0xffff };
-	int fd = tcp_socket();
+	int fd = test_tcp_socket();
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ports); i++) {
@@ -61,7 +54,7 @@ static void is_taken_away(void **state)
 {
 	uint32_t value = 1;
 	socklen_t len = sizeof(value);
-	int fd = tcp_socket();
+	int fd = test_tcp_socket();
 
 	(void)state;
 	mark_put(fd, true, 80);
@@ -81,7 +74,7 @@ static void is_no_value_of_a_program(void **state)
 	static const uint32_t values[] = { 0,	       1,	   16384,
 					   131072,     0x10000000, 0x7d4fffff,
 					   0x7d540000, 0x7fffffff, UINT32_MAX };
-	int fd = tcp_socket();
+	int fd = test_tcp_socket();
 
 	(void)state;
 	assert_false(has_mark(fd));
@@ -114,29 +107,23 @@ static void is_on_no_other_descriptor(void **state)
 /* A connection has it from its listener, and a duplicate from the original. */
 static void goes_with_the_connection(void **state)
 {
-	struct sockaddr_in addr = { .sin_family = AF_INET,
-				    .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	struct sockaddr *any = (struct sockaddr *)(void *)&addr;
-	int listener = tcp_socket(), client = tcp_socket(), server, other;
-	socklen_t len = sizeof(addr);
+	int listener = test_tcp_socket(), fds[2], other;
+	struct sockaddr_in name;
 
 	(void)state;
 	mark_put(listener, true, 4711);
-	assert_int_equal(bind(listener, any, sizeof(addr)), 0);
-	assert_int_equal(listen(listener, 1), 0);
-	assert_int_equal(getsockname(listener, any, &len), 0);
-	assert_int_equal(connect(client, any, len), 0);
-	server = accept(listener, NULL, NULL);
-	other = dup(server);
-	assert_mark(server, true, 4711);
+	test_tcp_bind(listener, &name);
+	test_tcp_join(listener, &name, fds);
+	other = dup(fds[1]);
+	assert_mark(fds[1], true, 4711);
 	assert_mark(other, true, 4711);
-	assert_false(has_mark(client));
-	sdp_mark_remove(server);
+	assert_false(has_mark(fds[0]));
+	sdp_mark_remove(fds[1]);
 	assert_false(has_mark(other));
 	assert_mark(listener, true, 4711);
 	close(listener);
-	close(client);
-	close(server);
+	close(fds[0]);
+	close(fds[1]);
 	close(other);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Options and names of a socket whose octets go by SDP: what the library
  * keeps, what the TCP socket below has. */
+#include "loopback.h"
 #include "test.h"
 
 #include <errno.h>
@@ -97,29 +98,15 @@ static int start(void **state)
 	return bad == MAP_FAILED ? -1 : sdp_table_start();
 }
 
-static void pair_make(void)
-{
-	struct sockaddr_in addr = { .sin_family = AF_INET,
-				    .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	struct sockaddr *any = (struct sockaddr *)(void *)&addr;
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	socklen_t len = sizeof(addr);
-
-	client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(listener, any, len), 0);
-	assert_int_equal(listen(listener, 1), 0);
-	assert_int_equal(getsockname(listener, any, &len), 0);
-	assert_int_equal(connect(client, any, len), 0);
-	server = accept(listener, NULL, NULL);
-	assert_true(server >= 0);
-	close(listener);
-}
-
 /* The connecting side of a stream. */
 static int begin(void **state)
 {
+	int pair[2];
+
 	(void)state;
-	pair_make();
+	test_tcp_pair(pair);
+	client = pair[0];
+	server = pair[1];
 	sock = (struct sdp_sock){ .tcp_fd = client,
 				  .link = LINK,
 				  .options = { .linger_s = -1, .rcvlowat = 1 },

@@ -13,6 +13,8 @@
 #include "sock/sleeper.h"
 #include "verbs/sdp-link.h"
 
+#include "sock-fixture.h"
+
 /* What the link of the socket is ready for. */
 static _Atomic unsigned int link_bits;
 
@@ -39,12 +41,6 @@ static void shadow_end(struct sdp_sock *ended)
 		sdp_shadow_close(&ended->shadow);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	return sdp_table_start();
-}
-
 /* A stream with its shadow, and an epoll set. */
 static int begin(void **state)
 {
@@ -67,13 +63,9 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	struct util_fdtab *tab = atomic_load(&sdp_fds);
-
 	(void)state;
-	util_fdtab_uninstall(tab, fd, NULL);
-	util_fdtab_uninstall(tab, set_fd, NULL);
-	close(fd);
-	close(set_fd);
+	program_close(fd);
+	program_close(set_fd);
 	return 0;
 }
 
@@ -301,5 +293,5 @@ int main(void)
 		TEST(a_relays_shadow_is_its_own),
 	};
 
-	return cmocka_run_group_tests(tests, start, NULL);
+	return cmocka_run_group_tests(tests, table_start, NULL);
 }

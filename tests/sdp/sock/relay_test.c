@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* A relay: octets both ways, and each end there is. */
+#include "loopback.h"
 #include "test.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "sock/ask.h"
@@ -22,6 +21,8 @@
 #include "sock/start.h"
 #include "verbs/sdp-link.h"
 
+#include "sock-fixture.h"
+
 /* ---- a link that is a socket pair -----------------------------------------
  */
 
@@ -32,18 +33,6 @@ static _Atomic int shutdown_cnt, abort_cnt, linger_cnt, drain_cnt;
 static _Atomic int counted_tx, counted_rx;
 static _Atomic bool is_reset;
 static int linger_ret, cancel_cnt;
-
-uint64_t sdp_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-void sdp_verbs_own_thread(void)
-{
-}
 
 ssize_t sdp_link_send_wait(struct sdp_link *link, const struct iovec *iov,
 			   int iovcnt, unsigned int flags, uint64_t deadline)
@@ -206,11 +195,6 @@ static struct sdp_sock *sock;
 static int fd; /* the program's end of the pair; lib_fd is the other one */
 static _Atomic int end_cnt;
 
-static void on_close(struct util_file *file)
-{
-	(void)file;
-}
-
 static void on_end(struct sdp_sock *of)
 {
 	assert_ptr_equal(of, sock);
@@ -232,7 +216,7 @@ static int begin(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, link_fds), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	fd = pair[0];
-	sock = sdp_sock_add(fd, AF_INET, on_close, on_end);
+	sock = sdp_sock_add(fd, AF_INET, close_nothing, on_end);
 	assert_non_null(sock);
 	sdp_sock_hold(sock); /* by the test */
 	sock->shadow.lib_fd = pair[1];
@@ -242,11 +226,10 @@ static int begin(void **state)
 	return 0;
 }
 
-/* The program's last number goes, as close() does it. */
+/* The program's last number goes. */
 static void program_closes(void)
 {
-	util_fdtab_uninstall(atomic_load(&sdp_fds), fd, NULL);
-	close(fd);
+	program_close(fd);
 	fd = -1;
 }
 
@@ -262,22 +245,6 @@ static int end(void **state)
 	close(link_fds[0]);
 	sdp_sock_drop(sock);
 	return 0;
-}
-
-static void assert_octets(int from, const char *text)
-{
-	size_t len = strlen(text);
-	char got[64] = "";
-
-	assert_int_equal(recv(from, got, len, MSG_WAITALL), len);
-	assert_string_equal(got, text);
-}
-
-static void assert_eof(int from)
-{
-	char octet;
-
-	assert_int_equal(recv(from, &octet, 1, 0), 0);
 }
 
 /* ---- cases ----------------------------------------------------------------
@@ -515,12 +482,6 @@ static void does_not_wait_beyond_the_deadline(void **state)
 	assert_int_equal(drain_cnt, 0);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	return sdp_table_start();
-}
-
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -539,5 +500,5 @@ int main(void)
 		CASE(does_not_wait_beyond_the_deadline),
 	};
 
-	return cmocka_run_group_tests(tests, start, NULL);
+	return cmocka_run_group_tests(tests, table_start, NULL);
 }

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Descriptors in control data, also in bad control data. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdbool.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "descriptors.h"
+#include "test.h"
+
 #include <errno.h>
 #include <fcntl.h>
-
-#include <cmocka.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "sock/rights.h"
 
@@ -77,7 +72,7 @@ static void bad_lengths_end_the_walk(void **state)
 					  SIZE_MAX };
 	struct cmsghdr *part;
 
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
 		begin(state);
 		part_add(SOL_SOCKET, SCM_RIGHTS, (int[]){ 4 }, 1);
 		part = part_add(SOL_SOCKET, SCM_RIGHTS, (int[]){ 5 }, 1);
@@ -120,15 +115,6 @@ static int ways_close(void **state)
 	return 0;
 }
 
-static bool is_same_file(int a, int b)
-{
-	struct stat of_a, of_b;
-
-	assert_int_equal(fstat(a, &of_a), 0);
-	assert_int_equal(fstat(b, &of_b), 0);
-	return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
-}
-
 static void one_descriptor_goes_and_comes(void **state)
 {
 	uint64_t sent = 0x123456789abcdefull, got = 0;
@@ -138,7 +124,7 @@ static void one_descriptor_goes_and_comes(void **state)
 	assert_true(sdp_rights_send(ways[0], &sent, sizeof(sent), pipes[1]));
 	fd = sdp_rights_receive(ways[1], &got, sizeof(got));
 	assert_true(fd >= 0);
-	assert_true(is_same_file(fd, pipes[1]));
+	assert_true(test_fd_is_same(fd, pipes[1]));
 	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
 	assert_int_equal(got, sent);
 	close(fd);
@@ -178,7 +164,7 @@ static void refuses_other_messages(void **state)
 	};
 	char octets[4];
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
 		begin(state);
 		other_send(others[i].fd_cnt, others[i].len);
 		assert_int_equal(sdp_rights_receive(ways[1], octets, 4),
@@ -192,20 +178,16 @@ static void refuses_other_messages(void **state)
 /* The next message may find one. */
 static void tells_when_there_is_no_number(void **state)
 {
-	int lowest = dup(pipes[0]), fd;
-	struct rlimit old, none;
+	struct rlimit old;
 	char octet = 0;
+	int fd;
 
 	(void)state;
-	close(lowest);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	none = old;
-	none.rlim_cur = (rlim_t)lowest;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	old = test_fd_leave(0);
 	assert_true(sdp_rights_send(ways[0], "a", 1, pipes[1]));
 	assert_true(sdp_rights_send(ways[0], "b", 1, pipes[1]));
 	assert_int_equal(sdp_rights_receive(ways[1], &octet, 1), -EMFILE);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	test_fd_restore(old);
 	fd = sdp_rights_receive(ways[1], &octet, 1);
 	assert_true(fd >= 0);
 	assert_int_equal(octet, 'b');

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Sockets that other processes get: which become relays, when, and what is
  * left where a process or a descriptor is missing. */
+#include "descriptors.h"
 #include "test.h"
 
 #include <errno.h>
@@ -19,6 +20,8 @@
 #include "sock/listen.h"
 #include "sock/relay.h"
 #include "sock/share.h"
+
+#include "sock-fixture.h"
 
 /* ---- the rest of the layer ------------------------------------------------
  */
@@ -85,16 +88,6 @@ enum { USED, OTHER, PLAIN, SOCK_CNT };
 static int fds[SOCK_CNT], peers[SOCK_CNT];
 static struct sdp_sock *socks[SOCK_CNT];
 
-static void on_close(struct util_file *file)
-{
-	(void)file;
-}
-
-static void on_end(struct sdp_sock *sock)
-{
-	(void)sock;
-}
-
 static int begin(void **state)
 {
 	(void)state;
@@ -108,7 +101,8 @@ static int begin(void **state)
 				 0);
 		fds[i] = pair[0];
 		peers[i] = pair[1];
-		socks[i] = sdp_sock_add(fds[i], AF_INET, on_close, on_end);
+		socks[i] = sdp_sock_add(fds[i], AF_INET, close_nothing,
+					end_nothing);
 		assert_non_null(socks[i]);
 		if (i != PLAIN)
 			sdp_sock_become(socks[i], SDP_SOCK_STREAM);
@@ -125,8 +119,7 @@ static int end(void **state)
 
 		if (sock)
 			sdp_sock_put(sock);
-		util_fdtab_uninstall(atomic_load(&sdp_fds), fds[i], NULL);
-		close(fds[i]);
+		program_close(fds[i]);
 		close(peers[i]);
 	}
 	return 0;
@@ -165,15 +158,6 @@ static int in_child(int (*run)(void))
 		if (!(cond))                                                   \
 			return __LINE__ % 255 + 1;                             \
 	} while (0)
-
-static int open_cnt(void)
-{
-	int cnt = 0;
-
-	for (int fd = 0; fd < 1024; fd++)
-		cnt += fcntl(fd, F_GETFD) >= 0;
-	return cnt;
-}
 
 /* ---- cases ----------------------------------------------------------------
  */
@@ -257,19 +241,15 @@ static void without_a_relay_the_child_sees_a_reset(void **state)
 /* Nobody could be asked, and a relay could not be made before. */
 static void who_cannot_ask_sees_a_reset(void **state)
 {
-	int next = dup(0), status;
-	struct rlimit old, limit;
+	struct rlimit old;
+	int status;
 	pid_t pid;
 
 	(void)state;
-	close(next);
 	enter_ret = -EAGAIN;
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	limit = old;
-	limit.rlim_cur = (rlim_t)next + 1;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	old = test_fd_leave(1);
 	sdp_share_fork_prepare();
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	test_fd_restore(old);
 	pid = fork();
 	if (!pid) {
 		sdp_table_fork_child();
@@ -356,20 +336,16 @@ static void a_parent_that_has_ended_is_not_waited_for(void **state)
 /* The child could not ask: relays from the beginning. */
 static void without_descriptors_all_are_relays_at_once(void **state)
 {
-	int before = open_cnt(), next = dup(0);
-	struct rlimit old, limit;
+	int before = test_fd_cnt();
+	struct rlimit old;
 
 	(void)state;
-	close(next);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	limit = old;
-	limit.rlim_cur = (rlim_t)next + 1; /* one, and two are needed */
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	old = test_fd_leave(1); /* and two are needed */
 	sdp_share_fork_prepare();
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	test_fd_restore(old);
 	assert_true(socks[USED]->is_relay && socks[OTHER]->is_relay);
 	sdp_share_fork_parent();
-	assert_int_equal(open_cnt(), before);
+	assert_int_equal(test_fd_cnt(), before);
 	/* No child is there for which a last number would be kept. */
 	socks[USED]->is_relay = false;
 	counts->entered = 0;
@@ -408,8 +384,7 @@ static void the_last_number_of_a_shared_socket_leaves_a_relay(void **state)
 	assert_true(socks[OTHER]->is_relay);
 	sdp_share_close(fds[OTHER]); /* it is one */
 	assert_int_equal(counts->entered, 1);
-	util_fdtab_uninstall(atomic_load(&sdp_fds), second, NULL);
-	close(second);
+	program_close(second);
 	sdp_share_close(fds[USED]);
 	assert_int_equal(counts->entered, 2);
 	assert_int_equal(write(peers[PLAIN], "x", 1), 1);
@@ -437,7 +412,7 @@ static void what_a_message_passes_on_is_a_relay(void **state)
 
 static void a_fork_apart_shares_nothing(void **state)
 {
-	int before = open_cnt();
+	int before = test_fd_cnt();
 
 	(void)state;
 	sdp_share_fork_apart(true);
@@ -445,7 +420,7 @@ static void a_fork_apart_shares_nothing(void **state)
 	sdp_share_fork_apart(false);
 	assert_false(socks[USED]->is_shared);
 	assert_int_equal(listen_fork_cnt, 0);
-	assert_int_equal(open_cnt(), before);
+	assert_int_equal(test_fd_cnt(), before);
 	sdp_share_fork_parent();
 }
 

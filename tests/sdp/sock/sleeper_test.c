@@ -11,11 +11,7 @@
 #include "sock/sleeper.h"
 #include "sock/table.h"
 
-static int begin(void **state)
-{
-	(void)state;
-	return sdp_table_start();
-}
+#include "sock-fixture.h"
 
 /* Sleeps without a time.  Return: whether it has been woken. */
 static bool sleep_once(struct sdp_sleeper *sleeper, int ms)
@@ -210,5 +206,5 @@ int main(void)
 		cmocka_unit_test(a_child_does_not_wake_its_parent),
 	};
 
-	return cmocka_run_group_tests(tests, begin, NULL);
+	return cmocka_run_group_tests(tests, table_start, NULL);
 }

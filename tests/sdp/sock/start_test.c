@@ -2,6 +2,8 @@
 /* When SDP starts on a connection, what is kept meanwhile, and where it goes
  * when the start ends: to the link, to TCP, nowhere. */
 #include "addr.h"
+#include "descriptors.h"
+#include "loopback.h"
 #include "test.h"
 
 #include <errno.h>
@@ -15,7 +17,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "sock/connect.h"
@@ -31,6 +32,8 @@
 #include "stat/sdp-stat.h"
 #include "verbs/sdp-link.h"
 
+#include "sock-fixture.h"
+
 #define LINK ((struct sdp_link *)(void *)&gate)
 #define NO_FALLBACK (-1)
 
@@ -45,18 +48,6 @@ static bool was_accepted;
 static char link_got[2 * SDP_EARLY_MAX];
 static size_t link_got_len;
 static bool link_is_full;
-
-uint64_t sdp_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-void sdp_verbs_own_thread(void)
-{
-}
 
 const char *sdp_reason_str(enum sdp_reason reason)
 {
@@ -325,34 +316,10 @@ void sdp_shadow_close(struct sdp_shadow *shadow)
 static struct sdp_sock *sock;
 static int fd, peer;
 
-static void on_close(struct util_file *file)
-{
-	(void)file;
-}
-
 static void on_end(struct sdp_sock *of)
 {
 	assert_ptr_equal(of, sock);
 	end_cnt++;
-}
-
-static void tcp_pair(int ret_fds[2])
-{
-	struct sockaddr_storage any = test_addr("127.0.0.1", 0);
-	socklen_t len = sizeof(any);
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_int_equal(bind(listener, (struct sockaddr *)&any,
-			      sizeof(struct sockaddr_in)),
-			 0);
-	assert_int_equal(listen(listener, 1), 0);
-	assert_int_equal(getsockname(listener, (struct sockaddr *)&any, &len),
-			 0);
-	ret_fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(connect(ret_fds[0], (struct sockaddr *)&any, len), 0);
-	ret_fds[1] = accept(listener, NULL, NULL);
-	assert_true(ret_fds[1] >= 0);
-	close(listener);
 }
 
 static int begin(void **state)
@@ -371,10 +338,10 @@ static int begin(void **state)
 	link_is_full = can_raise = false;
 	is_way_slow = is_on_way = false;
 	other_tcp = -ECONNREFUSED;
-	tcp_pair(pair);
+	test_tcp_pair(pair);
 	fd = pair[0];
 	peer = pair[1];
-	sock = sdp_sock_add(fd, AF_INET, on_close, on_end);
+	sock = sdp_sock_add(fd, AF_INET, close_nothing, on_end);
 	assert_non_null(sock);
 	sdp_sock_hold(sock);
 	sdp_sock_become(sock, SDP_SOCK_PENDING);
@@ -399,8 +366,7 @@ static int end(void **state)
 		gate_open();
 	assert_int_equal(raised_cnt, 0);
 	sdp_sock_become(sock, SDP_SOCK_TCP);
-	util_fdtab_uninstall(atomic_load(&sdp_fds), fd, NULL);
-	close(fd);
+	program_close(fd);
 	close(peer);
 	if (sock->tcp_fd >= 0)
 		sdp_private_close(sock->tcp_fd);
@@ -422,22 +388,6 @@ static ssize_t send_text(const char *text)
 	struct iovec iov = { (void *)(uintptr_t)text, strlen(text) };
 
 	return sdp_start_send(sock, &iov, 1);
-}
-
-static void assert_octets(int from, const char *text)
-{
-	size_t len = strlen(text);
-	char got[64] = "";
-
-	assert_int_equal(recv(from, got, len, MSG_WAITALL), len);
-	assert_string_equal(got, text);
-}
-
-static void assert_eof(int from)
-{
-	char octet;
-
-	assert_int_equal(recv(from, &octet, 1, 0), 0);
 }
 
 /* ---- when it starts -------------------------------------------------------
@@ -532,24 +482,19 @@ static void a_connection_under_way_is_looked_at(void **state)
 /* Without descriptors for a shadow the connection ends, for both programs. */
 static void without_a_shadow_the_connection_ends(void **state)
 {
-	struct rlimit old, limit;
-	int next = dup(0);
+	int next = test_fd_next();
 
 	(void)state;
-	close(next);
 	sock->is_accepting = true;
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	for (int more = 0; more < 2; more++) {
-		limit = old;
-		limit.rlim_cur = (rlim_t)(next + more);
-		assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+		struct rlimit old = test_fd_leave(more);
+
 		assert_int_equal(sdp_start(sock, fd, SDP_START_WRITE),
 				 SDP_SOCK_TCP);
-		assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+		test_fd_restore(old);
 		assert_int_equal(sock->tcp_fd, -1);
 		assert_int_equal(mark_cnt, more + 1);
-		assert_int_equal(dup(0), next);
-		close(next);
+		assert_int_equal(test_fd_next(), next);
 		assert_eof(peer);
 		sdp_sock_become(sock, SDP_SOCK_PENDING);
 	}
@@ -664,7 +609,7 @@ static void a_start_that_fails_goes_on_by_tcp_where_it_can(void **state)
 		int other[2];
 
 		begin(state);
-		tcp_pair(other);
+		test_tcp_pair(other);
 		sock->is_accepting = failures[i].is_accepting;
 		sock->is_undone = failures[i].is_undone;
 		if (failures[i].has_way_back)
@@ -727,7 +672,7 @@ static void the_way_back_holds_nobody_up(void **state)
 		char octet;
 
 		begin(state);
-		tcp_pair(other);
+		test_tcp_pair(other);
 		other_tcp = other[0];
 		link_rets[0] = -EPROTO;
 		outcome.reason = SDP_REASON_NOT_SDP;
@@ -850,12 +795,6 @@ static void undoing_leaves_a_fresh_socket(void **state)
 	assert_int_equal(errno, EPIPE); /* not connected */
 }
 
-static int begin_all(void **state)
-{
-	(void)state;
-	return sdp_table_start();
-}
-
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -879,5 +818,5 @@ int main(void)
 		CASE(undoing_leaves_a_fresh_socket),
 	};
 
-	return cmocka_run_group_tests(tests, begin_all, NULL);
+	return cmocka_run_group_tests(tests, table_start, NULL);
 }

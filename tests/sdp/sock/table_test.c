@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Numbers and sockets: who holds one, and when it ends. */
+#include "descriptors.h"
 #include "test.h"
 
 #include <dlfcn.h>
@@ -11,11 +12,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "sock/table.h"
+
+#include "sock-fixture.h"
 
 static int close_cnt, end_cnt;
 
@@ -29,12 +31,6 @@ static void count_end(struct sdp_sock *sock)
 {
 	(void)sock;
 	end_cnt++;
-}
-
-static int start(void **state)
-{
-	(void)state;
-	return sdp_table_start();
 }
 
 /* Numbers for entries: files that stand for nothing else. */
@@ -219,14 +215,6 @@ static void a_walk_keeps_what_is_closed_meanwhile(void **state)
 
 /* ---- the numbers get another file ---------------------------------------- */
 
-static bool is_same_file(int fd, int other)
-{
-	struct stat a, b;
-
-	return fstat(fd, &a) == 0 && fstat(other, &b) == 0 &&
-	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 static void each_number_gets_another_file(void **state)
 {
 	int from = memfd_create("table_test", MFD_CLOEXEC);
@@ -236,7 +224,7 @@ static void each_number_gets_another_file(void **state)
 	assert_int_equal(fcntl(fds[1], F_SETFD, 0), 0);
 	sdp_sock_cover(sock, from);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(is_same_file(fds[i], from), i < 2);
+		assert_int_equal(test_fd_is_same(fds[i], from), i < 2);
 	assert_int_equal(fcntl(fds[0], F_GETFD), FD_CLOEXEC);
 	assert_int_equal(fcntl(fds[1], F_GETFD), 0);
 	close(from);
@@ -273,8 +261,8 @@ static void a_number_that_is_being_closed_gets_no_file(void **state)
 	reused = open("/dev/null", O_RDWR | O_CLOEXEC);
 	assert_int_equal(reused, fds[0]);
 	pthread_join(thread, NULL);
-	assert_false(is_same_file(reused, from));
-	assert_true(is_same_file(fds[1], from));
+	assert_false(test_fd_is_same(reused, from));
+	assert_true(test_fd_is_same(fds[1], from));
 	close(from);
 }
 
@@ -445,5 +433,5 @@ int main(void)
 		cmocka_unit_test(one_thread_ends_the_process),
 	};
 
-	return cmocka_run_group_tests(tests, start, NULL);
+	return cmocka_run_group_tests(tests, table_start, NULL);
 }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What the tests of sdp/sock share: the table, and sockets in it whose ends
+ * mean nothing. */
+#ifndef SOCK_FIXTURE_H
+#define SOCK_FIXTURE_H
+
+#include <unistd.h>
+
+#include "sock/table.h"
+
+/* Of a group of tests. */
+static inline int table_start(void **state)
+{
+	(void)state;
+	return sdp_table_start();
+}
+
+static inline void close_nothing(struct util_file *file)
+{
+	(void)file;
+}
+
+static inline void end_nothing(struct sdp_sock *sock)
+{
+	(void)sock;
+}
+
+/* As close() of the program does it. */
+static inline void program_close(int fd)
+{
+	util_fdtab_uninstall(atomic_load(&sdp_fds), fd, NULL);
+	close(fd);
+}
+
+#endif
