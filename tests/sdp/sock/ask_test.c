@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -41,7 +43,7 @@ static enum sdp_way way;
 static int find_ret, ask_ret, cm_ret, cover_ret, plain_why;
 static enum sdp_reason cm_reason;
 static bool waits_for_stop; /* the question, or rdma_cm */
-static _Atomic int avoid_cnt, run_cnt, over_cnt, close_cnt, undo_cnt;
+static _Atomic int tell_cnt, avoid_cnt, run_cnt, over_cnt, close_cnt, undo_cnt;
 static _Atomic int fallback, limit_cnt;
 static union sdp_addr cm_addr;
 static struct sdp_target target;
@@ -54,6 +56,18 @@ const char *sdp_reason_str(enum sdp_reason reason)
 {
 	assert_int_equal(reason, cm_reason);
 	return "a reason";
+}
+
+/* What the thread has done. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+static void change(_Atomic int *cnt)
+{
+	pthread_mutex_lock(&mutex);
+	++*cnt;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&mutex);
 }
 
 static int stop_wait(int stop_fd)
@@ -203,6 +217,7 @@ void sdp_sock_tell(struct sdp_sock *of, int of_fd, short events)
 	assert_ptr_equal(of, sock);
 	assert_int_equal(of_fd, -1);
 	assert_true(events != 0);
+	change(&tell_cnt);
 }
 
 /* ---- the parts of a start -------------------------------------------------
@@ -231,8 +246,8 @@ void sdp_start_connected(struct sdp_sock *of)
 
 void *sdp_start_run(void *of)
 {
-	run_cnt++;
 	sdp_sock_drop(of);
+	change(&run_cnt);
 	return NULL;
 }
 
@@ -244,35 +259,32 @@ void sdp_start_stand(struct sdp_sock *of, struct sdp_link *link)
 
 void sdp_start_over(struct sdp_sock *of)
 {
-	over_cnt++;
 	sdp_sock_drop(of);
+	change(&over_cnt);
 }
 
-static void nap(void)
+/* The thread tells when it has the answer. */
+bool sdp_start_asked(struct sdp_sock *of, uint64_t deadline)
 {
-	static const struct timespec ms = { .tv_nsec = 1000000 };
+	struct timespec until = { .tv_sec = INT_MAX };
+	int err = 0;
 
-	nanosleep(&ms, NULL);
+	if (deadline != SDP_NEVER)
+		until = (struct timespec){
+			.tv_sec = (time_t)(deadline / 1000000000u),
+			.tv_nsec = (long)(deadline % 1000000000u),
+		};
+	pthread_mutex_lock(&mutex);
+	while (sdp_sock_is_asking(of) && err == 0)
+		err = pthread_cond_clockwait(&changed, &mutex, CLOCK_MONOTONIC,
+					     &until);
+	pthread_mutex_unlock(&mutex);
+	return err == 0;
 }
 
 int sdp_start_wait(struct sdp_sock *of, uint64_t deadline)
 {
-	while (sdp_sock_is_asking(of)) {
-		if (sdp_now_ns() >= deadline)
-			return -EAGAIN;
-		nap();
-	}
-	return 0;
-}
-
-bool sdp_start_asked(struct sdp_sock *of, uint64_t deadline)
-{
-	while (sdp_sock_is_asking(of)) {
-		if (sdp_now_ns() >= deadline)
-			return false;
-		nap();
-	}
-	return true;
+	return sdp_start_asked(of, deadline) ? 0 : -EAGAIN;
 }
 
 int sdp_start_undo(struct sdp_sock *of)
@@ -296,6 +308,7 @@ static int begin(void **state)
 	cm_reason = SDP_REASON_NONE;
 	waits_for_stop = false;
 	avoid_cnt = run_cnt = over_cnt = close_cnt = undo_cnt = limit_cnt = 0;
+	tell_cnt = 0;
 	fallback = NO_FALLBACK;
 	time_limit_ns = 0;
 	target = (struct sdp_target){ addrs[SDP_PORT], true };
@@ -310,8 +323,11 @@ static int begin(void **state)
 /* The thread has let go of the socket. */
 static void thread_wait(void)
 {
+	pthread_mutex_lock(&mutex);
 	while (!run_cnt && !over_cnt)
-		nap();
+		pthread_cond_wait(&changed, &mutex);
+	pthread_mutex_unlock(&mutex);
+	assert_int_equal(tell_cnt, 1);
 }
 
 static int end(void **state)
@@ -549,8 +565,7 @@ static void what_nobody_wants_is_closed(void **state)
 	sock->is_closed = true;
 	assert_int_equal(dial(), -EINPROGRESS);
 	thread_wait();
-	while (!close_cnt)
-		nap();
+	assert_int_equal(close_cnt, 1);
 	assert_null(sdp_sock_link(sock));
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_STREAM);
 	assert_int_equal(fallback, NO_FALLBACK);

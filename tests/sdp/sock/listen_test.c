@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -446,7 +447,7 @@ static void *knock(void *arg)
 	/* Until the accept() has returned. */
 	while (!atomic_load(&has_returned)) {
 		pthread_kill(thread, SIGUSR1);
-		usleep(1000);
+		sched_yield();
 	}
 	return NULL;
 }

@@ -318,19 +318,24 @@ static int parent_that_ends(void)
 
 static void a_parent_that_has_ended_is_not_waited_for(void **state)
 {
-	int status;
-	pid_t pid = fork(); /* shares nothing yet */
+	int done[2], status;
+	char octet;
+	pid_t pid;
 
 	(void)state;
+	assert_int_equal(pipe(done), 0);
+	/* Shares nothing yet; all that it starts has the pipe's end. */
+	pid = fork();
 	if (!pid) {
 		sdp_table_fork_child();
 		_exit(parent_that_ends());
 	}
+	close(done[1]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	while (!atomic_load(&counts->settled))
-		usleep(1000);
+	assert_int_equal(read(done[0], &octet, 1), 0);
 	assert_int_equal(counts->settled, -1);
+	close(done[0]);
 }
 
 /* The child could not ask: relays from the beginning. */

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -237,16 +238,28 @@ void sdp_sock_notify(void *arg, unsigned int state, unsigned int news)
 	(void)news;
 }
 
+/* The thread's last step is the end of the limit that the call has begun. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int limit_cnt;
+
 bool sdp_limit_begin(int fd)
 {
 	assert_true(fd >= 0);
 	raised_cnt += can_raise;
+	pthread_mutex_lock(&mutex);
+	limit_cnt++;
+	pthread_mutex_unlock(&mutex);
 	return can_raise;
 }
 
 void sdp_limit_end(bool is_raised)
 {
 	raised_cnt -= is_raised;
+	pthread_mutex_lock(&mutex);
+	limit_cnt--;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&mutex);
 }
 
 void sdp_mark_remove(int fd)
@@ -262,14 +275,16 @@ void sdp_connect_look(struct sdp_sock *sock, int fd)
 }
 
 /* The way back takes its time, if there is a word to wait for. */
-static _Atomic bool is_way_slow, is_on_way;
+static bool is_way_slow;
+static sem_t on_way, way_end;
 
 int sdp_connect_tcp(const struct sdp_sock *sock)
 {
 	(void)sock;
-	while (is_way_slow) {
-		is_on_way = true;
-		usleep(1000);
+	if (is_way_slow) {
+		sem_post(&on_way);
+		while (sem_wait(&way_end) < 0)
+			;
 	}
 	return other_tcp;
 }
@@ -336,7 +351,9 @@ static int begin(void **state)
 	fallback = NO_FALLBACK;
 	link_got_len = 0;
 	link_is_full = can_raise = false;
-	is_way_slow = is_on_way = false;
+	is_way_slow = false;
+	assert_int_equal(sem_init(&on_way, 0, 0), 0);
+	assert_int_equal(sem_init(&way_end, 0, 0), 0);
 	other_tcp = -ECONNREFUSED;
 	test_tcp_pair(pair);
 	fd = pair[0];
@@ -353,10 +370,12 @@ static void gate_open(void)
 {
 	sem_post(&gate);
 	assert_int_equal(sdp_start_wait(sock, SDP_NEVER), 0);
-	while (!tell_cnt)
-		usleep(1000);
-	while (sdp_start_owed())
-		usleep(1000);
+	pthread_mutex_lock(&mutex);
+	while (limit_cnt > 0)
+		pthread_cond_wait(&changed, &mutex);
+	pthread_mutex_unlock(&mutex);
+	assert_true(tell_cnt > 0);
+	assert_int_equal(sdp_start_owed(), 0);
 }
 
 static int end(void **state)
@@ -680,8 +699,7 @@ static void the_way_back_holds_nobody_up(void **state)
 		start_now();
 		assert_int_equal(send_text("early"), 5);
 		sem_post(&gate);
-		while (!is_on_way)
-			usleep(1000);
+		sem_wait(&on_way);
 		assert_int_equal(send_text(" late"), 5);
 		if (rows[i].is_closed)
 			assert_true(sdp_start_abandon(sock));
@@ -689,7 +707,7 @@ static void the_way_back_holds_nobody_up(void **state)
 		sock->is_undone = rows[i].is_undone;
 		sock->is_relay = rows[i].is_relay;
 		util_unlock(&sock->lock);
-		is_way_slow = false;
+		sem_post(&way_end);
 		gate_open();
 		assert_row(rows[i].name, sdp_sock_state(sock) == rows[i].state);
 		assert_row(rows[i].name, end_cnt == rows[i].is_closed);
@@ -717,8 +735,7 @@ static void a_lack_of_descriptors_is_tried_again(void **state)
 	gate_open();
 	assert_int_equal(make_cnt, 2);
 	assert_ptr_equal(sdp_sock_link(sock), LINK);
-	while (raised_cnt)
-		usleep(1000);
+	assert_int_equal(raised_cnt, 0);
 }
 
 static void close_leaves_the_rest_to_the_thread(void **state)
