@@ -270,8 +270,7 @@ static void sleeps(void)
 	struct address address = address_of(listener);
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, accept_main, &listener);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, accept_main, &listener);
 	send_text(dial(&address), "hello");
 	sleeper_end(&sleeper);
 }
@@ -281,8 +280,7 @@ static void shutdown_wakes(void)
 	int listener = listen_new(1);
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, accept_main, &listener);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, accept_main, &listener);
 	NEED(shutdown(listener, SHUT_RD) == 0);
 	sleeper_end(&sleeper);
 	SHOW("accept", accept(listener, NULL, NULL));
@@ -308,8 +306,7 @@ static void close_does_not_wake(void)
 	struct address address = address_of(listener);
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, accept_main, &listener);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, accept_main, &listener);
 	SHOW("close", close(number));
 	sleeper_wait(&sleeper);
 	say("accept sleeps on");
@@ -324,8 +321,7 @@ static void with_signal(int flags)
 	struct sleeper sleeper;
 
 	catch_signal(SIGUSR1, flags);
-	sleeper_start(&sleeper, accept_main, &listener);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, accept_main, &listener);
 	pthread_kill(sleeper.thread, SIGUSR1);
 	UNTIL(caught[SIGUSR1]);
 	if (flags & SA_RESTART) {

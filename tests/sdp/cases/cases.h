@@ -208,9 +208,23 @@ struct sleeper {
 void sleeper_start(struct sleeper *sleeper, void (*run)(void *), void *arg);
 /* Until the thread sleeps in the call that it makes. */
 void sleeper_wait(struct sleeper *sleeper);
+void sleeper_start_asleep(struct sleeper *sleeper, void (*run)(void *),
+			  void *arg);
 /* Whether it sleeps; false: the call has returned, and the thread has ended. */
 bool sleeper_sleeps(struct sleeper *sleeper);
 void sleeper_end(struct sleeper *sleeper);
+
+/* What such threads do, and say what came of it: recv() of up to 10 octets, and
+ * a send() of so many octets of the pattern, on the descriptor *@fd; poll(). */
+#define SLEEPING_SEND_LEN (1 << 20)
+struct watched {
+	int fd;
+	short events;
+};
+
+void sleeping_recv(void *fd);
+void sleeping_send(void *fd);
+void sleeping_poll(void *watched);
 
 /* Counts the signals of a kind. */
 extern atomic_int caught[65];

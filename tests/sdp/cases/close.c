@@ -388,8 +388,7 @@ static void linger_waits(void)
 	NEED(!setsockopt(pair.client, SOL_SOCKET, SO_LINGER, &linger,
 			 sizeof(linger)));
 	count = fill(pair.client);
-	sleeper_start(&sleeper, close_main, &pair.client);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, close_main, &pair.client);
 	say("it waits");
 	got = recv_pattern_all(pair.server, 0);
 	close(pair.server);

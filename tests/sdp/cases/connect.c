@@ -454,8 +454,7 @@ static void send_waits(void)
 	int fd = connect_begin(&full.address);
 
 	set_nonblocking(fd, false);
-	sleeper_start(&sleeper, send_waits_main, &fd);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, send_waits_main, &fd);
 	say("send waits for the connection");
 	take_connection(full.listener);
 	sleeper_end(&sleeper);

@@ -598,15 +598,13 @@ static void long_timeouts(void)
 
 	NEED(pipe(ends) == 0);
 	add(set, ends[0], EPOLLIN);
-	sleeper_start(&sleeper, wait_weeks_main, &set);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, wait_weeks_main, &set);
 	NEED(write(ends[1], "x", 1) == 1);
 	sleeper_end(&sleeper);
 	pair = pair_used();
 	set = set_new();
 	add(set, pair.server, EPOLLIN);
-	sleeper_start(&sleeper, wait_weeks_main, &set);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, wait_weeks_main, &set);
 	send_text(pair.client, "x");
 	sleeper_end(&sleeper);
 }
@@ -618,13 +616,11 @@ static void wakes_data(void)
 	int set = set_new();
 
 	add(set, pair.server, EPOLLIN | EPOLLRDHUP);
-	sleeper_start(&sleeper, wait_main, &set);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, wait_main, &set);
 	send_text(pair.client, "abc");
 	sleeper_end(&sleeper);
 	show_recv("recv", pair.server, 10, 0);
-	sleeper_start(&sleeper, wait_main, &set);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, wait_main, &set);
 	close(pair.client);
 	sleeper_end(&sleeper);
 }
@@ -637,8 +633,7 @@ static void wakes_added(void)
 
 	send_text(pair.client, "abc");
 	wait_octets(pair.server, 3);
-	sleeper_start(&sleeper, wait_main, &set);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, wait_main, &set);
 	add(set, pair.server, EPOLLIN);
 	sleeper_end(&sleeper);
 }
@@ -651,8 +646,7 @@ static void interrupted(void)
 
 	add(set, pair.server, EPOLLIN);
 	catch_signal(SIGUSR1, SA_RESTART);
-	sleeper_start(&sleeper, wait_main, &set);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, wait_main, &set);
 	pthread_kill(sleeper.thread, SIGUSR1);
 	sleeper_end(&sleeper);
 }
@@ -710,8 +704,7 @@ static void edge_one_thread(void)
 	NEED(!control(crowd.set, EPOLL_CTL_ADD, pair.server, EPOLLIN | EPOLLET,
 		      (uint64_t)pair.server));
 	for (int i = 0; i < 3; i++) {
-		sleeper_start(&sleepers[i], crowd_main, &crowd);
-		sleeper_wait(&sleepers[i]);
+		sleeper_start_asleep(&sleepers[i], crowd_main, &crowd);
 	}
 	for (int i = 1; i <= 5; i++) {
 		send_text(pair.client, "x");

@@ -60,8 +60,7 @@ static void bad_memory_sleeping(void)
 	struct pair pair = pair_used();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, recv_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, recv_main, &pair.server);
 	send_text(pair.client, "intact");
 	sleeper_end(&sleeper);
 	show_recv("the stream", pair.server, 20, 0);

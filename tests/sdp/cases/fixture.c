@@ -502,6 +502,13 @@ void sleeper_wait(struct sleeper *sleeper)
 		atomic_load_explicit(&sleeper->tid, memory_order_relaxed));
 }
 
+void sleeper_start_asleep(struct sleeper *sleeper, void (*run)(void *),
+			  void *arg)
+{
+	sleeper_start(sleeper, run, arg);
+	sleeper_wait(sleeper);
+}
+
 bool sleeper_sleeps(struct sleeper *sleeper)
 {
 	char path[64];
@@ -527,6 +534,36 @@ bool sleeper_sleeps(struct sleeper *sleeper)
 void sleeper_end(struct sleeper *sleeper)
 {
 	NEED(pthread_join(sleeper->thread, NULL) == 0);
+}
+
+void sleeping_recv(void *fd)
+{
+	show_recv("the sleeping recv", *(int *)fd, 10, 0);
+}
+
+void sleeping_send(void *fd)
+{
+	char *octets = malloc(SLEEPING_SEND_LEN);
+
+	NEED(octets);
+	pattern_make(octets, SLEEPING_SEND_LEN, 0);
+	say("the sleeping send is whole: %d",
+	    send(*(int *)fd, octets, SLEEPING_SEND_LEN, MSG_NOSIGNAL) ==
+		    SLEEPING_SEND_LEN);
+	free(octets);
+}
+
+void sleeping_poll(void *watched)
+{
+	const struct watched *w = watched;
+	struct pollfd look = { .fd = w->fd, .events = w->events };
+	int count = poll(&look, 1, -1);
+
+	if (count < 0)
+		say("the sleeping poll: %s", error_name(errno));
+	else
+		say("the sleeping poll: %s",
+		    events_name((unsigned)look.revents));
 }
 
 static void count_signal(int number)

@@ -32,8 +32,7 @@ static void peek_sleeps(void)
 	struct pair pair = pair_new();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, recv_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, recv_main, &pair.server);
 	send_text(pair.client, "abc");
 	sleeper_end(&sleeper);
 	show_recv("recv", pair.server, 99, 0);
@@ -80,8 +79,7 @@ static void wait_all(void)
 	struct pair pair = pair_new();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, wait_all_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, wait_all_main, &pair.server);
 	send_text(pair.client, "012");
 	sleeper_wait(&sleeper);
 	send_text(pair.client, "345");
@@ -96,8 +94,7 @@ static void wait_all_end(void)
 	struct pair pair = pair_new();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, wait_all_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, wait_all_main, &pair.server);
 	send_text(pair.client, "012");
 	sleeper_wait(&sleeper);
 	close(pair.client);
@@ -111,8 +108,7 @@ static void wait_all_reset(void)
 	struct pair pair = pair_new();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, wait_all_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, wait_all_main, &pair.server);
 	send_text(pair.client, "012");
 	sleeper_wait(&sleeper);
 	NEED(!setsockopt(pair.client, SOL_SOCKET, SO_LINGER, &linger,
@@ -186,8 +182,7 @@ static void wait_all_peek(void)
 
 	send_text(pair.client, "01234");
 	wait_octets(pair.server, 5);
-	sleeper_start(&sleeper, wait_all_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, wait_all_main, &pair.server);
 	send_text(pair.client, "56789xyz");
 	sleeper_end(&sleeper);
 	wait_octets(pair.server, 3);

@@ -384,20 +384,14 @@ static void both_ends(void)
 	both_ends_child(&pair);
 }
 
-static void sleeping_recv_main(void *arg)
-{
-	show_recv("the sleeping recv", *(int *)arg, 10, 0);
-}
-
 /* A program is started, which inherits the socket, while a thread sleeps in
  * recv(). */
-static void sleeping_recv(void)
+static void beside_a_recv(void)
 {
 	struct pair pair = pair_used();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, sleeping_recv_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_recv, &pair.server);
 	say("system: %d", system("true"));
 	send_text(pair.client, "later");
 	sleeper_end(&sleeper);
@@ -581,25 +575,11 @@ static void pass_partial_recv(void)
 
 	send_text(pair.client, "01234");
 	wait_octets(pair.server, 5);
-	sleeper_start(&sleeper, recv_all_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, recv_all_main, &pair.server);
 	NEED(socketpair(AF_UNIX, SOCK_STREAM, 0, ways) == 0);
 	pass(ways[0], pair.server);
 	send_text(pair.client, "56789");
 	sleeper_end(&sleeper);
-}
-
-enum { MORE = 300000 };
-
-static void more_send_main(void *arg)
-{
-	char *octets = malloc(MORE);
-
-	NEED(octets);
-	pattern_make(octets, MORE, 0);
-	say("the sleeping send is whole: %d",
-	    send(*(int *)arg, octets, MORE, MSG_NOSIGNAL) == MORE);
-	free(octets);
 }
 
 /* ... in send(); then only this call has it, as all numbers are closed. */
@@ -612,13 +592,12 @@ static void pass_sending(void)
 
 	NEED(socketpair(AF_UNIX, SOCK_STREAM, 0, ways) == 0);
 	set_nonblocking(pair.client, false);
-	sleeper_start(&sleeper, more_send_main, &pair.client);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_send, &pair.client);
 	pass(ways[0], pair.client);
 	SHOW("close", close(pair.client));
 	close(passed(ways[1]));
 	recv_pattern(pair.server, count, 0);
-	recv_pattern(pair.server, MORE, 0);
+	recv_pattern(pair.server, SLEEPING_SEND_LEN, 0);
 	sleeper_end(&sleeper);
 	show_recv("the peer", pair.server, 10, 0);
 }
@@ -681,7 +660,7 @@ const struct sock_case fork_cases[] = {
 	{ "fork.new-in-child", new_in_child },
 	{ "fork.unrelated", unrelated },
 	{ "fork.both-ends", both_ends },
-	{ "fork.sleeping-recv", sleeping_recv },
+	{ "fork.sleeping-recv", beside_a_recv },
 	{ "fork.busy-recv", busy_recv },
 	{ "fork.names", names },
 	{ "fork.pass-unused", pass_unused },

@@ -328,8 +328,7 @@ static void before_others(void)
 	int fd = child_dial(send_late, &pid);
 	struct pair pair = pair_used();
 
-	sleeper_start(&other, other_main, &fd);
-	sleeper_wait(&other);
+	sleeper_start_asleep(&other, other_main, &fd);
 	leave(recv_call, &pair);
 	send_text(fd, "x");
 	sleeper_end(&other);
@@ -450,8 +449,7 @@ static void by_end_of_thread(void)
 	struct sleeper sleeper;
 
 	NEED(sigaction(SIGUSR1, &action, NULL) == 0);
-	sleeper_start(&sleeper, recv_main, &pair);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, recv_main, &pair);
 	pthread_kill(sleeper.thread, SIGUSR1);
 	sleeper_end(&sleeper);
 	use_and_close(&pair);

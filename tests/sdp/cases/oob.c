@@ -196,21 +196,13 @@ static void by_epoll(void)
 	}
 }
 
-static void poll_main(void *arg)
-{
-	struct pollfd look = { .fd = *(int *)arg, .events = POLLPRI };
-
-	NEED(poll(&look, 1, -1) == 1);
-	say("the sleeping poll: %s", events_name((unsigned)look.revents));
-}
-
 static void wakes_poll(void)
 {
 	struct pair pair = pair_used();
+	struct watched watched = { pair.server, POLLPRI };
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, poll_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_poll, &watched);
 	send_text(pair.client, "data");
 	wait_octets(pair.server, 4);
 	sleeper_wait(&sleeper);

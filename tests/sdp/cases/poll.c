@@ -101,32 +101,13 @@ static void timeouts(void)
 	SHOW("poll of nothing", poll(NULL, 0, 5));
 }
 
-struct watched {
-	int fd;
-	short events;
-};
-
-static void poll_main(void *arg)
-{
-	const struct watched *watched = arg;
-	struct pollfd look = { .fd = watched->fd, .events = watched->events };
-	int count = poll(&look, 1, -1);
-
-	if (count < 0)
-		say("the sleeping poll: %s", error_name(errno));
-	else
-		say("the sleeping poll: %s",
-		    events_name((unsigned)look.revents));
-}
-
 static void wakes_data(void)
 {
 	struct pair pair = pair_used();
 	struct watched watched = { pair.server, POLLIN };
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, poll_main, &watched);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_poll, &watched);
 	send_text(pair.client, "abc");
 	sleeper_end(&sleeper);
 	show_recv("recv after it", pair.server, 10, 0);
@@ -138,8 +119,7 @@ static void wakes_end(void)
 	struct watched watched = { pair.server, POLLIN | POLLRDHUP };
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, poll_main, &watched);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_poll, &watched);
 	close(pair.client);
 	sleeper_end(&sleeper);
 }
@@ -177,8 +157,7 @@ static void wakes_connection(void)
 	struct watched watched = { listener, POLLIN };
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, poll_main, &watched);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_poll, &watched);
 	dial(&address);
 	sleeper_end(&sleeper);
 	take_connection(listener);
@@ -193,8 +172,7 @@ static void wakes_first_data(void)
 
 	client = dial(&address);
 	watched.fd = take_connection(listener);
-	sleeper_start(&sleeper, poll_main, &watched);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_poll, &watched);
 	send_text(client, "abc");
 	sleeper_end(&sleeper);
 	show_recv("recv after it", watched.fd, 10, 0);
@@ -206,8 +184,7 @@ static void unused_pair(void)
 	struct watched watched = { pair.client, POLLIN };
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, poll_main, &watched);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_poll, &watched);
 	send_text(pair.server, "abc");
 	sleeper_end(&sleeper);
 	show_recv("the client", pair.client, 10, 0);
@@ -220,8 +197,7 @@ static void interrupted(void)
 	struct sleeper sleeper;
 
 	catch_signal(SIGUSR1, SA_RESTART);
-	sleeper_start(&sleeper, poll_main, &watched);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_poll, &watched);
 	pthread_kill(sleeper.thread, SIGUSR1);
 	sleeper_end(&sleeper);
 }
@@ -303,8 +279,7 @@ static void low_water_recv(void)
 	send_text(pair.client, "01234");
 	wait_octets(pair.server, 5);
 	show_recv("without waiting", pair.server, 2, MSG_DONTWAIT);
-	sleeper_start(&sleeper, recv_low_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, recv_low_main, &pair.server);
 	send_text(pair.client, "56789abcdef");
 	sleeper_end(&sleeper);
 }

@@ -127,18 +127,12 @@ static void send_after_end_so_error(void)
 	show_send("send", pair.server, "x", MSG_NOSIGNAL);
 }
 
-static void recv_main(void *arg)
-{
-	show_recv("the sleeping recv", *(int *)arg, 10, 0);
-}
-
 static void wakes_recv(void)
 {
 	struct pair pair = pair_used();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, recv_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_recv, &pair.server);
 	close_hard(pair.client);
 	sleeper_end(&sleeper);
 	show_recv("the next recv", pair.server, 10, 0);
@@ -163,27 +157,18 @@ static void wakes_send(void)
 	struct sleeper sleeper;
 
 	fill(pair.server);
-	sleeper_start(&sleeper, send_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, send_main, &pair.server);
 	close_hard(pair.client);
 	sleeper_end(&sleeper);
-}
-
-static void poll_main(void *arg)
-{
-	struct pollfd look = { .fd = *(int *)arg };
-
-	NEED(poll(&look, 1, -1) == 1);
-	say("the sleeping poll: %s", events_name((unsigned)look.revents));
 }
 
 static void wakes_poll(void)
 {
 	struct pair pair = pair_used();
+	struct watched watched = { pair.server, 0 };
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, poll_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_poll, &watched);
 	close_hard(pair.client);
 	sleeper_end(&sleeper);
 }

@@ -138,8 +138,7 @@ static void wakes_data(void)
 	struct pair pair = pair_used();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, select_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, select_main, &pair.server);
 	send_text(pair.client, "abc");
 	sleeper_end(&sleeper);
 	show_recv("recv", pair.server, 10, 0);
@@ -150,8 +149,7 @@ static void wakes_end(void)
 	struct pair pair = pair_used();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, select_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, select_main, &pair.server);
 	close(pair.client);
 	sleeper_end(&sleeper);
 	show_recv("recv", pair.server, 10, 0);
@@ -163,8 +161,7 @@ static void interrupted(void)
 	struct sleeper sleeper;
 
 	catch_signal(SIGUSR1, SA_RESTART);
-	sleeper_start(&sleeper, select_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, select_main, &pair.server);
 	pthread_kill(sleeper.thread, SIGUSR1);
 	sleeper_end(&sleeper);
 }

@@ -142,18 +142,12 @@ static void after_reset(void)
 	show_so_error("SO_ERROR", fd);
 }
 
-static void recv_main(void *arg)
-{
-	show_recv("the sleeping recv", *(int *)arg, 10, 0);
-}
-
 static void wakes_recv(void)
 {
 	struct pair pair = pair_used();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, recv_main, &pair.client);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_recv, &pair.client);
 	NEED(shutdown(pair.client, SHUT_RD) == 0);
 	sleeper_end(&sleeper);
 }
@@ -163,27 +157,18 @@ static void wakes_peer(void)
 	struct pair pair = pair_used();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, recv_main, &pair.client);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_recv, &pair.client);
 	NEED(shutdown(pair.server, SHUT_WR) == 0);
 	sleeper_end(&sleeper);
-}
-
-static void poll_main(void *arg)
-{
-	struct pollfd look = { .fd = *(int *)arg, .events = POLLIN };
-
-	NEED(poll(&look, 1, -1) == 1);
-	say("the sleeping poll: %s", events_name((unsigned)look.revents));
 }
 
 static void wakes_poll(void)
 {
 	struct pair pair = pair_used();
+	struct watched watched = { pair.client, POLLIN };
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, poll_main, &pair.client);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_poll, &watched);
 	NEED(shutdown(pair.client, SHUT_RDWR) == 0);
 	sleeper_end(&sleeper);
 }
@@ -205,8 +190,7 @@ static void wakes_send(void)
 	struct sleeper sleeper;
 
 	fill(pair.client);
-	sleeper_start(&sleeper, send_main, &pair.client);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, send_main, &pair.client);
 	NEED(shutdown(pair.client, SHUT_WR) == 0);
 	sleeper_end(&sleeper);
 }

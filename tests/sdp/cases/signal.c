@@ -5,11 +5,6 @@
 #include <sys/signalfd.h>
 #include <sys/time.h>
 
-static void recv_main(void *arg)
-{
-	show_recv("the sleeping recv", *(int *)arg, 10, 0);
-}
-
 static void recv_all_main(void *arg)
 {
 	show_recv("the recv of 10 with MSG_WAITALL", *(int *)arg, 10,
@@ -34,7 +29,7 @@ static void recv_interrupted(void)
 	struct pair pair = pair_used();
 	struct sleeper sleeper;
 
-	signalled(&sleeper, recv_main, &pair.server, 0, false);
+	signalled(&sleeper, sleeping_recv, &pair.server, 0, false);
 	sleeper_end(&sleeper);
 	say("%d signals", caught[SIGUSR1]);
 	send_text(pair.client, "later");
@@ -46,7 +41,7 @@ static void recv_restarted(void)
 	struct pair pair = pair_used();
 	struct sleeper sleeper;
 
-	signalled(&sleeper, recv_main, &pair.server, SA_RESTART, true);
+	signalled(&sleeper, sleeping_recv, &pair.server, SA_RESTART, true);
 	send_text(pair.client, "later");
 	sleeper_end(&sleeper);
 	say("%d signals", caught[SIGUSR1]);
@@ -57,7 +52,7 @@ static void recv_first(void)
 	struct pair pair = pair_new();
 	struct sleeper sleeper;
 
-	signalled(&sleeper, recv_main, &pair.server, 0, false);
+	signalled(&sleeper, sleeping_recv, &pair.server, 0, false);
 	sleeper_end(&sleeper);
 	send_text(pair.client, "first");
 	show_recv("the next recv", pair.server, 10, 0);
@@ -69,7 +64,7 @@ static void limit_not_restarted(void)
 	struct sleeper sleeper;
 
 	set_timeout(pair.server, SO_RCVTIMEO, 60000);
-	signalled(&sleeper, recv_main, &pair.server, SA_RESTART, false);
+	signalled(&sleeper, sleeping_recv, &pair.server, SA_RESTART, false);
 	sleeper_end(&sleeper);
 }
 
@@ -205,8 +200,7 @@ static void ignored(void)
 	struct sleeper sleeper;
 
 	signal(SIGUSR2, SIG_IGN);
-	sleeper_start(&sleeper, recv_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_recv, &pair.server);
 	pthread_kill(sleeper.thread, SIGUSR2);
 	sleeper_wait(&sleeper);
 	send_text(pair.client, "data");

@@ -190,8 +190,7 @@ static void out_waits(void)
 
 	NEED(pipe(pipes) == 0);
 	waiting.to = pipes[1];
-	sleeper_start(&sleeper, splice_main, &waiting);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, splice_main, &waiting);
 	say("it waits for the socket");
 	send_text(pair.client, "abc");
 	sleeper_end(&sleeper);

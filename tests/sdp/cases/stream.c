@@ -187,8 +187,7 @@ static void length_zero_waits(void)
 	struct pair pair = pair_new();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, recv_none_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, recv_none_main, &pair.server);
 	say("it waits");
 	send_text(pair.client, "x");
 	sleeper_end(&sleeper);
@@ -448,15 +447,23 @@ static void fill_and_drain(void)
 	show_recv("it goes on", pair.server, 10, 0);
 }
 
+/* Zeros, which take no memory until something is written there. */
+static char *zeros(size_t size)
+{
+	char *octets = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	NEED(octets != MAP_FAILED);
+	return octets;
+}
+
 static void partial_send(void)
 {
 	const size_t size = 64 << 20;
 	struct pair pair = pair_new();
-	char *octets = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *octets = zeros(size);
 	ssize_t sent;
 
-	NEED(octets != MAP_FAILED);
 	set_nonblocking(pair.client, true);
 	sent = send(pair.client, octets, size, 0);
 	say("64 megabytes go in part: %d", sent > 0 && (size_t)sent < size);
@@ -472,11 +479,9 @@ static void send_timeout(void)
 {
 	const size_t size = 64 << 20;
 	struct pair pair = pair_new();
-	char *octets = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *octets = zeros(size);
 	ssize_t sent;
 
-	NEED(octets != MAP_FAILED);
 	set_timeout(pair.client, SO_SNDTIMEO, 50);
 	sent = send(pair.client, octets, size, 0);
 	say("64 megabytes go in part: %d", sent > 0 && (size_t)sent < size);
@@ -491,11 +496,9 @@ static void send_timeout_used(void)
 {
 	const size_t size = 1 << 20;
 	struct pair pair = pair_used();
-	char *octets = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *octets = zeros(size);
 	ssize_t sent;
 
-	NEED(octets != MAP_FAILED);
 	set_timeout(pair.client, SO_SNDTIMEO, 50);
 	do
 		sent = send(pair.client, octets, size, 0);
@@ -521,18 +524,12 @@ static void recv_timeout(void)
 	show_recv("nothing comes", pair.server, 10, 0);
 }
 
-static void recv_main(void *arg)
-{
-	show_recv("the sleeping recv", *(int *)arg, 100, 0);
-}
-
 static void recv_sleeps(void)
 {
 	struct pair pair = pair_new();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, recv_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_recv, &pair.server);
 	send_text(pair.client, "wake");
 	sleeper_end(&sleeper);
 }
@@ -542,22 +539,9 @@ static void recv_sleeps_eof(void)
 	struct pair pair = pair_used();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, recv_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_recv, &pair.server);
 	close(pair.client);
 	sleeper_end(&sleeper);
-}
-
-static void send_main(void *arg)
-{
-	const size_t size = 1 << 20;
-	char *octets = malloc(size);
-
-	NEED(octets);
-	pattern_make(octets, size, 0);
-	say("the sleeping send is whole: %d",
-	    send(*(int *)arg, octets, size, 0) == (ssize_t)size);
-	free(octets);
 }
 
 static void send_sleeps(void)
@@ -566,10 +550,9 @@ static void send_sleeps(void)
 	struct sleeper sleeper;
 	size_t count = fill(pair.client);
 
-	sleeper_start(&sleeper, send_main, &pair.client);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_send, &pair.client);
 	recv_pattern(pair.server, count, 0);
-	recv_pattern(pair.server, 1 << 20, 0);
+	recv_pattern(pair.server, SLEEPING_SEND_LEN, 0);
 	sleeper_end(&sleeper);
 }
 
@@ -638,7 +621,7 @@ static void memory_changes(void)
 
 static void memory_read_only(void)
 {
-	size_t size = 1 << 20;
+	const size_t size = SLEEPING_SEND_LEN;
 	int file = memfd_create("octets", 0);
 	char *octets = malloc(size);
 	struct sleeper sleeper;
@@ -651,7 +634,7 @@ static void memory_read_only(void)
 	octets = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
 	NEED(octets != MAP_FAILED);
 	/* The other end sends, so that both directions are in use. */
-	sleeper_start(&sleeper, send_main, &pair.server);
+	sleeper_start(&sleeper, sleeping_send, &pair.server);
 	set_nonblocking(pair.client, true);
 	for (size_t out = 0, in = 0; out < size || in < size;) {
 		char part[4096];

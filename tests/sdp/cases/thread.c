@@ -5,19 +5,13 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-static void recv_main(void *arg)
-{
-	show_recv("the sleeping recv", *(int *)arg, 10, 0);
-}
-
 static void close_recv(void)
 {
 	struct pair pair = pair_used();
 	struct sleeper sleeper;
 	int number = pair.server;
 
-	sleeper_start(&sleeper, recv_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_recv, &pair.server);
 	SHOW("close", close(number));
 	sleeper_wait(&sleeper);
 	say("recv sleeps on");
@@ -32,8 +26,7 @@ static void close_recv_end(void)
 	struct pair pair = pair_used();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, recv_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_recv, &pair.server);
 	SHOW("close", close(pair.server));
 	sleeper_wait(&sleeper);
 	NEED(shutdown(pair.client, SHUT_WR) == 0);
@@ -45,8 +38,7 @@ static void close_recv_number(void)
 	struct pair pair = pair_used(), other = pair_used();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, recv_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_recv, &pair.server);
 	/* The number gets another socket while recv sleeps in the old one. */
 	NEED(dup2(other.server, pair.server) == pair.server);
 	sleeper_wait(&sleeper);
@@ -59,23 +51,14 @@ static void close_recv_number(void)
 	show_recv("the number", pair.server, 10, 0);
 }
 
-static void poll_main(void *arg)
-{
-	struct pollfd look = { .fd = *(int *)arg, .events = POLLIN };
-
-	NEED(poll(&look, 1, -1) == 1);
-	say("the sleeping poll: %s", events_name((unsigned)look.revents));
-}
-
 static void close_poll(void)
 {
 	struct pair pair = pair_used();
+	struct watched watched = { pair.server, POLLIN };
 	struct sleeper sleeper;
-	int number = pair.server;
 
-	sleeper_start(&sleeper, poll_main, &number);
-	sleeper_wait(&sleeper);
-	SHOW("close", close(number));
+	sleeper_start_asleep(&sleeper, sleeping_poll, &watched);
+	SHOW("close", close(pair.server));
 	sleeper_wait(&sleeper);
 	say("poll sleeps on");
 	send_text(pair.client, "later");
@@ -107,25 +90,12 @@ static void close_epoll(void)
 	NEED(!epoll_ctl(e.set, EPOLL_CTL_ADD, pair.server, &event));
 	event.data.fd = e.stop;
 	NEED(!epoll_ctl(e.set, EPOLL_CTL_ADD, e.stop, &event));
-	sleeper_start(&sleeper, epoll_main, &e);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, epoll_main, &e);
 	SHOW("close", close(pair.server));
 	show_recv("the peer", pair.client, 10, 0);
 	sleeper_wait(&sleeper);
 	NEED(eventfd_write(e.stop, 1) == 0);
 	sleeper_end(&sleeper);
-}
-
-static void send_main(void *arg)
-{
-	enum { SIZE = 1 << 20 };
-	char *octets = malloc(SIZE);
-
-	NEED(octets);
-	pattern_make(octets, SIZE, 0);
-	say("the sleeping send is whole: %d",
-	    send(*(int *)arg, octets, SIZE, MSG_NOSIGNAL) == SIZE);
-	free(octets);
 }
 
 static void close_send(void)
@@ -134,11 +104,10 @@ static void close_send(void)
 	struct sleeper sleeper;
 	size_t count = fill(pair.client);
 
-	sleeper_start(&sleeper, send_main, &pair.client);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_send, &pair.client);
 	SHOW("close", close(pair.client));
 	recv_pattern(pair.server, count, 0);
-	recv_pattern(pair.server, 1 << 20, 0);
+	recv_pattern(pair.server, SLEEPING_SEND_LEN, 0);
 	sleeper_end(&sleeper);
 	show_recv("the peer", pair.server, 10, 0);
 }
@@ -148,8 +117,7 @@ static void both_directions(void)
 	struct pair pair = pair_used();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, recv_main, &pair.client);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_recv, &pair.client);
 	send_text(pair.client, "to the server");
 	show_recv("while a thread receives, another sends", pair.server, 20, 0);
 	send_text(pair.server, "back");
@@ -219,9 +187,8 @@ static void first_readers(void)
 		struct pair pair = pair_new();
 
 		for (int i = 0; i < 2; i++) {
-			sleeper_start(&sleepers[i], recv_one_main,
-				      &pair.server);
-			sleeper_wait(&sleepers[i]);
+			sleeper_start_asleep(&sleepers[i], recv_one_main,
+					     &pair.server);
 		}
 		NEED(send(pair.client, "a", 1, 0) == 1);
 		NEED(send(pair.client, "b", 1, 0) == 1);
@@ -373,8 +340,7 @@ static void many_acceptors(void)
 	struct sleeper sleepers[COUNT];
 
 	for (int i = 0; i < COUNT; i++) {
-		sleeper_start(&sleepers[i], accept_main, &listener);
-		sleeper_wait(&sleepers[i]);
+		sleeper_start_asleep(&sleepers[i], accept_main, &listener);
 	}
 	for (int i = 0; i < COUNT; i++) {
 		int fd = dial(&address);
@@ -394,8 +360,7 @@ static void cancelled(void)
 	struct sleeper sleeper;
 	void *result = NULL;
 
-	sleeper_start(&sleeper, recv_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_recv, &pair.server);
 	NEED(pthread_cancel(sleeper.thread) == 0);
 	NEED(pthread_join(sleeper.thread, &result) == 0);
 	say("cancelled: %d", result == PTHREAD_CANCELED);
@@ -474,13 +439,15 @@ static void cancel(struct sleeper *sleeper)
 /* A cancelled call keeps nothing: the number is the last that holds it. */
 static void cancelled_end(void)
 {
-	void (*const mains[])(void *arg) = { recv_main, poll_main };
+	void (*const runs[])(void *) = { sleeping_recv, sleeping_poll };
 
 	for (int i = 0; i < 2; i++) {
 		struct pair pair = pair_used();
+		struct watched watched = { pair.server, POLLIN };
+		void *const args[] = { &pair.server, &watched };
 		struct sleeper sleeper;
 
-		sleeper_start(&sleeper, mains[i], &pair.server);
+		sleeper_start(&sleeper, runs[i], args[i]);
 		cancel(&sleeper);
 		close(pair.server);
 		show_recv("the peer", pair.client, 10, 0);
@@ -504,8 +471,7 @@ static void nonblocking_later(void)
 	struct pair pair = pair_used();
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, recv_main, &pair.server);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_recv, &pair.server);
 	set_nonblocking(pair.server, true);
 	sleeper_wait(&sleeper);
 	say("recv sleeps on");
@@ -517,8 +483,7 @@ static void exit_child(int fd)
 {
 	struct sleeper sleeper;
 
-	sleeper_start(&sleeper, recv_main, &fd);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_recv, &fd);
 	send_text(fd, "bye");
 	exit(0);
 }
@@ -557,10 +522,8 @@ static void two_sleepers(void)
 	struct pair pair = pair_used();
 	struct sleeper first, second;
 
-	sleeper_start(&first, recv_main, &pair.server);
-	sleeper_wait(&first);
-	sleeper_start(&second, recv_main, &pair.server);
-	sleeper_wait(&second);
+	sleeper_start_asleep(&first, sleeping_recv, &pair.server);
+	sleeper_start_asleep(&second, sleeping_recv, &pair.server);
 	NEED(shutdown(pair.client, SHUT_WR) == 0);
 	sleeper_end(&first);
 	sleeper_end(&second);
@@ -581,8 +544,7 @@ static void peer_gone_send(void)
 	struct sleeper sleeper;
 
 	fill(pair.client);
-	sleeper_start(&sleeper, send_end_main, &pair.client);
-	sleeper_wait(&sleeper);
+	sleeper_start_asleep(&sleeper, send_end_main, &pair.client);
 	/* With octets unread: a reset. */
 	close(pair.server);
 	sleeper_end(&sleeper);
