@@ -186,24 +186,14 @@ static void forgets_the_completions_of_one_qp(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			forgets_the_completions_of_one_qp, fake_setup,
-			fake_teardown),
-		cmocka_unit_test_setup_teardown(
-			entries_outside_limits_are_einval, fake_setup,
-			fake_teardown),
-		cmocka_unit_test_setup_teardown(vectors_outside_are_einval,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(channel_is_found_by_fd,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(resizing_tells_the_new_size,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(arming_tells_solicited_apart,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(busy_queue_stays, fake_setup,
-						fake_teardown),
-		cmocka_unit_test_setup_teardown(destruction_waits_for_acks,
-						fake_setup, fake_teardown),
+		FAKE_TEST(forgets_the_completions_of_one_qp),
+		FAKE_TEST(entries_outside_limits_are_einval),
+		FAKE_TEST(vectors_outside_are_einval),
+		FAKE_TEST(channel_is_found_by_fd),
+		FAKE_TEST(resizing_tells_the_new_size),
+		FAKE_TEST(arming_tells_solicited_apart),
+		FAKE_TEST(busy_queue_stays),
+		FAKE_TEST(destruction_waits_for_acks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,22 +20,9 @@
 #define SINGLE IBV_CREATE_CQ_ATTR_SINGLE_THREADED
 #define IGNORE IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN
 
-static const struct usiw_cqe good_cqe = {
-	.wr_id = 0x1122334455667788,
-	.status = USIW_WC_SUCCESS,
-	.opcode = USIW_WC_RECV,
-	.byte_len = 4096,
-	.imm_be = 0xcafe0102,
-	.qp_num = 0xabcd12,
-	.wc_flags = USIW_WC_FLAG_INV,
-	.vendor_err = 9,
-	.timestamp_ns = 0x123456789abcdef0,
-	.wallclock_ns = 0xfedcba9876543210,
-};
-
 static void push(struct ibv_cq_ex *cq, uint64_t first, uint32_t cnt)
 {
-	struct usiw_cqe cqe = good_cqe;
+	struct usiw_cqe cqe = fake_cqe;
 
 	for (uint32_t i = 0; i < cnt; i++) {
 		cqe.wr_id = first + i;
@@ -178,9 +165,9 @@ static void every_field_is_read(void **state)
 	struct ibv_cq_ex *cq = open_cq(w, TS | WALL | IBV_WC_STANDARD_FLAGS, 0);
 	struct ibv_poll_cq_attr attr = { 0 };
 
-	push(cq, good_cqe.wr_id, 1);
+	push(cq, fake_cqe.wr_id, 1);
 	assert_int_equal(ibv_start_poll(cq, &attr), 0);
-	assert_true(cq->wr_id == good_cqe.wr_id);
+	assert_true(cq->wr_id == fake_cqe.wr_id);
 	assert_int_equal(cq->status, IBV_WC_SUCCESS);
 	assert_int_equal(ibv_wc_read_opcode(cq), IBV_WC_RECV);
 	assert_int_equal(ibv_wc_read_vendor_err(cq), 9);
@@ -193,9 +180,9 @@ static void every_field_is_read(void **state)
 	assert_int_equal(ibv_wc_read_slid(cq), 0);
 	assert_int_equal(ibv_wc_read_sl(cq), 0);
 	assert_int_equal(ibv_wc_read_dlid_path_bits(cq), 0);
-	assert_true(ibv_wc_read_completion_ts(cq) == good_cqe.timestamp_ns);
+	assert_true(ibv_wc_read_completion_ts(cq) == fake_cqe.timestamp_ns);
 	assert_true(ibv_wc_read_completion_wallclock_ns(cq) ==
-		    good_cqe.wallclock_ns);
+		    fake_cqe.wallclock_ns);
 	ibv_end_poll(cq);
 	close_cq(cq);
 }
@@ -205,7 +192,7 @@ static void impossible_entries_become_errors(void **state)
 {
 	struct fake_world *w = *state;
 	struct ibv_cq_ex *cq = open_cq(w, 0, 0);
-	struct usiw_cqe cqe = good_cqe;
+	struct usiw_cqe cqe = fake_cqe;
 
 	cqe.status = 4711;
 	cqe.wc_flags = UINT32_MAX;
@@ -276,7 +263,7 @@ static void a_batch_may_be_longer_than_the_queue(void **state)
 
 static void push_one(struct rnic_cq *cq)
 {
-	fake_cq_push(cq, &good_cqe);
+	fake_cq_push(cq, &fake_cqe);
 }
 
 static void empty_queue_drives_the_engine_once(void **state)
@@ -406,8 +393,7 @@ static void a_batch_excludes_other_pollers(void **state)
 	close_cq(shared);
 }
 
-#define WITH_WORLD(test)                                                       \
-	cmocka_unit_test_setup_teardown(test, fake_setup, fake_teardown)
+#define WITH_WORLD(test) FAKE_TEST(test)
 
 int main(void)
 {

@@ -115,12 +115,9 @@ static void a_child_has_memory_of_its_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(memory_is_asked_of_the_rnic,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(refusals_pass_the_door,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(a_child_has_memory_of_its_own,
-						fake_setup, fake_teardown),
+		FAKE_TEST(memory_is_asked_of_the_rnic),
+		FAKE_TEST(refusals_pass_the_door),
+		FAKE_TEST(a_child_has_memory_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,9 +103,17 @@ struct fake_world {
 /* cmocka fixtures; *state is a struct fake_world. */
 int fake_setup(void **state);
 int fake_teardown(void **state);
+#define FAKE_TEST(f)                                                           \
+	cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
 
 /* RC on w->cq: 4 WRs, 3 SGEs, 32 octets inline. */
 struct ibv_qp_init_attr fake_qp_attr(const struct fake_world *w);
+
+/* A completion with a value in each field; three SGEs; a signalled WR with the
+ * first two of them, and with what any opcode wants. */
+extern const struct usiw_cqe fake_cqe;
+extern struct ibv_sge fake_sges[3];
+struct ibv_send_wr fake_send_wr(enum ibv_wr_opcode opcode);
 
 /* The library's, for providers. */
 void verbs_init_cq(struct ibv_cq *cq, struct ibv_context *context,

@@ -52,6 +52,39 @@ struct ibv_qp_init_attr fake_qp_attr(const struct fake_world *w)
 	};
 }
 
+const struct usiw_cqe fake_cqe = {
+	.wr_id = 0x1122334455667788,
+	.status = USIW_WC_SUCCESS,
+	.opcode = USIW_WC_RECV,
+	.byte_len = 4096,
+	.imm_be = 0xcafe0102,
+	.qp_num = 0xabcd12,
+	.wc_flags = USIW_WC_FLAG_INV,
+	.vendor_err = 9,
+	.timestamp_ns = 0x123456789abcdef0,
+	.wallclock_ns = 0xfedcba9876543210,
+};
+
+struct ibv_sge fake_sges[3] = {
+	{ 0x1000, 100, 11 },
+	{ 0x2000, 200, 22 },
+	{ 0x3000, 300, 33 },
+};
+
+struct ibv_send_wr fake_send_wr(enum ibv_wr_opcode opcode)
+{
+	return (struct ibv_send_wr){
+		.wr_id = 0x99,
+		.opcode = opcode,
+		.sg_list = fake_sges,
+		.num_sge = 2,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { .remote_addr = 0x7fff00001234,
+			     .rkey = 0xabcdef01 },
+		.imm_data = 0x01020304,
+	};
+}
+
 int fake_setup(void **state)
 {
 	struct fake_world *w = calloc(1, sizeof(*w));

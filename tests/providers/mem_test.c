@@ -281,24 +281,14 @@ static void memory_errors_pass_the_door(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(region_carries_stag_and_iova,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(access_is_checked, fake_setup,
-						fake_teardown),
-		cmocka_unit_test_setup_teardown(
-			length_above_the_limit_is_einval, fake_setup,
-			fake_teardown),
-		cmocka_unit_test_setup_teardown(advice_is_passed_on, fake_setup,
-						fake_teardown),
-		cmocka_unit_test_setup_teardown(rereg_reports_the_new_keys,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(
-			rereg_refuses_and_changes_nothing, fake_setup,
-			fake_teardown),
-		cmocka_unit_test_setup_teardown(null_region_is_for_local_use,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(memory_errors_pass_the_door,
-						fake_setup, fake_teardown),
+		FAKE_TEST(region_carries_stag_and_iova),
+		FAKE_TEST(access_is_checked),
+		FAKE_TEST(length_above_the_limit_is_einval),
+		FAKE_TEST(advice_is_passed_on),
+		FAKE_TEST(rereg_reports_the_new_keys),
+		FAKE_TEST(rereg_refuses_and_changes_nothing),
+		FAKE_TEST(null_region_is_for_local_use),
+		FAKE_TEST(memory_errors_pass_the_door),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

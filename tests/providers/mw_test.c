@@ -274,17 +274,11 @@ static void binding_takes_a_queue_pair_with_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(windows_are_made_of_the_rnic,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(type_1_gets_its_key_at_once,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(type_2_is_posted_either_way,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(wrong_bindings_are_refused,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(
-			binding_takes_a_queue_pair_with_room, fake_setup,
-			fake_teardown),
+		FAKE_TEST(windows_are_made_of_the_rnic),
+		FAKE_TEST(type_1_gets_its_key_at_once),
+		FAKE_TEST(type_2_is_posted_either_way),
+		FAKE_TEST(wrong_bindings_are_refused),
+		FAKE_TEST(binding_takes_a_queue_pair_with_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

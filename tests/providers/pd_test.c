@@ -745,26 +745,23 @@ static void inherited_domains_are_enodev(void **state)
 	usiw_pd_put(usiw_pd(w->pd)); /* here parent has not ended */
 }
 
-#define WORLD_TEST(f)                                                          \
-	cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD_TEST(failures_of_the_rnic_go_through),
-		WORLD_TEST(attributes_are_checked),
-		WORLD_TEST(users_come_first),
-		WORLD_TEST(a_failed_creation_keeps_nothing),
-		WORLD_TEST(registering_anew_moves_the_user),
-		WORLD_TEST(domains_stack),
-		WORLD_TEST(allocators_give_the_slots),
-		WORLD_TEST(allocators_may_leave_it_to_the_rnic),
-		WORLD_TEST(failures_give_everything_back),
-		WORLD_TEST(resizing_exchanges_the_slots),
-		WORLD_TEST(a_child_gives_nothing_back),
-		WORLD_TEST(thread_domain_takes_no_lock),
-		WORLD_TEST(no_thread_domain_takes_locks),
-		WORLD_TEST(inherited_domains_are_enodev),
+		FAKE_TEST(failures_of_the_rnic_go_through),
+		FAKE_TEST(attributes_are_checked),
+		FAKE_TEST(users_come_first),
+		FAKE_TEST(a_failed_creation_keeps_nothing),
+		FAKE_TEST(registering_anew_moves_the_user),
+		FAKE_TEST(domains_stack),
+		FAKE_TEST(allocators_give_the_slots),
+		FAKE_TEST(allocators_may_leave_it_to_the_rnic),
+		FAKE_TEST(failures_give_everything_back),
+		FAKE_TEST(resizing_exchanges_the_slots),
+		FAKE_TEST(a_child_gives_nothing_back),
+		FAKE_TEST(thread_domain_takes_no_lock),
+		FAKE_TEST(no_thread_domain_takes_locks),
+		FAKE_TEST(inherited_domains_are_enodev),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

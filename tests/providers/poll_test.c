@@ -12,24 +12,13 @@
 
 #include "fake-rnic.h"
 
-static const struct usiw_cqe good_cqe = {
-	.wr_id = 0x1122334455667788,
-	.status = USIW_WC_SUCCESS,
-	.opcode = USIW_WC_RECV,
-	.byte_len = 4096,
-	.imm_be = 0xcafe0102,
-	.qp_num = 0xabcd12,
-	.wc_flags = USIW_WC_FLAG_INV,
-	.vendor_err = 9,
-};
-
 static void every_field_arrives(void **state)
 {
 	struct ibv_wc wc;
 
 	(void)state;
 	memset(&wc, 0xff, sizeof(wc));
-	usiw_cqe_decode(&good_cqe, &wc);
+	usiw_cqe_decode(&fake_cqe, &wc);
 	assert_true(wc.wr_id == 0x1122334455667788);
 	assert_int_equal(wc.status, IBV_WC_SUCCESS);
 	assert_int_equal(wc.opcode, IBV_WC_RECV);
@@ -45,7 +34,7 @@ static void every_field_arrives(void **state)
 static void immediate_data_keeps_its_octets(void **state)
 {
 	static const uint8_t wire[4] = { 1, 2, 3, 4 };
-	struct usiw_cqe cqe = good_cqe;
+	struct usiw_cqe cqe = fake_cqe;
 	struct ibv_wc wc;
 
 	(void)state;
@@ -67,22 +56,22 @@ static void impossible_entries_become_errors(void **state)
 
 	(void)state;
 	for (v = 0; v < 1024; v++) {
-		cqe = good_cqe;
+		cqe = fake_cqe;
 		cqe.status = v;
 		usiw_cqe_decode(&cqe, &wc);
 		assert_int_equal(wc.status, v <= IBV_WC_GENERAL_ERR
 						    ? v
 						    : IBV_WC_GENERAL_ERR);
-		cqe = good_cqe;
+		cqe = fake_cqe;
 		cqe.opcode = v;
 		usiw_cqe_decode(&cqe, &wc);
 		if (v <= 6 || v == 128 || v == 129)
 			assert_int_equal(wc.opcode, v);
 		else
 			assert_int_equal(wc.status, IBV_WC_GENERAL_ERR);
-		assert_true(wc.wr_id == good_cqe.wr_id);
+		assert_true(wc.wr_id == fake_cqe.wr_id);
 	}
-	cqe = good_cqe;
+	cqe = fake_cqe;
 	cqe.wc_flags = UINT32_MAX;
 	usiw_cqe_decode(&cqe, &wc);
 	assert_int_equal(wc.wc_flags, IBV_WC_WITH_IMM | IBV_WC_WITH_INV);
@@ -90,7 +79,7 @@ static void impossible_entries_become_errors(void **state)
 
 static void push(struct fake_world *w, uint64_t first, uint64_t cnt)
 {
-	struct usiw_cqe cqe = good_cqe;
+	struct usiw_cqe cqe = fake_cqe;
 	uint64_t i;
 
 	for (i = 0; i < cnt; i++) {
@@ -133,7 +122,7 @@ static void bad_counts(void **state)
 
 static void push_one(struct rnic_cq *cq)
 {
-	fake_cq_push(cq, &good_cqe);
+	fake_cq_push(cq, &fake_cqe);
 }
 
 static void empty_queue_drives_the_engine_once(void **state)
@@ -168,15 +157,10 @@ int main(void)
 		cmocka_unit_test(every_field_arrives),
 		cmocka_unit_test(immediate_data_keeps_its_octets),
 		cmocka_unit_test(impossible_entries_become_errors),
-		cmocka_unit_test_setup_teardown(batches_come_in_order,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(bad_counts, fake_setup,
-						fake_teardown),
-		cmocka_unit_test_setup_teardown(
-			empty_queue_drives_the_engine_once, fake_setup,
-			fake_teardown),
-		cmocka_unit_test_setup_teardown(posts_that_wait_drive_it_too,
-						fake_setup, fake_teardown),
+		FAKE_TEST(batches_come_in_order),
+		FAKE_TEST(bad_counts),
+		FAKE_TEST(empty_queue_drives_the_engine_once),
+		FAKE_TEST(posts_that_wait_drive_it_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

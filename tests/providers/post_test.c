@@ -15,26 +15,6 @@
 static char data[64] =
 	"the quick brown fox jumps over the lazy dog, twice over";
 
-static struct ibv_sge three_sges[3] = {
-	{ 0x1000, 100, 11 },
-	{ 0x2000, 200, 22 },
-	{ 0x3000, 300, 33 },
-};
-
-static struct ibv_send_wr send_wr(enum ibv_wr_opcode opcode)
-{
-	return (struct ibv_send_wr){
-		.wr_id = 0x99,
-		.opcode = opcode,
-		.sg_list = three_sges,
-		.num_sge = 2,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { .remote_addr = 0x7fff00001234,
-			     .rkey = 0xabcdef01 },
-		.imm_data = 0x01020304,
-	};
-}
-
 static const struct usiw_ring *sq_of(struct ibv_qp *qp)
 {
 	return usiw_qp(qp)->sq;
@@ -85,7 +65,7 @@ static void each_opcode_is_encoded(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct ibv_send_wr wr = send_wr(rows[i].verb);
+		struct ibv_send_wr wr = fake_send_wr(rows[i].verb);
 		struct usiw_sqe *sqe = post_one(w->qp, &wr);
 
 		assert_int_equal(sqe->wr_id, 0x99);
@@ -96,8 +76,8 @@ static void each_opcode_is_encoded(void **state)
 			assert_int_equal(sqe->sge_cnt, 0);
 		} else {
 			assert_int_equal(sqe->sge_cnt, 2);
-			assert_memory_equal(sqe + 1, three_sges,
-					    2 * sizeof(three_sges[0]));
+			assert_memory_equal(sqe + 1, fake_sges,
+					    2 * sizeof(fake_sges[0]));
 		}
 		assert_true(sqe->remote_addr ==
 			    (rows[i].has_remote ? 0x7fff00001234 : 0));
@@ -126,7 +106,7 @@ static void opcodes_not_offered_are_refused(void **state)
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct ibv_send_wr wr =
-			send_wr((enum ibv_wr_opcode)rows[i].opcode);
+			fake_send_wr((enum ibv_wr_opcode)rows[i].opcode);
 
 		refused_with(w->qp, &wr, rows[i].err);
 	}
@@ -135,7 +115,7 @@ static void opcodes_not_offered_are_refused(void **state)
 static void flags_are_translated(void **state)
 {
 	struct fake_world *w = *state;
-	struct ibv_send_wr wr = send_wr(IBV_WR_SEND);
+	struct ibv_send_wr wr = fake_send_wr(IBV_WR_SEND);
 
 	wr.send_flags = 0;
 	assert_int_equal(post_one(w->qp, &wr)->flags, 0);
@@ -152,7 +132,7 @@ static void sq_sig_all_signals_all(void **state)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_init_attr attr = fake_qp_attr(w);
-	struct ibv_send_wr wr = send_wr(IBV_WR_SEND);
+	struct ibv_send_wr wr = fake_send_wr(IBV_WR_SEND);
 	struct ibv_qp *qp;
 
 	attr.sq_sig_all = 1;
@@ -166,14 +146,14 @@ static void sq_sig_all_signals_all(void **state)
 static void element_counts_have_limits(void **state)
 {
 	struct fake_world *w = *state;
-	struct ibv_send_wr wr = send_wr(IBV_WR_SEND);
+	struct ibv_send_wr wr = fake_send_wr(IBV_WR_SEND);
 
 	wr.num_sge = 3;
 	assert_int_equal(post_one(w->qp, &wr)->sge_cnt, 3);
 	wr.num_sge = 0;
 	wr.sg_list = NULL;
 	assert_int_equal(post_one(w->qp, &wr)->sge_cnt, 0);
-	wr.sg_list = three_sges;
+	wr.sg_list = fake_sges;
 	wr.num_sge = 4;
 	refused_with(w->qp, &wr, EINVAL);
 	wr.num_sge = -1;
@@ -192,7 +172,7 @@ static void lengths_are_summed_without_wrap(void **state)
 {
 	struct ibv_sge sge[3] = { { 0, 1u << 29, 0 }, { 0, 1u << 29, 0 } };
 	struct fake_world *w = *state;
-	struct ibv_send_wr wr = send_wr(IBV_WR_SEND);
+	struct ibv_send_wr wr = fake_send_wr(IBV_WR_SEND);
 
 	wr.sg_list = sge;
 	(void)post_one(w->qp, &wr); /* 1 GiB: the limit */
@@ -216,7 +196,7 @@ static void inline_data_is_gathered(void **state)
 		{ (uintptr_t)data + 4, 6, 0 },
 		{ (uintptr_t)data + 15, 33, 0 },
 	};
-	struct ibv_send_wr wr = send_wr(IBV_WR_RDMA_WRITE);
+	struct ibv_send_wr wr = fake_send_wr(IBV_WR_RDMA_WRITE);
 	struct usiw_sqe *sqe;
 
 	wr.send_flags = IBV_SEND_INLINE;
@@ -249,7 +229,7 @@ static void inline_buffer_may_be_reused(void **state)
 	struct fake_world *w = *state;
 	char own[8] = "before";
 	struct ibv_sge sge = { (uintptr_t)own, sizeof(own), 0 };
-	struct ibv_send_wr wr = send_wr(IBV_WR_SEND);
+	struct ibv_send_wr wr = fake_send_wr(IBV_WR_SEND);
 	struct usiw_sqe *sqe;
 
 	wr.send_flags = IBV_SEND_INLINE;
@@ -265,7 +245,7 @@ static void chain(struct ibv_send_wr *wr, size_t cnt)
 	size_t i;
 
 	for (i = 0; i < cnt; i++) {
-		wr[i] = send_wr(IBV_WR_SEND);
+		wr[i] = fake_send_wr(IBV_WR_SEND);
 		wr[i].wr_id = i;
 		wr[i].next = i + 1 < cnt ? &wr[i + 1] : NULL;
 	}
@@ -295,7 +275,7 @@ static void full_queue_is_enomem(void **state)
 {
 	struct fake_world *w = *state;
 	struct ibv_send_wr wr[6], *bad = NULL;
-	struct ibv_send_wr one = send_wr(IBV_WR_SEND);
+	struct ibv_send_wr one = fake_send_wr(IBV_WR_SEND);
 
 	chain(wr, 6);
 	assert_int_equal(ibv_post_send(w->qp, wr, &bad), ENOMEM);
@@ -312,7 +292,7 @@ static void full_queue_is_enomem(void **state)
 static void state_decides(void **state)
 {
 	struct fake_world *w = *state;
-	struct ibv_send_wr wr = send_wr(IBV_WR_SEND);
+	struct ibv_send_wr wr = fake_send_wr(IBV_WR_SEND);
 	struct ibv_recv_wr recv = { 0 }, *bad = NULL;
 
 	fake.qp_state = RNIC_QPS_IDLE;
@@ -333,9 +313,9 @@ static void receives_are_encoded(void **state)
 	struct fake_world *w = *state;
 	const struct usiw_ring *rq = usiw_qp(w->qp)->rq;
 	struct ibv_recv_wr wr[3] = {
-		{ .wr_id = 1, .sg_list = three_sges, .num_sge = 3 },
+		{ .wr_id = 1, .sg_list = fake_sges, .num_sge = 3 },
 		{ .wr_id = 2 },
-		{ .wr_id = 3, .sg_list = three_sges, .num_sge = 4 },
+		{ .wr_id = 3, .sg_list = fake_sges, .num_sge = 4 },
 	};
 	struct ibv_recv_wr *bad = NULL;
 	const struct usiw_rqe *rqe;
@@ -349,7 +329,7 @@ static void receives_are_encoded(void **state)
 	rqe = usiw_ring_peek(rq, 0);
 	assert_int_equal(rqe->wr_id, 1);
 	assert_int_equal(rqe->sge_cnt, 3);
-	assert_memory_equal(rqe + 1, three_sges, sizeof(three_sges));
+	assert_memory_equal(rqe + 1, fake_sges, sizeof(fake_sges));
 	rqe = usiw_ring_peek(rq, 1);
 	assert_int_equal(rqe->wr_id, 2);
 	assert_int_equal(rqe->sge_cnt, 0);
@@ -385,26 +365,23 @@ static void empty_lists_are_nothing(void **state)
 	assert_int_equal(fake.ring_rq_cnt, 0);
 }
 
-#define WORLD_TEST(f)                                                          \
-	cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD_TEST(each_opcode_is_encoded),
-		WORLD_TEST(opcodes_not_offered_are_refused),
-		WORLD_TEST(flags_are_translated),
-		WORLD_TEST(sq_sig_all_signals_all),
-		WORLD_TEST(element_counts_have_limits),
-		WORLD_TEST(lengths_are_summed_without_wrap),
-		WORLD_TEST(inline_data_is_gathered),
-		WORLD_TEST(inline_buffer_may_be_reused),
-		WORLD_TEST(list_is_posted_up_to_the_bad_one),
-		WORLD_TEST(full_queue_is_enomem),
-		WORLD_TEST(state_decides),
-		WORLD_TEST(receives_are_encoded),
-		WORLD_TEST(receive_on_a_qp_with_srq_is_einval),
-		WORLD_TEST(empty_lists_are_nothing),
+		FAKE_TEST(each_opcode_is_encoded),
+		FAKE_TEST(opcodes_not_offered_are_refused),
+		FAKE_TEST(flags_are_translated),
+		FAKE_TEST(sq_sig_all_signals_all),
+		FAKE_TEST(element_counts_have_limits),
+		FAKE_TEST(lengths_are_summed_without_wrap),
+		FAKE_TEST(inline_data_is_gathered),
+		FAKE_TEST(inline_buffer_may_be_reused),
+		FAKE_TEST(list_is_posted_up_to_the_bad_one),
+		FAKE_TEST(full_queue_is_enomem),
+		FAKE_TEST(state_decides),
+		FAKE_TEST(receives_are_encoded),
+		FAKE_TEST(receive_on_a_qp_with_srq_is_einval),
+		FAKE_TEST(empty_lists_are_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

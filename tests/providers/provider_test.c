@@ -257,13 +257,9 @@ int main(void)
 		cmocka_unit_test(open_of_unknown_device_is_enodev),
 		cmocka_unit_test(open_passes_the_rnic_error_on),
 		cmocka_unit_test(longer_context_is_refused),
-		cmocka_unit_test_setup_teardown(inherited_objects_answer_enodev,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(inherited_contexts_can_be_used,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(
-			inherited_objects_are_dropped_locally, fake_setup,
-			fake_teardown),
+		FAKE_TEST(inherited_objects_answer_enodev),
+		FAKE_TEST(inherited_contexts_can_be_used),
+		FAKE_TEST(inherited_objects_are_dropped_locally),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

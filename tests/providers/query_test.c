@@ -229,26 +229,15 @@ static void query_errors_pass_the_door(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			device_attributes_are_the_limits, fake_setup,
-			fake_teardown),
-		cmocka_unit_test_setup_teardown(structure_size_is_respected,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(unknown_input_is_einval,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(raw_clock_is_the_rnic_s,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(port_follows_the_interface,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(other_ports_are_einval,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(
-			atomics_are_told_as_the_persona_has_them, fake_setup,
-			fake_teardown),
-		cmocka_unit_test_setup_teardown(port_speed_is_the_interface_s,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(query_errors_pass_the_door,
-						fake_setup, fake_teardown),
+		FAKE_TEST(device_attributes_are_the_limits),
+		FAKE_TEST(structure_size_is_respected),
+		FAKE_TEST(unknown_input_is_einval),
+		FAKE_TEST(raw_clock_is_the_rnic_s),
+		FAKE_TEST(port_follows_the_interface),
+		FAKE_TEST(other_ports_are_einval),
+		FAKE_TEST(atomics_are_told_as_the_persona_has_them),
+		FAKE_TEST(port_speed_is_the_interface_s),
+		FAKE_TEST(query_errors_pass_the_door),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -233,12 +233,9 @@ int main(void)
 		cmocka_unit_test(every_op_is_set),
 		cmocka_unit_test(rows_are_sorted),
 		cmocka_unit_test(each_layout_has_its_rows),
-		cmocka_unit_test_setup_teardown(library_found_each_op_by_name,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(refused_verbs_say_eopnotsupp,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(order_of_octets_is_not_promised,
-						fake_setup, fake_teardown),
+		FAKE_TEST(library_found_each_op_by_name),
+		FAKE_TEST(refused_verbs_say_eopnotsupp),
+		FAKE_TEST(order_of_octets_is_not_promised),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

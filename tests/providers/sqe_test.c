@@ -11,25 +11,7 @@
 #include <string.h>
 
 #include "../../providers/usiw/sqe.h"
-
-static struct ibv_sge three_sges[3] = {
-	{ 0x1000, 100, 11 },
-	{ 0x2000, 200, 22 },
-	{ 0x3000, 300, 33 },
-};
-
-static struct ibv_send_wr send_wr(enum ibv_wr_opcode opcode)
-{
-	return (struct ibv_send_wr){
-		.wr_id = 0x99,
-		.opcode = opcode,
-		.sg_list = three_sges,
-		.num_sge = 2,
-		.wr.rdma = { .remote_addr = 0x7fff00001234,
-			     .rkey = 0xabcdef01 },
-		.imm_data = 0x01020304,
-	};
-}
+#include "fake-rnic.h"
 
 /* Rows that the table does not have yet are encoded all the same. */
 static void encoder_knows_later_rows(void **state)
@@ -40,7 +22,7 @@ static void encoder_knows_later_rows(void **state)
 					  USIW_WR_REMOTE | USIW_WR_IMM };
 	const struct usiw_wr_kind atomic = { USIW_WR_CMP_SWP,
 					     USIW_WR_ATOMIC | USIW_WR_SINK };
-	struct ibv_send_wr wr = send_wr(IBV_WR_RDMA_WRITE_WITH_IMM);
+	struct ibv_send_wr wr = fake_send_wr(IBV_WR_RDMA_WRITE_WITH_IMM);
 	struct {
 		struct usiw_sqe sqe;
 		struct usiw_sge sge[3];
@@ -51,7 +33,7 @@ static void encoder_knows_later_rows(void **state)
 	assert_int_equal(slot.sqe.opcode, USIW_WR_WRITE_IMM);
 	assert_int_equal(slot.sqe.imm_be, 0x01020304);
 	assert_int_equal(slot.sqe.rkey, 0xabcdef01);
-	wr = send_wr(IBV_WR_ATOMIC_CMP_AND_SWP);
+	wr = fake_send_wr(IBV_WR_ATOMIC_CMP_AND_SWP);
 	wr.num_sge = 0;
 	wr.wr.atomic.remote_addr = 0x8000;
 	wr.wr.atomic.compare_add = 5;
@@ -117,8 +99,8 @@ static void elements_have_limits(void **state)
 			struct usiw_sqe sqe;
 			struct usiw_sge sge[3];
 		} slot = { .sqe.opcode = USIW_WR_SEND };
-		struct ibv_sge sges[4] = { three_sges[0], three_sges[1],
-					   three_sges[2] };
+		struct ibv_sge sges[4] = { fake_sges[0], fake_sges[1],
+					   fake_sges[2] };
 
 		sges[2].length = rows[i].third;
 		assert_int_equal(usiw_sqe_set_sges(&limits, rows[i].traits,

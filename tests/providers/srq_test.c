@@ -200,20 +200,13 @@ static void busy_queue_stays(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(sizes_outside_limits_are_einval,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(extended_form_takes_basic_only,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(limit_is_armed_and_asked,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(resize_changes_both_or_nothing,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(posting_fills_the_ring,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(tag_matching_is_refused,
-						fake_setup, fake_teardown),
-		cmocka_unit_test_setup_teardown(busy_queue_stays, fake_setup,
-						fake_teardown),
+		FAKE_TEST(sizes_outside_limits_are_einval),
+		FAKE_TEST(extended_form_takes_basic_only),
+		FAKE_TEST(limit_is_armed_and_asked),
+		FAKE_TEST(resize_changes_both_or_nothing),
+		FAKE_TEST(posting_fills_the_ring),
+		FAKE_TEST(tag_matching_is_refused),
+		FAKE_TEST(busy_queue_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -289,8 +289,7 @@ static void error_comes_through(void **state)
 
 int main(void)
 {
-#define TEST(name)                                                             \
-	cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
+#define TEST(name) FAKE_TEST(name)
 	const struct CMUnitTest tests[] = {
 		TEST(refuses_bad_attributes),
 		TEST(initiator_hands_all_through),
