@@ -6,6 +6,7 @@
 #ifndef PRELOADED_H
 #define PRELOADED_H
 
+#include "../harness/child.h"
 #include "../harness/test.h"
 
 #include <errno.h>
@@ -17,7 +18,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define IBDEV "/sys/class/infiniband/usiw_lo"
@@ -52,20 +52,6 @@ static inline bool is_touched(void)
 	if (maps)
 		fclose(maps);
 	return is_there;
-}
-
-/* Exit code of @fn in a child; minus the signal. */
-static inline int in_child(int (*fn)(void))
-{
-	int status;
-	pid_t pid;
-
-	fflush(NULL);
-	pid = fork();
-	if (pid == 0)
-		_exit(fn());
-	assert_true(waitpid(pid, &status, 0) == pid);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 #endif

@@ -4,12 +4,8 @@
  * since settings are read once.
  */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../harness/child.h"
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,14 +56,6 @@ static int run(int (*check)(void), const char *stat_dir)
 	assert_true(WIFEXITED(status));
 	return WEXITSTATUS(status);
 }
-
-#define CHECK(cond)                                                            \
-	do {                                                                   \
-		if (!(cond)) {                                                 \
-			fprintf(stderr, "line %d: %s\n", __LINE__, #cond);     \
-			return 1;                                              \
-		}                                                              \
-	} while (0)
 
 static int check_memfd(void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Sockets that other processes get: which become relays, when, and what is
  * left where a process or a descriptor is missing. */
+#include "child.h"
 #include "descriptors.h"
 #include "test.h"
 
@@ -134,7 +135,7 @@ static int counts_make(void **state)
 }
 
 /* fork() as the library sees it; @run in the child, whose exit code comes. */
-static int in_child(int (*run)(void))
+static int in_fork(int (*run)(void))
 {
 	int status;
 	pid_t pid;
@@ -152,12 +153,6 @@ static int in_child(int (*run)(void))
 	assert_true(WIFEXITED(status));
 	return WEXITSTATUS(status);
 }
-
-#define CHECK(cond)                                                            \
-	do {                                                                   \
-		if (!(cond))                                                   \
-			return __LINE__ % 255 + 1;                             \
-	} while (0)
 
 /* ---- cases ----------------------------------------------------------------
  */
@@ -188,7 +183,7 @@ static int child_uses_one(void)
 static void a_child_asks_for_what_it_uses(void **state)
 {
 	(void)state;
-	assert_int_equal(in_child(child_uses_one), 0);
+	assert_int_equal(in_fork(child_uses_one), 0);
 	assert_int_equal(counts->entered, 1);
 	assert_true(socks[USED]->is_relay);
 	assert_false(socks[OTHER]->is_relay);
@@ -210,7 +205,7 @@ static int child_uses_all(void)
 static void a_set_may_hold_any(void **state)
 {
 	(void)state;
-	assert_int_equal(in_child(child_uses_all), 0);
+	assert_int_equal(in_fork(child_uses_all), 0);
 	assert_int_equal(counts->entered, 2);
 }
 
@@ -232,7 +227,7 @@ static void without_a_relay_the_child_sees_a_reset(void **state)
 {
 	(void)state;
 	enter_ret = -EAGAIN;
-	assert_int_equal(in_child(child_sees_a_reset), 0);
+	assert_int_equal(in_fork(child_sees_a_reset), 0);
 	assert_true(counts->entered > 1);
 	assert_false(socks[USED]->is_relay);
 	assert_int_equal(send(fds[USED], "x", 1, MSG_NOSIGNAL), 1);
@@ -274,7 +269,7 @@ static int child_executes(void)
 static void a_program_gets_what_it_inherits(void **state)
 {
 	(void)state;
-	assert_int_equal(in_child(child_executes), 0);
+	assert_int_equal(in_fork(child_executes), 0);
 	/* Beside this one: relays here. */
 	memset(counts, 0, sizeof(*counts));
 	socks[USED]->is_relay = socks[OTHER]->is_relay = false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Numbers and sockets: who holds one, and when it ends. */
+#include "child.h"
 #include "descriptors.h"
 #include "test.h"
 
@@ -12,7 +13,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sock/table.h"
@@ -384,17 +384,9 @@ static int child_check(void)
 
 static void a_child_is_not_the_owner(void **state)
 {
-	int status = -1;
-	pid_t pid;
-
 	(void)state;
 	assert_true(sdp_is_owner());
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0)
-		_exit(child_check());
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	assert_int_equal(in_child(child_check), 0);
 }
 
 /* The last case: it does not go back. */

@@ -4,6 +4,7 @@
  * Each case runs in a process of its own: there is one page in each.
  */
 #define _GNU_SOURCE
+#include "child.h"
 #include "test.h"
 
 #include <arpa/inet.h>
@@ -22,19 +23,12 @@
 #include "stat/read.h"
 #include "stat/sdp-stat.h"
 
-#define CHECK(cond)                                                            \
-	do {                                                                   \
-		if (!(cond)) {                                                 \
-			fprintf(stderr, "line %d: %s\n", __LINE__, #cond);     \
-			return 1;                                              \
-		}                                                              \
-	} while (0)
-
 static char dir[64];
 
 static int setup(void **state)
 {
 	(void)state;
+	unsetenv("USIW_STAT_DIR");
 	strcpy(dir, "/tmp/sdp-stat-test.XXXXXX");
 	return mkdtemp(dir) ? 0 : -1;
 }
@@ -43,21 +37,6 @@ static int teardown(void **state)
 {
 	(void)state;
 	return rmdir(dir);
-}
-
-static int run(int (*check)(void))
-{
-	pid_t pid = fork();
-	int status;
-
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		unsetenv("USIW_STAT_DIR");
-		_exit(check());
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	return WEXITSTATUS(status);
 }
 
 static uint64_t get64(const _Atomic uint64_t *word)
@@ -135,7 +114,7 @@ static int check_sockets(void)
 static void shows_sockets_and_keeps_totals(void **state)
 {
 	(void)state;
-	assert_int_equal(run(check_sockets), 0);
+	assert_int_equal(in_child(check_sockets), 0);
 }
 
 static int check_overflow(void)
@@ -171,7 +150,7 @@ static int check_overflow(void)
 static void counts_sockets_that_find_no_place(void **state)
 {
 	(void)state;
-	assert_int_equal(run(check_overflow), 0);
+	assert_int_equal(in_child(check_overflow), 0);
 }
 
 static int check_child(struct sdp_stat_sock *inherited)
@@ -221,7 +200,7 @@ static int check_fork(void)
 static void gives_a_forked_child_its_own_page(void **state)
 {
 	(void)state;
-	assert_int_equal(run(check_fork), 0);
+	assert_int_equal(in_child(check_fork), 0);
 }
 
 static void leaves_a_file_behind(void **state)
@@ -316,7 +295,7 @@ static int check_threads(void)
 static void counts_while_sockets_come_and_go(void **state)
 {
 	(void)state;
-	assert_int_equal(run(check_threads), 0);
+	assert_int_equal(in_child(check_threads), 0);
 }
 
 int main(void)
