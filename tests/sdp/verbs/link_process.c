@@ -103,7 +103,7 @@ static void *interrupt(void *arg)
 	/* Until it has been seen: it may come before the thread sleeps. */
 	while (atomic_load(target) == 0) {
 		pthread_kill(thread, SIGUSR1);
-		usleep(1000);
+		sched_yield();
 	}
 	return NULL;
 }
@@ -144,8 +144,16 @@ static void on_notice(void *arg, unsigned int state, unsigned int news)
 	atomic_store(&w->state, state);
 	atomic_fetch_or(&w->news, news);
 	atomic_fetch_add(&w->calls, 1);
-	if (news & SDP_LINK_IN)
-		(void)!write(w->fd, &(uint64_t){ 1 }, 8);
+	(void)!write(w->fd, &(uint64_t){ 1 }, 8);
+}
+
+static void wait_notice(const struct watcher *w)
+{
+	struct pollfd pfd = { .fd = w->fd, .events = POLLIN };
+	uint64_t cleared;
+
+	must(poll(&pfd, 1, 60000) == 1);
+	must(read(w->fd, &cleared, 8) == 8);
 }
 
 static void sleep_until_in(struct watcher *w)
@@ -216,24 +224,19 @@ static void case_notice(void)
 {
 	struct watcher w = { .fd = eventfd(0, EFD_NONBLOCK) };
 	struct sdp_link *links[2];
-	uint64_t end = soon();
 	char c;
 
 	make(links);
 	sdp_link_set_notify(links[0], on_notice, &w);
 	atomic_store(&w.news, 0);
 	must(sdp_link_send(links[1], &(struct iovec){ "x", 1 }, 1, 0) == 1);
-	while (!(atomic_load(&w.news) & SDP_LINK_IN)) {
-		must(sdp_now_ns() < end);
-		usleep(1000);
-	}
+	while (!(atomic_load(&w.news) & SDP_LINK_IN))
+		wait_notice(&w);
 	get(links[0], &c, 1);
 	atomic_store(&w.news, 0);
 	sdp_link_close(links[1], soon());
-	while (!(atomic_load(&w.state) & SDP_LINK_RDHUP)) {
-		must(sdp_now_ns() < end);
-		usleep(1000);
-	}
+	while (!(atomic_load(&w.state) & SDP_LINK_RDHUP))
+		wait_notice(&w);
 	get_eof(links[0]);
 	sdp_link_close(links[0], soon());
 	drain_links();
