@@ -19,9 +19,10 @@
 #include "mem/null-mr.h"
 #include "oob/oob.h"
 #include "port.h"
-#include "qp/qp.h"
 #include "qp/stream-serve.h"
 #include "os/stat.h"
+#include "qp/qp-table.h"
+#include "qp/qp.h"
 
 #define EXIT_TRY_CNT 1000
 

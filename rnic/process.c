@@ -11,8 +11,8 @@
 #include "oob/oob.h"
 #include "port.h"
 #include "os/netif-cache.h"
-#include "qp/qp.h"
 #include "os/stat.h"
+#include "qp/qp-table.h"
 
 /* Its sockets are closed already, and it has one thread. */
 static void process_child(struct util_fdtab *tab)

@@ -6,6 +6,7 @@
 #include "os/addr.h"
 #include "qp/qp.h"
 #include "qp/rnr.h"
+#include "qp/stream-start.h"
 
 /* rnr_retry_count without limit; a kernel takes larger ones for the same. */
 #define RNR_FOR_EVER 7

@@ -14,6 +14,8 @@
 
 #include <sys/epoll.h>
 
+#include "qp/stream-start.h"
+
 /* Return: 0; -errno. */
 static int bare_watch(struct cm_conn *conn)
 {

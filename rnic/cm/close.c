@@ -15,6 +15,8 @@
 #include <errno.h>
 #include <sys/epoll.h>
 
+#include "qp/stream-start.h"
+
 #define CLOSE_DISCARD_SIZE (1u << 16)
 #define CLOSE_DISCARDS 16
 /*

@@ -14,7 +14,7 @@
 #include "loop/object.h"
 #include "loop/ref.h"
 #include "rnic.h"
-#include "qp/stream.h"
+#include "qp/stream-start.h"
 
 /* ---- events -------------------------------------------------------------- */
 

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "qp/stream-start.h"
+
 static enum rnic_cm_event_type outcome_of(int status)
 {
 	switch (status) {

@@ -27,6 +27,8 @@
 
 #include <errno.h>
 
+#include "qp/stream-start.h"
+
 /* The connection went away, or the peer does not speak MPA.  Return: whether to
  * step it again: it begins anew.  Else it is gone, or waits. */
 static bool conn_lost(struct cm_conn *conn, int status)

@@ -8,10 +8,11 @@
 #include "listen.h"
 #include "os/fd.h"
 #include "passive.h"
-#include "qp/qp.h"
-#include "qp/stream.h"
 
 #include <stdlib.h>
+
+#include "qp/qp-table.h"
+#include "qp/qp.h"
 
 /*
  * Events of the identity go; with an unfetched CONNECT_REQUEST its child

@@ -22,8 +22,9 @@
 #include "engine/engine.h"
 #include "os/fd.h"
 #include "rnic.h"
-#include "qp/stream.h"
 #include "os/tcp.h"
+#include "qp/qp.h"
+#include "qp/stream-start.h"
 
 struct rnic_attach {
 	struct rnic_qp *qp;

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 
 #include "rnic.h"
-#include "qp/stream.h"
+#include "qp/stream-start.h"
 
 #define OOB_FRAME_LEN 24
 #define OOB_RNR_RETRY_UNKNOWN 0xff

@@ -15,8 +15,8 @@
 #include "os/addr.h"
 #include "os/fd.h"
 #include "qp/qp-num.h"
-#include "qp/qp.h"
 #include "wait.h"
+#include "qp/qp.h"
 
 /* How often those that have a time limit are looked at. */
 #define OOB_TICK_NS (50 * NS_PER_MS)

@@ -13,8 +13,9 @@
  * serves as well.  A peer of our kind answers it when no Send before it is held
  * for want of a receive.
  */
-#include "qp.h"
-#include "stream-internal.h"
+#include "ack.h"
+
+#include "sq-done.h"
 
 /* Messages of queue number 0 that the WR makes. */
 static uint32_t sqe_sends(const struct usiw_sqe *sqe)

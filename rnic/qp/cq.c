@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Completion queues. */
+
 #include "cq.h"
 
 #include <errno.h>
@@ -7,15 +8,30 @@
 #include <string.h>
 
 #include "../../util/log.h"
-#include "os/clock.h"
-#include "mem/context.h"
 #include "engine/engine.h"
 #include "engine/wake.h"
-#include "qp.h"
+#include "mem/context.h"
+#include "os/chan.h"
+#include "os/clock.h"
 #include "os/stat.h"
+#include "ring-mem.h"
+
+void rnic_cq_user_add(struct rnic_cq *cq, struct rnic_cq_user *user,
+		      struct rnic_qp *qp)
+{
+	user->qp = qp;
+	LIST_INSERT_HEAD(&cq->users, user, link);
+}
+
+void rnic_cq_user_remove(struct rnic_cq_user *user)
+{
+	LIST_REMOVE(user, link);
+}
 
 static void cq_overrun(struct rnic_cq *cq)
 {
+	struct rnic_cq_user *user;
+
 	if (cq->is_overrun)
 		return;
 	cq->is_overrun = true;
@@ -23,8 +39,12 @@ static void cq_overrun(struct rnic_cq *cq)
 		 cq->ring.depth);
 	rnic_context_event(cq->ctx, &cq->async_node, USIW_EVENT_CQ_ERR,
 			   cq->handle);
-	/* Not here and now: this may be amid the work of one of them. */
-	rnic_qp_table_cq_gone(cq);
+	/* Not here and now: this may be in the midst of the work of one. */
+	LIST_FOREACH(user, &cq->users, link)
+	{
+		user->qp->is_cq_gone = true;
+		rnic_engine_bell(user->qp->engine, &user->qp->bell);
+	}
 }
 
 static void cq_post(struct rnic_cq *cq)
@@ -94,7 +114,7 @@ int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe)
 		return -ENOSPC;
 	}
 	*slot = *cqe;
-	/* Nobody else pays for a clock. */
+	/* Only a CQ that asks for it pays for a clock. */
 	if (cq->flags & (RNIC_CQ_TIMESTAMP | RNIC_CQ_WALLCLOCK))
 		cqe_stamp(slot, cq->flags);
 	usiw_ring_commit(&cq->ring, 1);

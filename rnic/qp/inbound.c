@@ -3,18 +3,23 @@
  * What arrives does this: place into memory that the MR table or a receive
  * allows, answer reads, complete receives and reads, end on errors.
  */
+#include "inbound.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "../../util/log.h"
-#include "mem/context.h"
-#include "cq.h"
-#include "engine/engine.h"
-#include "rnr.h"
+#include "ack.h"
+#include "mem/access.h"
+#include "mem/atomic.h"
 #include "mem/mw.h"
-#include "qp.h"
+#include "nudge.h"
 #include "os/stat.h"
-#include "stream-internal.h"
+#include "rnr.h"
+#include "rq.h"
+#include "sge.h"
+#include "sq.h"
+#include "state.h"
 
 /* One row per finding of the access check: the codes for tagged placement (DDP,
  * DDP-52; D-6: DDP has no code for access) and for a read's source (RDMAP-64).
@@ -33,36 +38,32 @@ static const struct access_fault access_faults[] = {
 };
 
 /*
- * The peer's message is not acceptable: TERMINATE, flush.  What it asked for
- * before is answered first: those requests were good, and their WRs complete
- * as with InfiniBand, whose responder works in order.
+ * The peer's message is not acceptable.  What it asked for before is answered
+ * first: those requests were good, and their WRs complete as with InfiniBand,
+ * whose responder works in order.  So the refusal is noted, and what sends acts
+ * on it.
  */
-static int refuse(struct rnic_qp *qp, struct smpa_conn *conn, uint16_t fault,
-		  enum rnic_qp_event event)
+static int refuse(struct rnic_qp *qp, uint16_t fault, enum rnic_qp_event event)
 {
-	struct smpa_fault value = { fault };
-
-	util_info("rnic", "qp 0x%06x: peer's message refused: %s", qp->num,
-		  smpa_fault_str(value));
-	rnic_stream_answer(qp->stream);
-	if (!qp->stream)
-		return -EPROTO; /* what was to be read is not there */
-	smpa_conn_refuse(conn, value);
-	rnic_stat_add(RNIC_STAT_term_sent, 1);
-	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR, event);
+	if (!rnic_qp_is_over(qp))
+		qp->refusal = (struct rnic_refusal){
+			.is_due = true,
+			.fault = fault,
+			.event = event,
+		};
 	return -EPROTO;
 }
 
 /* The receive, if it has one already, cannot take the message: complete it,
  * then end. */
-static int refuse_recv(struct rnic_qp *qp, struct smpa_conn *conn,
-		       uint16_t fault, enum usiw_wc_status status)
+static int refuse_recv(struct rnic_qp *qp, uint16_t fault,
+		       enum usiw_wc_status status)
 {
 	struct usiw_cqe cqe = { .status = status, .opcode = USIW_WC_RECV };
 
 	if (qp->rq.current.is_open)
 		rnic_rq_complete(qp, &cqe);
-	return refuse(qp, conn, fault, RNIC_QP_EV_REQ_ERR);
+	return refuse(qp, fault, RNIC_QP_EV_REQ_ERR);
 }
 
 /* ---- segments ----------------------------------------------------------- */
@@ -79,11 +80,9 @@ int rnic_inbound_unwritable(struct rnic_qp *qp, struct smpa_conn *conn,
 		  qp->num);
 	rnic_stat_add(RNIC_STAT_mem_faults, 1);
 	if (!ev->seg.is_tagged)
-		return refuse_recv(qp, conn, SMPA_F_DDP_LOCAL,
-				   USIW_WC_LOC_PROT_ERR);
+		return refuse_recv(qp, SMPA_F_DDP_LOCAL, USIW_WC_LOC_PROT_ERR);
 	if (ev->seg.opcode != SMPA_OP_READ_RESPONSE)
-		return refuse(qp, conn, SMPA_F_DDP_T_BOUNDS,
-			      RNIC_QP_EV_ACCESS_ERR);
+		return refuse(qp, SMPA_F_DDP_T_BOUNDS, RNIC_QP_EV_ACCESS_ERR);
 	/* All before the Read is done, or it would not be answered. */
 	smpa_conn_refuse(conn, (struct smpa_fault){ SMPA_F_DDP_T_BOUNDS });
 	rnic_stat_add(RNIC_STAT_term_sent, 1);
@@ -112,7 +111,7 @@ static int segment_write(struct rnic_qp *qp, struct smpa_conn *conn,
 					ev->seg.len, RNIC_ACCESS_REMOTE_WRITE,
 					&iov.iov_base);
 	if (check)
-		return refuse(qp, conn, access_faults[check].tagged,
+		return refuse(qp, access_faults[check].tagged,
 			      RNIC_QP_EV_ACCESS_ERR);
 	qp->arrival.write_stag = ev->seg.stag;
 	qp->arrival.write_len += ev->seg.len;
@@ -140,16 +139,14 @@ static int segment_response(struct rnic_qp *qp, struct smpa_conn *conn,
 	int cnt;
 
 	if (!qp->sq.orq.cnt || entry->is_atomic)
-		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
-			      RNIC_QP_EV_REQ_ERR);
+		return refuse(qp, SMPA_F_RDMAP_OPCODE, RNIC_QP_EV_REQ_ERR);
 	if (ev->seg.stag != entry->sink_stag ||
 	    ev->seg.to != entry->sink_to + entry->placed ||
 	    ev->seg.len > entry->len - entry->placed)
-		return refuse(qp, conn, SMPA_F_DDP_T_BOUNDS,
-			      RNIC_QP_EV_REQ_ERR);
+		return refuse(qp, SMPA_F_DDP_T_BOUNDS, RNIC_QP_EV_REQ_ERR);
 	cnt = orq_sink(qp, entry, entry->placed, ev->seg.len, iov);
 	if (cnt < 0)
-		return refuse(qp, conn, SMPA_F_DDP_T_STAG, RNIC_QP_EV_FATAL);
+		return refuse(qp, SMPA_F_DDP_T_STAG, RNIC_QP_EV_FATAL);
 	entry->placed += ev->seg.len;
 	return segment_sink(qp, conn, ev, iov, cnt);
 }
@@ -171,8 +168,7 @@ static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
 	 * and for immediate data. */
 	if (qp->arrival.has_imm && ev->seg.opcode != SMPA_OP_SEND &&
 	    ev->seg.opcode != SMPA_OP_SEND_SE)
-		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
-			      RNIC_QP_EV_REQ_ERR);
+		return refuse(qp, SMPA_F_RDMAP_OPCODE, RNIC_QP_EV_REQ_ERR);
 	if (imm_is_ahead(qp, ev->seg.opcode))
 		return smpa_conn_sink(conn, NULL, 0);
 	if (!recv->is_open &&
@@ -182,19 +178,17 @@ static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
 		if (rnic_rnr_segment(qp, conn, ev) == 0)
 			return 0;
 		/* D-11: the next MSN, but no receive. */
-		return refuse(qp, conn, SMPA_F_DDP_U_NO_BUFFER,
-			      RNIC_QP_EV_REQ_ERR);
+		return refuse(qp, SMPA_F_DDP_U_NO_BUFFER, RNIC_QP_EV_REQ_ERR);
 	}
 	/* DDP-50: MO and MO + length within the buffer. */
 	if (ev->seg.mo > recv->len || ev->seg.len > recv->len - ev->seg.mo)
-		return refuse_recv(qp, conn, SMPA_F_DDP_U_TOO_LONG,
+		return refuse_recv(qp, SMPA_F_DDP_U_TOO_LONG,
 				   USIW_WC_LOC_LEN_ERR);
 	cnt = rnic_sge_resolve(rnic_rq_pd(qp), recv->sge, recv->sge_cnt,
 			       ev->seg.mo, ev->seg.len, RNIC_ACCESS_LOCAL_WRITE,
 			       iov);
 	if (cnt < 0)
-		return refuse_recv(qp, conn, SMPA_F_DDP_LOCAL,
-				   USIW_WC_LOC_PROT_ERR);
+		return refuse_recv(qp, SMPA_F_DDP_LOCAL, USIW_WC_LOC_PROT_ERR);
 	return segment_sink(qp, conn, ev, iov, cnt);
 }
 
@@ -245,8 +239,7 @@ static int message_imm(struct rnic_qp *qp, const struct smpa_event *ev)
 	return 0;
 }
 
-static int message_recv(struct rnic_qp *qp, struct smpa_conn *conn,
-			const struct smpa_event *ev)
+static int message_recv(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	struct usiw_cqe cqe = {
 		.opcode = USIW_WC_RECV,
@@ -270,22 +263,20 @@ static int message_recv(struct rnic_qp *qp, struct smpa_conn *conn,
 	if (rnic_rnr_message(qp, &cqe))
 		return 0;
 	if (rnic_rq_deliver(qp, &cqe) < 0)
-		return refuse_recv(qp, conn, SMPA_F_RDMAP_INVALIDATE,
+		return refuse_recv(qp, SMPA_F_RDMAP_INVALIDATE,
 				   USIW_WC_LOC_ACCESS_ERR);
 	return 0;
 }
 
-static int message_response(struct rnic_qp *qp, struct smpa_conn *conn)
+static int message_response(struct rnic_qp *qp)
 {
 	const struct rnic_orq *orq = &qp->sq.orq;
 
 	if (!orq->cnt || orq->entry[orq->head].is_atomic)
-		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
-			      RNIC_QP_EV_REQ_ERR);
+		return refuse(qp, SMPA_F_RDMAP_OPCODE, RNIC_QP_EV_REQ_ERR);
 	/* An L flag before all octets that were asked for. */
 	if (orq->entry[orq->head].placed != orq->entry[orq->head].len)
-		return refuse(qp, conn, SMPA_F_DDP_T_BOUNDS,
-			      RNIC_QP_EV_REQ_ERR);
+		return refuse(qp, SMPA_F_DDP_T_BOUNDS, RNIC_QP_EV_REQ_ERR);
 	rnic_sq_read_done(qp);
 	return 0;
 }
@@ -308,30 +299,27 @@ static int message_write(struct rnic_qp *qp, const struct smpa_event *ev)
 	return 0;
 }
 
-static int inbound_message(struct rnic_qp *qp, struct smpa_conn *conn,
-			   const struct smpa_event *ev)
+static int inbound_message(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	switch (ev->msg.opcode) {
 	case SMPA_OP_WRITE:
 		return message_write(qp, ev);
 	case SMPA_OP_READ_RESPONSE:
-		return message_response(qp, conn);
+		return message_response(qp);
 	case SMPA_OP_SEND:
 	case SMPA_OP_SEND_SE:
 	case SMPA_OP_SEND_INV:
 	case SMPA_OP_SEND_SE_INV:
-		return message_recv(qp, conn, ev);
+		return message_recv(qp, ev);
 	case SMPA_OP_IMM:
 	case SMPA_OP_IMM_SE:
 		return message_imm(qp, ev);
 	default:
-		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
-			      RNIC_QP_EV_REQ_ERR);
+		return refuse(qp, SMPA_F_RDMAP_OPCODE, RNIC_QP_EV_REQ_ERR);
 	}
 }
 
-static int inbound_read(struct rnic_qp *qp, struct smpa_conn *conn,
-			const struct smpa_event *ev)
+static int inbound_read(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	struct rnic_irq *irq = &qp->irq;
 	struct rnic_irq_entry *entry;
@@ -340,8 +328,7 @@ static int inbound_read(struct rnic_qp *qp, struct smpa_conn *conn,
 
 	/* RDMAP-52, D-14: more requests than IRD. */
 	if (irq->cnt >= irq->max)
-		return refuse(qp, conn, SMPA_F_DDP_U_NO_BUFFER,
-			      RNIC_QP_EV_REQ_ERR);
+		return refuse(qp, SMPA_F_DDP_U_NO_BUFFER, RNIC_QP_EV_REQ_ERR);
 	/* RDMAP-17: a size of zero is not validated. */
 	if (ev->read.len && !qp_allows(qp, RNIC_ACCESS_REMOTE_READ))
 		check = RNIC_MR_BAD_ACCESS;
@@ -350,7 +337,7 @@ static int inbound_read(struct rnic_qp *qp, struct smpa_conn *conn,
 					ev->read.src_to, ev->read.len,
 					RNIC_ACCESS_REMOTE_READ, &src);
 	if (check)
-		return refuse(qp, conn, access_faults[check].read,
+		return refuse(qp, access_faults[check].read,
 			      RNIC_QP_EV_ACCESS_ERR);
 	entry = &irq->entry[(irq->head + irq->cnt) % irq->max];
 	entry->kind = RNIC_IRQ_READ;
@@ -368,8 +355,7 @@ static int inbound_read(struct rnic_qp *qp, struct smpa_conn *conn,
 
 /* ---- atomics ------------------------------------------------------------ */
 
-static int inbound_atomic(struct rnic_qp *qp, struct smpa_conn *conn,
-			  const struct smpa_event *ev)
+static int inbound_atomic(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	enum rnic_access_check check = RNIC_MR_BAD_ACCESS;
 	struct rnic_irq *irq = &qp->irq;
@@ -378,19 +364,17 @@ static int inbound_atomic(struct rnic_qp *qp, struct smpa_conn *conn,
 
 	/* EXT-11: the places of Reads and of atomics are the same. */
 	if (irq->cnt >= irq->max)
-		return refuse(qp, conn, SMPA_F_DDP_U_NO_BUFFER,
-			      RNIC_QP_EV_REQ_ERR);
+		return refuse(qp, SMPA_F_DDP_U_NO_BUFFER, RNIC_QP_EV_REQ_ERR);
 	if (qp_allows(qp, RNIC_ACCESS_REMOTE_ATOMIC))
 		check = rnic_mw_resolve(&qp->owner, ev->atomic.stag,
 					ev->atomic.to, RNIC_ATOMIC_LEN,
 					RNIC_ACCESS_REMOTE_ATOMIC, &target);
 	if (check)
-		return refuse(qp, conn, access_faults[check].read,
+		return refuse(qp, access_faults[check].read,
 			      RNIC_QP_EV_ACCESS_ERR);
 	/* EXT-7, and a CPU would not do it in one piece either. */
 	if ((ev->atomic.to | (uintptr_t)target) % RNIC_ATOMIC_LEN)
-		return refuse(qp, conn, SMPA_F_RDMAP_STREAM_CATA,
-			      RNIC_QP_EV_REQ_ERR);
+		return refuse(qp, SMPA_F_RDMAP_STREAM_CATA, RNIC_QP_EV_REQ_ERR);
 	entry = &irq->entry[(irq->head + irq->cnt) % irq->max];
 	*entry = (struct rnic_irq_entry){
 		.kind = RNIC_IRQ_ATOMIC,
@@ -410,22 +394,19 @@ static int inbound_atomic(struct rnic_qp *qp, struct smpa_conn *conn,
 }
 
 /* EXT-5, EXT-12, EXT-13: the answer to the oldest request, an atomic. */
-static int inbound_atomic_done(struct rnic_qp *qp, struct smpa_conn *conn,
-			       const struct smpa_event *ev)
+static int inbound_atomic_done(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	struct rnic_orq_entry *entry = &qp->sq.orq.entry[qp->sq.orq.head];
 	struct iovec iov[RNIC_SGE_MAX];
 	int cnt;
 
 	if (!qp->sq.orq.cnt || !entry->is_atomic)
-		return refuse(qp, conn, SMPA_F_RDMAP_OPCODE,
-			      RNIC_QP_EV_REQ_ERR);
+		return refuse(qp, SMPA_F_RDMAP_OPCODE, RNIC_QP_EV_REQ_ERR);
 	if (ev->atomic_done.id != entry->sq_idx)
-		return refuse(qp, conn, SMPA_F_RDMAP_UNSPEC,
-			      RNIC_QP_EV_REQ_ERR);
+		return refuse(qp, SMPA_F_RDMAP_UNSPEC, RNIC_QP_EV_REQ_ERR);
 	cnt = orq_sink(qp, entry, 0, RNIC_ATOMIC_LEN, iov);
 	if (cnt < 0 || rnic_atomic_store(iov, ev->atomic_done.value) < 0)
-		return refuse(qp, conn, SMPA_F_DDP_LOCAL, RNIC_QP_EV_FATAL);
+		return refuse(qp, SMPA_F_DDP_LOCAL, RNIC_QP_EV_FATAL);
 	rnic_sq_read_done(qp);
 	return 0;
 }
@@ -519,13 +500,13 @@ int rnic_inbound_event(struct rnic_qp *qp, struct smpa_conn *conn,
 	case SMPA_EV_SEGMENT:
 		return inbound_segment(qp, conn, ev);
 	case SMPA_EV_MESSAGE:
-		return inbound_message(qp, conn, ev);
+		return inbound_message(qp, ev);
 	case SMPA_EV_READ:
-		return inbound_read(qp, conn, ev);
+		return inbound_read(qp, ev);
 	case SMPA_EV_ATOMIC:
-		return inbound_atomic(qp, conn, ev);
+		return inbound_atomic(qp, ev);
 	case SMPA_EV_ATOMIC_DONE:
-		return inbound_atomic_done(qp, conn, ev);
+		return inbound_atomic_done(qp, ev);
 	case SMPA_EV_TERMINATE:
 		return inbound_terminate(qp, ev);
 	case SMPA_EV_FAULT:

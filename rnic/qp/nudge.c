@@ -11,16 +11,17 @@
  * that take each event for one.  So it is raised only where no completion can
  * come, for a QP that works as that program does.
  */
-#include "mem/context.h"
+#include "nudge.h"
+
 #include "cq.h"
 #include "engine/engine.h"
-#include "qp.h"
-#include "stream-internal.h"
+#include "os/clock.h"
+#include "rq.h"
 
-/* Who is about to post, or to poll, has done so by then. */
+/* A thread that is about to post, or to poll, has done so by then. */
 #define NUDGE_NS (10 * NS_PER_MS)
-/* Who is about to arm may be kept from running for longer: looked at so often,
- * each time after twice as long, two and a half seconds in all. */
+/* One that is about to arm may be kept from running for longer: looked at so
+ * often, each time after twice as long, two and a half seconds in all. */
 #define NUDGE_LOOKS 8
 #define NUDGE_CREDIT_LEN 4u
 
@@ -50,7 +51,8 @@ void rnic_nudge_written(struct rnic_stream *stream, uint32_t len)
 		nudge_set(stream);
 }
 
-bool rnic_nudge_is_expected(const struct rnic_qp *qp, const struct rnic_cq *cq)
+/* May something that is posted on @qp complete into @cq? */
+static bool qp_expects(const struct rnic_qp *qp, const struct rnic_cq *cq)
 {
 	const struct usiw_ring *sq = &qp->sq.ring;
 
@@ -68,6 +70,18 @@ bool rnic_nudge_is_expected(const struct rnic_qp *qp, const struct rnic_cq *cq)
 	return false;
 }
 
+static bool cq_expects(const struct rnic_cq *cq)
+{
+	const struct rnic_cq_user *user;
+
+	LIST_FOREACH(user, &cq->users, link)
+	{
+		if (qp_expects(user->qp, cq))
+			return true;
+	}
+	return false;
+}
+
 void rnic_nudge_fire(struct rnic_stream *stream)
 {
 	struct rnic_cq *cq;
@@ -76,7 +90,7 @@ void rnic_nudge_fire(struct rnic_stream *stream)
 	if (!stream->qp)
 		return;
 	cq = stream->qp->send_cq;
-	if (usiw_ring_peek(&cq->ring, 0) || rnic_qp_table_cq_expects(cq))
+	if (usiw_ring_peek(&cq->ring, 0) || cq_expects(cq))
 		return;
 	if (rnic_cq_is_awaited(cq))
 		rnic_cq_nudge(cq);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* QP numbers: blocks of 256 behind a port each, drawn, given back, resting. */
+
 #include "qp-num.h"
 
 #include <errno.h>
@@ -8,8 +9,9 @@
 #include <sys/socket.h>
 
 #include "../../util/cancel.h"
-#include "engine/engine.h"
+#include "object.h"
 #include "os/addr.h"
+#include "os/clock.h"
 #include "os/fd.h"
 #include "os/tcp.h"
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* QPs by number, process-wide: the connection manager knows numbers only. */
 #define _GNU_SOURCE
+#include "qp-table.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
 
 #include "../../util/lock.h"
-#include "cq.h"
 #include "engine/engine.h"
 #include "qp-num.h"
-#include "qp.h"
-#include "stream-internal.h"
 
 #define TABLE_BUCKETS 4096u
 
@@ -104,37 +103,6 @@ struct rnic_qp *rnic_qp_table_forget(const struct rnic_context *ctx)
 		}
 	}
 	return forgotten;
-}
-
-void rnic_qp_table_cq_gone(const struct rnic_cq *cq)
-{
-	struct rnic_qp *qp;
-
-	/* Whoever destroys one waits for the lead before it is gone. */
-	util_lock(&table_lock);
-	for (uint32_t i = 0; i < TABLE_BUCKETS; i++) {
-		for (qp = table[i]; qp; qp = qp->table_next) {
-			if (qp->send_cq != cq && qp->recv_cq != cq)
-				continue;
-			qp->is_cq_gone = true;
-			rnic_engine_bell(qp->engine, &qp->bell);
-		}
-	}
-	util_unlock(&table_lock);
-}
-
-bool rnic_qp_table_cq_expects(const struct rnic_cq *cq)
-{
-	const struct rnic_qp *qp;
-	bool is_expected = false;
-
-	util_lock(&table_lock);
-	for (uint32_t i = 0; i < TABLE_BUCKETS && !is_expected; i++)
-		for (qp = table[i]; qp && !is_expected; qp = qp->table_next)
-			is_expected = qp->ctx == cq->ctx &&
-				      rnic_nudge_is_expected(qp, cq);
-	util_unlock(&table_lock);
-	return is_expected;
 }
 
 void rnic_qp_table_ctx_gone(const struct rnic_context *ctx)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Queue pairs: creation, states, the one flush path for all endings. */
+/* Queue pairs: made, connected, moved from state to state, freed. */
+
 #include "qp.h"
 
 #include <errno.h>
@@ -7,46 +8,32 @@
 #include <string.h>
 
 #include "../../util/env.h"
-#include "mem/context.h"
 #include "cq.h"
 #include "engine/engine.h"
 #include "engine/thread.h"
-#include "rnr.h"
 #include "mem/mw.h"
-#include "qp-num.h"
+#include "os/chan.h"
 #include "os/stat.h"
-#include "stream-internal.h"
 #include "os/tcp.h"
-
-static enum rnic_qp_state qp_state(const struct rnic_qp *qp)
-{
-	return (enum rnic_qp_state)atomic_load_explicit(&qp->state,
-							memory_order_relaxed);
-}
-
-static void qp_set_state(struct rnic_qp *qp, enum rnic_qp_state state)
-{
-	atomic_store_explicit(&qp->state, state, memory_order_relaxed);
-	/*
-	 * Pairs with the fence in rnic_qp_ring_rq(): either the poster sees
-	 * the end and rings, or the flush sees its entry.  A seq_cst store
-	 * alone would not keep the flush's load behind it.
-	 */
-	atomic_thread_fence(memory_order_seq_cst);
-}
-
-static bool qp_has_ended(enum rnic_qp_state state)
-{
-	return state == RNIC_QPS_TERMINATE || state == RNIC_QPS_ERROR;
-}
+#include "qp-num.h"
+#include "qp-table.h"
+#include "ring-mem.h"
+#include "rnr.h"
+#include "rq.h"
+#include "sq-done.h"
+#include "state.h"
+#include "stream-end.h"
+#include "stream-pass.h"
+#include "stream-serve.h"
 
 /* ---- creation ----------------------------------------------------------- */
 
-static int qp_check(const struct rnic_qp_options *opt)
+static int qp_check(const struct rnic_pd *pd, const struct rnic_qp_options *opt)
 {
 	const struct rnic_limits *limits = rnic_limits();
 
-	if (!opt->send_cq || !opt->recv_cq)
+	if (!opt->send_cq || !opt->recv_cq || opt->send_cq->ctx != pd->ctx ||
+	    opt->recv_cq->ctx != pd->ctx)
 		return -EINVAL;
 	if (opt->max_send_wr > limits->max_qp_wr ||
 	    opt->max_send_sge > limits->max_sge ||
@@ -162,7 +149,7 @@ int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 		   struct rnic_qp **ret_qp)
 {
 	struct rnic_qp *qp;
-	int rc = qp_check(opt);
+	int rc = qp_check(pd, opt);
 
 	if (rc < 0)
 		return rc;
@@ -191,6 +178,10 @@ int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 		return rc;
 	}
 	qp_users_add(qp, 1);
+	rnic_engine_lead(qp->engine);
+	rnic_cq_user_add(qp->send_cq, &qp->send_user, qp);
+	rnic_cq_user_add(qp->recv_cq, &qp->recv_user, qp);
+	rnic_engine_unlead(qp->engine);
 	opt->max_send_wr = qp->sq.ring.depth;
 	opt->max_send_sge = qp->sq.max_sge;
 	opt->max_inline = qp->sq.max_inline;
@@ -218,7 +209,7 @@ const struct usiw_ring *rnic_qp_rq(const struct rnic_qp *qp)
 
 enum rnic_qp_state rnic_qp_state(const struct rnic_qp *qp)
 {
-	return qp_state(qp);
+	return rnic_qp_state_now(qp);
 }
 
 /* ---- work --------------------------------------------------------------- */
@@ -230,9 +221,9 @@ void rnic_qp_ring_sq(struct rnic_qp *qp)
 
 void rnic_qp_ring_rq(struct rnic_qp *qp)
 {
-	/* Pairs with qp_set_state(), and with hold_new(). */
+	/* Pairs with rnic_qp_set_state(), and with hold_new(). */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (qp_has_ended(qp_state(qp)) ||
+	if (rnic_qp_has_ended(qp) ||
 	    atomic_load_explicit(&qp->is_rnr, memory_order_relaxed))
 		rnic_engine_ring(qp->engine, &qp->bell);
 }
@@ -240,102 +231,32 @@ void rnic_qp_ring_rq(struct rnic_qp *qp)
 /* Its peer has gone, which it will notice when it sends. */
 static bool qp_is_orphan(const struct rnic_qp *qp)
 {
-	return qp_state(qp) == RNIC_QPS_RTS && !qp->stream;
+	return rnic_qp_state_now(qp) == RNIC_QPS_RTS && !qp->stream;
 }
 
 void rnic_qp_serve(struct rnic_qp *qp)
 {
 	/* One that is IDLE fails with its first completion. */
-	if (qp->is_cq_gone && qp_state(qp) != RNIC_QPS_IDLE) {
+	if (qp->is_cq_gone && rnic_qp_state_now(qp) != RNIC_QPS_IDLE) {
 		struct rnic_stream *stream = qp->stream;
 
 		rnic_qp_overrun(qp);
+		rnic_qp_end(qp);
 		if (stream && !qp->stream)
 			rnic_stream_end_step(stream);
 	}
 	if (qp->rnr && !qp->srq)
-		rnic_rnr_serve(qp);
+		rnic_stream_serve_rnr(qp);
 	if (qp->stream) {
 		rnic_stream_tx(qp->stream);
-	} else if (qp_has_ended(qp_state(qp))) {
+	} else if (rnic_qp_has_ended(qp)) {
 		rnic_sq_flush(qp, USIW_WC_WR_FLUSH_ERR);
 		rnic_rq_flush(qp);
 	} else if (qp_is_orphan(qp) && !rnic_sq_is_empty(qp)) {
 		rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_RETRY_EXC_ERR,
 			     RNIC_QP_EV_CNT);
+		rnic_qp_end(qp);
 	}
-}
-
-static const enum usiw_async_type qp_event_types[] = {
-	[RNIC_QP_EV_FATAL] = USIW_EVENT_QP_FATAL,
-	[RNIC_QP_EV_REQ_ERR] = USIW_EVENT_QP_REQ_ERR,
-	[RNIC_QP_EV_ACCESS_ERR] = USIW_EVENT_QP_ACCESS_ERR,
-	[RNIC_QP_EV_LAST_WQE] = USIW_EVENT_QP_LAST_WQE_REACHED,
-	[RNIC_QP_EV_COMM_EST] = USIW_EVENT_COMM_EST,
-};
-
-static void qp_event(struct rnic_qp *qp, enum rnic_qp_event event)
-{
-	if (event != RNIC_QP_EV_CNT)
-		rnic_context_event(qp->ctx, &qp->event_node[event],
-				   qp_event_types[event], qp->handle);
-}
-
-void rnic_qp_comm_est(struct rnic_qp *qp)
-{
-	qp->is_rtr_only = false;
-	qp_event(qp, RNIC_QP_EV_COMM_EST);
-}
-
-void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
-		  enum usiw_wc_status first, enum rnic_qp_event event)
-{
-	if (qp_has_ended(qp_state(qp)))
-		return;
-	/* First, so that it fails once: letting the stream go sends, which
-	 * completes WRs, whose completions may not fit. */
-	qp_set_state(qp, state);
-	if (qp->stream)
-		rnic_stream_detach(qp->stream, -ECONNRESET);
-	qp_event(qp, event);
-	rnic_rnr_drop(qp);
-	qp->irq.cnt = 0;
-	qp->irq.submitted_cnt = 0;
-	qp->arrival = (struct rnic_arrival){ 0 };
-	rnic_sq_flush(qp, first);
-	rnic_rq_flush(qp);
-	if (qp->srq && !qp->is_last_wqe_told) {
-		qp->is_last_wqe_told = true;
-		qp_event(qp, RNIC_QP_EV_LAST_WQE);
-	}
-}
-
-void rnic_qp_part(struct rnic_qp *qp, int status)
-{
-	bool is_ack_on = qp->sq.ack.is_on && qp_state(qp) == RNIC_QPS_RTS;
-	enum usiw_wc_status first = is_ack_on ? USIW_WC_RETRY_EXC_ERR
-					      : USIW_WC_WR_FLUSH_ERR;
-
-	if (status == 0)
-		rnic_sq_peer_closed(qp);
-	rnic_stream_detach(qp->stream, status);
-	/* InfiniBand has no connection that could end: receives stay. */
-	if (!is_ack_on || !rnic_sq_is_empty(qp))
-		rnic_qp_fail(qp, RNIC_QPS_ERROR, first, RNIC_QP_EV_CNT);
-}
-
-void rnic_qp_overrun(struct rnic_qp *qp)
-{
-	if (qp_has_ended(qp_state(qp)))
-		return;
-	if (qp->stream) {
-		/* RDMAP-58; and nothing that is staged is delivered now. */
-		smpa_conn_terminate(qp->stream->conn,
-				    (struct smpa_fault){ SMPA_F_RDMAP_LOCAL });
-		rnic_stat_add(RNIC_STAT_term_sent, 1);
-	}
-	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
-		     RNIC_QP_EV_FATAL);
 }
 
 /* ---- connection --------------------------------------------------------- */
@@ -376,8 +297,8 @@ int rnic_qp_connecting(struct rnic_qp *qp)
 	int rc = -EINVAL;
 
 	rnic_engine_lead(qp->engine);
-	if (qp_state(qp) == RNIC_QPS_IDLE) {
-		qp_set_state(qp, RNIC_QPS_CONNECTING);
+	if (rnic_qp_state_now(qp) == RNIC_QPS_IDLE) {
+		rnic_qp_set_state(qp, RNIC_QPS_CONNECTING);
 		qp->is_rtr_only = true;
 		rc = 0;
 	}
@@ -388,8 +309,8 @@ int rnic_qp_connecting(struct rnic_qp *qp)
 void rnic_qp_not_connecting(struct rnic_qp *qp)
 {
 	rnic_engine_lead(qp->engine);
-	if (qp_state(qp) == RNIC_QPS_CONNECTING)
-		qp_set_state(qp, RNIC_QPS_IDLE);
+	if (rnic_qp_state_now(qp) == RNIC_QPS_CONNECTING)
+		rnic_qp_set_state(qp, RNIC_QPS_IDLE);
 	qp->is_rtr_only = false;
 	rnic_engine_unlead(qp->engine);
 }
@@ -414,9 +335,12 @@ uint32_t rnic_qp_life(const struct rnic_qp *qp)
 void rnic_qp_not_coming(struct rnic_qp *qp, uint32_t life)
 {
 	rnic_engine_lead(qp->engine);
-	if (qp_state(qp) == RNIC_QPS_IDLE && rnic_qp_life(qp) == life)
+	if (rnic_qp_state_now(qp) == RNIC_QPS_IDLE &&
+	    rnic_qp_life(qp) == life) {
 		rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_RETRY_EXC_ERR,
 			     RNIC_QP_EV_CNT);
+		rnic_qp_end(qp);
+	}
 	rnic_engine_unlead(qp->engine);
 }
 
@@ -425,11 +349,13 @@ bool rnic_qp_give_up(struct rnic_qp *qp)
 	bool has_left = true;
 
 	rnic_engine_lead(qp->engine);
-	if (qp_state(qp) == RNIC_QPS_CONNECTING) {
+	if (rnic_qp_state_now(qp) == RNIC_QPS_CONNECTING) {
 		has_left = usiw_ring_used(&qp->sq.ring) > 0;
-		if (has_left)
+		if (has_left) {
 			rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_RETRY_EXC_ERR,
 				     RNIC_QP_EV_CNT);
+			rnic_qp_end(qp);
+		}
 	}
 	rnic_engine_unlead(qp->engine);
 	return has_left;
@@ -441,13 +367,14 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	int rc = -EINVAL;
 
 	rnic_engine_lead(qp->engine);
-	if ((qp_state(qp) != RNIC_QPS_IDLE &&
-	     qp_state(qp) != RNIC_QPS_CONNECTING) ||
+	if ((rnic_qp_state_now(qp) != RNIC_QPS_IDLE &&
+	     rnic_qp_state_now(qp) != RNIC_QPS_CONNECTING) ||
 	    qp->stream)
 		goto unlead;
 	/* Without a credit for ack.c there is no telling. */
 	qp->sq.ack = (struct rnic_ack){
-		.is_on = qp_state(qp) == RNIC_QPS_CONNECTING && ord > 0,
+		.is_on = rnic_qp_state_now(qp) == RNIC_QPS_CONNECTING &&
+			 ord > 0,
 		.want_idx = qp->sq.next_idx,
 		.done_idx = qp->sq.next_idx,
 	};
@@ -474,7 +401,7 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	stream->phase = RNIC_STREAM_RUN;
 	stream->cm_ref = cm_ref;
 	qp->stream = stream;
-	qp_set_state(qp, RNIC_QPS_RTS);
+	rnic_qp_set_state(qp, RNIC_QPS_RTS);
 	rnic_stat_add(RNIC_STAT_streams_opened, 1);
 	/* No siw connects out of band. */
 	if (!qp->sq.ack.is_on)
@@ -496,9 +423,9 @@ void rnic_qp_set_timeout(struct rnic_qp *qp, uint8_t timeout)
 void rnic_qp_disconnect(struct rnic_qp *qp, uint64_t cm_ref)
 {
 	rnic_engine_lead(qp->engine);
-	if (qp_state(qp) == RNIC_QPS_RTS && qp->stream &&
+	if (rnic_qp_state_now(qp) == RNIC_QPS_RTS && qp->stream &&
 	    qp->stream->cm_ref == cm_ref) {
-		qp_set_state(qp, RNIC_QPS_CLOSING);
+		rnic_qp_set_state(qp, RNIC_QPS_CLOSING);
 		rnic_stream_close(qp->stream);
 	}
 	rnic_engine_unlead(qp->engine);
@@ -513,6 +440,7 @@ static int qp_abort(struct rnic_qp *qp)
 	if (stream)
 		rnic_stream_detach(stream, 0);
 	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR, RNIC_QP_EV_CNT);
+	rnic_qp_end(qp);
 	if (stream)
 		rnic_stream_end_step(stream);
 	return 0;
@@ -540,13 +468,13 @@ static int qp_reset(struct rnic_qp *qp)
 	qp->sq.ack.is_on = false;
 	atomic_store_explicit(&qp->tcp_error, 0, memory_order_relaxed);
 	atomic_fetch_add_explicit(&qp->reset_cnt, 1, memory_order_relaxed);
-	qp_set_state(qp, RNIC_QPS_IDLE);
+	rnic_qp_set_state(qp, RNIC_QPS_IDLE);
 	return 0;
 }
 
 static int qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
 {
-	enum rnic_qp_state now = qp_state(qp);
+	enum rnic_qp_state now = rnic_qp_state_now(qp);
 
 	switch (state) {
 	case RNIC_QPS_IDLE:
@@ -557,17 +485,17 @@ static int qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
 		return qp_reset(qp);
 	case RNIC_QPS_ERROR:
 		if (now == RNIC_QPS_TERMINATE)
-			qp_set_state(qp, RNIC_QPS_ERROR);
+			rnic_qp_set_state(qp, RNIC_QPS_ERROR);
 		return qp_abort(qp);
 	case RNIC_QPS_CLOSING:
 		/* Ended meanwhile: what the caller wants has happened. */
-		if (qp_has_ended(now) || now == RNIC_QPS_CLOSING)
+		if (rnic_qp_has_ended(qp) || now == RNIC_QPS_CLOSING)
 			return 0;
 		if (now != RNIC_QPS_RTS)
 			return -EINVAL;
 		if (qp_is_orphan(qp))
 			return qp_abort(qp);
-		qp_set_state(qp, RNIC_QPS_CLOSING);
+		rnic_qp_set_state(qp, RNIC_QPS_CLOSING);
 		rnic_stream_close(qp->stream);
 		return 0;
 	case RNIC_QPS_RTS:
@@ -602,7 +530,7 @@ void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
 {
 	memset(ret_attr, 0, sizeof(*ret_attr));
 	rnic_engine_lead(qp->engine);
-	ret_attr->state = qp_state(qp);
+	ret_attr->state = rnic_qp_state_now(qp);
 	ret_attr->access = qp->access;
 	ret_attr->ird = qp->irq.max;
 	if (qp->sq.ack.is_on && qp->irq.max)
@@ -635,6 +563,8 @@ void rnic_qp_leave(struct rnic_qp *qp)
 	}
 	rnic_rnr_drop(qp);
 	rnic_mw_owner_gone(&qp->owner);
+	rnic_cq_user_remove(&qp->send_user);
+	rnic_cq_user_remove(&qp->recv_user);
 	rnic_engine_unlead(qp->engine);
 }
 

@@ -9,17 +9,18 @@
  * under way makes somebody look now and then whether TCP has octets out, and
  * whether the peer's TCP acknowledges any.
  */
+#include "retry.h"
+
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "../../util/log.h"
-#include "os/clock.h"
 #include "engine/engine.h"
-#include "qp.h"
-#include "stream-internal.h"
+#include "os/clock.h"
 #include "os/tcp.h"
+#include "sq-done.h"
 
 /* The time is divided into as many; the first look finds what the others
  * must find again. */

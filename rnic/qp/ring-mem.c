@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "os/shm.h"
+
 size_t rnic_ring_slots_size(uint32_t depth, uint32_t stride)
 {
 	return (size_t)usiw_ring_slot_cnt(depth) * stride;

@@ -9,6 +9,7 @@
  * segment that finds both kept Sends and a receive leaves a bell for its
  * leader.
  */
+
 #include "rnr.h"
 
 #include <errno.h>
@@ -16,12 +17,15 @@
 
 #include "../../util/env.h"
 #include "../../util/log.h"
-#include "mem/context.h"
 #include "engine/engine.h"
+#include "engine/staging.h"
+#include "irq.h"
+#include "os/clock.h"
 #include "os/guard.h"
-#include "mem/mr.h"
 #include "os/stat.h"
-#include "stream-internal.h"
+#include "rq.h"
+#include "sge.h"
+#include "state.h"
 
 /* Records begin at multiples of it, so that only their octets wrap. */
 #define RNR_ALIGN 128u
@@ -161,7 +165,7 @@ static int rnr_new(struct rnic_qp *qp)
 	}
 	/*
 	 * Pairs with the fences in rnic_qp_ring_rq() and rnic_srq_ring_rq():
-	 * either who posts sees the flag and rings, or hold_remind() sees the
+	 * either who posts sees the flag and rings, or rnr_remind() sees the
 	 * receive.
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
@@ -406,8 +410,8 @@ static void rnr_refuse_recv(struct rnic_qp *qp, const struct held *held,
 	struct usiw_cqe cqe = { .status = status, .opcode = USIW_WC_RECV };
 
 	rnic_rq_complete(qp, &cqe);
-	/* The completion may have found no room, and ended the QP. */
-	if (qp->stream)
+	/* The completion may not have fitted, and be the end of the QP. */
+	if (!rnic_qp_is_over(qp))
 		rnr_refuse(qp, held, fault);
 }
 
@@ -473,14 +477,14 @@ static uint16_t held_place(struct rnic_qp *qp, const struct held *held,
  * The oldest message, or what has come of it, gets its receive.  Return:
  * false: there is none, or its octets are just arriving.
  */
-static bool rnr_deliver(struct rnic_qp *qp)
+bool rnic_rnr_deliver(struct rnic_qp *qp)
 {
 	struct rnic_rnr *rnr = qp->rnr;
 	enum usiw_wc_status status = USIW_WC_SUCCESS;
 	struct held held;
 	uint16_t fault;
 
-	if (!rnr->cnt || rnr_awaits_reads(rnr))
+	if (rnic_qp_is_over(qp) || !rnr->cnt || rnr_awaits_reads(rnr))
 		return false;
 	held = *held_oldest(rnr);
 	if (!held.is_whole &&
@@ -505,55 +509,29 @@ static bool rnr_deliver(struct rnic_qp *qp)
 	return true;
 }
 
-/* Something was delivered: the stream goes on, or ends. */
-static void rnr_go_on(struct rnic_qp *qp, struct rnic_stream *stream)
+bool rnic_rnr_take_waiting(struct rnic_qp *qp, struct smpa_event *ret_ev)
 {
 	struct rnic_rnr *rnr = qp->rnr;
-	struct smpa_event ev;
 
-	if (!rnr || !rnr->is_full ||
-	    (rnr->cnt && !rnr_has_room(rnr, rnr->waiting.seg.len))) {
-		rnic_stream_end_step(stream);
-		return;
-	}
-	ev = rnr->waiting;
+	if (rnic_qp_is_over(qp) || !rnr || !rnr->is_full ||
+	    (rnr->cnt && !rnr_has_room(rnr, rnr->waiting.seg.len)))
+		return false;
+	*ret_ev = rnr->waiting;
 	rnr->is_full = false;
 	if (rnr->cnt)
 		rnr_begin_time(qp);
 	else
 		rnic_rnr_drop(qp);
-	rnic_inbound_event(qp, stream->conn, &ev);
-	rnic_stream_resume(stream);
+	return true;
 }
 
-void rnic_rnr_serve(struct rnic_qp *qp)
+struct rnic_qp *rnic_rnr_next_turn(struct rnic_srq *srq)
 {
-	struct rnic_stream *stream = qp->stream;
-	bool has_delivered = false;
+	struct rnic_qp *qp = srq->first_rnr->qp;
 
-	while (qp->rnr && rnr_deliver(qp))
-		has_delivered = true;
-	if (has_delivered)
-		rnr_go_on(qp, stream);
-}
-
-void rnic_rnr_serve_srq(struct rnic_srq *srq)
-{
-	uint32_t idle_cnt = 0;
-
-	/* One message each, in turn. */
-	while (idle_cnt < srq->rnr_cnt && usiw_ring_peek(&srq->ring, 0)) {
-		struct rnic_qp *qp = srq->first_rnr->qp;
-		struct rnic_stream *stream = qp->stream;
-
-		srq_remove(qp->rnr);
-		srq_append(qp->rnr);
-		idle_cnt++;
-		if (rnr_deliver(qp)) {
-			rnr_go_on(qp, stream);
-			idle_cnt = 0;
-		}
-	}
+	srq_remove(qp->rnr);
+	srq_append(qp->rnr);
+	return qp;
 }
 
 /* ---- ends --------------------------------------------------------------- */

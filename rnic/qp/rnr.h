@@ -7,17 +7,15 @@
  * waits for READs any more, and the stream is not read.  All of it ends with
  * the RNR time.
  *
- * A QP that holds nothing pays a NULL pointer.  Who posts receives looks at
- * one flag, and rings only while something is held.
+ * A QP that holds nothing pays a NULL pointer.  A thread that posts receives
+ * looks at one flag, and rings only while something is held.
  *
  * Everything is under the lead, but for what is said otherwise.
  */
 #ifndef RNIC_RNR_H
 #define RNIC_RNR_H
 
-#include "qp.h"
-
-struct smpa_event;
+#include "object.h"
 
 /* Does nothing wait in front of the next message for this QP's receives? */
 static inline bool rnic_rnr_is_clear(const struct rnic_qp *qp)
@@ -63,13 +61,20 @@ void rnic_rnr_set_time(struct rnic_qp *qp, uint8_t min_rnr_timer,
 /*
  * The same with rdma_cm: for ever, or USIW_RNR_MS.  Once that memory is full it
  * is always USIW_RNR_MS: the peer's disconnect stands behind the data on TCP,
- * and who does not read on never hears of it.  Context: takes the lead.
+ * and is not seen without reading on.  Context: takes the lead.
  */
 void rnic_rnr_set_cm_time(struct rnic_qp *qp, bool is_for_ever);
 
-/* Receives were posted: bells of a QP and of an SRQ. */
-void rnic_rnr_serve(struct rnic_qp *qp);
-void rnic_rnr_serve_srq(struct rnic_srq *srq);
+/* The oldest message, or what has come of it, gets its receive.  Return: false:
+ * there is none, or its octets are just arriving. */
+bool rnic_rnr_deliver(struct rnic_qp *qp);
+
+/* After a delivery: can the segment that waited unanswered be taken up again?
+ * Then it is *@ret_ev, and nothing waits any more. */
+bool rnic_rnr_take_waiting(struct rnic_qp *qp, struct smpa_event *ret_ev);
+
+/* QPs that wait for the SRQ take turns: the next one. */
+struct rnic_qp *rnic_rnr_next_turn(struct rnic_srq *srq);
 
 /* The QP has ended: what is held goes with it. */
 void rnic_rnr_drop(struct rnic_qp *qp);

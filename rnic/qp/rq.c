@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Receives: claimed from the RQ or the SRQ when a message begins. */
+#include "rq.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "mem/context.h"
 #include "cq.h"
-#include "engine/engine.h"
+#include "mem/access.h"
+#include "mem/context.h"
 #include "mem/mw.h"
-#include "qp.h"
 #include "os/stat.h"
+#include "state.h"
 
 static void srq_check_limit(struct rnic_qp *qp)
 {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Shared receive queues. */
+#include "object.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "mem/context.h"
 #include "engine/engine.h"
-#include "qp.h"
-#include "rnr.h"
+#include "mem/context.h"
+#include "os/chan.h"
+#include "ring-mem.h"
+#include "stream-serve.h"
 
 static uint32_t srq_sge_cnt(uint32_t max_sge)
 {
@@ -26,7 +29,7 @@ size_t rnic_srq_slots_size(uint32_t max_wr, uint32_t max_sge)
 
 static void srq_bell_serve(struct rnic_bell *bell)
 {
-	rnic_rnr_serve_srq(RNIC_CONTAINER_OF(bell, struct rnic_srq, bell));
+	rnic_stream_serve_srq(RNIC_CONTAINER_OF(bell, struct rnic_srq, bell));
 }
 
 int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
@@ -67,7 +70,7 @@ const struct usiw_ring *rnic_srq_ring(const struct rnic_srq *srq)
 
 void rnic_srq_ring_rq(struct rnic_srq *srq)
 {
-	/* Pairs with hold_new(). */
+	/* Pairs with rnr_new(). */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&srq->is_awaited, memory_order_relaxed))
 		rnic_engine_ring(srq->pd->ctx->engine, &srq->bell);

@@ -12,12 +12,13 @@
  * It is divided into looks, and each has to find the same FPDU: a process that
  * was stopped itself finds all its times over at once, and then what came.
  */
+#include "stall.h"
+
 #include "../../util/env.h"
 #include "../../util/log.h"
 #include "engine/engine.h"
+#include "os/clock.h"
 #include "rnr.h"
-#include "qp.h"
-#include "stream-internal.h"
 
 #define STALL_LOOKS 4u
 

@@ -4,6 +4,8 @@
  * read until the peer's FIN: closing a socket with unread input sends RST,
  * which may throw away data whose completion was reported.
  */
+#include "stream-end.h"
+
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -13,17 +15,21 @@
 
 #include "../../util/env.h"
 #include "../../util/log.h"
-#include "mem/context.h"
-#include "cq.h"
 #include "dev/device.h"
 #include "engine/engine.h"
+#include "engine/staging.h"
 #include "loop/ref.h"
+#include "os/clock.h"
 #include "os/fd.h"
-#include "rnr.h"
-#include "qp.h"
 #include "os/stat.h"
-#include "stream-internal.h"
 #include "os/tcp.h"
+#include "region.h"
+#include "rnr.h"
+#include "rq.h"
+#include "sq-done.h"
+#include "sq.h"
+#include "state.h"
+#include "stream-io.h"
 
 /* What a peer has to take within the drain limit to be given another one: the
  * longest FPDU, about. */
@@ -135,6 +141,53 @@ void rnic_stream_detach(struct rnic_stream *stream, int status)
 		rnic_loop_note(cm_ref, status);
 }
 
+void rnic_qp_end(struct rnic_qp *qp)
+{
+	const struct rnic_qp_cause cause = qp->cause;
+
+	if (!cause.is_due)
+		return;
+	/* First: letting the stream go sends, which completes WRs, whose
+	 * completions may not fit. */
+	qp->cause.is_due = false;
+	qp->refusal.is_due = false;
+	if (qp->stream)
+		rnic_stream_detach(qp->stream, cause.status);
+	if (cause.has_idx)
+		rnic_sq_end_before(qp, cause.idx);
+	rnic_qp_raise(qp, cause.event);
+	rnic_rnr_drop(qp);
+	qp->irq.cnt = 0;
+	qp->irq.submitted_cnt = 0;
+	qp->arrival = (struct rnic_arrival){ 0 };
+	rnic_sq_flush(qp, cause.first);
+	rnic_rq_flush(qp);
+	if (qp->srq && !qp->is_last_wqe_told) {
+		qp->is_last_wqe_told = true;
+		rnic_qp_raise(qp, RNIC_QP_EV_LAST_WQE);
+	}
+}
+
+/* The peer has closed (@status 0) or is lost: let go of the stream, and fail;
+ * a QP with struct rnic_ack only when work of its own is left. */
+static void qp_part(struct rnic_qp *qp, int status)
+{
+	bool is_ack_on = qp->sq.ack.is_on &&
+			 rnic_qp_state_now(qp) == RNIC_QPS_RTS;
+	enum usiw_wc_status first = is_ack_on ? USIW_WC_RETRY_EXC_ERR
+					      : USIW_WC_WR_FLUSH_ERR;
+
+	if (status == 0)
+		rnic_sq_peer_closed(qp);
+	rnic_qp_end(qp); /* a completion did not fit */
+	if (qp->stream)
+		rnic_stream_detach(qp->stream, status);
+	/* InfiniBand has no connection that could end: receives stay. */
+	if (!is_ack_on || !rnic_sq_is_empty(qp))
+		rnic_qp_fail(qp, RNIC_QPS_ERROR, first, RNIC_QP_EV_CNT);
+	rnic_qp_end(qp);
+}
+
 void rnic_stream_close(struct rnic_stream *stream)
 {
 	stream->phase = RNIC_STREAM_CLOSING;
@@ -145,7 +198,7 @@ void rnic_stream_close(struct rnic_stream *stream)
 void rnic_stream_part(struct rnic_stream *stream, int status)
 {
 	if (stream->qp)
-		rnic_qp_part(stream->qp, status);
+		qp_part(stream->qp, status);
 }
 
 /*
@@ -179,6 +232,7 @@ static void stream_starve(struct rnic_stream *stream)
 	rnic_stream_detach(stream, -ETIMEDOUT);
 	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_RESP_TIMEOUT_ERR,
 		     RNIC_QP_EV_REQ_ERR);
+	rnic_qp_end(qp);
 	rnic_stream_end_step(stream);
 }
 
@@ -211,6 +265,7 @@ static void stream_half_step(struct rnic_stream *stream)
 		stream->is_half_closed = true;
 		stream->deadline_ns = 0;
 		rnic_sq_peer_closed(qp);
+		rnic_qp_end(qp);
 		if (!stream->qp)
 			return; /* a completion did not fit: it has ended */
 	}
@@ -227,6 +282,8 @@ static void stream_half_step(struct rnic_stream *stream)
 
 void rnic_stream_end_step(struct rnic_stream *stream)
 {
+	if (stream->qp)
+		rnic_qp_end(stream->qp);
 	switch (stream->phase) {
 	case RNIC_STREAM_START:
 		return;
@@ -263,6 +320,9 @@ void rnic_stream_lost(struct rnic_stream *stream, int status)
 {
 	struct rnic_qp *qp = stream->qp;
 
+	if (qp)
+		rnic_qp_end(qp);
+	qp = stream->qp;
 	if (qp) {
 		util_info("rnic", "qp 0x%06x: stream lost: %s", qp->num,
 			  strerror(-status));
@@ -323,25 +383,6 @@ void rnic_stream_rnr(struct rnic_stream *stream)
 	rnic_stream_end_step(stream);
 }
 
-void rnic_stream_refuse_read(struct rnic_stream *stream,
-			     const struct rnic_irq_entry *entry, uint16_t fault)
-{
-	struct smpa_event ev = { .type = SMPA_EV_ATOMIC };
-
-	if (entry->kind == RNIC_IRQ_READ) {
-		ev.type = SMPA_EV_READ;
-		ev.read.sink_stag = entry->sink_stag;
-		ev.read.sink_to = entry->sink_to;
-		ev.read.len = entry->len;
-		ev.read.src_stag = entry->src_stag;
-		ev.read.src_to = entry->src_to;
-		ev.read.msn = entry->msn;
-	} else {
-		ev.atomic.msn = entry->msn;
-	}
-	smpa_conn_refuse_read(stream->conn, &ev, (struct smpa_fault){ fault });
-}
-
 void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 			 const void *addr, size_t len)
 {
@@ -352,6 +393,7 @@ void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 		return;
 	util_warn("rnic", "qp 0x%06x: memory taken away while in use", qp->num);
 	rnic_qp_region_gone(qp, stag);
+	rnic_qp_end(qp);
 	/* Freed by a later pass: this may be in the midst of one. */
 	if (stream_is_out(stream))
 		stream_fin(stream);

@@ -2,10 +2,16 @@
 /* What the engine calls for the streams of its context. */
 #include "stream-serve.h"
 
+#include "inbound.h"
 #include "mem/context.h"
-#include "qp.h"
+#include "nudge.h"
+#include "qp-table.h"
+#include "retry.h"
 #include "rnr.h"
-#include "stream-internal.h"
+#include "stall.h"
+#include "stream-end.h"
+#include "stream-io.h"
+#include "stream-pass.h"
 
 static struct rnic_stream *stream_of(struct rnic_source *source)
 {
@@ -105,3 +111,48 @@ const struct rnic_engine_ops rnic_stream_ops = {
 	.abort = serve_abort,
 	.broken = serve_broken,
 };
+
+/* ---- Sends that were kept, and their receives -----------------------------
+ */
+
+/* Something was delivered: the stream goes on, or ends. */
+static void serve_go_on(struct rnic_qp *qp, struct rnic_stream *stream)
+{
+	struct smpa_event ev;
+
+	if (!rnic_rnr_take_waiting(qp, &ev)) {
+		rnic_stream_end_step(stream);
+		return;
+	}
+	if (rnic_inbound_event(qp, stream->conn, &ev))
+		rnic_stream_refuse(stream);
+	rnic_stream_resume(stream);
+}
+
+void rnic_stream_serve_rnr(struct rnic_qp *qp)
+{
+	struct rnic_stream *stream = qp->stream;
+	bool has_delivered = false;
+
+	while (qp->rnr && rnic_rnr_deliver(qp))
+		has_delivered = true;
+	if (has_delivered)
+		serve_go_on(qp, stream);
+}
+
+void rnic_stream_serve_srq(struct rnic_srq *srq)
+{
+	uint32_t idle_cnt = 0;
+
+	/* One message each, in turn. */
+	while (idle_cnt < srq->rnr_cnt && usiw_ring_peek(&srq->ring, 0)) {
+		struct rnic_qp *qp = rnic_rnr_next_turn(srq);
+		struct rnic_stream *stream = qp->stream;
+
+		idle_cnt++;
+		if (rnic_rnr_deliver(qp)) {
+			serve_go_on(qp, stream);
+			idle_cnt = 0;
+		}
+	}
+}

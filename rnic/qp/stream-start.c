@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Streams in the start phase: the connection manager walks them. */
+#include "stream-start.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -7,11 +9,10 @@
 #include <sys/epoll.h>
 
 #include "../../util/env.h"
+#include "object.h"
 #include "os/addr.h"
 #include "os/fd.h"
 #include "os/guard.h"
-#include "os/stat.h"
-#include "stream-internal.h"
 #include "os/tcp.h"
 
 static int stream_lend_start(struct rnic_stream *stream)

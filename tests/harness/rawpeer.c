@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 
 #include "os/tcp.h"
+#include "qp/qp.h"
+#include "qp/stream-start.h"
 
 #define RAW_STAGING ((size_t)256 * 1024)
 #define RAW_SINK ((size_t)4 << 20)

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "rnic.h"
-#include "qp/stream.h"
+#include "qp/stream-start.h"
 
 #define must(cond)                                                             \
 	do {                                                                   \

@@ -5,6 +5,7 @@
 #include "cm/object.h"
 #include "../util/env.h"
 #include "qp/qp.h"
+#include "qp/qp-table.h"
 
 static void connects_and_disconnects(int family)
 {

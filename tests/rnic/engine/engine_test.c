@@ -26,7 +26,7 @@
 #include "engine/wake.h"
 #include "qp/qp.h"
 #include "rawpeer.h"
-#include "qp/stream-internal.h"
+#include "qp/object.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 

@@ -19,6 +19,7 @@
 #include "os/guard.h"
 #include "mem/context.h"
 #include "qp/qp.h"
+#include "engine/engine.h"
 #include "rawpeer.h"
 #include "rnicpair.h"
 

@@ -8,7 +8,10 @@
 #include "../../harness/test.h"
 #include "qp/qp.h"
 #include "rnicpair.h"
-#include "qp/stream-internal.h"
+#include "qp/object.h"
+#include "engine/engine.h"
+#include "qp/inbound.h"
+#include "qp/sq.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 

@@ -299,6 +299,44 @@ static void overrun_by_receives_fails_the_queue_pair(void **state)
 	overrun_fails_the_queue_pair(1);
 }
 
+/* The completion that does not fit is that of a receive whose message was too
+ * long: the QP fails once, for the overrun, which came first. */
+static void overrun_by_a_bad_message_fails_the_queue_pair(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+	uint32_t seen[USIW_EVENT_QP_LAST_WQE_REACHED + 1] = { 0 };
+
+	(void)state;
+	opt.cqe = 4;
+	rnicpair_open(&p, &opt);
+	for (uint64_t i = 0; i < 5; i++) {
+		struct rnicpair_wr wr = { .wr_id = i, .opcode = USIW_WR_SEND };
+
+		if (i == 4) {
+			wr.flags = USIW_SQE_INLINE;
+			wr.inline_data = "too long";
+			wr.inline_len = 8;
+		}
+		assert_int_equal(rnicpair_post_recv(b, i, NULL, 0), 0);
+		assert_int_equal(rnicpair_post(a, &wr), 0);
+	}
+	while (rnic_qp_state(b->qp) == RNIC_QPS_RTS)
+		rnic_cq_progress(a->scq);
+	assert_int_equal(rnic_qp_state(b->qp), RNIC_QPS_ERROR);
+	while (rnic_qp_state(a->qp) == RNIC_QPS_RTS)
+		rnic_cq_progress(a->scq);
+	pass_ends(b);
+	while (rnicpair_has_async(b))
+		seen[rnicpair_async(b, NULL)]++;
+	assert_int_equal(seen[USIW_EVENT_CQ_ERR], 1);
+	assert_int_equal(seen[USIW_EVENT_QP_FATAL], 1);
+	assert_int_equal(seen[USIW_EVENT_QP_REQ_ERR], 0);
+	assert_int_equal(usiw_ring_used(rnic_cq_ring(b->rcq)), 4);
+	rnicpair_close(&p);
+}
+
 /*
  * The CQ overruns in the middle of a pass whose staging holds more messages,
  * while there is something to send: nothing is done twice.
@@ -722,6 +760,7 @@ int main(void)
 		cmocka_unit_test(overrun_is_told_once),
 		cmocka_unit_test(overrun_by_sends_fails_the_queue_pair),
 		cmocka_unit_test(overrun_by_receives_fails_the_queue_pair),
+		cmocka_unit_test(overrun_by_a_bad_message_fails_the_queue_pair),
 		cmocka_unit_test(overrun_amid_messages_is_told_once),
 		cmocka_unit_test(overrun_fails_all_on_the_queue),
 		cmocka_unit_test(overrun_leaves_other_queues_alone),

@@ -10,7 +10,7 @@
 #include "engine/engine.h"
 #include "qp/qp.h"
 #include "rnicpair.h"
-#include "qp/stream-internal.h"
+#include "qp/object.h"
 
 #define CREDIT_LEN 4u
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "qp/qp.h"
+#include "qp/qp-table.h"
 #include "rnicpair.h"
 
 #define QP_CNT 5000

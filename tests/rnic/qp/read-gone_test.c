@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "qp/qp.h"
+#include "engine/engine.h"
 #include "rawpeer.h"
 
 #define READ_LEN 3000000u

@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include "rnr-fixture.h"
-#include "qp/stream-internal.h"
+#include "qp/object.h"
+#include "engine/engine.h"
+#include "qp/stream-end.h"
 
 static uint8_t octets[4096];
 

@@ -14,7 +14,7 @@
 #include "engine/engine.h"
 #include "qp/rnr.h"
 #include "rawpeer.h"
-#include "qp/stream-internal.h"
+#include "qp/object.h"
 
 #define BUF_RECV 0x200000u
 

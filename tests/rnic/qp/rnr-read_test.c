@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 
 #include "rnr-fixture.h"
+#include "engine/engine.h"
+#include "qp/ack.h"
 
 #define READ_LEN (3u << 20)
 #define SOCKBUF 65536

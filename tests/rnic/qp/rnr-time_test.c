@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* rnr.c: how long, from what the peers told each other. */
 #include "rnr-fixture.h"
+#include "qp/rnr.h"
 
 #define US 1000ull
 

@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 #include "rnr-fixture.h"
-#include "qp/stream-internal.h"
+#include "qp/object.h"
+#include "engine/engine.h"
 #include "tcpfake.h"
 
 static uint8_t octets[300000];

@@ -12,6 +12,7 @@
 #include "mem/context.h"
 #include "engine/engine.h"
 #include "qp/qp.h"
+#include "qp/rq.h"
 #include "rawpeer.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;

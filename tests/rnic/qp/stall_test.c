@@ -12,7 +12,8 @@
 #include "qp/rnr.h"
 #include "rawpeer.h"
 #include "qp/qp.h"
-#include "qp/stream-internal.h"
+#include "qp/object.h"
+#include "qp/stall.h"
 
 #define STALL_MS 400
 

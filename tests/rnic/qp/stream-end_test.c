@@ -23,7 +23,9 @@
 #include "env.h"
 #include "qp/qp.h"
 #include "rawpeer.h"
-#include "qp/stream-internal.h"
+#include "qp/object.h"
+#include "qp/state.h"
+#include "qp/stream-end.h"
 #include "tcpfake.h"
 
 #define REF 0x1000
@@ -647,6 +649,7 @@ static void an_overrun_while_letting_go_is_told_once(void **state)
 		rnic_stream_detach(stream, 0);
 		rnic_qp_fail(s->qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
 			     RNIC_QP_EV_CNT);
+		rnic_qp_end(s->qp);
 		rnic_stream_end_step(stream);
 	}
 	rnic_engine_unlead(s->ctx->engine);

@@ -21,8 +21,9 @@
 
 #include "os/fd.h"
 #include "rnicpair.h"
-#include "qp/stream-internal.h"
+#include "qp/object.h"
 #include "os/tcp.h"
+#include "qp/stream-start.h"
 #include "tcpfake.h"
 
 static struct rnic_stream *stream_new(int fd, enum smpa_role role)

@@ -3,21 +3,14 @@
  * A stream joins one TCP socket, one smpa connection and, once connected,
  * one QP.
  *
- * Before rnic_qp_attach_stream() it belongs to the connection manager, whose
- * thread walks it through the MPA start exchange; after it to the QP's
+ * Before rnic_qp_attach_stream() it belongs to what makes the connection, which
+ * walks it through the MPA start exchange by these calls; after it to the QP's
  * engine, under the lead.
  */
-#ifndef RNIC_STREAM_H
-#define RNIC_STREAM_H
+#ifndef RNIC_STREAM_START_H
+#define RNIC_STREAM_START_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "../../libsiw-mpa/include/siw-mpa.h"
-
-struct rnic_stream;
-struct rnic_qp;
-struct sockaddr_storage;
+#include "object.h"
 
 /*
  * Takes over @fd (connected, non-blocking TCP socket, in the fd table as
@@ -72,31 +65,5 @@ uint32_t rnic_stream_start_wants(const struct rnic_stream *stream);
 
 /* Closes the socket and frees; only for streams not attached to a QP. */
 void rnic_stream_free(struct rnic_stream *stream);
-
-/*
- * Connect an IDLE QP with the stream: RTS.  From here the stream is the
- * engine's.  To be called when the conn is ESTABLISHED (Responder: the Reply
- * may still wait to be sent; the engine sends it).
- * @cm_ref: for rnic_loop_note() at the end of the stream; 0: no note.
- * Return: 0; -EINVAL: the QP is not IDLE; -ENOENT handled by the caller;
- *   -ENOMEM.  On failure the stream stays the caller's.
- */
-int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
-			  uint16_t ird, uint16_t ord, uint64_t cm_ref);
-
-/*
- * Look a QP up by number, on any context of the process, and keep it from
- * being destroyed until rnic_qp_put().  NULL: none.
- */
-struct rnic_qp *rnic_qp_get(uint32_t qp_num);
-void rnic_qp_put(struct rnic_qp *qp);
-
-/* What rnic_qp_query() answers; the socket is the connection manager's care. */
-void rnic_qp_set_timeout(struct rnic_qp *qp, uint8_t timeout);
-
-/* The connection manager asks for an orderly end (rdma_disconnect): like
- * rnic_qp_modify(CLOSING), but a QP without the stream of @cm_ref is left
- * alone: the number may be another QP's by now. */
-void rnic_qp_disconnect(struct rnic_qp *qp, uint64_t cm_ref);
 
 #endif

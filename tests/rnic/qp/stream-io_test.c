@@ -19,7 +19,7 @@
 #include "engine/engine.h"
 #include "qp/qp.h"
 #include "rawpeer.h"
-#include "qp/stream-internal.h"
+#include "qp/object.h"
 #include "tcpfake.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Reads and atomics of the peer: served in order.  Under the lead. */
+#ifndef RNIC_IRQ_H
+#define RNIC_IRQ_H
+
+#include "object.h"
+
+/* Cookie of Read Responses; those of SQEs are their indices, of 32 bits. */
+#define RNIC_COOKIE_RESPONSE UINT64_MAX
+
+/* Submit the next response, if there is one and it can be.  Return: whether it
+ * was. */
+bool rnic_irq_advance(struct rnic_qp *qp);
+
+/* Does the peer wait for responses that are not submitted yet? */
+static inline bool rnic_irq_is_waiting(const struct rnic_qp *qp)
+{
+	return qp->irq.submitted_cnt != qp->irq.cnt;
+}
+
+/* The oldest one that still needs that STag; NULL: none. */
+const struct rnic_irq_entry *rnic_irq_find(const struct rnic_irq *irq,
+					   uint32_t stag);
+
+/* Does a Read or atomic of the peer still need that STag? */
+bool rnic_irq_needs(const struct rnic_qp *qp, uint32_t stag);
+
+/*
+ * RDMAP-60, RDMAP-68, EXT-19: what a response is made from is not there.  The
+ * peer learns which of its requests has lost its memory, and how far it came;
+ * no WR of ours is at fault.
+ */
+void rnic_irq_refuse(struct rnic_qp *qp, const struct rnic_irq_entry *entry,
+		     uint16_t fault);
+
+/* The stream says that the oldest response is sent. */
+void rnic_irq_sent(struct rnic_qp *qp);
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Queue pairs, their queues, and their streams.  Everything but the producer
+ * side of the rings and the atomics is guarded by the engine's lead.
+ */
+#ifndef RNIC_QP_OBJECT_H
+#define RNIC_QP_OBJECT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include "../../libsiw-mpa/include/siw-mpa.h"
+#include "engine/object.h"
+#include "mem/atomic.h"
+#include "mem/object.h"
+#include "os/chan.h"
+#include "ring-mem.h"
+#include "rnic.h"
+
+struct rnic_qp;
+struct rnic_rnr;
+
+/* A QP that completes into a CQ: one for its sends, one for its receives. */
+struct rnic_cq_user {
+	LIST_ENTRY(rnic_cq_user) link;
+	struct rnic_qp *qp;
+};
+
+LIST_HEAD(rnic_cq_user_list, rnic_cq_user);
+
+struct rnic_cq {
+	struct rnic_context *ctx;
+	struct usiw_ring ring;
+	struct rnic_ring_mem mem;
+	struct rnic_chan *chan; /* NULL: none */
+	struct rnic_chan_node comp_node;
+	struct rnic_chan_node async_node;
+	uint64_t handle;
+	uint32_t flags;			/* enum rnic_cq_flags */
+	_Atomic uint32_t armed;		/* enum rnic_cq_armed */
+	_Atomic uint32_t user_cnt;	/* QPs */
+	_Atomic uint32_t look;		/* enum rnic_cq_look */
+	bool is_overrun;		/* guarded by the lead; stays so */
+	struct rnic_cq_user_list users; /* guarded by the lead */
+};
+
+enum rnic_cq_armed {
+	RNIC_CQ_NOT_ARMED,
+	RNIC_CQ_ARM_SOLICITED,
+	RNIC_CQ_ARM_ANY
+};
+
+/* Looks at the sockets by threads that sleep on them. */
+enum rnic_cq_look {
+	RNIC_CQ_LOOK_DUE, /* none since the last sleep */
+	RNIC_CQ_LOOKED,
+	RNIC_CQ_LOOK_VAIN, /* the next one is just before a sleep */
+};
+
+#define RNIC_SGE_MAX 32
+
+struct rnic_srq {
+	struct rnic_pd *pd;
+	struct usiw_ring ring;
+	struct rnic_ring_mem mem;
+	uint32_t max_sge;
+	uint32_t limit; /* guarded by the lead; 0: not armed */
+	uint64_t handle;
+	struct rnic_chan_node limit_node;
+	_Atomic uint32_t user_cnt; /* QPs */
+
+	/* QPs that hold Sends, in the order of their turns (rnr.c) */
+	struct rnic_rnr *first_rnr, *last_rnr;
+	uint32_t rnr_cnt;
+	_Atomic bool is_awaited; /* rnr_cnt > 0, for threads that post */
+	struct rnic_bell bell;
+};
+
+/* The receive that the current message goes to, copied out of the ring. */
+struct rnic_recv {
+	bool is_open;
+	uint64_t wr_id;
+	uint32_t len; /* sum of the SGEs */
+	uint32_t sge_cnt;
+	struct usiw_sge sge[RNIC_SGE_MAX];
+};
+
+/* An RDMA Read, or an atomic operation, of ours that is on its way. */
+struct rnic_orq_entry {
+	uint32_t sq_idx; /* is_ack: of the WR behind */
+	bool is_ack;
+	bool is_atomic; /* its answer has nothing of what follows */
+	uint32_t sink_stag;
+	uint64_t sink_to;
+	uint32_t len;
+	uint32_t placed;
+};
+
+enum rnic_irq_kind {
+	RNIC_IRQ_READ,
+	RNIC_IRQ_ATOMIC,      /* to be executed */
+	RNIC_IRQ_ATOMIC_DONE, /* to be answered */
+};
+
+/*
+ * A request of the peer, Read or Atomic, whose response TCP has not taken
+ * whole.
+ */
+struct rnic_irq_entry {
+	uint8_t kind; /* enum rnic_irq_kind */
+	uint32_t src_stag;
+	void *src;
+	uint32_t len; /* octets of @src that are still to be looked at */
+	uint32_t msn;
+	union {
+		struct {
+			uint64_t sink_to, src_to;
+			uint32_t sink_stag;
+			uint32_t held_idx; /* of the next Send to be held */
+		};
+		struct {
+			uint32_t id;
+			union {
+				struct rnic_atomic atomic;
+				uint64_t old; /* RNIC_IRQ_ATOMIC_DONE */
+			};
+		};
+	};
+};
+
+/* Reads and atomics in flight in one direction: a FIFO of fixed size. */
+struct rnic_orq {
+	struct rnic_orq_entry *entry;
+	uint32_t max, head, cnt;
+	uint32_t limit; /* of those that the application posted */
+};
+
+/*
+ * What is known of WRs without an answer of their own, where "complete" means
+ * placed at the peer (ack.c).
+ */
+struct rnic_ack {
+	bool is_on;
+	bool is_out;	   /* a READ of nothing is under way */
+	bool is_awaited;   /* the next WR cannot go before it is answered */
+	uint32_t msn;	   /* of the last Send or Immediate Data */
+	uint32_t want_idx; /* all before have been waited for, or will be */
+	uint32_t done_idx; /* all before are placed */
+};
+
+struct rnic_irq {
+	struct rnic_irq_entry *entry;
+	uint32_t max, head, cnt;
+	uint32_t submitted_cnt; /* of these, from the head on */
+};
+
+/* What a submitted WR will complete with, by SQ slot. */
+struct rnic_sq_wr {
+	uint64_t wr_id;
+	uint32_t len; /* READ, atomics: octets read */
+	uint32_t msn; /* with struct rnic_ack: of its Send; 0: none */
+	uint8_t wc_opcode;
+	bool is_signaled;
+	bool is_sent; /* with struct rnic_ack: TCP has it */
+	bool is_done;
+};
+
+/*
+ * What travels as two messages, Immediate Data and another one: the part that
+ * comes second is kept back until the engine takes it.
+ */
+struct rnic_sq_imm {
+	bool is_due; /* behind a Write that is submitted already */
+	/* Of the Send at next_idx, submitted already: */
+	bool is_marked; /* the mark */
+	bool is_ahead;	/* the Immediate Data behind it */
+	uint8_t opcode;
+	uint32_t imm_be;
+};
+
+struct rnic_sq {
+	struct usiw_ring ring;
+	struct rnic_ring_mem mem;
+	uint32_t max_sge, max_inline;
+	uint32_t next_idx; /* first SQE not yet submitted */
+	uint32_t done_idx; /* first SQE not yet completed: the consumer index */
+	bool is_ended;	   /* the peer has closed: nothing from end_idx on */
+	uint32_t end_idx;
+	uint32_t used_ops;     /* bits by enum usiw_wr_opcode, since RTS */
+	struct rnic_sq_wr *wr; /* by slot */
+	struct iovec iov[2][RNIC_SGE_MAX]; /* of two messages in turn */
+	uint8_t iov_turn;
+	struct rnic_sq_imm imm;
+	struct rnic_orq orq;
+	struct rnic_ack ack;
+};
+
+struct rnic_rq {
+	struct usiw_ring ring;
+	struct rnic_ring_mem mem;
+	uint32_t max_sge;
+	struct rnic_recv current;
+	/* Index of recv_cq behind the last message's completion. */
+	_Atomic uint32_t told_idx;
+};
+
+/* What has come of messages that belong together, or are not whole. */
+struct rnic_arrival {
+	uint32_t write_stag;  /* of the Write under way; 0: none */
+	uint32_t write_len;   /* octets of it so far */
+	uint32_t written_len; /* of the last Write, until something follows */
+	bool is_imm_marked;   /* the mark was the last message */
+	bool has_imm;	      /* the next Send's */
+	uint32_t imm_be;
+};
+
+/*
+ * RFC 7306 has no Send with immediate data.  It travels as three messages
+ * (D-37): an RDMA Write without octets whose STag and TO are this mark, the
+ * Immediate Data, which then takes no receive, and the Send.  Nothing that a
+ * peer says in a message of its own is taken for the mark: a Write without
+ * octets names no memory, and nobody draws these 96 bits by chance.
+ */
+#define RNIC_IMM_MARK_STAG 0x53454e44u
+#define RNIC_IMM_MARK_TO 0xc64e0b1d92a7f358u
+#define RNIC_IMM_LEN 4
+
+/* Async events a QP can raise; each has a node of its own. */
+enum rnic_qp_event {
+	RNIC_QP_EV_FATAL,
+	RNIC_QP_EV_REQ_ERR,
+	RNIC_QP_EV_ACCESS_ERR,
+	RNIC_QP_EV_LAST_WQE,
+	RNIC_QP_EV_COMM_EST,
+	RNIC_QP_EV_CNT
+};
+
+/*
+ * The cause of a QP's end.  It is noted where it is found, in the midst of
+ * sending or receiving; the first one counts.  The state says so at once; what
+ * follows from it, rnic_qp_end() does when control has returned there.
+ */
+struct rnic_qp_cause {
+	bool is_due; /* noted, and rnic_qp_end() is still to come */
+	bool has_idx;
+	uint32_t idx; /* the WR at fault: those before it end first */
+	enum usiw_wc_status first; /* of the oldest WR that is left */
+	enum rnic_qp_event event;  /* RNIC_QP_EV_CNT: none */
+	int status;		   /* the connection manager's */
+};
+
+/* A message of the peer's that is not acceptable, likewise. */
+struct rnic_refusal {
+	bool is_due;
+	uint16_t fault;
+	enum rnic_qp_event event;
+};
+
+struct rnic_qp {
+	struct rnic_mw_owner owner; /* its domain, and windows of type 2 */
+	struct rnic_context *ctx;
+	struct rnic_engine *engine;
+	struct rnic_cq *send_cq, *recv_cq;
+	struct rnic_cq_user send_user, recv_user; /* in their lists */
+	struct rnic_srq *srq;
+	uint32_t num;
+	bool is_retired;
+	bool is_told; /* a peer was given the number: see qp-num.h */
+	uint64_t handle;
+	_Atomic uint32_t state; /* enum rnic_qp_state; written by the leader */
+	_Atomic uint32_t reset_cnt; /* back to IDLE so often */
+
+	_Atomic bool is_rnr; /* rnr != NULL, for threads that post */
+	struct rnic_bell bell;
+
+	/* table of QPs (qp-table.c) */
+	struct rnic_qp *table_next;
+	_Atomic uint32_t pin_cnt; /* rnic_qp_get() holders */
+
+	/* guarded by the lead */
+	struct rnic_qp_cause cause;
+	struct rnic_refusal refusal;
+	struct rnic_sq sq;
+	struct rnic_rq rq;
+	struct rnic_irq irq;
+	struct iovec irq_iov[2];
+	struct rnic_arrival arrival;
+	uint8_t irq_turn;
+	bool is_irq_turn; /* fairness between responses and requests */
+	uint32_t access;
+	bool has_access; /* the application set it */
+	bool has_ord_limit;
+	uint32_t ord_limit;
+	bool is_last_wqe_told;
+	bool is_rtr_only; /* without rdma_cm; RTS not yet asked for */
+	uint8_t timeout;  /* of the connection manager's, as it was given */
+	bool is_cq_gone; /* a CQ overrun, the engine broken: fail when served */
+	struct rnic_rnr *rnr; /* Sends without receive; NULL: none */
+	uint32_t held_in_idx, held_out_idx; /* Sends held ever, delivered */
+	uint64_t rnr_ns; /* how long; 0: not at all; UINT64_MAX: no limit */
+	uint64_t rnr_full_ns; /* the most, while its memory is full */
+	uint64_t retry_ns;    /* with a silent peer's TCP; 0: TCP's own */
+	struct rnic_stream *stream;
+	_Atomic int tcp_error; /* the errno that ended it; 0: none did */
+	struct rnic_chan_node event_node[RNIC_QP_EV_CNT];
+};
+
+/* ---- streams ------------------------------------------------------------- */
+
+enum rnic_stream_phase {
+	RNIC_STREAM_START,   /* the connection manager's */
+	RNIC_STREAM_RUN,     /* RDMA mode, QP attached */
+	RNIC_STREAM_CLOSING, /* QP attached; SQ drains, then FIN, then theirs */
+	RNIC_STREAM_DRAIN,   /* no QP: what is prepared goes out (TERMINATE),
+				then FIN; input is thrown away */
+};
+
+struct rnic_stream {
+	struct rnic_source source; /* the socket */
+	enum rnic_stream_phase phase;
+	struct smpa_conn *conn;
+	struct rnic_engine *engine; /* NULL in START */
+	struct rnic_qp *qp;	    /* NULL in START and DRAIN */
+	bool is_tx_blocked;	    /* TCP took less than was offered */
+	bool has_tx_markers;
+	bool is_fin_sent;
+	bool has_peer_fin;
+	bool is_half_closed; /* the QP has been told so */
+	bool is_initiator;
+	bool is_probing;	       /* it is time, see probe_ns */
+	uint8_t nudge_cnt;	       /* looks at the send CQ, see nudge_ns */
+	uint8_t probe_cnt;	       /* how often it was */
+	void *rx_staging, *tx_staging; /* lent now, from the engine's pools */
+	void *start_rx, *start_tx;     /* own, until attached */
+	size_t start_taken;	       /* octets of the peer's start frame */
+	uint64_t deadline_ns;	       /* 0: none */
+	int send_error;		       /* what a send got from the socket */
+	uint64_t tx_octets;	       /* taken by TCP since the start */
+	uint64_t paced_acked;	       /* by the peer's TCP, then */
+	uint64_t paced_octets;	       /* of these, when deadline_ns was set */
+	uint64_t rnr_ns;   /* end of the RNR time (rnr.c); 0: nothing held */
+	uint64_t nudge_ns; /* when to wake who waits on the send CQ; 0 */
+	uint64_t probe_ns; /* when a silent peer hears from us again; 0 */
+	struct {
+		uint64_t next_ns; /* 0: between FPDUs, when last looked at */
+		uint64_t fpdu;	  /* how many were whole then */
+		uint32_t same_cnt;
+	} stall; /* stall.c */
+	struct {
+		uint64_t next_ns; /* 0: nobody need look */
+		uint64_t acked;
+		uint32_t same_cnt;
+	} look;			   /* retry.c */
+	uint64_t cm_ref;	   /* 0: nobody to tell, or told already */
+	uint32_t pass_cnt;	   /* to look at the EMSS now and then */
+	struct smpa_counters told; /* already in the counter page */
+};
+
+/* ---- small questions ----------------------------------------------------- */
+
+static inline enum rnic_qp_state rnic_qp_state_now(const struct rnic_qp *qp)
+{
+	return (enum rnic_qp_state)atomic_load_explicit(&qp->state,
+							memory_order_relaxed);
+}
+
+static inline bool rnic_qp_has_ended(const struct rnic_qp *qp)
+{
+	enum rnic_qp_state state = rnic_qp_state_now(qp);
+
+	return state == RNIC_QPS_TERMINATE || state == RNIC_QPS_ERROR;
+}
+
+/* Nothing is to be sent or received for it any more: its stream has gone, or
+ * the cause of its end is noted. */
+static inline bool rnic_qp_is_over(const struct rnic_qp *qp)
+{
+	return !qp->stream || rnic_qp_has_ended(qp);
+}
+
+/* What the WR in that slot will complete with. */
+static inline struct rnic_sq_wr *rnic_sq_wr_at(const struct rnic_sq *sq,
+					       uint32_t idx)
+{
+	return &sq->wr[idx & sq->ring.mask];
+}
+
+static inline const struct usiw_sge *rnic_sqe_sges(const struct usiw_sqe *slot)
+{
+	return (const struct usiw_sge *)(slot + 1);
+}
+
+/* SGEs of the slot; never more than fit into it, whatever it says. */
+static inline uint32_t rnic_sqe_sge_cnt(const struct rnic_sq *sq,
+					const struct usiw_sqe *slot)
+{
+	uint32_t cnt = slot->sge_cnt;
+
+	return cnt < sq->max_sge ? cnt : sq->max_sge;
+}
+
+/* Indices run freely: @a comes before @b. */
+static inline bool rnic_sq_idx_is_before(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) < 0;
+}
+
+#endif

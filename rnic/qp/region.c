@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Regions that go while a QP uses them. */
+#include "region.h"
+#include "irq.h"
+#include "os/stat.h"
+#include "rq.h"
+#include "sge.h"
+#include "state.h"
+
+static bool sqe_names(const struct rnic_sq *sq, uint32_t idx, uint32_t stag)
+{
+	const struct usiw_sqe *slot = usiw_ring_slot(&sq->ring, idx);
+
+	if (slot->flags & USIW_SQE_INLINE)
+		return false;
+	return rnic_sge_names(rnic_sqe_sges(slot), rnic_sqe_sge_cnt(sq, slot),
+			      stag);
+}
+
+static bool wr_names(const struct rnic_sq *sq, uint32_t idx, uint32_t stag)
+{
+	return !rnic_sq_wr_at(sq, idx)->is_done && sqe_names(sq, idx, stag);
+}
+
+static bool recv_names(const struct rnic_qp *qp, uint32_t stag)
+{
+	const struct rnic_recv *recv = &qp->rq.current;
+
+	return recv->is_open && rnic_sge_names(recv->sge, recv->sge_cnt, stag);
+}
+
+void rnic_qp_region_gone(struct rnic_qp *qp, uint32_t stag)
+{
+	static const struct smpa_fault fault = { SMPA_F_RDMAP_STREAM_CATA };
+	const struct rnic_irq_entry *entry = rnic_irq_find(&qp->irq, stag);
+	const struct usiw_cqe cqe = { .status = USIW_WC_LOC_PROT_ERR,
+				      .opcode = USIW_WC_RECV };
+	enum rnic_qp_event event = RNIC_QP_EV_ACCESS_ERR; /* a peer's Write */
+	uint32_t idx = qp->sq.done_idx;
+
+	if (entry) {
+		rnic_irq_refuse(qp, entry, SMPA_F_RDMAP_STAG);
+		return;
+	}
+	rnic_stat_add(RNIC_STAT_term_sent, 1);
+	while (idx != qp->sq.next_idx && !wr_names(&qp->sq, idx, stag))
+		idx++;
+	if (idx != qp->sq.next_idx) {
+		rnic_qp_fail_at(qp, idx, USIW_WC_LOC_PROT_ERR);
+		return;
+	}
+	smpa_conn_terminate(qp->stream->conn, fault);
+	if (recv_names(qp, stag)) {
+		event = RNIC_QP_EV_REQ_ERR;
+		rnic_rq_complete(qp, &cqe);
+	}
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR, event);
+}
+
+bool rnic_qp_uses_region(const struct rnic_qp *qp, uint32_t stag,
+			 const void *addr, size_t len)
+{
+	const struct rnic_sq *sq = &qp->sq;
+	const struct rnic_irq *irq = &qp->irq;
+	bool is_named = qp->arrival.write_stag == stag || recv_names(qp, stag);
+
+	for (uint32_t i = 0; i < irq->cnt; i++) {
+		const struct rnic_irq_entry *entry =
+			&irq->entry[(irq->head + i) % irq->max];
+
+		if (!entry->len || entry->src_stag != stag)
+			continue;
+		if (i >= irq->submitted_cnt)
+			return true; /* its response would read there */
+		is_named = true;
+	}
+	for (uint32_t i = sq->done_idx; i != sq->next_idx && !is_named; i++)
+		is_named = wr_names(sq, i, stag);
+	/* Named, but perhaps sent, or not arrived yet: then it is checked anew,
+	 * and fails, when its octets come. */
+	return is_named && smpa_conn_uses(qp->stream->conn, addr, len);
+}

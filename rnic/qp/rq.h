@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Receives: claimed from the RQ or the SRQ.  Under the lead. */
+#ifndef RNIC_RQ_H
+#define RNIC_RQ_H
+
+#include "object.h"
+
+/* Open the next receive as qp->rq.current.  Return: 0; -ENOENT: none. */
+int rnic_rq_claim(struct rnic_qp *qp);
+
+/* The ring that the QP's receives come from. */
+const struct usiw_ring *rnic_rq_ring(const struct rnic_qp *qp);
+
+/*
+ * The domain that the memory of the QP's receives is checked for: a shared
+ * receive belongs to the domain of its queue, since the key is its poster's.
+ * What the peer names itself, to access or to invalidate, is checked for the
+ * QP's.
+ */
+static inline const struct rnic_pd *rnic_rq_pd(const struct rnic_qp *qp)
+{
+	return qp->srq ? qp->srq->pd : qp->owner.pd;
+}
+
+/* Complete the current receive. */
+void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe);
+
+/*
+ * The message of the current receive is placed: do what else it asks for, and
+ * complete.  Return: 0; -EACCES: it may not invalidate that STag; nothing is
+ * done.
+ */
+int rnic_rq_deliver(struct rnic_qp *qp, const struct usiw_cqe *cqe);
+
+void rnic_rq_flush(struct rnic_qp *qp);
+/* Any thread, which keeps the QP (rnic_qp_get()): a message has completed that
+ * the application has not polled. */
+bool rnic_rq_is_unread(const struct rnic_qp *qp);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The send queue: WRs become messages.  Under the lead. */
+#ifndef RNIC_SQ_H
+#define RNIC_SQ_H
+
+#include "ack.h"
+#include "object.h"
+
+/*
+ * Submit what can be submitted: SQEs in order, and responses to the peer's
+ * reads in turn with them.  Return: true when something was submitted.
+ */
+bool rnic_sq_advance(struct rnic_qp *qp);
+
+/* Is there a WR to submit? */
+static inline bool rnic_sq_has_next(const struct rnic_sq *sq)
+{
+	return usiw_ring_slot_pending(&sq->ring, sq->next_idx) &&
+	       !(sq->is_ended && sq->next_idx == sq->end_idx);
+}
+
+/* Is there something to submit?  Not: may it be now? */
+static inline bool rnic_sq_is_waiting(const struct rnic_qp *qp)
+{
+	return qp->sq.imm.is_due || rnic_sq_has_next(&qp->sq) ||
+	       (qp->sq.ack.is_on && rnic_ack_is_due(qp));
+}
+
+/* The message with this cookie, all before which is sent, has memory that is
+ * registered, but cannot be read: the QP fails. */
+void rnic_sq_unreadable(struct rnic_qp *qp, uint64_t cookie);
+
+/* The oldest read or atomic is answered in full. */
+void rnic_sq_read_done(struct rnic_qp *qp);
+
+/*
+ * The peer has closed its half: what is posted now still goes, what is posted
+ * later does not, and no answer comes any more.  With struct rnic_ack nothing
+ * more is submitted: nothing would tell whether the peer took it.
+ */
+void rnic_sq_peer_closed(struct rnic_qp *qp);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The state of a QP, and the cause of its end. */
+#include "state.h"
+
+#include <errno.h>
+
+#include "mem/context.h"
+#include "os/stat.h"
+
+void rnic_qp_set_state(struct rnic_qp *qp, enum rnic_qp_state state)
+{
+	atomic_store_explicit(&qp->state, state, memory_order_relaxed);
+	/*
+	 * Pairs with the fence in rnic_qp_ring_rq(): either the poster sees
+	 * the end and rings, or the flush sees its entry.  A seq_cst store
+	 * alone would not keep the flush's load behind it.
+	 */
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+static const enum usiw_async_type qp_event_types[] = {
+	[RNIC_QP_EV_FATAL] = USIW_EVENT_QP_FATAL,
+	[RNIC_QP_EV_REQ_ERR] = USIW_EVENT_QP_REQ_ERR,
+	[RNIC_QP_EV_ACCESS_ERR] = USIW_EVENT_QP_ACCESS_ERR,
+	[RNIC_QP_EV_LAST_WQE] = USIW_EVENT_QP_LAST_WQE_REACHED,
+	[RNIC_QP_EV_COMM_EST] = USIW_EVENT_COMM_EST,
+};
+
+void rnic_qp_raise(struct rnic_qp *qp, enum rnic_qp_event event)
+{
+	if (event != RNIC_QP_EV_CNT)
+		rnic_context_event(qp->ctx, &qp->event_node[event],
+				   qp_event_types[event], qp->handle);
+}
+
+void rnic_qp_comm_est(struct rnic_qp *qp)
+{
+	qp->is_rtr_only = false;
+	rnic_qp_raise(qp, RNIC_QP_EV_COMM_EST);
+}
+
+void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
+		  enum usiw_wc_status first, enum rnic_qp_event event)
+{
+	if (rnic_qp_has_ended(qp))
+		return;
+	rnic_qp_set_state(qp, state);
+	qp->cause = (struct rnic_qp_cause){
+		.is_due = true,
+		.first = first,
+		.event = event,
+		.status = -ECONNRESET,
+	};
+}
+
+void rnic_qp_fail_at(struct rnic_qp *qp, uint32_t idx,
+		     enum usiw_wc_status status)
+{
+	if (rnic_qp_has_ended(qp))
+		return;
+	smpa_conn_terminate(qp->stream->conn,
+			    (struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, status, RNIC_QP_EV_REQ_ERR);
+	qp->cause.status = -EIO;
+	qp->cause.has_idx = true;
+	qp->cause.idx = idx;
+}
+
+void rnic_qp_overrun(struct rnic_qp *qp)
+{
+	if (rnic_qp_has_ended(qp))
+		return;
+	if (qp->stream) {
+		/* RDMAP-58; and nothing that is staged is delivered now. */
+		smpa_conn_terminate(qp->stream->conn,
+				    (struct smpa_fault){ SMPA_F_RDMAP_LOCAL });
+		rnic_stat_add(RNIC_STAT_term_sent, 1);
+	}
+	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
+		     RNIC_QP_EV_FATAL);
+}

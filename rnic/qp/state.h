@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The state of a QP, and the cause of its end.  Under the lead. */
+#ifndef RNIC_STATE_H
+#define RNIC_STATE_H
+
+#include "object.h"
+
+void rnic_qp_set_state(struct rnic_qp *qp, enum rnic_qp_state state);
+
+/* Raise an asynchronous event; RNIC_QP_EV_CNT: none. */
+void rnic_qp_raise(struct rnic_qp *qp, enum rnic_qp_event event);
+
+/* The peer's first message, and the application is not beyond RTR. */
+void rnic_qp_comm_est(struct rnic_qp *qp);
+
+/*
+ * The QP leaves RTS for good: note the cause, unless there is one.
+ * rnic_qp_end() has to follow.  @first: status of the oldest send WR; the rest
+ * are flushed.
+ */
+void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
+		  enum usiw_wc_status first, enum rnic_qp_event event);
+
+/* The same because of the WR at @idx: those before it end first, in order. */
+void rnic_qp_fail_at(struct rnic_qp *qp, uint32_t idx,
+		     enum usiw_wc_status status);
+
+/* A completion did not fit into its CQ: the peer is told, the QP fails. */
+void rnic_qp_overrun(struct rnic_qp *qp);
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Octets from the socket to the protocol engine and its events to the QP,
+ * messages of the QP to the socket.
+ */
+#include "stream-io.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "../../util/log.h"
+#include "engine/engine.h"
+#include "engine/staging.h"
+#include "inbound.h"
+#include "irq.h"
+#include "os/stat.h"
+#include "os/tcp.h"
+#include "rnr.h"
+#include "sq-done.h"
+#include "sq.h"
+#include "stall.h"
+#include "state.h"
+
+/* Reads of one stream before the next one has its turn. */
+#define STREAM_READ_MAX 16
+static size_t iov_len(const struct iovec *iov, int cnt)
+{
+	size_t len = 0;
+
+	for (int i = 0; i < cnt; i++)
+		len += iov[i].iov_len;
+	return len;
+}
+
+/* ---- staging ------------------------------------------------------------ */
+
+static int stream_lend_rx(struct rnic_stream *stream)
+{
+	struct rnic_staging_pool *pool = &stream->engine->rx_pool;
+
+	stream->rx_staging = rnic_staging_get(pool);
+	if (!stream->rx_staging)
+		return -ENOMEM;
+	return smpa_conn_rx_lend(stream->conn, stream->rx_staging, pool->size);
+}
+
+int rnic_stream_lend_tx(struct rnic_stream *stream)
+{
+	struct rnic_staging_pool *pool = &stream->engine->tx_pool;
+	int rc;
+
+	if (stream->tx_staging)
+		return 0;
+	if (stream->start_tx) {
+		/* The last start frame must leave before we can change. */
+		rc = smpa_conn_tx_lend(stream->conn, NULL, 0);
+		if (rc < 0)
+			return rc;
+		free(stream->start_tx);
+		stream->start_tx = NULL;
+	}
+	stream->tx_staging = rnic_staging_get(pool);
+	if (!stream->tx_staging)
+		return -ENOMEM;
+	return smpa_conn_tx_lend(stream->conn, stream->tx_staging, pool->size);
+}
+
+static void stream_return_staging(struct rnic_stream *stream)
+{
+	if (stream->rx_staging && smpa_conn_rx_is_idle(stream->conn)) {
+		smpa_conn_rx_lend(stream->conn, NULL, 0);
+		rnic_staging_put(&stream->engine->rx_pool, stream->rx_staging);
+		stream->rx_staging = NULL;
+	}
+	if (stream->tx_staging && smpa_conn_tx_is_idle(stream->conn)) {
+		smpa_conn_tx_lend(stream->conn, NULL, 0);
+		rnic_staging_put(&stream->engine->tx_pool, stream->tx_staging);
+		stream->tx_staging = NULL;
+	}
+}
+
+/* ---- what TCP takes -------------------------------------------------------
+ */
+
+/* Is this the place to begin a new segment?  A QP that connected without
+ * rdma_cm has a peer like us, who takes them as they come. */
+static int stream_send_flags(const struct rnic_stream *stream)
+{
+	if (stream->qp && stream->qp->sq.ack.is_on)
+		return 0;
+	return smpa_conn_tx_ends_segment(stream->conn) ? MSG_EOR : 0;
+}
+
+/* Return: 1: all that was prepared went; 0: nothing prepared, or TCP is full;
+ * -EFAULT: what comes next cannot be read; other -errno: the socket failed. */
+static int stream_put(struct rnic_stream *stream)
+{
+	const struct iovec *iov;
+	size_t want;
+	ssize_t len;
+	int cnt;
+
+	cnt = smpa_conn_tx_prepare(stream->conn, &iov);
+	if (cnt <= 0)
+		return cnt == -EFAULT ? cnt : 0;
+	want = iov_len(iov, cnt);
+	len = rnic_tcp_send(stream->source.fd, iov, cnt,
+			    stream_send_flags(stream));
+	if (len == -EFAULT) {
+		/* What is left to say comes with the next tx_prepare. */
+		(void)smpa_conn_tx_fault(stream->conn);
+		return 1;
+	}
+	if (len == -EAGAIN) {
+		stream->is_tx_blocked = true;
+		return 0;
+	}
+	if (len < 0) {
+		stream->send_error = (int)len;
+		return (int)len;
+	}
+	rnic_stat_add(RNIC_STAT_tx_calls, 1);
+	rnic_stat_add(RNIC_STAT_tx_octets, (uint64_t)len);
+	stream->tx_octets += (uint64_t)len;
+	smpa_conn_tx_commit(stream->conn, (size_t)len);
+	stream->is_tx_blocked = (size_t)len < want;
+	return !stream->is_tx_blocked;
+}
+
+/* ---- events ------------------------------------------------------------- */
+
+/*
+ * Before a message of the peer's is refused: answer what it has asked for, as
+ * far as TCP takes it at once.  The QP may be over after.
+ */
+static void stream_answer(struct rnic_stream *stream)
+{
+	bool has_submitted = true;
+	int rc = 1;
+
+	if (!rnic_irq_is_waiting(stream->qp) || stream->is_tx_blocked ||
+	    rnic_stream_lend_tx(stream) < 0)
+		return;
+	/* No events: this is in the midst of one. */
+	while (has_submitted || rc > 0) {
+		has_submitted = rnic_irq_advance(stream->qp);
+		if (rnic_qp_is_over(stream->qp))
+			return;
+		rc = stream_put(stream);
+	}
+}
+
+void rnic_stream_refuse(struct rnic_stream *stream)
+{
+	struct rnic_qp *qp = stream->qp;
+	struct smpa_fault fault = { qp->refusal.fault };
+
+	if (!qp->refusal.is_due)
+		return;
+	qp->refusal.is_due = false;
+	util_info("rnic", "qp 0x%06x: peer's message refused: %s", qp->num,
+		  smpa_fault_str(fault));
+	stream_answer(stream);
+	if (rnic_qp_is_over(qp))
+		return; /* what was to be read is not there */
+	smpa_conn_refuse(stream->conn, fault);
+	rnic_stat_add(RNIC_STAT_term_sent, 1);
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR,
+		     qp->refusal.event);
+}
+
+static void stream_sent(struct rnic_qp *qp, uint64_t cookie)
+{
+	if (cookie != RNIC_COOKIE_RESPONSE) {
+		rnic_sq_sent(qp, (uint32_t)cookie);
+		return;
+	}
+	rnic_irq_sent(qp);
+	if (qp->rnr)
+		rnic_rnr_read_answered(qp);
+}
+
+/* Once the QP is over only what is sent matters. */
+void rnic_stream_events(struct rnic_stream *stream)
+{
+	struct smpa_event ev;
+
+	while (smpa_conn_next_event(stream->conn, &ev) > 0) {
+		if (!stream->qp) {
+			if (ev.type != SMPA_EV_SENT)
+				return;
+			continue;
+		}
+		switch (ev.type) {
+		case SMPA_EV_SENT:
+			stream_sent(stream->qp, ev.sent.cookie);
+			break;
+		case SMPA_EV_CLOSED:
+			stream->has_peer_fin = true;
+			break;
+		case SMPA_EV_NONE:
+		case SMPA_EV_REQUEST:
+		case SMPA_EV_ESTABLISHED:
+		case SMPA_EV_REJECTED:
+		case SMPA_EV_SEGMENT:
+		case SMPA_EV_MESSAGE:
+		case SMPA_EV_READ:
+		case SMPA_EV_ATOMIC:
+		case SMPA_EV_ATOMIC_DONE:
+		case SMPA_EV_TERMINATE:
+		case SMPA_EV_FAULT:
+			if (rnic_qp_is_over(stream->qp))
+				return;
+			if (rnic_inbound_event(stream->qp, stream->conn, &ev))
+				rnic_stream_refuse(stream);
+			break;
+		}
+	}
+}
+
+/* ---- receive ------------------------------------------------------------ */
+
+/* The kernel could not write into an open sink.  No octet is lost by that,
+ * and what may stand in front of the fault is placed. */
+static int stream_unwritable(struct rnic_stream *stream)
+{
+	struct smpa_event ev;
+
+	if (!smpa_conn_open_segment(stream->conn, &ev))
+		return -EFAULT;
+	(void)rnic_inbound_unwritable(stream->qp, stream->conn, &ev);
+	rnic_stream_refuse(stream);
+	return 0;
+}
+
+/* Return: octets asked for and got in full: > 0, look again; 0: enough;
+ * negative errno: the socket failed. */
+int rnic_stream_read(struct rnic_stream *stream)
+{
+	struct iovec iov[SMPA_IOV_MAX + 1];
+	size_t want;
+	ssize_t len;
+	int cnt, rc;
+
+	cnt = smpa_conn_rx_prepare(stream->conn, iov, SMPA_IOV_MAX + 1);
+	if (cnt == -ENOBUFS) {
+		rc = stream_lend_rx(stream);
+		if (rc < 0)
+			return rc;
+		cnt = smpa_conn_rx_prepare(stream->conn, iov, SMPA_IOV_MAX + 1);
+	}
+	if (cnt <= 0)
+		return cnt;
+	want = iov_len(iov, cnt);
+	len = rnic_tcp_recv(stream->source.fd, iov, cnt);
+	if (len == -EAGAIN)
+		return 0;
+	rnic_stat_add(RNIC_STAT_rx_calls, 1);
+	if (len == -EFAULT)
+		return stream_unwritable(stream);
+	if (len < 0)
+		return (int)len;
+	/* The send took the error: behind it, recv() says no more than EOF. */
+	if (len == 0 && stream->send_error < 0)
+		return stream->send_error;
+	if (len == 0) {
+		stream->has_peer_fin = true;
+		smpa_conn_rx_eof(stream->conn);
+		rnic_stream_events(stream);
+		return 0;
+	}
+	stream->probe_ns = 0;
+	rnic_stat_add(RNIC_STAT_rx_octets, (uint64_t)len);
+	smpa_conn_rx_commit(stream->conn, (size_t)len);
+	rnic_stream_events(stream);
+	return (size_t)len == want;
+}
+
+/* Sends wait for receives, and nothing more can be kept (rnr.c). */
+bool rnic_stream_is_full(const struct rnic_stream *stream)
+{
+	return stream->qp && rnic_rnr_is_full(stream->qp);
+}
+
+int rnic_stream_rx(struct rnic_stream *stream)
+{
+	int rc = 1;
+
+	for (int i = 0; i < STREAM_READ_MAX && rc > 0; i++) {
+		if (stream->has_peer_fin || !stream->qp ||
+		    rnic_qp_is_over(stream->qp))
+			return 0;
+		rc = rnic_stream_read(stream);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int rnic_stream_discard(struct rnic_stream *stream)
+{
+	ssize_t len = 1;
+
+	for (int i = 0; i < STREAM_READ_MAX && len > 0; i++) {
+		len = rnic_tcp_discard(stream->source.fd, 1u << 20);
+		if (len == 0)
+			stream->has_peer_fin = true;
+	}
+	return len < 0 && len != -EAGAIN ? (int)len : 0;
+}
+
+/* ---- transmit ----------------------------------------------------------- */
+
+/* What cannot be read ends the stream. */
+static void stream_unreadable(struct rnic_stream *stream)
+{
+	if (stream->qp && !rnic_qp_is_over(stream->qp))
+		rnic_sq_unreadable(stream->qp,
+				   smpa_conn_tx_unreadable(stream->conn));
+	else /* there is no QP any more */
+		smpa_conn_terminate(
+			stream->conn,
+			(struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
+}
+
+/* The same, and what comes of it. */
+static int stream_send(struct rnic_stream *stream)
+{
+	uint64_t sent = stream->tx_octets;
+	int rc = stream_put(stream);
+
+	if (stream->tx_octets != sent)
+		rnic_stream_events(stream);
+	if (rc != -EFAULT)
+		return rc;
+	stream_unreadable(stream);
+	return 1; /* TERMINATE is next */
+}
+
+bool rnic_stream_has_work(const struct rnic_stream *stream)
+{
+	const struct rnic_qp *qp = stream->qp;
+
+	return qp && !rnic_qp_is_over(qp) &&
+	       (rnic_irq_is_waiting(qp) || rnic_sq_is_waiting(qp));
+}
+
+int rnic_stream_transmit(struct rnic_stream *stream)
+{
+	int rc = 1;
+
+	if (stream->is_fin_sent)
+		return 0;
+	while (rc > 0) {
+		if (rnic_stream_has_work(stream)) {
+			rc = rnic_stream_lend_tx(stream);
+			if (rc < 0 && rc != -EBUSY)
+				return rc;
+			if (rc == 0)
+				rnic_sq_advance(stream->qp);
+		}
+		rc = stream_send(stream);
+	}
+	return rc;
+}
+
+void rnic_stream_watch(struct rnic_stream *stream)
+{
+	uint32_t events = 0;
+
+	if (!stream->has_peer_fin && !rnic_stream_is_full(stream))
+		events |= EPOLLIN;
+	if (stream->is_tx_blocked)
+		events |= EPOLLOUT;
+	rnic_engine_set_events(stream->engine, &stream->source, events);
+}
+
+void rnic_stream_settle(struct rnic_stream *stream)
+{
+	rnic_stall_begin(stream);
+	stream_return_staging(stream);
+	rnic_stream_watch(stream);
+}
+
+int rnic_stream_flush(struct rnic_stream *stream)
+{
+	int rc = 1;
+
+	while (rc > 0)
+		rc = stream_send(stream);
+	return rc;
+}

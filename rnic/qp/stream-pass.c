@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Passes over a stream in RDMA mode: receive, transmit, and what came of it. */
+#include "stream-pass.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+
+#include "../../util/log.h"
+
+#include "engine/engine.h"
+#include "os/clock.h"
+#include "os/tcp.h"
+#include "stream-end.h"
+#include "stream-io.h"
+
+/* Passes between two looks at the socket's EMSS (MPA-67); more often in the
+ * beginning, when TCP still learns the peer's window. */
+#define STREAM_EMSS_PASSES 4096u
+/* A silent peer is probed after this, and again after four times as long:
+ * most answer sooner, and siw's gap lasts microseconds. */
+#define STREAM_PROBE_NS (200 * NS_PER_MS)
+#define STREAM_PROBE_MAX 2
+
+/* ---- a socket that has failed -------------------------------------------- */
+
+/* As a call would have told it. */
+static int stream_error(const struct rnic_stream *stream)
+{
+	socklen_t len = sizeof(int);
+	int err = 0;
+
+	if (rnic_tcp()->getsockopt(stream->source.fd, SOL_SOCKET, SO_ERROR,
+				   &err, &len) < 0 ||
+	    err == 0)
+		return -ECONNRESET;
+	return -err;
+}
+
+/* A call, or epoll, says that the connection has failed; for those who ask why
+ * once they hear that the QP has ended. */
+static void stream_note_error(const struct rnic_stream *stream, int status)
+{
+	int err = status == -EPIPE ? ECONNRESET : -status;
+
+	if (stream->qp) /* release: pairs with rnic_qp_error() */
+		atomic_store_explicit(&stream->qp->tcp_error, err,
+				      memory_order_release);
+}
+
+static void stream_failed(struct rnic_stream *stream, int status)
+{
+	/* What was noted before it is the cause. */
+	if (stream->qp)
+		rnic_qp_end(stream->qp);
+	stream_note_error(stream, status);
+	rnic_stream_lost(stream, status);
+}
+
+/*
+ * A send met the end of the connection.  What the peer sent before, its
+ * TERMINATE most of all, is still in the socket.
+ */
+static void stream_tx_failed(struct rnic_stream *stream, int status)
+{
+	int rc = stream->send_error < 0;
+
+	while (rc > 0 && stream->qp && !rnic_qp_is_over(stream->qp) &&
+	       !stream->has_peer_fin && !rnic_stream_is_full(stream))
+		rc = rnic_stream_read(stream);
+	stream_failed(stream, status);
+}
+
+/* MULPDU follows the socket's EMSS (MPA-67). */
+static void stream_look_at_emss(struct rnic_stream *stream)
+{
+	smpa_conn_set_mulpdu(stream->conn,
+			     smpa_mulpdu(rnic_tcp_emss(stream->source.fd),
+					 stream->has_tx_markers));
+}
+
+void rnic_stream_tx(struct rnic_stream *stream)
+{
+	int rc;
+
+	/* Full: epoll or a polling thread will find when it is not. */
+	if (stream->is_tx_blocked)
+		return;
+	stream->pass_cnt++;
+	if (!(stream->pass_cnt & (stream->pass_cnt - 1)) ||
+	    stream->pass_cnt % STREAM_EMSS_PASSES == 0)
+		stream_look_at_emss(stream);
+	rc = rnic_stream_transmit(stream);
+	if (rc < 0)
+		stream_tx_failed(stream, rc);
+	else
+		rnic_stream_end_step(stream);
+}
+
+/* ---- probing a silent peer ----------------------------------------------- */
+
+void rnic_stream_probe_start(struct rnic_stream *stream)
+{
+	if (!stream->is_initiator)
+		return;
+	stream->probe_ns = rnic_now_ns() + STREAM_PROBE_NS;
+	rnic_engine_deadline(stream->engine, stream->probe_ns);
+}
+
+bool rnic_stream_probe_is_due(struct rnic_stream *stream, uint64_t now_ns)
+{
+	if (!stream->probe_ns || now_ns < stream->probe_ns)
+		return false;
+	stream->probe_ns = 0;
+	/* It can have missed only what was sent. */
+	if (stream->phase != RNIC_STREAM_RUN || stream->has_peer_fin ||
+	    smpa_conn_counters(stream->conn)->tx_fpdu == 0)
+		return false;
+	stream->probe_cnt++;
+	if (stream->probe_cnt < STREAM_PROBE_MAX)
+		stream->probe_ns =
+			now_ns + (STREAM_PROBE_NS << 2 * stream->probe_cnt);
+	return true;
+}
+
+void rnic_stream_probe(struct rnic_stream *stream)
+{
+	/* The STag of an empty Write means nothing (DDP-32); 1, like that of
+	 * the RTR. */
+	struct smpa_msg msg = {
+		.opcode = SMPA_OP_WRITE,
+		.quiet = true,
+		.stag = 1,
+	};
+
+	stream->is_probing = false;
+	/* With more to send than TCP takes, the peer hears from us anyway. */
+	if (stream->is_tx_blocked || rnic_stream_lend_tx(stream) < 0 ||
+	    smpa_conn_submit(stream->conn, &msg) < 0)
+		return;
+	if (stream->probe_cnt == 1)
+		util_info("rnic",
+			  "qp 0x%06x: nothing from the peer since the start; "
+			  "an empty WRITE wakes a Linux siw that missed what "
+			  "came right behind its Reply",
+			  stream->qp->num);
+	rnic_stream_tx(stream);
+}
+
+/* ---- pass --------------------------------------------------------------- */
+
+/*
+ * A socket that is not read, because the memory of rnr.c is full or behind the
+ * peer's FIN, cannot tell that it has failed.  epoll does, again and again
+ * until the socket is closed, whatever it was asked for.
+ */
+static bool stream_is_unread(const struct rnic_stream *stream)
+{
+	return stream->qp &&
+	       (stream->has_peer_fin || rnic_stream_is_full(stream));
+}
+
+void rnic_stream_pass(struct rnic_stream *stream, uint32_t events)
+{
+	int rc = 0;
+
+	if (events & (EPOLLERR | EPOLLHUP) && stream_is_unread(stream)) {
+		rc = events & EPOLLERR ? stream_error(stream) : 0;
+		stream_note_error(stream, rc);
+		rnic_stream_part(stream, rc);
+		rc = 0;
+	}
+	if (events & (EPOLLIN | EPOLLERR | EPOLLHUP) && !stream->has_peer_fin) {
+		if (stream->qp)
+			rc = rnic_stream_rx(stream);
+		else
+			rc = rnic_stream_discard(stream);
+	}
+	if (rc < 0) {
+		stream_failed(stream, rc);
+		return;
+	}
+	if (stream->qp)
+		rnic_qp_end(stream->qp);
+	if (rnic_stream_has_work(stream) || stream->is_tx_blocked ||
+	    smpa_conn_tx_pending(stream->conn))
+		rc = rnic_stream_transmit(stream);
+	if (rc < 0)
+		stream_tx_failed(stream, rc);
+	else
+		rnic_stream_end_step(stream);
+}
+
+void rnic_stream_resume(struct rnic_stream *stream)
+{
+	rnic_stream_events(stream);
+	rnic_stream_pass(stream, EPOLLIN | EPOLLOUT);
+}
