@@ -41,7 +41,7 @@ void rnic_ack_note(struct rnic_sq *sq, const struct usiw_sqe *sqe)
 	sends = sqe_sends(sqe);
 	sq->ack.msn += sends;
 	rnic_sq_wr_at(sq, sq->next_idx - 1)->msn = sends ? sq->ack.msn : 0;
-	/* Nobody waits for the others, but for their places. */
+	/* No thread waits for the others, but for their places. */
 	if (sqe->flags & USIW_SQE_SIGNALED ||
 	    2 * (sq->next_idx - sq->done_idx) >= sq->ring.depth)
 		sq->ack.want_idx = sq->next_idx;
@@ -127,7 +127,7 @@ static bool wr_is_out(const struct rnic_sq *sq, uint32_t idx)
 	       rnic_sq_wr_at(sq, idx)->is_done;
 }
 
-/* Is it this WR's message whose DDP header the Terminate brings? */
+/* Is the DDP header that the Terminate brings that of this WR's message? */
 static bool wr_is_meant(const struct rnic_sq *sq, uint32_t idx,
 			const struct smpa_event *ev)
 {
@@ -143,7 +143,7 @@ static bool wr_is_meant(const struct rnic_sq *sq, uint32_t idx,
 	       ev->term.to - slot->remote_addr < slot_len(sq, slot);
 }
 
-/* The Read or atomic whose request it brings. */
+/* The Read or atomic that it brings the request of. */
 static bool request_find(const struct rnic_sq *sq, const struct smpa_event *ev,
 			 uint32_t *ret_idx)
 {
@@ -197,7 +197,7 @@ void rnic_ack_terminated(struct rnic_qp *qp, const struct smpa_event *ev)
 }
 
 /*
- * Who closes with input unread makes TCP reset the connection; so a FIN says
+ * A close with input unread makes TCP reset the connection; so a FIN says
  * that the peer's process has read it all, whether it lived to answer or not.
  */
 void rnic_ack_peer_closed(struct rnic_qp *qp)

@@ -214,7 +214,8 @@ static void cq_arm(struct rnic_cq *cq, bool solicited_only)
 	uint32_t armed = solicited_only ? RNIC_CQ_ARM_SOLICITED
 					: RNIC_CQ_ARM_ANY;
 
-	/* Armed for any stays so: the wider wish wins, as the verbs say. */
+	/* Armed for any stays so: the wider request counts, as the verbs say.
+	 */
 	if (!solicited_only ||
 	    atomic_load_explicit(&cq->armed, memory_order_relaxed) !=
 		    RNIC_CQ_ARM_ANY)

@@ -288,7 +288,7 @@ static int message_write(struct rnic_qp *qp, const struct smpa_event *ev)
 	arrival->write_stag = 0;
 	arrival->written_len = arrival->write_len;
 	arrival->write_len = 0;
-	/* RDMAP-10: placed; nobody is told of it as such. */
+	/* RDMAP-10: placed; it makes no completion. */
 	if (arrival->written_len) {
 		arrival->is_imm_marked = false;
 		rnic_nudge_written(qp->stream, arrival->written_len);

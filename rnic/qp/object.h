@@ -104,8 +104,8 @@ enum rnic_irq_kind {
 };
 
 /*
- * A request of the peer, Read or Atomic, whose response TCP has not taken
- * whole.
+ * A request of the peer, Read or Atomic, until TCP has taken the whole
+ * response.
  */
 struct rnic_irq_entry {
 	uint8_t kind; /* enum rnic_irq_kind */
@@ -217,10 +217,10 @@ struct rnic_arrival {
 
 /*
  * RFC 7306 has no Send with immediate data.  It travels as three messages
- * (D-37): an RDMA Write without octets whose STag and TO are this mark, the
+ * (D-37): an RDMA Write without octets with this mark as STag and TO, the
  * Immediate Data, which then takes no receive, and the Send.  Nothing that a
  * peer says in a message of its own is taken for the mark: a Write without
- * octets names no memory, and nobody draws these 96 bits by chance.
+ * octets names no memory, and these 96 bits are not drawn by chance.
  */
 #define RNIC_IMM_MARK_STAG 0x53454e44u
 #define RNIC_IMM_MARK_TO 0xc64e0b1d92a7f358u
@@ -340,7 +340,7 @@ struct rnic_stream {
 	uint64_t paced_acked;	       /* by the peer's TCP, then */
 	uint64_t paced_octets;	       /* of these, when deadline_ns was set */
 	uint64_t rnr_ns;   /* end of the RNR time (rnr.c); 0: nothing held */
-	uint64_t nudge_ns; /* when to wake who waits on the send CQ; 0 */
+	uint64_t nudge_ns; /* when to wake the thread on the send CQ; 0 */
 	uint64_t probe_ns; /* when a silent peer hears from us again; 0 */
 	struct {
 		uint64_t next_ns; /* 0: between FPDUs, when last looked at */
@@ -348,11 +348,11 @@ struct rnic_stream {
 		uint32_t same_cnt;
 	} stall; /* stall.c */
 	struct {
-		uint64_t next_ns; /* 0: nobody need look */
+		uint64_t next_ns; /* 0: no look is due */
 		uint64_t acked;
 		uint32_t same_cnt;
 	} look;			   /* retry.c */
-	uint64_t cm_ref;	   /* 0: nobody to tell, or told already */
+	uint64_t cm_ref;	   /* 0: no note to leave, or left already */
 	uint32_t pass_cnt;	   /* to look at the EMSS now and then */
 	struct smpa_counters told; /* already in the counter page */
 };

@@ -216,7 +216,7 @@ static struct num_block *block_of(uint32_t num)
 	return NULL;
 }
 
-/* Without numbers that anybody has or remembers, a port is not needed. */
+/* Without numbers in use, or known to peers, a port is not needed. */
 static void blocks_sweep(uint64_t now_ns)
 {
 	uint32_t kept = 0;

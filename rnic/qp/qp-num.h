@@ -24,9 +24,9 @@ static inline uint16_t rnic_qp_num_port(uint32_t num)
 }
 
 /*
- * A number that no living QP of this process has.  Without a port for it
- * (descriptors or ports exhausted) its port part is one that nobody can
- * listen on without privilege: such a QP is reached through rdma_cm only, and
+ * A number that no QP of this process has.  Without a port for it
+ * (descriptors or ports exhausted) its port part is one on which
+ * listening takes privilege: such a QP is reached through rdma_cm only, and
  * the next one may have a port again.
  * Return: 0; -EMFILE: no number is left.
  */
@@ -37,9 +37,9 @@ void rnic_qp_num_release(uint32_t num, bool was_told);
 
 /*
  * The block's port is to accept from now on.
- * Return: its socket, which stays this room's and is open as long as the block
- *   has numbers that somebody has or remembers;
- *   *ret_is_new: it did not listen before.  -EADDRNOTAVAIL: no port.
+ * Return: its socket, which is not the caller's to close, and is open as long
+ * as the block has numbers in use, or known to peers; *ret_is_new: it did not
+ * listen before.  -EADDRNOTAVAIL: no port.
  */
 int rnic_qp_num_listen(uint32_t num, bool *ret_is_new);
 

@@ -31,10 +31,10 @@ bool rnic_qp_give_up(struct rnic_qp *qp);
 int rnic_qp_change(struct rnic_qp *qp, enum rnic_qp_state state);
 
 /*
- * The first half of the end, once: nobody finds the QP any more.  What may
+ * The first half of the end, once: the QP is not found any more.  What may
  * still hold it?  Pins of the connection manager are waited for; the stream is
  * let go under the lead; the doorbell is emptied under the lead, and the caller
- * promises that nobody posts.
+ * promises that no thread posts.
  */
 void rnic_qp_leave(struct rnic_qp *qp);
 

@@ -5,8 +5,8 @@
  *
  * TCP itself gives up after a quarter of an hour.  TCP_USER_TIMEOUT would do
  * it sooner, but counts a window that stays closed as well, and that is what a
- * peer does who has no receive posted and rnr_retry says for ever.  So work
- * under way makes somebody look now and then whether TCP has octets out, and
+ * peer does that has no receive posted while rnr_retry says for ever.  So work
+ * under way makes the engine look now and then whether TCP has octets out, and
  * whether the peer's TCP acknowledges any.
  */
 #include "retry.h"

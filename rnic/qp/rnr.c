@@ -165,7 +165,7 @@ static int rnr_new(struct rnic_qp *qp)
 	}
 	/*
 	 * Pairs with the fences in rnic_qp_ring_rq() and rnic_srq_ring_rq():
-	 * either who posts sees the flag and rings, or rnr_remind() sees the
+	 * either the poster sees the flag and rings, or rnr_remind() sees the
 	 * receive.
 	 */
 	atomic_thread_fence(memory_order_seq_cst);

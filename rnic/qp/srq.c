@@ -130,7 +130,7 @@ int rnic_srq_destroy(struct rnic_srq *srq, uint32_t *ret_async_events)
 
 	if (atomic_load_explicit(&srq->user_cnt, memory_order_acquire))
 		return -EBUSY;
-	/* Its bell may have rung, and nobody come yet. */
+	/* Its bell may have rung, and not be served yet. */
 	rnic_engine_lead(pd->ctx->engine);
 	rnic_engine_serve_bells(pd->ctx->engine);
 	rnic_engine_unlead(pd->ctx->engine);

@@ -4,7 +4,7 @@
  *
  * A length that was changed under way, or a peer that breaks off in the midst
  * of an FPDU and keeps its connection, leaves a stream that waits for octets
- * which nobody will send: neither TCP nor MPA has a limit for that.  One FPDU
+ * which no peer will send: neither TCP nor MPA has a limit for that.  One FPDU
  * takes as long as USIW_STALL_MS, whatever trickles in; between FPDUs a stream
  * may be silent for ever.  The time is long, since a peer that is stopped or
  * debugged may have stopped anywhere.

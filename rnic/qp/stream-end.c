@@ -147,8 +147,8 @@ void rnic_qp_end(struct rnic_qp *qp)
 
 	if (!cause.is_due)
 		return;
-	/* First: letting the stream go sends, which completes WRs, whose
-	 * completions may not fit. */
+	/* First: letting the stream go sends, which completes WRs, and
+	 * their completions may not fit. */
 	qp->cause.is_due = false;
 	qp->refusal.is_due = false;
 	if (qp->stream)
@@ -272,7 +272,7 @@ static void stream_half_step(struct rnic_stream *stream)
 	if (stream->phase == RNIC_STREAM_RUN && rnic_rnr_delays_end(qp))
 		return;
 	if ((!qp->irq.cnt && smpa_conn_tx_is_idle(stream->conn)) ||
-	    smpa_conn_tx_is_held(stream->conn)) /* MPA-134: for good now */
+	    smpa_conn_tx_is_held(stream->conn)) /* MPA-134: it stays so */
 		rnic_stream_part(stream, 0);
 	else if (!stream->deadline_ns)
 		stream_limit(stream);

@@ -24,6 +24,7 @@
 
 /* Reads of one stream before the next one has its turn. */
 #define STREAM_READ_MAX 16
+
 static size_t iov_len(const struct iovec *iov, int cnt)
 {
 	size_t len = 0;
@@ -80,11 +81,10 @@ static void stream_return_staging(struct rnic_stream *stream)
 	}
 }
 
-/* ---- what TCP takes -------------------------------------------------------
- */
+/* ---- what TCP takes ------------------------------------------------------ */
 
 /* Is this the place to begin a new segment?  A QP that connected without
- * rdma_cm has a peer like us, who takes them as they come. */
+ * rdma_cm has a peer like us, which takes them as they come. */
 static int stream_send_flags(const struct rnic_stream *stream)
 {
 	if (stream->qp && stream->qp->sq.ack.is_on)

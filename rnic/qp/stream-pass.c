@@ -36,8 +36,8 @@ static int stream_error(const struct rnic_stream *stream)
 	return -err;
 }
 
-/* A call, or epoll, says that the connection has failed; for those who ask why
- * once they hear that the QP has ended. */
+/* A call, or epoll, says that the connection has failed.  The provider asks for
+ * the reason once it has seen that the QP has ended. */
 static void stream_note_error(const struct rnic_stream *stream, int status)
 {
 	int err = status == -EPIPE ? ECONNRESET : -status;

@@ -15,7 +15,7 @@
 /*
  * Takes over @fd (connected, non-blocking TCP socket, in the fd table as
  * UTIL_FD_INTERNAL); on failure it stays the caller's.  Sets TCP_NODELAY.
- * @opt: role, rev, no_crc, rtr, ird, ord as wished; mulpdu is the QP's affair,
+ * @opt: role, rev, no_crc, rtr, ird, ord as wished; mulpdu follows
  * from the socket's MSS.
  */
 int rnic_stream_new(int fd, const struct smpa_options *opt,
