@@ -374,10 +374,7 @@ static int connect_again(struct sdp_sock *sock, int fd,
 bool sdp_connect_is_undone(const struct sdp_sock *sock,
 			   const struct sockaddr *addr, socklen_t len)
 {
-	enum sdp_sock_state state = sdp_sock_state(sock);
-
-	return (state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM) &&
-	       !sock->is_relay && is_to_none(addr, len);
+	return sdp_sock_is_stream(sock) && is_to_none(addr, len);
 }
 
 int sdp_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,

@@ -620,8 +620,7 @@ int sdp_watch_pending(int set_fd, const struct epoll_event *ev, int ev_cnt,
 	for (watch = set_of(file)->watches; watch && cnt < max;
 	     watch = watch->set_next) {
 		state = sdp_sock_state(watch->sock);
-		if ((state != SDP_SOCK_PENDING &&
-		     state != SDP_SOCK_CONNECTING) ||
+		if (!sdp_state_is_pending(state) ||
 		    !is_reported(watch, ev, ev_cnt))
 			continue;
 		util_file_get(&watch->sock->file);

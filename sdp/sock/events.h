@@ -14,15 +14,6 @@
  * POLLHUP, POLLERR. */
 short sdp_sock_events(const struct sdp_sock *sock);
 
-/* The octets go by SDP, and not through the shadow. */
-static inline bool sdp_sock_is_stream(const struct sdp_sock *sock)
-{
-	enum sdp_sock_state state = sdp_sock_state(sock);
-
-	return (state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM) &&
-	       !sock->is_relay;
-}
-
 /* TCP's state CLOSE: there is no peer any more. */
 bool sdp_sock_is_over(const struct sdp_sock *sock);
 

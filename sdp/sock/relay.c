@@ -260,15 +260,12 @@ static int threads_start(struct sdp_sock *sock)
 
 int sdp_relay_enter(struct sdp_sock *sock)
 {
-	enum sdp_sock_state state;
 	int ret = 0;
 
 	if (sdp_sock_is_asking(sock))
 		sdp_ask_cancel(sock);
 	util_lock(&sock->lock);
-	state = sdp_sock_state(sock);
-	if (sock->is_relay ||
-	    (state != SDP_SOCK_STARTING && state != SDP_SOCK_STREAM))
+	if (!sdp_sock_is_stream(sock))
 		goto out;
 	ret = threads_start(sock);
 	if (ret == 0)

@@ -87,12 +87,6 @@ static void *share_thread(void *arg)
 	return NULL;
 }
 
-static bool is_own(const struct sdp_sock *sock)
-{
-	return !sock->is_relay && (sdp_sock_state(sock) == SDP_SOCK_STARTING ||
-				   sdp_sock_state(sock) == SDP_SOCK_STREAM);
-}
-
 static void count_fd(int fd, void *arg)
 {
 	(void)fd;
@@ -109,7 +103,7 @@ void sdp_share_close(int fd)
 	sock = sdp_sock_get(fd);
 	if (!sock)
 		return;
-	if (sock->is_shared && is_own(sock)) {
+	if (sock->is_shared && sdp_sock_is_stream(sock)) {
 		sdp_sock_each_fd(sock, count_fd, &cnt);
 		if (cnt == 1)
 			(void)sdp_relay_enter(sock);
@@ -272,7 +266,7 @@ static void fork_share(struct sdp_sock *sock)
 	if (sdp_sock_is_asking(sock))
 		sdp_ask_settle(sock);
 	sdp_listen_fork(sock);
-	if (!is_own(sock))
+	if (!sdp_sock_is_stream(sock))
 		return;
 	sock->is_shared = true;
 	forking.has_any = true;
@@ -343,7 +337,7 @@ static void fork_child(struct sdp_sock *sock)
 			      memory_order_relaxed);
 	sock->is_shared = false;
 	sdp_listen_fork_child(sock);
-	if (is_own(sock)) {
+	if (sdp_sock_is_stream(sock)) {
 		sock->is_relay = true;
 		sock->share_fd = forking.ways[1];
 		sock->is_unasked = true;

@@ -100,9 +100,9 @@ int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
 		sdp_share_use(sock);
 		return 0;
 	}
-	while (state == SDP_SOCK_CONNECTING || state == SDP_SOCK_PENDING) {
+	while (sdp_state_is_pending(state)) {
 		state = sdp_start(sock, fd, why);
-		if (state != SDP_SOCK_CONNECTING && state != SDP_SOCK_PENDING)
+		if (!sdp_state_is_pending(state))
 			break;
 		if (!sdp_sock_has_fd(sock, fd))
 			return -EBADF;
@@ -493,7 +493,7 @@ bool sdp_stream_is_begun(struct sdp_sock *sock, int fd)
 	enum sdp_sock_state state = sdp_sock_state(sock);
 
 	/* The end is SDP's to tell: a FIN of TCP would break the start off. */
-	if (state == SDP_SOCK_PENDING || state == SDP_SOCK_CONNECTING)
+	if (sdp_state_is_pending(state))
 		state = sdp_start(sock, fd, SDP_START_WRITE);
 	sdp_share_use(sock);
 	return !sock->is_relay &&
@@ -515,12 +515,10 @@ int sdp_stream_wait_out(struct sdp_sock *sock)
 void sdp_stream_look(int fd)
 {
 	struct sdp_sock *sock = sdp_sock_get(fd);
-	enum sdp_sock_state state;
 
 	if (!sock)
 		return;
-	state = sdp_sock_state(sock);
-	if (state == SDP_SOCK_PENDING || state == SDP_SOCK_CONNECTING)
+	if (sdp_state_is_pending(sdp_sock_state(sock)))
 		sdp_start(sock, fd, SDP_START_WAIT);
 	sdp_share_use(sock);
 	sdp_sock_put(sock);

@@ -109,20 +109,16 @@ bool sdp_sock_has_fd(const struct sdp_sock *sock, int fd)
 	       object == &sock->file;
 }
 
-static int is_pending(uint32_t state)
-{
-	return state == SDP_SOCK_CONNECTING || state == SDP_SOCK_PENDING;
-}
-
 void sdp_sock_become(struct sdp_sock *sock, enum sdp_sock_state state)
 {
 	/* release: what the state stands for; pairs with sdp_sock_state() */
-	uint32_t old = atomic_exchange_explicit(&sock->state, state,
-						memory_order_acq_rel);
+	enum sdp_sock_state old = (enum sdp_sock_state)atomic_exchange_explicit(
+		&sock->state, state, memory_order_acq_rel);
 
 	/* relaxed: a hint for the program's own thread */
 	atomic_fetch_add_explicit(&sdp_pending_cnt,
-				  is_pending(state) - is_pending(old),
+				  sdp_state_is_pending(state) -
+					  sdp_state_is_pending(old),
 				  memory_order_relaxed);
 	/* seq_cst: pairs with the look of a thread that sleeps in the kernel's
 	 * epoll_wait() */

@@ -235,6 +235,21 @@ static inline enum sdp_sock_state sdp_sock_state(const struct sdp_sock *sock)
 							 memory_order_acquire);
 }
 
+/* The octets go by SDP, and not through the shadow. */
+static inline bool sdp_sock_is_stream(const struct sdp_sock *sock)
+{
+	enum sdp_sock_state state = sdp_sock_state(sock);
+
+	return (state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM) &&
+	       !sock->is_relay;
+}
+
+/* To an SDP port, and the kernel's until SDP starts. */
+static inline bool sdp_state_is_pending(enum sdp_sock_state state)
+{
+	return state == SDP_SOCK_CONNECTING || state == SDP_SOCK_PENDING;
+}
+
 /* Sockets that are CONNECTING or PENDING: one load tells that there are none.
  */
 extern _Atomic int sdp_pending_cnt;

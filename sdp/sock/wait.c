@@ -108,7 +108,7 @@ static bool set_start(struct poll_set *set)
 
 		if (state == SDP_SOCK_RELAY)
 			sdp_share_use(sock);
-		if (state == SDP_SOCK_PENDING || state == SDP_SOCK_CONNECTING)
+		if (sdp_state_is_pending(state))
 			is_news |= sdp_start(sock, set->pfd[i].fd,
 					     SDP_START_WAIT) != state;
 	}
@@ -549,8 +549,7 @@ int sdp_epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev,
 		ev = &plain;
 	}
 
-	if (op != EPOLL_CTL_DEL &&
-	    (state == SDP_SOCK_PENDING || state == SDP_SOCK_CONNECTING))
+	if (op != EPOLL_CTL_DEL && sdp_state_is_pending(state))
 		sdp_start(sock, fd, SDP_START_WAIT);
 	if (op == EPOLL_CTL_DEL ||
 	    ((op == EPOLL_CTL_MOD || op == EPOLL_CTL_ADD) &&
