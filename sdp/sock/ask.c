@@ -108,7 +108,7 @@ static int connect_cm(struct sdp_sock *sock, const union sdp_addr *to,
 static int sdp_try(struct sdp_sock *sock, struct sdp_link **ret_link)
 {
 	struct sdp_target sdp;
-	int ret = sdp_policy_find(sock->tcp_fd, &sock->peer, false, &sdp);
+	int ret = sdp_policy_find(&sock->peer, &sdp);
 
 	if (ret == -EINPROGRESS)
 		ret = sdp_policy_ask(sock->tcp_fd, &sock->peer, sock->stop_fd,

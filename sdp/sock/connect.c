@@ -276,7 +276,7 @@ static bool is_blocking(int fd)
 static int target_find(int fd, const union sdp_addr *dst,
 		       struct sdp_target *ret_target)
 {
-	int ret = sdp_policy_find(fd, dst, false, ret_target);
+	int ret = sdp_policy_find(dst, ret_target);
 	enum sdp_way way;
 
 	if (ret != 0 && ret != -EINPROGRESS)

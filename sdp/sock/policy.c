@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../../util/lock.h"
@@ -18,6 +17,7 @@
 #include "pm/registry.h"
 #include "rules/rules.h"
 #include "table.h"
+#include "verbs/sdp-link.h"
 
 /* Destinations whose SDP port did not hold what was promised. */
 #define AVOID_CNT 16
@@ -43,14 +43,6 @@ enum sdp_way sdp_policy_way(void)
 static const struct sdp_rules *rules_get(void)
 {
 	return rules ? rules : sdp_rules_default();
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 bool sdp_policy_start(void)
@@ -140,7 +132,7 @@ static void key_of(const struct sockaddr *addr, struct sockaddr_in6 *ret_key)
 static bool is_avoided(const struct sockaddr *dst)
 {
 	struct sockaddr_in6 key;
-	uint64_t now = now_ns();
+	uint64_t now = sdp_now_ns();
 	bool is = false;
 
 	key_of(dst, &key);
@@ -161,7 +153,7 @@ void sdp_policy_avoid(const struct sockaddr *dst)
 		if (avoid[i].until < avoid[oldest].until)
 			oldest = i;
 	key_of(dst, &avoid[oldest].addr);
-	avoid[oldest].until = now_ns() + AVOID_NS;
+	avoid[oldest].until = sdp_now_ns() + AVOID_NS;
 	util_unlock(&avoid_lock);
 	sdp_pm_reject(dst, NULL); /* SDP-264 */
 }
@@ -220,8 +212,7 @@ int sdp_policy_ask(int fd, const union sdp_addr *dst, int stop_fd,
 	return ret < 0 ? ret : mapped_get(dst, &result, ret_target);
 }
 
-int sdp_policy_find(int fd, const union sdp_addr *dst, bool may_wait,
-		    struct sdp_target *ret_target)
+int sdp_policy_find(const union sdp_addr *dst, struct sdp_target *ret_target)
 {
 	struct sdp_pm_result result;
 	bool is_request;
@@ -232,10 +223,9 @@ int sdp_policy_find(int fd, const union sdp_addr *dst, bool may_wait,
 		return -ECONNREFUSED;
 	ret = sdp_registry_find(&dst->sa, &port, &is_request);
 	if (ret == -EADDRNOTAVAIL) {
-		if (sdp_pm_known(&dst->sa, &result))
-			return mapped_get(dst, &result, ret_target);
-		return may_wait ? sdp_policy_ask(fd, dst, -1, ret_target)
-				: -EINPROGRESS;
+		return sdp_pm_known(&dst->sa, &result)
+			       ? mapped_get(dst, &result, ret_target)
+			       : -EINPROGRESS;
 	}
 	if (ret == 0) {
 		ret_target->addr = *dst;

@@ -34,18 +34,18 @@ struct sdp_target {
 };
 
 /*
- * The SDP Address of @dst.  For another host the Port Mapper is asked, if
- * @may_wait; @fd, the socket that will connect, is bound then, since the
- * question names its port.  Without, what is remembered has to do.
- * Return: 0; -ENOENT, -EPERM, -ECONNREFUSED: no SDP on this host;
- *   -EADDRNOTAVAIL: no answer; -EACCES: denied; other -errno: TCP.
+ * The SDP Address of @dst, without a wait: by the registry, or by what the Port
+ * Mapper has said.
+ * Return: 0; -EINPROGRESS: another host, sdp_policy_ask() is next; -ENOENT,
+ *   -EPERM, -ECONNREFUSED: no SDP on this host; -EADDRNOTAVAIL: no answer;
+ *   -EACCES: denied; other -errno: TCP.
  */
-int sdp_policy_find(int fd, const union sdp_addr *dst, bool may_wait,
-		    struct sdp_target *ret_target);
+int sdp_policy_find(const union sdp_addr *dst, struct sdp_target *ret_target);
 
-/* The Port Mapper's answer, which is waited for; @stop_fd: readable to end that
- * with -ECANCELED, -1: none.  Else as sdp_policy_find(), which without
- * @may_wait says -EINPROGRESS when nothing is remembered. */
+/* The Port Mapper's answer, which is waited for.  @fd, the socket that will
+ * connect, is bound for it, since the question names its port.  @stop_fd:
+ * readable to end the wait with -ECANCELED; -1: none.  Else as
+ * sdp_policy_find(). */
 int sdp_policy_ask(int fd, const union sdp_addr *dst, int stop_fd,
 		   struct sdp_target *ret_target);
 

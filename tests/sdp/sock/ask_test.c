@@ -105,10 +105,9 @@ enum sdp_way sdp_policy_way(void)
 	return way;
 }
 
-int sdp_policy_find(int tcp_fd, const union sdp_addr *dst, bool may_wait,
-		    struct sdp_target *ret_target)
+int sdp_policy_find(const union sdp_addr *dst, struct sdp_target *ret_target)
 {
-	assert_true(tcp_fd >= 0 && dst == &sock->peer && !may_wait);
+	assert_ptr_equal(dst, &sock->peer);
 	*ret_target = target;
 	return find_ret;
 }

@@ -45,12 +45,9 @@ enum sdp_way sdp_policy_way(void)
 	return way;
 }
 
-int sdp_policy_find(int fd, const union sdp_addr *dst, bool may_wait,
-		    struct sdp_target *ret_target)
+int sdp_policy_find(const union sdp_addr *dst, struct sdp_target *ret_target)
 {
-	(void)fd;
 	(void)dst;
-	assert_false(may_wait);
 	*ret_target = target;
 	return find_ret;
 }

@@ -16,6 +16,7 @@
 #include "pm/registry.h"
 #include "rules/rules.h"
 #include "sock/policy.h"
+#include "verbs/sdp-link.h"
 
 /* ---- a registry and a Port Mapper that say what they are told to --------- */
 
@@ -24,6 +25,13 @@ static uint16_t registry_port;
 static bool is_known, registry_is_cm;
 static struct sdp_pm_result mapper_says;
 static struct sockaddr_storage asked_local;
+
+uint64_t sdp_now_ns(void)
+{
+	static uint64_t now;
+
+	return ++now;
+}
 
 enum sdp_way sdp_verbs_way(void)
 {
@@ -129,6 +137,16 @@ static void assert_addr(const union sdp_addr *addr, const char *text,
 		assert_memory_equal(&addr->in, &want.in, sizeof(want.in));
 }
 
+/* As a connect() that may wait. */
+static int find(int of, const union sdp_addr *dst,
+		struct sdp_target *ret_target)
+{
+	int ret = sdp_policy_find(dst, ret_target);
+
+	return ret == -EINPROGRESS ? sdp_policy_ask(of, dst, -1, ret_target)
+				   : ret;
+}
+
 /* ---- this host ------------------------------------------------------------
  */
 
@@ -142,7 +160,7 @@ static void a_listener_here_has_the_registrys_port(void **state)
 		union sdp_addr dst = addr_make(texts[i], 80);
 		struct sdp_target sdp;
 
-		assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), 0);
+		assert_int_equal(find(fd, &dst, &sdp), 0);
 		assert_addr(&sdp.addr, texts[i], 7777);
 	}
 	assert_int_equal(query_cnt, 0);
@@ -158,8 +176,7 @@ static void without_one_the_port_mapper_is_not_asked(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rets); i++) {
 		registry_ret = rets[i];
-		assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp),
-				 rets[i]);
+		assert_int_equal(find(fd, &dst, &sdp), rets[i]);
 	}
 	assert_int_equal(query_cnt, 0);
 }
@@ -171,18 +188,18 @@ static void begins_with_a_request_where_a_hello_may_be_refused(void **state)
 	struct sdp_target sdp;
 
 	(void)state;
-	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), 0);
+	assert_int_equal(find(fd, &dst, &sdp), 0);
 	assert_false(sdp.is_request);
 	registry_is_cm = true;
-	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), 0);
+	assert_int_equal(find(fd, &dst, &sdp), 0);
 	assert_true(sdp.is_request);
 	registry_is_cm = false;
 	registry_ret = -EADDRNOTAVAIL;
 	mapper_maps("127.0.0.1", 9999);
-	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), 0);
+	assert_int_equal(find(fd, &dst, &sdp), 0);
 	assert_true(sdp.is_request);
 	is_known = true;
-	assert_int_equal(sdp_policy_find(fd, &dst, false, &sdp), 0);
+	assert_int_equal(sdp_policy_find(&dst, &sdp), 0);
 	assert_true(sdp.is_request);
 }
 
@@ -209,7 +226,7 @@ static void another_host_is_asked(void **state)
 		int asker = dst.sa.sa_family == AF_INET6 ? fd6 : fd;
 
 		mapper_maps(rows[i].says, 9999);
-		assert_int_equal(sdp_policy_find(asker, &dst, true, &sdp), 0);
+		assert_int_equal(find(asker, &dst, &sdp), 0);
 		assert_addr(&sdp.addr, rows[i].want, 9999);
 		assert_int_equal(query_cnt, i + 1);
 	}
@@ -227,14 +244,14 @@ static void the_socket_is_bound_before_the_question(void **state)
 	(void)state;
 	registry_ret = -EADDRNOTAVAIL;
 	mapper_maps("192.0.2.1", 1);
-	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), 0);
+	assert_int_equal(find(fd, &dst, &sdp), 0);
 	assert_int_equal(getsockname(fd, &local.sa, &len), 0);
 	assert_int_not_equal(asked->sin_port, 0);
 	assert_int_equal(asked->sin_port, local.in.sin_port);
 	/* A second question leaves it so. */
-	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), 0);
+	assert_int_equal(find(fd, &dst, &sdp), 0);
 	assert_int_equal(asked->sin_port, local.in.sin_port);
-	assert_int_equal(sdp_policy_find(-1, &dst, true, &sdp), -EBADF);
+	assert_int_equal(find(-1, &dst, &sdp), -EBADF);
 }
 
 static void what_the_port_mapper_says_is_told(void **state)
@@ -245,11 +262,11 @@ static void what_the_port_mapper_says_is_told(void **state)
 	(void)state;
 	registry_ret = -EADDRNOTAVAIL;
 	mapper_says.outcome = SDP_PM_DENIED;
-	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), -EACCES);
+	assert_int_equal(find(fd, &dst, &sdp), -EACCES);
 	mapper_says.outcome = SDP_PM_NO_ANSWER;
-	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), -EADDRNOTAVAIL);
+	assert_int_equal(find(fd, &dst, &sdp), -EADDRNOTAVAIL);
 	query_ret = -ECANCELED;
-	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), -ECANCELED);
+	assert_int_equal(find(fd, &dst, &sdp), -ECANCELED);
 }
 
 static void who_cannot_wait_gets_what_is_remembered(void **state)
@@ -259,12 +276,12 @@ static void who_cannot_wait_gets_what_is_remembered(void **state)
 
 	(void)state;
 	registry_ret = -EADDRNOTAVAIL;
-	assert_int_equal(sdp_policy_find(fd, &dst, false, &sdp), -EINPROGRESS);
+	assert_int_equal(sdp_policy_find(&dst, &sdp), -EINPROGRESS);
 	is_known = true;
 	mapper_says.outcome = SDP_PM_DENIED;
-	assert_int_equal(sdp_policy_find(fd, &dst, false, &sdp), -EACCES);
+	assert_int_equal(sdp_policy_find(&dst, &sdp), -EACCES);
 	mapper_maps("192.0.2.9", 9999);
-	assert_int_equal(sdp_policy_find(fd, &dst, false, &sdp), 0);
+	assert_int_equal(sdp_policy_find(&dst, &sdp), 0);
 	assert_addr(&sdp.addr, "192.0.2.9", 9999);
 	assert_int_equal(query_cnt, 0);
 }
@@ -282,9 +299,9 @@ static void a_bad_port_is_left_alone(void **state)
 	(void)state;
 	sdp_policy_avoid(&bad.sa);
 	assert_int_equal(reject_cnt, 1);
-	assert_int_equal(sdp_policy_find(fd, &bad, true, &sdp), -ECONNREFUSED);
-	assert_int_equal(sdp_policy_find(fd, &port, true, &sdp), 0);
-	assert_int_equal(sdp_policy_find(fd, &host, true, &sdp), 0);
+	assert_int_equal(find(fd, &bad, &sdp), -ECONNREFUSED);
+	assert_int_equal(find(fd, &port, &sdp), 0);
+	assert_int_equal(find(fd, &host, &sdp), 0);
 }
 
 /* Sixteen are remembered; the oldest goes. */
@@ -299,11 +316,10 @@ static void the_latest_bad_ports_are_remembered(void **state)
 		sdp_policy_avoid(&dst.sa);
 	}
 	dst = addr_make("::1", 2000);
-	assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp), 0);
+	assert_int_equal(find(fd, &dst, &sdp), 0);
 	for (uint16_t i = 1; i < 17; i++) {
 		dst = addr_make("::1", (uint16_t)(2000 + i));
-		assert_int_equal(sdp_policy_find(fd, &dst, true, &sdp),
-				 -ECONNREFUSED);
+		assert_int_equal(find(fd, &dst, &sdp), -ECONNREFUSED);
 	}
 }
 
