@@ -358,18 +358,8 @@ static bool is_reset(const struct sdp_sock *sock)
  * FIN, or RST if it had something to read. */
 static int error_of(const struct sdp_sock *sock, int err, bool has_reset)
 {
-	switch (err) {
-	case -ETIMEDOUT:
-	case -EHOSTUNREACH:
-	case -EHOSTDOWN:
-	case -ENETUNREACH:
-	case -ENETDOWN:
-		if (has_reset)
-			return -err;
-		break;
-	default:
-		break;
-	}
+	if (has_reset && sdp_link_is_lost(-err))
+		return -err;
 	if (sdp_sock_early_len(sock) == 0 && (has_reset || sock->is_accepting))
 		return 0;
 	return err == -ETIMEDOUT ? ETIMEDOUT : ECONNRESET;

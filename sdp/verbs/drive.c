@@ -35,17 +35,7 @@ static struct sdp_mem *mem_of(uint64_t cookie)
 
 bool sdp_drive_is_end(int error)
 {
-	switch (error) {
-	case ECONNRESET:
-	case ETIMEDOUT:
-	case EHOSTUNREACH:
-	case EHOSTDOWN:
-	case ENETUNREACH:
-	case ENETDOWN:
-		return true;
-	default:
-		return false;
-	}
+	return error == ECONNRESET || sdp_link_is_lost(error);
 }
 
 void sdp_drive_error(struct sdp_link *link, int error)
@@ -59,7 +49,7 @@ void sdp_drive_error(struct sdp_link *link, int error)
  * has seen a reset. */
 static int carrier_error(const struct sdp_link *link)
 {
-	if (link->llp_error != ECONNRESET && sdp_drive_is_end(link->llp_error))
+	if (sdp_link_is_lost(link->llp_error))
 		return link->llp_error;
 	/* As TCP has it after the peer's FIN. */
 	return link->is_peer_closed ? EPIPE : ECONNRESET;

@@ -25,6 +25,7 @@
 #ifndef SDP_LINK_H
 #define SDP_LINK_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,6 +42,14 @@ struct sdp_listener;
 struct sdp_request;
 
 uint64_t sdp_now_ns(void);
+
+/* Whether @error is what TCP's own timers, or the network, end a connection
+ * with; else the peer has. */
+static inline bool sdp_link_is_lost(int error)
+{
+	return error == ETIMEDOUT || error == EHOSTUNREACH ||
+	       error == EHOSTDOWN || error == ENETUNREACH || error == ENETDOWN;
+}
 
 /* ---- how links are to behave --------------------------------------------- */
 
@@ -259,8 +268,9 @@ void sdp_link_relay(struct sdp_link *link);
 /**
  * sdp_link_recv - octets of the peer
  * Return: octets; 0: the peer sends no more, or there is no space in @iov;
- *   -EAGAIN: none; -ECONNRESET, -ETIMEDOUT ...: told once, then 0;
- * SDP_RECV_OOB: 1, -EAGAIN: on its way, -EINVAL: none, read already, or inline.
+ *   -EAGAIN: none; -ECONNRESET, -ETIMEDOUT ...: told once, then 0.  With
+ *   SDP_RECV_OOB: 1, -EAGAIN: on its way, -EINVAL: none, read already, or
+ *   inline.
  *   A call stops before the urgent octet.
  */
 ssize_t sdp_link_recv(struct sdp_link *link, const struct iovec *iov,
