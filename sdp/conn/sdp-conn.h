@@ -409,8 +409,8 @@ int sdp_conn_send_more(struct sdp_conn *conn, uint64_t cookie, uint32_t len);
 uint16_t sdp_conn_send_room(const struct sdp_conn *conn);
 
 /* The rest of a buffer is taken out of the stream; SDP_EV_SENT says how much
- * went before.  If nothing did, the event does not wait for buffers before it.
- *  Return: 0; -ENOENT. */
+ * went before.  If nothing did, it does not wait for the buffers in front.
+ * Return: 0; -ENOENT. */
 int sdp_conn_cancel_send(struct sdp_conn *conn, uint64_t cookie, uint64_t now);
 
 /**

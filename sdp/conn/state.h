@@ -16,10 +16,10 @@
 #define SDP_OOB_DISTANCE 65535u
 /* SendSms in a row after which Combined gives way to Buffered. */
 #define SDP_SEND_SM_STREAK 4u
-/* How long an update in answer to updates waits, or one more poke: doubled
- * each time. */
-#define SDP_LIMIT_MS 10u
-#define SDP_LIMIT_MS_MAX 1000u
+/* How long one more update in answer to updates waits, or one more poke:
+ * doubled each time. */
+#define SDP_BACKOFF_MS 10u
+#define SDP_BACKOFF_MS_MAX 1000u
 
 enum sdp_stage {
 	SDP_STAGE_IDLE,

@@ -358,13 +358,13 @@ static bool is_filler_due(const struct sdp_conn *conn)
  * ends that wait equally long each update could cross the other's, and both
  * would stay at one credit for ever.
  */
-static bool has_retry(struct sdp_conn *conn, bool is_wanted,
-		      enum sdp_timer timer, uint8_t *cnt, bool *is_due)
+static bool backoff_allows(struct sdp_conn *conn, bool is_wanted,
+			   enum sdp_timer timer, uint8_t *cnt, bool *is_due)
 {
-	uint32_t ms = SDP_LIMIT_MS << *cnt >> 1;
+	uint32_t ms = SDP_BACKOFF_MS << *cnt >> 1;
 
-	if (ms > SDP_LIMIT_MS_MAX)
-		ms = SDP_LIMIT_MS_MAX;
+	if (ms > SDP_BACKOFF_MS_MAX)
+		ms = SDP_BACKOFF_MS_MAX;
 	if (conn->opt.role == SDP_ACCEPTING)
 		ms += ms / 2;
 	if (is_wanted && *cnt && !*is_due) {
@@ -386,8 +386,8 @@ static bool takes_turn(struct sdp_conn *conn)
 	bool is_wanted = sdp_credit_is_update_lazy(&conn->credit) &&
 			 sdp_credit_allows(&conn->credit, SDP_CREDIT_UPDATE);
 
-	return has_retry(conn, is_wanted, SDP_TIMER_UPDATE, &conn->update_cnt,
-			 &conn->due.update);
+	return backoff_allows(conn, is_wanted, SDP_TIMER_UPDATE,
+			      &conn->update_cnt, &conn->due.update);
 }
 
 /* A message without content, when payload waits for one credit more: the
@@ -398,8 +398,8 @@ static bool pokes(struct sdp_conn *conn)
 	bool is_wanted = sdp_credit_get(&conn->credit) == SDP_CREDIT_CONTROL &&
 			 sdp_tx_is_starved(conn);
 
-	return has_retry(conn, is_wanted, SDP_TIMER_POKE, &conn->poke_cnt,
-			 &conn->due.poke);
+	return backoff_allows(conn, is_wanted, SDP_TIMER_POKE, &conn->poke_cnt,
+			      &conn->due.poke);
 }
 
 bool sdp_tx_update(struct sdp_conn *conn, struct sdp_work *work)
