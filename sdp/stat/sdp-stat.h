@@ -132,11 +132,14 @@ enum sdp_stat_carrier {
 };
 
 #define SDP_STAT_MAGIC 0x73647073u /* "sdps" */
-/* Of the layout: each count in it has a part. */
+/* It changes with the layout: what there is of each kind takes six bits. */
 #define SDP_STAT_VERSION                                                       \
 	(1u << 24 | (unsigned)SDP_STAT_COUNTER_CNT << 18 |                     \
 	 SDP_STAT_GAUGE_CNT << 12 | SDP_STAT_EVENT_CNT << 6 |                  \
 	 SDP_STAT_FALLBACK_CNT)
+_Static_assert(SDP_STAT_COUNTER_CNT < 64 && SDP_STAT_GAUGE_CNT < 64 &&
+		       SDP_STAT_EVENT_CNT < 64 && SDP_STAT_FALLBACK_CNT < 64,
+	       "six bits each");
 #define SDP_STAT_SOCK_MAX 65535u
 
 /* AF_INET or AF_INET6, host order; family 0: none. */
