@@ -194,18 +194,6 @@ static void *ask_thread(void *arg)
 /* ---- calls of the program's -------------------------------------------------
  */
 
-static int stop_fd_make(void)
-{
-	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = sdp_private_add(fd);
-	if (ret < 0)
-		util_sys_close(fd);
-	return ret;
-}
-
 /* Return: -EINPROGRESS; other -errno: no such attempt, nothing has changed. */
 static int ask_begin(struct sdp_sock *sock, int fd)
 {
@@ -214,7 +202,7 @@ static int ask_begin(struct sdp_sock *sock, int fd)
 	int ret;
 
 	util_lock(&sock->lock);
-	ret = stop_fd_make();
+	ret = sdp_private_take(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (ret < 0)
 		goto out;
 	sock->stop_fd = ret;

@@ -42,7 +42,7 @@ static void page_make(void)
 	int fd = sdp_stat_fd_take();
 
 	if (fd >= 0)
-		page_fd = sdp_private_add(fd);
+		page_fd = sdp_private_take(fd);
 }
 
 void sdp_fd_fork_child(void)

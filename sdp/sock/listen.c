@@ -112,12 +112,10 @@ static void twin_end(struct sdp_sock *sock, int twin)
 /* A thread that sleeps in accept() goes on when another closes the number. */
 static int own_listener(struct sdp_sock *sock, int fd)
 {
-	int own = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
-	int ret = own < 0 ? -errno : sdp_private_add(own);
+	int ret = sdp_private_take(
+		(int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0));
 
 	if (ret < 0) {
-		if (own >= 0)
-			util_sys_close(own);
 		sdp_listen_end(sock);
 		return ret;
 	}
@@ -159,10 +157,8 @@ static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 	if (twin < 0)
 		return twin;
 	note = sdp_registry_announce(fd, sdp_port, way == SDP_WAY_CM);
-	ret = note < 0 ? note : sdp_private_add(note);
+	ret = note < 0 ? note : sdp_private_take(note);
 	if (ret < 0) {
-		if (note >= 0)
-			util_sys_close(note);
 		twin_end(sock, twin);
 		return ret;
 	}

@@ -29,24 +29,19 @@ static void key_make(void)
 
 static int fd_make(void)
 {
-	int fd, moved;
+	int fd;
 
 	pthread_once(&key_once, key_make);
 	if (!has_key)
 		return -1;
-	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	fd = sdp_private_take(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (fd < 0)
 		return -1;
-	moved = sdp_private_add(fd);
-	if (moved < 0) {
-		util_sys_close(fd);
+	if (pthread_setspecific(key, (void *)(intptr_t)fd)) {
+		sdp_private_close(fd);
 		return -1;
 	}
-	if (pthread_setspecific(key, (void *)(intptr_t)moved)) {
-		sdp_private_close(moved);
-		return -1;
-	}
-	return moved;
+	return fd;
 }
 
 void sdp_sleeper_init(struct sdp_sleeper *sleeper)

@@ -141,17 +141,12 @@ static void show_nothing(struct sdp_sock *sock, int program_end)
 static int cover(struct sdp_sock *sock, int fd, bool is_asking)
 {
 	int flags = sock->is_nonblock ? O_NONBLOCK : 0;
-	int tcp_fd, program_end, ret;
+	int tcp_fd, program_end;
 
-	tcp_fd = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
+	tcp_fd = sdp_private_take(
+		(int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0));
 	if (tcp_fd < 0)
-		return -errno;
-	ret = sdp_private_add(tcp_fd);
-	if (ret < 0) {
-		util_sys_close(tcp_fd);
-		return ret;
-	}
-	tcp_fd = ret;
+		return tcp_fd;
 	program_end = sdp_shadow_open(&sock->shadow, flags);
 	if (program_end < 0) {
 		sdp_private_close(tcp_fd);

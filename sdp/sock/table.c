@@ -283,6 +283,15 @@ int sdp_private_add(int fd)
 	return moved;
 }
 
+int sdp_private_take(int fd)
+{
+	int ret = fd < 0 ? -errno : sdp_private_add(fd);
+
+	if (ret < 0 && fd >= 0)
+		util_sys_close(fd);
+	return ret;
+}
+
 void sdp_private_close(int fd)
 {
 	if (fd < 0)

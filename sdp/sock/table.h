@@ -297,6 +297,9 @@ extern _Atomic bool sdp_begun;
 /* A descriptor of ours moves out of the program's way: CLOEXEC, and high where
  * the limit allows.  Return: its number; -errno, @fd as it was. */
 int sdp_private_add(int fd);
+/* The same for what a system call has returned: -1 is its -errno, and @fd is
+ * closed where it cannot be moved. */
+int sdp_private_take(int fd);
 void sdp_private_close(int fd);
 
 /*

@@ -328,6 +328,27 @@ static void own_ones_stand_where_the_limit_allows(void **state)
 	assert_int_equal(sdp_private_add(-1), -EBADF);
 }
 
+static void what_cannot_be_moved_is_closed(void **state)
+{
+	/* The lowest number that is free. */
+	int fd = open("/dev/null", O_RDONLY);
+	struct rlimit old, full;
+
+	(void)state;
+	errno = EMFILE;
+	assert_int_equal(sdp_private_take(-1), -EMFILE);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	full = old;
+	full.rlim_cur = (rlim_t)fd + 1;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &full), 0);
+	assert_int_equal(sdp_private_take(fd), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	fd = sdp_private_take(open("/dev/null", O_RDONLY));
+	assert_int_equal(sdp_fd_kind(fd), SDP_FD_PRIVATE);
+	sdp_private_close(fd);
+}
+
 /* ---- who calls ---------------------------------------------------------- */
 
 static void *inside_of_thread(void *arg)
@@ -419,6 +440,7 @@ int main(void)
 		TEST(counts_what_waits_for_its_start),
 		cmocka_unit_test(own_ones_stand_out_of_the_way),
 		cmocka_unit_test(own_ones_stand_where_the_limit_allows),
+		cmocka_unit_test(what_cannot_be_moved_is_closed),
 		cmocka_unit_test(the_mark_is_the_threads),
 		cmocka_unit_test(a_caller_is_known_by_its_object_file),
 		cmocka_unit_test(a_child_is_not_the_owner),
