@@ -7,6 +7,7 @@
  * sdp_is_owner() first.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
@@ -207,12 +208,18 @@ EXPORT int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags,
 {
 	struct io io;
 	struct sdp_sock *sock = io_get(&io, fd, false, flags);
+	int ret;
 
-	if (!sock)
-		return sdp_real()->recvmmsg(fd, msgs, cnt, flags, limit);
-	return (int)io_end(&io, io.err ? io.err
-				       : sdp_message_recv_many(sock, fd, msgs,
-							       cnt, flags));
+	if (sock)
+		return (int)io_end(
+			&io, io.err ? io.err
+				    : sdp_message_recv_many(sock, fd, msgs, cnt,
+							    flags));
+	ret = sdp_real()->recvmmsg(fd, msgs, cnt, flags, limit);
+	for (int i = 0; i < ret; i++)
+		if (msgs[i].msg_hdr.msg_controllen > 0)
+			sdp_adopt_message(&msgs[i].msg_hdr);
+	return ret;
 }
 
 /* ---- send -------------------------------------------------------------------
@@ -234,6 +241,17 @@ STUB_IO(pwritev2,
 	offset == -1 ? sdp_message_writev(sock, fd, iov, cnt, flags) : -ESPIPE,
 	(fd, iov, cnt, offset, flags))
 
+/* Sockets that a message passes on. */
+static void message_share(const struct msghdr *msg)
+{
+	/* relaxed: what this thread has started it sees */
+	if (atomic_load_explicit(&sdp_begun, memory_order_relaxed) &&
+	    !sdp_inside() && util_user_is_readable(msg, sizeof(*msg)) &&
+	    util_user_is_readable(msg->msg_control, msg->msg_controllen) &&
+	    msg->msg_controllen > 0)
+		sdp_share_message(msg);
+}
+
 EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 {
 	struct io io;
@@ -243,12 +261,7 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 		return io_end(&io,
 			      io.err ? io.err
 				     : sdp_message_send(sock, fd, msg, flags));
-	/* relaxed: what this thread has started it sees */
-	if (atomic_load_explicit(&sdp_begun, memory_order_relaxed) &&
-	    !sdp_inside() && util_user_is_readable(msg, sizeof(*msg)) &&
-	    util_user_is_readable(msg->msg_control, msg->msg_controllen) &&
-	    msg->msg_controllen > 0)
-		sdp_share_message(msg);
+	message_share(msg);
 	return sdp_real()->sendmsg(fd, msg, flags);
 }
 
@@ -257,11 +270,14 @@ EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags)
 	struct io io;
 	struct sdp_sock *sock = io_get(&io, fd, true, flags);
 
-	if (!sock)
-		return sdp_real()->sendmmsg(fd, msgs, cnt, flags);
-	return (int)io_end(&io, io.err ? io.err
-				       : sdp_message_send_many(sock, fd, msgs,
-							       cnt, flags));
+	if (sock)
+		return (int)io_end(
+			&io, io.err ? io.err
+				    : sdp_message_send_many(sock, fd, msgs, cnt,
+							    flags));
+	for (unsigned int i = 0; i < cnt && i < IOV_MAX; i++)
+		message_share(&msgs[i].msg_hdr);
+	return sdp_real()->sendmmsg(fd, msgs, cnt, flags);
 }
 
 #define STUB_SENDFILE(name, type)                                              \

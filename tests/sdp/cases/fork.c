@@ -508,6 +508,56 @@ static void pass_used(void)
 	pass_pair(true);
 }
 
+/* The same by the calls that take several messages. */
+static void many_child(void *arg)
+{
+	char control[CMSG_SPACE(sizeof(int))], octet;
+	struct iovec in = { &octet, 1 };
+	struct mmsghdr message = { .msg_hdr = { .msg_iov = &in,
+						.msg_iovlen = 1,
+						.msg_control = control,
+						.msg_controllen =
+							sizeof(control) } };
+	int fd;
+
+	NEED(recvmmsg(*(int *)arg, &message, 1, 0, NULL) == 1);
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message.msg_hdr)), sizeof(fd));
+	echo(fd);
+}
+
+static void pass_many_pair(bool is_used)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = "";
+	struct iovec out = { "x", 1 };
+	struct mmsghdr message = { .msg_hdr = { .msg_iov = &out,
+						.msg_iovlen = 1,
+						.msg_control = control,
+						.msg_controllen =
+							sizeof(control) } };
+	struct cmsghdr *part = CMSG_FIRSTHDR(&message.msg_hdr);
+	struct pair pair;
+	int ways[2];
+	pid_t pid;
+
+	NEED(socketpair(AF_UNIX, SOCK_STREAM, 0, ways) == 0);
+	pid = child_start(many_child, &ways[1]);
+	pair = is_used ? pair_used() : pair_new();
+	part->cmsg_level = SOL_SOCKET;
+	part->cmsg_type = SCM_RIGHTS;
+	part->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(part), &pair.server, sizeof(int));
+	NEED(sendmmsg(ways[0], &message, 1, 0) == 1);
+	close(pair.server);
+	exchange(pair.client, 20000);
+	child_end(pid);
+}
+
+static void pass_many(void)
+{
+	pass_many_pair(false);
+	pass_many_pair(true);
+}
+
 static void pass_itself(void)
 {
 	struct pair pair = pair_used();
@@ -665,6 +715,7 @@ const struct sock_case fork_cases[] = {
 	{ "fork.names", names },
 	{ "fork.pass-unused", pass_unused },
 	{ "fork.pass-used", pass_used },
+	{ "fork.pass-many", pass_many },
 	{ "fork.pass-itself", pass_itself },
 	{ "fork.pass-listener", pass_listener },
 	{ "fork.pass-in-flight", pass_in_flight },
