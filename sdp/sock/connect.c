@@ -198,16 +198,22 @@ static void attempt_left(void *arg)
 	util_unlock(&sock->lock);
 }
 
-/* CONNECTING, with the lock: connect() has returned @ret. */
+static bool is_under_way(int ret)
+{
+	return ret == -EINPROGRESS || ret == -EALREADY || ret == -EINTR ||
+	       ret == -EISCONN;
+}
+
+/* CONNECTING, with the lock: connect() has returned @ret.  A bad address, for
+ * instance, ends no attempt. */
 static void attempt_end(struct sdp_sock *sock, int fd, int ret, bool is_to_none)
 {
-	if (ret == 0 && !is_to_none) {
+	if ((ret == 0 && !is_to_none) ||
+	    (is_under_way(ret) && poll_now(fd) == POLLOUT)) {
 		sdp_sock_become(sock, SDP_SOCK_PENDING);
-	} else if (ret == 0 || is_for_tcp(ret)) {
+	} else if (!is_under_way(ret) && sdp_tcp_state(fd) == TCP_CLOSE) {
 		sdp_mark_remove(fd);
 		sdp_sock_become(sock, SDP_SOCK_TCP);
-	} else if (poll_now(fd) == POLLOUT) {
-		sdp_sock_become(sock, SDP_SOCK_PENDING);
 	}
 }
 
@@ -358,15 +364,15 @@ static int connect_pending(struct sdp_sock *sock, int fd,
 static int connect_again(struct sdp_sock *sock, int fd,
 			 const struct sockaddr *addr, socklen_t len)
 {
-	bool is_under_way;
+	bool is_attempt;
 
 	util_lock(&sock->lock);
 	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
 		sdp_connect_look(sock, fd);
-	is_under_way = sdp_sock_state(sock) == SDP_SOCK_CONNECTING;
-	sock->connect_cnt += is_under_way;
+	is_attempt = sdp_sock_state(sock) == SDP_SOCK_CONNECTING;
+	sock->connect_cnt += is_attempt;
 	util_unlock(&sock->lock);
-	if (is_under_way)
+	if (is_attempt)
 		return attempt(sock, fd, addr, len);
 	return kernel_connect(sock->tcp_fd >= 0 ? sock->tcp_fd : fd, addr, len);
 }

@@ -367,6 +367,33 @@ static void a_refused_port_is_followed_by_tcp(void **state)
 	assert_int_equal(err, 0);
 }
 
+/* Whatever ends the attempt, and is not followed by one by TCP: the socket is
+ * as it was. */
+static void a_failed_attempt_leaves_a_fresh_socket(void **state)
+{
+	int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+	struct sockaddr_storage any = test_addr("127.0.0.1", 0);
+	socklen_t len = sizeof(struct sockaddr_in);
+
+	(void)state;
+	assert_int_equal(
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)), 0);
+	assert_int_equal(
+		setsockopt(other, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)),
+		0);
+	assert_int_equal(bind(other, (struct sockaddr *)&any, len), 0);
+	assert_int_equal(getsockname(other, (struct sockaddr *)&any, &len), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&any, len), 0);
+	assert_int_equal(
+		connect(other, &addrs[SDP_PORT].sa, sizeof(struct sockaddr_in)),
+		0);
+	assert_int_equal(dial(TCP_PORT), -EADDRNOTAVAIL);
+	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
+	assert_false(has_mark);
+	assert_int_equal(avoid_cnt, 0);
+	close(other);
+}
+
 /* Another thread's connect() has the error, and goes on by TCP. */
 static void a_refusal_is_for_the_thread_inside_connect(void **state)
 {
@@ -519,6 +546,7 @@ int main(void)
 		CASE(a_connect_that_does_not_wait_is_looked_at),
 		CASE(a_fallback_is_counted_once),
 		CASE(a_refused_port_is_followed_by_tcp),
+		CASE(a_failed_attempt_leaves_a_fresh_socket),
 		CASE(a_refusal_is_for_the_thread_inside_connect),
 		CASE(what_is_no_address_is_the_kernels),
 		CASE(no_address_undoes_a_connection_of_sdp),
