@@ -207,6 +207,11 @@ uint32_t sdp_conn_credit(const struct sdp_conn *conn)
 	return sdp_credit_get(&conn->credit);
 }
 
+uint16_t sdp_conn_told_bufs(const struct sdp_conn *conn)
+{
+	return conn->credit.sent_bufs;
+}
+
 uint32_t sdp_conn_peer_size(const struct sdp_conn *conn)
 {
 	return conn->resize.peer_size;

@@ -473,6 +473,8 @@ const char *sdp_fault_str(enum sdp_fault fault);
 
 /* Messages that the peer would take now; size of its receive buffers. */
 uint32_t sdp_conn_credit(const struct sdp_conn *conn);
+/* The newest Bufs that the peer was told. */
+uint16_t sdp_conn_told_bufs(const struct sdp_conn *conn);
 uint32_t sdp_conn_peer_size(const struct sdp_conn *conn);
 
 enum sdp_mode sdp_conn_send_mode(const struct sdp_conn *conn);

@@ -2,6 +2,8 @@
 /* See count.h. */
 #include "count.h"
 
+#include <string.h>
+
 #include "../../util/log.h"
 #include "verbs/sdp-link.h"
 
@@ -49,31 +51,43 @@ static uint64_t rest(uint64_t all, uint64_t a, uint64_t b)
 
 /* What the program gave and took is exact; which way it went the link knows,
  * and what it has not placed yet goes as copies. */
-void sdp_count_update(struct sdp_sock *sock)
+static void update(struct sdp_sock *sock, struct sdp_link_stats *ret)
 {
 	struct sdp_stat_sock *stat = sock->stat;
-	struct sdp_link_stats link;
 
+	memset(ret, 0, sizeof(*ret));
 	if (!stat || !sdp_sock_link(sock))
 		return;
-	sdp_link_get_stats(sdp_sock_link(sock), &link);
-	counter_put(stat, SDP_STAT_tx_read, link.tx_read);
-	counter_put(stat, SDP_STAT_tx_write, link.tx_write);
+	sdp_link_get_stats(sdp_sock_link(sock), ret);
+	counter_put(stat, SDP_STAT_tx_read, ret->tx_read);
+	counter_put(stat, SDP_STAT_tx_write, ret->tx_write);
+	counter_put(stat, SDP_STAT_tx_transaction, ret->tx_carried);
 	counter_put(stat, SDP_STAT_tx_bcopy,
-		    rest(sock->tx_octets, link.tx_read, link.tx_write));
-	counter_put(stat, SDP_STAT_tx_messages, link.tx_msgs);
-	counter_put(stat, SDP_STAT_rx_read, link.rx_read);
-	counter_put(stat, SDP_STAT_rx_write, link.rx_write);
+		    rest(sock->tx_octets, ret->tx_read,
+			 ret->tx_write + ret->tx_carried));
+	counter_put(stat, SDP_STAT_tx_messages, ret->tx_msgs);
+	counter_put(stat, SDP_STAT_rx_read, ret->rx_read);
+	counter_put(stat, SDP_STAT_rx_write, ret->rx_write);
+	counter_put(stat, SDP_STAT_rx_transaction, ret->rx_carried);
 	counter_put(stat, SDP_STAT_rx_bcopy,
-		    rest(sock->rx_octets, link.rx_read, link.rx_write));
-	counter_put(stat, SDP_STAT_rx_messages, link.rx_msgs);
-	if (link.carrier == SDP_CM_PRIV)
+		    rest(sock->rx_octets, ret->rx_read,
+			 ret->rx_write + ret->rx_carried));
+	counter_put(stat, SDP_STAT_rx_messages, ret->rx_msgs);
+	if (ret->carrier == SDP_CM_PRIV)
 		sdp_stat_set(stat, SDP_STAT_carrier, SDP_STAT_CARRIER_CM_PRIV);
 	sdp_stat_set(stat, SDP_STAT_state, SDP_STAT_STATE_established);
-	sdp_stat_set(stat, SDP_STAT_send_mode, link.send_mode);
-	sdp_stat_set(stat, SDP_STAT_recv_mode, link.recv_mode);
-	sdp_stat_set(stat, SDP_STAT_send_credits, link.send_credit);
+	sdp_stat_set(stat, SDP_STAT_send_mode, ret->send_mode);
+	sdp_stat_set(stat, SDP_STAT_recv_mode, ret->recv_mode);
+	sdp_stat_set(stat, SDP_STAT_send_credits, ret->send_credit);
+	sdp_stat_set(stat, SDP_STAT_recv_credits, ret->recv_credit);
 	sdp_stat_set(stat, SDP_STAT_relay, sock->is_relay);
+}
+
+void sdp_count_update(struct sdp_sock *sock)
+{
+	struct sdp_link_stats link;
+
+	update(sock, &link);
 }
 
 static void call_count(struct sdp_sock *sock, _Atomic uint64_t *counter,
@@ -114,9 +128,13 @@ void sdp_count_relay(struct sdp_sock *sock, size_t octets, bool is_send)
 
 void sdp_count_close(struct sdp_sock *sock)
 {
+	struct sdp_link_stats link;
+
 	if (!sock->stat)
 		return;
-	sdp_count_update(sock);
+	update(sock, &link);
+	if (link.is_failed)
+		sdp_stat_count(SDP_STAT_resets);
 	sdp_stat_sock_remove(sock->stat);
 	sock->stat = NULL;
 }

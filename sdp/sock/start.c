@@ -461,6 +461,7 @@ void *sdp_start_run(void *arg)
 	} else {
 		link_catch_up(sock, link);
 		sdp_sock_link_put(sock, link);
+		sdp_count_update(sock);
 		if (!sock->is_closed && !sock->is_relay)
 			sdp_link_set_notify(link, sdp_sock_notify, sock);
 		sdp_sock_become(sock, SDP_SOCK_STREAM);

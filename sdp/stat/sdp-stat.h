@@ -21,13 +21,11 @@
 	X(tx_read)	  /* octets the peer read: Read Zcopy */               \
 	X(tx_write)	  /* octets written into a SinkAvail: Write Zcopy */   \
 	X(tx_transaction) /* octets that a SinkAvail or SrcAvail carried */    \
-	X(tx_tcp)      /* octets sent over TCP, where the library sees it */   \
-	X(tx_messages) /* SDP Messages */                                      \
+	X(tx_messages)	  /* SDP Messages */                                   \
 	X(rx_bcopy)                                                            \
 	X(rx_read)                                                             \
 	X(rx_write)                                                            \
 	X(rx_transaction)                                                      \
-	X(rx_tcp)                                                              \
 	X(rx_messages)                                                         \
 	X(relayed) /* octets copied for other holders of the descriptor */
 
@@ -63,7 +61,7 @@ enum sdp_stat_gauge {
 	X(listens)   /* announced listeners */                                 \
 	X(connects)  /* connections over SDP, asked for here */                \
 	X(accepts)   /* connections over SDP, taken here */                    \
-	X(resets)    /* connections that ended other than gracefully */        \
+	X(resets)    /* connections that an error or a reset has ended */      \
 	X(overflows) /* sockets that found no place in the page */
 
 enum sdp_stat_event {

@@ -256,6 +256,9 @@ static void fill_send(struct sdp_link *link, const struct sdp_work *work,
 	link->stats.tx_bcopy += len;
 	if (work->send.mid == SDP_MID_SINK_AVAIL && len)
 		link->stats.tx_transactions++;
+	if (work->send.mid == SDP_MID_SINK_AVAIL ||
+	    work->send.mid == SDP_MID_SRC_AVAIL)
+		link->stats.tx_carried += len;
 	if (len)
 		link->data_id = work->id;
 }
@@ -410,6 +413,17 @@ static unsigned int look_for_oob(struct sdp_link *link, const uint8_t *octets,
 	return SDP_LINK_PRI;
 }
 
+/* A message with payload that belongs to its advertisement. */
+static void count_carried(struct sdp_link *link, uint8_t mid, uint32_t len)
+{
+	if (mid == SDP_MID_SINK_AVAIL && len > SDP_SINK_AVAIL_SIZE) {
+		link->stats.rx_transactions++;
+		link->stats.rx_carried += len - SDP_SINK_AVAIL_SIZE;
+	} else if (mid == SDP_MID_SRC_AVAIL && len > SDP_SRC_AVAIL_SIZE) {
+		link->stats.rx_carried += len - SDP_SRC_AVAIL_SIZE;
+	}
+}
+
 void sdp_drive_message(struct sdp_link *link, struct sdp_pbuf *buf,
 		       uint32_t len, const uint32_t *inv_stag)
 {
@@ -431,9 +445,7 @@ void sdp_drive_message(struct sdp_link *link, struct sdp_pbuf *buf,
 		link->stats.rx_msgs++;
 		link->is_refused = false;
 		news = look_for_oob(link, octets, len);
-		if (octets[link->mid_off] == SDP_MID_SINK_AVAIL &&
-		    len > SDP_SINK_AVAIL_SIZE)
-			link->stats.rx_transactions++;
+		count_carried(link, octets[link->mid_off], len);
 	}
 	if (ret != 1)
 		sdp_dev_recycle(link->dev, buf);

@@ -547,6 +547,8 @@ void sdp_link_get_stats(struct sdp_link *link, struct sdp_link_stats *ret)
 	ret->send_mode = sdp_conn_send_mode(link->conn);
 	ret->recv_mode = sdp_conn_recv_mode(link->conn);
 	ret->send_credit = (uint16_t)sdp_conn_credit(link->conn);
+	ret->recv_credit = sdp_conn_told_bufs(link->conn);
+	ret->is_failed = link->is_failed;
 	ret->peer_rcv_sz = sdp_conn_peer_size(link->conn);
 	/* What went neither by message nor by Write was read by the peer. */
 	other = ret->tx_bcopy + ret->tx_write;

@@ -505,6 +505,8 @@ struct sdp_link_stats {
 	enum sdp_role role;
 	enum sdp_mode send_mode, recv_mode;
 	uint16_t send_credit; /* messages that the peer would take now */
+	uint16_t recv_credit; /* Bufs, as told to the peer */
+	bool is_failed;	      /* an error or a reset has ended it */
 	uint32_t peer_rcv_sz; /* its receive buffers */
 	uint64_t tx_octets, rx_octets;
 	uint64_t tx_msgs, rx_msgs;
@@ -516,6 +518,8 @@ struct sdp_link_stats {
 	uint64_t rx_write;	  /* octets that the peer wrote */
 	uint64_t tx_transactions; /* SinkAvails with payload */
 	uint64_t rx_transactions;
+	uint64_t tx_carried; /* of tx_bcopy: octets that adverts carried */
+	uint64_t rx_carried;
 	uint64_t rx_invalidates; /* advertisements that the peer invalidated */
 	uint64_t sleeps;	 /* times a thread slept for this link */
 	char device[64];

@@ -8,6 +8,7 @@
 #include "../../util/child.h"
 #include "log.h"
 #include "sock/count.h"
+#include "stat/read.h"
 #include "verbs/sdp-link.h"
 
 static char link_place;
@@ -15,7 +16,7 @@ static char link_place;
 
 static struct sdp_sock sock;
 static struct sdp_link_stats link_stats;
-static int look_cnt;
+static int look_cnt, page_fd;
 
 void sdp_link_get_stats(struct sdp_link *link, struct sdp_link_stats *ret)
 {
@@ -94,6 +95,63 @@ static void looks_seldom(void **state)
 	assert_int_equal(look_cnt, 3);
 	sdp_count_send(&sock, 5 << 20);
 	assert_int_equal(look_cnt, 4);
+}
+
+/* What the page says of the process. */
+static struct sdp_stat_snapshot page_look(void)
+{
+	struct sdp_stat_snapshot page;
+
+	assert_int_equal(sdp_stat_read(page_fd, &page), 0);
+	return page;
+}
+
+static uint64_t resets(void)
+{
+	struct sdp_stat_snapshot page = page_look();
+	uint64_t cnt = page.head.event[SDP_STAT_resets];
+
+	sdp_stat_snapshot_free(&page);
+	return cnt;
+}
+
+static void counts_what_has_not_ended_well(void **state)
+{
+	(void)state;
+	assert_int_equal(resets(), 0);
+	sdp_count_close(&sock);
+	assert_int_equal(resets(), 0);
+	sdp_count_open(&sock, 7);
+	link_stats.is_failed = true;
+	sdp_count_update(&sock);
+	sdp_count_close(&sock);
+	sdp_count_close(&sock);
+	assert_int_equal(resets(), 1);
+}
+
+static void tells_of_both_credits(void **state)
+{
+	(void)state;
+	link_stats.send_credit = 5;
+	link_stats.recv_credit = 31;
+	sdp_count_update(&sock);
+	assert_int_equal(sock.stat->gauge[SDP_STAT_send_credits], 5);
+	assert_int_equal(sock.stat->gauge[SDP_STAT_recv_credits], 31);
+}
+
+static void octets_of_advertisements_count_apart(void **state)
+{
+	(void)state;
+	link_stats.tx_carried = 30;
+	link_stats.rx_carried = 8;
+	link_stats.tx_read = 50;
+	atomic_store(&sock.tx_octets, 100);
+	atomic_store(&sock.rx_octets, 100);
+	sdp_count_update(&sock);
+	assert_int_equal(counted(SDP_STAT_tx_transaction), 30);
+	assert_int_equal(counted(SDP_STAT_tx_bcopy), 20);
+	assert_int_equal(counted(SDP_STAT_rx_transaction), 8);
+	assert_int_equal(counted(SDP_STAT_rx_bcopy), 92);
 }
 
 /* The link counts what went without copies, as soon as that has begun: more
@@ -186,11 +244,21 @@ static void is_exact_at_the_end(void **state)
 	assert_int_equal(sock.stat->gauge[SDP_STAT_fd], 8);
 }
 
+static int start(void **state)
+{
+	(void)state;
+	page_fd = sdp_stat_fd_take();
+	return page_fd < 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 		TEST(a_connection_is_logged),
+		TEST(counts_what_has_not_ended_well),
+		TEST(tells_of_both_credits),
+		TEST(octets_of_advertisements_count_apart),
 		TEST(looks_seldom),
 		TEST(copies_are_what_is_left),
 		TEST(counts_what_is_relayed),
@@ -199,5 +267,5 @@ int main(void)
 		TEST(is_exact_at_the_end),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, start, NULL);
 }

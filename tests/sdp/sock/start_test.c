@@ -164,6 +164,7 @@ void sdp_link_close(struct sdp_link *link, uint64_t deadline)
 
 static _Atomic int fallback, end_cnt, tell_cnt, mark_cnt, raised_cnt;
 static _Atomic int counted_tx, refused_cnt;
+static struct sdp_link *_Atomic updated_link; /* that the page was told of */
 static bool can_raise;
 static int other_tcp; /* what the way back connects to; -errno */
 
@@ -195,7 +196,7 @@ void sdp_count_send(struct sdp_sock *sock, size_t octets)
 
 void sdp_count_update(struct sdp_sock *sock)
 {
-	(void)sock;
+	atomic_store(&updated_link, sdp_sock_link(sock));
 }
 
 void sdp_count_close(struct sdp_sock *sock)
@@ -348,6 +349,7 @@ static int begin(void **state)
 	make_cnt = abort_cnt = shutdown_cnt = shutdown_read_cnt = 0;
 	end_cnt = tell_cnt = mark_cnt = raised_cnt = 0;
 	counted_tx = refused_cnt = 0;
+	updated_link = NULL;
 	fallback = NO_FALLBACK;
 	link_got_len = 0;
 	link_is_full = can_raise = false;
@@ -545,6 +547,7 @@ static void what_was_sent_goes_to_the_link(void **state)
 	assert_memory_equal(link_got, "first ", 6);
 	assert_memory_equal(link_got + 6, much, SDP_EARLY_MAX - 6);
 	assert_int_equal(counted_tx, SDP_EARLY_MAX);
+	assert_non_null(updated_link);
 	assert_int_equal(shutdown_cnt, 1);
 	assert_int_equal(shutdown_read_cnt, 1);
 	assert_int_equal(sdp_sock_early_len(sock), 0);

@@ -273,6 +273,7 @@ static void write_0(struct sdp_link *link)
 	s = stats_of(link);
 	must(s.send_mode == SDP_MODE_PIPELINED);
 	must(s.tx_write >= PIECE);
+	must(s.rx_carried > 0);
 	sdp_link_close(link, soon());
 	free(buf);
 }
@@ -308,6 +309,8 @@ static void write_1(struct sdp_link *link)
 	s = stats_of(link);
 	must(s.rx_write >= PIECE);
 	must(s.tx_transactions > 0);
+	must(s.tx_carried > 0 && s.tx_carried <= s.tx_bcopy);
+	must(s.recv_credit > 0 && !s.is_failed);
 	sdp_link_close(link, soon());
 	free(buf);
 }
