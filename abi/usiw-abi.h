@@ -3,9 +3,9 @@
  * Layouts shared between the verbs provider (producer of work) and the soft
  * RNIC (consumer of work): ring headers, queue entries, the counter page.
  *
- * Host byte order, fixed-size types, explicit padding.  Whoever reads an
- * entry copies it out once, then checks the copy, then uses the copy: the
- * other side of a mapping may be mad.
+ * All layouts use host byte order, types of fixed size and explicit padding.
+ * A reader copies an entry out once, checks the copy and uses the copy, because
+ * the other side of the mapping may change the entry at any time.
  */
 #ifndef USIW_ABI_H
 #define USIW_ABI_H
@@ -16,7 +16,7 @@
 
 #define USIW_CACHE_LINE 64
 
-/* Ring header: the two indices run freely and sit on lines of their own. */
+/* Ring header.  Each of the two free-running indices has its own cache line. */
 struct usiw_ring_hdr {
 	_Atomic uint32_t prod_idx; /* written by the producer only */
 	uint8_t pad0[USIW_CACHE_LINE - 4];
@@ -60,10 +60,10 @@ enum usiw_sqe_flags {
 };
 
 /*
- * BIND_MW has no payload and uses the header so: rkey is the window's STag as
- * it shall be (index and new key), imm_be the lkey of the region in host
- * order, remote_addr the first octet, compare_add the length (0 unbinds a
- * window of type 1), swap the rights (enum rnic_access).
+ * BIND_MW has no payload and uses the header as follows: rkey is the new STag
+ * of the window (index and new key), imm_be is the lkey of the region in host
+ * order, remote_addr is the first octet, compare_add is the length (0 unbinds a
+ * window of type 1), and swap has the access rights (enum rnic_access).
  */
 
 /*
@@ -78,7 +78,7 @@ struct usiw_sqe {
 	uint16_t sge_cnt;
 	uint32_t inline_len;
 	uint64_t remote_addr;
-	uint32_t rkey; /* remote STag; SEND_INV, LOCAL_INV: STag to kill */
+	uint32_t rkey; /* remote STag; _INV: the STag to invalidate */
 	uint32_t imm_be;
 	uint64_t compare_add;
 	uint64_t swap;
@@ -149,9 +149,9 @@ struct usiw_cqe {
 	uint32_t wc_flags;
 	uint32_t vendor_err;
 	uint32_t is_solicited;
-	uint64_t timestamp_ns; /* CQs that ask: CLOCK_MONOTONIC_RAW */
+	uint64_t timestamp_ns; /* if the CQ asks for it: CLOCK_MONOTONIC_RAW */
 	uint64_t qp_handle;    /* cookie given at QP creation */
-	uint64_t wallclock_ns; /* CQs that ask: CLOCK_REALTIME */
+	uint64_t wallclock_ns; /* if the CQ asks for it: CLOCK_REALTIME */
 };
 
 _Static_assert(sizeof(struct usiw_cqe) == 64, "cqe layout");
@@ -189,9 +189,9 @@ enum usiw_async_type {
 };
 
 /*
- * Counter page: self-describing, one per process.  A reader maps the file
- * read-only, checks magic and version, then walks @count entries.  One writer
- * at a time per counter (relaxed atomics); values only grow.
+ * Counter page, one per process; it describes itself.  A reader maps the file
+ * read-only, checks magic and version, and reads @count entries.  A counter has
+ * one writer at a time (relaxed atomics), and its value only grows.
  */
 #define USIW_STAT_MAGIC 0x75736977u /* "usiw" */
 #define USIW_STAT_VERSION 1

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The only ring code: one producer, one consumer, over struct usiw_ring_hdr.
- * Several threads on one side serialise themselves with a lock of their own.
+ * Rings with one producer and one consumer, over struct usiw_ring_hdr.  Several
+ * threads on one side must serialise with a lock of their own.
  *
  * Indices run freely modulo 2^32 and are compared only through their unsigned
- * difference; slots are a power of two, @depth (<= slots) is what the owner
- * of the ring promised to hold.
+ * difference.  The number of slots is a power of two.  @depth (<= slots) is
+ * the number of entries that the ring may hold.
  */
 #ifndef USIW_RING_H
 #define USIW_RING_H
@@ -54,15 +54,15 @@ static inline void *usiw_ring_slot(const struct usiw_ring *ring, uint32_t idx)
 }
 
 /*
- * The entries move to @slots, zeroed memory for @depth of them, no fewer than
- * there are now.  Indices and header stay, for who looks at them unlocked;
- * producer and consumer are kept out meanwhile.
+ * Move the entries to @slots, which is zeroed memory for @depth entries, no
+ * fewer than there are now.  Indices and header stay in place, because other
+ * threads read them without a lock.  The caller excludes producer and consumer.
  */
 static inline void usiw_ring_move(struct usiw_ring *ring, void *slots,
 				  uint32_t depth)
 {
 	struct usiw_ring to = *ring;
-	/* relaxed: nobody else is here */
+	/* relaxed: the caller excludes producer and consumer */
 	uint32_t idx = atomic_load_explicit(&ring->hdr->cons_idx,
 					    memory_order_relaxed);
 	uint32_t end = atomic_load_explicit(&ring->hdr->prod_idx,
@@ -75,7 +75,7 @@ static inline void usiw_ring_move(struct usiw_ring *ring, void *slots,
 		for (uint32_t i = 0; i < ring->stride; i++)
 			((uint8_t *)usiw_ring_slot(&to, idx))[i] =
 				((uint8_t *)usiw_ring_slot(ring, idx))[i];
-	/* Not the header's address, at which others are looking. */
+	/* Not ring->hdr, which other threads read. */
 	ring->slots = to.slots;
 	ring->mask = to.mask;
 	ring->depth = to.depth;
@@ -93,14 +93,15 @@ static inline uint32_t usiw_ring_used(const struct usiw_ring *ring)
 	return prod - cons;
 }
 
-/* A hint, from any thread that does not own the consumer side; it looks at
- * the header only, which stays where it is for the life of the ring. */
+/* A hint, for any thread that does not own the consumer side.  It reads the
+ * header only, which does not move while the ring exists. */
 static inline int usiw_ring_is_empty(const struct usiw_ring *ring)
 {
 	return usiw_ring_used(ring) == 0;
 }
 
-/* Consumer that works ahead of what it gave back: is entry @idx there? */
+/* For a consumer that works ahead of what it consumed: true if entry @idx has
+ * been committed. */
 static inline int usiw_ring_slot_pending(const struct usiw_ring *ring,
 					 uint32_t idx)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The connection's life: options, start, accept, reject, terminate, end.
+ * The states of a connection: options, start, accept, reject, terminate, end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 #define DEFAULT_MULPDU 1442 /* EMSS 1460 with markers */
 #define DEFAULT_DIRECT_MIN 16384
 #define DEFAULT_COPY_MAX 2048
-/* Below, headers would not be staged before the payload is looked for. */
+/* With a smaller value the headers might not be in staging when the payload
+ * begins. */
 #define LEAST_DIRECT_MIN 64
 
 static void *default_alloc(void *mem_ctx, size_t size)
@@ -111,7 +112,7 @@ void smpa_conn_free(struct smpa_conn *conn)
 		conn->opt.free(conn->opt.mem_ctx, conn);
 }
 
-/* Full Operation begins: DDP and RDMAP state as new, markers from here. */
+/* Full Operation begins, with new DDP and RDMAP state and with markers. */
 static void conn_enter_rdma(struct smpa_conn *c)
 {
 	c->phase = PHASE_RDMA;
@@ -125,7 +126,7 @@ static void conn_enter_rdma(struct smpa_conn *c)
 	c->tx.start_end = c->tx.end;
 }
 
-/* C-31: there is nothing to agree on, and nobody to wait for. */
+/* C-31: without start frames there is no negotiation and no wait. */
 static int conn_start_bare(struct smpa_conn *c, size_t pd_len)
 {
 	if (pd_len)
@@ -205,7 +206,7 @@ int smpa_conn_reject(struct smpa_conn *conn, const void *pd, size_t pd_len)
 {
 	int ret;
 
-	/* MPA-124; the ORD needed is told in it (MPA2-14, D-23) */
+	/* MPA-124; the Reply names the ORD that is needed (MPA2-14, D-23) */
 	ret = conn_reply(conn, true, pd, pd_len, conn->opt.ird, conn->opt.ord);
 	if (ret)
 		return ret;
@@ -239,7 +240,7 @@ static void start_event(const struct smpa_conn *c, struct smpa_event *ev,
 	ev->start.peer_ord = peer->ord;
 }
 
-/* Responder: ESTABLISHED, due since accept; 1. */
+/* Responder: reports ESTABLISHED, which is due since accept.  Returns 1. */
 static int conn_accepted_event(struct smpa_conn *c, struct smpa_event *ev)
 {
 	const struct start_frame peer = { .rev = c->peer.rev,
@@ -276,7 +277,7 @@ static int start_request_in(struct smpa_conn *c, struct smpa_event *ev,
 	return 1;
 }
 
-/* The kind to send, at our choice (MPA2-24): the cheapest first. */
+/* The kind to send; the Initiator chooses (MPA2-24).  The cheapest is first. */
 static uint8_t start_choose_rtr(uint8_t kinds)
 {
 	if (kinds & SMPA_RTR_WRITE)
@@ -313,7 +314,7 @@ static int start_reply_in(struct smpa_conn *c, struct smpa_event *ev,
 	return 1;
 }
 
-/* The start frame that is waited for, once it is whole; 0: not yet. */
+/* Handles the expected start frame when it is complete.  Return: 0: not yet. */
 static int conn_start_event(struct smpa_conn *c, struct smpa_event *ev)
 {
 	struct conn_rx *rx = &c->rx;
@@ -342,7 +343,7 @@ int smpa_conn_next_event(struct smpa_conn *conn, struct smpa_event *ret_ev)
 {
 	if (tx_next_event(conn, ret_ev))
 		return 1;
-	if (conn->rx.is_dead)
+	if (conn->rx.is_discarding)
 		return 0;
 	switch (conn->phase) {
 	case PHASE_WAIT_REQUEST:
@@ -363,13 +364,13 @@ int smpa_conn_next_event(struct smpa_conn *conn, struct smpa_event *ret_ev)
 
 void smpa_conn_refuse(struct smpa_conn *conn, struct smpa_fault fault)
 {
-	if (conn->rx.is_dead || conn->phase != PHASE_RDMA)
+	if (conn->rx.is_discarding || conn->phase != PHASE_RDMA)
 		return;
-	rx_kill(conn);
+	rx_discard(conn);
 	tx_terminate(conn, fault, &conn->rx.cause); /* RDMAP-59, -60 */
 }
 
-/* Octets of the response to @r that are encoded already, and will go. */
+/* Number of octets of the response to @r that are encoded and will be sent. */
 static uint32_t response_done(const struct smpa_conn *c,
 			      const struct rdmap_read *r)
 {
@@ -386,7 +387,7 @@ static uint32_t response_done(const struct smpa_conn *c,
 	return m->done;
 }
 
-/* DDP's header of an Atomic Request is copied, RDMAP's is not (EXT-19). */
+/* Copies the DDP header of an Atomic Request, not its RDMAP header (EXT-19). */
 static void cause_atomic(const struct smpa_conn *c, uint32_t msn,
 			 struct term_cause *cause)
 {
@@ -437,13 +438,13 @@ void smpa_conn_refuse_read(struct smpa_conn *conn,
 {
 	struct term_cause cause = { .has_read = false };
 
-	if (conn->rx.is_dead || conn->phase != PHASE_RDMA)
+	if (conn->rx.is_discarding || conn->phase != PHASE_RDMA)
 		return;
 	if (read->type == SMPA_EV_ATOMIC)
 		cause_atomic(conn, read->atomic.msn, &cause);
 	else
 		cause_read(conn, read, &cause);
-	rx_kill(conn);
+	rx_discard(conn);
 	tx_terminate(conn, fault, &cause); /* RDMAP-60 */
 }
 
@@ -463,12 +464,12 @@ void smpa_conn_refuse_segment(struct smpa_conn *conn,
 	};
 	struct term_cause cause = { .has_read = false };
 
-	/* The peer may have closed its half since: it can still listen. */
+	/* The peer may have closed its half since; it can still receive. */
 	if (conn->phase != PHASE_RDMA)
 		return;
 	cause.ddp_len = (uint8_t)ddp_hdr_encode(&h, cause.ddp);
 	cause.segment_len = cause.ddp_len + segment->seg.len;
-	rx_kill(conn);
+	rx_discard(conn);
 	tx_terminate(conn, fault, &cause); /* RDMAP-60 */
 }
 
@@ -476,7 +477,7 @@ void smpa_conn_terminate(struct smpa_conn *conn, struct smpa_fault fault)
 {
 	if (conn->phase != PHASE_RDMA)
 		return;
-	rx_kill(conn);
+	rx_discard(conn);
 	tx_terminate(conn, fault, NULL); /* RDMAP-58 */
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * CRC32c: ISA-L where the build found it, else a table of 16 words.
+ * CRC32c: by ISA-L if the build found it, else by a table of 16 words.
  */
 #include "crc32c.h"
 
@@ -9,9 +9,9 @@
 #endif
 
 /*
- * Two steps of four bits per octet: 16 words as constants need no start-up
- * code, and stay in one cache line.  Reflected form of
- * 0x1edc6f41, 0x82f63b78.
+ * The table is for two steps of four bits per octet.  Its 16 constant words
+ * need no start-up code and fit into one cache line.  The polynomial
+ * 0x1edc6f41 has the reflected form 0x82f63b78.
  */
 static const uint32_t nibble_table[16] = {
 	0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
@@ -34,8 +34,8 @@ uint32_t crc32c_update_table(uint32_t state, const void *buf, size_t len)
 uint32_t crc32c_update(uint32_t state, const void *buf, size_t len)
 {
 #ifdef SMPA_HAVE_ISAL
-	/* ISA-L's argument is not const, and its length an int; it takes and
-	 * returns the bare register (no inversion at either end). */
+	/* ISA-L's argument is not const, and its length is an int.  It takes
+	 * and returns the register without inversion. */
 	union {
 		const void *c;
 		unsigned char *m;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * CRC32c as iSCSI computes its digests (MPA-27), resumable.
+ * CRC32c as iSCSI computes its digests (MPA-27), in pieces.
  */
 #ifndef SMPA_CRC32C_H
 #define SMPA_CRC32C_H
@@ -16,7 +16,7 @@
 
 uint32_t crc32c_update(uint32_t state, const void *buf, size_t len);
 
-/* The same by table, whatever the machine offers; the other's oracle. */
+/* The same by table, on any machine.  Tests compare the other one with it. */
 uint32_t crc32c_update_table(uint32_t state, const void *buf, size_t len);
 
 static inline uint32_t crc32c_final(uint32_t state)

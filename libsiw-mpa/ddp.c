@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * DDP headers and the order rules of an in-order stream.
+ * DDP headers, and the order of segments on an in-order stream.
  */
 #include "ddp.h"
 

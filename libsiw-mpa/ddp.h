@@ -59,7 +59,7 @@ static inline uint32_t ddp_segment_len(uint32_t mulpdu, bool is_tagged,
 	return left < room ? left : room; /* DDP-26, MPA-66 */
 }
 
-/* What the next untagged segment of each queue must look like. */
+/* MSN and MO that the next untagged segment of each queue must have. */
 struct ddp_order {
 	uint8_t version; /* DV of the stream */
 	uint32_t msn[DDP_QN_CNT];
@@ -69,13 +69,13 @@ struct ddp_order {
 void ddp_order_init(struct ddp_order *o, uint8_t version);
 
 /*
- * Judges DV, QN, MSN, MO of a segment with @len payload octets.
+ * Checks DV, QN, MSN and MO of a segment with @len payload octets.
  * Return: 0, or an enum smpa_fault_value.
  */
 uint16_t ddp_order_check(const struct ddp_order *o, const struct ddp_hdr *h,
 			 uint32_t len);
 
-/* The segment was taken: what comes next? */
+/* Advances the order after a segment was accepted. */
 void ddp_order_advance(struct ddp_order *o, const struct ddp_hdr *h,
 		       uint32_t len);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * MPA framing: where markers stand, what the CRC covers, how long it gets.
+ * MPA framing: positions of markers, coverage of the CRC, length of FPDUs.
  */
 #include "fpdu.h"
 
@@ -15,8 +15,8 @@
 #define MARKER_MASK (FPDU_MARKER_INTERVAL - 1u)
 /* The two low bits of FPDUPTR are taken as zero (MPA-44). */
 #define FPDUPTR_MASK 0xfffcu
-/* Octets are hashed where they were copied to, a piece at a time, while the
- * first-level cache still has them. */
+/* The copied octets are hashed one piece at a time, while the first-level cache
+ * still has them. */
 #define HASH_PIECE 4096u
 
 uint32_t fpdu_marker_cnt(uint32_t phase, uint32_t size)
@@ -49,7 +49,7 @@ static void writer_marker(struct fpdu_writer *w, uint32_t fpduptr)
 	w->phase = FPDU_MARKER_SIZE;
 }
 
-/* Octets in front of the next marker place; writes one that is due now. */
+/* Number of octets before the next marker.  Writes a marker that is due now. */
 static size_t writer_room(struct fpdu_writer *w)
 {
 	if (!w->has_markers)
@@ -59,7 +59,7 @@ static size_t writer_room(struct fpdu_writer *w)
 	return FPDU_MARKER_INTERVAL - w->phase;
 }
 
-/* What stands in the FPDU and has not been hashed. */
+/* Hashes the octets of the FPDU that have not been hashed. */
 static void writer_hash(struct fpdu_writer *w)
 {
 	w->crc = crc32c_update(w->crc, w->hashed, (size_t)(w->out - w->hashed));

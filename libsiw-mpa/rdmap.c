@@ -66,7 +66,7 @@ uint16_t rdmap_check(const struct ddp_hdr *h, uint32_t len)
 {
 	const struct rdmap_op *op = rdmap_op(rdmap_opcode(h->ulp));
 
-	/* DV has been found right; RV is never another one (MPA-178). */
+	/* DV has been checked; RV must be the same (MPA-178). */
 	if ((h->ulp & RDMAP_CTRL_VERSION) >> 6 != h->version)
 		return SMPA_F_RDMAP_VERSION; /* RDMAP-62 */
 	if (!op->is_known)
@@ -77,7 +77,7 @@ uint16_t rdmap_check(const struct ddp_hdr *h, uint32_t len)
 		return SMPA_F_RDMAP_OPCODE; /* RDMAP-8, D-9 */
 	if (op->has_payload)
 		return 0;
-	/* One segment, of fixed length: D-8, EXT-17. */
+	/* A single segment of fixed length: D-8, EXT-17. */
 	if (len > op->max_size || !h->is_last)
 		return SMPA_F_DDP_U_TOO_LONG;
 	if (len < op->min_size)

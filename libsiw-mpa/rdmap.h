@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * RDMAP (RFC 5040) and its extensions (RFC 7306): which opcode travels how,
- * and the headers that follow DDP's.
+ * RDMAP (RFC 5040) and its extensions (RFC 7306): how each opcode is sent, and
+ * the headers that follow the DDP header.
  */
 #ifndef SMPA_RDMAP_H
 #define SMPA_RDMAP_H
@@ -30,22 +30,22 @@ enum rdmap_atomic_op {
 	RDMAP_CMP_SWAP = 2,
 };
 
-/* How the messages of one opcode travel (RFC 5040 4.2, 5.3 of the notes). */
+/* How the messages of one opcode are sent (RFC 5040 4.2, 5.3 of the notes). */
 struct rdmap_op {
 	bool is_known;
 	bool is_tagged;
 	bool has_payload; /* from the user, any length */
 	bool has_inv_stag;
 	uint8_t qn;	  /* untagged */
-	uint8_t min_size; /* of what follows DDP's header, without */
+	uint8_t min_size; /* octets after the DDP header, without */
 	uint8_t max_size; /* payload of the user */
 };
 
 /* Never NULL; @opcode is taken modulo 16. */
 const struct rdmap_op *rdmap_op(uint8_t opcode);
 
-/* RV is the stream's DDP version (MPA-178), reserved bits are zero: RDMAP-6,
- * RDMAP-7. */
+/* RV equals the stream's DDP version (MPA-178), and reserved bits are zero
+ * (RDMAP-6, RDMAP-7). */
 static inline uint8_t rdmap_ctrl(uint8_t version, uint8_t opcode)
 {
 	return (uint8_t)(version << 6 | opcode);
@@ -57,9 +57,9 @@ static inline uint8_t rdmap_opcode(uint8_t ctrl)
 }
 
 /*
- * Judges a segment that DDP found in order: version, opcode, opcode against T
- * and QN, length of fixed headers.  @len: octets behind the DDP header.
- * Return: 0, or an enum smpa_fault_value.
+ * Checks a segment that passed the checks of DDP: version, opcode, opcode
+ * against T and QN, length of fixed headers.  @len: octets after the DDP
+ * header. Return: 0, or an enum smpa_fault_value.
  */
 uint16_t rdmap_check(const struct ddp_hdr *h, uint32_t len);
 
@@ -82,7 +82,8 @@ struct rdmap_atomic_response {
 	uint64_t value;
 };
 
-/* Encoders return the octets written, decoders those used or -EMSGSIZE. */
+/* Encoders return the number of octets written.  Decoders return the number of
+ * octets used, or -EMSGSIZE. */
 uint32_t rdmap_read_encode(const struct rdmap_read *r, uint8_t *out);
 int rdmap_read_decode(const uint8_t *buf, size_t len, struct rdmap_read *ret);
 uint32_t rdmap_atomic_encode(const struct rdmap_atomic *a, uint8_t *out);

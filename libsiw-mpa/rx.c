@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Octets -> events in RDMA mode, and where octets of any phase go.
+ * Events from the octets of RDMA mode, and the memory for octets of any phase.
  */
 #include <assert.h>
 
@@ -12,20 +12,20 @@
 #include "tx.h"
 #include "wire.h"
 
-/* An FPDU from this length on is collected with a read that ends near its
- * end, so that little of the next one must be moved to the front. */
+/* For FPDUs of at least this length the read ends near the end of the FPDU, so
+ * that little of the next FPDU has to be moved to the front. */
 #define RX_LONG 16384u
 #define RX_LONG_AHEAD 4096u
-/* Staging behind a direct sink: room for the next headers, and little of the
- * next payload, which shall go direct too. */
+/* Staging after a direct sink: enough for the next headers, and little of the
+ * next payload, because that should go direct too. */
 #define RX_BULK_AHEAD_MIN 512u
 #define RX_BULK_AHEAD_MAX 2048u
 
-/* Short FPDUs in a row that do not make us forget that long ones come: the
- * tail of a message, a Send behind a Write. */
+/* Number of short FPDUs in a row after which long ones are no longer expected.
+ * A few are usual: the tail of a message, or a Send after a Write. */
 #define RX_BULK_SHORT_MAX 4u
 
-/* Goes round again in rx_next_event(). */
+/* Makes rx_next_event() try again. */
 #define RX_AGAIN 2
 
 static size_t rx_staged(const struct conn_rx *rx)
@@ -39,7 +39,7 @@ static uint8_t *rx_front(const struct conn_rx *rx)
 	return rx->buf ? rx->buf + rx->head : NULL;
 }
 
-/* The FPDU's octets are used up. */
+/* Removes octets of an FPDU from staging. */
 static void rx_consume(struct conn_rx *rx, size_t len)
 {
 	rx->head += len;
@@ -47,11 +47,11 @@ static void rx_consume(struct conn_rx *rx, size_t len)
 	rx->need = 0;
 }
 
-void rx_kill(struct smpa_conn *c)
+void rx_discard(struct smpa_conn *c)
 {
 	struct conn_rx *rx = &c->rx;
 
-	rx->is_dead = true; /* MPA-166, DDP-53 */
+	rx->is_discarding = true; /* MPA-166, DDP-53 */
 	rx->is_established_due = false;
 	rx->state = RX_FPDU;
 	rx->head = 0;
@@ -65,11 +65,11 @@ int rx_fault(struct smpa_conn *c, struct smpa_event *ev, uint16_t value,
 {
 	struct smpa_fault fault = { value };
 
-	rx_kill(c);
+	rx_discard(c);
 	memset(ev, 0, sizeof(*ev));
 	ev->type = SMPA_EV_FAULT;
 	ev->fault.fault = fault;
-	/* Without a connection nobody reads it; and an invalid frame closes
+	/* Without a connection there is no reader, and an invalid frame closes
 	 * at once (MPA-164). */
 	if (value == SMPA_F_MPA_CLOSED || value == SMPA_F_MPA_START)
 		tx_close(c);
@@ -84,7 +84,7 @@ bool smpa_conn_rx_is_idle(const struct smpa_conn *conn)
 {
 	const struct conn_rx *rx = &conn->rx;
 
-	if (rx->is_dead)
+	if (rx->is_discarding)
 		return true;
 	return rx_is_drained(rx) && conn->phase != PHASE_REQUESTED &&
 	       !rx->is_established_due && rx->state != RX_SEGMENT &&
@@ -142,7 +142,7 @@ static void sink_put(void *arg)
 	}
 }
 
-/* The same when the octets are there already. */
+/* The same for octets that are in the sink already. */
 static void sink_skip(struct conn_rx *rx, size_t len)
 {
 	while (len > 0) {
@@ -157,7 +157,7 @@ static void sink_skip(struct conn_rx *rx, size_t len)
 	}
 }
 
-/* Looks ahead about a sixtieth of what goes direct. */
+/* Reads ahead about 1/64 of what goes direct. */
 static size_t rx_bulk_ahead(const struct conn_rx *rx)
 {
 	size_t ahead = rx->bulk_len / 64u;
@@ -174,8 +174,8 @@ static bool rx_is_plain(const struct smpa_conn *c)
 }
 
 /*
- * How much staging to offer, and in *ret_least how much must be there at the
- * tail lest the staged octets be moved to the front first.
+ * How much staging to offer.  If fewer than *ret_least octets are free at the
+ * tail, the staged octets are moved to the front first.
  */
 static size_t rx_want(const struct smpa_conn *c, size_t *ret_least)
 {
@@ -198,8 +198,9 @@ static size_t rx_want(const struct smpa_conn *c, size_t *ret_least)
 		if (want < missing)
 			want = missing;
 	} else {
-		/* A read into less than half would be too small; what is
-		 * staged is the short front of one FPDU. */
+		/* A read into less than half of staging would be too small.
+		 * Moving is cheap: the staged octets are the short front of
+		 * one FPDU. */
 		want = rx_is_plain(c) ? rx->window : rx->size;
 		*ret_least = want < rx->size / 2 ? want : rx->size / 2;
 		if (*ret_least < missing)
@@ -250,14 +251,14 @@ static bool rx_is_reading(const struct smpa_conn *c)
 	case PHASE_LEFT:
 		return false;
 	case PHASE_FAILED:
-		return rx->is_dead;
+		return rx->is_discarding;
 	case PHASE_WAIT_REQUEST:
 	case PHASE_WAIT_REPLY:
 		return true;
 	case PHASE_RDMA:
 		break;
 	}
-	return rx->is_dead ||
+	return rx->is_discarding ||
 	       (!rx->is_established_due && rx->state != RX_SEGMENT &&
 		rx->state != RX_PLACED);
 }
@@ -275,7 +276,7 @@ int smpa_conn_rx_prepare(struct smpa_conn *conn, struct iovec *iov, int max)
 		return 0;
 	if (!rx->buf)
 		return -ENOBUFS;
-	if (rx->is_dead) { /* C-15: read and forget */
+	if (rx->is_discarding) { /* C-15: read and forget */
 		iov[0].iov_base = rx->buf;
 		iov[0].iov_len = rx->size;
 		rx->offered_staging = rx->size;
@@ -290,7 +291,7 @@ int smpa_conn_rx_prepare(struct smpa_conn *conn, struct iovec *iov, int max)
 	room = rx->size - rx->tail;
 	if (want > room)
 		want = room;
-	/* Behind a sink that is not offered whole nothing may be offered. */
+	/* Staging may follow only if the whole rest of the sink is offered. */
 	if (want > 0 && n < max &&
 	    rx->offered_direct == (rx->state == RX_DIRECT ? rx->seg.rest : 0)) {
 		iov[n].iov_base = rx->buf + rx->tail;
@@ -309,12 +310,12 @@ int smpa_conn_rx_commit(struct smpa_conn *conn, size_t len)
 	if (len < 1 || len > rx->offered_direct + rx->offered_staging)
 		return -EINVAL;
 	direct = len < rx->offered_direct ? len : rx->offered_direct;
-	/* What comes is short and plenty: look at more of it at once. */
+	/* Many short FPDUs arrive: read more of them at once. */
 	if (len - direct >= rx->window && rx->window < rx->size)
 		rx->window *= 2;
 	rx->offered_direct = 0;
 	rx->offered_staging = 0;
-	if (rx->is_dead)
+	if (rx->is_discarding)
 		return 0;
 	if (direct > 0) {
 		sink_skip(rx, direct);
@@ -334,7 +335,7 @@ void smpa_conn_rx_eof(struct smpa_conn *conn)
 
 /* ---- events ---------------------------------------------------------- */
 
-/* More octets are needed: come back, or the stream has ended. */
+/* More octets are needed, or the stream has ended. */
 static int rx_more(struct smpa_conn *c, struct smpa_event *ev, size_t need,
 		   bool is_boundary)
 {
@@ -349,7 +350,7 @@ static int rx_more(struct smpa_conn *c, struct smpa_event *ev, size_t need,
 		ev->fault.is_truncated = true;
 		return ret;
 	}
-	rx_kill(c);
+	rx_discard(c);
 	rx->is_ended = true;
 	memset(ev, 0, sizeof(*ev));
 	ev->type = SMPA_EV_CLOSED; /* MPA-157 */
@@ -399,9 +400,9 @@ static void ev_segment(const struct smpa_conn *c, struct smpa_event *ev)
 /* ---- FPDUs ----------------------------------------------------------- */
 
 /*
- * Has the Initiator sent before it could have had our Reply (C-2c)?  The other
- * way round is let pass: kernel siw sends as Responder as soon as its
- * application posts, against MPA-134, and its octets are good FPDUs.
+ * True if the Initiator has sent before it could have had the Reply (C-2c).
+ * Early octets of a Responder are accepted: kernel siw sends as Responder as
+ * soon as its application posts, against MPA-134, and its FPDUs are valid.
  */
 static bool rx_is_early(const struct smpa_conn *c)
 {
@@ -467,7 +468,7 @@ static int rx_atomic_done(struct smpa_event *ev, const uint8_t *body)
 	return 1;
 }
 
-/* MSN of the last Read or Atomic Request that was submitted. */
+/* MSN of the last Read or Atomic Request that this side submitted. */
 static uint32_t request_msn(const struct smpa_conn *c)
 {
 	const struct tx_msg *m = &c->tx.msg;
@@ -485,7 +486,7 @@ static int rx_terminated(struct smpa_conn *c, struct smpa_event *ev,
 	struct term_info t;
 
 	term_decode(body, len, &t); /* rdmap_check() saw the four octets */
-	rx_kill(c);
+	rx_discard(c);
 	tx_close(c); /* RDMAP-31 */
 	memset(ev, 0, sizeof(*ev));
 	ev->type = SMPA_EV_TERMINATE; /* RDMAP-29 */
@@ -510,7 +511,7 @@ static int rx_terminated(struct smpa_conn *c, struct smpa_event *ev,
 	return 1;
 }
 
-/* A segment that carries no payload of the user. */
+/* Handles a segment without payload of the user. */
 static int rx_control(struct smpa_conn *c, struct smpa_event *ev,
 		      bool may_be_rtr)
 {
@@ -538,7 +539,7 @@ static int rx_tagged(struct smpa_conn *c, struct smpa_event *ev,
 	struct rx_segment *s = &rx->seg;
 
 	if (s->opcode == SMPA_OP_READ_RESPONSE && rx->is_rtr_answer_due) {
-		/* Responses come in order: the first is the RTR's. */
+		/* Responses come in order, so the first one answers the RTR. */
 		if (s->len > 0 || !s->ddp.is_last)
 			return rx_fault(c, ev, SMPA_F_DDP_T_BOUNDS,
 					&rx->cause); /* D-15 */
@@ -580,8 +581,8 @@ static int rx_send(struct smpa_conn *c, struct smpa_event *ev, bool may_be_rtr)
 }
 
 /*
- * The DDP segment at @off of staging, of which @avail octets are there, of
- * @len in all: check it, and say what it is.
+ * Checks the DDP segment at @off of staging and reports it.  @avail of its @len
+ * octets have arrived.
  */
 static int rx_segment(struct smpa_conn *c, struct smpa_event *ev, size_t off,
 		      size_t avail, uint32_t len)
@@ -629,7 +630,7 @@ static int rx_segment(struct smpa_conn *c, struct smpa_event *ev, size_t off,
 	return rx_send(c, ev, may_be_rtr);
 }
 
-/* C-14: nothing, or a lone zero marker, is a boundary. */
+/* C-14: no octet, or a single zero marker, is a boundary. */
 static bool rx_is_boundary(const struct smpa_conn *c)
 {
 	const struct conn_rx *rx = &c->rx;
@@ -643,16 +644,16 @@ static bool rx_is_boundary(const struct smpa_conn *c)
 
 bool smpa_conn_rx_is_midway(const struct smpa_conn *conn)
 {
-	if (conn->rx.is_dead || conn->phase != PHASE_RDMA)
+	if (conn->rx.is_discarding || conn->phase != PHASE_RDMA)
 		return false;
 	return conn->rx.state != RX_FPDU || !rx_is_boundary(conn);
 }
 
 /*
- * One FPDU.  Where CRC or markers are in use, all of it must be there and
- * right before DDP sees an octet (MPA-31, MPA-80, MPA-85).  Without, the
- * payload of a long one is placed as it comes, a deviation from MPA-85: the
- * headers are as good then as they ever will be.
+ * Handles one FPDU.  With CRC or markers the whole FPDU must have arrived and
+ * be valid before DDP sees an octet (MPA-31, MPA-80, MPA-85).  Without them the
+ * payload of a long FPDU is placed as it comes.  This deviates from MPA-85, but
+ * waiting would not make the headers any more reliable.
  */
 static int rx_fpdu(struct smpa_conn *c, struct smpa_event *ev)
 {
@@ -677,8 +678,8 @@ static int rx_fpdu(struct smpa_conn *c, struct smpa_event *ev)
 		return rx_more(c, ev, need, rx_is_boundary(c));
 	}
 	need = f.wire;
-	/* A Responder's first FPDU must be whole, or its sending half would
-	 * open for one that never gets valid (MPA-134). */
+	/* The first FPDU for a Responder must be complete, because it allows
+	 * the Responder to send only if it is valid (MPA-134). */
 	s->is_direct = rx_is_plain(c) && f.len >= c->opt.direct_min &&
 		       (rx->has_fpdu || c->opt.role == SMPA_INITIATOR);
 	if (s->is_direct)
@@ -750,7 +751,7 @@ int rx_next_event(struct smpa_conn *c, struct smpa_event *ret_ev)
 	int ret = RX_AGAIN;
 
 	while (ret == RX_AGAIN) {
-		if (c->rx.is_dead)
+		if (c->rx.is_discarding)
 			return 0;
 		if (c->phase == PHASE_LEFT)
 			return c->rx.is_eof ? rx_more(c, ret_ev, 0, true) : 0;
@@ -782,7 +783,7 @@ int smpa_conn_sink(struct smpa_conn *conn, const struct iovec *iov, int iovcnt)
 	struct sink_put put = { rx, rx->buf + s->off, 0 };
 	size_t have;
 
-	if (rx->is_dead || rx->state != RX_SEGMENT)
+	if (rx->is_discarding || rx->state != RX_SEGMENT)
 		return -EINVAL;
 	if (!iov_is_len(iov, iovcnt, s->len))
 		return -EINVAL;
@@ -815,7 +816,7 @@ int smpa_conn_sink(struct smpa_conn *conn, const struct iovec *iov, int iovcnt)
 int smpa_conn_open_segment(const struct smpa_conn *conn,
 			   struct smpa_event *ret_ev)
 {
-	if (conn->rx.is_dead || conn->rx.state != RX_DIRECT)
+	if (conn->rx.is_discarding || conn->rx.state != RX_DIRECT)
 		return 0;
 	ev_segment(conn, ret_ev);
 	return 1;

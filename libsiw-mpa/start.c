@@ -97,8 +97,8 @@ int start_frame_decode(const uint8_t *buf, size_t len, bool is_reply,
 	const char *key = is_reply ? key_reply : key_request;
 	struct start_frame f = { .is_reply = is_reply };
 
-	/* Octet by octet, so that whoever speaks something else and waits is
-	 * recognised at once (MPA-104, MPA-105, C-21). */
+	/* Compare the octets that have arrived, so that a peer with another
+	 * protocol is detected at once (MPA-104, MPA-105, C-21). */
 	if (memcmp(buf, key, len < START_KEY_SIZE ? len : START_KEY_SIZE) != 0)
 		return -EPROTO;
 	if (len < START_HDR_SIZE)
@@ -111,7 +111,7 @@ int start_frame_decode(const uint8_t *buf, size_t len, bool is_reply,
 	f.is_enhanced = f.rev == REV_ENHANCED && (buf[16] & START_S);
 	f.pd_len = wire_get16(buf + 18);
 	if (f.pd_len > SMPA_PD_MAX)
-		return -EPROTO; /* MPA-117, without waiting for them */
+		return -EPROTO; /* MPA-117, without waiting for the data */
 	if (f.is_enhanced && f.pd_len < SMPA_PD_ENHANCED)
 		return -EPROTO; /* D-19 */
 	if (len < START_HDR_SIZE + (size_t)f.pd_len)
@@ -154,8 +154,8 @@ bool start_is_rev_usable(const struct smpa_options *opt, uint8_t rev)
 	return rev <= REV_ENHANCED; /* D-36 */
 }
 
-/* The one way to work with an RDMA Consortium peer, whatever the frames and
- * our own wishes say (MPA-181, -185, -186, C-4). */
+/* The settings for an RDMA Consortium peer, whatever the frames and the options
+ * say (MPA-181, -185, -186, C-4). */
 static void outcome_set_rdmac(struct start_outcome *o)
 {
 	o->version = DDP_VERSION_RDMAC;
@@ -209,8 +209,8 @@ void start_reply(const struct smpa_options *opt,
 	};
 
 	start_preview(opt, request, &o);
-	/* What will be done: a peer that insists on CRCs sees that it gets
-	 * them, whatever we would have preferred. */
+	/* The result, not the option: a peer that requires CRCs sees that it
+	 * gets them. */
 	f.has_crc = o.has_crc;
 	f.has_markers = o.rx_markers; /* MPA-185: never 0 to revision 0 */
 	o.ird = ird;
@@ -222,8 +222,8 @@ void start_reply(const struct smpa_options *opt,
 			f.ird = SMPA_IRD_NONE;
 		} else {
 			f.ird = min16(ird, request->ord);
-			/* MPA2-13: the Read RTR needs one, though answered
-			 * without the ULP */
+			/* MPA2-13: the Read RTR needs one, although the ULP
+			 * does not answer it */
 			if ((o.rtr & SMPA_RTR_READ) && f.ird == 0)
 				f.ird = 1;
 			o.ird = f.ird;
@@ -261,8 +261,8 @@ uint16_t start_reply_check(const struct smpa_options *opt,
 		*ret_outcome = o;
 		return 0;
 	}
-	/* A rejection may come from a peer of another revision, or without
-	 * enhanced data; that is no reason to lose its Private Data. */
+	/* A rejection may have another revision or no enhanced data.  Its
+	 * Private Data is delivered all the same. */
 	if (reply->is_rejected)
 		o.is_enhanced = reply->is_enhanced;
 	else if (reply->is_enhanced != is_enhanced)
@@ -277,7 +277,7 @@ uint16_t start_reply_check(const struct smpa_options *opt,
 			return SMPA_F_MPA_IRD; /* MPA2-16 */
 		if (opt->rtr)
 			o.rtr = opt->rtr & reply->rtr;
-		if (reply->ird == 0) /* D-26: nobody there to answer it */
+		if (reply->ird == 0) /* D-26: the peer would not answer it */
 			o.rtr &= (uint8_t)~SMPA_RTR_READ;
 		if (opt->rtr && o.rtr == 0)
 			return SMPA_F_MPA_RTR; /* MPA2-25 */

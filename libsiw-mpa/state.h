@@ -19,25 +19,25 @@
 enum conn_phase {
 	PHASE_IDLE, /* smpa_conn_start() has not been called */
 	PHASE_WAIT_REQUEST,
-	PHASE_REQUESTED, /* REQUEST is out: accept or reject */
+	PHASE_REQUESTED, /* REQUEST was reported: accept or reject */
 	PHASE_WAIT_REPLY,
 	PHASE_RDMA,   /* RFC 5044's Full Operation */
-	PHASE_LEFT,   /* rejected: MPA is left, TCP stays */
+	PHASE_LEFT,   /* rejected: MPA has ended, TCP remains open */
 	PHASE_FAILED, /* a start frame was bad */
 };
 
 enum rx_state {
 	RX_FPDU,    /* at an FPDU boundary, or collecting one */
-	RX_SEGMENT, /* SEGMENT is out: sink or refuse */
+	RX_SEGMENT, /* SEGMENT was reported: sink or refuse */
 	RX_DIRECT,  /* payload goes straight to the sink */
-	RX_TRAILER, /* all of it has; PAD and CRC follow, unexamined */
-	RX_PLACED,  /* FPDU done; MESSAGE if it was the last */
+	RX_TRAILER, /* payload is complete; PAD and CRC follow, not checked */
+	RX_PLACED,  /* FPDU is complete; MESSAGE if it was the last */
 };
 
-/* Where payload may go direct, the first look is a short one. */
+/* Where payload may go direct, the first read is short. */
 #define RX_WINDOW_MIN 32768u
 
-/* The segment under way. */
+/* The current segment. */
 struct rx_segment {
 	struct ddp_hdr ddp;
 	uint8_t opcode;
@@ -45,29 +45,29 @@ struct rx_segment {
 	uint32_t len;	  /* payload */
 	uint32_t trailer; /* PAD and CRC not yet skipped, if direct */
 	uint32_t rest;	  /* payload not yet placed, if direct */
-	size_t off;	  /* of the payload in staging */
-	size_t end;	  /* of the FPDU in staging, if not direct */
+	size_t off;	  /* offset of the payload in staging */
+	size_t end;	  /* end of the FPDU in staging, if not direct */
 	uint8_t imm[RDMAP_IMM_SIZE];
 };
 
 struct conn_rx {
-	uint8_t *buf; /* staging, the owner's */
+	uint8_t *buf; /* staging, lent by the owner */
 	size_t size, head, tail;
-	size_t need; /* octets from head until the next step */
+	size_t need; /* octets from head that the next step needs */
 	size_t offered_direct, offered_staging; /* by the last rx_prepare */
 	enum rx_state state;
-	uint32_t phase; /* stream offset of head modulo 512 */
-	bool is_dead;	/* no more input is parsed, only discarded */
+	uint32_t phase;	    /* stream offset of head modulo 512 */
+	bool is_discarding; /* input is discarded, not parsed */
 	bool is_eof;
 	bool is_ended;		 /* CLOSED was reported */
-	bool has_fpdu;		 /* one was valid: the Responder may send */
+	bool has_fpdu;		 /* a valid one came: the Responder may send */
 	bool is_established_due; /* Responder: event after accept */
 	bool is_rtr_due;	 /* Responder: the first FPDU may be the RTR */
-	bool is_rtr_answer_due;	 /* Initiator: to our Read RTR */
-	uint8_t bulk_left;	 /* > 0: FPDUs went direct of late */
-	uint8_t send_opcode;	 /* of the QN 0 message under way */
+	bool is_rtr_answer_due;	 /* Initiator: the answer to the Read RTR */
+	uint8_t bulk_left;	 /* > 0: FPDUs went direct recently */
+	uint8_t send_opcode;	 /* of the current QN 0 message */
 	uint16_t bulk_len;	 /* ULPDU_Length of the last direct FPDU */
-	size_t window;		 /* staging to offer when nothing is known */
+	size_t window;		 /* staging to offer when no length is known */
 	struct ddp_order order;
 	struct rx_segment seg;
 	struct term_cause cause; /* the last segment checked */
@@ -75,18 +75,19 @@ struct conn_rx {
 	struct iovec sink[SMPA_IOV_MAX]; /* shrinks from the front */
 };
 
-/* Octets and pieces that the engine's own messages need at most: Read RTR or
- * its answer, TERMINATE with all copies, a marker or two in each. */
+/* The largest number of octets and pieces that the engine's own messages need:
+ * Read RTR or its answer, and TERMINATE with all copies, each with up to two
+ * markers. */
 #define TX_OWN_SIZE 192u
 #define TX_OWN_IOV_CNT 4u
 
 /* An entry of the SENT queue, in staging. */
 struct tx_sent {
-	uint64_t end; /* stream offset behind the last octet */
+	uint64_t end; /* stream offset after the last octet */
 	uint64_t cookie;
 };
 
-/* What the engine itself wants to send, besides the owner's message. */
+/* Messages that the engine itself has to send. */
 enum tx_want {
 	TX_WANT_REV_REPLY = 1u << 0, /* C-3 */
 	TX_WANT_RTR = 1u << 1,
@@ -94,15 +95,15 @@ enum tx_want {
 	TX_WANT_TERMINATE = 1u << 3,
 };
 
-/* The owner's message, as far as it is not encoded. */
+/* The owner's message, and how much of it is encoded. */
 struct tx_msg {
 	bool is_active;
 	bool is_copied;
 	bool is_quiet;
 	bool is_safe; /* its memory needs no guard */
 	uint8_t opcode;
-	uint8_t hdr_len; /* RDMAP header behind DDP's */
-	uint32_t stag;	 /* sink, or to be invalidated */
+	uint8_t hdr_len; /* of the RDMAP header, which follows DDP's */
+	uint32_t stag;	 /* of the sink, or the STag to invalidate */
 	uint64_t to;
 	uint64_t cookie;
 	uint32_t len, done;
@@ -112,19 +113,19 @@ struct tx_msg {
 	uint8_t hdr[RDMAP_ATOMIC_SIZE];
 };
 
-/* A message that cannot be read any further. */
+/* A message with memory that cannot be read any further. */
 struct tx_fault {
 	bool is_set;
-	uint32_t stag; /* of the first octet that does not go, if tagged */
+	uint32_t stag; /* of the first octet that is not sent, if tagged */
 	uint64_t to;
 	uint64_t cookie;
 };
 
 struct conn_tx {
-	uint8_t *buf; /* staging, the owner's */
+	uint8_t *buf; /* staging, lent by the owner */
 	size_t size;
-	/* Its parts; NULL: none; the last two fields below stand in for it
-	 * when the engine has something to say and nothing is lent. */
+	/* The parts of staging; NULL: none.  When the engine has a message of
+	 * its own and no staging, they point to own_iov and own_data below. */
 	struct iovec *iov;
 	struct tx_sent *sent;
 	uint64_t *mark; /* stream offsets at which FPDUs in place begin */
@@ -135,18 +136,18 @@ struct conn_tx {
 	size_t mark_head, mark_cnt;
 	size_t data_pos;
 	size_t offered;	     /* by the last tx_prepare */
-	uint64_t shared;     /* octets behind which no new segment began */
+	uint64_t shared;     /* octets in the current TCP segment */
 	uint64_t end, taken; /* stream offsets: encoded, taken by TCP */
-	uint64_t start_end;  /* behind our start frame: SeqStart */
+	uint64_t start_end;  /* end of this side's start frame: SeqStart */
 	uint32_t msn[DDP_QN_CNT];
 	uint32_t mulpdu;
 	uint8_t wants;
 	uint8_t rtr; /* the kind to send */
-	/* Requests that ORD allows beside the Read RTR, while that is not
-	 * answered (D-26). */
+	/* Requests that ORD allows in addition to the Read RTR, until the RTR
+	 * is answered (D-26). */
 	uint16_t rtr_credits;
-	bool is_closed; /* no message is taken any more */
-	bool has_read;	/* a READ Request went out */
+	bool is_closed; /* no further message is accepted */
+	bool has_read;	/* a READ Request has been encoded */
 	uint8_t term_len;
 	uint8_t term[RDMAP_TERM_MAX_SIZE];
 	uint32_t answer_stag; /* of the Read RTR to be answered */
@@ -170,7 +171,7 @@ struct smpa_conn {
 static_assert(sizeof(struct smpa_conn) <= 2048,
 	      "an idle connection costs its struct only");
 
-/* All octets are used up and no step is open. */
+/* All staged octets have been used. */
 static inline bool rx_is_drained(const struct conn_rx *rx)
 {
 	return rx->head == rx->tail;
@@ -188,14 +189,14 @@ static inline bool tx_is_staged(const struct conn_tx *tx, const void *addr)
 	return off < tx->data_cap;
 }
 
-/* The Responder's silence (MPA-134). */
+/* True while the Responder must not send (MPA-134). */
 static inline bool conn_is_held(const struct smpa_conn *c)
 {
 	return c->opt.role == SMPA_RESPONDER && c->phase == PHASE_RDMA &&
 	       !c->rx.has_fpdu;
 }
 
-/* Touch memory of the owner's.  Return: 0; -EFAULT: it is not there. */
+/* Access memory of the owner.  Return: 0; -EFAULT: it is not accessible. */
 static inline int conn_access(const struct smpa_conn *c,
 			      void (*access)(void *arg), void *arg)
 {

@@ -13,7 +13,7 @@
 #define TERM_M 0x80u
 #define TERM_D 0x40u
 #define TERM_R 0x20u
-/* Where the copied DDP header begins, behind the segment length. */
+/* Offset of the copied DDP header, which follows the segment length. */
 #define TERM_LEN_OFF 4u
 #define TERM_DDP_OFF 6u
 

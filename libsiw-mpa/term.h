@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Faults <-> TERMINATE (RFC 5040 4.8); nobody else knows how a fault stands
- * on the wire.
+ * Conversion between faults and TERMINATE messages (RFC 5040 4.8).  Only this
+ * file knows their format on the wire.
  */
 #ifndef SMPA_TERM_H
 #define SMPA_TERM_H
@@ -14,9 +14,9 @@
 #include "include/siw-mpa.h"
 #include "rdmap.h"
 
-/* Headers of the segment in error, as they stood on the wire. */
+/* Headers of the segment in error, as they were on the wire. */
 struct term_cause {
-	uint32_t segment_len; /* ULPDU_Length; 0: no segment is to blame */
+	uint32_t segment_len; /* ULPDU_Length; 0: no segment is the cause */
 	uint8_t ddp_len;      /* 14, 18 */
 	bool has_read;
 	uint8_t ddp[DDP_UNTAGGED_SIZE];
@@ -24,8 +24,9 @@ struct term_cause {
 };
 
 /*
- * TERMINATE header for @fault, with the copies that table 6.4 wants; @cause
- * NULL: none (RDMAP-58).  @out: RDMAP_TERM_MAX_SIZE octets.
+ * Writes the TERMINATE header for @fault, with the copies of headers that table
+ * 6.4 requires.  With @cause NULL there are none (RDMAP-58).
+ * @out: RDMAP_TERM_MAX_SIZE octets.
  * Return: octets written.
  */
 uint32_t term_encode(struct smpa_fault fault, const struct term_cause *cause,
@@ -39,8 +40,8 @@ struct term_info {
 };
 
 /*
- * Copies that are announced but cut short are taken as absent: nobody
- * answers a TERMINATE with another.
+ * Copies of headers that are announced but truncated count as absent, because
+ * a TERMINATE is never answered with another one.
  * Return: 0; -EMSGSIZE: shorter than the four fixed octets.
  */
 int term_decode(const uint8_t *buf, size_t len, struct term_info *ret_info);

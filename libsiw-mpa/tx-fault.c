@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Message memory that cannot be read: found when it is framed, or gone after.
+ * Message memory that cannot be read, when it is encoded or later.
  */
 #include <assert.h>
 
@@ -8,10 +8,10 @@
 
 #include <errno.h>
 
-/* The smallest page there is: to look whether memory is there. */
+/* The smallest page size, for checks whether memory is accessible. */
 #define TX_PAGE 4096u
 
-/* The message's memory cannot be read from where it has come to. */
+/* Records that the rest of the message cannot be read. */
 static void msg_fault(struct conn_tx *tx, struct tx_msg *m)
 {
 	tx->fault.is_set = true;
@@ -50,7 +50,7 @@ bool tx_mark_push(struct conn_tx *tx)
 {
 	if (tx_is_empty(tx))
 		tx->mark_cnt = 0;
-	/* Those whose successor is under way are out. */
+	/* An FPDU has been sent if octets of the next one have been taken. */
 	while (tx->mark_cnt > 1 &&
 	       tx->mark[(tx->mark_head + 1) % tx->mark_cap] <= tx->taken) {
 		tx->mark_head = (tx->mark_head + 1) % tx->mark_cap;
@@ -63,7 +63,7 @@ bool tx_mark_push(struct conn_tx *tx)
 	return true;
 }
 
-/* ---- memory that went away after it was framed -------------------------- */
+/* ---- memory that became inaccessible after it was encoded --------------- */
 
 static void iov_access(void *arg)
 {
@@ -73,8 +73,9 @@ static void iov_access(void *arg)
 }
 
 /*
- * Stream offset of the first piece in place that cannot be read.  Where all
- * can, somebody has put memory back: that is no memory to send from either.
+ * Stream offset of the first piece in place that cannot be read.  If all pieces
+ * can be read, other memory has been mapped there since, and the first piece is
+ * returned: its old content is lost.
  */
 static uint64_t tx_fault_find(const struct smpa_conn *c)
 {
@@ -95,7 +96,7 @@ static uint64_t tx_fault_find(const struct smpa_conn *c)
 	return first;
 }
 
-/* The start of the FPDU in place that has the octet at @at. */
+/* The start of the FPDU in place that contains the octet at @at. */
 static uint64_t tx_mark_find(const struct conn_tx *tx, uint64_t at)
 {
 	uint64_t start = tx->taken;
@@ -110,8 +111,8 @@ static uint64_t tx_mark_find(const struct conn_tx *tx, uint64_t at)
 	return start;
 }
 
-/* The DDP header in front of which nothing but staging is cut; NULL: it is
- * not whole in staging. */
+/* Records STag and offset of the FPDU at @start, from its DDP header if that is
+ * complete in staging. */
 static void tx_fault_describe(struct conn_tx *tx, uint64_t start)
 {
 	uint64_t at = tx->taken;
@@ -136,7 +137,7 @@ static void tx_fault_describe(struct conn_tx *tx, uint64_t start)
 	}
 }
 
-/* Nothing from the stream offset @start on is sent. */
+/* Drops all octets from the stream offset @start on. */
 static void tx_cut(struct conn_tx *tx, uint64_t start)
 {
 	uint64_t at = tx->taken;
@@ -172,7 +173,7 @@ int smpa_conn_tx_fault(struct smpa_conn *conn)
 
 	if (tx_is_empty(tx))
 		return 0;
-	/* Whose it is: the first that ends behind it. */
+	/* The FPDU belongs to the first message that ends after it. */
 	while (i < tx->sent_cnt &&
 	       tx->sent[(tx->sent_head + i) % tx->sent_cap].end <= at)
 		i++;
@@ -187,7 +188,7 @@ int smpa_conn_tx_fault(struct smpa_conn *conn)
 	}
 	if (start < tx->taken) {
 		tx_cut(tx, tx->taken);
-		tx->is_closed = true; /* no message's boundary is in reach */
+		tx->is_closed = true; /* no message boundary can be reached */
 		tx->wants = 0;
 		return -EPIPE;
 	}

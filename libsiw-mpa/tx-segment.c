@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Short FPDUs and TCP segments: several share one, and where TCP has a backlog
- * none shall lie in two (MPA-73, MPA-74).
+ * Short FPDUs and TCP segments.  Several short FPDUs share a segment, and while
+ * TCP has a backlog, none should lie in two segments (MPA-73, MPA-74).
  *
- * Octets behind each other may share a segment up to the place where the owner
- * makes TCP begin a new one.  Only it can do that, and only behind octets that
- * it hands over, before anybody knows what comes next.  So what comes next is
- * taken to be like what went last.  A READ Request is always reckoned with once
- * there was one: Linux's siw misreads those that lie in two segments.
+ * Consecutive octets may share a segment up to the place where the owner makes
+ * TCP begin a new one.  The owner can do that only after octets that it hands
+ * to TCP, when the next FPDU is not known yet.  The engine therefore assumes
+ * that the next octets are as long as the last ones.  After the first READ
+ * Request it always expects another one, because Linux's siw misreads a READ
+ * Request that lies in two segments.
  */
 #include "tx-segment.h"
 
-/* Of larger pieces so many do not fill a segment well: they go on as they come,
- * and leave it to full FPDUs to be as long as a segment. */
+/* A piece of more than 1/SEGMENT_SHARERS of a segment is not kept from lying in
+ * two segments.  Too much of a segment would remain empty. */
 #define SEGMENT_SHARERS 8u
 
 #define READ_ULPDU (DDP_UNTAGGED_SIZE + RDMAP_READ_SIZE)
 
-/* Octets of a segment, with the padding that full FPDUs do without. */
+/* Size of a TCP segment: that of a full FPDU, which needs no padding. */
 static uint32_t segment_size(const struct conn_tx *tx)
 {
 	return tx->mulpdu + FPDU_LEN_SIZE + FPDU_CRC_SIZE;
 }
 
-/* The most that a READ Request takes: markers would come at one place of it
- * at most. */
+/* The largest size of a READ Request, which contains at most one marker. */
 static uint32_t read_size(const struct smpa_conn *c)
 {
 	return fpdu_size(READ_ULPDU) +

@@ -5,11 +5,11 @@
 
 #include "state.h"
 
-/* Would a READ Request behind what is encoded lie in one segment?  Where
- * nothing waits to be taken it does. */
+/* True if a READ Request after the encoded octets would fit into their TCP
+ * segment.  It does if no octet waits to be taken. */
 bool tx_read_fits(const struct smpa_conn *c);
 
-/* TCP has taken @len octets of what tx_prepare offered. */
+/* Accounts for @len octets of the last tx_prepare that TCP has taken. */
 void tx_share_segment(struct smpa_conn *c, size_t len);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Messages -> octets: segments, FPDUs, staging, and what TCP has taken.
+ * Octets from messages: segments, FPDUs, staging, and the octets TCP has taken.
  */
 #include <assert.h>
 
@@ -13,28 +13,29 @@
 #include "tx-segment.h"
 #include "wire.h"
 
-/* Parts of staging.  A small one serves the start phase alone. */
+/* Parts of staging.  A small staging serves the start phase only. */
 #define TX_IOV_CNT 1024u
 #define TX_SENT_CNT 1024u
 #define TX_START_CNT 8u
-/* An FPDU in place takes two iovecs at least. */
+/* An FPDU in place takes at least two iovecs. */
 #define TX_MARK_CNT(iov_cnt) ((iov_cnt) / 2)
 #define TX_ALIGN 16u
-/* Octets encoded and not yet taken: copying shall not run ahead of what the
- * cache still holds when TCP copies it once more. */
+/* Limit of octets that are encoded and not taken.  They should still be in the
+ * cache when TCP copies them again. */
 #define TX_AHEAD (1024u * 1024u)
 #define TX_AHEAD_CRC (256u * 1024u)
-/* All of that in staging, with the FPDU that goes beyond it. */
+/* Staging holds that many octets and the FPDU that exceeds the limit. */
 static_assert(SMPA_TX_STAGING_FULL >=
 		      TX_AHEAD_CRC + FPDU_WIRE_MAX +
 			      TX_IOV_CNT * sizeof(struct iovec) +
 			      TX_SENT_CNT * sizeof(struct tx_sent) +
 			      TX_MARK_CNT(TX_IOV_CNT) * sizeof(uint64_t),
 	      "sendmsg() gets large pieces with CRC, too");
-/* Long copies are faster where source and copy lie alike in cache lines. */
+/* Long copies are faster if source and copy have the same offset in a cache
+ * line. */
 #define TX_LINE 64u
 #define TX_LINE_COPY_MIN 4096u
-/* Staged octets up to this many are moved to the front to make room. */
+/* Up to this many staged octets are moved to the front to make room. */
 #define TX_MOVE_MAX 16384u
 
 /* ---- staging --------------------------------------------------------- */
@@ -75,7 +76,7 @@ static void tx_divide(struct conn_tx *tx, uint8_t *buf, size_t size)
 	tx->data_cap = size - (size_t)(tx->data - buf);
 }
 
-/* Nothing is lent, but the engine must speak. */
+/* Uses the engine's own memory for its own messages while none is lent. */
 static void tx_use_own(struct conn_tx *tx)
 {
 	tx_forget(tx);
@@ -86,7 +87,7 @@ static void tx_use_own(struct conn_tx *tx)
 	tx->sent_cap = 0;
 }
 
-/* What the engine put into its own memory goes on in the owner's. */
+/* Moves octets from the engine's own memory to the owner's staging. */
 static void tx_move_own(struct conn_tx *tx, uint8_t *buf, size_t size)
 {
 	struct iovec own[TX_OWN_IOV_CNT];
@@ -129,7 +130,7 @@ int smpa_conn_tx_lend(struct smpa_conn *conn, void *buf, size_t size)
 	return 0;
 }
 
-/* Lowest staged octet that TCP has not taken. */
+/* Offset of the first staged octet that TCP has not taken. */
 static size_t tx_data_low(const struct conn_tx *tx)
 {
 	for (size_t i = tx->iov_head; i < tx->iov_end; i++)
@@ -155,7 +156,8 @@ static void tx_move_data(struct conn_tx *tx)
 	tx->data_pos -= low;
 }
 
-/* Is there room for so many octets and iovecs? */
+/* Makes room for @data octets and some iovecs.  Return: false: there is none.
+ */
 static bool tx_reserve(struct conn_tx *tx, size_t data, size_t iov_cnt)
 {
 	if (tx_is_empty(tx)) {
@@ -175,7 +177,7 @@ static bool tx_reserve(struct conn_tx *tx, size_t data, size_t iov_cnt)
 	       tx->data_cap - tx->data_pos >= data;
 }
 
-/* Appends octets to what goes out, joined to the last piece if they touch. */
+/* Appends octets to send, and joins them to the last piece if adjacent. */
 static void tx_append(struct conn_tx *tx, const void *base, size_t len)
 {
 	union {
@@ -188,9 +190,8 @@ static void tx_append(struct conn_tx *tx, const void *base, size_t len)
 		return;
 	if (!tx_is_empty(tx)) {
 		last = &tx->iov[tx->iov_end - 1];
-		/* Never over the border between staging and foreign memory,
-		 * nor from the start frame into the first FPDU, which may
-		 * have to wait. */
+		/* Staging is never joined with the owner's memory, nor the
+		 * start frame with the first FPDU, which may have to wait. */
 		if ((const uint8_t *)last->iov_base + last->iov_len == base &&
 		    tx_is_staged(tx, last->iov_base) ==
 			    tx_is_staged(tx, base) &&
@@ -269,8 +270,8 @@ static void copy_access(void *arg)
 	}
 }
 
-/* Octets to leave free so that the copy of payload behind @out + @hdr_len lies
- * as its source does. */
+/* Number of octets to leave free before the FPDU, so that the copy of the
+ * payload has the same offset in a cache line as its source. */
 static size_t copy_gap(struct tx_msg *m, const uint8_t *out, uint32_t hdr_len,
 		       uint32_t len)
 {
@@ -283,7 +284,8 @@ static size_t copy_gap(struct tx_msg *m, const uint8_t *out, uint32_t hdr_len,
 	       TX_LINE;
 }
 
-/* Copies everything: many small FPDUs become one piece of memory. */
+/* Encodes an FPDU and copies its payload, so that many small FPDUs become one
+ * piece of memory. */
 static bool fpdu_put_copied(struct smpa_conn *c, const uint8_t *hdr,
 			    uint32_t hdr_len, struct tx_msg *m, uint32_t len)
 {
@@ -313,7 +315,7 @@ static bool fpdu_put_copied(struct smpa_conn *c, const uint8_t *hdr,
 }
 
 struct inplace_access {
-	struct tx_msg *m; /* its place is moved back after */
+	struct tx_msg *m; /* the caller restores its position */
 	uint32_t len;
 };
 
@@ -332,8 +334,8 @@ static void inplace_access(void *arg)
 	}
 }
 
-/* A look at payload in place: once its header is sent there is no way back.
- * Return: false: it is not there. */
+/* Checks that payload in place is readable, because the FPDU must be completed
+ * once its header is sent.  Return: false: it is not readable. */
 static bool inplace_look(struct smpa_conn *c, struct tx_msg *m, uint32_t len)
 {
 	struct inplace_access a = { m, len };
@@ -349,8 +351,8 @@ static bool inplace_look(struct smpa_conn *c, struct tx_msg *m, uint32_t len)
 	return true;
 }
 
-/* Headers and trailer in staging, payload where it is.  Neither CRC nor
- * markers here. */
+/* Encodes headers and trailer in staging, and leaves the payload in place.  For
+ * streams without CRC and markers. */
 static bool fpdu_put_inplace(struct smpa_conn *c, const uint8_t *hdr,
 			     uint32_t hdr_len, struct tx_msg *m, uint32_t len)
 {
@@ -399,7 +401,7 @@ static bool fpdu_put(struct smpa_conn *c, const uint8_t *hdr, uint32_t hdr_len,
 	return true;
 }
 
-/* A message of the engine's own: one segment, no payload. */
+/* Encodes a message of the engine: one segment without payload. */
 static bool tx_put_own(struct smpa_conn *c, struct ddp_hdr *h, uint8_t opcode,
 		       const uint8_t *body, uint32_t body_len)
 {
@@ -475,7 +477,7 @@ static bool want_terminate(struct smpa_conn *c)
 			  c->tx.term_len); /* RDMAP-28 */
 }
 
-/* True when nothing of it is left to do. */
+/* Return: true: nothing is left to do. */
 static bool tx_do_wants(struct smpa_conn *c)
 {
 	static bool (*const put[])(struct smpa_conn *) = {
@@ -503,7 +505,7 @@ void tx_close(struct smpa_conn *c)
 	c->tx.is_closed = true;
 	c->tx.msg.is_active = false;
 	c->tx.fault.is_set = false;
-	c->tx.wants &= TX_WANT_TERMINATE; /* the last word stays said */
+	c->tx.wants &= TX_WANT_TERMINATE; /* a queued TERMINATE is kept */
 }
 
 bool tx_terminate(struct smpa_conn *c, struct smpa_fault fault,
@@ -512,7 +514,7 @@ bool tx_terminate(struct smpa_conn *c, struct smpa_fault fault,
 	c->tx.fault.is_set = false;
 	if (c->tx.is_closed)
 		return false; /* RDMAP-30 */
-	tx_close(c);	      /* D-22: also the RTR's place is taken */
+	tx_close(c);	      /* D-22: it also replaces the RTR */
 	if (conn_is_held(c))
 		return false; /* MPA-134, C-17 */
 	c->tx.term_len = (uint8_t)term_encode(fault, cause, c->tx.term);
@@ -536,7 +538,7 @@ static void sent_push(struct conn_tx *tx, uint64_t cookie)
 	tx->sent_cnt++;
 }
 
-/* One segment of the message; false: no room. */
+/* Encodes one segment of the message.  Return: false: no room. */
 static bool msg_put_segment(struct smpa_conn *c)
 {
 	struct conn_tx *tx = &c->tx;
@@ -593,7 +595,7 @@ static void tx_encode(struct smpa_conn *c)
 			return;
 }
 
-/* Fills m->hdr for those opcodes that have a header of their own. */
+/* Fills m->hdr for opcodes with an RDMAP header. */
 static int msg_encode_hdr(struct tx_msg *m, const struct smpa_msg *msg)
 {
 	struct rdmap_read r;
@@ -634,13 +636,13 @@ static int msg_encode_hdr(struct tx_msg *m, const struct smpa_msg *msg)
 		m->hdr_len = (uint8_t)rdmap_atomic_response_encode(&ar, m->hdr);
 		return 0;
 	}
-	return -EINVAL; /* TERMINATE, and what is not known */
+	return -EINVAL; /* TERMINATE, and unknown opcodes */
 }
 
 /*
- * What was hashed is what must go out, though the source may change between
- * the two: its owner may write to it, and the peer then gets the old or the
- * new octets, but no wrong CRC.  Markers stand between octets of payload.
+ * With CRC the octets that are hashed must be those that are sent.  The owner
+ * may write to the source between the two; the peer then gets the old or the
+ * new octets, but no wrong CRC.  Markers are placed between octets of payload.
  */
 static bool must_copy(const struct start_outcome *out)
 {
@@ -688,7 +690,7 @@ static int msg_take(struct smpa_conn *c, struct tx_msg *m,
 	return 0;
 }
 
-/* Does @opcode want a response, which the peer's IRD must allow for? */
+/* True if @opcode asks for a response, which counts against the peer's IRD. */
 static bool op_needs_credit(uint8_t opcode)
 {
 	return opcode == SMPA_OP_READ_REQUEST ||
@@ -708,7 +710,7 @@ int smpa_conn_submit(struct smpa_conn *conn, const struct smpa_msg *msg)
 		return ret;
 	if (!tx->buf)
 		return -ENOBUFS;
-	/* Start staging must first be emptied, then replaced. */
+	/* The small staging of the start must be emptied and replaced first. */
 	if (tx->size < SMPA_TX_STAGING_MIN)
 		return tx_is_empty(tx) ? -ENOBUFS : -EAGAIN;
 	if (tx->msg.is_active)
@@ -739,7 +741,7 @@ int smpa_conn_tx_prepare(struct smpa_conn *conn, const struct iovec **ret_iov)
 	tx_encode(conn);
 	cnt = tx->iov_end - tx->iov_head;
 	if (conn_is_held(conn)) {
-		/* MPA-134: the Reply, which is one piece, but no FPDU */
+		/* MPA-134: the Reply, which is one piece, and no FPDU */
 		if (tx->taken >= tx->start_end)
 			return 0;
 		cnt = 1;
@@ -805,7 +807,7 @@ bool smpa_conn_tx_is_held(const struct smpa_conn *conn)
 	return conn_is_held(conn);
 }
 
-/* ---- whose memory is in use ------------------------------------------ */
+/* ---- memory in use --------------------------------------------------- */
 
 static bool iov_overlaps(const struct iovec *v, const void *addr, size_t len)
 {

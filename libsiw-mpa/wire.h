@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Octets <-> integers: the only place that knows byte order.
+ * Conversion between octets and integers.  Only this file knows byte order.
  */
 #ifndef SMPA_WIRE_H
 #define SMPA_WIRE_H
@@ -44,7 +44,7 @@ static inline uint8_t *wire_put64(uint8_t *p, uint64_t v)
 	return p + 8;
 }
 
-/* The CRC field alone stands least significant octet first (MPA-27). */
+/* Only the CRC field has the least significant octet first (MPA-27). */
 static inline uint32_t wire_get_crc(const uint8_t *p)
 {
 	return (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 |

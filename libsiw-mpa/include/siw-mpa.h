@@ -2,32 +2,32 @@
 /*
  * siw-mpa.h - MPA, DDP and RDMAP as a protocol engine that does no I/O.
  *
- * RFC 5044 (MPA), RFC 6581 (MPA revision 2), RFC 5041 (DDP), RFC 5040
- * (RDMAP), RFC 7306 (immediate data, atomics).  Octets go in, events come
- * out; messages go in, octets come out.  No socket, no thread, no clock, and
- * no allocation but in smpa_conn_new().
+ * The library implements RFC 5044 (MPA), RFC 6581 (MPA revision 2), RFC 5041
+ * (DDP), RFC 5040 (RDMAP) and RFC 7306 (immediate data, atomics).  Octets from
+ * the peer go in and events come out; messages go in and octets for the peer
+ * come out.  The library has no socket, no thread and no clock, and allocates
+ * memory in smpa_conn_new() only.
  *
  * One struct smpa_conn is one RDMAP stream over one TCP connection.  Its
- * owner carries octets:
+ * owner moves the octets between the two:
  *
- *	n = smpa_conn_rx_prepare(c, iov, max);	  where may they go?
+ *	n = smpa_conn_rx_prepare(c, iov, max);	  get memory to read into
  *	... readv(fd, iov, n) ...
- *	smpa_conn_rx_commit(c, len);		  so many came
- *	while (smpa_conn_next_event(c, &ev))	  what do they mean?
+ *	smpa_conn_rx_commit(c, len);		  @len octets were read
+ *	while (smpa_conn_next_event(c, &ev))	  handle what they mean
  *		...
- *	n = smpa_conn_tx_prepare(c, &iov);	  what is to go out?
+ *	n = smpa_conn_tx_prepare(c, &iov);	  get the octets to send
  *	... sendmsg(fd, iov, n) ...
- *	smpa_conn_tx_commit(c, len);		  so many went
+ *	smpa_conn_tx_commit(c, len);		  @len octets were sent
  *
- * Big buffers are not the connection's: the owner lends staging memory while
- * it is needed (smpa_conn_rx_lend, smpa_conn_tx_lend) and takes it back when
- * the connection says that it is idle, so that an idle connection costs its
- * struct only.
+ * The owner provides the large buffers.  It lends staging memory while the
+ * connection needs it (smpa_conn_rx_lend, smpa_conn_tx_lend), and takes it back
+ * when the connection is idle.  An idle connection then costs its struct only.
  *
- * Sign convention: 0 or a count, else a negative errno.  On an error nothing
- * has changed unless said otherwise.
- * Context of every function: one thread at a time per connection; different
- * connections are independent.  Nothing here is async-signal-safe.
+ * Return values: 0 or a count, or a negative errno.  After an error nothing
+ * has changed, unless the function says otherwise.
+ * Threads: one thread at a time may use a connection; different connections
+ * are independent.  No function is async-signal-safe.
  */
 #ifndef SIW_MPA_H
 #define SIW_MPA_H
@@ -58,9 +58,9 @@ struct smpa_conn;
 /* Smallest memory that may be lent, octets. */
 #define SMPA_RX_STAGING_MIN (140 * 1024)
 #define SMPA_TX_STAGING_MIN (140 * 1024)
-/* With CRC or markers all payload passes through send staging.  With so much
- * memory four FPDUs of the largest kind go out at once; less works, too, and
- * more is of no use. */
+/* With CRC or markers all payload passes through send staging.  This size
+ * holds four FPDUs of the largest length.  A smaller size works too; a larger
+ * one has no effect. */
 #define SMPA_TX_STAGING_FULL (384 * 1024)
 /* Smallest for the start phase alone (until SMPA_EV_ESTABLISHED). */
 #define SMPA_START_STAGING_MIN 2048
@@ -76,9 +76,9 @@ enum smpa_rtr {
 
 /* What to do with a peer of MPA revision 0 (RFC 5044, Appendix C). */
 enum smpa_rev0 {
-	SMPA_REV0_REFUSE,     /* an invalid start frame, as any unknown one */
-	SMPA_REV0_PERMISSIVE, /* DDP and RDMAP version 0, markers both ways,
-				 CRC, whatever the other options say (C-4) */
+	SMPA_REV0_REFUSE,     /* treat it like any unknown revision */
+	SMPA_REV0_PERMISSIVE, /* DDP and RDMAP version 0, markers both ways and
+				 CRC, regardless of other options (C-4) */
 };
 
 /* RDMAP opcodes as on the wire (RFC 5040 4.1, RFC 7306). */
@@ -98,8 +98,8 @@ enum smpa_opcode {
 };
 
 /*
- * An error as a TERMINATE tells it (RFC 5040 4.8): layer << 12 | etype << 8 |
- * code, so 0x1205 is DDP, untagged buffer, message too long.
+ * An error in the form of a TERMINATE (RFC 5040 4.8): layer << 12 |
+ * etype << 8 | code.  0x1205 is DDP, untagged buffer, message too long.
  */
 struct smpa_fault {
 	uint16_t value;
@@ -144,42 +144,43 @@ enum smpa_fault_value {
 	SMPA_F_MPA_RTR = 0x2007,
 };
 
-/* "DDP, tagged buffer: base or bounds violation"; static, never NULL. */
+/* A description such as "DDP, tagged buffer: base or bounds violation".  The
+ * string is static and never NULL. */
 const char *smpa_fault_str(struct smpa_fault fault);
 
 /**
- * struct smpa_options - how a connection is to behave; zero means default.
+ * struct smpa_options - options of a connection; zero means the default
  * @size: sizeof(struct smpa_options) of the caller.
- * @role: who sends the MPA Request.
+ * @role: the Initiator sends the MPA Request.
  * @rev: Initiator: revision of the Request, 1 or 2 (0: 2).  Responder: the
- *   highest accepted (0: 2).
- * @no_crc: administrator's wish for C=0 (MPA-17); CRCs are used all the same
- *   when the peer asks.
- * @want_markers: ask the peer for markers towards us (M=1).
+ *   highest revision accepted (0: 2).
+ * @no_crc: the administrator asks for C=0 (MPA-17).  CRCs are still used when
+ *   the peer asks for them.
+ * @want_markers: ask the peer to send markers (M=1).
  * @rtr: mask of enum smpa_rtr.  Initiator: offered (peer-to-peer model, A=1);
  *   0: client-server model.  Responder: supported, 0: WRITE | READ.
  * @ird: inbound read requests offered, 0 to 0x3fff.
  * @ord: outbound read requests wanted, 0 to 0x3fff.
  * @mulpdu: largest DDP segment, octets; clamped to 128..64768; 0: 1442.
- * @direct_min: without CRC and markers, ULPDUs at least so long go straight
- *   to the sink (rx_prepare); 0: 16384.
+ * @direct_min: without CRC and markers, ULPDUs of at least this length go
+ *   straight to the sink (rx_prepare); 0: 16384.
  * @copy_max: without CRC and markers, payloads up to this length are copied
  *   into tx staging; longer ones are sent in place; 0: 2048.
- * @alloc, @free, @mem_ctx: memory; NULL: malloc and free.
+ * @alloc, @free, @mem_ctx: the allocator; NULL: malloc and free.
  * @rev0: enum smpa_rev0.
- * @bare: for tests of peers as the 2002 draft has them (C-31): no start
- *   frames, RDMA mode from the first octet of either direction on, markers
- *   both ways, CRC, DDP and RDMAP version 0.  Either side may send first.
- * @ird_max: Initiator: a Reply that wants more than so many inbound reads is
- *   answered by TERMINATE (SMPA_F_MPA_IRD); 0: whatever it wants.
- * @guard: runs access(arg), which reads or writes message memory of the
- *   owner's (sinks, iovecs of messages).  Returns 0, or -EFAULT when that
- *   memory is not there and the access was left in the middle; how it finds
- *   out is its own business.  NULL: accesses are made plainly, and memory
- *   must be there.
+ * @bare: for tests of peers that implement the 2002 draft (C-31): no start
+ *   frames, RDMA mode from the first octet in both directions, markers both
+ *   ways, CRC, DDP and RDMAP version 0.  Either side may send first.
+ * @ird_max: Initiator: a Reply that wants more inbound reads than this is
+ *   answered with TERMINATE (SMPA_F_MPA_IRD); 0: no limit.
+ * @guard: runs access(arg), which reads or writes message memory (sinks,
+ *   iovecs of messages).  It returns 0, or -EFAULT if the memory cannot be
+ *   accessed and the access was abandoned halfway.  It may detect that by a
+ *   signal handler, for example.  NULL: access(arg) is called directly, and the
+ *   memory must be accessible.
  *
- * New fields go to the end.  A larger @size with a non-zero tail unknown to
- * the library gives -E2BIG.
+ * New fields are added at the end.  A larger @size with a non-zero tail that
+ * the library does not know fails with -E2BIG.
  */
 struct smpa_options {
 	size_t size;
@@ -212,7 +213,7 @@ struct smpa_options {
  */
 int smpa_conn_new(struct smpa_conn **ret_conn, const struct smpa_options *opt);
 
-/* Frees @conn (NULL is fine).  Lent memory stays the owner's. */
+/* Frees @conn, which may be NULL.  Lent memory still belongs to the owner. */
 void smpa_conn_free(struct smpa_conn *conn);
 
 /* ---- start ------------------------------------------------------------ */
@@ -221,9 +222,9 @@ void smpa_conn_free(struct smpa_conn *conn);
  * smpa_conn_start - Initiator: queue the MPA Request; Responder: wait for it
  * @pd, @pd_len: Initiator's Private Data, copied into tx staging, which must
  *   be lent already; Responder: NULL, 0.
- * Return: 0; -EMSGSIZE: @pd_len above what the frame holds (512, or 508 with
- *   enhanced data); -EINVAL: started already; -ENOBUFS: no tx staging.
- * With the option bare there is no frame, hence no Private Data;
+ * Return: 0; -EMSGSIZE: the frame does not hold @pd_len octets (512, or 508
+ *   with enhanced data); -EINVAL: started already; -ENOBUFS: no tx staging.
+ * With the option bare there is no frame and no Private Data, and
  * SMPA_EV_ESTABLISHED follows at once.
  * Spec: MPA-120, MPA-121, MPA2-1, MPA2-5.
  */
@@ -231,17 +232,18 @@ int smpa_conn_start(struct smpa_conn *conn, const void *pd, size_t pd_len);
 
 /**
  * smpa_conn_accept - Responder, after SMPA_EV_REQUEST: queue Reply with R=0
- * @ird, @ord: what the ULP grants and wants; reduced to what the peer said
- *   (MPA2-12, MPA2-13).  The result is in the SMPA_EV_ESTABLISHED event,
- *   which follows at once (before the Reply has left).
- * Nothing else is sent until the first FPDU of the peer is valid (MPA-134):
- * smpa_conn_submit() may be called, its octets wait.
+ * @ird, @ord: the numbers that the ULP grants and wants; reduced to those of
+ *   the peer (MPA2-12, MPA2-13).  The result is in the SMPA_EV_ESTABLISHED
+ *   event, which follows at once, before the Reply has been sent.
+ * Nothing else is sent until a valid first FPDU of the peer has arrived
+ * (MPA-134).  smpa_conn_submit() may be called before that; its octets wait.
  * Return: 0; -EMSGSIZE; -EINVAL: no Request pending; -ENOBUFS.
  */
 int smpa_conn_accept(struct smpa_conn *conn, const void *pd, size_t pd_len,
 		     uint16_t ird, uint16_t ord);
 
-/* Responder: queue Reply with R=1; the owner closes TCP once it is out. */
+/* Responder: queue Reply with R=1.  The owner closes the TCP connection after
+ * the Reply has been sent. */
 int smpa_conn_reject(struct smpa_conn *conn, const void *pd, size_t pd_len);
 
 /* ---- receiving -------------------------------------------------------- */
@@ -256,39 +258,39 @@ int smpa_conn_reject(struct smpa_conn *conn, const void *pd, size_t pd_len);
  */
 int smpa_conn_rx_lend(struct smpa_conn *conn, void *buf, size_t size);
 
-/* No octet waits in staging and no event is pending: it may be taken back.
- * A direct sink may still be open (the rest of its payload needs staging
- * again only with the next rx_prepare). */
+/* True if no octet waits in staging and no event is pending.  Staging may then
+ * be taken back.  A direct sink may still be open; the rest of its payload
+ * needs staging again at the next rx_prepare. */
 bool smpa_conn_rx_is_idle(const struct smpa_conn *conn);
 
-/* A part of an FPDU has come, and the rest is due.  Never before ESTABLISHED.
+/* True if only a part of an FPDU has arrived.  Always false before ESTABLISHED.
  */
 bool smpa_conn_rx_is_midway(const struct smpa_conn *conn);
 
 /**
- * smpa_conn_rx_prepare - where may the next stream octets go?
- * @iov: filled; at most @max (>= SMPA_IOV_MAX + 1).
+ * smpa_conn_rx_prepare - get memory for the next stream octets
+ * @iov: array to fill, of @max elements (>= SMPA_IOV_MAX + 1).
  *
- * The first iovecs are the rest of the current payload in the sink's memory,
- * when a direct sink is open; the last one is staging.  In the start phase
- * never more than the current start frame still lacks, so that nothing
- * beyond it is read.
- * Return: number of iovecs, > 0; 0: nothing is to be read now (events pend,
- *   or the stream has ended); -ENOBUFS: lend staging first.
+ * When a direct sink is open, the first iovecs are the rest of its memory.
+ * The last iovec is staging.  In the start phase the iovecs have exactly the
+ * length that the current start frame lacks, so that nothing after the frame
+ * is read.
+ * Return: number of iovecs, > 0; 0: there is nothing to read now (events are
+ *   pending, or the stream has ended); -ENOBUFS: lend staging first.
  * Spec: design "RX walk"; MPA-80, MPA-85.
  */
 int smpa_conn_rx_prepare(struct smpa_conn *conn, struct iovec *iov, int max);
 
 /**
- * smpa_conn_rx_commit - tell the engine that stream octets have arrived
- * @len: octets now present in the iovecs of the last rx_prepare, from the
- *   front; 1 to their total length.
- * Return: 0; -EINVAL: @len out of range, nothing changed.
+ * smpa_conn_rx_commit - report stream octets that have arrived
+ * @len: number of octets, from the front, that now are in the iovecs of the
+ *   last rx_prepare; 1 to their total length.
+ * Return: 0; -EINVAL: @len is out of range, nothing has changed.
  */
 int smpa_conn_rx_commit(struct smpa_conn *conn, size_t len);
 
-/* The peer closed its half (FIN).  Yields SMPA_EV_CLOSED (or a fault event
- * if an FPDU was cut) after all events before it. */
+/* Report that the peer closed its half of the stream (FIN).  After all earlier
+ * events comes SMPA_EV_CLOSED, or a fault event if an FPDU was cut. */
 void smpa_conn_rx_eof(struct smpa_conn *conn);
 
 enum smpa_event_type {
@@ -302,14 +304,14 @@ enum smpa_event_type {
 	SMPA_EV_MESSAGE,     /* .msg; all payload of a message is placed */
 	SMPA_EV_READ,	     /* .read; peer asks for an RDMA Read Response */
 	SMPA_EV_ATOMIC,	     /* .atomic; peer asks for an atomic operation */
-	SMPA_EV_ATOMIC_DONE, /* .atomic_done; answer to ours */
+	SMPA_EV_ATOMIC_DONE, /* .atomic_done; answer to a request of this end */
 	SMPA_EV_TERMINATE,   /* .term; peer's TERMINATE; nothing follows */
 	/* sending */
-	SMPA_EV_SENT, /* .sent; last octet went out (tx_commit) */
+	SMPA_EV_SENT, /* .sent; last octet was taken (tx_commit) */
 	/* end */
-	SMPA_EV_FAULT,	/* .fault; peer broke the protocol; TERMINATE is
-			   queued where the RFCs want one; no further
-			   input is taken */
+	SMPA_EV_FAULT,	/* .fault; the peer violated the protocol; TERMINATE is
+			   queued where the RFCs require one; further input is
+			   ignored */
 	SMPA_EV_CLOSED, /* FIN at an FPDU boundary */
 };
 
@@ -321,17 +323,17 @@ struct smpa_event {
 					   rx_prepare, accept or reject */
 			size_t pd_len;
 			uint8_t rev;
-			bool has_crc; /* outcome, not wish */
+			bool has_crc; /* the result of the negotiation */
 			bool tx_markers, rx_markers;
 			bool is_enhanced; /* S=1: ird and ord mean something */
 			bool is_peer_to_peer; /* A=1 and an RTR was agreed */
-			uint16_t ird, ord; /* ESTABLISHED: ours to use; else as
-					      peer_ird, peer_ord */
-			/* The peer's as sent (MPA2-11); ESTABLISHED of the
-			 * Responder: as its Request said. */
+			uint16_t ird, ord;    /* ESTABLISHED: the values to use;
+						 else as peer_ird, peer_ord */
+			/* As the peer sent them (MPA2-11).  ESTABLISHED of the
+			 * Responder: the values of the Request. */
 			uint16_t peer_ird, peer_ord;
-			uint8_t version; /* of DDP and RDMAP: 1, with revision
-					    0: 0 (MPA-13) */
+			uint8_t version; /* of DDP and RDMAP: 1; 0 with MPA
+					    revision 0 (MPA-13) */
 		} start;
 		struct {
 			uint8_t opcode; /* enum smpa_opcode */
@@ -381,9 +383,9 @@ struct smpa_event {
 			uint8_t opcode;
 			uint32_t stag, qn, msn, mo;
 			uint64_t to;
-			uint32_t behind; /* qn 1: Read and Atomic Requests of
-					    ours that were submitted behind
-					    the one with that msn */
+			uint32_t behind; /* qn 1: number of Read and Atomic
+					    Requests that this end submitted
+					    after the one with that msn */
 			struct {	 /* has_read */
 				uint32_t sink_stag, src_stag, len;
 				uint64_t sink_to, src_to;
@@ -401,63 +403,66 @@ struct smpa_event {
 };
 
 /**
- * smpa_conn_next_event - pull the next event
- * Order: SENT events first, then receive events in stream order.  Works
- * through what is staged only as far as the event, so a SEGMENT must be
- * answered (sink, refuse) and a REQUEST (accept, reject) before more come.
- * Return: 1: *ret_ev is filled; 0: no more for now.
+ * smpa_conn_next_event - get the next event
+ * SENT events come first, then receive events in stream order.  The function
+ * processes staged octets only up to the event.  A SEGMENT must be answered
+ * (sink, refuse), and a REQUEST (accept, reject), before the next event comes.
+ * Return: 1: *ret_ev is filled; 0: there is no event at present.
  */
 int smpa_conn_next_event(struct smpa_conn *conn, struct smpa_event *ret_ev);
 
 /**
- * smpa_conn_sink - where the payload of the pending SEGMENT goes
- * @iov, @iovcnt: memory of exactly seg.len octets, copied (the array, not the
- *   memory); at most SMPA_IOV_MAX.  It must stay valid until the segment is
- *   placed: at the latest until MESSAGE, or until smpa_conn_uses() denies it.
- * Staged octets are copied at once; what has not arrived yet goes straight to
- * the sink with the next rx_prepare.
- * Return: 0; -EINVAL: no SEGMENT pending, or the length differs; -EFAULT: the
- *   guard says that the memory cannot be written (some of it may have been);
- *   the SEGMENT still pends: refuse it.
+ * smpa_conn_sink - give memory for the payload of the pending SEGMENT
+ * @iov, @iovcnt: memory of exactly seg.len octets, in at most SMPA_IOV_MAX
+ *   elements.  The array is copied.  The memory must stay valid until the
+ *   segment is placed: at the latest until MESSAGE, or until smpa_conn_uses()
+ *   returns false for it.
+ * Staged octets are copied at once.  Octets that have not arrived yet go
+ * straight to the sink with the next rx_prepare.
+ * Return: 0; -EINVAL: no SEGMENT is pending, or the length differs; -EFAULT:
+ *   the guard says that the memory cannot be written (a part of it may have
+ *   been written).  The SEGMENT is still pending then; refuse it.
  */
 int smpa_conn_sink(struct smpa_conn *conn, const struct iovec *iov, int iovcnt);
 
 /**
- * smpa_conn_open_segment - the SEGMENT whose direct sink is open
- * For who reads into it and gets EFAULT: which one is to be refused?
- * Return: 1: *ret_ev is SMPA_EV_SEGMENT as it came; 0: none is open.
+ * smpa_conn_open_segment - get the SEGMENT with an open direct sink
+ * An owner calls it when reading into the sink failed with EFAULT, to learn
+ * which segment it has to refuse.
+ * Return: 1: *ret_ev is the SMPA_EV_SEGMENT as it came; 0: no sink is open.
  */
 int smpa_conn_open_segment(const struct smpa_conn *conn,
 			   struct smpa_event *ret_ev);
 
 /**
- * smpa_conn_refuse - the pending SEGMENT, MESSAGE, READ or ATOMIC is not
- *   acceptable, or an open direct sink went away
- * Queues TERMINATE with the copied headers that RFC 5040 4.8 wants; no
- * further input is taken, no further submit is possible.
+ * smpa_conn_refuse - refuse the pending SEGMENT, MESSAGE, READ or ATOMIC, or a
+ *   segment with an open direct sink that is no longer accessible
+ * Queues TERMINATE with the copied headers that RFC 5040 4.8 requires.
+ * Further input is ignored, and no further submit is possible.
  */
 void smpa_conn_refuse(struct smpa_conn *conn, struct smpa_fault fault);
 
 /**
- * smpa_conn_refuse_read - a Read or Atomic Request taken earlier cannot be
- *   answered, or not to its end: its memory is gone
- * @read: SMPA_EV_READ or SMPA_EV_ATOMIC as it came, or put together again; of
- *   an atomic only the MSN matters.
- * Queues TERMINATE with that request's headers; if its response is the
- * message under way, the copied request is advanced by what of it has been
- * encoded, which still goes out (RDMAP-68).  No further input is taken, no
- * further submit is possible.
+ * smpa_conn_refuse_read - refuse a Read or Atomic Request that was taken
+ *   earlier and cannot be answered completely, because its memory is no longer
+ *   accessible
+ * @read: SMPA_EV_READ or SMPA_EV_ATOMIC as it came, or an equal copy; of an
+ *   atomic only the MSN is used.
+ * Queues TERMINATE with the headers of that request.  If its response is the
+ * current message, the encoded part of the response is still sent, and the
+ * copied request is advanced by that part (RDMAP-68).  Further input is
+ * ignored, and no further submit is possible.
  */
 void smpa_conn_refuse_read(struct smpa_conn *conn,
 			   const struct smpa_event *read,
 			   struct smpa_fault fault);
 
 /**
- * smpa_conn_refuse_segment - a segment of a Send that the owner took, and kept
- *   for later, is not acceptable after all
+ * smpa_conn_refuse_segment - refuse a segment of a Send that the owner took
+ *   earlier and kept
  * @segment: SMPA_EV_SEGMENT as it came.
- * Queues TERMINATE with that segment's header.  No further input is taken, no
- * further submit is possible.
+ * Queues TERMINATE with the header of that segment.  Further input is ignored,
+ * and no further submit is possible.
  */
 void smpa_conn_refuse_segment(struct smpa_conn *conn,
 			      const struct smpa_event *segment,
@@ -473,21 +478,22 @@ void smpa_conn_refuse_segment(struct smpa_conn *conn,
  */
 int smpa_conn_tx_lend(struct smpa_conn *conn, void *buf, size_t size);
 
-/* Nothing waits to be sent, no SENT event pends: staging may go back. */
+/* True if nothing waits to be sent and no SENT event is pending.  Staging may
+ * then be taken back. */
 bool smpa_conn_tx_is_idle(const struct smpa_conn *conn);
 
 /**
  * struct smpa_msg - one RDMAP message to send
  * @opcode: enum smpa_opcode (not TERMINATE).
- * @iov, @iovcnt: payload (WRITE, READ_RESPONSE, SEND*); the array must stay
- *   until the next successful submit or the SENT event, the memory until SENT
- *   (with CRC, markers, @copy, or at most copy_max octets: only until it has
- *   been encoded, see smpa_conn_uses()).  Memory that changes meanwhile goes
- *   out with its old or its new content.
- * @len: its length; the sum of the iovecs.
- * @copy: copy the payload also where it could be sent in place.
- * @cookie: comes back in SENT.  @quiet: no SENT event (responses).
- * @safe: the memory cannot go away: the guard is not asked.
+ * @iov, @iovcnt: payload (WRITE, READ_RESPONSE, SEND*).  The array must stay
+ *   valid until the next successful submit or the SENT event, and the memory
+ *   until SENT.  With CRC, markers, @copy, or at most copy_max octets, the
+ *   memory must stay valid only until it has been encoded, see
+ *   smpa_conn_uses().  If it changes meanwhile, either content may be sent.
+ * @len: length of the payload; the sum of the iovecs.
+ * @copy: copy the payload even where it could be sent in place.
+ * @cookie: returned in SENT.  @quiet: no SENT event (responses).
+ * @safe: the memory is always accessible, so the guard is not called.
  */
 struct smpa_msg {
 	uint8_t opcode;
@@ -517,79 +523,83 @@ struct smpa_msg {
 };
 
 /**
- * smpa_conn_submit - hand a message over for sending
- * It is cut into DDP segments of at most MULPDU and framed into tx staging as
- * far as there is room; the rest follows in tx_prepare.
- * Return: 0; -EAGAIN: the previous message is not wholly encoded or staging is
- *   full: send first (tx_prepare, tx_commit), then again; or a Read RTR that
- *   the engine has sent holds the last ORD credit (D-26): its answer must
- *   arrive first; -ENOBUFS: lend tx staging first; -EPIPE: the stream is not or
- * no longer in RDMA mode; -EINVAL: opcode or lengths make no sense. Spec:
- * DDP-12 to DDP-35, RDMAP-9, -13, -19, -23, EXT-4, EXT-16.
+ * smpa_conn_submit - submit a message for sending
+ * The engine cuts the message into DDP segments of at most MULPDU octets and
+ * encodes as many as fit into tx staging.  tx_prepare encodes the rest.
+ * Return: 0; -EAGAIN: the previous message is not completely encoded, or
+ *   staging is full: send first (tx_prepare, tx_commit), then try again; or a
+ *   Read RTR that the engine has sent holds the last ORD credit (D-26): its
+ *   answer must arrive first; -ENOBUFS: lend tx staging first; -EPIPE: the
+ *   stream is not in RDMA mode; -EINVAL: opcode and lengths do not fit.
+ * Spec: DDP-12 to DDP-35, RDMAP-9, -13, -19, -23, EXT-4, EXT-16.
  */
 int smpa_conn_submit(struct smpa_conn *conn, const struct smpa_msg *msg);
 
 /**
- * smpa_conn_tx_prepare - what is to go out?
+ * smpa_conn_tx_prepare - get the octets to send
  * @ret_iov: set to an array inside tx staging, valid until tx_commit, submit
  *   or tx_lend.
- * Return: number of iovecs, at most 1024; 0: nothing to send (also: the
- *   Responder must stay silent until the first FPDU has come); -EFAULT: all
- *   that could be read has been taken, but the message whose cookie
- *   smpa_conn_tx_unreadable() tells has memory that cannot be read.  It stays
- *   so until the owner calls smpa_conn_terminate() or _refuse_read().
+ * Return: number of iovecs, at most 1024; 0: nothing to send, or the Responder
+ *   must not send before the first FPDU has arrived; -EFAULT: all readable
+ *   octets have been taken, and the memory of the next message cannot be read.
+ *   smpa_conn_tx_unreadable() returns the cookie of that message.  The function
+ *   returns -EFAULT until the owner calls smpa_conn_terminate() or
+ *   _refuse_read().
  */
 int smpa_conn_tx_prepare(struct smpa_conn *conn, const struct iovec **ret_iov);
 
 /**
- * smpa_conn_tx_fault - sending what tx_prepare gave answered EFAULT
- * Memory that could be read when it was framed has gone since.  Drops the
- * first FPDU whose payload cannot be read and all behind it.
- * Return: 0: tx_prepare goes on with what stands before it, then answers
- *   -EFAULT; -EPIPE: part of that FPDU is out already, so nothing can follow
- *   it, not even TERMINATE; tx_prepare answers -EFAULT at once.
+ * smpa_conn_tx_fault - report that sending failed with EFAULT
+ * Memory that was readable when it was encoded is no longer readable.  The
+ * function drops the first FPDU with such payload and all after it.
+ * Return: 0: tx_prepare continues with the octets before that FPDU, then
+ *   returns -EFAULT; -EPIPE: a part of that FPDU has been sent, so nothing can
+ *   follow it, not even TERMINATE; tx_prepare returns -EFAULT at once.
  */
 int smpa_conn_tx_fault(struct smpa_conn *conn);
 
-/* After tx_prepare's -EFAULT: the message that it is about. */
+/* After -EFAULT of tx_prepare: the cookie of the unreadable message. */
 uint64_t smpa_conn_tx_unreadable(const struct smpa_conn *conn);
 
 /**
- * smpa_conn_tx_ends_segment - should TCP begin a new segment behind that?
- * True where what may follow the octets of the last tx_prepare would lie in two
- * segments, could it share the one they are in (MPA-73).  The owner then sends
- * them with MSG_EOR; what it answers counts as done when tx_commit is told of
- * all of them.
+ * smpa_conn_tx_ends_segment - ask whether TCP should begin a new segment after
+ *   the octets of the last tx_prepare
+ * True if a following FPDU that shared their TCP segment would extend into the
+ * next segment (MPA-73).  The owner then sends them with MSG_EOR.  The engine
+ * takes the segment for ended when tx_commit reports all of them.
  */
 bool smpa_conn_tx_ends_segment(const struct smpa_conn *conn);
 
-/* @len octets of the last tx_prepare, from the front, have been taken.
- * Return: 0; -EINVAL: more than there was. */
+/* Report that @len octets of the last tx_prepare, from the front, have been
+ * taken.  Return: 0; -EINVAL: @len is more than the iovecs had. */
 int smpa_conn_tx_commit(struct smpa_conn *conn, size_t len);
 
-/* Octets prepared or waiting in encoded messages that the Responder rule or
- * the socket holds back; > 0 means: poll for writability or for the RTR. */
+/* Number of encoded octets that are not sent yet.  While it is not 0, poll for
+ * writability or, while the Responder must not send, wait for the RTR. */
 size_t smpa_conn_tx_pending(const struct smpa_conn *conn);
 
-/* Responder: true while MPA-134 forbids sending (no FPDU has come yet). */
+/* Responder: true while MPA-134 forbids sending, before the first FPDU. */
 bool smpa_conn_tx_is_held(const struct smpa_conn *conn);
 
-/* The path's EMSS or the wish changed: MULPDU of later segments (MPA-67). */
+/* Set the MULPDU of later segments, after the EMSS of the path has changed
+ * (MPA-67). */
 void smpa_conn_set_mulpdu(struct smpa_conn *conn, uint32_t mulpdu);
 
-/* Largest DDP segment for a TCP EMSS (MPA-63, MPA-64, clamped MPA-58). */
+/* The largest DDP segment for a TCP EMSS (MPA-63, MPA-64), within the limits
+ * of MPA-58. */
 uint32_t smpa_mulpdu(uint32_t emss, bool has_markers);
 
 /**
  * smpa_conn_terminate - queue TERMINATE for a local error (RDMAP-58)
- * Messages not yet wholly encoded are dropped; no further submit.
+ * Messages that are not completely encoded are dropped.  No further submit is
+ * possible.
  */
 void smpa_conn_terminate(struct smpa_conn *conn, struct smpa_fault fault);
 
 /**
- * smpa_conn_uses - does the connection still refer to this memory?
- * True when an open sink, the message being encoded, or a payload sent in
- * place and not yet taken by TCP overlaps [@addr, @addr + @len).
+ * smpa_conn_uses - ask whether the connection still refers to this memory
+ * True if an open sink, the message being encoded, or a payload that is sent in
+ * place and not yet taken overlaps [@addr, @addr + @len).
  */
 bool smpa_conn_uses(const struct smpa_conn *conn, const void *addr, size_t len);
 
