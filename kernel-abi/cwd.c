@@ -12,7 +12,7 @@
 #include "real.h"
 #include "sysfs.h"
 
-/* Where the kernel believes us to be: nobody can make a file there. */
+/* The kernel's current directory meanwhile.  No file can be made there. */
 static const char *const outsides[] = { "/sys/class", "/sys", "/proc" };
 
 #define OUTSIDE_CNT (sizeof(outsides) / sizeof(outsides[0]))
@@ -23,7 +23,7 @@ _Atomic(const struct kabi_node *) kabi_cwd_now;
 
 void kabi_cwd_set(const struct kabi_node *node)
 {
-	/* release: pairs with the acquire of who reads it */
+	/* release: pairs with the acquire of the readers */
 	atomic_store_explicit(&kabi_cwd_now, node, memory_order_release);
 }
 
@@ -40,9 +40,9 @@ bool kabi_cwd_is_outside(void)
 }
 
 /*
- * Programs that we start look there; a shell sets it by itself.  Where it is
- * not set it stays so: the list of the environment must not move under a
- * thread that reads it.
+ * Programs that this process starts look there; a shell sets PWD itself.  If
+ * PWD is not set, it is not added, because the list of the environment must not
+ * move while another thread reads it.
  */
 static void pwd_set(const char *path)
 {
@@ -57,7 +57,7 @@ int kabi_cwd_enter(const struct kabi_node *node)
 
 	if (node->type != KABI_DIR)
 		return -ENOTDIR;
-	/* It shares our memory, but not our current directory. */
+	/* A vforked child shares the memory, but not the current directory. */
 	if (!kabi_is_owner())
 		return -ENOENT;
 	ret = kabi_node_path(node, path, sizeof(path));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The current directory, when it is in the tree.  The kernel's is then
- * /sys/class, so that a relative path in a call that has no stub finds nothing
- * and changes nothing.  A program that is started there begins in the tree
- * when PWD in its environment says so.
+ * The current directory, when it is in the tree.  The kernel's current
+ * directory is then /sys/class, so that a call without a stub finds nothing by
+ * a relative path and changes nothing.  A program that is started there begins
+ * in the tree if PWD in its environment names a directory of the tree.
  */
 #ifndef KABI_CWD_H
 #define KABI_CWD_H
@@ -14,7 +14,7 @@
 
 struct kabi_node;
 
-/* Not NULL: the current directory is, or may be, in the tree. */
+/* Not NULL if the current directory is, or may be, in the tree. */
 extern _Atomic(const struct kabi_node *) kabi_cwd_now;
 
 static inline bool kabi_cwd_is_near(void)
@@ -23,18 +23,20 @@ static inline bool kabi_cwd_is_near(void)
 	return atomic_load_explicit(&kabi_cwd_now, memory_order_acquire);
 }
 
-/* Stands for what PWD says, until somebody wants to know. */
+/* Stands for the directory that PWD names, until that is looked up. */
 extern const struct kabi_node kabi_cwd_unknown;
 
 void kabi_cwd_set(const struct kabi_node *node);
 
-/* Whether the kernel believes us to be where kabi_cwd_enter() leads it. */
+/* True if the kernel's current directory is the one that kabi_cwd_enter() sets.
+ */
 bool kabi_cwd_is_outside(void);
 
-/* It is @node from now on.  Return: 0; -errno. */
+/* Makes @node the current directory.  Return: 0; -errno. */
 int kabi_cwd_enter(const struct kabi_node *node);
 
-/* The kernel has changed it to somewhere else.  Return: 0. */
+/* Records that the kernel has changed to a directory outside the tree.
+ * Return: 0. */
 int kabi_cwd_left(void);
 
 /* getcwd(3) in the tree.  NULL and errno on failure. */

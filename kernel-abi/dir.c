@@ -40,7 +40,7 @@ static void dir_give_back(struct kabi_dir *dir)
 	util_unlock(&kabi_lock);
 }
 
-/* The real directory of the same path, where both are to be seen. */
+/* The real directory of the same path, for directories that show both. */
 static DIR *real_open(const struct kabi_node *node)
 {
 	char path[PATH_MAX];
@@ -136,7 +136,7 @@ entry_fill(struct kabi_dir *dir, const struct kabi_node *node, const char *name)
 	return entry;
 }
 
-/* The next real entry that is not in the way of one of ours. */
+/* The next real entry without a node of the same name. */
 static struct dirent64 *real_entry(struct kabi_dir *dir)
 {
 	struct dirent64 *entry;
@@ -198,7 +198,7 @@ static void list_free(struct dirent64 **list, size_t cnt)
 	free(list);
 }
 
-/* Append a copy.  Return: 0; -ENOMEM, @list as it was. */
+/* Appends a copy.  Return: 0; -ENOMEM: @list is unchanged. */
 static int list_append(struct dirent64 ***list, size_t cnt,
 		       const struct dirent64 *entry)
 {
@@ -258,7 +258,7 @@ int kabi_dir_scan(const struct kabi_node *node, struct dirent64 ***ret_list,
 
 /* ---- glob --------------------------------------------------------------- */
 
-/* Our own stubs, through which libc's glob() is to look. */
+/* The stubs that libc's glob() calls. */
 static void *glob_opendir(const char *path)
 {
 	return opendir(path);

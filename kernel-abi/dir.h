@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Directory streams over the tree.  They come from one array, so that a
- * foreign DIR * is told by one compare.
+ * Directory streams over the tree.  They come from one array, so that one
+ * comparison distinguishes them from a DIR * of libc.
  */
 #ifndef KABI_DIR_H
 #define KABI_DIR_H
@@ -19,8 +19,8 @@ struct kabi_dir {
 	int fd;
 	const struct kabi_node *node;
 	const struct kabi_node *next; /* child */
-	long pos;  /* entries given out: ".", "..", children, real ones */
-	DIR *real; /* real entries beside ours; NULL: none */
+	long pos;  /* entries returned: ".", "..", children, real ones */
+	DIR *real; /* real entries beside the tree's; NULL: none */
 	struct dirent64 entry;
 };
 
@@ -40,9 +40,9 @@ static inline struct kabi_dir *kabi_dir_of(DIR *dir)
 	return (struct kabi_dir *)(void *)dir;
 }
 
-/* NULL and errno on failure, as the calls they serve. */
+/* NULL and errno on failure, like the calls that they implement. */
 DIR *kabi_dir_open(const struct kabi_node *node);
-/* @fd, an open @node, belongs to the stream from now on. */
+/* The stream takes over @fd, which is an open @node. */
 DIR *kabi_dir_open_fd(const struct kabi_node *node, int fd);
 int kabi_dir_close(struct kabi_dir *dir);
 
@@ -58,7 +58,8 @@ int kabi_dir_scan(const struct kabi_node *node, struct dirent64 ***ret_list,
 		  int (*compar)(const struct dirent64 **,
 				const struct dirent64 **));
 
-/* glob(3) of a near pattern: libc's own, looking through our eyes. */
+/* glob(3) of a pattern that may match the tree: libc's glob(), with the stubs
+ * as its functions. */
 int kabi_dir_glob(const char *pattern, int flags,
 		  int (*errfunc)(const char *path, int err), glob_t *found);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * read, write, close and dup of descriptors that may be ours.
+ * read, write, close and dup of descriptors that may be usiw's.
  *
- * An object is a file (util/fdtab.h): all its numbers are alike, and whoever is
- * inside a call holds a reference, so that another thread may close any number
+ * An object is a file (util/fdtab.h).  All its numbers are equal.  A call in
+ * progress holds a reference, so that another thread may close any number
  * meanwhile.
  */
 #include "fd.h"
@@ -184,7 +184,7 @@ int kabi_fd_close(int fd)
 	return object_fd_close(fd);
 }
 
-/* A real duplicate @new_fd of @fd exists: tell the tables. */
+/* Records the duplicate @new_fd of @fd in the tables. */
 static int dup_note(int fd, int new_fd)
 {
 	enum util_fd_kind kind = kabi_fd_kind(fd);
@@ -233,12 +233,12 @@ int kabi_fd_dup(int fd, int lowest, bool is_cloexec)
 				   lowest));
 }
 
-/* What stands at the number @new_fd goes; dup3() itself closes it. */
+/* Removes the entry of the number @new_fd, which dup3() itself closes. */
 static int dup_make_room(int fd, int new_fd)
 {
 	enum util_fd_kind kind = kabi_fd_kind(new_fd);
 
-	/* A bad @fd must not cost the application its @new_fd. */
+	/* With a bad @fd the application keeps its @new_fd. */
 	if (kabi_real()->fcntl(fd, F_GETFD) < 0)
 		return -errno;
 	if (kind == UTIL_FD_INTERNAL)
@@ -286,7 +286,7 @@ int kabi_fd_close_range(unsigned int first, unsigned int last, int flags)
 	if (first > last || (flags & ~CLOSE_RANGE_UNSHARE) || !kabi_is_owner())
 		return kabi_real()->close_range(first, last, flags) < 0 ? -errno
 									: 0;
-	/* Does the kernel have it?  Find out before anything is closed. */
+	/* Check that the kernel has the call before anything is closed. */
 	ret = real_close_range(~0u, ~0u, flags);
 	if (ret < 0)
 		return ret;
@@ -295,7 +295,7 @@ int kabi_fd_close_range(unsigned int first, unsigned int last, int flags)
 		kabi_netlink_fd_close((int)fd);
 		if (kabi_fd_kind((int)fd) == UTIL_FD_NONE)
 			continue;
-		/* An object, or rnic's: go around it. */
+		/* An object, or a descriptor of rnic/: leave it out. */
 		if (fd > from) {
 			ret = real_close_range(from, fd - 1, flags);
 			if (ret < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What the calls on descriptors do with ours.  Two tables: rnic's (uverbs,
- * rdma_cm, channels: "objects") and that of node-fd.h.
+ * The calls on descriptors of usiw.  There are two tables: the one of rnic/
+ * (uverbs, rdma_cm, channels: "objects") and the one of node-fd.h.
  */
 #ifndef KABI_FD_H
 #define KABI_FD_H
@@ -11,10 +11,12 @@
 
 #include "rnic-dl.h"
 
-/* Before a read of any fd: what is a file of the tree says what holds now. */
+/* Called before a read of any fd.  A file of the tree gets its current
+ * contents. */
 void kabi_fd_refresh(int fd);
 
-/* Any kind: what fstat() has to say about @fd; NULL: the kernel's answer. */
+/* The node that fstat() of @fd describes, for any kind; NULL: ask the kernel.
+ */
 const struct kabi_node *kabi_fd_stat_node(int fd);
 
 /* The same for AT_EMPTY_PATH: NULL unless @path is empty. */
@@ -25,15 +27,15 @@ ssize_t kabi_fd_read(int fd, enum util_fd_kind kind, void *buf, size_t len);
 ssize_t kabi_fd_write(int fd, enum util_fd_kind kind, const void *buf,
 		      size_t len);
 
-/* Any fd, after the first touch.  Return: 0 or an fd; -errno. */
+/* For any fd, after the first touch.  Return: 0 or an fd; -errno. */
 int kabi_fd_close(int fd);
 int kabi_fd_close_range(unsigned int first, unsigned int last, int flags);
 void kabi_fd_close_from(unsigned int first);
 int kabi_fd_dup(int fd, int lowest, bool is_cloexec);
 int kabi_fd_dup3(int fd, int new_fd, int flags);
 
-/* bind(), or listen() (@addr NULL), has answered EADDRINUSE.  Return: whether
- * it is worth another try; keeps errno. */
+/* Called when bind(), or listen() (@addr NULL), has failed with EADDRINUSE.
+ * Return: true: try again.  Keeps errno. */
 bool kabi_fd_make_way(int fd, const struct sockaddr *addr, socklen_t len);
 
 #endif

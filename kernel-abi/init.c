@@ -3,7 +3,7 @@
 #include "chdir.h"
 #include "real.h"
 
-/* Nothing but symbols: no file, no thread, no system call. */
+/* It looks up symbols only, without file, thread and system call. */
 __attribute__((constructor)) static void kabi_start(void)
 {
 	util_reals_fill(&kabi_real_table);

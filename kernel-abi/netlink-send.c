@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Sending on a socket of NETLINK_RDMA: the request is answered, beside real
- * hardware by the kernel as well, before the call returns.
+ * Sending on a socket of NETLINK_RDMA.  The request is answered before the call
+ * returns.  Beside real hardware the kernel answers it as well.
  */
 #include "netlink.h"
 
@@ -22,12 +22,12 @@
 /* The longest request that is read; the kernel's limit is its send buffer. */
 #define REQUEST_MAX 65536
 
-/* What one kabi_user_get() copies at most. */
+/* The most that one kabi_user_get() copies. */
 #define COPY_MAX 4096
 
 /*
- * Indices of our devices: the kernel counts its own up from 0, each new one by
- * one, so that it does not come so far.
+ * Indices of usiw's devices beside hardware.  The kernel counts its own from 0,
+ * so they do not reach this number.
  */
 #define INDEX_BESIDE 0x40000000u
 
@@ -48,7 +48,7 @@ static void snapshot_fini(struct snapshot *snap)
 	free(snap->attrs);
 }
 
-/* Return: 0; -errno, and nothing to be ended. */
+/* Return: 0; -errno: nothing has to be freed. */
 static int snapshot_init(struct snapshot *snap, struct kabi_netlink *nl)
 {
 	const struct kabi_rnic *rnic = kabi_rnic();
@@ -89,7 +89,7 @@ fini:
 
 /* ---- the real kernel ---------------------------------------------------- */
 
-/* Return: a socket; -errno, say where the kernel has no RDMA. */
+/* Return: a socket; -errno, for example if the kernel has no RDMA. */
 static int kernel_open(const struct kabi_netlink *nl)
 {
 	static const int options[] = { NETLINK_CAP_ACK, NETLINK_EXT_ACK };
@@ -110,7 +110,7 @@ static int kernel_open(const struct kabi_netlink *nl)
 	return fd;
 }
 
-/* The request as it came, but that its end is always told. */
+/* Sends the request as it came, but always asks for an ACK. */
 static int kernel_send(int fd, const struct kabi_nldev_request *req)
 {
 	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
@@ -163,7 +163,7 @@ free_octets:
 	return ret;
 }
 
-/* Return: 0, the caller frees *ret_octets; -errno: no answer to be had. */
+/* Return: 0: the caller frees *ret_octets; -errno: there is no answer. */
 static int kernel_ask(const struct kabi_netlink *nl,
 		      const struct kabi_nldev_request *req,
 		      uint8_t **ret_octets, size_t *ret_len)
@@ -202,7 +202,7 @@ static void request_answer(const struct kabi_netlink *nl,
 	kabi_nldev_answer(nldev, req, reply);
 }
 
-/* Return: 0; -ENOBUFS: too much lies unread. */
+/* Return: 0; -ENOBUFS: too many replies are unread. */
 static int reply_queue(int fd, const struct kabi_nldev_reply *reply)
 {
 	size_t at = 0, len;
@@ -241,7 +241,7 @@ static int requests_answer(struct kabi_netlink *nl, int fd,
 
 /* ---- the calls ---------------------------------------------------------- */
 
-/* To whom?  Only the kernel listens. */
+/* Checks the destination, which must be the kernel. */
 static int peer_check(const void *addr, socklen_t len)
 {
 	struct sockaddr_nl name;
@@ -274,7 +274,7 @@ static int octets_get(uint8_t *octets, const struct iovec *iov)
 	return ret;
 }
 
-/* All of @iov in one piece.  Return: its length, the caller frees
+/* Copies all of @iov into one piece.  Return: its length: the caller frees
  * *ret_octets; -errno. */
 static ssize_t request_get(const struct iovec *iov, size_t iov_cnt,
 			   uint8_t **ret_octets)

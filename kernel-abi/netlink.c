@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Sockets of NETLINK_RDMA: their life, names, options, and receiving. */
+/* Sockets of NETLINK_RDMA: creation, names, options, receiving. */
 #include "netlink.h"
 
 #include <errno.h>
@@ -17,13 +17,13 @@
 #include "touch.h"
 #include "user.h"
 
-/* What unread replies may take; the kernel allows what it allows anybody. */
+/* Limit of unread replies; the kernel applies its limit for all sockets. */
 #define QUEUE_OCTETS (1 << 20)
 
-/* The kernel's first choice of a port is the process's id, then these. */
+/* The kernel first tries the process ID as the port, then these numbers. */
 #define PORT_AUTO 0xfffff000u
 
-#define KIND UTIL_FD_CHAN /* says nothing but "something" */
+#define KIND UTIL_FD_CHAN /* any kind that is not UTIL_FD_NONE */
 
 _Atomic(struct util_fdtab *) kabi_netlink_fds;
 
@@ -47,7 +47,7 @@ static struct util_fdtab *netlink_start(void)
 	return fds;
 }
 
-/* Of the socket that @fd is; 0: none. */
+/* The inode of the socket that @fd is; 0: it is none. */
 static ino_t socket_ino(int fd)
 {
 	struct stat st;
@@ -77,7 +77,7 @@ void kabi_netlink_put(struct kabi_netlink *nl)
 	util_unlock(&kabi_lock);
 }
 
-/* The table's reference to what stands at @fd goes. */
+/* Drops the table's reference to the socket at @fd. */
 static void fd_forget_locked(struct util_fdtab *fds, int fd)
 {
 	void *object = NULL;
@@ -132,7 +132,7 @@ void kabi_netlink_fd_dup(int fd, int new_fd)
 	nl = kabi_netlink_is_near(fd) ? kabi_netlink_get(fd) : NULL;
 	if (!nl)
 		return;
-	/* The reference is the table's from now on. */
+	/* The table takes over the reference. */
 	if (util_fdtab_add(atomic_load_explicit(&kabi_netlink_fds,
 						memory_order_relaxed),
 			   new_fd, KIND, nl) < 0)
@@ -142,8 +142,8 @@ void kabi_netlink_fd_dup(int fd, int new_fd)
 /* ---- socket ------------------------------------------------------------- */
 
 /*
- * An unnamed socket cannot be connected to; between bind and connect anybody
- * may send to the name, which is taken out again.
+ * A socket needs a name to be connected to.  Between bind and connect any
+ * process may send to that name; such datagrams are removed.
  */
 static int connect_to_itself(int fd)
 {
@@ -209,7 +209,7 @@ int kabi_netlink_socket(int type)
 	nl = netlink_new(fd, type & ~flags);
 	if (!nl)
 		goto close_fd;
-	kabi_netlink_fd_close(fd); /* what stood there was closed past us */
+	kabi_netlink_fd_close(fd); /* a stale entry of that number */
 	ret = util_fdtab_add(fds, fd, KIND, nl);
 	if (ret < 0)
 		goto put_nl;
@@ -249,7 +249,7 @@ void kabi_netlink_autobind(struct kabi_netlink *nl)
 	util_unlock(&kabi_lock);
 }
 
-/* The kernel's own address is all zeroes but for the family. */
+/* The kernel's own address is all zeroes except the family. */
 static int name_get(const struct sockaddr *addr, socklen_t len,
 		    struct sockaddr_nl *ret_name)
 {
@@ -263,7 +263,7 @@ static int name_get(const struct sockaddr *addr, socklen_t len,
 	return ret_name->nl_family == AF_NETLINK ? 0 : -EINVAL;
 }
 
-/* Copies what has a place and tells the whole length. */
+/* Copies as much as fits, and returns the whole length. */
 static int name_put(uint32_t portid, struct sockaddr *addr, socklen_t *len)
 {
 	struct sockaddr_nl name = { .nl_family = AF_NETLINK, .nl_pid = portid };
@@ -303,7 +303,7 @@ int kabi_netlink_bind(struct kabi_netlink *nl, const struct sockaddr *addr,
 	return ret;
 }
 
-/* There is nobody but the kernel to talk to. */
+/* The only possible peer is the kernel. */
 int kabi_netlink_connect(struct kabi_netlink *nl, const struct sockaddr *addr,
 			 socklen_t len)
 {
@@ -356,7 +356,7 @@ static int option_set(struct kabi_netlink *nl, int name, const void *value,
 	switch (name) {
 	case NETLINK_ADD_MEMBERSHIP:
 	case NETLINK_DROP_MEMBERSHIP:
-		/* Groups in which nothing is ever said. */
+		/* Multicast groups, in which no message is ever sent. */
 		return on > 0 && on <= 32 ? 0 : -EINVAL;
 	case NETLINK_PKTINFO:
 	case NETLINK_BROADCAST_ERROR:
@@ -386,8 +386,8 @@ int kabi_netlink_setsockopt(struct kabi_netlink *nl, int fd, int level,
 		ret = option_set(nl, name, value, len);
 	} else if (level != SOL_SOCKET ||
 		   (name != SO_SNDBUF && name != SO_SNDBUFFORCE)) {
-		/* The send buffer, which the kernel needs for requests, holds
-		 * the replies here: it stays as it is. */
+		/* The send buffer, which has requests in the kernel, has the
+		 * replies here.  Its size is not changed. */
 		ret = kabi_real()->setsockopt(fd, level, name, value, len);
 		ret = ret < 0 ? -errno : 0;
 	}
@@ -433,9 +433,9 @@ int kabi_netlink_getsockopt(struct kabi_netlink *nl, int fd, int level,
 	return ret < 0 ? -errno : 0;
 }
 
-/* ---- receiving: the queue is the kernel's, the sender's name is not ----- */
+/* ---- receiving, with the sender's name replaced ------------------------- */
 
-/* @size: octets that the name's place has. */
+/* @size: of the buffer for the name. */
 static int sender_put(struct msghdr *msg, socklen_t size)
 {
 	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
@@ -465,7 +465,7 @@ ssize_t kabi_netlink_recvmsg(struct kabi_netlink *nl, int fd,
 	return ret < 0 ? ret : len;
 }
 
-/* One by one: the names' places must be known before each. */
+/* One by one, because each needs the size of its buffer for the name. */
 int kabi_netlink_recvmmsg(struct kabi_netlink *nl, int fd, struct mmsghdr *msgs,
 			  unsigned int cnt, int flags, struct timespec *limit)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Sockets of NETLINK_RDMA.  Behind such an fd stands a datagram socket of
- * AF_UNIX that is connected to itself: a request is answered inside the call
- * that sends it, and the replies lie in the socket's own queue, where poll,
- * epoll, O_NONBLOCK, MSG_PEEK, MSG_TRUNC, dup and fork find them as the
- * kernel makes them.  What says AF_UNIX there is said anew here.
+ * Sockets of NETLINK_RDMA.  Such an fd is an AF_UNIX datagram socket that is
+ * connected to itself.  The call that sends a request also answers it, and puts
+ * the replies into the socket's own queue.  So poll, epoll, O_NONBLOCK,
+ * MSG_PEEK, MSG_TRUNC, dup and fork work as the kernel implements them.
+ * Addresses of AF_UNIX are replaced by those of AF_NETLINK.
  */
 #ifndef KABI_NETLINK_H
 #define KABI_NETLINK_H
@@ -21,7 +21,8 @@
 /* NULL until the first such socket is made. */
 extern _Atomic(struct util_fdtab *) kabi_netlink_fds;
 
-/* May @fd be one?  One load in a process that never makes one. */
+/* True if @fd may be such a socket.  In a process that never makes one it costs
+ * one load. */
 static inline bool kabi_netlink_is_near(int fd)
 {
 	/* acquire: pairs with the release in netlink_start() */
@@ -36,18 +37,18 @@ struct kabi_netlink {
 	struct kabi_netlink *next; /* these three under kabi_lock */
 	uint32_t ref_cnt;
 	_Atomic uint32_t portid; /* 0: not bound yet */
-	ino_t ino; /* of the socket: numbers may be closed past us */
+	ino_t ino; /* of the socket, since a number may be closed unseen */
 	int type;  /* SOCK_RAW or SOCK_DGRAM */
 	/* Options of SOL_NETLINK that are on, one bit each. */
 	_Atomic uint32_t options;
 };
 
-/* As a kernel binds a socket that has no port when it first sends. */
+/* Binds a socket without a port before it first sends, like the kernel. */
 void kabi_netlink_autobind(struct kabi_netlink *nl);
 
 bool kabi_netlink_option(const struct kabi_netlink *nl, int name);
 
-/* A reference to the socket behind @fd; NULL: foreign.  Keeps errno. */
+/* Gets a reference to the socket behind @fd; NULL: it is none.  Keeps errno. */
 struct kabi_netlink *kabi_netlink_get(int fd);
 void kabi_netlink_put(struct kabi_netlink *nl);
 
@@ -55,7 +56,7 @@ void kabi_netlink_put(struct kabi_netlink *nl);
 int kabi_netlink_socket(int type);
 
 /*
- * What the calls of these names do.  They end the caller's reference.
+ * The calls of these names.  They drop the caller's reference.
  * Return: as the calls; -errno.
  */
 ssize_t kabi_netlink_sendmsg(struct kabi_netlink *nl, int fd,
@@ -87,7 +88,7 @@ int kabi_netlink_setsockopt(struct kabi_netlink *nl, int fd, int level,
 int kabi_netlink_getsockopt(struct kabi_netlink *nl, int fd, int level,
 			    int name, void *value, socklen_t *len);
 
-/* @new_fd is a duplicate of @fd; @fd is being closed.  Foreign ones, too. */
+/* @new_fd is a duplicate of @fd; @fd is being closed.  For any descriptor. */
 void kabi_netlink_fd_dup(int fd, int new_fd);
 void kabi_netlink_fd_close(int fd);
 

@@ -28,7 +28,7 @@
 
 /* ---- requests ----------------------------------------------------------- */
 
-/* A NUL-terminated string that fits; as the kernel, the NUL may be missing. */
+/* Copies a string that fits.  Like the kernel, it accepts one without NUL. */
 static bool type_copy(const uint8_t *octets, size_t len,
 		      char ret_type[KABI_NLDEV_TYPE_MAX])
 {
@@ -40,7 +40,7 @@ static bool type_copy(const uint8_t *octets, size_t len,
 	return true;
 }
 
-/* Return: 0; -EINVAL: an attribute that we need to know is not what it is. */
+/* Return: 0; -EINVAL: an attribute that is needed has the wrong form. */
 static int attr_take(struct kabi_nldev_request *req, uint16_t type,
 		     const uint8_t *payload, size_t len)
 {
@@ -63,7 +63,7 @@ static int attr_take(struct kabi_nldev_request *req, uint16_t type,
 		req->has_type = true;
 		return 0;
 	default:
-		return 0; /* the kernel's policy is liberal, too */
+		return 0; /* the kernel ignores it, too */
 	}
 }
 
@@ -115,8 +115,8 @@ size_t kabi_nldev_decode(const void *buf, size_t len,
 	memcpy(&req->hdr, buf, have);
 	req->msg = buf;
 	req->msg_len = len;
-	/* The kernel drops these two without a word; whoever waits for a reply
-	 * would wait for ever. */
+	/* The kernel drops these two without a reply.  A program that waited
+	 * for a reply would wait for ever, so they are refused here. */
 	if (have < NLMSG_HDRLEN || req->hdr.nlmsg_len < NLMSG_HDRLEN ||
 	    req->hdr.nlmsg_len > len) {
 		req->err = -EINVAL;
@@ -233,7 +233,7 @@ static void put_text(struct kabi_nldev_reply *reply, uint16_t type,
 	put(reply, type, text, strlen(text) + 1);
 }
 
-/* ---- what the messages say ---------------------------------------------- */
+/* ---- contents of messages ------------------------------------------------ */
 
 static void put_handle(struct kabi_nldev_reply *reply,
 		       const struct kabi_nldev_device *dev)
@@ -263,8 +263,8 @@ static void put_device(const struct kabi_nldev *nldev,
 	message_end(reply, start);
 }
 
-/* LID, subnet prefix and capability mask are told for InfiniBand's link layer
- * only, which is none of ours.  The kernel's reply to one port has the type
+/* LID, subnet prefix and capability mask exist for InfiniBand's link layer
+ * only, which usiw does not have.  The kernel's reply for one port has the type
  * of CMD_GET. */
 static void put_port(const struct kabi_nldev *nldev,
 		     const struct kabi_nldev_request *req,
@@ -389,7 +389,7 @@ static int answer_chardev(const struct kabi_nldev *nldev,
 	start = message_begin(reply, nldev->portid, req,
 			      NLDEV_TYPE(RDMA_NLDEV_CMD_GET_CHARDEV), 0);
 	if (is_uverbs) {
-		/* No driver of rdma-core's may take the device for its own. */
+		/* No driver of rdma-core must match the device by this ID. */
 		put_u32(reply, RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID, 0);
 		snprintf(name, sizeof(name), "uverbs%u", dev->attr->uverbs_num);
 		put_chardev(reply,
@@ -406,9 +406,9 @@ static int answer_chardev(const struct kabi_nldev *nldev,
 }
 
 /*
- * Devices are those of a process's own network namespace: "exclusive".  A
- * forked child never takes the parent's registered memory away: the engine
- * reads and writes it through the parent's page tables.
+ * A process sees the devices of its own network namespace: "exclusive".  A
+ * fork never takes registered memory from the parent, because the engine reads
+ * and writes it through the parent's page tables.
  */
 static int answer_sys(const struct kabi_nldev *nldev,
 		      const struct kabi_nldev_request *req,
@@ -502,7 +502,7 @@ void kabi_nldev_answer(const struct kabi_nldev *nldev,
 
 /* ---- beside real hardware ----------------------------------------------- */
 
-/* The whole message at @at, whose header is copied; 0: none. */
+/* Copies the header of the whole message at @at; 0: there is none. */
 static size_t message_at(const uint8_t *at, size_t left,
 			 struct nlmsghdr *ret_hdr)
 {
@@ -514,7 +514,7 @@ static size_t message_at(const uint8_t *at, size_t left,
 	return ret_hdr->nlmsg_len;
 }
 
-/* Has the device that the message is about the name of one of ours? */
+/* True if the message is about a device with the name of a usiw device. */
 static bool is_hidden(const struct kabi_nldev *nldev, const uint8_t *msg,
 		      size_t len)
 {
@@ -579,7 +579,7 @@ void kabi_nldev_merge(const struct kabi_nldev *nldev,
 		if (is_list && (hdr.nlmsg_type < NLMSG_MIN_TYPE ||
 				is_hidden(nldev, at, len)))
 			continue;
-		/* We asked for the ACK; the application perhaps did not. */
+		/* usiw asked for the ACK; the application may not have. */
 		if (hdr.nlmsg_type == NLMSG_ERROR && err == 0 &&
 		    !(req->hdr.nlmsg_flags & NLM_F_ACK))
 			continue;

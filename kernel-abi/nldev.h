@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The messages of NETLINK_RDMA's device interface (RDMA_NL_NLDEV): requests
- * decoded and checked, replies encoded.  Octets in, octets out: no socket, no
- * memory of others.
+ * The messages of NETLINK_RDMA's device interface (RDMA_NL_NLDEV).  The file
+ * decodes and checks requests, and encodes replies.  It uses no socket and no
+ * memory of the application.
  */
 #ifndef KABI_NLDEV_H
 #define KABI_NLDEV_H
@@ -15,19 +15,19 @@
 
 struct rnic_device_attr;
 
-/* "uverbs", "rdma_cm", ...; longer ones name nothing. */
+/* "uverbs", "rdma_cm", ...; no type is longer. */
 #define KABI_NLDEV_TYPE_MAX 32
 
 struct kabi_nldev_request {
-	struct nlmsghdr hdr; /* as far as it came, the rest zero */
+	struct nlmsghdr hdr; /* as far as it was sent, the rest zero */
 	const uint8_t *msg;  /* the whole message, header included */
 	size_t msg_len;
 	/*
-	 * 0: a request for an operation of RDMA_NL_NLDEV; a negative errno:
-	 * what it is to be refused with.
+	 * 0: a request for an operation of RDMA_NL_NLDEV; else the negative
+	 * errno to refuse it with.
 	 */
 	int err;
-	bool is_quiet; /* no request at all: only an ACK where one is asked */
+	bool is_quiet; /* not a request: send an ACK only if asked */
 	uint32_t op;   /* enum rdma_nldev_command */
 	bool has_dev, has_port, has_type;
 	uint32_t dev_index, port_index;
@@ -35,8 +35,8 @@ struct kabi_nldev_request {
 };
 
 /*
- * The message at the start of [@buf, @buf + @len), @len not 0.
- * Return: octets that it takes, 1 to @len; the next one begins behind them.
+ * Decodes the message at the start of [@buf, @buf + @len); @len is not 0.
+ * Return: its length, 1 to @len; the next message begins after it.
  */
 size_t kabi_nldev_decode(const void *buf, size_t len,
 			 struct kabi_nldev_request *ret_req);
@@ -47,7 +47,7 @@ struct kabi_nldev_device {
 	uint32_t index;
 };
 
-/* Who answers, and to whom. */
+/* The devices that answer, and the socket that asked. */
 struct kabi_nldev {
 	const struct kabi_nldev_device *devices;
 	size_t device_cnt;
@@ -56,11 +56,11 @@ struct kabi_nldev {
 	bool is_capped;	 /* NETLINK_CAP_ACK: errors do not quote the request */
 };
 
-/* Messages one behind the other, each at a multiple of four octets. */
+/* Consecutive messages, each at a multiple of four octets. */
 struct kabi_nldev_reply {
 	uint8_t *octets;
 	size_t len, size;
-	bool is_cut; /* no memory: @octets end with the last whole message */
+	bool is_cut; /* no memory: @octets ends with the last whole message */
 };
 
 void kabi_nldev_reply_free(struct kabi_nldev_reply *reply);
@@ -71,32 +71,32 @@ enum kabi_nldev_owner {
 	KABI_NLDEV_KERNEL,
 };
 
-/* Beside real hardware: to whom does the request belong? */
+/* Which devices a request is for, beside real hardware. */
 enum kabi_nldev_owner kabi_nldev_owner(const struct kabi_nldev *nldev,
 				       const struct kabi_nldev_request *req);
 
-/* Append what a kernel with our devices would reply, errors included. */
+/* Appends the reply of a kernel with usiw's devices, including errors. */
 void kabi_nldev_answer(const struct kabi_nldev *nldev,
 		       const struct kabi_nldev_request *req,
 		       struct kabi_nldev_reply *reply);
 
 /*
- * The same, with what the real kernel said to the same request, which was
- * sent with NLM_F_ACK: devices of both for KABI_NLDEV_BOTH, else the kernel's
- * answer alone.  A device of the kernel that has the name of one of ours is
- * left out, as in the tree.
+ * The same, with the real kernel's reply to this request, which was sent with
+ * NLM_F_ACK.  For KABI_NLDEV_BOTH the result has the devices of both, else only
+ * the kernel's answer.  A device of the kernel with the name of a usiw device
+ * is left out, as in the tree.
  */
 void kabi_nldev_merge(const struct kabi_nldev *nldev,
 		      const struct kabi_nldev_request *req, const void *real,
 		      size_t real_len, struct kabi_nldev_reply *reply);
 
-/* Is one of these messages the last that the kernel has to say? */
+/* True if one of these messages is the last one of the kernel's reply. */
 bool kabi_nldev_is_last(const uint8_t *octets, size_t len);
 
 /*
- * How much of @reply from the message at @at on goes into one datagram: one
- * message, or several of a list, as many as fit the smallest buffer that
- * readers use.  Return: octets; 0 at the end.
+ * How much of @reply, from the message at @at on, goes into one datagram: one
+ * message, or as many messages of a list as fit the smallest buffer that
+ * programs use.  Return: octets; 0 at the end.
  */
 size_t kabi_nldev_datagram(const struct kabi_nldev_reply *reply, size_t at);
 

@@ -12,7 +12,7 @@
 #include "rnic-dl.h"
 #include "sysfs.h"
 
-/* The kind says nothing here but "something". */
+/* Any kind that is not UTIL_FD_NONE. */
 static struct util_fdtab *node_fds;
 #define NODE_KIND UTIL_FD_CHAN
 
@@ -22,8 +22,8 @@ int kabi_node_fds_init(void)
 	return node_fds ? 0 : -ENOMEM;
 }
 
-/* May @fd still be the O_PATH fd or memfd that @node was opened with?  Its
- * number may have been closed behind our back. */
+/* True if @fd may still be the O_PATH fd or memfd of @node.  The number may
+ * have been closed by a call without a stub. */
 static bool is_open_as(const struct kabi_node *node, int fd)
 {
 	struct stat st;

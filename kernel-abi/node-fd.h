@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Opened nodes of the tree.  They are real fds (a memfd, an O_PATH fd) that
- * need no help but to be told apart by fstat, openat and fdopendir.
+ * Opened nodes of the tree.  They are real fds (a memfd, an O_PATH fd).  Only
+ * fstat, openat and fdopendir have to recognise them.
  */
 #ifndef KABI_NODE_FD_H
 #define KABI_NODE_FD_H
@@ -10,8 +10,8 @@
 
 struct kabi_node;
 
-/* The mode of a memfd that is a file of the tree: no other program gives it to
- * one. */
+/* The mode of a memfd that is a file of the tree.  No other program gives a
+ * memfd this mode. */
 #define KABI_NODE_MEMFD_MODE 0444
 
 /* During the first touch.  Return: 0; -ENOMEM. */
@@ -20,10 +20,12 @@ int kabi_node_fds_init(void);
 /* The node opened as @fd; NULL: none.  Keeps errno. */
 const struct kabi_node *kabi_fd_node(int fd);
 
-/* Note that @fd is @node.  Failing is harmless: fstat then tells the truth. */
+/* Records that @fd is @node.  A failure is harmless: fstat then returns the
+ * kernel's answer. */
 void kabi_fd_node_add(int fd, const struct kabi_node *node);
 
-/* @fd is none any more, if it was one.  After the first touch. */
+/* Removes the record of @fd, if there is one.  Call it after the first touch.
+ */
 void kabi_fd_node_remove(int fd);
 
 #endif

@@ -19,7 +19,7 @@
 #include "ucm.h"
 #include "uverbs.h"
 
-/* Like sysfs: a page, however much there is to read. */
+/* Like sysfs: a page, whatever the length of the contents. */
 #define FILE_SIZE 4096
 
 #define MEMFD_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -141,7 +141,8 @@ char *kabi_node_realpath(const struct kabi_node *node, char *resolved)
 
 /* ---- open --------------------------------------------------------------- */
 
-/* What stands for our files and directories cannot be had.  Return: -errno. */
+/* Reports that the memfd or directory behind a node cannot be made.
+ * Return: -errno. */
 static int stand_in_refused(const char *what)
 {
 	static _Atomic bool is_told;
@@ -152,13 +153,13 @@ static int stand_in_refused(const char *what)
 	    !atomic_exchange_explicit(&is_told, true, memory_order_relaxed))
 		util_err("kabi",
 			 "%s: %s: usiw's /sys/class/infiniband cannot be read; "
-			 "let this program have it",
+			 "allow this call to the program",
 			 what, strerror(err));
 	return -err;
 }
 
-/* An fd that nothing can be done with but what we do: any other call on it,
- * *at() calls included, fails with EBADF or ENOTDIR. */
+/* Makes an fd that only the stubs can use.  Any other call on it, including
+ * *at() calls, fails with EBADF or ENOTDIR. */
 static int dir_open(int flags)
 {
 	int fd;
@@ -169,8 +170,8 @@ static int dir_open(int flags)
 	return fd < 0 ? stand_in_refused("/dev/null cannot be opened") : fd;
 }
 
-/* The memfd anew, read-only, with a position of its own, at the same number:
- * open() gives the lowest there is. */
+/* Opens the memfd again, read-only and with its own position, at the same
+ * number: open() returns the lowest free number. */
 static int memfd_reopen(int fd, int flags)
 {
 	const int keep = O_CLOEXEC | O_NONBLOCK;
@@ -180,7 +181,7 @@ static int memfd_reopen(int fd, int flags)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	again = kabi_real()->open(path, O_RDONLY | (flags & keep));
 	if (again < 0 && errno == ENOENT)
-		return fd; /* no /proc: sealed, it cannot be written either */
+		return fd; /* no /proc; the seals forbid writing, too */
 	ret = again < 0 ? -errno : 0;
 	if (ret == 0 && kabi_real()->dup3(again, fd, flags & O_CLOEXEC) < 0)
 		ret = -errno;
@@ -253,7 +254,7 @@ static bool is_live(const struct kabi_node *node)
 	return node->type == KABI_FILE && !kabi_node_is_fixed(node);
 }
 
-/* Another memfd takes the number: what was read is sealed. */
+/* Puts another memfd at the number, because the old one is sealed. */
 void kabi_node_refresh(const struct kabi_node *node, int fd)
 {
 	UTIL_CANCEL_OFF();
@@ -293,7 +294,7 @@ FILE *kabi_node_fopen(const struct kabi_node *node, const char *mode, FILE *old)
 		errno = EACCES;
 		return NULL;
 	}
-	/* No note of the fd: fclose() closes it inside libc, past us. */
+	/* The fd is not recorded, because fclose() closes it inside libc. */
 	fd = node->type == KABI_FILE
 		     ? file_open(node, strchr(mode, 'e') ? O_CLOEXEC : 0)
 		     : -EACCES;

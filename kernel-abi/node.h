@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the calls on paths do with a node of ours.  Negative errno. */
+/* The calls on paths, for a node of the tree.  Errors are negative errnos. */
 #ifndef KABI_NODE_H
 #define KABI_NODE_H
 
@@ -13,8 +13,9 @@ struct kabi_node;
 /* Return: an fd; -errno. */
 int kabi_node_open(const struct kabi_node *node, int flags);
 
-/* Before a read of @fd, which is @node: from its beginning on a file says what
- * holds now, as sysfs has it.  Duplicates keep what they had.  Keeps errno. */
+/* Called before a read of @fd, which is @node.  A read from the beginning gets
+ * the current contents, as with sysfs.  Duplicates keep the old contents. Keeps
+ * errno. */
 void kabi_node_refresh(const struct kabi_node *node, int fd);
 
 /* fopen(3); @old: freopen(3), not NULL then.  NULL and errno on failure. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Walking a path through our tree. */
+/* Walks a path through the tree. */
 #include "path.h"
 
 #include <errno.h>
@@ -22,8 +22,8 @@ static bool is_near_text(const char *path)
 	       strncmp(path, "/sys/cla", 8) == 0;
 }
 
-/* True when @path begins with @prefix; slashes may be doubled.  *ret_next is
- * the octet behind. */
+/* True if @path begins with @prefix; slashes may be doubled.  *ret_next is the
+ * octet after it. */
 static bool prefix_match(const char *path, const char *prefix, char *ret_next)
 {
 	for (; *prefix; prefix++, path++) {
@@ -37,8 +37,9 @@ static bool prefix_match(const char *path, const char *prefix, char *ret_next)
 }
 
 /*
- * By its letters alone, since the tree is not there before the first touch:
- * every class/infiniband* is ours, so that real hardware stays hidden.
+ * Decides by the text alone, because the tree does not exist before the first
+ * touch.  Every class/infiniband* belongs to the tree, so that real hardware
+ * stays hidden.
  */
 static bool is_ours_text(const char *path)
 {
@@ -68,7 +69,7 @@ bool kabi_path_is_near(int at, const char *path)
 struct walk {
 	const struct kabi_node *node;
 	const char *rest;
-	bool was_inside; /* the way led through our tree */
+	bool was_inside; /* the path leads through the tree */
 	struct kabi_spot *spot;
 };
 
@@ -81,7 +82,7 @@ static enum step walk_fail(struct walk *walk, int err)
 	return STEP_OURS;
 }
 
-/* Leave for the real tree: @base (absolute) and what is left of the way. */
+/* Continues in the real tree with @base (absolute) and the rest of the path. */
 static enum step walk_leave(struct walk *walk, const char *base)
 {
 	char *buf = walk->spot->buf;
@@ -105,7 +106,7 @@ static enum step walk_leave_node(struct walk *walk)
 	int len;
 
 	if (!walk->was_inside)
-		return STEP_FOREIGN; /* the way as it was given */
+		return STEP_FOREIGN; /* the path as it was given */
 	len = kabi_node_path(walk->node, base, sizeof(base));
 	return len < 0 ? walk_fail(walk, len) : walk_leave(walk, base);
 }
@@ -128,7 +129,7 @@ static enum step walk_miss(struct walk *walk, const char *name)
 	return walk_fail(walk, -ENOENT);
 }
 
-/* A link on the way, @walk->rest behind it: inside the tree, go there. */
+/* Follows a link within a path, with @walk->rest after it. */
 static enum step walk_link(struct walk *walk, const struct kabi_node *link)
 {
 	const struct kabi_node *node = kabi_tree_root();
@@ -235,7 +236,7 @@ bool kabi_path_find(int at, const char **path, bool follow,
 
 /* ---- the current directory ----------------------------------------------- */
 
-/* The node that PWD names; NULL: none, or too early to tell. */
+/* The node that PWD names; NULL: none, or not known yet. */
 static const struct kabi_node *inherited_find(void)
 {
 	const char *pwd = getenv("PWD");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Where a path leads: into our tree, past it, or through it and out again. */
+/* Resolution of paths: into the tree, elsewhere, or through it and out again.
+ */
 #ifndef KABI_PATH_H
 #define KABI_PATH_H
 
@@ -9,21 +10,22 @@
 struct kabi_node;
 
 /*
- * Cheap: could (@at, @path) be ours?  False for nearly every path there is.
- * Safe with a NULL path; keeps errno.
+ * A cheap test: false if (@at, @path) is certainly not in the tree, which holds
+ * for nearly all paths.  @path may be NULL.  Keeps errno.
  */
 bool kabi_path_is_near(int at, const char *path);
 
 struct kabi_spot {
-	const struct kabi_node *node; /* ours, NULL when err */
+	const struct kabi_node *node; /* of the tree; NULL if err */
 	int err;		      /* 0; -ENOENT, -ENOTDIR, ... */
 	char buf[PATH_MAX];
 };
 
 /*
- * Look a near path up.  Return: true: ours, @ret_spot says what.  False:
- * foreign; *path is what to hand to the real call, which may be a way that
- * leaves our tree rewritten into @ret_spot.  @follow: a link at the end.
+ * Looks up a path for which kabi_path_is_near() is true.  @follow: follow a
+ * link at the end. Return: true: the path is in the tree, see @ret_spot; false:
+ * it is not, and *path is the path for the real call.  If the given path leads
+ * through the tree and out again, *path is rewritten, in @ret_spot.
  */
 bool kabi_path_find(int at, const char **path, bool follow,
 		    struct kabi_spot *ret_spot);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The stubs, and nothing else: one line each, by shape.
+ * The stubs only: one line each, by shape.
  *
- * A path stub asks the first octets of the path, an fd stub one load and, once
- * the process has touched a device, one table entry; what is not ours goes to
- * libc as it came.  What may be ours leaves by the _near half of the stub, so
- * that its buffers weigh on no other call.
+ * A path stub checks the first octets of the path.  An fd stub costs one load
+ * and, after the first touch, one table entry.  Other paths and descriptors go
+ * to libc unchanged.  Those that may be usiw's go to the _near half of the
+ * stub, so that other calls do not pay for its buffers.
  *
- * libc's aliases with two underscores (__read, __close, ...) have no stub:
- * programs do not use them, and the RNIC library's way past us is among them.
+ * libc's aliases with two underscores (__read, __close, ...) have no stub.
+ * Programs do not use them, and the RNIC library uses some of them to bypass
+ * the stubs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,8 +43,8 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64),
 /* ---- shapes ------------------------------------------------------------- */
 
 /*
- * @at, @path: where to look; @follow: a link at the end; @ours: what to do
- * with spot.node; @args: the stub's own, for libc.
+ * @at, @path: the path; @follow: follow a link at the end; @ours: the call on
+ * spot.node; @args: the stub's arguments, for libc.
  */
 #define STUB_PATH(type, name, params, at, path, follow, ours, args)            \
 	static __attribute__((noinline)) type name##_near params               \
@@ -80,8 +81,8 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64),
 		return name##_near args;                                       \
 	}
 
-/* open(2) and its like: the mode is there only when asked for.  @where: at,
- * or AT_FDCWD. */
+/* open(2) and similar calls, which have the mode only with some flags.  @where:
+ * at, or AT_FDCWD. */
 #define STUB_OPEN(name, params, where, args)                                   \
 	static __attribute__((noinline)) int name##_near(                      \
 		int at, const char *path, int flags, mode_t mode)              \
@@ -108,7 +109,7 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64),
 		return name##_near(where, path, flags, mode);                  \
 	}
 
-/* fstatat(2) and its like; with AT_EMPTY_PATH they are fstat(). */
+/* fstatat(2) and similar calls; with AT_EMPTY_PATH they are fstat(). */
 #define STUB_STATAT(name, params, ours, args)                                  \
 	static __attribute__((noinline)) int name##_near params                \
 	{                                                                      \
@@ -132,7 +133,7 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64),
 		return name##_near args;                                       \
 	}
 
-/* fstat(2) and its like. */
+/* fstat(2) and similar calls. */
 #define STUB_FSTAT(name, params, fd, buf, args)                                \
 	EXPORT int name params                                                 \
 	{                                                                      \
@@ -142,7 +143,7 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64),
 		return (int)util_door(kabi_node_stat(node, (void *)buf));      \
 	}
 
-/* Calls on a DIR *: @ours for ours. */
+/* Calls on a DIR *; @ours: the call on a stream over the tree. */
 #define STUB_DIR(type, name, params, ours, args)                               \
 	EXPORT type name params                                                \
 	{                                                                      \
@@ -258,7 +259,7 @@ STUB_PATH_PTR(char, __realpath_chk,
 STUB_PATH_PTR(char, canonicalize_file_name, (const char *path), path,
 	      kabi_node_realpath(spot.node, NULL), (path))
 
-/* Like sysfs without labels; ls -l asks. */
+/* Like sysfs without security labels; ls -l asks for them. */
 #define XATTR(name, params, follow, args)                                      \
 	STUB_PATH(ssize_t, name, params, AT_FDCWD, path, follow, -ENOTSUP, args)
 
@@ -392,7 +393,7 @@ STUB_GETCWD(get_current_dir_name, (void), NULL, 0, ())
 		kabi_fd_refresh(fd);                                           \
 		ret = kabi_real()->name args;                                  \
 		if (ret < 0 && errno == EBADF && kabi_fd_node(fd))             \
-			errno = EISDIR; /* not what stands in for it */        \
+			errno = EISDIR; /* not EBADF */                        \
 		return ret;                                                    \
 	}
 
@@ -414,10 +415,10 @@ EXPORT ssize_t write(int fd, const void *buf, size_t len)
 }
 
 /*
- * RDMA's requests are refused as by a kernel without them, which is what sends
- * libibverbs to write() and to sysfs.  Not by the eventfd behind ours: a
- * sandbox or an emulator may know no such request and have an errno of its own.
- * The eventfd answers all others; a fork's leftovers answer none.
+ * RDMA's requests fail as in a kernel without them, so that libibverbs uses
+ * write() and sysfs.  They do not reach the eventfd behind the descriptor,
+ * because a sandbox or an emulator may return another errno.  All other
+ * requests go to the eventfd.  Descriptors inherited over fork answer none.
  */
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {
@@ -488,7 +489,7 @@ EXPORT int socket(int domain, int type, int protocol)
 	return kabi_real()->socket(domain, type, protocol);
 }
 
-/* @ours ends the reference @nl. */
+/* @ours drops the reference @nl. */
 #define STUB_NETLINK(type, name, params, ours, args)                           \
 	EXPORT type name params                                                \
 	{                                                                      \
@@ -552,9 +553,9 @@ STUB_NETLINK(int, getsockopt,
 /* ---- sockets: TCP ports -------------------------------------------------- */
 
 /*
- * A TCP port that an identity of rdma_cm holds is the program's if it wants it:
- * in a kernel with RoCE or InfiniBand the two do not meet.  A call that
- * succeeds costs one compare.
+ * A TCP port that an identity of rdma_cm holds is given to a TCP socket of the
+ * program, because under a kernel with RoCE or InfiniBand the two ports are
+ * independent.  A call that succeeds costs one comparison.
  */
 EXPORT int bind(int fd, const struct sockaddr *addr, socklen_t len)
 {
@@ -584,8 +585,8 @@ EXPORT int listen(int fd, int backlog)
 
 /* ---- signals ------------------------------------------------------------ */
 
-/* Calls that install an action; @ours: for the signals that the RNIC catches
- * from some time on. */
+/* Calls that install an action; @ours: the call for the signals that the RNIC
+ * catches. */
 #define STUB_SIGNAL(type, name, params, ours, args)                            \
 	EXPORT type name params                                                \
 	{                                                                      \

@@ -17,7 +17,7 @@ bool kabi_is_owner(void)
 	       atomic_load_explicit(&owner_pid, memory_order_relaxed);
 }
 
-/* The books must not be in the middle of a change when they are copied. */
+/* The tables must be consistent when fork copies them. */
 static void fork_prepare(void)
 {
 	util_lock(&kabi_lock);
@@ -42,7 +42,7 @@ int kabi_process_start(void)
 {
 	int err = 0;
 
-	/* A second one, in such a child, would take the lock twice. */
+	/* A second registration, in such a child, would take the lock twice. */
 	if (!is_watched)
 		err = pthread_atfork(fork_prepare, fork_parent, fork_child);
 	if (err)

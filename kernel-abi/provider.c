@@ -17,12 +17,12 @@
 #include "../util/log.h"
 
 #define LIBRARY "libibverbs.so.1"
-/* Where libibverbs finds the provider's name without a variable. */
+/* The file in which libibverbs finds the provider's name. */
 #define DRIVER_FILE "/etc/libibverbs.d/usiw.driver"
-/* Of the provider ABI: to find one that nobody knows yet. */
+/* Limit of the search for the number of a provider ABI. */
 #define NUMBER_MAX 255
 
-/* Seen from this library: beside it in a build tree, installed. */
+/* Relative to this library: in a build tree, and installed. */
 static const char *const places[] = { "/libusiw", "/../libibverbs/libusiw" };
 
 static bool file_is_there(const char *prefix, size_t len, unsigned number)
@@ -34,7 +34,7 @@ static bool file_is_there(const char *prefix, size_t len, unsigned number)
 	return ret > 0 && (size_t)ret < sizeof(path) && access(path, R_OK) == 0;
 }
 
-/* Those whom the user names, as libibverbs takes them. */
+/* The providers that the user names, in the syntax of libibverbs. */
 static bool variable_has(const char *name, unsigned number)
 {
 	const char *list = getenv(name);
@@ -48,7 +48,7 @@ static bool variable_has(const char *name, unsigned number)
 	return false;
 }
 
-/* @ret_prefix: what RDMAV_DRIVERS takes. */
+/* @ret_prefix: the value for RDMAV_DRIVERS. */
 static bool place_has(const char *dir, unsigned number,
 		      char ret_prefix[PATH_MAX])
 {
@@ -90,7 +90,7 @@ static bool has_any(const char *dir)
 	return false;
 }
 
-/* The file is there: does libibverbs know? */
+/* Checks that libibverbs knows the file, which exists. */
 static void naming_check(const char *prefix)
 {
 	if (!getenv("RDMAV_DRIVERS") && !getenv("IBV_DRIVERS") &&
@@ -111,7 +111,7 @@ void kabi_provider_check(void)
 	if (!lib)
 		return;
 	number = library_number(lib);
-	dlclose(lib); /* it stays: others hold it */
+	dlclose(lib); /* the program still holds it */
 	if (variable_has("RDMAV_DRIVERS", number) ||
 	    variable_has("IBV_DRIVERS", number) ||
 	    util_object_dir((const void *)(uintptr_t)kabi_provider_check, dir,

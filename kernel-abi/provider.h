@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Whether this process's libibverbs will find the provider. */
+/* A check whether this process's libibverbs will find the provider. */
 #ifndef KABI_PROVIDER_H
 #define KABI_PROVIDER_H
 
 /*
- * Logs what is missing and what to do, when the process has a libibverbs and
- * there is no provider of usiw for it.  libibverbs itself names a file that it
- * did not find, or says nothing.
+ * If the process has a libibverbs and there is no provider of usiw for it, logs
+ * what is missing and what to do.  libibverbs itself names at most a file that
+ * it did not find.
  */
 void kabi_provider_check(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* libc's own functions, as found behind the stubs of preload.c. */
+/* libc's functions behind the stubs of preload.c. */
 #ifndef KABI_REAL_H
 #define KABI_REAL_H
 
@@ -45,7 +45,7 @@ char *__getcwd_chk(char *buf, size_t size, size_t buf_size);
 char *__getwd_chk(char *buf, size_t buf_size);
 char *__realpath_chk(const char *path, char *resolved, size_t size);
 
-/* One family a line. */
+/* One family per line. */
 /* clang-format off */
 #define KABI_REALS(X)                                                      \
 	X(open) X(open64) X(openat) X(openat64)                            \
@@ -79,7 +79,7 @@ char *__realpath_chk(const char *path, char *resolved, size_t size);
 	X(pthread_sigmask) X(sigprocmask) X(sigblock) X(sigsetmask)
 /* clang-format on */
 
-/* readdir_r and more are deprecated for callers, not for us. */
+/* readdir_r and others are deprecated for callers, but need stubs. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 struct kabi_reals {

@@ -18,16 +18,16 @@
 
 _Atomic(struct util_fdtab *) kabi_fds;
 
-/* Which provider may take the devices of this library: providers/usiw. */
+/* The provider that may take the devices of this library: providers/usiw. */
 __attribute__((visibility("default"))) extern const char usiw_interface[];
 const char usiw_interface[] = USIW_INTERFACE;
 
 static struct kabi_rnic rnic_calls;
 
 /*
- * An installation that ended on a full disk leaves a part of the file, on which
- * the dynamic linker would end the program by SIGBUS.  The section headers
- * stand at its end.
+ * An installation on a full disk may leave a truncated file, with which the
+ * dynamic linker would end the program by SIGBUS.  The section headers are at
+ * the end of the file.
  */
 static bool file_is_whole(const char *path)
 {
@@ -61,7 +61,7 @@ static void *rnic_open(void)
 	ret = util_object_dir(&rnic_calls, path,
 			      sizeof(path) - sizeof("/" RNIC_LIBRARY));
 	if (ret < 0) {
-		util_err("kabi", "cannot tell my own directory: %s",
+		util_err("kabi", "cannot find this library's directory: %s",
 			 strerror(-ret));
 		return NULL;
 	}
@@ -69,8 +69,8 @@ static void *rnic_open(void)
 	memcpy(path + len, "/" RNIC_LIBRARY, sizeof("/" RNIC_LIBRARY));
 	if (!file_is_whole(path)) {
 		util_err("kabi",
-			 "cannot load the RNIC library: %s is cut off; install "
-			 "usiw again",
+			 "cannot load the RNIC library: %s is truncated; "
+			 "install usiw again",
 			 path);
 		return NULL;
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The RNIC library as seen from the preload library: loaded at the first
- * touch of one of our paths, never before, and called through this table.
+ * The RNIC library for the preload library.  It is loaded at the first touch of
+ * a path of the tree, never before, and called through this table.
  *
- * One list gives the fields, their types (rnic.h's own prototypes) and the
- * names for dlsym().  Add a line here to use one more function.
+ * One list defines the fields, their types (the prototypes of rnic.h) and the
+ * names for dlsym().  To use another function, add a line.
  */
 #ifndef KABI_RNIC_DL_H
 #define KABI_RNIC_DL_H
@@ -66,14 +66,14 @@ struct kabi_rnic {
 	KABI_RNIC_CALLS(KABI_RNIC_FIELD)
 };
 
-/* During the first touch.  Return: NULL: it could not be loaded, which the log
- * says. */
+/* Called during the first touch.  Return: NULL: the library could not be
+ * loaded; the reason was logged. */
 const struct kabi_rnic *kabi_rnic_load(void);
 
 /* rnic's fd table; NULL before the end of the first touch. */
 extern _Atomic(struct util_fdtab *) kabi_fds;
 
-/* What @fd is in rnic's table; UTIL_FD_NONE at once before the first touch. */
+/* The kind of @fd in rnic's table; UTIL_FD_NONE before the first touch. */
 static inline enum util_fd_kind kabi_fd_kind(int fd)
 {
 	/* acquire: pairs with the release at the end of the first touch */
@@ -90,9 +90,9 @@ static inline bool kabi_is_touched(void)
 }
 
 /*
- * The loaded library; NULL before the first touch (touch.h).  Whoever works for
- * an fd of ours may take it as not NULL: the fd would not exist otherwise.
- * Any thread.
+ * The loaded library; NULL before the first touch (touch.h).  A call on an fd
+ * of usiw may assume that it is not NULL, because the fd would not exist
+ * otherwise. Any thread may call it.
  */
 const struct kabi_rnic *kabi_rnic(void);
 

@@ -15,7 +15,7 @@ static bool is_on(void)
 
 bool kabi_sig_is_guarded(int sig)
 {
-	/* A vforked child shares our memory, but its handlers are its own. */
+	/* A vforked child shares the memory, but has handlers of its own. */
 	return (sig == SIGSEGV || sig == SIGBUS) && is_on() && kabi_is_owner();
 }
 
@@ -46,7 +46,7 @@ kabi_sighandler kabi_sig_set(int sig, kabi_sighandler handler)
 
 	if (handler != SIG_HOLD)
 		return kabi_sig_signal(sig, handler, 0);
-	/* It cannot be held back; nothing changes. */
+	/* The signal cannot be blocked; nothing changes. */
 	return kabi_sig_action(sig, NULL, &old) < 0 ? SIG_ERR : old.sa_handler;
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What the calls on signals do once the RNIC catches faults on registered
- * memory: the application's handlers for SIGSEGV and SIGBUS stand behind ours,
- * and the two cannot be blocked, since a fault under a blocked signal kills.
+ * The calls on signals, from when the RNIC catches faults on registered memory.
+ * The application's handlers for SIGSEGV and SIGBUS run after those of usiw.
+ * The two signals cannot be blocked, because a fault under a blocked signal
+ * ends the process.
  *
- * Before that, and for all other signals, libc alone is asked.  All of it is
- * async-signal-safe, as the calls themselves.
+ * Before that, and for all other signals, the calls go to libc only.  All
+ * functions are async-signal-safe, like the calls themselves.
  */
 #ifndef KABI_SIG_H
 #define KABI_SIG_H
@@ -15,16 +16,16 @@
 
 typedef void (*kabi_sighandler)(int sig);
 
-/* Does the RNIC catch it in this process?  No error, no system call but for
- * the two signals. */
+/* True if the RNIC catches the signal in this process.  It keeps errno, and
+ * makes a system call only for the two signals. */
 bool kabi_sig_is_guarded(int sig);
 
 /* sigaction(2).  Return: 0; -EINVAL. */
 int kabi_sig_action(int sig, const struct sigaction *act,
 		    struct sigaction *ret_old);
 
-/* signal(2) and its like, which differ in @flags and in whether the signal is
- * in its own handler's mask.  Return: what was there. */
+/* signal(2) and similar calls, which differ in @flags and in whether the signal
+ * is in the mask of its own handler.  Return: the former handler. */
 kabi_sighandler kabi_sig_signal(int sig, kabi_sighandler handler, int flags);
 
 /* sigset(3): an action and the mask at once. */
@@ -34,8 +35,8 @@ kabi_sighandler kabi_sig_set(int sig, kabi_sighandler handler);
 int kabi_sig_interrupt(int sig, int is_interrupting);
 
 /*
- * What of @set may be blocked.  Return: @set as it is, or @buf with what is
- * left of it; NULL stays NULL.
+ * The signals of @set that may be blocked.  Return: @set itself, or @buf with
+ * the rest of it; NULL for NULL.
  */
 const sigset_t *kabi_sig_blockable(int how, const sigset_t *set, sigset_t *buf);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The tree of a kernel with our devices, grown from one table. */
+/* The tree of a kernel with usiw's devices, built from one table. */
 #include "sysfs.h"
 
 #include <errno.h>
@@ -22,8 +22,8 @@ typedef int (*show_fn)(const struct rnic_device_attr *attr,
 		       const struct kabi_node *node, char *buf, size_t size);
 
 /*
- * One row, one node; missing parents are made.  %d: once per device, its
- * name; %u: its uverbs name; %i: its interface; %n: once per GID index.
+ * One row is one node; missing parents are made.  %d: one node per device, its
+ * name; %u: its uverbs name; %i: its interface; %n: one node per GID index.
  */
 struct tree_row {
 	const char *path;
@@ -95,7 +95,7 @@ static int show_hw_rev(const struct rnic_device_attr *attr,
 	return snprintf(buf, size, "%x\n", kabi_rnic()->limits()->hw_ver);
 }
 
-/* As the provider's query_port has it: the nearest rate not above. */
+/* Like the provider's query_port: the highest rate that is not above. */
 static int show_rate(const struct rnic_device_attr *attr,
 		     const struct kabi_node *node, char *buf, size_t size)
 {
@@ -137,7 +137,7 @@ static bool gid_is_there(const struct rnic_device_attr *attr, uint32_t idx)
 	       memcmp(attr->gid[idx], zero, sizeof(zero)) != 0;
 }
 
-/* Every index answers; an unused one is all zero. */
+/* Every index has a GID; an unused one is all zero. */
 static int show_gid(const struct rnic_device_attr *attr,
 		    const struct kabi_node *node, char *buf, size_t size)
 {
@@ -155,9 +155,10 @@ static int show_gid(const struct rnic_device_attr *attr,
 }
 
 /*
- * EINVAL is the kernel's answer for an unused index; libibverbs takes it for
- * "type v1", ENOENT for a failure.  A CA's GIDs are addresses that IP routes,
- * which is what programs that look for "RoCE v2" want; some take no other.
+ * For an unused index the kernel fails with EINVAL.  libibverbs reads that as
+ * "type v1", and ENOENT as a failure.  A CA's GIDs are IP addresses that can be
+ * routed, as programs that look for "RoCE v2" expect.  Some accept no other
+ * type.
  */
 static int show_gid_type(const struct rnic_device_attr *attr,
 			 const struct kabi_node *node, char *buf, size_t size)
@@ -195,8 +196,8 @@ static int show_dev(const struct rnic_device_attr *attr,
 }
 
 /*
- * InfiniBand's counters count data in words of four octets.  Nothing is
- * multicast, and what TCP does not take waits.
+ * InfiniBand's counters count data in words of four octets.  There is no
+ * multicast, and nothing is discarded: octets wait until TCP takes them.
  */
 #define COUNTERS(X)                                                            \
 	X(xmit_data, (stats.tx_inplace + stats.tx_copied) / 4)                 \
@@ -305,7 +306,8 @@ static const struct tree_row tree_rows[] = {
 	TEXT(COUNTER "multicast_rcv_packets", "0\n"),
 	SHOW(COUNTER "port_rcv_errors", show_rcv_errors),
 	TEXT(COUNTER "port_xmit_discards", "0\n"),
-	/* the first two as the kernel's rxe calls them, ours */
+	/* the first two have the names of the kernel's rxe; the rest are
+	 * usiw's */
 	SHOW(HW_COUNTER "sent_pkts", show_xmit_packets),
 	SHOW(HW_COUNTER "rcvd_pkts", show_rcv_packets),
 	SHOW(HW_COUNTER "rx_crc_bad", show_rcv_errors),
@@ -401,8 +403,8 @@ static struct kabi_node *node_add(struct kabi_node *parent, const char *name,
 	return node;
 }
 
-/* The node at @path, with its parents.  A parent below ours is a directory;
- * above, it stands for the real one.  NULL: ENOMEM. */
+/* Makes the node at @path, with its parents.  A parent inside the tree is a
+ * directory; one above it stands for the real directory.  NULL: ENOMEM. */
 static struct kabi_node *node_make(const char *path, enum kabi_node_type type)
 {
 	struct kabi_node *node = &tree_root;
@@ -430,7 +432,7 @@ static struct kabi_node *node_make(const char *path, enum kabi_node_type type)
 	return node;
 }
 
-/* ---- growth ------------------------------------------------------------- */
+/* ---- building the tree --------------------------------------------------- */
 
 /* Return: 0; -ENAMETOOLONG. */
 static int template_expand(const char *template,
@@ -540,7 +542,7 @@ int kabi_tree_build(const struct kabi_rnic *rnic)
 	}
 	cnt = rnic->device_list(&list);
 	if (cnt < 0) {
-		util_err("kabi", "no device list: %s", strerror(-cnt));
+		util_err("kabi", "cannot list the devices: %s", strerror(-cnt));
 		return cnt;
 	}
 	for (int i = 0; i < cnt; i++) {

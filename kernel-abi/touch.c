@@ -16,7 +16,7 @@
 
 static pthread_once_t touch_once = PTHREAD_ONCE_INIT;
 
-/* The RNIC library's own look at one of our paths must not come back here. */
+/* The RNIC library's own access to such a path must not start another touch. */
 static _Thread_local bool is_touching;
 
 static void touch(void)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The first touch of one of our paths, or of a socket of NETLINK_RDMA. */
+/* The first touch: the first use of a path of the tree, or of a socket of
+ * NETLINK_RDMA. */
 #ifndef KABI_TOUCH_H
 #define KABI_TOUCH_H
 
 #include <stdbool.h>
 
 /*
- * Somebody looks for a device: load the RNIC library, grow the tree.  Return:
- * false when there is no RNIC library; then our paths are as foreign as any.
+ * Loads the RNIC library and builds the tree, because the program looks for a
+ * device.  Return: false: there is no RNIC library; then all paths go to libc.
  */
 bool kabi_touch(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* GET_EVENT: wait for an event of the file and lay it out for librdmacm. */
+/* GET_EVENT: waits for an event of the file and encodes it for librdmacm. */
 #include "ucm-event.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "rnic-dl.h"
 #include "user.h"
 
-/* Older librdmacm has no place for ece, nor for the filler before it. */
+/* The answer of older librdmacm ends before ece and the padding before it. */
 #define EVENT_OUT_MIN offsetof(struct rdma_ucm_event_resp, reserved)
 
 _Static_assert(sizeof(struct rdma_ucm_event_resp) == 336, "event layout");
@@ -39,8 +39,8 @@ static void event_encode(struct rdma_ucm_event_resp *resp,
 }
 
 /*
- * The place of the answer is tried before an event leaves the queue: a bad
- * address must not cost one.
+ * The address of the answer is checked before an event leaves the queue, so
+ * that a bad address loses no event.
  */
 int kabi_ucm_get_event(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 {

@@ -5,7 +5,7 @@
 
 #include "ucm-file.h"
 
-/* Waits for an event of the file and lays it out for librdmacm.
+/* Waits for an event of the file and encodes it for librdmacm.
  * Return: 0; -errno. */
 int kabi_ucm_get_event(struct kabi_ucm *file, const struct kabi_ucm_call *call);
 

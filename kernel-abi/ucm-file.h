@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The rdma_cm file, and a call of its. */
+/* The rdma_cm file, and one call on it. */
 #ifndef KABI_UCM_FILE_H
 #define KABI_UCM_FILE_H
 
@@ -14,10 +14,10 @@ struct kabi_ucm {
 	struct rnic_cm_chan *chan;
 };
 
-/* What a handler gets: the command's copy and how long either side is. */
+/* The arguments of a handler: the copy of the command, and the lengths. */
 struct kabi_ucm_call {
 	const void *cmd; /* zeros follow a short one */
-	size_t out;	 /* octets that the answer's place has */
+	size_t out;	 /* size of the buffer for the answer */
 };
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The path of an identity as InfiniBand describes it.  A RNIC has none.  With
- * persona ca there is one as soon as the route is resolved: programs written
- * for InfiniBand read id->route.path_rec without asking whether it is there.
+ * persona ca there is one as soon as the route is resolved, because programs
+ * for InfiniBand read id->route.path_rec without checking that it exists.
  */
 #include "ucm-path.h"
 
@@ -28,7 +28,7 @@ enum {
 	SID_TCP = 0x0106, /* the TCP port space */
 };
 
-/* A path record as it travels between managers. */
+/* A path record as managers exchange it. */
 struct path_packed {
 	uint64_t service_id_be;
 	uint8_t dgid[16], sgid[16];
@@ -99,7 +99,7 @@ uint64_t kabi_ucm_sid_be(const struct sockaddr_storage *addr)
 	return htobe64((uint64_t)SID_TCP << 16 | be16toh(port_be));
 }
 
-/* Once the route is resolved, or the peer has connected, it stays. */
+/* True after the route is resolved, or after the peer has connected. */
 static bool info_has_path(const struct rnic_cm_info *info)
 {
 	if (!info->dev || info->persona != RNIC_PERSONA_CA)
@@ -120,7 +120,7 @@ static bool info_has_path(const struct rnic_cm_info *info)
 	return false;
 }
 
-/* LIDs, flow label and service level stay 0: nobody has them on Ethernet. */
+/* LIDs, flow label and service level stay 0: Ethernet does not have them. */
 static int path_fill(const struct rnic_cm_info *info,
 		     struct ib_user_path_rec *path)
 {
@@ -179,7 +179,9 @@ static void path_pack(struct path_packed *packed,
 				     path->packet_life_time);
 }
 
-/* A place too small for the record gets the number of them alone. */
+/* If the buffer is too small for the record, it gets the number of records
+ * only.
+ */
 int kabi_ucm_query_path(const struct rnic_cm_info *info,
 			const struct kabi_ucm_call *call)
 {

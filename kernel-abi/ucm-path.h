@@ -11,15 +11,16 @@
 
 struct rnic_cm_info;
 
-/* What there is no choice of, as InfiniBand's manager answers it. */
+/* Fixed values, as InfiniBand's manager returns them. */
 #define KABI_UCM_HOP_LIMIT 64
 #define KABI_UCM_TIMEOUT 20 /* four seconds */
 
 /* As in the device's GID table: IPv6, or IPv4 mapped; else zeros. */
 void kabi_ucm_gid(const struct sockaddr_storage *addr, void *gid);
-/* Octets of the interface's MTU -> InfiniBand's number of what fits in. */
+/* InfiniBand's number for the largest MTU that fits into @octets of the
+ * interface's MTU. */
 uint32_t kabi_ucm_mtu(uint32_t octets);
-/* What InfiniBand's manager calls the port of an address. */
+/* The service ID of InfiniBand's manager for the port of an address. */
 uint64_t kabi_ucm_sid_be(const struct sockaddr_storage *addr);
 /* The route of an identity that has a device: GIDs, or the path record.
  * Return: 0; -errno. */

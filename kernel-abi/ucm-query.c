@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the rdma_cm file answers about an identity. */
+/* Answers of the rdma_cm file about an identity. */
 #include "ucm-query.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static int info_guid(const struct rnic_cm_info *info, __u64 *ret_guid_be)
 	return ret;
 }
 
-/* Without a path record, which a RNIC has never, the GIDs are filled in. */
+/* Fills in the GIDs if there is no path record; a RNIC never has one. */
 int kabi_ucm_query_route(struct kabi_ucm *file,
 			 const struct kabi_ucm_call *call)
 {
@@ -194,7 +194,8 @@ enum {
 	QPS_INIT = 1,
 	QPS_RTR = 2,
 	QPS_RTS = 3,
-	/* The kernel leaves atomics out: no iWARP hardware there has any. */
+	/* The kernel leaves out atomics, because its iWARP hardware has none.
+	 */
 	ACCESS_REMOTE = RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |
 			RNIC_ACCESS_REMOTE_ATOMIC,
 };
@@ -202,7 +203,7 @@ enum {
 enum { RETRY_MOST = 7 };
 
 /*
- * What the kernel's iWARP manager answers: librdmacm moves the QP by this on
+ * The answer of the kernel's iWARP manager.  librdmacm moves the QP by it on
  * every transport, but a RNIC's QP stays IDLE until CONNECT or ACCEPT.
  */
 static int qp_attr_of_rnic(uint32_t state, struct ib_uverbs_qp_attr *resp)
@@ -232,8 +233,8 @@ static uint8_t gid_index_of(const struct rnic_device_attr *dev,
 	return 0;
 }
 
-/* The peer by address, and by a number that tells the provider that the QP's
- * stream is rdma_cm's affair. */
+/* The peer's address, and a number that tells the provider that rdma_cm makes
+ * the QP's stream. */
 static int qp_attr_rtr(const struct rnic_cm_info *info,
 		       struct ib_uverbs_qp_attr *resp)
 {
@@ -271,7 +272,7 @@ static void qp_attr_rts(const struct rnic_cm_info *info,
 	resp->max_rd_atomic = info->ord;
 }
 
-/* InfiniBand's manager: RTR and RTS once the peer has spoken. */
+/* Like InfiniBand's manager: RTR and RTS after the peer's message. */
 static int qp_attr_of_ca(const struct rnic_cm_info *info, uint32_t state,
 			 struct ib_uverbs_qp_attr *resp)
 {

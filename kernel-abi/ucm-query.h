@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the rdma_cm file answers about an identity. */
+/* Answers of the rdma_cm file about an identity. */
 #ifndef KABI_UCM_QUERY_H
 #define KABI_UCM_QUERY_H
 

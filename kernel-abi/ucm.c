@@ -41,7 +41,7 @@ static size_t family_len(uint16_t family)
 	case AF_INET6:
 		return sizeof(struct sockaddr_in6);
 	default:
-		return 0; /* AF_IB, too: librdmacm asks, and takes the no */
+		return 0; /* AF_IB, too: librdmacm tries it at start */
 	}
 }
 
@@ -63,7 +63,7 @@ static bool addr_size_is_right(const struct sockaddr_storage *addr, size_t size)
 /* ---- identities -----------------------------------------------------------
  */
 
-/* Datagrams and native InfiniBand addresses are not what a RNIC has. */
+/* A RNIC has no datagrams and no native InfiniBand addresses. */
 static int ucm_check_port_space(uint16_t ps)
 {
 	switch (ps) {
@@ -234,11 +234,11 @@ static void conn_param_decode(struct rnic_cm_conn_param *param,
 }
 
 /*
- * rdma_create_qp() leaves a note (INIT_QP_ATTR).  Without it the QP is the
- * application's own (id->qp NULL): such programs wait for CONNECT_RESPONSE,
- * move the QP, and say so by rdma_establish(), since InfiniBand wants it so.  A
- * kernel's iWARP manager tells them ESTABLISHED and takes nothing after that:
- * they do not run there.
+ * rdma_create_qp() calls INIT_QP_ATTR, which is recorded.  Without that call
+ * the QP is the application's own (id->qp is NULL).  Such programs follow
+ * InfiniBand: they wait for CONNECT_RESPONSE, move the QP, and call
+ * rdma_establish().  The kernel's iWARP manager reports ESTABLISHED instead and
+ * accepts nothing after it, so these programs do not run there.
  */
 static int ucm_connect(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 {
@@ -265,9 +265,9 @@ static int ucm_listen(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 }
 
 /*
- * The cookie first: the ESTABLISHED event, which may be fetched before this
- * call is over, must carry it.  Should the accept fail the cookie stays,
- * harmlessly: it names what the application keeps for the identity.
+ * The cookie is set first, because the ESTABLISHED event carries it and may be
+ * fetched before this call returns.  If the accept fails the cookie remains,
+ * which is harmless: it names the application's object for the identity.
  */
 static int ucm_accept(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 {
@@ -275,7 +275,8 @@ static int ucm_accept(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 	struct rnic_cm_conn_param param;
 	int ret;
 
-	/* Without parameters it is the third step of InfiniBand's handshake. */
+	/* Without parameters this is the third step of InfiniBand's handshake.
+	 */
 	if (!cmd->conn_param.valid)
 		return kabi_rnic()->cm_establish(file->chan, cmd->id);
 	ret = kabi_rnic()->cm_set_uid(file->chan, cmd->id, cmd->uid);
@@ -359,7 +360,7 @@ static int ucm_set_option(struct kabi_ucm *file,
 	}
 }
 
-/* The kernel has none, either. */
+/* The kernel has no such option, either. */
 static int ucm_get_option(struct kabi_ucm *file,
 			  const struct kabi_ucm_call *call)
 {
@@ -369,9 +370,9 @@ static int ucm_get_option(struct kabi_ucm *file,
 }
 
 /*
- * An asynchronous event of the QP that the application thinks the manager
- * should know of: of interest to InfiniBand's alone, which learns so that the
- * peer is there.  Here the stream itself tells that, and nothing is to be done.
+ * The application reports an asynchronous event of the QP to the manager.  Only
+ * InfiniBand's manager uses it, to learn that the peer is connected.  usiw
+ * learns that from the stream, so there is nothing to do.
  */
 static int ucm_notify(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 {
@@ -404,7 +405,8 @@ struct ucm_write_event {
 	uint8_t arg[RNIC_CM_ARG_SIZE]; /* the first of a longer union */
 };
 
-/* Services stand in the subnet administrator's table; there is none. */
+/* Services are in the table of the subnet administrator, which does not exist
+ * here. */
 static int ucm_resolve_ib_service(struct kabi_ucm *file,
 				  const struct kabi_ucm_call *call)
 {
@@ -415,7 +417,8 @@ static int ucm_resolve_ib_service(struct kabi_ucm *file,
 	return ret < 0 ? ret : -EOPNOTSUPP;
 }
 
-/* rdma_resolve_addrinfo() tells itself by this that it has asked the DNS. */
+/* rdma_resolve_addrinfo() uses this to report to itself that the DNS was asked.
+ */
 static int ucm_write_event(struct kabi_ucm *file,
 			   const struct kabi_ucm_call *call)
 {
@@ -439,7 +442,7 @@ static int ucm_multicast(struct kabi_ucm *file,
 /* ---- the table ------------------------------------------------------------
  */
 
-/* Octets up to and with a member: what of a command must be there. */
+/* Length of a command up to and including a member. */
 #define UPTO(type, member)                                                     \
 	(offsetof(struct type, member) + sizeof(((struct type *)NULL)->member))
 
@@ -532,7 +535,7 @@ static void ucm_free(struct util_file *file)
 	free(file);
 }
 
-/* A number for the application: the channel's own is blocking. */
+/* Makes a descriptor for the application, because the channel's own blocks. */
 static int ucm_share(const struct kabi_ucm *ucm, int flags)
 {
 	int cmd = flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Memory that the application names: the kernel copies, and may say EFAULT. */
+/* Copies of memory at addresses from the application.  The kernel makes them
+ * and detects bad addresses. */
 #include "user.h"
 
 #include <errno.h>
@@ -11,10 +12,10 @@
 
 #include "rnic-dl.h"
 
-/* All that goes through here fits a pipe many times over. */
+/* All copies are much smaller than a pipe's buffer. */
 #define USER_LEN_MAX 4096
 
-/* Raw: read and write are our own stubs. */
+/* With raw system calls, because read() and write() are stubs. */
 static int pipe_copy(void *dst, const void *src, size_t len)
 {
 	int fd[2], ret = 0;
@@ -41,14 +42,14 @@ static int user_copy_kernel(long nr, void *dst, const void *src, size_t len)
 		      is_get ? &from : &to, 1ul, 0ul);
 	if (ret == (long)len)
 		return 0;
-	/* Some sandboxes forbid the call, even on oneself. */
+	/* Some sandboxes forbid the call, even for the own process. */
 	if (ret < 0 && (errno == EPERM || errno == ENOSYS))
 		return pipe_copy(dst, src, len);
 	return -EFAULT;
 }
 
-/* Without a system call once the RNIC catches faults, that is in every
- * program that has registered memory. */
+/* Makes no system call after the RNIC has begun to catch faults, which is the
+ * case in every program that has registered memory. */
 static int user_copy(long nr, void *dst, const void *src, size_t len)
 {
 	int ret;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Memory that the application names: a copy may say EFAULT. */
+/* Copies of memory at addresses from the application, which may be bad. */
 #ifndef KABI_USER_H
 #define KABI_USER_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Copy between us and an address that the application named.  A bad address
- * costs an errno, never a signal.
+ * Copies between usiw's memory and an address from the application.  A bad
+ * address gives an errno, never a signal.
  * Return: 0; -EFAULT.
  */
 int kabi_user_get(void *dst, uint64_t src, size_t len)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * /dev/infiniband/uverbsN: the few commands that libibverbs still sends to
- * the file itself when a provider does all the rest.
+ * /dev/infiniband/uverbsN: the few commands that libibverbs sends to the file
+ * itself, although a provider does everything else.
  *
- * To ioctl() preload.c answers ENOTTY: libibverbs then uses write() for
+ * preload.c fails ioctl() with ENOTTY, so that libibverbs uses write() for
  * commands and sysfs for GIDs.
  */
 #include "uverbs.h"
@@ -91,7 +91,7 @@ static int comp_channel_create(uint64_t payload, size_t len, size_t answer_size)
 	ret = kabi_user_put(cmd.response, &resp, sizeof(resp));
 	if (ret < 0)
 		kabi_rnic()->chan_close(chan);
-	else /* it is its number's */
+	else /* the number holds the reference */
 		kabi_rnic()->chan_put(chan);
 	return ret;
 }
@@ -116,8 +116,8 @@ ssize_t kabi_uverbs_write(struct util_file *file, const void *buf, size_t len)
 					  hdr.out_words * sizeof(__u32));
 		break;
 	default:
-		/* The provider does everything else; libibverbs takes this
-		 * for "the kernel cannot". */
+		/* The provider does everything else.  libibverbs reads this as
+		 * "not supported by the kernel". */
 		ret = -EOPNOTSUPP;
 		break;
 	}

@@ -15,7 +15,7 @@ int kabi_uverbs_open(const struct kabi_node *node, int flags);
 /* One command of <rdma/ib_user_verbs.h>.  Return: @len; -errno. */
 ssize_t kabi_uverbs_write(struct util_file *file, const void *buf, size_t len);
 
-/* Where it was opened. */
+/* The node that was opened. */
 const struct kabi_node *kabi_uverbs_node(const struct util_file *file);
 
 #endif

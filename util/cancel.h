@@ -2,15 +2,15 @@
 /*
  * Thread cancellation.
  *
- * Verbs are no cancellation points: a thread that ended in the middle of one
- * would take locks along.  So the RNIC makes system calls that libc has as
- * cancellation points by itself, without libc's check, through the functions
- * here; where a library makes them (libnl, stdio, pthread_join()), the scope
- * starts with UTIL_CANCEL_OFF().  Waits for an event of the application stay
- * cancellation points.  meta-symbols holds every file to it.
+ * Verbs are not cancellation points, because a thread that is cancelled inside
+ * one would keep its locks.  Some system calls are cancellation points in libc.
+ * The RNIC makes them through the functions here, which skip libc's check.
+ * Where a library makes them (libnl, stdio, pthread_join()), the scope starts
+ * with UTIL_CANCEL_OFF().  Waits for an event of the application remain
+ * cancellation points.  meta-symbols checks every file.
  *
- * The functions are also out of reach of the preload library: nothing here
- * asks what kind of descriptor it is.  Errors as libc has them: -1 and errno.
+ * The functions also bypass the preload library and its look-up of descriptors.
+ * Errors are those of libc: -1 and errno.
  */
 #ifndef UTIL_CANCEL_H
 #define UTIL_CANCEL_H
@@ -37,8 +37,8 @@ static inline void util_cancel_restore(const int *old_state)
 	pthread_setcancelstate(*old_state, NULL);
 }
 
-/* No cancellation until the scope is left.  A declaration: among the first
- * of its scope. */
+/* No cancellation until the scope is left.  It is a declaration; put it at the
+ * beginning of the scope. */
 #define UTIL_CANCEL_OFF()                                                      \
 	__attribute__((cleanup(util_cancel_restore), unused))                  \
 	const int util_old_cancel_state = util_cancel_off()
@@ -70,7 +70,7 @@ static inline int util_sys_epoll_wait(int fd, struct epoll_event *ev, int max,
 			    (size_t)0);
 }
 
-/* @timeout_ms < 0: for ever. */
+/* @timeout_ms < 0: no limit. */
 static inline int util_sys_poll(struct pollfd *pfd, unsigned int cnt,
 				int timeout_ms)
 {

@@ -70,7 +70,7 @@
 	  "ask peers for MPA markers towards us")                              \
 	X("USIW_SDP_CARRIER", WORD, sdp_carrier, 0, 0, "auto|cm", "auto",      \
 	  "how SDP connections of sockets begin; auto: on TCP connections, "   \
-	  "which go over; cm: by rdma_cm, as on devices of others")            \
+	  "which change to SDP; cm: by rdma_cm, as on other devices")          \
 	X("USIW_SDP_REPLY_MS", NUM, sdp_reply_ms, 1, 3600000, "1..3600000",    \
 	  "60000",                                                             \
 	  "time a peer may take to answer the MPA Request of an SDP "          \
@@ -120,7 +120,7 @@ _Static_assert(sizeof(enum util_sdp_carrier) == sizeof(uint32_t), "enum size");
 static struct util_settings settings;
 static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
 static bool settings_are_quiet;
-/* USIW_LOG of the environment, which wins; NULL: none that can be read. */
+/* USIW_LOG of the environment, which has precedence; NULL: none, or invalid. */
 static const char *environment_log;
 
 /* Position of @value among the words of @words ("a|b|c"), or -1. */
@@ -166,13 +166,13 @@ static bool text_store(const char *value, const char **ret_text)
 		if (!copy)
 			return false;
 	}
-	/* The former value, if any, came from the file read just before. */
+	/* The former value, if any, is from the file, which is read first. */
 	free((void *)(uintptr_t)*ret_text);
 	*ret_text = copy;
 	return true;
 }
 
-/* Return: false when @value does not parse; then nothing has changed. */
+/* Return: false: @value is invalid, and nothing has changed. */
 static bool setting_store(size_t idx, const char *value)
 {
 	const struct setting *row = &setting_rows[idx];
@@ -207,8 +207,8 @@ static bool setting_store(size_t idx, const char *value)
 	abort();
 }
 
-/* May a complaint about settings be printed? */
-static bool may_complain(void)
+/* Return: false: errors in settings are not to be printed. */
+static bool may_report(void)
 {
 	const char *log = environment_log ? environment_log : settings.log;
 
@@ -220,14 +220,14 @@ static void setting_take(size_t idx, const char *value, const char *origin)
 {
 	const struct util_setting_doc *doc = &util_setting_docs[idx];
 
-	/* NAME= says nothing, but for texts, which may be empty. */
+	/* NAME= sets nothing, except for texts, which may be empty. */
 	if (*value == '\0' && setting_rows[idx].kind != KIND_TEXT)
 		return;
-	if (setting_store(idx, value) || !may_complain())
+	if (setting_store(idx, value) || !may_report())
 		return;
 	fprintf(stderr,
-		"usiw: %s: %s=%s is not a value it can have: use %s; "
-		"taking %s\n",
+		"usiw: %s: %s=%s: invalid value: use %s; "
+		"using %s\n",
 		origin, doc->name, value, doc->values,
 		*doc->default_value ? doc->default_value : "the default");
 }
@@ -263,7 +263,7 @@ static void conf_take_line(char *line)
 			}
 		}
 	}
-	if (may_complain())
+	if (may_report())
 		fprintf(stderr,
 			"usiw: %s: %s: not a setting; lines are NAME=value, "
 			"usiw(7) lists the names\n",
@@ -272,7 +272,7 @@ static void conf_take_line(char *line)
 
 static void conf_complain(int err)
 {
-	if (may_complain())
+	if (may_report())
 		fprintf(stderr,
 			"usiw: %s: %s: its settings are not used; make it "
 			"readable, or remove it\n",
@@ -315,8 +315,8 @@ static void settings_load(void)
 	environment_log = environment_log_get();
 	conf_read();
 	for (size_t i = 0; i < SETTING_CNT; i++) {
-		/* secure: a set-user-ID program takes no orders from who runs
-		 * it */
+		/* secure: a set-user-ID program ignores the environment of its
+		 * caller */
 		value = secure_getenv(util_setting_docs[i].name);
 		if (value)
 			setting_take(i, value, "environment");

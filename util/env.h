@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The table of settings: USIW_* environment variables and the same names in
- * /etc/usiw.conf (NAME=value lines, # comments).  The environment wins.
- * A value that does not parse is reported once on stderr, naming variable,
- * value and what would be right, and the default is used.
+ * /etc/usiw.conf (NAME=value lines, # comments).  The environment has
+ * precedence.  If a value is invalid, one line on stderr names the variable,
+ * the value and the valid values, and the default is used.
  */
 #ifndef UTIL_ENV_H
 #define UTIL_ENV_H
@@ -53,12 +53,13 @@ struct util_settings {
 const struct util_settings *util_settings(void);
 
 /*
- * Before the first util_settings(): this copy of the code reports nothing.
- * For libraries that link util/ beside another one which reports.
+ * Makes this copy of the code report nothing; call it before the first
+ * util_settings().  It is for a library that links util/ in a process where
+ * another library reports.
  */
 void util_settings_set_quiet(void);
 
-/* One row per setting, for help texts, usiw(7) and the test comparing them. */
+/* One row per setting, for help texts, and for the test of usiw(7). */
 struct util_setting_doc {
 	const char *name;
 	const char *values;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* File descriptor -> object: two levels, pages appear as fds appear. */
+/* The objects behind file descriptors: two levels, with pages made as needed.
+ */
 #include "fdtab.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #define FDTAB_PAGE_SIZE (1u << FDTAB_PAGE_BITS)
 #define FDTAB_PAGE_CNT (UTIL_FD_MAX / FDTAB_PAGE_SIZE)
 
-/* struct util_fd.word: the kind, and above it how often one was added. */
+/* struct util_fd.word: the kind, and above it the number of additions. */
 #define FDTAB_KIND_MASK 0xffu
 #define FDTAB_ADDED 0x100u
 
@@ -82,8 +83,8 @@ int util_fdtab_add(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
 		slot = fdtab_slot_make(tab, fd);
 	if (!slot)
 		return -ENOMEM;
-	/* A stale entry goes first, so that a reader never joins its kind with
-	 * the new object; release pairs with util_fdtab_lookup(). */
+	/* A stale entry is cleared first, so that a reader never combines its
+	 * kind with the new object; release pairs with util_fdtab_lookup(). */
 	word = atomic_load_explicit(&slot->word, memory_order_relaxed);
 	word = (word & ~FDTAB_KIND_MASK) + FDTAB_ADDED;
 	atomic_store_explicit(&slot->word, word | UTIL_FD_NONE,
@@ -104,7 +105,7 @@ enum util_fd_kind util_fdtab_remove(struct util_fdtab *tab, int fd)
 	       atomic_fetch_and_explicit(&slot->word, ~FDTAB_KIND_MASK,
 					 memory_order_acq_rel);
 	if (kind != UTIL_FD_NONE)
-		/* release: who sees NULL sees UTIL_FD_NONE, too */
+		/* release: a reader that sees NULL sees UTIL_FD_NONE, too */
 		atomic_store_explicit(&slot->object, NULL,
 				      memory_order_release);
 	return kind;
@@ -124,7 +125,7 @@ enum util_fd_kind util_fdtab_lookup(const struct util_fdtab *tab, int fd,
 	while ((word & FDTAB_KIND_MASK) != UTIL_FD_NONE) {
 		object = atomic_load_explicit(&slot->object,
 					      memory_order_acquire);
-		/* An unchanged word proves that @object is of that kind. */
+		/* If the word is unchanged, @object has that kind. */
 		again = atomic_load_explicit(&slot->word, memory_order_acquire);
 		if (again == word) {
 			if (ret_object)
@@ -157,7 +158,7 @@ void util_file_get(struct util_file *file)
 
 void util_file_put(struct util_file *file)
 {
-	/* acq_rel: every other holder's last access comes before free() */
+	/* acq_rel: the last access of every other holder precedes free() */
 	if (atomic_fetch_sub_explicit(&file->ref_cnt, 1,
 				      memory_order_acq_rel) == 1)
 		file->free(file);
@@ -216,7 +217,7 @@ struct util_file *util_fdtab_get(struct util_fdtab *tab, int fd,
 	struct util_file *file = NULL;
 	void *object;
 
-	/* Most numbers are not ours and cost no lock. */
+	/* Most numbers are not in the table and cost no lock. */
 	if (util_fdtab_lookup(tab, fd, NULL) != kind)
 		return NULL;
 	util_lock(&tab->lock);

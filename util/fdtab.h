@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * File descriptor -> object: one table per process, owned by the RNIC
- * library, read by the interposed calls.  "Not ours" is one bounds check and
- * one load: no lock, no allocation.  What is ours is counted as a file.
+ * The objects behind file descriptors: one table per process, which the RNIC
+ * library owns and the interposed calls read.  To find out that a descriptor is
+ * not in the table takes one bounds check and one load, without lock and
+ * allocation.  Objects in the table are counted files.
  */
 #ifndef UTIL_FDTAB_H
 #define UTIL_FDTAB_H
@@ -18,7 +19,7 @@ enum util_fd_kind {
 	UTIL_FD_CHAN,	/* struct rnic_chan; read() yields records */
 	UTIL_FD_UVERBS, /* of kernel-abi/uverbs.c */
 	UTIL_FD_UCM,	/* of kernel-abi/ucm.c */
-	UTIL_FD_DEAD,	/* inherited over fork: every use answers ENODEV */
+	UTIL_FD_DEAD,	/* inherited over fork: every use fails with ENODEV */
 };
 
 #define UTIL_FD_MAX (1u << 20)
@@ -31,20 +32,20 @@ struct util_fd {
 struct util_fdtab; /* two-level; pages allocated as fds appear */
 
 /*
- * What a number stands for, as a kernel's open file: every number holds a
- * reference, and so does each caller inside, so that closing a number takes
- * nothing away from whoever is about to use it.
+ * The object behind a number, like an open file of the kernel.  Every number
+ * holds a reference, and so does each call in progress, so the object stays
+ * valid for a call while another thread closes the number.
  */
 struct util_file {
-	/* The last number has gone; callers may still be inside. */
+	/* The last number was closed; calls may still be in progress. */
 	void (*close)(struct util_file *file);
-	/* The last reference has. */
+	/* The last reference was dropped. */
 	void (*free)(struct util_file *file);
 	_Atomic uint32_t ref_cnt;
 	uint32_t fd_cnt; /* numbers; guarded by the table's lock */
 };
 
-/* One reference, the caller's. */
+/* Starts with one reference, which the caller holds. */
 void util_file_init(struct util_file *file,
 		    void (*close)(struct util_file *file),
 		    void (*free)(struct util_file *file));
@@ -61,28 +62,28 @@ int util_fdtab_add(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
 enum util_fd_kind util_fdtab_remove(struct util_fdtab *tab, int fd);
 
 /*
- * One more number for @file, whose kinds are those with an object.  Return: as
- * util_fdtab_add().
+ * Adds a number for @file.  @kind is one of the kinds with a file.
+ * Return: as util_fdtab_add().
  */
 int util_fdtab_install(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
 		       struct util_file *file);
 
 /*
- * The number is about to be closed: out of the table, without its reference.
- * @file: only if it is that one's; NULL: whatever it is.
+ * Removes a number that is about to be closed, and drops its reference.
+ * @file: remove it only if it stands for this file; NULL: in any case.
  * Return: kind that was there.
  */
 enum util_fd_kind util_fdtab_uninstall(struct util_fdtab *tab, int fd,
 				       const struct util_file *file);
 
-/* The file behind a number, with a reference; NULL: not of that kind. */
+/* Gets the file behind a number, with a reference; NULL: not of that kind. */
 struct util_file *util_fdtab_get(struct util_fdtab *tab, int fd,
 				 enum util_fd_kind kind);
 
-/* Forked child: nobody holds the table's lock. */
+/* In a forked child: resets the table's lock. */
 void util_fdtab_fork_child(struct util_fdtab *tab);
 
-/* Any fd number, also negative.  @ret_object may be NULL. */
+/* @fd may be any number, even a negative one.  @ret_object may be NULL. */
 enum util_fd_kind util_fdtab_lookup(const struct util_fdtab *tab, int fd,
 				    void **ret_object);
 

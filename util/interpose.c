@@ -30,8 +30,8 @@ void util_reals_fill(struct util_reals *reals)
 	int saved_errno = errno;
 	char *slot = reals->pointers;
 
-	/* Constructors run in one thread; should two come here nevertheless,
-	 * they store the same pointers. */
+	/* Constructors run in one thread.  If two threads came here, they would
+	 * store the same pointers. */
 	for (size_t i = 0; i < reals->cnt; i++) {
 		void *sym = real_find(reals->names[i]);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What every preload library needs: the real libc functions behind its stubs,
- * and the way back to errno.
+ * For preload libraries: the real libc functions behind their stubs, and the
+ * conversion of results to errno.
  *
  * The library lists the names it interposes once, and makes from the list a
  * struct of typed pointers and a table of names in the same order:
@@ -27,15 +27,16 @@ struct util_reals {
 };
 
 /*
- * Fill the struct from the objects behind the calling one; a name that libc
- * does not have stays NULL.  No system call.  It takes the dynamic linker's
- * lock: call it from the constructor, before signals and vfork come.
+ * Fills the struct from the objects that follow the calling one.  A name that
+ * libc does not have stays NULL.  The function makes no system call.  It takes
+ * the dynamic linker's lock, so call it from the constructor, before signal
+ * handlers and vfork() can run.
  */
 void util_reals_fill(struct util_reals *reals);
 
 /*
- * The struct, filled.  One load, but for constructors of other libraries that
- * run before the preload library's own.
+ * Returns the filled struct.  It costs one load, except in constructors of
+ * other libraries that run before the preload library's own.
  */
 static inline const void *util_reals_get(struct util_reals *reals)
 {
@@ -45,7 +46,8 @@ static inline const void *util_reals_get(struct util_reals *reals)
 	return reals->pointers;
 }
 
-/* The door of a stub: counts pass, a negative errno becomes -1 and errno. */
+/* The result of a stub: a count is returned as it is, a negative errno as -1
+ * and errno. */
 long util_door(long ret);
 
 /*

@@ -20,7 +20,7 @@ static void rank_enter(const struct util_lock *lock, bool is_try)
 	/* Every rank already held must be lower than the new one. */
 	if (!is_try && (held_ranks >> lock->rank) != 0)
 		abort();
-	/* What the application keeps forbids nothing that comes after. */
+	/* The application's locks forbid no later lock. */
 	if (lock->rank == UTIL_RANK_APP)
 		return;
 	held_ranks |= 1u << lock->rank;
@@ -68,7 +68,7 @@ bool util_trylock(struct util_lock *lock)
 
 static void lock_wait(struct util_lock *lock)
 {
-	/* Word 2 tells the holder to wake somebody. */
+	/* Word 2 tells the holder to wake a waiter. */
 	while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire) !=
 	       0)
 		syscall(SYS_futex, &lock->word, FUTEX_WAIT_PRIVATE, 2, NULL,

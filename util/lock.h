@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Ranked locks: the order in which locks may be taken, in one place.
+ * Ranked locks.  The ranks define the order in which locks may be taken.
  *
  * A thread takes locks in rising rank only; debug builds (without NDEBUG)
- * abort on a lower or equal rank.  Before all of them, and any number at a
- * time, come locks that the application keeps between calls of its own.  The
- * lock spins briefly, then sleeps in a futex; uncontended it costs one atomic
- * operation each way.
+ * abort on a lower or equal rank.  Locks that the application keeps between its
+ * calls come first, and a thread may hold any number of them.  A lock spins
+ * briefly, then sleeps in a futex.  Without contention, taking and releasing it
+ * cost one atomic operation each.
  */
 #ifndef UTIL_LOCK_H
 #define UTIL_LOCK_H
@@ -45,24 +45,24 @@ struct util_lock {
 #define UTIL_LOCK_INIT(r) { .word = 0, .rank = (r) }
 /* clang-format on */
 
-/* Also used on every global lock in a forked child: forget the holder. */
+/* A forked child also calls it for every global lock, to reset the holder. */
 void util_lock_init(struct util_lock *lock, enum util_lock_rank rank);
 
 void util_lock(struct util_lock *lock);
 
-/* Return: true when the lock was taken.  Exempt from the rank rule. */
+/* Return: true: the lock was taken.  The rank is not checked. */
 bool util_trylock(struct util_lock *lock);
 
 void util_unlock(struct util_lock *lock);
 
-/* Some thread held it a moment ago. */
+/* Return: true: a thread holds the lock, or held it a moment ago. */
 bool util_lock_is_held(const struct util_lock *lock);
 
 /* Aborts in debug builds unless the calling thread holds @lock (not for
  * UTIL_RANK_APP). */
 void util_lock_assert_held(const struct util_lock *lock);
 
-/* Forget what this thread holds: first call of a forked child. */
+/* Resets the ranks that this thread holds.  A forked child calls it first. */
 void util_lock_fork_child(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The words of USIW_LOG: level[:part,...]. */
+/* The syntax of USIW_LOG: level[:part,...]. */
 #ifndef UTIL_LOG_SPEC_H
 #define UTIL_LOG_SPEC_H
 
@@ -21,8 +21,8 @@ struct util_log_spec {
 	uint32_t parts; /* a bit for each, by util_log_part() */
 };
 
-/* Return: false: @text does not read level[:part,...] with words known here;
- * *ret_spec is as it was. */
+/* Return: false: @text is not level[:part,...] with known words; *ret_spec is
+ * unchanged. */
 bool util_log_spec_parse(const char *text, struct util_log_spec *ret_spec);
 
 /* Return: the part's number, below UTIL_LOG_PART_MAX; -1: no such part. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Log lines by level and part: on stderr, or where a part's route leads. */
+/* Log lines by level and part: on stderr, or at the destination of a route. */
 #define _GNU_SOURCE
 #include "log.h"
 
@@ -35,7 +35,7 @@ static uint32_t state_get(void)
 
 	if (state & STATE_READY)
 		return state;
-	/* NULL only when memory ran out at start: stay silent then. */
+	/* NULL only if memory ran out at start.  Then nothing is logged. */
 	text = util_settings()->log;
 	if (text)
 		(void)util_log_spec_parse(text, &spec);
@@ -98,7 +98,8 @@ int util_log_enabled(enum util_log_level level, const char *part)
 	return is_routed(idx) && level <= route.level;
 }
 
-/* Return: the file of the route; -1: it is not there, or not ours. */
+/* Return: the file of the route; -1: it cannot be opened, or another user owns
+ * it. */
 static int route_open(void)
 {
 	struct stat st;
@@ -117,8 +118,8 @@ static int route_open(void)
 	return -1;
 }
 
-/* One write(): lines of several threads do not mix.  Nobody could be told that
- * the place is gone. */
+/* One write() per line, so that lines of several threads do not mix.  There is
+ * no place to report that it failed. */
 static void line_write(enum util_log_level level, bool has_route, char *line,
 		       size_t len)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * USIW_LOG=level[:part,...]: one line per event on stderr: part, object,
- * what, value.  Parts are the directories: mpa rnic cm verbs kabi sdp tool.
- * Default level: error... nothing is printed by a healthy process.
- * Keeps errno.  Never used in the data path: that counts instead.
+ * Log lines, controlled by USIW_LOG=level[:part,...].  Each event is one line
+ * on stderr with part, object, event and value.  The parts are mpa, rnic, cm,
+ * verbs, kabi, sdp and tool.  The default level is error, so a process without
+ * errors prints nothing.  Logging keeps errno.  The data path does not log; it
+ * has counters.
  */
 #ifndef UTIL_LOG_H
 #define UTIL_LOG_H
@@ -20,13 +21,13 @@ enum util_log_destination {
 };
 
 /**
- * util_log_route - lines of one part go to a place of their own
+ * util_log_route - set the destination for the lines of one part
  * @level: these lines are printed, and those that USIW_LOG asks for.
- * @path: of UTIL_LOG_FILE, else NULL.  A file that is not a plain one of the
- *   process's user is not written to; its lines go to stderr.
+ * @path: for UTIL_LOG_FILE, else NULL.  If the file is not a plain file of the
+ *   process's user, the lines go to stderr.
  *
- * Once, before other threads log.  Return: 0; -ENOENT: no such part;
- *   -ENAMETOOLONG.
+ * Call it once, before other threads log.
+ * Return: 0; -ENOENT: no such part; -ENAMETOOLONG.
  */
 int util_log_route(const char *part, enum util_log_level level,
 		   enum util_log_destination destination, const char *path)

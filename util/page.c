@@ -23,7 +23,7 @@ static int file_open(const char *dir, const char *name)
 		       (int)getpid());
 	if (ret < 0 || (size_t)ret >= sizeof(path))
 		return -ENAMETOOLONG;
-	/* In a shared directory the name may be a trap. */
+	/* In a shared directory another user may have made a link there. */
 	unlink(path);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		  0644);

@@ -2,8 +2,9 @@
 /*
  * Counter pages: memory that other processes of the same user may read.
  *
- * With USIW_STAT_DIR a file NAME.PID there, which outlives the process; else a
- * memfd called NAME-stat, which others find in /proc/PID/fd.
+ * With USIW_STAT_DIR the page is a file NAME.PID in that directory, which
+ * remains after the process.  Otherwise it is a memfd named NAME-stat, which
+ * other processes find in /proc/PID/fd.
  */
 #ifndef UTIL_PAGE_H
 #define UTIL_PAGE_H
@@ -12,22 +13,23 @@
 
 struct util_page {
 	void *mem;
-	/* Of the memfd, which has to stay open so that others find it; -1: a
-	 * file stands behind the page. */
+	/* The memfd, which stays open so that other processes find it; -1: the
+	 * page is a file. */
 	int fd;
 };
 
 /**
  * util_page_make - make the page and map it, all 0
- * @part: of the log: a directory without room for the file is told there.
+ * @part: part of the log, for the error that the file cannot be made.
  * @size: of the mapping.
- * @filled: octets that have their memory now, since a full disk must not
- *   become SIGBUS.  What is behind them is touched only after
+ * @filled: number of octets to allocate now, so that a full disk does not cause
+ *   SIGBUS.  Octets after them may be touched only after
  *   madvise(MADV_POPULATE_WRITE).
- * @at: NULL; or where to map, in place of what is there.
+ * @at: NULL; or the address to map at, which replaces the mapping there.
  *
- * A file of that name is a dead process's, or this one's before it called
- * exec(): it is replaced.  When no file can be made, it is a memfd.
+ * A file of the same name is from a process that has ended, or from this one
+ * before it called exec(); it is replaced.  If no file can be made, the page is
+ * a memfd.
  *
  * Return: 0; negative errno.  Not a cancellation point if the caller's scope
  * has UTIL_CANCEL_OFF().

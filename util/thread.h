@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Threads of the library's own inside the program's process. */
+/* Threads that the library makes inside the program's process. */
 #ifndef UTIL_THREAD_H
 #define UTIL_THREAD_H
 
@@ -7,13 +7,13 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* Enough for each of them: what is large is on the heap. */
+/* Enough for each of them, because large objects are on the heap. */
 #define UTIL_THREAD_STACK ((size_t)256 * 1024)
 
 /*
- * Blocks all signals but SIGSEGV and SIGBUS in the calling thread, since a
- * fault that is blocked ends the program.  A thread that is made now inherits
- * this.  *ret_old is the mask to go back to, by util_signals_restore().
+ * Blocks all signals in the calling thread except SIGSEGV and SIGBUS, because a
+ * fault under a blocked signal ends the program.  A thread that is made now
+ * inherits the mask.  *ret_old is the mask for util_signals_restore().
  */
 void util_signals_block(sigset_t *ret_old);
 
@@ -22,8 +22,8 @@ static inline void util_signals_restore(const sigset_t *old)
 	pthread_sigmask(SIG_SETMASK, old, NULL);
 }
 
-/* The same until the scope is left.  A declaration: among the first of its
- * scope. */
+/* The same until the scope is left.  It is a declaration; put it at the
+ * beginning of the scope. */
 /* clang-format off */
 #define UTIL_SIGNALS_OFF()                                                     \
 	__attribute__((cleanup(util_signals_restore), unused))                 \
@@ -32,8 +32,8 @@ static inline void util_signals_restore(const sigset_t *old)
 /* clang-format on */
 
 /*
- * A detached thread that runs @fn(@arg) with a stack of @stack_size octets.
- * Its signals are blocked by util_signals_block(): they are for the program's
+ * Makes a detached thread that runs @fn(@arg) with a stack of @stack_size
+ * octets.  util_signals_block() blocks its signals, which are for the program's
  * threads.
  * Return: 0; -EAGAIN: a limit of threads or memory; other -errno.
  */

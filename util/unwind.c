@@ -4,13 +4,13 @@
 
 #include "thread.h"
 
-/* Of the LSB.  The macros of today's header know of cancellation only. */
+/* From the LSB.  The macros of the current header cover cancellation only. */
 extern void _pthread_cleanup_push(struct _pthread_cleanup_buffer *buffer,
 				  void (*fn)(void *arg), void *arg);
 extern void _pthread_cleanup_pop(struct _pthread_cleanup_buffer *buffer,
 				 int runs);
 
-/* A second handler that leaves would do so in the middle of @fn. */
+/* Otherwise a second handler could leave in the middle of @fn. */
 static void unwind_run(void *arg)
 {
 	UTIL_SIGNALS_OFF();

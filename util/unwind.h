@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What a call holds while it sleeps, given back when its thread does not
- * return to it: siglongjmp() out of a signal handler, pthread_exit() in one,
+ * Clean-up for a call that sleeps and to which its thread does not return:
+ * because of siglongjmp() out of a signal handler, pthread_exit() in one, or
  * cancellation.
  *
- * libc tells frames that a jump leaves from those that it does not, and runs
- * what was pushed in the former; its own stdio counts on that.  It knows
- * nothing of a handler that leaves by setcontext(), or by an exception of C++.
+ * libc knows which frames a jump leaves, and runs the functions pushed in them;
+ * its own stdio depends on that.  It does not see a handler that leaves by
+ * setcontext() or by a C++ exception.
  */
 #ifndef UTIL_UNWIND_H
 #define UTIL_UNWIND_H
@@ -22,13 +22,13 @@ struct util_unwind {
 
 /*
  * @fn(@arg) runs, with signals blocked, if this frame is left without
- * util_unwind_pop().  It may take locks: where the thread can be left it holds
- * none.  The innermost one runs first.
+ * util_unwind_pop().  It may take locks, because the thread holds none where it
+ * can be interrupted.  The innermost function runs first.
  */
 void util_unwind_push(struct util_unwind *unwind, void (*fn)(void *arg),
 		      void *arg);
 
-/* In the frame that has pushed, in reverse order. */
+/* Call it in the frame of the push, in reverse order. */
 void util_unwind_pop(struct util_unwind *unwind);
 
 #endif

@@ -11,17 +11,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The smallest page of any architecture: a larger one is several. */
+/* The smallest page of any architecture; a larger page counts as several. */
 #define USER_PAGE ((uintptr_t)4096)
 /* Pages that a thread remembers: 2 MiB. */
 #define SEEN_CNT 512
-/* Calls after which all of them are looked at again. */
+/* Number of calls after which all pages are checked again. */
 #define SEEN_CALLS 1024u
 
 /*
- * An entry is the page's address, with these in the low bits: whether it was
- * written to, and the age in which it was seen.  Age 0 is never current, so
- * that an empty entry is no page.
+ * An entry is the page's address.  Its low bits say whether the page is
+ * writable, and in which age it was checked.  Age 0 is never current, so an
+ * empty entry matches no page.
  */
 #define SEEN_WRITE ((uintptr_t)1)
 #define AGE_STEP ((uintptr_t)2)
@@ -32,8 +32,8 @@ static USER_TLS uintptr_t user_seen[SEEN_CNT];
 static USER_TLS uintptr_t user_age = AGE_STEP;
 static USER_TLS uint32_t user_call_cnt;
 
-/* The kernel copies the mask before it finds that -1 is no operation.  NULL is
- * no mask to it, and nothing is copied. */
+/* The kernel copies the mask before it finds that -1 is no operation.  With
+ * NULL as the mask it copies nothing. */
 static bool read_probe(uintptr_t at)
 {
 	uintptr_t mask = at < 8 ? 8 : at & ~(uintptr_t)7;
@@ -43,7 +43,7 @@ static bool read_probe(uintptr_t at)
 	       errno != EFAULT;
 }
 
-/* Writes one octet, which the caller is going to write. */
+/* Writes one octet, which the caller is about to overwrite. */
 static bool write_probe(uintptr_t at)
 {
 	return syscall(SYS_getrandom, at, 1l, (long)GRND_NONBLOCK) >= 0 ||
@@ -85,7 +85,7 @@ static bool is_good(uintptr_t at, size_t len, bool is_write)
 	for (;; page += USER_PAGE, at = page) {
 		seen = &user_seen[page / USER_PAGE % SEEN_CNT];
 		want = page | user_age | SEEN_WRITE;
-		/* What can be written can be read. */
+		/* A writable page is readable. */
 		if ((is_write ? *seen : *seen | SEEN_WRITE) != want) {
 			if (!page_probe(at, is_write))
 				return false;

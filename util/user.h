@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The application's memory, as the kernel sees it: a bad address is EFAULT,
- * not the end of the process.
+ * Access to the application's memory with the kernel's errors: a bad address is
+ * EFAULT and does not end the process.
  *
- * Each thread remembers the pages that it found good.  Only a page that it
- * does not remember costs a system call, so a program that sends and receives
- * in the same memory makes none.  A thread forgets all pages after some
- * hundred calls.  Memory that is unmapped before that still ends the process.
+ * Each thread remembers the pages that it found accessible.  Only a page that
+ * it does not remember costs a system call, so a program that sends and
+ * receives in the same memory makes none.  A thread forgets all pages after
+ * SEEN_CALLS calls.  Memory that is unmapped before that still ends the
+ * process.
  *
- * No signal handler is involved.  All functions keep errno, and may be called
- * in a signal handler and under locks.
+ * The functions use no signal handler.  They keep errno, and may be called in a
+ * signal handler and under locks.
  */
 #ifndef UTIL_USER_H
 #define UTIL_USER_H
@@ -19,8 +20,8 @@
 
 bool util_user_is_readable(const void *at, size_t len);
 
-/* From the application, and to it.  Return: 0; -EFAULT: some of @to may have
- * changed. */
+/* Copies from the application, and to it.  Return: 0; -EFAULT: a part of @to
+ * may have changed. */
 int util_user_get(void *to, const void *from, size_t len);
 int util_user_put(void *to, const void *from, size_t len);
 

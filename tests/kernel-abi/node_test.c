@@ -253,7 +253,7 @@ static int open_without_memfd(void)
 		return 2;
 	text[len] = '\0';
 	if (!strstr(text, "memfd_create() fails: Operation not permitted") ||
-	    !strstr(text, "let this program have it") ||
+	    !strstr(text, "allow this call to the program") ||
 	    strchr(text, '\n') != text + len - 1)
 		return 3;
 	fd = open(IBDEV, O_RDONLY | O_DIRECTORY);

@@ -90,13 +90,13 @@ static const struct setting_case cases[] = {
 	{ NULL, "USIW_CRC", "off", crc_is_off, NULL },
 	{ NULL, "USIW_CRC", "", has_defaults, NULL },
 	{ NULL, "USIW_CRC", "maybe", has_defaults,
-	  "environment: USIW_CRC=maybe is not a value it can have: use "
-	  "on|off|auto; taking on" },
+	  "environment: USIW_CRC=maybe: invalid value: use "
+	  "on|off|auto; using on" },
 	{ NULL, "USIW_CRC", "on|off", has_defaults, "USIW_CRC=on|off" },
 	{ NULL, "USIW_DEVICES", "beside", shows_beside, NULL },
 	{ NULL, "USIW_PERSONA", "ca", is_ca, NULL },
 	{ NULL, "USIW_PERSONA", "rnic", has_defaults, NULL },
-	{ NULL, "USIW_PERSONA", "hca", has_defaults, "rnic|ca; taking rnic" },
+	{ NULL, "USIW_PERSONA", "hca", has_defaults, "rnic|ca; using rnic" },
 	{ "USIW_PERSONA=ca\n", NULL, NULL, is_ca, NULL },
 	{ NULL, "USIW_RTR", "off", rtr_is_off, NULL },
 	{ NULL, "USIW_MPA_REV0", "refuse", has_defaults, NULL },
