@@ -2,9 +2,10 @@
 /*
  * dualstack.c - text lines first, then verbs, on one TCP connection.
  *
- * Two processes.  The client asks in plain text whether the server speaks
- * RDMA; the server's last line says so, and from there the same connection is
- * an RDMA stream: the client sends a message, the server sends it back.
+ * The example has two processes.  The client asks in plain text whether the
+ * server supports RDMA.  The server's last line confirms it.  From then on the
+ * same connection is an RDMA stream: the client sends a message, and the server
+ * sends it back.
  *
  *	cc dualstack.c $(pkg-config --cflags --libs libusiw)
  *	usiw run -- ./a.out
@@ -48,8 +49,8 @@ static void line_send(int fd, const char *line)
 }
 
 /*
- * One line and not an octet more: what follows the last line is MPA's, so a
- * reader that collects octets ahead (stdio) must not be used.
+ * Reads one line and no octet beyond it.  MPA follows the last line, so a
+ * reader that reads ahead, like stdio, cannot be used.
  */
 static void line_receive(int fd, char *line, size_t size)
 {
@@ -110,7 +111,7 @@ static struct ibv_sge end_sge(struct end *e, int which)
 				 .lkey = e->mr->lkey };
 }
 
-/* Posted before the switch, so that no message can come too early. */
+/* Call it before the switch, so that no message arrives before its receive. */
 static void end_post_recv(struct end *e)
 {
 	struct ibv_sge sge = end_sge(e, 1);
@@ -134,7 +135,7 @@ static void end_send(struct end *e, const char *text)
 		die(e->name, "ibv_post_send");
 }
 
-/* Until one of each kind has come; completions of the other kind pass. */
+/* Waits for a completion of @kind, and skips those of the other kind. */
 static void end_wait(struct end *e, enum ibv_wc_opcode kind)
 {
 	struct ibv_wc wc;
@@ -161,12 +162,12 @@ static void end_switch(struct end *e, int fd, struct usiwdv_attach_attr *attr)
 	attr->result = &result;
 	if (usiwdv_qp_attach_fd(e->qp, fd, attr))
 		die(e->name, "usiwdv_qp_attach_fd");
-	close(fd); /* usiw has a number of its own for it */
+	close(fd); /* usiw has its own descriptor of the socket */
 	printf("%s: RDMA, MPA revision %u, CRC %s\n", e->name, result.mpa_rev,
 	       result.has_crc ? "on" : "off");
 }
 
-/* ---- the two ------------------------------------------------------------ */
+/* ---- client and server --------------------------------------------------- */
 
 static int server(int fd)
 {
@@ -183,7 +184,7 @@ static int server(int fd)
 	line_receive(fd, line, sizeof(line));
 	end_open(&e, "server");
 	end_post_recv(&e);
-	/* The last line is the call's to send: behind it everything is MPA. */
+	/* The call sends the last line, because MPA follows it. */
 	end_switch(&e, fd, &attr);
 	end_wait(&e, IBV_WC_RECV);
 	printf("server: got \"%s\"\n", e.buf[1]);
@@ -203,7 +204,7 @@ static int client(int fd)
 	line_receive(fd, line, sizeof(line));
 	printf("client: the server says %s", line);
 	line_send(fd, "switch\n");
-	line_receive(fd, line, sizeof(line)); /* the last line, and no more */
+	line_receive(fd, line, sizeof(line)); /* the last line */
 	printf("client: the server says %s", line);
 	end_open(&e, "client");
 	end_post_recv(&e);

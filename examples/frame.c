@@ -2,10 +2,10 @@
 /*
  * frame.c - the protocol engine of libsiw-mpa over a socketpair.
  *
- * Two RDMAP streams' ends in one thread.  The Initiator sends a line as an
- * RDMA Send, the Responder sends it back in capitals.  Everything the engine
- * wants from its owner is here: memory to stage octets in, the two pairs that
- * carry octets, and an answer to each event.
+ * The two ends of an RDMAP stream are in one thread.  The Initiator sends a
+ *line as an RDMA Send, and the Responder sends it back in capitals.  The
+ *example shows all duties of an owner: lend staging memory, move octets between
+ *the engine and the socket, and answer each event.
  *
  *	cc frame.c $(pkg-config --cflags --libs libsiw-mpa)
  */
@@ -28,7 +28,7 @@ struct end {
 	void *rx, *tx;		   /* staging, lent to conn */
 	char message[MESSAGE_MAX]; /* where a Send of the peer goes */
 	char reply[MESSAGE_MAX];
-	struct iovec iov; /* of the message being sent; stays until SENT */
+	struct iovec iov; /* of the message being sent; valid until SENT */
 	bool is_responder, is_done;
 };
 
@@ -51,8 +51,8 @@ static void end_open(struct end *e, const char *name, int fd,
 	ret = smpa_conn_new(&e->conn, &opt);
 	if (ret < 0)
 		die("smpa_conn_new", ret);
-	/* Lent for as long as the connection lives.  Who has many of them
-	 * takes it back whenever one is idle. */
+	/* Lent while the connection is open.  An owner of many connections
+	 * takes it back when a connection is idle. */
 	e->rx = malloc(SMPA_RX_STAGING_MIN);
 	e->tx = aligned_alloc(16, SMPA_TX_STAGING_MIN);
 	if (!e->rx || !e->tx)
@@ -81,12 +81,12 @@ static void end_send(struct end *e, char *text)
 		die("smpa_conn_submit", ret);
 }
 
-/* A segment has come: say where its octets belong, or refuse it. */
+/* Gives memory for the payload of a segment, or refuses the segment. */
 static void end_place(struct end *e, const struct smpa_event *ev)
 {
 	struct iovec sink = { e->message, ev->seg.len };
 
-	if (ev->seg.is_tagged) { /* we have registered no memory */
+	if (ev->seg.is_tagged) { /* this example registers no memory */
 		smpa_conn_refuse(e->conn, SMPA_FAULT(1, 1, 0));
 		return;
 	}
@@ -102,7 +102,7 @@ static void end_place(struct end *e, const struct smpa_event *ev)
 static void end_event(struct end *e, const struct smpa_event *ev)
 {
 	switch (ev->type) {
-	case SMPA_EV_REQUEST: /* Responder: could look at private data here */
+	case SMPA_EV_REQUEST: /* Responder: may read private data here */
 		smpa_conn_accept(e->conn, NULL, 0, 0, 0);
 		break;
 	case SMPA_EV_ESTABLISHED:
@@ -137,7 +137,7 @@ static void end_event(struct end *e, const struct smpa_event *ev)
 	}
 }
 
-/* One pass: what is to go out goes out, what has come in is looked at. */
+/* One pass: sends pending octets, receives octets and handles events. */
 static void end_pass(struct end *e)
 {
 	struct iovec in[SMPA_IOV_MAX + 1];
@@ -165,7 +165,7 @@ static void end_pass(struct end *e)
 static void end_close(struct end *e)
 {
 	smpa_conn_free(e->conn);
-	free(e->rx); /* lent, so still ours */
+	free(e->rx); /* lent memory still belongs to the owner */
 	free(e->tx);
 	close(e->fd);
 }

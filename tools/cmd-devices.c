@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * usiw devices: the table of devices as a verbs program sees them, that is
- * through libibverbs and under the preload library.
+ * usiw devices: the table of devices as a verbs program sees them, through
+ * libibverbs and under the preload library.
  */
 #define _GNU_SOURCE
 #include "cmd.h"
@@ -21,7 +21,7 @@
 #include "environment.h"
 #include "setting.h"
 
-/* The second half of the command: runs under the preload library. */
+/* The second half of the command, which runs under the preload library. */
 #define INSIDE "--inside"
 
 #define VERBS_LIBRARY "libibverbs.so.1"
@@ -29,7 +29,7 @@
 
 #undef ibv_query_port /* the symbol, not the inline function */
 
-/* libibverbs is no need of this program's other commands. */
+/* Only this command needs libibverbs, so it is loaded at run time. */
 #define VERBS_CALLS(X)                                                         \
 	X(ibv_get_device_list)                                                 \
 	X(ibv_free_device_list)                                                \
@@ -74,7 +74,7 @@ static int verbs_load(void)
 	return 0;
 }
 
-/* First entry of a directory.  Return: 0; -ENODATA: it has none; why not. */
+/* First entry of a directory.  Return: 0; -ENODATA: it is empty; -errno. */
 static int first_entry(const char *path, char *ret_name, size_t size)
 {
 	const struct dirent *entry;
@@ -153,7 +153,7 @@ static const char *state_name(int state)
 	}
 }
 
-/* USIW_PERSONA as libibverbs took it. */
+/* The persona, as libibverbs sees it. */
 static const char *persona_name(const struct ibv_device *dev)
 {
 	return dev->transport_type == IBV_TRANSPORT_IWARP ? "rnic" : "ca";
@@ -187,13 +187,13 @@ static void device_print(struct ibv_device *dev)
 	verbs.ibv_close_device(ctx);
 }
 
-/* Of an environment variable that need not be there. */
+/* Value of an environment variable, or "". */
 static const char *variable(const char *name)
 {
 	return getenv(name) ? getenv(name) : "";
 }
 
-/* Nothing was found: say which link of the chain is broken. */
+/* Prints why no device was found. */
 static int none_explain(int err)
 {
 	char name[256];
@@ -218,7 +218,7 @@ static int none_explain(int err)
 	return 1;
 }
 
-/* Return: 0; 1: what was printed went nowhere, told. */
+/* Return: 0; 1: the output could not be written; the error was printed. */
 static int output_end(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
@@ -271,18 +271,18 @@ int cmd_devices(int argc, char **argv)
 		devices_usage(stderr);
 		return USAGE_EXIT;
 	}
-	/* Else the first descriptor that is opened would stand for it. */
+	/* Otherwise the first descriptor that is opened would replace it. */
 	if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
 		fprintf(stderr, "usiw: devices: standard output: %s\n",
 			strerror(errno));
 		return 1;
 	}
-	/* Who asks for the devices wants to know why one is not there. */
+	/* Warnings say why an interface is no device. */
 	if (environment_set(false) < 0 || setenv("USIW_LOG", "warn", 0) < 0)
 		return 1;
 	setting_warn_mistyped();
 	execl("/proc/self/exe", "usiw", "devices", INSIDE, (char *)NULL);
-	fprintf(stderr, "usiw: devices: cannot run myself again: %s\n",
+	fprintf(stderr, "usiw: devices: cannot execute /proc/self/exe: %s\n",
 		strerror(errno));
 	return 1;
 }

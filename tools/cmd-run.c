@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* usiw run: a program with the preload library and the provider in reach. */
+/* usiw run: starts a program with the preload library and the provider. */
 #include "cmd.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #define PERSONA_OPTION "--persona"
 #define SDP_OPTION "--sdp"
 
-/* What the options ask for. */
+/* Options. */
 static bool wants_sdp;
 
 static void run_usage(FILE *out)
@@ -43,18 +43,19 @@ static int run_wrong(const char *what, const char *which)
 	return USAGE_EXIT;
 }
 
-/* Return: 0; USAGE_EXIT, the reason told; 1. */
+/* Return: 0; USAGE_EXIT or 1: the reason was printed. */
 static int persona_set(const char *name)
 {
 	if (!name)
-		return run_wrong("rnic or ca?", PERSONA_OPTION);
+		return run_wrong("value missing: rnic or ca", PERSONA_OPTION);
 	if (strcmp(name, "rnic") != 0 && strcmp(name, "ca") != 0)
-		return run_wrong("no such persona, but rnic and ca", name);
+		return run_wrong("no such persona: use rnic or ca", name);
 	return environment_put("USIW_PERSONA", name, true) < 0 ? 1 : 0;
 }
 
 /*
- * Return: 0, *ret_first the index of the command; USAGE_EXIT, 1: told.
+ * Return: 0: *ret_first is the index of the command; USAGE_EXIT or 1: the
+ * reason was printed.
  */
 static int options_take(char **argv, int *ret_first)
 {
@@ -82,7 +83,7 @@ static int options_take(char **argv, int *ret_first)
 			return ret;
 	}
 	if (!argv[i])
-		return run_wrong("which command?", "");
+		return run_wrong("command missing", "");
 	*ret_first = i;
 	return 0;
 }

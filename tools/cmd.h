@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The commands of usiw(1).  Each takes its own name as argv[0] and returns
- * the exit code: 0, 1 (it did not work), 2 (it was asked wrongly). */
+ * the exit code: 0, 1 (failure), 2 (wrong usage). */
 #ifndef CMD_H
 #define CMD_H
 
@@ -12,7 +12,7 @@
 int cmd_run(int argc, char **argv);
 int cmd_devices(int argc, char **argv);
 
-/* Does @word ask for the usage? */
+/* True if @word asks for the usage. */
 static inline bool cmd_is_help(const char *word)
 {
 	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;

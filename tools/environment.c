@@ -13,9 +13,9 @@
 #define SDP_NAME "libsdp.so"
 
 /*
- * Where the libraries stand, seen from the directory of this program: beside
- * it in a build tree, or installed.  The provider's name is what RDMAV_DRIVERS
- * takes: libibverbs appends -rdmavNN.so.
+ * Directories of the libraries, relative to the directory of this program: in a
+ * build tree, and installed.  The provider's name is the value for
+ * RDMAV_DRIVERS, to which libibverbs appends -rdmavNN.so.
  */
 static const struct layout {
 	const char *lib_dir;
@@ -51,13 +51,13 @@ static int own_dir(char ret_dir[PATH_MAX])
 		}
 	}
 	fprintf(stderr,
-		"usiw: run: cannot tell my own place from /proc/self/exe: %s; "
+		"usiw: run: cannot read /proc/self/exe: %s; "
 		"is /proc mounted?\n",
 		strerror(errno));
 	return -1;
 }
 
-/* The first layout whose preload library is there.  @ret_path: of it. */
+/* The first layout with a preload library.  @ret_path: its path. */
 static const struct layout *layout_find(const char *dir,
 					char ret_path[PATH_MAX])
 {
@@ -78,7 +78,7 @@ static const struct layout *layout_find(const char *dir,
 	return NULL;
 }
 
-/* True when @list, separated by colons or blanks, holds @item. */
+/* True if @list, separated by colons or blanks, contains @item. */
 static bool list_has(const char *list, const char *item)
 {
 	size_t len;
@@ -101,8 +101,8 @@ int environment_put(const char *name, const char *value, bool is_override)
 }
 
 /*
- * A list in @variable, cut at @separators, cannot name @path if it has one of
- * them: there is no way to quote.  Return: 0; -1: told.
+ * The list in @variable cannot name a @path with one of its @separators,
+ * because it has no quoting.  Return: 0; -1: the error was printed.
  */
 static int listable_check(const char *path, const char *variable,
 			  const char *separators, const char *which)
@@ -116,8 +116,8 @@ static int listable_check(const char *path, const char *variable,
 	return -1;
 }
 
-/* @item: of @len octets.  Of another directory than @path, with the same name:
- * that of another installation. */
+/* True if @item, of @len octets, has the file name of @path and another
+ * directory: it belongs to another installation. */
 static bool is_others(const char *item, size_t len, const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -129,9 +129,9 @@ static bool is_others(const char *item, size_t len, const char *path)
 }
 
 /*
- * Where a usiw run of another installation stands before this one, its
- * libraries are taken out of the list @variable: they do not work together
- * with ours, which is @path.
+ * If this usiw run was started by the usiw run of another installation, removes
+ * the libraries of that installation from the list @variable.  They do not work
+ * together with the library at @path.
  */
 static int others_drop(const char *variable, const char *separators,
 		       const char *path)
@@ -162,7 +162,7 @@ static int others_drop(const char *variable, const char *separators,
 	return ret;
 }
 
-/* Once in front, however often usiw run stands before usiw run. */
+/* Puts @path to the front once, even if usiw run starts usiw run. */
 static int preload_prepend(const char *path)
 {
 	const char *old;
@@ -185,16 +185,15 @@ static int preload_prepend(const char *path)
 }
 
 /*
- * Also where libibverbs would find a provider by itself: it looks in its own
- * directory, which need not be that of this installation, and may find the
- * provider of another one there.
+ * Always set, even where libibverbs would find a provider by itself.  It looks
+ * in its own directory and may find the provider of another installation there.
  */
 static int provider_set(const struct layout *layout, const char *dir)
 {
 	char path[PATH_MAX], place[PATH_MAX];
 	char *slash;
 
-	/* The prefix itself is no file: resolve its directory. */
+	/* The prefix is not a file, so its directory is resolved. */
 	if (join(path, dir, layout->provider, "") < 0)
 		return -1;
 	slash = strrchr(path, '/');
@@ -215,7 +214,7 @@ static int provider_set(const struct layout *layout, const char *dir)
 	return environment_put("RDMAV_DRIVERS", path, false);
 }
 
-/* In a build with sanitizers their runtime comes before the RNIC's library. */
+/* In a build with sanitizers their runtime precedes the RNIC's library. */
 static int sanitizer_set(void)
 {
 	if (!*USIW_SANITIZER_RUNTIME)
@@ -230,10 +229,10 @@ static int sanitizer_set(void)
 }
 
 /*
- * In front of the other one: its calls are to reach the RNIC's devices.  Also
- * in front of a sanitizer's runtime, which wraps socket() and its like: the
- * library tells the program's calls from the RNIC's by the object file of their
- * caller.
+ * libsdp.so comes before the other library, so that its calls reach the RNIC's
+ * devices.  It also comes before a sanitizer's runtime, which wraps socket()
+ * and similar calls, because it distinguishes the program's calls from the
+ * RNIC's by the object file of the caller.
  */
 static int sdp_set(const struct layout *layout, const char *dir)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What a program needs in its environment to see usiw's devices. */
+/* The environment of a program that sees usiw's devices. */
 #ifndef ENVIRONMENT_H
 #define ENVIRONMENT_H
 
@@ -8,13 +8,14 @@
 #define ENVIRONMENT_PRELOAD "libusiw-kabi.so"
 
 /*
- * Set LD_PRELOAD and RDMAV_DRIVERS, so that what is executed next sees usiw
- * devices.  @wants_sdp: its stream sockets use SDP.
- * Return: 0; -1, and the reason is on stderr.
+ * Sets LD_PRELOAD and RDMAV_DRIVERS, so that the next program sees usiw
+ * devices.
+ * @wants_sdp: its stream sockets use SDP.
+ * Return: 0; -1: the reason is on stderr.
  */
 int environment_set(bool wants_sdp);
 
-/* As setenv(3).  Return: 0; -1, and the reason is on stderr. */
+/* As setenv(3).  Return: 0; -1: the reason is on stderr. */
 int environment_put(const char *name, const char *value, bool is_override);
 
 #endif

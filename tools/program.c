@@ -15,7 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define SEGMENT_MAX 128 /* more would be another kind of file */
+#define SEGMENT_MAX 128 /* programs have fewer */
 
 #if __SIZEOF_POINTER__ == 8
 #define OWN_CLASS ELFCLASS64
@@ -35,7 +35,7 @@ static bool is_program(const char *path, struct stat *ret_st)
 	       access(path, X_OK) == 0;
 }
 
-/* As execvp() searches: what is no program it passes over. */
+/* Searches like execvp(), which skips files that are no programs. */
 static bool program_find(const char *name, char ret_path[PATH_MAX],
 			 struct stat *ret_st)
 {
@@ -60,8 +60,8 @@ static bool program_find(const char *name, char ret_path[PATH_MAX],
 	}
 }
 
-/* The dynamic linker, started by name, has no interpreter either; a program
- * without one says that it is a program. */
+/* True for the dynamic linker itself, which has no interpreter, either.  A
+ * program without interpreter has the flag of a program. */
 static bool is_dynamic_linker(int fd, const elf_segment *dynamic)
 {
 	elf_dynamic entry;
@@ -77,7 +77,7 @@ static bool is_dynamic_linker(int fd, const elf_segment *dynamic)
 	return true;
 }
 
-/* The file is another machine's program, or nothing interprets it. */
+/* Why an ELF file cannot be preloaded; NULL: it can. */
 static const char *elf_why_not(int fd)
 {
 	elf_segment segment;
@@ -107,7 +107,7 @@ static const char *elf_why_not(int fd)
 	       "to be preloaded";
 }
 
-/* The dynamic linker obeys nobody who gains rights by starting a program. */
+/* The dynamic linker ignores LD_PRELOAD if the program gains rights. */
 static const char *rights_why_not(const char *path, const struct stat *st)
 {
 	if ((st->st_mode & S_ISUID) && st->st_uid != geteuid())
@@ -132,7 +132,7 @@ void program_warn(const char *name)
 	int fd;
 
 	if (!program_find(name, path, &st))
-		return; /* exec tells */
+		return; /* exec reports the error */
 	why = rights_why_not(path, &st);
 	fd = why ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0) {

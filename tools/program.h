@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Which programs cannot be preloaded, and why. */
+/* Programs that cannot be preloaded. */
 #ifndef PROGRAM_H
 #define PROGRAM_H
 
 /*
- * One line on stderr when @name, looked up as execvp() does, cannot see usiw's
- * devices: statically linked, of another word size, or gaining rights.
+ * Prints one line on stderr if @name, looked up like by execvp(), cannot see
+ * usiw's devices: it is statically linked, has another word size, or gains
+ * rights.
  */
 void program_warn(const char *name);
 

@@ -10,12 +10,13 @@
 #include "../util/env.h"
 
 #define PREFIX "USIW_"
-/* Edits of a name that counts as mistyped; of a short one only one. */
+/* The largest number of edits of a mistyped name.  For a short name it is one.
+ */
 #define EDIT_MAX 2
 #define SHORT_LEN 10
 #define NAME_MAX_LEN 63
 
-/* How many letters have to be added, taken or changed to make @b of @a. */
+/* The number of letters to add, remove or change to get @b from @a. */
 static size_t edit_distance(const char *a, size_t a_len, const char *b)
 {
 	size_t b_len = strlen(b);

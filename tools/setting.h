@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Settings in the environment that are none. */
+/* Mistyped settings in the environment. */
 #ifndef SETTING_H
 #define SETTING_H
 
 /*
- * One line on stderr for each variable USIW_* whose name is that of a setting
- * but for a letter or two.  Other names may be somebody else's.
+ * Prints one line on stderr for each variable USIW_* that differs from the name
+ * of a setting by a letter or two.  Other names may belong to other programs.
  */
 void setting_warn_mistyped(void);
 

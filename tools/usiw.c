@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* usiw(1): picks the command. */
+/* usiw(1): selects the command. */
 #include <stdio.h>
 #include <string.h>
 

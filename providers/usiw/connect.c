@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Connection without rdma_cm: what ibv_modify_qp() says about the peer and the
- * retries, translated for the RNIC's connection out of band.
+ * Connection without rdma_cm: translates the attributes of ibv_modify_qp()
+ * about the peer and the retries for the RNIC's connection out of band.
  */
 #include <string.h>
 
@@ -17,10 +17,10 @@
 	 IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)
 
 #define NS_PER_TIMEOUT_UNIT UINT64_C(4096)
-/* What answers is no adapter, but a process that others keep from running. */
+/* The peer is a process, not an adapter, and may not run for some time. */
 #define RETRY_MIN_NS UINT64_C(4000000000)
 
-/* 4.096 us * 2^timeout, once and @retry_cnt times again; 0: for ever. */
+/* 4.096 us * 2^timeout, for the first try and @retry_cnt more; 0: no limit. */
 uint64_t usiw_retry_ns(uint8_t timeout, uint8_t retry_cnt)
 {
 	uint64_t ns;
@@ -32,8 +32,8 @@ uint64_t usiw_retry_ns(uint8_t timeout, uint8_t retry_cnt)
 }
 
 /*
- * InfiniBand's address of a port in the same subnet, without a GRH.  Which
- * addresses are meant is a convention of usiw's own, see rnic_device_lid().
+ * The address for a LID, InfiniBand's address of a port in the same subnet,
+ * without a GRH.  rnic_device_lid() describes usiw's convention.
  */
 static int addr_from_lid(const struct usiw_qp *qp, uint16_t dlid,
 			 struct rnic_oob_options *opt)

@@ -8,7 +8,7 @@
 #include "objects.h"
 #include "usiwdv.h"
 
-/* The CQ of rnic, on the channel behind @channel if there is one. */
+/* Makes the CQ of rnic/, on the channel of @channel if there is one. */
 static int cq_open(struct usiw_context *ctx, uint32_t cqe,
 		   const struct ibv_comp_channel *channel, struct usiw_cq *cq)
 {
@@ -96,8 +96,9 @@ int usiw_resize_cq(struct ibv_cq *ibcq, int cqe)
 				  USIWDV_RES_CQ, &slots);
 	if (err)
 		return usiw_door_int(err);
-	/* No poller sees the slots move; this may wait for the lead, for
-	 * which nobody waits with the lock of a CQ. */
+	/* The lock keeps pollers out while the slots move.  rnic_cq_resize()
+	 * may wait for the lead; no thread waits for the lead with a CQ's lock.
+	 */
 	usiw_cq_lock(cq);
 	err = rnic_cq_resize(cq->rnic, (uint32_t)cqe, slots);
 	if (!err) {
@@ -108,7 +109,7 @@ int usiw_resize_cq(struct ibv_cq *ibcq, int cqe)
 		slots = old;
 	}
 	usiw_cq_unlock(cq);
-	/* The old ones; those that did not come into use. */
+	/* The old slots, or on failure the new ones. */
 	usiw_pd_slots_free(cq->pd, slots, USIWDV_RES_CQ);
 	return usiw_door_int(err);
 }
@@ -123,16 +124,16 @@ int usiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	return 0;
 }
 
-/* Nothing to do: the RNIC counts what the application has read. */
+/* Nothing to do: the RNIC counts the events that the application has read. */
 void usiw_cq_event(struct ibv_cq *ibcq)
 {
 	(void)ibcq;
 }
 
 /*
- * Who could still hold the CQ: QPs (refused with EBUSY), the engine (done
- * when rnic_cq_destroy() returns), and threads that have read an event but
- * not acknowledged it, which are waited for.
+ * The CQ may still be in use by QPs (then EBUSY), by the engine (which has
+ * finished when rnic_cq_destroy() returns), and by threads that have read an
+ * event and not acknowledged it (this function waits for them).
  */
 int usiw_destroy_cq(struct ibv_cq *ibcq)
 {
@@ -157,11 +158,11 @@ int usiw_destroy_cq(struct ibv_cq *ibcq)
 }
 
 /*
- * The QP is reset or destroyed: what it has completed and nobody has polled is
- * forgotten, as by other devices.  Programs that reset a failed QP would take
- * an old flush for the end of new work; libfabric would post a receive again on
- * the queue pair that it has destroyed.  Entries that stay move up behind the
- * gap.
+ * When a QP is reset or destroyed, its completions that have not been polled
+ * are removed, as with other devices.  Programs that reset a failed QP would
+ * take an old flush for the completion of new work.  libfabric would post a
+ * receive again on the queue pair that it has destroyed.  The remaining entries
+ * move up.
  */
 void usiw_cq_clean(struct usiw_cq *cq, uint32_t qp_num)
 {

@@ -5,7 +5,7 @@
 #include "door.h"
 #include "objects.h"
 
-/* What a completion of an RC queue pair can tell. */
+/* The fields that a completion of an RC queue pair can have. */
 #define WC_FLAGS_OFFERED                                                       \
 	((uint64_t)IBV_WC_STANDARD_FLAGS |                                     \
 	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |                                 \
@@ -32,8 +32,8 @@ static int cq_look(struct usiw_cq *cq)
 	cq->wallclock_ns = cqe.wallclock_ns;
 	cq->cq_ex.status = cq->wc.status;
 	cq->cq_ex.wr_id = cq->wc.wr_id;
-	/* It is copied: the slot goes back at once, so that a batch without
-	 * end overruns nothing. */
+	/* The completion is copied and the slot is free at once, so that a
+	 * batch without end does not overrun the ring. */
 	usiw_ring_consume(cq->ring, 1);
 	return 0;
 }
@@ -42,7 +42,7 @@ static int cq_start(struct usiw_cq *cq)
 {
 	int ret;
 
-	/* A look without the lock: an empty queue is not worth taking it. */
+	/* Without the lock: an empty queue does not need it. */
 	if (usiw_ring_is_empty(cq->ring))
 		return ENOENT;
 	usiw_cq_lock(cq);
@@ -52,7 +52,7 @@ static int cq_start(struct usiw_cq *cq)
 	return ret;
 }
 
-/* The lock stays with the caller until ibv_end_poll(), if there is anything. */
+/* If there is a completion, the caller holds the lock until ibv_end_poll(). */
 static int cqex_start_poll(struct ibv_cq_ex *cq_ex,
 			   struct ibv_poll_cq_attr *attr)
 {
@@ -63,7 +63,7 @@ static int cqex_start_poll(struct ibv_cq_ex *cq_ex,
 		return usiw_door_int(-ENODEV);
 	if (attr && attr->comp_mask)
 		return usiw_door_int(-EINVAL);
-	/* The poller drives the engine: nobody has to be woken. */
+	/* The poller runs the engine, so no thread has to be woken. */
 	if (rnic_cq_wants_progress(cq->rnic))
 		rnic_cq_progress(cq->rnic);
 	ret = cq_start(cq);
@@ -101,7 +101,7 @@ static uint32_t cqex_read_byte_len(struct ibv_cq_ex *cq_ex)
 	return cq_of(cq_ex)->wc.byte_len;
 }
 
-/* Also what an invalidated rkey is read by. */
+/* It also returns an invalidated rkey. */
 static __be32 cqex_read_imm_data(struct ibv_cq_ex *cq_ex)
 {
 	return cq_of(cq_ex)->wc.imm_data;
@@ -190,7 +190,8 @@ static uint32_t cqex_rnic_flags(const struct ibv_cq_init_attr_ex *attr)
 	return flags;
 }
 
-/* Readers of what was not asked for stay NULL where it has a price. */
+/* Readers of fields that cost time are set only if the application asks for
+ * them. */
 static void cqex_set_readers(struct ibv_cq_ex *cq_ex, uint64_t wc_flags)
 {
 	cq_ex->start_poll = cqex_start_poll;

@@ -17,8 +17,8 @@ static int dm_read(void *to, struct ibv_dm *ibdm, uint64_t off, size_t len)
 	return usiw_door_int(rnic_dm_read(usiw_dm(ibdm)->rnic, off, to, len));
 }
 
-/* Also of the parent's context: memory is all that it takes, and programs
- * allocate some in each child. */
+/* Works on a context of the parent, too, because it needs only memory, and
+ * programs allocate some in each child. */
 struct ibv_dm *usiw_alloc_dm(struct ibv_context *context,
 			     struct ibv_alloc_dm_attr *attr)
 {
@@ -61,7 +61,7 @@ int usiw_free_dm(struct ibv_dm *ibdm)
 	return 0;
 }
 
-/* Of another context's memory: EINVAL, before the RNIC sees it. */
+/* Memory of another context fails with EINVAL before the RNIC sees it. */
 struct ibv_mr *usiw_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm,
 			      uint64_t off, size_t len, unsigned int access)
 {
@@ -71,7 +71,7 @@ struct ibv_mr *usiw_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm,
 	int err;
 
 	err = usiw_pd_enter(pd);
-	/* Another provider's memory has nothing of ours behind its base. */
+	/* Memory of another provider does not have this structure. */
 	if (!err && ibdm->context != ibpd->context)
 		err = -EINVAL;
 	if (!err && usiw_is_forked(usiw_dm(ibdm)->fork_gen))

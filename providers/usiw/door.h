@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The door: a negative errno from inside becomes what the man page of the
- * verb promises.  Nobody else in the provider touches errno.
+ * Results of verbs: a negative errno from inside becomes the result that the
+ * man page of the verb promises.  Only these functions set errno.
  *
- * errno is set as well where the value is returned: many programs print it
- * with perror() whichever way they learned of the failure.
+ * errno is set even where the verb returns the error, because many programs
+ * print it with perror() in either case.
  */
 #ifndef USIW_DOOR_H
 #define USIW_DOOR_H
@@ -13,12 +13,12 @@
 #include <infiniband/verbs.h>
 #include <stddef.h>
 
-/* Largest errno of any Linux ABI; beyond it a value is a bug of ours. */
+/* Largest errno of any Linux ABI.  A larger value is a bug of usiw. */
 #define USIW_ERRNO_MAX 4095
 
 /*
- * The errno for @err, in errno too; 0 for success and for counts.  A value
- * that is no errno becomes EIO rather than a success.
+ * The errno for @err, which is also stored in errno; 0 for success and for
+ * counts.  A value that is no errno becomes EIO, not a success.
  */
 static inline int usiw_door_int(int err)
 {
@@ -28,20 +28,20 @@ static inline int usiw_door_int(int err)
 	return errno;
 }
 
-/* Verbs that make something: NULL, and errno says why. */
+/* For verbs that make an object: NULL, with the reason in errno. */
 static inline void *usiw_door_null(int err)
 {
 	(void)usiw_door_int(err);
 	return NULL;
 }
 
-/* ibv_poll_cq(), and verbs that answer an fd: -1 for any failure. */
+/* For ibv_poll_cq(), and verbs that return an fd: -1 for any failure. */
 static inline int usiw_door_minus(int err)
 {
 	return usiw_door_int(err) ? -1 : err;
 }
 
-/* ibv_rereg_mr(): a code of its own; the old region stays valid. */
+/* For ibv_rereg_mr(), which has its own code; the old region stays valid. */
 static inline int usiw_door_rereg(int err)
 {
 	return usiw_door_int(err) ? IBV_REREG_MR_ERR_INPUT : 0;

@@ -10,8 +10,8 @@
 
 #include "../../util/log.h"
 
-/* USIW_INTERFACE of the library that is preloaded; not there in builds that
- * did not say so yet. */
+/* USIW_INTERFACE of the library that is preloaded.  Old builds do not have it.
+ */
 extern const char usiw_interface[] __attribute__((weak));
 
 static const char own_interface[] = USIW_INTERFACE;

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 /*
- * Has the preload library, which shows the devices, the RNIC of this provider?
- * Logs once per process that it has not.
+ * True if the preload library, which shows the devices, uses the same RNIC
+ * library as this provider.  Otherwise logs an error once per process.
  */
 bool usiw_interface_fits(void);
 

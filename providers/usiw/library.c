@@ -11,7 +11,7 @@
 #include "../../util/log.h"
 
 #define LIBRARY_NAME "libibverbs.so.1"
-/* To name a number that is not known. */
+/* Limit of the search for an unknown number, to name it. */
 #define NUMBER_MAX 255
 
 const struct usiw_library_layout usiw_library_layouts[] = {
@@ -107,8 +107,8 @@ static void mask_put(struct verbs_qp *qp, size_t at, uint32_t mask)
 }
 
 /*
- * Asks the library itself where it looks.
- * Return: 0: nowhere that there is space for.
+ * Finds the offset at which the library reads the mask, by calling it.
+ * Return: 0: not within the space of the structure.
  */
 static size_t qp_mask_find(const struct usiw_library_source *source)
 {
@@ -227,7 +227,7 @@ int usiw_library_find(void)
 	char text[256];
 	int ret;
 
-	/* It has loaded us. */
+	/* libibverbs has loaded this provider. */
 	source.handle = dlopen(LIBRARY_NAME, RTLD_LAZY | RTLD_NOLOAD);
 	if (!source.handle) {
 		util_err("verbs",
@@ -239,7 +239,7 @@ int usiw_library_find(void)
 	ret = usiw_library_look(&source, &usiw_library, text, sizeof(text));
 	if (ret < 0)
 		util_err("verbs", "%s", text);
-	dlclose(source.handle); /* it stays: others hold it */
+	dlclose(source.handle); /* the program still holds it */
 	return ret;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Which libibverbs this process has, and how its structures lie.
+ * The libibverbs of this process, and the layout of its structures.
  *
- * The provider is one binary for all of them: it is linked to none, finds the
- * loaded library's private functions by their names and versions, and tells
- * two layouts of one number apart by the verbs that the library exports.
+ * One binary of the provider serves all of them.  It is linked to none.  It
+ * finds the loaded library's private functions by name and version, and
+ * distinguishes two layouts of one number by the verbs that the library
+ * exports.
  */
 #ifndef USIW_LIBRARY_H
 #define USIW_LIBRARY_H
@@ -16,7 +17,7 @@ struct usiw_library_layout {
 	uint32_t layout;
 	uint32_t op_cnt;
 	size_t head;	     /* octets of verbs_context before ibv_context */
-	const char *symbol;  /* a verb that came with it */
+	const char *symbol;  /* a verb that this layout introduced */
 	uint32_t numbers[2]; /* provider ABIs that have it; 0: none */
 };
 
@@ -33,7 +34,7 @@ struct usiw_library {
 /* Of this process; set by usiw_library_find(). */
 extern struct usiw_library usiw_library;
 
-/* How symbols are found; tests have libraries of their own. */
+/* How symbols are found.  Tests use other libraries. */
 struct usiw_library_source {
 	void *handle;
 	/* @version NULL: the default one */
@@ -41,17 +42,17 @@ struct usiw_library_source {
 };
 
 /*
- * Fills in what @source has.
+ * Fills in the description of @source.
  * Return: 0; -ENOSYS: a number that the table does not have, or none;
- *   -EPROTO: its verbs are those of another number's layout, or its QPs lie
- *   unlike those of any known version.  What is wrong is in @ret_text.
+ *   -EPROTO: its verbs have another number's layout, or its QPs have no known
+ *   layout.  @ret_text describes the error.
  */
 int usiw_library_look(const struct usiw_library_source *source,
 		      struct usiw_library *ret_library, char *ret_text,
 		      size_t text_size);
 
-/* Once, before all else here: that of the process.  As usiw_library_look(),
- * and logs the sentence. */
+/* Finds the library of the process; called once, before all other functions
+ * here.  As usiw_library_look(), and logs the text. */
 int usiw_library_find(void);
 
 /* The library's struct verbs_context around @context, of its own length. */
@@ -62,7 +63,7 @@ usiw_library_context(struct ibv_context *context)
 						usiw_library.layout->head);
 }
 
-/* Has the library initialised @context where it was to? */
+/* True if the library has initialised @context at the expected offset. */
 bool usiw_library_is_context(const struct ibv_context *context);
 
 /* For ibv_qp_to_qp_ex(). */

@@ -38,13 +38,13 @@ _Static_assert((int)IBV_REREG_MR_CHANGE_ACCESS == RNIC_MR_CHANGE_ACCESS,
 	 RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |                 \
 	 RNIC_ACCESS_MW_BIND | RNIC_ACCESS_ZERO_BASED | RNIC_ACCESS_ON_DEMAND)
 
-/* IBV_ACCESS_FLUSH_GLOBAL and _PERSISTENT, which older headers do not name: a
- * device of the kernel that cannot flush says EOPNOTSUPP. */
+/* IBV_ACCESS_FLUSH_GLOBAL and _PERSISTENT, which older headers do not name.  A
+ * kernel device that cannot flush fails with EOPNOTSUPP. */
 #define MR_ACCESS_FLUSH (3u << 8)
 
 /*
- * Optional flags (relaxed ordering among them) are wishes that a device need
- * not know; so is that pages will be huge.
+ * A device may ignore optional flags, relaxed ordering among them, and the flag
+ * for huge pages.
  */
 int usiw_mr_access(unsigned int access, uint32_t *ret_access)
 {
@@ -100,7 +100,7 @@ struct ibv_mr *usiw_reg_mr(struct ibv_pd *ibpd, void *addr, size_t len,
 	err = usiw_mr_access((unsigned int)access, &wanted);
 	if (err)
 		return usiw_door_null(err);
-	/* On demand there may be more: all memory there is. */
+	/* On demand the region may be larger: all memory. */
 	if (!(wanted & IBV_ACCESS_ON_DEMAND) &&
 	    len > rnic_limits()->max_mr_size)
 		return usiw_door_null(-EINVAL);
@@ -117,7 +117,8 @@ struct ibv_mr *usiw_reg_mr(struct ibv_pd *ibpd, void *addr, size_t len,
 	return usiw_mr_init(mr, ibpd, addr, len, access);
 }
 
-/* Done before it answers, so IBV_ADVISE_MR_FLAG_FLUSH makes no difference. */
+/* It always acts before it returns, so IBV_ADVISE_MR_FLAG_FLUSH has no effect.
+ */
 int usiw_advise_mr(struct ibv_pd *ibpd, enum ibv_advise_mr_advice advice,
 		   uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sges)
 {
@@ -157,9 +158,9 @@ struct ibv_mr *usiw_alloc_null_mr(struct ibv_pd *ibpd)
 }
 
 /*
- * The library has looked at flags that cannot be, and takes over what has
- * changed (addr, length, pd).  It answers IBV_REREG_MR_ERR_CMD whatever is
- * said here; errno has the reason, and the old region stays valid.
+ * The library has rejected invalid flags, and updates addr, length and pd.  For
+ * every error here it returns IBV_REREG_MR_ERR_CMD.  errno has the reason, and
+ * the old region stays valid.
  */
 int usiw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		  void *addr, size_t len, int access)

@@ -56,9 +56,9 @@ int usiw_dealloc_mw(struct ibv_mw *ibmw)
 }
 
 /*
- * The library has seen that the window is of type 1 and of its region's
- * domain.  The new key stands in the window when this returns; it is good from
- * the completion on, or for what is posted behind.
+ * The library has checked that the window has type 1 and the domain of its
+ * region.  The window has the new key when this returns.  The key is valid from
+ * the completion on, and for work requests that are posted later.
  */
 int usiw_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
 		 struct ibv_mw_bind *bind)

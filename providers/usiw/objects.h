@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The objects that the provider hands to libibverbs: each is the library's
- * structure followed by ours, so that a pointer to one is a pointer to both.
+ * The objects that the provider hands to libibverbs.  Each begins with the
+ * library's structure, so that a pointer to one is a pointer to both.
  *
- * Each remembers the fork generation of its birth: in a forked child it is
- * the parent's, answers ENODEV, and its rings (no longer mapped) are never
- * touched.
+ * Each stores the fork generation in which it was made.  In a forked child it
+ * belongs to the parent: it fails with ENODEV, and its rings, which are not
+ * mapped, are not touched.
  */
 #ifndef USIW_OBJECTS_H
 #define USIW_OBJECTS_H
@@ -28,11 +28,12 @@ struct usiw_context {
 	struct rnic_context *rnic;
 	struct rnic_device *dev;
 	bool is_ca; /* persona: shows InfiniBand's QP states */
-	/* Where an unknown library's longer structure would still end. */
+	/* Space for the longer structure of an unknown library. */
 	uint64_t rest[32];
 };
 
-/* Its objects take no locks: one thread at a time uses them, so it said. */
+/* Objects of a thread domain take no locks.  The application promises that one
+ * thread at a time uses them. */
 struct usiw_td {
 	struct ibv_td td;
 	uint32_t fork_gen;
@@ -83,13 +84,13 @@ struct usiw_cq {
 	struct rnic_cq *rnic;
 	uint32_t fork_gen;
 	const struct usiw_ring *ring;
-	bool is_single;	    /* one thread only uses it, so it said: no lock */
+	bool is_single;	    /* the application promises one thread: no lock */
 	struct usiw_pd *pd; /* parent domain; may be NULL */
 	void *slots;	    /* lent to the RNIC; NULL: its own */
 	struct util_lock lock; /* consumer side of the ring */
 
-	/* Extended CQs: between ibv_start_poll() and ibv_end_poll() whoever
-	 * polls holds @lock, and this is the completion he reads. */
+	/* Extended CQs: the current completion.  Between ibv_start_poll() and
+	 * ibv_end_poll() the polling thread holds @lock. */
 	struct ibv_wc wc;
 	uint64_t timestamp_ns, wallclock_ns;
 };
@@ -118,13 +119,13 @@ struct usiw_srq {
 	struct util_lock lock; /* producer side of the ring */
 };
 
-/* Limits under which a WR is encoded; a slot of the ring has room for them. */
+/* Limits of a WR; a slot of the ring has room for them. */
 struct usiw_sq_limits {
 	uint32_t max_sge, max_sge_rd, max_inline, max_msg_size;
 	bool is_sig_all;
 };
 
-/* What ibv_wr_start() began. */
+/* The work requests since ibv_wr_start(). */
 struct usiw_wr_batch {
 	uint32_t opcodes;     /* those asked for: 1u << enum ibv_wr_opcode */
 	uint32_t cnt;	      /* entries written, not published */
@@ -158,7 +159,7 @@ struct usiw_qp {
 	_Atomic bool is_rts_told; /* rdma_cm's stream is still to come */
 };
 
-/* Nowhere to send to, and nothing that could come. */
+/* True if the QP can neither send nor receive. */
 static inline bool usiw_qp_is_unsendable(const struct usiw_qp *qp)
 {
 	return rnic_qp_state(qp->rnic) == RNIC_QPS_IDLE &&
@@ -248,25 +249,26 @@ static inline struct usiw_qp *usiw_qp(struct ibv_qp *qp)
 	return (struct usiw_qp *)qp;
 }
 
-/* Forget the completions of a QP that nobody has polled. */
+/* Removes the completions of a QP that have not been polled. */
 void usiw_cq_clean(struct usiw_cq *cq, uint32_t qp_num);
 
-/* Access flags of a region, less those that ask for nothing here. */
+/* Access flags of a region, without those that have no effect here. */
 int usiw_mr_access(unsigned int access, uint32_t *ret_access);
 
-/* What libibverbs gets for a region that @mr->rnic has become. */
+/* Fills in the region for libibverbs after @mr->rnic was registered. */
 struct ibv_mr *usiw_mr_init(struct usiw_mr *mr, struct ibv_pd *pd, void *addr,
 			    size_t len, int access);
 
-/* True when the object was made before the last fork of this process. */
+/* True if the object was made before the last fork of this process. */
 static inline bool usiw_is_forked(uint32_t fork_gen)
 {
 	return rnic_fork_gen() != fork_gen;
 }
 
 /*
- * Before a context or domain is used: a forked child may use the parent's,
- * which are then as new; not its parent domains, nor what was made on them.
+ * Called before a context or domain is used.  A forked child may use the
+ * parent's contexts and protection domains, which are then like new ones.  It
+ * may not use parent domains, nor objects that were made on any of them.
  * Return: 0; -errno.
  */
 static inline int usiw_context_enter(const struct usiw_context *ctx)
@@ -276,30 +278,31 @@ static inline int usiw_context_enter(const struct usiw_context *ctx)
 
 int usiw_pd_enter(struct usiw_pd *pd);
 
-/* For each object made on @pd: it stays until the object is gone. */
+/* Takes a reference for an object made on @pd. */
 void usiw_pd_get(struct usiw_pd *pd);
 void usiw_pd_put(struct usiw_pd *pd);
 
 /*
- * Memory for @size octets of slots, as the allocators of @pd (NULL: none)
- * want it.  Not under a lock: they are the application's.
+ * Allocates @size octets for slots by the allocators of @pd (NULL: none).  Do
+ * not call it under a lock, because the allocators belong to the application.
  * @type: enum usiwdv_res_type.
- * Return: 0, *ret_slots NULL: the RNIC's own; -ENOMEM; -EINVAL: not aligned.
+ * Return: 0: with *ret_slots NULL the RNIC allocates; -ENOMEM; -EINVAL: the
+ *   memory is not aligned.
  */
 int usiw_pd_slots_alloc(struct usiw_pd *pd, size_t size, uint64_t type,
 			void **ret_slots);
 /* @slots NULL: nothing. */
 void usiw_pd_slots_free(struct usiw_pd *pd, void *slots, uint64_t type);
 
-/* What every kind of CQ begins with; -EINVAL: see ibv_create_cq(3).
+/* The common part of making a CQ; -EINVAL: see ibv_create_cq(3).
  * @pd: parent domain; may be NULL. */
 int usiw_cq_new(struct ibv_context *context, uint32_t cqe,
 		const struct ibv_comp_channel *channel, uint32_t comp_vector,
 		struct usiw_pd *pd, struct usiw_cq **ret_cq);
 
 /*
- * Wait until the application has acknowledged @event_cnt events: it may still
- * hold a pointer to the object that it read with them.
+ * Waits until the application has acknowledged @event_cnt events, because until
+ * then it may hold a pointer to the object that it read with them.
  * @completed: counter guarded by @mutex, signalled through @cond.
  */
 void usiw_wait_acks(pthread_mutex_t *mutex, pthread_cond_t *cond,
@@ -312,17 +315,17 @@ int usiw_qp_connect(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 /* RTR -> RTS of such a QP; -EINVAL. */
 int usiw_qp_connect_send(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 			 int mask);
-/* What ibv_query_qp() answers of it. */
+/* The attributes of it for ibv_query_qp(). */
 void usiw_qp_connect_query(const struct usiw_qp *qp, struct ibv_qp_attr *attr);
-/* How long a sender waits for its peer, as ibv_modify_qp(3) counts; 0: for
- * ever. */
+/* How long a sender waits for its peer, from the attributes of
+ * ibv_modify_qp(3); 0: without limit. */
 uint64_t usiw_retry_ns(uint8_t timeout, uint8_t retry_cnt);
 
-/* Encode @wr into @slot; -EINVAL: more than @max_sge elements. */
+/* Encodes @wr into @slot; -EINVAL: more than @max_sge elements. */
 int usiw_rqe_encode(uint32_t max_sge, const struct ibv_recv_wr *wr,
 		    struct usiw_rqe *slot);
 
-/* Judge the copy of a CQE and decode it; an impossible one is an error. */
+/* Checks the copy of a CQE and decodes it.  An invalid one becomes an error. */
 void usiw_cqe_decode(const struct usiw_cqe *cqe, struct ibv_wc *ret_wc);
 
 /* The operations of verbs-ops.def that are done. */
@@ -339,8 +342,8 @@ void usiw_cqe_decode(const struct usiw_cqe *cqe, struct ibv_wc *ret_wc);
 
 extern const struct verbs_ops usiw_context_ops;
 
-/* Those of @layout, in its order, at @ret_ops: at most VERBS_OP_CNT pointers.
- * Return: how many. */
+/* Stores the operations of @layout, in its order, at @ret_ops: at most
+ * VERBS_OP_CNT pointers.  Return: their number. */
 size_t usiw_ops_of(uint32_t layout, void *ret_ops);
 
 extern const struct verbs_device_ops usiw_device_ops;

@@ -2,13 +2,12 @@
 /*
  * Protection domains, thread domains, and parent domains, which join the two.
  *
- * To the RNIC a parent domain is the protection domain below it.  What was
- * made on which is counted here, so that none ends before its users.
+ * For the RNIC a parent domain is the protection domain below it.  The objects
+ * made on each domain are counted here, so that no domain ends before them.
  *
- * A parent domain may bring allocators for the slots of the queues made on
- * it.  They are called without any lock, and never in a forked child for what
- * the parent has made: there the memory is the child's copy, or nothing, as
- * the application has it.
+ * A parent domain may have allocators for the slots of the queues made on it.
+ * They are called without any lock.  A forked child does not call them for
+ * queues of its parent, because the memory there depends on the application.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,7 +18,7 @@
 
 void usiw_pd_get(struct usiw_pd *pd)
 {
-	/* relaxed: whoever has @pd to give has a reference */
+	/* relaxed: the caller has a reference to @pd */
 	atomic_fetch_add_explicit(&pd->user_cnt, 1, memory_order_relaxed);
 }
 
@@ -78,7 +77,7 @@ static int pd_close(struct usiw_pd *pd)
 	return 0;
 }
 
-/* Parent domains end here as well.  Inherited objects end in any order. */
+/* It frees parent domains as well, and inherited objects in any order. */
 int usiw_dealloc_pd(struct ibv_pd *ibpd)
 {
 	struct usiw_pd *pd = usiw_pd(ibpd);
@@ -133,8 +132,8 @@ int usiw_pd_slots_alloc(struct usiw_pd *pd, size_t size, uint64_t type,
 	*ret_slots = NULL;
 	if (!pd || !pd->alloc)
 		return 0;
-	/* Whole pages: so that it can be madvise()d, and an allocator that
-	 * hands out piece after piece keeps the next one aligned. */
+	/* Whole pages, so that madvise() works, and an allocator that returns
+	 * consecutive pieces keeps them aligned. */
 	size = (size + page - 1) / page * page;
 	slots = pd->alloc(&pd->pd, pd->pd_context, size, page, type);
 	if (!slots)
@@ -187,8 +186,8 @@ parent_set_allocators(struct usiw_pd *pd,
 }
 
 /*
- * A parent domain may be made on another: it is interchangeable with a
- * protection domain.  Nothing is inherited but that.
+ * A parent domain may be made on another one, like on a protection domain.  It
+ * inherits only the protection domain.
  */
 struct ibv_pd *
 usiw_alloc_parent_domain(struct ibv_context *context,

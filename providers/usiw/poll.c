@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* CQE -> work completion. */
+/* Work completions from CQEs. */
 #include <string.h>
 
 #include "door.h"
 #include "objects.h"
 
-/* Status, opcode and flags go through as numbers. */
+/* Status, opcode and flags have the same numbers. */
 _Static_assert((int)IBV_WC_SUCCESS == USIW_WC_SUCCESS, "wc status");
 _Static_assert((int)IBV_WC_LOC_LEN_ERR == USIW_WC_LOC_LEN_ERR, "wc status");
 _Static_assert((int)IBV_WC_LOC_QP_OP_ERR == USIW_WC_LOC_QP_OP_ERR, "wc status");
@@ -86,7 +86,7 @@ static int cq_drain(struct usiw_cq *cq, int num, struct ibv_wc *wc)
 	uint32_t cnt;
 	void *slot;
 
-	/* A look without the lock: an empty queue is not worth taking it. */
+	/* Without the lock: an empty queue does not need it. */
 	if (usiw_ring_is_empty(cq->ring))
 		return 0;
 	usiw_cq_lock(cq);
@@ -114,7 +114,7 @@ int usiw_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
 		return usiw_door_minus(-EINVAL);
 	if (num == 0)
 		return 0;
-	/* The poller drives the engine: nobody has to be woken. */
+	/* The poller runs the engine, so no thread has to be woken. */
 	if (rnic_cq_wants_progress(cq->rnic))
 		rnic_cq_progress(cq->rnic);
 	cnt = cq_drain(cq, num, wc);

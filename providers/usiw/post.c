@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * ibv_post_send(), ibv_post_recv() and their kin.  Never block on the engine,
- * never allocate.
+ * ibv_post_send(), ibv_post_recv() and similar verbs.  They never wait for the
+ * engine and never allocate.
  *
- * A list is encoded under the lock of its queue, published by one commit and
- * announced by one ring of the bell, outside the lock: ringing may make this
- * thread the leader, and others go on posting meanwhile.
+ * A list is encoded under the lock of its queue, and published by one commit.
+ * The doorbell is rung once, outside the lock, because this thread may become
+ * the leader while others continue to post.
  */
 #include <string.h>
 
@@ -56,7 +56,7 @@ int usiw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		*bad_wr = wr;
 		return usiw_door_int(-ENODEV);
 	}
-	/* After the stream has ended WRs are taken, and flushed. */
+	/* After the stream has ended WRs are accepted and flushed. */
 	if (usiw_qp_is_unsendable(qp)) {
 		*bad_wr = wr;
 		return usiw_door_int(-EINVAL);
@@ -77,7 +77,7 @@ int usiw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	return usiw_door_int(err);
 }
 
-/* Type 1 comes without a work request of the application's. */
+/* Posts a binding of type 1, for which the application has no work request. */
 static int sq_post_bind_locked(struct usiw_qp *qp, const struct ibv_mw *mw,
 			       uint32_t rkey, const struct ibv_mw_bind *bind)
 {
@@ -131,7 +131,7 @@ int usiw_rqe_encode(uint32_t max_sge, const struct ibv_recv_wr *wr,
 	return 0;
 }
 
-/* Encode and publish the list; *ret_wr: the first that was not taken. */
+/* Encodes and publishes the list; *ret_wr: the first that was not accepted. */
 static int rq_post_locked(const struct usiw_ring *ring, uint32_t max_sge,
 			  struct ibv_recv_wr *wr, struct ibv_recv_wr **ret_wr,
 			  uint32_t *ret_cnt)
@@ -199,7 +199,7 @@ int usiw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 	return usiw_door_int(err);
 }
 
-/* Tag matching is not offered; the list stays the caller's from its head. */
+/* Tag matching is not supported; no entry of the list is accepted. */
 int usiw_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr,
 		      struct ibv_ops_wr **bad_wr)
 {

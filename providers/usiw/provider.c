@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The provider as libibverbs sees it: registration, which devices are ours,
- * opening and closing one.
+ * The provider's functions for libibverbs: registration, matching of devices,
+ * opening and closing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +15,13 @@
 
 #define DEVICE_PREFIX "usiw_"
 
-/* What abi_version of a device says below class/infiniband_verbs. */
+/* The abi_version of a device below class/infiniband_verbs. */
 #define USIW_UVERBS_ABI 1
 
 /*
- * By name: the sysfs tree shows no modalias, and no kernel driver may call
- * its devices usiw_*.  They are of the RNIC that the preload library loaded,
- * which has to be ours.
+ * Matches by name, because the sysfs tree shows no modalias.  No kernel driver
+ * names its devices usiw_*.  The devices belong to the RNIC library that the
+ * preload library loaded, which must be the provider's.
  */
 static bool device_match(struct verbs_sysfs_dev *sysfs_dev)
 {
@@ -43,7 +43,7 @@ static void device_uninit(struct verbs_device *vdev)
 	free(vdev);
 }
 
-/* Takes @cmd_fd over, also on failure. */
+/* Takes over @cmd_fd, even on failure. */
 static struct verbs_context *context_alloc(struct ibv_device *device,
 					   int cmd_fd, void *private_data)
 {
@@ -55,7 +55,7 @@ static struct verbs_context *context_alloc(struct ibv_device *device,
 
 	(void)private_data;
 	if (!dev) {
-		util_err("verbs", "%s: the RNIC knows no such device",
+		util_err("verbs", "%s: the RNIC has no such device",
 			 device->name);
 		close(cmd_fd);
 		return usiw_door_null(-ENODEV);
@@ -69,7 +69,7 @@ static struct verbs_context *context_alloc(struct ibv_device *device,
 	if (!ctx)
 		return NULL;
 	if (!usiw_library_is_context(&ctx->context)) {
-		/* Its members are elsewhere: it cannot be freed either. */
+		/* Its members are elsewhere, so it cannot be freed either. */
 		util_err("verbs",
 			 "%s: this libibverbs (provider ABI %u) has another "
 			 "struct verbs_context than released ones: install a "
@@ -102,8 +102,8 @@ void usiw_free_context(struct ibv_context *context)
 	UTIL_CANCEL_OFF();
 	struct usiw_context *ctx = usiw_context(context);
 
-	/* The RNIC owns the channel behind async_fd and closes it; inherited,
-	 * it is no more than an fd, which the library closes. */
+	/* The RNIC owns the channel behind async_fd and closes it.  In a forked
+	 * child it is only an fd, which the library closes. */
 	if (!rnic_context_is_forked(ctx->rnic)) {
 		rnic_context_close(ctx->rnic);
 		context->async_fd = -1;
@@ -112,7 +112,7 @@ void usiw_free_context(struct ibv_context *context)
 	free(ctx);
 }
 
-/* Nothing to do: the RNIC counts what the application has read. */
+/* Nothing to do: the RNIC counts the events that the application has read. */
 void usiw_async_event(struct ibv_context *context,
 		      struct ibv_async_event *event)
 {
@@ -144,7 +144,7 @@ const struct verbs_device_ops usiw_device_ops = {
 	.uninit_device = device_uninit,
 };
 
-/* A library that is not known gets no devices of ours; the program goes on. */
+/* With an unknown library the program runs without usiw devices. */
 static __attribute__((constructor)) void provider_register(void)
 {
 	if (usiw_library_find() == 0)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Queue pairs: making, changing, asking, ending; posting is in post.c.
+ * Queue pairs: create, modify, query, destroy; posting is in post.c.
  *
- * iWARP has no INIT and no RTR: both are IDLE.  With rdma_cm, which owns the
- * stream, RTS comes with the stream; librdmacm nevertheless walks a QP through
- * INIT and RTR on its passive side, which changes nothing but rights.  Without
- * rdma_cm, RTR names the peer, and the stream comes when both have done so
- * (connect.c).
+ * iWARP has no INIT and no RTR; both are IDLE.  With rdma_cm, which owns the
+ * stream, the QP is in RTS when the stream exists.  On its passive side
+ * librdmacm still moves a QP through INIT and RTR, which changes only access
+ * rights.  Without rdma_cm, RTR names the peer, and the stream exists when both
+ * sides have named each other (connect.c).
  *
  * Persona ca shows the states of InfiniBand, from RESET on, as the application
- * moves them: IDLE is what they have in common.  There rdma_cm's handshake has
- * RTR name a peer, too, but by a number that is no QP's.
+ * moves the QP.  All of them are IDLE for the RNIC.  There rdma_cm's handshake
+ * also has an RTR that names a peer, but by a number that no QP has.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -22,9 +22,9 @@
 #include "usiwdv.h"
 
 /*
- * Rights that a QP can give to its peer.  Programs give it their region's flags
- * whole, and the kernel looks at none that it does not know: nor is any other
- * refused here.
+ * Access rights that a QP can give to its peer.  Programs pass all flags of
+ * their region.  The kernel ignores those that it does not know, and so does
+ * usiw.
  */
 #define QP_ACCESS                                                              \
 	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |                  \
@@ -33,7 +33,7 @@
 
 #define PSN_MASK 0xffffffu
 #define QP_MASK_KNOWN ((IBV_QP_DEST_QPN << 1) - 1)
-/* Asks for what no usiw QP does. */
+/* Attributes that usiw does not support. */
 #define QP_MASK_REFUSED                                                        \
 	(IBV_QP_EN_SQD_ASYNC_NOTIFY | IBV_QP_ALT_PATH |                        \
 	 IBV_QP_PATH_MIG_STATE | IBV_QP_CAP | IBV_QP_RATE_LIMIT)
@@ -69,7 +69,8 @@ static int qp_init_attr_check(const struct ibv_pd *pd,
 	return qp_caps_check(attr);
 }
 
-/* What the RNIC gave must fit into its slots: post.c relies on it. */
+/* The capacities that the RNIC returned must fit into its slots, which post.c
+ * relies on. */
 static void qp_assert_room(const struct usiw_qp *qp)
 {
 	assert(sizeof(struct usiw_sqe) +
@@ -168,8 +169,8 @@ static void qp_init_public(struct ibv_qp *qp, struct ibv_pd *pd,
 	qp->srq = attr->srq;
 	qp->handle = num;
 	qp->qp_num = num;
-	/* Where libibverbs puts every new QP; ibv_query_qp() asks the RNIC, for
-	 * which RESET and INIT are one. */
+	/* The state that libibverbs gives to every new QP.  ibv_query_qp() asks
+	 * the RNIC, for which RESET and INIT are one state. */
 	qp->state = IBV_QPS_RESET;
 	qp->qp_type = attr->qp_type;
 	qp->events_completed = 0;
@@ -197,7 +198,7 @@ static int qp_new(struct ibv_pd *ibpd, struct ibv_qp_init_attr *attr,
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
 		return -ENOMEM;
-	/* ibv_wr_start() leaves it with the application. */
+	/* The application keeps this lock after ibv_wr_start(). */
 	util_lock_init(&qp->sq_lock, UTIL_RANK_APP);
 	util_lock_init(&qp->rq_lock, UTIL_RANK_QP_RQ);
 	err = qp_open(pd, attr, qp);
@@ -225,8 +226,8 @@ struct ibv_qp *usiw_create_qp(struct ibv_pd *ibpd,
 }
 
 /*
- * The extended form begins with the attributes of the plain one; libibverbs
- * itself relies on that.
+ * The extended structure begins with the members of the plain one, which
+ * libibverbs itself relies on.
  */
 _Static_assert(offsetof(struct ibv_qp_init_attr_ex, sq_sig_all) ==
 		       offsetof(struct ibv_qp_init_attr, sq_sig_all),
@@ -236,13 +237,13 @@ _Static_assert(offsetof(struct ibv_qp_init_attr_ex, sq_sig_all) ==
 	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |                 \
 	 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 
-/* *ret_opcodes: those that ibv_wr_*() shall have. */
+/* *ret_opcodes: the opcodes for ibv_wr_*(). */
 static int qp_ex_check(const struct ibv_context *context,
 		       const struct ibv_qp_init_attr_ex *attr,
 		       uint32_t *ret_opcodes)
 {
-	/* Types and attributes of what there is not come first: they bring
-	 * no PD, or a structure that nobody could have made. */
+	/* Unsupported types and attributes are checked first, because they may
+	 * come without a PD, or with a structure that usiw cannot make. */
 	if (attr->qp_type != IBV_QPT_RC ||
 	    (attr->comp_mask & ~(uint32_t)QP_EX_OFFERED))
 		return -EOPNOTSUPP;
@@ -295,7 +296,7 @@ static enum ibv_qp_state qp_state_to_verbs(enum rnic_qp_state state)
 	return IBV_QPS_UNKNOWN;
 }
 
-/* As the application has moved it, while nothing has happened to it. */
+/* The state to which the application moved the QP, unless that has changed. */
 static enum ibv_qp_state qp_state_told(const struct usiw_qp *qp,
 				       enum rnic_qp_state state)
 {
@@ -309,7 +310,8 @@ static enum ibv_qp_state qp_state_told(const struct usiw_qp *qp,
 	return qp_state_to_verbs(state);
 }
 
-/* The application thinks it is in @cur: IDLE has three names. */
+/* True if the state @cur, given by the application, matches @state.  IDLE has
+ * three names. */
 static bool qp_state_is(const struct usiw_qp *qp, enum rnic_qp_state state,
 			enum ibv_qp_state cur)
 {
@@ -353,7 +355,7 @@ static int qp_attr_check(const struct usiw_qp *qp,
 	return 0;
 }
 
-/* What rnic has to do for a wanted state. */
+/* The action of rnic/ for a wanted state. */
 enum qp_move {
 	MOVE_NONE,
 	MOVE_CONNECT,	   /* INIT -> RTR without rdma_cm */
@@ -363,7 +365,8 @@ enum qp_move {
 	MOVE_RESET,
 };
 
-/* Names no peer, or a connection of rdma_cm's in place of one. */
+/* True if the attributes name no peer, or a connection of rdma_cm in its place.
+ */
 static bool qp_attr_is_of_cm(const struct ibv_qp_attr *attr, int mask)
 {
 	if (mask & IBV_QP_DEST_QPN)
@@ -372,8 +375,8 @@ static bool qp_attr_is_of_cm(const struct ibv_qp_attr *attr, int mask)
 }
 
 /*
- * Persona ca: as qp_move_find(), by InfiniBand's states.  SQD, which leaves a
- * connection as it is there, is not offered.
+ * Persona ca: as qp_move_find(), by InfiniBand's states.  SQD, which keeps the
+ * connection open in InfiniBand, is not supported.
  */
 static int qp_move_find_ca(const struct usiw_qp *qp,
 			   const struct ibv_qp_attr *attr, int mask,
@@ -443,14 +446,14 @@ static int qp_move_find(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 			*ret_move = MOVE_CONNECT_SEND;
 			return 0;
 		}
-		/* The stream makes it so, not this call (librdmacm makes it
-		 * while its ACCEPT is still to come). */
+		/* The stream moves the QP, not this call.  librdmacm calls it
+		 * before its ACCEPT. */
 		if (state == RNIC_QPS_RTS)
 			return 0;
 		return is_idle && qp->is_rtr_seen ? 0 : -EINVAL;
 	case IBV_QPS_SQD:
-		/* rdma_disconnect() asks for it wherever the QP is, and goes
-		 * on only if it succeeds. */
+		/* rdma_disconnect() calls it in any state of the QP, and
+		 * continues only if it succeeds. */
 		*ret_move = state == RNIC_QPS_RTS ? MOVE_CLOSE : MOVE_NONE;
 		return 0;
 	case IBV_QPS_ERR:
@@ -483,14 +486,14 @@ static int qp_move(struct usiw_qp *qp, const struct ibv_qp_attr *attr, int mask,
 		return err;
 	case MOVE_CLOSE:
 		err = rnic_qp_modify(qp->rnic, RNIC_QPS_CLOSING);
-		/* The peer was faster: no longer RTS, and on its way down. */
+		/* The peer was faster: the QP has left RTS and is closing. */
 		if (err == -EINVAL && rnic_qp_state(qp->rnic) != RNIC_QPS_RTS)
 			return 0;
 		return err;
 	case MOVE_ERROR:
 		return rnic_qp_modify(qp->rnic, RNIC_QPS_ERROR);
 	case MOVE_RESET:
-		/* A stream ends before its QP can be idle again. */
+		/* The stream must end before its QP can be IDLE again. */
 		err = rnic_qp_modify(qp->rnic, RNIC_QPS_ERROR);
 		if (!err)
 			err = rnic_qp_modify(qp->rnic, RNIC_QPS_IDLE);
@@ -501,7 +504,7 @@ static int qp_move(struct usiw_qp *qp, const struct ibv_qp_attr *attr, int mask,
 	return -EINVAL;
 }
 
-/* What the RNIC has no use for is answered as it was set. */
+/* Attributes that the RNIC does not use are stored for ibv_query_qp(). */
 static void qp_remember(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 			int mask)
 {
@@ -530,7 +533,7 @@ static void qp_remember(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 	told->sq_psn &= PSN_MASK;
 }
 
-/* What the QP has completed and nobody has polled is forgotten.  Meanwhile no
+/* Removes the completions of the QP that have not been polled.  Until then no
  * other QP may have its number. */
 static void qp_clean_cqs(struct ibv_qp *ibqp)
 {
@@ -613,7 +616,7 @@ static uint8_t at_most_255(uint32_t value)
 	return value > UINT8_MAX ? UINT8_MAX : (uint8_t)value;
 }
 
-/* A stream says better than any wish who is there and what was agreed. */
+/* Attributes of a connected QP are those of its stream. */
 static void qp_attr_connected(struct ibv_context *context,
 			      const struct rnic_qp_attr *rnic,
 			      struct ibv_qp_attr *attr)
@@ -642,7 +645,7 @@ int usiw_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 	struct rnic_qp_attr rnic;
 	int err;
 
-	(void)attr_mask; /* a minimum: everything is answered */
+	(void)attr_mask; /* a minimum: all attributes are filled in */
 	if (usiw_is_forked(qp->fork_gen))
 		return usiw_door_int(-ENODEV);
 	err = usiw_query_port(ibqp->context, USIW_PORT, &port);
@@ -667,7 +670,7 @@ int usiw_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 	return 0;
 }
 
-/* No promise: the kernel copies octets in an order of its own. */
+/* Not guaranteed, because the kernel copies octets in any order. */
 int usiw_query_qp_data_in_order(struct ibv_qp *ibqp, enum ibv_wr_opcode op,
 				uint32_t flags)
 {
@@ -677,7 +680,7 @@ int usiw_query_qp_data_in_order(struct ibv_qp *ibqp, enum ibv_wr_opcode op,
 	return 0;
 }
 
-/* Who could still hold it: as with usiw_destroy_cq(). */
+/* Remaining users are handled as in usiw_destroy_cq(). */
 int usiw_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct usiw_qp *qp = usiw_qp(ibqp);

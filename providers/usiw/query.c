@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the device and its port are and can; all of it asked of the RNIC. */
+/* Attributes of the device and its port, as the RNIC returns them. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,7 @@ enum link_speed {
 	 IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_WINDOW |                       \
 	 IBV_DEVICE_MEM_WINDOW_TYPE_2B)
 
-/* Reads that all QPs together may have to answer. */
+/* Number of reads that all QPs together may have to answer. */
 static int reads_total(const struct rnic_limits *limits)
 {
 	int total;
@@ -42,9 +42,9 @@ static int reads_total(const struct rnic_limits *limits)
 }
 
 /*
- * The CPU's own operations: atomic against everybody's, whichever context,
- * process or device they come through.  Programs for InfiniBand (UCX) look for
- * HCA, which promises less and is what its adapters say.
+ * usiw uses the CPU's atomic operations, which are atomic for every context,
+ * process and device.  Programs for InfiniBand (UCX) look for HCA, which
+ * promises less and which InfiniBand's adapters return.
  */
 static enum ibv_atomic_cap atomic_cap(const struct usiw_context *ctx)
 {
@@ -76,7 +76,7 @@ static void device_attr_fill(const struct usiw_context *ctx,
 		.max_mr = (int)limits->max_mr,
 		.max_mw = (int)limits->max_mw,
 		.max_pd = (int)limits->max_pd,
-		/* what a peer may have outstanding here; what we may there */
+		/* outstanding at this side, and at the peer */
 		.max_qp_rd_atom = (int)limits->max_ird,
 		.max_qp_init_rd_atom = (int)limits->max_ord,
 		.max_res_rd_atom = reads_total(limits),
@@ -89,7 +89,7 @@ static void device_attr_fill(const struct usiw_context *ctx,
 	};
 }
 
-/* Faults are caught whatever the operation; atomics if there are any. */
+/* Faults are handled for every operation, including atomics if supported. */
 static void odp_caps_fill(struct ibv_device_attr_ex *ex)
 {
 	uint32_t rc = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
@@ -102,7 +102,7 @@ static void odp_caps_fill(struct ibv_device_attr_ex *ex)
 	ex->odp_caps.per_transport_caps.rc_odp_caps = rc;
 }
 
-/* Also in a forked child: nothing of the parent's is asked. */
+/* It works in a forked child, too, because it uses nothing of the parent. */
 int usiw_query_device_ex(struct ibv_context *context,
 			 const struct ibv_query_device_ex_input *input,
 			 struct ibv_device_attr_ex *attr, size_t attr_size)
@@ -125,7 +125,8 @@ int usiw_query_device_ex(struct ibv_context *context,
 	ex.device_cap_flags_ex = ex.orig_attr.device_cap_flags;
 	odp_caps_fill(&ex);
 	ex.max_dm_size = rnic_limits()->max_dm_size;
-	/* An older or newer program's structure is shorter or longer. */
+	/* The structure of an older program is shorter, of a newer one longer.
+	 */
 	if (attr_size > sizeof(ex))
 		memset((uint8_t *)attr + sizeof(ex), 0, attr_size - sizeof(ex));
 	memcpy(attr, &ex, attr_size < sizeof(ex) ? attr_size : sizeof(ex));
@@ -133,9 +134,9 @@ int usiw_query_device_ex(struct ibv_context *context,
 }
 
 /*
- * The clock of completion time stamps.  Where tv_nsec has the bits it holds
- * all, as programs expect that look at nothing else; those that add tv_sec
- * see the same.
+ * The clock of completion timestamps.  If tv_nsec has enough bits it holds the
+ * whole time, because some programs read nothing else.  Programs that add
+ * tv_sec get the same value.
  */
 static struct timespec clock_to_verbs(uint64_t ns)
 {
@@ -145,8 +146,8 @@ static struct timespec clock_to_verbs(uint64_t ns)
 				  .tv_nsec = (long)(ns % 1000000000u) };
 }
 
-/* What is asked for and not known is left out of comp_mask, as the man page
- * has it. */
+/* Unknown values that are asked for are removed from comp_mask, as the man page
+ * says. */
 int usiw_query_rt_values(struct ibv_context *context,
 			 struct ibv_values_ex *values)
 {
@@ -170,7 +171,7 @@ static enum ibv_mtu mtu_to_verbs(uint32_t mtu)
 	return IBV_MTU_256;
 }
 
-/* Link speeds in Mbit/s, as verbs can say them, falling. */
+/* Link speeds in Mbit/s that verbs can express, in falling order. */
 static const struct {
 	long mbps;
 	uint8_t speed, width;
@@ -180,7 +181,7 @@ static const struct {
 	{ 25000, SPEED_EDR, WIDTH_1X },	 { 10000, SPEED_FDR10, WIDTH_1X },
 };
 
-/* What the interface says; 0: nothing (lo). */
+/* The speed of the interface; 0: unknown (lo). */
 static long port_mbps(const char *ifname)
 {
 	UTIL_CANCEL_OFF();
@@ -199,8 +200,8 @@ static long port_mbps(const char *ifname)
 }
 
 /*
- * The nearest rate that is not above the interface's.  An interface that has
- * no speed gets the least there is, as from the kernel.
+ * The highest rate that is not above the interface's.  An interface without
+ * speed gets the lowest rate, as from the kernel.
  */
 static void port_rate_fill(const char *ifname, struct ibv_port_attr *attr)
 {
@@ -218,10 +219,10 @@ static void port_rate_fill(const char *ifname, struct ibv_port_attr *attr)
 	}
 }
 
-/* Of the rate that port attributes tell where there is no speed. */
+/* The rate in the port attributes if the speed is unknown. */
 #define SDR_MBPS 2500
 
-/* In units of 100 Mbit/s, which say more than a rate can. */
+/* In units of 100 Mbit/s, which are finer than a rate. */
 int usiw_query_port_speed(struct ibv_context *context, uint32_t port_num,
 			  uint64_t *speed)
 {
@@ -259,8 +260,8 @@ int usiw_query_port(struct ibv_context *context, uint8_t port_num,
 		.state = dev.is_up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN,
 		.max_mtu = IBV_MTU_4096,
 		.active_mtu = mtu_to_verbs(dev.mtu),
-		/* Programs keep it, while addresses come and go: the table's
-		 * size, not how much of it is in use. */
+		/* The size of the table, not its use, because programs store it
+		 * while addresses are added and removed. */
 		.gid_tbl_len = RNIC_GID_MAX,
 		.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS,
 		.max_msg_sz = rnic_limits()->max_msg_size,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The table of operations that libibverbs gets, and the refusals in it: what
- * is not offered answers EOPNOTSUPP in each verb's own way.
+ * The table of operations for libibverbs.  A verb that is not supported fails
+ * with EOPNOTSUPP, in the way of that verb.
  *
  * Every row is set, so that the library never falls back to a command on the
  * uverbs fd.
@@ -11,7 +11,7 @@
 #include "door.h"
 #include "objects.h"
 
-/* A refusal has no use for what it is asked. */
+/* The functions for unsupported verbs do not use their parameters. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #define REFUSE_DO(ret, name, params)

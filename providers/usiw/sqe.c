@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The send encoder: which opcodes there are, and how a work request becomes a
- * queue entry.
+ * The send encoder: the table of opcodes, and the encoding of work requests as
+ * queue entries.
  */
 #include "sqe.h"
 
@@ -11,8 +11,8 @@
 	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |             \
 	 IBV_SEND_INLINE)
 
-/* Rights that say nothing of a window: its own side goes by the region's, and
- * programs ask for both together. */
+/* Rights that have no effect on a window.  Local access depends on the region,
+ * and programs ask for both together. */
 #define BIND_ACCESS_VOID                                                       \
 	((unsigned int)IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_OPTIONAL_RANGE)
 
@@ -48,7 +48,7 @@ static int sge_list_len(const struct ibv_sge *sge, size_t sge_cnt,
 	return 0;
 }
 
-/* Inline data is gathered here: any list that fits will do. */
+/* Gathers inline data; the list may have any number of elements. */
 static int sqe_set_inline(const struct usiw_sq_limits *limits,
 			  const struct usiw_wr_kind *kind,
 			  const struct ibv_sge *sge, int sge_cnt,
@@ -98,7 +98,7 @@ int usiw_sqe_set_sges(const struct usiw_sq_limits *limits, unsigned int traits,
 	return 0;
 }
 
-/* One test keeps these away from what most programs post. */
+/* One test skips these for the usual opcodes. */
 #define TRAITS_RARE                                                            \
 	(USIW_WR_ATOMIC | USIW_WR_IMM | USIW_WR_INV | USIW_WR_NO_DATA)
 
@@ -115,8 +115,7 @@ static void sqe_set_rare(const struct usiw_wr_kind *kind,
 		slot->imm_be = wr->imm_data;
 	if (kind->traits & USIW_WR_INV)
 		slot->rkey = wr->invalidate_rkey;
-	/* As with other devices, nobody looks at a list that is given all the
-	 * same. */
+	/* A list is ignored, as with other devices. */
 	if (kind->traits & USIW_WR_NO_DATA)
 		slot->flags &= (uint8_t)~USIW_SQE_INLINE;
 }
@@ -144,7 +143,7 @@ int usiw_sqe_encode(const struct usiw_sq_limits *limits,
 	if (wr->send_flags & IBV_SEND_INLINE)
 		return sqe_set_inline(limits, kind, wr->sg_list, wr->num_sge,
 				      slot);
-	/* A negative count is more than any limit. */
+	/* As unsigned, a negative count exceeds every limit. */
 	return usiw_sqe_set_sges(limits, kind->traits, wr->sg_list,
 				 (uint32_t)wr->num_sge, slot);
 }
@@ -155,7 +154,7 @@ int usiw_sqe_set_bind(const struct ibv_qp *qp, const struct ibv_mw *mw,
 {
 	const struct ibv_mr *mr = info->mr;
 
-	/* The key is the application's, the index is not. */
+	/* The application may change the key, not the index. */
 	if (!mw || mw->context != qp->context || (rkey ^ mw->rkey) >> 8)
 		return -EINVAL;
 	if (mr ? mr->context != qp->context : info->addr || info->length)

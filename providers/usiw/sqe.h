@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The send encoder, shared by ibv_post_send() and the ibv_wr_* calls: the
- * table of opcodes, and work request -> queue entry.
+ * The send encoder, for ibv_post_send() and the ibv_wr_* calls: the table of
+ * opcodes, and the encoding of work requests as queue entries.
  */
 #ifndef USIW_SQE_H
 #define USIW_SQE_H
@@ -10,7 +10,7 @@
 
 #include "objects.h"
 
-/* What a send opcode is to the encoder: a row of the table. */
+/* A row of the table: the properties of a send opcode. */
 struct usiw_wr_kind {
 	uint8_t opcode; /* enum usiw_wr_opcode; 0: not offered */
 	uint8_t traits; /* enum usiw_wr_trait */
@@ -26,10 +26,10 @@ enum usiw_wr_trait {
 	USIW_WR_BIND = 1u << 6,	   /* bind_mw: usiw_sqe_set_bind() */
 };
 
-/* IBV_WR_ATOMIC_WRITE, the last opcode of any verbs.h so far, is 15. */
+/* IBV_WR_ATOMIC_WRITE, the last opcode of any known verbs.h, is 15. */
 #define USIW_WR_KIND_CNT 16
 
-/* By enum ibv_wr_opcode; a row without opcode is a verb that is not offered. */
+/* By enum ibv_wr_opcode.  A row without opcode is not supported. */
 extern const struct usiw_wr_kind usiw_wr_kinds[USIW_WR_KIND_CNT];
 
 /* *ret_kind: the row for @opcode; -EOPNOTSUPP, -EINVAL: no such opcode. */
@@ -65,16 +65,16 @@ static inline uint8_t usiw_sqe_flags(const struct usiw_sq_limits *limits,
 }
 
 /*
- * Encode @wr as a @kind into @slot.
- * Return: 0; -EINVAL: see ibv_post_send(3); the slot may be half written,
- *   which nobody sees.
+ * Encodes @wr as a @kind into @slot.
+ * Return: 0; -EINVAL: see ibv_post_send(3).  The slot, which is not published,
+ *   may then be partly written.
  */
 int usiw_sqe_encode(const struct usiw_sq_limits *limits,
 		    const struct usiw_wr_kind *kind,
 		    const struct ibv_send_wr *wr, struct usiw_sqe *slot);
 
 /*
- * Give the entry in @slot, which has none, its elements.
+ * Adds the elements to the entry in @slot, which has none.
  * @traits: of its kind.
  * Return: 0; -EINVAL: too many, or too long a message.
  */
@@ -83,7 +83,7 @@ int usiw_sqe_set_sges(const struct usiw_sq_limits *limits, unsigned int traits,
 		      struct usiw_sqe *slot);
 
 /*
- * What BIND_MW on @qp makes of @mw.
+ * Encodes BIND_MW of @mw on @qp.
  * Return: 0; -EINVAL: another context's window or region, a key that is not
  *   the window's, octets without a region.
  */
@@ -91,7 +91,7 @@ int usiw_sqe_set_bind(const struct ibv_qp *qp, const struct ibv_mw *mw,
 		      uint32_t rkey, const struct ibv_mw_bind_info *info,
 		      struct usiw_sqe *slot);
 
-/* Post the type 1 binding of @mw as @rkey. */
+/* Posts the binding of @mw, of type 1, as @rkey. */
 int usiw_post_bind(struct usiw_qp *qp, struct ibv_mw *mw, uint32_t rkey,
 		   const struct ibv_mw_bind *bind);
 
@@ -101,9 +101,9 @@ int usiw_post_bind(struct usiw_qp *qp, struct ibv_mw *mw, uint32_t rkey,
  */
 int usiw_wr_opcodes_find(uint64_t send_ops, uint32_t *ret_opcodes);
 
-/* Make @qp, new, one for ibv_wr_*.  Return: 0; -ENOMEM. */
+/* Prepares @qp, which is new, for ibv_wr_*.  Return: 0; -ENOMEM. */
 int usiw_wr_init(struct usiw_qp *qp, uint32_t opcodes);
-/* @qp, of this process, ends; also one that never was for ibv_wr_*. */
+/* Called when @qp of this process ends, even if it was not for ibv_wr_*. */
 void usiw_wr_fini(struct usiw_qp *qp);
 
 #endif

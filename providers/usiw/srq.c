@@ -48,7 +48,7 @@ static int srq_new(struct ibv_pd *ibpd, struct ibv_srq_attr *attr,
 	err = rnic_srq_create(pd->rnic, &opt, &srq->rnic);
 	if (err)
 		goto free_slots;
-	/* Kept over the lead by a resize. */
+	/* A resize takes the lead while it holds this lock. */
 	util_lock_init(&srq->lock, UTIL_RANK_APP);
 	srq->is_single = pd->td != NULL;
 	srq->pd = pd;
@@ -110,7 +110,7 @@ struct ibv_srq *usiw_create_srq_ex(struct ibv_context *context,
 	return &srq->srq;
 }
 
-/* Nothing may be changed when one of the two cannot be. */
+/* Checks both changes first, so that either both are made or none. */
 static int srq_change_check(const struct usiw_srq *srq,
 			    const struct ibv_srq_attr *attr, int mask)
 {
@@ -137,8 +137,8 @@ static int srq_resize(struct usiw_srq *srq, uint32_t max_wr)
 				  USIWDV_RES_SRQ, &slots);
 	if (err)
 		return err;
-	/* Nobody posts meanwhile; this may wait for the lead, for which
-	 * nobody waits with the lock of an SRQ. */
+	/* The lock keeps posters out.  The resize may wait for the lead; no
+	 * thread waits for the lead with an SRQ's lock. */
 	usiw_srq_lock(srq);
 	err = rnic_srq_resize(srq->rnic, max_wr, slots);
 	if (!err) {
@@ -148,7 +148,7 @@ static int srq_resize(struct usiw_srq *srq, uint32_t max_wr)
 		slots = old;
 	}
 	usiw_srq_unlock(srq);
-	/* The old ones; those that did not come into use. */
+	/* The old slots, or on failure the new ones. */
 	usiw_pd_slots_free(srq->pd, slots, USIWDV_RES_SRQ);
 	return err;
 }
@@ -185,7 +185,7 @@ int usiw_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 	return 0;
 }
 
-/* Who could still hold it: as with usiw_destroy_cq(). */
+/* Remaining users are handled as in usiw_destroy_cq(). */
 int usiw_destroy_srq(struct ibv_srq *ibsrq)
 {
 	struct usiw_srq *srq = usiw_srq(ibsrq);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * libusiw.so: what an application links for the direct verbs.
+ * libusiw.so, which an application links for the direct verbs.
  *
- * The provider is a plugin that libibverbs loads by whatever path and name,
- * and that nobody can be linked to.  A QP, however, knows the code that posts
- * to it: the module which holds that is the provider that made the QP, and has
- * the symbol, or the QP is of another device.
+ * The provider is a plugin that libibverbs loads, and programs cannot be linked
+ * to it.  A QP refers to the code that posts to it.  The module with that code
+ * is the provider that made the QP.  It has the symbol, unless the QP belongs
+ * to another device.
  */
 #define _GNU_SOURCE
 #include "usiwdv.h"
@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <link.h>
 
-/* The version script lets it out. */
+/* The version script exports it. */
 #define EXPORT __attribute__((visibility("default")))
 
 typedef int attach_fd_fn(struct ibv_qp *qp, int fd,
@@ -38,7 +38,7 @@ static void *provider_symbol(const struct ibv_context *ctx, const char *name)
 	if (!module)
 		return NULL;
 	symbol = dlsym(module, name);
-	dlclose(module); /* the QP's context keeps it */
+	dlclose(module); /* the QP's context keeps it loaded */
 	return symbol;
 }
 
@@ -65,7 +65,7 @@ EXPORT int usiwdv_qp_error(struct ibv_qp *qp)
 	return fn && fn != usiwdv_qp_error ? fn(qp) : 0;
 }
 
-/* Called in the data path: the provider is looked for once. */
+/* The call is in the data path, so the provider is looked up once. */
 struct cq_sleep {
 	void *op; /* whose these are */
 	cq_sleep_begin_fn *begin;

@@ -10,13 +10,13 @@
 #include "door.h"
 #include "objects.h"
 
-/* The version script lets it out. */
+/* The version script exports it. */
 #define EXPORT __attribute__((visibility("default")))
 
-/* Attributes of this size are the first that there were. */
+/* The size of the first version of the attributes. */
 #define ATTACH_SIZE_MIN sizeof(struct usiwdv_attach_attr)
 
-/* Return: 0; -EINVAL: too short; -E2BIG: something in it that we don't know. */
+/* Return: 0; -EINVAL: too short; -E2BIG: an unknown part is not zero. */
 static int attr_copy(const struct usiwdv_attach_attr *from,
 		     struct usiwdv_attach_attr *to)
 {
@@ -42,7 +42,7 @@ static int attr_check(const struct usiwdv_attach_attr *attr)
 	if (attr->role == USIWDV_INITIATOR &&
 	    (attr->check_request || attr->last_msg_len))
 		return -EINVAL;
-	/* The Responder learns only later whether four octets fewer fit. */
+	/* The Responder learns later whether only four octets fewer fit. */
 	return attr->pd_len > USIWDV_PRIVATE_MAX ? -EMSGSIZE : 0;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What libibverbs and a provider agree on, which no installed header says.
+ * The interface between libibverbs and a provider, which no installed header
+ * describes.
  *
- * The names are libibverbs' own, so that whoever knows it finds his way.  None
- * of it depends on the library that is installed where the provider is built:
- * one binary serves every library of the table, and library.c finds out at
- * load which one it is.
+ * The names are those of libibverbs.  Nothing here depends on the library that
+ * is installed where the provider is built.  One binary serves every library of
+ * the table, and library.c finds out at load which one it is.
  *
  *   layout   rdma-core   number   operations   verbs_context grew by
  *     34     v34         34       73
@@ -42,7 +42,7 @@ struct ibv_dmah_init_attr;
 struct ibv_mr_init_attr;
 struct ibv_qp_attach_comp_cntr_attr;
 
-/* Link of the library's lists; ours to keep room for. */
+/* Link of the library's lists; the provider only reserves its space. */
 struct verbs_list_node {
 	void *next, *prev;
 };
@@ -67,8 +67,9 @@ struct verbs_sysfs_dev {
 	struct timespec time_created;
 };
 
-/* No entry of ours but the end: a usiw device has neither modalias nor driver
- * id.  libibverbs looks for hardware's driver id in every provider's table. */
+/* The provider's table has only the end, because a usiw device has neither
+ * modalias nor driver id.  libibverbs looks for the driver ID of hardware in
+ * every provider's table. */
 struct verbs_match_ent {
 	void *driver_data;
 	uint64_t id;
@@ -102,7 +103,7 @@ struct verbs_device {
 	uint64_t core_support;
 };
 
-/* What ibv_dereg_mr() and ibv_rereg_mr() look at beside struct ibv_mr. */
+/* The part that ibv_dereg_mr() and ibv_rereg_mr() read beside struct ibv_mr. */
 enum verbs_mr_type {
 	VERBS_MR_TYPE_MR = 0,
 	VERBS_MR_TYPE_NULL_MR = 1, /* cannot be registered anew */
@@ -115,8 +116,8 @@ struct verbs_mr {
 };
 
 /*
- * ibv_qp_to_qp_ex() looks at a mask behind struct ibv_qp_ex, which has grown;
- * a library's may be longer or shorter than that of the header.
+ * ibv_qp_to_qp_ex() reads a mask after struct ibv_qp_ex.  That structure has
+ * grown, so the library's may be longer or shorter than the header's.
  */
 enum verbs_qp_mask { VERBS_QP_EX = 1 << 1 };
 
@@ -128,14 +129,14 @@ struct verbs_qp {
 	uint64_t rest[16];
 };
 
-/* Every operation of every layout.  A library has the rows of its own. */
+/* Every operation of every layout.  A library has the rows of its layout. */
 #define VERBS_ROW(since, kind, ret, name, params) ret(*name) params;
 struct verbs_ops {
 #include "verbs-ops.def"
 };
 #define VERBS_OP_CNT (sizeof(struct verbs_ops) / sizeof(void (*)(void)))
 
-/* struct verbs_context ends with struct ibv_context, and grows at its begin. */
+/* struct verbs_context ends with struct ibv_context, and grows at its start. */
 #define VERBS_CONTEXT(grown)                                                   \
 	struct verbs_context_##grown {                                         \
 		void (*ops[38 + (grown)])(void);                               \
@@ -152,16 +153,16 @@ VERBS_CONTEXT(6);
 	offsetof(struct verbs_context_##grown, context)
 #define VERBS_CONTEXT_HEAD_MAX VERBS_CONTEXT_HEAD(6)
 
-/* The library's functions; all of it in symbol node IBVERBS_PRIVATE_<number>.
- * The struct verbs_context is the library's, which only it looks into. */
+/* The library's functions, all in the symbol node IBVERBS_PRIVATE_<number>.
+ * Only the library reads its struct verbs_context. */
 struct verbs_library {
 	/* verbs_register_driver_<number>() */
 	void (*register_driver)(const struct verbs_device_ops *ops);
 
 	/*
 	 * Allocates @alloc_size zeroed octets with a struct verbs_context in it
-	 * at @context_offset, and initialises that.  Takes @cmd_fd over, also
-	 * when it fails (NULL and errno).
+	 * at @context_offset, and initialises that.  It takes over @cmd_fd,
+	 * even when it fails (NULL and errno).
 	 */
 	void *(*init_and_alloc_context)(struct ibv_device *device, int cmd_fd,
 					size_t alloc_size,
@@ -202,8 +203,8 @@ _Static_assert(offsetof(struct verbs_mr, mr_type) == sizeof(struct ibv_mr),
 _Static_assert(VERBS_CONTEXT_HEAD(0) == 320, "verbs_context");
 #endif
 
-/* The installed library's, where its number is known: the header says the
- * same as the table. */
+/* If the number of the installed library is known, its header must match the
+ * table. */
 #ifdef USIW_VERBS_INSTALLED_GROWN
 _Static_assert(offsetof(struct verbs_context, context) ==
 		       VERBS_CONTEXT_HEAD(0) +

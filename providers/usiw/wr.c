@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * ibv_wr_*: work requests built call by call.
+ * ibv_wr_*: work requests that are built by several calls.
  *
- * A builder writes into the next free slot of the send queue, a setter adds to
- * what the last builder began, and ibv_wr_complete() publishes all of it by
- * one commit.  Neither answers anything, so the first error is remembered;
- * then nothing more is written, and nothing at all is published.  The lock of
- * the queue stays with the application from ibv_wr_start() to the end.
+ * A builder writes to the next free slot of the send queue, a setter adds to
+ * the entry of the last builder, and ibv_wr_complete() publishes all entries by
+ * one commit.  Builders and setters return nothing, so the first error is
+ * stored. After it nothing more is written, and nothing is published.  The
+ * application holds the lock of the queue from ibv_wr_start() to the end.
  */
 #include <string.h>
 
 #include "door.h"
 #include "sqe.h"
 
-/* IBV_SEND_INLINE means nothing here, a setter says it; programs that have
- * their flags from a struct ibv_send_wr give it nevertheless. */
+/* IBV_SEND_INLINE has no effect here, because a setter is used for inline data.
+ * Programs with flags from a struct ibv_send_wr still pass it. */
 #define WR_FLAGS_KNOWN                                                         \
 	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |             \
 	 IBV_SEND_INLINE)
@@ -34,18 +34,18 @@ static void wr_fail(struct usiw_qp *qp, int err)
 /* ---- fork --------------------------------------------------------------- */
 
 /*
- * Whoever forks between ibv_wr_start() and ibv_wr_complete(), or whose child
- * builds without a start, must not find the ring, which is not there.  Builders
- * and setters do not ask each time: the child of a fork makes the error that
- * they look for anyway.
+ * A child of a fork between ibv_wr_start() and ibv_wr_complete(), or a child
+ * that builds without a start, must not access the ring, which is not mapped
+ * there. Builders and setters check for a stored error anyway, so the fork
+ * handler stores one in the child.
  */
 static struct util_lock list_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
 static _Atomic(struct usiw_qp *) list; /* written under list_lock */
 
-/* Whatever a thread was doing to the list: each step leaves it whole. */
+/* The list is consistent after each step that a thread may have made. */
 static void fork_child(void)
 {
-	/* relaxed: nobody else is here */
+	/* relaxed: the child has one thread */
 	struct usiw_qp *qp = atomic_load_explicit(&list, memory_order_relaxed);
 
 	for (; qp;
@@ -53,7 +53,7 @@ static void fork_child(void)
 		qp->wr.err = -ENODEV;
 		qp->wr.sqe = NULL;
 	}
-	/* They stay so, and end without usiw_wr_fini(). */
+	/* They keep the error, and end without usiw_wr_fini(). */
 	atomic_store_explicit(&list, NULL, memory_order_relaxed);
 	util_lock_init(&list_lock, UTIL_RANK_LEAF);
 }
@@ -78,7 +78,7 @@ static int list_add(struct usiw_qp *qp)
 	atomic_store_explicit(&qp->wr_next, first, memory_order_relaxed);
 	if (first)
 		first->wr_prev = qp;
-	/* release: whole before it is seen */
+	/* release: the QP is complete before it is in the list */
 	atomic_store_explicit(&list, qp, memory_order_release);
 	util_unlock(&list_lock);
 	return 0;
@@ -101,7 +101,7 @@ void usiw_wr_fini(struct usiw_qp *qp)
 
 /* ---- builders ----------------------------------------------------------- */
 
-/* The entry that a builder fills; NULL: there was an error before, or is. */
+/* Gets the entry for a builder; NULL: there is an error, now or before. */
 static struct usiw_sqe *wr_begin(struct ibv_qp_ex *qpx,
 				 enum ibv_wr_opcode opcode)
 {
@@ -238,8 +238,8 @@ static void wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw, uint32_t rkey,
 		wr_fail(qp_of(qpx), err);
 }
 
-/* No queue pair can be made with these: a program that calls them all the
- * same gets its error like any other, rather than a NULL to jump to. */
+/* No queue pair can be made with these.  A program that calls them gets an
+ * error, instead of a jump to NULL. */
 
 static void wr_send_tso(struct ibv_qp_ex *qpx, void *hdr, uint16_t hdr_sz,
 			uint16_t mss)
@@ -268,8 +268,8 @@ static void wr_set_xrc_srqn(struct ibv_qp_ex *qpx, uint32_t remote_srqn)
 /* ---- setters ------------------------------------------------------------ */
 
 /*
- * The entry that takes data now; once, so that it is gone from the context.
- * NULL: there is none.
+ * Takes the entry that expects data out of the QP, so that it gets data only
+ * once.  NULL: there is none.
  */
 static struct usiw_sqe *wr_take(struct usiw_qp *qp, unsigned int forbidden)
 {
@@ -339,13 +339,13 @@ static void wr_set_inline_data(struct ibv_qp_ex *qpx, void *addr, size_t length)
 	wr_set_inline_data_list(qpx, 1, &buf);
 }
 
-/* ---- the region --------------------------------------------------------- */
+/* ---- start, complete, abort ---------------------------------------------- */
 
 static void wr_start(struct ibv_qp_ex *qpx)
 {
 	struct usiw_qp *qp = qp_of(qpx);
 
-	/* In a forked child the lock may be one that nobody gives back. */
+	/* In a forked child the holder of the lock may not exist. */
 	if (usiw_is_forked(qp->fork_gen)) {
 		qp->wr.err = -ENODEV;
 		return;
@@ -353,7 +353,8 @@ static void wr_start(struct ibv_qp_ex *qpx)
 	usiw_sq_lock(qp);
 	qp->wr.cnt = 0;
 	qp->wr.sqe = NULL;
-	/* As with ibv_post_send(): after the end WRs are taken, and flushed. */
+	/* As with ibv_post_send(), WRs are accepted and flushed after the end.
+	 */
 	qp->wr.err = usiw_qp_is_unsendable(qp) ? -EINVAL : 0;
 }
 
@@ -383,7 +384,7 @@ static int wr_complete(struct ibv_qp_ex *qpx)
 	return usiw_door_int(err);
 }
 
-/* ---- what a queue pair has of it ---------------------------------------- */
+/* ---- set-up of a queue pair ---------------------------------------------- */
 
 int usiw_wr_opcodes_find(uint64_t send_ops, uint32_t *ret_opcodes)
 {

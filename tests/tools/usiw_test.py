@@ -232,9 +232,9 @@ class Run(unittest.TestCase):
 
     def test_wrong_persona_is_wrong_usage(self):
         for words, what in ((["--persona", "hca", "true"], "hca"),
-                            (["--persona"], "rnic or ca?"),
-                            (["--persona="], "rnic and ca"),
-                            (["--persona", "ca"], "which command?"),
+                            (["--persona"], "value missing: rnic or ca"),
+                            (["--persona="], "rnic or ca"),
+                            (["--persona", "ca"], "command missing"),
                             (["--personality", "true"], "--personality")):
             done = usiw("run", *words)
             self.assertEqual(done.returncode, 2, words)
