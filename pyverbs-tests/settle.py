@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """rdma-core's suite takes a completed WRITE for a placed one.
 
-InfiniBand has it so, and so have queue pairs that ibv_modify_qp() connects on
-usiw.  Over rdma_cm it is as iWARP has it: a completed WRITE says that its buffer
-may be used again, and who wants to know that the octets are placed sends a
-READ behind them (RFC 5040 5.5).  The suite's tests of rdma_cm are taught to: a
-READ of nothing, which needs no rights, before the target's memory is looked at.
+That holds for InfiniBand, and for queue pairs that ibv_modify_qp() connects on
+usiw.  Over rdma_cm iWARP's rule holds: a completed WRITE says that its buffer
+may be used again.  To know that the octets are placed, a program sends a READ
+after them (RFC 5040 5.5).  This module adds such a READ to the suite's tests of
+rdma_cm before they read the target's memory.  The READ has no octets and needs
+no rights.
 """
 import pyverbs.enums as e
 

@@ -189,7 +189,7 @@ def unpack(version):
     os.chmod(work, 0o755)
     try:
         os.rename(work, final)
-    except OSError:  # somebody else was faster
+    except OSError:  # another process was faster
         shutil.rmtree(work)
     return parent
 

@@ -77,7 +77,7 @@ class OnDemand(rig.Case):
 
 
 class Gone:
-    """The peer gets a Terminate, the process an event, nobody a signal."""
+    """The peer gets a Terminate, the process an event and no signal."""
 
     CRC = None
     KINDS = ("unmapped", "closed", "truncated")

@@ -28,7 +28,7 @@ class Late(rig.Case):
             self.assertEqual(right.read(8, 8 * i), b"%08d" % i)
 
     def test_read_behind_it_completes(self):
-        """Who waits for its READ before it posts a receive goes on."""
+        """A side that waits for its READ before it posts a receive goes on."""
         left, right = Pair()
         right.fill(b"read me!")
         left.post(e.IBV_WR_SEND, left.sge(8, 64), wr_id=1)

@@ -110,7 +110,7 @@ static void does_what_a_simple_queue_does(uint32_t depth, uint32_t start)
 				*slot = next;
 				oracle_put(&o, next++);
 			}
-			/* Nobody sees them before they are committed. */
+			/* They are not visible before they are committed. */
 			assert_int_equal(usiw_ring_used(&ring), o.cnt - n);
 			usiw_ring_commit(&ring, n);
 		} else {

@@ -163,7 +163,7 @@ static void post_block(int peer, int round)
 	NEEDS(!ibv_post_send(qp[peer], &wr, &bad));
 }
 
-/* Nobody tells that a peer is gone, unless one sends. */
+/* A side learns that its peer has ended only when it sends. */
 static void probe_victim(void)
 {
 	struct ibv_send_wr *bad,

@@ -41,7 +41,7 @@ class Server:
         self.port = harness.free_port()
         self.program = test.start("server", [SERVER, self.port], env=env)
         self.program.wait_listening(self.port)
-        self.checked = set()  # connections whose end was looked at
+        self.checked = set()  # ended connections that were checked
 
     def lines(self, pattern):
         return re.findall(pattern, self.program.text(), re.M)
@@ -316,7 +316,7 @@ def attacks_after_traffic():
 
 
 def no_receive():
-    """D-11: a Send that nobody waits for."""
+    """D-11: a Send without a receive."""
     with Test("send without receive") as test:
         server = Server(test)
         peer, _ = server.connect(receives=0)
@@ -359,7 +359,7 @@ def too_many_reads():
 
 
 def deaths():
-    """The peer dies after any octet, politely or not."""
+    """The peer ends after any octet, by FIN or by reset."""
     choose = random.Random(1)
     with Test("deaths at any octet") as test:
         server = Server(test, env={"USIW_START_MS": "1000"})
@@ -422,7 +422,7 @@ def garbage_instead_of_mpa():
 
 
 def half_open():
-    """T-61: who connects and says nothing is timed out, and few are kept."""
+    """T-61: a silent connection is timed out, and their number is limited."""
     with Test("half-open peers") as test:
         server = Server(test, env={"USIW_START_MS": "1500",
                                    "USIW_HALF_OPEN_MAX": "8"})
@@ -527,8 +527,8 @@ def closes_half_and_reads():
 
 
 def closes_half_and_does_not_read():
-    """Who closes its half and reads nothing, or an octet now and then, is
-    not waited for beyond the limit."""
+    """usiw does not wait beyond the limit for a peer that closes its half and
+    reads nothing, or an octet now and then."""
     with Test("FIN, and responses that nobody reads") as test:
         server = Server(test, env={"USIW_DRAIN_MS": "700"})
         beside = Beside(server)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * pthread_cancel() and verbs.  A verb is no cancellation point: each one runs
- * in a thread whose cancellation is pending already, and returns (but for
- * those for which libibverbs itself reads a file: ibv_query_gid()).  A wait for
- * an event is one: it ends the thread, and the next wait works.
+ * pthread_cancel() and verbs.  A verb is not a cancellation point: each one
+ * runs in a thread with a pending cancellation, and returns.  The exception is
+ * ibv_query_gid(), for which libibverbs itself reads a file.  A wait for an
+ * event is a cancellation point: it ends the thread, and the next wait works.
  * Runs under `usiw run`, alone.
  */
 #define _GNU_SOURCE /* gettid */
@@ -313,7 +313,7 @@ static void wait_is_cancelled(const struct wait_row *row)
 	NEEDS(result == PTHREAD_CANCELED);
 }
 
-/* After the cancelled thread nobody holds, and nothing has been lost. */
+/* The cancelled thread left no lock held, and nothing has been lost. */
 static void waits_are_cancellation_points(void)
 {
 	int cnt;

@@ -332,11 +332,11 @@ def atomic_row(program, *options):
     return "".join([program] + words), run
 
 
-def atomic_crowd():
+def atomic_many():
     with Test("16 queue pairs and the CPU at one word") as test:
         before = test.counters.sum()
-        program = test.start("crowd", [harness.os.path.join(
-            harness.BUILD, "bin", "apps-atomic-crowd")])
+        program = test.start("many", [harness.os.path.join(
+            harness.BUILD, "bin", "apps-atomic-many")])
         program.wait(120)
         check("good" in program.text(), program.text())
         served = (test.counters.sum().get("atomic_served", 0) -
@@ -481,7 +481,7 @@ CA = RPING[:2] + RPING_OWN_QP + RDMACM + [
     all_to_all(), all_to_all("kill"),
     ucx("put_lat"), ucx("put_bw"), ucx("am_lat"), ucx("am_bw"),
 ] + [ucx(what) for what in UCX_ATOMICS] + [
-    ("crowd", atomic_crowd),
+    ("many", atomic_many),
     hand_row("ib_atomic_bw", demand=perftest.demand_atomics),
     hand_row("ib_atomic_lat", demand=perftest.demand_atomics),
 ]
@@ -502,7 +502,7 @@ GROUPS = {
         for kind in ("FETCH_AND_ADD", "CMP_AND_SWAP")
         for what, options in (("bw", ()), ("bw", ("-b", "-q", 4)),
                               ("bw", ("-e", )), ("lat", ()), ("lat", ("-e", )))
-    ] + [("crowd", atomic_crowd)],
+    ] + [("many", atomic_many)],
     "by-hand": [
         pingpong("ibv_rc_pingpong", gid=gid, *options)
         for gid, options in ((0, ()), (0, ("-e",)), (0, ("-o",)),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A program closes descriptors that libibverbs and librdmacm think are theirs,
- * in every way there is.  What is behind lives on for those who use it: a
- * destroy returns, a wait goes on, and whoever asks by the number gets EBADF.
+ * A program closes descriptors of libibverbs and librdmacm, in every possible
+ * way.  The objects behind them remain valid for calls in progress: a destroy
+ * returns, a wait goes on, and a call with the number fails with EBADF.
  * Runs under `usiw run`, alone.
  */
 #define _GNU_SOURCE /* close_range, gettid */
@@ -64,7 +64,7 @@ static void verbs_outlive_it(size_t way, enum which which)
 	NEEDS(srq);
 	fd = which == ASYNC ? ctx->async_fd : channel->fd;
 	ways[way](fd);
-	/* An event for nobody. */
+	/* An event without a reader. */
 	NEEDS(!ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT));
 	NEEDS(!ibv_req_notify_cq(cq, 0));
 	if (which == ASYNC && !is_by_dup2(way))

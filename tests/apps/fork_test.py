@@ -49,7 +49,7 @@ def rping_in_a_child():
 
 
 def serve_after_fork(mode):
-    """A server whose parent has gone, or waits, serves a stream."""
+    """A server serves a stream after its parent has ended, or while it waits."""
     port = harness.free_port()
     with Test(f"server {mode}") as test:
         server = test.start("server", [FORK_STREAM, mode, port])

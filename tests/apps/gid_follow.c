@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A program that runs while the addresses of its interface change, and whose
- * QPs connect without rdma_cm, by GID index.  port_test.py makes the changes,
- * each when it is asked for one.
+ * A program with QPs that connect without rdma_cm, by GID index, while the
+ * addresses of the interface change.  port_test.py makes each change when the
+ * program asks for it.
  *
  * usage: apps-gid-follow DEVICE INTERFACE
  */
@@ -264,8 +264,8 @@ int main(int argc, char **argv)
 	NEEDS(idx > 0);
 	connect_by(second, "198.51.100.7");
 
-	/* It is in use: whose it is learns that within its time, others do
-	 * not notice. */
+	/* The address is in use: its QP notices within its time limit, and
+	 * others do not notice. */
 	change("del 192.0.2.0/24");
 	NEEDS(index_of("198.51.100.7") == idx && index_of("192.0.2.0") < 0);
 	late = qp_new();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Registered memory that goes away, through stock libibverbs and librdmacm:
- * the one side learns of it by an asynchronous event or a completion, the other
- * by its completions, nobody gets a signal, and the next connection works.
+ * Registered memory that becomes inaccessible, through stock libibverbs and
+ * librdmacm.  One side learns of it by an asynchronous event or a completion,
+ *the other by its completions.  Neither gets a signal, and the next connection
+ * works.
  * Runs under `usiw run`, alone, and connects to itself.
  *
  * usage: apps-gone [handler | blocked]

@@ -109,7 +109,7 @@ class Counters:
 # ---- ports and addresses -------------------------------------------------
 
 def free_port():
-    """A TCP port nobody uses, below those that connect() picks from."""
+    """A free TCP port, below those that connect() picks from."""
     while True:
         port = random.randrange(10000, 30000)
         try:
@@ -164,7 +164,7 @@ def need(*names):
 
 
 def unprivileged():
-    """Words before a command that make it run as nobody with little."""
+    """Words before a command that run it as user nobody with low limits."""
     words = []
     if os.geteuid() == 0 and not os.environ.get("USIW_TEST_KEEP_USER"):
         words += ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}",
@@ -336,7 +336,7 @@ class Test:
 
 
 def check_environment():
-    """Are the products there, and may nobody use them?"""
+    """Check that the products exist, and that user nobody may use them."""
     if not os.access(USIW, os.X_OK):
         raise Failure(f"{USIW} is not built")
     if os.geteuid() != 0:

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A program whose receive comes late: it connects to itself with librdmacm,
- * one side sends at once, the other first READs what the sender's private data
- * names, and posts its receive once the message has come, or never.
+ * A program that posts its receive late.  It connects to itself with librdmacm.
+ * One side sends at once.  The other first READs the memory that the sender's
+ * private data names, and posts its receive after the message has come, or
+ * never.
  *
  *   late       as soon as the message is there
  *   very-late  after three times what USIW_RNR_MS says

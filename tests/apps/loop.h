@@ -51,7 +51,7 @@ static inline struct rdma_cm_id *loop_expect(struct loop *l,
 	return id;
 }
 
-/* A listener, and an identity whose route to it is known: it has verbs. */
+/* A listener, and an identity with a resolved route to it, which has verbs. */
 static inline void loop_open(struct loop *l)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A program with a dlopen() of its own, as haproxy has: to the dynamic linker
- * every library that is opened is then opened by the program, whose search path
- * is another one.  It sends a stream to itself.
+ * A program with a dlopen() of its own, like haproxy.  For the dynamic linker
+ * the program then opens every library, with the program's search path.  It
+ * sends a stream to itself.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>

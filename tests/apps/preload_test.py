@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Who never looks at a device pays nothing: the same system calls, in the
-same order, once the loader has done its work."""
+"""A program that never looks at a device makes the same system calls, in the
+same order, as without usiw, once the loader has done its work."""
 import os
 import re
 import subprocess

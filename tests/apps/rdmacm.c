@@ -7,9 +7,9 @@
 
 #include <sys/resource.h>
 
-#define CROWD 1000
+#define CONN_CNT 1000
 
-/* ---- the crowd ---------------------------------------------------------- */
+/* ---- many connections --------------------------------------------------- */
 
 struct greeting {
 	uint32_t index, nonce, filler[20];
@@ -20,8 +20,8 @@ struct end {
 	bool is_up, is_down;
 };
 
-static struct end ends[2][CROWD]; /* of the dialling, the accepting side */
-static struct greeting greetings[CROWD];
+static struct end ends[2][CONN_CNT]; /* of the dialling, the accepting side */
+static struct greeting greetings[CONN_CNT];
 static uint16_t crowd_port_be;
 static int begun_cnt, up_cnt, down_cnt;
 
@@ -48,7 +48,7 @@ static void crowd_request(const struct rdma_cm_event *event)
 
 	MUST(event->param.conn.private_data_len >= sizeof(got));
 	memcpy(&got, event->param.conn.private_data, sizeof(got));
-	MUST(got.index < CROWD && !ends[1][got.index].id);
+	MUST(got.index < CONN_CNT && !ends[1][got.index].id);
 	MUST(memcmp(&got, &greetings[got.index], sizeof(got)) == 0);
 	answer = ~got.nonce;
 	param.private_data = &answer;
@@ -126,14 +126,14 @@ static int crowd_part(void)
 {
 	int awaited_cnt = 0;
 
-	for (int i = 0; i < CROWD; i++) {
-		int other = rand() % CROWD;
+	for (int i = 0; i < CONN_CNT; i++) {
+		int other = rand() % CONN_CNT;
 		struct greeting swap = greetings[i];
 
 		greetings[i] = greetings[other];
 		greetings[other] = swap;
 	}
-	for (int i = 0; i < CROWD; i++) {
+	for (int i = 0; i < CONN_CNT; i++) {
 		struct end *end = &ends[rand() % 2][greetings[i].index];
 
 		if (rand() % 3) {
@@ -148,7 +148,7 @@ static int crowd_part(void)
 	return awaited_cnt;
 }
 
-static void crowd(void)
+static void many(void)
 {
 	struct rdma_event_channel *chan[2] = { chan_new(), chan_new() };
 	struct rdma_cm_id *listener =
@@ -165,8 +165,8 @@ static void crowd(void)
 
 		MUST(epoll_ctl(epfd, EPOLL_CTL_ADD, chan[i]->fd, &want) == 0);
 	}
-	while (up_cnt < 2 * CROWD) {
-		while (begun_cnt < CROWD && begun_cnt - up_cnt / 2 < AT_ONCE)
+	while (up_cnt < 2 * CONN_CNT) {
+		while (begun_cnt < CONN_CNT && begun_cnt - up_cnt / 2 < AT_ONCE)
 			crowd_begin(chan[0]);
 		crowd_step(epfd);
 	}
@@ -175,7 +175,7 @@ static void crowd(void)
 		crowd_step(epfd);
 	id_end(listener);
 	for (int side = 0; side < 2; side++) {
-		for (int i = 0; i < CROWD; i++) {
+		for (int i = 0; i < CONN_CNT; i++) {
 			if (ends[side][i].id)
 				id_end(ends[side][i].id);
 		}
@@ -389,7 +389,7 @@ static const struct {
 	const char *word;
 	void (*run)(void);
 } cases[] = {
-	{ "crowd", crowd },
+	{ "many", many },
 	{ "reject", reject },
 	{ "migrate", migrate },
 	{ "mute", mute },

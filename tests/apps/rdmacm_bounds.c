@@ -178,8 +178,8 @@ struct link {
 	struct ibv_context *context;
 };
 
-/* On queue pairs whose domain is not librdmacm's, so that they can outlive
- * their identities. */
+/* The queue pairs have a domain of the program, not librdmacm's, so that they
+ * can outlive their identities. */
 static void link_qp(struct link *l, int side)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC,
@@ -294,7 +294,7 @@ static void link_down(struct link *l)
 
 static const struct {
 	enum step first, second;
-	int told; /* the side that gets DISCONNECTED; -1: nobody is left */
+	int told; /* the side that gets DISCONNECTED; -1: none is left */
 } orders[] = {
 	{ QP0, ID0, 1 },      { QP1, ID1, 0 },	   { ID0, QP0, 1 },
 	{ ID1, QP1, 0 },      { ID0, STEPS, 1 },   { ID1, STEPS, 0 },
@@ -444,11 +444,11 @@ void rdmacm_unreachable(char **words)
 	resolve_fails("203.0.113.3", EACCES);
 	shell("ip route add blackhole 203.0.113.4");
 	resolve_fails("203.0.113.4", EINVAL);
-	/* Nobody answers ARP: the neighbour is unknown after three tries,
-	 * before the time is over, which would be ETIMEDOUT. */
+	/* ARP is not answered: the neighbour is unknown after three tries,
+	 * before the time limit, which would be ETIMEDOUT. */
 	shell("echo 100 > /proc/sys/net/ipv4/neigh/d0/retrans_time_ms");
 	(void)connect_fails("192.0.2.9", EHOSTUNREACH);
-	/* Somebody does, and drops what comes. */
+	/* ARP is answered, and packets are dropped. */
 	shell("ip neigh add 192.0.2.10 lladdr 02:00:00:00:00:01 dev d0");
 	ms = connect_fails("192.0.2.10", ETIMEDOUT);
 	MUST(ms >= 700 && ms < 5000);

@@ -239,7 +239,7 @@ void rdmacm_endpoint(void)
 		ep_ask(port_be);
 		MUST(!pthread_join(thread, NULL));
 	}
-	/* Errors are errnos where nobody reads events. */
+	/* Errors are errnos where no events are read. */
 	MUST(!pthread_create(&thread, NULL, reject_one, listener));
 	id = ep_new(port_be, 0, NULL);
 	MUST(rdma_connect(id, NULL) < 0 && errno == ECONNREFUSED);

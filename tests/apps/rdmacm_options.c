@@ -51,7 +51,7 @@ static int option(struct rdma_cm_id *id, int name, int value)
 	return errno;
 }
 
-/* The descriptor of this process whose socket has these ports. */
+/* This process's descriptor of the socket with these ports. */
 static int socket_of(uint16_t local_be, uint16_t peer_be)
 {
 	for (int fd = 0; fd < 1024; fd++) {
@@ -342,7 +342,7 @@ void rdmacm_afonly(void)
 	id_end(four);
 }
 
-/* In a namespace of its own: what holds for who says nothing. */
+/* In a namespace of its own: the default without the option. */
 void rdmacm_afonly_default(char **words)
 {
 	struct rdma_event_channel *chan = chan_new();

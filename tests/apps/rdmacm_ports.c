@@ -35,7 +35,7 @@ static void tcp_bind(struct server *s)
 	MUST(getsockname(s->fd, (struct sockaddr *)&s->addr, &len) == 0);
 }
 
-/* Whoever comes second takes the port of the first. */
+/* The second listener takes the port of the first. */
 static void take(struct server *s, enum step step)
 {
 	switch (step) {
@@ -106,7 +106,7 @@ void rdmacm_ports_serve(char **words)
 	serve_tcp(&s);
 	serve_rdma(&s, chan);
 	serve_tcp(&s);
-	/* Nobody came to the wrong one. */
+	/* No connection reached the wrong listener. */
 	MUST(accept(s.fd, NULL, NULL) < 0 && errno == EAGAIN);
 	id_end(s.id);
 	close(s.fd);

@@ -54,7 +54,7 @@ if sys.argv[1:2] == ["--persona"]:
     harness.PERSONA[:] = sys.argv[1:3]
     del sys.argv[1:3]
 harness.main([
-    ("crowd", functools.partial(call, "crowd", counters=(
+    ("many", functools.partial(call, "many", counters=(
         ("connects", 1000), ("accepts", 1000), ("streams_opened", 2000)))),
     ("reject", functools.partial(call, "reject",
                                  counters=(("rejects", 1),))),

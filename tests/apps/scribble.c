@@ -128,8 +128,8 @@ static bool move_once(struct world *w, enum ibv_wr_opcode opcode,
 	       before;
 }
 
-/* A WRITE tells nobody that it is placed: the answer to a READ behind it, of
- * the last octet, does. */
+/* A WRITE does not report that it is placed.  The answer to a READ of its last
+ * octet shows it. */
 static void settle(struct world *w)
 {
 	struct ibv_sge sge = { (uintptr_t)w->sink, 1, w->mr->lkey };

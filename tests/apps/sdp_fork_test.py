@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What fork() costs a program whose connections use SDP: nothing, unless a
-child uses them; then its parent copies for it."""
+"""The cost of fork() for a program with connections over SDP: none, unless a
+child uses them.  Then the parent copies for the child."""
 import os
 
 import sdp_program

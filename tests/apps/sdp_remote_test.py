@@ -146,7 +146,7 @@ def exchange(host, address, server_words, carriers=("auto", "auto")):
 
 def later(how, address, has_mapper, server_words, totals,
           carriers=("auto", "auto")):
-    """A client whose connect() does not wait."""
+    """A client with a connect() that does not wait."""
     def case():
         net = Net(1500)
         try:
@@ -231,7 +231,7 @@ if __name__ == "__main__":
     harness.main([
         ("ipv4", with_sdp(ADDRESS["server"])),
         ("ipv6", with_sdp(ADDRESS6["server"])),
-        # A server, a client, or both, whose device has not the direct verb.
+        # A server, a client, or both, with a device without the direct verb.
         *((f"{server}-{client}-ipv{6 if ':' in there else 4}",
            with_sdp(there, (server, client)))
           for server, client in (("cm", "cm"), ("cm", "auto"), ("auto", "cm"))

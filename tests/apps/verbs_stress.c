@@ -552,7 +552,7 @@ static void world_close(struct world *w)
 	MUST(ibv_close_device(w->context) == 0);
 }
 
-/* A queue whose completions were waited for.  Return: what it expected. */
+/* Waits for the completions of a queue.  Return: how many it expected. */
 static uint32_t work_check(struct work *work)
 {
 	uint32_t expected = atomic_load(&work->expected);

@@ -38,7 +38,8 @@
 struct queue {
 	struct ibv_cq *cq; /* NULL: none */
 	struct ibv_cq_ex *ex;
-	bool is_single; /* never shared: whoever polls has the link alone */
+	bool is_single; /* never shared: the polling thread has the link alone
+			 */
 	pthread_mutex_t lock;
 	int reserved; /* guarded by lock */
 };
@@ -71,8 +72,8 @@ struct side {
 	struct ibv_qp *qp;
 };
 
-/* Two queue pairs that face each other; who holds @lock for writing may make
- * and end them, for reading post to them. */
+/* Two connected queue pairs.  A thread that holds @lock for writing may make
+ * and destroy them; one that holds it for reading may post to them. */
 struct link {
 	pthread_rwlock_t lock;
 	bool is_made, is_connected;

@@ -156,7 +156,7 @@ static bool is_readable(int fd)
 	return poll(&pfd, 1, 50) == 1;
 }
 
-/* Whoever destroys the CQ waits until it is acknowledged, so that it may be
+/* Destroying the CQ waits until the event is acknowledged, so the CQ may be
  * used until then. */
 void *comp_loop(void *arg)
 {

@@ -2,8 +2,8 @@
 /*
  * ibv_wr_* through stock libibverbs and over a real connection: every
  * operation, batches, errors, and threads.  Runs under `usiw run`, alone, and
- * connects to itself: once plainly, once in a thread domain, whose queues lie
- * in memory of its own.
+ * connects to itself: once plainly, once in a thread domain with queues in
+ * memory of the program.
  */
 #include <endian.h>
 #include <errno.h>
@@ -58,8 +58,8 @@ static uint64_t offered(struct ibv_qp_init_attr_ex attr)
 	return send_ops;
 }
 
-/* The queues of a thread domain lie in mappings of the program, whose size is
- * in the page before them. */
+/* The queues of a thread domain are in mappings of the program.  The page
+ * before a mapping has its size. */
 #define PAGE 4096
 
 static uint32_t given_cnt, given_max;
@@ -89,7 +89,7 @@ static void slots_take(struct ibv_pd *pd, void *pd_context, void *ptr,
 	(void)pd;
 	NEEDS(pd_context == &given_cnt && resource_type);
 	given_cnt--;
-	/* who still looks there dies of it */
+	/* a later access ends the program */
 	NEEDS(munmap(head, *head) == 0);
 }
 
@@ -484,7 +484,7 @@ struct poster {
 	uint32_t num;
 };
 
-/* Batches of two, of which nobody may come between. */
+/* Batches of two; no other request may come between the two. */
 static void *poster_run(void *arg)
 {
 	struct poster *p = arg;

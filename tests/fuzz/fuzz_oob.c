@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Connection out of band: frames alone, and the links of two QPs whose ports
- * unexpected peers dial, and whose own dialling they answer.
+ * Connection out of band: frames alone, and the links of two QPs.  Unexpected
+ * peers connect to the ports of the QPs, and answer their connections.
  *
- * Sockets are pairs, whose other ends are the fuzzer's; nobody but it moves
- * the connection manager, so that a run can be repeated.  QP numbers and
- * nonces are this process's, so that input names them by kind.  A QP may get
- * its stream only from somebody who has said the right words in the right
- * place.
+ * The sockets are socket pairs, and the fuzzer has their other ends.  Only the
+ * fuzzer runs the connection manager, so that a run can be repeated.  QP
+ * numbers and nonces differ in each process, so the input names them by kind.
+ * A QP may get its stream only from a peer that has sent the right frames at
+ * the right time.
  */
 #define _GNU_SOURCE
 #include "fuzz.h"
@@ -82,8 +82,8 @@ static uint32_t queue_cnt;
 static bool is_foreign_fd[FDS], is_ours_fd[FDS];
 static bool is_refusing;
 static uint32_t dest_num[2];
-/* Who each QP has heard of in the right way: a Request may wait for its QP to
- * be told of the peer. */
+/* The peers from which each QP got a valid Request.  A Request may wait until
+ * its QP is told of the peer. */
 static uint32_t heard_of[2][STEPS_MAX];
 static uint32_t heard_cnt[2];
 
@@ -513,7 +513,7 @@ static void run_end(void)
 {
 	qp_reset(0);
 	qp_reset(1);
-	manager_step(); /* those who wait to be accepted */
+	manager_step(); /* connections that wait to be accepted */
 	util_lock(&rnic_loop.lock);
 	oob_links_close_all();
 	for (uint32_t i = 0; i < oob_link_refs.page_cnt * RNIC_REF_PAGE; i++)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Two engines and a third between them, who delays, drops, alters and adds
+ * Two engines, and a relay between them that delays, drops, alters and adds
  * octets in either direction, or cuts the stream.
  *
- * One octet chooses options, then steps follow.  Whatever he does, an end that
- * has found a fault takes nothing more from its peer, and says so once.
+ * One octet selects options, then steps follow.  Whatever the relay does, an
+ * end that has found a fault takes nothing more from its peer, and reports it
+ * once.
  */
 #include "fuzz.h"
 

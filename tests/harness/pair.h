@@ -3,10 +3,10 @@
  * Two protocol engines and a pipe in memory; or one engine and a peer that is
  * a script of octets.
  *
- * An end owns what an owner must own: staging, memory that the peer may write
- * to and read from, receive buffers.  It answers every event in the plainest
- * way and keeps a record.  Octets travel only when pair_run() or end_feed()
- * says so, in pieces whose sizes come from a seeded generator.
+ * An end has everything that an owner needs: staging, memory that the peer may
+ * write to and read from, and receive buffers.  It answers every event in the
+ * simplest way and records it.  Octets move only in pair_run() and end_feed(),
+ * in pieces with sizes from a seeded generator.
  */
 #ifndef TEST_PAIR_H
 #define TEST_PAIR_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A peer without RNIC: the protocol engine over a socket, driven by hand, so
- * that a test can say what no QP would and see what a QP does not show.
+ * A peer without RNIC: the protocol engine over a socket, driven by the test. A
+ * test can send what no QP would send, and see what a QP does not show.
  */
 #ifndef RAWPEER_H
 #define RAWPEER_H

@@ -86,8 +86,8 @@ struct dialogue {
 	uint32_t mids[256], flags; /* what went out */
 };
 
-/* Runs the steps with a new connection, whose completions prefer @req_pipe;
- * @name: for messages.  What goes out is added to mids and flags. */
+/* Runs the steps with a new connection that prefers @req_pipe for its
+ * completions; @name: for messages.  Adds what is sent to mids and flags. */
 void dialogue_run(struct dialogue *d, const char *name,
 		  const struct step *steps, enum sdp_req_pipe req_pipe);
 

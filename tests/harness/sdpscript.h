@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * One SDP connection, and a peer that says what the test wants it to say.
+ * One SDP connection, and a peer that sends what the test tells it to send.
  */
 #ifndef TEST_SDPSCRIPT_H
 #define TEST_SDPSCRIPT_H

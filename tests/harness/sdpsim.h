@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Two SDP connections, a soft NIC for each, and a lossless pipe in memory
- * under a scheduler that draws what happens next.  The NICs read and write
- * ULP memory when they come to it, as real ones do: memory that came back to
- * the ULP is overwritten, and an access to it by its STag fails the test.
- * Whatever goes wrong in here aborts: it is a fault of the connection.
+ * Two SDP connections, a soft NIC for each, and a lossless pipe in memory.  A
+ * random scheduler chooses the next step.  The NICs read and write ULP memory
+ * at a later step, like real ones.  Memory that was returned to the ULP is
+ * overwritten, and an access to it by its STag fails the test.  Every error in
+ * here aborts, because it is a fault of the connection.
  */
 #ifndef TEST_SDPSIM_H
 #define TEST_SDPSIM_H

@@ -10,14 +10,14 @@
 
 #include "os/tcp.h"
 
-/* Written before it is installed, while nobody reads it. */
+/* Written before it is installed, when no thread reads it. */
 static struct tcpfake_plan plan;
 static const struct rnic_tcp_ops *real;
 static struct rnic_tcp_ops fake;
 static _Atomic unsigned recv_cnt, send_cnt, all_cnt;
 
 /* Return: 0: go on; -1: errno says what is to be answered. */
-static int mood(int fd, _Atomic unsigned *cnt, unsigned fail_at)
+static int call_fails(int fd, _Atomic unsigned *cnt, unsigned fail_at)
 {
 	unsigned now, all;
 
@@ -54,7 +54,7 @@ static size_t iov_cut(const struct msghdr *msg, size_t max, struct iovec *iov)
 
 static ssize_t fake_recv(int fd, void *buf, size_t len, int flags)
 {
-	if (mood(fd, &recv_cnt, plan.recv_fail_at) < 0)
+	if (call_fails(fd, &recv_cnt, plan.recv_fail_at) < 0)
 		return -1;
 	if (plan.recv_max && len > plan.recv_max &&
 	    (plan.fd < 0 || fd == plan.fd))
@@ -67,7 +67,7 @@ static ssize_t fake_recvmsg(int fd, struct msghdr *msg, int flags)
 	struct iovec iov[1024];
 	struct msghdr cut = *msg;
 
-	if (mood(fd, &recv_cnt, plan.recv_fail_at) < 0)
+	if (call_fails(fd, &recv_cnt, plan.recv_fail_at) < 0)
 		return -1;
 	if (!plan.recv_max || (plan.fd >= 0 && fd != plan.fd))
 		return real->recvmsg(fd, msg, flags);
@@ -81,7 +81,7 @@ static ssize_t fake_sendmsg(int fd, const struct msghdr *msg, int flags)
 	struct iovec iov[1024];
 	struct msghdr cut = *msg;
 
-	if (mood(fd, &send_cnt, plan.send_fail_at) < 0)
+	if (call_fails(fd, &send_cnt, plan.send_fail_at) < 0)
 		return -1;
 	if (!plan.send_max || (plan.fd >= 0 && fd != plan.fd))
 		return real->sendmsg(fd, msg, flags);

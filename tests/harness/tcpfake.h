@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A TCP that takes and gives little, is often not ready, and fails when told:
- * put under the RNIC by rnic_tcp_replace().
+ * A TCP that accepts and returns little, is often not ready, and fails at a
+ * given call.  rnic_tcp_replace() puts it under the RNIC.
  */
 #ifndef TCPFAKE_H
 #define TCPFAKE_H
@@ -13,7 +13,7 @@ struct tcpfake_plan {
 	size_t send_max;
 	unsigned eagain_every; /* each n-th call says EAGAIN; 0: none */
 	unsigned eagain_at;    /* the n-th call only */
-	int fd;		       /* whose calls are concerned; -1: all */
+	int fd;		       /* only calls on this one; -1: all */
 	unsigned recv_fail_at; /* the n-th recv fails with @err; 0: none */
 	unsigned send_fail_at;
 	int err;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The order that a TCP connection makes, told to ThreadSanitizer: what one end
- * did before it sent happens before what the other does after it received.
- * Where both ends live in one process the sanitizer cannot see that by itself,
- * and takes memory that the peer reads and writes for a race.  Without the
- * sanitizer nothing happens here.
+ * Tells ThreadSanitizer the order that a TCP connection creates: accesses of
+ * one end before it sent happen before accesses of the other end after it
+ * received. When both ends are in one process the sanitizer does not know that
+ * order, and reports memory that the peer reads and writes as a race.  Without
+ * the sanitizer these functions do nothing.
  */
 #ifndef TCPORDER_H
 #define TCPORDER_H

@@ -33,7 +33,7 @@ void ibv_free_device_list(void **list)
 	free(list);
 }
 
-/* Nobody has a device to call them for. */
+/* They are never called, because there is no device. */
 void fake_call(void)
 {
 	abort();

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""libdir_test.py CMAKE: what prefix_test.py asks, of a build whose libraries
-are installed in lib64, as rpm distributions have them.  make install and make
-uninstall take paths with spaces, and say which directory cannot be written."""
+"""libdir_test.py CMAKE: the checks of prefix_test.py for a build with libraries
+in lib64, as on rpm distributions.  make install and make uninstall accept paths
+with spaces, and name a directory that cannot be written."""
 import os
 import re
 import subprocess

@@ -168,7 +168,7 @@ def nobody_names_the_provider():
 
 
 def other_build(test, name):
-    """An installation whose parts share another interface: the digits stand
+    """An installation with another interface between its parts: the digits are
     in the names and in the files."""
     prefix = directory_of(test, name)
     install(prefix)

@@ -290,8 +290,8 @@ static void post(struct side *s, enum ibv_wr_opcode opcode, const void *at,
 		die("ibv_post_send", ret);
 }
 
-/* Two pieces, the first of an odd length: gathering at the sender.  None of
- * them is empty: siw 6.1 takes an empty one for a pointer, and dies of it. */
+/* Two pieces, the first of an odd length, test gathering at the sender.  None
+ * of them is empty: siw 6.1 reads an empty one as a pointer and crashes. */
 static void post_gather(struct side *s, enum ibv_wr_opcode opcode, size_t len,
 			uint64_t raddr, uint32_t rkey)
 {
@@ -471,7 +471,7 @@ static void script(struct side *s)
 		}
 	}
 	if (opt.size_max >= BURST) {
-		/* Whoever was compared last knows the peer's buffer. */
+		/* The side that was compared last knows the peer's buffer. */
 		if (s->is_passive) {
 			burst_move(s);
 			token_wait(s, WORD_END, 1);

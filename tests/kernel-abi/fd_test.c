@@ -257,7 +257,7 @@ static int use_inherited(void)
 		return 4;
 	if (close(inherited_fd) || close(inherited_chan))
 		return 5;
-	/* the tree is nobody's in particular */
+	/* the tree belongs to no process in particular */
 	if (faccessat(inherited_dir, "fw_ver", R_OK, 0))
 		return 6;
 	fd = open(UVERBS, O_RDWR);

@@ -89,7 +89,7 @@ static void channels_yield_events(void **state)
 	close(fd);
 }
 
-/* A page whose second half cannot be touched begins at the end of this one. */
+/* A page; the next one is not mapped. */
 static uint8_t *page_with_an_end(void)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);

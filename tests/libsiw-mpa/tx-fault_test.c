@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Messages whose memory cannot be read: nothing of a half-readable FPDU goes
- * out, what stands before it does, and the owner learns which message it is.
+ * Messages with memory that cannot be read.  Nothing of a partly readable FPDU
+ * is sent, the octets before it are sent, and the owner learns which message it
+ * is.
  */
 #define _GNU_SOURCE
 #include "test.h"

@@ -137,7 +137,7 @@ static void sends_long_payload_in_place(void **state)
 	end_fini(&e);
 }
 
-/* What waits in staging is nobody's memory but the engine's. */
+/* Octets in staging are not in memory of the owner. */
 static void uses_what_it_sends_in_place_only(void **state)
 {
 	static uint8_t payload[50000];
@@ -329,7 +329,7 @@ static void keeps_quiet_when_asked(void **state)
 	end_fini(&e);
 }
 
-/* Nobody takes anything: submit says so and later goes on where it was. */
+/* While no octet is taken, submit fails; later it continues. */
 static void says_when_to_come_again(void **state)
 {
 	static uint8_t buf[1000];
@@ -362,7 +362,8 @@ static void says_when_to_come_again(void **state)
 	end_fini(&e);
 }
 
-/* The SENT queue is finite: nobody pulls, so submit stops, nothing is lost. */
+/* The SENT queue is finite: if no event is taken, submit fails, and nothing is
+ * lost. */
 static void stops_when_nobody_pulls_sent(void **state)
 {
 	struct smpa_msg msg = { .opcode = SMPA_OP_SEND };

@@ -8,8 +8,8 @@
 
 #include "pair.h"
 
-/* T-33, T-53, T-54: CRC is off only when both asked for that; markers stand in
- * the direction whose receiver wants them. */
+/* T-33, T-53, T-54: CRC is off only if both sides asked for that.  A direction
+ * has markers if its receiver wants them. */
 static void does_what_was_agreed(void **state)
 {
 	(void)state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * T-74: the markers that we send let a receiver that sees TCP segments find
- * FPDUs out of order.  Above sockets nobody can be that receiver, so it stands
- * here as a pure function, written from 5.3 of doc/spec/mpa.md, and checks
- * the sender: every FPDU passed once, Delivery in order, nothing lost.
+ * T-74: with usiw's markers a receiver of TCP segments can find FPDUs out of
+ * order.  Above sockets there is no such receiver.  Here it is a pure function,
+ * written from 5.3 of doc/spec/mpa.md, and checks the sender: every FPDU is
+ * passed once, Delivery is in order, nothing is lost.
  */
 #include "test.h"
 
@@ -22,7 +22,7 @@ struct resolver {
 	uint8_t octets[STREAM_MAX];
 	bool is_present[STREAM_MAX];
 	bool is_valid[STREAM_MAX];  /* inside a validated FPDU: never changes */
-	bool is_passed[STREAM_MAX]; /* an FPDU whose length stands here */
+	bool is_passed[STREAM_MAX]; /* an FPDU with its length here */
 	uint32_t end_of[STREAM_MAX];
 	uint32_t next; /* delivered up to here */
 	size_t passed_cnt, delivered_cnt;
@@ -39,8 +39,8 @@ static bool has_octets(const struct resolver *r, uint32_t from, uint32_t to)
 	return true;
 }
 
-/* Step 5: the FPDU whose ULPDU_Length would stand at @at.  Return: its end;
- * 0: not to be seen yet, or none. */
+/* Step 5: the FPDU with its ULPDU_Length at @at.  Return: its end; 0: not known
+ * yet, or none. */
 static uint32_t fpdu_try(struct resolver *r, uint32_t at)
 {
 	uint32_t lead = at % 512 == 4 ? 4 : 0, len, n, d0, wire, crc;

@@ -306,7 +306,7 @@ static void speaks_bare(void **state)
 	pair_fini(&p);
 }
 
-/* 10.3: a bare peer meets somebody who waits for a frame, and the reverse. */
+/* 10.3: a bare peer meets one that waits for a frame, and the reverse. */
 static void is_no_match_for_start_frames(void **state)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);

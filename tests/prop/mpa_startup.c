@@ -172,7 +172,7 @@ static void malformed_frames_are_refused(void **state)
 	}
 }
 
-/* T-49: PD_Length 4 and five octets; nobody may send FPDUs yet. */
+/* T-49: PD_Length 4 and five octets; no side may send FPDUs yet. */
 static void surplus_behind_a_request_is_refused(void **state)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);

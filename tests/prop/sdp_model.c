@@ -178,9 +178,9 @@ static void come_to_rest(struct sim *s)
 }
 
 /*
- * SuspComm takes the last credit away from a peer that has just used all
- * others: it cannot answer, and who moves gives no more (SDP-237).  The draft
- * leaves nothing but to give up after a time.
+ * SuspComm takes the last credit from a peer that has just used all others. The
+ * peer cannot answer, and the moving side gives no more credits (SDP-237).  The
+ * draft leaves only a time limit.
  */
 static bool is_stalled(const struct sim *s)
 {
@@ -322,7 +322,7 @@ static void delivers_both_streams_whatever_crosses(void **state)
 			continue;
 		printf("%8llu %s\n", (unsigned long long)seen.mids[mid],
 		       sdp_mid_str((uint8_t)mid));
-		/* Hello travels otherwise; nobody aborts. */
+		/* Hello is sent in another way; no side aborts. */
 		if (cnt >= 1000 && mid != SDP_MID_HELLO &&
 		    mid != SDP_MID_ABORT_CONN)
 			assert_true(seen.mids[mid] > 0);

@@ -339,7 +339,7 @@ static struct ibv_cq_ex *shared;
 static uint8_t taken[THREAD_CNT * TURN_CNT + START_CNT]; /* by wr_id */
 static uint64_t pushed; /* guarded by the batch */
 
-/* Whoever has a batch is alone with the queue: he may even push to it. */
+/* A thread with a batch has the queue alone; here it even pushes to it. */
 static void *batch_alone(void *arg)
 {
 	struct ibv_wc wc;
@@ -350,7 +350,7 @@ static void *batch_alone(void *arg)
 			       1)
 				sched_yield();
 			taken[wc.wr_id]++;
-			/* Its successor, by who has the queue next. */
+			/* Its successor, for the next thread in the queue. */
 			while (ibv_start_poll(shared, NULL))
 				sched_yield();
 			taken[shared->wr_id]++;

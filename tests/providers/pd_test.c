@@ -436,7 +436,7 @@ static void allocators_give_the_slots(void **state)
 	assert_in_store(&st, usiw_qp(q.qp)->sq, USIWDV_RES_SQ);
 	assert_in_store(&st, usiw_qp(q.qp)->rq, USIWDV_RES_RQ);
 	assert_in_store(&st, usiw_qp(q.srq_qp)->sq, USIWDV_RES_SQ);
-	/* who is still there keeps what is his */
+	/* the remaining objects keep their memory */
 	fake.fail_name = "rnic_qp_destroy";
 	fake.fail_err = -EBUSY;
 	assert_int_equal(ibv_destroy_qp(q.qp), EBUSY);
@@ -559,7 +559,7 @@ static void resizing_exchanges_the_slots(void **state)
 			 ENOMEM);
 	assert_ptr_equal(usiw_cq(q.cq)->ring->slots, was);
 	assert_int_equal(st.given_cnt, 5);
-	/* nobody is asked for what cannot be */
+	/* no allocator is called for an invalid size */
 	assert_int_equal(ibv_resize_cq(q.cq, (int)fake.limits.max_cqe + 1),
 			 EINVAL);
 	assert_int_equal(st.alloc_cnt, 11);
@@ -581,7 +581,7 @@ static void a_child_gives_nothing_back(void **state)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		/* the domain may end first: nobody looks at it again */
+		/* the domain may end first, as it is not used again */
 		fake.fork_gen++;
 		if (ibv_dealloc_pd(pd))
 			_exit(1);
@@ -652,7 +652,7 @@ static void use_all(struct party *p, struct util_lock *held)
 	fake_cq_push(usiw_cq(p->cq)->rnic, &cqe);
 	assert_int_equal(ibv_poll_cq(p->cq, 1, &wc), 1);
 	assert_int_equal(wc.wr_id, 7);
-	/* nobody gave back what he had not taken */
+	/* no call released the lock, which it had not taken */
 	assert_false(util_trylock(held));
 	util_unlock(held);
 	usiw_ring_consume(usiw_qp(p->qp)->sq, 2);
@@ -689,7 +689,7 @@ static void thread_domain_takes_no_lock(void **state)
 	assert_int_equal(ibv_dealloc_td(td), 0);
 }
 
-/* And without one the same calls wait for whoever holds the lock. */
+/* Without a thread domain the same calls wait for the holder of the lock. */
 static void no_thread_domain_takes_locks(void **state)
 {
 	struct fake_world *w = *state;

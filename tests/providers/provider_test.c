@@ -199,7 +199,7 @@ static void inherited_objects_answer_enodev(void **state)
 	assert_int_equal(fake.progress_cnt, 0);
 }
 
-/* Only memory of the child is freed, and nobody is waited for. */
+/* Only memory of the child is freed, without waiting for a thread. */
 static void inherited_objects_are_dropped_locally(void **state)
 {
 	struct fake_world *w = *state;

@@ -52,7 +52,7 @@ static void calls_the_module_that_posts(void **state)
 
 static void refuses_qps_of_others(void **state)
 {
-	/* Any module without the symbol, the program, and nobody. */
+	/* A module without the symbol, the program, and no module. */
 	void *libc = dlsym(RTLD_DEFAULT, "strlen");
 
 	(void)state;

@@ -231,7 +231,7 @@ static void private_data_too_long_is_emsgsize(void **state)
 		assert_int_equal(attach(w, &attr), EMSGSIZE);
 		assert_int_equal(result.peer_pd_len, 3);
 		assert_string_equal(peer_pd, "ab");
-		attr.peer_pd = NULL; /* nobody wants it */
+		attr.peer_pd = NULL; /* not wanted */
 		attr.peer_pd_size = 0;
 		assert_int_equal(attach(w, &attr), 0);
 	}

@@ -92,8 +92,8 @@ class Start:
         return bool(self.flags & flag)
 
     def is_plain(self):
-        """Could somebody have sent this who follows the RFCs, with siw's own
-        flag 0x08 left aside?"""
+        """True if a sender that follows the RFCs could have sent this, apart
+        from siw's own flag 0x08."""
         allowed = M | C | 0x08 | (S if self.rev == 2 else 0)
         return self.rev in (1, 2) and not self.flags & ~allowed and \
             self.is_enhanced == (self.rev == 2) and \

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Reads pcap files and puts the octets of their TCP connections in order.
 
-Only what our captures hold: Ethernet, IPv4 and IPv6 without extension
-headers, connections whose SYN is in the file.
+It supports what the captures of this project have: Ethernet, IPv4 and IPv6
+without extension headers, and connections with their SYN in the file.
 """
 import struct
 
@@ -137,7 +137,7 @@ class Connection:
 def connections(path):
     """The TCP connections of a file, in the order of their SYNs.
 
-    One whose SYN was answered by a RST never stood, and is left out.
+    A connection that was refused by a RST is left out.
     """
     found, live = [], {}
     for number, frame in enumerate(packets(path), 1):

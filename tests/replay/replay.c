@@ -373,7 +373,7 @@ static void command(const char *line)
 	} else if (!strncmp(line, "data ", 5)) {
 		side_data(s, line + 7);
 	} else if (!strncmp(line, "fin ", 4)) {
-		/* Octets that nobody wanted are in front of it. */
+		/* Octets that were not read precede it. */
 		if (s->in_len == 0) {
 			smpa_conn_rx_eof(s->conn);
 			side_pull(s);

@@ -229,7 +229,7 @@ def check_marked(text, path, env, are_lone):
         return
     frames = {int(part.split(":")[0]): part for part in
               re.split(r"^Frame ", text, flags=re.M)[1:]}
-    # rping, whose messages wait for each other.
+    # rping; each of its messages waits for the one before.
     wanted = lone_fpdus(pcap.connections(path)[0])
     for number, (size, pointers) in wanted.items():
         part = frames[number]
@@ -251,8 +251,8 @@ def check_marked(text, path, env, are_lone):
 def enter():
     """Run this script again with namespaces of its own.
 
-    Not as root of the namespace: tcpdump would want to become somebody else
-    there, and nobody else exists.
+    Not as root of the namespace: tcpdump would change to another user, which
+    does not exist there.
     """
     harness.need("unshare", "ip", "tcpdump", "tshark")
     words = ["unshare", "-Unm", "--map-user=1000", "--map-group=1000",

@@ -191,7 +191,7 @@ static void a_file_ends_with_its_last_number_and_user(void **state)
 	assert_int_equal(c.close_cnt, 0);
 	assert_int_equal(util_fdtab_uninstall(tab, 8, NULL), UTIL_FD_CHAN);
 	assert_int_equal(c.close_cnt, 1);
-	assert_int_equal(c.free_cnt, 0); /* somebody is inside */
+	assert_int_equal(c.free_cnt, 0); /* a call is in progress */
 	util_file_put(&c.file);
 	assert_int_equal(c.free_cnt, 1);
 	/* What has no file goes without. */

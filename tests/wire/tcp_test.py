@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """FPDUs and TCP segments (doc/spec/mpa.md, 12.4): alignment as long as nothing
-disturbs it, a path MTU that shrinks under a stream, and somebody in between
-who cuts and joins segments as he likes.
+disturbs it, a path MTU that shrinks under a stream, and a proxy that cuts and
+joins segments at any place.
 
 The script runs itself in a network namespace of its own.
 """
@@ -133,9 +133,9 @@ def aligned(mtu, crc):
     """MPA-73, MPA-188: segments of a bulk transfer begin with FPDUs.  No
     message has a tail, which would shift all behind it (MPA-192).
 
-    Where a full send buffer makes TCP take a part only, it shifts, too, and
-    that depends on who runs when (MPA-76): one transfer of some must go
-    undisturbed.
+    If TCP takes only a part because its send buffer is full, the alignment
+    shifts, too.  That depends on scheduling (MPA-76), so one of several
+    transfers must be undisturbed.
     """
     link(mtu)
     emss = mtu - HEADERS
@@ -341,7 +341,7 @@ def relayed(markers, crc):
 
 def enter():
     """Run this script again with namespaces of its own; not as their root,
-    where tcpdump would want to become somebody who does not exist."""
+    because tcpdump would change to a user that does not exist there."""
     harness.need("unshare", "ip", "ethtool", "tcpdump", "rping",
                  "ib_write_bw")
     words = ["unshare", "-Unm", "--map-user=1000", "--map-group=1000",

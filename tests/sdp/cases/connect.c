@@ -295,7 +295,7 @@ static void *hammer_main(void *arg)
 	return NULL;
 }
 
-/* Nobody has accepted the connection, so the start of SDP goes on. */
+/* The connection is not accepted yet, so the start of SDP goes on. */
 static void unspec_interrupted(void)
 {
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
@@ -640,8 +640,8 @@ static int tcp_state(int fd)
 	return info.tcpi_state;
 }
 
-/* The client waits for a while, and closes before the server says anything:
- * the server's first send goes to nobody, and is taken all the same. */
+/* The client waits for a while, and closes before the server sends anything.
+ * The server's first send has no receiver, and is accepted all the same. */
 static void closed_unanswered(void)
 {
 	struct pair pair = pair_new();

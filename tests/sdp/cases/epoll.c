@@ -675,22 +675,22 @@ static void pending_signal(void)
 	SHOW("epoll_pwait2, ready", epoll_pwait2(set, &event, 1, NULL, &none));
 }
 
-struct crowd {
+struct waiters {
 	int set;
 	int stop;
 	atomic_int seen;
 };
 
-static void crowd_main(void *arg)
+static void waiters_main(void *arg)
 {
-	struct crowd *crowd = arg;
+	struct waiters *waiters = arg;
 	struct epoll_event event;
 
 	for (;;) {
-		NEED(epoll_wait(crowd->set, &event, 1, -1) == 1);
-		if (event.data.fd == crowd->stop)
+		NEED(epoll_wait(waiters->set, &event, 1, -1) == 1);
+		if (event.data.fd == waiters->stop)
 			return;
-		crowd->seen++;
+		waiters->seen++;
 	}
 }
 
@@ -698,26 +698,26 @@ static void crowd_main(void *arg)
 static void edge_one_thread(void)
 {
 	struct pair pair = pair_used();
-	struct crowd crowd = { .set = set_new(), .stop = eventfd(0, 0) };
+	struct waiters waiters = { .set = set_new(), .stop = eventfd(0, 0) };
 	struct sleeper sleepers[3];
 
-	NEED(!control(crowd.set, EPOLL_CTL_ADD, pair.server, EPOLLIN | EPOLLET,
-		      (uint64_t)pair.server));
+	NEED(!control(waiters.set, EPOLL_CTL_ADD, pair.server,
+		      EPOLLIN | EPOLLET, (uint64_t)pair.server));
 	for (int i = 0; i < 3; i++) {
-		sleeper_start_asleep(&sleepers[i], crowd_main, &crowd);
+		sleeper_start_asleep(&sleepers[i], waiters_main, &waiters);
 	}
 	for (int i = 1; i <= 5; i++) {
 		send_text(pair.client, "x");
-		UNTIL(crowd.seen >= i);
+		UNTIL(waiters.seen >= i);
 		for (int j = 0; j < 3; j++)
 			sleeper_wait(&sleepers[j]);
 	}
-	NEED(!control(crowd.set, EPOLL_CTL_ADD, crowd.stop, EPOLLIN,
-		      (uint64_t)crowd.stop));
-	NEED(eventfd_write(crowd.stop, 1) == 0);
+	NEED(!control(waiters.set, EPOLL_CTL_ADD, waiters.stop, EPOLLIN,
+		      (uint64_t)waiters.stop));
+	NEED(eventfd_write(waiters.stop, 1) == 0);
 	for (int i = 0; i < 3; i++)
 		sleeper_end(&sleepers[i]);
-	say("%d events of 5 arrivals", crowd.seen);
+	say("%d events of 5 arrivals", waiters.seen);
 }
 
 static void inherited_child(void *arg)

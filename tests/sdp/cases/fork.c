@@ -596,7 +596,7 @@ static void pass_listener(void)
 	child_end(pid);
 }
 
-/* On its way nobody has it; what was sent stays. */
+/* No process has the descriptor while it is passed; what was sent stays. */
 static void pass_in_flight(void)
 {
 	struct pair pair = pair_used();

@@ -9,7 +9,7 @@ struct option {
 
 #define OPTION(level, name) #name, level, name
 
-/* Whose value on a fresh socket does not depend on the machine's settings. */
+/* Their value on a new socket does not depend on the machine's settings. */
 static const struct option plain[] = {
 	{ OPTION(SOL_SOCKET, SO_TYPE) },
 	{ OPTION(SOL_SOCKET, SO_PROTOCOL) },
@@ -448,7 +448,7 @@ static void peer_credentials(void)
 	} who = { -2, -2, -2 };
 	socklen_t len = sizeof(who);
 
-	/* For sockets of AF_UNIX alone: else nobody's. */
+	/* For sockets of AF_UNIX only; others have no such process. */
 	SHOW("SO_PEERCRED",
 	     getsockopt(pair.client, SOL_SOCKET, SO_PEERCRED, &who, &len));
 	say("pid %d, uid %d, gid %d", who.pid, who.uid, who.gid);

@@ -245,7 +245,7 @@ static void errors(void)
 	     copy_file_range(pair.client, NULL, pipes[1], NULL, 10, 0));
 }
 
-/* The socket keeps what nobody would read out of the pipe. */
+/* The socket keeps octets that would remain in the pipe. */
 static void without_reader(void)
 {
 	struct pair pair = pair_used();

@@ -195,7 +195,7 @@ static void carries_a_million_single_octets(void **state)
 	sim_fini(&s);
 }
 
-/* T52: both have advertised, and nobody has given a buffer to read into. */
+/* T52: both have advertised, and neither has given a buffer to read into. */
 static void ends_the_deadlock_of_two_writers(void **state)
 {
 	struct sdp_options opt[2];

@@ -150,7 +150,7 @@ static void goes_on_between_carriers(void **state)
 	script_fini(&s);
 }
 
-/* Nothing that was advertised is left, so a cancel waits for nobody. */
+/* Nothing that was advertised is left, so a cancel does not wait. */
 static void cancels_between_carriers(void **state)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
@@ -194,7 +194,7 @@ static void gives_credit_for_the_answer(void **state)
 	script_fini(&s);
 }
 
-/* A peer that does not do its part (SDP-239) holds nobody. */
+/* A peer that does not do its part (SDP-239) does not block the other. */
 static void gives_up_without_an_answer(void **state)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);

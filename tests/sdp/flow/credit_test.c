@@ -9,7 +9,7 @@
 
 #include "flow/credit.h"
 
-/* An end whose peer has @bufs receives, as if Hello had gone both ways. */
+/* An end after both Hellos, with @bufs receives at its peer. */
 static struct sdp_credit open_credit(uint16_t bufs, uint32_t first)
 {
 	struct sdp_credit c;
@@ -126,7 +126,7 @@ static void allows_by_the_table(void **state)
 	for (uint32_t have = 0; have < 4; have++) {
 		struct sdp_credit c = open_credit(10, 0);
 
-		/* Two messages came, whose receives are posted again. */
+		/* Two messages came, and their receives are posted again. */
 		recv_one(&c, 0, 0, 10, 1);
 		recv_one(&c, 1, 0, 10, 1);
 		sdp_credit_post(&c, 2);

@@ -258,7 +258,8 @@ static void drops_what_it_does_not_expect(void **state)
 	assert_int_equal(pending(), 0);
 }
 
-/* T95: the oldest of a source that has its share goes, of nobody else. */
+/* T95: a source with its full share loses its oldest entry; others lose none.
+ */
 static void keeps_a_source_within_its_share(void **state)
 {
 	static const struct sdp_pm_source other = { .addr = { 192, 0, 2, 7 } };
@@ -326,7 +327,7 @@ static void answers_a_source_at_its_rate(void **state)
 	for (unsigned int i = 0; i < 100; i++)
 		answered += receive(&req, NOW + 3600000, &here, &got);
 	assert_int_equal(answered, 10);
-	/* Time that runs backwards stops nobody for good. */
+	/* Time that runs backwards blocks no source for ever. */
 	assert_false(receive(&req, NOW, &here, &got));
 	assert_true(receive(&req, NOW + 3600100, &here, &got));
 }

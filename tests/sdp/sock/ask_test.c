@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A connect() whose SDP port a thread has to find: what comes of each answer,
- * and of one that is not waited for. */
+/* A connect() for which a thread has to find the SDP port: the effect of each
+ * answer, and of one that is not waited for. */
 #include "addr.h"
 #include "descriptors.h"
 #include "test.h"
@@ -428,7 +428,7 @@ static void goes_where_the_answer_says(void **state)
 		assert_row(rows[i].name,
 			   atomic_load(&sock->error) == rows[i].error);
 		assert_row(rows[i].name, !sdp_sock_is_asking(sock));
-		/* Only who goes by the TCP connection says how it begins. */
+		/* Only a start on the TCP connection has a first message. */
 		assert_row(rows[i].name, !rows[i].has_run || sock->is_request);
 		end(state);
 	}
@@ -554,7 +554,7 @@ static void what_stands_soon_may_do_so(void **state)
 	thread_wait();
 }
 
-/* close() came first: nobody wants what the thread has found. */
+/* close() came first: the thread's result is not used. */
 static void what_nobody_wants_is_closed(void **state)
 {
 	(void)state;
@@ -579,7 +579,7 @@ static void connect_to_no_address_undoes_it(void **state)
 	assert_int_equal(undo_cnt, 1);
 }
 
-/* Nobody can ask: TCP, and nothing is left over. */
+/* No thread can be made: the connection uses TCP, and nothing leaks. */
 static void without_descriptors_or_a_shadow_it_is_tcp(void **state)
 {
 	int next = test_fd_next();

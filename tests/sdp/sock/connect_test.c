@@ -284,7 +284,7 @@ static void who_cannot_wait_leaves_the_question_to_a_thread(void **state)
 	assert_int_equal(dial(TCP_PORT), SDP_CONNECT_ASK);
 	assert_int_equal(ask_cnt, 0);
 	assert_int_equal(sock.peer.in.sin_port, addrs[TCP_PORT].in.sin_port);
-	/* And nobody can ask after all. */
+	/* And no thread can be made. */
 	assert_int_equal(sdp_connect_plain(&sock, fd, -ENOMEM), -EINPROGRESS);
 	assert_int_equal(fallback, FB(no_memory));
 	policy = SDP_POLICY_SDP;
@@ -316,7 +316,7 @@ static void a_connect_that_does_not_wait_is_looked_at(void **state)
 	assert_int_equal(dial(TCP_PORT), -EISCONN);
 }
 
-/* The kernel is asked again, and nobody else. */
+/* Only the kernel is asked again. */
 static void a_fallback_is_counted_once(void **state)
 {
 	int ret;
@@ -335,7 +335,7 @@ static void a_fallback_is_counted_once(void **state)
 	assert_false(has_mark);
 }
 
-/* T90: the refusal is nobody's error; the same socket goes on by TCP. */
+/* T90: the refusal is no error; the same socket goes on by TCP. */
 static void a_refused_port_is_followed_by_tcp(void **state)
 {
 	int err = -1;

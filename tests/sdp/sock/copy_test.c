@@ -234,7 +234,7 @@ static void pipe_loses_nothing(void **state)
 	close(fds[1]);
 	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 5, 0), 1);
 	assert_string_equal(sent, "abcdef");
-	/* Nobody writes any more. */
+	/* No process writes any more. */
 	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 5, 0), 0);
 	close(fds[0]);
 }

@@ -50,7 +50,7 @@ void sdp_link_set_notify(struct sdp_link *link, sdp_notify_fn *fn, void *arg)
 int sdp_link_linger(struct sdp_link *link, uint64_t deadline)
 {
 	assert_ptr_equal(link, LINK);
-	/* Nobody finds the link any more, but at the exit. */
+	/* The link is found only at the exit. */
 	assert_true(sdp_is_ending || !sdp_sock_link(&sock));
 	seen.linger_deadline = deadline;
 	now = deadline;

@@ -337,7 +337,7 @@ static void refuses_as_the_kernel(void **state)
 	assert_int_equal(queued(7), 0);
 }
 
-/* Somebody looks at the set from outside. */
+/* The set is itself polled. */
 static void gives_all_to_the_kernel(void **state)
 {
 	(void)state;

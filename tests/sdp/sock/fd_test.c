@@ -234,7 +234,7 @@ static void a_link_is_accepted_or_waits_on(void **state)
 {
 	static const struct {
 		int ret;
-		socklen_t len; /* 0: nobody asks */
+		socklen_t len; /* 0: not asked for */
 		int want;      /* 0: the descriptor */
 		bool is_back;
 	} rows[] = {

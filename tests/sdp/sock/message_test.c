@@ -205,7 +205,7 @@ static void messages_are_checked(void **state)
 	assert_int_equal(sdp_message_send(NULL, 7, BAD, 0), -EFAULT);
 }
 
-/* A stream names nobody and has no control messages. */
+/* A stream names no sender and has no control messages. */
 static void a_receive_says_what_came_with_it(void **state)
 {
 	struct iovec iov = { octets, 4 };

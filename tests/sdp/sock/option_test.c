@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Options and names of a socket whose octets go by SDP: what the library
- * keeps, what the TCP socket below has. */
+/* Options and names of a socket over SDP: those that the library keeps, and
+ * those of the TCP socket below. */
 #include "loopback.h"
 #include "test.h"
 

@@ -181,7 +181,7 @@ static void without_one_the_port_mapper_is_not_asked(void **state)
 	assert_int_equal(query_cnt, 0);
 }
 
-/* A raw Hello is for those who are known to take it. */
+/* A raw Hello is only for ports that are known to accept it. */
 static void begins_with_a_request_where_a_hello_may_be_refused(void **state)
 {
 	union sdp_addr dst = addr_make("127.0.0.1", 80);

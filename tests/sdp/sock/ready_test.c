@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Who is told what a socket has become ready for. */
+/* Which sets and sleepers learn that a socket has become ready. */
 #include "test.h"
 
 #include <fcntl.h>

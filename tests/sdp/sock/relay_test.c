@@ -363,7 +363,7 @@ static void octets_for_nobody_are_a_reset(void **state)
 {
 	(void)state;
 	assert_int_equal(sdp_relay_enter(sock), 0);
-	/* Reads no more, and does not say so: as a child that died. */
+	/* Stops reading without notice, like a child that was killed. */
 	program_closes();
 	assert_eof(link_fds[1]); /* the holders' end was told */
 	while (!abort_cnt) {

@@ -153,8 +153,8 @@ static void other_send(size_t fd_cnt, size_t len)
 	assert_int_equal(sendmsg(ways[0], &message, 0), len);
 }
 
-/* Descriptors of a message that is refused are closed: nobody holds the end of
- * the pipe that it passed on. */
+/* Descriptors of a refused message are closed, so no process holds the end of
+ * the pipe that it passed. */
 static void refuses_other_messages(void **state)
 {
 	static const struct {

@@ -149,7 +149,7 @@ static void makes_an_edge_for_each_arrival(void **state)
 			show(POLLIN | POLLOUT);
 		assert_int_equal(edges(set_fd), 0);
 	}
-	/* Arrivals that nobody looks at are one edge, in bounded memory. */
+	/* Arrivals that are not read are one edge, in bounded memory. */
 	for (int i = 0; i < 1000; i++)
 		sdp_shadow_show(&shadow, -1, POLLIN | POLLOUT, POLLIN);
 	assert_int_equal(edges(set_fd), 1);

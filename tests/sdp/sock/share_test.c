@@ -134,7 +134,8 @@ static int counts_make(void **state)
 	return counts == MAP_FAILED || sdp_table_start();
 }
 
-/* fork() as the library sees it; @run in the child, whose exit code comes. */
+/* fork() as the library sees it.  Runs @run in the child and returns its exit
+ * code. */
 static int in_fork(int (*run)(void))
 {
 	int status;
@@ -233,7 +234,7 @@ static void without_a_relay_the_child_sees_a_reset(void **state)
 	assert_int_equal(send(fds[USED], "x", 1, MSG_NOSIGNAL), 1);
 }
 
-/* Nobody could be asked, and a relay could not be made before. */
+/* There is no parent to ask, and a relay could not be made before. */
 static void who_cannot_ask_sees_a_reset(void **state)
 {
 	struct rlimit old;
@@ -281,7 +282,7 @@ static void a_program_gets_what_it_inherits(void **state)
 
 static int child_of_nobody(void)
 {
-	/* The parent's end has gone, and with it the one who would answer. */
+	/* The parent's end is closed, so there is no answer. */
 	sdp_share_use(socks[USED]);
 	CHECK(!socks[USED]->is_unasked);
 	CHECK(atomic_load(&counts->entered) == 0);
@@ -368,7 +369,7 @@ static void the_last_number_of_a_shared_socket_leaves_a_relay(void **state)
 
 	(void)state;
 	assert_int_equal(sdp_sock_add_fd(socks[USED], second), 0);
-	sdp_share_close(fds[OTHER]); /* nobody shares it */
+	sdp_share_close(fds[OTHER]); /* it is not shared */
 	sdp_share_fork_prepare();
 	pid = fork();
 	if (!pid)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Who gets SIGURG, and which calls a signal handler ends. */
+/* Which process gets SIGURG, and which calls a signal handler ends. */
 #include "test.h"
 
 #include <fcntl.h>

@@ -326,7 +326,7 @@ void sdp_shadow_close(struct sdp_shadow *shadow)
 	shadow->lib_fd = -1;
 }
 
-/* ---- fixture: a TCP connection, whose one end is the program's -------------
+/* ---- fixture: a TCP connection with one end in the program ------------------
  */
 
 static struct sdp_sock *sock;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Pages that are none, that were cut, or whose process died in a change. */
+/* Files that are no page, pages that were cut, and pages of processes that
+ * ended during a change. */
 #define _GNU_SOURCE
 #include "test.h"
 

@@ -370,8 +370,8 @@ static void case_oob(void)
 	unmake(links);
 }
 
-/* A peer whose receives are all full of what nobody reads has to be able to
- * answer, and so has one that waits for credit. */
+/* A peer must be able to answer when all its receives are full of unread data,
+ * and when it waits for credit. */
 static void case_full(void)
 {
 	static uint8_t buf[FLOW_PIECE];
@@ -589,7 +589,7 @@ static void follow(enum hostile how, bool closes_meanwhile)
 		(void)sdp_link_send(links[1], &(struct iovec){ "x", 1 }, 1, 0);
 	if (!closes_meanwhile)
 		expect_reset(links[1], begin);
-	sdp_link_abort(links[0]); /* what lies unread is nobody's */
+	sdp_link_abort(links[0]); /* unread data is discarded */
 	unmake(links);
 	if (threads[how])
 		pthread_join(thread, NULL);

@@ -219,7 +219,7 @@ static void case_poll(void)
 	unmake(links);
 }
 
-/* Nobody of the program waits: the progress thread tells. */
+/* No thread of the program waits: the progress thread reports. */
 static void case_notice(void)
 {
 	struct watcher w = { .fd = eventfd(0, EFD_NONBLOCK) };

@@ -49,8 +49,8 @@ typedef void pair_fn(struct sdp_link *link);
 
 struct pair {
 	enum sdp_carrier carrier;
-	bool is_port;	 /* who listens does so by TCP, whatever the carrier */
-	bool is_request; /* who connects does so, and sends an MPA Request */
+	bool is_port;	 /* listen by TCP, whatever the carrier */
+	bool is_request; /* connect by TCP, and send an MPA Request */
 	enum pair_place place;
 	struct sockaddr_in addr;	/* zero: any port of 127.0.0.1 */
 	struct sdp_link_options opt[2]; /* the Connecting Peer's, the other's */

@@ -169,8 +169,8 @@ static void fork_and_wait(void)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Who holds a lock of the user's may wait for one of the driver's: a fork that
- * has the driver's must not wait for the user's. */
+/* A thread that holds a lock of the user may wait for one of the driver.  A
+ * fork that has the driver's lock must not wait for the user's. */
 static void forks_with_the_locks_of_the_user_first(void **state)
 {
 	(void)state;
