@@ -10,7 +10,7 @@
 /* Abortive close, for the first fault; a later one changes nothing. */
 void sdp_end_fail(struct sdp_conn *conn, enum sdp_fault fault);
 
-/* Looks whether both DisConns are through, and who ends the carrier. */
+/* Checks whether both DisConns are done, and which side ends the carrier. */
 void sdp_end_check(struct sdp_conn *conn);
 
 /* The peer's DisConn came. */

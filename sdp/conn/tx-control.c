@@ -241,8 +241,8 @@ bool sdp_tx_resize_ack(struct sdp_conn *conn, struct sdp_work *work)
  * ---------------------------------------------------------------------------
  */
 
-/* The next carrier needs receives of its own beside those whose payload is
- * unread. */
+/* The next carrier needs receives of its own beside those with unread payload.
+ */
 static bool is_too_full_to_move(const struct sdp_conn *conn)
 {
 	return conn->chunk_tail - conn->chunk_free > conn->chunk_cap / 2;
@@ -278,8 +278,9 @@ bool sdp_tx_susp_ack(struct sdp_conn *conn, struct sdp_work *work)
 {
 	struct sdp_moving *m = &conn->moving;
 
-	/* At one credit it may go because it gives some: it is the first to
-	 * acknowledge SuspComm, whose receive is posted again. */
+	/* The message may use the last credit, because it returns some: it is
+	 * the first to acknowledge SuspComm, and the receive of SuspComm is
+	 * posted again. */
 	if (!m->is_rcvd || m->is_ack_sent || conn->reading.out_cnt ||
 	    is_too_full_to_move(conn) || !sdp_credit_get(&conn->credit))
 		return false;

@@ -10,9 +10,9 @@
 /* Whether one more Send, Read or Write can be posted. */
 bool sdp_tx_has_room(const struct sdp_conn *conn);
 
-/* Makes @work a Send of @msg, whose mid, flags, payload_len and own headers
- * are filled; numbers, credit and OOB_PEND are added here.  The payload's
- * pieces are in @work already. */
+/* Makes @work a Send of @msg.  The caller has filled mid, flags, payload_len
+ * and the headers of @msg, and put the pieces of the payload into @work.  This
+ * function adds numbers, credit and OOB_PEND. */
 void sdp_tx_message(struct sdp_conn *conn, struct sdp_msg *msg,
 		    struct sdp_work *work);
 

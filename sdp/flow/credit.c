@@ -41,10 +41,10 @@ static bool is_ambiguous(const struct sdp_credit *credit, uint32_t ack_cnt)
 }
 
 /*
- * Bufs as it stands now (SDP-17).  With the ambiguous 0 the spare counts: the
- * message that it is not seen to acknowledge has been received.  Otherwise the
- * peer's credit would fall by one without a message of its, perhaps to 0, and
- * with such a fall at both ends nobody could send.
+ * The current Bufs (SDP-17).  With the ambiguous 0 the spare receive counts,
+ * because the message that Bufs does not seem to acknowledge has been received.
+ * Otherwise the peer's credit would fall by one without a message of the peer,
+ * perhaps to 0.  If that happened at both ends, neither could send.
  *
  * While MSeqAck is held back, the messages that it does not cover count too:
  * their receives are posted again, and the peer's formula takes them off.

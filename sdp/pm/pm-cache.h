@@ -43,8 +43,8 @@ bool sdp_pm_cache_get(const struct sdp_pm_cache *cache, uint64_t now_ms,
 		      const struct sdp_pm_key *key,
 		      struct sdp_pm_cache_entry *ret_entry);
 
-/* Remember @entry until its time; where the table is full, what ends soonest
- * goes.  An entry whose time has passed takes the old one away. */
+/* Remembers @entry until its time.  In a full table it replaces the entry that
+ * ends soonest.  An @entry with a past time removes the old one. */
 void sdp_pm_cache_put(struct sdp_pm_cache *cache, uint64_t now_ms,
 		      const struct sdp_pm_cache_entry *entry);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A query's socket.  It is connected: replies of others than the one who was
- * asked do not reach it, and an ICMP error does.
+ * A query's socket.  It is connected, so that replies of other hosts do not
+ * reach it, and ICMP errors do.
  */
 #define _GNU_SOURCE
 #include "pm/pm-client.h"
@@ -167,7 +167,7 @@ static uint64_t handle_make(void)
 	       atomic_fetch_add_explicit(&last, 1, memory_order_relaxed);
 }
 
-/* ICMP told that nobody is there: no use in asking again. */
+/* ICMP reported that the port is closed, so do not ask again. */
 static bool is_unreachable(int err)
 {
 	return err == ECONNREFUSED || err == EHOSTUNREACH ||

@@ -40,7 +40,7 @@ struct sdp_pm_result {
  *   must not be 0.  A wildcard address is replaced by the one that the route
  *   to @peer has.
  * @options: NULL: defaults.
- * @stop_fd: -1, or a descriptor whose readability ends the wait.
+ * @stop_fd: -1, or a descriptor that ends the wait when it is readable.
  *
  * Blocks for 3.75 s at most with the default options; at once when the answer
  * is remembered.  An ICMP "port unreachable" counts as no answer, without

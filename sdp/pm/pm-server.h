@@ -26,7 +26,7 @@ struct sdp_pm_server_options {
 	uint32_t source_per_s;
 	uint32_t ack_ms; /* life of an entry; 0: SDP_PM_SERVER_ACK_MS */
 	uint8_t time;	 /* PmTime of PMAccepts; 0: use once */
-	uint64_t secret; /* random, so that nobody can choose collisions */
+	uint64_t secret; /* random, so that a peer cannot choose collisions */
 };
 
 /* Where a datagram came from: the UDP source address, its port left out. */
@@ -75,7 +75,7 @@ void sdp_pm_server_answer(struct sdp_pm_server *server, uint64_t now_ms,
 			  const struct sdp_pm_msg *req, uint16_t sdp_port,
 			  const uint8_t *sdp_addr, uint8_t *out);
 
-/* Delete entries whose time is over. */
+/* Deletes entries that have expired. */
 void sdp_pm_server_expire(struct sdp_pm_server *server, uint64_t now_ms);
 
 /* When sdp_pm_server_expire() has something to do; UINT64_MAX: never. */

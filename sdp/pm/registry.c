@@ -2,7 +2,7 @@
 /*
  * The registry: abstract names usiw-sdp/1/INODE/PORT/NONCE.  INODE is that of
  * the TCP listener, PORT its SDP port, both decimal.  NONCE is random, so that
- * nobody can take a name beforehand and keep an announcement from standing.
+ * no process can take the name beforehand and prevent the announcement.
  * With "cm/" before NONCE the port is one of rdma_cm.
  */
 #define _GNU_SOURCE
@@ -105,7 +105,7 @@ int sdp_registry_announce(int listen_fd, uint16_t sdp_port, bool is_cm)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		goto fail;
-	/* Who sends to it is refused. */
+	/* A send to it is refused. */
 	if (shutdown(fd, SHUT_RD) < 0)
 		goto fail;
 	if (!(flags & FD_CLOEXEC) && fcntl(fd, F_SETFD, 0) < 0)
@@ -162,8 +162,7 @@ static bool name_read(const struct sdp_diag_name *name, uint32_t *ret_inode,
 	return true;
 }
 
-/* Who may speak for the listener: its user, and root, who could take its
- * place anyway. */
+/* The users that may announce the listener: its own user, and root. */
 static bool is_trusted(uid_t uid, const struct sdp_diag_listener *listener)
 {
 	return uid == listener->uid || uid == 0;

@@ -5,13 +5,13 @@
  *
  * An announcement is a datagram socket in the abstract AF_UNIX name space of
  * the network namespace.  Its name holds the inode number of the TCP listener
- * and the SDP port.  Nothing is sent to it, so it needs no thread: it stands
- * as long as any process holds the descriptor, over fork() and exec(), and is
- * gone with the last one, also after kill -9.
+ * and the SDP port.  Nothing is sent to it, so it needs no thread.  It exists
+ * while any process holds the descriptor, over fork() and exec(), and ends with
+ * the last one, also after kill -9.
  *
- * Who looks for one asks the kernel (NETLINK_SOCK_DIAG) which TCP listener
- * would take a connection, and then for the announcement of that inode.  So
- * wildcard addresses, IPV6_V6ONLY and SO_REUSEPORT mean what they mean to TCP.
+ * A client asks the kernel (NETLINK_SOCK_DIAG) which TCP listener would accept
+ * a connection, and then for the announcement with that inode.  So wildcard
+ * addresses, IPV6_V6ONLY and SO_REUSEPORT have the same meaning as with TCP.
  * An announcement counts only if its socket belongs to the user that the TCP
  * listener belongs to, or to root: see doc/design/sdp.md.
  */
@@ -28,11 +28,11 @@
  * @sdp_port: host order, not 0; its listener has the address of @listen_fd.
  * @is_cm: it is a port of rdma_cm, where no raw Hello is taken.
  *
- * Call it between bind() and listen(): who finds a TCP listener without an
- * announcement remembers that for a short time.  FD_CLOEXEC is copied from
- * @listen_fd.  The descriptor is the announcement: close it with the last
- * descriptor of the listener, never before.  One for each call of listen();
- * several announcements of one listener may stand side by side.
+ * Call it between bind() and listen(), because a client that finds a TCP
+ * listener without an announcement remembers that for a short time.  FD_CLOEXEC
+ * is copied from @listen_fd.  The descriptor is the announcement: close it with
+ * the last descriptor of the listener, never before.  Call it once for each
+ * listen(); a listener may have several announcements.
  *
  * Return: the descriptor; -EINVAL: @sdp_port is 0; -EBADF, -ENOTSOCK, -EMFILE,
  *   -ENFILE, -ENOMEM as fstat() and socket() say them.

@@ -50,9 +50,9 @@ static void fork_parent(void)
 }
 
 /*
- * Before that no connection uses SDP.  Another thread may be loading the
- * drivers with the lock of a socket, and wait for the kernel ABI's, which this
- * one has.  So nothing is taken but what nobody keeps so long.
+ * Before that no connection uses SDP.  Another thread may hold the lock of a
+ * socket while it loads the drivers, and wait for the lock of the kernel ABI,
+ * which this thread holds.  So only locks that are held briefly are taken here.
  */
 static void early_prepare(void)
 {

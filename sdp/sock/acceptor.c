@@ -150,8 +150,8 @@ static void start_remove(struct sdp_acceptor *a, struct waiting **at)
 	a->starting_cnt--;
 }
 
-/* Those that nobody holds up wait to be accepted.  Return: when to look again;
- * SDP_NEVER: when the next one is over. */
+/* Starts that are not held up are ready to be accepted.  Return: when to check
+ * again; SDP_NEVER: when the next one is done. */
 static uint64_t starts_settle(struct sdp_acceptor *a)
 {
 	uint64_t now = sdp_now_ns(), hold_end = 0, next = SDP_NEVER;

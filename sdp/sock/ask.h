@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A connect() that must not wait, to another host whose Port Mapper is still to
- * be asked: the shadow takes the number at once and shows nothing, and a thread
- * asks, connects, and starts SDP.  POLLOUT comes when the connection stands.
+ * A connect() that must not wait, when the Port Mapper of the other host is not
+ * asked yet.  The shadow takes the number at once and shows nothing.  A thread
+ * asks, connects, and starts SDP.  POLLOUT comes when the connection is
+ * established.
  *
- * Where rdma_cm makes connections, each connect() that has an SDP port to go to
- * comes here, also one that may wait.
+ * Where rdma_cm makes connections, each connect() to an SDP port is handled
+ * here, even one that may wait.
  *
- * To the rest this is STARTING with is_asking.  If there is no SDP, the number
- * gets its TCP socket back, which is connecting by then: what becomes of it the
- * kernel tells.
+ * For the other files this is STARTING with is_asking.  If there is no SDP, the
+ * number gets its TCP socket back, which is connecting by then.  The kernel
+ * reports its result.
  */
 #ifndef SDP_SOCK_ASK_H
 #define SDP_SOCK_ASK_H

@@ -24,8 +24,8 @@
 #include "tcp-state.h"
 #include "verbs/sdp-link.h"
 
-/* For a TCP connection that takes a refused one's place, when the program
- * believes that it is over. */
+/* Limit for a TCP connection that replaces a refused one, when the program
+ * takes the connection for established. */
 #define FALLBACK_MS 5000
 
 /* A cancellation point, as connect() is. */
@@ -97,7 +97,7 @@ void sdp_connect_look(struct sdp_sock *sock, int fd)
 	/* The error is connect()'s, which another thread is inside. */
 	if (sock->connect_cnt > 0)
 		return;
-	/* Nobody is behind the SDP port: the socket connects anew. */
+	/* The SDP port is closed: the socket connects again. */
 	syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &err, &len);
 	sdp_mark_remove(fd);
 	sdp_policy_avoid(&sock->peer.sa);
@@ -172,7 +172,7 @@ static int connect_tcp(int fd, const union sdp_addr *dst,
 {
 	int ret = kernel_connect(fd, &dst->sa, sdp_addr_len(dst));
 
-	/* What TCP refuses as well was nobody's fallback. */
+	/* A connection that TCP refuses as well did not fall back. */
 	if (ret == 0 || ret == -EINPROGRESS)
 		sdp_stat_fell_back(NULL, why);
 	return ret;

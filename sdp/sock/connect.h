@@ -24,7 +24,9 @@ int sdp_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 enum sdp_policy sdp_connect_policy(const struct sdp_sock *sock,
 				   const struct sockaddr *dst);
 
-/* SDP_CONNECT_ASK, and nobody can ask: by TCP, @why not.  Return: 0; -errno. */
+/* SDP_CONNECT_ASK without a thread that can ask: connects by TCP, for the
+ * reason
+ * @why.  Return: 0; -errno. */
 int sdp_connect_plain(struct sdp_sock *sock, int fd, int why);
 
 /* The TCP socket @fd is connecting to where the program wants it: as

@@ -182,7 +182,7 @@ static int peek_init(struct peek *peek, size_t size)
 	return 0;
 }
 
-/* Return: octets; 0: nobody writes any more; -errno. */
+/* Return: octets; 0: the end of the stream; -errno. */
 static ssize_t peek_pipe(struct peek *peek, int pipe_fd, size_t size,
 			 unsigned int flags)
 {

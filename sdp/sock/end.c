@@ -184,9 +184,9 @@ static void *flush_thread(void *arg)
 }
 
 /*
- * libc writes its streams at the very end of exit(), when nobody would take
- * the octets any more.  Another thread does it now: one that reads a stream
- * has it locked, perhaps for ever, and then it is not waited for.
+ * libc writes its streams at the very end of exit(), when the library no longer
+ * takes octets.  So another thread does it now.  A thread that reads a stream
+ * holds the stream's lock, perhaps for ever, so the wait has a limit.
  */
 static void streams_flush(void)
 {

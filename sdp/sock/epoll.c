@@ -147,8 +147,8 @@ int sdp_epoll_collect(struct sdp_epoll *set, struct epoll_event *ev, int max)
 	     left > 0 && cnt < max; left--) {
 		uint32_t events;
 
-		/* Out of the queue before the look: who makes it ready after
-		 * that puts it in again. */
+		/* Remove it from the queue before the check, so that a thread
+		 * that makes it ready later adds it again. */
 		watch = queue_take(set);
 		events = events_now(watch);
 		if (!events ||
@@ -208,7 +208,7 @@ static void link_to_sock(struct sdp_watch *watch)
 	util_unlock(&sock->shadow.lock);
 }
 
-/* Nobody finds it any more, nor has it in a queue. */
+/* Removes it from the list of its socket, and from any queue. */
 static void unlink_from_sock(struct sdp_watch *watch)
 {
 	struct sdp_watch **at = &watch->sock->watches;
@@ -645,8 +645,8 @@ void sdp_watch_fork_parent(void)
 	util_unlock(&watch_lock);
 }
 
-/* The child shares the kernel's sets with its parent, and all sockets whose
- * octets went by SDP are relays. */
+/* The child shares the kernel's sets with its parent, and all its sockets that
+ * used SDP are relays. */
 static void set_fork_child(struct util_fdtab *tab, int fd,
 			   enum util_fd_kind kind, void *object)
 {

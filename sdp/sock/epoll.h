@@ -3,18 +3,18 @@
  * What the program has registered in epoll sets.
  *
  * The kernel keeps a registration by (open file, number).  When a shadow takes
- * the number of a TCP socket over, the registration has to be removed before
- * and made again after; afterwards it could not be removed any more, and would
- * go on reporting the TCP socket.  So we note what was registered.
+ * over the number of a TCP socket, the registration has to be removed before
+ * and made again after.  Afterwards it could not be removed any more, and would
+ * continue to report the TCP socket.  So the library records registrations.
  *
- * A socket whose octets go by SDP is ours to watch: its registration is not in
- * the kernel's set, and what is ready stands in a queue here, where
- * epoll_wait() finds it without a system call.  The kernel gets such
- * registrations when somebody looks at the set by other means than epoll_wait()
- * of this process: poll(), another set, a forked child.
+ * The library watches a socket over SDP itself.  Its registration is not in the
+ * kernel's set.  Ready sockets are in a queue here, where epoll_wait() finds
+ * them without a system call.  The kernel gets such registrations when the set
+ * is used by other means than epoll_wait() of this process: poll(), another
+ * set, a forked child.
  *
- * A set also knows its sockets whose SDP has not started, because the wait for
- * them starts it: epoll_wait() asks only when there are any.
+ * A set also knows its sockets that have not started SDP, because waiting for
+ * them starts it.  epoll_wait() checks them only if there are any.
  */
 #ifndef SDP_SOCK_EPOLL_H
 #define SDP_SOCK_EPOLL_H
@@ -71,9 +71,9 @@ void sdp_epoll_add(int set_fd);
 struct sdp_epoll *sdp_epoll_get(int set_fd);
 
 /*
- * The kernel gets the registrations of @set, now one and from now on all.
- * Return: whose it was, with a reference, and its number: the shadow is to be
- * kept up; NULL: there was none.
+ * Gives a registration of @set to the kernel, which gets all new ones from then
+ * on.  Return: its socket, with a reference, and its number: the shadow has to
+ * be kept up to date; NULL: there was none.
  */
 struct sdp_sock *sdp_epoll_give(struct sdp_epoll *set, int *ret_fd);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What a socket whose octets go by SDP is ready for. */
+/* The events for which a socket over SDP is ready. */
 #ifndef SDP_SOCK_EVENTS_H
 #define SDP_SOCK_EVENTS_H
 

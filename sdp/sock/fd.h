@@ -31,7 +31,7 @@ void sdp_fd_fork_child(void);
 void sdp_fd_nonblock(int fd, bool is_nonblock);
 void sdp_fd_async(int fd, bool is_async);
 
-/* fcntl() has set @cmd, who is to get signals of @fd. */
+/* fcntl() has set the process that gets the signals of @fd, by @cmd. */
 void sdp_fd_own(int fd, int cmd, const void *arg);
 
 #endif

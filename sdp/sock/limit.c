@@ -12,7 +12,7 @@
 
 /* What a start takes, with a device that is opened for it. */
 #define MARGIN 32u
-/* A hard limit that nobody comes near without meaning to: not looked at. */
+/* From this hard limit on, the number of open descriptors is not checked. */
 #define PLENTY 4096u
 
 static struct util_lock lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);

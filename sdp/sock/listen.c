@@ -34,7 +34,7 @@ static void v6only_copy(int from_fd, int to_fd)
 }
 
 /*
- * A listener on an SDP port with the address of @fd, whose name is @addr.
+ * Makes a listener on an SDP port, with the address @addr of @fd.
  * Return: descriptor, *ret_port; -errno.
  */
 static int twin_make(int fd, const union sdp_addr *addr, int backlog,
@@ -278,7 +278,7 @@ static int accept_wait(struct sdp_sock *sock, int fd)
 	return ret == 0 ? -EAGAIN : 0;
 }
 
-/* The kernel has taken the connection; its peer is told that nobody wants it.
+/* Resets a connection that the kernel has accepted.
  * Return: whether there was one. */
 static bool tcp_refuse(int fd)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Listeners: the program's own TCP socket, and beside it a twin on an SDP port
- * that the kernel chooses.  Who takes a connection from the twin speaks SDP;
- * everybody else finds the TCP port as ever.  Where rdma_cm makes connections
- * the twin is an acceptor (acceptor.h).
+ * Listeners: the program's own TCP socket, and a second socket on an SDP port
+ * that the kernel chooses, the twin.  Connections to the twin use SDP.  Other
+ * clients use the TCP port as usual.  Where rdma_cm makes connections the twin
+ * is an acceptor (acceptor.h).
  */
 #ifndef SDP_SOCK_LISTEN_H
 #define SDP_SOCK_LISTEN_H

@@ -24,7 +24,7 @@ int sdp_message_recv_many(struct sdp_sock *sock, int fd, struct mmsghdr *msgs,
 int sdp_message_send_many(struct sdp_sock *sock, int fd, struct mmsghdr *msgs,
 			  unsigned int cnt, int flags);
 
-/* recvfrom(): a stream names nobody.  Passes @ret on. */
+/* recvfrom(): a stream names no sender.  Returns @ret. */
 ssize_t sdp_message_no_name(socklen_t *len, bool is_wanted, ssize_t ret);
 
 /* sendto(): a stream needs no address, but the kernel reads it.  Return: 0;

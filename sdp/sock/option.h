@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Options, names and ioctls of a socket whose octets go by SDP.
+ * Options, names and ioctls of a socket over SDP.
  *
- * The TCP socket below stays open for them: the kernel keeps and checks the
- * options as for TCP.  What would disturb the RNIC there, or means the stream
- * of octets, is kept here.
+ * The TCP socket below remains open for them, so the kernel stores and checks
+ * the options as for TCP.  Options that would disturb the RNIC, or that concern
+ * the stream of octets, are stored here.
  */
 #ifndef SDP_SOCK_OPTION_H
 #define SDP_SOCK_OPTION_H

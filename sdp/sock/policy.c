@@ -19,7 +19,7 @@
 #include "table.h"
 #include "verbs/sdp-link.h"
 
-/* Destinations whose SDP port did not hold what was promised. */
+/* Destinations with an announced SDP port that did not work. */
 #define AVOID_CNT 16
 #define AVOID_NS (10 * 1000000000ull)
 
@@ -182,7 +182,7 @@ static union sdp_addr mapped_of(const union sdp_addr *dst,
 	return addr;
 }
 
-/* Return: 0; -errno: there is no SDP Address, or nobody says so. */
+/* Return: 0; -errno: there is no SDP Address, or no answer. */
 static int mapped_get(const union sdp_addr *dst,
 		      const struct sdp_pm_result *result,
 		      struct sdp_target *ret_target)

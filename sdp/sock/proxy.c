@@ -95,7 +95,8 @@ static void child_reap(pid_t pid, bool was_pending)
 		kill(getpid(), SIGCHLD);
 }
 
-/* A child of a child: nobody waits for it.  Return: 0; -errno. */
+/* Makes a child of a child, so that no process has to wait for it.
+ * Return: 0; -errno. */
 static int proxy_fork(struct sdp_sock *sock, int fd, const int *ways)
 {
 	sigset_t old, pending;

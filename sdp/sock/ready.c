@@ -11,8 +11,9 @@
 #include "sleeper.h"
 #include "verbs/sdp-link.h"
 
-/* With the shadow's lock, which whoever closes a number takes in between.
- * POLLPRI is shown only to those who ask for it: its octet makes POLLIN too. */
+/* The caller holds the shadow's lock, which a thread that closes a number takes
+ * as well.  POLLPRI is shown only if a registration asks for it, because its
+ * octet causes POLLIN too. */
 static void show_locked(struct sdp_sock *sock, int fd, short arrival)
 {
 	short events;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Who is told what a socket whose octets go by SDP is ready for. */
+/* Tells epoll sets and sleeping threads that a socket over SDP is ready. */
 #ifndef SDP_SOCK_READY_H
 #define SDP_SOCK_READY_H
 
@@ -14,7 +14,7 @@ void sdp_sock_show(struct sdp_sock *sock, int fd, short arrival);
 /* The same behind each call of the program's: nothing unless watched. */
 static inline void sdp_sock_settle(struct sdp_sock *sock, int fd)
 {
-	/* relaxed: who registers it shows it, too */
+	/* relaxed: a thread that registers it shows it, too */
 	if (atomic_load_explicit(&sock->shadow.is_watched,
 				 memory_order_relaxed))
 		sdp_sock_show(sock, fd, 0);
@@ -43,7 +43,7 @@ void sdp_sock_sleep_begin(struct sdp_sock *sock, struct sdp_poller *poller,
 			  short events, struct sdp_sleeper *sleeper);
 void sdp_sock_sleep_end(struct sdp_sock *sock, struct sdp_poller *poller);
 
-/* It is the kernel's to watch from now on: who sleeps for it looks again. */
+/* The kernel watches it from now on.  Threads that sleep for it check again. */
 void sdp_sock_wake(struct sdp_sock *sock);
 
 /* For sdp_link_set_notify(). */

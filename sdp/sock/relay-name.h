@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The name of a shadow that carries octets: the library's end is bound to an
- * abstract AF_UNIX name with both addresses of the connection.  So a program
- * that gets the other end, over exec() or by SCM_RIGHTS, finds out what
- * connection it is, whoever has it: getpeername() of the kernel tells.
+ * The name of a shadow that carries octets.  The library's end is bound to an
+ * abstract AF_UNIX name with both addresses of the connection.  A program that
+ * gets the other end, over exec() or by SCM_RIGHTS, reads the addresses by the
+ * kernel's getpeername(), whichever process has the connection.
  */
 #ifndef SDP_SOCK_RELAY_NAME_H
 #define SDP_SOCK_RELAY_NAME_H

@@ -49,7 +49,7 @@ static void futex_set(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-/* The thread that ends last ends what nobody holds any more. */
+/* The last thread of a relay ends it, if no descriptor holds it. */
 static void relay_leave(struct sdp_sock *sock)
 {
 	bool is_last, is_closed;

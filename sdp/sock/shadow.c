@@ -99,8 +99,8 @@ static void in_hide(struct sdp_shadow *shadow, int fd)
 	shadow->is_pri = false;
 }
 
-/* The octet also makes POLLIN: whoever asks for no more than POLLPRI does not
- * see it.  A kernel before 5.15 has no urgent octets here. */
+/* The octet also causes POLLIN, which a wait for POLLPRI only does not see.  A
+ * kernel before 5.15 has no urgent octets here. */
 static void pri_show(struct sdp_shadow *shadow)
 {
 	if (shadow->octets >= OCTETS_MAX ||

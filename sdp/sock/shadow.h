@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The shadow: one end of an AF_UNIX stream pair that has the program's number
- * while its octets go by SDP.  The kernel answers select, poll and epoll for
- * it; we make it say what the connection is ready for.
+ * while the connection uses SDP.  The kernel serves select, poll and epoll for
+ * it, and the library makes it show the events of the connection.
  *
- * What it shows is only kept up while the kernel looks at it for somebody
- * (is_watched): an epoll set that is looked at from outside (epoll.h).  All
- * others ask the link, and cost no call for it.
+ * The events are only kept up to date while the kernel watches the shadow
+ * (is_watched), for an epoll set that is used by other means (epoll.h).  All
+ * other waits ask the link, without a system call.
  */
 #ifndef SDP_SOCK_SHADOW_H
 #define SDP_SOCK_SHADOW_H

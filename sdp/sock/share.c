@@ -30,7 +30,7 @@ static _Atomic uint32_t unasked_cnt;
 /* ---- the parent ---------------------------------------------------------- */
 
 struct wanted {
-	const struct sdp_sock *sock; /* an address that somebody sent */
+	const struct sdp_sock *sock; /* an address that another process sent */
 	struct sdp_sock *found;	     /* with a reference */
 };
 
@@ -312,7 +312,7 @@ void sdp_share_fork_prepare(void)
 	    util_thread_run(share_thread, (void *)(intptr_t)forking.ways[0],
 			    UTIL_THREAD_STACK) == 0)
 		return;
-	/* Nobody could be asked. */
+	/* The child could not ask the parent. */
 	atomic_fetch_sub_explicit(&child_cnt, 1, memory_order_relaxed);
 	ways_close();
 	sdp_table_each_sock(fork_relay);

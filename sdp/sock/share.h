@@ -4,9 +4,9 @@
  * that is executed.
  *
  * A forked child seldom uses the connections of its parent.  So fork() changes
- * nothing for the parent; a child that uses such a socket asks the parent
- * first, which makes a relay of it (relay.h).  A thread of the parent waits for
- * that, as long as the child lives.
+ * nothing for the parent.  A child that uses such a socket first asks the
+ * parent, which makes a relay of it (relay.h).  A thread of the parent waits
+ * for requests until the child ends.
  */
 #ifndef SDP_SOCK_SHARE_H
 #define SDP_SOCK_SHARE_H
@@ -15,8 +15,8 @@
 
 #include "table.h"
 
-/* @sock is a RELAY whose parent does not know of it yet.  When this returns,
- * the parent does. */
+/* @sock is a RELAY that the parent does not know yet.  When this returns, the
+ * parent knows it. */
 void sdp_share_ask(struct sdp_sock *sock);
 
 /* To be called before the kernel does something on the number. */

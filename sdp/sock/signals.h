@@ -8,9 +8,10 @@
 #include "table.h"
 
 /*
- * poll() and its kin end by every signal handler, what they stand in for only
- * by one without SA_RESTART.  Which handler it was nobody says; so the call is
- * made again if all handlers of the process have SA_RESTART.  Handlers of
+ * Every signal handler interrupts poll() and similar calls.  The blocking calls
+ * that the library implements with them are interrupted only by a handler
+ * without SA_RESTART.  The library does not learn which handler ran, so it
+ * repeats the call if all handlers of the process have SA_RESTART.  Handlers of
  * faults do not count.
  */
 bool sdp_signals_restart(void);

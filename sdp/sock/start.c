@@ -340,17 +340,18 @@ static enum sdp_stat_fallback fallback_of(enum sdp_reason reason)
 }
 
 /*
- * A peer whose library refuses closes in order, after it has read the Hello.
- * A reset says that the program there has closed, or has never accepted; or,
- * to an MPA Request, that the library there takes nothing but a Hello.
+ * When the peer's library refuses, it closes in order, after it has read the
+ * Hello.  A reset means that the peer's program has closed or has never
+ * accepted. After an MPA Request it may also mean that the peer's library
+ * accepts only a Hello.
  */
 static bool is_reset(const struct sdp_sock *sock)
 {
 	return sdp_tcp_state(sock->tcp_fd) == TCP_CLOSE;
 }
 
-/* The connection's end: by TCP's own timers, or by the peer, who closes unread:
- * FIN, or RST if it had something to read. */
+/* The reason for the connection's end: TCP's own timers, or a peer that closes
+ * early: by FIN, or by RST if it had unread data. */
 static int error_of(const struct sdp_sock *sock, int err, bool has_reset)
 {
 	if (has_reset && sdp_link_is_lost(-err))
@@ -580,8 +581,9 @@ void sdp_start_give_back(struct sdp_sock *sock)
 	uncover(sock);
 }
 
-/* There is no shadow: to the program the connection ends.  The Hello is not its
- * data; a peer whose Hello was read knows a refusal, and takes TCP. */
+/* Without a shadow the connection ends for the program.  The Hello is not data
+ * of the program.  A peer sees that its Hello was read, takes that for a
+ * refusal, and uses TCP. */
 static void end_unstarted(struct sdp_sock *sock, int fd)
 {
 	if (sock->is_accepting)
@@ -696,7 +698,7 @@ bool sdp_start_abandon(struct sdp_sock *sock)
 		sock->is_closed = true;
 		if (sock->stop_fd >= 0)
 			(void)!util_sys_write(sock->stop_fd, &one, sizeof(one));
-		/* Nobody waits for it, and nothing is to be sent. */
+		/* No thread waits for it, and nothing has to be sent. */
 		if (sdp_sock_early_len(sock) == 0)
 			syscall(SYS_shutdown, sock->tcp_fd, SHUT_RDWR);
 	}

@@ -60,8 +60,8 @@ struct sdp_shadow {
 	/* By an epoll set that the kernel looks after, or O_ASYNC.  Written
 	 * with the lock. */
 	_Atomic bool is_watched;
-	bool has_edges;	 /* by somebody who wants EPOLLET */
-	bool has_pri;	 /* by somebody who wants EPOLLPRI */
+	bool has_edges;	 /* by a registration with EPOLLET */
+	bool has_pri;	 /* by a registration with EPOLLPRI */
 	bool is_in;	 /* shown readable */
 	bool is_pri;	 /* an urgent octet is among what is shown */
 	bool is_out;	 /* shown writable */
@@ -162,8 +162,8 @@ static inline void sdp_sock_link_put(struct sdp_sock *sock,
 	atomic_store_explicit(&sock->link, link, memory_order_release);
 }
 
-/* acquire: whoever sees that both directions were ended sees both; pairs with
- * sdp_stream_shutdown(). */
+/* acquire: pairs with sdp_stream_shutdown(), so that a shutdown of both
+ * directions is seen as a whole. */
 static inline bool sdp_sock_is_rd_shut(const struct sdp_sock *sock)
 {
 	return atomic_load_explicit(&sock->is_rd_shut, memory_order_acquire);

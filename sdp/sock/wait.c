@@ -159,8 +159,8 @@ static bool set_has_ready(const struct poll_set *set)
 	return false;
 }
 
-/* One is no longer what it was sorted as: whoever changed it may have looked
- * for sleepers before this thread was one. */
+/* True if a socket has changed its kind.  The thread that changed it may have
+ * looked for sleepers before this thread was one. */
 static bool set_is_stale(const struct poll_set *set)
 {
 	for (nfds_t i = 0; i < set->cnt; i++)
@@ -518,8 +518,8 @@ int sdp_wait_select(int cnt, fd_set *in, fd_set *out, fd_set *except,
 /* ---- epoll -----------------------------------------------------------------
  */
 
-/* The kernel checks the events that are asked for.  It need not look at a
- * shadow's POLLOUT, which stands while nobody shows anything. */
+/* The kernel checks the requested events.  A shadow's POLLOUT is left out,
+ * which is set while nothing is shown. */
 static int kernel_ctl(int set_fd, int op, int fd, struct epoll_event *ev,
 		      const struct sdp_sock *sock)
 {
@@ -776,7 +776,7 @@ static int epoll_wait_kernel(struct epoll_call *call, uint64_t deadline)
 	struct timespec left;
 	int ret = -EAGAIN;
 
-	/* seq_cst: pairs with sdp_sock_become(), whose caller then looks for
+	/* seq_cst: pairs with sdp_sock_become(); its caller then looks for
 	 * threads that only the kernel can wake */
 	atomic_fetch_add_explicit(&call->set->kernel_wait_cnt, 1,
 				  memory_order_seq_cst);

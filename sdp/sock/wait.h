@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * poll(), select() and epoll_wait() with sockets of ours among the descriptors.
+ * poll(), select() and epoll_wait() with sockets of the library among the
+ * descriptors.
  *
- * A socket whose SDP stands is looked at here, without a call.  A thread that
- * finds nothing ready polls for a while, then sleeps in the kernel, and there
- * it does what the progress thread would do meanwhile.
+ * A socket over SDP is checked here, without a system call.  If nothing is
+ * ready the thread polls for a while, then sleeps in the kernel.  Meanwhile it
+ * does the work of the progress thread.
  */
 #ifndef SDP_SOCK_WAIT_H
 #define SDP_SOCK_WAIT_H

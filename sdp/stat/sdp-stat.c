@@ -74,7 +74,7 @@ static void page_head_fill(struct sdp_stat_page *page)
 		sizeof(page->program) - 1);
 	atomic_store_explicit(&page->sock_cnt, stat.used_cnt,
 			      memory_order_relaxed);
-	/* release: who finds it finds the rest */
+	/* release: a reader that finds it finds the rest */
 	__atomic_store_n(&page->magic, SDP_STAT_MAGIC, __ATOMIC_RELEASE);
 }
 

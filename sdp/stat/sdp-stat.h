@@ -183,17 +183,17 @@ struct sdp_stat_page {
  * on in memory of the process, unseen. */
 void sdp_stat_init(void);
 
-/* Makes the page, if need be, and hands out its memfd, once: the caller keeps
- * it open, out of reach of the program's close(), and closes it in a forked
- * child.  Nobody uses its number here.  -1: a file stands behind the page, or
- * there is none. */
+/* Makes the page, if needed, and returns its memfd once.  The caller keeps it
+ * open, out of reach of the program's close(), and closes it in a forked child.
+ * This file does not use the number.  -1: the page is a file, or there is none.
+ */
 int sdp_stat_fd_take(void);
 
 /* A place for one socket, all 0.  Never NULL: the overflow slot at worst. */
 struct sdp_stat_sock *sdp_stat_sock_add(void);
 
-/* The socket is gone: its counters go into the totals.  Nobody writes to
- * @sock any more. */
+/* The socket has ended: its counters are added to the totals.  No thread writes
+ * to @sock any more. */
 void sdp_stat_sock_remove(struct sdp_stat_sock *sock);
 
 /* Either may be NULL: unchanged. */

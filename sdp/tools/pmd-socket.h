@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sdp-pmd's UDP sockets.  A reply leaves from the address that the request
- * went to: a client whose socket is connected hears no other one.
+ * sdp-pmd's UDP sockets.  A reply is sent from the address of the request,
+ * because a client with a connected socket receives no other reply.
  */
 #ifndef PMD_SOCKET_H
 #define PMD_SOCKET_H

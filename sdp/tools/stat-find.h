@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Which statistics pages there are: of processes whose /proc/PID/fd may be
- * read, and in files.
+ * Finds statistics pages: of processes with a readable /proc/PID/fd, and in
+ * files.
  */
 #ifndef STAT_FIND_H
 #define STAT_FIND_H
@@ -20,7 +20,7 @@ struct stat_process {
 struct stat_list {
 	struct stat_process *process;
 	size_t cnt;
-	int misfit_pid; /* some process whose page is another build's; or 0 */
+	int misfit_pid; /* a process with a page of another build; or 0 */
 };
 
 /* Every process, or with @pid != 0 this one.  Return: 0; -ENOMEM. */

@@ -56,8 +56,9 @@ int sdp_cm_chan_fd(void)
 	return ch ? ch->fd : -1;
 }
 
-/* All devices' events come here.  The link is only marked: who has its lock may
- * be waiting, in rdma_destroy_id(), for the event to be acknowledged. */
+/* Handles the events of all devices.  The link is only marked, because the
+ * holder of its lock may wait in rdma_destroy_id() until the event is
+ * acknowledged. */
 void sdp_cm_chan_serve(struct sdp_dev *dev)
 {
 	struct rdma_event_channel *ch =

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Event channels of rdma_cm, and the one of identities whose links stand. */
+/* Event channels of rdma_cm, and the channel of identities with established
+ * links. */
 #ifndef SDP_CM_CHAN_H
 #define SDP_CM_CHAN_H
 

@@ -72,7 +72,9 @@ struct sdp_dev {
 /* Devices of the process; the list only grows. */
 struct sdp_dev *sdp_dev_first(void);
 
-/* The device whose interface has @addr.  Return: 0; -ENODEV; -ENOMEM ... */
+/* Finds the device of the interface with @addr.  Return: 0; -ENODEV; -ENOMEM
+ * ...
+ */
 int sdp_dev_by_addr(const struct sockaddr *addr, struct sdp_dev **ret_dev);
 
 /* The device of a context that rdma_cm opened. */

@@ -32,9 +32,9 @@ static void *open_at(const char *self, const char *place)
 }
 
 /*
- * From a place relative to this library, else from where the dynamic linker
- * looks.  A name alone does not do: the search path is that of who calls
- * dlopen(), and a program may have a dlopen() of its own in front of libc's.
+ * Opens it relative to this library, else by the dynamic linker's search.  A
+ * name alone is not enough: the search path is that of the caller of dlopen(),
+ * and a program may have a dlopen() of its own in front of libc's.
  */
 static void *direct_open(void)
 {

@@ -25,8 +25,8 @@ void sdp_drive_push(struct sdp_link *link);
 /* Whether a Send with payload has not completed. */
 bool sdp_drive_is_sending(const struct sdp_link *link);
 
-/* Whether the peer waits for the next carrier, and nobody makes it: not
- * before the thread has ended that made the last one. */
+/* Whether the peer waits for the next carrier, and no thread makes it.  The
+ * next one is not made before the thread that made the last one has ended. */
 bool sdp_drive_is_to_move(const struct sdp_link *link);
 
 /* Whether it is one that ends a connection, and is told once. */

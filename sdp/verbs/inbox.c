@@ -42,7 +42,7 @@ void sdp_inbox_consume(struct sdp_link *link, uint32_t len, bool is_oob_end)
 {
 	if (is_oob_end && link->oob.left_cnt)
 		link->oob.left_cnt--;
-	/* Whoever reads on behind the mark has given the octet up. */
+	/* A read beyond the mark discards the urgent octet. */
 	if (is_oob_end && !link->oob.left_cnt)
 		link->oob.has_octet = false;
 	if (link->oob.has_kept) {

@@ -24,8 +24,8 @@ static inline void link_name_set_port(struct sockaddr_storage *name,
 }
 
 /* @cm: by rdma_cm, or NULL.  The link has a QP in INIT, its core has been
- * started, Hello's octets are there (Connecting Peer), nobody else knows it.
- * Return: 0; -ENOMEM ... */
+ * started, Hello's octets are there (Connecting Peer), no other thread knows
+ * it. Return: 0; -ENOMEM ... */
 int sdp_link_new(struct sdp_link **ret_link, struct sdp_dev *dev,
 		 struct rdma_cm_id *cm, enum sdp_role role,
 		 enum sdp_carrier carrier, const struct sdp_link_options *opt);

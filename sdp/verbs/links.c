@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The list of all links: who is left, and what a forked child does with them.
+ * The list of all links, and their end in a forked child.
  */
 #include "links.h"
 

@@ -10,10 +10,10 @@ void sdp_links_remove(struct sdp_link *link);
 
 void sdp_links_count(uint32_t *ret_all, uint32_t *ret_released);
 
-/* Around a fork: the list is whole in the child. */
-/* Closed links whose octets and DisConn have not all gone. */
+/* Number of closed links with octets or a DisConn to send. */
 uint32_t sdp_links_owing(void);
 
+/* Around a fork, so that the list is consistent in the child. */
 void sdp_links_lock(void);
 void sdp_links_unlock(void);
 /* In the child: each is dead (SDP_LINK_CLOSED, ECONNRESET), and nothing of

@@ -187,7 +187,7 @@ static bool is_readable(const struct sdp_link *link)
 		return false;
 	if (sdp_conn_peek(link->conn, 0, &piece, &is_oob) != 1)
 		return !link->is_refused;
-	/* The urgent octet is no data to a reader who stands before it. */
+	/* The urgent octet is not data for a reader that is before it. */
 	return octets > 1 || !is_oob || link->opt.is_oobinline ||
 	       link->oob.left_cnt > 1;
 }

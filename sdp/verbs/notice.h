@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What holds for a link, and telling those who wait for it. */
+/* The state of a link, and waking of threads that wait for it. */
 #ifndef SDP_NOTICE_H
 #define SDP_NOTICE_H
 
 #include "state.h"
 
-/* The state anew; @news: bits to tell though they held before.  Wakes those
- * who sleep for the link.  The link's lock is held. */
+/* Updates the state; @news: bits to report even if they were set before.  Wakes
+ * threads that sleep for the link.  The caller holds the link's lock. */
 void sdp_notice_update(struct sdp_link *link, unsigned int news);
 
-/* Wakes whoever sleeps for @link, or (NULL) one who sleeps for any link and
- * is to serve the device.  Return: whether a thread was woken. */
+/* Wakes the threads that sleep for @link, or with NULL one thread that sleeps
+ * for any link, to serve the device.  Return: whether a thread was woken. */
 bool sdp_notice_wake(struct sdp_dev *dev, struct sdp_link *link);
 
-/* Wakes all who sleep for a link, to look again. */
+/* Wakes all threads that sleep for a link, to check again. */
 void sdp_notice_wake_all(struct sdp_dev *dev);
 
 /* The descriptor that wakes a thread which sleeps in poll(); -1: none. */

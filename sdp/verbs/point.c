@@ -2,11 +2,12 @@
 /*
  * Cancellation points.
  *
- * A thread inside a call is not to be ended by libc: it holds locks and
- * references, and with PTHREAD_CANCEL_ASYNCHRONOUS it could be ended at any
- * instruction.  So the call switches cancellation off, pthread_cancel() leaves
- * a word here and wakes those who sleep, and the call ends as by a signal.
- * On its way out it switches cancellation on again, which ends the thread.
+ * libc must not end a thread inside a call, because it holds locks and
+ * references, and with PTHREAD_CANCEL_ASYNCHRONOUS it could end at any
+ * instruction.  So the call disables cancellation.  pthread_cancel() records
+ * the request here and wakes sleeping threads, and the call ends as by a
+ * signal. Before it returns it enables cancellation again, which ends the
+ * thread.
  */
 #include "point.h"
 

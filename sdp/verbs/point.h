@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What sdp_point_enter() and its kin need of the sleeping threads. */
+/* The part of the sleeping threads for sdp_point_enter() and similar functions.
+ */
 #ifndef SDP_POINT_H
 #define SDP_POINT_H
 

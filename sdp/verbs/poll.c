@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Completions find their links here.
+ * Finds the links of completions.
  *
- * A link is looked up by its QP's number, under the device's poll_lock, and
- * freed under it: who is in a pass may use every link that it finds.
+ * A link is looked up by its QP number under the device's poll_lock, and freed
+ * under it.  A thread in a pass may use every link that it finds.
  */
 #include "poll.h"
 
@@ -100,7 +100,7 @@ static void untime(struct sdp_dev *dev, struct sdp_link *link)
 	util_unlock(&dev->wait_lock);
 }
 
-/* Messages that nobody has read give their buffers back. */
+/* Messages that have not been read give their buffers back. */
 static void drop_unread(struct sdp_link *link)
 {
 	struct sdp_event ev;
@@ -294,7 +294,8 @@ static void serve_deadlines(struct sdp_dev *dev, uint64_t now)
 		return;
 	do {
 		util_lock(&dev->wait_lock);
-		/* First, so that who arms meanwhile makes it earlier. */
+		/* First, so that a thread that arms meanwhile makes it
+		 * earlier. */
 		atomic_store_explicit(&dev->deadline, SDP_NEVER,
 				      memory_order_seq_cst);
 		link = next_due(dev, now, &next);

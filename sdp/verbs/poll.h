@@ -41,7 +41,7 @@ void sdp_poll_remove(struct sdp_dev *dev, struct sdp_link *link);
  * sdp_drive() is due. */
 void sdp_poll_take_down(struct sdp_link *link);
 
-/* Frees a link that nobody knows any more. */
+/* Frees a link without references. */
 void sdp_poll_free(struct sdp_link *link);
 
 #endif

@@ -42,7 +42,7 @@ struct sdp_pool {
 
 void sdp_pool_init(struct sdp_pool *pool, struct ibv_pd *pd, uint32_t buf_size);
 
-/* Everything has been given back, or nobody asks for it any more. */
+/* Everything has been given back, or is not asked for any more. */
 void sdp_pool_fini(struct sdp_pool *pool);
 
 /* Return: NULL: no memory, or it cannot be registered; errno says which. */

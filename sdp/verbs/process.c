@@ -36,8 +36,8 @@ void sdp_verbs_after_fork(void)
 	sdp_probe_fork_child();
 }
 
-/* A peer that closes as well has told so within that time; nobody waits longer
- * for one that does not. */
+/* Time to wait for the peer's DisConn.  A peer that closes as well has sent it
+ * within this time. */
 #define DISCON_NS (50 * LINK_NS_PER_MS)
 
 int sdp_verbs_drain(uint64_t deadline)

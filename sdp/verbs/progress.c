@@ -547,7 +547,7 @@ static void sleep_until(struct pollfd *pfd, unsigned int cnt, uint64_t until)
 	uint64_t first;
 
 	sdp_notice_plan(until);
-	first = first_deadline(); /* behind the plan: nobody is missed */
+	first = first_deadline(); /* after the plan, so that none is missed */
 	if (first < until)
 		until = first;
 	if (poll_until(pfd, cnt, until, NULL) > 0 && pfd[0].revents)

@@ -113,19 +113,18 @@ struct sdp_outcome {
 
 /*
  * Both ends of the carrier STREAM.  @fd is a connected TCP socket, blocking or
- * not; it stays open, the caller's.  On success the stream belongs to the
- * link: the caller closes @fd, or puts another file over its number, at once,
- * and never reads, writes or shuts it down.  On failure the caller closes it
- * as well, or goes on with plain TCP if !has_sent and it is the Connecting
- * Peer.
- * They wait, until @deadline.  A signal does not end them.
- * The Connecting Peer with SDP_CM_PRIV as opt->conn.carrier begins as rdma_cm
- * does, with Hello in an MPA Request: ports of rdma_cm and of
- * sdp_link_accept_fd() take that. The Accepting Peer reads 32 octets, and not
- * one more.  It also takes a peer that begins by rdma_cm, and answers by
- * CM-PRIV. Return: 0 and *ret_link; -ENODEV, -EOPNOTSUPP, -ENOMEM, -EMFILE,
- * -EAGAIN, -ECONNREFUSED, -EPROTO, -ETIMEDOUT, -ECONNRESET ...; *ret_outcome is
- * filled in any case (NULL: nobody wants it).
+ * not.  It remains open and belongs to the caller.  On success the stream
+ * belongs to the link: the caller closes @fd at once, or puts another file at
+ * its number, and never reads, writes or shuts it down.  On failure the caller
+ * closes it as well, or continues with plain TCP if !has_sent and it is the
+ * Connecting Peer. They wait, until @deadline.  A signal does not end them. The
+ * Connecting Peer with SDP_CM_PRIV as opt->conn.carrier begins as rdma_cm does,
+ * with Hello in an MPA Request: ports of rdma_cm and of sdp_link_accept_fd()
+ * take that. The Accepting Peer reads 32 octets, and not one more.  It also
+ * takes a peer that begins by rdma_cm, and answers by CM-PRIV. Return: 0 and
+ * *ret_link; -ENODEV, -EOPNOTSUPP, -ENOMEM, -EMFILE, -EAGAIN, -ECONNREFUSED,
+ * -EPROTO, -ETIMEDOUT, -ECONNRESET ...; *ret_outcome is filled in any case
+ * (NULL: not wanted).
  */
 int sdp_link_connect_fd(struct sdp_link **ret_link, int fd,
 			const struct sdp_link_options *opt, uint64_t deadline,
@@ -165,7 +164,7 @@ int sdp_link_accept_cm(struct sdp_link **ret_link,
  * The two steps of that: a peer that asks, which does not wait, and the answer,
  * which does, and may be given by another thread.  With the answer the request
  * is gone; the listener may have gone before.
- * Return: 0; -EAGAIN: nobody asks; -EMFILE ...: the peer was rejected.
+ * Return: 0; -EAGAIN: no peer asks; -EMFILE ...: the peer was rejected.
  */
 int sdp_listener_take(struct sdp_listener *listener,
 		      struct sdp_request **ret_request);
@@ -256,7 +255,7 @@ ssize_t sdp_link_send_wait(struct sdp_link *link, const struct iovec *iov,
 	0x08u /* discard, as MSG_TRUNC of TCP; iov_base may                    \
 		 be NULL */
 
-/* The receives of whoever called sdp_link_relay(). */
+/* The receives for the caller of sdp_link_relay(). */
 #define SDP_RECV_RELAY 0x10u
 
 /*
@@ -363,7 +362,7 @@ int sdp_link_wait(struct sdp_link *link, unsigned int what, uint64_t deadline);
 int sdp_progress(void);
 
 /**
- * sdp_sleep_begin - the caller is going to sleep in poll() or its kin
+ * sdp_sleep_begin - prepare to sleep in poll() or a similar call
  * @ret_fds: descriptors to wait for beside the caller's own; at most @max.
  *
  * The pattern:

@@ -30,7 +30,7 @@
 #define SDP_SPIN_NS_GAP 300000u
 
 struct sdp_budget {
-	uint32_t ns_max;	   /* 0: with one processor nobody polls */
+	uint32_t ns_max;	   /* 0: with one processor no thread polls */
 	_Atomic uint32_t ns;	   /* how long the next thread polls; 0: not */
 	_Atomic uint32_t rest_ns;  /* the last rest */
 	_Atomic uint64_t rest_end; /* the time does not grow before */

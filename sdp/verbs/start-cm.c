@@ -567,7 +567,7 @@ int sdp_request_accept(struct sdp_link **ret_link, struct sdp_request *request,
 
 	s->deadline = deadline;
 	ret = answer_steps(s, opt);
-	/* Not of a link's: nobody has answered the peer. */
+	/* No link has the identity, so the peer has no answer yet. */
 	if (ret && s->id)
 		(void)rdma_reject(s->id, NULL, 0);
 	ret = conclude(s, ret, ret_link, ret_outcome);

@@ -66,7 +66,7 @@ struct link_oob {
 	uint32_t pres_cnt; /* of these, octets that arrived */
 	uint32_t left_cnt; /* of these, octets not passed by the reader */
 	uint8_t octet;	   /* the newest one */
-	bool has_octet;	   /* and nobody has read it */
+	bool has_octet;	   /* and it was not read */
 	uint8_t kept;	   /* has_kept: an urgent octet that a direct */
 	bool has_kept;	   /* receive got; the reader stands before it */
 };
@@ -95,7 +95,7 @@ struct sdp_link {
 	void *(*move)(void *link);
 
 	/* start */
-	bool is_started; /* the carrier may be taken down by whoever polls */
+	bool is_started; /* a polling thread may end the carrier */
 	/* Messages that came before the core knows of the carrier: private
 	 * data of the answer stands before them. */
 	struct sdp_pbuf *early, **early_end;

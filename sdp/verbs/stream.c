@@ -13,7 +13,7 @@
 #include "state.h"
 
 #define CORK_NS (200 * LINK_NS_PER_MS)
-/* Small sends are not held longer, though nobody polls. */
+/* Small sends are not held longer, even if no thread polls. */
 #define GATHER_NS (10 * LINK_NS_PER_MS)
 
 /* ---- pieces of the program's memory

@@ -15,9 +15,8 @@ int sdp_window_open(struct sdp_link *link, struct link_zbuf *z);
 /* The peer has no access any more.  Before the region goes. */
 void sdp_window_close(struct link_zbuf *z);
 
-/* The buffer whose advertisement the message @mid is, if its window has to be
- * bound first: *ret_wr binds it, in front of the message.  Return: whether it
- * has to be. */
+/* If the message @mid advertises a buffer with a window that has to be bound
+ * first, *ret_wr binds it before the message.  Return: whether it has to be. */
 bool sdp_window_bind(struct sdp_link *link, uint8_t mid,
 		     struct ibv_send_wr *ret_wr);
 
