@@ -36,16 +36,16 @@ if(USIW_SANITIZE)
 	add_compile_options(-fsanitize=${USIW_SANITIZE}
 		-fno-omit-frame-pointer -fno-sanitize-recover=undefined)
 	add_link_options(-fsanitize=${USIW_SANITIZE})
-	# TSan does not model fences, and gcc says so for each.  Ours order
-	# atomics against atomics (doorbell against sleep); what carries data
-	# over is a release/acquire pair, which TSan does see.
+	# TSan does not model fences, and gcc warns for each.  Those of usiw order
+	# atomics against atomics (doorbell against sleep).  Data is passed by
+	# release/acquire pairs, which TSan models.
 	if(USIW_SANITIZE MATCHES thread AND CMAKE_C_COMPILER_ID STREQUAL GNU)
 		add_compile_options(-Wno-tsan)
 	endif()
 endif()
 
-# Products stand where an installed tree would have them, so that everything
-# runs from the build tree.
+# Products have the same relative directories as in an installed tree, so that
+# everything runs from the build tree.
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)

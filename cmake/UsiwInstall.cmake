@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# Where each product goes.  Modules define targets, this page installs those
-# that exist.
+# Destinations of the products.  Modules define targets, and this file installs
+# those that exist.
 #
 # The provider and the preload find libusiw-rnic-*.so by a RUNPATH relative to
 # themselves, so that an installed tree may be moved as a whole.
@@ -29,7 +29,7 @@ function(usiw_install_module target dir rpath)
 	install(TARGETS ${target} LIBRARY DESTINATION ${dir})
 endfunction()
 
-# That of an earlier build is not used any more: its name was another.
+# Removes the library of an earlier build, which has another name.
 if(TARGET usiw-rnic)
 	install(CODE "
 		set(dir \"\${CMAKE_INSTALL_PREFIX}/${USIW_PRIVATE_LIBDIR}\")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# USIW_INTERFACE: eight hex digits that stand for what the provider, the
-# preload library and the RNIC share inside a process: functions, rings, and
-# the table of descriptors, of which each has the code.
+# USIW_INTERFACE: eight hex digits that identify the interface between the
+# provider, the preload library and the RNIC inside a process: functions, rings,
+# and the table of descriptors, which is code in each of them.
 #
-# The RNIC library has them in its name, so that neither of its users loads
-# that of a build with another interface; and the provider takes no device that
-# the preload library of such a build shows.
+# The RNIC library has the digits in its name, so that neither of its users loads
+# the library of a build with another interface.  The provider takes no device of
+# the preload library of such a build.
 
 set(text "")
 foreach(file abi/usiw-abi.h abi/usiw-ring.h rnic/rnic.h util/fdtab.h

@@ -17,9 +17,7 @@
 #       knows it only with "-C <name>".  CROSS: there is such a test in a
 #       build for another machine; others run programs as they are.
 #
-# Labels in use: fast (the default: whole label under ten seconds), slow,
-# apps, programs (of `make apps`), interop, fuzz, meta, threads (worth a run
-# under TSan), unit, bench, pyverbs.
+# Labels are described in tests/README.md.  The default is fast.
 
 if(USIW_TESTS)
 	pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
