@@ -7,6 +7,7 @@ import os
 import re
 
 import circles
+import file_map
 import tree
 
 # --- includes point down only -------------------------------------------
@@ -438,6 +439,16 @@ def architecture(files):
     return found
 
 
+def map_of_files(files):
+    """Each file says what it has, and the map says the same."""
+    found = [f"{path}: has no first comment"
+             for path in file_map.untold(files)]
+    if files.get(file_map.PAGE) != file_map.render(files):
+        found.append(f"{file_map.PAGE}: is not current: run "
+                     "tests/meta/file_map.py")
+    return found
+
+
 # --- nothing of the machine it was written on ---------------------------------
 
 MACHINE = re.compile(
@@ -503,6 +514,7 @@ ALL = {
     "sdp_map": sdp_map,
     "sdp_tests": sdp_tests,
     "architecture": architecture,
+    "file_map": map_of_files,
     "machine": machine,
     "preload_map": preload_map,
     "assert_effect": assert_effect,

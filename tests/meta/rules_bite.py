@@ -5,6 +5,7 @@ that accepts everything would pass silently for ever."""
 import unittest
 
 import circles
+import file_map
 import rules
 
 SPDX = "/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */\n"
@@ -24,6 +25,16 @@ NUMBERED = {
     "doc/spec/sdp.md": "T9\n## 10. Tests\nT1 this; T2b that\n## 11. X\nT3\n",
     "x_test.c": "void f(void)\n cmocka_unit_test_setup(\n\tf, g),",
     "y.c": "int t[] = {", "z.py": "def g():"}
+
+MAPPED = {"rnic/a.c": "/* SPDX */\n/* See a.h. */\n",
+          "rnic/a.h": "/* SPDX */\n/*\n * A is\n * 1.5.  More.\n */\n"}
+MAPPED["doc/files.md"] = file_map.HEAD + """
+## rnic/
+
+| file | content |
+| --- | --- |
+| `a.c` `a.h` | A is 1.5 |
+"""
 
 # rule, tree that breaks it, tree that keeps it
 CASES = [
@@ -138,6 +149,10 @@ CASES = [
      {"doc/ARCHITECTURE.md": "`rnic/`"}),
     ("architecture", {"doc/ARCHITECTURE.md": "", "rnic/a.c": ""},
      {"doc/ARCHITECTURE.md": "`rnic/a.c`", "rnic/a.c": ""}),
+    ("file_map", {"rnic/a.c": "/* SPDX */\nint a;\n",
+                  "doc/files.md": "| `a.c` |  |\n"}, MAPPED),
+    ("file_map", {**MAPPED, "rnic/b.c": "/* B. */\n"}, MAPPED),
+    ("file_map", {**MAPPED, "rnic/a.c": "/* Another sentence. */\n"}, MAPPED),
     ("machine", {"README.md": "see /ro" "ot/notes\n"},
      {"README.md": "see /usr/lib\n"}),
     ("preload_map", {"kernel-abi/kabi.map": "KABI_1 { local: *; };"},
