@@ -419,23 +419,87 @@ def check_test_cell(files, page, label, cell):
     return found
 
 
-def architecture(files):
-    """The map names each source, and every file and function that the page
-    names is there."""
-    page = "doc/ARCHITECTURE.md"
-    if page not in files:
-        return [f"{page} is missing"]
-    text = files[page]
+ARCHITECTURE = "doc/ARCHITECTURE.md"
+ARCHITECTURE_LINES = 200
+# The prefixes of our functions; other names are those of libc or of verbs.
+OUR_FUNCTION = re.compile(r"`((?:rnic|smpa|usiw|usiwdv|kabi|util|cm|sdp)_\w+)"
+                          r"\(\)`")
+ANY_FUNCTION = re.compile(r"`(\w+)\(\)`")
+TOP = "|".join(re.escape(r) for r in
+               tree.ROOMS + ("tests", "doc", "cmake", "scripts",
+                             "pyverbs-tests"))
+NAMED_FILE = re.compile(rf"`((?:{TOP})/[\w./-]+\.\w+)`")
+NAMED_FOLDER = re.compile(rf"`((?:{TOP})/(?:[\w.-]+/)*)`")
+LINK = re.compile(r"\]\(([\w./-]*)(?:#([\w-]+))?\)")
+
+
+def anchors(text):
+    """What GitHub makes of the headings of a page."""
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+            for heading in re.findall(r"^#+ (.*)$", text, re.M)}
+
+
+def check_links(files, page):
+    found = []
+    for path, anchor in LINK.findall(files[page]):
+        target = page
+        if path:
+            target = os.path.normpath(os.path.join(os.path.dirname(page),
+                                                   path))
+        if files.get(target) is None:
+            found.append(f"{page}: no page {path}")
+        elif anchor and anchor not in anchors(files[target]):
+            found.append(f"{page}: no heading {path}#{anchor}")
+    return found
+
+
+WALK_ROW = re.compile(r"^\|[^|\n]*\|([^|\n]*)\|([^|\n]*\(\)`[^|\n]*)\|$",
+                      re.M)
+
+
+def check_walks(files):
+    """Rows 'step | files | functions': each function is in one of the
+    files."""
+    found = []
+    for named, functions in WALK_ROW.findall(files[ARCHITECTURE]):
+        paths = NAMED_FILE.findall(named)
+        defined = {name for path in paths
+                   for name, _, _ in tree.functions(files.get(path) or "")}
+        found += [f"{ARCHITECTURE}: {name}() is not in {', '.join(paths)}"
+                  for name in ANY_FUNCTION.findall(functions)
+                  if name not in defined]
+    return found
+
+
+def documents(files):
+    """Every file, function, page and heading that the pages on the design
+    name is there, and the first page stays short and leads to the others."""
+    if ARCHITECTURE not in files:
+        return [f"{ARCHITECTURE} is missing"]
     code = defined_functions(files)
-    found = [f"{page}: no function {name}()"
-             for name in sorted(set(re.findall(r"`(\w+)\(\)`", text)) - code)]
-    rooms = "|".join(re.escape(r) for r in tree.ROOMS)
-    listed = set(re.findall(rf"`((?:{rooms})/[\w./-]+\.\w+)`", text))
-    found += [f"{page}: no file {name}" for name in sorted(listed)
-              if name not in files]
-    found += [f"{page}: the map does not show {name}" for name in files
-              if tree.room_of(name) and name.endswith(".c")
-              and not name.startswith("bench/") and name not in listed]
+    found = []
+    for page in files:
+        if page != ARCHITECTURE and not page.startswith("doc/design/"):
+            continue
+        text = files[page]
+        function = ANY_FUNCTION if page == ARCHITECTURE else OUR_FUNCTION
+        found += [f"{page}: no function {name}()"
+                  for name in sorted(set(function.findall(text)) - code)]
+        found += [f"{page}: no file {name}"
+                  for name in sorted(set(NAMED_FILE.findall(text)))
+                  if name not in files]
+        found += [f"{page}: no folder {name}"
+                  for name in sorted(set(NAMED_FOLDER.findall(text)))
+                  if not any(f.startswith(name) for f in files)]
+        found += check_links(files, page)
+        link = "(" + page[len("doc/"):] + ")"
+        if page != ARCHITECTURE and link not in files[ARCHITECTURE]:
+            found.append(f"{ARCHITECTURE}: has no link to {page}")
+    found += check_walks(files)
+    count = files[ARCHITECTURE].count("\n")
+    if count > ARCHITECTURE_LINES:
+        found.append(f"{ARCHITECTURE}: {count} lines, more than "
+                     f"{ARCHITECTURE_LINES}")
     return found
 
 
@@ -513,7 +577,7 @@ ALL = {
     "rfc_map": rfc_map,
     "sdp_map": sdp_map,
     "sdp_tests": sdp_tests,
-    "architecture": architecture,
+    "documents": documents,
     "file_map": map_of_files,
     "machine": machine,
     "preload_map": preload_map,
