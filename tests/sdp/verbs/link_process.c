@@ -561,10 +561,25 @@ static struct amounts look(void)
 	return a;
 }
 
+/* What the pool has lent with more links than case_cycles() has at a time: the
+ * receives that are posted for them are taken back one by one. */
+static uint64_t pool_at_rest(void)
+{
+	struct sdp_link *links[4];
+
+	make(links);
+	make(links + 2);
+	for (int i = 0; i < 4; i++)
+		sdp_link_close(links[i], soon());
+	drain_links();
+	return look().pool_used;
+}
+
 /* T110: nothing is left of a connection. */
 static void case_cycles(void)
 {
 	struct amounts before = { .fds = 0 }, after;
+	uint64_t pool_most = pool_at_rest();
 
 	/* The first hundred make what stays: devices, pools, threads. */
 	for (int i = 0; i < 100 + CYCLES; i++) {
@@ -578,15 +593,15 @@ static void case_cycles(void)
 		unmake(links);
 	}
 	after = look();
-	printf("fds %u %u, threads %u %u, mappings %u %u, pool %lu %lu, "
+	printf("fds %u %u, threads %u %u, mappings %u %u, pool %lu %lu %lu, "
 	       "heap %lu %lu\n",
 	       before.fds, after.fds, before.threads, after.threads,
-	       before.mappings, after.mappings, (unsigned long)before.pool_used,
-	       (unsigned long)after.pool_used, (unsigned long)before.heap,
-	       (unsigned long)after.heap);
+	       before.mappings, after.mappings, (unsigned long)pool_most,
+	       (unsigned long)before.pool_used, (unsigned long)after.pool_used,
+	       (unsigned long)before.heap, (unsigned long)after.heap);
 	must(after.fds <= before.fds);
 	must(after.threads <= before.threads);
-	must(after.pool_used <= before.pool_used);
+	must(after.pool_used <= pool_most);
 	/* What caches hold is no growth by the cycle. */
 	must(after.mappings <= before.mappings + 16);
 	must(after.heap < before.heap + 8 * (uint64_t)CYCLES);
