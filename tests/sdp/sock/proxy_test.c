@@ -38,7 +38,7 @@
 
 /* What the proxy has seen, for the program.  No assertion fails in the proxy:
  * it would go on with the next case there. */
-static struct seen {
+struct seen {
 	pid_t pid;
 	char name[16];
 	bool is_leader; /* of a session */
@@ -47,7 +47,8 @@ static struct seen {
 	bool has_no_stdio; /* /dev/null in its place */
 	bool is_drained;
 	uint64_t drain_ns;
-} * seen;
+};
+static struct seen *seen;
 
 enum fault { NONE, NO_DESCRIPTOR, NO_PROCESS, NO_START, NO_RELAY };
 
