@@ -515,10 +515,12 @@ static void recv_meanwhile(void)
 static void shutdown_meanwhile(void)
 {
 	struct dialling d;
+	int ret;
 
 	dialling_start(&d);
-	SHOW("shutdown", shutdown(d.fd, SHUT_RDWR));
-	sleeper_end(&d.sleeper);
+	ret = shutdown(d.fd, SHUT_RDWR);
+	sleeper_end(&d.sleeper); /* after what its thread says */
+	SHOW("shutdown", ret);
 	show_send("send", d.fd, "x", MSG_NOSIGNAL);
 }
 
