@@ -312,9 +312,7 @@ static int begin(void **state)
 	time_limit_ns = 0;
 	target = (struct sdp_target){ addrs[SDP_PORT], true };
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	sock = sdp_sock_add(fd, AF_INET, close_nothing, end_nothing);
-	assert_non_null(sock);
-	sdp_sock_hold(sock);
+	sock = sock_add(fd, end_nothing);
 	sock->tcp_fd = sock->stop_fd = -1;
 	return 0;
 }

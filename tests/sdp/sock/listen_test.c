@@ -194,9 +194,7 @@ static int begin_unbound(void **state)
 	listen_cnt = watch_cnt = links = backlog_now = announced = 0;
 	stop_cnt = free_cnt = forget_cnt = put_back_cnt = 0;
 	fd = test_tcp_socket();
-	sock = sdp_sock_add(fd, AF_INET, close_nothing, end_nothing);
-	assert_non_null(sock);
-	sdp_sock_hold(sock);
+	sock = sock_add(fd, end_nothing);
 	sock->twin_fd = sock->note_fd = sock->listen_fd = -1;
 	return 0;
 }

@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -175,17 +177,56 @@ void sdp_shadow_show(struct sdp_shadow *shadow, int fd, short events,
 /* ---- threads that cannot be made ------------------------------------------
  */
 
-static int threads_left;
+static int threads_left, running_cnt;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+struct run {
+	void *(*fn)(void *arg);
+	void *arg;
+};
+
+static void running_add(int cnt)
+{
+	pthread_mutex_lock(&mutex);
+	running_cnt += cnt;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void *run_main(void *arg)
+{
+	struct run run = *(struct run *)arg;
+
+	free(arg);
+	run.fn(run.arg);
+	running_add(-1);
+	return NULL;
+}
 
 int __real_util_thread_run(void *(*fn)(void *arg), void *arg, size_t size);
 int __wrap_util_thread_run(void *(*fn)(void *arg), void *arg, size_t size);
 
 int __wrap_util_thread_run(void *(*fn)(void *arg), void *arg, size_t size)
 {
+	struct run *run;
+
 	if (threads_left == 0)
 		return -EAGAIN;
 	threads_left--;
-	return __real_util_thread_run(fn, arg, size);
+	run = malloc(sizeof(*run));
+	*run = (struct run){ fn, arg };
+	running_add(1);
+	return __real_util_thread_run(run_main, run, size);
+}
+
+/* Those that are not needed end at once. */
+static void threads_wait(void)
+{
+	pthread_mutex_lock(&mutex);
+	while (running_cnt > 0)
+		pthread_cond_wait(&changed, &mutex);
+	pthread_mutex_unlock(&mutex);
 }
 
 /* ---- fixture --------------------------------------------------------------
@@ -216,9 +257,7 @@ static int begin(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, link_fds), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	fd = pair[0];
-	sock = sdp_sock_add(fd, AF_INET, close_nothing, on_end);
-	assert_non_null(sock);
-	sdp_sock_hold(sock); /* by the test */
+	sock = sock_add(fd, on_end);
 	sock->shadow.lib_fd = pair[1];
 	sock->options.linger_s = -1;
 	sdp_sock_become(sock, SDP_SOCK_STREAM);
@@ -394,8 +433,8 @@ static void needs_both_threads(void **state)
 		assert_int_equal(sdp_relay_enter(sock), -EAGAIN);
 		assert_false(sock->is_relay);
 		assert_false(sdp_relay_keeps(sock));
-		while (thread_cnt() > 0)
-			usleep(1000);
+		threads_wait();
+		assert_int_equal(thread_cnt(), 0);
 		assert_int_equal(sdp_sock_state(sock), SDP_SOCK_STREAM);
 	}
 	threads_left = 2;
@@ -434,8 +473,8 @@ static void refuses_what_it_cannot_carry(void **state)
 			program_closes();
 		assert_row(rows[i].name, sdp_relay_enter(sock) == rows[i].ret);
 		assert_row(rows[i].name, sock->is_relay == rows[i].is_relay);
-		while (!rows[i].is_relay && thread_cnt() > 0)
-			usleep(1000);
+		if (!rows[i].is_relay)
+			threads_wait();
 		assert_row(rows[i].name,
 			   thread_cnt() == (rows[i].is_relay ? 2 : 0));
 		assert_row(rows[i].name,

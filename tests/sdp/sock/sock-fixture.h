@@ -4,7 +4,10 @@
 #ifndef SOCK_FIXTURE_H
 #define SOCK_FIXTURE_H
 
+#include <sys/socket.h>
 #include <unistd.h>
+
+#include "test.h"
 
 #include "sock/table.h"
 
@@ -23,6 +26,18 @@ static inline void close_nothing(struct util_file *file)
 static inline void end_nothing(struct sdp_sock *sock)
 {
 	(void)sock;
+}
+
+/* A socket of that number; the test holds it until sdp_sock_drop(). */
+static inline struct sdp_sock *sock_add(int fd,
+					void (*on_end)(struct sdp_sock *sock))
+{
+	struct sdp_sock *sock =
+		sdp_sock_add(fd, AF_INET, close_nothing, on_end);
+
+	assert_non_null(sock);
+	sdp_sock_hold(sock);
+	return sock;
 }
 
 /* As close() of the program does it. */

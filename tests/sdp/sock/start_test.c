@@ -360,9 +360,7 @@ static int begin(void **state)
 	test_tcp_pair(pair);
 	fd = pair[0];
 	peer = pair[1];
-	sock = sdp_sock_add(fd, AF_INET, close_nothing, on_end);
-	assert_non_null(sock);
-	sdp_sock_hold(sock);
+	sock = sock_add(fd, on_end);
 	sdp_sock_become(sock, SDP_SOCK_PENDING);
 	return 0;
 }
