@@ -177,8 +177,16 @@ static void dialling_start(struct dialling *d)
 {
 	d->full = full_listener_new();
 	d->fd = socket_new();
-	sleeper_start(&d->sleeper, dialling_main, d);
-	sleeper_wait(&d->sleeper);
+	sleeper_start_asleep(&d->sleeper, dialling_main, d);
+}
+
+/* The call is left with EINTR. */
+static void dialling_interrupt(struct dialling *d)
+{
+	catch_signal(SIGUSR1, 0);
+	dialling_start(d);
+	pthread_kill(d->sleeper.thread, SIGUSR1);
+	sleeper_end(&d->sleeper);
 }
 
 static void blocking_waits(void)
@@ -210,10 +218,7 @@ static void interrupted(void)
 {
 	struct dialling d;
 
-	catch_signal(SIGUSR1, 0);
-	dialling_start(&d);
-	pthread_kill(d.sleeper.thread, SIGUSR1);
-	sleeper_end(&d.sleeper);
+	dialling_interrupt(&d);
 	take_connection(d.full.listener);
 	SHOW("the next connect", connect_to(d.fd, &d.full.address));
 	SHOW("the one after it", connect_to(d.fd, &d.full.address));
@@ -224,10 +229,7 @@ static void interrupted_poll(void)
 {
 	struct dialling d;
 
-	catch_signal(SIGUSR1, 0);
-	dialling_start(&d);
-	pthread_kill(d.sleeper.thread, SIGUSR1);
-	sleeper_end(&d.sleeper);
+	dialling_interrupt(&d);
 	take_connection(d.full.listener);
 	wait_poll(d.fd, POLLOUT);
 	show_so_error("SO_ERROR", d.fd);
@@ -239,10 +241,7 @@ static void interrupted_send(void)
 {
 	struct dialling d;
 
-	catch_signal(SIGUSR1, 0);
-	dialling_start(&d);
-	pthread_kill(d.sleeper.thread, SIGUSR1);
-	sleeper_end(&d.sleeper);
+	dialling_interrupt(&d);
 	show_send("send at once", d.fd, "x", MSG_DONTWAIT);
 	take_connection(d.full.listener);
 	show_send("send waits", d.fd, "abc", 0);
