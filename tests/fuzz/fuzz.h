@@ -10,15 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../harness/must.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define fuzz_assert(cond)                                                      \
-	do {                                                                   \
-		if (!(cond)) {                                                 \
-			fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, \
-				__LINE__, #cond);                              \
-			abort();                                               \
-		}                                                              \
-	} while (0)
+/* Of what the fuzzer has found. */
+#define fuzz_assert must
 
 #endif

@@ -10,14 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define must(cond)                                                             \
-	do {                                                                   \
-		if (!(cond)) {                                                 \
-			fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, \
-				__LINE__, #cond);                              \
-			abort();                                               \
-		}                                                              \
-	} while (0)
+#include "must.h"
 
 void test_fill(uint8_t *buf, size_t len, uint64_t seed)
 {

@@ -16,15 +16,7 @@
 
 #include "rnic.h"
 #include "qp/stream-start.h"
-
-#define must(cond)                                                             \
-	do {                                                                   \
-		if (!(cond)) {                                                 \
-			fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, \
-				__LINE__, #cond);                              \
-			abort();                                               \
-		}                                                              \
-	} while (0)
+#include "must.h"
 
 /* Longer than anything here may take, also under a sanitizer. */
 #define RNICPAIR_LIMIT_MS 20000

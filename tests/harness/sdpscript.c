@@ -8,14 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define must(cond)                                                             \
-	do {                                                                   \
-		if (!(cond)) {                                                 \
-			fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, \
-				__LINE__, #cond);                              \
-			abort();                                               \
-		}                                                              \
-	} while (0)
+#include "must.h"
 
 struct sdp_options script_options(enum sdp_role role)
 {

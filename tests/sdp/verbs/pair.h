@@ -11,19 +11,10 @@
 #include <string.h>
 
 #include "verbs/sdp-link.h"
+#include "../../harness/must.h"
 
 /* Long: only a hang gets there. */
 #define PAIR_LIMIT_NS 240000000000ull
-
-#define must(cond)                                                             \
-	do {                                                                   \
-		if (!(cond)) {                                                 \
-			fprintf(stderr, "%s:%d: %s: %s does not hold (%s)\n",  \
-				__FILE__, __LINE__, __func__, #cond,           \
-				strerror(errno));                              \
-			abort();                                               \
-		}                                                              \
-	} while (0)
 
 static inline uint64_t soon(void)
 {
