@@ -4,23 +4,13 @@
  * itself and by the CPU, all at once: no addition is lost, and no old value is
  * answered twice.
  */
-#include <infiniband/verbs.h>
-#include <netinet/in.h>
 #include <pthread.h>
-#include <rdma/rdma_cma.h>
-#include <rdma/rdma_verbs.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NEEDS(what)                                                            \
-	do {                                                                   \
-		if (!(what)) {                                                 \
-			fprintf(stderr, "line %d: %s\n", __LINE__, #what);     \
-			exit(1);                                               \
-		}                                                              \
-	} while (0)
+#include "endpoint.h"
 
 #define QP_CNT 16
 #define DEPTH 8
@@ -31,37 +21,6 @@
 static uint64_t word __attribute__((aligned(64)));
 static uint8_t is_seen[TOTAL]; /* by old value; the CPU's as well */
 static char port[8];
-
-struct where {
-	uint64_t addr;
-	uint32_t rkey;
-};
-
-static struct ibv_qp_init_attr qp_attr(void)
-{
-	return (struct ibv_qp_init_attr){
-		.cap = { .max_send_wr = DEPTH,
-			 .max_recv_wr = 1,
-			 .max_send_sge = 1,
-			 .max_recv_sge = 1 },
-		.qp_type = IBV_QPT_RC,
-		.sq_sig_all = 1,
-	};
-}
-
-static struct rdma_cm_id *endpoint(int flags)
-{
-	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP,
-				       .ai_flags = flags };
-	struct ibv_qp_init_attr attr = qp_attr();
-	struct rdma_addrinfo *info;
-	struct rdma_cm_id *id;
-
-	NEEDS(!rdma_getaddrinfo("127.0.0.1", port, &hints, &info));
-	NEEDS(!rdma_create_ep(&id, info, NULL, flags ? NULL : &attr));
-	rdma_freeaddrinfo(info);
-	return id;
-}
 
 static void seen(uint64_t old)
 {
@@ -90,7 +49,8 @@ static void *adder(void *arg)
 {
 	struct rdma_conn_param param = { .responder_resources = DEPTH,
 					 .initiator_depth = DEPTH };
-	struct rdma_cm_id *id = endpoint(0);
+	struct ibv_qp_init_attr attr = endpoint_attr(DEPTH, 1);
+	struct rdma_cm_id *id = endpoint(port, &attr);
 	uint64_t old[DEPTH];
 	struct ibv_mr *mr = rdma_reg_msgs(id, old, sizeof(old));
 	struct where where;
@@ -130,7 +90,7 @@ static void *cpu(void *arg)
 static struct rdma_cm_id *serve(struct rdma_cm_id *listener,
 				struct ibv_mr **ret_mr)
 {
-	struct ibv_qp_init_attr attr = qp_attr();
+	struct ibv_qp_init_attr attr = endpoint_attr(DEPTH, 1);
 	struct where where = { (uintptr_t)&word, 0 };
 	struct rdma_conn_param param = { .private_data = &where,
 					 .private_data_len = sizeof(where),
@@ -155,10 +115,7 @@ int main(void)
 	struct ibv_device_attr device;
 	struct ibv_mr *mr[QP_CNT];
 
-	strcpy(port, "0");
-	listener = endpoint(RAI_PASSIVE);
-	NEEDS(!rdma_listen(listener, QP_CNT));
-	snprintf(port, sizeof(port), "%u", ntohs(rdma_get_src_port(listener)));
+	listener = endpoint_listen(QP_CNT, port);
 	for (int i = 0; i < QP_CNT; i++)
 		NEEDS(!pthread_create(&thread[i], NULL, adder, NULL));
 	NEEDS(!pthread_create(&cpu_thread, NULL, cpu, NULL));

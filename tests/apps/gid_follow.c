@@ -19,14 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NEEDS(what)                                                            \
-	do {                                                                   \
-		if (!(what)) {                                                 \
-			fprintf(stderr, "line %d: %s (%s)\n", __LINE__, #what, \
-				strerror(errno));                              \
-			exit(1);                                               \
-		}                                                              \
-	} while (0)
+#include "needs.h"
 
 #define LIMIT_MS 20000
 #define LEN 64

@@ -15,12 +15,8 @@
  * Its rnr_retry_count is 7, as librdmacm's without parameters, or with "limit"
  * 6.
  */
-#include <infiniband/verbs.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <rdma/rdma_cma.h>
-#include <rdma/rdma_verbs.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,54 +24,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEEDS(what)                                                            \
-	do {                                                                   \
-		if (!(what)) {                                                 \
-			fprintf(stderr, "line %d: %s\n", __LINE__, #what);     \
-			exit(1);                                               \
-		}                                                              \
-	} while (0)
+#include "endpoint.h"
 
 #define LEN 50000
-
-struct where {
-	uint64_t addr;
-	uint32_t rkey;
-};
 
 static uint8_t sent[LEN], got[LEN], read_here[LEN];
 static char port[8];
 static sem_t is_sent, is_done;
 
-static struct ibv_qp_init_attr qp_attr(void)
-{
-	return (struct ibv_qp_init_attr){
-		.cap = { .max_send_wr = 4,
-			 .max_recv_wr = 4,
-			 .max_send_sge = 1,
-			 .max_recv_sge = 1 },
-		.qp_type = IBV_QPT_RC,
-		.sq_sig_all = 1,
-	};
-}
-
-static struct rdma_cm_id *endpoint(int flags)
-{
-	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP,
-				       .ai_flags = flags };
-	struct ibv_qp_init_attr attr = qp_attr();
-	struct rdma_addrinfo *info;
-	struct rdma_cm_id *id;
-
-	NEEDS(!rdma_getaddrinfo("127.0.0.1", port, &hints, &info));
-	NEEDS(!rdma_create_ep(&id, info, NULL, flags ? NULL : &attr));
-	rdma_freeaddrinfo(info);
-	return id;
-}
-
 static void *sender(void *arg)
 {
-	struct rdma_cm_id *id = endpoint(0);
+	struct ibv_qp_init_attr attr = endpoint_attr(4, 4);
+	struct rdma_cm_id *id = endpoint(port, &attr);
 	struct ibv_mr *mr =
 		ibv_reg_mr(id->pd, sent, LEN,
 			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
@@ -189,7 +149,7 @@ int main(int argc, char **argv)
 	struct rdma_conn_param limit = { .responder_resources = 4,
 					 .initiator_depth = 4,
 					 .rnr_retry_count = 6 };
-	struct ibv_qp_init_attr attr = qp_attr();
+	struct ibv_qp_init_attr attr = endpoint_attr(4, 4);
 	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 4,
 							.max_sge = 1 } };
 	struct rdma_cm_id *listener, *id;
@@ -200,10 +160,7 @@ int main(int argc, char **argv)
 	NEEDS(argc > 1);
 	sem_init(&is_sent, 0, 0);
 	sem_init(&is_done, 0, 0);
-	strcpy(port, "0");
-	listener = endpoint(RAI_PASSIVE);
-	NEEDS(!rdma_listen(listener, 1));
-	snprintf(port, sizeof(port), "%u", ntohs(rdma_get_src_port(listener)));
+	listener = endpoint_listen(1, port);
 	for (int i = 0; i < LEN; i++)
 		sent[i] = (uint8_t)(i * 7);
 	NEEDS(!pthread_create(&thread, NULL, sender, NULL));

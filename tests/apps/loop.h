@@ -16,15 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Without which nothing further makes sense. */
-#define NEEDS(what)                                                            \
-	do {                                                                   \
-		if (!(what)) {                                                 \
-			printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #what,   \
-			       strerror(errno));                               \
-			exit(1);                                               \
-		}                                                              \
-	} while (0)
+#include "needs.h"
 
 /* Longer than anything here takes, also under a sanitizer. */
 #define LOOP_LIMIT_S 20

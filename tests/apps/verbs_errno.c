@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "needs.h"
+
 static unsigned int check_cnt, failure_cnt;
 
 static void note(bool is_right, int line, const char *what, long got, long want)
@@ -51,16 +53,6 @@ static void note(bool is_right, int line, const char *what, long got, long want)
 	} while (0)
 
 #define HOLDS(what) note((what), __LINE__, #what, 0, 0)
-
-/* Without which nothing further makes sense. */
-#define NEEDS(what)                                                            \
-	do {                                                                   \
-		if (!(what)) {                                                 \
-			printf("line %d: %s: %s\n", __LINE__, #what,           \
-			       strerror(errno));                               \
-			exit(1);                                               \
-		}                                                              \
-	} while (0)
 
 struct world {
 	struct ibv_context *context;
