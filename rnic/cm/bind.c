@@ -16,15 +16,15 @@
 static bool addr_is_shared(const struct sockaddr *addr)
 {
 	struct sockaddr_storage want;
+	const struct cm_id *id;
+	uint32_t slot = 0;
 
 	rnic_addr_set(&want, addr);
-	for (uint32_t i = 0; i < rnic_loop.noted.page_cnt * RNIC_REF_PAGE;
-	     i++) {
-		const struct cm_id *id = rnic_ref_get_slot(&rnic_loop.noted, i);
+	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
 		const struct sockaddr *local;
 		struct sockaddr_storage real;
 
-		if (!id || id->fd < 0 || !id->is_reuseaddr ||
+		if (id->fd < 0 || !id->is_reuseaddr ||
 		    id->local.ss_family != want.ss_family)
 			continue;
 		cm_port_real_local(id, &real);

@@ -57,19 +57,15 @@ void rnic_cm_fork_parent(void)
 		util_unlock(&rnic_loop.lock);
 }
 
-static uint32_t slot_cnt(void)
-{
-	return rnic_loop.noted.page_cnt * RNIC_REF_PAGE;
-}
-
 /* Before the fd table's walk closes what is not the application's. */
 void rnic_cm_fork_keep(struct util_fdtab *tab)
 {
-	for (uint32_t i = 0; is_whole && i < slot_cnt(); i++) {
-		struct cm_id *id = rnic_ref_get_slot(&rnic_loop.noted, i);
+	struct cm_id *id;
+	uint32_t slot = 0;
 
-		if (!id)
-			continue;
+	if (!is_whole)
+		return;
+	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
 		if (id->state == RNIC_CM_S_LISTEN)
 			util_fdtab_remove(tab, id->fd);
 		else
@@ -156,17 +152,17 @@ static void chan_put_front(struct rnic_cm_chan *chan, struct util_fdtab *tab)
 void rnic_cm_fork_child(struct util_fdtab *tab)
 {
 	struct rnic_cm_chan *chan;
+	struct cm_id *id;
+	uint32_t slot = 0;
 	uint32_t whole_gen = is_whole ? cm.whole_gen : rnic_fork_gen();
 
 	rnic_loop_reset(is_whole);
 	cm_state_reset(is_whole);
 	cm.whole_gen = whole_gen;
 	cm.is_inherited = true;
-	for (uint32_t i = 0; i < slot_cnt(); i++) {
-		struct cm_id *id = rnic_ref_get_slot(&rnic_loop.noted, i);
-
+	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
 		/* Cannot fail: the table has a place for this number. */
-		if (id && id->fd >= 0)
+		if (id->fd >= 0)
 			(void)util_fdtab_add(tab, id->fd, UTIL_FD_INTERNAL,
 					     NULL);
 	}
@@ -227,23 +223,19 @@ static void inherit_id(struct cm_id *id)
 /* Once: what of the parent's the child goes on with. */
 static void manager_inherit(void)
 {
+	struct cm_id *id;
+	uint32_t slot = 0;
+
 	util_lock_assert_held(&rnic_loop.lock);
 	if (!cm.is_inherited)
 		return;
 	cm.is_inherited = false;
 	rnic_ref_fork_child(&rnic_loop.noted);
-	for (uint32_t i = 0; i < slot_cnt(); i++) {
-		struct cm_id *id = rnic_ref_get_slot(&rnic_loop.noted, i);
-
-		if (id)
-			inherit_events(id->chan);
-	}
-	for (uint32_t i = 0; i < slot_cnt(); i++) {
-		struct cm_id *id = rnic_ref_get_slot(&rnic_loop.noted, i);
-
-		if (id)
-			inherit_id(id);
-	}
+	while ((id = rnic_ref_next(&rnic_loop.noted, &slot)))
+		inherit_events(id->chan);
+	slot = 0;
+	while ((id = rnic_ref_next(&rnic_loop.noted, &slot)))
+		inherit_id(id);
 }
 
 static int chan_listen(const struct rnic_cm_chan *chan)

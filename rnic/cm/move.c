@@ -70,17 +70,16 @@ bool rnic_cm_make_way(const struct sockaddr *addr, socklen_t len)
 	UTIL_CANCEL_OFF();
 	struct sockaddr_storage want = { 0 };
 	bool has_moved = false;
+	struct cm_id *id;
+	uint32_t slot = 0;
 
 	if (!cm_port_is_apart() || len < sizeof(addr->sa_family) ||
 	    rnic_addr_len(addr) == 0 || len < rnic_addr_len(addr) ||
 	    rnic_addr_port_be(addr) == 0 || !manager_trylock())
 		return false;
 	rnic_addr_set(&want, addr);
-	for (uint32_t i = 0; i < rnic_loop.noted.page_cnt * RNIC_REF_PAGE;
-	     i++) {
-		struct cm_id *id = rnic_ref_get_slot(&rnic_loop.noted, i);
-
-		if (id && id_is_in_the_way(id, &want))
+	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
+		if (id_is_in_the_way(id, &want))
 			has_moved |= id_move(id);
 	}
 	util_unlock(&rnic_loop.lock);

@@ -77,14 +77,14 @@ static void thread_drop(struct cm_conn *conn)
 
 void cm_serve_broken(void)
 {
+	struct cm_id *id;
+	uint32_t slot = 0;
+
 	for (size_t i = 0; i < LIST_CNT; i++)
 		while (!TAILQ_EMPTY(lists[i]))
 			thread_drop(TAILQ_FIRST(lists[i]));
-	for (uint32_t i = 0; i < rnic_loop.noted.page_cnt * RNIC_REF_PAGE;
-	     i++) {
-		struct cm_id *id = rnic_ref_get_slot(&rnic_loop.noted, i);
-
-		if (id && id->conn)
+	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
+		if (id->conn)
 			thread_drop(id->conn);
 	}
 }
@@ -92,18 +92,15 @@ void cm_serve_broken(void)
 void cm_serve_close_all(void)
 {
 	struct cm_conn *conn;
+	struct cm_id *id;
+	uint32_t slot = 0;
 
 	for (size_t i = 0; i < LIST_CNT; i++) {
 		while ((conn = TAILQ_FIRST(lists[i])))
 			cm_conn_free(conn);
 	}
-	for (uint32_t i = 0; i < rnic_loop.noted.page_cnt * RNIC_REF_PAGE;
-	     i++) {
-		struct cm_id *id = rnic_ref_get_slot(&rnic_loop.noted, i);
-
-		if (id && id->fd >= 0) {
-			rnic_fd_close(id->fd);
-			id->fd = -1;
-		}
+	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
+		rnic_fd_close(id->fd);
+		id->fd = -1;
 	}
 }

@@ -114,6 +114,15 @@ void *rnic_ref_get_slot(const struct rnic_ref_table *table, uint32_t slot_idx)
 	return slot ? slot->object : NULL;
 }
 
+void *rnic_ref_next(const struct rnic_ref_table *table, uint32_t *slot_idx)
+{
+	void *object = NULL;
+
+	while (!object && *slot_idx < table->page_cnt * RNIC_REF_PAGE)
+		object = table_slot(table, (*slot_idx)++)->object;
+	return object;
+}
+
 struct rnic_ref_slot *rnic_ref_live_slot(const struct rnic_ref_table *table,
 					 uint64_t ref)
 {

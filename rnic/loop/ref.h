@@ -12,6 +12,12 @@ void rnic_ref_remove(struct rnic_ref_table *table, uint64_t ref);
 void *rnic_ref_get(const struct rnic_ref_table *table, uint64_t ref);
 /* By slot number alone, whatever the generation. */
 void *rnic_ref_get_slot(const struct rnic_ref_table *table, uint32_t slot_idx);
+/*
+ * The first object at or behind slot *@slot_idx, which then becomes the slot
+ * behind that object.  A walk starts at 0; it may remove each object it gets.
+ * Return: the object; NULL: no more.
+ */
+void *rnic_ref_next(const struct rnic_ref_table *table, uint32_t *slot_idx);
 /* Inbox lock held: the slot of a live reference; NULL: none. */
 struct rnic_ref_slot *rnic_ref_live_slot(const struct rnic_ref_table *table,
 					 uint64_t ref);

@@ -83,6 +83,31 @@ static void slots_stay_where_they_are(void **state)
 	assert_null(rnic_ref_get_slot(table, CNT));
 }
 
+/* A walk meets each object once, over holes and pages, and may remove it. */
+static void walk_meets_each_object_once(void **state)
+{
+	enum { CNT = 2 * RNIC_REF_PAGE };
+	static uint64_t ref[CNT];
+	struct rnic_ref_table *table = *state;
+	uint32_t met, slot = 0;
+	uint64_t *object;
+
+	assert_null(rnic_ref_next(table, &slot));
+	for (uint32_t i = 0; i < CNT; i++)
+		assert_int_equal(rnic_ref_add(table, &ref[i], &ref[i]), 0);
+	for (uint32_t i = 0; i < CNT; i += 2)
+		rnic_ref_remove(table, ref[i]);
+	for (met = 1; (object = rnic_ref_next(table, &slot)); met += 2) {
+		assert_ptr_equal(object, &ref[met]);
+		assert_int_equal(slot, met + 1);
+		rnic_ref_remove(table, *object);
+	}
+	assert_int_equal(met, CNT + 1);
+	assert_null(rnic_ref_next(table, &slot));
+	slot = 0;
+	assert_null(rnic_ref_next(table, &slot));
+}
+
 /* The note's memory is the slot's: it must not outlive the reference. */
 static void removal_takes_the_note_along(void **state)
 {
@@ -111,6 +136,7 @@ int main(void)
 		cmocka_unit_test(late_references_find_nothing),
 		cmocka_unit_test(generation_never_is_zero),
 		cmocka_unit_test(slots_stay_where_they_are),
+		cmocka_unit_test(walk_meets_each_object_once),
 		cmocka_unit_test(removal_takes_the_note_along),
 	};
 
