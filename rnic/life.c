@@ -10,19 +10,19 @@
 #include <string.h>
 
 #include "../util/log.h"
-#include "mem/context.h"
 #include "dev/device.h"
+#include "engine/engine.h"
+#include "mem/context.h"
 #include "mem/dm.h"
 #include "mem/mr-table.h"
-#include "engine/engine.h"
-#include "os/fd.h"
 #include "mem/null-mr.h"
 #include "oob/oob.h"
-#include "port.h"
-#include "qp/stream-serve.h"
+#include "os/fd.h"
 #include "os/stat.h"
+#include "port.h"
 #include "qp/qp-table.h"
 #include "qp/qp.h"
+#include "qp/stream-serve.h"
 
 #define EXIT_TRY_CNT 1000
 

@@ -4,14 +4,14 @@
  */
 #include "cm/fork.h"
 #include "dev/device.h"
-#include "os/fd.h"
-#include "os/guard.h"
 #include "life.h"
 #include "loop/loop.h"
 #include "oob/oob.h"
-#include "port.h"
+#include "os/fd.h"
+#include "os/guard.h"
 #include "os/netif-cache.h"
 #include "os/stat.h"
+#include "port.h"
 #include "qp/qp-table.h"
 
 /* Its sockets are closed already, and it has one thread. */

@@ -17,12 +17,11 @@
 #include "os/stat.h"
 #include "os/tcp.h"
 #include "outcome.h"
+#include "qp/qp-table.h"
+#include "qp/stream-start.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
-
-#include "qp/qp-table.h"
-#include "qp/stream-start.h"
 
 /*
  * A server that listens anew for each connection (perftest -R does) is without

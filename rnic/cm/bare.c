@@ -11,10 +11,9 @@
 #include "close.h"
 #include "conn.h"
 #include "id.h"
+#include "qp/stream-start.h"
 
 #include <sys/epoll.h>
-
-#include "qp/stream-start.h"
 
 /* Return: 0; -errno. */
 static int bare_watch(struct cm_conn *conn)

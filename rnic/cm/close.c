@@ -11,11 +11,10 @@
 #include "conn.h"
 #include "loop/loop.h"
 #include "os/tcp.h"
+#include "qp/stream-start.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
-
-#include "qp/stream-start.h"
 
 #define CLOSE_DISCARD_SIZE (1u << 16)
 #define CLOSE_DISCARDS 16

@@ -13,6 +13,8 @@
 #include "os/addr.h"
 #include "outcome.h"
 #include "passive.h"
+#include "qp/qp-table.h"
+#include "qp/qp.h"
 #include "start.h"
 #include "teardown.h"
 
@@ -20,9 +22,6 @@
 #include <stdlib.h>
 #include <netinet/in.h>
 #include <string.h>
-
-#include "qp/qp-table.h"
-#include "qp/qp.h"
 
 int rnic_cm_create(struct rnic_cm_chan *chan, uint64_t uid, uint32_t *ret_id)
 {

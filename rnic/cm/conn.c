@@ -5,12 +5,11 @@
 #include "../../util/env.h"
 #include "loop/loop.h"
 #include "os/fd.h"
-
-#include <stdlib.h>
-
 #include "qp/qp-table.h"
 #include "qp/qp.h"
 #include "qp/stream-start.h"
+
+#include <stdlib.h>
 
 /*
  * The Reply comes when the peer's program has accepted, and that makes its

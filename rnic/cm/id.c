@@ -5,12 +5,11 @@
 #include "../../util/log.h"
 #include "event.h"
 #include "loop/loop.h"
+#include "qp/qp-table.h"
+#include "qp/rq.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-#include "qp/qp-table.h"
-#include "qp/rq.h"
 
 int cm_id_new(struct rnic_cm_chan *chan, uint64_t uid, struct cm_id **ret_id)
 {

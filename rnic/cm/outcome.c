@@ -5,11 +5,10 @@
 #include "../../util/log.h"
 #include "conn.h"
 #include "event.h"
+#include "qp/stream-start.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include "qp/stream-start.h"
 
 static enum rnic_cm_event_type outcome_of(int status)
 {

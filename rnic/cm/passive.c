@@ -16,15 +16,14 @@
 #include "os/stat.h"
 #include "outcome.h"
 #include "port.h"
+#include "qp/qp-table.h"
+#include "qp/qp.h"
+#include "qp/stream-start.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-
-#include "qp/qp-table.h"
-#include "qp/qp.h"
-#include "qp/stream-start.h"
 
 /* For as long InfiniBand's manager repeats its Reply. */
 #define ANSWERED_NS (60000 * NS_PER_MS)

@@ -24,10 +24,9 @@
 #include "os/stat.h"
 #include "outcome.h"
 #include "passive.h"
+#include "qp/stream-start.h"
 
 #include <errno.h>
-
-#include "qp/stream-start.h"
 
 /* The connection went away, or the peer does not speak MPA.  Return: whether to
  * step it again: it begins anew.  Else it is gone, or waits. */

@@ -8,11 +8,10 @@
 #include "listen.h"
 #include "os/fd.h"
 #include "passive.h"
-
-#include <stdlib.h>
-
 #include "qp/qp-table.h"
 #include "qp/qp.h"
+
+#include <stdlib.h>
 
 /*
  * Events of the identity go; with an unfetched CONNECT_REQUEST its child
