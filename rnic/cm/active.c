@@ -19,6 +19,7 @@
 #include "outcome.h"
 #include "qp/qp-table.h"
 #include "qp/stream-start.h"
+#include "state.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
@@ -253,7 +254,7 @@ int cm_active_establish(struct cm_id *id)
 			       : -EINVAL;
 	ret = active_attach(conn, conn->ird, conn->ord);
 	if (ret < 0) {
-		id->state = RNIC_CM_S_DISCONNECT;
+		cm_id_set_state(id, RNIC_CM_S_DISCONNECT);
 		cm_conn_free(conn);
 	}
 	return ret;
@@ -339,7 +340,7 @@ int cm_active_connect(struct cm_id *id, const struct rnic_cm_conn_param *param,
 	if (id->fd >= 0) /* the question comes from the same port */
 		rnic_sock_set_flag(id->fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	if (cm_ask_begin(conn)) {
-		id->state = RNIC_CM_S_CONNECT;
+		cm_id_set_state(id, RNIC_CM_S_CONNECT);
 		return 0;
 	}
 	ret = conn_dial(conn, &status);
@@ -347,7 +348,7 @@ int cm_active_connect(struct cm_id *id, const struct rnic_cm_conn_param *param,
 		cm_conn_free(conn);
 		return ret;
 	}
-	id->state = RNIC_CM_S_CONNECT;
+	cm_id_set_state(id, RNIC_CM_S_CONNECT);
 	if (conn_dialled(conn, status))
 		*ret_conn = conn;
 	return 0;

@@ -7,6 +7,7 @@
 #include "qp/qp.h"
 #include "qp/rnr.h"
 #include "qp/stream-start.h"
+#include "state.h"
 
 /* rnr_retry_count without limit; a kernel takes larger ones for the same. */
 #define RNR_FOR_EVER 7
@@ -31,7 +32,7 @@ void cm_conn_stands(struct cm_conn *conn, struct cm_id *id)
 			rnic_addr_port_be((struct sockaddr *)&id->local));
 	id->local = conn->local;
 	id->peer = conn->peer;
-	id->state = RNIC_CM_S_ESTABLISHED;
+	cm_id_set_state(id, RNIC_CM_S_ESTABLISHED);
 }
 
 /*

@@ -7,6 +7,7 @@
 #include "os/fd.h"
 #include "os/tcp.h"
 #include "port.h"
+#include "state.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -159,7 +160,7 @@ int cm_id_bind(struct cm_id *id, const struct sockaddr *addr)
 			rnic_addr_port_be((struct sockaddr *)&real));
 	}
 	id->has_port = true;
-	id->state = RNIC_CM_S_BOUND;
+	cm_id_set_state(id, RNIC_CM_S_BOUND);
 	return 0;
 }
 
@@ -172,7 +173,7 @@ int cm_id_rebind(struct cm_id *id)
 	id->fd = -1;
 	fd = id_open(id, (struct sockaddr *)&id->local);
 	if (fd < 0) {
-		id->state = RNIC_CM_S_IDLE;
+		cm_id_set_state(id, RNIC_CM_S_IDLE);
 		return fd;
 	}
 	if (id->has_tos)

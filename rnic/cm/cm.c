@@ -16,6 +16,7 @@
 #include "qp/qp-table.h"
 #include "qp/qp.h"
 #include "start.h"
+#include "state.h"
 #include "teardown.h"
 
 #include <errno.h>
@@ -172,7 +173,7 @@ static int id_reject(struct cm_id *id, const void *pd, uint8_t pd_len)
 		return -EINVAL;
 	if (!id->conn)
 		return -ECONNRESET;
-	id->state = RNIC_CM_S_DISCONNECT;
+	cm_id_set_state(id, RNIC_CM_S_DISCONNECT);
 	cm_conn_reject(id->conn, pd, pd_len);
 	return 0;
 }

@@ -216,7 +216,7 @@ static void inherit_id(struct cm_id *id)
 				  cm_id_num(id));
 		return;
 	default: /* a connection */
-		id->state = RNIC_CM_S_DISCONNECT;
+		cm_id_set_state(id, RNIC_CM_S_DISCONNECT);
 	}
 }
 

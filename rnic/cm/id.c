@@ -7,6 +7,7 @@
 #include "loop/loop.h"
 #include "qp/qp-table.h"
 #include "qp/rq.h"
+#include "state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ int cm_id_new(struct rnic_cm_chan *chan, uint64_t uid, struct cm_id **ret_id)
 	id->chan = chan;
 	id->uid = uid;
 	id->fd = -1;
-	id->state = RNIC_CM_S_IDLE;
+	cm_id_set_state(id, RNIC_CM_S_IDLE);
 	TAILQ_INSERT_TAIL(&chan->ids, id, chan_link);
 	*ret_id = id;
 	return 0;
@@ -79,7 +80,7 @@ static bool id_was_connected(const struct cm_id *id)
 /* The event is the same however the stream ended, as the kernel has it. */
 static void id_end(struct cm_id *id)
 {
-	id->state = RNIC_CM_S_DISCONNECT;
+	cm_id_set_state(id, RNIC_CM_S_DISCONNECT);
 	cm_event_post(id->ended, RNIC_CM_DISCONNECTED, 0);
 	id->ended = NULL;
 	id_enter_timewait(id);

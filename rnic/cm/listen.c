@@ -14,6 +14,7 @@
 #include "os/tcp.h"
 #include "passive.h"
 #include "start.h"
+#include "state.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -90,7 +91,7 @@ int rnic_listen_start(struct cm_id *id, int backlog)
 	ret = listen_watch(id, true);
 	if (ret < 0)
 		return ret;
-	id->state = RNIC_CM_S_LISTEN;
+	cm_id_set_state(id, RNIC_CM_S_LISTEN);
 	return 0;
 }
 

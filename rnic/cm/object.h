@@ -63,7 +63,7 @@ struct cm_id {
 	uint64_t ref;
 	uint64_t uid;
 	uint32_t events_reported;
-	cm_state state;
+	cm_state state; /* changed by cm_id_set_state() */
 	struct rnic_device *dev;
 	struct sockaddr_storage local, peer;
 	int fd; /* bound or listening TCP socket; -1 */

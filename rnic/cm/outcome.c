@@ -6,6 +6,7 @@
 #include "conn.h"
 #include "event.h"
 #include "qp/stream-start.h"
+#include "state.h"
 
 #include <errno.h>
 #include <string.h>
@@ -43,7 +44,7 @@ void cm_conn_post_outcome(struct cm_conn *conn, int status)
 
 	if (type == RNIC_CM_REJECTED)
 		status = rejected_status(conn, status);
-	conn->id->state = RNIC_CM_S_DISCONNECT;
+	cm_id_set_state(conn->id, RNIC_CM_S_DISCONNECT);
 	cm_event_post(conn->outcome, type, status);
 	conn->outcome = NULL;
 }
@@ -66,7 +67,7 @@ void cm_conn_abort(struct cm_conn *conn, int status)
 	if (conn_owes_event(conn))
 		cm_conn_post_outcome(conn, status);
 	else
-		conn->id->state = RNIC_CM_S_DISCONNECT;
+		cm_id_set_state(conn->id, RNIC_CM_S_DISCONNECT);
 	cm_conn_free(conn);
 }
 

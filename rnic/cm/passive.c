@@ -19,6 +19,7 @@
 #include "qp/qp-table.h"
 #include "qp/qp.h"
 #include "qp/stream-start.h"
+#include "state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -116,7 +117,7 @@ static int request_report(struct cm_conn *conn, const struct smpa_event *ev)
 		free(event);
 		return ret;
 	}
-	child->state = RNIC_CM_S_REQUEST;
+	cm_id_set_state(child, RNIC_CM_S_REQUEST);
 	child->dev = conn->dev;
 	child->local = conn->local;
 	child->peer = conn->peer;
@@ -220,7 +221,7 @@ static int accept_await(struct cm_conn *conn, struct rnic_qp *qp,
 	conn->qp_life = qp ? rnic_qp_life(qp) : 0;
 	conn->ird = ev->start.ird;
 	conn->ord = ev->start.ord;
-	conn->id->state = RNIC_CM_S_CONNECT;
+	cm_id_set_state(conn->id, RNIC_CM_S_CONNECT);
 	conn->id->ird = rnic_stream_depth_min(conn->ird, UINT8_MAX);
 	conn->id->ord = rnic_stream_depth_min(conn->ord, UINT8_MAX);
 	conn->deadline_ns = rnic_now_ns() + ANSWERED_NS;

@@ -6,6 +6,7 @@
 #include "event.h"
 #include "fork.h"
 #include "os/addr.h"
+#include "state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -70,7 +71,7 @@ static int resolve_route_to(struct cm_id *id, const struct sockaddr *src,
 	id->local = local;
 	id->peer = peer;
 	id->dev = dev;
-	id->state = RNIC_CM_S_ADDR;
+	cm_id_set_state(id, RNIC_CM_S_ADDR);
 	return 0;
 }
 
@@ -121,7 +122,7 @@ static int resolve_route(struct cm_id *id)
 	event = cm_event_new(id);
 	if (!event)
 		return -ENOMEM;
-	id->state = RNIC_CM_S_ROUTE;
+	cm_id_set_state(id, RNIC_CM_S_ROUTE);
 	cm_event_post(event, RNIC_CM_ROUTE_RESOLVED, 0);
 	return 0;
 }

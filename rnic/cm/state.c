@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The connection manager's lists, and what a forked child has of them. */
+/* The connection manager's lists, also in a forked child, and the state of its
+ * identities. */
 #include "state.h"
 
 #include <string.h>
@@ -16,6 +17,11 @@ struct cm_manager cm = {
 	.unread = TAILQ_HEAD_INITIALIZER(cm.unread),
 	.timewait = TAILQ_HEAD_INITIALIZER(cm.timewait),
 };
+
+void cm_id_set_state(struct cm_id *id, cm_state state)
+{
+	id->state = state;
+}
 
 /* What else the parent had is left where it lies. */
 void cm_state_reset(bool keeps_chans)

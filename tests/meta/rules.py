@@ -567,6 +567,44 @@ def assert_effect(files):
     return found
 
 
+# --- one place each -------------------------------------------------------------
+
+# Where observers attach (doc/ARCHITECTURE.md): what is done in one function
+# only.  Directory -> pattern of the code, file and function that may have it.
+ONE_PLACE = (
+    ("rnic/", r"atomic_store_explicit\(&\w+->state\b",
+     "rnic/qp/state.c", "rnic_qp_set_state"),
+    ("rnic/cm/", r"\b(id|child)->state = ", "rnic/cm/state.c", "cm_id_set_state"),
+)
+
+
+def function_at(text, line):
+    for name, first, count in tree.functions(text):
+        if first <= line < first + count:
+            return name
+    return None
+
+
+def one_place(files):
+    found = []
+    for directory, pattern, place, function in ONE_PLACE:
+        is_used = False
+        for path, text in files.items():
+            if not path.startswith(directory) or not path.endswith(".c"):
+                continue
+            body = tree.strip_comments(text)
+            for match in re.finditer(pattern, body):
+                line = body.count("\n", 0, match.start()) + 1
+                if (path, function_at(text, line)) == (place, function):
+                    is_used = True
+                else:
+                    found.append(f"{path}:{line}: {match[0]}: only "
+                                 f"{function}() of {place} may do that")
+        if place in files and not is_used:
+            found.append(f"{place}: {function}() has no {pattern}")
+    return found
+
+
 ALL = {
     "includes": includes,
     "no_circles": no_circles,
@@ -582,4 +620,5 @@ ALL = {
     "machine": machine,
     "preload_map": preload_map,
     "assert_effect": assert_effect,
+    "one_place": one_place,
 }

@@ -18,6 +18,9 @@ GOOD_SDP_MAP = {
     "doc/spec/sdp.md": "- SDP-2 · MUST", "sdp/a.c": "int f(void)\n{\n}\n",
     "t.c": "x"}
 
+STATE = {"rnic/cm/state.c": "void cm_id_set_state(struct cm_id *id)\n{\n"
+                            "\tid->state = 1;\n}\n"}
+
 ORDER = {"rnic/modules.txt": "# lowest first\nlow\nhigh\n"}
 
 NUMBERED = {
@@ -177,6 +180,12 @@ CASES = [
      {"rnic/a.c": "assert(n <= 3);"}),
     ("assert_effect", {"rnic/a.c": "assert(util_trylock(&l));"},
      {"rnic/a.c": "assert(n == 3 && m != 2);"}),
+    ("one_place", {**STATE, "rnic/cm/a.c": "void f(void)\n{\n\tid->state = 1;"
+                                           "\n}\n"},
+     {**STATE, "rnic/cm/a.c": "/* id->state = 1; */ x = id->state == 1;"}),
+    ("one_place", {"rnic/cm/state.c": STATE["rnic/cm/state.c"].replace(
+        "cm_id_set_state", "other")}, STATE),
+    ("one_place", {"rnic/cm/state.c": ""}, STATE),
 ]
 
 
