@@ -87,7 +87,7 @@ interop:
 	scripts/install-deps build test
 	scripts/install-deps interop || true # the suite skips, and says why
 	$(MAKE) --no-print-directory all
-	USIW_BUILD_DIR="$(BUILD)" python3 tests/interop/interop.py \
+	USIW_BUILD_DIR="$(BUILD)" python3 tests/wire/interop/interop.py \
 		$(if $(QUICK),--quick) $(if $(CASES),'$(CASES)'); \
 	code=$$?; [ $$code = 77 ] || exit $$code
 
@@ -129,11 +129,11 @@ rpm:
 ##       build both kinds from the source archive
 rpm-test: rpm deb
 	scripts/install-deps root
-	tests/package/rpm_check.py "$(BUILD)/rpm"
-	tests/package/compare_lists.py "$(BUILD)/deb" "$(BUILD)/rpm"
-	tests/package/rpm-in-root "$(BUILD)/rpm" $(RELEASE); \
+	tests/install/package/rpm_check.py "$(BUILD)/rpm"
+	tests/install/package/compare_lists.py "$(BUILD)/deb" "$(BUILD)/rpm"
+	tests/install/package/rpm-in-root "$(BUILD)/rpm" $(RELEASE); \
 	code=$$?; [ $$code = 77 ] || exit $$code
-	tests/package/from-archive "$(BUILD)/deb" "$(BUILD)/rpm"
+	tests/install/package/from-archive "$(BUILD)/deb" "$(BUILD)/rpm"
 
 ## deb: build the Debian packages into build/deb/
 deb:
@@ -145,18 +145,18 @@ deb:
 ##       doc/install.md shows; debian/tests by autopkgtest
 package-test: deb
 	scripts/install-deps package
-	tests/package/lintian-check "$(BUILD)/deb"
-	tests/package/build-before "$(BUILD)/deb-before" || [ $$? = 77 ]
+	tests/install/package/lintian-check "$(BUILD)/deb"
+	tests/install/package/build-before "$(BUILD)/deb-before" || [ $$? = 77 ]
 	for release in $(or $(RELEASE),bookworm trixie sid); do \
-		tests/package/run-in-root "$(BUILD)/deb" $$release \
+		tests/install/package/run-in-root "$(BUILD)/deb" $$release \
 			"$(BUILD)/deb-before" || [ $$? = 77 ] || exit 1; done
-	tests/package/ci-job "$(BUILD)/deb" || [ $$? = 77 ]
-	tests/package/debian-tests "$(BUILD)/deb" $(RELEASE) || [ $$? = 77 ]
+	tests/install/package/ci-job "$(BUILD)/deb" || [ $$? = 77 ]
+	tests/install/package/debian-tests "$(BUILD)/deb" $(RELEASE) || [ $$? = 77 ]
 
 ## fresh-test: prove "make demo" from a clone in a new debootstrap root (RELEASE=trixie)
 fresh-test:
 	scripts/install-deps root
-	tests/fresh/run-in-root $(if $(RELEASE),--release $(RELEASE))
+	tests/install/clone-in-root $(if $(RELEASE),--release $(RELEASE))
 
 ## install: install into $(DESTDIR)$(PREFIX)
 install:

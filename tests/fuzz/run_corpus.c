@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * main() for fuzz targets built without libFuzzer: runs every file named, and
- * every file in directories named, once.
+ * main() for fuzz targets built without libFuzzer.  It runs every file named,
+ * and every file in directories named: whole, and cut short at every octet, of
+ * long files at some.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -14,6 +15,21 @@
 #include "fuzz.h"
 
 #define SEED_MAX (1u << 20)
+/* Up to ALL octets every prefix runs, then one for each STRIDE octets. */
+#define ALL 128
+#define STRIDE 97
+
+/* In memory of just that size, so that ASan sees a read beyond the end. */
+static void run_input(const uint8_t *data, size_t len)
+{
+	uint8_t *copy = malloc(len);
+
+	must(copy || !len);
+	if (len)
+		memcpy(copy, data, len);
+	LLVMFuzzerTestOneInput(copy, len);
+	free(copy);
+}
 
 static int run_file(const char *path)
 {
@@ -27,7 +43,9 @@ static int run_file(const char *path)
 		goto out;
 	}
 	len = fread(buf, 1, SEED_MAX, f);
-	LLVMFuzzerTestOneInput(buf, len);
+	run_input(buf, len);
+	for (size_t cut = 0; cut < len; cut += cut < ALL ? 1 : STRIDE)
+		run_input(buf, cut);
 	ret = 0;
 out:
 	if (f)

@@ -56,7 +56,7 @@ def sdp_runs_there():
                  if os.path.basename(path) == "libsdp.so"]
         check([os.path.basename(os.path.dirname(path)) for path in found] ==
               ["usiw"], f"libsdp.so stands at {found}")
-        exchange = os.path.join(SOURCE, "tests", "package", "sdp-exchange")
+        exchange = os.path.join(here, "package", "sdp-exchange")
         program = test.start("sdp-exchange", [exchange], usiw=False, env={
             "USIW_TOOL": os.path.join(prefix, "bin", "usiw"),
             "SDPSTAT": os.path.join(prefix, "bin", "sdpstat")})

@@ -47,7 +47,7 @@ def run(words, log, **kwargs):
 
 def archive(suite):
     """"URI SUITE" as this machine's apt would name it."""
-    script = (f". {here}/../package/root.sh; root_lists {suite} | "
+    script = (f". {here}/../install/package/root.sh; root_lists {suite} | "
               f"awk '$2 == \"{suite}\"' | head -n 1")
     return subprocess.run(["bash", "-c", script], stdout=subprocess.PIPE,
                           text=True, check=True).stdout.split()

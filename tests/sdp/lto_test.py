@@ -18,7 +18,8 @@ import harness  # noqa: E402
 from harness import BUILD, Test, check  # noqa: E402
 
 SOURCE = os.path.join(here, "..", "..")
-EXCHANGE = os.path.join(SOURCE, "tests", "package", "sdp-exchange")
+EXCHANGE = os.path.join(SOURCE, "tests", "install", "package",
+                        "sdp-exchange")
 CMAKE, CC = sys.argv.pop(1), sys.argv.pop(1)
 CFLAGS = "-O2 -g -flto=auto -Wp,-U_FORTIFY_SOURCE,-D_FORTIFY_SOURCE=2"
 

@@ -18,8 +18,7 @@ import sys
 import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-for room in ("apps", "replay"):
-    sys.path.insert(0, os.path.join(HERE, "..", room))
+sys.path.insert(0, os.path.join(HERE, "..", "apps"))
 import harness  # noqa: E402  (after the path is known)
 import pcap  # noqa: E402
 import perftest  # noqa: E402

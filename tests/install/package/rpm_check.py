@@ -11,7 +11,8 @@ import re
 import subprocess
 import sys
 
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                      "..", "..", "..")
 # Every rdma-core since 34 has these versions of the public symbols.
 PUBLIC = re.compile(r"libibverbs\.so\.1\(IBVERBS_1\.[01]\)"
                     r"|librdmacm\.so\.1\(RDMACM_1\.0\)")

@@ -19,7 +19,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                "..", "replay"))
+                                ".."))
 
 import decode  # noqa: E402
 import pcap  # noqa: E402

@@ -11,8 +11,8 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LAB = os.path.join(HERE, "..", "kernel-lab")
-sys.path.insert(0, os.path.join(HERE, "..", "apps"))
+LAB = os.path.join(HERE, "..", "..", "kernel-lab")
+sys.path.insert(0, os.path.join(HERE, "..", "..", "apps"))
 
 import harness  # noqa: E402
 from harness import Failure, check, wait_until  # noqa: E402

@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                      "..", "..", "..")
 # Pattern of a path -> what it is here; None: of this kind of package alone.
 DIRECTORIES = (
     (r"/usr/lib/(?:[a-z0-9_]+-linux-gnu[a-z0-9]*|debug)/", "LIB/"),

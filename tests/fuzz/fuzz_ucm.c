@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Commands of the rdma_cm file from an unexpected peer's hand: input is a
- * series of records (command, kind, lengths, octets), written to two files.
+ * Commands of the rdma_cm file.  Input is a series of records (command, kind,
+ * lengths, octets), written to two files.
  *
- * Addresses that are written to are replaced, so that a finding is a fault of
- * ours and not of the input: by a scratch buffer, or one of the bad ones.  The
- * kind can also name what is not the same in each process: the port of the
- * last listener, a queue pair, so that connections come about.
+ * An address that usiw writes to is replaced by a scratch buffer or by one of
+ * the bad addresses, so that no finding is the fault of the input.  The kind
+ * can also name what differs in each process, so that connections are made:
+ * the port of the last listener, or a queue pair.
  */
 #include "../kernel-abi/ucm-direct.h"
+#include "fuzz.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -46,8 +47,6 @@ enum { KIND_SCRATCH, KIND_NULL, KIND_UNMAPPED, KIND_TOP, KIND_CNT };
 static uint16_t listen_port_be;
 static struct rnic_qp *qps[QP_CNT];
 static uint8_t *edge; /* what begins here cannot be touched */
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Where in the command the answer's address stands; -1: nowhere. */
 static int response_offset(uint8_t cmd)
@@ -88,12 +87,6 @@ static uint64_t pointer_of(uint8_t kind)
 }
 
 /* ---- what is this process's own ----------------------------------------- */
-
-static void must(bool is_true)
-{
-	if (!is_true)
-		__builtin_trap();
-}
 
 static void world_open(void)
 {
