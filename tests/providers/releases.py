@@ -166,10 +166,10 @@ def own_program(name):
     return job
 
 
-# The first release that each can run on: apps-verbs-table calls a verb of 36.
+# The first release that each can run on: apps-verbs-errno calls a verb of 36.
 JOBS = (("devinfo", devinfo, 0), ("rc_pingpong", pingpong, 0),
         ("rping", rping, 0),
-        ("verbs", own_program("apps-verbs-table"), 36),
+        ("verbs", own_program("apps-verbs-errno"), 36),
         ("ibv_wr", own_program("apps-wr-loop"), 0))
 
 
