@@ -50,7 +50,10 @@ function(usiw_add_test name)
 	endif()
 	add_executable(${name} ${T_SOURCES})
 	target_include_directories(${name} PRIVATE
-		${CMAKE_CURRENT_SOURCE_DIR} ${T_INCLUDES})
+		${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests/harness
+		${T_INCLUDES})
+	# cmocka hands a state to every case, and most have none.
+	target_compile_options(${name} PRIVATE -Wno-unused-parameter)
 	target_link_libraries(${name} PRIVATE ${T_LIBS} PkgConfig::CMOCKA
 		Threads::Threads)
 	add_test(NAME ${name} COMMAND ${name})

@@ -3,11 +3,7 @@
  * usiw-ring.h against a queue that a child could write, with indices that
  * start anywhere and wrap; then one producer and one consumer at once.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -43,8 +39,7 @@ static const struct {
 
 static void has_a_power_of_two_of_slots(void **state)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(slot_cnts) / sizeof(slot_cnts[0]); i++)
+	for (size_t i = 0; i < ARRAY_LEN(slot_cnts); i++)
 		assert_int_equal(usiw_ring_slot_cnt(slot_cnts[i].cnt),
 				 slot_cnts[i].slots);
 	assert_int_equal(usiw_ring_size(3, 48), 128 + 4 * 48);
@@ -129,9 +124,8 @@ static void behaves_as_a_queue_for_every_depth_and_start(void **state)
 	static const uint32_t starts[] = { 0, 1, 0x7ffffff0u, 0xfffffff0u,
 					   0xffffffffu };
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++)
-		for (size_t j = 0; j < sizeof(starts) / sizeof(starts[0]); j++)
+	for (size_t i = 0; i < ARRAY_LEN(depths); i++)
+		for (size_t j = 0; j < ARRAY_LEN(starts); j++)
 			does_what_a_simple_queue_does(depths[i], starts[j]);
 }
 
@@ -139,7 +133,6 @@ static void tells_what_is_pending_past_the_wrap(void **state)
 {
 	struct usiw_ring ring = ring_new(4, 16, 0xfffffffeu);
 
-	(void)state;
 	assert_false(usiw_ring_slot_pending(&ring, 0xfffffffeu));
 	usiw_ring_commit(&ring, 3);
 	assert_true(usiw_ring_slot_pending(&ring, 0xfffffffeu));
@@ -155,7 +148,6 @@ static void gives_each_slot_memory_of_its_own(void **state)
 {
 	struct usiw_ring ring = ring_new(5, 48, 0);
 
-	(void)state;
 	for (uint32_t i = 0; i < 8; i++)
 		memset(usiw_ring_slot(&ring, i), (int)i + 1, 48);
 	for (uint32_t i = 0; i < 8; i++) {
@@ -200,7 +192,6 @@ static void hands_over_whole_entries_in_order(void **state)
 	pthread_t thread;
 	uint32_t bad = 0;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, produce, &ring), 0);
 	for (uint32_t i = 0; i < ENTRY_CNT;) {
 		const uint64_t *slot = usiw_ring_peek(&ring, 0);

@@ -37,7 +37,6 @@ static bool file_says(const char *path, const char *want)
 
 static int go_home(void **state)
 {
-	(void)state;
 	return chdir("/");
 }
 
@@ -50,7 +49,6 @@ static void relative_paths_begin_there(void **state)
 	DIR *dir;
 	int cnt;
 
-	(void)state;
 	assert_int_equal(chdir(IBDEV), 0);
 	assert_true(file_says("node_type", "4: RNIC\n"));
 	assert_true(file_says("./ports/../ports/1/state", "4: ACTIVE\n"));
@@ -100,7 +98,6 @@ static void misses_change_nothing(void **state)
 	};
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(chdir(IBDEV), 0);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		assert_int_equal(chdir_err(cases[i].path), cases[i].err);
@@ -121,7 +118,6 @@ static void ways_in_and_out(void **state)
 	int real = open("/proc/self", O_RDONLY | O_DIRECTORY);
 	int file = open(IBDEV "/fw_ver", O_RDONLY);
 
-	(void)state;
 	assert_int_equal(chdir(IBDEV "/ports"), 0);
 	assert_int_equal(chdir("1/gids"), 0);
 	cwd_is(IBDEV "/ports/1/gids");
@@ -157,7 +153,6 @@ static void every_getcwd_says_it(void **state)
 	char *(*getwd_plain)(char *) = dlsym(RTLD_DEFAULT, "getwd");
 	char *own;
 
-	(void)state;
 	assert_int_equal(chdir(CLASS), 0);
 	assert_string_equal(getcwd_chk(text, sizeof(text), sizeof(text)),
 			    CLASS);
@@ -186,7 +181,6 @@ static int child_moves(void)
 
 static void a_forked_child_has_its_own(void **state)
 {
-	(void)state;
 	assert_int_equal(chdir(IBDEV), 0);
 	assert_int_equal(in_child(child_moves), 0);
 	cwd_is(IBDEV);
@@ -202,7 +196,6 @@ static void a_vforked_child_moves_nobody(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(chdir(IBDEV), 0);
 	vforked_into_tree = vforked_out = -ENOENT;
 	pid = vfork();
@@ -220,7 +213,6 @@ static void a_vforked_child_moves_nobody(void **state)
 
 static void programs_begin_where_we_are(void **state)
 {
-	(void)state;
 	assert_int_equal(setenv("PWD", "/", 1), 0);
 	assert_int_equal(chdir(IBDEV), 0);
 	assert_int_equal(system("test \"$(/bin/pwd)\" = " IBDEV

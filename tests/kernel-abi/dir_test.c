@@ -16,7 +16,6 @@ static void streams_name_every_entry_once(void **state)
 	const struct dirent *entry;
 	struct stat st;
 
-	(void)state;
 	assert_non_null(dir);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		entry = readdir(dir);
@@ -46,7 +45,6 @@ static void types_are_told(void **state)
 		{ "/dev/infiniband", "uverbs1001", DT_CHR },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		DIR *dir = opendir(cases[i].dir);
 		const struct dirent64 *entry;
@@ -65,7 +63,6 @@ static void positions_can_be_told_and_sought(void **state)
 	DIR *dir = opendir(CLASS);
 	long second;
 
-	(void)state;
 	assert_string_equal(readdir(dir)->d_name, ".");
 	second = telldir(dir);
 	assert_string_equal(readdir(dir)->d_name, "..");
@@ -86,7 +83,6 @@ static void reentrant_forms_fill_the_callers_entry(void **state)
 	struct dirent entry, *found;
 	struct dirent64 entry64, *found64;
 
-	(void)state;
 	assert_int_equal(readdir_r(dir, &entry, &found), 0);
 	assert_ptr_equal(found, &entry);
 	assert_string_equal(entry.d_name, ".");
@@ -104,7 +100,6 @@ static void opened_directories_become_streams(void **state)
 	int file = open(IBDEV "/fw_ver", O_RDONLY);
 	DIR *dir = fdopendir(fd);
 
-	(void)state;
 	assert_non_null(dir);
 	assert_int_equal(dirfd(dir), fd);
 	assert_string_equal(readdir(dir)->d_name, ".");
@@ -124,7 +119,6 @@ static void foreign_streams_are_left_alone(void **state)
 	DIR *dir = opendir("/proc/self");
 	int cnt = 0;
 
-	(void)state;
 	assert_non_null(dir);
 	while (readdir(dir))
 		cnt++;
@@ -140,7 +134,6 @@ static void running_out_of_streams_is_an_error(void **state)
 	static DIR *dirs[1024];
 	size_t cnt = 0;
 
-	(void)state;
 	while (cnt < ARRAY_LEN(dirs) && (dirs[cnt] = opendir(CLASS)))
 		cnt++;
 	assert_true(cnt >= 128 && cnt < ARRAY_LEN(dirs));
@@ -170,7 +163,6 @@ static void scandir_filters_and_sorts(void **state)
 	struct dirent64 **list64;
 	int at, cnt;
 
-	(void)state;
 	cnt = scandir(CLASS, &list, no_dots, alphasort);
 	assert_int_equal(cnt, 2);
 	assert_string_equal(list[0]->d_name, "usiw_down0");
@@ -209,7 +201,6 @@ static void glob_sees_the_tree(void **state)
 	glob_t found;
 	glob64_t found64;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		memset(&found, 0, sizeof(found));
 		assert_int_equal(glob(cases[i].pattern, 0, NULL, &found),

@@ -88,7 +88,6 @@ static int (*const dups[])(int fd) = { dup_by_dup, dup_by_dup2, dup_by_dup3,
 
 static void duplicates_work_whoever_closes_first(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(dups); i++) {
 		for (int first = 0; first < 2; first++) {
 			int fd[2] = { uverbs_open(), -1 };
@@ -113,7 +112,6 @@ static void duplicated_channels_share_their_events(void **state)
 	int chan = channel_open(fd), other = dup(chan);
 	unsigned char event[8];
 
-	(void)state;
 	assert_int_equal(syscall(SYS_write, chan, &two, 8), 8);
 	assert_int_equal(read(other, event, 8), 8);
 	assert_int_equal(close(chan), 0);
@@ -129,7 +127,6 @@ static void dup2_replaces_what_was_there(void **state)
 	int fd = uverbs_open(), null = open("/dev/null", O_RDWR);
 	int other = uverbs_open();
 
-	(void)state;
 	assert_int_equal(dup2(fd, fd), fd);
 	assert_int_equal(dup3(fd, fd, 0), -1);
 	assert_int_equal(errno, EINVAL);
@@ -153,7 +150,6 @@ static void dup2_replaces_the_first_of_several_numbers(void **state)
 	int null = open("/dev/null", O_RDWR);
 	const uint64_t one = 1;
 
-	(void)state;
 	assert_int_equal(dup2(null, fd), fd);
 	assert_int_equal(dup2(null, chan), chan);
 	assert_true(is_uverbs(other));
@@ -169,7 +165,6 @@ static void internal_descriptors_are_out_of_reach(void **state)
 {
 	int fd = uverbs_open(), internal = internal_find();
 
-	(void)state;
 	assert_true(internal >= 0);
 	fd = uverbs_open(); /* the search closed everything else */
 	assert_int_equal(close(internal), -1);
@@ -185,7 +180,6 @@ static void ranges_spare_the_internal_ones(void **state)
 	int fd = uverbs_open(), dir = open(IBDEV, O_RDONLY);
 	int null = open("/dev/null", O_RDONLY), internal;
 
-	(void)state;
 	assert_int_equal(close_range(3, ~0u, CLOSE_RANGE_CLOEXEC), 0);
 	assert_true(is_open(fd) && is_open(dir) && is_open(null));
 	assert_int_equal(close_range(5, 4, 0), -1);
@@ -209,7 +203,6 @@ static void directories_refuse_what_they_are_not(void **state)
 	int dir = open(IBDEV, O_RDONLY), other = dup(dir);
 	char octet;
 
-	(void)state;
 	assert_int_equal(read(dir, &octet, 1), -1);
 	assert_int_equal(errno, EISDIR);
 	assert_int_equal(unlinkat(dir, "fw_ver", 0), -1);
@@ -225,7 +218,6 @@ static void ucm_file_opens_and_closes(void **state)
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
 	struct stat st;
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_true(S_ISCHR(st.st_mode));
@@ -268,7 +260,6 @@ static int use_inherited(void)
 
 static void children_use_the_file_and_not_its_channels(void **state)
 {
-	(void)state;
 	inherited_fd = uverbs_open();
 	inherited_chan = channel_open(inherited_fd);
 	inherited_dir = open(IBDEV, O_RDONLY);
@@ -287,7 +278,6 @@ static void vfork_children_close_their_own_only(void **state)
 	int internal, status;
 	pid_t pid;
 
-	(void)state;
 	pid = vfork();
 	if (pid == 0) {
 		close(chan);

@@ -47,7 +47,6 @@ static int look_at_ours(void)
 
 static void nothing_is_loaded_before_somebody_looks(void **state)
 {
-	(void)state;
 	assert_false(is_touched());
 	assert_int_equal(in_child(look_elsewhere), 0);
 	assert_int_equal(in_child(look_at_ours), 0);
@@ -83,7 +82,6 @@ static int look_together(void)
 
 static void threads_may_look_at_once(void **state)
 {
-	(void)state;
 	assert_int_equal(in_child(look_together), 0);
 }
 
@@ -96,7 +94,6 @@ static int look_then_fork(void)
 
 static void children_see_the_tree_too(void **state)
 {
-	(void)state;
 	assert_int_equal(in_child(look_then_fork), 0);
 }
 
@@ -106,7 +103,6 @@ static void without_rnic_library_paths_are_foreign(void **state)
 	char command[1024], line[512] = "";
 	FILE *out;
 
-	(void)state;
 	snprintf(command, sizeof(command),
 		 "LD_PRELOAD='%s' ls /sys/class/infiniband /dev/null 2>&1",
 		 KABI_TEST_ALONE);

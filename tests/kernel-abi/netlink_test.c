@@ -98,7 +98,6 @@ static void every_kind_of_send_is_answered(void **state)
 	const size_t len = sizeof(request);
 	int fd = netlink_open(0);
 
-	(void)state;
 	assert_true(answers(fd)); /* send() */
 	for (int i = 0; i < 6; i++) {
 		ssize_t ret = i == 0   ? write(fd, &request, len)
@@ -128,7 +127,6 @@ static void every_kind_of_receive_names_the_kernel(void **state)
 		dlsym(RTLD_DEFAULT, "__recvfrom_chk");
 	int fd = netlink_open(0);
 
-	(void)state;
 	assert_non_null(recvfrom_chk);
 	for (int i = 0; i < 4; i++) {
 		struct sockaddr_nl from = { .nl_pid = 5, .nl_groups = 5 };
@@ -181,7 +179,6 @@ static void readiness_is_the_kernels_own(void **state)
 	int fd = netlink_open(SOCK_NONBLOCK);
 	ssize_t len;
 
-	(void)state;
 	pfd.fd = fd;
 	assert_int_equal(epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &ev), 0);
 	assert_int_equal(poll(&pfd, 1, 0), 0);
@@ -208,7 +205,6 @@ static void ports_are_given_once(void **state)
 	struct sockaddr_nl peer = { .nl_pid = 9 };
 	socklen_t len = sizeof(peer);
 
-	(void)state;
 	assert_int_equal(port_of(first), 0);
 	assert_int_equal(bind_to(first, 0), 0);
 	assert_int_equal(port_of(first), (uint32_t)getpid());
@@ -241,7 +237,6 @@ static void options_are_kept(void **state)
 	int fd = netlink_open(0), value, one = 1, size = 4096;
 	socklen_t len;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(options); i++)
 		for (int on = 1; on >= 0; on--) {
 			len = sizeof(value);
@@ -279,7 +274,6 @@ static void bad_requests_are_refused_in_a_reply(void **state)
 	struct nlmsgerr error;
 	int fd = netlink_open(0), one = 1;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		request.nlmsg_len = i ? sizeof(request) : 4000;
 		request.nlmsg_type = i ? 4095 : GET;
@@ -310,7 +304,6 @@ static void what_the_kernel_refuses_is_refused(void **state)
 	static char huge[70000];
 	int fd = netlink_open(0);
 
-	(void)state;
 	assert_int_equal(socket(AF_NETLINK, SOCK_STREAM, NETLINK_RDMA), -1);
 	assert_int_equal(errno, ESOCKTNOSUPPORT);
 	assert_int_equal(sendto(fd, &list_request, sizeof(list_request), 0,
@@ -343,7 +336,6 @@ static void a_full_queue_is_told_and_drained(void **state)
 {
 	int fd = netlink_open(0), sent = 0, got = 0;
 
-	(void)state;
 	while (send(fd, &list_request, sizeof(list_request), 0) > 0)
 		assert_in_range(++sent, 1, 100000);
 	assert_int_equal(errno, ENOBUFS);
@@ -359,7 +351,6 @@ static void duplicates_are_the_same_socket(void **state)
 {
 	int fd = netlink_open(0), other, third;
 
-	(void)state;
 	assert_int_equal(bind_to(fd, 4242), 0);
 	other = dup(fd);
 	third = fcntl(fd, F_DUPFD_CLOEXEC, 100);
@@ -396,7 +387,6 @@ static int child_asks(void)
 
 static void a_child_goes_on_with_it(void **state)
 {
-	(void)state;
 	inherited = netlink_open(0);
 	assert_int_equal(bind_to(inherited, 4243), 0);
 	assert_int_equal(in_child(child_asks), 0);
@@ -411,7 +401,6 @@ static void a_number_closed_past_us_is_foreign(void **state)
 	int fd = netlink_open(0), pair[2];
 	socklen_t len = sizeof(name);
 
-	(void)state;
 	assert_int_equal(bind_to(fd, 4244), 0);
 	assert_int_equal(syscall(SYS_close, fd), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), 0);
@@ -432,7 +421,6 @@ static void other_families_pass(void **state)
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE), value = 0;
 	socklen_t len = sizeof(value);
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &value, &len),
 			 0);

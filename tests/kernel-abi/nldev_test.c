@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Messages of NETLINK_RDMA: what is asked, what is replied, octet by octet. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +11,6 @@
 #include "../../kernel-abi/nldev.h"
 #include "../../rnic/rnic.h"
 
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define TYPE(op) RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, op)
 #define PORTID 4711
 #define SEQ 99
@@ -179,7 +175,6 @@ static void a_list_names_every_device_and_ends(void **state)
 	static const char *const protocols[] = { "iw", "roce", "iw" };
 	size_t at = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(devices); i++) {
 		struct nlmsghdr hdr = header_at(&reply, at);
 
@@ -220,7 +215,6 @@ static void a_guid_is_a_number(void **state)
 		message(RDMA_NLDEV_CMD_GET, NLM_F_REQUEST, 5, -1, NULL);
 	struct kabi_nldev_reply reply;
 
-	(void)state;
 	memcpy(&attr.guid_be, guid, sizeof(guid));
 	reply = ask(&one, msg.octets, msg.len);
 	assert_int_equal(number_of(&reply, 0, RDMA_NLDEV_ATTR_NODE_GUID),
@@ -235,7 +229,6 @@ static void ports_name_state_and_interface(void **state)
 	struct message msg;
 	size_t len;
 
-	(void)state;
 	for (int i = 0; i < (int)ARRAY_LEN(devices); i++) {
 		bool is_up = attrs[i].is_up;
 
@@ -286,7 +279,6 @@ static void character_devices_have_name_number_and_revision(void **state)
 		{ 0, "rdma_cm", "rdma_cm", 0xf4300a00, 4 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct message msg = message(RDMA_NLDEV_CMD_GET_CHARDEV,
 					     NLM_F_REQUEST, cases[i].dev, -1,
@@ -335,7 +327,6 @@ static void what_cannot_be_answered_is_an_error(void **state)
 		{ 1023, 0, -1, -1, NULL, -EINVAL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct message msg =
 			message(cases[i].op, cases[i].flags | NLM_F_REQUEST,
@@ -362,7 +353,6 @@ static void what_is_malformed_is_an_error(void **state)
 	struct kabi_nldev_reply reply;
 	uint32_t len;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		bad[i] = good;
 	len = NLMSG_HDRLEN - 1;
@@ -417,7 +407,6 @@ static void acks_come_when_asked_for(void **state)
 		{ NLMSG_DONE, NLM_F_REQUEST | NLM_F_ACK, true, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct nlmsghdr hdr = { .nlmsg_len = sizeof(hdr),
 					.nlmsg_type = cases[i].type,
@@ -449,7 +438,6 @@ static void errors_do_not_quote_when_capped(void **state)
 		message(RDMA_NLDEV_CMD_GET, NLM_F_REQUEST, 77, -1, NULL);
 	struct kabi_nldev_reply reply;
 
-	(void)state;
 	capped.is_capped = true;
 	reply = ask(&capped, msg.octets, msg.len);
 	error_is(&reply, -EINVAL);
@@ -491,7 +479,6 @@ static void lists_of_both_are_one(void **state)
 	uint8_t real[MSG_MAX];
 	size_t real_len = real_list(real), at = 0;
 
-	(void)state;
 	kabi_nldev_decode(msg.octets, msg.len, &req);
 	assert_int_equal(kabi_nldev_owner(&nldev, &req), KABI_NLDEV_BOTH);
 	assert_true(kabi_nldev_is_last(real, real_len));
@@ -527,7 +514,6 @@ static void requests_go_to_whom_they_concern(void **state)
 	};
 	struct kabi_nldev_request req;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct message msg = message(cases[i].op, NLM_F_REQUEST,
 					     cases[i].dev, -1, cases[i].type);
@@ -552,7 +538,6 @@ static void the_kernels_own_answer_passes(void **state)
 		{ NLM_F_REQUEST, -EPERM, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct message msg = message(RDMA_NLDEV_CMD_SET, cases[i].flags,
 					     9, -1, NULL);
@@ -583,7 +568,6 @@ static void datagrams_hold_lists_and_fit_a_page(void **state)
 	struct kabi_nldev_reply reply;
 	size_t at = 0, len, cnt = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < MANY; i++)
 		many[i] = (struct kabi_nldev_device){ .attr = &attrs[0],
 						      .index = i };

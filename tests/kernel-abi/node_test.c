@@ -33,7 +33,6 @@ static void open_flags_are_honoured(void **state)
 		{ IBDEV "/ports/1/gid_attrs/types/1", O_RDONLY, EINVAL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		int fd = open(cases[i].path, cases[i].flags, 0600);
 
@@ -52,7 +51,6 @@ static void contents_can_be_read_and_not_changed(void **state)
 	char text[64] = "";
 	int fd = open(IBDEV "/node_type", O_RDONLY);
 
-	(void)state;
 	assert_int_equal(read(fd, text, sizeof(text)), 8);
 	assert_string_equal(text, "4: RNIC\n");
 	assert_int_equal(read(fd, text, sizeof(text)), 0);
@@ -71,7 +69,6 @@ static void each_opening_has_a_position_of_its_own(void **state)
 	int other = open(IBDEV "/node_type", O_RDONLY);
 	char octet;
 
-	(void)state;
 	assert_int_equal(read(one, &octet, 1), 1);
 	assert_int_equal(read(other, &octet, 1), 1);
 	assert_int_equal(octet, '4');
@@ -95,7 +92,6 @@ static void stat_and_fstat_tell_one_story(void **state)
 	struct stat by_path, by_fd;
 	struct statx stx;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		int fd = open(cases[i].path, O_RDONLY);
 
@@ -136,7 +132,6 @@ static void access_follows_the_modes(void **state)
 		{ IBDEV, 64, EINVAL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		int ret = access(cases[i].path, cases[i].mode);
 
@@ -151,7 +146,6 @@ static void stdio_reads_and_refuses_to_write(void **state)
 	char text[64];
 	FILE *file;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
 		assert_null(fopen(IBDEV "/fw_ver", refused[i]));
 		assert_int_equal(errno, EACCES);
@@ -171,7 +165,6 @@ static void a_reused_number_is_the_newcomers(void **state)
 	FILE *file;
 	int fd;
 
-	(void)state;
 	fd = open(IBDEV "/fw_ver", O_RDONLY);
 	file = fdopen(fd, "r");
 	fclose(file);
@@ -212,7 +205,6 @@ static void a_file_read_again_says_what_holds_now(void **state)
 	uint64_t first;
 	char octet;
 
-	(void)state;
 	first = number_read(fd);
 	assert_int_equal(read(fd, &octet, 1), 0); /* the end */
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
@@ -262,7 +254,6 @@ static int open_without_memfd(void)
 
 static void a_denied_memfd_create_is_told_once(void **state)
 {
-	(void)state;
 	assert_in_filtered_child(open_without_memfd);
 }
 

@@ -150,7 +150,6 @@ static const struct path_call {
 
 static void calls_find_files_of_the_tree(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(file_calls); i++) {
 		long ret = file_calls[i].call(FILE_OURS);
 
@@ -170,7 +169,6 @@ static void calls_miss_what_is_not_in_the_tree(void **state)
 		"/sys/class/misc/rdma_cm/nothing",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(file_calls); i++)
 		for (size_t p = 0; p < ARRAY_LEN(paths); p++) {
 			long ret = file_calls[i].call(paths[p]);
@@ -183,7 +181,6 @@ static void calls_miss_what_is_not_in_the_tree(void **state)
 
 static void calls_pass_foreign_paths(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(file_calls); i++) {
 		if (file_calls[i].call(FILE_FOREIGN) != 0)
 			fail_msg("%s", file_calls[i].name);
@@ -198,7 +195,6 @@ static void null_paths_are_the_kernels_matter(void **state)
 	int (*open_null)(const char *, int) = sym("open");
 	int (*stat_null)(const char *, void *) = sym("stat");
 
-	(void)state;
 	assert_int_equal(done(open_null(NULL, O_RDONLY)), -EFAULT);
 	assert_int_equal(done(stat_null(NULL, &st)), -EFAULT);
 }
@@ -224,7 +220,6 @@ static void links_are_read_and_followed(void **state)
 	};
 	static const char target[] = "/sys/class/net/lo";
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
 		memset(text, 0, sizeof(text));
 		if (calls[i].call(LINK_OURS) != (long)strlen(target) ||
@@ -245,7 +240,6 @@ static void links_are_read_and_followed(void **state)
 
 static void tree_has_no_extended_attributes(void **state)
 {
-	(void)state;
 	assert_int_equal(done(getxattr(IBDEV, "user.x", text, 8)), -ENOTSUP);
 	assert_int_equal(done(lgetxattr(IBDEV, "user.x", text, 8)), -ENOTSUP);
 	assert_int_equal(done(listxattr(IBDEV, text, 8)), -ENOTSUP);

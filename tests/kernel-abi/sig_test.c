@@ -100,7 +100,6 @@ static void leaves_an_untouched_process_alone(void **state)
 	struct sigaction act = { .sa_handler = handler_a };
 	sigset_t all;
 
-	(void)state;
 	assert_false(is_touched());
 	sigfillset(&all);
 	assert_int_equal(pthread_sigmask(SIG_SETMASK, &all, NULL), 0);
@@ -118,7 +117,6 @@ static void asks_libc_while_nothing_is_guarded(void **state)
 	handler_fn before = kernel_handler(SIGBUS);
 	sigset_t all;
 
-	(void)state;
 	guard_set(false);
 	assert_true(is_touched());
 	assert_ptr_equal(signal(SIGBUS, handler_b), before);
@@ -150,7 +148,6 @@ static void stores_actions_for_the_guard(void **state)
 				 .sa_flags = SA_ONSTACK };
 	struct sigaction old;
 
-	(void)state;
 	guard_set(true);
 	for (size_t i = 0; i < ARRAY_LEN(sigs) * ARRAY_LEN(signal_rows); i++) {
 		int sig = sigs[i % 2];
@@ -178,7 +175,6 @@ static void stores_what_the_old_calls_say(void **state)
 {
 	struct sigaction old;
 
-	(void)state;
 	guard_set(true);
 	signal(SIGSEGV, handler_a);
 	assert_int_equal(siginterrupt(SIGSEGV, 1), 0);
@@ -201,7 +197,6 @@ static void leaves_other_signals_to_libc(void **state)
 {
 	struct sigaction old;
 
-	(void)state;
 	guard_set(true);
 	assert_ptr_equal(signal(SIGUSR1, handler_a), SIG_DFL);
 	assert_ptr_equal(kernel_handler(SIGUSR1), handler_a);
@@ -226,7 +221,6 @@ static void keeps_the_two_out_of_masks(void **state)
 {
 	sigset_t all, old;
 
-	(void)state;
 	guard_set(true);
 	sigfillset(&all);
 	assert_int_equal(pthread_sigmask(SIG_SETMASK, &all, NULL), 0);
@@ -266,7 +260,6 @@ static void leaves_a_vforked_child_alone(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	guard_set(true);
 	signal(SIGSEGV, handler_a);
 	pid = vfork();
@@ -296,7 +289,6 @@ static int forked(void)
 
 static void goes_on_in_a_forked_child(void **state)
 {
-	(void)state;
 	guard_set(true);
 	assert_int_equal(in_child(forked), 0);
 	guard_set(false);

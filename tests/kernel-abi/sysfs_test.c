@@ -108,7 +108,6 @@ static void contents_check(const struct content *list, size_t cnt)
 
 static void every_file_says_what_the_kernel_would(void **state)
 {
-	(void)state;
 	contents_check(contents, ARRAY_LEN(contents));
 }
 
@@ -118,7 +117,6 @@ static void a_ca_says_that_it_is_one(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(setenv("USIW_PERSONA", "ca", 1), 0);
 	pid = fork();
 	assert_true(pid >= 0);
@@ -133,7 +131,6 @@ static void link_counts_are_those_of_directories(void **state)
 {
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(stat("/sys/class/infiniband", &st), 0);
 	assert_int_equal(st.st_nlink, 2 + 2);
 	assert_int_equal(stat(IBDEV "/ports/1", &st), 0);

@@ -3,12 +3,7 @@
 #ifndef UCM_FIXTURE_H
 #define UCM_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "ucm-direct.h"
 

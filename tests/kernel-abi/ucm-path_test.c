@@ -71,7 +71,6 @@ static void a_channel_adapter_has_a_path_once_resolved(void **state)
 	struct ucm u;
 	uint32_t id;
 
-	(void)state;
 	ucm_open(&u);
 	id = resolved(&u);
 	assert_int_equal(path_cnt(&u, id), is_ca);
@@ -100,7 +99,6 @@ static void the_packed_record_says_the_same(void **state)
 	struct ucm u;
 	uint32_t id;
 
-	(void)state;
 	ucm_open(&u);
 	id = resolved(&u);
 	route = ask_route(&u, id);
@@ -129,7 +127,6 @@ static void a_small_place_gets_what_fits(void **state)
 	struct ucm u;
 	uint32_t id;
 
-	(void)state;
 	ucm_open(&u);
 	id = resolved(&u);
 	for (size_t out = 0; out < 8; out++)
@@ -152,7 +149,6 @@ static void the_port_stands_in_the_service_id(void **state)
 	uint64_t sid_be;
 	struct ucm u;
 
-	(void)state;
 	ucm_open(&u);
 	query.id = resolved(&u);
 	query.response = answer_of(&u);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Commands of the rdma_cm file as librdmacm writes them, and as it does not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "../../rnic/os/guard.h"
 #include "../../util/env.h"
@@ -80,9 +75,8 @@ static void short_commands_are_refused(void **state)
 	const uint8_t zeros[512] = { 0 };
 	struct ucm u;
 
-	(void)state;
 	ucm_open(&u);
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
 		for (size_t in = 0; in < lengths[i].in; in++)
 			assert_int_equal(ucm_send(&u, lengths[i].nr, zeros, in,
 						  ANSWER_SIZE),
@@ -102,7 +96,6 @@ static void header_must_fit_what_was_written(void **state)
 					.in = sizeof(struct rdma_ucm_notify) };
 	struct ucm u;
 
-	(void)state;
 	ucm_open(&u);
 	for (size_t len = 0; len <= sizeof(hdr); len++)
 		assert_int_equal(kabi_ucm_write(u.object, &hdr, len), -EINVAL);
@@ -119,9 +112,8 @@ static void unknown_ids_are_not_found(void **state)
 	uint8_t cmd[512];
 	struct ucm u;
 
-	(void)state;
 	ucm_open(&u);
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
 		struct sockaddr_in addr = loopback(9);
 		ssize_t ret;
 
@@ -167,7 +159,6 @@ static void bad_pointers_cost_an_errno(void **state)
 	struct ucm u;
 	uint32_t id;
 
-	(void)state;
 	ucm_open(&u);
 	id = ucm_create(&u);
 	for (size_t i = 0; i < 4; i++) {
@@ -204,7 +195,6 @@ static void answer_over_the_edge_is_a_fault(void **state)
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct rdma_ucm_query query = { 0 };
 
-	(void)state;
 	assert_ptr_not_equal(page, MAP_FAILED);
 	assert_int_equal(munmap(page + 4096, 4096), 0);
 	ucm_open(&u);
@@ -225,7 +215,6 @@ static void a_bad_pointer_costs_no_event(void **state)
 	struct rdma_ucm_event_resp ev;
 	struct ucm u;
 
-	(void)state;
 	ucm_open(&u);
 	assert_true(ucm_resolve(&u, ucm_create(&u)) > 0);
 	assert_int_equal(SEND(&u, GET_EVENT, get, ANSWER_SIZE), -EFAULT);
@@ -243,7 +232,6 @@ static void port_spaces_without_streams_are_refused(void **state)
 	struct rdma_ucm_create_id cmd = { .ps = 0x1234 };
 	struct ucm u;
 
-	(void)state;
 	ucm_open(&u);
 	cmd.response = answer_of(&u);
 	assert_int_equal(SEND(&u, CREATE_ID, cmd, 4), -EINVAL);
@@ -263,7 +251,6 @@ static void resolved_id_tells_its_route(void **state)
 	struct sockaddr_in sin;
 	struct ucm u;
 
-	(void)state;
 	ucm_open(&u);
 	query.id = ucm_create(&u);
 	query.response = answer_of(&u);
@@ -314,7 +301,6 @@ static void answers_stop_at_the_place_given(void **state)
 	struct rdma_ucm_get_event get = { 0 };
 	struct ucm u;
 
-	(void)state;
 	ucm_open(&u);
 	query.id = ucm_create(&u);
 	query.response = answer_of(&u);
@@ -551,13 +537,11 @@ static void connection_takes_the_steps(bool is_made)
 
 static void a_connection_takes_the_steps_of_its_persona(void **state)
 {
-	(void)state;
 	connection_takes_the_steps(true);
 }
 
 static void an_application_that_moves_its_qp_is_waited_for(void **state)
 {
-	(void)state;
 	connection_takes_the_steps(false);
 }
 
@@ -568,7 +552,6 @@ static void qp_attributes_are_those_of_a_rnic(void **state)
 	struct ib_uverbs_qp_attr attr;
 	struct ucm u;
 
-	(void)state;
 	ucm_open(&u);
 	notify.id = cmd.id = ucm_create(&u);
 	assert_int_equal(SEND(&u, NOTIFY, notify, 0), -EINVAL);
@@ -608,7 +591,6 @@ static void options_want_their_size(void **state)
 	struct ucm u;
 	uint32_t id;
 
-	(void)state;
 	ucm_open(&u);
 	id = ucm_create(&u);
 	for (uint32_t len = 0; len < 10; len++) {
@@ -641,7 +623,6 @@ static void addresses_want_their_size(void **state)
 	struct sockaddr_in sin = loopback(0);
 	struct ucm u;
 
-	(void)state;
 	ucm_open(&u);
 	cmd.id = res.id = ucm_create(&u);
 	/* AF_IB, as librdmacm's probe has it */
@@ -674,7 +655,6 @@ static void multicast_is_refused_by_name(void **state)
 	struct rdma_ucm_destroy_id leave = { 0 };
 	struct ucm u;
 
-	(void)state;
 	ucm_open(&u);
 	join.id = join_ip.id = ucm_create(&u);
 	assert_int_equal(SEND(&u, JOIN_MCAST, join, 4), -EOPNOTSUPP);
@@ -692,7 +672,6 @@ static void own_events_are_of_two_kinds(void **state)
 	} cmd = { .event = RNIC_CM_ESTABLISHED };
 	struct ucm u;
 
-	(void)state;
 	ucm_open(&u);
 	cmd.id = ucm_create(&u);
 	assert_int_equal(ucm_send(&u, CMD_WRITE_CM_EVENT, &cmd, sizeof(cmd), 0),
@@ -711,7 +690,6 @@ static void migration_names_the_old_file(void **state)
 	struct rdma_ucm_event_resp ev;
 	struct ucm u, v;
 
-	(void)state;
 	ucm_open(&u);
 	ucm_open(&v);
 	cmd.id = ucm_create(&u);
@@ -737,7 +715,6 @@ static void destroy_counts_what_was_fetched(void **state)
 	struct rdma_ucm_get_event get = { 0 };
 	struct ucm u;
 
-	(void)state;
 	ucm_open(&u);
 	cmd.id = ucm_create(&u);
 	cmd.response = get.response = answer_of(&u);
@@ -756,7 +733,6 @@ static void open_obeys_its_flags(void **state)
 	int fd = kabi_ucm_open(O_RDWR);
 	struct ucm u = { .fd = fd };
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_false(fcntl(fd, F_GETFL) & O_NONBLOCK);
 	assert_false(fcntl(fd, F_GETFD) & FD_CLOEXEC);

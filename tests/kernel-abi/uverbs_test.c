@@ -69,7 +69,6 @@ static void channels_yield_events(void **state)
 	struct pollfd poll_fd = { .fd = chan, .events = POLLIN };
 	unsigned char event[8], want[8];
 
-	(void)state;
 	memset(want, 0x55, sizeof(want));
 	assert_true(fcntl(chan, F_GETFD) & FD_CLOEXEC);
 	assert_int_equal(poll(&poll_fd, 1, 0), 0);
@@ -115,7 +114,6 @@ static void bad_addresses_are_refused(void **state)
 				     UINT64_C(0xdead000000000000) };
 	int fd = uverbs_open(), next;
 
-	(void)state;
 	next = dup(fd);
 	close(next);
 	memcpy(page + size - 4, &command, 4);
@@ -169,7 +167,6 @@ static void anything_else_is_refused(void **state)
 	};
 	char octet;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		errno = 0;
 		if (write(fd, &cases[i].command, cases[i].len) != -1 ||
@@ -208,7 +205,6 @@ static int refuse_without_the_kernel(void)
  * that it does not know. */
 static void rdma_requests_are_refused_whatever_the_kernel_says(void **state)
 {
-	(void)state;
 	assert_in_filtered_child(refuse_without_the_kernel);
 }
 

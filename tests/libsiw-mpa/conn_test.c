@@ -43,7 +43,6 @@ static void refuses_options_out_of_range(void **state)
 	struct smpa_options o;
 	struct smpa_conn *c = NULL;
 
-	(void)state;
 #define refuse(field, value)                                                   \
 	do {                                                                   \
 		o = good;                                                      \
@@ -73,7 +72,6 @@ static void takes_options_of_other_sizes(void **state)
 	} longer = { .o = test_options(SMPA_RESPONDER) };
 	struct smpa_conn *c = NULL;
 
-	(void)state;
 	longer.o.size = sizeof(longer);
 	assert_int_equal(smpa_conn_new(&c, &longer.o), 0);
 	smpa_conn_free(c);
@@ -93,7 +91,6 @@ static void allocates_once_and_may_fail(void **state)
 	struct smpa_options o = test_options(SMPA_INITIATOR);
 	struct smpa_conn *c = NULL;
 
-	(void)state;
 	o.alloc = counting_alloc;
 	o.free = counting_free;
 	o.mem_ctx = &cnt;
@@ -117,7 +114,6 @@ static void starts_once_and_with_staging_only(void **state)
 	_Alignas(16) uint8_t staging[SMPA_START_STAGING_MIN];
 	struct smpa_conn *c;
 
-	(void)state;
 	assert_int_equal(smpa_conn_new(&c, &o), 0);
 	assert_int_equal(smpa_conn_start(c, NULL, 0), -ENOBUFS);
 	assert_int_equal(smpa_conn_tx_lend(c, staging, 100), -EINVAL);
@@ -145,7 +141,6 @@ static void refuses_calls_out_of_turn(void **state)
 	struct smpa_event ev;
 	struct end e;
 
-	(void)state;
 	end_init(&e, &o);
 	assert_int_equal(smpa_conn_accept(e.conn, NULL, 0, 1, 1), -EINVAL);
 	assert_int_equal(smpa_conn_reject(e.conn, NULL, 0), -EINVAL);
@@ -168,7 +163,6 @@ static void carries_private_data_both_ways(void **state)
 	struct smpa_options b = test_options(SMPA_RESPONDER);
 	static const size_t lens[] = { 0, 1, 255, 256, 507, 508 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(lens); i++) {
 		struct pair p;
 
@@ -202,7 +196,6 @@ static void never_reads_beyond_the_start_frame(void **state)
 	struct end e;
 	size_t at = 0;
 
-	(void)state;
 	end_init(&e, &o);
 	assert_int_equal(smpa_conn_start(e.conn, NULL, 0), 0);
 	while (at < len) {
@@ -234,7 +227,6 @@ static void reports_a_rejection(void **state)
 	struct smpa_msg msg = { .opcode = SMPA_OP_SEND };
 	struct pair p;
 
-	(void)state;
 	b.ord = 32;
 	pair_init(&p, &a, &b);
 	p.b.is_rejecting = true;
@@ -278,7 +270,6 @@ static const struct {
 /* T-42, T-44, T-46, T-47 */
 static void fails_on_bad_requests(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad_requests); i++) {
 		struct smpa_options o = test_options(SMPA_RESPONDER);
 		const char *name = bad_requests[i].name;
@@ -310,7 +301,6 @@ static void fails_on_eof_inside_a_start_frame(void **state)
 	uint8_t frame[32];
 	size_t len = test_unhex(PEER_REPLY, frame, sizeof(frame));
 
-	(void)state;
 	for (size_t cut = 0; cut < len; cut++) {
 		struct smpa_options o = test_options(SMPA_INITIATOR);
 		const struct smpa_event *ev;
@@ -351,7 +341,6 @@ static void sends_the_rtr_first_and_unseen(void **state)
 		[SMPA_RTR_READ] = "000ec14200000001000000000000000021a3e83e",
 	};
 
-	(void)state;
 	for (uint8_t a_rtr = 1; a_rtr < 8; a_rtr++) {
 		for (uint8_t b_rtr = 1; b_rtr < 8; b_rtr++) {
 			struct smpa_options a = test_options(SMPA_INITIATOR);
@@ -414,7 +403,6 @@ static void terminates_without_a_common_rtr(void **state)
 	uint8_t want[32];
 	struct pair p;
 
-	(void)state;
 	a.rtr = SMPA_RTR_SEND;
 	b.rtr = SMPA_RTR_READ;
 	pair_init(&p, &a, &b);
@@ -441,7 +429,6 @@ static void terminates_in_place_of_the_rtr(void **state)
 	uint8_t want[32];
 	struct end e;
 
-	(void)state;
 	a.rtr = SMPA_RTR_WRITE;
 	end_init(&e, &a);
 	assert_int_equal(smpa_conn_start(e.conn, NULL, 0), 0);
@@ -483,7 +470,6 @@ static void counts_the_read_rtr_against_ord(void **state)
 {
 	static const char answer[] = "000ec14200000001000000000000000021a3e83e";
 
-	(void)state;
 	for (uint16_t ord = 0; ord < 4; ord++) {
 		struct smpa_options o = test_options(SMPA_INITIATOR);
 		struct smpa_msg read = { .opcode = SMPA_OP_READ_REQUEST };
@@ -523,7 +509,6 @@ static void keeps_the_responder_silent(void **state)
 	const struct iovec *iov;
 	struct end e;
 
-	(void)state;
 	end_init(&e, &o);
 	assert_int_equal(smpa_conn_start(e.conn, NULL, 0), 0);
 	end_feed_hex(&e, PEER_REQUEST);
@@ -553,7 +538,6 @@ static void stays_silent_after_a_bad_first_fpdu(void **state)
 	struct smpa_options o = test_options(SMPA_RESPONDER);
 	struct end e;
 
-	(void)state;
 	end_init(&e, &o);
 	end_establish(&e, PEER_REQUEST);
 	end_feed_hex(&e, "000ec140000000010000000000000000ebd34c5e");
@@ -583,7 +567,6 @@ static void terminates_once_and_drops_the_rest(void **state)
 	size_t len = test_unhex(term, want, sizeof(want));
 	struct end e;
 
-	(void)state;
 	o.rev = 1;
 	end_init(&e, &o);
 	end_establish(&e, PEER_REPLY);
@@ -640,7 +623,6 @@ static void advances_the_copied_read_request(void **state)
 		{ "another's response half-way", true, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct smpa_options o = test_options(SMPA_INITIATOR);
 		struct iovec v = { src, sizeof(src) };
@@ -705,7 +687,6 @@ static void names_the_segment_that_was_kept(void **state)
 		{ "after the peer's FIN", true, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct smpa_options o = test_options(SMPA_INITIATOR);
 		struct smpa_event kept = { .type = SMPA_EV_SEGMENT };
@@ -756,7 +737,6 @@ static void discards_input_after_its_own_terminate(void **state)
 	size_t events;
 	struct end e;
 
-	(void)state;
 	end_init(&e, &o);
 	end_establish(&e, PEER_REQUEST);
 	end_feed_hex(&e, PEER_EMPTY_WRITE);

@@ -43,7 +43,6 @@ static size_t encode(uint8_t *out, const uint8_t *ulpdu, uint32_t len,
 /* T-3, T-21 to T-25 at the level of the codec */
 static void decodes_vectors(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(framing_vectors); i++) {
 		const struct framing_vector *v = &framing_vectors[i];
 		uint8_t buf[128], ulpdu[128];
@@ -63,7 +62,6 @@ static void decodes_vectors(void **state)
 /* T-2 */
 static void encodes_vectors(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(framing_vectors); i++) {
 		const struct framing_vector *v = &framing_vectors[i];
 		uint8_t want[128], ulpdu[128], out[128];
@@ -80,7 +78,6 @@ static void encodes_vectors(void **state)
 
 static void wants_more_after_each_prefix(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(framing_vectors); i++) {
 		const struct framing_vector *v = &framing_vectors[i];
 		uint8_t buf[128];
@@ -99,7 +96,6 @@ static void refuses_each_bit_flip(void **state)
 {
 	static uint8_t buf[128 + 70000];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(framing_vectors); i++) {
 		const struct framing_vector *v = &framing_vectors[i];
 		size_t len = test_unhex(v->hex, buf, 128);
@@ -123,7 +119,6 @@ static void writes_three_markers(void **state)
 	static uint8_t zero[FRAMING_V12_LEN], out[FRAMING_V12_SIZE];
 	uint8_t crc[4];
 
-	(void)state;
 	assert_int_equal(encode(out, zero, FRAMING_V12_LEN, 0, true, true),
 			 FRAMING_V12_SIZE);
 	assert_int_equal(wire_get32(out), 0);
@@ -139,7 +134,6 @@ static void pads_to_four(void **state)
 {
 	static const uint32_t pad[] = { 2, 1, 0, 3 };
 
-	(void)state;
 	for (uint32_t len = 0; len <= SMPA_MULPDU_MAX; len++) {
 		assert_int_equal(fpdu_pad(len), pad[len % 4]);
 		assert_int_equal(fpdu_size(len) % 4, 0);
@@ -151,7 +145,6 @@ static void places_markers_as_the_closed_form_says(void **state)
 {
 	static uint8_t ulpdu[1100], out[2048];
 
-	(void)state;
 	test_fill(ulpdu, sizeof(ulpdu), 5);
 	for (uint32_t phase = 0; phase < 512; phase += 4) {
 		for (uint32_t len = 1; len <= sizeof(ulpdu); len++) {
@@ -187,7 +180,6 @@ static void strips_what_it_wrote(void **state)
 					 1442, 9000, SMPA_MULPDU_MAX };
 	struct fpdu f;
 
-	(void)state;
 	test_fill(ulpdu, sizeof(ulpdu), 6);
 	for (size_t i = 0; i < ARRAY_LEN(lens); i++) {
 		for (uint32_t phase = 0; phase < 512; phase += 4) {
@@ -209,7 +201,6 @@ static void refuses_too_long_a_ulpdu(void **state)
 	uint8_t buf[2];
 	struct fpdu f;
 
-	(void)state;
 	wire_put16(buf, SMPA_MULPDU_MAX);
 	assert_int_equal(fpdu_decode_head(buf, 2, 4, true, &f), 1);
 	wire_put16(buf, SMPA_MULPDU_MAX + 1);
@@ -236,7 +227,6 @@ static void knows_mulpdu(void **state)
 		{ 65288, 64766, 64766 }, { UINT32_MAX, 64766, 64766 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		assert_int_equal(smpa_mulpdu(rows[i][0], true), rows[i][1]);
 		assert_int_equal(smpa_mulpdu(rows[i][0], false), rows[i][2]);

@@ -57,7 +57,6 @@ static void lends_and_takes_back(void **state)
 	struct smpa_conn *c;
 	struct end e;
 
-	(void)state;
 	assert_int_equal(smpa_conn_new(&c, &o), 0);
 	assert_int_equal(smpa_conn_start(c, NULL, 0), 0);
 	assert_int_equal(smpa_conn_rx_prepare(c, iov, 33), -ENOBUFS);
@@ -94,7 +93,6 @@ static void wants_full_staging_in_rdma_mode(void **state)
 	uint8_t frame[20];
 	struct smpa_conn *c;
 
-	(void)state;
 	assert_int_equal(smpa_conn_new(&c, &o), 0);
 	assert_int_equal(smpa_conn_start(c, NULL, 0), 0);
 	assert_int_equal(smpa_conn_rx_lend(c, small, sizeof(small)), 0);
@@ -132,7 +130,6 @@ static void places_long_payload_directly(void **state)
 	static uint8_t fpdu[70000], sink[64000];
 	static const char *const hdrs[] = { WRITE_HDR, SEND_HDR };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(hdrs); i++) {
 		size_t len = 40001, hdr = 2 + strlen(hdrs[i]) / 2, size;
 		struct iovec iov[33], s[3];
@@ -199,7 +196,6 @@ static void takes_the_longest_fpdus_there_can_be(void **state)
 	static const size_t lens[] = { 65474 - 14, FPDU_PLAIN_MAX - 14 };
 	static uint8_t fpdu[70000], sink[70000];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(lens); i++) {
 		struct iovec s = { sink, lens[i] };
 		size_t size = plain_fpdu(fpdu, WRITE_HDR, lens[i]);
@@ -230,7 +226,6 @@ static void waits_for_whole_fpdus_otherwise(void **state)
 	struct end e;
 	size_t size;
 
-	(void)state;
 	responder(&e, false);
 	size = plain_fpdu(fpdu, WRITE_HDR, 20);
 	end_feed(&e, fpdu, size - 1);
@@ -253,7 +248,6 @@ static void takes_the_first_fpdu_whole(void **state)
 	size_t size = plain_fpdu(fpdu, WRITE_HDR, FPDU_PLAIN_MAX - 14);
 	struct end e;
 
-	(void)state;
 	o.no_crc = true;
 	end_init(&e, &o);
 	end_establish(&e, PEER_REQUEST_PLAIN);
@@ -280,7 +274,6 @@ static void reports_events_of_empty_messages(void **state)
 		"000000010000000000000000" /* Send, empty: SEGMENT, MESSAGE */;
 	struct end e;
 
-	(void)state;
 	responder(&e, false);
 	end_feed_hex(&e, fpdus);
 	assert_int_equal(e.event_cnt, 5);
@@ -310,7 +303,6 @@ static void joins_the_segments_of_a_send(void **state)
 		"00000000";
 	struct end e;
 
-	(void)state;
 	responder(&e, false);
 	end_feed_hex(&e, fpdus);
 	assert_int_equal(end_count(&e, SMPA_EV_SEGMENT), 4);
@@ -330,7 +322,6 @@ static void refuses_an_open_sink(void **state)
 	size_t len = test_unhex(term, want, sizeof(want));
 	struct end e;
 
-	(void)state;
 	responder(&e, false);
 	plain_fpdu(fpdu, WRITE_HDR, 20000);
 	end_feed(&e, fpdu, 5000);
@@ -369,7 +360,6 @@ static void tells_the_owner_that_its_memory_is_gone(void **state)
 	size_t size;
 	struct end e;
 
-	(void)state;
 	o.no_crc = true;
 	o.guard = guard;
 	end_init(&e, &o);
@@ -401,7 +391,6 @@ static void tells_which_sink_is_open(void **state)
 	struct smpa_event ev;
 	struct end e;
 
-	(void)state;
 	responder(&e, false);
 	plain_fpdu(fpdu, WRITE_HDR, 20000);
 	assert_int_equal(smpa_conn_open_segment(e.conn, &ev), 0);
@@ -424,7 +413,6 @@ static void tells_a_clean_end_from_a_cut_one(void **state)
 	struct end e;
 	size_t size;
 
-	(void)state;
 	size = plain_fpdu(fpdu, WRITE_HDR, 30000);
 	assert_int_equal(size, 30020);
 	for (size_t i = 0; i < ARRAY_LEN(cuts); i++) {
@@ -458,7 +446,6 @@ static void takes_a_lone_marker_for_a_boundary(void **state)
 	static uint8_t fpdu[600];
 	size_t size;
 
-	(void)state;
 	for (size_t cut = 0; cut <= 5; cut++) {
 		struct smpa_options o = test_options(SMPA_RESPONDER);
 		bool is_clean = cut == 0 || cut == 4;
@@ -491,7 +478,6 @@ static void refuses_octets_that_come_too_early(void **state)
 	uint8_t request[20];
 	struct end e;
 
-	(void)state;
 	end_init(&e, &o);
 	assert_int_equal(smpa_conn_start(e.conn, NULL, 0), 0);
 	end_feed(&e, request, test_unhex(PEER_REQUEST, request, 20));
@@ -511,7 +497,6 @@ static void takes_fpdus_behind_the_reply(void **state)
 	uint8_t octets[20 + 28];
 	size_t len = test_unhex(PEER_REPLY, octets, 20);
 
-	(void)state;
 	assert_int_equal(test_unhex(send, octets + len, 24), 24);
 	for (size_t piece = 1; piece <= sizeof(octets); piece++) {
 		struct smpa_options o = test_options(SMPA_INITIATOR);
@@ -551,7 +536,6 @@ static void reports_a_terminate_and_nothing_else(void **state)
 	const struct smpa_event *ev;
 	struct end e;
 
-	(void)state;
 	responder(&e, true);
 	end_feed_hex(&e, term);
 	end_feed_hex(&e, PEER_EMPTY_WRITE);
@@ -587,7 +571,6 @@ static void faults_on_a_wrong_answer_to_the_rtr(void **state)
 	const struct smpa_event *ev;
 	struct end e;
 
-	(void)state;
 	o.rtr = SMPA_RTR_READ;
 	end_init(&e, &o);
 	end_establish(&e, reply);
@@ -612,7 +595,6 @@ static void collects_long_fpdus_with_few_reads(void **state)
 	size_t calls;
 	struct pair p;
 
-	(void)state;
 	assert_non_null(buf);
 	test_fill(buf, 2u << 20, 1);
 	a.mulpdu = SMPA_MULPDU_MAX;

@@ -13,7 +13,6 @@
 
 static void decodes_vectors(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(frame_vectors); i++) {
 		const struct frame_vector *v = &frame_vectors[i];
 		uint8_t buf[600], pd[512];
@@ -40,7 +39,6 @@ static void decodes_vectors(void **state)
 
 static void encodes_vectors(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(frame_vectors); i++) {
 		const struct frame_vector *v = &frame_vectors[i];
 		uint8_t want[600], pd[512], out[START_FRAME_MAX];
@@ -58,7 +56,6 @@ static void encodes_vectors(void **state)
 
 static void wants_more_after_each_prefix(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(frame_vectors); i++) {
 		const struct frame_vector *v = &frame_vectors[i];
 		uint8_t buf[600];
@@ -79,7 +76,6 @@ static void wants_more_after_each_prefix(void **state)
 
 static void refuses_each_bit_flip_of_the_key(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(frame_vectors); i++) {
 		const struct frame_vector *v = &frame_vectors[i];
 		struct start_frame f;
@@ -111,7 +107,6 @@ static void refuses_each_bit_flip_of_the_key(void **state)
 
 static void refuses_malformed_frames(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(frame_malformed); i++) {
 		uint8_t buf[64];
 		size_t len =
@@ -129,7 +124,6 @@ static void carries_private_data_of_any_length(void **state)
 {
 	uint8_t pd[SMPA_PD_MAX], out[START_FRAME_MAX];
 
-	(void)state;
 	test_fill(pd, sizeof(pd), 1);
 	for (size_t len = 0; len <= SMPA_PD_MAX; len++) {
 		for (uint8_t rev = 1; rev <= 2; rev++) {
@@ -179,7 +173,6 @@ static const struct {
 
 static void negotiates_ird_and_ord(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ird_rows); i++) {
 		struct smpa_options a = test_options(SMPA_INITIATOR);
 		struct smpa_options b = test_options(SMPA_RESPONDER);
@@ -216,7 +209,6 @@ static void raises_ird_to_the_ord_of_the_responder(void **state)
 				   .ord = 8 };
 	struct start_outcome o;
 
-	(void)state;
 	a.rev = 2;
 	a.ird = 4;
 	a.ord = 4;
@@ -228,7 +220,6 @@ static void raises_ird_to_the_ord_of_the_responder(void **state)
 /* U-16, MPA2-18 to -25: offered, supported -> named in the Reply, outcome. */
 static void negotiates_rtr(void **state)
 {
-	(void)state;
 	for (uint8_t offered = 0; offered < 8; offered++) {
 		for (uint8_t supported = 1; supported < 8; supported++) {
 			struct smpa_options a = test_options(SMPA_INITIATOR);
@@ -285,7 +276,6 @@ static void checks_revisions_of_the_reply(void **state)
 		{ "rejection with 0", 2, 0, false, true, SMPA_F_MPA_START },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct smpa_options a = test_options(SMPA_INITIATOR);
 		struct start_frame rep = {
@@ -305,7 +295,6 @@ static void checks_revisions_of_the_reply(void **state)
 /* T-53, T-54 */
 static void decides_on_crc_and_markers(void **state)
 {
-	(void)state;
 	for (int bits = 0; bits < 16; bits++) {
 		struct smpa_options a = test_options(SMPA_INITIATOR);
 		struct smpa_options b = test_options(SMPA_RESPONDER);

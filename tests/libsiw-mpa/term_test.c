@@ -40,7 +40,6 @@ static const struct {
 
 static void encodes_the_table(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct term_cause cause = { 0 };
 		uint8_t want[52], out[RDMAP_TERM_MAX_SIZE];
@@ -65,7 +64,6 @@ static void encodes_the_table(void **state)
 
 static void decodes_the_table(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		uint8_t buf[52];
 		size_t len = test_unhex(rows[i].hex, buf, sizeof(buf));
@@ -84,7 +82,6 @@ static void decodes_the_table(void **state)
 /* Announced copies that are cut short are absent, and nothing else happens. */
 static void takes_what_is_there_of_each_prefix(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		uint8_t buf[52];
 		size_t len = test_unhex(rows[i].hex, buf, sizeof(buf));
@@ -112,7 +109,6 @@ static void reads_swapped_nibbles_as_they_stand(void **state)
 	size_t len = test_unhex("120603000008" HDR_SEND, buf, sizeof(buf));
 	struct term_info t;
 
-	(void)state;
 	assert_int_equal(term_decode(buf, len, &t), 0);
 	assert_int_equal(t.fault.value, 0x1206);
 	assert_false(t.has_ddp);
@@ -121,7 +117,6 @@ static void reads_swapped_nibbles_as_they_stand(void **state)
 /* U-18: cxgb4 says type 3 where RFC 6581 says 0; no name, but no harm. */
 static void takes_the_terminates_of_cxgb4(void **state)
 {
-	(void)state;
 	for (uint8_t code = 6; code <= 7; code++) {
 		uint8_t buf[] = { 0x23, code, 0, 0 };
 		struct term_info t;
@@ -143,7 +138,6 @@ static void names_each_fault(void **state)
 	};
 	const char *unknown = smpa_fault_str(SMPA_FAULT(15, 15, 255));
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		struct smpa_fault fault = { known[i] };
 

@@ -199,7 +199,6 @@ static void finds_long_messages_unreadable(bool has_crc)
 
 static void sends_nothing_of_an_unreadable_fpdu(void **state)
 {
-	(void)state;
 	finds_small_messages_unreadable(false);
 	finds_small_messages_unreadable(true);
 	finds_long_messages_unreadable(false);
@@ -213,7 +212,6 @@ static void says_how_far_a_read_came(void **state)
 	const struct smpa_event *ev;
 	struct two t;
 
-	(void)state;
 	for (int has_gone_late = 0; has_gone_late < 2; has_gone_late++) {
 		two_init(&t, false);
 		if (!has_gone_late)
@@ -253,7 +251,6 @@ static void cuts_what_went_away_after_framing(void **state)
 {
 	struct two t;
 
-	(void)state;
 	two_init(&t, false);
 	assert_int_equal(submit(&t, SMPA_OP_SEND, 0, 10, 1), 0);
 	assert_int_equal(submit(&t, SMPA_OP_WRITE, PAGE, 2 * (uint32_t)PAGE, 2),
@@ -284,7 +281,6 @@ static void cuts_at_any_place(void **state)
 {
 	struct two t;
 
-	(void)state;
 	for (unsigned int taken = 0; taken < 40; taken++) {
 		two_init(&t, false);
 		for (uint64_t i = 0; i < 700; i++) {
@@ -315,7 +311,6 @@ static void ends_when_part_of_it_is_out(void **state)
 {
 	static const size_t parts[] = { 1, 884, 16 + PAGE - 1 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
 		size_t taken = FPDU_SIZE + parts[i];
 		struct two t;
@@ -347,7 +342,6 @@ static void cuts_between_two_fpdus(void **state)
 {
 	struct two t;
 
-	(void)state;
 	for (size_t taken = 0; taken <= 2; taken++) {
 		two_init(&t, false);
 		assert_int_equal(
@@ -376,7 +370,6 @@ static void asks_the_guard_only_where_it_may_fault(void **state)
 	struct iovec v = { NULL, 100 };
 	struct two t;
 
-	(void)state;
 	two_init(&t, true);
 	assert_int_equal(smpa_conn_submit(t.a.conn, &msg), 0); /* empty */
 	msg.iov = &v;

@@ -104,7 +104,6 @@ static void reads_one_by_one_share_segments(void **state)
 {
 	struct tcp t;
 
-	(void)state;
 	tcp_init(&t, EMSS);
 	for (int i = 0; i < 270; i++) {
 		uint64_t at = t.sent - t.border;
@@ -122,7 +121,6 @@ static void chained_reads_go_in_segments(void **state)
 {
 	struct tcp t;
 
-	(void)state;
 	tcp_init(&t, EMSS);
 	for (int i = 0; i < 27; i++)
 		submit(&t, SMPA_OP_READ_REQUEST, 64);
@@ -173,7 +171,6 @@ static void no_mixture_cuts_a_read(void **state)
 {
 	static const uint32_t sizes[] = { 0, 1, 17, 64, 500, 1400, 4096, 8192 };
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 30; seed++) {
 		uint64_t random = seed;
 		unsigned int reads = 1;
@@ -214,8 +211,7 @@ static void short_fpdus_share_segments(void **state)
 		{ 1, 24, 60 }, { 2, 24, 60 }, { 64, 84, 17 }, { 160, 180, 8 }
 	};
 
-	(void)state;
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+	for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
 		struct tcp t;
 
 		tcp_init(&t, EMSS);
@@ -234,8 +230,7 @@ static void large_messages_are_left_alone(void **state)
 {
 	static const uint32_t sizes[] = { 200, 1000, 1428, 4096, 8192 };
 
-	(void)state;
-	for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+	for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
 		struct tcp t;
 
 		tcp_init(&t, EMSS);

@@ -34,7 +34,6 @@ static void refuses_nonsense(void **state)
 	};
 	struct end e;
 
-	(void)state;
 	initiator(&e, true, 0);
 #define refuse(field, value)                                                   \
 	do {                                                                   \
@@ -71,7 +70,6 @@ static void makes_one_iovec_of_many_small_messages(void **state)
 	const struct iovec *iov;
 	struct end e;
 
-	(void)state;
 	initiator(&e, true, 0);
 	for (uint64_t i = 0; i < 500; i++) {
 		msg.cookie = i;
@@ -109,7 +107,6 @@ static void sends_long_payload_in_place(void **state)
 	const struct iovec *iov;
 	struct end e;
 
-	(void)state;
 	assert_non_null(buf);
 	test_fill(buf, 100000, 1);
 	initiator(&e, false, SMPA_MULPDU_MAX);
@@ -142,7 +139,6 @@ static void uses_what_it_sends_in_place_only(void **state)
 {
 	static uint8_t payload[50000];
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		bool has_crc = i & 1, is_copied = has_crc || i & 2;
 		struct iovec v = { payload, sizeof(payload) };
@@ -231,7 +227,6 @@ static void sends_what_it_has_hashed(void **state)
 {
 	uint8_t *source = malloc(SCRIBBLE_LEN);
 
-	(void)state;
 	assert_non_null(source);
 	for (size_t i = 0; i < ARRAY_LEN(scribble_rows); i++) {
 		const struct scribble_row *row = &scribble_rows[i];
@@ -288,7 +283,6 @@ static void cuts_messages_at_mulpdu(void **state)
 				.len = sizeof(buf) };
 	struct end e;
 
-	(void)state;
 	initiator(&e, false, 1500);
 	assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
 	msg.opcode = SMPA_OP_WRITE;
@@ -320,7 +314,6 @@ static void keeps_quiet_when_asked(void **state)
 				.quiet = true };
 	struct end e;
 
-	(void)state;
 	initiator(&e, true, 0);
 	assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
 	end_drain(&e);
@@ -341,7 +334,6 @@ static void says_when_to_come_again(void **state)
 	uint64_t n = 0;
 	struct end e;
 
-	(void)state;
 	initiator(&e, false, 0);
 	for (;; n++) {
 		msg.cookie = n;
@@ -370,7 +362,6 @@ static void stops_when_nobody_pulls_sent(void **state)
 	uint64_t n = 0;
 	struct end e;
 
-	(void)state;
 	initiator(&e, false, 0);
 	while (smpa_conn_submit(e.conn, &msg) == 0) {
 		msg.cookie = ++n;
@@ -399,7 +390,6 @@ static void prepares_a_bounded_amount(void **state)
 		.opcode = SMPA_OP_WRITE, .iov = &v, .iovcnt = 1, .len = 8u << 20
 	};
 
-	(void)state;
 	assert_non_null(buf);
 	assert_non_null(staging);
 	for (int has_crc = 0; has_crc < 2; has_crc++) {
@@ -432,7 +422,6 @@ static void gives_staging_back_when_idle(void **state)
 	const struct iovec *iov;
 	struct end e;
 
-	(void)state;
 	initiator(&e, true, 0);
 	assert_int_equal(smpa_conn_tx_lend(e.conn, NULL, 0), 0);
 	assert_int_equal(smpa_conn_submit(e.conn, &msg), -ENOBUFS);
@@ -458,7 +447,6 @@ static void speaks_without_lent_staging(void **state)
 	uint8_t want[32];
 	size_t len = test_unhex(term, want, sizeof(want));
 
-	(void)state;
 	for (size_t cut = 0; cut < 28; cut++) {
 		const struct iovec *iov;
 		struct end e;
@@ -493,7 +481,6 @@ static void counts_msn_of_sends(void **state)
 	struct smpa_msg msg = { .opcode = SMPA_OP_SEND, .quiet = true };
 	struct pair p;
 
-	(void)state;
 	pair_init(&p, &a, &b);
 	pair_start(&p);
 	for (uint32_t i = 1; i <= 3000; i++)

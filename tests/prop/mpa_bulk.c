@@ -102,7 +102,6 @@ static void carries_a_megabyte(void **state)
 {
 	uint8_t *buf = malloc(BULK);
 
-	(void)state;
 	assert_non_null(buf);
 	test_fill(buf, BULK, 4);
 	for (size_t row = 0; row < ARRAY_LEN(rows); row++)
@@ -123,7 +122,6 @@ static void goes_direct_when_warm(void **state)
 	const struct smpa_counters *cnt;
 	struct pair p;
 
-	(void)state;
 	assert_non_null(buf);
 	memset(buf, 1, BULK);
 	a.no_crc = b.no_crc = true;
@@ -159,7 +157,6 @@ static void reads_many_short_ones_at_once(void **state)
 	size_t calls;
 	struct pair p;
 
-	(void)state;
 	assert_non_null(buf);
 	a.no_crc = b.no_crc = true;
 	a.mulpdu = SMPA_MULPDU_MAX;

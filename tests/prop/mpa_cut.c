@@ -255,32 +255,27 @@ static void check_all(bool has_crc, bool has_markers)
 
 static void is_blind_to_cuts_plain(void **state)
 {
-	(void)state;
 	check_all(false, false);
 }
 
 static void is_blind_to_cuts_with_crc(void **state)
 {
-	(void)state;
 	check_all(true, false);
 }
 
 static void is_blind_to_cuts_with_markers(void **state)
 {
-	(void)state;
 	check_all(false, true);
 }
 
 /* T-6, T-32, as the three before */
 static void is_blind_to_cuts_with_both(void **state)
 {
-	(void)state;
 	check_all(true, true);
 }
 
 static int make_source(void **state)
 {
-	(void)state;
 	source = malloc(SRC_SIZE);
 	if (!source)
 		return -1;
@@ -290,7 +285,6 @@ static int make_source(void **state)
 
 static int free_source(void **state)
 {
-	(void)state;
 	free(source);
 	return 0;
 }

@@ -60,7 +60,6 @@ static void check_row(const struct fault_vector *v, size_t max_piece)
 /* U-4, U-20, U-21, T-30, T-31: exact Terminates, and nothing behind them */
 static void answers_each_fault(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(fault_vectors); i++) {
 		check_row(&fault_vectors[i], 0);
 		check_row(&fault_vectors[i], 1);
@@ -71,7 +70,6 @@ static void answers_each_fault(void **state)
 /* The peer reads what we said as we meant it. */
 static void understands_its_own_terminates(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(fault_vectors); i++) {
 		const struct smpa_event *ev;
 		struct end e;
@@ -119,7 +117,6 @@ static void finds_wrong_markers(void **state)
 		  SMPA_F_MPA_MARKER },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct smpa_options o = test_options(SMPA_RESPONDER);
 		const struct smpa_event *ev;
@@ -149,7 +146,6 @@ static void stops_at_the_first_bad_fpdu(void **state)
 	struct smpa_options o = test_options(SMPA_RESPONDER);
 	struct end e;
 
-	(void)state;
 	end_init(&e, &o);
 	end_establish(&e, PEER_REQUEST);
 	end_feed_hex(&e, PEER_EMPTY_WRITE);

@@ -59,7 +59,6 @@ static void sends_the_figures(void **state)
 	static uint8_t zeros[464];
 	static const uint32_t lens[2][2] = { { 24, 0 }, { 464, 24 } };
 
-	(void)state;
 	for (int row = 0; row < 2; row++) {
 		struct smpa_options o = test_options(SMPA_INITIATOR);
 		uint8_t want[492 + 52];
@@ -116,7 +115,6 @@ static const struct {
 
 static void checks_fpdus(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		uint8_t buf[128], first[492];
 		size_t len =
@@ -173,7 +171,6 @@ static const struct {
 
 static void checks_lengths_at_once(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
 		uint8_t head[6] = { 0 };
 		size_t at = lengths[i].has_markers ? 4 : 0;
@@ -201,7 +198,6 @@ static void takes_no_flipped_bit_of_figure_5(void **state)
 	uint8_t buf[52];
 	size_t len = vector("RFC-F5", buf, sizeof(buf));
 
-	(void)state;
 	assert_int_equal(len, 52);
 	for (size_t bit = 0; bit < 8 * len; bit++) {
 		const struct smpa_event *ev;
@@ -233,7 +229,6 @@ static void writes_nowhere_with_a_flipped_header(void **state)
 	uint8_t buf[24];
 	size_t len = test_unhex(fpdu, buf, sizeof(buf));
 
-	(void)state;
 	for (size_t bit = 0; bit < 16 * 8; bit++) {
 		struct end e;
 
@@ -268,7 +263,6 @@ static void keeps_mulpdu_in_its_range(void **state)
 					 64769, 65535, UINT32_MAX };
 	struct end e;
 
-	(void)state;
 	initiator(&e, false, false);
 	for (uint32_t i = 0; i <= 300 + ARRAY_LEN(more); i++) {
 		uint32_t mulpdu = i <= 300 ? i : more[i - 301];
@@ -291,7 +285,6 @@ static void sends_the_longest_fpdu(void **state)
 	struct smpa_options o = test_options(SMPA_INITIATOR);
 	struct end e;
 
-	(void)state;
 	o.rev = 1;
 	o.mulpdu = 64768;
 	end_init(&e, &o);
@@ -321,7 +314,6 @@ static void keeps_markers_beyond_4_gib(void **state)
 	static const uint64_t before[] = { 0, 0xfffffe00u, 0x1fffffe00u };
 	static uint8_t data[3000];
 
-	(void)state;
 	test_fill(data, sizeof(data), 9);
 	for (size_t i = 0; i < ARRAY_LEN(starts) * ARRAY_LEN(before); i++) {
 		struct smpa_options o = test_options(SMPA_INITIATOR);
@@ -364,7 +356,6 @@ static void numbers_messages_by_queue(void **state)
 	};
 	struct end a, b;
 
-	(void)state;
 	initiator(&a, false, true);
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
 		struct smpa_msg msg = { .opcode = steps[i].opcode };
@@ -398,7 +389,6 @@ static void places_before_it_delivers(void **state)
 {
 	static uint8_t data[50000];
 
-	(void)state;
 	test_fill(data, sizeof(data), 21);
 	for (int has_crc = 0; has_crc < 2; has_crc++) {
 		struct smpa_msg imm = { .opcode = SMPA_OP_IMM, .imm = "now" };

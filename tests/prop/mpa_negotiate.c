@@ -12,7 +12,6 @@
  * has markers if its receiver wants them. */
 static void does_what_was_agreed(void **state)
 {
-	(void)state;
 	for (int bits = 0; bits < 32; bits++) {
 		struct smpa_options a = test_options(SMPA_INITIATOR);
 		struct smpa_options b = test_options(SMPA_RESPONDER);
@@ -98,7 +97,6 @@ static void reports_ird_and_ord(void **state)
 		{ "one each", 1, 1, 128, 128, 1, 1, 1, 1, 1, 1 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct smpa_options a = test_options(SMPA_INITIATOR);
 		struct smpa_options b = test_options(SMPA_RESPONDER);
@@ -180,7 +178,6 @@ static void understands_foreign_replies(void **state)
 		  "" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct smpa_options o = test_options(SMPA_INITIATOR);
 		uint8_t want[64];

@@ -224,7 +224,6 @@ static void finds_every_fpdu_of_a_shuffled_stream(void **state)
 {
 	static const uint32_t starts[] = { 0, 11, 0xffffff00u, 0xfffe0001u };
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 24; seed++)
 		run(seed, starts[seed % ARRAY_LEN(starts)], &resolver);
 }
@@ -237,7 +236,6 @@ static void passes_beyond_a_gap_but_delivers_nothing(void **state)
 	uint32_t len = stream_make(99);
 	size_t before;
 
-	(void)state;
 	memset(r, 0, sizeof(*r));
 	for (uint32_t at = 100; at < len; at += 1000)
 		segment(r, at, stream + at, len - at < 1000 ? len - at : 1000);
@@ -255,7 +253,6 @@ static void finds_a_lying_marker(void **state)
 	struct resolver *r = &resolver;
 	uint32_t len = 0, at = 4, end;
 
-	(void)state;
 	do { /* one with a marker inside */
 		len = stream_make(7 + len);
 		memset(r, 0, sizeof(*r));

@@ -86,7 +86,6 @@ static void start(struct end *e, size_t i)
 
 static void agrees_as_appendix_c_says(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cells); i++) {
 		bool is_responder = cells[i].is_responder;
 		const struct smpa_event *ev;
@@ -190,7 +189,6 @@ static void exchange(size_t i)
 /* T-2, T-60: D00-F5 and D00-F6 in each cell that has V=0. */
 static void speaks_version_0(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cells); i++)
 		if (cells[i].v == 0)
 			exchange(i);
@@ -221,7 +219,6 @@ static void refuses_the_other_version(void **state)
 		  SMPA_F_RDMAP_VERSION, 0x41, 0x47 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		uint8_t ulpdu[32], wire[64];
 		size_t len = test_unhex(rows[i].ulpdu, ulpdu, sizeof(ulpdu));
@@ -266,7 +263,6 @@ static void speaks_bare(void **state)
 	uint8_t want[64];
 	struct pair p;
 
-	(void)state;
 	test_fill(data, sizeof(data), 31);
 	a.bare = b.bare = true;
 	pair_init(&p, &a, &b);
@@ -313,7 +309,6 @@ static void is_no_match_for_start_frames(void **state)
 	const struct smpa_event *ev;
 	struct end e;
 
-	(void)state;
 	end_init(&e, &o);
 	assert_int_equal(smpa_conn_start(e.conn, NULL, 0), 0);
 	end_feed_hex(&e, "00");

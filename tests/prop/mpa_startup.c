@@ -45,7 +45,6 @@ static void frames_are_exact(void **state)
 	static const size_t lens[] = { 0, 1, 255, 256, 511, 512 };
 	uint8_t pd[512], want[532];
 
-	(void)state;
 	test_fill(pd, sizeof(pd), 40);
 	for (int bits = 0; bits < 4; bits++) {
 		for (size_t i = 0; i < ARRAY_LEN(lens); i++) {
@@ -117,7 +116,6 @@ static void wrong_keys_are_refused(void **state)
 	};
 	uint8_t buf[20];
 
-	(void)state;
 	for (int role = 0; role < 2; role++) {
 		const char *key = role ? KEY_REQUEST : KEY_REPLY;
 
@@ -144,7 +142,6 @@ static void malformed_frames_are_refused(void **state)
 	uint8_t pd[10] = "123456789";
 	size_t len;
 
-	(void)state;
 	frame(buf, KEY_REQUEST, 0x40, 1, NULL, 0);
 	expect_refusal("T-43", SMPA_INITIATOR, buf, 10, false, SMPA_F_MPA_START,
 		       false);
@@ -180,7 +177,6 @@ static void surplus_behind_a_request_is_refused(void **state)
 	uint8_t buf[25];
 	struct end e;
 
-	(void)state;
 	o.rev = 1;
 	start(&e, &o, NULL, 0);
 	e.is_manual = true;
@@ -205,7 +201,6 @@ static void unknown_revisions_are_refused(void **state)
 	static const uint8_t revs[] = { 0, 3, 255 };
 	uint8_t buf[20], want[20];
 
-	(void)state;
 	for (uint8_t own = 1; own <= 2; own++) {
 		for (size_t i = 0; i < ARRAY_LEN(revs); i++) {
 			struct smpa_options o = test_options(SMPA_RESPONDER);
@@ -237,7 +232,6 @@ static void reserved_bits_are_ignored(void **state)
 {
 	uint8_t buf[20], want[20];
 
-	(void)state;
 	for (int bits = 0; bits < 0x40; bits++) {
 		struct smpa_options o = test_options(SMPA_RESPONDER);
 		struct end e;
@@ -309,7 +303,6 @@ static void stream_expect(int fd, const char *text)
  */
 static void starts_on_a_used_stream(void **state)
 {
-	(void)state;
 	for (int end = 0; end < 3; end++) {
 		struct smpa_options o[2] = { test_options(SMPA_INITIATOR),
 					     test_options(SMPA_RESPONDER) };
@@ -384,7 +377,6 @@ static void closes_half_by_half(void **state)
 {
 	static uint8_t data[100000];
 
-	(void)state;
 	test_fill(data, sizeof(data), 45);
 	for (int first = 0; first < 2; first++) {
 		struct smpa_options a = test_options(SMPA_INITIATOR);
@@ -436,7 +428,6 @@ static void sends_the_terminate_after_codes_2_and_3(void **state)
 		{ SMPA_F_MPA_MARKER, "ffcf" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct smpa_options a = test_options(SMPA_INITIATOR);
 		struct smpa_options b = test_options(SMPA_RESPONDER);

@@ -97,7 +97,6 @@ static void check_event(const struct segment_vector *v, const struct end *e,
 /* U-1 */
 static void receives_each(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(segment_vectors); i++) {
 		const struct segment_vector *v = &segment_vectors[i];
 		uint8_t payload[64];
@@ -131,7 +130,6 @@ static void receives_each(void **state)
 /* U-1 */
 static void sends_each(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(segment_vectors); i++) {
 		const struct segment_vector *v = &segment_vectors[i];
 		struct smpa_options o = test_options(SMPA_INITIATOR);
@@ -169,7 +167,6 @@ static void sends_each(void **state)
 
 static void takes_no_prefix_for_the_whole(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(segment_vectors); i++) {
 		const struct segment_vector *v = &segment_vectors[i];
 		uint8_t buf[128];
@@ -196,7 +193,6 @@ static void delivers_no_flipped_bit(void **state)
 {
 	static const uint8_t zeros[70000];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(segment_vectors); i++) {
 		const struct segment_vector *v = &segment_vectors[i];
 		uint8_t buf[128];

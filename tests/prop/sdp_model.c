@@ -307,7 +307,6 @@ static void delivers_both_streams_whatever_crosses(void **state)
 	uint64_t cnt = setting("USIW_SDP_SEEDS", 1000);
 	uint64_t seed = setting("USIW_SDP_SEED", 1);
 
-	(void)state;
 	for (uint64_t i = 0; i < cnt; i++)
 		run(seed + i);
 	printf("%llu runs, %llu octets, %llu reads, %llu writes, %llu moves, "

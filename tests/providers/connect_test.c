@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* ibv_modify_qp() as the way to a connection: what it asks, what it tells. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -204,7 +199,6 @@ static void a_refusal_of_the_rnic_leaves_init(void **state)
 
 static void the_retry_time_is_what_the_man_page_says(void **state)
 {
-	(void)state;
 	assert_true(usiw_retry_ns(0, 7) == 0);
 	assert_true(usiw_retry_ns(1, 0) == UINT64_C(4000000000));
 	assert_true(usiw_retry_ns(20, 0) == UINT64_C(4096) << 20);

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Completion queues: limits, channels, arming, waiting for acknowledgement. */
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <pthread.h>
 
 #include <errno.h>
 #include <string.h>
@@ -20,7 +16,7 @@ static void entries_outside_limits_are_einval(void **state)
 	struct ibv_cq *cq;
 	size_t i;
 
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(bad); i++) {
 		errno = 0;
 		assert_null(ibv_create_cq(w->context, bad[i], NULL, NULL, 0));
 		assert_int_equal(errno, EINVAL);
@@ -37,7 +33,7 @@ static void vectors_outside_are_einval(void **state)
 	struct fake_world *w = *state;
 	size_t i;
 
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(bad); i++) {
 		errno = 0;
 		assert_null(ibv_create_cq(w->context, 4, NULL, NULL, bad[i]));
 		assert_int_equal(errno, EINVAL);
@@ -161,7 +157,7 @@ static void forgets_the_completions_of_one_qp(void **state)
 	size_t i, k;
 
 	assert_non_null(cq);
-	for (i = 0; i < 4 * sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < 4 * ARRAY_LEN(rows); i++) {
 		const char *qps = rows[i / 4].qps, *left = rows[i / 4].left;
 
 		for (k = 0; k < strlen(qps); k++) {

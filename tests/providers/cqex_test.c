@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Extended completion queues: attributes, the iterator, every reader. */
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <pthread.h>
 
 #include <errno.h>
 #include <sched.h>
@@ -101,7 +97,7 @@ static void attributes_are_checked(void **state)
 {
 	struct fake_world *w = *state;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct ibv_cq_init_attr_ex attr = rows[i].attr;
 		uint32_t open_cnt = fake.open_cnt;
 		struct ibv_cq_ex *cq;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Every error through each door. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <limits.h>
 
@@ -15,7 +10,6 @@ static void value_is_positive_errno(void **state)
 {
 	int e;
 
-	(void)state;
 	for (e = 1; e <= USIW_ERRNO_MAX; e++) {
 		errno = 0;
 		assert_int_equal(usiw_door_int(-e), e);
@@ -27,7 +21,6 @@ static void object_is_null_with_errno(void **state)
 {
 	int e;
 
-	(void)state;
 	for (e = 1; e <= USIW_ERRNO_MAX; e++) {
 		errno = 0;
 		assert_null(usiw_door_null(-e));
@@ -39,7 +32,6 @@ static void poll_is_minus_one_with_errno(void **state)
 {
 	int e;
 
-	(void)state;
 	for (e = 1; e <= USIW_ERRNO_MAX; e++) {
 		errno = 0;
 		assert_int_equal(usiw_door_minus(-e), -1);
@@ -51,7 +43,6 @@ static void rereg_is_a_code_of_its_own(void **state)
 {
 	int e;
 
-	(void)state;
 	for (e = 1; e <= USIW_ERRNO_MAX; e++) {
 		errno = 0;
 		assert_int_equal(usiw_door_rereg(-e), IBV_REREG_MR_ERR_INPUT);
@@ -61,7 +52,6 @@ static void rereg_is_a_code_of_its_own(void **state)
 
 static void success_passes_and_keeps_errno(void **state)
 {
-	(void)state;
 	errno = ERANGE;
 	assert_int_equal(usiw_door_int(0), 0);
 	assert_int_equal(usiw_door_int(7), 0);
@@ -75,8 +65,7 @@ static void no_errno_is_an_io_error(void **state)
 	static const int odd[] = { -USIW_ERRNO_MAX - 1, INT_MIN, INT_MIN + 1 };
 	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(odd); i++) {
 		assert_int_equal(usiw_door_int(odd[i]), EIO);
 		assert_int_equal(usiw_door_minus(odd[i]), -1);
 		assert_null(usiw_door_null(odd[i]));

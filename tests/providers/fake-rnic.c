@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The RNIC of the provider's tests; see fake-rnic.h. */
 #include "fake-rnic.h"
+#include "test.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 struct fake_rnic fake;
 

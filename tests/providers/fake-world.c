@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The fake RNIC's device, and what most tests make on it. */
 #include "fake-rnic.h"
+#include "test.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 /* As the preload library of the same build shows it. */
 char usiw_interface[] = USIW_INTERFACE;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The preload library beside the provider: of the same build or of another. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -38,7 +33,6 @@ static void same_build_fits_without_a_word(void **state)
 {
 	char text[1024];
 
-	(void)state;
 	assert_true(asked(USIW_INTERFACE, text, sizeof(text)));
 	assert_string_equal(text, "");
 }
@@ -48,7 +42,6 @@ static void another_build_is_refused_and_told_once(void **state)
 	struct verbs_sysfs_dev dev = { .ibdev_name = "usiw_lo" };
 	char text[1024];
 
-	(void)state;
 	assert_false(asked("otherone", text, sizeof(text)));
 	assert_non_null(strstr(text, "are of two builds of usiw"));
 	assert_non_null(strstr(text, "interface_test"));

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Which libibverbs it is: the installed one, and ones that are made up. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -108,8 +103,7 @@ static void each_release_is_told(void **state)
 	struct usiw_library found;
 	char text[256];
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		if (look(&rows[i].made_up, &found, text, sizeof(text)))
 			fail_msg("row %zu: %s", i, text);
 		assert_int_equal(found.number, rows[i].made_up.number);
@@ -155,8 +149,7 @@ static void others_are_refused_with_a_sentence(void **state)
 	struct usiw_library found;
 	char text[256];
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		assert_int_equal(
 			look(&rows[i].made_up, &found, text, sizeof(text)),
 			rows[i].ret);
@@ -170,7 +163,6 @@ static void installed_one_is_known(void **state)
 {
 	struct verbs_qp qp = { 0 };
 
-	(void)state;
 	assert_int_equal(usiw_library_find(), 0);
 	assert_non_null(usiw_library.layout);
 	assert_int_equal(usiw_library.layout->head,

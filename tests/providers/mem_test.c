@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Protection domains and memory regions. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -73,7 +68,7 @@ static void access_is_checked(void **state)
 	struct ibv_mr *mr;
 	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
 		errno = 0;
 		mr = usiw_reg_mr(w->pd, buf, sizeof(buf), (uintptr_t)buf,
 				 (int)rows[i].access);
@@ -154,7 +149,7 @@ static void rereg_refuses_and_changes_nothing(void **state)
 
 	assert_non_null(mr);
 	fake.mr_key = 1;
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
 		fake.fail_name = rows[i].fail_err ? "rnic_mr_rereg" : NULL;
 		fake.fail_err = rows[i].fail_err;
 		errno = 0;
@@ -233,7 +228,7 @@ static void advice_is_passed_on(void **state)
 				  { .addr = 2000, .length = 6, .lkey = 8 } };
 	int err;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		fake.advice_cnt = 0;
 		fake.fail_name = rows[i].fail_err ? "rnic_mr_advise" : NULL;
 		fake.fail_err = rows[i].fail_err;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Memory windows: made, and bound through each of the doors. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -218,7 +213,7 @@ static void wrong_bindings_are_refused(void **state)
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
 		struct ibv_mw_bind_info info = { rows[i].mr, 0, rows[i].len,
 						 0 };
 		struct ibv_mw_bind bind = { 1, rows[i].flags, info };

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Protection, thread and parent domains: making, joining, order of ending. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -133,7 +128,7 @@ static void attributes_are_checked(void **state)
 	struct ibv_pd *pd;
 	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
 		struct ibv_parent_domain_init_attr attr = rows[i].attr;
 
 		errno = 0;
@@ -227,7 +222,7 @@ static void a_failed_creation_keeps_nothing(void **state)
 	size_t i;
 
 	fake.fail_err = -ENOMEM;
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(names); i++) {
 		fake.fail_name = names[i];
 		if (i == 0)
 			assert_null(ibv_create_qp(parent, &qp_attr));
@@ -498,7 +493,7 @@ static void failures_give_everything_back(void **state)
 		assert_int_equal(st.given_cnt, 0);
 	}
 	st.refused_alloc = 0;
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(names); i++) {
 		fake.fail_name = names[i];
 		fake.fail_err = -ENOSPC;
 		errno = 0;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* CQE -> work completion: every field, every status, impossible ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,7 +11,6 @@ static void every_field_arrives(void **state)
 {
 	struct ibv_wc wc;
 
-	(void)state;
 	memset(&wc, 0xff, sizeof(wc));
 	usiw_cqe_decode(&fake_cqe, &wc);
 	assert_true(wc.wr_id == 0x1122334455667788);
@@ -37,7 +31,6 @@ static void immediate_data_keeps_its_octets(void **state)
 	struct usiw_cqe cqe = fake_cqe;
 	struct ibv_wc wc;
 
-	(void)state;
 	memcpy(&cqe.imm_be, wire, 4);
 	cqe.wc_flags = USIW_WC_FLAG_IMM;
 	cqe.opcode = USIW_WC_RECV_WITH_IMM;
@@ -54,7 +47,6 @@ static void impossible_entries_become_errors(void **state)
 	struct ibv_wc wc;
 	uint32_t v;
 
-	(void)state;
 	for (v = 0; v < 1024; v++) {
 		cqe = fake_cqe;
 		cqe.status = v;

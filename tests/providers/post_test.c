@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Work requests -> queue entries: each opcode, each limit, lists, flags. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -64,7 +59,7 @@ static void each_opcode_is_encoded(void **state)
 	struct fake_world *w = *state;
 	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
 		struct ibv_send_wr wr = fake_send_wr(rows[i].verb);
 		struct usiw_sqe *sqe = post_one(w->qp, &wr);
 
@@ -86,7 +81,7 @@ static void each_opcode_is_encoded(void **state)
 							       : 0);
 		assert_int_equal(sqe->imm_be, rows[i].has_imm ? 0x01020304 : 0);
 	}
-	assert_int_equal(fake.ring_sq_cnt, sizeof(rows) / sizeof(rows[0]));
+	assert_int_equal(fake.ring_sq_cnt, ARRAY_LEN(rows));
 }
 
 static void opcodes_not_offered_are_refused(void **state)
@@ -104,7 +99,7 @@ static void opcodes_not_offered_are_refused(void **state)
 	struct fake_world *w = *state;
 	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
 		struct ibv_send_wr wr =
 			fake_send_wr((enum ibv_wr_opcode)rows[i].opcode);
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Which devices are ours; opening and closing one; the forked child. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,8 +22,7 @@ static void devices_are_told_by_name(void **state)
 	struct verbs_sysfs_dev dev = { .sysfs_name = "uverbs1000" };
 	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
 		strcpy(dev.ibdev_name, rows[i].name);
 		assert_int_equal(usiw_device_ops.match_device(&dev),
 				 rows[i].is_ours);
@@ -40,7 +34,6 @@ static void device_is_zeroed_and_freed(void **state)
 	struct verbs_sysfs_dev dev = { .ibdev_name = "usiw_lo" };
 	struct verbs_device *vdev = usiw_device_ops.alloc_device(&dev);
 
-	(void)state;
 	assert_non_null(vdev);
 	/* libibverbs asserts these two */
 	assert_null(vdev->device._ops._dummy1);
@@ -52,7 +45,6 @@ static void open_gives_async_fd_and_vectors(void **state)
 {
 	struct ibv_context *context;
 
-	(void)state;
 	fake_reset();
 	context = fake_open();
 	assert_non_null(context);
@@ -65,7 +57,6 @@ static void open_gives_async_fd_and_vectors(void **state)
 
 static void open_of_unknown_device_is_enodev(void **state)
 {
-	(void)state;
 	fake_reset();
 	strcpy(fake.device.name, "usiw_gone");
 	errno = 0;
@@ -75,7 +66,6 @@ static void open_of_unknown_device_is_enodev(void **state)
 
 static void open_passes_the_rnic_error_on(void **state)
 {
-	(void)state;
 	fake_reset();
 	fake.fail_name = "rnic_context_open";
 	fake.fail_err = -EMFILE;
@@ -113,7 +103,6 @@ static void longer_context_is_refused(void **state)
 {
 	struct verbs_library known = usiw_library.fn;
 
-	(void)state;
 	fake_reset();
 	usiw_library.fn.init_and_alloc_context = longer_context;
 	errno = 0;
@@ -242,7 +231,6 @@ static void inherited_objects_are_dropped_locally(void **state)
  * id of hardware beside us. */
 static void match_table_ends_at_once(void **state)
 {
-	(void)state;
 	assert_non_null(usiw_device_ops.match_table);
 	assert_int_equal(usiw_device_ops.match_table->kind, 0);
 }

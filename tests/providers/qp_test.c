@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Queue pairs: creation, each transition, each attribute, ending. */
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <pthread.h>
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -56,7 +52,7 @@ static void other_types_are_refused(void **state)
 	struct fake_world *w = *state;
 	size_t i;
 
-	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(types); i++) {
 		struct ibv_qp_init_attr attr = fake_qp_attr(w);
 
 		attr.qp_type = (enum ibv_qp_type)types[i];
@@ -78,7 +74,7 @@ static void bad_creation_is_einval(void **state)
 	struct ibv_qp_init_attr attr;
 	size_t i;
 
-	for (i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(caps); i++) {
 		attr = fake_qp_attr(w);
 		attr.cap = caps[i];
 		errno = 0;
@@ -183,7 +179,7 @@ static void extended_creation_is_checked(void **state)
 	uint32_t open_cnt = fake.open_cnt;
 	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
 		ex = (struct ibv_qp_init_attr_ex){
 			.send_cq = w->cq,
 			.recv_cq = w->cq,
@@ -227,7 +223,7 @@ static void each_transition(void **state)
 	size_t i;
 	int to;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
 		for (to = 0; to < 8; to++) {
 			/* an RTR before would allow RTS from IDLE */
 			fake.qp_state = RNIC_QPS_IDLE;
@@ -374,7 +370,7 @@ static void attributes_are_checked(void **state)
 	struct ibv_qp_attr attr;
 	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
 		attr = rows[i].attr;
 		assert_int_equal(ibv_modify_qp(w->qp, &attr, rows[i].mask),
 				 rows[i].err);
@@ -489,7 +485,7 @@ static void query_tells_the_truth(void **state)
 	size_t i;
 
 	fake.access = RNIC_ACCESS_REMOTE_READ;
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
 		fake.qp_state = rows[i].rnic;
 		assert_int_equal(
 			ibv_query_qp(w->qp, &attr, IBV_QP_STATE, &init), 0);

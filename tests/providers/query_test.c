@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What the device says of itself is what the RNIC says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -161,7 +156,7 @@ static void port_follows_the_interface(void **state)
 	struct ibv_port_attr p;
 	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
 		fake.device.mtu = rows[i].octets;
 		assert_int_equal(usiw_query_port(w->context, 1, &p), 0);
 		assert_int_equal(p.active_mtu, rows[i].mtu);

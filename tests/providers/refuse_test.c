@@ -3,12 +3,7 @@
  * The table of operations: each is set, stands where the installed library
  * looks for it, and answers EOPNOTSUPP in its own way if it is not offered.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -49,8 +44,7 @@ static void every_op_is_set(void **state)
 	void *ops[VERBS_OP_CNT];
 	size_t i;
 
-	(void)state;
-	assert_int_equal(sizeof(op_names) / sizeof(op_names[0]), VERBS_OP_CNT);
+	assert_int_equal(ARRAY_LEN(op_names), VERBS_OP_CNT);
 	memcpy(ops, &usiw_context_ops, sizeof(ops));
 	for (i = 0; i < VERBS_OP_CNT; i++)
 		if (!ops[i] != is_left_to_library(op_names[i]))
@@ -61,7 +55,6 @@ static void every_op_is_set(void **state)
 /* The library keeps its structure in the order of the alphabet. */
 static void rows_are_sorted(void **state)
 {
-	(void)state;
 	for (size_t i = 1; i < VERBS_OP_CNT; i++)
 		if (strcmp(op_names[i - 1], op_names[i]) >= 0)
 			fail_msg("%s before %s", op_names[i - 1], op_names[i]);
@@ -79,7 +72,6 @@ static void each_layout_has_its_rows(void **state)
 	void *all[VERBS_OP_CNT], *ops[VERBS_OP_CNT];
 	size_t cnt;
 
-	(void)state;
 	memcpy(all, &usiw_context_ops, sizeof(all));
 	for (; layout->op_cnt; layout++) {
 		cnt = usiw_ops_of(layout->layout, ops);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The send encoder by itself: rows and elements that no post reaches. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -28,7 +23,6 @@ static void encoder_knows_later_rows(void **state)
 		struct usiw_sge sge[3];
 	} slot;
 
-	(void)state;
 	assert_int_equal(usiw_sqe_encode(&limits, &imm, &wr, &slot.sqe), 0);
 	assert_int_equal(slot.sqe.opcode, USIW_WR_WRITE_IMM);
 	assert_int_equal(slot.sqe.imm_be, 0x01020304);
@@ -51,7 +45,6 @@ static void every_row_is_consistent(void **state)
 	const struct usiw_wr_kind *kind;
 	int opcode;
 
-	(void)state;
 	for (opcode = 0; opcode < USIW_WR_KIND_CNT; opcode++) {
 		kind = NULL;
 		if (usiw_wr_kind_find((enum ibv_wr_opcode)opcode, &kind)) {
@@ -93,8 +86,7 @@ static void elements_have_limits(void **state)
 	};
 	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
 		struct {
 			struct usiw_sqe sqe;
 			struct usiw_sge sge[3];

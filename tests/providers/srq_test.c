@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Shared receive queues: limits, attributes, posting. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -30,7 +25,7 @@ static void sizes_outside_limits_are_einval(void **state)
 	struct ibv_srq *srq;
 	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
 		struct ibv_srq_init_attr attr = {
 			.srq_context = w,
 			.attr = { .max_wr = rows[i].wr,
@@ -122,7 +117,7 @@ static void resize_changes_both_or_nothing(void **state)
 	struct ibv_srq_attr want, got;
 
 	assert_int_equal(ibv_query_srq(w->srq, &want), 0);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct ibv_srq_attr attr = { .max_wr = rows[i].max_wr,
 					     .srq_limit = rows[i].limit };
 

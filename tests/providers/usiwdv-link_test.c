@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* libusiw.so finds the provider of a QP, or says that it is another's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -42,7 +37,6 @@ static void calls_the_module_that_posts(void **state)
 	void *plugin = dlopen(getenv("USIW_FAKE_PLUGIN"), RTLD_NOW);
 	void *post_send;
 
-	(void)state;
 	assert_non_null(plugin);
 	post_send = dlsym(plugin, "fake_post_send");
 	assert_non_null(post_send);
@@ -55,7 +49,6 @@ static void refuses_qps_of_others(void **state)
 	/* A module without the symbol, the program, and no module. */
 	void *libc = dlsym(RTLD_DEFAULT, "strlen");
 
-	(void)state;
 	assert_int_equal(attach_with((post_send_fn *)libc), EOPNOTSUPP);
 	assert_int_equal(errno, EOPNOTSUPP);
 	assert_int_equal(attach_with(own_post_send), EOPNOTSUPP);
@@ -66,7 +59,6 @@ static void refuses_no_qp(void **state)
 {
 	struct usiwdv_attach_attr attr = { .size = sizeof(attr) };
 
-	(void)state;
 	assert_int_equal(usiwdv_qp_attach_fd(NULL, 0, &attr), EINVAL);
 	assert_int_equal(errno, EINVAL);
 }

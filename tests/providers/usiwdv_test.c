@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Direct verbs over the fake RNIC: arguments, results, private data. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -248,8 +243,8 @@ static void every_failure_comes_through(void **state)
 	struct fake_world *w = *state;
 	struct usiwdv_attach_attr attr = attr_of(USIWDV_RESPONDER);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		for (size_t j = 0; j < sizeof(errs) / sizeof(errs[0]); j++) {
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		for (size_t j = 0; j < ARRAY_LEN(errs); j++) {
 			fake.fail_name = names[i];
 			fake.fail_err = -errs[j];
 			assert_int_equal(attach(w, &attr), errs[j]);

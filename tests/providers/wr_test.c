@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* ibv_wr_*: the same entries as ibv_post_send(), all of a batch or none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -52,7 +47,7 @@ static struct ibv_mw bind_mw = { .rkey = RKEY, .type = IBV_MW_TYPE_2 };
 static const struct ibv_mw_bind_info bind_info = { &bind_mr, ADDR, 7,
 						   IBV_ACCESS_REMOTE_READ };
 
-#define OP_CNT (sizeof(ops) / sizeof(ops[0]))
+#define OP_CNT (ARRAY_LEN(ops))
 
 static bool is_offered(enum ibv_wr_opcode opcode)
 {
@@ -285,7 +280,7 @@ static void each_operation_equals_post_send(void **state)
 			      ? ONE_SGE
 			      : PAYLOAD_CNT);
 		     payload++)
-			for (f = 0; f < sizeof(flags) / sizeof(flags[0]); f++)
+			for (f = 0; f < ARRAY_LEN(flags); f++)
 				like_post_send(qpx, ops[i].opcode,
 					       (enum payload)payload, flags[f]);
 	}
@@ -472,7 +467,7 @@ static void error_drops_the_batch(void **state)
 		qpx_new(w, IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_READ);
 	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
 		ibv_wr_start(qpx);
 		ibv_wr_send(qpx);
 		rows[i].wrong(qpx);
@@ -529,7 +524,7 @@ static void state_decides(void **state)
 	struct ibv_qp_ex *qpx = qpx_new(w, IBV_QP_EX_WITH_SEND);
 	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
 		fake.qp_state = rows[i].state;
 		ibv_wr_start(qpx);
 		ibv_wr_send(qpx);

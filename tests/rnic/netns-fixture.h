@@ -6,13 +6,9 @@
 #ifndef NETNS_FIXTURE_H
 #define NETNS_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <stdbool.h>
 
 #include <errno.h>
 #include <net/if.h>

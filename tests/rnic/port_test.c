@@ -4,11 +4,7 @@
  * here: netif.c is replaced, its socket by a pipe of changes.
  */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -220,7 +216,6 @@ static bool is_open(int fd)
 
 static int setup(void **state)
 {
-	(void)state;
 	net_reset();
 	return 0;
 }
@@ -231,7 +226,6 @@ static void up_and_down_are_told_to_each_context_once(void **state)
 	struct rnic_context *b = open_device("usiw_eth0");
 	struct rnic_context *lo = open_device("usiw_lo");
 
-	(void)state;
 	set_up(ETH, false);
 	say_and_wait(ETH);
 	say_and_wait(ETH);
@@ -253,7 +247,6 @@ static void order_is_kept_unread(void **state)
 {
 	struct rnic_context *ctx = open_device("usiw_eth0");
 
-	(void)state;
 	for (int i = 0; i < 6; i++) {
 		set_up(ETH, i % 2);
 		say_and_wait(ETH);
@@ -272,7 +265,6 @@ static void addresses_are_told(void **state)
 {
 	struct rnic_context *ctx = open_device("usiw_eth0");
 
-	(void)state;
 	pthread_mutex_lock(&net_mutex);
 	addr_cnt = 3;
 	pthread_mutex_unlock(&net_mutex);
@@ -291,7 +283,6 @@ static void an_interface_that_goes_is_down_without_address(void **state)
 {
 	struct rnic_context *ctx = open_device("usiw_eth0");
 
-	(void)state;
 	eth_goes(ctx);
 	expect_nothing(ctx);
 	rnic_context_close(ctx);
@@ -311,7 +302,6 @@ static void what_is_over_is_told(void **state)
 	struct rnic_context *lo = open_device("usiw_lo");
 	uint32_t before;
 
-	(void)state;
 	say_change(flap, 4);
 	expect(ctx, USIW_EVENT_PORT_ERR);
 	expect(ctx, USIW_EVENT_PORT_ACTIVE);
@@ -341,7 +331,6 @@ static void an_interface_made_anew_is_up_again(void **state)
 {
 	struct rnic_context *ctx = open_device("usiw_eth0");
 
-	(void)state;
 	eth_goes(ctx);
 	pthread_mutex_lock(&net_mutex);
 	netif_cnt = addr_cnt = 2;
@@ -362,7 +351,6 @@ static void what_was_before_is_not_told(void **state)
 {
 	struct rnic_context *early = open_device("usiw_eth0"), *late;
 
-	(void)state;
 	set_up(ETH, false);
 	late = open_device("usiw_eth0"); /* before the kernel's message */
 	say_and_wait(ETH);
@@ -379,7 +367,6 @@ static void only_own_interfaces_are_looked_at(void **state)
 	struct rnic_context *ctx = open_device("usiw_eth0");
 	uint32_t before = looks();
 
-	(void)state;
 	set_up(ETH, false);
 	for (int i = 0; i < 1000; i++)
 		say(OTHER_IFINDEX);
@@ -395,7 +382,6 @@ static void a_kernel_that_does_not_answer_is_asked_again(void **state)
 	struct rnic_context *ctx = open_device("usiw_eth0");
 	uint32_t before = looks();
 
-	(void)state;
 	pthread_mutex_lock(&net_mutex);
 	look_err = -EMFILE;
 	pthread_mutex_unlock(&net_mutex);
@@ -415,7 +401,6 @@ static void without_a_socket_there_are_no_events(void **state)
 {
 	struct rnic_context *deaf, *ctx;
 
-	(void)state;
 	open_err = -EPERM;
 	deaf = open_device("usiw_eth0");
 	open_err = 0;
@@ -433,7 +418,6 @@ static void a_broken_socket_is_given_up(void **state)
 {
 	struct rnic_context *ctx = open_device("usiw_eth0");
 
-	(void)state;
 	pthread_mutex_lock(&net_mutex);
 	next_err = -EIO;
 	pthread_mutex_unlock(&net_mutex);
@@ -455,7 +439,6 @@ static void the_socket_goes_with_the_last_context(void **state)
 	struct rnic_context *b = open_device("usiw_lo");
 	int fd = watch_fd;
 
-	(void)state;
 	rnic_context_close(a);
 	assert_true(is_open(fd));
 	rnic_context_close(b);
@@ -468,7 +451,6 @@ static void a_child_has_neither_socket_nor_events(void **state)
 	int status;
 	pid_t pid = fork();
 
-	(void)state;
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		bool has_it = is_open(watch_fd);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Settings: defaults, environment over file, complaints that help. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <sys/stat.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <sys/stat.h>
 
 #include "child.h"
 #include "env.h"
@@ -161,8 +158,7 @@ static void reads_environment_and_file(void **state)
 {
 	char err[1024];
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		conf_write(cases[i].conf);
 		if (child_run(case_run, (void *)(uintptr_t)&cases[i], err,
 			      sizeof(err)) != 0)
@@ -184,7 +180,6 @@ static void unreadable_file_is_told(void **state)
 {
 	char err[1024];
 
-	(void)state;
 	assert_int_equal(mkdir(UTIL_CONF_PATH, 0700), 0);
 	assert_int_equal(child_run(unreadable_run, NULL, err, sizeof(err)), 0);
 	assert_int_equal(rmdir(UTIL_CONF_PATH), 0);
@@ -208,14 +203,12 @@ static void quiet_copy_reports_nothing(void **state)
 {
 	char err[1024];
 
-	(void)state;
 	assert_int_equal(child_run(quiet_run, NULL, err, sizeof(err)), 0);
 	assert_string_equal(err, "");
 }
 
 static void documents_every_setting(void **state)
 {
-	(void)state;
 	assert_true(util_setting_cnt >= 14);
 	for (size_t i = 0; i < util_setting_cnt; i++) {
 		const struct util_setting_doc *doc = &util_setting_docs[i];

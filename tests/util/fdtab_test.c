@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The fd table: numbers at every border, kinds never joined with a foreign
  * object. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -21,7 +18,7 @@ static struct util_fdtab *table_new(void)
 	static struct util_fdtab *tables[8];
 	static size_t cnt;
 
-	assert_true(cnt < sizeof(tables) / sizeof(tables[0]));
+	assert_true(cnt < ARRAY_LEN(tables));
 	tables[cnt] = util_fdtab_new();
 	assert_non_null(tables[cnt]);
 	return tables[cnt++];
@@ -36,8 +33,7 @@ static void answers_none_for_every_number_it_was_not_told(void **state)
 	struct util_fdtab *tab = table_new();
 	void *object = &objects[3];
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
 		assert_int_equal(util_fdtab_lookup(tab, numbers[i], &object),
 				 UTIL_FD_NONE);
 		assert_int_equal(util_fdtab_remove(tab, numbers[i]),
@@ -53,7 +49,6 @@ static void gives_back_what_was_added_until_removed(void **state)
 	struct util_fdtab *tab = table_new();
 	void *object;
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(util_fdtab_add(tab, numbers[i], UTIL_FD_CHAN,
 						&objects[i]),
@@ -76,7 +71,6 @@ static void refuses_numbers_out_of_range(void **state)
 {
 	struct util_fdtab *tab = table_new();
 
-	(void)state;
 	assert_int_equal(util_fdtab_add(tab, -1, UTIL_FD_CHAN, NULL), -EMFILE);
 	assert_int_equal(util_fdtab_add(tab, UTIL_FD_MAX, UTIL_FD_CHAN, NULL),
 			 -EMFILE);
@@ -87,7 +81,6 @@ static void replaces_a_stale_entry(void **state)
 	struct util_fdtab *tab = table_new();
 	void *object = NULL;
 
-	(void)state;
 	assert_int_equal(util_fdtab_add(tab, 5, UTIL_FD_UCM, &objects[0]), 0);
 	assert_int_equal(util_fdtab_add(tab, 5, UTIL_FD_DEAD, NULL), 0);
 	assert_int_equal(util_fdtab_lookup(tab, 5, &object), UTIL_FD_DEAD);
@@ -109,7 +102,6 @@ static void each_visits_all_and_may_remove(void **state)
 {
 	struct util_fdtab *tab = table_new();
 
-	(void)state;
 	util_fdtab_add(tab, 3, UTIL_FD_UVERBS, &objects[0]);
 	util_fdtab_add(tab, 70000, UTIL_FD_INTERNAL, NULL);
 	util_fdtab_each(tab, each_remove);
@@ -140,7 +132,6 @@ static void reader_sees_whole_pairs(void **state)
 	pthread_t thread;
 	void *object;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, replace_pairs, tab), 0);
 	while (!atomic_load(&is_done)) {
 		object = NULL;
@@ -173,7 +164,6 @@ static void a_file_ends_with_its_last_number_and_user(void **state)
 	struct util_fdtab *tab = table_new();
 	struct counted c = { .close_cnt = 0 }, other = { .close_cnt = 0 };
 
-	(void)state;
 	util_file_init(&c.file, count_close, count_free);
 	util_file_init(&other.file, count_close, count_free);
 	assert_int_equal(util_fdtab_install(tab, -1, UTIL_FD_CHAN, &c.file),

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The real functions behind stubs, and the door back to errno. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,7 +30,6 @@ static void finds_what_is_behind_the_stub(void **state)
 {
 	const struct reals *reals = util_reals_get(&table);
 
-	(void)state;
 	assert_int_equal(getpid(), -4711);
 	assert_true(reals->getpid() > 0);
 	assert_ptr_equal(reals, util_reals_get(&table));
@@ -41,7 +37,6 @@ static void finds_what_is_behind_the_stub(void **state)
 
 static void leaves_unknown_names_null_and_errno_alone(void **state)
 {
-	(void)state;
 	errno = EXDEV;
 	util_reals_fill(&table);
 	assert_int_equal(errno, EXDEV);
@@ -51,7 +46,6 @@ static void leaves_unknown_names_null_and_errno_alone(void **state)
 
 static void door_turns_errors_into_errno(void **state)
 {
-	(void)state;
 	errno = EXDEV;
 	assert_int_equal(util_door(0), 0);
 	assert_int_equal(util_door(1L << 40), 1L << 40);
@@ -66,7 +60,6 @@ static void names_the_directory_of_an_object(void **state)
 {
 	char dir[4096], self[4096] = "";
 
-	(void)state;
 	assert_int_equal(
 		util_object_dir((void *)(uintptr_t)&pointers, dir, sizeof(dir)),
 		0);

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Ranked locks: they exclude, and a wrong order ends a debug build. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <pthread.h>
 
 #include "child.h"
@@ -28,7 +25,6 @@ static void excludes_other_threads(void **state)
 {
 	pthread_t threads[3];
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(
 			pthread_create(&threads[i], NULL, count_up, NULL), 0);
@@ -57,7 +53,6 @@ static bool try_in_thread(void)
 
 static void trylock_tells_whether_it_was_free(void **state)
 {
-	(void)state;
 	assert_true(try_in_thread());
 	util_lock(&lock);
 	assert_false(try_in_thread());
@@ -67,7 +62,6 @@ static void trylock_tells_whether_it_was_free(void **state)
 
 static void held_is_told(void **state)
 {
-	(void)state;
 	assert_false(util_lock_is_held(&lock));
 	util_lock(&lock);
 	assert_true(util_lock_is_held(&lock));
@@ -77,7 +71,6 @@ static void held_is_told(void **state)
 
 static void init_forgets_a_holder(void **state)
 {
-	(void)state;
 	util_lock(&lock);
 	util_lock_fork_child();
 	util_lock_init(&lock, UTIL_RANK_CHAN);
@@ -164,7 +157,6 @@ static void debug_builds_abort_on_a_wrong_order(void **state)
 #endif
 	char err[256];
 
-	(void)state;
 	assert_int_equal(child_run(take_lower_rank, NULL, err, sizeof(err)),
 			 wrong);
 	assert_int_equal(child_run(take_equal_rank, NULL, err, sizeof(err)),

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The words of USIW_LOG. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <string.h>
 
@@ -41,8 +37,7 @@ static void takes_levels_and_parts(void **state)
 		  { "mpa", "verbs", "kabi", "sdp" } },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct util_log_spec spec;
 		uint32_t parts = 0;
 
@@ -61,8 +56,7 @@ static void takes_nothing_else(void **state)
 		"debug:cm,", "debug,cm", "debug:cm:", ":cm",	"Debug",
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		struct util_log_spec spec = { UTIL_LOG_WARN, 5 };
 
 		assert_false(util_log_spec_parse(texts[i], &spec));
@@ -73,7 +67,6 @@ static void takes_nothing_else(void **state)
 
 static void knows_names(void **state)
 {
-	(void)state;
 	assert_int_equal(util_log_part("nowhere"), -1);
 	assert_int_equal(util_log_part(""), -1);
 	assert_int_not_equal(util_log_part("cm"), util_log_part("rnic"));

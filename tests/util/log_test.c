@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Log lines: what is printed, how, and that errno survives. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <fcntl.h>
 
@@ -36,8 +32,7 @@ static void prints_what_level_and_part_ask_for(void **state)
 	};
 	char err[512];
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		assert_int_equal(child_run(print_four,
 					   (void *)(uintptr_t)cases[i].spec,
 					   err, sizeof(err)),
@@ -61,7 +56,6 @@ static void cuts_long_lines_and_ends_them(void **state)
 {
 	char err[4096];
 
-	(void)state;
 	assert_int_equal(child_run(print_long, NULL, err, sizeof(err)), 0);
 	assert_int_equal(strlen(err), 511);
 	assert_int_equal(err[510], '\n');
@@ -131,8 +125,7 @@ static void follows_a_route(void **state)
 	};
 	char err[512], file[512];
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		unlink(log_path);
 		assert_int_equal(child_run(print_routed,
 					   (void *)(uintptr_t)&cases[i].routed,
@@ -151,7 +144,6 @@ static void writes_to_no_link(void **state)
 	struct routed routed = { UTIL_LOG_ERROR, UTIL_LOG_FILE, log_path };
 	char err[512], file[512];
 
-	(void)state;
 	unlink(log_path);
 	assert_int_equal(symlink(log_target, log_path), 0);
 	assert_int_equal(child_run(print_routed, &routed, err, sizeof(err)), 0);
@@ -179,7 +171,6 @@ static void refuses_routes_to_nowhere(void **state)
 {
 	char err[64];
 
-	(void)state;
 	assert_int_equal(child_run(route_wrong, NULL, err, sizeof(err)), 0);
 }
 

@@ -23,14 +23,12 @@ static char dir[64];
 
 static int setup(void **state)
 {
-	(void)state;
 	strcpy(dir, "/tmp/util-page-test.XXXXXX");
 	return mkdtemp(dir) ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	return rmdir(dir);
 }
 
@@ -122,25 +120,21 @@ static int check_place(void)
 
 static void makes_a_memfd(void **state)
 {
-	(void)state;
 	assert_int_equal(run(check_memfd, NULL), 0);
 }
 
 static void makes_a_file_in_the_directory(void **state)
 {
-	(void)state;
 	assert_int_equal(run(check_file, dir), 0);
 }
 
 static void does_without_the_directory(void **state)
 {
-	(void)state;
 	assert_int_equal(run(check_memfd, "/nonexistent/dir"), 0);
 }
 
 static void maps_where_it_is_told(void **state)
 {
-	(void)state;
 	assert_int_equal(run(check_place, NULL), 0);
 	assert_int_equal(run(check_place, dir), 0);
 }

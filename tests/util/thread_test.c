@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* A thread of the library's own: its signals, its stack, its end. */
+#include "test.h"
+
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "thread.h"
 
@@ -46,7 +42,6 @@ static void runs_without_signals(void **state)
 	struct seen seen;
 	sigset_t mask, before;
 
-	(void)state;
 	sem_init(&seen.is_over, 0, 0);
 	pthread_sigmask(SIG_SETMASK, NULL, &before);
 	assert_int_equal(util_thread_run(look, &seen, UTIL_THREAD_STACK), 0);
@@ -73,7 +68,6 @@ static void says_why_it_does_not_run(void **state)
 	struct seen seen;
 	sigset_t mask;
 
-	(void)state;
 	assert_true(util_thread_run(look, &seen, SIZE_MAX / 4) < 0);
 	pthread_sigmask(SIG_SETMASK, NULL, &mask);
 	assert_int_equal(sigismember(&mask, SIGTERM), 0);

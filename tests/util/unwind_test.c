@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What is pushed runs when its frame is left otherwise than by a return. */
-#include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "unwind.h"
 
@@ -98,7 +94,6 @@ static void runs_for_a_jump(void **state)
 	struct util_unwind unwind;
 	sigset_t mask;
 
-	(void)state;
 	begin(leave);
 	util_unwind_push(&unwind, note, "x");
 	if (sigsetjmp(back, 1) == 0) {
@@ -115,7 +110,6 @@ static void runs_for_a_jump(void **state)
 
 static void runs_not_for_a_return(void **state)
 {
-	(void)state;
 	begin(come_back);
 	raise(SIGUSR1);
 	outer();
@@ -133,7 +127,6 @@ static void runs_for_the_end_of_a_thread(void **state)
 {
 	pthread_t thread;
 
-	(void)state;
 	for (int is_cancelled = 0; is_cancelled < 2; is_cancelled++) {
 		begin(end_thread);
 		assert_int_equal(

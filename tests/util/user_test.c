@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Copies from and to memory that is good, bad, and half of both. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -65,7 +61,6 @@ static char *memory_of(enum memory memory)
 
 static int setup(void **state)
 {
-	(void)state;
 	page = (size_t)sysconf(_SC_PAGESIZE);
 	area = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -74,7 +69,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	return munmap(area, 2 * page);
 }
 
@@ -110,7 +104,6 @@ static void test_copies(void **state)
 {
 	char *kept;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(user_cases) / sizeof(*user_cases); i++) {
 		print_message("%s\n", user_cases[i].name);
 		for (int first = 0; first < 2; first++) {
@@ -125,7 +118,6 @@ static void test_copies(void **state)
 
 static void test_nothing(void **state)
 {
-	(void)state;
 	assert_int_equal(util_user_get(NULL, NULL, 0), 0);
 	assert_int_equal(util_user_put((void *)16, NULL, 0), 0);
 	assert_true(util_user_is_readable(NULL, 0));
@@ -137,7 +129,6 @@ static void test_forgets(void **state)
 	char *good, ours[4] = "abc", last[4];
 	bool is_there = true;
 
-	(void)state;
 	assert_int_equal(setup(NULL), 0);
 	good = area;
 	assert_int_equal(util_user_put(good, ours, sizeof(ours)), 0);
@@ -156,7 +147,6 @@ static void test_long_use(void **state)
 {
 	char octet = 'x', back = 0;
 
-	(void)state;
 	for (int i = 0; i < 3 * 1024 * 2048; i++)
 		if (util_user_put(&back, &octet, 1) < 0)
 			fail();

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* device.c: over made-up networks, and over the one this machine has. */
 #include "dev/device.h"
+#include "test.h"
 
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct rnic_netif nets[] = {
 	{ .ifindex = 1,
@@ -72,7 +69,6 @@ static void takes_lo_and_interfaces_up_with_address(void **state)
 {
 	struct rnic_device_set *set = set_of(NULL);
 
-	(void)state;
 	assert_int_equal(set->device_cnt, 4);
 	assert_string_equal(set->devices[0]->name, "usiw_lo");
 	assert_string_equal(set->devices[1]->name, "usiw_eth0");
@@ -89,7 +85,6 @@ static void takes_lo_without_address(void **state)
 	struct rnic_device_attr attr;
 	static const uint8_t none[8];
 
-	(void)state;
 	assert_int_equal(rnic_device_set_new(&empty, NULL, &set), 0);
 	assert_int_equal(set->device_cnt, 1);
 	rnic_device_fill_attr(set->devices[0], &empty, &attr);
@@ -103,7 +98,6 @@ static void replaces_odd_characters_and_keeps_names_unique(void **state)
 {
 	struct rnic_device_set *set = set_of(NULL);
 
-	(void)state;
 	assert_string_equal(set->devices[2]->name, "usiw_a_b");
 	assert_string_equal(set->devices[3]->name, "usiw_a_b_6");
 	rnic_device_set_free(set);
@@ -113,7 +107,6 @@ static void keeps_only_the_interfaces_of_the_setting(void **state)
 {
 	struct rnic_device_set *set = set_of("nonsuch, eth0 ,eth");
 
-	(void)state;
 	assert_int_equal(set->device_cnt, 1);
 	assert_string_equal(set->devices[0]->ifname, "eth0");
 	rnic_device_set_free(set);
@@ -127,7 +120,6 @@ static void gives_unique_guids_that_are_not_zero(void **state)
 	static const uint8_t eui64[] = { 0, 1, 2, 0xff, 0xfe, 3, 4, 5 };
 	struct rnic_device_set *set = set_of(NULL);
 
-	(void)state;
 	assert_memory_equal(&set->devices[1]->guid_be, eui64, 8);
 	for (size_t i = 0; i < set->device_cnt; i++) {
 		assert_true(set->devices[i]->guid_be != 0);
@@ -149,7 +141,6 @@ static void orders_gids_ipv4_global_link_local(void **state)
 	struct rnic_device_set *set = set_of(NULL);
 	struct rnic_device_attr attr;
 
-	(void)state;
 	rnic_device_fill_attr(set->devices[1], &net, &attr);
 	assert_int_equal(attr.gid_cnt, 3);
 	assert_memory_equal(attr.gid, want, sizeof(want));
@@ -166,7 +157,6 @@ static void reports_a_vanished_interface_as_down(void **state)
 	struct rnic_device_set *set = set_of(NULL);
 	struct rnic_device_attr attr;
 
-	(void)state;
 	rnic_device_fill_attr(set->devices[1], &empty, &attr);
 	assert_false(attr.is_up);
 	assert_int_equal(attr.gid_cnt, 1);
@@ -199,7 +189,6 @@ static void follows_an_interface_renamed_or_made_anew(void **state)
 	struct rnic_netif renamed = nets[1], anew = nets[1], other = nets[1];
 	struct rnic_device_attr attr;
 
-	(void)state;
 	strcpy(renamed.name, "wan0");
 	attr = attr_of(set->devices[1], &renamed);
 	assert_true(attr.is_up);
@@ -231,7 +220,6 @@ static void caps_the_gid_table(void **state)
 	struct rnic_device_set *set = set_of(NULL);
 	struct rnic_device_attr attr;
 
-	(void)state;
 	for (size_t i = 0; i < crowd.addr_cnt; i++)
 		many[i] = (struct rnic_netif_addr){
 			.ifindex = 2,
@@ -268,7 +256,6 @@ static void finds_loopback_by_every_spelling(void **state)
 {
 	struct rnic_device *lo = rnic_device_by_name("usiw_lo");
 
-	(void)state;
 	assert_non_null(lo);
 	assert_ptr_equal(by_text(AF_INET, "127.0.0.1"), lo);
 	assert_ptr_equal(by_text(AF_INET, "127.9.8.7"), lo);
@@ -287,7 +274,6 @@ static void finds_each_device_by_what_query_says(void **state)
 	struct rnic_device_attr attr;
 	int cnt = rnic_device_list(&list);
 
-	(void)state;
 	assert_true(cnt >= 1);
 	assert_int_equal(rnic_device_list(&again), cnt);
 	assert_ptr_equal(list, again);
@@ -310,7 +296,6 @@ static void states_limits_that_programs_accept(void **state)
 {
 	const struct rnic_limits *limits = rnic_limits();
 
-	(void)state;
 	assert_true(limits->vendor_id != 0 && limits->vendor_id != 5157 &&
 		    limits->vendor_id != 0x8086);
 	assert_true(limits->vendor_part_id != 0);
@@ -323,7 +308,6 @@ static void a_forked_child_counts_from_zero(void **state)
 	struct rnic_device *lo = rnic_device_by_name("usiw_lo");
 	struct rnic_device_stats stats;
 
-	(void)state;
 	assert_non_null(lo);
 	atomic_store(&lo->counters.tx_fpdu, 7);
 	atomic_store(&lo->counters.rx_staged, 9);

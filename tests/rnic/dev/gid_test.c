@@ -90,7 +90,6 @@ static const struct {
 
 static void indices_stay(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		rnic_gid_table_init(&gids);
 		for (size_t j = 0; j < 6 && rows[i].step[j][0]; j++)
@@ -106,7 +105,6 @@ static void a_crowd_displaces_nobody(void **state)
 	char crowd[RNIC_GID_MAX + 2] = { 0 };
 	const char *table;
 
-	(void)state;
 	rnic_gid_table_init(&gids);
 	assert_string_equal(update("z"), "z");
 	memset(crowd, 0, sizeof(crowd));

@@ -4,11 +4,7 @@
  * go while they are in use, and the end of an engine.
  */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -101,7 +97,6 @@ static void polling_alone_makes_progress(void **state)
 {
 	struct rnicpair p;
 
-	(void)state;
 	rnicpair_open(&p, &defaults);
 	gate_close(&p);
 	for (int i = 0; i < 50; i++) {
@@ -176,7 +171,6 @@ static void sleeping_alone_makes_progress(void **state)
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
 
-	(void)state;
 	open_and_close_gate(&p);
 	for (int i = 0; i < 50; i++) {
 		struct pollfd pfd = { .events = POLLIN };
@@ -203,7 +197,6 @@ static void a_look_before_the_sleep_leaves_the_sockets(void **state)
 	struct usiw_cqe cqe;
 	int fd;
 
-	(void)state;
 	open_and_close_gate(&p);
 	rnic_cq_progress(b->rcq);
 	fd = sleep_begin(b);
@@ -224,7 +217,6 @@ static void a_look_after_the_sleep_finds_what_has_come(void **state)
 	struct rnicpair_side *b = &p.side[1];
 	int fd;
 
-	(void)state;
 	open_and_close_gate(&p);
 	rnic_cq_progress(b->rcq);
 	fd = sleep_begin(b);
@@ -242,7 +234,6 @@ static void a_look_before_the_sleep_may_be_the_only_one(void **state)
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
 
-	(void)state;
 	open_and_close_gate(&p);
 	for (int i = 0; i < 50; i++) {
 		send_echo(&p);
@@ -264,7 +255,6 @@ static void polls_many_streams(void **state)
 	struct rnicpair p;
 	uint32_t async;
 
-	(void)state;
 	rnicpair_open(&p, &defaults);
 	for (int i = 0; i < CNT; i++) {
 		qp[i][0] = rnicpair_qp_new(&p, 0);
@@ -384,7 +374,6 @@ static void no_bell_is_lost(void **state)
 	pthread_t poster[BELL_THREAD_CNT], poller[2];
 	uint32_t async;
 
-	(void)state;
 	opt.max_wr = 32;
 	opt.cqe = BELL_THREAD_CNT * BELL_POST_CNT;
 	memset(&bells, 0, sizeof(bells));
@@ -430,7 +419,6 @@ static void a_bell_beside_the_leader_is_served(void **state)
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0];
 
-	(void)state;
 	rnicpair_open(&p, &defaults);
 	for (int i = 0; i < 100; i++) {
 		uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
@@ -500,7 +488,6 @@ static void a_region_is_untouched_once_it_is_gone(void **state)
 {
 	static uint8_t copy[300000];
 
-	(void)state;
 	for (int round = 0; round < 12; round++) {
 		struct rnicpair_options opt = defaults;
 		struct rnic_mr *mr;
@@ -535,7 +522,6 @@ static void a_region_is_untouched_once_it_is_gone(void **state)
  * is none of its business. */
 static void a_region_beside_another_goes_alone(void **state)
 {
-	(void)state;
 	for (int mode = 0; mode < 2; mode++) {
 		struct rnicpair_options opt = defaults;
 		struct rnicpair p;
@@ -628,8 +614,7 @@ static const struct burst {
 
 static void a_burst_shares_transmissions(void **state)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(bursts) / sizeof(bursts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(bursts); i++) {
 		const struct burst *burst = &bursts[i];
 		struct rnicpair_options opt = defaults;
 		struct rnicpair p;
@@ -683,7 +668,6 @@ static void an_engine_that_cannot_wait_is_fatal(void **state)
 	struct usiw_sge sge;
 	uint64_t cpu;
 
-	(void)state;
 	rnicpair_open(&p, &defaults);
 	sge = rnicpair_sge(a, 0, 64);
 	for (uint64_t i = 0; i < 4; i++) {

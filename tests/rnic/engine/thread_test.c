@@ -4,11 +4,7 @@
  * rest when there is nothing to do.
  */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -47,7 +43,6 @@ static void completion_threads_alone_make_progress(void **state)
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
 
-	(void)state;
 	open_with_chan(&p);
 	for (int i = 0; i < 50; i++) {
 		struct usiw_cqe cqe;
@@ -76,7 +71,6 @@ static void arming_unparks(void **state)
 	struct rnicpair_side *b = &p.side[1];
 	struct usiw_cqe cqe;
 
-	(void)state;
 	open_with_chan(&p);
 	for (int i = 0; i < 200; i++) {
 		/* Busy: the thread is parked, or will be. */
@@ -125,7 +119,6 @@ static void a_sleeper_is_woken_each_time(void **state)
 	struct rnicpair p;
 	struct rnicpair_side *b = &p.side[1];
 
-	(void)state;
 	open_with_chan(&p);
 	for (int i = 0; i < 500; i++) {
 		int fd = rnic_cq_sleep_begin(b->rcq);
@@ -153,7 +146,6 @@ static void the_end_of_a_sleep_disarms(void **state)
 	struct rnicpair p;
 	struct rnicpair_side *b = &p.side[1];
 
-	(void)state;
 	open_with_chan(&p);
 	if (rnic_cq_sleep_begin(b->rcq) >= 0) {
 		rnic_cq_sleep_end(b->rcq);
@@ -171,7 +163,6 @@ static void a_sleeper_that_has_gone_is_replaced(void **state)
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
 
-	(void)state;
 	open_with_chan(&p);
 	for (int i = 0; i < 50; i++) {
 		if (rnic_cq_sleep_begin(b->rcq) >= 0)
@@ -200,7 +191,6 @@ static void a_busy_sleeper_is_not_disturbed(void **state)
 	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	int cnt = 0, taken_cnt = 0;
 
-	(void)state;
 	opt.has_chan = true;
 	rnicpair_open(&p, &opt);
 	while (cnt < BUSY_ROUNDS) {
@@ -240,7 +230,6 @@ static void a_sleeper_rests(void **state)
 	int wakes = 0, rests = 0;
 	bool was_asleep = true;
 
-	(void)state;
 	open_with_chan(&p);
 	start_us = rnicpair_cpu_us();
 	end_ms = rnicpair_ms() + 200;
@@ -292,7 +281,6 @@ static void bursts_park(void **state)
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
 	uint64_t end_ms;
 
-	(void)state;
 	rnicpair_open(&p, &defaults);
 	end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	while (!rnic_engine_is_watched(a->ctx->engine)) {
@@ -313,7 +301,6 @@ static void what_waits_is_not_forgotten(void **state)
 	uint64_t end_ms;
 	int watched_cnt = 0;
 
-	(void)state;
 	rnicpair_open(&p, &defaults);
 	end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
 	while (watched_cnt < 5) {
@@ -423,8 +410,7 @@ static const struct rest rests[] = {
 /* Waiting costs nothing, whatever is waited for. */
 static void waits_without_burning(void **state)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(rests) / sizeof(rests[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rests); i++) {
 		struct rnicpair_options opt = defaults;
 		struct rnicpair p;
 		struct rawpeer raw;
@@ -453,7 +439,6 @@ static void closing_a_context_waits_without_burning(void **state)
 	uint32_t comp, async;
 	uint64_t start_us;
 
-	(void)state;
 	rnicpair_open_idle(&p, &defaults);
 	rawpeer_join(&raw, &p, 0);
 	must(!rnic_qp_destroy(p.side[0].qp, &async));

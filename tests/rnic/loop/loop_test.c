@@ -66,7 +66,6 @@ static void want_of_descriptors_is_survived(void **state)
 	uint16_t port;
 	int fd, probe;
 
-	(void)state;
 	port = cm_listen(&s, AF_INET, 0);
 	before = thread_switches();
 	fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -99,7 +98,6 @@ static void idle_thread_sleeps(void **state)
 	struct cm_side s;
 	int fd;
 
-	(void)state;
 	fd = cm_rawpeer(cm_listen(&s, AF_INET, 0));
 	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
 	assert_true(cm_is_readable(s.chan, CM_LIMIT_MS));
@@ -141,7 +139,6 @@ static void a_thread_that_cannot_wait_says_so(void **state)
 	uint16_t port;
 	int fd = cm_rawpeer_listen(&port);
 
-	(void)state;
 	cm_pair_open(&standing, AF_INET);
 	cm_pair_accept(&standing);
 	cm_pair_open(&asked, AF_INET);

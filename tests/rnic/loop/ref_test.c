@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Numbered references: a late one finds nothing, whoever has its slot. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "cm/object.h"
 
@@ -115,7 +110,6 @@ static void removal_takes_the_note_along(void **state)
 	uint64_t ref;
 	int a;
 
-	(void)state;
 	assert_int_equal(rnic_ref_add(&rnic_loop.noted, &a, &ref), 0);
 	slot = rnic_ref_live_slot(&rnic_loop.noted, ref);
 	rnic_loop_note(ref, -1);
@@ -140,7 +134,7 @@ int main(void)
 		cmocka_unit_test(removal_takes_the_note_along),
 	};
 
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(tests); i++) {
 		const struct CMUnitTest one[] = {
 			{ tests[i].name, tests[i].test_func, lock_manager,
 			  unlock_manager, NULL },

@@ -94,7 +94,6 @@ static void does_what_the_rfc_says(void **state)
 {
 	uint64_t seed = 88172645463325252;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		struct rnic_atomic op = {
 			.op = i & 1 ? RNIC_FETCH_ADD : RNIC_CMP_SWP,
@@ -215,7 +214,6 @@ static void memory_that_is_gone_ends_the_stream_only(void **state)
 	static int prot[] = { PROT_NONE, PROT_READ, 0, 0 };
 	char err[2048];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(children); i++)
 		if (child_run(children[i], &prot[i], err, sizeof(err)))
 			fail_msg("child %zu: %s", i, err);
@@ -270,7 +268,6 @@ static void returns_old_values(void **state)
 		{ USIW_WR_CMP_SWP, USIW_WC_CMP_SWP, 8, 7, 5, 8 },
 	};
 
-	(void)state;
 	for (size_t n = 0; n < 4 * ARRAY_LEN(rows); n++) {
 		struct rnicpair_options opt = defaults;
 		size_t i = n / 4, cuts[] = { 8, 0, 3, 5 };
@@ -314,7 +311,6 @@ static void keeps_order_among_other_work(void **state)
 	struct rnicpair_side *a, *b;
 	struct rnicpair p;
 
-	(void)state;
 	opt.ird = opt.ord = 3;
 	opt.max_wr = 256;
 	opt.cqe = 512;
@@ -387,7 +383,6 @@ static void counts_against_ord(void **state)
 	struct rawpeer raw;
 	struct rnicpair p;
 
-	(void)state;
 	opt.ird = opt.ord = 2;
 	rnicpair_open_idle(&p, &opt);
 	s = &p.side[0];
@@ -471,7 +466,6 @@ static void answers_masked_forms(void **state)
 	struct rawpeer raw;
 	struct rnicpair p;
 
-	(void)state;
 	rnicpair_open_idle(&p, &defaults);
 	s = &p.side[0];
 	rawpeer_join(&raw, &p, 0);
@@ -512,7 +506,6 @@ static void executes_in_turn_and_once(void **state)
 	const struct rnic_atomic add = { .op = RNIC_FETCH_ADD, .add_swap = 1 };
 	const uint32_t read_len = 300000;
 
-	(void)state;
 	for (int has_crc = 0; has_crc < 2; has_crc++) {
 		struct rnicpair_options opt = defaults;
 		struct rnicpair_side *s;
@@ -581,7 +574,6 @@ static void a_waiting_one_may_lose_its_region(void **state)
 				.quiet = true,
 				.atomic = { .op = add.op, .add_swap = 1 } };
 
-	(void)state;
 	opt.sockbuf = 16384;
 	rnicpair_open_idle(&p, &opt);
 	s = &p.side[0];
@@ -630,7 +622,6 @@ static void answers_must_fit_the_request(void **state)
 		  SMPA_OP_READ_RESPONSE, 8, SMPA_F_RDMAP_OPCODE },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct rnicpair_side *s;
 		struct smpa_event ev;
@@ -679,7 +670,6 @@ static void answers_must_fit_the_request(void **state)
  */
 static void adding_nothing_finds_out_whether_the_peer_can(void **state)
 {
-	(void)state;
 	for (int can = 0; can < 2; can++) {
 		struct rnicpair p;
 		struct rnicpair_side *s = &p.side[0];
@@ -841,7 +831,6 @@ static void no_addition_is_lost(void **state)
 	static struct crowd crowd[CROWD_PAIRS];
 	pthread_t cpu[2];
 
-	(void)state;
 	for (int i = 0; i < CROWD_PAIRS; i++)
 		crowd_open(&crowd[i]);
 	for (int i = 0; i < 2; i++)

@@ -4,11 +4,6 @@
  * becomes of their streams when the process exits, is killed, or forks.
  */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -50,7 +45,6 @@ static void leaves_no_descriptor_behind(void **state)
 	struct rnicpair p;
 	unsigned before;
 
-	(void)state;
 	assert_non_null(dev);
 	/* What is made once for the process. */
 	assert_int_equal(rnic_context_open(dev, &ctx), 0);
@@ -75,7 +69,6 @@ static void closing_ends_what_was_forgotten(void **state)
 	struct rnicpair p;
 	struct rawpeer raw;
 
-	(void)state;
 	rnicpair_open_idle(&p, &defaults);
 	rawpeer_join(&raw, &p, 0);
 	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
@@ -191,7 +184,6 @@ static void what_was_complete_arrives_after_exit(void **state)
 	int via, fd, status;
 	pid_t pid;
 
-	(void)state;
 	pid = spawn(run_and_exit, &via);
 	fd = fd_recv(via);
 	for (;;) {
@@ -233,7 +225,6 @@ static void exit_does_not_wait_for_the_lead_for_ever(void **state)
 	int via, fd, status;
 	pid_t pid;
 
-	(void)state;
 	pid = spawn(run_and_exit_beside_the_lead, &via);
 	fd = fd_recv(via);
 	while (waitpid(pid, &status, WNOHANG) == 0) {
@@ -287,7 +278,6 @@ static void the_parents_death_reaches_the_peer(void **state)
 	int via, status;
 	char octet;
 
-	(void)state;
 #ifdef __SANITIZE_THREAD__
 	skip_because("no threads after a fork under TSan");
 #endif

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* dm.c: limits, copies, regions of device memory that a peer reaches. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "mem/context.h"
 #include "mem/dm.h"
@@ -21,7 +16,6 @@ static int setup(void **state)
 {
 	struct rnic_device *const *list;
 
-	(void)state;
 	if (rnic_device_list(&list) < 1)
 		return -1;
 	return rnic_context_open(list[0], &ctx);
@@ -29,7 +23,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	rnic_context_close(ctx);
 	return 0;
 }
@@ -64,8 +57,7 @@ static void allocates_within_its_limits(void **state)
 		{ SIZE_MAX, 0, -ENOMEM },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct rnic_dm *dm = NULL;
 		struct rnic_pd *pd;
 		struct rnic_mr *mr;
@@ -94,7 +86,6 @@ static void shares_what_there_is(void **state)
 	size_t half = rnic_limits()->max_dm_size / 2;
 	struct rnic_dm *a = dm_new(half), *b = dm_new(half), *c;
 
-	(void)state;
 	assert_int_equal(rnic_dm_alloc(ctx, 1, 0, &c), -ENOMEM);
 	assert_int_equal(rnic_dm_free(a), 0);
 	c = dm_new(half);
@@ -127,12 +118,11 @@ static void copies_whole_words_inside(void **state)
 	struct rnic_dm *dm = dm_new(100);
 	uint8_t out[104], in[104];
 
-	(void)state;
 	memset(in, 0xee, sizeof(in));
 	assert_int_equal(rnic_dm_read(dm, 0, in, 100), 0);
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(in[i], 0); /* nobody else's octets */
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		rnicpair_fill(out, sizeof(out), (uint32_t)i);
 		memset(in, 0xee, sizeof(in));
 		if (rnic_dm_write(dm, rows[i].off, out, rows[i].len) !=
@@ -173,9 +163,8 @@ static void registers_zero_based_only(void **state)
 	struct rnic_pd *pd, *foreign;
 	struct rnic_mr *mr;
 
-	(void)state;
 	assert_int_equal(rnic_pd_alloc(ctx, &pd), 0);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		if (rnic_dm_reg(pd, dm, rows[i].off, rows[i].len,
 				rows[i].access, &mr) != rows[i].err)
 			fail_msg("row %zu", i);
@@ -219,7 +208,6 @@ static void a_child_has_memory_of_its_own(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 #ifdef __SANITIZE_THREAD__
 	skip_because("no threads after a fork under TSan");
 #endif
@@ -259,7 +247,6 @@ static void peers_reach_it(void **state)
 	struct rnicpair p;
 	uint8_t copy[4096];
 
-	(void)state;
 	rnicpair_open(&p, &opt);
 	a = &p.side[0];
 	b = &p.side[1];

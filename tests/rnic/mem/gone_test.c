@@ -322,31 +322,26 @@ static void ends_the_stream(enum role role)
 
 static void write_to_what_is_gone(void **state)
 {
-	(void)state;
 	ends_the_stream(WRITE_TO);
 }
 
 static void read_from_what_is_gone(void **state)
 {
-	(void)state;
 	ends_the_stream(READ_FROM);
 }
 
 static void read_into_what_is_gone(void **state)
 {
-	(void)state;
 	ends_the_stream(READ_INTO);
 }
 
 static void send_from_what_is_gone(void **state)
 {
-	(void)state;
 	ends_the_stream(SEND_FROM);
 }
 
 static void send_into_what_is_gone(void **state)
 {
-	(void)state;
 	ends_the_stream(SEND_INTO);
 }
 
@@ -388,7 +383,6 @@ static void read_from_what_goes_midway(void **state)
 	char err[2048];
 	int ret;
 
-	(void)state;
 	for (row.kind = 0; row.kind < KIND_CNT; row.kind++) {
 		for (int i = 0; i < 6; i++) {
 			row.has_crc = i % 2;

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* mr-table.c: STags that nobody can guess, limits, keys. */
 #include "mem/mr-table.h"
+#include "test.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct rnic_mr_table table;
 static _Atomic bool is_grown;
 
 static int setup(void **state)
 {
-	(void)state;
 	return rnic_mr_table_init(&table);
 }
 
@@ -26,7 +22,6 @@ static int teardown(void **state)
 {
 	struct rnic_mr_map *map = table.map;
 
-	(void)state;
 	for (uint32_t i = 0; i <= map->mask; i++)
 		map->slot[i].mr = NULL;
 	rnic_mr_table_fini(&table);
@@ -55,7 +50,6 @@ static void stags_cannot_be_guessed(void **state)
 	uint32_t index[1000], bits[32] = { 0 };
 	int rising = 0;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		uint32_t stag = fresh_stag();
 
@@ -79,7 +73,6 @@ static void two_tables_draw_differently(void **state)
 {
 	uint32_t first = fresh_stag(), second;
 
-	(void)state;
 	teardown(NULL);
 	setup(NULL);
 	second = fresh_stag();
@@ -92,7 +85,6 @@ static void a_used_index_rests(void **state)
 	uint32_t *last_use = calloc(1u << 24, sizeof(*last_use));
 	uint32_t reuse_cnt = 0;
 
-	(void)state;
 	assert_non_null(last_use);
 	for (uint32_t i = 1; i <= 150000; i++) {
 		uint32_t index = fresh_stag() >> 8;
@@ -133,7 +125,6 @@ static void memory_is_as_large_as_what_lives(void **state)
 	static struct rnic_mr mr[LIVE_MAX];
 	size_t live_cnt;
 
-	(void)state;
 	for (int i = 0; i < 300000; i++)
 		(void)fresh_stag();
 	assert_true(map_size() <= fair_size(0));
@@ -185,7 +176,6 @@ static void finds_all_and_nothing_else(void **state)
 {
 	static struct listed list;
 
-	(void)state;
 	srandom(3);
 	for (int i = 0; i < 60000; i++) {
 		/* periods of growth and of shrinking */
@@ -226,7 +216,6 @@ static void readers_find_what_is_there_while_it_grows(void **state)
 	pthread_t reader;
 	void *lost;
 
-	(void)state;
 	atomic_store(&is_grown, false);
 	assert_int_equal(rnic_mr_table_add(&table, &mr[0]), 0);
 	assert_int_equal(pthread_create(&reader, NULL, read_all_along, &mr[0]),
@@ -247,7 +236,6 @@ static void finds_what_is_valid(void **state)
 	struct rnic_mr window = { .kind = RNIC_MR_WINDOW };
 	uint32_t old;
 
-	(void)state;
 	assert_int_equal(rnic_mr_table_add(&table, &region), 0);
 	assert_int_equal(rnic_mr_table_add(&table, &window), 0);
 	assert_int_equal(table.mr_cnt, 1);
@@ -276,7 +264,6 @@ static void is_full_at_the_limit(void **state)
 {
 	struct rnic_mr mr = { .kind = RNIC_MR_REGION };
 
-	(void)state;
 	table.mr_cnt = rnic_limits()->max_mr;
 	assert_int_equal(rnic_mr_table_add(&table, &mr), -ENOMEM);
 	assert_int_equal(table.mr_cnt, rnic_limits()->max_mr);

@@ -4,20 +4,17 @@
  * by octet, registration errors, registration anew.
  */
 #include "mem/mr.h"
+#include "test.h"
 
 #include "mem/context.h"
 #include "engine/engine.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PAGE 4096u
 
@@ -85,7 +82,6 @@ int __wrap_madvise(void *addr, size_t len, int advice)
 
 static int setup(void **state)
 {
-	(void)state;
 	is_kernel_old = false;
 	gone_mr = NULL;
 	gone_addr = NULL;
@@ -96,7 +92,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	rnic_mr_table_fini(&ctx.mrs);
 	return 0;
 }
@@ -253,7 +248,6 @@ static void agrees_with_the_oracle(void **state)
 	struct region regions[REGION_CNT];
 	uint32_t seen[RNIC_MR_BAD_BOUNDS + 1] = { 0 };
 
-	(void)state;
 	srandom(1);
 	for (int i = 0; i < REGION_CNT; i++)
 		region_make(&regions[i], pd, mem, 2 * PAGE);
@@ -303,7 +297,6 @@ static void holds_bounds_at_octet_granularity(void **state)
 	uint32_t stag;
 	void *ptr = NULL;
 
-	(void)state;
 	assert_int_equal(rnic_mr_reg(pd, mem + 7, 100, 1000, 3, &mr), 0);
 	stag = rnic_mr_stag(mr);
 	assert_int_equal(
@@ -349,7 +342,6 @@ static void refuses_wrong_arguments(void **state)
 	uint8_t *mem = pages(PAGE, PROT_READ | PROT_WRITE);
 	uint64_t at = (uintptr_t)mem;
 
-	(void)state;
 	assert_int_equal(reg_error(mem, PAGE, at, 0), 0);
 	assert_int_equal(reg_error(mem, 0, at, 1), -EINVAL);
 	assert_int_equal(reg_error(mem, SIZE_MAX, at, 1), -EINVAL);
@@ -387,7 +379,6 @@ static void refuses_to_write_what_is_read_only(void **state)
 	uint8_t *ro = pages(PAGE, PROT_READ);
 	uint8_t *none = pages(PAGE, PROT_NONE);
 
-	(void)state;
 	assert_int_equal(reg_error(ro, PAGE, 0, 0), 0);
 	assert_int_equal(reg_error(ro, PAGE, 0, RNIC_ACCESS_REMOTE_READ), 0);
 	assert_int_equal(reg_error(ro, PAGE, 0, RNIC_ACCESS_LOCAL_WRITE),
@@ -404,7 +395,6 @@ static void addresses_zero_based_regions_from_zero(void **state)
 	struct rnic_mr *mr;
 	void *ptr;
 
-	(void)state;
 	assert_int_equal(rnic_mr_reg(pd, mem, PAGE, (uintptr_t)mem,
 				     1 | RNIC_ACCESS_ZERO_BASED, &mr),
 			 0);
@@ -423,7 +413,6 @@ static void a_domain_in_use_is_busy(void **state)
 	struct rnic_mr *mr;
 	uint8_t octet;
 
-	(void)state;
 	assert_int_equal(rnic_mr_reg(pd, &octet, 1, 0, 1, &mr), 0);
 	assert_int_equal(rnic_pd_free(pd), -EBUSY);
 	assert_int_equal(rnic_mr_dereg(mr), 0);
@@ -435,7 +424,6 @@ static void deregistration_hides_then_waits_then_frees(void **state)
 	struct rnic_pd *pd = pd_new();
 	uint8_t octets[16];
 
-	(void)state;
 	assert_int_equal(rnic_mr_reg(pd, octets, 16, 0, 1, &gone_mr), 0);
 	gone_pd = pd;
 	gone_stag = rnic_mr_stag(gone_mr);
@@ -453,7 +441,6 @@ static void invalidation_ends_every_use(void **state)
 	uint32_t stag;
 	void *ptr;
 
-	(void)state;
 	assert_int_equal(rnic_mr_reg(pd, octets, 16, 0, 5, &mr), 0);
 	stag = rnic_mr_stag(mr);
 	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, other, stag),
@@ -537,8 +524,7 @@ static void registers_anew(void **state)
 	struct rnic_pd *pd = pd_new(), *other = pd_new();
 	uint8_t *mem = pages(PAGE, PROT_READ | PROT_WRITE);
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct rnic_mr *mr = mr_of(pd, mem, 64, 0x1000, rows[i].was);
 		struct rnic_mr_change want = {
 			.what = rows[i].what,
@@ -580,7 +566,6 @@ static void refuses_to_register_anew(void **state)
 	uint8_t *ro = pages(PAGE, PROT_READ);
 	struct rnic_mr *mr = mr_of(pd, mem, 64, 0x1000, 1);
 
-	(void)state;
 	munmap(mem + PAGE, PAGE);
 	assert_int_equal(rnic_pd_alloc(&other, &foreign), 0);
 	{
@@ -609,7 +594,7 @@ static void refuses_to_register_anew(void **state)
 			  -EINVAL },
 		};
 
-		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 			if (rnic_mr_rereg(mr, &rows[i].want) != rows[i].err)
 				fail_msg("row %zu", i);
 			assert_null(gone_addr);
@@ -640,7 +625,6 @@ static void a_region_that_failed_to_change_is_as_it_was(void **state)
 	uint8_t octets[64];
 	struct rnic_mr *mr = mr_of(pd, octets, 64, 0, 1);
 
-	(void)state;
 	assert_int_equal(rnic_mr_rereg(mr,
 				       &(struct rnic_mr_change){
 					       .what = RNIC_MR_CHANGE_ALL,
@@ -661,7 +645,6 @@ static void moves_between_domains(void **state)
 	struct rnic_mr_change want = { .what = CHANGE_PD, .pd = other };
 	void *ptr;
 
-	(void)state;
 	assert_int_equal(rnic_mr_rereg(mr, &want), 0);
 	assert_int_equal(
 		rnic_mr_resolve(&ctx.mrs, pd, rnic_mr_stag(mr), 0, 1, 0, &ptr),
@@ -682,7 +665,6 @@ static void an_invalidated_region_gets_another_key(void **state)
 	uint32_t stag = rnic_mr_stag(mr);
 	void *ptr;
 
-	(void)state;
 	assert_int_equal(rnic_mr_invalidate(&ctx.mrs, pd, stag), RNIC_MR_OK);
 	assert_int_equal(rnic_mr_rereg(mr, &want), 0);
 	assert_int_equal(rnic_mr_stag(mr) >> 8, stag >> 8);
@@ -701,7 +683,6 @@ static void a_region_with_windows_is_busy(void **state)
 	struct rnic_mr *mr = mr_of(pd, octets, 64, 0, 1);
 	struct rnic_mr_change want = { .what = ACCESS, .access = 5 };
 
-	(void)state;
 	mr->mw_cnt = 1;
 	assert_int_equal(rnic_mr_dereg(mr), -EBUSY);
 	assert_int_equal(rnic_mr_rereg(mr, &want), -EBUSY);

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* mw.c: what may be bound, what a bound window opens, and to whom, and every
  * way in which it is closed again. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
 
 #include "mem/context.h"
 #include "mem/mw.h"
@@ -262,8 +259,7 @@ static void post_bad_bind(struct world *w, const struct strange *other,
 
 static void refuses_what_may_not_be_bound(void **state)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(bad_binds) / sizeof(bad_binds[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(bad_binds); i++) {
 		const struct bad_bind *row = &bad_binds[i];
 		struct strange other;
 		struct usiw_cqe cqe;
@@ -317,8 +313,7 @@ static void opens_what_it_covers_and_no_more(void **state)
 		{ 64, 100, RW | ZERO, USIW_WR_WRITE, 100, 1, false },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
 		size_t row = i / 2;
 		uint64_t begin;
 		enum usiw_wc_status status;
@@ -360,7 +355,6 @@ static void is_no_lkey(void **state)
 	};
 	struct world w;
 
-	(void)state;
 	world_open(&w, LW | BINDABLE);
 	sge.lkey = bind_ok(&w, w.mw[T1], 0, 64, RR | RW);
 	sge.addr = at(&w, 0);
@@ -375,7 +369,6 @@ static void is_no_lkey(void **state)
 /* DDP-57, RDMAP-70: by another stream nothing is read, and nothing placed. */
 static void type_2_is_for_one_peer(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		uint8_t opcode = i % 2 ? USIW_WR_WRITE : USIW_WR_READ;
 		int type = i / 2 ? T2 : T1;
@@ -419,7 +412,6 @@ static void rebinding_takes_type_1_away(void **state)
 	uint32_t first, second;
 	struct world w;
 
-	(void)state;
 	world_open(&w, LW | BINDABLE);
 	first = bind_ok(&w, w.mw[T1], 0, 64, RR);
 	assert_int_equal(w.mr->mw_cnt, 1);
@@ -481,8 +473,7 @@ static void is_closed_in_each_way(void **state)
 		{ T2, PEER_INV }, { T2, DEALLOC },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct rnic_mw *mw;
 		struct world w;
 		uint32_t stag;
@@ -525,8 +516,7 @@ static void refuses_to_invalidate(void **state)
 		{ "a window that is not bound", UNBOUND },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
 		bool is_remote = i % 2;
 		struct rnicpair_wr send = {
 			.opcode = USIW_WR_SEND_INV,
@@ -610,7 +600,6 @@ static void no_peer_takes_a_region_from_others(void **state)
 	struct rawpeer raw;
 	uint32_t events;
 
-	(void)state;
 	opt.sockbuf = 16384;
 	rnicpair_open_idle(&p, &opt);
 	a = &p.side[0];
@@ -642,7 +631,6 @@ static void local_invalidation_ends_a_region(void **state)
 {
 	struct world w;
 
-	(void)state;
 	world_open(&w, LW | RR | BINDABLE);
 	assert_int_equal(
 		use(&w, USIW_WR_READ, rnic_mr_stag(w.mr), at(&w, 0), 8),
@@ -667,7 +655,6 @@ static void invalidation_keeps_its_turn(void **state)
 	struct rnicpair p;
 	struct usiw_cqe cqe;
 
-	(void)state;
 	opt.sockbuf = 16384;
 	rnicpair_open(&p, &opt);
 	a = &p.side[0];
@@ -719,7 +706,6 @@ static void invalidation_keeps_its_turn(void **state)
 
 static void a_queue_pair_takes_its_windows_along(void **state)
 {
-	(void)state;
 	for (int is_reset = 0; is_reset < 2; is_reset++) {
 		uint32_t events;
 		struct world w;
@@ -750,7 +736,6 @@ static void windows_are_counted(void **state)
 	struct rnic_pd *pd;
 	struct world w;
 
-	(void)state;
 	world_open(&w, LW | BINDABLE);
 	assert_int_equal(rnic_pd_alloc(w.a->ctx, &pd), 0);
 	assert_int_equal(rnic_mw_alloc(pd, T1, &mw), 0);

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* null-mr.c: through two joined QPs, and the judgement alone. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
 
 #include "mem/context.h"
 #include "mem/access.h"
@@ -21,7 +18,6 @@ static void checks_by_the_requester(void **state)
 	struct rnic_mr *mr;
 	uint32_t stag;
 
-	(void)state;
 	rnicpair_open_idle(&p, &opt);
 	assert_int_equal(rnic_mr_alloc_null(p.side[0].pd, &mr), 0);
 	assert_int_equal(rnic_pd_alloc(p.side[0].ctx, &other), 0);
@@ -46,7 +42,7 @@ static void checks_by_the_requester(void **state)
 			{ other, 0, 1, 0, RNIC_MR_BAD_PD },
 		};
 
-		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 			void *ptr = NULL;
 
 			if (rnic_mr_resolve(&p.side[0].ctx->mrs, rows[i].pd,

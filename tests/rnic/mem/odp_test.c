@@ -22,7 +22,6 @@ static int setup(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 
-	(void)state;
 	rnicpair_open_idle(&pair, &opt);
 	pd = pair.side[0].pd;
 	must(rnic_pd_alloc(pair.side[0].ctx, &other) == 0);
@@ -35,7 +34,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	munmap(mem + 2 * PAGE, 6 * PAGE);
 	must(rnic_pd_free(other) == 0);
 	rnicpair_close(&pair);
@@ -77,7 +75,6 @@ static void registers_without_a_look(void **state)
 		{ "empty", 1, 0, 1, ON_DEMAND, -EINVAL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		void *addr = rows[i].addr ? mem : NULL;
 		uint64_t iova = rows[i].iova == 1 ? (uintptr_t)mem
@@ -100,7 +97,6 @@ static void checks_all_there_is(void **state)
 	struct rnic_mr *mr;
 	void *ptr;
 
-	(void)state;
 	assert_int_equal(
 		rnic_mr_reg(pd, NULL, SIZE_MAX, 0, RW | ON_DEMAND, &mr), 0);
 	assert_int_equal(rnic_mr_check(mr, (uintptr_t)mem, PAGE, RW, &ptr),
@@ -122,7 +118,6 @@ static void advice_brings_pages_in(void **state)
 	struct rnic_mr *mr;
 	uint32_t stag;
 
-	(void)state;
 	assert_int_equal(
 		rnic_mr_reg(pd, mem, 8 * PAGE, 0x1000000, RW | ON_DEMAND, &mr),
 		0);
@@ -158,7 +153,6 @@ static void advice_is_judged(void **state)
 	struct rnic_mr *mr, *null;
 	uint32_t stag;
 
-	(void)state;
 	assert_int_equal(rnic_mr_reg(pd, NULL, SIZE_MAX, 0, ON_DEMAND, &mr), 0);
 	assert_int_equal(rnic_mr_alloc_null(pd, &null), 0);
 	stag = rnic_mr_stag(mr);
@@ -189,7 +183,6 @@ static void changes_by_registration_anew(void **state)
 				       .access = RW | ON_DEMAND };
 	struct rnic_mr *mr;
 
-	(void)state;
 	assert_int_equal(rnic_mr_reg(pd, mem + 4 * PAGE, PAGE, 0, RW, &mr), 0);
 	assert_int_equal(rnic_mr_rereg(mr, &want), 0);
 	want.what = RNIC_MR_CHANGE_ACCESS;

@@ -11,15 +11,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* An old kernel: no preadv2 on eventfds. */
 static bool is_kernel_old;
@@ -49,14 +45,12 @@ static struct rnic_chan *chan;
 
 static int setup(void **state)
 {
-	(void)state;
 	is_kernel_old = false;
 	return rnic_chan_new(sizeof(uint64_t), &chan);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	rnic_chan_close(chan);
 	return 0;
 }
@@ -94,7 +88,6 @@ static void yields_each_post_once_and_in_turn(void **state)
 {
 	struct rnic_chan_node a = { 0 }, b = { 0 };
 
-	(void)state;
 	set_nonblocking();
 	post(&a, 1);
 	post(&a, 1);
@@ -114,7 +107,6 @@ static void refuses_a_small_buffer_and_loses_nothing(void **state)
 	struct rnic_chan_node a = { 0 };
 	uint8_t small[4];
 
-	(void)state;
 	post(&a, 7);
 	assert_int_equal(rnic_chan_read(chan, small, sizeof(small)), -EINVAL);
 	assert_int_equal(read_one(), 7);
@@ -128,7 +120,6 @@ static void survives_a_bad_buffer(void **state)
 		mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct rnic_chan_node a = { 0 };
 
-	(void)state;
 	assert_true(gone != MAP_FAILED);
 	assert_int_equal(rnic_guard_install(), 0); /* memory is registered */
 	post(&a, 1);
@@ -144,7 +135,6 @@ static void purge_takes_unread_events_back(void **state)
 {
 	struct rnic_chan_node a = { 0 }, b = { 0 };
 
-	(void)state;
 	is_kernel_old = *state != NULL;
 	set_nonblocking();
 	post(&a, 1);
@@ -165,7 +155,6 @@ static void purge_keeps_a_blocking_fd_blocking(void **state)
 {
 	struct rnic_chan_node a = { 0 };
 
-	(void)state;
 	is_kernel_old = true;
 	post(&a, 1);
 	assert_int_equal(rnic_chan_purge(chan, &a), 0);
@@ -179,7 +168,6 @@ static void a_reader_overtaken_by_purge_waits_for_the_next(void **state)
 	struct rnic_chan_node a = { 0 }, b = { 0 };
 	uint64_t token;
 
-	(void)state;
 	set_nonblocking();
 	post(&a, 1);
 	post(&b, 2);
@@ -204,7 +192,6 @@ static void a_blocked_reader_wakes_at_a_post(void **state)
 	uint64_t value = 0;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, blocked_reader, &value),
 			 0);
 	post(&a, 99);
@@ -218,7 +205,6 @@ static void a_blocked_reader_can_be_cancelled(void **state)
 	pthread_t thread;
 	void *result;
 
-	(void)state;
 #ifdef __SANITIZE_ADDRESS__
 	skip_because("ASan takes a cancelled thread's stack for a broken one");
 #endif
@@ -264,7 +250,6 @@ static void a_reader_keeps_its_file_when_the_number_goes(void **state)
 	uint64_t value = 0;
 	int fd;
 
-	(void)state;
 	assert_int_equal(rnic_chan_new(8, &mine), 0);
 	fd = rnic_chan_fd(mine);
 	rnic_chan_post(mine, &a, &(uint64_t){ 7 }, 8);
@@ -285,7 +270,6 @@ static void a_closed_channel_swallows_posts(void **state)
 	struct rnic_chan *mine;
 	int fd;
 
-	(void)state;
 	assert_int_equal(rnic_chan_new(8, &mine), 0);
 	fd = rnic_chan_fd(mine);
 	rnic_chan_get(mine); /* as a CQ does */
@@ -302,7 +286,6 @@ static void is_found_by_its_fd_only(void **state)
 {
 	struct rnic_chan *found = rnic_chan_get_fd(rnic_chan_fd(chan));
 
-	(void)state;
 	assert_ptr_equal(found, chan);
 	rnic_chan_put(found);
 	assert_null(rnic_chan_get_fd(0));
@@ -315,7 +298,6 @@ static void refuses_odd_record_sizes(void **state)
 {
 	struct rnic_chan *odd = NULL;
 
-	(void)state;
 	assert_int_equal(rnic_chan_new(0, &odd), -EINVAL);
 	assert_int_equal(rnic_chan_new(RNIC_CHAN_RECORD_MAX + 1, &odd),
 			 -EINVAL);

@@ -3,6 +3,7 @@
  * chan_test.c. */
 #define _GNU_SOURCE
 #include "os/evfd.h"
+#include "test.h"
 
 #include "os/fd.h"
 #include "lock.h"
@@ -10,13 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct util_lock lock = UTIL_LOCK_INIT(UTIL_RANK_CHAN);
 
@@ -31,7 +26,6 @@ static void both_numbers_are_one_file(void **state)
 {
 	int own = rnic_evfd_open(), shared;
 
-	(void)state;
 	assert_true(own >= 0);
 	shared = rnic_evfd_share(own);
 	assert_true(shared >= 0 && shared != own);
@@ -57,7 +51,6 @@ static void errno_is_the_callers(void **state)
 {
 	int own = rnic_evfd_open();
 
-	(void)state;
 	assert_int_equal(fcntl(own, F_SETFL, O_NONBLOCK), 0);
 	errno = ENOTTY;
 	assert_false(rnic_evfd_take(own));

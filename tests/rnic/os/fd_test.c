@@ -8,14 +8,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static int spare_fd(void)
 {
@@ -75,7 +71,6 @@ int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void),
 /* The child starts anew, and its forks are watched once. */
 static void a_fork_during_the_start_is_watched_once(void **state)
 {
-	(void)state;
 	assert_non_null(rnic_fdtab());
 	assert_int_equal(watched_cnt, 1);
 	if (!STARTS_ANEW)
@@ -87,7 +82,6 @@ static void registers_and_closes(void **state)
 {
 	int fd = spare_fd();
 
-	(void)state;
 	assert_int_equal(rnic_fd_register(&fd), 0);
 	assert_int_equal(util_fdtab_lookup(rnic_fdtab(), fd, NULL),
 			 UTIL_FD_INTERNAL);
@@ -106,7 +100,6 @@ static void keeps_out_of_the_way(void **state)
 	struct rlimit old, now;
 	int fd = spare_fd(), low = fd;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	assert_int_equal(rnic_fd_register(&fd), 0);
 	assert_true(fd >= (old.rlim_cur < 1024 ? (int)old.rlim_cur / 2 : 512));
@@ -166,7 +159,6 @@ static void child_loses_internal_fds_and_keeps_dead_ones(void **state)
 	uint64_t value = 3;
 	int marker;
 
-	(void)state;
 	in.internal = spare_fd();
 	in.uverbs = spare_fd();
 	in.plain = spare_fd();
@@ -213,7 +205,6 @@ static int check_new_channel(void *arg)
 
 static void child_can_make_channels_of_its_own(void **state)
 {
-	(void)state;
 	assert_int_equal(in_child(check_new_channel, NULL), 0);
 }
 
@@ -233,7 +224,6 @@ static int check_grandchild(void *arg)
 
 static void counts_generations(void **state)
 {
-	(void)state;
 	assert_int_equal(in_child(check_grandchild, NULL), 0);
 }
 
@@ -248,9 +238,8 @@ static void unexpected_peers_share_a_quarter(void **state)
 	};
 	struct rlimit old, now;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		uint32_t share;
 
 		now = old;

@@ -146,7 +146,6 @@ static int child_access(void *arg)
 
 static void answers_efault_for_memory_that_is_gone(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(access_rows); i++)
 		run(child_access, (void *)(uintptr_t)&access_rows[i], 0);
 }
@@ -171,7 +170,6 @@ static int child_wild(void *arg)
 
 static void answers_efault_for_wild_addresses(void **state)
 {
-	(void)state;
 	run(child_wild, NULL, 0);
 }
 
@@ -196,7 +194,6 @@ static int child_nested(void *arg)
 
 static void nests(void **state)
 {
-	(void)state;
 	run(child_nested, NULL, 0);
 }
 
@@ -232,7 +229,6 @@ static int child_threads(void *arg)
 
 static void serves_threads_that_fault_at_once(void **state)
 {
-	(void)state;
 	run(child_threads, NULL, 0);
 }
 
@@ -265,7 +261,6 @@ static int child_keeps(void *arg)
 
 static void keeps_mask_errno_and_rounding(void **state)
 {
-	(void)state;
 	run(child_keeps, NULL, 0);
 }
 
@@ -288,7 +283,6 @@ static int child_blocked(void *arg)
 
 static void unblocks_the_two_signals(void **state)
 {
-	(void)state;
 	run(child_blocked, NULL, 0);
 }
 
@@ -392,7 +386,6 @@ static void hands_own_faults_to_the_application(void **state)
 {
 	static int early;
 
-	(void)state;
 	run(child_own_faults, NULL, 0);
 	run(child_own_faults, &early, 0);
 }
@@ -420,7 +413,6 @@ static int child_stack(void *arg)
 
 static void runs_handlers_on_the_stack_they_want(void **state)
 {
-	(void)state;
 	run(child_stack, NULL, 0);
 }
 
@@ -451,7 +443,6 @@ static int child_answers(void *arg)
 
 static void answers_what_was_installed(void **state)
 {
-	(void)state;
 	run(child_answers, NULL, 0);
 }
 
@@ -515,7 +506,6 @@ static int child_end(void *arg)
 
 static void ends_as_without_the_guard(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(end_rows); i++) {
 		print_message("%s\n", end_rows[i].name);
 		run(child_end, (void *)(uintptr_t)&end_rows[i],
@@ -544,7 +534,6 @@ static int child_grandchild(void *arg)
 
 static void works_in_a_forked_child(void **state)
 {
-	(void)state;
 	run(child_grandchild, NULL, 0);
 }
 
@@ -577,7 +566,6 @@ static int child_changes(void *arg)
 
 static void reads_an_action_whole_while_it_changes(void **state)
 {
-	(void)state;
 	run(child_changes, NULL, 0);
 }
 

@@ -3,15 +3,12 @@
  * then. */
 #define _GNU_SOURCE /* unshare */
 #include "os/netif-cache.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "os/fd.h"
 #include "../netns-fixture.h"
@@ -51,7 +48,6 @@ int __wrap_rnic_netif_watch_open(void)
 
 static int setup(void **state)
 {
-	(void)state;
 	is_short_of_fds = false;
 	rnic_netif_cache_drop();
 	asked_cnt = 0;
@@ -74,7 +70,6 @@ static void asks_once(void **state)
 {
 	bool is_up;
 
-	(void)state;
 	assert_int_equal(ask(&is_up), 1);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(ask(&is_up), 0);
@@ -84,7 +79,6 @@ static void asks_when_dropped(void **state)
 {
 	const struct rnic_netif_table *kept, *table;
 
-	(void)state;
 	assert_int_equal(rnic_netif_table_get(&kept), 0);
 	rnic_netif_cache_drop();
 	assert_int_equal(rnic_netif_table_get(&table), 0);
@@ -101,7 +95,6 @@ static void survives_its_socket(void **state)
 {
 	bool is_up;
 
-	(void)state;
 	assert_int_equal(ask(&is_up), 1);
 	assert_int_equal(close(watch_fd), 0);
 	assert_int_equal(ask(&is_up), 1);
@@ -112,7 +105,6 @@ static void asks_each_time_without_socket(void **state)
 {
 	bool is_up;
 
-	(void)state;
 	assert_int_equal(ask(&is_up), 1);
 	assert_int_equal(close(watch_fd), 0);
 	is_short_of_fds = true;
@@ -129,7 +121,6 @@ static void asks_anew_in_a_child(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	ask(&is_up);
 	pid = fork();
 	if (pid == 0)
@@ -145,7 +136,6 @@ static void asks_when_something_changes(void **state)
 {
 	bool is_up;
 
-	(void)state;
 	for (int i = 0; i < 6; i++) {
 		netns_lo_set_up(i % 2 == 0);
 		assert_int_equal(ask(&is_up), 1);
@@ -160,7 +150,6 @@ static void asks_when_messages_were_lost(void **state)
 	bool is_up;
 	int little = 1;
 
-	(void)state;
 	ask(&is_up);
 	assert_int_equal(setsockopt(watch_fd, SOL_SOCKET, SO_RCVBUF, &little,
 				    sizeof(little)),
@@ -177,7 +166,6 @@ static void keeps_no_answer_that_was_overtaken(void **state)
 {
 	bool is_up;
 
-	(void)state;
 	netns_lo_set_up(false);
 	ask(&is_up);
 	rnic_netif_cache_drop();

@@ -2,6 +2,7 @@
 /* netif.c against libc's own view of the same interfaces. */
 #define _GNU_SOURCE /* unshare */
 #include "os/netif.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,30 +10,22 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "../netns-fixture.h"
-
-#define ARRAY_LEN(a) (sizeof(a) / sizeof(*(a)))
 
 static struct rnic_netif_table *table;
 
 static int group_setup(void **state)
 {
-	(void)state;
 	return rnic_netif_table_new(&table);
 }
 
 static int group_teardown(void **state)
 {
-	(void)state;
 	rnic_netif_table_free(table);
 	return 0;
 }
@@ -42,7 +35,6 @@ static void lists_what_if_nameindex_lists(void **state)
 	struct if_nameindex *all = if_nameindex();
 	size_t cnt = 0;
 
-	(void)state;
 	assert_non_null(all);
 	for (; all[cnt].if_index != 0; cnt++) {
 		const struct rnic_netif *netif =
@@ -58,7 +50,6 @@ static void lists_what_if_nameindex_lists(void **state)
 
 static void puts_lo_first_then_by_index(void **state)
 {
-	(void)state;
 	assert_true(table->netif_cnt > 0);
 	assert_true(table->netifs[0].is_loopback);
 	assert_string_equal(table->netifs[0].name, "lo");
@@ -100,7 +91,6 @@ static void lists_the_addresses_of_getifaddrs(void **state)
 	struct ifaddrs *all, *ifa;
 	size_t cnt = 0;
 
-	(void)state;
 	assert_int_equal(getifaddrs(&all), 0);
 	for (ifa = all; ifa; ifa = ifa->ifa_next) {
 		uint32_t ifindex = if_nametoindex(ifa->ifa_name);
@@ -125,7 +115,6 @@ static void counts_addresses_by_interface(void **state)
 {
 	size_t sum = 0;
 
-	(void)state;
 	for (size_t i = 0; i < table->netif_cnt; i++)
 		sum += rnic_netif_addr_cnt(table, table->netifs[i].ifindex);
 	assert_int_equal(sum, table->addr_cnt);
@@ -137,7 +126,6 @@ static void gives_lo_no_mac(void **state)
 {
 	static const uint8_t none[6];
 
-	(void)state;
 	assert_memory_equal(table->netifs[0].mac, none, sizeof(none));
 }
 
@@ -184,7 +172,6 @@ static void hears_of_interfaces_and_addresses(void **state)
 	struct rnic_netif_table *now;
 	bool has_any;
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	assert_int_equal(drain(fd, &news, &has_any), 0);
@@ -221,7 +208,6 @@ static void hears_what_is_over(void **state)
 	uint32_t up_cnt = 0, down_cnt = 0, cnt;
 	bool has_any;
 
-	(void)state;
 	netns_lo_set_up(true);
 	drain(fd, &news, &has_any);
 	netns_lo_set_up(false);
@@ -253,7 +239,6 @@ static void hears_of_lost_messages(void **state)
 	int little = 1;
 	bool has_any;
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof(little)),
@@ -288,8 +273,7 @@ static void takes_odd_messages_for_lost_ones(void **state)
 		{ 17, RTM_NEWROUTE, 17, 0 },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(odd); i++) {
 		struct rnic_netif_news news = { 0 };
 		struct nlmsghdr head = {
 			.nlmsg_len = odd[i].len,

@@ -32,14 +32,13 @@ static const size_t sizes[] = { 1,	  PAGE - 1, PAGE,	    PAGE + 1,
 				3 * PAGE, 1u << 20, (1u << 20) + 1, 5u << 20,
 				65u << 20 };
 
-#define SIZE_CNT (sizeof(sizes) / sizeof(sizes[0]))
+#define SIZE_CNT (ARRAY_LEN(sizes))
 
 static void gives_zeroed_aligned_pieces_apart(void **state)
 {
 	struct rnic_shm shm;
 	void *mem[SIZE_CNT * 3];
 
-	(void)state;
 	rnic_shm_init(&shm);
 	for (size_t i = 0; i < SIZE_CNT * 3; i++) {
 		assert_int_equal(
@@ -70,7 +69,6 @@ static void gives_back_zeroed_what_was_freed(void **state)
 	struct rnic_shm shm;
 	void *first, *again;
 
-	(void)state;
 	rnic_shm_init(&shm);
 	assert_int_equal(rnic_shm_alloc(&shm, 3 * PAGE, &first), 0);
 	memset(first, 0xaa, 3 * PAGE);
@@ -103,7 +101,6 @@ static void keeps_some_pages_of_what_was_freed(void **state)
 	uint8_t *piece[2048], *again;
 	size_t sum;
 
-	(void)state;
 	rnic_shm_init(&shm);
 	assert_int_equal(rnic_shm_alloc(&shm, 2048 * PAGE, (void **)&piece[0]),
 			 0);
@@ -153,7 +150,6 @@ static void gives_a_tail_to_others(void **state)
 	uint8_t *first;
 	void *other;
 
-	(void)state;
 	rnic_shm_init(&shm);
 	assert_int_equal(rnic_shm_alloc(&shm, 3 * PAGE - 5, (void **)&first),
 			 0);
@@ -182,7 +178,6 @@ static void keeps_each_piece_through_others_lives(void **state)
 	struct rnic_shm shm;
 	unsigned seed = 4711;
 
-	(void)state;
 	rnic_shm_init(&shm);
 	for (uint32_t step = 1; step < 5000; step++) {
 		unsigned i;
@@ -216,7 +211,6 @@ static void says_so_when_no_descriptor_is_left(void **state)
 	struct rnic_shm shm;
 	void *mem = &shm;
 
-	(void)state;
 	rnic_shm_init(&shm);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	none = old;
@@ -252,8 +246,7 @@ static void works_where_memfd_create_is_denied(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
 		pid = fork();
 		assert_true(pid >= 0);
 		if (pid == 0)
@@ -273,7 +266,6 @@ static void is_not_inherited(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	rnic_shm_init(&shm);
 	assert_int_equal(rnic_shm_alloc(&shm, PAGE, &mem), 0);
 	pid = fork();
@@ -318,7 +310,6 @@ static void serves_threads_at_once(void **state)
 	pthread_t thread[4];
 	void *bad;
 
-	(void)state;
 	rnic_shm_init(&shared);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(

@@ -4,13 +4,12 @@
  * and there is one page per process.
  */
 #include "os/stat.h"
+#include "test.h"
 
 #include "../../../abi/usiw-abi.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,13 +18,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 static char dir[64];
 
 static int setup(void **state)
 {
-	(void)state;
 	strcpy(dir, "/tmp/usiw-stat-test.XXXXXX");
 	return mkdtemp(dir) ? 0 : -1;
 }
@@ -36,7 +32,6 @@ static int teardown(void **state)
 	DIR *d = opendir(dir);
 	char path[400];
 
-	(void)state;
 	while (d && (entry = readdir(d))) {
 		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
 		unlink(path);
@@ -120,7 +115,6 @@ static void makes_a_readable_file_that_outlives_it(void **state)
 	DIR *d;
 	int cnt = 0;
 
-	(void)state;
 	assert_int_equal(run(check_file, dir), 0);
 	d = opendir(dir);
 	while (readdir(d))
@@ -157,7 +151,6 @@ static int check_fork(void)
 
 static void gives_a_forked_child_its_own_page(void **state)
 {
-	(void)state;
 	assert_int_equal(run(check_fork, dir), 0);
 }
 
@@ -180,7 +173,6 @@ static int check_trap(void)
 
 static void does_not_follow_a_link_in_its_place(void **state)
 {
-	(void)state;
 	assert_int_equal(run(check_trap, dir), 0);
 }
 
@@ -226,7 +218,6 @@ static int check_missing_dir(void)
 
 static void falls_back_to_a_memfd_and_says_so_once(void **state)
 {
-	(void)state;
 	assert_int_equal(run(check_missing_dir, "/nonexistent/usiw"), 0);
 }
 
@@ -238,7 +229,6 @@ static int check_no_dir(void)
 
 static void uses_a_memfd_without_the_setting(void **state)
 {
-	(void)state;
 	assert_int_equal(run(check_no_dir, NULL), 0);
 }
 

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* tcp.c: what each call answers, and that the table can be replaced. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -23,7 +19,6 @@ static void recv_gathers_and_tells_the_end(void **state)
 				{ (char[]){ "defg" }, 4 } };
 	int fd[2];
 
-	(void)state;
 	rnicpair_sockets(0, fd);
 	assert_int_equal(rnic_tcp_recv(fd[0], iov, 1), -EAGAIN);
 	assert_int_equal(rnic_tcp_recv(fd[0], iov, 2), -EAGAIN);
@@ -44,7 +39,6 @@ static void send_to_nobody_raises_no_signal(void **state)
 	ssize_t rc = 1;
 	int fd[2];
 
-	(void)state;
 	assert_ptr_not_equal(signal(SIGPIPE, SIG_DFL), SIG_ERR);
 	rnicpair_sockets(0, fd);
 	close(fd[1]);
@@ -61,7 +55,6 @@ static void send_says_when_there_is_no_room(void **state)
 	ssize_t rc = 1, sent = 0, got = 0;
 	int fd[2];
 
-	(void)state;
 	rnicpair_sockets(16384, fd);
 	while ((rc = rnic_tcp_send(fd[0], &out, 1, 0)) > 0)
 		sent += rc;
@@ -85,7 +78,6 @@ static void memory_that_is_not_there_is_an_error(void **state)
 	struct iovec out = { (char[]){ "0123456789" }, 10 };
 	int fd[2];
 
-	(void)state;
 	rnicpair_sockets(0, fd);
 	assert_int_equal(rnic_tcp_send(fd[0], &bad, 1, 0), -EFAULT);
 	assert_int_equal(rnic_tcp_send(fd[0], &out, 1, 0), 10);
@@ -99,7 +91,6 @@ static void emss_is_the_sockets_or_a_careful_guess(void **state)
 {
 	int fd[2];
 
-	(void)state;
 	rnicpair_sockets(0, fd);
 	assert_true(rnic_tcp_emss(fd[0]) >= 536);
 	close(fd[0]);
@@ -130,11 +121,10 @@ static void maps_errors(void **state)
 	struct iovec out = { (char[]){ "x" }, 1 };
 	struct rnic_tcp_ops ops = *rnic_tcp();
 
-	(void)state;
 	ops.sendmsg = sendmsg_that_fails;
 	rnic_tcp_replace(&ops);
 	assert_ptr_equal(rnic_tcp(), &ops);
-	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(maps); i++) {
 		errno_to_say = maps[i].from;
 		assert_int_equal(rnic_tcp_send(0, &out, 1, 0), -maps[i].to);
 	}

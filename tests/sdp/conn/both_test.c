@@ -31,7 +31,6 @@ static void copying(struct sdp_options opt[2], uint32_t bufs, uint32_t size)
 /* T19: neither ULP reads, until nothing more goes. */
 static void recovers_when_both_were_blocked(void **state)
 {
-	(void)state;
 	for (uint32_t bufs = 3; bufs <= 32; bufs++) {
 		/* Of three, two are for control messages: each message waits
 		 * for an update, and updates that cross are put off. */
@@ -89,7 +88,6 @@ static void suspend_in_step(uint32_t bufs, int who, int waits, uint64_t seed)
 
 static void moves_when_both_were_blocked(void **state)
 {
-	(void)state;
 	for (uint32_t bufs = 3; bufs <= 32; bufs++) {
 		for (uint64_t seed = 0; seed < 6; seed++) {
 			for (int waits = 0; waits < 12; waits++) {
@@ -114,7 +112,6 @@ static uint32_t messages_of(const struct sim *s)
 /* T21: with few receives, where each update is one that uses up credit. */
 static void falls_silent_when_idle(void **state)
 {
-	(void)state;
 	for (uint32_t bufs = 3; bufs < 8; bufs++) {
 		struct sdp_options opt[2];
 		struct sim s;
@@ -144,7 +141,6 @@ static void keeps_within_the_peers_size(void **state)
 {
 	static const uint32_t sizes[] = { 37, 38, 100, 4096 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
 		struct sdp_options opt[2];
 		struct sim s;
@@ -182,7 +178,6 @@ static void carries_a_million_single_octets(void **state)
 	struct sdp_options opt[2];
 	struct sim s;
 
-	(void)state;
 	copying(opt, 8, 256);
 	open_with(&s, &opt[0], &opt[1]);
 	for (uint32_t i = 0; i < 1000000; i++) {
@@ -202,7 +197,6 @@ static void ends_the_deadlock_of_two_writers(void **state)
 	struct sim s;
 	uint32_t turns = 0;
 
-	(void)state;
 	copying(opt, 8, 256);
 	open_with(&s, &opt[0], &opt[1]);
 	for (int i = 0; i < 2; i++)
@@ -235,7 +229,6 @@ static void keeps_within_max_adverts_of_one(void **state)
 	uint32_t most[2] = { 0 }, turns = 0;
 	struct sim s;
 
-	(void)state;
 	copying(opt, 8, 256);
 	opt[0].max_adverts = opt[1].max_adverts = 1;
 	open_with(&s, &opt[0], &opt[1]);

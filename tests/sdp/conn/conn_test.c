@@ -48,7 +48,6 @@ static const struct {
 
 static void checks_options(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct sdp_conn *conn = NULL;
 
@@ -67,7 +66,6 @@ static void refuses_a_tail_it_does_not_know(void **state)
 	} larger = { .opt = { .size = sizeof(larger) } };
 	struct sdp_conn *conn;
 
-	(void)state;
 	assert_int_equal(sdp_conn_new(&conn, &larger.opt), 0);
 	sdp_conn_free(conn);
 	larger.tail = 1;
@@ -93,7 +91,6 @@ static void is_small(void **state)
 	struct sdp_conn *conn;
 	size_t size = 0;
 
-	(void)state;
 	opt.alloc = no_memory;
 	opt.free = give_back;
 	opt.mem_ctx = &size;
@@ -110,7 +107,6 @@ static void posts_many_receives(void **state)
 	struct sdp_conn *conn;
 	struct sdp_work work;
 
-	(void)state;
 	assert_int_equal(sdp_conn_new(&conn, &opt), 0);
 	assert_int_equal(sdp_conn_start(conn, 0), 0);
 	assert_int_equal(sdp_conn_next_work(conn, &work), 1);
@@ -127,7 +123,6 @@ static void is_at_rest_before_start(void **state)
 	struct sdp_work work;
 	struct sdp_event ev;
 
-	(void)state;
 	assert_int_equal(sdp_conn_new(&conn, &opt), 0);
 	assert_int_equal(sdp_conn_next_work(conn, &work), 0);
 	assert_int_equal(sdp_conn_next_event(conn, &ev), 0);
@@ -143,7 +138,6 @@ static void is_at_rest_before_start(void **state)
 
 static void says_every_fault_in_words(void **state)
 {
-	(void)state;
 	for (int i = 0; i <= SDP_FAULT_MOVE; i++)
 		assert_true(strlen(sdp_fault_str((enum sdp_fault)i)) > 1);
 	assert_string_equal(sdp_fault_str((enum sdp_fault)99), "?");

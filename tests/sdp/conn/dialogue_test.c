@@ -118,7 +118,6 @@ static const struct step takes_payload_of_a_stale_advert[] = {
 
 static void begins_each_mechanism(void **state)
 {
-	(void)state;
 	DIALOGUE(copies_out);
 	DIALOGUE(is_read);
 	DIALOGUE(writes);
@@ -127,7 +126,6 @@ static void begins_each_mechanism(void **state)
 
 static void carries_out_each_mechanism(void **state)
 {
-	(void)state;
 	DIALOGUE(copies_in);
 	DIALOGUE(reads);
 	DIALOGUE(is_written);
@@ -192,7 +190,6 @@ static const struct step sink_in_pipelined[] = {
 
 static void is_ready_for_all_that_the_mode_has(void **state)
 {
-	(void)state;
 	DIALOGUE(sink_in_combined);
 	DIALOGUE(sink_in_pipelined);
 }
@@ -296,7 +293,6 @@ static void prefers_a_mode_in_completions_only(void **state)
 	static const enum sdp_req_pipe preferences[] = { SDP_REQ_PIPE_NEVER,
 							 SDP_REQ_PIPE_ALWAYS };
 
-	(void)state;
 	for (size_t p = 0; p < ARRAY_LEN(preferences); p++) {
 		struct dialogue d = { .flags = 0 };
 
@@ -341,7 +337,6 @@ static void prefers_by_the_receives_that_wait(void **state)
 {
 	struct dialogue d = { .flags = 0 };
 
-	(void)state;
 	dialogue_run(&d, "prefers_by_its_receives", prefers_by_its_receives,
 		     SDP_REQ_PIPE_AUTO);
 }
@@ -367,7 +362,6 @@ static const struct step in_order[] = {
 
 static void posts_messages_in_the_order_of_their_numbers(void **state)
 {
-	(void)state;
 	DIALOGUE(in_order);
 }
 
@@ -405,7 +399,6 @@ static const struct step gives_credit_unasked[] = {
 
 static void gives_credit_without_being_asked(void **state)
 {
-	(void)state;
 	DIALOGUE(gives_credit_unasked);
 }
 
@@ -415,7 +408,6 @@ static void counts_the_receives_of_each_connection(void **state)
 	struct script busy, idle;
 	struct sdp_msg msg;
 
-	(void)state;
 	script_open_as(&busy, SDP_CONNECTING, 16);
 	script_open_as(&idle, SDP_CONNECTING, 16);
 	assert_int_equal(script_work(&idle), SDP_WORK_NONE);
@@ -509,21 +501,18 @@ static const struct step urgent_behind_a_write[] = {
 
 static void tells_of_urgent_octets_in_time(void **state)
 {
-	(void)state;
 	DIALOGUE(urgent_at_once);
 	DIALOGUE(urgent_behind_a_src_avail);
 }
 
 static void tells_of_each_urgent_octet_once(void **state)
 {
-	(void)state;
 	DIALOGUE(urgent_twice);
 	DIALOGUE(urgent_twice_behind);
 }
 
 static void sends_urgent_octets_past_a_sink_avail(void **state)
 {
-	(void)state;
 	DIALOGUE(urgent_past_a_sink_avail);
 	DIALOGUE(urgent_behind_a_write);
 }
@@ -570,7 +559,6 @@ static const struct step until_cancelled[] = {
 
 static void keeps_what_is_advertised(void **state)
 {
-	(void)state;
 	DIALOGUE(until_rdma_wr_compl);
 	DIALOGUE(until_payload);
 	DIALOGUE(until_cancelled);
@@ -594,7 +582,6 @@ static const struct step write_wins[] = {
 
 static void writes_what_it_had_advertised(void **state)
 {
-	(void)state;
 	DIALOGUE(write_wins);
 }
 
@@ -633,7 +620,6 @@ static const struct step begins_no_write_then[] = {
 
 static void leaves_pipelined_in_order(void **state)
 {
-	(void)state;
 	DIALOGUE(leaves_pipelined_after_its_writes);
 	DIALOGUE(begins_no_write_then);
 }
@@ -655,7 +641,6 @@ static const struct step four_words[] = {
 
 static void says_the_four_words(void **state)
 {
-	(void)state;
 	DIALOGUE(four_words);
 }
 
@@ -679,7 +664,6 @@ static const struct step pipelines_with_a_src_avail[] = {
 
 static void pipelines_with_a_src_avail_outstanding(void **state)
 {
-	(void)state;
 	DIALOGUE(pipelines_with_a_src_avail);
 }
 
@@ -687,7 +671,6 @@ static void pipelines_with_a_src_avail_outstanding(void **state)
  * advertises by its own alone. */
 static void keeps_the_modes_of_both_halves_apart(void **state)
 {
-	(void)state;
 	for (int send = 0; send < 3; send++) {
 		for (int recv = 0; recv < 3; recv++) {
 			struct sdp_msg msg = { .mid = SDP_MID_MODE_CHANGE };

@@ -14,7 +14,6 @@ static void sends_discon_behind_the_data(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(script_send(&s, 1, 10, 0), 0);
 	assert_int_equal(sdp_conn_shutdown(s.conn, 0), 0);
@@ -36,7 +35,6 @@ static void waits_for_the_peer_to_read(void **state)
 	struct sdp_msg msg = { .mid = SDP_MID_RDMA_RD_COMPL, .compl_len = 984 };
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(script_send(&s, 1, 1000, SDP_BUF_RDMA), 0);
 	sdp_conn_shutdown(s.conn, 0);
@@ -54,7 +52,6 @@ static void ends_the_carrier_as_second_closer(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_ACCEPTING, 16);
 	script_plain(&s, SDP_MID_DISCONN);
 	assert_true(script_event(&s, SDP_EV_PEER_CLOSED, &ev));
@@ -77,7 +74,6 @@ static void leaves_the_end_to_the_second_closer(void **state)
 {
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	/* So that DisConn's number is a clear one: 0 could mean nothing. */
 	assert_int_equal(script_send(&s, 1, 10, 0), 0);
@@ -98,7 +94,6 @@ static void leaves_the_end_to_the_second_closer(void **state)
 /* T28, C19 */
 static void resolves_crossing_discons_by_role(void **state)
 {
-	(void)state;
 	for (int role = 0; role < 2; role++) {
 		struct sdp_event ev;
 		struct script s;
@@ -129,7 +124,6 @@ static void aborts_without_a_word_before_discon(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(script_send(&s, 1, 10, 0), 0);
 	sdp_conn_abort(s.conn, 0);
@@ -147,7 +141,6 @@ static void aborts_by_message_after_discon(void **state)
 {
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	sdp_conn_shutdown(s.conn, 0);
 	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
@@ -165,7 +158,6 @@ static void gives_up_an_abort_without_credit(void **state)
 {
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	sdp_conn_shutdown(s.conn, 0);
 	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
@@ -183,7 +175,6 @@ static void aborts_once_credit_comes(void **state)
 {
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	sdp_conn_shutdown(s.conn, 0);
 	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
@@ -203,7 +194,6 @@ static void aborts_once_credit_comes(void **state)
 /* T31, T33, SDP-95, SDP-96 */
 static void checks_the_carriers_end(void **state)
 {
-	(void)state;
 	for (int has_discon = 0; has_discon < 2; has_discon++) {
 		struct sdp_event ev;
 		struct script s;
@@ -232,7 +222,6 @@ static void aborts_when_work_fails(void **state)
 {
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(script_send(&s, 1, 10, 0), 0);
 	assert_int_equal(script_mid(&s), SDP_MID_DATA);
@@ -247,7 +236,6 @@ static void aborts_when_closed_with_data_to_come(void **state)
 {
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(sdp_conn_close(s.conn, 0), 0);
 	assert_int_equal(sdp_conn_fault(s.conn), 0);
@@ -267,7 +255,6 @@ static void breaks_the_deadlock_of_two_readers(void **state)
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL, .payload_len = 1 };
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(script_send(&s, 1, 1000, SDP_BUF_RDMA), 0);
 	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);

@@ -16,7 +16,6 @@ static void answers_a_move(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	script_send(&s, 1, 10, 0);
 	script_recv(&s, msg);
@@ -44,7 +43,6 @@ static void answers_a_move(void **state)
 /* T80, SDP-237, SDP-245 */
 static void moves_and_resolves_crossing_by_role(void **state)
 {
-	(void)state;
 	for (int role = 0; role < 2; role++) {
 		struct sdp_msg msg = { .mid = SDP_MID_SUSP_COMM };
 		struct sdp_event ev;
@@ -125,7 +123,6 @@ static void goes_on_between_carriers(void **state)
 	struct sdp_msg msg;
 	struct script s;
 
-	(void)state;
 	open_and_suspend(&s, &opt);
 	assert_true(sdp_conn_send_room(s.conn) > 0);
 	assert_int_equal(script_send(&s, 1, 10, 0), 0);
@@ -157,7 +154,6 @@ static void cancels_between_carriers(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	script_open(&s, &opt, 16);
 	script_send(&s, 1, 1000, SDP_BUF_RDMA);
 	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
@@ -182,7 +178,6 @@ static void gives_credit_for_the_answer(void **state)
 	struct sdp_msg msg;
 	struct script s;
 
-	(void)state;
 	script_open(&s, &opt, 16);
 	for (uint32_t i = 0; i < opt.bufs; i++)
 		assert_int_equal(script_data(&s, 1, 0), 1);
@@ -200,7 +195,6 @@ static void gives_up_without_an_answer(void **state)
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct script s;
 
-	(void)state;
 	opt.susp_ms = 7;
 	script_open(&s, &opt, 16);
 	suspend(&s);
@@ -215,7 +209,6 @@ static void ends_a_carrier_that_the_peer_leaves(void **state)
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct script s;
 
-	(void)state;
 	opt.llp_end_ms = 5;
 	script_open(&s, &opt, 16);
 	suspend_and_answer(&s);
@@ -232,7 +225,6 @@ static void fails_without_a_next_carrier(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	open_and_suspend(&s, &opt);
 	sdp_conn_give_up_move(s.conn, 0);
 	assert_true(script_event(&s, SDP_EV_FAILED, &ev));
@@ -251,7 +243,6 @@ static void closes_after_a_move(void **state)
 	size_t len = sdp_msg_encode(&hello, SDP_LAYOUT_FIGURE, octets);
 	struct script s;
 
-	(void)state;
 	script_open(&s, &opt, 16);
 	assert_int_equal(sdp_conn_shutdown(s.conn, 0), 0);
 	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
@@ -282,7 +273,6 @@ static void hands_over_what_has_not_gone(void **state)
 	struct script s;
 	uint8_t flags;
 
-	(void)state;
 	script_open_as(&s, SDP_ACCEPTING, 16);
 	script_send(&s, 1, 1000, SDP_BUF_RDMA);
 	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
@@ -308,7 +298,6 @@ static void inherits_nothing_behind_the_start(void **state)
 	struct sdp_piece piece = { 5, 1, 3 };
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_ACCEPTING, 16);
 	assert_int_equal(sdp_conn_inherit(s.conn, true, true), -EINVAL);
 	assert_int_equal(sdp_conn_inherit_octets(s.conn, &piece, false),
@@ -324,7 +313,6 @@ static void inherits_what_lies_unread(void **state)
 	struct script s;
 	bool is_oob;
 
-	(void)state;
 	assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
 	assert_int_equal(sdp_conn_inherit(s.conn, true, false), 0);
 	assert_int_equal(sdp_conn_inherit_octets(s.conn, &piece, true), 0);
@@ -344,7 +332,6 @@ static void tells_of_an_urgent_octet_once(void **state)
 	struct sdp_msg msg;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_ACCEPTING, 16);
 	script_send(&s, 1, 3, SDP_BUF_OOB | SDP_BUF_PEND_SENT);
 	assert_true(script_next(&s, &msg));

@@ -215,7 +215,6 @@ static const struct {
 
 static void ends_on_each_violation(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(violations); i++) {
 		struct sdp_options opt = script_options(SDP_CONNECTING);
 		struct sdp_event ev;
@@ -297,7 +296,6 @@ static const struct {
 
 static void ends_on_malformed_octets(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(octets); i++) {
 		struct sdp_options opt = script_options(SDP_CONNECTING);
 		uint8_t buf[64];
@@ -319,7 +317,6 @@ static void ends_on_each_reserved_mid(void **state)
 {
 	unsigned int cnt = 0;
 
-	(void)state;
 	for (unsigned int mid = 0x0f; mid < 0xfd; mid++) {
 		uint8_t buf[] = { 0, 16, 0, (uint8_t)mid,
 				  0, 0,	 0, 16,
@@ -341,7 +338,6 @@ static void ends_on_control_messages_with_more(void **state)
 {
 	unsigned int cnt = 0;
 
-	(void)state;
 	for (uint8_t mid = SDP_MID_DISCONN; mid <= SDP_MID_SUSP_COMM_ACK;
 	     mid++) {
 		struct sdp_msg msg = { .mid = mid, .bufs = 16 };
@@ -367,7 +363,6 @@ static void ends_on_a_repeated_message(void **state)
 {
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(script_data(&s, 1, 0), 1);
 	assert_int_equal(script_data(&s, 1, 0), 1);
@@ -385,7 +380,6 @@ static void checks_what_was_invalidated(void **state)
 		enum sdp_fault fault;
 	} rows[] = { { 0x5001, 0 }, { 0x5002, SDP_FAULT_STAG } };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct sdp_options opt = script_options(SDP_CONNECTING);
 		struct sdp_msg msg = { .mid = SDP_MID_RDMA_RD_COMPL,
@@ -414,7 +408,6 @@ static void checks_what_a_write_invalidated(void **state)
 		     { SDP_MID_RDMA_WR_COMPL, 0x5001, SDP_FAULT_STAG },
 		     { SDP_MID_DATA, 0x5009, SDP_FAULT_STAG } };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct sdp_options opt = script_options(SDP_CONNECTING);
 		struct sdp_msg msg = { .mid = rows[i].mid, .bufs = 16 };
@@ -445,7 +438,6 @@ static void bears_what_may_cross(void **state)
 			       .flags = SDP_FLAG_REQ_PIPE };
 	struct script s;
 
-	(void)state;
 	script_open(&s, &opt, 16);
 	for (size_t i = 0; i < sizeof(mids); i++)
 		assert_int_equal(script_plain(&s, mids[i]), 0);
@@ -466,7 +458,6 @@ static void delivers_payload_of_an_ignored_sink_avail(void **state)
 	struct script s;
 	bool is_oob;
 
-	(void)state;
 	script_open(&s, &opt, 16);
 	sources_pipelined(&s);
 	script_plain(&s, SDP_MID_DATA);

@@ -95,7 +95,6 @@ static const struct {
 
 static void checks_hello(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(hellos); i++) {
 		struct sdp_options opt = script_options(SDP_ACCEPTING);
 		struct sdp_msg msg = script_hello(SDP_MID_HELLO, 8);
@@ -123,7 +122,6 @@ static void checks_hello(void **state)
 /* T13: of another length, or cut. */
 static void refuses_a_hello_of_another_length(void **state)
 {
-	(void)state;
 	for (uint8_t len = 0; len < 34; len++) {
 		struct sdp_options opt = script_options(SDP_ACCEPTING);
 		struct sdp_msg msg = script_hello(SDP_MID_HELLO, 8);
@@ -147,7 +145,6 @@ static void refuses_a_hello_of_another_length(void **state)
 
 static void checks_hello_ack(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < 2 * ARRAY_LEN(hellos); i++) {
 		struct sdp_options opt = script_options(SDP_CONNECTING);
 		struct sdp_msg msg = script_hello(SDP_MID_HELLO_ACK, 8);
@@ -185,7 +182,6 @@ static void says_hello(void **state)
 	struct script s = { 0 };
 	struct sdp_msg msg;
 
-	(void)state;
 	opt.wish_size = 1000;
 	assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
 	sdp_conn_start(s.conn, 0);
@@ -227,7 +223,6 @@ static void answers_by_a_send(void **state)
 	struct sdp_msg msg;
 	struct script s;
 
-	(void)state;
 	opt.ord = 5;
 	open_with_hello(&s, &opt);
 	assert_int_equal(script_work(&s), SDP_WORK_NONE);
@@ -255,7 +250,6 @@ static void takes_data_right_behind_its_hello_ack(void **state)
 	struct sdp_event ev;
 	size_t len = sdp_msg_encode(&msg, opt.layout, buf);
 
-	(void)state;
 	assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
 	sdp_conn_start(s.conn, 0);
 	assert_int_equal(script_work(&s), SDP_WORK_HELLO);
@@ -278,7 +272,6 @@ static void sends_data_right_behind_its_hello_ack(void **state)
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct script s;
 
-	(void)state;
 	open_with_hello(&s, &opt);
 	assert_int_equal(script_work(&s), SDP_WORK_NONE);
 	assert_int_equal(sdp_conn_carrier_up(s.conn, NULL, 0, 0, 0), 0);
@@ -296,7 +289,6 @@ static void answers_by_private_data(void **state)
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct script s;
 
-	(void)state;
 	opt.carrier = SDP_CM_PRIV;
 	open_with_hello(&s, &opt);
 	s.bufs = 8;
@@ -319,7 +311,6 @@ static void speaks_first_after_private_data(void **state)
 	struct script s = { 0 };
 	uint8_t buf[196] = { 0 };
 
-	(void)state;
 	sdp_msg_encode(&msg, opt.layout, buf);
 	assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
 	sdp_conn_start(s.conn, 0);
@@ -340,7 +331,6 @@ static void takes_an_rtr_once(void **state)
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct script s;
 
-	(void)state;
 	script_open(&s, &opt, 16);
 	assert_int_equal(script_raw(&s, "", 0), 0);
 	assert_int_equal(sdp_conn_fault(s.conn), 0);
@@ -355,7 +345,6 @@ static void takes_an_rtr_once(void **state)
 /* SDP-55: before HelloAck the peer may send its RTR, and nothing of SDP. */
 static void takes_nothing_before_its_hello_ack(void **state)
 {
-	(void)state;
 	for (int has_rtr = 0; has_rtr < 2; has_rtr++) {
 		struct sdp_options opt = script_options(SDP_ACCEPTING);
 		struct script s;
@@ -377,7 +366,6 @@ static void ends_when_nothing_comes(void **state)
 	struct script s = { 0 };
 	struct sdp_event ev;
 
-	(void)state;
 	assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
 	sdp_conn_start(s.conn, 5 * MS);
 	assert_true(sdp_conn_deadline(s.conn) == 10005 * MS);

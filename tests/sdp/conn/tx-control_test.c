@@ -24,7 +24,6 @@ static void revokes_src_avails(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	script_send(&s, 1, 1000, SDP_BUF_RDMA);
 	script_send(&s, 2, 1000, SDP_BUF_RDMA);
@@ -48,7 +47,6 @@ static void answers_a_cancel_after_the_read(void **state)
 	uint32_t cancel;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	msg.avail.len = 1001;
 	script_recv(&s, msg);
@@ -77,7 +75,6 @@ static void answers_no_cancel_of_what_is_processed(void **state)
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL, .payload_len = 1 };
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	msg.avail.len = 301;
 	script_recv(&s, msg);
@@ -97,7 +94,6 @@ static void revokes_sink_avails(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	advertise(&s);
 	assert_int_equal(sdp_conn_cancel_recv(s.conn, 9, 0), 0);
@@ -119,7 +115,6 @@ static void ends_a_cancel_by_data(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	advertise(&s);
 	sdp_conn_cancel_recv(s.conn, 9, 0);
@@ -140,7 +135,6 @@ static void acknowledges_no_cancel_during_a_hold(void **state)
 	uint32_t cancel;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(sdp_conn_set_mode(s.conn, SDP_MODE_PIPELINED), 0);
 	assert_int_equal(script_mid(&s), SDP_MID_MODE_CHANGE);
@@ -172,7 +166,6 @@ static void takes_an_acknowledgement_of_a_hold(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	advertise(&s);
 	script_send(&s, 1, 1000, SDP_BUF_RDMA);
@@ -194,7 +187,6 @@ static void forgets_a_cancel_that_came_too_late(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	script_send(&s, 1, 1000, SDP_BUF_RDMA);
 	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
@@ -217,7 +209,6 @@ static void completes_a_write_before_it_acknowledges_a_cancel(void **state)
 	struct sdp_msg msg = { .mid = SDP_MID_SINK_AVAIL };
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(sdp_conn_set_mode(s.conn, SDP_MODE_PIPELINED), 0);
 	assert_int_equal(script_mid(&s), SDP_MID_MODE_CHANGE);
@@ -242,7 +233,6 @@ static void gives_up_a_cancel(void **state)
 {
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	advertise(&s);
 	sdp_conn_cancel_recv(s.conn, 9, 0);
@@ -258,7 +248,6 @@ static void sends_the_four_mode_changes(void **state)
 	struct sdp_msg msg = { .mid = SDP_MID_MODE_CHANGE };
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(sdp_conn_set_mode(s.conn, SDP_MODE_COMBINED), -EINVAL);
 	assert_int_equal(sdp_conn_leave_buffered(s.conn), -EINVAL);
@@ -304,7 +293,6 @@ static void follows_hints(void **state)
 			       .compl_len = 984 };
 	struct script s;
 
-	(void)state;
 	opt.has_manual_mode = false;
 	script_open(&s, &opt, 16);
 	script_send(&s, 1, 1000, SDP_BUF_RDMA);
@@ -327,7 +315,6 @@ static void grows_its_receives(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	script_recv(&s, msg);
 	assert_true(script_event(&s, SDP_EV_RESIZE, &ev));
@@ -361,7 +348,6 @@ static void limits_itself_when_it_asks_for_less(void **state)
 	struct sdp_msg msg;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(sdp_conn_ask_size(s.conn, 100), 0);
 	assert_int_equal(script_mid(&s), SDP_MID_CH_RCV_BUF);
@@ -380,7 +366,6 @@ static void updates_credit_of_a_one_way_stream(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	for (int i = 0; i < 100; i++) {
 		assert_int_equal(script_data(&s, 10, 0), 1);

@@ -26,7 +26,6 @@ static void gathers_small_buffers(void **state)
 	struct script s;
 	struct sdp_msg msg;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	for (uint64_t i = 1; i <= 3; i++)
 		assert_int_equal(script_send(&s, i, 100, 0), 0);
@@ -47,7 +46,6 @@ static void stops_payload_at_two_credits(void **state)
 	struct script s;
 	struct sdp_msg msg;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 3);
 	for (uint64_t i = 1; i <= 3; i++)
 		assert_int_equal(script_send(&s, i, 240, 0), 0);
@@ -69,7 +67,6 @@ static void advertises_in_combined(void **state)
 	struct script s;
 	struct sdp_msg msg;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	assert_int_equal(script_send(&s, 1, 301, SDP_BUF_RDMA), 0);
 	assert_int_equal(script_send(&s, 2, 10, 0), 0);
@@ -105,7 +102,6 @@ static void copies_what_it_may_not_advertise(void **state)
 		{ "Buffered", 301, SDP_BUF_RDMA, true, SDP_MID_DATA },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct script s;
 
@@ -127,7 +123,6 @@ static void sends_what_was_refused(void **state)
 	struct script s;
 	struct sdp_msg msg;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	script_send(&s, 1, 1000, SDP_BUF_RDMA);
 	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
@@ -147,7 +142,6 @@ static void reads_within_its_limits(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	msg.avail.len = 1510;
 	msg.avail.stag = 0x77;
@@ -195,7 +189,6 @@ static void answers_what_does_not_suit(void **state)
 		  SDP_MID_RDMA_RD_COMPL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL,
 				       .payload_len = rows[i].inlined };
@@ -229,7 +222,6 @@ static void advertises_receive_buffers(void **state)
 		{ "MSG_WAITALL", 301, SDP_BUF_RDMA | SDP_BUF_WAITALL, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct sdp_msg msg;
 		struct script s;
@@ -257,7 +249,6 @@ static void advertises_receive_buffers(void **state)
 /* T62, SDP-32: whatever the threshold, not below the size of the receives. */
 static void advertises_what_is_larger_than_a_message(void **state)
 {
-	(void)state;
 	for (uint32_t more = 0; more < 2; more++) {
 		struct sdp_options opt = script_options(SDP_CONNECTING);
 		struct script s;
@@ -278,7 +269,6 @@ static void sends_a_transaction(void **state)
 	struct sdp_msg msg;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	change_sink(&s, SDP_MODE_PIPELINED);
 	script_send(&s, 1, 50, 0);
@@ -298,7 +288,6 @@ static void writes_into_what_is_advertised(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	pipeline_source(&s);
 	msg.avail.len = 1000;
@@ -329,7 +318,6 @@ static void copies_small_buffers_past_a_sink_avail(void **state)
 	struct sdp_msg msg = { .mid = SDP_MID_SINK_AVAIL };
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	pipeline_source(&s);
 	msg.avail.len = 1000;
@@ -346,7 +334,6 @@ static void flags_urgent_octets(void **state)
 	struct sdp_msg msg;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	script_send(&s, 1, 50, SDP_BUF_OOB);
 	script_send(&s, 2, 50, 0);
@@ -374,7 +361,6 @@ static void flags_urgent_octets_not_too_early(void **state)
 	struct sdp_msg msg;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 3000);
 	script_send(&s, 1, (uint32_t)total, 0);
 	script_send(&s, 2, 1, SDP_BUF_OOB);
@@ -398,7 +384,6 @@ static void flags_urgent_octets_by_a_reserved_credit(void **state)
 	struct sdp_msg msg;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 3);
 	script_send(&s, 1, 10, 0);
 	assert_true(script_next(&s, &msg));
@@ -419,7 +404,6 @@ static void keeps_the_urgent_octet_out_of_adverts(void **state)
 	struct sdp_msg msg;
 	struct script s;
 
-	(void)state;
 	script_open_as(&s, SDP_CONNECTING, 16);
 	script_send(&s, 1, 1000, SDP_BUF_RDMA | SDP_BUF_OOB);
 	assert_true(script_next(&s, &msg));

@@ -23,7 +23,6 @@ static void refuses_calls_before_and_after(void **state)
 	struct sdp_conn *conn;
 	struct script s;
 
-	(void)state;
 	assert_int_equal(sdp_conn_new(&conn, &opt), 0);
 	assert_int_equal(sdp_conn_send(conn, &buf), -ENOTCONN);
 	assert_int_equal(sdp_conn_post_recv(conn, &buf), -ENOTCONN);
@@ -44,7 +43,6 @@ static void takes_as_many_buffers_as_it_can(void **state)
 {
 	struct script s;
 
-	(void)state;
 	open_it(&s);
 	assert_int_equal(script_send(&s, 1, 0, 0), -EINVAL);
 	assert_int_equal(script_send(&s, 1, 0x80000001, 0), -EINVAL);
@@ -63,7 +61,6 @@ static void lets_the_newest_buffer_grow(void **state)
 	struct sdp_msg msg;
 	struct script s;
 
-	(void)state;
 	open_it(&s);
 	assert_int_equal(sdp_conn_send_more(s.conn, 1, 5), -ENOENT);
 	script_send(&s, 1, 10, 0);
@@ -83,7 +80,6 @@ static void gives_send_buffers_back_in_order(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	open_it(&s);
 	script_send(&s, 1, 10, 0);
 	script_send(&s, 2, 1000, SDP_BUF_RDMA);
@@ -107,7 +103,6 @@ static void cuts_cancelled_buffers_out(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	open_it(&s);
 	for (uint64_t i = 1; i <= 3; i++)
 		script_send(&s, i, (uint32_t)(10 * i), 0);
@@ -133,7 +128,6 @@ static void gives_a_cancelled_buffer_back_before_others(void **state)
 	struct sdp_msg msg;
 	struct script s;
 
-	(void)state;
 	script_open(&s, &opt, 3);
 	script_send(&s, 1, 1000, 0);
 	script_send(&s, 2, 1000, SDP_BUF_RDMA);
@@ -170,7 +164,6 @@ static void cuts_an_urgent_octet_out(void **state)
 	struct sdp_msg msg;
 	struct script s;
 
-	(void)state;
 	open_it(&s);
 	script_send(&s, 1, 10, SDP_BUF_OOB);
 	script_send(&s, 2, 10, 0);
@@ -189,7 +182,6 @@ static void delivers_in_place(void **state)
 	struct script s;
 	bool is_oob;
 
-	(void)state;
 	open_it(&s);
 	assert_int_equal(sdp_conn_peek(s.conn, 0, &piece, &is_oob), 0);
 	s.rx = 100;
@@ -234,7 +226,6 @@ static void fills_receive_buffers(void **state)
 		{ "up to the urgent octet", 0, { 10, 20, 30 }, 2, 30 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct sdp_event ev;
 		struct script s;
@@ -262,7 +253,6 @@ static void ends_receives_at_the_end(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	open_it(&s);
 	script_post(&s, 1, 10, 0);
 	script_plain(&s, SDP_MID_DISCONN);
@@ -279,7 +269,6 @@ static void gives_cancelled_receives_back(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	open_it(&s);
 	script_post(&s, 1, 10, 0);
 	script_post(&s, 2, 10, 0);
@@ -298,7 +287,6 @@ static void refuses_what_is_advertised(void **state)
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL, .payload_len = 1 };
 	struct script s;
 
-	(void)state;
 	open_it(&s);
 	assert_int_equal(sdp_conn_refuse_advert(s.conn), -ENOENT);
 	msg.avail.len = 500;
@@ -318,7 +306,6 @@ static void keeps_a_buffer_that_got_nothing(void **state)
 	struct sdp_event ev;
 	struct script s;
 
-	(void)state;
 	open_it(&s);
 	script_recv(&s, msg);
 	script_post(&s, 1, 400, SDP_BUF_RDMA);
@@ -339,7 +326,6 @@ static void refuses_unknown_completions(void **state)
 {
 	struct script s;
 
-	(void)state;
 	open_it(&s);
 	assert_int_equal(sdp_conn_work_done(s.conn, 0, true, 0), -EINVAL);
 	script_send(&s, 1, 10, 0);
@@ -357,7 +343,6 @@ static void keeps_within_the_send_queue(void **state)
 	struct script s;
 	uint32_t signaled = 0, cnt = 0, last = 0;
 
-	(void)state;
 	opt.work_cap = 4;
 	script_open(&s, &opt, 100);
 	script_send(&s, 1, 10000, 0);

@@ -47,7 +47,6 @@ static void counts_messages_and_wraps(void **state)
 	struct sdp_credit c = open_credit(100, 0);
 	struct sdp_msg msg = { .mid = SDP_MID_DATA };
 
-	(void)state;
 	sdp_credit_send(&c, &msg);
 	assert_int_equal(msg.mseq, 0);
 	assert_int_equal(msg.mseqack, 0);
@@ -71,7 +70,6 @@ static void computes_the_credit(void **state)
 {
 	struct sdp_credit c = open_credit(5, 0);
 
-	(void)state;
 	assert_int_equal(sdp_credit_get(&c), 5);
 	send_one(&c);
 	send_one(&c);
@@ -92,7 +90,6 @@ static void answers_before_it_has_sent(void **state)
 {
 	struct sdp_credit c = open_credit(3, 0);
 
-	(void)state;
 	for (uint32_t i = 0; i < 5; i++)
 		assert_int_equal(recv_one(&c, i, 0, 3, 10), 0);
 	assert_int_equal(sdp_credit_get(&c), 3);
@@ -103,7 +100,6 @@ static void counts_hello_ack_until_it_hears(void **state)
 {
 	struct sdp_credit c = open_credit(3, 0);
 
-	(void)state;
 	sdp_credit_hello_ack_sent(&c);
 	assert_int_equal(sdp_credit_get(&c), 2);
 	assert_false(sdp_credit_allows(&c, SDP_CREDIT_PAYLOAD));
@@ -122,7 +118,6 @@ static void allows_by_the_table(void **state)
 		{ true, true, true },
 	};
 
-	(void)state;
 	for (uint32_t have = 0; have < 4; have++) {
 		struct sdp_credit c = open_credit(10, 0);
 
@@ -143,7 +138,6 @@ static void sends_no_update_at_one_credit_without_gain(void **state)
 {
 	struct sdp_credit c = open_credit(1, 0);
 
-	(void)state;
 	assert_false(sdp_credit_allows(&c, SDP_CREDIT_UPDATE));
 	recv_one(&c, 0, 0, 1, 1);
 	recv_one(&c, 1, 0, 1, 1); /* still held by the ULP */
@@ -158,7 +152,6 @@ static void is_due_when_the_peer_runs_low(void **state)
 	struct sdp_credit c = open_credit(100, 0);
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 5; i++)
 		recv_one(&c, i, 0, 100, 1);
 	assert_false(sdp_credit_is_update_due(&c)); /* nothing to give */
@@ -177,7 +170,6 @@ static void does_not_answer_updates_for_ever(void **state)
 {
 	struct sdp_credit c;
 
-	(void)state;
 	sdp_credit_init(&c, 4, 0, 0);
 	sdp_credit_post(&c, 4);
 	sdp_credit_hello_bufs(&c);
@@ -211,7 +203,6 @@ static void refuses_wrong_numbers(void **state)
 		{ "acknowledges -1", 1, 0xffffffff, SDP_FAULT_MSEQACK },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct sdp_credit c = open_credit(10, 0);
 
@@ -227,7 +218,6 @@ static void refuses_an_ack_that_goes_back(void **state)
 {
 	struct sdp_credit c = open_credit(10, 0);
 
-	(void)state;
 	for (int n = 0; n < 4; n++)
 		send_one(&c);
 	assert_int_equal(recv_one(&c, 0, 2, 10, 0), 0);
@@ -237,7 +227,6 @@ static void refuses_an_ack_that_goes_back(void **state)
 
 static void takes_zero_or_one_for_the_first(void **state)
 {
-	(void)state;
 	for (uint32_t first = 0; first < 4; first++) {
 		struct sdp_credit c = open_credit(10, 0);
 
@@ -251,7 +240,6 @@ static void refuses_more_than_was_posted(void **state)
 {
 	struct sdp_credit c = open_credit(10, 0);
 
-	(void)state;
 	for (uint32_t i = 0; i < 9; i++)
 		assert_int_equal(recv_one(&c, i, 0, 10, 1), 0);
 	assert_int_equal(recv_one(&c, 9, 0, 10, 1), SDP_FAULT_CREDIT);
@@ -263,7 +251,6 @@ static void holds_the_acknowledgement_back(void **state)
 	struct sdp_credit c = open_credit(10, 0);
 	struct sdp_msg msg = { .mid = SDP_MID_DATA };
 
-	(void)state;
 	for (uint32_t i = 0; i < 3; i++)
 		recv_one(&c, i, 0, 10, 0);
 	sdp_credit_hold(&c);

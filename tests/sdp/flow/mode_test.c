@@ -34,7 +34,6 @@ static const struct {
 
 static void allows_what_figure_25_allows(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(figure); i++) {
 		assert_int_equal(sdp_mode_src_avail_max(figure[i].ab),
 				 figure[i].send_src);
@@ -54,7 +53,6 @@ static void allows_what_figure_25_allows(void **state)
 /* T46 */
 static void wants_payload_in_combined_only(void **state)
 {
-	(void)state;
 	assert_true(sdp_mode_has_inline(C));
 	assert_false(sdp_mode_has_inline(P));
 }
@@ -64,7 +62,6 @@ static void knows_four_transitions(void **state)
 {
 	unsigned int cnt = 0;
 
-	(void)state;
 	for (int from = 0; from < 3; from++) {
 		for (int to = 0; to < 3; to++) {
 			for (int src = 0; src < 2; src++)

@@ -24,7 +24,6 @@ static void limits_payload_by_the_peers_size(void **state)
 {
 	struct sdp_resize r = make(100, 37);
 
-	(void)state;
 	assert_int_equal(sdp_resize_payload_max(&r, SDP_MID_DATA), 21);
 	assert_int_equal(sdp_resize_payload_max(&r, SDP_MID_SRC_AVAIL), 5);
 	assert_int_equal(sdp_resize_payload_max(&r, SDP_MID_SINK_AVAIL), 1);
@@ -56,7 +55,6 @@ static void uses_sizes_as_the_table_says(void **state)
 		  100, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct sdp_resize r = make(100, 100);
 		uint32_t next = rows[i].asked > 100 ? 0x10000 : 40;
@@ -79,7 +77,6 @@ static void refuses_to_ask_for_nonsense(void **state)
 {
 	struct sdp_resize r = make(100, 100);
 
-	(void)state;
 	assert_int_equal(sdp_resize_may_ask(&r, 36), -EINVAL);
 	assert_int_equal(sdp_resize_may_ask(&r, 100), -EINVAL);
 	assert_int_equal(sdp_resize_may_ask(&r, 0x80000001), -EINVAL);
@@ -90,7 +87,6 @@ static void refuses_an_answer_without_request(void **state)
 {
 	struct sdp_resize r = make(100, 100);
 
-	(void)state;
 	assert_int_equal(sdp_resize_on_ack(&r, 100), SDP_FAULT_RESIZE);
 }
 
@@ -99,7 +95,6 @@ static void answers_after_the_old_receives(void **state)
 {
 	struct sdp_resize r = make(100, 100);
 
-	(void)state;
 	assert_int_equal(sdp_resize_on_request(&r, 500, true), 0);
 	assert_true(r.is_wanted && r.wanted == 500);
 	sdp_resize_decide(&r, 500, 4);
@@ -133,7 +128,6 @@ static void keeps_the_answer_in_range(void **state)
 		{ "too large", 0x80000001, 500, 100 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct sdp_resize r = make(100, 100);
 
@@ -149,7 +143,6 @@ static void resolves_crossing_requests_by_role(void **state)
 {
 	struct sdp_resize r = make(100, 100);
 
-	(void)state;
 	sdp_resize_sent_request(&r, 50);
 	assert_int_equal(sdp_resize_on_request(&r, 500, true), 0);
 	assert_false(r.is_wanted); /* accepting: disregarded */
@@ -165,7 +158,6 @@ static void refuses_a_second_request(void **state)
 {
 	struct sdp_resize r = make(100, 100);
 
-	(void)state;
 	assert_int_equal(sdp_resize_on_request(&r, 500, true), 0);
 	assert_int_equal(sdp_resize_on_request(&r, 500, true),
 			 SDP_FAULT_RESIZE);

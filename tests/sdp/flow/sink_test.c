@@ -40,7 +40,6 @@ static void gives_one_message_to_an_advertised_buffer(void **state)
 	struct sdp_sink *s = make(&f, SDP_MODE_PIPELINED);
 	enum sdp_sink_payload kind;
 
-	(void)state;
 	sdp_sink_sent_sink_avail(s, 1, 1000);
 	assert_int_equal(sdp_sink_on_payload(s, 10, &kind), 0);
 	assert_int_equal(kind, SDP_SINK_SOLO);
@@ -58,7 +57,6 @@ static void ignores_src_avails_that_a_sink_avail_crossed(void **state)
 	struct sdp_sink *s = make(&f, SDP_MODE_PIPELINED);
 	bool is_taken = true;
 
-	(void)state;
 	sdp_sink_sent_sink_avail(s, 1, 1000);
 	assert_int_equal(src_avail(s, 500, 0, &is_taken), 0);
 	assert_false(is_taken);
@@ -89,7 +87,6 @@ static void refuses_src_avails_by_mode(void **state)
 		  SDP_FAULT_ADVERTS },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct fixture f;
 		struct sdp_sink *s = make(&f, SDP_MODE_PIPELINED);
@@ -111,7 +108,6 @@ static void refuses_payload_behind_a_src_avail(void **state)
 	enum sdp_sink_payload kind;
 	bool is_taken;
 
-	(void)state;
 	src_avail(s, 500, 0, &is_taken);
 	src_avail(s, 300, 0, &is_taken);
 	assert_int_equal(sdp_sink_on_payload(s, 1, &kind), SDP_FAULT_PAYLOAD);
@@ -132,7 +128,6 @@ static void reads_in_pieces(void **state)
 	struct sdp_sink *s = make(&f, SDP_MODE_COMBINED);
 	bool is_taken;
 
-	(void)state;
 	assert_int_equal(src_avail(s, 500, 16, &is_taken), 0);
 	assert_int_equal(s->nd, 1);
 	assert_int_equal(sdp_sink_head(s)->done, 16);
@@ -152,7 +147,6 @@ static void checks_write_completions(void **state)
 	struct sdp_sink *s = make(&f, SDP_MODE_PIPELINED);
 	uint32_t stag = 0;
 
-	(void)state;
 	assert_int_equal(sdp_sink_on_wr_compl(s, 1, &stag), SDP_FAULT_WR_COMPL);
 	sdp_sink_sent_sink_avail(s, 7, 1000);
 	assert_int_equal(sdp_sink_on_wr_compl(s, 1001, &stag),
@@ -169,7 +163,6 @@ static void cancels_src_avails(void **state)
 	struct sdp_sink *s = make(&f, SDP_MODE_PIPELINED);
 	bool is_taken;
 
-	(void)state;
 	assert_int_equal(sdp_sink_on_src_cancel(s, false),
 			 SDP_SINK_CANCEL_IGNORE);
 	src_avail(s, 500, 0, &is_taken);
@@ -190,7 +183,6 @@ static void cancels_its_own_adverts(void **state)
 	struct sdp_sink *s = make(&f, SDP_MODE_PIPELINED);
 	enum sdp_sink_payload kind;
 
-	(void)state;
 	sdp_sink_sent_sink_avail(s, 1, 1000);
 	sdp_sink_sent_sink_avail(s, 2, 1000);
 	sdp_sink_sent_cancel(s, 5);
@@ -217,7 +209,6 @@ static void advertises_only_when_it_may(void **state)
 	struct sdp_sink *s = make(&f, SDP_MODE_COMBINED);
 	bool is_taken;
 
-	(void)state;
 	assert_false(sdp_sink_may_advertise(s));
 	s->mode = SDP_MODE_PIPELINED;
 	assert_true(sdp_sink_may_advertise(s));
@@ -234,7 +225,6 @@ static void follows_mode_changes(void **state)
 	struct sdp_sink *s = make(&f, SDP_MODE_COMBINED);
 	bool is_taken;
 
-	(void)state;
 	assert_int_equal(sdp_sink_on_change(s, SDP_MODE_COMBINED),
 			 SDP_FAULT_MODE);
 	src_avail(s, 500, 1, &is_taken);
@@ -261,7 +251,6 @@ static void forgets_its_adverts_at_the_end(void **state)
 	struct fixture f;
 	struct sdp_sink *s = make(&f, SDP_MODE_PIPELINED);
 
-	(void)state;
 	sdp_sink_sent_sink_avail(s, 1, 1000);
 	sdp_sink_sent_cancel(s, 3);
 	sdp_sink_on_discon(s);

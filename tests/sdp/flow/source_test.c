@@ -40,7 +40,6 @@ static void discards_stale_adverts(void **state)
 	struct fixture f;
 	struct sdp_source *s = make(&f, SDP_MODE_PIPELINED);
 
-	(void)state;
 	sdp_source_sent_payload(s, 10);
 	sdp_source_sent_payload(s, 10);
 	assert_int_equal(sink_avail(s, 0), 0);
@@ -62,7 +61,6 @@ static void compares_counters_that_wrap(void **state)
 	struct fixture f;
 	struct sdp_source *s = make(&f, SDP_MODE_PIPELINED);
 
-	(void)state;
 	s->pnd = 0xffffffff;
 	sdp_source_sent_payload(s, 1);
 	assert_int_equal(sink_avail(s, 0xffffffff), 0);
@@ -79,7 +77,6 @@ static void lets_a_sink_avail_win(void **state)
 	struct fixture f;
 	struct sdp_source *s = make(&f, SDP_MODE_PIPELINED);
 
-	(void)state;
 	sdp_source_sent_src_avail(s, 0, 1, 500, 0);
 	sdp_source_sent_src_avail(s, 1, 2, 300, 0);
 	assert_int_equal(sdp_source_next_pos(s), 800);
@@ -98,7 +95,6 @@ static void adds_up_read_completions(void **state)
 	struct sdp_source *s = make(&f, SDP_MODE_COMBINED);
 	uint32_t stag = 0;
 
-	(void)state;
 	assert_int_equal(sdp_source_on_rd_compl(s, 1, &stag),
 			 SDP_FAULT_RD_COMPL);
 	sdp_source_sent_src_avail(s, 0, 77, 500, 16);
@@ -122,7 +118,6 @@ static void sends_what_a_send_sm_wants(void **state)
 	struct sdp_source *s = make(&f, SDP_MODE_PIPELINED);
 	uint32_t stag;
 
-	(void)state;
 	assert_int_equal(sdp_source_on_send_sm(s, false), SDP_FAULT_RD_COMPL);
 	sdp_source_sent_src_avail(s, 0, 1, 500, 0);
 	sdp_source_sent_src_avail(s, 1, 2, 300, 0);
@@ -146,7 +141,6 @@ static void ends_a_cancel(void **state)
 	struct sdp_source *s = make(&f, SDP_MODE_PIPELINED);
 	uint32_t stag;
 
-	(void)state;
 	sdp_source_sent_src_avail(s, 0, 1, 500, 0);
 	sdp_source_sent_src_avail(s, 1, 2, 300, 0);
 	sdp_source_sent_cancel(s, 2);
@@ -170,7 +164,6 @@ static void changes_mode_when_it_may(void **state)
 	struct fixture f;
 	struct sdp_source *s = make(&f, SDP_MODE_COMBINED);
 
-	(void)state;
 	sdp_source_sent_src_avail(s, 0, 1, 500, 1);
 	assert_false(sdp_source_may_change(s, SDP_MODE_BUFFERED));
 	assert_true(sdp_source_may_change(s, SDP_MODE_PIPELINED));
@@ -199,7 +192,6 @@ static void reissues_in_the_window(void **state)
 		{ "had come before", false, true, true, false, 1 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct fixture f;
 		struct sdp_source *s = make(&f, SDP_MODE_PIPELINED);
@@ -232,7 +224,6 @@ static void refuses_sink_avails_by_mode(void **state)
 {
 	struct fixture f;
 
-	(void)state;
 	assert_int_equal(sink_avail(make(&f, SDP_MODE_COMBINED), 0),
 			 SDP_FAULT_SINK_AVAIL);
 	assert_int_equal(sink_avail(make(&f, SDP_MODE_BUFFERED), 0),
@@ -245,7 +236,6 @@ static void answers_a_sink_cancel_once(void **state)
 	struct fixture f;
 	struct sdp_source *s = make(&f, SDP_MODE_PIPELINED);
 
-	(void)state;
 	assert_false(sdp_source_on_sink_cancel(s, false));
 	sink_avail(s, 0);
 	sink_avail(s, 0);
@@ -263,7 +253,6 @@ static void takes_change_from_the_sink(void **state)
 	struct fixture f;
 	struct sdp_source *s = make(&f, SDP_MODE_BUFFERED);
 
-	(void)state;
 	assert_int_equal(sdp_source_on_change(s, SDP_MODE_PIPELINED),
 			 SDP_FAULT_MODE);
 	assert_int_equal(sdp_source_on_change(s, SDP_MODE_COMBINED), 0);
@@ -278,7 +267,6 @@ static void keeps_its_place_over_a_restart(void **state)
 	struct sdp_source *s = make(&f, SDP_MODE_PIPELINED);
 	uint32_t stag;
 
-	(void)state;
 	sdp_source_sent_src_avail(s, 0, 1, 500, 0);
 	assert_int_equal(sdp_source_on_rd_compl(s, 100, &stag), 0);
 	sdp_source_restart(s);

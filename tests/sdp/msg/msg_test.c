@@ -67,7 +67,6 @@ static size_t encode(const struct sdp_msg *msg, enum sdp_layout layout,
 /* T1, T4 */
 static void decodes_vectors(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(sdp_vectors); i++) {
 		const struct sdp_vector *v = &sdp_vectors[i];
 		uint8_t buf[BUF_SIZE];
@@ -85,7 +84,6 @@ static void decodes_vectors(void **state)
 
 static void encodes_vectors(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(sdp_vectors); i++) {
 		const struct sdp_vector *v = &sdp_vectors[i];
 		uint8_t want[BUF_SIZE], out[BUF_SIZE];
@@ -99,7 +97,6 @@ static void encodes_vectors(void **state)
 
 static void refuses_each_prefix(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(sdp_vectors); i++) {
 		const struct sdp_vector *v = &sdp_vectors[i];
 		uint8_t buf[BUF_SIZE];
@@ -142,7 +139,6 @@ static void sees_each_bit_flip(void **state)
 {
 	size_t seen = 0, refused = 0, ignored = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(sdp_vectors); i++) {
 		const struct sdp_vector *v = &sdp_vectors[i];
 		uint8_t buf[BUF_SIZE], out[BUF_SIZE];
@@ -247,7 +243,6 @@ static const struct {
 
 static void refuses_malformed_messages(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
 		uint8_t buf[BUF_SIZE];
 		size_t len = test_unhex(refused[i].hex, buf, sizeof(buf));
@@ -267,7 +262,6 @@ static void knows_every_mid_and_no_other(void **state)
 {
 	unsigned int known = 0;
 
-	(void)state;
 	for (unsigned int mid = 0; mid < 256; mid++) {
 		bool is_known = mid <= 0x0e || mid >= 0xfd;
 		size_t size = sdp_mid_header_size((uint8_t)mid);
@@ -349,7 +343,6 @@ static void set_field(struct sdp_msg *msg, size_t i, bool is_max)
 
 static void carries_the_ends_of_every_field(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < 4 * ARRAY_LEN(fields); i++) {
 		enum sdp_layout layout = i & 1 ? SDP_LAYOUT_MIRRORED
 					       : SDP_LAYOUT_FIGURE;
@@ -376,7 +369,6 @@ static void takes_padded_start_messages(void **state)
 	uint8_t buf[256] = { 0 };
 	struct sdp_msg msg;
 
-	(void)state;
 	assert_int_equal(test_unhex(sdp_vectors[0].hex, buf, sizeof(buf)), 32);
 	assert_int_equal(
 		sdp_msg_decode_padded(buf, 32, SDP_LAYOUT_FIGURE, &msg), 0);
@@ -403,7 +395,6 @@ static void says_which_messages_are_solicited(void **state)
 		SDP_MID_RDMA_RD_COMPL,	   SDP_MID_SINK_CANCEL_ACK,
 	};
 
-	(void)state;
 	for (unsigned int mid = 0; mid < 255; mid++)
 		assert_int_equal(
 			sdp_msg_is_solicited((uint8_t)mid, 0xff),

@@ -12,7 +12,6 @@ static struct sdp_pm_cache cache;
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(&cache, 0, sizeof(cache));
 	return 0;
 }
@@ -53,7 +52,6 @@ static int get(unsigned int host, uint16_t port, uint64_t now_ms)
 /* T91, SDP-258 */
 static void forgets_in_time(void **state)
 {
-	(void)state;
 	assert_int_equal(get(1, 80, NOW), -1);
 	put(1, 80, SDP_PM_CACHED_MAPPED, NOW, NOW + 250);
 	put(2, 80, SDP_PM_CACHED_MAPPED, NOW, NOW);
@@ -69,7 +67,6 @@ static void forgets_in_time(void **state)
 
 static void remembers_silence_of_a_whole_host(void **state)
 {
-	(void)state;
 	put(1, 80, SDP_PM_CACHED_SILENT, NOW, NOW + 9);
 	put(2, 80, SDP_PM_CACHED_DENIED, NOW, NOW + 9);
 	assert_int_equal(get(1, 443, NOW), SDP_PM_CACHED_SILENT);
@@ -82,7 +79,6 @@ static void remembers_silence_of_a_whole_host(void **state)
 
 static void replaces_what_it_knew(void **state)
 {
-	(void)state;
 	put(1, 80, SDP_PM_CACHED_MAPPED, NOW, NOW + 9);
 	put(1, 80, SDP_PM_CACHED_DENIED, NOW, NOW + 9);
 	assert_int_equal(get(1, 80, NOW), SDP_PM_CACHED_DENIED);
@@ -96,7 +92,6 @@ static void tells_families_apart(void **state)
 	struct sdp_pm_key key = key_make(1, 80);
 	struct sdp_pm_cache_entry entry;
 
-	(void)state;
 	put(1, 80, SDP_PM_CACHED_MAPPED, NOW, NOW + 9);
 	assert_true(sdp_pm_cache_get(&cache, NOW, &key, &entry));
 	assert_int_equal(entry.ap_port, 81);
@@ -110,7 +105,6 @@ static void stays_within_its_size(void **state)
 {
 	unsigned int known = 0;
 
-	(void)state;
 	put(0, 1, SDP_PM_CACHED_MAPPED, NOW, UINT64_MAX);
 	for (unsigned int i = 1; i <= 100000; i++) {
 		put(i, 80, SDP_PM_CACHED_MAPPED, NOW, NOW + i);

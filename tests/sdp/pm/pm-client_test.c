@@ -182,7 +182,6 @@ static void finds_the_sdp_address(void **state)
 		{ "::1", "::1", "::", "::1", "::1" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct sdp_pm_result result;
 		struct sdp_pm_msg req;
@@ -212,7 +211,6 @@ static void remembers_as_long_as_it_may(void **state)
 	struct sockaddr_storage peer = test_addr("127.0.0.1", 80);
 	struct sdp_pm_result result;
 
-	(void)state;
 	server_start("127.0.0.1", ACCEPT, 0);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(query("127.0.0.1", 80, "0.0.0.0", NEVER_MS, -1,
@@ -243,7 +241,6 @@ static void remembers_as_long_as_it_may(void **state)
 /* SDP-250 */
 static void asks_at_port_3935(void **state)
 {
-	(void)state;
 	unsetenv("USIW_SDP_PM_PORT");
 	assert_int_equal(util_settings()->sdp_pm_port, SDP_PM_UDP_PORT);
 	assert_int_equal(SDP_PM_UDP_PORT, 3935);
@@ -254,7 +251,6 @@ static void takes_a_deny_and_remembers_it(void **state)
 {
 	struct sdp_pm_result result;
 
-	(void)state;
 	server_start("127.0.0.1", DENY, 0);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(query("127.0.0.1", 80, "0.0.0.0", NEVER_MS, -1,
@@ -278,7 +274,6 @@ static void gives_up_and_remembers_it(void **state)
 	const struct itimerval never = { .it_value = { 0, 0 } };
 	struct sdp_pm_result result;
 
-	(void)state;
 	server_start("127.0.0.1", SILENT, 0);
 	setitimer(ITIMER_REAL, &often, NULL);
 	assert_int_equal(query("127.0.0.1", 80, "0.0.0.0", 30, -1, &result), 0);
@@ -299,7 +294,6 @@ static void does_not_wait_where_nobody_listens(void **state)
 {
 	struct sdp_pm_result result;
 
-	(void)state;
 	server_start("127.0.0.1", SILENT, 0);
 	server_stop(); /* its port is closed now */
 	assert_int_equal(
@@ -312,7 +306,6 @@ static void ends_when_it_is_told(void **state)
 	struct sdp_pm_result result;
 	int stop[2];
 
-	(void)state;
 	server_start("127.0.0.1", SILENT, 0);
 	assert_int_equal(pipe(stop), 0);
 	assert_int_equal(write(stop[1], "", 1), 1);
@@ -358,7 +351,6 @@ static void leaves_nothing_to_a_jump(void **state)
 	int before = open_cnt(), cancel_state;
 	sigset_t alarm;
 
-	(void)state;
 	sigemptyset(&alarm);
 	sigaddset(&alarm, SIGALRM);
 	sigaction(SIGALRM, &sa, &old);
@@ -390,7 +382,6 @@ static void hears_nobody_else(void **state)
 {
 	struct sdp_pm_result result;
 
-	(void)state;
 	server_start("127.0.0.1", UNEXPECTED, 0);
 	assert_int_equal(query("127.0.0.1", 80, "0.0.0.0", 20, -1, &result), 0);
 	assert_int_equal(result.outcome, SDP_PM_NO_ANSWER);
@@ -405,7 +396,6 @@ static void denies_what_was_rejected(void **state)
 	struct sockaddr_storage peer = test_addr("127.0.0.1", 80);
 	struct sdp_pm_result result;
 
-	(void)state;
 	server_start("127.0.0.1", ACCEPT, 255);
 	assert_int_equal(
 		query("127.0.0.1", 80, "0.0.0.0", NEVER_MS, -1, &result), 0);
@@ -423,7 +413,6 @@ static void refuses_wrong_addresses(void **state)
 	struct sockaddr_storage addr = test_addr("127.0.0.1", 80);
 	struct sdp_pm_result result;
 
-	(void)state;
 	sdp_pm_fork_child(); /* nothing is remembered */
 	server.port = 1;
 	assert_int_equal(query("127.0.0.1", 0, "0.0.0.0", 1, -1, &result),
@@ -460,7 +449,6 @@ static void serves_many_threads(void **state)
 {
 	struct client clients[16];
 
-	(void)state;
 	server_start("127.0.0.1", ACCEPT, 40);
 	for (unsigned int i = 0; i < ARRAY_LEN(clients); i++) {
 		clients[i].port = (uint16_t)(80 + i % 4);

@@ -60,7 +60,6 @@ static bool are_same(const struct sdp_pm_msg *a, const struct sdp_pm_msg *b)
 /* T84 */
 static void decodes_and_encodes_vectors(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(vectors); i++) {
 		uint8_t buf[SDP_PM_SIZE], out[SDP_PM_SIZE];
 		struct sdp_pm_msg msg;
@@ -78,7 +77,6 @@ static void decodes_and_encodes_vectors(void **state)
 /* T93 */
 static void drops_every_other_size(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(vectors); i++) {
 		uint8_t buf[SDP_PM_SIZE + 1] = { 0 };
 		struct sdp_pm_msg msg;
@@ -109,7 +107,6 @@ static void sees_each_bit_flip(void **state)
 {
 	size_t dropped = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(vectors); i++) {
 		for (size_t bit = 0; bit < 8 * SDP_PM_SIZE; bit++) {
 			uint8_t buf[SDP_PM_SIZE], out[SDP_PM_SIZE];
@@ -134,7 +131,6 @@ static void sees_each_bit_flip(void **state)
 /* Version 1 to 3, and every IPV but 4 and 6. */
 static void drops_other_versions_and_families(void **state)
 {
-	(void)state;
 	for (unsigned int first = 0; first < 256; first++) {
 		uint8_t buf[SDP_PM_SIZE];
 		struct sdp_pm_msg msg;
@@ -159,7 +155,6 @@ static void counts_the_cache_time(void **state)
 		{ 128, 128000 }, { 254, 254000 }, { 255, UINT64_MAX },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		assert_true(sdp_pm_time_ms(rows[i].time) == rows[i].ms);
 }

@@ -52,7 +52,6 @@ static void sends_a_pm_req(void **state)
 	struct sdp_pm_query query;
 	uint8_t out[SDP_PM_SIZE];
 
-	(void)state;
 	start(&query);
 	assert_true(sdp_pm_query_due_ms(&query) <= NOW);
 	assert_int_equal(sdp_pm_query_next(&query, NOW, out), SDP_PM_SIZE);
@@ -67,7 +66,6 @@ static void repeats_the_same_and_gives_up(void **state)
 	uint8_t first[SDP_PM_SIZE], out[SDP_PM_SIZE];
 	struct sdp_pm_query query;
 
-	(void)state;
 	start(&query);
 	for (size_t i = 0; i < ARRAY_LEN(at_ms); i++) {
 		assert_int_equal(sdp_pm_query_due_ms(&query), NOW + at_ms[i]);
@@ -100,7 +98,6 @@ static void acknowledges_the_accept_once(void **state)
 	uint8_t out[SDP_PM_SIZE], ack[SDP_PM_SIZE];
 	struct sdp_pm_query query;
 
-	(void)state;
 	start(&query);
 	sdp_pm_query_next(&query, NOW, out);
 	sdp_pm_query_next(&query, NOW + 250, out);
@@ -137,7 +134,6 @@ static void ends_at_a_deny_without_ack(void **state)
 	struct sdp_pm_query query;
 	uint8_t out[SDP_PM_SIZE];
 
-	(void)state;
 	start(&query);
 	sdp_pm_query_next(&query, NOW, out);
 	deny.ap_port = 0; /* C20: not looked at */
@@ -165,7 +161,6 @@ static void drops_what_is_no_answer(void **state)
 	uint8_t buf[SDP_PM_SIZE];
 	struct sdp_pm_msg msg;
 
-	(void)state;
 	start(&query);
 	sdp_pm_query_next(&query, NOW, buf);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -203,7 +198,6 @@ static void bears_extreme_options(void **state)
 	uint64_t now = 0;
 	int sends = 0;
 
-	(void)state;
 	sdp_pm_query_start(&query, now, &request, UINT32_MAX / 3, 40);
 	while (query.state == SDP_PM_QUERY_ASKING) {
 		sends += sdp_pm_query_next(&query, now, out) != 0;

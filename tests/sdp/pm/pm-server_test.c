@@ -23,14 +23,12 @@ static int setup(void **state)
 		.secret = 0x1234,
 	};
 
-	(void)state;
 	server = sdp_pm_server_new(&options);
 	return server ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	sdp_pm_server_free(server);
 	return 0;
 }
@@ -115,7 +113,6 @@ static void accepts_and_echoes(void **state)
 	struct sdp_pm_msg req = request(0), want = req, reply;
 	uint8_t out[SDP_PM_SIZE];
 
-	(void)state;
 	reply = ask(&req, SDP_PORT);
 	want.type = SDP_PM_ACCEPT;
 	want.time = 40;
@@ -141,7 +138,6 @@ static void denies_and_keeps_nothing(void **state)
 {
 	struct sdp_pm_msg req = request(0), want = req, reply;
 
-	(void)state;
 	reply = ask(&req, 0);
 	want.type = SDP_PM_DENY;
 	assert_same(&reply, &want);
@@ -155,7 +151,6 @@ static void answers_duplicates_anew(void **state)
 {
 	struct sdp_pm_msg req = request(0), first, second;
 
-	(void)state;
 	first = ask_from(&req, NOW, &here, SDP_PORT);
 	second = ask_from(&req, NOW + 3000, &here, SDP_PORT);
 	assert_same(&first, &second);
@@ -184,7 +179,6 @@ static void replaces_a_transaction_by_a_newer_one(void **state)
 {
 	struct sdp_pm_msg req = request(0), old, new;
 
-	(void)state;
 	old = ask(&req, SDP_PORT);
 	req.handle++;
 	new = ask(&req, SDP_PORT);
@@ -215,7 +209,6 @@ static void deletes_what_is_not_acknowledged(void **state)
 {
 	struct sdp_pm_msg req, reply;
 
-	(void)state;
 	assert_true(sdp_pm_server_due_ms(server) == UINT64_MAX);
 	req = request(0);
 	reply = ask_from(&req, NOW, &here, SDP_PORT);
@@ -241,7 +234,6 @@ static void drops_what_it_does_not_expect(void **state)
 	struct sdp_pm_msg req = request(0), msg;
 	uint8_t buf[SDP_PM_SIZE + 1] = { 0 };
 
-	(void)state;
 	sdp_pm_msg_encode(&req, buf);
 	assert_false(sdp_pm_server_receive(server, NOW, &here, buf, 47, &msg));
 	assert_false(sdp_pm_server_receive(server, NOW, &here, buf, 49, &msg));
@@ -265,7 +257,6 @@ static void keeps_a_source_within_its_share(void **state)
 	static const struct sdp_pm_source other = { .addr = { 192, 0, 2, 7 } };
 	struct sdp_pm_msg req, reply[20], its;
 
-	(void)state;
 	req = request(1000);
 	its = ask_from(&req, NOW, &other, SDP_PORT);
 	for (unsigned int i = 0; i < ARRAY_LEN(reply); i++) {
@@ -285,7 +276,6 @@ static void bears_a_flood(void **state)
 {
 	struct sdp_pm_msg req, reply = { 0 };
 
-	(void)state;
 	for (unsigned int i = 0; i < 100000; i++) {
 		struct sdp_pm_source source = {
 			.addr = { 10, (uint8_t)(i >> 16), (uint8_t)(i >> 8),
@@ -310,7 +300,6 @@ static void answers_a_source_at_its_rate(void **state)
 	struct sdp_pm_msg req = request(0), got;
 	unsigned int answered = 0;
 
-	(void)state;
 	sdp_pm_server_free(server);
 	server = sdp_pm_server_new(&options);
 	assert_non_null(server);
@@ -336,7 +325,6 @@ static void checks_options(void **state)
 {
 	struct sdp_pm_server_options options = { .slot_cnt = 65536 };
 
-	(void)state;
 	assert_null(sdp_pm_server_new(&options));
 	sdp_pm_server_free(NULL);
 }

@@ -116,7 +116,6 @@ static void finds_the_listener_that_tcp_finds(void **state)
 		  -EADDRNOTAVAIL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		uint16_t port, sdp_port = 0;
 		int fd = bound_socket(rows[i].bound, rows[i].is_v6only, &port);
@@ -149,7 +148,6 @@ static void prefers_the_specific_listener(void **state)
 	struct sockaddr_storage addr;
 	uint16_t port, sdp_port;
 
-	(void)state;
 	any = bound_socket("0.0.0.0", false, &port);
 	special = socket(AF_INET, SOCK_STREAM, 0);
 	setsockopt(any, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one));
@@ -177,7 +175,6 @@ static void tells_listeners_without_an_announcement(void **state)
 	uint16_t port, sdp_port = 0;
 	int fd = bound_socket("127.0.0.1", false, &port);
 
-	(void)state;
 	/* Bound, but not listening. */
 	assert_int_equal(find("127.0.0.1", port, &sdp_port), -ECONNREFUSED);
 	assert_int_equal(listen(fd, 1), 0);
@@ -193,7 +190,6 @@ static void refuses_what_is_no_listener(void **state)
 	int fds[2];
 	uint16_t port;
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	errno = 77;
 	assert_int_equal(sdp_registry_announce(fds[0], 1, false), -ENOTSOCK);
@@ -213,7 +209,6 @@ static void ends_with_the_last_descriptor(void **state)
 	uint16_t port;
 	pid_t child;
 
-	(void)state;
 	fd = listener("127.0.0.1", &port, &announce);
 	assert_int_equal(pipe(ready), 0);
 	child = fork();
@@ -239,7 +234,6 @@ static void follows_the_listener_over_exec(void **state)
 	int announce, fd;
 	uint16_t port;
 
-	(void)state;
 	fd = listener("127.0.0.1", &port, &announce);
 	assert_true(fcntl(announce, F_GETFD) & FD_CLOEXEC);
 	close(announce);
@@ -256,7 +250,6 @@ static void forgets_what_it_found(void **state)
 	uint16_t port, sdp_port;
 	int announce, fd, ret;
 
-	(void)state;
 	fd = listener("127.0.0.1", &port, &announce);
 	assert_int_equal(find("127.0.0.1", port, &sdp_port), 0);
 	close(announce);
@@ -315,7 +308,6 @@ static void reads_good_names_only(void **state)
 	int fd, announce;
 	size_t cnt = 0;
 
-	(void)state;
 	fd = bound_socket("127.0.0.1", false, &port);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(listen(fd, 1), 0);
@@ -379,7 +371,6 @@ static void believes_the_listeners_user_and_root_only(void **state)
 	uint16_t port;
 	pid_t child;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip_because("only root has another user announce");
 	fd = bound_socket("127.0.0.1", false, &port);
@@ -405,7 +396,6 @@ static void tells_ports_of_rdma_cm_apart(void **state)
 	int fd, announce;
 	uint16_t port;
 
-	(void)state;
 	fd = bound_socket("127.0.0.1", false, &port);
 	assert_int_equal(listen(fd, 1), 0);
 	for (int is_cm = 0; is_cm <= 1; is_cm++) {
@@ -428,7 +418,6 @@ static void takes_no_datagram(void **state)
 	int announce, fd, sender;
 	uint16_t port;
 
-	(void)state;
 	fd = listener("127.0.0.1", &port, &announce);
 	assert_int_equal(getsockname(announce, (struct sockaddr *)&addr, &len),
 			 0);

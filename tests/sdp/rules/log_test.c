@@ -59,7 +59,6 @@ static void prints_as_much_as_it_is_told(void **state)
 	};
 	char err[512], numbers[16];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		assert_int_equal(child_run(print_all,
 					   (void *)(uintptr_t)&rows[i].log, err,
@@ -76,7 +75,6 @@ static void writes_to_a_file_of_the_user(void **state)
 	struct sdp_log_rule log = { SDP_LOG_FILE, 8, name };
 	int fd;
 
-	(void)state;
 	snprintf(name, sizeof(name), "/tmp/sdp-log-test-%d", (int)getpid());
 	if (geteuid() == 0)
 		snprintf(path, sizeof(path), "%s", name);
@@ -111,7 +109,6 @@ static void writes_to_tmp_for_others(void **state)
 	char name[64], path[128], err[512];
 	struct sdp_log_rule log = { SDP_LOG_FILE, 9, name };
 
-	(void)state;
 	snprintf(name, sizeof(name), "sdp-log-test-%d", (int)getpid());
 	snprintf(path, sizeof(path), "/tmp/%s.%u", name, uid);
 	assert_int_equal(child_run(print_as_other, &log, err, sizeof(err)), 0);
@@ -129,7 +126,6 @@ static void refuses_a_name_that_is_too_long(void **state)
 	char name[400], err[64];
 	struct sdp_log_rule log = { SDP_LOG_FILE, 9, name };
 
-	(void)state;
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	assert_int_equal(child_run(start_long, &log, err, sizeof(err)), 0);

@@ -109,7 +109,6 @@ static void finds_the_first_rule_that_matches(void **state)
 		  SDP_USE_TCP, 1 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct sdp_rules *rules = parse(rows[i].text);
 		struct sockaddr_storage addr =
@@ -131,7 +130,6 @@ static void leaves_other_families_to_tcp(void **state)
 	struct sockaddr addr = { .sa_family = AF_UNIX };
 	unsigned int line = 9;
 
-	(void)state;
 	assert_int_equal(sdp_rules_find(sdp_rules_default(), SDP_RULE_CLIENT,
 					"p", &addr, &line),
 			 SDP_USE_TCP);
@@ -191,7 +189,6 @@ static void names_file_line_and_remedy(void **state)
 		  "write: log" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct sdp_rules *rules = (void *)&rules;
 		size_t len = strlen(rows[i].text);
@@ -222,7 +219,6 @@ static void refuses_binary_files(void **state)
 	struct sdp_rules *rules;
 	char error[256];
 
-	(void)state;
 	assert_int_equal(sdp_rules_parse("#\n#\0", 4, "conf", &rules, error,
 					 sizeof(error)),
 			 -EINVAL);
@@ -249,7 +245,6 @@ static void takes_the_log_line(void **state)
 		  SDP_LOG_FILE, 2, "/tmp/b" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct sdp_rules *rules = parse(rows[i].text);
 		const struct sdp_log_rule *log = sdp_rules_log(rules);
@@ -287,7 +282,6 @@ static void knows_whom_rules_concern(void **state)
 		  "q", false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct sdp_rules *rules = parse(rows[i].text);
 
@@ -307,7 +301,6 @@ static void takes_many_rules(void **state)
 	unsigned int line;
 	size_t len = 0;
 
-	(void)state;
 	for (int i = 1; i <= 1000; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len,
 					"use tcp client p%d *:%d\n", i % 7, i);
@@ -337,7 +330,6 @@ static void loads_the_file_of_the_variable(void **state)
 	struct sdp_rules *rules = NULL;
 	char *big;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/conf", dir);
 	setenv(SDP_RULES_ENV, path, 1);
@@ -384,7 +376,6 @@ static void does_without_the_usual_file(void **state)
 	struct sdp_rules *rules = NULL;
 	char error[256] = "";
 
-	(void)state;
 	unsetenv(SDP_RULES_ENV);
 	assert_int_equal(sdp_rules_load(&rules, error, sizeof(error)), 0);
 	assert_true(sdp_rules_concern(rules, "p"));

@@ -178,7 +178,6 @@ static void acceptor_open(int backlog)
 
 static int begin(void **state)
 {
-	(void)state;
 	for (int i = 0; i < PEER_MAX; i++)
 		peers[i] = (struct peer){ .answer = 1 };
 	asked_cnt = taken_cnt = listener_cnt = used_port_cnt = 0;
@@ -253,7 +252,6 @@ static bool is_readable(void)
 
 static int end(void **state)
 {
-	(void)state;
 	sdp_acceptor_free(acceptor);
 	wait_listeners_freed();
 	return close(ask_fd);
@@ -264,7 +262,6 @@ static int end(void **state)
 
 static void has_one_port_for_both_families(void **state)
 {
-	(void)state;
 	/* The first port that rdma_cm chose is taken in the other family. */
 	used_port_cnt = 2;
 	acceptor_new("::", true, 1);
@@ -277,7 +274,6 @@ static void has_one_port_for_both_families(void **state)
 
 static void is_accepted_in_the_order_of_asking(void **state)
 {
-	(void)state;
 	acceptor_open(8);
 	ask(3);
 	wait_taken(3);
@@ -292,7 +288,6 @@ static void is_accepted_in_the_order_of_asking(void **state)
 
 static void a_peer_that_does_not_go_on_is_overtaken(void **state)
 {
-	(void)state;
 	acceptor_open(8);
 	ask(2);
 	wait_taken(2);
@@ -305,7 +300,6 @@ static void a_peer_that_does_not_go_on_is_overtaken(void **state)
 
 static void a_peer_that_fails_holds_nobody_up(void **state)
 {
-	(void)state;
 	acceptor_open(8);
 	ask(2);
 	wait_taken(2);
@@ -318,7 +312,6 @@ static void a_peer_that_fails_holds_nobody_up(void **state)
 /* Its place is free, though what stands before it is held up. */
 static void a_peer_that_fails_gives_its_place_back(void **state)
 {
-	(void)state;
 	acceptor_open(2);
 	ask(4);
 	wait_taken(3);
@@ -335,7 +328,6 @@ static void a_peer_that_fails_gives_its_place_back(void **state)
 /* Linux takes one more than listen() said. */
 static void takes_no_more_than_the_backlog(void **state)
 {
-	(void)state;
 	for (int i = 0; i < PEER_MAX; i++)
 		peers[i].answer = 0;
 	acceptor_open(1);
@@ -353,7 +345,6 @@ static void what_is_put_back_is_the_first(void **state)
 {
 	struct sdp_link *link;
 
-	(void)state;
 	peers[0].answer = peers[1].answer = 0;
 	acceptor_open(8);
 	ask(2);
@@ -365,7 +356,6 @@ static void what_is_put_back_is_the_first(void **state)
 
 static void stops_without_losing_any(void **state)
 {
-	(void)state;
 	peers[0].answer = 0;
 	acceptor_open(8);
 	ask(2);
@@ -380,7 +370,6 @@ static void stops_without_losing_any(void **state)
 /* One waits, one is held up, one is on its way. */
 static void those_that_nobody_accepts_are_reset(void **state)
 {
-	(void)state;
 	peers[0].answer = peers[2].answer = 0;
 	acceptor_open(8);
 	ask(3);

@@ -37,7 +37,6 @@ static void has_a_port_in_each_family(void **state)
 					 .sa_data = "path" } };
 	union sdp_addr kept = other, addr;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ips); i++) {
 		addr = addr_of(ips[i], 0x1234);
 		assert_int_equal(sdp_addr_port(&addr), 0x1234);
@@ -57,7 +56,6 @@ static void ipv4_is_mapped_and_unmapped(void **state)
 		{ "255.255.255.255", "::ffff:255.255.255.255" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ips); i++) {
 		union sdp_addr addr = addr_of(ips[i][0], 80);
 
@@ -79,7 +77,6 @@ static void ipv6_stays_ipv6(void **state)
 					   "2001:db8::ffff:192.0.2.1",
 					   "fe80::1" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ips); i++) {
 		union sdp_addr addr = addr_of(ips[i], 80), old;
 
@@ -98,7 +95,6 @@ static void asks_the_kernel(void **state)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int fd6 = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)state;
 	assert_int_equal(sdp_addr_family(fd), AF_INET);
 	if (fd6 >= 0)
 		assert_int_equal(sdp_addr_family(fd6), AF_INET6);

@@ -57,7 +57,6 @@ static void takes_what_is_marked(void **state)
 	int listener = listen_new(), fd = dial(listener);
 	struct sdp_sock *sock;
 
-	(void)state;
 	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
 	sdp_mark_put(fd,
 		     &(struct sdp_mark){ .is_accepting = false, .port = 4711 });
@@ -86,7 +85,6 @@ static void leaves_the_others(void **state)
 	int listener = listen_new(), fd = dial(listener), pair[2];
 	int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	(void)state;
 	/* A twin has the mark, too, for those that it accepts. */
 	sdp_mark_put(listener,
 		     &(struct sdp_mark){ .is_accepting = true, .port = 80 });
@@ -111,7 +109,6 @@ static void takes_duplicates_for_one(void **state)
 	int duplicate = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	struct sdp_sock *sock, *same;
 
-	(void)state;
 	other = dial(listener);
 	sdp_mark_put(fd,
 		     &(struct sdp_mark){ .is_accepting = false, .port = 80 });
@@ -144,7 +141,6 @@ static void takes_a_relay_by_its_name(void **state)
 	struct sdp_sock *sock;
 	int pair[2];
 
-	(void)state;
 	assert_int_equal(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	sdp_relay_name_put(pair[1], &local, &peer);
@@ -172,7 +168,6 @@ static void takes_what_a_message_brings(void **state)
 	struct msghdr msg = { .msg_control = &control,
 			      .msg_controllen = sizeof(control) };
 
-	(void)state;
 	fds[0] = dial(listener);
 	fds[1] = dial(listener);
 	sdp_mark_put(fds[1],

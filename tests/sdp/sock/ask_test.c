@@ -298,7 +298,6 @@ int sdp_start_undo(struct sdp_sock *of)
 
 static int begin(void **state)
 {
-	(void)state;
 	ports_open();
 	policy = SDP_POLICY_BOTH;
 	way = SDP_WAY_FD;
@@ -329,7 +328,6 @@ static void thread_wait(void)
 
 static int end(void **state)
 {
-	(void)state;
 	assert_int_equal(limit_cnt, 0);
 	assert_int_equal(sock->stop_fd, -1);
 	sdp_sock_become(sock, SDP_SOCK_TCP);
@@ -434,7 +432,6 @@ static void goes_where_the_answer_says(void **state)
 
 static void a_blocking_connect_waits_for_rdma_cm(void **state)
 {
-	(void)state;
 	way = SDP_WAY_CM;
 	assert_int_equal(dial(), 0);
 	assert_ptr_equal(sdp_sock_link(sock), LINK);
@@ -444,7 +441,6 @@ static void a_blocking_connect_waits_for_rdma_cm(void **state)
 
 static void a_blocking_connect_falls_back(void **state)
 {
-	(void)state;
 	way = SDP_WAY_CM;
 	cm_ret = -ECONNREFUSED;
 	cm_reason = SDP_REASON_REFUSED;
@@ -457,7 +453,6 @@ static void a_blocking_connect_falls_back(void **state)
 /* What is left is a fresh socket. */
 static void a_blocking_connect_is_refused(void **state)
 {
-	(void)state;
 	way = SDP_WAY_CM;
 	policy = SDP_POLICY_SDP;
 	cm_ret = -ECONNREFUSED;
@@ -472,7 +467,6 @@ static void a_blocking_connect_is_refused(void **state)
  * EALREADY, as with TCP. */
 static void a_blocking_connect_has_a_time_limit(void **state)
 {
-	(void)state;
 	way = SDP_WAY_CM;
 	waits_for_stop = true;
 	time_limit_ns = 5000000;
@@ -542,7 +536,6 @@ static void a_cancel_ends_what_runs(void **state)
 /* A fork does not break off what has just been made. */
 static void what_stands_soon_may_do_so(void **state)
 {
-	(void)state;
 	way = SDP_WAY_CM;
 	atomic_store(&sock->is_nonblock, true);
 	assert_int_equal(dial(), -EINPROGRESS);
@@ -555,7 +548,6 @@ static void what_stands_soon_may_do_so(void **state)
 /* close() came first: the thread's result is not used. */
 static void what_nobody_wants_is_closed(void **state)
 {
-	(void)state;
 	way = SDP_WAY_CM;
 	find_ret = 0;
 	atomic_store(&sock->is_nonblock, true);
@@ -572,7 +564,6 @@ static void connect_to_no_address_undoes_it(void **state)
 {
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
 
-	(void)state;
 	assert_int_equal(sdp_ask_connect(sock, fd, &none, sizeof(none)), 0);
 	assert_int_equal(undo_cnt, 1);
 }
@@ -583,7 +574,6 @@ static void without_descriptors_or_a_shadow_it_is_tcp(void **state)
 	int next = test_fd_next();
 	struct rlimit old;
 
-	(void)state;
 	old = test_fd_leave(0);
 	assert_int_equal(dial(), 0);
 	test_fd_restore(old);

@@ -110,7 +110,6 @@ static int fd;
 
 static int begin(void **state)
 {
-	(void)state;
 	ports_open();
 	policy = SDP_POLICY_BOTH;
 	way = SDP_WAY_FD;
@@ -127,7 +126,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	/* What counts such sockets goes with the process. */
 	if (sdp_sock_state(&sock) != SDP_SOCK_TCP)
 		sdp_sock_become(&sock, SDP_SOCK_TCP);
@@ -228,7 +226,6 @@ static void goes_where_the_answer_says(void **state)
 
 static void the_mark_has_the_programs_port(void **state)
 {
-	(void)state;
 	target.is_request = true;
 	assert_int_equal(dial(TCP_PORT), 0);
 	assert_int_equal(mark.port, ntohs(addrs[TCP_PORT].in.sin_port));
@@ -241,7 +238,6 @@ static void the_mark_has_the_programs_port(void **state)
 /* AF_INET_SDP: whatever the rules say. */
 static void who_names_sdp_has_nothing_else(void **state)
 {
-	(void)state;
 	policy = SDP_POLICY_TCP;
 	sock.family = SDP_AF_INET_SDP;
 	find_ret = -ENOENT;
@@ -254,7 +250,6 @@ static void who_names_sdp_has_nothing_else(void **state)
 
 static void without_descriptors_it_is_tcp(void **state)
 {
-	(void)state;
 	is_enough = false;
 	assert_int_equal(dial(TCP_PORT), 0);
 	assert_int_equal(port_of(fd), TCP_PORT);
@@ -266,7 +261,6 @@ static void a_bound_socket_is_not_for_rdma_cm(void **state)
 {
 	struct sockaddr_storage any = test_addr("127.0.0.1", 0);
 
-	(void)state;
 	way = SDP_WAY_CM;
 	assert_int_equal(
 		bind(fd, (struct sockaddr *)&any, sizeof(struct sockaddr_in)),
@@ -278,7 +272,6 @@ static void a_bound_socket_is_not_for_rdma_cm(void **state)
 
 static void who_cannot_wait_leaves_the_question_to_a_thread(void **state)
 {
-	(void)state;
 	set_nonblocking();
 	find_ret = -EINPROGRESS;
 	assert_int_equal(dial(TCP_PORT), SDP_CONNECT_ASK);
@@ -302,7 +295,6 @@ static void a_connect_that_does_not_wait_is_looked_at(void **state)
 {
 	int ret;
 
-	(void)state;
 	set_nonblocking();
 	ret = dial(TCP_PORT);
 	assert_true(ret == 0 || ret == -EINPROGRESS);
@@ -321,7 +313,6 @@ static void a_fallback_is_counted_once(void **state)
 {
 	int ret;
 
-	(void)state;
 	set_nonblocking();
 	find_ret = -ENOENT;
 	assert_int_equal(dial(TCP_PORT), -EINPROGRESS);
@@ -341,7 +332,6 @@ static void a_refused_port_is_followed_by_tcp(void **state)
 	int err = -1;
 	socklen_t len = sizeof(err);
 
-	(void)state;
 	set_nonblocking();
 	/* Refused while it is under way: as if it took its time. */
 	sock.peer = addrs[TCP_PORT];
@@ -375,7 +365,6 @@ static void a_failed_attempt_leaves_a_fresh_socket(void **state)
 	struct sockaddr_storage any = test_addr("127.0.0.1", 0);
 	socklen_t len = sizeof(struct sockaddr_in);
 
-	(void)state;
 	assert_int_equal(
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)), 0);
 	assert_int_equal(
@@ -397,7 +386,6 @@ static void a_failed_attempt_leaves_a_fresh_socket(void **state)
 /* Another thread's connect() has the error, and goes on by TCP. */
 static void a_refusal_is_for_the_thread_inside_connect(void **state)
 {
-	(void)state;
 	/* Not connected: as if that thread had not come as far. */
 	sdp_sock_become(&sock, SDP_SOCK_CONNECTING);
 	sock.connect_cnt = 1;
@@ -412,7 +400,6 @@ static void what_is_no_address_is_the_kernels(void **state)
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
 	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
 
-	(void)state;
 	assert_int_equal(sdp_connect(&sock, fd, (void *)16, 16), -EFAULT);
 	assert_int_equal(sdp_connect(&sock, fd, &addrs[TCP_PORT].sa, 1),
 			 -EINVAL);
@@ -447,7 +434,6 @@ static void no_address_undoes_a_connection_of_sdp(void **state)
 	};
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct sdp_sock of = { .state = cases[i].state,
 				       .is_relay = cases[i].is_relay };
@@ -468,7 +454,6 @@ static void no_address_undoes_a_connection_of_sdp(void **state)
 /* connect() on what is connected: what the kernel says of it, once. */
 static void tells_of_a_link_once(void **state)
 {
-	(void)state;
 	sock.state = SDP_SOCK_STREAM;
 	sock.is_by_cm = true;
 	assert_int_equal(sdp_connect(&sock, fd, (void *)16, 16), -EFAULT);
@@ -483,7 +468,6 @@ static void another_tcp_connection_has_the_options(void **state)
 {
 	int other;
 
-	(void)state;
 	sock.peer = addrs[TCP_PORT];
 	sock.tcp_fd = fd;
 	other = sdp_connect_tcp(&sock);
@@ -508,7 +492,6 @@ static void avoids_a_port_whose_start_failed(void **state)
 {
 	struct sdp_outcome outcome = { .reason = SDP_REASON_RESOURCE };
 
-	(void)state;
 	sock.peer = addrs[TCP_PORT];
 	sdp_connect_refused(&sock, &outcome);
 	assert_int_equal(avoid_cnt, 0);
@@ -519,7 +502,6 @@ static void avoids_a_port_whose_start_failed(void **state)
 
 static void shutdown_ends_an_attempt(void **state)
 {
-	(void)state;
 	has_mark = true;
 	sdp_sock_become(&sock, SDP_SOCK_CONNECTING);
 	sdp_connect_shut(&sock, fd);

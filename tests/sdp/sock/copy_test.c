@@ -77,7 +77,6 @@ void sdp_signals_pipe(void)
 
 static int begin(void **state)
 {
-	(void)state;
 	memset(answers, 0, sizeof(answers));
 	memset(sent, 0, sizeof(sent));
 	call_cnt = asked = sent_len = 0;
@@ -155,7 +154,6 @@ static void file_that_is_none_sends_nothing(void **state)
 	int fds[2], fd = file_new();
 	off_t negative = -1;
 
-	(void)state;
 	pipe_new(fds);
 	assert_int_equal(sdp_copy_file(&sock, 5, -1, NULL, 1), -EBADF);
 	assert_int_equal(sdp_copy_file(&sock, 5, fds[0], NULL, 1), -ESPIPE);
@@ -205,7 +203,6 @@ static void pipe_without_reader_takes_nothing(void **state)
 {
 	int fds[2];
 
-	(void)state;
 	pipe_new(fds);
 	close(fds[0]);
 	assert_int_equal(sdp_copy_to_pipe(&sock, 5, fds[1], 10, 0), -EPIPE);
@@ -219,7 +216,6 @@ static void pipe_loses_nothing(void **state)
 {
 	int fds[2];
 
-	(void)state;
 	pipe_new(fds);
 	assert_int_equal(
 		sdp_copy_from_pipe(&sock, 5, fds[0], 10, SPLICE_F_NONBLOCK),
@@ -298,7 +294,6 @@ static void pipe_without_descriptors_is_left_alone(void **state)
 	struct rlimit old;
 	int fds[2], next;
 
-	(void)state;
 	pipe_new(fds);
 	assert_int_equal(write(fds[1], "abc", 3), 3);
 	next = test_fd_next();

@@ -32,7 +32,6 @@ static uint64_t counted(enum sdp_stat_counter counter)
 
 static int begin(void **state)
 {
-	(void)state;
 	memset(&sock, 0, sizeof(sock));
 	memset(&link_stats, 0, sizeof(link_stats));
 	sock.local.sa.sa_family = sock.peer.sa.sa_family = AF_INET;
@@ -44,7 +43,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	sdp_count_close(&sock);
 	return 0;
 }
@@ -67,7 +65,6 @@ static void a_connection_is_logged(void **state)
 		     { true, "descriptor 8: SDP begins, as the server\n" } };
 	char log[200];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		bool is_accepting = rows[i].is_accepting;
 
@@ -80,7 +77,6 @@ static void a_connection_is_logged(void **state)
 
 static void looks_seldom(void **state)
 {
-	(void)state;
 	sdp_count_send(&sock, 1);
 	assert_int_equal(look_cnt, 1);
 	for (int i = 0; i < 255; i++)
@@ -117,7 +113,6 @@ static uint64_t resets(void)
 
 static void counts_what_has_not_ended_well(void **state)
 {
-	(void)state;
 	assert_int_equal(resets(), 0);
 	sdp_count_close(&sock);
 	assert_int_equal(resets(), 0);
@@ -131,7 +126,6 @@ static void counts_what_has_not_ended_well(void **state)
 
 static void tells_of_both_credits(void **state)
 {
-	(void)state;
 	link_stats.send_credit = 5;
 	link_stats.recv_credit = 31;
 	sdp_count_update(&sock);
@@ -141,7 +135,6 @@ static void tells_of_both_credits(void **state)
 
 static void octets_of_advertisements_count_apart(void **state)
 {
-	(void)state;
 	link_stats.tx_carried = 30;
 	link_stats.rx_carried = 8;
 	link_stats.tx_read = 50;
@@ -165,7 +158,6 @@ static void copies_are_what_is_left(void **state)
 		{ 100, 100, 50, 0 }, { 0, 1, 0, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		atomic_store(&sock.tx_octets, rows[i].all);
 		atomic_store(&sock.rx_octets, rows[i].all);
@@ -181,7 +173,6 @@ static void copies_are_what_is_left(void **state)
 
 static void counts_what_is_relayed(void **state)
 {
-	(void)state;
 	sock.is_relay = true;
 	sdp_count_relay(&sock, 10, true);
 	sdp_count_relay(&sock, 5, false);
@@ -194,7 +185,6 @@ static void counts_what_is_relayed(void **state)
 /* A start that failed has a place in the page, and no link. */
 static void does_without_a_link(void **state)
 {
-	(void)state;
 	atomic_store(&sock.link, NULL);
 	sdp_count_send(&sock, 3);
 	sdp_count_relay(&sock, 4, true);
@@ -211,7 +201,6 @@ static void does_without_a_link(void **state)
 /* connect() to no address ends a connection, and the socket makes another. */
 static void the_next_connection_counts_from_zero(void **state)
 {
-	(void)state;
 	sdp_count_send(&sock, 1 << 20);
 	sdp_count_recv(&sock, 30);
 	sdp_count_close(&sock);
@@ -229,7 +218,6 @@ static void is_exact_at_the_end(void **state)
 {
 	struct sdp_stat_sock *stat = sock.stat;
 
-	(void)state;
 	sdp_count_send(&sock, 1);
 	sdp_count_send(&sock, 41);
 	assert_int_equal(counted(SDP_STAT_tx_bcopy), 1);
@@ -246,7 +234,6 @@ static void is_exact_at_the_end(void **state)
 
 static int start(void **state)
 {
-	(void)state;
 	page_fd = sdp_stat_fd_take();
 	return page_fd < 0;
 }

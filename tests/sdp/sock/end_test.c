@@ -148,7 +148,6 @@ int sdp_start_owed(void)
 
 static int begin(void **state)
 {
-	(void)state;
 	memset(&sock, 0, sizeof(sock));
 	memset(&seen, 0, sizeof(seen));
 	util_lock_init(&sock.lock, UTIL_RANK_SDP_SOCK);
@@ -196,7 +195,6 @@ static void lingers_as_it_was_told(void **state)
 /* A relay's last thread and close() may both come here. */
 static void ends_once(void **state)
 {
-	(void)state;
 	sock.past_link = PAST;
 	sock.early = malloc(1);
 	sdp_sock_end(&sock);
@@ -211,7 +209,6 @@ static void ends_once(void **state)
 /* The one that comes second leaves all of it to the first. */
 static void ends_once_while_it_ends(void **state)
 {
-	(void)state;
 	sock.early = malloc(1);
 	ends_again = true;
 	sdp_sock_end(&sock);
@@ -265,7 +262,6 @@ static void ends_what_the_state_has(void **state)
 
 static void waits_for_nothing_before_sdp(void **state)
 {
-	(void)state;
 	sdp_end_process(true);
 	assert_false(sdp_is_ending);
 	assert_int_equal(seen.ends, 0);
@@ -275,7 +271,6 @@ static void waits_for_nothing_before_sdp(void **state)
  * it can in that time. */
 static void exits_in_time(void **state)
 {
-	(void)state;
 	sdp_begun = true;
 	owed_cnt = 1;
 	sdp_end_process(true);

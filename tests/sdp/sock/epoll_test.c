@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Registrations: noted, out of the sets and in again, forgotten. */
+#include "test.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "sock/epoll.h"
 #include "sock/ready.h"
@@ -41,7 +37,6 @@ static void no_end(struct sdp_sock *ended)
 
 static int begin(void **state)
 {
-	(void)state;
 	set_fd = epoll_create1(EPOLL_CLOEXEC);
 	sdp_epoll_add(set_fd);
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
@@ -56,7 +51,6 @@ static int end(void **state)
 {
 	struct util_fdtab *tab = atomic_load(&sdp_fds);
 
-	(void)state;
 	util_fdtab_uninstall(tab, pair[0], NULL);
 	util_fdtab_uninstall(tab, set_fd, NULL);
 	close(pair[0]);
@@ -71,7 +65,6 @@ static void no_set_is_taken_without_a_table(void **state)
 	int other = epoll_create1(EPOLL_CLOEXEC);
 	struct util_fdtab *tab = atomic_exchange(&sdp_fds, NULL);
 
-	(void)state;
 	sdp_epoll_add(other);
 	atomic_store(&sdp_fds, tab);
 	assert_int_equal(sdp_fd_kind(other), UTIL_FD_NONE);
@@ -97,7 +90,6 @@ static uint64_t reported(void)
 
 static void leaves_and_returns(void **state)
 {
-	(void)state;
 	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
 	assert_int_equal(reported(), 7);
 	sdp_watch_leave(sock);
@@ -110,7 +102,6 @@ static void returns_as_it_was_changed(void **state)
 {
 	uint32_t events;
 
-	(void)state;
 	ctl(EPOLL_CTL_ADD, EPOLLOUT, 7);
 	ctl(EPOLL_CTL_MOD, EPOLLIN | EPOLLET, 8);
 	sdp_watch_leave(sock);
@@ -124,7 +115,6 @@ static void forgets_what_is_deleted(void **state)
 {
 	uint32_t events;
 
-	(void)state;
 	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
 	ctl(EPOLL_CTL_DEL, 0, 0);
 	assert_false(sdp_watch_any(sock, &events));
@@ -139,7 +129,6 @@ static void reaches_a_set_by_its_duplicate(void **state)
 	int other = dup(set_fd);
 	struct util_file *file = util_fdtab_get(tab, set_fd, SDP_FD_EPOLL);
 
-	(void)state;
 	assert_non_null(file);
 	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
 	assert_int_equal(util_fdtab_install(tab, other, SDP_FD_EPOLL, file), 0);
@@ -157,7 +146,6 @@ static void forgets_a_set_that_is_closed(void **state)
 {
 	uint32_t events;
 
-	(void)state;
 	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
 	util_fdtab_uninstall(atomic_load(&sdp_fds), set_fd, NULL);
 	assert_false(sdp_watch_any(sock, &events));
@@ -168,7 +156,6 @@ static void finds_what_waits_for_its_start(void **state)
 	struct epoll_event ev[2] = { { .data.u64 = 9 }, { .data.u64 = 7 } };
 	struct sdp_wait waits[4];
 
-	(void)state;
 	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
 	assert_int_equal(sdp_watch_pending(set_fd, ev, 2, waits, 4), 0);
 	sdp_sock_become(sock, SDP_SOCK_PENDING);
@@ -229,7 +216,6 @@ static uint32_t queued(uint64_t data)
 
 static void keeps_a_stream_from_the_kernel(void **state)
 {
-	(void)state;
 	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
 	assert_int_equal(reported(), 0);
 	assert_int_equal(queued(7), 0);
@@ -243,7 +229,6 @@ static void adds_a_stream_without_the_kernel(void **state)
 	struct sdp_epoll *set = sdp_epoll_get(set_fd);
 	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = 9 };
 
-	(void)state;
 	link_bits = SDP_LINK_IN;
 	ctl_stream(EPOLL_CTL_ADD, EPOLLIN, 7);
 	assert_int_equal(queued(7), EPOLLIN);
@@ -268,7 +253,6 @@ static void adds_a_stream_without_the_kernel(void **state)
 
 static void reports_a_level_while_it_holds(void **state)
 {
-	(void)state;
 	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
 	become_ready(SDP_LINK_IN);
 	assert_int_equal(queued(7), EPOLLIN);
@@ -281,7 +265,6 @@ static void reports_a_level_while_it_holds(void **state)
 
 static void reports_what_was_ready_before(void **state)
 {
-	(void)state;
 	link_bits = SDP_LINK_IN | SDP_LINK_OUT;
 	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLET, 7);
 	assert_int_equal(queued(7), EPOLLIN);
@@ -293,7 +276,6 @@ static void reports_what_was_ready_before(void **state)
 
 static void reports_each_arrival_as_an_edge(void **state)
 {
-	(void)state;
 	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLOUT | EPOLLET, 7);
 	become_ready(SDP_LINK_IN);
 	assert_int_equal(queued(7), EPOLLIN);
@@ -308,7 +290,6 @@ static void reports_each_arrival_as_an_edge(void **state)
 
 static void reports_one_shot_once(void **state)
 {
-	(void)state;
 	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLONESHOT, 7);
 	become_ready(SDP_LINK_IN);
 	assert_int_equal(queued(7), EPOLLIN);
@@ -322,7 +303,6 @@ static void refuses_as_the_kernel(void **state)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 
-	(void)state;
 	assert_int_equal(
 		sdp_watch_ctl(set_fd, EPOLL_CTL_MOD, pair[0], &ev, sock), 0);
 	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLEXCLUSIVE, 7);
@@ -340,7 +320,6 @@ static void refuses_as_the_kernel(void **state)
 /* The set is itself polled. */
 static void gives_all_to_the_kernel(void **state)
 {
-	(void)state;
 	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
 	become_ready(SDP_LINK_IN);
 	sdp_ready_give(set_fd);
@@ -352,7 +331,6 @@ static void gives_all_to_the_kernel(void **state)
 
 static void gives_a_relay_to_the_kernel(void **state)
 {
-	(void)state;
 	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
 	become_ready(SDP_LINK_IN);
 	sock->is_relay = true;
@@ -366,7 +344,6 @@ static void leaves_to_the_kernel_whom_only_it_wakes(void **state)
 {
 	struct sdp_epoll *set = sdp_epoll_get(set_fd);
 
-	(void)state;
 	atomic_fetch_add(&set->kernel_wait_cnt, 1);
 	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
 	assert_int_equal(reported(), 7);
@@ -406,7 +383,6 @@ static void wakes_a_sleeper_each_time(void **state)
 	pthread_t thread;
 	int seen = 0;
 
-	(void)state;
 	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLET, 7);
 	assert_int_equal(pthread_create(&thread, NULL, make_ready, NULL), 0);
 	while (seen < ROUNDS) {

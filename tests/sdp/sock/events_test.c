@@ -39,7 +39,6 @@ static void says_what_the_link_has(void **state)
 		{ "what is no event", SDP_LINK_DRAINED | SDP_LINK_CLOSED, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		assert_row(rows[i].name,
 			   sdp_events_of(rows[i].bits) == rows[i].want);
@@ -113,7 +112,6 @@ static void row_check(const struct row *row)
 
 static void says_what_the_socket_has(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows_of_socks); i++)
 		row_check(&rows_of_socks[i]);
 }
@@ -125,7 +123,6 @@ static void leaves_other_states_to_the_kernel(void **state)
 		SDP_SOCK_PENDING, SDP_SOCK_RELAY,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(states); i++) {
 		struct sdp_sock sock = { .state = states[i] };
 

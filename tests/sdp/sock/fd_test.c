@@ -131,7 +131,6 @@ static struct sdp_sock *sock;
 
 static int begin(void **state)
 {
-	(void)state;
 	close_cnt = end_cnt = watch_cnt = own_cnt = 0;
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	sdp_fd_socket(fd, AF_INET, SOCK_STREAM, &close_cnt);
@@ -144,7 +143,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	program_close(fd);
 	return 0;
 }
@@ -168,7 +166,6 @@ static int private_new(void)
 
 static void a_socket_of_the_program_has_an_entry(void **state)
 {
-	(void)state;
 	assert_int_equal(sdp_fd_kind(fd), SDP_FD_SOCK);
 	assert_int_equal(sock->family, AF_INET);
 	assert_false(sock->is_nonblock);
@@ -179,7 +176,6 @@ static void the_librarys_own_has_none(void **state)
 	int own = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	bool old = sdp_inside_enter();
 
-	(void)state;
 	errno = ERANGE;
 	sdp_fd_socket(own, AF_INET, SOCK_STREAM, &close_cnt);
 	assert_int_equal(errno, ERANGE);
@@ -201,7 +197,6 @@ static void an_accepted_one_has_an_entry(void **state)
 	};
 	struct sdp_sock *peer;
 
-	(void)state;
 	sock->port = 4711;
 	sdp_sock_become(sock, SDP_SOCK_LISTENING);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -245,7 +240,6 @@ static void a_link_is_accepted_or_waits_on(void **state)
 	};
 	static char place;
 
-	(void)state;
 	accept_is_sdp = true;
 	accept_link = (struct sdp_link *)(void *)&place;
 	sdp_sock_become(sock, SDP_SOCK_LISTENING);
@@ -274,7 +268,6 @@ static void a_link_is_accepted_or_waits_on(void **state)
 
 static void close_takes_the_entry_along(void **state)
 {
-	(void)state;
 	assert_int_equal(sdp_fd_close(fd), 0);
 	assert_int_equal(sdp_fd_kind(fd), UTIL_FD_NONE);
 	assert_false(is_open(fd));
@@ -287,7 +280,6 @@ static void close_passes_over_the_librarys_own(void **state)
 {
 	int own = private_new();
 
-	(void)state;
 	assert_int_equal(sdp_fd_close(own), -EBADF);
 	assert_true(is_open(own));
 	sdp_private_close(own);
@@ -297,7 +289,6 @@ static void a_range_passes_over_the_librarys_own(void **state)
 {
 	int low = fcntl(fd, F_DUPFD_CLOEXEC, 600), own, high;
 
-	(void)state;
 	own = sdp_private_add(fcntl(fd, F_DUPFD_CLOEXEC, low + 1));
 	assert_true(own > 0);
 	high = fcntl(fd, F_DUPFD_CLOEXEC, (own > low ? own : low) + 1);
@@ -314,7 +305,6 @@ static void a_range_passes_over_the_librarys_own(void **state)
 
 static void a_bad_range_closes_nothing(void **state)
 {
-	(void)state;
 	assert_int_equal(
 		sdp_fd_close_range((unsigned int)fd, (unsigned int)fd - 1, 0),
 		-EINVAL);
@@ -332,7 +322,6 @@ static void a_duplicate_is_the_same_socket(void **state)
 {
 	int plain = sdp_fd_dup(fd, 0, false), high = sdp_fd_dup(fd, 200, true);
 
-	(void)state;
 	assert_true(sdp_sock_has_fd(sock, plain));
 	assert_true(sdp_sock_has_fd(sock, high));
 	assert_true(high >= 200);
@@ -370,7 +359,6 @@ static void a_duplicate_is_covered_as_well(void **state)
 	struct sdp_reals *reals = sdp_real_table.pointers;
 	int copy;
 
-	(void)state;
 	covering_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	assert_non_null(sdp_real());
 	reals->fcntl = covered_fcntl;
@@ -389,7 +377,6 @@ static void a_duplicate_takes_a_number_over(void **state)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int number = sdp_fd_dup3(fd, null, O_CLOEXEC);
 
-	(void)state;
 	assert_int_equal(number, null);
 	assert_true(sdp_sock_has_fd(sock, null));
 	assert_true(fcntl(null, F_GETFD) & FD_CLOEXEC);
@@ -407,7 +394,6 @@ static void a_bad_duplicate_costs_nothing(void **state)
 {
 	int own = private_new();
 
-	(void)state;
 	assert_int_equal(sdp_fd_dup3(fd, fd, 0), -EINVAL);
 	assert_int_equal(sdp_fd_dup3(fd, own, O_NONBLOCK), -EINVAL);
 	assert_int_equal(sdp_fd_dup3(-1, fd, 0), -EBADF);
@@ -424,7 +410,6 @@ static void a_bad_duplicate_costs_nothing(void **state)
 
 static void flags_are_noted(void **state)
 {
-	(void)state;
 	sdp_fd_nonblock(fd, true);
 	assert_true(sock->is_nonblock);
 	sdp_fd_nonblock(fd, false);
@@ -467,7 +452,6 @@ static void a_socket_of_sdps_family_takes_both(void **state)
 	int one = 1, value = 0, second;
 	socklen_t len = sizeof(value);
 
-	(void)state;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK);
 	/* Another family's socket is what it is. */

@@ -35,7 +35,6 @@ static void stays_while_there_are_enough(void **state)
 {
 	bool is_raised;
 
-	(void)state;
 	limit_set(128);
 	is_raised = sdp_limit_begin(0);
 	assert_int_equal(limit_now(), 128);
@@ -47,7 +46,6 @@ static void is_raised_for_as_long_as_one_needs_it(void **state)
 {
 	bool first, second;
 
-	(void)state;
 	limit_set(16);
 	first = sdp_limit_begin(0);
 	second = sdp_limit_begin(0);
@@ -64,7 +62,6 @@ static void is_raised_at_the_limit(void **state)
 	int fds[32], cnt = 0, fd;
 	bool is_raised;
 
-	(void)state;
 	limit_set(16);
 	while (cnt < 32 && (fds[cnt] = open("/dev/null", O_RDONLY)) >= 0)
 		cnt++;
@@ -82,7 +79,6 @@ static void leaves_what_the_program_has_set(void **state)
 {
 	bool is_raised;
 
-	(void)state;
 	limit_set(16);
 	is_raised = sdp_limit_begin(0);
 	limit_set(64);
@@ -128,7 +124,6 @@ static void checks_the_hard_limit(void **state)
 		{ "all is used", 64, 64, 64, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		assert_row(rows[i].name,
 			   is_enough_with(rows[i].soft, rows[i].hard,
@@ -138,7 +133,6 @@ static void checks_the_hard_limit(void **state)
 
 static void is_as_it_was_in_a_child(void **state)
 {
-	(void)state;
 	limit_set(16);
 	(void)sdp_limit_begin(0);
 	sdp_limit_fork_child();

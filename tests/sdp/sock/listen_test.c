@@ -184,7 +184,6 @@ static void bind_to(int of, const union sdp_addr *addr)
 
 static int begin_unbound(void **state)
 {
-	(void)state;
 	policy = SDP_POLICY_BOTH;
 	way = SDP_WAY_FD;
 	is_enough = true;
@@ -212,7 +211,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	if (sdp_sock_state(sock) == SDP_SOCK_LISTENING)
 		sdp_listen_end(sock);
 	program_close(fd);
@@ -325,7 +323,6 @@ static void has_a_twin_where_sdp_is_possible(void **state)
 
 static void the_twin_says_whose_it_is(void **state)
 {
-	(void)state;
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	assert_int_equal(mark.port, ntohs(name.in.sin_port));
 	assert_true(mark.is_accepting);
@@ -340,7 +337,6 @@ static void listen_binds_what_was_not_bound(void **state)
 	union sdp_addr own;
 	socklen_t len = sizeof(own);
 
-	(void)state;
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	assert_int_equal(getsockname(fd, &own.sa, &len), 0);
 	assert_true(own.in.sin_port != 0);
@@ -353,7 +349,6 @@ static void the_kernels_refusal_takes_the_twin_along(void **state)
 {
 	int other = test_tcp_socket(), before;
 
-	(void)state;
 	bind_to(other, &name);
 	assert_int_equal(listen(other, 1), 0);
 	before = test_fd_cnt();
@@ -367,7 +362,6 @@ static void the_kernels_refusal_takes_the_twin_along(void **state)
 
 static void listening_again_changes_the_backlog(void **state)
 {
-	(void)state;
 	way = SDP_WAY_CM;
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	assert_int_equal(backlog_now, 5);
@@ -393,7 +387,6 @@ static void takes_what_came_to_the_twin_first(void **state)
 	struct sdp_came came;
 	int tcp, sdp, first, second;
 
-	(void)state;
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	tcp = dial(name.in.sin_port);
 	sdp = dial(htons(announced));
@@ -419,7 +412,6 @@ static void sdp_only_resets_what_comes_by_tcp(void **state)
 	int tcp, ret;
 	char octet;
 
-	(void)state;
 	policy = SDP_POLICY_SDP;
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	atomic_store(&sock->is_nonblock, true);
@@ -456,7 +448,6 @@ static void waits_as_long_as_it_may(void **state)
 	pthread_t self = pthread_self(), thread;
 	struct sdp_came came;
 
-	(void)state;
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	time_ms = 10;
 	assert_int_equal(take(&came), -EAGAIN);
@@ -475,7 +466,6 @@ static void takes_links_of_rdma_cm(void **state)
 	struct rlimit old;
 	int got;
 
-	(void)state;
 	way = SDP_WAY_CM;
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	links = 2;
@@ -503,7 +493,6 @@ static void takes_links_of_rdma_cm(void **state)
 
 static void a_fork_leaves_rdma_cm_to_the_parent(void **state)
 {
-	(void)state;
 	way = SDP_WAY_CM;
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	sdp_listen_fork(sock);
@@ -521,7 +510,6 @@ static void a_fork_leaves_rdma_cm_to_the_parent(void **state)
 
 static void a_fork_keeps_a_twin_of_the_kernels(void **state)
 {
-	(void)state;
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	sdp_listen_fork(sock);
 	sdp_listen_fork_child(sock);

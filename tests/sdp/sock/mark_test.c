@@ -40,7 +40,6 @@ static void has_role_carrier_and_port(void **state)
 	static const uint16_t ports[] = { 0, 1, 80, 0x7fff, 0x8000, 0xffff };
 	int fd = test_tcp_socket();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ports); i++) {
 		mark_put(fd, false, ports[i]);
 		assert_mark(fd, false, ports[i]);
@@ -56,7 +55,6 @@ static void is_taken_away(void **state)
 	socklen_t len = sizeof(value);
 	int fd = test_tcp_socket();
 
-	(void)state;
 	mark_put(fd, true, 80);
 	sdp_mark_remove(fd);
 	assert_false(has_mark(fd));
@@ -76,7 +74,6 @@ static void is_no_value_of_a_program(void **state)
 					   0x7d540000, 0x7fffffff, UINT32_MAX };
 	int fd = test_tcp_socket();
 
-	(void)state;
 	assert_false(has_mark(fd));
 	for (size_t i = 0; i < ARRAY_LEN(values); i++) {
 		assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
@@ -92,7 +89,6 @@ static void is_on_no_other_descriptor(void **state)
 {
 	int ends[2], udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	mark_put(ends[0], true, 80);
 	mark_put(udp, true, 80);
@@ -110,7 +106,6 @@ static void goes_with_the_connection(void **state)
 	int listener = test_tcp_socket(), fds[2], other;
 	struct sockaddr_in name;
 
-	(void)state;
 	mark_put(listener, true, 4711);
 	test_tcp_bind(listener, &name);
 	test_tcp_join(listener, &name, fds);

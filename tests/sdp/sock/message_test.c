@@ -52,7 +52,6 @@ ssize_t sdp_stream_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
 
 static int begin(void **state)
 {
-	(void)state;
 	call_cnt = 0;
 	memset(answers, 0, sizeof(answers));
 	return 0;
@@ -66,7 +65,6 @@ static int start(void **state)
 	char *at = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	(void)state;
 	if (at == MAP_FAILED)
 		return -1;
 	edge = at + 4096;
@@ -102,7 +100,6 @@ static void vectors_are_checked(void **state)
 		{ "nothing of nowhere", BAD, 0, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		for (int is_send = 0; is_send < 2; is_send++) {
 			ssize_t ret;
@@ -127,7 +124,6 @@ static void a_read_of_nothing_is_done(void **state)
 {
 	static const struct iovec empty[] = { { octets, 0 }, { NULL, 0 } };
 
-	(void)state;
 	answers[0] = -EAGAIN;
 	assert_int_equal(sdp_message_readv(NULL, 7, empty, 2, 0), 0);
 	assert_int_equal(call_cnt, 0);
@@ -137,7 +133,6 @@ static void flags_of_files_become_those_of_sockets(void **state)
 {
 	static const struct iovec iov = { octets, 4 };
 
-	(void)state;
 	sdp_message_readv(NULL, 7, &iov, 1, 0);
 	sdp_message_readv(NULL, 7, &iov, 1, RWF_NOWAIT);
 	sdp_message_writev(NULL, 7, &iov, 1, RWF_NOWAIT | RWF_DSYNC);
@@ -189,7 +184,6 @@ static void messages_are_checked(void **state)
 		  -EFAULT },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct msghdr msg = rows[i].msg;
 
@@ -220,7 +214,6 @@ static void a_receive_says_what_came_with_it(void **state)
 			      .msg_flags = MSG_TRUNC };
 	struct msghdr again = msg;
 
-	(void)state;
 	answers[0] = 3;
 	assert_int_equal(sdp_message_recv(NULL, 7, &msg, 0), 3);
 	assert_int_equal(msg.msg_namelen, 0);
@@ -248,7 +241,6 @@ static void of_many_those_that_went_are_counted(void **state)
 	struct iovec iov = { octets, 4 };
 	struct mmsghdr msgs[3];
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		msgs[i] = (struct mmsghdr){
 			.msg_hdr = { .msg_iov = &iov, .msg_iovlen = 1 },
@@ -282,7 +274,6 @@ static void waits_for_one_of_many(void **state)
 		{ .msg_hdr = { .msg_iov = &iov, .msg_iovlen = 1 } },
 	};
 
-	(void)state;
 	answers[0] = answers[1] = 1;
 	answers[2] = -EAGAIN;
 	assert_int_equal(sdp_message_recv_many(NULL, 7, msgs, 3,
@@ -300,7 +291,6 @@ static void names_of_receives_are_empty(void **state)
 {
 	socklen_t len = 16, large = (socklen_t)-1;
 
-	(void)state;
 	assert_int_equal(sdp_message_no_name(&len, true, 5), 5);
 	assert_int_equal(len, 0);
 	assert_int_equal(sdp_message_no_name(&large, true, 5), -EINVAL);
@@ -314,7 +304,6 @@ static void names_of_sends_are_read(void **state)
 	struct sockaddr_storage name = { .ss_family = AF_INET };
 	struct sockaddr *any = (struct sockaddr *)(void *)&name;
 
-	(void)state;
 	assert_int_equal(sdp_message_check_name(NULL, 99999), 0);
 	assert_int_equal(sdp_message_check_name(any, sizeof(name)), 0);
 	assert_int_equal(sdp_message_check_name(any, sizeof(name) + 1),

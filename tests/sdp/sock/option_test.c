@@ -93,7 +93,6 @@ static char *bad;
 
 static int start(void **state)
 {
-	(void)state;
 	bad = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return bad == MAP_FAILED ? -1 : sdp_table_start();
 }
@@ -103,7 +102,6 @@ static int begin(void **state)
 {
 	int pair[2];
 
-	(void)state;
 	test_tcp_pair(pair);
 	client = pair[0];
 	server = pair[1];
@@ -119,7 +117,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	close(client);
 	close(server);
 	return 0;
@@ -172,7 +169,6 @@ static void numbers_are_kept(void **state)
 		  -1 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		int below = kernel_int(client, rows[i].level, rows[i].option);
 
@@ -195,7 +191,6 @@ static void numbers_are_kept(void **state)
 
 static void others_are_the_tcp_sockets(void **state)
 {
-	(void)state;
 	assert_int_equal(int_set(SOL_SOCKET, SO_KEEPALIVE, 1), 0);
 	assert_int_equal(kernel_int(client, SOL_SOCKET, SO_KEEPALIVE), 1);
 	assert_int_equal(int_get(SOL_SOCKET, SO_KEEPALIVE), 1);
@@ -229,7 +224,6 @@ static void bad_memory_and_lengths_are_refused(void **state)
 	char value[64] = { 1 };
 	socklen_t len;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		assert_int_equal(sdp_option_set(&sock, rows[i].level,
 						rows[i].name, value,
@@ -260,7 +254,6 @@ static void an_answer_is_cut_to_its_space(void **state)
 	unsigned char value[8] = { 9, 9, 9, 9, 9, 9, 9, 9 };
 	socklen_t len = 2;
 
-	(void)state;
 	sock.options.rcvlowat = 0x01020304;
 	assert_int_equal(
 		sdp_option_get(&sock, SOL_SOCKET, SO_RCVLOWAT, value, &len), 0);
@@ -295,7 +288,6 @@ static void times_are_kept(void **state)
 	struct timeval tv;
 	socklen_t len;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		sock.options.rcvtimeo_ns = sock.options.sndtimeo_ns = 77;
 		assert_row(rows[i].name,
@@ -329,7 +321,6 @@ static void a_time_without_end_is_no_limit(void **state)
 	struct timeval tv, kernels;
 	socklen_t len = sizeof(tv);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		tv = (struct timeval){ .tv_sec = LONG_MAX, .tv_usec = 999999 };
 		assert_int_equal(setsockopt(client, SOL_SOCKET, names[i], &tv,
@@ -368,7 +359,6 @@ static void the_kernels_times_are_read(void **state)
 		{ "for ever", { LONG_MAX, 0 }, 0, -1 },
 	};
 
-	(void)state;
 	/* Not taken over yet: it may become TCP's again. */
 	util_lock_init(&sock.lock, UTIL_RANK_SDP_SOCK);
 	sdp_sock_asking_put(&sock, true);
@@ -389,7 +379,6 @@ static void the_kernels_times_are_read(void **state)
 
 static void calls_end_in_time(void **state)
 {
-	(void)state;
 	assert_true(sdp_option_deadline(&sock, SO_RCVTIMEO) == SDP_NEVER);
 	sock.options.rcvtimeo_ns = 7;
 	assert_int_equal(sdp_option_deadline(&sock, SO_RCVTIMEO), NOW + 7);
@@ -404,7 +393,6 @@ static void lingering_is_kept(void **state)
 	struct linger linger;
 	socklen_t len;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		int want = rows[i].l_onoff ? rows[i].l_linger : -1;
 
@@ -456,7 +444,6 @@ static struct linger kernel_linger(int fd)
 
 static void the_start_takes_what_the_program_has_set(void **state)
 {
-	(void)state;
 	set_before();
 	sdp_options_take(&sock);
 	assert_int_equal(sock.options.rcvtimeo_ns, 3000000000u);
@@ -484,7 +471,6 @@ static void a_new_tcp_socket_has_what_the_program_has_set(void **state)
 	int to = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int never = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)state;
 	set_before();
 	/* Not taken: the TCP socket below has them. */
 	sdp_options_renew(&sock, never);
@@ -515,7 +501,6 @@ static void a_copy_has_what_the_original_has(void **state)
 	int one = 1, size = 50000, to = socket(AF_INET, SOCK_STREAM, 0);
 	socklen_t len = sizeof(copied);
 
-	(void)state;
 	setsockopt(client, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
 	setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
@@ -536,7 +521,6 @@ static void a_copy_has_what_the_original_has(void **state)
 
 static void an_error_is_told_once(void **state)
 {
-	(void)state;
 	assert_int_equal(int_get(SOL_SOCKET, SO_ERROR), 0);
 	sock.error = ETIMEDOUT;
 	assert_int_equal(int_get(SOL_SOCKET, SO_ERROR), ETIMEDOUT);
@@ -563,7 +547,6 @@ static void the_state_is_the_streams(void **state)
 	struct tcp_info info;
 	socklen_t len;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		link_bits = rows[i].bits;
 		sock.is_rd_shut = rows[i].is_rd_shut;
@@ -608,7 +591,6 @@ static uint16_t port_told(bool is_peer)
 /* The program connected to the TCP port, and the socket to the SDP port. */
 static void ports_are_those_of_the_programs_view(void **state)
 {
-	(void)state;
 	sock.peer.in = (struct sockaddr_in){ .sin_family = AF_INET,
 					     .sin_port = htons(80) };
 	sdp_names_take(&sock, client);
@@ -628,7 +610,6 @@ static void a_name_is_told_as_the_kernel_tells_it(void **state)
 	unsigned char little[4] = { 9, 9, 9, 9 };
 	socklen_t len = 2;
 
-	(void)state;
 	sdp_names_take(&sock, client);
 	assert_int_equal(sdp_name_get(&sock, client, false,
 				      (struct sockaddr *)(void *)little, &len),
@@ -665,7 +646,6 @@ static void ioctls_tell_of_the_stream(void **state)
 		{ SIOCATMARK, 1, 0 },
 	};
 
-	(void)state;
 	sock.early_len = 33;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		int value = -1;

@@ -92,7 +92,6 @@ static int fd;
 
 static int begin(void **state)
 {
-	(void)state;
 	registry_ret = query_ret = query_cnt = reject_cnt = 0;
 	registry_port = 7777;
 	is_known = registry_is_cm = false;
@@ -104,7 +103,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	return close(fd);
 }
 
@@ -155,7 +153,6 @@ static void a_listener_here_has_the_registrys_port(void **state)
 	static const char *const texts[] = { "127.0.0.1", "::1",
 					     "::ffff:127.0.0.1" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		union sdp_addr dst = addr_make(texts[i], 80);
 		struct sdp_target sdp;
@@ -173,7 +170,6 @@ static void without_one_the_port_mapper_is_not_asked(void **state)
 	union sdp_addr dst = addr_make("127.0.0.1", 80);
 	struct sdp_target sdp;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rets); i++) {
 		registry_ret = rets[i];
 		assert_int_equal(find(fd, &dst, &sdp), rets[i]);
@@ -187,7 +183,6 @@ static void begins_with_a_request_where_a_hello_may_be_refused(void **state)
 	union sdp_addr dst = addr_make("127.0.0.1", 80);
 	struct sdp_target sdp;
 
-	(void)state;
 	assert_int_equal(find(fd, &dst, &sdp), 0);
 	assert_false(sdp.is_request);
 	registry_is_cm = true;
@@ -218,7 +213,6 @@ static void another_host_is_asked(void **state)
 	};
 	int fd6 = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)state;
 	registry_ret = -EADDRNOTAVAIL;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		union sdp_addr dst = addr_make(rows[i].dst, 80);
@@ -241,7 +235,6 @@ static void the_socket_is_bound_before_the_question(void **state)
 	const struct sockaddr_in *asked = (const void *)&asked_local;
 	socklen_t len = sizeof(local);
 
-	(void)state;
 	registry_ret = -EADDRNOTAVAIL;
 	mapper_maps("192.0.2.1", 1);
 	assert_int_equal(find(fd, &dst, &sdp), 0);
@@ -259,7 +252,6 @@ static void what_the_port_mapper_says_is_told(void **state)
 	union sdp_addr dst = addr_make("192.0.2.1", 80);
 	struct sdp_target sdp;
 
-	(void)state;
 	registry_ret = -EADDRNOTAVAIL;
 	mapper_says.outcome = SDP_PM_DENIED;
 	assert_int_equal(find(fd, &dst, &sdp), -EACCES);
@@ -274,7 +266,6 @@ static void who_cannot_wait_gets_what_is_remembered(void **state)
 	union sdp_addr dst = addr_make("192.0.2.1", 80);
 	struct sdp_target sdp;
 
-	(void)state;
 	registry_ret = -EADDRNOTAVAIL;
 	assert_int_equal(sdp_policy_find(&dst, &sdp), -EINPROGRESS);
 	is_known = true;
@@ -296,7 +287,6 @@ static void a_bad_port_is_left_alone(void **state)
 	union sdp_addr port = addr_make("127.0.0.1", 1001);
 	union sdp_addr host = addr_make("127.0.0.2", 1000);
 
-	(void)state;
 	sdp_policy_avoid(&bad.sa);
 	assert_int_equal(reject_cnt, 1);
 	assert_int_equal(find(fd, &bad, &sdp), -ECONNREFUSED);
@@ -310,7 +300,6 @@ static void the_latest_bad_ports_are_remembered(void **state)
 	union sdp_addr dst;
 	struct sdp_target sdp;
 
-	(void)state;
 	for (uint16_t i = 0; i < 17; i++) {
 		dst = addr_make("::1", (uint16_t)(2000 + i));
 		sdp_policy_avoid(&dst.sa);
@@ -328,7 +317,6 @@ static void the_latest_bad_ports_are_remembered(void **state)
 
 static void the_device_is_looked_for_as_the_librarys_own(void **state)
 {
-	(void)state;
 	assert_false(sdp_inside());
 	assert_int_equal(sdp_policy_way(), SDP_WAY_CM);
 	assert_false(sdp_inside());
@@ -350,7 +338,6 @@ static void rules_say_what_is_used(void **state)
 	union sdp_addr addr = addr_make("10.0.0.1", 80);
 	union sdp_addr other = addr_make("10.0.0.1", 81);
 
-	(void)state;
 	assert_int_equal(sdp_policy_server(&addr.sa), SDP_POLICY_BOTH);
 	assert_int_equal(sdp_policy_client(&addr.sa), SDP_POLICY_BOTH);
 	conf_write("use tcp server * *:80\nuse sdp client * *:80\n");
@@ -377,7 +364,6 @@ static void the_rule_that_decides_is_logged(void **state)
 {
 	char log[1000];
 
-	(void)state;
 	conf_write("# for one port\nuse tcp server * *:80\nlog min-level 4\n");
 	assert_int_equal(child_run(rules_ask, NULL, log, sizeof(log)), 0);
 	assert_non_null(strstr(log, "server, 10.0.0.1 port 80: tcp, "
@@ -391,7 +377,6 @@ static void the_rule_that_decides_is_logged(void **state)
 
 static void a_program_without_rules_or_with_bad_ones_has_none(void **state)
 {
-	(void)state;
 	conf_write("use tcp server * *:*\nuse tcp client * *:*\n");
 	assert_false(sdp_policy_start());
 	conf_write("use nothing\n");

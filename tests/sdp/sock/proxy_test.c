@@ -232,7 +232,6 @@ static int begin(void **state)
 {
 	int pair[2];
 
-	(void)state;
 	memset(seen, 0, sizeof(*seen));
 	fault = NONE;
 	program = getpid();
@@ -254,7 +253,6 @@ static int end(void **state)
 {
 	char octet;
 
-	(void)state;
 	sdp_sock_become(sock, SDP_SOCK_TCP);
 	program_close(fd);
 	close(peer);
@@ -281,7 +279,6 @@ static void what_is_pending_becomes_a_proxys(void **state)
 	int before = test_fd_cnt();
 	char octet;
 
-	(void)state;
 	errno = 77;
 	sdp_proxy_stdio(fd);
 	assert_int_equal(errno, 77);
@@ -311,7 +308,6 @@ static void the_proxy_takes_nothing_along(void **state)
 	int ends[2];
 	char octet;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	sdp_proxy_stdio(fd);
 	assert_is_relayed();
@@ -428,7 +424,6 @@ static int child_without_processes(void)
 
 static void without_processes_the_program_relays(void **state)
 {
-	(void)state;
 	assert_in_filtered_child(child_without_processes);
 }
 
@@ -466,7 +461,6 @@ static void only_what_is_pending_has_a_proxy(void **state)
 
 static void other_numbers_are_left_alone(void **state)
 {
-	(void)state;
 	sdp_proxy_stdio(peer);
 	sdp_proxy_stdio(-1);
 	assert_int_equal(settle_cnt, 0);
@@ -477,7 +471,6 @@ static void the_streams_at_the_start_are_gone_through(void **state)
 {
 	int input = dup(0);
 
-	(void)state;
 	sdp_proxy_inherited();
 	assert_int_equal(settle_cnt, 0);
 	assert_int_equal(dup2(fd, 0), 0);
@@ -500,7 +493,6 @@ static int child_is_stdio(void)
 
 static void a_vfork_child_changes_nothing(void **state)
 {
-	(void)state;
 	is_vfork = true;
 	assert_int_equal(in_child(child_is_stdio), 0);
 }

@@ -46,7 +46,6 @@ static int begin(void **state)
 {
 	struct sdp_shadow shadow = { .lib_fd = -1 };
 
-	(void)state;
 	link_bits = 0;
 	set_fd = epoll_create1(EPOLL_CLOEXEC);
 	sdp_epoll_add(set_fd);
@@ -63,7 +62,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	program_close(fd);
 	program_close(set_fd);
 	return 0;
@@ -114,7 +112,6 @@ static void wakes_who_waits_for_it(void **state)
 	struct sdp_sleeper sleeper;
 	struct sdp_poller poller;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		link_bits = 0;
 		sdp_sleeper_init(&sleeper);
@@ -135,7 +132,6 @@ static void wakes_all_who_wait_for_it(void **state)
 	struct sdp_sleeper sleepers[3];
 	struct sdp_poller pollers[3];
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		sdp_sleeper_init(&sleepers[i]);
 		sdp_sock_sleep_begin(sock, &pollers[i], POLLIN, &sleepers[i]);
@@ -159,7 +155,6 @@ static void a_socket_that_starts_tells_nobody(void **state)
 	struct sdp_sleeper sleeper;
 	struct sdp_poller poller;
 
-	(void)state;
 	sdp_sock_become(sock, SDP_SOCK_STARTING);
 	sdp_sleeper_init(&sleeper);
 	sdp_sock_sleep_begin(sock, &poller, POLLIN, &sleeper);
@@ -178,7 +173,6 @@ static void who_sleeps_for_what_the_kernel_gets_wakes_up(void **state)
 	struct sdp_sleeper sleeper;
 	struct sdp_poller poller;
 
-	(void)state;
 	sdp_sleeper_init(&sleeper);
 	sdp_sock_sleep_begin(sock, &poller, 0, &sleeper);
 	sdp_sleeper_begin(&sleeper);
@@ -195,7 +189,6 @@ static void a_shadow_that_nobody_looks_at_is_left_alone(void **state)
 {
 	short before = kernel_says();
 
-	(void)state;
 	bits_change(SDP_LINK_IN | SDP_LINK_RDHUP);
 	sdp_sock_show(sock, fd, POLLIN);
 	sdp_sock_settle(sock, fd);
@@ -213,7 +206,6 @@ static void registered(uint32_t events)
 
 static void a_set_of_the_kernels_sees_the_shadow(void **state)
 {
-	(void)state;
 	registered(EPOLLIN);
 	bits_change(SDP_LINK_OUT);
 	sdp_ready_give(set_fd);
@@ -234,7 +226,6 @@ static void urgent_octets_are_for_who_asks(void **state)
 {
 	struct epoll_event again = { .events = 0 };
 
-	(void)state;
 	registered(EPOLLIN);
 	sdp_ready_give(set_fd);
 	bits_change(SDP_LINK_PRI | SDP_LINK_OUT);
@@ -252,7 +243,6 @@ static void urgent_octets_are_for_who_asks(void **state)
 
 static void signals_need_the_shadow_as_well(void **state)
 {
-	(void)state;
 	sdp_sock_watch(sock, fd);
 	assert_false(sock->shadow.is_watched);
 	sock->is_async = true;
@@ -270,7 +260,6 @@ static void a_relays_shadow_is_its_own(void **state)
 {
 	short before = kernel_says();
 
-	(void)state;
 	sock->is_async = true;
 	sock->is_relay = true;
 	bits_change(SDP_LINK_IN);

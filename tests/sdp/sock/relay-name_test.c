@@ -15,13 +15,11 @@ static union sdp_addr local, peer;
 
 static int begin(void **state)
 {
-	(void)state;
 	return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair);
 }
 
 static int end(void **state)
 {
-	(void)state;
 	close(pair[0]);
 	close(pair[1]);
 	return 0;
@@ -46,7 +44,7 @@ static void tells_both_addresses(void **state)
 		{ "::ffff:127.0.0.1", "::ffff:10.0.0.1" },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		union sdp_addr from = addr_of(rows[i].local, 80);
 		union sdp_addr to = addr_of(rows[i].peer, 65535);
 
@@ -65,7 +63,6 @@ static void two_of_one_connection_have_two_names(void **state)
 	union sdp_addr to = addr_of("127.0.0.1", 2);
 	int other[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
 	sdp_relay_name_put(pair[1], &from, &to);
 	sdp_relay_name_put(other[1], &from, &to);
@@ -79,7 +76,6 @@ static void other_descriptors_have_none(void **state)
 {
 	int pipes[2];
 
-	(void)state;
 	assert_int_equal(pipe(pipes), 0);
 	assert_false(sdp_relay_name_get(pair[0], &local, &peer));
 	assert_false(sdp_relay_name_get(pipes[0], &local, &peer));
@@ -105,7 +101,7 @@ static void bad_names_are_none(void **state)
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	char text[120];
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		begin(state);
 		snprintf(text, sizeof(text), "%s-%d", names[i], getpid());
 		memcpy(name.sun_path + 1, text, strlen(text));

@@ -248,7 +248,6 @@ static int begin(void **state)
 {
 	int pair[2];
 
-	(void)state;
 	shutdown_cnt = abort_cnt = linger_cnt = drain_cnt = 0;
 	counted_tx = counted_rx = end_cnt = 0;
 	linger_ret = cancel_cnt = 0;
@@ -274,7 +273,6 @@ static void program_closes(void)
 
 static int end(void **state)
 {
-	(void)state;
 	close(link_fds[1]);
 	if (fd >= 0)
 		program_closes();
@@ -291,7 +289,6 @@ static int end(void **state)
 
 static void carries_octets_both_ways(void **state)
 {
-	(void)state;
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	assert_true(sock->is_relay);
 	assert_int_equal(send(fd, "hello", 5, 0), 5);
@@ -317,7 +314,6 @@ static void carries_octets_both_ways(void **state)
 
 static void what_had_come_is_there_at_once(void **state)
 {
-	(void)state;
 	assert_int_equal(send(link_fds[1], "early", 5, 0), 5);
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	sdp_relay_settle(sock);
@@ -328,7 +324,6 @@ static void what_had_come_is_there_at_once(void **state)
 /* What the pair showed of readiness is none of the stream. */
 static void what_was_shown_is_not_sent(void **state)
 {
-	(void)state;
 	assert_int_equal(send(fd, "????", 4, 0), 4);
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	assert_int_equal(send(fd, "real", 4, 0), 4);
@@ -374,7 +369,6 @@ static void goes_on_for_other_holders(void **state)
 {
 	int other = dup(fd);
 
-	(void)state;
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	program_closes();
 	assert_int_equal(send(other, "other", 5, 0), 5);
@@ -387,7 +381,6 @@ static void goes_on_for_other_holders(void **state)
 
 static void a_reset_ends_both_directions(void **state)
 {
-	(void)state;
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	is_reset = true;
 	close(link_fds[1]);
@@ -400,7 +393,6 @@ static void a_reset_ends_both_directions(void **state)
 
 static void octets_for_nobody_are_a_reset(void **state)
 {
-	(void)state;
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	/* Stops reading without notice, like a child that was killed. */
 	program_closes();
@@ -427,7 +419,6 @@ static int thread_cnt(void)
 /* Nothing has changed for the program, and a later attempt may succeed. */
 static void needs_both_threads(void **state)
 {
-	(void)state;
 	for (int cnt = 0; cnt < 2; cnt++) {
 		threads_left = cnt;
 		assert_int_equal(sdp_relay_enter(sock), -EAGAIN);
@@ -488,7 +479,6 @@ static void refuses_what_it_cannot_carry(void **state)
 
 static void is_entered_once(void **state)
 {
-	(void)state;
 	atomic_store(&sock->is_asking, true);
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	assert_int_equal(cancel_cnt, 1);
@@ -502,7 +492,6 @@ static void is_entered_once(void **state)
  * stream ends; no longer than the deadline. */
 static void goes_with_its_process(void **state)
 {
-	(void)state;
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	assert_int_equal(send(fd, "written", 7, 0), 7);
 	sdp_relay_end(sdp_now_ns() + 60000000000ull);
@@ -515,7 +504,6 @@ static void goes_with_its_process(void **state)
 
 static void does_not_wait_beyond_the_deadline(void **state)
 {
-	(void)state;
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	sdp_relay_end(0);
 	assert_int_equal(drain_cnt, 0);

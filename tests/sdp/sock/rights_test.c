@@ -25,7 +25,6 @@ static void note(int fd)
 
 static int begin(void **state)
 {
-	(void)state;
 	memset(control, 0, sizeof(control));
 	message = (struct msghdr){ .msg_control = control };
 	found_cnt = 0;
@@ -48,7 +47,6 @@ static struct cmsghdr *part_add(int level, int type, const int *fds, size_t cnt)
 
 static void finds_all_of_all_parts(void **state)
 {
-	(void)state;
 	part_add(SOL_SOCKET, SCM_RIGHTS, (int[]){ 4, 5, 6 }, 3);
 	part_add(SOL_SOCKET, SCM_CREDENTIALS, (int[]){ 1, 2, 3 }, 3);
 	part_add(SOL_SOCKET + 1, SCM_RIGHTS, (int[]){ 8 }, 1);
@@ -60,7 +58,6 @@ static void finds_all_of_all_parts(void **state)
 
 static void finds_none_without_control_data(void **state)
 {
-	(void)state;
 	message.msg_control = NULL;
 	sdp_rights_each(&message, note);
 	assert_int_equal(found_cnt, 0);
@@ -87,7 +84,6 @@ static void half_a_descriptor_is_none(void **state)
 {
 	struct cmsghdr *part;
 
-	(void)state;
 	part = part_add(SOL_SOCKET, SCM_RIGHTS, (int[]){ 4, 5 }, 2);
 	part->cmsg_len -= 2;
 	sdp_rights_each(&message, note);
@@ -107,7 +103,6 @@ static int ways_open(void **state)
 
 static int ways_close(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		close(ways[i]);
 		close(pipes[i]);
@@ -120,7 +115,6 @@ static void one_descriptor_goes_and_comes(void **state)
 	uint64_t sent = 0x123456789abcdefull, got = 0;
 	int fd;
 
-	(void)state;
 	assert_true(sdp_rights_send(ways[0], &sent, sizeof(sent), pipes[1]));
 	fd = sdp_rights_receive(ways[1], &got, sizeof(got));
 	assert_true(fd >= 0);
@@ -132,7 +126,6 @@ static void one_descriptor_goes_and_comes(void **state)
 
 static void says_that_it_did_not_go(void **state)
 {
-	(void)state;
 	assert_false(sdp_rights_send(ways[0], "x", 1, -1));
 	close(ways[1]);
 	assert_false(sdp_rights_send(ways[0], "x", 1, pipes[0]));
@@ -182,7 +175,6 @@ static void tells_when_there_is_no_number(void **state)
 	char octet = 0;
 	int fd;
 
-	(void)state;
 	old = test_fd_leave(0);
 	assert_true(sdp_rights_send(ways[0], "a", 1, pipes[1]));
 	assert_true(sdp_rights_send(ways[0], "b", 1, pipes[1]));
@@ -198,7 +190,6 @@ static void the_end_is_no_message(void **state)
 {
 	char octet;
 
-	(void)state;
 	close(ways[0]);
 	assert_int_equal(sdp_rights_receive(ways[1], &octet, 1), -EPROTO);
 	assert_int_equal(sdp_rights_receive(-1, &octet, 1), -EBADF);

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The shadow: what the kernel says of it is what was to be shown. */
+#include "test.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "sock/shadow.h"
 
@@ -23,7 +19,6 @@ static int program_fd;
 
 static int open_pair(void **state)
 {
-	(void)state;
 	shadow = (struct sdp_shadow){ .lib_fd = -1 };
 	program_fd = sdp_shadow_open(&shadow, O_NONBLOCK);
 	return program_fd < 0;
@@ -31,7 +26,6 @@ static int open_pair(void **state)
 
 static int close_pair(void **state)
 {
-	(void)state;
 	close(program_fd);
 	if (shadow.lib_fd >= 0)
 		sdp_shadow_close(&shadow);
@@ -58,8 +52,7 @@ static void shows_what_holds(void **state)
 		0,	 POLLOUT,	   POLLIN | POLLOUT,
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
 		show(steps[i]);
 		assert_int_equal(kernel_says(), steps[i]);
 	}
@@ -67,7 +60,6 @@ static void shows_what_holds(void **state)
 
 static void is_fit_for_a_thousand_changes(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		show(i & 1 ? POLLIN : POLLOUT);
 		assert_int_equal(kernel_says(), i & 1 ? POLLIN : POLLOUT);
@@ -77,7 +69,6 @@ static void is_fit_for_a_thousand_changes(void **state)
 /* The library's own threads have no number of the program's. */
 static void takes_back_only_in_a_call_of_the_program(void **state)
 {
-	(void)state;
 	show(POLLIN | POLLOUT);
 	sdp_shadow_show(&shadow, -1, 0, 0);
 	assert_int_equal(kernel_says(), POLLIN | POLLOUT);
@@ -89,7 +80,6 @@ static void takes_back_only_in_a_call_of_the_program(void **state)
 
 static void shows_the_end_of_the_peer(void **state)
 {
-	(void)state;
 	show(POLLIN | POLLOUT | POLLRDHUP);
 	assert_int_equal(kernel_says(), POLLIN | POLLOUT | POLLRDHUP);
 	/* Read to its end, it goes on saying so. */
@@ -99,7 +89,6 @@ static void shows_the_end_of_the_peer(void **state)
 
 static void shows_the_end_of_both(void **state)
 {
-	(void)state;
 	show(0);
 	show(POLLIN | POLLOUT | POLLRDHUP | POLLHUP);
 	assert_int_equal(kernel_says(), POLLIN | POLLOUT | POLLRDHUP | POLLHUP);
@@ -113,7 +102,6 @@ static void shows_a_reset(void **state)
 	int err = 0;
 	socklen_t len = sizeof(err);
 
-	(void)state;
 	show(POLLOUT);
 	sdp_shadow_show(&shadow, -1,
 			POLLIN | POLLOUT | POLLRDHUP | POLLERR | POLLHUP, 0);
@@ -136,7 +124,6 @@ static void makes_an_edge_for_each_arrival(void **state)
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLET };
 	int set_fd = epoll_create1(EPOLL_CLOEXEC);
 
-	(void)state;
 	shadow.has_edges = true;
 	assert_int_equal(epoll_ctl(set_fd, EPOLL_CTL_ADD, program_fd, &ev), 0);
 	assert_int_equal(edges(set_fd), 0);
@@ -168,7 +155,6 @@ static void makes_an_edge_for_each_arrival(void **state)
 /* The octet of POLLPRI makes POLLIN as well; both go at once. */
 static void shows_urgent_data(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		show(POLLOUT | POLLPRI);
 		assert_true(kernel_says() & POLLPRI);
@@ -186,7 +172,6 @@ static void makes_an_edge_for_each_urgent_octet(void **state)
 	struct epoll_event ev = { .events = EPOLLPRI | EPOLLET };
 	int set_fd = epoll_create1(EPOLL_CLOEXEC);
 
-	(void)state;
 	assert_int_equal(epoll_ctl(set_fd, EPOLL_CTL_ADD, program_fd, &ev), 0);
 	for (int i = 0; i < 100; i++) {
 		sdp_shadow_show(&shadow, -1, POLLOUT | POLLPRI, POLLPRI);
@@ -200,7 +185,6 @@ static void makes_an_edge_for_each_urgent_octet(void **state)
 
 static void has_the_flags_of_the_socket(void **state)
 {
-	(void)state;
 	assert_true(fcntl(program_fd, F_GETFL) & O_NONBLOCK);
 	assert_int_equal(fcntl(program_fd, F_GETFD), FD_CLOEXEC);
 	assert_true(shadow.lib_fd >= 3);

@@ -91,7 +91,6 @@ static struct sdp_sock *socks[SOCK_CNT];
 
 static int begin(void **state)
 {
-	(void)state;
 	memset(counts, 0, sizeof(*counts));
 	listen_fork_cnt = listen_child_cnt = enter_ret = 0;
 	for (int i = 0; i < SOCK_CNT; i++) {
@@ -114,7 +113,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	for (int i = 0; i < SOCK_CNT; i++) {
 		struct sdp_sock *sock = sdp_sock_get(fds[i]);
 
@@ -128,7 +126,6 @@ static int end(void **state)
 
 static int counts_make(void **state)
 {
-	(void)state;
 	counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	return counts == MAP_FAILED || sdp_table_start();
@@ -183,7 +180,6 @@ static int child_uses_one(void)
 
 static void a_child_asks_for_what_it_uses(void **state)
 {
-	(void)state;
 	assert_int_equal(in_fork(child_uses_one), 0);
 	assert_int_equal(counts->entered, 1);
 	assert_true(socks[USED]->is_relay);
@@ -205,7 +201,6 @@ static int child_uses_all(void)
 
 static void a_set_may_hold_any(void **state)
 {
-	(void)state;
 	assert_int_equal(in_fork(child_uses_all), 0);
 	assert_int_equal(counts->entered, 2);
 }
@@ -226,7 +221,6 @@ static int child_sees_a_reset(void)
  * waiting for octets, and the parent's connection goes on. */
 static void without_a_relay_the_child_sees_a_reset(void **state)
 {
-	(void)state;
 	enter_ret = -EAGAIN;
 	assert_int_equal(in_fork(child_sees_a_reset), 0);
 	assert_true(counts->entered > 1);
@@ -241,7 +235,6 @@ static void who_cannot_ask_sees_a_reset(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	enter_ret = -EAGAIN;
 	old = test_fd_leave(1);
 	sdp_share_fork_prepare();
@@ -269,7 +262,6 @@ static int child_executes(void)
 
 static void a_program_gets_what_it_inherits(void **state)
 {
-	(void)state;
 	assert_int_equal(in_fork(child_executes), 0);
 	/* Beside this one: relays here. */
 	memset(counts, 0, sizeof(*counts));
@@ -318,7 +310,6 @@ static void a_parent_that_has_ended_is_not_waited_for(void **state)
 	char octet;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe(done), 0);
 	/* Shares nothing yet; all that it starts has the pipe's end. */
 	pid = fork();
@@ -340,7 +331,6 @@ static void without_descriptors_all_are_relays_at_once(void **state)
 	int before = test_fd_cnt();
 	struct rlimit old;
 
-	(void)state;
 	old = test_fd_leave(1); /* and two are needed */
 	sdp_share_fork_prepare();
 	test_fd_restore(old);
@@ -367,7 +357,6 @@ static void the_last_number_of_a_shared_socket_leaves_a_relay(void **state)
 	int second = dup(fds[USED]), status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(sdp_sock_add_fd(socks[USED], second), 0);
 	sdp_share_close(fds[OTHER]); /* it is not shared */
 	sdp_share_fork_prepare();
@@ -400,7 +389,6 @@ static void what_a_message_passes_on_is_a_relay(void **state)
 			      .msg_controllen = sizeof(control) };
 	struct cmsghdr *part = CMSG_FIRSTHDR(&msg);
 
-	(void)state;
 	memset(control, 0, sizeof(control));
 	part->cmsg_level = SOL_SOCKET;
 	part->cmsg_type = SCM_RIGHTS;
@@ -415,7 +403,6 @@ static void a_fork_apart_shares_nothing(void **state)
 {
 	int before = test_fd_cnt();
 
-	(void)state;
 	sdp_share_fork_apart(true);
 	sdp_share_fork_prepare();
 	sdp_share_fork_apart(false);

@@ -39,14 +39,12 @@ static bool urgent_take(void)
 
 static int begin(void **state)
 {
-	(void)state;
 	sock.tcp_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	return sock.tcp_fd < 0;
 }
 
 static int end(void **state)
 {
-	(void)state;
 	signal(SIGUSR1, SIG_DFL);
 	signal(SIGSEGV, SIG_DFL);
 	return close(sock.tcp_fd);
@@ -54,14 +52,12 @@ static int end(void **state)
 
 static void nobody_is_told_without_an_owner(void **state)
 {
-	(void)state;
 	sdp_signals_urgent(sock.tcp_fd);
 	assert_false(urgent_take());
 }
 
 static void tells_a_process(void **state)
 {
-	(void)state;
 	assert_int_equal(
 		sdp_signals_own(&sock, F_SETOWN, (void *)(intptr_t)getpid()),
 		0);
@@ -75,7 +71,6 @@ static void tells_a_thread(void **state)
 	struct f_owner_ex owner = { .type = F_OWNER_TID,
 				    .pid = (pid_t)syscall(SYS_gettid) };
 
-	(void)state;
 	assert_int_equal(sdp_signals_own(&sock, F_SETOWN_EX, &owner), 0);
 	sdp_signals_urgent(sock.tcp_fd);
 	assert_true(urgent_take());
@@ -87,7 +82,6 @@ static void goes_on_after_handlers_with_sa_restart(void **state)
 	struct sigaction action = { .sa_handler = ignore,
 				    .sa_flags = SA_RESTART };
 
-	(void)state;
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
 	assert_true(sdp_signals_restart());
 	action.sa_flags = 0;
@@ -105,7 +99,6 @@ static void handlers_of_faults_do_not_count(void **state)
 				      .sa_flags = SA_RESTART },
 			 ends = { .sa_handler = ignore }, old;
 
-	(void)state;
 	assert_int_equal(sigaction(SIGUSR1, &restarts, NULL), 0);
 	for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
 		assert_int_equal(sigaction(faults[i], &ends, &old), 0);

@@ -27,7 +27,6 @@ static void nobody_is_woken_who_is_awake(void **state)
 {
 	struct sdp_sleeper sleeper;
 
-	(void)state;
 	sdp_sleeper_init(&sleeper);
 	assert_true(sleeper.fd >= 0);
 	assert_false(sdp_sleeper_wake(&sleeper));
@@ -42,7 +41,6 @@ static void is_woken_once(void **state)
 {
 	struct sdp_sleeper sleeper;
 
-	(void)state;
 	sdp_sleeper_init(&sleeper);
 	sdp_sleeper_begin(&sleeper);
 	assert_true(sdp_sleeper_wake(&sleeper));
@@ -58,7 +56,6 @@ static void a_late_token_is_used_up(void **state)
 {
 	struct sdp_sleeper sleeper;
 
-	(void)state;
 	sdp_sleeper_init(&sleeper);
 	sdp_sleeper_begin(&sleeper);
 	assert_true(sdp_sleeper_wake(&sleeper));
@@ -81,7 +78,6 @@ static void is_woken_by_another_thread(void **state)
 	struct sdp_sleeper sleeper;
 	pthread_t thread;
 
-	(void)state;
 	sdp_sleeper_init(&sleeper);
 	assert_int_equal(pthread_create(&thread, NULL, wake, &sleeper), 0);
 	sdp_sleeper_begin(&sleeper);
@@ -106,7 +102,6 @@ static void has_a_descriptor_for_a_thread(void **state)
 	pthread_t thread;
 	int other = -1;
 
-	(void)state;
 	errno = ERANGE;
 	sdp_sleeper_init(&one);
 	sdp_sleeper_init(&two);
@@ -150,7 +145,6 @@ static void a_thread_sleeps_up_to_its_end(void **state)
 	bool has_own = false;
 	pthread_t thread;
 
-	(void)state;
 	sdp_sleeper_init(&sleeper); /* makes the library's key */
 	assert_int_equal(pthread_key_create(&later, sleep_at_the_end), 0);
 	assert_int_equal(
@@ -182,7 +176,6 @@ static void a_child_does_not_wake_its_parent(void **state)
 	int status = -1;
 	pid_t pid;
 
-	(void)state;
 	sdp_sleeper_init(&sleeper);
 	pid = fork();
 	assert_true(pid >= 0);

@@ -14,7 +14,6 @@
 /* Of a group of tests. */
 static inline int table_start(void **state)
 {
-	(void)state;
 	return sdp_table_start();
 }
 

@@ -235,7 +235,6 @@ void sdp_sock_tell(struct sdp_sock *sock, int fd, short news)
 void sdp_sock_notify(void *arg, unsigned int state, unsigned int news)
 {
 	(void)arg;
-	(void)state;
 	(void)news;
 }
 
@@ -342,7 +341,6 @@ static int begin(void **state)
 {
 	int pair[2];
 
-	(void)state;
 	assert_int_equal(sem_init(&gate, 0, 0), 0);
 	link_rets[0] = link_rets[1] = 0;
 	outcome = (struct sdp_outcome){ .reason = SDP_REASON_NONE };
@@ -380,7 +378,6 @@ static void gate_open(void)
 
 static int end(void **state)
 {
-	(void)state;
 	if (sdp_sock_state(sock) == SDP_SOCK_STARTING)
 		gate_open();
 	assert_int_equal(raised_cnt, 0);
@@ -485,7 +482,6 @@ static void starts_when_it_is_time(void **state)
 
 static void a_number_that_was_closed_starts_nothing(void **state)
 {
-	(void)state;
 	assert_int_equal(sdp_start(sock, peer, SDP_START_WRITE),
 			 SDP_SOCK_PENDING);
 	assert_int_equal(make_cnt, 0);
@@ -493,7 +489,6 @@ static void a_number_that_was_closed_starts_nothing(void **state)
 
 static void a_connection_under_way_is_looked_at(void **state)
 {
-	(void)state;
 	sdp_sock_become(sock, SDP_SOCK_CONNECTING);
 	start_now();
 }
@@ -503,7 +498,6 @@ static void without_a_shadow_the_connection_ends(void **state)
 {
 	int next = test_fd_next();
 
-	(void)state;
 	sock->is_accepting = true;
 	for (int more = 0; more < 2; more++) {
 		struct rlimit old = test_fd_leave(more);
@@ -528,7 +522,6 @@ static void what_was_sent_goes_to_the_link(void **state)
 	static char much[SDP_EARLY_MAX];
 	struct iovec iov[2] = { { much, 40000 }, { much + 40000, 40000 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(much); i++)
 		much[i] = (char)(i * 7 + i / 251);
 	iov[1].iov_len = sizeof(much) - 40000;
@@ -558,7 +551,6 @@ static void bad_memory_is_told(void **state)
 	char ok[] = "ok";
 	struct iovec iov[2] = { { ok, 2 }, { (void *)16, 5 } };
 
-	(void)state;
 	start_now();
 	assert_int_equal(sdp_start_send(sock, iov + 1, 1), -EFAULT);
 	assert_int_equal(sdp_start_send(sock, iov, 2), 2);
@@ -568,7 +560,6 @@ static void bad_memory_is_told(void **state)
 
 static void nothing_is_kept_while_it_asks(void **state)
 {
-	(void)state;
 	assert_int_equal(sdp_start_cover(sock, fd), 0);
 	assert_true(sdp_sock_is_asking(sock));
 	assert_int_equal(send_text("x"), -EAGAIN);
@@ -583,7 +574,6 @@ static void nothing_is_kept_while_it_asks(void **state)
 
 static void waits_until_its_deadline(void **state)
 {
-	(void)state;
 	start_now();
 	assert_int_equal(sdp_start_wait(sock, sdp_now_ns() + 1000000), -EAGAIN);
 	gate_open();
@@ -727,7 +717,6 @@ static void the_way_back_holds_nobody_up(void **state)
 /* The last descriptors were others': once more, with the limit raised. */
 static void a_lack_of_descriptors_is_tried_again(void **state)
 {
-	(void)state;
 	can_raise = true;
 	link_rets[0] = -EMFILE;
 	outcome.reason = SDP_REASON_RESOURCE;
@@ -741,7 +730,6 @@ static void a_lack_of_descriptors_is_tried_again(void **state)
 
 static void close_leaves_the_rest_to_the_thread(void **state)
 {
-	(void)state;
 	assert_false(sdp_start_abandon(sock)); /* it has not begun */
 	start_now();
 	assert_int_equal(send_text("left"), 4);
@@ -756,7 +744,6 @@ static void close_leaves_the_rest_to_the_thread(void **state)
 /* Nothing was sent: the peer need not wait for the start. */
 static void close_of_an_empty_start_ends_the_connection(void **state)
 {
-	(void)state;
 	start_now();
 	assert_true(sdp_start_abandon(sock));
 	assert_eof(peer);
@@ -764,7 +751,6 @@ static void close_of_an_empty_start_ends_the_connection(void **state)
 
 static void an_accepted_link_has_the_programs_port(void **state)
 {
-	(void)state;
 	sock->is_accepting = true;
 	sock->port = 80;
 	sock->options.has_nodelay = true;
@@ -781,7 +767,6 @@ static void elsewhere_the_number_is_a_relays(void **state)
 {
 	int pair[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	sdp_start_elsewhere(sock, fd, pair[0]);
 	close(pair[0]);
@@ -796,7 +781,6 @@ static void elsewhere_the_number_is_a_relays(void **state)
 /* connect() to no address: a fresh socket has the number. */
 static void undoing_leaves_a_fresh_socket(void **state)
 {
-	(void)state;
 	sock->peer.sa.sa_family = AF_INET;
 	start_now();
 	gate_open();

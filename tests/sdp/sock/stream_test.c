@@ -244,7 +244,6 @@ static char octets[64];
 
 static int begin(void **state)
 {
-	(void)state;
 	sock = (struct sdp_sock){ .tcp_fd = -1,
 				  .options = { .rcvlowat = 1 },
 				  .state = SDP_SOCK_STREAM,
@@ -275,7 +274,6 @@ static ssize_t recv_octets(size_t len, int flags)
 
 static void a_stream_counts_what_it_sends(void **state)
 {
-	(void)state;
 	assert_int_equal(send_octets(20, 0), 20);
 	assert_int_equal(send_octets(10, MSG_DONTWAIT), 10);
 	assert_int_equal(counted_tx, 30);
@@ -284,7 +282,6 @@ static void a_stream_counts_what_it_sends(void **state)
 /* The start counts what it has kept, also if it is done by then. */
 static void octets_of_a_start_are_counted_once(void **state)
 {
-	(void)state;
 	for (int ends = 0; ends < 2; ends++) {
 		begin(NULL);
 		sdp_sock_link_put(&sock, NULL);
@@ -298,7 +295,6 @@ static void octets_of_a_start_are_counted_once(void **state)
 
 static void a_short_send_that_can_wait_goes_on(void **state)
 {
-	(void)state;
 	answers[0] = 5;
 	answers[1] = -EAGAIN;
 	assert_int_equal(send_octets(20, 0), 20);
@@ -326,7 +322,6 @@ static void long_vectors_go_in_slices(void **state)
 {
 	struct iovec iov[150];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(iov); i++)
 		iov[i] = (struct iovec){ octets, 2 };
 	assert_int_equal(
@@ -349,7 +344,6 @@ static void long_vectors_go_in_slices(void **state)
 
 static void a_send_behind_the_end_is_a_broken_pipe(void **state)
 {
-	(void)state;
 	answers[0] = -EPIPE;
 	assert_int_equal(send_octets(1, 0), -EPIPE);
 	assert_int_equal(pipe_cnt, 1);
@@ -368,7 +362,6 @@ static void a_send_behind_the_end_is_a_broken_pipe(void **state)
 
 static void a_socket_that_was_shut_sends_nothing(void **state)
 {
-	(void)state;
 	assert_int_equal(sdp_stream_shutdown(&sock, -1, 77), -EINVAL);
 	assert_int_equal(sdp_stream_shutdown(&sock, -1, SHUT_RD), 0);
 	assert_int_equal(send_cnt, 0);
@@ -387,7 +380,6 @@ static void a_socket_that_was_shut_sends_nothing(void **state)
 
 static void a_receive_counts_what_it_takes(void **state)
 {
-	(void)state;
 	answers[0] = 5;
 	assert_int_equal(recv_octets(20, 0), 5);
 	assert_true(sends[0].is_wait);
@@ -406,7 +398,6 @@ static void a_receive_counts_what_it_takes(void **state)
 
 static void a_receive_waits_for_the_start(void **state)
 {
-	(void)state;
 	sdp_sock_link_put(&sock, NULL);
 	sdp_sock_become(&sock, SDP_SOCK_STARTING);
 	assert_int_equal(recv_octets(20, MSG_DONTWAIT), -EAGAIN);
@@ -416,7 +407,6 @@ static void a_receive_waits_for_the_start(void **state)
 
 static void without_a_link_the_error_is_told_then_the_end(void **state)
 {
-	(void)state;
 	sdp_sock_link_put(&sock, NULL);
 	sock.error = ECONNRESET;
 	assert_int_equal(recv_octets(20, 0), -ECONNRESET);
@@ -431,7 +421,6 @@ static void what_has_fallen_back_is_the_kernels(void **state)
 	struct iovec iov = { octets, 5 };
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	sdp_sock_link_put(&sock, NULL);
 	sdp_sock_become(&sock, SDP_SOCK_TCP);

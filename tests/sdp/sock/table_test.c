@@ -39,7 +39,6 @@ static struct sdp_sock *sock;
 
 static int begin(void **state)
 {
-	(void)state;
 	close_cnt = end_cnt = 0;
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
 		fds[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -54,7 +53,6 @@ static void number_close(int fd)
 
 static int end(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
 		number_close(fds[i]);
 		close(fds[i]);
@@ -67,7 +65,6 @@ static void nothing_is_taken_without_a_table(void **state)
 {
 	struct util_fdtab *tab = atomic_exchange(&sdp_fds, NULL);
 
-	(void)state;
 	assert_null(sdp_sock_add(fds[1], AF_INET, count_close, count_end));
 	assert_int_equal(sdp_fd_kind(fds[0]), UTIL_FD_NONE);
 	assert_null(sdp_sock_get(fds[0]));
@@ -80,7 +77,6 @@ static void a_socket_is_found_by_its_number(void **state)
 {
 	struct sdp_sock *found = sdp_sock_get(fds[0]);
 
-	(void)state;
 	assert_ptr_equal(found, sock);
 	sdp_sock_put(found);
 	assert_int_equal(sdp_fd_kind(fds[0]), SDP_FD_SOCK);
@@ -94,7 +90,6 @@ static void a_socket_is_found_by_its_number(void **state)
 
 static void a_new_socket_is_tcps(void **state)
 {
-	(void)state;
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_TCP);
 	assert_int_equal(sock->tcp_fd, -1);
 	assert_int_equal(sock->twin_fd, -1);
@@ -105,7 +100,6 @@ static void a_new_socket_is_tcps(void **state)
 
 static void closes_with_the_last_number(void **state)
 {
-	(void)state;
 	assert_int_equal(sdp_sock_add_fd(sock, fds[1]), 0);
 	number_close(fds[0]);
 	assert_int_equal(close_cnt, 0);
@@ -120,7 +114,6 @@ static void ends_with_the_last_call(void **state)
 {
 	struct sdp_sock *inside = sdp_sock_get(fds[0]);
 
-	(void)state;
 	number_close(fds[0]);
 	assert_int_equal(close_cnt, 1);
 	assert_int_equal(end_cnt, 0);
@@ -132,7 +125,6 @@ static void ends_with_the_last_call(void **state)
  * read behind free().) */
 static void a_hold_keeps_the_memory_alone(void **state)
 {
-	(void)state;
 	sdp_sock_hold(sock);
 	number_close(fds[0]);
 	assert_int_equal(end_cnt, 1);
@@ -145,7 +137,6 @@ static void a_number_that_stood_for_another_is_its_own(void **state)
 	struct sdp_sock *other =
 		sdp_sock_add(fds[0], AF_INET6, count_close, count_end);
 
-	(void)state;
 	assert_non_null(other);
 	assert_int_equal(close_cnt, 1);
 	assert_int_equal(end_cnt, 1);
@@ -182,7 +173,6 @@ static void each_number_is_gone_through(void **state)
 		sdp_sock_add(fds[1], AF_INET, count_close, count_end);
 	struct seen own = { .cnt = 0 }, all = { .cnt = 0 };
 
-	(void)state;
 	assert_int_equal(sdp_sock_add_fd(sock, fds[2]), 0);
 	sdp_sock_each_fd(sock, see, &own);
 	assert_int_equal(own.cnt, 2);
@@ -208,7 +198,6 @@ static void close_seen(struct sdp_sock *each)
 
 static void a_walk_keeps_what_is_closed_meanwhile(void **state)
 {
-	(void)state;
 	sdp_table_each_sock(close_seen);
 	assert_int_equal(end_cnt, 1);
 }
@@ -219,7 +208,6 @@ static void each_number_gets_another_file(void **state)
 {
 	int from = memfd_create("table_test", MFD_CLOEXEC);
 
-	(void)state;
 	assert_int_equal(sdp_sock_add_fd(sock, fds[1]), 0);
 	assert_int_equal(fcntl(fds[1], F_SETFD, 0), 0);
 	sdp_sock_cover(sock, from);
@@ -246,7 +234,6 @@ static void a_number_that_is_being_closed_gets_no_file(void **state)
 	int from = memfd_create("table_test", MFD_CLOEXEC), reused;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(sdp_sock_add_fd(sock, fds[1]), 0);
 	/* As sdp_fd_close(): it has the shadow's lock in between. */
 	util_lock(&sock->shadow.lock);
@@ -282,7 +269,6 @@ static void counts_what_waits_for_its_start(void **state)
 		{ SDP_SOCK_STREAM, 0, true },
 	};
 
-	(void)state;
 	atomic_store(&sdp_begun, false);
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
 		sdp_sock_become(sock, steps[i].state);
@@ -298,7 +284,6 @@ static void own_ones_stand_out_of_the_way(void **state)
 {
 	int fd = open("/dev/null", O_RDONLY), moved = sdp_private_add(fd);
 
-	(void)state;
 	assert_true(moved >= 512);
 	assert_int_equal(sdp_fd_kind(moved), SDP_FD_PRIVATE);
 	assert_true(fcntl(moved, F_GETFD) & FD_CLOEXEC);
@@ -315,7 +300,6 @@ static void own_ones_stand_where_the_limit_allows(void **state)
 	struct rlimit old, small;
 	int fd, moved;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	small = old;
 	small.rlim_cur = 64;
@@ -334,7 +318,6 @@ static void what_cannot_be_moved_is_closed(void **state)
 	int fd = open("/dev/null", O_RDONLY);
 	struct rlimit old, full;
 
-	(void)state;
 	errno = EMFILE;
 	assert_int_equal(sdp_private_take(-1), -EMFILE);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
@@ -363,7 +346,6 @@ static void the_mark_is_the_threads(void **state)
 	bool of_other = true;
 	pthread_t thread;
 
-	(void)state;
 	assert_false(outer);
 	assert_true(inner);
 	assert_int_equal(
@@ -387,7 +369,6 @@ static const void *verbs_code(void)
 
 static void a_caller_is_known_by_its_object_file(void **state)
 {
-	(void)state;
 	assert_false(sdp_caller_is_rnic(&close_cnt));
 	assert_false(sdp_caller_is_rnic((void *)(uintptr_t)&abort));
 	assert_false(sdp_caller_is_rnic(NULL));
@@ -405,7 +386,6 @@ static int child_check(void)
 
 static void a_child_is_not_the_owner(void **state)
 {
-	(void)state;
 	assert_true(sdp_is_owner());
 	assert_int_equal(in_child(child_check), 0);
 }
@@ -413,7 +393,6 @@ static void a_child_is_not_the_owner(void **state)
 /* The last case: it does not go back. */
 static void one_thread_ends_the_process(void **state)
 {
-	(void)state;
 	assert_false(atomic_load(&sdp_is_ending));
 	assert_true(sdp_ending_begin());
 	assert_false(sdp_ending_begin());

@@ -61,7 +61,6 @@ static void takes_slots_in_use(void **state)
 	struct sdp_stat_snapshot s;
 	struct image image;
 
-	(void)state;
 	image_make(&image);
 	assert_int_equal(image_read(&image, sizeof(image), &s), 0);
 	assert_int_equal(s.sock_cnt, 2);
@@ -77,7 +76,6 @@ static void refuses_what_is_no_page(void **state)
 	struct sdp_stat_snapshot s;
 	struct image image;
 
-	(void)state;
 	image_make(&image);
 	for (size_t len = 0; len < sizeof(image.head); len += 7)
 		assert_int_equal(image_read(&image, len, &s), -EPROTO);
@@ -103,7 +101,6 @@ static void takes_a_cut_page(void **state)
 	struct sdp_stat_snapshot s;
 	struct image image;
 
-	(void)state;
 	image_make(&image);
 	image.head.sock_cnt = SDP_STAT_SOCK_MAX;
 	assert_int_equal(image_read(&image, sizeof(image) - 1, &s), 0);
@@ -119,7 +116,6 @@ static void takes_the_page_of_a_killed_process(void **state)
 	struct sdp_stat_snapshot s;
 	struct image image;
 
-	(void)state;
 	image_make(&image);
 	image.head.fold_seq = 9;
 	image.sock[1].seq = 5;

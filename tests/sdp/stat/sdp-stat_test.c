@@ -27,7 +27,6 @@ static char dir[64];
 
 static int setup(void **state)
 {
-	(void)state;
 	unsetenv("USIW_STAT_DIR");
 	strcpy(dir, "/tmp/sdp-stat-test.XXXXXX");
 	return mkdtemp(dir) ? 0 : -1;
@@ -35,7 +34,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	return rmdir(dir);
 }
 
@@ -113,7 +111,6 @@ static int check_sockets(void)
 
 static void shows_sockets_and_keeps_totals(void **state)
 {
-	(void)state;
 	assert_int_equal(in_child(check_sockets), 0);
 }
 
@@ -149,7 +146,6 @@ static int check_overflow(void)
 
 static void counts_sockets_that_find_no_place(void **state)
 {
-	(void)state;
 	assert_int_equal(in_child(check_overflow), 0);
 }
 
@@ -199,7 +195,6 @@ static int check_fork(void)
 
 static void gives_a_forked_child_its_own_page(void **state)
 {
-	(void)state;
 	assert_int_equal(in_child(check_fork), 0);
 }
 
@@ -210,7 +205,6 @@ static void leaves_a_file_behind(void **state)
 	char path[128];
 	int fd, status;
 
-	(void)state;
 	if (pid == 0) {
 		struct sdp_stat_sock *sock;
 
@@ -294,7 +288,6 @@ static int check_threads(void)
 
 static void counts_while_sockets_come_and_go(void **state)
 {
-	(void)state;
 	assert_int_equal(in_child(check_threads), 0);
 }
 

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Cancellation: a thread inside a call goes on until the call's end, whatever
  * its type, and then it ends. */
-#include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 
 #include "verbs/sdp-link.h"
 
@@ -102,9 +98,8 @@ static void test_scenes(void **state)
 	};
 	struct sigaction action = { .sa_handler = a_call };
 
-	(void)state;
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
-	for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(scenes); i++) {
 		scenes[i].step = -1;
 		scene_play(&scenes[i]);
 	}
@@ -125,7 +120,6 @@ static void *calls_main(void *arg)
 /* Wherever it is, between calls and in them. */
 static void test_anywhere(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 500; i++) {
 		_Atomic bool has_begun = false;
 		pthread_t thread;
@@ -149,7 +143,6 @@ static void test_others(void **state)
 	_Atomic bool has_begun = false;
 	pthread_t thread;
 
-	(void)state;
 	a_call(0);
 	assert_int_equal(pthread_create(&thread, NULL, calls_main, &has_begun),
 			 0);
@@ -169,7 +162,6 @@ static void test_left(void **state)
 {
 	int outer, inner, type, cancel_state;
 
-	(void)state;
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
 	for (int i = 0; i < 2; i++) {
 		outer = sdp_point_enter();

@@ -140,7 +140,6 @@ static void finds_the_way_that_the_devices_have(void **state)
 		{ { SIW, USIW }, "auto", true, SDP_WAY_FD },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		for (size_t d = 0; d < 2; d++) {
 			enum kind kind = cases[i].devices[d];
@@ -173,7 +172,6 @@ static void fork_and_wait(void)
  * fork that has the driver's lock must not wait for the user's. */
 static void forks_with_the_locks_of_the_user_first(void **state)
 {
-	(void)state;
 	sdp_verbs_at_fork(user_prepare, user_parent);
 	fork_and_wait();
 	assert_string_equal(calls, "");

@@ -55,7 +55,6 @@ static void grows_until_answers_are_seen(void **state)
 {
 	static const uint64_t answers_us[] = { 3, 12, 30, 37 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(answers_us) / sizeof(*answers_us); i++) {
 		struct play play;
 
@@ -70,7 +69,6 @@ static void shrinks_to_nothing_when_nothing_comes(void **state)
 {
 	struct play play;
 
-	(void)state;
 	play_init(&play, 2);
 	for (int n = 0; n < 1000; n++)
 		wait(&play, 10 * MS, false);
@@ -85,7 +83,6 @@ static void leaves_a_peer_on_the_same_processor_alone(void **state)
 	struct play play;
 	uint64_t begin, polled;
 
-	(void)state;
 	play_init(&play, 2);
 	for (int n = 0; n < 100000; n++)
 		wait(&play, 7 * US, true);
@@ -104,7 +101,6 @@ static void forgives_late_answers(void **state)
 {
 	struct play play;
 
-	(void)state;
 	play_init(&play, 2);
 	for (int n = 0; n < 10000; n++)
 		wait(&play, (n % 1000 == 999 ? 90 : 20) * US, false);
@@ -117,7 +113,6 @@ static void stops_where_it_is_interrupted(void **state)
 	struct sdp_spin spin = SDP_SPIN_INIT;
 	struct sdp_budget budget;
 
-	(void)state;
 	sdp_budget_init(&budget, 2);
 	sdp_budget_begin(&spin, MS);
 	assert_true(sdp_budget_goes_on(&budget, &spin, MS + LOOK_NS));
@@ -131,7 +126,6 @@ static void rests_double_up_to_the_longest(void **state)
 	uint64_t want = SDP_SPIN_REST_NS_MIN;
 	struct play play;
 
-	(void)state;
 	play_init(&play, 2);
 	for (int n = 0; n < 12; n++) {
 		uint64_t end = atomic_load(&play.budget.rest_end);
@@ -155,7 +149,6 @@ static void one_processor_never_polls(void **state)
 {
 	struct play play;
 
-	(void)state;
 	play_init(&play, 1);
 	for (int n = 0; n < 1000; n++)
 		wait(&play, 5 * US, false);
