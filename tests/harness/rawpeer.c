@@ -115,7 +115,7 @@ static bool is_probe(const struct smpa_event *ev)
 
 void rawpeer_join(struct rawpeer *raw, struct rnicpair *p, int side)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	struct rnicpair_start start;
 	struct smpa_event ev;
 	int fd[2];
@@ -139,13 +139,13 @@ void rawpeer_join(struct rawpeer *raw, struct rnicpair *p, int side)
 		ev = rawpeer_try(raw);
 		/* On a slow machine the Initiator probes already. */
 		must(ev.type == SMPA_EV_NONE || is_probe(&ev));
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 	}
 }
 
 struct smpa_event rawpeer_event_or_probe(struct rawpeer *raw)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	struct smpa_event ev;
 
 	for (;;) {
@@ -156,7 +156,7 @@ struct smpa_event rawpeer_event_or_probe(struct rawpeer *raw)
 		ev = rawpeer_try(raw);
 		if (ev.type != SMPA_EV_NONE)
 			return ev;
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 		poll(&pfd, 1, 10);
 		if (!(pfd.revents & POLLERR))
 			continue;
@@ -177,7 +177,7 @@ struct smpa_event rawpeer_event(struct rawpeer *raw)
 
 void rawpeer_send(struct rawpeer *raw, const struct smpa_msg *msg)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	int rc;
 
 	for (;;) {
@@ -192,7 +192,7 @@ void rawpeer_send(struct rawpeer *raw, const struct smpa_msg *msg)
 		if (rc != -EAGAIN)
 			break;
 		must(raw_tx(raw) == 0);
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 	}
 	must(rc == 0);
 	while (smpa_conn_tx_pending(raw->conn)) {
@@ -200,7 +200,7 @@ void rawpeer_send(struct rawpeer *raw, const struct smpa_msg *msg)
 
 		if (raw_tx(raw) < 0)
 			return;
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 		/* Only what has been sent is told while we may not read. */
 		if (!smpa_conn_tx_pending(raw->conn))
 			while (smpa_conn_tx_is_idle(raw->conn) == false &&

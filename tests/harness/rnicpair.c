@@ -29,14 +29,6 @@
 #define HANDLE_RCQ 0x300
 #define HANDLE_SRQ 0x400
 
-uint64_t rnicpair_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 /* ---- sockets and the MPA start ------------------------------------------ */
 
 static int socket_take(int fd, int sockbuf)
@@ -97,7 +89,7 @@ static void start_answer(const struct rnicpair_options *opt,
 void rnicpair_start(const struct rnicpair_options *opt, const int fd[2],
 		    struct rnicpair_start *ret_start)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	int done[2] = { 0, 0 };
 	struct smpa_event ev;
 
@@ -114,7 +106,7 @@ void rnicpair_start(const struct rnicpair_options *opt, const int fd[2],
 				      i ? NULL : "ping", i ? 0 : 4));
 	}
 	while (!done[0] || !done[1]) {
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 		for (int i = 0; i < 2; i++) {
 			int rc = 0;
 
@@ -469,11 +461,11 @@ bool rnicpair_poll(struct rnicpair_side *s, struct rnic_cq *cq,
 struct usiw_cqe rnicpair_take_in(struct rnicpair_side *s, struct rnic_cq *cq,
 				 uint64_t retry_ms)
 {
-	uint64_t end_ms = rnicpair_ms() + retry_ms;
+	uint64_t end_ms = until_ms() + retry_ms;
 	struct usiw_cqe cqe;
 
 	while (!rnicpair_poll(s, cq, &cqe)) {
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 		sched_yield();
 	}
 	return cqe;
@@ -503,13 +495,7 @@ bool rnicpair_is_quiet(struct rnicpair *p, struct rnicpair_side *s,
 
 void rnicpair_wait_state(struct rnicpair_side *s, enum rnic_qp_state state)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
-
-	while (rnic_qp_state(s->qp) != state) {
-		must(rnicpair_ms() < end_ms);
-		rnic_cq_progress(s->scq);
-		sched_yield();
-	}
+	wait_until((rnic_cq_progress(s->scq), rnic_qp_state(s->qp) == state));
 }
 
 bool rnicpair_has_async(struct rnicpair_side *s)

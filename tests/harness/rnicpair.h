@@ -16,10 +16,10 @@
 
 #include "rnic.h"
 #include "qp/stream-start.h"
-#include "must.h"
+#include "until.h"
 
-/* Longer than anything here may take, also under a sanitizer. */
-#define RNICPAIR_LIMIT_MS 20000
+#define RNICPAIR_LIMIT_MS UNTIL_LIMIT_MS
+#define rnicpair_ms until_ms
 
 struct rnicpair_options {
 	bool has_crc;
@@ -178,7 +178,6 @@ bool rnicpair_has_async(struct rnicpair_side *s);
 void rnicpair_fill(uint8_t *mem, size_t len, uint32_t seed);
 bool rnicpair_is_filled(const uint8_t *mem, size_t len, uint32_t seed);
 
-uint64_t rnicpair_ms(void);
 /* What the process has used of CPU, microseconds. */
 uint64_t rnicpair_cpu_us(void);
 

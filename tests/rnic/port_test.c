@@ -19,6 +19,7 @@
 #include "mem/context.h"
 #include "dev/device.h"
 #include "os/netif.h"
+#include "until.h"
 
 #define LIMIT_MS 10000
 #define LO 1
@@ -138,10 +139,7 @@ static void say(uint32_t ifindex)
 
 static void wait_looks(uint32_t cnt)
 {
-	for (int i = 0; looks() < cnt; i++) {
-		assert_true(i < LIMIT_MS);
-		usleep(1000);
-	}
+	wait_until(looks() >= cnt);
 	/* And what follows from the look is done, too. */
 	util_lock(&rnic_loop.lock);
 	util_unlock(&rnic_loop.lock);
@@ -422,10 +420,7 @@ static void a_broken_socket_is_given_up(void **state)
 	next_err = -EIO;
 	pthread_mutex_unlock(&net_mutex);
 	say(ETH);
-	for (int i = 0; is_open(watch_fd); i++) {
-		assert_true(i < LIMIT_MS);
-		usleep(1000);
-	}
+	wait_until(!is_open(watch_fd));
 	pthread_mutex_lock(&net_mutex);
 	next_err = 0;
 	pthread_mutex_unlock(&net_mutex);

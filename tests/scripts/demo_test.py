@@ -18,7 +18,7 @@ LONG_S = 250
 
 # `usiw run -- PROGRAM...`: the server listens and ends when the client says so.
 STAND_IN = r"""#!{python}
-import os, socket, sys, time
+import os, signal, socket, sys, time
 words = sys.argv[3:]
 client = words[-1] == "127.0.0.1"
 mode = os.environ["USIW_TEST_MODE"]
@@ -37,7 +37,7 @@ if mode == "client fails":
     os._exit(4)
 if mode == "stuck" or mode == "server fails":
     while True:
-        time.sleep(3600)
+        signal.pause()
 if mode == "slow":  # longer than the limit, and never still for as long
     counter = os.path.join(os.environ["USIW_STAT_DIR"], "usiw.1")
     end = time.monotonic() + {limit} + 3

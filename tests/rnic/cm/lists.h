@@ -5,8 +5,7 @@
 
 #include "fixture.h"
 #include "cm/object.h"
-
-#include <unistd.h>
+#include "until.h"
 
 /* Connections that begin or end and are no QP's. */
 static inline uint32_t cm_unowned_cnt(void)
@@ -27,12 +26,7 @@ static inline uint32_t cm_unowned_cnt(void)
 
 static inline void cm_wait_none_unowned(void)
 {
-	uint64_t end_ns = rnic_now_ns() + CM_LIMIT_MS * NS_PER_MS;
-
-	while (cm_unowned_cnt() > 0) {
-		assert_true(rnic_now_ns() < end_ns);
-		usleep(1000);
-	}
+	wait_until(cm_unowned_cnt() == 0);
 }
 
 #endif

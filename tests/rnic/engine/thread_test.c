@@ -58,8 +58,7 @@ static void completion_threads_alone_make_progress(void **state)
 		wait_comp_event(b);
 		assert_true(rnicpair_peek(b, b->rcq, &cqe));
 		assert_int_equal(cqe.wr_id, 2);
-		while (!rnicpair_peek(a, a->scq, &cqe))
-			sched_yield();
+		wait_until(rnicpair_peek(a, a->scq, &cqe));
 	}
 	rnicpair_close(&p);
 }
@@ -188,7 +187,7 @@ static void a_busy_sleeper_is_not_disturbed(void **state)
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	int cnt = 0, taken_cnt = 0;
 
 	opt.has_chan = true;
@@ -198,7 +197,7 @@ static void a_busy_sleeper_is_not_disturbed(void **state)
 		uint64_t start_us;
 		bool is_taken;
 
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 		if (rnic_cq_sleep_begin(b->rcq) >= 0)
 			rnic_cq_sleep_end(b->rcq);
 		start_us = now_us();
@@ -232,8 +231,8 @@ static void a_sleeper_rests(void **state)
 
 	open_with_chan(&p);
 	start_us = rnicpair_cpu_us();
-	end_ms = rnicpair_ms() + 200;
-	for (uint64_t now; (now = rnicpair_ms()) < end_ms || !rests;) {
+	end_ms = until_ms() + 200;
+	for (uint64_t now; (now = until_ms()) < end_ms || !rests;) {
 		int fd = rnic_cq_sleep_begin(b->rcq);
 
 		rnic_cq_progress(b->rcq);
@@ -282,9 +281,9 @@ static void bursts_park(void **state)
 	uint64_t end_ms;
 
 	rnicpair_open(&p, &defaults);
-	end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	while (!rnic_engine_is_watched(a->ctx->engine)) {
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 		burst_post(&p);
 		burst_take(a);
 		for (int i = 0; i < BURST_CNT; i++)
@@ -302,11 +301,11 @@ static void what_waits_is_not_forgotten(void **state)
 	int watched_cnt = 0;
 
 	rnicpair_open(&p, &defaults);
-	end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	while (watched_cnt < 5) {
 		bool was_watched;
 
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 		for (int i = 0; i < 4; i++) {
 			burst_post(&p);
 			burst_take(a);
