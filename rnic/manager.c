@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What the loop serves: identities and connections, QPs that connect out of
  * band, ports. */
-#include "cm/conn.h"
+#include "cm/close.h"
 #include "cm/id.h"
 #include "cm/listen.h"
 #include "cm/serve.h"
@@ -47,29 +47,21 @@ static void manager_note(void *object, int status)
 	cm_id_stream_ended(object, status);
 }
 
-static void manager_fire(uint64_t now_ns)
+static void manager_expire(enum rnic_timer_list list, struct rnic_timer *timer,
+			   uint64_t now_ns)
 {
-	rnic_oob_fire(now_ns);
-	rnic_port_fire(now_ns);
-	cm_serve_fire(now_ns);
-}
-
-static uint64_t manager_next_ns(void)
-{
-	const uint64_t next[] = { rnic_oob_next_ns(), rnic_port_next_ns(),
-				  cm_serve_next_ns() };
-	uint64_t first = UINT64_MAX;
-
-	for (size_t i = 0; i < sizeof(next) / sizeof(next[0]); i++)
-		if (next[i] < first)
-			first = next[i];
-	return first;
+	if (list == RNIC_TIMER_PORT_AGAIN)
+		rnic_port_look();
+	else if (list >= RNIC_TIMER_OOB_STARTING)
+		rnic_oob_expire(list, timer, now_ns);
+	else
+		cm_serve_expire(list, timer, now_ns);
 }
 
 /* What a peer was told last still is to arrive. */
 static bool manager_is_closing(void)
 {
-	return cm.closing_cnt > 0;
+	return cm_conn_closing_cnt() > 0;
 }
 
 static void manager_close_all(void)
@@ -82,8 +74,7 @@ static void manager_close_all(void)
 static const struct rnic_loop_ops manager_ops = {
 	.dispatch = manager_dispatch,
 	.note = manager_note,
-	.fire = manager_fire,
-	.next_ns = manager_next_ns,
+	.expire = manager_expire,
 	.broken = cm_serve_broken,
 	.is_closing = manager_is_closing,
 	.close_all = manager_close_all,

@@ -25,8 +25,8 @@ static struct {
 	bool has_fd;
 	int fd;
 	uint32_t epoll_events;
-	uint64_t again_ns; /* 0: no need */
-} ports;		   /* guarded by the manager's lock */
+	struct rnic_timer again;
+} ports; /* guarded by the manager's lock */
 
 /* ---- looking ------------------------------------------------------------ */
 
@@ -88,17 +88,18 @@ static void port_hear(struct rnic_port *port,
 }
 
 /* All of them, from one answer of the kernel: messages may be lost. */
-static void ports_look(void)
+void rnic_port_look(void)
 {
 	struct rnic_netif_table *table;
 	struct rnic_port *port;
 	int rc = rnic_netif_table_new(&table);
 
-	ports.again_ns = 0;
+	rnic_timer_stop(&ports.again);
 	if (rc < 0) {
 		util_warn("rnic", "port events: rtnetlink answers %s",
 			  strerror(-rc));
-		ports.again_ns = rnic_now_ns() + PORT_AGAIN_NS;
+		rnic_timer_start(&ports.again, RNIC_TIMER_PORT_AGAIN,
+				 PORT_AGAIN_NS);
 		return;
 	}
 	/* A program that is told of a change must find it. */
@@ -136,7 +137,7 @@ static void ports_close(void)
 	rnic_fd_close(ports.fd);
 	ports.has_fd = false;
 	ports.epoll_events = 0;
-	ports.again_ns = 0;
+	rnic_timer_stop(&ports.again);
 }
 
 static int ports_open(void)
@@ -185,18 +186,7 @@ void rnic_port_ready(void)
 		ports_close();
 	}
 	if (is_due)
-		ports_look();
-}
-
-uint64_t rnic_port_next_ns(void)
-{
-	return ports.again_ns ? ports.again_ns : UINT64_MAX;
-}
-
-void rnic_port_fire(uint64_t now_ns)
-{
-	if (ports.again_ns && ports.again_ns <= now_ns)
-		ports_look();
+		rnic_port_look();
 }
 
 /* ---- contexts ----------------------------------------------------------- */

@@ -47,9 +47,8 @@ void rnic_port_unwatch(struct rnic_context *ctx);
 
 /* The kernel has something to say. */
 void rnic_port_ready(void);
-/* When to look again after the kernel did not answer; UINT64_MAX: never. */
-uint64_t rnic_port_next_ns(void);
-void rnic_port_fire(uint64_t now_ns);
+/* The kernel did not answer a while ago. */
+void rnic_port_look(void);
 /* Process exit. */
 void rnic_port_close_all(void);
 /* Forked child: no context is watched; the socket is closed already. */

@@ -36,18 +36,13 @@
 
 static void conn_refused(struct cm_conn *conn)
 {
-	uint64_t now_ns = rnic_now_ns();
-
-	if (now_ns >= conn->refused_ns) {
+	if (rnic_now_ns() >= conn->refused_ns) {
 		cm_conn_abort(conn, -ECONNREFUSED);
 		return;
 	}
 	cm_conn_drop_socket(conn);
-	TAILQ_REMOVE(&cm.starting, conn, link);
 	conn->phase = CM_PHASE_REFUSED;
-	conn->deadline_ns = now_ns + REDIAL_NS;
-	rnic_loop_deadline(conn->deadline_ns);
-	TAILQ_INSERT_TAIL(&cm.refused, conn, link);
+	rnic_timer_start(&conn->timer, RNIC_TIMER_CM_REFUSED, REDIAL_NS);
 }
 
 /*
@@ -123,7 +118,6 @@ bool cm_active_dial_port(struct cm_conn *conn)
 
 bool cm_active_redial(struct cm_conn *conn)
 {
-	TAILQ_REMOVE(&cm.refused, conn, link);
 	conn->phase = CM_PHASE_CONNECTING;
 	cm_conn_begin(conn);
 	return !cm_ask_begin(conn) && cm_active_dial_port(conn);
@@ -140,7 +134,6 @@ bool cm_active_retry(struct cm_conn *conn)
 			    "4 of them revision 2's own"
 			  : "");
 	cm_conn_drop_socket(conn);
-	cm_conn_leave_list(conn);
 	conn->phase = CM_PHASE_CONNECTING;
 	cm_conn_begin(conn);
 	conn->rev = 1;
@@ -191,7 +184,7 @@ static void active_respond(struct cm_conn *conn, const struct smpa_event *ev)
 		return;
 	}
 	cm_conn_watch(conn, 0);
-	TAILQ_REMOVE(&cm.asked, conn, link);
+	rnic_timer_stop(&conn->timer);
 	conn->phase = CM_PHASE_RESPONSE;
 	conn->ird = ev->start.ird;
 	conn->ord = ev->start.ord;

@@ -122,17 +122,13 @@ bool cm_ask_begin(struct cm_conn *conn)
 		cm_conn_drop_socket(conn);
 		return false;
 	}
-	TAILQ_REMOVE(&cm.starting, conn, link);
 	conn->phase = CM_PHASE_ASKING;
-	conn->deadline_ns = rnic_now_ns() + ask_ns();
-	rnic_loop_deadline(conn->deadline_ns);
-	TAILQ_INSERT_TAIL(&cm.asking, conn, link);
+	rnic_timer_start(&conn->timer, RNIC_TIMER_CM_ASKING, ask_ns());
 	return true;
 }
 
 static void ask_end(struct cm_conn *conn)
 {
-	TAILQ_REMOVE(&cm.asking, conn, link);
 	conn->phase = CM_PHASE_CONNECTING;
 	cm_conn_begin(conn);
 }

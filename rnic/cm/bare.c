@@ -34,7 +34,7 @@ int cm_bare_stand(struct cm_conn *conn)
 
 	if (ret < 0)
 		return ret;
-	cm_conn_leave_list(conn);
+	rnic_timer_stop(&conn->timer);
 	conn->phase = CM_PHASE_BARE;
 	id->qp_num = 0;
 	cm_conn_stands(conn, id);

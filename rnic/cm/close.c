@@ -66,30 +66,33 @@ void cm_conn_close_ready(struct cm_conn *conn)
 		cm_conn_free(conn);
 }
 
+uint32_t cm_conn_closing_cnt(void)
+{
+	return rnic_timer_cnt(RNIC_TIMER_CM_REJECTED) +
+	       rnic_timer_cnt(RNIC_TIMER_CM_CLOSING);
+}
+
 static void conn_end(struct cm_conn *conn, enum cm_phase phase,
-		     struct cm_conn_list *list, uint64_t limit_ns)
+		     enum rnic_timer_list list, uint64_t limit_ns)
 {
 	/* Bounded like half-open ones: these, too, are unexpected peers. */
-	if (cm.closing_cnt >= util_settings()->half_open_max) {
+	if (cm_conn_closing_cnt() >= util_settings()->half_open_max) {
 		cm_conn_free(conn);
 		return;
 	}
 	cm_conn_detach(conn);
 	conn->phase = phase;
-	conn->deadline_ns = rnic_now_ns() + limit_ns;
-	rnic_loop_deadline(conn->deadline_ns);
-	TAILQ_INSERT_TAIL(list, conn, link);
-	cm.closing_cnt++;
+	rnic_timer_start(&conn->timer, list, limit_ns);
 	cm_conn_close_ready(conn);
 }
 
 void cm_conn_close(struct cm_conn *conn)
 {
-	conn_end(conn, CM_PHASE_CLOSING, &cm.closing,
+	conn_end(conn, CM_PHASE_CLOSING, RNIC_TIMER_CM_CLOSING,
 		 util_settings()->drain_ms * NS_PER_MS);
 }
 
 void cm_conn_close_behind_peer(struct cm_conn *conn)
 {
-	conn_end(conn, CM_PHASE_REJECTED, &cm.rejected, REJECTED_NS);
+	conn_end(conn, CM_PHASE_REJECTED, RNIC_TIMER_CM_REJECTED, REJECTED_NS);
 }

@@ -48,60 +48,21 @@ struct cm_conn *cm_conn_new(enum cm_phase phase)
 
 void cm_conn_begin(struct cm_conn *conn)
 {
-	conn->deadline_ns =
-		rnic_now_ns() + util_settings()->start_ms * NS_PER_MS;
-	rnic_loop_deadline(conn->deadline_ns);
-	TAILQ_INSERT_TAIL(&cm.starting, conn, link);
+	rnic_timer_start(&conn->timer, RNIC_TIMER_CM_STARTING,
+			 util_settings()->start_ms * NS_PER_MS);
 }
 
 void cm_conn_await_reply(struct cm_conn *conn)
 {
-	TAILQ_REMOVE(&cm.starting, conn, link);
 	conn->phase = CM_PHASE_ASKED;
-	conn->deadline_ns = rnic_now_ns() + util_settings()->start_ms *
-						    REPLY_FACTOR * NS_PER_MS;
-	rnic_loop_deadline(conn->deadline_ns);
-	TAILQ_INSERT_TAIL(&cm.asked, conn, link);
+	rnic_timer_start(&conn->timer, RNIC_TIMER_CM_ASKED,
+			 util_settings()->start_ms * REPLY_FACTOR * NS_PER_MS);
 }
 
-void cm_conn_leave_list(struct cm_conn *conn)
-{
-	switch (conn->phase) {
-	case CM_PHASE_ASKING:
-		TAILQ_REMOVE(&cm.asking, conn, link);
-		break;
-	case CM_PHASE_REFUSED:
-		TAILQ_REMOVE(&cm.refused, conn, link);
-		break;
-	case CM_PHASE_CONNECTING:
-	case CM_PHASE_STARTING:
-		TAILQ_REMOVE(&cm.starting, conn, link);
-		break;
-	case CM_PHASE_ASKED:
-		TAILQ_REMOVE(&cm.asked, conn, link);
-		break;
-	case CM_PHASE_REQUEST:
-	case CM_PHASE_RESPONSE:
-	case CM_PHASE_BARE:
-		break;
-	case CM_PHASE_ANSWERED:
-		TAILQ_REMOVE(&cm.answered, conn, link);
-		break;
-	case CM_PHASE_REJECTED:
-		TAILQ_REMOVE(&cm.rejected, conn, link);
-		cm.closing_cnt--;
-		break;
-	case CM_PHASE_CLOSING:
-		TAILQ_REMOVE(&cm.closing, conn, link);
-		cm.closing_cnt--;
-		break;
-	}
-}
-
-/* Out of the list of its phase, away from identity and listener. */
+/* Without time limit, away from identity and listener. */
 void cm_conn_detach(struct cm_conn *conn)
 {
-	cm_conn_leave_list(conn);
+	rnic_timer_stop(&conn->timer);
 	if (conn->listener) {
 		TAILQ_REMOVE(&conn->listener->listener.half_open, conn,
 			     half_open_link);

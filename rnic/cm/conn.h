@@ -5,18 +5,15 @@
 
 #include "object.h"
 
-/* In the list of those that start, with its time limit.  NULL: out of memory.
- */
+/* With the time limit of a start.  NULL: out of memory. */
 struct cm_conn *cm_conn_new(enum cm_phase phase);
 void cm_conn_free(struct cm_conn *conn);
-/* Into the list of those that start, with its time limit. */
+/* The time limit of a start. */
 void cm_conn_begin(struct cm_conn *conn);
 /* From there on the peer's program decides, which may be busy. */
 void cm_conn_await_reply(struct cm_conn *conn);
-/* Out of the list of its phase, away from identity and listener. */
+/* Without time limit, away from identity and listener. */
 void cm_conn_detach(struct cm_conn *conn);
-/* Out of the list of its phase. */
-void cm_conn_leave_list(struct cm_conn *conn);
 void cm_conn_drop_socket(struct cm_conn *conn);
 int cm_conn_fd(const struct cm_conn *conn);
 int cm_conn_watch(struct cm_conn *conn, uint32_t events);

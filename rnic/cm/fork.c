@@ -195,14 +195,13 @@ static void inherit_id(struct cm_id *id)
 	id->conn = NULL;
 	free(id->ended);
 	id->ended = NULL;
-	id->unread_ns = 0;
+	id->unread.list = RNIC_TIMER_NONE;
 	free(id->timewait);
 	id->timewait = NULL;
-	id->timewait_ns = 0;
+	id->in_timewait.list = RNIC_TIMER_NONE;
 	memset(&id->listener, 0, offsetof(struct cm_listener, backlog));
 	TAILQ_INIT(&id->listener.half_open);
 	id->listener.unfetched_cnt = 0;
-	id->listener.is_paused = false;
 	id->is_inherited = true;
 	switch (id->state) {
 	case RNIC_CM_S_IDLE:

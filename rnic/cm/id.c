@@ -56,17 +56,14 @@ int cm_id_reserve_end(struct cm_id *id)
  */
 static void id_enter_timewait(struct cm_id *id)
 {
-	if (!id->timewait || id->timewait_ns || !id->has_disconnected)
-		return;
-	id->timewait_ns = rnic_now_ns() + TIMEWAIT_NS;
-	rnic_loop_deadline(id->timewait_ns);
-	TAILQ_INSERT_TAIL(&cm.timewait, id, timewait_link);
+	if (id->timewait && id->has_disconnected &&
+	    !rnic_timer_runs(&id->in_timewait))
+		rnic_timer_start(&id->in_timewait, RNIC_TIMER_CM_TIMEWAIT,
+				 TIMEWAIT_NS);
 }
 
 void cm_id_timewait_exit(struct cm_id *id)
 {
-	TAILQ_REMOVE(&cm.timewait, id, timewait_link);
-	id->timewait_ns = 0;
 	cm_event_post(id->timewait, RNIC_CM_TIMEWAIT_EXIT, 0);
 	id->timewait = NULL;
 }
@@ -88,15 +85,14 @@ static void id_end(struct cm_id *id)
 
 static void id_end_unread(struct cm_id *id)
 {
-	TAILQ_REMOVE(&cm.unread, id, unread_link);
-	id->unread_ns = 0;
+	rnic_timer_stop(&id->unread);
 	id_end(id);
 }
 
 void cm_id_disconnected(struct cm_id *id)
 {
 	id->has_disconnected = true;
-	if (id->unread_ns)
+	if (rnic_timer_runs(&id->unread))
 		id_end_unread(id);
 	else if (id_was_connected(id))
 		id_enter_timewait(id);
@@ -121,20 +117,18 @@ static bool id_is_unread(const struct cm_id *id)
 	return is_unread;
 }
 
-uint64_t cm_id_unread_look_ns(uint64_t now_ns)
-{
-	return now_ns + UNREAD_LOOK_NS;
-}
-
 void cm_id_look(struct cm_id *id, uint64_t now_ns)
 {
 	if (now_ns >= id->unread_ns || !id_is_unread(id))
 		id_end_unread(id);
+	else
+		rnic_timer_start(&id->unread, RNIC_TIMER_CM_UNREAD,
+				 UNREAD_LOOK_NS);
 }
 
 void cm_id_stream_ended(struct cm_id *id, int status)
 {
-	if (id->state != RNIC_CM_S_ESTABLISHED || id->unread_ns)
+	if (id->state != RNIC_CM_S_ESTABLISHED || rnic_timer_runs(&id->unread))
 		return;
 	util_debug("cm", "id %u: stream ended, status %d", cm_id_num(id),
 		   status);
@@ -143,6 +137,5 @@ void cm_id_stream_ended(struct cm_id *id, int status)
 		return;
 	}
 	id->unread_ns = rnic_now_ns() + UNREAD_NS;
-	TAILQ_INSERT_TAIL(&cm.unread, id, unread_link);
-	rnic_loop_deadline(cm_id_unread_look_ns(rnic_now_ns()));
+	rnic_timer_start(&id->unread, RNIC_TIMER_CM_UNREAD, UNREAD_LOOK_NS);
 }

@@ -12,10 +12,8 @@ int cm_id_reserve_end(struct cm_id *id);
 void cm_id_disconnected(struct cm_id *id);
 /* The stream of an established identity has ended. */
 void cm_id_stream_ended(struct cm_id *id, int status);
-/* DISCONNECTED waits: may it come now?  cm_id_unread_look_ns(): when to look
- * again. */
+/* DISCONNECTED waits: may it come now? */
 void cm_id_look(struct cm_id *id, uint64_t now_ns);
-uint64_t cm_id_unread_look_ns(uint64_t now_ns);
 /* The identity's time in timewait is over. */
 void cm_id_timewait_exit(struct cm_id *id);
 

@@ -102,20 +102,13 @@ int rnic_listen_resume_inherited(struct cm_id *id)
 	return ret < 0 ? ret : listen_watch(id, true);
 }
 
-static void listen_pause_end(struct cm_id *id)
-{
-	TAILQ_REMOVE(&cm.paused, id, listener.pause_link);
-	id->listener.is_paused = false;
-}
-
 void rnic_listen_stop(struct cm_id *id)
 {
 	struct cm_conn *conn;
 
-	if (id->listener.is_paused)
-		listen_pause_end(id);
-	else
+	if (!rnic_timer_runs(&id->listener.pause))
 		listen_watch(id, false);
+	rnic_timer_stop(&id->listener.pause);
 	/* A forked child may hold it open, and then the port. */
 	if (!id->is_inherited)
 		(void)rnic_tcp()->shutdown(id->fd, SHUT_RDWR);
@@ -132,9 +125,8 @@ static void listen_pause(struct cm_id *id, int err)
 {
 	util_warn("cm", "id %u: accept: %s", cm_id_num(id), strerror(err));
 	listen_watch(id, false);
-	id->listener.is_paused = true;
-	id->listener.resume_ns = rnic_now_ns() + LISTEN_PAUSE_NS;
-	TAILQ_INSERT_TAIL(&cm.paused, id, listener.pause_link);
+	rnic_timer_start(&id->listener.pause, RNIC_TIMER_CM_PAUSED,
+			 LISTEN_PAUSE_NS);
 }
 
 int rnic_listen_move(struct cm_id *id, int fd)
@@ -145,18 +137,17 @@ int rnic_listen_move(struct cm_id *id, int fd)
 		return ret;
 	/* Connections that TCP has made already are kept. */
 	rnic_listen_ready(id);
-	if (!id->listener.is_paused)
+	if (!rnic_timer_runs(&id->listener.pause))
 		listen_watch(id, false);
 	rnic_fd_close(id->fd);
 	id->fd = fd;
-	if (!id->listener.is_paused && listen_watch(id, true) < 0)
+	if (!rnic_timer_runs(&id->listener.pause) && listen_watch(id, true) < 0)
 		listen_pause(id, ENOMEM);
 	return 0;
 }
 
 void rnic_listen_resume(struct cm_id *id)
 {
-	listen_pause_end(id);
 	if (listen_watch(id, true) < 0)
 		listen_pause(id, ENOMEM);
 }

@@ -13,6 +13,7 @@
 #include "dev/device.h"
 #include "loop/object.h"
 #include "loop/ref.h"
+#include "loop/timer.h"
 #include "rnic.h"
 #include "qp/stream-start.h"
 
@@ -48,13 +49,11 @@ struct rnic_cm_chan {
 typedef uint8_t cm_state; /* RNIC_CM_S_* of struct rnic_cm_info */
 
 struct cm_listener {
-	TAILQ_ENTRY(cm_id) pause_link;
+	struct rnic_timer pause;       /* runs: out of file descriptors */
 	struct cm_conn_list half_open; /* accepted by TCP, no Request yet */
 	uint32_t half_open_cnt;
 	uint32_t backlog;
 	uint32_t unfetched_cnt; /* CONNECT_REQUESTs in the queue */
-	uint64_t resume_ns;
-	bool is_paused; /* out of file descriptors */
 };
 
 struct cm_id {
@@ -77,15 +76,14 @@ struct cm_id {
 	uint32_t qp_num;
 	/* Persona ca: the peer's start frame is here. */
 	bool has_start;
-	uint8_t ird, ord;	/* then: reads at a time */
-	struct cm_conn *conn;	/* CONNECT, REQUEST: the connection */
-	struct cm_event *ended; /* set aside for DISCONNECTED */
-	TAILQ_ENTRY(cm_id) unread_link;
-	uint64_t unread_ns; /* 0: not in the manager's list */
+	uint8_t ird, ord;	  /* then: reads at a time */
+	struct cm_conn *conn;	  /* CONNECT, REQUEST: the connection */
+	struct cm_event *ended;	  /* set aside for DISCONNECTED */
+	struct rnic_timer unread; /* runs: DISCONNECTED waits, */
+	uint64_t unread_ns;	  /* until then at the longest */
 	/* Persona ca. */
 	struct cm_event *timewait; /* set aside for TIMEWAIT_EXIT */
-	TAILQ_ENTRY(cm_id) timewait_link;
-	uint64_t timewait_ns;  /* 0: not in the manager's list */
+	struct rnic_timer in_timewait;
 	bool has_disconnected; /* the application has, while connected */
 	struct cm_listener listener;
 };
@@ -117,7 +115,6 @@ enum cm_phase {
 };
 
 struct cm_conn {
-	TAILQ_ENTRY(cm_conn) link; /* of the phase's list, by deadline */
 	uint64_t ref;
 	enum cm_phase phase;
 	struct cm_id *id;	/* active side; passive from REQUEST on */
@@ -128,7 +125,7 @@ struct cm_conn {
 	int fd; /* the manager's until there is a stream */
 	struct rnic_stream *stream;
 	uint32_t epoll_events; /* as registered; 0: not registered */
-	uint64_t deadline_ns;
+	struct rnic_timer timer;
 	uint64_t refused_ns; /* from here on a closed port is final */
 	uint8_t rev;	     /* active: revision of the Request */
 	bool is_shut;	     /* CLOSING: our FIN is out */
@@ -175,14 +172,8 @@ struct cm_manager {
 	bool is_inherited;  /* from the parent, and not yet looked at */
 	struct rnic_ref_table conns;
 	struct cm_chan_list chans;
-	struct cm_conn_list asking, refused, starting, asked, answered,
-		rejected, closing;
-	struct cm_id_list paused;   /* listeners out of file descriptors */
-	struct cm_id_list unread;   /* DISCONNECTED waits; by deadline */
-	struct cm_id_list timewait; /* by deadline */
 	struct cm_known known[CM_KNOWN_CNT];
 	uint32_t known_turn;
-	uint32_t closing_cnt; /* of both last lists */
 };
 
 extern struct cm_manager cm;

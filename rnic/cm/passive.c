@@ -224,9 +224,7 @@ static int accept_await(struct cm_conn *conn, struct rnic_qp *qp,
 	cm_id_set_state(conn->id, RNIC_CM_S_CONNECT);
 	conn->id->ird = rnic_stream_depth_min(conn->ird, UINT8_MAX);
 	conn->id->ord = rnic_stream_depth_min(conn->ord, UINT8_MAX);
-	conn->deadline_ns = rnic_now_ns() + ANSWERED_NS;
-	rnic_loop_deadline(conn->deadline_ns);
-	TAILQ_INSERT_TAIL(&cm.answered, conn, link);
+	rnic_timer_start(&conn->timer, RNIC_TIMER_CM_ANSWERED, ANSWERED_NS);
 	return 0;
 }
 

@@ -11,55 +11,24 @@
 
 #include <errno.h>
 
-/* Each is in the order of its deadlines: one constant per list. */
-static struct cm_conn_list *const lists[] = {
-	&cm.asking,   &cm.refused,  &cm.starting, &cm.asked,
-	&cm.answered, &cm.rejected, &cm.closing,
-};
-#define LIST_CNT (sizeof(lists) / sizeof(lists[0]))
-
-void cm_serve_fire(uint64_t now_ns)
+void cm_serve_expire(enum rnic_timer_list list, struct rnic_timer *timer,
+		     uint64_t now_ns)
 {
-	struct cm_conn *conn;
-	struct cm_id *id, *next;
-
-	for (size_t i = 0; i < LIST_CNT; i++)
-		while ((conn = TAILQ_FIRST(lists[i])) &&
-		       conn->deadline_ns <= now_ns)
-			cm_conn_expire(conn);
-	while ((id = TAILQ_FIRST(&cm.paused)) &&
-	       id->listener.resume_ns <= now_ns)
-		rnic_listen_resume(id);
-	for (id = TAILQ_FIRST(&cm.unread); id; id = next) {
-		next = TAILQ_NEXT(id, unread_link);
-		cm_id_look(id, now_ns);
+	switch (list) {
+	case RNIC_TIMER_CM_PAUSED:
+		rnic_listen_resume(
+			RNIC_OWNER(timer, struct cm_id, listener.pause));
+		break;
+	case RNIC_TIMER_CM_UNREAD:
+		cm_id_look(RNIC_OWNER(timer, struct cm_id, unread), now_ns);
+		break;
+	case RNIC_TIMER_CM_TIMEWAIT:
+		cm_id_timewait_exit(
+			RNIC_OWNER(timer, struct cm_id, in_timewait));
+		break;
+	default:
+		cm_conn_expire(RNIC_OWNER(timer, struct cm_conn, timer));
 	}
-	while ((id = TAILQ_FIRST(&cm.timewait)) && id->timewait_ns <= now_ns)
-		cm_id_timewait_exit(id);
-}
-
-static uint64_t deadline_min(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-uint64_t cm_serve_next_ns(void)
-{
-	uint64_t next = UINT64_MAX;
-
-	for (size_t i = 0; i < LIST_CNT; i++)
-		if (!TAILQ_EMPTY(lists[i]))
-			next = deadline_min(next,
-					    TAILQ_FIRST(lists[i])->deadline_ns);
-	if (!TAILQ_EMPTY(&cm.paused))
-		next = deadline_min(
-			next, TAILQ_FIRST(&cm.paused)->listener.resume_ns);
-	if (!TAILQ_EMPTY(&cm.unread))
-		next = deadline_min(next, cm_id_unread_look_ns(rnic_now_ns()));
-	if (!TAILQ_EMPTY(&cm.timewait))
-		next = deadline_min(next,
-				    TAILQ_FIRST(&cm.timewait)->timewait_ns);
-	return next;
 }
 
 /* Its socket will never be reported ready. */
@@ -77,16 +46,11 @@ static void thread_drop(struct cm_conn *conn)
 
 void cm_serve_broken(void)
 {
-	struct cm_id *id;
+	struct cm_conn *conn;
 	uint32_t slot = 0;
 
-	for (size_t i = 0; i < LIST_CNT; i++)
-		while (!TAILQ_EMPTY(lists[i]))
-			thread_drop(TAILQ_FIRST(lists[i]));
-	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
-		if (id->conn)
-			thread_drop(id->conn);
-	}
+	while ((conn = rnic_ref_next(&cm.conns, &slot)))
+		thread_drop(conn);
 }
 
 void cm_serve_close_all(void)
@@ -95,10 +59,9 @@ void cm_serve_close_all(void)
 	struct cm_id *id;
 	uint32_t slot = 0;
 
-	for (size_t i = 0; i < LIST_CNT; i++) {
-		while ((conn = TAILQ_FIRST(lists[i])))
-			cm_conn_free(conn);
-	}
+	while ((conn = rnic_ref_next(&cm.conns, &slot)))
+		cm_conn_free(conn);
+	slot = 0;
 	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
 		rnic_fd_close(id->fd);
 		id->fd = -1;

@@ -5,9 +5,9 @@
 
 #include "object.h"
 
-/* Deadlines: what is due; the next one (UINT64_MAX: none). */
-void cm_serve_fire(uint64_t now_ns);
-uint64_t cm_serve_next_ns(void);
+/* A time limit of an identity or connection is over. */
+void cm_serve_expire(enum rnic_timer_list list, struct rnic_timer *timer,
+		     uint64_t now_ns);
 /* Sockets cannot be waited for: what is being made ends; connections that stand
  * are not concerned. */
 void cm_serve_broken(void);

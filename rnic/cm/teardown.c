@@ -73,10 +73,8 @@ void cm_id_free(struct cm_id *id)
 	else if (id->conn)
 		cm_conn_free(id->conn);
 	rnic_fd_close(id->fd);
-	if (id->unread_ns)
-		TAILQ_REMOVE(&cm.unread, id, unread_link);
-	if (id->timewait_ns)
-		TAILQ_REMOVE(&cm.timewait, id, timewait_link);
+	rnic_timer_stop(&id->unread);
+	rnic_timer_stop(&id->in_timewait);
 	free(id->ended);
 	free(id->timewait);
 	TAILQ_REMOVE(&id->chan->ids, id, chan_link);

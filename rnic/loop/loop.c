@@ -82,15 +82,6 @@ int rnic_loop_watch(int fd, enum rnic_loop_tag tag, uint64_t ref,
 	return 0;
 }
 
-void rnic_loop_deadline(uint64_t deadline_ns)
-{
-	util_lock_assert_held(&rnic_loop.lock);
-	if (is_loop_thread || deadline_ns >= rnic_loop.wakes_ns)
-		return;
-	rnic_loop.wakes_ns = deadline_ns;
-	rnic_loop_wake();
-}
-
 /* ---- inbox --------------------------- */
 
 /* Slots are given back under the lock only: what is taken here lives. */
@@ -128,7 +119,7 @@ static void inbox_drain(void)
 /* Milliseconds until the thread is to look again; -1: no need. */
 static int deadlines_timeout(void)
 {
-	uint64_t next = rnic_loop.ops->next_ns();
+	uint64_t next = rnic_timers_next_ns();
 	uint64_t now = rnic_now_ns();
 
 	if (rnic_loop.linger_ns > now)
@@ -214,8 +205,6 @@ void rnic_loop_help(bool (*is_done)(const void *arg), const void *arg)
 	     i++)
 		if (!thread_pass())
 			break;
-	if (rnic_loop.is_started)
-		rnic_loop_deadline(rnic_loop.ops->next_ns());
 	util_unlock(&rnic_loop.lock);
 }
 
@@ -251,11 +240,12 @@ static void *thread_main(void *arg)
 	is_loop_thread = true;
 	for (;;) {
 		thread_wait(timeout);
+		rnic_loop.wakes_ns = 0;
 		/* What a peer was told last still is to arrive. */
 		if (rnic_loop.is_stopping && !rnic_loop.ops->is_closing())
 			break;
 		thread_pass();
-		rnic_loop.ops->fire(rnic_now_ns());
+		rnic_timers_fire(rnic_now_ns());
 		timeout = deadlines_timeout();
 		util_unlock(&rnic_loop.lock);
 	}

@@ -4,6 +4,7 @@
 #define RNIC_LOOP_H
 
 #include "ref.h"
+#include "timer.h"
 
 /* Once, before anything else: by a constructor. */
 void rnic_loop_set_ops(const struct rnic_loop_ops *ops);
@@ -11,9 +12,6 @@ void rnic_loop_set_ops(const struct rnic_loop_ops *ops);
 /* Make sure that the thread runs.  Return: 0; -errno; -EIO: it cannot wait
  * for sockets any more.  Locked. */
 int rnic_loop_start(void);
-
-/* A deadline came up that the sleeping thread does not know.  Locked. */
-void rnic_loop_deadline(uint64_t deadline_ns);
 
 /* (De)register; @events 0 removes.  Return: 0; -ENOMEM, -ENOSPC.  Locked. */
 int rnic_loop_watch(int fd, enum rnic_loop_tag tag, uint64_t ref,

@@ -61,15 +61,53 @@ enum rnic_loop_tag {
 	RNIC_LOOP_PORT,
 };
 
+/* Timers of one list run equally long, so that it is in the order of its
+ * deadlines. */
+enum rnic_timer_list {
+	RNIC_TIMER_NONE, /* it does not run */
+	/* Connections of rdma_cm, by what they wait for. */
+	RNIC_TIMER_CM_ASKING,
+	RNIC_TIMER_CM_REFUSED,
+	RNIC_TIMER_CM_STARTING,
+	RNIC_TIMER_CM_ASKED,
+	RNIC_TIMER_CM_ANSWERED,
+	RNIC_TIMER_CM_REJECTED,
+	RNIC_TIMER_CM_CLOSING,
+	/* Identities. */
+	RNIC_TIMER_CM_PAUSED,	/* listener, out of file descriptors */
+	RNIC_TIMER_CM_UNREAD,	/* DISCONNECTED waits */
+	RNIC_TIMER_CM_TIMEWAIT, /* persona ca */
+	/* Connection out of band. */
+	RNIC_TIMER_OOB_STARTING,
+	RNIC_TIMER_OOB_PARKED,
+	RNIC_TIMER_OOB_PAUSED, /* out of file descriptors */
+	RNIC_TIMER_OOB_TICK,
+	RNIC_TIMER_OOB_REDIAL, /* several lists, by the pause */
+	RNIC_TIMER_OOB_REDIAL_LAST = RNIC_TIMER_OOB_REDIAL + 3,
+	RNIC_TIMER_PORT_AGAIN,
+	RNIC_TIMER_CNT
+};
+
+struct rnic_timer {
+	TAILQ_ENTRY(rnic_timer) link;
+	enum rnic_timer_list list;
+	uint64_t deadline_ns;
+};
+
+struct rnic_timers {
+	TAILQ_HEAD(, rnic_timer) head; /* undefined while there is none */
+	uint32_t cnt;
+};
+
 /* What the loop calls, locked. */
 struct rnic_loop_ops {
 	/* A socket is ready. */
 	void (*dispatch)(enum rnic_loop_tag tag, uint64_t ref, uint32_t events);
 	/* The note that was left for an object. */
 	void (*note)(void *object, int status);
-	/* Do what is due. */
-	void (*fire)(uint64_t now_ns);
-	uint64_t (*next_ns)(void); /* UINT64_MAX: no deadline */
+	/* A timer's time is over; it does not run any more. */
+	void (*expire)(enum rnic_timer_list list, struct rnic_timer *timer,
+		       uint64_t now_ns);
 	/* Sockets cannot be waited for any more. */
 	void (*broken)(void);
 	/* The process exits: must the thread stay for a while?  The end. */
@@ -85,8 +123,9 @@ struct rnic_loop {
 	bool is_started, is_stopping;
 	bool is_broken; /* written by the thread alone, under the lock */
 	int epoll_fd, wake_fd;
-	uint64_t wakes_ns;  /* when the thread wakes by itself */
+	uint64_t wakes_ns; /* when the thread wakes by itself; 0: it is awake */
 	uint64_t linger_ns; /* until then it does so though nothing is due */
+	struct rnic_timers timers[RNIC_TIMER_CNT];
 
 	struct util_lock inbox_lock; /* LEAF */
 	struct rnic_ref_note_list inbox;

@@ -37,13 +37,11 @@
 /* Guarded by the loop's lock, both. */
 struct rnic_ref_table oob_link_refs;
 static struct {
-	struct oob_link_list starting; /* of QPs */
-	struct oob_link_list unnamed;  /* no Request yet */
+	struct oob_link_list unnamed; /* no Request yet */
 	struct oob_link_list parked;
-	uint32_t unnamed_cnt, parked_cnt;
-	uint64_t accept_ns; /* when to accept again; 0: no pause */
+	uint32_t unnamed_cnt;
+	struct rnic_timer pause; /* runs: out of file descriptors */
 } links = {
-	.starting = TAILQ_HEAD_INITIALIZER(links.starting),
 	.unnamed = TAILQ_HEAD_INITIALIZER(links.unnamed),
 	.parked = TAILQ_HEAD_INITIALIZER(links.parked),
 };
@@ -64,15 +62,12 @@ static int link_watch(struct oob_link *link, uint32_t events)
 /* Into the list of those that have to be quick. */
 static void link_begin(struct oob_link *link)
 {
-	link->deadline_ns =
-		rnic_now_ns() + util_settings()->start_ms * NS_PER_MS;
-	rnic_loop_deadline(link->deadline_ns);
+	rnic_timer_start(&link->timer, RNIC_TIMER_OOB_STARTING,
+			 util_settings()->start_ms * NS_PER_MS);
 	if (!link->oob) {
 		TAILQ_INSERT_TAIL(&links.unnamed, link, list_link);
 		links.unnamed_cnt++;
-		return;
 	}
-	TAILQ_INSERT_TAIL(&links.starting, link, list_link);
 }
 
 static struct oob_link *link_new(int fd, struct oob *oob)
@@ -95,17 +90,13 @@ static struct oob_link *link_new(int fd, struct oob *oob)
 
 static void link_unlist(struct oob_link *link)
 {
+	rnic_timer_stop(&link->timer);
 	if (link->phase == OOB_LINK_PARKED) {
 		TAILQ_REMOVE(&links.parked, link, list_link);
-		links.parked_cnt--;
-		return;
+	} else if (!link->oob) {
+		TAILQ_REMOVE(&links.unnamed, link, list_link);
+		links.unnamed_cnt--;
 	}
-	if (link->oob) {
-		TAILQ_REMOVE(&links.starting, link, list_link);
-		return;
-	}
-	TAILQ_REMOVE(&links.unnamed, link, list_link);
-	links.unnamed_cnt--;
 }
 
 void oob_link_free(struct oob_link *link)
@@ -417,7 +408,7 @@ static void link_park(struct oob_link *link)
 	uint32_t max = rnic_fd_share(LINK_PARK_MAX);
 
 	park_drop_older(link);
-	while (links.parked_cnt >= max)
+	while (rnic_timer_cnt(RNIC_TIMER_OOB_PARKED) >= max)
 		oob_link_free(TAILQ_FIRST(&links.parked));
 	if (link_watch(link, EPOLLRDHUP) < 0) {
 		link_fail(link);
@@ -425,9 +416,8 @@ static void link_park(struct oob_link *link)
 	}
 	link_unlist(link);
 	link->phase = OOB_LINK_PARKED;
-	link->deadline_ns = rnic_now_ns() + LINK_PARK_NS;
+	rnic_timer_start(&link->timer, RNIC_TIMER_OOB_PARKED, LINK_PARK_NS);
 	TAILQ_INSERT_TAIL(&links.parked, link, list_link);
-	links.parked_cnt++;
 }
 
 static bool qp_exists(uint32_t num)
@@ -534,7 +524,8 @@ static int listener_accept(int listener)
 			continue;
 		}
 		util_warn("rnic", "accept: %s", strerror(errno));
-		links.accept_ns = rnic_now_ns() + LINK_PAUSE_NS;
+		rnic_timer_start(&links.pause, RNIC_TIMER_OOB_PAUSED,
+				 LINK_PAUSE_NS);
 		errno = EAGAIN;
 		return -1;
 	}
@@ -557,12 +548,11 @@ void rnic_oob_listener_ready(uint32_t block_num)
 	(void)oob_link_listen(listener, block_num, true);
 }
 
-static void listeners_resume(void)
+void oob_listeners_resume(void)
 {
 	uint32_t num = 0;
 	int listener;
 
-	links.accept_ns = 0;
 	while ((listener = rnic_qp_num_next_listener(&num)) >= 0)
 		(void)oob_link_listen(listener, num, true);
 }
@@ -686,65 +676,27 @@ int oob_link_self(const struct oob *oob)
 
 /* ---- deadlines and the end ---------------------------------------------- */
 
-static void list_fire(struct oob_link_list *list, uint64_t now_ns)
+void oob_link_expire(struct oob_link *link)
 {
-	struct oob_link *link;
-
-	while ((link = TAILQ_FIRST(list)) && link->deadline_ns <= now_ns) {
-		if (link->phase != OOB_LINK_PARKED)
-			rnic_stat_add(RNIC_STAT_start_timeouts, 1);
-		link_fail(link);
-	}
-}
-
-void oob_links_fire(uint64_t now_ns)
-{
-	list_fire(&links.starting, now_ns);
-	list_fire(&links.unnamed, now_ns);
-	list_fire(&links.parked, now_ns);
-	if (links.accept_ns && links.accept_ns <= now_ns)
-		listeners_resume();
-}
-
-static uint64_t list_next_ns(const struct oob_link_list *list, uint64_t next_ns)
-{
-	const struct oob_link *link = TAILQ_FIRST(list);
-
-	return link && link->deadline_ns < next_ns ? link->deadline_ns
-						   : next_ns;
-}
-
-uint64_t oob_links_next_ns(void)
-{
-	uint64_t next = links.accept_ns ? links.accept_ns : UINT64_MAX;
-
-	next = list_next_ns(&links.starting, next);
-	next = list_next_ns(&links.unnamed, next);
-	return list_next_ns(&links.parked, next);
-}
-
-static void list_close(struct oob_link_list *list)
-{
-	struct oob_link *link;
-
-	while ((link = TAILQ_FIRST(list)))
-		oob_link_free(link);
+	if (link->phase != OOB_LINK_PARKED)
+		rnic_stat_add(RNIC_STAT_start_timeouts, 1);
+	link_fail(link);
 }
 
 void oob_links_close_all(void)
 {
-	list_close(&links.starting);
-	list_close(&links.unnamed);
-	list_close(&links.parked);
+	struct oob_link *link;
+	uint32_t slot = 0;
+
+	while ((link = rnic_ref_next(&oob_link_refs, &slot)))
+		oob_link_free(link);
 }
 
 void oob_links_forget(void)
 {
 	memset(&oob_link_refs, 0, sizeof(oob_link_refs));
-	TAILQ_INIT(&links.starting);
 	TAILQ_INIT(&links.unnamed);
 	TAILQ_INIT(&links.parked);
 	links.unnamed_cnt = 0;
-	links.parked_cnt = 0;
-	links.accept_ns = 0;
+	links.pause.list = RNIC_TIMER_NONE;
 }

@@ -28,8 +28,10 @@ int oob_link_self(const struct oob *oob);
 /* Takes it from its oob, silently. */
 void oob_link_free(struct oob_link *link);
 
-void oob_links_fire(uint64_t now_ns);
-uint64_t oob_links_next_ns(void);
+/* Its time limit is over. */
+void oob_link_expire(struct oob_link *link);
+/* The pause for want of file descriptors is over. */
+void oob_listeners_resume(void);
 void oob_links_close_all(void);
 void oob_links_forget(void);
 

@@ -12,6 +12,7 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 
+#include "loop/timer.h"
 #include "rnic.h"
 #include "qp/stream-start.h"
 
@@ -26,13 +27,12 @@ struct oob_frame {
 	uint64_t nonce; /* the dialler's, in both */
 };
 
-TAILQ_HEAD(oob_list, oob);
+LIST_HEAD(oob_list, oob);
 TAILQ_HEAD(oob_link_list, oob_link);
 
 struct oob {
-	struct oob *hash_next;
-	TAILQ_ENTRY(oob) all_link;
-	TAILQ_ENTRY(oob) redial_link;
+	LIST_ENTRY(oob) bucket_link, all_link;
+	struct rnic_timer redial; /* runs: to be dialled again */
 	struct rnic_qp *qp;
 	uint32_t num, dest_num;
 	struct sockaddr_storage local, peer; /* peer: with the port to dial */
@@ -42,7 +42,6 @@ struct oob {
 	uint64_t nonce;
 	struct oob_link *link; /* the try under way */
 	uint32_t try_cnt;
-	uint64_t redial_ns;		/* 0: not to be dialled again */
 	uint64_t retry_ns, deadline_ns; /* 0: for ever */
 };
 
@@ -54,14 +53,14 @@ enum oob_link_phase {
 };
 
 struct oob_link {
-	TAILQ_ENTRY(oob_link) list_link; /* of its kind, by deadline */
+	TAILQ_ENTRY(oob_link) list_link; /* unnamed or parked, by age */
 	uint64_t ref;
 	enum oob_link_phase phase;
 	struct oob *oob; /* NULL: accepted, not yet answered */
 	int fd;		 /* -1: the stream's */
 	struct rnic_stream *stream;
 	uint32_t epoll_events;
-	uint64_t deadline_ns;
+	struct rnic_timer timer;
 	struct sockaddr_storage local, peer;
 	struct oob_frame frame; /* the peer's, once it has come */
 	uint16_t ird, ord;	/* ANSWERED: outcome */

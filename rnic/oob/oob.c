@@ -21,7 +21,8 @@
 /* How often those that have a time limit are looked at. */
 #define OOB_TICK_NS (50 * NS_PER_MS)
 
-static uint64_t tick_ns; /* the loop's lock; 0: no QP has a time limit */
+/* The loop's lock; runs while a QP has a time limit. */
+static struct rnic_timer tick;
 
 /* ---- begin and end ------------------------------------------------------ */
 
@@ -161,10 +162,9 @@ void rnic_qp_oob_send(struct rnic_qp *qp,
 		oob->retry_ns = opt->retry_ns;
 		oob->deadline_ns = opt->retry_ns ? rnic_now_ns() + opt->retry_ns
 						 : 0;
-		if (oob->deadline_ns && !tick_ns) {
-			tick_ns = rnic_now_ns() + OOB_TICK_NS;
-			rnic_loop_deadline(tick_ns);
-		}
+		if (oob->deadline_ns && !rnic_timer_runs(&tick))
+			rnic_timer_start(&tick, RNIC_TIMER_OOB_TICK,
+					 OOB_TICK_NS);
 	}
 	util_unlock(&rnic_loop.lock);
 }
@@ -208,37 +208,36 @@ static void oobs_tick(uint64_t now_ns)
 {
 	struct oob *oob, *next;
 
-	tick_ns = 0;
 	for (oob = oob_first(); oob; oob = next) {
-		next = TAILQ_NEXT(oob, all_link);
+		next = LIST_NEXT(oob, all_link);
 		if (oob->deadline_ns)
-			tick_ns = now_ns + OOB_TICK_NS;
+			rnic_timer_start(&tick, RNIC_TIMER_OOB_TICK,
+					 OOB_TICK_NS);
 		oob_look_at_clock(oob, now_ns);
 	}
 }
 
-/* One that fails at once is due again later than @now_ns. */
-void rnic_oob_fire(uint64_t now_ns)
+void rnic_oob_expire(enum rnic_timer_list list, struct rnic_timer *timer,
+		     uint64_t now_ns)
 {
 	struct oob *oob;
 
-	oob_links_fire(now_ns);
-	while ((oob = oob_take_due(now_ns))) {
+	switch (list) {
+	case RNIC_TIMER_OOB_STARTING:
+	case RNIC_TIMER_OOB_PARKED:
+		oob_link_expire(RNIC_OWNER(timer, struct oob_link, timer));
+		break;
+	case RNIC_TIMER_OOB_PAUSED:
+		oob_listeners_resume();
+		break;
+	case RNIC_TIMER_OOB_TICK:
+		oobs_tick(now_ns);
+		break;
+	default:
+		oob = RNIC_OWNER(timer, struct oob, redial);
 		oob->try_cnt++;
 		oob_link_dial(oob, oob_link_connect(oob));
 	}
-	if (tick_ns && tick_ns <= now_ns)
-		oobs_tick(now_ns);
-}
-
-uint64_t rnic_oob_next_ns(void)
-{
-	uint64_t waits = oob_wait_next_ns();
-	uint64_t next = oob_links_next_ns();
-
-	if (waits < next)
-		next = waits;
-	return tick_ns && tick_ns < next ? tick_ns : next;
 }
 
 /* ---- process ------------------------------------------------------------ */
@@ -255,6 +254,6 @@ void rnic_oob_close_all(void)
 void rnic_oob_fork_child(void)
 {
 	oob_wait_forget();
-	tick_ns = 0;
+	tick.list = RNIC_TIMER_NONE;
 	oob_links_forget();
 }

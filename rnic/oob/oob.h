@@ -16,7 +16,7 @@
 #ifndef RNIC_OOB_H
 #define RNIC_OOB_H
 
-#include <stdint.h>
+#include "loop/object.h"
 
 struct rnic_qp;
 
@@ -25,8 +25,9 @@ void rnic_oob_cancel(struct rnic_qp *qp);
 
 /* ---- for the loop, locked ------------------------------------------------ */
 
-void rnic_oob_fire(uint64_t now_ns);
-uint64_t rnic_oob_next_ns(void); /* UINT64_MAX: no deadline */
+/* A time limit of a QP or its connection is over. */
+void rnic_oob_expire(enum rnic_timer_list list, struct rnic_timer *timer,
+		     uint64_t now_ns);
 void rnic_oob_close_all(void);
 void rnic_oob_fork_child(void);
 

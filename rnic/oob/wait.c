@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loop/loop.h"
-
 #define OOB_BUCKETS 1024u
 
 /*
@@ -24,111 +22,59 @@ static const struct {
 };
 
 #define PAUSE_CNT (sizeof(pauses) / sizeof(pauses[0]))
+_Static_assert(PAUSE_CNT ==
+		       RNIC_TIMER_OOB_REDIAL_LAST - RNIC_TIMER_OOB_REDIAL + 1,
+	       "a list of timers for each pause");
 
 static struct {
-	struct oob *bucket[OOB_BUCKETS];
+	struct oob_list bucket[OOB_BUCKETS];
 	struct oob_list all;
-	struct oob_list redial[PAUSE_CNT]; /* each by redial_ns */
-	bool is_ready;
 } oobs; /* guarded by the loop's lock */
 
-static void oobs_init(void)
+static struct oob_list *bucket_of(uint32_t num)
 {
-	if (oobs.is_ready)
-		return;
-	TAILQ_INIT(&oobs.all);
-	for (size_t i = 0; i < PAUSE_CNT; i++)
-		TAILQ_INIT(&oobs.redial[i]);
-	oobs.is_ready = true;
+	return &oobs.bucket[num % OOB_BUCKETS];
 }
 
 struct oob *oob_find(uint32_t num)
 {
-	struct oob *oob = oobs.bucket[num % OOB_BUCKETS];
+	struct oob *oob;
 
-	while (oob && oob->num != num)
-		oob = oob->hash_next;
+	LIST_FOREACH(oob, bucket_of(num), bucket_link)
+	{
+		if (oob->num == num)
+			break;
+	}
 	return oob;
 }
 
 struct oob *oob_first(void)
 {
-	return oobs.is_ready ? TAILQ_FIRST(&oobs.all) : NULL;
-}
-
-static size_t oob_pause(const struct oob *oob)
-{
-	size_t i = 0;
-
-	while (oob->try_cnt >= pauses[i].try_cnt && i < PAUSE_CNT - 1)
-		i++;
-	return i;
+	return LIST_FIRST(&oobs.all);
 }
 
 void oob_try_again(struct oob *oob)
 {
-	size_t pause = oob_pause(oob);
+	uint32_t i = 0;
 
-	oob->redial_ns = rnic_now_ns() + pauses[pause].pause_ns;
-	TAILQ_INSERT_TAIL(&oobs.redial[pause], oob, redial_link);
-	rnic_loop_deadline(oob->redial_ns);
-}
-
-static void oob_redial_end(struct oob *oob)
-{
-	if (!oob->redial_ns)
-		return;
-	TAILQ_REMOVE(&oobs.redial[oob_pause(oob)], oob, redial_link);
-	oob->redial_ns = 0;
+	while (oob->try_cnt >= pauses[i].try_cnt && i < PAUSE_CNT - 1)
+		i++;
+	rnic_timer_start(&oob->redial, RNIC_TIMER_OOB_REDIAL + i,
+			 pauses[i].pause_ns);
 }
 
 void oob_add(struct oob *oob)
 {
-	struct oob **bucket = &oobs.bucket[oob->num % OOB_BUCKETS];
-
-	oobs_init();
-	oob->hash_next = *bucket;
-	*bucket = oob;
-	TAILQ_INSERT_TAIL(&oobs.all, oob, all_link);
+	LIST_INSERT_HEAD(bucket_of(oob->num), oob, bucket_link);
+	LIST_INSERT_HEAD(&oobs.all, oob, all_link);
 }
 
 void oob_remove(struct oob *oob)
 {
-	struct oob **where = &oobs.bucket[oob->num % OOB_BUCKETS];
-
-	while (*where != oob)
-		where = &(*where)->hash_next;
-	*where = oob->hash_next;
-	TAILQ_REMOVE(&oobs.all, oob, all_link);
-	oob_redial_end(oob);
+	LIST_REMOVE(oob, bucket_link);
+	LIST_REMOVE(oob, all_link);
+	rnic_timer_stop(&oob->redial);
 	free(oob);
-}
-
-struct oob *oob_take_due(uint64_t now_ns)
-{
-	struct oob *oob;
-
-	for (size_t i = 0; oobs.is_ready && i < PAUSE_CNT; i++) {
-		oob = TAILQ_FIRST(&oobs.redial[i]);
-		if (oob && oob->redial_ns <= now_ns) {
-			oob_redial_end(oob);
-			return oob;
-		}
-	}
-	return NULL;
-}
-
-uint64_t oob_wait_next_ns(void)
-{
-	uint64_t next = UINT64_MAX;
-
-	for (size_t i = 0; oobs.is_ready && i < PAUSE_CNT; i++) {
-		const struct oob *oob = TAILQ_FIRST(&oobs.redial[i]);
-
-		if (oob && oob->redial_ns < next)
-			next = oob->redial_ns;
-	}
-	return next;
 }
 
 void oob_wait_forget(void)

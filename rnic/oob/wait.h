@@ -19,10 +19,6 @@ void oob_remove(struct oob *oob);
 /* The dialler's try came to nothing: another one, later. */
 void oob_try_again(struct oob *oob);
 
-/* The next one that is to dial again now; its pause is over.  NULL: none. */
-struct oob *oob_take_due(uint64_t now_ns);
-uint64_t oob_wait_next_ns(void); /* UINT64_MAX: none */
-
 /* Forked child: the parent's are not here. */
 void oob_wait_forget(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The active side: what comes of a connect. */
 #include "fixture.h"
-#include "cm/object.h"
+#include "lists.h"
 
 #include "../util/env.h"
 #include "os/tcp.h"
@@ -342,9 +342,9 @@ static void a_reply_has_six_times_as_long_as_a_connection(void **state)
 	cm_active_open(&a);
 	fd = cm_active_request(&a, 24);
 	util_lock(&rnic_loop.lock);
-	assert_true(TAILQ_EMPTY(&cm.starting));
-	assert_false(TAILQ_EMPTY(&cm.asked));
-	deadline_ns = TAILQ_FIRST(&cm.asked)->deadline_ns;
+	assert_int_equal(rnic_timer_cnt(RNIC_TIMER_CM_STARTING), 0);
+	assert_int_equal(rnic_timer_cnt(RNIC_TIMER_CM_ASKED), 1);
+	deadline_ns = cm_first(RNIC_TIMER_CM_ASKED)->deadline_ns;
 	util_unlock(&rnic_loop.lock);
 	assert_true(deadline_ns >= begin_ns + limit_ns);
 	assert_true(deadline_ns <= rnic_now_ns() + limit_ns);

@@ -6,7 +6,7 @@
  */
 #include "fixture.h"
 
-#include "cm/object.h"
+#include "lists.h"
 #include "loop/loop.h"
 #include "qp/qp.h"
 
@@ -300,7 +300,7 @@ static void no_timewait_exit_for_an_identity_that_is_gone(void **state)
 	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 	assert_int_equal(rnic_cm_destroy(p.active.chan, p.active.id, &cnt), 0);
 	util_lock(&rnic_loop.lock);
-	assert_true(TAILQ_EMPTY(&cm.timewait));
+	assert_int_equal(rnic_timer_cnt(RNIC_TIMER_CM_TIMEWAIT), 0);
 	util_unlock(&rnic_loop.lock);
 	cm_pair_close(&p);
 }
@@ -317,7 +317,7 @@ static void no_timewait_exit_after_a_rejection(void **state)
 	cm_expect(p.active.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
 	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
 	util_lock(&rnic_loop.lock);
-	assert_true(TAILQ_EMPTY(&cm.timewait));
+	assert_int_equal(rnic_timer_cnt(RNIC_TIMER_CM_TIMEWAIT), 0);
 	util_unlock(&rnic_loop.lock);
 	cm_pair_close(&p);
 }
@@ -331,8 +331,8 @@ static void an_answer_is_awaited_for_a_while(void **state)
 	(void)state;
 	answered(&p);
 	util_lock(&rnic_loop.lock);
-	assert_false(TAILQ_EMPTY(&cm.answered));
-	TAILQ_FIRST(&cm.answered)->deadline_ns = rnic_now_ns();
+	assert_int_equal(rnic_timer_cnt(RNIC_TIMER_CM_ANSWERED), 1);
+	cm_first(RNIC_TIMER_CM_ANSWERED)->deadline_ns = rnic_now_ns();
 	rnic_loop_deadline(rnic_now_ns());
 	util_unlock(&rnic_loop.lock);
 	cm_expect(p.listener.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
@@ -350,15 +350,9 @@ static void thread_is_asleep(void)
 		assert_true(rnic_now_ns() < end_ns);
 		util_lock(&rnic_loop.lock);
 		is_asleep = rnic_loop.wakes_ns ==
-			    TAILQ_FIRST(&cm.answered)->deadline_ns;
+			    cm_first(RNIC_TIMER_CM_ANSWERED)->deadline_ns;
 		util_unlock(&rnic_loop.lock);
 	}
-}
-
-static bool is_never_done(const void *arg)
-{
-	(void)arg;
-	return false;
 }
 
 /* What a helper does may have a time limit, which the thread must know. */
@@ -371,9 +365,9 @@ static void a_helper_tells_the_thread_of_deadlines(void **state)
 	answered(&p);
 	thread_is_asleep();
 	util_lock(&rnic_loop.lock);
-	TAILQ_FIRST(&cm.answered)->deadline_ns = rnic_now_ns();
+	rnic_timer_start(cm_first(RNIC_TIMER_CM_ANSWERED),
+			 RNIC_TIMER_CM_ANSWERED, 0);
 	util_unlock(&rnic_loop.lock);
-	rnic_loop_help(is_never_done, NULL);
 	cm_expect(p.listener.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
 	cm_pair_close(&p);
 }

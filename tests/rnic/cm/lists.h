@@ -7,19 +7,22 @@
 #include "cm/object.h"
 #include "until.h"
 
+/* The timer that expires first.  Locked. */
+static inline struct rnic_timer *cm_first(enum rnic_timer_list list)
+{
+	assert_int_not_equal(rnic_timer_cnt(list), 0);
+	return TAILQ_FIRST(&rnic_loop.timers[list].head);
+}
+
 /* Connections that begin or end and are no QP's. */
 static inline uint32_t cm_unowned_cnt(void)
 {
-	const struct cm_conn_list *const lists[] = { &cm.starting, &cm.asked,
-						     &cm.rejected,
-						     &cm.closing };
-	struct cm_conn *conn;
 	uint32_t cnt = 0;
 
 	util_lock(&rnic_loop.lock);
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		TAILQ_FOREACH(conn, lists[i], link)
-	cnt++;
+	for (int i = RNIC_TIMER_CM_STARTING; i <= RNIC_TIMER_CM_CLOSING; i++)
+		if (i != RNIC_TIMER_CM_ANSWERED)
+			cnt += rnic_timer_cnt((enum rnic_timer_list)i);
 	util_unlock(&rnic_loop.lock);
 	return cnt;
 }

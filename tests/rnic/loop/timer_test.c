@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Timers: each expires once, in its time; expiry may start and stop others. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "loop/loop.h"
+
+#define LIST RNIC_TIMER_CM_STARTING
+#define OTHER RNIC_TIMER_OOB_PARKED
+#define CNT 4
+
+static struct rnic_timer timer[CNT];
+static enum rnic_timer_list list_of[CNT];
+static int order[CNT * 2];
+static int expired_cnt;
+static void (*on_expire)(int i);
+
+static void expire(enum rnic_timer_list list, struct rnic_timer *t,
+		   uint64_t now_ns)
+{
+	int i = (int)(t - timer);
+
+	assert_false(rnic_timer_runs(t));
+	assert_true(t->deadline_ns <= now_ns);
+	list_of[i] = list;
+	order[expired_cnt++] = i;
+	if (on_expire)
+		on_expire(i);
+}
+
+static int begin(void **state)
+{
+	static const struct rnic_loop_ops ops = { .expire = expire };
+
+	(void)state;
+	rnic_loop_set_ops(&ops);
+	util_lock(&rnic_loop.lock);
+	expired_cnt = 0;
+	on_expire = NULL;
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	for (int i = 0; i < CNT; i++)
+		rnic_timer_stop(&timer[i]);
+	util_unlock(&rnic_loop.lock);
+	return 0;
+}
+
+static void expires_in_order_and_once(void **state)
+{
+	(void)state;
+	assert_true(rnic_timers_next_ns() == UINT64_MAX);
+	for (int i = 0; i < 3; i++)
+		rnic_timer_start(&timer[i], LIST, 1000);
+	rnic_timer_start(&timer[3], OTHER, 500 * NS_PER_MS);
+	assert_int_equal(rnic_timer_cnt(LIST), 3);
+	assert_true(rnic_timers_next_ns() == timer[0].deadline_ns);
+	rnic_timers_fire(timer[0].deadline_ns - 1);
+	assert_int_equal(expired_cnt, 0);
+	rnic_timers_fire(timer[2].deadline_ns);
+	assert_int_equal(expired_cnt, 3);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(order[i], i);
+		assert_int_equal(list_of[i], LIST);
+	}
+	assert_true(rnic_timers_next_ns() == timer[3].deadline_ns);
+	rnic_timers_fire(timer[3].deadline_ns);
+	assert_int_equal(list_of[3], OTHER);
+	assert_true(rnic_timers_next_ns() == UINT64_MAX);
+}
+
+static void a_stopped_one_does_not_expire(void **state)
+{
+	(void)state;
+	rnic_timer_start(&timer[0], LIST, 1000);
+	rnic_timer_start(&timer[1], LIST, 1000);
+	rnic_timer_stop(&timer[0]);
+	rnic_timer_stop(&timer[0]);
+	assert_false(rnic_timer_runs(&timer[0]));
+	rnic_timers_fire(timer[1].deadline_ns);
+	assert_int_equal(expired_cnt, 1);
+	assert_int_equal(order[0], 1);
+}
+
+/* It goes to the end of its new list, wherever it was. */
+static void one_that_runs_starts_anew(void **state)
+{
+	(void)state;
+	rnic_timer_start(&timer[0], OTHER, 1);
+	rnic_timer_start(&timer[1], LIST, 1000);
+	rnic_timer_start(&timer[0], LIST, 1000);
+	assert_int_equal(rnic_timer_cnt(OTHER), 0);
+	assert_int_equal(rnic_timer_cnt(LIST), 2);
+	rnic_timers_fire(timer[0].deadline_ns);
+	assert_int_equal(expired_cnt, 2);
+	assert_int_equal(order[0], 1);
+	assert_int_equal(order[1], 0);
+}
+
+static void again(int i)
+{
+	rnic_timer_start(&timer[i], LIST, 0);
+}
+
+static void stop_next(int i)
+{
+	rnic_timer_stop(&timer[i + 1]);
+}
+
+/* One that is due again at once, and one that another stops. */
+static void expiry_may_start_and_stop(void **state)
+{
+	(void)state;
+	rnic_timer_start(&timer[0], LIST, 0);
+	rnic_timer_start(&timer[1], LIST, 0);
+	on_expire = again;
+	rnic_timers_fire(UINT64_MAX);
+	assert_int_equal(expired_cnt, 2);
+	assert_int_equal(rnic_timer_cnt(LIST), 2);
+	expired_cnt = 0;
+	on_expire = stop_next;
+	rnic_timers_fire(UINT64_MAX);
+	assert_int_equal(expired_cnt, 1);
+	assert_int_equal(rnic_timer_cnt(LIST), 0);
+}
+
+/* The thread is told of an earlier deadline than it knows, and of no other. */
+static void only_an_earlier_deadline_wakes(void **state)
+{
+	(void)state;
+	rnic_loop.wakes_ns = UINT64_MAX;
+	rnic_timer_start(&timer[0], LIST, 1000 * NS_PER_MS);
+	assert_true(rnic_loop.wakes_ns == timer[0].deadline_ns);
+	rnic_timer_start(&timer[1], LIST, 1000 * NS_PER_MS);
+	assert_true(rnic_loop.wakes_ns == timer[0].deadline_ns);
+	rnic_timer_start(&timer[2], OTHER, 0);
+	assert_true(rnic_loop.wakes_ns == timer[2].deadline_ns);
+	rnic_loop.wakes_ns = 0; /* awake */
+	rnic_timer_start(&timer[3], OTHER, 0);
+	assert_true(rnic_loop.wakes_ns == 0);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(expires_in_order_and_once),
+		T(a_stopped_one_does_not_expire),
+		T(one_that_runs_starts_anew),
+		T(expiry_may_start_and_stop),
+		T(only_an_earlier_deadline_wakes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
