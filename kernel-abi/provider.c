@@ -104,14 +104,14 @@ static void naming_check(const char *prefix)
 
 void kabi_provider_check(void)
 {
-	void *lib = dlopen(LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
+	void *lib = dlopen(LIBRARY, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 	char dir[PATH_MAX], prefix[PATH_MAX];
 	unsigned number;
 
 	if (!lib)
 		return;
 	number = library_number(lib);
-	dlclose(lib); /* the program still holds it */
+	dlclose(lib); /* never the last, also beside exit() */
 	if (variable_has("RDMAV_DRIVERS", number) ||
 	    variable_has("IBV_DRIVERS", number) ||
 	    util_object_dir((const void *)(uintptr_t)kabi_provider_check, dir,

@@ -228,7 +228,8 @@ int usiw_library_find(void)
 	int ret;
 
 	/* libibverbs has loaded this provider. */
-	source.handle = dlopen(LIBRARY_NAME, RTLD_LAZY | RTLD_NOLOAD);
+	source.handle =
+		dlopen(LIBRARY_NAME, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 	if (!source.handle) {
 		util_err("verbs",
 			 "no %s is loaded: programs load this file by "
@@ -239,7 +240,7 @@ int usiw_library_find(void)
 	ret = usiw_library_look(&source, &usiw_library, text, sizeof(text));
 	if (ret < 0)
 		util_err("verbs", "%s", text);
-	dlclose(source.handle); /* the program still holds it */
+	dlclose(source.handle); /* never the last, also beside exit() */
 	return ret;
 }
 

@@ -23,34 +23,75 @@ typedef int qp_error_fn(struct ibv_qp *qp);
 typedef int cq_sleep_begin_fn(struct ibv_cq *cq);
 typedef void cq_sleep_end_fn(struct ibv_cq *cq);
 
-/* NULL: the context's provider has no such symbol. */
-static void *provider_symbol(const struct ibv_context *ctx, const char *name)
+/* The functions of one provider.  NULL: it has no such function. */
+struct provider {
+	void *op; /* a function of the provider, which tells it from others */
+	attach_fd_fn *attach_fd;
+	qp_error_fn *qp_error;
+	cq_sleep_begin_fn *cq_sleep_begin;
+	cq_sleep_end_fn *cq_sleep_end;
+};
+
+/*
+ * The provider stays loaded from then on.  libibverbs never closes it, but
+ * exit() lowers glibc's counts of opens without the lock of dlopen() and
+ * dlclose().  A dlclose() in another thread can lose one of these steps: it is
+ * then the last one, and unmaps code that threads still run.
+ */
+static void *module_of(void *op)
 {
-	void *op = (void *)(uintptr_t)ctx->ops.post_send;
 	struct link_map *map;
 	Dl_info info;
-	void *module, *symbol;
+	void *module;
 
 	if (!op || !dladdr1(op, &info, (void **)&map, RTLD_DL_LINKMAP) ||
 	    !map || !map->l_name || !map->l_name[0])
 		return NULL;
-	module = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
-	if (!module)
-		return NULL;
-	symbol = dlsym(module, name);
-	dlclose(module); /* the QP's context keeps it loaded */
-	return symbol;
+	module = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	if (module)
+		dlclose(module);
+	return module;
+}
+
+/* A module may find the functions below, through what it is linked to. */
+static void *symbol_of(void *module, const char *name, const void *own)
+{
+	void *symbol = module ? dlsym(module, name) : NULL;
+
+	return symbol == own ? NULL : symbol;
+}
+
+/* Calls are in the data path, so each thread looks a provider up once. */
+static const struct provider *provider_of(const struct ibv_context *ctx)
+{
+	static _Thread_local struct provider found;
+	void *op = (void *)(uintptr_t)ctx->ops.post_send;
+	void *module;
+
+	if (op && found.op == op)
+		return &found;
+	module = module_of(op);
+	found.attach_fd = (attach_fd_fn *)symbol_of(
+		module, "usiwdv_qp_attach_fd",
+		(void *)(uintptr_t)usiwdv_qp_attach_fd);
+	found.qp_error = (qp_error_fn *)symbol_of(
+		module, "usiwdv_qp_error", (void *)(uintptr_t)usiwdv_qp_error);
+	found.cq_sleep_begin = (cq_sleep_begin_fn *)symbol_of(
+		module, "usiwdv_cq_sleep_begin",
+		(void *)(uintptr_t)usiwdv_cq_sleep_begin);
+	found.cq_sleep_end = (cq_sleep_end_fn *)symbol_of(
+		module, "usiwdv_cq_sleep_end",
+		(void *)(uintptr_t)usiwdv_cq_sleep_end);
+	found.op = op;
+	return &found;
 }
 
 EXPORT int usiwdv_qp_attach_fd(struct ibv_qp *qp, int fd,
 			       const struct usiwdv_attach_attr *attr)
 {
-	attach_fd_fn *fn = NULL;
+	attach_fd_fn *fn = qp ? provider_of(qp->context)->attach_fd : NULL;
 
-	if (qp)
-		fn = (attach_fd_fn *)provider_symbol(qp->context,
-						     "usiwdv_qp_attach_fd");
-	if (!fn || fn == usiwdv_qp_attach_fd) {
+	if (!fn) {
 		errno = qp ? EOPNOTSUPP : EINVAL;
 		return errno;
 	}
@@ -59,39 +100,16 @@ EXPORT int usiwdv_qp_attach_fd(struct ibv_qp *qp, int fd,
 
 EXPORT int usiwdv_qp_error(struct ibv_qp *qp)
 {
-	qp_error_fn *fn =
-		(qp_error_fn *)provider_symbol(qp->context, "usiwdv_qp_error");
+	qp_error_fn *fn = provider_of(qp->context)->qp_error;
 
-	return fn && fn != usiwdv_qp_error ? fn(qp) : 0;
-}
-
-/* The call is in the data path, so the provider is looked up once. */
-struct cq_sleep {
-	void *op; /* whose these are */
-	cq_sleep_begin_fn *begin;
-	cq_sleep_end_fn *end;
-};
-
-static const struct cq_sleep *cq_sleep_of(const struct ibv_cq *cq)
-{
-	static _Thread_local struct cq_sleep found;
-	void *op = (void *)(uintptr_t)cq->context->ops.post_send;
-
-	if (found.op == op)
-		return &found;
-	found.op = op;
-	found.begin = (cq_sleep_begin_fn *)provider_symbol(
-		cq->context, "usiwdv_cq_sleep_begin");
-	found.end = (cq_sleep_end_fn *)provider_symbol(cq->context,
-						       "usiwdv_cq_sleep_end");
-	return &found;
+	return fn ? fn(qp) : 0;
 }
 
 EXPORT int usiwdv_cq_sleep_begin(struct ibv_cq *cq)
 {
-	cq_sleep_begin_fn *fn = cq_sleep_of(cq)->begin;
+	cq_sleep_begin_fn *fn = provider_of(cq->context)->cq_sleep_begin;
 
-	if (!fn || fn == usiwdv_cq_sleep_begin) {
+	if (!fn) {
 		errno = EOPNOTSUPP;
 		return -1;
 	}
@@ -100,8 +118,8 @@ EXPORT int usiwdv_cq_sleep_begin(struct ibv_cq *cq)
 
 EXPORT void usiwdv_cq_sleep_end(struct ibv_cq *cq)
 {
-	cq_sleep_end_fn *fn = cq_sleep_of(cq)->end;
+	cq_sleep_end_fn *fn = provider_of(cq->context)->cq_sleep_end;
 
-	if (fn && fn != usiwdv_cq_sleep_end)
+	if (fn)
 		fn(cq);
 }

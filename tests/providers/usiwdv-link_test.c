@@ -32,27 +32,75 @@ static int attach_with(post_send_fn *post_send)
 	return usiwdv_qp_attach_fd(&qp, 20, &attr);
 }
 
+static void *plugin_open(int more)
+{
+	return dlopen(getenv("USIW_FAKE_PLUGIN"), RTLD_NOW | more);
+}
+
+static post_send_fn *plugin_post_send(void *plugin)
+{
+	void *post_send = dlsym(plugin, "fake_post_send");
+
+	assert_non_null(post_send);
+	return (post_send_fn *)post_send;
+}
+
 static void calls_the_module_that_posts(void **state)
 {
-	void *plugin = dlopen(getenv("USIW_FAKE_PLUGIN"), RTLD_NOW);
-	void *post_send;
+	struct ibv_context context = { 0 };
+	struct ibv_qp qp = { .context = &context, .qp_num = 100 };
+	struct ibv_cq cq = { .context = &context, .cqe = 7 };
+	void *plugin = plugin_open(0);
 
+	(void)state;
 	assert_non_null(plugin);
-	post_send = dlsym(plugin, "fake_post_send");
-	assert_non_null(post_send);
-	assert_int_equal(attach_with((post_send_fn *)post_send), 123);
+	context.ops.post_send = plugin_post_send(plugin);
+	assert_int_equal(attach_with(context.ops.post_send), 123);
+	assert_int_equal(usiwdv_qp_error(&qp), 101);
+	assert_int_equal(usiwdv_cq_sleep_begin(&cq), 8);
+	usiwdv_cq_sleep_end(&cq);
+	assert_int_equal(cq.cqe, 0);
 	dlclose(plugin);
 }
 
-static void refuses_qps_of_others(void **state)
+/* A thread may call it until the process ends, see usiwdv-link.c. */
+static void what_was_called_stays_loaded(void **state)
 {
-	/* A module without the symbol, the program, and no module. */
-	void *libc = dlsym(RTLD_DEFAULT, "strlen");
+	void *plugin = plugin_open(0);
 
-	assert_int_equal(attach_with((post_send_fn *)libc), EOPNOTSUPP);
-	assert_int_equal(errno, EOPNOTSUPP);
-	assert_int_equal(attach_with(own_post_send), EOPNOTSUPP);
-	assert_int_equal(attach_with(NULL), EOPNOTSUPP);
+	(void)state;
+	assert_non_null(plugin);
+	assert_int_equal(attach_with(plugin_post_send(plugin)), 123);
+	dlclose(plugin);
+	plugin = plugin_open(RTLD_NOLOAD);
+	assert_non_null(plugin);
+	dlclose(plugin);
+}
+
+static void refuses_those_of_others(void **state)
+{
+	/* A module without the symbols, the program, and no module. */
+	post_send_fn *const others[] = {
+		(post_send_fn *)dlsym(RTLD_DEFAULT, "strlen"),
+		own_post_send,
+		NULL,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		struct ibv_context context = { .ops.post_send = others[i] };
+		struct ibv_qp qp = { .context = &context };
+		struct ibv_cq cq = { .context = &context, .cqe = 7 };
+
+		assert_int_equal(attach_with(others[i]), EOPNOTSUPP);
+		assert_int_equal(errno, EOPNOTSUPP);
+		assert_int_equal(usiwdv_qp_error(&qp), 0);
+		errno = 0;
+		assert_int_equal(usiwdv_cq_sleep_begin(&cq), -1);
+		assert_int_equal(errno, EOPNOTSUPP);
+		usiwdv_cq_sleep_end(&cq);
+		assert_int_equal(cq.cqe, 7);
+	}
 }
 
 static void refuses_no_qp(void **state)
@@ -67,7 +115,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_the_module_that_posts),
-		cmocka_unit_test(refuses_qps_of_others),
+		cmocka_unit_test(what_was_called_stays_loaded),
+		cmocka_unit_test(refuses_those_of_others),
 		cmocka_unit_test(refuses_no_qp),
 	};
 
