@@ -22,7 +22,9 @@
 #include "port.h"
 #include "qp/qp-table.h"
 #include "qp/qp.h"
-#include "qp/stream-serve.h"
+#include "qp/srq.h"
+#include "stream/modify.h"
+#include "stream/serve.h"
 
 #define EXIT_TRY_CNT 1000
 
@@ -244,6 +246,18 @@ void rnic_contexts_drain(void)
 }
 
 /* ---- QPs ----------------------------------------------------------------- */
+
+int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
+		   struct rnic_qp **ret_qp)
+{
+	return rnic_qp_new(pd, opt, rnic_stream_serve_qp, ret_qp);
+}
+
+int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
+		    struct rnic_srq **ret_srq)
+{
+	return rnic_srq_new(pd, opt, rnic_stream_serve_srq, ret_srq);
+}
 
 int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
 {

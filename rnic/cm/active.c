@@ -18,7 +18,7 @@
 #include "os/tcp.h"
 #include "outcome.h"
 #include "qp/qp-table.h"
-#include "qp/stream-start.h"
+#include "stream/start.h"
 #include "state.h"
 
 #include <errno.h>

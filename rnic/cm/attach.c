@@ -6,7 +6,8 @@
 #include "os/addr.h"
 #include "qp/qp.h"
 #include "qp/rnr.h"
-#include "qp/stream-start.h"
+#include "stream/attach.h"
+#include "stream/start.h"
 #include "state.h"
 
 /* rnr_retry_count without limit; a kernel takes larger ones for the same. */

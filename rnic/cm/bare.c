@@ -11,7 +11,7 @@
 #include "close.h"
 #include "conn.h"
 #include "id.h"
-#include "qp/stream-start.h"
+#include "stream/start.h"
 
 #include <sys/epoll.h>
 

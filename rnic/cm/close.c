@@ -11,7 +11,7 @@
 #include "conn.h"
 #include "loop/loop.h"
 #include "os/tcp.h"
-#include "qp/stream-start.h"
+#include "stream/start.h"
 
 #include <errno.h>
 #include <sys/epoll.h>

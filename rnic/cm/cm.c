@@ -14,7 +14,7 @@
 #include "outcome.h"
 #include "passive.h"
 #include "qp/qp-table.h"
-#include "qp/qp.h"
+#include "stream/modify.h"
 #include "start.h"
 #include "state.h"
 #include "teardown.h"

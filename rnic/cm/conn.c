@@ -6,8 +6,8 @@
 #include "loop/loop.h"
 #include "os/fd.h"
 #include "qp/qp-table.h"
-#include "qp/qp.h"
-#include "qp/stream-start.h"
+#include "stream/modify.h"
+#include "stream/start.h"
 
 #include <stdlib.h>
 

@@ -15,7 +15,7 @@
 #include "loop/ref.h"
 #include "loop/timer.h"
 #include "rnic.h"
-#include "qp/stream-start.h"
+#include "stream/start.h"
 
 /* ---- events -------------------------------------------------------------- */
 

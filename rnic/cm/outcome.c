@@ -5,7 +5,7 @@
 #include "../../util/log.h"
 #include "conn.h"
 #include "event.h"
-#include "qp/stream-start.h"
+#include "stream/start.h"
 #include "state.h"
 
 #include <errno.h>

@@ -18,7 +18,7 @@
 #include "port.h"
 #include "qp/qp-table.h"
 #include "qp/qp.h"
-#include "qp/stream-start.h"
+#include "stream/start.h"
 #include "state.h"
 
 #include <errno.h>

@@ -24,7 +24,7 @@
 #include "os/stat.h"
 #include "outcome.h"
 #include "passive.h"
-#include "qp/stream-start.h"
+#include "stream/start.h"
 
 #include <errno.h>
 

@@ -9,7 +9,7 @@
 #include "os/fd.h"
 #include "passive.h"
 #include "qp/qp-table.h"
-#include "qp/qp.h"
+#include "stream/modify.h"
 
 #include <stdlib.h>
 

@@ -23,8 +23,8 @@
 #include "os/fd.h"
 #include "rnic.h"
 #include "os/tcp.h"
-#include "qp/qp.h"
-#include "qp/stream-start.h"
+#include "stream/attach.h"
+#include "stream/start.h"
 
 struct rnic_attach {
 	struct rnic_qp *qp;

@@ -21,9 +21,9 @@
 #include "qp/qp-num.h"
 #include "wait.h"
 #include "qp/qp-table.h"
-#include "qp/qp.h"
 #include "qp/rnr.h"
-#include "qp/stream-start.h"
+#include "stream/attach.h"
+#include "stream/start.h"
 
 /* How long a peer waits here for a QP that is not as far, before it has to
  * dial again; and how many may. */

@@ -14,7 +14,7 @@
 
 #include "loop/timer.h"
 #include "rnic.h"
-#include "qp/stream-start.h"
+#include "stream/start.h"
 
 #define OOB_FRAME_LEN 24
 #define OOB_RNR_RETRY_UNKNOWN 0xff

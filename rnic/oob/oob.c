@@ -17,6 +17,7 @@
 #include "qp/qp-num.h"
 #include "wait.h"
 #include "qp/qp.h"
+#include "stream/modify.h"
 
 /* How often those that have a time limit are looked at. */
 #define OOB_TICK_NS (50 * NS_PER_MS)

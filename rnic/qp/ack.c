@@ -81,7 +81,7 @@ bool rnic_ack_submit(struct rnic_qp *qp)
 		.read = { .sink_stag = 1, .src_stag = RNIC_ACK_STAG },
 	};
 
-	if (smpa_conn_submit(qp->stream->conn, &msg) < 0)
+	if (smpa_conn_submit(qp->conn, &msg) < 0)
 		return false;
 	sq->orq.entry[(sq->orq.head + sq->orq.cnt) % sq->orq.max] =
 		(struct rnic_orq_entry){ .sq_idx = sq->next_idx,

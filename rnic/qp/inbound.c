@@ -13,7 +13,6 @@
 #include "mem/access.h"
 #include "mem/atomic.h"
 #include "mem/mw.h"
-#include "nudge.h"
 #include "os/stat.h"
 #include "rnr.h"
 #include "rq.h"
@@ -289,13 +288,11 @@ static int message_write(struct rnic_qp *qp, const struct smpa_event *ev)
 	arrival->written_len = arrival->write_len;
 	arrival->write_len = 0;
 	/* RDMAP-10: placed; it makes no completion. */
-	if (arrival->written_len) {
+	if (arrival->written_len)
 		arrival->is_imm_marked = false;
-		rnic_nudge_written(qp->stream, arrival->written_len);
-	} else if (ev->msg.stag == RNIC_IMM_MARK_STAG &&
-		   ev->msg.to == RNIC_IMM_MARK_TO) {
+	else if (ev->msg.stag == RNIC_IMM_MARK_STAG &&
+		 ev->msg.to == RNIC_IMM_MARK_TO)
 		arrival->is_imm_marked = true; /* D-37 */
-	}
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Queue pairs, their queues, and their streams.  Everything but the producer
- * side of the rings and the atomics is guarded by the engine's lead.
+ * Queue pairs and their queues.  The engine's lead guards everything but the
+ * producer side of the rings and the atomics.
  */
 #ifndef RNIC_QP_OBJECT_H
 #define RNIC_QP_OBJECT_H
@@ -20,6 +20,7 @@
 
 struct rnic_qp;
 struct rnic_rnr;
+struct rnic_stream; /* of stream/, which is above this module */
 
 /* A QP that completes into a CQ: one for its sends, one for its receives. */
 struct rnic_cq_user {
@@ -300,61 +301,12 @@ struct rnic_qp {
 	uint32_t held_in_idx, held_out_idx; /* Sends held ever, delivered */
 	uint64_t rnr_ns; /* how long; 0: not at all; UINT64_MAX: no limit */
 	uint64_t rnr_full_ns; /* the most, while its memory is full */
+	uint64_t rnr_end_ns;  /* end of the RNR time (rnr.c); 0: nothing held */
 	uint64_t retry_ns;    /* with a silent peer's TCP; 0: TCP's own */
-	struct rnic_stream *stream;
-	_Atomic int tcp_error; /* the errno that ended it; 0: none did */
+	struct rnic_stream *stream; /* NULL: none */
+	struct smpa_conn *conn;	    /* the stream's; NULL: none */
+	_Atomic int tcp_error;	    /* the errno that ended it; 0: none did */
 	struct rnic_chan_node event_node[RNIC_QP_EV_CNT];
-};
-
-/* ---- streams ------------------------------------------------------------- */
-
-enum rnic_stream_phase {
-	RNIC_STREAM_START,   /* the connection manager's */
-	RNIC_STREAM_RUN,     /* RDMA mode, QP attached */
-	RNIC_STREAM_CLOSING, /* QP attached; SQ drains, then FIN, then theirs */
-	RNIC_STREAM_DRAIN,   /* no QP: what is prepared goes out (TERMINATE),
-				then FIN; input is thrown away */
-};
-
-struct rnic_stream {
-	struct rnic_source source; /* the socket */
-	enum rnic_stream_phase phase;
-	struct smpa_conn *conn;
-	struct rnic_engine *engine; /* NULL in START */
-	struct rnic_qp *qp;	    /* NULL in START and DRAIN */
-	bool is_tx_blocked;	    /* TCP took less than was offered */
-	bool has_tx_markers;
-	bool is_fin_sent;
-	bool has_peer_fin;
-	bool is_half_closed; /* the QP has been told so */
-	bool is_initiator;
-	bool is_probing;	       /* it is time, see probe_ns */
-	uint8_t nudge_cnt;	       /* looks at the send CQ, see nudge_ns */
-	uint8_t probe_cnt;	       /* how often it was */
-	void *rx_staging, *tx_staging; /* lent now, from the engine's pools */
-	void *start_rx, *start_tx;     /* own, until attached */
-	size_t start_taken;	       /* octets of the peer's start frame */
-	uint64_t deadline_ns;	       /* 0: none */
-	int send_error;		       /* what a send got from the socket */
-	uint64_t tx_octets;	       /* taken by TCP since the start */
-	uint64_t paced_acked;	       /* by the peer's TCP, then */
-	uint64_t paced_octets;	       /* of these, when deadline_ns was set */
-	uint64_t rnr_ns;   /* end of the RNR time (rnr.c); 0: nothing held */
-	uint64_t nudge_ns; /* when to wake the thread on the send CQ; 0 */
-	uint64_t probe_ns; /* when a silent peer hears from us again; 0 */
-	struct {
-		uint64_t next_ns; /* 0: between FPDUs, when last looked at */
-		uint64_t fpdu;	  /* how many were whole then */
-		uint32_t same_cnt;
-	} stall; /* stall.c */
-	struct {
-		uint64_t next_ns; /* 0: no look is due */
-		uint64_t acked;
-		uint32_t same_cnt;
-	} look;			   /* retry.c */
-	uint64_t cm_ref;	   /* 0: no note to leave, or left already */
-	uint32_t pass_cnt;	   /* to look at the EMSS now and then */
-	struct smpa_counters told; /* already in the counter page */
 };
 
 /* ---- small questions ----------------------------------------------------- */
@@ -376,7 +328,13 @@ static inline bool rnic_qp_has_ended(const struct rnic_qp *qp)
  * the cause of its end is noted. */
 static inline bool rnic_qp_is_over(const struct rnic_qp *qp)
 {
-	return !qp->stream || rnic_qp_has_ended(qp);
+	return !qp->conn || rnic_qp_has_ended(qp);
+}
+
+/* Its stream has gone; it will notice when it sends. */
+static inline bool rnic_qp_is_orphan(const struct rnic_qp *qp)
+{
+	return rnic_qp_state_now(qp) == RNIC_QPS_RTS && !qp->conn;
 }
 
 /* What the WR in that slot will complete with. */

@@ -49,7 +49,7 @@ void rnic_qp_region_gone(struct rnic_qp *qp, uint32_t stag)
 		rnic_qp_fail_at(qp, idx, USIW_WC_LOC_PROT_ERR);
 		return;
 	}
-	smpa_conn_terminate(qp->stream->conn, fault);
+	smpa_conn_terminate(qp->conn, fault);
 	if (recv_names(qp, stag)) {
 		event = RNIC_QP_EV_REQ_ERR;
 		rnic_rq_complete(qp, &cqe);
@@ -78,5 +78,5 @@ bool rnic_qp_uses_region(const struct rnic_qp *qp, uint32_t stag,
 		is_named = wr_names(sq, i, stag);
 	/* Named, but perhaps sent, or not arrived yet: then it is checked anew,
 	 * and fails, when its octets come. */
-	return is_named && smpa_conn_uses(qp->stream->conn, addr, len);
+	return is_named && smpa_conn_uses(qp->conn, addr, len);
 }

@@ -126,13 +126,13 @@ static void srq_remove(struct rnic_rnr *rnr)
 	srq->rnr_cnt--;
 }
 
-static void rnr_limit(struct rnic_stream *stream, uint64_t rnr_ns)
+static void rnr_limit(struct rnic_qp *qp, uint64_t rnr_ns)
 {
-	stream->rnr_ns = 0;
+	qp->rnr_end_ns = 0;
 	if (rnr_ns == UINT64_MAX)
 		return;
-	stream->rnr_ns = rnic_now_ns() + rnr_ns;
-	rnic_engine_deadline(stream->engine, stream->rnr_ns);
+	qp->rnr_end_ns = rnic_now_ns() + rnr_ns;
+	rnic_engine_deadline(qp->engine, qp->rnr_end_ns);
 }
 
 /* The time of the oldest message begins.  READs have a time of their own. */
@@ -142,7 +142,7 @@ static void rnr_begin_time(struct rnic_qp *qp)
 
 	if (qp->rnr->is_full && qp->rnr_full_ns < ns)
 		ns = qp->rnr_full_ns;
-	rnr_limit(qp->stream, rnr_awaits_reads(qp->rnr) ? UINT64_MAX : ns);
+	rnr_limit(qp, rnr_awaits_reads(qp->rnr) ? UINT64_MAX : ns);
 }
 
 static int rnr_new(struct rnic_qp *qp)
@@ -180,8 +180,7 @@ void rnic_rnr_drop(struct rnic_qp *qp)
 		return;
 	qp->rnr = NULL;
 	qp->held_out_idx = qp->held_in_idx;
-	if (qp->stream)
-		qp->stream->rnr_ns = 0;
+	qp->rnr_end_ns = 0;
 	if (qp->srq) {
 		srq_remove(rnr);
 		atomic_store_explicit(&qp->srq->is_awaited,
@@ -192,7 +191,7 @@ void rnic_rnr_drop(struct rnic_qp *qp)
 	}
 	rnic_staging_put(&qp->engine->rx_pool, rnr);
 	/* The answer to an ack.c of the peer's waits for it. */
-	if (qp->stream && rnic_irq_is_waiting(qp))
+	if (qp->conn && rnic_irq_is_waiting(qp))
 		rnic_engine_bell(qp->engine, &qp->bell);
 }
 
@@ -329,7 +328,7 @@ int rnic_rnr_segment(struct rnic_qp *qp, struct smpa_conn *conn,
 		rnr->waiting = *ev;
 		rnr->is_full = true;
 	}
-	if (!qp->stream->rnr_ns)
+	if (!qp->rnr_end_ns)
 		rnr_begin_time(qp);
 	rnr_remind(qp);
 	return rc;
@@ -353,7 +352,7 @@ bool rnic_rnr_message(struct rnic_qp *qp, const struct usiw_cqe *cqe)
 
 void rnic_rnr_read_answered(struct rnic_qp *qp)
 {
-	if (qp->stream->rnr_ns || rnr_awaits_reads(qp->rnr))
+	if (qp->rnr_end_ns || rnr_awaits_reads(qp->rnr))
 		return;
 	rnr_begin_time(qp);
 	rnr_remind(qp);
@@ -397,7 +396,7 @@ static void rnr_refuse(struct rnic_qp *qp, const struct held *held,
 	ev.seg.msn = held->seg_msn;
 	ev.seg.mo = held->seg_mo;
 	ev.seg.len = held->seg_len;
-	smpa_conn_refuse_segment(qp->stream->conn, &ev, value);
+	smpa_conn_refuse_segment(qp->conn, &ev, value);
 	rnic_stat_add(RNIC_STAT_term_sent, 1);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR,
 		     RNIC_QP_EV_REQ_ERR);
@@ -488,7 +487,7 @@ bool rnic_rnr_deliver(struct rnic_qp *qp)
 		return false;
 	held = *held_oldest(rnr);
 	if (!held.is_whole &&
-	    smpa_conn_uses(qp->stream->conn, rnr, sizeof(*rnr) + rnr->size))
+	    smpa_conn_uses(qp->conn, rnr, sizeof(*rnr) + rnr->size))
 		return false; /* reminded when they are there */
 	if (rnic_rq_claim(qp) < 0)
 		return false;
@@ -540,6 +539,7 @@ void rnic_rnr_expire(struct rnic_qp *qp)
 {
 	struct held held;
 
+	qp->rnr_end_ns = 0;
 	if (!qp->rnr)
 		return;
 	/* D-11: the next MSN, but no receive. */
@@ -549,12 +549,10 @@ void rnic_rnr_expire(struct rnic_qp *qp)
 
 bool rnic_rnr_delays_end(struct rnic_qp *qp)
 {
-	struct rnic_stream *stream = qp->stream;
-
 	if (!qp->rnr || !held_oldest(qp->rnr)->is_whole ||
 	    rnr_awaits_reads(qp->rnr))
 		return false;
-	if (!stream->rnr_ns) /* for ever, while there was a peer */
-		rnr_limit(stream, util_settings()->rnr_ms * NS_PER_MS);
+	if (!qp->rnr_end_ns) /* for ever, while there was a peer */
+		rnr_limit(qp, util_settings()->rnr_ms * NS_PER_MS);
 	return true;
 }

@@ -10,7 +10,6 @@
 #include "irq.h"
 #include "mem/mw.h"
 #include "os/stat.h"
-#include "retry.h"
 #include "sge.h"
 #include "sq-done.h"
 #include "sq-op.h"
@@ -202,12 +201,12 @@ static bool imm_submit_ahead(struct rnic_qp *qp, uint32_t imm_be)
 	struct smpa_msg msg = { .opcode = SMPA_OP_IMM, .quiet = true };
 
 	if (!imm->is_marked)
-		imm->is_marked = smpa_conn_submit(qp->stream->conn, &mark) == 0;
+		imm->is_marked = smpa_conn_submit(qp->conn, &mark) == 0;
 	if (!imm->is_marked)
 		return false;
 	memcpy(msg.imm, &imm_be, RNIC_IMM_LEN);
 	if (!imm->is_ahead)
-		imm->is_ahead = smpa_conn_submit(qp->stream->conn, &msg) == 0;
+		imm->is_ahead = smpa_conn_submit(qp->conn, &msg) == 0;
 	return imm->is_ahead;
 }
 
@@ -221,7 +220,7 @@ static int imm_submit_behind(struct rnic_qp *qp)
 	};
 
 	memcpy(msg.imm, &imm->imm_be, RNIC_IMM_LEN);
-	if (smpa_conn_submit(qp->stream->conn, &msg) < 0)
+	if (smpa_conn_submit(qp->conn, &msg) < 0)
 		return 0;
 	imm->is_due = false;
 	return 1;
@@ -237,7 +236,7 @@ static int sqe_submit(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 		return -EAGAIN;
 	if (op->traits & SQ_IMM_BEHIND)
 		msg->quiet = true;
-	if (smpa_conn_submit(qp->stream->conn, msg) < 0)
+	if (smpa_conn_submit(qp->conn, msg) < 0)
 		return -EAGAIN;
 	imm->is_marked = false;
 	imm->is_ahead = false;
@@ -355,8 +354,6 @@ static int sq_submit(struct rnic_qp *qp)
 	sq->next_idx++;
 	if (!(op->traits & SQ_ANSWERED))
 		rnic_ack_note(sq, &sqe);
-	if (qp->retry_ns && !qp->stream->look.next_ns)
-		rnic_retry_begin(qp->stream);
 	rnic_stat_add(op->stat, 1);
 	sq->used_ops |= 1u << sqe.opcode;
 	return 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Shared receive queues. */
-#include "object.h"
+#include "srq.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "mem/context.h"
 #include "os/chan.h"
 #include "ring-mem.h"
-#include "stream-serve.h"
 
 static uint32_t srq_sge_cnt(uint32_t max_sge)
 {
@@ -27,13 +26,9 @@ size_t rnic_srq_slots_size(uint32_t max_wr, uint32_t max_sge)
 	return rnic_ring_slots_size(max_wr, srq_stride(max_sge));
 }
 
-static void srq_bell_serve(struct rnic_bell *bell)
-{
-	rnic_stream_serve_srq(RNIC_CONTAINER_OF(bell, struct rnic_srq, bell));
-}
-
-int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
-		    struct rnic_srq **ret_srq)
+int rnic_srq_new(struct rnic_pd *pd, struct rnic_srq_options *opt,
+		 void (*serve)(struct rnic_bell *bell),
+		 struct rnic_srq **ret_srq)
 {
 	const struct rnic_limits *limits = rnic_limits();
 	struct rnic_srq *srq;
@@ -48,7 +43,7 @@ int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
 	srq->pd = pd;
 	srq->handle = opt->handle;
 	srq->limit = opt->limit;
-	srq->bell.serve = srq_bell_serve;
+	srq->bell.serve = serve;
 	srq->max_sge = srq_sge_cnt(opt->max_sge);
 	srq->mem.shm = &pd->ctx->shm;
 	rc = rnic_ring_alloc(&srq->ring, &srq->mem, opt->max_wr,

@@ -58,7 +58,7 @@ void rnic_qp_fail_at(struct rnic_qp *qp, uint32_t idx,
 {
 	if (rnic_qp_has_ended(qp))
 		return;
-	smpa_conn_terminate(qp->stream->conn,
+	smpa_conn_terminate(qp->conn,
 			    (struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, status, RNIC_QP_EV_REQ_ERR);
 	qp->cause.status = -EIO;
@@ -70,9 +70,9 @@ void rnic_qp_overrun(struct rnic_qp *qp)
 {
 	if (rnic_qp_has_ended(qp))
 		return;
-	if (qp->stream) {
+	if (qp->conn) {
 		/* RDMAP-58; and nothing that is staged is delivered now. */
-		smpa_conn_terminate(qp->stream->conn,
+		smpa_conn_terminate(qp->conn,
 				    (struct smpa_fault){ SMPA_F_RDMAP_LOCAL });
 		rnic_stat_add(RNIC_STAT_term_sent, 1);
 	}

@@ -10,7 +10,8 @@
 
 #include "os/tcp.h"
 #include "qp/qp.h"
-#include "qp/stream-start.h"
+#include "stream/attach.h"
+#include "stream/start.h"
 
 #define RAW_STAGING ((size_t)256 * 1024)
 #define RAW_SINK ((size_t)4 << 20)

@@ -21,7 +21,8 @@
 #include "os/fd.h"
 #include "mem/mr.h"
 #include "qp/qp.h"
-#include "qp/stream-start.h"
+#include "stream/attach.h"
+#include "stream/start.h"
 
 /* Handles that tests recognise in events. */
 #define HANDLE_QP 0x100

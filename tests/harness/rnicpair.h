@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "rnic.h"
-#include "qp/stream-start.h"
+#include "stream/start.h"
 #include "until.h"
 
 #define RNICPAIR_LIMIT_MS UNTIL_LIMIT_MS

@@ -6,6 +6,7 @@
 #include "../util/env.h"
 #include "qp/qp.h"
 #include "qp/qp-table.h"
+#include "stream/modify.h"
 
 static void connects_and_disconnects(int family)
 {

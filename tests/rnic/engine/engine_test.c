@@ -23,6 +23,8 @@
 #include "qp/qp.h"
 #include "rawpeer.h"
 #include "qp/object.h"
+#include "stream/modify.h"
+#include "stream/object.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 

@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "engine/wake.h"
 #include "qp/qp.h"
+#include "stream/modify.h"
 #include "rawpeer.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;

@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 #include "qp/inbound.h"
 #include "qp/sq.h"
+#include "stream/object.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 

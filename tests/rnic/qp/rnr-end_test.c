@@ -17,7 +17,8 @@
 #include "rnr-fixture.h"
 #include "qp/object.h"
 #include "engine/engine.h"
-#include "qp/stream-end.h"
+#include "stream/end.h"
+#include "stream/object.h"
 
 static uint8_t octets[4096];
 

@@ -15,6 +15,7 @@
 #include "qp/rnr.h"
 #include "rawpeer.h"
 #include "qp/object.h"
+#include "stream/object.h"
 
 #define BUF_RECV 0x200000u
 
@@ -57,7 +58,7 @@ static inline uint64_t limit_ns(struct rnicpair_side *side)
 	uint64_t ret;
 
 	rnic_engine_lead(side->qp->engine);
-	ret = side->qp->stream->rnr_ns;
+	ret = side->qp->rnr_end_ns;
 	rnic_engine_unlead(side->qp->engine);
 	return ret;
 }

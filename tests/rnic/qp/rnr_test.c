@@ -19,6 +19,7 @@
 #include "rnr-fixture.h"
 #include "qp/object.h"
 #include "engine/engine.h"
+#include "stream/object.h"
 #include "tcpfake.h"
 
 static uint8_t octets[300000];

@@ -13,7 +13,8 @@
 #include "rawpeer.h"
 #include "qp/qp.h"
 #include "qp/object.h"
-#include "qp/stall.h"
+#include "stream/object.h"
+#include "stream/stall.h"
 
 #define STALL_MS 400
 

@@ -2,15 +2,15 @@
 /*
  * The rest of an FPDU that does not come.
  *
- * A length that was changed under way, or a peer that breaks off in the midst
- * of an FPDU and keeps its connection, leaves a stream that waits for octets
- * which no peer will send: neither TCP nor MPA has a limit for that.  One FPDU
- * takes as long as USIW_STALL_MS, whatever trickles in; between FPDUs a stream
- * may be silent for ever.  The time is long, since a peer that is stopped or
- * debugged may have stopped anywhere.
+ * If a length was changed on the way, or a peer stops within an FPDU and keeps
+ * its connection, the stream waits for octets that no peer will send.  Neither
+ * TCP nor MPA has a limit for that.  One FPDU may take USIW_STALL_MS, however
+ * its octets trickle in.  Between FPDUs a stream may be silent for ever.  The
+ * time is long, because a peer that is stopped or debugged may stop anywhere.
  *
- * It is divided into looks, and each has to find the same FPDU: a process that
- * was stopped itself finds all its times over at once, and then what came.
+ * The time is divided into looks, and each has to find the same FPDU.  If this
+ * process was stopped itself, all its times are over at once when it continues,
+ * and only then does it read what has come.
  */
 #include "stall.h"
 
@@ -18,7 +18,7 @@
 #include "../../util/log.h"
 #include "engine/engine.h"
 #include "os/clock.h"
-#include "rnr.h"
+#include "qp/rnr.h"
 
 #define STALL_LOOKS 4u
 
@@ -31,7 +31,7 @@ static void stall_set(struct rnic_stream *stream, uint64_t now_ns)
 	rnic_engine_deadline(stream->engine, stream->stall.next_ns);
 }
 
-/* What we do not read ourselves is not the peer's delay. */
+/* A stream that is not read is not delayed by its peer. */
 static bool stall_is_possible(const struct rnic_stream *stream)
 {
 	return stream->qp && !stream->has_peer_fin &&
@@ -55,7 +55,7 @@ bool rnic_stall_is_over(struct rnic_stream *stream, uint64_t now_ns)
 
 	stream->stall.next_ns = 0;
 	if (!stall_is_possible(stream))
-		return false; /* the next pass begins anew */
+		return false; /* the next pass begins again */
 	stream->stall.same_cnt = is_same ? stream->stall.same_cnt + 1 : 0;
 	if (stream->stall.same_cnt < STALL_LOOKS) {
 		stall_set(stream, now_ns);

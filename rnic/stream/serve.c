@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the engine calls for the streams of its context. */
-#include "stream-serve.h"
+/* What the engine calls: for its streams, and for the bells of QPs and SRQs. */
+#include "serve.h"
 
-#include "inbound.h"
+#include "end.h"
+#include "io.h"
 #include "mem/context.h"
 #include "nudge.h"
-#include "qp-table.h"
+#include "pass.h"
+#include "qp/inbound.h"
+#include "qp/qp-table.h"
+#include "qp/rnr.h"
+#include "qp/rq.h"
+#include "qp/sq-done.h"
+#include "qp/state.h"
 #include "retry.h"
-#include "rnr.h"
 #include "stall.h"
-#include "stream-end.h"
-#include "stream-io.h"
-#include "stream-pass.h"
 
 static struct rnic_stream *stream_of(struct rnic_source *source)
 {
@@ -25,13 +28,18 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 	return a_ns;
 }
 
+static uint64_t rnr_end_ns(const struct rnic_stream *stream)
+{
+	return stream->qp ? stream->qp->rnr_end_ns : 0;
+}
+
 static void serve_due(struct rnic_engine *engine, uint64_t now_ns)
 {
 	struct rnic_source *source, *next;
 	uint64_t earliest = 0;
 	bool is_probing = false;
 
-	/* Anew: from what is left, and from what expiry itself sets. */
+	/* Computed anew: from what is left, and from what expiry sets. */
 	engine->deadline_ns = 0;
 	for (source = LIST_FIRST(&engine->sources); source; source = next) {
 		struct rnic_stream *stream = stream_of(source);
@@ -39,11 +47,11 @@ static void serve_due(struct rnic_engine *engine, uint64_t now_ns)
 		next = LIST_NEXT(source, link);
 		if (stream->deadline_ns && stream->deadline_ns <= now_ns) {
 			rnic_stream_expire(stream);
-			continue; /* it may be gone */
+			continue; /* it may be freed, as below */
 		}
-		if (stream->rnr_ns && stream->rnr_ns <= now_ns) {
+		if (rnr_end_ns(stream) && rnr_end_ns(stream) <= now_ns) {
 			rnic_stream_rnr(stream);
-			continue; /* nor is it sure here */
+			continue;
 		}
 		if (stream->look.next_ns && stream->look.next_ns <= now_ns &&
 		    rnic_retry_is_over(stream, now_ns)) {
@@ -61,13 +69,13 @@ static void serve_due(struct rnic_engine *engine, uint64_t now_ns)
 		is_probing |= stream->is_probing;
 		earliest = earlier(earliest, stream->probe_ns);
 		earliest = earlier(earliest, stream->deadline_ns);
-		earliest = earlier(earliest, stream->rnr_ns);
+		earliest = earlier(earliest, rnr_end_ns(stream));
 		earliest = earlier(earliest, stream->nudge_ns);
 		earliest = earlier(earliest, stream->look.next_ns);
 		earliest = earlier(earliest, stream->stall.next_ns);
 	}
 	engine->deadline_ns = earlier(engine->deadline_ns, earliest);
-	/* Sending can end a stream, or set a deadline. */
+	/* In a walk of its own: sending may end a stream, or set a deadline. */
 	source = is_probing ? LIST_FIRST(&engine->sources) : NULL;
 	for (; source; source = next) {
 		next = LIST_NEXT(source, link);
@@ -112,10 +120,9 @@ const struct rnic_engine_ops rnic_stream_ops = {
 	.broken = serve_broken,
 };
 
-/* ---- Sends that were kept, and their receives -----------------------------
- */
+/* ---- bells --------------------------------------------------------------- */
 
-/* Something was delivered: the stream goes on, or ends. */
+/* A held Send was delivered: the stream goes on, or ends. */
 static void serve_go_on(struct rnic_qp *qp, struct rnic_stream *stream)
 {
 	struct smpa_event ev;
@@ -129,7 +136,7 @@ static void serve_go_on(struct rnic_qp *qp, struct rnic_stream *stream)
 	rnic_stream_resume(stream);
 }
 
-void rnic_stream_serve_rnr(struct rnic_qp *qp)
+static void serve_rnr(struct rnic_qp *qp)
 {
 	struct rnic_stream *stream = qp->stream;
 	bool has_delivered = false;
@@ -140,11 +147,42 @@ void rnic_stream_serve_rnr(struct rnic_qp *qp)
 		serve_go_on(qp, stream);
 }
 
-void rnic_stream_serve_srq(struct rnic_srq *srq)
+/* A CQ of the QP is overrun, or the engine is broken. */
+static void serve_cq_gone(struct rnic_qp *qp)
 {
+	struct rnic_stream *stream = qp->stream;
+
+	rnic_qp_overrun(qp);
+	rnic_qp_end(qp);
+	if (stream && !qp->stream)
+		rnic_stream_end_step(stream);
+}
+
+void rnic_stream_serve_qp(struct rnic_bell *bell)
+{
+	struct rnic_qp *qp = RNIC_CONTAINER_OF(bell, struct rnic_qp, bell);
+
+	/* One that is IDLE fails with its first completion. */
+	if (qp->is_cq_gone && rnic_qp_state_now(qp) != RNIC_QPS_IDLE)
+		serve_cq_gone(qp);
+	if (qp->rnr && !qp->srq)
+		serve_rnr(qp);
+	if (qp->stream) {
+		rnic_stream_tx(qp->stream);
+	} else if (rnic_qp_has_ended(qp)) {
+		rnic_sq_flush(qp, USIW_WC_WR_FLUSH_ERR);
+		rnic_rq_flush(qp);
+	} else if (rnic_qp_is_orphan(qp) && !rnic_sq_is_empty(qp)) {
+		rnic_qp_unreached(qp);
+	}
+}
+
+void rnic_stream_serve_srq(struct rnic_bell *bell)
+{
+	struct rnic_srq *srq = RNIC_CONTAINER_OF(bell, struct rnic_srq, bell);
 	uint32_t idle_cnt = 0;
 
-	/* One message each, in turn. */
+	/* One message of each QP, in turn. */
 	while (idle_cnt < srq->rnr_cnt && usiw_ring_peek(&srq->ring, 0)) {
 		struct rnic_qp *qp = rnic_rnr_next_turn(srq);
 		struct rnic_stream *stream = qp->stream;

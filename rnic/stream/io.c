@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Octets from the socket to the protocol engine and its events to the QP,
+ * Octets go from the socket to the protocol engine, its events to the QP, and
  * messages of the QP to the socket.
  */
-#include "stream-io.h"
+#include "io.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,17 +12,19 @@
 #include "../../util/log.h"
 #include "engine/engine.h"
 #include "engine/staging.h"
-#include "inbound.h"
-#include "irq.h"
+#include "nudge.h"
 #include "os/stat.h"
 #include "os/tcp.h"
-#include "rnr.h"
-#include "sq-done.h"
-#include "sq.h"
+#include "qp/inbound.h"
+#include "qp/irq.h"
+#include "qp/rnr.h"
+#include "qp/sq-done.h"
+#include "qp/sq.h"
+#include "qp/state.h"
+#include "retry.h"
 #include "stall.h"
-#include "state.h"
 
-/* Reads of one stream before the next one has its turn. */
+/* Reads of one stream in a row; then the next stream has its turn. */
 #define STREAM_READ_MAX 16
 
 static size_t iov_len(const struct iovec *iov, int cnt)
@@ -83,8 +85,8 @@ static void stream_return_staging(struct rnic_stream *stream)
 
 /* ---- what TCP takes ------------------------------------------------------ */
 
-/* Is this the place to begin a new segment?  A QP that connected without
- * rdma_cm has a peer like us, which takes them as they come. */
+/* MSG_EOR where a new TCP segment has to begin.  The peer of a QP that
+ * connected without rdma_cm is a usiw, which needs no alignment. */
 static int stream_send_flags(const struct rnic_stream *stream)
 {
 	if (stream->qp && stream->qp->sq.ack.is_on)
@@ -92,8 +94,9 @@ static int stream_send_flags(const struct rnic_stream *stream)
 	return smpa_conn_tx_ends_segment(stream->conn) ? MSG_EOR : 0;
 }
 
-/* Return: 1: all that was prepared went; 0: nothing prepared, or TCP is full;
- * -EFAULT: what comes next cannot be read; other -errno: the socket failed. */
+/* Return: 1: all that was prepared is sent; 0: nothing was prepared, or TCP is
+ * full; -EFAULT: what comes next cannot be read; other -errno: the socket
+ * failed. */
 static int stream_put(struct rnic_stream *stream)
 {
 	const struct iovec *iov;
@@ -108,7 +111,7 @@ static int stream_put(struct rnic_stream *stream)
 	len = rnic_tcp_send(stream->source.fd, iov, cnt,
 			    stream_send_flags(stream));
 	if (len == -EFAULT) {
-		/* What is left to say comes with the next tx_prepare. */
+		/* The next smpa_conn_tx_prepare() says what is left to send. */
 		(void)smpa_conn_tx_fault(stream->conn);
 		return 1;
 	}
@@ -131,8 +134,8 @@ static int stream_put(struct rnic_stream *stream)
 /* ---- events ------------------------------------------------------------- */
 
 /*
- * Before a message of the peer's is refused: answer what it has asked for, as
- * far as TCP takes it at once.  The QP may be over after.
+ * Before a message of the peer is refused: answer its earlier requests, as far
+ * as TCP takes the answers at once.  The QP may be over afterwards.
  */
 static void stream_answer(struct rnic_stream *stream)
 {
@@ -142,7 +145,7 @@ static void stream_answer(struct rnic_stream *stream)
 	if (!rnic_irq_is_waiting(stream->qp) || stream->is_tx_blocked ||
 	    rnic_stream_lend_tx(stream) < 0)
 		return;
-	/* No events: this is in the midst of one. */
+	/* Without events: the caller handles one just now. */
 	while (has_submitted || rc > 0) {
 		has_submitted = rnic_irq_advance(stream->qp);
 		if (rnic_qp_is_over(stream->qp))
@@ -163,7 +166,7 @@ void rnic_stream_refuse(struct rnic_stream *stream)
 		  smpa_fault_str(fault));
 	stream_answer(stream);
 	if (rnic_qp_is_over(qp))
-		return; /* what was to be read is not there */
+		return; /* an answer's memory cannot be read */
 	smpa_conn_refuse(stream->conn, fault);
 	rnic_stat_add(RNIC_STAT_term_sent, 1);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR,
@@ -181,7 +184,15 @@ static void stream_sent(struct rnic_qp *qp, uint64_t cookie)
 		rnic_rnr_read_answered(qp);
 }
 
-/* Once the QP is over only what is sent matters. */
+/* A peer's message is placed.  Only a WRITE is not seen by a completion. */
+static void stream_message(struct rnic_stream *stream,
+			   const struct smpa_event *ev)
+{
+	if (ev->type == SMPA_EV_MESSAGE && ev->msg.opcode == SMPA_OP_WRITE)
+		rnic_nudge_written(stream, stream->qp->arrival.written_len);
+}
+
+/* Once the QP is over, only SENT counts. */
 void rnic_stream_events(struct rnic_stream *stream)
 {
 	struct smpa_event ev;
@@ -214,6 +225,8 @@ void rnic_stream_events(struct rnic_stream *stream)
 				return;
 			if (rnic_inbound_event(stream->qp, stream->conn, &ev))
 				rnic_stream_refuse(stream);
+			else
+				stream_message(stream, &ev);
 			break;
 		}
 	}
@@ -221,8 +234,8 @@ void rnic_stream_events(struct rnic_stream *stream)
 
 /* ---- receive ------------------------------------------------------------ */
 
-/* The kernel could not write into an open sink.  No octet is lost by that,
- * and what may stand in front of the fault is placed. */
+/* The kernel could not write into an open sink.  No octet is lost, and those
+ * before the fault may be placed. */
 static int stream_unwritable(struct rnic_stream *stream)
 {
 	struct smpa_event ev;
@@ -234,8 +247,6 @@ static int stream_unwritable(struct rnic_stream *stream)
 	return 0;
 }
 
-/* Return: octets asked for and got in full: > 0, look again; 0: enough;
- * negative errno: the socket failed. */
 int rnic_stream_read(struct rnic_stream *stream)
 {
 	struct iovec iov[SMPA_IOV_MAX + 1];
@@ -261,7 +272,7 @@ int rnic_stream_read(struct rnic_stream *stream)
 		return stream_unwritable(stream);
 	if (len < 0)
 		return (int)len;
-	/* The send took the error: behind it, recv() says no more than EOF. */
+	/* A send took the socket's error; recv() says only EOF after that. */
 	if (len == 0 && stream->send_error < 0)
 		return stream->send_error;
 	if (len == 0) {
@@ -277,7 +288,6 @@ int rnic_stream_read(struct rnic_stream *stream)
 	return (size_t)len == want;
 }
 
-/* Sends wait for receives, and nothing more can be kept (rnr.c). */
 bool rnic_stream_is_full(const struct rnic_stream *stream)
 {
 	return stream->qp && rnic_rnr_is_full(stream->qp);
@@ -310,19 +320,19 @@ int rnic_stream_discard(struct rnic_stream *stream)
 
 /* ---- transmit ----------------------------------------------------------- */
 
-/* What cannot be read ends the stream. */
+/* Memory that is to be sent cannot be read: that ends the stream. */
 static void stream_unreadable(struct rnic_stream *stream)
 {
 	if (stream->qp && !rnic_qp_is_over(stream->qp))
 		rnic_sq_unreadable(stream->qp,
 				   smpa_conn_tx_unreadable(stream->conn));
-	else /* there is no QP any more */
+	else /* the QP is over */
 		smpa_conn_terminate(
 			stream->conn,
 			(struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
 }
 
-/* The same, and what comes of it. */
+/* stream_put(), and the events that follow from it. */
 static int stream_send(struct rnic_stream *stream)
 {
 	uint64_t sent = stream->tx_octets;
@@ -355,8 +365,8 @@ int rnic_stream_transmit(struct rnic_stream *stream)
 			rc = rnic_stream_lend_tx(stream);
 			if (rc < 0 && rc != -EBUSY)
 				return rc;
-			if (rc == 0)
-				rnic_sq_advance(stream->qp);
+			if (rc == 0 && rnic_sq_advance(stream->qp))
+				rnic_retry_begin(stream);
 		}
 		rc = stream_send(stream);
 	}

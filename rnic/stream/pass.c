@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Passes over a stream in RDMA mode: receive, transmit, and what came of it. */
-#include "stream-pass.h"
+/* Passes over a stream in RDMA mode: receive, transmit, and act on failures. */
+#include "pass.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
 
 #include "../../util/log.h"
-
+#include "end.h"
 #include "engine/engine.h"
+#include "io.h"
 #include "os/clock.h"
 #include "os/tcp.h"
-#include "stream-end.h"
-#include "stream-io.h"
 
-/* Passes between two looks at the socket's EMSS (MPA-67); more often in the
- * beginning, when TCP still learns the peer's window. */
+/* Passes between two reads of the socket's EMSS (MPA-67).  At first there are
+ * fewer, while TCP learns the peer's window. */
 #define STREAM_EMSS_PASSES 4096u
-/* A silent peer is probed after this, and again after four times as long:
- * most answer sooner, and siw's gap lasts microseconds. */
+/* A silent peer is probed after this time, and again after four times as long.
+ * Most answer sooner, and siw's gap lasts microseconds. */
 #define STREAM_PROBE_NS (200 * NS_PER_MS)
 #define STREAM_PROBE_MAX 2
 
 /* ---- a socket that has failed -------------------------------------------- */
 
-/* As a call would have told it. */
+/* The socket's error, as a call would return it. */
 static int stream_error(const struct rnic_stream *stream)
 {
 	socklen_t len = sizeof(int);
@@ -36,8 +35,8 @@ static int stream_error(const struct rnic_stream *stream)
 	return -err;
 }
 
-/* A call, or epoll, says that the connection has failed.  The provider asks for
- * the reason once it has seen that the QP has ended. */
+/* The connection has failed.  The provider reads the reason after it has seen
+ * that the QP has ended. */
 static void stream_note_error(const struct rnic_stream *stream, int status)
 {
 	int err = status == -EPIPE ? ECONNRESET : -status;
@@ -49,7 +48,7 @@ static void stream_note_error(const struct rnic_stream *stream, int status)
 
 static void stream_failed(struct rnic_stream *stream, int status)
 {
-	/* What was noted before it is the cause. */
+	/* A cause that was noted before comes first. */
 	if (stream->qp)
 		rnic_qp_end(stream->qp);
 	stream_note_error(stream, status);
@@ -57,8 +56,8 @@ static void stream_failed(struct rnic_stream *stream, int status)
 }
 
 /*
- * A send met the end of the connection.  What the peer sent before, its
- * TERMINATE most of all, is still in the socket.
+ * A send failed because the connection has ended.  What the peer sent before
+ * that, above all its TERMINATE, is still in the socket.
  */
 static void stream_tx_failed(struct rnic_stream *stream, int status)
 {
@@ -71,7 +70,7 @@ static void stream_tx_failed(struct rnic_stream *stream, int status)
 }
 
 /* MULPDU follows the socket's EMSS (MPA-67). */
-static void stream_look_at_emss(struct rnic_stream *stream)
+static void stream_update_mulpdu(struct rnic_stream *stream)
 {
 	smpa_conn_set_mulpdu(stream->conn,
 			     smpa_mulpdu(rnic_tcp_emss(stream->source.fd),
@@ -82,13 +81,13 @@ void rnic_stream_tx(struct rnic_stream *stream)
 {
 	int rc;
 
-	/* Full: epoll or a polling thread will find when it is not. */
+	/* TCP is full: epoll or a polling thread sees when it is not. */
 	if (stream->is_tx_blocked)
 		return;
 	stream->pass_cnt++;
 	if (!(stream->pass_cnt & (stream->pass_cnt - 1)) ||
 	    stream->pass_cnt % STREAM_EMSS_PASSES == 0)
-		stream_look_at_emss(stream);
+		stream_update_mulpdu(stream);
 	rc = rnic_stream_transmit(stream);
 	if (rc < 0)
 		stream_tx_failed(stream, rc);
@@ -111,7 +110,7 @@ bool rnic_stream_probe_is_due(struct rnic_stream *stream, uint64_t now_ns)
 	if (!stream->probe_ns || now_ns < stream->probe_ns)
 		return false;
 	stream->probe_ns = 0;
-	/* It can have missed only what was sent. */
+	/* The peer can have missed only what was sent. */
 	if (stream->phase != RNIC_STREAM_RUN || stream->has_peer_fin ||
 	    smpa_conn_counters(stream->conn)->tx_fpdu == 0)
 		return false;
@@ -133,7 +132,7 @@ void rnic_stream_probe(struct rnic_stream *stream)
 	};
 
 	stream->is_probing = false;
-	/* With more to send than TCP takes, the peer hears from us anyway. */
+	/* If TCP is full, the peer gets octets anyway. */
 	if (stream->is_tx_blocked || rnic_stream_lend_tx(stream) < 0 ||
 	    smpa_conn_submit(stream->conn, &msg) < 0)
 		return;
@@ -149,9 +148,9 @@ void rnic_stream_probe(struct rnic_stream *stream)
 /* ---- pass --------------------------------------------------------------- */
 
 /*
- * A socket that is not read, because the memory of rnr.c is full or behind the
- * peer's FIN, cannot tell that it has failed.  epoll does, again and again
- * until the socket is closed, whatever it was asked for.
+ * A socket is not read while the memory of rnr.c is full, and after the peer's
+ * FIN.  Then no call reports that it has failed.  epoll does, until the socket
+ * is closed, whatever events it was asked for.
  */
 static bool stream_is_unread(const struct rnic_stream *stream)
 {

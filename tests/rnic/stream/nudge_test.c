@@ -11,6 +11,7 @@
 #include "qp/qp.h"
 #include "rnicpair.h"
 #include "qp/object.h"
+#include "stream/object.h"
 
 #define CREDIT_LEN 4u
 

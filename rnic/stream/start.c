@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Streams in the start phase: the connection manager walks them. */
-#include "stream-start.h"
+/* Streams in the start phase: made, stepped through the start exchange, freed.
+ */
+#include "start.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -9,7 +10,6 @@
 #include <sys/epoll.h>
 
 #include "../../util/env.h"
-#include "object.h"
 #include "os/addr.h"
 #include "os/fd.h"
 #include "os/guard.h"
@@ -115,8 +115,8 @@ int rnic_stream_start_step(struct rnic_stream *stream,
 		return rc;
 	for (;;) {
 		if (smpa_conn_next_event(stream->conn, ret_ev)) {
-			/* What the event queued (a Terminate) goes, too; an
-			 * RTR only when a QP is there. */
+			/* What the event queued, such as a TERMINATE, is sent
+			 * too; an RTR waits until a QP is there. */
 			if (ret_ev->type == SMPA_EV_ESTABLISHED)
 				start_done(stream, ret_ev);
 			else
@@ -169,7 +169,8 @@ void rnic_stream_free(struct rnic_stream *stream)
 	stream_release(stream);
 }
 
-/* MPA-17: C=0 only where the administrator asks for it; "auto" does. */
+/* MPA-17: C=0 only if the administrator asks for it; "auto" asks for it on this
+ * machine. */
 static bool start_wants_no_crc(const struct sockaddr_storage *peer)
 {
 	switch (util_settings()->crc) {
@@ -190,7 +191,7 @@ void rnic_stream_start_options(const struct sockaddr_storage *peer,
 	opt->want_markers = util_settings()->markers; /* C-5 */
 	if (util_settings()->mpa_rev0 == UTIL_MPA_REV0_PERMISSIVE)
 		opt->rev0 = SMPA_REV0_PERMISSIVE; /* C-4 */
-	/* MPA2-16: what a peer may make us keep for its reads. */
+	/* MPA2-16: the READs of a peer that we have to keep. */
 	opt->ird_max =
 		(uint16_t)(util_settings()->ird ? util_settings()->ird : 1);
 	opt->rtr = util_settings()->rtr ? SMPA_RTR_WRITE | SMPA_RTR_READ : 0;

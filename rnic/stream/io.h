@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Octets between a socket and the protocol engine, and its events.  Under the
- * lead. */
+/* Octets between a socket and the protocol engine, and the engine's events.
+ * Under the lead. */
 #ifndef RNIC_STREAM_IO_H
 #define RNIC_STREAM_IO_H
 
 #include "object.h"
 
-/* Receive as far as octets are there.  Return: 0; -errno: the socket failed. */
+/* Receive what is there.  Return: 0; -errno: the socket failed. */
 int rnic_stream_rx(struct rnic_stream *stream);
 
 /* One read.  Return: > 0: look again; 0: enough; -errno: the socket failed. */
@@ -15,32 +15,33 @@ int rnic_stream_read(struct rnic_stream *stream);
 /* Without a QP: throw input away.  Return: as rnic_stream_rx(). */
 int rnic_stream_discard(struct rnic_stream *stream);
 
-/* Submit and send, as far as TCP takes it.  Return: 0; -errno: the socket
- * failed. */
+/* Submit and send until TCP is full or nothing is left.  Return: 0; -errno: the
+ * socket failed. */
 int rnic_stream_transmit(struct rnic_stream *stream);
 
 /* Is there a WR to submit, or a response? */
 bool rnic_stream_has_work(const struct rnic_stream *stream);
 
-/* Sends wait for receives, and nothing more can be kept (rnr.c). */
+/* Sends wait for receives, and the memory that holds them is full (rnr.c). */
 bool rnic_stream_is_full(const struct rnic_stream *stream);
 
-/* Staging to send from.  Return: 0; -EBUSY: not yet; -ENOMEM. */
+/* Lend the protocol engine staging to send from.  Return: 0; -EBUSY: not yet;
+ * -ENOMEM. */
 int rnic_stream_lend_tx(struct rnic_stream *stream);
 
-/* Events of the protocol engine, until there is none left. */
+/* Act on the events of the protocol engine until none is left. */
 void rnic_stream_events(struct rnic_stream *stream);
 
-/* The refusal that rnic_inbound_event() has noted: answer what the peer has
- * asked for before, as far as TCP takes it at once, then TERMINATE. */
+/* Act on the refusal that rnic_inbound_event() has noted: answer what the peer
+ * asked for before, as far as TCP takes it at once; then TERMINATE. */
 void rnic_stream_refuse(struct rnic_stream *stream);
 
-/* Send what is prepared, as far as TCP takes it.  Return: 0; -errno. */
+/* Send what is prepared until TCP is full.  Return: 0; -errno. */
 int rnic_stream_flush(struct rnic_stream *stream);
 
-/* Give idle staging back and ask epoll for what can be acted on. */
+/* The end of a pass: give idle staging back, and rnic_stream_watch(). */
 void rnic_stream_settle(struct rnic_stream *stream);
-/* Ask epoll for what can be acted on. */
+/* Ask epoll for the events that can be acted on. */
 void rnic_stream_watch(struct rnic_stream *stream);
 
 #endif

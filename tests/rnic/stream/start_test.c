@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * stream-start.c: the MPA start as the connection manager steps it, over a
+ * start.c: the MPA start as the connection manager steps it, over a
  * TCP that gives little, and with peers that refuse, vanish or talk nonsense.
  */
 #define _GNU_SOURCE
@@ -23,7 +23,7 @@
 #include "rnicpair.h"
 #include "qp/object.h"
 #include "os/tcp.h"
-#include "qp/stream-start.h"
+#include "stream/start.h"
 #include "tcpfake.h"
 
 static struct rnic_stream *stream_new(int fd, enum smpa_role role)

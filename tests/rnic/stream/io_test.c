@@ -20,6 +20,7 @@
 #include "qp/qp.h"
 #include "rawpeer.h"
 #include "qp/object.h"
+#include "stream/object.h"
 #include "tcpfake.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * An event without a completion, for the one program that hangs without it.
+ * An event without a completion, for a program that hangs without it.
  *
- * On an iWARP device perftest's ib_send_bw has the receiver write credits, of
+ * On an iWARP device the receiver of perftest's ib_send_bw writes credits, of
  * four octets, into the sender's memory.  With -e the sender looks for them
- * only when an event has come to its send CQ: once it has consumed all its
- * completions and has no credit left, it waits for an event that nothing will
- * cause.  That can happen on any device; where Sends complete as fast as here
- * it does.  Verbs allow an event without a completion, but there are programs
- * that take each event for one.  So it is raised only where no completion can
- * come, for a QP that works as that program does.
+ * only after an event of its send CQ.  When it has consumed all completions and
+ * has no credit left, it waits for an event that nothing causes.  This can
+ * happen on any device, and it does happen where Sends complete as fast as
+ * here.  Verbs allow an event without a completion, but some programs take each
+ * event for a completion.  So the event is raised only if no completion can
+ * come, for a QP that is used as that program uses it.
  */
 #include "nudge.h"
 
-#include "cq.h"
 #include "engine/engine.h"
 #include "os/clock.h"
-#include "rq.h"
+#include "qp/cq.h"
+#include "qp/rq.h"
 
 /* A thread that is about to post, or to poll, has done so by then. */
 #define NUDGE_NS (10 * NS_PER_MS)
-/* One that is about to arm may be kept from running for longer: looked at so
- * often, each time after twice as long, two and a half seconds in all. */
+/* One that is about to arm may be kept from running for longer.  So there are
+ * several looks, each after twice the time of the last, 2.5 s in all. */
 #define NUDGE_LOOKS 8
 #define NUDGE_CREDIT_LEN 4u
 

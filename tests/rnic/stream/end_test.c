@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * stream-end.c: every way a stream can end.  Each posted WR completes once,
+ * end.c: every way a stream can end.  Each posted WR completes once,
  * the manager is told once, and the socket does not outlive it.
  */
 #define _GNU_SOURCE
@@ -25,7 +25,9 @@
 #include "rawpeer.h"
 #include "qp/object.h"
 #include "qp/state.h"
-#include "qp/stream-end.h"
+#include "stream/end.h"
+#include "stream/modify.h"
+#include "stream/object.h"
 #include "tcpfake.h"
 
 #define REF 0x1000

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A peer that was there and answers no more: timeout and retry_cnt of a QP that
- * was connected without rdma_cm, for as long as its stream stands.
+ * A peer that stops answering: timeout and retry_cnt of a QP that connected
+ * without rdma_cm.
  *
- * TCP itself gives up after a quarter of an hour.  TCP_USER_TIMEOUT would do
- * it sooner, but counts a window that stays closed as well, and that is what a
- * peer does that has no receive posted while rnr_retry says for ever.  So work
- * under way makes the engine look now and then whether TCP has octets out, and
- * whether the peer's TCP acknowledges any.
+ * TCP itself gives up after a quarter of an hour.  TCP_USER_TIMEOUT ends the
+ * connection sooner, but also when the peer's window stays closed: and a peer
+ * without a posted receive keeps its window closed while rnr_retry says for
+ * ever.  So while work is under way, the engine looks now and then whether TCP
+ * has octets outstanding, and whether the peer's TCP acknowledges any.
  */
 #include "retry.h"
 
@@ -20,12 +20,12 @@
 #include "engine/engine.h"
 #include "os/clock.h"
 #include "os/tcp.h"
-#include "sq-done.h"
+#include "qp/sq-done.h"
 
-/* The time is divided into as many; the first look finds what the others
- * must find again. */
+/* The retry time is divided into so many looks.  The first one notes what the
+ * others have to find unchanged. */
 #define RETRY_LOOKS 4u
-/* Many streams are looked at together. */
+/* Looks fall on this grid, so that the engine wakes once for many streams. */
 #define RETRY_GRID_NS (100 * NS_PER_MS)
 
 static void retry_set(struct rnic_stream *stream, uint64_t now_ns)
@@ -39,13 +39,18 @@ static void retry_set(struct rnic_stream *stream, uint64_t now_ns)
 
 void rnic_retry_begin(struct rnic_stream *stream)
 {
+	const struct rnic_qp *qp = stream->qp;
+
+	if (!qp || !qp->retry_ns || stream->look.next_ns ||
+	    rnic_sq_is_empty(qp))
+		return;
 	stream->look.same_cnt = 0;
 	stream->look.acked = UINT64_MAX;
 	retry_set(stream, rnic_now_ns());
 }
 
-/* Octets are out, or could be but for a way to the peer: without a route TCP
- * keeps them. */
+/* Octets are outstanding, or could be sent if there were a route to the peer.
+ */
 static bool look_is_due(const struct tcp_info *info)
 {
 	return info->tcpi_unacked || (info->tcpi_notsent_bytes &&
@@ -74,7 +79,7 @@ bool rnic_retry_is_over(struct rnic_stream *stream, uint64_t now_ns)
 
 	stream->look.next_ns = 0;
 	if (!qp || !qp->retry_ns || rnic_sq_is_empty(qp))
-		return false; /* the next work begins anew */
+		return false; /* the next work begins again */
 	if (look_is_same(stream))
 		stream->look.same_cnt++;
 	else

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * How streams end.  FIN goes out behind everything TCP has taken, and input is
- * read until the peer's FIN: closing a socket with unread input sends RST,
- * which may throw away data whose completion was reported.
+ * How streams end.  FIN goes out behind everything that TCP has taken.  Input
+ * is read until the peer's FIN: closing a socket with unread input sends RST,
+ * and RST may discard data whose completion was reported.
  */
-#include "stream-end.h"
+#include "end.h"
 
 #include <errno.h>
 #include <linux/tcp.h>
@@ -18,21 +18,21 @@
 #include "dev/device.h"
 #include "engine/engine.h"
 #include "engine/staging.h"
+#include "io.h"
 #include "loop/ref.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/stat.h"
 #include "os/tcp.h"
-#include "region.h"
-#include "rnr.h"
-#include "rq.h"
-#include "sq-done.h"
-#include "sq.h"
-#include "state.h"
-#include "stream-io.h"
+#include "qp/region.h"
+#include "qp/rnr.h"
+#include "qp/rq.h"
+#include "qp/sq-done.h"
+#include "qp/sq.h"
+#include "qp/state.h"
 
-/* What a peer has to take within the drain limit to be given another one: the
- * longest FPDU, about. */
+/* A peer that takes so many octets within the drain limit gets another one:
+ * about the longest FPDU. */
 #define STREAM_PACE 65536u
 
 void rnic_stream_count(struct rnic_stream *stream)
@@ -118,20 +118,21 @@ void rnic_stream_detach(struct rnic_stream *stream, int status)
 
 	if (!stream->qp)
 		return;
-	/* A TERMINATE, and what stands before it, while the memory that it is
-	 * sent from is still ours to read. */
+	/* TERMINATE and what stands before it is sent now: after this call the
+	 * WRs are flushed, and their memory is the application's. */
 	rnic_stream_flush(stream);
 	if (!stream->qp)
-		return; /* a completion of it did not fit: done already */
+		return; /* a completion overran its CQ: detached already */
 	stream->qp->stream = NULL;
+	stream->qp->conn = NULL;
+	stream->qp->rnr_end_ns = 0;
 	stream->qp = NULL;
-	stream->rnr_ns = 0;
 	stream->phase = RNIC_STREAM_DRAIN;
 	if (smpa_conn_uses(stream->conn, NULL, SIZE_MAX) ||
 	    smpa_conn_tx_is_held(stream->conn)) {
-		/* TCP would not take it: the WRs are flushed now, their memory
-		 * is the application's again, the FPDU stays cut.  Or it may
-		 * not go: MPA-134.  What stands in staging goes yet. */
+		/* TCP did not take all: the WRs are flushed now, so that the
+		 * FPDU stays cut.  Or it must not be sent (MPA-134).  What is
+		 * in staging is still sent. */
 		stream_fin(stream);
 	}
 	stream_limit(stream);
@@ -147,8 +148,8 @@ void rnic_qp_end(struct rnic_qp *qp)
 
 	if (!cause.is_due)
 		return;
-	/* First: letting the stream go sends, which completes WRs, and
-	 * their completions may not fit. */
+	/* Before the rest: detaching sends, which completes WRs, and their
+	 * completions may overrun the CQ. */
 	qp->cause.is_due = false;
 	qp->refusal.is_due = false;
 	if (qp->stream)
@@ -168,8 +169,14 @@ void rnic_qp_end(struct rnic_qp *qp)
 	}
 }
 
-/* The peer has closed (@status 0) or is lost: let go of the stream, and fail;
- * a QP with struct rnic_ack only when work of its own is left. */
+void rnic_qp_unreached(struct rnic_qp *qp)
+{
+	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_RETRY_EXC_ERR, RNIC_QP_EV_CNT);
+	rnic_qp_end(qp);
+}
+
+/* Detach and fail.  A QP with struct rnic_ack fails only if work of its own is
+ * left. */
 static void qp_part(struct rnic_qp *qp, int status)
 {
 	bool is_ack_on = qp->sq.ack.is_on &&
@@ -179,7 +186,7 @@ static void qp_part(struct rnic_qp *qp, int status)
 
 	if (status == 0)
 		rnic_sq_peer_closed(qp);
-	rnic_qp_end(qp); /* a completion did not fit */
+	rnic_qp_end(qp); /* a completion may have overrun its CQ */
 	if (qp->stream)
 		rnic_stream_detach(qp->stream, status);
 	/* InfiniBand has no connection that could end: receives stay. */
@@ -202,9 +209,9 @@ void rnic_stream_part(struct rnic_stream *stream, int status)
 }
 
 /*
- * MPA-134: the accepting side may not send first.  Where the peer offered no
- * RTR and stays silent, what is posted would wait for ever; it does so for as
- * long as a start may take.
+ * MPA-134: the accepting side must not send first.  If the peer offered no RTR
+ * and stays silent, posted work would wait for ever.  It waits for as long as a
+ * start may take.
  */
 static void stream_check_held(struct rnic_stream *stream)
 {
@@ -236,7 +243,7 @@ static void stream_starve(struct rnic_stream *stream)
 	rnic_stream_end_step(stream);
 }
 
-/* Work that was posted still goes out: the limit is for peers that stall. */
+/* Posted work is still sent: only a peer that stalls meets the limit. */
 static void stream_pace(struct rnic_stream *stream)
 {
 	if (stream->tx_octets - stream->paced_octets >= STREAM_PACE)
@@ -252,10 +259,10 @@ static bool stream_is_out(const struct rnic_stream *stream)
 }
 
 /*
- * The peer has closed its half.  The other one goes on until what it asked for
- * is answered, and what was posted is sent (DDP-45).  A pass has tried to
- * submit it all, so what is still in the queue when nothing is under way cannot
- * go: it wants an answer, or stands behind what does.
+ * The peer has closed its half.  Ours goes on until the peer's requests are
+ * answered and what was posted is sent (DDP-45).  A pass has tried to submit
+ * everything.  So a WR that is still queued when nothing is under way cannot be
+ * sent: it needs an answer, or follows one that does.
  */
 static void stream_half_step(struct rnic_stream *stream)
 {
@@ -267,12 +274,12 @@ static void stream_half_step(struct rnic_stream *stream)
 		rnic_sq_peer_closed(qp);
 		rnic_qp_end(qp);
 		if (!stream->qp)
-			return; /* a completion did not fit: it has ended */
+			return; /* a completion overran its CQ */
 	}
 	if (stream->phase == RNIC_STREAM_RUN && rnic_rnr_delays_end(qp))
 		return;
 	if ((!qp->irq.cnt && smpa_conn_tx_is_idle(stream->conn)) ||
-	    smpa_conn_tx_is_held(stream->conn)) /* MPA-134: it stays so */
+	    smpa_conn_tx_is_held(stream->conn)) /* MPA-134: for ever now */
 		rnic_stream_part(stream, 0);
 	else if (!stream->deadline_ns)
 		stream_limit(stream);
@@ -363,7 +370,8 @@ void rnic_stream_expire(struct rnic_stream *stream)
 		stream_starve(stream);
 		return;
 	}
-	/* TCP asks for more only when much of its buffer is free. */
+	/* epoll reports a writable socket only when much of its buffer is
+	 * free; meanwhile the peer may have taken octets. */
 	if (stream->phase != RNIC_STREAM_DRAIN &&
 	    stream_acked(stream) - stream->paced_acked >= STREAM_PACE) {
 		stream_limit(stream);
@@ -377,7 +385,6 @@ void rnic_stream_expire(struct rnic_stream *stream)
 
 void rnic_stream_rnr(struct rnic_stream *stream)
 {
-	stream->rnr_ns = 0;
 	if (stream->qp)
 		rnic_rnr_expire(stream->qp);
 	rnic_stream_end_step(stream);
@@ -388,13 +395,13 @@ void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 {
 	struct rnic_qp *qp = stream->qp;
 
-	/* Without a QP it sends nothing from the application's memory. */
+	/* Without a QP nothing is sent from the application's memory. */
 	if (!qp || !rnic_qp_uses_region(qp, stag, addr, len))
 		return;
 	util_warn("rnic", "qp 0x%06x: memory taken away while in use", qp->num);
 	rnic_qp_region_gone(qp, stag);
 	rnic_qp_end(qp);
-	/* Freed by a later pass: this may be in the midst of one. */
+	/* A later pass frees the stream: the caller may be a pass. */
 	if (stream_is_out(stream))
 		stream_fin(stream);
 	rnic_stream_watch(stream);

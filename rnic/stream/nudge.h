@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* An event without a completion.  Under the lead. */
-#ifndef RNIC_NUDGE_H
-#define RNIC_NUDGE_H
+#ifndef RNIC_STREAM_NUDGE_H
+#define RNIC_STREAM_NUDGE_H
 
 #include "object.h"
 

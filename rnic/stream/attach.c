@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* A QP takes a stream. */
+#include "attach.h"
+
+#include <stdlib.h>
+
+#include "engine/engine.h"
+#include "engine/thread.h"
+#include "os/stat.h"
+#include "pass.h"
+#include "qp/qp.h"
+#include "qp/state.h"
+
+/* The start frames are through: the engine lends staging from here. */
+static int engine_take(struct rnic_engine *engine, struct rnic_stream *stream)
+{
+	int rc = smpa_conn_rx_lend(stream->conn, NULL, 0);
+
+	if (rc < 0)
+		return rc;
+	free(stream->start_rx);
+	stream->start_rx = NULL;
+	stream->engine = engine;
+	rc = rnic_engine_thread_start(engine);
+	if (rc == 0)
+		rc = rnic_engine_add(engine, &stream->source);
+	if (rc < 0)
+		stream->engine = NULL;
+	return rc;
+}
+
+int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
+			  uint16_t ird, uint16_t ord, uint64_t cm_ref)
+{
+	int rc;
+
+	rnic_engine_lead(qp->engine);
+	rc = rnic_qp_prepare(qp, ird, ord);
+	if (rc == 0)
+		rc = engine_take(qp->engine, stream);
+	if (rc < 0)
+		goto unlead;
+	stream->qp = qp;
+	stream->phase = RNIC_STREAM_RUN;
+	stream->cm_ref = cm_ref;
+	qp->stream = stream;
+	qp->conn = stream->conn;
+	rnic_qp_set_state(qp, RNIC_QPS_RTS);
+	rnic_stat_add(RNIC_STAT_streams_opened, 1);
+	/* No siw connects out of band. */
+	if (!qp->sq.ack.is_on)
+		rnic_stream_probe_start(stream);
+	/* The Reply, the RTR, and what was posted before. */
+	rnic_stream_tx(stream);
+unlead:
+	rnic_engine_unlead(qp->engine);
+	return rc;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* How streams and QPs end.  Under the lead; the stream may be freed by a call
+ * unless its comment says otherwise. */
+#ifndef RNIC_STREAM_END_H
+#define RNIC_STREAM_END_H
+
+#include "object.h"
+
+/*
+ * Separate the stream from its QP, which the caller fails; leave the connection
+ * manager a note; let TCP finish in the background.  The stream is not freed.
+ * @status: 0: in order; negative errno otherwise.
+ */
+void rnic_stream_detach(struct rnic_stream *stream, int status);
+
+/*
+ * Act on the cause of the QP's end, if one is noted: detach the stream, raise
+ * the event, complete every outstanding WR.  The stream is not freed.
+ */
+void rnic_qp_end(struct rnic_qp *qp);
+
+/* No peer was reached, or not any more: fail the QP, which has no stream. */
+void rnic_qp_unreached(struct rnic_qp *qp);
+
+/* RTS -> CLOSING: FIN once everything posted is sent. */
+void rnic_stream_close(struct rnic_stream *stream);
+
+/* The end of every pass: act on a noted cause; send FIN when it is due; free
+ * when all is done; otherwise settle (rnic_stream_settle()). */
+void rnic_stream_end_step(struct rnic_stream *stream);
+
+/* The peer has closed (@status 0) or is lost: detach the QP and fail it. */
+void rnic_stream_part(struct rnic_stream *stream, int status);
+
+/* The socket failed: as rnic_stream_part(), and the stream is freed. */
+void rnic_stream_lost(struct rnic_stream *stream, int status);
+
+/* The process ends: begin an orderly end. */
+void rnic_stream_drain(struct rnic_stream *stream);
+/* End at once. */
+void rnic_stream_abort(struct rnic_stream *stream);
+/* deadline_ns has come. */
+void rnic_stream_expire(struct rnic_stream *stream);
+/* The rest of an FPDU does not come. */
+void rnic_stream_stalled(struct rnic_stream *stream);
+/* The QP's rnr_end_ns has come. */
+void rnic_stream_rnr(struct rnic_stream *stream);
+
+/* A region goes.  The stream is not freed. */
+void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
+			 const void *addr, size_t len);
+
+/* Add what happened since the last call to the counter page. */
+void rnic_stream_count(struct rnic_stream *stream);
+
+#endif

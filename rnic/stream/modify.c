@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What the application or the connection manager asks of a QP that may have a
+ * stream. */
+#include "modify.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "end.h"
+#include "engine/engine.h"
+#include "mem/mw.h"
+#include "os/tcp.h"
+#include "qp/cq.h"
+#include "qp/qp-table.h"
+#include "qp/qp.h"
+#include "qp/rnr.h"
+#include "qp/state.h"
+
+/* ---- a stream that does not come ----------------------------------------- */
+
+void rnic_qp_not_coming(struct rnic_qp *qp, uint32_t life)
+{
+	rnic_engine_lead(qp->engine);
+	if (rnic_qp_state_now(qp) == RNIC_QPS_IDLE && rnic_qp_life(qp) == life)
+		rnic_qp_unreached(qp);
+	rnic_engine_unlead(qp->engine);
+}
+
+bool rnic_qp_give_up(struct rnic_qp *qp)
+{
+	bool has_left = true;
+
+	rnic_engine_lead(qp->engine);
+	if (rnic_qp_state_now(qp) == RNIC_QPS_CONNECTING) {
+		has_left = usiw_ring_used(&qp->sq.ring) > 0;
+		if (has_left)
+			rnic_qp_unreached(qp);
+	}
+	rnic_engine_unlead(qp->engine);
+	return has_left;
+}
+
+/* ---- transitions --------------------------------------------------------- */
+
+static void qp_close(struct rnic_qp *qp)
+{
+	rnic_qp_set_state(qp, RNIC_QPS_CLOSING);
+	rnic_stream_close(qp->stream);
+}
+
+void rnic_qp_disconnect(struct rnic_qp *qp, uint64_t cm_ref)
+{
+	rnic_engine_lead(qp->engine);
+	if (rnic_qp_state_now(qp) == RNIC_QPS_RTS && qp->stream &&
+	    qp->stream->cm_ref == cm_ref)
+		qp_close(qp);
+	rnic_engine_unlead(qp->engine);
+}
+
+static int qp_abort(struct rnic_qp *qp)
+{
+	struct rnic_stream *stream = qp->stream;
+
+	if (stream)
+		rnic_stream_detach(stream, 0);
+	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR, RNIC_QP_EV_CNT);
+	rnic_qp_end(qp);
+	if (stream)
+		rnic_stream_end_step(stream);
+	return 0;
+}
+
+static int qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
+{
+	enum rnic_qp_state now = rnic_qp_state_now(qp);
+
+	switch (state) {
+	case RNIC_QPS_IDLE:
+		if (now == RNIC_QPS_IDLE)
+			return 0; /* what is posted already stays */
+		if (now == RNIC_QPS_RTS || now == RNIC_QPS_CLOSING)
+			qp_abort(qp);
+		return rnic_qp_reset(qp);
+	case RNIC_QPS_ERROR:
+		if (now == RNIC_QPS_TERMINATE)
+			rnic_qp_set_state(qp, RNIC_QPS_ERROR);
+		return qp_abort(qp);
+	case RNIC_QPS_CLOSING:
+		/* Ended meanwhile: what the caller wants has happened. */
+		if (rnic_qp_has_ended(qp) || now == RNIC_QPS_CLOSING)
+			return 0;
+		if (now != RNIC_QPS_RTS)
+			return -EINVAL;
+		if (rnic_qp_is_orphan(qp))
+			return qp_abort(qp);
+		qp_close(qp);
+		return 0;
+	case RNIC_QPS_RTS:
+		return now == RNIC_QPS_RTS ? 0 : -EINVAL;
+	case RNIC_QPS_CONNECTING:
+	case RNIC_QPS_TERMINATE:
+		break;
+	}
+	return -EINVAL;
+}
+
+int rnic_qp_change(struct rnic_qp *qp, enum rnic_qp_state state)
+{
+	int rc;
+
+	rnic_engine_lead(qp->engine);
+	rc = qp_modify(qp, state);
+	rnic_engine_unlead(qp->engine);
+	return rc;
+}
+
+/* ---- query and end ------------------------------------------------------- */
+
+void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
+{
+	memset(ret_attr, 0, sizeof(*ret_attr));
+	rnic_engine_lead(qp->engine);
+	ret_attr->state = rnic_qp_state_now(qp);
+	ret_attr->access = qp->access;
+	ret_attr->ird = qp->irq.max;
+	if (qp->sq.ack.is_on && qp->irq.max)
+		ret_attr->ird--; /* the peer's one more */
+	ret_attr->ord = qp->sq.orq.limit;
+	ret_attr->timeout = qp->timeout;
+	if (qp->stream)
+		rnic_tcp_names(qp->stream->source.fd, &ret_attr->local,
+			       &ret_attr->peer);
+	rnic_engine_unlead(qp->engine);
+}
+
+void rnic_qp_leave(struct rnic_qp *qp)
+{
+	struct rnic_stream *stream;
+
+	qp->is_retired = true;
+	rnic_qp_table_remove(qp);
+	rnic_engine_lead(qp->engine);
+	rnic_engine_serve_bells(qp->engine);
+	stream = qp->stream;
+	if (stream) {
+		rnic_stream_detach(stream, 0);
+		rnic_stream_end_step(stream);
+	}
+	rnic_rnr_drop(qp);
+	rnic_mw_owner_gone(&qp->owner);
+	rnic_cq_user_remove(&qp->send_user);
+	rnic_cq_user_remove(&qp->recv_user);
+	rnic_engine_unlead(qp->engine);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A stream: one TCP socket, one protocol engine and, once connected, one QP.
+ * What makes the connection owns it in its start phase.  After that the lead of
+ * the QP's engine guards it.
+ */
+#ifndef RNIC_STREAM_OBJECT_H
+#define RNIC_STREAM_OBJECT_H
+
+#include "engine/object.h"
+#include "qp/object.h"
+
+enum rnic_stream_phase {
+	RNIC_STREAM_START,   /* the start exchange; no QP */
+	RNIC_STREAM_RUN,     /* RDMA mode, with its QP */
+	RNIC_STREAM_CLOSING, /* with its QP: the SQ drains, then FIN goes out,
+				then the peer's FIN is awaited */
+	RNIC_STREAM_DRAIN,   /* no QP: what is prepared goes out (TERMINATE),
+				then FIN; input is thrown away */
+};
+
+struct rnic_stream {
+	struct rnic_source source; /* the socket */
+	enum rnic_stream_phase phase;
+	struct smpa_conn *conn;
+	struct rnic_engine *engine; /* NULL in START */
+	struct rnic_qp *qp;	    /* NULL in START and DRAIN */
+	bool is_tx_blocked;	    /* TCP took less than was offered */
+	bool has_tx_markers;
+	bool is_fin_sent;
+	bool has_peer_fin;
+	bool is_half_closed; /* the QP has been told so */
+	bool is_initiator;
+	bool is_probing;	       /* a probe is due, see probe_ns */
+	uint8_t nudge_cnt;	       /* looks at the send CQ, see nudge_ns */
+	uint8_t probe_cnt;	       /* probes sent */
+	void *rx_staging, *tx_staging; /* lent now, from the engine's pools */
+	void *start_rx, *start_tx;     /* own, until attached */
+	size_t start_taken;	       /* octets of the peer's start frame */
+	uint64_t deadline_ns;	       /* 0: none */
+	int send_error;		       /* what a send got from the socket */
+	uint64_t tx_octets;	       /* taken by TCP since the start */
+	uint64_t paced_acked;	       /* by the peer's TCP, then */
+	uint64_t paced_octets;	       /* of these, when deadline_ns was set */
+	uint64_t nudge_ns; /* when to wake the thread on the send CQ; 0 */
+	uint64_t probe_ns; /* when to probe a silent peer; 0: not at all */
+	struct {
+		uint64_t next_ns; /* 0: between FPDUs, when last looked at */
+		uint64_t fpdu;	  /* how many were whole then */
+		uint32_t same_cnt;
+	} stall; /* stall.c */
+	struct {
+		uint64_t next_ns; /* 0: no look is due */
+		uint64_t acked;
+		uint32_t same_cnt;
+	} look;			   /* retry.c */
+	uint64_t cm_ref;	   /* 0: no note to leave, or left already */
+	uint32_t pass_cnt;	   /* to look at the EMSS now and then */
+	struct smpa_counters told; /* already in the counter page */
+};
+
+#endif
