@@ -198,22 +198,6 @@ enum rnic_qp_state rnic_qp_state(const struct rnic_qp *qp)
 	return rnic_qp_state_now(qp);
 }
 
-/* ---- work --------------------------------------------------------------- */
-
-void rnic_qp_ring_sq(struct rnic_qp *qp)
-{
-	rnic_engine_post(qp->engine, &qp->bell);
-}
-
-void rnic_qp_ring_rq(struct rnic_qp *qp)
-{
-	/* Pairs with rnic_qp_set_state(), and with rnr_new(). */
-	atomic_thread_fence(memory_order_seq_cst);
-	if (rnic_qp_has_ended(qp) ||
-	    atomic_load_explicit(&qp->is_rnr, memory_order_relaxed))
-		rnic_engine_ring(qp->engine, &qp->bell);
-}
-
 /* ---- connection --------------------------------------------------------- */
 
 /* What the application may have under way; one more is for ack.c. */

@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cq.h"
 #include "mem/access.h"
 #include "mem/context.h"
 #include "mem/mw.h"
 #include "os/stat.h"
 #include "state.h"
+#include "wr.h"
 
 static void srq_check_limit(struct rnic_qp *qp)
 {
@@ -56,11 +56,9 @@ void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe)
 	struct usiw_cqe full = *cqe;
 
 	full.wr_id = qp->rq.current.wr_id;
-	full.qp_num = qp->num;
-	full.qp_handle = qp->handle;
 	qp->rq.current.is_open = false;
 	rnic_stat_add(RNIC_STAT_recv_done, 1);
-	if (rnic_cq_push(qp->recv_cq, &full) < 0) {
+	if (rnic_wr_complete(qp, qp->recv_cq, &full, true) < 0) {
 		rnic_qp_overrun(qp);
 		return;
 	}
@@ -105,12 +103,10 @@ static void rq_flush_one(struct rnic_qp *qp, uint64_t wr_id)
 		.wr_id = wr_id,
 		.status = USIW_WC_WR_FLUSH_ERR,
 		.opcode = USIW_WC_RECV,
-		.qp_num = qp->num,
-		.qp_handle = qp->handle,
 	};
 
 	/* An overrun CQ has raised its own event. */
-	(void)rnic_cq_push(qp->recv_cq, &cqe);
+	(void)rnic_wr_complete(qp, qp->recv_cq, &cqe, true);
 }
 
 void rnic_rq_flush(struct rnic_qp *qp)

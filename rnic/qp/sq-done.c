@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Work requests of the send queue complete, in their order. */
 #include "sq-done.h"
-#include "cq.h"
 #include "sq-op.h"
 #include "state.h"
+#include "wr.h"
 
 static void sq_push(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 		    enum usiw_wc_status status)
@@ -13,12 +13,10 @@ static void sq_push(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 		.wr_id = sqe->wr_id,
 		.status = status,
 		.opcode = op ? op->wc_opcode : USIW_WC_SEND,
-		.qp_num = qp->num,
-		.qp_handle = qp->handle,
 	};
 
-	/* An overrun CQ has raised its own event; the WR is lost with it. */
-	(void)rnic_cq_push(qp->send_cq, &cqe);
+	/* An overrun CQ has raised its own event; the completion is lost. */
+	(void)rnic_wr_complete(qp, qp->send_cq, &cqe, true);
 }
 
 /* Complete from the oldest on, in posting order (RDMAP-44). */
@@ -33,16 +31,13 @@ static void sq_complete(struct rnic_qp *qp)
 			.wr_id = wr->wr_id,
 			.opcode = wr->wc_opcode,
 			.byte_len = wr->len,
-			.qp_num = qp->num,
-			.qp_handle = qp->handle,
 		};
 
 		sq->done_idx++;
 		/* The slot is free before the completion can be seen. */
 		usiw_ring_consume(&sq->ring, 1);
-		if (!wr->is_signaled)
-			continue;
-		if (rnic_cq_push(qp->send_cq, &cqe) < 0) {
+		if (rnic_wr_complete(qp, qp->send_cq, &cqe, wr->is_signaled) <
+		    0) {
 			rnic_qp_overrun(qp);
 			return;
 		}

@@ -15,7 +15,7 @@
 #include "sq-op.h"
 #include "state.h"
 
-/* The payload of @sqe as iovecs.  Return: iovecs; -EMSGSIZE; -EFAULT. */
+/* The payload of @sqe.  Return: how many of @iov; -EMSGSIZE; -EFAULT. */
 static int sqe_payload(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 		       const struct usiw_sqe *slot, uint32_t access,
 		       struct iovec *iov, uint32_t *ret_len)
@@ -67,7 +67,7 @@ void rnic_sq_peer_closed(struct rnic_qp *qp)
 
 /* ---- submission --------------------------------------------------------- */
 
-/* The next WR, of which nothing is submitted. */
+/* The QP fails because of the WR at next_idx, of which nothing is submitted. */
 static void sq_refuse(struct rnic_qp *qp, enum usiw_wc_status status)
 {
 	if (!rnic_ack_await(&qp->sq))
@@ -80,7 +80,6 @@ void rnic_sq_unreadable(struct rnic_qp *qp, uint64_t cookie)
 		  qp->num);
 	rnic_stat_add(RNIC_STAT_mem_faults, 1);
 	if (cookie == RNIC_COOKIE_RESPONSE) {
-		/* Registered, though. */
 		rnic_irq_refuse(qp, &qp->irq.entry[qp->irq.head],
 				SMPA_F_RDMAP_BOUNDS);
 		return;
@@ -92,8 +91,7 @@ void rnic_sq_unreadable(struct rnic_qp *qp, uint64_t cookie)
 static void msg_read(struct smpa_msg *msg, const struct usiw_sqe *sqe,
 		     const struct usiw_sqe *slot)
 {
-	/* The sink is found again by its place in the ORQ; what stands on
-	 * the wire is the first SGE. */
+	/* The ORQ knows the sink; the wire has its first SGE. */
 	msg->read.sink_stag = sqe->sge_cnt ? rnic_sqe_sges(slot)[0].lkey : 1;
 	msg->read.sink_to = sqe->sge_cnt ? rnic_sqe_sges(slot)[0].addr : 0;
 	msg->read.len = msg->len;
@@ -119,7 +117,7 @@ static void msg_atomic(struct smpa_msg *msg, const struct usiw_sqe *sqe)
 	msg->atomic.add_swap_mask = UINT64_MAX;
 }
 
-/* What is done when the answer has come carries no payload itself. */
+/* A request whose WR is done with the answer carries no payload. */
 static void msg_answered(struct smpa_msg *msg, const struct usiw_sqe *sqe,
 			 const struct usiw_sqe *slot)
 {
@@ -160,7 +158,8 @@ static uint8_t sqe_wire_opcode(const struct usiw_sqe *sqe,
 	return op->opcode;
 }
 
-/* A Send or Write before LOCAL_INV, sent from the region perhaps that goes. */
+/* Is a Send or Write before LOCAL_INV still being sent, perhaps from the region
+ * that is invalidated? */
 static bool sq_is_sending(const struct rnic_sq *sq)
 {
 	for (uint32_t i = sq->done_idx; i != sq->next_idx; i++)
@@ -172,8 +171,8 @@ static bool sq_is_sending(const struct rnic_sq *sq)
 	return false;
 }
 
-/* What must wait: for earlier reads (fence), for a credit (ORD), or for an
- * answer that cannot come. */
+/* A WR waits for earlier READs (fence), for a credit (ORD), or for an answer
+ * that cannot come. */
 static bool sqe_must_wait(const struct rnic_qp *qp, const struct usiw_sqe *sqe,
 			  const struct rnic_sq_op *op)
 {
@@ -190,7 +189,7 @@ static bool sqe_must_wait(const struct rnic_qp *qp, const struct usiw_sqe *sqe,
 	return op->traits & SQ_ANSWERED && orq->limit && cnt >= orq->limit;
 }
 
-/* EXT-16, D-37: what tells the peer that the next Send has immediate data. */
+/* EXT-16, D-37: tell the peer that the next Send has immediate data. */
 static bool imm_submit_ahead(struct rnic_qp *qp, uint32_t imm_be)
 {
 	struct rnic_sq_imm *imm = &qp->sq.imm;
@@ -210,7 +209,8 @@ static bool imm_submit_ahead(struct rnic_qp *qp, uint32_t imm_be)
 	return imm->is_ahead;
 }
 
-/* EXT-16, D-32: of the Write before, which is done when this is sent. */
+/* EXT-16, D-32: the immediate data of the Write before it.  That WR is done
+ * when this is sent. */
 static int imm_submit_behind(struct rnic_qp *qp)
 {
 	struct rnic_sq_imm *imm = &qp->sq.imm;
@@ -226,7 +226,8 @@ static int imm_submit_behind(struct rnic_qp *qp)
 	return 1;
 }
 
-/* The message of @sqe, one or two, as far as the engine takes it now. */
+/* Submit the message of @sqe, or its two messages, as far as the protocol
+ * engine takes them now. */
 static int sqe_submit(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 		      const struct rnic_sq_op *op, struct smpa_msg *msg)
 {
@@ -249,15 +250,31 @@ static int sqe_submit(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 	return 0;
 }
 
+/* The WR at next_idx is submitted, or done without a message: note what it
+ * completes with.  @len: octets that its answer has. */
+static uint32_t sq_took(struct rnic_sq *sq, const struct usiw_sqe *sqe,
+			const struct rnic_sq_op *op, uint32_t len)
+{
+	*rnic_sq_wr_at(sq, sq->next_idx) = (struct rnic_sq_wr){
+		.wr_id = sqe->wr_id,
+		.len = len,
+		.wc_opcode = op->wc_opcode,
+		.is_signaled = sqe->flags & USIW_SQE_SIGNALED,
+	};
+	rnic_stat_add(op->stat, 1);
+	sq->used_ops |= 1u << sqe->opcode;
+	return sq->next_idx++;
+}
+
 /*
- * The WR at next_idx has been done.  Behind others that are placed at the peer
- * only when it says so, it is one of them: its completion comes after theirs,
- * and done_idx does not pass a WR behind which the peer is being asked.
+ * A WR without a message is done.  If WRs before it complete only when the peer
+ * says so, it completes after them, and done_idx does not pass a WR behind
+ * which the peer is being asked.
  */
-static void sq_local_done(struct rnic_qp *qp, const struct usiw_sqe *sqe)
+static void sq_local_done(struct rnic_qp *qp, const struct usiw_sqe *sqe,
+			  uint32_t idx)
 {
 	struct rnic_sq *sq = &qp->sq;
-	uint32_t idx = sq->next_idx++;
 
 	if (idx == sq->done_idx && !sq->ack.is_out) {
 		rnic_sq_done(qp, idx);
@@ -271,7 +288,6 @@ static void sq_local_done(struct rnic_qp *qp, const struct usiw_sqe *sqe)
 static int sq_do_local(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 		       const struct rnic_sq_op *op)
 {
-	struct rnic_sq *sq = &qp->sq;
 	const struct rnic_mw_bind bind = {
 		.stag = sqe->rkey,
 		.lkey = sqe->imm_be,
@@ -285,20 +301,13 @@ static int sq_do_local(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 			: (int)rnic_mw_invalidate(&qp->owner, sqe->rkey, false);
 
 	if (rnic_qp_is_over(qp))
-		return 0; /* its own peer was at what went away */
+		return 0; /* its peer was accessing that memory */
 	if (rc) {
 		sq_refuse(qp, is_bind ? USIW_WC_MW_BIND_ERR
 				      : USIW_WC_LOC_QP_OP_ERR);
 		return 0;
 	}
-	*rnic_sq_wr_at(sq, sq->next_idx) = (struct rnic_sq_wr){
-		.wr_id = sqe->wr_id,
-		.wc_opcode = op->wc_opcode,
-		.is_signaled = sqe->flags & USIW_SQE_SIGNALED,
-	};
-	rnic_stat_add(op->stat, 1);
-	sq->used_ops |= 1u << sqe->opcode;
-	sq_local_done(qp, sqe);
+	sq_local_done(qp, sqe, sq_took(&qp->sq, sqe, op, 0));
 	return !rnic_qp_is_over(qp);
 }
 
@@ -345,17 +354,9 @@ static int sq_submit(struct rnic_qp *qp)
 	if (op->traits & SQ_ANSWERED)
 		orq_push(qp, &msg);
 	sq->iov_turn ^= 1;
-	*rnic_sq_wr_at(sq, sq->next_idx) = (struct rnic_sq_wr){
-		.wr_id = sqe.wr_id,
-		.len = op->traits & SQ_ANSWERED ? len : 0,
-		.wc_opcode = op->wc_opcode,
-		.is_signaled = sqe.flags & USIW_SQE_SIGNALED,
-	};
-	sq->next_idx++;
+	sq_took(sq, &sqe, op, op->traits & SQ_ANSWERED ? len : 0);
 	if (!(op->traits & SQ_ANSWERED))
 		rnic_ack_note(sq, &sqe);
-	rnic_stat_add(op->stat, 1);
-	sq->used_ops |= 1u << sqe.opcode;
 	return 1;
 }
 
@@ -364,8 +365,8 @@ bool rnic_sq_advance(struct rnic_qp *qp)
 	bool has_submitted = false;
 	int response, request;
 
-	/* In turn; where one is stuck the other goes on alone.  A Write and
-	 * its immediate data are not parted. */
+	/* In turn; if one is stuck, the other goes on.  Nothing comes between
+	 * a Write and its immediate data. */
 	do {
 		if (qp->sq.imm.is_due && !imm_submit_behind(qp))
 			break;

@@ -7,8 +7,8 @@
 #include "object.h"
 
 /*
- * Submit what can be submitted: SQEs in order, and responses to the peer's
- * reads in turn with them.  Return: true when something was submitted.
+ * Submit what can be submitted: SQEs in order, in turn with responses to the
+ * peer's READs and atomics.  Return: whether anything was submitted.
  */
 bool rnic_sq_advance(struct rnic_qp *qp);
 
@@ -19,24 +19,24 @@ static inline bool rnic_sq_has_next(const struct rnic_sq *sq)
 	       !(sq->is_ended && sq->next_idx == sq->end_idx);
 }
 
-/* Is there something to submit?  Not: may it be now? */
+/* Is there something to submit, whether or not it has to wait? */
 static inline bool rnic_sq_is_waiting(const struct rnic_qp *qp)
 {
 	return qp->sq.imm.is_due || rnic_sq_has_next(&qp->sq) ||
 	       (qp->sq.ack.is_on && rnic_ack_is_due(qp));
 }
 
-/* The message with this cookie, all before which is sent, has memory that is
- * registered, but cannot be read: the QP fails. */
+/* The memory of the message with this cookie is registered, but cannot be read:
+ * the QP fails.  All messages before it are sent. */
 void rnic_sq_unreadable(struct rnic_qp *qp, uint64_t cookie);
 
 /* The oldest read or atomic is answered in full. */
 void rnic_sq_read_done(struct rnic_qp *qp);
 
 /*
- * The peer has closed its half: what is posted now still goes, what is posted
- * later does not, and no answer comes any more.  With struct rnic_ack nothing
- * more is submitted: nothing would tell whether the peer took it.
+ * The peer has closed its half.  What is posted by now is still sent; what is
+ * posted later is not; no answer comes any more.  With struct rnic_ack nothing
+ * more is submitted: nothing would tell whether the peer received it.
  */
 void rnic_sq_peer_closed(struct rnic_qp *qp);
 

@@ -63,14 +63,6 @@ const struct usiw_ring *rnic_srq_ring(const struct rnic_srq *srq)
 	return &srq->ring;
 }
 
-void rnic_srq_ring_rq(struct rnic_srq *srq)
-{
-	/* Pairs with rnr_new(). */
-	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(&srq->is_awaited, memory_order_relaxed))
-		rnic_engine_ring(srq->pd->ctx->engine, &srq->bell);
-}
-
 int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit)
 {
 	struct rnic_context *ctx = srq->pd->ctx;

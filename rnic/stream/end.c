@@ -30,6 +30,7 @@
 #include "qp/sq-done.h"
 #include "qp/sq.h"
 #include "qp/state.h"
+#include "socket.h"
 
 /* A peer that takes so many octets within the drain limit gets another one:
  * about the longest FPDU. */
@@ -94,13 +95,9 @@ static void stream_fin(struct rnic_stream *stream)
 /* What the peer's TCP has acknowledged. */
 static uint64_t stream_acked(const struct rnic_stream *stream)
 {
-	struct tcp_info info = { 0 };
-	socklen_t len = sizeof(info);
+	struct tcp_info info;
 
-	if (rnic_tcp()->getsockopt(stream->source.fd, IPPROTO_TCP, TCP_INFO,
-				   &info, &len) < 0)
-		return 0;
-	return info.tcpi_bytes_acked;
+	return rnic_stream_tcp_info(stream, &info) ? info.tcpi_bytes_acked : 0;
 }
 
 static void stream_limit(struct rnic_stream *stream)

@@ -14,7 +14,6 @@
 #include "engine/staging.h"
 #include "nudge.h"
 #include "os/stat.h"
-#include "os/tcp.h"
 #include "qp/inbound.h"
 #include "qp/irq.h"
 #include "qp/rnr.h"
@@ -22,6 +21,7 @@
 #include "qp/sq.h"
 #include "qp/state.h"
 #include "retry.h"
+#include "socket.h"
 #include "stall.h"
 
 /* Reads of one stream in a row; then the next stream has its turn. */
@@ -108,8 +108,7 @@ static int stream_put(struct rnic_stream *stream)
 	if (cnt <= 0)
 		return cnt == -EFAULT ? cnt : 0;
 	want = iov_len(iov, cnt);
-	len = rnic_tcp_send(stream->source.fd, iov, cnt,
-			    stream_send_flags(stream));
+	len = rnic_stream_send(stream, iov, cnt, stream_send_flags(stream));
 	if (len == -EFAULT) {
 		/* The next smpa_conn_tx_prepare() says what is left to send. */
 		(void)smpa_conn_tx_fault(stream->conn);
@@ -125,7 +124,6 @@ static int stream_put(struct rnic_stream *stream)
 	}
 	rnic_stat_add(RNIC_STAT_tx_calls, 1);
 	rnic_stat_add(RNIC_STAT_tx_octets, (uint64_t)len);
-	stream->tx_octets += (uint64_t)len;
 	smpa_conn_tx_commit(stream->conn, (size_t)len);
 	stream->is_tx_blocked = (size_t)len < want;
 	return !stream->is_tx_blocked;
@@ -264,7 +262,7 @@ int rnic_stream_read(struct rnic_stream *stream)
 	if (cnt <= 0)
 		return cnt;
 	want = iov_len(iov, cnt);
-	len = rnic_tcp_recv(stream->source.fd, iov, cnt);
+	len = rnic_stream_recv(stream, iov, cnt);
 	if (len == -EAGAIN)
 		return 0;
 	rnic_stat_add(RNIC_STAT_rx_calls, 1);
@@ -304,18 +302,6 @@ int rnic_stream_rx(struct rnic_stream *stream)
 		rc = rnic_stream_read(stream);
 	}
 	return rc < 0 ? rc : 0;
-}
-
-int rnic_stream_discard(struct rnic_stream *stream)
-{
-	ssize_t len = 1;
-
-	for (int i = 0; i < STREAM_READ_MAX && len > 0; i++) {
-		len = rnic_tcp_discard(stream->source.fd, 1u << 20);
-		if (len == 0)
-			stream->has_peer_fin = true;
-	}
-	return len < 0 && len != -EAGAIN ? (int)len : 0;
 }
 
 /* ---- transmit ----------------------------------------------------------- */

@@ -12,9 +12,6 @@ int rnic_stream_rx(struct rnic_stream *stream);
 /* One read.  Return: > 0: look again; 0: enough; -errno: the socket failed. */
 int rnic_stream_read(struct rnic_stream *stream);
 
-/* Without a QP: throw input away.  Return: as rnic_stream_rx(). */
-int rnic_stream_discard(struct rnic_stream *stream);
-
 /* Submit and send until TCP is full or nothing is left.  Return: 0; -errno: the
  * socket failed. */
 int rnic_stream_transmit(struct rnic_stream *stream);

@@ -11,6 +11,7 @@
 #include "io.h"
 #include "os/clock.h"
 #include "os/tcp.h"
+#include "socket.h"
 
 /* Passes between two reads of the socket's EMSS (MPA-67).  At first there are
  * fewer, while TCP learns the peer's window. */

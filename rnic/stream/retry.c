@@ -12,15 +12,12 @@
 #include "retry.h"
 
 #include <linux/tcp.h>
-#include <netinet/in.h>
-#include <string.h>
-#include <sys/socket.h>
 
 #include "../../util/log.h"
 #include "engine/engine.h"
 #include "os/clock.h"
-#include "os/tcp.h"
 #include "qp/sq-done.h"
+#include "socket.h"
 
 /* The retry time is divided into so many looks.  The first one notes what the
  * others have to find unchanged. */
@@ -60,13 +57,10 @@ static bool look_is_due(const struct tcp_info *info)
 /* Return: octets are due, and none was acknowledged since the last look. */
 static bool look_is_same(struct rnic_stream *stream)
 {
-	struct tcp_info info = { 0 };
-	socklen_t len = sizeof(info);
+	struct tcp_info info;
 	bool is_same;
 
-	if (rnic_tcp()->getsockopt(stream->source.fd, IPPROTO_TCP, TCP_INFO,
-				   &info, &len) < 0 ||
-	    !look_is_due(&info))
+	if (!rnic_stream_tcp_info(stream, &info) || !look_is_due(&info))
 		return false;
 	is_same = stream->look.acked == info.tcpi_bytes_acked;
 	stream->look.acked = info.tcpi_bytes_acked;

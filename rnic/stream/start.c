@@ -14,6 +14,7 @@
 #include "os/fd.h"
 #include "os/guard.h"
 #include "os/tcp.h"
+#include "socket.h"
 
 static int stream_lend_start(struct rnic_stream *stream)
 {
@@ -83,7 +84,7 @@ static int start_send(struct rnic_stream *stream)
 	int cnt;
 
 	while ((cnt = smpa_conn_tx_prepare(stream->conn, &iov)) > 0) {
-		len = rnic_tcp_send(stream->source.fd, iov, cnt, 0);
+		len = rnic_stream_send(stream, iov, cnt, 0);
 		if (len == -EAGAIN)
 			return 0;
 		if (len < 0)
@@ -126,7 +127,7 @@ int rnic_stream_start_step(struct rnic_stream *stream,
 		cnt = smpa_conn_rx_prepare(stream->conn, iov, SMPA_IOV_MAX + 1);
 		if (cnt <= 0)
 			return cnt;
-		len = rnic_tcp_recv(stream->source.fd, iov, cnt);
+		len = rnic_stream_recv(stream, iov, cnt);
 		if (len == -EAGAIN)
 			return 0;
 		if (len < 0)

@@ -569,9 +569,17 @@ def assert_effect(files):
 
 # --- one place each -------------------------------------------------------------
 
-# Where observers attach (doc/ARCHITECTURE.md): what is done in one function
-# only.  Directory -> pattern of the code, file and function that may have it.
+# Where observers attach (doc/ARCHITECTURE.md): what one function does, and no
+# other.  Directory, pattern of the code, file and function that may have it.
 ONE_PLACE = (
+    ("rnic/stream/", r"\brnic_tcp_send\(",
+     "rnic/stream/socket.c", "rnic_stream_send"),
+    ("rnic/stream/", r"\brnic_tcp_(recv|discard)\(",
+     "rnic/stream/socket.c", "rnic_stream_recv"),
+    ("rnic/qp/", r"\brnic_engine_(post|ring)\(",
+     "rnic/qp/wr.c", "wr_posted"),
+    ("rnic/", r"(?<!int )\brnic_cq_push\(",
+     "rnic/qp/wr.h", "rnic_wr_complete"),
     ("rnic/", r"atomic_store_explicit\(&\w+->state\b",
      "rnic/qp/state.c", "rnic_qp_set_state"),
     ("rnic/cm/", r"\b(id|child)->state = ", "rnic/cm/state.c", "cm_id_set_state"),
@@ -590,7 +598,7 @@ def one_place(files):
     for directory, pattern, place, function in ONE_PLACE:
         is_used = False
         for path, text in files.items():
-            if not path.startswith(directory) or not path.endswith(".c"):
+            if not path.startswith(directory) or not tree.is_c(path):
                 continue
             body = tree.strip_comments(text)
             for match in re.finditer(pattern, body):
