@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""check_circles.py BUILD: no two files of a room need each other, by what
+"""check_circles.py BUILD: no two files of a layer need each other, by what
 they include and by the symbols of their object files in BUILD; and no module
 of rnic/ needs one above it."""
 import os
@@ -27,10 +27,10 @@ def symbols(path):
             {n for n in undefined if OWN.fullmatch(n)})
 
 
-def objects_of(build, room, nouns):
+def objects_of(build, layer, nouns):
     """Noun -> symbols; the first object of a source that is built twice."""
     found = {}
-    for where, _, names in os.walk(os.path.join(build, room)):
+    for where, _, names in os.walk(os.path.join(build, layer)):
         for name in sorted(names):
             path = os.path.join(where, name)
             match = OBJECT.fullmatch(os.path.relpath(path, build))
@@ -50,21 +50,21 @@ def main():
         os.path.join(os.path.dirname(__file__), "../.."))
     files = tree.read(root)
     found = []
-    for room in circles.ROOMS:
-        graph = rules.include_graph(files, room)
-        objects = objects_of(sys.argv[1], room, graph)
+    for layer in circles.LAYERS:
+        graph = rules.include_graph(files, layer)
+        objects = objects_of(sys.argv[1], layer, graph)
         if not any(defined for defined, _ in objects.values()):
-            print(f"{room}: not built here: by includes alone")
+            print(f"{layer}: not built here: by includes alone")
         graph = circles.union(graph, circles.by_symbols(objects))
-        known = circles.KNOWN.get(room, frozenset())
+        known = circles.KNOWN.get(layer, frozenset())
         found += circles.find(graph, known)
         if any(defined for defined, _ in objects.values()):
             found += circles.gone(graph, known)
-        if room == "rnic":
+        if layer == "rnic":
             found += circles.against_order(graph, circles.modules(files))
-        print(f"{room}: {len(graph)} nouns, {len(objects)} objects")
+        print(f"{layer}: {len(graph)} nouns, {len(objects)} objects")
     print("\n".join(found))
-    print(f"circles: {len(circles.ROOMS)} rooms, {len(found)} complaints")
+    print(f"circles: {len(circles.LAYERS)} layers, {len(found)} complaints")
     return 1 if found else 0
 
 

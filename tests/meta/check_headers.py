@@ -26,13 +26,13 @@ def compile_alone(command, root, path):
 
 
 def own_dirs(root, path):
-    """Include directories of the room a header is in, its own first."""
-    room = tree.room_of(path)
+    """Include directories of the layer a header is in, its own first."""
+    layer = tree.layer_of(path)
     dirs = [os.path.dirname(path)]
-    dirs += [d for d in INCLUDE_DIRS if d.startswith(room)] + ["abi", "util"]
-    if room in ("rnic",):
+    dirs += [d for d in INCLUDE_DIRS if d.startswith(layer)] + ["abi", "util"]
+    if layer in ("rnic",):
         dirs.append("libsiw-mpa/include")
-    if room in ("providers/usiw", "kernel-abi"):
+    if layer in ("providers/usiw", "kernel-abi"):
         dirs.append("rnic")
     return [f"-I{os.path.join(root, d)}" for d in dict.fromkeys(dirs)]
 
@@ -41,7 +41,7 @@ def main():
     compiler = sys.argv[1:] or ["cc"]
     root = os.environ["USIW_SOURCE_DIR"]
     headers = [p for p in tree.list_files(root)
-               if p.endswith(".h") and tree.room_of(p)]
+               if p.endswith(".h") and tree.layer_of(p)]
     found = []
     for path in headers:
         command = compiler + ["-D_GNU_SOURCE", "-std=gnu11", "-xc", *WARNINGS]

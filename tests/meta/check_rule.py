@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""check_rule.py RULE: judges the tree by one rule of rules.py."""
+"""check_rule.py RULE: checks the tree by one rule of rules.py."""
 import glob
 import os
 import re

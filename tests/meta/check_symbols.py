@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""check_symbols.py ROOM=FILE...: symbols point down only.
+"""check_symbols.py LAYER=FILE...: symbols point down only.
 
-ROOM is mpa, sdp, rnic, kabi, provider, tool, dv; FILE what the room is linked to.
+LAYER is mpa, sdp, rnic, kabi, provider, tool, dv; FILE what the layer is linked to.
 rnic-objects=DIR names the directory of the object files of rnic/.
 """
 import os
@@ -15,7 +15,7 @@ SOCKETS = (r"socket|socketpair|bind|listen|accept4?|connect|shutdown|"
            r"getsockname|getpeername")
 VERBS = r"(ibv|rdma|_ibv|verbs|__ibv)_\w+"
 
-# What an undefined symbol of the room must not be (a full match).
+# What an undefined symbol of the layer must not be (a full match).
 FORBIDDEN = {
     "rnic": VERBS + r"|(kabi|usiwdv)_\w+",
     "kabi": VERBS + r"|(smpa|usiwdv)_\w+|rnic_\w+",
@@ -35,7 +35,7 @@ ENGINES = {
     "mpa": r"smpa_\w+|crc32_iscsi|" + ENGINE_ALLOWED,
     "sdp": r"sdp_\w+|" + ENGINE_ALLOWED,
 }
-# Libraries the room may name; others would be loaded into every process.
+# Libraries the layer may name; others would be loaded into every process.
 NEEDED = {
     "rnic": r"libc\.so.*|ld-linux.*|libnl-(3|route-3)\.so.*|libisal\.so.*|"
             r"libm\.so.*|libpthread.*|lib(a|t|ub)san\.so.*|libgcc_s\.so.*",
@@ -67,7 +67,7 @@ CANCELLATION = (
     r"v?d?printf|puts|perror|syslog|opendir|readdir(64)?|closedir|"
     r"posix_fallocate(64)?|fallocate(64)?|fsync|fdatasync|msync|system|"
     r"nl_connect|nl_send\w*|nl_recv\w*|rtnl_\w+_alloc_cache")
-# Object file of rnic/, or room -> those that it may name, and why.
+# Object file of rnic/, or layer -> those that it may name, and why.
 MAY_CANCEL = {
     "os/evfd.c": "__read",      # the wait for an event
     "oob/attach.c": "fcntl",     # F_DUPFD_CLOEXEC: never one
@@ -107,31 +107,31 @@ def exported(path):
     return {name.split("@")[0] for kind, name in rows if kind != "A"}
 
 
-def check_room(room, path):
+def check_layer(layer, path):
     names = undefined(path)
-    if room in ENGINES:
-        found = [f"{room}: {path} uses {n}()" for n in sorted(names)
-                 if not re.fullmatch(ENGINES[room], n)]
-        if room == "sdp":
+    if layer in ENGINES:
+        found = [f"{layer}: {path} uses {n}()" for n in sorted(names)
+                 if not re.fullmatch(ENGINES[layer], n)]
+        if layer == "sdp":
             found += [f"sdp: {n} has not the prefix sdp_" for n in sorted(
                 set(re.findall(r"^[0-9a-f]+ [TDBR] (\S+)", run("nm", path),
                                re.M))) if not n.startswith("sdp_")]
         return found
-    found = [f"{room}: {path} uses {n}" for n in sorted(names)
-             if re.fullmatch(FORBIDDEN[room], n)]
+    found = [f"{layer}: {path} uses {n}" for n in sorted(names)
+             if re.fullmatch(FORBIDDEN[layer], n)]
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-dW", path))
-    found += [f"{room}: {path} is linked to {lib}" for lib in needed
-              if not re.fullmatch(NEEDED[room], lib)]
-    if room in ("provider", "kabi"):
-        found += cancellation(room, path)
-    if room in EXPORTED:
-        found += [f"{room}: {path} exports {n}" for n in sorted(exported(path))
-                  if not re.fullmatch(EXPORTED[room], n)]
-    if room == "kabi" and "Version definition" in run(
+    found += [f"{layer}: {path} is linked to {lib}" for lib in needed
+              if not re.fullmatch(NEEDED[layer], lib)]
+    if layer in ("provider", "kabi"):
+        found += cancellation(layer, path)
+    if layer in EXPORTED:
+        found += [f"{layer}: {path} exports {n}" for n in sorted(exported(path))
+                  if not re.fullmatch(EXPORTED[layer], n)]
+    if layer == "kabi" and "Version definition" in run(
             "readelf", "-VW", path):
         found.append(f"kabi: {path} has a named version node: references "
                      "to versioned libc symbols pass it by")
-    if room == "provider":
+    if layer == "provider":
         found += check_runpath(path)
     return found
 
@@ -172,20 +172,20 @@ def check_objects(directory):
 
 
 def main():
-    found, rooms = [], 0
+    found, layers = [], 0
     for argument in sys.argv[1:]:
-        room, _, path = argument.partition("=")
-        rooms += 1
+        layer, _, path = argument.partition("=")
+        layers += 1
         if not os.path.exists(path):
-            found.append(f"{room}: {path} has not been built")
-        elif room == "rnic-objects":
+            found.append(f"{layer}: {path} has not been built")
+        elif layer == "rnic-objects":
             found += check_objects(path)
         else:
-            found += check_room(room, path)
-    if not rooms:
-        found.append("no room was named")
+            found += check_layer(layer, path)
+    if not layers:
+        found.append("no layer was named")
     print("\n".join(found))
-    print(f"symbols: {rooms} rooms, {len(found)} complaints")
+    print(f"symbols: {layers} layers, {len(found)} complaints")
     return 1 if found else 0
 
 

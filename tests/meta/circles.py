@@ -6,8 +6,8 @@ import os
 import tree
 
 # Where no two files may stand in a circle.
-ROOMS = ("util", "libsiw-mpa", "rnic", "kernel-abi", "sdp", "tools")
-# Room -> nouns that stand in a circle nevertheless, all of them, and why, until
+LAYERS = ("util", "libsiw-mpa", "rnic", "kernel-abi", "sdp", "tools")
+# Layer -> nouns that stand in a circle nevertheless, all of them, and why, until
 # it is opened.
 KNOWN = {}
 # The order of the modules of rnic/, lowest first, is in this file.
@@ -18,15 +18,15 @@ def noun_of(path):
     return os.path.splitext(path)[0]
 
 
-def by_includes(files, room, targets_of):
+def by_includes(files, layer, targets_of):
     """@targets_of(path, text): the files of the tree that @path includes."""
     graph = {}
     for path, text in files.items():
-        if tree.room_of(path) != room or not tree.is_c(path) or text is None:
+        if tree.layer_of(path) != layer or not tree.is_c(path) or text is None:
             continue
         nouns = graph.setdefault(noun_of(path), set())
         nouns |= {noun_of(t) for t in targets_of(path, text)
-                  if tree.room_of(t) == room}
+                  if tree.layer_of(t) == layer}
         nouns.discard(noun_of(path))
     return graph
 
@@ -56,7 +56,7 @@ def members(graph):
         if not free:
             break
         left -= free
-    # Those above a circle are not to blame: nothing that is left needs them.
+    # Those above a circle are no part of it: nothing that is left needs them.
     while True:
         above = {n for n in left
                  if not any(n in graph[m] for m in left if m != n)}

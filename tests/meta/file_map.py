@@ -46,8 +46,8 @@ def rows_of(files):
     """(folder, paths, sentence) by noun: a path without its ending."""
     nouns = {}
     for path in sorted(files):
-        room = tree.room_of(path)
-        if room in (None, "bench") or files[path] is None or \
+        layer = tree.layer_of(path)
+        if layer in (None, "bench") or files[path] is None or \
                 not path.endswith(MAPPED):
             continue
         nouns.setdefault(os.path.splitext(path)[0], []).append(path)
@@ -61,7 +61,7 @@ def untold(files):
 
 
 def order_of(folder):
-    return tree.ROOMS.index(tree.room_of(folder + "/"))
+    return tree.LAYERS.index(tree.layer_of(folder + "/"))
 
 
 def render(files):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""The rules of the house that can be judged from the text of the tree.
+"""The rules that can be checked from the text of the tree.
 
 Each rule takes the tree (path -> text, see tree.py) and returns complaints.
 """
@@ -12,7 +12,7 @@ import tree
 
 # --- includes point down only -------------------------------------------
 
-# Room -> directories whose headers it may include besides its own.
+# Layer -> directories whose headers it may include besides its own.
 OURS = {
     "abi": (),
     "util": (),
@@ -24,9 +24,9 @@ OURS = {
     "tools": ("abi", "util"),
     "bench": (),
 }
-# From these rooms, only the named headers may be used by another room.
-DOORS = {"rnic": {"rnic/rnic.h"}}
-# Room -> pattern of the system headers it may include; anything when absent.
+# Other layers may include only these headers of a layer.
+PUBLIC = {"rnic": {"rnic/rnic.h"}}
+# Layer -> pattern of the system headers it may include; anything when absent.
 SYSTEM_ALLOWED = {
     "abi": r"(stdint|stddef|stdatomic|assert)\.h",
     # sys/uio.h: struct iovec, no call
@@ -59,7 +59,7 @@ SDP_BELOW = {
     "preload": ("msg", "flow", "conn", "pm", "rules", "stat", "verbs", "sock"),
     "tools": ("pm", "stat"),
 }
-# The protocol core: no room of ours but sdp/, no I/O.
+# The protocol core: no layer of ours but sdp/, no I/O.
 SDP_CORE = ("", "msg", "flow", "conn", "pm")
 # What stands in a core sub-layer and does I/O around it.
 SDP_CORE_IO = re.compile(r"sdp/pm/(pm-client|registry|sock-diag)\.[ch]")
@@ -72,8 +72,8 @@ INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"]+)[>\"]", re.M)
 
 def resolve(files, path, name):
     """The tree's file that #include "name" in path means, or None."""
-    room = tree.room_of(path)
-    places = [os.path.dirname(path), room, room + "/include"]
+    layer = tree.layer_of(path)
+    places = [os.path.dirname(path), layer, layer + "/include"]
     places += [r for r in ("abi", "util", "libsiw-mpa/include", "rnic",
                            "providers/usiw", "kernel-abi")]
     for place in places:
@@ -98,34 +98,34 @@ def check_sdp_include(path, target):
 
 
 def is_sdp_core(path):
-    return tree.room_of(path) == "sdp" and sdp_sublayer(path) in SDP_CORE \
+    return tree.layer_of(path) == "sdp" and sdp_sublayer(path) in SDP_CORE \
         and not SDP_CORE_IO.fullmatch(path)
 
 
 def check_own_include(files, path, name):
-    room = tree.room_of(path)
+    layer = tree.layer_of(path)
     target = resolve(files, path, name)
     if target is None:
-        return None if room == "bench" else f"{path}: \"{name}\" is nowhere"
-    other = tree.room_of(target)
-    if other == room:
-        return check_sdp_include(path, target) if room == "sdp" else None
-    if not any(target.startswith(d + "/") for d in OURS[room]) or \
+        return None if layer == "bench" else f"{path}: \"{name}\" is nowhere"
+    other = tree.layer_of(target)
+    if other == layer:
+        return check_sdp_include(path, target) if layer == "sdp" else None
+    if not any(target.startswith(d + "/") for d in OURS[layer]) or \
             is_sdp_core(path):
-        return f"{path}: includes {target}: {room}/ may not know {other}/"
-    if target not in DOORS.get(other, {target}):
+        return f"{path}: includes {target}: {layer}/ may not know {other}/"
+    if target not in PUBLIC.get(other, {target}):
         return f"{path}: includes {target}, an internal header of {other}/"
     return None
 
 
 def check_system_include(path, name):
-    room = tree.room_of(path)
-    allowed = SYSTEM_ALLOWED.get(room)
+    layer = tree.layer_of(path)
+    allowed = SYSTEM_ALLOWED.get(layer)
     if allowed and not re.fullmatch(allowed, name):
-        return f"{path}: <{name}> is not for {room}/"
-    forbidden = SYSTEM_FORBIDDEN.get(room)
+        return f"{path}: <{name}> is not for {layer}/"
+    forbidden = SYSTEM_FORBIDDEN.get(layer)
     if forbidden and re.fullmatch(forbidden, name):
-        return f"{path}: <{name}> must not be known in {room}/"
+        return f"{path}: <{name}> must not be known in {layer}/"
     if is_sdp_core(path) and not re.fullmatch(SDP_CORE_SYSTEM, name):
         return f"{path}: <{name}> is not for the protocol core of sdp/"
     for pattern, places in ONLY_IN.items():
@@ -137,7 +137,7 @@ def check_system_include(path, name):
 def includes(files):
     found = []
     for path, text in files.items():
-        if not tree.room_of(path) or not tree.is_c(path) or text is None:
+        if not tree.layer_of(path) or not tree.is_c(path) or text is None:
             continue
         for kind, name in INCLUDE.findall(text):
             if kind == "<":
@@ -149,19 +149,19 @@ def includes(files):
 
 # --- no circles ---------------------------------------------------------------
 
-def include_graph(files, room):
+def include_graph(files, layer):
     def targets_of(path, text):
         targets = [resolve(files, path, name)
                    for kind, name in INCLUDE.findall(text) if kind == "\""]
         return [t for t in targets if t]
-    return circles.by_includes(files, room, targets_of)
+    return circles.by_includes(files, layer, targets_of)
 
 
 def no_circles(files):
     """By includes; check_circles.py knows the symbols as well."""
-    found = [line for room in circles.ROOMS
-             for line in circles.find(include_graph(files, room),
-                                      circles.KNOWN.get(room, frozenset()))]
+    found = [line for layer in circles.LAYERS
+             for line in circles.find(include_graph(files, layer),
+                                      circles.KNOWN.get(layer, frozenset()))]
     return found + circles.against_order(include_graph(files, "rnic"),
                                          circles.modules(files))
 
@@ -238,8 +238,8 @@ def mirror(files):
     found = []
     exceptions = load_exceptions(files.get("tests/meta/untested.txt") or "")
     for path in files:
-        room = tree.room_of(path)
-        if room not in MIRRORED or not path.endswith(".c"):
+        layer = tree.layer_of(path)
+        if layer not in MIRRORED or not path.endswith(".c"):
             continue
         wanted = re.sub(r"^providers/usiw/", "providers/", path)
         wanted = "tests/" + wanted[:-2] + "_test.c"
@@ -426,7 +426,7 @@ OUR_FUNCTION = re.compile(r"`((?:rnic|smpa|usiw|usiwdv|kabi|util|cm|sdp)_\w+)"
                           r"\(\)`")
 ANY_FUNCTION = re.compile(r"`(\w+)\(\)`")
 TOP = "|".join(re.escape(r) for r in
-               tree.ROOMS + ("tests", "doc", "cmake", "scripts",
+               tree.LAYERS + ("tests", "doc", "cmake", "scripts",
                              "pyverbs-tests"))
 NAMED_FILE = re.compile(rf"`((?:{TOP})/[\w./-]+\.\w+)`")
 NAMED_FOLDER = re.compile(rf"`((?:{TOP})/(?:[\w.-]+/)*)`")
@@ -549,7 +549,7 @@ def preload_map(files):
     return found
 
 
-# --- both doors and asserts ----------------------------------------------------
+# --- asserts ----------------------------------------------------
 
 SIDE_EFFECT = re.compile(r"\bassert\s*\((?:[^;]*?(?:\+\+|--|[^=!<>]=[^=])|"
                          r"[^;]*\b\w*(?:trylock|_put|_push|_pop|_lock)\()")
@@ -558,7 +558,7 @@ SIDE_EFFECT = re.compile(r"\bassert\s*\((?:[^;]*?(?:\+\+|--|[^=!<>]=[^=])|"
 def assert_effect(files):
     found = []
     for path, text in files.items():
-        if text is None or not tree.room_of(path) or not tree.is_c(path):
+        if text is None or not tree.layer_of(path) or not tree.is_c(path):
             continue
         body = tree.strip_comments(text)
         for match in SIDE_EFFECT.finditer(body):

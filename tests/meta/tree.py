@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 
-ROOMS = ("abi", "util", "libsiw-mpa", "rnic", "providers/usiw", "kernel-abi",
+LAYERS = ("abi", "util", "libsiw-mpa", "rnic", "providers/usiw", "kernel-abi",
          "sdp", "tools", "bench")
 BUILD_DIR = re.compile(r"^(build(-[a-z]+)?|obj-.*|\.git|\.cache)$")
 
@@ -41,11 +41,11 @@ def read(root):
     return files
 
 
-def room_of(path):
-    """The room a file is in, or None."""
-    for room in ROOMS:
-        if path.startswith(room + "/"):
-            return room
+def layer_of(path):
+    """The layer a file is in, or None."""
+    for layer in LAYERS:
+        if path.startswith(layer + "/"):
+            return layer
     return None
 
 
