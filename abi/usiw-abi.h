@@ -16,6 +16,14 @@
 
 #define USIW_CACHE_LINE 64
 
+/*
+ * The abi_version of a device below class/infiniband_verbs.  libibverbs gives
+ * the device to no provider that supports another one.  It was 1 until
+ * providers compared the interface (usiw_interface), so that a provider that
+ * does not compare it gets no device.
+ */
+#define USIW_UVERBS_ABI 2
+
 /* Ring header.  Each of the two free-running indices has its own cache line. */
 struct usiw_ring_hdr {
 	_Atomic uint32_t prod_idx; /* written by the producer only */

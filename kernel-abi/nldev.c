@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../abi/usiw-abi.h"
 #include "../rnic/rnic.h"
 #include "sysfs.h"
 
@@ -396,7 +397,7 @@ static int answer_chardev(const struct kabi_nldev *nldev,
 			    devt_encode(KABI_UVERBS_MAJOR,
 					KABI_UVERBS_MINOR_BASE +
 						dev->attr->uverbs_num),
-			    KABI_UVERBS_ABI, name);
+			    USIW_UVERBS_ABI, name);
 	} else {
 		put_chardev(reply, devt_encode(KABI_MISC_MAJOR, KABI_UCM_MINOR),
 			    KABI_UCM_ABI, "rdma_cm");

@@ -15,8 +15,14 @@
 
 #include "../util/interpose.h"
 #include "../util/log.h"
+#include "rnic-dl.h"
 
 #define LIBRARY "libibverbs.so.1"
+#define PROVIDER "libusiw-rdmav"
+/* More providers of usiw than this are not looked at. */
+#define PROVIDERS_MAX 8
+/* The RNIC library of builds whose provider does not compare usiw_interface. */
+#define RNIC_UNCOMPARED "libusiw-rnic.so"
 /* The file in which libibverbs finds the provider's name. */
 #define DRIVER_FILE "/etc/libibverbs.d/usiw.driver"
 /* Limit of the search for the number of a provider ABI. */
@@ -134,33 +140,41 @@ void kabi_provider_check(void)
 			 number, dir);
 }
 
-struct libraries {
-	unsigned cnt;
-	const char *paths[2]; /* the dynamic linker's */
+/* ---- what the process has loaded ----------------------------------------- */
+
+struct objects {
+	const char *prefix; /* of the file names */
+	size_t max, cnt;
+	const char *paths[PROVIDERS_MAX]; /* the dynamic linker's */
 };
 
-/* For dl_iterate_phdr(): each libibverbs, up to two. */
-static int library_note(struct dl_phdr_info *info, size_t size, void *arg)
+static const char *file_name(const char *path)
 {
-	const char *name = info->dlpi_name ? info->dlpi_name : "";
-	const char *base = strrchr(name, '/');
-	struct libraries *found = arg;
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* For dl_iterate_phdr(), which goes by the order of loading. */
+static int object_note(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char *path = info->dlpi_name ? info->dlpi_name : "";
+	struct objects *found = arg;
 
 	(void)size;
-	base = base ? base + 1 : name;
-	if (strncmp(base, LIBRARY, sizeof(LIBRARY) - 1) == 0)
-		found->paths[found->cnt++] = name;
-	return found->cnt == 2;
+	if (strncmp(file_name(path), found->prefix, strlen(found->prefix)) == 0)
+		found->paths[found->cnt++] = path;
+	return found->cnt == found->max;
 }
 
 void kabi_provider_check_libraries(void)
 {
 	static atomic_bool is_told;
-	struct libraries found = { 0 };
+	struct objects found = { .prefix = LIBRARY, .max = 2 };
 
 	if (atomic_load_explicit(&is_told, memory_order_relaxed))
 		return;
-	dl_iterate_phdr(library_note, &found);
+	dl_iterate_phdr(object_note, &found);
 	if (found.cnt == 2 &&
 	    !atomic_exchange_explicit(&is_told, true, memory_order_relaxed))
 		util_err("kabi",
@@ -168,4 +182,63 @@ void kabi_provider_check_libraries(void)
 			 "first that asks sees devices of usiw; let all parts "
 			 "of the program load the same one",
 			 found.paths[0], found.paths[1]);
+}
+
+/* A function of the RNIC library that the provider uses.  NULL: it has none. */
+static const void *provider_rnic(const char *path)
+{
+	void *provider = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	const void *call = NULL;
+
+	if (provider) {
+		call = dlsym(provider, "rnic_device_list");
+		dlclose(provider); /* libibverbs still holds it */
+	}
+	return call;
+}
+
+static bool is_uncompared(const void *rnic_call)
+{
+	Dl_info info;
+
+	return rnic_call && dladdr(rnic_call, &info) && info.dli_fname &&
+	       strncmp(file_name(info.dli_fname), RNIC_UNCOMPARED,
+		       strlen(RNIC_UNCOMPARED)) == 0;
+}
+
+static const char *own_file(void)
+{
+	Dl_info own;
+
+	return dladdr((const void *)(uintptr_t)own_file, &own) && own.dli_fname
+		       ? own.dli_fname
+		       : "the library that shows the devices";
+}
+
+void kabi_provider_check_first(void)
+{
+	static atomic_bool is_done;
+	struct objects found = { .prefix = PROVIDER, .max = PROVIDERS_MAX };
+	const void *own = (const void *)(uintptr_t)kabi_rnic()->device_list;
+
+	if (atomic_load_explicit(&is_done, memory_order_relaxed))
+		return;
+	/* The linker's lock is held meanwhile: no dlopen() in there. */
+	dl_iterate_phdr(object_note, &found);
+	for (size_t i = 0; i < found.cnt; i++) {
+		const void *call = provider_rnic(found.paths[i]);
+
+		if (call != own && !is_uncompared(call))
+			continue; /* it compares, and logs the difference */
+		if (!atomic_exchange_explicit(&is_done, true,
+					      memory_order_relaxed) &&
+		    call != own)
+			util_err("kabi",
+				 "the provider %s and %s are of two builds of "
+				 "usiw: libibverbs gives this provider no "
+				 "device: start the program by the usiw run of "
+				 "one of them, or remove the other",
+				 found.paths[i], own_file());
+		return;
+	}
 }

@@ -16,4 +16,11 @@ void kabi_provider_check(void);
  */
 void kabi_provider_check_libraries(void);
 
+/*
+ * Logs, once, that libibverbs asks a provider first that is of another build
+ * and cannot say so: one from before usiw_interface, which USIW_UVERBS_ABI
+ * keeps from the devices.  To be called when the providers are loaded.
+ */
+void kabi_provider_check_first(void);
+
 #endif

@@ -10,8 +10,10 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "../abi/usiw-abi.h"
 #include "../util/env.h"
 #include "../util/log.h"
+#include "provider.h"
 #include "rnic-dl.h"
 
 #define TREE_PATH_MAX 256
@@ -224,6 +226,19 @@ static int show_dev(const struct rnic_device_attr *attr,
 
 COUNTERS(SHOW_COUNTER)
 
+/*
+ * No provider matches by it.  libibverbs reads it for the first provider that
+ * it asks about a device, which is when all providers are loaded.
+ */
+static int show_modalias(const struct rnic_device_attr *attr,
+			 const struct kabi_node *node, char *buf, size_t size)
+{
+	(void)attr;
+	(void)node;
+	kabi_provider_check_first();
+	return snprintf(buf, size, "usiw:" USIW_INTERFACE "\n");
+}
+
 bool kabi_node_is_fixed(const struct kabi_node *node)
 {
 	return node->row->text;
@@ -278,6 +293,7 @@ static const struct tree_row tree_rows[] = {
 	TEXT(IBDEV "hca_type", "usiw\n"),
 	TEXT(IBDEV "board_id", "usiw\n"),
 	TEXT(IBDEV "device/numa_node", "-1\n"),
+	SHOW(IBDEV "device/modalias", show_modalias),
 	LINK(IBDEV "device/infiniband/%d", "/sys/class/infiniband/%d"),
 	LINK(IBDEV "device/infiniband_verbs/%u",
 	     "/sys/class/infiniband_verbs/%u"),
@@ -320,7 +336,7 @@ static const struct tree_row tree_rows[] = {
 	TEXT("/sys/class/infiniband_verbs/abi_version", "6\n"),
 	SHOW(UVERBS "ibdev", show_ibdev),
 	SHOW(UVERBS "dev", show_dev),
-	TEXT(UVERBS "abi_version", STRING(KABI_UVERBS_ABI) "\n"),
+	TEXT(UVERBS "abi_version", STRING(USIW_UVERBS_ABI) "\n"),
 	LINK(UVERBS "device", IBDEV "device"),
 
 	TEXT(UCM "abi_version", STRING(KABI_UCM_ABI) "\n"),

@@ -21,8 +21,7 @@
 #define KABI_MISC_MAJOR 10
 #define KABI_UCM_MINOR 1000192
 
-/* Revisions of the interfaces behind those devices. */
-#define KABI_UVERBS_ABI 1
+/* Revision of the interface of rdma_cm; uverbs: USIW_UVERBS_ABI. */
 #define KABI_UCM_ABI 4
 
 enum kabi_node_type {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../../abi/usiw-abi.h"
 #include "../../util/log.h"
 
 /* USIW_INTERFACE of the library that is preloaded.  Old builds do not have it.
@@ -25,10 +26,11 @@ static const char *file_of(const void *addr)
 	return "the library that shows the devices";
 }
 
-bool usiw_interface_fits(void)
+bool usiw_interface_fits(uint32_t abi_version)
 {
 	static atomic_bool is_told;
-	const char *shown = usiw_interface;
+	const char *shown = abi_version == USIW_UVERBS_ABI ? usiw_interface
+							   : NULL;
 
 	if (shown && strcmp(shown, own_interface) == 0)
 		return true;

@@ -15,19 +15,23 @@
 
 #define DEVICE_PREFIX "usiw_"
 
-/* The abi_version of a device below class/infiniband_verbs. */
-#define USIW_UVERBS_ABI 1
+/* rdma-core 35 put num_ports before it. */
+static uint32_t abi_version(const struct verbs_sysfs_dev *sysfs_dev)
+{
+	return usiw_library.layout->layout < 35 ? sysfs_dev->num_ports
+						: sysfs_dev->abi_ver;
+}
 
 /*
- * Matches by name, because the sysfs tree shows no modalias.  No kernel driver
- * names its devices usiw_*.  The devices belong to the RNIC library that the
- * preload library loaded, which must be the provider's.
+ * Matches by name: no kernel driver names its devices usiw_*.  The devices
+ * belong to the RNIC library that the preload library loaded, which must be the
+ * provider's.
  */
 static bool device_match(struct verbs_sysfs_dev *sysfs_dev)
 {
 	return strncmp(sysfs_dev->ibdev_name, DEVICE_PREFIX,
 		       strlen(DEVICE_PREFIX)) == 0 &&
-	       usiw_interface_fits();
+	       usiw_interface_fits(abi_version(sysfs_dev));
 }
 
 static struct verbs_device *device_alloc(struct verbs_sysfs_dev *sysfs_dev)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""libibverbs_test.py CMAKE FAKE_DIR: a libibverbs or an installation that does
-not fit.  One line says what to do, and the program goes on."""
+"""libibverbs_test.py CMAKE FAKE_DIR OLD_DIR: a libibverbs or an installation
+that does not fit.  One line says what to do, and the program goes on."""
 import ctypes
 import glob
 import os
@@ -15,7 +15,8 @@ import harness  # noqa: E402
 from harness import BUILD, Skip, Test, check  # noqa: E402
 from prefix import directory_of, install  # noqa: E402
 
-FAKE = sys.argv.pop(1)
+FAKE, OLD = sys.argv[1:3]
+del sys.argv[1:3]
 DRIVER_FILE = "/etc/libibverbs.d/usiw.driver"
 # A program that merely looks whether there are devices.
 LOOKER = ["/usr/bin/python3", "-c",
@@ -227,6 +228,64 @@ def provider_of_another_build():
                "start the program by the usiw run of one of them")
 
 
+def old_provider(test):
+    """A provider that compares nothing, under the name for each number."""
+    path = directory_of(test, "old")
+    shutil.copy(os.path.join(OLD, "libusiw-rnic.so"), path)
+    for number in (34, 57, 59, 64, 65):
+        shutil.copy(os.path.join(OLD, "libusiw.so"),
+                    os.path.join(path, f"libusiw-rdmav{number}.so"))
+    return os.path.join(path, "libusiw")
+
+
+def provider_before_comparisons():
+    """The provider of 0.1.0 cannot say that it does not fit.  It gets no
+    device, the preload library speaks for it, and one behind it is asked."""
+    with Test("a provider that compares nothing") as test:
+        prefix, usiw = installed(test)
+        preload = preload_of(prefix)
+        own = names_provider(prefix)
+        old = old_provider(test)
+
+        def looked(drivers, words, codes=(0,)):
+            text = run(test, "looker", words, {"LD_PRELOAD": preload,
+                                               "RDMAV_DRIVERS": drivers,
+                                               "USIW_INTERFACES": "lo"}, codes)
+            check("the old provider opens" not in text, text)
+            return text
+        text = looked(old, LOOKER)
+        expect(text, f"the provider {old}-rdmav", f"and {preload} are of two "
+               "builds of usiw", "goes on",
+               "start the program by the usiw run of one of them")
+        text = looked(old, ["ibv_devinfo"], codes=(255,))
+        expect(text, TWO_BUILDS, "No IB devices found")
+        expect(looked(f"{old}:{own}", ["ibv_devinfo"]), TWO_BUILDS, SHOWN)
+        text = looked(f"{own}:{old}", ["ibv_devinfo"])
+        expect(text, SHOWN)
+        check(TWO_BUILDS not in text, text)
+        text = run(test, "run", [usiw, "run", "--", "ibv_devinfo"],
+                   {"RDMAV_DRIVERS": old, "USIW_INTERFACES": "lo"})
+        expect(text, SHOWN)
+        check(TWO_BUILDS not in text, text)
+
+
+def preload_before_comparisons():
+    """The preload library of 0.1.0 does not say what it is of."""
+    with Test("a preload library that names no interface") as test:
+        prefix, _ = installed(test)
+        preload = preload_of(prefix)
+        with open(preload, "r+b") as file:
+            octets = file.read()
+            check(b"usiw_interface\0" in octets, f"no symbol in {preload}")
+            file.seek(0)
+            file.write(octets.replace(b"usiw_interface\0",
+                                      b"usiw_interfac_\0"))
+        text = run(test, "looker", LOOKER, {
+            "LD_PRELOAD": preload, "RDMAV_DRIVERS": names_provider(prefix)})
+        expect(text, TWO_BUILDS, "goes on",
+               "start the program by the usiw run of one of them")
+
+
 def parts_of_two_builds():
     """An installation over another that was not removed as a whole."""
     with Test("the RNIC library of another build") as test:
@@ -264,6 +323,8 @@ CASES = [("unknown", unknown_number), ("two", second_library),
          ("provider", provider_removed), ("rnic", rnic_removed), ("cut", rnic_cut_off),
          ("unnamed", nobody_names_the_provider), ("builds", two_builds),
          ("foreign", provider_of_another_build),
+         ("old-provider", provider_before_comparisons),
+         ("old-preload", preload_before_comparisons),
          ("parts", parts_of_two_builds), ("read-only", read_only)]
 
 if __name__ == "__main__":

@@ -273,8 +273,8 @@ static void character_devices_have_name_number_and_revision(void **state)
 		uint64_t devt, abi;
 	} cases[] = {
 		/* 231:1192 and 10:1000192 as the kernel packs them */
-		{ 0, "uverbs", "uverbs1000", 0x40e7a8, 1 },
-		{ 1, "uverbs", "uverbs1001", 0x40e7a9, 1 },
+		{ 0, "uverbs", "uverbs1000", 0x40e7a8, 2 },
+		{ 1, "uverbs", "uverbs1001", 0x40e7a9, 2 },
 		{ -1, "rdma_cm", "rdma_cm", 0xf4300a00, 4 },
 		{ 0, "rdma_cm", "rdma_cm", 0xf4300a00, 4 },
 	};

@@ -9,7 +9,8 @@
 #include "../../providers/usiw/interface.h"
 
 /* What the provider says on stderr while it is asked. */
-static bool asked(const char *interface, char *ret_text, size_t size)
+static bool asked(const char *interface, uint32_t abi_version, char *ret_text,
+		  size_t size)
 {
 	int pipe_fd[2], saved = dup(STDERR_FILENO);
 	bool fits;
@@ -19,7 +20,7 @@ static bool asked(const char *interface, char *ret_text, size_t size)
 	assert_int_equal(pipe(pipe_fd), 0);
 	assert_true(dup2(pipe_fd[1], STDERR_FILENO) >= 0);
 	close(pipe_fd[1]);
-	fits = usiw_interface_fits();
+	fits = usiw_interface_fits(abi_version);
 	assert_true(dup2(saved, STDERR_FILENO) >= 0);
 	close(saved);
 	len = read(pipe_fd[0], ret_text, size - 1);
@@ -33,23 +34,52 @@ static void same_build_fits_without_a_word(void **state)
 {
 	char text[1024];
 
-	assert_true(asked(USIW_INTERFACE, text, sizeof(text)));
+	assert_true(asked(USIW_INTERFACE, USIW_UVERBS_ABI, text, sizeof(text)));
 	assert_string_equal(text, "");
 }
 
 static void another_build_is_refused_and_told_once(void **state)
 {
-	struct verbs_sysfs_dev dev = { .ibdev_name = "usiw_lo" };
+	struct verbs_sysfs_dev dev = { .ibdev_name = "usiw_lo",
+				       .abi_ver = USIW_UVERBS_ABI };
 	char text[1024];
 
-	assert_false(asked("otherone", text, sizeof(text)));
+	assert_false(asked("otherone", USIW_UVERBS_ABI, text, sizeof(text)));
 	assert_non_null(strstr(text, "are of two builds of usiw"));
 	assert_non_null(strstr(text, "interface_test"));
 	assert_false(usiw_device_ops.match_device(&dev));
-	assert_false(asked("otherone", text, sizeof(text)));
+	assert_false(asked("otherone", USIW_UVERBS_ABI, text, sizeof(text)));
 	assert_string_equal(text, "");
-	assert_true(asked(USIW_INTERFACE, text, sizeof(text)));
+	assert_true(asked(USIW_INTERFACE, USIW_UVERBS_ABI, text, sizeof(text)));
 	assert_true(usiw_device_ops.match_device(&dev));
+}
+
+/* A device of 0.1.0, although a preload library of this build is loaded too. */
+static void device_of_another_abi_is_refused(void **state)
+{
+	struct verbs_sysfs_dev dev = { .ibdev_name = "usiw_lo" };
+	char text[1024];
+
+	assert_false(asked(USIW_INTERFACE, 1, text, sizeof(text)));
+	for (uint32_t abi = 0; abi < 4; abi++) {
+		dev.abi_ver = abi;
+		assert_int_equal(usiw_device_ops.match_device(&dev),
+				 abi == USIW_UVERBS_ABI);
+	}
+}
+
+/* There num_ports is not, and abi_ver has its place. */
+static void rdma_core_34_has_the_abi_elsewhere(void **state)
+{
+	static const struct usiw_library_layout v34 = { .layout = 34 };
+	const struct usiw_library_layout *was = usiw_library.layout;
+	struct verbs_sysfs_dev dev = { .ibdev_name = "usiw_lo",
+				       .num_ports = USIW_UVERBS_ABI };
+
+	assert_false(usiw_device_ops.match_device(&dev));
+	usiw_library.layout = &v34;
+	assert_true(usiw_device_ops.match_device(&dev));
+	usiw_library.layout = was;
 }
 
 int main(void)
@@ -57,6 +87,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_build_fits_without_a_word),
 		cmocka_unit_test(another_build_is_refused_and_told_once),
+		cmocka_unit_test(device_of_another_abi_is_refused),
+		cmocka_unit_test(rdma_core_34_has_the_abi_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

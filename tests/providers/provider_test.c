@@ -19,7 +19,8 @@ static void devices_are_told_by_name(void **state)
 		{ "siw_lo", false },   { "mlx5_0", false },
 		{ "xusiw_lo", false }, { "", false },
 	};
-	struct verbs_sysfs_dev dev = { .sysfs_name = "uverbs1000" };
+	struct verbs_sysfs_dev dev = { .sysfs_name = "uverbs1000",
+				       .abi_ver = USIW_UVERBS_ABI };
 	size_t i;
 
 	for (i = 0; i < ARRAY_LEN(rows); i++) {
