@@ -37,8 +37,9 @@ def trace(command, preload):
             command = ["env", "LD_PRELOAD=" + preload] + command
         else:
             command = ["env", "LD_NOTHING=" + "x"] + command
+        # Python lists its directory again if another test writes there.
         subprocess.run(["strace", "-ff", "-o", where + "/t"] + command,
-                       check=True, env=env, stdout=subprocess.DEVNULL)
+                       check=True, env=env, stdout=subprocess.DEVNULL, cwd="/")
         # one list per process, in order of pids
         return [calls(os.path.join(where, name))
                 for name in sorted(os.listdir(where),
