@@ -40,7 +40,8 @@ def built(build):
                                   capture_output=True, text=True).stdout
             found = re.fullmatch(rf"{name} ({SEMANTIC})", text.strip())
             yield f"{name} --version", found and found.group(1)
-    for path in glob.glob(os.path.join(build, "*", "**", "*.pc"),
+    # releases/ has those of rdma-core, after make releases.
+    for path in glob.glob(os.path.join(build, "*", "**", "*siw*.pc"),
                           recursive=True):
         found = re.search(rf"^Version: ({SEMANTIC})$", read(path), re.M)
         yield os.path.basename(path), found and found.group(1)
