@@ -274,16 +274,21 @@ static int log_begin(int *ret_stderr)
 	return fd;
 }
 
-static void log_end(int fd, int old_stderr, char *ret_text, size_t size)
+/* Demands a line like "qp 0x001234: aborted: V3: MSeq is not the next one". */
+static void log_end(int fd, int old_stderr)
 {
+	char text[4096];
 	ssize_t len;
 
 	must(dup2(old_stderr, STDERR_FILENO) == STDERR_FILENO);
 	close(old_stderr);
-	len = pread(fd, ret_text, size - 1, 0);
+	len = pread(fd, text, sizeof(text) - 1, 0);
 	must(len >= 0);
-	ret_text[len] = '\0';
+	text[len] = '\0';
 	close(fd);
+	if (!strstr(text, ": aborted: V"))
+		fprintf(stderr, "said: %s\n", text);
+	must(strstr(text, ": aborted: V"));
 }
 
 static void send_bad(struct sdp_link *bad, struct sdp_link *good,
@@ -292,18 +297,13 @@ static void send_bad(struct sdp_link *bad, struct sdp_link *good,
 	const struct bad_message *m = arg;
 	struct octets o = m->make();
 	int fd, old_stderr;
-	char text[4096];
 
 	printf("%s\n", m->name);
 	fflush(stdout);
 	fd = log_begin(&old_stderr);
 	post(bad, &o);
 	expect_reset(good);
-	log_end(fd, old_stderr, text, sizeof(text));
-	/* "qp 0x001234: aborted: V3: MSeq is not the next one" */
-	if (!strstr(text, ": aborted: V"))
-		fprintf(stderr, "said: %s\n", text);
-	must(strstr(text, ": aborted: V"));
+	log_end(fd, old_stderr);
 }
 
 /* Data after DisConn, and the same MSeq twice. */
@@ -315,10 +315,13 @@ static void send_twice(struct sdp_link *bad, struct sdp_link *good,
 		message((struct sdp_msg){ .mid = SDP_MID_DATA,
 					  .mseq = o.buf[3] == SDP_MID_DISCONN },
 			1);
+	int fd, old_stderr;
 
+	fd = log_begin(&old_stderr);
 	post(bad, &o);
 	post(bad, &more);
 	must(sdp_link_wait(good, SDP_LINK_CLOSED, soon()) > 0);
+	log_end(fd, old_stderr);
 	must(sdp_conn_fault(good->conn) != SDP_FAULT_NONE);
 }
 
