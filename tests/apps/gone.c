@@ -74,8 +74,7 @@ struct row {
 	uint32_t len;
 };
 
-/* ---- the program's own faults ---------------------------------------------
- */
+/* ---- the program's own faults ------------------------------------------- */
 
 static sigjmp_buf own_jump;
 static void *volatile own_addr;
@@ -112,8 +111,7 @@ static void own_fault(uint8_t *gone)
 	NEEDS(own_addr == gone + 5);
 }
 
-/* ---- a connection to ourselves --------------------------------------------
- */
+/* ---- a connection to ourselves ------------------------------------------ */
 
 struct pair {
 	struct rdma_event_channel *channel;
@@ -213,8 +211,7 @@ static void pair_disconnect(struct pair *p)
 	NEEDS(rdma_destroy_id(p->passive) == 0);
 }
 
-/* ---- memory that goes -----------------------------------------------------
- */
+/* ---- memory that goes --------------------------------------------------- */
 
 struct area {
 	uint8_t *mem;
@@ -266,8 +263,7 @@ static void area_close(struct area *a)
 	close(a->fd);
 }
 
-/* ---- work ------------------------------------------------------------------
- */
+/* ---- work --------------------------------------------------------------- */
 
 static uint64_t now_ms(void)
 {

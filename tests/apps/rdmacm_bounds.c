@@ -4,8 +4,7 @@
 
 #include <pthread.h>
 
-/* ---- backlog --------------------------------------------------------------
- */
+/* ---- backlog ------------------------------------------------------------ */
 
 #define DIALLERS 3
 
@@ -61,8 +60,7 @@ void rdmacm_backlog(void)
 		backlog_of(backlogs[i].backlog, backlogs[i].wait_cnt);
 }
 
-/* ---- private data ---------------------------------------------------------
- */
+/* ---- private data ------------------------------------------------------- */
 
 static void data_is(const struct rdma_conn_param *conn, const void *data,
 		    uint8_t len)
@@ -125,8 +123,7 @@ void rdmacm_data(void)
 	}
 }
 
-/* ---- an edge per event ----------------------------------------------------
- */
+/* ---- an edge per event -------------------------------------------------- */
 
 /* Drained to EAGAIN after each edge, as EPOLLET wants it. */
 void rdmacm_edge(void)
@@ -166,8 +163,7 @@ void rdmacm_edge(void)
 	rdma_destroy_event_channel(chan);
 }
 
-/* ---- the end, in any order ------------------------------------------------
- */
+/* ---- the end, in any order ---------------------------------------------- */
 
 struct link {
 	struct rdma_event_channel *chan[2];
@@ -319,8 +315,7 @@ void rdmacm_order(void)
 	}
 }
 
-/* ---- an event that is not acknowledged ------------------------------------
- */
+/* ---- an event that is not acknowledged ---------------------------------- */
 
 static struct rdma_cm_event *held;
 static _Atomic bool is_acked, is_destroying;
@@ -375,8 +370,7 @@ void rdmacm_unacked(void)
 	rdma_destroy_event_channel(chan);
 }
 
-/* ---- addresses that cannot be reached; in a namespace of its own ----------
- */
+/* ---- addresses that cannot be reached; in a namespace of its own -------- */
 
 static void shell(const char *command)
 {

@@ -85,8 +85,7 @@ static int tos_of(const struct rdma_cm_id *id, int family)
 				 : sockopt_of(id, IPPROTO_IPV6, IPV6_TCLASS);
 }
 
-/* ---- a connection, and what is set on its way -----------------------------
- */
+/* ---- a connection, and what is set on its way --------------------------- */
 
 struct link {
 	struct rdma_event_channel *there, *here;
@@ -175,8 +174,7 @@ void rdmacm_tos(void)
 	tos_over(AF_INET6);
 }
 
-/* ---- ACK_TIMEOUT ----------------------------------------------------------
- */
+/* ---- ACK_TIMEOUT -------------------------------------------------------- */
 
 static void ack_timeout_of(uint8_t timeout, int ms)
 {
@@ -239,8 +237,7 @@ void rdmacm_ack_gone(char **words)
 	link_end(&l);
 }
 
-/* ---- REUSEADDR ------------------------------------------------------------
- */
+/* ---- REUSEADDR ---------------------------------------------------------- */
 
 static int bind_err(struct rdma_cm_id *id, union address addr)
 {
@@ -279,8 +276,7 @@ void rdmacm_reuseaddr(void)
 	id_end(id[2]);
 }
 
-/* ---- AFONLY ---------------------------------------------------------------
- */
+/* ---- AFONLY ------------------------------------------------------------- */
 
 /* Does an IPv4 address reach it? */
 static bool takes_v4(struct rdma_cm_id *listener)
@@ -361,8 +357,7 @@ void rdmacm_afonly_default(char **words)
 	id_end(id);
 }
 
-/* ---- what is no option ----------------------------------------------------
- */
+/* ---- what is no option -------------------------------------------------- */
 
 void rdmacm_no_option(void)
 {

@@ -151,8 +151,7 @@ void sim_fini(struct sim *s)
 	}
 }
 
-/* ---- memory
- * -------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------- */
 
 static struct sim_buf *buf_new(struct sim_end *e, uint32_t len,
 			       uint64_t *cookie)
@@ -205,8 +204,7 @@ static uint8_t *stag_mem(struct sim_end *e, uint32_t stag, uint64_t va,
 	return b->mem + off;
 }
 
-/* ---- the pipe
- * -------------------------------------------------------------------- */
+/* ---- the pipe ----------------------------------------------------------- */
 
 static struct sim_item *wire_add(struct sim_end *e)
 {
@@ -388,8 +386,7 @@ static bool poll_recv(struct sim *s, struct sim_end *e)
 	return true;
 }
 
-/* ---- the owner
- * ------------------------------------------------------------------- */
+/* ---- the owner ---------------------------------------------------------- */
 
 static bool pull_work(struct sim *s, struct sim_end *e)
 {
@@ -532,8 +529,7 @@ static bool end_carrier(struct sim *s)
 	return false;
 }
 
-/* ---- scheduler
- * --------------------------------------------------------------------- */
+/* ---- scheduler ---------------------------------------------------------- */
 
 static bool act(struct sim *s, struct sim_end *e, unsigned int what)
 {
@@ -638,8 +634,7 @@ void sim_open(struct sim *s)
 		must(sim_step(s));
 }
 
-/* ---- the ULPs
- * ------------------------------------------------------------------------ */
+/* ---- the ULPs ----------------------------------------------------------- */
 
 bool sim_send(struct sim *s, struct sim_end *e, uint32_t len, uint8_t flags)
 {

@@ -18,8 +18,7 @@
 /* Beyond what any process maps. */
 #define BAD_POINTER 0xdead000000000000u
 
-/* ---- lengths ---------------------------------------------------------------
- */
+/* ---- lengths ------------------------------------------------------------ */
 
 /* Newer than the header. */
 enum { CMD_RESOLVE_IB_SERVICE = 23, CMD_WRITE_CM_EVENT = 24 };
@@ -149,8 +148,7 @@ static void unknown_ids_are_not_found(void **state)
 	ucm_close(&u);
 }
 
-/* ---- pointers --------------------------------------------------------------
- */
+/* ---- pointers ----------------------------------------------------------- */
 
 static const uint64_t bad_pointers[] = { 0, 8, BAD_POINTER, UINT64_MAX };
 
@@ -223,8 +221,7 @@ static void a_bad_pointer_costs_no_event(void **state)
 	ucm_close(&u);
 }
 
-/* ---- answers ---------------------------------------------------------------
- */
+/* ---- answers ------------------------------------------------------------ */
 
 static void port_spaces_without_streams_are_refused(void **state)
 {

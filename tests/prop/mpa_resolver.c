@@ -123,8 +123,7 @@ static void segment(struct resolver *r, uint32_t seq, const uint8_t *octets,
 	deliver(r);
 }
 
-/* ---- the stream -----------------------------------------------------------
- */
+/* ---- the stream --------------------------------------------------------- */
 
 static uint8_t stream[STREAM_MAX];
 

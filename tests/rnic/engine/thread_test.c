@@ -93,8 +93,7 @@ static void arming_unparks(void **state)
 	rnicpair_close(&p);
 }
 
-/* ---- threads that sleep on the sockets -----------------------------------
- */
+/* ---- threads that sleep on the sockets ---------------------------------- */
 
 /* Return: whether one of both is readable in time. */
 static bool sleep_on(int fd, struct rnicpair_side *s, int ms)

@@ -49,8 +49,7 @@ extern const struct sock_case accept_cases[], address_cases[], chk_cases[],
 	splice_cases[], stdio_cases[], stream_cases[], syscall_cases[],
 	thread_cases[];
 
-/* ---- what a case prints ---------------------------------------------------
- */
+/* ---- what a case prints ------------------------------------------------- */
 
 /* One line of the text; the case's name stands before it. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -90,8 +89,7 @@ void show_poll(const char *what, int fd, short events);
 void show_so_error(const char *what, int fd);
 void show_option(const char *what, int fd, int level, int name);
 
-/* ---- waiting --------------------------------------------------------------
- */
+/* ---- waiting ------------------------------------------------------------ */
 
 void nap(void);
 #define UNTIL(condition)                                                       \
@@ -110,8 +108,7 @@ void wait_sent(int fd);
 void wait_process_asleep(pid_t pid);
 void wait_thread_asleep(pid_t tid);
 
-/* ---- addresses and connections --------------------------------------------
- */
+/* ---- addresses and connections ------------------------------------------ */
 
 extern int fixture_family; /* AF_INET, or AF_INET6 */
 
@@ -161,8 +158,7 @@ struct pair pair_used(void);
 /* The peer is gone by a reset, and the server end knows. */
 int reset_new(void);
 
-/* ---- data -----------------------------------------------------------------
- */
+/* ---- data --------------------------------------------------------------- */
 
 void send_text(int fd, const char *text);
 /* Sends so many octets of the pattern that begins at @offset. */
@@ -185,8 +181,7 @@ void set_nonblocking(int fd, bool is_on);
 void set_int(int fd, int level, int name, int value);
 void set_timeout(int fd, int name, int ms);
 
-/* ---- processes, threads, signals ------------------------------------------
- */
+/* ---- processes, threads, signals ---------------------------------------- */
 
 /* A child that calls @run and exits with 0. */
 pid_t child_start(void (*run)(void *), void *arg);

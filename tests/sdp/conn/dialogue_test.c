@@ -13,8 +13,7 @@
 	MODE(SDP_MODE_PIPELINED),                                              \
 		OUT("00100007 00000014 00000000 00000000 00000004")
 
-/* ---- the four mechanisms, begun and carried out (SDP-77, SDP-78) ----------
- */
+/* ---- the four mechanisms, begun and carried out (SDP-77, SDP-78) -------- */
 
 static const struct step copies_out[] = {
 	SEND(1, 5, 0), OUT("001000ff 00000015 00000000 00000000"), DONE,
@@ -194,8 +193,7 @@ static void is_ready_for_all_that_the_mode_has(void **state)
 	DIALOGUE(sink_in_pipelined);
 }
 
-/* ---- every message that there is ------------------------------------------
- */
+/* ---- every message that there is ---------------------------------------- */
 
 static const struct step cancels_src_avail[] = {
 	SEND(1, 1000, RDMA),
@@ -365,8 +363,7 @@ static void posts_messages_in_the_order_of_their_numbers(void **state)
 	DIALOGUE(in_order);
 }
 
-/* ---- credit ---------------------------------------------------------------
- */
+/* ---- credit ------------------------------------------------------------- */
 
 #define DATA_IN(mseq) IN("001000ff 00000011 000000" mseq " 00000000")
 
@@ -427,8 +424,7 @@ static void counts_the_receives_of_each_connection(void **state)
 	script_fini(&idle);
 }
 
-/* ---- urgent octets --------------------------------------------------------
- */
+/* ---- urgent octets ------------------------------------------------------ */
 
 /* SDP-114: the flag is in the octet's own message, or in an earlier one. */
 static const struct step urgent_at_once[] = {
@@ -517,8 +513,7 @@ static void sends_urgent_octets_past_a_sink_avail(void **state)
 	DIALOGUE(urgent_behind_a_write);
 }
 
-/* ---- advertised memory ----------------------------------------------------
- */
+/* ---- advertised memory -------------------------------------------------- */
 
 #define ADVERTISES                                                             \
 	PEER_PIPELINES, POST(9, 1000, RDMA),                                   \
@@ -585,8 +580,7 @@ static void writes_what_it_had_advertised(void **state)
 	DIALOGUE(write_wins);
 }
 
-/* ---- modes ----------------------------------------------------------------
- */
+/* ---- modes -------------------------------------------------------------- */
 
 /* SDP-222: the Write that runs ends first, and is told of. */
 static const struct step leaves_pipelined_after_its_writes[] = {

@@ -11,8 +11,7 @@
 #include "hex.h"
 #include "sdpscript.h"
 
-/* ---- every violation (T96 to T107)
- * ------------------------------------------- */
+/* ---- every violation (T96 to T107) -------------------------------------- */
 
 static void none(struct script *s)
 {

@@ -17,8 +17,7 @@
 
 #include "sock-fixture.h"
 
-/* ---- a device that does what it is told to --------------------------------
- */
+/* ---- a device that does what it is told to ------------------------------ */
 
 #define PEER_MAX 8
 
@@ -150,8 +149,7 @@ const char *sdp_reason_str(enum sdp_reason reason)
 	return "";
 }
 
-/* ---- the test's hand -------------------------------------------------------
- */
+/* ---- the test's hand ---------------------------------------------------- */
 
 static struct sdp_acceptor *acceptor;
 static int fd;
@@ -257,8 +255,7 @@ static int end(void **state)
 	return close(ask_fd);
 }
 
-/* ---- cases -----------------------------------------------------------------
- */
+/* ---- cases -------------------------------------------------------------- */
 
 static void has_one_port_for_both_families(void **state)
 {

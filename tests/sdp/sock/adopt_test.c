@@ -25,8 +25,7 @@ void sdp_sock_end(struct sdp_sock *sock)
 	sdp_sock_become(sock, SDP_SOCK_TCP);
 }
 
-/* ---- connections ----------------------------------------------------------
- */
+/* ---- connections -------------------------------------------------------- */
 
 static int listen_new(void)
 {
@@ -49,8 +48,7 @@ static int dial(int listener)
 	return fd;
 }
 
-/* ---- tests ----------------------------------------------------------------
- */
+/* ---- tests -------------------------------------------------------------- */
 
 static void takes_what_is_marked(void **state)
 {

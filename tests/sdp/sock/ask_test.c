@@ -35,8 +35,7 @@
 #define LINK ((struct sdp_link *)(void *)&listeners)
 #define NO_FALLBACK (-1)
 
-/* ---- the rest of the layer: what it says, and what it was told -------------
- */
+/* ---- the rest of the layer: what it says, and what it was told ---------- */
 
 static enum sdp_policy policy;
 static enum sdp_way way;
@@ -219,8 +218,7 @@ void sdp_sock_tell(struct sdp_sock *of, int of_fd, short events)
 	change(&tell_cnt);
 }
 
-/* ---- the parts of a start -------------------------------------------------
- */
+/* ---- the parts of a start ----------------------------------------------- */
 
 int sdp_start_cover(struct sdp_sock *of, int of_fd)
 {
@@ -293,8 +291,7 @@ int sdp_start_undo(struct sdp_sock *of)
 	return 0;
 }
 
-/* ---- fixture --------------------------------------------------------------
- */
+/* ---- fixture ------------------------------------------------------------ */
 
 static int begin(void **state)
 {
@@ -353,8 +350,7 @@ static enum port where(void)
 	return port_of(fd);
 }
 
-/* ---- cases ----------------------------------------------------------------
- */
+/* ---- cases -------------------------------------------------------------- */
 
 #define FB(name) SDP_STAT_FALLBACK_##name
 

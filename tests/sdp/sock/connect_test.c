@@ -21,8 +21,7 @@
 
 #include "ports-fixture.h"
 
-/* ---- what the rest of the layer says --------------------------------------
- */
+/* ---- what the rest of the layer says ------------------------------------ */
 
 #define NO_FALLBACK (-1)
 
@@ -102,8 +101,7 @@ void sdp_stat_fell_back(struct sdp_stat_sock *stat,
 	fallback = (int)reason;
 }
 
-/* ---- fixture --------------------------------------------------------------
- */
+/* ---- fixture ------------------------------------------------------------ */
 
 static struct sdp_sock sock;
 static int fd;
@@ -144,8 +142,7 @@ static void set_nonblocking(void)
 	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
 }
 
-/* ---- cases ----------------------------------------------------------------
- */
+/* ---- cases -------------------------------------------------------------- */
 
 #define FB(name) SDP_STAT_FALLBACK_##name
 

@@ -14,8 +14,7 @@
 #include "sock/signals.h"
 #include "sock/stream.h"
 
-/* ---- the socket -----------------------------------------------------------
- */
+/* ---- the socket --------------------------------------------------------- */
 
 #define MANY 8
 
@@ -84,8 +83,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* ---- files and pipes of the program's --------------------------------------
- */
+/* ---- files and pipes of the program's ----------------------------------- */
 
 static void pipe_new(int *fds)
 {
@@ -108,8 +106,7 @@ static int file_new(void)
 	return fd;
 }
 
-/* ---- files ----------------------------------------------------------------
- */
+/* ---- files -------------------------------------------------------------- */
 
 static void file_offset_counts_what_was_sent(void **state)
 {
@@ -165,8 +162,7 @@ static void file_that_is_none_sends_nothing(void **state)
 	close(fd);
 }
 
-/* ---- pipes ----------------------------------------------------------------
- */
+/* ---- pipes -------------------------------------------------------------- */
 
 /* What is asked of the socket is certain to fit. */
 static void pipe_is_never_overrun(void **state)

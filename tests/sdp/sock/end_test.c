@@ -22,8 +22,7 @@ static char places[2];
 #define LINK ((struct sdp_link *)(void *)&places[0])
 #define PAST ((struct sdp_link *)(void *)&places[1])
 
-/* ---- what stands around it ------------------------------------------------
- */
+/* ---- what stands around it ---------------------------------------------- */
 
 static struct sdp_sock sock;
 static uint64_t now;
@@ -163,8 +162,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* ---- a socket -------------------------------------------------------------
- */
+/* ---- a socket ----------------------------------------------------------- */
 
 static void lingers_as_it_was_told(void **state)
 {
@@ -257,8 +255,7 @@ static void ends_what_the_state_has(void **state)
 	}
 }
 
-/* ---- the process ----------------------------------------------------------
- */
+/* ---- the process -------------------------------------------------------- */
 
 static void waits_for_nothing_before_sdp(void **state)
 {

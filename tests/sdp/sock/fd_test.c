@@ -26,8 +26,7 @@
 
 #include "sock-fixture.h"
 
-/* ---- what stands around it ------------------------------------------------
- */
+/* ---- what stands around it ---------------------------------------------- */
 
 static int close_cnt, end_cnt, watch_cnt, own_cnt, accept_fd;
 static bool accept_is_sdp;
@@ -123,8 +122,7 @@ void sdp_watch_return(struct sdp_sock *sock)
 	(void)sock;
 }
 
-/* ---- fixture --------------------------------------------------------------
- */
+/* ---- fixture ------------------------------------------------------------ */
 
 static int fd;
 static struct sdp_sock *sock;
@@ -161,8 +159,7 @@ static int private_new(void)
 	return made;
 }
 
-/* ---- made -----------------------------------------------------------------
- */
+/* ---- made --------------------------------------------------------------- */
 
 static void a_socket_of_the_program_has_an_entry(void **state)
 {
@@ -263,8 +260,7 @@ static void a_link_is_accepted_or_waits_on(void **state)
 	sdp_sock_become(sock, SDP_SOCK_TCP);
 }
 
-/* ---- closed ---------------------------------------------------------------
- */
+/* ---- closed ------------------------------------------------------------- */
 
 static void close_takes_the_entry_along(void **state)
 {
@@ -315,8 +311,7 @@ static void a_bad_range_closes_nothing(void **state)
 	assert_true(is_open(fd));
 }
 
-/* ---- duplicates -----------------------------------------------------------
- */
+/* ---- duplicates --------------------------------------------------------- */
 
 static void a_duplicate_is_the_same_socket(void **state)
 {
@@ -405,8 +400,7 @@ static void a_bad_duplicate_costs_nothing(void **state)
 	sdp_private_close(own);
 }
 
-/* ---- flags ----------------------------------------------------------------
- */
+/* ---- flags -------------------------------------------------------------- */
 
 static void flags_are_noted(void **state)
 {
@@ -432,8 +426,7 @@ static void flags_are_noted(void **state)
 	assert_int_equal(own_cnt, 7);
 }
 
-/* ---- a family for both ----------------------------------------------------
- */
+/* ---- a family for both -------------------------------------------------- */
 
 static int domain_of(int number)
 {

@@ -33,8 +33,7 @@
 
 #include "sock-fixture.h"
 
-/* ---- the rest of the layer ------------------------------------------------
- */
+/* ---- the rest of the layer ---------------------------------------------- */
 
 #define ACCEPTOR ((struct sdp_acceptor *)(void *)&links)
 #define LINK ((struct sdp_link *)(void *)&links)
@@ -167,8 +166,7 @@ void sdp_watch_twin(struct sdp_sock *of, int how, int twin_fd)
 	watch_cnt++;
 }
 
-/* ---- fixture --------------------------------------------------------------
- */
+/* ---- fixture ------------------------------------------------------------ */
 
 static int fd;
 static union sdp_addr name;
@@ -246,8 +244,7 @@ static void wait_in(int of)
 	assert_int_equal(poll(&pfd, 1, -1), 1);
 }
 
-/* ---- listen() -------------------------------------------------------------
- */
+/* ---- listen() ----------------------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -374,8 +371,7 @@ static void listening_again_changes_the_backlog(void **state)
 	sdp_sock_become(sock, SDP_SOCK_TCP);
 }
 
-/* ---- accept() -------------------------------------------------------------
- */
+/* ---- accept() ----------------------------------------------------------- */
 
 static int take(struct sdp_came *came)
 {
@@ -488,8 +484,7 @@ static void takes_links_of_rdma_cm(void **state)
 	close(got);
 }
 
-/* ---- fork() ---------------------------------------------------------------
- */
+/* ---- fork() ------------------------------------------------------------- */
 
 static void a_fork_leaves_rdma_cm_to_the_parent(void **state)
 {

@@ -73,8 +73,7 @@ static int start(void **state)
 
 #define BAD ((void *)(uintptr_t)edge)
 
-/* ---- vectors --------------------------------------------------------------
- */
+/* ---- vectors ------------------------------------------------------------ */
 
 static char octets[64];
 
@@ -142,8 +141,7 @@ static void flags_of_files_become_those_of_sockets(void **state)
 	assert_true(calls[2].is_send);
 }
 
-/* ---- messages -------------------------------------------------------------
- */
+/* ---- messages ----------------------------------------------------------- */
 
 static void messages_are_checked(void **state)
 {
@@ -284,8 +282,7 @@ static void waits_for_one_of_many(void **state)
 	assert_int_equal(calls[2].flags, MSG_PEEK | MSG_DONTWAIT);
 }
 
-/* ---- names ----------------------------------------------------------------
- */
+/* ---- names -------------------------------------------------------------- */
 
 static void names_of_receives_are_empty(void **state)
 {

@@ -20,8 +20,7 @@
 #include "sock/ready.h"
 #include "verbs/sdp-link.h"
 
-/* ---- a link that remembers what it was told --------------------------------
- */
+/* ---- a link that remembers what it was told ----------------------------- */
 
 static unsigned int link_bits;
 static int link_fault, set_cnt;
@@ -84,8 +83,7 @@ uint64_t sdp_now_ns(void)
 static char link_place;
 #define LINK ((struct sdp_link *)(void *)&link_place)
 
-/* ---- fixture --------------------------------------------------------------
- */
+/* ---- fixture ------------------------------------------------------------ */
 
 static struct sdp_sock sock;
 static int client, server;
@@ -146,8 +144,7 @@ static int kernel_int(int fd, int level, int name)
 	return value;
 }
 
-/* ---- numbers ---------------------------------------------------------------
- */
+/* ---- numbers ------------------------------------------------------------ */
 
 static void numbers_are_kept(void **state)
 {
@@ -267,8 +264,7 @@ static void an_answer_is_cut_to_its_space(void **state)
 	assert_int_equal(value[4], 9);
 }
 
-/* ---- times, linger ---------------------------------------------------------
- */
+/* ---- times, linger ------------------------------------------------------ */
 
 static void times_are_kept(void **state)
 {
@@ -409,8 +405,7 @@ static void lingering_is_kept(void **state)
 	}
 }
 
-/* ---- the start takes what was set ------------------------------------------
- */
+/* ---- the start takes what was set --------------------------------------- */
 
 static void kernel_set(int level, int name, int value)
 {
@@ -516,8 +511,7 @@ static void a_copy_has_what_the_original_has(void **state)
 	close(to);
 }
 
-/* ---- errors, states --------------------------------------------------------
- */
+/* ---- errors, states ----------------------------------------------------- */
 
 static void an_error_is_told_once(void **state)
 {
@@ -559,8 +553,7 @@ static void the_state_is_the_streams(void **state)
 	}
 }
 
-/* ---- names ------------------------------------------------------------------
- */
+/* ---- names -------------------------------------------------------------- */
 
 static uint16_t port_of(int fd, bool is_peer)
 {
@@ -632,8 +625,7 @@ static void a_name_is_told_as_the_kernel_tells_it(void **state)
 	assert_int_equal(sdp_name_get(&sock, client, false, any, &len), 0);
 }
 
-/* ---- ioctl ------------------------------------------------------------------
- */
+/* ---- ioctl -------------------------------------------------------------- */
 
 static void ioctls_tell_of_the_stream(void **state)
 {

@@ -85,8 +85,7 @@ void sdp_pm_fork_child(void)
 {
 }
 
-/* ---- fixture --------------------------------------------------------------
- */
+/* ---- fixture ------------------------------------------------------------ */
 
 static int fd;
 
@@ -145,8 +144,7 @@ static int find(int of, const union sdp_addr *dst,
 				   : ret;
 }
 
-/* ---- this host ------------------------------------------------------------
- */
+/* ---- this host ---------------------------------------------------------- */
 
 static void a_listener_here_has_the_registrys_port(void **state)
 {
@@ -198,8 +196,7 @@ static void begins_with_a_request_where_a_hello_may_be_refused(void **state)
 	assert_true(sdp.is_request);
 }
 
-/* ---- another host ---------------------------------------------------------
- */
+/* ---- another host ------------------------------------------------------- */
 
 static void another_host_is_asked(void **state)
 {
@@ -277,8 +274,7 @@ static void who_cannot_wait_gets_what_is_remembered(void **state)
 	assert_int_equal(query_cnt, 0);
 }
 
-/* ---- ports that did not hold what was promised ----------------------------
- */
+/* ---- ports that did not hold what was promised -------------------------- */
 
 static void a_bad_port_is_left_alone(void **state)
 {
@@ -312,8 +308,7 @@ static void the_latest_bad_ports_are_remembered(void **state)
 	}
 }
 
-/* ---- rules ----------------------------------------------------------------
- */
+/* ---- rules -------------------------------------------------------------- */
 
 static void the_device_is_looked_for_as_the_librarys_own(void **state)
 {

@@ -33,8 +33,7 @@
 /* Above all numbers of the program and of the library. */
 #define NUMBER_MAX 1024
 
-/* ---- the rest of the layer: in the program, and in the proxy ---------------
- */
+/* ---- the rest of the layer: in the program, and in the proxy ------------ */
 
 /* What the proxy has seen, for the program.  No assertion fails in the proxy:
  * it would go on with the next case there. */
@@ -203,8 +202,7 @@ void sdp_share_fork_apart(bool is)
 		own_child();
 }
 
-/* ---- fixture: a connection that SDP has not started on ---------------------
- */
+/* ---- fixture: a connection that SDP has not started on ------------------ */
 
 static bool is_vfork; /* the child has the parent's memory */
 
@@ -271,8 +269,7 @@ static void assert_is_relayed(void)
 	assert_octets(fd, "octets");
 }
 
-/* ---- cases ----------------------------------------------------------------
- */
+/* ---- cases -------------------------------------------------------------- */
 
 static void what_is_pending_becomes_a_proxys(void **state)
 {

@@ -85,8 +85,7 @@ static void bits_change(unsigned int bits)
 	sdp_sock_notify(sock, bits, news);
 }
 
-/* ---- threads that sleep ---------------------------------------------------
- */
+/* ---- threads that sleep ------------------------------------------------- */
 
 /* Each case: a thread sleeps for @events, and the link's bits become @bits. */
 static const struct {
@@ -182,8 +181,7 @@ static void who_sleeps_for_what_the_kernel_gets_wakes_up(void **state)
 	sdp_sleeper_end(&sleeper, true);
 }
 
-/* ---- the shadow -----------------------------------------------------------
- */
+/* ---- the shadow --------------------------------------------------------- */
 
 static void a_shadow_that_nobody_looks_at_is_left_alone(void **state)
 {

@@ -25,8 +25,7 @@
 
 #include "sock-fixture.h"
 
-/* ---- a link that is a socket pair -----------------------------------------
- */
+/* ---- a link that is a socket pair --------------------------------------- */
 
 #define LINK ((struct sdp_link *)(void *)&link_fds)
 
@@ -123,8 +122,7 @@ void sdp_link_set_notify(struct sdp_link *link, sdp_notify_fn *fn, void *arg)
 	assert_true(!fn && !arg);
 }
 
-/* ---- the rest of the layer ------------------------------------------------
- */
+/* ---- the rest of the layer ---------------------------------------------- */
 
 int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline)
 {
@@ -174,8 +172,7 @@ void sdp_shadow_show(struct sdp_shadow *shadow, int fd, short events,
 	assert_false(arrival);
 }
 
-/* ---- threads that cannot be made ------------------------------------------
- */
+/* ---- threads that cannot be made ---------------------------------------- */
 
 static int threads_left, running_cnt;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -229,8 +226,7 @@ static void threads_wait(void)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* ---- fixture --------------------------------------------------------------
- */
+/* ---- fixture ------------------------------------------------------------ */
 
 static struct sdp_sock *sock;
 static int fd; /* the program's end of the pair; lib_fd is the other one */
@@ -284,8 +280,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* ---- cases ----------------------------------------------------------------
- */
+/* ---- cases -------------------------------------------------------------- */
 
 static void carries_octets_both_ways(void **state)
 {

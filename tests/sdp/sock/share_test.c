@@ -24,8 +24,7 @@
 
 #include "sock-fixture.h"
 
-/* ---- the rest of the layer ------------------------------------------------
- */
+/* ---- the rest of the layer ---------------------------------------------- */
 
 /* Of the parent and its children. */
 struct counts {
@@ -81,8 +80,7 @@ void sdp_listen_fork_child(struct sdp_sock *sock)
 	listen_child_cnt++;
 }
 
-/* ---- fixture: two sockets that SDP runs on, and one that is plain ----------
- */
+/* ---- fixture: two sockets that SDP runs on, and one that is plain ------- */
 
 enum { USED, OTHER, PLAIN, SOCK_CNT };
 
@@ -152,8 +150,7 @@ static int in_fork(int (*run)(void))
 	return WEXITSTATUS(status);
 }
 
-/* ---- cases ----------------------------------------------------------------
- */
+/* ---- cases -------------------------------------------------------------- */
 
 static int child_uses_one(void)
 {

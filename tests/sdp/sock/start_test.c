@@ -38,8 +38,7 @@
 #define LINK ((struct sdp_link *)(void *)&gate)
 #define NO_FALLBACK (-1)
 
-/* ---- links: they are made when the gate opens ------------------------------
- */
+/* ---- links: they are made when the gate opens --------------------------- */
 
 static sem_t gate;
 static int link_rets[2]; /* of the first attempt, of a further one */
@@ -159,8 +158,7 @@ void sdp_link_close(struct sdp_link *link, uint64_t deadline)
 	fail();
 }
 
-/* ---- the rest of the layer ------------------------------------------------
- */
+/* ---- the rest of the layer ---------------------------------------------- */
 
 static _Atomic int fallback, end_cnt, tell_cnt, mark_cnt, raised_cnt;
 static _Atomic int counted_tx, refused_cnt;
@@ -325,8 +323,7 @@ void sdp_shadow_close(struct sdp_shadow *shadow)
 	shadow->lib_fd = -1;
 }
 
-/* ---- fixture: a TCP connection with one end in the program ------------------
- */
+/* ---- fixture: a TCP connection with one end in the program -------------- */
 
 static struct sdp_sock *sock;
 static int fd, peer;
@@ -406,8 +403,7 @@ static ssize_t send_text(const char *text)
 	return sdp_start_send(sock, &iov, 1);
 }
 
-/* ---- when it starts -------------------------------------------------------
- */
+/* ---- when it starts ----------------------------------------------------- */
 
 enum peer_does { NOTHING, SAYS, SAYS_AND_ENDS, ENDS };
 
@@ -514,8 +510,7 @@ static void without_a_shadow_the_connection_ends(void **state)
 	assert_int_equal(make_cnt, 0);
 }
 
-/* ---- what is kept ---------------------------------------------------------
- */
+/* ---- what is kept ------------------------------------------------------- */
 
 static void what_was_sent_goes_to_the_link(void **state)
 {
@@ -580,8 +575,7 @@ static void waits_until_its_deadline(void **state)
 	assert_int_equal(sdp_start_wait(sock, 0), 0);
 }
 
-/* ---- how it ends ----------------------------------------------------------
- */
+/* ---- how it ends -------------------------------------------------------- */
 
 static const struct {
 	const char *name;

@@ -22,8 +22,7 @@ static char link_place;
 #define LINK ((struct sdp_link *)(void *)&link_place)
 #define MANY 16
 
-/* ---- what stands around it ------------------------------------------------
- */
+/* ---- what stands around it ---------------------------------------------- */
 
 static struct sdp_sock sock;
 static struct {
@@ -237,8 +236,7 @@ bool sdp_point_is_cancelled(void)
 	return false;
 }
 
-/* ---- fixture --------------------------------------------------------------
- */
+/* ---- fixture ------------------------------------------------------------ */
 
 static char octets[64];
 
@@ -269,8 +267,7 @@ static ssize_t recv_octets(size_t len, int flags)
 	return sdp_stream_recv(&sock, -1, &iov, 1, flags);
 }
 
-/* ---- send -----------------------------------------------------------------
- */
+/* ---- send --------------------------------------------------------------- */
 
 static void a_stream_counts_what_it_sends(void **state)
 {
@@ -375,8 +372,7 @@ static void a_socket_that_was_shut_sends_nothing(void **state)
 	assert_int_equal(sdp_stream_shutdown(&sock, -1, SHUT_RD), -ENOTCONN);
 }
 
-/* ---- receive --------------------------------------------------------------
- */
+/* ---- receive ------------------------------------------------------------ */
 
 static void a_receive_counts_what_it_takes(void **state)
 {
@@ -413,8 +409,7 @@ static void without_a_link_the_error_is_told_then_the_end(void **state)
 	assert_int_equal(recv_octets(20, 0), 0);
 }
 
-/* ---- the start has fallen back ---------------------------------------------
- */
+/* ---- the start has fallen back ------------------------------------------ */
 
 static void what_has_fallen_back_is_the_kernels(void **state)
 {

@@ -19,8 +19,7 @@ static size_t octets(size_t full)
 	return value ? full / strtoul(value, NULL, 10) : full;
 }
 
-/* ---- ping-pong
- * ----------------------------------------------------------------- */
+/* ---- ping-pong ---------------------------------------------------------- */
 
 #define ROUNDS 2000
 
@@ -54,8 +53,7 @@ static void pong(struct sdp_link *link)
 	sdp_link_close(link, soon());
 }
 
-/* ---- both ways at once
- * ------------------------------------------------------------ */
+/* ---- both ways at once -------------------------------------------------- */
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -198,8 +196,7 @@ static void poller_1(struct sdp_link *link)
 	both_ways(link, 1, octets(BULK / 2), 200000, false);
 }
 
-/* ---- the mechanisms
- * ------------------------------------------------------------------ */
+/* ---- the mechanisms ----------------------------------------------------- */
 
 #define PIECE (1u << 20)
 #define PIECES 8
@@ -315,8 +312,7 @@ static void write_1(struct sdp_link *link)
 	free(buf);
 }
 
-/* ---- odd addresses and lengths
- * ------------------------------------------------------------------ */
+/* ---- odd addresses and lengths ------------------------------------------ */
 
 #define THRESHOLD 65536u
 
@@ -371,8 +367,7 @@ static void odd_1(struct sdp_link *link)
 	free(want);
 }
 
-/* ---- ends
- * ------------------------------------------------------------------------- */
+/* ---- ends --------------------------------------------------------------- */
 
 static void half_0(struct sdp_link *link)
 {
@@ -507,8 +502,7 @@ static void kill_0(struct sdp_link *link)
 	raise(SIGKILL);
 }
 
-/* ---- urgent data
- * --------------------------------------------------------------------- */
+/* ---- urgent data -------------------------------------------------------- */
 
 static void oob_0(struct sdp_link *link)
 {
@@ -559,8 +553,7 @@ static void oob_1(struct sdp_link *link)
 	sdp_link_close(link, soon());
 }
 
-/* ---- several threads on one link
- * ------------------------------------------------------ */
+/* ---- several threads on one link ---------------------------------------- */
 
 #define THREADS 4
 #define RECORDS 500
@@ -643,8 +636,7 @@ static void late_1(struct sdp_link *link)
 	sdp_link_close(link, soon());
 }
 
-/* ---- many links
- * ------------------------------------------------------------------------- */
+/* ---- many links --------------------------------------------------------- */
 
 #define LINKS 200
 
@@ -673,8 +665,7 @@ static void many(const struct pair *pair)
 	free(links);
 }
 
-/* ---- all of them
- * ------------------------------------------------------------------------- */
+/* ---- all of them -------------------------------------------------------- */
 
 static const struct link_case {
 	const char *name;

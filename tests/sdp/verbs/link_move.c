@@ -22,8 +22,7 @@ static size_t scaled(size_t n)
 	return scale ? n * 4 / strtoul(scale, NULL, 10) : n;
 }
 
-/* ---- a stream that can be checked -------------------------------------------
- */
+/* ---- a stream that can be checked --------------------------------------- */
 
 struct flow {
 	uint64_t sent, got; /* positions */
@@ -129,8 +128,7 @@ static void *recv_side(void *arg)
 	return NULL;
 }
 
-/* ---- moves ------------------------------------------------------------------
- */
+/* ---- moves -------------------------------------------------------------- */
 
 static int take_connection(const struct place *p)
 {
@@ -227,8 +225,7 @@ static void open_device(void)
 	pool_at_rest = pool_used();
 }
 
-/* ---- streams while one end moves --------------------------------------------
- */
+/* ---- streams while one end moves ---------------------------------------- */
 
 static void stream_and_move(int who)
 {
@@ -408,8 +405,7 @@ static void case_full(void)
 	}
 }
 
-/* ---- three processes --------------------------------------------------------
- */
+/* ---- three processes ---------------------------------------------------- */
 
 static int sockets[2];
 
@@ -498,8 +494,7 @@ static void case_processes(void)
 	}
 }
 
-/* ---- peers that do not do their part ----------------------------------------
- */
+/* ---- peers that do not do their part ------------------------------------ */
 
 #define LIMIT_MS 400u
 

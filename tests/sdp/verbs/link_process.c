@@ -46,8 +46,7 @@ static void exchange(struct sdp_link *links[2])
 	must(c == 'b');
 }
 
-/* ---- fork -------------------------------------------------------------------
- */
+/* ---- fork --------------------------------------------------------------- */
 
 static void child_of_fork(struct sdp_link *links[2])
 {
@@ -87,8 +86,7 @@ static void case_fork(void)
 	unmake(links);
 }
 
-/* ---- signals
- * ------------------------------------------------------------------ */
+/* ---- signals ------------------------------------------------------------ */
 
 static void on_signal(int sig)
 {
@@ -128,8 +126,7 @@ static void case_signal(void)
 	unmake(links);
 }
 
-/* ---- threads in poll()
- * ----------------------------------------------------------- */
+/* ---- threads in poll() -------------------------------------------------- */
 
 struct watcher {
 	struct sdp_link *link;
@@ -260,8 +257,7 @@ static void case_idle(void)
 	unmake(links);
 }
 
-/* ---- small sends
- * ----------------------------------------------------------------- */
+/* ---- small sends -------------------------------------------------------- */
 
 /* What waits for company, and what does not: seen by what has been posted. */
 static void case_gather(void)
@@ -287,8 +283,7 @@ static void case_gather(void)
 	unmake(links);
 }
 
-/* ---- a peer that stalls
- * ------------------------------------------------------------ */
+/* ---- a peer that stalls ------------------------------------------------- */
 
 static void case_stall(void)
 {
@@ -337,8 +332,7 @@ static void case_stopped(void)
 	drain_links();
 }
 
-/* ---- memory that cannot be registered
- * ------------------------------------------------------------ */
+/* ---- memory that cannot be registered ----------------------------------- */
 
 /* Which regions: the program's memory is more than written locally. */
 static _Atomic enum { REFUSE_NONE, REFUSE_PROGRAMS, REFUSE_ALL } refused;
@@ -428,8 +422,7 @@ static void case_unregistered(void)
 	unmake(links);
 }
 
-/* ---- descriptors
- * ------------------------------------------------------------------- */
+/* ---- descriptors -------------------------------------------------------- */
 
 static unsigned int open_fds(void)
 {
@@ -507,9 +500,7 @@ static void case_numbers(void)
 	unmake(links);
 }
 
-/* ---- connections by the thousand
- * ---------------------------------------------
- */
+/* ---- connections by the thousand ---------------------------------------- */
 
 #ifndef CYCLES
 #define CYCLES 10000
@@ -607,8 +598,7 @@ static void case_cycles(void)
 	must(after.heap < before.heap + 8 * (uint64_t)CYCLES);
 }
 
-/* ---- all of them
- * -------------------------------------------------------------------- */
+/* ---- all of them -------------------------------------------------------- */
 
 static const struct {
 	const char *name;
