@@ -253,6 +253,30 @@ void rnicpair_close(struct rnicpair *p)
 	munmap(p->side[1].buf, p->side[1].buf_len);
 }
 
+/* Opened by cmocka; one case runs at a time. */
+static struct rnicpair pair_of_case;
+static const struct rnicpair_options usual = RNICPAIR_OPTIONS_INIT;
+
+int rnicpair_setup(void **state)
+{
+	*state = &pair_of_case;
+	rnicpair_open(&pair_of_case, &usual);
+	return 0;
+}
+
+int rnicpair_setup_idle(void **state)
+{
+	*state = &pair_of_case;
+	rnicpair_open_idle(&pair_of_case, &usual);
+	return 0;
+}
+
+int rnicpair_teardown(void **state)
+{
+	rnicpair_close(*state);
+	return 0;
+}
+
 /* ---- without rdma_cm ---------------------------------------------------- */
 
 uint32_t rnicpair_gid_idx(const char *addr6)

@@ -73,6 +73,17 @@ void rnicpair_connect(struct rnicpair *p);
 /* Also when the test has destroyed a QP and set it to NULL. */
 void rnicpair_close(struct rnicpair *p);
 
+/* A case whose state is such a pair with the usual options: connected, or of
+ * IDLE QPs. */
+int rnicpair_setup(void **state);
+int rnicpair_setup_idle(void **state);
+int rnicpair_teardown(void **state);
+#define PAIR_TEST(test)                                                        \
+	cmocka_unit_test_setup_teardown(test, rnicpair_setup, rnicpair_teardown)
+#define IDLE_PAIR_TEST(test)                                                   \
+	cmocka_unit_test_setup_teardown(test, rnicpair_setup_idle,             \
+					rnicpair_teardown)
+
 /* One more QP like those of @side, IDLE. */
 struct rnic_qp *rnicpair_qp_new(struct rnicpair *p, int side);
 /* Joins two IDLE QPs. */

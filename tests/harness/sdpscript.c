@@ -81,6 +81,21 @@ void script_fini(struct script *s)
 	sdp_conn_free(s->conn);
 }
 
+int script_setup(void **state)
+{
+	static struct script s;
+
+	script_open_as(&s, SDP_CONNECTING, 16);
+	*state = &s;
+	return 0;
+}
+
+int script_teardown(void **state)
+{
+	script_fini(*state);
+	return 0;
+}
+
 enum sdp_work_type script_work(struct script *s)
 {
 	while (sdp_conn_next_work(s->conn, &s->work)) {

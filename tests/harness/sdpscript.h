@@ -41,6 +41,12 @@ void script_open(struct script *s, const struct sdp_options *opt,
 void script_open_as(struct script *s, enum sdp_role role, uint16_t bufs);
 void script_fini(struct script *s);
 
+/* A case whose state is an open script: SDP_CONNECTING, 16 receives. */
+int script_setup(void **state);
+int script_teardown(void **state);
+#define SCRIPT_TEST(test)                                                      \
+	cmocka_unit_test_setup_teardown(test, script_setup, script_teardown)
+
 /* The connection's next message, decoded; false: none.  Receives that it
  * wants are posted, Reads and Writes stop the search (see script_work()). */
 bool script_next(struct script *s, struct sdp_msg *ret_msg);

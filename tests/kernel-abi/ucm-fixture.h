@@ -35,6 +35,25 @@ static inline void ucm_close(struct ucm *u)
 	assert_int_equal(fcntl(u->fd, F_GETFD), -1);
 }
 
+/* A case whose state is an open file. */
+static int ucm_setup(void **state)
+{
+	static struct ucm u;
+
+	ucm_open(&u);
+	*state = &u;
+	return 0;
+}
+
+static int ucm_teardown(void **state)
+{
+	ucm_close(*state);
+	return 0;
+}
+
+#define UCM_TEST(test)                                                         \
+	cmocka_unit_test_setup_teardown(test, ucm_setup, ucm_teardown)
+
 static inline uint64_t answer_of(const struct ucm *u)
 {
 	return (uintptr_t)u->answer;

@@ -68,13 +68,12 @@ static void a_channel_adapter_has_a_path_once_resolved(void **state)
 {
 	struct rdma_ucm_query_route_resp resp;
 	const struct ib_user_path_rec *path = &resp.ib_route[0];
-	struct ucm u;
+	struct ucm *u = *state;
 	uint32_t id;
 
-	ucm_open(&u);
-	id = resolved(&u);
-	assert_int_equal(path_cnt(&u, id), is_ca);
-	resp = ask_route(&u, id);
+	id = resolved(u);
+	assert_int_equal(path_cnt(u, id), is_ca);
+	resp = ask_route(u, id);
 	assert_memory_equal(path->dgid, lo, 16);
 	assert_memory_equal(path->sgid, lo, 16);
 	if (is_ca) {
@@ -87,7 +86,6 @@ static void a_channel_adapter_has_a_path_once_resolved(void **state)
 		assert_true(path->rate > 0);
 		assert_int_equal(path->packet_life_time, 19);
 	}
-	ucm_close(&u);
 }
 
 /* As <infiniband/sa.h> lays it out, which librdmacm reads it by. */
@@ -96,14 +94,13 @@ static void the_packed_record_says_the_same(void **state)
 	struct rdma_ucm_query_route_resp route;
 	const struct ib_user_path_rec *rec = &route.ib_route[0];
 	struct ibv_path_data got;
-	struct ucm u;
+	struct ucm *u = *state;
 	uint32_t id;
 
-	ucm_open(&u);
-	id = resolved(&u);
-	route = ask_route(&u, id);
-	assert_true(ask_path(&u, id, ANSWER_SIZE) > 0);
-	memcpy(&got, u.answer + 8, sizeof(got));
+	id = resolved(u);
+	route = ask_route(u, id);
+	assert_true(ask_path(u, id, ANSWER_SIZE) > 0);
+	memcpy(&got, u->answer + 8, sizeof(got));
 	assert_int_equal(got.flags, IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY |
 					    IBV_PATH_FLAG_BIDIRECTIONAL);
 	assert_memory_equal(&got.path.dgid, rec->dgid, 16);
@@ -119,27 +116,24 @@ static void the_packed_record_says_the_same(void **state)
 	assert_int_equal(got.path.rate, 2 << 6 | rec->rate);
 	assert_int_equal(got.path.packetlifetime,
 			 2 << 6 | rec->packet_life_time);
-	ucm_close(&u);
 }
 
 static void a_small_place_gets_what_fits(void **state)
 {
-	struct ucm u;
+	struct ucm *u = *state;
 	uint32_t id;
 
-	ucm_open(&u);
-	id = resolved(&u);
+	id = resolved(u);
 	for (size_t out = 0; out < 8; out++)
-		assert_int_equal(ask_path(&u, id, out), -ENOSPC);
+		assert_int_equal(ask_path(u, id, out), -ENOSPC);
 	for (size_t out = 8; out < 80; out += 71) {
-		assert_true(ask_path(&u, id, out) > 0);
-		assert_int_equal(u.answer[0], is_ca);
-		assert_int_equal(u.answer[8], 0xee);
+		assert_true(ask_path(u, id, out) > 0);
+		assert_int_equal(u->answer[0], is_ca);
+		assert_int_equal(u->answer[8], 0xee);
 	}
-	assert_true(ask_path(&u, id, 80) > 0);
-	assert_int_equal(u.answer[79], is_ca ? 0 : 0xee);
-	assert_int_equal(u.answer[80], 0xee);
-	ucm_close(&u);
+	assert_true(ask_path(u, id, 80) > 0);
+	assert_int_equal(u->answer[79], is_ca ? 0 : 0xee);
+	assert_int_equal(u->answer[80], 0xee);
 }
 
 static void the_port_stands_in_the_service_id(void **state)
@@ -147,29 +141,27 @@ static void the_port_stands_in_the_service_id(void **state)
 	struct rdma_ucm_query query = { .option = RDMA_USER_CM_QUERY_GID };
 	struct rdma_ucm_query_addr_resp resp;
 	uint64_t sid_be;
-	struct ucm u;
+	struct ucm *u = *state;
 
-	ucm_open(&u);
-	query.id = resolved(&u);
-	query.response = answer_of(&u);
-	assert_true(SEND(&u, QUERY, query, sizeof(resp)) > 0);
-	memcpy(&resp, u.answer, sizeof(resp));
+	query.id = resolved(u);
+	query.response = answer_of(u);
+	assert_true(SEND(u, QUERY, query, sizeof(resp)) > 0);
+	memcpy(&resp, u->answer, sizeof(resp));
 	/* struct sockaddr_ib: GID at 8, service ID at 24 */
 	assert_memory_equal((uint8_t *)&resp.dst_addr + 8, lo, 16);
 	memcpy(&sid_be, (uint8_t *)&resp.dst_addr + 24, sizeof(sid_be));
 	assert_int_equal(be64toh(sid_be), 0x01060009);
-	ucm_close(&u);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_channel_adapter_has_a_path_once_resolved),
-		cmocka_unit_test(a_small_place_gets_what_fits),
-		cmocka_unit_test(the_port_stands_in_the_service_id),
+		UCM_TEST(a_channel_adapter_has_a_path_once_resolved),
+		UCM_TEST(a_small_place_gets_what_fits),
+		UCM_TEST(the_port_stands_in_the_service_id),
 	};
 	const struct CMUnitTest ca_tests[] = {
-		cmocka_unit_test(the_packed_record_says_the_same),
+		UCM_TEST(the_packed_record_says_the_same),
 	};
 	int failed;
 

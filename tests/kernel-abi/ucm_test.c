@@ -72,46 +72,41 @@ static const struct {
 static void short_commands_are_refused(void **state)
 {
 	const uint8_t zeros[512] = { 0 };
-	struct ucm u;
+	struct ucm *u = *state;
 
-	ucm_open(&u);
 	for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
 		for (size_t in = 0; in < lengths[i].in; in++)
-			assert_int_equal(ucm_send(&u, lengths[i].nr, zeros, in,
+			assert_int_equal(ucm_send(u, lengths[i].nr, zeros, in,
 						  ANSWER_SIZE),
 					 -EINVAL);
 		if (lengths[i].out)
-			assert_int_equal(ucm_send(&u, lengths[i].nr, zeros,
+			assert_int_equal(ucm_send(u, lengths[i].nr, zeros,
 						  lengths[i].in,
 						  lengths[i].out - 1),
 					 lengths[i].too_small);
 	}
-	ucm_close(&u);
 }
 
 static void header_must_fit_what_was_written(void **state)
 {
 	struct rdma_ucm_cmd_hdr hdr = { .cmd = RDMA_USER_CM_CMD_NOTIFY,
 					.in = sizeof(struct rdma_ucm_notify) };
-	struct ucm u;
+	struct ucm *u = *state;
 
-	ucm_open(&u);
 	for (size_t len = 0; len <= sizeof(hdr); len++)
-		assert_int_equal(kabi_ucm_write(u.object, &hdr, len), -EINVAL);
-	assert_int_equal(ucm_send(&u, CMD_WRITE_CM_EVENT + 1, &hdr, 8, 0),
+		assert_int_equal(kabi_ucm_write(u->object, &hdr, len), -EINVAL);
+	assert_int_equal(ucm_send(u, CMD_WRITE_CM_EVENT + 1, &hdr, 8, 0),
 			 -EINVAL);
-	assert_int_equal(ucm_send(&u, UINT32_MAX, &hdr, 8, 0), -EINVAL);
-	assert_int_equal(ucm_send(&u, RDMA_USER_CM_CMD_GET_OPTION, &hdr, 8, 0),
+	assert_int_equal(ucm_send(u, UINT32_MAX, &hdr, 8, 0), -EINVAL);
+	assert_int_equal(ucm_send(u, RDMA_USER_CM_CMD_GET_OPTION, &hdr, 8, 0),
 			 -ENOSYS);
-	ucm_close(&u);
 }
 
 static void unknown_ids_are_not_found(void **state)
 {
 	uint8_t cmd[512];
-	struct ucm u;
+	struct ucm *u = *state;
 
-	ucm_open(&u);
 	for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
 		struct sockaddr_in addr = loopback(9);
 		ssize_t ret;
@@ -138,14 +133,13 @@ static void unknown_ids_are_not_found(void **state)
 			cmd[5] = 0; /* reason */
 			break;
 		case RDMA_USER_CM_CMD_MIGRATE_ID:
-			memcpy(cmd + 12, &u.fd, 4);
+			memcpy(cmd + 12, &u->fd, 4);
 			break;
 		}
-		ret = ucm_send(&u, lengths[i].nr, cmd, lengths[i].in,
+		ret = ucm_send(u, lengths[i].nr, cmd, lengths[i].in,
 			       ANSWER_SIZE);
 		assert_int_equal(ret, -ENOENT);
 	}
-	ucm_close(&u);
 }
 
 /* ---- pointers ----------------------------------------------------------- */
@@ -154,11 +148,10 @@ static const uint64_t bad_pointers[] = { 0, 8, BAD_POINTER, UINT64_MAX };
 
 static void bad_pointers_cost_an_errno(void **state)
 {
-	struct ucm u;
+	struct ucm *u = *state;
 	uint32_t id;
 
-	ucm_open(&u);
-	id = ucm_create(&u);
+	id = ucm_create(u);
 	for (size_t i = 0; i < 4; i++) {
 		uint64_t bad = bad_pointers[i];
 		struct rdma_ucm_create_id create = { .response = bad,
@@ -171,18 +164,16 @@ static void bad_pointers_cost_an_errno(void **state)
 						   .optname =
 							   RDMA_OPTION_ID_TOS };
 
-		assert_int_equal(SEND(&u, CREATE_ID, create, 4), -EFAULT);
-		assert_int_equal(SEND(&u, QUERY_ROUTE, query, ANSWER_SIZE),
+		assert_int_equal(SEND(u, CREATE_ID, create, 4), -EFAULT);
+		assert_int_equal(SEND(u, QUERY_ROUTE, query, ANSWER_SIZE),
 				 -EFAULT);
-		assert_int_equal(SEND(&u, QUERY, query, ANSWER_SIZE), -EFAULT);
-		assert_int_equal(SEND(&u, GET_EVENT, get, ANSWER_SIZE),
-				 -EFAULT);
-		assert_int_equal(SEND(&u, SET_OPTION, opt, 0), -EFAULT);
+		assert_int_equal(SEND(u, QUERY, query, ANSWER_SIZE), -EFAULT);
+		assert_int_equal(SEND(u, GET_EVENT, get, ANSWER_SIZE), -EFAULT);
+		assert_int_equal(SEND(u, SET_OPTION, opt, 0), -EFAULT);
 		assert_int_equal(
-			kabi_ucm_write(u.object, (void *)(uintptr_t)bad, 64),
+			kabi_ucm_write(u->object, (void *)(uintptr_t)bad, 64),
 			-EFAULT);
 	}
-	ucm_close(&u);
 }
 
 /* The last octet of the answer lies on a page that is not there. */
@@ -211,14 +202,12 @@ static void a_bad_pointer_costs_no_event(void **state)
 {
 	struct rdma_ucm_get_event get = { .response = BAD_POINTER };
 	struct rdma_ucm_event_resp ev;
-	struct ucm u;
+	struct ucm *u = *state;
 
-	ucm_open(&u);
-	assert_true(ucm_resolve(&u, ucm_create(&u)) > 0);
-	assert_int_equal(SEND(&u, GET_EVENT, get, ANSWER_SIZE), -EFAULT);
-	ev = ucm_event(&u);
+	assert_true(ucm_resolve(u, ucm_create(u)) > 0);
+	assert_int_equal(SEND(u, GET_EVENT, get, ANSWER_SIZE), -EFAULT);
+	ev = ucm_event(u);
 	assert_int_equal(ev.event, RNIC_CM_ADDR_RESOLVED);
-	ucm_close(&u);
 }
 
 /* ---- answers ------------------------------------------------------------ */
@@ -227,16 +216,14 @@ static void port_spaces_without_streams_are_refused(void **state)
 {
 	static const uint16_t ps[] = { RDMA_PS_UDP, RDMA_PS_IPOIB, RDMA_PS_IB };
 	struct rdma_ucm_create_id cmd = { .ps = 0x1234 };
-	struct ucm u;
+	struct ucm *u = *state;
 
-	ucm_open(&u);
-	cmd.response = answer_of(&u);
-	assert_int_equal(SEND(&u, CREATE_ID, cmd, 4), -EINVAL);
+	cmd.response = answer_of(u);
+	assert_int_equal(SEND(u, CREATE_ID, cmd, 4), -EINVAL);
 	for (size_t i = 0; i < 3; i++) {
 		cmd.ps = ps[i];
-		assert_int_equal(SEND(&u, CREATE_ID, cmd, 4), -EOPNOTSUPP);
+		assert_int_equal(SEND(u, CREATE_ID, cmd, 4), -EOPNOTSUPP);
 	}
-	ucm_close(&u);
 }
 
 static void resolved_id_tells_its_route(void **state)
@@ -246,25 +233,24 @@ static void resolved_id_tells_its_route(void **state)
 	struct rdma_ucm_query query = { 0 };
 	struct rdma_ucm_event_resp ev;
 	struct sockaddr_in sin;
-	struct ucm u;
+	struct ucm *u = *state;
 
-	ucm_open(&u);
-	query.id = ucm_create(&u);
-	query.response = answer_of(&u);
-	assert_true(SEND(&u, QUERY_ROUTE, query, sizeof(route)) > 0);
-	memcpy(&route, u.answer, sizeof(route));
+	query.id = ucm_create(u);
+	query.response = answer_of(u);
+	assert_true(SEND(u, QUERY_ROUTE, query, sizeof(route)) > 0);
+	memcpy(&route, u->answer, sizeof(route));
 	assert_int_equal(route.node_guid, 0);
 	assert_int_equal(route.port_num, 0);
 
-	assert_true(ucm_resolve(&u, query.id) > 0);
-	ev = ucm_event(&u);
+	assert_true(ucm_resolve(u, query.id) > 0);
+	ev = ucm_event(u);
 	assert_int_equal(ev.event, RNIC_CM_ADDR_RESOLVED);
 	assert_int_equal(ev.uid, 0xc001);
 	assert_int_equal(ev.id, query.id);
 	assert_int_equal(ev.status, 0);
 
-	assert_true(SEND(&u, QUERY_ROUTE, query, sizeof(route)) > 0);
-	memcpy(&route, u.answer, sizeof(route));
+	assert_true(SEND(u, QUERY_ROUTE, query, sizeof(route)) > 0);
+	memcpy(&route, u->answer, sizeof(route));
 	assert_int_not_equal(route.node_guid, 0);
 	assert_non_null(rnic_device_by_guid(route.node_guid));
 	assert_int_equal(route.port_num, 1);
@@ -275,18 +261,17 @@ static void resolved_id_tells_its_route(void **state)
 	assert_memory_equal(route.ib_route[0].dgid + 12, &sin.sin_addr, 4);
 
 	query.option = RDMA_USER_CM_QUERY_ADDR;
-	assert_true(SEND(&u, QUERY, query, sizeof(addr)) > 0);
-	memcpy(&addr, u.answer, sizeof(addr));
+	assert_true(SEND(u, QUERY, query, sizeof(addr)) > 0);
+	memcpy(&addr, u->answer, sizeof(addr));
 	assert_int_equal(addr.node_guid, route.node_guid);
 	assert_int_equal(addr.dst_size, sizeof(sin));
 	assert_memory_equal(&addr.dst_addr, &sin, sizeof(sin));
 	query.option = RDMA_USER_CM_QUERY_GID;
-	assert_true(SEND(&u, QUERY, query, sizeof(addr)) > 0);
+	assert_true(SEND(u, QUERY, query, sizeof(addr)) > 0);
 	query.option = RDMA_USER_CM_QUERY_PATH;
-	assert_true(SEND(&u, QUERY, query, ANSWER_SIZE) > 0);
+	assert_true(SEND(u, QUERY, query, ANSWER_SIZE) > 0);
 	query.option = 99;
-	assert_int_equal(SEND(&u, QUERY, query, ANSWER_SIZE), -ENOSYS);
-	ucm_close(&u);
+	assert_int_equal(SEND(u, QUERY, query, ANSWER_SIZE), -ENOSYS);
 }
 
 /* Older librdmacm has a smaller place for the answer, and gets that much. */
@@ -296,23 +281,21 @@ static void answers_stop_at_the_place_given(void **state)
 		offsetof(struct rdma_ucm_query_route_resp, ibdev_index);
 	struct rdma_ucm_query query = { 0 };
 	struct rdma_ucm_get_event get = { 0 };
-	struct ucm u;
+	struct ucm *u = *state;
 
-	ucm_open(&u);
-	query.id = ucm_create(&u);
-	query.response = answer_of(&u);
-	memset(u.answer, 0xee, sizeof(u.answer));
-	assert_true(SEND(&u, QUERY_ROUTE, query, small) > 0);
-	assert_int_not_equal(u.answer[small - 1], 0xee);
-	assert_int_equal(u.answer[small], 0xee);
+	query.id = ucm_create(u);
+	query.response = answer_of(u);
+	memset(u->answer, 0xee, sizeof(u->answer));
+	assert_true(SEND(u, QUERY_ROUTE, query, small) > 0);
+	assert_int_not_equal(u->answer[small - 1], 0xee);
+	assert_int_equal(u->answer[small], 0xee);
 
-	assert_true(ucm_resolve(&u, query.id) > 0);
-	get.response = answer_of(&u);
-	memset(u.answer, 0xee, sizeof(u.answer));
-	assert_true(SEND(&u, GET_EVENT, get, 324) > 0);
-	assert_int_not_equal(u.answer[323], 0xee);
-	assert_int_equal(u.answer[324], 0xee);
-	ucm_close(&u);
+	assert_true(ucm_resolve(u, query.id) > 0);
+	get.response = answer_of(u);
+	memset(u->answer, 0xee, sizeof(u->answer));
+	assert_true(SEND(u, GET_EVENT, get, 324) > 0);
+	assert_int_not_equal(u->answer[323], 0xee);
+	assert_int_equal(u->answer[324], 0xee);
 }
 
 static bool is_ca; /* USIW_PERSONA says so: run in both */
@@ -547,28 +530,26 @@ static void qp_attributes_are_those_of_a_rnic(void **state)
 	struct rdma_ucm_init_qp_attr cmd = { 0 };
 	struct rdma_ucm_notify notify = { .event = 4 };
 	struct ib_uverbs_qp_attr attr;
-	struct ucm u;
+	struct ucm *u = *state;
 
-	ucm_open(&u);
-	notify.id = cmd.id = ucm_create(&u);
-	assert_int_equal(SEND(&u, NOTIFY, notify, 0), -EINVAL);
-	cmd.response = answer_of(&u);
+	notify.id = cmd.id = ucm_create(u);
+	assert_int_equal(SEND(u, NOTIFY, notify, 0), -EINVAL);
+	cmd.response = answer_of(u);
 	cmd.qp_state = 1;
-	assert_int_equal(SEND(&u, INIT_QP_ATTR, cmd, sizeof(attr)), -EINVAL);
-	assert_true(ucm_resolve(&u, cmd.id) > 0);
+	assert_int_equal(SEND(u, INIT_QP_ATTR, cmd, sizeof(attr)), -EINVAL);
+	assert_true(ucm_resolve(u, cmd.id) > 0);
 	for (cmd.qp_state = 1; cmd.qp_state <= 2; cmd.qp_state++) {
-		assert_true(SEND(&u, INIT_QP_ATTR, cmd, sizeof(attr)) > 0);
-		memcpy(&attr, u.answer, sizeof(attr));
+		assert_true(SEND(u, INIT_QP_ATTR, cmd, sizeof(attr)) > 0);
+		memcpy(&attr, u->answer, sizeof(attr));
 		assert_int_equal(attr.qp_attr_mask, 1 << 0 | 1 << 3);
 		assert_int_equal(attr.qp_access_flags, 2 | 4 | 8);
 		assert_int_equal(attr.qp_state, cmd.qp_state);
 	}
-	assert_true(SEND(&u, INIT_QP_ATTR, cmd, sizeof(attr)) > 0);
-	memcpy(&attr, u.answer, sizeof(attr));
+	assert_true(SEND(u, INIT_QP_ATTR, cmd, sizeof(attr)) > 0);
+	memcpy(&attr, u->answer, sizeof(attr));
 	assert_int_equal(attr.qp_attr_mask, 0);
 	cmd.qp_state = 6;
-	assert_int_equal(SEND(&u, INIT_QP_ATTR, cmd, sizeof(attr)), -EINVAL);
-	ucm_close(&u);
+	assert_int_equal(SEND(u, INIT_QP_ATTR, cmd, sizeof(attr)), -EINVAL);
 }
 
 static ssize_t set_option(struct ucm *u, uint32_t id, uint32_t level,
@@ -585,32 +566,30 @@ static ssize_t set_option(struct ucm *u, uint32_t id, uint32_t level,
 
 static void options_want_their_size(void **state)
 {
-	struct ucm u;
+	struct ucm *u = *state;
 	uint32_t id;
 
-	ucm_open(&u);
-	id = ucm_create(&u);
+	id = ucm_create(u);
 	for (uint32_t len = 0; len < 10; len++) {
 		assert_int_equal(
-			set_option(&u, id, 0, RDMA_OPTION_ID_TOS, 8, len) > 0,
+			set_option(u, id, 0, RDMA_OPTION_ID_TOS, 8, len) > 0,
 			len == 1);
-		assert_int_equal(set_option(&u, id, 0,
+		assert_int_equal(set_option(u, id, 0,
 					    RDMA_OPTION_ID_ACK_TIMEOUT, 8,
 					    len) > 0,
 				 len == 1);
-		assert_int_equal(set_option(&u, id, 0, RDMA_OPTION_ID_REUSEADDR,
+		assert_int_equal(set_option(u, id, 0, RDMA_OPTION_ID_REUSEADDR,
 					    1, len) > 0,
 				 len == 4);
-		assert_int_equal(set_option(&u, id, 0, RDMA_OPTION_ID_AFONLY, 1,
-					    len) > 0,
-				 len == 4);
+		assert_int_equal(
+			set_option(u, id, 0, RDMA_OPTION_ID_AFONLY, 1, len) > 0,
+			len == 4);
 	}
-	assert_int_equal(set_option(&u, id, 0, 99, 1, 4), -ENOSYS);
+	assert_int_equal(set_option(u, id, 0, 99, 1, 4), -ENOSYS);
 	assert_int_equal(
-		set_option(&u, id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, 1, 4),
+		set_option(u, id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, 1, 4),
 		-ENOSYS);
-	assert_int_equal(set_option(&u, id, 7, 0, 1, 1), -ENOSYS);
-	ucm_close(&u);
+	assert_int_equal(set_option(u, id, 7, 0, 1, 1), -ENOSYS);
 }
 
 static void addresses_want_their_size(void **state)
@@ -618,31 +597,29 @@ static void addresses_want_their_size(void **state)
 	struct rdma_ucm_bind cmd = { .addr_size = sizeof(struct sockaddr_in) };
 	struct rdma_ucm_resolve_addr res = { .dst_size = 16 };
 	struct sockaddr_in sin = loopback(0);
-	struct ucm u;
+	struct ucm *u = *state;
 
-	ucm_open(&u);
-	cmd.id = res.id = ucm_create(&u);
+	cmd.id = res.id = ucm_create(u);
 	/* AF_IB, as librdmacm's probe has it */
 	cmd.addr.ss_family = 27;
 	cmd.addr_size = 48;
-	assert_int_equal(SEND(&u, BIND, cmd, 0), -EINVAL);
+	assert_int_equal(SEND(u, BIND, cmd, 0), -EINVAL);
 	memcpy(&cmd.addr, &sin, sizeof(sin));
 	for (uint16_t size = 0; size < 64; size++) {
 		cmd.addr_size = size;
 		cmd.reserved = 1;
-		assert_int_equal(SEND(&u, BIND, cmd, 0), -EINVAL);
+		assert_int_equal(SEND(u, BIND, cmd, 0), -EINVAL);
 		cmd.reserved = 0;
 		if (size != sizeof(sin))
-			assert_int_equal(SEND(&u, BIND, cmd, 0), -EINVAL);
+			assert_int_equal(SEND(u, BIND, cmd, 0), -EINVAL);
 	}
 	memcpy(&res.dst_addr, &sin, sizeof(sin));
 	res.src_size = 28; /* of an AF_INET address */
 	memcpy(&res.src_addr, &sin, sizeof(sin));
-	assert_int_equal(SEND(&u, RESOLVE_ADDR, res, 0), -EINVAL);
+	assert_int_equal(SEND(u, RESOLVE_ADDR, res, 0), -EINVAL);
 	cmd.addr_size = sizeof(sin);
-	assert_true(SEND(&u, BIND, cmd, 0) > 0);
-	assert_int_equal(SEND(&u, BIND, cmd, 0), -EINVAL); /* bound already */
-	ucm_close(&u);
+	assert_true(SEND(u, BIND, cmd, 0) > 0);
+	assert_int_equal(SEND(u, BIND, cmd, 0), -EINVAL); /* bound already */
 }
 
 static void multicast_is_refused_by_name(void **state)
@@ -650,14 +627,12 @@ static void multicast_is_refused_by_name(void **state)
 	struct rdma_ucm_join_mcast join = { 0 };
 	struct rdma_ucm_join_ip_mcast join_ip = { 0 };
 	struct rdma_ucm_destroy_id leave = { 0 };
-	struct ucm u;
+	struct ucm *u = *state;
 
-	ucm_open(&u);
-	join.id = join_ip.id = ucm_create(&u);
-	assert_int_equal(SEND(&u, JOIN_MCAST, join, 4), -EOPNOTSUPP);
-	assert_int_equal(SEND(&u, JOIN_IP_MCAST, join_ip, 4), -EOPNOTSUPP);
-	assert_int_equal(SEND(&u, LEAVE_MCAST, leave, 4), -EOPNOTSUPP);
-	ucm_close(&u);
+	join.id = join_ip.id = ucm_create(u);
+	assert_int_equal(SEND(u, JOIN_MCAST, join, 4), -EOPNOTSUPP);
+	assert_int_equal(SEND(u, JOIN_IP_MCAST, join_ip, 4), -EOPNOTSUPP);
+	assert_int_equal(SEND(u, LEAVE_MCAST, leave, 4), -EOPNOTSUPP);
 }
 
 /* Only events that no connection raises. */
@@ -667,18 +642,16 @@ static void own_events_are_of_two_kinds(void **state)
 		uint32_t id, reserved, event, status;
 		uint64_t arg;
 	} cmd = { .event = RNIC_CM_ESTABLISHED };
-	struct ucm u;
+	struct ucm *u = *state;
 
-	ucm_open(&u);
-	cmd.id = ucm_create(&u);
-	assert_int_equal(ucm_send(&u, CMD_WRITE_CM_EVENT, &cmd, sizeof(cmd), 0),
+	cmd.id = ucm_create(u);
+	assert_int_equal(ucm_send(u, CMD_WRITE_CM_EVENT, &cmd, sizeof(cmd), 0),
 			 -EINVAL);
 	cmd.event = RNIC_CM_USER;
-	assert_true(ucm_send(&u, CMD_WRITE_CM_EVENT, &cmd, sizeof(cmd), 0) > 0);
+	assert_true(ucm_send(u, CMD_WRITE_CM_EVENT, &cmd, sizeof(cmd), 0) > 0);
 	cmd.id++;
-	assert_int_equal(ucm_send(&u, CMD_WRITE_CM_EVENT, &cmd, sizeof(cmd), 0),
+	assert_int_equal(ucm_send(u, CMD_WRITE_CM_EVENT, &cmd, sizeof(cmd), 0),
 			 -ENOENT);
-	ucm_close(&u);
 }
 
 static void migration_names_the_old_file(void **state)
@@ -710,19 +683,17 @@ static void destroy_counts_what_was_fetched(void **state)
 	struct rdma_ucm_destroy_id_resp resp;
 	struct rdma_ucm_destroy_id cmd = { 0 };
 	struct rdma_ucm_get_event get = { 0 };
-	struct ucm u;
+	struct ucm *u = *state;
 
-	ucm_open(&u);
-	cmd.id = ucm_create(&u);
-	cmd.response = get.response = answer_of(&u);
-	assert_int_equal(SEND(&u, GET_EVENT, get, ANSWER_SIZE), -EAGAIN);
-	assert_true(ucm_resolve(&u, cmd.id) > 0);
-	ucm_event(&u);
-	assert_true(SEND(&u, DESTROY_ID, cmd, sizeof(resp)) > 0);
-	memcpy(&resp, u.answer, sizeof(resp));
+	cmd.id = ucm_create(u);
+	cmd.response = get.response = answer_of(u);
+	assert_int_equal(SEND(u, GET_EVENT, get, ANSWER_SIZE), -EAGAIN);
+	assert_true(ucm_resolve(u, cmd.id) > 0);
+	ucm_event(u);
+	assert_true(SEND(u, DESTROY_ID, cmd, sizeof(resp)) > 0);
+	memcpy(&resp, u->answer, sizeof(resp));
 	assert_int_equal(resp.events_reported, 1);
-	assert_int_equal(SEND(&u, DESTROY_ID, cmd, sizeof(resp)), -ENOENT);
-	ucm_close(&u);
+	assert_int_equal(SEND(u, DESTROY_ID, cmd, sizeof(resp)), -ENOENT);
 }
 
 static void open_obeys_its_flags(void **state)
@@ -796,30 +767,30 @@ static void a_guard_changes_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(short_commands_are_refused),
-		cmocka_unit_test(header_must_fit_what_was_written),
-		cmocka_unit_test(unknown_ids_are_not_found),
-		cmocka_unit_test(bad_pointers_cost_an_errno),
+		UCM_TEST(short_commands_are_refused),
+		UCM_TEST(header_must_fit_what_was_written),
+		UCM_TEST(unknown_ids_are_not_found),
+		UCM_TEST(bad_pointers_cost_an_errno),
 		cmocka_unit_test(answer_over_the_edge_is_a_fault),
-		cmocka_unit_test(a_bad_pointer_costs_no_event),
-		cmocka_unit_test(port_spaces_without_streams_are_refused),
-		cmocka_unit_test(resolved_id_tells_its_route),
-		cmocka_unit_test(answers_stop_at_the_place_given),
+		UCM_TEST(a_bad_pointer_costs_no_event),
+		UCM_TEST(port_spaces_without_streams_are_refused),
+		UCM_TEST(resolved_id_tells_its_route),
+		UCM_TEST(answers_stop_at_the_place_given),
 		cmocka_unit_test(a_connection_takes_the_steps_of_its_persona),
 		cmocka_unit_test(
 			an_application_that_moves_its_qp_is_waited_for),
-		cmocka_unit_test(options_want_their_size),
-		cmocka_unit_test(addresses_want_their_size),
-		cmocka_unit_test(multicast_is_refused_by_name),
-		cmocka_unit_test(own_events_are_of_two_kinds),
+		UCM_TEST(options_want_their_size),
+		UCM_TEST(addresses_want_their_size),
+		UCM_TEST(multicast_is_refused_by_name),
+		UCM_TEST(own_events_are_of_two_kinds),
 		cmocka_unit_test(migration_names_the_old_file),
-		cmocka_unit_test(destroy_counts_what_was_fetched),
+		UCM_TEST(destroy_counts_what_was_fetched),
 		cmocka_unit_test(open_obeys_its_flags),
-		cmocka_unit_test(a_sandbox_changes_nothing),
-		cmocka_unit_test(a_guard_changes_nothing),
+		UCM_TEST(a_sandbox_changes_nothing),
+		UCM_TEST(a_guard_changes_nothing),
 	};
 	const struct CMUnitTest rnic_tests[] = {
-		cmocka_unit_test(qp_attributes_are_those_of_a_rnic),
+		UCM_TEST(qp_attributes_are_those_of_a_rnic),
 	};
 	int failed;
 

@@ -100,23 +100,22 @@ static void gate_open(void)
 
 static void polling_alone_makes_progress(void **state)
 {
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 
-	rnicpair_open(&p, &defaults);
-	gate_close(&p);
+	gate_close(p);
 	for (int i = 0; i < 50; i++) {
 		int from = i & 1;
 
-		rnicpair_post_echo(&p, from, 40000);
+		rnicpair_post_echo(p, from, 40000);
 		assert_int_equal(
-			rnicpair_take(&p.side[!from], p.side[!from].rcq).wr_id,
+			rnicpair_take(&p->side[!from], p->side[!from].rcq)
+				.wr_id,
 			2);
 		assert_int_equal(
-			rnicpair_take(&p.side[from], p.side[from].scq).wr_id,
+			rnicpair_take(&p->side[from], p->side[from].scq).wr_id,
 			1);
 	}
 	gate_open();
-	rnicpair_close(&p);
 }
 
 /* With the gate closed, and nothing of MPA's start left to receive. */
@@ -257,29 +256,28 @@ static void polls_many_streams(void **state)
 {
 	enum { CNT = RNIC_ENGINE_HOT_MAX * 3 };
 	struct rnic_qp *qp[CNT][2];
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 	uint32_t async;
 
-	rnicpair_open(&p, &defaults);
 	for (int i = 0; i < CNT; i++) {
-		qp[i][0] = rnicpair_qp_new(&p, 0);
-		qp[i][1] = rnicpair_qp_new(&p, 1);
-		rnicpair_join(&p, qp[i][0], qp[i][1]);
+		qp[i][0] = rnicpair_qp_new(p, 0);
+		qp[i][1] = rnicpair_qp_new(p, 1);
+		rnicpair_join(p, qp[i][0], qp[i][1]);
 	}
-	gate_close(&p);
+	gate_close(p);
 	for (int round = 0; round < 5; round++) {
 		for (int i = 0; i < CNT; i++) {
 			struct usiw_sge src = rnicpair_sge(
-				&p.side[0], (size_t)i * 100000, 100000);
+				&p->side[0], (size_t)i * 100000, 100000);
 			struct usiw_sge dst = rnicpair_sge(
-				&p.side[1], (size_t)i * 100000, 100000);
+				&p->side[1], (size_t)i * 100000, 100000);
 
-			rnicpair_fill(p.side[0].buf + i * 100000, 100000,
+			rnicpair_fill(p->side[0].buf + i * 100000, 100000,
 				      (uint32_t)(i + round));
-			must(!rnicpair_post_recv_qp(&p.side[1], qp[i][1],
+			must(!rnicpair_post_recv_qp(&p->side[1], qp[i][1],
 						    (uint64_t)i, &dst, 1));
 			must(!rnicpair_post_qp(
-				&p.side[0], qp[i][0],
+				&p->side[0], qp[i][0],
 				&(struct rnicpair_wr){
 					.wr_id = (uint64_t)i,
 					.opcode = USIW_WR_SEND,
@@ -289,13 +287,13 @@ static void polls_many_streams(void **state)
 		}
 		for (int i = 0; i < CNT; i++) {
 			struct usiw_cqe cqe =
-				rnicpair_take(&p.side[1], p.side[1].rcq);
+				rnicpair_take(&p->side[1], p->side[1].rcq);
 
 			assert_int_equal(cqe.status, 0);
 			assert_true(rnicpair_is_filled(
-				p.side[1].buf + cqe.wr_id * 100000, 100000,
+				p->side[1].buf + cqe.wr_id * 100000, 100000,
 				(uint32_t)cqe.wr_id + (uint32_t)round));
-			cqe = rnicpair_take(&p.side[0], p.side[0].scq);
+			cqe = rnicpair_take(&p->side[0], p->side[0].scq);
 			assert_int_equal(cqe.status, 0);
 		}
 	}
@@ -304,7 +302,6 @@ static void polls_many_streams(void **state)
 		must(!rnic_qp_destroy(qp[i][0], &async));
 		must(!rnic_qp_destroy(qp[i][1], &async));
 	}
-	rnicpair_close(&p);
 }
 
 /* ---- bells -------------------------------------------------------------- */
@@ -421,21 +418,19 @@ static void no_bell_is_lost(void **state)
  * also when the lead was taken at that moment. */
 static void a_bell_beside_the_leader_is_served(void **state)
 {
-	struct rnicpair p;
-	struct rnicpair_side *a = &p.side[0];
+	struct rnicpair *p = *state;
+	struct rnicpair_side *a = &p->side[0];
 
-	rnicpair_open(&p, &defaults);
 	for (int i = 0; i < 100; i++) {
 		struct usiw_cqe cqe;
 
 		rnic_engine_lead(a->ctx->engine);
-		rnicpair_post_echo(&p, 0, 8); /* finds the lead taken */
+		rnicpair_post_echo(p, 0, 8); /* finds the lead taken */
 		assert_false(rnicpair_peek(a, a->scq, &cqe));
 		rnic_engine_unlead(a->ctx->engine);
 		wait_until(rnicpair_peek(a, a->scq, &cqe));
-		wait_until(rnicpair_peek(&p.side[1], p.side[1].rcq, &cqe));
+		wait_until(rnicpair_peek(&p->side[1], p->side[1].rcq, &cqe));
 	}
-	rnicpair_close(&p);
 }
 
 /* ---- regions that go ---------------------------------------------------- */
@@ -704,14 +699,14 @@ static void an_engine_that_cannot_wait_is_fatal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(polling_alone_makes_progress),
+		PAIR_TEST(polling_alone_makes_progress),
 		cmocka_unit_test(sleeping_alone_makes_progress),
 		cmocka_unit_test(a_look_before_the_sleep_leaves_the_sockets),
 		cmocka_unit_test(a_look_after_the_sleep_finds_what_has_come),
 		cmocka_unit_test(a_look_before_the_sleep_may_be_the_only_one),
-		cmocka_unit_test(polls_many_streams),
+		PAIR_TEST(polls_many_streams),
 		cmocka_unit_test(no_bell_is_lost),
-		cmocka_unit_test(a_bell_beside_the_leader_is_served),
+		PAIR_TEST(a_bell_beside_the_leader_is_served),
 		cmocka_unit_test(a_region_is_untouched_once_it_is_gone),
 		cmocka_unit_test(a_region_beside_another_goes_alone),
 		cmocka_unit_test(a_burst_shares_transmissions),

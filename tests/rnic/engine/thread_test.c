@@ -29,6 +29,18 @@ static void open_with_chan(struct rnicpair *p)
 	rnicpair_open(p, &opt);
 }
 
+static int setup_chan(void **state)
+{
+	static struct rnicpair p;
+
+	open_with_chan(&p);
+	*state = &p;
+	return 0;
+}
+
+#define CHAN_TEST(test)                                                        \
+	cmocka_unit_test_setup_teardown(test, setup_chan, rnicpair_teardown)
+
 static void wait_comp_event(struct rnicpair_side *s)
 {
 	struct pollfd pfd = { .fd = rnic_chan_fd(s->chan), .events = POLLIN };
@@ -41,56 +53,53 @@ static void wait_comp_event(struct rnicpair_side *s)
 /* Nobody polls: the completion threads place, answer, complete and raise. */
 static void completion_threads_alone_make_progress(void **state)
 {
-	struct rnicpair p;
-	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+	struct rnicpair *p = *state;
+	struct rnicpair_side *a = &p->side[0], *b = &p->side[1];
 
-	open_with_chan(&p);
 	for (int i = 0; i < 50; i++) {
 		struct usiw_cqe cqe;
 
 		/* A read needs both: the peer's and ours. */
 		rnic_cq_arm(a->scq, false);
-		rnicpair_post_read(&p, 0, 4, 1u << 20);
+		rnicpair_post_read(p, 0, 4, 1u << 20);
 		wait_comp_event(a);
 		assert_true(rnicpair_peek(a, a->scq, &cqe));
 		assert_int_equal(cqe.wr_id, 4);
 		rnic_cq_arm(b->rcq, false);
-		rnicpair_post_echo(&p, 0, 100000);
+		rnicpair_post_echo(p, 0, 100000);
 		wait_comp_event(b);
 		assert_true(rnicpair_peek(b, b->rcq, &cqe));
 		assert_int_equal(cqe.wr_id, 2);
 		wait_until(rnicpair_peek(a, a->scq, &cqe));
 	}
-	rnicpair_close(&p);
 }
 
 /* Arming ends a run of polls: the thread is not left parked. */
 static void arming_unparks(void **state)
 {
-	struct rnicpair p;
-	struct rnicpair_side *b = &p.side[1];
+	struct rnicpair *p = *state;
+	struct rnicpair_side *b = &p->side[1];
 	struct usiw_cqe cqe;
 
-	open_with_chan(&p);
 	for (int i = 0; i < 200; i++) {
 		/* Busy: the thread is parked, or will be. */
 		for (int j = 0; j < 20; j++) {
-			rnicpair_post_echo(&p, 0, 8);
+			rnicpair_post_echo(p, 0, 8);
 			assert_int_equal(rnicpair_take(b, b->rcq).wr_id, 2);
 			assert_int_equal(
-				rnicpair_take(&p.side[0], p.side[0].scq).wr_id,
+				rnicpair_take(&p->side[0], p->side[0].scq)
+					.wr_id,
 				1);
 		}
 		rnic_cq_arm(b->rcq, false);
 		assert_int_equal(atomic_load(&b->ctx->engine->poll_ns), 0);
 		assert_false(rnicpair_peek(b, b->rcq, &cqe));
-		rnicpair_post_echo(&p, 0, 8);
+		rnicpair_post_echo(p, 0, 8);
 		wait_comp_event(b);
 		assert_true(rnicpair_peek(b, b->rcq, &cqe));
-		assert_int_equal(rnicpair_take(&p.side[0], p.side[0].scq).wr_id,
-				 1);
+		assert_int_equal(
+			rnicpair_take(&p->side[0], p->side[0].scq).wr_id, 1);
 	}
-	rnicpair_close(&p);
 }
 
 /* ---- threads that sleep on the sockets ---------------------------------- */
@@ -115,10 +124,9 @@ static bool has_event(struct rnicpair_side *s)
 
 static void a_sleeper_is_woken_each_time(void **state)
 {
-	struct rnicpair p;
-	struct rnicpair_side *b = &p.side[1];
+	struct rnicpair *p = *state;
+	struct rnicpair_side *b = &p->side[1];
 
-	open_with_chan(&p);
 	for (int i = 0; i < 500; i++) {
 		int fd = rnic_cq_sleep_begin(b->rcq);
 
@@ -127,49 +135,44 @@ static void a_sleeper_is_woken_each_time(void **state)
 		else
 			must(fd >= 0);
 		rnic_cq_progress(b->rcq);
-		rnicpair_post_echo(&p, 0, 8);
+		rnicpair_post_echo(p, 0, 8);
 		assert_true(sleep_on(fd < 0 ? -1 : fd, b, RNICPAIR_LIMIT_MS));
 		if (fd >= 0)
 			rnic_cq_sleep_end(b->rcq);
 		assert_int_equal(rnicpair_take(b, b->rcq).wr_id, 2);
-		(void)rnicpair_take(&p.side[0], p.side[0].scq);
+		(void)rnicpair_take(&p->side[0], p->side[0].scq);
 		if (has_event(b))
 			wait_comp_event(b);
 	}
-	rnicpair_close(&p);
 }
 
 /* What was armed for the sleep makes no event later. */
 static void the_end_of_a_sleep_disarms(void **state)
 {
-	struct rnicpair p;
-	struct rnicpair_side *b = &p.side[1];
+	struct rnicpair *p = *state;
+	struct rnicpair_side *b = &p->side[1];
 
-	open_with_chan(&p);
 	if (rnic_cq_sleep_begin(b->rcq) >= 0) {
 		rnic_cq_sleep_end(b->rcq);
-		rnicpair_post_echo(&p, 0, 8);
+		rnicpair_post_echo(p, 0, 8);
 		assert_int_equal(rnicpair_take(b, b->rcq).wr_id, 2);
-		(void)rnicpair_take(&p.side[0], p.side[0].scq);
+		(void)rnicpair_take(&p->side[0], p->side[0].scq);
 		assert_false(has_event(b));
 	}
-	rnicpair_close(&p);
 }
 
 /* The thread that slept has gone and polls no more: READs are answered. */
 static void a_sleeper_that_has_gone_is_replaced(void **state)
 {
-	struct rnicpair p;
-	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+	struct rnicpair *p = *state;
+	struct rnicpair_side *a = &p->side[0], *b = &p->side[1];
 
-	open_with_chan(&p);
 	for (int i = 0; i < 50; i++) {
 		if (rnic_cq_sleep_begin(b->rcq) >= 0)
 			rnic_cq_sleep_end(b->rcq);
-		rnicpair_post_read(&p, 0, 4, 4096);
+		rnicpair_post_read(p, 0, 4, 4096);
 		assert_int_equal(rnicpair_take(a, a->scq).wr_id, 4);
 	}
-	rnicpair_close(&p);
 }
 
 #define BUSY_ROUNDS 200
@@ -223,13 +226,12 @@ static void a_busy_sleeper_is_not_disturbed(void **state)
 /* Over and over, as a program does it that has nothing to do. */
 static void a_sleeper_rests(void **state)
 {
-	struct rnicpair p;
-	struct rnicpair_side *b = &p.side[1];
+	struct rnicpair *p = *state;
+	struct rnicpair_side *b = &p->side[1];
 	uint64_t start_us, end_ms;
 	int wakes = 0, rests = 0;
 	bool was_asleep = true;
 
-	open_with_chan(&p);
 	start_us = rnicpair_cpu_us();
 	end_ms = until_ms() + 200;
 	for (uint64_t now; (now = until_ms()) < end_ms || !rests;) {
@@ -252,7 +254,6 @@ static void a_sleeper_rests(void **state)
 		      (unsigned long long)(rnicpair_cpu_us() - start_us));
 	assert_true(rnicpair_cpu_us() - start_us < 60000);
 	assert_true(wakes < 100);
-	rnicpair_close(&p);
 }
 
 /* ---- bursts ------------------------------------------------------------- */
@@ -276,51 +277,47 @@ static void burst_take(struct rnicpair_side *s)
  * that it could park behind. */
 static void bursts_park(void **state)
 {
-	struct rnicpair p;
-	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+	struct rnicpair *p = *state;
+	struct rnicpair_side *a = &p->side[0], *b = &p->side[1];
 	uint64_t end_ms;
 
-	rnicpair_open(&p, &defaults);
 	end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	while (!rnic_engine_is_watched(a->ctx->engine)) {
 		must(until_ms() < end_ms);
-		burst_post(&p);
+		burst_post(p);
 		burst_take(a);
 		for (int i = 0; i < BURST_CNT; i++)
 			(void)rnicpair_take(b, b->rcq);
 	}
-	rnicpair_close(&p);
 }
 
 /* Posts that nobody polls behind go all the same. */
 static void what_waits_is_not_forgotten(void **state)
 {
-	struct rnicpair p;
-	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+	struct rnicpair *p = *state;
+	struct rnicpair_side *a = &p->side[0], *b = &p->side[1];
 	uint64_t end_ms;
 	int watched_cnt = 0;
 
-	rnicpair_open(&p, &defaults);
 	end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	while (watched_cnt < 5) {
 		bool was_watched;
 
 		must(until_ms() < end_ms);
 		for (int i = 0; i < 4; i++) {
-			burst_post(&p);
+			burst_post(p);
 			burst_take(a);
 			for (int j = 0; j < BURST_CNT; j++)
 				(void)rnicpair_take(b, b->rcq);
 		}
 		was_watched = rnic_engine_is_watched(a->ctx->engine);
-		burst_post(&p);
+		burst_post(p);
 		/* This side does nothing any more. */
 		for (int i = 0; i < BURST_CNT; i++)
 			(void)rnicpair_take(b, b->rcq);
 		burst_take(a);
 		watched_cnt += was_watched;
 	}
-	rnicpair_close(&p);
 }
 
 /* ---- rest --------------------------------------------------------------- */
@@ -458,15 +455,15 @@ static void closing_a_context_waits_without_burning(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(completion_threads_alone_make_progress),
-		cmocka_unit_test(arming_unparks),
-		cmocka_unit_test(a_sleeper_is_woken_each_time),
-		cmocka_unit_test(the_end_of_a_sleep_disarms),
-		cmocka_unit_test(a_sleeper_that_has_gone_is_replaced),
+		CHAN_TEST(completion_threads_alone_make_progress),
+		CHAN_TEST(arming_unparks),
+		CHAN_TEST(a_sleeper_is_woken_each_time),
+		CHAN_TEST(the_end_of_a_sleep_disarms),
+		CHAN_TEST(a_sleeper_that_has_gone_is_replaced),
 		cmocka_unit_test(a_busy_sleeper_is_not_disturbed),
-		cmocka_unit_test(a_sleeper_rests),
-		cmocka_unit_test(bursts_park),
-		cmocka_unit_test(what_waits_is_not_forgotten),
+		CHAN_TEST(a_sleeper_rests),
+		PAIR_TEST(bursts_park),
+		PAIR_TEST(what_waits_is_not_forgotten),
 		cmocka_unit_test(waits_without_burning),
 		cmocka_unit_test(closing_a_context_waits_without_burning),
 	};

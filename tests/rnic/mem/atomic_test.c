@@ -464,11 +464,10 @@ static void answers_masked_forms(void **state)
 	struct rnicpair_side *s;
 	uint64_t seed = 4711;
 	struct rawpeer raw;
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 
-	rnicpair_open_idle(&p, &defaults);
-	s = &p.side[0];
-	rawpeer_join(&raw, &p, 0);
+	s = &p->side[0];
+	rawpeer_join(&raw, p, 0);
 	for (int i = 0; i < 200; i++) {
 		struct rnic_atomic op = {
 			.op = i & 1 ? RNIC_FETCH_ADD : RNIC_CMP_SWP,
@@ -493,7 +492,6 @@ static void answers_masked_forms(void **state)
 				   : stupid_swap(before, &op)));
 	}
 	rawpeer_close(&raw);
-	rnicpair_close(&p);
 }
 
 /*
@@ -854,7 +852,7 @@ int main(void)
 		cmocka_unit_test(returns_old_values),
 		cmocka_unit_test(keeps_order_among_other_work),
 		cmocka_unit_test(counts_against_ord),
-		cmocka_unit_test(answers_masked_forms),
+		IDLE_PAIR_TEST(answers_masked_forms),
 		cmocka_unit_test(executes_in_turn_and_once),
 		cmocka_unit_test(a_waiting_one_may_lose_its_region),
 		cmocka_unit_test(answers_must_fit_the_request),

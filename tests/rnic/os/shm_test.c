@@ -19,6 +19,23 @@
 
 #define PAGE 4096u
 
+static int setup(void **state)
+{
+	static struct rnic_shm shm;
+
+	rnic_shm_init(&shm);
+	*state = &shm;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	rnic_shm_fini(*state);
+	return 0;
+}
+
+#define SHM_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
 static bool is_zero(const uint8_t *mem, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -36,13 +53,12 @@ static const size_t sizes[] = { 1,	  PAGE - 1, PAGE,	    PAGE + 1,
 
 static void gives_zeroed_aligned_pieces_apart(void **state)
 {
-	struct rnic_shm shm;
+	struct rnic_shm *shm = *state;
 	void *mem[SIZE_CNT * 3];
 
-	rnic_shm_init(&shm);
 	for (size_t i = 0; i < SIZE_CNT * 3; i++) {
 		assert_int_equal(
-			rnic_shm_alloc(&shm, sizes[i % SIZE_CNT], &mem[i]), 0);
+			rnic_shm_alloc(shm, sizes[i % SIZE_CNT], &mem[i]), 0);
 		assert_int_equal((uintptr_t)mem[i] % PAGE, 0);
 	}
 	for (size_t i = 0; i < SIZE_CNT * 3; i++) {
@@ -61,24 +77,21 @@ static void gives_zeroed_aligned_pieces_apart(void **state)
 		a[0] = 0xff;
 		a[size - 1] = 0xff;
 	}
-	rnic_shm_fini(&shm);
 }
 
 static void gives_back_zeroed_what_was_freed(void **state)
 {
-	struct rnic_shm shm;
+	struct rnic_shm *shm = *state;
 	void *first, *again;
 
-	rnic_shm_init(&shm);
-	assert_int_equal(rnic_shm_alloc(&shm, 3 * PAGE, &first), 0);
+	assert_int_equal(rnic_shm_alloc(shm, 3 * PAGE, &first), 0);
 	memset(first, 0xaa, 3 * PAGE);
-	rnic_shm_free(&shm, first, 3 * PAGE);
-	assert_int_equal(rnic_shm_alloc(&shm, 3 * PAGE, &again), 0);
+	rnic_shm_free(shm, first, 3 * PAGE);
+	assert_int_equal(rnic_shm_alloc(shm, 3 * PAGE, &again), 0);
 	assert_ptr_equal(again, first);
 	assert_true(is_zero(again, 3 * PAGE));
-	rnic_shm_free(&shm, again, 3 * PAGE);
-	rnic_shm_free(&shm, NULL, PAGE);
-	rnic_shm_fini(&shm);
+	rnic_shm_free(shm, again, 3 * PAGE);
+	rnic_shm_free(shm, NULL, PAGE);
 }
 
 /* Pages of a mapping that have memory. */
@@ -97,27 +110,26 @@ static size_t resident_cnt(uint8_t *mem, size_t page_cnt)
 /* A little memory stays for who comes next; it reads as zero like any. */
 static void keeps_some_pages_of_what_was_freed(void **state)
 {
-	struct rnic_shm shm;
+	struct rnic_shm *shm = *state;
 	uint8_t *piece[2048], *again;
 	size_t sum;
 
-	rnic_shm_init(&shm);
-	assert_int_equal(rnic_shm_alloc(&shm, 2048 * PAGE, (void **)&piece[0]),
+	assert_int_equal(rnic_shm_alloc(shm, 2048 * PAGE, (void **)&piece[0]),
 			 0);
 	memset(piece[0], 0xaa, 2048 * PAGE);
 	assert_int_equal(resident_cnt(piece[0], 2048), 2048);
-	rnic_shm_free(&shm, piece[0], 2048 * PAGE);
+	rnic_shm_free(shm, piece[0], 2048 * PAGE);
 	assert_int_equal(resident_cnt(piece[0], 2048), 0);
 	for (int round = 0; round < 3; round++) {
 		for (size_t i = 0; i < 2048; i++) {
 			assert_int_equal(
-				rnic_shm_alloc(&shm, PAGE, (void **)&piece[i]),
+				rnic_shm_alloc(shm, PAGE, (void **)&piece[i]),
 				0);
 			assert_true(is_zero(piece[i], PAGE));
 			memset(piece[i], 0xaa, PAGE);
 		}
 		for (size_t i = 0; i < 2048; i++)
-			rnic_shm_free(&shm, piece[i], PAGE);
+			rnic_shm_free(shm, piece[i], PAGE);
 		sum = 0;
 		for (size_t i = 0; i < 2048; i++)
 			sum += resident_cnt(piece[i], 1);
@@ -125,47 +137,43 @@ static void keeps_some_pages_of_what_was_freed(void **state)
 	}
 	/* Those are taken first, wherever they are. */
 	for (size_t i = 0; i < 2048; i++)
-		assert_int_equal(rnic_shm_alloc(&shm, PAGE, (void **)&piece[i]),
+		assert_int_equal(rnic_shm_alloc(shm, PAGE, (void **)&piece[i]),
 				 0);
 	for (size_t i = 2048; i > 0; i--)
-		rnic_shm_free(&shm, piece[i - 1], PAGE);
+		rnic_shm_free(shm, piece[i - 1], PAGE);
 	for (size_t i = 0; i < 256; i++) {
-		assert_int_equal(rnic_shm_alloc(&shm, PAGE, (void **)&piece[i]),
+		assert_int_equal(rnic_shm_alloc(shm, PAGE, (void **)&piece[i]),
 				 0);
 		assert_int_equal(resident_cnt(piece[i], 1), 1);
 	}
 	for (size_t i = 0; i < 256; i++)
-		rnic_shm_free(&shm, piece[i], PAGE);
+		rnic_shm_free(shm, piece[i], PAGE);
 	/* Partly of those, partly not. */
-	assert_int_equal(rnic_shm_alloc(&shm, 1000 * PAGE, (void **)&again), 0);
+	assert_int_equal(rnic_shm_alloc(shm, 1000 * PAGE, (void **)&again), 0);
 	assert_true(is_zero(again, 1000 * PAGE));
-	rnic_shm_free(&shm, again, 1000 * PAGE);
-	assert_true(rnic_shm_is_empty(&shm));
-	rnic_shm_fini(&shm);
+	rnic_shm_free(shm, again, 1000 * PAGE);
+	assert_true(rnic_shm_is_empty(shm));
 }
 
 static void gives_a_tail_to_others(void **state)
 {
-	struct rnic_shm shm;
+	struct rnic_shm *shm = *state;
 	uint8_t *first;
 	void *other;
 
-	rnic_shm_init(&shm);
-	assert_int_equal(rnic_shm_alloc(&shm, 3 * PAGE - 5, (void **)&first),
-			 0);
+	assert_int_equal(rnic_shm_alloc(shm, 3 * PAGE - 5, (void **)&first), 0);
 	memset(first, 0xaa, 3 * PAGE);
 	/* Nothing behind what is kept. */
-	assert_int_equal(rnic_shm_trim(&shm, first, 3 * PAGE - 5, 2 * PAGE + 1),
+	assert_int_equal(rnic_shm_trim(shm, first, 3 * PAGE - 5, 2 * PAGE + 1),
 			 3 * PAGE - 5);
-	assert_int_equal(rnic_shm_trim(&shm, first, 3 * PAGE - 5, 128), PAGE);
+	assert_int_equal(rnic_shm_trim(shm, first, 3 * PAGE - 5, 128), PAGE);
 	assert_int_equal(first[PAGE - 1], 0xaa);
-	assert_int_equal(rnic_shm_alloc(&shm, 2 * PAGE, &other), 0);
+	assert_int_equal(rnic_shm_alloc(shm, 2 * PAGE, &other), 0);
 	assert_ptr_equal(other, first + PAGE);
 	assert_true(is_zero(other, 2 * PAGE));
-	rnic_shm_free(&shm, other, 2 * PAGE);
-	rnic_shm_free(&shm, first, PAGE);
-	assert_true(rnic_shm_is_empty(&shm));
-	rnic_shm_fini(&shm);
+	rnic_shm_free(shm, other, 2 * PAGE);
+	rnic_shm_free(shm, first, PAGE);
+	assert_true(rnic_shm_is_empty(shm));
 }
 
 /* Random life: every piece keeps what was written to it. */
@@ -175,10 +183,9 @@ static void keeps_each_piece_through_others_lives(void **state)
 		uint32_t *mem;
 		size_t pages;
 	} piece[64] = { 0 };
-	struct rnic_shm shm;
+	struct rnic_shm *shm = *state;
 	unsigned seed = 4711;
 
-	rnic_shm_init(&shm);
 	for (uint32_t step = 1; step < 5000; step++) {
 		unsigned i;
 
@@ -188,13 +195,12 @@ static void keeps_each_piece_through_others_lives(void **state)
 			for (size_t p = 0; p < piece[i].pages; p++)
 				assert_int_equal(piece[i].mem[p * PAGE / 4],
 						 i + 1);
-			rnic_shm_free(&shm, piece[i].mem,
-				      piece[i].pages * PAGE);
+			rnic_shm_free(shm, piece[i].mem, piece[i].pages * PAGE);
 			piece[i].mem = NULL;
 			continue;
 		}
 		piece[i].pages = (seed >> 8) % 40 + 1;
-		assert_int_equal(rnic_shm_alloc(&shm, piece[i].pages * PAGE,
+		assert_int_equal(rnic_shm_alloc(shm, piece[i].pages * PAGE,
 						(void **)&piece[i].mem),
 				 0);
 		for (size_t p = 0; p < piece[i].pages; p++) {
@@ -202,25 +208,22 @@ static void keeps_each_piece_through_others_lives(void **state)
 			piece[i].mem[p * PAGE / 4] = i + 1;
 		}
 	}
-	rnic_shm_fini(&shm);
 }
 
 static void says_so_when_no_descriptor_is_left(void **state)
 {
 	struct rlimit old, none;
-	struct rnic_shm shm;
-	void *mem = &shm;
+	struct rnic_shm *shm = *state;
+	void *mem = shm;
 
-	rnic_shm_init(&shm);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	none = old;
 	none.rlim_cur = 0;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	assert_int_equal(rnic_shm_alloc(&shm, PAGE, &mem), -EMFILE);
-	assert_ptr_equal(mem, &shm); /* untouched */
+	assert_int_equal(rnic_shm_alloc(shm, PAGE, &mem), -EMFILE);
+	assert_ptr_equal(mem, shm); /* untouched */
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
-	assert_int_equal(rnic_shm_alloc(&shm, PAGE, &mem), 0);
-	rnic_shm_fini(&shm);
+	assert_int_equal(rnic_shm_alloc(shm, PAGE, &mem), 0);
 }
 
 static int use_without_memfd(unsigned err)
@@ -261,13 +264,12 @@ static void works_where_memfd_create_is_denied(void **state)
 /* A forked child cannot even read the rings. */
 static void is_not_inherited(void **state)
 {
-	struct rnic_shm shm;
+	struct rnic_shm *shm = *state;
 	void *mem;
 	int status;
 	pid_t pid;
 
-	rnic_shm_init(&shm);
-	assert_int_equal(rnic_shm_alloc(&shm, PAGE, &mem), 0);
+	assert_int_equal(rnic_shm_alloc(shm, PAGE, &mem), 0);
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
@@ -280,7 +282,6 @@ static void is_not_inherited(void **state)
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	rnic_shm_fini(&shm);
 }
 
 static struct rnic_shm shared;
@@ -325,14 +326,14 @@ static void serves_threads_at_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gives_zeroed_aligned_pieces_apart),
-		cmocka_unit_test(gives_back_zeroed_what_was_freed),
-		cmocka_unit_test(keeps_some_pages_of_what_was_freed),
-		cmocka_unit_test(gives_a_tail_to_others),
-		cmocka_unit_test(keeps_each_piece_through_others_lives),
-		cmocka_unit_test(says_so_when_no_descriptor_is_left),
+		SHM_TEST(gives_zeroed_aligned_pieces_apart),
+		SHM_TEST(gives_back_zeroed_what_was_freed),
+		SHM_TEST(keeps_some_pages_of_what_was_freed),
+		SHM_TEST(gives_a_tail_to_others),
+		SHM_TEST(keeps_each_piece_through_others_lives),
+		SHM_TEST(says_so_when_no_descriptor_is_left),
 		cmocka_unit_test(works_where_memfd_create_is_denied),
-		cmocka_unit_test(is_not_inherited),
+		SHM_TEST(is_not_inherited),
 		cmocka_unit_test(serves_threads_at_once),
 	};
 

@@ -12,38 +12,34 @@
 static void sends_discon_behind_the_data(void **state)
 {
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	assert_int_equal(script_send(&s, 1, 10, 0), 0);
-	assert_int_equal(sdp_conn_shutdown(s.conn, 0), 0);
-	assert_int_equal(script_send(&s, 2, 10, 0), -EPIPE);
-	assert_int_equal(script_mid(&s), SDP_MID_DATA);
-	assert_int_equal(script_mid(&s), -1); /* not before it completed */
-	script_done(&s);
-	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
-	assert_false(s.work.send.is_solicited);
+	assert_int_equal(script_send(s, 1, 10, 0), 0);
+	assert_int_equal(sdp_conn_shutdown(s->conn, 0), 0);
+	assert_int_equal(script_send(s, 2, 10, 0), -EPIPE);
+	assert_int_equal(script_mid(s), SDP_MID_DATA);
+	assert_int_equal(script_mid(s), -1); /* not before it completed */
+	script_done(s);
+	assert_int_equal(script_mid(s), SDP_MID_DISCONN);
+	assert_false(s->work.send.is_solicited);
 	/* The other half goes on. */
-	assert_int_equal(script_data(&s, 5, 0), 1);
-	assert_true(script_event(&s, SDP_EV_READABLE, &ev));
-	script_fini(&s);
+	assert_int_equal(script_data(s, 5, 0), 1);
+	assert_true(script_event(s, SDP_EV_READABLE, &ev));
 }
 
 /* SDP-88: what is advertised is waited for, and so is a cancel. */
 static void waits_for_the_peer_to_read(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_RDMA_RD_COMPL, .compl_len = 984 };
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	assert_int_equal(script_send(&s, 1, 1000, SDP_BUF_RDMA), 0);
-	sdp_conn_shutdown(s.conn, 0);
-	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
-	script_done(&s);
-	assert_int_equal(script_mid(&s), -1);
-	script_recv(&s, msg);
-	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
-	script_fini(&s);
+	assert_int_equal(script_send(s, 1, 1000, SDP_BUF_RDMA), 0);
+	sdp_conn_shutdown(s->conn, 0);
+	assert_int_equal(script_mid(s), SDP_MID_SRC_AVAIL);
+	script_done(s);
+	assert_int_equal(script_mid(s), -1);
+	script_recv(s, msg);
+	assert_int_equal(script_mid(s), SDP_MID_DISCONN);
 }
 
 /* T27, SDP-101 */
@@ -72,23 +68,21 @@ static void ends_the_carrier_as_second_closer(void **state)
 /* SDP-93: the first closer waits for the second one, not for ever. */
 static void leaves_the_end_to_the_second_closer(void **state)
 {
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
 	/* So that DisConn's number is a clear one: 0 could mean nothing. */
-	assert_int_equal(script_send(&s, 1, 10, 0), 0);
-	assert_int_equal(script_mid(&s), SDP_MID_DATA);
-	script_done(&s);
-	sdp_conn_shutdown(s.conn, 0);
-	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
-	script_done(&s);
-	script_plain(&s, SDP_MID_DISCONN); /* acknowledges ours */
-	assert_int_equal(script_work(&s), SDP_WORK_NONE);
-	assert_true(sdp_conn_deadline(s.conn) == 2000 * MS);
-	sdp_conn_tick(s.conn, 2000 * MS);
-	assert_int_equal(script_work(&s), SDP_WORK_DISCONNECT);
-	assert_int_equal(sdp_conn_fault(s.conn), 0);
-	script_fini(&s);
+	assert_int_equal(script_send(s, 1, 10, 0), 0);
+	assert_int_equal(script_mid(s), SDP_MID_DATA);
+	script_done(s);
+	sdp_conn_shutdown(s->conn, 0);
+	assert_int_equal(script_mid(s), SDP_MID_DISCONN);
+	script_done(s);
+	script_plain(s, SDP_MID_DISCONN); /* acknowledges ours */
+	assert_int_equal(script_work(s), SDP_WORK_NONE);
+	assert_true(sdp_conn_deadline(s->conn) == 2000 * MS);
+	sdp_conn_tick(s->conn, 2000 * MS);
+	assert_int_equal(script_work(s), SDP_WORK_DISCONNECT);
+	assert_int_equal(sdp_conn_fault(s->conn), 0);
 }
 
 /* T28, C19 */
@@ -122,73 +116,65 @@ static void resolves_crossing_discons_by_role(void **state)
 static void aborts_without_a_word_before_discon(void **state)
 {
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	assert_int_equal(script_send(&s, 1, 10, 0), 0);
-	sdp_conn_abort(s.conn, 0);
-	assert_int_equal(script_work(&s), SDP_WORK_TERMINATE);
-	assert_true(script_event(&s, SDP_EV_FAILED, &ev));
-	sdp_conn_llp_down(s.conn, 0);
-	assert_true(script_event(&s, SDP_EV_SENT, &ev)); /* SDP-106 */
+	assert_int_equal(script_send(s, 1, 10, 0), 0);
+	sdp_conn_abort(s->conn, 0);
+	assert_int_equal(script_work(s), SDP_WORK_TERMINATE);
+	assert_true(script_event(s, SDP_EV_FAILED, &ev));
+	sdp_conn_llp_down(s->conn, 0);
+	assert_true(script_event(s, SDP_EV_SENT, &ev)); /* SDP-106 */
 	assert_int_equal(ev.sent.len, 0);
-	assert_true(script_event(&s, SDP_EV_CLOSED, &ev));
-	script_fini(&s);
+	assert_true(script_event(s, SDP_EV_CLOSED, &ev));
 }
 
 /* T30, SDP-103 */
 static void aborts_by_message_after_discon(void **state)
 {
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	sdp_conn_shutdown(s.conn, 0);
-	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
-	sdp_conn_abort(s.conn, 0);
-	assert_int_equal(script_mid(&s), SDP_MID_ABORT_CONN);
-	assert_true(s.work.send.is_solicited && s.work.is_signaled);
-	assert_int_equal(script_work(&s), SDP_WORK_NONE);
-	script_done(&s);
-	assert_int_equal(script_work(&s), SDP_WORK_DISCONNECT);
-	script_fini(&s);
+	sdp_conn_shutdown(s->conn, 0);
+	assert_int_equal(script_mid(s), SDP_MID_DISCONN);
+	sdp_conn_abort(s->conn, 0);
+	assert_int_equal(script_mid(s), SDP_MID_ABORT_CONN);
+	assert_true(s->work.send.is_solicited && s->work.is_signaled);
+	assert_int_equal(script_work(s), SDP_WORK_NONE);
+	script_done(s);
+	assert_int_equal(script_work(s), SDP_WORK_DISCONNECT);
 }
 
 /* C21: without credit it does not go, and the end must not look orderly. */
 static void gives_up_an_abort_without_credit(void **state)
 {
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	sdp_conn_shutdown(s.conn, 0);
-	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
-	s.bufs = 0;
-	script_plain(&s, SDP_MID_DATA);
-	sdp_conn_abort(s.conn, 0);
-	assert_int_equal(script_work(&s), SDP_WORK_NONE);
-	sdp_conn_tick(s.conn, sdp_conn_deadline(s.conn));
-	assert_int_equal(script_work(&s), SDP_WORK_TERMINATE);
-	script_fini(&s);
+	sdp_conn_shutdown(s->conn, 0);
+	assert_int_equal(script_mid(s), SDP_MID_DISCONN);
+	s->bufs = 0;
+	script_plain(s, SDP_MID_DATA);
+	sdp_conn_abort(s->conn, 0);
+	assert_int_equal(script_work(s), SDP_WORK_NONE);
+	sdp_conn_tick(s->conn, sdp_conn_deadline(s->conn));
+	assert_int_equal(script_work(s), SDP_WORK_TERMINATE);
 }
 
 /* C21: what comes meanwhile counts for its credit only. */
 static void aborts_once_credit_comes(void **state)
 {
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	sdp_conn_shutdown(s.conn, 0);
-	assert_int_equal(script_mid(&s), SDP_MID_DISCONN);
-	s.bufs = 0;
-	script_plain(&s, SDP_MID_DATA);
-	sdp_conn_abort(s.conn, 0);
-	assert_int_equal(script_work(&s), SDP_WORK_NONE);
-	s.bufs = 5;
-	assert_int_equal(script_data(&s, 10, 0), 0);
-	assert_int_equal(script_mid(&s), SDP_MID_ABORT_CONN);
+	sdp_conn_shutdown(s->conn, 0);
+	assert_int_equal(script_mid(s), SDP_MID_DISCONN);
+	s->bufs = 0;
+	script_plain(s, SDP_MID_DATA);
+	sdp_conn_abort(s->conn, 0);
+	assert_int_equal(script_work(s), SDP_WORK_NONE);
+	s->bufs = 5;
+	assert_int_equal(script_data(s, 10, 0), 0);
+	assert_int_equal(script_mid(s), SDP_MID_ABORT_CONN);
 	/* Its completion failed: no orderly end either. */
-	assert_int_equal(sdp_conn_work_done(s.conn, s.work.id, false, 0), 0);
-	assert_int_equal(script_work(&s), SDP_WORK_TERMINATE);
-	script_fini(&s);
+	assert_int_equal(sdp_conn_work_done(s->conn, s->work.id, false, 0), 0);
+	assert_int_equal(script_work(s), SDP_WORK_TERMINATE);
 }
 
 /* T31, T33, SDP-95, SDP-96 */
@@ -220,15 +206,13 @@ static void checks_the_carriers_end(void **state)
 /* SDP-89, V22 */
 static void aborts_when_work_fails(void **state)
 {
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	assert_int_equal(script_send(&s, 1, 10, 0), 0);
-	assert_int_equal(script_mid(&s), SDP_MID_DATA);
-	assert_int_equal(sdp_conn_work_done(s.conn, s.work.id, false, 0), 0);
-	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_LLP);
-	assert_int_equal(script_work(&s), SDP_WORK_TERMINATE);
-	script_fini(&s);
+	assert_int_equal(script_send(s, 1, 10, 0), 0);
+	assert_int_equal(script_mid(s), SDP_MID_DATA);
+	assert_int_equal(sdp_conn_work_done(s->conn, s->work.id, false, 0), 0);
+	assert_int_equal(sdp_conn_fault(s->conn), SDP_FAULT_LLP);
+	assert_int_equal(script_work(s), SDP_WORK_TERMINATE);
 }
 
 /* C22 */
@@ -253,36 +237,34 @@ static void aborts_when_closed_with_data_to_come(void **state)
 static void breaks_the_deadlock_of_two_readers(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL, .payload_len = 1 };
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	assert_int_equal(script_send(&s, 1, 1000, SDP_BUF_RDMA), 0);
-	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
+	assert_int_equal(script_send(s, 1, 1000, SDP_BUF_RDMA), 0);
+	assert_int_equal(script_mid(s), SDP_MID_SRC_AVAIL);
 	msg.avail.len = 500;
-	script_recv(&s, msg);
-	assert_int_equal(script_mid(&s), -1);
-	assert_true(sdp_conn_deadline(s.conn) == 10 * MS);
-	sdp_conn_tick(s.conn, 10 * MS);
-	assert_int_equal(script_mid(&s), SDP_MID_SEND_SM);
-	script_fini(&s);
+	script_recv(s, msg);
+	assert_int_equal(script_mid(s), -1);
+	assert_true(sdp_conn_deadline(s->conn) == 10 * MS);
+	sdp_conn_tick(s->conn, 10 * MS);
+	assert_int_equal(script_mid(s), SDP_MID_SEND_SM);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sends_discon_behind_the_data),
-		cmocka_unit_test(waits_for_the_peer_to_read),
+		SCRIPT_TEST(sends_discon_behind_the_data),
+		SCRIPT_TEST(waits_for_the_peer_to_read),
 		cmocka_unit_test(ends_the_carrier_as_second_closer),
-		cmocka_unit_test(leaves_the_end_to_the_second_closer),
+		SCRIPT_TEST(leaves_the_end_to_the_second_closer),
 		cmocka_unit_test(resolves_crossing_discons_by_role),
-		cmocka_unit_test(aborts_without_a_word_before_discon),
-		cmocka_unit_test(aborts_by_message_after_discon),
-		cmocka_unit_test(gives_up_an_abort_without_credit),
-		cmocka_unit_test(aborts_once_credit_comes),
+		SCRIPT_TEST(aborts_without_a_word_before_discon),
+		SCRIPT_TEST(aborts_by_message_after_discon),
+		SCRIPT_TEST(gives_up_an_abort_without_credit),
+		SCRIPT_TEST(aborts_once_credit_comes),
 		cmocka_unit_test(checks_the_carriers_end),
-		cmocka_unit_test(aborts_when_work_fails),
+		SCRIPT_TEST(aborts_when_work_fails),
 		cmocka_unit_test(aborts_when_closed_with_data_to_come),
-		cmocka_unit_test(breaks_the_deadlock_of_two_readers),
+		SCRIPT_TEST(breaks_the_deadlock_of_two_readers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,30 +14,28 @@ static void answers_a_move(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SUSP_COMM, .susp_port = 5001 };
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	script_send(&s, 1, 10, 0);
-	script_recv(&s, msg);
-	assert_true(script_next(&s, &msg));
+	script_send(s, 1, 10, 0);
+	script_recv(s, msg);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.mid, SDP_MID_SUSP_COMM_ACK);
-	assert_true(s.work.send.is_solicited);
-	assert_int_equal(script_work(&s), SDP_WORK_NONE);
-	assert_false(script_event(&s, SDP_EV_SUSPENDED, &ev));
-	script_done(&s);
-	assert_true(script_event(&s, SDP_EV_SUSPENDED, &ev));
+	assert_true(s->work.send.is_solicited);
+	assert_int_equal(script_work(s), SDP_WORK_NONE);
+	assert_false(script_event(s, SDP_EV_SUSPENDED, &ev));
+	script_done(s);
+	assert_true(script_event(s, SDP_EV_SUSPENDED, &ev));
 	assert_int_equal(ev.suspended.port, 5001);
 	assert_false(ev.suspended.is_initiator);
-	assert_int_equal(script_work(&s), SDP_WORK_DISCONNECT);
-	sdp_conn_llp_down(s.conn, 0);
-	assert_false(script_event(&s, SDP_EV_CLOSED, &ev));
-	assert_int_equal(sdp_conn_move(s.conn, SDP_CONNECTING, SDP_CM_SEND, 0),
+	assert_int_equal(script_work(s), SDP_WORK_DISCONNECT);
+	sdp_conn_llp_down(s->conn, 0);
+	assert_false(script_event(s, SDP_EV_CLOSED, &ev));
+	assert_int_equal(sdp_conn_move(s->conn, SDP_CONNECTING, SDP_CM_SEND, 0),
 			 0);
-	assert_int_equal(script_work(&s), SDP_WORK_HELLO);
+	assert_int_equal(script_work(s), SDP_WORK_HELLO);
 	/* T82 */
-	sdp_conn_llp_down(s.conn, 0);
-	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_LLP_LOST);
-	script_fini(&s);
+	sdp_conn_llp_down(s->conn, 0);
+	assert_int_equal(sdp_conn_fault(s->conn), SDP_FAULT_LLP_LOST);
 }
 
 /* T80, SDP-237, SDP-245 */
@@ -343,7 +341,7 @@ static void tells_of_an_urgent_octet_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers_a_move),
+		SCRIPT_TEST(answers_a_move),
 		cmocka_unit_test(moves_and_resolves_crossing_by_role),
 		cmocka_unit_test(goes_on_between_carriers),
 		cmocka_unit_test(cancels_between_carriers),

@@ -360,15 +360,13 @@ static void ends_on_control_messages_with_more(void **state)
 /* T99: the same message twice. */
 static void ends_on_a_repeated_message(void **state)
 {
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	assert_int_equal(script_data(&s, 1, 0), 1);
-	assert_int_equal(script_data(&s, 1, 0), 1);
-	s.mseq--;
-	assert_int_equal(script_data(&s, 1, 0), -EPROTO);
-	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_MSEQ);
-	script_fini(&s);
+	assert_int_equal(script_data(s, 1, 0), 1);
+	assert_int_equal(script_data(s, 1, 0), 1);
+	s->mseq--;
+	assert_int_equal(script_data(s, 1, 0), -EPROTO);
+	assert_int_equal(sdp_conn_fault(s->conn), SDP_FAULT_MSEQ);
 }
 
 /* T53, V14 */
@@ -480,7 +478,7 @@ int main(void)
 		cmocka_unit_test(ends_on_malformed_octets),
 		cmocka_unit_test(ends_on_each_reserved_mid),
 		cmocka_unit_test(ends_on_control_messages_with_more),
-		cmocka_unit_test(ends_on_a_repeated_message),
+		SCRIPT_TEST(ends_on_a_repeated_message),
 		cmocka_unit_test(checks_what_was_invalidated),
 		cmocka_unit_test(checks_what_a_write_invalidated),
 		cmocka_unit_test(bears_what_may_cross),

@@ -22,22 +22,20 @@ static void advertise(struct script *s)
 static void revokes_src_avails(void **state)
 {
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	script_send(&s, 1, 1000, SDP_BUF_RDMA);
-	script_send(&s, 2, 1000, SDP_BUF_RDMA);
-	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
-	assert_int_equal(sdp_conn_cancel_send(s.conn, 1, 0), 0);
-	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL_CANCEL);
-	assert_int_equal(script_mid(&s), -1);
-	script_plain(&s, SDP_MID_SEND_SM);
-	script_done(&s);
-	assert_true(script_event(&s, SDP_EV_SENT, &ev));
+	script_send(s, 1, 1000, SDP_BUF_RDMA);
+	script_send(s, 2, 1000, SDP_BUF_RDMA);
+	assert_int_equal(script_mid(s), SDP_MID_SRC_AVAIL);
+	assert_int_equal(sdp_conn_cancel_send(s->conn, 1, 0), 0);
+	assert_int_equal(script_mid(s), SDP_MID_SRC_AVAIL_CANCEL);
+	assert_int_equal(script_mid(s), -1);
+	script_plain(s, SDP_MID_SEND_SM);
+	script_done(s);
+	assert_true(script_event(s, SDP_EV_SENT, &ev));
 	assert_int_equal(ev.sent.cookie, 1);
 	assert_int_equal(ev.sent.len, 16); /* what was inline stays */
-	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL); /* the next */
-	script_fini(&s);
+	assert_int_equal(script_mid(s), SDP_MID_SRC_AVAIL); /* the next */
 }
 
 /* T73, SDP-186, SDP-187, SDP-193 */
@@ -45,86 +43,78 @@ static void answers_a_cancel_after_the_read(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL, .payload_len = 1 };
 	uint32_t cancel;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
 	msg.avail.len = 1001;
-	script_recv(&s, msg);
-	sdp_conn_consume(s.conn, 1);
-	script_post(&s, 9, 1000, SDP_BUF_RDMA);
-	assert_int_equal(script_work(&s), SDP_WORK_READ);
-	cancel = s.mseq;
-	script_plain(&s, SDP_MID_SRC_AVAIL_CANCEL);
-	script_plain(&s, SDP_MID_DATA);
-	assert_int_equal(script_work(&s), SDP_WORK_NONE); /* no new Read */
-	script_done(&s);
-	assert_true(script_next(&s, &msg));
+	script_recv(s, msg);
+	sdp_conn_consume(s->conn, 1);
+	script_post(s, 9, 1000, SDP_BUF_RDMA);
+	assert_int_equal(script_work(s), SDP_WORK_READ);
+	cancel = s->mseq;
+	script_plain(s, SDP_MID_SRC_AVAIL_CANCEL);
+	script_plain(s, SDP_MID_DATA);
+	assert_int_equal(script_work(s), SDP_WORK_NONE); /* no new Read */
+	script_done(s);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.mid, SDP_MID_RDMA_RD_COMPL);
 	assert_int_equal(msg.compl_len, 400);
 	assert_true(msg.mseqack == cancel - 1);
-	assert_true(script_next(&s, &msg));
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.mid, SDP_MID_SEND_SM);
 	assert_true(msg.mseqack == cancel + 1);
-	assert_int_equal(script_mid(&s), -1); /* exactly one */
-	script_fini(&s);
+	assert_int_equal(script_mid(s), -1); /* exactly one */
 }
 
 /* T72: all had been read. */
 static void answers_no_cancel_of_what_is_processed(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL, .payload_len = 1 };
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
 	msg.avail.len = 301;
-	script_recv(&s, msg);
-	sdp_conn_consume(s.conn, 1);
-	script_post(&s, 9, 1000, SDP_BUF_RDMA);
-	assert_int_equal(script_work(&s), SDP_WORK_READ);
-	script_plain(&s, SDP_MID_SRC_AVAIL_CANCEL);
-	script_done(&s);
-	assert_int_equal(script_mid(&s), SDP_MID_RDMA_RD_COMPL);
-	assert_int_equal(script_mid(&s), -1);
-	script_fini(&s);
+	script_recv(s, msg);
+	sdp_conn_consume(s->conn, 1);
+	script_post(s, 9, 1000, SDP_BUF_RDMA);
+	assert_int_equal(script_work(s), SDP_WORK_READ);
+	script_plain(s, SDP_MID_SRC_AVAIL_CANCEL);
+	script_done(s);
+	assert_int_equal(script_mid(s), SDP_MID_RDMA_RD_COMPL);
+	assert_int_equal(script_mid(s), -1);
 }
 
 /* T74, SDP-190, SDP-194 */
 static void revokes_sink_avails(void **state)
 {
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	advertise(&s);
-	assert_int_equal(sdp_conn_cancel_recv(s.conn, 9, 0), 0);
-	assert_int_equal(script_mid(&s), SDP_MID_SINK_AVAIL_CANCEL);
-	assert_false(script_event(&s, SDP_EV_RECEIVED, &ev));
-	script_post(&s, 10, 1000, SDP_BUF_RDMA);
-	assert_int_equal(script_mid(&s), -1);
-	script_plain(&s, SDP_MID_SINK_CANCEL_ACK);
-	assert_true(script_event(&s, SDP_EV_RECEIVED, &ev));
+	advertise(s);
+	assert_int_equal(sdp_conn_cancel_recv(s->conn, 9, 0), 0);
+	assert_int_equal(script_mid(s), SDP_MID_SINK_AVAIL_CANCEL);
+	assert_false(script_event(s, SDP_EV_RECEIVED, &ev));
+	script_post(s, 10, 1000, SDP_BUF_RDMA);
+	assert_int_equal(script_mid(s), -1);
+	script_plain(s, SDP_MID_SINK_CANCEL_ACK);
+	assert_true(script_event(s, SDP_EV_RECEIVED, &ev));
 	assert_int_equal(ev.received.cookie, 9);
 	assert_true(ev.received.is_cancelled);
-	assert_int_equal(script_mid(&s), SDP_MID_SINK_AVAIL);
-	script_fini(&s);
+	assert_int_equal(script_mid(s), SDP_MID_SINK_AVAIL);
 }
 
 /* T75 */
 static void ends_a_cancel_by_data(void **state)
 {
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	advertise(&s);
-	sdp_conn_cancel_recv(s.conn, 9, 0);
-	assert_int_equal(script_mid(&s), SDP_MID_SINK_AVAIL_CANCEL);
-	assert_int_equal(script_data(&s, 7, 0), 1);
-	assert_true(script_event(&s, SDP_EV_RECEIVED, &ev));
+	advertise(s);
+	sdp_conn_cancel_recv(s->conn, 9, 0);
+	assert_int_equal(script_mid(s), SDP_MID_SINK_AVAIL_CANCEL);
+	assert_int_equal(script_data(s, 7, 0), 1);
+	assert_true(script_event(s, SDP_EV_RECEIVED, &ev));
 	assert_int_equal(ev.received.len, 7);
-	script_plain(&s, SDP_MID_SINK_CANCEL_ACK); /* ignored */
-	assert_int_equal(sdp_conn_fault(s.conn), 0);
-	script_fini(&s);
+	script_plain(s, SDP_MID_SINK_CANCEL_ACK); /* ignored */
+	assert_int_equal(sdp_conn_fault(s->conn), 0);
 }
 
 /* C14: the Sink knows its SinkCancelAck by MSeqAck, which SDP-193 holds back
@@ -133,155 +123,144 @@ static void acknowledges_no_cancel_during_a_hold(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SINK_AVAIL };
 	uint32_t cancel;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	assert_int_equal(sdp_conn_set_mode(s.conn, SDP_MODE_PIPELINED), 0);
-	assert_int_equal(script_mid(&s), SDP_MID_MODE_CHANGE);
+	assert_int_equal(sdp_conn_set_mode(s->conn, SDP_MODE_PIPELINED), 0);
+	assert_int_equal(script_mid(s), SDP_MID_MODE_CHANGE);
 	msg.avail.len = 1000;
-	script_recv(&s, msg);
+	script_recv(s, msg);
 	msg = (struct sdp_msg){ .mid = SDP_MID_SRC_AVAIL, .payload_len = 1 };
 	msg.avail.len = 301;
-	script_recv(&s, msg);
-	sdp_conn_consume(s.conn, 1);
-	script_post(&s, 9, 1000, SDP_BUF_RDMA);
-	assert_int_equal(script_work(&s), SDP_WORK_READ);
-	script_plain(&s, SDP_MID_SRC_AVAIL_CANCEL);
-	cancel = s.mseq;
-	script_plain(&s, SDP_MID_SINK_AVAIL_CANCEL);
-	script_send(&s, 1, 10, 0);
-	assert_int_equal(script_mid(&s), -1); /* nor payload before it */
-	script_done(&s);
-	assert_int_equal(script_mid(&s), SDP_MID_RDMA_RD_COMPL);
-	assert_true(script_next(&s, &msg));
+	script_recv(s, msg);
+	sdp_conn_consume(s->conn, 1);
+	script_post(s, 9, 1000, SDP_BUF_RDMA);
+	assert_int_equal(script_work(s), SDP_WORK_READ);
+	script_plain(s, SDP_MID_SRC_AVAIL_CANCEL);
+	cancel = s->mseq;
+	script_plain(s, SDP_MID_SINK_AVAIL_CANCEL);
+	script_send(s, 1, 10, 0);
+	assert_int_equal(script_mid(s), -1); /* nor payload before it */
+	script_done(s);
+	assert_int_equal(script_mid(s), SDP_MID_RDMA_RD_COMPL);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.mid, SDP_MID_SINK_CANCEL_ACK);
 	assert_int_equal(msg.mseqack, cancel);
-	assert_int_equal(script_mid(&s), SDP_MID_DATA);
-	script_fini(&s);
+	assert_int_equal(script_mid(s), SDP_MID_DATA);
 }
 
 /* A peer that acknowledges during its hold: its MSeqAck says nothing. */
 static void takes_an_acknowledgement_of_a_hold(void **state)
 {
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	advertise(&s);
-	script_send(&s, 1, 1000, SDP_BUF_RDMA);
-	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
-	sdp_conn_cancel_send(s.conn, 1, 0);
-	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL_CANCEL);
-	sdp_conn_cancel_recv(s.conn, 9, 0);
-	assert_int_equal(script_mid(&s), SDP_MID_SINK_AVAIL_CANCEL);
-	s.ack -= 2; /* before SrcAvailCancel */
-	script_plain(&s, SDP_MID_SINK_CANCEL_ACK);
-	assert_true(script_event(&s, SDP_EV_RECEIVED, &ev));
+	advertise(s);
+	script_send(s, 1, 1000, SDP_BUF_RDMA);
+	assert_int_equal(script_mid(s), SDP_MID_SRC_AVAIL);
+	sdp_conn_cancel_send(s->conn, 1, 0);
+	assert_int_equal(script_mid(s), SDP_MID_SRC_AVAIL_CANCEL);
+	sdp_conn_cancel_recv(s->conn, 9, 0);
+	assert_int_equal(script_mid(s), SDP_MID_SINK_AVAIL_CANCEL);
+	s->ack -= 2; /* before SrcAvailCancel */
+	script_plain(s, SDP_MID_SINK_CANCEL_ACK);
+	assert_true(script_event(s, SDP_EV_RECEIVED, &ev));
 	assert_true(ev.received.is_cancelled);
-	script_fini(&s);
 }
 
 /* The peer read it all before the cancel went out: nothing is awaited. */
 static void forgets_a_cancel_that_came_too_late(void **state)
 {
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	script_send(&s, 1, 1000, SDP_BUF_RDMA);
-	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
-	script_done(&s);
-	assert_int_equal(sdp_conn_cancel_send(s.conn, 1, 0), 0);
-	script_recv(&s, (struct sdp_msg){ .mid = SDP_MID_RDMA_RD_COMPL,
-					  .compl_len = 984 });
-	assert_int_equal(script_mid(&s), -1);
-	assert_true(script_event(&s, SDP_EV_SENT, &ev));
+	script_send(s, 1, 1000, SDP_BUF_RDMA);
+	assert_int_equal(script_mid(s), SDP_MID_SRC_AVAIL);
+	script_done(s);
+	assert_int_equal(sdp_conn_cancel_send(s->conn, 1, 0), 0);
+	script_recv(s, (struct sdp_msg){ .mid = SDP_MID_RDMA_RD_COMPL,
+					 .compl_len = 984 });
+	assert_int_equal(script_mid(s), -1);
+	assert_true(script_event(s, SDP_EV_SENT, &ev));
 	assert_int_equal(ev.sent.len, 1000);
-	sdp_conn_tick(s.conn, 5000 * MS);
-	assert_int_equal(sdp_conn_fault(s.conn), 0);
-	assert_true(sdp_conn_deadline(s.conn) == SDP_NEVER);
-	script_fini(&s);
+	sdp_conn_tick(s->conn, 5000 * MS);
+	assert_int_equal(sdp_conn_fault(s->conn), 0);
+	assert_true(sdp_conn_deadline(s->conn) == SDP_NEVER);
 }
 
 /* SDP-192: the running Write counts, the rest of its buffer is cancelled. */
 static void completes_a_write_before_it_acknowledges_a_cancel(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SINK_AVAIL };
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	assert_int_equal(sdp_conn_set_mode(s.conn, SDP_MODE_PIPELINED), 0);
-	assert_int_equal(script_mid(&s), SDP_MID_MODE_CHANGE);
+	assert_int_equal(sdp_conn_set_mode(s->conn, SDP_MODE_PIPELINED), 0);
+	assert_int_equal(script_mid(s), SDP_MID_MODE_CHANGE);
 	msg.avail.len = 1000;
-	script_recv(&s, msg);
-	script_recv(&s, msg);
-	script_send(&s, 1, 1000, SDP_BUF_RDMA);
-	assert_int_equal(script_work(&s), SDP_WORK_WRITE);
-	script_plain(&s, SDP_MID_SINK_AVAIL_CANCEL);
-	assert_true(script_next(&s, &msg));
+	script_recv(s, msg);
+	script_recv(s, msg);
+	script_send(s, 1, 1000, SDP_BUF_RDMA);
+	assert_int_equal(script_work(s), SDP_WORK_WRITE);
+	script_plain(s, SDP_MID_SINK_AVAIL_CANCEL);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.mid, SDP_MID_RDMA_WR_COMPL);
 	assert_int_equal(msg.compl_len, 400);
-	assert_int_equal(script_mid(&s), SDP_MID_SINK_CANCEL_ACK);
-	assert_true(script_next(&s, &msg)); /* the rest, another way */
+	assert_int_equal(script_mid(s), SDP_MID_SINK_CANCEL_ACK);
+	assert_true(script_next(s, &msg)); /* the rest, another way */
 	assert_int_equal(msg.mid, SDP_MID_SRC_AVAIL);
 	assert_int_equal(msg.avail.len, 600);
-	script_fini(&s);
 }
 
 /* Part 6: a peer that answers no cancel. */
 static void gives_up_a_cancel(void **state)
 {
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	advertise(&s);
-	sdp_conn_cancel_recv(s.conn, 9, 0);
-	assert_int_equal(script_mid(&s), SDP_MID_SINK_AVAIL_CANCEL);
-	sdp_conn_tick(s.conn, 5000 * MS);
-	assert_int_equal(sdp_conn_fault(s.conn), SDP_FAULT_TIMEOUT);
-	script_fini(&s);
+	advertise(s);
+	sdp_conn_cancel_recv(s->conn, 9, 0);
+	assert_int_equal(script_mid(s), SDP_MID_SINK_AVAIL_CANCEL);
+	sdp_conn_tick(s->conn, 5000 * MS);
+	assert_int_equal(sdp_conn_fault(s->conn), SDP_FAULT_TIMEOUT);
 }
 
 /* T55, T57, SDP-219 to SDP-221 */
 static void sends_the_four_mode_changes(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_MODE_CHANGE };
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	assert_int_equal(sdp_conn_set_mode(s.conn, SDP_MODE_COMBINED), -EINVAL);
-	assert_int_equal(sdp_conn_leave_buffered(s.conn), -EINVAL);
-	script_send(&s, 1, 1000, SDP_BUF_RDMA);
-	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
-	assert_int_equal(sdp_conn_set_mode(s.conn, SDP_MODE_BUFFERED), 0);
-	assert_int_equal(script_mid(&s), -1); /* its SrcAvail stands */
-	script_plain(&s, SDP_MID_SEND_SM);
-	assert_true(script_next(&s, &msg));
-	assert_int_equal(s.work.send.header[19], 0x00);
-	assert_int_equal(sdp_conn_send_mode(s.conn), SDP_MODE_BUFFERED);
+	assert_int_equal(sdp_conn_set_mode(s->conn, SDP_MODE_COMBINED),
+			 -EINVAL);
+	assert_int_equal(sdp_conn_leave_buffered(s->conn), -EINVAL);
+	script_send(s, 1, 1000, SDP_BUF_RDMA);
+	assert_int_equal(script_mid(s), SDP_MID_SRC_AVAIL);
+	assert_int_equal(sdp_conn_set_mode(s->conn, SDP_MODE_BUFFERED), 0);
+	assert_int_equal(script_mid(s), -1); /* its SrcAvail stands */
+	script_plain(s, SDP_MID_SEND_SM);
+	assert_true(script_next(s, &msg));
+	assert_int_equal(s->work.send.header[19], 0x00);
+	assert_int_equal(sdp_conn_send_mode(s->conn), SDP_MODE_BUFFERED);
 	msg = (struct sdp_msg){ .mid = SDP_MID_MODE_CHANGE,
 				.change = { SDP_MODE_COMBINED, true } };
-	script_recv(&s, msg);
-	while (script_mid(&s) == SDP_MID_DATA)
+	script_recv(s, msg);
+	while (script_mid(s) == SDP_MID_DATA)
 		;
-	assert_int_equal(sdp_conn_set_mode(s.conn, SDP_MODE_PIPELINED), 0);
-	assert_int_equal(script_mid(&s), SDP_MID_MODE_CHANGE);
-	assert_int_equal(s.work.send.header[19], 0x04);
-	assert_int_equal(sdp_conn_set_mode(s.conn, SDP_MODE_COMBINED), 0);
-	assert_int_equal(script_mid(&s), SDP_MID_MODE_CHANGE);
-	assert_int_equal(s.work.send.header[19], 0x02);
+	assert_int_equal(sdp_conn_set_mode(s->conn, SDP_MODE_PIPELINED), 0);
+	assert_int_equal(script_mid(s), SDP_MID_MODE_CHANGE);
+	assert_int_equal(s->work.send.header[19], 0x04);
+	assert_int_equal(sdp_conn_set_mode(s->conn, SDP_MODE_COMBINED), 0);
+	assert_int_equal(script_mid(s), SDP_MID_MODE_CHANGE);
+	assert_int_equal(s->work.send.header[19], 0x02);
 	/* T60: not before the last one is acknowledged. */
-	assert_int_equal(sdp_conn_set_mode(s.conn, SDP_MODE_PIPELINED), 0);
-	assert_int_equal(script_mid(&s), -1);
-	script_plain(&s, SDP_MID_DATA);
-	assert_int_equal(script_mid(&s), SDP_MID_MODE_CHANGE);
+	assert_int_equal(sdp_conn_set_mode(s->conn, SDP_MODE_PIPELINED), 0);
+	assert_int_equal(script_mid(s), -1);
+	script_plain(s, SDP_MID_DATA);
+	assert_int_equal(script_mid(s), SDP_MID_MODE_CHANGE);
 	msg = (struct sdp_msg){ .mid = SDP_MID_MODE_CHANGE,
 				.change = { SDP_MODE_BUFFERED, false } };
-	script_recv(&s, msg);
-	assert_int_equal(sdp_conn_leave_buffered(s.conn), 0);
-	assert_int_equal(script_mid(&s), SDP_MID_MODE_CHANGE);
-	assert_int_equal(s.work.send.header[19], 0x03);
-	script_fini(&s);
+	script_recv(s, msg);
+	assert_int_equal(sdp_conn_leave_buffered(s->conn), 0);
+	assert_int_equal(script_mid(s), SDP_MID_MODE_CHANGE);
+	assert_int_equal(s->work.send.header[19], 0x03);
 }
 
 /* SDP-218: hints, when modes are automatic. */
@@ -313,49 +292,45 @@ static void grows_its_receives(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_CH_RCV_BUF, .rcv_buf_size = 512 };
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	script_recv(&s, msg);
-	assert_true(script_event(&s, SDP_EV_RESIZE, &ev));
+	script_recv(s, msg);
+	assert_true(script_event(s, SDP_EV_RESIZE, &ev));
 	assert_int_equal(ev.resize.size, 512);
-	s.posted = 0;
-	assert_int_equal(sdp_conn_resize(s.conn, 512), 0);
-	assert_int_equal(script_mid(&s), SDP_MID_DATA); /* credit at once */
-	assert_int_equal(s.posted, 17);
-	assert_int_equal(sdp_conn_resize(s.conn, 512), -EINVAL);
+	s->posted = 0;
+	assert_int_equal(sdp_conn_resize(s->conn, 512), 0);
+	assert_int_equal(script_mid(s), SDP_MID_DATA); /* credit at once */
+	assert_int_equal(s->posted, 17);
+	assert_int_equal(sdp_conn_resize(s->conn, 512), -EINVAL);
 	/* Hello took one place, and so did the request. */
 	for (int i = 0; i < 15; i++) {
-		int mid = script_mid(&s);
+		int mid = script_mid(s);
 
 		assert_true(mid == -1 || mid == SDP_MID_DATA);
-		script_plain(&s, SDP_MID_DATA);
+		script_plain(s, SDP_MID_DATA);
 	}
-	script_plain(&s, SDP_MID_DATA);
+	script_plain(s, SDP_MID_DATA);
 	do {
-		assert_true(script_next(&s, &msg));
+		assert_true(script_next(s, &msg));
 	} while (msg.mid == SDP_MID_DATA);
 	assert_int_equal(msg.mid, SDP_MID_CH_RCV_BUF_ACK);
 	assert_int_equal(msg.rcv_buf_size, 512);
 	/* Now, and not before, a message of that size is right. */
-	assert_int_equal(script_data(&s, 496, 0), 1);
-	script_fini(&s);
+	assert_int_equal(script_data(s, 496, 0), 1);
 }
 
 /* T41, SDP-120 */
 static void limits_itself_when_it_asks_for_less(void **state)
 {
 	struct sdp_msg msg;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	assert_int_equal(sdp_conn_ask_size(s.conn, 100), 0);
-	assert_int_equal(script_mid(&s), SDP_MID_CH_RCV_BUF);
-	script_send(&s, 1, 200, 0);
-	assert_true(script_next(&s, &msg));
+	assert_int_equal(sdp_conn_ask_size(s->conn, 100), 0);
+	assert_int_equal(script_mid(s), SDP_MID_CH_RCV_BUF);
+	script_send(s, 1, 200, 0);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.payload_len, 84);
-	assert_int_equal(sdp_conn_ask_size(s.conn, 50), -EBUSY);
-	script_fini(&s);
+	assert_int_equal(sdp_conn_ask_size(s->conn, 50), -EBUSY);
 }
 
 /* T20, T21, SDP-38 */
@@ -364,44 +339,41 @@ static void updates_credit_of_a_one_way_stream(void **state)
 	struct sdp_msg msg;
 	int updates = 0;
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
 	for (int i = 0; i < 100; i++) {
-		assert_int_equal(script_data(&s, 10, 0), 1);
-		sdp_conn_consume(s.conn, 10);
-		while (sdp_conn_next_event(s.conn, &ev))
+		assert_int_equal(script_data(s, 10, 0), 1);
+		sdp_conn_consume(s->conn, 10);
+		while (sdp_conn_next_event(s->conn, &ev))
 			;
-		while (script_next(&s, &msg)) {
+		while (script_next(s, &msg)) {
 			assert_int_equal(msg.mid, SDP_MID_DATA);
 			assert_int_equal(msg.bufs, 16);
 			updates++;
 		}
-		script_done(&s);
+		script_done(s);
 	}
 	assert_in_range(updates, 5, 20);
-	script_fini(&s);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(revokes_src_avails),
-		cmocka_unit_test(answers_a_cancel_after_the_read),
-		cmocka_unit_test(answers_no_cancel_of_what_is_processed),
-		cmocka_unit_test(revokes_sink_avails),
-		cmocka_unit_test(ends_a_cancel_by_data),
-		cmocka_unit_test(
-			completes_a_write_before_it_acknowledges_a_cancel),
-		cmocka_unit_test(forgets_a_cancel_that_came_too_late),
-		cmocka_unit_test(acknowledges_no_cancel_during_a_hold),
-		cmocka_unit_test(takes_an_acknowledgement_of_a_hold),
-		cmocka_unit_test(gives_up_a_cancel),
-		cmocka_unit_test(sends_the_four_mode_changes),
+		SCRIPT_TEST(revokes_src_avails),
+		SCRIPT_TEST(answers_a_cancel_after_the_read),
+		SCRIPT_TEST(answers_no_cancel_of_what_is_processed),
+		SCRIPT_TEST(revokes_sink_avails),
+		SCRIPT_TEST(ends_a_cancel_by_data),
+		SCRIPT_TEST(completes_a_write_before_it_acknowledges_a_cancel),
+		SCRIPT_TEST(forgets_a_cancel_that_came_too_late),
+		SCRIPT_TEST(acknowledges_no_cancel_during_a_hold),
+		SCRIPT_TEST(takes_an_acknowledgement_of_a_hold),
+		SCRIPT_TEST(gives_up_a_cancel),
+		SCRIPT_TEST(sends_the_four_mode_changes),
 		cmocka_unit_test(follows_hints),
-		cmocka_unit_test(grows_its_receives),
-		cmocka_unit_test(limits_itself_when_it_asks_for_less),
-		cmocka_unit_test(updates_credit_of_a_one_way_stream),
+		SCRIPT_TEST(grows_its_receives),
+		SCRIPT_TEST(limits_itself_when_it_asks_for_less),
+		SCRIPT_TEST(updates_credit_of_a_one_way_stream),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,21 +23,19 @@ static void pipeline_source(struct script *s)
 /* T22, T23, SDP-80: buffers share messages, and no message is too large. */
 static void gathers_small_buffers(void **state)
 {
-	struct script s;
+	struct script *s = *state;
 	struct sdp_msg msg;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
 	for (uint64_t i = 1; i <= 3; i++)
-		assert_int_equal(script_send(&s, i, 100, 0), 0);
-	assert_true(script_next(&s, &msg));
+		assert_int_equal(script_send(s, i, 100, 0), 0);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.payload_len, 240);
-	assert_int_equal(s.work.send.piece_cnt, 3);
-	assert_int_equal(s.work.send.pieces[2].cookie, 3);
-	assert_int_equal(s.work.send.pieces[2].len, 40);
-	assert_true(script_next(&s, &msg));
+	assert_int_equal(s->work.send.piece_cnt, 3);
+	assert_int_equal(s->work.send.pieces[2].cookie, 3);
+	assert_int_equal(s->work.send.pieces[2].len, 40);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.payload_len, 60);
-	assert_int_equal(s.work.send.pieces[0].off, 40);
-	script_fini(&s);
+	assert_int_equal(s->work.send.pieces[0].off, 40);
 }
 
 /* T17, T18 */
@@ -64,26 +62,24 @@ static void stops_payload_at_two_credits(void **state)
 /* T46, T47, SDP-138, SDP-139 */
 static void advertises_in_combined(void **state)
 {
-	struct script s;
+	struct script *s = *state;
 	struct sdp_msg msg;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	assert_int_equal(script_send(&s, 1, 301, SDP_BUF_RDMA), 0);
-	assert_int_equal(script_send(&s, 2, 10, 0), 0);
-	assert_true(script_next(&s, &msg));
+	assert_int_equal(script_send(s, 1, 301, SDP_BUF_RDMA), 0);
+	assert_int_equal(script_send(s, 2, 10, 0), 0);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.mid, SDP_MID_SRC_AVAIL);
 	assert_int_equal(msg.payload_len, 16);
 	assert_int_equal(msg.avail.len, 301);
 	assert_int_equal(msg.avail.stag, 0x5001);
 	assert_true(msg.avail.va == 0x10000);
-	assert_int_equal(script_mid(&s), -1);
+	assert_int_equal(script_mid(s), -1);
 	msg = (struct sdp_msg){ .mid = SDP_MID_RDMA_RD_COMPL,
 				.compl_len = 285 };
-	script_recv(&s, msg);
-	assert_true(script_next(&s, &msg));
+	script_recv(s, msg);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.mid, SDP_MID_DATA);
 	assert_int_equal(msg.payload_len, 10);
-	script_fini(&s);
 }
 
 /* SDP-82, SDP-83: at the threshold, without STag, in Buffered. */
@@ -120,19 +116,17 @@ static void copies_what_it_may_not_advertise(void **state)
 static void sends_what_was_refused(void **state)
 {
 	uint32_t total = 0;
-	struct script s;
+	struct script *s = *state;
 	struct sdp_msg msg;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	script_send(&s, 1, 1000, SDP_BUF_RDMA);
-	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
-	script_plain(&s, SDP_MID_SEND_SM);
-	while (script_next(&s, &msg)) {
+	script_send(s, 1, 1000, SDP_BUF_RDMA);
+	assert_int_equal(script_mid(s), SDP_MID_SRC_AVAIL);
+	script_plain(s, SDP_MID_SEND_SM);
+	while (script_next(s, &msg)) {
 		assert_int_equal(msg.mid, SDP_MID_DATA);
 		total += msg.payload_len;
 	}
 	assert_int_equal(total, 984);
-	script_fini(&s);
 }
 
 /* T12, T48, T49, SDP-141, SDP-144 */
@@ -140,37 +134,35 @@ static void reads_within_its_limits(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL, .payload_len = 10 };
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
 	msg.avail.len = 1510;
 	msg.avail.stag = 0x77;
 	msg.avail.va = 0x1000;
-	assert_int_equal(script_recv(&s, msg), 1);
-	script_post(&s, 9, 2000, SDP_BUF_RDMA);
-	assert_int_equal(script_work(&s), SDP_WORK_NONE);
-	assert_true(script_event(&s, SDP_EV_COPY, &ev));
+	assert_int_equal(script_recv(s, msg), 1);
+	script_post(s, 9, 2000, SDP_BUF_RDMA);
+	assert_int_equal(script_work(s), SDP_WORK_NONE);
+	assert_true(script_event(s, SDP_EV_COPY, &ev));
 	for (uint32_t i = 0; i < 2; i++) { /* the peer's LocIRD */
-		assert_int_equal(script_work(&s), SDP_WORK_READ);
-		assert_int_equal(s.work.rdma.stag, 0x77);
-		assert_true(s.work.rdma.va == 0x100a + 400 * i);
-		assert_int_equal(s.work.rdma.piece.off, 10 + 400 * i);
-		assert_int_equal(s.work.rdma.piece.len, 400);
+		assert_int_equal(script_work(s), SDP_WORK_READ);
+		assert_int_equal(s->work.rdma.stag, 0x77);
+		assert_true(s->work.rdma.va == 0x100a + 400 * i);
+		assert_int_equal(s->work.rdma.piece.off, 10 + 400 * i);
+		assert_int_equal(s->work.rdma.piece.len, 400);
 	}
-	assert_int_equal(script_work(&s), SDP_WORK_NONE);
-	script_done(&s);
-	assert_int_equal(script_work(&s), SDP_WORK_READ);
-	assert_int_equal(script_work(&s), SDP_WORK_READ);
-	assert_int_equal(s.work.rdma.piece.len, 300);
-	assert_int_equal(script_work(&s), SDP_WORK_NONE);
-	assert_false(script_event(&s, SDP_EV_RECEIVED, &ev));
-	script_done(&s);
-	assert_true(script_next(&s, &msg));
+	assert_int_equal(script_work(s), SDP_WORK_NONE);
+	script_done(s);
+	assert_int_equal(script_work(s), SDP_WORK_READ);
+	assert_int_equal(script_work(s), SDP_WORK_READ);
+	assert_int_equal(s->work.rdma.piece.len, 300);
+	assert_int_equal(script_work(s), SDP_WORK_NONE);
+	assert_false(script_event(s, SDP_EV_RECEIVED, &ev));
+	script_done(s);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.mid, SDP_MID_RDMA_RD_COMPL);
 	assert_int_equal(msg.compl_len, 1500);
-	assert_true(script_event(&s, SDP_EV_RECEIVED, &ev));
+	assert_true(script_event(s, SDP_EV_RECEIVED, &ev));
 	assert_int_equal(ev.received.len, 1510);
-	script_fini(&s);
 }
 
 /* SDP-142, SDP-161, C15 */
@@ -267,18 +259,16 @@ static void advertises_what_is_larger_than_a_message(void **state)
 static void sends_a_transaction(void **state)
 {
 	struct sdp_msg msg;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	change_sink(&s, SDP_MODE_PIPELINED);
-	script_send(&s, 1, 50, 0);
-	script_post(&s, 2, 500, SDP_BUF_RDMA);
-	assert_true(script_next(&s, &msg));
+	change_sink(s, SDP_MODE_PIPELINED);
+	script_send(s, 1, 50, 0);
+	script_post(s, 2, 500, SDP_BUF_RDMA);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.mid, SDP_MID_SINK_AVAIL);
 	assert_int_equal(msg.payload_len, 50);
 	assert_int_equal(msg.avail.len, 500);
-	assert_int_equal(script_mid(&s), -1);
-	script_fini(&s);
+	assert_int_equal(script_mid(s), -1);
 }
 
 /* T63, SDP-164 to SDP-167 */
@@ -286,72 +276,66 @@ static void writes_into_what_is_advertised(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SINK_AVAIL };
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	pipeline_source(&s);
+	pipeline_source(s);
 	msg.avail.len = 1000;
 	msg.avail.stag = 0x99;
 	msg.avail.va = 0x2000;
-	script_recv(&s, msg);
-	script_send(&s, 1, 700, SDP_BUF_RDMA);
-	assert_int_equal(script_work(&s), SDP_WORK_WRITE);
-	assert_int_equal(s.work.rdma.stag, 0x99);
-	assert_int_equal(s.work.rdma.piece.len, 400);
-	assert_int_equal(script_work(&s), SDP_WORK_WRITE);
-	assert_true(s.work.rdma.va == 0x2000 + 400);
-	assert_int_equal(s.work.rdma.piece.len, 300);
-	assert_true(script_next(&s, &msg));
+	script_recv(s, msg);
+	script_send(s, 1, 700, SDP_BUF_RDMA);
+	assert_int_equal(script_work(s), SDP_WORK_WRITE);
+	assert_int_equal(s->work.rdma.stag, 0x99);
+	assert_int_equal(s->work.rdma.piece.len, 400);
+	assert_int_equal(script_work(s), SDP_WORK_WRITE);
+	assert_true(s->work.rdma.va == 0x2000 + 400);
+	assert_int_equal(s->work.rdma.piece.len, 300);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.mid, SDP_MID_RDMA_WR_COMPL);
 	assert_int_equal(msg.compl_len, 700);
-	assert_int_equal(script_work(&s), SDP_WORK_NONE); /* exactly one */
-	assert_false(script_event(&s, SDP_EV_SENT, &ev));
-	script_done(&s);
-	assert_true(script_event(&s, SDP_EV_SENT, &ev));
+	assert_int_equal(script_work(s), SDP_WORK_NONE); /* exactly one */
+	assert_false(script_event(s, SDP_EV_SENT, &ev));
+	script_done(s);
+	assert_true(script_event(s, SDP_EV_SENT, &ev));
 	assert_int_equal(ev.sent.len, 700);
-	script_fini(&s);
 }
 
 /* C23: a small buffer goes by Data, though a SinkAvail stands. */
 static void copies_small_buffers_past_a_sink_avail(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SINK_AVAIL };
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	pipeline_source(&s);
+	pipeline_source(s);
 	msg.avail.len = 1000;
-	script_recv(&s, msg);
-	script_send(&s, 1, 300, SDP_BUF_RDMA);
-	assert_int_equal(script_mid(&s), SDP_MID_DATA);
-	assert_int_equal(s.conn->source.snk_cnt, 0);
-	script_fini(&s);
+	script_recv(s, msg);
+	script_send(s, 1, 300, SDP_BUF_RDMA);
+	assert_int_equal(script_mid(s), SDP_MID_DATA);
+	assert_int_equal(s->conn->source.snk_cnt, 0);
 }
 
 /* T34 to T37, T39, SDP-110 to SDP-117 */
 static void flags_urgent_octets(void **state)
 {
 	struct sdp_msg msg;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	script_send(&s, 1, 50, SDP_BUF_OOB);
-	script_send(&s, 2, 50, 0);
-	assert_true(script_next(&s, &msg));
+	script_send(s, 1, 50, SDP_BUF_OOB);
+	script_send(s, 2, 50, 0);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.payload_len, 50); /* the octet is the last one */
 	assert_int_equal(msg.flags, SDP_FLAG_OOB_PRES | SDP_FLAG_OOB_PEND);
-	assert_true(s.work.send.is_solicited);
-	assert_true(script_next(&s, &msg));
+	assert_true(s->work.send.is_solicited);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.flags, 0);
 	/* Behind a SrcAvail: the flag goes at once, the octet waits. */
-	script_send(&s, 3, 1000, SDP_BUF_RDMA);
-	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
-	script_send(&s, 4, 1, SDP_BUF_OOB);
-	assert_true(script_next(&s, &msg));
+	script_send(s, 3, 1000, SDP_BUF_RDMA);
+	assert_int_equal(script_mid(s), SDP_MID_SRC_AVAIL);
+	script_send(s, 4, 1, SDP_BUF_OOB);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.flags, SDP_FLAG_OOB_PEND);
 	assert_int_equal(msg.payload_len, 0);
-	assert_int_equal(script_mid(&s), -1);
-	script_fini(&s);
+	assert_int_equal(script_mid(s), -1);
 }
 
 /* T36, SDP-115 */
@@ -402,41 +386,39 @@ static void flags_urgent_octets_by_a_reserved_credit(void **state)
 static void keeps_the_urgent_octet_out_of_adverts(void **state)
 {
 	struct sdp_msg msg;
-	struct script s;
+	struct script *s = *state;
 
-	script_open_as(&s, SDP_CONNECTING, 16);
-	script_send(&s, 1, 1000, SDP_BUF_RDMA | SDP_BUF_OOB);
-	assert_true(script_next(&s, &msg));
+	script_send(s, 1, 1000, SDP_BUF_RDMA | SDP_BUF_OOB);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.mid, SDP_MID_SRC_AVAIL);
 	assert_int_equal(msg.avail.len, 999);
 	msg = (struct sdp_msg){ .mid = SDP_MID_RDMA_RD_COMPL,
 				.compl_len = 983 };
-	script_recv(&s, msg);
-	assert_true(script_next(&s, &msg));
+	script_recv(s, msg);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.payload_len, 1);
 	assert_true(msg.flags & SDP_FLAG_OOB_PRES);
-	script_fini(&s);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gathers_small_buffers),
+		SCRIPT_TEST(gathers_small_buffers),
 		cmocka_unit_test(stops_payload_at_two_credits),
-		cmocka_unit_test(advertises_in_combined),
+		SCRIPT_TEST(advertises_in_combined),
 		cmocka_unit_test(copies_what_it_may_not_advertise),
-		cmocka_unit_test(sends_what_was_refused),
-		cmocka_unit_test(reads_within_its_limits),
+		SCRIPT_TEST(sends_what_was_refused),
+		SCRIPT_TEST(reads_within_its_limits),
 		cmocka_unit_test(answers_what_does_not_suit),
 		cmocka_unit_test(advertises_receive_buffers),
 		cmocka_unit_test(advertises_what_is_larger_than_a_message),
-		cmocka_unit_test(sends_a_transaction),
-		cmocka_unit_test(writes_into_what_is_advertised),
-		cmocka_unit_test(copies_small_buffers_past_a_sink_avail),
-		cmocka_unit_test(flags_urgent_octets),
+		SCRIPT_TEST(sends_a_transaction),
+		SCRIPT_TEST(writes_into_what_is_advertised),
+		SCRIPT_TEST(copies_small_buffers_past_a_sink_avail),
+		SCRIPT_TEST(flags_urgent_octets),
 		cmocka_unit_test(flags_urgent_octets_not_too_early),
 		cmocka_unit_test(flags_urgent_octets_by_a_reserved_credit),
-		cmocka_unit_test(keeps_the_urgent_octet_out_of_adverts),
+		SCRIPT_TEST(keeps_the_urgent_octet_out_of_adverts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

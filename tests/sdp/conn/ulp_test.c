@@ -16,6 +16,18 @@ static void open_it(struct script *s)
 	script_open(s, &opt, 16);
 }
 
+static int setup(void **state)
+{
+	static struct script s;
+
+	open_it(&s);
+	*state = &s;
+	return 0;
+}
+
+#define ULP_TEST(test)                                                         \
+	cmocka_unit_test_setup_teardown(test, setup, script_teardown)
+
 static void refuses_calls_before_and_after(void **state)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
@@ -41,83 +53,75 @@ static void refuses_calls_before_and_after(void **state)
 
 static void takes_as_many_buffers_as_it_can(void **state)
 {
-	struct script s;
+	struct script *s = *state;
 
-	open_it(&s);
-	assert_int_equal(script_send(&s, 1, 0, 0), -EINVAL);
-	assert_int_equal(script_send(&s, 1, 0x80000001, 0), -EINVAL);
+	assert_int_equal(script_send(s, 1, 0, 0), -EINVAL);
+	assert_int_equal(script_send(s, 1, 0x80000001, 0), -EINVAL);
 	for (uint64_t i = 1; i <= 3; i++) {
-		assert_int_equal(sdp_conn_send_room(s.conn), 4 - i);
-		assert_int_equal(script_send(&s, i, 10, 0), 0);
-		assert_int_equal(script_post(&s, i, 10, 0), 0);
+		assert_int_equal(sdp_conn_send_room(s->conn), 4 - i);
+		assert_int_equal(script_send(s, i, 10, 0), 0);
+		assert_int_equal(script_post(s, i, 10, 0), 0);
 	}
-	assert_int_equal(script_send(&s, 4, 10, 0), -EAGAIN);
-	assert_int_equal(script_post(&s, 4, 10, 0), -EAGAIN);
-	script_fini(&s);
+	assert_int_equal(script_send(s, 4, 10, 0), -EAGAIN);
+	assert_int_equal(script_post(s, 4, 10, 0), -EAGAIN);
 }
 
 static void lets_the_newest_buffer_grow(void **state)
 {
 	struct sdp_msg msg;
-	struct script s;
+	struct script *s = *state;
 
-	open_it(&s);
-	assert_int_equal(sdp_conn_send_more(s.conn, 1, 5), -ENOENT);
-	script_send(&s, 1, 10, 0);
-	assert_int_equal(sdp_conn_send_more(s.conn, 1, 5), 0);
-	script_send(&s, 2, 10, SDP_BUF_OOB);
-	assert_int_equal(sdp_conn_send_more(s.conn, 1, 5), -ENOENT);
-	assert_int_equal(sdp_conn_send_more(s.conn, 2, 5), -ENOENT);
-	assert_true(script_next(&s, &msg));
+	assert_int_equal(sdp_conn_send_more(s->conn, 1, 5), -ENOENT);
+	script_send(s, 1, 10, 0);
+	assert_int_equal(sdp_conn_send_more(s->conn, 1, 5), 0);
+	script_send(s, 2, 10, SDP_BUF_OOB);
+	assert_int_equal(sdp_conn_send_more(s->conn, 1, 5), -ENOENT);
+	assert_int_equal(sdp_conn_send_more(s->conn, 2, 5), -ENOENT);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.payload_len, 25);
-	assert_int_equal(s.work.send.pieces[0].len, 15);
-	script_fini(&s);
+	assert_int_equal(s->work.send.pieces[0].len, 15);
 }
 
 /* SDP-150: not before the work that uses its memory has completed. */
 static void gives_send_buffers_back_in_order(void **state)
 {
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 
-	open_it(&s);
-	script_send(&s, 1, 10, 0);
-	script_send(&s, 2, 1000, SDP_BUF_RDMA);
-	assert_int_equal(script_mid(&s), SDP_MID_DATA);
-	assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
-	assert_false(script_event(&s, SDP_EV_SENT, &ev));
-	script_done(&s);
-	assert_true(script_event(&s, SDP_EV_SENT, &ev));
+	script_send(s, 1, 10, 0);
+	script_send(s, 2, 1000, SDP_BUF_RDMA);
+	assert_int_equal(script_mid(s), SDP_MID_DATA);
+	assert_int_equal(script_mid(s), SDP_MID_SRC_AVAIL);
+	assert_false(script_event(s, SDP_EV_SENT, &ev));
+	script_done(s);
+	assert_true(script_event(s, SDP_EV_SENT, &ev));
 	assert_int_equal(ev.sent.cookie, 1);
-	assert_false(script_event(&s, SDP_EV_SENT, &ev));
-	script_recv(&s, (struct sdp_msg){ .mid = SDP_MID_RDMA_RD_COMPL,
-					  .compl_len = 984 });
-	assert_true(script_event(&s, SDP_EV_SENT, &ev));
+	assert_false(script_event(s, SDP_EV_SENT, &ev));
+	script_recv(s, (struct sdp_msg){ .mid = SDP_MID_RDMA_RD_COMPL,
+					 .compl_len = 984 });
+	assert_true(script_event(s, SDP_EV_SENT, &ev));
 	assert_int_equal(ev.sent.cookie, 2);
-	script_fini(&s);
 }
 
 static void cuts_cancelled_buffers_out(void **state)
 {
 	struct sdp_msg msg;
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 
-	open_it(&s);
 	for (uint64_t i = 1; i <= 3; i++)
-		script_send(&s, i, (uint32_t)(10 * i), 0);
-	assert_int_equal(sdp_conn_cancel_send(s.conn, 9, 0), -ENOENT);
-	assert_int_equal(sdp_conn_cancel_send(s.conn, 2, 0), 0);
-	assert_int_equal(sdp_conn_cancel_send(s.conn, 2, 0), 0);
-	assert_true(script_next(&s, &msg));
+		script_send(s, i, (uint32_t)(10 * i), 0);
+	assert_int_equal(sdp_conn_cancel_send(s->conn, 9, 0), -ENOENT);
+	assert_int_equal(sdp_conn_cancel_send(s->conn, 2, 0), 0);
+	assert_int_equal(sdp_conn_cancel_send(s->conn, 2, 0), 0);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.payload_len, 40);
-	script_done(&s);
+	script_done(s);
 	for (uint64_t i = 1; i <= 3; i++) {
-		assert_true(script_event(&s, SDP_EV_SENT, &ev));
+		assert_true(script_event(s, SDP_EV_SENT, &ev));
 		assert_int_equal(ev.sent.cookie, i);
 		assert_int_equal(ev.sent.len, i == 2 ? 0 : 10 * i);
 	}
-	script_fini(&s);
 }
 
 /* Its memory is not kept for a peer that takes nothing more. */
@@ -162,50 +166,46 @@ static void gives_a_cancelled_buffer_back_before_others(void **state)
 static void cuts_an_urgent_octet_out(void **state)
 {
 	struct sdp_msg msg;
-	struct script s;
+	struct script *s = *state;
 
-	open_it(&s);
-	script_send(&s, 1, 10, SDP_BUF_OOB);
-	script_send(&s, 2, 10, 0);
-	assert_int_equal(sdp_conn_cancel_send(s.conn, 1, 0), 0);
-	assert_true(script_next(&s, &msg));
+	script_send(s, 1, 10, SDP_BUF_OOB);
+	script_send(s, 2, 10, 0);
+	assert_int_equal(sdp_conn_cancel_send(s->conn, 1, 0), 0);
+	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.payload_len, 10);
 	assert_int_equal(msg.flags, 0);
-	assert_int_equal(script_mid(&s), -1);
-	script_fini(&s);
+	assert_int_equal(script_mid(s), -1);
 }
 
 static void delivers_in_place(void **state)
 {
 	struct sdp_piece piece;
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 	bool is_oob;
 
-	open_it(&s);
-	assert_int_equal(sdp_conn_peek(s.conn, 0, &piece, &is_oob), 0);
-	s.rx = 100;
-	script_data(&s, 10, 0);
-	script_data(&s, 5, SDP_FLAG_OOB_PRES | SDP_FLAG_OOB_PEND);
-	assert_true(script_event(&s, SDP_EV_OOB_PENDING, &ev));
-	assert_int_equal(sdp_conn_readable(s.conn), 15);
-	assert_int_equal(sdp_conn_peek(s.conn, 4, &piece, &is_oob), 1);
+	assert_int_equal(sdp_conn_peek(s->conn, 0, &piece, &is_oob), 0);
+	s->rx = 100;
+	script_data(s, 10, 0);
+	script_data(s, 5, SDP_FLAG_OOB_PRES | SDP_FLAG_OOB_PEND);
+	assert_true(script_event(s, SDP_EV_OOB_PENDING, &ev));
+	assert_int_equal(sdp_conn_readable(s->conn), 15);
+	assert_int_equal(sdp_conn_peek(s->conn, 4, &piece, &is_oob), 1);
 	assert_int_equal(piece.cookie, 100);
 	assert_int_equal(piece.off, 20);
 	assert_int_equal(piece.len, 6);
 	assert_false(is_oob);
-	assert_int_equal(sdp_conn_peek(s.conn, 12, &piece, &is_oob), 1);
+	assert_int_equal(sdp_conn_peek(s->conn, 12, &piece, &is_oob), 1);
 	assert_int_equal(piece.cookie, 101);
 	assert_true(is_oob);
-	assert_int_equal(sdp_conn_consume(s.conn, 16), -EINVAL);
-	assert_int_equal(sdp_conn_consume(s.conn, 12), 0);
-	assert_true(script_event(&s, SDP_EV_RELEASE, &ev));
+	assert_int_equal(sdp_conn_consume(s->conn, 16), -EINVAL);
+	assert_int_equal(sdp_conn_consume(s->conn, 12), 0);
+	assert_true(script_event(s, SDP_EV_RELEASE, &ev));
 	assert_int_equal(ev.release.cookie, 100);
-	assert_false(script_event(&s, SDP_EV_RELEASE, &ev));
-	script_post(&s, 1, 10, 0);
-	assert_int_equal(sdp_conn_peek(s.conn, 0, &piece, &is_oob), -EBUSY);
-	assert_int_equal(sdp_conn_consume(s.conn, 1), -EBUSY);
-	script_fini(&s);
+	assert_false(script_event(s, SDP_EV_RELEASE, &ev));
+	script_post(s, 1, 10, 0);
+	assert_int_equal(sdp_conn_peek(s->conn, 0, &piece, &is_oob), -EBUSY);
+	assert_int_equal(sdp_conn_consume(s->conn, 1), -EBUSY);
 }
 
 /* SDP-84, SDP-174, SDP-175: how much of the stream a buffer gets. */
@@ -251,51 +251,45 @@ static void fills_receive_buffers(void **state)
 static void ends_receives_at_the_end(void **state)
 {
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 
-	open_it(&s);
-	script_post(&s, 1, 10, 0);
-	script_plain(&s, SDP_MID_DISCONN);
-	assert_true(script_event(&s, SDP_EV_RECEIVED, &ev));
+	script_post(s, 1, 10, 0);
+	script_plain(s, SDP_MID_DISCONN);
+	assert_true(script_event(s, SDP_EV_RECEIVED, &ev));
 	assert_true(ev.received.is_eof && !ev.received.len);
-	script_post(&s, 2, 10, 0);
-	assert_true(script_event(&s, SDP_EV_RECEIVED, &ev));
+	script_post(s, 2, 10, 0);
+	assert_true(script_event(s, SDP_EV_RECEIVED, &ev));
 	assert_int_equal(ev.received.cookie, 2);
-	script_fini(&s);
 }
 
 static void gives_cancelled_receives_back(void **state)
 {
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 
-	open_it(&s);
-	script_post(&s, 1, 10, 0);
-	script_post(&s, 2, 10, 0);
-	assert_int_equal(sdp_conn_cancel_recv(s.conn, 9, 0), -ENOENT);
-	assert_int_equal(sdp_conn_cancel_recv(s.conn, 2, 0), 0);
-	assert_true(script_event(&s, SDP_EV_RECEIVED, &ev));
+	script_post(s, 1, 10, 0);
+	script_post(s, 2, 10, 0);
+	assert_int_equal(sdp_conn_cancel_recv(s->conn, 9, 0), -ENOENT);
+	assert_int_equal(sdp_conn_cancel_recv(s->conn, 2, 0), 0);
+	assert_true(script_event(s, SDP_EV_RECEIVED, &ev));
 	assert_int_equal(ev.received.cookie, 2);
 	assert_true(ev.received.is_cancelled);
-	assert_false(script_event(&s, SDP_EV_RECEIVED, &ev));
-	script_fini(&s);
+	assert_false(script_event(s, SDP_EV_RECEIVED, &ev));
 }
 
 /* SDP-161: for a receive that cannot wait. */
 static void refuses_what_is_advertised(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL, .payload_len = 1 };
-	struct script s;
+	struct script *s = *state;
 
-	open_it(&s);
-	assert_int_equal(sdp_conn_refuse_advert(s.conn), -ENOENT);
+	assert_int_equal(sdp_conn_refuse_advert(s->conn), -ENOENT);
 	msg.avail.len = 500;
-	script_recv(&s, msg);
-	assert_int_equal(sdp_conn_readable(s.conn), 500);
-	assert_int_equal(sdp_conn_refuse_advert(s.conn), 0);
-	assert_int_equal(script_mid(&s), SDP_MID_SEND_SM);
-	assert_int_equal(sdp_conn_refuse_advert(s.conn), -ENOENT);
-	script_fini(&s);
+	script_recv(s, msg);
+	assert_int_equal(sdp_conn_readable(s->conn), 500);
+	assert_int_equal(sdp_conn_refuse_advert(s->conn), 0);
+	assert_int_equal(script_mid(s), SDP_MID_SEND_SM);
+	assert_int_equal(sdp_conn_refuse_advert(s->conn), -ENOENT);
 }
 
 /* C9: a buffer that got nothing waits on. */
@@ -304,36 +298,32 @@ static void keeps_a_buffer_that_got_nothing(void **state)
 	struct sdp_msg msg = { .mid = SDP_MID_MODE_CHANGE,
 			       .change = { SDP_MODE_PIPELINED, false } };
 	struct sdp_event ev;
-	struct script s;
+	struct script *s = *state;
 
-	open_it(&s);
-	script_recv(&s, msg);
-	script_post(&s, 1, 400, SDP_BUF_RDMA);
-	script_post(&s, 2, 400, SDP_BUF_RDMA);
-	assert_int_equal(script_mid(&s), SDP_MID_SINK_AVAIL);
-	assert_int_equal(script_mid(&s), SDP_MID_SINK_AVAIL);
+	script_recv(s, msg);
+	script_post(s, 1, 400, SDP_BUF_RDMA);
+	script_post(s, 2, 400, SDP_BUF_RDMA);
+	assert_int_equal(script_mid(s), SDP_MID_SINK_AVAIL);
+	assert_int_equal(script_mid(s), SDP_MID_SINK_AVAIL);
 	msg = (struct sdp_msg){ .mid = SDP_MID_RDMA_WR_COMPL };
-	assert_int_equal(script_recv(&s, msg), 0);
-	assert_false(script_event(&s, SDP_EV_RECEIVED, &ev));
-	script_data(&s, 7, 0);
-	assert_true(script_event(&s, SDP_EV_RECEIVED, &ev));
+	assert_int_equal(script_recv(s, msg), 0);
+	assert_false(script_event(s, SDP_EV_RECEIVED, &ev));
+	script_data(s, 7, 0);
+	assert_true(script_event(s, SDP_EV_RECEIVED, &ev));
 	assert_int_equal(ev.received.cookie, 2);
 	assert_int_equal(ev.received.len, 7);
-	script_fini(&s);
 }
 
 static void refuses_unknown_completions(void **state)
 {
-	struct script s;
+	struct script *s = *state;
 
-	open_it(&s);
-	assert_int_equal(sdp_conn_work_done(s.conn, 0, true, 0), -EINVAL);
-	script_send(&s, 1, 10, 0);
-	assert_int_equal(script_mid(&s), SDP_MID_DATA);
-	assert_int_equal(sdp_conn_work_done(s.conn, 1, true, 0), -EINVAL);
-	assert_int_equal(sdp_conn_work_done(s.conn, 0, true, 0), 0);
-	assert_int_equal(sdp_conn_work_done(s.conn, 0, true, 0), -EINVAL);
-	script_fini(&s);
+	assert_int_equal(sdp_conn_work_done(s->conn, 0, true, 0), -EINVAL);
+	script_send(s, 1, 10, 0);
+	assert_int_equal(script_mid(s), SDP_MID_DATA);
+	assert_int_equal(sdp_conn_work_done(s->conn, 1, true, 0), -EINVAL);
+	assert_int_equal(sdp_conn_work_done(s->conn, 0, true, 0), 0);
+	assert_int_equal(sdp_conn_work_done(s->conn, 0, true, 0), -EINVAL);
 }
 
 /* No more than work_cap is posted, and among these is one to wait for. */
@@ -364,19 +354,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refuses_calls_before_and_after),
-		cmocka_unit_test(takes_as_many_buffers_as_it_can),
-		cmocka_unit_test(lets_the_newest_buffer_grow),
-		cmocka_unit_test(gives_send_buffers_back_in_order),
-		cmocka_unit_test(cuts_cancelled_buffers_out),
+		ULP_TEST(takes_as_many_buffers_as_it_can),
+		ULP_TEST(lets_the_newest_buffer_grow),
+		ULP_TEST(gives_send_buffers_back_in_order),
+		ULP_TEST(cuts_cancelled_buffers_out),
 		cmocka_unit_test(gives_a_cancelled_buffer_back_before_others),
-		cmocka_unit_test(cuts_an_urgent_octet_out),
-		cmocka_unit_test(delivers_in_place),
+		ULP_TEST(cuts_an_urgent_octet_out),
+		ULP_TEST(delivers_in_place),
 		cmocka_unit_test(fills_receive_buffers),
-		cmocka_unit_test(ends_receives_at_the_end),
-		cmocka_unit_test(gives_cancelled_receives_back),
-		cmocka_unit_test(refuses_what_is_advertised),
-		cmocka_unit_test(keeps_a_buffer_that_got_nothing),
-		cmocka_unit_test(refuses_unknown_completions),
+		ULP_TEST(ends_receives_at_the_end),
+		ULP_TEST(gives_cancelled_receives_back),
+		ULP_TEST(refuses_what_is_advertised),
+		ULP_TEST(keeps_a_buffer_that_got_nothing),
+		ULP_TEST(refuses_unknown_completions),
 		cmocka_unit_test(keeps_within_the_send_queue),
 	};
 
