@@ -351,14 +351,20 @@ def check_environment():
 INSIDE = "USIW_TEST_INSIDE_NETNS"
 
 
-def confine(script):
-    """Run the script again in a network of its own, where it is root."""
+def confine(script, *programs, is_root=True):
+    """Run the script again in a network of its own, where it is root, or
+    another user with its capabilities: tcpdump as root changes to a user that
+    does not exist there.  Skip it where a program is missing."""
     if INSIDE in os.environ:
         return
+    words = ["unshare", "-Unm", "--map-user=1000", "--map-group=1000",
+             "--keep-caps"]
+    if is_root:
+        words = ["unshare", "-Urnm"]
     try:
-        need("unshare", "nsenter", "ip")
-        probe = subprocess.run(["unshare", "-Urnm", "true"],
-                               stderr=subprocess.PIPE, text=True)
+        need("unshare", "nsenter", "ip", *programs)
+        probe = subprocess.run([*words, "true"], stderr=subprocess.PIPE,
+                               text=True)
         if probe.returncode:
             raise Skip(f"user namespaces are forbidden: "
                        f"{probe.stderr.strip()}")
@@ -368,7 +374,7 @@ def confine(script):
     os.environ[INSIDE] = "1"
     # Inside, no other user exists that one could become.
     os.environ["USIW_TEST_KEEP_USER"] = "1"
-    os.execvp("unshare", ["unshare", "-Urnm", sys.executable,
+    os.execvp("unshare", [*words, sys.executable, "-B",
                           os.path.abspath(script), *sys.argv[1:]])
 
 

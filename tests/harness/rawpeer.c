@@ -267,3 +267,17 @@ void rawpeer_read(struct rawpeer *raw, uint32_t sink_stag, uint64_t sink_to,
 
 	rawpeer_send(raw, &msg);
 }
+
+struct rnicpair_side *rawpeer_open(struct rawpeer *raw, struct rnicpair *p,
+				   const struct rnicpair_options *opt)
+{
+	rnicpair_open_idle(p, opt);
+	rawpeer_join(raw, p, 0);
+	return &p->side[0];
+}
+
+void rawpeer_close_both(struct rawpeer *raw, struct rnicpair *p)
+{
+	rawpeer_close(raw);
+	rnicpair_close(p);
+}

@@ -21,6 +21,10 @@ struct rawpeer {
 /* Joins the IDLE QP of side @side with a raw peer that is the other role. */
 void rawpeer_join(struct rawpeer *raw, struct rnicpair *p, int side);
 void rawpeer_close(struct rawpeer *raw);
+/* Opens @p with IDLE QPs and joins side 0 with @raw.  Return: that side. */
+struct rnicpair_side *rawpeer_open(struct rawpeer *raw, struct rnicpair *p,
+				   const struct rnicpair_options *opt);
+void rawpeer_close_both(struct rawpeer *raw, struct rnicpair *p);
 /* Closes with RST. */
 void rawpeer_reset(struct rawpeer *raw);
 

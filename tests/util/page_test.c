@@ -4,7 +4,7 @@
  * since settings are read once.
  */
 #define _GNU_SOURCE
-#include "../harness/child.h"
+#include "statdir.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,48 +12,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "page.h"
 
 #define SIZE 65536
-
-static char dir[64];
-
-static int setup(void **state)
-{
-	strcpy(dir, "/tmp/util-page-test.XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	return rmdir(dir);
-}
-
-/* Return: what @check returned; a line number for a failure there. */
-static int run(int (*check)(void), const char *stat_dir)
-{
-	pid_t pid = fork();
-	char path[128];
-	int status;
-
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		setenv("USIW_LOG", "none", 1);
-		if (stat_dir)
-			setenv("USIW_STAT_DIR", stat_dir, 1);
-		else
-			unsetenv("USIW_STAT_DIR");
-		_exit(check());
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	snprintf(path, sizeof(path), "%s/test.%d", dir, (int)pid);
-	unlink(path);
-	assert_true(WIFEXITED(status));
-	return WEXITSTATUS(status);
-}
 
 static int check_memfd(void)
 {
@@ -148,5 +111,6 @@ int main(void)
 		cmocka_unit_test(maps_where_it_is_told),
 	};
 
+	setenv("USIW_LOG", "none", 1);
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -22,9 +22,8 @@ sys.path.insert(0, os.path.join(HERE, "..", "apps"))
 import harness  # noqa: E402  (after the path is known)
 import pcap  # noqa: E402
 import perftest  # noqa: E402
-from harness import Skip, Test, check, wait_until  # noqa: E402
+from harness import Test, check, wait_until  # noqa: E402
 
-INSIDE = "USIW_TEST_INSIDE_NETNS"
 ADDRESS = "127.0.0.1"
 READ_ULPDU = 46
 HEADERS = 20 + 20 + 12  # IPv4, TCP, timestamps
@@ -338,28 +337,8 @@ def relayed(markers, crc):
 
 # ---- the whole ------------------------------------------------------------
 
-def enter():
-    """Run this script again with namespaces of its own; not as their root,
-    because tcpdump would change to a user that does not exist there."""
-    harness.need("unshare", "ip", "ethtool", "tcpdump", "rping",
-                 "ib_write_bw")
-    words = ["unshare", "-Unm", "--map-user=1000", "--map-group=1000",
-             "--keep-caps"]
-    probe = subprocess.run(words + ["true"], stderr=subprocess.PIPE,
-                           text=True)
-    if probe.returncode:
-        raise Skip(f"user namespaces are forbidden: {probe.stderr.strip()}")
-    os.environ[INSIDE] = "1"
-    os.execvp("unshare", words + [sys.executable, "-B",
-                                  os.path.abspath(__file__), *sys.argv[1:]])
-
-
-if INSIDE not in os.environ:
-    try:
-        enter()
-    except Skip as e:
-        print(f"skipped: {e}")
-        sys.exit(harness.SKIP)
+harness.confine(__file__, "ethtool", "tcpdump", "rping", "ib_write_bw",
+                is_root=False)
 harness.main(
     [(f"T-70-crc-{crc}", functools.partial(aligned, 1500, crc))
      for crc in ("on", "off")] +

@@ -25,9 +25,8 @@ import decode  # noqa: E402
 import harness  # noqa: E402
 import pcap  # noqa: E402
 import perftest  # noqa: E402
-from harness import Skip, Test, check  # noqa: E402
+from harness import Test, check  # noqa: E402
 
-INSIDE = "USIW_TEST_INSIDE_TSHARK"
 ADDRESS = "127.0.0.1"
 PINGS, PING_SIZE = 20, 5000
 # With this MTU an FPDU of rping is one segment.
@@ -248,30 +247,7 @@ def check_marked(text, path, env, are_lone):
           "too few segments with one FPDU")
 
 
-def enter():
-    """Run this script again with namespaces of its own.
-
-    Not as root of the namespace: tcpdump would change to another user, which
-    does not exist there.
-    """
-    harness.need("unshare", "ip", "tcpdump", "tshark")
-    words = ["unshare", "-Unm", "--map-user=1000", "--map-group=1000",
-             "--keep-caps"]
-    probe = subprocess.run(words + ["true"], stderr=subprocess.PIPE,
-                           text=True)
-    if probe.returncode:
-        raise Skip(f"user namespaces are forbidden: {probe.stderr.strip()}")
-    os.environ[INSIDE] = "1"
-    os.execvp("unshare", words + [sys.executable, "-B",
-                                  os.path.abspath(__file__), *sys.argv[1:]])
-
-
-if INSIDE not in os.environ:
-    try:
-        enter()
-    except Skip as e:
-        print(f"skipped: {e}")
-        sys.exit(harness.SKIP)
+harness.confine(__file__, "tcpdump", "tshark", is_root=False)
 harness.main([
     (name, functools.partial(over, mtu, env)) for name, mtu, env in (
         ("crc-on", 65536, {"USIW_CRC": "on"}),

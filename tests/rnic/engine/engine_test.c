@@ -25,6 +25,7 @@
 #include "qp/object.h"
 #include "stream/modify.h"
 #include "stream/object.h"
+#include "wrap-syscall.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
@@ -34,9 +35,6 @@ static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
 static _Atomic bool is_gate_closed;
 static _Atomic uint32_t at_gate_cnt;
-
-long __real_syscall(long nr, ...);
-long __wrap_syscall(long nr, ...);
 
 static bool is_completion_thread(void)
 {
@@ -49,29 +47,19 @@ static bool is_completion_thread(void)
 /* A descriptor that the application has closed, so to speak. */
 static _Atomic int broken_epfd = -1;
 
-/* epoll_wait(2) of the engine: util_sys_epoll_wait().  Takes six arguments
- * however many there are, as libc's does. */
-__attribute__((no_sanitize("address"))) long __wrap_syscall(long nr, ...)
+/* epoll_wait(2) of the engine is util_sys_epoll_wait(). */
+static int syscall_error(long nr, long first_arg)
 {
-	long arg[6];
-	va_list ap;
-
-	va_start(ap, nr);
-	for (size_t i = 0; i < 6; i++)
-		arg[i] = va_arg(ap, long);
-	va_end(ap);
-	if (nr == SYS_epoll_pwait && arg[0] == atomic_load(&broken_epfd)) {
-		errno = EBADF;
-		return -1;
-	}
-	if (nr == SYS_epoll_pwait && atomic_load(&is_gate_closed) &&
-	    is_completion_thread()) {
+	if (nr != SYS_epoll_pwait)
+		return 0;
+	if (first_arg == atomic_load(&broken_epfd))
+		return EBADF;
+	if (atomic_load(&is_gate_closed) && is_completion_thread()) {
 		atomic_fetch_add(&at_gate_cnt, 1);
 		pthread_rwlock_rdlock(&gate);
 		pthread_rwlock_unlock(&gate);
 	}
-	return __real_syscall(nr, arg[0], arg[1], arg[2], arg[3], arg[4],
-			      arg[5]);
+	return 0;
 }
 
 /* Both completion threads stand still from here on. */
@@ -524,8 +512,7 @@ static void a_region_beside_another_goes_alone(void **state)
 
 		opt.sockbuf = 16384;
 		opt.has_crc = mode;
-		rnicpair_open_idle(&p, &opt);
-		rawpeer_join(&raw, &p, 0);
+		rawpeer_open(&raw, &p, &opt);
 		must(!rnic_mr_reg(
 			a->pd, a->buf, a->buf_len, rnicpair_addr(a, 0),
 			RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_READ,
@@ -547,8 +534,7 @@ static void a_region_beside_another_goes_alone(void **state)
 		assert_int_equal(rnicpair_take(a, a->scq).status,
 				 USIW_WC_SUCCESS);
 		assert_int_equal(rnic_qp_state(a->qp), RNIC_QPS_RTS);
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		rawpeer_close_both(&raw, &p);
 	}
 }
 

@@ -413,8 +413,7 @@ static void waits_without_burning(void **state)
 		uint64_t start_us;
 
 		opt.sockbuf = 16384;
-		rnicpair_open_idle(&p, &opt);
-		rawpeer_join(&raw, &p, 0);
+		rawpeer_open(&raw, &p, &opt);
 		rests[i].begin(&p, &raw);
 		usleep(20000);
 		start_us = rnicpair_cpu_us();
@@ -435,8 +434,7 @@ static void closing_a_context_waits_without_burning(void **state)
 	uint32_t comp, async;
 	uint64_t start_us;
 
-	rnicpair_open_idle(&p, &defaults);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &defaults);
 	must(!rnic_qp_destroy(p.side[0].qp, &async));
 	must(!rnic_cq_destroy(p.side[0].scq, &comp, &async));
 	must(!rnic_cq_destroy(p.side[0].rcq, &comp, &async));

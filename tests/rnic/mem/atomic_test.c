@@ -150,9 +150,7 @@ static int child_gone_at_work(void *arg)
 	struct rawpeer raw;
 
 	(void)arg;
-	rnicpair_open_idle(&p, &defaults);
-	s = &p.side[0];
-	rawpeer_join(&raw, &p, 0);
+	s = rawpeer_open(&raw, &p, &defaults);
 	must(mprotect(s->buf, 4096, PROT_NONE) == 0);
 	msg.atomic.stag = s->stag;
 	msg.atomic.to = rnicpair_addr(s, 8);
@@ -164,8 +162,7 @@ static int child_gone_at_work(void *arg)
 	must(ev.term.opcode == SMPA_OP_ATOMIC_REQUEST && !ev.term.has_read);
 	must(rnicpair_async(s, NULL) == USIW_EVENT_QP_ACCESS_ERR);
 	must(rnic_qp_state(s->qp) == RNIC_QPS_TERMINATE);
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 	return 0;
 }
 
@@ -182,9 +179,7 @@ static int child_gone_meanwhile(void *arg)
 	struct rawpeer raw;
 
 	(void)arg;
-	rnicpair_open_idle(&p, &defaults);
-	s = &p.side[0];
-	rawpeer_join(&raw, &p, 0);
+	s = rawpeer_open(&raw, &p, &defaults);
 	sge = rnicpair_sge(s, 0, 8);
 	must(!rnicpair_post(s,
 			    &(struct rnicpair_wr){ .wr_id = 5,
@@ -200,8 +195,7 @@ static int child_gone_meanwhile(void *arg)
 	cqe = rnicpair_take(s, s->scq);
 	must(cqe.wr_id == 5 && cqe.status != USIW_WC_SUCCESS);
 	must(rnicpair_async(s, NULL) == USIW_EVENT_QP_FATAL);
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 	return 0;
 }
 
@@ -384,9 +378,7 @@ static void counts_against_ord(void **state)
 	struct rnicpair p;
 
 	opt.ird = opt.ord = 2;
-	rnicpair_open_idle(&p, &opt);
-	s = &p.side[0];
-	rawpeer_join(&raw, &p, 0);
+	s = rawpeer_open(&raw, &p, &opt);
 	for (uint64_t i = 0; i < 4; i++) {
 		struct usiw_sge sge = rnicpair_sge(s, 0, 8);
 		struct rnicpair_wr wr = { .wr_id = i,
@@ -433,8 +425,7 @@ static void counts_against_ord(void **state)
 			assert_int_equal(rawpeer_event(&raw).type,
 					 SMPA_EV_READ);
 	}
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /* ---- a peer of another make --------------------------------------------- */
@@ -513,9 +504,7 @@ static void executes_in_turn_and_once(void **state)
 
 		opt.has_crc = has_crc;
 		opt.sockbuf = 32768;
-		rnicpair_open_idle(&p, &opt);
-		s = &p.side[0];
-		rawpeer_join(&raw, &p, 0);
+		s = rawpeer_open(&raw, &p, &opt);
 		memset(s->buf + read_len - 8, 0, 8);
 		for (uint64_t round = 0; round < 10; round++) {
 			for (uint32_t i = 0; i < 4; i++) {
@@ -538,8 +527,7 @@ static void executes_in_turn_and_once(void **state)
 			}
 		}
 		assert_true(word_at(s->buf + read_len - 8) == 40);
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		rawpeer_close_both(&raw, &p);
 	}
 }
 
@@ -569,9 +557,7 @@ static void a_waiting_one_may_lose_its_region(void **state)
 				.atomic = { .op = add.op, .add_swap = 1 } };
 
 	opt.sockbuf = 16384;
-	rnicpair_open_idle(&p, &opt);
-	s = &p.side[0];
-	rawpeer_join(&raw, &p, 0);
+	s = rawpeer_open(&raw, &p, &opt);
 	assert_int_equal(
 		rnic_mr_reg(s->pd, s->buf, 4096, rnicpair_addr(s, 0),
 			    RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_ATOMIC,
@@ -593,8 +579,7 @@ static void a_waiting_one_may_lose_its_region(void **state)
 	assert_int_equal(ev.term.opcode, SMPA_OP_ATOMIC_REQUEST);
 	assert_int_equal(ev.term.msn, 2);
 	assert_true(word_at(s->buf) == 0);
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /* What may not stand where the oldest request wants its answer. */
@@ -627,9 +612,7 @@ static void answers_must_fit_the_request(void **state)
 					.quiet = true };
 
 		print_message("%s\n", rows[i].name);
-		rnicpair_open_idle(&p, &defaults);
-		s = &p.side[0];
-		rawpeer_join(&raw, &p, 0);
+		s = rawpeer_open(&raw, &p, &defaults);
 		memset(s->buf, 0xee, 8);
 		sge = rnicpair_sge(s, 0, 8);
 		assert_int_equal(rnicpair_post(s,
@@ -653,8 +636,7 @@ static void answers_must_fit_the_request(void **state)
 		assert_int_equal(cqe.wr_id, 3);
 		assert_int_equal(cqe.status, USIW_WC_WR_FLUSH_ERR);
 		assert_true(word_at(s->buf) == 0xeeeeeeeeeeeeeeee);
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		rawpeer_close_both(&raw, &p);
 	}
 }
 
@@ -675,8 +657,7 @@ static void adding_nothing_finds_out_whether_the_peer_can(void **state)
 		struct usiw_sge sge;
 		struct rawpeer raw;
 
-		rnicpair_open_idle(&p, &defaults);
-		rawpeer_join(&raw, &p, 0);
+		rawpeer_open(&raw, &p, &defaults);
 		sge = rnicpair_sge(s, 0, 8);
 		assert_int_equal(
 			rnicpair_post(s,
@@ -705,8 +686,7 @@ static void adding_nothing_finds_out_whether_the_peer_can(void **state)
 						 : USIW_WC_REM_INV_REQ_ERR);
 		if (can)
 			assert_true(word_at(s->buf) == 77);
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		rawpeer_close_both(&raw, &p);
 	}
 }
 

@@ -69,8 +69,7 @@ static void closing_ends_what_was_forgotten(void **state)
 	struct rnicpair p;
 	struct rawpeer raw;
 
-	rnicpair_open_idle(&p, &defaults);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &defaults);
 	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
 	rnic_context_close(p.side[0].ctx);
 	assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_CLOSED);

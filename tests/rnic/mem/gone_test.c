@@ -7,7 +7,7 @@
  * Each case is a child process: cmocka has handlers of its own in the parent.
  */
 #define _GNU_SOURCE
-#include "../../harness/test.h"
+#include "../../harness/child.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -21,15 +21,6 @@
 
 /* Far from where others get theirs: what is unmapped here stays so. */
 #define PLACE ((void *)0x7e9000000000)
-
-#define EXPECT(cond)                                                           \
-	do {                                                                   \
-		if (!(cond)) {                                                 \
-			fprintf(stderr, "%s:%d: %s\n", __func__, __LINE__,     \
-				#cond);                                        \
-			return 1;                                              \
-		}                                                              \
-	} while (0)
 
 enum kind { UNMAPPED, NO_ACCESS, READ_ONLY, TRUNCATED, KIND_CNT };
 
@@ -163,9 +154,9 @@ static int expect_ends(struct rnicpair *p, uint32_t local, uint32_t remote)
 
 	for (int i = 0; i < 2; i++) {
 		rnicpair_wait_state(&p->side[i], RNIC_QPS_TERMINATE);
-		EXPECT(rnicpair_async(&p->side[i], &element) ==
-		       (i ? remote : local));
-		EXPECT(!rnicpair_has_async(&p->side[i]));
+		CHECK(rnicpair_async(&p->side[i], &element) ==
+		      (i ? remote : local));
+		CHECK(!rnicpair_has_async(&p->side[i]));
 	}
 	return 0;
 }
@@ -178,13 +169,13 @@ static int expect_sends(struct rnicpair *p, uint64_t last_good,
 
 	for (uint64_t id = 1; id <= 4; id++) {
 		cqe = rnicpair_take(&p->side[0], p->side[0].scq);
-		EXPECT(cqe.wr_id == id);
+		CHECK(cqe.wr_id == id);
 		if (id <= last_good)
-			EXPECT(cqe.status == USIW_WC_SUCCESS);
+			CHECK(cqe.status == USIW_WC_SUCCESS);
 		else if (id == last_good + 1)
-			EXPECT(cqe.status == first);
+			CHECK(cqe.status == first);
 		else
-			EXPECT(cqe.status == USIW_WC_WR_FLUSH_ERR);
+			CHECK(cqe.status == USIW_WC_WR_FLUSH_ERR);
 	}
 	return 0;
 }
@@ -202,12 +193,12 @@ static int post_all(struct rnicpair *p, const struct area *a,
 		.sge = &sge,
 	};
 
-	EXPECT(rnicpair_post(&p->side[0], &good) == 0);
-	EXPECT(post(p, a, row, 2) == 0);
+	CHECK(rnicpair_post(&p->side[0], &good) == 0);
+	CHECK(post(p, a, row, 2) == 0);
 	/* Behind: waits for the first, so that its end is known. */
 	good.flags |= USIW_SQE_FENCE;
 	for (good.wr_id = 3; good.wr_id <= 4; good.wr_id++)
-		EXPECT(rnicpair_post(&p->side[0], &good) == 0);
+		CHECK(rnicpair_post(&p->side[0], &good) == 0);
 	return 0;
 }
 
@@ -216,15 +207,15 @@ static int expect_recv(struct rnicpair *p, const struct gone_row *row)
 	struct rnicpair_side *s = &p->side[1];
 	struct usiw_cqe cqe = rnicpair_take(s, s->rcq);
 
-	EXPECT(cqe.wr_id == 11 && cqe.status == USIW_WC_SUCCESS);
+	CHECK(cqe.wr_id == 11 && cqe.status == USIW_WC_SUCCESS);
 	if (row->role == WRITE_TO)
 		return 0; /* the sender was faster with all of them */
 	cqe = rnicpair_take(s, s->rcq);
-	EXPECT(cqe.wr_id == 12);
-	EXPECT(cqe.status == (row->role == SEND_INTO ? USIW_WC_LOC_PROT_ERR
-						     : USIW_WC_WR_FLUSH_ERR));
+	CHECK(cqe.wr_id == 12);
+	CHECK(cqe.status == (row->role == SEND_INTO ? USIW_WC_LOC_PROT_ERR
+						    : USIW_WC_WR_FLUSH_ERR));
 	cqe = rnicpair_take(s, s->rcq);
-	EXPECT(cqe.wr_id == 13 && cqe.status == USIW_WC_WR_FLUSH_ERR);
+	CHECK(cqe.wr_id == 13 && cqe.status == USIW_WC_WR_FLUSH_ERR);
 	return 0;
 }
 
@@ -233,27 +224,27 @@ static int expect_row(struct rnicpair *p, const struct gone_row *row)
 	switch (row->role) {
 	case WRITE_TO: /* done when TCP has it; what is behind meets its end */
 		rnicpair_wait_state(&p->side[0], RNIC_QPS_TERMINATE);
-		EXPECT(expect_ends(p, USIW_EVENT_QP_FATAL,
-				   USIW_EVENT_QP_ACCESS_ERR) == 0);
+		CHECK(expect_ends(p, USIW_EVENT_QP_FATAL,
+				  USIW_EVENT_QP_ACCESS_ERR) == 0);
 		break;
 	case READ_FROM:
-		EXPECT(expect_sends(p, 1, USIW_WC_REM_ACCESS_ERR) == 0);
-		EXPECT(expect_ends(p, USIW_EVENT_QP_FATAL,
-				   USIW_EVENT_QP_ACCESS_ERR) == 0);
+		CHECK(expect_sends(p, 1, USIW_WC_REM_ACCESS_ERR) == 0);
+		CHECK(expect_ends(p, USIW_EVENT_QP_FATAL,
+				  USIW_EVENT_QP_ACCESS_ERR) == 0);
 		break;
 	case READ_INTO:
-		EXPECT(expect_sends(p, 1, USIW_WC_LOC_PROT_ERR) == 0);
-		EXPECT(expect_ends(p, USIW_EVENT_QP_FATAL,
-				   USIW_EVENT_QP_FATAL) == 0);
+		CHECK(expect_sends(p, 1, USIW_WC_LOC_PROT_ERR) == 0);
+		CHECK(expect_ends(p, USIW_EVENT_QP_FATAL,
+				  USIW_EVENT_QP_FATAL) == 0);
 		break;
 	case SEND_FROM:
-		EXPECT(expect_sends(p, 1, USIW_WC_LOC_PROT_ERR) == 0);
-		EXPECT(expect_ends(p, USIW_EVENT_QP_REQ_ERR,
-				   USIW_EVENT_QP_FATAL) == 0);
+		CHECK(expect_sends(p, 1, USIW_WC_LOC_PROT_ERR) == 0);
+		CHECK(expect_ends(p, USIW_EVENT_QP_REQ_ERR,
+				  USIW_EVENT_QP_FATAL) == 0);
 		break;
 	case SEND_INTO:
-		EXPECT(expect_ends(p, USIW_EVENT_QP_FATAL,
-				   USIW_EVENT_QP_REQ_ERR) == 0);
+		CHECK(expect_ends(p, USIW_EVENT_QP_FATAL,
+				  USIW_EVENT_QP_REQ_ERR) == 0);
 		break;
 	case ROLE_CNT:
 		break;
@@ -275,15 +266,15 @@ static int child_row(void *arg)
 	rnicpair_open(&p, &opt);
 	area_open(&a, &p.side[is_local ? 0 : 1], row->how);
 	sge = rnicpair_sge(&p.side[1], 0, AREA);
-	EXPECT(rnicpair_post_recv(&p.side[1], 11, &sge, 1) == 0);
+	CHECK(rnicpair_post_recv(&p.side[1], 11, &sge, 1) == 0);
 	if (row->role == SEND_INTO) {
 		sge.addr = (uintptr_t)a.mem;
 		sge.lkey = a.stag;
 	}
-	EXPECT(rnicpair_post_recv(&p.side[1], 12, &sge, 1) == 0);
-	EXPECT(rnicpair_post_recv(&p.side[1], 13, &sge, 1) == 0);
+	CHECK(rnicpair_post_recv(&p.side[1], 12, &sge, 1) == 0);
+	CHECK(rnicpair_post_recv(&p.side[1], 13, &sge, 1) == 0);
 	area_lose(&a, row->kind, row->len);
-	EXPECT(post_all(&p, &a, row) == 0);
+	CHECK(post_all(&p, &a, row) == 0);
 	ret = expect_row(&p, row);
 	must(rnic_mr_dereg(a.mr) == 0);
 	rnicpair_close(&p);
@@ -359,7 +350,7 @@ static int child_midway(void *arg)
 	opt.sockbuf = 16384;
 	rnicpair_open(&p, &opt);
 	area_open(&a, &p.side[1], row->how);
-	EXPECT(post(&p, &a, row, 1) == 0);
+	CHECK(post(&p, &a, row, 1) == 0);
 	/* A few reads of what has come, beside the engine's threads. */
 	for (uint32_t i = 0; i < row->poll_cnt && !is_done; i++)
 		is_done = rnicpair_poll(&p.side[0], p.side[0].scq, &cqe);
@@ -368,10 +359,10 @@ static int child_midway(void *arg)
 		cqe = rnicpair_take(&p.side[0], p.side[0].scq);
 	/* Inside an FPDU there is no place for a TERMINATE; and it may have
 	 * been too late. */
-	EXPECT(cqe.wr_id == 1);
-	EXPECT(cqe.status == USIW_WC_REM_ACCESS_ERR ||
-	       cqe.status == USIW_WC_WR_FLUSH_ERR ||
-	       cqe.status == USIW_WC_SUCCESS);
+	CHECK(cqe.wr_id == 1);
+	CHECK(cqe.status == USIW_WC_REM_ACCESS_ERR ||
+	      cqe.status == USIW_WC_WR_FLUSH_ERR ||
+	      cqe.status == USIW_WC_SUCCESS);
 	must(rnic_mr_dereg(a.mr) == 0);
 	rnicpair_close(&p);
 	return 0;

@@ -601,9 +601,7 @@ static void no_peer_takes_a_region_from_others(void **state)
 	uint32_t events;
 
 	opt.sockbuf = 16384;
-	rnicpair_open_idle(&p, &opt);
-	a = &p.side[0];
-	rawpeer_join(&raw, &p, 0);
+	a = rawpeer_open(&raw, &p, &opt);
 	for (int i = 0; i < 2; i++)
 		qp[i] = rnicpair_qp_new(&p, i);
 	rnicpair_join(&p, qp[0], qp[1]);

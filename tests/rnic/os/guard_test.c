@@ -6,7 +6,7 @@
  * Each case is a child process: cmocka has handlers of its own in the parent.
  */
 #define _GNU_SOURCE
-#include "../../harness/test.h"
+#include "../../harness/child.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -24,16 +24,6 @@ static volatile uintptr_t nowhere = 64;
 
 /* SSE control word: all exceptions masked, rounding upwards. */
 #define ROUND_UP 0x5f80u
-
-/* A child's way to say which expectation failed. */
-#define EXPECT(cond)                                                           \
-	do {                                                                   \
-		if (!(cond)) {                                                 \
-			fprintf(stderr, "%s:%d: %s\n", __func__, __LINE__,     \
-				#cond);                                        \
-			return 1;                                              \
-		}                                                              \
-	} while (0)
 
 static void run(int (*fn)(void *arg), void *arg, int expected)
 {
@@ -123,23 +113,21 @@ static int child_access(void *arg)
 	int write_ret = row->can_write ? 0 : -EFAULT;
 	uint8_t own[2 * PAGE] = { 0 };
 
-	EXPECT(rnic_guard_copy(own, own, 1) == -ENOSYS);
-	EXPECT(rnic_guard_install() == 0);
+	CHECK(rnic_guard_copy(own, own, 1) == -ENOSYS);
+	CHECK(rnic_guard_install() == 0);
 	for (int i = 0; i < 3; i++) { /* it works more than once */
-		EXPECT(rnic_guard(read_one, second_page(row->kind)) ==
-		       read_ret);
-		EXPECT(rnic_guard(copy_from, second_page(row->kind)) ==
-		       read_ret);
-		EXPECT(rnic_guard(write_one, second_page(row->kind)) ==
-		       write_ret);
-		EXPECT(rnic_guard(copy_to, second_page(row->kind)) ==
-		       write_ret);
+		CHECK(rnic_guard(read_one, second_page(row->kind)) == read_ret);
+		CHECK(rnic_guard(copy_from, second_page(row->kind)) ==
+		      read_ret);
+		CHECK(rnic_guard(write_one, second_page(row->kind)) ==
+		      write_ret);
+		CHECK(rnic_guard(copy_to, second_page(row->kind)) == write_ret);
 		memset(own, 0, sizeof(own));
-		EXPECT(rnic_guard_copy(own, second_page(row->kind) - PAGE,
-				       sizeof(own)) == read_ret);
-		EXPECT(read_ret < 0 || own[PAGE - 1] == 1);
-		EXPECT(rnic_guard_copy(second_page(row->kind) - PAGE, own,
-				       sizeof(own)) == write_ret);
+		CHECK(rnic_guard_copy(own, second_page(row->kind) - PAGE,
+				      sizeof(own)) == read_ret);
+		CHECK(read_ret < 0 || own[PAGE - 1] == 1);
+		CHECK(rnic_guard_copy(second_page(row->kind) - PAGE, own,
+				      sizeof(own)) == write_ret);
 	}
 	return 0;
 }
@@ -158,12 +146,12 @@ static int child_wild(void *arg)
 				   0x00dead0000000000u };
 
 	(void)arg;
-	EXPECT(rnic_guard_install() == 0);
-	EXPECT(rnic_guard_copy(&arg, NULL, 1) == -EFAULT);
-	EXPECT(rnic_guard_copy(NULL, &arg, 1) == -EFAULT);
+	CHECK(rnic_guard_install() == 0);
+	CHECK(rnic_guard_copy(&arg, NULL, 1) == -EFAULT);
+	CHECK(rnic_guard_copy(NULL, &arg, 1) == -EFAULT);
 	for (size_t i = 0; i < ARRAY_LEN(wild); i++) {
-		EXPECT(rnic_guard(read_one, (void *)wild[i]) == -EFAULT);
-		EXPECT(rnic_guard(write_one, (void *)wild[i]) == -EFAULT);
+		CHECK(rnic_guard(read_one, (void *)wild[i]) == -EFAULT);
+		CHECK(rnic_guard(write_one, (void *)wild[i]) == -EFAULT);
 	}
 	return 0;
 }
@@ -185,10 +173,10 @@ static void nested(void *arg)
 static int child_nested(void *arg)
 {
 	(void)arg;
-	EXPECT(rnic_guard_install() == 0);
-	EXPECT(rnic_guard(nested, NULL) == 0);
-	EXPECT(inner_ret == -EFAULT);
-	EXPECT(rnic_guard(nested, &inner_ret) == -EFAULT);
+	CHECK(rnic_guard_install() == 0);
+	CHECK(rnic_guard(nested, NULL) == 0);
+	CHECK(inner_ret == -EFAULT);
+	CHECK(rnic_guard(nested, &inner_ret) == -EFAULT);
 	return 0;
 }
 
@@ -216,13 +204,13 @@ static int child_threads(void *arg)
 	void *failed = NULL;
 
 	(void)arg;
-	EXPECT(rnic_guard_install() == 0);
+	CHECK(rnic_guard_install() == 0);
 	for (int i = 0; i < 2; i++)
-		EXPECT(pthread_create(&thread[i], NULL, fault_often, thread) ==
-		       0);
+		CHECK(pthread_create(&thread[i], NULL, fault_often, thread) ==
+		      0);
 	for (int i = 0; i < 2; i++) {
-		EXPECT(pthread_join(thread[i], &failed) == 0);
-		EXPECT(!failed);
+		CHECK(pthread_join(thread[i], &failed) == 0);
+		CHECK(!failed);
 	}
 	return 0;
 }
@@ -239,7 +227,7 @@ static int child_keeps(void *arg)
 	sigset_t before, after;
 
 	(void)arg;
-	EXPECT(rnic_guard_install() == 0);
+	CHECK(rnic_guard_install() == 0);
 	sigemptyset(&before);
 	sigaddset(&before, SIGUSR1);
 	sigprocmask(SIG_SETMASK, &before, NULL);
@@ -247,14 +235,14 @@ static int child_keeps(void *arg)
 	__builtin_ia32_ldmxcsr(ROUND_UP);
 #endif
 	errno = EDOM;
-	EXPECT(rnic_guard(copy_from, second_page(NONE)) == -EFAULT);
-	EXPECT(errno == EDOM);
+	CHECK(rnic_guard(copy_from, second_page(NONE)) == -EFAULT);
+	CHECK(errno == EDOM);
 	sigprocmask(SIG_SETMASK, NULL, &after);
-	EXPECT(sigismember(&after, SIGUSR1) == 1);
-	EXPECT(sigismember(&after, SIGSEGV) == 0);
-	EXPECT(sigismember(&after, SIGBUS) == 0);
+	CHECK(sigismember(&after, SIGUSR1) == 1);
+	CHECK(sigismember(&after, SIGSEGV) == 0);
+	CHECK(sigismember(&after, SIGBUS) == 0);
 #ifdef __x86_64__
-	EXPECT((__builtin_ia32_stmxcsr() & ROUND_UP) == ROUND_UP);
+	CHECK((__builtin_ia32_stmxcsr() & ROUND_UP) == ROUND_UP);
 #endif
 	return 0;
 }
@@ -272,12 +260,12 @@ static int child_blocked(void *arg)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
 	rnic_guard_thread(); /* too early: no effect */
-	EXPECT(rnic_guard_install() == 0);
+	CHECK(rnic_guard_install() == 0);
 	rnic_guard_thread();
-	EXPECT(rnic_guard(read_one, second_page(UNMAPPED)) == -EFAULT);
-	EXPECT(rnic_guard(read_one, second_page(TRUNCATED)) == -EFAULT);
+	CHECK(rnic_guard(read_one, second_page(UNMAPPED)) == -EFAULT);
+	CHECK(rnic_guard(read_one, second_page(TRUNCATED)) == -EFAULT);
 	pthread_sigmask(SIG_SETMASK, NULL, &all);
-	EXPECT(sigismember(&all, SIGTERM) == 1);
+	CHECK(sigismember(&all, SIGTERM) == 1);
 	return 0;
 }
 
@@ -352,11 +340,11 @@ static int expect_own_fault(uint8_t *at, int sig)
 
 	if (sigsetjmp(app_jump, 1) == 0)
 		write_one(at + 7);
-	EXPECT(seen_cnt == cnt + 1);
-	EXPECT(seen_sig == sig);
-	EXPECT(is_told(at + 7));
-	EXPECT(seen_code > 0);
-	EXPECT(was_usr1_blocked);
+	CHECK(seen_cnt == cnt + 1);
+	CHECK(seen_sig == sig);
+	CHECK(is_told(at + 7));
+	CHECK(seen_code > 0);
+	CHECK(was_usr1_blocked);
 	return 0;
 }
 
@@ -366,19 +354,19 @@ static int child_own_faults(void *arg)
 	bool is_early = arg != NULL;
 
 	if (!is_early)
-		EXPECT(rnic_guard_install() == 0);
+		CHECK(rnic_guard_install() == 0);
 	app_install(SIGSEGV, SA_SIGINFO);
 	app_install(SIGBUS, SA_SIGINFO | SA_NODEFER);
-	EXPECT(rnic_guard_install() == 0);
+	CHECK(rnic_guard_install() == 0);
 	for (int i = 0; i < 2; i++) {
-		EXPECT(expect_own_fault(second_page(NONE), SIGSEGV) == 0);
-		EXPECT(was_blocked);
-		EXPECT(expect_own_fault(second_page(TRUNCATED), SIGBUS) == 0);
-		EXPECT(!was_blocked);
-		EXPECT(rnic_guard(read_one, second_page(NONE)) == -EFAULT);
-		EXPECT(rnic_guard(read_one, second_page(TRUNCATED)) == -EFAULT);
+		CHECK(expect_own_fault(second_page(NONE), SIGSEGV) == 0);
+		CHECK(was_blocked);
+		CHECK(expect_own_fault(second_page(TRUNCATED), SIGBUS) == 0);
+		CHECK(!was_blocked);
+		CHECK(rnic_guard(read_one, second_page(NONE)) == -EFAULT);
+		CHECK(rnic_guard(read_one, second_page(TRUNCATED)) == -EFAULT);
 	}
-	EXPECT(seen_cnt == 4);
+	CHECK(seen_cnt == 4);
 	return 0;
 }
 
@@ -396,17 +384,17 @@ static int child_stack(void *arg)
 				.ss_size = sizeof(alt_stack) };
 
 	(void)arg;
-	EXPECT(sigaltstack(&stack, NULL) == 0);
-	EXPECT(rnic_guard_install() == 0);
+	CHECK(sigaltstack(&stack, NULL) == 0);
+	CHECK(rnic_guard_install() == 0);
 	for (int i = 0; i < 2; i++) {
 		app_install(SIGSEGV, SA_SIGINFO);
-		EXPECT(expect_own_fault(second_page(NONE), SIGSEGV) == 0);
-		EXPECT(!was_on_altstack);
-		EXPECT(rnic_guard(copy_to, second_page(NONE)) == -EFAULT);
+		CHECK(expect_own_fault(second_page(NONE), SIGSEGV) == 0);
+		CHECK(!was_on_altstack);
+		CHECK(rnic_guard(copy_to, second_page(NONE)) == -EFAULT);
 		app_install(SIGSEGV, SA_SIGINFO | SA_ONSTACK);
-		EXPECT(expect_own_fault(second_page(NONE), SIGSEGV) == 0);
-		EXPECT(was_on_altstack);
-		EXPECT(rnic_guard(copy_to, second_page(NONE)) == -EFAULT);
+		CHECK(expect_own_fault(second_page(NONE), SIGSEGV) == 0);
+		CHECK(was_on_altstack);
+		CHECK(rnic_guard(copy_to, second_page(NONE)) == -EFAULT);
 	}
 	return 0;
 }
@@ -422,22 +410,22 @@ static int child_answers(void *arg)
 	struct sigaction old;
 
 	(void)arg;
-	EXPECT(rnic_guard_sigaction(SIGSEGV, &act, &old) == -ENOENT);
+	CHECK(rnic_guard_sigaction(SIGSEGV, &act, &old) == -ENOENT);
 	app_install(SIGSEGV, SA_SIGINFO | SA_RESETHAND);
-	EXPECT(rnic_guard_install() == 0);
-	EXPECT(rnic_guard_is_on());
-	EXPECT(rnic_guard_sigaction(SIGUSR1, &act, &old) == -ENOENT);
-	EXPECT(rnic_guard_sigaction(SIGSEGV, NULL, &old) == 0);
-	EXPECT(old.sa_sigaction == app_handler);
-	EXPECT((old.sa_flags & (SA_SIGINFO | (int)SA_RESETHAND)) ==
-	       (SA_SIGINFO | (int)SA_RESETHAND));
-	EXPECT(sigismember(&old.sa_mask, SIGUSR1) == 1);
-	EXPECT(expect_own_fault(second_page(NONE), SIGSEGV) == 0);
-	EXPECT(rnic_guard_sigaction(SIGSEGV, &act, &old) == 0);
-	EXPECT(old.sa_handler == SIG_DFL); /* SA_RESETHAND */
-	EXPECT(rnic_guard_sigaction(SIGSEGV, NULL, &act) == 0);
-	EXPECT(act.sa_handler == SIG_IGN);
-	EXPECT(rnic_guard_sigaction(SIGBUS, NULL, &old) == 0);
+	CHECK(rnic_guard_install() == 0);
+	CHECK(rnic_guard_is_on());
+	CHECK(rnic_guard_sigaction(SIGUSR1, &act, &old) == -ENOENT);
+	CHECK(rnic_guard_sigaction(SIGSEGV, NULL, &old) == 0);
+	CHECK(old.sa_sigaction == app_handler);
+	CHECK((old.sa_flags & (SA_SIGINFO | (int)SA_RESETHAND)) ==
+	      (SA_SIGINFO | (int)SA_RESETHAND));
+	CHECK(sigismember(&old.sa_mask, SIGUSR1) == 1);
+	CHECK(expect_own_fault(second_page(NONE), SIGSEGV) == 0);
+	CHECK(rnic_guard_sigaction(SIGSEGV, &act, &old) == 0);
+	CHECK(old.sa_handler == SIG_DFL); /* SA_RESETHAND */
+	CHECK(rnic_guard_sigaction(SIGSEGV, NULL, &act) == 0);
+	CHECK(act.sa_handler == SIG_IGN);
+	CHECK(rnic_guard_sigaction(SIGBUS, NULL, &old) == 0);
 	return 0;
 }
 
@@ -492,9 +480,9 @@ static int child_end(void *arg)
 	/* A sanitizer's handler is not what is asked for here. */
 	signal(SIGSEGV, SIG_DFL);
 	signal(SIGBUS, SIG_DFL);
-	EXPECT(rnic_guard_install() == 0);
-	EXPECT(rnic_guard_sigaction(row->sig, &act, NULL) == 0);
-	EXPECT(rnic_guard(read_one, second_page(NONE)) == -EFAULT);
+	CHECK(rnic_guard_install() == 0);
+	CHECK(rnic_guard_sigaction(row->sig, &act, NULL) == 0);
+	CHECK(rnic_guard(read_one, second_page(NONE)) == -EFAULT);
 	if (row->end == BY_KILL)
 		kill(getpid(), row->sig);
 	else if (row->sig == SIGBUS)
@@ -519,16 +507,16 @@ static int child_grandchild(void *arg)
 	pid_t pid;
 
 	(void)arg;
-	EXPECT(rnic_guard_install() == 0);
+	CHECK(rnic_guard_install() == 0);
 	pid = fork();
 	if (pid == 0) {
 		rnic_guard_fork_child();
 		app_install(SIGSEGV, SA_SIGINFO);
-		EXPECT(rnic_guard(read_one, second_page(NONE)) == -EFAULT);
+		CHECK(rnic_guard(read_one, second_page(NONE)) == -EFAULT);
 		_exit(expect_own_fault(second_page(NONE), SIGSEGV));
 	}
-	EXPECT(waitpid(pid, &status, 0) == pid);
-	EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	return 0;
 }
 
@@ -555,11 +543,11 @@ static int child_changes(void *arg)
 	pthread_t thread;
 
 	(void)arg;
-	EXPECT(rnic_guard_install() == 0);
+	CHECK(rnic_guard_install() == 0);
 	app_install(SIGSEGV, SA_SIGINFO);
-	EXPECT(pthread_create(&thread, NULL, change_often, NULL) == 0);
+	CHECK(pthread_create(&thread, NULL, change_often, NULL) == 0);
 	for (int i = 0; i < 2000; i++)
-		EXPECT(expect_own_fault(gone, SIGSEGV) == 0);
+		CHECK(expect_own_fault(gone, SIGSEGV) == 0);
 	is_over = true;
 	return pthread_join(thread, NULL);
 }

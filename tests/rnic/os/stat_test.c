@@ -4,7 +4,7 @@
  * and there is one page per process.
  */
 #include "os/stat.h"
-#include "test.h"
+#include "statdir.h"
 
 #include "../../../abi/usiw-abi.h"
 
@@ -17,47 +17,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static char dir[64];
-
-static int setup(void **state)
-{
-	strcpy(dir, "/tmp/usiw-stat-test.XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	struct dirent *entry;
-	DIR *d = opendir(dir);
-	char path[400];
-
-	while (d && (entry = readdir(d))) {
-		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-		unlink(path);
-	}
-	if (d)
-		closedir(d);
-	return rmdir(dir);
-}
-
-static int run(int (*check)(void), const char *stat_dir)
-{
-	int status;
-	pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		if (stat_dir)
-			setenv("USIW_STAT_DIR", stat_dir, 1);
-		else
-			unsetenv("USIW_STAT_DIR");
-		_exit(check());
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	return WEXITSTATUS(status);
-}
 
 static bool page_read(pid_t pid, struct usiw_stat_page *page)
 {

@@ -224,5 +224,7 @@ void sleeping_poll(void *watched);
 /* Counts the signals of a kind. */
 extern atomic_int caught[65];
 void catch_signal(int number, int flags);
+/* Counts SIGUSR1 from now on, and blocks it.  Return: the set of it. */
+sigset_t block_usr1(void);
 
 #endif

@@ -655,15 +655,12 @@ static void pending_signal(void)
 {
 	struct pair pair = pair_used();
 	struct epoll_event event;
-	sigset_t usr1, none;
+	sigset_t none;
 	int set = set_new();
 
 	add(set, pair.client, EPOLLIN);
 	sigemptyset(&none);
-	sigemptyset(&usr1);
-	sigaddset(&usr1, SIGUSR1);
-	catch_signal(SIGUSR1, 0);
-	NEED(sigprocmask(SIG_BLOCK, &usr1, NULL) == 0);
+	block_usr1();
 	raise(SIGUSR1);
 	SHOW("epoll_pwait, nothing ready",
 	     epoll_pwait(set, &event, 1, -1, &none));

@@ -578,3 +578,14 @@ void catch_signal(int number, int flags)
 
 	NEED(sigaction(number, &action, NULL) == 0);
 }
+
+sigset_t block_usr1(void)
+{
+	sigset_t usr1;
+
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	catch_signal(SIGUSR1, 0);
+	NEED(sigprocmask(SIG_BLOCK, &usr1, NULL) == 0);
+	return usr1;
+}

@@ -292,10 +292,7 @@ static void pending_signal(void)
 	sigset_t usr1, none;
 
 	sigemptyset(&none);
-	sigemptyset(&usr1);
-	sigaddset(&usr1, SIGUSR1);
-	catch_signal(SIGUSR1, 0);
-	NEED(sigprocmask(SIG_BLOCK, &usr1, NULL) == 0);
+	usr1 = block_usr1();
 	raise(SIGUSR1);
 	SHOW("ppoll, mask kept",
 	     ppoll(&look, 1, &(struct timespec){ 0 }, &usr1));

@@ -198,14 +198,11 @@ static void several(void)
 static void pending_signal(void)
 {
 	struct pair pair = pair_used();
-	sigset_t usr1, none;
+	sigset_t none;
 	fd_set set;
 
 	sigemptyset(&none);
-	sigemptyset(&usr1);
-	sigaddset(&usr1, SIGUSR1);
-	catch_signal(SIGUSR1, 0);
-	NEED(sigprocmask(SIG_BLOCK, &usr1, NULL) == 0);
+	block_usr1();
 	raise(SIGUSR1);
 	FD_ZERO(&set);
 	FD_SET(pair.client, &set);

@@ -215,10 +215,7 @@ static void blocked(void)
 	sigset_t usr1, pending;
 	int taken = 0;
 
-	sigemptyset(&usr1);
-	sigaddset(&usr1, SIGUSR1);
-	catch_signal(SIGUSR1, 0);
-	NEED(sigprocmask(SIG_BLOCK, &usr1, NULL) == 0);
+	usr1 = block_usr1();
 	pair = pair_used();
 	kill(getpid(), SIGUSR1);
 	send_text(pair.client, "x");
@@ -234,12 +231,9 @@ static void blocked(void)
 static void blocked_later(void)
 {
 	struct pair pair = pair_used();
-	sigset_t usr1, pending;
+	sigset_t pending;
 
-	sigemptyset(&usr1);
-	sigaddset(&usr1, SIGUSR1);
-	catch_signal(SIGUSR1, 0);
-	NEED(sigprocmask(SIG_BLOCK, &usr1, NULL) == 0);
+	block_usr1();
 	kill(getpid(), SIGUSR1);
 	send_text(pair.client, "x");
 	show_recv("recv", pair.server, 10, 0);
