@@ -501,8 +501,7 @@ struct usiw_cqe rnicpair_take(struct rnicpair_side *s, struct rnic_cq *cq)
 	return rnicpair_take_in(s, cq, RNICPAIR_LIMIT_MS);
 }
 
-bool rnicpair_is_quiet(struct rnicpair *p, struct rnicpair_side *s,
-		       struct rnic_cq *cq)
+bool rnicpair_is_quiet(struct rnicpair *p, struct rnic_cq *cq)
 {
 	const struct usiw_ring *ring = rnic_cq_ring(cq);
 
@@ -514,7 +513,6 @@ bool rnicpair_is_quiet(struct rnicpair *p, struct rnicpair_side *s,
 		if (i % 20 == 0)
 			usleep(100);
 	}
-	(void)s;
 	return true;
 }
 

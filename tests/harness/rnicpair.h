@@ -19,7 +19,6 @@
 #include "until.h"
 
 #define RNICPAIR_LIMIT_MS UNTIL_LIMIT_MS
-#define rnicpair_ms until_ms
 
 struct rnicpair_options {
 	bool has_crc;
@@ -173,8 +172,7 @@ struct usiw_cqe rnicpair_take(struct rnicpair_side *s, struct rnic_cq *cq);
 struct usiw_cqe rnicpair_take_in(struct rnicpair_side *s, struct rnic_cq *cq,
 				 uint64_t retry_ms);
 /* No completion comes for a while (both sides make progress). */
-bool rnicpair_is_quiet(struct rnicpair *p, struct rnicpair_side *s,
-		       struct rnic_cq *cq);
+bool rnicpair_is_quiet(struct rnicpair *p, struct rnic_cq *cq);
 /* A receive (wr_id 2) and a SEND (wr_id 1, signalled) that fills it. */
 void rnicpair_post_echo(struct rnicpair *p, int from, size_t len);
 /* A signalled READ of the other side's first @len octets into its own. */

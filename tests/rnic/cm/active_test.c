@@ -13,7 +13,6 @@ static void closed_port_is_refused(void **state)
 	struct cm_qp q;
 	uint16_t port;
 
-	(void)state;
 	close(cm_rawpeer_listen(&port));
 	cm_qp_open(&q);
 	cm_dial(&active, &q, port, "");
@@ -34,7 +33,6 @@ static void listener_that_comes_soon_is_found(void **state)
 	struct cm_qp q;
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
 
-	(void)state;
 	assert_int_equal(bind(listener, (struct sockaddr *)&ss,
 			      sizeof(struct sockaddr_in)),
 			 0);
@@ -61,7 +59,6 @@ static void destroying_ends_the_wait_for_a_listener(void **state)
 	uint32_t cnt;
 	uint16_t port;
 
-	(void)state;
 	close(cm_rawpeer_listen(&port));
 	cm_qp_open(&q);
 	cm_dial(&active, &q, port, "");
@@ -75,21 +72,18 @@ static void destroying_ends_the_wait_for_a_listener(void **state)
 static void no_reply_to_revision_2_means_one_try_with_1(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_active a;
+	struct cm_active *a = *state;
 	int fd;
 
-	(void)state;
-	cm_active_open(&a);
-	fd = cm_active_request(&a, 24);
-	assert_memory_equal(a.frame, "MPA ID Req Frame", 16);
-	assert_int_equal(a.frame[17], 2);
+	fd = cm_active_request(a, 24);
+	assert_memory_equal(a->frame, "MPA ID Req Frame", 16);
+	assert_int_equal(a->frame[17], 2);
 	close(fd);
-	fd = cm_active_request(&a, 20);
-	assert_int_equal(a.frame[17], 1);
+	fd = cm_active_request(a, 20);
+	assert_int_equal(a->frame[17], 1);
 	close(fd);
-	cm_expect(a.side.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
-	assert_false(cm_is_readable(a.side.chan, 50));
-	cm_active_close(&a);
+	cm_expect(a->side.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	assert_false(cm_is_readable(a->side.chan, 50));
 }
 
 /* What a peer does with the first Request. */
@@ -120,7 +114,6 @@ static void only_silence_is_tried_again(void **state)
 {
 	bool has_rev_2 = util_settings()->mpa_rev == 2;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		int tries = has_rev_2 && ends[i].is_retried ? 2 : 1;
 		struct rnic_cm_event ev;
@@ -181,7 +174,6 @@ static void no_way_to_the_peer_is_told_at_once(void **state)
 	struct rnic_tcp_ops ops = *rnic_tcp();
 	int tries = util_settings()->mpa_rev == 2 ? 2 : 1;
 
-	(void)state;
 	dials.real = ops.connect;
 	ops.connect = dial_or_fail;
 	rnic_tcp_replace(&ops);
@@ -211,18 +203,15 @@ static void peer_of_revision_1_is_found_by_the_retry(void **state)
 {
 	static const uint8_t reply[20] = "MPA ID Rep Frame\x40\x01\x00";
 	struct rnic_cm_event ev;
-	struct cm_active a;
+	struct cm_active *a = *state;
 	int fd;
 
-	(void)state;
-	cm_active_open(&a);
-	cm_slam(cm_active_request(&a, 24));
-	fd = cm_active_request(&a, 20);
+	cm_slam(cm_active_request(a, 24));
+	fd = cm_active_request(a, 20);
 	cm_say(fd, reply, sizeof(reply));
-	cm_expect(a.side.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	cm_expect(a->side.chan, RNIC_CM_ESTABLISHED, 0, &ev);
 	close(fd);
-	cm_expect(a.side.chan, RNIC_CM_DISCONNECTED, 0, &ev);
-	cm_active_close(&a);
+	cm_expect(a->side.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 }
 
 static const struct {
@@ -252,7 +241,6 @@ static const struct {
 /* MPA2-11: what the peer initiates we respond to, and the other way round. */
 static void depths_of_the_reply_are_passed_up(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(depth_rows) / sizeof(depth_rows[0]);
 	     i++) {
 		struct rnic_cm_event ev;
@@ -283,19 +271,16 @@ static void too_large_an_ord_is_terminated(void **state)
 		0x06, 0x00, 0x00, 0x65, 0x40,	     0xfb,	  0x1b
 	};
 	struct rnic_cm_event ev;
-	struct cm_active a;
+	struct cm_active *a = *state;
 	int fd;
 
-	(void)state;
-	cm_active_open(&a);
-	fd = cm_active_request(&a, 24);
+	fd = cm_active_request(a, 24);
 	cm_say(fd, reply, sizeof(reply));
-	cm_expect(a.side.chan, RNIC_CM_CONNECT_ERROR, -EPROTO, &ev);
-	assert_int_equal(cm_read_to_end(fd, a.frame, sizeof(a.frame)), 28);
-	assert_memory_equal(a.frame, terminate, 28);
-	assert_int_equal(rnic_qp_state(a.q.qp), RNIC_QPS_IDLE);
+	cm_expect(a->side.chan, RNIC_CM_CONNECT_ERROR, -EPROTO, &ev);
+	assert_int_equal(cm_read_to_end(fd, a->frame, sizeof(a->frame)), 28);
+	assert_memory_equal(a->frame, terminate, 28);
+	assert_int_equal(rnic_qp_state(a->q.qp), RNIC_QPS_IDLE);
 	close(fd);
-	cm_active_close(&a);
 }
 
 static void garbage_for_a_reply_is_an_error(void **state)
@@ -305,7 +290,6 @@ static void garbage_for_a_reply_is_an_error(void **state)
 	struct cm_active a;
 	int fd;
 
-	(void)state;
 	memset(garbage, 0xa5, sizeof(garbage));
 	cm_active_open(&a);
 	fd = cm_active_request(&a, 24);
@@ -318,15 +302,12 @@ static void garbage_for_a_reply_is_an_error(void **state)
 static void silent_peer_is_unreachable_in_time(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_active a;
+	struct cm_active *a = *state;
 	int fd;
 
-	(void)state;
-	cm_active_open(&a);
-	fd = cm_active_request(&a, 24);
-	cm_expect(a.side.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
+	fd = cm_active_request(a, 24);
+	cm_expect(a->side.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
 	close(fd);
-	cm_active_close(&a);
 }
 
 /* The peer's program may be busy when the Request comes. */
@@ -337,7 +318,6 @@ static void a_reply_has_six_times_as_long_as_a_connection(void **state)
 	struct cm_active a;
 	int fd;
 
-	(void)state;
 	begin_ns = rnic_now_ns();
 	cm_active_open(&a);
 	fd = cm_active_request(&a, 24);
@@ -356,35 +336,29 @@ static void a_reply_has_six_times_as_long_as_a_connection(void **state)
 
 static void destroying_aborts_a_connect(void **state)
 {
-	struct cm_active a;
+	struct cm_active *a = *state;
 	uint32_t cnt;
 	int fd;
 
-	(void)state;
-	cm_active_open(&a);
-	fd = cm_active_request(&a, 24);
-	assert_int_equal(rnic_cm_destroy(a.side.chan, a.side.id, &cnt), 0);
+	fd = cm_active_request(a, 24);
+	assert_int_equal(rnic_cm_destroy(a->side.chan, a->side.id, &cnt), 0);
 	assert_int_equal(cnt, 2); /* ADDR_RESOLVED, ROUTE_RESOLVED */
-	assert_int_equal(cm_read_to_end(fd, a.frame, sizeof(a.frame)), 0);
-	assert_false(cm_is_readable(a.side.chan, 0));
-	assert_int_equal(rnic_qp_state(a.q.qp), RNIC_QPS_IDLE);
+	assert_int_equal(cm_read_to_end(fd, a->frame, sizeof(a->frame)), 0);
+	assert_false(cm_is_readable(a->side.chan, 0));
+	assert_int_equal(rnic_qp_state(a->q.qp), RNIC_QPS_IDLE);
 	close(fd);
-	cm_active_close(&a);
 }
 
 static void disconnect_aborts_a_connect(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_active a;
+	struct cm_active *a = *state;
 	int fd;
 
-	(void)state;
-	cm_active_open(&a);
-	fd = cm_active_request(&a, 24);
-	assert_int_equal(rnic_cm_disconnect(a.side.chan, a.side.id), 0);
-	cm_expect(a.side.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
+	fd = cm_active_request(a, 24);
+	assert_int_equal(rnic_cm_disconnect(a->side.chan, a->side.id), 0);
+	cm_expect(a->side.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
 	close(fd);
-	cm_active_close(&a);
 }
 
 static void connect_checks_the_qp(void **state)
@@ -396,7 +370,6 @@ static void connect_checks_the_qp(void **state)
 	int listener = cm_rawpeer_listen(&port);
 	struct pollfd pfd = { .fd = listener, .events = POLLIN };
 
-	(void)state;
 	cm_qp_open(&q);
 	cm_resolve(&active, AF_INET, port);
 	cm_param(&param, &q, "");
@@ -430,7 +403,6 @@ static void response_is_waited_for_when_wanted(void **state)
 	struct rnic_cm_event ev;
 	struct cm_pair p;
 
-	(void)state;
 	response_pair_open(&p);
 	assert_int_equal(rnic_qp_state(p.active_qp.qp), RNIC_QPS_IDLE);
 	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
@@ -448,7 +420,6 @@ static void peer_that_leaves_after_its_response(void **state)
 	struct rnic_cm_event ev;
 	struct cm_pair p;
 
-	(void)state;
 	response_pair_open(&p);
 	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
 	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
@@ -463,7 +434,6 @@ static void disconnect_instead_of_establish(void **state)
 	struct rnic_cm_event ev;
 	struct cm_pair p;
 
-	(void)state;
 	response_pair_open(&p);
 	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
 	cm_expect(p.active.chan, RNIC_CM_REJECTED, -ECONNRESET, &ev);
@@ -479,17 +449,17 @@ int main(void)
 		cmocka_unit_test(closed_port_is_refused),
 		cmocka_unit_test(listener_that_comes_soon_is_found),
 		cmocka_unit_test(destroying_ends_the_wait_for_a_listener),
-		cmocka_unit_test(no_reply_to_revision_2_means_one_try_with_1),
+		CM_ACTIVE_TEST(no_reply_to_revision_2_means_one_try_with_1),
 		cmocka_unit_test(only_silence_is_tried_again),
 		cmocka_unit_test(no_way_to_the_peer_is_told_at_once),
-		cmocka_unit_test(peer_of_revision_1_is_found_by_the_retry),
+		CM_ACTIVE_TEST(peer_of_revision_1_is_found_by_the_retry),
 		cmocka_unit_test(depths_of_the_reply_are_passed_up),
-		cmocka_unit_test(too_large_an_ord_is_terminated),
+		CM_ACTIVE_TEST(too_large_an_ord_is_terminated),
 		cmocka_unit_test(garbage_for_a_reply_is_an_error),
-		cmocka_unit_test(silent_peer_is_unreachable_in_time),
+		CM_ACTIVE_TEST(silent_peer_is_unreachable_in_time),
 		cmocka_unit_test(a_reply_has_six_times_as_long_as_a_connection),
-		cmocka_unit_test(destroying_aborts_a_connect),
-		cmocka_unit_test(disconnect_aborts_a_connect),
+		CM_ACTIVE_TEST(destroying_aborts_a_connect),
+		CM_ACTIVE_TEST(disconnect_aborts_a_connect),
 		cmocka_unit_test(connect_checks_the_qp),
 		cmocka_unit_test(response_is_waited_for_when_wanted),
 		cmocka_unit_test(peer_that_leaves_after_its_response),

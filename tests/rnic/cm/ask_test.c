@@ -29,7 +29,6 @@ static void unexpected_peer_beside_the_port_is_passed_by(void **state)
 		"usiw rdma_cm at\n\xff\xff\0\0\0\0\0\0", "220 mail\r\n"
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		struct cm_side listener, active;
 		struct rnic_cm_event ev;
@@ -60,7 +59,6 @@ static void silence_beside_the_port_ends(void **state)
 	uint16_t port = cm_listen(&listener, AF_INET, 0);
 	int beside = beside_listen(port);
 
-	(void)state;
 	cm_qp_open(&q);
 	cm_dial(&active, &q, port, "");
 	cm_expect(listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
@@ -80,7 +78,6 @@ static void the_answer_is_remembered(void **state)
 	uint16_t port = cm_listen(&listener, AF_INET, 0);
 	struct pollfd pfd = { .events = POLLIN };
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		cm_qp_open(&q[i]);
 		cm_qp_open(&passive[i]);

@@ -57,7 +57,6 @@ static bool is_ca(void)
 
 static void neither_side_has_a_qp(void **state)
 {
-	(void)state;
 	for (int wants = is_ca(); wants < 2; wants++) {
 		for (int is_active = 0; is_active < 2; is_active++) {
 			struct cm_side listener, active;
@@ -87,7 +86,6 @@ static void the_other_side_has_a_qp(void **state)
 	struct cm_qp q;
 	uint32_t child;
 
-	(void)state;
 	cm_qp_open(&q);
 	ask(&listener, &active, is_ca(), &child);
 	answer(&listener, child, rnic_qp_num(q.qp));
@@ -103,7 +101,6 @@ static void the_other_side_has_a_qp(void **state)
 
 static void destroying_either_identity_ends_it(void **state)
 {
-	(void)state;
 	for (int is_active = 0; is_active < 2; is_active++) {
 		struct cm_side listener, active;
 		struct rnic_cm_event ev;
@@ -130,7 +127,6 @@ static void closing_a_channel_ends_it(void **state)
 	struct rnic_cm_event ev;
 	uint32_t child;
 
-	(void)state;
 	ask(&listener, &active, is_ca(), &child);
 	answer(&listener, child, NO_QP);
 	establish(&listener, &active, is_ca());

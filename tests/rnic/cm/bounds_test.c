@@ -19,7 +19,6 @@ static void private_data_is_cut_to_what_rdma_cm_can_hold(void **state)
 	static const size_t lens[] = { 0, 1, 255, 256, 512 };
 	uint8_t frame[532];
 
-	(void)state;
 	memcpy(frame, cm_mpa_request, 20);
 	for (size_t i = 0; i < 512; i++)
 		frame[20 + i] = (uint8_t)(i * 7 + 1);
@@ -53,7 +52,6 @@ static void private_data_beyond_512_closes(void **state)
 	struct cm_side s;
 	int fd;
 
-	(void)state;
 	fd = cm_rawpeer(cm_listen(&s, AF_INET, 0));
 	memcpy(frame, cm_mpa_request, 20);
 	frame[18] = 2;
@@ -86,7 +84,6 @@ static void silent_peers_are_few_and_leave(void **state)
 	uint16_t port;
 	int last;
 
-	(void)state;
 	port = cm_listen(&s, AF_INET, 0);
 	for (int i = 0; i < PEERS; i++) {
 		fd[i] = cm_rawpeer(port);

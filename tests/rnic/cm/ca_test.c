@@ -28,6 +28,18 @@ static void answered(struct cm_pair *p)
 	assert_true(ev.qp_num > 1 && rnic_qp_num_is_cm(ev.qp_num));
 }
 
+static int setup_answered(void **state)
+{
+	static struct cm_pair p;
+
+	answered(&p);
+	*state = &p;
+	return 0;
+}
+
+#define ANSWERED_TEST(test)                                                    \
+	cmocka_unit_test_setup_teardown(test, setup_answered, cm_pair_teardown)
+
 static void query(const struct cm_side *s, uint32_t id,
 		  struct rnic_cm_info *ret_info)
 {
@@ -39,83 +51,73 @@ static void established_comes_with_the_last_step(void **state)
 {
 	struct rnic_cm_event ev;
 	struct rnic_cm_info info;
-	struct cm_pair p;
+	struct cm_pair *p = *state;
 
-	(void)state;
-	answered(&p);
-	assert_false(cm_is_readable(p.listener.chan, PENDING_MS));
-	assert_int_equal(rnic_qp_state(p.active_qp.qp), RNIC_QPS_IDLE);
-	assert_int_equal(rnic_qp_state(p.passive_qp.qp), RNIC_QPS_IDLE);
-	query(&p.active, p.active.id, &info);
+	assert_false(cm_is_readable(p->listener.chan, PENDING_MS));
+	assert_int_equal(rnic_qp_state(p->active_qp.qp), RNIC_QPS_IDLE);
+	assert_int_equal(rnic_qp_state(p->passive_qp.qp), RNIC_QPS_IDLE);
+	query(&p->active, p->active.id, &info);
 	assert_true(info.peer_num && rnic_qp_num_is_cm(info.peer_num));
 	assert_int_equal(info.ird, 4);
 	assert_int_equal(info.ord, 3);
-	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
-	assert_int_equal(rnic_qp_state(p.active_qp.qp), RNIC_QPS_RTS);
-	cm_expect(p.listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
-	assert_int_equal(ev.id, p.child);
+	assert_int_equal(rnic_cm_establish(p->active.chan, p->active.id), 0);
+	assert_int_equal(rnic_qp_state(p->active_qp.qp), RNIC_QPS_RTS);
+	cm_expect(p->listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(ev.id, p->child);
 	assert_int_equal(ev.ird, 3);
 	assert_int_equal(ev.ord, 3); /* it wants no more */
-	assert_int_equal(rnic_qp_state(p.passive_qp.qp), RNIC_QPS_RTS);
+	assert_int_equal(rnic_qp_state(p->passive_qp.qp), RNIC_QPS_RTS);
 	/* The connecting side has its event already. */
-	assert_false(cm_is_readable(p.active.chan, PENDING_MS));
-	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
+	assert_false(cm_is_readable(p->active.chan, PENDING_MS));
+	assert_int_equal(rnic_cm_establish(p->active.chan, p->active.id),
 			 -EINVAL);
-	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
-	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
-	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
-	cm_pair_close(&p);
+	assert_int_equal(rnic_cm_disconnect(p->active.chan, p->active.id), 0);
+	cm_expect(p->listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_expect(p->active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 }
 
 /* What a program asks for before it moves its QP. */
 static void the_peer_has_a_number_from_its_start_frame_on(void **state)
 {
 	struct rnic_cm_info info;
-	struct cm_pair p;
+	struct cm_pair *p = *state;
 
-	(void)state;
-	cm_pair_open(&p, AF_INET);
-	query(&p.active, p.active.id, &info);
+	query(&p->active, p->active.id, &info);
 	assert_int_equal(info.peer_num, 0);
-	query(&p.listener, p.child, &info);
+	query(&p->listener, p->child, &info);
 	assert_true(info.peer_num > 1 && rnic_qp_num_is_cm(info.peer_num));
 	assert_int_equal(info.ird, 3); /* as the peer wants */
 	assert_int_equal(info.ord, 4);
-	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
+	assert_int_equal(rnic_cm_establish(p->active.chan, p->active.id),
 			 -EINVAL);
-	assert_int_equal(rnic_cm_establish(p.listener.chan, p.child), -EINVAL);
-	cm_pair_close(&p);
+	assert_int_equal(rnic_cm_establish(p->listener.chan, p->child),
+			 -EINVAL);
 }
 
 static void peer_that_leaves_before_the_last_step(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_pair p;
+	struct cm_pair *p = *state;
 	uint32_t cnt;
 
-	(void)state;
-	answered(&p);
-	assert_int_equal(rnic_cm_destroy(p.active.chan, p.active.id, &cnt), 0);
-	cm_expect(p.listener.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
+	assert_int_equal(rnic_cm_destroy(p->active.chan, p->active.id, &cnt),
+			 0);
+	cm_expect(p->listener.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
 	/* What it had posted ends as if the peer did not answer. */
-	assert_int_equal(rnic_qp_state(p.passive_qp.qp), RNIC_QPS_ERROR);
-	cm_pair_close(&p);
+	assert_int_equal(rnic_qp_state(p->passive_qp.qp), RNIC_QPS_ERROR);
 }
 
 /* It has accepted: the connection stands, and is over then. */
 static void passive_side_that_leaves_before_the_last_step(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_pair p;
+	struct cm_pair *p = *state;
 	uint32_t cnt;
 
-	(void)state;
-	answered(&p);
-	assert_int_equal(rnic_cm_destroy(p.listener.chan, p.child, &cnt), 0);
-	assert_false(cm_is_readable(p.active.chan, PENDING_MS));
-	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
-	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
-	cm_pair_close(&p);
+	assert_int_equal(rnic_cm_destroy(p->listener.chan, p->child, &cnt), 0);
+	assert_false(cm_is_readable(p->active.chan, PENDING_MS));
+	assert_int_equal(rnic_cm_establish(p->active.chan, p->active.id), 0);
+	cm_expect(p->active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 }
 
 static void either_side_may_disconnect_before_the_last_step(void **state)
@@ -123,7 +125,6 @@ static void either_side_may_disconnect_before_the_last_step(void **state)
 	struct rnic_cm_event ev;
 	struct cm_pair p;
 
-	(void)state;
 	answered(&p);
 	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
 	cm_expect(p.listener.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
@@ -148,7 +149,6 @@ static void reasons_are_those_of_infiniband(void **state)
 	struct cm_qp qp;
 	uint16_t port;
 
-	(void)state;
 	cm_pair_open(&p, AF_INET);
 	assert_int_equal(rnic_cm_reject(p.listener.chan, p.child, "no", 2), 0);
 	cm_expect(p.active.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
@@ -169,7 +169,6 @@ static void a_qp_that_was_reset_gets_no_old_stream(void **state)
 	struct rnic_cm_event ev;
 	struct cm_pair p;
 
-	(void)state;
 	answered(&p);
 	assert_int_equal(rnic_qp_modify(p.passive_qp.qp, RNIC_QPS_ERROR), 0);
 	assert_int_equal(rnic_qp_modify(p.passive_qp.qp, RNIC_QPS_IDLE), 0);
@@ -190,15 +189,12 @@ static void a_qp_that_was_reset_gets_no_old_stream(void **state)
 static void the_last_step_checks_the_qp(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_pair p;
+	struct cm_pair *p = *state;
 
-	(void)state;
-	answered(&p);
-	assert_int_equal(rnic_qp_modify(p.active_qp.qp, RNIC_QPS_ERROR), 0);
-	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
+	assert_int_equal(rnic_qp_modify(p->active_qp.qp, RNIC_QPS_ERROR), 0);
+	assert_int_equal(rnic_cm_establish(p->active.chan, p->active.id),
 			 -EINVAL);
-	cm_expect(p.listener.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
-	cm_pair_close(&p);
+	cm_expect(p->listener.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
 }
 
 /* A peer of revision 1 has no RTR that could be waited for. */
@@ -210,7 +206,6 @@ static void without_rtr_established_comes_at_once(void **state)
 	uint32_t child;
 	int fd;
 
-	(void)state;
 	cm_qp_open(&q);
 	fd = cm_rawpeer_ask(&listener, cm_mpa_request, &child);
 	cm_accept(&listener, child, &q, "");
@@ -238,7 +233,6 @@ static void rnr_retry_count_is_for_the_peers_sends(void **state)
 	struct rnic_cm_event ev;
 	struct cm_pair p;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		print_message("%u, %u\n", rows[i].active, rows[i].passive);
 		cm_rnr_retry = rows[i].active;
@@ -260,83 +254,72 @@ static void rnr_retry_count_is_for_the_peers_sends(void **state)
 static void timewait_ends_behind_disconnected(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_pair p;
+	struct cm_pair *p = *state;
 	uint32_t cnt;
 
-	(void)state;
-	answered(&p);
-	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
-	cm_expect(p.listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
-	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
-	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
-	cm_expect(p.active.chan, RNIC_CM_TIMEWAIT_EXIT, 0, &ev);
-	assert_int_equal(ev.id, p.active.id);
+	assert_int_equal(rnic_cm_establish(p->active.chan, p->active.id), 0);
+	cm_expect(p->listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(rnic_cm_disconnect(p->active.chan, p->active.id), 0);
+	cm_expect(p->active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_expect(p->active.chan, RNIC_CM_TIMEWAIT_EXIT, 0, &ev);
+	assert_int_equal(ev.id, p->active.id);
 	/* The other side answers by a disconnect of its own, and once. */
-	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
-	assert_false(cm_is_readable(p.listener.chan, PENDING_MS));
-	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
-	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
-	cm_expect(p.listener.chan, RNIC_CM_TIMEWAIT_EXIT, 0, &ev);
-	assert_int_equal(ev.id, p.child);
-	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
-	assert_false(cm_is_readable(p.listener.chan, PENDING_MS));
-	assert_int_equal(rnic_cm_destroy(p.listener.chan, p.child, &cnt), 0);
+	cm_expect(p->listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	assert_false(cm_is_readable(p->listener.chan, PENDING_MS));
+	assert_int_equal(rnic_cm_disconnect(p->listener.chan, p->child), 0);
+	assert_int_equal(rnic_cm_disconnect(p->listener.chan, p->child), 0);
+	cm_expect(p->listener.chan, RNIC_CM_TIMEWAIT_EXIT, 0, &ev);
+	assert_int_equal(ev.id, p->child);
+	assert_int_equal(rnic_cm_disconnect(p->listener.chan, p->child), 0);
+	assert_false(cm_is_readable(p->listener.chan, PENDING_MS));
+	assert_int_equal(rnic_cm_destroy(p->listener.chan, p->child, &cnt), 0);
 	assert_int_equal(cnt, 3);
-	cm_pair_close(&p);
 }
 
 /* Who destroys the identity hears no more of it. */
 static void no_timewait_exit_for_an_identity_that_is_gone(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_pair p;
+	struct cm_pair *p = *state;
 	uint32_t cnt;
 
-	(void)state;
-	answered(&p);
-	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id), 0);
-	cm_expect(p.listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
-	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
-	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
-	assert_int_equal(rnic_cm_destroy(p.active.chan, p.active.id, &cnt), 0);
+	assert_int_equal(rnic_cm_establish(p->active.chan, p->active.id), 0);
+	cm_expect(p->listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(rnic_cm_disconnect(p->active.chan, p->active.id), 0);
+	cm_expect(p->active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	assert_int_equal(rnic_cm_destroy(p->active.chan, p->active.id, &cnt),
+			 0);
 	util_lock(&rnic_loop.lock);
 	assert_int_equal(rnic_timer_cnt(RNIC_TIMER_CM_TIMEWAIT), 0);
 	util_unlock(&rnic_loop.lock);
-	cm_pair_close(&p);
 }
 
 /* What never was a connection has no timewait. */
 static void no_timewait_exit_after_a_rejection(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_pair p;
+	struct cm_pair *p = *state;
 
-	(void)state;
-	cm_pair_open(&p, AF_INET);
-	assert_int_equal(rnic_cm_reject(p.listener.chan, p.child, "", 0), 0);
-	cm_expect(p.active.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
-	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
+	assert_int_equal(rnic_cm_reject(p->listener.chan, p->child, "", 0), 0);
+	cm_expect(p->active.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
+	assert_int_equal(rnic_cm_disconnect(p->active.chan, p->active.id), 0);
 	util_lock(&rnic_loop.lock);
 	assert_int_equal(rnic_timer_cnt(RNIC_TIMER_CM_TIMEWAIT), 0);
 	util_unlock(&rnic_loop.lock);
-	cm_pair_close(&p);
 }
 
 /* Its connecting application is stopped, say: time is not without end. */
 static void an_answer_is_awaited_for_a_while(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_pair p;
+	struct cm_pair *p = *state;
 
-	(void)state;
-	answered(&p);
 	util_lock(&rnic_loop.lock);
 	assert_int_equal(rnic_timer_cnt(RNIC_TIMER_CM_ANSWERED), 1);
 	cm_first(RNIC_TIMER_CM_ANSWERED)->deadline_ns = rnic_now_ns();
 	rnic_loop_deadline(rnic_now_ns());
 	util_unlock(&rnic_loop.lock);
-	cm_expect(p.listener.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
-	cm_pair_close(&p);
+	cm_expect(p->listener.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
 }
 
 /* The thread sleeps until the deadline of the answer, a minute ahead: whatever
@@ -359,38 +342,35 @@ static void thread_is_asleep(void)
 static void a_helper_tells_the_thread_of_deadlines(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_pair p;
+	struct cm_pair *p = *state;
 
-	(void)state;
-	answered(&p);
 	thread_is_asleep();
 	util_lock(&rnic_loop.lock);
 	rnic_timer_start(cm_first(RNIC_TIMER_CM_ANSWERED),
 			 RNIC_TIMER_CM_ANSWERED, 0);
 	util_unlock(&rnic_loop.lock);
-	cm_expect(p.listener.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
-	cm_pair_close(&p);
+	cm_expect(p->listener.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(established_comes_with_the_last_step),
-		cmocka_unit_test(the_peer_has_a_number_from_its_start_frame_on),
-		cmocka_unit_test(peer_that_leaves_before_the_last_step),
-		cmocka_unit_test(passive_side_that_leaves_before_the_last_step),
+		ANSWERED_TEST(established_comes_with_the_last_step),
+		CM_PAIR_TEST(the_peer_has_a_number_from_its_start_frame_on),
+		ANSWERED_TEST(peer_that_leaves_before_the_last_step),
+		ANSWERED_TEST(passive_side_that_leaves_before_the_last_step),
 		cmocka_unit_test(
 			either_side_may_disconnect_before_the_last_step),
 		cmocka_unit_test(reasons_are_those_of_infiniband),
 		cmocka_unit_test(a_qp_that_was_reset_gets_no_old_stream),
-		cmocka_unit_test(the_last_step_checks_the_qp),
+		ANSWERED_TEST(the_last_step_checks_the_qp),
 		cmocka_unit_test(without_rtr_established_comes_at_once),
 		cmocka_unit_test(rnr_retry_count_is_for_the_peers_sends),
-		cmocka_unit_test(timewait_ends_behind_disconnected),
-		cmocka_unit_test(no_timewait_exit_for_an_identity_that_is_gone),
-		cmocka_unit_test(no_timewait_exit_after_a_rejection),
-		cmocka_unit_test(an_answer_is_awaited_for_a_while),
-		cmocka_unit_test(a_helper_tells_the_thread_of_deadlines),
+		ANSWERED_TEST(timewait_ends_behind_disconnected),
+		ANSWERED_TEST(no_timewait_exit_for_an_identity_that_is_gone),
+		CM_PAIR_TEST(no_timewait_exit_after_a_rejection),
+		ANSWERED_TEST(an_answer_is_awaited_for_a_while),
+		ANSWERED_TEST(a_helper_tells_the_thread_of_deadlines),
 	};
 
 	/* Before the settings are read for the first time. */

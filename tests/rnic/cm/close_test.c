@@ -16,7 +16,6 @@ static void reply_survives_unread_input(void **state)
 	uint32_t child;
 	int fd;
 
-	(void)state;
 	fd = cm_rawpeer_ask(&s, cm_mpa_request, &child);
 	cm_say(fd, early, sizeof(early));
 	assert_int_equal(rnic_cm_reject(s.chan, child, "why", 3), 0);
@@ -47,7 +46,6 @@ static void expect_reply_then_fin(int fd, bool is_polite, uint64_t begin_ns)
  * Reply. */
 static void fin_waits_for_the_peer(void **state)
 {
-	(void)state;
 	for (int is_polite = 0; is_polite < 2; is_polite++) {
 		struct cm_side s;
 		uint64_t begin_ns;
@@ -72,7 +70,6 @@ static void peer_that_never_closes_is_dropped_in_time(void **state)
 	uint32_t child;
 	int fd;
 
-	(void)state;
 	fd = cm_rawpeer_ask(&s, cm_mpa_request, &child);
 	assert_int_equal(rnic_cm_reject(s.chan, child, NULL, 0), 0);
 	assert_int_equal(cm_read_to_end(fd, reply, sizeof(reply)), 20);
@@ -103,7 +100,6 @@ static void rejecting_process(int port_fd)
 /* Neither the Reply nor the time to read it is lost to the exit. */
 static void exit_waits_for_the_peer(void **state)
 {
-	(void)state;
 	for (int is_polite = 0; is_polite < 2; is_polite++) {
 		uint64_t begin_ns;
 		int status, fd, port_fd[2];

@@ -42,13 +42,11 @@ static void connects_and_disconnects(int family)
 
 static void connects_and_disconnects_ipv4(void **state)
 {
-	(void)state;
 	connects_and_disconnects(AF_INET);
 }
 
 static void connects_and_disconnects_ipv6(void **state)
 {
-	(void)state;
 	connects_and_disconnects(AF_INET6);
 }
 
@@ -58,7 +56,6 @@ static void rnr_retry_count_means_nothing_to_an_rnic(void **state)
 	uint64_t rnr_ns = util_settings()->rnr_ms * NS_PER_MS;
 	struct cm_pair p;
 
-	(void)state;
 	cm_rnr_retry = 7;
 	cm_pair_open(&p, AF_INET);
 	cm_pair_accept(&p);
@@ -71,15 +68,12 @@ static void rnr_retry_count_means_nothing_to_an_rnic(void **state)
 static void passive_side_disconnects(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_pair p;
+	struct cm_pair *p = *state;
 
-	(void)state;
-	cm_pair_open(&p, AF_INET);
-	cm_pair_accept(&p);
-	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
-	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
-	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
-	cm_pair_close(&p);
+	cm_pair_accept(p);
+	assert_int_equal(rnic_cm_disconnect(p->listener.chan, p->child), 0);
+	cm_expect(p->active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
+	cm_expect(p->listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 }
 
 static void post_recv(struct rnic_qp *qp)
@@ -128,7 +122,6 @@ static void disconnected_waits_for_the_last_message(void **state)
 	bool is_early;
 	struct cm_pair p;
 
-	(void)state;
 	/* It does not wait long: on a slow machine one look comes late. */
 	for (int i = 0; i < 100; i++) {
 		begin_ns = rnic_now_ns();
@@ -156,7 +149,6 @@ static void disconnected_comes_though_nobody_polls(void **state)
 	uint32_t cnt, events;
 	struct cm_pair p;
 
-	(void)state;
 	pair_leave_behind_message(&p);
 	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 	cm_pair_close(&p);
@@ -185,7 +177,6 @@ static void a_connection_goes_with_its_identity(void **state)
 	uint32_t cnt;
 	struct cm_pair p;
 
-	(void)state;
 	cm_pair_open(&p, AF_INET);
 	cm_pair_accept(&p);
 	assert_int_equal(rnic_cm_destroy(p.listener.chan, p.child, &cnt), 0);
@@ -207,17 +198,14 @@ static void a_connection_goes_with_its_identity(void **state)
 static void a_qp_of_another_identity_stays(void **state)
 {
 	struct rnic_qp *qp;
-	struct cm_pair p;
+	struct cm_pair *p = *state;
 
-	(void)state;
-	cm_pair_open(&p, AF_INET);
-	cm_pair_accept(&p);
-	qp = rnic_qp_get(rnic_qp_num(p.active_qp.qp));
+	cm_pair_accept(p);
+	qp = rnic_qp_get(rnic_qp_num(p->active_qp.qp));
 	assert_non_null(qp);
 	rnic_qp_disconnect(qp, 1);
 	assert_int_equal(rnic_qp_state(qp), RNIC_QPS_RTS);
 	rnic_qp_put(qp);
-	cm_pair_close(&p);
 }
 
 static void calls_out_of_order_are_refused(void **state)
@@ -228,7 +216,6 @@ static void calls_out_of_order_are_refused(void **state)
 	struct cm_side s, t;
 	uint32_t cnt;
 
-	(void)state;
 	cm_side_open(&s, 1);
 	cm_side_open(&t, 1);
 	assert_int_equal(rnic_cm_connect(s.chan, s.id, &param), -EINVAL);
@@ -255,11 +242,11 @@ int main(void)
 		cmocka_unit_test(connects_and_disconnects_ipv4),
 		cmocka_unit_test(connects_and_disconnects_ipv6),
 		cmocka_unit_test(rnr_retry_count_means_nothing_to_an_rnic),
-		cmocka_unit_test(passive_side_disconnects),
+		CM_PAIR_TEST(passive_side_disconnects),
 		cmocka_unit_test(disconnected_waits_for_the_last_message),
 		cmocka_unit_test(disconnected_comes_though_nobody_polls),
 		cmocka_unit_test(a_connection_goes_with_its_identity),
-		cmocka_unit_test(a_qp_of_another_identity_stays),
+		CM_PAIR_TEST(a_qp_of_another_identity_stays),
 		cmocka_unit_test(calls_out_of_order_are_refused),
 	};
 

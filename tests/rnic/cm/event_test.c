@@ -13,7 +13,6 @@ static void destroy_takes_queued_events_along(void **state)
 	struct cm_side s;
 	uint32_t other, cnt;
 
-	(void)state;
 	cm_side_open(&s, 1);
 	assert_int_equal(rnic_cm_create(s.chan, 7, &other), 0);
 	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id, NULL,
@@ -42,7 +41,6 @@ static void migrate_moves_id_and_events(void **state)
 	struct cm_side s, t;
 	uint32_t id, cnt;
 
-	(void)state;
 	cm_side_open(&s, 1);
 	cm_side_open(&t, 2);
 	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id, NULL,
@@ -99,7 +97,6 @@ static void a_waiting_reader_gets_the_next_event(void **state)
 	struct cm_side s;
 	uint32_t other, cnt;
 
-	(void)state;
 	cm_side_open(&s, 1);
 	r.chan = s.chan;
 	/* A count whose event is gone again when the reader looks for it. */
@@ -130,7 +127,6 @@ static void a_waiting_reader_can_be_cancelled(void **state)
 	void *result;
 	struct cm_side s;
 
-	(void)state;
 #ifdef __SANITIZE_ADDRESS__
 	skip_because("ASan takes a cancelled thread's stack for a broken one");
 #endif
@@ -154,7 +150,6 @@ static void a_reader_waits_on_when_the_channel_closes(void **state)
 	struct reader r = { .ret = 1 };
 	struct cm_side s;
 
-	(void)state;
 	cm_side_open(&s, 1);
 	r.chan = s.chan;
 	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id, NULL,

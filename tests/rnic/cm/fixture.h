@@ -6,12 +6,7 @@
 #ifndef CM_FIXTURE_H
 #define CM_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -190,8 +185,7 @@ static inline void cm_side_close(struct cm_side *s)
 	rnic_cm_chan_free(s->chan);
 }
 
-/* ---- two sides ------------------------------------------------------------
- */
+/* ---- two sides ---------------------------------------------------------- */
 
 struct cm_pair {
 	struct cm_side listener, active;
@@ -269,8 +263,26 @@ static inline void cm_pair_close(struct cm_pair *p)
 	cm_qp_close(&p->passive_qp);
 }
 
-/* ---- unexpected peers
- * ----------------------------------------------------------- */
+/* A case whose state is such a pair, over IPv4. */
+static inline int cm_pair_setup(void **state)
+{
+	static struct cm_pair p;
+
+	cm_pair_open(&p, AF_INET);
+	*state = &p;
+	return 0;
+}
+
+static inline int cm_pair_teardown(void **state)
+{
+	cm_pair_close(*state);
+	return 0;
+}
+
+#define CM_PAIR_TEST(test)                                                     \
+	cmocka_unit_test_setup_teardown(test, cm_pair_setup, cm_pair_teardown)
+
+/* ---- unexpected peers --------------------------------------------------- */
 
 /* An MPA Request of revision 1 without private data, CRC on (RFC 5044 7.1). */
 static const uint8_t cm_mpa_request[20] = "MPA ID Req Frame\x40\x01\x00";
@@ -394,5 +406,25 @@ static inline void cm_active_close(struct cm_active *a)
 	cm_qp_close(&a->q);
 	close(a->listener);
 }
+
+/* A case whose state is such a side. */
+static inline int cm_active_setup(void **state)
+{
+	static struct cm_active a;
+
+	cm_active_open(&a);
+	*state = &a;
+	return 0;
+}
+
+static inline int cm_active_teardown(void **state)
+{
+	cm_active_close(*state);
+	return 0;
+}
+
+#define CM_ACTIVE_TEST(test)                                                   \
+	cmocka_unit_test_setup_teardown(test, cm_active_setup,                 \
+					cm_active_teardown)
 
 #endif

@@ -10,7 +10,6 @@ static void two_live_listeners_never_share_a_port(void **state)
 	struct cm_side s, t;
 	uint16_t port;
 
-	(void)state;
 	port = cm_listen(&s, AF_INET, 0);
 	ss = cm_loopback(AF_INET, port);
 	cm_side_open(&t, 1);
@@ -48,7 +47,6 @@ static void port_in_time_wait_may_be_bound_again(void **state)
 	uint16_t port;
 	int fd;
 
-	(void)state;
 	port = cm_listen(&s, AF_INET, 0);
 	fd = cm_rawpeer(port);
 	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));

@@ -44,7 +44,6 @@ static void half_open_connections_are_bounded(void **state)
 	uint16_t port;
 	int closed = 0;
 
-	(void)state;
 	port = cm_listen(&s, AF_INET, 0);
 	for (int i = 0; i < CROWD; i++) {
 		fd[i] = cm_rawpeer(port);
@@ -69,7 +68,6 @@ static void a_silent_crowd_keeps_nobody_away(void **state)
 	int fd[CROWD], peer;
 	uint16_t port;
 
-	(void)state;
 	port = cm_listen(&s, AF_INET, 0);
 	for (int i = 0; i < CROWD; i++)
 		fd[i] = cm_rawpeer(port);
@@ -90,7 +88,6 @@ static void backlog_bounds_unfetched_requests(void **state)
 	uint16_t port;
 	int first, second, third;
 
-	(void)state;
 	port = cm_listen(&s, AF_INET, 1);
 	first = cm_rawpeer(port);
 	cm_say(first, cm_mpa_request, sizeof(cm_mpa_request));
@@ -121,7 +118,6 @@ static void any6_takes_ipv4_unless_told_otherwise(void **state)
 	uint16_t port;
 	int fd;
 
-	(void)state;
 	port = listen_any6(&s, false);
 	fd = cm_rawpeer(port);
 	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));

@@ -6,7 +6,6 @@ static void loopback_is_bound_without_a_device(void **state)
 {
 	static const int families[] = { AF_INET, AF_INET6 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
 		struct rnic_cm_info info;
 		struct cm_side s;
@@ -26,7 +25,6 @@ static void who_comes_by_loopback_is_dropped(void **state)
 	uint8_t octet;
 	int fd;
 
-	(void)state;
 	fd = cm_rawpeer(cm_listen(&s, AF_INET, 0));
 	assert_int_equal(cm_read_to_end(fd, &octet, 1), 0);
 	close(fd);

@@ -5,34 +5,29 @@
 static void rejects_with_private_data(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_pair p;
+	struct cm_pair *p = *state;
 	uint32_t cnt;
 
-	(void)state;
-	cm_pair_open(&p, AF_INET);
-	assert_int_equal(rnic_cm_reject(p.listener.chan, p.child, "no", 2), 0);
-	cm_expect(p.active.chan, RNIC_CM_REJECTED, -ECONNREFUSED, &ev);
+	assert_int_equal(rnic_cm_reject(p->listener.chan, p->child, "no", 2),
+			 0);
+	cm_expect(p->active.chan, RNIC_CM_REJECTED, -ECONNREFUSED, &ev);
 	assert_int_equal(ev.pd_len, 2);
 	assert_memory_equal(ev.pd, "no", 2);
-	assert_int_equal(rnic_cm_reject(p.listener.chan, p.child, NULL, 0),
+	assert_int_equal(rnic_cm_reject(p->listener.chan, p->child, NULL, 0),
 			 -EINVAL);
-	assert_int_equal(rnic_cm_destroy(p.listener.chan, p.child, &cnt), 0);
+	assert_int_equal(rnic_cm_destroy(p->listener.chan, p->child, &cnt), 0);
 	assert_int_equal(cnt, 0);
-	assert_int_equal(rnic_qp_state(p.active_qp.qp), RNIC_QPS_IDLE);
-	cm_pair_close(&p);
+	assert_int_equal(rnic_qp_state(p->active_qp.qp), RNIC_QPS_IDLE);
 }
 
 static void destroying_a_request_rejects_it(void **state)
 {
 	struct rnic_cm_event ev;
-	struct cm_pair p;
+	struct cm_pair *p = *state;
 	uint32_t cnt;
 
-	(void)state;
-	cm_pair_open(&p, AF_INET);
-	assert_int_equal(rnic_cm_destroy(p.listener.chan, p.child, &cnt), 0);
-	cm_expect(p.active.chan, RNIC_CM_REJECTED, -ECONNREFUSED, &ev);
-	cm_pair_close(&p);
+	assert_int_equal(rnic_cm_destroy(p->listener.chan, p->child, &cnt), 0);
+	cm_expect(p->active.chan, RNIC_CM_REJECTED, -ECONNREFUSED, &ev);
 }
 
 static void destroying_a_listener_takes_unfetched_requests(void **state)
@@ -43,7 +38,6 @@ static void destroying_a_listener_takes_unfetched_requests(void **state)
 	uint32_t cnt;
 	uint16_t port;
 
-	(void)state;
 	cm_qp_open(&q);
 	port = cm_listen(&listener, AF_INET, 0);
 	cm_dial(&active, &q, port, "x");
@@ -66,7 +60,6 @@ static void peer_that_left_makes_accept_fail(void **state)
 	uint32_t child;
 	int fd, ret;
 
-	(void)state;
 	cm_qp_open(&q);
 	fd = cm_rawpeer_ask(&listener, cm_mpa_request, &child);
 	cm_slam(fd);
@@ -88,29 +81,26 @@ static void peer_that_left_makes_accept_fail(void **state)
 static void accept_checks_the_qp(void **state)
 {
 	struct rnic_cm_conn_param param;
-	struct cm_pair p;
+	struct cm_pair *p = *state;
 
-	(void)state;
-	cm_pair_open(&p, AF_INET);
-	cm_param(&param, &p.passive_qp, "");
+	cm_param(&param, &p->passive_qp, "");
 	param.qp_num = 0;
-	assert_int_equal(rnic_cm_accept(p.listener.chan, p.child, &param),
+	assert_int_equal(rnic_cm_accept(p->listener.chan, p->child, &param),
 			 -EINVAL);
-	cm_pair_accept(&p); /* nothing had changed */
-	assert_int_equal(rnic_cm_accept(p.listener.chan, p.child, &param),
+	cm_pair_accept(p); /* nothing had changed */
+	assert_int_equal(rnic_cm_accept(p->listener.chan, p->child, &param),
 			 -EINVAL);
-	cm_pair_close(&p);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rejects_with_private_data),
-		cmocka_unit_test(destroying_a_request_rejects_it),
+		CM_PAIR_TEST(rejects_with_private_data),
+		CM_PAIR_TEST(destroying_a_request_rejects_it),
 		cmocka_unit_test(
 			destroying_a_listener_takes_unfetched_requests),
 		cmocka_unit_test(peer_that_left_makes_accept_fail),
-		cmocka_unit_test(accept_checks_the_qp),
+		CM_PAIR_TEST(accept_checks_the_qp),
 	};
 
 	/* Before the settings are read for the first time. */

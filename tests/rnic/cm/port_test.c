@@ -102,7 +102,6 @@ static void plain_socket_first(void **state)
 	uint16_t port;
 	int plain = cm_rawpeer_listen(&port);
 
-	(void)state;
 	bind_to(&listener, port, 0);
 	ports_are(&listener, listener.id, port, 0);
 	listen_on(&listener);
@@ -126,7 +125,6 @@ static void plain_socket_after_listen(void **state)
 	uint16_t port = cm_listen(&listener, AF_INET, 0);
 	int waiting, plain;
 
-	(void)state;
 	connects(&listener, port);
 	/* Whoever is on the way to the old socket is served. */
 	waiting = cm_rawpeer(port);
@@ -156,7 +154,6 @@ static void plain_socket_between_bind_and_listen(void **state)
 	uint16_t port = free_port();
 	int plain;
 
-	(void)state;
 	bind_to(&listener, port, 0);
 	plain = plain_socket(port, bind_again);
 	listen_on(&listener);
@@ -171,7 +168,6 @@ static void plain_socket_between_bind_and_listen(void **state)
  * and that of both lets it listen. */
 static void plain_socket_listens_first(void **state)
 {
-	(void)state;
 	for (int is_shared = 0; is_shared < 2; is_shared++) {
 		struct cm_side listener;
 		uint16_t port = free_port();
@@ -204,7 +200,6 @@ static void port_of_another_identity_is_in_use(void **state)
 	struct cm_side listener, other;
 	uint16_t port = cm_listen(&listener, AF_INET, 0);
 
-	(void)state;
 	bind_to(&other, port, -EADDRINUSE);
 	cm_side_close(&other);
 	cm_side_close(&listener);
@@ -212,7 +207,6 @@ static void port_of_another_identity_is_in_use(void **state)
 
 static void there_is_a_port_beside_each_port(void **state)
 {
-	(void)state;
 	for (uint32_t port = 1; port < 65536; port++) {
 		uint16_t beside =
 			ntohs(cm_port_beside_be(htons((uint16_t)port)));

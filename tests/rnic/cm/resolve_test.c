@@ -8,7 +8,6 @@ static void unknown_network_gives_addr_error(void **state)
 	struct rnic_cm_event ev;
 	struct cm_side s;
 
-	(void)state;
 	/* Link-local without a scope can be reached by no interface. */
 	inet_pton(AF_INET6, "fe80::1", &nowhere.sin6_addr);
 	nowhere.sin6_port = htons(9);
@@ -28,7 +27,6 @@ static void foreign_source_address_is_refused_at_once(void **state)
 	struct sockaddr_in src = { .sin_family = AF_INET };
 	struct cm_side s;
 
-	(void)state;
 	inet_pton(AF_INET, "192.0.2.1", &src.sin_addr);
 	cm_side_open(&s, 1);
 	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id,
@@ -47,7 +45,6 @@ static void any_destination_means_this_machine(void **state)
 	struct rnic_cm_info info;
 	struct cm_side s;
 
-	(void)state;
 	any.sin_port = htons(9);
 	cm_side_open(&s, 1);
 	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id, NULL,

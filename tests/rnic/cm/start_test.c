@@ -28,7 +28,6 @@ static void garbage_is_closed(void **state)
 	uint8_t buf[64];
 	int fd;
 
-	(void)state;
 	fd = cm_rawpeer(cm_listen(&s, AF_INET, 0));
 	memset(buf, 0x5a, sizeof(buf));
 	cm_say(fd, buf, sizeof(buf));
@@ -50,7 +49,6 @@ static void half_a_request_times_out(void **state)
 	uint8_t buf[8];
 	uint16_t port;
 
-	(void)state;
 	port = cm_listen(&s, AF_INET, 0);
 	for (size_t i = 0; i < cnt; i++) {
 		fd[i] = cm_rawpeer(port);
@@ -74,7 +72,6 @@ static void rst_at_each_octet_leaves_nothing(void **state)
 	uint32_t cnt;
 	uint16_t port;
 
-	(void)state;
 	port = cm_listen(&s, AF_INET, 0);
 	for (size_t cut = 0; cut < sizeof(cm_mpa_request); cut++) {
 		int fd = cm_rawpeer(port);
@@ -101,27 +98,24 @@ static void rst_at_each_octet_leaves_nothing(void **state)
 static void ack_timeout_is_the_queue_pairs(void **state)
 {
 	struct rnic_qp_attr attr;
-	struct cm_pair p;
+	struct cm_pair *p = *state;
 
-	(void)state;
-	cm_pair_open(&p, AF_INET);
-	assert_int_equal(rnic_cm_set_option(p.active.chan, p.active.id,
+	assert_int_equal(rnic_cm_set_option(p->active.chan, p->active.id,
 					    RNIC_CM_OPT_ACK_TIMEOUT, 32),
 			 -EINVAL);
-	assert_int_equal(rnic_cm_set_option(p.active.chan, p.active.id,
+	assert_int_equal(rnic_cm_set_option(p->active.chan, p->active.id,
 					    RNIC_CM_OPT_ACK_TIMEOUT, 21),
 			 0);
-	assert_int_equal(rnic_cm_set_option(p.listener.chan, p.child,
+	assert_int_equal(rnic_cm_set_option(p->listener.chan, p->child,
 					    RNIC_CM_OPT_ACK_TIMEOUT, 14),
 			 0);
-	rnic_qp_query(p.active_qp.qp, &attr);
+	rnic_qp_query(p->active_qp.qp, &attr);
 	assert_int_equal(attr.timeout, 0);
-	cm_pair_accept(&p);
-	rnic_qp_query(p.active_qp.qp, &attr);
+	cm_pair_accept(p);
+	rnic_qp_query(p->active_qp.qp, &attr);
 	assert_int_equal(attr.timeout, 21);
-	rnic_qp_query(p.passive_qp.qp, &attr);
+	rnic_qp_query(p->passive_qp.qp, &attr);
 	assert_int_equal(attr.timeout, 14);
-	cm_pair_close(&p);
 }
 
 int main(void)
@@ -130,7 +124,7 @@ int main(void)
 		cmocka_unit_test(garbage_is_closed),
 		cmocka_unit_test(half_a_request_times_out),
 		cmocka_unit_test(rst_at_each_octet_leaves_nothing),
-		cmocka_unit_test(ack_timeout_is_the_queue_pairs),
+		CM_PAIR_TEST(ack_timeout_is_the_queue_pairs),
 	};
 
 	/* Before the settings are read for the first time. */

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Timers: each expires once, in its time; expiry may start and stop others. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "loop/loop.h"
 
@@ -36,7 +31,6 @@ static int begin(void **state)
 {
 	static const struct rnic_loop_ops ops = { .expire = expire };
 
-	(void)state;
 	rnic_loop_set_ops(&ops);
 	util_lock(&rnic_loop.lock);
 	expired_cnt = 0;
@@ -46,7 +40,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	for (int i = 0; i < CNT; i++)
 		rnic_timer_stop(&timer[i]);
 	util_unlock(&rnic_loop.lock);
@@ -55,7 +48,6 @@ static int end(void **state)
 
 static void expires_in_order_and_once(void **state)
 {
-	(void)state;
 	assert_true(rnic_timers_next_ns() == UINT64_MAX);
 	for (int i = 0; i < 3; i++)
 		rnic_timer_start(&timer[i], LIST, 1000);
@@ -78,7 +70,6 @@ static void expires_in_order_and_once(void **state)
 
 static void a_stopped_one_does_not_expire(void **state)
 {
-	(void)state;
 	rnic_timer_start(&timer[0], LIST, 1000);
 	rnic_timer_start(&timer[1], LIST, 1000);
 	rnic_timer_stop(&timer[0]);
@@ -92,7 +83,6 @@ static void a_stopped_one_does_not_expire(void **state)
 /* It goes to the end of its new list, wherever it was. */
 static void one_that_runs_starts_anew(void **state)
 {
-	(void)state;
 	rnic_timer_start(&timer[0], OTHER, 1);
 	rnic_timer_start(&timer[1], LIST, 1000);
 	rnic_timer_start(&timer[0], LIST, 1000);
@@ -117,7 +107,6 @@ static void stop_next(int i)
 /* One that is due again at once, and one that another stops. */
 static void expiry_may_start_and_stop(void **state)
 {
-	(void)state;
 	rnic_timer_start(&timer[0], LIST, 0);
 	rnic_timer_start(&timer[1], LIST, 0);
 	on_expire = again;
@@ -134,7 +123,6 @@ static void expiry_may_start_and_stop(void **state)
 /* The thread is told of an earlier deadline than it knows, and of no other. */
 static void only_an_earlier_deadline_wakes(void **state)
 {
-	(void)state;
 	rnic_loop.wakes_ns = UINT64_MAX;
 	rnic_timer_start(&timer[0], LIST, 1000 * NS_PER_MS);
 	assert_true(rnic_loop.wakes_ns == timer[0].deadline_ns);

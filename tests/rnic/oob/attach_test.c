@@ -4,12 +4,7 @@
  * taken for MPA, nothing behind a start frame is read, and whatever goes wrong
  * the socket is the caller's as far as its octets go.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -35,8 +30,7 @@
 
 static const struct rnicpair_options pair_options = RNICPAIR_OPTIONS_INIT;
 
-/* ---- sockets --------------------------------------------------------------
- */
+/* ---- sockets ------------------------------------------------------------ */
 
 /* fd[0] connected to fd[1], as an application has them: blocking. */
 static void tcp_pair(int fd[2])
@@ -103,8 +97,7 @@ static void tcp_close(int fd[2])
 	close(fd[1]);
 }
 
-/* ---- attaching ------------------------------------------------------------
- */
+/* ---- attaching ---------------------------------------------------------- */
 
 struct end {
 	struct rnic_qp *qp;
@@ -215,8 +208,7 @@ static void expect_send(struct rnicpair *p, int from, uint32_t seed)
 	assert_int_equal(cqe.status, USIW_WC_SUCCESS);
 }
 
-/* ---- both ends ours -------------------------------------------------------
- */
+/* ---- both ends ours ----------------------------------------------------- */
 
 /* T-59: Hello, answer, last message, start frames, messages. */
 static void streaming_octets_then_verbs(void **state)
@@ -338,8 +330,7 @@ static void two_initiators_are_eproto(void **state)
 	tcp_close(fd);
 }
 
-/* ---- one end a script -----------------------------------------------------
- */
+/* ---- one end a script --------------------------------------------------- */
 
 /* Reply and FPDU in one segment: the FPDU is read once, by the QP. */
 static void octets_behind_the_reply_are_the_qps(void **state)
@@ -491,7 +482,7 @@ static void silence_at_each_octet_times_out(void **state)
 	struct rnicpair *p = *state;
 
 	for (size_t len = 0; len < FRAME_LEN; len += 5) {
-		uint64_t start_ms = rnicpair_ms();
+		uint64_t start_ms = until_ms();
 		struct end e;
 		int fd[2];
 
@@ -500,7 +491,7 @@ static void silence_at_each_octet_times_out(void **state)
 		e = end_of(p, 1, fd[1]);
 		e.opt.timeout_ms = 30;
 		assert_int_equal(end_attach(&e), -ETIMEDOUT);
-		assert_true(rnicpair_ms() - start_ms >= 30);
+		assert_true(until_ms() - start_ms >= 30);
 		assert_int_equal(e.taken, len);
 		expect_idle(&e);
 		tcp_write(fd[0], REQUEST + len, FRAME_LEN - len);
@@ -555,8 +546,7 @@ static void reset_is_told(void **state)
 	close(fd[0]);
 }
 
-/* ---- arguments ------------------------------------------------------------
- */
+/* ---- arguments ---------------------------------------------------------- */
 
 static int attach_to(struct rnicpair *p, int side, int fd)
 {

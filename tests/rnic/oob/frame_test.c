@@ -25,7 +25,6 @@ static void octets_are_as_documented(void **state)
 	uint8_t buf[OOB_FRAME_LEN];
 	struct oob_frame frame;
 
-	(void)state;
 	oob_frame_encode(&sample, buf);
 	assert_memory_equal(buf, octets, sizeof(octets));
 	assert_int_equal(oob_frame_decode(octets, sizeof(octets), &frame), 0);
@@ -52,8 +51,7 @@ static void others_are_refused(void **state)
 	};
 	struct oob_frame frame;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		uint8_t buf[OOB_FRAME_LEN];
 
 		memcpy(buf, octets, sizeof(buf));

@@ -83,15 +83,13 @@ static void meet(struct rnicpair *p)
 static void unexpected_peers_are_refused(void **state)
 {
 	enum { WHO, NUMBERS, FOREIGN, SHORT, EMPTY, RDMA_CM, CASES };
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 	struct rnic_qp *qp;
 	uint32_t num, peer;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	qp = rnicpair_acceptor(&p);
+	qp = rnicpair_acceptor(p);
 	num = rnic_qp_num(qp);
-	peer = rnic_qp_num(rnicpair_dialler(&p));
+	peer = rnic_qp_num(rnicpair_dialler(p));
 	assert_int_equal(rnicpair_rtr(qp, peer), 0);
 	for (int what = 0; what < CASES; what++) {
 		struct oob_frame frame = {
@@ -119,9 +117,8 @@ static void unexpected_peers_are_refused(void **state)
 		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_CONNECTING);
 	}
 	/* And the one who was meant still comes through. */
-	rnicpair_rtr_to(rnicpair_dialler(&p), rnicpair_acceptor(&p));
-	rnicpair_wait_rts(&p);
-	rnicpair_close(&p);
+	rnicpair_rtr_to(rnicpair_dialler(p), rnicpair_acceptor(p));
+	rnicpair_wait_rts(p);
 }
 
 /* Who comes before the QP waits has time; who leaves meanwhile, or says so
@@ -134,7 +131,6 @@ static void an_early_request_waits(void **state)
 	uint32_t num, peer;
 	int fd[3];
 
-	(void)state;
 	rnicpair_open_idle(&q, &defaults);
 	meet(&q); /* so that the port of the block listens */
 	rnicpair_open_idle(&p, &defaults);
@@ -171,15 +167,13 @@ static void who_leaves_after_the_reply_costs_nothing(void **state)
 {
 	struct oob_frame frame = { .rnr_retry = 7 };
 	uint8_t pd[OOB_FRAME_LEN];
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 	struct rnic_qp *qp;
 	int fd;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	qp = rnicpair_acceptor(&p);
+	qp = rnicpair_acceptor(p);
 	frame.dst_num = rnic_qp_num(qp);
-	frame.src_num = rnic_qp_num(rnicpair_dialler(&p));
+	frame.src_num = rnic_qp_num(rnicpair_dialler(p));
 	oob_frame_encode(&frame, pd);
 	assert_int_equal(rnicpair_rtr(qp, frame.src_num), 0);
 	for (int i = 0; i < 5; i++) {
@@ -190,9 +184,8 @@ static void who_leaves_after_the_reply_costs_nothing(void **state)
 		poll(NULL, 0, 5 * i);
 		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_CONNECTING);
 	}
-	rnicpair_rtr_to(rnicpair_dialler(&p), qp);
-	rnicpair_wait_rts(&p);
-	rnicpair_close(&p);
+	rnicpair_rtr_to(rnicpair_dialler(p), qp);
+	rnicpair_wait_rts(p);
 }
 
 /* Silent ones and those who talk nonsense do not keep others away. */
@@ -200,24 +193,21 @@ static void silence_and_noise_disturb_nobody(void **state)
 {
 	static const char noise[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	int fd[32];
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 	uint32_t num;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	num = rnic_qp_num(rnicpair_acceptor(&p));
-	rnicpair_rtr_to(rnicpair_acceptor(&p), rnicpair_dialler(&p));
+	num = rnic_qp_num(rnicpair_acceptor(p));
+	rnicpair_rtr_to(rnicpair_acceptor(p), rnicpair_dialler(p));
 	for (int i = 0; i < 32; i++) {
 		fd[i] = tcp_dial("127.0.0.1", num);
 		if (i & 1)
 			must(send(fd[i], noise, sizeof(noise) - 1,
 				  MSG_NOSIGNAL) > 0);
 	}
-	rnicpair_rtr_to(rnicpair_dialler(&p), rnicpair_acceptor(&p));
-	rnicpair_wait_rts(&p);
+	rnicpair_rtr_to(rnicpair_dialler(p), rnicpair_acceptor(p));
+	rnicpair_wait_rts(p);
 	for (int i = 0; i < 32; i++)
 		close(fd[i]);
-	rnicpair_close(&p);
 }
 
 /* Somebody else listens where the peer should: another try, for ever. */
@@ -233,7 +223,6 @@ static void an_unexpected_answer_is_left(void **state)
 	uint32_t num, foreign;
 	int fd;
 
-	(void)state;
 	must(!bind(listener, (struct sockaddr *)&addr, sizeof(addr)));
 	must(!listen(listener, 8));
 	must(!getsockname(listener, (struct sockaddr *)&addr, &len));
@@ -263,10 +252,10 @@ close_all:
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(unexpected_peers_are_refused),
+		IDLE_PAIR_TEST(unexpected_peers_are_refused),
 		cmocka_unit_test(an_early_request_waits),
-		cmocka_unit_test(who_leaves_after_the_reply_costs_nothing),
-		cmocka_unit_test(silence_and_noise_disturb_nobody),
+		IDLE_PAIR_TEST(who_leaves_after_the_reply_costs_nothing),
+		IDLE_PAIR_TEST(silence_and_noise_disturb_nobody),
 		cmocka_unit_test(an_unexpected_answer_is_left),
 	};
 

@@ -84,7 +84,6 @@ static void talk(struct rnicpair *p)
 /* One thread moves both, either first; with pauses, the Request waits. */
 static void either_may_be_first(void **state)
 {
-	(void)state;
 	for (int round = 0; round < 8; round++) {
 		int first = round & 1;
 		struct rnicpair p;
@@ -110,7 +109,6 @@ static void either_may_be_first(void **state)
 /* The greater number dials: which of the two that is must not matter. */
 static void work_posted_before_goes_out_when_the_peer_comes(void **state)
 {
-	(void)state;
 	for (int early = 0; early < 2; early++) {
 		struct rnicpair_side *s, *t;
 		struct rnicpair p;
@@ -132,20 +130,17 @@ static void work_posted_before_goes_out_when_the_peer_comes(void **state)
 static void reads_are_as_many_as_both_said(void **state)
 {
 	struct rnic_qp_attr attr;
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	rnicpair_rtr_both(&p);
-	rts(p.side[0].qp, 3, 0);
-	rts(p.side[1].qp, 100, 0);
-	talk(&p);
-	rnic_qp_query(p.side[0].qp, &attr);
+	rnicpair_rtr_both(p);
+	rts(p->side[0].qp, 3, 0);
+	rts(p->side[1].qp, 100, 0);
+	talk(p);
+	rnic_qp_query(p->side[0].qp, &attr);
 	assert_int_equal(attr.ird, 4);
 	assert_int_equal(attr.ord, 3);
-	rnic_qp_query(p.side[1].qp, &attr);
+	rnic_qp_query(p->side[1].qp, &attr);
 	assert_int_equal(attr.ord, 4);
-	rnicpair_close(&p);
 }
 
 static void reset(struct rnic_qp *qp)
@@ -156,30 +151,26 @@ static void reset(struct rnic_qp *qp)
 
 static void after_reset_both_connect_again(void **state)
 {
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
 	for (int round = 0; round < 20; round++) {
 		for (int i = 0; i < 2; i++) {
-			struct rnic_qp *qp = p.side[(round + i) & 1].qp;
-			struct rnic_qp *peer = p.side[(round + i + 1) & 1].qp;
+			struct rnic_qp *qp = p->side[(round + i) & 1].qp;
+			struct rnic_qp *peer = p->side[(round + i + 1) & 1].qp;
 
 			rnicpair_rtr_to(qp, peer);
 		}
-		rts_both(&p, 1);
-		talk(&p);
+		rts_both(p, 1);
+		talk(p);
 		for (int i = 0; i < 2; i++)
-			reset(p.side[i].qp);
+			reset(p->side[i].qp);
 	}
-	rnicpair_close(&p);
 }
 
 /* The other is still in its former life: it is waited for, and neither takes
  * the former stream for the new one. */
 static void one_end_may_reset_alone(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct rnic_qp *a, *b;
 		struct rnicpair p;
@@ -210,7 +201,6 @@ static void one_end_may_reset_alone(void **state)
  * it, the QP connects.  The former number is not used again meanwhile. */
 static void a_peer_may_come_back_as_another(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct rnicpair_side *s;
 		struct rnicpair p;
@@ -247,7 +237,6 @@ static void what_was_given_up_is_not_taken_later(void **state)
 {
 	struct rnicpair p;
 
-	(void)state;
 	for (int early = 0; early < 2; early++) {
 		struct rnic_qp *a, *b;
 
@@ -270,17 +259,15 @@ static void what_was_given_up_is_not_taken_later(void **state)
 static void a_qp_may_be_its_own_peer(void **state)
 {
 	struct rnicpair_side *s;
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 	struct usiw_sge sge;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	s = &p.side[0];
+	s = &p->side[0];
 	rnicpair_rtr_to(s->qp, s->qp);
 	rts(s->qp, 4, 0);
 	for (int i = 0; i < 3; i++) {
-		recv_at(&p, 0, 4096);
-		send_from(&p, 0, 0);
+		recv_at(p, 0, 4096);
+		send_from(p, 0, 0);
 		take_message(s, s);
 	}
 	sge = rnicpair_sge(s, 8192, 100);
@@ -296,7 +283,6 @@ static void a_qp_may_be_its_own_peer(void **state)
 		0);
 	take_ok(s, s->scq);
 	assert_true(rnicpair_is_filled(s->buf + 8192, 100, 1));
-	rnicpair_close(&p);
 }
 
 static void ipv6_addresses_serve_as_well(void **state)
@@ -304,7 +290,6 @@ static void ipv6_addresses_serve_as_well(void **state)
 	struct rnic_oob_options opt;
 	struct rnicpair p;
 
-	(void)state;
 	if (rnicpair_gid_idx("::1") == UINT32_MAX)
 		skip_because("this machine has no IPv6 loopback address");
 	rnicpair_open_idle(&p, &defaults);
@@ -321,7 +306,6 @@ static void ipv6_addresses_serve_as_well(void **state)
  * once. */
 static void the_first_message_establishes(void **state)
 {
-	(void)state;
 	for (int early = 0; early < 2; early++) {
 		struct rnicpair_side *s, *t;
 		struct rnicpair p;
@@ -352,50 +336,43 @@ static void the_first_message_establishes(void **state)
 /* Both said RTS before: nothing is new to them. */
 static void nobody_in_rts_is_told(void **state)
 {
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
 	for (int i = 0; i < 2; i++) {
-		rnicpair_rtr_to(p.side[i].qp, p.side[!i].qp);
-		rts(p.side[i].qp, 4, 0);
+		rnicpair_rtr_to(p->side[i].qp, p->side[!i].qp);
+		rts(p->side[i].qp, 4, 0);
 	}
-	talk(&p);
+	talk(p);
 	for (int i = 0; i < 2; i++)
-		assert_false(rnicpair_has_async(&p.side[i]));
-	rnicpair_close(&p);
+		assert_false(rnicpair_has_async(&p->side[i]));
 }
 
 /* The start frames went before the applications said rnr_retry. */
 static void a_send_is_held_for_who_spoke_too_late(void **state)
 {
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	rnicpair_rtr_both(&p);
-	rnicpair_wait_rts(&p);
+	rnicpair_rtr_both(p);
+	rnicpair_wait_rts(p);
 	for (int i = 0; i < 2; i++) {
-		rts(p.side[i].qp, 4, 0);
-		send_from(&p, i, 0);
+		rts(p->side[i].qp, 4, 0);
+		send_from(p, i, 0);
 	}
 	poll(NULL, 0, 4 * RNR_MS);
 	for (int i = 0; i < 2; i++)
-		recv_at(&p, i, 4096);
+		recv_at(p, i, 4096);
 	for (int i = 0; i < 2; i++) {
-		struct rnicpair_side *s = &p.side[i];
+		struct rnicpair_side *s = &p->side[i];
 
 		take_ok(s, s->rcq);
 		take_ok(s, s->scq);
 	}
-	rnicpair_close(&p);
 }
 
 /* ---- in vain ------------------------------------------------------------ */
 
 static void a_peer_that_never_comes_exhausts_retries(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct rnicpair_side *s;
 		struct rnicpair p;
@@ -409,12 +386,12 @@ static void a_peer_that_never_comes_exhausts_retries(void **state)
 		poll(NULL, 0, 500);
 		assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_CONNECTING);
 		recv_at(&p, i, 4096);
-		begin_ms = rnicpair_ms();
+		begin_ms = until_ms();
 		send_from(&p, i, 0);
 		send_from(&p, i, 128);
 		assert_int_equal(rnicpair_take(s, s->scq).status,
 				 USIW_WC_RETRY_EXC_ERR);
-		assert_true(rnicpair_ms() - begin_ms < 5000);
+		assert_true(until_ms() - begin_ms < 5000);
 		assert_int_equal(rnicpair_take(s, s->scq).status,
 				 USIW_WC_WR_FLUSH_ERR);
 		assert_int_equal(rnicpair_take(s, s->rcq).status,
@@ -431,7 +408,6 @@ static void a_peer_that_never_comes_exhausts_retries(void **state)
 
 static void destroying_a_waiting_qp_is_fine(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		uint32_t events;
 		struct rnicpair p;
@@ -450,13 +426,11 @@ static void destroying_a_waiting_qp_is_fine(void **state)
 static void bad_arguments_change_nothing(void **state)
 {
 	struct rnic_oob_options good, opt;
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 	struct rnic_qp *qp;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	qp = p.side[0].qp;
-	good = rnicpair_to(RNICPAIR_LO4, rnic_qp_num(p.side[1].qp));
+	qp = p->side[0].qp;
+	good = rnicpair_to(RNICPAIR_LO4, rnic_qp_num(p->side[1].qp));
 	opt = good;
 	opt.gid_idx = RNIC_GID_MAX;
 	assert_int_equal(rnic_qp_oob(qp, &opt), -EINVAL);
@@ -471,7 +445,6 @@ static void bad_arguments_change_nothing(void **state)
 	assert_int_equal(rnic_qp_state(qp), RNIC_QPS_IDLE);
 	assert_int_equal(rnic_qp_oob(qp, &good), 0);
 	assert_int_equal(rnic_qp_oob(qp, &good), -EINVAL);
-	rnicpair_close(&p);
 }
 
 int main(void)
@@ -480,19 +453,19 @@ int main(void)
 		cmocka_unit_test(either_may_be_first),
 		cmocka_unit_test(
 			work_posted_before_goes_out_when_the_peer_comes),
-		cmocka_unit_test(reads_are_as_many_as_both_said),
-		cmocka_unit_test(after_reset_both_connect_again),
+		IDLE_PAIR_TEST(reads_are_as_many_as_both_said),
+		IDLE_PAIR_TEST(after_reset_both_connect_again),
 		cmocka_unit_test(one_end_may_reset_alone),
 		cmocka_unit_test(a_peer_may_come_back_as_another),
 		cmocka_unit_test(what_was_given_up_is_not_taken_later),
-		cmocka_unit_test(a_qp_may_be_its_own_peer),
+		IDLE_PAIR_TEST(a_qp_may_be_its_own_peer),
 		cmocka_unit_test(ipv6_addresses_serve_as_well),
 		cmocka_unit_test(the_first_message_establishes),
-		cmocka_unit_test(nobody_in_rts_is_told),
-		cmocka_unit_test(a_send_is_held_for_who_spoke_too_late),
+		IDLE_PAIR_TEST(nobody_in_rts_is_told),
+		IDLE_PAIR_TEST(a_send_is_held_for_who_spoke_too_late),
 		cmocka_unit_test(a_peer_that_never_comes_exhausts_retries),
 		cmocka_unit_test(destroying_a_waiting_qp_is_fine),
-		cmocka_unit_test(bad_arguments_change_nothing),
+		IDLE_PAIR_TEST(bad_arguments_change_nothing),
 	};
 
 	setenv("USIW_RNR_MS", RNR_STR, 1);

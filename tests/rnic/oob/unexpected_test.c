@@ -98,10 +98,10 @@ static bool has_links(void)
 /* Until what an earlier test has left is closed: descriptors are counted. */
 static void wait_alone(void)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 
 	while (has_links()) {
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 		poll(NULL, 0, 5);
 	}
 }
@@ -121,17 +121,17 @@ static void come(struct rnicpair *p)
 static void meet_soon(struct rnicpair *p, uint64_t begin_ms)
 {
 	rnicpair_wait_rts(p);
-	assert_true(rnicpair_ms() - begin_ms < SOON_MS);
+	assert_true(until_ms() - begin_ms < SOON_MS);
 }
 
 /* Until that many connections are kept, of those whose other ends are among
  * the @others. */
 static void wait_kept(size_t others, size_t cnt)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 
 	while (fd_cnt() < others + cnt) {
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 		poll(NULL, 0, 5);
 	}
 }
@@ -143,16 +143,14 @@ static void a_silent_crowd_keeps_nobody_away(void **state)
 {
 	enum { CROWD = 200 };
 	uint8_t octets[64];
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 	int fd[CROWD];
 	size_t before, len;
 	uint32_t num;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	wait_accept(&p);
-	num = rnic_qp_num(rnicpair_acceptor(&p));
-	len = request(rnic_qp_num(rnicpair_dialler(&p)), num, octets);
+	wait_accept(p);
+	num = rnic_qp_num(rnicpair_acceptor(p));
+	len = request(rnic_qp_num(rnicpair_dialler(p)), num, octets);
 	before = fd_cnt();
 	for (int i = 0; i < CROWD; i++) {
 		size_t cut = (size_t)i % len;
@@ -164,13 +162,12 @@ static void a_silent_crowd_keeps_nobody_away(void **state)
 	}
 	wait_kept(before + CROWD, HALF_OPEN_MAX / 2);
 	assert_in_range(fd_cnt() - before - CROWD, 0, HALF_OPEN_MAX);
-	assert_int_equal(rnic_qp_state(rnicpair_acceptor(&p)),
+	assert_int_equal(rnic_qp_state(rnicpair_acceptor(p)),
 			 RNIC_QPS_CONNECTING);
-	come(&p);
-	meet_soon(&p, rnicpair_ms());
+	come(p);
+	meet_soon(p, until_ms());
 	for (int i = 0; i < CROWD; i++)
 		close(fd[i]);
-	rnicpair_close(&p);
 }
 
 static _Atomic bool flood_is_over;
@@ -223,7 +220,6 @@ static void a_flood_keeps_nobody_away(void **state)
 	struct rnicpair p, q;
 	pthread_t thread;
 
-	(void)state;
 	rnicpair_open_idle(&q, &defaults);
 	wait_accept(&q); /* the port stays */
 	num = rnic_qp_num(rnicpair_acceptor(&q));
@@ -231,7 +227,7 @@ static void a_flood_keeps_nobody_away(void **state)
 	while (flood_cnt < 200)
 		sched_yield();
 	for (int i = 0; i < 20; i++) {
-		uint64_t begin_ms = rnicpair_ms();
+		uint64_t begin_ms = until_ms();
 
 		rnicpair_open_idle(&p, &defaults);
 		wait_accept(&p);
@@ -258,7 +254,6 @@ static void those_who_wait_leave_descriptors(void **state)
 	size_t before;
 	uint32_t num;
 
-	(void)state;
 	wait_alone();
 	rnicpair_open_idle(&q, &defaults);
 	wait_accept(&q); /* so that the port listens */
@@ -283,7 +278,7 @@ static void those_who_wait_leave_descriptors(void **state)
 	come(&p);
 	poll(NULL, 0, 20);
 	wait_accept(&p);
-	meet_soon(&p, rnicpair_ms());
+	meet_soon(&p, until_ms());
 	must(!setrlimit(RLIMIT_NOFILE, &old));
 	for (int i = 0; i < CROWD; i++)
 		close(fd[i]);
@@ -310,7 +305,7 @@ static void limit_descriptors(struct rlimit *ret_old, unsigned int more)
 /* It has dialled in vain so often. */
 static void wait_tries(uint32_t num, uint32_t want)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	uint32_t cnt = 0;
 
 	while (cnt < want) {
@@ -320,7 +315,7 @@ static void wait_tries(uint32_t num, uint32_t want)
 		oob = oob_find(num);
 		cnt = oob ? oob->try_cnt : 0;
 		util_unlock(&rnic_loop.lock);
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 		sched_yield();
 	}
 }
@@ -329,17 +324,15 @@ static void wait_tries(uint32_t num, uint32_t want)
 static void who_lacks_descriptors_comes_later(void **state)
 {
 	struct rlimit old;
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 	struct rnic_qp *qp;
 	int rc;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	wait_accept(&p);
-	qp = rnicpair_dialler(&p);
+	wait_accept(p);
+	qp = rnicpair_dialler(p);
 	{
 		struct rnic_oob_options opt = rnicpair_to(
-			RNICPAIR_LO4, rnic_qp_num(rnicpair_acceptor(&p)));
+			RNICPAIR_LO4, rnic_qp_num(rnicpair_acceptor(p)));
 
 		limit_descriptors(&old, 0);
 		rc = rnic_qp_oob(qp, &opt);
@@ -353,9 +346,8 @@ static void who_lacks_descriptors_comes_later(void **state)
 	}
 	must(!setrlimit(RLIMIT_NOFILE, &old));
 	if (rc)
-		come(&p);
-	meet_soon(&p, rnicpair_ms());
-	rnicpair_close(&p);
+		come(p);
+	meet_soon(p, until_ms());
 }
 
 /* The dialler has its socket, the acceptor has none for it until later: no
@@ -363,29 +355,26 @@ static void who_lacks_descriptors_comes_later(void **state)
 static void a_missed_connection_is_taken_later(void **state)
 {
 	struct rlimit old;
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	wait_accept(&p);
+	wait_accept(p);
 	limit_descriptors(&old, 1); /* the dialler's */
-	come(&p);
+	come(p);
 	poll(NULL, 0, 50);
-	assert_int_equal(rnic_qp_state(rnicpair_acceptor(&p)),
+	assert_int_equal(rnic_qp_state(rnicpair_acceptor(p)),
 			 RNIC_QPS_CONNECTING);
 	must(!setrlimit(RLIMIT_NOFILE, &old));
-	meet_soon(&p, rnicpair_ms());
-	rnicpair_close(&p);
+	meet_soon(p, until_ms());
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_silent_crowd_keeps_nobody_away),
+		IDLE_PAIR_TEST(a_silent_crowd_keeps_nobody_away),
 		cmocka_unit_test(a_flood_keeps_nobody_away),
 		cmocka_unit_test(those_who_wait_leave_descriptors),
-		cmocka_unit_test(who_lacks_descriptors_comes_later),
-		cmocka_unit_test(a_missed_connection_is_taken_later),
+		IDLE_PAIR_TEST(who_lacks_descriptors_comes_later),
+		IDLE_PAIR_TEST(a_missed_connection_is_taken_later),
 	};
 
 	setenv("USIW_HALF_OPEN_MAX", HALF_OPEN_STR, 1);

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* cq.c: completions that fit and that do not, events armed and fired. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -28,7 +24,6 @@ static void refuses_sizes_out_of_range(void **state)
 	struct rnic_context *ctx;
 	struct rnic_cq *cq = NULL;
 
-	(void)state;
 	assert_int_equal(
 		rnic_context_open(rnic_device_by_name("usiw_lo"), &ctx), 0);
 	assert_int_equal(rnic_cq_create(ctx, 0, NULL, 0, NULL, &cq), -EINVAL);
@@ -130,8 +125,7 @@ static void arm(struct bell *b, int kind)
 
 static void fires_as_armed_and_once(void **state)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(firings) / sizeof(firings[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(firings); i++) {
 		const struct firing *f = &firings[i];
 		struct bell b;
 
@@ -156,7 +150,6 @@ static void destruction_takes_unread_events_back(void **state)
 {
 	struct bell b;
 
-	(void)state;
 	bell_open(&b, 16);
 	rnic_cq_arm(b.cq, false);
 	assert_int_equal(push(&b, false, USIW_WC_SUCCESS), 0);
@@ -171,7 +164,6 @@ static void stamps_are_taken_where_asked_for(void **state)
 	struct usiw_cqe cqe;
 	struct bell b;
 
-	(void)state;
 	for (uint32_t flags = 0; flags < 4; flags++) {
 		uint64_t before = rnic_raw_clock_ns(), after;
 
@@ -198,7 +190,6 @@ static void an_ignored_overrun_loses_in_silence(void **state)
 {
 	struct bell b;
 
-	(void)state;
 	bell_open(&b, 3);
 	rnic_cq_set_flags(b.cq, RNIC_CQ_IGNORE_OVERRUN);
 	for (int i = 0; i < 6; i++)
@@ -221,7 +212,6 @@ static void overrun_is_told_once(void **state)
 	struct bell b;
 	int fd;
 
-	(void)state;
 	bell_open(&b, 3);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(push(&b, false, USIW_WC_SUCCESS), 0);
@@ -289,13 +279,11 @@ static void overrun_fails_the_queue_pair(int is_recv)
 
 static void overrun_by_sends_fails_the_queue_pair(void **state)
 {
-	(void)state;
 	overrun_fails_the_queue_pair(0);
 }
 
 static void overrun_by_receives_fails_the_queue_pair(void **state)
 {
-	(void)state;
 	overrun_fails_the_queue_pair(1);
 }
 
@@ -308,7 +296,6 @@ static void overrun_by_a_bad_message_fails_the_queue_pair(void **state)
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
 	uint32_t seen[USIW_EVENT_QP_LAST_WQE_REACHED + 1] = { 0 };
 
-	(void)state;
 	opt.cqe = 4;
 	rnicpair_open(&p, &opt);
 	for (uint64_t i = 0; i < 5; i++) {
@@ -345,7 +332,6 @@ static void overrun_amid_messages_is_told_once(void **state)
 {
 	struct rnicpair_options opt = defaults;
 
-	(void)state;
 	opt.cqe = 2;
 	for (int round = 0; round < 20; round++) {
 		uint32_t seen[USIW_EVENT_QP_LAST_WQE_REACHED + 1] = { 0 };
@@ -354,8 +340,7 @@ static void overrun_amid_messages_is_told_once(void **state)
 		struct rawpeer raw;
 		struct smpa_event ev;
 
-		rnicpair_open_idle(&p, &opt);
-		rawpeer_join(&raw, &p, 0);
+		rawpeer_open(&raw, &p, &opt);
 		for (uint64_t i = 0; i < 20; i++)
 			assert_int_equal(rnicpair_post_recv(side, i, NULL, 0),
 					 0);
@@ -388,8 +373,7 @@ static void overrun_amid_messages_is_told_once(void **state)
 		while (rnicpair_has_async(side))
 			seen[rnicpair_async(side, NULL)]++;
 		assert_int_equal(seen[USIW_EVENT_QP_FATAL], 1);
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		rawpeer_close_both(&raw, &p);
 	}
 }
 
@@ -405,7 +389,6 @@ static void overrun_fails_all_on_the_queue(void **state)
 	struct usiw_cqe cqe;
 	uint32_t events;
 
-	(void)state;
 	opt.cqe = 4;
 	rnicpair_open(&p, &opt);
 	more[0] = rnicpair_qp_new(&p, 0);
@@ -443,7 +426,7 @@ static void overrun_fails_all_on_the_queue(void **state)
 						  .opcode = USIW_WR_SEND,
 						  .flags = USIW_SQE_SIGNALED }),
 			 0);
-	assert_true(rnicpair_is_quiet(&p, a, a->scq));
+	assert_true(rnicpair_is_quiet(&p, a->scq));
 	assert_int_equal(rnic_cq_resize(a->scq, 64, NULL), -EINVAL);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(rnic_qp_destroy(more[i], &events), 0);
@@ -462,7 +445,6 @@ static void overrun_leaves_other_queues_alone(void **state)
 	uint32_t comp, async, events;
 	struct usiw_cqe cqe;
 
-	(void)state;
 	opt.cqe = 4;
 	rnicpair_open(&p, &opt);
 	assert_int_equal(rnic_cq_create(a->ctx, 64, NULL, 1, NULL, &scq), 0);
@@ -593,10 +575,9 @@ static void resizing_keeps_what_waits(void **state)
 {
 	struct rnic_context *ctx;
 
-	(void)state;
 	assert_int_equal(
 		rnic_context_open(rnic_device_by_name("usiw_lo"), &ctx), 0);
-	for (size_t row = 0; row < sizeof(resizes) / sizeof(resizes[0]); row++)
+	for (size_t row = 0; row < ARRAY_LEN(resizes); row++)
 		for (uint32_t start = 0; start < 8; start++)
 			resize_keeps_what_waits(ctx, row, start);
 	rnic_context_close(ctx);
@@ -658,7 +639,6 @@ static void resizing_beside_pushes_and_polls(void **state)
 	pthread_t threads[3];
 	struct resized r = { .next = 0 };
 
-	(void)state;
 	assert_int_equal(
 		rnic_context_open(rnic_device_by_name("usiw_lo"), &ctx), 0);
 	assert_int_equal(rnic_cq_create(ctx, 16, NULL, 0, NULL, &r.cq), 0);
@@ -720,7 +700,6 @@ static void an_event_is_neither_lost_nor_doubled(void **state)
 	pthread_t thread;
 	struct pollfd pfd;
 
-	(void)state;
 	bell_open(&stress, 64);
 	pfd = (struct pollfd){ .fd = rnic_chan_fd(stress.chan),
 			       .events = POLLIN };

@@ -29,11 +29,11 @@ static const struct kind {
 	{ USIW_WR_SEND_IMM, USIW_WC_SEND, USIW_WC_RECV },
 };
 
-#define KIND_CNT (sizeof(kinds) / sizeof(kinds[0]))
+#define KIND_CNT (ARRAY_LEN(kinds))
 
 static const size_t lens[] = { 0, 1, 8, 2049, 65536, 100001, 1u << 20 };
 
-#define LEN_CNT (sizeof(lens) / sizeof(lens[0]))
+#define LEN_CNT (ARRAY_LEN(lens))
 
 /* One with immediate data goes from side @from, and all of it arrives. */
 static void carry_one(struct rnicpair *p, int from, const struct kind *kind,
@@ -80,7 +80,6 @@ static void carry_one(struct rnicpair *p, int from, const struct kind *kind,
 /* U-21: the completion comes when the data is there, and only one does. */
 static void carries_every_length(void **state)
 {
-	(void)state;
 	for (int has_crc = 0; has_crc < 2; has_crc++) {
 		struct rnicpair_options opt = defaults;
 		struct rnicpair p;
@@ -95,8 +94,8 @@ static void carries_every_length(void **state)
 		for (int i = 0; i < 2; i++) {
 			struct rnicpair_side *s = &p.side[i];
 
-			assert_true(rnicpair_is_quiet(&p, s, s->scq));
-			assert_true(rnicpair_is_quiet(&p, s, s->rcq));
+			assert_true(rnicpair_is_quiet(&p, s->scq));
+			assert_true(rnicpair_is_quiet(&p, s->rcq));
 			assert_false(rnicpair_has_async(s));
 			assert_int_equal(usiw_ring_used(rnic_qp_rq(s->qp)), 0);
 		}
@@ -115,7 +114,6 @@ static void values_stay_with_their_messages(void **state)
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
 	struct usiw_cqe cqe;
 
-	(void)state;
 	opt.max_wr = 256;
 	rnicpair_open(&p, &opt);
 	for (uint32_t i = 0; i < 200; i++) {
@@ -157,7 +155,7 @@ static void values_stay_with_their_messages(void **state)
 		if (cqe.wc_flags)
 			assert_int_equal(cqe.imm_be, imm_of(i));
 	}
-	assert_true(rnicpair_is_quiet(&p, b, b->rcq));
+	assert_true(rnicpair_is_quiet(&p, b->rcq));
 	rnicpair_close(&p);
 }
 
@@ -212,7 +210,6 @@ static void wire_check(const struct wire_row *row, struct rawpeer *raw,
 
 static void stands_on_the_wire_as_the_notes_say(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(wire_rows); i++) {
 		for (uint32_t len = 0; len < 9; len += 8) {
 			const struct wire_row *row = &wire_rows[i];
@@ -225,15 +222,13 @@ static void stands_on_the_wire_as_the_notes_say(void **state)
 			struct rnicpair p;
 			struct usiw_sge sge;
 
-			rnicpair_open_idle(&p, &defaults);
-			rawpeer_join(&raw, &p, 0);
+			rawpeer_open(&raw, &p, &defaults);
 			sge = rnicpair_sge(&p.side[0], 0, len);
 			wr.sge = &sge;
 			assert_int_equal(rnicpair_post(&p.side[0], &wr), 0);
 			wire_check(row, &raw, len);
 			assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
-			rawpeer_close(&raw);
-			rnicpair_close(&p);
+			rawpeer_close_both(&raw, &p);
 		}
 	}
 }
@@ -248,10 +243,8 @@ static void nothing_comes_between_write_and_value(void **state)
 	uint32_t values = 0, responses = 0;
 	bool is_behind_write = false;
 
-	(void)state;
 	opt.sockbuf = 32768;
-	rnicpair_open_idle(&p, &opt);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &opt);
 	for (uint32_t i = 0; i < 8; i++)
 		rawpeer_read(&raw, 1, 0, p.side[0].stag,
 			     rnicpair_addr(&p.side[0], 0), 20000 + i);
@@ -280,14 +273,12 @@ static void nothing_comes_between_write_and_value(void **state)
 				     rnicpair_addr(&p.side[0], 0), 20000);
 	}
 	assert_true(responses > 0);
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /* What ends in the middle of two messages ends once. */
 static void half_sent_ones_are_flushed_once(void **state)
 {
-	(void)state;
 	for (size_t kind = 0; kind < KIND_CNT; kind++) {
 		struct rnicpair_options opt = defaults;
 		struct rnicpair_side *s;
@@ -296,9 +287,7 @@ static void half_sent_ones_are_flushed_once(void **state)
 		bool has_failed = false;
 
 		opt.sockbuf = 4096;
-		rnicpair_open_idle(&p, &opt);
-		s = &p.side[0];
-		rawpeer_join(&raw, &p, 0);
+		s = rawpeer_open(&raw, &p, &opt);
 		for (uint32_t i = 0; i < 60; i++) {
 			struct usiw_sge sge =
 				rnicpair_sge(s, 0, i % 2 ? 30000 : 0);
@@ -325,9 +314,8 @@ static void half_sent_ones_are_flushed_once(void **state)
 						    : USIW_WC_SUCCESS);
 		}
 		assert_true(has_failed);
-		assert_true(rnicpair_is_quiet(&p, s, s->scq));
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		assert_true(rnicpair_is_quiet(&p, s->scq));
+		rawpeer_close_both(&raw, &p);
 	}
 }
 
@@ -361,10 +349,7 @@ static void takes_what_other_peers_send(void **state)
 	struct rawpeer raw;
 	struct rnicpair p;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	s = &p.side[0];
-	rawpeer_join(&raw, &p, 0);
+	s = rawpeer_open(&raw, &p, &defaults);
 	for (uint64_t i = 0; i < 6; i++)
 		assert_int_equal(rnicpair_post_recv(s, i, NULL, 0), 0);
 	/* Without a Write; D-32: the last four octets say nothing. */
@@ -387,9 +372,8 @@ static void takes_what_other_peers_send(void **state)
 	assert_int_equal(rnicpair_take(s, s->rcq).opcode, USIW_WC_RECV);
 	raw_imm(&raw, SMPA_OP_IMM, "abcdefgh");
 	take_value(s, 5, 0, "abcd", false);
-	assert_true(rnicpair_is_quiet(&p, s, s->rcq));
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	assert_true(rnicpair_is_quiet(&p, s->rcq));
+	rawpeer_close_both(&raw, &p);
 }
 
 /*
@@ -423,7 +407,6 @@ static const struct mark_row {
 
 static void takes_nothing_else_for_the_mark(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(mark_rows); i++) {
 		const struct mark_row *row = &mark_rows[i];
 		struct rnicpair_side *s;
@@ -432,9 +415,7 @@ static void takes_nothing_else_for_the_mark(void **state)
 		struct rnicpair p;
 
 		print_message("%s\n", row->name);
-		rnicpair_open_idle(&p, &defaults);
-		s = &p.side[0];
-		rawpeer_join(&raw, &p, 0);
+		s = rawpeer_open(&raw, &p, &defaults);
 		for (uint64_t j = 0; j < 3; j++)
 			assert_int_equal(rnicpair_post_recv(s, j, NULL, 0), 0);
 		rawpeer_write(&raw, row->stag, row->to, NULL, 0);
@@ -456,25 +437,21 @@ static void takes_nothing_else_for_the_mark(void **state)
 		/* It is said once. */
 		raw_imm(&raw, SMPA_OP_IMM, "abcdSEND");
 		take_value(s, row->is_mark ? 1 : 2, 0, "abcd", false);
-		assert_true(rnicpair_is_quiet(&p, s, s->rcq));
+		assert_true(rnicpair_is_quiet(&p, s->rcq));
 		assert_false(rnicpair_has_async(s));
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		rawpeer_close_both(&raw, &p);
 	}
 }
 
 /* A peer is not asked for the right to write before it may be sent a mark. */
 static void the_mark_needs_no_right_to_write(void **state)
 {
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 
-	(void)state;
-	rnicpair_open(&p, &defaults);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(rnic_qp_set_access(p.side[i].qp, 0), 0);
-	carry_one(&p, 0, &kinds[1], 8, 0, 3);
-	carry_one(&p, 1, &kinds[1], 8, 0, 4);
-	rnicpair_close(&p);
+		assert_int_equal(rnic_qp_set_access(p->side[i].qp, 0), 0);
+	carry_one(p, 0, &kinds[1], 8, 0, 3);
+	carry_one(p, 1, &kinds[1], 8, 0, 4);
 }
 
 int main(void)
@@ -487,7 +464,7 @@ int main(void)
 		cmocka_unit_test(half_sent_ones_are_flushed_once),
 		cmocka_unit_test(takes_what_other_peers_send),
 		cmocka_unit_test(takes_nothing_else_for_the_mark),
-		cmocka_unit_test(the_mark_needs_no_right_to_write),
+		PAIR_TEST(the_mark_needs_no_right_to_write),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

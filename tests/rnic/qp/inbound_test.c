@@ -3,11 +3,7 @@
  * inbound.c: what a peer may do that no QP of ours would, what it is told for
  * it, and what its TERMINATE does to us.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -480,8 +476,7 @@ static void what_was_good_is_answered_first(void **state)
 		{ respond_unasked, SMPA_F_RDMAP_OPCODE },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
 		struct rnicpair_options opt = defaults;
 		struct rnic_engine *engine;
 		struct smpa_event ev;
@@ -563,8 +558,8 @@ static void violate(const struct violation *v, bool has_crc, bool has_spoken)
 		assert_int_equal(cqe.wr_id, 1);
 		assert_int_equal(cqe.status, v->recv_status);
 	}
-	assert_true(rnicpair_is_quiet(&s.p, side, side->rcq));
-	assert_true(rnicpair_is_quiet(&s.p, side, side->scq));
+	assert_true(rnicpair_is_quiet(&s.p, side->rcq));
+	assert_true(rnicpair_is_quiet(&s.p, side->scq));
 	/* Nothing was placed where nothing may be placed. */
 	for (int i = 100; i < 8192; i++)
 		assert_int_equal(side->buf[i], 0x5a);
@@ -574,8 +569,7 @@ static void violate(const struct violation *v, bool has_crc, bool has_spoken)
 /* U-4, U-6, U-7, U-9 */
 static void violations_are_answered_by_the_table(void **state)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(violations) / sizeof(violations[0]); i++)
+	for (size_t i = 0; i < ARRAY_LEN(violations); i++)
 		for (int mode = 0; mode < 4; mode++)
 			violate(&violations[i], mode & 1, mode & 2);
 }
@@ -600,7 +594,6 @@ static const struct bad_response bad_responses[] = {
 
 static void responses_must_fit_the_request(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad_responses) / sizeof(*bad_responses);
 	     i++) {
 		const struct bad_response *bad = &bad_responses[i];
@@ -611,8 +604,7 @@ static void responses_must_fit_the_request(void **state)
 		struct usiw_sge sge;
 
 		print_message("%s\n", bad->name);
-		rnicpair_open_idle(&p, &defaults);
-		rawpeer_join(&raw, &p, 0);
+		rawpeer_open(&raw, &p, &defaults);
 		sge = rnicpair_sge(&p.side[0], 0, 100);
 		assert_int_equal(
 			rnicpair_post(&p.side[0],
@@ -634,9 +626,8 @@ static void responses_must_fit_the_request(void **state)
 		cqe = rnicpair_take(&p.side[0], p.side[0].scq);
 		assert_int_equal(cqe.wr_id, 3);
 		assert_int_not_equal(cqe.status, USIW_WC_SUCCESS);
-		assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].scq));
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		assert_true(rnicpair_is_quiet(&p, p.side[0].scq));
+		rawpeer_close_both(&raw, &p);
 	}
 }
 
@@ -647,9 +638,7 @@ static void an_empty_read_needs_no_region(void **state)
 	struct rnicpair p;
 	struct rawpeer raw;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &defaults);
 	/* Nor a right. */
 	assert_int_equal(rnic_qp_set_access(p.side[0].qp, 0), 0);
 	rawpeer_read(&raw, 5, 77, 0x12345678, 99, 0);
@@ -660,10 +649,9 @@ static void an_empty_read_needs_no_region(void **state)
 	assert_int_equal(ev.msg.to, 77);
 	/* Nor where nothing is written. */
 	rawpeer_write(&raw, 0xdeadbeef, 1, octets, 0);
-	assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].rcq));
+	assert_true(rnicpair_is_quiet(&p, p.side[0].rcq));
 	assert_int_equal(rnic_qp_state(p.side[0].qp), RNIC_QPS_RTS);
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /* RDMAP-20: responses in the order of the requests, up to IRD at once. */
@@ -673,9 +661,7 @@ static void answers_reads_in_order(void **state)
 	struct rnicpair p;
 	struct rawpeer raw;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &defaults);
 	rnicpair_fill(p.side[0].buf, 1u << 20, 8);
 	for (int round = 0; round < 5; round++) {
 		for (uint32_t i = 0; i < 8; i++)
@@ -689,8 +675,7 @@ static void answers_reads_in_order(void **state)
 			assert_int_equal(ev.msg.stag, i + 1);
 		}
 	}
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /* ---- the peer's TERMINATE ----------------------------------------------- */
@@ -713,15 +698,13 @@ static const struct {
 /* U-13 */
 static void the_oldest_work_is_told_the_peers_verdict(void **state)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(verdicts); i++) {
 		struct rnicpair p;
 		struct rawpeer raw;
 		struct usiw_cqe cqe;
 		struct usiw_sge sge;
 
-		rnicpair_open_idle(&p, &defaults);
-		rawpeer_join(&raw, &p, 0);
+		rawpeer_open(&raw, &p, &defaults);
 		sge = rnicpair_sge(&p.side[0], 0, 100);
 		for (uint64_t id = 1; id <= 3; id++)
 			assert_int_equal(
@@ -751,9 +734,8 @@ static void the_oldest_work_is_told_the_peers_verdict(void **state)
 				 RNIC_QPS_TERMINATE);
 		assert_int_equal(rnicpair_async(&p.side[0], NULL),
 				 USIW_EVENT_QP_FATAL);
-		assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].scq));
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		assert_true(rnicpair_is_quiet(&p, p.side[0].scq));
+		rawpeer_close_both(&raw, &p);
 	}
 }
 
@@ -761,7 +743,6 @@ static void the_oldest_work_is_told_the_peers_verdict(void **state)
  * it are flushed, since it answers none of them any more. */
 static void a_refused_request_is_told_itself(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 2 * 4; i++) {
 		uint8_t opcode = i % 2 ? USIW_WR_READ : USIW_WR_FETCH_ADD;
 		uint64_t bad = (uint64_t)i / 2;
@@ -774,9 +755,7 @@ static void a_refused_request_is_told_itself(void **state)
 
 		/* A Read as the RTR has the first number of them. */
 		opt.rtr = bad % 2 ? SMPA_RTR_READ : SMPA_RTR_WRITE;
-		rnicpair_open_idle(&p, &opt);
-		rawpeer_join(&raw, &p, 0);
-		s = &p.side[0];
+		s = rawpeer_open(&raw, &p, &opt);
 		sge = rnicpair_sge(s, 0, 8);
 		for (uint64_t id = 0; id < 4; id++)
 			assert_int_equal(rnicpair_post(s,
@@ -802,24 +781,21 @@ static void a_refused_request_is_told_itself(void **state)
 					 id == bad ? USIW_WC_REM_ACCESS_ERR
 						   : USIW_WC_WR_FLUSH_ERR);
 		}
-		assert_true(rnicpair_is_quiet(&p, s, s->scq));
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		assert_true(rnicpair_is_quiet(&p, s->scq));
+		rawpeer_close_both(&raw, &p);
 	}
 }
 
 /* Octets that are no FPDU at all. */
 static void noise_ends_the_stream(void **state)
 {
-	(void)state;
 	for (int has_crc = 0; has_crc < 2; has_crc++) {
 		struct rnicpair_options opt = defaults;
 		struct rnicpair p;
 		struct rawpeer raw;
 
 		opt.has_crc = has_crc;
-		rnicpair_open_idle(&p, &opt);
-		rawpeer_join(&raw, &p, 0);
+		rawpeer_open(&raw, &p, &opt);
 		assert_int_equal(rnicpair_post_recv(&p.side[0], 1, NULL, 0), 0);
 		memset(octets, 0xff, sizeof(octets));
 		for (int i = 0; i < 20; i++)
@@ -831,8 +807,7 @@ static void noise_ends_the_stream(void **state)
 			USIW_WC_WR_FLUSH_ERR);
 		assert_int_equal(rnicpair_async(&p.side[0], NULL),
 				 USIW_EVENT_QP_FATAL);
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		rawpeer_close_both(&raw, &p);
 	}
 }
 
@@ -845,10 +820,8 @@ static void both_meanings_of_a_terminate_are_told(void **state)
 	FILE *err = tmpfile();
 	int was = dup(2);
 
-	(void)state;
 	must(err && was >= 0 && dup2(fileno(err), 2) == 2);
-	rnicpair_open_idle(&p, &defaults);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &defaults);
 	assert_int_equal(rnicpair_post_recv(&p.side[0], 4, NULL, 0), 0);
 	smpa_conn_terminate(raw.conn, (struct smpa_fault){ 0x0202 });
 	(void)rawpeer_try(&raw);
@@ -857,8 +830,7 @@ static void both_meanings_of_a_terminate_are_told(void **state)
 	must(pread(fileno(err), text, sizeof(text) - 1, 0) > 0);
 	assert_non_null(strstr(text, "TERMINATE 0202 from the peer: unknown"));
 	assert_non_null(strstr(text, "swaps layer and type: MPA: CRC error"));
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 	fclose(err);
 	close(was);
 }

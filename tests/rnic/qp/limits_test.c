@@ -103,7 +103,6 @@ static void carries_the_longest_message(void **state)
 				  .sge = sge,
 				  .sge_cnt = 2 };
 
-	(void)state;
 	assert_int_equal(rnic_limits()->max_msg_size, LONGEST);
 	opt.has_crc = false;
 	rnicpair_open(&p, &opt);
@@ -135,15 +134,12 @@ static void asks_as_much_as_ord_says(void **state)
 	struct rawpeer raw;
 	struct rnicpair p;
 
-	(void)state;
 	assert_int_equal(most, 128);
 	assert_int_equal(rnic_limits()->max_ird, most);
 	opt.ird = opt.ord = (uint16_t)most;
 	opt.max_wr = 256;
 	opt.rtr = 0; /* a Read of the engine's would count as well */
-	rnicpair_open_idle(&p, &opt);
-	s = &p.side[0];
-	rawpeer_join(&raw, &p, 0);
+	s = rawpeer_open(&raw, &p, &opt);
 	rnic_qp_query(s->qp, &attr);
 	assert_int_equal(attr.ord, most);
 	assert_int_equal(attr.ird, most);
@@ -159,10 +155,9 @@ static void asks_as_much_as_ord_says(void **state)
 	for (uint32_t i = 0; i < most; i++)
 		assert_int_equal(rawpeer_event(&raw).type,
 				 i % 2 ? SMPA_EV_READ : SMPA_EV_ATOMIC);
-	assert_true(rnicpair_is_quiet(&p, s, s->scq));
+	assert_true(rnicpair_is_quiet(&p, s->scq));
 	assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /* The same both ways at once, answered. */
@@ -172,7 +167,6 @@ static void answers_as_much_as_ird_says(void **state)
 	uint32_t most = rnic_limits()->max_ird;
 	struct rnicpair p;
 
-	(void)state;
 	opt.ird = opt.ord = (uint16_t)most;
 	opt.max_wr = 1024;
 	opt.cqe = 1024;

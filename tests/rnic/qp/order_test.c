@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What one stream's operations see of each other (U-10). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <string.h>
 
@@ -16,7 +12,6 @@
  * no fence; CRC or not, that is placed by copies or directly. */
 static void a_read_sees_the_write_before_it(void **state)
 {
-	(void)state;
 	for (uint32_t round = 0; round < 40; round++) {
 		struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 		struct rnicpair_side *a, *b;
@@ -73,7 +68,6 @@ static void a_source_that_changes_breaks_no_stream(void **state)
 	struct rnicpair_side *a, *b;
 	struct rnicpair p;
 
-	(void)state;
 	opt.sockbuf = 16384;
 	rnicpair_open(&p, &opt);
 	a = &p.side[0];

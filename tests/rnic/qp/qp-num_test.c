@@ -60,7 +60,6 @@ static void numbers_are_unlike_and_name_few_ports(void **state)
 	uint32_t num[MANY];
 	unsigned int port_cnt = 1;
 
-	(void)state;
 	for (int i = 0; i < MANY; i++)
 		num[i] = draw();
 	qsort(num, MANY, sizeof(num[0]), compare);
@@ -79,7 +78,6 @@ static void untold_numbers_come_again(void **state)
 {
 	uint32_t alive = draw(), first = draw(), again;
 
-	(void)state;
 	rnic_qp_num_release(first, false);
 	for (int i = 0; i < 10 * MANY; i++) {
 		again = draw();
@@ -94,7 +92,6 @@ static void a_port_goes_with_the_last_number(void **state)
 	uint32_t num = draw();
 	bool is_new;
 
-	(void)state;
 	assert_true(rnic_qp_num_listen(num, &is_new) >= 0);
 	rnic_qp_num_release(num, false);
 	assert_int_equal(dial(AF_INET, rnic_qp_num_port(num)), -ECONNREFUSED);
@@ -105,7 +102,6 @@ static void told_numbers_rest(void **state)
 {
 	uint32_t told[300], num;
 
-	(void)state;
 	for (int i = 0; i < 300; i++) {
 		told[i] = draw();
 		rnic_qp_num_release(told[i], true);
@@ -124,7 +120,6 @@ static void a_port_accepts_once_it_is_wanted(void **state)
 	bool is_new = false;
 	int fd;
 
-	(void)state;
 	assert_int_equal(dial(AF_INET, rnic_qp_num_port(num)), -ECONNREFUSED);
 	fd = rnic_qp_num_listen(num, &is_new);
 	assert_true(fd >= 0);
@@ -142,7 +137,6 @@ static void listeners_are_told_one_by_one(void **state)
 	bool is_new;
 	int fd;
 
-	(void)state;
 	for (int i = 0; i < MANY; i++)
 		num[i] = draw();
 	for (int i = 0; i < MANY; i += 300)
@@ -252,13 +246,11 @@ static void numbers_without_ports_left(void)
 
 static void exhausted_ports_come_back(void **state)
 {
-	(void)state;
 	in_child(numbers_without_ports_left);
 }
 
 static void without_a_port_there_are_numbers_all_the_same(void **state)
 {
-	(void)state;
 	in_child(numbers_without_a_port);
 }
 
@@ -286,7 +278,6 @@ static void ports_without_ipv6(void)
 
 static void a_host_without_ipv6_has_ports(void **state)
 {
-	(void)state;
 	in_child(ports_without_ipv6);
 }
 

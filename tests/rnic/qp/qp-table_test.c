@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* qp-table.c: numbers, pins, and who must wait for whom. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -23,7 +19,6 @@ static void numbers_are_24_bits_and_differ(void **state)
 {
 	static struct rnic_qp *qp[QP_CNT];
 
-	(void)state;
 	for (int i = 0; i < QP_CNT; i++) {
 		qp[i] = calloc(1, sizeof(*qp[i]));
 		assert_non_null(qp[i]);
@@ -50,8 +45,7 @@ static void finds_nobody_by_a_strange_number(void **state)
 	static const uint32_t nums[] = { 0,	   1,	      2,
 					 0xffffff, 0x1000000, 0xffffffff };
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(nums) / sizeof(nums[0]); i++)
+	for (size_t i = 0; i < ARRAY_LEN(nums); i++)
 		assert_null(rnic_qp_get(nums[i]));
 }
 
@@ -71,7 +65,6 @@ static void removal_waits_for_who_holds_it(void **state)
 	pthread_t thread;
 	uint32_t num;
 
-	(void)state;
 	shared = calloc(1, sizeof(*shared));
 	assert_int_equal(rnic_qp_table_add(shared), 0);
 	num = shared->num;
@@ -125,7 +118,6 @@ static void pins_survive_creation_and_removal(void **state)
 	pthread_t thread[3];
 	void *bad;
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(pthread_create(&thread[i], NULL, holder, NULL),
 				 0);
@@ -154,7 +146,6 @@ static void forgets_the_qps_of_a_closed_context(void **state)
 	struct rnicpair p;
 	uint32_t num;
 
-	(void)state;
 	rnicpair_open_idle(&p, &opt);
 	num = rnic_qp_num(p.side[0].qp);
 	rnic_context_close(p.side[0].ctx);

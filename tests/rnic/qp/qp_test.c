@@ -2,11 +2,7 @@
 /* qp.c: creation, the application's transitions, and one completion for each
  * posted WR whatever the end. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -39,21 +35,18 @@ static void refuses_options_out_of_range(void **state)
 		  true },
 		{ "inline", { .max_inline = max->max_inline + 1 }, true },
 	};
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct rnic_qp_options opt = bad[i].opt;
 		struct rnic_qp *qp = NULL;
 
 		if (bad[i].has_cq)
-			opt.send_cq = opt.recv_cq = p.side[0].scq;
-		assert_int_equal(rnic_qp_create(p.side[0].pd, &opt, &qp),
+			opt.send_cq = opt.recv_cq = p->side[0].scq;
+		assert_int_equal(rnic_qp_create(p->side[0].pd, &opt, &qp),
 				 -EINVAL);
 		assert_null(qp);
 	}
-	rnicpair_close(&p);
 }
 
 static void gives_at_least_what_was_asked(void **state)
@@ -72,18 +65,16 @@ static void gives_at_least_what_was_asked(void **state)
 		  .max_recv_sge = max->max_sge,
 		  .max_inline = max->max_inline },
 	};
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
 		struct rnic_qp_options opt = asked[i];
 		const struct usiw_ring *sq, *rq;
 		struct rnic_qp *qp;
 		uint32_t events;
 
-		opt.send_cq = opt.recv_cq = p.side[0].scq;
-		assert_int_equal(rnic_qp_create(p.side[0].pd, &opt, &qp), 0);
+		opt.send_cq = opt.recv_cq = p->side[0].scq;
+		assert_int_equal(rnic_qp_create(p->side[0].pd, &opt, &qp), 0);
 		sq = rnic_qp_sq(qp);
 		rq = rnic_qp_rq(qp);
 		assert_true(opt.max_send_wr >= asked[i].max_send_wr);
@@ -109,7 +100,6 @@ static void gives_at_least_what_was_asked(void **state)
 		assert_int_equal(rnic_qp_destroy(qp, &events), 0);
 		assert_int_equal(events, 0);
 	}
-	rnicpair_close(&p);
 }
 
 static void keeps_what_it_uses_from_being_destroyed(void **state)
@@ -118,7 +108,6 @@ static void keeps_what_it_uses_from_being_destroyed(void **state)
 	struct rnicpair p;
 	uint32_t comp, async;
 
-	(void)state;
 	opt.srq_wr = 4;
 	rnicpair_open_idle(&p, &opt);
 	assert_int_equal(rnic_cq_destroy(p.side[1].scq, &comp, &async), -EBUSY);
@@ -154,9 +143,7 @@ static const struct transition transitions[] = {
 
 static void allows_the_transitions_of_the_model(void **state)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(transitions) / sizeof(transitions[0]);
-	     i++) {
+	for (size_t i = 0; i < ARRAY_LEN(transitions); i++) {
 		const struct transition *t = &transitions[i];
 		struct rnicpair p;
 
@@ -178,62 +165,56 @@ static void allows_the_transitions_of_the_model(void **state)
 static void idle_to_idle_changes_nothing(void **state)
 {
 	struct rnic_qp_attr attr;
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 	struct usiw_sge sge;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	sge = rnicpair_sge(&p.side[1], 0, 8);
-	assert_int_equal(rnicpair_post_recv(&p.side[1], 5, &sge, 1), 0);
+	sge = rnicpair_sge(&p->side[1], 0, 8);
+	assert_int_equal(rnicpair_post_recv(&p->side[1], 5, &sge, 1), 0);
 	assert_int_equal(
-		rnic_qp_set_access(p.side[1].qp, RNIC_ACCESS_REMOTE_READ), 0);
-	assert_int_equal(rnic_qp_modify(p.side[1].qp, RNIC_QPS_IDLE), 0);
-	assert_int_equal(usiw_ring_used(rnic_qp_rq(p.side[1].qp)), 1);
-	rnicpair_connect(&p);
+		rnic_qp_set_access(p->side[1].qp, RNIC_ACCESS_REMOTE_READ), 0);
+	assert_int_equal(rnic_qp_modify(p->side[1].qp, RNIC_QPS_IDLE), 0);
+	assert_int_equal(usiw_ring_used(rnic_qp_rq(p->side[1].qp)), 1);
+	rnicpair_connect(p);
 	assert_int_equal(
-		rnicpair_post(&p.side[0],
+		rnicpair_post(&p->side[0],
 			      &(struct rnicpair_wr){ .opcode = USIW_WR_SEND }),
 		0);
-	assert_int_equal(rnicpair_take(&p.side[1], p.side[1].rcq).wr_id, 5);
-	rnic_qp_query(p.side[1].qp, &attr);
+	assert_int_equal(rnicpair_take(&p->side[1], p->side[1].rcq).wr_id, 5);
+	rnic_qp_query(p->side[1].qp, &attr);
 	assert_int_equal(attr.access, RNIC_ACCESS_REMOTE_READ);
 	/* And it holds: no remote write. */
 	assert_int_equal(
 		rnicpair_post(
-			&p.side[0],
+			&p->side[0],
 			&(struct rnicpair_wr){
 				.opcode = USIW_WR_WRITE,
 				.sge =
 					&(struct usiw_sge){
-						rnicpair_addr(&p.side[0], 0), 8,
-						p.side[0].stag },
+						rnicpair_addr(&p->side[0], 0),
+						8, p->side[0].stag },
 				.sge_cnt = 1,
-				.rkey = p.side[1].stag,
-				.remote_addr = rnicpair_addr(&p.side[1], 0) }),
+				.rkey = p->side[1].stag,
+				.remote_addr = rnicpair_addr(&p->side[1], 0) }),
 		0);
-	rnicpair_wait_state(&p.side[1], RNIC_QPS_TERMINATE);
-	rnicpair_close(&p);
+	rnicpair_wait_state(&p->side[1], RNIC_QPS_TERMINATE);
 }
 
 static void query_tells_state_and_addresses(void **state)
 {
 	struct rnic_qp_attr a, b;
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	rnic_qp_query(p.side[0].qp, &a);
+	rnic_qp_query(p->side[0].qp, &a);
 	assert_int_equal(a.state, RNIC_QPS_IDLE);
 	assert_int_equal(a.local.ss_family, 0);
-	rnicpair_connect(&p);
-	rnic_qp_query(p.side[0].qp, &a);
-	rnic_qp_query(p.side[1].qp, &b);
+	rnicpair_connect(p);
+	rnic_qp_query(p->side[0].qp, &a);
+	rnic_qp_query(p->side[1].qp, &b);
 	assert_int_equal(a.state, RNIC_QPS_RTS);
 	assert_int_equal(a.ird, 8);
 	assert_int_equal(a.ord, 8);
 	assert_memory_equal(&a.local, &b.peer, sizeof(struct sockaddr_in));
 	assert_memory_equal(&a.peer, &b.local, sizeof(struct sockaddr_in));
-	rnicpair_close(&p);
 }
 
 /* ---- flushes ------------------------------------------------------------ */
@@ -249,135 +230,125 @@ static void expect_flushed(struct rnicpair *p, struct rnicpair_side *s,
 		assert_int_equal(cqe.status, USIW_WC_WR_FLUSH_ERR);
 		assert_int_equal(cqe.qp_num, rnic_qp_num(s->qp));
 	}
-	assert_true(rnicpair_is_quiet(p, s, cq));
+	assert_true(rnicpair_is_quiet(p, cq));
 }
 
 static void error_flushes_what_was_posted_before_any_stream(void **state)
 {
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
 	for (uint64_t i = 0; i < 10; i++) {
 		struct rnicpair_wr wr = { .wr_id = i, .opcode = USIW_WR_SEND };
 
-		assert_int_equal(rnicpair_post(&p.side[0], &wr), 0);
-		assert_int_equal(rnicpair_post_recv(&p.side[0], i, NULL, 0), 0);
+		assert_int_equal(rnicpair_post(&p->side[0], &wr), 0);
+		assert_int_equal(rnicpair_post_recv(&p->side[0], i, NULL, 0),
+				 0);
 	}
-	assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_ERROR), 0);
-	expect_flushed(&p, &p.side[0], p.side[0].scq, 0, 10);
-	expect_flushed(&p, &p.side[0], p.side[0].rcq, 0, 10);
+	assert_int_equal(rnic_qp_modify(p->side[0].qp, RNIC_QPS_ERROR), 0);
+	expect_flushed(p, &p->side[0], p->side[0].scq, 0, 10);
+	expect_flushed(p, &p->side[0], p->side[0].rcq, 0, 10);
 	/* What comes after the end is flushed as well. */
-	assert_int_equal(rnicpair_post_recv(&p.side[0], 10, NULL, 0), 0);
-	expect_flushed(&p, &p.side[0], p.side[0].rcq, 10, 1);
+	assert_int_equal(rnicpair_post_recv(&p->side[0], 10, NULL, 0), 0);
+	expect_flushed(p, &p->side[0], p->side[0].rcq, 10, 1);
 	assert_int_equal(
-		rnicpair_post(&p.side[0],
+		rnicpair_post(&p->side[0],
 			      &(struct rnicpair_wr){ .wr_id = 10,
 						     .opcode = USIW_WR_READ }),
 		0);
-	expect_flushed(&p, &p.side[0], p.side[0].scq, 10, 1);
-	assert_false(rnicpair_has_async(&p.side[0]));
-	rnicpair_close(&p);
+	expect_flushed(p, &p->side[0], p->side[0].scq, 10, 1);
+	assert_false(rnicpair_has_async(&p->side[0]));
 }
 
 static void error_ends_both_sides(void **state)
 {
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 
-	(void)state;
-	rnicpair_open(&p, &defaults);
 	for (uint64_t i = 0; i < 10; i++) {
-		assert_int_equal(rnicpair_post_recv(&p.side[0], i, NULL, 0), 0);
-		assert_int_equal(rnicpair_post_recv(&p.side[1], i, NULL, 0), 0);
+		assert_int_equal(rnicpair_post_recv(&p->side[0], i, NULL, 0),
+				 0);
+		assert_int_equal(rnicpair_post_recv(&p->side[1], i, NULL, 0),
+				 0);
 	}
-	assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_ERROR), 0);
-	expect_flushed(&p, &p.side[0], p.side[0].rcq, 0, 10);
-	rnicpair_wait_state(&p.side[1], RNIC_QPS_ERROR);
-	expect_flushed(&p, &p.side[1], p.side[1].rcq, 0, 10);
-	rnicpair_close(&p);
+	assert_int_equal(rnic_qp_modify(p->side[0].qp, RNIC_QPS_ERROR), 0);
+	expect_flushed(p, &p->side[0], p->side[0].rcq, 0, 10);
+	rnicpair_wait_state(&p->side[1], RNIC_QPS_ERROR);
+	expect_flushed(p, &p->side[1], p->side[1].rcq, 0, 10);
 }
 
 /* Everything that was posted arrives, then both ends are told. */
 static void closing_carries_what_was_posted(void **state)
 {
 	enum { CNT = 60, LEN = 60000 };
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 
-	(void)state;
-	rnicpair_open(&p, &defaults);
-	rnicpair_fill(p.side[0].buf, LEN * CNT, 3);
+	rnicpair_fill(p->side[0].buf, LEN * CNT, 3);
 	for (uint64_t i = 0; i < CNT; i++) {
-		struct usiw_sge to = rnicpair_sge(&p.side[1], i * LEN, LEN);
-		struct usiw_sge from = rnicpair_sge(&p.side[0], i * LEN, LEN);
+		struct usiw_sge to = rnicpair_sge(&p->side[1], i * LEN, LEN);
+		struct usiw_sge from = rnicpair_sge(&p->side[0], i * LEN, LEN);
 		struct rnicpair_wr wr = { .wr_id = i,
 					  .opcode = USIW_WR_SEND,
 					  .flags = USIW_SQE_SIGNALED,
 					  .sge = &from,
 					  .sge_cnt = 1 };
 
-		assert_int_equal(rnicpair_post_recv(&p.side[1], i, &to, 1), 0);
-		assert_int_equal(rnicpair_post(&p.side[0], &wr), 0);
+		assert_int_equal(rnicpair_post_recv(&p->side[1], i, &to, 1), 0);
+		assert_int_equal(rnicpair_post(&p->side[0], &wr), 0);
 	}
-	assert_int_equal(rnicpair_post_recv(&p.side[1], CNT, NULL, 0), 0);
-	assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_CLOSING), 0);
+	assert_int_equal(rnicpair_post_recv(&p->side[1], CNT, NULL, 0), 0);
+	assert_int_equal(rnic_qp_modify(p->side[0].qp, RNIC_QPS_CLOSING), 0);
 	for (uint64_t i = 0; i < CNT; i++) {
-		struct usiw_cqe cqe = rnicpair_take(&p.side[1], p.side[1].rcq);
+		struct usiw_cqe cqe =
+			rnicpair_take(&p->side[1], p->side[1].rcq);
 
 		assert_int_equal(cqe.wr_id, i);
 		assert_int_equal(cqe.status, USIW_WC_SUCCESS);
 		assert_int_equal(cqe.byte_len, LEN);
-		cqe = rnicpair_take(&p.side[0], p.side[0].scq);
+		cqe = rnicpair_take(&p->side[0], p->side[0].scq);
 		assert_int_equal(cqe.wr_id, i);
 		assert_int_equal(cqe.status, USIW_WC_SUCCESS);
 	}
-	assert_true(rnicpair_is_filled(p.side[1].buf, LEN * CNT, 3));
-	expect_flushed(&p, &p.side[1], p.side[1].rcq, CNT, 1);
-	rnicpair_wait_state(&p.side[0], RNIC_QPS_ERROR);
-	assert_int_equal(rnic_qp_state(p.side[1].qp), RNIC_QPS_ERROR);
-	assert_false(rnicpair_has_async(&p.side[0]));
-	assert_false(rnicpair_has_async(&p.side[1]));
-	rnicpair_close(&p);
+	assert_true(rnicpair_is_filled(p->side[1].buf, LEN * CNT, 3));
+	expect_flushed(p, &p->side[1], p->side[1].rcq, CNT, 1);
+	rnicpair_wait_state(&p->side[0], RNIC_QPS_ERROR);
+	assert_int_equal(rnic_qp_state(p->side[1].qp), RNIC_QPS_ERROR);
+	assert_false(rnicpair_has_async(&p->side[0]));
+	assert_false(rnicpair_has_async(&p->side[1]));
 }
 
 static void closing_waits_for_reads(void **state)
 {
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 	struct usiw_sge sge;
 
-	(void)state;
-	rnicpair_open(&p, &defaults);
-	sge = rnicpair_sge(&p.side[0], 0, 2u << 20);
-	rnicpair_fill(p.side[1].buf, 2u << 20, 9);
-	assert_int_equal(rnicpair_post(&p.side[0],
+	sge = rnicpair_sge(&p->side[0], 0, 2u << 20);
+	rnicpair_fill(p->side[1].buf, 2u << 20, 9);
+	assert_int_equal(rnicpair_post(&p->side[0],
 				       &(struct rnicpair_wr){
 					       .wr_id = 4,
 					       .opcode = USIW_WR_READ,
 					       .flags = USIW_SQE_SIGNALED,
 					       .sge = &sge,
 					       .sge_cnt = 1,
-					       .rkey = p.side[1].stag,
+					       .rkey = p->side[1].stag,
 					       .remote_addr = rnicpair_addr(
-						       &p.side[1], 0) }),
+						       &p->side[1], 0) }),
 			 0);
-	assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_CLOSING), 0);
-	assert_int_equal(rnicpair_take(&p.side[0], p.side[0].scq).status,
+	assert_int_equal(rnic_qp_modify(p->side[0].qp, RNIC_QPS_CLOSING), 0);
+	assert_int_equal(rnicpair_take(&p->side[0], p->side[0].scq).status,
 			 USIW_WC_SUCCESS);
-	assert_true(rnicpair_is_filled(p.side[0].buf, 2u << 20, 9));
-	rnicpair_wait_state(&p.side[0], RNIC_QPS_ERROR);
-	rnicpair_close(&p);
+	assert_true(rnicpair_is_filled(p->side[0].buf, 2u << 20, 9));
+	rnicpair_wait_state(&p->side[0], RNIC_QPS_ERROR);
 }
 
 /* ---- life after the end ------------------------------------------------- */
 
 static void a_reset_queue_connects_again(void **state)
 {
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 
-	(void)state;
-	rnicpair_open(&p, &defaults);
 	for (uint32_t round = 0; round < 5; round++) {
-		struct usiw_sge from = rnicpair_sge(&p.side[0], 0, 3000);
-		struct usiw_sge to = rnicpair_sge(&p.side[1], 0, 3000);
+		struct usiw_sge from = rnicpair_sge(&p->side[0], 0, 3000);
+		struct usiw_sge to = rnicpair_sge(&p->side[1], 0, 3000);
 		struct rnicpair_wr wr = { .wr_id = round,
 					  .opcode = USIW_WR_SEND,
 					  .flags = USIW_SQE_SIGNALED,
@@ -385,46 +356,45 @@ static void a_reset_queue_connects_again(void **state)
 					  .sge_cnt = 1 };
 		struct usiw_cqe cqe;
 
-		rnicpair_fill(p.side[0].buf, 3000, round);
-		assert_int_equal(rnicpair_post_recv(&p.side[1], round, &to, 1),
+		rnicpair_fill(p->side[0].buf, 3000, round);
+		assert_int_equal(rnicpair_post_recv(&p->side[1], round, &to, 1),
 				 0);
-		assert_int_equal(rnicpair_post(&p.side[0], &wr), 0);
-		cqe = rnicpair_take(&p.side[1], p.side[1].rcq);
+		assert_int_equal(rnicpair_post(&p->side[0], &wr), 0);
+		cqe = rnicpair_take(&p->side[1], p->side[1].rcq);
 		assert_int_equal(cqe.status, USIW_WC_SUCCESS);
 		assert_int_equal(cqe.wr_id, round);
-		assert_true(rnicpair_is_filled(p.side[1].buf, 3000, round));
-		assert_int_equal(rnicpair_take(&p.side[0], p.side[0].scq).wr_id,
-				 round);
+		assert_true(rnicpair_is_filled(p->side[1].buf, 3000, round));
+		assert_int_equal(
+			rnicpair_take(&p->side[0], p->side[0].scq).wr_id,
+			round);
 		/* Left in the queues: gone with the reset, or flushed. */
-		assert_int_equal(rnicpair_post_recv(&p.side[1], 77, &to, 1), 0);
-		assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_ERROR),
+		assert_int_equal(rnicpair_post_recv(&p->side[1], 77, &to, 1),
 				 0);
-		rnicpair_wait_state(&p.side[1], RNIC_QPS_ERROR);
-		assert_int_equal(rnicpair_take(&p.side[1], p.side[1].rcq).wr_id,
-				 77);
-		assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_IDLE),
+		assert_int_equal(rnic_qp_modify(p->side[0].qp, RNIC_QPS_ERROR),
 				 0);
-		assert_int_equal(rnic_qp_modify(p.side[1].qp, RNIC_QPS_IDLE),
+		rnicpair_wait_state(&p->side[1], RNIC_QPS_ERROR);
+		assert_int_equal(
+			rnicpair_take(&p->side[1], p->side[1].rcq).wr_id, 77);
+		assert_int_equal(rnic_qp_modify(p->side[0].qp, RNIC_QPS_IDLE),
 				 0);
-		assert_true(rnicpair_is_quiet(&p, &p.side[1], p.side[1].rcq));
-		rnicpair_connect(&p);
+		assert_int_equal(rnic_qp_modify(p->side[1].qp, RNIC_QPS_IDLE),
+				 0);
+		assert_true(rnicpair_is_quiet(p, p->side[1].rcq));
+		rnicpair_connect(p);
 	}
-	rnicpair_close(&p);
 }
 
 /* Rights are a connection's: the next one begins as a new QP does. */
 static void a_reset_queue_has_all_rights_again(void **state)
 {
-	struct rnicpair p;
-	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+	struct rnicpair *p = *state;
+	struct rnicpair_side *a = &p->side[0], *b = &p->side[1];
 	struct usiw_sge sge;
 	struct rnicpair_wr wr = { .opcode = USIW_WR_READ,
 				  .flags = USIW_SQE_SIGNALED,
 				  .sge = &sge,
 				  .sge_cnt = 1 };
 
-	(void)state;
-	rnicpair_open(&p, &defaults);
 	sge = rnicpair_sge(a, 0, 64);
 	wr.rkey = b->stag;
 	wr.remote_addr = rnicpair_addr(b, 0);
@@ -435,15 +405,14 @@ static void a_reset_queue_has_all_rights_again(void **state)
 				 round ? USIW_WC_SUCCESS
 				       : USIW_WC_REM_ACCESS_ERR);
 		for (int i = 0; i < 2 && !round; i++) {
-			struct rnic_qp *qp = p.side[i].qp;
+			struct rnic_qp *qp = p->side[i].qp;
 
 			assert_int_equal(rnic_qp_modify(qp, RNIC_QPS_ERROR), 0);
 			assert_int_equal(rnic_qp_modify(qp, RNIC_QPS_IDLE), 0);
 		}
 		if (!round)
-			rnicpair_connect(&p);
+			rnicpair_connect(p);
 	}
-	rnicpair_close(&p);
 }
 
 /* Work that waits when its QP is destroyed vanishes, and nobody touches it. */
@@ -453,7 +422,6 @@ static void destroy_leaves_no_completion_behind(void **state)
 	struct rnicpair p;
 	uint32_t events;
 
-	(void)state;
 	opt.sockbuf = 16384;
 	opt.has_crc = false;
 	for (int round = 0; round < 3; round++) {
@@ -486,7 +454,7 @@ static void destroy_leaves_no_completion_behind(void **state)
 		     done++)
 			assert_int_equal(cqe.status, USIW_WC_SUCCESS);
 		assert_true(done < 20);
-		assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].scq));
+		assert_true(rnicpair_is_quiet(&p, p.side[0].scq));
 		assert_false(rnicpair_peek(&p.side[0], p.side[0].rcq, &cqe));
 		/* The peer notices. */
 		while (rnic_qp_state(p.side[1].qp) == RNIC_QPS_RTS)
@@ -505,7 +473,6 @@ static void a_retired_queue_pair_keeps_its_number(void **state)
 	struct usiw_cqe cqe;
 	uint32_t num, events;
 
-	(void)state;
 	rnicpair_open_idle(&p, &opt);
 	old = rnicpair_qp_new(&p, 0);
 	num = rnic_qp_num(old);
@@ -555,7 +522,6 @@ static void receives_posted_beside_the_end_complete(void **state)
 	struct usiw_cqe cqe;
 	uint64_t end_ms;
 
-	(void)state;
 	opt.buf_len = 4096;
 	opt.max_wr = 16;
 	opt.cqe = 4096;
@@ -576,12 +542,12 @@ static void receives_posted_beside_the_end_complete(void **state)
 				atomic_fetch_add(&done_cnt, 1);
 		atomic_store(&is_over, true);
 		pthread_join(thread, NULL);
-		end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+		end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 		while (atomic_load(&done_cnt) < atomic_load(&posted_cnt)) {
 			if (rnicpair_peek(&racing.side[0], racing.side[0].rcq,
 					  &cqe))
 				atomic_fetch_add(&done_cnt, 1);
-			assert_true(rnicpair_ms() < end_ms);
+			assert_true(until_ms() < end_ms);
 		}
 		assert_false(rnicpair_peek(&racing.side[0], racing.side[0].rcq,
 					   &cqe));
@@ -594,19 +560,18 @@ static void receives_posted_beside_the_end_complete(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refuses_options_out_of_range),
-		cmocka_unit_test(gives_at_least_what_was_asked),
+		IDLE_PAIR_TEST(refuses_options_out_of_range),
+		IDLE_PAIR_TEST(gives_at_least_what_was_asked),
 		cmocka_unit_test(keeps_what_it_uses_from_being_destroyed),
 		cmocka_unit_test(allows_the_transitions_of_the_model),
-		cmocka_unit_test(idle_to_idle_changes_nothing),
-		cmocka_unit_test(query_tells_state_and_addresses),
-		cmocka_unit_test(
-			error_flushes_what_was_posted_before_any_stream),
-		cmocka_unit_test(error_ends_both_sides),
-		cmocka_unit_test(closing_carries_what_was_posted),
-		cmocka_unit_test(closing_waits_for_reads),
-		cmocka_unit_test(a_reset_queue_connects_again),
-		cmocka_unit_test(a_reset_queue_has_all_rights_again),
+		IDLE_PAIR_TEST(idle_to_idle_changes_nothing),
+		IDLE_PAIR_TEST(query_tells_state_and_addresses),
+		IDLE_PAIR_TEST(error_flushes_what_was_posted_before_any_stream),
+		PAIR_TEST(error_ends_both_sides),
+		PAIR_TEST(closing_carries_what_was_posted),
+		PAIR_TEST(closing_waits_for_reads),
+		PAIR_TEST(a_reset_queue_connects_again),
+		PAIR_TEST(a_reset_queue_has_all_rights_again),
 		cmocka_unit_test(destroy_leaves_no_completion_behind),
 		cmocka_unit_test(a_retired_queue_pair_keeps_its_number),
 		cmocka_unit_test(receives_posted_beside_the_end_complete),

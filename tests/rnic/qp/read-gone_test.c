@@ -3,11 +3,7 @@
  * The source of the peer's RDMA Reads is deregistered, registered anew,
  * invalidated, or a window that is closed, before they are all answered (U-14).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "qp/qp.h"
 #include "engine/engine.h"
@@ -127,8 +123,7 @@ static void lose_the_source(uint32_t before,
 	uint32_t stag, placed;
 
 	opt.sockbuf = 16384;
-	rnicpair_open_idle(&p, &opt);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &opt);
 	stag = type ? window_open(&p.side[0], type) : p.side[0].stag;
 	base = rnicpair_addr(&p.side[0], 100);
 	for (uint32_t i = 0; i < before; i++)
@@ -171,13 +166,11 @@ static void lose_the_source(uint32_t before,
 
 static void tells_how_far_the_read_came(void **state)
 {
-	(void)state;
 	lose_the_source(0, deregister, 0);
 }
 
 static void blames_no_work_of_ours(void **state)
 {
-	(void)state;
 	lose_the_source(0, waits_behind_the_answer, 0);
 }
 
@@ -193,11 +186,8 @@ static void blames_the_work_whose_memory_went(void **state)
 	struct rawpeer raw;
 	struct rnicpair p;
 
-	(void)state;
 	opt.sockbuf = 16384;
-	rnicpair_open_idle(&p, &opt);
-	rawpeer_join(&raw, &p, 0);
-	s = &p.side[0];
+	s = rawpeer_open(&raw, &p, &opt);
 	assert_int_equal(rnic_mr_reg(s->pd, s->buf, s->buf_len,
 				     rnicpair_addr(s, 0), 0, &mr),
 			 0);
@@ -223,25 +213,21 @@ static void blames_the_work_whose_memory_went(void **state)
 		assert_int_equal(cqe.status, id == 1 ? USIW_WC_LOC_PROT_ERR
 						     : USIW_WC_WR_FLUSH_ERR);
 	}
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 static void names_the_read_among_many(void **state)
 {
-	(void)state;
 	lose_the_source(3, deregister, 0);
 }
 
 static void ends_what_meets_a_new_registration(void **state)
 {
-	(void)state;
 	lose_the_source(0, register_anew, 0);
 }
 
 static void ends_what_a_closed_window_opened(void **state)
 {
-	(void)state;
 	lose_the_source(0, window_dealloc, RNIC_MW_TYPE_1);
 	lose_the_source(1, window_dealloc, RNIC_MW_TYPE_2);
 	lose_the_source(0, window_unbind, RNIC_MW_TYPE_1);
@@ -250,7 +236,6 @@ static void ends_what_a_closed_window_opened(void **state)
 
 static void ends_what_reads_an_invalidated_region(void **state)
 {
-	(void)state;
 	lose_the_source(0, region_invalidate, 0);
 	lose_the_source(2, region_invalidate, 0);
 }
@@ -274,7 +259,7 @@ static void irq_look(struct rnic_qp *qp, uint32_t *ret_cnt,
 static uint32_t lose_what_waits(uint32_t before)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	uint32_t cnt, submitted, stag;
 	struct rnicpair_side *s;
 	struct smpa_event ev;
@@ -283,9 +268,7 @@ static uint32_t lose_what_waits(uint32_t before)
 	struct rnic_mr *mr;
 
 	opt.sockbuf = 16384;
-	rnicpair_open_idle(&p, &opt);
-	s = &p.side[0];
-	rawpeer_join(&raw, &p, 0);
+	s = rawpeer_open(&raw, &p, &opt);
 	assert_int_equal(rnic_mr_reg(s->pd, s->buf + READ_LEN + 4096, 4096, 0,
 				     RNIC_ACCESS_REMOTE_READ, &mr),
 			 0);
@@ -295,7 +278,7 @@ static uint32_t lose_what_waits(uint32_t before)
 			     READ_LEN);
 	rawpeer_read(&raw, 8, 0, stag, 0, 100);
 	do {
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 		irq_look(s->qp, &cnt, &submitted);
 	} while (cnt < before + 1);
 	assert_int_equal(rnic_mr_dereg(mr), 0);
@@ -309,8 +292,7 @@ static uint32_t lose_what_waits(uint32_t before)
 		assert_int_equal(ev.term.msn, before + 1);
 		assert_int_equal(ev.term.read.src_stag, stag);
 	}
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 	return cnt - submitted;
 }
 
@@ -318,7 +300,6 @@ static void ends_what_waits_its_turn(void **state)
 {
 	uint32_t next_cnt = 0, later_cnt = 0;
 
-	(void)state;
 	for (uint32_t before = 1; before < 5; before++) {
 		uint32_t waiting = lose_what_waits(before);
 

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* ring-mem.c: rings in memory of ours and of the caller's, and between; and
  * queues whose entries are all in memory that was lent. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -76,9 +71,8 @@ static void swaps_between_ours_and_lent(void **state)
 		{ false, 7, 0 },   { true, 7, 0 },	 { false, 7, 0 },
 		{ false, 300, 0 },
 	};
-	size_t step_cnt = sizeof(steps) / sizeof(steps[0]);
+	size_t step_cnt = ARRAY_LEN(steps);
 
-	(void)state;
 	/* begun in ours, begun in what is lent */
 	for (int kind = 0; kind < 2; kind++) {
 		struct rnic_shm shm;
@@ -135,7 +129,6 @@ static void stays_where_it_is_for_as_many_slots(void **state)
 	struct usiw_ring ring = { 0 };
 	const void *slots;
 
-	(void)state;
 	rnic_shm_init(&shm);
 	assert_int_equal(rnic_ring_alloc(&ring, &mem, 8, STRIDE, NULL), 0);
 	slots = ring.slots;
@@ -156,7 +149,6 @@ static void a_ring_that_never_was_ends(void **state)
 	const struct usiw_ring none = { 0 };
 	struct usiw_ring ring = { 0 };
 
-	(void)state;
 	rnic_shm_init(&shm);
 	rnic_ring_free(&none, &none_mem);
 	assert_true(rnic_shm_is_empty(&shm));
@@ -271,13 +263,12 @@ static void work_goes_through_what_was_lent(void **state)
 	struct rnicpair_side *b = &p.side[1];
 	uint64_t id = 0;
 
-	(void)state;
 	opt.srq_wr = 4;
 	rnicpair_open_idle(&p, &opt);
 	lent_open(&p, 0, &lent[0]);
 	lent_open(&p, 1, &lent[1]);
 	rnicpair_connect(&p);
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
 		uint32_t size = sizes[i] ? sizes[i] : 30;
 		void *cq = sizes[i] ? lend(rnic_cq_slots_size(size)) : NULL;
 		void *srq = sizes[i] ? lend(rnic_srq_slots_size(size, 2))

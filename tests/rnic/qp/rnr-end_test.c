@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* rnr.c: a QP, its peer or its memory goes while Sends are held. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -108,7 +104,7 @@ static void end_while_keeping(enum ending ending, bool has_srq)
 		cqe = rnicpair_take(side, side->rcq);
 		assert_int_equal(cqe.status, USIW_WC_WR_FLUSH_ERR);
 	}
-	assert_true(rnicpair_is_quiet(&p, side, side->rcq));
+	assert_true(rnicpair_is_quiet(&p, side->rcq));
 	if (raw.stream)
 		rawpeer_close(&raw);
 	rnicpair_close(&p);
@@ -116,7 +112,6 @@ static void end_while_keeping(enum ending ending, bool has_srq)
 
 static void every_end_drops_what_is_held(void **state)
 {
-	(void)state;
 	for (int ending = 0; ending < END_CNT; ending++)
 		for (int has_srq = 0; has_srq < 2; has_srq++)
 			end_while_keeping((enum ending)ending, has_srq);
@@ -138,7 +133,7 @@ static void fin_behind_a_held_message(bool is_in_time)
 	wait_for(is_rnr, side);
 	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
 	if (is_in_time) {
-		assert_true(rnicpair_is_quiet(&p, side, side->rcq));
+		assert_true(rnicpair_is_quiet(&p, side->rcq));
 		assert_int_equal(rnic_qp_state(side->qp), RNIC_QPS_RTS);
 		post_recv(side, 1, 0, 100);
 		assert_int_equal(rnicpair_take(side, side->rcq).status,
@@ -149,13 +144,11 @@ static void fin_behind_a_held_message(bool is_in_time)
 		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_TERMINATE);
 		rnicpair_wait_state(side, RNIC_QPS_TERMINATE);
 	}
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 static void the_last_word_is_heard(void **state)
 {
-	(void)state;
 	fin_behind_a_held_message(true);
 	fin_behind_a_held_message(false);
 }
@@ -166,10 +159,9 @@ static void a_closed_peer_is_waited_for_with_limit(void **state)
 	struct rnicpair p;
 	struct rnicpair_side *side = &p.side[0];
 	struct rawpeer raw;
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	bool has_limit = false;
 
-	(void)state;
 	rnicpair_open_idle(&p, &defaults);
 	side->qp->rnr_ns = UINT64_MAX;
 	rawpeer_join(&raw, &p, 0);
@@ -178,21 +170,20 @@ static void a_closed_peer_is_waited_for_with_limit(void **state)
 	assert_int_equal(limit_ns(side), 0);
 	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
 	while (!has_limit) {
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 		rnic_cq_progress(side->rcq);
 		has_limit = limit_ns(side) != 0;
 	}
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /* By the completion thread alone: nobody polls. */
 static void wait_error_unpolled(struct rnicpair_side *side)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 
 	while (rnic_qp_state(side->qp) != RNIC_QPS_ERROR) {
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 		usleep(1000);
 	}
 }
@@ -200,23 +191,21 @@ static void wait_error_unpolled(struct rnicpair_side *side)
 /* What is not read cannot say that it is gone: epoll does. */
 static void a_reset_behind_full_memory_is_seen(void **state)
 {
-	struct rnicpair p;
-	struct rnicpair_side *b = &p.side[1];
+	struct rnicpair *p = *state;
+	struct rnicpair_side *b = &p->side[1];
 	struct linger linger = { .l_onoff = 1, .l_linger = 0 };
 
-	(void)state;
-	rnicpair_open(&p, &defaults);
-	post_send(&p.side[0], 1, 0, 4u << 20);
+	post_send(&p->side[0], 1, 0, 4u << 20);
 	wait_for(is_full, b);
-	rnic_engine_lead(p.side[0].qp->engine);
-	assert_int_equal(setsockopt(p.side[0].qp->stream->source.fd, SOL_SOCKET,
-				    SO_LINGER, &linger, sizeof(linger)),
+	rnic_engine_lead(p->side[0].qp->engine);
+	assert_int_equal(setsockopt(p->side[0].qp->stream->source.fd,
+				    SOL_SOCKET, SO_LINGER, &linger,
+				    sizeof(linger)),
 			 0);
-	rnic_stream_abort(p.side[0].qp->stream);
-	rnic_engine_unlead(p.side[0].qp->engine);
+	rnic_stream_abort(p->side[0].qp->stream);
+	rnic_engine_unlead(p->side[0].qp->engine);
 	wait_error_unpolled(b);
 	assert_false(is_rnr(b));
-	rnicpair_close(&p);
 }
 
 /* Behind the FIN nothing is read.  epoll reports the RST until the socket is
@@ -227,9 +216,7 @@ static void a_reset_behind_the_fin_is_seen(void **state)
 	struct rnicpair_side *side = &p.side[0];
 	struct rawpeer raw;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &defaults);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
 	wait_for(is_rnr, side);
 	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
@@ -250,10 +237,8 @@ static void an_overrun_ends_the_delivery(void **state)
 	struct rnicpair_side *side = &p.side[0];
 	struct rawpeer raw;
 
-	(void)state;
 	opt.cqe = 1;
-	rnicpair_open_idle(&p, &opt);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &opt);
 	for (int i = 0; i < 5; i++)
 		rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
 	wait_for(is_rnr, side);
@@ -265,8 +250,7 @@ static void an_overrun_ends_the_delivery(void **state)
 	assert_false(is_rnr(side));
 	assert_int_equal(rnicpair_take(side, side->rcq).status,
 			 USIW_WC_SUCCESS);
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /* In a child, where no handler of cmocka's is in front of ours. */
@@ -277,8 +261,7 @@ static void unmapped_child(void)
 	struct rawpeer raw;
 	struct usiw_sge sge;
 
-	rnicpair_open_idle(&p, &defaults);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &defaults);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
 	wait_for(is_rnr, side);
 	must(mprotect(side->buf, side->buf_len, PROT_NONE) == 0);
@@ -295,7 +278,6 @@ static void unmapped_memory_refuses_what_is_held(void **state)
 	pid_t child = fork();
 	int status;
 
-	(void)state;
 	if (child == 0)
 		unmapped_child();
 	assert_int_equal(waitpid(child, &status, 0), child);
@@ -310,14 +292,12 @@ static void a_region_goes_while_something_is_held(void **state)
 	struct rawpeer raw;
 	struct usiw_cqe cqe;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &defaults);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
 	wait_for(is_rnr, side);
 	assert_int_equal(rnic_mr_dereg(side->mr), 0);
 	side->mr = NULL;
-	assert_true(rnicpair_is_quiet(&p, side, side->rcq));
+	assert_true(rnicpair_is_quiet(&p, side->rcq));
 	assert_int_equal(rnic_qp_state(side->qp), RNIC_QPS_RTS);
 	post_recv(side, 8, 0, 100);
 	cqe = rnicpair_take(side, side->rcq);
@@ -325,8 +305,7 @@ static void a_region_goes_while_something_is_held(void **state)
 	assert_int_equal(cqe.status, USIW_WC_LOC_PROT_ERR);
 	assert_int_equal(rawpeer_event(&raw).term.fault.value,
 			 SMPA_F_DDP_LOCAL);
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /* A Send of which a part is held, and the FIN where the rest is due: there is
@@ -338,25 +317,22 @@ static void half_a_message_is_not_waited_for(void **state)
 		0, 26, 0x01, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 	};
 	struct rnicpair_options opt = defaults;
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	enum rnic_qp_state qp_state = RNIC_QPS_RTS;
 	struct rawpeer raw;
 	struct rnicpair p;
 
-	(void)state;
 	opt.has_crc = false;
-	rnicpair_open_idle(&p, &opt);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &opt);
 	assert_int_equal(write(raw.fd, front, sizeof(front)), sizeof(front));
 	wait_for(is_rnr, &p.side[0]);
 	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
 	while (qp_state == RNIC_QPS_RTS) {
-		assert_true(rnicpair_ms() < end_ms);
+		assert_true(until_ms() < end_ms);
 		qp_state = rnic_qp_state(p.side[0].qp);
 	}
 	assert_int_equal(qp_state, RNIC_QPS_ERROR);
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 int main(void)
@@ -368,7 +344,7 @@ int main(void)
 		cmocka_unit_test(the_last_word_is_heard),
 		cmocka_unit_test(half_a_message_is_not_waited_for),
 		cmocka_unit_test(a_closed_peer_is_waited_for_with_limit),
-		cmocka_unit_test(a_reset_behind_full_memory_is_seen),
+		PAIR_TEST(a_reset_behind_full_memory_is_seen),
 		cmocka_unit_test(a_reset_behind_the_fin_is_seen),
 		cmocka_unit_test(an_overrun_ends_the_delivery),
 		cmocka_unit_test(a_region_goes_while_something_is_held),

@@ -3,11 +3,7 @@
 #ifndef RNR_FIXTURE_H
 #define RNR_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <unistd.h>
 
@@ -66,10 +62,10 @@ static inline uint64_t limit_ns(struct rnicpair_side *side)
 static inline void wait_for(bool (*is_so)(struct rnicpair_side *),
 			    struct rnicpair_side *side)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 
 	while (!is_so(side)) {
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 		rnic_cq_progress(side->rcq);
 		usleep(100);
 	}

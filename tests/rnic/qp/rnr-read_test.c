@@ -5,11 +5,7 @@
  * larger here than what TCP keeps, so that a READ is not answered before the
  * peer reads.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -128,7 +124,7 @@ static void order_run(const struct order *row)
 	if (row->has_fin)
 		assert_int_equal(shutdown(w.raw.fd, SHUT_WR), 0);
 	wait_for(row->has_fin ? has_peer_fin : is_rnr, w.side);
-	assert_true(rnicpair_is_quiet(&w.p, w.side, w.side->rcq));
+	assert_true(rnicpair_is_quiet(&w.p, w.side->rcq));
 	/* It is the READ's time, not that of a missing receive. */
 	assert_int_equal(limit_ns(w.side), 0);
 	take_response(&w);
@@ -149,8 +145,7 @@ static void order_run(const struct order *row)
 
 static void an_invalidation_waits_for_reads(void **state)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
+	for (size_t i = 0; i < ARRAY_LEN(orders); i++)
 		order_run(&orders[i]);
 }
 
@@ -159,7 +154,6 @@ static void what_does_not_need_it_is_not_waited_for(void **state)
 {
 	struct world w;
 
-	(void)state;
 	world_open(&w, true, false);
 	post_recv(w.side, 0, READ_LEN, 100);
 	rawpeer_read(&w.raw, 1, 0, w.side->stag, rnicpair_addr(w.side, 0),
@@ -177,7 +171,6 @@ static void the_receive_has_its_time_afterwards(void **state)
 {
 	struct world w;
 
-	(void)state;
 	world_open(&w, true, false);
 	rawpeer_read(&w.raw, 1, 0, w.stag, 0, READ_LEN);
 	send_inv(&w, 8);
@@ -198,7 +191,6 @@ static void an_acknowledgement_goes_first(void **state)
 {
 	struct world w;
 
-	(void)state;
 	world_open(&w, true, false);
 	post_recv(w.side, 0, READ_LEN, 100);
 	/* All of it before the first answer. */
@@ -219,7 +211,6 @@ static void full_memory_does_not_wait(void **state)
 {
 	struct world w;
 
-	(void)state;
 	world_open(&w, true, false);
 	post_recv(w.side, 0, READ_LEN, 100);
 	rawpeer_read(&w.raw, 1, 0, w.stag, 0, READ_LEN);
@@ -240,7 +231,6 @@ static void both_sides_at_once(void **state)
 	struct rnic_mw *mw[2];
 	struct rnicpair p;
 
-	(void)state;
 	opt.sockbuf = SOCKBUF;
 	rnicpair_open(&p, &opt);
 	for (int i = 0; i < 2; i++) {

@@ -22,7 +22,6 @@ static void the_retry_time_is_what_the_peers_told(void **state)
 	};
 	struct rnicpair p;
 
-	(void)state;
 	rnicpair_open_idle(&p, &(struct rnicpair_options)RNICPAIR_OPTIONS_INIT);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		print_message("%s\n", rows[i].name);
@@ -42,7 +41,6 @@ static void with_a_manager_it_is_the_setting_or_for_ever(void **state)
 	struct rnicpair p;
 	struct rnic_qp *qp;
 
-	(void)state;
 	rnicpair_open_idle(&p, &(struct rnicpair_options)RNICPAIR_OPTIONS_INIT);
 	qp = p.side[0].qp;
 	assert_true(qp->rnr_full_ns == UINT64_MAX);

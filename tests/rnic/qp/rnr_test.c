@@ -4,11 +4,7 @@
  * how it ends when none comes.  Time is long here but where a test is about
  * its end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -24,8 +20,7 @@
 
 static uint8_t octets[300000];
 
-/* ---- an unexpected peer sends, the receive comes late
- * --------------------------- */
+/* ---- an unexpected peer sends, the receive comes late ------------------- */
 
 struct late {
 	const char *name;
@@ -129,13 +124,13 @@ static void late_run(const struct late *row, bool has_crc)
 	msg.stag = rnic_mw_stag(mw) ^ (row->has_bad_stag ? 0x100 : 0);
 	rawpeer_send(&raw, &msg);
 	wait_for(is_rnr, side);
-	assert_true(rnicpair_is_quiet(&p, side, side->rcq));
+	assert_true(rnicpair_is_quiet(&p, side->rcq));
 	sge = rnicpair_sge(side, 0, row->room);
 	sge.lkey ^= row->has_bad_key ? 0x100 : 0;
 	assert_int_equal(rnicpair_post_recv(side, 77, &sge, 1), 0);
 	late_check(row, side, &raw, msg.stag);
 	assert_false(is_rnr(side));
-	assert_true(rnicpair_is_quiet(&p, side, side->rcq));
+	assert_true(rnicpair_is_quiet(&p, side->rcq));
 	assert_false(rnicpair_has_async(side));
 	rawpeer_close(&raw);
 	assert_int_equal(rnic_mw_dealloc(mw), 0);
@@ -145,8 +140,7 @@ static void late_run(const struct late *row, bool has_crc)
 
 static void a_late_receive_is_as_good(void **state)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(lates) / sizeof(lates[0]); i++)
+	for (size_t i = 0; i < ARRAY_LEN(lates); i++)
 		for (int has_crc = 0; has_crc < 2; has_crc++)
 			late_run(&lates[i], has_crc);
 }
@@ -166,11 +160,11 @@ static void no_receive(uint64_t rnr_ms, uint32_t len)
 	rnicpair_open_idle(&p, &defaults);
 	side->qp->rnr_ns = rnr_ms * NS_PER_MS;
 	rawpeer_join(&raw, &p, 0);
-	began_ms = rnicpair_ms();
+	began_ms = until_ms();
 	rawpeer_send_octets(&raw, SMPA_OP_SEND_SE, octets, len);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 1);
 	ev = rawpeer_event(&raw);
-	assert_true(rnicpair_ms() - began_ms >= rnr_ms);
+	assert_true(until_ms() - began_ms >= rnr_ms);
 	assert_int_equal(ev.type, SMPA_EV_TERMINATE);
 	assert_int_equal(ev.term.fault.value, SMPA_F_DDP_U_NO_BUFFER);
 	assert_true(ev.term.has_ddp);
@@ -183,15 +177,13 @@ static void no_receive(uint64_t rnr_ms, uint32_t len)
 	post_recv(side, 5, 0, 100);
 	assert_int_equal(rnicpair_take(side, side->rcq).status,
 			 USIW_WC_WR_FLUSH_ERR);
-	assert_true(rnicpair_is_quiet(&p, side, side->rcq));
+	assert_true(rnicpair_is_quiet(&p, side->rcq));
 	assert_false(rnicpair_has_async(side));
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 static void the_time_ends(void **state)
 {
-	(void)state;
 	no_receive(0, 8);
 	no_receive(60, 8);
 	no_receive(60, 100000);
@@ -200,34 +192,32 @@ static void the_time_ends(void **state)
 /* The sender's side of it. */
 static void the_sender_sees_rnr(void **state)
 {
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 	uint64_t id;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	p.side[1].qp->rnr_ns = 50 * NS_PER_MS;
-	rnicpair_connect(&p);
+	p->side[1].qp->rnr_ns = 50 * NS_PER_MS;
+	rnicpair_connect(p);
 	/* Its time begins when all is posted, however long that takes. */
-	rnic_engine_lead(p.side[1].qp->engine);
-	post_send(&p.side[0], 1, 0, 8);
-	assert_int_equal(rnicpair_take(&p.side[0], p.side[0].scq).status,
+	rnic_engine_lead(p->side[1].qp->engine);
+	post_send(&p->side[0], 1, 0, 8);
+	assert_int_equal(rnicpair_take(&p->side[0], p->side[0].scq).status,
 			 USIW_WC_SUCCESS);
 	/* TCP took it; the one that is under way learns of it.  There always is
 	 * one, however fast the peer drops octets behind the end. */
 	for (id = 2; id < 60; id++)
-		post_send(&p.side[0], id, 0, 1u << 20);
-	rnic_engine_unlead(p.side[1].qp->engine);
+		post_send(&p->side[0], id, 0, 1u << 20);
+	rnic_engine_unlead(p->side[1].qp->engine);
 	for (;;) {
-		struct usiw_cqe cqe = rnicpair_take(&p.side[0], p.side[0].scq);
+		struct usiw_cqe cqe =
+			rnicpair_take(&p->side[0], p->side[0].scq);
 
 		if (cqe.status == USIW_WC_SUCCESS) {
-			post_send(&p.side[0], id++, 0, 1u << 20);
+			post_send(&p->side[0], id++, 0, 1u << 20);
 			continue;
 		}
 		assert_int_equal(cqe.status, USIW_WC_RNR_RETRY_EXC_ERR);
 		break;
 	}
-	rnicpair_close(&p);
 }
 
 /* The peer does not close after our TERMINATE: the drain limit stands, though
@@ -240,22 +230,20 @@ static void a_peer_that_stays_is_left(void **state)
 	struct rawpeer raw;
 	bool is_gone = false;
 
-	(void)state;
 	rnicpair_open_idle(&p, &defaults);
 	side->qp->rnr_ns = 20 * NS_PER_MS;
 	rawpeer_join(&raw, &p, 0);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 8);
 	assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_TERMINATE);
-	end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	while (!is_gone) {
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 		usleep(1000); /* the completion thread's work */
 		rnic_engine_lead(side->qp->engine);
 		is_gone = LIST_EMPTY(&side->qp->engine->sources);
 		rnic_engine_unlead(side->qp->engine);
 	}
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /* ---- order -------------------------------------------------------------- */
@@ -267,20 +255,18 @@ static void two_messages_take_two_receives(void **state)
 	struct rawpeer raw;
 	uint64_t first_ns;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &defaults);
 	rnicpair_fill(octets, 100, 1);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 100);
 	rnicpair_fill(octets, 200, 2);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 200);
 	wait_for(is_rnr, side);
 	first_ns = limit_ns(side);
-	assert_true(rnicpair_is_quiet(&p, side, side->rcq));
+	assert_true(rnicpair_is_quiet(&p, side->rcq));
 	post_recv(side, 1, 0, 1000);
 	assert_int_equal(rnicpair_take(side, side->rcq).byte_len, 100);
 	assert_true(rnicpair_is_filled(side->buf, 100, 1));
-	assert_true(rnicpair_is_quiet(&p, side, side->rcq));
+	assert_true(rnicpair_is_quiet(&p, side->rcq));
 	assert_true(is_rnr(side));
 	/* The next one has its own time. */
 	assert_true(limit_ns(side) > first_ns);
@@ -294,8 +280,7 @@ static void two_messages_take_two_receives(void **state)
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 10);
 	assert_int_equal(rnicpair_take(side, side->rcq).wr_id, 3);
 	assert_false(is_rnr(side));
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /*
@@ -319,7 +304,7 @@ static void overfill(uint32_t cnt, uint32_t len, bool has_crc)
 	for (uint32_t i = 0; i < cnt; i++)
 		post_send(a, i, i * 512, len);
 	wait_for(is_full, b);
-	assert_true(rnicpair_is_quiet(&p, b, b->rcq));
+	assert_true(rnicpair_is_quiet(&p, b->rcq));
 	for (uint32_t i = 0; i < cnt; i++) {
 		struct usiw_cqe cqe;
 
@@ -337,7 +322,6 @@ static void overfill(uint32_t cnt, uint32_t len, bool has_crc)
 
 static void what_cannot_be_held_waits_in_tcp(void **state)
 {
-	(void)state;
 	for (int has_crc = 0; has_crc < 2; has_crc++) {
 		overfill(1, 1000000, has_crc);
 		overfill(10, 100000, has_crc);
@@ -370,7 +354,6 @@ static void full_memory_ends(uint64_t ns, uint64_t full_ns)
 
 static void full_memory_ends_in_time(void **state)
 {
-	(void)state;
 	full_memory_ends(80 * NS_PER_MS, UINT64_MAX);
 	full_memory_ends(UINT64_MAX, 80 * NS_PER_MS);
 }
@@ -388,7 +371,6 @@ static void place_takes_the_limit_away(void **state)
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
 
-	(void)state;
 	opt.sockbuf = 32768;
 	rnicpair_open_idle(&p, &opt);
 	b->qp->rnr_ns = UINT64_MAX;
@@ -468,7 +450,6 @@ static void reads_and_writes_pass(bool has_crc)
 
 static void what_stands_behind_goes_on(void **state)
 {
-	(void)state;
 	reads_and_writes_pass(true);
 	reads_and_writes_pass(false);
 }
@@ -478,11 +459,11 @@ static void what_stands_behind_goes_on(void **state)
 /* Of those who send, nobody is behind: what they have sent is held. */
 static void wait_heard(struct rnic_qp *from, struct rnic_qp *to)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	uint64_t sent, heard;
 
 	do {
-		must(rnicpair_ms() < end_ms);
+		must(until_ms() < end_ms);
 		usleep(100);
 		rnic_engine_lead(from->engine);
 		sent = smpa_conn_counters(from->stream->conn)->tx_fpdu;
@@ -501,7 +482,6 @@ static void shared_receives_go_round(void **state)
 	struct rnic_qp *other[2];
 	uint32_t nums[2], got[2] = { 0, 0 }, events;
 
-	(void)state;
 	opt.srq_wr = 16;
 	rnicpair_open(&p, &opt);
 	other[0] = rnicpair_qp_new(&p, 0);
@@ -524,7 +504,7 @@ static void shared_receives_go_round(void **state)
 				 USIW_WC_SUCCESS);
 	wait_heard(a->qp, b->qp);
 	wait_heard(other[0], other[1]);
-	assert_true(rnicpair_is_quiet(&p, b, b->rcq));
+	assert_true(rnicpair_is_quiet(&p, b->rcq));
 	for (int i = 0; i < 8; i++) {
 		struct usiw_cqe cqe;
 
@@ -553,7 +533,6 @@ static void one_bad_qp_does_not_stop_the_others(void **state)
 	struct rnic_qp *other[2];
 	uint32_t events, bad = 0, good = 0;
 
-	(void)state;
 	opt.srq_wr = 16;
 	rnicpair_open(&p, &opt);
 	other[0] = rnicpair_qp_new(&p, 0);
@@ -569,7 +548,7 @@ static void one_bad_qp_does_not_stop_the_others(void **state)
 			rnicpair_post_qp(a, i < 2 ? a->qp : other[0], &wr), 0);
 	}
 	wait_for(is_rnr, b);
-	assert_true(rnicpair_is_quiet(&p, b, b->rcq));
+	assert_true(rnicpair_is_quiet(&p, b->rcq));
 	for (int i = 0; i < 3; i++)
 		post_recv(b, 1, 0, 10);
 	for (int i = 0; i < 3; i++) {
@@ -663,14 +642,13 @@ static void by_chance(bool has_crc, bool has_srq, size_t recv_max)
 	}
 	pthread_join(poster, NULL);
 	assert_false(is_rnr(b));
-	assert_true(rnicpair_is_quiet(&p, b, b->rcq));
+	assert_true(rnicpair_is_quiet(&p, b->rcq));
 	tcpfake_remove();
 	rnicpair_close(&p);
 }
 
 static void receives_come_at_any_time(void **state)
 {
-	(void)state;
 	for (int mode = 0; mode < 4; mode++) {
 		by_chance(mode & 1, mode & 2, 0);
 		by_chance(mode & 1, mode & 2, 9000);
@@ -682,7 +660,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_late_receive_is_as_good),
 		cmocka_unit_test(the_time_ends),
-		cmocka_unit_test(the_sender_sees_rnr),
+		IDLE_PAIR_TEST(the_sender_sees_rnr),
 		cmocka_unit_test(a_peer_that_stays_is_left),
 		cmocka_unit_test(two_messages_take_two_receives),
 		cmocka_unit_test(what_cannot_be_held_waits_in_tcp),

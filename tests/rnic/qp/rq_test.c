@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* rq.c: which receive a message takes, how it is told, how it is flushed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -25,9 +21,7 @@ static void messages_take_receives_in_order(void **state)
 	struct rnicpair p;
 	struct rawpeer raw;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &defaults);
 	for (uint64_t round = 0; round < 4; round++) {
 		for (uint64_t i = 0; i < 16; i++) {
 			struct usiw_sge sge =
@@ -55,8 +49,7 @@ static void messages_take_receives_in_order(void **state)
 						   i * 6001, (uint32_t)i));
 		}
 	}
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /*
@@ -68,8 +61,7 @@ static void takes_no_more_sges_than_fit(void **state)
 	static const uint32_t lies[] = { 2, RNIC_SGE_MAX, RNIC_SGE_MAX + 1,
 					 100000, UINT32_MAX };
 
-	(void)state;
-	for (size_t i = 0; i < 2 * sizeof(lies) / sizeof(lies[0]); i++) {
+	for (size_t i = 0; i < 2 * ARRAY_LEN(lies); i++) {
 		struct rnicpair_options opt = defaults;
 		struct rnicpair p;
 		struct rnicpair_side *side = &p.side[1];
@@ -95,8 +87,7 @@ static void takes_no_more_sges_than_fit(void **state)
 		cqe = rnicpair_take(side, side->rcq);
 		assert_int_equal(cqe.wr_id, 1);
 		assert_int_equal(cqe.status, USIW_WC_LOC_LEN_ERR);
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		rawpeer_close_both(&raw, &p);
 	}
 }
 
@@ -108,10 +99,8 @@ static void scatters_over_the_list(void **state)
 	struct rawpeer raw;
 	struct usiw_sge sge[5];
 
-	(void)state;
 	opt.max_sge = 5;
-	rnicpair_open_idle(&p, &opt);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &opt);
 	for (size_t len = 0; len <= 111; len++) {
 		uint8_t *buf = p.side[0].buf;
 		size_t done = 0;
@@ -143,8 +132,7 @@ static void scatters_over_the_list(void **state)
 			done += piece;
 		}
 	}
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 struct bad_receive {
@@ -166,7 +154,6 @@ static const struct bad_receive bad_receives[] = {
 
 static void wrong_receives_are_told(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad_receives) / sizeof(*bad_receives);
 	     i++) {
 		const struct bad_receive *bad = &bad_receives[i];
@@ -176,8 +163,7 @@ static void wrong_receives_are_told(void **state)
 		struct smpa_event ev;
 		struct usiw_cqe cqe;
 
-		rnicpair_open_idle(&p, &defaults);
-		rawpeer_join(&raw, &p, 0);
+		rawpeer_open(&raw, &p, &defaults);
 		sge = rnicpair_sge(&p.side[0], (4u << 20) - 999 - bad->lkey_xor,
 				   bad->len);
 		sge.lkey ^= bad->lkey_xor;
@@ -197,9 +183,8 @@ static void wrong_receives_are_told(void **state)
 			assert_int_equal(cqe.wr_id, id);
 			assert_int_equal(cqe.status, USIW_WC_WR_FLUSH_ERR);
 		}
-		assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].rcq));
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		assert_true(rnicpair_is_quiet(&p, p.side[0].rcq));
+		rawpeer_close_both(&raw, &p);
 	}
 }
 
@@ -207,7 +192,6 @@ static void wrong_receives_are_told(void **state)
  * first, and once. */
 static void a_message_half_arrived_is_flushed(void **state)
 {
-	(void)state;
 	for (int mode = 0; mode < 4; mode++) {
 		struct rnicpair_options opt = defaults;
 		struct rnicpair p;
@@ -224,8 +208,7 @@ static void a_message_half_arrived_is_flushed(void **state)
 
 		opt.has_crc = mode & 1;
 		opt.srq_wr = 0;
-		rnicpair_open_idle(&p, &opt);
-		rawpeer_join(&raw, &p, 0);
+		rawpeer_open(&raw, &p, &opt);
 		sge = rnicpair_sge(&p.side[0], 0, sizeof(octets));
 		for (uint64_t id = 0; id < 2; id++)
 			assert_int_equal(
@@ -271,7 +254,7 @@ static void a_message_half_arrived_is_flushed(void **state)
 			assert_int_equal(cqe.wr_id, id);
 			assert_int_equal(cqe.status, USIW_WC_WR_FLUSH_ERR);
 		}
-		assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].rcq));
+		assert_true(rnicpair_is_quiet(&p, p.side[0].rcq));
 		if (raw.stream)
 			rawpeer_close(&raw);
 		rnicpair_close(&p);

@@ -3,11 +3,7 @@
  * sq.c: every kind of work over a real connection, contents checked; order of
  * completions, fence, ORD; work requests that are wrong.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -24,7 +20,7 @@
 static const size_t lens[] = { 0,    1,	    8,	    127,      2048,   2049,
 			       4095, 65536, 100001, 1u << 20, MAX_LEN };
 
-#define LEN_CNT (sizeof(lens) / sizeof(lens[0]))
+#define LEN_CNT (ARRAY_LEN(lens))
 
 struct transfer {
 	const char *name;
@@ -123,7 +119,7 @@ static void carry_every_length(bool has_crc)
 
 	opt.has_crc = has_crc;
 	rnicpair_open(&p, &opt);
-	for (size_t i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
+	for (size_t i = 0; i < ARRAY_LEN(transfers); i++)
 		for (size_t j = 0; j < LEN_CNT; j++)
 			for (int from = 0; from < 2; from++)
 				transfer_one(&p, from, &transfers[i], lens[j],
@@ -135,13 +131,11 @@ static void carry_every_length(bool has_crc)
 
 static void carries_every_length_with_crc(void **state)
 {
-	(void)state;
 	carry_every_length(true);
 }
 
 static void carries_every_length_without_crc(void **state)
 {
-	(void)state;
 	carry_every_length(false);
 }
 
@@ -176,7 +170,7 @@ static void carry_odd_lists(bool has_crc)
 	opt.has_crc = has_crc;
 	opt.max_sge = 32;
 	rnicpair_open(&p, &opt);
-	for (size_t i = 0; i < sizeof(totals) / sizeof(totals[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(totals); i++) {
 		struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
 		size_t len = totals[i];
 		struct rnicpair_wr wr = { .wr_id = i,
@@ -208,7 +202,6 @@ static void carry_odd_lists(bool has_crc)
 
 static void carries_lists_of_odd_pieces(void **state)
 {
-	(void)state;
 	carry_odd_lists(true);
 	carry_odd_lists(false);
 }
@@ -219,7 +212,6 @@ static void takes_inline_data_at_posting(void **state)
 	uint8_t data[128];
 	struct rnicpair p;
 
-	(void)state;
 	rnicpair_open(&p, &opt);
 	for (uint32_t len = 1; len <= sizeof(data); len += 31) {
 		struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
@@ -249,7 +241,6 @@ static void completes_only_what_is_signaled(void **state)
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair p;
 
-	(void)state;
 	rnicpair_open(&p, &opt);
 	/* Three times round the ring: slots come back without completion. */
 	for (uint64_t i = 0; i < 3 * 64; i++) {
@@ -269,7 +260,7 @@ static void completes_only_what_is_signaled(void **state)
 		if (wr.flags)
 			assert_int_equal(rnicpair_take(a, a->scq).wr_id, i);
 	}
-	assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].scq));
+	assert_true(rnicpair_is_quiet(&p, p.side[0].scq));
 	rnicpair_close(&p);
 }
 
@@ -280,7 +271,6 @@ static void completes_in_posting_order(void **state)
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair p;
 
-	(void)state;
 	opt.ird = opt.ord = 3;
 	opt.cqe = 512;
 	opt.max_wr = 200;
@@ -335,7 +325,6 @@ static void keeps_reads_within_ord(void **state)
 	struct rnicpair p;
 	uint32_t most = 0;
 
-	(void)state;
 	opt.ird = opt.ord = 2;
 	rnicpair_open(&p, &opt);
 	for (uint64_t i = 0; i < 64; i++) {
@@ -374,10 +363,8 @@ static void asks_again_when_a_read_is_answered(void **state)
 	struct rawpeer raw;
 	struct rnicpair p;
 
-	(void)state;
 	opt.ird = opt.ord = 2;
-	rnicpair_open_idle(&p, &opt);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &opt);
 	for (uint64_t i = 0; i < 3; i++) {
 		struct usiw_sge sge = rnicpair_sge(&p.side[0], 0, 8);
 		struct rnicpair_wr wr = { .wr_id = i,
@@ -392,7 +379,7 @@ static void asks_again_when_a_read_is_answered(void **state)
 		ev[i] = rawpeer_event(&raw);
 		assert_int_equal(ev[i].type, SMPA_EV_READ);
 	}
-	assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].scq));
+	assert_true(rnicpair_is_quiet(&p, p.side[0].scq));
 	assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
 	for (int i = 0; i < 3; i++) {
 		rawpeer_respond(&raw, ev[i].read.sink_stag, ev[i].read.sink_to,
@@ -405,8 +392,7 @@ static void asks_again_when_a_read_is_answered(void **state)
 		}
 	}
 	assert_memory_equal(p.side[0].buf, "response", 8);
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /* A fenced WRITE carries what the READ before it has brought. */
@@ -416,7 +402,6 @@ static void fence_waits_for_reads(void **state)
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair p;
 
-	(void)state;
 	rnicpair_open(&p, &opt);
 	for (uint32_t i = 0; i < 50; i++) {
 		struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
@@ -504,8 +489,7 @@ static void wrong_work_fails_the_queue(void **state)
 {
 	static const uint8_t inline_data[8192];
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(bad_wrs) / sizeof(bad_wrs[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(bad_wrs); i++) {
 		const struct bad_wr *bad = &bad_wrs[i];
 		struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 		struct rnicpair p;
@@ -568,7 +552,7 @@ static void wrong_work_fails_the_queue(void **state)
 		rnicpair_wait_state(&p.side[1], RNIC_QPS_TERMINATE);
 		assert_int_equal(rnicpair_async(&p.side[1], &element),
 				 USIW_EVENT_QP_FATAL);
-		assert_true(rnicpair_is_quiet(&p, a, a->scq));
+		assert_true(rnicpair_is_quiet(&p, a->scq));
 		rnicpair_close(&p);
 	}
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* srq.c: sizes, limits and their event, receives shared by QPs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -28,16 +24,14 @@ static void gives_what_was_asked_or_refuses(void **state)
 		{ { .max_wr = 100, .max_sge = 3, .handle = 5 }, 0 },
 		{ { .max_wr = 7, .max_sge = max->max_srq_sge }, 0 },
 	};
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct rnic_srq_options opt = rows[i].opt, query;
 		struct rnic_srq *srq = NULL;
 		uint32_t events;
 
-		assert_int_equal(rnic_srq_create(p.side[0].pd, &opt, &srq),
+		assert_int_equal(rnic_srq_create(p->side[0].pd, &opt, &srq),
 				 rows[i].rc);
 		if (rows[i].rc) {
 			assert_null(srq);
@@ -51,11 +45,10 @@ static void gives_what_was_asked_or_refuses(void **state)
 		assert_int_equal(query.max_sge, opt.max_sge);
 		assert_int_equal(query.limit, 0);
 		assert_int_equal(rnic_srq_ring(srq)->depth, opt.max_wr);
-		assert_int_equal(rnic_pd_free(p.side[0].pd), -EBUSY);
+		assert_int_equal(rnic_pd_free(p->side[0].pd), -EBUSY);
 		assert_int_equal(rnic_srq_destroy(srq, &events), 0);
 		assert_int_equal(events, 0);
 	}
-	rnicpair_close(&p);
 }
 
 static void send_one(struct rnicpair *p)
@@ -76,7 +69,6 @@ static void limit_fires_once_when_it_is_undercut(void **state)
 	uint64_t element;
 	uint32_t async;
 
-	(void)state;
 	opt.srq_wr = 16;
 	rnicpair_open(&p, &opt);
 	for (uint64_t i = 0; i < 8; i++)
@@ -124,7 +116,6 @@ static void queue_outlives_one_of_its_pairs(void **state)
 	struct usiw_cqe cqe;
 	uint32_t seen = 0, async;
 
-	(void)state;
 	opt.srq_wr = 16;
 	rnicpair_open(&p, &opt);
 	qp[0] = rnicpair_qp_new(&p, 0);
@@ -150,7 +141,7 @@ static void queue_outlives_one_of_its_pairs(void **state)
 	/* Not flushed: they belong to the other as well. */
 	assert_int_equal(rnicpair_async(b, NULL),
 			 USIW_EVENT_QP_LAST_WQE_REACHED);
-	assert_true(rnicpair_is_quiet(&p, b, b->rcq));
+	assert_true(rnicpair_is_quiet(&p, b->rcq));
 	assert_int_equal(usiw_ring_used(rnic_srq_ring(b->srq)), 4);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(rnicpair_post_qp(&p.side[0], qp[0], &wr), 0);
@@ -170,8 +161,8 @@ static void keys_are_those_of_the_queues_domain(void **state)
 {
 	struct rnic_srq_options srq_opt = { .max_wr = 4, .max_sge = 1 };
 	struct rnic_qp_options opt = { .max_send_wr = 4, .max_send_sge = 1 };
-	struct rnicpair p;
-	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+	struct rnicpair *p = *state;
+	struct rnicpair_side *a = &p->side[0], *b = &p->side[1];
 	struct rnicpair_wr wr = { .opcode = USIW_WR_SEND, .sge_cnt = 1 };
 	struct usiw_sge from, to;
 	struct usiw_cqe cqe;
@@ -181,15 +172,13 @@ static void keys_are_those_of_the_queues_domain(void **state)
 	struct rnic_qp *qp;
 	uint32_t async;
 
-	(void)state;
-	rnicpair_open_idle(&p, &defaults);
 	assert_int_equal(rnic_pd_alloc(b->ctx, &pd), 0);
 	assert_int_equal(rnic_srq_create(b->pd, &srq_opt, &b->srq), 0);
 	opt.send_cq = b->scq;
 	opt.recv_cq = b->rcq;
 	opt.srq = b->srq;
 	assert_int_equal(rnic_qp_create(pd, &opt, &qp), 0);
-	rnicpair_join(&p, a->qp, qp);
+	rnicpair_join(p, a->qp, qp);
 	from = rnicpair_sge(a, 0, 50);
 	to = rnicpair_sge(b, 0, 50);
 	rnicpair_fill(a->buf, 50, 3);
@@ -220,7 +209,6 @@ static void keys_are_those_of_the_queues_domain(void **state)
 	assert_int_equal(rnic_mw_dealloc(mw), 0);
 	assert_int_equal(rnic_mr_dereg(mr), 0);
 	assert_int_equal(rnic_pd_free(pd), 0);
-	rnicpair_close(&p);
 }
 
 /* Grows and shrinks around what is posted, which keeps its order. */
@@ -234,10 +222,9 @@ static void resize_keeps_what_is_posted(void **state)
 	struct rnicpair p;
 	struct rnicpair_side *b = &p.side[1];
 
-	(void)state;
 	opt.srq_wr = 7;
 	rnicpair_open(&p, &opt);
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
 		while (posted - done < 5)
 			assert_int_equal(
 				rnicpair_post_recv(b, posted++, NULL, 0), 0);
@@ -275,7 +262,6 @@ static void last_wqe_comes_once(void **state)
 	struct rnicpair_side *b = &p.side[1];
 	uint64_t element;
 
-	(void)state;
 	opt.srq_wr = 4;
 	rnicpair_open(&p, &opt);
 	assert_int_equal(rnic_qp_modify(b->qp, RNIC_QPS_ERROR), 0);
@@ -292,10 +278,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(resize_keeps_what_is_posted),
 		cmocka_unit_test(last_wqe_comes_once),
-		cmocka_unit_test(gives_what_was_asked_or_refuses),
+		IDLE_PAIR_TEST(gives_what_was_asked_or_refuses),
 		cmocka_unit_test(limit_fires_once_when_it_is_undercut),
 		cmocka_unit_test(queue_outlives_one_of_its_pairs),
-		cmocka_unit_test(keys_are_those_of_the_queues_domain),
+		IDLE_PAIR_TEST(keys_are_those_of_the_queues_domain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

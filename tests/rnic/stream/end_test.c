@@ -4,11 +4,7 @@
  * the manager is told once, and the socket does not outlive it.
  */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,8 +43,7 @@ void __wrap_rnic_loop_note(uint64_t cm_ref, int status)
 	atomic_fetch_add(&told_cnt, 1);
 }
 
-/* ---- the stage: a QP with work in all stages, and an unexpected peer
- * ------------ */
+/* ---- the stage: a QP with work in all stages, and an unexpected peer ---- */
 
 struct stage {
 	struct rnicpair p;
@@ -111,8 +106,8 @@ static void stage_check_flushed(struct stage *st)
 		assert_int_equal(cqe.wr_id, i);
 		assert_int_equal(cqe.status, USIW_WC_WR_FLUSH_ERR);
 	}
-	assert_true(rnicpair_is_quiet(&st->p, st->s, st->s->scq));
-	assert_true(rnicpair_is_quiet(&st->p, st->s, st->s->rcq));
+	assert_true(rnicpair_is_quiet(&st->p, st->s->scq));
+	assert_true(rnicpair_is_quiet(&st->p, st->s->rcq));
 	assert_int_equal(atomic_load(&told_cnt), 1);
 }
 
@@ -128,10 +123,10 @@ static uint32_t streams_left(struct rnicpair_side *s)
 
 static void wait_streams_gone(struct rnicpair_side *s)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 
 	while (streams_left(s)) {
-		assert_true(rnicpair_ms() < end_ms);
+		assert_true(until_ms() < end_ms);
 		sched_yield();
 	}
 }
@@ -227,8 +222,7 @@ static const struct ending endings[] = {
 /* T-28 (RST), U-13 */
 static void each_ending_completes_everything_once(void **state)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
 		struct stage st;
 
 		print_message("%s\n", endings[i].name);
@@ -259,12 +253,11 @@ static void a_silent_peer_costs_no_more_than_the_limit(void **state)
 	uint64_t start_ms, spent_ms;
 	struct stage st;
 
-	(void)state;
 	stage_open(&st);
-	start_ms = rnicpair_ms();
+	start_ms = until_ms();
 	assert_int_equal(rnic_qp_modify(st.s->qp, RNIC_QPS_ERROR), 0);
 	wait_streams_gone(st.s);
-	spent_ms = rnicpair_ms() - start_ms;
+	spent_ms = until_ms() - start_ms;
 	assert_in_range(spent_ms, util_settings()->drain_ms / 2,
 			util_settings()->drain_ms + 5000);
 	rawpeer_close(&st.raw);
@@ -280,14 +273,12 @@ static void what_was_complete_arrives(void **state)
 	struct rawpeer raw;
 	uint32_t events;
 
-	(void)state;
 	opt.sockbuf = 0;
 	for (int round = 0; round < 20; round++) {
 		uint32_t got = 0;
 		struct smpa_event ev;
 
-		rnicpair_open_idle(&p, &opt);
-		rawpeer_join(&raw, &p, 0);
+		rawpeer_open(&raw, &p, &opt);
 		for (int i = 0; i < 20; i++) {
 			struct usiw_sge sge = rnicpair_sge(&p.side[0], 0, 9999);
 			struct rnicpair_wr wr = { .opcode = USIW_WR_SEND,
@@ -314,8 +305,7 @@ static void what_was_complete_arrives(void **state)
 		} while (ev.type == SMPA_EV_MESSAGE);
 		assert_int_equal(ev.type, SMPA_EV_CLOSED);
 		assert_int_equal(got, 20);
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		rawpeer_close_both(&raw, &p);
 	}
 }
 
@@ -378,14 +368,14 @@ static void half_post(struct rnicpair *p, uint64_t i, uint8_t opcode)
 /* The engine has seen the FIN. */
 static void half_wait_closed(struct rnicpair_side *s)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	bool is_seen = false;
 
 	while (!is_seen) {
 		rnic_engine_lead(s->ctx->engine);
 		is_seen = !s->qp->stream || s->qp->stream->has_peer_fin;
 		rnic_engine_unlead(s->ctx->engine);
-		assert_true(rnicpair_ms() < end_ms);
+		assert_true(until_ms() < end_ms);
 		sched_yield();
 	}
 }
@@ -395,7 +385,6 @@ static void what_was_asked_is_answered_behind_a_fin(void **state)
 	struct rawpeer raw;
 	struct rnicpair p;
 
-	(void)state;
 	half_open(&p, &raw);
 	for (uint64_t i = 0; i < HALF_CNT; i++)
 		rawpeer_read(&raw, 1, i << 32, p.side[0].stag,
@@ -413,7 +402,6 @@ static void what_was_posted_goes_out_behind_a_fin(void **state)
 	struct rawpeer raw;
 	struct rnicpair p;
 
-	(void)state;
 	for (int disconnects = 0; disconnects < 2; disconnects++) {
 		half_open(&p, &raw);
 		s = &p.side[0];
@@ -442,9 +430,8 @@ static void what_was_posted_goes_out_behind_a_fin(void **state)
  * beyond the limit. */
 static void a_half_that_does_not_read_is_bounded(void **state)
 {
-	(void)state;
 	for (int drips = 0; drips < 2; drips++) {
-		uint64_t start_ms = rnicpair_ms(), spent_ms;
+		uint64_t start_ms = until_ms(), spent_ms;
 		struct rawpeer raw;
 		struct rnicpair p;
 		uint8_t octets[64];
@@ -454,13 +441,12 @@ static void a_half_that_does_not_read_is_bounded(void **state)
 			half_post(&p, i, USIW_WR_SEND);
 		assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
 		while (rnic_qp_state(p.side[0].qp) != RNIC_QPS_ERROR) {
-			assert_true(rnicpair_ms() - start_ms <
-				    RNICPAIR_LIMIT_MS);
+			assert_true(until_ms() - start_ms < RNICPAIR_LIMIT_MS);
 			poll(NULL, 0, 10);
 			if (drips)
 				(void)!read(raw.fd, octets, sizeof(octets));
 		}
-		spent_ms = rnicpair_ms() - start_ms;
+		spent_ms = until_ms() - start_ms;
 		assert_true(spent_ms >= util_settings()->drain_ms);
 		half_end(&p, &raw, -ETIMEDOUT);
 	}
@@ -493,12 +479,9 @@ static void flushed_memory_is_not_sent(void **state)
 	uint32_t run = 0;
 	ssize_t len;
 
-	(void)state;
 	opt.has_crc = false; /* sent in place */
 	opt.cm_ref = 0;
-	rnicpair_open_idle(&p, &opt);
-	rawpeer_join(&raw, &p, 0);
-	s = &p.side[0];
+	s = rawpeer_open(&raw, &p, &opt);
 	memset(s->buf, 0x11, 60000);
 	for (uint64_t i = 0; i < 4; i++) {
 		struct usiw_sge sge = rnicpair_sge(s, 0, 60000);
@@ -518,8 +501,7 @@ static void flushed_memory_is_not_sent(void **state)
 			assert_true(run < 16);
 		}
 	}
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /* MPA-134: what may not be sent is not waited for. */
@@ -529,7 +511,6 @@ static void held_octets_do_not_delay_the_fin(void **state)
 	struct rnicpair_side *s;
 	struct rnicpair p;
 
-	(void)state;
 	held_open(&p);
 	s = &p.side[1];
 	assert_int_equal(rnic_qp_modify(s->qp, RNIC_QPS_ERROR), 0);
@@ -549,7 +530,6 @@ static void held_work_is_not_delayed_by_more(void **state)
 	struct rnicpair p;
 	uint64_t first_ns;
 
-	(void)state;
 	held_open(&p);
 	s = &p.side[1];
 	rnic_engine_lead(s->ctx->engine);
@@ -577,7 +557,6 @@ static void the_limit_is_for_peers_that_stall(void **state)
 	struct rnicpair p;
 	uint32_t msg_cnt = 0;
 
-	(void)state;
 	half_open(&p, &raw);
 	s = &p.side[0];
 	for (uint64_t i = 0; i < HALF_CNT; i++)
@@ -620,12 +599,10 @@ static void an_overrun_while_letting_go_is_told_once(void **state)
 	struct rnicpair_side *s = &p.side[0];
 	struct rawpeer raw;
 
-	(void)state;
 	opt.cqe = 1;
 	opt.sockbuf = 0;
 	atomic_store(&told_cnt, 0);
-	rnicpair_open_idle(&p, &opt);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &opt);
 	rnic_engine_lead(s->ctx->engine);
 	plan.fd = s->qp->stream->source.fd;
 	rnic_engine_unlead(s->ctx->engine);
@@ -658,8 +635,7 @@ static void an_overrun_while_letting_go_is_told_once(void **state)
 	assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_ERROR);
 	assert_int_equal(atomic_load(&told_cnt), 1);
 	assert_int_equal(usiw_ring_used(rnic_cq_ring(s->scq)), 1);
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /* MPA-134: it goes out at once when the first FPDU has come (T-55). */
@@ -669,9 +645,8 @@ static void held_work_goes_out_with_the_first_fpdu(void **state)
 	struct rnicpair p;
 	struct usiw_cqe cqe;
 
-	(void)state;
 	held_open(&p);
-	assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].rcq));
+	assert_true(rnicpair_is_quiet(&p, p.side[0].rcq));
 	wr.rkey = p.side[1].stag;
 	wr.remote_addr = rnicpair_addr(&p.side[1], 0);
 	assert_int_equal(rnicpair_post(&p.side[0], &wr), 0);
@@ -688,7 +663,6 @@ static void held_work_fails_by_name_in_the_end(void **state)
 	struct rnicpair p;
 	struct usiw_cqe cqe;
 
-	(void)state;
 	held_open(&p);
 	cqe = rnicpair_take(&p.side[1], p.side[1].scq);
 	assert_int_equal(cqe.wr_id, 7);
@@ -712,9 +686,7 @@ static void a_terminate_before_a_reset_is_heard(void **state)
 		.wr_id = 1, .opcode = USIW_WR_SEND, .sge = &sge, .sge_cnt = 1
 	};
 
-	(void)state;
-	rnicpair_open_idle(&p, &opt);
-	rawpeer_join(&raw, &p, 0);
+	rawpeer_open(&raw, &p, &opt);
 	sge = rnicpair_sge(side, 0, 100);
 	rnic_engine_lead(side->qp->engine);
 	smpa_conn_terminate(raw.conn,

@@ -4,11 +4,7 @@
  * fails at any call: the same result, or one completion each.
  */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -115,7 +111,6 @@ static void devices_count_their_traffic(void **state)
 {
 	const uint64_t payload = 2 * 100000 + SEND_CNT * SEND_LEN;
 
-	(void)state;
 	for (int has_crc = 0; has_crc < 2; has_crc++) {
 		const struct tcpfake_plan plan = { .fd = -1 };
 		struct rnic_device *lo = rnic_device_by_name("usiw_lo");
@@ -144,8 +139,7 @@ static void any_cut_gives_the_same_result(void **state)
 	static const size_t cuts[] = { 1,  2,  3,    5,	    17,	  18,
 				       20, 64, 1000, 16391, 70000 };
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(cuts); i++) {
 		/* 70000 octets go direct without CRC; less where each costs
 		 * a call. */
 		size_t bulk = cuts[i] < 64 ? 20000 : 200000;
@@ -164,7 +158,6 @@ static void any_cut_gives_the_same_result(void **state)
 
 static void waiting_often_changes_nothing(void **state)
 {
-	(void)state;
 	for (unsigned every = 2; every < 6; every++)
 		for (int has_crc = 0; has_crc < 2; has_crc++) {
 			struct tcpfake_plan plan = { .fd = -1,
@@ -178,7 +171,6 @@ static void waiting_often_changes_nothing(void **state)
 
 static void waiting_once_anywhere_changes_nothing(void **state)
 {
-	(void)state;
 	for (unsigned at = 1; at < 60; at++) {
 		struct tcpfake_plan plan = { .fd = -1,
 					     .eagain_at = at,
@@ -216,8 +208,8 @@ static void check_each_once(struct rnicpair *p)
 							       i * SEND_LEN,
 						       SEND_LEN, (uint32_t)i));
 	}
-	assert_true(rnicpair_is_quiet(p, a, a->scq));
-	assert_true(rnicpair_is_quiet(p, b, b->rcq));
+	assert_true(rnicpair_is_quiet(p, a->scq));
+	assert_true(rnicpair_is_quiet(p, b->rcq));
 }
 
 static int stream_fd(struct rnicpair_side *s)
@@ -264,7 +256,6 @@ static void failing_anywhere_completes_each_once(void **state)
 {
 	static const int errs[] = { ECONNRESET, EFAULT, EPIPE, ETIMEDOUT };
 
-	(void)state;
 	for (unsigned at = 1; at < 24; at++)
 		for (int mode = 0; mode < 4; mode++) {
 			struct tcpfake_plan plan = {
@@ -297,7 +288,6 @@ static void large_messages_are_placed_directly(void **state)
 	static const uint8_t opcodes[] = { USIW_WR_WRITE, USIW_WR_SEND,
 					   USIW_WR_READ };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(opcodes); i++) {
 		struct rnicpair_options opt = defaults;
 		struct smpa_counters cnt;
@@ -338,31 +328,27 @@ static void large_messages_are_placed_directly(void **state)
 
 static void idle_streams_hold_no_staging(void **state)
 {
-	struct rnicpair p;
+	struct rnicpair *p = *state;
 
-	(void)state;
-	rnicpair_open(&p, &defaults);
-	traffic_post(&p, 200000);
-	traffic_check(&p, 200000);
-	assert_true(rnicpair_is_quiet(&p, &p.side[0], p.side[0].scq));
+	traffic_post(p, 200000);
+	traffic_check(p, 200000);
+	assert_true(rnicpair_is_quiet(p, p->side[0].scq));
 	for (int i = 0; i < 2; i++) {
 		struct rnic_stream *stream;
 
-		rnic_engine_lead(p.side[i].ctx->engine);
-		stream = p.side[i].qp->stream;
+		rnic_engine_lead(p->side[i].ctx->engine);
+		stream = p->side[i].qp->stream;
 		assert_null(stream->rx_staging);
 		assert_null(stream->tx_staging);
 		assert_null(stream->start_rx);
-		rnic_engine_unlead(p.side[i].ctx->engine);
+		rnic_engine_unlead(p->side[i].ctx->engine);
 	}
-	rnicpair_close(&p);
 }
 
 /* ---- a peer that does not read ------------------------------------------ */
 
 static void work_waits_for_a_peer_that_does_not_read(void **state)
 {
-	(void)state;
 	for (int has_crc = 0; has_crc < 2; has_crc++) {
 		struct rnicpair_options opt = defaults;
 		struct rnicpair p;
@@ -374,8 +360,7 @@ static void work_waits_for_a_peer_that_does_not_read(void **state)
 
 		opt.sockbuf = 16384;
 		opt.has_crc = has_crc;
-		rnicpair_open_idle(&p, &opt);
-		rawpeer_join(&raw, &p, 0);
+		rawpeer_open(&raw, &p, &opt);
 		sge = rnicpair_sge(a, 0, 1u << 20);
 		rnicpair_fill(a->buf, 1u << 20, 6);
 		for (uint64_t i = 0; i < 8; i++)
@@ -389,7 +374,7 @@ static void work_waits_for_a_peer_that_does_not_read(void **state)
 						.sge = &sge,
 						.sge_cnt = 1 }),
 				0);
-		assert_true(rnicpair_is_quiet(&p, a, a->scq));
+		assert_true(rnicpair_is_quiet(&p, a->scq));
 		/* Meanwhile the other direction goes on. */
 		rawpeer_write(&raw, a->stag, rnicpair_addr(a, 3u << 20),
 			      "across", 6);
@@ -407,8 +392,7 @@ static void work_waits_for_a_peer_that_does_not_read(void **state)
 			assert_int_equal(cqe.wr_id, done++);
 			assert_int_equal(cqe.status, USIW_WC_SUCCESS);
 		}
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		rawpeer_close_both(&raw, &p);
 	}
 }
 
@@ -419,7 +403,6 @@ static void probes_a_silent_peer_until_it_speaks(void **state)
 {
 	uint64_t begin;
 
-	(void)state;
 	for (int speaks_after = 1; speaks_after <= 2; speaks_after++) {
 		struct rnicpair_side *a;
 		struct smpa_event ev;
@@ -427,9 +410,7 @@ static void probes_a_silent_peer_until_it_speaks(void **state)
 		struct rnicpair p;
 
 		begin = rnic_now_ns();
-		rnicpair_open_idle(&p, &defaults);
-		a = &p.side[0];
-		rawpeer_join(&raw, &p, 0);
+		a = rawpeer_open(&raw, &p, &defaults);
 		/* The RTR itself is no event. */
 		for (int i = 0; i < speaks_after; i++) {
 			ev = rawpeer_event_or_probe(&raw);
@@ -446,9 +427,8 @@ static void probes_a_silent_peer_until_it_speaks(void **state)
 		begin = rnic_now_ns();
 		while (rnic_now_ns() - begin < 900000000)
 			assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
-		assert_true(rnicpair_is_quiet(&p, a, a->scq));
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		assert_true(rnicpair_is_quiet(&p, a->scq));
+		rawpeer_close_both(&raw, &p);
 	}
 }
 
@@ -456,7 +436,6 @@ static void probes_a_silent_peer_until_it_speaks(void **state)
  * peer missed nothing. */
 static void probes_only_behind_what_it_sent(void **state)
 {
-	(void)state;
 	for (int role = 0; role < 2; role++) {
 		struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 		uint64_t begin = rnic_now_ns();
@@ -469,8 +448,7 @@ static void probes_only_behind_what_it_sent(void **state)
 		rawpeer_join(&raw, &p, role);
 		while (rnic_now_ns() - begin < 300000000)
 			assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		rawpeer_close_both(&raw, &p);
 	}
 }
 
@@ -483,7 +461,7 @@ int main(void)
 		cmocka_unit_test(waiting_once_anywhere_changes_nothing),
 		cmocka_unit_test(failing_anywhere_completes_each_once),
 		cmocka_unit_test(large_messages_are_placed_directly),
-		cmocka_unit_test(idle_streams_hold_no_staging),
+		PAIR_TEST(idle_streams_hold_no_staging),
 		cmocka_unit_test(work_waits_for_a_peer_that_does_not_read),
 		cmocka_unit_test(probes_a_silent_peer_until_it_speaks),
 		cmocka_unit_test(probes_only_behind_what_it_sent),

@@ -59,33 +59,29 @@ static const struct row {
 
 static void the_rest_of_an_fpdu_is_waited_for_so_long(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 		const char *name = rows[i].name;
-		uint64_t begin_ms = rnicpair_ms();
+		uint64_t begin_ms = until_ms();
 		struct rnicpair_side *s;
 		struct rawpeer raw;
 		struct rnicpair p;
 
 		print_message("%s\n", name);
 		opt.has_crc = rows[i].has_crc;
-		rnicpair_open_idle(&p, &opt);
-		rawpeer_join(&raw, &p, 0);
-		s = &p.side[0];
+		s = rawpeer_open(&raw, &p, &opt);
 		assert_int_equal(rnicpair_post_recv(s, 1, NULL, 0), 0);
 		/* One that is whole: payload may go straight to its place. */
 		rawpeer_write(&raw, s->stag, rnicpair_addr(s, 0), "x", 1);
 		send_front(&raw, s, rows[i].len, rows[i].octets);
 		assert_row(name, rnicpair_take(s, s->rcq).status ==
 					 USIW_WC_WR_FLUSH_ERR);
-		assert_row(name, rnicpair_ms() - begin_ms >= STALL_MS);
+		assert_row(name, until_ms() - begin_ms >= STALL_MS);
 		assert_row(name,
 			   rnicpair_async(s, NULL) == USIW_EVENT_QP_FATAL);
 		assert_row(name, rnic_qp_state(s->qp) == RNIC_QPS_TERMINATE);
 		assert_row(name, rawpeer_event(&raw).type == SMPA_EV_TERMINATE);
-		rawpeer_close(&raw);
-		rnicpair_close(&p);
+		rawpeer_close_both(&raw, &p);
 	}
 }
 
@@ -98,21 +94,17 @@ static void trickling_does_not_help(void **state)
 	struct rawpeer raw;
 	struct rnicpair p;
 
-	(void)state;
-	rnicpair_open_idle(&p, &opt);
-	rawpeer_join(&raw, &p, 0);
-	s = &p.side[0];
+	s = rawpeer_open(&raw, &p, &opt);
 	rawpeer_write(&raw, s->stag, rnicpair_addr(s, 0), "x", 1);
 	send_front(&raw, s, 60000, 20);
-	end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	while (rnic_qp_state(s->qp) == RNIC_QPS_RTS) {
-		assert_true(rnicpair_ms() < end_ms);
+		assert_true(until_ms() < end_ms);
 		(void)!write(raw.fd, "x", 1);
 		poll(NULL, 0, 10);
 	}
 	assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_TERMINATE);
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /* ---- what is none -------------------------------------------------------- */
@@ -137,36 +129,29 @@ static void silence_between_fpdus_is_no_stall(void **state)
 	struct rawpeer raw;
 	struct rnicpair p;
 
-	(void)state;
-	rnicpair_open_idle(&p, &opt);
-	rawpeer_join(&raw, &p, 0);
-	s = &p.side[0];
+	s = rawpeer_open(&raw, &p, &opt);
 	look_in_vain(s, 20);
 	assert_int_equal(rnicpair_post_recv(s, 1, NULL, 0), 0);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, NULL, 0);
 	assert_int_equal(rnicpair_take(s, s->rcq).status, USIW_WC_SUCCESS);
 	look_in_vain(s, 20);
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /* The looks in between find another FPDU each time, but always a part. */
 static void a_stream_that_moves_is_no_stall(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	bool is_midway = false;
 	struct rnicpair_side *s;
 	struct rawpeer raw;
 	struct rnicpair p;
 
-	(void)state;
-	rnicpair_open_idle(&p, &opt);
-	rawpeer_join(&raw, &p, 0);
-	s = &p.side[0];
+	s = rawpeer_open(&raw, &p, &opt);
 	send_front(&raw, s, 8, 9);
 	while (!is_midway) {
-		assert_true(rnicpair_ms() < end_ms);
+		assert_true(until_ms() < end_ms);
 		sched_yield();
 		rnic_engine_lead(s->ctx->engine);
 		is_midway = smpa_conn_rx_is_midway(s->qp->stream->conn);
@@ -178,8 +163,7 @@ static void a_stream_that_moves_is_no_stall(void **state)
 		}
 		rnic_engine_unlead(s->ctx->engine);
 	}
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 /* A Send that finds neither receive nor hold is left in TCP by ourselves. */
@@ -187,16 +171,13 @@ static void what_we_do_not_read_is_no_stall(void **state)
 {
 	static const uint8_t octets[60000];
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	struct rnicpair_side *s;
 	struct rawpeer raw;
 	struct rnicpair p;
 	bool is_full = false;
 
-	(void)state;
-	rnicpair_open_idle(&p, &opt);
-	rawpeer_join(&raw, &p, 0);
-	s = &p.side[0];
+	s = rawpeer_open(&raw, &p, &opt);
 	for (int i = 0; i < 6; i++)
 		rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, sizeof(octets));
 	while (!is_full) {
@@ -210,10 +191,9 @@ static void what_we_do_not_read_is_no_stall(void **state)
 								rnic_now_ns()));
 		}
 		rnic_engine_unlead(s->ctx->engine);
-		assert_true(rnicpair_ms() < end_ms);
+		assert_true(until_ms() < end_ms);
 	}
-	rawpeer_close(&raw);
-	rnicpair_close(&p);
+	rawpeer_close_both(&raw, &p);
 }
 
 int main(void)

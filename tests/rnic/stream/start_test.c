@@ -4,11 +4,7 @@
  * TCP that gives little, and with peers that refuse, vanish or talk nonsense.
  */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +38,7 @@ static struct rnic_stream *stream_new(int fd, enum smpa_role role)
 /* Steps until an event or an error; waits for what the stream wants. */
 static int step(struct rnic_stream *stream, struct smpa_event *ev)
 {
-	uint64_t end_ms = rnicpair_ms() + RNICPAIR_LIMIT_MS;
+	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 	int rc;
 
 	while ((rc = rnic_stream_start_step(stream, ev)) == 0) {
@@ -52,7 +48,7 @@ static int step(struct rnic_stream *stream, struct smpa_event *ev)
 		pfd.events = (short)((wants & EPOLLIN ? POLLIN : 0) |
 				     (wants & EPOLLOUT ? POLLOUT : 0));
 		poll(&pfd, 1, 20);
-		assert_true(rnicpair_ms() < end_ms);
+		assert_true(until_ms() < end_ms);
 	}
 	return rc;
 }
@@ -63,7 +59,6 @@ static void takes_the_socket_over(void **state)
 	socklen_t len = sizeof(int);
 	int fd[2], on = 0;
 
-	(void)state;
 	rnicpair_sockets(0, fd);
 	stream = stream_new(fd[0], SMPA_INITIATOR);
 	/* MPA-75 */
@@ -82,7 +77,6 @@ static void leaves_the_socket_when_it_fails(void **state)
 	struct rnic_stream *stream = NULL;
 	int fd[2];
 
-	(void)state;
 	rnicpair_sockets(0, fd);
 	opt.rev = 3;
 	assert_int_equal(rnic_stream_new(fd[0], &opt, &stream), -EINVAL);
@@ -99,9 +93,8 @@ static void exchanges_private_data(void **state)
 	static const size_t cuts[] = { 0, 1, 7, 19, 20, 21 };
 	uint8_t pd[512];
 
-	(void)state;
 	rnicpair_fill(pd, sizeof(pd), 5);
-	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(lens); i++) {
 		struct tcpfake_plan plan = { .fd = -1,
 					     .recv_max = cuts[i % 6],
 					     .send_max = cuts[(i + 1) % 6],
@@ -152,7 +145,6 @@ static void tells_a_refusal_with_its_data(void **state)
 	struct smpa_event ev;
 	int fd[2];
 
-	(void)state;
 	rnicpair_sockets(0, fd);
 	a = stream_new(fd[0], SMPA_INITIATOR);
 	b = stream_new(fd[1], SMPA_RESPONDER);
@@ -190,8 +182,7 @@ static const struct peer_row peer_rows[] = {
 
 static void survives_unexpected_peers(void **state)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(peer_rows) / sizeof(peer_rows[0]); i++)
+	for (size_t i = 0; i < ARRAY_LEN(peer_rows); i++)
 		for (int role = 0; role < 2; role++) {
 			const struct peer_row *s = &peer_rows[i];
 			struct linger linger = { .l_onoff = s->is_reset };
@@ -237,7 +228,6 @@ static void reads_nothing_beyond_the_frame(void **state)
 	char octets[8];
 	int fd[2];
 
-	(void)state;
 	rnicpair_sockets(0, fd);
 	a = stream_new(fd[0], SMPA_INITIATOR);
 	b = stream_new(fd[1], SMPA_RESPONDER);
