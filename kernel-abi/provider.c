@@ -187,12 +187,12 @@ void kabi_provider_check_libraries(void)
 /* A function of the RNIC library that the provider uses.  NULL: it has none. */
 static const void *provider_rnic(const char *path)
 {
-	void *provider = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	void *provider = dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 	const void *call = NULL;
 
 	if (provider) {
 		call = dlsym(provider, "rnic_device_list");
-		dlclose(provider); /* libibverbs still holds it */
+		dlclose(provider); /* never the last, also beside exit() */
 	}
 	return call;
 }
