@@ -2,6 +2,7 @@
 /* What the loop serves: identities and connections, QPs that connect out of
  * band, ports. */
 #include "cm/close.h"
+#include "cm/conn.h"
 #include "cm/id.h"
 #include "cm/listen.h"
 #include "cm/serve.h"
@@ -10,10 +11,12 @@
 #include "oob/link.h"
 #include "oob/oob.h"
 #include "port.h"
+#include "start/start.h"
 
 static void manager_dispatch(enum rnic_loop_tag tag, uint64_t ref,
 			     uint32_t events)
 {
+	struct oob_link *link;
 	struct cm_conn *conn;
 	struct cm_id *id;
 
@@ -26,7 +29,7 @@ static void manager_dispatch(enum rnic_loop_tag tag, uint64_t ref,
 			rnic_listen_ready(id);
 		break;
 	case RNIC_LOOP_CONN:
-		conn = rnic_ref_get(&cm.conns, ref);
+		conn = rnic_ref_get(&rnic_starts, ref);
 		if (conn)
 			cm_conn_ready(conn, events);
 		break;
@@ -34,7 +37,9 @@ static void manager_dispatch(enum rnic_loop_tag tag, uint64_t ref,
 		rnic_oob_listener_ready((uint32_t)ref << 8);
 		break;
 	case RNIC_LOOP_OOB_LINK:
-		rnic_oob_link_ready(ref);
+		link = rnic_ref_get(&rnic_starts, ref);
+		if (link)
+			oob_link_ready(link);
 		break;
 	case RNIC_LOOP_PORT:
 		rnic_port_ready();
@@ -50,12 +55,21 @@ static void manager_note(void *object, int status)
 static void manager_expire(enum rnic_timer_list list, struct rnic_timer *timer,
 			   uint64_t now_ns)
 {
-	if (list == RNIC_TIMER_PORT_AGAIN)
+	struct rnic_start *start;
+
+	if (list == RNIC_TIMER_PORT_AGAIN) {
 		rnic_port_look();
-	else if (list >= RNIC_TIMER_OOB_STARTING)
+	} else if (list >= RNIC_TIMER_OOB_PAUSED) {
 		rnic_oob_expire(list, timer, now_ns);
-	else
+	} else if (list >= RNIC_TIMER_CM_PAUSED) {
 		cm_serve_expire(list, timer, now_ns);
+	} else {
+		start = RNIC_OWNER(timer, struct rnic_start, timer);
+		if (start->tag == RNIC_LOOP_CONN)
+			cm_conn_expire((struct cm_conn *)start);
+		else
+			oob_link_expire((struct oob_link *)start);
+	}
 }
 
 /* What a peer was told last still is to arrive. */
@@ -66,7 +80,15 @@ static bool manager_is_closing(void)
 
 static void manager_close_all(void)
 {
+	struct rnic_start *start;
+	uint32_t slot = 0;
+
 	rnic_oob_close_all();
+	while ((start = rnic_ref_next(&rnic_starts, &slot)))
+		if (start->tag == RNIC_LOOP_CONN)
+			cm_conn_free((struct cm_conn *)start);
+		else
+			oob_link_free((struct oob_link *)start);
 	rnic_port_close_all();
 	cm_serve_close_all();
 }

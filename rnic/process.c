@@ -13,6 +13,7 @@
 #include "os/stat.h"
 #include "port.h"
 #include "qp/qp-table.h"
+#include "start/start.h"
 
 /* Its sockets are closed already, and it has one thread. */
 static void process_child(struct util_fdtab *tab)
@@ -22,6 +23,7 @@ static void process_child(struct util_fdtab *tab)
 	rnic_stat_fork_child();
 	rnic_cm_fork_child(tab);
 	rnic_oob_fork_child();
+	rnic_starts_fork_child();
 	rnic_port_fork_child();
 	rnic_qp_table_fork_child();
 	rnic_contexts_fork_child();

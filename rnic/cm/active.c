@@ -5,20 +5,18 @@
 #include "../../util/env.h"
 #include "../../util/log.h"
 #include "ask.h"
-#include "attach.h"
 #include "bare.h"
+#include "bind.h"
 #include "conn.h"
-#include "dial.h"
 #include "event.h"
 #include "id.h"
 #include "loop/loop.h"
 #include "os/addr.h"
 #include "os/fd.h"
 #include "os/stat.h"
-#include "os/tcp.h"
 #include "outcome.h"
 #include "qp/qp-table.h"
-#include "stream/start.h"
+#include "start/dial.h"
 #include "state.h"
 
 #include <errno.h>
@@ -40,14 +38,14 @@ static void conn_refused(struct cm_conn *conn)
 		cm_conn_abort(conn, -ECONNREFUSED);
 		return;
 	}
-	cm_conn_drop_socket(conn);
+	rnic_start_close(&conn->start);
 	conn->phase = CM_PHASE_REFUSED;
-	rnic_timer_start(&conn->timer, RNIC_TIMER_CM_REFUSED, REDIAL_NS);
+	rnic_timer_start(&conn->start.timer, RNIC_TIMER_CM_REFUSED, REDIAL_NS);
 }
 
 /*
- * Return: 0: under way; -errno of socket() or bind(); what connect() says at
- * once comes in *ret_status.
+ * Return: 0; -errno of socket() or bind(); what connect() says at once comes in
+ * *ret_status, as from rnic_dial_result().
  */
 static int conn_dial(struct cm_conn *conn, int *ret_status)
 {
@@ -56,16 +54,18 @@ static int conn_dial(struct cm_conn *conn, int *ret_status)
 
 	*ret_status = 0;
 	if (fd < 0)
-		fd = cm_dial_open_source(id);
+		fd = cm_id_open_source(id);
 	if (fd < 0)
 		return fd;
 	id->fd = -1;
-	conn->fd = fd;
+	conn->start.fd = fd;
 	conn->phase = CM_PHASE_CONNECTING;
-	*ret_status = cm_dial(conn, &id->peer);
-	if (*ret_status < 0 || cm_dial_is_connected(conn))
+	*ret_status = rnic_dial_connect(fd, &id->peer);
+	if (*ret_status == 0)
+		*ret_status = rnic_dial_result(&conn->start);
+	if (*ret_status != 0)
 		return 0;
-	return cm_conn_watch(conn, EPOLLOUT);
+	return rnic_start_watch(&conn->start, EPOLLOUT);
 }
 
 /* The TCP connection stands. */
@@ -74,20 +74,13 @@ static bool active_start(struct cm_conn *conn)
 	struct smpa_options opt = SMPA_OPTIONS_INIT;
 	int ret;
 
-	/* A port without a listener can be answered by TCP's simultaneous
-	 * open with itself. */
-	if (rnic_addr_equal(&conn->local, &conn->peer)) {
-		conn_refused(conn);
-		return false;
-	}
 	opt.role = SMPA_INITIATOR;
 	opt.rev = conn->rev;
 	opt.ird = rnic_stream_depth_min(conn->param.ird, util_settings()->ird);
 	opt.ord = rnic_stream_depth_min(conn->param.ord, util_settings()->ord);
-	ret = cm_conn_open_stream(conn, &opt);
-	if (ret == 0)
-		ret = smpa_conn_start(rnic_stream_conn(conn->stream),
-				      conn->param.pd, conn->param.pd_len);
+	rnic_stream_start_options(&conn->start.peer, &opt);
+	ret = rnic_start_open(&conn->start, &opt, conn->param.pd,
+			      conn->param.pd_len);
 	if (ret < 0) {
 		cm_conn_abort(conn, ret);
 		return false;
@@ -96,15 +89,15 @@ static bool active_start(struct cm_conn *conn)
 	return true;
 }
 
-/* What conn_dial() found out at once. */
+/* @status: as from rnic_dial_result(). */
 static bool conn_dialled(struct cm_conn *conn, int status)
 {
+	if (status > 0)
+		return active_start(conn);
 	if (status == -ECONNREFUSED)
 		conn_refused(conn);
 	else if (status < 0)
 		cm_conn_abort(conn, status);
-	else if (cm_dial_is_connected(conn))
-		return active_start(conn);
 	return false;
 }
 
@@ -119,7 +112,7 @@ bool cm_active_dial_port(struct cm_conn *conn)
 bool cm_active_redial(struct cm_conn *conn)
 {
 	conn->phase = CM_PHASE_CONNECTING;
-	cm_conn_begin(conn);
+	rnic_start_begin(&conn->start);
 	return !cm_ask_begin(conn) && cm_active_dial_port(conn);
 }
 
@@ -133,9 +126,9 @@ bool cm_active_retry(struct cm_conn *conn)
 		  is_long ? "; Linux's siw takes 256 octets of private data, "
 			    "4 of them revision 2's own"
 			  : "");
-	cm_conn_drop_socket(conn);
+	rnic_start_close(&conn->start);
 	conn->phase = CM_PHASE_CONNECTING;
-	cm_conn_begin(conn);
+	rnic_start_begin(&conn->start);
 	conn->rev = 1;
 	if (conn->is_beside && cm_ask_begin(conn))
 		return false;
@@ -143,7 +136,7 @@ bool cm_active_retry(struct cm_conn *conn)
 }
 
 /* On success the connection is the QP's, and the conn gone, or bare. */
-static int active_attach(struct cm_conn *conn, uint16_t ird, uint16_t ord)
+static int active_attach(struct cm_conn *conn)
 {
 	struct cm_id *id = conn->id;
 	struct rnic_qp *qp = rnic_qp_get(conn->param.qp_num);
@@ -153,7 +146,7 @@ static int active_attach(struct cm_conn *conn, uint16_t ird, uint16_t ord)
 		ret = cm_bare_stand(conn);
 	} else if (qp) {
 		id->qp_num = conn->param.qp_num;
-		ret = cm_conn_attach(conn, id, qp, ird, ord);
+		ret = cm_conn_attach(conn, id, qp);
 	}
 	if (qp)
 		rnic_qp_put(qp);
@@ -171,7 +164,7 @@ static int active_attach(struct cm_conn *conn, uint16_t ird, uint16_t ord)
  * the QP gets what it sent, and the application DISCONNECTED behind that.  So
  * the socket is not looked at before; the time limit is the peer's.
  */
-static void active_respond(struct cm_conn *conn, const struct smpa_event *ev)
+static void active_respond(struct cm_conn *conn)
 {
 	struct cm_event *response = conn->outcome;
 	struct cm_id *id = conn->id;
@@ -183,14 +176,12 @@ static void active_respond(struct cm_conn *conn, const struct smpa_event *ev)
 		cm_conn_abort(conn, -ENOMEM);
 		return;
 	}
-	cm_conn_watch(conn, 0);
-	rnic_timer_stop(&conn->timer);
+	rnic_start_watch(&conn->start, 0);
+	rnic_timer_stop(&conn->start.timer);
 	conn->phase = CM_PHASE_RESPONSE;
-	conn->ird = ev->start.ird;
-	conn->ord = ev->start.ord;
 	id->has_start = true;
-	id->ird = rnic_stream_depth_min(conn->ird, UINT8_MAX);
-	id->ord = rnic_stream_depth_min(conn->ord, UINT8_MAX);
+	id->ird = rnic_stream_depth_min(conn->start.ird, UINT8_MAX);
+	id->ord = rnic_stream_depth_min(conn->start.ord, UINT8_MAX);
 	response->ev.qp_num = cm_id_is_ca(id) ? cm_id_peer_num(id) : 0;
 	cm_event_post(response, RNIC_CM_CONNECT_RESPONSE, 0);
 }
@@ -218,11 +209,11 @@ void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev)
 			rnic_stream_depth_min(ev->start.ord, UINT8_MAX);
 	}
 	if (cm_id_is_ca(id) || conn->param.wants_response) {
-		active_respond(conn, ev);
+		active_respond(conn);
 		return;
 	}
 	conn->outcome = NULL;
-	ret = active_attach(conn, ev->start.ird, ev->start.ord);
+	ret = active_attach(conn);
 	if (ret < 0) {
 		conn->outcome = outcome;
 		outcome->ev.pd_len = 0;
@@ -245,7 +236,7 @@ int cm_active_establish(struct cm_id *id)
 		return id->state == RNIC_CM_S_DISCONNECT && id->has_start
 			       ? -ECONNRESET
 			       : -EINVAL;
-	ret = active_attach(conn, conn->ird, conn->ord);
+	ret = active_attach(conn);
 	if (ret < 0) {
 		cm_id_set_state(id, RNIC_CM_S_DISCONNECT);
 		cm_conn_free(conn);
@@ -260,28 +251,14 @@ bool cm_active_found(struct cm_conn *conn)
 
 	rnic_fd_close(id->fd);
 	id->fd = -1;
-	rnic_addr_set_port_be(&conn->peer,
+	rnic_addr_set_port_be(&conn->start.peer,
 			      rnic_addr_port_be((struct sockaddr *)&id->peer));
 	return active_start(conn);
 }
 
-/* SO_ERROR tells how connect() ended. */
 bool cm_active_connected(struct cm_conn *conn)
 {
-	socklen_t len = sizeof(int);
-	int err = 0;
-
-	if (rnic_tcp()->getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &err, &len) <
-	    0)
-		err = errno;
-	rnic_addr_of_socket(conn->fd, &conn->local, &conn->peer);
-	if (err == ECONNREFUSED)
-		conn_refused(conn);
-	else if (err)
-		cm_conn_abort(conn, -err);
-	else
-		return active_start(conn);
-	return false;
+	return conn_dialled(conn, rnic_dial_result(&conn->start));
 }
 
 /* ---- connect --------------------------- */

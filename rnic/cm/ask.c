@@ -12,12 +12,12 @@
 
 #include "../../util/env.h"
 #include "../../util/log.h"
+#include "bind.h"
 #include "conn.h"
-#include "dial.h"
 #include "loop/loop.h"
 #include "os/addr.h"
-#include "os/tcp.h"
 #include "port.h"
+#include "start/dial.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -96,21 +96,28 @@ static uint16_t port_be_of(const struct cm_conn *conn)
 	return rnic_addr_port_be((const struct sockaddr *)&conn->id->peer);
 }
 
-/* Return: 0: the answer is awaited; -errno: there is none. */
+/* Return: 0: the connection or the answer is awaited; -errno: there is none. */
+static int ask_look(struct cm_conn *conn)
+{
+	int ret = rnic_dial_result(&conn->start);
+
+	return ret < 0 ? ret
+		       : rnic_start_watch(&conn->start,
+					  ret ? EPOLLIN : EPOLLOUT);
+}
+
+/* Return: as ask_look(). */
 static int ask_dial(struct cm_conn *conn)
 {
 	struct sockaddr_storage to = conn->id->peer;
-	int status;
+	int ret;
 
 	rnic_addr_set_port_be(&to, cm_port_beside_be(port_be_of(conn)));
-	conn->fd = cm_dial_open_source(conn->id);
-	if (conn->fd < 0)
-		return conn->fd;
-	status = cm_dial(conn, &to);
-	if (status < 0)
-		return status;
-	return cm_conn_watch(conn,
-			     cm_dial_is_connected(conn) ? EPOLLIN : EPOLLOUT);
+	conn->start.fd = cm_id_open_source(conn->id);
+	if (conn->start.fd < 0)
+		return conn->start.fd;
+	ret = rnic_dial_connect(conn->start.fd, &to);
+	return ret < 0 ? ret : ask_look(conn);
 }
 
 bool cm_ask_begin(struct cm_conn *conn)
@@ -119,51 +126,37 @@ bool cm_ask_begin(struct cm_conn *conn)
 	if (!cm_port_is_apart() || is_known_direct(&conn->id->peer))
 		return false;
 	if (ask_dial(conn) < 0) {
-		cm_conn_drop_socket(conn);
+		rnic_start_close(&conn->start);
 		return false;
 	}
 	conn->phase = CM_PHASE_ASKING;
-	rnic_timer_start(&conn->timer, RNIC_TIMER_CM_ASKING, ask_ns());
+	rnic_timer_start(&conn->start.timer, RNIC_TIMER_CM_ASKING, ask_ns());
 	return true;
 }
 
 static void ask_end(struct cm_conn *conn)
 {
 	conn->phase = CM_PHASE_CONNECTING;
-	cm_conn_begin(conn);
+	rnic_start_begin(&conn->start);
 }
 
 /* No listener of usiw is there. */
 static enum cm_ask_answer ask_refused(struct cm_conn *conn)
 {
-	cm_conn_drop_socket(conn);
+	rnic_start_close(&conn->start);
 	ask_end(conn);
 	return CM_ASK_DIRECT;
-}
-
-static int ask_connected(struct cm_conn *conn)
-{
-	socklen_t len = sizeof(int);
-	int err = 0;
-
-	if (rnic_tcp()->getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &err, &len) <
-	    0)
-		return -errno;
-	if (err)
-		return -err;
-	rnic_addr_of_socket(conn->fd, &conn->local, &conn->peer);
-	return cm_conn_watch(conn, EPOLLIN);
 }
 
 enum cm_ask_answer cm_ask_ready(struct cm_conn *conn)
 {
 	int ret;
 
-	if (!cm_dial_is_connected(conn)) {
-		ret = ask_connected(conn);
+	if (!rnic_start_is_connected(&conn->start)) {
+		ret = ask_look(conn);
 		return ret < 0 ? ask_refused(conn) : CM_ASK_NONE;
 	}
-	ret = cm_port_read_sign(conn->fd, port_be_of(conn));
+	ret = cm_port_read_sign(conn->start.fd, port_be_of(conn));
 	if (ret == -EAGAIN)
 		return CM_ASK_NONE;
 	if (ret < 0)
@@ -178,7 +171,7 @@ enum cm_ask_answer cm_ask_ready(struct cm_conn *conn)
 
 enum cm_ask_answer cm_ask_expire(struct cm_conn *conn)
 {
-	if (!cm_dial_is_connected(conn))
+	if (!rnic_start_is_connected(&conn->start))
 		note_silent(conn);
 	return ask_refused(conn);
 }

@@ -7,24 +7,22 @@
  */
 #include "bare.h"
 
-#include "attach.h"
 #include "close.h"
 #include "conn.h"
 #include "id.h"
-#include "stream/start.h"
 
 #include <sys/epoll.h>
 
 /* Return: 0; -errno. */
 static int bare_watch(struct cm_conn *conn)
 {
-	int ret = rnic_stream_start_flush(conn->stream);
-	bool has_more = rnic_stream_start_wants(conn->stream) & EPOLLOUT;
+	int ret = rnic_stream_start_flush(conn->start.stream);
+	bool has_more = rnic_stream_start_wants(conn->start.stream) & EPOLLOUT;
 
 	if (ret < 0)
 		return ret;
-	return cm_conn_watch(conn,
-			     has_more ? EPOLLRDHUP | EPOLLOUT : EPOLLRDHUP);
+	return rnic_start_watch(&conn->start,
+				has_more ? EPOLLRDHUP | EPOLLOUT : EPOLLRDHUP);
 }
 
 int cm_bare_stand(struct cm_conn *conn)
@@ -34,7 +32,7 @@ int cm_bare_stand(struct cm_conn *conn)
 
 	if (ret < 0)
 		return ret;
-	rnic_timer_stop(&conn->timer);
+	rnic_timer_stop(&conn->start.timer);
 	conn->phase = CM_PHASE_BARE;
 	id->qp_num = 0;
 	cm_conn_stands(conn, id);

@@ -7,6 +7,7 @@
 #include "os/fd.h"
 #include "os/tcp.h"
 #include "port.h"
+#include "start/dial.h"
 #include "state.h"
 
 #include <errno.h>
@@ -83,6 +84,14 @@ int cm_id_open_bound(const struct cm_id *id, const struct sockaddr *addr)
 	return fd;
 }
 
+int cm_id_open_source(const struct cm_id *id)
+{
+	struct sockaddr_storage local;
+
+	cm_port_real_local(id, &local);
+	return rnic_dial_open(&local, id->tos);
+}
+
 int cm_id_open_beside(struct cm_id *id, const struct sockaddr *addr)
 {
 	struct sockaddr_storage want, beside;
@@ -145,7 +154,7 @@ int cm_id_bind(struct cm_id *id, const struct sockaddr *addr)
 			return -ENODEV;
 		}
 	}
-	if (id->has_tos)
+	if (id->tos)
 		rnic_sock_set_tos(fd, addr->sa_family, id->tos);
 	id->fd = fd;
 	id->dev = dev;
@@ -159,7 +168,6 @@ int cm_id_bind(struct cm_id *id, const struct sockaddr *addr)
 			&id->local,
 			rnic_addr_port_be((struct sockaddr *)&real));
 	}
-	id->has_port = true;
 	cm_id_set_state(id, RNIC_CM_S_BOUND);
 	return 0;
 }
@@ -176,7 +184,7 @@ int cm_id_rebind(struct cm_id *id)
 		cm_id_set_state(id, RNIC_CM_S_IDLE);
 		return fd;
 	}
-	if (id->has_tos)
+	if (id->tos)
 		rnic_sock_set_tos(fd, id->local.ss_family, id->tos);
 	id->fd = fd;
 	return 0;

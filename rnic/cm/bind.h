@@ -9,6 +9,8 @@
 int cm_id_bind(struct cm_id *id, const struct sockaddr *addr);
 /* A socket as the identity wants it, on exactly that port; or -errno. */
 int cm_id_open_bound(const struct cm_id *id, const struct sockaddr *addr);
+/* A socket to connect from, bound as the identity is; or -errno. */
+int cm_id_open_source(const struct cm_id *id);
 /* @addr was in use.  Return: a socket beside it, and the identity is moved;
  * -EADDRINUSE: it is not the program's plain socket that has it. */
 int cm_id_open_beside(struct cm_id *id, const struct sockaddr *addr);

@@ -9,9 +9,7 @@
 
 #include "../../util/env.h"
 #include "conn.h"
-#include "loop/loop.h"
 #include "os/tcp.h"
-#include "stream/start.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
@@ -52,17 +50,16 @@ static bool close_drain(int fd)
 
 void cm_conn_close_ready(struct cm_conn *conn)
 {
-	int fd = rnic_stream_fd(conn->stream);
-	int ret = close_flush(conn->stream);
+	int fd = rnic_stream_fd(conn->start.stream);
+	int ret = close_flush(conn->start.stream);
 
 	if (ret > 0 && conn->phase == CM_PHASE_CLOSING && !conn->is_shut) {
 		rnic_tcp()->shutdown(fd, SHUT_WR);
 		conn->is_shut = true;
 	}
 	if (ret < 0 || (ret > 0 && close_drain(fd)) ||
-	    rnic_loop_watch(fd, RNIC_LOOP_CONN, conn->ref,
-			    ret ? EPOLLIN : EPOLLIN | EPOLLOUT,
-			    &conn->epoll_events) < 0)
+	    rnic_start_watch(&conn->start, ret ? EPOLLIN : EPOLLIN | EPOLLOUT) <
+		    0)
 		cm_conn_free(conn);
 }
 
@@ -82,7 +79,7 @@ static void conn_end(struct cm_conn *conn, enum cm_phase phase,
 	}
 	cm_conn_detach(conn);
 	conn->phase = phase;
-	rnic_timer_start(&conn->timer, list, limit_ns);
+	rnic_timer_start(&conn->start.timer, list, limit_ns);
 	cm_conn_close_ready(conn);
 }
 

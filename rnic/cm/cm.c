@@ -14,9 +14,9 @@
 #include "outcome.h"
 #include "passive.h"
 #include "qp/qp-table.h"
-#include "stream/modify.h"
 #include "start.h"
 #include "state.h"
+#include "stream/modify.h"
 #include "teardown.h"
 
 #include <errno.h>
@@ -324,11 +324,10 @@ static int id_set_option(struct cm_id *id, enum rnic_cm_option opt,
 		if (value > 255)
 			return -EINVAL;
 		id->tos = (uint8_t)value;
-		id->has_tos = true;
 		if (id->fd >= 0)
 			rnic_sock_set_tos(id->fd, id->local.ss_family, id->tos);
-		else if (id->conn && cm_conn_fd(id->conn) >= 0)
-			rnic_sock_set_tos(cm_conn_fd(id->conn),
+		else if (id->conn && rnic_start_fd(&id->conn->start) >= 0)
+			rnic_sock_set_tos(rnic_start_fd(&id->conn->start),
 					  id->local.ss_family, id->tos);
 		return 0;
 	case RNIC_CM_OPT_REUSEADDR:

@@ -4,10 +4,13 @@
 
 #include "../../util/env.h"
 #include "loop/loop.h"
-#include "os/fd.h"
+#include "os/addr.h"
 #include "qp/qp-table.h"
+#include "qp/qp.h"
+#include "qp/rnr.h"
+#include "start/accept.h"
+#include "state.h"
 #include "stream/modify.h"
-#include "stream/start.h"
 
 #include <stdlib.h>
 
@@ -18,74 +21,33 @@
  * its peer wait for 68 s once the Request has come.
  */
 #define REPLY_FACTOR 6
-
-int cm_conn_fd(const struct cm_conn *conn)
-{
-	return conn->stream ? rnic_stream_fd(conn->stream) : conn->fd;
-}
-
-int cm_conn_watch(struct cm_conn *conn, uint32_t events)
-{
-	return rnic_loop_watch(cm_conn_fd(conn), RNIC_LOOP_CONN, conn->ref,
-			       events, &conn->epoll_events);
-}
+/* rnr_retry_count without limit; a kernel takes larger ones for the same. */
+#define RNR_FOR_EVER 7
 
 struct cm_conn *cm_conn_new(enum cm_phase phase)
 {
-	struct cm_conn *conn = calloc(1, sizeof(*conn));
+	struct cm_conn *conn = rnic_start_new(sizeof(*conn), RNIC_LOOP_CONN);
 
-	if (!conn)
-		return NULL;
-	if (rnic_ref_add(&cm.conns, conn, &conn->ref) < 0) {
-		free(conn);
-		return NULL;
-	}
-	conn->fd = -1;
-	conn->phase = phase;
-	cm_conn_begin(conn);
+	if (conn)
+		conn->phase = phase;
 	return conn;
-}
-
-void cm_conn_begin(struct cm_conn *conn)
-{
-	rnic_timer_start(&conn->timer, RNIC_TIMER_CM_STARTING,
-			 util_settings()->start_ms * NS_PER_MS);
 }
 
 void cm_conn_await_reply(struct cm_conn *conn)
 {
 	conn->phase = CM_PHASE_ASKED;
-	rnic_timer_start(&conn->timer, RNIC_TIMER_CM_ASKED,
+	rnic_timer_start(&conn->start.timer, RNIC_TIMER_CM_ASKED,
 			 util_settings()->start_ms * REPLY_FACTOR * NS_PER_MS);
 }
 
 /* Without time limit, away from identity and listener. */
 void cm_conn_detach(struct cm_conn *conn)
 {
-	rnic_timer_stop(&conn->timer);
-	if (conn->listener) {
-		TAILQ_REMOVE(&conn->listener->listener.half_open, conn,
-			     half_open_link);
-		conn->listener->listener.half_open_cnt--;
-	}
-	conn->listener = NULL;
+	rnic_timer_stop(&conn->start.timer);
+	rnic_half_open_remove(&conn->start);
 	if (conn->id)
 		conn->id->conn = NULL;
 	conn->id = NULL;
-}
-
-/* Unregistered by hand: a forked child may hold the socket open. */
-void cm_conn_drop_socket(struct cm_conn *conn)
-{
-	if (cm_conn_fd(conn) >= 0)
-		cm_conn_watch(conn, 0);
-	conn->epoll_events = 0;
-	if (conn->stream)
-		rnic_stream_free(conn->stream);
-	else
-		rnic_fd_close(conn->fd);
-	conn->stream = NULL;
-	conn->fd = -1;
 }
 
 /* It waits for a stream that does not come: what is posted ends. */
@@ -106,8 +68,47 @@ void cm_conn_free(struct cm_conn *conn)
 {
 	conn_drop_qp(conn);
 	cm_conn_detach(conn);
-	cm_conn_drop_socket(conn);
 	free(conn->outcome);
-	rnic_ref_remove(&cm.conns, conn->ref);
-	free(conn);
+	rnic_start_free(&conn->start);
+}
+
+/* ---- established --------------------------------------------------------- */
+
+void cm_conn_stands(struct cm_conn *conn, struct cm_id *id)
+{
+	if (id->is_moved)
+		rnic_addr_set_port_be(
+			&conn->start.local,
+			rnic_addr_port_be((struct sockaddr *)&id->local));
+	id->local = conn->start.local;
+	id->peer = conn->start.peer;
+	cm_id_set_state(id, RNIC_CM_S_ESTABLISHED);
+}
+
+/*
+ * rnr_retry_count is for the peer's Sends, and those are held here: nothing
+ * need travel.  A kernel's iWARP manager does not look at the count, and
+ * librdmacm says 7 where the application says nothing.
+ */
+static void conn_set_rnr_time(const struct cm_conn *conn,
+			      const struct cm_id *id, struct rnic_qp *qp)
+{
+	rnic_rnr_set_cm_time(qp, cm_id_is_ca(id) &&
+					 conn->param.rnr_retry >= RNR_FOR_EVER);
+}
+
+int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp)
+{
+	int ret;
+
+	if (id->ack_timeout)
+		rnic_sock_set_ack_timeout(rnic_start_fd(&conn->start),
+					  id->ack_timeout);
+	conn_set_rnr_time(conn, id, qp);
+	ret = rnic_start_attach(&conn->start, qp, id->ref);
+	if (ret < 0)
+		return ret;
+	rnic_qp_set_timeout(qp, id->ack_timeout);
+	cm_conn_stands(conn, id);
+	return 0;
 }

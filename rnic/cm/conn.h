@@ -8,14 +8,14 @@
 /* With the time limit of a start.  NULL: out of memory. */
 struct cm_conn *cm_conn_new(enum cm_phase phase);
 void cm_conn_free(struct cm_conn *conn);
-/* The time limit of a start. */
-void cm_conn_begin(struct cm_conn *conn);
 /* From there on the peer's program decides, which may be busy. */
 void cm_conn_await_reply(struct cm_conn *conn);
 /* Without time limit, away from identity and listener. */
 void cm_conn_detach(struct cm_conn *conn);
-void cm_conn_drop_socket(struct cm_conn *conn);
-int cm_conn_fd(const struct cm_conn *conn);
-int cm_conn_watch(struct cm_conn *conn, uint32_t events);
+/* The identity is established by the connection. */
+void cm_conn_stands(struct cm_conn *conn, struct cm_id *id);
+/* The QP takes the stream, with reads at a time as agreed.  Return: 0;
+ * -errno: the stream is still ours. */
+int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp);
 
 #endif

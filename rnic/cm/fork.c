@@ -19,8 +19,10 @@
 #include "bind.h"
 #include "listen.h"
 #include "loop/loop.h"
+#include "os/addr.h"
 #include "os/evfd.h"
 #include "os/fd.h"
+#include "start/accept.h"
 #include "state.h"
 
 #include <errno.h>
@@ -199,8 +201,7 @@ static void inherit_id(struct cm_id *id)
 	free(id->timewait);
 	id->timewait = NULL;
 	id->in_timewait.list = RNIC_TIMER_NONE;
-	memset(&id->listener, 0, offsetof(struct cm_listener, backlog));
-	TAILQ_INIT(&id->listener.half_open);
+	rnic_acceptor_fork_child(&id->listener.acceptor);
 	id->listener.unfetched_cnt = 0;
 	id->is_inherited = true;
 	switch (id->state) {
@@ -210,7 +211,8 @@ static void inherit_id(struct cm_id *id)
 	case RNIC_CM_S_BOUND:
 	case RNIC_CM_S_ADDR:
 	case RNIC_CM_S_ROUTE:
-		if (id->has_port && cm_id_rebind(id) < 0)
+		if (rnic_addr_port_be((struct sockaddr *)&id->local) &&
+		    cm_id_rebind(id) < 0)
 			util_warn("cm", "id %u: its port is the parent's",
 				  cm_id_num(id));
 		return;

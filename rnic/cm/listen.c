@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Listeners: TCP connections taken in, bounded, and handed on. */
-#define _GNU_SOURCE /* accept4 */
+/* Listeners: begun, moved, ended. */
 #include "listen.h"
 
-#include "../../util/env.h"
 #include "../../util/log.h"
 #include "bind.h"
 #include "conn.h"
 #include "loop/loop.h"
 #include "os/addr.h"
 #include "os/fd.h"
-#include "os/stat.h"
 #include "os/tcp.h"
 #include "passive.h"
 #include "start.h"
+#include "start/accept.h"
 #include "state.h"
 
 #include <errno.h>
@@ -21,16 +19,22 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-/* Connections taken per wake-up, so that others have their turn. */
-#define LISTEN_BATCH 64
-#define LISTEN_PAUSE_NS (100 * NS_PER_MS)
-
 static int listen_watch(struct cm_id *id, bool is_on)
 {
 	uint32_t registered = is_on ? 0 : EPOLLIN;
 
 	return rnic_loop_watch(id->fd, RNIC_LOOP_LISTENER, id->ref,
 			       is_on ? EPOLLIN : 0, &registered);
+}
+
+static void listen_take(struct rnic_acceptor *acceptor, int fd)
+{
+	struct cm_id *id =
+		RNIC_OWNER(acceptor, struct cm_id, listener.acceptor);
+	struct cm_conn *conn = cm_passive_accepted(id, fd);
+
+	if (conn)
+		cm_conn_ready(conn, 0);
 }
 
 static int listen_bind_any(struct cm_id *id)
@@ -84,7 +88,10 @@ int rnic_listen_start(struct cm_id *id, int backlog)
 				   id->is_reuseaddr);
 		return ret;
 	}
-	TAILQ_INIT(&id->listener.half_open);
+	id->listener.acceptor = (struct rnic_acceptor){
+		.take = listen_take,
+		.pause_list = RNIC_TIMER_CM_PAUSED,
+	};
 	id->listener.backlog = RNIC_LISTEN_BACKLOG;
 	if (backlog > 0 && backlog < RNIC_LISTEN_BACKLOG)
 		id->listener.backlog = (uint32_t)backlog;
@@ -104,29 +111,23 @@ int rnic_listen_resume_inherited(struct cm_id *id)
 
 void rnic_listen_stop(struct cm_id *id)
 {
-	struct cm_conn *conn;
+	struct rnic_acceptor *acceptor = &id->listener.acceptor;
 
-	if (!rnic_timer_runs(&id->listener.pause))
+	if (!rnic_timer_runs(&acceptor->pause))
 		listen_watch(id, false);
-	rnic_timer_stop(&id->listener.pause);
+	rnic_timer_stop(&acceptor->pause);
 	/* A forked child may hold it open, and then the port. */
 	if (!id->is_inherited)
 		(void)rnic_tcp()->shutdown(id->fd, SHUT_RDWR);
-	while ((conn = TAILQ_FIRST(&id->listener.half_open)))
-		cm_conn_free(conn);
+	while (acceptor->half_open_cnt)
+		rnic_start_free(TAILQ_FIRST(&acceptor->half_open));
 }
 
-/*
- * Out of descriptors or memory: the connection stays in TCP's queue, and the
- * socket stays readable; looking away for a moment keeps the thread from
- * spinning.
- */
 static void listen_pause(struct cm_id *id, int err)
 {
 	util_warn("cm", "id %u: accept: %s", cm_id_num(id), strerror(err));
 	listen_watch(id, false);
-	rnic_timer_start(&id->listener.pause, RNIC_TIMER_CM_PAUSED,
-			 LISTEN_PAUSE_NS);
+	rnic_acceptor_pause(&id->listener.acceptor);
 }
 
 int rnic_listen_move(struct cm_id *id, int fd)
@@ -137,11 +138,12 @@ int rnic_listen_move(struct cm_id *id, int fd)
 		return ret;
 	/* Connections that TCP has made already are kept. */
 	rnic_listen_ready(id);
-	if (!rnic_timer_runs(&id->listener.pause))
+	if (!rnic_timer_runs(&id->listener.acceptor.pause))
 		listen_watch(id, false);
 	rnic_fd_close(id->fd);
 	id->fd = fd;
-	if (!rnic_timer_runs(&id->listener.pause) && listen_watch(id, true) < 0)
+	if (!rnic_timer_runs(&id->listener.acceptor.pause) &&
+	    listen_watch(id, true) < 0)
 		listen_pause(id, ENOMEM);
 	return 0;
 }
@@ -152,47 +154,10 @@ void rnic_listen_resume(struct cm_id *id)
 		listen_pause(id, ENOMEM);
 }
 
-/* The oldest of those that have not yet made their Request. */
-static void half_open_drop(struct cm_id *id)
-{
-	rnic_stat_add(RNIC_STAT_half_open_refused, 1);
-	cm_conn_free(TAILQ_FIRST(&id->listener.half_open));
-}
-
-/* The newest is kept: a peer makes its Request at once, and the oldest have had
- * their time. */
-static void listen_take(struct cm_id *id, int fd)
-{
-	uint32_t max = rnic_fd_share(util_settings()->half_open_max);
-	struct cm_conn *conn;
-
-	while (id->listener.half_open_cnt >= max)
-		half_open_drop(id);
-	if (rnic_fd_register(&fd) < 0) {
-		rnic_fd_close(fd);
-		return;
-	}
-	conn = cm_passive_accepted(id, fd);
-	if (conn)
-		cm_conn_ready(conn, 0);
-}
-
 void rnic_listen_ready(struct cm_id *id)
 {
-	for (int i = 0; i < LISTEN_BATCH; i++) {
-		int fd = rnic_tcp()->accept4(id->fd, NULL, NULL,
-					     SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int ret = rnic_acceptor_take(&id->listener.acceptor, id->fd);
 
-		if (fd >= 0) {
-			listen_take(id, fd);
-		} else if (rnic_tcp_is_short(errno)) {
-			if (!id->listener.half_open_cnt) {
-				listen_pause(id, errno);
-				return;
-			}
-			half_open_drop(id);
-		} else if (errno == EAGAIN) {
-			return;
-		}
-	}
+	if (ret < 0)
+		listen_pause(id, -ret);
 }

@@ -15,7 +15,7 @@
 #include "loop/ref.h"
 #include "loop/timer.h"
 #include "rnic.h"
-#include "stream/start.h"
+#include "start/start.h"
 
 /* ---- events -------------------------------------------------------------- */
 
@@ -28,7 +28,6 @@ struct cm_event {
 
 TAILQ_HEAD(cm_event_list, cm_event);
 TAILQ_HEAD(cm_id_list, cm_id);
-TAILQ_HEAD(cm_conn_list, cm_conn);
 LIST_HEAD(cm_chan_list, rnic_cm_chan);
 
 struct rnic_cm_chan {
@@ -49,9 +48,7 @@ struct rnic_cm_chan {
 typedef uint8_t cm_state; /* RNIC_CM_S_* of struct rnic_cm_info */
 
 struct cm_listener {
-	struct rnic_timer pause;       /* runs: out of file descriptors */
-	struct cm_conn_list half_open; /* accepted by TCP, no Request yet */
-	uint32_t half_open_cnt;
+	struct rnic_acceptor acceptor;
 	uint32_t backlog;
 	uint32_t unfetched_cnt; /* CONNECT_REQUESTs in the queue */
 };
@@ -68,8 +65,7 @@ struct cm_id {
 	int fd; /* bound or listening TCP socket; -1 */
 	uint8_t tos;
 	uint8_t ack_timeout; /* 0: TCP's own */
-	bool has_tos, is_reuseaddr, has_afonly, is_afonly;
-	bool has_port;	   /* the application asked for a port: keep it */
+	bool is_reuseaddr, has_afonly, is_afonly;
 	bool is_moved;	   /* its socket is on the port beside (port.c) */
 	bool has_qp;	   /* librdmacm's, not the application's own */
 	bool is_inherited; /* the parent has it, too, or had */
@@ -115,27 +111,26 @@ enum cm_phase {
 };
 
 struct cm_conn {
-	uint64_t ref;
+	struct rnic_start start; /* the first */
 	enum cm_phase phase;
-	struct cm_id *id;	/* active side; passive from REQUEST on */
-	struct cm_id *listener; /* passive, until REQUEST */
-	TAILQ_ENTRY(cm_conn) half_open_link; /* the listener's, by age */
+	struct cm_id *id; /* active side; passive from REQUEST on */
 	struct rnic_device *dev;
-	struct sockaddr_storage local, peer;
-	int fd; /* the manager's until there is a stream */
-	struct rnic_stream *stream;
-	uint32_t epoll_events; /* as registered; 0: not registered */
-	struct rnic_timer timer;
 	uint64_t refused_ns; /* from here on a closed port is final */
 	uint8_t rev;	     /* active: revision of the Request */
 	bool is_shut;	     /* CLOSING: our FIN is out */
 	bool is_beside;	     /* active: the listener has moved */
 	bool is_bare;	     /* the number that was named is no QP's */
-	uint16_t ird, ord;   /* RESPONSE, ANSWERED: agreed */
 	uint32_t qp_life;    /* ANSWERED: the QP waits in that life; 0: no */
 	struct cm_event *outcome;
 	struct rnic_cm_conn_param param;
 };
+
+/* The listener of a half-open one. */
+static inline struct cm_id *cm_conn_listener(const struct cm_conn *conn)
+{
+	return RNIC_OWNER(conn->start.acceptor, struct cm_id,
+			  listener.acceptor);
+}
 
 /* Ports, or hosts, that need not be asked for a while. */
 struct cm_known {
@@ -170,7 +165,6 @@ static inline uint32_t cm_id_peer_num(const struct cm_id *id)
 struct cm_manager {
 	uint32_t whole_gen; /* channels from here on are whole */
 	bool is_inherited;  /* from the parent, and not yet looked at */
-	struct rnic_ref_table conns;
 	struct cm_chan_list chans;
 	struct cm_known known[CM_KNOWN_CNT];
 	uint32_t known_turn;

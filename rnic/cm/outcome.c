@@ -5,7 +5,6 @@
 #include "../../util/log.h"
 #include "conn.h"
 #include "event.h"
-#include "stream/start.h"
 #include "state.h"
 
 #include <errno.h>
@@ -35,7 +34,7 @@ static int rejected_status(const struct cm_conn *conn, int status)
 {
 	if (!cm_id_is_ca(conn->id))
 		return status;
-	return conn->stream ? REJ_CONSUMER : REJ_INVALID_SERVICE;
+	return conn->start.stream ? REJ_CONSUMER : REJ_INVALID_SERVICE;
 }
 
 void cm_conn_post_outcome(struct cm_conn *conn, int status)

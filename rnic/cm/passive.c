@@ -4,7 +4,6 @@
 
 #include "../../util/env.h"
 #include "../../util/log.h"
-#include "attach.h"
 #include "bare.h"
 #include "close.h"
 #include "conn.h"
@@ -18,7 +17,7 @@
 #include "port.h"
 #include "qp/qp-table.h"
 #include "qp/qp.h"
-#include "stream/start.h"
+#include "start/accept.h"
 #include "state.h"
 
 #include <errno.h>
@@ -31,19 +30,21 @@
 
 static int passive_open(struct cm_conn *conn)
 {
+	const struct cm_id *listener = cm_conn_listener(conn);
 	struct smpa_options opt = SMPA_OPTIONS_INIT;
 	int ret;
 
-	rnic_addr_of_socket(conn->fd, &conn->local, &conn->peer);
-	conn->dev = rnic_device_by_addr((struct sockaddr *)&conn->local);
+	rnic_addr_of_socket(conn->start.fd, &conn->start.local,
+			    &conn->start.peer);
+	conn->dev = rnic_device_by_addr((struct sockaddr *)&conn->start.local);
 	if (!conn->dev)
 		return -ENODEV;
-	if (conn->listener->is_moved) {
+	if (listener->is_moved) {
 		uint16_t port_be = rnic_addr_port_be(
-			(struct sockaddr *)&conn->listener->local);
+			(const struct sockaddr *)&listener->local);
 
-		rnic_addr_set_port_be(&conn->local, port_be);
-		ret = cm_port_send_sign(conn->fd, port_be);
+		rnic_addr_set_port_be(&conn->start.local, port_be);
+		ret = cm_port_send_sign(conn->start.fd, port_be);
 		if (ret < 0)
 			return ret;
 	}
@@ -51,10 +52,8 @@ static int passive_open(struct cm_conn *conn)
 	opt.rev = (uint8_t)util_settings()->mpa_rev;
 	opt.ird = rnic_stream_depth_min(util_settings()->ird, UINT8_MAX);
 	opt.ord = rnic_stream_depth_min(util_settings()->ord, UINT8_MAX);
-	ret = cm_conn_open_stream(conn, &opt);
-	if (ret < 0)
-		return ret;
-	return smpa_conn_start(rnic_stream_conn(conn->stream), NULL, 0);
+	rnic_stream_start_options(&conn->start.peer, &opt);
+	return rnic_start_open(&conn->start, &opt, NULL, 0);
 }
 
 struct cm_conn *cm_passive_accepted(struct cm_id *listener, int fd)
@@ -66,10 +65,8 @@ struct cm_conn *cm_passive_accepted(struct cm_id *listener, int fd)
 		rnic_fd_close(fd);
 		return NULL;
 	}
-	conn->fd = fd;
-	conn->listener = listener;
-	TAILQ_INSERT_TAIL(&listener->listener.half_open, conn, half_open_link);
-	listener->listener.half_open_cnt++;
+	conn->start.fd = fd;
+	rnic_half_open_add(&listener->listener.acceptor, &conn->start);
 	ret = passive_open(conn);
 	if (ret < 0) {
 		util_warn("cm", "id %u: connection dropped: %s",
@@ -103,7 +100,7 @@ static void request_set_depths(struct rnic_cm_event *rev,
  * event is fetched. */
 static int request_report(struct cm_conn *conn, const struct smpa_event *ev)
 {
-	struct cm_id *listener = conn->listener, *child;
+	struct cm_id *listener = cm_conn_listener(conn), *child;
 	struct cm_event *event;
 	int ret;
 
@@ -119,8 +116,8 @@ static int request_report(struct cm_conn *conn, const struct smpa_event *ev)
 	}
 	cm_id_set_state(child, RNIC_CM_S_REQUEST);
 	child->dev = conn->dev;
-	child->local = conn->local;
-	child->peer = conn->peer;
+	child->local = conn->start.local;
+	child->peer = conn->start.peer;
 	cm_conn_detach(conn);
 	conn->phase = CM_PHASE_REQUEST;
 	conn->id = child;
@@ -144,7 +141,7 @@ void cm_passive_request(struct cm_conn *conn, const struct smpa_event *ev)
 	int ret = request_report(conn, ev);
 
 	if (ret == 0)
-		ret = cm_conn_watch(conn, EPOLLRDHUP);
+		ret = rnic_start_watch(&conn->start, EPOLLRDHUP);
 	if (ret < 0)
 		cm_conn_reject(conn, NULL, 0);
 }
@@ -152,7 +149,8 @@ void cm_passive_request(struct cm_conn *conn, const struct smpa_event *ev)
 void cm_conn_reject(struct cm_conn *conn, const void *pd, uint8_t pd_len)
 {
 	rnic_stat_add(RNIC_STAT_rejects, 1);
-	if (smpa_conn_reject(rnic_stream_conn(conn->stream), pd, pd_len) < 0)
+	if (smpa_conn_reject(rnic_stream_conn(conn->start.stream), pd, pd_len) <
+	    0)
 		cm_conn_free(conn);
 	else
 		cm_conn_close_behind_peer(conn);
@@ -166,37 +164,35 @@ static int accept_reply(struct cm_conn *conn,
 	int ret;
 
 	ret = smpa_conn_accept(
-		rnic_stream_conn(conn->stream), param->pd, param->pd_len,
+		rnic_stream_conn(conn->start.stream), param->pd, param->pd_len,
 		rnic_stream_depth_min(param->ird, util_settings()->ird),
 		rnic_stream_depth_min(param->ord, util_settings()->ord));
 	if (ret < 0)
 		return ret;
 	/* From here on there is no way back. */
-	ret = rnic_stream_start_step(conn->stream, ret_ev);
-	if (ret == 1 && ret_ev->type == SMPA_EV_ESTABLISHED)
+	if (rnic_start_established(&conn->start, ret_ev) == 0)
 		return 0;
 	cm_conn_free(conn);
 	return -ECONNRESET;
 }
 
 /* *@event is posted on success, and the caller's on failure. */
-static int accept_attach(struct cm_conn *conn, struct rnic_qp *qp, uint16_t ird,
-			 uint16_t ord, struct cm_event *event)
+static int accept_attach(struct cm_conn *conn, struct rnic_qp *qp,
+			 struct cm_event *event)
 {
 	struct cm_id *id = conn->id;
-	int ret = qp ? cm_conn_attach(conn, id, qp, ird, ord)
-		     : cm_bare_stand(conn);
+	int ret = qp ? cm_conn_attach(conn, id, qp) : cm_bare_stand(conn);
 
 	conn->qp_life = 0;
 	if (ret < 0)
 		return ret;
+	event->ev.ird = rnic_stream_depth_min(conn->start.ird, UINT8_MAX);
+	event->ev.ord = rnic_stream_depth_min(conn->start.ord, UINT8_MAX);
 	if (qp) {
 		id->qp_num = rnic_qp_num(qp);
 		cm_conn_free(conn);
 	}
 	rnic_stat_add(RNIC_STAT_accepts, 1);
-	event->ev.ird = rnic_stream_depth_min(ird, UINT8_MAX);
-	event->ev.ord = rnic_stream_depth_min(ord, UINT8_MAX);
 	cm_event_post(event, RNIC_CM_ESTABLISHED, 0);
 	return 0;
 }
@@ -207,9 +203,9 @@ static int accept_attach(struct cm_conn *conn, struct rnic_qp *qp, uint16_t ird,
  */
 static int accept_await(struct cm_conn *conn, struct rnic_qp *qp,
 			const struct rnic_cm_conn_param *param,
-			const struct smpa_event *ev, struct cm_event *event)
+			struct cm_event *event)
 {
-	int ret = cm_conn_watch(conn, EPOLLIN);
+	int ret = rnic_start_watch(&conn->start, EPOLLIN);
 
 	if (ret < 0) {
 		cm_conn_free(conn);
@@ -219,12 +215,11 @@ static int accept_await(struct cm_conn *conn, struct rnic_qp *qp,
 	conn->outcome = event;
 	conn->param.qp_num = param->qp_num;
 	conn->qp_life = qp ? rnic_qp_life(qp) : 0;
-	conn->ird = ev->start.ird;
-	conn->ord = ev->start.ord;
 	cm_id_set_state(conn->id, RNIC_CM_S_CONNECT);
-	conn->id->ird = rnic_stream_depth_min(conn->ird, UINT8_MAX);
-	conn->id->ord = rnic_stream_depth_min(conn->ord, UINT8_MAX);
-	rnic_timer_start(&conn->timer, RNIC_TIMER_CM_ANSWERED, ANSWERED_NS);
+	conn->id->ird = rnic_stream_depth_min(conn->start.ird, UINT8_MAX);
+	conn->id->ord = rnic_stream_depth_min(conn->start.ord, UINT8_MAX);
+	rnic_timer_start(&conn->start.timer, RNIC_TIMER_CM_ANSWERED,
+			 ANSWERED_NS);
 	return 0;
 }
 
@@ -242,8 +237,8 @@ static int accept_stream(struct cm_id *id, struct rnic_qp *qp,
 	conn->param.rnr_retry = param->rnr_retry;
 	/* Without an RTR nothing tells: the peer may wait for us. */
 	if (cm_id_is_ca(id) && ev.start.is_peer_to_peer)
-		return accept_await(conn, qp, param, &ev, event);
-	ret = accept_attach(conn, qp, ev.start.ird, ev.start.ord, event);
+		return accept_await(conn, qp, param, event);
+	ret = accept_attach(conn, qp, event);
 	if (ret < 0)
 		cm_conn_free(conn);
 	return ret;
@@ -260,7 +255,7 @@ static int answered_attach(struct cm_conn *conn)
 		return -EINVAL;
 	if (!qp || rnic_qp_life(qp) == conn->qp_life) {
 		conn->outcome = NULL;
-		ret = accept_attach(conn, qp, conn->ird, conn->ord, event);
+		ret = accept_attach(conn, qp, event);
 		if (ret < 0)
 			conn->outcome = event;
 	}
@@ -271,7 +266,7 @@ static int answered_attach(struct cm_conn *conn)
 
 void cm_passive_answered(struct cm_conn *conn)
 {
-	int ret = rnic_stream_start_is_heard(conn->stream);
+	int ret = rnic_stream_start_is_heard(conn->start.stream);
 
 	if (ret > 0)
 		ret = answered_attach(conn);

@@ -7,7 +7,6 @@
 #include "listen.h"
 #include "os/fd.h"
 #include "outcome.h"
-#include "start.h"
 
 #include <errno.h>
 
@@ -16,18 +15,15 @@ void cm_serve_expire(enum rnic_timer_list list, struct rnic_timer *timer,
 {
 	switch (list) {
 	case RNIC_TIMER_CM_PAUSED:
-		rnic_listen_resume(
-			RNIC_OWNER(timer, struct cm_id, listener.pause));
+		rnic_listen_resume(RNIC_OWNER(timer, struct cm_id,
+					      listener.acceptor.pause));
 		break;
 	case RNIC_TIMER_CM_UNREAD:
 		cm_id_look(RNIC_OWNER(timer, struct cm_id, unread), now_ns);
 		break;
-	case RNIC_TIMER_CM_TIMEWAIT:
+	default: /* RNIC_TIMER_CM_TIMEWAIT */
 		cm_id_timewait_exit(
 			RNIC_OWNER(timer, struct cm_id, in_timewait));
-		break;
-	default:
-		cm_conn_expire(RNIC_OWNER(timer, struct cm_conn, timer));
 	}
 }
 
@@ -46,22 +42,19 @@ static void thread_drop(struct cm_conn *conn)
 
 void cm_serve_broken(void)
 {
-	struct cm_conn *conn;
+	struct rnic_start *start;
 	uint32_t slot = 0;
 
-	while ((conn = rnic_ref_next(&cm.conns, &slot)))
-		thread_drop(conn);
+	while ((start = rnic_ref_next(&rnic_starts, &slot)))
+		if (start->tag == RNIC_LOOP_CONN)
+			thread_drop((struct cm_conn *)start);
 }
 
 void cm_serve_close_all(void)
 {
-	struct cm_conn *conn;
 	struct cm_id *id;
 	uint32_t slot = 0;
 
-	while ((conn = rnic_ref_next(&cm.conns, &slot)))
-		cm_conn_free(conn);
-	slot = 0;
 	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
 		rnic_fd_close(id->fd);
 		id->fd = -1;

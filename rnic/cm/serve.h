@@ -5,13 +5,13 @@
 
 #include "object.h"
 
-/* A time limit of an identity or connection is over. */
+/* A time limit of an identity is over. */
 void cm_serve_expire(enum rnic_timer_list list, struct rnic_timer *timer,
 		     uint64_t now_ns);
 /* Sockets cannot be waited for: what is being made ends; connections that stand
  * are not concerned. */
 void cm_serve_broken(void);
-/* Listeners and half-open connections; established streams belong to QPs. */
+/* Sockets of identities; connections are in rnic_starts. */
 void cm_serve_close_all(void);
 
 #endif

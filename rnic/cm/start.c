@@ -24,7 +24,6 @@
 #include "os/stat.h"
 #include "outcome.h"
 #include "passive.h"
-#include "stream/start.h"
 
 #include <errno.h>
 
@@ -32,8 +31,6 @@
  * step it again: it begins anew.  Else it is gone, or waits. */
 static bool conn_lost(struct cm_conn *conn, int status)
 {
-	if (status == -EPIPE)
-		status = -ECONNRESET;
 	if (!conn->id)
 		cm_conn_free(conn);
 	else if (status == -ECONNRESET && conn->rev == 2)
@@ -68,50 +65,36 @@ static void conn_fault(struct cm_conn *conn, const struct smpa_event *ev)
 	cm_conn_close(conn);
 }
 
-/* Return: whether to step it again: it begins anew.  Else it may be gone. */
-static bool conn_event(struct cm_conn *conn, const struct smpa_event *ev)
+/* It may be gone. */
+static void conn_event(struct cm_conn *conn, const struct smpa_event *ev)
 {
 	switch (ev->type) {
 	case SMPA_EV_REQUEST:
 		cm_passive_request(conn, ev);
-		return false;
+		break;
 	case SMPA_EV_ESTABLISHED:
 		cm_active_established(conn, ev);
-		return false;
+		break;
 	case SMPA_EV_REJECTED:
 		conn_rejected(conn, ev);
-		return false;
-	case SMPA_EV_CLOSED:
-		return conn_lost(conn, -ECONNRESET);
-	case SMPA_EV_FAULT:
-		if (ev->fault.fault.value == SMPA_F_MPA_CLOSED)
-			return conn_lost(conn, -ECONNRESET);
-		conn_fault(conn, ev);
-		return false;
-	case SMPA_EV_NONE:
-	case SMPA_EV_SEGMENT:
-	case SMPA_EV_MESSAGE:
-	case SMPA_EV_READ:
-	case SMPA_EV_ATOMIC:
-	case SMPA_EV_ATOMIC_DONE:
-	case SMPA_EV_TERMINATE:
-	case SMPA_EV_SENT:
 		break;
+	default:
+		conn_fault(conn, ev);
 	}
-	/* Never before ESTABLISHED. */
-	return conn_lost(conn, -EPROTO);
 }
 
+/* Return: whether to step it again: it begins anew.  Else it may be gone. */
 static bool conn_step(struct cm_conn *conn)
 {
 	struct smpa_event ev;
-	int ret = rnic_stream_start_step(conn->stream, &ev);
+	int ret = rnic_start_step(&conn->start, &ev);
 
-	if (ret == 1)
-		return conn_event(conn, &ev);
-	if (ret == 0)
-		ret = cm_conn_watch(conn,
-				    rnic_stream_start_wants(conn->stream));
+	if (ret > 0)
+		conn_event(conn, &ev);
+	else if (ret == 0)
+		ret = rnic_start_watch(
+			&conn->start,
+			rnic_stream_start_wants(conn->start.stream));
 	return ret < 0 && conn_lost(conn, ret);
 }
 

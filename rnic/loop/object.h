@@ -65,21 +65,20 @@ enum rnic_loop_tag {
  * deadlines. */
 enum rnic_timer_list {
 	RNIC_TIMER_NONE, /* it does not run */
-	/* Connections of rdma_cm, by what they wait for. */
+	/* Connections in the making, by what they wait for. */
+	RNIC_TIMER_STARTING,
 	RNIC_TIMER_CM_ASKING,
 	RNIC_TIMER_CM_REFUSED,
-	RNIC_TIMER_CM_STARTING,
 	RNIC_TIMER_CM_ASKED,
 	RNIC_TIMER_CM_ANSWERED,
 	RNIC_TIMER_CM_REJECTED,
 	RNIC_TIMER_CM_CLOSING,
-	/* Identities. */
+	RNIC_TIMER_OOB_PARKED,
+	/* Identities of rdma_cm. */
 	RNIC_TIMER_CM_PAUSED,	/* listener, out of file descriptors */
 	RNIC_TIMER_CM_UNREAD,	/* DISCONNECTED waits */
 	RNIC_TIMER_CM_TIMEWAIT, /* persona ca */
-	/* Connection out of band. */
-	RNIC_TIMER_OOB_STARTING,
-	RNIC_TIMER_OOB_PARKED,
+	/* QPs that connect out of band. */
 	RNIC_TIMER_OOB_PAUSED, /* out of file descriptors */
 	RNIC_TIMER_OOB_TICK,
 	RNIC_TIMER_OOB_REDIAL, /* several lists, by the pause */
@@ -95,7 +94,7 @@ struct rnic_timer {
 };
 
 struct rnic_timers {
-	TAILQ_HEAD(, rnic_timer) head; /* undefined while there is none */
+	TAILQ_HEAD(, rnic_timer) head; /* by deadline */
 	uint32_t cnt;
 };
 

@@ -19,22 +19,19 @@
 #include "../../util/cancel.h"
 #include "../../util/env.h"
 #include "../../util/log.h"
-#include "engine/engine.h"
+#include "os/addr.h"
 #include "os/fd.h"
-#include "rnic.h"
 #include "os/tcp.h"
-#include "stream/attach.h"
-#include "stream/start.h"
+#include "qp/qp.h"
+#include "rnic.h"
+#include "start/start.h"
 
 struct rnic_attach {
 	struct rnic_qp *qp;
-	struct rnic_stream *stream; /* NULL: the QP has it */
-	int fd;			    /* ours, the stream's; -1: the QP's */
-	int nodelay;		    /* as the caller had it; -1: unknown */
-	bool is_responder;
+	struct rnic_start start; /* the loop does not know it */
+	int nodelay;		 /* as the caller had it; -1: unknown */
 	uint64_t deadline_ns;
-	uint16_t ird, ord; /* outcome */
-	size_t taken;	   /* once the QP has the stream */
+	size_t taken; /* once the QP has the stream */
 };
 
 /* ---- the socket --------------------------------------------------------- */
@@ -69,7 +66,8 @@ static int socket_check(int fd)
 
 static int attach_poll(const struct rnic_attach *a, short events)
 {
-	struct pollfd pfd = { .fd = a->fd, .events = events };
+	struct pollfd pfd = { .fd = rnic_start_fd(&a->start),
+			      .events = events };
 
 	for (;;) {
 		uint64_t now = rnic_now_ns();
@@ -104,7 +102,7 @@ static int attach_send_last(const struct rnic_attach *a, const void *buf,
 	ssize_t rc;
 
 	while (iov.iov_len > 0) {
-		rc = rnic_tcp_send(a->fd, &iov, 1, 0);
+		rc = rnic_tcp_send(rnic_start_fd(&a->start), &iov, 1, 0);
 		if (rc == -EAGAIN)
 			rc = attach_poll(a, POLLOUT);
 		if (rc < 0)
@@ -121,51 +119,34 @@ static int attach_dup(struct rnic_attach *a, int fd)
 {
 	int rc;
 
-	a->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (a->fd < 0)
+	a->start.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (a->start.fd < 0)
 		return -errno;
-	rc = rnic_fd_register(&a->fd);
+	rc = rnic_fd_register(&a->start.fd);
 	if (rc < 0) {
-		util_sys_close(a->fd);
+		util_sys_close(a->start.fd);
 		return rc;
 	}
 	return 0;
 }
 
-static uint16_t depth_min(uint16_t wanted, uint32_t limit)
-{
-	return wanted < limit ? wanted : (uint16_t)limit;
-}
-
-static int attach_open_stream(struct rnic_attach *a,
-			      const struct rnic_attach_options *opt)
-{
-	const struct util_settings *set = util_settings();
-	struct smpa_options smpa = SMPA_OPTIONS_INIT;
-	struct sockaddr_storage peer = { 0 };
-	socklen_t len = sizeof(peer);
-
-	rnic_tcp()->getpeername(a->fd, (struct sockaddr *)&peer, &len);
-	rnic_stream_start_options(&peer, &smpa);
-	smpa.role = opt->is_responder ? SMPA_RESPONDER : SMPA_INITIATOR;
-	smpa.rev = opt->rev ? opt->rev : (uint8_t)set->mpa_rev;
-	smpa.ird = depth_min(opt->ird, set->ird);
-	smpa.ord = depth_min(opt->ord, set->ord);
-	return rnic_stream_new(a->fd, &smpa, &a->stream);
-}
-
 static int attach_begin(struct rnic_attach *a,
 			const struct rnic_attach_options *opt)
 {
-	struct smpa_conn *conn = rnic_stream_conn(a->stream);
+	const struct util_settings *set = util_settings();
+	struct smpa_options smpa = SMPA_OPTIONS_INIT;
 	int rc;
 
+	rnic_addr_of_socket(a->start.fd, &a->start.local, &a->start.peer);
+	rnic_stream_start_options(&a->start.peer, &smpa);
+	smpa.role = opt->is_responder ? SMPA_RESPONDER : SMPA_INITIATOR;
+	smpa.rev = opt->rev ? opt->rev : (uint8_t)set->mpa_rev;
+	smpa.ird = rnic_stream_depth_min(opt->ird, set->ird);
+	smpa.ord = rnic_stream_depth_min(opt->ord, set->ord);
 	if (!opt->is_responder)
-		return smpa_conn_start(conn, opt->pd, opt->pd_len);
-	rc = smpa_conn_start(conn, NULL, 0);
-	if (rc < 0)
-		return rc;
-	return attach_send_last(a, opt->last, opt->last_len);
+		return rnic_start_open(&a->start, &smpa, opt->pd, opt->pd_len);
+	rc = rnic_start_open(&a->start, &smpa, NULL, 0);
+	return rc < 0 ? rc : attach_send_last(a, opt->last, opt->last_len);
 }
 
 int rnic_attach_open(struct rnic_qp *qp, int fd,
@@ -186,7 +167,6 @@ int rnic_attach_open(struct rnic_qp *qp, int fd,
 	if (!a)
 		return -ENOMEM;
 	a->qp = qp;
-	a->is_responder = opt->is_responder;
 	a->deadline_ns = rnic_now_ns() + ms * NS_PER_MS;
 	a->nodelay = socket_option(fd, IPPROTO_TCP, TCP_NODELAY);
 	rc = attach_dup(a, fd);
@@ -194,9 +174,7 @@ int rnic_attach_open(struct rnic_qp *qp, int fd,
 		free(a);
 		return rc;
 	}
-	rc = attach_open_stream(a, opt);
-	if (rc == 0)
-		rc = attach_begin(a, opt);
+	rc = attach_begin(a, opt);
 	if (rc < 0) {
 		rnic_attach_free(a);
 		return rc;
@@ -207,7 +185,7 @@ int rnic_attach_open(struct rnic_qp *qp, int fd,
 
 /* ---- the exchange ------------------------------------------------------- */
 
-static void attach_tell(struct rnic_attach *a, const struct smpa_event *ev,
+static void attach_tell(const struct smpa_event *ev,
 			struct rnic_attach_start *ret_start)
 {
 	*ret_start = (struct rnic_attach_start){
@@ -218,68 +196,42 @@ static void attach_tell(struct rnic_attach *a, const struct smpa_event *ev,
 		.ird = ev->start.ird,
 		.ord = ev->start.ord,
 	};
-	a->ird = ev->start.ird;
-	a->ord = ev->start.ord;
 }
 
-static int attach_check(struct rnic_attach *a, const struct smpa_event *ev,
+static int attach_check(const struct rnic_attach *a,
+			const struct smpa_event *ev,
 			struct rnic_attach_start *ret_start)
 {
-	switch (ev->type) {
-	case SMPA_EV_REQUEST:
-	case SMPA_EV_ESTABLISHED:
-		attach_tell(a, ev, ret_start);
-		return 0;
-	case SMPA_EV_REJECTED:
-		attach_tell(a, ev, ret_start);
-		return -ECONNREFUSED; /* MPA-132 */
-	case SMPA_EV_CLOSED:
-		return -ECONNRESET;
-	case SMPA_EV_FAULT:
-		if (ev->fault.fault.value == SMPA_F_MPA_CLOSED)
-			return -ECONNRESET;
+	if (ev->type == SMPA_EV_FAULT) {
 		util_warn("rnic", "qp 0x%06x: attach: %s", rnic_qp_num(a->qp),
 			  smpa_fault_str(ev->fault.fault));
 		return -EPROTO; /* MPA-164 */
-	case SMPA_EV_NONE:
-	case SMPA_EV_SEGMENT:
-	case SMPA_EV_MESSAGE:
-	case SMPA_EV_READ:
-	case SMPA_EV_ATOMIC:
-	case SMPA_EV_ATOMIC_DONE:
-	case SMPA_EV_TERMINATE:
-	case SMPA_EV_SENT:
-		break;
 	}
-	return -EPROTO;
+	attach_tell(ev, ret_start);
+	return ev->type == SMPA_EV_REJECTED ? -ECONNREFUSED : 0; /* MPA-132 */
 }
 
 /* Until something comes up. */
-static int attach_step(struct rnic_attach *a,
-		       struct rnic_attach_start *ret_start)
+int rnic_attach_wait(struct rnic_attach *attach,
+		     struct rnic_attach_start *ret_start)
 {
 	struct smpa_event ev;
 	uint32_t wants;
 	int rc;
 
 	for (;;) {
-		rc = rnic_stream_start_step(a->stream, &ev);
+		rc = rnic_start_step(&attach->start, &ev);
 		if (rc > 0)
-			return attach_check(a, &ev, ret_start);
+			return attach_check(attach, &ev, ret_start);
 		if (rc < 0)
-			return attach_lost(rc);
-		wants = rnic_stream_start_wants(a->stream);
-		rc = attach_poll(a, (short)((wants & EPOLLIN ? POLLIN : 0) |
-					    (wants & EPOLLOUT ? POLLOUT : 0)));
+			return rc;
+		wants = rnic_stream_start_wants(attach->start.stream);
+		rc = attach_poll(attach,
+				 (short)((wants & EPOLLIN ? POLLIN : 0) |
+					 (wants & EPOLLOUT ? POLLOUT : 0)));
 		if (rc < 0)
 			return rc;
 	}
-}
-
-int rnic_attach_wait(struct rnic_attach *attach,
-		     struct rnic_attach_start *ret_start)
-{
-	return attach_step(attach, ret_start);
 }
 
 int rnic_attach_accept(struct rnic_attach *attach, const void *pd,
@@ -291,37 +243,30 @@ int rnic_attach_accept(struct rnic_attach *attach, const void *pd,
 
 	if (rnic_qp_state(attach->qp) != RNIC_QPS_IDLE)
 		return -EINVAL;
-	rc = smpa_conn_accept(rnic_stream_conn(attach->stream), pd, pd_len,
-			      depth_min(ird, set->ird),
-			      depth_min(ord, set->ord));
+	rc = smpa_conn_accept(rnic_stream_conn(attach->start.stream), pd,
+			      pd_len, rnic_stream_depth_min(ird, set->ird),
+			      rnic_stream_depth_min(ord, set->ord));
 	if (rc < 0)
 		return rc;
 	/* ESTABLISHED comes at once; what TCP does not take of the Reply the
 	 * engine sends. */
-	return attach_step(attach, ret_start);
+	return rnic_attach_wait(attach, ret_start);
 }
 
 int rnic_attach_reject(struct rnic_attach *attach, const void *pd,
 		       size_t pd_len)
 {
-	struct smpa_conn *conn = rnic_stream_conn(attach->stream);
-	const struct iovec *iov;
-	ssize_t len;
-	int cnt, rc;
+	struct rnic_stream *stream = attach->start.stream;
+	int rc = smpa_conn_reject(rnic_stream_conn(stream), pd, pd_len);
 
-	rc = smpa_conn_reject(conn, pd, pd_len);
-	if (rc < 0)
-		return rc;
 	/* Not by steps: the answer given, no octet is to be read any more. */
-	while ((cnt = smpa_conn_tx_prepare(conn, &iov)) > 0) {
-		len = rnic_tcp_send(attach->fd, iov, cnt, 0);
-		if (len == -EAGAIN)
-			len = attach_poll(attach, POLLOUT);
-		if (len < 0)
-			return attach_lost((int)len);
-		smpa_conn_tx_commit(conn, (size_t)len);
+	while (rc == 0) {
+		rc = rnic_stream_start_flush(stream);
+		if (rc < 0 || !(rnic_stream_start_wants(stream) & EPOLLOUT))
+			return attach_lost(rc);
+		rc = attach_poll(attach, POLLOUT);
 	}
-	return 0;
+	return rc;
 }
 
 /* ---- the end ------------------------------------------------------------ */
@@ -329,22 +274,18 @@ int rnic_attach_reject(struct rnic_attach *attach, const void *pd,
 int rnic_attach_finish(struct rnic_attach *attach)
 {
 	size_t taken = rnic_attach_taken(attach);
-	int rc;
+	int rc = rnic_start_attach(&attach->start, attach->qp, 0);
 
-	rc = rnic_qp_attach_stream(attach->qp, attach->stream, attach->ird,
-				   attach->ord, 0);
-	if (rc < 0)
-		return rc;
-	attach->taken = taken;
-	attach->stream = NULL;
-	attach->fd = -1;
-	return 0;
+	if (rc == 0)
+		attach->taken = taken;
+	return rc;
 }
 
 size_t rnic_attach_taken(const struct rnic_attach *attach)
 {
-	return attach->stream ? rnic_stream_start_taken(attach->stream)
-			      : attach->taken;
+	return attach->start.stream
+		       ? rnic_stream_start_taken(attach->start.stream)
+		       : attach->taken;
 }
 
 void rnic_attach_free(struct rnic_attach *attach)
@@ -352,13 +293,9 @@ void rnic_attach_free(struct rnic_attach *attach)
 	if (!attach)
 		return;
 	/* The socket is the caller's again, as it was. */
-	if (attach->fd >= 0 && attach->nodelay >= 0)
-		rnic_tcp()->setsockopt(attach->fd, IPPROTO_TCP, TCP_NODELAY,
-				       &attach->nodelay,
-				       sizeof(attach->nodelay));
-	if (attach->stream)
-		rnic_stream_free(attach->stream);
-	else
-		rnic_fd_close(attach->fd);
+	if (rnic_start_fd(&attach->start) >= 0 && attach->nodelay >= 0)
+		rnic_sock_set_flag(rnic_start_fd(&attach->start), IPPROTO_TCP,
+				   TCP_NODELAY, attach->nodelay);
+	rnic_start_close(&attach->start);
 	free(attach);
 }

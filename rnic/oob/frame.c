@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "qp/qp-num.h"
 #include "frame.h"
+#include "qp/qp-num.h"
 
 /*
  * Octets, network order:

@@ -6,9 +6,6 @@
 #include "loop/object.h"
 #include "object.h"
 
-/* All of them, by reference. */
-extern struct rnic_ref_table oob_link_refs;
-
 /* A socket that connects to the peer.  Return: -errno.  Any lock or none. */
 int oob_link_connect(const struct oob *oob);
 
@@ -32,14 +29,13 @@ void oob_link_free(struct oob_link *link);
 void oob_link_expire(struct oob_link *link);
 /* The pause for want of file descriptors is over. */
 void oob_listeners_resume(void);
-void oob_links_close_all(void);
-void oob_links_forget(void);
+void oob_links_fork_child(void);
 
 /* The QP has its stream, or does not want one any more. */
 void oob_free(struct oob *oob);
 
 /* @block_num: any number of the block whose port is readable. */
 void rnic_oob_listener_ready(uint32_t block_num);
-void rnic_oob_link_ready(uint64_t ref);
+void oob_link_ready(struct oob_link *link);
 
 #endif

@@ -12,9 +12,8 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 
-#include "loop/timer.h"
 #include "rnic.h"
-#include "stream/start.h"
+#include "start/start.h"
 
 #define OOB_FRAME_LEN 24
 #define OOB_RNR_RETRY_UNKNOWN 0xff
@@ -28,7 +27,6 @@ struct oob_frame {
 };
 
 LIST_HEAD(oob_list, oob);
-TAILQ_HEAD(oob_link_list, oob_link);
 
 struct oob {
 	LIST_ENTRY(oob) bucket_link, all_link;
@@ -53,17 +51,10 @@ enum oob_link_phase {
 };
 
 struct oob_link {
-	TAILQ_ENTRY(oob_link) list_link; /* unnamed or parked, by age */
-	uint64_t ref;
+	struct rnic_start start; /* the first */
 	enum oob_link_phase phase;
-	struct oob *oob; /* NULL: accepted, not yet answered */
-	int fd;		 /* -1: the stream's */
-	struct rnic_stream *stream;
-	uint32_t epoll_events;
-	struct rnic_timer timer;
-	struct sockaddr_storage local, peer;
+	struct oob *oob;	/* NULL: accepted, not yet answered */
 	struct oob_frame frame; /* the peer's, once it has come */
-	uint16_t ird, ord;	/* ANSWERED: outcome */
 };
 
 #endif

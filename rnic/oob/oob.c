@@ -15,9 +15,9 @@
 #include "os/addr.h"
 #include "os/fd.h"
 #include "qp/qp-num.h"
-#include "wait.h"
 #include "qp/qp.h"
 #include "stream/modify.h"
+#include "wait.h"
 
 /* How often those that have a time limit are looked at. */
 #define OOB_TICK_NS (50 * NS_PER_MS)
@@ -224,10 +224,6 @@ void rnic_oob_expire(enum rnic_timer_list list, struct rnic_timer *timer,
 	struct oob *oob;
 
 	switch (list) {
-	case RNIC_TIMER_OOB_STARTING:
-	case RNIC_TIMER_OOB_PARKED:
-		oob_link_expire(RNIC_OWNER(timer, struct oob_link, timer));
-		break;
 	case RNIC_TIMER_OOB_PAUSED:
 		oob_listeners_resume();
 		break;
@@ -249,12 +245,11 @@ void rnic_oob_close_all(void)
 
 	while ((oob = oob_first()))
 		oob_free(oob);
-	oob_links_close_all();
 }
 
 void rnic_oob_fork_child(void)
 {
 	oob_wait_forget();
 	tick.list = RNIC_TIMER_NONE;
-	oob_links_forget();
+	oob_links_fork_child();
 }

@@ -25,7 +25,7 @@ void rnic_oob_cancel(struct rnic_qp *qp);
 
 /* ---- for the loop, locked ------------------------------------------------ */
 
-/* A time limit of a QP or its connection is over. */
+/* A time limit of a QP is over. */
 void rnic_oob_expire(enum rnic_timer_list list, struct rnic_timer *timer,
 		     uint64_t now_ns);
 void rnic_oob_close_all(void);

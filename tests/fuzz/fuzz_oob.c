@@ -28,6 +28,7 @@
 #include "oob/frame.h"
 #include "oob/link.h"
 #include "oob/oob.h"
+#include "start/start.h"
 #include "rnicpair.h"
 #include "os/tcp.h"
 
@@ -253,9 +254,11 @@ static void manager_step(void)
 		for (int i = 0; i < cnt; i++) {
 			uint64_t data = ev[i].data.u64;
 
-			if ((data >> 24 & 0xff) == RNIC_LOOP_OOB_LINK)
-				rnic_oob_link_ready(data &
-						    ~((uint64_t)0xff << 24));
+			struct oob_link *link = rnic_ref_get(
+				&rnic_starts, data & ~((uint64_t)0xff << 24));
+
+			if ((data >> 24 & 0xff) == RNIC_LOOP_OOB_LINK && link)
+				oob_link_ready(link);
 		}
 	}
 	util_unlock(&rnic_loop.lock);
@@ -515,9 +518,9 @@ static void run_end(void)
 	qp_reset(1);
 	manager_step(); /* connections that wait to be accepted */
 	util_lock(&rnic_loop.lock);
-	oob_links_close_all();
-	for (uint32_t i = 0; i < oob_link_refs.page_cnt * RNIC_REF_PAGE; i++)
-		fuzz_assert(!rnic_ref_get_slot(&oob_link_refs, i));
+	rnic_loop.ops->close_all();
+	for (uint32_t i = 0; i < rnic_starts.page_cnt * RNIC_REF_PAGE; i++)
+		fuzz_assert(!rnic_ref_get_slot(&rnic_starts, i));
 	util_unlock(&rnic_loop.lock);
 	for (int i = 0; i < PEERS; i++)
 		if (peers[i].fd >= 0)

@@ -12,7 +12,7 @@ static uint32_t half_open_cnt(const struct cm_side *s)
 	uint32_t cnt;
 
 	assert_int_equal(cm_id_lock(s->chan, s->id, &id), 0);
-	cnt = id->listener.half_open_cnt;
+	cnt = id->listener.acceptor.half_open_cnt;
 	util_unlock(&rnic_loop.lock);
 	return cnt;
 }

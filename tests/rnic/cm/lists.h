@@ -17,12 +17,15 @@ static inline struct rnic_timer *cm_first(enum rnic_timer_list list)
 /* Connections that begin or end and are no QP's. */
 static inline uint32_t cm_unowned_cnt(void)
 {
+	static const enum rnic_timer_list lists[] = { RNIC_TIMER_STARTING,
+						      RNIC_TIMER_CM_ASKED,
+						      RNIC_TIMER_CM_REJECTED,
+						      RNIC_TIMER_CM_CLOSING };
 	uint32_t cnt = 0;
 
 	util_lock(&rnic_loop.lock);
-	for (int i = RNIC_TIMER_CM_STARTING; i <= RNIC_TIMER_CM_CLOSING; i++)
-		if (i != RNIC_TIMER_CM_ANSWERED)
-			cnt += rnic_timer_cnt((enum rnic_timer_list)i);
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		cnt += rnic_timer_cnt(lists[i]);
 	util_unlock(&rnic_loop.lock);
 	return cnt;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Timers: each expires once, in its time; expiry may start and stop others. */
 #include "test.h"
-
 #include "loop/loop.h"
 
-#define LIST RNIC_TIMER_CM_STARTING
+#define LIST RNIC_TIMER_STARTING
 #define OTHER RNIC_TIMER_OOB_PARKED
 #define CNT 4
 

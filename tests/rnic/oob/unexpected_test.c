@@ -20,6 +20,7 @@
 #include "qp/qp-num.h"
 #include "oob/frame.h"
 #include "oob/link.h"
+#include "start/start.h"
 #include "oob/wait.h"
 #include "rnicpair.h"
 
@@ -89,8 +90,8 @@ static bool has_links(void)
 	bool ret = false;
 
 	util_lock(&rnic_loop.lock);
-	for (uint32_t i = 0; i < oob_link_refs.page_cnt * RNIC_REF_PAGE; i++)
-		ret = ret || rnic_ref_get_slot(&oob_link_refs, i);
+	for (uint32_t i = 0; i < rnic_starts.page_cnt * RNIC_REF_PAGE; i++)
+		ret = ret || rnic_ref_get_slot(&rnic_starts, i);
 	util_unlock(&rnic_loop.lock);
 	return ret;
 }
