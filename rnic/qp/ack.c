@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Completions that mean "placed at the peer", for QPs that were connected
- * without rdma_cm.
+ * Completions that mean "placed at the peer", for QPs that connected without
+ * rdma_cm.
  *
  * iWARP completes a Send or Write when its buffer may be used again (RFC 5040
- * 5.5).  Programs that never heard of iWARP take the completion for the
- * peer's acknowledgement, as InfiniBand gives it: they look at the target's
- * memory, end when the last completion has come, and expect an error on the
- * very WR that the peer refused.  So such WRs complete when a READ behind them
- * is answered: an RDMA Read of nothing, one at a time, sent when nothing else
- * waits to be sent, or when the queue is half full.  Any other READ's answer
- * serves as well.  A peer of our kind answers it when no Send before it is held
- * for want of a receive.
+ * 5.5).  Programs that are written for InfiniBand take the completion for the
+ * peer's acknowledgement.  They look at the target's memory, end after the last
+ * completion, and expect an error on the WR that the peer refused.  So such WRs
+ * complete when a READ behind them is answered.  For that an RDMA Read of no
+ * octets is sent, one at a time, when nothing else waits to be sent or the
+ * queue is half full.  The answer to any other READ serves as well.  A usiw
+ * peer answers it when no Send before it waits for a receive.
  */
 #include "ack.h"
 
@@ -41,7 +40,7 @@ void rnic_ack_note(struct rnic_sq *sq, const struct usiw_sqe *sqe)
 	sends = sqe_sends(sqe);
 	sq->ack.msn += sends;
 	rnic_sq_wr_at(sq, sq->next_idx - 1)->msn = sends ? sq->ack.msn : 0;
-	/* No thread waits for the others, but for their places. */
+	/* Nothing waits for the others, except for their slots. */
 	if (sqe->flags & USIW_SQE_SIGNALED ||
 	    2 * (sq->next_idx - sq->done_idx) >= sq->ring.depth)
 		sq->ack.want_idx = sq->next_idx;
@@ -65,7 +64,7 @@ bool rnic_ack_is_due(const struct rnic_qp *qp)
 	    !rnic_sq_idx_is_before(sq->ack.done_idx, sq->ack.want_idx))
 		return false;
 	if (sq->orq.cnt == sq->orq.max)
-		return false; /* their answers serve as well */
+		return false; /* the answers to these serve as well */
 	return sq->ack.is_awaited ||
 	       !usiw_ring_slot_pending(&sq->ring, sq->next_idx) ||
 	       2 * (sq->next_idx - sq->done_idx) >= sq->ring.depth;
@@ -77,7 +76,7 @@ bool rnic_ack_submit(struct rnic_qp *qp)
 	struct smpa_msg msg = {
 		.opcode = SMPA_OP_READ_REQUEST,
 		.quiet = true,
-		/* Without octets no STag is looked at (RDMAP-17). */
+		/* Without octets no STag is checked (RDMAP-17). */
 		.read = { .sink_stag = 1, .src_stag = RNIC_ACK_STAG },
 	};
 
@@ -120,14 +119,14 @@ static uint64_t slot_len(const struct rnic_sq *sq, const struct usiw_sqe *slot)
 	return len;
 }
 
-/* TCP has it, or it needed none. */
+/* TCP has taken it, or it has no message. */
 static bool wr_is_out(const struct rnic_sq *sq, uint32_t idx)
 {
 	return rnic_sq_wr_at(sq, idx)->is_sent ||
 	       rnic_sq_wr_at(sq, idx)->is_done;
 }
 
-/* Is the DDP header that the Terminate brings that of this WR's message? */
+/* Does the Terminate have the DDP header of this WR's message? */
 static bool wr_is_meant(const struct rnic_sq *sq, uint32_t idx,
 			const struct smpa_event *ev)
 {
@@ -143,7 +142,7 @@ static bool wr_is_meant(const struct rnic_sq *sq, uint32_t idx,
 	       ev->term.to - slot->remote_addr < slot_len(sq, slot);
 }
 
-/* The Read or atomic that it brings the request of. */
+/* The Read or atomic whose request the Terminate has. */
 static bool request_find(const struct rnic_sq *sq, const struct smpa_event *ev,
 			 uint32_t *ret_idx)
 {
@@ -158,14 +157,14 @@ static bool request_find(const struct rnic_sq *sq, const struct smpa_event *ev,
 	return !entry->is_ack;
 }
 
-/* The Send or Write, or, if it is none that is known, the first that is not
- * out. */
+/* The Send or Write whose header the Terminate has.  If none fits, the first
+ * that TCP has not taken. */
 static bool message_find(const struct rnic_sq *sq, const struct smpa_event *ev,
 			 uint32_t *ret_idx)
 {
 	uint32_t idx = sq->done_idx;
 
-	if (!sq->ack.is_on) /* complete, or not out */
+	if (!sq->ack.is_on) /* complete, or not sent */
 		return false;
 	if (!ev->term.is_tagged && ev->term.qn != 0)
 		return false;
@@ -192,13 +191,13 @@ void rnic_ack_terminated(struct rnic_qp *qp, const struct smpa_event *ev)
 	for (uint32_t i = sq->done_idx; i != idx && sq->ack.is_on; i++)
 		if (wr_is_out(sq, i))
 			rnic_sq_wr_at(sq, i)->is_done = true;
-	/* What has an answer is done when it has it: not any more. */
+	/* READs and atomics get no answer any more. */
 	rnic_sq_end_before(qp, idx);
 }
 
 /*
- * A close with input unread makes TCP reset the connection; so a FIN says
- * that the peer's process has read it all, whether it lived to answer or not.
+ * If a socket is closed with unread input, TCP resets the connection.  So a FIN
+ * says that the peer's process has read everything, even if it did not answer.
  */
 void rnic_ack_peer_closed(struct rnic_qp *qp)
 {

@@ -8,27 +8,28 @@
 /* Source STag of these READs, which have no octets and need none. */
 #define RNIC_ACK_STAG 0x61636b00u
 
-/* Is it time to ask the peer? */
+/* Is it time to send the READ of no octets? */
 bool rnic_ack_is_due(const struct rnic_qp *qp);
 
-/* @sqe, a WR without an answer, was submitted: it is before sq->next_idx. */
+/* @sqe, a WR without an answer, was submitted: it is the one before
+ * sq->next_idx. */
 void rnic_ack_note(struct rnic_sq *sq, const struct usiw_sqe *sqe);
 
-/* Are there WRs that have to be known placed before the next may fail?  Then
- * they are asked for. */
+/* Return: true: the next WR may fail only when the WRs before it are known to
+ * be placed; the peer is asked. */
 bool rnic_ack_await(struct rnic_sq *sq);
 
-/* Ask, since rnic_ack_is_due().  Return: false: not now. */
+/* Send that READ, since rnic_ack_is_due().  Return: false: not now. */
 bool rnic_ack_submit(struct rnic_qp *qp);
 
 /* The oldest entry of the ORQ was answered. */
 void rnic_ack_answered(struct rnic_qp *qp, const struct rnic_orq_entry *entry);
 
-/* The peer has terminated: what is before the message that it names ends; with
- * struct rnic_ack what it took is complete. */
+/* The peer has sent TERMINATE: the WRs before the message that it names end.
+ * With struct rnic_ack those that TCP has taken are complete. */
 void rnic_ack_terminated(struct rnic_qp *qp, const struct smpa_event *ev);
 
-/* The peer closes in order at this moment: what was sent, it has. */
+/* The peer closes in order: it has received what was sent. */
 void rnic_ack_peer_closed(struct rnic_qp *qp);
 
 #endif

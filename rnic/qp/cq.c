@@ -39,7 +39,7 @@ static void cq_overrun(struct rnic_cq *cq)
 		 cq->ring.depth);
 	rnic_context_event(cq->ctx, &cq->async_node, USIW_EVENT_CQ_ERR,
 			   cq->handle);
-	/* Not here and now: this may be in the midst of the work of one. */
+	/* They fail when their bells are served: one of them may be at work. */
 	LIST_FOREACH(user, &cq->users, link)
 	{
 		user->qp->is_cq_gone = true;
@@ -196,8 +196,8 @@ void rnic_cq_progress(struct rnic_cq *cq)
 {
 	uint32_t look = atomic_load_explicit(&cq->look, memory_order_relaxed);
 
-	/* What has come since the last look makes the descriptor readable that
-	 * the thread is going to sleep on. */
+	/* The thread is going to sleep on a descriptor; what has come since the
+	 * last look makes that readable. */
 	if (look == RNIC_CQ_LOOK_VAIN &&
 	    atomic_compare_exchange_strong_explicit(
 		    &cq->look, &look, RNIC_CQ_LOOK_DUE, memory_order_relaxed,
@@ -214,8 +214,7 @@ static void cq_arm(struct rnic_cq *cq, bool solicited_only)
 	uint32_t armed = solicited_only ? RNIC_CQ_ARM_SOLICITED
 					: RNIC_CQ_ARM_ANY;
 
-	/* Armed for any stays so: the wider request counts, as the verbs say.
-	 */
+	/* Armed for any completion stays so: the wider request counts. */
 	if (!solicited_only ||
 	    atomic_load_explicit(&cq->armed, memory_order_relaxed) !=
 		    RNIC_CQ_ARM_ANY)

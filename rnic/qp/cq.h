@@ -5,16 +5,17 @@
 
 #include "object.h"
 
-/* A QP completes into it from now on, or not any more. */
+/* The QP completes into the CQ from now on, or not any more. */
 void rnic_cq_user_add(struct rnic_cq *cq, struct rnic_cq_user *user,
 		      struct rnic_qp *qp);
 void rnic_cq_user_remove(struct rnic_cq_user *user);
 
 /*
- * Return: 0; -ENOSPC: the CQ is overrun: the completion is
- * lost, CQ_ERR was raised, the QP must fail.  It takes no other after it, so
- * that what is in it has no gap, and all its QPs fail.  A CQ that ignores
- * overruns loses it with 0.
+ * For rnic_wr_complete() alone.
+ * Return: 0; -ENOSPC: the CQ is overrun: the completion is lost, CQ_ERR was
+ * raised, and the QP must fail.  The CQ takes no other completion, so that
+ * those in it have no gap, and all its QPs fail.  A CQ that ignores overruns
+ * loses the completion and returns 0.
  */
 int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What arrives does this: place into memory that the MR table or a receive
- * allows, answer reads, complete receives and reads, end on errors.
+ * What arrives: placed into memory that the MR table or a receive allows; READs
+ * and atomics queued; receives and READs completed; errors ended on.
  */
 #include "inbound.h"
 
@@ -37,9 +37,9 @@ static const struct access_fault access_faults[] = {
 };
 
 /*
- * The peer's message is not acceptable.  What it asked for before is answered
- * first: those requests were good, and their WRs complete as with InfiniBand,
- * whose responder works in order.  So the refusal is noted, and what sends acts
+ * The peer's message is not acceptable.  Its earlier requests are answered
+ * first: they were valid, and their WRs complete, as with InfiniBand, whose
+ * responder works in order.  So the refusal is noted here, and the stream acts
  * on it.
  */
 static int refuse(struct rnic_qp *qp, uint16_t fault, enum rnic_qp_event event)
@@ -53,8 +53,8 @@ static int refuse(struct rnic_qp *qp, uint16_t fault, enum rnic_qp_event event)
 	return -EPROTO;
 }
 
-/* The receive, if it has one already, cannot take the message: complete it,
- * then end. */
+/* The message's receive, if there is one yet, cannot take it: complete the
+ * receive, then refuse. */
 static int refuse_recv(struct rnic_qp *qp, uint16_t fault,
 		       enum usiw_wc_status status)
 {
@@ -72,8 +72,7 @@ static bool qp_allows(const struct rnic_qp *qp, uint32_t access)
 	return !qp->has_access || (qp->access & access) == access;
 }
 
-int rnic_inbound_unwritable(struct rnic_qp *qp, struct smpa_conn *conn,
-			    const struct smpa_event *ev)
+int rnic_inbound_unwritable(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	util_warn("rnic", "qp 0x%06x: registered memory cannot be written",
 		  qp->num);
@@ -82,25 +81,23 @@ int rnic_inbound_unwritable(struct rnic_qp *qp, struct smpa_conn *conn,
 		return refuse_recv(qp, SMPA_F_DDP_LOCAL, USIW_WC_LOC_PROT_ERR);
 	if (ev->seg.opcode != SMPA_OP_READ_RESPONSE)
 		return refuse(qp, SMPA_F_DDP_T_BOUNDS, RNIC_QP_EV_ACCESS_ERR);
-	/* All before the Read is done, or it would not be answered. */
-	smpa_conn_refuse(conn, (struct smpa_fault){ SMPA_F_DDP_T_BOUNDS });
+	/* The WRs before the Read are done, or it would not be answered. */
+	smpa_conn_refuse(qp->conn, (struct smpa_fault){ SMPA_F_DDP_T_BOUNDS });
 	rnic_stat_add(RNIC_STAT_term_sent, 1);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_LOC_PROT_ERR,
 		     RNIC_QP_EV_FATAL);
 	return -EPROTO;
 }
 
-static int segment_sink(struct rnic_qp *qp, struct smpa_conn *conn,
-			const struct smpa_event *ev, const struct iovec *iov,
-			int cnt)
+static int segment_sink(struct rnic_qp *qp, const struct smpa_event *ev,
+			const struct iovec *iov, int cnt)
 {
-	int ret = smpa_conn_sink(conn, iov, cnt);
+	int ret = smpa_conn_sink(qp->conn, iov, cnt);
 
-	return ret == -EFAULT ? rnic_inbound_unwritable(qp, conn, ev) : ret;
+	return ret == -EFAULT ? rnic_inbound_unwritable(qp, ev) : ret;
 }
 
-static int segment_write(struct rnic_qp *qp, struct smpa_conn *conn,
-			 const struct smpa_event *ev)
+static int segment_write(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	struct iovec iov = { .iov_len = ev->seg.len };
 	enum rnic_access_check check = RNIC_MR_BAD_ACCESS;
@@ -114,7 +111,7 @@ static int segment_write(struct rnic_qp *qp, struct smpa_conn *conn,
 			      RNIC_QP_EV_ACCESS_ERR);
 	qp->arrival.write_stag = ev->seg.stag;
 	qp->arrival.write_len += ev->seg.len;
-	return segment_sink(qp, conn, ev, &iov, 1);
+	return segment_sink(qp, ev, &iov, 1);
 }
 
 /* Where octets of an answer go.  Return: iovecs; -EFAULT. */
@@ -130,8 +127,7 @@ static int orq_sink(struct rnic_qp *qp, const struct rnic_orq_entry *entry,
 }
 
 /* RDMAP-22, D-15: the response is the one that is due, in order. */
-static int segment_response(struct rnic_qp *qp, struct smpa_conn *conn,
-			    const struct smpa_event *ev)
+static int segment_response(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	struct rnic_orq_entry *entry = &qp->sq.orq.entry[qp->sq.orq.head];
 	struct iovec iov[RNIC_SGE_MAX];
@@ -147,17 +143,16 @@ static int segment_response(struct rnic_qp *qp, struct smpa_conn *conn,
 	if (cnt < 0)
 		return refuse(qp, SMPA_F_DDP_T_STAG, RNIC_QP_EV_FATAL);
 	entry->placed += ev->seg.len;
-	return segment_sink(qp, conn, ev, iov, cnt);
+	return segment_sink(qp, ev, iov, cnt);
 }
 
-/* D-37: the value of the next Send. */
+/* D-37: this is the immediate data of the next Send. */
 static bool imm_is_ahead(const struct rnic_qp *qp, uint8_t opcode)
 {
 	return qp->arrival.is_imm_marked && opcode == SMPA_OP_IMM;
 }
 
-static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
-			const struct smpa_event *ev)
+static int segment_send(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	struct rnic_recv *recv = &qp->rq.current;
 	struct iovec iov[RNIC_SGE_MAX];
@@ -169,12 +164,12 @@ static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
 	    ev->seg.opcode != SMPA_OP_SEND_SE)
 		return refuse(qp, SMPA_F_RDMAP_OPCODE, RNIC_QP_EV_REQ_ERR);
 	if (imm_is_ahead(qp, ev->seg.opcode))
-		return smpa_conn_sink(conn, NULL, 0);
+		return smpa_conn_sink(qp->conn, NULL, 0);
 	if (!recv->is_open &&
 	    (!rnic_rnr_is_clear(qp) ||
 	     rnic_rnr_is_behind_reads(qp, ev->seg.opcode, ev->seg.inv_stag) ||
 	     rnic_rq_claim(qp) < 0)) {
-		if (rnic_rnr_segment(qp, conn, ev) == 0)
+		if (rnic_rnr_segment(qp, ev) == 0)
 			return 0;
 		/* D-11: the next MSN, but no receive. */
 		return refuse(qp, SMPA_F_DDP_U_NO_BUFFER, RNIC_QP_EV_REQ_ERR);
@@ -188,17 +183,16 @@ static int segment_send(struct rnic_qp *qp, struct smpa_conn *conn,
 			       iov);
 	if (cnt < 0)
 		return refuse_recv(qp, SMPA_F_DDP_LOCAL, USIW_WC_LOC_PROT_ERR);
-	return segment_sink(qp, conn, ev, iov, cnt);
+	return segment_sink(qp, ev, iov, cnt);
 }
 
-static int inbound_segment(struct rnic_qp *qp, struct smpa_conn *conn,
-			   const struct smpa_event *ev)
+static int inbound_segment(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	if (!ev->seg.is_tagged)
-		return segment_send(qp, conn, ev);
+		return segment_send(qp, ev);
 	if (ev->seg.opcode == SMPA_OP_READ_RESPONSE)
-		return segment_response(qp, conn, ev);
-	return segment_write(qp, conn, ev);
+		return segment_response(qp, ev);
+	return segment_write(qp, ev);
 }
 
 /* ---- messages ----------------------------------------------------------- */
@@ -410,7 +404,7 @@ static int inbound_atomic_done(struct rnic_qp *qp, const struct smpa_event *ev)
 
 /* ---- ends --------------------------------------------------------------- */
 
-/* What the oldest WR of ours is told when the peer terminates. */
+/* The status of our oldest WR when the peer has sent TERMINATE. */
 static enum usiw_wc_status terminate_status(const struct smpa_event *ev)
 {
 	uint16_t fault = ev->term.fault.value;
@@ -439,8 +433,7 @@ static enum usiw_wc_status terminate_status(const struct smpa_event *ev)
 	}
 }
 
-/* Linux's siw puts layer and type the wrong way round: tell both readings,
- * act on the RFC's. */
+/* Linux's siw swaps layer and type: log both readings, act on the RFC's. */
 static void terminate_log(const struct rnic_qp *qp, uint16_t value)
 {
 	struct smpa_fault swapped = { (uint16_t)((value & 0xff) |
@@ -481,21 +474,20 @@ static int inbound_fault(struct rnic_qp *qp, const struct smpa_event *ev)
 	return -EPROTO;
 }
 
-/* A Write of no octets is no sign: streams probe a silent peer with one. */
+/* A Write of no octets is no work: streams probe a silent peer with one. */
 static bool event_is_work(const struct smpa_event *ev)
 {
 	return ev->type == SMPA_EV_SEGMENT || ev->type == SMPA_EV_READ ||
 	       ev->type == SMPA_EV_ATOMIC;
 }
 
-int rnic_inbound_event(struct rnic_qp *qp, struct smpa_conn *conn,
-		       const struct smpa_event *ev)
+int rnic_inbound_event(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	if (qp->is_rtr_only && event_is_work(ev))
 		rnic_qp_comm_est(qp);
 	switch (ev->type) {
 	case SMPA_EV_SEGMENT:
-		return inbound_segment(qp, conn, ev);
+		return inbound_segment(qp, ev);
 	case SMPA_EV_MESSAGE:
 		return inbound_message(qp, ev);
 	case SMPA_EV_READ:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Reads and atomics of the peer: executed, answered, refused. */
+/* READs and atomics of the peer: executed, answered, refused. */
 #include "irq.h"
 #include "ack.h"
 #include "mem/atomic.h"
@@ -29,8 +29,8 @@ void rnic_irq_refuse(struct rnic_qp *qp, const struct rnic_irq_entry *entry,
 }
 
 /*
- * EXT-8: in its turn, when no earlier Read's response is still to be taken
- * from the same memory.  Return: 1: it is done; 0: not now, or the QP has
+ * EXT-8: in its turn, when no earlier Read's response is still to be sent from
+ * the same memory.  Return: 1: it is executed; 0: not now, or the QP has
  * failed.
  */
 static int irq_execute(struct rnic_qp *qp, struct rnic_irq_entry *entry)
@@ -45,7 +45,7 @@ static int irq_execute(struct rnic_qp *qp, struct rnic_irq_entry *entry)
 		rnic_irq_refuse(qp, entry, SMPA_F_RDMAP_BOUNDS);
 		return 0;
 	}
-	/* Once: the answer may have to wait. */
+	/* Once only: the answer may have to wait. */
 	entry->kind = RNIC_IRQ_ATOMIC_DONE;
 	entry->old = old;
 	entry->len = 0;
@@ -125,7 +125,6 @@ bool rnic_irq_advance(struct rnic_qp *qp)
 	return rnic_irq_is_waiting(qp) && irq_submit(qp);
 }
 
-/* The oldest Read or atomic of the peer that still needs it; NULL: none. */
 const struct rnic_irq_entry *rnic_irq_find(const struct rnic_irq *irq,
 					   uint32_t stag)
 {

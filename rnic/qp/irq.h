@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Reads and atomics of the peer: served in order.  Under the lead. */
+/* READs and atomics of the peer: served in order.  Under the lead. */
 #ifndef RNIC_IRQ_H
 #define RNIC_IRQ_H
 
@@ -8,8 +8,8 @@
 /* Cookie of Read Responses; those of SQEs are their indices, of 32 bits. */
 #define RNIC_COOKIE_RESPONSE UINT64_MAX
 
-/* Submit the next response, if there is one and it can be.  Return: whether it
- * was. */
+/* Submit the next response, if there is one and it need not wait.  Return:
+ * whether it was submitted. */
 bool rnic_irq_advance(struct rnic_qp *qp);
 
 /* Does the peer wait for responses that are not submitted yet? */
@@ -26,9 +26,9 @@ const struct rnic_irq_entry *rnic_irq_find(const struct rnic_irq *irq,
 bool rnic_irq_needs(const struct rnic_qp *qp, uint32_t stag);
 
 /*
- * RDMAP-60, RDMAP-68, EXT-19: what a response is made from is not there.  The
- * peer learns which of its requests has lost its memory, and how far it came;
- * no WR of ours is at fault.
+ * RDMAP-60, RDMAP-68, EXT-19: the memory of a response is not there.  The peer
+ * is told which request it is, and how far the response came.  None of our WRs
+ * is at fault.
  */
 void rnic_irq_refuse(struct rnic_qp *qp, const struct rnic_irq_entry *entry,
 		     uint16_t fault);

@@ -72,13 +72,13 @@ struct rnic_srq {
 	_Atomic uint32_t user_cnt; /* QPs */
 
 	/* QPs that hold Sends, in the order of their turns (rnr.c) */
-	struct rnic_rnr *first_rnr, *last_rnr;
+	TAILQ_HEAD(, rnic_rnr) rnrs;
 	uint32_t rnr_cnt;
 	_Atomic bool is_awaited; /* rnr_cnt > 0, for threads that post */
 	struct rnic_bell bell;
 };
 
-/* The receive that the current message goes to, copied out of the ring. */
+/* The receive of the current message, copied out of the ring. */
 struct rnic_recv {
 	bool is_open;
 	uint64_t wr_id;
@@ -87,11 +87,11 @@ struct rnic_recv {
 	struct usiw_sge sge[RNIC_SGE_MAX];
 };
 
-/* An RDMA Read, or an atomic operation, of ours that is on its way. */
+/* An RDMA Read or atomic of ours that is not answered yet. */
 struct rnic_orq_entry {
 	uint32_t sq_idx; /* is_ack: of the WR behind */
 	bool is_ack;
-	bool is_atomic; /* its answer has nothing of what follows */
+	bool is_atomic; /* what follows is unused */
 	uint32_t sink_stag;
 	uint64_t sink_to;
 	uint32_t len;
@@ -104,15 +104,12 @@ enum rnic_irq_kind {
 	RNIC_IRQ_ATOMIC_DONE, /* to be answered */
 };
 
-/*
- * A request of the peer, Read or Atomic, until TCP has taken the whole
- * response.
- */
+/* A Read or atomic of the peer, until TCP has taken the whole response. */
 struct rnic_irq_entry {
 	uint8_t kind; /* enum rnic_irq_kind */
 	uint32_t src_stag;
 	void *src;
-	uint32_t len; /* octets of @src that are still to be looked at */
+	uint32_t len; /* octets of @src that are still needed */
 	uint32_t msn;
 	union {
 		struct {
@@ -137,14 +134,12 @@ struct rnic_orq {
 	uint32_t limit; /* of those that the application posted */
 };
 
-/*
- * What is known of WRs without an answer of their own, where "complete" means
- * placed at the peer (ack.c).
- */
+/* WRs without an answer of their own that complete when they are placed at the
+ * peer (ack.c). */
 struct rnic_ack {
 	bool is_on;
-	bool is_out;	   /* a READ of nothing is under way */
-	bool is_awaited;   /* the next WR cannot go before it is answered */
+	bool is_out;	   /* a READ of no octets is under way */
+	bool is_awaited;   /* the next WR has to wait for its answer */
 	uint32_t msn;	   /* of the last Send or Immediate Data */
 	uint32_t want_idx; /* all before have been waited for, or will be */
 	uint32_t done_idx; /* all before are placed */
@@ -168,14 +163,14 @@ struct rnic_sq_wr {
 };
 
 /*
- * What travels as two messages, Immediate Data and another one: the part that
- * comes second is kept back until the engine takes it.
+ * A WR with immediate data is sent as two messages.  The second is kept here
+ * until the protocol engine takes it.
  */
 struct rnic_sq_imm {
-	bool is_due; /* behind a Write that is submitted already */
-	/* Of the Send at next_idx, submitted already: */
+	bool is_due; /* after a Write that is submitted already */
+	/* Submitted already, of the Send at next_idx: */
 	bool is_marked; /* the mark */
-	bool is_ahead;	/* the Immediate Data behind it */
+	bool is_ahead;	/* the Immediate Data after it */
 	uint8_t opcode;
 	uint32_t imm_be;
 };
@@ -202,11 +197,11 @@ struct rnic_rq {
 	struct rnic_ring_mem mem;
 	uint32_t max_sge;
 	struct rnic_recv current;
-	/* Index of recv_cq behind the last message's completion. */
+	/* Index of recv_cq after the last message's completion. */
 	_Atomic uint32_t told_idx;
 };
 
-/* What has come of messages that belong together, or are not whole. */
+/* What has arrived of messages that belong together, or are not whole. */
 struct rnic_arrival {
 	uint32_t write_stag;  /* of the Write under way; 0: none */
 	uint32_t write_len;   /* octets of it so far */
@@ -217,11 +212,11 @@ struct rnic_arrival {
 };
 
 /*
- * RFC 7306 has no Send with immediate data.  It travels as three messages
- * (D-37): an RDMA Write without octets with this mark as STag and TO, the
- * Immediate Data, which then takes no receive, and the Send.  Nothing that a
- * peer says in a message of its own is taken for the mark: a Write without
- * octets names no memory, and these 96 bits are not drawn by chance.
+ * RFC 7306 has no Send with immediate data.  It is sent as three messages
+ * (D-37): an RDMA Write of no octets with this mark as STag and TO; the
+ * Immediate Data, which then takes no receive; and the Send.  No other message
+ * is taken for the mark: a Write of no octets names no memory, and nothing else
+ * has these 96 bits.
  */
 #define RNIC_IMM_MARK_STAG 0x53454e44u
 #define RNIC_IMM_MARK_TO 0xc64e0b1d92a7f358u
@@ -238,20 +233,20 @@ enum rnic_qp_event {
 };
 
 /*
- * The cause of a QP's end.  It is noted where it is found, in the midst of
- * sending or receiving; the first one counts.  The state says so at once; what
- * follows from it, rnic_qp_end() does when control has returned there.
+ * The cause of a QP's end.  It is noted where it is found, within sending or
+ * receiving; the first one counts.  The state changes at once.  rnic_qp_end()
+ * does the rest when control has returned.
  */
 struct rnic_qp_cause {
 	bool is_due; /* noted, and rnic_qp_end() is still to come */
 	bool has_idx;
-	uint32_t idx; /* the WR at fault: those before it end first */
+	uint32_t idx; /* the WR at fault; those before it end first */
 	enum usiw_wc_status first; /* of the oldest WR that is left */
 	enum rnic_qp_event event;  /* RNIC_QP_EV_CNT: none */
 	int status;		   /* the connection manager's */
 };
 
-/* A message of the peer's that is not acceptable, likewise. */
+/* A message of the peer that is not acceptable, noted likewise. */
 struct rnic_refusal {
 	bool is_due;
 	uint16_t fault;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* QP numbers: blocks of 256 behind a port each, drawn, given back, resting. */
+/* QP numbers: blocks of 256 per port; numbers are drawn, given back, and rest.
+ */
 
 #include "qp-num.h"
 
@@ -18,15 +19,16 @@
 #define BLOCK_SLOTS 256u
 /* As many as there are ports. */
 #define BLOCK_MAX 65536u
-/* Blocks that numbers at rest may keep from being drawn from; beyond, the
- * number that has rested longest is drawn. */
+/* While numbers rest, there may be so many blocks.  With more, the number that
+ * has rested longest is drawn. */
 #define BLOCK_RESTING_MAX 64u
-/* Ports that take privilege to listen on: parts of unreachable numbers. */
+/* To listen below it takes privilege: ports of numbers that are not reachable.
+ */
 #define PORT_PRIVILEGED 1024u
 
 /*
- * Free slots stand in a ring: those that may be drawn at once come in at its
- * head, those that rest first at its tail.
+ * Free slots are in a ring.  A slot that may be drawn at once is put at the
+ * head, one that has to rest at the tail.
  */
 struct num_block {
 	uint16_t port;
@@ -41,7 +43,7 @@ struct num_block {
 static struct util_lock num_lock = UTIL_LOCK_INIT(UTIL_RANK_MR_TABLE);
 /* Guarded by num_lock. */
 static struct num_block **blocks;
-static uint32_t block_cnt, block_room, block_turn;
+static uint32_t block_cnt, block_max, block_turn;
 
 static uint8_t ring_pos(const struct num_block *block, unsigned int off)
 {
@@ -129,30 +131,30 @@ static bool port_is_taken(uint16_t port)
 	return false;
 }
 
-static int blocks_make_room(void)
+static int blocks_grow(void)
 {
-	uint32_t room = block_room ? 2 * block_room : 16;
+	uint32_t max = block_max ? 2 * block_max : 16;
 	struct num_block **grown;
 
-	if (block_cnt < block_room)
+	if (block_cnt < block_max)
 		return 0;
 	if (block_cnt == BLOCK_MAX)
 		return -EMFILE;
-	grown = realloc(blocks, room * sizeof(struct num_block *));
+	grown = realloc(blocks, max * sizeof(struct num_block *));
 	if (!grown)
 		return -ENOMEM;
 	blocks = grown;
-	block_room = room;
+	block_max = max;
 	return 0;
 }
 
-/* @must_listen: rather none than one without a port. */
+/* @must_listen: a block without a port is of no use. */
 static struct num_block *block_new(bool must_listen)
 {
 	struct num_block *block;
 	uint8_t first = 0;
 
-	if (blocks_make_room() < 0)
+	if (blocks_grow() < 0)
 		return NULL;
 	block = calloc(1, sizeof(*block));
 	if (!block)
@@ -166,7 +168,7 @@ static struct num_block *block_new(bool must_listen)
 		if (!port_is_taken(port))
 			block->port = port;
 	}
-	/* A program that was started anew is not taken for the former. */
+	/* The numbers of a program that was restarted differ from before. */
 	if (util_sys_getrandom(&first, sizeof(first)) != sizeof(first))
 		first = 0;
 	for (unsigned int i = 0; i < BLOCK_SLOTS; i++)
@@ -175,9 +177,12 @@ static struct num_block *block_new(bool must_listen)
 	return block;
 }
 
-/* The one to draw from.  Those that rest are worth a block more, up to a
- * number; then, and when there can be no more, the longest rest is over.  One
- * without a port is for when there is none to be had now. */
+/*
+ * The block to draw from: one with a port and a slot that does not rest.  If
+ * there is none, a new one, up to BLOCK_RESTING_MAX.  If that fails as well,
+ * the block whose rest ends first.  A block without a port is used only if no
+ * port can be had now.
+ */
 static struct num_block *block_find(uint64_t now_ns)
 {
 	struct num_block *best = NULL, *spare = NULL, *made;
@@ -216,7 +221,7 @@ static struct num_block *block_of(uint32_t num)
 	return NULL;
 }
 
-/* Without numbers in use, or known to peers, a port is not needed. */
+/* Close the ports of blocks that have no number in use or at rest. */
 static void blocks_sweep(uint64_t now_ns)
 {
 	uint32_t kept = 0;
@@ -313,10 +318,10 @@ int rnic_qp_num_next_listener(uint32_t *num)
 void rnic_qp_num_fork_child(void)
 {
 	util_lock_init(&num_lock, UTIL_RANK_MR_TABLE);
-	/* The sockets are closed by the fd table; the memory is the parent's
-	 * image, perhaps half changed. */
+	/* The fd table closes the sockets.  The memory is a copy of the
+	 * parent's, which may have been changing it. */
 	blocks = NULL;
 	block_cnt = 0;
-	block_room = 0;
+	block_max = 0;
 	block_turn = 0;
 }

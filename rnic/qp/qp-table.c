@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* QPs by number, process-wide: the connection manager knows numbers only. */
+/* QPs by number, of all contexts: the connection manager knows numbers only. */
 #define _GNU_SOURCE
 #include "qp-table.h"
 
@@ -47,6 +47,7 @@ int rnic_qp_table_add(struct rnic_qp *qp)
 	return 0;
 }
 
+/* A QP that was forgotten, or inherited by a fork, is in no bucket. */
 static void table_unlink(const struct rnic_qp *qp)
 {
 	struct rnic_qp **link = &table[qp->num % TABLE_BUCKETS];
@@ -59,7 +60,7 @@ static void table_unlink(const struct rnic_qp *qp)
 	}
 }
 
-/* No new pin can come; those that are there are short. */
+/* No pin is added any more, and the present ones are short. */
 static void qp_wait_unpinned(const struct rnic_qp *qp)
 {
 	while (atomic_load_explicit(&qp->pin_cnt, memory_order_acquire))

@@ -43,12 +43,12 @@ static uint32_t at_least_1(uint32_t value)
 
 static uint32_t sq_stride(const struct rnic_qp_options *opt)
 {
-	uint32_t room = at_least_1(opt->max_send_sge) *
+	uint32_t data = at_least_1(opt->max_send_sge) *
 			(uint32_t)sizeof(struct usiw_sge);
 
-	if (room < opt->max_inline)
-		room = opt->max_inline;
-	return ((uint32_t)sizeof(struct usiw_sqe) + room + USIW_CACHE_LINE -
+	if (data < opt->max_inline)
+		data = opt->max_inline;
+	return ((uint32_t)sizeof(struct usiw_sqe) + data + USIW_CACHE_LINE -
 		1) &
 	       ~(USIW_CACHE_LINE - 1u);
 }
@@ -124,7 +124,7 @@ static void qp_users_add(struct rnic_qp *qp, uint32_t one)
 						  memory_order_acq_rel);
 }
 
-/* As long as the peers have not told each other. */
+/* Until the peers have told each other. */
 static void qp_reset_rnr_time(struct rnic_qp *qp)
 {
 	qp->rnr_ns = util_settings()->rnr_ms * NS_PER_MS;
@@ -200,7 +200,7 @@ enum rnic_qp_state rnic_qp_state(const struct rnic_qp *qp)
 
 /* ---- connection --------------------------------------------------------- */
 
-/* What the application may have under way; one more is for ack.c. */
+/* READs and atomics that the application may have under way; ack.c has one. */
 static void qp_ord_apply(struct rnic_qp *qp)
 {
 	struct rnic_orq *orq = &qp->sq.orq;
@@ -238,7 +238,7 @@ int rnic_qp_prepare(struct rnic_qp *qp, uint16_t ird, uint16_t ord)
 	if ((state != RNIC_QPS_IDLE && state != RNIC_QPS_CONNECTING) ||
 	    qp->conn)
 		return -EINVAL;
-	/* Without a credit for ack.c there is no telling. */
+	/* ack.c needs a READ credit. */
 	qp->sq.ack = (struct rnic_ack){
 		.is_on = state == RNIC_QPS_CONNECTING && ord > 0,
 		.want_idx = qp->sq.next_idx,

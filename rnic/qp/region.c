@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Regions that go while a QP uses them. */
+/* Regions that are deregistered while a QP uses them. */
 #include "region.h"
 #include "irq.h"
 #include "os/stat.h"
@@ -76,7 +76,7 @@ bool rnic_qp_uses_region(const struct rnic_qp *qp, uint32_t stag,
 	}
 	for (uint32_t i = sq->done_idx; i != sq->next_idx && !is_named; i++)
 		is_named = wr_names(sq, i, stag);
-	/* Named, but perhaps sent, or not arrived yet: then it is checked anew,
-	 * and fails, when its octets come. */
+	/* It may be sent already, or not have arrived: then the check fails
+	 * when its octets come. */
 	return is_named && smpa_conn_uses(qp->conn, addr, len);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The memory of rings: taken, exchanged for another size, given back. */
+/* The memory of rings: allocated, exchanged for another size, freed. */
 #include "ring-mem.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ int rnic_ring_swap_begin(const struct usiw_ring *ring,
 		.size = rnic_ring_slots_size(depth, ring->stride),
 		.is_lent = lent != NULL,
 	};
-	/* What was lent goes back, even for as many slots. */
+	/* Lent slots are given back, even if the new ones are as many. */
 	if (lent ||
 	    (!mem->is_lent && usiw_ring_slot_cnt(depth) == ring->mask + 1))
 		return 0;

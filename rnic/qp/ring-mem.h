@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What a ring lies in.  Header and indices are always ours; the slots follow
- * them, or lie apart, since they were moved or the caller has lent them.
+ * The memory of a ring.  Header and indices are always ours.  The slots follow
+ * them, or are apart because they were moved or the caller has lent them.
  */
 #ifndef RNIC_RING_MEM_H
 #define RNIC_RING_MEM_H
@@ -19,16 +19,17 @@ struct rnic_ring_mem {
 /* Octets of the slots of a ring of @depth entries. */
 size_t rnic_ring_slots_size(uint32_t depth, uint32_t stride);
 
-/* @lent: rnic_ring_slots_size() octets, cache-line aligned, of any content;
- * NULL: ours.  mem->shm is set.  Return: as rnic_shm_alloc(). */
+/* @lent: rnic_ring_slots_size() octets, aligned to a cache line, with any
+ * content; NULL: allocate them.  mem->shm is set.  Return: as rnic_shm_alloc().
+ */
 int rnic_ring_alloc(struct usiw_ring *ring, struct rnic_ring_mem *mem,
 		    uint32_t depth, uint32_t stride, void *lent);
 
-/* A ring that never was is fine. */
+/* Also for a ring that was not allocated. */
 void rnic_ring_free(const struct usiw_ring *ring,
 		    const struct rnic_ring_mem *mem);
 
-/* Slots on their way in, and after rnic_ring_swap() those on their way out. */
+/* The new slots; after rnic_ring_swap() the old ones. */
 struct rnic_ring_swap {
 	uint32_t depth;
 	void *slots; /* NULL: they stay where they are */
@@ -41,13 +42,13 @@ int rnic_ring_swap_begin(const struct usiw_ring *ring,
 			 const struct rnic_ring_mem *mem, uint32_t depth,
 			 void *lent, struct rnic_ring_swap *ret_swap);
 
-/* Under the lead, the caller's side kept out.  Return: 0; -EINVAL: more
- * entries are in it. */
+/* Under the lead, and with the application's side of the ring locked.  Return:
+ * 0; -EINVAL: the ring has more entries than fit. */
 int rnic_ring_swap(struct usiw_ring *ring, struct rnic_ring_mem *mem,
 		   struct rnic_ring_swap *swap);
 
-/* After the lead, whatever came of it: gives back what is no longer used, or
- * never was; what was lent is the caller's. */
+/* After the lead, in any case: frees the slots that are not used any more, or
+ * were not put to use.  Lent slots are the caller's. */
 void rnic_ring_swap_end(const struct usiw_ring *ring, struct rnic_ring_mem *mem,
 			const struct rnic_ring_swap *swap);
 

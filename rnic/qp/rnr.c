@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Sends that came before their receive, or that invalidate what an earlier READ
- * still needs: kept in a ring of records, delivered in their order when
- * receives are posted and those READs are answered, given up when the RNR time
- * is over.
+ * Held Sends: kept in a ring of records, delivered in order when receives are
+ * posted and the READs before them are answered, given up when the RNR time is
+ * over.
  *
- * Delivery happens only where bells are served, where streams may go: a
- * segment that finds both kept Sends and a receive leaves a bell for its
+ * They are delivered only where bells are served, since delivery may end a
+ * stream.  A segment that finds held Sends and a receive leaves a bell for the
  * leader.
  */
-
 #include "rnr.h"
 
 #include <errno.h>
@@ -27,14 +25,14 @@
 #include "sge.h"
 #include "state.h"
 
-/* Records begin at multiples of it, so that only their octets wrap. */
+/* Records begin at multiples of it, so that only their octets can wrap. */
 #define RNR_ALIGN 128u
 
-/* One message.  Its octets follow, and go on at the ring's front. */
+/* One message.  Its octets follow, and wrap to the ring's front. */
 struct held {
-	struct usiw_cqe cqe; /* whole: what it completes with */
+	struct usiw_cqe cqe; /* is_whole: what it completes with */
 	uint32_t len;	     /* octets so far */
-	/* its last segment so far, which a TERMINATE would name */
+	/* its last segment so far; a TERMINATE would name it */
 	uint32_t inv_stag, seg_msn, seg_mo, seg_len;
 	uint8_t opcode;
 	bool is_last_seg;
@@ -45,13 +43,13 @@ _Static_assert(sizeof(struct held) <= RNR_ALIGN, "a record's head");
 
 struct rnic_rnr {
 	struct rnic_qp *qp;
-	struct rnic_rnr *prev, *next; /* among the holders of an SRQ */
-	uint32_t cnt;		      /* messages */
-	uint32_t newest;	      /* offset of the last one */
-	uint32_t head, used, size;    /* of the ring */
-	bool is_open;		      /* the last one is not whole */
-	bool is_full;		      /* @waiting has no room */
-	struct smpa_event waiting;    /* SEGMENT, not answered yet */
+	TAILQ_ENTRY(rnic_rnr) link; /* of the SRQ's list */
+	uint32_t cnt;		    /* messages */
+	uint32_t newest;	    /* offset of the last one */
+	uint32_t head, used, size;  /* of the ring */
+	bool is_open;		    /* the last one is not whole */
+	bool is_full;		    /* @waiting does not fit */
+	struct smpa_event waiting;  /* SEGMENT, not answered yet */
 	_Alignas(RNR_ALIGN) uint8_t ring[];
 };
 
@@ -77,8 +75,9 @@ static bool opcode_invalidates(uint8_t opcode)
 
 /*
  * InfiniBand's responder executes in order: an invalidation takes effect when
- * the READs before it are answered.  Not when the ring is full: the answers
- * may wait for the peer to read, and the peer, in the same state, for ours.
+ * the READs before it are answered.  But not while the ring is full: then the
+ * answers may wait until the peer reads, and the peer, in the same state, until
+ * we read.
  */
 static bool rnr_awaits_reads(struct rnic_rnr *rnr)
 {
@@ -95,36 +94,7 @@ bool rnic_rnr_is_behind_reads(const struct rnic_qp *qp, uint8_t opcode,
 	       rnic_irq_needs(qp, inv_stag);
 }
 
-/* ---- a QP begins and ceases to keep Sends -------------------------------- */
-
-static void srq_append(struct rnic_rnr *rnr)
-{
-	struct rnic_srq *srq = rnr->qp->srq;
-
-	rnr->next = NULL;
-	rnr->prev = srq->last_rnr;
-	if (srq->last_rnr)
-		srq->last_rnr->next = rnr;
-	else
-		srq->first_rnr = rnr;
-	srq->last_rnr = rnr;
-	srq->rnr_cnt++;
-}
-
-static void srq_remove(struct rnic_rnr *rnr)
-{
-	struct rnic_srq *srq = rnr->qp->srq;
-
-	if (rnr->prev)
-		rnr->prev->next = rnr->next;
-	else
-		srq->first_rnr = rnr->next;
-	if (rnr->next)
-		rnr->next->prev = rnr->prev;
-	else
-		srq->last_rnr = rnr->prev;
-	srq->rnr_cnt--;
-}
+/* ---- a QP begins and ceases to hold Sends -------------------------------- */
 
 static void rnr_limit(struct rnic_qp *qp, uint64_t rnr_ns)
 {
@@ -135,7 +105,8 @@ static void rnr_limit(struct rnic_qp *qp, uint64_t rnr_ns)
 	rnic_engine_deadline(qp->engine, qp->rnr_end_ns);
 }
 
-/* The time of the oldest message begins.  READs have a time of their own. */
+/* The time of the oldest message begins.  Waiting for READs has no limit here.
+ */
 static void rnr_begin_time(struct rnic_qp *qp)
 {
 	uint64_t ns = qp->rnr_ns;
@@ -157,7 +128,8 @@ static int rnr_new(struct rnic_qp *qp)
 	rnr->size = (uint32_t)(pool->size - sizeof(*rnr)) & ~(RNR_ALIGN - 1);
 	qp->rnr = rnr;
 	if (qp->srq) {
-		srq_append(rnr);
+		TAILQ_INSERT_TAIL(&qp->srq->rnrs, rnr, link);
+		qp->srq->rnr_cnt++;
 		atomic_store_explicit(&qp->srq->is_awaited, true,
 				      memory_order_relaxed);
 	} else {
@@ -165,8 +137,8 @@ static int rnr_new(struct rnic_qp *qp)
 	}
 	/*
 	 * Pairs with the fences in rnic_qp_ring_rq() and rnic_srq_ring_rq():
-	 * either the poster sees the flag and rings, or rnr_remind() sees the
-	 * receive.
+	 * either the posting thread sees the flag and rings, or rnr_remind()
+	 * sees the receive.
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
 	return 0;
@@ -182,7 +154,8 @@ void rnic_rnr_drop(struct rnic_qp *qp)
 	qp->held_out_idx = qp->held_in_idx;
 	qp->rnr_end_ns = 0;
 	if (qp->srq) {
-		srq_remove(rnr);
+		TAILQ_REMOVE(&qp->srq->rnrs, rnr, link);
+		qp->srq->rnr_cnt--;
 		atomic_store_explicit(&qp->srq->is_awaited,
 				      qp->srq->rnr_cnt > 0,
 				      memory_order_relaxed);
@@ -190,7 +163,7 @@ void rnic_rnr_drop(struct rnic_qp *qp)
 		atomic_store_explicit(&qp->is_rnr, false, memory_order_relaxed);
 	}
 	rnic_staging_put(&qp->engine->rx_pool, rnr);
-	/* The answer to an ack.c of the peer's waits for it. */
+	/* The answer to the peer's READ of no octets (ack.c) waits for it. */
 	if (qp->conn && rnic_irq_is_waiting(qp))
 		rnic_engine_bell(qp->engine, &qp->bell);
 }
@@ -235,10 +208,10 @@ void rnic_rnr_set_cm_time(struct rnic_qp *qp, bool is_for_ever)
 	rnic_engine_unlead(qp->engine);
 }
 
-/* ---- what comes --------------------------------------------------------- */
+/* ---- arrival ------------------------------------------------------------- */
 
-/* Receives were posted before the flag could be seen, or could not be used
- * when the bell rang. */
+/* Ring the bell if there is a receive: it was posted before the flag could be
+ * seen, or could not be used when its bell rang. */
 static void rnr_remind(struct rnic_qp *qp)
 {
 	if (usiw_ring_peek(rnic_rq_ring(qp), 0))
@@ -246,7 +219,7 @@ static void rnr_remind(struct rnic_qp *qp)
 				 qp->srq ? &qp->srq->bell : &qp->bell);
 }
 
-static bool rnr_has_room(const struct rnic_rnr *rnr, uint32_t len)
+static bool rnr_fits(const struct rnic_rnr *rnr, uint32_t len)
 {
 	uint32_t used = rnr->used;
 
@@ -274,7 +247,7 @@ static struct held *held_open(struct rnic_rnr *rnr)
 	return held;
 }
 
-/* Room for @len more octets of the newest record. */
+/* Memory for @len more octets of the newest record. */
 static int rnr_reserve(struct rnic_rnr *rnr, uint32_t len, struct iovec iov[2])
 {
 	uint32_t at = (rnr->head + rnr->used) % rnr->size;
@@ -290,8 +263,7 @@ static int rnr_reserve(struct rnic_rnr *rnr, uint32_t len, struct iovec iov[2])
 	return len > piece ? 2 : 1;
 }
 
-static int rnr_take(struct rnic_rnr *rnr, struct smpa_conn *conn,
-		    const struct smpa_event *ev)
+static int rnr_take(struct rnic_rnr *rnr, const struct smpa_event *ev)
 {
 	struct held *held = held_open(rnr);
 	struct iovec iov[2];
@@ -304,11 +276,10 @@ static int rnr_take(struct rnic_rnr *rnr, struct smpa_conn *conn,
 	held->seg_msn = ev->seg.msn;
 	held->seg_mo = ev->seg.mo;
 	held->seg_len = ev->seg.len;
-	return smpa_conn_sink(conn, iov, cnt);
+	return smpa_conn_sink(rnr->qp->conn, iov, cnt);
 }
 
-int rnic_rnr_segment(struct rnic_qp *qp, struct smpa_conn *conn,
-		     const struct smpa_event *ev)
+int rnic_rnr_segment(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	struct rnic_rnr *rnr = qp->rnr;
 	int rc = 0;
@@ -321,10 +292,10 @@ int rnic_rnr_segment(struct rnic_qp *qp, struct smpa_conn *conn,
 			return rc;
 		rnr = qp->rnr;
 	}
-	if (rnr_has_room(rnr, ev->seg.len)) {
-		rc = rnr_take(rnr, conn, ev);
+	if (rnr_fits(rnr, ev->seg.len)) {
+		rc = rnr_take(rnr, ev);
 	} else {
-		/* Not answered: the engine asks for no further octets. */
+		/* Without an answer the protocol engine takes no octets. */
 		rnr->waiting = *ev;
 		rnr->is_full = true;
 	}
@@ -363,7 +334,7 @@ bool rnic_rnr_is_full(const struct rnic_qp *qp)
 	return qp->rnr && qp->rnr->is_full;
 }
 
-/* ---- what goes ---------------------------------------------------------- */
+/* ---- delivery ------------------------------------------------------------ */
 
 static void rnr_pop(struct rnic_rnr *rnr)
 {
@@ -409,7 +380,7 @@ static void rnr_refuse_recv(struct rnic_qp *qp, const struct held *held,
 	struct usiw_cqe cqe = { .status = status, .opcode = USIW_WC_RECV };
 
 	rnic_rq_complete(qp, &cqe);
-	/* The completion may not have fitted, and be the end of the QP. */
+	/* The completion may have overrun its CQ, which ends the QP. */
 	if (!rnic_qp_is_over(qp))
 		rnr_refuse(qp, held, fault);
 }
@@ -420,7 +391,7 @@ struct held_copy {
 	int cnt;
 };
 
-/* Guarded: the receive's memory may be mapped no longer. */
+/* Guarded: the receive's memory may be unmapped. */
 static void held_copy(void *arg)
 {
 	const struct held_copy *copy = arg;
@@ -432,8 +403,8 @@ static void held_copy(void *arg)
 		size_t left = copy->iov[i].iov_len;
 
 		while (left) {
-			uint32_t room = rnr->size - at % rnr->size;
-			size_t piece = left < room ? left : room;
+			uint32_t rest = rnr->size - at % rnr->size;
+			size_t piece = left < rest ? left : rest;
 
 			memcpy(to, rnr->ring + at % rnr->size, piece);
 			to += piece;
@@ -443,8 +414,8 @@ static void held_copy(void *arg)
 	}
 }
 
-/* The oldest message goes into the current receive.  Return: 0; or a fault,
- * and in *ret_status what the receive completes with. */
+/* Copy the oldest message into the current receive.  Return: 0; or a fault, and
+ * in *ret_status what the receive completes with. */
 static uint16_t held_place(struct rnic_qp *qp, const struct held *held,
 			   enum usiw_wc_status *ret_status)
 {
@@ -472,10 +443,6 @@ static uint16_t held_place(struct rnic_qp *qp, const struct held *held,
 	return 0;
 }
 
-/*
- * The oldest message, or what has come of it, gets its receive.  Return:
- * false: there is none, or its octets are just arriving.
- */
 bool rnic_rnr_deliver(struct rnic_qp *qp)
 {
 	struct rnic_rnr *rnr = qp->rnr;
@@ -488,7 +455,7 @@ bool rnic_rnr_deliver(struct rnic_qp *qp)
 	held = *held_oldest(rnr);
 	if (!held.is_whole &&
 	    smpa_conn_uses(qp->conn, rnr, sizeof(*rnr) + rnr->size))
-		return false; /* reminded when they are there */
+		return false; /* its octets arrive now: a bell follows */
 	if (rnic_rq_claim(qp) < 0)
 		return false;
 	fault = held_place(qp, &held, &status);
@@ -501,7 +468,7 @@ bool rnic_rnr_deliver(struct rnic_qp *qp)
 		rnr_begin_time(qp);
 	else
 		rnic_rnr_drop(qp);
-	/* The rest of a message that is not whole goes to its receive. */
+	/* The rest of a message that is not whole is placed directly. */
 	if (held.is_whole && rnic_rq_deliver(qp, &held.cqe) < 0)
 		rnr_refuse_recv(qp, &held, SMPA_F_RDMAP_INVALIDATE,
 				USIW_WC_LOC_ACCESS_ERR);
@@ -513,7 +480,7 @@ bool rnic_rnr_take_waiting(struct rnic_qp *qp, struct smpa_event *ret_ev)
 	struct rnic_rnr *rnr = qp->rnr;
 
 	if (rnic_qp_is_over(qp) || !rnr || !rnr->is_full ||
-	    (rnr->cnt && !rnr_has_room(rnr, rnr->waiting.seg.len)))
+	    (rnr->cnt && !rnr_fits(rnr, rnr->waiting.seg.len)))
 		return false;
 	*ret_ev = rnr->waiting;
 	rnr->is_full = false;
@@ -526,11 +493,11 @@ bool rnic_rnr_take_waiting(struct rnic_qp *qp, struct smpa_event *ret_ev)
 
 struct rnic_qp *rnic_rnr_next_turn(struct rnic_srq *srq)
 {
-	struct rnic_qp *qp = srq->first_rnr->qp;
+	struct rnic_rnr *rnr = TAILQ_FIRST(&srq->rnrs);
 
-	srq_remove(qp->rnr);
-	srq_append(qp->rnr);
-	return qp;
+	TAILQ_REMOVE(&srq->rnrs, rnr, link);
+	TAILQ_INSERT_TAIL(&srq->rnrs, rnr, link);
+	return rnr->qp;
 }
 
 /* ---- ends --------------------------------------------------------------- */
@@ -552,7 +519,7 @@ bool rnic_rnr_delays_end(struct rnic_qp *qp)
 	if (!qp->rnr || !held_oldest(qp->rnr)->is_whole ||
 	    rnr_awaits_reads(qp->rnr))
 		return false;
-	if (!qp->rnr_end_ns) /* for ever, while there was a peer */
+	if (!qp->rnr_end_ns) /* no limit so far; without a peer there is one */
 		rnr_limit(qp, util_settings()->rnr_ms * NS_PER_MS);
 	return true;
 }

@@ -88,7 +88,7 @@ int rnic_rq_deliver(struct rnic_qp *qp, const struct usiw_cqe *cqe)
 	if (cqe->wc_flags & USIW_WC_FLAG_INV) {
 		check = rnic_mw_invalidate(&qp->owner, cqe->imm_be, true);
 		if (!qp->conn)
-			return 0; /* it was using it itself: flushed by now */
+			return 0; /* the QP used it itself: flushed by now */
 		/* RDMAP-27: an STag of this stream, else D-3. */
 		if (check)
 			return -EACCES;
@@ -117,7 +117,7 @@ void rnic_rq_flush(struct rnic_qp *qp)
 		qp->rq.current.is_open = false;
 		rq_flush_one(qp, qp->rq.current.wr_id);
 	}
-	/* What stands in an SRQ belongs to all its QPs. */
+	/* Receives of an SRQ belong to all its QPs. */
 	while (!qp->srq && (slot = usiw_ring_peek(&qp->rq.ring, 0))) {
 		uint64_t wr_id = slot->wr_id;
 

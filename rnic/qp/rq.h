@@ -12,10 +12,10 @@ int rnic_rq_claim(struct rnic_qp *qp);
 const struct usiw_ring *rnic_rq_ring(const struct rnic_qp *qp);
 
 /*
- * The domain that the memory of the QP's receives is checked for: a shared
- * receive belongs to the domain of its queue, since the key is its poster's.
- * What the peer names itself, to access or to invalidate, is checked for the
- * QP's.
+ * The domain that the memory of the QP's receives is checked against.  A shared
+ * receive belongs to the domain of its queue, since what posts it gives the
+ * key. What the peer itself names, to access or invalidate it, is checked
+ * against the QP's domain.
  */
 static inline const struct rnic_pd *rnic_rq_pd(const struct rnic_qp *qp)
 {
@@ -26,15 +26,15 @@ static inline const struct rnic_pd *rnic_rq_pd(const struct rnic_qp *qp)
 void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe);
 
 /*
- * The message of the current receive is placed: do what else it asks for, and
- * complete.  Return: 0; -EACCES: it may not invalidate that STag; nothing is
- * done.
+ * The message of the current receive is placed: invalidate if it asks for that,
+ * and complete.  Return: 0; -EACCES: it may not invalidate that STag; nothing
+ * is done.
  */
 int rnic_rq_deliver(struct rnic_qp *qp, const struct usiw_cqe *cqe);
 
 void rnic_rq_flush(struct rnic_qp *qp);
-/* Any thread, which keeps the QP (rnic_qp_get()): a message has completed that
- * the application has not polled. */
+/* A message has completed that the application has not polled.  Any thread that
+ * keeps the QP (rnic_qp_get()). */
 bool rnic_rq_is_unread(const struct rnic_qp *qp);
 
 #endif

@@ -14,8 +14,8 @@ void rnic_sq_sent(struct rnic_qp *qp, uint32_t idx);
 /* The WRs before @idx are complete. */
 void rnic_sq_done_before(struct rnic_qp *qp, uint32_t idx);
 
-/* The WRs before @idx end: those that are done, and none behind one that is
- * not, are complete, the others are flushed. */
+/* The WRs before @idx end: up to the first that is not done they are complete,
+ * from there on they are flushed. */
 void rnic_sq_end_before(struct rnic_qp *qp, uint32_t idx);
 
 /* Everything posted is complete. */

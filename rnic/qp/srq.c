@@ -44,6 +44,7 @@ int rnic_srq_new(struct rnic_pd *pd, struct rnic_srq_options *opt,
 	srq->handle = opt->handle;
 	srq->limit = opt->limit;
 	srq->bell.serve = serve;
+	TAILQ_INIT(&srq->rnrs);
 	srq->max_sge = srq_sge_cnt(opt->max_sge);
 	srq->mem.shm = &pd->ctx->shm;
 	rc = rnic_ring_alloc(&srq->ring, &srq->mem, opt->max_wr,

@@ -11,9 +11,9 @@ void rnic_qp_set_state(struct rnic_qp *qp, enum rnic_qp_state state)
 {
 	atomic_store_explicit(&qp->state, state, memory_order_relaxed);
 	/*
-	 * Pairs with the fence in rnic_qp_ring_rq(): either the poster sees
-	 * the end and rings, or the flush sees its entry.  A seq_cst store
-	 * alone would not keep the flush's load behind it.
+	 * Pairs with the fence in rnic_qp_ring_rq(): either the posting thread
+	 * sees the end and rings, or the flush sees its entry.  A seq_cst store
+	 * alone would not order the flush's load after it.
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
 }
@@ -71,7 +71,7 @@ void rnic_qp_overrun(struct rnic_qp *qp)
 	if (rnic_qp_has_ended(qp))
 		return;
 	if (qp->conn) {
-		/* RDMAP-58; and nothing that is staged is delivered now. */
+		/* RDMAP-58; what is staged is not delivered any more. */
 		smpa_conn_terminate(qp->conn,
 				    (struct smpa_fault){ SMPA_F_RDMAP_LOCAL });
 		rnic_stat_add(RNIC_STAT_term_sent, 1);

@@ -5,18 +5,19 @@
 
 #include "object.h"
 
+/* Every change of a QP's state is here. */
 void rnic_qp_set_state(struct rnic_qp *qp, enum rnic_qp_state state);
 
 /* Raise an asynchronous event; RNIC_QP_EV_CNT: none. */
 void rnic_qp_raise(struct rnic_qp *qp, enum rnic_qp_event event);
 
-/* The peer's first message, and the application is not beyond RTR. */
+/* The first message has come, and the application has not asked for RTS. */
 void rnic_qp_comm_est(struct rnic_qp *qp);
 
 /*
- * The QP leaves RTS for good: note the cause, unless there is one.
- * rnic_qp_end() has to follow.  @first: status of the oldest send WR; the rest
- * are flushed.
+ * The QP ends: note the cause, unless there is one.  rnic_qp_end() has to
+ * follow when control has returned to the stream's pass.
+ * @first: status of the oldest send WR; the others are flushed.
  */
 void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
 		  enum usiw_wc_status first, enum rnic_qp_event event);
@@ -25,7 +26,7 @@ void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
 void rnic_qp_fail_at(struct rnic_qp *qp, uint32_t idx,
 		     enum usiw_wc_status status);
 
-/* A completion did not fit into its CQ: the peer is told, the QP fails. */
+/* A completion did not fit into its CQ: TERMINATE, and the QP fails. */
 void rnic_qp_overrun(struct rnic_qp *qp);
 
 #endif

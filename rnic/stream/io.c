@@ -221,7 +221,7 @@ void rnic_stream_events(struct rnic_stream *stream)
 		case SMPA_EV_FAULT:
 			if (rnic_qp_is_over(stream->qp))
 				return;
-			if (rnic_inbound_event(stream->qp, stream->conn, &ev))
+			if (rnic_inbound_event(stream->qp, &ev))
 				rnic_stream_refuse(stream);
 			else
 				stream_message(stream, &ev);
@@ -240,7 +240,7 @@ static int stream_unwritable(struct rnic_stream *stream)
 
 	if (!smpa_conn_open_segment(stream->conn, &ev))
 		return -EFAULT;
-	(void)rnic_inbound_unwritable(stream->qp, stream->conn, &ev);
+	(void)rnic_inbound_unwritable(stream->qp, &ev);
 	rnic_stream_refuse(stream);
 	return 0;
 }

@@ -131,7 +131,7 @@ static void serve_go_on(struct rnic_qp *qp, struct rnic_stream *stream)
 		rnic_stream_end_step(stream);
 		return;
 	}
-	if (rnic_inbound_event(qp, stream->conn, &ev))
+	if (rnic_inbound_event(qp, &ev))
 		rnic_stream_refuse(stream);
 	rnic_stream_resume(stream);
 }

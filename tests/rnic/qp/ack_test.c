@@ -549,8 +549,7 @@ static void a_refused_question_is_no_answer(void **state)
 	ev.term.has_ddp = true;
 	ev.term.qn = 1;
 	rnic_engine_lead(a->qp->engine);
-	assert_int_equal(rnic_inbound_event(a->qp, a->qp->stream->conn, &ev),
-			 -EPROTO);
+	assert_int_equal(rnic_inbound_event(a->qp, &ev), -EPROTO);
 	rnic_engine_unlead(a->qp->engine);
 	expect(a, a->scq, 1, USIW_WC_REM_ACCESS_ERR);
 }

@@ -94,7 +94,7 @@ static void end_while_keeping(enum ending ending, bool has_srq)
 	if (side->qp)
 		assert_false(is_rnr(side));
 	if (has_srq) {
-		assert_null(side->srq->first_rnr);
+		assert_true(TAILQ_EMPTY(&side->srq->rnrs));
 		assert_false(atomic_load(&side->srq->is_awaited));
 	}
 	/* None of it is delivered any more. */
