@@ -10,6 +10,7 @@
 
 #include "../../util/log.h"
 #include "ack.h"
+#include "irq.h"
 #include "mem/access.h"
 #include "mem/atomic.h"
 #include "mem/mw.h"
@@ -310,37 +311,46 @@ static int inbound_message(struct rnic_qp *qp, const struct smpa_event *ev)
 	}
 }
 
+/* May the peer's Read or atomic be queued?  Return: 0; -EPROTO. */
+static int request_check(struct rnic_qp *qp, uint32_t stag, uint64_t to,
+			 uint32_t len, uint32_t access, void **ret_src)
+{
+	enum rnic_access_check check = RNIC_MR_BAD_ACCESS;
+
+	/* RDMAP-52, D-14: more requests than IRD.  EXT-11: of both kinds. */
+	if (qp->irq.cnt >= qp->irq.max)
+		return refuse(qp, SMPA_F_DDP_U_NO_BUFFER, RNIC_QP_EV_REQ_ERR);
+	/* RDMAP-17: a size of zero is not validated. */
+	if (!len)
+		return 0;
+	if (qp_allows(qp, access))
+		check = rnic_mw_resolve(&qp->owner, stag, to, len, access,
+					ret_src);
+	return check ? refuse(qp, access_faults[check].read,
+			      RNIC_QP_EV_ACCESS_ERR)
+		     : 0;
+}
+
 static int inbound_read(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	struct rnic_irq *irq = &qp->irq;
-	struct rnic_irq_entry *entry;
 	void *src = NULL;
-	enum rnic_access_check check = RNIC_MR_OK;
+	int ret = request_check(qp, ev->read.src_stag, ev->read.src_to,
+				ev->read.len, RNIC_ACCESS_REMOTE_READ, &src);
 
-	/* RDMAP-52, D-14: more requests than IRD. */
-	if (irq->cnt >= irq->max)
-		return refuse(qp, SMPA_F_DDP_U_NO_BUFFER, RNIC_QP_EV_REQ_ERR);
-	/* RDMAP-17: a size of zero is not validated. */
-	if (ev->read.len && !qp_allows(qp, RNIC_ACCESS_REMOTE_READ))
-		check = RNIC_MR_BAD_ACCESS;
-	else if (ev->read.len)
-		check = rnic_mw_resolve(&qp->owner, ev->read.src_stag,
-					ev->read.src_to, ev->read.len,
-					RNIC_ACCESS_REMOTE_READ, &src);
-	if (check)
-		return refuse(qp, access_faults[check].read,
-			      RNIC_QP_EV_ACCESS_ERR);
-	entry = &irq->entry[(irq->head + irq->cnt) % irq->max];
-	entry->kind = RNIC_IRQ_READ;
-	entry->sink_stag = ev->read.sink_stag;
-	entry->src_stag = ev->read.src_stag;
-	entry->src_to = ev->read.src_to;
-	entry->msn = ev->read.msn;
-	entry->held_idx = qp->held_in_idx;
-	entry->sink_to = ev->read.sink_to;
-	entry->src = src;
-	entry->len = ev->read.len;
-	irq->cnt++;
+	if (ret < 0)
+		return ret;
+	*rnic_irq_at(irq, irq->cnt++) = (struct rnic_irq_entry){
+		.kind = RNIC_IRQ_READ,
+		.sink_stag = ev->read.sink_stag,
+		.src_stag = ev->read.src_stag,
+		.src_to = ev->read.src_to,
+		.msn = ev->read.msn,
+		.held_idx = qp->held_in_idx,
+		.sink_to = ev->read.sink_to,
+		.src = src,
+		.len = ev->read.len,
+	};
 	return 0;
 }
 
@@ -348,26 +358,18 @@ static int inbound_read(struct rnic_qp *qp, const struct smpa_event *ev)
 
 static int inbound_atomic(struct rnic_qp *qp, const struct smpa_event *ev)
 {
-	enum rnic_access_check check = RNIC_MR_BAD_ACCESS;
 	struct rnic_irq *irq = &qp->irq;
-	struct rnic_irq_entry *entry;
 	void *target = NULL;
+	int ret = request_check(qp, ev->atomic.stag, ev->atomic.to,
+				RNIC_ATOMIC_LEN, RNIC_ACCESS_REMOTE_ATOMIC,
+				&target);
 
-	/* EXT-11: the places of Reads and of atomics are the same. */
-	if (irq->cnt >= irq->max)
-		return refuse(qp, SMPA_F_DDP_U_NO_BUFFER, RNIC_QP_EV_REQ_ERR);
-	if (qp_allows(qp, RNIC_ACCESS_REMOTE_ATOMIC))
-		check = rnic_mw_resolve(&qp->owner, ev->atomic.stag,
-					ev->atomic.to, RNIC_ATOMIC_LEN,
-					RNIC_ACCESS_REMOTE_ATOMIC, &target);
-	if (check)
-		return refuse(qp, access_faults[check].read,
-			      RNIC_QP_EV_ACCESS_ERR);
+	if (ret < 0)
+		return ret;
 	/* EXT-7, and a CPU would not do it in one piece either. */
 	if ((ev->atomic.to | (uintptr_t)target) % RNIC_ATOMIC_LEN)
 		return refuse(qp, SMPA_F_RDMAP_STREAM_CATA, RNIC_QP_EV_REQ_ERR);
-	entry = &irq->entry[(irq->head + irq->cnt) % irq->max];
-	*entry = (struct rnic_irq_entry){
+	*rnic_irq_at(irq, irq->cnt++) = (struct rnic_irq_entry){
 		.kind = RNIC_IRQ_ATOMIC,
 		.src_stag = ev->atomic.stag,
 		.src = target,
@@ -380,7 +382,6 @@ static int inbound_atomic(struct rnic_qp *qp, const struct smpa_event *ev)
 			    .compare = ev->atomic.compare,
 			    .compare_mask = ev->atomic.compare_mask },
 	};
-	irq->cnt++;
 	return 0;
 }
 

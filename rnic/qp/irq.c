@@ -102,9 +102,8 @@ static int irq_submit_read(struct rnic_qp *qp,
 /* RDMAP-20, EXT-8: responses in the order of the requests. */
 static int irq_submit(struct rnic_qp *qp)
 {
-	struct rnic_irq *irq = &qp->irq;
 	struct rnic_irq_entry *entry =
-		&irq->entry[(irq->head + irq->submitted_cnt) % irq->max];
+		rnic_irq_at(&qp->irq, qp->irq.submitted_cnt);
 
 	if (entry->kind == RNIC_IRQ_READ)
 		return irq_submit_read(qp, entry);
@@ -129,8 +128,7 @@ const struct rnic_irq_entry *rnic_irq_find(const struct rnic_irq *irq,
 					   uint32_t stag)
 {
 	for (uint32_t i = 0; i < irq->cnt; i++) {
-		const struct rnic_irq_entry *entry =
-			&irq->entry[(irq->head + i) % irq->max];
+		const struct rnic_irq_entry *entry = rnic_irq_at(irq, i);
 
 		if (entry->len && entry->src_stag == stag)
 			return entry;

@@ -12,6 +12,13 @@
  * whether it was submitted. */
 bool rnic_irq_advance(struct rnic_qp *qp);
 
+/* The @i-th request, from the oldest on; it may be the one to be added. */
+static inline struct rnic_irq_entry *rnic_irq_at(const struct rnic_irq *irq,
+						 uint32_t i)
+{
+	return &irq->entry[(irq->head + i) % irq->max];
+}
+
 /* Does the peer wait for responses that are not submitted yet? */
 static inline bool rnic_irq_is_waiting(const struct rnic_qp *qp)
 {

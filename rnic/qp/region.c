@@ -65,8 +65,7 @@ bool rnic_qp_uses_region(const struct rnic_qp *qp, uint32_t stag,
 	bool is_named = qp->arrival.write_stag == stag || recv_names(qp, stag);
 
 	for (uint32_t i = 0; i < irq->cnt; i++) {
-		const struct rnic_irq_entry *entry =
-			&irq->entry[(irq->head + i) % irq->max];
+		const struct rnic_irq_entry *entry = rnic_irq_at(irq, i);
 
 		if (!entry->len || entry->src_stag != stag)
 			continue;

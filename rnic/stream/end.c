@@ -335,12 +335,6 @@ void rnic_stream_lost(struct rnic_stream *stream, int status)
 	stream_free(stream);
 }
 
-void rnic_stream_drain(struct rnic_stream *stream)
-{
-	if (stream->phase == RNIC_STREAM_RUN)
-		rnic_stream_close(stream);
-}
-
 void rnic_stream_abort(struct rnic_stream *stream)
 {
 	rnic_stream_lost(stream, -ETIMEDOUT);

@@ -35,8 +35,6 @@ void rnic_stream_part(struct rnic_stream *stream, int status);
 /* The socket failed: as rnic_stream_part(), and the stream is freed. */
 void rnic_stream_lost(struct rnic_stream *stream, int status);
 
-/* The process ends: begin an orderly end. */
-void rnic_stream_drain(struct rnic_stream *stream);
 /* End at once. */
 void rnic_stream_abort(struct rnic_stream *stream);
 /* deadline_ns has come. */

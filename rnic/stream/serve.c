@@ -97,7 +97,8 @@ static void serve_mr_gone(struct rnic_source *source, uint32_t stag,
 
 static void serve_drain(struct rnic_source *source)
 {
-	rnic_stream_drain(stream_of(source));
+	if (stream_of(source)->phase == RNIC_STREAM_RUN)
+		rnic_stream_close(stream_of(source));
 }
 
 static void serve_abort(struct rnic_source *source)
