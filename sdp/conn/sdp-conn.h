@@ -32,7 +32,9 @@
  *    number is kept.
  *  - SDP_WORK_SEND, _READ, _WRITE go to the send queue in the order in which
  *    they came out.  Their ids count up, and sdp_conn_work_done() means "this
- *    one and all before it": only work with is_signaled needs a completion.
+ *    one and all Sends and Writes before it": only work with is_signaled needs
+ *    a completion.  A Read needs its own: with Linux's siw a Send that was
+ *    posted after it may complete first.
  *    At most work_cap are posted at a time.
  *  - A message's completion may be reported before or after the peer's
  *    answer to it; both orders are right.
@@ -293,9 +295,10 @@ struct sdp_work {
 int sdp_conn_next_work(struct sdp_conn *conn, struct sdp_work *ret_work);
 
 /**
- * sdp_conn_work_done - a Send, Read or Write completed, and all before it
+ * sdp_conn_work_done - a Send, Read or Write completed, and all Sends and
+ * Writes before it
  * @is_ok: false: the carrier failed; the connection fails with it.
- * Return: 0; -EINVAL: @id is not posted.
+ * Return: 0; -EINVAL: @id is not posted, or has completed.
  */
 int sdp_conn_work_done(struct sdp_conn *conn, uint32_t id, bool is_ok,
 		       uint64_t now);

@@ -197,7 +197,7 @@ struct sdp_conn {
 
 	/* work: ids [done_id, next_id) are posted; kinds in a ring */
 	uint32_t next_id, done_id;
-	uint8_t *work_kinds; /* enum sdp_work_type */
+	uint8_t *work_kinds; /* enum sdp_work_type; NONE: is done */
 
 	/* rings */
 	struct sdp_send_entry *send;

@@ -204,7 +204,9 @@ static void take_send(struct sdp_dev *dev, struct pass *p,
 	 * whether the peer had said DisConn. */
 	if (wc->status == IBV_WC_WR_FLUSH_ERR)
 		return;
-	if (!sdp_conn_work_done(link->conn, id, is_ok, p->now))
+	/* A Read may complete behind a Send that was posted after it. */
+	if (!sdp_conn_work_done(link->conn, id, is_ok, p->now) &&
+	    (int32_t)(id + 1 - link->done_id) > 0)
 		link->done_id = id + 1;
 }
 

@@ -122,7 +122,7 @@ struct sdp_link {
 	uint32_t sq_depth, inline_max;
 	struct sdp_pbuf *headers; /* one place per work request */
 	uint32_t header_cnt;
-	uint32_t done_id; /* Sends, Reads, Writes before it have completed */
+	uint32_t done_id; /* Sends and Writes before it have completed */
 	uint32_t data_id; /* newest Send with payload */
 
 	/* moving to another carrier */

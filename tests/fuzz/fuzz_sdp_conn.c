@@ -190,12 +190,14 @@ static void ulp_gives(struct world *w, bool is_recv)
 static void complete(struct world *w)
 {
 	struct sdp_conn *c = w->conn;
-	uint32_t r = take(&w->in, 1);
+	uint32_t r = take(&w->in, 1), id;
+	bool was_done;
 
-	if (c->next_id != c->done_id)
-		fuzz_assert(!sdp_conn_work_done(
-			c, c->done_id + r % (c->next_id - c->done_id),
-			r != 0xff, w->now));
+	if (c->next_id == c->done_id)
+		return;
+	id = c->done_id + r % (c->next_id - c->done_id);
+	was_done = c->work_kinds[id % c->opt.work_cap] == SDP_WORK_NONE;
+	fuzz_assert(!sdp_conn_work_done(c, id, r != 0xff, w->now) == !was_done);
 }
 
 static void wish(struct world *w)

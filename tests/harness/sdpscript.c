@@ -136,9 +136,8 @@ int script_mid(struct script *s)
 
 void script_done(struct script *s)
 {
-	if (s->conn->done_id != s->conn->next_id)
-		must(!sdp_conn_work_done(s->conn, s->conn->next_id - 1, true,
-					 s->now));
+	for (uint32_t id = s->conn->done_id; id != s->conn->next_id; id++)
+		must(!sdp_conn_work_done(s->conn, id, true, s->now));
 }
 
 int script_raw(struct script *s, const void *octets, size_t len)

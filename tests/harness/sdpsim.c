@@ -250,6 +250,7 @@ static bool transmit(struct sim_end *e)
 	item->sq_idx = e->sq_sent++;
 	wr->is_sent = true;
 	wr->is_done = w->type != SDP_WORK_READ;
+	wr->is_reported = false;
 	if (w->type == SDP_WORK_SEND) {
 		uint32_t len = w->send.header_len;
 
@@ -337,18 +338,33 @@ static bool arrive(struct sim_end *from)
 	return true;
 }
 
-/* Completions in the order of the send queue, of what is signaled. */
+/* All before @idx is done but Reads, and so is it: conn is told. */
+static void report(struct sim *s, struct sim_end *e, uint32_t idx)
+{
+	for (uint32_t i = e->sq_done; i != idx; i++)
+		e->sq[i % SIM_SQ].is_reported |= e->sq[i % SIM_SQ].is_done;
+	e->sq[idx % SIM_SQ].is_reported = true;
+	while (e->sq_done != e->sq_sent &&
+	       e->sq[e->sq_done % SIM_SQ].is_reported)
+		e->sq_done++;
+	must(!sdp_conn_work_done(e->conn, e->sq[idx % SIM_SQ].work.id, true,
+				 s->now));
+}
+
+/* Completions of what is signaled, in the order of the send queue; but now and
+ * then what is behind a Read overtakes it, as with Linux's siw. */
 static bool complete(struct sim *s, struct sim_end *e)
 {
-	uint32_t idx = e->sq_done;
+	bool may_overtake = test_random(&s->seed) & 1;
 
-	while (idx != e->sq_sent && e->sq[idx % SIM_SQ].is_done) {
-		const struct sdp_work *w = &e->sq[idx++ % SIM_SQ].work;
+	for (uint32_t i = e->sq_done; i != e->sq_sent; i++) {
+		const struct sim_wr *wr = &e->sq[i % SIM_SQ];
 
-		if (!w->is_signaled)
+		if (!wr->is_done && !may_overtake)
+			return false;
+		if (!wr->is_done || wr->is_reported || !wr->work.is_signaled)
 			continue;
-		e->sq_done = idx;
-		must(!sdp_conn_work_done(e->conn, w->id, true, s->now));
+		report(s, e, i);
 		return true;
 	}
 	return false;

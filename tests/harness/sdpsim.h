@@ -46,6 +46,7 @@ struct sim_wr {
 	struct sdp_work work;
 	bool is_sent;
 	bool is_done;
+	bool is_reported; /* also: by one behind it */
 };
 
 /* A log of octets. */

@@ -4,6 +4,8 @@
  */
 #include "test.h"
 
+#include <errno.h>
+
 #include "sdpscript.h"
 
 static void change_sink(struct script *s, enum sdp_mode mode)
@@ -163,6 +165,37 @@ static void reads_within_its_limits(void **state)
 	assert_int_equal(msg.compl_len, 1500);
 	assert_true(script_event(s, SDP_EV_RECEIVED, &ev));
 	assert_int_equal(ev.received.len, 1510);
+}
+
+/* Linux's siw completes a Send before a Read that was posted before it. */
+static void a_read_is_not_done_with_a_later_send(void **state)
+{
+	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL,
+			       .payload_len = 10,
+			       .avail.len = 410 };
+	struct sdp_event ev;
+	struct script *s = *state;
+	uint32_t read, send;
+
+	script_recv(s, msg);
+	script_post(s, 9, 2000, SDP_BUF_RDMA);
+	assert_true(script_event(s, SDP_EV_COPY, &ev));
+	assert_int_equal(script_work(s), SDP_WORK_READ);
+	assert_true(s->work.is_signaled);
+	read = s->work.id;
+	script_send(s, 1, 16, 0);
+	assert_int_equal(script_mid(s), SDP_MID_DATA);
+	send = s->work.id;
+	assert_int_equal(sdp_conn_work_done(s->conn, send, true, s->now), 0);
+	assert_true(script_event(s, SDP_EV_SENT, &ev));
+	assert_int_equal(script_mid(s), -1);
+	assert_false(script_event(s, SDP_EV_RECEIVED, &ev));
+	assert_int_equal(sdp_conn_work_done(s->conn, send, true, s->now),
+			 -EINVAL);
+	assert_int_equal(sdp_conn_work_done(s->conn, read, true, s->now), 0);
+	assert_int_equal(script_mid(s), SDP_MID_RDMA_RD_COMPL);
+	assert_true(script_event(s, SDP_EV_RECEIVED, &ev));
+	assert_int_equal(ev.received.len, 410);
 }
 
 /* SDP-142, SDP-161, C15 */
@@ -409,6 +442,7 @@ int main(void)
 		cmocka_unit_test(copies_what_it_may_not_advertise),
 		SCRIPT_TEST(sends_what_was_refused),
 		SCRIPT_TEST(reads_within_its_limits),
+		SCRIPT_TEST(a_read_is_not_done_with_a_later_send),
 		cmocka_unit_test(answers_what_does_not_suit),
 		cmocka_unit_test(advertises_receive_buffers),
 		cmocka_unit_test(advertises_what_is_larger_than_a_message),

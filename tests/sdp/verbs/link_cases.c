@@ -125,6 +125,22 @@ static void *flow_out(void *arg)
 	return NULL;
 }
 
+/* Names where @got, @len octets from @at of the stream on, is not @want. */
+static void must_be_same(const uint8_t *got, const uint8_t *want, size_t len,
+			 size_t at)
+{
+	size_t from = 0, to = len;
+
+	while (from < len && got[from] == want[from])
+		from++;
+	while (to > from && got[to - 1] == want[to - 1])
+		to--;
+	if (from != len)
+		fprintf(stderr, "octets %zu to %zu are wrong, of %zu to %zu\n",
+			at + from, at + to - 1, at, at + len - 1);
+	must(from == len);
+}
+
 static void *flow_in(void *arg)
 {
 	struct flow *f = arg;
@@ -139,7 +155,7 @@ static void *flow_in(void *arg)
 
 		must(done > 0 && (size_t)done <= left);
 		fill(want, (size_t)done, &data);
-		must(!memcmp(buf, want, (size_t)done));
+		must_be_same(buf, want, (size_t)done, f->total - left);
 		left -= (size_t)done;
 	}
 	free(buf);
