@@ -39,8 +39,7 @@ static void conn_refused(struct cm_conn *conn)
 		return;
 	}
 	rnic_start_close(&conn->start);
-	conn->phase = CM_PHASE_REFUSED;
-	rnic_timer_start(&conn->start.timer, RNIC_TIMER_CM_REFUSED, REDIAL_NS);
+	cm_conn_enter(conn, CM_PHASE_REFUSED, REDIAL_NS);
 }
 
 /*
@@ -59,7 +58,6 @@ static int conn_dial(struct cm_conn *conn, int *ret_status)
 		return fd;
 	id->fd = -1;
 	conn->start.fd = fd;
-	conn->phase = CM_PHASE_CONNECTING;
 	*ret_status = rnic_dial_connect(fd, &id->peer);
 	if (*ret_status == 0)
 		*ret_status = rnic_dial_result(&conn->start);
@@ -111,8 +109,7 @@ bool cm_active_dial_port(struct cm_conn *conn)
 
 bool cm_active_redial(struct cm_conn *conn)
 {
-	conn->phase = CM_PHASE_CONNECTING;
-	rnic_start_begin(&conn->start);
+	cm_conn_begin(conn);
 	return !cm_ask_begin(conn) && cm_active_dial_port(conn);
 }
 
@@ -127,8 +124,7 @@ bool cm_active_retry(struct cm_conn *conn)
 			    "4 of them revision 2's own"
 			  : "");
 	rnic_start_close(&conn->start);
-	conn->phase = CM_PHASE_CONNECTING;
-	rnic_start_begin(&conn->start);
+	cm_conn_begin(conn);
 	conn->rev = 1;
 	if (conn->is_beside && cm_ask_begin(conn))
 		return false;
@@ -177,8 +173,7 @@ static void active_respond(struct cm_conn *conn)
 		return;
 	}
 	rnic_start_watch(&conn->start, 0);
-	rnic_timer_stop(&conn->start.timer);
-	conn->phase = CM_PHASE_RESPONSE;
+	cm_conn_enter(conn, CM_PHASE_RESPONSE, 0);
 	id->has_start = true;
 	id->ird = rnic_stream_depth_min(conn->start.ird, UINT8_MAX);
 	id->ord = rnic_stream_depth_min(conn->start.ord, UINT8_MAX);

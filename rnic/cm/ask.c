@@ -129,22 +129,15 @@ bool cm_ask_begin(struct cm_conn *conn)
 		rnic_start_close(&conn->start);
 		return false;
 	}
-	conn->phase = CM_PHASE_ASKING;
-	rnic_timer_start(&conn->start.timer, RNIC_TIMER_CM_ASKING, ask_ns());
+	cm_conn_enter(conn, CM_PHASE_ASKING, ask_ns());
 	return true;
-}
-
-static void ask_end(struct cm_conn *conn)
-{
-	conn->phase = CM_PHASE_CONNECTING;
-	rnic_start_begin(&conn->start);
 }
 
 /* No listener of usiw is there. */
 static enum cm_ask_answer ask_refused(struct cm_conn *conn)
 {
 	rnic_start_close(&conn->start);
-	ask_end(conn);
+	cm_conn_begin(conn);
 	return CM_ASK_DIRECT;
 }
 
@@ -164,7 +157,7 @@ enum cm_ask_answer cm_ask_ready(struct cm_conn *conn)
 	util_debug("cm", "id %u: the listener of port %u is on %u",
 		   cm_id_num(conn->id), ntohs(port_be_of(conn)),
 		   ntohs(cm_port_beside_be(port_be_of(conn))));
-	ask_end(conn);
+	cm_conn_begin(conn);
 	conn->is_beside = true;
 	return CM_ASK_HERE;
 }

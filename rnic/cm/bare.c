@@ -32,8 +32,7 @@ int cm_bare_stand(struct cm_conn *conn)
 
 	if (ret < 0)
 		return ret;
-	rnic_timer_stop(&conn->start.timer);
-	conn->phase = CM_PHASE_BARE;
+	cm_conn_enter(conn, CM_PHASE_BARE, 0);
 	id->qp_num = 0;
 	cm_conn_stands(conn, id);
 	return 0;

@@ -10,12 +10,10 @@
 #include "../../util/env.h"
 #include "conn.h"
 #include "os/tcp.h"
+#include "stream/socket.h"
 
-#include <errno.h>
 #include <sys/epoll.h>
 
-#define CLOSE_DISCARD_SIZE (1u << 16)
-#define CLOSE_DISCARDS 16
 /*
  * How long our FIN waits for that of a peer which was rejected: the kernel's
  * siw loses the Reply's private data when the FIN comes right behind it.
@@ -36,28 +34,16 @@ static int close_flush(struct rnic_stream *stream)
 	return !(rnic_stream_start_wants(stream) & EPOLLOUT);
 }
 
-/* Return: true: the peer's FIN has come, or the connection is gone. */
-static bool close_drain(int fd)
-{
-	for (int i = 0; i < CLOSE_DISCARDS; i++) {
-		ssize_t len = rnic_tcp_discard(fd, CLOSE_DISCARD_SIZE);
-
-		if (len <= 0)
-			return len != -EAGAIN;
-	}
-	return false;
-}
-
 void cm_conn_close_ready(struct cm_conn *conn)
 {
-	int fd = rnic_stream_fd(conn->start.stream);
-	int ret = close_flush(conn->start.stream);
+	struct rnic_stream *stream = conn->start.stream;
+	int ret = close_flush(stream);
 
 	if (ret > 0 && conn->phase == CM_PHASE_CLOSING && !conn->is_shut) {
-		rnic_tcp()->shutdown(fd, SHUT_WR);
+		rnic_tcp()->shutdown(rnic_stream_fd(stream), SHUT_WR);
 		conn->is_shut = true;
 	}
-	if (ret < 0 || (ret > 0 && close_drain(fd)) ||
+	if (ret < 0 || (ret > 0 && rnic_stream_discard(stream) != 0) ||
 	    rnic_start_watch(&conn->start, ret ? EPOLLIN : EPOLLIN | EPOLLOUT) <
 		    0)
 		cm_conn_free(conn);
@@ -70,7 +56,7 @@ uint32_t cm_conn_closing_cnt(void)
 }
 
 static void conn_end(struct cm_conn *conn, enum cm_phase phase,
-		     enum rnic_timer_list list, uint64_t limit_ns)
+		     uint64_t limit_ns)
 {
 	/* Bounded like half-open ones: these, too, are unexpected peers. */
 	if (cm_conn_closing_cnt() >= util_settings()->half_open_max) {
@@ -78,18 +64,16 @@ static void conn_end(struct cm_conn *conn, enum cm_phase phase,
 		return;
 	}
 	cm_conn_detach(conn);
-	conn->phase = phase;
-	rnic_timer_start(&conn->start.timer, list, limit_ns);
+	cm_conn_enter(conn, phase, limit_ns);
 	cm_conn_close_ready(conn);
 }
 
 void cm_conn_close(struct cm_conn *conn)
 {
-	conn_end(conn, CM_PHASE_CLOSING, RNIC_TIMER_CM_CLOSING,
-		 util_settings()->drain_ms * NS_PER_MS);
+	conn_end(conn, CM_PHASE_CLOSING, util_settings()->drain_ms * NS_PER_MS);
 }
 
 void cm_conn_close_behind_peer(struct cm_conn *conn)
 {
-	conn_end(conn, CM_PHASE_REJECTED, RNIC_TIMER_CM_REJECTED, REJECTED_NS);
+	conn_end(conn, CM_PHASE_REJECTED, REJECTED_NS);
 }

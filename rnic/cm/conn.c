@@ -24,20 +24,50 @@
 /* rnr_retry_count without limit; a kernel takes larger ones for the same. */
 #define RNR_FOR_EVER 7
 
+/* Others have no time limit. */
+static const enum rnic_timer_list phase_timers[] = {
+	[CM_PHASE_ASKING] = RNIC_TIMER_CM_ASKING,
+	[CM_PHASE_REFUSED] = RNIC_TIMER_CM_REFUSED,
+	[CM_PHASE_CONNECTING] = RNIC_TIMER_STARTING,
+	[CM_PHASE_STARTING] = RNIC_TIMER_STARTING,
+	[CM_PHASE_ASKED] = RNIC_TIMER_CM_ASKED,
+	[CM_PHASE_ANSWERED] = RNIC_TIMER_CM_ANSWERED,
+	[CM_PHASE_REJECTED] = RNIC_TIMER_CM_REJECTED,
+	[CM_PHASE_CLOSING] = RNIC_TIMER_CM_CLOSING,
+};
+
+static uint64_t start_limit_ns(void)
+{
+	return util_settings()->start_ms * NS_PER_MS;
+}
+
+void cm_conn_enter(struct cm_conn *conn, enum cm_phase phase, uint64_t limit_ns)
+{
+	conn->phase = phase;
+	if (phase_timers[phase] != RNIC_TIMER_NONE)
+		rnic_timer_start(&conn->start.timer, phase_timers[phase],
+				 limit_ns);
+	else
+		rnic_timer_stop(&conn->start.timer);
+}
+
 struct cm_conn *cm_conn_new(enum cm_phase phase)
 {
 	struct cm_conn *conn = rnic_start_new(sizeof(*conn), RNIC_LOOP_CONN);
 
 	if (conn)
-		conn->phase = phase;
+		cm_conn_enter(conn, phase, start_limit_ns());
 	return conn;
+}
+
+void cm_conn_begin(struct cm_conn *conn)
+{
+	cm_conn_enter(conn, CM_PHASE_CONNECTING, start_limit_ns());
 }
 
 void cm_conn_await_reply(struct cm_conn *conn)
 {
-	conn->phase = CM_PHASE_ASKED;
-	rnic_timer_start(&conn->start.timer, RNIC_TIMER_CM_ASKED,
-			 util_settings()->start_ms * REPLY_FACTOR * NS_PER_MS);
+	cm_conn_enter(conn, CM_PHASE_ASKED, start_limit_ns() * REPLY_FACTOR);
 }
 
 /* Without time limit, away from identity and listener. */

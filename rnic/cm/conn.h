@@ -5,10 +5,19 @@
 
 #include "object.h"
 
-/* With the time limit of a start.  NULL: out of memory. */
+/* CONNECTING or STARTING.  NULL: out of memory. */
 struct cm_conn *cm_conn_new(enum cm_phase phase);
 void cm_conn_free(struct cm_conn *conn);
-/* From there on the peer's program decides, which may be busy. */
+/*
+ * Every change of a connection's phase is here.  It expires after @limit_ns,
+ * which is the same for all connections in that phase; REQUEST, RESPONSE and
+ * BARE have no limit.
+ */
+void cm_conn_enter(struct cm_conn *conn, enum cm_phase phase,
+		   uint64_t limit_ns);
+/* CONNECTING, with the time limit of a start. */
+void cm_conn_begin(struct cm_conn *conn);
+/* ASKED: from there on the peer's program decides, which may be busy. */
 void cm_conn_await_reply(struct cm_conn *conn);
 /* Without time limit, away from identity and listener. */
 void cm_conn_detach(struct cm_conn *conn);

@@ -112,8 +112,8 @@ enum cm_phase {
 
 struct cm_conn {
 	struct rnic_start start; /* the first */
-	enum cm_phase phase;
-	struct cm_id *id; /* active side; passive from REQUEST on */
+	enum cm_phase phase;	 /* changed by cm_conn_enter() */
+	struct cm_id *id;	 /* active side; passive from REQUEST on */
 	struct rnic_device *dev;
 	uint64_t refused_ns; /* from here on a closed port is final */
 	uint8_t rev;	     /* active: revision of the Request */

@@ -119,7 +119,7 @@ static int request_report(struct cm_conn *conn, const struct smpa_event *ev)
 	child->local = conn->start.local;
 	child->peer = conn->start.peer;
 	cm_conn_detach(conn);
-	conn->phase = CM_PHASE_REQUEST;
+	cm_conn_enter(conn, CM_PHASE_REQUEST, 0);
 	conn->id = child;
 	child->conn = conn;
 	event->child = child;
@@ -211,15 +211,13 @@ static int accept_await(struct cm_conn *conn, struct rnic_qp *qp,
 		cm_conn_free(conn);
 		return ret;
 	}
-	conn->phase = CM_PHASE_ANSWERED;
+	cm_conn_enter(conn, CM_PHASE_ANSWERED, ANSWERED_NS);
 	conn->outcome = event;
 	conn->param.qp_num = param->qp_num;
 	conn->qp_life = qp ? rnic_qp_life(qp) : 0;
 	cm_id_set_state(conn->id, RNIC_CM_S_CONNECT);
 	conn->id->ird = rnic_stream_depth_min(conn->start.ird, UINT8_MAX);
 	conn->id->ord = rnic_stream_depth_min(conn->start.ord, UINT8_MAX);
-	rnic_timer_start(&conn->start.timer, RNIC_TIMER_CM_ANSWERED,
-			 ANSWERED_NS);
 	return 0;
 }
 

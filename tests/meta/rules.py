@@ -574,7 +574,9 @@ def assert_effect(files):
 ONE_PLACE = (
     ("rnic/stream/", r"\brnic_tcp_send\(",
      "rnic/stream/socket.c", "rnic_stream_send"),
-    ("rnic/stream/", r"\brnic_tcp_(recv|discard)\(",
+    ("rnic/stream/", r"\brnic_tcp_recv\(",
+     "rnic/stream/socket.c", "rnic_stream_recv"),
+    ("rnic/", r"(?<!ssize_t )\brnic_tcp_discard\(",
      "rnic/stream/socket.c", "rnic_stream_recv"),
     ("rnic/qp/", r"\brnic_engine_(post|ring)\(",
      "rnic/qp/wr.c", "wr_posted"),
@@ -582,7 +584,9 @@ ONE_PLACE = (
      "rnic/qp/wr.h", "rnic_wr_complete"),
     ("rnic/", r"atomic_store_explicit\(&\w+->state\b",
      "rnic/qp/state.c", "rnic_qp_set_state"),
-    ("rnic/cm/", r"\b(id|child)->state = ", "rnic/cm/state.c", "cm_id_set_state"),
+    ("rnic/cm/", r"\b(id|child)->state = ",
+     "rnic/cm/state.c", "cm_id_set_state"),
+    ("rnic/cm/", r"\bconn->phase = ", "rnic/cm/conn.c", "cm_conn_enter"),
 )
 
 
