@@ -29,8 +29,8 @@ struct rnic_chan {
 	int first_fd; /* the application's, as it was made */
 
 	/* guarded by lock */
-	bool is_closed;			    /* no number is left */
-	struct rnic_chan_node *head, *tail; /* oldest first */
+	bool is_closed; /* no number is left */
+	TAILQ_HEAD(, rnic_chan_node) queue;
 };
 
 static bool chan_is_forked(const struct rnic_chan *chan)
@@ -84,6 +84,7 @@ static int chan_make(size_t record_size, struct rnic_chan **ret_chan)
 		return ret;
 	}
 	chan->first_fd = -1;
+	TAILQ_INIT(&chan->queue);
 	*ret_chan = chan;
 	return 0;
 }
@@ -177,37 +178,12 @@ void rnic_chan_close(struct rnic_chan *chan)
 	rnic_chan_put(chan);
 }
 
-/* ---- the queue, under the lock ---------------------------------------- */
+/* ---- events ----------------------------------------------------------- */
 
-static void queue_append(struct rnic_chan *chan, struct rnic_chan_node *node)
-{
-	node->next = NULL;
-	node->prev = chan->tail;
-	if (chan->tail)
-		chan->tail->next = node;
-	else
-		chan->head = node;
-	chan->tail = node;
-}
-
-static void queue_unlink(struct rnic_chan *chan, struct rnic_chan_node *node)
-{
-	if (node->prev)
-		node->prev->next = node->next;
-	else
-		chan->head = node->next;
-	if (node->next)
-		node->next->prev = node->prev;
-	else
-		chan->tail = node->prev;
-	node->prev = NULL;
-	node->next = NULL;
-}
-
-/* Return: false: nothing is queued. */
+/* Under the lock.  Return: false: nothing is queued. */
 static bool queue_pop(struct rnic_chan *chan, void *record)
 {
-	struct rnic_chan_node *node = chan->head;
+	struct rnic_chan_node *node = TAILQ_FIRST(&chan->queue);
 
 	if (!node)
 		return false;
@@ -215,13 +191,11 @@ static bool queue_pop(struct rnic_chan *chan, void *record)
 	node->reported_cnt++;
 	node->pending_cnt--;
 	/* A source with more to say goes behind those that wait. */
-	queue_unlink(chan, node);
+	TAILQ_REMOVE(&chan->queue, node, link);
 	if (node->pending_cnt > 0)
-		queue_append(chan, node);
+		TAILQ_INSERT_TAIL(&chan->queue, node, link);
 	return true;
 }
-
-/* ---- events ----------------------------------------------------------- */
 
 void rnic_chan_post(struct rnic_chan *chan, struct rnic_chan_node *node,
 		    const void *record, size_t len)
@@ -233,7 +207,7 @@ void rnic_chan_post(struct rnic_chan *chan, struct rnic_chan_node *node,
 	if (!chan->is_closed) {
 		memcpy(node->record, record, len);
 		if (node->pending_cnt++ == 0)
-			queue_append(chan, node);
+			TAILQ_INSERT_TAIL(&chan->queue, node, link);
 		rnic_evfd_post(chan->fd);
 	}
 	util_unlock(&chan->lock);
@@ -251,7 +225,7 @@ uint32_t rnic_chan_purge(struct rnic_chan *chan, struct rnic_chan_node *node)
 	pending_cnt = node->pending_cnt;
 	node->pending_cnt = 0;
 	if (pending_cnt > 0)
-		queue_unlink(chan, node);
+		TAILQ_REMOVE(&chan->queue, node, link);
 	/* A token that is not there any more was taken by a reader, which will
 	 * find no record for it. */
 	while (pending_cnt > 0 && rnic_evfd_take(chan->fd))

@@ -7,6 +7,8 @@
 #ifndef RNIC_CHAN_H
 #define RNIC_CHAN_H
 
+#include <sys/queue.h>
+
 #include "rnic.h"
 
 #define RNIC_CHAN_RECORD_MAX 16
@@ -16,9 +18,9 @@
  * first use.  Only one channel per node.
  */
 struct rnic_chan_node {
-	struct rnic_chan_node *prev, *next; /* queued: pending_cnt > 0 */
-	uint32_t pending_cnt;		    /* posted, not yet read */
-	uint32_t reported_cnt;		    /* read by the application so far */
+	TAILQ_ENTRY(rnic_chan_node) link; /* queued: pending_cnt > 0 */
+	uint32_t pending_cnt;		  /* posted, not yet read */
+	uint32_t reported_cnt;		  /* read by the application so far */
 	uint8_t record[RNIC_CHAN_RECORD_MAX];
 };
 
