@@ -12,7 +12,9 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <netlink/msg.h>
 #include <netlink/netlink.h>
+#include <netlink/object.h>
 #include <netlink/route/addr.h>
 #include <netlink/route/link.h>
 #include <stdlib.h>
@@ -242,94 +244,70 @@ int rnic_netif_watch_open(void)
 	return rc;
 }
 
-static void change_of_link(const struct ifinfomsg *link, bool has_gone,
-			   struct rnic_netif_change *ret_change)
+static void change_of_link(struct rnic_netif_change *change,
+			   struct rtnl_link *link, bool has_gone)
 {
 	const uint32_t up = IFF_UP | IFF_RUNNING;
 
-	ret_change->ifindex = (uint32_t)link->ifi_index;
-	ret_change->what = !has_gone && (link->ifi_flags & up) == up
-				   ? RNIC_NETIF_UP
-				   : RNIC_NETIF_DOWN;
+	change->ifindex = (uint32_t)rtnl_link_get_ifindex(link);
+	change->what = !has_gone && (rtnl_link_get_flags(link) & up) == up
+			       ? RNIC_NETIF_UP
+			       : RNIC_NETIF_DOWN;
 }
 
-/* IFA_LOCAL is the interface's own address; IPv6 has it in IFA_ADDRESS alone.
- */
-static void gone_take(struct rnic_netif_addr *gone, int family,
-		      const struct rtattr *attr, const char *value)
+static void change_of_addr(struct rnic_netif_change *change,
+			   struct rtnl_addr *addr, bool has_gone)
 {
-	size_t len = family == AF_INET ? 4 : 16;
+	change->ifindex = (uint32_t)rtnl_addr_get_ifindex(addr);
+	change->what = RNIC_NETIF_ADDR;
+	if (has_gone)
+		(void)addr_from_rtnl(&change->gone, addr);
+}
 
-	if ((attr->rta_type != IFA_LOCAL &&
-	     (attr->rta_type != IFA_ADDRESS || gone->family)) ||
-	    RTA_PAYLOAD(attr) != len ||
-	    (family != AF_INET && family != AF_INET6))
+static void news_hear(struct nl_object *object, void *change)
+{
+	int type = nl_object_get_msgtype(object);
+
+	if (type == RTM_NEWLINK || type == RTM_DELLINK)
+		change_of_link(change, (struct rtnl_link *)object,
+			       type == RTM_DELLINK);
+	else
+		change_of_addr(change, (struct rtnl_addr *)object,
+			       type == RTM_DELADDR);
+}
+
+/* What libnl cannot read leaves *@change as it is: any interface. */
+static void news_parse(struct nlmsghdr *head, struct rnic_netif_change *change)
+{
+	struct nl_msg *msg = nlmsg_convert(head);
+
+	if (!msg)
 		return;
-	gone->family = family;
-	memcpy(gone->addr, value, len);
-}
-
-static void change_of_addr(const struct ifaddrmsg *addr, const char *at,
-			   size_t left, bool has_gone,
-			   struct rnic_netif_change *ret_change)
-{
-	struct rnic_netif_addr *gone = &ret_change->gone;
-	struct rtattr attr;
-
-	ret_change->ifindex = addr->ifa_index;
-	ret_change->what = RNIC_NETIF_ADDR;
-	gone->ifindex = addr->ifa_index;
-	while (has_gone && left >= sizeof(attr)) {
-		memcpy(&attr, at, sizeof(attr));
-		if (attr.rta_len < sizeof(attr) || attr.rta_len > left)
-			break;
-		gone_take(gone, addr->ifa_family, &attr, at + RTA_LENGTH(0));
-		if (RTA_ALIGN(attr.rta_len) > left)
-			break;
-		at += RTA_ALIGN(attr.rta_len);
-		left -= RTA_ALIGN(attr.rta_len);
-	}
-	gone->is_link_local = addr_is_link_local(gone);
+	nlmsg_set_proto(msg, NETLINK_ROUTE);
+	(void)nl_msg_parse(msg, news_hear, change);
+	nlmsg_free(msg);
 }
 
 /* Return: 1: *@ret_change; 0: a message about other things. */
 static int news_take(struct rnic_netif_news *news,
 		     struct rnic_netif_change *ret_change)
 {
-	const char *at = (const char *)news->buf + news->pos;
+	void *at = (char *)news->buf + news->pos;
 	size_t left = news->len - news->pos;
-	struct nlmsghdr head;
-	struct ifaddrmsg addr;
-	struct ifinfomsg link;
+	struct nlmsghdr *head = at;
 
 	memset(ret_change, 0, sizeof(*ret_change));
 	news->pos = news->len;
-	if (left < sizeof(head))
-		return 1;
-	memcpy(&head, at, sizeof(head));
-	if (head.nlmsg_len < sizeof(head) || head.nlmsg_len > left)
+	if (left < sizeof(*head) || !nlmsg_ok(head, (int)left))
 		return 1; /* cut off: what else it said is unknown */
-	if (NLMSG_ALIGN(head.nlmsg_len) < left)
-		news->pos = news->len - left + NLMSG_ALIGN(head.nlmsg_len);
-	left = head.nlmsg_len - sizeof(head);
-	at += sizeof(head);
-	switch (head.nlmsg_type) {
+	if (NLMSG_ALIGN(head->nlmsg_len) < left)
+		news->pos = news->len - left + NLMSG_ALIGN(head->nlmsg_len);
+	switch (head->nlmsg_type) {
 	case RTM_NEWLINK:
 	case RTM_DELLINK:
-		if (left < sizeof(link))
-			return 1;
-		memcpy(&link, at, sizeof(link));
-		change_of_link(&link, head.nlmsg_type == RTM_DELLINK,
-			       ret_change);
-		return 1;
 	case RTM_NEWADDR:
 	case RTM_DELADDR:
-		if (left < sizeof(addr))
-			return 1;
-		memcpy(&addr, at, sizeof(addr));
-		left -= sizeof(addr);
-		change_of_addr(&addr, at + sizeof(addr), left,
-			       head.nlmsg_type == RTM_DELADDR, ret_change);
+		news_parse(head, ret_change);
 		return 1;
 	default:
 		return 0;
