@@ -59,17 +59,15 @@ _Static_assert(offsetof(struct path_answer, path) ==
 
 void kabi_ucm_gid(const struct sockaddr_storage *addr, void *gid)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
 	switch (addr->ss_family) {
 	case AF_INET:
-		memcpy(gid, mapped, sizeof(mapped));
-		memcpy((uint8_t *)gid + sizeof(mapped),
-		       &((const struct sockaddr_in *)addr)->sin_addr, 4);
+		rnic_gid_from_ip(gid, AF_INET,
+				 &((const struct sockaddr_in *)addr)->sin_addr);
 		break;
 	case AF_INET6:
-		memcpy(gid, &((const struct sockaddr_in6 *)addr)->sin6_addr,
-		       16);
+		rnic_gid_from_ip(
+			gid, AF_INET6,
+			&((const struct sockaddr_in6 *)addr)->sin6_addr);
 		break;
 	default:
 		memset(gid, 0, 16);

@@ -82,7 +82,7 @@ static void port_hear(struct rnic_port *port,
 		port_move(port, change->what == RNIC_NETIF_UP);
 	if (!change->gone.family)
 		return;
-	rnic_gid_from_addr(gid, &change->gone);
+	rnic_gid_from_ip(gid, change->gone.family, change->gone.addr);
 	for (uint32_t i = 0; i < RNIC_GID_MAX; i++)
 		port->is_flapped |= memcmp(gid, port->gid[i], 16) == 0;
 }

@@ -97,6 +97,20 @@ struct rnic_device_attr {
 	uint8_t gid[RNIC_GID_MAX][16]; /* IPv4-mapped or IPv6; zero: empty */
 };
 
+/* The first octets of a GID that is an IPv4 address. */
+#define RNIC_GID_IPV4 ((const uint8_t[12]){ [10] = 0xff, [11] = 0xff })
+
+/* @addr: of AF_INET or AF_INET6, network order. */
+static inline void rnic_gid_from_ip(uint8_t gid[16], int family,
+				    const void *addr)
+{
+	memcpy(gid, RNIC_GID_IPV4, 12);
+	if (family == AF_INET)
+		memcpy(gid + 12, addr, 4);
+	else
+		memcpy(gid, addr, 16);
+}
+
 /*
  * For programs that tell each other LIDs in place of GIDs: the last two octets
  * of the first IPv4 address, whose others a peer in the same network shares.
@@ -105,12 +119,10 @@ struct rnic_device_attr {
 static inline uint16_t rnic_device_lid(const struct rnic_device_attr *attr,
 				       uint32_t *ret_gid_idx)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
 	for (uint32_t i = 0; i < attr->gid_cnt; i++) {
 		const uint8_t *gid = attr->gid[i];
 
-		if (memcmp(gid, mapped, sizeof(mapped)) != 0)
+		if (memcmp(gid, RNIC_GID_IPV4, 12) != 0)
 			continue;
 		*ret_gid_idx = i;
 		return (uint16_t)(gid[14] << 8 | gid[15]);

@@ -4,6 +4,7 @@
 
 #include "env.h"
 #include "log.h"
+#include "os/addr.h"
 #include "os/netif-cache.h"
 
 #include <arpa/inet.h>
@@ -488,31 +489,21 @@ struct addr_key {
 
 static bool key_from_sockaddr(struct addr_key *key, const struct sockaddr *addr)
 {
-	struct sockaddr_in sin;
-	struct sockaddr_in6 sin6;
+	struct sockaddr_storage plain;
+	const struct sockaddr_in *sin = (struct sockaddr_in *)&plain;
+	const struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&plain;
 
-	memset(key, 0, sizeof(*key));
-	switch (addr->sa_family) {
-	case AF_INET:
-		memcpy(&sin, addr, sizeof(sin));
-		key->family = AF_INET;
-		memcpy(key->addr, &sin.sin_addr, 4);
-		return true;
-	case AF_INET6:
-		memcpy(&sin6, addr, sizeof(sin6));
-		if (IN6_IS_ADDR_V4MAPPED(&sin6.sin6_addr)) {
-			key->family = AF_INET;
-			memcpy(key->addr, &sin6.sin6_addr.s6_addr[12], 4);
-			return true;
-		}
-		key->family = AF_INET6;
-		memcpy(key->addr, &sin6.sin6_addr, 16);
-		if (IN6_IS_ADDR_LINKLOCAL(&sin6.sin6_addr))
-			key->scope = sin6.sin6_scope_id;
-		return true;
-	default:
-		return false;
-	}
+	rnic_addr_set(&plain, addr);
+	rnic_addr_unmap(&plain);
+	*key = (struct addr_key){ .family = plain.ss_family };
+	if (plain.ss_family == AF_INET)
+		memcpy(key->addr, &sin->sin_addr, 4);
+	else
+		memcpy(key->addr, &sin6->sin6_addr, 16);
+	if (plain.ss_family == AF_INET6 &&
+	    IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr))
+		key->scope = sin6->sin6_scope_id;
+	return plain.ss_family != AF_UNSPEC;
 }
 
 static bool key_matches(const struct addr_key *key,

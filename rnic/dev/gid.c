@@ -14,18 +14,6 @@ static enum gid_class gid_class_of(const struct rnic_netif_addr *addr)
 	return addr->is_link_local ? GID_IPV6_LINK_LOCAL : GID_IPV6_GLOBAL;
 }
 
-void rnic_gid_from_addr(uint8_t gid[16], const struct rnic_netif_addr *addr)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	if (addr->family == AF_INET6) {
-		memcpy(gid, addr->addr, 16);
-		return;
-	}
-	memcpy(gid, mapped, sizeof(mapped));
-	memcpy(gid + sizeof(mapped), addr->addr, 4);
-}
-
 void rnic_gid_table_init(struct rnic_gid_table *gids)
 {
 	memset(gids, 0, sizeof(*gids));
@@ -84,7 +72,7 @@ gids_of_class(struct rnic_gid_table *gids, const struct rnic_netif_table *table,
 
 		if (addr->ifindex != ifindex || gid_class_of(addr) != class)
 			continue;
-		rnic_gid_from_addr(gid, addr);
+		rnic_gid_from_ip(gid, addr->family, addr->addr);
 		take(gids, gid);
 	}
 }

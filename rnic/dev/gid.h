@@ -24,8 +24,6 @@ struct rnic_gid_table {
 
 void rnic_gid_table_init(struct rnic_gid_table *gids);
 
-void rnic_gid_from_addr(uint8_t gid[16], const struct rnic_netif_addr *addr);
-
 /*
  * Take over the addresses of the interface; without any there is the default
  * GID of @guid_be, since programs demand an entry.  What is new takes the
