@@ -164,7 +164,7 @@ static void gives_each_slot_memory_of_its_own(void **state)
 
 /* ---- two threads -------------------------------------------------------- */
 
-/* A full ring is a hand-over, and beside busy loops each takes a time slice. */
+/* A full ring switches threads, which takes a time slice beside busy loops. */
 #define ENTRY_CNT 20000u
 
 static void *produce(void *arg)

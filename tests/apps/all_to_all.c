@@ -30,7 +30,7 @@
 #define ROUNDS 20
 #define WORDS 2048
 #define VICTIM 7
-#define PROBE_MS 100 /* without news for so long: is everybody there? */
+#define PROBE_MS 100 /* of silence before it checks its peers */
 #define PROBE_ID UINT64_MAX
 
 typedef uint64_t block[WORDS];

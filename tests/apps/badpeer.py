@@ -529,7 +529,7 @@ def closes_half_and_reads():
 def closes_half_and_does_not_read():
     """usiw does not wait beyond the limit for a peer that closes its half and
     reads nothing, or an octet now and then."""
-    with Test("FIN, and responses that nobody reads") as test:
+    with Test("FIN, and responses that are not read") as test:
         server = Server(test, env={"USIW_DRAIN_MS": "700"})
         beside = Beside(server)
         slow, quiet = [], []
@@ -553,7 +553,7 @@ def closes_half_and_does_not_read():
             while server.lines(r"^end ")[len(ends):]:
                 ends.append(server.wait_end(receives=1))
             return len(ends) == 6
-        wait_until(all_ended, TIMEOUT, "the ends of who does not read")
+        wait_until(all_ended, TIMEOUT, "the ends of peers that do not read")
         for peer in slow + quiet:
             peer.close()
         beside.end()
@@ -614,7 +614,7 @@ def lengths_that_are_wrong():
                 check_flush(server, "", done)
                 ended += 1
             return ended == len(peers)
-        wait_until(all_ended, TIMEOUT, "the ends of who breaks off")
+        wait_until(all_ended, TIMEOUT, "the ends of peers that break off")
         for peer in peers:
             check(peer.get_ulpdu() == terminate(0x02, 7),
                   "no Terminate that names no cause")

@@ -107,7 +107,7 @@ static void memory_init(void)
 		die("ibv_reg_mr");
 }
 
-static bool guards_hold(void)
+static bool guards_are_intact(void)
 {
 	for (size_t i = 0; i < GUARD; i++) {
 		if (area[i] != 0xa5 || area[GUARD + OPEN_SIZE + i] != 0xa5)
@@ -178,7 +178,7 @@ static void conn_gone(struct conn *conn)
 static void conn_end(struct conn *conn)
 {
 	printf("end %u %u %u %d\n", conn->num, conn->recv_cnt, conn->done_cnt,
-	       guards_hold());
+	       guards_are_intact());
 	rdma_destroy_qp(conn->id);
 	rdma_destroy_id(conn->id);
 	conn->id = NULL;

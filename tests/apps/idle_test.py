@@ -108,6 +108,6 @@ def watching(test):
 harness.main([
     ("stopped-client",
      lambda: idle("rping -s, client stopped", stopped_client)),
-    ("listening", lambda: idle("rping -s, nobody there", listening)),
+    ("listening", lambda: idle("rping -s, no client", listening)),
     ("watching", lambda: idle("ibv_asyncwatch", watching)),
 ])

@@ -14,7 +14,7 @@ import sys
 import harness
 from harness import PERSONA, Failure, Test, check, need
 
-# The index of a device is known to whom netlink told it: -1 from sysfs.
+# A program knows the index of a device from netlink; from sysfs it is -1.
 INDEX = """
 import ctypes
 verbs = ctypes.CDLL("libibverbs.so.1")

@@ -560,7 +560,7 @@ void rdmacm_path(void)
 	MUST(rdma_disconnect(child) == 0);
 	expect(here, RDMA_CM_EVENT_DISCONNECTED);
 	expect(there, RDMA_CM_EVENT_DISCONNECTED);
-	MUST(rdma_disconnect(child) == 0); /* once more does no harm */
+	MUST(rdma_disconnect(child) == 0); /* once more is no error */
 	id_end(id);
 	id_end(child);
 	id_end(listener);

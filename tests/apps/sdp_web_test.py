@@ -104,7 +104,7 @@ def haproxy_default():
     with SdpTest("haproxy as it is between http.server and curl",
                  way="TCP") as test:
         proxied(test, "http", "")
-        check(test.fallbacks(), "nobody says that it went by TCP")
+        check(test.fallbacks(), "no log says that it went by TCP")
 
 
 NGINX = """

@@ -138,7 +138,7 @@ static void two_queues_share_a_channel(void)
 		MUST(ibv_destroy_qp(qp[i]) == 0);
 	ibv_ack_cq_events(cq[0], 1);
 	MUST(ibv_destroy_cq(cq[0]) == 0);
-	/* Two of its events are in our hands. */
+	/* Two of its events are not acknowledged yet. */
 	MUST(pthread_create(&thread, NULL, ack_late, cq[1]) == 0);
 	MUST(ibv_destroy_cq(cq[1]) == 0);
 	MUST(atomic_load(&is_acked));

@@ -253,7 +253,7 @@ static void qp_use(void)
 	GIVES(set_ece, EOPNOTSUPP, ibv_set_ece(w.qp, &ece));
 	GIVES(attach_mcast, EOPNOTSUPP, ibv_attach_mcast(w.qp, &gid, 0));
 	GIVES(detach_mcast, EOPNOTSUPP, ibv_detach_mcast(w.qp, &gid, 0));
-	/* TCP hands octets over as the kernel pleases: never a promise */
+	/* TCP promises no order of placement */
 	for (op = -1; op < 17; op++)
 		GIVES(query_qp_data_in_order, 0,
 		      ibv_query_qp_data_in_order(w.qp, (enum ibv_wr_opcode)op,

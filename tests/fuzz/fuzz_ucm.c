@@ -191,8 +191,8 @@ static ssize_t command_write(struct util_file *file, const uint8_t *buf,
 		return kabi_ucm_write(file, buf, len);
 	memcpy(edge - there, buf, there);
 	rc = kabi_ucm_write(file, edge - there, len);
-	/* What cannot be read cannot have been obeyed; a command may end in
-	 * front of what was written. */
+	/* A command that cannot be read was not executed; it may end in front
+	 * of what was written. */
 	must(rc < 0 || len > COMMAND_MAX ||
 	     ((const struct rdma_ucm_cmd_hdr *)(const void *)buf)->in + 8u <=
 		     there);

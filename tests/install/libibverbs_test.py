@@ -50,7 +50,7 @@ def libraries(prefix, name):
 
 
 def unknown_number():
-    with Test("a libibverbs that nobody knows") as test:
+    with Test("an unknown libibverbs") as test:
         env = {"LD_LIBRARY_PATH": FAKE}
         usiw = os.path.join(BUILD, "bin", "usiw")
         sentence = ("asks for providers of ABI 250, and usiw has none of that "

@@ -191,7 +191,7 @@ static void a_forked_child_has_its_own(void **state)
 static volatile int vforked_into_tree, vforked_out;
 
 /* As far as it goes, it goes alone. */
-static void a_vforked_child_moves_nobody(void **state)
+static void a_vforked_child_moves_only_itself(void **state)
 {
 	int status;
 	pid_t pid;
@@ -237,7 +237,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(ways_in_and_out, go_home),
 		cmocka_unit_test_teardown(every_getcwd_says_it, go_home),
 		cmocka_unit_test_teardown(a_forked_child_has_its_own, go_home),
-		cmocka_unit_test_teardown(a_vforked_child_moves_nobody,
+		cmocka_unit_test_teardown(a_vforked_child_moves_only_itself,
 					  go_home),
 		cmocka_unit_test_teardown(programs_begin_where_we_are, go_home),
 	};

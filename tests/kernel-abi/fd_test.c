@@ -86,7 +86,7 @@ static int dup_by_fcntl_cloexec(int fd)
 static int (*const dups[])(int fd) = { dup_by_dup, dup_by_dup2, dup_by_dup3,
 				       dup_by_fcntl, dup_by_fcntl_cloexec };
 
-static void duplicates_work_whoever_closes_first(void **state)
+static void duplicates_work_in_any_order_of_close(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(dups); i++) {
 		for (int first = 0; first < 2; first++) {
@@ -301,7 +301,7 @@ static void vfork_children_close_their_own_only(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(duplicates_work_whoever_closes_first),
+		cmocka_unit_test(duplicates_work_in_any_order_of_close),
 		cmocka_unit_test(duplicated_channels_share_their_events),
 		cmocka_unit_test(dup2_replaces_what_was_there),
 		cmocka_unit_test(dup2_replaces_the_first_of_several_numbers),

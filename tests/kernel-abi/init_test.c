@@ -45,7 +45,7 @@ static int look_at_ours(void)
 	return is_touched() ? 0 : 3;
 }
 
-static void nothing_is_loaded_before_somebody_looks(void **state)
+static void nothing_is_loaded_before_the_first_look(void **state)
 {
 	assert_false(is_touched());
 	assert_int_equal(in_child(look_elsewhere), 0);
@@ -123,7 +123,7 @@ static void without_rnic_library_paths_are_foreign(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_loaded_before_somebody_looks),
+		cmocka_unit_test(nothing_is_loaded_before_the_first_look),
 		cmocka_unit_test(threads_may_look_at_once),
 		cmocka_unit_test(children_see_the_tree_too),
 		cmocka_unit_test(without_rnic_library_paths_are_foreign),

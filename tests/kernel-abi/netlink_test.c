@@ -258,7 +258,7 @@ static void options_are_kept(void **state)
 	assert_int_equal(setsockopt(fd, SOL_NETLINK, 99, &one, sizeof(one)),
 			 -1);
 	assert_int_equal(errno, ENOPROTOOPT);
-	/* libnl sets both; the replies do not get less room by it */
+	/* libnl sets both; the replies do not get less space by it */
 	assert_int_equal(
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)), 0);
 	assert_int_equal(
@@ -267,7 +267,7 @@ static void options_are_kept(void **state)
 	close(fd);
 }
 
-/* An error quotes the request, but for whom wants it short. */
+/* An error quotes the request, unless the program asks for short ones. */
 static void bad_requests_are_refused_in_a_reply(void **state)
 {
 	struct nlmsghdr request = list_request;

@@ -495,7 +495,7 @@ static void lists_of_both_are_one(void **state)
 	kabi_nldev_reply_free(&reply);
 }
 
-static void requests_go_to_whom_they_concern(void **state)
+static void requests_go_to_their_owner(void **state)
 {
 	static const struct {
 		uint32_t op;
@@ -606,7 +606,7 @@ int main(void)
 		cmocka_unit_test(acks_come_when_asked_for),
 		cmocka_unit_test(errors_do_not_quote_when_capped),
 		cmocka_unit_test(lists_of_both_are_one),
-		cmocka_unit_test(requests_go_to_whom_they_concern),
+		cmocka_unit_test(requests_go_to_their_owner),
 		cmocka_unit_test(the_kernels_own_answer_passes),
 		cmocka_unit_test(datagrams_hold_lists_and_fit_a_page),
 	};

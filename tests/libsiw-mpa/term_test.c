@@ -114,7 +114,7 @@ static void reads_swapped_nibbles_as_they_stand(void **state)
 	assert_false(t.has_ddp);
 }
 
-/* U-18: cxgb4 says type 3 where RFC 6581 says 0; no name, but no harm. */
+/* U-18: cxgb4 sends type 3 where RFC 6581 says 0: no name, and no fault. */
 static void takes_the_terminates_of_cxgb4(void **state)
 {
 	for (uint8_t code = 6; code <= 7; code++) {

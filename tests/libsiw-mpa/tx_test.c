@@ -356,7 +356,7 @@ static void says_when_to_come_again(void **state)
 
 /* The SENT queue is finite: if no event is taken, submit fails, and nothing is
  * lost. */
-static void stops_when_nobody_pulls_sent(void **state)
+static void stops_when_sent_events_are_not_taken(void **state)
 {
 	struct smpa_msg msg = { .opcode = SMPA_OP_SEND };
 	uint64_t n = 0;
@@ -502,7 +502,7 @@ int main(void)
 		cmocka_unit_test(cuts_messages_at_mulpdu),
 		cmocka_unit_test(keeps_quiet_when_asked),
 		cmocka_unit_test(says_when_to_come_again),
-		cmocka_unit_test(stops_when_nobody_pulls_sent),
+		cmocka_unit_test(stops_when_sent_events_are_not_taken),
 		cmocka_unit_test(prepares_a_bounded_amount),
 		cmocka_unit_test(gives_staging_back_when_idle),
 		cmocka_unit_test(speaks_without_lent_staging),

@@ -63,7 +63,7 @@ static void options(const struct config *cfg, struct smpa_options *a,
 	b->rtr = SMPA_RTR_SEND | SMPA_RTR_WRITE | SMPA_RTR_READ;
 }
 
-/* The n-th message of the script of @seed; iov has room for SMPA_IOV_MAX. */
+/* The n-th message of the script of @seed; iov has space for SMPA_IOV_MAX. */
 static struct smpa_msg script(uint64_t seed, int n, struct iovec *iov)
 {
 	static const uint8_t ops[] = {

@@ -16,7 +16,7 @@
 #include "pair.h"
 #include "wire.h"
 
-/* The Initiator: it may answer at once, so a Terminate is never held. */
+/* The Initiator: it may answer at once, so a Terminate never waits. */
 static void initiator(struct end *e, bool has_markers, bool has_crc)
 {
 	struct smpa_options o = test_options(SMPA_INITIATOR);

@@ -17,7 +17,7 @@ static void responder(struct end *e, const struct segment_vector *v)
 
 	end_init(e, &o);
 	end_establish(e, PEER_REQUEST);
-	/* so that faults may be answered and nothing is held */
+	/* so that faults may be answered and nothing waits */
 	end_feed_hex(e, PEER_EMPTY_WRITE);
 	if (v->before)
 		end_feed_hex(e, v->before);

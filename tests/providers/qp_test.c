@@ -281,7 +281,7 @@ static void moves_reach_the_rnic(void **state)
 }
 
 /* Programs give a QP what flags they have; the kernel refuses none. */
-static void unknown_rights_are_nobodys(void **state)
+static void unknown_rights_are_ignored(void **state)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_attr attr = { .qp_access_flags = ~0u };
@@ -400,8 +400,8 @@ static void failure_changes_nothing(void **state)
 	assert_int_equal(fake.move_cnt, 0);
 }
 
-/* What an iWARP stream has no use for comes back as it was set; what it has
- * agreed on, and with whom, is asked of the RNIC. */
+/* Attributes that an iWARP stream does not use come back as they were set.  The
+ * RNIC is asked for the negotiated ones and for the peer. */
 static void query_remembers_what_was_set(void **state)
 {
 	const int mask = IBV_QP_PATH_MTU | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
@@ -763,7 +763,7 @@ int main(void)
 		FAKE_TEST(extended_creation_is_checked),
 		FAKE_TEST(each_transition),
 		FAKE_TEST(moves_reach_the_rnic),
-		FAKE_TEST(unknown_rights_are_nobodys),
+		FAKE_TEST(unknown_rights_are_ignored),
 		FAKE_TEST(passive_side_of_librdmacm_walks_through),
 		FAKE_TEST(attributes_are_checked),
 		FAKE_TEST(failure_changes_nothing),

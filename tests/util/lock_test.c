@@ -60,7 +60,7 @@ static void trylock_tells_whether_it_was_free(void **state)
 	assert_true(try_in_thread());
 }
 
-static void held_is_told(void **state)
+static void reports_that_a_lock_is_held(void **state)
 {
 	assert_false(util_lock_is_held(&lock));
 	util_lock(&lock);
@@ -69,7 +69,7 @@ static void held_is_told(void **state)
 	assert_false(util_lock_is_held(&lock));
 }
 
-static void init_forgets_a_holder(void **state)
+static void init_forgets_the_owner(void **state)
 {
 	util_lock(&lock);
 	util_lock_fork_child();
@@ -175,8 +175,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(excludes_other_threads),
 		cmocka_unit_test(trylock_tells_whether_it_was_free),
-		cmocka_unit_test(held_is_told),
-		cmocka_unit_test(init_forgets_a_holder),
+		cmocka_unit_test(reports_that_a_lock_is_held),
+		cmocka_unit_test(init_forgets_the_owner),
 		cmocka_unit_test(debug_builds_abort_on_a_wrong_order),
 	};
 

@@ -164,7 +164,7 @@ static void process_killed(void)
 	NEED(waitpid(pid, &status, 0) == pid);
 }
 
-static void deaf_child(int fd)
+static void child_that_reads_no_more(int fd)
 {
 	char octets[3];
 
@@ -177,7 +177,7 @@ static void deaf_child(int fd)
 static void process_killed_unread(void)
 {
 	pid_t pid;
-	int fd = child_dial(deaf_child, &pid), status;
+	int fd = child_dial(child_that_reads_no_more, &pid), status;
 
 	send_text(fd, "abc");
 	show_recv("it has read", fd, 3, MSG_WAITALL);

@@ -27,12 +27,12 @@ static void sockets(void)
 	say("then one more: %d", socket_new() >= 0);
 }
 
-static void patient_main(void *arg)
+static void waiting_main(void *arg)
 {
 	int fd = dial(arg);
 	char octet;
 
-	send_text(fd, "patient");
+	send_text(fd, "waiting");
 	NEED(recv(fd, &octet, 1, 0) == 0);
 }
 
@@ -41,7 +41,7 @@ static void acceptance(void)
 {
 	int listener = listen_new(2), last = -1, fd = -1;
 	struct address address = address_of(listener);
-	pid_t pid = child_start(patient_main, &address);
+	pid_t pid = child_start(waiting_main, &address);
 
 	wait_poll(listener, POLLIN);
 	limit_to(64);

@@ -436,7 +436,7 @@ static void cancel(struct sleeper *sleeper)
 	say("cancelled: %d", result == PTHREAD_CANCELED);
 }
 
-/* A cancelled call keeps nothing: the number is the last that holds it. */
+/* A cancelled call keeps no reference: the number has the last one. */
 static void cancelled_end(void)
 {
 	void (*const runs[])(void *) = { sleeping_recv, sleeping_poll };

@@ -119,7 +119,7 @@ static void ends_a_cancel_by_data(void **state)
 
 /* C14: the Sink knows its SinkCancelAck by MSeqAck, which SDP-193 holds back
  * while a Read runs that the peer has cancelled. */
-static void acknowledges_no_cancel_during_a_hold(void **state)
+static void acknowledges_no_cancel_while_mseqack_is_held_back(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SINK_AVAIL };
 	uint32_t cancel;
@@ -148,8 +148,9 @@ static void acknowledges_no_cancel_during_a_hold(void **state)
 	assert_int_equal(script_mid(s), SDP_MID_DATA);
 }
 
-/* A peer that acknowledges during its hold: its MSeqAck says nothing. */
-static void takes_an_acknowledgement_of_a_hold(void **state)
+/* A peer that acknowledges while it holds MSeqAck back: the value is ignored.
+ */
+static void takes_an_acknowledgement_while_mseqack_is_held_back(void **state)
 {
 	struct sdp_event ev;
 	struct script *s = *state;
@@ -366,8 +367,9 @@ int main(void)
 		SCRIPT_TEST(ends_a_cancel_by_data),
 		SCRIPT_TEST(completes_a_write_before_it_acknowledges_a_cancel),
 		SCRIPT_TEST(forgets_a_cancel_that_came_too_late),
-		SCRIPT_TEST(acknowledges_no_cancel_during_a_hold),
-		SCRIPT_TEST(takes_an_acknowledgement_of_a_hold),
+		SCRIPT_TEST(acknowledges_no_cancel_while_mseqack_is_held_back),
+		SCRIPT_TEST(
+			takes_an_acknowledgement_while_mseqack_is_held_back),
 		SCRIPT_TEST(gives_up_a_cancel),
 		SCRIPT_TEST(sends_the_four_mode_changes),
 		cmocka_unit_test(follows_hints),

@@ -290,7 +290,7 @@ static void gives_up_and_remembers_it(void **state)
 	assert_true(server.is_same);
 }
 
-static void does_not_wait_where_nobody_listens(void **state)
+static void does_not_wait_without_a_listener(void **state)
 {
 	struct sdp_pm_result result;
 
@@ -366,7 +366,7 @@ static void leaves_nothing_to_a_jump(void **state)
 			setitimer(ITIMER_REAL, &once, NULL);
 			(void)query("127.0.0.1", 80, "0.0.0.0", NEVER_MS, -1,
 				    &result);
-			fail_msg("nobody has answered");
+			fail_msg("no answer has come");
 		}
 		server_stop();
 		assert_int_equal(open_cnt(), before);
@@ -378,7 +378,7 @@ static void leaves_nothing_to_a_jump(void **state)
 	sigaction(SIGALRM, &old, NULL);
 }
 
-static void hears_nobody_else(void **state)
+static void ignores_datagrams_of_others(void **state)
 {
 	struct sdp_pm_result result;
 
@@ -478,10 +478,10 @@ int main(void)
 		cmocka_unit_test(remembers_as_long_as_it_may),
 		cmocka_unit_test(takes_a_deny_and_remembers_it),
 		cmocka_unit_test(gives_up_and_remembers_it),
-		cmocka_unit_test(does_not_wait_where_nobody_listens),
+		cmocka_unit_test(does_not_wait_without_a_listener),
 		cmocka_unit_test(ends_when_it_is_told),
 		cmocka_unit_test(leaves_nothing_to_a_jump),
-		cmocka_unit_test(hears_nobody_else),
+		cmocka_unit_test(ignores_datagrams_of_others),
 		cmocka_unit_test(denies_what_was_rejected),
 		cmocka_unit_test(refuses_wrong_addresses),
 		cmocka_unit_test(serves_many_threads),

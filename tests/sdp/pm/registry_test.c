@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The registry of SDP listeners: which listener an address means, how long an
- * announcement stands, and who may make one.
+ * announcement stands, and which processes may make one.
  */
 #define _GNU_SOURCE
 #include "addr.h"

@@ -259,7 +259,7 @@ static void takes_the_log_line(void **state)
 	assert_int_equal(sdp_rules_log(sdp_rules_default())->min_level, 9);
 }
 
-static void knows_whom_rules_concern(void **state)
+static void knows_which_programs_rules_concern(void **state)
 {
 	static const struct {
 		const char *text, *program;
@@ -391,7 +391,7 @@ int main(void)
 		cmocka_unit_test(names_file_line_and_remedy),
 		cmocka_unit_test(refuses_binary_files),
 		cmocka_unit_test(takes_the_log_line),
-		cmocka_unit_test(knows_whom_rules_concern),
+		cmocka_unit_test(knows_which_programs_rules_concern),
 		cmocka_unit_test(takes_many_rules),
 		cmocka_unit_test(loads_the_file_of_the_variable),
 		cmocka_unit_test(does_without_the_usual_file),

@@ -149,7 +149,7 @@ const char *sdp_reason_str(enum sdp_reason reason)
 	return "";
 }
 
-/* ---- the test's hand ---------------------------------------------------- */
+/* ---- what the test decides ---------------------------------------------- */
 
 static struct sdp_acceptor *acceptor;
 static int fd;
@@ -295,7 +295,7 @@ static void a_peer_that_does_not_go_on_is_overtaken(void **state)
 	assert_ptr_equal(take(), link_of(0));
 }
 
-static void a_peer_that_fails_holds_nobody_up(void **state)
+static void a_peer_that_fails_delays_no_other(void **state)
 {
 	acceptor_open(8);
 	ask(2);
@@ -306,7 +306,7 @@ static void a_peer_that_fails_holds_nobody_up(void **state)
 	assert_false(peers[0].is_closed);
 }
 
-/* Its place is free, though what stands before it is held up. */
+/* Its place is free, although the one before it waits. */
 static void a_peer_that_fails_gives_its_place_back(void **state)
 {
 	acceptor_open(2);
@@ -364,8 +364,8 @@ static void stops_without_losing_any(void **state)
 	assert_ptr_equal(take(), link_of(1));
 }
 
-/* One waits, one is held up, one is on its way. */
-static void those_that_nobody_accepts_are_reset(void **state)
+/* One is ready, one waits for it, one is still starting. */
+static void connections_that_are_not_accepted_are_reset(void **state)
 {
 	peers[0].answer = peers[2].answer = 0;
 	acceptor_open(8);
@@ -387,12 +387,12 @@ int main(void)
 		TEST(has_one_port_for_both_families),
 		TEST(is_accepted_in_the_order_of_asking),
 		TEST(a_peer_that_does_not_go_on_is_overtaken),
-		TEST(a_peer_that_fails_holds_nobody_up),
+		TEST(a_peer_that_fails_delays_no_other),
 		TEST(a_peer_that_fails_gives_its_place_back),
 		TEST(takes_no_more_than_the_backlog),
 		TEST(what_is_put_back_is_the_first),
 		TEST(stops_without_losing_any),
-		TEST(those_that_nobody_accepts_are_reset),
+		TEST(connections_that_are_not_accepted_are_reset),
 	};
 
 	return cmocka_run_group_tests(tests, table_start, NULL);

@@ -542,7 +542,7 @@ static void what_stands_soon_may_do_so(void **state)
 }
 
 /* close() came first: the thread's result is not used. */
-static void what_nobody_wants_is_closed(void **state)
+static void an_unwanted_connection_is_closed(void **state)
 {
 	way = SDP_WAY_CM;
 	find_ret = 0;
@@ -594,7 +594,7 @@ int main(void)
 		cmocka_unit_test(addresses_are_made_fit_for_rdma_cm),
 		cmocka_unit_test(a_cancel_ends_what_runs),
 		CASE(what_stands_soon_may_do_so),
-		CASE(what_nobody_wants_is_closed),
+		CASE(an_unwanted_connection_is_closed),
 		CASE(connect_to_no_address_undoes_it),
 		CASE(without_descriptors_or_a_shadow_it_is_tcp),
 	};

@@ -232,8 +232,8 @@ static void the_mark_has_the_programs_port(void **state)
 			    sizeof(struct sockaddr_in));
 }
 
-/* AF_INET_SDP: whatever the rules say. */
-static void who_names_sdp_has_nothing_else(void **state)
+/* AF_INET_SDP, which no rule can change. */
+static void family_sdp_has_no_fallback(void **state)
 {
 	policy = SDP_POLICY_TCP;
 	sock.family = SDP_AF_INET_SDP;
@@ -267,7 +267,7 @@ static void a_bound_socket_is_not_for_rdma_cm(void **state)
 	assert_int_equal(fallback, FB(unsupported));
 }
 
-static void who_cannot_wait_leaves_the_question_to_a_thread(void **state)
+static void a_nonblocking_connect_leaves_the_query_to_a_thread(void **state)
 {
 	set_nonblocking();
 	find_ret = -EINPROGRESS;
@@ -518,10 +518,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(goes_where_the_answer_says),
 		CASE(the_mark_has_the_programs_port),
-		CASE(who_names_sdp_has_nothing_else),
+		CASE(family_sdp_has_no_fallback),
 		CASE(without_descriptors_it_is_tcp),
 		CASE(a_bound_socket_is_not_for_rdma_cm),
-		CASE(who_cannot_wait_leaves_the_question_to_a_thread),
+		CASE(a_nonblocking_connect_leaves_the_query_to_a_thread),
 		CASE(a_connect_that_does_not_wait_is_looked_at),
 		CASE(a_fallback_is_counted_once),
 		CASE(a_refused_port_is_followed_by_tcp),

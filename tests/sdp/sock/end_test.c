@@ -235,7 +235,7 @@ static void ends_what_the_state_has(void **state)
 		  .past_closes = 1, .shadows = 1 },
 		{ "a parent's", SDP_SOCK_RELAY, .link_closes = 1,
 		  .past_closes = 1, .shadows = 1 },
-		{ "held by others", SDP_SOCK_STREAM, .is_kept = true },
+		{ "used by others", SDP_SOCK_STREAM, .is_kept = true },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

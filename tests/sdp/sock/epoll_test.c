@@ -282,7 +282,7 @@ static void reports_each_arrival_as_an_edge(void **state)
 	assert_int_equal(queued(7), 0);
 	become_ready(SDP_LINK_IN);
 	assert_int_equal(queued(7), EPOLLIN);
-	/* An edge has all that holds. */
+	/* An edge reports all present events. */
 	become_ready(SDP_LINK_OUT);
 	assert_int_equal(queued(7), EPOLLIN | EPOLLOUT);
 	assert_int_equal(queued(7), 0);
@@ -340,7 +340,7 @@ static void gives_a_relay_to_the_kernel(void **state)
 }
 
 /* A thread that sleeps in the kernel for the set is woken by nothing else. */
-static void leaves_to_the_kernel_whom_only_it_wakes(void **state)
+static void leaves_a_thread_in_epoll_wait_to_the_kernel(void **state)
 {
 	struct sdp_epoll *set = sdp_epoll_get(set_fd);
 
@@ -417,7 +417,7 @@ int main(void)
 		STREAM(refuses_as_the_kernel),
 		STREAM(gives_all_to_the_kernel),
 		STREAM(gives_a_relay_to_the_kernel),
-		STREAM(leaves_to_the_kernel_whom_only_it_wakes),
+		STREAM(leaves_a_thread_in_epoll_wait_to_the_kernel),
 		STREAM(wakes_a_sleeper_each_time),
 	};
 

@@ -318,7 +318,7 @@ static void has_a_twin_where_sdp_is_possible(void **state)
 	}
 }
 
-static void the_twin_says_whose_it_is(void **state)
+static void the_twin_names_its_socket(void **state)
 {
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	assert_int_equal(mark.port, ntohs(name.in.sin_port));
@@ -426,7 +426,7 @@ static void on_signal(int sig)
 
 static _Atomic bool has_returned;
 
-static void *knock(void *arg)
+static void *connect_main(void *arg)
 {
 	pthread_t thread = *(pthread_t *)arg;
 
@@ -450,7 +450,7 @@ static void waits_as_long_as_it_may(void **state)
 	/* A handler without SA_RESTART. */
 	time_ms = -1;
 	sigaction(SIGUSR1, &sa, NULL);
-	assert_int_equal(pthread_create(&thread, NULL, knock, &self), 0);
+	assert_int_equal(pthread_create(&thread, NULL, connect_main, &self), 0);
 	assert_int_equal(take(&came), -EINTR);
 	atomic_store(&has_returned, true);
 	pthread_join(thread, NULL);
@@ -517,7 +517,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(has_a_twin_where_sdp_is_possible),
-		CASE(the_twin_says_whose_it_is),
+		CASE(the_twin_names_its_socket),
 		cmocka_unit_test_setup_teardown(listen_binds_what_was_not_bound,
 						begin_unbound, end),
 		CASE(the_kernels_refusal_takes_the_twin_along),

@@ -193,7 +193,7 @@ static void others_are_the_tcp_sockets(void **state)
 	assert_int_equal(int_get(SOL_SOCKET, SO_KEEPALIVE), 1);
 	assert_int_equal(int_get(SOL_SOCKET, SO_TYPE), SOCK_STREAM);
 	assert_int_equal(int_set(IPPROTO_TCP, 9999, 1), -ENOPROTOOPT);
-	/* One that others hold has none below. */
+	/* One that other processes have as well has none below. */
 	sock.tcp_fd = -1;
 	sock.local.sa.sa_family = AF_INET6;
 	assert_int_equal(int_set(SOL_SOCKET, SO_KEEPALIVE, 1), 0);
@@ -448,7 +448,7 @@ static void the_start_takes_what_the_program_has_set(void **state)
 	assert_true(sock.options.has_oobinline);
 	assert_true(sock.options.has_nodelay);
 	assert_true(sock.options.has_cork);
-	/* The RNIC's socket has nothing of what would hold its octets back. */
+	/* The RNIC's socket has no option that delays its octets. */
 	assert_int_equal(kernel_int(client, SOL_SOCKET, SO_RCVLOWAT), 1);
 	assert_int_equal(kernel_int(client, IPPROTO_TCP, TCP_CORK), 0);
 	assert_int_equal(kernel_linger(client).l_onoff, 0);

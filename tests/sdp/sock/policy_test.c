@@ -258,7 +258,7 @@ static void what_the_port_mapper_says_is_told(void **state)
 	assert_int_equal(find(fd, &dst, &sdp), -ECANCELED);
 }
 
-static void who_cannot_wait_gets_what_is_remembered(void **state)
+static void a_nonblocking_connect_gets_the_cached_answer(void **state)
 {
 	union sdp_addr dst = addr_make("192.0.2.1", 80);
 	struct sdp_target sdp;
@@ -274,7 +274,7 @@ static void who_cannot_wait_gets_what_is_remembered(void **state)
 	assert_int_equal(query_cnt, 0);
 }
 
-/* ---- ports that did not hold what was promised -------------------------- */
+/* ---- ports where a start failed ----------------------------------------- */
 
 static void a_bad_port_is_left_alone(void **state)
 {
@@ -407,7 +407,7 @@ int main(void)
 		TEST(another_host_is_asked),
 		TEST(the_socket_is_bound_before_the_question),
 		TEST(what_the_port_mapper_says_is_told),
-		TEST(who_cannot_wait_gets_what_is_remembered),
+		TEST(a_nonblocking_connect_gets_the_cached_answer),
 		TEST(a_bad_port_is_left_alone),
 		TEST(the_latest_bad_ports_are_remembered),
 		TEST(the_device_is_looked_for_as_the_librarys_own),

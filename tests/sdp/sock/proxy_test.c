@@ -296,7 +296,7 @@ static void what_is_pending_becomes_a_proxys(void **state)
 	assert_int_equal(read(life[0], &octet, 1), 0);
 	assert_true(seen->is_drained);
 	assert_in_range(seen->drain_ns, 1, 60000000000ull);
-	/* And the connection with it: nobody else has it. */
+	/* And the connection with it: no other process has it. */
 	assert_eof(peer);
 }
 

@@ -99,14 +99,15 @@ static const struct {
 	{ "space for a writer", POLLOUT, SDP_LINK_OUT, true },
 	{ "space for a reader", POLLIN, SDP_LINK_OUT, false },
 	{ "an urgent octet", POLLPRI, SDP_LINK_PRI, true },
-	{ "octets for who waits for urgent ones", POLLPRI, SDP_LINK_IN, false },
+	{ "octets, while urgent ones are awaited", POLLPRI, SDP_LINK_IN,
+	  false },
 	{ "the peer's end for a reader", POLLIN, SDP_LINK_RDHUP, true },
-	{ "a fault for who asks for nothing", 0, SDP_LINK_ERR, true },
-	{ "both ends for who asks for nothing", 0, SDP_LINK_HUP, true },
+	{ "a fault, with no events asked for", 0, SDP_LINK_ERR, true },
+	{ "both ends, with no events asked for", 0, SDP_LINK_HUP, true },
 	{ "nothing", POLLIN | POLLOUT, SDP_LINK_DRAINED, false },
 };
 
-static void wakes_who_waits_for_it(void **state)
+static void wakes_a_waiting_thread(void **state)
 {
 	struct sdp_sleeper sleeper;
 	struct sdp_poller poller;
@@ -126,7 +127,7 @@ static void wakes_who_waits_for_it(void **state)
 }
 
 /* In any order they come and go. */
-static void wakes_all_who_wait_for_it(void **state)
+static void wakes_all_waiting_threads(void **state)
 {
 	struct sdp_sleeper sleepers[3];
 	struct sdp_poller pollers[3];
@@ -149,7 +150,7 @@ static void wakes_all_who_wait_for_it(void **state)
 }
 
 /* The thread of the start tells when it has ended. */
-static void a_socket_that_starts_tells_nobody(void **state)
+static void a_socket_that_starts_wakes_no_thread(void **state)
 {
 	struct sdp_sleeper sleeper;
 	struct sdp_poller poller;
@@ -167,7 +168,7 @@ static void a_socket_that_starts_tells_nobody(void **state)
 	sdp_sleeper_end(&sleeper, true);
 }
 
-static void who_sleeps_for_what_the_kernel_gets_wakes_up(void **state)
+static void a_sleeper_wakes_for_events_of_the_kernel(void **state)
 {
 	struct sdp_sleeper sleeper;
 	struct sdp_poller poller;
@@ -183,7 +184,7 @@ static void who_sleeps_for_what_the_kernel_gets_wakes_up(void **state)
 
 /* ---- the shadow --------------------------------------------------------- */
 
-static void a_shadow_that_nobody_looks_at_is_left_alone(void **state)
+static void a_shadow_without_an_observer_is_left_alone(void **state)
 {
 	short before = kernel_says();
 
@@ -220,7 +221,7 @@ static void a_set_of_the_kernels_sees_the_shadow(void **state)
 	assert_int_equal(kernel_says(), POLLOUT);
 }
 
-static void urgent_octets_are_for_who_asks(void **state)
+static void urgent_octets_are_reported_on_request(void **state)
 {
 	struct epoll_event again = { .events = 0 };
 
@@ -269,13 +270,13 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-		TEST(wakes_who_waits_for_it),
-		TEST(wakes_all_who_wait_for_it),
-		TEST(a_socket_that_starts_tells_nobody),
-		TEST(who_sleeps_for_what_the_kernel_gets_wakes_up),
-		TEST(a_shadow_that_nobody_looks_at_is_left_alone),
+		TEST(wakes_a_waiting_thread),
+		TEST(wakes_all_waiting_threads),
+		TEST(a_socket_that_starts_wakes_no_thread),
+		TEST(a_sleeper_wakes_for_events_of_the_kernel),
+		TEST(a_shadow_without_an_observer_is_left_alone),
 		TEST(a_set_of_the_kernels_sees_the_shadow),
-		TEST(urgent_octets_are_for_who_asks),
+		TEST(urgent_octets_are_reported_on_request),
 		TEST(signals_need_the_shadow_as_well),
 		TEST(a_relays_shadow_is_its_own),
 	};

@@ -335,7 +335,7 @@ static const struct {
 	{ "what is left does not go", -1, -ETIMEDOUT, 1, 1 },
 };
 
-static void ends_with_its_last_holder(void **state)
+static void ends_with_its_last_descriptor(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(closes); i++) {
 		if (i > 0)
@@ -360,7 +360,7 @@ static void ends_with_its_last_holder(void **state)
 }
 
 /* Another holder has closed nothing: the relay goes on. */
-static void goes_on_for_other_holders(void **state)
+static void goes_on_for_other_descriptors(void **state)
 {
 	int other = dup(fd);
 
@@ -386,7 +386,7 @@ static void a_reset_ends_both_directions(void **state)
 	link_fds[1] = dup(0);
 }
 
-static void octets_for_nobody_are_a_reset(void **state)
+static void octets_without_a_reader_are_a_reset(void **state)
 {
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	/* Stops reading without notice, like a child that was killed. */
@@ -511,10 +511,10 @@ int main(void)
 		CASE(carries_octets_both_ways),
 		CASE(what_had_come_is_there_at_once),
 		CASE(what_was_shown_is_not_sent),
-		CASE(ends_with_its_last_holder),
-		CASE(goes_on_for_other_holders),
+		CASE(ends_with_its_last_descriptor),
+		CASE(goes_on_for_other_descriptors),
 		CASE(a_reset_ends_both_directions),
-		CASE(octets_for_nobody_are_a_reset),
+		CASE(octets_without_a_reader_are_a_reset),
 		CASE(needs_both_threads),
 		CASE(refuses_what_it_cannot_carry),
 		CASE(is_entered_once),

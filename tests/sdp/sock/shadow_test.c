@@ -45,7 +45,7 @@ static void show(short events)
 	sdp_shadow_show(&shadow, program_fd, events, 0);
 }
 
-static void shows_what_holds(void **state)
+static void shows_the_present_state(void **state)
 {
 	static const short steps[] = {
 		POLLOUT, POLLIN | POLLOUT, POLLIN,	     0, POLLIN, POLLOUT,
@@ -195,7 +195,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_pair, close_pair)
-		TEST(shows_what_holds),
+		TEST(shows_the_present_state),
 		TEST(is_fit_for_a_thousand_changes),
 		TEST(takes_back_only_in_a_call_of_the_program),
 		TEST(shows_the_end_of_the_peer),

@@ -226,7 +226,7 @@ static void without_a_relay_the_child_sees_a_reset(void **state)
 }
 
 /* There is no parent to ask, and a relay could not be made before. */
-static void who_cannot_ask_sees_a_reset(void **state)
+static void a_child_that_cannot_ask_sees_a_reset(void **state)
 {
 	struct rlimit old;
 	int status;
@@ -269,7 +269,7 @@ static void a_program_gets_what_it_inherits(void **state)
 	assert_true(socks[OTHER]->is_relay && !socks[USED]->is_relay);
 }
 
-static int child_of_nobody(void)
+static int child_without_parent(void)
 {
 	/* The parent's end is closed, so there is no answer. */
 	sdp_share_use(socks[USED]);
@@ -294,7 +294,7 @@ static int parent_that_ends(void)
 		sdp_share_fork_child();
 		/* Until the parent is no more. */
 		CHECK(read(ways[0], &octet, 1) == 0);
-		code = child_of_nobody();
+		code = child_without_parent();
 		atomic_store(&counts->settled, code ? code : -1);
 		_exit(code);
 	}
@@ -441,7 +441,7 @@ int main(void)
 		/* The first one: no child of another case may be left.  And
 		 * no thread in the second one, for TSan. */
 		CASE(without_descriptors_all_are_relays_at_once),
-		CASE(who_cannot_ask_sees_a_reset),
+		CASE(a_child_that_cannot_ask_sees_a_reset),
 		CASE(a_parent_that_has_ended_is_not_waited_for),
 		CASE(a_child_asks_for_what_it_uses),
 		CASE(without_a_relay_the_child_sees_a_reset),

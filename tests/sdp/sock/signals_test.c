@@ -50,7 +50,7 @@ static int end(void **state)
 	return close(sock.tcp_fd);
 }
 
-static void nobody_is_told_without_an_owner(void **state)
+static void no_signal_without_an_owner(void **state)
 {
 	sdp_signals_urgent(sock.tcp_fd);
 	assert_false(urgent_take());
@@ -112,7 +112,7 @@ int main(void)
 	sigset_t set = urgent_set();
 	static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-		TEST(nobody_is_told_without_an_owner),
+		TEST(no_signal_without_an_owner),
 		TEST(tells_a_process),
 		TEST(tells_a_thread),
 		TEST(goes_on_after_handlers_with_sa_restart),

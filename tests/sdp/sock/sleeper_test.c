@@ -23,7 +23,7 @@ static bool sleep_once(struct sdp_sleeper *sleeper, int ms)
 	return ret == 1 && pfd.revents == POLLIN;
 }
 
-static void nobody_is_woken_who_is_awake(void **state)
+static void a_thread_that_is_awake_is_not_woken(void **state)
 {
 	struct sdp_sleeper sleeper;
 
@@ -190,7 +190,7 @@ static void a_child_does_not_wake_its_parent(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nobody_is_woken_who_is_awake),
+		cmocka_unit_test(a_thread_that_is_awake_is_not_woken),
 		cmocka_unit_test(is_woken_once),
 		cmocka_unit_test(a_late_token_is_used_up),
 		cmocka_unit_test(is_woken_by_another_thread),

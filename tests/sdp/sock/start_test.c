@@ -598,8 +598,8 @@ static const struct {
 	{ "no way back, in time", false, false, true, false, -ETIMEDOUT,
 	  SDP_REASON_TIMEOUT, SDP_SOCK_STREAM, SDP_STAT_FALLBACK_no_hello, 1,
 	  ETIMEDOUT },
-	{ "nobody wants it", false, true, true, true, -EPROTO,
-	  SDP_REASON_NOT_SDP, SDP_SOCK_STREAM, NO_FALLBACK, 0, ECONNRESET },
+	{ "not wanted", false, true, true, true, -EPROTO, SDP_REASON_NOT_SDP,
+	  SDP_SOCK_STREAM, NO_FALLBACK, 0, ECONNRESET },
 	{ "accepted, nothing sent", true, true, false, false, -EPROTO,
 	  SDP_REASON_NOT_SDP, SDP_SOCK_STREAM, NO_FALLBACK, 0, 0 },
 	{ "accepted, something sent", true, true, true, false, -EPROTO,
@@ -657,7 +657,7 @@ static void a_start_that_fails_goes_on_by_tcp_where_it_can(void **state)
 
 /* The way back may be long: the program's calls do not wait for it, and it may
  * have changed its mind at the end. */
-static void the_way_back_holds_nobody_up(void **state)
+static void the_way_back_delays_no_call(void **state)
 {
 	static const struct {
 		const char *name;
@@ -666,7 +666,7 @@ static void the_way_back_holds_nobody_up(void **state)
 	} rows[] = {
 		{ "wanted", false, false, false, SDP_SOCK_TCP },
 		{ "not wanted", true, false, false, SDP_SOCK_STREAM },
-		{ "held by others", false, true, false, SDP_SOCK_STREAM },
+		{ "used by others", false, true, false, SDP_SOCK_STREAM },
 		{ "closed", false, false, true, SDP_SOCK_STREAM },
 	};
 
@@ -805,7 +805,7 @@ int main(void)
 		CASE(waits_until_its_deadline),
 		cmocka_unit_test(
 			a_start_that_fails_goes_on_by_tcp_where_it_can),
-		cmocka_unit_test(the_way_back_holds_nobody_up),
+		cmocka_unit_test(the_way_back_delays_no_call),
 		CASE(a_lack_of_descriptors_is_tried_again),
 		CASE(close_leaves_the_rest_to_the_thread),
 		CASE(close_of_an_empty_start_ends_the_connection),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Numbers and sockets: who holds one, and when it ends. */
+/* Numbers and sockets: which references they have, and when they end. */
 #include "child.h"
 #include "descriptors.h"
 #include "test.h"
@@ -123,7 +123,7 @@ static void ends_with_the_last_call(void **state)
 
 /* A thread of the library keeps the memory, and nothing else.  (ASan sees a
  * read behind free().) */
-static void a_hold_keeps_the_memory_alone(void **state)
+static void a_reference_keeps_only_the_memory(void **state)
 {
 	sdp_sock_hold(sock);
 	number_close(fds[0]);
@@ -332,7 +332,7 @@ static void what_cannot_be_moved_is_closed(void **state)
 	sdp_private_close(fd);
 }
 
-/* ---- who calls ---------------------------------------------------------- */
+/* ---- callers ------------------------------------------------------------ */
 
 static void *inside_of_thread(void *arg)
 {
@@ -410,7 +410,7 @@ int main(void)
 		TEST(a_new_socket_is_tcps),
 		TEST(closes_with_the_last_number),
 		TEST(ends_with_the_last_call),
-		TEST(a_hold_keeps_the_memory_alone),
+		TEST(a_reference_keeps_only_the_memory),
 		TEST(a_number_that_stood_for_another_is_its_own),
 		TEST(each_number_is_gone_through),
 		TEST(a_walk_keeps_what_is_closed_meanwhile),

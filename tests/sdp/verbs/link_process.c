@@ -593,7 +593,7 @@ static void case_cycles(void)
 	must(after.fds <= before.fds);
 	must(after.threads <= before.threads);
 	must(after.pool_used <= pool_most);
-	/* What caches hold is no growth by the cycle. */
+	/* What caches keep does not grow with each cycle. */
 	must(after.mappings <= before.mappings + 16);
 	must(after.heap < before.heap + 8 * (uint64_t)CYCLES);
 }
