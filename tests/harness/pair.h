@@ -107,7 +107,7 @@ void pair_run(struct pair *p);
 
 void test_fill(uint8_t *buf, size_t len, uint64_t seed);
 
-/* Everybody's defaults in these tests: ird and ord 8. */
+/* The defaults of these tests: ird and ord 8. */
 struct smpa_options test_options(enum smpa_role role);
 
 /* Start frames of a scripted peer, revision 1, CRC on or off. */

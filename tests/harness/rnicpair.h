@@ -32,7 +32,7 @@ struct rnicpair_options {
 	bool has_chan;	 /* completion channel for all CQs */
 	size_t buf_len;
 	int sockbuf;	 /* SO_SNDBUF and SO_RCVBUF; 0: as they are */
-	uint64_t cm_ref; /* of side i: cm_ref + i; 0: nobody is told */
+	uint64_t cm_ref; /* of side i: cm_ref + i; 0: none */
 };
 
 /* clang-format off */
@@ -182,6 +182,15 @@ void rnicpair_wait_state(struct rnicpair_side *s, enum rnic_qp_state state);
 /* The next asynchronous event; aborts when none comes.  Return: its type. */
 uint32_t rnicpair_async(struct rnicpair_side *s, uint64_t *ret_element);
 bool rnicpair_has_async(struct rnicpair_side *s);
+
+/* The value of @expr, read with the lead of the engine; engine/engine.h. */
+#define with_lead(engine, expr)                                                \
+	({                                                                     \
+		rnic_engine_lead(engine);                                      \
+		__typeof__(expr) value_ = (expr);                              \
+		rnic_engine_unlead(engine);                                    \
+		value_;                                                        \
+	})
 
 /* A pattern that tells each place from each other, and its check. */
 void rnicpair_fill(uint8_t *mem, size_t len, uint32_t seed);

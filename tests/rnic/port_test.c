@@ -294,7 +294,7 @@ static void what_is_over_is_told(void **state)
 		{ .ifindex = ETH, .what = RNIC_NETIF_UP },
 		{ .ifindex = ETH, .gone = addrs[1] },
 	};
-	const struct rnic_netif_change strange = { .ifindex = ETH,
+	const struct rnic_netif_change removed = { .ifindex = ETH,
 						   .gone = addrs[2] };
 	struct rnic_context *ctx = open_device("usiw_eth0"), *late;
 	struct rnic_context *lo = open_device("usiw_lo");
@@ -305,10 +305,10 @@ static void what_is_over_is_told(void **state)
 	expect(ctx, USIW_EVENT_PORT_ACTIVE);
 	expect(ctx, USIW_EVENT_GID_CHANGE);
 	before = looks();
-	say_change(&strange, 1); /* it was not seen to come */
+	say_change(&removed, 1); /* it was not seen to come */
 	wait_looks(before + 1);
 	expect_nothing(ctx);
-	/* Who comes after it has seen nothing of it. */
+	/* A context opened after it gets no event of it. */
 	util_lock(&rnic_loop.lock);
 	say_change(flap, 4);
 	util_unlock(&rnic_loop.lock);
@@ -358,8 +358,8 @@ static void what_was_before_is_not_told(void **state)
 	rnic_context_close(late);
 }
 
-/* Nobody asks the kernel because of other interfaces; after an overrun, all
- * are looked at. */
+/* A change of another interface makes no query of the kernel.  After an
+ * overrun, all interfaces are queried. */
 static void only_own_interfaces_are_looked_at(void **state)
 {
 	struct rnic_context *ctx = open_device("usiw_eth0");
@@ -397,18 +397,18 @@ static void a_kernel_that_does_not_answer_is_asked_again(void **state)
 /* It opens all the same, and the next one may have more luck. */
 static void without_a_socket_there_are_no_events(void **state)
 {
-	struct rnic_context *deaf, *ctx;
+	struct rnic_context *unwatched, *ctx;
 
 	open_err = -EPERM;
-	deaf = open_device("usiw_eth0");
+	unwatched = open_device("usiw_eth0");
 	open_err = 0;
 	ctx = open_device("usiw_eth0");
 	set_up(ETH, false);
 	say_and_wait(ETH);
 	expect(ctx, USIW_EVENT_PORT_ERR);
-	expect_nothing(deaf);
+	expect_nothing(unwatched);
 	rnic_context_close(ctx);
-	rnic_context_close(deaf);
+	rnic_context_close(unwatched);
 }
 
 /* A broken socket is closed rather than asked for ever. */

@@ -428,7 +428,7 @@ static void peer_that_leaves_after_its_response(void **state)
 	cm_pair_close(&p);
 }
 
-/* Who moves its QP itself hears of its own disconnect. */
+/* A program that moves its QP itself gets the event of its own disconnect. */
 static void disconnect_instead_of_establish(void **state)
 {
 	struct rnic_cm_event ev;

@@ -45,7 +45,7 @@ static void private_data_is_cut_to_what_rdma_cm_can_hold(void **state)
 	}
 }
 
-/* MPA-117, T-47: 513 octets are too many, and nobody waits for them. */
+/* MPA-117, T-47: 513 octets are too many and are not waited for. */
 static void private_data_beyond_512_closes(void **state)
 {
 	uint8_t frame[20], buf[32];
@@ -74,7 +74,7 @@ static uint32_t starting_cnt(const struct cm_side *s)
 	return cnt;
 }
 
-/* T-61, MPA-139, MPA-144: many who connect and say nothing. */
+/* T-61, MPA-139, MPA-144: many peers connect and send nothing. */
 static void silent_peers_are_few_and_leave(void **state)
 {
 	static int fd[PEERS];
@@ -99,7 +99,7 @@ static void silent_peers_are_few_and_leave(void **state)
 	}
 	assert_int_equal(starting_cnt(&s), 0);
 	assert_false(cm_is_readable(s.chan, 0));
-	/* Who comes after them is served. */
+	/* A later peer is served. */
 	last = cm_rawpeer(port);
 	cm_say(last, cm_mpa_request, sizeof(cm_mpa_request));
 	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);

@@ -32,7 +32,7 @@ static void connects_and_disconnects(int family)
 	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 	assert_int_equal(ev.id, p.child);
-	/* Once is enough, and asking again does no harm. */
+	/* Once is enough, and another request changes nothing. */
 	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
 	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
 	assert_false(cm_is_readable(p.active.chan, 50));
@@ -143,7 +143,7 @@ static void disconnected_waits_for_the_last_message(void **state)
 	assert_false(is_early);
 }
 
-static void disconnected_comes_though_nobody_polls(void **state)
+static void disconnected_comes_without_a_poll(void **state)
 {
 	struct rnic_cm_event ev;
 	uint32_t cnt, events;
@@ -244,7 +244,7 @@ int main(void)
 		cmocka_unit_test(rnr_retry_count_means_nothing_to_an_rnic),
 		CM_PAIR_TEST(passive_side_disconnects),
 		cmocka_unit_test(disconnected_waits_for_the_last_message),
-		cmocka_unit_test(disconnected_comes_though_nobody_polls),
+		cmocka_unit_test(disconnected_comes_without_a_poll),
 		cmocka_unit_test(a_connection_goes_with_its_identity),
 		CM_PAIR_TEST(a_qp_of_another_identity_stays),
 		cmocka_unit_test(calls_out_of_order_are_refused),

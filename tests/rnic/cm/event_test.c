@@ -59,7 +59,7 @@ static void migrate_moves_id_and_events(void **state)
 	cm_side_close(&t);
 }
 
-/* In front of its read() the thread is overtaken by who closes the channel. */
+/* Another thread closes the channel before this one calls read(). */
 static bool is_closing;
 static struct rnic_cm_chan *closing;
 

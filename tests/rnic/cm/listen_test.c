@@ -59,8 +59,8 @@ static void half_open_connections_are_bounded(void **state)
 	cm_side_close(&s);
 }
 
-/* A crowd that stays and says nothing, and then an honest peer. */
-static void a_silent_crowd_keeps_nobody_away(void **state)
+/* Many connections that stay silent, and then a peer that sends a Request. */
+static void silent_connections_keep_no_peer_away(void **state)
 {
 	enum { CROWD = 5 * HALF_OPEN_MAX };
 	struct rnic_cm_event ev;
@@ -99,7 +99,7 @@ static void backlog_bounds_unfetched_requests(void **state)
 	assert_memory_equal(reply, "MPA ID Rep Frame", 16);
 	assert_true(reply[16] & 0x20);
 	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
-	/* Fetched: there is room again. */
+	/* Fetched: there is space again. */
 	third = cm_rawpeer(port);
 	cm_say(third, cm_mpa_request, sizeof(cm_mpa_request));
 	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
@@ -143,7 +143,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(half_open_connections_are_bounded),
-		cmocka_unit_test(a_silent_crowd_keeps_nobody_away),
+		cmocka_unit_test(silent_connections_keep_no_peer_away),
 		cmocka_unit_test(backlog_bounds_unfetched_requests),
 		cmocka_unit_test(any6_takes_ipv4_unless_told_otherwise),
 	};

@@ -18,8 +18,8 @@ static void loopback_is_bound_without_a_device(void **state)
 	}
 }
 
-/* There is nobody who could serve it. */
-static void who_comes_by_loopback_is_dropped(void **state)
+/* No usiw device could serve it. */
+static void a_loopback_connection_is_dropped(void **state)
 {
 	struct cm_side s;
 	uint8_t octet;
@@ -36,7 +36,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loopback_is_bound_without_a_device),
-		cmocka_unit_test(who_comes_by_loopback_is_dropped),
+		cmocka_unit_test(a_loopback_connection_is_dropped),
 	};
 
 	/* Before the settings are read for the first time. */

@@ -134,7 +134,7 @@ static void plain_socket_after_listen(void **state)
 	cm_expect(listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
 	assert_int_equal(rnic_cm_reject(listener.chan, ev.id, "", 0), 0);
 	close(waiting);
-	/* Who connected a moment ago remembers where. */
+	/* An identity that has just connected remembers its port. */
 	util_lock(&rnic_loop.lock);
 	memset(cm.known, 0, sizeof(cm.known));
 	util_unlock(&rnic_loop.lock);

@@ -76,12 +76,12 @@ static const struct {
 	  { { "1a", "1a" }, { "12a", "1a2" }, { "132a", "1a23" } } },
 	{ "a hole is filled",
 	  { { "12a", "12a" }, { "2a", "-2a" }, { "23a", "32a" } } },
-	{ "who comes back has its place again",
+	{ "an address that returns has its place again",
 	  { { "12a", "12a" },
 	    { "a", "--a" },
 	    { "2a", "-2a" },
 	    { "21a", "12a" } } },
-	{ "who stays comes before who comes",
+	{ "addresses that stay come before new ones",
 	  { { "12", "12" }, { "3", "3" }, { "32", "32" }, { "12", "12" } } },
 	{ "without an address",
 	  { { "", "*" }, { "1", "1" }, { "", "*" }, { "a", "a" } } },
@@ -100,7 +100,7 @@ static void indices_stay(void **state)
 }
 
 /* Those that have a place keep it; for the rest there is none. */
-static void a_crowd_displaces_nobody(void **state)
+static void new_addresses_displace_no_known_one(void **state)
 {
 	char crowd[RNIC_GID_MAX + 2] = { 0 };
 	const char *table;
@@ -122,7 +122,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(indices_stay),
-		cmocka_unit_test(a_crowd_displaces_nobody),
+		cmocka_unit_test(new_addresses_displace_no_known_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * engine.c: who makes progress when, bells rung by many threads, regions that
- * go while they are in use, and the end of an engine.
+ * engine.c: which thread makes progress when, bells rung by many threads,
+ * regions that go while they are in use, and the end of an engine.
  */
 #define _GNU_SOURCE
 #include "test.h"
@@ -84,7 +84,7 @@ static void gate_open(void)
 	pthread_rwlock_unlock(&gate);
 }
 
-/* ---- who makes progress ------------------------------------------------- */
+/* ---- which thread makes progress ---------------------------------------- */
 
 static void polling_alone_makes_progress(void **state)
 {
@@ -157,7 +157,7 @@ static void assert_look_finds_it(struct rnicpair *p)
 	assert_int_equal(cqe.wr_id, 2);
 }
 
-/* Who sleeps on the sockets finds out without the completion thread. */
+/* A thread that sleeps on the sockets wakes without the completion thread. */
 static void sleeping_alone_makes_progress(void **state)
 {
 	struct rnicpair p;
@@ -402,8 +402,8 @@ static void no_bell_is_lost(void **state)
 	rnicpair_close(&bells.p);
 }
 
-/* Nobody polls and nobody waits: what a bell asked for is sent all the same,
- * also when the lead was taken at that moment. */
+/* No thread polls or waits.  What a bell asked for is sent all the same, also
+ * when the lead was taken at that moment. */
 static void a_bell_beside_the_leader_is_served(void **state)
 {
 	struct rnicpair *p = *state;
@@ -455,12 +455,8 @@ static void *gone_write(void *arg)
 
 static uint64_t received_fpdus(struct rnic_qp *qp)
 {
-	uint64_t cnt;
-
-	rnic_engine_lead(qp->engine);
-	cnt = smpa_conn_counters(qp->stream->conn)->rx_fpdu;
-	rnic_engine_unlead(qp->engine);
-	return cnt;
+	return with_lead(qp->engine,
+			 smpa_conn_counters(qp->stream->conn)->rx_fpdu);
 }
 
 /* When dereg returns not an octet of the region changes any more. */
@@ -583,8 +579,8 @@ static const struct burst {
 	{ "most", true, 16, 1, burst_poll },
 	{ "full", true, 17, 17, burst_poll },
 	{ "full, and more", true, 20, 17, burst_poll },
-	{ "nobody watches", false, 20, 20, burst_poll },
-	{ "few, nobody watches", false, 7, 7, burst_poll },
+	{ "not watched", false, 20, 20, burst_poll },
+	{ "few, not watched", false, 7, 7, burst_poll },
 	{ "arm", true, 5, 1, burst_arm },
 	{ "lead", true, 5, 1, burst_lead },
 	{ "disconnect", true, 5, 1, burst_disconnect },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * engine-thread.c: progress when nobody polls, parking behind who does, and
- * rest when there is nothing to do.
+ * thread.c: progress without a polling thread, parking behind a polling one,
+ * and sleep when there is nothing to do.
  */
 #define _GNU_SOURCE
 #include "test.h"
@@ -50,7 +50,7 @@ static void wait_comp_event(struct rnicpair_side *s)
 	must(rnic_chan_read(s->chan, &ev, sizeof(ev)) == sizeof(ev));
 }
 
-/* Nobody polls: the completion threads place, answer, complete and raise. */
+/* No thread polls: the completion threads place, answer, complete and raise. */
 static void completion_threads_alone_make_progress(void **state)
 {
 	struct rnicpair *p = *state;
@@ -273,8 +273,8 @@ static void burst_take(struct rnicpair_side *s)
 		(void)rnicpair_take(s, s->scq);
 }
 
-/* Who posts in bursts and polls has the thread park, though nothing comes in
- * that it could park behind. */
+/* The thread parks behind a program that posts in bursts and polls, although
+ * nothing comes in. */
 static void bursts_park(void **state)
 {
 	struct rnicpair *p = *state;
@@ -291,7 +291,7 @@ static void bursts_park(void **state)
 	}
 }
 
-/* Posts that nobody polls behind go all the same. */
+/* Posts without a later poll are sent all the same. */
 static void what_waits_is_not_forgotten(void **state)
 {
 	struct rnicpair *p = *state;
@@ -369,7 +369,7 @@ static void rest_terminated(struct rnicpair *p, struct rawpeer *raw)
 	rawpeer_write(raw, 1, 1, "x", 1);
 }
 
-/* A read that nobody answers, and a fence behind it. */
+/* A read without an answer, and a fence behind it. */
 static void rest_fenced(struct rnicpair *p, struct rawpeer *raw)
 {
 	struct usiw_sge sge = rnicpair_sge(&p->side[0], 0, 8);

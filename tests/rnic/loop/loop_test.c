@@ -159,7 +159,7 @@ static void a_thread_that_cannot_wait_says_so(void **state)
 		0);
 	cm_expect(standing.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 	cm_expect(standing.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
-	/* nothing new begins, and nobody spins. */
+	/* nothing new begins, and no thread spins. */
 	cm_side_open(&late, 1);
 	assert_int_equal(rnic_cm_listen(late.chan, late.id, 1), -EIO);
 	assert_true(becomes_quiet());

@@ -534,12 +534,7 @@ static void executes_in_turn_and_once(void **state)
 /* Requests of the peer that are not completely answered. */
 static uint32_t request_cnt(struct rnicpair_side *s)
 {
-	uint32_t cnt;
-
-	rnic_engine_lead(s->ctx->engine);
-	cnt = s->qp->irq.cnt;
-	rnic_engine_unlead(s->ctx->engine);
-	return cnt;
+	return with_lead(s->ctx->engine, s->qp->irq.cnt);
 }
 
 /* An atomic that waits for its turn loses its region: it is not done. */

@@ -121,7 +121,8 @@ static void copies_whole_words_inside(void **state)
 	memset(in, 0xee, sizeof(in));
 	assert_int_equal(rnic_dm_read(dm, 0, in, 100), 0);
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(in[i], 0); /* nobody else's octets */
+		assert_int_equal(in[i],
+				 0); /* no octets of another allocation */
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		rnicpair_fill(out, sizeof(out), (uint32_t)i);
 		memset(in, 0xee, sizeof(in));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* mr-table.c: STags that nobody can guess, limits, keys. */
+/* mr-table.c: STags that cannot be guessed, limits, keys. */
 #include "mem/mr-table.h"
 #include "test.h"
 
@@ -195,7 +195,7 @@ static void finds_all_and_nothing_else(void **state)
 	assert_null(rnic_mr_table_entry(&table, 0));
 }
 
-/* Who is served under the lead reads while others register. */
+/* The holder of the lead looks regions up while others register. */
 static void *read_all_along(void *arg)
 {
 	const struct rnic_mr *mr = arg;

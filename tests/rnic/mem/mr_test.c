@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mr.c: every judgement against an oracle that walks a list of regions octet
+ * mr.c: every access check against an oracle that walks a list of regions octet
  * by octet, registration errors, registration anew.
  */
 #include "mem/mr.h"
@@ -55,7 +55,7 @@ void __wrap_rnic_engine_mr_gone(struct rnic_engine *engine, uint32_t stag,
 	assert_int_equal(lead_cnt, 1);
 	gone_addr = addr;
 	gone_len = len;
-	/* By now nobody finds a region that goes, but it still exists. */
+	/* A region that goes cannot be found any more, but still exists. */
 	if (gone_mr) {
 		assert_int_equal(stag, gone_stag);
 		assert_int_equal(rnic_mr_resolve(&ctx.mrs, gone_pd, gone_stag,
@@ -333,7 +333,7 @@ static int reg_error(void *addr, size_t len, uint64_t iova, uint32_t access)
 		assert_int_equal(rnic_mr_dereg(mr), 0);
 	else
 		assert_null(mr);
-	assert_int_equal(rnic_pd_free(pd), 0); /* nobody uses it */
+	assert_int_equal(rnic_pd_free(pd), 0); /* it is not in use */
 	return ret;
 }
 

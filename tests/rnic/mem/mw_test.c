@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* mw.c: what may be bound, what a bound window opens, and to whom, and every
+/* mw.c: what may be bound, what a bound window opens to which QP, and every
  * way in which it is closed again. */
 #include "test.h"
 
@@ -211,13 +211,13 @@ static const struct bad_bind bad_binds[] = {
 };
 
 /* What is not the window's, its region's or its domain's. */
-struct strange {
+struct foreign {
 	struct rnic_pd *pd;
 	struct rnic_mr *mr, *null_mr;
 	struct rnic_mw *mw;
 };
 
-static void strange_open(struct strange *other, struct world *w,
+static void foreign_open(struct foreign *other, struct world *w,
 			 enum rnic_mw_type type)
 {
 	must(!rnic_pd_alloc(w->a->ctx, &other->pd));
@@ -226,7 +226,7 @@ static void strange_open(struct strange *other, struct world *w,
 	must(!rnic_mr_alloc_null(w->a->pd, &other->null_mr));
 }
 
-static void strange_close(struct strange *other)
+static void foreign_close(struct foreign *other)
 {
 	assert_int_equal(other->mr->mw_cnt, 0);
 	assert_int_equal(rnic_mw_dealloc(other->mw), 0);
@@ -235,7 +235,7 @@ static void strange_close(struct strange *other)
 	assert_int_equal(rnic_pd_free(other->pd), 0);
 }
 
-static void post_bad_bind(struct world *w, const struct strange *other,
+static void post_bad_bind(struct world *w, const struct foreign *other,
 			  const struct bad_bind *row)
 {
 	const uint32_t old = rnic_mw_stag(w->mw[row->type]);
@@ -261,14 +261,14 @@ static void refuses_what_may_not_be_bound(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(bad_binds); i++) {
 		const struct bad_bind *row = &bad_binds[i];
-		struct strange other;
+		struct foreign other;
 		struct usiw_cqe cqe;
 		struct rnic_mw *mw;
 		struct world w;
 		uint32_t old;
 
 		world_open(&w, row->mr_access);
-		strange_open(&other, &w, row->type);
+		foreign_open(&other, &w, row->type);
 		mw = w.mw[row->type];
 		if (row->is_bound)
 			bind_ok(&w, mw, 0, 32, RR);
@@ -282,7 +282,7 @@ static void refuses_what_may_not_be_bound(void **state)
 		/* nothing has changed */
 		assert_int_equal(rnic_mw_stag(mw), old);
 		assert_int_equal(w.mr->mw_cnt, row->is_bound);
-		strange_close(&other);
+		foreign_close(&other);
 		world_close(&w);
 	}
 }
@@ -396,7 +396,7 @@ static void type_2_is_for_one_peer(void **state)
 		assert_int_equal(state_now(qp[0]),
 				 type == T1 ? RNIC_QPS_RTS
 					    : RNIC_QPS_TERMINATE);
-		/* The peer whose window it is is not hurt. */
+		/* The owner of the window goes on. */
 		assert_int_equal(use(&w, opcode, stag, at(&w, 0), 64),
 				 USIW_WC_SUCCESS);
 		assert_int_equal(rnic_qp_destroy(qp[0], &events), 0);
@@ -500,7 +500,7 @@ static void is_closed_in_each_way(void **state)
 	}
 }
 
-/* By whom, and what, may not be invalidated; the QP fails. */
+/* Keys that a QP may not invalidate: the QP fails. */
 static void refuses_to_invalidate(void **state)
 {
 	enum { TYPE_1, NOBODYS, OLD_KEY, ANOTHER_QPS, BOUND_REGION, UNBOUND };

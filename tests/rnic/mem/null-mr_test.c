@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* null-mr.c: through two joined QPs, and the judgement alone. */
+/* null-mr.c: through two joined QPs, and the access check alone. */
 #include "test.h"
 
 #include <errno.h>
@@ -64,8 +64,8 @@ static void checks_by_the_requester(void **state)
 
 #define LEN 200000u
 
-/* A SEND gathered around a hole, scattered around another; a READ whose middle
- * nobody wants. */
+/* A SEND gathered around a hole and scattered around another; a READ with a
+ * middle part that goes to the null region. */
 static void reads_zeroes_and_forgets(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;

@@ -148,7 +148,7 @@ static void advice_brings_pages_in(void **state)
 	assert_int_equal(rnic_mr_dereg(mr), 0);
 }
 
-static void advice_is_judged(void **state)
+static void advice_is_checked(void **state)
 {
 	struct rnic_mr *mr, *null;
 	uint32_t stag;
@@ -200,7 +200,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(advice_brings_pages_in, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(advice_is_judged, setup,
+		cmocka_unit_test_setup_teardown(advice_is_checked, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(changes_by_registration_anew,
 						setup, teardown),

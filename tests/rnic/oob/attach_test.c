@@ -247,7 +247,7 @@ static void streaming_octets_then_verbs(void **state)
 	rnicpair_wait_state(&p->side[1], RNIC_QPS_ERROR);
 }
 
-/* More than the sockets hold: the call waits until it is all out. */
+/* More than the socket buffers take: the call waits until it is all out. */
 static void long_last_message_goes_first(void **state)
 {
 	const size_t len = 6u << 20;

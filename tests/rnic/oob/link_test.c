@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Unexpected peers at the port: refused, bounded, in nobody's way. */
+/* Unexpected peers at the port: refused, bounded, and not in the way. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -116,13 +116,13 @@ static void unexpected_peers_are_refused(void **state)
 		close(fd);
 		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_CONNECTING);
 	}
-	/* And the one who was meant still comes through. */
+	/* And the expected peer still connects. */
 	rnicpair_rtr_to(rnicpair_dialler(p), rnicpair_acceptor(p));
 	rnicpair_wait_rts(p);
 }
 
-/* Who comes before the QP waits has time; who leaves meanwhile, or says so
- * again, is forgotten. */
+/* A Request that comes before the QP waits is kept.  It is dropped when its
+ * peer leaves or sends another. */
 static void an_early_request_waits(void **state)
 {
 	struct rnicpair p, q;
@@ -154,7 +154,6 @@ static void an_early_request_waits(void **state)
 		assert_int_equal(recv(fd[i], &octet, 1, 0), 0);
 	}
 	close(fd[2]);
-	poll(NULL, 0, 20);
 	meet(&p);
 	close(fd[0]);
 	close(fd[1]);
@@ -163,7 +162,7 @@ static void an_early_request_waits(void **state)
 }
 
 /* The dialler was reset while its Request was under way: its QP comes again. */
-static void who_leaves_after_the_reply_costs_nothing(void **state)
+static void a_peer_that_leaves_after_the_reply_costs_nothing(void **state)
 {
 	struct oob_frame frame = { .rnr_retry = 7 };
 	uint8_t pd[OOB_FRAME_LEN];
@@ -181,15 +180,14 @@ static void who_leaves_after_the_reply_costs_nothing(void **state)
 		assert_int_equal(probe_port(fd, pd, sizeof(pd), 5000),
 				 SMPA_EV_ESTABLISHED);
 		close(fd);
-		poll(NULL, 0, 5 * i);
 		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_CONNECTING);
 	}
 	rnicpair_rtr_to(rnicpair_dialler(p), qp);
 	rnicpair_wait_rts(p);
 }
 
-/* Silent ones and those who talk nonsense do not keep others away. */
-static void silence_and_noise_disturb_nobody(void **state)
+/* Peers that send nothing, or no MPA, do not keep others away. */
+static void silent_and_noisy_peers_delay_no_other(void **state)
 {
 	static const char noise[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	int fd[32];
@@ -254,8 +252,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IDLE_PAIR_TEST(unexpected_peers_are_refused),
 		cmocka_unit_test(an_early_request_waits),
-		IDLE_PAIR_TEST(who_leaves_after_the_reply_costs_nothing),
-		IDLE_PAIR_TEST(silence_and_noise_disturb_nobody),
+		IDLE_PAIR_TEST(
+			a_peer_that_leaves_after_the_reply_costs_nothing),
+		IDLE_PAIR_TEST(silent_and_noisy_peers_delay_no_other),
 		cmocka_unit_test(an_unexpected_answer_is_left),
 	};
 

@@ -10,6 +10,7 @@
 #include "os/clock.h"
 #include "qp/qp-num.h"
 #include "rnicpair.h"
+#include "tries.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
@@ -96,7 +97,7 @@ static void either_may_be_first(void **state)
 			rnicpair_rtr_to(s->qp, t->qp);
 			assert_true(rnic_qp_state(s->qp) != RNIC_QPS_IDLE);
 			if (round & 2)
-				poll(NULL, 0, 20);
+				wait_dialled(s->qp);
 			if (round & 4)
 				rts(s->qp, 4, 0);
 		}
@@ -120,7 +121,7 @@ static void work_posted_before_goes_out_when_the_peer_comes(void **state)
 		rts(s->qp, 4, 10000 * NS_PER_MS);
 		recv_at(&p, !early, 4096);
 		send_from(&p, early, 0);
-		poll(NULL, 0, 30);
+		wait_dialled(s->qp);
 		rnicpair_rtr_to(t->qp, s->qp);
 		take_message(s, t);
 		rnicpair_close(&p);
@@ -185,9 +186,9 @@ static void one_end_may_reset_alone(void **state)
 		reset(a);
 		rnicpair_rtr_to(a, b);
 		rts(a, 1, 0);
-		poll(NULL, 0, 100);
+		wait_dialled(a);
 		assert_int_equal(rnic_qp_state(a), RNIC_QPS_CONNECTING);
-		/* Nobody has touched it; its peer has gone. */
+		/* It was not changed; its peer has gone. */
 		assert_int_equal(rnic_qp_state(b), RNIC_QPS_RTS);
 		reset(b);
 		rnicpair_rtr_to(b, a);
@@ -197,8 +198,8 @@ static void one_end_may_reset_alone(void **state)
 	}
 }
 
-/* Who comes back with another number is nobody that the QP waits for; told of
- * it, the QP connects.  The former number is not used again meanwhile. */
+/* A QP waits for one number.  A peer with a new number connects once the QP has
+ * been given it.  The former number is not used again meanwhile. */
 static void a_peer_may_come_back_as_another(void **state)
 {
 	for (int i = 0; i < 2; i++) {
@@ -218,7 +219,8 @@ static void a_peer_may_come_back_as_another(void **state)
 		reset(p.side[i].qp);
 		assert_int_equal(rnicpair_rtr(p.side[i].qp, former), 0);
 		rnicpair_rtr_to(s->qp, p.side[i].qp);
-		poll(NULL, 0, 50);
+		wait_dialled(s->qp);
+		wait_dialled(p.side[i].qp);
 		assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_CONNECTING);
 		assert_int_equal(rnic_qp_state(p.side[i].qp),
 				 RNIC_QPS_CONNECTING);
@@ -245,7 +247,8 @@ static void what_was_given_up_is_not_taken_later(void **state)
 		b = p.side[!early].qp;
 		for (int i = 0; i < 5; i++) {
 			rnicpair_rtr_to(a, b);
-			poll(NULL, 0, i);
+			if (i & 1)
+				wait_dialled(a);
 			assert_int_equal(rnic_qp_modify(a, RNIC_QPS_IDLE), 0);
 		}
 		rnicpair_rtr_to(a, b);
@@ -302,8 +305,7 @@ static void ipv6_addresses_serve_as_well(void **state)
 	rnicpair_close(&p);
 }
 
-/* Who is not beyond RTR hears that the peer is there: from its first message,
- * once. */
+/* A QP in RTR gets one event for the first message of its peer. */
 static void the_first_message_establishes(void **state)
 {
 	for (int early = 0; early < 2; early++) {
@@ -334,7 +336,7 @@ static void the_first_message_establishes(void **state)
 }
 
 /* Both said RTS before: nothing is new to them. */
-static void nobody_in_rts_is_told(void **state)
+static void a_qp_in_rts_gets_no_event(void **state)
 {
 	struct rnicpair *p = *state;
 
@@ -348,7 +350,7 @@ static void nobody_in_rts_is_told(void **state)
 }
 
 /* The start frames went before the applications said rnr_retry. */
-static void a_send_is_held_for_who_spoke_too_late(void **state)
+static void a_send_waits_where_rnr_retry_was_set_late(void **state)
 {
 	struct rnicpair *p = *state;
 
@@ -358,7 +360,8 @@ static void a_send_is_held_for_who_spoke_too_late(void **state)
 		rts(p->side[i].qp, 4, 0);
 		send_from(p, i, 0);
 	}
-	poll(NULL, 0, 4 * RNR_MS);
+	poll(NULL, 0,
+	     4 * RNR_MS); /* longer than a Send without rnr_retry waits */
 	for (int i = 0; i < 2; i++)
 		recv_at(p, i, 4096);
 	for (int i = 0; i < 2; i++) {
@@ -382,7 +385,7 @@ static void a_peer_that_never_comes_exhausts_retries(void **state)
 		s = &p.side[i];
 		rnicpair_rtr_to(s->qp, p.side[!i].qp);
 		rts(s->qp, 1, 200 * NS_PER_MS);
-		/* Without work there is nothing to give up. */
+		/* Without work it waits beyond the 200 ms. */
 		poll(NULL, 0, 500);
 		assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_CONNECTING);
 		recv_at(&p, i, 4096);
@@ -399,7 +402,7 @@ static void a_peer_that_never_comes_exhausts_retries(void **state)
 		assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_ERROR);
 		/* Too late now. */
 		rnicpair_rtr_to(p.side[!i].qp, s->qp);
-		poll(NULL, 0, 100);
+		wait_dialled(p.side[!i].qp);
 		assert_int_equal(rnic_qp_state(p.side[!i].qp),
 				 RNIC_QPS_CONNECTING);
 		rnicpair_close(&p);
@@ -415,10 +418,9 @@ static void destroying_a_waiting_qp_is_fine(void **state)
 		rnicpair_open_idle(&p, &defaults);
 		rnicpair_rtr_to(p.side[i].qp, p.side[!i].qp);
 		send_from(&p, i, 0);
+		wait_dialled(p.side[i].qp);
 		assert_int_equal(rnic_qp_destroy(p.side[i].qp, &events), 0);
 		p.side[i].qp = NULL;
-		/* its peer waits, harming nobody */
-		poll(NULL, 0, 20);
 		rnicpair_close(&p);
 	}
 }
@@ -461,8 +463,8 @@ int main(void)
 		IDLE_PAIR_TEST(a_qp_may_be_its_own_peer),
 		cmocka_unit_test(ipv6_addresses_serve_as_well),
 		cmocka_unit_test(the_first_message_establishes),
-		IDLE_PAIR_TEST(nobody_in_rts_is_told),
-		IDLE_PAIR_TEST(a_send_is_held_for_who_spoke_too_late),
+		IDLE_PAIR_TEST(a_qp_in_rts_gets_no_event),
+		IDLE_PAIR_TEST(a_send_waits_where_rnr_retry_was_set_late),
 		cmocka_unit_test(a_peer_that_never_comes_exhausts_retries),
 		cmocka_unit_test(destroying_a_waiting_qp_is_fine),
 		IDLE_PAIR_TEST(bad_arguments_change_nothing),

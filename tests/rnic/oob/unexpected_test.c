@@ -23,21 +23,23 @@
 #include "start/start.h"
 #include "oob/wait.h"
 #include "rnicpair.h"
+#include "tries.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
 #define HALF_OPEN_MAX 16
 #define HALF_OPEN_STR "16"
-/* Who has to wait for an unexpected peer's time limit waits so long. */
+/* A peer waits so long where it has to wait for the time limit of an
+ * unexpected one. */
 #define START_STR "30000"
-/* And nobody may wait so long for any other reason: less than the 10 s after
- * which a parked connection is dropped. */
+/* No peer may wait so long for any other reason: less than the 10 s after which
+ * a parked connection is dropped. */
 #define SOON_MS 9000
 /* Connections of the flood that wait to be accepted: each is served before
  * whoever comes after it, at the pace of a slow machine. */
 #define FLOOD_QUEUE_MAX 256
 
-/* ---- who comes ---------------------------------------------------------- */
+/* ---- peers -------------------------------------------------------------- */
 
 static int tcp_dial(uint32_t num)
 {
@@ -99,12 +101,7 @@ static bool has_links(void)
 /* Until what an earlier test has left is closed: descriptors are counted. */
 static void wait_alone(void)
 {
-	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
-
-	while (has_links()) {
-		must(until_ms() < end_ms);
-		poll(NULL, 0, 5);
-	}
+	wait_until(!has_links());
 }
 
 /* ---- two that look for each other --------------------------------------- */
@@ -129,18 +126,13 @@ static void meet_soon(struct rnicpair *p, uint64_t begin_ms)
  * the @others. */
 static void wait_kept(size_t others, size_t cnt)
 {
-	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
-
-	while (fd_cnt() < others + cnt) {
-		must(until_ms() < end_ms);
-		poll(NULL, 0, 5);
-	}
+	wait_until(fd_cnt() >= others + cnt);
 }
 
 /* ---- tests -------------------------------------------------------------- */
 
-/* More than may be half open, who stay and say nothing, or half a Request. */
-static void a_silent_crowd_keeps_nobody_away(void **state)
+/* More connections than may be half open, with no Request or a part of one. */
+static void silent_connections_keep_no_peer_away(void **state)
 {
 	enum { CROWD = 200 };
 	uint8_t octets[64];
@@ -215,7 +207,7 @@ static void *flood(void *arg)
 
 /* They come as fast as they are taken while others connect, one after
  * another. */
-static void a_flood_keeps_nobody_away(void **state)
+static void a_flood_of_connections_keeps_no_peer_away(void **state)
 {
 	static uint32_t num; /* the thread's, too, if this fails */
 	struct rnicpair p, q;
@@ -238,14 +230,13 @@ static void a_flood_keeps_nobody_away(void **state)
 	}
 	flood_is_over = true;
 	pthread_join(thread, NULL);
-	while (queue_len(listener_of(num)) > 0)
-		poll(NULL, 0, 5);
+	wait_until(queue_len(listener_of(num)) == 0);
 	rnicpair_close(&q);
 }
 
 /* Requests for a QP that is not as far, each from another number: they are
  * kept, as far as descriptors are plenty. */
-static void those_who_wait_leave_descriptors(void **state)
+static void waiting_peers_leave_descriptors(void **state)
 {
 	enum { CROWD = 120, LIMIT = 400 };
 	struct rlimit old, few;
@@ -277,7 +268,7 @@ static void those_who_wait_leave_descriptors(void **state)
 	assert_in_range(fd_cnt() - before - CROWD, LIMIT / 8,
 			LIMIT / 4 + HALF_OPEN_MAX);
 	come(&p);
-	poll(NULL, 0, 20);
+	wait_dialled(rnicpair_dialler(&p));
 	wait_accept(&p);
 	meet_soon(&p, until_ms());
 	must(!setrlimit(RLIMIT_NOFILE, &old));
@@ -303,26 +294,9 @@ static void limit_descriptors(struct rlimit *ret_old, unsigned int more)
 	must(!setrlimit(RLIMIT_NOFILE, &few));
 }
 
-/* It has dialled in vain so often. */
-static void wait_tries(uint32_t num, uint32_t want)
-{
-	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
-	uint32_t cnt = 0;
-
-	while (cnt < want) {
-		const struct oob *oob;
-
-		util_lock(&rnic_loop.lock);
-		oob = oob_find(num);
-		cnt = oob ? oob->try_cnt : 0;
-		util_unlock(&rnic_loop.lock);
-		must(until_ms() < end_ms);
-		sched_yield();
-	}
-}
-
-/* Who cannot even look at the GID table is told; who can dials later. */
-static void who_lacks_descriptors_comes_later(void **state)
+/* Without a descriptor for the GID table the call fails; else the QP dials
+ * later. */
+static void a_dialler_without_descriptors_tries_later(void **state)
 {
 	struct rlimit old;
 	struct rnicpair *p = *state;
@@ -342,7 +316,7 @@ static void who_lacks_descriptors_comes_later(void **state)
 		assert_int_equal(rc, -EMFILE);
 		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_IDLE);
 	} else {
-		wait_tries(rnic_qp_num(qp), 3);
+		wait_until(oob_tries(rnic_qp_num(qp)) >= 3);
 		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_CONNECTING);
 	}
 	must(!setrlimit(RLIMIT_NOFILE, &old));
@@ -361,7 +335,8 @@ static void a_missed_connection_is_taken_later(void **state)
 	wait_accept(p);
 	limit_descriptors(&old, 1); /* the dialler's */
 	come(p);
-	poll(NULL, 0, 50);
+	wait_until(queue_len(listener_of(rnic_qp_num(rnicpair_acceptor(p)))) >
+		   0);
 	assert_int_equal(rnic_qp_state(rnicpair_acceptor(p)),
 			 RNIC_QPS_CONNECTING);
 	must(!setrlimit(RLIMIT_NOFILE, &old));
@@ -371,10 +346,10 @@ static void a_missed_connection_is_taken_later(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IDLE_PAIR_TEST(a_silent_crowd_keeps_nobody_away),
-		cmocka_unit_test(a_flood_keeps_nobody_away),
-		cmocka_unit_test(those_who_wait_leave_descriptors),
-		IDLE_PAIR_TEST(who_lacks_descriptors_comes_later),
+		IDLE_PAIR_TEST(silent_connections_keep_no_peer_away),
+		cmocka_unit_test(a_flood_of_connections_keeps_no_peer_away),
+		cmocka_unit_test(waiting_peers_leave_descriptors),
+		IDLE_PAIR_TEST(a_dialler_without_descriptors_tries_later),
 		IDLE_PAIR_TEST(a_missed_connection_is_taken_later),
 	};
 

@@ -159,7 +159,7 @@ static void a_reader_overtaken_by_purge_waits_for_the_next(void **state)
 	assert_int_equal(read(rnic_chan_fd(chan), &token, 8), 8);
 	assert_int_equal(rnic_chan_purge(chan, &a), 0);
 	assert_false(is_readable());
-	/* That reader now finds b's record; here nobody holds its token. */
+	/* That reader now finds b's record; here no thread has its token. */
 	assert_int_equal(rnic_chan_read(chan, &token, 8), -EAGAIN);
 	post(&b, 2);
 	assert_int_equal(read_one(), 2);
@@ -198,7 +198,7 @@ static void a_blocked_reader_can_be_cancelled(void **state)
 	assert_int_equal(pthread_cancel(thread), 0);
 	assert_int_equal(pthread_join(thread, &result), 0);
 	assert_ptr_equal(result, PTHREAD_CANCELED);
-	/* and nobody holds the lock */
+	/* and the lock is free */
 	post(&(struct rnic_chan_node){ 0 }, 1);
 }
 

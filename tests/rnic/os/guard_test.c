@@ -51,7 +51,7 @@ static void copy_from(void *arg)
 	uint8_t to[2 * PAGE];
 
 	memcpy(to, (uint8_t *)arg - PAGE, sizeof(to));
-	__asm__ volatile("" : : "r"(to) : "memory"); /* somebody reads it */
+	__asm__ volatile("" : : "r"(to) : "memory"); /* it is read */
 }
 
 static void copy_to(void *arg)

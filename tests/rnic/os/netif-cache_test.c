@@ -83,7 +83,7 @@ static void asks_when_dropped(void **state)
 	rnic_netif_cache_drop();
 	assert_int_equal(rnic_netif_table_get(&table), 0);
 	assert_int_equal(asked_cnt, 2);
-	/* Who has the former one may go on with it. */
+	/* The former table stays valid for its users. */
 	assert_string_equal(kept->netifs[0].name, table->netifs[0].name);
 	rnic_netif_table_put(kept);
 	rnic_netif_table_put(table);

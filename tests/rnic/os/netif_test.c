@@ -231,7 +231,7 @@ static void hears_what_is_over(void **state)
 	close(fd);
 }
 
-/* Who reads too late hears that, and then again what comes. */
+/* A reader that is too late learns of the overrun, then of later changes. */
 static void hears_of_lost_messages(void **state)
 {
 	struct rnic_netif_news news = { 0 };

@@ -107,7 +107,7 @@ static size_t resident_cnt(uint8_t *mem, size_t page_cnt)
 	return cnt;
 }
 
-/* A little memory stays for who comes next; it reads as zero like any. */
+/* A little memory stays for the next allocation; it reads as zero. */
 static void keeps_some_pages_of_what_was_freed(void **state)
 {
 	struct rnic_shm *shm = *state;

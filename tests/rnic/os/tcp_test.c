@@ -33,7 +33,7 @@ static void recv_gathers_and_tells_the_end(void **state)
 }
 
 /* SIGPIPE would end this program. */
-static void send_to_nobody_raises_no_signal(void **state)
+static void send_to_a_closed_peer_raises_no_signal(void **state)
 {
 	struct iovec out = { (char[]){ "x" }, 1 };
 	ssize_t rc = 1;
@@ -136,7 +136,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recv_gathers_and_tells_the_end),
-		cmocka_unit_test(send_to_nobody_raises_no_signal),
+		cmocka_unit_test(send_to_a_closed_peer_raises_no_signal),
 		cmocka_unit_test(send_says_when_there_is_no_room),
 		cmocka_unit_test(memory_that_is_not_there_is_an_error),
 		cmocka_unit_test(emss_is_the_sockets_or_a_careful_guess),

@@ -80,7 +80,7 @@ static void expect(struct rnicpair_side *s, struct rnic_cq *cq, uint64_t wr_id,
 
 #define SIGNALED USIW_SQE_SIGNALED
 
-/* Nobody polls at the target: memory is looked at when the WRITE is done. */
+/* The target does not poll: its memory is checked when the WRITE is done. */
 static void a_completed_write_is_placed(void **state)
 {
 	struct rnicpair_side *a, *b;
@@ -101,32 +101,15 @@ static void a_completed_write_is_placed(void **state)
 /* All that was posted is submitted, and the peer owes no answer. */
 static void wait_answered(struct rnicpair_side *s)
 {
-	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
-	bool is_answered = false;
-
-	while (!is_answered) {
-		assert_true(until_ms() < end_ms);
-		rnic_cq_progress(s->scq);
-		rnic_engine_lead(s->qp->engine);
-		is_answered = !rnic_sq_is_waiting(s->qp) &&
-			      !s->qp->sq.ack.is_out;
-		rnic_engine_unlead(s->qp->engine);
-	}
+	wait_until((rnic_cq_progress(s->scq),
+		    with_lead(s->qp->engine, !rnic_sq_is_waiting(s->qp) &&
+						     !s->qp->sq.ack.is_out)));
 }
 
 /* The peer's end is known here. */
 static void wait_orphan(struct rnicpair_side *s)
 {
-	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
-	bool has_stream = true;
-
-	while (has_stream) {
-		assert_true(until_ms() < end_ms);
-		sched_yield();
-		rnic_engine_lead(s->qp->engine);
-		has_stream = s->qp->stream != NULL;
-		rnic_engine_unlead(s->qp->engine);
-	}
+	wait_until(with_lead(s->qp->engine, !s->qp->stream));
 }
 
 /* A queue full of WRs of which none, or one, is signalled. */
@@ -240,7 +223,7 @@ static void local_work_is_complete_in_its_turn(void **state)
 /* ---- errors ------------------------------------------------------------- */
 
 /* Bindings one after the other, while questions to the peer are under way, and
- * invalidation behind work that nobody waits for. */
+ * invalidation behind unsignaled work. */
 static void local_work_overtakes_no_answer(void **state)
 {
 	struct rnicpair_wr bind = { .opcode = USIW_WR_BIND_MW,
@@ -279,7 +262,7 @@ static void local_work_overtakes_no_answer(void **state)
 		for (uint64_t k = i % 8 ? 0 : 1; k < 4; k++)
 			expect(a, a->scq, i + k, USIW_WC_SUCCESS);
 	}
-	/* nothing before it: complete at once, and nobody is asked */
+	/* nothing before it: complete at once, and the peer is not asked */
 	for (uint64_t i = 0; i < 50; i++) {
 		bind.rkey = rnic_mw_stag(mw[0]);
 		bind.wr_id = i;
@@ -494,7 +477,7 @@ static void own_mistakes_wait_for_what_is_before(void **state)
 	expect(a, a->scq, 3, USIW_WC_LOC_PROT_ERR);
 }
 
-/* Held for want of a receive is not delivered yet. */
+/* A Send that waits for a receive is not delivered yet. */
 static void a_send_without_receive_is_not_complete(void **state)
 {
 	struct rnicpair_side *a, *b;
@@ -521,16 +504,8 @@ static void a_send_without_receive_is_not_complete(void **state)
 
 static void wait_asked(struct rnicpair_side *s)
 {
-	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
-	bool is_asked = false;
-
-	while (!is_asked) {
-		assert_true(until_ms() < end_ms);
-		rnic_cq_progress(s->scq);
-		rnic_engine_lead(s->qp->engine);
-		is_asked = s->qp->sq.ack.is_out;
-		rnic_engine_unlead(s->qp->engine);
-	}
+	wait_until((rnic_cq_progress(s->scq),
+		    with_lead(s->qp->engine, s->qp->sq.ack.is_out)));
 }
 
 /* A peer that refuses the READ by which it is asked has not said that it took
@@ -557,7 +532,7 @@ static void a_refused_question_is_no_answer(void **state)
 /* ---- a peer that leaves ------------------------------------------------- */
 
 /* It took the last message, and went: no error for either, receives stay. */
-static void who_has_it_all_may_go(void **state)
+static void a_peer_with_all_octets_may_leave(void **state)
 {
 	for (int round = 0; round < 20; round++) {
 		struct rnicpair_side *a, *b;
@@ -579,7 +554,7 @@ static void who_has_it_all_may_go(void **state)
 		expect(a, a->scq, 3, USIW_WC_SUCCESS);
 		assert_true(rnicpair_is_quiet(&p, a->rcq));
 		assert_int_equal(rnic_qp_state(a->qp), RNIC_QPS_RTS);
-		/* Who goes on sending learns it. */
+		/* The next send fails. */
 		post(&p, 0, USIW_WR_SEND, SIGNALED, 4, 0, 64, 0);
 		expect(a, a->scq, 4, USIW_WC_RETRY_EXC_ERR);
 		expect(a, a->rcq, 2, USIW_WC_WR_FLUSH_ERR);
@@ -593,18 +568,13 @@ static void what_a_broken_connection_leaves_open_fails(void **state)
 	const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
 	struct rnicpair_side *a, *b;
 	struct rnicpair *p = *state;
-	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
 
 	a = &p->side[0];
 	b = &p->side[1];
-	/* TCP has taken it, but it is held there: nobody answers behind it. */
+	/* TCP has taken it and keeps it: the peer does not answer it. */
 	post(p, 0, USIW_WR_SEND, SIGNALED, 3, 0, 64, 0);
-	while (!atomic_load(&b->qp->is_rnr)) {
-		struct usiw_cqe cqe;
-
-		assert_false(rnicpair_poll(a, a->scq, &cqe));
-		must(until_ms() < end_ms);
-	}
+	wait_until((rnic_cq_progress(a->scq), atomic_load(&b->qp->is_rnr)));
+	assert_int_equal(usiw_ring_used(rnic_cq_ring(a->scq)), 0);
 	/* RST */
 	rnic_engine_lead(b->qp->engine);
 	must(!connect(b->qp->stream->source.fd, &nobody, sizeof(nobody)));
@@ -648,7 +618,7 @@ int main(void)
 		ACK_TEST(own_mistakes_wait_for_what_is_before),
 		cmocka_unit_test(a_send_without_receive_is_not_complete),
 		ACK_TEST(a_refused_question_is_no_answer),
-		cmocka_unit_test(who_has_it_all_may_go),
+		cmocka_unit_test(a_peer_with_all_octets_may_leave),
 		ACK_TEST(what_a_broken_connection_leaves_open_fails),
 		cmocka_unit_test(an_orphan_may_be_closed_and_reset),
 	};

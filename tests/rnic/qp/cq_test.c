@@ -186,7 +186,7 @@ static void stamps_are_taken_where_asked_for(void **state)
 	}
 }
 
-static void an_ignored_overrun_loses_in_silence(void **state)
+static void an_ignored_overrun_makes_no_event(void **state)
 {
 	struct bell b;
 
@@ -196,7 +196,7 @@ static void an_ignored_overrun_loses_in_silence(void **state)
 		assert_int_equal(push(&b, false, USIW_WC_SUCCESS), 0);
 	assert_int_equal(usiw_ring_used(rnic_cq_ring(b.cq)), 3);
 	assert_false(is_readable(rnic_context_async_fd(b.ctx)));
-	/* Room again, and it goes on. */
+	/* There is space again, and it goes on. */
 	usiw_ring_consume(rnic_cq_ring(b.cq), 1);
 	assert_int_equal(push(&b, false, USIW_WC_SUCCESS), 0);
 	assert_int_equal(usiw_ring_used(rnic_cq_ring(b.cq)), 3);
@@ -258,7 +258,7 @@ static void overrun_fails_the_queue_pair(int is_recv)
 		assert_int_equal(rnicpair_post_recv(b, i, NULL, 0), 0);
 		assert_int_equal(rnicpair_post(a, &wr), 0);
 	}
-	/* Nobody looks into the CQs. */
+	/* The CQs are not polled. */
 	while (rnic_qp_state(s->qp) == RNIC_QPS_RTS)
 		rnic_cq_progress(a->scq);
 	assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_ERROR);
@@ -377,8 +377,9 @@ static void overrun_amid_messages_is_told_once(void **state)
 	}
 }
 
-/* Everybody on the CQ fails, also who has nothing to complete; what fitted is
- * there without a gap, and nothing comes after it. */
+/* Every QP of the CQ fails, also one that has nothing to complete.  The
+ * completions that fitted are there without a gap, and none comes after them.
+ */
 static void overrun_fails_all_on_the_queue(void **state)
 {
 	struct rnicpair_options opt = defaults;
@@ -419,7 +420,7 @@ static void overrun_fails_all_on_the_queue(void **state)
 		assert_int_equal(cqe.wr_id, i);
 		assert_int_equal(cqe.status, USIW_WC_SUCCESS);
 	}
-	/* There is room now, but a gap would be before it. */
+	/* There is space now, but a gap would be before it. */
 	assert_int_equal(rnicpair_post_qp(a, more[0],
 					  &(struct rnicpair_wr){
 						  .wr_id = 99,
@@ -473,7 +474,7 @@ static void overrun_leaves_other_queues_alone(void **state)
 		assert_int_equal(rnicpair_post(a, &wr), 0);
 		assert_int_equal(rnicpair_post_qp(a, more[0], &wr), 0);
 	}
-	/* Nobody polls the one, somebody the other. */
+	/* One is polled, the other is not. */
 	for (uint64_t i = 0; i < 20; i++) {
 		cqe = rnicpair_take(&other, scq);
 		assert_int_equal(cqe.wr_id, i);
@@ -597,7 +598,7 @@ static void *push_all(void *arg)
 	struct resized *r = arg;
 
 	for (uint64_t i = 0; i < RESIZED_CNT; i++) {
-		/* Leaves room also after a shrink to what waits. */
+		/* Leaves space also after a shrink to what waits. */
 		while (usiw_ring_used(rnic_cq_ring(r->cq)) >= 8)
 			sched_yield();
 		must(push_id(r->cq, i) == 0);
@@ -735,7 +736,7 @@ int main(void)
 		cmocka_unit_test(fires_as_armed_and_once),
 		cmocka_unit_test(destruction_takes_unread_events_back),
 		cmocka_unit_test(stamps_are_taken_where_asked_for),
-		cmocka_unit_test(an_ignored_overrun_loses_in_silence),
+		cmocka_unit_test(an_ignored_overrun_makes_no_event),
 		cmocka_unit_test(overrun_is_told_once),
 		cmocka_unit_test(overrun_by_sends_fails_the_queue_pair),
 		cmocka_unit_test(overrun_by_receives_fails_the_queue_pair),

@@ -683,7 +683,7 @@ static void answers_reads_in_order(void **state)
 static const struct {
 	uint16_t fault;
 	enum usiw_wc_status status;
-} verdicts[] = {
+} faults[] = {
 	{ SMPA_F_DDP_U_NO_BUFFER, USIW_WC_RNR_RETRY_EXC_ERR },
 	{ SMPA_F_DDP_U_TOO_LONG, USIW_WC_REM_INV_REQ_ERR },
 	{ SMPA_F_RDMAP_OPCODE, USIW_WC_REM_INV_REQ_ERR },
@@ -696,9 +696,9 @@ static const struct {
 };
 
 /* U-13 */
-static void the_oldest_work_is_told_the_peers_verdict(void **state)
+static void the_oldest_work_fails_with_the_peers_error(void **state)
 {
-	for (size_t i = 0; i < ARRAY_LEN(verdicts); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
 		struct rnicpair p;
 		struct rawpeer raw;
 		struct usiw_cqe cqe;
@@ -718,13 +718,13 @@ static void the_oldest_work_is_told_the_peers_verdict(void **state)
 		assert_int_equal(rnicpair_post_recv(&p.side[0], 4, NULL, 0), 0);
 		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_READ);
 		smpa_conn_terminate(raw.conn,
-				    (struct smpa_fault){ verdicts[i].fault });
+				    (struct smpa_fault){ faults[i].fault });
 		(void)rawpeer_try(&raw);
 		for (uint64_t id = 1; id <= 3; id++) {
 			cqe = rnicpair_take(&p.side[0], p.side[0].scq);
 			assert_int_equal(cqe.wr_id, id);
 			assert_int_equal(cqe.status,
-					 id == 1 ? verdicts[i].status
+					 id == 1 ? faults[i].status
 						 : USIW_WC_WR_FLUSH_ERR);
 		}
 		cqe = rnicpair_take(&p.side[0], p.side[0].rcq);
@@ -843,7 +843,7 @@ int main(void)
 		cmocka_unit_test(responses_must_fit_the_request),
 		cmocka_unit_test(an_empty_read_needs_no_region),
 		cmocka_unit_test(answers_reads_in_order),
-		cmocka_unit_test(the_oldest_work_is_told_the_peers_verdict),
+		cmocka_unit_test(the_oldest_work_fails_with_the_peers_error),
 		cmocka_unit_test(a_refused_request_is_told_itself),
 		cmocka_unit_test(both_meanings_of_a_terminate_are_told),
 		cmocka_unit_test(noise_ends_the_stream),

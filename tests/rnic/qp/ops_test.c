@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Every kind of work with every kind of mistake: who is told what.  Keys,
- * domains, rights, bounds, of the local and of the remote memory.
+ * Every kind of work with every kind of mistake: which side gets which error.
+ * Keys, domains, rights, bounds, of the local and of the remote memory.
  */
 #include "../../harness/test.h"
 
@@ -36,12 +36,12 @@ enum mistake {
 
 static const char *const mistake_names[] = {
 	"no mistake",
-	"lkey of nobody",
+	"unknown lkey",
 	"lkey that is no more",
 	"lkey of another domain",
 	"lkey that may not be written",
 	"beyond the local region",
-	"rkey of nobody",
+	"unknown rkey",
 	"rkey that is no more",
 	"rkey of another domain",
 	"rkey without the right",
@@ -164,25 +164,25 @@ static void spoil_remote(struct rnicpair_wr *wr, const struct regions *r,
 
 /*
  * The mistake, and a Read without one behind it: what is sent and needs no
- * answer is done when it is sent, so the peer's verdict on it comes to the
+ * answer is done when it is sent, so the peer's error for it comes to the
  * oldest that waits.
  */
 static void expect_at_requester(struct rnicpair_side *a, const struct op *op,
 				enum mistake m)
 {
 	bool is_local = m < LOCAL_CNT;
-	enum usiw_wc_status verdict = is_local ? USIW_WC_LOC_PROT_ERR
-				      : m == REMOTE_NOT_ALIGNED
-					      ? USIW_WC_REM_INV_REQ_ERR
-					      : USIW_WC_REM_ACCESS_ERR;
+	enum usiw_wc_status expected = is_local ? USIW_WC_LOC_PROT_ERR
+				       : m == REMOTE_NOT_ALIGNED
+					       ? USIW_WC_REM_INV_REQ_ERR
+					       : USIW_WC_REM_ACCESS_ERR;
 	bool is_told = is_local || op->is_sink; /* itself, not the next */
 	struct usiw_cqe cqe = rnicpair_take(a, a->scq);
 
 	assert_int_equal(cqe.wr_id, 1);
-	assert_int_equal(cqe.status, is_told ? verdict : USIW_WC_SUCCESS);
+	assert_int_equal(cqe.status, is_told ? expected : USIW_WC_SUCCESS);
 	cqe = rnicpair_take(a, a->scq);
 	assert_int_equal(cqe.wr_id, 2);
-	assert_int_equal(cqe.status, is_told ? USIW_WC_WR_FLUSH_ERR : verdict);
+	assert_int_equal(cqe.status, is_told ? USIW_WC_WR_FLUSH_ERR : expected);
 	assert_int_equal(rnicpair_async(a, NULL),
 			 is_local ? USIW_EVENT_QP_REQ_ERR
 				  : USIW_EVENT_QP_FATAL);

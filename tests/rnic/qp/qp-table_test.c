@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* qp-table.c: numbers, pins, and who must wait for whom. */
+/* qp-table.c: numbers, references, and removal that waits for them. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -40,7 +40,7 @@ static void numbers_are_24_bits_and_differ(void **state)
 	rnic_qp_put(NULL);
 }
 
-static void finds_nobody_by_a_strange_number(void **state)
+static void finds_no_qp_by_an_invalid_number(void **state)
 {
 	static const uint32_t nums[] = { 0,	   1,	      2,
 					 0xffffff, 0x1000000, 0xffffffff };
@@ -60,7 +60,7 @@ static void *remover(void *arg)
 	return NULL;
 }
 
-static void removal_waits_for_who_holds_it(void **state)
+static void removal_waits_for_the_last_reference(void **state)
 {
 	pthread_t thread;
 	uint32_t num;
@@ -70,7 +70,7 @@ static void removal_waits_for_who_holds_it(void **state)
 	num = shared->num;
 	assert_ptr_equal(rnic_qp_get(num), shared);
 	assert_int_equal(pthread_create(&thread, NULL, remover, NULL), 0);
-	/* Nobody finds it from a certain moment on, and yet it is there. */
+	/* From some moment on it cannot be found, although it still exists. */
 	for (;;) {
 		struct rnic_qp *again = rnic_qp_get(num);
 
@@ -160,8 +160,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_are_24_bits_and_differ),
-		cmocka_unit_test(finds_nobody_by_a_strange_number),
-		cmocka_unit_test(removal_waits_for_who_holds_it),
+		cmocka_unit_test(finds_no_qp_by_an_invalid_number),
+		cmocka_unit_test(removal_waits_for_the_last_reference),
 		cmocka_unit_test(pins_survive_creation_and_removal),
 		cmocka_unit_test(forgets_the_qps_of_a_closed_context),
 	};

@@ -129,7 +129,7 @@ static void lose_the_source(uint32_t before,
 	for (uint32_t i = 0; i < before; i++)
 		rawpeer_read(&raw, 7, 0, stag, base, 1);
 	rawpeer_read(&raw, 0x1234, 0x1000, stag, base, READ_LEN);
-	/* The first part of the answer, then nobody reads any more. */
+	/* The first part of the answer; then the peer stops reading. */
 	for (uint32_t i = 0; i < before; i++)
 		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_MESSAGE);
 	cnt = smpa_conn_counters(raw.conn);
@@ -178,7 +178,7 @@ static void blames_no_work_of_ours(void **state)
 
 /* A Read that is not answered, and behind it WRITEs of other memory, of which
  * TCP takes a part: the one whose memory goes is told so. */
-static void blames_the_work_whose_memory_went(void **state)
+static void fails_the_work_of_the_lost_memory(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnic_mr *mr;
@@ -314,7 +314,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tells_how_far_the_read_came),
 		cmocka_unit_test(blames_no_work_of_ours),
-		cmocka_unit_test(blames_the_work_whose_memory_went),
+		cmocka_unit_test(fails_the_work_of_the_lost_memory),
 		cmocka_unit_test(names_the_read_among_many),
 		cmocka_unit_test(ends_what_meets_a_new_registration),
 		cmocka_unit_test(ends_what_a_closed_window_opened),

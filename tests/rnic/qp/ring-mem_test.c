@@ -104,7 +104,7 @@ static void swaps_between_ours_and_lent(void **state)
 				free(to);
 			} else {
 				assert_int_equal(ring.depth, steps[i].depth);
-				free(lent); /* nobody looks there any more */
+				free(lent); /* it is not read any more */
 				lent = to;
 			}
 			/* three wait, always; the indices go round */
@@ -252,8 +252,8 @@ static void send_one(struct rnicpair *p, int from, uint64_t recv_id)
 	assert_int_equal(cqe.wr_id, recv_id + 1000);
 }
 
-/* Every ring goes round; resizes in between, to memory of either owner, after
- * which the old one is gone: sanitizers tell who looks there. */
+/* Every ring wraps around, with resizes in between to memory of either owner.
+ * The old memory is freed, so that sanitizers report an access. */
 static void work_goes_through_what_was_lent(void **state)
 {
 	static const uint32_t sizes[] = { 40, 40, 9, 0, 12 }; /* 0: ours */

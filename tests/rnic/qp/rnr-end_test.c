@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* rnr.c: a QP, its peer or its memory goes while Sends are held. */
+/* rnr.c: a QP, its peer or its memory goes while Sends wait for receives. */
 #include "test.h"
 
 #include <errno.h>
@@ -110,7 +110,7 @@ static void end_while_keeping(enum ending ending, bool has_srq)
 	rnicpair_close(&p);
 }
 
-static void every_end_drops_what_is_held(void **state)
+static void every_end_drops_the_kept_messages(void **state)
 {
 	for (int ending = 0; ending < END_CNT; ending++)
 		for (int has_srq = 0; has_srq < 2; has_srq++)
@@ -118,7 +118,7 @@ static void every_end_drops_what_is_held(void **state)
 }
 
 /* A peer that sends its last word and closes is heard, if in time. */
-static void fin_behind_a_held_message(bool is_in_time)
+static void fin_behind_a_kept_message(bool is_in_time)
 {
 	struct rnicpair p;
 	struct rnicpair_side *side = &p.side[0];
@@ -149,8 +149,8 @@ static void fin_behind_a_held_message(bool is_in_time)
 
 static void the_last_word_is_heard(void **state)
 {
-	fin_behind_a_held_message(true);
-	fin_behind_a_held_message(false);
+	fin_behind_a_kept_message(true);
+	fin_behind_a_kept_message(false);
 }
 
 /* Unlimited time ends with the peer. */
@@ -159,8 +159,6 @@ static void a_closed_peer_is_waited_for_with_limit(void **state)
 	struct rnicpair p;
 	struct rnicpair_side *side = &p.side[0];
 	struct rawpeer raw;
-	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
-	bool has_limit = false;
 
 	rnicpair_open_idle(&p, &defaults);
 	side->qp->rnr_ns = UINT64_MAX;
@@ -169,23 +167,14 @@ static void a_closed_peer_is_waited_for_with_limit(void **state)
 	wait_for(is_rnr, side);
 	assert_int_equal(limit_ns(side), 0);
 	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
-	while (!has_limit) {
-		must(until_ms() < end_ms);
-		rnic_cq_progress(side->rcq);
-		has_limit = limit_ns(side) != 0;
-	}
+	wait_until((rnic_cq_progress(side->rcq), limit_ns(side) != 0));
 	rawpeer_close_both(&raw, &p);
 }
 
-/* By the completion thread alone: nobody polls. */
+/* By the completion thread alone, without a poll. */
 static void wait_error_unpolled(struct rnicpair_side *side)
 {
-	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
-
-	while (rnic_qp_state(side->qp) != RNIC_QPS_ERROR) {
-		must(until_ms() < end_ms);
-		usleep(1000);
-	}
+	wait_until(rnic_qp_state(side->qp) == RNIC_QPS_ERROR);
 }
 
 /* What is not read cannot say that it is gone: epoll does. */
@@ -273,7 +262,7 @@ static void unmapped_child(void)
 }
 
 /* Memory that is not there any more under its region: no signal. */
-static void unmapped_memory_refuses_what_is_held(void **state)
+static void unmapped_memory_refuses_a_kept_send(void **state)
 {
 	pid_t child = fork();
 	int status;
@@ -284,8 +273,8 @@ static void unmapped_memory_refuses_what_is_held(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* A region that goes has no part in what is held. */
-static void a_region_goes_while_something_is_held(void **state)
+/* A region that goes does not affect the Sends that wait. */
+static void a_region_goes_while_a_send_waits(void **state)
 {
 	struct rnicpair p;
 	struct rnicpair_side *side = &p.side[0];
@@ -308,7 +297,7 @@ static void a_region_goes_while_something_is_held(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-/* A Send of which a part is held, and the FIN where the rest is due: there is
+/* A Send of which a part is kept, and the FIN where the rest is due: there is
  * nothing to deliver, so nothing to wait for. */
 static void half_a_message_is_not_waited_for(void **state)
 {
@@ -317,8 +306,6 @@ static void half_a_message_is_not_waited_for(void **state)
 		0, 26, 0x01, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 	};
 	struct rnicpair_options opt = defaults;
-	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
-	enum rnic_qp_state qp_state = RNIC_QPS_RTS;
 	struct rawpeer raw;
 	struct rnicpair p;
 
@@ -327,11 +314,8 @@ static void half_a_message_is_not_waited_for(void **state)
 	assert_int_equal(write(raw.fd, front, sizeof(front)), sizeof(front));
 	wait_for(is_rnr, &p.side[0]);
 	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
-	while (qp_state == RNIC_QPS_RTS) {
-		assert_true(until_ms() < end_ms);
-		qp_state = rnic_qp_state(p.side[0].qp);
-	}
-	assert_int_equal(qp_state, RNIC_QPS_ERROR);
+	wait_until(rnic_qp_state(p.side[0].qp) != RNIC_QPS_RTS);
+	assert_int_equal(rnic_qp_state(p.side[0].qp), RNIC_QPS_ERROR);
 	rawpeer_close_both(&raw, &p);
 }
 
@@ -339,15 +323,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		/* First: the guard's handlers are put up once. */
-		cmocka_unit_test(unmapped_memory_refuses_what_is_held),
-		cmocka_unit_test(every_end_drops_what_is_held),
+		cmocka_unit_test(unmapped_memory_refuses_a_kept_send),
+		cmocka_unit_test(every_end_drops_the_kept_messages),
 		cmocka_unit_test(the_last_word_is_heard),
 		cmocka_unit_test(half_a_message_is_not_waited_for),
 		cmocka_unit_test(a_closed_peer_is_waited_for_with_limit),
 		PAIR_TEST(a_reset_behind_full_memory_is_seen),
 		cmocka_unit_test(a_reset_behind_the_fin_is_seen),
 		cmocka_unit_test(an_overrun_ends_the_delivery),
-		cmocka_unit_test(a_region_goes_while_something_is_held),
+		cmocka_unit_test(a_region_goes_while_a_send_waits),
 	};
 
 	setenv("USIW_RNR_MS", "600000", 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the tests of rnr.c share: is something held, and short ways to post. */
+/* For the tests of rnr.c: does a Send wait, and short ways to post. */
 #ifndef RNR_FIXTURE_H
 #define RNR_FIXTURE_H
 
@@ -19,56 +19,30 @@ static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
 static inline bool is_rnr(struct rnicpair_side *side)
 {
-	bool ret;
-
-	rnic_engine_lead(side->qp->engine);
-	ret = side->qp->rnr != NULL;
-	rnic_engine_unlead(side->qp->engine);
-	return ret;
+	return with_lead(side->qp->engine, side->qp->rnr != NULL);
 }
 
 static inline bool is_full(struct rnicpair_side *side)
 {
-	bool ret;
-
-	rnic_engine_lead(side->qp->engine);
-	ret = rnic_rnr_is_full(side->qp);
-	rnic_engine_unlead(side->qp->engine);
-	return ret;
+	return with_lead(side->qp->engine, rnic_rnr_is_full(side->qp));
 }
 
 /* Has the peer's FIN been read? */
 static inline bool has_peer_fin(struct rnicpair_side *side)
 {
-	bool ret;
-
-	rnic_engine_lead(side->qp->engine);
-	ret = side->qp->stream->has_peer_fin;
-	rnic_engine_unlead(side->qp->engine);
-	return ret;
+	return with_lead(side->qp->engine, side->qp->stream->has_peer_fin);
 }
 
 /* When the RNR time ends; 0: not. */
 static inline uint64_t limit_ns(struct rnicpair_side *side)
 {
-	uint64_t ret;
-
-	rnic_engine_lead(side->qp->engine);
-	ret = side->qp->rnr_end_ns;
-	rnic_engine_unlead(side->qp->engine);
-	return ret;
+	return with_lead(side->qp->engine, side->qp->rnr_end_ns);
 }
 
 static inline void wait_for(bool (*is_so)(struct rnicpair_side *),
 			    struct rnicpair_side *side)
 {
-	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
-
-	while (!is_so(side)) {
-		must(until_ms() < end_ms);
-		rnic_cq_progress(side->rcq);
-		usleep(100);
-	}
+	wait_until((rnic_cq_progress(side->rcq), is_so(side)));
 }
 
 static inline void post_recv(struct rnicpair_side *side, uint64_t wr_id,

@@ -7,7 +7,7 @@
 #include "test.h"
 
 #include <errno.h>
-#include <stdatomic.h>
+#include <semaphore.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -172,7 +172,7 @@ static void no_receive(uint64_t rnr_ms, uint32_t len)
 	assert_int_equal(ev.term.msn, 1);
 	rnicpair_wait_state(side, RNIC_QPS_TERMINATE);
 	assert_int_equal(rnicpair_async(side, NULL), USIW_EVENT_QP_REQ_ERR);
-	/* What is held is gone; a receive that comes now is flushed. */
+	/* The Sends that waited are gone; a receive posted now is flushed. */
 	assert_false(is_rnr(side));
 	post_recv(side, 5, 0, 100);
 	assert_int_equal(rnicpair_take(side, side->rcq).status,
@@ -220,29 +220,26 @@ static void the_sender_sees_rnr(void **state)
 	}
 }
 
+static bool has_no_source(struct rnicpair_side *side)
+{
+	return with_lead(side->qp->engine,
+			 LIST_EMPTY(&side->qp->engine->sources));
+}
+
 /* The peer does not close after our TERMINATE: the drain limit stands, though
  * it was set while deadlines were being looked through. */
 static void a_peer_that_stays_is_left(void **state)
 {
-	uint64_t end_ms;
 	struct rnicpair p;
 	struct rnicpair_side *side = &p.side[0];
 	struct rawpeer raw;
-	bool is_gone = false;
 
 	rnicpair_open_idle(&p, &defaults);
 	side->qp->rnr_ns = 20 * NS_PER_MS;
 	rawpeer_join(&raw, &p, 0);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 8);
 	assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_TERMINATE);
-	end_ms = until_ms() + RNICPAIR_LIMIT_MS;
-	while (!is_gone) {
-		must(until_ms() < end_ms);
-		usleep(1000); /* the completion thread's work */
-		rnic_engine_lead(side->qp->engine);
-		is_gone = LIST_EMPTY(&side->qp->engine->sources);
-		rnic_engine_unlead(side->qp->engine);
-	}
+	wait_until(has_no_source(side)); /* the completion thread's work */
 	rawpeer_close_both(&raw, &p);
 }
 
@@ -284,7 +281,7 @@ static void two_messages_take_two_receives(void **state)
 }
 
 /*
- * More than can be held: the stream is not read, the sender is held up, and
+ * More than can be kept: the stream is not read, the sender has to wait, and
  * all arrives whole and in order once receives are there.
  */
 static void overfill(uint32_t cnt, uint32_t len, bool has_crc)
@@ -320,7 +317,7 @@ static void overfill(uint32_t cnt, uint32_t len, bool has_crc)
 	rnicpair_close(&p);
 }
 
-static void what_cannot_be_held_waits_in_tcp(void **state)
+static void what_does_not_fit_waits_in_tcp(void **state)
 {
 	for (int has_crc = 0; has_crc < 2; has_crc++) {
 		overfill(1, 1000000, has_crc);
@@ -456,22 +453,22 @@ static void what_stands_behind_goes_on(void **state)
 
 /* ---- shared receives ---------------------------------------------------- */
 
-/* Of those who send, nobody is behind: what they have sent is held. */
+static uint64_t fpdus_sent(struct rnic_qp *qp)
+{
+	return with_lead(qp->engine,
+			 smpa_conn_counters(qp->stream->conn)->tx_fpdu);
+}
+
+static uint64_t fpdus_received(struct rnic_qp *qp)
+{
+	return with_lead(qp->engine,
+			 smpa_conn_counters(qp->stream->conn)->rx_fpdu);
+}
+
+/* All that was sent has arrived, so it waits for receives. */
 static void wait_heard(struct rnic_qp *from, struct rnic_qp *to)
 {
-	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
-	uint64_t sent, heard;
-
-	do {
-		must(until_ms() < end_ms);
-		usleep(100);
-		rnic_engine_lead(from->engine);
-		sent = smpa_conn_counters(from->stream->conn)->tx_fpdu;
-		rnic_engine_unlead(from->engine);
-		rnic_engine_lead(to->engine);
-		heard = smpa_conn_counters(to->stream->conn)->rx_fpdu;
-		rnic_engine_unlead(to->engine);
-	} while (heard < sent);
+	wait_until(fpdus_received(to) >= fpdus_sent(from));
 }
 
 static void shared_receives_go_round(void **state)
@@ -570,10 +567,11 @@ static void one_bad_qp_does_not_stop_the_others(void **state)
 /* ---- any time ----------------------------------------------------------- */
 
 #define CHANCE_CNT 400u
+#define CHANCE_WR 4
 
 static const uint32_t chance_lens[] = { 0, 1, 700, 20000, 90000, 300000 };
 
-static _Atomic uint32_t chance_done; /* messages looked at */
+static sem_t chance_places; /* of the queue, for receives */
 
 static void *chance_poster(void *arg)
 {
@@ -584,14 +582,13 @@ static void *chance_poster(void *arg)
 		struct usiw_sge sge =
 			rnicpair_sge(side, (size_t)i % 8 * 300000, 300000);
 
-		while (i >= atomic_load(&chance_done) + 8)
-			usleep(100);
-
+		while (sem_wait(&chance_places) < 0)
+			must(errno == EINTR);
 		seed = seed * 1664525u + 1013904223u;
+		/* The random delay is what this tests. */
 		if (seed >> 24 & 1)
 			usleep(seed >> 16 & 0x1ff);
-		while (rnicpair_post_recv(side, i, &sge, 1) < 0)
-			usleep(100);
+		wait_until(rnicpair_post_recv(side, i, &sge, 1) == 0);
 	}
 	return NULL;
 }
@@ -608,13 +605,12 @@ static void by_chance(bool has_crc, bool has_srq, size_t recv_max)
 	struct usiw_cqe cqe;
 	pthread_t poster;
 
-	atomic_store(&chance_done, 0);
-
+	assert_int_equal(sem_init(&chance_places, 0, CHANCE_WR), 0);
 	print_message("CRC %d, SRQ %d, %u octets at a time\n", has_crc, has_srq,
 		      (unsigned)recv_max);
 	opt.has_crc = has_crc;
-	opt.max_wr = 4;
-	opt.srq_wr = has_srq ? 4 : 0;
+	opt.max_wr = CHANCE_WR;
+	opt.srq_wr = has_srq ? CHANCE_WR : 0;
 	rnicpair_open(&p, &opt);
 	if (recv_max)
 		tcpfake_install(&plan);
@@ -638,9 +634,11 @@ static void by_chance(bool has_crc, bool has_srq, size_t recv_max)
 		assert_int_equal(cqe.byte_len, chance_lens[done % 6]);
 		assert_true(rnicpair_is_filled(b->buf + done % 8 * 300000,
 					       cqe.byte_len, 7));
-		atomic_store(&chance_done, ++done);
+		done++;
+		sem_post(&chance_places);
 	}
 	pthread_join(poster, NULL);
+	sem_destroy(&chance_places);
 	assert_false(is_rnr(b));
 	assert_true(rnicpair_is_quiet(&p, b->rcq));
 	tcpfake_remove();
@@ -663,7 +661,7 @@ int main(void)
 		IDLE_PAIR_TEST(the_sender_sees_rnr),
 		cmocka_unit_test(a_peer_that_stays_is_left),
 		cmocka_unit_test(two_messages_take_two_receives),
-		cmocka_unit_test(what_cannot_be_held_waits_in_tcp),
+		cmocka_unit_test(what_does_not_fit_waits_in_tcp),
 		cmocka_unit_test(full_memory_ends_in_time),
 		cmocka_unit_test(place_takes_the_limit_away),
 		cmocka_unit_test(what_stands_behind_goes_on),

@@ -144,8 +144,7 @@ struct bad_receive {
 };
 
 static const struct bad_receive bad_receives[] = {
-	{ "key of nobody", 0x100, 1000, USIW_WC_LOC_PROT_ERR,
-	  SMPA_F_DDP_LOCAL },
+	{ "unknown key", 0x100, 1000, USIW_WC_LOC_PROT_ERR, SMPA_F_DDP_LOCAL },
 	{ "past the region", 0, 5u << 20, USIW_WC_LOC_PROT_ERR,
 	  SMPA_F_DDP_LOCAL },
 	{ "too short by one", 0, 99, USIW_WC_LOC_LEN_ERR,
@@ -236,9 +235,8 @@ static void a_message_half_arrived_is_flushed(void **state)
 			left -= len;
 		}
 		while (!is_open) {
-			rnic_engine_lead(p.side[0].ctx->engine);
-			is_open = p.side[0].qp->rq.current.is_open;
-			rnic_engine_unlead(p.side[0].ctx->engine);
+			is_open = with_lead(p.side[0].ctx->engine,
+					    p.side[0].qp->rq.current.is_open);
 			rnic_cq_progress(p.side[0].rcq);
 		}
 		if (mode & 2)

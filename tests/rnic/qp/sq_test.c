@@ -36,7 +36,8 @@ static const struct transfer transfers[] = {
 	{ "READ", USIW_WR_READ, false, true },
 };
 
-/* A WRITE tells nobody: the Send behind it says when it is placed. */
+/* A WRITE makes no event at its target: the Send behind it says when it is
+ * placed. */
 static void signal_peer(struct rnicpair *p, int from)
 {
 	struct rnicpair_side *a = &p->side[from], *b = &p->side[!from];
@@ -309,12 +310,7 @@ static void completes_in_posting_order(void **state)
 
 static uint32_t reads_outstanding(struct rnic_qp *qp)
 {
-	uint32_t cnt;
-
-	rnic_engine_lead(qp->engine);
-	cnt = qp->sq.orq.cnt;
-	rnic_engine_unlead(qp->engine);
-	return cnt;
+	return with_lead(qp->engine, qp->sq.orq.cnt);
 }
 
 /* RDMAP-51; the peer's IRD is as small, so one more would be refused. */
@@ -460,13 +456,12 @@ static const struct bad_wr bad_wrs[] = {
 	  USIW_WC_LOC_LEN_ERR },
 	{ "atomic into nothing", USIW_WR_CMP_SWP, 0, 0, 0, 0, 0, 8,
 	  USIW_WC_LOC_LEN_ERR },
-	{ "atomic, sink key of nobody", USIW_WR_CMP_SWP, 0, 1, 8, 0, 0x100, 8,
+	{ "atomic, unknown sink key", USIW_WR_CMP_SWP, 0, 1, 8, 0, 0x100, 8,
 	  USIW_WC_LOC_PROT_ERR },
 	{ "read without ORD", USIW_WR_READ, 0, 1, 8, 0, 0, 0,
 	  USIW_WC_LOC_QP_OP_ERR },
-	{ "key of nobody", USIW_WR_SEND, 0, 1, 8, 0, 1, 8,
-	  USIW_WC_LOC_PROT_ERR },
-	{ "sink key of nobody", USIW_WR_READ, 0, 1, 8, 0, 0x100, 8,
+	{ "unknown key", USIW_WR_SEND, 0, 1, 8, 0, 1, 8, USIW_WC_LOC_PROT_ERR },
+	{ "unknown sink key", USIW_WR_READ, 0, 1, 8, 0, 0x100, 8,
 	  USIW_WC_LOC_PROT_ERR },
 	{ "past the region", USIW_WR_WRITE, 0, 1, 5u << 20, 0, 0, 8,
 	  USIW_WC_LOC_PROT_ERR },

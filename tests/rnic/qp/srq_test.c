@@ -155,8 +155,9 @@ static void queue_outlives_one_of_its_pairs(void **state)
 	rnicpair_close(&p);
 }
 
-/* A receive is judged by the domain of the queue that it was posted on, what
- * the peer names by that of the QP: an STag of the former is nothing to it. */
+/* A receive is checked against the domain of the queue that it was posted on,
+ * what the peer names by that of the QP: an STag of the former is nothing to
+ * it. */
 static void keys_are_those_of_the_queues_domain(void **state)
 {
 	struct rnic_srq_options srq_opt = { .max_wr = 4, .max_sge = 1 };

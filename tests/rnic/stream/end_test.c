@@ -62,8 +62,8 @@ static struct rnicpair_options stage_options(void)
 }
 
 /*
- * Ten receives; then reads that nobody answers, of which ORD are out, and
- * behind them writes, some signaled, of which TCP takes a part only.
+ * Ten receives; then reads without answers, of which ORD are out, and behind
+ * them writes, some signaled, of which TCP takes a part only.
  */
 static void stage_open(struct stage *st)
 {
@@ -76,9 +76,7 @@ static void stage_open(struct stage *st)
 	rnicpair_open_idle(&st->p, &opt);
 	rawpeer_join(&st->raw, &st->p, 0);
 	st->s = &st->p.side[0];
-	rnic_engine_lead(st->s->ctx->engine);
-	st->fd = st->s->qp->stream->source.fd;
-	rnic_engine_unlead(st->s->ctx->engine);
+	st->fd = with_lead(st->s->ctx->engine, st->s->qp->stream->source.fd);
 	for (uint64_t i = 0; i < WR_CNT; i++) {
 		struct usiw_sge sge = rnicpair_sge(st->s, 0, 200000);
 		struct rnicpair_wr wr = {
@@ -113,22 +111,7 @@ static void stage_check_flushed(struct stage *st)
 
 static uint32_t streams_left(struct rnicpair_side *s)
 {
-	uint32_t cnt;
-
-	rnic_engine_lead(s->ctx->engine);
-	cnt = s->ctx->engine->source_cnt;
-	rnic_engine_unlead(s->ctx->engine);
-	return cnt;
-}
-
-static void wait_streams_gone(struct rnicpair_side *s)
-{
-	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
-
-	while (streams_left(s)) {
-		assert_true(until_ms() < end_ms);
-		sched_yield();
-	}
+	return with_lead(s->ctx->engine, s->ctx->engine->source_cnt);
 }
 
 /* ---- endings ------------------------------------------------------------ */
@@ -184,7 +167,7 @@ static void end_by_disconnect(struct stage *st)
 	rawpeer_reset(&st->raw);
 }
 
-/* Nobody answers: the drain limit ends it. */
+/* The peer does not answer: the drain limit ends it. */
 static void end_by_limit(struct stage *st)
 {
 	rnic_qp_disconnect(st->s->qp, REF);
@@ -237,7 +220,7 @@ static void each_ending_completes_everything_once(void **state)
 			assert_true(atomic_load(&told_status) < 0);
 		if (st.raw.stream)
 			rawpeer_reset(&st.raw);
-		wait_streams_gone(st.s);
+		wait_until(!streams_left(st.s));
 		/* The socket went with it. */
 		assert_int_equal(fcntl(st.fd, F_GETFD), -1);
 		assert_int_equal(rnic_qp_modify(st.s->qp, RNIC_QPS_IDLE), 0);
@@ -256,7 +239,7 @@ static void a_silent_peer_costs_no_more_than_the_limit(void **state)
 	stage_open(&st);
 	start_ms = until_ms();
 	assert_int_equal(rnic_qp_modify(st.s->qp, RNIC_QPS_ERROR), 0);
-	wait_streams_gone(st.s);
+	wait_until(!streams_left(st.s));
 	spent_ms = until_ms() - start_ms;
 	assert_in_range(spent_ms, util_settings()->drain_ms / 2,
 			util_settings()->drain_ms + 5000);
@@ -292,7 +275,7 @@ static void what_was_complete_arrives(void **state)
 			assert_int_equal(
 				rnicpair_take(&p.side[0], p.side[0].scq).status,
 				USIW_WC_SUCCESS);
-		/* Input that nobody reads any more. */
+		/* Input that is not read any more. */
 		rawpeer_write(&raw, p.side[0].stag,
 			      rnicpair_addr(&p.side[0], 0), "x", 1);
 		assert_int_equal(rnic_qp_destroy(p.side[0].qp, &events), 0);
@@ -348,7 +331,7 @@ static void half_end(struct rnicpair *p, struct rawpeer *raw, int status)
 	rnicpair_wait_state(&p->side[0], RNIC_QPS_ERROR);
 	assert_int_equal(atomic_load(&told_cnt), 1);
 	assert_int_equal(atomic_load(&told_status), status);
-	wait_streams_gone(&p->side[0]);
+	wait_until(!streams_left(&p->side[0]));
 	rawpeer_close(raw);
 	rnicpair_close(p);
 }
@@ -368,16 +351,8 @@ static void half_post(struct rnicpair *p, uint64_t i, uint8_t opcode)
 /* The engine has seen the FIN. */
 static void half_wait_closed(struct rnicpair_side *s)
 {
-	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
-	bool is_seen = false;
-
-	while (!is_seen) {
-		rnic_engine_lead(s->ctx->engine);
-		is_seen = !s->qp->stream || s->qp->stream->has_peer_fin;
-		rnic_engine_unlead(s->ctx->engine);
-		assert_true(until_ms() < end_ms);
-		sched_yield();
-	}
+	wait_until(with_lead(s->ctx->engine,
+			     !s->qp->stream || s->qp->stream->has_peer_fin));
 }
 
 static void what_was_asked_is_answered_behind_a_fin(void **state)
@@ -426,8 +401,8 @@ static void what_was_posted_goes_out_behind_a_fin(void **state)
 	}
 }
 
-/* Who closes and reads nothing, or a little now and then, is not waited for
- * beyond the limit. */
+/* A peer that closes and reads nothing, or a little now and then, is not waited
+ * for beyond the limit. */
 static void a_half_that_does_not_read_is_bounded(void **state)
 {
 	for (int drips = 0; drips < 2; drips++) {
@@ -442,7 +417,7 @@ static void a_half_that_does_not_read_is_bounded(void **state)
 		assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
 		while (rnic_qp_state(p.side[0].qp) != RNIC_QPS_ERROR) {
 			assert_true(until_ms() - start_ms < RNICPAIR_LIMIT_MS);
-			poll(NULL, 0, 10);
+			poll(NULL, 0, 10); /* the rate of the drips */
 			if (drips)
 				(void)!read(raw.fd, octets, sizeof(octets));
 		}
@@ -453,7 +428,7 @@ static void a_half_that_does_not_read_is_bounded(void **state)
 }
 
 /* A pair whose Initiator offers no RTR; work of the accepting side waits. */
-static void held_open(struct rnicpair *p)
+static void waiting_open(struct rnicpair *p)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair_wr wr = { .wr_id = 7,
@@ -505,13 +480,13 @@ static void flushed_memory_is_not_sent(void **state)
 }
 
 /* MPA-134: what may not be sent is not waited for. */
-static void held_octets_do_not_delay_the_fin(void **state)
+static void waiting_octets_do_not_delay_the_fin(void **state)
 {
 	struct rnic_stream *stream;
 	struct rnicpair_side *s;
 	struct rnicpair p;
 
-	held_open(&p);
+	waiting_open(&p);
 	s = &p.side[1];
 	assert_int_equal(rnic_qp_modify(s->qp, RNIC_QPS_ERROR), 0);
 	rnic_engine_lead(s->ctx->engine);
@@ -523,18 +498,17 @@ static void held_octets_do_not_delay_the_fin(void **state)
 }
 
 /* ... but only from its own beginning, however much is posted behind it. */
-static void held_work_is_not_delayed_by_more(void **state)
+static void waiting_work_is_not_delayed_by_more(void **state)
 {
 	struct rnicpair_wr wr = { .opcode = USIW_WR_SEND };
 	struct rnicpair_side *s;
 	struct rnicpair p;
 	uint64_t first_ns;
 
-	held_open(&p);
+	waiting_open(&p);
 	s = &p.side[1];
-	rnic_engine_lead(s->ctx->engine);
-	first_ns = s->qp->stream ? s->qp->stream->deadline_ns : 0;
-	rnic_engine_unlead(s->ctx->engine);
+	first_ns = with_lead(s->ctx->engine,
+			     s->qp->stream ? s->qp->stream->deadline_ns : 0);
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(rnicpair_post(s, &wr), 0);
 		rnic_engine_lead(s->ctx->engine);
@@ -578,9 +552,9 @@ static void the_limit_is_for_peers_that_stall(void **state)
 	while (now_ns == first_ns) {
 		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_MESSAGE);
 		assert_true(++msg_cnt < HALF_CNT);
-		rnic_engine_lead(s->ctx->engine);
-		now_ns = s->qp->stream ? s->qp->stream->deadline_ns : 0;
-		rnic_engine_unlead(s->ctx->engine);
+		now_ns = with_lead(s->ctx->engine,
+				   s->qp->stream ? s->qp->stream->deadline_ns
+						 : 0);
 	}
 	assert_true(now_ns > first_ns);
 	for (; msg_cnt < HALF_CNT; msg_cnt++)
@@ -603,9 +577,7 @@ static void an_overrun_while_letting_go_is_told_once(void **state)
 	opt.sockbuf = 0;
 	atomic_store(&told_cnt, 0);
 	rawpeer_open(&raw, &p, &opt);
-	rnic_engine_lead(s->ctx->engine);
-	plan.fd = s->qp->stream->source.fd;
-	rnic_engine_unlead(s->ctx->engine);
+	plan.fd = with_lead(s->ctx->engine, s->qp->stream->source.fd);
 	tcpfake_install(&plan);
 	for (uint64_t i = 0; i < 4; i++) {
 		struct rnicpair_wr wr = { .wr_id = i,
@@ -639,13 +611,13 @@ static void an_overrun_while_letting_go_is_told_once(void **state)
 }
 
 /* MPA-134: it goes out at once when the first FPDU has come (T-55). */
-static void held_work_goes_out_with_the_first_fpdu(void **state)
+static void waiting_work_goes_out_with_the_first_fpdu(void **state)
 {
 	struct rnicpair_wr wr = { .opcode = USIW_WR_WRITE };
 	struct rnicpair p;
 	struct usiw_cqe cqe;
 
-	held_open(&p);
+	waiting_open(&p);
 	assert_true(rnicpair_is_quiet(&p, p.side[0].rcq));
 	wr.rkey = p.side[1].stag;
 	wr.remote_addr = rnicpair_addr(&p.side[1], 0);
@@ -658,12 +630,12 @@ static void held_work_goes_out_with_the_first_fpdu(void **state)
 }
 
 /* ... and ends with a status of its own when none comes. */
-static void held_work_fails_by_name_in_the_end(void **state)
+static void waiting_work_fails_with_a_status_of_its_own(void **state)
 {
 	struct rnicpair p;
 	struct usiw_cqe cqe;
 
-	held_open(&p);
+	waiting_open(&p);
 	cqe = rnicpair_take(&p.side[1], p.side[1].scq);
 	assert_int_equal(cqe.wr_id, 7);
 	assert_int_equal(cqe.status, USIW_WC_RESP_TIMEOUT_ERR);
@@ -711,12 +683,12 @@ int main(void)
 		cmocka_unit_test(what_was_posted_goes_out_behind_a_fin),
 		cmocka_unit_test(a_half_that_does_not_read_is_bounded),
 		cmocka_unit_test(flushed_memory_is_not_sent),
-		cmocka_unit_test(held_octets_do_not_delay_the_fin),
-		cmocka_unit_test(held_work_is_not_delayed_by_more),
+		cmocka_unit_test(waiting_octets_do_not_delay_the_fin),
+		cmocka_unit_test(waiting_work_is_not_delayed_by_more),
 		cmocka_unit_test(the_limit_is_for_peers_that_stall),
 		cmocka_unit_test(an_overrun_while_letting_go_is_told_once),
-		cmocka_unit_test(held_work_goes_out_with_the_first_fpdu),
-		cmocka_unit_test(held_work_fails_by_name_in_the_end),
+		cmocka_unit_test(waiting_work_goes_out_with_the_first_fpdu),
+		cmocka_unit_test(waiting_work_fails_with_a_status_of_its_own),
 		cmocka_unit_test(a_terminate_before_a_reset_is_heard),
 	};
 

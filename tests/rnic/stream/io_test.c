@@ -214,12 +214,7 @@ static void check_each_once(struct rnicpair *p)
 
 static int stream_fd(struct rnicpair_side *s)
 {
-	int fd;
-
-	rnic_engine_lead(s->ctx->engine);
-	fd = s->qp->stream->source.fd;
-	rnic_engine_unlead(s->ctx->engine);
-	return fd;
+	return with_lead(s->ctx->engine, s->qp->stream->source.fd);
 }
 
 static void fail_at(struct tcpfake_plan *plan, int side, bool has_crc)
@@ -274,12 +269,8 @@ static void failing_anywhere_completes_each_once(void **state)
 
 static struct smpa_counters counters(struct rnicpair_side *s)
 {
-	struct smpa_counters cnt;
-
-	rnic_engine_lead(s->ctx->engine);
-	cnt = *smpa_conn_counters(s->qp->stream->conn);
-	rnic_engine_unlead(s->ctx->engine);
-	return cnt;
+	return with_lead(s->ctx->engine,
+			 *smpa_conn_counters(s->qp->stream->conn));
 }
 
 /* Without CRC, large messages are read to where they belong. */

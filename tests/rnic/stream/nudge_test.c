@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* nudge.c: who gets an event without a completion, and who does not. */
+/* nudge.c: which readers get an event without a completion. */
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
@@ -194,22 +194,15 @@ static void write_credit(struct stage *st, uint32_t len)
 /* It is placed, and the CQ has been looked at so often, or for good. */
 static void wait_looks(struct stage *st, uint32_t len, uint32_t looks)
 {
-	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
-	const struct rnic_stream *stream;
-	bool is_over = false;
+	const struct rnic_stream *stream = st->s->qp->stream;
 
-	while (!is_over) {
-		rnic_engine_lead(st->s->ctx->engine);
-		stream = st->s->qp->stream;
-		is_over = st->s->buf[len - 1] == 0x5a &&
-			  (!stream->nudge_ns || stream->nudge_cnt > looks);
-		rnic_engine_unlead(st->s->ctx->engine);
-		assert_true(until_ms() < end_ms);
-		sched_yield();
-	}
+	wait_until(with_lead(
+		st->s->ctx->engine,
+		st->s->buf[len - 1] == 0x5a &&
+			(!stream->nudge_ns || stream->nudge_cnt > looks)));
 }
 
-static void only_who_would_hang_is_woken(void **state)
+static void only_a_reader_that_would_hang_is_woken(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct usiw_comp_event ev;
@@ -233,7 +226,7 @@ static void only_who_would_hang_is_woken(void **state)
 
 /* The credit may come before the program arms its CQ: it has looked for it
  * already, and was kept from running. */
-static void who_arms_late_is_woken_as_well(void **state)
+static void a_cq_that_is_armed_late_is_woken_as_well(void **state)
 {
 	struct usiw_comp_event ev;
 	struct stage st;
@@ -250,7 +243,7 @@ static void who_arms_late_is_woken_as_well(void **state)
 		assert_int_equal(rnic_chan_read(st.s->chan, &ev, sizeof(ev)),
 				 sizeof(ev));
 	}
-	/* Who wants solicited ones only is not; nor is looked for ever. */
+	/* A CQ armed for solicited ones only gets none, and the looks end. */
 	rnic_cq_arm(st.s->scq, true);
 	st.s->buf[CREDIT_LEN - 1] = 0;
 	write_credit(&st, CREDIT_LEN);
@@ -262,8 +255,8 @@ static void who_arms_late_is_woken_as_well(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_who_would_hang_is_woken),
-		cmocka_unit_test(who_arms_late_is_woken_as_well),
+		cmocka_unit_test(only_a_reader_that_would_hang_is_woken),
+		cmocka_unit_test(a_cq_that_is_armed_late_is_woken_as_well),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

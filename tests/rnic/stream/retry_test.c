@@ -138,7 +138,7 @@ static const struct {
 	{ "its window is closed", CLOSED_WINDOW, LIMIT_MS, true, 4 },
 	{ "it acknowledges now and then", SLOW, LIMIT_MS, true, 4 },
 	{ "timeout 0 is for ever", SILENT, 0, true, 0 },
-	{ "nobody wants anything of it", SILENT, LIMIT_MS, false, 0 },
+	{ "no work for it", SILENT, LIMIT_MS, false, 0 },
 };
 
 static void others_are_waited_for(void **state)

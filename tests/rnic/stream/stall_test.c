@@ -101,7 +101,7 @@ static void trickling_does_not_help(void **state)
 	while (rnic_qp_state(s->qp) == RNIC_QPS_RTS) {
 		assert_true(until_ms() < end_ms);
 		(void)!write(raw.fd, "x", 1);
-		poll(NULL, 0, 10);
+		poll(NULL, 0, 10); /* the rate of the octets */
 	}
 	assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_TERMINATE);
 	rawpeer_close_both(&raw, &p);
@@ -166,7 +166,7 @@ static void a_stream_that_moves_is_no_stall(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-/* A Send that finds neither receive nor hold is left in TCP by ourselves. */
+/* A Send without a receive and without space to keep it is left in TCP. */
 static void what_we_do_not_read_is_no_stall(void **state)
 {
 	static const uint8_t octets[60000];

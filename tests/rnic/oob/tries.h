@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* How often a QP has dialled its peer. */
+#ifndef TEST_OOB_TRIES_H
+#define TEST_OOB_TRIES_H
+
+#include "loop/loop.h"
+#include "oob/wait.h"
+#include "qp/object.h"
+#include "rnicpair.h"
+
+/* UINT32_MAX: it does not dial, or does not wait any more. */
+static inline uint32_t oob_tries(uint32_t num)
+{
+	const struct oob *oob;
+	uint32_t cnt;
+
+	util_lock(&rnic_loop.lock);
+	oob = oob_find(num);
+	cnt = oob && oob->is_dialler ? oob->try_cnt : UINT32_MAX;
+	util_unlock(&rnic_loop.lock);
+	return cnt;
+}
+
+/* Until it has dialled for the first time, if it is the one that dials. */
+static inline void wait_dialled(struct rnic_qp *qp)
+{
+	wait_until(oob_tries(rnic_qp_num(qp)) > 0);
+}
+
+#endif
