@@ -8,15 +8,17 @@
 #include "qp/object.h"
 #include "rnicpair.h"
 
-/* UINT32_MAX: it does not dial, or does not wait any more. */
+/* With the try under way.  UINT32_MAX: it does not dial, or does not wait any
+ * more. */
 static inline uint32_t oob_tries(uint32_t num)
 {
 	const struct oob *oob;
-	uint32_t cnt;
+	uint32_t cnt = UINT32_MAX;
 
 	util_lock(&rnic_loop.lock);
 	oob = oob_find(num);
-	cnt = oob && oob->is_dialler ? oob->try_cnt : UINT32_MAX;
+	if (oob && oob->is_dialler)
+		cnt = oob->try_cnt + (oob->link != NULL);
 	util_unlock(&rnic_loop.lock);
 	return cnt;
 }
