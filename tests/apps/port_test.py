@@ -34,6 +34,10 @@ class Net:
             ip("link", "set", "veth" + number, "addrgenmode", "none")
             ip("addr", "add", f"192.0.2.{number}/24", "dev", "veth" + number)
             ip("link", "set", "veth" + number, "up")
+        # The carrier comes a moment later, and is an event to who looks.
+        wait_until(lambda: subprocess.run(
+            ["ip", "-br", "link"], stdout=subprocess.PIPE, check=True,
+            text=True).stdout.count(" UP ") == 2, 10, "both ends up")
         return self
 
     def __exit__(self, *_):

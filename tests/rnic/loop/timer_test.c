@@ -19,7 +19,7 @@ static void expire(enum rnic_timer_list list, struct rnic_timer *t,
 	int i = (int)(t - timer);
 
 	assert_false(rnic_timer_runs(t));
-	assert_true(t->deadline_ns <= now_ns);
+	assert_true(t->deadline_ns <= now_ns || list == RNIC_TIMER_CM_UNREAD);
 	list_of[i] = list;
 	order[expired_cnt++] = i;
 	if (on_expire)
@@ -119,6 +119,17 @@ static void expiry_may_start_and_stop(void **state)
 	assert_int_equal(rnic_timer_cnt(LIST), 0);
 }
 
+/* What waits for the application may be there at any wake-up. */
+static void a_disconnect_is_looked_at_in_each_round(void **state)
+{
+	rnic_timer_start(&timer[0], RNIC_TIMER_CM_UNREAD, 1000 * NS_PER_MS);
+	rnic_timer_start(&timer[1], LIST, 1000 * NS_PER_MS);
+	rnic_timers_fire(0);
+	assert_int_equal(expired_cnt, 1);
+	assert_int_equal(list_of[0], RNIC_TIMER_CM_UNREAD);
+	assert_true(rnic_timer_runs(&timer[1]));
+}
+
 /* The thread is told of an earlier deadline than it knows, and of no other. */
 static void only_an_earlier_deadline_wakes(void **state)
 {
@@ -143,6 +154,7 @@ int main(void)
 		T(a_stopped_one_does_not_expire),
 		T(one_that_runs_starts_anew),
 		T(expiry_may_start_and_stop),
+		T(a_disconnect_is_looked_at_in_each_round),
 		T(only_an_earlier_deadline_wakes),
 	};
 
