@@ -438,19 +438,13 @@ EXPORT int connect(int fd, const struct sockaddr *addr, socklen_t len)
 EXPORT int shutdown(int fd, int how)
 {
 	struct sdp_sock *sock = sdp_sock_get(fd);
-	int ret;
 
 	if (!sock)
 		return sdp_real()->shutdown(fd, how);
 	if (sdp_sock_is_asking(sock))
 		sdp_ask_cancel(sock);
-	if (!sdp_stream_is_begun(sock, fd)) {
-		ret = sdp_real()->shutdown(fd, how);
-		if (ret == 0)
-			sdp_connect_shut(sock, fd);
-		sdp_sock_put(sock);
-		return ret;
-	}
+	if (!sdp_stream_is_begun(sock, fd))
+		return (int)call_end(sock, sdp_connect_shutdown(sock, fd, how));
 	return (int)call_end(sock, sdp_stream_shutdown(sock, fd, how));
 }
 

@@ -327,14 +327,20 @@ static int connect_fresh(struct sdp_sock *sock, int fd,
 	return connect_tcp(fd, &dst, sdp_connect_fallback_of(ret));
 }
 
-void sdp_connect_shut(struct sdp_sock *sock, int fd)
+int sdp_connect_shutdown(struct sdp_sock *sock, int fd, int how)
 {
+	int ret;
+
+	/* Within the lock: the thread in connect() would otherwise take the
+	 * error for a refusal by the SDP port, and go to TCP's. */
 	util_lock(&sock->lock);
-	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING) {
+	ret = syscall(SYS_shutdown, fd, how) < 0 ? -errno : 0;
+	if (ret == 0 && sdp_sock_state(sock) == SDP_SOCK_CONNECTING) {
 		sdp_mark_remove(fd);
 		sdp_sock_become(sock, SDP_SOCK_TCP);
 	}
 	util_unlock(&sock->lock);
+	return ret;
 }
 
 int sdp_connect_plain(struct sdp_sock *sock, int fd, int why)

@@ -40,8 +40,9 @@ bool sdp_connect_is_undone(const struct sdp_sock *sock,
 /* CONNECTING: what has come of it?  With the socket's lock. */
 void sdp_connect_look(struct sdp_sock *sock, int fd);
 
-/* shutdown() has ended the attempt: the kernel says what is left. */
-void sdp_connect_shut(struct sdp_sock *sock, int fd);
+/* shutdown() of a socket that is the kernel's.  It ends an attempt of
+ * connect(), if there is one.  Return: 0; -errno. */
+int sdp_connect_shutdown(struct sdp_sock *sock, int fd, int how);
 
 /* SO_ERROR is asked for: a connection to the SDP port that was refused is not
  * the program's error. */

@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,10 +18,12 @@
 #include "sock/mark.h"
 #include "sock/option.h"
 #include "sock/policy.h"
+#include "sock/tcp-state.h"
 #include "stat/sdp-stat.h"
 #include "verbs/sdp-link.h"
 
 #include "ports-fixture.h"
+#include "until.h"
 
 /* ---- what the rest of the layer says ------------------------------------ */
 
@@ -497,17 +501,44 @@ static void avoids_a_port_whose_start_failed(void **state)
 	assert_int_equal(avoid_cnt, 1);
 }
 
+static void *dial_main(void *arg)
+{
+	*(int *)arg = dial(TCP_PORT);
+	return NULL;
+}
+
+/* The error of connect() is no refusal by the SDP port.  Often, because the
+ * two threads have to meet. */
 static void shutdown_ends_an_attempt(void **state)
 {
+	int first = test_tcp_socket();
+
+	/* A queue of one connection, which is full. */
+	assert_int_equal(listen(listeners[SDP_PORT], 0), 0);
+	assert_int_equal(
+		connect(first, &addrs[SDP_PORT].sa, sizeof(struct sockaddr_in)),
+		0);
+	for (int i = 0; i < 200; i++) {
+		pthread_t thread;
+		int ret = 0;
+
+		assert_int_equal(pthread_create(&thread, NULL, dial_main, &ret),
+				 0);
+		wait_until(sdp_tcp_state(fd) == TCP_SYN_SENT);
+		assert_int_equal(sdp_connect_shutdown(&sock, fd, SHUT_RDWR), 0);
+		pthread_join(thread, NULL);
+		assert_int_equal(ret, -ECONNRESET);
+		assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
+		assert_int_equal(port_of(fd), PORT_CNT);
+		assert_false(has_mark);
+		assert_int_equal(avoid_cnt, 0);
+	}
+	close(first);
+	/* What stands is shut down otherwise, and what is not connected not. */
 	has_mark = true;
-	sdp_sock_become(&sock, SDP_SOCK_CONNECTING);
-	sdp_connect_shut(&sock, fd);
-	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
-	assert_false(has_mark);
-	/* What stands is shut down otherwise. */
-	has_mark = true;
+	assert_int_equal(sdp_connect_shutdown(&sock, fd, SHUT_WR), -ENOTCONN);
 	sdp_sock_become(&sock, SDP_SOCK_PENDING);
-	sdp_connect_shut(&sock, fd);
+	assert_int_equal(sdp_connect_shutdown(&sock, fd, SHUT_WR), -ENOTCONN);
 	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_PENDING);
 	assert_true(has_mark);
 }
