@@ -13,6 +13,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 /* The version script exports it. */
 #define EXPORT __attribute__((visibility("default")))
@@ -25,7 +27,6 @@ typedef void cq_sleep_end_fn(struct ibv_cq *cq);
 
 /* The functions of one provider.  NULL: it has no such function. */
 struct provider {
-	void *op; /* a function of the provider, which tells it from others */
 	attach_fd_fn *attach_fd;
 	qp_error_fn *qp_error;
 	cq_sleep_begin_fn *cq_sleep_begin;
@@ -61,35 +62,52 @@ static void *symbol_of(void *module, const char *name, const void *own)
 	return symbol == own ? NULL : symbol;
 }
 
-/* Calls are in the data path, so each thread looks a provider up once. */
-static const struct provider *provider_of(const struct ibv_context *ctx)
+static void look_up(void *op, struct provider *ret_provider)
 {
-	static _Thread_local struct provider found;
-	void *op = (void *)(uintptr_t)ctx->ops.post_send;
-	void *module;
+	void *module = module_of(op);
 
-	if (op && found.op == op)
-		return &found;
-	module = module_of(op);
-	found.attach_fd = (attach_fd_fn *)symbol_of(
+	ret_provider->attach_fd = (attach_fd_fn *)symbol_of(
 		module, "usiwdv_qp_attach_fd",
 		(void *)(uintptr_t)usiwdv_qp_attach_fd);
-	found.qp_error = (qp_error_fn *)symbol_of(
+	ret_provider->qp_error = (qp_error_fn *)symbol_of(
 		module, "usiwdv_qp_error", (void *)(uintptr_t)usiwdv_qp_error);
-	found.cq_sleep_begin = (cq_sleep_begin_fn *)symbol_of(
+	ret_provider->cq_sleep_begin = (cq_sleep_begin_fn *)symbol_of(
 		module, "usiwdv_cq_sleep_begin",
 		(void *)(uintptr_t)usiwdv_cq_sleep_begin);
-	found.cq_sleep_end = (cq_sleep_end_fn *)symbol_of(
+	ret_provider->cq_sleep_end = (cq_sleep_end_fn *)symbol_of(
 		module, "usiwdv_cq_sleep_end",
 		(void *)(uintptr_t)usiwdv_cq_sleep_end);
-	found.op = op;
-	return &found;
+}
+
+/* Calls are in the data path, so the first provider is looked up once.  A
+ * process has one, but for tests. */
+static struct provider provider_of(const struct ibv_context *ctx)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct provider first;
+	static _Atomic(void *) first_op;
+	void *op = (void *)(uintptr_t)ctx->ops.post_send;
+	struct provider found;
+
+	/* acquire: pairs with the release below */
+	if (op && atomic_load_explicit(&first_op, memory_order_acquire) == op)
+		return first;
+	look_up(op, &found);
+	if (!found.attach_fd)
+		return found;
+	pthread_mutex_lock(&lock);
+	if (!atomic_load_explicit(&first_op, memory_order_relaxed)) {
+		first = found;
+		atomic_store_explicit(&first_op, op, memory_order_release);
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
 }
 
 EXPORT int usiwdv_qp_attach_fd(struct ibv_qp *qp, int fd,
 			       const struct usiwdv_attach_attr *attr)
 {
-	attach_fd_fn *fn = qp ? provider_of(qp->context)->attach_fd : NULL;
+	attach_fd_fn *fn = qp ? provider_of(qp->context).attach_fd : NULL;
 
 	if (!fn) {
 		errno = qp ? EOPNOTSUPP : EINVAL;
@@ -100,14 +118,14 @@ EXPORT int usiwdv_qp_attach_fd(struct ibv_qp *qp, int fd,
 
 EXPORT int usiwdv_qp_error(struct ibv_qp *qp)
 {
-	qp_error_fn *fn = provider_of(qp->context)->qp_error;
+	qp_error_fn *fn = provider_of(qp->context).qp_error;
 
 	return fn ? fn(qp) : 0;
 }
 
 EXPORT int usiwdv_cq_sleep_begin(struct ibv_cq *cq)
 {
-	cq_sleep_begin_fn *fn = provider_of(cq->context)->cq_sleep_begin;
+	cq_sleep_begin_fn *fn = provider_of(cq->context).cq_sleep_begin;
 
 	if (!fn) {
 		errno = EOPNOTSUPP;
@@ -118,7 +136,7 @@ EXPORT int usiwdv_cq_sleep_begin(struct ibv_cq *cq)
 
 EXPORT void usiwdv_cq_sleep_end(struct ibv_cq *cq)
 {
-	cq_sleep_end_fn *fn = provider_of(cq->context)->cq_sleep_end;
+	cq_sleep_end_fn *fn = provider_of(cq->context).cq_sleep_end;
 
 	if (fn)
 		fn(cq);
