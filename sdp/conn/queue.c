@@ -39,8 +39,7 @@ bool sdp_queue_send_is_idle(const struct sdp_conn *conn,
 {
 	return !e->has_work ||
 	       sdp_seq_is_reached(conn->done_id, e->last_work + 1) ||
-	       conn->work_kinds[e->last_work % conn->opt.work_cap] ==
-		       SDP_WORK_NONE;
+	       *sdp_conn_work_kind(conn, e->last_work) == SDP_WORK_NONE;
 }
 
 void sdp_queue_send_remove(struct sdp_conn *conn, uint16_t i)

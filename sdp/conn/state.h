@@ -197,7 +197,7 @@ struct sdp_conn {
 
 	/* work: ids [done_id, next_id) are posted; kinds in a ring */
 	uint32_t next_id, done_id;
-	uint8_t *work_kinds; /* enum sdp_work_type; NONE: is done */
+	uint8_t *work_kinds; /* see sdp_conn_work_kind() */
 
 	/* rings */
 	struct sdp_send_entry *send;
@@ -263,6 +263,13 @@ static inline struct sdp_chunk *sdp_conn_chunk_at(const struct sdp_conn *conn,
 						  uint32_t idx)
 {
 	return &conn->chunks[idx % conn->chunk_cap];
+}
+
+/* enum sdp_work_type of a posted work; NONE: it is done. */
+static inline uint8_t *sdp_conn_work_kind(const struct sdp_conn *conn,
+					  uint32_t id)
+{
+	return &conn->work_kinds[id % conn->opt.work_cap];
 }
 
 #endif

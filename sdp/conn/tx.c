@@ -15,7 +15,7 @@ static uint32_t take_id(struct sdp_conn *conn, enum sdp_work_type type)
 {
 	uint32_t id = conn->next_id++;
 
-	conn->work_kinds[id % conn->opt.work_cap] = (uint8_t)type;
+	*sdp_conn_work_kind(conn, id) = (uint8_t)type;
 	return id;
 }
 

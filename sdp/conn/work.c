@@ -163,12 +163,6 @@ static void check_awaited(struct sdp_conn *conn)
 	}
 }
 
-/* NONE: is done. */
-static uint8_t *kind_of(struct sdp_conn *conn, uint32_t id)
-{
-	return &conn->work_kinds[id % conn->opt.work_cap];
-}
-
 int sdp_conn_work_done(struct sdp_conn *conn, uint32_t id, bool is_ok,
 		       uint64_t now)
 {
@@ -176,7 +170,7 @@ int sdp_conn_work_done(struct sdp_conn *conn, uint32_t id, bool is_ok,
 	if (conn->stage == SDP_STAGE_CLOSED)
 		return 0;
 	if (id - conn->done_id >= conn->next_id - conn->done_id ||
-	    *kind_of(conn, id) == SDP_WORK_NONE)
+	    *sdp_conn_work_kind(conn, id) == SDP_WORK_NONE)
 		return -EINVAL;
 	/* Between two carriers the old one's work is flushed: no fault. */
 	if (!is_ok && conn->stage != SDP_STAGE_SUSPENDED) {
@@ -186,14 +180,14 @@ int sdp_conn_work_done(struct sdp_conn *conn, uint32_t id, bool is_ok,
 			conn->stage = SDP_STAGE_TERMINATE;
 	}
 	for (uint32_t i = conn->done_id; i != id; i++) {
-		if (*kind_of(conn, i) != SDP_WORK_READ)
-			*kind_of(conn, i) = SDP_WORK_NONE;
+		if (*sdp_conn_work_kind(conn, i) != SDP_WORK_READ)
+			*sdp_conn_work_kind(conn, i) = SDP_WORK_NONE;
 	}
-	if (*kind_of(conn, id) == SDP_WORK_READ && is_ok)
+	if (*sdp_conn_work_kind(conn, id) == SDP_WORK_READ && is_ok)
 		conn->reading.out_cnt--;
-	*kind_of(conn, id) = SDP_WORK_NONE;
+	*sdp_conn_work_kind(conn, id) = SDP_WORK_NONE;
 	while (conn->done_id != conn->next_id &&
-	       *kind_of(conn, conn->done_id) == SDP_WORK_NONE)
+	       *sdp_conn_work_kind(conn, conn->done_id) == SDP_WORK_NONE)
 		conn->done_id++;
 	if (is_ok) {
 		check_reading(conn);

@@ -196,7 +196,7 @@ static void complete(struct world *w)
 	if (c->next_id == c->done_id)
 		return;
 	id = c->done_id + r % (c->next_id - c->done_id);
-	was_done = c->work_kinds[id % c->opt.work_cap] == SDP_WORK_NONE;
+	was_done = *sdp_conn_work_kind(c, id) == SDP_WORK_NONE;
 	fuzz_assert(!sdp_conn_work_done(c, id, r != 0xff, w->now) == !was_done);
 }
 
