@@ -110,14 +110,13 @@ static void naming_check(const char *prefix)
 
 void kabi_provider_check(void)
 {
-	void *lib = dlopen(LIBRARY, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	void *lib = util_loaded_module(LIBRARY);
 	char dir[PATH_MAX], prefix[PATH_MAX];
 	unsigned number;
 
 	if (!lib)
 		return;
 	number = library_number(lib);
-	dlclose(lib); /* never the last, also beside exit() */
 	if (variable_has("RDMAV_DRIVERS", number) ||
 	    variable_has("IBV_DRIVERS", number) ||
 	    util_object_dir((const void *)(uintptr_t)kabi_provider_check, dir,
@@ -187,14 +186,9 @@ void kabi_provider_check_libraries(void)
 /* A function of the RNIC library that the provider uses.  NULL: it has none. */
 static const void *provider_rnic(const char *path)
 {
-	void *provider = dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-	const void *call = NULL;
+	void *provider = util_loaded_module(path);
 
-	if (provider) {
-		call = dlsym(provider, "rnic_device_list");
-		dlclose(provider); /* never the last, also beside exit() */
-	}
-	return call;
+	return provider ? dlsym(provider, "rnic_device_list") : NULL;
 }
 
 static bool is_uncompared(const void *rnic_call)

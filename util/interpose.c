@@ -68,3 +68,17 @@ int util_object_dir(const void *addr, char *ret_dir, size_t size)
 	ret_dir[len] = '\0';
 	return 0;
 }
+
+/*
+ * exit() lowers glibc's counts of opens without the lock of dlopen() and
+ * dlclose().  A dlclose() in another thread can lose one of these steps: it is
+ * then the last one, and would unmap code that threads still run.
+ */
+void *util_loaded_module(const char *name)
+{
+	void *module = dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+
+	if (module)
+		dlclose(module);
+	return module;
+}

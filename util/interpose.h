@@ -57,4 +57,11 @@ long util_door(long ret);
  */
 int util_object_dir(const void *addr, char *ret_dir, size_t size);
 
+/*
+ * The module @name, a path or a soname, if the process has loaded it.  The
+ * module stays loaded from then on; the handle needs no dlclose().
+ * Return: a handle for dlsym(); NULL: it is not loaded.
+ */
+void *util_loaded_module(const char *name);
+
 #endif

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../util/interpose.h"
 #include "../../util/log.h"
 
 #define LIBRARY_NAME "libibverbs.so.1"
@@ -228,8 +229,7 @@ int usiw_library_find(void)
 	int ret;
 
 	/* libibverbs has loaded this provider. */
-	source.handle =
-		dlopen(LIBRARY_NAME, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	source.handle = util_loaded_module(LIBRARY_NAME);
 	if (!source.handle) {
 		util_err("verbs",
 			 "no %s is loaded: programs load this file by "
@@ -240,7 +240,6 @@ int usiw_library_find(void)
 	ret = usiw_library_look(&source, &usiw_library, text, sizeof(text));
 	if (ret < 0)
 		util_err("verbs", "%s", text);
-	dlclose(source.handle); /* never the last, also beside exit() */
 	return ret;
 }
 

@@ -16,6 +16,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "../../util/interpose.h"
+
 /* The version script exports it. */
 #define EXPORT __attribute__((visibility("default")))
 
@@ -33,25 +35,15 @@ struct provider {
 	cq_sleep_end_fn *cq_sleep_end;
 };
 
-/*
- * The provider stays loaded from then on.  libibverbs never closes it, but
- * exit() lowers glibc's counts of opens without the lock of dlopen() and
- * dlclose().  A dlclose() in another thread can lose one of these steps: it is
- * then the last one, and unmaps code that threads still run.
- */
 static void *module_of(void *op)
 {
 	struct link_map *map;
 	Dl_info info;
-	void *module;
 
 	if (!op || !dladdr1(op, &info, (void **)&map, RTLD_DL_LINKMAP) ||
 	    !map || !map->l_name || !map->l_name[0])
 		return NULL;
-	module = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-	if (module)
-		dlclose(module);
-	return module;
+	return util_loaded_module(map->l_name);
 }
 
 /* A module may find the functions below, through what it is linked to. */

@@ -2,6 +2,7 @@
 /* The real functions behind stubs, and the door back to errno. */
 #include "test.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -71,6 +72,15 @@ static void names_the_directory_of_an_object(void **state)
 	assert_int_equal(util_object_dir(NULL, dir, sizeof(dir)), -ENOENT);
 }
 
+static void finds_a_module_that_is_loaded(void **state)
+{
+	void *libc = util_loaded_module("libc.so.6");
+
+	assert_non_null(libc);
+	assert_ptr_equal(dlsym(libc, "getpid"), dlsym(RTLD_DEFAULT, "getpid"));
+	assert_null(util_loaded_module("libusiw-is-not-loaded.so.0"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -78,6 +88,7 @@ int main(void)
 		cmocka_unit_test(leaves_unknown_names_null_and_errno_alone),
 		cmocka_unit_test(door_turns_errors_into_errno),
 		cmocka_unit_test(names_the_directory_of_an_object),
+		cmocka_unit_test(finds_a_module_that_is_loaded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
