@@ -52,7 +52,7 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64),
 		struct kabi_spot spot;                                         \
 		if (!kabi_path_find(at, &path, follow, &spot))                 \
 			return kabi_real()->name args;                         \
-		return (type)util_door(spot.err ? spot.err : (ours));          \
+		return (type)UTIL_RESULT(spot.err ? spot.err : (ours));        \
 	}                                                                      \
 	EXPORT type name params                                                \
 	{                                                                      \
@@ -91,7 +91,7 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64),
 		bool follow = !(flags & O_NOFOLLOW);                           \
 		if (!kabi_path_find(at, &path, follow, &spot))                 \
 			return kabi_real()->name args;                         \
-		return (int)util_door(                                         \
+		return (int)UTIL_RESULT(                                       \
 			spot.err ? spot.err                                    \
 				 : kabi_node_open(spot.node, flags));          \
 	}                                                                      \
@@ -119,7 +119,7 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64),
 		if (!kabi_path_find(at, &path, follow, &spot))                 \
 			return kabi_real()->name args;                         \
 		node = spot.node;                                              \
-		return (int)util_door(spot.err ? spot.err : (ours));           \
+		return (int)UTIL_RESULT(spot.err ? spot.err : (ours));         \
 	}                                                                      \
 	EXPORT int name params                                                 \
 	{                                                                      \
@@ -127,7 +127,7 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64),
 		if (flags & AT_EMPTY_PATH)                                     \
 			node = kabi_fd_empty_path(at, path);                   \
 		if (node)                                                      \
-			return (int)util_door(ours);                           \
+			return (int)UTIL_RESULT(ours);                         \
 		if (!kabi_path_is_near(at, path))                              \
 			return kabi_real()->name args;                         \
 		return name##_near args;                                       \
@@ -140,7 +140,7 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64),
 		const struct kabi_node *node = kabi_fd_stat_node(fd);          \
 		if (!node)                                                     \
 			return kabi_real()->name args;                         \
-		return (int)util_door(kabi_node_stat(node, (void *)buf));      \
+		return (int)UTIL_RESULT(kabi_node_stat(node, (void *)buf));    \
 	}
 
 /* Calls on a DIR *; @ours: the call on a stream over the tree. */
@@ -294,7 +294,7 @@ STUB_DIR(int, readdir_r, (DIR * dir, struct dirent *entry, struct dirent **ret),
 STUB_DIR(int, readdir64_r,
 	 (DIR * dir, struct dirent64 *entry, struct dirent64 **ret),
 	 kabi_dir_read_r(ours_dir, entry, ret), (dir, entry, ret))
-STUB_DIR(int, closedir, (DIR * dir), (int)util_door(kabi_dir_close(ours_dir)),
+STUB_DIR(int, closedir, (DIR * dir), (int)UTIL_RESULT(kabi_dir_close(ours_dir)),
 	 (dir))
 STUB_DIR(void, rewinddir, (DIR * dir), kabi_dir_seek(ours_dir, 0), (dir))
 STUB_DIR(void, seekdir, (DIR * dir, long pos), kabi_dir_seek(ours_dir, pos),
@@ -350,7 +350,7 @@ EXPORT int chdir(const char *path)
 {
 	if (!kabi_cwd_is_near() && !kabi_path_is_near(AT_FDCWD, path))
 		return kabi_real()->chdir(path);
-	return (int)util_door(kabi_chdir(path));
+	return (int)UTIL_RESULT(kabi_chdir(path));
 }
 
 EXPORT int fchdir(int fd)
@@ -359,7 +359,7 @@ EXPORT int fchdir(int fd)
 
 	if (!kabi_cwd_is_near() && !node)
 		return kabi_real()->fchdir(fd);
-	return (int)util_door(kabi_fchdir(fd, node));
+	return (int)UTIL_RESULT(kabi_fchdir(fd, node));
 }
 
 #define STUB_GETCWD(name, params, buf, size, args)                             \
@@ -389,7 +389,7 @@ STUB_GETCWD(get_current_dir_name, (void), NULL, 0, ())
 		enum util_fd_kind kind = kabi_fd_kind(fd);                     \
 		ssize_t ret;                                                   \
 		if (kind != UTIL_FD_NONE)                                      \
-			return util_door(kabi_fd_read(fd, kind, buf, len));    \
+			return UTIL_RESULT(kabi_fd_read(fd, kind, buf, len));  \
 		kabi_fd_refresh(fd);                                           \
 		ret = kabi_real()->name args;                                  \
 		if (ret < 0 && errno == EBADF && kabi_fd_node(fd))             \
@@ -407,10 +407,11 @@ EXPORT ssize_t write(int fd, const void *buf, size_t len)
 	struct kabi_netlink *nl;
 
 	if (kind != UTIL_FD_NONE)
-		return util_door(kabi_fd_write(fd, kind, buf, len));
+		return UTIL_RESULT(kabi_fd_write(fd, kind, buf, len));
 	nl = kabi_netlink_is_near(fd) ? kabi_netlink_get(fd) : NULL;
 	if (nl)
-		return util_door(kabi_netlink_send(nl, fd, buf, len, NULL, 0));
+		return UTIL_RESULT(
+			kabi_netlink_send(nl, fd, buf, len, NULL, 0));
 	return kabi_real()->write(fd, buf, len);
 }
 
@@ -430,9 +431,9 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	arg = va_arg(ap, void *);
 	va_end(ap);
 	if (kind == UTIL_FD_DEAD)
-		return (int)util_door(-ENODEV);
+		return (int)UTIL_RESULT(-ENODEV);
 	if (kind != UTIL_FD_NONE && _IOC_TYPE(request) == RDMA_IOCTL_MAGIC)
-		return (int)util_door(-ENOTTY);
+		return (int)UTIL_RESULT(-ENOTTY);
 	return kabi_real()->ioctl(fd, request, arg);
 }
 
@@ -441,7 +442,7 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	{                                                                      \
 		if (!kabi_is_touched() || (is_plain))                          \
 			return kabi_real()->name args;                         \
-		return (int)util_door(ours);                                   \
+		return (int)UTIL_RESULT(ours);                                 \
 	}
 
 STUB_ANY_FD(close, (int fd), false, kabi_fd_close(fd), (fd))
@@ -473,8 +474,8 @@ EXPORT void closefrom(int lowest)
 		if ((cmd != F_DUPFD && cmd != F_DUPFD_CLOEXEC) ||              \
 		    !kabi_is_touched())                                        \
 			return kabi_real()->name(fd, cmd, arg);                \
-		return (int)util_door(kabi_fd_dup(fd, (int)(intptr_t)arg,      \
-						  cmd == F_DUPFD_CLOEXEC));    \
+		return (int)UTIL_RESULT(kabi_fd_dup(fd, (int)(intptr_t)arg,    \
+						    cmd == F_DUPFD_CLOEXEC));  \
 	}
 
 STUB_FCNTL(fcntl)
@@ -485,7 +486,7 @@ STUB_FCNTL(fcntl64)
 EXPORT int socket(int domain, int type, int protocol)
 {
 	if (domain == AF_NETLINK && protocol == NETLINK_RDMA)
-		return (int)util_door(kabi_netlink_socket(type));
+		return (int)UTIL_RESULT(kabi_netlink_socket(type));
 	return kabi_real()->socket(domain, type, protocol);
 }
 
@@ -498,7 +499,7 @@ EXPORT int socket(int domain, int type, int protocol)
 			nl = kabi_netlink_get(fd);                             \
 		if (!nl)                                                       \
 			return kabi_real()->name args;                         \
-		return (type)util_door(ours);                                  \
+		return (type)UTIL_RESULT(ours);                                \
 	}
 
 STUB_NETLINK(ssize_t, send, (int fd, const void *buf, size_t len, int flags),
@@ -565,7 +566,7 @@ EXPORT int bind(int fd, const struct sockaddr *addr, socklen_t len)
 	if (kabi_netlink_is_near(fd))
 		nl = kabi_netlink_get(fd);
 	if (nl)
-		return (int)util_door(kabi_netlink_bind(nl, addr, len));
+		return (int)UTIL_RESULT(kabi_netlink_bind(nl, addr, len));
 	ret = kabi_real()->bind(fd, addr, len);
 	if (ret < 0 && errno == EADDRINUSE && kabi_is_touched() &&
 	    kabi_fd_make_way(fd, addr, len))
@@ -597,7 +598,7 @@ EXPORT int listen(int fd, int backlog)
 
 STUB_SIGNAL(int, sigaction,
 	    (int sig, const struct sigaction *act, struct sigaction *old),
-	    (int)util_door(kabi_sig_action(sig, act, old)), (sig, act, old))
+	    (int)UTIL_RESULT(kabi_sig_action(sig, act, old)), (sig, act, old))
 
 #define SIGNAL(name, flags)                                                    \
 	STUB_SIGNAL(kabi_sighandler, name, (int sig, kabi_sighandler handler), \
@@ -614,7 +615,7 @@ STUB_SIGNAL(int, sigignore, (int sig),
 	    kabi_sig_signal(sig, SIG_IGN, 0) == SIG_ERR ? -1 : 0, (sig))
 STUB_SIGNAL(int, sighold, (int sig), 0, (sig))
 STUB_SIGNAL(int, siginterrupt, (int sig, int flag),
-	    (int)util_door(kabi_sig_interrupt(sig, flag)), (sig, flag))
+	    (int)UTIL_RESULT(kabi_sig_interrupt(sig, flag)), (sig, flag))
 
 #define STUB_SIGMASK(name)                                                     \
 	EXPORT int name(int how, const sigset_t *set, sigset_t *old)           \

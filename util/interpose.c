@@ -42,12 +42,10 @@ void util_reals_fill(struct util_reals *reals)
 	errno = saved_errno;
 }
 
-long util_door(long ret)
+long util_result(long ret, int saved_errno)
 {
-	if (ret >= 0)
-		return ret;
-	errno = (int)-ret;
-	return -1;
+	errno = ret < 0 ? (int)-ret : saved_errno;
+	return ret < 0 ? -1 : ret;
 }
 
 int util_object_dir(const void *addr, char *ret_dir, size_t size)

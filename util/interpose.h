@@ -13,6 +13,7 @@
 #ifndef UTIL_INTERPOSE_H
 #define UTIL_INTERPOSE_H
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -46,9 +47,21 @@ static inline const void *util_reals_get(struct util_reals *reals)
 	return reals->pointers;
 }
 
-/* The result of a stub: a count is returned as it is, a negative errno as -1
- * and errno. */
-long util_door(long ret);
+/*
+ * The result of a stub: a count is returned as it is, a negative errno as -1
+ * and errno.  A call that succeeds leaves errno as it was, as a system call
+ * does: a program may read errno after a second call that cleaned up, and
+ * librdmacm does (rdma_create_ep() destroys the identifier that failed).
+ * @saved_errno: errno from before the stub's work.
+ */
+long util_result(long ret, int saved_errno);
+
+/* The same around @call, the stub's work. */
+#define UTIL_RESULT(call)                                                      \
+	__extension__({                                                        \
+		const int util_saved_errno = errno;                            \
+		util_result(call, util_saved_errno);                           \
+	})
 
 /*
  * Directory of the object file that holds @addr, without trailing slash.

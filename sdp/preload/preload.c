@@ -34,13 +34,16 @@
 #include "stubs.h"
 #include "verbs/sdp-link.h"
 
-/* The end of a stub: the reference goes, a negative errno becomes -1. */
+/* The end of a stub's work: the reference goes. */
 static long call_end(struct sdp_sock *sock, long ret)
 {
 	sdp_ending_look();
 	sdp_sock_put(sock);
-	return util_door(ret);
+	return ret;
 }
+
+/* The result of a stub whose work is @call. */
+#define CALL_END(sock, call) ((int)UTIL_RESULT(call_end(sock, call)))
 
 /* A call that may sleep, and what it holds. */
 struct io {
@@ -48,6 +51,7 @@ struct io {
 	struct sdp_sock *sock;
 	int depth; /* of sdp_point_enter() */
 	int err;   /* 0; -errno: it ends so */
+	int saved_errno;
 };
 
 static void io_left(void *arg)
@@ -66,6 +70,7 @@ static struct sdp_sock *io_get(struct io *io, int fd, bool is_send, int flags)
 
 	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
 		return NULL;
+	io->saved_errno = errno;
 	io->depth = sdp_point_enter();
 	io->sock = sdp_sock_get(fd);
 	if (!io->sock) {
@@ -88,7 +93,7 @@ static long io_end(struct io *io, long ret)
 	sdp_ending_look();
 	util_unwind_pop(&io->unwind);
 	sdp_sock_put(io->sock);
-	ret = util_door(ret);
+	ret = util_result(ret, io->saved_errno);
 	sdp_point_leave();
 	return ret;
 }
@@ -308,7 +313,7 @@ EXPORT ssize_t splice(int in_fd, off64_t *in_off, int out_fd, off64_t *out_off,
 		err = sdp_copy_check(pipe_fd, is_in ? in_off : out_off,
 				     is_in ? out_off : in_off, len, flags);
 		if (err <= 0)
-			return util_door(err);
+			return UTIL_RESULT(err);
 	}
 	sock = io_get(&io, fd, !is_in, 0);
 	if (!sock)
@@ -350,7 +355,7 @@ EXPORT int listen(int fd, int backlog)
 
 	if (!sock)
 		return sdp_real()->listen(fd, backlog);
-	return (int)call_end(sock, sdp_listen(sock, fd, backlog));
+	return CALL_END(sock, sdp_listen(sock, fd, backlog));
 }
 
 static void sock_put(void *sock)
@@ -359,8 +364,8 @@ static void sock_put(void *sock)
 }
 
 /* A thread that does not come back holds the socket no more. */
-static int accept_call(struct sdp_sock *sock, int fd, struct sockaddr *addr,
-		       socklen_t *len, int flags)
+static long accept_call(struct sdp_sock *sock, int fd, struct sockaddr *addr,
+			socklen_t *len, int flags)
 {
 	struct util_unwind unwind;
 	int ret;
@@ -368,11 +373,11 @@ static int accept_call(struct sdp_sock *sock, int fd, struct sockaddr *addr,
 	util_unwind_push(&unwind, sock_put, sock);
 	ret = sdp_fd_accept(sock, fd, addr, len, flags);
 	util_unwind_pop(&unwind);
-	return (int)call_end(sock, ret);
+	return call_end(sock, ret);
 }
 
-static int connect_call(struct sdp_sock *sock, int fd,
-			const struct sockaddr *addr, socklen_t len)
+static long connect_call(struct sdp_sock *sock, int fd,
+			 const struct sockaddr *addr, socklen_t len)
 {
 	struct util_unwind unwind;
 	int ret;
@@ -380,7 +385,7 @@ static int connect_call(struct sdp_sock *sock, int fd,
 	util_unwind_push(&unwind, sock_put, sock);
 	ret = sdp_ask_connect(sock, fd, addr, len);
 	util_unwind_pop(&unwind);
-	return (int)call_end(sock, ret);
+	return call_end(sock, ret);
 }
 
 EXPORT int accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
@@ -389,7 +394,7 @@ EXPORT int accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
 
 	if (!sock)
 		return sdp_real()->accept4(fd, addr, len, flags);
-	return accept_call(sock, fd, addr, len, flags);
+	return (int)UTIL_RESULT(accept_call(sock, fd, addr, len, flags));
 }
 
 EXPORT int accept(int fd, struct sockaddr *addr, socklen_t *len)
@@ -398,7 +403,7 @@ EXPORT int accept(int fd, struct sockaddr *addr, socklen_t *len)
 
 	if (!sock)
 		return sdp_real()->accept(fd, addr, len);
-	return accept_call(sock, fd, addr, len, 0);
+	return (int)UTIL_RESULT(accept_call(sock, fd, addr, len, 0));
 }
 
 /* An address of AF_INET_SDP is one of AF_INET. */
@@ -432,7 +437,7 @@ EXPORT int connect(int fd, const struct sockaddr *addr, socklen_t len)
 		return sdp_real()->connect(fd, addr, len);
 	addr = addr_plain(addr, len, &buf);
 	sdp_fd_suit(fd, addr, len);
-	return connect_call(sock, fd, addr, len);
+	return (int)UTIL_RESULT(connect_call(sock, fd, addr, len));
 }
 
 EXPORT int shutdown(int fd, int how)
@@ -444,8 +449,8 @@ EXPORT int shutdown(int fd, int how)
 	if (sdp_sock_is_asking(sock))
 		sdp_ask_cancel(sock);
 	if (!sdp_stream_is_begun(sock, fd))
-		return (int)call_end(sock, sdp_connect_shutdown(sock, fd, how));
-	return (int)call_end(sock, sdp_stream_shutdown(sock, fd, how));
+		return CALL_END(sock, sdp_connect_shutdown(sock, fd, how));
+	return CALL_END(sock, sdp_stream_shutdown(sock, fd, how));
 }
 
 /* The TCP socket below answers, or we do; a socket that is the kernel's still
@@ -462,9 +467,8 @@ static bool has_names(const struct sdp_sock *sock)
 	{                                                                      \
 		struct sdp_sock *sock = sdp_sock_get(fd);                      \
 		if (sock && has_names(sock))                                   \
-			return (int)call_end(                                  \
-				sock,                                          \
-				sdp_name_get(sock, fd, is_peer, addr, len));   \
+			return CALL_END(sock, sdp_name_get(sock, fd, is_peer,  \
+							   addr, len));        \
 		if (sock)                                                      \
 			sdp_sock_put(sock);                                    \
 		return sdp_real()->name(fd, addr, len);                        \
@@ -498,8 +502,8 @@ EXPORT int setsockopt(int fd, int level, int name, const void *value,
 	if (sock)
 		sdp_share_use(sock);
 	if (sock)
-		return (int)call_end(
-			sock, sdp_option_set(sock, level, name, value, len));
+		return CALL_END(sock,
+				sdp_option_set(sock, level, name, value, len));
 	ret = sdp_real()->setsockopt(fd, level, name, value, len);
 	sock = ret == 0 ? sdp_sock_get(fd) : NULL;
 	if (sock) {
@@ -523,8 +527,7 @@ EXPORT int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 	sock = shadow_get(fd);
 	if (!sock)
 		return sdp_real()->getsockopt(fd, level, name, value, len);
-	return (int)call_end(sock,
-			     sdp_option_get(sock, level, name, value, len));
+	return CALL_END(sock, sdp_option_get(sock, level, name, value, len));
 }
 
 static void ioctl_done(int fd, unsigned long request, const int *arg)
@@ -562,7 +565,7 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	if (sock)
 		sdp_sock_put(sock);
 	if (ret != -ENOTTY)
-		return (int)util_door(ret);
+		return (int)UTIL_RESULT(ret);
 	ret = sdp_real()->ioctl(fd, request, arg);
 	if (ret == 0 && arg)
 		ioctl_done(fd, request, arg);
@@ -583,12 +586,12 @@ EXPORT int close(int fd)
 {
 	if (sdp_fd_kind(fd) == UTIL_FD_NONE)
 		return sdp_real()->close(fd);
-	return (int)util_door(sdp_fd_close(fd));
+	return (int)UTIL_RESULT(sdp_fd_close(fd));
 }
 
 EXPORT int close_range(unsigned int first, unsigned int last, int flags)
 {
-	return (int)util_door(sdp_fd_close_range(first, last, flags));
+	return (int)UTIL_RESULT(sdp_fd_close_range(first, last, flags));
 }
 
 EXPORT void closefrom(int lowest)
@@ -601,7 +604,7 @@ static int dup_end(int fd)
 {
 	if (fd >= 0 && fd <= SDP_STDIO_MAX)
 		sdp_proxy_stdio(fd);
-	return (int)util_door(fd);
+	return (int)UTIL_RESULT(fd);
 }
 
 EXPORT int dup(int fd)
@@ -690,7 +693,7 @@ static const struct timespec *ms_time(int ms, struct timespec *buf)
 			__chk_fail();                                          \
 		if (!sdp_poll_is_near(pfd, cnt))                               \
 			return sdp_real()->name args;                          \
-		return (int)util_door(sdp_wait_poll(pfd, cnt, time, mask));    \
+		return (int)UTIL_RESULT(sdp_wait_poll(pfd, cnt, time, mask));  \
 	}
 
 STUB_POLL(poll, (struct pollfd * pfd, nfds_t cnt, int timeout), true,
@@ -739,7 +742,7 @@ EXPORT int select(int cnt, fd_set *in, fd_set *out, fd_set *except,
 			      NULL);
 	if (timeout)
 		time_less(timeout, sdp_now_ns() - begin);
-	return (int)util_door(ret);
+	return (int)UTIL_RESULT(ret);
 }
 
 EXPORT int pselect(int cnt, fd_set *in, fd_set *out, fd_set *except,
@@ -747,7 +750,7 @@ EXPORT int pselect(int cnt, fd_set *in, fd_set *out, fd_set *except,
 {
 	if (!sdp_select_is_near(cnt, in, out, except))
 		return sdp_real()->pselect(cnt, in, out, except, timeout, mask);
-	return (int)util_door(
+	return (int)UTIL_RESULT(
 		sdp_wait_select(cnt, in, out, except, timeout, mask));
 }
 
@@ -784,7 +787,7 @@ EXPORT int epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev)
 		sdp_ready_give(fd);
 	if (!sock)
 		return sdp_real()->epoll_ctl(set_fd, op, fd, ev);
-	return (int)call_end(sock, sdp_epoll_ctl(set_fd, op, fd, ev, sock));
+	return CALL_END(sock, sdp_epoll_ctl(set_fd, op, fd, ev, sock));
 }
 
 #define STUB_EPOLL(name, params, time, mask, args)                             \
@@ -794,7 +797,7 @@ EXPORT int epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev)
 		(void)buf;                                                     \
 		if (sdp_fd_kind(fd) != SDP_FD_EPOLL)                           \
 			return sdp_real()->name args;                          \
-		return (int)util_door(                                         \
+		return (int)UTIL_RESULT(                                       \
 			sdp_wait_epoll(fd, ev, max, time, mask));              \
 	}
 

@@ -274,7 +274,7 @@ static bool makers(long number, const long *a, const void *caller, long *ret)
 	else if (number == SYS_io_uring_setup)
 		/* A ring would take octets past us; a program that gets
 		 * ENOSYS uses the other calls. */
-		*ret = util_door(-ENOSYS);
+		*ret = UTIL_RESULT(-ENOSYS);
 	else
 		return false;
 	return true;

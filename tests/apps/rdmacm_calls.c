@@ -98,7 +98,11 @@ void rdmacm_addrinfo(void)
 		MUST((ret ? errno : 0) == infos[i].ep_err);
 		if (ret == 0) {
 			MUST(id->verbs || strchr("0:", infos[i].is[0]));
+			/* rdma_create_ep() itself destroys an identifier that
+			 * failed, and must not lose the errno by that. */
+			errno = EXDEV;
 			rdma_destroy_ep(id);
+			MUST(errno == EXDEV);
 		}
 		rdma_freeaddrinfo(rai);
 	}
