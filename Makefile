@@ -12,7 +12,7 @@ export USIW_JOBS  := $(JOBS)
 
 .DEFAULT_GOAL := all
 .PHONY: all format setup configure demo check apps test pyverbs sanitize
-.PHONY: asan tsan fuzz interop coverage cross
+.PHONY: asan tsan fuzz interop coverage cross bench bench-kernel
 .PHONY: releases dist deb package-test fresh-test install uninstall clean help
 .PHONY: rpm rpm-test
 
@@ -32,12 +32,12 @@ configure:
 		-DCMAKE_INSTALL_PREFIX="$(PREFIX)" -DUSIW_WERROR=$(WERROR) \
 		-DUSIW_TESTS=$(TESTS) $(CONFIG)
 
-## demo: set up, build (with what bench/*.py need), and run ib_write_bw -R between
-##       two processes; fails after USIW_DEMO_LIMIT_S=n seconds (60) without progress
+## demo: set up, build, and run ib_write_bw -R between two processes; fails after
+##       USIW_DEMO_LIMIT_S=n seconds (60) without progress
 demo:
 	scripts/install-deps build demo
 	$(MAKE) --no-print-directory configure TESTS=OFF
-	cmake --build "$(BUILD)" -j $(JOBS) --target usiw-products bench-raw-tcp
+	cmake --build "$(BUILD)" -j $(JOBS) --target usiw-products
 	scripts/demo
 
 ## check: set up, build, run all tests, print "N passed, N failed, N skipped"
@@ -89,6 +89,28 @@ interop:
 	$(MAKE) --no-print-directory all
 	USIW_BUILD_DIR="$(BUILD)" python3 tests/wire/interop/interop.py \
 		$(if $(QUICK),--quick) $(if $(CASES),'$(CASES)'); \
+	code=$$?; [ $$code = 77 ] || exit $$code
+
+## bench: measure usiw beside its peers, interleaved, on a quiet machine (ROUNDS=n,
+##        ROWS=WORD,..., WINDOW=MS); BASE=COMMIT compares with usiw at that commit
+bench:
+	scripts/install-deps build bench
+	$(MAKE) --no-print-directory configure TESTS=OFF
+	cmake --build "$(BUILD)" -j $(JOBS) --target usiw-products usiw-bench
+	USIW_BUILD_DIR="$(BUILD)" python3 -B bench/bench.py \
+		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(ROWS),--rows '$(ROWS)') \
+		$(if $(WINDOW),--window $(WINDOW)) $(if $(BASE),--base '$(BASE)') \
+		$(if $(OUT),--out '$(OUT)')
+
+## bench-kernel: usiw beside the Linux kernel's siw and rxe in a QEMU guest: ratios only
+##       (ROUNDS=n, ROWS=WORD,...)
+bench-kernel:
+	scripts/install-deps build bench
+	scripts/install-deps interop || true # kernel.py skips, and says why
+	$(MAKE) --no-print-directory configure TESTS=OFF
+	cmake --build "$(BUILD)" -j $(JOBS) --target usiw-products
+	USIW_BUILD_DIR="$(BUILD)" python3 -B bench/kernel.py \
+		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(ROWS),--rows '$(ROWS)'); \
 	code=$$?; [ $$code = 77 ] || exit $$code
 
 ## format: lay out every C file by clang-format

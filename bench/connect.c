@@ -343,7 +343,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "bench-connect [rounds [connections [way]]]\n");
 		return 2;
 	}
-	device_open(&by_hand);
+	if (!only || !strcmp(only, "modify"))
+		device_open(&by_hand);
 	for (int r = 0; r < rounds; r++)
 		for (int w = 0; w < 3; w++)
 			if (!only || !strcmp(only, way[w].arg))

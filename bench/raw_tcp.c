@@ -1,49 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What TCP itself can do, as the yardstick of the benchmarks.
+ * What TCP itself can do, the peer of most rows of the benchmark.
  *
- *	bench-raw-tcp pingpong PORT SIZE COUNT [spin] [HOST]
- *	bench-raw-tcp stream PORT SIZE COUNT [HOST]
+ *	bench-raw-tcp [OPTION]... pingpong|stream PORT SIZE [HOST]
  *
- * Without HOST it serves one connection.  pingpong prints the median of half
- * the round trip in microseconds, stream the throughput in MiB/s; spin reads
- * without blocking until something is there.
+ *	-w MS   the window of the measurement (300)
+ *	-s      spin: receive without blocking until something is there
+ *	-b N    take turns between N buffers on each side (1)
+ *
+ * Without HOST it serves one connection.  The client of pingpong prints p50,
+ * p99 and p99.9 of half a round trip in microseconds, that of stream the rate
+ * in MiB/s.  Both sides print the CPU seconds that they took meanwhile.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "measure.h"
+
+#define TIMES_MAX 1000000u
+#define MIB 1048576.0
+/* The first part of a window warms up: caches, and TCP's buffers. */
+#define WARM_DIVISOR 5
 
 struct job {
 	uint16_t port;
 	size_t size;
-	size_t count;
+	size_t buf_cnt;
+	uint64_t window_ns;
 	const char *host; /* NULL: serve */
 	int recv_flags;
 	char *buf;
 };
-
-static void die(const char *what)
-{
-	perror(what);
-	exit(1);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static int sock_open(const struct job *job)
 {
@@ -51,132 +46,148 @@ static int sock_open(const struct job *job)
 				    .sin_port = htons(job->port) };
 	int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1, conn = fd;
 
-	if (fd < 0)
-		die("socket");
+	NEEDS(fd >= 0);
 	if (job->host) {
-		if (inet_pton(AF_INET, job->host, &addr.sin_addr) != 1)
-			die(job->host);
-		if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
-			die("connect");
+		NEEDS(inet_pton(AF_INET, job->host, &addr.sin_addr) == 1);
+		NEEDS(!connect(fd, (struct sockaddr *)&addr, sizeof(addr)));
 	} else {
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-		if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
-		    listen(fd, 1))
-			die("listen");
-		conn = accept(fd, NULL, NULL);
-		if (conn < 0)
-			die("accept");
+		NEEDS(!bind(fd, (struct sockaddr *)&addr, sizeof(addr)));
+		NEEDS(!listen(fd, 1));
+		NEEDS((conn = accept(fd, NULL, NULL)) >= 0);
 		close(fd);
 	}
 	setsockopt(conn, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	return conn;
 }
 
-/* Return: false: the other side has closed. */
-static bool sock_get(int fd, const struct job *job, size_t len)
+/* Return: false: the other side has ended the stream. */
+static bool sock_get(int fd, const struct job *job, char *buf, size_t len)
 {
 	size_t done = 0;
 
 	while (done < len) {
-		ssize_t n =
-			recv(fd, job->buf + done, len - done, job->recv_flags);
+		ssize_t n = recv(fd, buf + done, len - done, job->recv_flags);
 
 		if (n == 0)
 			return false;
-		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			die("recv");
+		NEEDS(n > 0 || errno == EAGAIN || errno == EINTR);
 		done += n > 0 ? (size_t)n : 0;
 	}
 	return true;
 }
 
-static void sock_put(int fd, const struct job *job, size_t len)
+static void sock_put(int fd, const char *buf, size_t len)
 {
 	size_t done = 0;
 
 	while (done < len) {
-		ssize_t n = send(fd, job->buf + done, len - done, 0);
+		ssize_t n = send(fd, buf + done, len - done, MSG_NOSIGNAL);
 
-		if (n < 0)
-			die("send");
+		NEEDS(n > 0);
 		done += (size_t)n;
 	}
 }
 
-static int compare_u64(const void *left, const void *right)
+static char *next_buf(const struct job *job, size_t turn)
 {
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return a < b ? -1 : a > b;
+	return job->buf + turn % job->buf_cnt * job->size;
 }
 
 static void pingpong(const struct job *job, int fd)
 {
-	uint64_t *took = calloc(job->count, sizeof(*took));
+	struct bench_times times;
+	uint64_t now, end;
 
-	if (!took)
-		die("calloc");
-	for (size_t i = 0; i < job->count; i++) {
-		uint64_t start = now_ns();
-
-		if (job->host)
-			sock_put(fd, job, job->size);
-		if (!sock_get(fd, job, job->size))
-			die("the other side left");
-		if (!job->host)
-			sock_put(fd, job, job->size);
-		took[i] = now_ns() - start;
+	if (!job->host) {
+		while (sock_get(fd, job, job->buf, job->size))
+			sock_put(fd, job->buf, job->size);
+		return;
 	}
-	qsort(took, job->count, sizeof(*took), compare_u64);
-	printf("%.3f\n", (double)took[job->count / 2] / 2000.0);
-	free(took);
+	bench_times_init(&times, TIMES_MAX);
+	now = bench_now_ns();
+	end = now + job->window_ns;
+	while (now < end) {
+		uint64_t start = now;
+
+		sock_put(fd, job->buf, job->size);
+		NEEDS(sock_get(fd, job, job->buf, job->size));
+		now = bench_now_ns();
+		bench_times_add(&times, now - start);
+	}
+	bench_times_print(&times, 2);
+	bench_times_fini(&times);
 }
 
 static void stream(const struct job *job, int fd)
 {
-	uint64_t start = now_ns();
-	size_t total = 0;
+	uint64_t start = bench_now_ns(), end;
+	size_t turn = 0, warm;
+	double rate;
 
 	if (!job->host) {
-		while (total < job->count && sock_get(fd, job, job->size))
-			total++;
-		sock_put(fd, job, 1);
+		while (sock_get(fd, job, next_buf(job, turn), job->size))
+			turn++;
+		sock_put(fd, job->buf, 1);
 		return;
 	}
-	for (; total < job->count; total++)
-		sock_put(fd, job, job->size);
-	if (!sock_get(fd, job, 1)) /* all of it has arrived */
-		die("the other side left");
-	printf("%.2f\n", (double)job->size * (double)job->count / 1048576.0 /
-				 ((double)(now_ns() - start) / 1e9));
+	end = start + job->window_ns / WARM_DIVISOR;
+	while (bench_now_ns() < end)
+		sock_put(fd, next_buf(job, turn++), job->size);
+	warm = turn;
+	start = bench_now_ns();
+	end = start + job->window_ns;
+	while (bench_now_ns() < end)
+		sock_put(fd, next_buf(job, turn++), job->size);
+	/* All of it has arrived when the answer comes. */
+	NEEDS(!shutdown(fd, SHUT_WR));
+	NEEDS(sock_get(fd, job, job->buf, 1));
+	end = bench_now_ns();
+	rate = (double)(turn - warm) / ((double)(end - start) / 1e9);
+	bench_print("MiB/s", rate * (double)job->size / MIB);
+	bench_print("M/s", rate / 1e6);
+	bench_print("GB", (double)job->size * (double)turn / 1e9);
+}
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: bench-raw-tcp [-w MS] [-s] [-b N] "
+			"pingpong|stream PORT SIZE [HOST]\n");
+	return 2;
 }
 
 int main(int argc, char **argv)
 {
-	struct job job = { 0 };
-	int fd, at = 5;
+	struct job job = { .buf_cnt = 1, .window_ns = 300 * NS_PER_MS };
+	uint64_t cpu_ns;
+	int fd, opt;
 
-	if (argc < 5) {
-		fprintf(stderr, "usage: bench-raw-tcp pingpong|stream PORT "
-				"SIZE COUNT [spin] [HOST]\n");
-		return 2;
+	while ((opt = getopt(argc, argv, "w:sb:")) != -1) {
+		if (opt == 'w')
+			job.window_ns = strtoul(optarg, NULL, 10) * NS_PER_MS;
+		else if (opt == 's')
+			job.recv_flags = MSG_DONTWAIT;
+		else if (opt == 'b')
+			job.buf_cnt = strtoul(optarg, NULL, 10);
+		else
+			return usage();
 	}
-	job.port = (uint16_t)atoi(argv[2]);
-	job.size = strtoul(argv[3], NULL, 10);
-	job.count = strtoul(argv[4], NULL, 10);
-	if (argc > at && strcmp(argv[at], "spin") == 0) {
-		job.recv_flags = MSG_DONTWAIT;
-		at++;
-	}
-	job.host = argc > at ? argv[at] : NULL;
-	job.buf = calloc(1, job.size ? job.size : 1);
-	if (!job.buf || job.size == 0 || job.count == 0)
-		die("arguments");
+	if (argc - optind < 3)
+		return usage();
+	job.port = (uint16_t)atoi(argv[optind + 1]);
+	job.size = strtoul(argv[optind + 2], NULL, 10);
+	job.host = argv[optind + 3];
+	if (!job.size || !job.buf_cnt || !job.window_ns)
+		return usage();
+	NEEDS(job.buf = malloc(job.size * job.buf_cnt));
+	memset(job.buf, 1, job.size * job.buf_cnt);
 	fd = sock_open(&job);
-	if (strcmp(argv[1], "pingpong") == 0)
+	cpu_ns = bench_cpu_ns();
+	if (strcmp(argv[optind], "pingpong") == 0)
 		pingpong(&job, fd);
 	else
 		stream(&job, fd);
+	bench_print("CPU s", (double)(bench_cpu_ns() - cpu_ns) / 1e9);
 	close(fd);
 	return 0;
 }

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See measure.h. */
+#include "measure.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+void bench_needs(int is_good, const char *file, int line, const char *what)
+{
+	if (is_good)
+		return;
+	fprintf(stderr, "%s:%d: %s: %s\n", file, line, what, strerror(errno));
+	exit(2);
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t bench_now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t bench_cpu_ns(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+void bench_times_init(struct bench_times *times, size_t max)
+{
+	times->cnt = 0;
+	times->max = max;
+	NEEDS(times->ns = malloc(max * sizeof(*times->ns)));
+	/* A page fault within the measurement would be measured. */
+	memset(times->ns, 1, max * sizeof(*times->ns));
+}
+
+void bench_times_fini(struct bench_times *times)
+{
+	free(times->ns);
+}
+
+static int compare_u64(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+void bench_times_print(struct bench_times *times, double divisor)
+{
+	static const struct {
+		const char *name;
+		double share;
+	} ranks[] = { { "p50", 0.5 }, { "p99", 0.99 }, { "p99.9", 0.999 } };
+
+	NEEDS(times->cnt > 0);
+	qsort(times->ns, times->cnt, sizeof(*times->ns), compare_u64);
+	for (size_t i = 0; i < sizeof(ranks) / sizeof(*ranks); i++) {
+		size_t at = (size_t)((double)times->cnt * ranks[i].share);
+
+		bench_print(ranks[i].name,
+			    (double)times->ns[at] / divisor / 1000.0);
+	}
+}
+
+void bench_print(const char *name, double value)
+{
+	printf("%s=%.6g\n", name, value);
+}

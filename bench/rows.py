@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The table: what is measured, by which programs, beside which peers.
+
+A row has ways: usiw in one or several settings, and the peers that carry the
+same load.  Tools are functions of ways.py, named by their names.
+"""
+import dataclasses
+import itertools
+
+LESS, MORE = "less", "more"
+KIB, MIB = 1 << 10, 1 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """How a stack of verbs is set up."""
+    stack: str  # usiw, or a driver of the kernel
+    env: tuple = ()
+    need: str = ""  # a setting that the build must know
+
+
+# The names of usiw's ways.  USIW_LOCAL is left out where the build has none.
+SETTINGS = {
+    "wire": Setting("usiw", (("USIW_CRC", "off"), ("USIW_LOCAL", "off"))),
+    "wire CRC": Setting("usiw", (("USIW_CRC", "on"), ("USIW_LOCAL", "off"))),
+    "local": Setting("usiw", (("USIW_LOCAL", "auto"),), "USIW_LOCAL"),
+    "markers": Setting("usiw", (("USIW_CRC", "off"), ("USIW_LOCAL", "off"),
+                                ("USIW_MARKERS", "on"))),
+    "markers CRC": Setting("usiw", (("USIW_CRC", "on"), ("USIW_LOCAL", "off"),
+                                    ("USIW_MARKERS", "on"))),
+    "siw": Setting("siw"),
+    "rxe": Setting("rxe"),
+}
+# Without CRC first: it is what peers without a checksum compare with.
+BOTH = ("wire", "wire CRC", "local")
+DEFAULT = ("wire CRC", "local")
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    name: str
+    tool: str
+    args: tuple = ()  # (name, value)...
+    setting: str = None  # of SETTINGS; None: no verbs
+    build: str = None  # usiw's build directory; None: this one
+    is_peer: bool = True
+
+    @property
+    def key(self):
+        """Ways with the same key are the same measurement."""
+        return self.tool, self.args, self.setting, self.build
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    name: str
+    group: str
+    title: str
+    unit: str
+    better: str
+    ways: tuple
+    metrics: tuple  # the first is the row's; the ratio is of this one
+    rounds: int = None
+
+
+def usiw(tool, settings, **args):
+    """usiw's own ways of a row."""
+    return tuple(Way(s, tool, tuple(args.items()), s, is_peer=False)
+                 for s in settings)
+
+
+def peer(name, tool, setting=None, **args):
+    return (Way(name, tool, tuple(args.items()), setting),)
+
+
+def octets(size):
+    for unit, name in ((MIB, "MiB"), (KIB, "KiB")):
+        if size >= unit:
+            return f"{size // unit} {name}"
+    return f"{size} B"
+
+
+# ---- bandwidth -------------------------------------------------------------------
+
+OPS = ("write", "send", "read")
+SIZES = (64, KIB, 4 * KIB, 64 * KIB, 256 * KIB, MIB, 8 * MIB)
+# Where the other libraries are measured.
+PEER_SIZES = (64, 4 * KIB, 64 * KIB, MIB)
+UCX_BANDWIDTH = {"write": "ucp_put_bw", "send": "tag_bw", "read": "ucp_get"}
+MANY = 64  # buffers that together do not fit into a cache
+
+
+def fabric_peers(size):
+    return peer("libfabric tcp", "fabric_stream", provider="tcp;ofi_rxm",
+                size=size) + \
+        peer("libfabric shm", "fabric_stream", provider="shm", size=size)
+
+
+def bandwidth_peers(op, size):
+    ways = peer("TCP", "tcp_stream", size=size)
+    if size in PEER_SIZES:
+        ways += peer("UCX tcp", "ucx", tls="tcp", test=UCX_BANDWIDTH[op],
+                     size=size)
+        ways += peer("UCX shm", "ucx", tls="posix,cma",
+                     test=UCX_BANDWIDTH[op], size=size)
+        if op == "send":
+            ways += peer("rsockets", "rstream", "wire", size=size,
+                         is_stream=True)
+            ways += fabric_peers(size)
+    if size == 64 * KIB and op == "send":
+        ways += peer("qperf tcp", "qperf", test="tcp_bw", size=size)
+    return ways
+
+
+def bandwidth():
+    for size, op in itertools.product(SIZES, OPS):
+        yield Row(f"{op}-bw-{size}", "bandwidth",
+                  f"`ib_{op}_bw -R -s {size}`", "MiB/s", MORE,
+                  usiw("perftest_bw", BOTH, op=op, size=size) +
+                  bandwidth_peers(op, size), ("MiB/s",))
+    for size, op in itertools.product((64 * KIB, 256 * KIB, MIB), OPS):
+        yield Row(f"{op}-{MANY}-buffers-{size}", f"bandwidth, {MANY} buffers",
+                  f"{op} {octets(size)}, {MANY} buffers in turn", "MiB/s", MORE,
+                  usiw("verbs_stream", BOTH, op=op, size=size, bufs=MANY) +
+                  peer("TCP", "tcp_stream", size=size, bufs=MANY),
+                  ("MiB/s",))
+
+
+def markers():
+    for op in OPS:
+        yield Row(f"markers-{op}", "markers",
+                  f"`ib_{op}_bw -R -s {MIB}`, markers both ways", "MiB/s",
+                  MORE,
+                  usiw("perftest_bw", ("markers", "markers CRC"), op=op,
+                       size=MIB) +
+                  peer("no markers", "perftest_bw", "wire", op=op, size=MIB) +
+                  peer("no markers, CRC", "perftest_bw", "wire CRC", op=op,
+                       size=MIB), ("MiB/s",))
+
+
+# ---- message rates -----------------------------------------------------------------
+
+LISTS = (1, 32)
+QPS = (1, 4, 16)
+THREADS = (1, 2, 4)
+
+
+def rates():
+    for op, size, length, qps in itertools.product(("write", "send"), (8, 64),
+                                                   LISTS, QPS):
+        ways = usiw("verbs_stream", DEFAULT, op=op, size=size, list=length,
+                    qps=qps)
+        if length == qps == 1:
+            test = UCX_BANDWIDTH[op]
+            ways += peer("UCX tcp", "ucx", tls="tcp", test=test, size=size)
+            ways += peer("UCX shm", "ucx", tls="posix,cma", test=test,
+                         size=size)
+            if op == "send":
+                ways += fabric_peers(size)
+        how = f"lists of {length}" if length > 1 else "singly"
+        yield Row(f"{op}-rate-{size}-list{length}-qp{qps}", "message rate",
+                  f"{op} {octets(size)}, {how}, {qps} QP", "M/s", MORE, ways,
+                  ("M/s",))
+    for threads, op in itertools.product(THREADS, ("write", "send")):
+        yield Row(f"{op}-threads-{threads}", "threads",
+                  f"{op} 64 B singly, {threads} threads, one context", "M/s",
+                  MORE,
+                  usiw("verbs_stream", DEFAULT, op=op, size=64,
+                       threads=threads) +
+                  tuple(way for s in DEFAULT for way in
+                        peer(f"1 thread, {s}", "verbs_stream", s, op=op,
+                             size=64, threads=1)), ("M/s",))
+
+
+# ---- latency -----------------------------------------------------------------------
+
+TIMES = ("p50", "p99", "p99.9")
+LATENCY_SIZES = (8, 4 * KIB)
+UCX_LATENCY = {"write": "ucp_put_lat", "send": "tag_lat", "read": "ucp_get"}
+
+
+def latency_peers(op, size, is_event):
+    if is_event:
+        return peer("TCP blocking", "tcp_pingpong", size=size)
+    ways = ()
+    if op in ("write", "send"):
+        ways += peer("TCP spinning", "tcp_pingpong", size=size, is_spin=True)
+        ways += peer("TCP blocking", "tcp_pingpong", size=size)
+    if op in UCX_LATENCY:
+        depth = 1 if op == "read" else None
+        for name, tls in (("UCX tcp", "tcp"), ("UCX shm", "posix,cma")):
+            ways += peer(name, "ucx", tls=tls, test=UCX_LATENCY[op],
+                         size=size, is_latency=True, depth=depth)
+    if op == "send":
+        for provider in ("tcp", "shm"):
+            ways += peer(f"libfabric {provider}", "fi_pingpong",
+                         provider=provider, size=size)
+        ways += peer("rsockets", "rstream", "wire CRC", size=size,
+                     is_stream=False)
+        if size == 8:
+            ways += peer("qperf tcp", "qperf", test="tcp_lat", size=size)
+    return ways
+
+
+def latency():
+    for op, size, is_event in itertools.product(
+            ("send", "write", "read", "atomic"), LATENCY_SIZES,
+            (False, True)):
+        if op == "atomic" and size != 8 or op == "write" and is_event:
+            continue  # there are no such programs
+        whole = op in ("read", "atomic")
+        sizes = "" if op == "atomic" else f" -s {size}"
+        yield Row(f"{op}-lat-{size}" + ("-events" if is_event else ""),
+                  "latency, events" if is_event else "latency, polled",
+                  f"`ib_{op}_lat -R{sizes}{' -e' if is_event else ''}`, " +
+                  ("a whole" if whole else "half a") + " round trip",
+                  "us", LESS,
+                  usiw("perftest_lat", DEFAULT, op=op, size=size,
+                       is_event=is_event) +
+                  latency_peers(op, size, is_event), TIMES)
+    yield from disturbed()
+
+
+IDLE = 1000
+
+
+def disturbed():
+    alone = tuple(way for s in DEFAULT for way in
+                  peer(f"alone, {s}", "verbs_pingpong", s, size=8))
+    yield Row("send-lat-8-beside-bulk", "latency, disturbed",
+              "8 B send beside a bulk write of 64 KiB messages, half a round "
+              "trip", "us", LESS,
+              usiw("verbs_pingpong", DEFAULT, size=8, is_beside_bulk=True) +
+              alone, TIMES + ("MiB/s",))
+    yield Row("send-lat-8-among-idle", "latency, disturbed",
+              f"8 B send among {IDLE} idle connections, half a round trip",
+              "us", LESS,
+              usiw("verbs_pingpong", DEFAULT, size=8, idle=IDLE) + alone,
+              TIMES)
+
+
+# ---- cost --------------------------------------------------------------------------
+
+def costs():
+    for op in OPS:
+        yield Row(f"{op}-cpu", "cost",
+                  f"{op} 1 MiB, events: CPU seconds of both sides per GB",
+                  "CPU s/GB", LESS,
+                  usiw("verbs_stream", BOTH, op=op, size=MIB, is_event=True) +
+                  peer("TCP", "tcp_stream", size=MIB),
+                  ("CPU s/GB", "MiB/s"))
+    for how, title in (("cm", "`rdma_cm`"), ("modify", "`ibv_modify_qp()`")):
+        yield Row(f"connect-{how}", "cost",
+                  f"connections by {title}, each with a message", "1/s", MORE,
+                  usiw("connect", DEFAULT, how=how) +
+                  peer("TCP", "connect", how="tcp"), ("1/s",))
+    yield Row("memory", "cost",
+              "memory of an idle QP with queues of 128, beyond its rings",
+              "KiB", LESS, usiw("memory", DEFAULT, pairs=1000),
+              ("KiB", "KiB of rings"), rounds=1)
+
+
+# ---- stream sockets ----------------------------------------------------------------
+
+# Left to the scheduler, client and server have two speeds: a thread that is
+# woken on another processor has to wait until that wakes.
+PLACES = ("apart", "together")
+SDP_IDLE = 1000
+
+
+def sdp_ways(tool, settings, has_rsockets=True, **args):
+    ways = usiw(tool, settings, carrier="sdp", **args)
+    ways += peer("TCP", tool, carrier="tcp", **args)
+    if has_rsockets:
+        ways += peer("rsockets", tool, "wire", carrier="rsockets", **args)
+    return ways
+
+
+def sdp():
+    for size in (64 * KIB, MIB):
+        yield Row(f"sdp-iperf3-{size}", "SDP",
+                  f"`iperf3 -l {size}` over SDP", "Gbit/s", MORE,
+                  sdp_ways("iperf3", BOTH, size=size, has_rsockets=False),
+                  ("Gbit/s",))
+    for clients, place in itertools.product((1, 50), PLACES):
+        yield Row(f"sdp-redis-{clients}-{place}", "SDP",
+                  f"`redis-benchmark -t get -c {clients}` over SDP, {place}",
+                  "1/s", MORE,
+                  sdp_ways("redis", ("wire", "local"), clients=clients,
+                           place=place, has_rsockets=False), ("1/s",))
+    for size, place in itertools.product((1, 64 * KIB), PLACES):
+        yield Row(f"sdp-pingpong-{size}-{place}", "SDP",
+                  f"{octets(size)} over SDP, {place}, half a round trip",
+                  "us", LESS,
+                  sdp_ways("sockets_pingpong", ("wire", "local"), size=size,
+                           place=place), TIMES)
+    yield Row("sdp-idle", "SDP",
+              f"memory of a server for each of {SDP_IDLE} idle connections",
+              "KiB", LESS,
+              sdp_ways("sockets_idle", ("wire",), count=SDP_IDLE,
+                       has_rsockets=False), ("KiB",), rounds=1)
+
+
+def table():
+    return [*bandwidth(), *markers(), *rates(), *latency(), *costs(), *sdp()]
+
+
+# ---- in the guest of tests/kernel-lab ----------------------------------------------
+
+def kernel_table():
+    """usiw beside the kernel's drivers, with the programs that all run."""
+    rows = []
+    for size, op in itertools.product((64, 4 * KIB, 64 * KIB, MIB), OPS):
+        rows.append(Row(f"{op}-bw-{size}", "bandwidth",
+                        f"`ib_{op}_bw -R -s {size}`", "MiB/s", MORE,
+                        usiw("perftest_bw", BOTH, op=op, size=size) +
+                        kernel_peers("perftest_bw", op=op, size=size),
+                        ("MiB/s",)))
+    for op, size, is_event in itertools.product(
+            OPS, LATENCY_SIZES, (False, True)):
+        if op == "write" and is_event:
+            continue
+        args = {"op": op, "size": size, "is_event": is_event}
+        rows.append(Row(f"{op}-lat-{size}" + ("-events" if is_event else ""),
+                        "latency",
+                        f"`ib_{op}_lat -R -s {size}"
+                        f"{' -e' if is_event else ''}`", "us", LESS,
+                        usiw("perftest_lat", DEFAULT, **args) +
+                        kernel_peers("perftest_lat", **args), TIMES))
+    return rows
+
+
+def kernel_peers(tool, **args):
+    return peer("siw", tool, "siw", **args) + peer("rxe", tool, "rxe", **args)
+
+
+# ---- two builds --------------------------------------------------------------------
+
+def beside_base(rows, base):
+    """Each of usiw's ways, with the build in `base` as its only peer."""
+    found = []
+    for row in rows:
+        for way in row.ways:
+            if way.is_peer:
+                continue
+            before = dataclasses.replace(way, name="base", build=base,
+                                         is_peer=True)
+            found.append(dataclasses.replace(
+                row, name=f"{row.name}, {way.name}",
+                title=f"{row.title}, {way.name}",
+                ways=(dataclasses.replace(way, name="this"), before)))
+    return found

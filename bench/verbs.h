@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * What the two sides of bench-verbs share: connections by rdma_cm, in groups.
+ *
+ * A group is what one thread of the client uses: a protection domain, a CQ, a
+ * memory region and some queue pairs.  All groups of a process are on one
+ * context.  The server makes the same groups, as the client's private data
+ * ask for.
+ */
+#ifndef BENCH_VERBS_H
+#define BENCH_VERBS_H
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "measure.h"
+
+#define LINKS_MAX 16384
+#define WC_BATCH 32
+
+enum bench_op { OP_WRITE, OP_SEND, OP_READ };
+
+/* What a group's queue pairs do. */
+enum bench_kind {
+	KIND_STREAM, /* the client writes, sends or reads */
+	KIND_PING,   /* Sends there and back */
+	KIND_IDLE,   /* nothing */
+};
+
+/* Private data of a connect: of a process to another of the same machine. */
+struct bench_hello {
+	uint32_t group_idx;
+	uint8_t kind, op, is_events, reserved;
+	uint32_t size;
+	uint32_t buf_cnt;
+	uint32_t depth;	   /* work requests outstanding on a queue pair */
+	uint32_t link_cnt; /* queue pairs of this group */
+};
+
+/* Private data of an accept: the memory to write to and to read from. */
+struct bench_grant {
+	uint64_t addr;
+	uint32_t rkey;
+	uint32_t reserved;
+};
+
+struct bench_group;
+
+struct bench_link {
+	struct bench_group *group;
+	struct rdma_cm_id *id;
+	struct bench_grant grant;
+	uint64_t posted, done; /* the client's work requests */
+	uint64_t recv_turn;
+};
+
+struct bench_group {
+	struct bench_hello hello;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_comp_channel *channel; /* NULL: poll */
+	struct ibv_mr *mr;
+	char *buf;
+	struct bench_link *links;
+	uint32_t link_cnt;
+};
+
+struct bench_options {
+	struct bench_hello hello; /* of each group */
+	uint64_t window_ns;
+	int list_len;
+	int thread_cnt;
+	int idle_cnt;
+	bool is_ping, is_beside_bulk;
+	const char *port, *host;
+};
+
+/* Makes everything but the connections, on the context of @id. */
+void bench_group_init(struct bench_group *group,
+		      const struct bench_hello *hello, struct rdma_cm_id *id);
+/* After its queue pairs are gone. */
+void bench_group_fini(struct bench_group *group);
+
+/* The group's next link, with a queue pair of @id, and with receives. */
+struct bench_link *bench_link_add(struct bench_group *group,
+				  struct rdma_cm_id *id);
+
+void bench_recv_post(struct bench_link *link);
+
+/* The octets of turn @turn: their distance from the start of the buffers. */
+static inline size_t bench_offset(const struct bench_group *group,
+				  uint64_t turn)
+{
+	return turn % group->hello.buf_cnt * group->hello.size;
+}
+
+/*
+ * Completions of the group, WC_BATCH at most.  If there are none and the group
+ * has a channel, it sleeps until one comes or @timeout_ms is over (-1: never).
+ */
+int bench_group_poll(struct bench_group *group, struct ibv_wc *wc,
+		     int timeout_ms);
+
+struct rdma_conn_param bench_conn_param(struct rdma_cm_id *id, const void *data,
+					size_t len);
+
+/* The next event of a channel; it must be of this type. */
+struct rdma_cm_event *bench_cm_expect(struct rdma_event_channel *channel,
+				      enum rdma_cm_event_type type);
+
+void bench_serve(const struct bench_options *opt);
+void bench_connect(const struct bench_options *opt);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The side of bench-verbs that answers: it takes connections until the last of
+ * them has ended.  See verbs.h.
+ */
+#include "verbs.h"
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUPS_MAX 64
+/* How long a thread that sleeps may miss that it should end. */
+#define STOP_MS 20
+
+struct served {
+	struct bench_group group;
+	pthread_t thread;
+	bool has_thread, is_used;
+};
+
+/* The server has one job. */
+static struct served served[GROUPS_MAX];
+static atomic_bool is_stopping;
+
+static void answer(struct bench_link *link)
+{
+	struct bench_group *group = link->group;
+	struct ibv_sge sge = { .addr = (uintptr_t)group->buf,
+			       .length = group->hello.size,
+			       .lkey = group->mr->lkey };
+	struct ibv_send_wr wr = { .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED },
+			   *bad_wr;
+
+	NEEDS(!ibv_post_send(link->id->qp, &wr, &bad_wr));
+}
+
+/* Takes what comes: the receives of a group. */
+static void *group_serve(void *arg)
+{
+	struct bench_group *group = arg;
+	struct ibv_wc wc[WC_BATCH];
+
+	/* Pairs with the release in bench_serve(). */
+	while (!atomic_load_explicit(&is_stopping, memory_order_acquire)) {
+		int cnt = bench_group_poll(group, wc, STOP_MS);
+
+		for (int i = 0; i < cnt; i++) {
+			struct bench_link *link =
+				(struct bench_link *)(uintptr_t)wc[i].wr_id;
+
+			/* Flushed: its connection has ended. */
+			if (wc[i].status != IBV_WC_SUCCESS || !link)
+				continue;
+			bench_recv_post(link);
+			if (group->hello.kind == KIND_PING)
+				answer(link);
+		}
+	}
+	return NULL;
+}
+
+static void request_take(const struct rdma_cm_event *event)
+{
+	struct bench_grant grant;
+	struct rdma_conn_param param;
+	struct bench_hello hello;
+	struct served *s;
+
+	NEEDS(event->param.conn.private_data_len >= sizeof(hello));
+	memcpy(&hello, event->param.conn.private_data, sizeof(hello));
+	NEEDS(hello.group_idx < GROUPS_MAX);
+	s = &served[hello.group_idx];
+	if (!s->is_used) {
+		bench_group_init(&s->group, &hello, event->id);
+		s->is_used = true;
+	}
+	bench_link_add(&s->group, event->id);
+	if (!s->has_thread &&
+	    (hello.kind == KIND_PING ||
+	     (hello.kind == KIND_STREAM && hello.op == OP_SEND))) {
+		NEEDS(!pthread_create(&s->thread, NULL, group_serve,
+				      &s->group));
+		s->has_thread = true;
+	}
+	grant = (struct bench_grant){ .addr = (uintptr_t)s->group.buf,
+				      .rkey = s->group.mr->rkey };
+	param = bench_conn_param(event->id, &grant, sizeof(grant));
+	NEEDS(!rdma_accept(event->id, &param));
+}
+
+static void all_end(void)
+{
+	for (int i = 0; i < GROUPS_MAX; i++) {
+		struct served *s = &served[i];
+
+		if (s->has_thread)
+			pthread_join(s->thread, NULL);
+		for (uint32_t n = 0; n < s->group.link_cnt; n++) {
+			struct rdma_cm_id *id = s->group.links[n].id;
+
+			rdma_destroy_qp(id);
+			NEEDS(!rdma_destroy_id(id));
+		}
+		if (s->is_used)
+			bench_group_fini(&s->group);
+	}
+}
+
+void bench_serve(const struct bench_options *opt)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+	struct rdma_cm_id *listener;
+	int open_cnt = 0;
+	uint64_t cpu_ns = 0;
+
+	addr.sin_port = htons((uint16_t)atoi(opt->port));
+	NEEDS(channel);
+	NEEDS(!rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP));
+	NEEDS(!rdma_bind_addr(listener, (struct sockaddr *)&addr));
+	NEEDS(!rdma_listen(listener, 128));
+	do {
+		struct rdma_cm_event *event;
+
+		NEEDS(!rdma_get_cm_event(channel, &event));
+		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+			request_take(event);
+			open_cnt++;
+		} else if (event->event == RDMA_CM_EVENT_ESTABLISHED) {
+			/* The last one counts: then the measurement begins. */
+			cpu_ns = bench_cpu_ns();
+		} else if (event->event == RDMA_CM_EVENT_DISCONNECTED) {
+			open_cnt--;
+		}
+		NEEDS(!rdma_ack_cm_event(event));
+	} while (open_cnt > 0);
+	cpu_ns = bench_cpu_ns() - cpu_ns;
+	/* Pairs with the acquire in group_serve(). */
+	atomic_store_explicit(&is_stopping, true, memory_order_release);
+	all_end();
+	NEEDS(!rdma_destroy_id(listener));
+	rdma_destroy_event_channel(channel);
+	bench_print("CPU s", (double)cpu_ns / 1e9);
+}

@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""How a row's load is measured: one sample of each tool.
+
+A tool is a function of a Bench, a way of rows.py and the way's arguments, and
+returns {metric: value}.  It raises LookupError where it cannot run here, and
+RuntimeError where it went wrong.
+"""
+import functools
+import glob
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "tests", "apps"))
+import harness  # noqa: E402  (after the path is known)
+import outputs  # noqa: E402
+import perftest  # noqa: E402
+import rows  # noqa: E402
+
+RSPRELOAD = "/usr/lib/*/rsocket/librspreload.so"
+IDLE_SOCKETS = os.path.join(HERE, "idle_sockets.py")
+# Seconds that only a hang reaches.
+LIMIT = 60
+# Descriptors of a connection over SDP, and of the rest of the process.
+FDS_EACH, FDS_REST = 4, 200
+# What a count of iterations is made of: rates that are about as high as any
+# way reaches on the wire.  Faster ways have a shorter window.
+MESSAGES_PER_S, OCTETS_PER_S, READS_PER_S = 1e6, 3e9, 4e5
+POLLED_PER_S, EVENTS_PER_S = 8e4, 12e3
+
+
+class Sample(harness.Test):
+    """Programs of one sample, under the setting of its way.  It says nothing
+    unless it fails."""
+
+    def __init__(self, bench, way):
+        super().__init__(f"{way.tool} {way.name}")
+        self.bench = bench
+        self.setting = rows.SETTINGS.get(way.setting)
+        self.usiw = bench.usiw_of(way.build)
+        self.env = {}
+        if self.setting:
+            known = bench.settings_of(self.usiw)
+            self.env = {name: value for name, value in self.setting.env
+                        if name in known}
+
+    @property
+    def is_usiw(self):
+        return bool(self.setting) and self.setting.stack == "usiw"
+
+    @property
+    def address(self):
+        stack = self.setting.stack if self.setting else "usiw"
+        return self.bench.addresses.get(stack, "127.0.0.1")
+
+    def start(self, name, command, env=None, words=(), **kwargs):
+        """words: of `usiw run`."""
+        harness.PERSONA[:] = list(words)
+        return super().start(name, command, env={**self.env, **(env or {})},
+                             usiw=kwargs.pop("usiw", self.is_usiw), **kwargs)
+
+    def bin(self, name):
+        path = os.path.join(harness.BUILD, "bin", name)
+        if not os.access(path, os.X_OK):
+            raise LookupError(f"{name} is not built ('make bench' does)")
+        return path
+
+    def pair(self, command, to_client, port, is_listed=True):
+        """Both programs to their ends; what they printed."""
+        server = self.start("server", command)
+        if is_listed:
+            server.wait_listening(port)
+        else:
+            server.wait_waiting()
+        client = self.start("client", command + to_client)
+        client.wait(LIMIT)
+        server.wait(LIMIT)
+        return client.text(), server.text()
+
+    def demand_usiw(self):
+        """The figure is usiw's own: octets went through the RNIC."""
+        if self.is_usiw and not self.counters.sum().get("tx_payload"):
+            raise LookupError("the program moved nothing over usiw")
+
+    def conclude(self, kind, value, states):
+        if kind and not issubclass(kind, (LookupError, harness.Skip)):
+            super().conclude(kind, value, states)
+            return
+        with open(os.devnull, "w", encoding="ascii") as sink:
+            stdout, sys.stdout = sys.stdout, sink
+            try:
+                super().conclude(None, None, states)
+            finally:
+                sys.stdout = stdout
+
+
+class Bench:
+    """What all samples of a run share."""
+
+    def __init__(self, window_ms=300, scale=1.0, addresses=None):
+        self.window_ms = window_ms
+        self.scale = scale  # of counts: an emulated machine is slower
+        self.addresses = addresses or {}
+
+    @staticmethod
+    def usiw_of(build):
+        if build is None:
+            return harness.USIW
+        return os.path.join(os.path.abspath(build), "bin", "usiw")
+
+    @staticmethod
+    @functools.lru_cache(maxsize=None)
+    def settings_of(usiw):
+        """Names of the settings that a build knows."""
+        text = subprocess.run([usiw, "--help"], check=True,
+                              capture_output=True, text=True).stdout
+        return frozenset(re.findall(r"^ +(USIW_\w+)=", text, re.M))
+
+    def count(self, per_s):
+        """Iterations that about fill the window."""
+        return max(5, int(per_s * self.scale * self.window_ms / 1000))
+
+    def measure(self, way):
+        """One sample."""
+        setting = rows.SETTINGS.get(way.setting)
+        need = setting.need if setting else ""
+        if need and need not in self.settings_of(self.usiw_of(way.build)):
+            raise LookupError(f"this build has no setting {need}")
+        try:
+            with Sample(self, way) as sample:
+                found = TOOLS[way.tool](sample, **dict(way.args))
+                if not found:
+                    raise harness.Failure("no figure in the output")
+                return found
+        except harness.Skip as e:
+            raise LookupError(str(e)) from e
+        except (harness.Failure, OSError, ValueError, KeyError,
+                IndexError) as e:
+            raise RuntimeError(str(e).split("\n", maxsplit=1)[0]) from e
+
+
+# ---- verbs -------------------------------------------------------------------------
+
+def perftest_pair(sample, program, options):
+    harness.need(program)
+    demand = perftest.demand_moved
+    if program == "ib_atomic_lat":
+        demand = perftest.demand_atomics
+    if not sample.is_usiw:
+        demand = demand_nothing
+    return perftest.pair(sample, program, ["-F", *map(str, options)],
+                         address=sample.address, demand=demand,
+                         timeout=LIMIT)
+
+
+def demand_nothing(*_):
+    """The kernel's drivers have no counters of usiw."""
+
+
+def perftest_bw(sample, op, size):
+    per_s = min(MESSAGES_PER_S, OCTETS_PER_S / size)
+    if op == "read":
+        per_s = min(per_s, READS_PER_S)
+    table = perftest_pair(sample, f"ib_{op}_bw",
+                          ["-s", size, "-n", sample.bench.count(per_s)])
+    return outputs.perftest_bandwidth(table)
+
+
+def perftest_lat(sample, op, size, is_event):
+    per_s = EVENTS_PER_S if is_event else POLLED_PER_S
+    options = ["-n", sample.bench.count(per_s)]
+    if op != "atomic":
+        options += ["-s", size]
+    if is_event:
+        options.append("-e")
+    return outputs.perftest_latency(
+        perftest_pair(sample, f"ib_{op}_lat", options))
+
+
+def verbs_command(sample, port, mode, options):
+    return [sample.bin("bench-verbs"), "-w", sample.bench.window_ms,
+            *options, mode, port]
+
+
+def verbs_stream(sample, op, size, bufs=1, qps=1, threads=1, list=1,
+                 is_event=False):
+    port = harness.free_port()
+    options = ["-o", op, "-s", size, "-b", bufs, "-q", qps, "-t", threads,
+               "-l", list] + (["-e"] if is_event else [])
+    client, server = map(outputs.own, sample.pair(
+        verbs_command(sample, port, "stream", options), [sample.address],
+        port))
+    sample.demand_usiw()
+    return {**client, **outputs.cpu_per_gb(client, server)}
+
+
+def verbs_pingpong(sample, size, is_beside_bulk=False, idle=0):
+    port = harness.free_port()
+    options = ["-s", size] + (["-B"] if is_beside_bulk else []) + \
+        (["-i", idle] if idle else [])
+    client, _ = sample.pair(verbs_command(sample, port, "pingpong", options),
+                            [sample.address], port)
+    sample.demand_usiw()
+    return outputs.own(client)
+
+
+def connect(sample, how):
+    """In one process; exit code 1 tells of aims of its own."""
+    program = sample.start("connect", [sample.bin("bench-connect"), 1, 512,
+                                       how])
+    program.wait(LIMIT, codes=(0, 1))
+    return outputs.connections(program.text())
+
+
+def memory(sample, pairs):
+    program = sample.start("memory", [sample.bin("bench-memory"), pairs])
+    program.wait(LIMIT, codes=(0, 1))
+    return outputs.memory(program.text())
+
+
+# ---- peers -------------------------------------------------------------------------
+
+def tcp_command(sample, port, mode, size, options):
+    return [sample.bin("bench-raw-tcp"), "-w", sample.bench.window_ms,
+            *options, mode, port, size]
+
+
+def tcp_stream(sample, size, bufs=1):
+    port = harness.free_port()
+    client, server = map(outputs.own, sample.pair(
+        tcp_command(sample, port, "stream", size, ["-b", bufs]),
+        ["127.0.0.1"], port))
+    return {**client, **outputs.cpu_per_gb(client, server)}
+
+
+def tcp_pingpong(sample, size, is_spin=False):
+    port = harness.free_port()
+    client, _ = sample.pair(
+        tcp_command(sample, port, "pingpong", size,
+                    ["-s"] if is_spin else []), ["127.0.0.1"], port)
+    return outputs.own(client)
+
+
+def fi_pingpong(sample, provider, size):
+    harness.need("fi_pingpong")
+    port = harness.free_port()
+    command = ["fi_pingpong", "-p", provider, "-e",
+               "rdm" if provider == "shm" else "msg", "-S", size, "-I",
+               sample.bench.count(POLLED_PER_S)]
+    server = sample.start("server", [*command, "-B", port])
+    server.wait_listening(port)
+    client = sample.start("client", [*command, "-P", port, "127.0.0.1"])
+    client.wait(LIMIT)
+    server.wait(LIMIT)
+    return outputs.fi_pingpong(client.text())
+
+
+def fabric_stream(sample, provider, size):
+    port = harness.free_port()
+    client, _ = sample.pair(
+        [sample.bin("bench-fabric"), "-w", sample.bench.window_ms, provider,
+         port, size], ["127.0.0.1"], port)
+    return outputs.own(client)
+
+
+def ucx(sample, tls, test, size, is_latency=False, depth=None):
+    harness.need("ucx_perftest")
+    port = harness.free_port()
+    per_s = POLLED_PER_S if is_latency else \
+        min(MESSAGES_PER_S, OCTETS_PER_S / size)
+    if tls == "tcp" and not is_latency:
+        per_s = min(per_s, READS_PER_S / 2)
+    count = sample.bench.count(per_s)
+    command = ["ucx_perftest", "-t", test, "-s", size, "-n", count, "-w",
+               count // 10, "-p", port, "-f"]
+    if depth:
+        command += ["-O", depth]
+    sample.env["UCX_TLS"] = tls
+    client, _ = sample.pair(command, ["127.0.0.1"], port)
+    return outputs.ucx_perftest(client)
+
+
+def rstream(sample, size, is_stream):
+    harness.need("rstream")
+    port = harness.free_port()
+    count = sample.bench.count(min(MESSAGES_PER_S / 4, OCTETS_PER_S / size)
+                               if is_stream else POLLED_PER_S / 2)
+    turns = ["-I", 1, "-C", count] if is_stream else ["-I", count, "-C", 1]
+    client, _ = sample.pair(["rstream", "-S", size, *turns, "-p", port],
+                            ["-s", "127.0.0.1"], port, is_listed=False)
+    sample.demand_usiw()
+    return outputs.rstream(client, size)
+
+
+def qperf(sample, test, size):
+    harness.need("qperf")
+    port = harness.free_port()
+    server = sample.start("server", ["qperf", "-lp", port])
+    server.wait_listening(port)
+    client = sample.start("client", ["qperf", "127.0.0.1", "-lp", port, "-t",
+                                     1, "-m", size, "-e", 4, test])
+    client.wait(LIMIT)
+    return outputs.qperf(client.text())
+
+
+# ---- stream sockets ----------------------------------------------------------------
+
+def carried(sample, name, command, carrier, place=None):
+    """A program whose sockets go one of three ways."""
+    if carrier == "rsockets":
+        found = glob.glob(RSPRELOAD)
+        if not found:
+            raise LookupError("librspreload.so is not installed (librdmacm1)")
+        # Behind the library that `usiw run` puts there.
+        command = ["sh", "-c", f'LD_PRELOAD="$LD_PRELOAD:{found[0]}" '
+                   'exec "$@"', "sh", *command]
+    if place:
+        cpus = sorted(os.sched_getaffinity(0))
+        is_last = place == "apart" and name == "client"
+        command = ["taskset", "-c", cpus[-1 if is_last else 0], *command]
+    return sample.start(name, command,
+                        words=["--sdp"] if carrier == "sdp" else [])
+
+
+def sockets_pair(sample, carrier, port, server, client, place=None,
+                 has_end=True):
+    """What both printed; rsockets listen where no list of the kernel shows
+    it."""
+    first = carried(sample, "server", server, carrier, place)
+    if carrier == "rsockets":
+        first.wait_waiting()
+    else:
+        first.wait_listening(port)
+    second = carried(sample, "client", client, carrier, place)
+    second.wait(LIMIT)
+    if has_end:
+        first.wait(LIMIT)
+    sample.demand_usiw()
+    return second.text(), first.text()
+
+
+def iperf3(sample, carrier, size):
+    harness.need("iperf3")
+    port = harness.free_port()
+    client, _ = sockets_pair(
+        sample, carrier, port, ["iperf3", "-s", "-1", "-p", port],
+        ["iperf3", "-c", "127.0.0.1", "-p", port, "-l", size, "-t", 1, "-J"])
+    return outputs.iperf3(client)
+
+
+def redis(sample, carrier, clients, place):
+    harness.need("redis-server", "redis-benchmark")
+    port = harness.free_port()
+    count = sample.bench.count(2e4 if clients == 1 else 1e5)
+    client, _ = sockets_pair(
+        sample, carrier, port,
+        ["redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "",
+         "--appendonly", "no", "--dir", sample.directory],
+        ["redis-benchmark", "-h", "127.0.0.1", "-p", port, "-c", clients,
+         "-n", count, "-t", "get", "--csv"], place, has_end=False)
+    return outputs.redis(client)
+
+
+def sockets_pingpong(sample, carrier, size, place):
+    port = harness.free_port()
+    command = tcp_command(sample, port, "pingpong", size, [])
+    client, _ = sockets_pair(sample, carrier, port, command,
+                             command + ["127.0.0.1"], place)
+    return outputs.own(client)
+
+
+def sockets_idle(sample, carrier, count):
+    port = harness.free_port()
+    command = ["prlimit", f"--nofile={FDS_EACH * count + FDS_REST}",
+               "/usr/bin/python3", "-B", IDLE_SOCKETS]
+    _, server = sockets_pair(sample, carrier, port,
+                             command + ["serve", port, count],
+                             command + ["connect", port, count])
+    return {"KiB": float(server.split()[-1]) / 1024}
+
+
+TOOLS = {tool.__name__: tool for tool in (
+    perftest_bw, perftest_lat, verbs_stream, verbs_pingpong, connect, memory,
+    tcp_stream, tcp_pingpong, fi_pingpong, fabric_stream, ucx, rstream, qperf, iperf3, redis,
+    sockets_pingpong, sockets_idle)}
