@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Octets <-> integers: the only place of sdp/ that knows byte order (SDP-3).
+ * Conversion between octets and integers. No other file of sdp/ depends on byte
+ * order (SDP-3).
  */
 #ifndef SDP_OCTETS_H
 #define SDP_OCTETS_H

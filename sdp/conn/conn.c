@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The connection object: options, memory, what can be asked about it.
+ * The connection object: its options, its memory and its queries.
  */
 #include "conn/sdp-conn.h"
 
@@ -10,7 +10,7 @@
 
 #include "conn/state.h"
 
-/* Largest values of options that size memory. */
+/* Upper limits of the options that determine the size of memory. */
 #define CAP_MAX 4096u
 
 static void *default_alloc(void *mem_ctx, size_t size)
@@ -25,7 +25,8 @@ static void default_free(void *mem_ctx, void *ptr)
 	free(ptr);
 }
 
-/* Takes what the caller knows of the options; its tail must be zero. */
+/* Copies the options that the caller's version of the struct has. A longer
+ * struct must end in zeros. */
 static int options_take(struct sdp_options *opt, const struct sdp_options *from)
 {
 	const uint8_t *octets = (const uint8_t *)from;
@@ -108,7 +109,8 @@ static uint32_t power_of_two(uint32_t min)
 	return n;
 }
 
-/* One block: the object, then its rings, most aligned first. */
+/* The object and its rings are one allocation. The rings with the strictest
+ * alignment come first. */
 static size_t place(size_t *total, size_t cnt, size_t size)
 {
 	size_t off = (*total + 7) & ~(size_t)7;
@@ -136,7 +138,8 @@ int sdp_conn_new(struct sdp_conn **ret_conn, const struct sdp_options *options)
 		return -EINVAL;
 	if (opt.sink_threshold < opt.buf_size)
 		opt.sink_threshold = opt.buf_size; /* SDP-32 */
-	/* While sizes change, buffers of both sizes may hold payload. */
+	/* During a resize, buffers of the old and of the new size may hold
+	 * payload. */
 	chunk_cap = power_of_two(2 * (opt.bufs + 1));
 	src = place(&total, opt.max_adverts, sizeof(struct sdp_src_advert));
 	snk = place(&total, opt.max_adverts, sizeof(struct sdp_snk_advert));
@@ -173,8 +176,7 @@ void sdp_conn_free(struct sdp_conn *conn)
 		conn->opt.free(conn->opt.mem_ctx, conn);
 }
 
-/* ---- questions ------------------------------------------------------------
- */
+/* ---- queries ---- */
 
 uint16_t sdp_conn_send_room(const struct sdp_conn *conn)
 {
@@ -252,33 +254,44 @@ const char *sdp_fault_str(enum sdp_fault fault)
 {
 	static const char *const strings[] = {
 		[SDP_FAULT_NONE] = "no fault",
-		[SDP_FAULT_LENGTH] = "V1: octets and Len do not agree",
-		[SDP_FAULT_MID] = "V2: MID is reserved, or not allowed now",
+		[SDP_FAULT_LENGTH] =
+			"V1: Len does not match the octets received",
+		[SDP_FAULT_MID] =
+			"V2: MID is reserved or not allowed in this state",
 		[SDP_FAULT_MSEQ] = "V3: MSeq is not the next one",
-		[SDP_FAULT_MSEQACK] = "V4: MSeqAck of what was not sent",
-		[SDP_FAULT_CREDIT] = "V5: beyond the credit or buffer size",
-		[SDP_FAULT_OOB] = "V6: OOB_PRES without an octet",
-		[SDP_FAULT_AVAIL] = "V8: length of an advertisement",
-		[SDP_FAULT_SRC_AVAIL] = "V9: SrcAvail that the mode forbids",
-		[SDP_FAULT_SINK_AVAIL] = "V10: SinkAvail that the mode forbids",
-		[SDP_FAULT_ADVERTS] = "V11: more than MaxAdverts",
-		[SDP_FAULT_RD_COMPL] =
-			"V12: RdmaRdCompl or SendSm out of place",
-		[SDP_FAULT_WR_COMPL] = "V13: RdmaWrCompl out of place",
-		[SDP_FAULT_STAG] = "V14: another STag was invalidated",
-		[SDP_FAULT_PAYLOAD] = "V15: payload behind a SrcAvail",
-		[SDP_FAULT_NON_DISCARDS] = "V16: NonDiscards ahead",
-		[SDP_FAULT_MODE] = "V17: ModeChange out of place",
-		[SDP_FAULT_RESIZE] = "V18: ChRcvBuf or its answer out of place",
-		[SDP_FAULT_CLOSED] = "V19: after DisConn, or AbortConn without",
-		[SDP_FAULT_SUSP] = "V20: around SuspComm",
-		[SDP_FAULT_HELLO] = "V21: Hello or HelloAck is refused",
+		[SDP_FAULT_MSEQACK] =
+			"V4: MSeqAck acknowledges a message that was not sent",
+		[SDP_FAULT_CREDIT] =
+			"V5: exceeds the credit or the buffer size",
+		[SDP_FAULT_OOB] = "V6: OOB_PRES without payload",
+		[SDP_FAULT_AVAIL] = "V8: invalid length of an advertisement",
+		[SDP_FAULT_SRC_AVAIL] =
+			"V9: SrcAvail is not allowed in this mode",
+		[SDP_FAULT_SINK_AVAIL] =
+			"V10: SinkAvail is not allowed in this mode",
+		[SDP_FAULT_ADVERTS] =
+			"V11: more advertisements than MaxAdverts",
+		[SDP_FAULT_RD_COMPL] = "V12: unexpected RdmaRdCompl or SendSm",
+		[SDP_FAULT_WR_COMPL] = "V13: unexpected RdmaWrCompl",
+		[SDP_FAULT_STAG] =
+			"V14: the message invalidated the wrong STag",
+		[SDP_FAULT_PAYLOAD] =
+			"V15: unexpected payload after a SrcAvail",
+		[SDP_FAULT_NON_DISCARDS] =
+			"V16: NonDiscards exceeds the messages sent",
+		[SDP_FAULT_MODE] = "V17: unexpected ModeChange",
+		[SDP_FAULT_RESIZE] = "V18: unexpected ChRcvBuf or ChRcvBufAck",
+		[SDP_FAULT_CLOSED] =
+			"V19: message after DisConn, or AbortConn without DisConn",
+		[SDP_FAULT_SUSP] = "V20: unexpected message around SuspComm",
+		[SDP_FAULT_HELLO] = "V21: invalid Hello or HelloAck",
 		[SDP_FAULT_LLP] = "V22: the carrier reported an error",
 		[SDP_FAULT_LLP_LOST] = "the carrier ended without DisConn",
 		[SDP_FAULT_PEER_ABORT] = "the peer aborted",
 		[SDP_FAULT_LOCAL_ABORT] = "aborted here",
 		[SDP_FAULT_TIMEOUT] = "the peer did not answer in time",
-		[SDP_FAULT_MOVE] = "the connection could not move",
+		[SDP_FAULT_MOVE] =
+			"the connection could not be moved to another carrier",
 	};
 
 	return (unsigned int)fault < sizeof(strings) / sizeof(*strings)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Graceful and abortive close, and the carrier's end.
+ * Graceful close, abortive close, and the end of the carrier.
  */
 #include "conn/end.h"
 
@@ -15,7 +15,7 @@ static void disarm_all(struct sdp_conn *conn)
 		conn->timers[i] = SDP_NEVER;
 }
 
-/* No carrier, or it is gone: what is left are buffers to give back. */
+/* The connection has no carrier. All that remains is to return the buffers. */
 static void enter_closed(struct sdp_conn *conn)
 {
 	disarm_all(conn);
@@ -73,8 +73,8 @@ void sdp_end_on_discon(struct sdp_conn *conn)
 		c->has_crossed = true;
 	sdp_sink_on_discon(&conn->sink); /* SDP-98 */
 	sdp_queue_recv_unadvertise(conn);
-	/* The first closer, and the accepting one of two that crossed, leave
-	 * the end to the peer for a while (SDP-101, C19). */
+	/* The side that closed first waits for the peer to end the carrier. So
+	 * does the accepting side if both closes crossed (SDP-101, C19). */
 	if (c->is_sent)
 		sdp_conn_arm(conn, SDP_TIMER_LLP_END, conn->opt.llp_end_ms);
 	sdp_end_check(conn);
@@ -93,8 +93,7 @@ void sdp_end_check(struct sdp_conn *conn)
 	}
 }
 
-/* ---- the owner's calls
- * -------------------------------------------------------- */
+/* ---- calls of the owner ---- */
 
 int sdp_conn_shutdown(struct sdp_conn *conn, uint64_t now)
 {
@@ -142,10 +141,10 @@ void sdp_conn_llp_down(struct sdp_conn *conn, uint64_t now)
 	enter_closed(conn);
 }
 
-/* ---- time
- * ---------------------------------------------------------------------- */
+/* ---- time ---- */
 
-/* SDP-160: each end waits for the other to read. */
+/* SDP-160: both ends have data to send, and each waits until the other
+ * reads. */
 static void break_deadlock(struct sdp_conn *conn)
 {
 	sdp_conn_disarm(conn, SDP_TIMER_DEADLOCK);
@@ -154,8 +153,8 @@ static void break_deadlock(struct sdp_conn *conn)
 		conn->due.send_sm = true;
 }
 
-/* Whether the peer has still to answer a cancel: what it was about may have
- * been completed before it went out. */
+/* Whether a cancel still needs an answer. What it cancels may have completed
+ * before the cancel was sent. */
 static bool is_cancel_pending(const struct sdp_conn *conn, enum sdp_timer timer)
 {
 	if (timer == SDP_TIMER_SRC_CANCEL)
@@ -181,7 +180,7 @@ static void expire(struct sdp_conn *conn, enum sdp_timer timer)
 		return;
 	case SDP_TIMER_LLP_END:
 		sdp_conn_disarm(conn, timer);
-		/* The peer of a move has not ended the old carrier. */
+		/* After a move the peer has not ended the old carrier. */
 		if (conn->stage == SDP_STAGE_SUSPENDED)
 			conn->moving.is_llp_ending = true;
 		sdp_end_check(conn);
@@ -196,7 +195,7 @@ static void expire(struct sdp_conn *conn, enum sdp_timer timer)
 			sdp_end_fail(conn, SDP_FAULT_TIMEOUT);
 		return;
 	case SDP_TIMER_ABORT:
-		/* Not the orderly end: the peer would take it for a graceful
+		/* Not an orderly end: the peer would take it for a graceful
 		 * close (C21). */
 		disarm_all(conn);
 		conn->stage = SDP_STAGE_TERMINATE;

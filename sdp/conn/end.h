@@ -7,13 +7,13 @@
 
 #include "conn/state.h"
 
-/* Abortive close, for the first fault; a later one changes nothing. */
+/* Starts an abortive close. Only the first fault is recorded. */
 void sdp_end_fail(struct sdp_conn *conn, enum sdp_fault fault);
 
 /* Checks whether both DisConns are done, and which side ends the carrier. */
 void sdp_end_check(struct sdp_conn *conn);
 
-/* The peer's DisConn came. */
+/* A DisConn was received. */
 void sdp_end_on_discon(struct sdp_conn *conn);
 
 #endif

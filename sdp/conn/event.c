@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Events, made out of the state when they are pulled.
+ * Events. They are derived from the state when the owner asks for them.
  */
 #include <string.h>
 
 #include "conn/queue.h"
 #include "conn/state.h"
 
-/* ---- what came, to the ULP
- * ------------------------------------------------------- */
+/* ---- receive events ---- */
 
 static bool take_flag(bool *flag, enum sdp_event_type type,
 		      struct sdp_event *ev)
@@ -28,7 +27,8 @@ static bool release_event(struct sdp_conn *conn, struct sdp_event *ev)
 		return false;
 	chunk = sdp_conn_chunk_at(conn, conn->chunk_free++);
 	conn->old_held -= chunk->is_old;
-	conn->update_cnt = 0; /* the ULP reads: this is news */
+	conn->update_cnt =
+		0; /* The ULP reads, so the next update carries news. */
 	ev->type = SDP_EV_RELEASE;
 	ev->release.cookie = chunk->cookie;
 	return true;
@@ -51,7 +51,7 @@ static bool received_event(struct sdp_conn *conn, uint16_t i,
 	return true;
 }
 
-/* The first message's payload goes into the first receive buffer. */
+/* Copies payload of the first message into the first receive buffer. */
 static bool copy_event(struct sdp_conn *conn, struct sdp_recv_entry *e,
 		       struct sdp_event *ev)
 {
@@ -72,7 +72,7 @@ static bool copy_event(struct sdp_conn *conn, struct sdp_recv_entry *e,
 	return true;
 }
 
-/* More is on its way into it without another call of the ULP's. */
+/* Whether more octets will reach the buffer without another call by the ULP. */
 static bool waits_for_read(struct sdp_conn *conn,
 			   const struct sdp_recv_entry *e)
 {
@@ -103,7 +103,7 @@ static bool deliver(struct sdp_conn *conn, struct sdp_event *ev)
 		break;
 	}
 	if (conn->reading.len)
-		return false; /* until RdmaRdCompl is on its way */
+		return false; /* until RdmaRdCompl is sent */
 	if (e->filled == e->len || e->is_cancelled)
 		return received_event(conn, 0, ev);
 	if (sdp_queue_has_chunk(conn))
@@ -115,7 +115,7 @@ static bool deliver(struct sdp_conn *conn, struct sdp_event *ev)
 	return received_event(conn, 0, ev);
 }
 
-/* Cancelled buffers behind the first one. */
+/* Returns cancelled buffers that are not the first one. */
 static bool deliver_cancelled(struct sdp_conn *conn, struct sdp_event *ev)
 {
 	if (!conn->cancel_cnt)
@@ -129,17 +129,16 @@ static bool deliver_cancelled(struct sdp_conn *conn, struct sdp_event *ev)
 	return false;
 }
 
-/* ---- what went
- * ---------------------------------------------------------------------- */
+/* ---- send events ---- */
 
-/* A cancelled buffer of which nothing went comes back at once: the peer may
- * take no more of what lies before it. */
+/* A cancelled buffer of which nothing was sent comes back at once, because the
+ * peer may never accept the octets before it. */
 static bool is_cut(const struct sdp_send_entry *e)
 {
 	return e->is_cancelled && e->start == e->end;
 }
 
-/* The first one that can come back, or send_cnt. */
+/* Index of the first send buffer that can come back, or send_cnt. */
 static uint16_t sent_first(struct sdp_conn *conn)
 {
 	bool is_closed = conn->stage == SDP_STAGE_CLOSED;
@@ -180,8 +179,7 @@ static bool sent_event(struct sdp_conn *conn, struct sdp_event *ev)
 	return true;
 }
 
-/* ---- all of them
- * ---------------------------------------------------------------------- */
+/* ---- the next event ---- */
 
 static bool flag_event(struct sdp_conn *conn, struct sdp_event *ev)
 {
@@ -223,6 +221,6 @@ int sdp_conn_next_event(struct sdp_conn *conn, struct sdp_event *ret_ev)
 	    release_event(conn, ret_ev) || sent_event(conn, ret_ev) ||
 	    flag_event(conn, ret_ev))
 		return 1;
-	/* The last one: all buffers of the ULP are back. */
+	/* The last event: all buffers of the ULP are back. */
 	return take_flag(&conn->news.closed, SDP_EV_CLOSED, ret_ev);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A connection moves: from one carrier to the next, and to another address
+ * Moves a connection from one carrier to the next, and to another address
  * space.
  */
 #include "conn/move.h"
@@ -12,8 +12,7 @@
 #include "conn/queue.h"
 #include "conn/start.h"
 
-/* ---- between two carriers ---------------------------------------------------
- */
+/* ---- between two carriers ---- */
 
 int sdp_conn_suspend(struct sdp_conn *conn, uint16_t port, uint64_t now)
 {
@@ -26,15 +25,15 @@ int sdp_conn_suspend(struct sdp_conn *conn, uint16_t port, uint64_t now)
 	return 0;
 }
 
-/* Nothing that was advertised survives (SDP-244), so a cancel need not wait
- * for the next carrier. */
+/* Advertisements do not survive a move (SDP-244). A cancel therefore does not
+ * wait for the next carrier. */
 void sdp_move_suspend(struct sdp_conn *conn)
 {
 	conn->stage = SDP_STAGE_SUSPENDED;
 	conn->news.suspended = true;
 	for (int i = 0; i < SDP_TIMER_CNT; i++)
 		sdp_conn_disarm(conn, (enum sdp_timer)i);
-	/* The peer has received what went before SuspComm or its answer. */
+	/* The peer has received everything before SuspComm or SuspCommAck. */
 	conn->closing.is_done = conn->closing.is_sent;
 	memset(&conn->due, 0, sizeof(conn->due));
 	memset(&conn->reading, 0, sizeof(conn->reading));
@@ -55,7 +54,7 @@ int sdp_conn_move(struct sdp_conn *conn, enum sdp_role role,
 	conn->opt.role = role;
 	conn->opt.carrier = carrier;
 	conn->done_id = conn->next_id;
-	/* Ours is sent anew if the peer's had priority (SDP-245). */
+	/* If the peer's SuspComm had priority, ours is sent again (SDP-245). */
 	if (!conn->moving.is_rcvd)
 		conn->moving.is_wanted = false;
 	conn->moving.is_sent = false;
@@ -64,7 +63,8 @@ int sdp_conn_move(struct sdp_conn *conn, enum sdp_role role,
 	conn->moving.has_crossed = false;
 	conn->moving.has_spare = false;
 	conn->moving.is_llp_ending = false;
-	/* What lies unread takes no receive of the new carrier (SDP-36). */
+	/* Unread payload does not count against the receives of the new carrier
+	 * (SDP-36). */
 	for (uint32_t i = conn->chunk_free; i != conn->chunk_tail; i++)
 		sdp_conn_chunk_at(conn, i)->is_old = true;
 	conn->old_held = conn->chunk_tail - conn->chunk_free;
@@ -78,8 +78,7 @@ void sdp_conn_give_up_move(struct sdp_conn *conn, uint64_t now)
 	sdp_end_fail(conn, SDP_FAULT_MOVE);
 }
 
-/* ---- to another address space -----------------------------------------------
- */
+/* ---- to another address space ---- */
 
 int sdp_conn_unsent(const struct sdp_conn *conn, uint16_t i,
 		    struct sdp_piece *ret_piece, uint8_t *ret_flags)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Buffers in the order of the stream.
+ * The queues of buffers, in the order of the stream.
  */
 #include "conn/queue.h"
 
@@ -8,8 +8,7 @@
 
 #include "flow/seq.h"
 
-/* ---- buffers that go out ----------------------------------------------------
- */
+/* ---- send buffers ---- */
 
 struct sdp_send_entry *sdp_queue_send_at(struct sdp_conn *conn, uint64_t pos)
 {
@@ -52,8 +51,8 @@ void sdp_queue_send_remove(struct sdp_conn *conn, uint16_t i)
 	conn->send_cnt--;
 }
 
-/* First position that may leave the stream: nothing before it is sent,
- * advertised, being written, or promised to a SendSm. */
+/* The first position that a cancel may remove from the stream. Everything
+ * before it is sent, advertised, being written, or promised to a SendSm. */
 static uint64_t free_pos(const struct sdp_conn *conn)
 {
 	uint64_t pos = sdp_source_next_pos(&conn->source) + conn->writing.len;
@@ -86,8 +85,7 @@ void sdp_queue_cut_cancelled(struct sdp_conn *conn)
 	conn->send_end -= cut;
 }
 
-/* ---- buffers to be filled
- * ------------------------------------------------------ */
+/* ---- receive buffers ---- */
 
 struct sdp_recv_entry *sdp_queue_recv_first(struct sdp_conn *conn,
 					    enum sdp_recv_state state)
@@ -151,8 +149,7 @@ void sdp_queue_recv_remove(struct sdp_conn *conn, uint16_t i)
 	conn->recv_cnt--;
 }
 
-/* ---- payload that came
- * ------------------------------------------------------------ */
+/* ---- received payload ---- */
 
 void sdp_queue_chunk_push(struct sdp_conn *conn, const struct sdp_chunk *chunk)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What a received message does.
+ * Handling of received messages.
  */
 #include <errno.h>
 
@@ -12,7 +12,7 @@
 #include "flow/mode.h"
 #include "flow/seq.h"
 
-/* A message on its way through here. */
+/* A received message while it is handled. */
 struct rx {
 	const struct sdp_msg *msg;
 	const uint32_t *inv_stag;
@@ -44,7 +44,7 @@ static enum sdp_fault fault_of(enum sdp_msg_fault fault)
 	return SDP_FAULT_LENGTH;
 }
 
-/* The peer's hint for our sending half (SDP-12, SDP-13, SDP-218). */
+/* Applies the peer's hint to our sending half (SDP-12, SDP-13, SDP-218). */
 static void hint(struct sdp_conn *conn, enum sdp_mode from, enum sdp_mode to)
 {
 	if (conn->opt.has_manual_mode || conn->due.mode ||
@@ -54,8 +54,7 @@ static void hint(struct sdp_conn *conn, enum sdp_mode from, enum sdp_mode to)
 	conn->want_mode = to;
 }
 
-/* ---- payload
- * ------------------------------------------------------------------------ */
+/* ---- payload ---- */
 
 static void keep(struct sdp_conn *conn, struct rx *rx, bool is_solo)
 {
@@ -96,8 +95,7 @@ static enum sdp_fault on_data(struct sdp_conn *conn, struct rx *rx)
 	return rx->msg->payload_len ? on_payload(conn, rx) : SDP_FAULT_NONE;
 }
 
-/* ---- advertisements
- * ------------------------------------------------------------------- */
+/* ---- advertisements ---- */
 
 static bool has_too_many_adverts(const struct sdp_conn *conn)
 {
@@ -126,7 +124,8 @@ static enum sdp_fault on_sink_avail(struct sdp_conn *conn, struct rx *rx)
 {
 	enum sdp_fault fault;
 
-	/* The payload is the opposite half's, and comes in any case (3.3). */
+	/* The payload belongs to the opposite half. It is accepted in any case
+	 * (3.3). */
 	if (rx->msg->payload_len) {
 		fault = on_payload(conn, rx);
 		if (fault)
@@ -199,8 +198,7 @@ static enum sdp_fault on_send_sm(struct sdp_conn *conn, struct rx *rx)
 	return SDP_FAULT_NONE;
 }
 
-/* ---- cancels
- * ------------------------------------------------------------------------- */
+/* ---- cancels ---- */
 
 static enum sdp_fault on_src_cancel(struct sdp_conn *conn, struct rx *rx)
 {
@@ -249,8 +247,8 @@ static enum sdp_fault on_sink_cancel_ack(struct sdp_conn *conn, struct rx *rx)
 	const struct sdp_source *source = &conn->source;
 	uint32_t ack = rx->msg->mseqack;
 	bool was_cancelling = s->is_cancelling;
-	/* A peer that holds its MSeqAck back, for a SrcAvailCancel of ours,
-	 * may answer all the same (C14). */
+	/* A peer that holds back its MSeqAck because of our SrcAvailCancel may
+	 * answer nevertheless (C14). */
 	bool is_held = source->is_cancelling &&
 		       !sdp_seq_is_reached(ack, source->cancel_mseq);
 	bool is_answer = is_held || sdp_seq_is_reached(ack, s->cancel_mseq);
@@ -261,8 +259,7 @@ static enum sdp_fault on_sink_cancel_ack(struct sdp_conn *conn, struct rx *rx)
 	return SDP_FAULT_NONE;
 }
 
-/* ---- modes, sizes, moves, ends
- * --------------------------------------------------------- */
+/* ---- modes, sizes, moves, ends ---- */
 
 static enum sdp_fault on_mode_change(struct sdp_conn *conn, struct rx *rx)
 {
@@ -316,7 +313,7 @@ static enum sdp_fault on_susp(struct sdp_conn *conn, struct rx *rx)
 		m->has_crossed = true;
 		return SDP_FAULT_NONE; /* SDP-245 */
 	}
-	/* Nothing new is started. */
+	/* Starts nothing new. */
 	conn->reading.len = conn->reading.issued;
 	if (conn->reading.len && !conn->reading.out_cnt)
 		conn->reading.is_compl_due = true;
@@ -333,14 +330,12 @@ static enum sdp_fault on_susp_ack(struct sdp_conn *conn, struct rx *rx)
 	if (!conn->moving.is_sent || conn->moving.is_rcvd)
 		return SDP_FAULT_SUSP;
 	sdp_move_suspend(conn);
-	/* The peer ends the carrier, or this one does. */
+	/* The peer ends the carrier. If it does not, the timer does. */
 	sdp_conn_arm(conn, SDP_TIMER_LLP_END, conn->opt.llp_end_ms);
 	return SDP_FAULT_NONE;
 }
 
-/* ---- dispatch
- * ---------------------------------------------------------------------------
- */
+/* ---- dispatch ---- */
 
 typedef enum sdp_fault (*handle_fn)(struct sdp_conn *conn, struct rx *rx);
 
@@ -374,7 +369,8 @@ static handle_fn handler(uint8_t mid)
 	}
 }
 
-/* What may come after SuspComm, or not, and to whom (V14, V20). */
+/* Which messages are allowed around SuspComm, and which invalidation (V14,
+ * V20). */
 static enum sdp_fault check_context(const struct sdp_conn *conn,
 				    const struct rx *rx)
 {
@@ -389,7 +385,7 @@ static enum sdp_fault check_context(const struct sdp_conn *conn,
 	return SDP_FAULT_NONE;
 }
 
-/* Timers that a message may have started or made needless. */
+/* Starts or stops the timers that a received message affects. */
 static void adjust_timers(struct sdp_conn *conn)
 {
 	if (!conn->source.is_cancelling && !conn->due.src_cancel)
@@ -439,13 +435,14 @@ static enum sdp_fault handle(struct sdp_conn *conn, struct rx *rx, size_t len)
 	return SDP_FAULT_NONE;
 }
 
-/* The carrier's own first message, which is none of SDP's (part 5). */
+/* The first message of the carrier itself. It is not an SDP message (part
+ * 5). */
 static bool take_rtr(struct sdp_conn *conn, size_t len)
 {
 	bool was_first = conn->may_be_rtr;
 
 	conn->may_be_rtr = false;
-	conn->is_carrier_up = true; /* or nothing would have come */
+	conn->is_carrier_up = true; /* otherwise nothing could arrive */
 	if (len || !was_first || !conn->credit.posted)
 		return false;
 	conn->credit.posted--;
@@ -466,7 +463,7 @@ int sdp_conn_recv(struct sdp_conn *conn, uint64_t cookie, const void *octets,
 		fault = sdp_start_on_hello_ack(conn, octets, len);
 		break;
 	case SDP_STAGE_ACCEPT:
-		/* SDP-55: nothing but the carrier's own. */
+		/* SDP-55: only the carrier's own message. */
 		fault = take_rtr(conn, len) ? SDP_FAULT_NONE : SDP_FAULT_HELLO;
 		break;
 	case SDP_STAGE_OPEN:
@@ -478,7 +475,7 @@ int sdp_conn_recv(struct sdp_conn *conn, uint64_t cookie, const void *octets,
 			fault = handle(conn, &rx, len);
 		break;
 	case SDP_STAGE_ABORTING:
-		/* For its credit only. */
+		/* Only the credit in the header is used. */
 		if (!sdp_msg_decode(octets, len, conn->opt.layout, &msg))
 			(void)sdp_credit_recv(&conn->credit, &msg);
 		return 0;

@@ -10,10 +10,9 @@
 #include "conn/end.h"
 #include "conn/tx.h"
 
-/* ---- judging
- * ------------------------------------------------------------------ */
+/* ---- checks ---- */
 
-/* 3.1, reception checks; what is not looked at is not looked at. */
+/* Reception checks of 3.1. Fields that they do not mention are ignored. */
 static bool is_acceptable(const struct sdp_msg *msg, uint8_t mid)
 {
 	return msg->mid == mid && !msg->flags && msg->bufs >= SDP_BUFS_MIN &&
@@ -30,7 +29,7 @@ static uint16_t min16(uint16_t a, uint16_t b)
 	return a < b ? a : b;
 }
 
-/* What the peer said about itself, from its Hello or HelloAck. */
+/* Takes over what the peer's Hello or HelloAck says about the peer. */
 static void take_peer(struct sdp_conn *conn, const struct sdp_msg *msg)
 {
 	conn->minor = msg->hello.min_v < SDP_VERSION_MINOR
@@ -52,11 +51,10 @@ static void open_connection(struct sdp_conn *conn)
 	sdp_conn_disarm(conn, SDP_TIMER_START);
 	if (conn->moving.is_wanted)
 		sdp_conn_arm(conn, SDP_TIMER_SUSP, conn->opt.susp_ms);
-	sdp_end_check(conn); /* both may have closed before a move */
+	sdp_end_check(conn); /* both sides may have closed before a move */
 }
 
-/* ---- what comes
- * ------------------------------------------------------------------ */
+/* ---- messages received ---- */
 
 void sdp_start_begin(struct sdp_conn *conn)
 {
@@ -121,7 +119,7 @@ enum sdp_fault sdp_start_on_hello_ack(struct sdp_conn *conn, const void *octets,
 	if (!conn->is_hello_out || !conn->credit.posted ||
 	    sdp_msg_decode(octets, len, conn->opt.layout, &msg))
 		return SDP_FAULT_HELLO;
-	conn->is_carrier_up = true; /* or nothing would have come */
+	conn->is_carrier_up = true; /* otherwise nothing could arrive */
 	sdp_credit_hello_ack_came(&conn->credit);
 	return take_hello_ack(conn, &msg);
 }
@@ -137,8 +135,9 @@ int sdp_conn_carrier_up(struct sdp_conn *conn, const void *octets, size_t len,
 	     conn->stage != SDP_STAGE_ACCEPT && conn->stage != SDP_STAGE_OPEN))
 		return -EINVAL;
 	conn->now = now;
-	/* The Connecting Peer's first message comes first (part 5): what is
-	 * sent right behind an MPA Reply ends the start of Linux's siw. */
+	/* The first message comes from the Connecting Peer (part 5). Linux's
+	 * siw fails a connection in which a message directly follows the MPA
+	 * Reply. */
 	conn->is_carrier_up = conn->is_carrier_up ||
 			      conn->opt.role == SDP_CONNECTING ||
 			      conn->opt.carrier != SDP_CM_PRIV;
@@ -147,7 +146,8 @@ int sdp_conn_carrier_up(struct sdp_conn *conn, const void *octets, size_t len,
 		conn->ord = min16(conn->ord, ord);
 	if (conn->stage != SDP_STAGE_HELLO)
 		return 0;
-	/* Private data that is a HelloAck says which carrier it is (C7). */
+	/* A HelloAck in the private data determines the kind of the carrier
+	 * (C7). */
 	if (!octets ||
 	    sdp_msg_decode_padded(octets, len, conn->opt.layout, &msg) ||
 	    msg.mid != SDP_MID_HELLO_ACK)
@@ -161,8 +161,7 @@ int sdp_conn_carrier_up(struct sdp_conn *conn, const void *octets, size_t len,
 	return 0;
 }
 
-/* ---- what goes
- * ------------------------------------------------------------------------ */
+/* ---- messages sent ---- */
 
 static void fill_hello(struct sdp_conn *conn, uint8_t mid, struct sdp_msg *msg)
 {
@@ -176,7 +175,7 @@ static void fill_hello(struct sdp_conn *conn, uint8_t mid, struct sdp_msg *msg)
 		msg->hello.des_rem_rcv_sz = conn->opt.wish_size;
 	msg->hello.rcv_sz = conn->resize.own_size;
 	msg->hello.ird = conn->opt.ird;
-	/* HelloAck: after the Hello was taken into account (C24). */
+	/* In HelloAck: the result of taking the Hello into account (C24). */
 	msg->hello.ord = mid == SDP_MID_HELLO ? conn->opt.ord : conn->ord;
 }
 
@@ -209,7 +208,7 @@ bool sdp_start_next_work(struct sdp_conn *conn, struct sdp_work *work)
 		open_connection(conn);
 		return true;
 	}
-	conn->is_hello_out = true; /* the acceptance itself; HelloAck later */
+	conn->is_hello_out = true; /* the acceptance itself; HelloAck follows */
 	if (!conn->is_carrier_up)
 		return false;
 	fill_hello(conn, SDP_MID_HELLO_ACK, &msg);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The inside of a connection, for the files of conn/.
+ * Internal state of a connection, for the files of conn/.
  */
 #ifndef SDP_STATE_H
 #define SDP_STATE_H
@@ -12,46 +12,48 @@
 #include "flow/source.h"
 
 #define SDP_NS_PER_MS 1000000u
-/* Octets between OOB_PEND and the urgent octet (SDP-115). */
+/* Maximum distance in octets between OOB_PEND and the urgent octet
+ * (SDP-115). */
 #define SDP_OOB_DISTANCE 65535u
-/* SendSms in a row after which Combined gives way to Buffered. */
+/* After this many SendSms in a row the mode changes from Combined to
+ * Buffered. */
 #define SDP_SEND_SM_STREAK 4u
-/* How long one more update in answer to updates waits, or one more poke:
- * doubled each time. */
+/* Delay of a further update that only answers updates, and of a further poke.
+ * It doubles each time. */
 #define SDP_BACKOFF_MS 10u
 #define SDP_BACKOFF_MS_MAX 1000u
 
 enum sdp_stage {
 	SDP_STAGE_IDLE,
-	SDP_STAGE_LISTEN,     /* Accepting: Hello is awaited */
-	SDP_STAGE_ACCEPT,     /* Accepting: HelloAck is to go out */
-	SDP_STAGE_HELLO,      /* Connecting: HelloAck is awaited */
+	SDP_STAGE_LISTEN,     /* Accepting: waits for Hello */
+	SDP_STAGE_ACCEPT,     /* Accepting: HelloAck must be sent */
+	SDP_STAGE_HELLO,      /* Connecting: waits for HelloAck */
 	SDP_STAGE_OPEN,	      /* established, until the carrier is to end */
-	SDP_STAGE_ABORTING,   /* AbortConn is to go out */
-	SDP_STAGE_DISCONNECT, /* the carrier is to end in order */
-	SDP_STAGE_TERMINATE,  /* the carrier is to end at once */
-	SDP_STAGE_DOWN,	      /* it is ending: sdp_conn_llp_down() is awaited */
-	SDP_STAGE_SUSPENDED,  /* between two carriers */
+	SDP_STAGE_ABORTING,   /* AbortConn must be sent */
+	SDP_STAGE_DISCONNECT, /* the carrier must be ended in order */
+	SDP_STAGE_TERMINATE,  /* the carrier must be ended at once */
+	SDP_STAGE_DOWN, /* the carrier ends: waits for sdp_conn_llp_down() */
+	SDP_STAGE_SUSPENDED, /* between two carriers */
 	SDP_STAGE_CLOSED,
 };
 
-/* A ULP buffer of the stream that goes out: octets [start, end). */
+/* A ULP buffer to send: octets [start, end) of the stream. */
 struct sdp_send_entry {
 	uint64_t cookie;
 	uint64_t va;
 	uint64_t start, end;
 	uint32_t stag;
-	uint32_t last_work; /* has_work: newest that uses its memory */
+	uint32_t last_work; /* has_work: newest work that uses its memory */
 	uint8_t flags;
 	bool has_work;
-	bool is_pend_sent; /* OOB_PEND went out for it (SDP-113) */
+	bool is_pend_sent; /* OOB_PEND was sent for it (SDP-113) */
 	bool is_cancelled;
 };
 
 enum sdp_recv_state {
 	SDP_RECV_PLAIN,
-	SDP_RECV_ADVERTISED, /* a SinkAvail stands for it */
-	SDP_RECV_SOLO,	     /* gets one message, which has come (SDP-174) */
+	SDP_RECV_ADVERTISED, /* advertised by a SinkAvail */
+	SDP_RECV_SOLO,	     /* gets one message, which has arrived (SDP-174) */
 	SDP_RECV_DONE,
 };
 
@@ -74,23 +76,23 @@ struct sdp_chunk {
 	uint32_t off;
 	uint32_t left;
 	bool is_oob;  /* its last octet is urgent */
-	bool is_solo; /* for an advertised buffer, alone */
+	bool is_solo; /* only for an advertised buffer */
 	bool is_old;  /* in a buffer of the size before a resize */
 };
 
-/* RDMA Reads of one part of a SrcAvail into the first receive buffer. */
+/* RDMA Reads of a part of a SrcAvail into the first receive buffer. */
 struct sdp_reading {
 	uint32_t len;	 /* 0: none */
 	uint32_t issued; /* octets */
 	uint16_t out_cnt;
-	bool is_compl_due; /* all have ended: RdmaRdCompl is due */
+	bool is_compl_due; /* all Reads are complete: RdmaRdCompl is due */
 };
 
 /* RDMA Writes into the first SinkAvail. */
 struct sdp_writing {
 	uint32_t len; /* 0: none */
 	uint32_t issued;
-	bool was_cut; /* by SinkAvailCancel */
+	bool was_cut; /* shortened by SinkAvailCancel */
 };
 
 enum sdp_timer {
@@ -106,34 +108,34 @@ enum sdp_timer {
 	SDP_TIMER_CNT,
 };
 
-/* How both ends close. */
+/* The close of the connection, in both directions. */
 struct sdp_closing {
 	bool is_wanted;	  /* the ULP sends no more */
-	bool is_deaf;	  /* nor does it receive (C22) */
-	bool is_sent;	  /* DisConn went out */
-	bool is_done;	  /* and its Send completed */
-	bool is_rcvd;	  /* the peer's came */
-	bool has_crossed; /* both were under way at a time (C19) */
+	bool is_deaf;	  /* the ULP receives no more either (C22) */
+	bool is_sent;	  /* DisConn was sent */
+	bool is_done;	  /* the Send of DisConn completed */
+	bool is_rcvd;	  /* the peer's DisConn was received */
+	bool has_crossed; /* both DisConns were in flight at once (C19) */
 	uint32_t mseq;	  /* is_sent */
-	uint32_t work;	  /* is_sent: id; AbortConn's in its turn */
+	uint32_t work;	  /* is_sent: work id of DisConn, or of AbortConn */
 	bool is_abort_sent;
 };
 
-/* How the connection moves (part 3.4). */
+/* The move of the connection (part 3.4). */
 struct sdp_moving {
-	bool is_wanted;	  /* by us */
-	bool is_sent;	  /* our SuspComm */
-	bool is_rcvd;	  /* the peer's, to be answered */
-	bool is_ack_sent; /* our SuspCommAck */
-	bool has_crossed; /* the peer's came too, and ours has priority */
-	bool has_spare;	  /* receives for what the peer still has to say */
-	uint16_t port;	  /* is_wanted: ours */
+	bool is_wanted;	  /* this side requested it */
+	bool is_sent;	  /* our SuspComm was sent */
+	bool is_rcvd;	  /* the peer's SuspComm was received; answer it */
+	bool is_ack_sent; /* our SuspCommAck was sent */
+	bool has_crossed; /* the peer sent SuspComm too; ours has priority */
+	bool has_spare;	  /* has receives for what the peer still sends */
+	uint16_t port;	  /* is_wanted: our port */
 	uint16_t peer_port;
 	uint32_t work;	    /* is_ack_sent: id */
 	bool is_llp_ending; /* SDP_WORK_DISCONNECT is due */
 };
 
-/* Messages that are to go out as soon as the credit allows it. */
+/* Messages to send as soon as the credit allows it. */
 struct sdp_due {
 	bool send_sm;	     /* for the oldest SrcAvail */
 	bool send_sm_cancel; /* answers SrcAvailCancel */
@@ -143,9 +145,9 @@ struct sdp_due {
 	bool leave_buffered;
 	bool mode;	 /* to want_mode */
 	bool ask_size;	 /* ChRcvBuf with want_size */
-	bool update;	 /* an update that was put off */
-	bool poke;	 /* a poke that was put off */
-	bool first_data; /* CM_PRIV: the first FPDU is ours */
+	bool update;	 /* an update that was delayed */
+	bool poke;	 /* a poke that was delayed */
+	bool first_data; /* CM_PRIV: we send the first FPDU */
 };
 
 /* Events that are flags. */
@@ -168,18 +170,18 @@ struct sdp_conn {
 	uint64_t timers[SDP_TIMER_CNT];
 	bool was_open; /* on this carrier, or the one before */
 	bool is_carrier_up;
-	bool is_hello_out; /* SDP_WORK_HELLO was handed out */
-	bool may_be_rtr;   /* a first message without octets is no message */
+	bool is_hello_out; /* SDP_WORK_HELLO was returned to the owner */
+	bool may_be_rtr; /* a first message of length 0 is not an SDP message */
 	uint16_t carrier_ord;
 	uint16_t ord; /* RDMA Reads at a time */
 	uint16_t peer_max_adverts;
 	uint8_t minor;	    /* protocol version in use (SDP-61) */
 	uint8_t sm_streak;  /* SendSms in a row */
-	uint8_t update_cnt; /* updates in answer to nothing but updates */
+	uint8_t update_cnt; /* number of updates that only answered updates */
 	uint8_t poke_cnt;   /* pokes since there was credit for payload */
 	enum sdp_mode want_mode;
 	uint32_t want_size;
-	uint32_t filler_cnt; /* messages that may speed up a resize */
+	uint32_t filler_cnt; /* number of messages that may speed up a resize */
 
 	struct sdp_credit credit;
 	struct sdp_resize resize;
@@ -191,11 +193,12 @@ struct sdp_conn {
 	struct sdp_news news;
 	struct sdp_reading reading;
 	struct sdp_writing writing;
-	/* SrcAvailCancel, SinkAvailCancel that wait for RDMA to end */
+	/* A SrcAvailCancel, a SinkAvailCancel waits for the end of RDMA. */
 	bool is_src_cancel_waiting;
 	bool is_sink_cancel_waiting;
 
-	/* work: ids [done_id, next_id) are posted; kinds in a ring */
+	/* Work: ids [done_id, next_id) are posted. Their types are in a
+	 * ring. */
 	uint32_t next_id, done_id;
 	uint8_t *work_kinds; /* see sdp_conn_work_kind() */
 
@@ -207,10 +210,10 @@ struct sdp_conn {
 	uint16_t send_head, send_cnt;
 	uint16_t recv_head, recv_cnt;
 	uint16_t oob_cnt;	  /* urgent send buffers without OOB_PEND */
-	uint16_t cancel_cnt;	  /* receive buffers to come back */
+	uint16_t cancel_cnt;	  /* receive buffers to return */
 	uint16_t send_cancel_cnt; /* send buffers that are cancelled */
-	/* free-running: [chunk_free, chunk_head) wait for RELEASE,
-	 * [chunk_head, chunk_tail) for the ULP */
+	/* Free-running indices: [chunk_free, chunk_head) wait for RELEASE,
+	 * [chunk_head, chunk_tail) for the ULP. */
 	uint32_t chunk_cap;
 	uint32_t chunk_free, chunk_head, chunk_tail;
 	uint32_t old_held; /* of chunk_free to chunk_tail, is_old */
@@ -222,7 +225,7 @@ static inline bool sdp_conn_is_open(const struct sdp_conn *conn)
 	return conn->stage == SDP_STAGE_OPEN;
 }
 
-/* The ULP sends and receives, also between two carriers. */
+/* Whether the ULP may send and receive. True between two carriers too. */
 static inline bool sdp_conn_is_running(const struct sdp_conn *conn)
 {
 	return conn->stage == SDP_STAGE_OPEN ||
@@ -241,7 +244,7 @@ static inline void sdp_conn_disarm(struct sdp_conn *conn, enum sdp_timer timer)
 	conn->timers[timer] = SDP_NEVER;
 }
 
-/* Whether nothing new may be started, because the connection moves. */
+/* Whether a move forbids to start anything new. */
 static inline bool sdp_conn_is_moving(const struct sdp_conn *conn)
 {
 	return conn->moving.is_wanted || conn->moving.is_rcvd;
@@ -265,7 +268,7 @@ static inline struct sdp_chunk *sdp_conn_chunk_at(const struct sdp_conn *conn,
 	return &conn->chunks[idx % conn->chunk_cap];
 }
 
-/* enum sdp_work_type of a posted work; NONE: it is done. */
+/* enum sdp_work_type of a posted work; NONE: done. */
 static inline uint8_t *sdp_conn_work_kind(const struct sdp_conn *conn,
 					  uint32_t id)
 {

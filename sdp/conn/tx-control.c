@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Control messages: completions, cancels, modes, sizes, moves, closes,
- * credit.
+ * Control messages: completions, cancels, modes, sizes, moves, closes, credit.
  */
 #include "conn/tx-control.h"
 
@@ -21,11 +20,10 @@ static bool is_rdma_running(const struct sdp_conn *conn)
 	       conn->writing.len;
 }
 
-/* ---- completions
- * ------------------------------------------------------------------- */
+/* ---- completions ---- */
 
-/* For RdmaRdCompl and RdmaWrCompl.  A peer that moves gives no more credit:
- * what remains is for SuspCommAck. */
+/* For RdmaRdCompl and RdmaWrCompl. A peer that moves gives no more credit. The
+ * last credit is reserved for SuspCommAck. */
 static bool may_complete(const struct sdp_conn *conn)
 {
 	return sdp_credit_allows(&conn->credit, conn->moving.is_rcvd
@@ -40,7 +38,7 @@ static void invalidate(const struct sdp_conn *conn, struct sdp_work *work,
 	work->send.inv_stag = stag;
 }
 
-/* The Reads that a SrcAvailCancel waited for have ended (SDP-187). */
+/* The Reads that a SrcAvailCancel waited for have completed (SDP-187). */
 static void finish_src_cancel(struct sdp_conn *conn)
 {
 	conn->is_src_cancel_waiting = false;
@@ -101,13 +99,12 @@ bool sdp_tx_wr_compl(struct sdp_conn *conn, struct sdp_work *work)
 	return true;
 }
 
-/* ---- cancels
- * ----------------------------------------------------------------------- */
+/* ---- cancels ---- */
 
 bool sdp_tx_sink_cancel_ack(struct sdp_conn *conn, struct sdp_work *work)
 {
-	/* Not with an MSeqAck that is held before the cancel: the Sink knows
-	 * its answer by that (C14). */
+	/* Not with an MSeqAck from before the cancel while it is held back: the
+	 * MSeqAck tells the Sink that the message answers the cancel (C14). */
 	if (!conn->due.sink_cancel_ack || conn->credit.is_held ||
 	    !may_control(conn))
 		return false;
@@ -121,7 +118,7 @@ bool sdp_tx_send_sm(struct sdp_conn *conn, struct sdp_work *work)
 	bool is_reading = conn->reading.len || conn->reading.is_compl_due;
 
 	if (conn->due.send_sm && (!conn->sink.in_cnt || is_reading))
-		conn->due.send_sm = false; /* its SrcAvail is gone */
+		conn->due.send_sm = false; /* its SrcAvail no longer exists */
 	if (conn->due.send_sm_cancel && may_control(conn)) {
 		conn->due.send_sm_cancel = false;
 		sdp_tx_plain(conn, SDP_MID_SEND_SM, work);
@@ -164,8 +161,7 @@ bool sdp_tx_sink_cancel(struct sdp_conn *conn, struct sdp_work *work)
 	return true;
 }
 
-/* ---- modes and sizes
- * ----------------------------------------------------------------- */
+/* ---- modes and sizes ---- */
 
 bool sdp_tx_mode(struct sdp_conn *conn, struct sdp_work *work)
 {
@@ -175,10 +171,10 @@ bool sdp_tx_mode(struct sdp_conn *conn, struct sdp_work *work)
 	if (!conn->due.mode)
 		return false;
 	if (!sdp_mode_may_change(s->mode, conn->want_mode, true)) {
-		conn->due.mode = false; /* it has changed meanwhile */
+		conn->due.mode = false; /* the mode has changed meanwhile */
 		return false;
 	}
-	/* SDP-222: Writes and their RdmaWrCompl come first. */
+	/* SDP-222: Writes and their RdmaWrCompl must be complete. */
 	if (!sdp_source_may_change(s, conn->want_mode) || conn->writing.len ||
 	    !may_control(conn))
 		return false;
@@ -212,7 +208,7 @@ bool sdp_tx_ask_size(struct sdp_conn *conn, struct sdp_work *work)
 
 	if (conn->due.ask_size &&
 	    sdp_resize_may_ask(&conn->resize, conn->want_size))
-		conn->due.ask_size = false; /* the peer asked meanwhile */
+		conn->due.ask_size = false; /* the peer has asked meanwhile */
 	if (!conn->due.ask_size || !may_control(conn))
 		return false;
 	conn->due.ask_size = false;
@@ -237,18 +233,16 @@ bool sdp_tx_resize_ack(struct sdp_conn *conn, struct sdp_work *work)
 	return true;
 }
 
-/* ---- moves
- * ---------------------------------------------------------------------------
- */
+/* ---- moves ---- */
 
-/* The next carrier needs receives of its own beside those with unread payload.
- */
+/* The next carrier needs receives of its own, in addition to those with unread
+ * payload. */
 static bool is_too_full_to_move(const struct sdp_conn *conn)
 {
 	return conn->chunk_tail - conn->chunk_free > conn->chunk_cap / 2;
 }
 
-/* RdmaRdCompl, RdmaWrCompl, SuspCommAck. */
+/* For RdmaRdCompl, RdmaWrCompl and SuspCommAck. */
 #define SPARE_RECEIVES 3u
 
 bool sdp_tx_susp(struct sdp_conn *conn, struct sdp_work *work)
@@ -260,8 +254,8 @@ bool sdp_tx_susp(struct sdp_conn *conn, struct sdp_work *work)
 	    is_rdma_running(conn) || is_too_full_to_move(conn) ||
 	    !may_control(conn))
 		return false;
-	/* The last credit that the peer gets (SDP-237) is enough for what it
-	 * has to complete, and for SuspCommAck. */
+	/* The last credit that the peer gets (SDP-237) is enough for its
+	 * completions and for SuspCommAck. */
 	if (!m->has_spare) {
 		m->has_spare = true;
 		conn->credit.pool += SPARE_RECEIVES;
@@ -278,14 +272,14 @@ bool sdp_tx_susp_ack(struct sdp_conn *conn, struct sdp_work *work)
 {
 	struct sdp_moving *m = &conn->moving;
 
-	/* The message may use the last credit, because it returns some: it is
+	/* This message may use the last credit because it returns credit: it is
 	 * the first to acknowledge SuspComm, and the receive of SuspComm is
 	 * posted again. */
 	if (!m->is_rcvd || m->is_ack_sent || conn->reading.out_cnt ||
 	    is_too_full_to_move(conn) || !sdp_credit_get(&conn->credit))
 		return false;
-	/* Without credit for RdmaRdCompl and RdmaWrCompl the transfers have not
-	 * been: what is not acknowledged is sent again (SDP-244). */
+	/* Without credit for RdmaRdCompl and RdmaWrCompl the transfers are
+	 * void. Data that is not acknowledged is sent again (SDP-244). */
 	conn->reading = (struct sdp_reading){ 0 };
 	conn->writing = (struct sdp_writing){ 0 };
 	sdp_tx_plain(conn, SDP_MID_SUSP_COMM_ACK, work);
@@ -294,11 +288,9 @@ bool sdp_tx_susp_ack(struct sdp_conn *conn, struct sdp_work *work)
 	return true;
 }
 
-/* ---- close
- * ---------------------------------------------------------------------------
- */
+/* ---- close ---- */
 
-/* Whether all that the ULP gave is through (SDP-88). */
+/* Whether everything that the ULP queued was sent (SDP-88). */
 static bool is_drained(const struct sdp_conn *conn)
 {
 	if (conn->source.data_pos != conn->send_end || conn->source.src_cnt ||
@@ -331,7 +323,7 @@ bool sdp_tx_abort(struct sdp_conn *conn, struct sdp_work *work)
 {
 	struct sdp_closing *c = &conn->closing;
 
-	/* At one credit it may go only if it gives some (C21). */
+	/* With one credit it may be sent only if it gives credit (C21). */
 	if (c->is_abort_sent ||
 	    !sdp_credit_allows(&conn->credit, SDP_CREDIT_UPDATE))
 		return false;
@@ -341,12 +333,10 @@ bool sdp_tx_abort(struct sdp_conn *conn, struct sdp_work *work)
 	return true;
 }
 
-/* ---- credit
- * ---------------------------------------------------------------------------
- */
+/* ---- credit ---- */
 
-/* Messages that use up the peer's old-size receives on an idle link, so that
- * it can answer (C25). */
+/* Messages that consume the peer's receives of the old size on an idle link, so
+ * that the peer can answer (C25). */
 static bool is_filler_due(const struct sdp_conn *conn)
 {
 	return conn->resize.is_asking && conn->filler_cnt &&
@@ -354,10 +344,10 @@ static bool is_filler_due(const struct sdp_conn *conn)
 }
 
 /*
- * Whether to do what is wanted now: the first time at once, then each time
- * later.  @is_due: the timer says so.  The Accepting Peer waits longer: of two
- * ends that wait equally long each update could cross the other's, and both
- * would stay at one credit for ever.
+ * Whether the action is allowed now. The first time it is allowed at once, then
+ * after a delay that doubles each time. @is_due: the timer has expired. The
+ * Accepting Peer waits longer. If both ends waited equally long, each update
+ * could cross the other, and both ends would stay at one credit for ever.
  */
 static bool backoff_allows(struct sdp_conn *conn, bool is_wanted,
 			   enum sdp_timer timer, uint8_t *cnt, bool *is_due)
@@ -380,8 +370,9 @@ static bool backoff_allows(struct sdp_conn *conn, bool is_wanted,
 	return is_wanted;
 }
 
-/* An update in answer to updates: at once, then ever later, so that two ends
- * that are both short of receives do not exchange them without end. */
+/* An update that answers only updates is sent at once the first time, then with
+ * growing delays. Otherwise two ends that are both short of receives would
+ * exchange updates without end. */
 static bool takes_turn(struct sdp_conn *conn)
 {
 	bool is_wanted = sdp_credit_is_update_lazy(&conn->credit) &&
@@ -391,9 +382,10 @@ static bool takes_turn(struct sdp_conn *conn)
 			      &conn->update_cnt, &conn->due.update);
 }
 
-/* A message without content, when payload waits for one credit more: the
- * peer then has to say what it has (rule 8).  Once, then ever later: its
- * answer takes the credit no further while its ULP does not read. */
+/* A message without content, sent when payload waits for one more credit. The
+ * peer must then tell its credit (rule 8). It is sent once, then with growing
+ * delays: while the peer's ULP does not read, the answer brings no more
+ * credit. */
 static bool pokes(struct sdp_conn *conn)
 {
 	bool is_wanted = sdp_credit_get(&conn->credit) == SDP_CREDIT_CONTROL &&

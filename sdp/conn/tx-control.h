@@ -7,7 +7,8 @@
 
 #include "conn/state.h"
 
-/* Each: the message, if it is due and the credit allows it. */
+/* Each function makes its message if the message is due and the credit allows
+ * it. */
 bool sdp_tx_rd_compl(struct sdp_conn *conn, struct sdp_work *work);
 bool sdp_tx_wr_compl(struct sdp_conn *conn, struct sdp_work *work);
 bool sdp_tx_sink_cancel_ack(struct sdp_conn *conn, struct sdp_work *work);

@@ -15,10 +15,9 @@ static uint32_t min32(uint64_t a, uint64_t b)
 	return (uint32_t)(a < b ? a : b);
 }
 
-/* ---- RDMA Read
- * ------------------------------------------------------------------ */
+/* ---- RDMA Read ---- */
 
-/* The first receive buffer, if octets may be read into it now. */
+/* The first receive buffer, if RDMA Reads into it may start now. */
 static struct sdp_recv_entry *read_target(struct sdp_conn *conn)
 {
 	struct sdp_recv_entry *e = sdp_conn_recv_at(conn, 0);
@@ -31,8 +30,8 @@ static struct sdp_recv_entry *read_target(struct sdp_conn *conn)
 	return e->filled < e->len ? e : NULL;
 }
 
-/* Reads as much of the oldest SrcAvail as the buffer takes, or makes the
- * peer send what does not suit (SDP-142). */
+/* Reads as much of the oldest SrcAvail as the buffer can take. If the buffer is
+ * unsuitable, asks the peer to send instead (SDP-142). */
 static void start_reading(struct sdp_conn *conn)
 {
 	const struct sdp_in_advert *a = sdp_sink_head(&conn->sink);
@@ -46,7 +45,7 @@ static void start_reading(struct sdp_conn *conn)
 	rest = a->len - a->done;
 	space = e->len - e->filled;
 	if (!rest)
-		return; /* all was inline: RdmaRdCompl is all it needs (C15) */
+		return; /* all was inline: only RdmaRdCompl is due (C15) */
 	if (!(e->flags & SDP_BUF_RDMA) ||
 	    (space < rest && space < conn->opt.read_min && !e->filled)) {
 		conn->due.send_sm = true;
@@ -78,10 +77,10 @@ bool sdp_tx_read(struct sdp_conn *conn, struct sdp_work *work)
 	return true;
 }
 
-/* ---- which mechanism
- * --------------------------------------------------------------- */
+/* ---- choice of the mechanism ---- */
 
-/* First octet of @e that does not go by RDMA: the urgent one (SDP-117). */
+/* The first octet of @e that RDMA must not transfer: the urgent one
+ * (SDP-117). */
 static uint64_t rdma_end(const struct sdp_send_entry *e)
 {
 	return e->flags & SDP_BUF_OOB ? e->end - 1 : e->end;
@@ -95,7 +94,7 @@ static bool may_advertise_more(const struct sdp_conn *conn)
 	return conn->source.src_cnt + conn->sink.out_cnt < max;
 }
 
-/* Whether the octets of @e from @pos on go by RDMA (SDP-82, 199, 202). */
+/* Whether RDMA transfers the octets of @e from @pos on (SDP-82, 199, 202). */
 static bool is_zcopy(const struct sdp_conn *conn,
 		     const struct sdp_send_entry *e, uint64_t pos)
 {
@@ -108,13 +107,12 @@ static bool is_zcopy(const struct sdp_conn *conn,
 	if (!sdp_mode_src_avail_max(s->mode) ||
 	    (conn->due.mode && conn->want_mode == SDP_MODE_BUFFERED))
 		return false;
-	/* All advertisements are receives of ours: to wait for one of these
-	 * may be to wait for an answer to the octets. */
+	/* All advertisements are receives of ours. Waiting for one of them may
+	 * mean waiting for an answer to these octets. */
 	return s->src_cnt || s->snk_cnt || may_advertise_more(conn);
 }
 
-/* ---- RDMA Write
- * -------------------------------------------------------------------- */
+/* ---- RDMA Write ---- */
 
 static void start_writing(struct sdp_conn *conn)
 {
@@ -128,7 +126,7 @@ static void start_writing(struct sdp_conn *conn)
 	    !is_zcopy(conn, e, s->data_pos)) /* C23 */
 		return;
 	if (!sdp_credit_allows(&conn->credit, SDP_CREDIT_CONTROL))
-		return; /* nor would RdmaWrCompl go */
+		return; /* RdmaWrCompl could not be sent either */
 	conn->writing.len = min32(rdma_end(e) - s->data_pos, t->len);
 	conn->writing.issued = 0;
 }
@@ -157,11 +155,10 @@ bool sdp_tx_write(struct sdp_conn *conn, struct sdp_work *work)
 	return true;
 }
 
-/* ---- payload of messages
- * ------------------------------------------------------------ */
+/* ---- payload of messages ---- */
 
-/* Adds to @work what goes by copy from data_pos on, up to @end and @max
- * octets; returns how many octets, and the flags of the message. */
+/* Adds the octets to copy from data_pos on to @work, up to @end and at most
+ * @max. Returns their number and the flags of the message. */
 static uint32_t gather(struct sdp_conn *conn, uint64_t end, uint32_t max,
 		       struct sdp_work *work, uint8_t *ret_flags)
 {
@@ -183,7 +180,7 @@ static uint32_t gather(struct sdp_conn *conn, uint64_t end, uint32_t max,
 		p->len = min32(stop - pos, max - n);
 		work->send.piece_cnt++;
 		e->has_work = true;
-		e->last_work = conn->next_id; /* that of the message */
+		e->last_work = conn->next_id; /* the work of the message */
 		pos += p->len;
 		n += p->len;
 		if (e->flags & SDP_BUF_OOB && pos == e->end) {
@@ -194,7 +191,7 @@ static uint32_t gather(struct sdp_conn *conn, uint64_t end, uint32_t max,
 	return n;
 }
 
-/* Octets that a Data Message may carry now. */
+/* Whether a Data Message can carry octets now. */
 static bool has_copy(struct sdp_conn *conn)
 {
 	struct sdp_source *s = &conn->source;
@@ -219,7 +216,7 @@ static bool send_data(struct sdp_conn *conn, struct sdp_work *work)
 	return true;
 }
 
-/* The buffer that the next SrcAvail is about, or NULL. */
+/* The buffer that the next SrcAvail advertises, or NULL. */
 static struct sdp_send_entry *next_src(struct sdp_conn *conn)
 {
 	struct sdp_source *s = &conn->source;
@@ -267,8 +264,8 @@ static bool send_src_avail(struct sdp_conn *conn, struct sdp_send_entry *e,
 	return true;
 }
 
-/* A Write stands before its RdmaWrCompl, and SinkCancelAck before any
- * payload: the Sink would take that for the cancelled buffer (3.5). */
+/* A Write needs its RdmaWrCompl first. SinkCancelAck must precede payload too:
+ * otherwise the Sink would put the payload into the cancelled buffer (3.5). */
 static bool is_payload_barred(const struct sdp_conn *conn)
 {
 	return conn->writing.len || conn->due.sink_cancel_ack ||
@@ -296,11 +293,10 @@ bool sdp_tx_is_starved(struct sdp_conn *conn)
 	return next_src(conn) && src_avail_need(conn) == SDP_CREDIT_PAYLOAD;
 }
 
-/* ---- SinkAvail
- * ------------------------------------------------------------------------ */
+/* ---- SinkAvail ---- */
 
-/* The receive buffer to advertise next: all before it are advertised, or
- * have what they get. */
+/* The receive buffer to advertise next. All before it are advertised or have
+ * received their data. */
 static struct sdp_recv_entry *next_sink(struct sdp_conn *conn)
 {
 	struct sdp_recv_entry *e = sdp_queue_recv_first(conn, SDP_RECV_PLAIN);
@@ -315,7 +311,8 @@ static struct sdp_recv_entry *next_sink(struct sdp_conn *conn)
 	return e;
 }
 
-/* Whether all that waits is one message by copy: then it goes along. */
+/* Whether one copied message can take everything that is queued. The SinkAvail
+ * then carries it. */
 static bool fits_transaction(struct sdp_conn *conn)
 {
 	struct sdp_source *s = &conn->source;
@@ -350,7 +347,7 @@ bool sdp_tx_sink_avail(struct sdp_conn *conn, struct sdp_work *work)
 			gather(conn, conn->send_end,
 			       sdp_resize_payload_max(&conn->resize, msg.mid),
 			       work, &flags);
-		if (flags) { /* urgent: by Data only (SDP-117) */
+		if (flags) { /* urgent data goes by Data only (SDP-117) */
 			msg.payload_len = 0;
 			work->send.piece_cnt = 0;
 		}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * From a message to a work request.
+ * Makes work requests from messages.
  */
 #include "conn/tx.h"
 
@@ -19,7 +19,8 @@ static uint32_t take_id(struct sdp_conn *conn, enum sdp_work_type type)
 	return id;
 }
 
-/* Often enough to get places back, and where an end is awaited. */
+/* Signaled often enough to free places in the queue, and whenever an end waits
+ * for the completion. */
 static bool is_signaled(const struct sdp_conn *conn, const struct sdp_work *w)
 {
 	if (w->id % (conn->opt.work_cap / 4u) == 0)
@@ -135,8 +136,8 @@ bool sdp_tx_post(struct sdp_conn *conn, struct sdp_work *work)
 		return false;
 	work->type = SDP_WORK_POST;
 	work->post.cnt = conn->credit.pool - have;
-	/* Each needs a place for its payload; after moves the old
-	 * connection's may still lie unread. */
+	/* Each receive needs a chunk for its payload. After a move the payload
+	 * of the old carrier may still be unread. */
 	if (work->post.cnt > conn->chunk_cap - all)
 		work->post.cnt = conn->chunk_cap - all;
 	if (!work->post.cnt)

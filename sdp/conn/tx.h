@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Work that is handed out: numbers, headers, flags.
+ * Completes work before it is returned to the owner: numbers, headers, flags.
  */
 #ifndef SDP_TX_H
 #define SDP_TX_H
 
 #include "conn/state.h"
 
-/* Whether one more Send, Read or Write can be posted. */
+/* Whether another Send, Read or Write can be posted. */
 bool sdp_tx_has_room(const struct sdp_conn *conn);
 
-/* Makes @work a Send of @msg.  The caller has filled mid, flags, payload_len
- * and the headers of @msg, and put the pieces of the payload into @work.  This
- * function adds numbers, credit and OOB_PEND. */
+/* Makes @work a Send of @msg. The caller has filled mid, flags, payload_len and
+ * the headers of @msg, and the pieces of the payload in @work. This function
+ * adds numbers, credit and OOB_PEND. */
 void sdp_tx_message(struct sdp_conn *conn, struct sdp_msg *msg,
 		    struct sdp_work *work);
 
@@ -20,12 +20,13 @@ void sdp_tx_message(struct sdp_conn *conn, struct sdp_msg *msg,
 void sdp_tx_unnumbered(struct sdp_conn *conn, struct sdp_msg *msg,
 		       struct sdp_work *work);
 
-/* A message of that MID without headers of its own; returns its MSeq. */
+/* Makes @work a message of that MID without extended header. Returns its
+ * MSeq. */
 uint32_t sdp_tx_plain(struct sdp_conn *conn, uint8_t mid,
 		      struct sdp_work *work);
 
-/* Receives that are missing, those of the old size apart.  Return: whether
- * there are any. */
+/* Makes @work the receives that are missing; receives of the old size do not
+ * count. Returns false if none is missing. */
 bool sdp_tx_post(struct sdp_conn *conn, struct sdp_work *work);
 
 /* Makes @work a Read or Write of the next @len octets. */
@@ -33,10 +34,10 @@ void sdp_tx_rdma(struct sdp_conn *conn, enum sdp_work_type type, uint32_t stag,
 		 uint64_t va, const struct sdp_piece *piece,
 		 struct sdp_work *work);
 
-/* An urgent octet near enough for its OOB_PEND, or NULL (SDP-115). */
+/* An urgent octet that is near enough for OOB_PEND (SDP-115), or NULL. */
 struct sdp_send_entry *sdp_tx_pending_oob(struct sdp_conn *conn);
 
-/* The preference for Pipelined in a message of the Data Sink (SDP-16). */
+/* REQ_PIPE in messages of the Data Sink (SDP-16). */
 uint8_t sdp_tx_req_pipe(const struct sdp_conn *conn);
 
 #endif

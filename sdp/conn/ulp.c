@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The ULP's calls: what goes out, what is to be filled, what is wished for.
+ * Calls of the ULP: send, receive, cancel, modes and sizes.
  */
 #include <errno.h>
 
@@ -8,8 +8,7 @@
 #include "conn/state.h"
 #include "flow/mode.h"
 
-/* ---- sending
- * ---------------------------------------------------------------------- */
+/* ---- sending ---- */
 
 static int check_send(const struct sdp_conn *conn, uint32_t len)
 {
@@ -75,8 +74,8 @@ int sdp_conn_cancel_send(struct sdp_conn *conn, uint64_t cookie, uint64_t now)
 		return 0;
 	e->is_cancelled = true;
 	conn->send_cancel_cnt++;
-	/* What the peer may be reading is revoked first; what a SrcAvail of a
-	 * later buffer is about is revoked with it (SDP-182). */
+	/* Octets that the peer may be reading are revoked first. This also
+	 * revokes SrcAvails of later buffers (SDP-182). */
 	if (conn->source.src_cnt &&
 	    e->start < sdp_source_next_pos(&conn->source)) {
 		conn->due.src_cancel = true;
@@ -86,8 +85,7 @@ int sdp_conn_cancel_send(struct sdp_conn *conn, uint64_t cookie, uint64_t now)
 	return 0;
 }
 
-/* ---- receiving
- * --------------------------------------------------------------------- */
+/* ---- receiving ---- */
 
 int sdp_conn_post_recv(struct sdp_conn *conn, const struct sdp_buf *buf)
 {
@@ -192,8 +190,7 @@ int sdp_conn_refuse_advert(struct sdp_conn *conn)
 	return 0;
 }
 
-/* ---- modes, sizes
- * ------------------------------------------------------------- */
+/* ---- modes, sizes ---- */
 
 int sdp_conn_set_mode(struct sdp_conn *conn, enum sdp_mode mode)
 {

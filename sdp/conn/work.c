@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What is to be posted next, and what has been completed.
+ * Chooses the next work, and handles completed work.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,10 +18,9 @@
 typedef bool (*step_fn)(struct sdp_conn *conn, struct sdp_work *work);
 
 /*
- * In the order of their importance: answers that the peer waits for, then
- * requests, then the ULP's octets.  SinkCancelAck stands before any payload
- * (3.5), SinkAvail before Data, so that the answer to what is sent finds its
- * buffer.
+ * In order of priority: answers that the peer waits for, then requests, then
+ * the ULP's octets. SinkCancelAck precedes all payload (3.5). SinkAvail
+ * precedes Data, so that the answer to the data finds its buffer.
  */
 static const step_fn open_steps[] = {
 	sdp_tx_rd_compl,       sdp_tx_wr_compl,	  sdp_tx_sink_cancel_ack,
@@ -32,13 +31,14 @@ static const step_fn open_steps[] = {
 	sdp_tx_payload,	       sdp_tx_discon,	  sdp_tx_update,
 };
 
-/* Nothing new: what runs is completed, then SuspComm or its answer. */
+/* Starts nothing new: completes what is in progress, then sends SuspComm or
+ * SuspCommAck. */
 static const step_fn moving_steps[] = {
 	sdp_tx_rd_compl, sdp_tx_wr_compl, sdp_tx_read,
 	sdp_tx_write,	 sdp_tx_susp,	  sdp_tx_update,
 };
 
-/* The peer, which moves, gives no more credit (SDP-237). */
+/* The moving peer gives no more credit (SDP-237). */
 static const step_fn moved_steps[] = {
 	sdp_tx_rd_compl,
 	sdp_tx_wr_compl,
@@ -62,8 +62,8 @@ static bool open_work(struct sdp_conn *conn, struct sdp_work *work)
 	if (!conn->is_carrier_up)
 		return false;
 	sdp_queue_cut_cancelled(conn);
-	/* After SuspComm only the answer to one that crossed; after the
-	 * answer nothing (SDP-237, SDP-238). */
+	/* After SuspComm only the answer to a crossing SuspComm follows. After
+	 * the answer nothing follows (SDP-237, SDP-238). */
 	if (m->is_ack_sent)
 		return false;
 	if (m->is_sent)
@@ -122,10 +122,9 @@ int sdp_conn_next_work(struct sdp_conn *conn, struct sdp_work *ret_work)
 	}
 }
 
-/* ---- completions
- * ------------------------------------------------------------------ */
+/* ---- completions ---- */
 
-/* All Reads of the part have ended: the octets are there. */
+/* All Reads of this part have completed: the octets are in the buffer. */
 static void check_reading(struct sdp_conn *conn)
 {
 	struct sdp_reading *r = &conn->reading;
@@ -134,13 +133,13 @@ static void check_reading(struct sdp_conn *conn)
 		r->is_compl_due = true;
 }
 
-/* And all before it. */
+/* Whether the work and everything before it has completed. */
 static bool is_done(const struct sdp_conn *conn, uint32_t id)
 {
 	return sdp_seq_is_reached(conn->done_id, id + 1);
 }
 
-/* Ends that wait for the completion of a message. */
+/* Continues with what waits for the completion of a message. */
 static void check_awaited(struct sdp_conn *conn)
 {
 	struct sdp_closing *c = &conn->closing;
@@ -172,10 +171,11 @@ int sdp_conn_work_done(struct sdp_conn *conn, uint32_t id, bool is_ok,
 	if (id - conn->done_id >= conn->next_id - conn->done_id ||
 	    *sdp_conn_work_kind(conn, id) == SDP_WORK_NONE)
 		return -EINVAL;
-	/* Between two carriers the old one's work is flushed: no fault. */
+	/* Between two carriers the old carrier's work is flushed. This is not a
+	 * fault. */
 	if (!is_ok && conn->stage != SDP_STAGE_SUSPENDED) {
 		sdp_end_fail(conn, SDP_FAULT_LLP);
-		/* AbortConn did not get through either. */
+		/* AbortConn was not delivered either. */
 		if (conn->stage == SDP_STAGE_ABORTING)
 			conn->stage = SDP_STAGE_TERMINATE;
 	}

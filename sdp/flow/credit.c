@@ -9,8 +9,9 @@
 
 #include "flow/seq.h"
 
-/* Not told to the peer: a receive for what it may send too much while
- * MSeqAck 0 is ambiguous (rule 11; departs from SDP-17 on purpose). */
+/* One receive that is not announced to the peer. It takes a message that the
+ * peer may send in excess while MSeqAck 0 is ambiguous (rule 11; departs from
+ * SDP-17 on purpose). */
 #define SPARE 1u
 
 void sdp_credit_init(struct sdp_credit *credit, uint32_t pool,
@@ -27,29 +28,29 @@ void sdp_credit_post(struct sdp_credit *credit, uint32_t cnt)
 	credit->posted += cnt;
 }
 
-/* Messages that an MSeqAck sent now would cover. */
+/* Number of messages that an MSeqAck sent now would acknowledge. */
 static uint32_t ack_cnt_now(const struct sdp_credit *credit)
 {
 	return credit->is_held ? credit->held_cnt : credit->rcv_cnt;
 }
 
-/* Whether an MSeqAck that covers @ack_cnt messages is the ambiguous 0 though
- * it covers one: the peer counts it as none. */
+/* Whether MSeqAck would be the ambiguous 0 although it acknowledges one
+ * message. The peer takes it to acknowledge none. */
 static bool is_ambiguous(const struct sdp_credit *credit, uint32_t ack_cnt)
 {
 	return ack_cnt == 1 && credit->rcv_mseq - (credit->rcv_cnt - 1) == 0;
 }
 
 /*
- * The current Bufs (SDP-17).  With the ambiguous 0 the spare receive counts,
+ * The current Bufs (SDP-17). With the ambiguous 0 the spare receive counts,
  * because the message that Bufs does not seem to acknowledge has been received.
  * Otherwise the peer's credit would fall by one without a message of the peer,
- * perhaps to 0.  If that happened at both ends, neither could send.
+ * perhaps to 0. If that happened at both ends, neither could send.
  *
- * While MSeqAck is held back, the messages that it does not cover count too:
- * their receives are posted again, and the peer's formula takes them off.
- * Otherwise its credit would run out during the hold, and the message that
- * ends the hold may be one that waits for credit of the peer's.
+ * While MSeqAck is held back, the messages that it does not acknowledge count
+ * too: their receives are posted again, and the peer's formula subtracts them.
+ * Otherwise the peer's credit would run out, and the message that ends the hold
+ * may need that credit.
  */
 static uint16_t bufs_now(const struct sdp_credit *credit)
 {

@@ -19,78 +19,78 @@
 struct sdp_credit {
 	/* what we may send */
 	uint32_t next_mseq;
-	uint32_t sent_cnt;   /* until has_ack */
-	uint32_t acked;	     /* has_ack: newest MSeqAck */
-	uint32_t start_cost; /* HelloAck sent as a Send: 1 (C6) */
-	uint16_t peer_bufs;  /* newest Bufs */
-	bool has_ack;	     /* an MSeqAck came that is not ambiguous */
-	bool has_heard;	     /* a message came */
+	uint32_t sent_cnt;   /* counted until has_ack */
+	uint32_t acked;	     /* has_ack: the newest MSeqAck */
+	uint32_t start_cost; /* 1 if HelloAck was sent as a Send (C6) */
+	uint16_t peer_bufs;  /* the newest Bufs */
+	bool has_ack;	     /* an unambiguous MSeqAck was received */
+	bool has_heard;	     /* a message was received */
 	/* what the peer may send */
 	bool is_held;	    /* MSeqAck is held back (SDP-193) */
-	uint16_t sent_bufs; /* newest Bufs that we sent */
-	uint32_t rcv_mseq;  /* has_heard: of the newest message */
+	uint16_t sent_bufs; /* the newest Bufs that we sent */
+	uint32_t rcv_mseq;  /* has_heard: MSeq of the newest message */
 	uint32_t rcv_first; /* expected first MSeq, or one more (C4) */
 	uint32_t rcv_cnt;
-	uint32_t posted;       /* receives that stand, with the spare */
-	uint32_t pool;	       /* receives that stand when all are posted */
-	uint32_t sent_ack_cnt; /* messages that our newest MSeqAck covers */
-	uint32_t held_cnt;     /* is_held: messages that may be covered */
-	uint32_t update_cnt;   /* that came since our last message */
+	uint32_t posted;       /* posted receives, with the spare */
+	uint32_t pool;	       /* receives when all are posted */
+	uint32_t sent_ack_cnt; /* messages that we have acknowledged */
+	uint32_t held_cnt;     /* is_held: messages that may be acknowledged */
+	uint32_t update_cnt;   /* updates received since our last message */
 };
 
-/* What a message needs of the credit (SDP-41 to SDP-44). */
+/* How much credit a message needs (SDP-41 to SDP-44). */
 enum sdp_credit_need {
 	SDP_CREDIT_UPDATE = 1,	/* no payload, gives the peer credit */
 	SDP_CREDIT_CONTROL = 2, /* no payload */
 	SDP_CREDIT_PAYLOAD = 3,
 };
 
-/* Before Hello or HelloAck: @pool receives, one of them the spare, will be
- * posted.  @first_mseq, @peer_first_mseq: 0 but in tests. */
+/* Call it before Hello or HelloAck. @pool receives will be posted; one of them
+ * is the spare. @first_mseq, @peer_first_mseq: 0 except in tests. */
 void sdp_credit_init(struct sdp_credit *credit, uint32_t pool,
 		     uint32_t first_mseq, uint32_t peer_first_mseq);
 
-/* Receives were posted. */
+/* @cnt receives were posted. */
 void sdp_credit_post(struct sdp_credit *credit, uint32_t cnt);
 
-/* The Bufs that Hello and HelloAck tell; remembers that it was told. */
+/* The Bufs for Hello or HelloAck. Remembers that the peer was told. */
 uint16_t sdp_credit_hello_bufs(struct sdp_credit *credit);
 
-/* The peer's Hello or HelloAck told @bufs. */
+/* The peer's Hello or HelloAck has @bufs. */
 void sdp_credit_on_hello(struct sdp_credit *credit, uint16_t bufs);
 
-/* HelloAck goes out, or came, as a Send: it uses one receive (C6). */
+/* HelloAck was sent or received as a Send: it uses one receive (C6). */
 void sdp_credit_hello_ack_sent(struct sdp_credit *credit);
 void sdp_credit_hello_ack_came(struct sdp_credit *credit);
 
-/* Send credit (SDP-35): 0 when it would be negative. */
+/* Send credit (SDP-35); 0 if the formula gives a negative number. */
 uint32_t sdp_credit_get(const struct sdp_credit *credit);
 
-/* Whether a message of that kind may go now (SDP-40 to SDP-44). */
+/* Whether a message of that kind may be sent now (SDP-40 to SDP-44). */
 bool sdp_credit_allows(const struct sdp_credit *credit,
 		       enum sdp_credit_need need);
 
-/* Whether an update is to go out: the peer's credit is low, or much was
- * posted (rule 6, SDP-38, SDP-45).  SDP-41 may still forbid it. */
+/* Whether an update is due: the peer's credit is low, or many receives were
+ * posted (rule 6, SDP-38, SDP-45). SDP-41 may still forbid it. */
 bool sdp_credit_is_update_due(const struct sdp_credit *credit);
 
-/* Whether the peer is at one credit or none, but only updates came since our
- * last message.  Two ends with two free receives each would answer each
- * other's updates for ever: the owner answers at once the first time, then
- * after a time that grows (rule 6). */
+/* Whether the peer has at most one credit, but sent only updates since our last
+ * message. Two ends with two free receives each would answer each other's
+ * updates for ever. The owner therefore answers at once the first time, then
+ * with growing delays (rule 6). */
 bool sdp_credit_is_update_lazy(const struct sdp_credit *credit);
 
-/* A message goes out: fills bufs, mseq and mseqack of @msg. */
+/* A message is sent: fills bufs, mseq and mseqack of @msg. */
 void sdp_credit_send(struct sdp_credit *credit, struct sdp_msg *msg);
 
-/* A message came: checks and takes its number, its MSeqAck and its Bufs. */
+/* A message was received: checks and takes over its MSeq, MSeqAck and Bufs. */
 enum sdp_fault sdp_credit_recv(struct sdp_credit *credit,
 			       const struct sdp_msg *msg);
 
 /* Whether the peer acknowledged our message @mseq. */
 bool sdp_credit_is_acked(const struct sdp_credit *credit, uint32_t mseq);
 
-/* From the message that just came on, nothing is acknowledged (SDP-193). */
+/* Acknowledges nothing from the message just received on (SDP-193). */
 void sdp_credit_hold(struct sdp_credit *credit);
 void sdp_credit_release(struct sdp_credit *credit);
 

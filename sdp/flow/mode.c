@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Modes: two tables.
+ * The two tables of modes.
  */
 #include "flow/mode.h"
 

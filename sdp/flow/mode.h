@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Modes of a half-connection: what each allows, and which changes there are
- * (doc/spec/sdp.md 3.2, 3.3).
+ * Modes of a half-connection: what each mode allows, and the transitions
+ * between them (doc/spec/sdp.md 3.2, 3.3).
  */
 #ifndef SDP_MODE_H
 #define SDP_MODE_H
@@ -10,18 +10,19 @@
 
 #include "msg/msg.h"
 
-/* Outstanding SrcAvails that the mode allows; UINT_MAX: as many as
- * MaxAdverts allows. */
+/* Maximum number of outstanding SrcAvails in the mode; UINT_MAX: limited by
+ * MaxAdverts only. */
 unsigned int sdp_mode_src_avail_max(enum sdp_mode mode);
 
-/* SinkAvails, and so RDMA Writes and Transactions. */
+/* Whether the mode allows SinkAvails, and with them RDMA Writes and
+ * Transactions. */
 bool sdp_mode_has_sink_avail(enum sdp_mode mode);
 
-/* Whether a SrcAvail has payload in it: it must, or it must not. */
+/* Whether a SrcAvail must have payload (true) or must not (false). */
 bool sdp_mode_has_inline(enum sdp_mode mode);
 
-/* Whether the half's Data Source (else its Data Sink) may make the change
- * by a ModeChange (SDP-213, SDP-214). */
+/* Whether a ModeChange may make this transition (SDP-213, SDP-214). @by_source:
+ * it is sent by the half's Data Source, otherwise by its Data Sink. */
 bool sdp_mode_may_change(enum sdp_mode from, enum sdp_mode to, bool by_source);
 
 #endif

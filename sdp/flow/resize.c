@@ -25,16 +25,15 @@ uint32_t sdp_resize_payload_max(const struct sdp_resize *r, uint8_t mid)
 	return r->peer_size - (uint32_t)sdp_mid_header_size(mid);
 }
 
-/* ---- asking
- * ------------------------------------------------------------------ */
+/* ---- requests ---- */
 
 int sdp_resize_may_ask(const struct sdp_resize *r, uint32_t size)
 {
 	if (size < SDP_BUF_SIZE_MIN || size > SDP_LEN_MAX ||
 	    size == r->peer_size)
 		return -EINVAL;
-	/* SDP-132.  Nor while the peer waits for an answer: it would take our
-	 * request for one that crossed. */
+	/* SDP-132. Not while the peer waits for an answer either: the peer
+	 * would take the request for one that crossed its own. */
 	if (r->is_asking || r->is_wanted || r->is_answer_due)
 		return -EBUSY;
 	if (size > r->peer_size ? r->no_larger : r->no_smaller)
@@ -79,8 +78,7 @@ enum sdp_fault sdp_resize_on_ack(struct sdp_resize *r, uint32_t size)
 	return SDP_FAULT_NONE;
 }
 
-/* ---- answering
- * ------------------------------------------------------------------ */
+/* ---- answers ---- */
 
 enum sdp_fault sdp_resize_on_request(struct sdp_resize *r, uint32_t size,
 				     bool is_accepting)
@@ -90,8 +88,8 @@ enum sdp_fault sdp_resize_on_request(struct sdp_resize *r, uint32_t size,
 	if (r->is_asking && is_accepting)
 		return SDP_FAULT_NONE; /* SDP-133 */
 	if (r->is_asking) {
-		/* Ours is void: no answer comes (C25).  Should one come all
-		 * the same, the peer had not sent its request across ours. */
+		/* Our request is void and gets no answer (C25). If an answer
+		 * comes nevertheless, the peer's request did not cross ours. */
 		r->is_asking = false;
 		r->is_void = true;
 		r->peer_size = r->size_before;
@@ -116,8 +114,8 @@ void sdp_resize_decide(struct sdp_resize *r, uint32_t size, uint32_t posted)
 	r->is_wanted = false;
 	r->is_answer_due = true;
 	r->new_size = size;
-	/* All that stand, with the spare (SDP-128); smaller ones are answered
-	 * at once (SDP-127). */
+	/* All posted receives count, with the spare (SDP-128). A smaller size
+	 * is answered at once (SDP-127). */
 	r->old_cnt = size > old ? posted : 0;
 }
 

@@ -12,34 +12,34 @@
 #include "msg/msg.h"
 
 struct sdp_resize {
-	/* the peer's buffers: what we may send, what we asked for */
+	/* The peer's buffers: how much we may send, what we requested. */
 	uint32_t peer_size;
 	uint32_t asked;
-	uint32_t size_before; /* is_asking: peer_size before */
+	uint32_t size_before; /* is_asking: peer_size before the request */
 	bool is_asking;
 	bool is_void; /* our request crossed the peer's, which has priority */
-	bool no_larger, no_smaller; /* refused once (SDP-131) */
-	/* our buffers */
-	uint32_t own_size; /* as the peer knows it (SDP-130) */
-	uint32_t new_size; /* for receives that are posted from now on */
-	uint32_t wanted;   /* the peer's request, for the owner to decide */
-	uint32_t old_cnt;  /* old-size receives that still stand */
+	bool no_larger, no_smaller; /* was refused once (SDP-131) */
+	/* Our buffers. */
+	uint32_t own_size; /* as announced to the peer (SDP-130) */
+	uint32_t new_size; /* of receives posted from now on */
+	uint32_t wanted;   /* the peer's request; the owner decides */
+	uint32_t old_cnt;  /* posted receives of the old size */
 	bool is_wanted;
-	bool is_answer_due; /* as soon as old_cnt is 0 */
+	bool is_answer_due; /* sent as soon as old_cnt is 0 */
 };
 
 void sdp_resize_init(struct sdp_resize *r, uint32_t own_size);
-/* The peer's Hello or HelloAck. */
+/* Takes the size from the peer's Hello or HelloAck. */
 void sdp_resize_on_hello(struct sdp_resize *r, uint32_t peer_size);
 
-/* Largest payload behind the headers of @mid (SDP-30, SDP-80). */
+/* Maximum payload of a message with that MID (SDP-30, SDP-80). */
 uint32_t sdp_resize_payload_max(const struct sdp_resize *r, uint8_t mid);
 
 /**
  * sdp_resize_may_ask - whether ChRcvBuf with @size may be sent
- * Return: 0; -EBUSY: one is unanswered in either direction; -EPERM: an
- *   earlier one of that direction was refused (SDP-131); -EINVAL: @size is
- *   what the peer has, or out of range.
+ * Return: 0; -EBUSY: a request of either side is unanswered; -EPERM: an earlier
+ *   request in this direction was refused (SDP-131); -EINVAL: the peer has
+ *   @size already, or @size is out of range.
  */
 int sdp_resize_may_ask(const struct sdp_resize *r, uint32_t size);
 void sdp_resize_sent_request(struct sdp_resize *r, uint32_t size);
@@ -48,14 +48,15 @@ enum sdp_fault sdp_resize_on_request(struct sdp_resize *r, uint32_t size,
 				     bool is_accepting);
 enum sdp_fault sdp_resize_on_ack(struct sdp_resize *r, uint32_t size);
 
-/* The owner's answer to @wanted: receives have @size from now on; @posted
- * old ones stand.  Brought into the range that SDP-124 and SDP-125 allow. */
+/* The owner's answer to @wanted: receives have @size from now on, and @posted
+ * receives have the old size. Limits @size to the range of SDP-124 and
+ * SDP-125. */
 void sdp_resize_decide(struct sdp_resize *r, uint32_t size, uint32_t posted);
 
-/* A receive was used.  Those of the old size go first. */
+/* A receive was used. Receives of the old size are used first. */
 void sdp_resize_used(struct sdp_resize *r);
 
-/* ChRcvBufAck may go out, with @new_size in it. */
+/* Whether ChRcvBufAck may be sent. It carries @new_size. */
 bool sdp_resize_is_ack_due(const struct sdp_resize *r);
 void sdp_resize_sent_ack(struct sdp_resize *r);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Sequence numbers of 32 bits that wrap (C5).
+ * Arithmetic of 32-bit sequence numbers that wrap (C5).
  */
 #ifndef SDP_SEQ_H
 #define SDP_SEQ_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How far @a is ahead of @b; negative: behind. */
+/* How far @a is ahead of @b; negative if it is behind. */
 static inline int32_t sdp_seq_diff(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b);

@@ -24,8 +24,7 @@ void sdp_sink_restart(struct sdp_sink *s)
 	sdp_sink_init(s, s->in, s->out, s->cap);
 }
 
-/* ---- queues ----------------------------------------------------------------
- */
+/* ---- queues ---- */
 
 static void in_pop(struct sdp_sink *s)
 {
@@ -57,8 +56,7 @@ bool sdp_sink_may_advertise(const struct sdp_sink *s)
 	       !s->is_cancelling && s->out_cnt < s->cap;
 }
 
-/* ---- what has been done
- * ------------------------------------------------------ */
+/* ---- messages sent ---- */
 
 void sdp_sink_sent_sink_avail(struct sdp_sink *s, uint32_t stag, uint32_t len)
 {
@@ -104,8 +102,7 @@ void sdp_sink_sent_change(struct sdp_sink *s)
 	s->mode = SDP_MODE_COMBINED;
 }
 
-/* ---- what has come
- * ------------------------------------------------------------ */
+/* ---- messages received ---- */
 
 enum sdp_fault sdp_sink_on_payload(struct sdp_sink *s, uint32_t len,
 				   enum sdp_sink_payload *ret_kind)
@@ -115,7 +112,7 @@ enum sdp_fault sdp_sink_on_payload(struct sdp_sink *s, uint32_t len,
 		*ret_kind = SDP_SINK_SOLO;
 		return SDP_FAULT_NONE;
 	}
-	/* Behind a SrcAvail only what a SendSm asked for (SDP-204). */
+	/* After a SrcAvail, only data that a SendSm asked for (SDP-204). */
 	if (s->in_cnt && len > s->owed)
 		return SDP_FAULT_PAYLOAD;
 	s->nd++;
@@ -135,7 +132,8 @@ enum sdp_fault sdp_sink_on_src_avail(struct sdp_sink *s,
 	if (s->in_cnt >= sdp_mode_src_avail_max(s->mode) ||
 	    has_inline != (msg->payload_len > 0))
 		return SDP_FAULT_SRC_AVAIL;
-	/* What a SendSm wants comes first, by Data (SDP-155). */
+	/* Data that a SendSm asked for comes first, by Data Messages
+	 * (SDP-155). */
 	if (has_inline && (s->owed || s->in_cnt))
 		return SDP_FAULT_SRC_AVAIL;
 	*ret_is_taken = false;
@@ -204,7 +202,7 @@ enum sdp_fault sdp_sink_on_change(struct sdp_sink *s, enum sdp_mode to)
 {
 	if (!sdp_mode_may_change(s->mode, to, true))
 		return SDP_FAULT_MODE;
-	/* SDP-219: the Source waits for its SrcAvail. */
+	/* SDP-219: the Source must wait for the completion of its SrcAvail. */
 	if (to == SDP_MODE_BUFFERED && s->in_cnt)
 		return SDP_FAULT_MODE;
 	if (s->mode == SDP_MODE_PIPELINED)

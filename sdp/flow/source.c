@@ -29,8 +29,7 @@ void sdp_source_restart(struct sdp_source *s)
 	s->owed_end = pos;
 }
 
-/* ---- queues ---------------------------------------------------------------
- */
+/* ---- queues ---- */
 
 static struct sdp_src_advert *src_at(const struct sdp_source *s, uint16_t i)
 {
@@ -44,7 +43,7 @@ static void src_pop(struct sdp_source *s)
 		s->is_cancelling = false; /* SDP-189 */
 }
 
-/* All SrcAvails are gone; what they still had is untransferred as before. */
+/* Removes all SrcAvails. Octets that were not transferred stay to be sent. */
 static void src_clear(struct sdp_source *s)
 {
 	s->src_cnt = 0;
@@ -57,7 +56,7 @@ static void snk_pop(struct sdp_source *s)
 	s->snk_cnt--;
 }
 
-/* SDP-177, on arrival and before each use (C10). */
+/* SDP-177: checked on arrival and before each use (C10). */
 static void drop_stale(struct sdp_source *s)
 {
 	while (s->snk_cnt && s->snk[s->snk_head].non_discards != s->pnd) {
@@ -66,8 +65,7 @@ static void drop_stale(struct sdp_source *s)
 	}
 }
 
-/* ---- what may be sent ------------------------------------------------------
- */
+/* ---- checks before sending ---- */
 
 uint64_t sdp_source_next_pos(const struct sdp_source *s)
 {
@@ -86,7 +84,8 @@ uint64_t sdp_source_data_end(const struct sdp_source *s, uint64_t end)
 
 bool sdp_source_may_advertise(const struct sdp_source *s)
 {
-	/* What a SendSm wants goes by Data, all of it (SDP-155). */
+	/* Data that a SendSm asked for goes by Data Messages, all of it
+	 * (SDP-155). */
 	return !s->is_cancelling && s->data_pos >= s->owed_end &&
 	       s->src_cnt < s->cap && !s->snk_cnt &&
 	       s->src_cnt < sdp_mode_src_avail_max(s->mode);
@@ -105,8 +104,7 @@ bool sdp_source_may_change(const struct sdp_source *s, enum sdp_mode to)
 	return to != SDP_MODE_BUFFERED || !s->src_cnt; /* SDP-219 */
 }
 
-/* ---- what has been sent
- * ------------------------------------------------------ */
+/* ---- messages sent ---- */
 
 void sdp_source_sent_payload(struct sdp_source *s, uint32_t len)
 {
@@ -155,7 +153,7 @@ void sdp_source_sent_change(struct sdp_source *s, enum sdp_mode to,
 		s->has_reissued = false;
 		s->switch_mseq = mseq;
 		s->switch_pnd = s->pnd;
-		/* SDP-224.  Valid ones change no counter (C11). */
+		/* SDP-224. Removing valid ones changes no counter (C11). */
 		if (s->snk_cnt) {
 			s->snk_cnt = 0;
 			src_clear(s);
@@ -165,8 +163,7 @@ void sdp_source_sent_change(struct sdp_source *s, enum sdp_mode to,
 	s->mode = to; /* SDP-215 */
 }
 
-/* ---- what has come
- * ------------------------------------------------------------ */
+/* ---- messages received ---- */
 
 void sdp_source_on_change_ack(struct sdp_source *s)
 {
@@ -174,9 +171,9 @@ void sdp_source_on_change_ack(struct sdp_source *s)
 }
 
 /*
- * A SinkAvail that the ModeChange crossed is ignored, but the counters stay
- * in step (C11), and when it was valid, our SrcAvails of before the
- * ModeChange were discarded by the Sink: they are issued again (C12).
+ * A SinkAvail that crossed the ModeChange is ignored, but the counters are
+ * updated (C11). If it was valid, the Sink discarded our SrcAvails from before
+ * the ModeChange, so they are sent again (C12).
  */
 static void ignore_late(struct sdp_source *s, uint32_t non_discards)
 {
@@ -215,7 +212,7 @@ enum sdp_fault sdp_source_on_sink_avail(struct sdp_source *s,
 	a->len = msg->avail.len;
 	a->non_discards = non_discards;
 	s->snk_cnt++;
-	drop_stale(s); /* before the crossing rules (SDP-206) */
+	drop_stale(s); /* before the rules for crossing messages (SDP-206) */
 	if (s->snk_cnt && s->src_cnt)
 		src_clear(s); /* SDP-207 */
 	return SDP_FAULT_NONE;
@@ -226,7 +223,8 @@ enum sdp_fault sdp_source_on_rd_compl(struct sdp_source *s, uint32_t len,
 {
 	const struct sdp_src_advert *a = src_at(s, 0);
 
-	/* Not before it has all that it asked for by SendSm (SDP-156). */
+	/* The peer must have received all octets that it requested by SendSm
+	 * (SDP-156). */
 	if (!s->src_cnt || s->data_pos < a->pos)
 		return SDP_FAULT_RD_COMPL;
 	if (len > a->pos + a->len - s->data_pos)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The Data Source of a half-connection: its mode, what it has advertised,
- * what was advertised to it, which octets are still to be transferred
+ * The Data Source of a half-connection: its mode, its advertisements, the
+ * advertisements of the peer, and the octets that are still to be transferred
  * (doc/spec/sdp.md 3.5).
  *
  * Octets of the half's stream have positions that start at 0 and never wrap.
- * @data_pos is the first one that was neither sent nor acknowledged as read:
- * it only grows, so an advertisement that ends before its time needs no
- * rewinding.
+ * @data_pos is the first octet that was neither sent nor acknowledged as read.
+ *   It only grows, so the premature end of an advertisement needs no rewinding.
  */
 #ifndef SDP_SOURCE_H
 #define SDP_SOURCE_H
@@ -18,7 +17,7 @@
 #include "flow/fault.h"
 #include "msg/msg.h"
 
-/* A SrcAvail that we sent. */
+/* An outstanding SrcAvail. */
 struct sdp_src_advert {
 	uint64_t pos; /* of its first octet */
 	uint32_t mseq;
@@ -26,7 +25,7 @@ struct sdp_src_advert {
 	uint32_t len;
 };
 
-/* A SinkAvail that came. */
+/* A received SinkAvail. */
 struct sdp_snk_advert {
 	uint64_t va;
 	uint32_t stag;
@@ -38,15 +37,15 @@ struct sdp_source {
 	enum sdp_mode mode;
 	uint32_t pnd; /* PotentialNonDiscards (SDP-176) */
 	uint64_t data_pos;
-	uint64_t owed_end; /* up to here a SendSm wants Data Messages */
+	uint64_t owed_end; /* a SendSm asked for Data Messages up to here */
 	struct sdp_src_advert *src; /* rings of cap */
 	struct sdp_snk_advert *snk;
 	uint16_t cap;
 	uint16_t src_head, src_cnt;
 	uint16_t snk_head, snk_cnt;
-	bool is_cancelling; /* SrcAvailCancel is not yet Processed */
+	bool is_cancelling; /* SrcAvailCancel is not Processed yet */
 	uint32_t cancel_mseq;
-	bool is_switching; /* Pipelined -> Combined is not yet acknowledged */
+	bool is_switching; /* Pipelined -> Combined is not acknowledged yet */
 	bool has_reissued;
 	uint32_t switch_mseq;
 	uint32_t switch_pnd;
@@ -56,66 +55,66 @@ struct sdp_source {
 void sdp_source_init(struct sdp_source *s, struct sdp_src_advert *src,
 		     struct sdp_snk_advert *snk, uint16_t cap);
 
-/* The connection starts anew, on another carrier: positions stay (SDP-244). */
+/* Restarts the half on another carrier. Positions are kept (SDP-244). */
 void sdp_source_restart(struct sdp_source *s);
 
-/* ---- what may be sent --------------------------------------------------- */
+/* ---- checks before sending ---- */
 
-/* First position behind what has been advertised: where the next SrcAvail
- * starts. */
+/* The first position that is not advertised. The next SrcAvail starts there. */
 uint64_t sdp_source_next_pos(const struct sdp_source *s);
 
-/* Data may be sent from data_pos to here; @end: of what the ULP has given.
- * Not beyond data_pos: no payload message may go (SDP-200, SDP-204). */
+/* Data Messages may carry octets from data_pos up to the returned position;
+ * @end: end of the octets that the ULP has given. If the result is data_pos, no
+ * payload may be sent (SDP-200, SDP-204). */
 uint64_t sdp_source_data_end(const struct sdp_source *s, uint64_t end);
 
-/* Whether one more SrcAvail may go as far as the mode is concerned. */
+/* Whether the mode allows another SrcAvail. */
 bool sdp_source_may_advertise(const struct sdp_source *s);
 
-/* The SinkAvail that the next RDMA Write goes to, or NULL. */
+/* The SinkAvail for the next RDMA Write, or NULL. */
 const struct sdp_snk_advert *sdp_source_target(struct sdp_source *s);
 
 /* Whether ModeChange to @to may be sent now (SDP-219 to SDP-223). */
 bool sdp_source_may_change(const struct sdp_source *s, enum sdp_mode to);
 
-/* ---- what has been sent ------------------------------------------------- */
+/* ---- messages sent ---- */
 
-/* A message with @len octets of the stream as payload went out. */
+/* A message with @len octets of payload is sent. */
 void sdp_source_sent_payload(struct sdp_source *s, uint32_t len);
 
-/* A SrcAvail of @len octets went out, the first @inlined ones in it. */
+/* A SrcAvail for @len octets is sent. It carries the first @inlined octets. */
 void sdp_source_sent_src_avail(struct sdp_source *s, uint32_t mseq,
 			       uint32_t stag, uint32_t len, uint32_t inlined);
 
-/* RdmaWrCompl for sdp_source_target() went out. */
+/* RdmaWrCompl for sdp_source_target() is sent. */
 void sdp_source_sent_wr_compl(struct sdp_source *s, uint32_t len);
 
 void sdp_source_sent_cancel(struct sdp_source *s, uint32_t mseq);
 void sdp_source_sent_change(struct sdp_source *s, enum sdp_mode to,
 			    uint32_t mseq);
 
-/* ---- what has come ------------------------------------------------------ */
+/* ---- messages received ---- */
 
-/* The peer acknowledged the ModeChange: before anything else of the message
+/* The peer acknowledged the ModeChange. Call it before the rest of the message
  * is handled. */
 void sdp_source_on_change_ack(struct sdp_source *s);
 
 enum sdp_fault sdp_source_on_sink_avail(struct sdp_source *s,
 					const struct sdp_msg *msg);
 
-/* @ret_stag: STag of the SrcAvail that the message is about. */
+/* @ret_stag: STag of the SrcAvail that the message completes. */
 enum sdp_fault sdp_source_on_rd_compl(struct sdp_source *s, uint32_t len,
 				      uint32_t *ret_stag);
 
-/* @acks_cancel: its MSeqAck reaches the SrcAvailCancel. */
+/* @acks_cancel: the MSeqAck acknowledges the SrcAvailCancel. */
 enum sdp_fault sdp_source_on_send_sm(struct sdp_source *s, bool acks_cancel);
 
-/* SinkAvailCancel, when no RDMA Write is running.  Returns whether adverts
- * were cancelled, that is, whether a SinkCancelAck is due (SDP-192);
- * @was_cut: the Write that has just ended left a part of its buffer. */
+/* SinkAvailCancel was received and no RDMA Write is running. Returns whether
+ * adverts were cancelled, so that a SinkCancelAck is due (SDP-192). @was_cut:
+ * the last Write filled only a part of its buffer. */
 bool sdp_source_on_sink_cancel(struct sdp_source *s, bool was_cut);
 
-/* ModeChange with S=1: the peer's Data Sink leaves Buffered. */
+/* ModeChange with S=1: the peer's Data Sink leaves Buffered mode. */
 enum sdp_fault sdp_source_on_change(struct sdp_source *s, enum sdp_mode to);
 
 #endif

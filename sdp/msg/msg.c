@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Encode and decode of SDP Messages, in both layouts of the figures (C1).
+ * Encoding and decoding of SDP Messages, in both layouts of the figures (C1).
  */
 #include "msg/msg.h"
 
@@ -13,7 +13,8 @@
 #define SUSP_CONST1 0x00000000u
 #define SUSP_CONST2 0x0001u
 
-/* MCH in the figure's layout: the last octet; mirrored: the first one. */
+/* The flag S of MCH: in the last octet in the layout of the figure, in the
+ * first octet in the mirrored layout. */
 #define MCH_FIGURE_S 0x01u
 #define MCH_FIGURE_MODE_SHIFT 1
 #define MCH_MIRRORED_S 0x80u
@@ -23,7 +24,7 @@
 /* Table 1.3 (SDP-5, SDP-25). */
 struct mid_row {
 	const char *name;
-	uint8_t header; /* octets with the BSDH; 0: no MID */
+	uint8_t header; /* octets including the BSDH; 0: no valid MID */
 	bool may_have_payload;
 	bool is_solicited;
 };
@@ -85,7 +86,7 @@ bool sdp_msg_is_solicited(uint8_t mid, uint8_t flags)
 	return mid_row(mid)->is_solicited;
 }
 
-/* ---- encode ------------------------------------------------------------ */
+/* ---- encode ---- */
 
 static uint8_t *put_hello(uint8_t *p, const struct sdp_msg *msg,
 			  enum sdp_layout layout)
@@ -201,7 +202,7 @@ size_t sdp_msg_encode(const struct sdp_msg *msg, enum sdp_layout layout,
 	return header;
 }
 
-/* ---- decode ------------------------------------------------------------ */
+/* ---- decode ---- */
 
 static void get_hello(const uint8_t *p, enum sdp_layout layout,
 		      struct sdp_msg *msg)
@@ -293,7 +294,7 @@ static enum sdp_msg_fault get_extended(const uint8_t *p, enum sdp_layout layout,
 	}
 }
 
-/* Reads a message of Len octets, @len of which are there. */
+/* Decodes a message with @len octets. */
 static enum sdp_msg_fault decode(const uint8_t *buf, size_t len,
 				 enum sdp_layout layout, uint32_t *ret_total,
 				 struct sdp_msg *ret_msg)
@@ -374,19 +375,19 @@ const char *sdp_msg_fault_str(enum sdp_msg_fault fault)
 	case SDP_MSG_SHORT:
 		return "shorter than a BSDH";
 	case SDP_MSG_LEN:
-		return "Len does not fit";
+		return "Len does not match the octets received";
 	case SDP_MSG_MID:
 		return "reserved MID";
 	case SDP_MSG_OOB:
-		return "OOB_PRES without an octet";
+		return "OOB_PRES without payload";
 	case SDP_MSG_AVAIL:
-		return "length of an advertisement";
+		return "invalid length of an advertisement";
 	case SDP_MSG_MODE:
 		return "reserved mode";
 	case SDP_MSG_CONST:
-		return "constants of SuspComm";
+		return "invalid constants of SuspComm";
 	case SDP_MSG_PADDING:
-		return "octets behind the message";
+		return "octets after the message";
 	}
 	return "?";
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * SDP Messages as octets: the headers of draft-pinkerton-iwarp-sdp-01,
- * section 6.  Layouts and requirements are those of doc/spec/sdp.md.
+ * Encoding of SDP Messages: the headers of draft-pinkerton-iwarp-sdp-01,
+ * section 6. Layouts and requirements are those of doc/spec/sdp.md.
  */
 #ifndef SDP_MSG_H
 #define SDP_MSG_H
@@ -38,24 +38,25 @@ enum sdp_mid {
 #define SDP_FLAG_REQ_PIPE 0x04u
 #define SDP_FLAGS 0x07u
 
-/* Header sizes, octets. */
+/* Sizes of headers in octets. */
 #define SDP_BSDH_SIZE 16u
 #define SDP_HELLO_SIZE 32u
 #define SDP_HELLO_ACK_SIZE 28u
 #define SDP_SRC_AVAIL_SIZE 32u
 #define SDP_SINK_AVAIL_SIZE 36u
-/* The largest of all messages' headers. */
+/* The size of the largest headers of a message. */
 #define SDP_HEADER_MAX 36u
 
-/* Smallest Private Buffer (SDP-31); largest one, and largest advert (1.6). */
+/* Minimum size of a Private Buffer (SDP-31); maximum size of a buffer and of an
+ * advert (1.6). */
 #define SDP_BUF_SIZE_MIN 37u
 #define SDP_LEN_MAX 0x80000000u
 
-/* Both numbers of this version of the protocol (SDP-56). */
+/* Major and minor number of this version of the protocol (SDP-56). */
 #define SDP_VERSION_MAJOR 1
 #define SDP_VERSION_MINOR 1
 
-/* Modes of a half-connection as a ModeChange has them (1.7). */
+/* Modes of a half-connection, with their values in a ModeChange (1.7). */
 enum sdp_mode {
 	SDP_MODE_BUFFERED = 0,
 	SDP_MODE_COMBINED = 1,
@@ -63,22 +64,22 @@ enum sdp_mode {
 };
 
 /*
- * Two readings of the draft's figures (C1): which end of a word the left-most
- * column is.  Both ends of a connection need the same one.
+ * The two readings of the draft's figures (C1): which end of a word is the
+ * left-most column. Both ends of a connection need the same layout.
  */
 enum sdp_layout {
 	SDP_LAYOUT_FIGURE,   /* left-most column first on the wire */
-	SDP_LAYOUT_MIRRORED, /* as InfiniBand's SDP stands on the wire (1.9) */
+	SDP_LAYOUT_MIRRORED, /* as InfiniBand's SDP on the wire (1.9) */
 };
 
-/* A message in host order.  Of the union, the part that the MID has. */
+/* A message in host order. The MID selects the member of the union. */
 struct sdp_msg {
 	uint8_t mid;
-	uint8_t flags; /* SDP_FLAG_*; reserved bits are gone */
+	uint8_t flags; /* SDP_FLAG_*; reserved bits are cleared */
 	uint16_t bufs;
 	uint32_t mseq;
 	uint32_t mseqack;
-	uint32_t payload_len; /* octets behind the headers */
+	uint32_t payload_len; /* octets after the headers */
 	union {
 		struct {
 			uint16_t max_adverts;
@@ -96,72 +97,74 @@ struct sdp_msg {
 		uint32_t compl_len;	       /* RdmaWrCompl, RdmaRdCompl */
 		struct {
 			uint8_t mode;	   /* enum sdp_mode */
-			bool is_send_half; /* S: the receiver's send half */
+			bool is_send_half; /* S: it applies to the receiver's
+					      send half */
 		} change;		   /* ModeChange */
 		uint32_t rcv_buf_size;	   /* ChRcvBuf, ChRcvBufAck */
 		uint16_t susp_port;	   /* SuspComm */
 	};
 };
 
-/* Why octets are no message (part 7). */
+/* Why octets are not a valid message (part 7). */
 enum sdp_msg_fault {
 	SDP_MSG_OK,
-	SDP_MSG_SHORT,	 /* V1: less than a BSDH */
-	SDP_MSG_LEN,	 /* V1: Len is not what came, or not the MID's size */
-	SDP_MSG_MID,	 /* V2: reserved or experimental MID */
-	SDP_MSG_OOB,	 /* V6: OOB_PRES where no octet can be meant */
-	SDP_MSG_AVAIL,	 /* V8: length of an advert, or payload beyond it */
-	SDP_MSG_MODE,	 /* V17: reserved mode */
-	SDP_MSG_CONST,	 /* V20: constants of SuspComm */
-	SDP_MSG_PADDING, /* start only: octets behind the message */
+	SDP_MSG_SHORT, /* V1: shorter than a BSDH */
+	SDP_MSG_LEN,   /* V1: Len does not match the octets or the MID */
+	SDP_MSG_MID,   /* V2: reserved or experimental MID */
+	SDP_MSG_OOB,   /* V6: OOB_PRES without payload */
+	SDP_MSG_AVAIL, /* V8: invalid length of an advert, or more payload than
+			  that */
+	SDP_MSG_MODE,  /* V17: reserved mode */
+	SDP_MSG_CONST, /* V20: invalid constants of SuspComm */
+	SDP_MSG_PADDING, /* only at the start: octets after the message */
 };
 
 /* "RdmaRdCompl"; static, never NULL. */
 const char *sdp_mid_str(uint8_t mid);
 
-/* Octets of BSDH and extended header; 0: no MID of this protocol. */
+/* Octets of BSDH and extended header; 0: not a valid MID. */
 size_t sdp_mid_header_size(uint8_t mid);
 
 /* Whether messages of this MID may have ULP payload. */
 bool sdp_mid_may_have_payload(uint8_t mid);
 
-/* Whether a message goes out as Send with Solicited Event (SDP-231, 232). */
+/* Whether a message is sent as Send with Solicited Event (SDP-231, 232). */
 bool sdp_msg_is_solicited(uint8_t mid, uint8_t flags);
 
 /**
  * sdp_msg_encode - write BSDH and extended header
  * @out: at least SDP_HEADER_MAX octets.
  *
- * Len is computed from the MID and @msg->payload_len (SDP-19); the payload
- * itself goes behind.  Reserved bits are zero (SDP-7, SDP-26).
+ * Computes Len from the MID and @msg->payload_len (SDP-19). The payload follows
+ * the headers. Reserved bits are zero (SDP-7, SDP-26).
  * Return: octets written.
  */
 size_t sdp_msg_encode(const struct sdp_msg *msg, enum sdp_layout layout,
 		      uint8_t *out);
 
 /**
- * sdp_msg_decode - read a message that came alone in a buffer
- * @buf, @len: all that was received.
+ * sdp_msg_decode - decode a message that fills its buffer
+ * @buf, @len: all octets received.
  *
  * Return: SDP_MSG_OK, and *ret_msg is filled; the payload starts at
- * sdp_mid_header_size(ret_msg->mid).  Else why not, and *ret_msg is as it was.
- * Reserved bits are not looked at.
+ *   sdp_mid_header_size(ret_msg->mid). Otherwise the reason, and *ret_msg is
+ *   unchanged. Reserved bits are ignored.
  */
 enum sdp_msg_fault sdp_msg_decode(const uint8_t *buf, size_t len,
 				  enum sdp_layout layout,
 				  struct sdp_msg *ret_msg);
 
 /**
- * sdp_msg_decode_padded - read a Hello or HelloAck out of private data
+ * sdp_msg_decode_padded - decode a Hello or HelloAck from private data
  *
- * As sdp_msg_decode(), but zeros behind the message are accepted: some
- * carriers pad private data (part 5).
+ * As sdp_msg_decode(), but accepts zeros after the message: some carriers pad
+ * private data (part 5).
  */
 enum sdp_msg_fault sdp_msg_decode_padded(const uint8_t *buf, size_t len,
 					 enum sdp_layout layout,
 					 struct sdp_msg *ret_msg);
 
-/* "Len does not fit"; static, never NULL. */
+/* For example "Len does not match the octets received"; static, never NULL. */
 const char *sdp_msg_fault_str(enum sdp_msg_fault fault);
 
 #endif

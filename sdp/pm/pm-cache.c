@@ -11,7 +11,8 @@ static bool is_same(const struct sdp_pm_key *a, const struct sdp_pm_key *b)
 	       !memcmp(a->addr, b->addr, sizeof(a->addr));
 }
 
-/* The set of a key: whatever a program connects to spreads over them. */
+/* The set of a key. The hash spreads the addresses that programs connect to
+ * over all sets. */
 static size_t set_of(const struct sdp_pm_key *key)
 {
 	uint32_t hash = 2166136261u ^ key->ipv;
@@ -30,7 +31,7 @@ static bool find(const struct sdp_pm_cache *cache, uint64_t now_ms,
 	const struct sdp_pm_cache_entry *set = cache->entry[set_of(key)];
 
 	for (size_t i = 0; i < SDP_PM_CACHE_WAYS; i++)
-		/* SDP-258: what has had its time is not used any more. */
+		/* SDP-258: an expired entry is not used. */
 		if (set[i].until_ms > now_ms && is_same(&set[i].key, key)) {
 			*ret_entry = set[i];
 			return true;
@@ -38,7 +39,8 @@ static bool find(const struct sdp_pm_cache *cache, uint64_t now_ms,
 	return false;
 }
 
-/* A host without Port Mapper has none for any port: its key has port 0. */
+/* The key of a host without Port Mapper has port 0. The entry holds for every
+ * port. */
 static struct sdp_pm_key host_of(const struct sdp_pm_key *key)
 {
 	struct sdp_pm_key host = *key;

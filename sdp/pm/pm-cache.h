@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What a Port Mapper's client remembers of answers, and of their absence.  A
- * table of fixed size without locks and clocks; all 0 is empty.
+ * The cache of a Port Mapper client, for answers and for their absence. A table
+ * of fixed size, without locks and clocks. All zeros is an empty table.
  */
 #ifndef SDP_PM_CACHE_H
 #define SDP_PM_CACHE_H
@@ -23,7 +23,7 @@ struct sdp_pm_key {
 enum sdp_pm_cached {
 	SDP_PM_CACHED_MAPPED,
 	SDP_PM_CACHED_DENIED,
-	SDP_PM_CACHED_SILENT, /* of a host: it counts for each port */
+	SDP_PM_CACHED_SILENT, /* the host has no Port Mapper: for every port */
 };
 
 struct sdp_pm_cache_entry {
@@ -38,13 +38,13 @@ struct sdp_pm_cache {
 	struct sdp_pm_cache_entry entry[SDP_PM_CACHE_SETS][SDP_PM_CACHE_WAYS];
 };
 
-/* Return: true: @ret_entry is what is known of the Conventional Address. */
+/* Return: true: @ret_entry is the entry of the Conventional Address. */
 bool sdp_pm_cache_get(const struct sdp_pm_cache *cache, uint64_t now_ms,
 		      const struct sdp_pm_key *key,
 		      struct sdp_pm_cache_entry *ret_entry);
 
-/* Remembers @entry until its time.  In a full table it replaces the entry that
- * ends soonest.  An @entry with a past time removes the old one. */
+/* Stores @entry until its time. In a full set it replaces the entry that
+ * expires first. An @entry whose time has passed removes the old one. */
 void sdp_pm_cache_put(struct sdp_pm_cache *cache, uint64_t now_ms,
 		      const struct sdp_pm_cache_entry *entry);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A query's socket.  It is connected, so that replies of other hosts do not
- * reach it, and ICMP errors do.
+ * The socket of a query. It is connected, so it receives ICMP errors, and no
+ * replies of other hosts.
  */
 #define _GNU_SOURCE
 #include "pm/pm-client.h"
@@ -23,7 +23,7 @@
 #include "pm/pm-query.h"
 #include "unwind.h"
 
-/* An address as the Port Mapper has it, and its port. */
+/* An address in the form of the Port Mapper, with its port. */
 struct place {
 	uint8_t ipv;
 	uint16_t port;
@@ -120,8 +120,9 @@ static void options_fill(const struct sdp_pm_options *options,
 }
 
 /*
- * The socket, from @local's address if it has one; then @local has the one
- * that the route to @peer gives.  Return: the descriptor; negative errno.
+ * Opens the socket, bound to @local's address if it has one. Otherwise sets
+ * @local to the source address of the route to @peer. Return: the descriptor;
+ * negative errno.
  */
 static int socket_open(const struct place *peer, struct place *local,
 		       uint16_t udp_port)
@@ -153,8 +154,8 @@ fail:
 	return -err;
 }
 
-/* SDP-261, SDP-262: random each time, so no process has to know of another
- * one's, nor a child of its parent's. */
+/* SDP-261, SDP-262: random each time, so processes need not know the handles of
+ * other processes. This also holds for a child and its parent. */
 static uint64_t handle_make(void)
 {
 	static _Atomic uint64_t last;
@@ -162,12 +163,12 @@ static uint64_t handle_make(void)
 
 	if (getrandom(&handle, sizeof(handle), GRND_NONBLOCK) == sizeof(handle))
 		return handle;
-	/* So early after the boot that the kernel has no randomness yet. */
+	/* Shortly after the boot the kernel may have no random numbers yet. */
 	return (uint64_t)getpid() << 48 ^ now_ms() << 16 ^
 	       atomic_fetch_add_explicit(&last, 1, memory_order_relaxed);
 }
 
-/* ICMP reported that the port is closed, so do not ask again. */
+/* ICMP reported a closed port: do not ask again. */
 static bool is_unreachable(int err)
 {
 	return err == ECONNREFUSED || err == EHOSTUNREACH ||
@@ -177,7 +178,8 @@ static bool is_unreachable(int err)
 static void datagram_send(int fd, const uint8_t *buf, size_t len,
 			  bool *ret_is_gone)
 {
-	/* What could not be sent is sent again in time, as if it was lost. */
+	/* A datagram that could not be sent is treated as lost and is sent
+	 * again later. */
 	if (send(fd, buf, len, MSG_NOSIGNAL) < 0 && is_unreachable(errno))
 		*ret_is_gone = true;
 }
@@ -202,7 +204,7 @@ static void datagrams_take(int fd, struct sdp_pm_query *query,
 	}
 }
 
-/* Return: 0: something may have happened; -ECANCELED. */
+/* Return: 0: look again; -ECANCELED. */
 static int event_wait(int fd, int stop_fd, uint64_t due_ms)
 {
 	struct pollfd fds[2] = {
@@ -218,7 +220,8 @@ static int event_wait(int fd, int stop_fd, uint64_t due_ms)
 	return 0;
 }
 
-/* Ask until there is an answer, or none.  Return: 0; -ECANCELED. */
+/* Asks until there is an answer, or the query times out. Return: 0;
+ * -ECANCELED. */
 static int query_run(struct sdp_pm_query *query, int fd, int stop_fd)
 {
 	uint8_t out[SDP_PM_SIZE];
@@ -234,7 +237,7 @@ static int query_run(struct sdp_pm_query *query, int fd, int stop_fd)
 		if (ret < 0)
 			return ret;
 		datagrams_take(fd, query, &is_gone);
-		/* An answer that came just before the error counts. */
+		/* An answer that came before the error counts. */
 		if (is_gone && query->state == SDP_PM_QUERY_ASKING)
 			return 0;
 	}
@@ -278,7 +281,7 @@ static void result_make(const struct place *peer, const struct place *local,
 	}
 }
 
-/* What is known after the query, and for how long. */
+/* The result of a query, and how long it is valid. */
 static struct sdp_pm_cache_entry entry_make(const struct place *peer,
 					    const struct sdp_pm_query *query,
 					    uint32_t negative_ms)
@@ -296,7 +299,7 @@ static struct sdp_pm_cache_entry entry_make(const struct place *peer,
 		entry.ap_port = query->answer.ap_port;
 		memcpy(entry.ap_addr, query->answer.ap_addr,
 		       sizeof(entry.ap_addr));
-		/* SDP-258; 0: not at all */
+		/* SDP-258; 0: must not be stored */
 		entry.until_ms =
 			query->answer.time
 				? time_after(sdp_pm_time_ms(query->answer.time))
@@ -305,7 +308,7 @@ static struct sdp_pm_cache_entry entry_make(const struct place *peer,
 	return entry;
 }
 
-/* What a handler that jumps out of the wait leaves behind. */
+/* What must be undone if a signal handler jumps out of the wait. */
 struct held {
 	int fd;
 	int cancel_state;
@@ -319,7 +322,7 @@ static void held_left(void *arg)
 	util_cancel_restore(&held->cancel_state);
 }
 
-/* With cancellation off; @cancel_state: what it was. */
+/* Called with cancellation disabled; @cancel_state: the previous state. */
 static int ask(const struct place *peer, struct place *local,
 	       const struct sdp_pm_options *options, int stop_fd,
 	       int cancel_state, struct sdp_pm_cache_entry *ret_entry)
@@ -368,7 +371,7 @@ static int places_take(const struct sockaddr *peer_addr,
 		return -EINVAL;
 	if (ret_local->ipv == ret_peer->ipv)
 		return 0;
-	/* A dual-stack socket that is bound to no address. */
+	/* The wildcard address of a dual-stack socket. */
 	if (!ret_local->is_any)
 		return -EAFNOSUPPORT;
 	ret_local->ipv = ret_peer->ipv;

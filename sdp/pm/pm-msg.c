@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Encode and decode of Port Mapper messages (SDP-249).
+ * Encoding and decoding of Port Mapper messages (SDP-249).
  */
 #include "pm/pm-msg.h"
 

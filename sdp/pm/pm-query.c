@@ -19,7 +19,7 @@ void sdp_pm_query_start(struct sdp_pm_query *query, uint64_t now_ms,
 	query->req.time = 0;
 }
 
-/* SDP-260: the same PMReq again, each time after twice the wait. */
+/* SDP-260: sends the same PMReq again; the wait doubles each time. */
 static size_t ask(struct sdp_pm_query *query, uint64_t now_ms, uint8_t *out)
 {
 	if (now_ms < query->due_ms)
@@ -61,7 +61,7 @@ static bool is_zero(const uint8_t *octets, size_t len)
 	return true;
 }
 
-/* SDP-265: by AssocHandle, CpPort and CpIPAddr; replies repeat IPV
+/* SDP-265: compares AssocHandle, CpPort and CpIPAddr. Replies repeat IPV
  * (SDP-251). */
 static bool is_answer(const struct sdp_pm_msg *req,
 		      const struct sdp_pm_msg *msg)
@@ -72,7 +72,7 @@ static bool is_answer(const struct sdp_pm_msg *req,
 		return false;
 	if (msg->type == SDP_PM_DENY)
 		return true;
-	/* An accept that names no place to connect to is none. */
+	/* An accept without a usable address does not count. */
 	return msg->type == SDP_PM_ACCEPT && msg->ap_port &&
 	       !is_zero(msg->ap_addr, sizeof(msg->ap_addr));
 }

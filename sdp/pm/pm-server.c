@@ -2,9 +2,10 @@
 /*
  * The table of PMAccepts that wait for their PMAck.
  *
- * An entry stands in three lists: its client's chain (by CpIPAddr and CpPort,
- * which every message of a transaction has), its source's list, and the list
- * of all.  The last two have the oldest in front; it goes first.
+ * An entry is in three lists: the chain of its client (by CpIPAddr and CpPort,
+ * which every message of a transaction has), the list of its source, and the
+ * list of all entries. The last two have the oldest entry in front. It is
+ * evicted first.
  */
 #include "pm/pm-server.h"
 
@@ -18,7 +19,7 @@
 #define NONE UINT32_MAX
 
 struct link {
-	uint32_t prev, next; /* entries; NONE at the ends */
+	uint32_t prev, next; /* indices of entries; NONE at the ends */
 };
 
 struct list {
@@ -34,11 +35,11 @@ struct entry {
 	uint64_t due_ms;
 };
 
-/* Sources that fall together share their limits. */
+/* Sources with the same hash share their limits. */
 struct source {
 	struct list entries;
 	uint32_t cnt;
-	uint32_t tokens; /* PMReqs that are answered at once */
+	uint32_t tokens; /* PMReqs that may be answered at once */
 	uint64_t filled_ms;
 };
 
@@ -54,7 +55,7 @@ struct sdp_pm_server {
 	struct source source[SOURCE_CNT];
 };
 
-/* Lists are told apart by the offset of their link in an entry. */
+/* A list is identified by the offset of its link in an entry. */
 static struct link *link_at(struct entry *entries, uint32_t idx, size_t offset)
 {
 	return (struct link *)(void *)((uint8_t *)&entries[idx] + offset);
@@ -192,8 +193,8 @@ static void entry_delete(struct sdp_pm_server *server, uint32_t idx)
 	list_append(server->entry, &server->free, idx, ALL);
 }
 
-/* A place for one more: the oldest of a source that has its share, else the
- * oldest of all. */
+/* Makes a free entry. Evicts the oldest entry of the source if the source has
+ * reached its limit, else the oldest of all. */
 static uint32_t entry_take(struct sdp_pm_server *server, uint32_t slot)
 {
 	struct source *source = &server->source[slot];
@@ -239,7 +240,8 @@ static bool is_same_client(const struct sdp_pm_msg *a,
 	       !memcmp(a->cp_addr, b->cp_addr, sizeof(a->cp_addr));
 }
 
-/* The entry of the 4-tuple; SDP-266 and SDP-270 then look at its handle. */
+/* The entry of the 4-tuple. The caller compares the handle (SDP-266,
+ * SDP-270). */
 static uint32_t entry_find(const struct sdp_pm_server *server,
 			   const struct sdp_pm_msg *req)
 {
@@ -255,7 +257,7 @@ static uint32_t entry_find(const struct sdp_pm_server *server,
 	return idx;
 }
 
-/* The entry that a PMAck ends: it has the fields of the PMAccept. */
+/* The entry that a PMAck ends. The PMAck has the fields of the PMAccept. */
 static uint32_t entry_find_acked(const struct sdp_pm_server *server,
 				 const struct sdp_pm_msg *ack)
 {
@@ -274,7 +276,7 @@ static uint32_t entry_find_acked(const struct sdp_pm_server *server,
 	return idx;
 }
 
-/* One more PMReq of the source in this second? */
+/* Whether the source may have another PMReq answered in this second. */
 static bool rate_allows(struct sdp_pm_server *server, uint64_t now_ms,
 			const struct sdp_pm_source *from)
 {
@@ -336,9 +338,9 @@ void sdp_pm_server_answer(struct sdp_pm_server *server, uint64_t now_ms,
 	struct sdp_pm_msg reply = *req; /* SDP-253, SDP-255: echoed */
 	uint32_t idx = entry_find(server, req);
 
-	/* The answer to a duplicate is made anew (SDP-268), and a new
-	 * transaction replaces the old one (SDP-270): either way the entry
-	 * goes. */
+	/* A duplicate gets a new answer (SDP-268), and a new transaction
+	 * replaces the old one (SDP-270). In both cases the old entry is
+	 * removed. */
 	if (idx != NONE) {
 		if (server->entry[idx].req.handle == req->handle)
 			server->counts.duplicates++;

@@ -29,8 +29,8 @@
 #define NAME_CM_LEN (sizeof(NAME_CM) - 1)
 #define BIND_TRIES 8
 
-/* What was found out about a listener, and how long it is believed: a dump of
- * all names for each of a thousand connections would be felt. */
+/* The cache of results. A dump of all names for each of a thousand connections
+ * would take noticeable time. */
 #define CACHE_SIZE 64u
 #define CACHE_NS 500000000ull
 
@@ -45,7 +45,7 @@ struct cache_entry {
 static struct cache_entry cache[CACHE_SIZE];
 static struct util_lock cache_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
 
-/* printf() is no function for a signal's handler; listen() is. */
+/* snprintf() is not async-signal-safe; listen() is. */
 static char *put_number(char *out, uint32_t value)
 {
 	char digits[10];
@@ -105,7 +105,7 @@ int sdp_registry_announce(int listen_fd, uint16_t sdp_port, bool is_cm)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		goto fail;
-	/* A send to it is refused. */
+	/* Sends to the socket are refused. */
 	if (shutdown(fd, SHUT_RD) < 0)
 		goto fail;
 	if (!(flags & FD_CLOEXEC) && fcntl(fd, F_SETFD, 0) < 0)
@@ -126,7 +126,7 @@ out:
 	return ret;
 }
 
-/* Decimal, without sign, up to @max, ended by a '/'. */
+/* Parses a decimal number without sign, at most @max, that ends with '/'. */
 static bool take_number(const char **at, const char *end, uint64_t max,
 			uint32_t *ret_value)
 {
@@ -162,13 +162,13 @@ static bool name_read(const struct sdp_diag_name *name, uint32_t *ret_inode,
 	return true;
 }
 
-/* The users that may announce the listener: its own user, and root. */
+/* The user of the listener and root may announce it. */
 static bool is_trusted(uid_t uid, const struct sdp_diag_listener *listener)
 {
 	return uid == listener->uid || uid == 0;
 }
 
-/* Return: 0; -ENOENT, -EPERM as sdp_registry_find(); the walk's error. */
+/* Return: 0; -ENOENT, -EPERM as sdp_registry_find(); an error of the walk. */
 static int names_search(const struct sdp_diag_listener *listener,
 			uint32_t *ret_port, bool *ret_is_cm)
 {
@@ -208,7 +208,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Return: true: *ret_entry is what is known. */
+/* Return: true: *ret_entry is the stored result. */
 static bool cache_get(uint32_t inode, struct cache_entry *ret_entry)
 {
 	const struct cache_entry *entry = &cache[inode % CACHE_SIZE];
@@ -229,7 +229,7 @@ static void cache_put(const struct cache_entry *entry)
 	util_unlock(&cache_lock);
 }
 
-/* The address that TCP would really go to; AF_INET for an IPv4-mapped one. */
+/* The address that TCP would use; AF_INET for an IPv4-mapped address. */
 static int dst_plain(const struct sockaddr *dst,
 		     struct sockaddr_storage *ret_dst)
 {

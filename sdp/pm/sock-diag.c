@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* NETLINK_ROUTE and NETLINK_SOCK_DIAG, as far as the registry asks them. */
+/* The requests of NETLINK_ROUTE and NETLINK_SOCK_DIAG that the registry
+ * needs. */
 #define _GNU_SOURCE
 #include "pm/sock-diag.h"
 
@@ -16,12 +17,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* States of a socket as the kernel counts them; <netinet/tcp.h> and
- * <linux/tcp.h> cannot both be included. */
+/* Socket states of the kernel. <netinet/tcp.h> and <linux/tcp.h> cannot be
+ * included together. */
 #define STATE_UNCONNECTED 7
 #define STATE_LISTEN 10
 
-/* The kernel answers inside send(): nothing here waits. */
+/* The kernel answers inside send(), so nothing here waits. */
 static int ask(int protocol, const void *request, size_t len)
 {
 	static const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
@@ -38,7 +39,8 @@ static int ask(int protocol, const void *request, size_t len)
 	return -err;
 }
 
-/* One answer into @buf.  Return: its length; -EIO: none, or a piece of one. */
+/* Reads one answer into @buf. Return: its length; -EIO: none, or a truncated
+ * one. */
 static ssize_t answer(int fd, void *buf, size_t size)
 {
 	ssize_t len;
@@ -50,7 +52,7 @@ static ssize_t answer(int fd, void *buf, size_t size)
 }
 
 /*
- * Ask one question that has one answer, of @type.  Return: octets after the
+ * Sends a request that has one answer, of @type. Return: octets after the
  * netlink header, moved to the front of @buf; the kernel's error.
  */
 static ssize_t ask_one(int protocol, const void *request, size_t len,
@@ -91,7 +93,7 @@ struct route_request {
 	uint32_t oif;
 };
 
-/* The scope that makes a link-local address one address; else 0. */
+/* The scope id of a link-local address; 0 for other addresses. */
 static uint32_t scope_of(const struct sockaddr *addr)
 {
 	const struct sockaddr_in6 *in6 = (const void *)addr;
@@ -124,7 +126,7 @@ int sdp_diag_local(const struct sockaddr *addr)
 	ssize_t got;
 
 	if (addr->sa_family == AF_INET) {
-		/* The attribute is shorter: no scope behind it. */
+		/* The attribute ends before the scope id. */
 		memcpy(request.addr, &in->sin_addr, sizeof(in->sin_addr));
 		request.attr.rta_len = RTA_LENGTH(sizeof(in->sin_addr));
 		len = offsetof(struct route_request, addr) + 4;
@@ -171,7 +173,7 @@ static void tcp_request_fill(struct tcp_request *request,
 	request->req.sdiag_family = (uint8_t)addr->sa_family;
 	request->req.sdiag_protocol = IPPROTO_TCP;
 	request->req.idiag_states = 1u << STATE_LISTEN;
-	/* "src" is the side that is looked for: the listener's. */
+	/* "src" is the side to look for: the listener's. */
 	if (addr->sa_family == AF_INET) {
 		id->idiag_sport = in->sin_port;
 		memcpy(id->idiag_src, &in->sin_addr, sizeof(in->sin_addr));
@@ -184,8 +186,8 @@ static void tcp_request_fill(struct tcp_request *request,
 	id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
 }
 
-/* "Not found" is also what a kernel without the module says; a dump of
- * nothing tells them apart. */
+/* A kernel without the module also returns "not found". A dump that matches
+ * nothing tells whether the module exists. */
 static bool has_inet_diag(struct tcp_request *request)
 {
 	union {
@@ -245,7 +247,8 @@ int sdp_diag_names_start(struct sdp_diag_names *names)
 	return names->fd < 0 ? names->fd : 0;
 }
 
-/* Return: true: an abstract name of a datagram socket, and its owner. */
+/* Return: true: @hdr has an abstract name of a datagram socket, and its
+ *   owner. */
 static bool name_take(const struct nlmsghdr *hdr,
 		      struct sdp_diag_name *ret_name)
 {

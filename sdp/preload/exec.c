@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The calls that replace the program: what it inherits is to be a stream of
- * the kernel's before. */
+/* Calls that replace the program. Sockets that the new program inherits become
+ * ordinary streams of the kernel first. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,10 +48,9 @@ EXPORT int execveat(int dir_fd, const char *path, char *const argv[],
 	return sdp_real()->execveat(dir_fd, path, argv, envp, flags);
 }
 
-/* ---- with the arguments in the call --------------------------------------
- */
+/* ---- with the arguments in the call ---- */
 
-/* Arguments behind the first one, which is not NULL. */
+/* Counts the arguments after the first one, which is not NULL. */
 static size_t args_count(va_list ap)
 {
 	size_t cnt = 1;
@@ -68,7 +67,8 @@ static void args_take(char **argv, size_t cnt, const char *first, va_list ap)
 		argv[i] = va_arg(ap, char *);
 }
 
-/* The arguments stand on the stack: the child of a vfork() comes here, too. */
+/* The arguments are on the stack, because the child of a vfork() comes here
+ * too. */
 #define STUB_EXECL(name, run, has_env)                                         \
 	EXPORT int name(const char *path, const char *arg, ...)                \
 	{                                                                      \

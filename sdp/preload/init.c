@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The beginning, the end, and fork. */
+/* Start and end of the library in a process, and fork. */
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -26,8 +26,8 @@
 static _Thread_local bool is_prepared;
 
 /*
- * From when the drivers are loaded: the kernel ABI and the RNIC have handlers
- * that take their locks, and these come last.
+ * Registered when the drivers are loaded. The kernel ABI and the RNIC have
+ * handlers that take their locks, and those must run after this one.
  */
 static void fork_prepare(void)
 {
@@ -50,9 +50,10 @@ static void fork_parent(void)
 }
 
 /*
- * Before that no connection uses SDP.  Another thread may hold the lock of a
- * socket while it loads the drivers, and wait for the lock of the kernel ABI,
- * which this thread holds.  So only locks that are held briefly are taken here.
+ * Until the drivers are loaded no connection uses SDP. Another thread may hold
+ * the lock of a socket while it loads the drivers, and wait for the lock of the
+ * kernel ABI, which this thread holds. So this takes only locks that are held
+ * briefly.
  */
 static void early_prepare(void)
 {
@@ -87,7 +88,7 @@ static void inherited_take(void)
 	sdp_proxy_inherited();
 }
 
-/* Without a table all stubs go to libc. */
+/* Without the table all stubs call libc. */
 __attribute__((constructor)) static void sdp_preload_start(void)
 {
 	util_reals_fill(&sdp_real_table);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The stubs, and nothing else: by shape.  A descriptor that is none of ours
- * costs one load and goes to libc as it came.
+ * The stubs of libc's functions, and nothing else. For a descriptor that is not
+ * in the table a stub costs one load and calls libc with unchanged arguments.
  *
- * In a vfork child the memory is the parent's: what changes the table asks
- * sdp_is_owner() first.
+ * In a vfork child the memory is shared with the parent, so code that changes
+ * the table checks sdp_is_owner() first.
  */
 #include <errno.h>
 #include <limits.h>
@@ -34,7 +34,7 @@
 #include "stubs.h"
 #include "verbs/sdp-link.h"
 
-/* The end of a stub's work: the reference goes. */
+/* The end of a stub: drops the reference. */
 static long call_end(struct sdp_sock *sock, long ret)
 {
 	sdp_ending_look();
@@ -50,7 +50,7 @@ struct io {
 	struct util_unwind unwind;
 	struct sdp_sock *sock;
 	int depth; /* of sdp_point_enter() */
-	int err;   /* 0; -errno: it ends so */
+	int err;   /* 0; -errno: the result of the call */
 	int saved_errno;
 };
 
@@ -62,8 +62,8 @@ static void io_left(void *arg)
 	sdp_point_left(io->depth);
 }
 
-/* The socket if it is not the kernel's, with a reference, until io_end().  A
- * cancellation point. */
+/* Returns the socket with a reference, until io_end(), unless it belongs to the
+ * kernel. A cancellation point. */
 static struct sdp_sock *io_get(struct io *io, int fd, bool is_send, int flags)
 {
 	int ret;
@@ -104,10 +104,9 @@ static long io_end(struct io *io, long ret)
 		.iov_base = (void *)(uintptr_t)(buf), .iov_len = (len)         \
 	}
 
-/* ---- receive ----------------------------------------------------------------
- */
+/* ---- receive ---- */
 
-/* In libc: ends the program that would run over its buffer. */
+/* libc's function that ends a program before it would overflow its buffer. */
 __attribute__((noreturn)) void __chk_fail(void);
 
 #define STUB_IO(name, params, is_send, flags, ours, args)                      \
@@ -140,8 +139,8 @@ static ssize_t send_to(struct sdp_sock *sock, int fd, const struct iovec *iov,
 #define SEND_TO(flags)                                                         \
 	send_to(sock, fd, IOV_OF(buf, len), flags, addr, addr_len)
 
-/* Of none, it does not wait; a length that reaches past a program's memory is
- * EFAULT before anything else. */
+/* A read of length 0 does not wait. A length that exceeds the address space
+ * gives EFAULT before anything else. */
 static bool read_is_plain(const void *buf, size_t len)
 {
 	uintptr_t end = (uintptr_t)buf + len;
@@ -227,8 +226,7 @@ EXPORT int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags,
 	return ret;
 }
 
-/* ---- send -------------------------------------------------------------------
- */
+/* ---- send ---- */
 
 STUB_IO(write, (int fd, const void *buf, size_t len), true, 0, SEND(0),
 	(fd, buf, len))
@@ -246,10 +244,10 @@ STUB_IO(pwritev2,
 	offset == -1 ? sdp_message_writev(sock, fd, iov, cnt, flags) : -ESPIPE,
 	(fd, iov, cnt, offset, flags))
 
-/* Sockets that a message passes on. */
+/* Prepares the sockets that a message passes on. */
 static void message_share(const struct msghdr *msg)
 {
-	/* relaxed: what this thread has started it sees */
+	/* relaxed: this thread sees what it started itself */
 	if (atomic_load_explicit(&sdp_begun, memory_order_relaxed) &&
 	    !sdp_inside() && util_user_is_readable(msg, sizeof(*msg)) &&
 	    util_user_is_readable(msg->msg_control, msg->msg_controllen) &&
@@ -326,10 +324,10 @@ EXPORT ssize_t splice(int in_fd, off64_t *in_off, int out_fd, off64_t *out_off,
 			   : sdp_copy_from_pipe(sock, fd, pipe_fd, len, flags));
 }
 
-/* ---- sockets ----------------------------------------------------------------
- */
+/* ---- sockets ---- */
 
-/* A program that has no SDP has none by AF_INET_SDP: the kernel says so. */
+/* If SDP is off in this program, AF_INET_SDP is passed to the kernel, which
+ * refuses it. */
 int sdp_stub_socket(int domain, int type, int protocol, const void *caller)
 {
 	bool is_sdp = domain == SDP_AF_INET_SDP && sdp_table_is_there();
@@ -363,7 +361,7 @@ static void sock_put(void *sock)
 	sdp_sock_put(sock);
 }
 
-/* A thread that does not come back holds the socket no more. */
+/* A thread that leaves the call without returning must drop its reference. */
 static long accept_call(struct sdp_sock *sock, int fd, struct sockaddr *addr,
 			socklen_t *len, int flags)
 {
@@ -406,7 +404,7 @@ EXPORT int accept(int fd, struct sockaddr *addr, socklen_t *len)
 	return (int)UTIL_RESULT(accept_call(sock, fd, addr, len, 0));
 }
 
-/* An address of AF_INET_SDP is one of AF_INET. */
+/* An address of AF_INET_SDP has the layout of AF_INET. */
 static const struct sockaddr *addr_plain(const struct sockaddr *addr,
 					 socklen_t len, struct sockaddr_in *buf)
 {
@@ -453,8 +451,8 @@ EXPORT int shutdown(int fd, int how)
 	return CALL_END(sock, sdp_stream_shutdown(sock, fd, how));
 }
 
-/* The TCP socket below answers, or we do; a socket that is the kernel's still
- * needs the port of the program's view. */
+/* The TCP socket below or the library answers. For a socket that belongs to the
+ * kernel, the port must still be replaced by the one that the program sees. */
 static bool has_names(const struct sdp_sock *sock)
 {
 	enum sdp_sock_state state = sdp_sock_state(sock);
@@ -477,7 +475,7 @@ static bool has_names(const struct sdp_sock *sock)
 STUB_NAME(getsockname, false)
 STUB_NAME(getpeername, true)
 
-/* The socket if its number is a shadow's, with a reference. */
+/* Returns the socket with a reference if its number is a shadow's. */
 static struct sdp_sock *shadow_get(int fd)
 {
 	struct sdp_sock *sock = sdp_sock_get(fd);
@@ -519,7 +517,8 @@ EXPORT int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 {
 	struct sdp_sock *sock = sdp_sock_get(fd);
 
-	/* SO_ERROR of a connect() to the SDP port is not the program's. */
+	/* SO_ERROR of a connect() to the SDP port is not reported to the
+	 * program. */
 	if (sock && level == SOL_SOCKET && name == SO_ERROR)
 		sdp_connect_settle(sock, fd);
 	if (sock)
@@ -579,8 +578,7 @@ EXPORT int sockatmark(int fd)
 	return ioctl(fd, SIOCATMARK, &is_at) < 0 ? -1 : is_at;
 }
 
-/* ---- descriptors ------------------------------------------------------------
- */
+/* ---- descriptors ---- */
 
 EXPORT int close(int fd)
 {
@@ -599,7 +597,8 @@ EXPORT void closefrom(int lowest)
 	sdp_fd_close_from(lowest < 0 ? 0 : (unsigned int)lowest);
 }
 
-/* A duplicate: stdio uses the first numbers as it finds them. */
+/* Ends the stub of a duplicate: stdio uses the lowest numbers without opening
+ * them. */
 static int dup_end(int fd)
 {
 	if (fd >= 0 && fd <= SDP_STDIO_MAX)
@@ -630,7 +629,7 @@ EXPORT int dup3(int fd, int new_fd, int flags)
 	return dup_end(sdp_fd_dup3(fd, new_fd, flags));
 }
 
-/* What the kernel has done to the number, done to what is below it. */
+/* Applies what the kernel did to the number to the socket below it too. */
 static void fcntl_done(int fd, int cmd, void *arg)
 {
 	intptr_t flags = (intptr_t)arg;
@@ -672,8 +671,7 @@ static void fcntl_done(int fd, int cmd, void *arg)
 STUB_FCNTL(fcntl)
 STUB_FCNTL(fcntl64)
 
-/* ---- readiness --------------------------------------------------------------
- */
+/* ---- readiness ---- */
 
 static const struct timespec *ms_time(int ms, struct timespec *buf)
 {
@@ -712,7 +710,7 @@ STUB_POLL(__ppoll_chk,
 	  cnt <= size / sizeof(*pfd), timeout, mask,
 	  (pfd, cnt, timeout, mask, size))
 
-/* Linux writes back what is left. */
+/* Linux writes back the remaining time. */
 static void time_less(struct timeval *time, uint64_t spent_ns)
 {
 	uint64_t us =
@@ -782,7 +780,7 @@ EXPORT int epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev)
 {
 	struct sdp_sock *sock = sdp_sock_get(fd);
 
-	/* A set in a set is looked at by the kernel. */
+	/* The kernel watches an epoll set inside another one. */
 	if (sdp_fd_kind(fd) == SDP_FD_EPOLL)
 		sdp_ready_give(fd);
 	if (!sock)

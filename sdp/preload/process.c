@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The stubs of calls that concern the whole process: its end, the end of its
+ * Stubs of calls that concern the whole process: its exit, the end of its
  * threads, programs that it starts, and libc's stdio.
  */
 #include <pthread.h>
@@ -31,7 +31,7 @@ EXPORT __attribute__((noreturn)) void _Exit(int code)
 	_exit(code);
 }
 
-/* A thread that sleeps in one of our calls is for us to wake. */
+/* The library must wake a thread that sleeps in one of its calls. */
 EXPORT int pthread_cancel(pthread_t thread)
 {
 	int ret = sdp_real()->pthread_cancel(thread);
@@ -47,11 +47,11 @@ EXPORT FILE *fdopen(int fd, const char *mode)
 	return sdp_real()->fdopen(fd, mode);
 }
 
-/* As vasprintf() of a program that is fortified.  @flag: 0: it is not. */
+/* vasprintf() of a fortified program. @flag: 0: it is not fortified. */
 __attribute__((format(printf, 3, 0))) int
 __vasprintf_chk(char **ret_text, int flag, const char *format, va_list ap);
 
-/* libc's own would write past us. */
+/* libc's function would write to the descriptor without this library. */
 __attribute__((format(printf, 3, 0))) static int
 print(int fd, int flag, const char *format, va_list ap)
 {
@@ -91,7 +91,7 @@ dprintf(int fd, const char *format, ...)
 	return ret;
 }
 
-/* For fortified programs.  @flag: libc allows %n in constant memory only. */
+/* For fortified programs. @flag: libc allows %n only in read-only memory. */
 EXPORT __attribute__((format(printf, 3, 0))) int
 __vdprintf_chk(int fd, int flag, const char *format, va_list ap)
 {

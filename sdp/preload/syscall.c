@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * syscall() of the program: a call on a socket of ours takes the way of the
- * stub that bears its name.
+ * syscall() of the program: a call on a socket of the library goes to the stub
+ * of the same name.
  *
- * Everything else goes to the kernel as it came: the RNIC and its libraries
- * make their own calls so, to get past all stubs, and their descriptors are not
- * in the table.  This library's own calls do not come here; the linker gives
- * them __wrap_syscall() (sdp/CMakeLists.txt).
+ * Everything else goes to the kernel unchanged. The RNIC and its libraries use
+ * syscall() to bypass all stubs, and their descriptors are not in the table.
+ * The library's own calls do not come here: the linker gives them
+ * __wrap_syscall() (sdp/CMakeLists.txt).
  */
 #include <errno.h>
 #include <poll.h>
@@ -41,8 +41,10 @@ static bool is_ours(long fd)
 	return kind == SDP_FD_SOCK || kind == SDP_FD_EPOLL;
 }
 
-/* ---- octets.  Each of these: *ret is what the stub returned; false: it is
- * another call ------------------------------------------------------------ */
+/* ---- octets ----
+ *
+ * Each function sets *ret to the result of the stub. It returns false if the
+ * call is not one of its own. */
 
 static bool octets(long number, const long *a, long *ret)
 {
@@ -154,9 +156,9 @@ static bool descriptors(long number, const long *a, long *ret)
 	}
 }
 
-/* ---- more than one descriptor ------------------------------------------- */
+/* ---- more than one descriptor ---- */
 
-/* The kernel's set of signals is shorter than libc's.  NULL: none. */
+/* The kernel's signal set is shorter than libc's. NULL: none. */
 static const sigset_t *mask_of(const void *mask, size_t size, sigset_t *buf)
 {
 	memset(buf, 0, sizeof(*buf));
@@ -210,7 +212,7 @@ static bool polls(long number, const long *a, long *ret)
 	return false;
 }
 
-/* What the last argument of pselect6() points to. */
+/* The last argument of pselect6() points to this. */
 struct mask_arg {
 	const void *mask;
 	size_t size;
@@ -260,7 +262,7 @@ static bool sets(long number, const long *a, long *ret)
 	}
 }
 
-/* ---- calls that make or end something ----------------------------------- */
+/* ---- calls that make or end something ---- */
 
 static bool makers(long number, const long *a, const void *caller, long *ret)
 {
@@ -272,8 +274,8 @@ static bool makers(long number, const long *a, const void *caller, long *ret)
 		*ret = close_range((unsigned int)a[0], (unsigned int)a[1],
 				   NUM(2));
 	else if (number == SYS_io_uring_setup)
-		/* A ring would take octets past us; a program that gets
-		 * ENOSYS uses the other calls. */
+		/* A ring would move data without this library. A program that
+		 * gets ENOSYS uses the other calls. */
 		*ret = UTIL_RESULT(-ENOSYS);
 	else
 		return false;
@@ -293,8 +295,8 @@ static bool taken(long number, const long *a, const void *caller, long *ret)
 	       makers(number, a, caller, ret);
 }
 
-/* As libc's it passes six arguments on, however many there are; ASan would
- * take the others for reads past the end. */
+/* Passes six arguments on, like libc's, however many there are. ASan would
+ * report the missing ones as reads past the end. */
 __attribute__((no_sanitize("address"))) EXPORT long syscall(long number, ...)
 {
 	long a[6], ret;
@@ -310,8 +312,8 @@ __attribute__((no_sanitize("address"))) EXPORT long syscall(long number, ...)
 	return sdp_real()->syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* In a file of its own it would be ours alone; the linker puts it where this
- * library says syscall(). */
+/* In another file it would be a symbol of that file. The linker uses it
+ * wherever this library calls syscall(). */
 long __wrap_syscall(long number, ...);
 
 __attribute__((no_sanitize("address"))) long __wrap_syscall(long number, ...)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The log line of libsdp.conf(5), for util/log.h. */
+/* Implements the log line of libsdp.conf(5) with util/log.h. */
 #include "rules/rules.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* libsdp.conf(5): lines to rules, and the first rule that matches. */
+/* libsdp.conf(5): parses the lines, and finds the first rule that matches. */
 #define _GNU_SOURCE /* secure_getenv */
 #include "rules/rules.h"
 
@@ -20,7 +20,7 @@
 #define SDP_RULES_CONF_PATH SDP_RULES_PATH
 #endif
 
-/* Far more than anybody writes; a mistaken file is told early. */
+/* Far more than a rules file needs. The wrong file is reported early. */
 #define FILE_SIZE_MAX (1u << 20)
 #define WORD_MAX 8u
 
@@ -30,7 +30,7 @@ struct rule {
 	char *program; /* pattern; NULL: every program */
 	int family;    /* AF_UNSPEC: every address */
 	uint8_t addr[16];
-	unsigned int prefix_len; /* bits of addr that count */
+	unsigned int prefix_len; /* significant bits of addr */
 	uint16_t port_first;
 	uint16_t port_last;
 	unsigned int line;
@@ -47,7 +47,7 @@ static const struct sdp_rules default_rules = {
 	.log = { .min_level = SDP_LOG_LEVEL_MAX },
 };
 
-/* A piece of the file's text. */
+/* A part of the file's text. */
 struct word {
 	const char *at;
 	size_t len;
@@ -94,8 +94,8 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
 
-/* Words of [@at, @end) up to a comment.  Return: how many; at most WORD_MAX
- * are in @ret_words. */
+/* Splits [@at, @end) into words, up to a comment. Return: their number; at most
+ * WORD_MAX of them are in @ret_words. */
 static size_t words_split(const char *at, const char *end,
 			  struct word ret_words[WORD_MAX])
 {
@@ -136,7 +136,7 @@ static bool number_take(const struct word *word, unsigned int max,
 	return true;
 }
 
-/* The piece of @word before @c, and in @ret_rest what follows it. */
+/* Cuts @word at the first @c. @ret_rest is what follows @c. */
 static bool word_cut(const struct word *word, char c, struct word *ret_first,
 		     struct word *ret_rest)
 {
@@ -166,7 +166,7 @@ static int ports_parse(const struct parser *parser, const struct word *word,
 	if (!number_take(&first, UINT16_MAX, &lo) ||
 	    !number_take(&last, UINT16_MAX, &hi) || lo > hi || hi == 0)
 		return fail(parser,
-			    "'%.*s' is no port: write one of 1 to 65535, a "
+			    "'%.*s' is not a port: write one of 1 to 65535, a "
 			    "range FIRST-LAST, or *",
 			    WORD_FMT(word));
 	rule->port_first = (uint16_t)lo;
@@ -174,7 +174,7 @@ static int ports_parse(const struct parser *parser, const struct word *word,
 	return 0;
 }
 
-/* @word: address[/prefix], without brackets around the address. */
+/* @word: address[/prefix] without brackets. */
 static int addr_parse(const struct parser *parser, const struct word *word,
 		      const struct word *prefix, int family, struct rule *rule)
 {
@@ -191,14 +191,15 @@ static int addr_parse(const struct parser *parser, const struct word *word,
 	rule->prefix_len = bits;
 	if (prefix && !number_take(prefix, bits, &rule->prefix_len))
 		return fail(parser,
-			    "'/%.*s' is no prefix length: write 0 to %u",
+			    "'/%.*s' is not a prefix length: write 0 to %u",
 			    WORD_FMT(prefix), bits);
 	return 0;
 bad:
-	return fail(parser,
-		    "'%.*s' is no address: write IPv4 as 192.0.2.1, IPv6 in "
-		    "brackets as [2001:db8::1], or *",
-		    WORD_FMT(word));
+	return fail(
+		parser,
+		"'%.*s' is not an address: write IPv4 as 192.0.2.1, IPv6 in "
+		"brackets as [2001:db8::1], or *",
+		WORD_FMT(word));
 }
 
 /* "*:PORTS", "ADDR[/PREFIX]:PORTS", "[ADDR][/PREFIX]:PORTS" */
@@ -278,7 +279,7 @@ static int use_parse(struct parser *parser, const struct word *words,
 		rule.use = SDP_USE_BOTH;
 	else
 		return fail(parser,
-			    "'%.*s' is no protocol: write sdp, tcp or both",
+			    "'%.*s' is not a protocol: write sdp, tcp or both",
 			    WORD_FMT(&words[1]));
 	if (is_word(&words[2], "server") || is_word(&words[2], "listen"))
 		rule.role = SDP_RULE_SERVER;
@@ -286,7 +287,7 @@ static int use_parse(struct parser *parser, const struct word *words,
 		rule.role = SDP_RULE_CLIENT;
 	else
 		return fail(parser,
-			    "'%.*s' is no role: write server (or listen), "
+			    "'%.*s' is not a role: write server (or listen), "
 			    "client (or connect)",
 			    WORD_FMT(&words[2]));
 	ret = place_parse(parser, &words[cnt - 1], &rule);
@@ -303,7 +304,8 @@ static int use_parse(struct parser *parser, const struct word *words,
 	return ret;
 }
 
-/* "stderr", "syslog", "file NAME" at @words.  Return: words taken. */
+/* Parses "stderr", "syslog" or "file NAME" at @words. Return: number of words
+ * used. */
 static int destination_parse(struct parser *parser, const struct word *words,
 			     size_t cnt)
 {
@@ -370,7 +372,7 @@ static int line_parse(struct parser *parser, const char *at, const char *end)
 	size_t cnt;
 
 	if (memchr(at, '\0', (size_t)(end - at)))
-		return fail(parser, "there is an octet 0 in it: is this a text "
+		return fail(parser, "it contains an octet 0: is this a text "
 				    "file?");
 	cnt = words_split(at, end, words);
 	if (cnt == 0)
@@ -379,9 +381,10 @@ static int line_parse(struct parser *parser, const char *at, const char *end)
 		return use_parse(parser, words, cnt);
 	if (is_word(&words[0], "log"))
 		return log_parse(parser, words, cnt);
-	return fail(parser,
-		    "'%.*s' is no statement: a line begins with use, log or #",
-		    WORD_FMT(&words[0]));
+	return fail(
+		parser,
+		"'%.*s' is not a statement: a line begins with use, log or #",
+		WORD_FMT(&words[0]));
 }
 
 int sdp_rules_parse(const char *text, size_t len, const char *name,
@@ -414,7 +417,7 @@ int sdp_rules_parse(const char *text, size_t len, const char *name,
 	return 0;
 }
 
-/* Return: 0, *ret_text is to be freed; negative errno. */
+/* Return: 0, and the caller frees *ret_text; negative errno. */
 static int file_read(int fd, char **ret_text, size_t *ret_len)
 {
 	size_t size = 4096, len = 0;
@@ -479,7 +482,7 @@ int sdp_rules_load(struct sdp_rules **ret_rules, char *ret_error,
 		snprintf(ret_error, error_size, "%s: %s%s%s", path,
 			 strerror(-ret),
 			 name ? "; " SDP_RULES_ENV " names it" : "",
-			 ret == -EFBIG ? "; a rules file has 1 MiB at most"
+			 ret == -EFBIG ? "; a rules file has at most 1 MiB"
 				       : "");
 	}
 	return ret;
@@ -490,7 +493,7 @@ const struct sdp_rules *sdp_rules_default(void)
 	return &default_rules;
 }
 
-/* The octets of the address and its port.  Return: family; AF_INET for an
+/* The octets of the address, and its port. Return: family; AF_INET for an
  * IPv4-mapped address; AF_UNSPEC for others. */
 static int addr_take(const struct sockaddr *addr, const uint8_t **ret_octets,
 		     uint16_t *ret_port)

@@ -17,34 +17,35 @@
 #include "limit.h"
 #include "verbs/sdp-link.h"
 
-/* Of IPv6, and of IPv4. */
+/* One listener for IPv6 and one for IPv4. */
 #define LISTENER_MAX 2
-/* For both on one port. */
+/* Attempts to get the same port for both. */
 #define PORT_TRIES 16
-/* As the kernel's net.core.somaxconn; what a pipe has space for, too. */
+/* The default of net.core.somaxconn. A pipe has space for as many octets. */
 #define BACKLOG_MAX 4096
-/* A peer that has asked, and does not go on. */
+/* Time limit for a peer that has sent its request and does not continue. */
 #define ACCEPT_NS (10 * 1000000000ull)
-/* Connections are accepted in the order in which their peers have asked, as
- * TCP's are.  One that takes longer than this to stand is overtaken. */
+/* Connections are accepted in the order of their requests, as with TCP. A start
+ * that takes longer than this does not delay the others. */
 #define ORDER_NS (200 * 1000000ull)
 
 struct waiting {
 	struct waiting *next;
-	struct sdp_link *link; /* NULL: it does not stand */
+	struct sdp_link *link; /* NULL: not established */
 	uint64_t order_end;
 	bool is_over; /* no thread answers it any more */
 };
 
 struct sdp_acceptor {
-	_Atomic uint32_t ref_cnt; /* of the listener, of threads */
-	struct sdp_listener *listeners[LISTENER_MAX]; /* the thread's */
+	_Atomic uint32_t ref_cnt; /* of the listener and of threads */
+	struct sdp_listener *listeners[LISTENER_MAX]; /* used by the thread */
 	int listener_cnt;
 	int pipe_fds[2];
-	int wake_fd;	       /* for the thread */
-	struct util_lock lock; /* all below */
+	int wake_fd;	       /* wakes the thread */
+	struct util_lock lock; /* protects everything below */
 	struct waiting *first, **end;
-	struct waiting *starts, **starts_end; /* being answered, or held up */
+	struct waiting *starts,
+		**starts_end; /* being answered, or held back for order */
 	int waiting_cnt;
 	int starting_cnt;
 	int backlog;
@@ -56,7 +57,7 @@ struct sdp_acceptor {
 struct start {
 	struct sdp_acceptor *acceptor;
 	struct sdp_request *request;
-	struct waiting *waiting; /* in starts */
+	struct waiting *waiting; /* its entry in starts */
 };
 
 static void fd_add(int *fd)
@@ -94,8 +95,7 @@ static void thread_wake(struct sdp_acceptor *a)
 	(void)!util_sys_write(a->wake_fd, &one, sizeof(one));
 }
 
-/* ---- those that wait, with the lock ---------------------------------------
- */
+/* ---- waiting connections; the lock is held ---- */
 
 static void show(struct sdp_acceptor *a)
 {
@@ -150,8 +150,8 @@ static void start_remove(struct sdp_acceptor *a, struct waiting **at)
 	a->starting_cnt--;
 }
 
-/* Starts that are not held up are ready to be accepted.  Return: when to check
- * again; SDP_NEVER: when the next one is done. */
+/* Makes all starts acceptable that are not held back. Return: when to check
+ * again; SDP_NEVER: when the next start has ended. */
 static uint64_t starts_settle(struct sdp_acceptor *a)
 {
 	uint64_t now = sdp_now_ns(), hold_end = 0, next = SDP_NEVER;
@@ -177,14 +177,13 @@ static uint64_t starts_settle(struct sdp_acceptor *a)
 	return next;
 }
 
-/* Linux takes one more than it was told. */
+/* Linux accepts one connection more than the backlog. */
 static bool is_full(const struct sdp_acceptor *a)
 {
 	return a->waiting_cnt + a->starting_cnt > a->backlog;
 }
 
-/* ---- threads --------------------------------------------------------------
- */
+/* ---- threads ---- */
 
 static void *start_thread(void *arg)
 {
@@ -199,7 +198,7 @@ static void *start_thread(void *arg)
 
 	sdp_inside_enter();
 	sdp_verbs_own_thread();
-	/* The peer's first message comes first, with or without an RTR. */
+	/* The peer sends the first message, with or without an RTR. */
 	opt.conn.carrier = SDP_CM_PRIV;
 	is_raised = sdp_limit_begin(a->wake_fd);
 	ret = sdp_request_accept(&link, start->request, &opt,
@@ -214,7 +213,7 @@ static void *start_thread(void *arg)
 	w->is_over = true;
 	(void)starts_settle(a);
 	util_unlock(&a->lock);
-	/* It may have been full, and now has one to look after. */
+	/* The queue may have been full, and has a new start now. */
 	thread_wake(a);
 	if (ret == 0 && is_late)
 		sdp_link_close(link, 0);
@@ -242,17 +241,17 @@ static void request_start(struct sdp_acceptor *a, struct sdp_request *request)
 	util_lock(&a->lock);
 	start_add(a, w);
 	util_unlock(&a->lock);
-	/* Without a thread of its own, in this one. */
+	/* Without a new thread, this thread runs the start. */
 	if (util_thread_run(start_thread, start, UTIL_THREAD_STACK) < 0)
 		start_thread(start);
 }
 
-/* What the thread has to do. */
+/* What the thread has to do next. */
 struct task {
 	bool is_listening;
-	bool takes;    /* another peer */
-	bool has_more; /* to come, or to look after */
-	int ms;	       /* until the next look; -1: none */
+	bool takes;    /* take another request */
+	bool has_more; /* there will be more work */
+	int ms;	       /* until the next check; -1: none */
 };
 
 static struct task task_get(struct sdp_acceptor *a)
@@ -264,7 +263,7 @@ static struct task task_get(struct sdp_acceptor *a)
 	at = starts_settle(a);
 	task.is_listening = !a->is_stopped;
 	task.takes = !a->is_stopped && !is_full(a);
-	/* Those that are on their way still come. */
+	/* Starts in progress may still succeed. */
 	task.has_more = !a->is_stopped ||
 			(a->starting_cnt > 0 && !a->is_closed);
 	util_unlock(&a->lock);
@@ -303,7 +302,7 @@ static void *accept_thread(void *arg)
 		if (!task.is_listening)
 			listen_end(a);
 		pfd[0] = (struct pollfd){ .fd = a->wake_fd, .events = POLLIN };
-		/* What the kernel keeps for us its own backlog bounds. */
+		/* The kernel's own backlog limits what it queues. */
 		for (int i = 0; i < a->listener_cnt; i++)
 			pfd[1 + i] = (struct pollfd){
 				.fd = task.takes
@@ -325,8 +324,7 @@ static void *accept_thread(void *arg)
 	return NULL;
 }
 
-/* ---- listening ------------------------------------------------------------
- */
+/* ---- listening ---- */
 
 static int listen_at(struct sdp_acceptor *a, const union sdp_addr *name)
 {
@@ -338,7 +336,7 @@ static int listen_at(struct sdp_acceptor *a, const union sdp_addr *name)
 	return ret;
 }
 
-/* Both families have one port.  Return: 0; -errno. */
+/* Both families use the same port. Return: 0; -errno. */
 static int listen_all(struct sdp_acceptor *a, const union sdp_addr *name,
 		      bool is_dual, uint16_t *ret_port)
 {
@@ -408,8 +406,7 @@ int sdp_acceptor_new(struct sdp_acceptor **ret_acceptor,
 	return 0;
 }
 
-/* ---- the program's side ---------------------------------------------------
- */
+/* ---- calls for the program ---- */
 
 void sdp_acceptor_set_backlog(struct sdp_acceptor *acceptor, int backlog)
 {
@@ -471,7 +468,8 @@ void sdp_acceptor_free(struct sdp_acceptor *acceptor)
 
 	util_lock(&acceptor->lock);
 	acceptor->is_stopped = acceptor->is_closed = true;
-	/* Also those that are held up; the others are their threads'. */
+	/* Including those held back for order. The remaining ones belong to
+	 * their threads. */
 	while ((w = *at) != NULL) {
 		if (w->is_over) {
 			start_remove(acceptor, at);
@@ -499,5 +497,6 @@ void sdp_acceptor_forget(struct sdp_acceptor *acceptor)
 	sdp_private_close(acceptor->wake_fd);
 	sdp_private_close(acceptor->pipe_fds[0]);
 	sdp_private_close(acceptor->pipe_fds[1]);
-	/* Threads of the parent's had it; the memory stays. */
+	/* Threads of the parent may have held it, so the memory is not
+	 * freed. */
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The twin of a listener where rdma_cm makes connections: it listens, and a
- * thread answers peers, so that a connect() over there does not wait for the
- * program here.  What stands by then waits to be accepted.
+ * The twin of a listener where rdma_cm makes connections. It listens, and a
+ * thread answers peers, so a connect() on the peer does not wait for accept()
+ * here. Established connections wait until the program accepts them.
  */
 #ifndef SDP_SOCK_ACCEPTOR_H
 #define SDP_SOCK_ACCEPTOR_H
@@ -16,10 +16,9 @@ struct sdp_acceptor;
 struct sdp_link;
 
 /*
- * Listens on a port that rdma_cm chooses, with the address of @name;
- * @is_dual: for IPv4 as well.
- * *ret_fd: the acceptor's, readable while a connection waits: a pipe, which is
- * never writable, as a listener is not.
+ * Listens on a port that rdma_cm chooses, with the address of @name; @is_dual:
+ * also for IPv4. *ret_fd: a pipe of the acceptor. It is readable while a
+ * connection waits, and never writable, like a listener.
  * Return: 0; -errno.
  */
 int sdp_acceptor_new(struct sdp_acceptor **ret_acceptor,
@@ -28,20 +27,21 @@ int sdp_acceptor_new(struct sdp_acceptor **ret_acceptor,
 
 void sdp_acceptor_set_backlog(struct sdp_acceptor *acceptor, int backlog);
 
-/* The connection that waits longest.  Return: NULL: none. */
+/* The connection that has waited longest. Return: NULL: none. */
 struct sdp_link *sdp_acceptor_take(struct sdp_acceptor *acceptor);
 
-/* It could not be accepted now: it is the first again. */
+/* The link could not be accepted now: puts it back in front. */
 void sdp_acceptor_put_back(struct sdp_acceptor *acceptor,
 			   struct sdp_link *link);
 
-/* Listens no more; those that wait can still be taken. */
+/* Stops listening. Waiting connections can still be taken. */
 void sdp_acceptor_stop(struct sdp_acceptor *acceptor);
 
-/* Those that wait are reset. */
+/* Resets waiting connections. */
 void sdp_acceptor_free(struct sdp_acceptor *acceptor);
 
-/* In a forked child, in place of sdp_acceptor_free(): all is the parent's. */
+/* In a forked child, instead of sdp_acceptor_free(): everything belongs to the
+ * parent. */
 void sdp_acceptor_forget(struct sdp_acceptor *acceptor);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Addresses of sockets: IPv4, IPv6, and IPv4 as a socket of IPv6 names it
- * (::ffff:192.0.2.1, "IPv4-mapped").  Ports are in host order.
+ * Socket addresses: IPv4, IPv6, and IPv4-mapped addresses (::ffff:192.0.2.1).
+ * Ports are in host order.
  */
 #ifndef SDP_SOCK_ADDR_H
 #define SDP_SOCK_ADDR_H
@@ -21,7 +21,7 @@ union sdp_addr {
 	struct sockaddr_in6 in6;
 };
 
-/* @from is of IPv4 or IPv6. */
+/* @from is an IPv4 or IPv6 address. */
 static inline union sdp_addr sdp_addr_of(const struct sockaddr_storage *from)
 {
 	union sdp_addr addr;
@@ -30,7 +30,7 @@ static inline union sdp_addr sdp_addr_of(const struct sockaddr_storage *from)
 	return addr;
 }
 
-/* The name that the kernel has for a socket.  Return: 0; -errno. */
+/* The kernel's name of a socket. Return: 0; -errno. */
 static inline int sdp_addr_get(int fd, bool is_peer, union sdp_addr *ret_addr)
 {
 	union sdp_addr addr = { .sa.sa_family = AF_UNSPEC };
@@ -43,7 +43,7 @@ static inline int sdp_addr_get(int fd, bool is_peer, union sdp_addr *ret_addr)
 	return 0;
 }
 
-/* Return: AF_UNSPEC: the kernel does not say. */
+/* Return: AF_UNSPEC: unknown. */
 static inline int sdp_addr_family(int fd)
 {
 	int family = AF_UNSPEC;
@@ -59,7 +59,7 @@ static inline socklen_t sdp_addr_len(const union sdp_addr *addr)
 					      : sizeof(addr->in);
 }
 
-/* Return: 0: none, or another family. */
+/* Return: 0: no port, or another family. */
 static inline uint16_t sdp_addr_port(const union sdp_addr *addr)
 {
 	if (addr->sa.sa_family == AF_INET6)
@@ -67,7 +67,7 @@ static inline uint16_t sdp_addr_port(const union sdp_addr *addr)
 	return addr->sa.sa_family == AF_INET ? ntohs(addr->in.sin_port) : 0;
 }
 
-/* Another family stays as it is. */
+/* Does nothing for other families. */
 static inline void sdp_addr_set_port(union sdp_addr *addr, uint16_t port)
 {
 	if (addr->sa.sa_family == AF_INET6)
@@ -83,7 +83,7 @@ static inline bool sdp_addr_is_bound(int fd)
 	return sdp_addr_get(fd, false, &addr) == 0 && sdp_addr_port(&addr) != 0;
 }
 
-/* An address of IPv4 becomes an IPv4-mapped one. */
+/* Turns an IPv4 address into an IPv4-mapped one. */
 static inline void sdp_addr_map(union sdp_addr *addr)
 {
 	union sdp_addr mapped = { .in6 = { .sin6_family = AF_INET6,
@@ -97,7 +97,7 @@ static inline void sdp_addr_map(union sdp_addr *addr)
 	*addr = mapped;
 }
 
-/* And back: an IPv4-mapped address becomes one of IPv4. */
+/* Turns an IPv4-mapped address into an IPv4 address. */
 static inline void sdp_addr_unmap(union sdp_addr *addr)
 {
 	union sdp_addr plain = { .in = { .sin_family = AF_INET,

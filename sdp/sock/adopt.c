@@ -13,7 +13,7 @@
 #include "relay-name.h"
 #include "rights.h"
 
-/* Programs that inherit sockets have them among their first descriptors. */
+/* Programs expect inherited sockets among their first descriptors. */
 #define INHERITED_MAX 64
 
 static bool is_listener(int fd)
@@ -33,9 +33,10 @@ static void peer_take(struct sdp_sock *sock, int fd, uint16_t port)
 }
 
 /*
- * inetd and git daemon leave one connection to a program as descriptors 0 and
- * 1.  The socket's inode number tells that they are one: a second connection of
- * ours would take the octets of the first.  Return: it has been adopted.
+ * inetd and git daemon pass one connection to a program as descriptors 0 and 1.
+ * The inode number of the socket shows that both are the same socket. Two
+ * separate entries would divide its octets between two connections. Return:
+ * whether @fd was adopted.
  */
 static bool adopt_duplicate(int fd)
 {
@@ -43,7 +44,7 @@ static bool adopt_duplicate(int fd)
 	struct stat own, other;
 	bool is_same = false;
 
-	/* relaxed: what this thread has adopted it sees */
+	/* relaxed: this thread sees what it adopted itself */
 	if (!atomic_load_explicit(&sdp_pending_cnt, memory_order_relaxed) ||
 	    fstat(fd, &own) < 0)
 		return false;
@@ -60,8 +61,7 @@ static bool adopt_duplicate(int fd)
 	return is_same;
 }
 
-/* A stream of the kernel's, behind which a connection of another process
- * stands. */
+/* Adopts an AF_UNIX stream that another process relays to its connection. */
 static void relay_adopt(int fd)
 {
 	union sdp_addr local, peer;

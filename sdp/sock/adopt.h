@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Sockets that come from elsewhere: over exec(), or by SCM_RIGHTS; they are
- * known by their mark (mark.h). */
+/* Sockets from another program, by exec() or by SCM_RIGHTS. Their mark
+ * identifies them (mark.h). */
 #ifndef SDP_SOCK_ADOPT_H
 #define SDP_SOCK_ADOPT_H
 
@@ -8,13 +8,13 @@
 
 #include "table.h"
 
-/* An entry for @fd if it is such a socket and has none. */
+/* Makes an entry for @fd if it is such a socket and has no entry. */
 void sdp_adopt_fd(int fd);
 
-/* All that a new program may have inherited. */
+/* Adopts all sockets that a new program may have inherited. */
 void sdp_adopt_inherited(void);
 
-/* What came with a message. */
+/* Adopts the sockets that @msg carried. */
 void sdp_adopt_message(const struct msghdr *msg);
 
 #endif

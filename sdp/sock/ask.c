@@ -23,15 +23,15 @@
 #include "stat/sdp-stat.h"
 #include "verbs/sdp-link.h"
 
-/* For rdma_cm: Linux's siw waits as long for an MPA Reply. */
+/* Time limit for rdma_cm. Linux's siw waits as long for an MPA Reply. */
 #define CONNECT_NS (20 * 1000000000ull)
-/* For sdp_ask_settle(), which delays a fork. */
+/* Time limit of sdp_ask_settle(), which delays a fork. */
 #define SETTLE_NS 1000000000ull
 
-/* ---- the thread ---------------------------------------------------------- */
+/* ---- the thread ---- */
 
-/* Until the TCP connection stands, or has failed.  Return: 0; -errno;
- * -ECANCELED: the program does not want it any more. */
+/* Waits until the TCP connection is established or has failed. Return: 0;
+ * -errno; -ECANCELED: the program cancelled it. */
 static int connect_wait(struct sdp_sock *sock, const union sdp_addr *to)
 {
 	struct pollfd pfd[] = { { .fd = sock->tcp_fd, .events = POLLOUT },
@@ -50,8 +50,9 @@ static int connect_wait(struct sdp_sock *sock, const union sdp_addr *to)
 	if (!pfd[1].revents)
 		syscall(SYS_getsockopt, sock->tcp_fd, SOL_SOCKET, SO_ERROR,
 			&err, &len);
-	/* Broken off, so that it can be made elsewhere; also what failed, or
-	 * the next connect() has ECONNABORTED for it and does no more. */
+	/* Dissolves the association, so the socket can connect again. A failed
+	 * attempt needs this too: otherwise the next connect() only returns
+	 * ECONNABORTED. */
 	if (err)
 		syscall(SYS_connect, sock->tcp_fd, &none, sizeof(none));
 	return -err;
@@ -70,7 +71,7 @@ static int error_of(const struct sdp_outcome *outcome)
 	}
 }
 
-/* To an address that rdma_cm can look up. */
+/* The form of the address that rdma_cm can resolve. */
 static void addr_plain(union sdp_addr *addr)
 {
 	sdp_addr_unmap(addr);
@@ -103,8 +104,8 @@ static int connect_cm(struct sdp_sock *sock, const union sdp_addr *to,
 	return error_of(&outcome);
 }
 
-/* Return: 0: connected to the SDP port, *ret_link if rdma_cm has done it;
- * -errno: why not. */
+/* Return: 0: connected to the SDP port, with *ret_link if rdma_cm did it;
+ *   -errno: the reason for TCP. */
 static int sdp_try(struct sdp_sock *sock, struct sdp_link **ret_link)
 {
 	struct sdp_target sdp;
@@ -132,7 +133,7 @@ static int sdp_try(struct sdp_sock *sock, struct sdp_link **ret_link)
 	return ret;
 }
 
-/* With the socket's lock. */
+/* The socket's lock is held. */
 static void to_tcp(struct sdp_sock *sock, int why)
 {
 	int ret = -ECONNREFUSED;
@@ -180,7 +181,7 @@ static void *ask_thread(void *arg)
 		sdp_sock_become(sock, SDP_SOCK_STREAM);
 	sdp_sock_asking_put(sock, false);
 	is_start = is_sdp && !link;
-	/* With the lock, for ask_wait(). */
+	/* Called with the lock held, for ask_wait(). */
 	sdp_sock_tell(sock, -1, is_start ? POLLOUT : SDP_NEWS_ALL);
 	util_unlock(&sock->lock);
 	if (is_start)
@@ -191,10 +192,10 @@ static void *ask_thread(void *arg)
 	return NULL;
 }
 
-/* ---- calls of the program's -------------------------------------------------
- */
+/* ---- calls of the program ---- */
 
-/* Return: -EINPROGRESS; other -errno: no such attempt, nothing has changed. */
+/* Return: -EINPROGRESS; other -errno: no thread was started, nothing has
+ *   changed. */
 static int ask_begin(struct sdp_sock *sock, int fd)
 {
 	bool is_raised;
@@ -213,7 +214,7 @@ static int ask_begin(struct sdp_sock *sock, int fd)
 		stop_fd_close(sock);
 		goto out;
 	}
-	/* If it becomes TCP's again, the thread does not wait. */
+	/* If the socket returns to TCP, the thread must not block in it. */
 	flags = syscall(SYS_fcntl, sock->tcp_fd, F_GETFL);
 	syscall(SYS_fcntl, sock->tcp_fd, F_SETFL, flags | O_NONBLOCK);
 	ret = sdp_sock_thread(sock, ask_thread);
@@ -229,8 +230,8 @@ out:
 	return ret;
 }
 
-/* There is no connection, nor will there be one: a fresh socket has the error
- * behind it. */
+/* There is no connection, and there will be none. A new socket takes the place
+ * of the failed one. */
 static int refused(struct sdp_sock *sock)
 {
 	int err =
@@ -240,8 +241,8 @@ static int refused(struct sdp_sock *sock)
 	return err ? -err : -ECONNREFUSED;
 }
 
-/* A connect() that may wait does so until the thread has an answer.
- * @late: what it says when its time is over. */
+/* A blocking connect() waits until the thread has a result. @late: the error at
+ * the time-out. */
 static int ask_wait(struct sdp_sock *sock, int fd, int late)
 {
 	int ret = sdp_start_wait(sock, sdp_option_deadline(sock, SO_SNDTIMEO));
@@ -250,10 +251,10 @@ static int ask_wait(struct sdp_sock *sock, int fd, int late)
 		return late;
 	if (ret < 0)
 		return ret;
-	/* The thread lets go of it when the epoll sets know. */
+	/* The thread drops the socket after the epoll sets were informed. */
 	util_lock(&sock->lock);
 	util_unlock(&sock->lock);
-	/* Its TCP socket is connecting: the kernel knows the rest. */
+	/* The TCP socket is connecting: the kernel does the rest. */
 	if (sdp_sock_state(sock) == SDP_SOCK_TCP)
 		return sdp_connect_finish(sock, fd);
 	if (!sdp_sock_link(sock))
@@ -262,8 +263,8 @@ static int ask_wait(struct sdp_sock *sock, int fd, int late)
 	return 0;
 }
 
-/* Elsewhere the thread goes on when the connection stands, and waits for the
- * peer's program. */
+/* With rdma_cm the thread continues after the connection is established, until
+ * the peer's program has accepted. */
 static bool may_wait(const struct sdp_sock *sock)
 {
 	return !atomic_load_explicit(&sock->is_nonblock,
@@ -291,7 +292,7 @@ int sdp_ask_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 		return ask_wait(sock, fd, -EINPROGRESS);
 	if (ret == -EINPROGRESS)
 		return ret;
-	util_info("sdp", "nobody can ask the Port Mapper: %s: TCP",
+	util_info("sdp", "cannot ask the Port Mapper: %s: using TCP",
 		  strerror(-ret));
 	return sdp_connect_plain(sock, fd, ret);
 }

@@ -24,11 +24,11 @@
 #include "tcp-state.h"
 #include "verbs/sdp-link.h"
 
-/* Limit for a TCP connection that replaces a refused one, when the program
- * takes the connection for established. */
+/* Time limit for a TCP connection that replaces a refused one, if the program
+ * already considers the connection established. */
 #define FALLBACK_MS 5000
 
-/* A cancellation point, as connect() is. */
+/* A cancellation point, like connect(). */
 static int kernel_connect(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	return sdp_real()->connect(fd, addr, len) < 0 ? -errno : 0;
@@ -41,7 +41,7 @@ enum sdp_policy sdp_connect_policy(const struct sdp_sock *sock,
 					       : sdp_policy_client(dst);
 }
 
-/* A bad pointer is the kernel's to refuse. */
+/* The kernel reports an invalid pointer. */
 static bool addr_copy(union sdp_addr *ret_addr, const struct sockaddr *addr,
 		      socklen_t len)
 {
@@ -58,7 +58,8 @@ static bool addr_copy(union sdp_addr *ret_addr, const struct sockaddr *addr,
 		len >= sizeof(struct sockaddr_in6));
 }
 
-/* The connection stands as soon as the peer's kernel has taken it. */
+/* The connection is established as soon as the peer's kernel has accepted
+ * it. */
 static short poll_now(int fd)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
@@ -66,7 +67,7 @@ static short poll_now(int fd)
 	return util_sys_poll(&pfd, 1, 0) == 1 ? pfd.revents : 0;
 }
 
-/* As connect(2) of a socket that does not block. */
+/* As connect(2) on a non-blocking socket. */
 static int connect_at_once(int fd, const union sdp_addr *addr)
 {
 	long flags = syscall(SYS_fcntl, fd, F_GETFL);
@@ -94,25 +95,26 @@ void sdp_connect_look(struct sdp_sock *sock, int fd)
 		sdp_sock_become(sock, SDP_SOCK_PENDING);
 		return;
 	}
-	/* The error is connect()'s, which another thread is inside. */
+	/* The error belongs to the connect() that another thread is inside. */
 	if (sock->connect_cnt > 0)
 		return;
-	/* The SDP port is closed: the socket connects again. */
+	/* The SDP port refused: the socket connects again. */
 	syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &err, &len);
 	sdp_mark_remove(fd);
 	sdp_policy_avoid(&sock->peer.sa);
-	util_info("sdp", "SDP port refused (%s): TCP", strerror(err));
+	util_info("sdp", "the SDP port refused the connection: %s: using TCP",
+		  strerror(err));
 	sdp_sock_become(sock, SDP_SOCK_TCP);
-	/* Else the next connect() has ECONNABORTED for the attempt that failed,
-	 * and does no more. */
+	/* Otherwise the next connect() returns ECONNABORTED for the failed
+	 * attempt and does nothing else. */
 	syscall(SYS_connect, fd, &none, sizeof(none));
 	ret = connect_at_once(fd, &sock->peer);
 	if (ret == 0 || ret == -EINPROGRESS)
 		sdp_stat_fell_back(NULL, SDP_STAT_FALLBACK_refused);
 }
 
-/* With signals off: a handler does not interrupt a call that never sleeps with
- * TCP. */
+/* Signals are blocked, because with TCP this call never sleeps and no handler
+ * could interrupt it. */
 static void settle(struct sdp_sock *sock, int fd)
 {
 	UTIL_SIGNALS_OFF();
@@ -122,7 +124,8 @@ static void settle(struct sdp_sock *sock, int fd)
 	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
 		sdp_connect_look(sock, fd);
 	util_unlock(&sock->lock);
-	/* TCP in its place: the program has seen POLLOUT, and asks once. */
+	/* TCP replaces it: the program has seen POLLOUT, and checks SO_ERROR
+	 * once. */
 	if (sdp_sock_state(sock) == SDP_SOCK_TCP)
 		(void)util_sys_poll(&pfd, 1, FALLBACK_MS);
 }
@@ -139,7 +142,7 @@ static bool is_for_tcp(int err)
 	       err == -EHOSTUNREACH || err == -ENETUNREACH || err == -ETIMEDOUT;
 }
 
-/* The registry's answer, or the Port Mapper's. */
+/* Maps an answer of the registry or of the Port Mapper. */
 enum sdp_stat_fallback sdp_connect_fallback_of(int err)
 {
 	switch (err) {
@@ -147,16 +150,16 @@ enum sdp_stat_fallback sdp_connect_fallback_of(int err)
 		return SDP_STAT_FALLBACK_no_listener;
 	case -EPERM:
 		return SDP_STAT_FALLBACK_foreign;
-	case -ECONNREFUSED: /* no TCP listener either, or one to avoid */
+	case -ECONNREFUSED: /* no TCP listener either, or a port to avoid */
 		return SDP_STAT_FALLBACK_refused;
 	case -EADDRNOTAVAIL:
-	case -ECANCELED: /* the program could not wait for it */
+	case -ECANCELED: /* the program could not wait for the answer */
 		return SDP_STAT_FALLBACK_no_answer;
 	case -EACCES:
 		return SDP_STAT_FALLBACK_denied;
 	case -ENODEV:
 		return SDP_STAT_FALLBACK_no_device;
-	case -EADDRINUSE: /* rdma_cm cannot have the socket's own port */
+	case -EADDRINUSE: /* rdma_cm cannot use the socket's own port */
 		return SDP_STAT_FALLBACK_unsupported;
 	case -EMFILE:
 	case -ENFILE:
@@ -172,13 +175,13 @@ static int connect_tcp(int fd, const union sdp_addr *dst,
 {
 	int ret = kernel_connect(fd, &dst->sa, sdp_addr_len(dst));
 
-	/* A connection that TCP refuses as well did not fall back. */
+	/* A connection that TCP refuses too did not fall back. */
 	if (ret == 0 || ret == -EINPROGRESS)
 		sdp_stat_fell_back(NULL, why);
 	return ret;
 }
 
-/* connect() to no address breaks the connection off. */
+/* connect() with AF_UNSPEC dissolves the association. */
 static bool is_to_none(const struct sockaddr *addr, socklen_t len)
 {
 	sa_family_t family;
@@ -188,7 +191,7 @@ static bool is_to_none(const struct sockaddr *addr, socklen_t len)
 	       family == AF_UNSPEC;
 }
 
-/* The thread does not come back from connect(). */
+/* The thread leaves connect() without returning from it. */
 static void attempt_left(void *arg)
 {
 	struct sdp_sock *sock = arg;
@@ -204,8 +207,8 @@ static bool is_under_way(int ret)
 	       ret == -EISCONN;
 }
 
-/* CONNECTING, with the lock: connect() has returned @ret.  A bad address, for
- * instance, ends no attempt. */
+/* CONNECTING, with the lock held: connect() has returned @ret. Some errors, for
+ * example EFAULT, do not end the attempt. */
 static void attempt_end(struct sdp_sock *sock, int fd, int ret, bool is_to_none)
 {
 	if ((ret == 0 && !is_to_none) ||
@@ -218,9 +221,10 @@ static void attempt_end(struct sdp_sock *sock, int fd, int ret, bool is_to_none)
 }
 
 /*
- * CONNECTING, and counted in connect_cnt.  Other threads that use the socket
- * meanwhile wait for the connection; one of them may find that it stands, and
- * start SDP, or shut it down.  Return: as connect(2).
+ * CONNECTING, and counted in connect_cnt. Other threads that use the socket
+ * wait for the connection. One of them may find it established and start SDP,
+ * or shut it down.
+ * Return: as connect(2).
  */
 static int attempt(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 		   socklen_t len)
@@ -274,10 +278,11 @@ static bool is_blocking(int fd)
 }
 
 /*
- * Where rdma_cm makes the connection, a thread does, for all that have a port
- * to go to: its steps can neither be broken off nor be waited for in the
- * kernel. Return: 0, *ret_target; -EINPROGRESS: a thread is to ask; other
- * -errno: TCP.
+ * Where rdma_cm makes the connection, a thread does so for all destinations
+ * with a port, because the steps of rdma_cm can neither be cancelled nor waited
+ * for in the kernel.
+ * Return: 0, *ret_target; -EINPROGRESS: a thread must ask; other -errno: use
+ *   TCP.
  */
 static int target_find(int fd, const union sdp_addr *dst,
 		       struct sdp_target *ret_target)
@@ -307,7 +312,8 @@ static int connect_fresh(struct sdp_sock *sock, int fd,
 	union sdp_addr dst;
 	int ret;
 
-	/* A socket that the kernel has connected, or connects, is its own. */
+	/* A socket that the kernel has connected, or is connecting, stays
+	 * TCP. */
 	if (!addr_copy(&dst, addr, len) || sdp_tcp_state(fd) != TCP_CLOSE)
 		return kernel_connect(fd, addr, len);
 	policy = sdp_connect_policy(sock, &dst.sa);
@@ -331,8 +337,8 @@ int sdp_connect_shutdown(struct sdp_sock *sock, int fd, int how)
 {
 	int ret;
 
-	/* Within the lock: the thread in connect() would otherwise take the
-	 * error for a refusal by the SDP port, and go to TCP's. */
+	/* With the lock held: otherwise the thread in connect() would take the
+	 * error for a refusal by the SDP port, and fall back to TCP. */
 	util_lock(&sock->lock);
 	ret = syscall(SYS_shutdown, fd, how) < 0 ? -errno : 0;
 	if (ret == 0 && sdp_sock_state(sock) == SDP_SOCK_CONNECTING) {
@@ -408,7 +414,7 @@ int sdp_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 	}
 	if (sdp_sock_is_asking(sock))
 		return -EALREADY;
-	/* Once, as the kernel does. */
+	/* Reported once, as by the kernel. */
 	if (sock->is_by_cm && !util_user_is_readable(addr, len))
 		return -EFAULT;
 	if (sock->is_by_cm)
@@ -416,7 +422,7 @@ int sdp_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 						memory_order_relaxed)
 			       ? -EISCONN
 			       : 0;
-	/* The kernel knows whether it has told of the connection yet. */
+	/* The kernel records whether connect() has reported success. */
 	return kernel_connect(sock->tcp_fd, addr, len);
 }
 

@@ -18,7 +18,7 @@
 #include "stream.h"
 
 #define COPY_SIZE (256u * 1024)
-/* A pipe takes or gives so much at least when it is ready. */
+/* A pipe that is ready accepts or returns at least this many octets. */
 #define PIPE_SIZE 4096u
 
 static size_t smaller(size_t a, size_t b)
@@ -34,7 +34,7 @@ static ssize_t send_some(struct sdp_sock *sock, int fd, char *buf, size_t len,
 	return sdp_stream_send(sock, fd, &iov, 1, flags);
 }
 
-/* The file's own offset counts what was sent, not what was read. */
+/* The file's own offset counts the octets sent, not the octets read. */
 static ssize_t file_read(int in_fd, char *buf, size_t len, off_t at)
 {
 	ssize_t ret = pread(in_fd, buf, len, at);
@@ -107,7 +107,7 @@ static int pipe_wait(int pipe_fd, short events, unsigned int flags)
 	ret = sdp_real()->poll(&pfd, 1, flags & SPLICE_F_NONBLOCK ? 0 : -1);
 	if (ret < 0)
 		return -errno;
-	/* Found out before anything is taken out of the socket. */
+	/* Checked before anything is taken from the socket. */
 	if (events == POLLOUT && (pfd.revents & POLLERR)) {
 		sdp_signals_pipe();
 		return -EPIPE;
@@ -115,12 +115,13 @@ static int pipe_wait(int pipe_fd, short events, unsigned int flags)
 	return ret == 0 ? -EAGAIN : 0;
 }
 
-/* Free octets of a pipe that poll() calls writable. */
+/* Free octets of a pipe that poll() reports as writable. */
 static size_t pipe_space(int pipe_fd)
 {
 	int size = sdp_real()->fcntl(pipe_fd, F_GETPIPE_SZ), used = 0;
 
-	/* Pages may be partly filled: only an empty pipe has its size. */
+	/* Pages may be partly filled, so the size holds only for an empty
+	 * pipe. */
 	if (size > 0 && sdp_real()->ioctl(pipe_fd, FIONREAD, &used) == 0 &&
 	    used == 0)
 		return (size_t)size;
@@ -154,8 +155,8 @@ ssize_t sdp_copy_to_pipe(struct sdp_sock *sock, int fd, int pipe_fd, size_t len,
 	return ret;
 }
 
-/* Octets that stay in their pipe until the socket has them: what it does not
- * take, because it does not wait or a signal ends the call, is not lost. */
+/* Octets stay in the pipe until the socket has accepted them. If the socket
+ * does not block or a signal ends the call, the rest is not lost. */
 struct peek {
 	char *buf;
 	int fds[2];
@@ -177,7 +178,7 @@ static int peek_init(struct peek *peek, size_t size)
 		return -ENOMEM;
 	if (syscall(SYS_pipe2, peek->fds, O_CLOEXEC | O_NONBLOCK) < 0) {
 		free(peek->buf);
-		return -ENOMEM; /* splice() has no EMFILE */
+		return -ENOMEM; /* splice() does not return EMFILE */
 	}
 	return 0;
 }
@@ -194,7 +195,7 @@ static ssize_t peek_pipe(struct peek *peek, int pipe_fd, size_t size,
 	return ret < 0 ? -errno : ret;
 }
 
-/* A part of what was peeked at, or all. */
+/* Sends all or a part of the peeked octets. */
 static ssize_t send_peeked(struct sdp_sock *sock, int fd, char *buf, size_t len)
 {
 	ssize_t ret;
@@ -233,7 +234,7 @@ ssize_t sdp_copy_from_pipe(struct sdp_sock *sock, int fd, int pipe_fd,
 		ret = send_peeked(sock, fd, at, (size_t)got - done);
 		if (ret <= 0)
 			break;
-		/* Out of the pipe: the same octets again. */
+		/* Removes the same octets from the pipe. */
 		(void)!sdp_real()->read(pipe_fd, at, (size_t)ret);
 		done += (size_t)ret;
 	}

@@ -7,8 +7,8 @@
 #include "../../util/log.h"
 #include "verbs/sdp-link.h"
 
-/* Calls, and octets, between two looks at the link's counters: what a process
- * that is killed leaves behind is short by no more. */
+/* Number of calls and octets between two reads of the link's counters. It
+ * limits the error after a process is killed. */
 #define CALLS 256u
 #define OCTETS_SHIFT 20
 
@@ -29,7 +29,8 @@ void sdp_count_open(struct sdp_sock *sock, int fd)
 	sdp_stat_set(stat, SDP_STAT_carrier, SDP_STAT_CARRIER_STREAM);
 	sdp_stat_count(sock->is_accepting ? SDP_STAT_accepts
 					  : SDP_STAT_connects);
-	/* The socket may have had another connection.  relaxed: counts */
+	/* The socket may have had another connection. relaxed: these are only
+	 * counters. */
 	atomic_store_explicit(&sock->tx_octets, 0, memory_order_relaxed);
 	atomic_store_explicit(&sock->rx_octets, 0, memory_order_relaxed);
 	atomic_store_explicit(&sock->call_cnt, 0, memory_order_relaxed);
@@ -49,8 +50,9 @@ static uint64_t rest(uint64_t all, uint64_t a, uint64_t b)
 	return all > a + b ? all - a - b : 0;
 }
 
-/* What the program gave and took is exact; which way it went the link knows,
- * and what it has not placed yet goes as copies. */
+/* The octets sent and received by the program are exact. The link divides them
+ * by the method of transfer. What it has not classified yet counts as
+ * copied. */
 static void update(struct sdp_sock *sock, struct sdp_link_stats *ret)
 {
 	struct sdp_stat_sock *stat = sock->stat;
@@ -93,7 +95,7 @@ void sdp_count_update(struct sdp_sock *sock)
 static void call_count(struct sdp_sock *sock, _Atomic uint64_t *counter,
 		       size_t octets)
 {
-	/* relaxed: a counter orders nothing; now and then is enough */
+	/* relaxed: a counter orders nothing; an occasional update is enough */
 	uint64_t old = atomic_fetch_add_explicit(counter, octets,
 						 memory_order_relaxed);
 	uint32_t calls = atomic_fetch_add_explicit(&sock->call_cnt, 1,
@@ -114,7 +116,7 @@ void sdp_count_recv(struct sdp_sock *sock, size_t octets)
 	call_count(sock, &sock->rx_octets, octets);
 }
 
-/* Others hold the socket, and may do so until the process ends. */
+/* Other processes hold the socket, and may do so until this process ends. */
 void sdp_count_relay(struct sdp_sock *sock, size_t octets, bool is_send)
 {
 	if (sock->stat)

@@ -17,7 +17,7 @@
 #include "start.h"
 #include "verbs/sdp-link.h"
 
-/* TCP's kernel tries for minutes; it outlives the process. */
+/* TCP in the kernel retries for minutes, and outlives the process. */
 #define CLOSE_NS (60 * 1000000000ull)
 #define EXIT_NS (10 * 1000000000ull)
 #define FLUSH_NS (1 * 1000000000ull)
@@ -47,7 +47,7 @@ static void rest_end(struct sdp_sock *sock)
 	sock->early = NULL;
 }
 
-/* close() lingers, and the thread may not come back from that. */
+/* close() lingers, and the thread may leave it without returning. */
 struct linger_call {
 	struct sdp_sock *sock;
 	struct sdp_link *link;
@@ -59,8 +59,8 @@ static void linger_left(void *arg)
 
 	sdp_link_close(call->link, sdp_now_ns() + CLOSE_NS);
 	rest_end(call->sock);
-	/* The file's, as behind sdp_sock_end(); at the exit the table has it.
-	 */
+	/* Owned by the file, as after sdp_sock_end(). During exit it belongs to
+	 * the table. */
 	if (!atomic_load_explicit(&sdp_is_ending, memory_order_relaxed))
 		sdp_sock_drop(call->sock);
 }
@@ -86,11 +86,11 @@ static void link_end(struct sdp_sock *sock)
 		return;
 	sdp_link_set_notify(link, NULL, NULL);
 	sdp_count_close(sock);
-	/* While the process exits, other threads may still be inside a call
-	 * that uses the link: it stays where they find it. */
+	/* During exit, other threads may still be inside a call that uses the
+	 * link. It must stay in place for them. */
 	if (!atomic_load_explicit(&sdp_is_ending, memory_order_relaxed)) {
-		/* The thread of the start tells what the link is ready for
-		 * behind the start, and holds no more than this lock. */
+		/* The thread of the start reports events after the start, with
+		 * only this lock held. */
 		util_lock(&sock->shadow.lock);
 		sdp_sock_link_put(sock, NULL);
 		util_unlock(&sock->shadow.lock);
@@ -102,8 +102,8 @@ static void link_end(struct sdp_sock *sock)
 
 static void stream_close(struct sdp_sock *sock)
 {
-	/* At the exit several may end it: one for each number, and a relay's
-	 * last thread.  acq_rel: the first one has it alone. */
+	/* During exit several threads may end it: one for each number, and the
+	 * last thread of a relay. acq_rel: only the first one continues. */
 	if (atomic_exchange_explicit(&sock->is_over, true,
 				     memory_order_acq_rel))
 		return;
@@ -135,8 +135,8 @@ void sdp_sock_end(struct sdp_sock *sock)
 	case SDP_SOCK_STARTING:
 		if (sdp_start_abandon(sock)) {
 			shadow_end(sock);
-			/* As with TCP, the peer accepts no connection that was
-			 * not made before close(). */
+			/* As with TCP, the peer must not accept a connection
+			 * that was not established before close(). */
 			(void)sdp_start_asked(sock, SDP_NEVER);
 			break;
 		}
@@ -149,11 +149,10 @@ void sdp_sock_end(struct sdp_sock *sock)
 	}
 }
 
-/* ---- the process ----------------------------------------------------------
- */
+/* ---- the process ---- */
 
-/* The process lets go of the socket with all its numbers.  Threads that are
- * inside a call stay there. */
+/* Closes the socket with all its numbers at exit. Threads inside a call stay
+ * there. */
 static void sock_exit(struct sdp_sock *sock)
 {
 	switch (sdp_sock_state(sock)) {
@@ -184,9 +183,9 @@ static void *flush_thread(void *arg)
 }
 
 /*
- * libc writes its streams at the very end of exit(), when the library no longer
- * takes octets.  So another thread does it now.  A thread that reads a stream
- * holds the stream's lock, perhaps for ever, so the wait has a limit.
+ * libc flushes its streams at the very end of exit(), when the library no
+ * longer accepts octets. So a thread flushes them now. Another thread that
+ * reads a stream may hold the stream's lock for ever, so the wait has a limit.
  */
 static void streams_flush(void)
 {
@@ -207,11 +206,11 @@ void sdp_end_process(bool has_stdio)
 	struct timespec nap = { .tv_nsec = 1000000 };
 	uint64_t deadline;
 
-	/* relaxed: sockets of this thread's, or of threads that are lost */
+	/* relaxed: sockets of this thread, or of threads that no longer run */
 	if (!atomic_load_explicit(&sdp_begun, memory_order_relaxed) ||
 	    !sdp_is_owner())
 		return;
-	/* Of two threads that exit one does it, and once. */
+	/* If two threads exit, only one of them does this, and only once. */
 	if (!sdp_ending_begin()) {
 		sdp_ending_look();
 		return;

@@ -5,13 +5,12 @@
 
 #include "table.h"
 
-/* For sdp_sock_add(). */
+/* The close function for sdp_sock_add(). */
 void sdp_sock_close(struct util_file *file);
 void sdp_sock_end(struct sdp_sock *sock);
 
-/* The process exits: what was sent goes out before, within a limited time.  No
- * other thread comes out of a call any more.
- * @has_stdio: what lies in libc's streams goes out as well. */
+/* The process exits: sends pending data within a limited time. Afterwards no
+ * other thread returns from a call. @has_stdio: also flushes libc's streams. */
 void sdp_end_process(bool has_stdio);
 
 #endif

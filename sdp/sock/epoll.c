@@ -10,7 +10,7 @@
 
 #include "events.h"
 
-/* All lists; epoll_ctl() is rare beside the traffic. */
+/* One lock for all lists: epoll_ctl() is rare compared to the traffic. */
 static struct util_lock watch_lock = UTIL_LOCK_INIT(UTIL_RANK_SDP_WATCH);
 
 static struct util_fdtab *table(void)
@@ -24,8 +24,7 @@ static struct sdp_epoll *set_of(struct util_file *file)
 	return (struct sdp_epoll *)(void *)file;
 }
 
-/* ---- the queue, with the set's lock -----------------------------------------
- */
+/* ---- queue; the lock of the set is held ---- */
 
 static void queue_add(struct sdp_watch *watch)
 {
@@ -72,7 +71,7 @@ static void queue_remove(struct sdp_watch *watch)
 	atomic_fetch_sub_explicit(&set->ready_cnt, 1, memory_order_relaxed);
 }
 
-/* One is enough: it wakes the next one if it leaves something. */
+/* Waking one is enough: it wakes the next one if events remain. */
 static void wake_one(struct sdp_epoll *set)
 {
 	struct sdp_sleeper *sleeper = set->sleepers;
@@ -97,7 +96,7 @@ static uint32_t events_now(const struct sdp_watch *watch)
 	return events & wanted(watch);
 }
 
-/* Added or changed: ready at once if something is. */
+/* A registration was added or changed: queues it at once if it is ready. */
 static void watch_look(struct sdp_watch *watch)
 {
 	util_lock(&watch->set->lock);
@@ -141,14 +140,14 @@ int sdp_epoll_collect(struct sdp_epoll *set, struct epoll_event *ev, int max)
 	if (!sdp_epoll_has_ready(set))
 		return 0;
 	util_lock(&set->lock);
-	/* Those that are put back are not looked at twice. */
+	/* Entries that are put back are not checked a second time. */
 	for (uint32_t left = atomic_load_explicit(&set->ready_cnt,
 						  memory_order_relaxed);
 	     left > 0 && cnt < max; left--) {
 		uint32_t events;
 
-		/* Remove it from the queue before the check, so that a thread
-		 * that makes it ready later adds it again. */
+		/* Remove it from the queue before the check. A thread that
+		 * makes it ready later then adds it again. */
 		watch = queue_take(set);
 		events = events_now(watch);
 		if (!events ||
@@ -161,7 +160,7 @@ int sdp_epoll_collect(struct sdp_epoll *set, struct epoll_event *ev, int max)
 		if (!(watch->ev.events & (EPOLLET | EPOLLONESHOT)))
 			queue_add(watch);
 	}
-	/* As the kernel's: what stays ready is another thread's, too. */
+	/* As in the kernel: events that remain are for another thread too. */
 	if (set->ready)
 		wake_one(set);
 	util_unlock(&set->lock);
@@ -196,7 +195,7 @@ void sdp_epoll_sleep_end(struct sdp_epoll *set, struct sdp_sleeper *sleeper,
 	sdp_sleeper_end(sleeper, has_token);
 }
 
-/* ---- lists, with watch_lock ---------------------------------------------- */
+/* ---- lists; watch_lock is held ---- */
 
 static void link_to_sock(struct sdp_watch *watch)
 {
@@ -208,7 +207,7 @@ static void link_to_sock(struct sdp_watch *watch)
 	util_unlock(&sock->shadow.lock);
 }
 
-/* Removes it from the list of its socket, and from any queue. */
+/* Removes it from the list of its socket and from the queue. */
 static void unlink_from_sock(struct sdp_watch *watch)
 {
 	struct sdp_watch **at = &watch->sock->watches;
@@ -242,9 +241,9 @@ static struct sdp_watch *watch_find(struct sdp_sock *sock,
 	return watch;
 }
 
-/* ---- sets ---------------------------------------------------------------- */
+/* ---- sets ---- */
 
-/* The last number of a set has gone, and with it the registrations. */
+/* The last number of a set was closed: frees the registrations. */
 static void set_close(struct util_file *file)
 {
 	struct sdp_epoll *set = set_of(file);
@@ -294,8 +293,8 @@ struct sdp_epoll *sdp_epoll_get(int set_fd)
 	return file ? set_of(file) : NULL;
 }
 
-/* With a reference.  A set that was made behind our back appears here: others
- * may look at it as well. */
+/* Returns the set with a reference. A set that was created without the
+ * library's knowledge is added here; others may use it too. */
 static struct sdp_epoll *set_get(int set_fd)
 {
 	struct sdp_epoll *set = sdp_epoll_get(set_fd);
@@ -308,11 +307,10 @@ static struct sdp_epoll *set_get(int set_fd)
 	return set;
 }
 
-/* ---- registrations --------------------------------------------------------
- */
+/* ---- registrations ---- */
 
-/* A number that still stands for the set; the one that was used may have been
- * closed. */
+/* A number that refers to the set now. The number used at registration may have
+ * been closed. */
 static int set_number(const struct sdp_watch *watch)
 {
 	void *object = NULL;
@@ -335,7 +333,7 @@ static bool is_for_us(struct sdp_epoll *set, const struct sdp_sock *sock)
 {
 	if (!sdp_sock_is_stream(sock))
 		return false;
-	/* seq_cst: pairs with the look at is_kernels in epoll_wait() */
+	/* seq_cst: pairs with the load of is_kernels in epoll_wait() */
 	if (atomic_load_explicit(&set->kernel_wait_cnt, memory_order_seq_cst) >
 	    0)
 		set->is_kernels = true;
@@ -353,7 +351,7 @@ static void set_ours(struct sdp_watch *watch, bool is_ours)
 	util_unlock(&watch->set->lock);
 }
 
-/* The kernel looks after it from now on. */
+/* From now on the kernel watches it. */
 static void give(struct sdp_watch *watch)
 {
 	set_ours(watch, false);
@@ -383,7 +381,7 @@ static struct sdp_watch *watch_new(struct sdp_epoll *set, int set_fd, int fd,
 	return watch;
 }
 
-/* The kernel has it already. */
+/* The kernel has the registration already. */
 static int watch_add(struct sdp_epoll *set, int set_fd, int fd,
 		     const struct epoll_event *ev, struct sdp_sock *sock)
 {
@@ -402,9 +400,9 @@ static int watch_add(struct sdp_epoll *set, int set_fd, int fd,
 }
 
 /*
- * Without the kernel, for programs that add and delete with each request.
- * EPOLLEXCLUSIVE has rules that the kernel knows.
- * Return: 1; 0: the kernel is to be asked; -ENOMEM.
+ * Adds a registration without the kernel, for programs that add and delete one
+ * with each request. EPOLLEXCLUSIVE goes to the kernel, which checks its rules.
+ * Return: 1; 0: use the kernel; -ENOMEM.
  */
 static int watch_add_ours(struct sdp_epoll *set, int set_fd, int fd,
 			  const struct epoll_event *ev, struct sdp_sock *sock)
@@ -457,7 +455,7 @@ int sdp_watch_note(int set_fd, int op, int fd, const struct epoll_event *ev,
 	return ret;
 }
 
-/* As the kernel changes it. */
+/* Changes a registration as the kernel does. */
 static int watch_modify(struct sdp_watch *watch, const struct epoll_event *ev)
 {
 	if ((ev->events | watch->ev.events) & EPOLLEXCLUSIVE)
@@ -645,8 +643,8 @@ void sdp_watch_fork_parent(void)
 	util_unlock(&watch_lock);
 }
 
-/* The child shares the kernel's sets with its parent, and all its sockets that
- * used SDP are relays. */
+/* The child shares the kernel's sets with its parent. All sockets that used SDP
+ * are relays in the child. */
 static void set_fork_child(struct util_fdtab *tab, int fd,
 			   enum util_fd_kind kind, void *object)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The events for which a socket over SDP is ready. */
+/* The poll events of a socket over SDP. */
 #ifndef SDP_SOCK_EVENTS_H
 #define SDP_SOCK_EVENTS_H
 
@@ -7,17 +7,17 @@
 
 #include "table.h"
 
-/* Octets that are taken before the link stands. */
+/* Octets that are accepted before the link is established. */
 #define SDP_EARLY_MAX 65536u
 
-/* STARTING, STREAM: what poll(2) says: POLLIN, POLLOUT, POLLPRI, POLLRDHUP,
+/* STARTING, STREAM: the events of poll(2): POLLIN, POLLOUT, POLLPRI, POLLRDHUP,
  * POLLHUP, POLLERR. */
 short sdp_sock_events(const struct sdp_sock *sock);
 
-/* TCP's state CLOSE: there is no peer any more. */
+/* Corresponds to TCP's state CLOSE: there is no peer any more. */
 bool sdp_sock_is_over(const struct sdp_sock *sock);
 
-/* Bits of a link's state as poll(2) has them. */
+/* Translates state bits of a link into events of poll(2). */
 short sdp_events_of(unsigned int state);
 
 #endif

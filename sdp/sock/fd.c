@@ -30,10 +30,9 @@ static struct util_fdtab *table(void)
 	return atomic_load_explicit(&sdp_fds, memory_order_acquire);
 }
 
-/* ---- new sockets ------------------------------------------------------------
- */
+/* ---- new sockets ---- */
 
-/* The statistics page appears with the first socket. */
+/* The first socket creates the statistics page. */
 static pthread_once_t page_once = PTHREAD_ONCE_INIT;
 static int page_fd = -1;
 
@@ -119,8 +118,7 @@ void sdp_fd_suit(int fd, const struct sockaddr *addr, socklen_t len)
 	sdp_sock_put(sock);
 }
 
-/* @peer is new, and none but this thread knows of it.  Return: its number;
- * -errno. */
+/* @peer is new, and no other thread uses it. Return: its number; -errno. */
 static int link_accepted(struct sdp_sock *listener, struct sdp_sock *peer,
 			 int fd, struct sdp_link *link, struct sockaddr *addr,
 			 socklen_t *len)
@@ -133,7 +131,7 @@ static int link_accepted(struct sdp_sock *listener, struct sdp_sock *peer,
 		ret = sdp_name_put(&peer->peer, addr, len);
 	if (ret == 0)
 		return fd;
-	/* What cannot be told where it comes from is lost, as with TCP. */
+	/* A connection whose peer address is unknown is lost, as with TCP. */
 	sdp_fd_close(fd);
 	return ret;
 }
@@ -170,16 +168,15 @@ int sdp_fd_accept(struct sdp_sock *sock, int fd, struct sockaddr *addr,
 	return ret;
 }
 
-/* ---- close ------------------------------------------------------------------
- */
+/* ---- close ---- */
 
 static int real_close(int fd)
 {
 	return sdp_real()->close(fd) < 0 ? -errno : 0;
 }
 
-/* The number is out of the table before it is closed; a call that is about to
- * use it for the shadow has done so by then. */
+/* The number leaves the table before it is closed. A call that is about to
+ * replace it by the shadow has done so by then. */
 static void uninstall(int fd)
 {
 	struct sdp_sock *sock = sdp_sock_get(fd);
@@ -220,14 +217,15 @@ int sdp_fd_close_range(unsigned int first, unsigned int last, int flags)
 	if (first > last || (flags & ~CLOSE_RANGE_UNSHARE) || !sdp_is_owner())
 		return sdp_real()->close_range(first, last, flags) < 0 ? -errno
 								       : 0;
-	/* Does the kernel have it?  Find out before anything is closed. */
+	/* Checks whether the kernel supports it before anything is closed. */
 	ret = real_close_range(~0u, ~0u, flags);
 	if (ret < 0)
 		return ret;
 	for (unsigned int fd = first; fd <= last && fd < UTIL_FD_MAX; fd++) {
 		if (sdp_fd_kind((int)fd) == UTIL_FD_NONE)
 			continue;
-		/* A socket, or ours: go around it. */
+		/* A socket of the table, or a descriptor of the library: skip
+		 * it. */
 		if (fd > from) {
 			ret = real_close_range(from, fd - 1, flags);
 			if (ret < 0)
@@ -243,13 +241,12 @@ void sdp_fd_close_from(unsigned int first)
 {
 	if (sdp_fd_close_range(first, ~0u, 0) == 0)
 		return;
-	/* A kernel without close_range(). */
+	/* The kernel does not have close_range(). */
 	for (unsigned int fd = first; fd < UTIL_FD_MAX; fd++)
 		sdp_fd_close((int)fd);
 }
 
-/* ---- duplicates -------------------------------------------------------------
- */
+/* ---- duplicates ---- */
 
 static struct util_file *file_get(int fd, enum util_fd_kind kind)
 {
@@ -297,7 +294,7 @@ int sdp_fd_dup3(int fd, int new_fd, int flags)
 	if (fd == new_fd || (flags & ~O_CLOEXEC))
 		return -EINVAL;
 	if (sdp_is_owner() && kind != UTIL_FD_NONE) {
-		/* A bad @fd must not cost the program its @new_fd. */
+		/* An invalid @fd must not close the program's @new_fd. */
 		if (sdp_real()->fcntl(fd, F_GETFD) < 0)
 			return -errno;
 		if (kind == SDP_FD_PRIVATE)

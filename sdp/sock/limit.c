@@ -10,16 +10,17 @@
 #include "../../util/cancel.h"
 #include "../../util/lock.h"
 
-/* What a start takes, with a device that is opened for it. */
+/* Descriptors that a start needs, including a device that it opens. */
 #define MARGIN 32u
-/* From this hard limit on, the number of open descriptors is not checked. */
+/* With this hard limit or more, the number of open descriptors is not
+ * checked. */
 #define PLENTY 4096u
 
 static struct util_lock lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
 static unsigned int raised_cnt;
 static struct rlimit saved;
 
-/* Numbers are given from below: the next one tells how many are used. */
+/* Numbers are assigned from below, so the next one tells how many are used. */
 static bool is_near(int fd, rlim_t limit)
 {
 	long next = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
@@ -37,7 +38,7 @@ bool sdp_limit_is_enough(int fd)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_max > PLENTY)
 		return true;
-	/* Above a soft limit that is used up there may be space. */
+	/* The soft limit is reached: there may be room above it. */
 	is_raised = sdp_limit_begin(fd);
 	is_enough = !is_near(fd, limit.rlim_max);
 	sdp_limit_end(is_raised);
@@ -64,7 +65,7 @@ bool sdp_limit_begin(int fd)
 	return is_raised;
 }
 
-/* With the lock.  What the program has set meanwhile stays. */
+/* Restores the limit, unless the program has changed it. The lock is held. */
 static void restore(void)
 {
 	struct rlimit limit;

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Descriptors of the library's own do not count against the program's limit.
+ * Descriptors of the library do not count against the program's limit.
  *
- * A connection takes three beside the program's number.  Near the soft limit of
- * RLIMIT_NOFILE it is set to the hard limit while a start makes them.  So a
- * program has as many connections as with TCP, as far as the hard limit goes.
+ * A connection needs three descriptors beside the program's number. Near the
+ * soft limit of RLIMIT_NOFILE, the limit is raised to the hard limit while a
+ * start makes them. So a program can have as many connections as with TCP, up
+ * to the hard limit.
  */
 #ifndef SDP_SOCK_LIMIT_H
 #define SDP_SOCK_LIMIT_H
 
 #include <stdbool.h>
 
-/* Around a start; @fd: any open descriptor.  Return: for _end. */
+/* Raises the limit for a start; @fd: any open descriptor. Return: argument for
+ * sdp_limit_end(). */
 bool sdp_limit_begin(int fd);
 void sdp_limit_end(bool is_raised);
 
-/* Whether a start has what it takes at all, beside what is open: with a hard
- * limit of 32 it is TCP that works.  @fd: any open descriptor. */
+/* Whether a start can get its descriptors, given those that are open. With a
+ * hard limit of 32 only TCP works. @fd: any open descriptor. */
 bool sdp_limit_is_enough(int fd);
 
 void sdp_limit_fork_child(void);

@@ -109,7 +109,8 @@ static void twin_end(struct sdp_sock *sock, int twin)
 	sock->acceptor = NULL;
 }
 
-/* A thread that sleeps in accept() goes on when another closes the number. */
+/* A thread that sleeps in accept() continues when another thread closes the
+ * number, so it gets a descriptor of its own. */
 static int own_listener(struct sdp_sock *sock, int fd)
 {
 	int ret = sdp_private_take(
@@ -123,7 +124,7 @@ static int own_listener(struct sdp_sock *sock, int fd)
 	return 0;
 }
 
-/* A program that names SDP has it, whatever the rules say. */
+/* A program that names AF_INET_SDP gets SDP, whatever the rules say. */
 static enum sdp_policy policy_of(const struct sdp_sock *sock,
 				 const union sdp_addr *name)
 {
@@ -131,7 +132,7 @@ static enum sdp_policy policy_of(const struct sdp_sock *sock,
 					       : sdp_policy_server(&name->sa);
 }
 
-/* Twin and announcement stand before the TCP port listens. */
+/* The twin and the announcement must exist before the TCP port listens. */
 static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 {
 	union sdp_addr name;
@@ -178,7 +179,7 @@ static int listen_fresh(struct sdp_sock *sock, int fd, int backlog)
 	bool was_bound = sdp_addr_is_bound(fd);
 	int ret = 0, twin_ret;
 
-	/* listen() on a socket that was not bound binds it. */
+	/* listen() binds a socket that was not bound. */
 	if (!was_bound)
 		ret = kernel_listen(fd, backlog);
 	if (ret < 0)
@@ -197,7 +198,7 @@ static int listen_fresh(struct sdp_sock *sock, int fd, int backlog)
 	}
 	if (twin_ret < 0) {
 		if (twin_ret != -EPERM)
-			util_info("sdp", "no SDP port beside descriptor %d: %s",
+			util_info("sdp", "no SDP port for descriptor %d: %s",
 				  fd, strerror(-twin_ret));
 		return 0;
 	}
@@ -231,10 +232,9 @@ int sdp_listen(struct sdp_sock *sock, int fd, int backlog)
 	return ret;
 }
 
-/* ---- accept ---------------------------------------------------------------
- */
+/* ---- accept ---- */
 
-/* libc's own, since it is a cancellation point. */
+/* Calls libc's function, because it is a cancellation point. */
 static int kernel_accept(int fd, struct sockaddr *addr, socklen_t *len,
 			 int flags)
 {
@@ -244,8 +244,8 @@ static int kernel_accept(int fd, struct sockaddr *addr, socklen_t *len,
 }
 
 /*
- * The TCP port has a connection, or had one: another process may be quicker,
- * and must not leave us asleep while the twin has more.
+ * The TCP port has a connection, or had one. Another process may accept it
+ * first. The call must not sleep then, because the twin may have more.
  */
 static int accept_without_wait(int fd, struct sockaddr *addr, socklen_t *len,
 			       int flags)
@@ -261,12 +261,12 @@ static int accept_without_wait(int fd, struct sockaddr *addr, socklen_t *len,
 	return ret;
 }
 
-/* Return: 0: something may be there; -errno. */
+/* Return: 0: a connection may be there; -errno. */
 static int accept_wait(struct sdp_sock *sock, int fd)
 {
 	struct pollfd pfd[] = { { .fd = fd, .events = POLLIN },
 				{ .fd = sock->twin_fd, .events = POLLIN } };
-	/* A listener's is accept()'s. */
+	/* For a listener this is the time limit of accept(). */
 	int ms = sdp_option_time_ms(fd, SO_RCVTIMEO), ret;
 
 	do {
@@ -278,8 +278,8 @@ static int accept_wait(struct sdp_sock *sock, int fd)
 	return ret == 0 ? -EAGAIN : 0;
 }
 
-/* Resets a connection that the kernel has accepted.
- * Return: whether there was one. */
+/* Resets a connection that the kernel has accepted. Return: whether there was
+ * one. */
 static bool tcp_refuse(int fd)
 {
 	static const struct linger at_once = { .l_onoff = 1 };
@@ -288,7 +288,7 @@ static bool tcp_refuse(int fd)
 	if (tcp_fd < 0)
 		return false;
 	util_info("sdp",
-		  "descriptor %d takes SDP only: a TCP connection is "
+		  "descriptor %d accepts only SDP: a TCP connection was "
 		  "reset",
 		  fd);
 	syscall(SYS_setsockopt, tcp_fd, SOL_SOCKET, SO_LINGER, &at_once,
@@ -297,8 +297,8 @@ static bool tcp_refuse(int fd)
 	return true;
 }
 
-/* Below a link there is a socket of TCP, not connected, which has the options
- * of the listener.  Return: descriptor; -EAGAIN: no link waits; -errno. */
+/* Makes the TCP socket below a link. It is not connected, and has the options
+ * of the listener. Return: descriptor; -EAGAIN: no link waits; -errno. */
 static int link_accept(struct sdp_sock *sock, int flags,
 		       struct sdp_link **ret_link)
 {

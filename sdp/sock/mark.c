@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* More than any socket buffers. */
+/* Larger than any socket buffer. */
 #define MARK 0x7d500000u
 #define MARK_MASK 0x7ffc0000u
 #define MARK_ACCEPTING 0x00010000u

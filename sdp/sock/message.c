@@ -24,13 +24,13 @@ static int iov_check(const struct iovec *iov, size_t cnt)
 	return 0;
 }
 
-/* readv() and its like. */
+/* Checks for readv() and similar functions. */
 static int vector_check(const struct iovec *iov, int cnt)
 {
 	return cnt < 0 || cnt > IOV_MAX ? -EINVAL : iov_check(iov, (size_t)cnt);
 }
 
-/* recvmsg() and its like. */
+/* Checks for recvmsg() and similar functions. */
 static int message_check(const struct msghdr *msg)
 {
 	if (!util_user_is_readable(msg, sizeof(*msg)))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Scattered and many: readv(), sendmsg() and their like. */
+/* Calls with several buffers or messages: readv(), sendmsg() and similar
+ * functions. */
 #ifndef SDP_SOCK_MESSAGE_H
 #define SDP_SOCK_MESSAGE_H
 
@@ -10,7 +11,7 @@
 
 #include "table.h"
 
-/* All: STARTING, STREAM.  Return: octets, or messages; -errno. */
+/* All functions: STARTING, STREAM. Return: octets, or messages; -errno. */
 ssize_t sdp_message_readv(struct sdp_sock *sock, int fd,
 			  const struct iovec *iov, int cnt, int rwf_flags);
 ssize_t sdp_message_writev(struct sdp_sock *sock, int fd,
@@ -24,10 +25,10 @@ int sdp_message_recv_many(struct sdp_sock *sock, int fd, struct mmsghdr *msgs,
 int sdp_message_send_many(struct sdp_sock *sock, int fd, struct mmsghdr *msgs,
 			  unsigned int cnt, int flags);
 
-/* recvfrom(): a stream names no sender.  Returns @ret. */
+/* recvfrom() on a stream returns no address. Returns @ret. */
 ssize_t sdp_message_no_name(socklen_t *len, bool is_wanted, ssize_t ret);
 
-/* sendto(): a stream needs no address, but the kernel reads it.  Return: 0;
+/* sendto() on a stream needs no address, but the kernel reads it. Return: 0;
  * -EINVAL; -EFAULT. */
 int sdp_message_check_name(const struct sockaddr *addr, socklen_t len);
 

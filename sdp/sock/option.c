@@ -43,13 +43,12 @@ static void int_set(int fd, int level, int name, int value)
 	kernel_set(fd, level, name, &value, sizeof(value));
 }
 
-/* ---- times ----------------------------------------------------------------
- */
+/* ---- times ---- */
 
-/* Of negative seconds, which the kernel takes for no time. */
+/* For negative seconds, which the kernel treats as a time of zero. */
 #define AT_ONCE_NS 1
 
-/* Return: 0: none, also for a time that does not fit, as the kernel has it. */
+/* Return: 0: none. A time that does not fit gives 0 too, as in the kernel. */
 static uint64_t ns_of(const struct timeval *tv)
 {
 	if (tv->tv_sec >= INT64_MAX / 1000000000)
@@ -65,7 +64,7 @@ static struct timeval time_of(uint64_t ns)
 					 (suseconds_t)(ns / 1000u % 1000000u) };
 }
 
-/* SO_RCVTIMEO or SO_SNDTIMEO as the kernel has it; 0: none. */
+/* SO_RCVTIMEO or SO_SNDTIMEO of the kernel's socket; 0: none. */
 static uint64_t kernel_time(int fd, int name)
 {
 	struct timeval tv = { 0 };
@@ -74,7 +73,7 @@ static uint64_t kernel_time(int fd, int name)
 	return kernel_get(fd, SOL_SOCKET, name, &tv, &len) < 0 ? 0 : ns_of(&tv);
 }
 
-/* Wherever it is kept. */
+/* The time, wherever it is stored. */
 static uint64_t sock_time(struct sdp_sock *sock, int name)
 {
 	const struct sdp_sock_options *opt = &sock->options;
@@ -104,8 +103,7 @@ int sdp_option_time_ms(int fd, int name)
 	return ms > 0 && ms <= INT_MAX ? (int)ms : -1;
 }
 
-/* ---- names ----------------------------------------------------------------
- */
+/* ---- names ---- */
 
 /* Return: 0; -errno. */
 static int name_ask(const struct sdp_sock *sock, int fd, bool is_peer,
@@ -122,7 +120,7 @@ static int name_ask(const struct sdp_sock *sock, int fd, bool is_peer,
 	return 0;
 }
 
-/* The connection may end before the socket does. */
+/* Names are stored, because the connection may end before the socket does. */
 void sdp_names_take(struct sdp_sock *sock, int fd)
 {
 	union sdp_addr name;
@@ -169,7 +167,7 @@ void sdp_options_take(struct sdp_sock *sock)
 	opt->sndtimeo_ns = kernel_time(fd, SO_SNDTIMEO);
 	opt->has_nodelay = int_get(fd, IPPROTO_TCP, TCP_NODELAY);
 	opt->has_oobinline = int_get(fd, SOL_SOCKET, SO_OOBINLINE);
-	/* A link that can move sets it on the connection below. */
+	/* A link that can move sets the option on its new TCP connection. */
 	opt->has_reuseaddr = int_get(fd, SOL_SOCKET, SO_REUSEADDR);
 	opt->rcvlowat = int_get(fd, SOL_SOCKET, SO_RCVLOWAT);
 	if (opt->rcvlowat != 1)
@@ -212,7 +210,7 @@ void sdp_options_copy(int from_fd, int to_fd)
 		if (kernel_get(from_fd, SOL_SOCKET, blobs[i], blob, &len) == 0)
 			kernel_set(to_fd, SOL_SOCKET, blobs[i], blob, len);
 	}
-	/* The kernel doubles what it is told. */
+	/* The kernel doubles the value that is set. */
 	value = int_get(from_fd, SOL_SOCKET, SO_RCVBUF);
 	if (value != int_get(to_fd, SOL_SOCKET, SO_RCVBUF)) {
 		value /= 2;
@@ -251,8 +249,7 @@ void sdp_options_renew(const struct sdp_sock *sock, int fd)
 	int_set(fd, IPPROTO_TCP, TCP_CORK, opt->has_cork);
 }
 
-/* ---- setsockopt -----------------------------------------------------------
- */
+/* ---- setsockopt ---- */
 
 static int time_set(uint64_t *ns, const void *value, socklen_t len)
 {
@@ -301,7 +298,8 @@ static void link_set(struct sdp_sock *sock, enum sdp_link_setting setting,
 		(void)sdp_link_set(link, setting, value);
 }
 
-/* Options that are numbers.  Return: 0; -errno; 1: the kernel's. */
+/* Sets options that are numbers. Return: 0; -errno; 1: pass it to the
+ * kernel. */
 static int number_set(struct sdp_sock *sock, int level, int name,
 		      const void *value, socklen_t len)
 {
@@ -342,7 +340,7 @@ int sdp_option_set(struct sdp_sock *sock, int level, int name,
 {
 	int ret;
 
-	/* It may become TCP's again. */
+	/* The socket may become TCP again. */
 	if (sdp_sock_is_asking(sock))
 		return kernel_set(sock->tcp_fd, level, name, value, len);
 	ret = number_set(sock, level, name, value, len);
@@ -364,8 +362,7 @@ int sdp_option_set(struct sdp_sock *sock, int level, int name,
 		       : kernel_set(sock->tcp_fd, level, name, value, len);
 }
 
-/* ---- getsockopt -----------------------------------------------------------
- */
+/* ---- getsockopt ---- */
 
 static int value_put(const void *from, size_t size, void *value, socklen_t *len)
 {
@@ -401,7 +398,7 @@ static int linger_put(const struct sdp_sock *sock, void *value, socklen_t *len)
 	return value_put(&linger, sizeof(linger), value, len);
 }
 
-/* RELAY: the connection is another process's. */
+/* RELAY: another process has the connection. */
 static int foreign_get(const struct sdp_sock *sock, int level, int name,
 		       void *value, socklen_t *len)
 {
@@ -460,7 +457,8 @@ static int socket_get(struct sdp_sock *sock, int name, void *value,
 	}
 }
 
-/* The connection below stands until SDP has ended it in both directions. */
+/* The TCP connection below is established until SDP has ended it in both
+ * directions. */
 static uint8_t tcp_state(const struct sdp_sock *sock)
 {
 	const struct sdp_link *link = sdp_sock_link(sock);
@@ -478,7 +476,7 @@ static int info_get(const struct sdp_sock *sock, void *value, socklen_t *len)
 {
 	struct {
 		struct tcp_info info;
-		char newer[256]; /* fields that this header has not got */
+		char newer[256]; /* fields that this header does not have */
 	} all = { .info.tcpi_state = 0 };
 	socklen_t size = sizeof(all);
 	int ret = kernel_get(sock->tcp_fd, IPPROTO_TCP, TCP_INFO, &all, &size);

@@ -19,7 +19,7 @@
 #include "table.h"
 #include "verbs/sdp-link.h"
 
-/* Destinations with an announced SDP port that did not work. */
+/* Number of destinations to remember whose announced SDP port did not work. */
 #define AVOID_CNT 16
 #define AVOID_NS (10 * 1000000000ull)
 
@@ -50,7 +50,7 @@ bool sdp_policy_start(void)
 	char error[256] = "";
 	int ret;
 
-	/* In tests it is called again. */
+	/* Tests call this function again. */
 	sdp_rules_free(rules);
 	rules = NULL;
 	ret = sdp_rules_load(&rules, error, sizeof(error));
@@ -61,7 +61,7 @@ bool sdp_policy_start(void)
 	}
 	ret = sdp_log_start(sdp_rules_log(rules_get()));
 	if (ret < 0)
-		util_err("sdp", "the log line of the rules file: %s",
+		util_err("sdp", "cannot open the log of the rules file: %s",
 			 strerror(-ret));
 	return sdp_rules_concern(rules_get(), program_invocation_short_name);
 }
@@ -85,7 +85,7 @@ static void rule_say(enum sdp_rule_role role, const struct sockaddr *addr,
 		  text, sizeof(text));
 	if (line > 0)
 		snprintf(rule, sizeof(rule), "rule in line %u", line);
-	/* sin6_port has the same place. */
+	/* sin6_port is at the same offset. */
 	util_debug("sdp", "%s, %s port %u: %s, %s",
 		   role == SDP_RULE_SERVER ? "server" : "client", text,
 		   ntohs(in->sin_port), uses[use], rule);
@@ -158,7 +158,8 @@ void sdp_policy_avoid(const struct sockaddr *dst)
 	sdp_pm_reject(dst, NULL); /* SDP-264 */
 }
 
-/* What the socket is bound to; it is bound if it has no port yet. */
+/* The address that the socket is bound to. Binds the socket if it has no port
+ * yet. */
 static int local_take(int fd, sa_family_t family, union sdp_addr *ret_local)
 {
 	union sdp_addr any = { .sa.sa_family = family };
@@ -171,7 +172,7 @@ static int local_take(int fd, sa_family_t family, union sdp_addr *ret_local)
 	return sdp_addr_get(fd, false, ret_local);
 }
 
-/* The Port Mapper's address in the family that @dst has. */
+/* The Port Mapper's address in the family of @dst. */
 static union sdp_addr mapped_of(const union sdp_addr *dst,
 				const struct sockaddr_storage *from)
 {

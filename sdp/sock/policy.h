@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Whether a socket of this program is to use SDP, and which port the peer has
- * for it. */
+/* Decides whether a socket of this program uses SDP, and finds the peer's SDP
+ * port. */
 #ifndef SDP_SOCK_POLICY_H
 #define SDP_SOCK_POLICY_H
 
@@ -11,11 +11,11 @@
 #include "table.h"
 #include "verbs/way.h"
 
-/* Reads the rules; false: nothing here could use SDP. */
+/* Reads the rules. Return: false: no socket of this process can use SDP. */
 bool sdp_policy_start(void);
 
-/* How connections are made here.  With SDP_WAY_NONE everything is TCP, and
- * nothing is announced. */
+/* How connections are made in this process. With SDP_WAY_NONE everything uses
+ * TCP, and nothing is announced. */
 enum sdp_way sdp_policy_way(void);
 
 enum sdp_policy { SDP_POLICY_TCP, SDP_POLICY_SDP, SDP_POLICY_BOTH };
@@ -24,9 +24,8 @@ enum sdp_policy sdp_policy_server(const struct sockaddr *addr);
 enum sdp_policy sdp_policy_client(const struct sockaddr *addr);
 
 /*
- * Where SDP is to be had.  @is_request: it may be a port of rdma_cm, so an MPA
- * Request comes first: the registry says so, and a Port Mapper's answer has no
- * place for it.
+ * An SDP port. @is_request: it may be a port of rdma_cm, so an MPA Request must
+ * come first. The registry reports this. An answer of the Port Mapper cannot.
  */
 struct sdp_target {
 	union sdp_addr addr;
@@ -34,22 +33,22 @@ struct sdp_target {
 };
 
 /*
- * The SDP Address of @dst, without a wait: by the registry, or by what the Port
- * Mapper has said.
- * Return: 0; -EINPROGRESS: another host, sdp_policy_ask() is next; -ENOENT,
+ * Finds the SDP Address of @dst without waiting: in the registry, or in stored
+ * answers of the Port Mapper.
+ * Return: 0; -EINPROGRESS: another host, call sdp_policy_ask(); -ENOENT,
  *   -EPERM, -ECONNREFUSED: no SDP on this host; -EADDRNOTAVAIL: no answer;
- *   -EACCES: denied; other -errno: TCP.
+ *   -EACCES: denied; other -errno: use TCP.
  */
 int sdp_policy_find(const union sdp_addr *dst, struct sdp_target *ret_target);
 
-/* The Port Mapper's answer, which is waited for.  @fd, the socket that will
- * connect, is bound for it, since the question names its port.  @stop_fd:
- * readable to end the wait with -ECANCELED; -1: none.  Else as
+/* Asks the Port Mapper and waits for the answer. Binds @fd, the socket that
+ * will connect, because the request names its port. @stop_fd: ends the wait
+ * with -ECANCELED when it becomes readable; -1: none. Return: as
  * sdp_policy_find(). */
 int sdp_policy_ask(int fd, const union sdp_addr *dst, int stop_fd,
 		   struct sdp_target *ret_target);
 
-/* The port did not hold what the answer promised: TCP for some seconds. */
+/* The announced port did not speak SDP: use TCP for some seconds. */
 void sdp_policy_avoid(const struct sockaddr *dst);
 
 void sdp_policy_fork_child(void);

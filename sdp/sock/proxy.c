@@ -25,14 +25,13 @@
 #include "start.h"
 #include "verbs/sdp-link.h"
 
-/* As long as close() would have it go on in the background. */
+/* As long as a close() continues in the background. */
 #define DRAIN_NS (60 * 1000000000ull)
 
-/* ---- the proxy -----------------------------------------------------------
- */
+/* ---- the proxy ---- */
 
-/* All but @sock, which stays as one number above all others, and what is the
- * library's own: the program's pipes are to end with the program. */
+/* Closes all descriptors except one high number of @sock and those of the
+ * library. The program's pipes must end when the program ends. */
 static void others_close(struct sdp_sock *sock, int fd)
 {
 	int high =
@@ -53,7 +52,7 @@ __attribute__((noreturn)) static void proxy_main(struct sdp_sock *sock, int fd,
 {
 	prctl(PR_SET_NAME, "usiw-sdp-proxy");
 	setsid();
-	/* The call's own reference stayed with the parent. */
+	/* The parent kept the reference of this call. */
 	sdp_sock_hold(sock);
 	way = sdp_private_add(way);
 	if (way < 0)
@@ -63,7 +62,7 @@ __attribute__((noreturn)) static void proxy_main(struct sdp_sock *sock, int fd,
 	(void)sdp_start(sock, fd, SDP_START_WRITE);
 	if (sdp_sock_state(sock) == SDP_SOCK_TCP || sdp_relay_enter(sock) < 0)
 		sdp_real()->_exit(1);
-	/* The program's end of the pair. */
+	/* Passes the program's end of the pair. */
 	(void)sdp_rights_send(way, "p", 1, fd);
 	sdp_private_close(way);
 	(void)sdp_fd_close(fd);
@@ -73,10 +72,9 @@ __attribute__((noreturn)) static void proxy_main(struct sdp_sock *sock, int fd,
 	__builtin_unreachable();
 }
 
-/* ---- the program ---------------------------------------------------------
- */
+/* ---- the program ---- */
 
-/* The program did not start this child, and is not to hear of it. */
+/* The program did not start this child, so it must not get its SIGCHLD. */
 static void child_reap(pid_t pid, bool was_pending)
 {
 	static const struct timespec zero;
@@ -89,14 +87,14 @@ static void child_reap(pid_t pid, bool was_pending)
 	sigaddset(&child, SIGCHLD);
 	if (was_pending || sigtimedwait(&child, NULL, &zero) != SIGCHLD)
 		return;
-	/* Two signals may have become one. */
+	/* Two signals may have been merged into one. */
 	if (waitid(P_ALL, 0, &other, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 	    other.si_pid != 0)
 		kill(getpid(), SIGCHLD);
 }
 
-/* Makes a child of a child, so that no process has to wait for it.
- * Return: 0; -errno. */
+/* Forks twice, so that no process has to wait for the proxy. Return: 0;
+ * -errno. */
 static int proxy_fork(struct sdp_sock *sock, int fd, const int *ways)
 {
 	sigset_t old, pending;
@@ -119,7 +117,7 @@ static int proxy_fork(struct sdp_sock *sock, int fd, const int *ways)
 	return pid > 0 ? 0 : -EAGAIN;
 }
 
-/* PENDING.  Return: 0; -errno, nothing has changed. */
+/* PENDING. Return: 0; -errno, and nothing has changed. */
 static int proxy_start(struct sdp_sock *sock, int fd)
 {
 	int ways[2], ret;
@@ -128,8 +126,8 @@ static int proxy_start(struct sdp_sock *sock, int fd)
 	if (syscall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
 		    ways) < 0)
 		return -errno;
-	/* Both have them; the TCP socket gets those that are good for the RNIC.
-	 */
+	/* Both processes have the options. The TCP socket gets the ones that
+	 * the RNIC needs. */
 	sock->tcp_fd = fd;
 	sdp_options_take(sock);
 	sock->tcp_fd = -1;
@@ -147,7 +145,7 @@ static int proxy_start(struct sdp_sock *sock, int fd)
 
 void sdp_proxy_stdio(int fd)
 {
-	/* In a vfork child the table is the parent's. */
+	/* In a vfork child the table belongs to the parent. */
 	struct sdp_sock *sock = sdp_is_owner() ? sdp_sock_get(fd) : NULL;
 	int err = errno;
 	bool old;
@@ -159,7 +157,7 @@ void sdp_proxy_stdio(int fd)
 	if (sdp_sock_state(sock) == SDP_SOCK_PENDING &&
 	    proxy_start(sock, fd) < 0) {
 		util_info("sdp",
-			  "no process for descriptor %d: this one "
+			  "cannot start a proxy for descriptor %d: it "
 			  "relays it",
 			  fd);
 		(void)sdp_start(sock, fd, SDP_START_WRITE);

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A socket that others than the library read and write: libc's own stdio, and
- * what an execve() brings.  Where nothing was said on it yet, a process of the
- * library's own, the proxy, takes the connection and relays (relay.h).  The
- * program's number is the kernel's from then on, so it is good for every
- * holder: over exec(), after the end of this process, and for what stdio
- * writes at its very end.
+ * For sockets that code outside the library reads and writes: libc's stdio, and
+ * a program started by execve(). If nothing was sent on the connection yet, a
+ * process of the library, the proxy, takes it and relays the octets (relay.h).
+ * From then on the program's number is an ordinary stream of the kernel. So it
+ * works for every holder: after exec(), after the end of this process, and for
+ * what stdio writes at the end of exit().
  */
 #ifndef SDP_SOCK_PROXY_H
 #define SDP_SOCK_PROXY_H
 
 #include "table.h"
 
-/* Numbers that stdio uses as it finds them. */
+/* Numbers that stdio uses without opening them. */
 #define SDP_STDIO_MAX 2
 
-/* Code that we do not see is to use @fd, of any kind: a stream of the
- * kernel's from now on.  Keeps errno. */
+/* Code outside the library will use @fd, which may be any descriptor: makes it
+ * a stream of the kernel. Keeps errno. */
 void sdp_proxy_stdio(int fd);
 
-/* The same for the standard streams that the program was started with. */
+/* The same for the standard streams that the program inherited. */
 void sdp_proxy_inherited(void);
 
 #endif

@@ -11,9 +11,9 @@
 #include "sleeper.h"
 #include "verbs/sdp-link.h"
 
-/* The caller holds the shadow's lock, which a thread that closes a number takes
- * as well.  POLLPRI is shown only if a registration asks for it, because its
- * octet causes POLLIN too. */
+/* The caller holds the shadow's lock. A thread that closes a number takes it
+ * too. POLLPRI is shown only if a registration requests it, because its octet
+ * causes POLLIN too. */
 static void show_locked(struct sdp_sock *sock, int fd, short arrival)
 {
 	short events;
@@ -44,10 +44,11 @@ void sdp_sock_watch(struct sdp_sock *sock, int fd)
 	bool is_any = sdp_watch_any(sock, &events) || sock->is_async;
 
 	util_lock(&shadow->lock);
-	/* relaxed: with the lock; sdp_sock_settle() only has a hint */
+	/* relaxed: written with the lock; sdp_sock_settle() uses it only as a
+	 * hint */
 	atomic_store_explicit(&shadow->is_watched, is_any,
 			      memory_order_relaxed);
-	/* A signal is an edge. */
+	/* A signal needs edges too. */
 	shadow->has_edges = (events & EPOLLET) || sock->is_async;
 	shadow->has_pri = events & EPOLLPRI;
 	util_unlock(&shadow->lock);
@@ -69,8 +70,7 @@ void sdp_ready_give(int set_fd)
 		util_file_put(&set->file);
 }
 
-/* ---- who is told
- * ---------------------------------------------------------------- */
+/* ---- notification ---- */
 
 static void tell(struct sdp_sock *sock, int fd, short news, short arrival)
 {
@@ -109,7 +109,7 @@ void sdp_sock_notify(void *arg, unsigned int state, unsigned int news)
 
 	if (events & POLLPRI)
 		sdp_signals_urgent(sock->tcp_fd);
-	/* The thread of a start tells when it has ended. */
+	/* The thread of a start reports events when it has ended. */
 	if (events && sdp_sock_state(sock) != SDP_SOCK_STARTING)
 		tell(sock, -1, events,
 		     (news & SDP_LINK_IN ? POLLIN : 0) | (events & POLLPRI));

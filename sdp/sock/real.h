@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * libc's own functions, as found behind the stubs of preload/.
+ * libc's functions, behind the stubs of preload/.
  *
- * Where libusiw-kabi.so is preloaded as well, it comes after us, and these are
- * its stubs: what is its own stays its own.
+ * If libusiw-kabi.so is preloaded too, it comes after this library, and these
+ * are its stubs. They handle its own descriptors.
  */
 #ifndef SDP_SOCK_REAL_H
 #define SDP_SOCK_REAL_H
@@ -25,7 +25,8 @@
 
 #include "../../util/interpose.h"
 
-/* In libc, but declared only for fortified programs, or in newer headers. */
+/* libc has them, but declares them only for fortified programs or in newer
+ * headers. */
 ssize_t __read_chk(int fd, void *buf, size_t len, size_t size);
 ssize_t __recv_chk(int fd, void *buf, size_t len, size_t size, int flags);
 ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t size, int flags,
@@ -36,7 +37,7 @@ int __ppoll_chk(struct pollfd *pfd, nfds_t cnt, const struct timespec *timeout,
 int __vdprintf_chk(int fd, int flag, const char *format, va_list ap);
 int __dprintf_chk(int fd, int flag, const char *format, ...);
 
-/* One family a line. */
+/* One group of functions per line. */
 /* clang-format off */
 #define SDP_REALS(X)                                                       \
 	X(socket) X(bind) X(listen) X(accept) X(accept4) X(connect)        \

@@ -11,8 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Each address takes port and octets, in hexadecimal; then comes a number that
- * no other socket has. */
+/* Each address becomes port and octets in hexadecimal. A unique number
+ * follows. */
 #define PREFIX "usiw-sdp/relay/"
 #define PREFIX_LEN (sizeof(PREFIX) - 1)
 #define V4_LEN (4 + 8)

@@ -29,11 +29,10 @@
 #define RELAY_SIZE (128 * 1024)
 #define SNDBUF (256 * 1024)
 #define SETTLE_NS (100 * 1000000ull)
-/* As close() of a socket that is no relay. */
+/* As for close() of a socket that is not a relay. */
 #define CLOSE_NS (60 * 1000000000ull)
 
-/* ---- the two directions -----------------------------------------------------
- */
+/* ---- the two directions ---- */
 
 static void futex_wait(_Atomic uint32_t *word)
 {
@@ -49,7 +48,7 @@ static void futex_set(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-/* The last thread of a relay ends it, if no descriptor holds it. */
+/* The last thread of a relay ends the relay, if no descriptor refers to it. */
 static void relay_leave(struct sdp_sock *sock)
 {
 	bool is_last, is_closed;
@@ -70,8 +69,8 @@ void sdp_relay_wait(struct sdp_sock *sock)
 	futex_wait(&sock->relay_is_over);
 }
 
-/* sdp_relay_enter() has the lock until the relay stands.  Return: whether it
- * does; else the thread has nothing to do, and nothing to let go of. */
+/* sdp_relay_enter() holds the lock until the relay is set up. Return: whether
+ * it is; otherwise the thread has nothing to do and nothing to release. */
 static bool relay_begin(struct sdp_sock *sock)
 {
 	bool is_relay;
@@ -97,8 +96,8 @@ static void pair_shutdown(struct sdp_sock *sock, int how)
 }
 
 /*
- * All holders have closed the pair, but a thread of this process may still be
- * in a send that it began before the relay did.  As with TCP, the connection
+ * All holders have closed the pair. A thread of this process may still be
+ * inside a send that began before the relay did. As with TCP, the connection
  * lasts until that call has ended.
  */
 static void callers_wait(struct sdp_sock *sock)
@@ -107,7 +106,7 @@ static void callers_wait(struct sdp_sock *sock)
 		futex_wait(&sock->relay_is_left);
 }
 
-/* The stream from the holders has ended; if all have closed, so has the
+/* The holders have ended their stream. If all have closed it, ends the
  * connection. */
 static void link_finish(struct sdp_sock *sock, struct sdp_link *link)
 {
@@ -127,7 +126,7 @@ static void link_finish(struct sdp_sock *sock, struct sdp_link *link)
 		sdp_link_abort(link);
 }
 
-/* From the holders to the peer. */
+/* Copies from the holders to the peer. */
 static void *up_thread(void *arg)
 {
 	struct sdp_sock *sock = arg;
@@ -177,7 +176,7 @@ static bool pair_write(struct sdp_sock *sock, const char *buf, size_t len)
 	return true;
 }
 
-/* From the peer to the holders. */
+/* Copies from the peer to the holders. */
 static void *down_thread(void *arg)
 {
 	struct sdp_sock *sock = arg;
@@ -219,10 +218,9 @@ static void *down_thread(void *arg)
 	return NULL;
 }
 
-/* ---- in and out
- * -------------------------------------------------------------- */
+/* ---- entering and leaving ---- */
 
-/* The pair is emptied of what it showed.  Return: 0; -errno. */
+/* Empties the pair of the octets that it showed. Return: 0; -errno. */
 static int pair_clear(struct sdp_sock *sock)
 {
 	int fd = sdp_sock_any_fd(sock), size = SNDBUF, ret = 0;
@@ -244,11 +242,11 @@ out:
 	return ret;
 }
 
-/* Both, or none that goes on.  Return: 0; -errno. */
+/* Starts both threads or none. Return: 0; -errno. */
 static int threads_start(struct sdp_sock *sock)
 {
 	static void *(*const fns[])(void *arg) = { up_thread, down_thread };
-	/* One of an attempt that has just failed. */
+	/* A thread of an attempt that has just failed. */
 	int ret = sock->relay_cnt > 0 ? -EAGAIN : 0;
 
 	for (size_t i = 0; i < 2 && ret == 0; i++) {
@@ -271,7 +269,8 @@ int sdp_relay_enter(struct sdp_sock *sock)
 	if (ret == 0)
 		ret = pair_clear(sock);
 	if (ret < 0) {
-		util_warn("sdp", "no relay for a socket that others hold: %s",
+		util_warn("sdp",
+			  "cannot relay a socket that other processes hold: %s",
 			  strerror(-ret));
 		goto out;
 	}
@@ -281,7 +280,7 @@ int sdp_relay_enter(struct sdp_sock *sock)
 	sdp_sock_wake(sock);
 	sdp_options_relay(sock);
 	sdp_relay_name_put(sock->shadow.lib_fd, &sock->local, &sock->peer);
-	util_debug("sdp", "relay for a socket that others hold");
+	util_debug("sdp", "relaying a socket that other processes hold");
 out:
 	util_unlock(&sock->lock);
 	return ret;
@@ -313,14 +312,13 @@ bool sdp_relay_keeps(struct sdp_sock *sock)
 	return is_kept;
 }
 
-/* ---- the end of the process -------------------------------------------------
- */
+/* ---- the end of the process ---- */
 
 static uint64_t end_deadline;
 
 /*
- * The connection ends with the process, for all holders; so the stream from
- * them is ended, behind what they have written so far.
+ * The connection ends with the process, for all holders. So their stream ends
+ * after what they have written so far.
  */
 static void relay_end(struct sdp_sock *sock)
 {

@@ -10,7 +10,7 @@
 
 #include "../../util/cancel.h"
 
-/* Octets of @part that are in the message's control data; 0: not in order. */
+/* Length of @part inside the message's control data; 0: invalid. */
 static size_t part_len(const struct msghdr *msg, const struct cmsghdr *part)
 {
 	size_t at =
@@ -43,7 +43,7 @@ void sdp_rights_each(const struct msghdr *msg, void (*fn)(int fd))
 	}
 }
 
-/* ---- messages of the library's own --------------------------------------- */
+/* ---- messages of the library's own ---- */
 
 union one {
 	char octets[CMSG_SPACE(sizeof(int))];
@@ -93,7 +93,7 @@ int sdp_rights_receive(int way, void *octets, size_t len)
 
 	if (ret < 0)
 		return -errno;
-	/* The kernel has left it out. */
+	/* The kernel has omitted it. */
 	if (ret == (long)len && msg.msg_controllen == 0 &&
 	    (msg.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) == MSG_CTRUNC)
 		return -EMFILE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The descriptors that a message passes on: SCM_RIGHTS. */
+/* Descriptors passed in messages (SCM_RIGHTS). */
 #ifndef SDP_SOCK_RIGHTS_H
 #define SDP_SOCK_RIGHTS_H
 
@@ -7,17 +7,17 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-/* fn() for each of them.  Control data that is not in order ends the walk. */
+/* Calls fn() for each of them. Invalid control data ends the walk. */
 void sdp_rights_each(const struct msghdr *msg, void (*fn)(int fd));
 
-/* The library's own messages: @len octets, and one descriptor.  @way is a
- * socket of AF_UNIX that keeps messages apart. */
+/* Messages of the library: @len octets and one descriptor. @way is an AF_UNIX
+ * socket that preserves message boundaries. */
 
-/* Return: whether the message went. */
+/* Return: whether the message was sent. */
 bool sdp_rights_send(int way, const void *octets, size_t len, int fd);
-/* Return: descriptor, CLOEXEC; -EPROTO: the peer has gone, or this was no such
- * message; -EMFILE: it was, and this process has no number left for the
- * descriptor, which is closed; other -errno. */
+/* Return: descriptor, CLOEXEC; -EPROTO: the peer has closed, or the message is
+ *   not of this kind; -EMFILE: the message was received, but this process has
+ *   no number for the descriptor, which is closed; other -errno. */
 int sdp_rights_receive(int way, void *octets, size_t len);
 
 #endif

@@ -12,14 +12,15 @@
 
 #include "../../util/cancel.h"
 
-/* Octets that keep edges apart: one that is not looked at yet serves for all
- * that come after. */
+/* Maximum number of octets that separate edges. One octet that the program has
+ * not seen serves for all later news. */
 #define OCTETS_MAX 64
 /*
- * The program's end shows POLLOUT while what it has sent takes less than a
- * quarter of the smallest SO_SNDBUF.  One octet always lies in our end, so that
- * closing it shows ERR as well as HUP; FILL_SIZE octets and one more take
- * POLLOUT away, and reading so many gives it back and leaves the one.
+ * The program's end reports POLLOUT while the octets that it has sent take less
+ * than a quarter of the smallest SO_SNDBUF. One octet always stays in the
+ * library's end, so closing that end causes ERR as well as HUP. FILL_SIZE
+ * octets and one more clear POLLOUT. Reading that many sets it again and leaves
+ * the one octet.
  */
 #define FILL_SIZE 1024
 
@@ -44,10 +45,10 @@ int sdp_shadow_open(struct sdp_shadow *shadow, int flags)
 	if ((flags & O_NONBLOCK) &&
 	    syscall(SYS_fcntl, pair[0], F_SETFL, O_RDWR | O_NONBLOCK) < 0)
 		goto err;
-	/* So that little makes it full. */
+	/* A small buffer, so that few octets fill it. */
 	syscall(SYS_setsockopt, pair[0], SOL_SOCKET, SO_SNDBUF, &smallest,
 		sizeof(smallest));
-	/* So that an urgent octet comes out with the others. */
+	/* An urgent octet is then read in line with the others. */
 	syscall(SYS_setsockopt, pair[0], SOL_SOCKET, SO_OOBINLINE, &one,
 		sizeof(one));
 	if (pair_send(pair[0], "", 1) != 1)
@@ -67,7 +68,7 @@ err:
 	return ret;
 }
 
-/* ---- readable ----------------------------------------------------------- */
+/* ---- readable ---- */
 
 static void in_show(struct sdp_shadow *shadow)
 {
@@ -78,7 +79,7 @@ static void in_show(struct sdp_shadow *shadow)
 	shadow->is_in = true;
 }
 
-/* All octets but @left come back out of the program's end. */
+/* Reads all octets but @left from the program's end. */
 static void in_drain(struct sdp_shadow *shadow, int fd, uint32_t left)
 {
 	char buf[OCTETS_MAX];
@@ -99,8 +100,8 @@ static void in_hide(struct sdp_shadow *shadow, int fd)
 	shadow->is_pri = false;
 }
 
-/* The octet also causes POLLIN, which a wait for POLLPRI only does not see.  A
- * kernel before 5.15 has no urgent octets here. */
+/* The octet also causes POLLIN, but a wait for POLLPRI alone does not see that.
+ * A kernel before 5.15 has no urgent octets here. */
 static void pri_show(struct sdp_shadow *shadow)
 {
 	if (shadow->octets >= OCTETS_MAX ||
@@ -111,7 +112,7 @@ static void pri_show(struct sdp_shadow *shadow)
 	shadow->is_pri = true;
 }
 
-/* ---- writable ----------------------------------------------------------- */
+/* ---- writable ---- */
 
 static void out_show(struct sdp_shadow *shadow)
 {
@@ -138,7 +139,7 @@ static void out_hide(struct sdp_shadow *shadow, int fd)
 	shadow->is_out = false;
 }
 
-/* ---- ends --------------------------------------------------------------- */
+/* ---- end of links ---- */
 
 void sdp_shadow_close(struct sdp_shadow *shadow)
 {
@@ -149,7 +150,7 @@ void sdp_shadow_close(struct sdp_shadow *shadow)
 	sdp_private_close(fd);
 }
 
-/* HUP: our end is closed; with octets unread in it, ERR as well. */
+/* HUP: the library's end is closed. If it has unread octets, ERR too. */
 static void end_show(struct sdp_shadow *shadow, bool is_error)
 {
 	char buf[FILL_SIZE];

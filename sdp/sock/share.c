@@ -18,19 +18,19 @@
 #include "relay.h"
 #include "rights.h"
 
-/* Of a child, for a parent that raises its limit of descriptors in between, or
- * has no thread for a relay just now. */
+/* How often a child asks. The parent may raise its limit of descriptors in
+ * between, or may have no thread for a relay at the moment. */
 #define ASK_TRIES 5
 
-/* Children that may hold sockets of this process; and the sockets of this
- * process that are a parent's, unused. */
+/* Number of children that may hold sockets of this process, and number of
+ * sockets of this process that belong to its parent and were not used. */
 static _Atomic uint32_t child_cnt;
 static _Atomic uint32_t unasked_cnt;
 
-/* ---- the parent ---------------------------------------------------------- */
+/* ---- the parent ---- */
 
 struct wanted {
-	const struct sdp_sock *sock; /* an address that another process sent */
+	const struct sdp_sock *sock; /* an address in another process */
 	struct sdp_sock *found;	     /* with a reference */
 };
 
@@ -45,8 +45,9 @@ static void wanted_look(int fd, void *arg)
 		sdp_sock_put(sock);
 }
 
-/* A child asks for @asked, by its address, which is the same in both
- * processes.  A socket that is closed here is a relay already. */
+/* Handles a child's request for @asked. The address of the socket is the same
+ * in both processes. A socket that this process has closed is a relay
+ * already. */
 static void answer(const struct sdp_sock *asked, int reply_fd)
 {
 	struct wanted wanted = { .sock = asked };
@@ -70,7 +71,7 @@ static void *share_thread(void *arg)
 	struct sdp_sock *asked;
 
 	sdp_inside_enter();
-	/* Until no child holds the other end any more. */
+	/* Until no child holds the other end. */
 	for (;;) {
 		reply_fd = sdp_rights_receive(way, &asked, sizeof(asked));
 		sdp_limit_end(is_raised);
@@ -78,7 +79,8 @@ static void *share_thread(void *arg)
 		if (reply_fd >= 0)
 			answer(asked, reply_fd);
 		else if (reply_fd == -EMFILE)
-			is_raised = sdp_limit_begin(way); /* it asks again */
+			is_raised =
+				sdp_limit_begin(way); /* the child asks again */
 		else
 			break;
 	}
@@ -111,10 +113,10 @@ void sdp_share_close(int fd)
 	sdp_sock_put(sock);
 }
 
-/* ---- the child ----------------------------------------------------------- */
+/* ---- the child ---- */
 
-/* Return: false: the parent could not be asked, or has no relay; the next
- * question may fare better. */
+/* Return: false: the parent could not be asked, or has no relay. A later
+ *   request may succeed. */
 static bool parent_ask(struct sdp_sock *sock)
 {
 	struct pollfd pfd[2] = { { .events = POLLIN }, { .fd = -1 } };
@@ -127,7 +129,7 @@ static bool parent_ask(struct sdp_sock *sock)
 		    ways) < 0)
 		return false;
 	pfd[0].fd = ways[0];
-	/* If the parent has gone, the number says so. */
+	/* If the parent has exited, the number shows it. */
 	pfd[1].fd = sdp_sock_any_fd(sock);
 	is_sent = sdp_rights_send(sock->share_fd, &sock, sizeof(sock), ways[1]);
 	util_sys_close(ways[1]);
@@ -141,8 +143,8 @@ static bool parent_ask(struct sdp_sock *sock)
 	return is_answered;
 }
 
-/* No octets will come through the number: it shows a reset, as nothing else
- * would end the calls that wait for them. */
+/* No data will come through the number. It shows a reset, because nothing else
+ * would end the calls that wait for data. */
 static void number_end(struct sdp_sock *sock)
 {
 	int pair[2];
@@ -150,7 +152,7 @@ static void number_end(struct sdp_sock *sock)
 	if (syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
 		    pair) < 0)
 		return;
-	/* Left unread by an end that is closed. */
+	/* Stays unread in an end that is closed. */
 	syscall(SYS_sendto, pair[0], "", 1, MSG_NOSIGNAL, NULL, 0);
 	util_sys_close(pair[1]);
 	sdp_watch_leave(sock);
@@ -161,7 +163,7 @@ static void number_end(struct sdp_sock *sock)
 
 void sdp_share_ask(struct sdp_sock *sock)
 {
-	/* It sleeps with the lock. */
+	/* The thread sleeps with the lock held. */
 	UTIL_SIGNALS_OFF();
 	bool is_answered = false;
 	int err = errno;
@@ -188,7 +190,7 @@ void sdp_share_use_all(void)
 		sdp_table_each_sock(sdp_share_use);
 }
 
-/* ---- messages, and programs that are run --------------------------------- */
+/* ---- messages, and programs that are run ---- */
 
 static void fd_pass(int fd)
 {
@@ -237,7 +239,7 @@ static void spawn_share(struct sdp_sock *sock)
 
 void sdp_share_spawn(void)
 {
-	/* relaxed: what this thread has started it sees */
+	/* relaxed: this thread sees what it started itself */
 	if (sdp_is_owner() &&
 	    atomic_load_explicit(&sdp_begun, memory_order_relaxed))
 		sdp_table_each_sock(spawn_share);
@@ -250,19 +252,18 @@ void sdp_share_exec(void)
 		sdp_table_each_sock(exec_share);
 }
 
-/* ---- fork ----------------------------------------------------------------
- */
+/* ---- fork ---- */
 
 /* All handlers of a fork run in the thread that forks. */
 static _Thread_local struct {
 	bool is_apart;
 	bool has_any;
-	int ways[2]; /* the parent's end, the child's */
+	int ways[2]; /* the parent's end, the child's end */
 } forking = { .ways = { -1, -1 } };
 
 static void fork_share(struct sdp_sock *sock)
 {
-	/* Not connected yet: soon, or by TCP. */
+	/* Not connected yet: it will be soon, or uses TCP. */
 	if (sdp_sock_is_asking(sock))
 		sdp_ask_settle(sock);
 	sdp_listen_fork(sock);
@@ -324,15 +325,15 @@ void sdp_share_fork_parent(void)
 	forking.ways[0] = forking.ways[1] = -1;
 }
 
-/* The link and the descriptors below the socket are the parent's. */
+/* The link and the descriptors below the socket belong to the parent. */
 static void fork_child(struct sdp_sock *sock)
 {
 	util_lock_init(&sock->lock, UTIL_RANK_SDP_SOCK);
 	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
 	sock->pollers = NULL;
 	sock->connect_cnt = 0;
-	/* Calls of other threads are the parent's; one reference is the
-	 * walk's. */
+	/* Calls of other threads belong to the parent. One reference belongs to
+	 * the walk. */
 	atomic_store_explicit(&sock->file.ref_cnt, sock->file.fd_cnt + 1,
 			      memory_order_relaxed);
 	sock->is_shared = false;

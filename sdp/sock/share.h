@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Sockets that other processes get: over fork(), in a message, by a program
- * that is executed.
+ * Sockets that other processes get: by fork(), in a message, or in an executed
+ * program.
  *
- * A forked child seldom uses the connections of its parent.  So fork() changes
- * nothing for the parent.  A child that uses such a socket first asks the
- * parent, which makes a relay of it (relay.h).  A thread of the parent waits
- * for requests until the child ends.
+ * A forked child seldom uses the connections of its parent, so fork() changes
+ * nothing for the parent. A child that uses such a socket first asks the
+ * parent, which turns the socket into a relay (relay.h). A thread of the parent
+ * waits for requests until the child ends.
  */
 #ifndef SDP_SOCK_SHARE_H
 #define SDP_SOCK_SHARE_H
@@ -15,11 +15,11 @@
 
 #include "table.h"
 
-/* @sock is a RELAY that the parent does not know yet.  When this returns, the
- * parent knows it. */
+/* @sock is a RELAY that the parent was not asked about yet. When this returns,
+ *   the parent relays it. */
 void sdp_share_ask(struct sdp_sock *sock);
 
-/* To be called before the kernel does something on the number. */
+/* Call it before the kernel uses the number. */
 static inline void sdp_share_use(struct sdp_sock *sock)
 {
 	/* acquire: pairs with the release in sdp_share_ask() */
@@ -27,27 +27,27 @@ static inline void sdp_share_use(struct sdp_sock *sock)
 		sdp_share_ask(sock);
 }
 
-/* All of them: for a set that may hold any. */
+/* Asks for all of them: for an epoll set that may contain any. */
 void sdp_share_use_all(void);
 
-/* The number @fd is about to go: if it is the last of a socket that a child
- * may hold, a relay goes on. */
+/* The number @fd is about to be closed. If it is the last one of a socket that
+ * a child may hold, a relay continues. */
 void sdp_share_close(int fd);
 
 /* Makes relays of the sockets that @msg passes on. */
 void sdp_share_message(const struct msghdr *msg);
 
-/* Readies the sockets that a program inherits, which is about to run beside
- * this one, or in its place. */
+/* Prepares the sockets that an executed program inherits, whether it replaces
+ * this program or runs beside it. */
 void sdp_share_spawn(void);
 void sdp_share_exec(void);
 
-/* Around fork(). */
+/* The fork handlers. */
 void sdp_share_fork_prepare(void);
 void sdp_share_fork_parent(void);
 void sdp_share_fork_child(void);
 
-/* Forks of this thread share no socket, since the child closes them all. */
+/* Forks of this thread share no socket, because the child closes them all. */
 void sdp_share_fork_apart(bool is_apart);
 
 #endif

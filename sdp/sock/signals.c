@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Sent to the thread that makes the fault, which does not sleep then. */
+/* Sent to the thread that causes the fault, so it does not sleep then. */
 static bool is_fault(int sig)
 {
 	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE ||

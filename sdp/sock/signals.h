@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Signals that a socket sends, and calls that a signal ends. */
+/* Signals that a socket sends, and signals that interrupt calls. */
 #ifndef SDP_SOCK_SIGNALS_H
 #define SDP_SOCK_SIGNALS_H
 
@@ -8,27 +8,27 @@
 #include "table.h"
 
 /*
- * Every signal handler interrupts poll() and similar calls.  The blocking calls
- * that the library implements with them are interrupted only by a handler
- * without SA_RESTART.  The library does not learn which handler ran, so it
- * repeats the call if all handlers of the process have SA_RESTART.  Handlers of
- * faults do not count.
+ * Every signal handler interrupts poll() and similar calls. The library uses
+ * them to implement blocking calls, which only a handler without SA_RESTART may
+ * interrupt. The library does not learn which handler ran, so it repeats the
+ * call if all handlers of the process have SA_RESTART. Handlers of faults do
+ * not count.
  */
 bool sdp_signals_restart(void);
 
-/* SIGPIPE for this thread, as a send on a closed stream makes it. */
+/* Sends SIGPIPE to this thread, like a send on a closed stream. */
 void sdp_signals_pipe(void);
 
 /*
- * SIGIO is the kernel's to send, when the shadow shows something: so O_ASYNC
- * keeps it up to date, as an epoll set does.  SIGURG is ours: the owner is
- * noted at the TCP socket below.
+ * The kernel sends SIGIO when the shadow shows an event. So O_ASYNC keeps the
+ * shadow up to date, like an epoll set. The library sends SIGURG. Its owner is
+ * stored in the TCP socket below.
  */
 
 /* @cmd: F_SETOWN, F_SETOWN_EX with @arg.  Return: 0; -errno. */
 int sdp_signals_own(struct sdp_sock *sock, int cmd, const void *arg);
 
-/* SIGURG for the owner, if there is one. */
+/* Sends SIGURG to the owner, if there is one. */
 void sdp_signals_urgent(int tcp_fd);
 
 #endif

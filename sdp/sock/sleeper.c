@@ -9,13 +9,13 @@
 #include "../../util/cancel.h"
 #include "table.h"
 
-/* One descriptor for a thread, made when it first sleeps; 0: none. */
+/* One descriptor per thread, made when the thread first sleeps; 0: none. */
 static _Thread_local int thread_fd;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static bool has_key;
 
-/* In the thread; a destructor that runs later gets a new one. */
+/* Runs at thread exit. A destructor that runs later gets a new descriptor. */
 static void fd_end(void *arg)
 {
 	thread_fd = 0;
@@ -72,7 +72,7 @@ void sdp_sleeper_end(struct sdp_sleeper *sleeper, bool has_token)
 {
 	uint64_t cnt;
 
-	/* A waker that comes in between leaves its token: the next sleep is
+	/* A waker that runs in between leaves its token, so the next sleep is
 	 * short. */
 	atomic_store_explicit(&sleeper->is_asleep, false, memory_order_relaxed);
 	if (has_token)

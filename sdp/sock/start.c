@@ -32,24 +32,25 @@
 #include "tcp-state.h"
 #include "verbs/sdp-link.h"
 
-/* A program may take its time between accept() and the first I/O. */
+/* A program may wait long between accept() and its first I/O. */
 #define START_MS 3600000
-/* Behind its Hello the peer is in the midst of the start: what it sent is
- * there before the call that asks for it goes on. */
+/* After its Hello the peer is in the middle of the start. The call waits this
+ * long for what the peer sent. */
 #define SOON_NS 20000000ull
-/* The end of a question may leave the state as it is: look that often. */
+/* The end of a query may leave the state unchanged, so check at this
+ * interval. */
 #define ASKED_NS 1000000ull
 #define NS_PER_MS 1000000ull
-/* For a peer to take notice of a refusal. */
+/* Time for a peer to notice a refusal. */
 #define REFUSE_MS 1000
 
-/* Starts of sockets that have sent something. */
+/* Number of starts of sockets that have sent something. */
 static _Atomic int owed_cnt;
 
-/* ---- is it time? --------------------------------------------------------- */
+/* ---- when to start ---- */
 
-/* A Connecting Peer that ends its stream behind the Hello has closed, and its
- * program has sent nothing: what was sent would have come first. */
+/* The Connecting Peer has ended its stream after the Hello. So it has closed
+ * the socket, and its program has sent nothing: data would have come first. */
 static bool has_peer_closed(int fd)
 {
 	return sdp_tcp_state(fd) == TCP_CLOSE_WAIT;
@@ -64,8 +65,8 @@ static size_t unread_len(int fd)
 		       : 0;
 }
 
-/* The Hello is not the program's to read.  An error behind it is: a call that
- * found nothing else would take it. */
+/* The program must not read the Hello. An error after it would be reported by a
+ * call that finds nothing else. */
 static void hello_drop(int fd)
 {
 	char buf[512];
@@ -79,10 +80,11 @@ static void hello_drop(int fd)
 }
 
 /*
- * PENDING on the accepting side: has the peer begun?  A peer that closes
- * before SDP stands was never SDP's to the program, which reads EOF or an error
- * from TCP, and may send until the peer's kernel resets the connection.
- * Return: whether Hello, or something else, is there.
+ * PENDING on the accepting side: whether the peer has begun. To the program, a
+ * peer that closes before SDP is established used TCP: the program reads EOF or
+ * an error from TCP, and may send until the peer's kernel resets the
+ * connection.
+ * Return: whether the Hello, or anything else, was received.
  */
 static bool hello_has_come(struct sdp_sock *sock, int fd)
 {
@@ -99,9 +101,9 @@ static bool hello_has_come(struct sdp_sock *sock, int fd)
 	return false;
 }
 
-/* ---- the numbers change hands -------------------------------------------- */
+/* ---- replacing descriptors ---- */
 
-/* The new file sends signals (SIGIO, SIGURG) to the same owner, and keeps
+/* The new file sends signals (SIGIO, SIGURG) to the same owner and keeps
  * O_ASYNC. */
 static void owner_cover(struct sdp_sock *sock, int fd)
 {
@@ -121,7 +123,7 @@ static void owner_cover(struct sdp_sock *sock, int fd)
 	syscall(SYS_fcntl, fd, F_SETFL, flags | O_ASYNC);
 }
 
-/* The TCP connection stands: takes over its options, and counts it. */
+/* The TCP connection is established: reads its options, and counts it. */
 static void take(struct sdp_sock *sock, int fd)
 {
 	sdp_options_take(sock);
@@ -136,8 +138,8 @@ static void show_nothing(struct sdp_sock *sock, int program_end)
 	sdp_sock_asking_put(sock, true);
 }
 
-/* The shadow takes over; @is_asking: it shows nothing yet.  Return: 0; -errno,
- * nothing has changed. */
+/* The shadow replaces the numbers; @is_asking: it shows nothing yet. Return: 0;
+ * -errno, and nothing has changed. */
 static int cover(struct sdp_sock *sock, int fd, bool is_asking)
 {
 	int flags = sock->is_nonblock ? O_NONBLOCK : 0;
@@ -163,16 +165,16 @@ static int cover(struct sdp_sock *sock, int fd, bool is_asking)
 	owner_cover(sock, fd);
 	sdp_sock_become(sock, SDP_SOCK_STARTING);
 	sdp_watch_return(sock);
-	/* Threads that sleep for the TCP connection. */
+	/* Wakes threads that sleep for the TCP connection. */
 	sdp_sock_wake(sock);
 	return 0;
 }
 
-/* ---- the thread ---------------------------------------------------------- */
+/* ---- the thread ---- */
 
 /*
- * A peer that answers no MPA Request may be one that takes nothing but a Hello.
- * To a Hello only the program there could be late.
+ * A peer that does not answer an MPA Request may be one that accepts only a
+ * Hello. An answer to a Hello can only be late because of the program.
  */
 static uint64_t reply_limit(const struct sdp_sock *sock)
 {
@@ -200,11 +202,11 @@ static int link_make(struct sdp_sock *sock, struct sdp_link **ret_link,
 
 static void early_len_put(struct sdp_sock *sock, uint32_t len)
 {
-	/* relaxed: with the sock's lock; others look at the count alone */
+	/* relaxed: written with the sock's lock; others read only the count */
 	atomic_store_explicit(&sock->early_len, len, memory_order_relaxed);
 }
 
-/* Does what the program asked for meanwhile; with the sock's lock. */
+/* Does what the program requested meanwhile. The sock's lock is held. */
 static void link_catch_up(struct sdp_sock *sock, struct sdp_link *link)
 {
 	struct iovec iov = { .iov_base = sock->early,
@@ -232,7 +234,7 @@ static void link_catch_up(struct sdp_sock *sock, struct sdp_link *link)
 		sdp_link_shutdown_read(link);
 }
 
-/* The numbers stand for @tcp_fd from now on. */
+/* From now on the numbers refer to @tcp_fd. */
 static void give_back(struct sdp_sock *sock, int tcp_fd)
 {
 	int flags = (int)syscall(SYS_fcntl, tcp_fd, F_GETFL);
@@ -268,9 +270,9 @@ static void close_by_reset(int fd)
 	util_sys_close(fd);
 }
 
-/* A new TCP connection to the program's own destination, with what was sent.
- * With the sock's lock, which others may have meanwhile: it takes time.
- * Return: descriptor; -errno. */
+/* Makes a new TCP connection to the program's destination, and sends the stored
+ * octets. The sock's lock is held, but released during the connect, which takes
+ * time. Return: descriptor; -errno. */
 static int tcp_make(struct sdp_sock *sock)
 {
 	int tcp_fd, ret;
@@ -293,8 +295,8 @@ static int tcp_make(struct sdp_sock *sock)
 }
 
 /*
- * The Connecting Peer's way back: that connection takes the numbers.  With the
- * sock's lock.  Return: 0; -errno.
+ * The Connecting Peer falls back: the new TCP connection takes the numbers. The
+ * sock's lock is held. Return: 0; -errno.
  */
 static int fall_back(struct sdp_sock *sock)
 {
@@ -311,7 +313,7 @@ static int fall_back(struct sdp_sock *sock)
 	return 0;
 }
 
-/* The pair is not used any more: closing it wakes threads that sleep on it. */
+/* The pair is no longer used. Closing it wakes threads that sleep on it. */
 static void uncover(struct sdp_sock *sock)
 {
 	util_lock(&sock->shadow.lock);
@@ -340,8 +342,8 @@ static enum sdp_stat_fallback fallback_of(enum sdp_reason reason)
 }
 
 /*
- * When the peer's library refuses, it closes in order, after it has read the
- * Hello.  A reset means that the peer's program has closed or has never
+ * If the peer's library refuses, it closes in order, after it has read the
+ * Hello. A reset means that the peer's program has closed or has never
  * accepted. After an MPA Request it may also mean that the peer's library
  * accepts only a Hello.
  */
@@ -350,8 +352,8 @@ static bool is_reset(const struct sdp_sock *sock)
 	return sdp_tcp_state(sock->tcp_fd) == TCP_CLOSE;
 }
 
-/* The reason for the connection's end: TCP's own timers, or a peer that closes
- * early: by FIN, or by RST if it had unread data. */
+/* The reason why the connection ended: TCP's timers, or a peer that closed
+ * early, by FIN, or by RST if it had unread data. */
 static int error_of(const struct sdp_sock *sock, int err, bool has_reset)
 {
 	if (has_reset && sdp_link_is_lost(-err))
@@ -361,8 +363,8 @@ static int error_of(const struct sdp_sock *sock, int err, bool has_reset)
 	return err == -ETIMEDOUT ? ETIMEDOUT : ECONNRESET;
 }
 
-/* The peer has taken nothing: may TCP have it?  What a closed socket has sent
- * goes, too. */
+/* The peer has received nothing: may TCP be used? Octets that a closed socket
+ * has sent go by TCP too. */
 static bool may_fall_back(const struct sdp_sock *sock, int err, bool has_reset)
 {
 	bool is_refused = !has_reset || (sock->is_request &&
@@ -393,7 +395,8 @@ static void start_failed(struct sdp_sock *sock, int err,
 	sdp_sock_become(sock, SDP_SOCK_STREAM);
 }
 
-/* The peer is told in order, so that it knows a refusal from a reset. */
+/* Ends the connection in order. The peer can then distinguish a refusal from a
+ * reset. */
 static void refuse(struct sdp_sock *sock)
 {
 	struct pollfd pfd = { .fd = sock->tcp_fd, .events = POLLIN };
@@ -409,8 +412,8 @@ static void refuse(struct sdp_sock *sock)
 }
 
 /*
- * A device that listens by rdma_cm waits for the MPA Request some seconds only:
- * Linux's siw 10.  It closes in order, before anything was said.
+ * A device that listens by rdma_cm waits only some seconds for the MPA Request:
+ * Linux's siw waits 10. Then it closes in order, before any data was sent.
  */
 static bool was_given_up(const struct sdp_sock *sock)
 {
@@ -434,7 +437,7 @@ static int link_try(struct sdp_sock *sock, struct sdp_link **ret_link,
 	ret = link_make(sock, ret_link, outcome);
 	if (ret == 0 || sock->is_accepting || outcome->has_sent)
 		return ret;
-	/* Others may have taken the last descriptors meanwhile. */
+	/* Others may have used up the descriptors meanwhile. */
 	is_raised = sdp_limit_begin(sock->tcp_fd);
 	if (is_raised)
 		ret = link_make(sock, ret_link, outcome);
@@ -469,10 +472,11 @@ void *sdp_start_run(void *arg)
 	}
 	is_closed = sock->is_closed;
 	util_unlock(&sock->lock);
-	/* It was writable before, unless what is kept had become too much. */
+	/* The socket was writable before, unless the stored octets had become
+	 * too many. */
 	sdp_sock_tell(sock, -1,
 		      was_full ? SDP_NEWS_ALL : SDP_NEWS_ALL & ~POLLOUT);
-	/* close() has left it to us. */
+	/* close() left it to this thread. */
 	if (is_closed)
 		sock->end(sock);
 	sdp_sock_drop(sock);
@@ -511,7 +515,7 @@ void sdp_start_connected(struct sdp_sock *sock)
 	take(sock, sdp_sock_any_fd(sock));
 }
 
-/* An address of the link's, in the family of the program's socket. */
+/* An address of the link, in the family of the program's socket. */
 static void link_name(const struct sdp_sock *sock, const struct sdp_link *link,
 		      bool is_peer, union sdp_addr *ret_name)
 {
@@ -581,9 +585,9 @@ void sdp_start_give_back(struct sdp_sock *sock)
 	uncover(sock);
 }
 
-/* Without a shadow the connection ends for the program.  The Hello is not data
- * of the program.  A peer sees that its Hello was read, takes that for a
- * refusal, and uses TCP. */
+/* Without a shadow the connection ends for the program. The Hello is not data
+ * of the program. A peer whose Hello was read takes this for a refusal and uses
+ * TCP. */
 static void end_unstarted(struct sdp_sock *sock, int fd)
 {
 	if (sock->is_accepting)
@@ -612,7 +616,7 @@ static void start(struct sdp_sock *sock, int fd)
 	ret = sdp_sock_thread(sock, start_thread);
 	if (ret < 0) {
 		sdp_limit_end(is_raised);
-		/* The peer goes on by TCP. */
+		/* The peer continues by TCP. */
 		refuse(sock);
 		start_failed(sock, ret, &outcome, false);
 		sdp_sock_tell(sock, fd, SDP_NEWS_ALL);
@@ -622,7 +626,8 @@ static void start(struct sdp_sock *sock, int fd)
 enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
 			      enum sdp_start_why why)
 {
-	/* A handler that does not return here would leave it half done. */
+	/* A signal handler that does not return here would leave it half
+	 * done. */
 	UTIL_SIGNALS_OFF();
 	int err = errno;
 	bool old = sdp_inside_enter(), has_hello = false, is_soon;
@@ -636,7 +641,7 @@ enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
 		sdp_connect_look(sock, fd);
 	if (sdp_sock_state(sock) == SDP_SOCK_PENDING) {
 		has_hello = sock->is_accepting && hello_has_come(sock, fd);
-		/* The peer may have gone without a word: TCP. */
+		/* The peer may have closed without sending anything: TCP. */
 		if (sdp_sock_state(sock) == SDP_SOCK_PENDING &&
 		    (!sock->is_accepting || why == SDP_START_WRITE ||
 		     has_hello))
@@ -659,8 +664,8 @@ int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline)
 	long ret;
 
 	while (sdp_sock_state(sock) == SDP_SOCK_STARTING) {
-		/* Without a time it is restarted as the program's
-		 * sigaction() wants it. */
+		/* Without a time limit the kernel restarts it, as the program's
+		 * sigaction() requests. */
 		ret = syscall(SYS_futex, &sock->state,
 			      FUTEX_WAIT_BITSET_PRIVATE, SDP_SOCK_STARTING,
 			      deadline == SDP_NEVER ? NULL : &until, NULL,
@@ -698,7 +703,7 @@ bool sdp_start_abandon(struct sdp_sock *sock)
 		sock->is_closed = true;
 		if (sock->stop_fd >= 0)
 			(void)!util_sys_write(sock->stop_fd, &one, sizeof(one));
-		/* No thread waits for it, and nothing has to be sent. */
+		/* No thread waits for it, and nothing must be sent. */
 		if (sdp_sock_early_len(sock) == 0)
 			syscall(SYS_shutdown, sock->tcp_fd, SHUT_RDWR);
 	}
@@ -706,7 +711,7 @@ bool sdp_start_abandon(struct sdp_sock *sock)
 	return is_starting;
 }
 
-/* As after close() without linger; the peer sees a reset. */
+/* Like close() without linger: the peer sees a reset. */
 static void link_break(struct sdp_sock *sock)
 {
 	struct sdp_link *link = sdp_sock_link(sock);
@@ -715,7 +720,7 @@ static void link_break(struct sdp_sock *sock)
 		return;
 	sdp_link_set_notify(link, NULL, NULL);
 	sdp_count_close(sock);
-	/* Other threads may be inside it until the socket ends. */
+	/* Other threads may use it until the socket ends. */
 	sdp_link_abort(link);
 	if (sock->past_link)
 		sdp_link_close(sock->past_link, 0);
@@ -728,7 +733,8 @@ int sdp_start_undo(struct sdp_sock *sock)
 	UTIL_SIGNALS_OFF(); /* as in sdp_connect_settle() */
 	int tcp_fd, ret = 0;
 
-	/* The thread of the start finds it closed, and leaves it at that. */
+	/* The thread of the start sees that the socket is closed, and does
+	 * nothing. */
 	util_lock(&sock->lock);
 	if (sdp_sock_state(sock) == SDP_SOCK_STARTING) {
 		sock->is_undone = true;

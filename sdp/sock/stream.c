@@ -21,9 +21,9 @@
 #include "start.h"
 #include "verbs/sdp-link.h"
 
-/* Pieces of a vector that are sent at a time. */
+/* Number of pieces of a vector that are sent at once. */
 #define SLICE ((size_t)64)
-/* As much as a link takes without its peer. */
+/* The amount that a link accepts without the peer reading. */
 #define BUFFERED_MAX (256u * 1024)
 
 static bool is_patient(const struct sdp_sock *sock, int flags)
@@ -32,15 +32,14 @@ static bool is_patient(const struct sdp_sock *sock, int flags)
 	       !atomic_load_explicit(&sock->is_nonblock, memory_order_relaxed);
 }
 
-/* ---- the first step --------------------------------------------------------
- */
+/* ---- first step of a call ---- */
 
 /* A thread that sleeps before SDP starts. */
 struct pending_sleep {
 	struct sdp_sock *sock;
 	struct sdp_sleeper sleeper;
 	struct sdp_poller poller;
-	struct pollfd pfd[2]; /* the connection, the thread's own */
+	struct pollfd pfd[2]; /* the connection, the thread's descriptor */
 };
 
 static void pending_sleep_end(void *arg)
@@ -53,12 +52,11 @@ static void pending_sleep_end(void *arg)
 }
 
 /*
- * Sleeps in the kernel until the peer's Hello comes, or the TCP connection
- * stands: so long the socket may still be given to another process.  Another
- * thread that starts SDP wakes this one, which would not see what the RNIC
- * has received.
- * A thread may be cancelled here.
- * Return: 0; -EAGAIN: SO_RCVTIMEO, or SO_SNDTIMEO; -EINTR.
+ * Sleeps in the kernel until the peer's Hello arrives or the TCP connection is
+ * established. Until then the socket may still be passed to another process.
+ * Another thread that starts SDP wakes this one, because the kernel does not
+ * see what the RNIC receives. A cancellation point.
+ * Return: 0; -EAGAIN: SO_RCVTIMEO or SO_SNDTIMEO; -EINTR.
  */
 static int pending_wait(struct sdp_sock *sock, int fd,
 			enum sdp_sock_state state, bool is_send)
@@ -106,7 +104,7 @@ int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
 			break;
 		if (!sdp_sock_has_fd(sock, fd))
 			return -EBADF;
-		/* What comes next on the TCP connection is not for libc. */
+		/* What arrives next on the TCP connection is not for libc. */
 		if (!is_patient(sock, flags) || (flags & MSG_ERRQUEUE))
 			return -EAGAIN;
 		ret = pending_wait(sock, fd, state, is_send);
@@ -121,14 +119,13 @@ static int error_take(struct sdp_sock *sock)
 	return atomic_exchange_explicit(&sock->error, 0, memory_order_relaxed);
 }
 
-/* After -EINTR of a link. */
+/* Whether to repeat a call of a link that returned -EINTR. */
 static bool is_restarted(void)
 {
 	return !sdp_point_is_cancelled() && sdp_signals_restart();
 }
 
-/* ---- send ------------------------------------------------------------------
- */
+/* ---- send ---- */
 
 static ssize_t starting_send(struct sdp_sock *sock, const struct iovec *iov,
 			     size_t cnt, int flags, uint64_t deadline)
@@ -160,7 +157,7 @@ static size_t iov_size(const struct iovec *iov, size_t cnt)
 	return size;
 }
 
-/* *ret_is_short: what was not taken now is tried again. */
+/* *ret_is_short: the rest must be tried again. */
 static ssize_t link_send(struct sdp_sock *sock, const struct iovec *iov,
 			 size_t cnt, int flags, uint64_t deadline,
 			 bool *ret_is_short)
@@ -178,8 +175,8 @@ static ssize_t link_send(struct sdp_sock *sock, const struct iovec *iov,
 		return -EPIPE;
 	if (!is_patient(sock, flags))
 		return sdp_link_send(link, iov, (int)cnt, how);
-	/* A program that sends less than a socket's buffer counts on it that
-	 * the peer need not read first. */
+	/* A program that sends less than a socket's buffer may rely on not
+	 * having to wait until the peer reads. */
 	if (iov_size(iov, cnt) <= BUFFERED_MAX) {
 		ret = sdp_link_send(link, iov, (int)cnt, how);
 		*ret_is_short = ret > 0;
@@ -189,8 +186,8 @@ static ssize_t link_send(struct sdp_sock *sock, const struct iovec *iov,
 	return sdp_link_send_wait(link, iov, (int)cnt, how, deadline);
 }
 
-/* As the socket is now: it starts, its octets go by SDP, or the start has
- * fallen back. */
+/* Handles the current state: the socket starts, its octets go by SDP, or the
+ * start has fallen back to TCP. */
 static ssize_t send_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 			 size_t cnt, int flags, uint64_t deadline,
 			 bool *ret_is_short)
@@ -198,7 +195,7 @@ static ssize_t send_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 	enum sdp_sock_state state = sdp_sock_state(sock);
 	ssize_t ret;
 
-	/* The start counts what it has kept. */
+	/* The start counts the octets that it stores. */
 	if (state == SDP_SOCK_STARTING)
 		return starting_send(sock, iov, cnt, flags, deadline);
 	if (state == SDP_SOCK_TCP) {
@@ -211,8 +208,8 @@ static ssize_t send_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 	return ret;
 }
 
-/* @iov without its first @len octets: *iov and *cnt change, *first is where a
- * cut piece goes. */
+/* Skips the first @len octets of @iov. Changes *iov and *cnt; *first receives a
+ * piece that was cut. */
 static void iov_advance(const struct iovec **iov, size_t *cnt, size_t len,
 			struct iovec *copy)
 {
@@ -230,8 +227,8 @@ static void iov_advance(const struct iovec **iov, size_t *cnt, size_t len,
 	*iov = copy;
 }
 
-/* All of it, or until an error; a blocking send is whole, as TCP's.  @cnt is at
- * most SLICE. */
+/* Sends all of it, or until an error: a blocking send is complete, as with TCP.
+ * @cnt is at most SLICE. */
 static ssize_t send_slice(struct sdp_sock *sock, int fd,
 			  const struct iovec *iov, size_t cnt, int flags,
 			  uint64_t deadline)
@@ -268,7 +265,7 @@ static ssize_t send_all(struct sdp_sock *sock, int fd, const struct iovec *iov,
 
 	for (; cnt > 0; iov += n, cnt -= n) {
 		n = cnt < SLICE ? cnt : SLICE;
-		/* Only the last octet of all is urgent. */
+		/* Only the very last octet is urgent. */
 		ret = send_slice(sock, fd, iov, n,
 				 n < cnt ? (flags & ~MSG_OOB) | MSG_MORE
 					 : flags,
@@ -290,7 +287,7 @@ ssize_t sdp_stream_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
 
 	if (sdp_sock_is_wr_shut(sock))
 		ret = -EPIPE;
-	/* In this order: the link is there when the state says so. */
+	/* In this order: the link exists when the state says so. */
 	else if (sdp_sock_state(sock) == SDP_SOCK_STREAM &&
 		 !sdp_sock_link(sock))
 		ret = -EPIPE;
@@ -307,8 +304,7 @@ ssize_t sdp_stream_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
 	return ret;
 }
 
-/* ---- receive ---------------------------------------------------------------
- */
+/* ---- receive ---- */
 
 static unsigned int recv_flags(int flags)
 {
@@ -332,7 +328,7 @@ static ssize_t dead_recv(struct sdp_sock *sock)
 	return err ? -err : 0;
 }
 
-/* recv() of nothing waits, as TCP's does. */
+/* recv() with length 0 waits, as with TCP. */
 static ssize_t empty_recv(struct sdp_sock *sock, struct sdp_link *link,
 			  int flags, uint64_t deadline)
 {
@@ -350,7 +346,7 @@ static ssize_t empty_recv(struct sdp_sock *sock, struct sdp_link *link,
 	return ret < 0 ? ret : 0;
 }
 
-/* The start has fallen back, or the shadow carries the octets. */
+/* The start has fallen back to TCP, or the shadow carries the data. */
 static ssize_t tcp_recv(int fd, const struct iovec *iov, size_t cnt, int flags)
 {
 	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
@@ -361,9 +357,9 @@ static ssize_t tcp_recv(int fd, const struct iovec *iov, size_t cnt, int flags)
 }
 
 /*
- * It has become a relay, while the link gave the first @done octets: what is
- * left of a call with MSG_WAITALL comes through the pair.  The relay counts it.
- * Return: octets in all.
+ * The socket became a relay after the link gave the first @done octets. The
+ * rest of a call with MSG_WAITALL comes through the pair. The relay counts it.
+ * Return: total number of octets.
  */
 static ssize_t relay_recv(struct sdp_sock *sock, int fd,
 			  const struct iovec *iov, size_t cnt, int flags,
@@ -454,8 +450,7 @@ ssize_t sdp_stream_recv(struct sdp_sock *sock, int fd, const struct iovec *iov,
 	return ret;
 }
 
-/* ---- shutdown ---------------------------------------------------------------
- */
+/* ---- shutdown ---- */
 
 int sdp_stream_shutdown(struct sdp_sock *sock, int fd, int how)
 {
@@ -467,8 +462,8 @@ int sdp_stream_shutdown(struct sdp_sock *sock, int fd, int how)
 		return -ENOTCONN;
 	util_lock(&sock->lock);
 	link = sdp_sock_link(sock);
-	/* Of both the reading side goes last: it is the one that a poll() for
-	 * octets wakes up for, which then sees that both have ended. */
+	/* If both directions end, the reading side goes last. It wakes a poll()
+	 * for data, which then sees that both have ended. */
 	if (how != SHUT_RD) {
 		if (!sdp_sock_is_wr_shut(sock) && link)
 			(void)sdp_link_shutdown(link);
@@ -492,7 +487,7 @@ bool sdp_stream_is_begun(struct sdp_sock *sock, int fd)
 {
 	enum sdp_sock_state state = sdp_sock_state(sock);
 
-	/* The end is SDP's to tell: a FIN of TCP would break the start off. */
+	/* SDP must report the end. A FIN of TCP would break the start off. */
 	if (sdp_state_is_pending(state))
 		state = sdp_start(sock, fd, SDP_START_WRITE);
 	sdp_share_use(sock);

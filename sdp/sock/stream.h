@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Octets: what the many calls that send and receive come down to. */
+/* The stream of octets: the common part of all calls that send and receive. */
 #ifndef SDP_SOCK_STREAM_H
 #define SDP_SOCK_STREAM_H
 
@@ -10,31 +10,32 @@
 #include "table.h"
 
 /*
- * The first step of each: starts SDP if it is time, or waits for that time.
- * Return: 1: the octets go by SDP; 0: the descriptor is the kernel's: call
- * libc; -EAGAIN, -EINTR: the call ends so.
+ * The first step of each call: starts SDP if it is time, or waits for that
+ * time.
+ * Return: 1: the octets go by SDP; 0: the descriptor belongs to the kernel,
+ * call libc; -EAGAIN, -EINTR: the result of the call.
  */
 int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags);
 
 /*
- * @flags: MSG_*.  @iov with at most IOV_MAX pieces.
- * Return: octets; -errno.  SIGPIPE is sent unless MSG_NOSIGNAL.
+ * @flags: MSG_*. @iov has at most IOV_MAX pieces.
+ * Return: octets; -errno. Sends SIGPIPE unless MSG_NOSIGNAL is set.
  */
 ssize_t sdp_stream_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
 			size_t cnt, int flags);
 ssize_t sdp_stream_recv(struct sdp_sock *sock, int fd, const struct iovec *iov,
 			size_t cnt, int flags);
 
-/* shutdown(): starts SDP, too.  Return: whether it has started. */
+/* shutdown() starts SDP too. Return: whether it has started. */
 bool sdp_stream_is_begun(struct sdp_sock *sock, int fd);
 
-/* The program asks what has come. */
+/* The program asks how much data there is (FIONREAD). */
 void sdp_stream_look(int fd);
 
-/* STARTING, STREAM: sleeps until it is writable.  Return: 0; -EINTR. */
+/* STARTING, STREAM: sleeps until the socket is writable. Return: 0; -EINTR. */
 int sdp_stream_wait_out(struct sdp_sock *sock);
 
-/* STARTING, STREAM; as shutdown(2).  Return: 0; -errno. */
+/* STARTING, STREAM: as shutdown(2). Return: 0; -errno. */
 int sdp_stream_shutdown(struct sdp_sock *sock, int fd, int how);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Descriptor -> socket, and which code is kept out of that table. */
+/* The table from descriptors to sockets, and the test which callers it
+ * ignores. */
 #include "table.h"
 
 #include <dlfcn.h>
@@ -16,8 +17,8 @@
 #include "../../util/thread.h"
 #include "real.h"
 
-/* Out of the way of select() and of programs that count on low numbers; as
- * the RNIC's own. */
+/* Above select()'s numbers and above those that programs rely on. The same
+ * value as for the RNIC's own descriptors. */
 #define PRIVATE_LOWEST 512
 #define PRIVATE_LOWEST_SMALL 16
 
@@ -59,7 +60,7 @@ void sdp_table_fork_child(void)
 	atomic_store_explicit(&owner_pid, getpid(), memory_order_relaxed);
 }
 
-/* ---- sockets ------------------------------------------------------------ */
+/* ---- sockets ---- */
 
 struct sdp_sock *sdp_sock_get(int fd)
 {
@@ -111,7 +112,8 @@ bool sdp_sock_has_fd(const struct sdp_sock *sock, int fd)
 
 void sdp_sock_become(struct sdp_sock *sock, enum sdp_sock_state state)
 {
-	/* release: what the state stands for; pairs with sdp_sock_state() */
+	/* release: publishes what the state refers to; pairs with
+	 * sdp_sock_state() */
 	enum sdp_sock_state old = (enum sdp_sock_state)atomic_exchange_explicit(
 		&sock->state, state, memory_order_acq_rel);
 
@@ -120,7 +122,7 @@ void sdp_sock_become(struct sdp_sock *sock, enum sdp_sock_state state)
 				  sdp_state_is_pending(state) -
 					  sdp_state_is_pending(old),
 				  memory_order_relaxed);
-	/* seq_cst: pairs with the look of a thread that sleeps in the kernel's
+	/* seq_cst: pairs with the check of a thread that sleeps in the kernel's
 	 * epoll_wait() */
 	if (state == SDP_SOCK_STARTING)
 		atomic_store_explicit(&sdp_begun, true, memory_order_seq_cst);
@@ -148,7 +150,7 @@ struct sdp_sock *sdp_sock_add(int fd, int family,
 		return NULL;
 	util_file_init(&sock->file, close, sock_free);
 	sock->end = end;
-	atomic_init(&sock->hold_cnt, 1); /* the file's */
+	atomic_init(&sock->hold_cnt, 1); /* the file's reference */
 	util_lock_init(&sock->lock, UTIL_RANK_SDP_SOCK);
 	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
 	sock->family = family;
@@ -161,7 +163,7 @@ struct sdp_sock *sdp_sock_add(int fd, int family,
 	sock->shadow.lib_fd = -1;
 	sock->options.linger_s = -1;
 	sock->options.rcvlowat = 1;
-	/* A number that was closed behind our back. */
+	/* The number was closed without the library's knowledge. */
 	util_fdtab_uninstall(table(), fd, NULL);
 	if (util_fdtab_install(table(), fd, SDP_FD_SOCK, &sock->file) < 0) {
 		sdp_sock_put(sock);
@@ -196,8 +198,9 @@ static void number_cover(int fd, void *arg)
 
 void sdp_sock_cover(struct sdp_sock *sock, int from_fd)
 {
-	/* A number that was found is not closed before it is covered:
-	 * sdp_fd_close() takes this lock when it is out of the table. */
+	/* A number that was found is not closed before it is replaced:
+	 * sdp_fd_close() takes this lock after removing the number from the
+	 * table. */
 	util_lock(&sock->shadow.lock);
 	sdp_sock_each_fd(sock, number_cover, &from_fd);
 	util_unlock(&sock->shadow.lock);
@@ -220,7 +223,7 @@ int sdp_sock_any_fd(struct sdp_sock *sock)
 	return util_fdtab_find(table(), 0, &sock->file);
 }
 
-/* Which function, and with what: the table's walk takes no argument. */
+/* The function and its argument. The table's walk passes no argument. */
 static _Thread_local struct {
 	void (*of_sock)(struct sdp_sock *sock);
 	void (*of_fd)(int fd, void *arg);
@@ -263,7 +266,7 @@ void sdp_table_each_fd(void (*fn)(int fd, void *arg), void *arg)
 	util_fdtab_each(table(), each_fd);
 }
 
-/* ---- descriptors of the library's own ----------------------------------- */
+/* ---- descriptors of the library's own ---- */
 
 int sdp_private_add(int fd)
 {
@@ -300,7 +303,7 @@ void sdp_private_close(int fd)
 	util_sys_close(fd);
 }
 
-/* ---- the process exits --------------------------------------------------- */
+/* ---- the process exits ---- */
 
 _Atomic bool sdp_is_ending;
 static _Thread_local bool is_ender;
@@ -320,7 +323,7 @@ void sdp_ending_sleep(void)
 		pause();
 }
 
-/* ---- callers ------------------------------------------------------------ */
+/* ---- callers ---- */
 
 bool sdp_inside(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* How far the kernel's TCP connection is. */
+/* The state of the kernel's TCP connection. */
 #ifndef SDP_SOCK_TCP_STATE_H
 #define SDP_SOCK_TCP_STATE_H
 
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* TCP_ESTABLISHED and its like; 0: @fd is no TCP socket. */
+/* TCP_ESTABLISHED and similar; 0: @fd is not a TCP socket. */
 static inline uint8_t sdp_tcp_state(int fd)
 {
 	struct tcp_info info = { 0 };

@@ -19,18 +19,19 @@
 
 /* Descriptors that need no allocation. */
 #define SMALL 64
-/* What a thread sleeps for beside the program's: devices, its own. */
+/* Descriptors to wait for in addition to the program's: devices, and the
+ * thread's own. */
 #define SLEEP_FDS (SDP_SLEEP_FDS + 1)
 
 struct poll_set {
 	struct pollfd *pfd; /* the program's */
 	nfds_t cnt;
-	struct sdp_sock **socks; /* with a reference; NULL: not ours */
-	struct pollfd *kernel;	 /* cnt, then twins, then what we sleep for */
+	struct sdp_sock **socks; /* with a reference; NULL: not in the table */
+	struct pollfd *kernel;	 /* cnt, then twins, then what the sleep adds */
 	nfds_t twin_cnt;
 	nfds_t *twin_of;	    /* index in pfd */
 	struct sdp_poller *pollers; /* cnt */
-	bool has_ours;		    /* STARTING or STREAM */
+	bool has_ours;		    /* some are STARTING or STREAM */
 	bool has_others;
 	void *memory;
 	struct sdp_sock *small_socks[SMALL];
@@ -68,7 +69,7 @@ static int set_alloc(struct poll_set *set)
 	return 0;
 }
 
-/* What each descriptor is now; the states may have changed. */
+/* Classifies each descriptor. The states may have changed. */
 static void set_sort(struct poll_set *set)
 {
 	set->twin_cnt = 0;
@@ -96,7 +97,7 @@ static void set_sort(struct poll_set *set)
 	}
 }
 
-/* The wait starts what waits for it.  Return: whether something has. */
+/* The wait starts SDP where it is due. Return: whether it started anywhere. */
 static bool set_start(struct poll_set *set)
 {
 	bool is_news = false;
@@ -139,7 +140,7 @@ static short ours_events(const struct poll_set *set, nfds_t i)
 	struct sdp_link *link = sdp_sock_link(sock);
 	short events = sdp_sock_events(sock);
 
-	/* SO_RCVLOWAT; the end of the stream is always worth a wake-up. */
+	/* SO_RCVLOWAT. The end of the stream always wakes the caller. */
 	if ((events & POLLIN) && !(events & (POLLRDHUP | POLLERR)) &&
 	    sock->options.rcvlowat > 1 && link &&
 	    sdp_link_inq(link) < (size_t)sock->options.rcvlowat)
@@ -159,7 +160,7 @@ static bool set_has_ready(const struct poll_set *set)
 	return false;
 }
 
-/* True if a socket has changed its kind.  The thread that changed it may have
+/* True if a socket has changed its kind. The thread that changed it may have
  * looked for sleepers before this thread was one. */
 static bool set_is_stale(const struct poll_set *set)
 {
@@ -170,7 +171,8 @@ static bool set_is_stale(const struct poll_set *set)
 	return false;
 }
 
-/* From the kernel's answer and ours.  Return: count of ready ones. */
+/* Combines the kernel's answer and the library's. Return: number of ready
+ * descriptors. */
 static int set_collect(struct poll_set *set)
 {
 	int ready = 0;
@@ -188,8 +190,7 @@ static int set_collect(struct poll_set *set)
 	return ready;
 }
 
-/* ---- time ------------------------------------------------------------------
- */
+/* ---- time ---- */
 
 static bool time_is_valid(const struct timespec *timeout)
 {
@@ -220,7 +221,8 @@ static struct timespec *time_left(uint64_t deadline, struct timespec *ret_left)
 	return ret_left;
 }
 
-/* Without a descriptor of its own a thread is not woken, and looks itself. */
+/* A thread without a descriptor of its own cannot be woken, so it checks at
+ * this interval. */
 #define LOOK_NS 10000000u
 
 static struct timespec *sleep_time(const struct sdp_sleeper *sleeper,
@@ -233,10 +235,10 @@ static struct timespec *sleep_time(const struct sdp_sleeper *sleeper,
 	return time_left(deadline, ret_left);
 }
 
-/* ---- poll ------------------------------------------------------------------
- */
+/* ---- poll ---- */
 
-/* One look at the others, without sleep.  Return: count; -errno. */
+/* Checks the other descriptors once, without sleeping. Return: count;
+ * -errno. */
 static int set_look(struct poll_set *set)
 {
 	struct timespec zero = { 0 };
@@ -248,11 +250,12 @@ static int set_look(struct poll_set *set)
 	return set_collect(set);
 }
 
-/* A thread that sleeps in ppoll(), until it awakes or does not come back. */
+/* A thread that sleeps in ppoll(), until it wakes or leaves without
+ * returning. */
 struct poll_sleep {
 	struct poll_set *set;
 	struct sdp_sleeper sleeper;
-	struct pollfd *more; /* devices, then the thread's own */
+	struct pollfd *more; /* devices, then the thread's descriptor */
 	int dev_cnt;	     /* -EAGAIN: do not sleep */
 	bool has_place;	     /* sdp_sleep_begin() */
 };
@@ -293,7 +296,7 @@ static void sleep_end(void *arg)
 			sdp_sock_sleep_end(set->socks[i], &set->pollers[i]);
 }
 
-/* Return: what ppoll() returned; 0: look again; -errno. */
+/* Return: result of ppoll(); 0: check again; -errno. */
 static int set_sleep(struct poll_set *set, uint64_t deadline,
 		     const sigset_t *mask, bool *ret_is_slept)
 {
@@ -320,7 +323,8 @@ static int set_sleep(struct poll_set *set, uint64_t deadline,
 	return ret;
 }
 
-/* Polls for a while.  Return: whether something of ours is ready. */
+/* Polls for a limited time. Return: whether a socket of the library is
+ * ready. */
 static bool set_spin(struct poll_set *set)
 {
 	struct sdp_spin spin = SDP_SPIN_INIT;
@@ -331,8 +335,8 @@ static bool set_spin(struct poll_set *set)
 	return false;
 }
 
-/* Until something is ready, as far as is seen.  *ret_is_slept: the kernel has
- * told about the others.  Return: 0; -errno. */
+/* Waits until something seems to be ready. *ret_is_slept: the kernel has
+ * reported the other descriptors. Return: 0; -errno. */
 static int set_rest(struct poll_set *set, uint64_t deadline,
 		    const sigset_t *mask, bool *ret_is_slept)
 {
@@ -351,8 +355,9 @@ static int set_rest(struct poll_set *set, uint64_t deadline,
 	return ret;
 }
 
-/* Numbers may have been closed meanwhile, and stand for others; the kernel
- * looks them up anew as well.  Return: whether it was so. */
+/* Numbers may have been closed meanwhile and reused. The kernel looks them up
+ * again too.
+ * Return: whether this happened. */
 static bool set_look_up(struct poll_set *set)
 {
 	bool is_any = false;
@@ -374,7 +379,7 @@ static int set_wait(struct poll_set *set, uint64_t deadline,
 	bool is_slept = false;
 	int ret;
 
-	/* Once is enough: set_rest() polls as well. */
+	/* Once is enough: set_rest() polls too. */
 	if (set->has_ours)
 		sdp_progress();
 	for (;;) {
@@ -415,7 +420,7 @@ int sdp_wait_poll(struct pollfd *pfd, nfds_t cnt,
 	return ret;
 }
 
-/* An epoll set that is looked at from outside is the kernel's to keep. */
+/* An epoll set inside another wait must be kept up to date by the kernel. */
 static bool is_near_fd(int fd)
 {
 	enum util_fd_kind kind = sdp_fd_kind(fd);
@@ -434,13 +439,12 @@ bool sdp_poll_is_near(const struct pollfd *pfd, nfds_t cnt)
 	return is_near;
 }
 
-/* ---- select ----------------------------------------------------------------
- */
+/* ---- select ---- */
 
 #define SELECT_IN (POLLIN | POLLRDNORM | POLLRDBAND | POLLHUP | POLLERR)
 #define SELECT_OUT (POLLOUT | POLLWRNORM | POLLWRBAND | POLLERR)
 
-/* The sets may be longer than FD_SETSIZE: a program that knows it can. */
+/* The sets may be longer than FD_SETSIZE, if the program allocates them so. */
 static bool bit_get(const fd_set *set, int fd)
 {
 	const unsigned long *words = (const unsigned long *)(const void *)set;
@@ -515,11 +519,10 @@ int sdp_wait_select(int cnt, fd_set *in, fd_set *out, fd_set *except,
 	return ret < 0 ? ret : bits;
 }
 
-/* ---- epoll -----------------------------------------------------------------
- */
+/* ---- epoll ---- */
 
-/* The kernel checks the requested events.  A shadow's POLLOUT is left out,
- * which is set while nothing is shown. */
+/* The kernel checks the requested events. The shadow's POLLOUT is left out,
+ * because it is set while nothing is shown. */
 static int kernel_ctl(int set_fd, int op, int fd, struct epoll_event *ev,
 		      const struct sdp_sock *sock)
 {
@@ -542,7 +545,7 @@ int sdp_epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev,
 	struct epoll_event plain;
 	int ret;
 
-	/* TCP never says so, but the shadow's kind of socket does. */
+	/* TCP never reports it, but the shadow's kind of socket does. */
 	if (op != EPOLL_CTL_DEL &&
 	    util_user_get(&plain, ev, sizeof(plain)) == 0) {
 		plain.events &= ~(uint32_t)EPOLLWRBAND;
@@ -575,9 +578,9 @@ int sdp_epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev,
 }
 
 /*
- * SDP starts if it is time.  Return: the event of the TCP socket does not hold
- * any more: the shadow reports in its place, at once or later; or the attempt
- * to connect that failed is followed by one that has not.
+ * Starts SDP if it is time. Return: whether the event of the TCP socket is
+ * obsolete: the shadow reports events instead, now or later, or another attempt
+ * follows the failed connect().
  */
 static bool is_replaced(const struct sdp_wait *wait)
 {
@@ -589,8 +592,8 @@ static bool is_replaced(const struct sdp_wait *wait)
 	return state != wait->state;
 }
 
-/* Events of TCP sockets whose SDP is to start.  Return: events that are left.
- */
+/* Removes events of TCP sockets that start SDP. Return: number of events
+ * left. */
 static int events_sift(int set_fd, struct epoll_event *ev, int cnt)
 {
 	struct sdp_wait waits[SMALL];
@@ -616,12 +619,13 @@ struct epoll_call {
 	struct epoll_event *ev;
 	int max;
 	const sigset_t *mask;
-	/* asleep */
+	/* While asleep. */
 	struct sdp_sleeper sleeper;
-	struct pollfd pfd[1 + SLEEP_FDS]; /* the set, the thread's, devices */
+	struct pollfd pfd[1 + SLEEP_FDS]; /* the set, the thread's descriptor,
+					     devices */
 	int dev_cnt;			  /* -EAGAIN: do not sleep */
 	bool has_place;			  /* sdp_sleep_begin() */
-	bool is_slept;			  /* it did */
+	bool is_slept;			  /* it did sleep */
 };
 
 static int kernel_look(struct epoll_call *call, int from)
@@ -632,15 +636,16 @@ static int kernel_look(struct epoll_call *call, int from)
 	return ret < 0 ? -errno : ret;
 }
 
-/* Whether the kernel's set is asked. */
+/* Whether to ask the kernel's set. */
 enum epoll_ask {
-	EPOLL_ASK_NOT,	  /* it has just told that it has nothing */
-	EPOLL_ASK_BESIDE, /* if the queue has something */
+	EPOLL_ASK_NOT,	  /* it has just reported nothing */
+	EPOLL_ASK_BESIDE, /* only if the queue has something */
 	EPOLL_ASK,
 };
 
 /*
- * From the queue and from the kernel, and in turns if one of them fills the
+ * Takes events from the queue and from the kernel, in turns if one of them
+ * fills the answer. Return: count; -errno.
  * answer.  Return: count; -errno.
  */
 static int epoll_look(struct epoll_call *call, enum epoll_ask ask)
@@ -676,10 +681,10 @@ static void epoll_sleep_end(void *arg)
 }
 
 /*
- * Until the set has something, or a device: the thread that sleeps serves the
- * devices, since the progress thread leaves that to the threads of a program
- * that comes here again and again.  Return: whether the kernel's set has
- * something; -errno.
+ * Sleeps until the set or a device has something. The thread that sleeps serves
+ * the devices, because the progress thread leaves them to a program that calls
+ * this repeatedly.
+ * Return: whether the kernel's set has something; -errno.
  */
 static int epoll_sleep(struct epoll_call *call, uint64_t deadline)
 {
@@ -719,20 +724,21 @@ static bool epoll_spin(struct epoll_call *call)
 	return false;
 }
 
-/* As epoll_pwait(2), with a point in time. */
+/* As epoll_pwait(2), with an absolute deadline. */
 static int epoll_wait_ours(struct epoll_call *call, uint64_t deadline)
 {
 	enum epoll_ask ask = EPOLL_ASK_BESIDE;
 	int ret;
 
-	/* Once is enough: epoll_spin() and epoll_sleep() poll as well. */
+	/* Once is enough: epoll_spin() and epoll_sleep() poll too. */
 	sdp_progress();
 	for (;;) {
 		bool is_late = deadline != SDP_NEVER &&
 			       sdp_now_ns() >= deadline;
 		uint64_t begin;
 
-		/* Before a sleep the kernel's set need not be asked. */
+		/* Before a sleep it is not necessary to ask the kernel's
+		 * set. */
 		ret = epoll_look(call, is_late ? EPOLL_ASK : ask);
 		if (ret != 0 || is_late)
 			return ret;
@@ -750,7 +756,7 @@ static int epoll_wait_ours(struct epoll_call *call, uint64_t deadline)
 	}
 }
 
-/* Rounded up; as much as epoll_wait() takes. */
+/* Milliseconds, rounded up, limited to what epoll_wait() accepts. */
 static int whole_ms(const struct timespec *time)
 {
 	int64_t ms = (int64_t)time->tv_sec * 1000 +
@@ -767,17 +773,17 @@ static void kernel_wait_end(void *arg)
 				  memory_order_relaxed);
 }
 
-/* Before the first start there is nothing but the kernel's.  Return: count;
- * -EAGAIN: SDP has begun, or there is more time than the kernel takes; -errno.
- */
+/* Before the first start of SDP the kernel has all events. Return: count;
+ * -EAGAIN: SDP has begun, or the time is longer than the kernel accepts;
+ * -errno. */
 static int epoll_wait_kernel(struct epoll_call *call, uint64_t deadline)
 {
 	struct util_unwind unwind;
 	struct timespec left;
 	int ret = -EAGAIN;
 
-	/* seq_cst: pairs with sdp_sock_become(); its caller then looks for
-	 * threads that only the kernel can wake */
+	/* seq_cst: pairs with sdp_sock_become(). Its caller then looks for
+	 * threads that only the kernel can wake. */
 	atomic_fetch_add_explicit(&call->set->kernel_wait_cnt, 1,
 				  memory_order_seq_cst);
 	util_unwind_push(&unwind, kernel_wait_end, call->set);
@@ -815,14 +821,14 @@ static int epoll_call_run(struct epoll_call *call, uint64_t deadline)
 		ret = epoll_wait_until(call, deadline);
 		if (ret < 0)
 			return ret;
-		/* relaxed: what this thread has registered it sees */
+		/* relaxed: this thread sees what it registered itself */
 		if (ret == 0 || atomic_load_explicit(&sdp_pending_cnt,
 						     memory_order_relaxed) == 0)
 			return ret;
 		ret = events_sift(call->fd, call->ev, ret);
 		if (ret > 0)
 			return ret;
-		/* What stands in their place may be ready at once. */
+		/* What replaces them may be ready at once. */
 	}
 }
 
@@ -848,7 +854,7 @@ int sdp_wait_epoll(int set_fd, struct epoll_event *ev, int max,
 	sdp_share_use_all();
 	call.set = sdp_epoll_get(set_fd);
 	if (!call.set)
-		return -EBADF; /* closed by another thread just now */
+		return -EBADF; /* another thread has just closed it */
 	util_unwind_push(&unwind, set_put, call.set);
 	ret = epoll_call_run(&call, deadline);
 	util_unwind_pop(&unwind);

@@ -3,8 +3,8 @@
  * poll(), select() and epoll_wait() with sockets of the library among the
  * descriptors.
  *
- * A socket over SDP is checked here, without a system call.  If nothing is
- * ready the thread polls for a while, then sleeps in the kernel.  Meanwhile it
+ * A socket over SDP is checked here, without a system call. If nothing is ready
+ * the thread polls for a limited time, then sleeps in the kernel. Meanwhile it
  * does the work of the progress thread.
  */
 #ifndef SDP_SOCK_WAIT_H
@@ -18,7 +18,7 @@
 
 #include "table.h"
 
-/* True when one of them is in the table. */
+/* Whether one of them is in the table. */
 bool sdp_poll_is_near(const struct pollfd *pfd, nfds_t cnt);
 bool sdp_select_is_near(int cnt, const fd_set *in, const fd_set *out,
 			const fd_set *except);

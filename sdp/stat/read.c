@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A copy of a page that its process goes on writing. */
+/* Copies a statistics page while its process writes to it. */
 #include "stat/read.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A change takes a microsecond.  A process that was killed in the middle of
- * one leaves an odd number behind for good. */
+/* A change takes a microsecond. A process that was killed during a change
+ * leaves an odd number for ever. */
 #define TRIES 100
 
 /* Return: octets read; negative errno. */
@@ -56,7 +56,7 @@ static uint32_t seq_of(const _Atomic uint32_t *seq)
 	return atomic_load_explicit(seq, memory_order_relaxed);
 }
 
-/* Whether nothing but counters has changed in the slot since it was read. */
+/* Whether only counters of the slot have changed since it was read. */
 static bool is_steady(int fd, const struct sdp_stat_sock *sock, size_t at)
 {
 	uint32_t seq;
@@ -68,7 +68,7 @@ static bool is_steady(int fd, const struct sdp_stat_sock *sock, size_t at)
 	       seq == seq_of(&sock->seq);
 }
 
-/* Slot by slot again where one was changing; keep those in use, in front. */
+/* Reads changing slots again one by one. Moves those in use to the front. */
 static int socks_pick(int fd, struct sdp_stat_snapshot *snapshot, uint32_t cnt)
 {
 	uint32_t used = 0;
@@ -127,8 +127,8 @@ int sdp_stat_read(int fd, struct sdp_stat_snapshot *ret_snapshot)
 	struct sdp_stat_page again;
 	int ret = 0;
 
-	/* A socket that is closed while it is read must not be counted
-	 * twice, or not at all. */
+	/* A socket that is closed during the read must be counted exactly
+	 * once. */
 	for (int n = 0; n < TRIES; n++) {
 		snapshot = (struct sdp_stat_snapshot){ .sock = NULL };
 		ret = head_read(fd, &snapshot.head);

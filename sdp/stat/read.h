@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The reader's side of the statistics page. */
+/* Reading of the statistics page. */
 #ifndef SDP_STAT_READ_H
 #define SDP_STAT_READ_H
 
@@ -11,21 +11,21 @@ struct sdp_stat_snapshot {
 	struct sdp_stat_page head; /* without sockets */
 	struct sdp_stat_sock *sock;
 	uint32_t sock_cnt;
-	/* By sockets that are closed, that are not, and that found no place. */
+	/* Sums over closed sockets, open sockets, and sockets without a
+	 * slot. */
 	uint64_t total[SDP_STAT_COUNTER_CNT];
 };
 
 /**
  * sdp_stat_read - copy a page
- * @fd: of the memfd or file; read with pread(), since a mapping would turn
- *   another process's ftruncate() into SIGBUS here.
+ * @fd: the memfd or file. It is read by pread(): with a mapping, another
+ *   process's ftruncate() would cause SIGBUS here.
  *
- * What the page says is checked; text is ended by 0, and words of enums are
- * as they stand there.
+ * The content is validated. Texts end with 0. Values of enums are not checked.
  *
- * Return: 0, to be freed with sdp_stat_snapshot_free(); -EPROTO: no page, or
- *   not one of this version; -EAGAIN: it is just being made; -ENOMEM; what
- *   pread() says.
+ * Return: 0, to be freed with sdp_stat_snapshot_free(); -EPROTO: not a page, or
+ *   of another version; -EAGAIN: the page is being created; -ENOMEM; errors of
+ *   pread().
  */
 int sdp_stat_read(int fd, struct sdp_stat_snapshot *ret_snapshot)
 	__attribute__((warn_unused_result));

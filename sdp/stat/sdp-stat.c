@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The writer's side of the statistics page.
+ * Writing of the statistics page.
  *
- * The page's address never changes: private memory is mapped there first, the
- * page replaces it, and private memory replaces the page in a forked child.
- * So a socket may keep the pointer to its slot whatever happens.
+ * The page's address never changes: private memory is mapped there first, then
+ * the page replaces it, and in a forked child private memory replaces the page.
+ * So a socket may always keep the pointer to its slot.
  */
 #define _GNU_SOURCE /* program_invocation_short_name, MAP_ANONYMOUS */
 #include "stat/sdp-stat.h"
@@ -31,28 +31,28 @@
 #define HEAD_SIZE sizeof(struct sdp_stat_page)
 #define PAGE_SIZE_MAX                                                          \
 	(HEAD_SIZE + SDP_STAT_SOCK_MAX * sizeof(struct sdp_stat_sock))
-/* Slots get their memory in pieces of this size. */
+/* Slots are allocated in pieces of this size. */
 #define FILL_SIZE 16384u
 #define NO_SLOT UINT16_MAX
 
 _Static_assert(SDP_STAT_SOCK_MAX <= NO_SLOT, "slot numbers have 16 bits");
 
-/* What is written before any memory could be had. */
+/* The page in use before any memory could be allocated. */
 static struct sdp_stat_page nowhere;
 
 static struct {
-	struct util_lock lock; /* all but the pointer */
+	struct util_lock lock; /* protects everything except the pointer */
 	_Atomic(struct sdp_stat_page *) page;
 	_Atomic bool is_made;
 	int fd;
 	size_t filled;
 	uint32_t last_id;
 	uint32_t last_seq;
-	/* Free slots as a list: in memory of our own, since others can write
-	 * to the page. */
+	/* The list of free slots. It is in private memory, because other
+	 * processes can write to the page. */
 	uint16_t free_first;
 	uint16_t free_next[SDP_STAT_SOCK_MAX];
-	uint32_t used_cnt; /* slots that were ever used */
+	uint32_t used_cnt; /* number of slots that were ever used */
 } stat = {
 	.lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF),
 	.page = &nowhere,
@@ -74,11 +74,11 @@ static void page_head_fill(struct sdp_stat_page *page)
 		sizeof(page->program) - 1);
 	atomic_store_explicit(&page->sock_cnt, stat.used_cnt,
 			      memory_order_relaxed);
-	/* release: a reader that finds it finds the rest */
+	/* release: a reader that sees the magic number sees the rest */
 	__atomic_store_n(&page->magic, SDP_STAT_MAGIC, __ATOMIC_RELEASE);
 }
 
-/* Memory of the process at an address of the kernel's choice, or at @at. */
+/* Maps private memory at an address that the kernel chooses, or at @at. */
 static void *private_map(void *at)
 {
 	return mmap(at, PAGE_SIZE_MAX, PROT_READ | PROT_WRITE,
@@ -105,7 +105,7 @@ static void make_locked(void)
 	ret = util_page_make("sdp", PAGE_NAME, PAGE_SIZE_MAX, stat.filled, page,
 			     &made);
 	if (ret < 0)
-		util_warn("sdp", "stat: no page, sdpstat sees nothing: %s",
+		util_warn("sdp", "stat: cannot create the page for sdpstat: %s",
 			  strerror(-ret));
 	else
 		stat.fd = made.fd;
@@ -147,7 +147,7 @@ int sdp_stat_fd_take(void)
 	return fd;
 }
 
-/* Memory for slot @idx: a full disk must not become SIGBUS. */
+/* Allocates memory for slot @idx. A full disk must not cause SIGBUS. */
 static bool slot_fill(struct sdp_stat_page *page, uint32_t idx)
 {
 	size_t end = HEAD_SIZE + (idx + 1) * sizeof(struct sdp_stat_sock);
@@ -155,7 +155,7 @@ static bool slot_fill(struct sdp_stat_page *page, uint32_t idx)
 
 	if (end <= stat.filled)
 		return true;
-	/* In a forked child the first slots are the parent's. */
+	/* In a forked child the first slots belong to the parent. */
 	while (stat.filled + len < end)
 		stat.filled += len;
 	if (stat.filled + len > PAGE_SIZE_MAX)
@@ -179,13 +179,14 @@ static uint32_t slot_take(struct sdp_stat_page *page)
 	if (idx == SDP_STAT_SOCK_MAX || !slot_fill(page, idx))
 		return NO_SLOT;
 	stat.used_cnt++;
-	/* release: the slot is 0, so free, before it is counted */
+	/* release: the slot is zero, and thus free, before it is counted */
 	atomic_store_explicit(&page->sock_cnt, stat.used_cnt,
 			      memory_order_release);
 	return idx;
 }
 
-/* Another even number than the last slot had, not 0. */
+/* Returns an even number that differs from the slot's last number and from
+ * 0. */
 static uint32_t next_seq(void)
 {
 	stat.last_seq += 2;
@@ -194,17 +195,18 @@ static uint32_t next_seq(void)
 	return stat.last_seq;
 }
 
-/* Begin and end of a change; a reader between them tries again. */
+/* Begin and end of a change. A reader that sees the state in between tries
+ * again. */
 static void seq_open(_Atomic uint32_t *seq, uint32_t odd)
 {
 	atomic_store_explicit(seq, odd, memory_order_relaxed);
-	/* the number before what changes */
+	/* the number is written before the change */
 	atomic_thread_fence(memory_order_release);
 }
 
 static void seq_close(_Atomic uint32_t *seq, uint32_t even)
 {
-	/* release: what has changed before the number */
+	/* release: the change is written before the number */
 	atomic_store_explicit(seq, even, memory_order_release);
 }
 
@@ -263,7 +265,7 @@ void sdp_stat_sock_remove(struct sdp_stat_sock *sock)
 		return; /* the overflow slot */
 	idx = (size_t)(sock - page->sock);
 	util_lock(&stat.lock);
-	/* 0: it was the parent's, before fork(). */
+	/* 0: it belonged to the parent, before fork(). */
 	if (atomic_load_explicit(&sock->seq, memory_order_relaxed) != 0) {
 		fold = atomic_load_explicit(&page->fold_seq,
 					    memory_order_relaxed);
@@ -313,7 +315,7 @@ void sdp_stat_sock_name(struct sdp_stat_sock *sock,
 	uint32_t seq;
 
 	util_lock(&stat.lock);
-	/* 0: the overflow slot, or the parent's. */
+	/* 0: the overflow slot, or one of the parent. */
 	if (atomic_load_explicit(&sock->seq, memory_order_relaxed) != 0) {
 		seq = next_seq();
 		seq_open(&sock->seq, seq - 1);
@@ -333,7 +335,7 @@ void sdp_stat_fell_back(struct sdp_stat_sock *sock,
 {
 	static const char *const texts[] = { SDP_STAT_FALLBACKS(TEXT) };
 
-	util_info("sdp", "a connection goes by TCP: %s", texts[reason]);
+	util_info("sdp", "a connection uses TCP: %s", texts[reason]);
 	atomic_fetch_add_explicit(&page_get()->fallback[reason], 1,
 				  memory_order_relaxed);
 	if (!sock)
@@ -349,8 +351,8 @@ void sdp_stat_count(enum sdp_stat_event event)
 }
 
 /*
- * Slots that the parent used stay empty in the child: a socket that came along
- * may still write to its own.
+ * Slots that the parent used stay empty in the child, because an inherited
+ * socket may still write to its slot.
  */
 void sdp_stat_fork_child(void)
 {
@@ -365,7 +367,7 @@ void sdp_stat_fork_child(void)
 	if (stat.fd >= 0)
 		util_sys_close(stat.fd);
 	stat.fd = -1;
-	/* Without memory for it the child counts into the parent's page. */
+	/* Without memory for a copy, the child counts in the parent's page. */
 	if (page != &nowhere && private_map(page) == MAP_FAILED)
 		atomic_store_explicit(&stat.is_made, true,
 				      memory_order_relaxed);

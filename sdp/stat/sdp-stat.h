@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The statistics page: one per process, written by the library, read by
- * sdpstat(1).  It lies in a memfd named usiw-sdp-stat, which sdpstat finds in
- * /proc/PID/fd; with USIW_STAT_DIR in a file usiw-sdp.PID there, which
- * outlives the process, however that ends.
+ * sdpstat(1). It is a memfd named usiw-sdp-stat, which sdpstat finds in
+ * /proc/PID/fd. With USIW_STAT_DIR it is a file usiw-sdp.PID in that directory,
+ * which outlives the process.
  *
- * A field is one atomic word; the socket's owner writes it without a lock.
- * What a closed socket counted goes into the process's totals.
+ * Each field is an atomic word. The socket's owner writes it without a lock.
+ * The counters of a closed socket are added to the process's totals.
  */
 #ifndef SDP_STAT_H
 #define SDP_STAT_H
@@ -15,7 +15,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* Of a socket, and in total.  X(identifier): the name in the output, too. */
+/* Counters of a socket, and in the totals. X(identifier): also the name in the
+ * output. */
 #define SDP_STAT_COUNTERS(X)                                                   \
 	X(tx_bcopy)	  /* octets in Data Messages */                        \
 	X(tx_read)	  /* octets the peer read: Read Zcopy */               \
@@ -36,7 +37,7 @@ enum sdp_stat_counter {
 		SDP_STAT_COUNTER_CNT
 };
 
-/* Of a socket: what it is now.  Words are those of enums below. */
+/* Current state of a socket. The values are those of the enums below. */
 #define SDP_STAT_GAUGES(X)                                                     \
 	X(fd)		/* the number in the program; -1: closed */            \
 	X(state)	/* enum sdp_stat_state */                              \
@@ -44,8 +45,8 @@ enum sdp_stat_counter {
 	X(carrier)	/* enum sdp_stat_carrier */                            \
 	X(send_mode)	/* enum sdp_mode */                                    \
 	X(recv_mode)	/* enum sdp_mode */                                    \
-	X(send_credits) /* messages that the peer would take */                \
-	X(recv_credits) /* Bufs, as told to the peer */                        \
+	X(send_credits) /* messages that the peer accepts now */               \
+	X(recv_credits) /* Bufs as announced to the peer */                    \
 	X(relay)	/* 1: other processes hold the descriptor */           \
 	X(fallback)	/* enum sdp_stat_fallback */
 
@@ -56,13 +57,13 @@ enum sdp_stat_gauge {
 		SDP_STAT_GAUGE_CNT
 };
 
-/* Of the process. */
+/* Counters of the process. */
 #define SDP_STAT_EVENTS(X)                                                     \
 	X(listens)   /* announced listeners */                                 \
-	X(connects)  /* connections over SDP, asked for here */                \
-	X(accepts)   /* connections over SDP, taken here */                    \
-	X(resets)    /* connections that an error or a reset has ended */      \
-	X(overflows) /* sockets that found no place in the page */
+	X(connects)  /* connections over SDP, made here */                     \
+	X(accepts)   /* connections over SDP, accepted here */                 \
+	X(resets)    /* connections ended by an error or a reset */            \
+	X(overflows) /* sockets without a slot in the page */
 
 enum sdp_stat_event {
 #define SDP_STAT_ENUM(name) SDP_STAT_##name,
@@ -71,7 +72,7 @@ enum sdp_stat_event {
 		SDP_STAT_EVENT_CNT
 };
 
-/* Why a socket that rules give to SDP went on over TCP.  X(id, text) */
+/* Why a socket that the rules give to SDP used TCP. X(id, text) */
 #define SDP_STAT_FALLBACKS(X)                                                  \
 	X(none, "none")                                                        \
 	X(no_listener, "the local listener has no SDP port")                   \
@@ -79,11 +80,11 @@ enum sdp_stat_event {
 	X(no_answer, "no Port Mapper answered")                                \
 	X(denied, "the Port Mapper denied it")                                 \
 	X(refused, "the SDP port refused the connection")                      \
-	X(no_hello, "the peer's Hello or HelloAck did not come")               \
-	X(bad_hello, "Hello or HelloAck was refused")                          \
+	X(no_hello, "the peer sent no Hello or HelloAck")                      \
+	X(bad_hello, "the peer sent an invalid Hello or HelloAck")             \
 	X(no_device, "no RDMA device for the route")                           \
 	X(no_memory, "out of memory or descriptors")                           \
-	X(unsupported, "the socket is used in a way that SDP has not")         \
+	X(unsupported, "SDP does not support this use of the socket")          \
 	X(error, "another error")
 
 enum sdp_stat_fallback {
@@ -130,7 +131,7 @@ enum sdp_stat_carrier {
 };
 
 #define SDP_STAT_MAGIC 0x73647073u /* "sdps" */
-/* It changes with the layout: what there is of each kind takes six bits. */
+/* Changes with the layout: the number of items of each kind takes six bits. */
 #define SDP_STAT_VERSION                                                       \
 	(1u << 24 | (unsigned)SDP_STAT_COUNTER_CNT << 18 |                     \
 	 SDP_STAT_GAUGE_CNT << 12 | SDP_STAT_EVENT_CNT << 6 |                  \
@@ -147,8 +148,8 @@ struct sdp_stat_addr {
 };
 
 struct sdp_stat_sock {
-	/* 0: free; odd: changing hands; else used, and another number for
-	 * each use. */
+	/* 0: free; odd: being allocated or freed; other numbers: used. The
+	 * number differs for each use. */
 	_Atomic uint32_t seq;
 	_Atomic uint32_t id; /* number of the socket in its process */
 	struct sdp_stat_addr local;
@@ -164,51 +165,52 @@ _Static_assert(sizeof(struct sdp_stat_sock) == 256, "page layout");
 struct sdp_stat_page {
 	uint32_t magic;
 	uint32_t version;
-	uint32_t pid; /* as the process sees itself */
+	uint32_t pid; /* as the process sees it */
 	uint32_t sock_max;
 	uint64_t start_ns; /* CLOCK_REALTIME */
-	char program[64];  /* base name; cut */
-	/* Odd while a closed socket goes into the totals. */
+	char program[64];  /* base name, truncated */
+	/* Odd while a closed socket is added to the totals. */
 	_Atomic uint32_t fold_seq;
-	_Atomic uint32_t sock_cnt; /* slots that were ever used */
+	_Atomic uint32_t sock_cnt; /* number of slots that were ever used */
 	_Atomic uint64_t event[SDP_STAT_EVENT_CNT];
 	_Atomic uint64_t fallback[SDP_STAT_FALLBACK_CNT];
 	_Atomic uint64_t closed[SDP_STAT_COUNTER_CNT]; /* by closed sockets */
-	/* Takes what sockets count that found no place; never free. */
+	/* Shared by the sockets without a slot of their own. Never free. */
 	struct sdp_stat_sock overflow __attribute__((aligned(64)));
 	struct sdp_stat_sock sock[];
 };
 
-/* Makes the page; again and again costs nothing.  Without one, counting goes
- * on in memory of the process, unseen. */
+/* Makes the page. Further calls do nothing. Without a page, counting continues
+ * in private memory. */
 void sdp_stat_init(void);
 
-/* Makes the page, if needed, and returns its memfd once.  The caller keeps it
+/* Makes the page if needed, and returns its memfd once. The caller keeps it
  * open, out of reach of the program's close(), and closes it in a forked child.
- * This file does not use the number.  -1: the page is a file, or there is none.
- */
+ * This file does not use the number. -1: the page is a file, or there is
+ * none. */
 int sdp_stat_fd_take(void);
 
-/* A place for one socket, all 0.  Never NULL: the overflow slot at worst. */
+/* Allocates a slot for one socket, all zero. Never NULL: the overflow slot if
+ * none is free. */
 struct sdp_stat_sock *sdp_stat_sock_add(void);
 
-/* The socket has ended: its counters are added to the totals.  No thread writes
- * to @sock any more. */
+/* The socket has ended: adds its counters to the totals. No thread may write to
+ * @sock any more. */
 void sdp_stat_sock_remove(struct sdp_stat_sock *sock);
 
-/* Either may be NULL: unchanged. */
+/* Sets the names. A NULL address stays unchanged. */
 void sdp_stat_sock_name(struct sdp_stat_sock *sock,
 			const struct sockaddr *local,
 			const struct sockaddr *peer);
 
-/* @sock may be NULL: counted for the process only. */
+/* @sock may be NULL: counts for the process only. */
 void sdp_stat_fell_back(struct sdp_stat_sock *sock,
 			enum sdp_stat_fallback reason);
 
 void sdp_stat_count(enum sdp_stat_event event);
 
-/* First call of a forked child: what is counted from now on is the child's.
- * Slots stay where they are, and hold 0. */
+/* A forked child calls it first: from now on its own events are counted. Slots
+ * keep their addresses and become 0. */
 void sdp_stat_fork_child(void);
 
 static inline void sdp_stat_add(struct sdp_stat_sock *sock,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* UDP with the local address of each datagram. */
+/* UDP sockets that report the local address of each datagram. */
 #define _GNU_SOURCE /* struct in_pktinfo, in6_pktinfo */
 #include "tools/pmd-socket.h"
 
@@ -27,7 +27,7 @@ int pmd_socket_open(const struct sockaddr *addr)
 		    0);
 	if (fd < 0)
 		return -errno;
-	/* IPv4 has a socket of its own. */
+	/* A separate socket serves IPv4. */
 	if (is_v6)
 		ret = setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one,
 				 sizeof(one)) ||
@@ -124,7 +124,7 @@ int pmd_socket_reply(int fd, const struct pmd_datagram *request,
 		memcpy(CMSG_DATA(c), &info, sizeof(info));
 		msg.msg_controllen = CMSG_SPACE(sizeof(info));
 	} else if (request->to.ss_family == AF_INET6) {
-		/* A link-local address is one only with its interface. */
+		/* A link-local address needs its interface. */
 		if (IN6_IS_ADDR_LINKLOCAL(&to6->sin6_addr))
 			info6.ipi6_ifindex = request->ifindex;
 		c->cmsg_level = IPPROTO_IPV6;

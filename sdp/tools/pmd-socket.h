@@ -16,22 +16,23 @@ struct pmd_datagram {
 	socklen_t from_len;
 	struct sockaddr_storage to; /* without port */
 	unsigned int ifindex;
-	uint8_t octets[64]; /* longer ones are cut, and are no PM message */
+	uint8_t octets[64]; /* longer datagrams are cut; they are not PM
+			       messages */
 	size_t len;
 };
 
-/* @addr with the port.  Return: the descriptor, non-blocking; negative errno
- * of socket() or bind(). */
+/* Binds to @addr, which includes the port. Return: the descriptor,
+ * non-blocking; negative errno of socket() or bind(). */
 int pmd_socket_open(const struct sockaddr *addr);
 
-/* Return: 1; 0: nothing is there; negative errno. */
+/* Return: 1; 0: no datagram; negative errno. */
 int pmd_socket_recv(int fd, struct pmd_datagram *ret_datagram);
 
-/* Back to where @request came from (SDP-257).  Return: 0; negative errno. */
+/* Replies to the sender of @request (SDP-257). Return: 0; negative errno. */
 int pmd_socket_reply(int fd, const struct pmd_datagram *request,
 		     const uint8_t *octets, size_t len);
 
-/* Whether the datagram went to a loopback address. */
+/* Whether the datagram was sent to a loopback address. */
 bool pmd_datagram_is_local(const struct pmd_datagram *datagram);
 
 #endif

@@ -30,9 +30,10 @@
 
 #define SOCKET_MAX 16
 #define USAGE_EXIT 2
-/* So many datagrams of one socket, then the others have their turn. */
+/* Maximum number of datagrams read from one socket before the other sockets are
+ * served. */
 #define BATCH 64
-/* PmTime in steps of a quarter of a second ends here (SDP-258). */
+/* The largest PmTime in quarters of a second (SDP-258). */
 #define PM_TIME_QUARTERS_MAX 127
 #define ALARM_MS 60000u
 
@@ -42,7 +43,7 @@ static struct {
 	uint16_t port;
 	uint8_t pm_time;
 	bool is_syslog;
-	int level; /* of syslog(3); what is above is not printed */
+	int level; /* of syslog(3); higher levels are not printed */
 } config = { .level = LOG_NOTICE };
 
 static void say(int level, const char *fmt, ...)
@@ -85,7 +86,7 @@ static const char *addr_text(const struct sockaddr_storage *addr, char *buf,
 									: "?";
 }
 
-/* The Conventional Address that a PMReq asks for. */
+/* The Conventional Address in a PMReq. */
 static void wanted_addr(const struct sdp_pm_msg *req, unsigned int ifindex,
 			struct sockaddr_storage *ret_addr)
 {
@@ -105,7 +106,7 @@ static void wanted_addr(const struct sdp_pm_msg *req, unsigned int ifindex,
 	in6->sin6_scope_id = ifindex;
 }
 
-/* Another host has no business with what listens on loopback only. */
+/* Listeners on loopback addresses are not announced to other hosts. */
 static bool is_out_of_reach(const struct sdp_pm_msg *req,
 			    const struct pmd_datagram *datagram)
 {
@@ -132,13 +133,13 @@ static void source_from(const struct pmd_datagram *datagram,
 		memcpy(ret_source->addr, &in6->sin6_addr, 16);
 }
 
-/* Return: 0, *ret_port is 0 where PMDeny is the answer; negative errno: none
- * can be given now, and the client asks again. */
+/* Return: 0, and *ret_port is 0 if the answer is PMDeny; negative errno: no
+ *   answer is possible now, and the client will ask again. */
 static int mapping_find(const struct sdp_pm_msg *req,
 			const struct pmd_datagram *datagram, uint16_t *ret_port)
 {
 	struct sockaddr_storage wanted;
-	bool is_cm; /* the reply has no place for it */
+	bool is_cm; /* a reply cannot express it */
 	int ret;
 
 	*ret_port = 0;
@@ -180,8 +181,9 @@ static void datagram_serve(struct sdp_pm_server *server, int fd,
 	addr_text(&wanted, wanted_text, sizeof(wanted_text));
 	ret = mapping_find(&req, datagram, &port);
 	if (ret < 0) {
-		say(LOG_ERR, "%s asks for %s port %u: the registry: %s", from,
-		    wanted_text, req.ap_port, strerror(-ret));
+		say(LOG_ERR,
+		    "%s asks for %s port %u: cannot search the registry: %s",
+		    from, wanted_text, req.ap_port, strerror(-ret));
 		return;
 	}
 	sdp_pm_server_answer(server, now_ms(), &source, &req, port, NULL, out);
@@ -189,7 +191,7 @@ static void datagram_serve(struct sdp_pm_server *server, int fd,
 	    req.ap_port, port ? "SDP port" : "denied", port);
 	ret = pmd_socket_reply(fd, datagram, out, sizeof(out));
 	if (ret < 0)
-		say(LOG_INFO, "no reply to %s: %s", from, strerror(-ret));
+		say(LOG_INFO, "cannot reply to %s: %s", from, strerror(-ret));
 }
 
 static void socket_serve(struct sdp_pm_server *server, int fd)
@@ -203,7 +205,7 @@ static void socket_serve(struct sdp_pm_server *server, int fd)
 			datagram_serve(server, fd, &datagram);
 	}
 	if (ret < 0)
-		say(LOG_INFO, "a datagram was lost: %s", strerror(-ret));
+		say(LOG_INFO, "cannot receive a datagram: %s", strerror(-ret));
 }
 
 static void counts_say(const struct sdp_pm_server *server)
@@ -221,7 +223,7 @@ static void counts_say(const struct sdp_pm_server *server)
 	    (unsigned long long)c->unexpected);
 }
 
-/* A flood is told once a minute, while it lasts. */
+/* Reports a flood once a minute while it lasts. */
 static void alarm_check(const struct sdp_pm_server *server)
 {
 	static uint64_t told_ms, told_cnt;
@@ -237,7 +239,7 @@ static void alarm_check(const struct sdp_pm_server *server)
 	told_cnt = cnt;
 }
 
-/* Tell systemd, if it started us and wants to know. */
+/* Notifies systemd, if it started this process and expects it. */
 static void notify(const char *state)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
@@ -284,7 +286,7 @@ static int wait_ms(const struct sdp_pm_server *server)
 	return due_ms > now ? (int)(due_ms - now) : 0;
 }
 
-/* @fds: the signals first, then the sockets. */
+/* @fds: the signal descriptor, then the sockets. */
 static int serve(struct sdp_pm_server *server, struct pollfd *fds, nfds_t cnt)
 {
 	for (;;) {
@@ -302,7 +304,8 @@ static int serve(struct sdp_pm_server *server, struct pollfd *fds, nfds_t cnt)
 	}
 }
 
-/* Return: the descriptor of the signals that end us or ask for counts. */
+/* Return: descriptor of the signals that end the process or request the
+ *   counts. */
 static int signals_open(void)
 {
 	sigset_t set;
@@ -316,7 +319,7 @@ static int signals_open(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Where the port is bound; with port 0 the kernel chose it. */
+/* The port that @fd is bound to. With port 0 the kernel has chosen it. */
 static uint16_t port_of(int fd)
 {
 	struct sockaddr_storage addr;
@@ -327,7 +330,8 @@ static uint16_t port_of(int fd)
 	return ntohs(((struct sockaddr_in *)(void *)&addr)->sin_port);
 }
 
-/* Return: sockets, from @fds[0] on; -1: told. */
+/* Return: number of sockets, from @fds[0] on; -1: failed, and the error was
+ *   printed. */
 static int sockets_open(struct pollfd *fds, bool is_default)
 {
 	char text[INET6_ADDRSTRLEN];
@@ -336,13 +340,14 @@ static int sockets_open(struct pollfd *fds, bool is_default)
 	for (int i = 0; i < config.addr_cnt; i++) {
 		struct sockaddr_storage *addr = &config.addr[i];
 
-		/* sin6_port has the same place. */
+		/* sin6_port is at the same offset. */
 		((struct sockaddr_in *)(void *)addr)->sin_port =
 			htons(config.port);
 		addr_text(addr, text, sizeof(text));
 		fd = pmd_socket_open((struct sockaddr *)addr);
 		if (fd == -EAFNOSUPPORT && is_default) {
-			say(LOG_INFO, "%s: not here: %s", text, strerror(-fd));
+			say(LOG_INFO, "cannot answer on %s: %s", text,
+			    strerror(-fd));
 			continue;
 		}
 		if (fd < 0) {
@@ -423,7 +428,7 @@ static bool address_add(const char *text)
 	return true;
 }
 
-/* The largest PmTime that is not longer (SDP-258). */
+/* The largest PmTime that does not exceed @seconds (SDP-258). */
 static uint8_t pm_time_make(unsigned long seconds)
 {
 	if (seconds > PM_TIME_QUARTERS_MAX)
@@ -433,7 +438,7 @@ static uint8_t pm_time_make(unsigned long seconds)
 							: seconds);
 }
 
-/* Return: 0; USAGE_EXIT, told; -1: end now, with success. */
+/* Return: 0; USAGE_EXIT, after an error message; -1: exit now with success. */
 static int option_take(int option)
 {
 	unsigned long value;
@@ -442,15 +447,16 @@ static int option_take(int option)
 	case 'a':
 		if (config.addr_cnt == SOCKET_MAX)
 			return wrong("too many addresses", optarg);
-		return address_add(optarg) ? 0 : wrong("no IP address", optarg);
+		return address_add(optarg) ? 0
+					   : wrong("not an IP address", optarg);
 	case 'p':
 		if (!number_take(optarg, UINT16_MAX, &value))
-			return wrong("no port, 0 to 65535", optarg);
+			return wrong("not a port, 0 to 65535", optarg);
 		config.port = (uint16_t)value;
 		return 0;
 	case 'c':
 		if (!number_take(optarg, 254, &value))
-			return wrong("no time, 0 to 254 seconds", optarg);
+			return wrong("not a time, 0 to 254 seconds", optarg);
 		config.pm_time = pm_time_make(value);
 		return 0;
 	case 's':

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* sdpstat(1): what the SDP sockets of this user's processes do. */
+/* sdpstat(1): shows the SDP sockets of this user's processes. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
@@ -14,7 +14,7 @@
 #include "tools/stat-print.h"
 
 #define USAGE_EXIT 2
-/* Home, then clear what is there: as clear(1) does it. */
+/* Cursor home, then erase the rest of the screen, as clear(1) does. */
 #define CLEAR "\033[H\033[J"
 
 static struct {
@@ -62,7 +62,7 @@ static bool number_take(const char *text, long max, long *ret_value)
 	       *ret_value <= max;
 }
 
-/* Return: 0; USAGE_EXIT, told; -1: end now, with success. */
+/* Return: 0; USAGE_EXIT, after an error message; -1: exit now with success. */
 static int option_take(int option)
 {
 	long value = 1;
@@ -70,7 +70,7 @@ static int option_take(int option)
 	switch (option) {
 	case 'p':
 		if (!number_take(optarg, INT32_MAX, &value))
-			return wrong("no process number", optarg);
+			return wrong("not a process number", optarg);
 		config.pid = (int)value;
 		return 0;
 	case 'j':
@@ -78,7 +78,7 @@ static int option_take(int option)
 		return 0;
 	case 'w':
 		if (optarg && !number_take(optarg, 86400, &value))
-			return wrong("no number of seconds, 1 to 86400",
+			return wrong("not a number of seconds, 1 to 86400",
 				     optarg);
 		config.watch_s = (unsigned int)value;
 		return 0;
@@ -113,8 +113,8 @@ static int options_take(int argc, char **argv)
 	return ret;
 }
 
-/* A process is found in /proc or by its file, with USIW_STAT_DIR; with -p
- * others' files are left out. */
+/* A process is found in /proc, or by its file with USIW_STAT_DIR. With -p,
+ * files of other processes are left out. */
 static void files_filter(struct stat_list *list, size_t first)
 {
 	size_t kept = first;
@@ -141,12 +141,12 @@ static int file_add(struct stat_list *list, const char *path)
 	if (ret < 0)
 		fprintf(stderr, "sdpstat: %s: %s\n", path,
 			ret == -EPROTO	 ? NO_PAGE
-			: ret == -EAGAIN ? "the page is just being made"
+			: ret == -EAGAIN ? "the page is being created"
 					 : strerror(-ret));
 	return ret;
 }
 
-/* Return: 0; negative errno: told. */
+/* Return: 0; negative errno, after an error message. */
 static int pages_find(struct stat_list *list)
 {
 	const char *dir = util_settings()->stat_dir;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Statistics pages in /proc/PID/fd and in files. */
+/* Finds statistics pages in /proc/PID/fd and in files. */
 #define _GNU_SOURCE
 #include "tools/stat-find.h"
 
@@ -39,9 +39,8 @@ static bool is_number(const char *text)
 }
 
 /*
- * Whether the process that @pid is here calls itself @own, in a namespace of
- * process numbers of its own perhaps.  A forked child without a page of its
- * own still has its parent's descriptor.
+ * Whether process @pid has the number @own in its own PID namespace. A forked
+ * child without a page of its own still has its parent's descriptor.
  */
 static bool is_own_pid(const char *pid, uint32_t own)
 {
@@ -65,7 +64,7 @@ static bool is_own_pid(const char *pid, uint32_t own)
 	return is_own;
 }
 
-/* Return: 1: a page of the process; 0: none; -ENOMEM. */
+/* Return: 1: a page of the process; 0: not one; -ENOMEM. */
 static int fd_try(struct stat_list *list, int dir_fd, const char *name,
 		  const char *pid)
 {
@@ -107,7 +106,7 @@ static int process_try(struct stat_list *list, const char *pid)
 	snprintf(path, sizeof(path), "/proc/%.20s/fd", pid);
 	dir = opendir(path);
 	if (!dir)
-		return 0; /* another user's, or gone */
+		return 0; /* another user's process, or it has ended */
 	while (ret == 0 && (entry = readdir(dir)))
 		if (is_number(entry->d_name))
 			ret = fd_try(list, dirfd(dir), entry->d_name, pid);
@@ -176,7 +175,7 @@ static int directory_take(struct stat_list *list, const char *path)
 			ret = -ENOMEM;
 		if (ret == 0) {
 			ret = page_file_take(list, file);
-			/* Just being made, or just taken away. */
+			/* The page is being created or removed. */
 			if (ret == -EAGAIN || ret == -ENOENT)
 				ret = 0;
 			free(file);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Finds statistics pages: of processes with a readable /proc/PID/fd, and in
+ * Finds statistics pages of processes with a readable /proc/PID/fd, and in
  * files.
  */
 #ifndef STAT_FIND_H
@@ -12,7 +12,7 @@
 #include "stat/read.h"
 
 struct stat_process {
-	int pid; /* as it is seen from here; of a file: as the process saw it */
+	int pid; /* as seen from here; for a file: as the process saw it */
 	bool is_ended;
 	struct sdp_stat_snapshot snapshot;
 };
@@ -20,14 +20,15 @@ struct stat_process {
 struct stat_list {
 	struct stat_process *process;
 	size_t cnt;
-	int misfit_pid; /* a process with a page of another build; or 0 */
+	int misfit_pid; /* a process with a page of another build; 0: none */
 };
 
-/* Every process, or with @pid != 0 this one.  Return: 0; -ENOMEM. */
+/* Adds every process, or only process @pid if it is not 0. Return: 0;
+ * -ENOMEM. */
 int stat_find_processes(struct stat_list *list, int pid);
 
-/* A file, or each file usiw-sdp.* of a directory.  Return: 0; negative errno:
- * it cannot be read, or is no page. */
+/* Adds a file, or each file usiw-sdp.* of a directory. Return: 0; negative
+ * errno: it cannot be read, or is not a page. */
 int stat_find_file(struct stat_list *list, const char *path);
 
 void stat_list_clear(struct stat_list *list);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Names for the words of a page, and the two forms of output. */
+/* Prints statistics pages in two forms. */
 #include "tools/stat-print.h"
 
 #include <arpa/inet.h>
@@ -20,7 +20,7 @@ static const char *const state_names[] = { SDP_STAT_STATES(NAME) };
 static const char *const role_names[] = { "none", "server", "client" };
 static const char *const carrier_names[] = { "none", "stream", "cm_send",
 					     "cm_priv" };
-/* Numbers of the wire, enum sdp_mode. */
+/* By the numbers on the wire, enum sdp_mode. */
 static const char *const mode_names[] = { "buffered", "combined", "pipelined" };
 
 #define CNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -31,7 +31,7 @@ _Static_assert(CNT(carrier_names) == SDP_STAT_CARRIER_CNT,
 
 #define NAME_OF(names, gauge) name_of((names), CNT(names), (gauge))
 
-/* The page is another process's: it may hold any number. */
+/* Another process writes the page, so it may contain any number. */
 static const char *name_of(const char *const *names, size_t cnt, uint32_t value)
 {
 	return value < cnt ? names[value] : "unknown";
@@ -48,7 +48,7 @@ static uint64_t word(const _Atomic uint64_t *from)
 	return atomic_load_explicit(from, memory_order_relaxed);
 }
 
-/* Octets that SDP carried, by whatever mechanism. */
+/* Octets that SDP carried, over all mechanisms. */
 static uint64_t sdp_octets(const uint64_t *counters, bool is_tx)
 {
 	int first = is_tx ? SDP_STAT_tx_bcopy : SDP_STAT_rx_bcopy;
@@ -182,8 +182,8 @@ void stat_print_table(FILE *out, const struct stat_list *list)
 		process_table(out, &list->process[i]);
 }
 
-/* Text of another process: JSON has to stay JSON, so what is not plain ASCII
- * is written as the code point of its octet. */
+/* The text comes from another process. To keep the JSON valid, an octet that is
+ * not plain ASCII is written as its code point. */
 static void json_text(FILE *out, const char *text)
 {
 	fputc('"', out);

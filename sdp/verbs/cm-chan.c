@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Events of rdma_cm behind the start: that the peer has gone.
+ * Events of rdma_cm on established links: the peer has disconnected.
  */
 #include "cm-chan.h"
 
@@ -56,8 +56,8 @@ int sdp_cm_chan_fd(void)
 	return ch ? ch->fd : -1;
 }
 
-/* Handles the events of all devices.  The link is only marked, because the
- * holder of its lock may wait in rdma_destroy_id() until the event is
+/* Handles the events of all devices. It only marks the link: the thread that
+ * holds the link's lock may wait in rdma_destroy_id() until the event is
  * acknowledged. */
 void sdp_cm_chan_serve(struct sdp_dev *dev)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Opening devices, and sharing their queues.
+ * Opens devices, and sizes their shared queues.
  */
 #include "dev.h"
 
@@ -19,21 +19,22 @@
 #include "log.h"
 #include "way.h"
 
-/* Entries of the SRQ, at most; of a new CQ. */
+/* Maximum number of entries of the SRQ; entries of a new CQ. */
 #define SRQ_MAX 16384u
 #define CQE_FIRST 2048u
-/* Of a CQ that cannot be resized: some 600 links. */
+/* Entries of a CQ that cannot be resized: enough for about 600 links. */
 #define CQE_FIXED 65536u
 #define INLINE_WANTED 128u
-/* Receives of all links together; and those that each link adds. */
+/* Number of receives that all links share, and number that each link adds. */
 #define SRQ_BASE 128u
 #define SRQ_PER_LINK 34u
-/* usiw keeps a Send until there is a receive.  The receives come round one
- * after the other, so few stay in the processor's cache. */
+/* usiw holds a Send until there is a receive. Few receives are reused in turn,
+ * so their memory stays in the processor's cache. */
 #define SRQ_BASE_USIW 32u
 #define SRQ_PER_LINK_USIW 2u
 #define SRQ_MAX_USIW 512u
-/* A device may have any name. */
+/* Devices are recognised by their vendor, because a device may have any
+ * name. */
 #define VENDOR_SIW 0x626d74u
 
 static struct util_lock process_lock = UTIL_LOCK_INIT(UTIL_RANK_SDP_PROCESS);
@@ -53,7 +54,7 @@ struct sdp_dev *sdp_dev_first(void)
 void sdp_dev_forget(void)
 {
 	util_lock_init(&process_lock, UTIL_RANK_SDP_PROCESS);
-	/* The rest is the parent's, and libibverbs' business. */
+	/* The rest belongs to the parent and to libibverbs. */
 	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next)
 		util_sys_close(dev->wake_fd);
 	atomic_store_explicit(&devices, NULL, memory_order_relaxed);
@@ -83,8 +84,7 @@ static uint32_t srq_want(const struct sdp_dev *dev, uint32_t links)
 	return want < max ? (uint32_t)want : max;
 }
 
-/* ---- opening --------------------------------------------------------------
- */
+/* ---- opening ---- */
 
 static int set_nonblocking(int fd)
 {
@@ -94,7 +94,7 @@ static int set_nonblocking(int fd)
 								       : 0;
 }
 
-/* Linux's siw cannot resize: there it is made large. */
+/* Linux's siw cannot resize a CQ. There the CQ is made large at once. */
 static int open_cq(struct sdp_dev *dev)
 {
 	uint32_t cnt = min32((uint32_t)dev->attr.max_cqe, CQE_FIRST);
@@ -147,7 +147,7 @@ destroy_channel:
 	return ret;
 }
 
-/* Both functions for the sleep, or none. */
+/* Sets both functions for the sleep, or none. */
 static void find_direct(struct sdp_dev *dev)
 {
 	void *begin = sdp_direct_symbol("usiwdv_cq_sleep_begin");
@@ -161,7 +161,7 @@ static void find_direct(struct sdp_dev *dev)
 	dev->cq_sleep_end = (void (*)(struct ibv_cq *))end;
 }
 
-/* @ctx: becomes the device's. */
+/* The device takes ownership of @ctx. */
 static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 {
 	struct sdp_dev *dev = calloc(1, sizeof(*dev));
@@ -216,16 +216,15 @@ close_wake:
 dealloc_pd:
 	ibv_dealloc_pd(dev->pd);
 free_dev:
-	util_warn("sdp", "%s: cannot be used: %s",
+	util_warn("sdp", "%s: device cannot be used: %s",
 		  ibv_get_device_name(ctx->device), strerror(-ret));
 	free(dev);
 	return ret ? ret : -ENODEV;
 }
 
-/* ---- which one -------------------------------------------------------------
- */
+/* ---- finding a device ---- */
 
-/* As a GID table has it. */
+/* The address in the form of a GID table. */
 static bool gid_of(const struct sockaddr *addr, union ibv_gid *ret_gid)
 {
 	const struct sockaddr_in6 *in6 = (const void *)addr;
@@ -244,7 +243,7 @@ static bool gid_of(const struct sockaddr *addr, union ibv_gid *ret_gid)
 	return true;
 }
 
-/* All of 127.0.0.0/8 is the loopback interface's. */
+/* All addresses of 127.0.0.0/8 belong to the loopback interface. */
 static void gid_canonical(union ibv_gid *gid)
 {
 	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
@@ -332,8 +331,7 @@ int sdp_dev_by_context(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 	return ret;
 }
 
-/* ---- sharing ---------------------------------------------------------------
- */
+/* ---- sharing ---- */
 
 int sdp_dev_grow(struct sdp_dev *dev, uint32_t sq_depth)
 {

@@ -12,7 +12,7 @@
 
 #define DIRECT_NAME "libusiw.so.0"
 
-/* Seen from this library: in a build tree, installed. */
+/* Relative to this library: in a build tree, and installed. */
 static const char *const places[] = { DIRECT_NAME, "../" DIRECT_NAME };
 
 /* @place: relative to the directory of @self. */
@@ -32,9 +32,9 @@ static void *open_at(const char *self, const char *place)
 }
 
 /*
- * Opens it relative to this library, else by the dynamic linker's search.  A
- * name alone is not enough: the search path is that of the caller of dlopen(),
- * and a program may have a dlopen() of its own in front of libc's.
+ * Opens the library relative to this one, else by the dynamic linker's search.
+ * The name alone is not enough. The linker uses the search path of the caller
+ * of dlopen(), and a program may interpose its own dlopen().
  */
 static void *direct_open(void)
 {

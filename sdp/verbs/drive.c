@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Events of a connection, and the work that it wants posted.
+ * Handles the events of a connection and posts its work.
  */
 #include "drive.h"
 
@@ -14,7 +14,7 @@
 #include "notice.h"
 #include "window.h"
 
-/* Work requests in one call of ibv_post_send(). */
+/* Maximum number of work requests in one call of ibv_post_send(). */
 #define CHAIN_MAX 16
 
 uint64_t sdp_now_ns(void)
@@ -30,8 +30,7 @@ static struct sdp_mem *mem_of(uint64_t cookie)
 	return (struct sdp_mem *)(uintptr_t)cookie;
 }
 
-/* ---- events ----------------------------------------------------------------
- */
+/* ---- events ---- */
 
 bool sdp_drive_is_end(int error)
 {
@@ -45,13 +44,13 @@ void sdp_drive_error(struct sdp_link *link, int error)
 		link->error = error;
 }
 
-/* What TCP's own timers say; else the peer has gone.  A device that cannot tell
- * has seen a reset. */
+/* The error of TCP's timers if the device reports it, else a lost peer. A
+ * device that cannot report the error gets ECONNRESET. */
 static int carrier_error(const struct sdp_link *link)
 {
 	if (sdp_link_is_lost(link->llp_error))
 		return link->llp_error;
-	/* As TCP has it after the peer's FIN. */
+	/* as TCP does after the peer's FIN */
 	return link->is_peer_closed ? EPIPE : ECONNRESET;
 }
 
@@ -100,7 +99,7 @@ static void on_sent(struct sdp_link *link, uint64_t cookie, uint32_t len)
 		sdp_pool_put(&link->dev->pool, buf);
 		return;
 	}
-	/* Octets were added that the core has not been told of. */
+	/* Octets were added that the core was not told about. */
 	buf->mem.base += buf->given;
 	buf->mem.len -= buf->given;
 	buf->filled -= buf->given;
@@ -124,7 +123,7 @@ static void on_copy(struct sdp_link *link, const struct sdp_event *ev)
 	link->stats.rx_bcopy += ev->copy.from.len;
 }
 
-/* Nothing is on its way any more, and nothing is advertised. */
+/* No message is in flight, and nothing is advertised. */
 static void on_suspended(struct sdp_link *link, const struct sdp_event *ev)
 {
 	link->is_refused = false;
@@ -134,7 +133,7 @@ static void on_suspended(struct sdp_link *link, const struct sdp_event *ev)
 	link->move_port = ev->suspended.port;
 }
 
-/* What was gathered, and the core was never told of. */
+/* Drops gathered octets that the core was not told about. */
 static void drop_tail(struct sdp_link *link)
 {
 	if (link->tail)
@@ -183,7 +182,7 @@ static unsigned int on_event(struct sdp_link *link, const struct sdp_event *ev)
 		break;
 	case SDP_EV_CLOSED:
 		link->is_conn_down = true;
-		/* Between two carriers the old one may still be there. */
+		/* During a move the old carrier may still exist. */
 		link->is_llp_down |= link->qp != NULL;
 		drop_tail(link);
 		break;
@@ -201,12 +200,12 @@ static unsigned int take_events(struct sdp_link *link)
 	return news;
 }
 
-/* ---- work -------------------------------------------------------------------
- */
+/* ---- work ---- */
 
-/* A call of ibv_post_send() in the making. */
+/* The list of work requests for one call of ibv_post_send(). */
 struct chain {
-	struct ibv_send_wr wr[CHAIN_MAX + 1]; /* a bind goes with its message */
+	struct ibv_send_wr wr[CHAIN_MAX + 1]; /* a bind precedes its message in
+						 the same call */
 	struct ibv_sge sge[CHAIN_MAX + 1][LINK_SGE_MAX];
 	struct sdp_work work[CHAIN_MAX + 1];
 	int cnt;
@@ -280,9 +279,9 @@ static void fill_rdma(struct sdp_link *link, const struct sdp_work *work,
 }
 
 /*
- * Linux's siw sends 4096 octets and more out of the page itself, and TCP may
- * do so after the work has completed; but for work that is signalled.  Sends
- * with payload are.
+ * Linux's siw sends 4096 octets and more directly from the page. TCP may send
+ * them again after the work has completed, unless the work is signalled.
+ * Therefore Sends with payload are signalled.
  */
 static bool must_signal(const struct sdp_link *link,
 			const struct sdp_work *work)
@@ -297,8 +296,8 @@ static void chain_link(struct chain *c)
 	c->cnt++;
 }
 
-/* In front of the message that needs it.  Fails with it, and its place in the
- * send queue comes back with it. */
+/* Adds the bind before the message that needs it. The bind fails together with
+ * the message, and both places in the send queue are freed together. */
 static bool chain_add_bind(struct sdp_link *link, struct chain *c)
 {
 	struct sdp_work *work = &c->work[c->cnt];
@@ -357,7 +356,7 @@ static void end_carrier(struct sdp_link *link, bool is_graceful)
 	link->is_graceful = is_graceful;
 }
 
-/* Return: whether there was any. */
+/* Return: whether there was work. */
 static bool post_work(struct sdp_link *link)
 {
 	struct chain c;
@@ -370,7 +369,7 @@ static bool post_work(struct sdp_link *link)
 		was_any = true;
 		switch (work->type) {
 		case SDP_WORK_NONE:
-		case SDP_WORK_POST: /* the SRQ has them */
+		case SDP_WORK_POST: /* the SRQ has the receives already */
 			break;
 		case SDP_WORK_HELLO:
 			memcpy(link->hello, work->hello.octets,
@@ -395,10 +394,9 @@ static bool post_work(struct sdp_link *link)
 	return was_any;
 }
 
-/* ---- messages -------------------------------------------------------------
- */
+/* ---- messages ---- */
 
-/* Urgent octets are known when they come, wherever the reader is. */
+/* Urgent octets are reported when they arrive, wherever the reader is. */
 static unsigned int look_for_oob(struct sdp_link *link, const uint8_t *octets,
 				 uint32_t len)
 {
@@ -413,7 +411,7 @@ static unsigned int look_for_oob(struct sdp_link *link, const uint8_t *octets,
 	return SDP_LINK_PRI;
 }
 
-/* A message with payload that belongs to its advertisement. */
+/* Counts a message whose payload is part of its advertisement. */
 static void count_carried(struct sdp_link *link, uint8_t mid, uint32_t len)
 {
 	if (mid == SDP_MID_SINK_AVAIL && len > SDP_SINK_AVAIL_SIZE) {
@@ -449,7 +447,7 @@ void sdp_drive_message(struct sdp_link *link, struct sdp_pbuf *buf,
 	}
 	if (ret != 1)
 		sdp_dev_recycle(link->dev, buf);
-	/* Each urgent octet is told of, before the next takes its place. */
+	/* Reports each urgent octet before the next one replaces it. */
 	if (news)
 		sdp_drive(link, news);
 }
@@ -466,8 +464,7 @@ void sdp_drive_started(struct sdp_link *link)
 	link->early_end = &link->early;
 }
 
-/* ---- gathered octets
- * --------------------------------------------------------- */
+/* ---- gathered octets ---- */
 
 void sdp_drive_push(struct sdp_link *link)
 {
@@ -486,7 +483,7 @@ void sdp_drive_push(struct sdp_link *link)
 					    .len = buf->filled,
 				    });
 	if (ret)
-		return; /* -EAGAIN: with the next event */
+		return; /* -EAGAIN: tried again with the next event */
 	buf->given = buf->filled;
 	link->cork_end = SDP_NEVER;
 }
@@ -515,8 +512,7 @@ bool sdp_drive_is_to_move(const struct sdp_link *link)
 	       !link->is_conn_down;
 }
 
-/* ---- deadlines
- * ---------------------------------------------------------------- */
+/* ---- deadlines ---- */
 
 static uint64_t first_deadline(const struct sdp_link *link)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A connection moves to another address space: the part of the side that
- * wants it.  (doc/spec/sdp.md 3.4)
+ * Moves a connection to another address space: the side that requests the move
+ * (doc/spec/sdp.md 3.4).
  *
- * What is handed over goes between processes of one host that have the same
- * library: structures as they are in memory, then pieces of the stream.
+ * The state is passed between processes of one host with the same version of
+ * the library: structures as they are in memory, followed by pieces of the
+ * stream.
  */
 #include "handover.h"
 
@@ -23,11 +24,10 @@ struct piece_head {
 	uint32_t flags;
 };
 
-/* ---- the old address space --------------------------------------------------
- */
+/* ---- the old address space ---- */
 
-/* Return: 0: SuspComm goes as soon as it may; -EAGAIN: the peer moves just
- * now; -ENOTCONN. */
+/* Return: 0: SuspComm is sent as soon as possible; -EAGAIN: the peer is moving;
+ *   -ENOTCONN. */
 static int suspend_try(struct sdp_link *link, uint16_t port)
 {
 	int ret = 0;
@@ -37,7 +37,8 @@ static int suspend_try(struct sdp_link *link, uint16_t port)
 		ret = -ENOTCONN;
 	else if (!link->wants_move)
 		ret = sdp_conn_suspend(link->conn, port, sdp_now_ns());
-	/* If the peer's crosses it, it goes on the next carrier. */
+	/* If the peer's SuspComm crosses it, it is sent again on the next
+	 * carrier. */
 	link->wants_move |= !ret;
 	sdp_drive(link, 0);
 	util_unlock(&link->lock);
@@ -68,7 +69,7 @@ int sdp_link_suspend(struct sdp_link *link, uint16_t port, uint64_t deadline)
 }
 
 struct writer {
-	uint8_t *at; /* NULL: only the length is counted */
+	uint8_t *at; /* NULL: only computes the length */
 	size_t len;
 };
 
@@ -159,7 +160,7 @@ int sdp_link_hand_over(struct sdp_link *link, void **ret_octets,
 	util_lock(&link->lock);
 	if (!(link_state(link) & LINK_BARE))
 		goto unlock;
-	/* Memory of callers that wait in this address space. */
+	/* Callers in this address space have lent memory and wait. */
 	ret = -EBUSY;
 	if (link->zsend.is_busy || link->direct.is_busy)
 		goto unlock;
@@ -177,8 +178,7 @@ unlock:
 	return ret;
 }
 
-/* ---- the new one ------------------------------------------------------------
- */
+/* ---- the new address space ---- */
 
 static bool next_piece(const uint8_t **at, const uint8_t *end,
 		       struct piece_head *ret_head)
@@ -241,14 +241,14 @@ int sdp_handover_admits(const struct sdp_handover *from,
 {
 	const struct sdp_handover_head *h = &from->head;
 
-	/* Not its port, which it may not have got again (C18). */
+	/* The port is not compared: the peer may have got another one (C18). */
 	return is_same_ip(&names[0], &h->names[0]) &&
 			       is_same_ip(&names[1], &h->names[1])
 		       ? 0
 		       : -EPERM;
 }
 
-/* One piece, in as many buffers as it needs. */
+/* Restores one piece, in as many buffers as it needs. */
 static int restore_piece(struct sdp_link *link, const uint8_t *at,
 			 const struct piece_head *piece)
 {

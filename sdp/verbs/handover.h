@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The state of a link on its way to another address space. */
+/* The state of a link that moves to another address space. */
 #ifndef SDP_HANDOVER_H
 #define SDP_HANDOVER_H
 
@@ -11,8 +11,8 @@ struct sdp_handover_head {
 	uint32_t unread_cnt, unsent_cnt; /* pieces that follow */
 	uint16_t ird, ord;
 	uint8_t layout;
-	bool is_shut;  /* no more sends */
-	bool has_shut; /* and DisConn went out */
+	bool is_shut;  /* sending direction closed */
+	bool has_shut; /* DisConn was sent */
 	bool is_peer_closed;
 	struct link_oob oob;
 	struct sockaddr_storage names[2];
@@ -20,27 +20,29 @@ struct sdp_handover_head {
 
 struct sdp_handover {
 	struct sdp_handover_head head;
-	const uint8_t *at, *end; /* its pieces */
+	const uint8_t *at, *end; /* the pieces */
 };
 
-/* @octets as sdp_link_hand_over() made them.  *ret_opt: @opt, or the defaults
- * if that is NULL, with what is in @octets.  Return: 0; -EINVAL: they are not.
+/* @octets: from sdp_link_hand_over(). *ret_opt: @opt, or the defaults if it is
+ *   NULL, changed to what @octets says. Return: 0; -EINVAL: not valid.
  */
 int sdp_handover_take(struct sdp_handover *from, const void *octets, size_t len,
 		      const struct sdp_link_options *opt,
 		      struct sdp_link_options *ret_opt);
 
-/* Whether a connection of @names, ours and the peer's, is the one that is
- * waited for (SDP-236, C18).  Return: 0; -EPERM. */
+/* Whether a connection with @names, ours and the peer's, is the expected one
+ * (SDP-236, C18). Return: 0; -EPERM. */
 int sdp_handover_admits(const struct sdp_handover *from,
 			const struct sockaddr_storage *names);
 
-/* Before Hello is taken: what lies unread, which directions were closed.
+/* Call it before the Hello is taken: restores unread octets and closed
+ * directions.
  * Return: 0; -ENOMEM; -EINVAL. */
 int sdp_handover_restore(const struct sdp_handover *from,
 			 struct sdp_link *link);
 
-/* After HelloAck: what the peer has not got.  Return: 0; -ENOMEM; -EPIPE ... */
+/* Call it after HelloAck: restores octets that the peer has not received.
+ * Return: 0; -ENOMEM; -EPIPE ... */
 int sdp_handover_resume(const struct sdp_handover *from, struct sdp_link *link);
 
 #endif

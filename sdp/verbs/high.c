@@ -8,7 +8,7 @@
 
 void sdp_high_move(int *fd)
 {
-	/* As the RNIC's own. */
+	/* The same as for the RNIC's descriptors. */
 	static const int lowest[] = { 512, 16 };
 	int moved = -1;
 
@@ -18,7 +18,7 @@ void sdp_high_move(int *fd)
 		moved = fcntl(*fd, F_DUPFD_CLOEXEC, lowest[i]);
 	if (moved < 0)
 		return;
-	/* By libc's names: the descriptor may be one of libusiw-kabi's. */
+	/* Uses libc's symbol: the descriptor may belong to libusiw-kabi. */
 	close(*fd);
 	*fd = moved;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Descriptors of the library's own stand above those of the program, which
- * counts on low numbers: it may dup2() over any. */
+/* Keeps the library's descriptors above those of the program. Programs rely on
+ * low numbers, and may dup2() over any of them. */
 #ifndef SDP_VERBS_HIGH_H
 #define SDP_VERBS_HIGH_H
 
-/* *fd becomes a high number of the same file, CLOEXEC; it stays where it is if
- * the limit allows none. */
+/* Moves *fd to a high number, with CLOEXEC. Leaves it unchanged if the limit
+ * allows no high number. */
 void sdp_high_move(int *fd);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The life of a link.
+ * Creation and destruction of links, their settings and statistics.
  */
 #include "link.h"
 
@@ -23,14 +23,13 @@
 #define READS_MAX 16u
 #define SEND_BYTES 1048576u
 #define HELLO_MS 5000u
-/* Sends above it are not copied.  On usiw each transfer that is read costs
- * three threads a wake-up, and a copy costs the same memory traffic as TCP's.
+/* Larger sends are not copied. On usiw a transfer by RDMA Read wakes three
+ * threads, and a copy costs as much memory traffic as TCP's.
  */
 #define THRESHOLD 65536u
 #define THRESHOLD_USIW 524288u
 
-/* ---- making
- * --------------------------------------------------------------------- */
+/* ---- creation ---- */
 
 static uint16_t min16(uint32_t a, uint32_t b)
 {
@@ -54,7 +53,8 @@ static void fill_options(struct sdp_link *link, enum sdp_role role,
 		o->work_cap = 64;
 	if (!o->buf_size || o->buf_size > link->dev->pool.buf_size)
 		o->buf_size = link->dev->pool.buf_size;
-	o->buf_size_max = link->dev->pool.buf_size; /* those of the SRQ */
+	o->buf_size_max =
+		link->dev->pool.buf_size; /* the SRQ has buffers of this size */
 	if (!o->recv_cap)
 		o->recv_cap = 4;
 	o->ird = min16(o->ird ? o->ird : ird, ird);
@@ -91,8 +91,8 @@ static int try_qp(struct sdp_link *link, struct ibv_qp_init_attr *attr)
 	return link->qp ? 0 : -errno;
 }
 
-/* No attribute tells how much a device takes inline: Linux's siw refuses a
- * queue pair with more than 80 octets. */
+/* No attribute tells the limit for inline data. Linux's siw refuses a queue
+ * pair with more than 80 octets. */
 static int create_qp(struct sdp_link *link)
 {
 	struct sdp_dev *dev = link->dev;
@@ -124,7 +124,7 @@ static int create_qp(struct sdp_link *link)
 	return 0;
 }
 
-/* rdma_cm has done this for its queue pairs. */
+/* rdma_cm moves its own queue pairs to INIT. */
 static int init_qp(struct sdp_link *link)
 {
 	struct ibv_qp_attr init = {
@@ -152,7 +152,7 @@ static int make_qp(struct sdp_link *link)
 	return ret || link->cm ? ret : init_qp(link);
 }
 
-/* The part that needs the device. */
+/* The steps that need the device. */
 static int enter_device(struct sdp_link *link)
 {
 	struct sdp_dev *dev = link->dev;
@@ -168,7 +168,7 @@ static int enter_device(struct sdp_link *link)
 	else
 		sdp_poll_add(dev, link);
 	if (dev->link_cnt == 1)
-		sdp_notice_kick(); /* the progress thread serves it, too */
+		sdp_notice_kick(); /* the progress thread must serve it too */
 	return ret;
 }
 
@@ -187,7 +187,7 @@ int sdp_link_new(struct sdp_link **ret_link, struct sdp_dev *dev,
 	if (opt)
 		link->opt = *opt;
 	link->early_end = &link->early;
-	link->data_id = UINT32_MAX; /* none is on its way */
+	link->data_id = UINT32_MAX; /* none is in flight */
 	link->cork_end = SDP_NEVER;
 	link->close_end = SDP_NEVER;
 	atomic_init(&link->deadline, SDP_NEVER);
@@ -267,14 +267,14 @@ static void release(struct sdp_link *link, uint64_t deadline)
 
 	util_lock(&link->lock);
 	link->notify = NULL;
-	/* Not under the thread that makes its next carrier. */
+	/* Not while another thread connects the next carrier. */
 	link->is_started |= !link->is_moving;
 	link->is_released = true;
 	atomic_store_explicit(&link->is_closing, true, memory_order_relaxed);
 	link->close_end = deadline;
 	sdp_drive(link, 0);
 	util_unlock(&link->lock);
-	/* The link may be freed by now. */
+	/* This may free the link. */
 	(void)sdp_poll_try(dev);
 }
 
@@ -323,8 +323,7 @@ int sdp_link_stand_up(struct sdp_link *link, const void *octets, size_t len,
 	return ret;
 }
 
-/* ---- outcomes
- * ------------------------------------------------------------------- */
+/* ---- outcomes ---- */
 
 const char *sdp_reason_str(enum sdp_reason reason)
 {
@@ -407,8 +406,7 @@ int sdp_link_tell(struct sdp_outcome *ret_outcome, int err, bool has_sent,
 	return err;
 }
 
-/* ---- the end
- * ---------------------------------------------------------------------- */
+/* ---- the end ---- */
 
 int sdp_link_shutdown(struct sdp_link *link)
 {
@@ -430,7 +428,7 @@ void sdp_link_shutdown_read(struct sdp_link *link)
 	util_lock(&link->lock);
 	if (!link->is_foreign && !link->is_rd_shut) {
 		link->is_rd_shut = true;
-		/* A receive that sleeps gets its memory back first. */
+		/* A receive that sleeps must get its memory back first. */
 		if (link->direct.is_busy)
 			(void)sdp_conn_cancel_recv(link->conn,
 						   (uintptr_t)&link->direct.mem,
@@ -450,10 +448,11 @@ void sdp_link_abort(struct sdp_link *link)
 	util_unlock(&link->lock);
 }
 
-/* In order, and deaf from now on (C22). */
+/* Closes in order. Data that arrives from now on makes the close abortive
+ * (C22). */
 static void close_in_order(struct sdp_link *link)
 {
-	link->is_deaf = true; /* told with the shutdown */
+	link->is_deaf = true; /* the shutdown tells the core */
 	if (link->has_shut)
 		(void)sdp_conn_close(link->conn, sdp_now_ns());
 	else if (sdp_conn_readable(link->conn))
@@ -490,8 +489,7 @@ void sdp_link_close(struct sdp_link *link, uint64_t deadline)
 	release(link, deadline);
 }
 
-/* ---- settings, statistics
- * ------------------------------------------------------------ */
+/* ---- settings, statistics ---- */
 
 static int set_locked(struct sdp_link *link, enum sdp_link_setting setting,
 		      uint32_t value)
@@ -550,7 +548,8 @@ void sdp_link_get_stats(struct sdp_link *link, struct sdp_link_stats *ret)
 	ret->recv_credit = sdp_conn_told_bufs(link->conn);
 	ret->is_failed = link->is_failed;
 	ret->peer_rcv_sz = sdp_conn_peer_size(link->conn);
-	/* What went neither by message nor by Write was read by the peer. */
+	/* The peer read the octets that neither a message nor a Write
+	 * carried. */
 	other = ret->tx_bcopy + ret->tx_write;
 	ret->tx_read = ret->tx_octets > other ? ret->tx_octets - other : 0;
 	other = ret->rx_bcopy + ret->rx_read;

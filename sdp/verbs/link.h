@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Making links, for the carriers. */
+/* Functions for the carriers to make links. */
 #ifndef SDP_LINK_OBJECT_H
 #define SDP_LINK_OBJECT_H
 
@@ -23,28 +23,28 @@ static inline void link_name_set_port(struct sockaddr_storage *name,
 		((struct sockaddr_in *)name)->sin_port = htons(port);
 }
 
-/* @cm: by rdma_cm, or NULL.  The link has a QP in INIT, its core has been
- * started, Hello's octets are there (Connecting Peer), no other thread knows
- * it. Return: 0; -ENOMEM ... */
+/* @cm: identity for a carrier by rdma_cm, or NULL. The new link has a QP in
+ *   INIT and a started core. On the Connecting Peer the octets of the Hello are
+ *   ready. No other thread uses the link. Return: 0; -ENOMEM ... */
 int sdp_link_new(struct sdp_link **ret_link, struct sdp_dev *dev,
 		 struct rdma_cm_id *cm, enum sdp_role role,
 		 enum sdp_carrier carrier, const struct sdp_link_options *opt);
 
-/* A link between two carriers gets the next one's queue pair.  Return: 0;
- * -ECANCELED: it has ended meanwhile; -ENOMEM ... */
+/* During a move: gives the link the queue pair of the next carrier. Return: 0;
+ * -ECANCELED: the link has ended; -ENOMEM ... */
 int sdp_link_renew(struct sdp_link *link, struct rdma_cm_id *cm,
 		   enum sdp_role role, enum sdp_carrier carrier);
 
-/* A link that came to nothing. */
+/* Frees a link after a failed start. */
 void sdp_link_discard(struct sdp_link *link);
 
-/* The carrier stands: private data of the answer or NULL, and RDMA Reads that
- * were agreed on.  Then waits for HelloAck.  Return: 0; -EPROTO,
- * -ECONNREFUSED, -ETIMEDOUT. */
+/* The carrier is established. @octets: private data of the answer, or NULL;
+ * @ord: RDMA Reads that were negotiated. Waits for HelloAck. Return: 0;
+ * -EPROTO, -ECONNREFUSED, -ETIMEDOUT. */
 int sdp_link_stand_up(struct sdp_link *link, const void *octets, size_t len,
 		      uint16_t ord, uint64_t deadline);
 
-/* @ret_outcome (or NULL) from @err, with @peer in the text. */
+/* Fills @ret_outcome (or NULL) from @err; its text names @peer. */
 int sdp_link_tell(struct sdp_outcome *ret_outcome, int err, bool has_sent,
 		  const struct sockaddr *peer, const char *what);
 

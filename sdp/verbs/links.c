@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The list of all links, and their end in a forked child.
+ * The list of all links, and what a forked child does with it.
  */
 #include "links.h"
 

@@ -16,8 +16,8 @@ uint32_t sdp_links_owing(void);
 /* Around a fork, so that the list is consistent in the child. */
 void sdp_links_lock(void);
 void sdp_links_unlock(void);
-/* In the child: each is dead (SDP_LINK_CLOSED, ECONNRESET), and nothing of
- * the parent's is touched. */
+/* In a forked child: marks every link as dead (SDP_LINK_CLOSED, ECONNRESET).
+ * Touches nothing of the parent's. */
 void sdp_links_orphan(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A connection moves to another address space, and tells its peer where to:
- * the peer's part.  (doc/spec/sdp.md 3.4)
+ * A connection whose peer moves to another address space: connects to the
+ * peer's new address (doc/spec/sdp.md 3.4).
  */
 #include "move.h"
 
@@ -13,13 +13,13 @@
 #include "log.h"
 #include "progress.h"
 
-/* The next address space listens before it is told of (SDP-236): only a
- * backlog that is full, or a host that is short of something, is a reason to
- * try again. */
+/* The next address space listens before SuspComm is sent (SDP-236). So the only
+ * transient failures are a full backlog and a shortage of resources on the
+ * host. */
 #define TRIES 5
 #define PAUSE_NS (50 * LINK_NS_PER_MS)
 
-/* The same IP address, the port of SuspComm (SDP-239). */
+/* The peer's IP address with the port of SuspComm (SDP-239). */
 static void address(struct sdp_link *link, struct sockaddr_storage *ret_to)
 {
 	*ret_to = link->names[1];
@@ -57,7 +57,7 @@ void sdp_move_run(struct sdp_link *link, sdp_move_fn *try_once)
 	struct sockaddr_storage to;
 	int ret;
 
-	/* The process waits at its exit for what is to be sent. */
+	/* At exit the process waits until pending data is sent. */
 	sdp_verbs_own_thread();
 	address(link, &to);
 	for (int i = 0;; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * State bits, the socket layer's function, sleeping threads.
+ * State bits, the notification of the socket layer, and sleeping threads.
  */
 #include "notice.h"
 
@@ -14,8 +14,7 @@
 #include "cancel.h"
 #include "high.h"
 
-/* ---- the end of the process -----------------------------------------------
- */
+/* ---- the end of the process ---- */
 
 static _Atomic bool is_ending;
 static _Thread_local bool goes_on;
@@ -42,8 +41,7 @@ void sdp_notice_stay(void)
 		pause();
 }
 
-/* ---- the descriptor -------------------------------------------------------
- */
+/* ---- the descriptor ---- */
 
 static _Atomic int kick_fd = -1;
 
@@ -81,10 +79,10 @@ void sdp_notice_kick(void)
 	(void)!util_sys_write(sdp_notice_fd(), &one, sizeof(one));
 }
 
-/* ---- deadlines -------------------------------------------------------------
- */
+/* ---- deadlines ---- */
 
-/* Later than this a thread that is due anyway need not be woken. */
+/* A thread is not woken for a deadline if it wakes up at most this much later
+ * anyway. */
 #define KICK_SLACK_NS 2000000u
 
 static _Atomic uint64_t wake_ns;
@@ -119,8 +117,7 @@ void sdp_notice_forget(void)
 	atomic_store_explicit(&is_ending, false, memory_order_relaxed);
 }
 
-/* ---- sleepers --------------------------------------------------------------
- */
+/* ---- sleepers ---- */
 
 static bool wake(struct sdp_dev *dev, struct sdp_waiter *w)
 {
@@ -166,8 +163,7 @@ void sdp_notice_wake_all(struct sdp_dev *dev)
 	util_unlock(&dev->wait_lock);
 }
 
-/* ---- the state -------------------------------------------------------------
- */
+/* ---- the state ---- */
 
 static bool is_readable(const struct sdp_link *link)
 {
@@ -187,7 +183,8 @@ static bool is_readable(const struct sdp_link *link)
 		return false;
 	if (sdp_conn_peek(link->conn, 0, &piece, &is_oob) != 1)
 		return !link->is_refused;
-	/* The urgent octet is not data for a reader that is before it. */
+	/* The urgent octet is not data for a reader that has not reached the
+	 * mark. */
 	return octets > 1 || !is_oob || link->opt.is_oobinline ||
 	       link->oob.left_cnt > 1;
 }
@@ -246,8 +243,8 @@ void sdp_notice_update(struct sdp_link *link, unsigned int news)
 	atomic_fetch_add_explicit(&link->change_cnt, 1, memory_order_release);
 	if (link->notify)
 		link->notify(link->notify_arg, state, news);
-	/* Store of the state, then look at the counter; a sleeper adds itself,
-	 * then looks at the state (sdp_wait()). */
+	/* Store the state, then read the counter. A sleeper adds itself, then
+	 * reads the state (sdp_wait()). */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&link->waiter_cnt, memory_order_relaxed))
 		sdp_notice_wake(link->dev, link);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The state of a link, and waking of threads that wait for it. */
+/* The state of a link, and the threads that wait for it. */
 #ifndef SDP_NOTICE_H
 #define SDP_NOTICE_H
 
@@ -9,8 +9,9 @@
  * threads that sleep for the link.  The caller holds the link's lock. */
 void sdp_notice_update(struct sdp_link *link, unsigned int news);
 
-/* Wakes the threads that sleep for @link, or with NULL one thread that sleeps
- * for any link, to serve the device.  Return: whether a thread was woken. */
+/* Wakes the threads that sleep for @link. With NULL, wakes one thread that
+ * sleeps for any link, so that it serves the device. Return: whether a thread
+ * was woken. */
 bool sdp_notice_wake(struct sdp_dev *dev, struct sdp_link *link);
 
 /* Wakes all threads that sleep for a link, to check again. */
@@ -21,15 +22,15 @@ int sdp_notice_fd(void);
 void sdp_notice_fd_drain(void);
 void sdp_notice_kick(void);
 
-/* When the thread that serves deadlines wakes up by itself. */
+/* The time at which the thread that serves deadlines wakes up by itself. */
 void sdp_notice_plan(uint64_t ns);
-/* @dev is to be served at @ns. */
+/* @dev must be served at @ns. */
 void sdp_notice_deadline(struct sdp_dev *dev, uint64_t ns);
 
 void sdp_notice_forget(void);
 
-/* sdp_verbs_end() was called; a thread of the program that was inside stays
- * there, since its link may be gone. */
+/* sdp_verbs_end() was called. Threads of the program that are inside a call
+ * stay there, because their links may be freed. */
 bool sdp_notice_is_ending(void);
 void sdp_notice_stay(void);
 

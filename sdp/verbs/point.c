@@ -2,12 +2,12 @@
 /*
  * Cancellation points.
  *
- * libc must not end a thread inside a call, because it holds locks and
+ * libc must not end a thread inside a call. The thread holds locks and
  * references, and with PTHREAD_CANCEL_ASYNCHRONOUS it could end at any
- * instruction.  So the call disables cancellation.  pthread_cancel() records
- * the request here and wakes sleeping threads, and the call ends as by a
- * signal. Before it returns it enables cancellation again, which ends the
- * thread.
+ * instruction. So the call disables cancellation. pthread_cancel() is recorded
+ * here and wakes sleeping threads. The call then returns as if a signal had
+ * interrupted it. Before it returns, it enables cancellation again, which ends
+ * the thread.
  */
 #include "point.h"
 
@@ -20,11 +20,11 @@
 struct point_thread {
 	pthread_t self;
 	struct point_thread *next, *prev;
-	int old_state, old_type; /* the program's, inside a call */
-	volatile int depth;	 /* signal handlers make calls, too */
-	_Atomic bool is_asked;	 /* pthread_cancel() */
+	int old_state, old_type; /* the program's settings during a call */
+	volatile int depth;	 /* signal handlers make calls too */
+	_Atomic bool is_asked;	 /* pthread_cancel() was called */
 	bool is_listed;		 /* in threads */
-	bool is_over;		 /* its keys are being destroyed */
+	bool is_over; /* its thread-specific data is being destroyed */
 };
 
 static _Thread_local struct point_thread me;
@@ -55,7 +55,7 @@ static void key_make(void)
 	has_key = pthread_key_create(&key, thread_end) == 0;
 }
 
-/* A thread that cannot be listed ends with its call, and not before. */
+/* A thread that cannot be listed is cancelled only at the end of its call. */
 static void thread_list(struct point_thread *t)
 {
 	pthread_once(&key_once, key_make);
@@ -77,8 +77,8 @@ int sdp_point_enter(void)
 	if (me.depth++ > 0)
 		return me.depth - 1;
 	pthread_testcancel();
-	/* The type, too: libc's signal handler looks at nothing else, and
-	 * its setcancelstate() would forget PTHREAD_CANCELED. */
+	/* The type must change too: libc's signal handler checks nothing else,
+	 * and its setcancelstate() would lose PTHREAD_CANCELED. */
 	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &me.old_type);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &me.old_state);
 	if (!me.is_listed)
@@ -99,7 +99,8 @@ void sdp_point_left(int depth)
 
 void sdp_point_leave(void)
 {
-	/* A signal handler that comes behind depth has its own old state. */
+	/* A signal handler that runs after depth was changed has its own old
+	 * state. */
 	int old_state = me.old_state, old_type = me.old_type;
 
 	if (me.depth-- > 1)
@@ -111,8 +112,8 @@ void sdp_point_leave(void)
 
 bool sdp_point_is_cancelled(void)
 {
-	/* seq_cst: pairs with sdp_point_cancel(); a thread that is about to
-	 * sleep has said so before */
+	/* seq_cst: pairs with sdp_point_cancel(). A thread that is about to
+	 * sleep has published that before. */
 	return me.depth > 0 && me.old_state == PTHREAD_CANCEL_ENABLE &&
 	       atomic_load_explicit(&me.is_asked, memory_order_seq_cst);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The part of the sleeping threads for sdp_point_enter() and similar functions.
- */
+/* The part of sdp_point_enter() and similar functions that sleeping threads
+ * need. */
 #ifndef SDP_POINT_H
 #define SDP_POINT_H
 

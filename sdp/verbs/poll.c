@@ -2,8 +2,8 @@
 /*
  * Finds the links of completions.
  *
- * A link is looked up by its QP number under the device's poll_lock, and freed
- * under it.  A thread in a pass may use every link that it finds.
+ * A link is looked up by its QP number with the device's poll_lock held, and
+ * freed with it held. A thread in a pass may use every link that it finds.
  */
 #include "poll.h"
 
@@ -20,12 +20,12 @@
 #include "thread.h"
 #include "window.h"
 
-/* Before a sleep the CQ is polled so often, until there is nothing. */
+/* Before a sleep the CQ is polled at most this many times, until it is
+ * empty. */
 #define ARM_TURNS 4
 #define WC_MAX 32
 
-/* ---- links by number --------------------------------------------------------
- */
+/* ---- links by number ---- */
 
 static struct sdp_link **bucket(struct sdp_dev *dev, uint32_t qp_num)
 {
@@ -62,8 +62,7 @@ static struct sdp_link *find(struct sdp_dev *dev, uint32_t qp_num)
 	return link;
 }
 
-/* ---- ends
- * -------------------------------------------------------------------- */
+/* ---- end of links ---- */
 
 void sdp_poll_take_down(struct sdp_link *link)
 {
@@ -100,7 +99,7 @@ static void untime(struct sdp_dev *dev, struct sdp_link *link)
 	util_unlock(&dev->wait_lock);
 }
 
-/* Messages that have not been read give their buffers back. */
+/* Returns the buffers of unread messages. */
 static void drop_unread(struct sdp_link *link)
 {
 	struct sdp_event ev;
@@ -131,18 +130,17 @@ void sdp_poll_free(struct sdp_link *link)
 			sdp_pool_put(&dev->pool, link->headers);
 	}
 	sdp_links_remove(link);
-	/* Other threads of the program may be inside, and stay there. */
+	/* Other threads of the program may be inside a call and stay there. */
 	if (sdp_notice_is_ending())
 		return;
 	sdp_conn_free(link->conn);
 	free(link);
 }
 
-/* ---- completions
- * --------------------------------------------------------------- */
+/* ---- completions ---- */
 
-/* The links of a pass, one after the other: locked while its completions come
- * in a row. */
+/* A pass handles one link at a time. It keeps the link locked while consecutive
+ * completions belong to it. */
 struct pass {
 	struct sdp_link *link;
 	uint64_t now;
@@ -200,21 +198,20 @@ static void take_send(struct sdp_dev *dev, struct pass *p,
 		return;
 	if (!is_ok)
 		link->is_llp_down = true;
-	/* What flushed work means is known at the carrier's end, which knows
-	 * whether the peer had said DisConn. */
+	/* The end of the carrier decides what flushed work means: it depends on
+	 * whether the peer sent DisConn. */
 	if (wc->status == IBV_WC_WR_FLUSH_ERR)
 		return;
-	/* A Read may complete behind a Send that was posted after it. */
+	/* A Read may complete after a Send that was posted later. */
 	if (!sdp_conn_work_done(link->conn, id, is_ok, p->now) &&
 	    (int32_t)(id + 1 - link->done_id) > 0)
 		link->done_id = id + 1;
 }
 
-/* ---- deadlines
- * ------------------------------------------------------------------- */
+/* ---- deadlines ---- */
 
-/* The old carrier has gone.  The peer waits for the next one, which is made in
- * a thread of its own, since that takes its time. */
+/* The old carrier has ended, and the peer waits for the next one. A separate
+ * thread connects it, because that takes time. */
 static void start_move(struct sdp_link *link)
 {
 	int ret;
@@ -224,8 +221,9 @@ static void start_move(struct sdp_link *link)
 	ret = util_thread_run(link->move, link, UTIL_THREAD_STACK);
 	if (!ret)
 		return;
-	util_warn("sdp", "qp 0x%06x: no thread for its move: %s", link->qp_num,
-		  strerror(-ret));
+	util_warn("sdp",
+		  "qp 0x%06x: cannot start a thread to move the connection: %s",
+		  link->qp_num, strerror(-ret));
 	link->is_moving = false;
 	sdp_conn_give_up_move(link->conn, sdp_now_ns());
 }
@@ -261,7 +259,8 @@ static void serve_link(struct sdp_dev *dev, struct sdp_link *link, uint64_t now)
 		sdp_poll_free(link);
 }
 
-/* One link that is due, or NULL; and when the next one is. */
+/* Returns one link that is due, or NULL, and the time at which the next one is
+ * due. */
 static struct sdp_link *next_due(struct sdp_dev *dev, uint64_t now,
 				 uint64_t *ret_next)
 {
@@ -296,8 +295,8 @@ static void serve_deadlines(struct sdp_dev *dev, uint64_t now)
 		return;
 	do {
 		util_lock(&dev->wait_lock);
-		/* First, so that a thread that arms meanwhile makes it
-		 * earlier. */
+		/* Set this first, so that a thread that arms a deadline
+		 * meanwhile makes it earlier. */
 		atomic_store_explicit(&dev->deadline, SDP_NEVER,
 				      memory_order_seq_cst);
 		link = next_due(dev, now, &next);
@@ -309,8 +308,7 @@ static void serve_deadlines(struct sdp_dev *dev, uint64_t now)
 		sdp_notice_deadline(dev, next);
 }
 
-/* ---- passes
- * ----------------------------------------------------------------------- */
+/* ---- passes ---- */
 
 int sdp_poll(struct sdp_dev *dev)
 {
@@ -363,11 +361,11 @@ int sdp_poll_arm(struct sdp_dev *dev)
 
 	/* seq_cst: pairs with sdp_poll_rearm() */
 	atomic_fetch_add_explicit(&dev->armed_cnt, 1, memory_order_seq_cst);
-	/* Not a try: the pass of another thread may have looked before the CQ
+	/* Not a trylock: a pass of another thread may have polled before the CQ
 	 * was armed. */
 	util_lock(&dev->poll_lock);
 	(void)ibv_req_notify_cq(dev->cq, 0);
-	/* The send of the thread that is going to sleep may complete now. */
+	/* The send of the thread that is about to sleep may complete now. */
 	while (sdp_poll(dev) > 0 && --turns > 0)
 		;
 	util_unlock(&dev->poll_lock);
@@ -379,16 +377,15 @@ void sdp_poll_disarm(struct sdp_dev *dev)
 	atomic_fetch_sub_explicit(&dev->armed_cnt, 1, memory_order_seq_cst);
 }
 
-/* The event that was taken may have been another sleeping thread's: it would
- * sleep on, and nothing would make an event any more. */
+/* The event may have been meant for another sleeping thread. Without arming
+ * again, no further event would wake that thread. */
 void sdp_poll_rearm(struct sdp_dev *dev)
 {
 	if (atomic_load_explicit(&dev->armed_cnt, memory_order_seq_cst) > 0)
 		(void)ibv_req_notify_cq(dev->cq, 0);
 }
 
-/* ---- events
- * ----------------------------------------------------------------------- */
+/* ---- events ---- */
 
 static void qp_ended(struct sdp_dev *dev, uint32_t qp_num)
 {
@@ -421,7 +418,8 @@ static void take_async(struct sdp_dev *dev)
 		default:
 			break;
 		}
-		/* Before the QP can be destroyed. */
+		/* An unacknowledged event would block the destruction of the
+		 * QP. */
 		ibv_ack_async_event(&ev);
 		if (is_end)
 			qp_ended(dev, qp_num);
@@ -434,14 +432,15 @@ void sdp_poll_events(struct sdp_dev *dev, unsigned int which)
 	void *ctx;
 
 	util_lock_assert_held(&dev->poll_lock);
-	/* One: another that may be there makes the descriptor readable again,
-	 * and to look for it costs each wake-up a system call. */
+	/* One event only. A further event makes the descriptor readable again,
+	 * and looking for it would cost a system call per wake-up. */
 	if (which & SDP_POLL_CQ && !ibv_get_cq_event(dev->channel, &cq, &ctx)) {
 		ibv_ack_cq_events(dev->cq, 1);
 		sdp_poll_rearm(dev);
 	}
-	/* What came before the end is taken before it.  Else once: on usiw a
-	 * look in vain costs a system call for each link. */
+	/* Completions that came before the end of a link are handled before it.
+	 * In all other cases poll once: on usiw a poll without result costs a
+	 * system call per link. */
 	while (sdp_poll(dev) > 0 && which & (SDP_POLL_ASYNC | SDP_POLL_CM))
 		;
 	if (which & SDP_POLL_ASYNC)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Slabs of Private Buffers: mapped, registered, handed out, given back.
+ * Slabs of Private Buffers.
  *
- * A slab is one mapping and one region.  Pages that no octet came into are
- * not there on a device that does not pin.  A few empty slabs are kept: a
- * stream that now fills its windows, and now has them empty, would map,
- * register and fault in its memory each time.
+ * A slab is one mapping and one memory region. On a device that does not pin
+ * memory, pages that were never used take no memory. A few empty slabs are
+ * kept. Without them a stream that fills and empties its windows in turn would
+ * map, register and fault in its memory each time.
  */
 #include "pool.h"
 
@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 
 #define SLAB_BUFS 16u
-/* Empty ones that stay: two streams' worth. */
+/* Number of empty slabs to keep: enough for two streams. */
 #define SLABS_KEPT 4u
 
 struct sdp_slab {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Registered memory of the library's own: Private Buffers of one size, taken
- * from slabs, for receiving and for sending alike.
+ * Registered memory of the library: Private Buffers of one size in slabs, for
+ * receiving and for sending.
  */
 #ifndef SDP_POOL_H
 #define SDP_POOL_H
@@ -11,7 +11,7 @@
 
 #include "lock.h"
 
-/* What a cookie of the protocol core points at. */
+/* The object that a cookie of the protocol core points to. */
 struct sdp_mem {
 	uint8_t *base;
 	uint32_t lkey;
@@ -20,13 +20,14 @@ struct sdp_mem {
 
 struct sdp_slab;
 
-/* A Private Buffer.  @mem is first: it is a cookie. */
+/* A Private Buffer. @mem is the first member, because its address is the
+ * cookie. */
 struct sdp_pbuf {
 	struct sdp_mem mem;
 	struct sdp_slab *slab;
 	struct sdp_pbuf *next;
-	uint32_t filled; /* sending: octets in it */
-	uint32_t given;	 /* sending: octets that the core has been told of */
+	uint32_t filled; /* sending: octets in the buffer */
+	uint32_t given;	 /* sending: octets that the core was told about */
 	struct ibv_sge sge;
 	struct ibv_recv_wr wr;
 };
@@ -35,17 +36,18 @@ struct sdp_pool {
 	struct util_lock lock; /* UTIL_RANK_SDP_POOL */
 	struct ibv_pd *pd;
 	uint32_t buf_size;
-	struct sdp_slab *slabs; /* those with free buffers first */
-	uint64_t bytes, used;	/* octets registered; in buffers given out */
-	uint32_t empty_cnt;	/* slabs without a buffer given out */
+	struct sdp_slab *slabs; /* slabs with free buffers first */
+	uint64_t bytes,
+		used;	    /* octets registered; octets in allocated buffers */
+	uint32_t empty_cnt; /* slabs without allocated buffers */
 };
 
 void sdp_pool_init(struct sdp_pool *pool, struct ibv_pd *pd, uint32_t buf_size);
 
-/* Everything has been given back, or is not asked for any more. */
+/* All buffers have been returned, or are no longer needed. */
 void sdp_pool_fini(struct sdp_pool *pool);
 
-/* Return: NULL: no memory, or it cannot be registered; errno says which. */
+/* Return: NULL: out of memory, or registration failed; see errno. */
 struct sdp_pbuf *sdp_pool_get(struct sdp_pool *pool);
 void sdp_pool_put(struct sdp_pool *pool, struct sdp_pbuf *buf);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Which devices there are, and what they need. */
+/* Finds the verbs devices and the way to connect on them. */
 #include "probe.h"
 
 #include <infiniband/verbs.h>
@@ -15,7 +15,7 @@
 
 static pthread_once_t probe_once = PTHREAD_ONCE_INIT;
 static enum sdp_way way;
-/* Objects of rdma_cm were made. */
+/* Objects of rdma_cm exist in this process. */
 static _Atomic bool has_used_cm;
 
 static bool is_usiw(struct ibv_device *device)
@@ -23,7 +23,7 @@ static bool is_usiw(struct ibv_device *device)
 	return sdp_direct_is_device(ibv_get_device_name(device));
 }
 
-/* SDP is iWARP's here; on RoCE and InfiniBand it was never tried. */
+/* SDP here is for iWARP. It was never tested on RoCE and InfiniBand. */
 static bool is_iwarp(struct ibv_device *device)
 {
 	return device->transport_type == IBV_TRANSPORT_IWARP;
@@ -38,7 +38,7 @@ void sdp_verbs_at_fork(void (*prepare)(void), void (*parent)(void))
 	fork_parent = parent;
 }
 
-/* The first call loads the drivers, whatever they are. */
+/* The first call loads all drivers. */
 static void probe(void)
 {
 	bool is_by_cm = util_settings()->sdp_carrier == UTIL_SDP_CARRIER_CM;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * All devices and links at once: fork, exit, statistics.
+ * Operations on all devices and links: fork, exit, statistics.
  */
 #include "cm-chan.h"
 #include "dev.h"
@@ -10,8 +10,8 @@
 #include "probe.h"
 #include "progress.h"
 
-/* Locks in rising rank; those of links are not taken, since the child uses
- * nothing of a link but its memory. */
+/* Takes the locks in rising rank. Locks of links are not taken: the child uses
+ * only the memory of a link. */
 void sdp_verbs_fork_prepare(void)
 {
 	util_lock(sdp_dev_process_lock());
@@ -36,7 +36,7 @@ void sdp_verbs_after_fork(void)
 	sdp_probe_fork_child();
 }
 
-/* Time to wait for the peer's DisConn.  A peer that closes as well has sent it
+/* How long to wait for the peer's DisConn. A peer that closes too has sent it
  * within this time. */
 #define DISCON_NS (50 * LINK_NS_PER_MS)
 

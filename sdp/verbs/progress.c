@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Waiting threads serve their device themselves; one thread serves the rest.
+ * A thread that waits serves its device itself. One progress thread serves the
+ * rest.
  *
  * Of the threads that wait for links of a device, one sleeps on the device's
- * descriptors and serves all links when it wakes; the others sleep in a futex.
+ * descriptors and serves all links when it wakes. The others sleep in a futex.
  * A thread that leaves the place on the descriptors wakes one of the others to
- * take it.  The progress thread does not compete.  While threads of the program
- * poll, it naps, looks now and then whether they still do, and serves the
- * events of the devices, which pollers do not look for.  While a thread of the
- * program sleeps on the descriptors, the progress thread sleeps as well, but
- * for deadlines.  Only when there is neither, it sleeps on the descriptors
- * itself.
+ * take it. The progress thread does not compete. While threads of the program
+ * poll, it takes short sleeps, checks whether they still poll, and handles the
+ * devices' asynchronous events, which pollers do not check. While a thread of
+ * the program sleeps on the descriptors, the progress thread wakes only for
+ * deadlines. It sleeps on the descriptors itself only if no thread of the
+ * program polls or sleeps there.
  */
 #include "progress.h"
 
@@ -36,8 +37,8 @@
 #define DEVS_MAX 16
 #define FDS_MAX (1 + FDS_PER_DEV * DEVS_MAX + 1)
 
-/* The progress thread leaves a device to a sleeping thread of the program,
- * which wakes it when it goes. */
+/* The progress thread leaves a device to a sleeping thread of the program. That
+ * thread wakes it when it leaves. */
 static _Atomic bool is_deferring;
 static _Atomic uint64_t wakeup_cnt;
 
@@ -46,14 +47,13 @@ uint64_t sdp_progress_wakeups(void)
 	return atomic_load_explicit(&wakeup_cnt, memory_order_relaxed);
 }
 
-/* ---- sleeping --------------------------------------------------------------
- */
+/* ---- sleeping ---- */
 
-/* This thread's, the innermost, that has the place on descriptors. */
+/* The innermost wait of this thread that has the place on the descriptors. */
 static _Thread_local struct sdp_waiter *placed;
 
-/* A call that a signal handler makes takes the place of the call which the
- * handler interrupts: that one serves nothing meanwhile. */
+/* A call in a signal handler takes the place from the call that the handler
+ * interrupts, because the interrupted call serves nothing meanwhile. */
 static bool place_take(struct sdp_dev *dev, struct sdp_waiter *w)
 {
 	if (dev->has_fd_sleeper) {
@@ -90,11 +90,11 @@ static bool sleeper_add(struct sdp_dev *dev, struct sdp_waiter *w,
 	return w->is_on_fd;
 }
 
-/* The place on the descriptors is free: another thread is to take it. */
+/* The place on the descriptors is free. Another thread takes it. */
 static void hand_over(struct sdp_dev *dev)
 {
-	/* wait_lock orders it: sleep_deep() found the place taken, and had
-	 * said before that it wants to know. */
+	/* wait_lock orders this: sleep_deep() set is_deferring before it found
+	 * the place taken. */
 	if (!sdp_notice_wake(dev, NULL) &&
 	    atomic_load_explicit(&is_deferring, memory_order_relaxed))
 		sdp_notice_kick();
@@ -131,9 +131,9 @@ static int dev_fds(struct sdp_dev *dev, struct pollfd *pfd)
 	return 2;
 }
 
-/* What the thread in the place on the descriptors sleeps on.  On usiw that is
- * also the context's sockets, so that the thread which serves them meanwhile
- * need not wake it. */
+/* The descriptors for the thread that has the place. On usiw these include the
+ * context's sockets, so that a thread that serves them meanwhile need not wake
+ * it. */
 static int place_begin(struct sdp_dev *dev, struct sdp_waiter *w,
 		       struct pollfd *pfd)
 {
@@ -160,11 +160,11 @@ static void fd_drain(int fd)
 	(void)!util_sys_read(fd, &cnt, sizeof(cnt));
 }
 
-/* What the kernel takes for a set of signals. */
+/* Size of a signal set in the kernel. */
 #define KERNEL_SIGSET ((size_t)_NSIG / 8)
 
-/* ppoll() with a point in time, and with the signals of @mask blocked meanwhile
- * (NULL: no change); not a cancellation point. */
+/* ppoll() with an absolute deadline, and with the signals of @mask blocked
+ * meanwhile (NULL: unchanged). Not a cancellation point. */
 static int poll_until(struct pollfd *pfd, unsigned int cnt, uint64_t deadline,
 		      const sigset_t *mask)
 {
@@ -179,13 +179,14 @@ static int poll_until(struct pollfd *pfd, unsigned int cnt, uint64_t deadline,
 }
 
 /*
- * A call that sleeps more than once is awake in between, and a signal handler
- * that ran then would not end it.  So signals wait from the first sleep on, and
- * come while the thread sleeps on descriptors, which tells.
+ * A call that sleeps more than once runs in between. A signal handler that ran
+ * in such a moment would not interrupt the call. So signals are blocked from
+ * the first sleep on, and delivered only while the thread sleeps on
+ * descriptors, where ppoll() reports them.
  */
 struct held {
 	bool is_held;
-	sigset_t old; /* the thread's own mask */
+	sigset_t old; /* the thread's original mask */
 };
 
 static void signals_hold(struct held *held)
@@ -210,8 +211,7 @@ static void serve_events(struct sdp_dev *dev, unsigned int which)
 	util_unlock(&dev->poll_lock);
 }
 
-/* ---- a thread of the program
- * --------------------------------------------------- */
+/* ---- a thread of the program ---- */
 
 static bool is_over(const struct sdp_link *link, unsigned int what,
 		    const uint32_t *seen)
@@ -222,8 +222,7 @@ static bool is_over(const struct sdp_link *link, unsigned int what,
 					    memory_order_acquire) != *seen;
 }
 
-/* ---- polling before sleep
- * --------------------------------------------------- */
+/* ---- polling before sleep ---- */
 
 static void turn(struct sdp_dev *dev)
 {
@@ -231,13 +230,12 @@ static void turn(struct sdp_dev *dev)
 	(void)sdp_poll_try(dev);
 }
 
-/* Polls for a while (spin.h).  Return: whether the wait is over. */
+/* Polls for a limited time (spin.h). Return: whether the wait is over. */
 static bool spin(struct sdp_link *link, unsigned int what, const uint32_t *seen)
 {
 	struct sdp_spin spin;
 
-	/* Not one look: once it has armed the CQ for its sleep, the caller
-	 * polls again. */
+	/* No turn at all: the caller polls again after it has armed the CQ. */
 	if (!sdp_budget_spins(&link->dev->spin)) {
 		atomic_fetch_add_explicit(&link->dev->pass_cnt, 1,
 					  memory_order_relaxed);
@@ -252,7 +250,7 @@ static bool spin(struct sdp_link *link, unsigned int what, const uint32_t *seen)
 	return false;
 }
 
-/* The budget is the first device's: a second one is rare. */
+/* Uses the budget of the first device. A second device is rare. */
 bool sdp_spin_turn(struct sdp_spin *spin)
 {
 	struct sdp_dev *first = sdp_dev_first();
@@ -275,17 +273,17 @@ void sdp_spin_slept(uint64_t ns)
 		sdp_budget_slept(&first->spin, ns, sdp_now_ns());
 }
 
-/* The thread was cancelled, in a wait that may end therefore. */
+/* The thread was cancelled in a wait that cancellation may end. */
 static bool is_cancelled(const struct sdp_waiter *w)
 {
 	return w->is_point && sdp_point_is_cancelled();
 }
 
-/* Return: whether there is nothing to do but sleep. */
+/* Return: whether the thread must sleep. */
 static bool fall_asleep(struct sdp_waiter *w, unsigned int what,
 			const uint32_t *seen)
 {
-	/* seq_cst: pairs with wake(); then the state is looked at again */
+	/* seq_cst: pairs with wake(); afterwards the state is read again */
 	atomic_store_explicit(&w->is_awake, 0, memory_order_seq_cst);
 	if (!is_over(w->link, what, seen) && !is_cancelled(w))
 		return true;
@@ -335,7 +333,7 @@ static int sleep_in_futex(struct sdp_waiter *w, unsigned int what,
 
 	if (!fall_asleep(w, what, seen))
 		return 0;
-	/* The end of the time is seen by the caller. */
+	/* The caller checks for the deadline. */
 	if (syscall(SYS_futex, &w->is_awake, FUTEX_WAIT_BITSET_PRIVATE, 0,
 		    deadline == SDP_NEVER ? NULL : &ts, NULL,
 		    FUTEX_BITSET_MATCH_ANY) < 0 &&
@@ -344,7 +342,7 @@ static int sleep_in_futex(struct sdp_waiter *w, unsigned int what,
 	return ret;
 }
 
-/* The thread has left the call by another way. */
+/* The thread has left the call without returning from it. */
 static void wait_left(void *arg)
 {
 	struct sdp_waiter *w = arg;
@@ -444,15 +442,15 @@ int sdp_progress(void)
 	return cnt;
 }
 
-/* ---- a thread of the program that waits for many
- * -------------------------------- */
+/* ---- threads that wait for many links ---- */
 
 #define SLEEP_DEVS 4
 static _Thread_local struct sdp_waiter sleep_waiters[SLEEP_DEVS];
 static _Thread_local struct sdp_dev *sleep_devs[SLEEP_DEVS];
 static _Thread_local int sleep_cnt;
 
-/* FDS_PER_DEV for each device in sleep_devs, then perhaps rdma_cm's. */
+/* FDS_PER_DEV entries for each device in sleep_devs, then one for rdma_cm if it
+ * exists. */
 int sdp_sleep_begin(struct pollfd *ret_fds, int max)
 {
 	struct sdp_dev *dev = sdp_dev_first();
@@ -480,8 +478,8 @@ int sdp_sleep_begin(struct pollfd *ret_fds, int max)
 
 void sdp_sleep_end(const struct pollfd *fds, int cnt)
 {
-	/* Those below are of a call that this one's signal handler
-	 * interrupts. */
+	/* The devices below belong to a call that this signal handler
+	 * interrupted. */
 	int dev_cnt = cnt / FDS_PER_DEV;
 	bool is_cm = cnt > FDS_PER_DEV * dev_cnt &&
 		     fds[FDS_PER_DEV * dev_cnt].revents;
@@ -499,8 +497,7 @@ void sdp_sleep_end(const struct pollfd *fds, int cnt)
 	}
 }
 
-/* ---- the progress thread
- * ---------------------------------------------------------- */
+/* ---- the progress thread ---- */
 
 static uint64_t passes(void)
 {
@@ -541,13 +538,14 @@ static void poll_all(void)
 	}
 }
 
-/* Until the kick, a descriptor, a deadline, or @until. */
+/* Sleeps until a kick, a readable descriptor, a deadline, or @until. */
 static void sleep_until(struct pollfd *pfd, unsigned int cnt, uint64_t until)
 {
 	uint64_t first;
 
 	sdp_notice_plan(until);
-	first = first_deadline(); /* after the plan, so that none is missed */
+	first = first_deadline(); /* read after the plan is published, so that
+				     no deadline is missed */
 	if (first < until)
 		until = first;
 	if (poll_until(pfd, cnt, until, NULL) > 0 && pfd[0].revents)
@@ -566,8 +564,9 @@ static bool has_sleeper(struct sdp_dev *dev)
 	return has;
 }
 
-/* Events of the devices and of rdma_cm, which no completion tells, and which a
- * thread of the program that only polls never looks for. */
+/* Descriptors of the devices' asynchronous events and of rdma_cm. No completion
+ * reports these events, and a thread of the program that only polls does not
+ * check them. */
 static unsigned int event_fds(struct pollfd *pfd)
 {
 	unsigned int cnt = 0;
@@ -594,7 +593,7 @@ static void event_serve(const struct pollfd *pfd, unsigned int cnt)
 	}
 }
 
-/* While threads of the program poll.  @pfd[0] is the kick. */
+/* Sleeps while threads of the program poll. @pfd[0] is the kick. */
 static void sleep_light(struct pollfd *pfd, uint64_t until)
 {
 	unsigned int cnt = event_fds(pfd + 1);
@@ -603,7 +602,8 @@ static void sleep_light(struct pollfd *pfd, uint64_t until)
 	event_serve(pfd + 1, cnt);
 }
 
-/* On the descriptors of the devices that no thread of the program serves. */
+/* Sleeps on the descriptors of the devices that no thread of the program
+ * serves. */
 static void sleep_deep(struct pollfd *pfd)
 {
 	struct sdp_dev *served[DEVS_MAX];

@@ -4,12 +4,12 @@
 
 #define SPIN_NS_FIRST 20000u
 #define SPIN_NS_STEP 2000u
-/* What one look takes at least: a shorter time is none. */
+/* Minimum duration of one poll. A shorter budget means no polling. */
 #define SPIN_NS_LOOK 500u
-/* What is left of the longest time when that was in vain once. */
+/* What remains of the longest time after one failure. */
 #define SPIN_NS_LONG (SDP_SPIN_NS_MAX - SDP_SPIN_NS_MAX / 4)
-/* A rest is close to the one before if the time between them is at most this
- * many times as long as that one. */
+/* A rest follows closely if the time since the last rest is at most this many
+ * times that rest's length. */
 #define REST_CLOSE 4
 
 static uint32_t load32(const _Atomic uint32_t *word)

@@ -2,8 +2,8 @@
 /*
  * The carriers CM-SEND and CM-PRIV: Hello is private data of rdma_cm.
  *
- * A start has an event channel of its own; when the link stands, its identity
- * goes to the channel that the progress of the process looks at.
+ * Each start has its own event channel. Once the link is established, its
+ * identity migrates to the channel that the process polls.
  */
 #include "start-cm.h"
 
@@ -24,10 +24,10 @@
 
 struct start {
 	struct rdma_event_channel *ch;
-	struct rdma_cm_id *id; /* NULL: the link's */
+	struct rdma_cm_id *id; /* NULL: the link has it */
 	struct sdp_link *link;
-	uint64_t deadline; /* 0: does not wait */
-	int stop_fd;	   /* readable to end a wait; -1: none */
+	uint64_t deadline; /* 0: do not wait */
+	int stop_fd;	   /* ends a wait when readable; -1: none */
 	const char *step;
 	const struct sdp_handover *from; /* NULL: a new connection */
 	struct sockaddr_storage peer;
@@ -36,8 +36,7 @@ struct start {
 	uint16_t ord;
 };
 
-/* ---- events -----------------------------------------------------------------
- */
+/* ---- events ---- */
 
 static int wait_fd(int fd, int stop_fd, uint64_t deadline)
 {
@@ -79,7 +78,7 @@ static void take_private(struct start *s, const struct rdma_cm_event *ev)
 	s->ord = ev->param.conn.initiator_depth;
 }
 
-/* The next event, which has to be @want. */
+/* Waits for the next event, which must be @want. */
 static int wait_event(struct start *s, enum rdma_cm_event_type want)
 {
 	struct rdma_cm_event *ev;
@@ -102,8 +101,7 @@ static int wait_event(struct start *s, enum rdma_cm_event_type want)
 	return ret;
 }
 
-/* ---- both sides
- * ---------------------------------------------------------------- */
+/* ---- both peers ---- */
 
 static int make_link(struct start *s, enum sdp_role role,
 		     enum sdp_carrier carrier,
@@ -143,7 +141,7 @@ static void copy_addr(struct sockaddr_storage *to, const struct sockaddr *from)
 	memcpy(to, from, link_name_len(from));
 }
 
-/* The identity's events are the process' from now on. */
+/* From now on the process handles the identity's events. */
 static int hand_over(struct start *s)
 {
 	struct rdma_event_channel *all = sdp_cm_chan_get();
@@ -170,7 +168,7 @@ static int finish(struct start *s, const void *octets, size_t len)
 	return sdp_link_stand_up(s->link, octets, len, s->ord, s->deadline);
 }
 
-/* The identity of a start that failed may still be its channel's. */
+/* The identity of a failed start may still be on the channel of the start. */
 static void leave_channel(struct start *s)
 {
 	if (s->link->cm && sdp_cm_chan_get())
@@ -192,10 +190,9 @@ static int conclude(struct start *s, int ret, struct sdp_link **ret_link,
 			     (struct sockaddr *)&s->peer, s->step);
 }
 
-/* ---- connecting
- * --------------------------------------------------------------- */
+/* ---- connecting ---- */
 
-/* @is_again: @src was another identity's before. */
+/* @is_again: another identity used @src before. */
 static int resolve(struct start *s, const struct sockaddr *src,
 		   const struct sockaddr *dst, bool is_again)
 {
@@ -205,8 +202,8 @@ static int resolve(struct start *s, const struct sockaddr *src,
 	s->step = "address";
 	if (rdma_create_id(s->ch, &s->id, NULL, RDMA_PS_TCP))
 		return -errno;
-	/* So that the local port is known before the connection stands, and no
-	 * event tells it. */
+	/* Sets the local port before the connection is established, because no
+	 * event reports it. */
 	if (!src && rdma_bind_addr(s->id, (struct sockaddr *)&any))
 		return -errno;
 	if (is_again)
@@ -252,7 +249,7 @@ static int connect_steps(struct start *s, const struct sockaddr *dst,
 	return say_hello(s);
 }
 
-/* From the same IP address, and from the same port if it can be had (C18). */
+/* Uses the same IP address, and the same port if possible (C18). */
 static int resolve_again(struct start *s, const struct sockaddr *to)
 {
 	struct sockaddr_storage from = s->link->names[0];
@@ -266,7 +263,7 @@ static int resolve_again(struct start *s, const struct sockaddr *to)
 	return resolve(s, (struct sockaddr *)&from, to, false);
 }
 
-/* The same for a link that moves. */
+/* The steps of connecting for a link that moves. */
 static int move_steps(struct start *s, const struct sockaddr *to)
 {
 	struct sdp_dev *dev;
@@ -284,7 +281,7 @@ static int move_steps(struct start *s, const struct sockaddr *to)
 		return ret;
 	s->id = NULL;
 	ret = say_hello(s);
-	/* A carrier that came to nothing is the end of it. */
+	/* A failed carrier ends the connection. */
 	return ret == -ECONNREFUSED ? -ECONNRESET : ret;
 }
 
@@ -331,8 +328,7 @@ int sdp_link_connect_cm(struct sdp_link **ret_link, const struct sockaddr *dst,
 	return ret;
 }
 
-/* ---- accepting
- * ------------------------------------------------------------------ */
+/* ---- accepting ---- */
 
 struct sdp_listener {
 	struct rdma_event_channel *ch;
@@ -395,7 +391,7 @@ static int take_hello(struct start *s)
 
 	util_lock(&s->link->lock);
 	ret = sdp_conn_hello(s->link->conn, s->priv, s->priv_len, sdp_now_ns());
-	sdp_drive(s->link, 0); /* HelloAck as private data, or the refusal */
+	sdp_drive(s->link, 0); /* HelloAck as private data, or the rejection */
 	util_unlock(&s->link->lock);
 	return ret;
 }
@@ -410,7 +406,7 @@ static int admit(struct start *s)
 	return sdp_handover_admits(s->from, names);
 }
 
-/* The rest of its events are not the listener's. */
+/* Separates the identity from the listener's channel. */
 static int leave_listener(struct start *s)
 {
 	s->ch = sdp_cm_chan_new();
@@ -462,7 +458,7 @@ static int accept_steps(struct start *s, const struct sdp_link_options *opt)
 	return ret ? ret : answer_steps(s, opt);
 }
 
-/* The channel is the listener's until leave_listener(). */
+/* The identity stays on the listener's channel until leave_listener(). */
 static int conclude_accept(struct start *s, const struct sdp_listener *listener,
 			   int ret, struct sdp_link **ret_link,
 			   struct sdp_outcome *ret_outcome)
@@ -499,7 +495,7 @@ int sdp_link_adopt_cm(struct sdp_link **ret_link, struct sdp_listener *listener,
 	int ret;
 
 	s.from = &from;
-	s.step = "what was handed over";
+	s.step = "the state that was handed over";
 	ret = sdp_handover_take(&from, octets, len, opt, &own);
 	if (!ret)
 		ret = accept_steps(&s, &own);
@@ -508,8 +504,7 @@ int sdp_link_adopt_cm(struct sdp_link **ret_link, struct sdp_listener *listener,
 	return conclude_accept(&s, listener, ret, ret_link, ret_outcome);
 }
 
-/* ---- in two steps ---------------------------------------------------------
- */
+/* ---- accepting in two steps ---- */
 
 struct sdp_request {
 	struct start start;
@@ -567,11 +562,11 @@ int sdp_request_accept(struct sdp_link **ret_link, struct sdp_request *request,
 
 	s->deadline = deadline;
 	ret = answer_steps(s, opt);
-	/* No link has the identity, so the peer has no answer yet. */
+	/* No link has the identity, so no answer was sent to the peer. */
 	if (ret && s->id)
 		(void)rdma_reject(s->id, NULL, 0);
 	ret = conclude(s, ret, ret_link, ret_outcome);
-	s->id = NULL; /* gone with conclude() */
+	s->id = NULL; /* freed by conclude() */
 	request_free(request);
 	return ret;
 }

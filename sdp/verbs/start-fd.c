@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The carrier STREAM: Hello on a TCP connection, which then becomes the
- * stream of a queue pair (doc/spec/sdp.md part 5, C7).  A Connecting Peer that
- * begins by rdma_cm is accepted as well: its Hello is private data.  And one
- * can begin so here, on a connection to a port of rdma_cm.
+ * The carrier STREAM: Hello on a TCP connection that then becomes the stream of
+ * a queue pair (doc/spec/sdp.md part 5, C7). The Accepting Peer also accepts a
+ * peer that starts as rdma_cm does, with Hello as private data. The Connecting
+ * Peer can start in the same way on a connection to a port of rdma_cm.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,7 +25,8 @@
 typedef int attach_fn(struct ibv_qp *qp, int fd,
 		      const struct usiwdv_attach_attr *attr);
 
-/* What a device other than usiw does not have is not linked to. */
+/* usiwdv_qp_attach_fd() is looked up at run time, because other devices do not
+ * have it. */
 static attach_fn *find_attach(void)
 {
 	static attach_fn *_Atomic found;
@@ -38,8 +39,9 @@ static attach_fn *find_attach(void)
 	return fn;
 }
 
-/* ---- octets on the socket, by system calls: a preload may stand in front of
- * libc's ------------------------------------------------------------------- */
+/* ---- octets on the socket ----
+ *
+ * These are system calls, because libc's functions may be interposed. */
 
 static int wait_fd(int fd, short events, uint64_t deadline)
 {
@@ -110,8 +112,7 @@ static int take_names(int fd, struct sockaddr_storage *names)
 	return syscall(SYS_getpeername, fd, &names[1], &len) < 0 ? -errno : 0;
 }
 
-/* ---- both sides -------------------------------------------------------------
- */
+/* ---- both peers ---- */
 
 static void *move_stream(void *arg);
 
@@ -125,7 +126,7 @@ struct start {
 	const char *step;
 	int refusal;
 	uint8_t peer_pd[USIWDV_PRIVATE_MAX];
-	size_t peer_pd_len; /* of a Reply */
+	size_t peer_pd_len; /* private data of a Reply */
 };
 
 static int take_hello(struct start *s, const uint8_t *hello, size_t len)
@@ -134,12 +135,14 @@ static int take_hello(struct start *s, const uint8_t *hello, size_t len)
 
 	util_lock(&s->link->lock);
 	ret = sdp_conn_hello(s->link->conn, hello, len, sdp_now_ns());
-	sdp_drive(s->link, 0); /* its receives come before the carrier */
+	sdp_drive(
+		s->link,
+		0); /* the receives must be posted before the carrier starts */
 	util_unlock(&s->link->lock);
 	return ret;
 }
 
-/* The MPA Request has come; HelloAck is made here, in link->hello. */
+/* The MPA Request was received. This makes the HelloAck in link->hello. */
 static int request_check(void *arg, const struct usiwdv_attach_result *request)
 {
 	struct start *s = arg;
@@ -237,8 +240,7 @@ static int conclude(struct start *s, int ret, struct sdp_link **ret_link,
 			     (struct sockaddr *)&s->names[1], s->step);
 }
 
-/* ---- connecting
- * --------------------------------------------------------------- */
+/* ---- connecting ---- */
 
 static int say_hello(struct start *s)
 {
@@ -262,13 +264,13 @@ static int connect_steps(struct start *s, const struct sdp_link_options *opt)
 	s->link->move = is_request ? sdp_move_cm : move_stream;
 	if (is_request)
 		return finish(s, USIWDV_INITIATOR);
-	/* A move takes the same port again, which is in TIME-WAIT then. */
+	/* A move uses the same port, which is in TIME-WAIT then. */
 	(void)syscall(SYS_setsockopt, s->fd, SOL_SOCKET, SO_REUSEADDR, &one,
 		      sizeof(one));
 	return say_hello(s);
 }
 
-/* From the same IP address, and from the same port if it can be had (C18). */
+/* Uses the same IP address, and the same port if possible (C18). */
 static int bind_again(int fd, const struct sockaddr_storage *name,
 		      bool has_port)
 {
@@ -328,7 +330,7 @@ static int move_once(struct sdp_link *link, const struct sockaddr *to,
 	int ret;
 
 	s.fd = reconnect(link, to, true, deadline);
-	/* The port is a listener's, or the pair of ports was in use. */
+	/* The port belongs to a listener, or the pair of ports was in use. */
 	if (s.fd == -EADDRINUSE || s.fd == -EADDRNOTAVAIL)
 		s.fd = reconnect(link, to, false, deadline);
 	if (s.fd < 0)
@@ -336,7 +338,7 @@ static int move_once(struct sdp_link *link, const struct sockaddr *to,
 	ret = sdp_link_renew(link, NULL, SDP_CONNECTING, SDP_STREAM);
 	if (!ret) {
 		ret = say_hello(&s);
-		/* A carrier that came to nothing is the end of it. */
+		/* A failed carrier ends the connection. */
 		ret = ret == -ECONNREFUSED ? -ECONNRESET : ret;
 	}
 	util_sys_close(s.fd);
@@ -435,7 +437,7 @@ int sdp_link_adopt_fd(struct sdp_link **ret_link, int fd, const void *octets,
 	int ret;
 
 	s.from = &from;
-	s.step = "what was handed over";
+	s.step = "the state that was handed over";
 	ret = sdp_handover_take(&from, octets, len, opt, &own);
 	if (!ret)
 		ret = accept_steps(&s, &own);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The inside of a link, for the files of verbs/.
+ * Internal state of a link, for the files of verbs/.
  */
 #ifndef SDP_LINK_STATE_H
 #define SDP_LINK_STATE_H
@@ -13,75 +13,75 @@
 #include "sdp-link.h"
 
 /* Further bits of the state, for sdp_wait(). */
-#define LINK_STANDS 0x100u /* Hello and HelloAck are through */
-#define LINK_ZDONE 0x200u  /* the zero-copy send has come back */
-#define LINK_RDONE 0x400u  /* the direct receive has */
-#define LINK_SHUT 0x800u   /* DisConn has gone, and all before it */
-#define LINK_UP 0x1000u	   /* the newest carrier came to stand */
-#define LINK_BARE 0x2000u  /* between two: sdp_link_suspend() is through */
+#define LINK_STANDS 0x100u /* Hello and HelloAck were exchanged */
+#define LINK_ZDONE 0x200u  /* the zero-copy send is complete */
+#define LINK_RDONE 0x400u  /* the direct receive is complete */
+#define LINK_SHUT 0x800u   /* DisConn and everything before it was sent */
+#define LINK_UP 0x1000u	   /* the newest carrier was established */
+#define LINK_BARE 0x2000u  /* between two carriers, after sdp_link_suspend() */
 
-/* Pieces of one message, and its header. */
+/* Header and pieces of one message. */
 #define LINK_SGE_MAX (1 + SDP_PIECES_MAX)
-/* Work requests that the protocol core does not know of. */
+/* Work requests that the protocol core does not count. */
 #define LINK_SQ_EXTRA 4u
 #define LINK_NS_PER_MS 1000000ull
-/* A flag of receives: what is only advertised stays so. */
+/* A flag of receives: leave advertised data advertised. */
 #define LINK_RECV_KEEP_ADVERT 0x80000000u
-/* The call has octets already: the error is the next one's. */
+/* The call has octets already: leave the error for the next call. */
 #define LINK_RECV_KEEP_ERROR 0x40000000u
 /* The caller polls. */
 #define LINK_RECV_NO_POLL 0x20000000u
 
-/* A thread that sleeps. */
+/* A sleeping thread. */
 struct sdp_waiter {
 	struct sdp_waiter *next, *prev; /* of the device */
 	struct sdp_link *link;		/* NULL: any */
 	struct sdp_dev *dev;
-	struct sdp_waiter *outer;  /* of the calls that this one interrupts */
+	struct sdp_waiter *outer;  /* the call that this one interrupts */
 	_Atomic uint32_t is_awake; /* a futex */
-	bool is_listed;		   /* among the device's */
+	bool is_listed;		   /* in the list of the device */
 	bool is_on_fd;		   /* sleeps on the device's descriptors */
 	bool is_placed;		   /* between place_begin() and its end */
-	bool is_heir;		   /* woken because that place is free */
+	bool is_heir;		   /* woken to take the free place */
 	bool is_point;		   /* cancellation ends it */
-	int cq_fd; /* is_on_fd: of usiwdv_cq_sleep_begin(); -1: none */
+	int cq_fd; /* is_on_fd: from usiwdv_cq_sleep_begin(); -1: none */
 };
 
-/* A buffer of the program's. */
+/* A buffer of the program. */
 struct link_zbuf {
-	struct sdp_mem mem; /* first: a cookie */
+	struct sdp_mem mem; /* first member: a cookie */
 	struct ibv_mr *mr;
-	struct ibv_mw *mw; /* NULL: none yet, or the device has none */
+	struct ibv_mw *mw; /* NULL: not allocated, or not supported */
 	uint32_t stag;	   /* of the window, or of the region */
-	bool is_bound;	   /* the window: the peer has access */
-	uint32_t done;	   /* octets, when it has come back */
+	bool is_bound;	   /* window: the peer has access */
+	uint32_t done;	   /* octets, when complete */
 	bool is_busy;
 	bool is_eof, is_oob;
-	bool is_inline; /* receive: not registered, copied into */
+	bool is_inline; /* receive: not registered, data is copied into it */
 };
 
-/* Urgent data that came (section "octets" of sdp-link.h). */
+/* Received urgent data (section "octets" of sdp-link.h). */
 struct link_oob {
-	uint32_t pend_cnt; /* OOB_PENDs */
-	uint32_t pres_cnt; /* of these, octets that arrived */
-	uint32_t left_cnt; /* of these, octets not passed by the reader */
+	uint32_t pend_cnt; /* number of OOB_PENDs received */
+	uint32_t pres_cnt; /* of these, urgent octets that arrived */
+	uint32_t left_cnt; /* of these, octets that the reader has not passed */
 	uint8_t octet;	   /* the newest one */
-	bool has_octet;	   /* and it was not read */
+	bool has_octet;	   /* it arrived and was not read */
 	uint8_t kept;	   /* has_kept: an urgent octet that a direct */
-	bool has_kept;	   /* receive got; the reader stands before it */
+	bool has_kept;	   /* receive got; the reader has not reached it */
 };
 
 struct sdp_link {
 	struct util_lock lock; /* UTIL_RANK_SDP_LINK */
 	_Atomic unsigned int state;
-	_Atomic uint32_t change_cnt; /* of the state, and of news */
+	_Atomic uint32_t change_cnt; /* counts changes of the state, and news */
 	_Atomic uint32_t waiter_cnt;
 	struct sdp_dev *dev;
 	struct sdp_conn *conn;
-	struct ibv_qp *qp;     /* NULL: gone */
-	struct rdma_cm_id *cm; /* carriers by rdma_cm */
+	struct ibv_qp *qp;     /* NULL: destroyed */
+	struct rdma_cm_id *cm; /* for carriers by rdma_cm */
 	_Atomic bool is_cm_over;
-	/* looked at without the lock */
+	/* Read without the lock. */
 	_Atomic bool is_zcopy_off;
 	_Atomic bool is_sending;     /* sdp_drive_is_sending() */
 	_Atomic uint8_t send_mode;   /* enum sdp_mode */
@@ -89,80 +89,80 @@ struct sdp_link {
 	struct sdp_link_options opt;
 	sdp_notify_fn *notify;
 	void *notify_arg;
-	struct sockaddr_storage names[2]; /* ours, the peer's */
-	/* Run by a thread with the link: the next carrier, which this side
-	 * connects. */
+	struct sockaddr_storage names[2]; /* ours, then the peer's */
+	/* Thread function that connects the next carrier; its argument is the
+	 * link. */
 	void *(*move)(void *link);
 
 	/* start */
 	bool is_started; /* a polling thread may end the carrier */
-	/* Messages that came before the core knows of the carrier: private
-	 * data of the answer stands before them. */
+	/* Messages that arrived before the core was told about the carrier: the
+	 * private data of the answer must be handled before them. */
 	struct sdp_pbuf *early, **early_end;
-	uint8_t mid_off, flags_off; /* in a message */
+	uint8_t mid_off, flags_off; /* offsets in a message */
 	uint8_t hello[SDP_HELLO_SIZE];
 	uint8_t hello_len;
 
 	struct sdp_link *all_next, *all_prev; /* links.c */
 
-	/* UTIL_RANK_SDP_POLL of the device */
+	/* Protected by poll_lock of the device. */
 	struct sdp_link *hash_next;
 	bool is_hashed;
 
-	/* wait_lock of the device */
+	/* Protected by wait_lock of the device. */
 	struct sdp_link *timed_next;
 	bool is_timed;
 	_Atomic uint64_t deadline;
 
-	/* as the core has them */
+	/* The values of the core. */
 	uint32_t src_threshold, sink_threshold, read_min;
 
 	/* posting */
 	uint32_t qp_num;
 	uint32_t sq_depth, inline_max;
-	struct sdp_pbuf *headers; /* one place per work request */
+	struct sdp_pbuf *headers; /* one entry per work request */
 	uint32_t header_cnt;
-	uint32_t done_id; /* Sends and Writes before it have completed */
-	uint32_t data_id; /* newest Send with payload */
+	uint32_t done_id; /* Sends and Writes before this id are complete */
+	uint32_t data_id; /* id of the newest Send with payload */
 
 	/* moving to another carrier */
-	bool is_up;	   /* the newest carrier came to stand */
+	bool is_up;	   /* the newest carrier was established */
 	bool wants_move;   /* sdp_link_suspend() */
-	bool is_suspended; /* by us, and the peer has acknowledged */
-	bool is_asked;	   /* by the peer: @move is to begin */
-	bool is_moving;	   /* @move runs, and uses the link */
+	bool is_suspended; /* suspended by us; the peer has acknowledged */
+	bool is_asked;	   /* the peer requested a move: start @move */
+	bool is_moving;	   /* @move is running and uses the link */
 	uint16_t move_port;
 
 	/* sending */
-	struct sdp_pbuf *tail; /* the newest buffer, octets may be added */
-	uint64_t queued;       /* octets taken, and not sent */
+	struct sdp_pbuf *tail; /* the newest buffer; octets may be added */
+	uint64_t queued;       /* octets accepted and not sent */
 	struct link_zbuf zsend;
-	uint64_t cork_end; /* what is gathered goes then at the latest */
+	uint64_t cork_end; /* gathered octets are sent then at the latest */
 	bool is_corked;
 	bool has_more;	 /* the last send had SDP_SEND_MORE */
-	bool is_shut;	 /* no more sends */
-	bool has_shut;	 /* and the core knows */
-	bool is_deaf;	 /* nor does it receive */
-	bool is_rd_shut; /* as SHUT_RD: a receive does not wait */
+	bool is_shut;	 /* sending direction closed */
+	bool has_shut;	 /* the core was told */
+	bool is_deaf;	 /* receives no more either */
+	bool is_rd_shut; /* like SHUT_RD: receives do not wait */
 
 	/* receiving */
 	struct link_zbuf direct;
 	struct link_oob oob;
-	bool is_refused; /* the advertised octets were asked for as messages */
+	bool is_refused; /* the advertised octets were requested as messages */
 	bool is_peer_closed;
 
 	/* end */
-	int llp_error;		 /* of usiwdv_qp_error(); 0: none */
+	int llp_error;		 /* from usiwdv_qp_error(); 0: none */
 	int error;		 /* SO_ERROR */
-	bool was_told;		 /* the error has been taken */
+	bool was_told;		 /* the error was reported */
 	bool is_relayed;	 /* see sdp_link_relay() */
 	bool is_failed;		 /* the connection */
 	bool is_conn_down;	 /* SDP_EV_CLOSED */
-	bool is_llp_down;	 /* the QP is to go */
-	bool is_graceful;	 /* in order */
-	bool is_released;	 /* sdp_link_close(): freed when it can be */
+	bool is_llp_down;	 /* the QP must be destroyed */
+	bool is_graceful;	 /* ended in order */
+	bool is_released;	 /* sdp_link_close() was called: to be freed */
 	_Atomic bool is_closing; /* the same, for counting */
-	bool is_foreign;	 /* a parent's, in a forked child */
+	bool is_foreign; /* belongs to the parent of this forked child */
 	uint64_t close_end;
 
 	struct sdp_link_stats stats;

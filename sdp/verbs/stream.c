@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The stream of octets: copied out of, and into, the program's memory.
+ * The stream of octets: copies from and to the program's memory.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,11 +13,10 @@
 #include "state.h"
 
 #define CORK_NS (200 * LINK_NS_PER_MS)
-/* Small sends are not held longer, even if no thread polls. */
+/* Maximum time for which small sends are held, even if no thread polls. */
 #define GATHER_NS (10 * LINK_NS_PER_MS)
 
-/* ---- pieces of the program's memory
- * ------------------------------------------- */
+/* ---- pieces of the program's memory ---- */
 
 struct cursor {
 	const struct iovec *iov;
@@ -39,7 +38,7 @@ static size_t cursor_piece(struct cursor *c, uint8_t **ret_at)
 	return c->iov->iov_len - c->off;
 }
 
-/* Return: octets; less than @len: the next are at a bad address. */
+/* Return: octets copied; less than @len: the next address is invalid. */
 static size_t copy_out(struct cursor *c, uint8_t *to, size_t len)
 {
 	size_t done = 0;
@@ -86,8 +85,7 @@ static size_t iov_len(const struct iovec *iov, int cnt)
 	return len;
 }
 
-/* ---- errors
- * -------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 static int take_error(struct sdp_link *link)
 {
@@ -111,10 +109,9 @@ static int check_send(struct sdp_link *link)
 	return link_state(link) & LINK_STANDS ? 0 : -ENOTCONN;
 }
 
-/* ---- sending
- * --------------------------------------------------------------------- */
+/* ---- sending ---- */
 
-/* A buffer with space, the newest one or another. */
+/* A buffer with space: the newest one or a new one. */
 static struct sdp_pbuf *tail_get(struct sdp_link *link)
 {
 	struct sdp_pbuf *buf = link->tail;
@@ -159,7 +156,7 @@ static size_t gather(struct sdp_link *link, struct cursor *c, size_t len,
 	return done;
 }
 
-/* The urgent octet ends a buffer. */
+/* Sends the urgent octet. It ends its buffer. */
 static int send_urgent(struct sdp_link *link, struct cursor *c)
 {
 	struct sdp_pbuf *buf;
@@ -191,7 +188,7 @@ static int send_urgent(struct sdp_link *link, struct cursor *c)
 	return 0;
 }
 
-/* Whether what is gathered goes out now, or waits for company. */
+/* Decides whether gathered octets are sent now or held for more. */
 static void hold_or_push(struct sdp_link *link)
 {
 	bool is_held = link->is_corked || link->has_more;
@@ -231,7 +228,7 @@ static ssize_t send_locked(struct sdp_link *link, const struct iovec *iov,
 	sdp_drive(link, 0);
 	if (done)
 		return (ssize_t)done;
-	/* No buffer, and none that comes back. */
+	/* No buffer is free, and none will be returned. */
 	return link->queued || ret != -EAGAIN || !sdp_conn_send_room(link->conn)
 		       ? ret
 		       : -ENOBUFS;
@@ -242,7 +239,7 @@ ssize_t sdp_link_send(struct sdp_link *link, const struct iovec *iov,
 {
 	ssize_t ret;
 
-	/* It may have been sent meanwhile: then nothing is held back. */
+	/* It may have been sent meanwhile. Then nothing is held back. */
 	if (atomic_load_explicit(&link->is_sending, memory_order_relaxed))
 		(void)sdp_poll_try(link->dev);
 	util_lock(&link->lock);
@@ -251,10 +248,9 @@ ssize_t sdp_link_send(struct sdp_link *link, const struct iovec *iov,
 	return ret;
 }
 
-/* ---- receiving
- * --------------------------------------------------------------------- */
+/* ---- receiving ---- */
 
-/* Octets in place, up to the mark.  Return: how many; -EFAULT. */
+/* Takes received octets up to the mark. Return: their number; -EFAULT. */
 static ssize_t take(struct sdp_link *link, struct cursor *c, size_t space,
 		    unsigned int flags)
 {
@@ -273,7 +269,7 @@ static ssize_t take(struct sdp_link *link, struct cursor *c, size_t space,
 		if (mark && len == 1 && done)
 			break;
 		if (mark && len == 1 && !link->opt.is_oobinline) {
-			/* It is read by SDP_RECV_OOB only. */
+			/* Only SDP_RECV_OOB reads it. */
 			if (is_peek)
 				off++;
 			else
@@ -312,8 +308,8 @@ static ssize_t recv_urgent(struct sdp_link *link, struct cursor *c,
 	return 1;
 }
 
-/* Nothing in place: why not.  The peer's end stays one, whatever comes after
- * it. */
+/* The result of a receive that found no octets. The peer's end remains an end,
+ * whatever happens afterwards. */
 static ssize_t nothing(struct sdp_link *link, unsigned int flags)
 {
 	if (link->is_peer_closed)
@@ -341,8 +337,8 @@ static ssize_t recv_locked(struct sdp_link *link, const struct iovec *iov,
 		return 0;
 	if (link->direct.is_busy)
 		return -EAGAIN;
-	/* A call that has octets ends before the mark, which may come while it
-	 * waits for more. */
+	/* A call that has octets ends before the mark. The mark may arrive
+	 * while the call waits for more. */
 	if (flags & LINK_RECV_KEEP_ERROR && sdp_inbox_is_at_mark(link))
 		return 0;
 	done = take(link, &c, space, flags);
@@ -357,7 +353,7 @@ static ssize_t recv_locked(struct sdp_link *link, const struct iovec *iov,
 	ret = nothing(link, flags);
 	if (ret == -EAGAIN && !(flags & LINK_RECV_KEEP_ADVERT) &&
 	    !link->is_refused && sdp_conn_readable(link->conn)) {
-		/* Advertised only: have it sent. */
+		/* The octets are only advertised: ask the peer to send them. */
 		link->is_refused = !sdp_conn_refuse_advert(link->conn);
 	}
 	sdp_drive(link, 0);
@@ -369,7 +365,7 @@ ssize_t sdp_link_recv(struct sdp_link *link, const struct iovec *iov,
 {
 	ssize_t ret;
 
-	/* The newest urgent octet is the one that counts. */
+	/* The newest urgent octet counts. */
 	if (flags & SDP_RECV_OOB)
 		sdp_poll_drain(link->dev);
 	util_lock(&link->lock);
@@ -384,8 +380,7 @@ ssize_t sdp_link_recv(struct sdp_link *link, const struct iovec *iov,
 	return ret;
 }
 
-/* ---- questions
- * ------------------------------------------------------------------------ */
+/* ---- queries ---- */
 
 unsigned int sdp_link_state(const struct sdp_link *link)
 {

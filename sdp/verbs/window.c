@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Memory windows over the program's memory.
+ * Memory windows on the program's memory.
  *
- * A link has one window for what it sends and one for what it receives into.
- * It is bound by a work request in front of the message that advertises it, in
- * the same list: so a buffer that is never advertised costs no bind, and none
+ * A link has one window for data that it sends and one for data that it
+ * receives. A work request binds the window directly before the message that
+ * advertises it, in the same list. So a buffer that is never advertised needs
+ * no bind, and no bind is in flight when a buffer comes back.
  * is on its way when a buffer comes back.
  */
 #include "window.h"
@@ -30,8 +31,9 @@ int sdp_window_open(struct sdp_link *link, struct link_zbuf *z)
 	return 0;
 }
 
-/* A work request that invalidates would have to complete before the region can
- * go.  Giving the window back takes effect at once. */
+/* The region can be deregistered only after the window is invalid. A work
+ * request that invalidates would have to complete first. ibv_dealloc_mw() takes
+ * effect at once. */
 void sdp_window_close(struct link_zbuf *z)
 {
 	if (!z->is_bound)
@@ -75,7 +77,7 @@ bool sdp_window_bind(struct sdp_link *link, uint8_t mid,
 	return true;
 }
 
-/* What is advertised again has another key. */
+/* Each advertisement uses another key. */
 static void change_stag(struct sdp_link *link, struct link_zbuf *z)
 {
 	z->is_bound = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What is advertised: type 2 memory windows, which a peer may invalidate with
- * the message that completes the transfer (C26).  A device without them
+ * Type 2 memory windows for advertisements. The peer may invalidate a window
+ * with the message that completes the transfer (C26). A device without them
  * advertises the regions themselves.
  */
 #ifndef SDP_WINDOW_H
@@ -9,22 +9,22 @@
 
 #include "state.h"
 
-/* @z->mr has been registered.  Gives it an STag.  Return: 0; -ENOMEM ... */
+/* @z->mr is registered. Gives @z an STag. Return: 0; -ENOMEM ... */
 int sdp_window_open(struct sdp_link *link, struct link_zbuf *z);
 
-/* The peer has no access any more.  Before the region goes. */
+/* Ends the peer's access. Call it before the region is deregistered. */
 void sdp_window_close(struct link_zbuf *z);
 
-/* If the message @mid advertises a buffer with a window that has to be bound
- * first, *ret_wr binds it before the message.  Return: whether it has to be. */
+/* If the message @mid advertises a buffer with an unbound window, *ret_wr binds
+ * it before the message. Return: whether a bind is needed. */
 bool sdp_window_bind(struct sdp_link *link, uint8_t mid,
 		     struct ibv_send_wr *ret_wr);
 
-/* The peer invalidated @stag, which the core found right. */
+/* The peer invalidated @stag. The core has checked it. */
 void sdp_window_invalidated(struct sdp_link *link, uint32_t stag);
 
-/* Windows belong to a queue pair: the link gets another one.  Return: 0;
- * -ENOMEM ... */
+/* Windows belong to a queue pair: makes new ones for the link's new queue pair.
+ * Return: 0; -ENOMEM ... */
 int sdp_window_renew(struct sdp_link *link);
 
 /* The link ends. */

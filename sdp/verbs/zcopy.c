@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Octets that are not copied: the program's memory, registered for as long as
- * one send or receive takes.
+ * Transfers without copying: the program's memory is registered for one send or
+ * receive.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,8 +13,7 @@
 #include "window.h"
 #include "unwind.h"
 
-/* ---- memory
- * ------------------------------------------------------------------ */
+/* ---- memory ---- */
 
 static int zbuf_register(struct sdp_link *link, struct link_zbuf *z, void *mem,
 			 size_t len, int access)
@@ -62,8 +61,7 @@ static bool is_off(const struct sdp_link *link)
 	return atomic_load_explicit(&link->is_zcopy_off, memory_order_relaxed);
 }
 
-/* ---- sending
- * ------------------------------------------------------------------- */
+/* ---- sending ---- */
 
 static int send_begin_locked(struct sdp_link *link, struct sdp_buf *buf)
 {
@@ -77,7 +75,7 @@ static int send_begin_locked(struct sdp_link *link, struct sdp_buf *buf)
 	}
 	if (link->is_shut || link->is_failed || link->is_conn_down)
 		return -EPIPE;
-	/* What is gathered goes before it, and nothing is added to that. */
+	/* Gathered octets are sent first, and nothing is added to them. */
 	sdp_drive_push(link);
 	if (link->tail && link->tail->filled != link->tail->given)
 		return -EAGAIN;
@@ -139,8 +137,8 @@ void sdp_link_send_zcopy_cancel(struct sdp_link *link)
 	util_unlock(&link->lock);
 }
 
-/* As sdp_wait_point(), but -ETIME for the deadline: ETIMEDOUT is an error of
- * the link. */
+/* As sdp_wait_point(), but returns -ETIME for the deadline: ETIMEDOUT is an
+ * error of the link. */
 static int wait_for(struct sdp_link *link, unsigned int what,
 		    const uint32_t *seen, uint64_t deadline)
 {
@@ -149,7 +147,8 @@ static int wait_for(struct sdp_link *link, unsigned int what,
 	return ret == -ETIMEDOUT ? -ETIME : ret;
 }
 
-/* Without a deadline: the protocol's own end a peer that does not answer. */
+/* Waits without a deadline. The protocol's timers end a peer that does not
+ * answer. */
 static void wait_back(struct sdp_link *link, unsigned int bit)
 {
 	while (sdp_wait(link, bit, NULL, SDP_NEVER) < 0)
@@ -163,15 +162,16 @@ static ssize_t send_back(struct sdp_link *link)
 	return sdp_link_send_zcopy_done(link);
 }
 
-/* The thread has left the call by another way: the memory is the program's
- * again, whatever has been sent. */
+/* The thread has left the call without returning from it. The memory belongs to
+ * the program again, whatever was sent. */
 static void send_left(void *link)
 {
 	(void)send_back(link);
 }
 
-/* Return: octets; the reason of an early end is told by the next call, or
- * here if there was none.  *ret_why: -EINTR, -ETIME ended it in part. */
+/* Return: octets. The next call reports why the transfer ended early, or this
+ *   one if nothing was sent. *ret_why: -EINTR, -ETIME if it ended a partial
+ *   transfer. */
 static ssize_t send_one_zcopy(struct sdp_link *link, const void *buf,
 			      size_t len, uint64_t deadline, int *ret_why)
 {
@@ -193,7 +193,8 @@ static ssize_t send_one_zcopy(struct sdp_link *link, const void *buf,
 	if (done)
 		return done;
 	if (ret < 0) {
-		/* As much as is buffered has been sent, as with TCP. */
+		/* A part of the size of the send buffer was sent, as with
+		 * TCP. */
 		struct iovec iov = { (void *)(uintptr_t)buf, len };
 
 		done = sdp_link_send(link, &iov, 1, 0);
@@ -210,7 +211,7 @@ static bool wants_zcopy(struct sdp_link *link, size_t len)
 		       SDP_MODE_BUFFERED;
 }
 
-/* One piece: copied or not. */
+/* Sends one piece, by copy or without. */
 static ssize_t send_piece(struct sdp_link *link, const struct iovec *iov,
 			  int iovcnt, unsigned int flags, uint64_t deadline,
 			  int *ret_why)
@@ -224,7 +225,8 @@ static ssize_t send_piece(struct sdp_link *link, const struct iovec *iov,
 		if (ret > 0 || (ret != -ENOMEM && ret != -EAGAIN &&
 				ret != -EFAULT && ret != -EINVAL))
 			return ret;
-		/* It cannot be registered, or another thread's is there. */
+		/* It cannot be registered, or another thread's transfer is
+		 * active. */
 	}
 	for (;;) {
 		uint32_t seen = atomic_load_explicit(&link->change_cnt,
@@ -253,7 +255,7 @@ static void iov_advance(struct iovec **iov, int *cnt, size_t len)
 	}
 }
 
-/* Pieces of small size go together, a large one alone. */
+/* Small pieces go together, a large one alone. */
 static int batch(struct sdp_link *link, const struct iovec *iov, int cnt)
 {
 	int n = 0;
@@ -265,7 +267,7 @@ static int batch(struct sdp_link *link, const struct iovec *iov, int cnt)
 	return n;
 }
 
-/* An error that ends a call in part is told by the next one. */
+/* The next call reports an error that ends a call after a partial transfer. */
 static ssize_t told(struct sdp_link *link, ssize_t done, ssize_t ret)
 {
 	if (!done)
@@ -320,8 +322,7 @@ ssize_t sdp_link_send_wait(struct sdp_link *link, const struct iovec *iov,
 	return done;
 }
 
-/* ---- receiving
- * --------------------------------------------------------------------- */
+/* ---- receiving ---- */
 
 static int recv_begin_locked(struct sdp_link *link, void *buf, size_t len,
 			     unsigned int flags)
@@ -347,7 +348,7 @@ static int recv_begin_locked(struct sdp_link *link, void *buf, size_t len,
 		return ret;
 	}
 	z->is_busy = true;
-	/* A request that waits goes along with it (Transaction). */
+	/* A held request may go with the SinkAvail (Transaction). */
 	if (!link->is_corked) {
 		link->has_more = false;
 		sdp_drive_push(link);
@@ -370,7 +371,7 @@ int sdp_link_recv_direct_begin(struct sdp_link *link, void *buf, size_t len,
 	return ret;
 }
 
-/* The urgent octet at the end is not the reader's yet. */
+/* The reader has not reached the urgent octet at the end yet. */
 static ssize_t keep_urgent(struct sdp_link *link, ssize_t len)
 {
 	struct link_zbuf *z = &link->direct;
@@ -378,7 +379,7 @@ static ssize_t keep_urgent(struct sdp_link *link, ssize_t len)
 	if (!z->is_oob || !len)
 		return len;
 	if (link->oob.left_cnt > 1) {
-		link->oob.left_cnt--; /* ordinary by now */
+		link->oob.left_cnt--; /* counts as ordinary data now */
 		return len;
 	}
 	link->oob.kept = z->mem.base[len - 1];
@@ -416,14 +417,14 @@ void sdp_link_relay(struct sdp_link *link)
 {
 	util_lock(&link->lock);
 	link->is_relayed = true;
-	/* These hold, or will when what is asked for now has come back. */
+	/* These bits hold, or will hold when the requested memory is back. */
 	sdp_notice_update(link, LINK_RDONE | LINK_ZDONE);
 	util_unlock(&link->lock);
 	sdp_link_recv_direct_cancel(link);
 }
 
-/* Whether the peer has something that is better read than asked for, or may
- * write into what it is told of. */
+/* Whether to receive directly: the peer has advertised data that is better read
+ * than requested, or may write into an advertised buffer. */
 static bool wants_direct(struct sdp_link *link, size_t space,
 			 unsigned int flags)
 {
@@ -453,7 +454,7 @@ static ssize_t recv_back(struct sdp_link *link)
 	return sdp_link_recv_direct_done(link);
 }
 
-/* As send_left(). */
+/* See send_left(). */
 static void recv_left(void *link)
 {
 	(void)recv_back(link);
@@ -494,7 +495,7 @@ static void push(struct sdp_link *link)
 	util_unlock(&link->lock);
 }
 
-/* One receive; waits until there is something.  *ret_why: as
+/* Receives once. Waits until there is something. *ret_why: as for
  * send_one_zcopy(). */
 static ssize_t recv_piece(struct sdp_link *link, const struct iovec *iov,
 			  int iovcnt, unsigned int flags, uint64_t deadline,
@@ -533,7 +534,7 @@ static size_t total_len(const struct iovec *iov, int cnt)
 	return len;
 }
 
-/* Octets that are to be there before a receive that only looks returns. */
+/* Waits for @want octets, for a receive that only peeks. */
 static int wait_for_inq(struct sdp_link *link, size_t want, uint64_t deadline)
 {
 	for (;;) {
@@ -557,7 +558,7 @@ static bool has_urgent(struct sdp_link *link)
 	return atomic_load_explicit(&link->urgent_cnt, memory_order_relaxed);
 }
 
-/* @cnt is at most IOV_AT_ONCE.  *ret_is_stale is only set. */
+/* @cnt is at most IOV_AT_ONCE. *ret_is_stale is only set, never cleared. */
 static ssize_t recv_batch(struct sdp_link *link, const struct iovec *iov,
 			  int cnt, unsigned int flags, size_t lowat,
 			  uint64_t deadline, bool *ret_is_stale)
@@ -599,7 +600,7 @@ static ssize_t recv_batch(struct sdp_link *link, const struct iovec *iov,
 	return (ssize_t)done;
 }
 
-/* Behind a batch that is full.  Only SDP_RECV_WAITALL waits. */
+/* Continues after a full batch. Only SDP_RECV_WAITALL waits. */
 static ssize_t recv_rest(struct sdp_link *link, const struct iovec *iov,
 			 int iovcnt, unsigned int flags, uint64_t deadline,
 			 bool *ret_is_stale)

@@ -186,7 +186,7 @@ def over_sdp(family):
 # Name -> the file of rules, what the program says on standard error.
 RULES = {
     "tcp-only": ("use tcp server *:*\nuse tcp client *:*\n", None),
-    "unreadable": ("use bogus client *:*\n", "'bogus' is no protocol"),
+    "unreadable": ("use bogus client *:*\n", "'bogus' is not a protocol"),
 }
 
 

@@ -141,41 +141,47 @@ static void names_file_line_and_remedy(void **state)
 	static const struct {
 		const char *text, *error;
 	} rows[] = {
-		{ "match *", "conf:1: 'match' is no statement: a line begins "
-			     "with use, log or #" },
+		{ "match *",
+		  "conf:1: 'match' is not a statement: a line begins "
+		  "with use, log or #" },
 		{ "\n\nuse", "conf:3: write: use sdp|tcp|both server|client" },
 		{ "use tcp server * * *:*", "conf:1: write: use sdp|tcp" },
-		{ "use udp server * *:*", "conf:1: 'udp' is no protocol: write "
-					  "sdp, tcp or both" },
-		{ "use tcp peer * *:*", "conf:1: 'peer' is no role: write "
+		{ "use udp server * *:*",
+		  "conf:1: 'udp' is not a protocol: write "
+		  "sdp, tcp or both" },
+		{ "use tcp peer * *:*", "conf:1: 'peer' is not a role: write "
 					"server" },
 		{ "use tcp server * *", "conf:1: '*' has no port: write" },
 		{ "use tcp server * 10.0.0.1", "'10.0.0.1' has no port" },
-		{ "use tcp server * 10.0.0.1:", "'' is no port: write one of" },
-		{ "use tcp server * *:0", "'0' is no port" },
-		{ "use tcp server * *:65536", "'65536' is no port" },
-		{ "use tcp server * *:9-8", "'9-8' is no port" },
-		{ "use tcp server * *:1-", "'1-' is no port" },
-		{ "use tcp server * *:1-2-3", "'1-2-3' is no port" },
-		{ "use tcp server * *:-1", "'-1' is no port" },
-		{ "use tcp server * *:99999999999", "is no port" },
-		{ "use tcp server * 10.0.0:*", "'10.0.0' is no address: write "
-					       "IPv4 as 192.0.2.1" },
-		{ "use tcp server * 10.0.0.256:*", "is no address" },
-		{ "use tcp server * host:*", "'host' is no address" },
-		{ "use tcp server * :*", "'' is no address" },
-		{ "use tcp server * 10.0.0.1/33:*", "'/33' is no prefix "
+		{ "use tcp server * 10.0.0.1:",
+		  "'' is not a port: write one of" },
+		{ "use tcp server * *:0", "'0' is not a port" },
+		{ "use tcp server * *:65536", "'65536' is not a port" },
+		{ "use tcp server * *:9-8", "'9-8' is not a port" },
+		{ "use tcp server * *:1-", "'1-' is not a port" },
+		{ "use tcp server * *:1-2-3", "'1-2-3' is not a port" },
+		{ "use tcp server * *:-1", "'-1' is not a port" },
+		{ "use tcp server * *:99999999999", "is not a port" },
+		{ "use tcp server * 10.0.0:*",
+		  "'10.0.0' is not an address: write "
+		  "IPv4 as 192.0.2.1" },
+		{ "use tcp server * 10.0.0.256:*", "is not an address" },
+		{ "use tcp server * host:*", "'host' is not an address" },
+		{ "use tcp server * :*", "'' is not an address" },
+		{ "use tcp server * 10.0.0.1/33:*", "'/33' is not a prefix "
 						    "length: write 0 to 32" },
-		{ "use tcp server * 10.0.0.1/:*", "'/' is no prefix" },
-		{ "use tcp server * */8:*", "'*' is no address" },
-		{ "use tcp server * ::1:80", "is no port" },
-		{ "use tcp server * [::1]/129:*", "'/129' is no prefix length: "
-						  "write 0 to 128" },
+		{ "use tcp server * 10.0.0.1/:*", "'/' is not a prefix" },
+		{ "use tcp server * */8:*", "'*' is not an address" },
+		{ "use tcp server * ::1:80", "is not a port" },
+		{ "use tcp server * [::1]/129:*",
+		  "'/129' is not a prefix length: "
+		  "write 0 to 128" },
 		{ "use tcp server * [::1:*", "'[::1:*' has no ]" },
 		{ "use tcp server * [::1]", "has no port" },
 		{ "use tcp server * [::1]/64", "has no port" },
 		{ "use tcp server * [::1]x:1", "has no port" },
-		{ "use tcp server * [10.0.0.1]:1", "'10.0.0.1' is no address" },
+		{ "use tcp server * [10.0.0.1]:1",
+		  "'10.0.0.1' is not an address" },
 		{ "use tcp server * [:1", "has no ]" },
 		{ "log", "conf:1: write: log [min-level 1-9]" },
 		{ "log loud", "conf:1: write: log [min-level 1-9]" },
@@ -222,7 +228,7 @@ static void refuses_binary_files(void **state)
 	assert_int_equal(sdp_rules_parse("#\n#\0", 4, "conf", &rules, error,
 					 sizeof(error)),
 			 -EINVAL);
-	assert_non_null(strstr(error, "conf:2: there is an octet 0"));
+	assert_non_null(strstr(error, "conf:2: it contains an octet 0"));
 }
 
 static void takes_the_log_line(void **state)
