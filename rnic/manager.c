@@ -52,25 +52,18 @@ static void manager_note(void *object, int status)
 	cm_id_stream_ended(object, status);
 }
 
-static void manager_expire(enum rnic_timer_list list, struct rnic_timer *timer,
-			   uint64_t now_ns)
-{
-	struct rnic_start *start;
-
-	if (list == RNIC_TIMER_PORT_AGAIN) {
-		rnic_port_look();
-	} else if (list >= RNIC_TIMER_OOB_PAUSED) {
-		rnic_oob_expire(list, timer, now_ns);
-	} else if (list >= RNIC_TIMER_CM_PAUSED) {
-		cm_serve_expire(list, timer, now_ns);
-	} else {
-		start = RNIC_OWNER(timer, struct rnic_start, timer);
-		if (start->tag == RNIC_LOOP_CONN)
-			cm_conn_expire((struct cm_conn *)start);
-		else
-			oob_link_expire((struct oob_link *)start);
-	}
-}
+static rnic_timer_expired *const manager_expire[RNIC_TIMER_CNT] = {
+	[RNIC_TIMER_CM_STARTING... RNIC_TIMER_CM_CLOSING] = cm_conn_expire,
+	[RNIC_TIMER_CM_PAUSED] = rnic_listen_resume,
+	[RNIC_TIMER_CM_UNREAD] = cm_id_end_unread,
+	[RNIC_TIMER_CM_TIMEWAIT] = cm_id_timewait_exit,
+	[RNIC_TIMER_OOB_STARTING] = oob_link_expire,
+	[RNIC_TIMER_OOB_PARKED] = oob_link_expire,
+	[RNIC_TIMER_OOB_PAUSED] = oob_listeners_resume,
+	[RNIC_TIMER_OOB_TICK] = rnic_oob_tick,
+	[RNIC_TIMER_OOB_REDIAL... RNIC_TIMER_OOB_REDIAL_LAST] = rnic_oob_redial,
+	[RNIC_TIMER_PORT_AGAIN] = rnic_port_look_again,
+};
 
 /* What a peer was told last still is to arrive. */
 static bool manager_is_closing(void)
@@ -97,6 +90,7 @@ static const struct rnic_loop_ops manager_ops = {
 	.dispatch = manager_dispatch,
 	.note = manager_note,
 	.expire = manager_expire,
+	.look = cm_ids_look,
 	.broken = cm_serve_broken,
 	.is_closing = manager_is_closing,
 	.close_all = manager_close_all,

@@ -88,7 +88,7 @@ static void port_hear(struct rnic_port *port,
 }
 
 /* All of them, from one answer of the kernel: messages may be lost. */
-void rnic_port_look(void)
+static void ports_look(void)
 {
 	struct rnic_netif_table *table;
 	struct rnic_port *port;
@@ -164,6 +164,12 @@ static int ports_open(void)
 	return rc;
 }
 
+void rnic_port_look_again(struct rnic_timer *timer)
+{
+	(void)timer;
+	ports_look();
+}
+
 /* The socket is read before the kernel is asked, so that no change is missed:
  * it is in the answer, or makes a message after it. */
 void rnic_port_ready(void)
@@ -186,7 +192,7 @@ void rnic_port_ready(void)
 		ports_close();
 	}
 	if (is_due)
-		rnic_port_look();
+		ports_look();
 }
 
 /* ---- contexts ----------------------------------------------------------- */

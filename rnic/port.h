@@ -14,6 +14,7 @@
 #include "os/chan.h"
 
 struct rnic_context;
+struct rnic_timer;
 
 enum rnic_port_event {
 	RNIC_PORT_EV_ACTIVE,
@@ -48,7 +49,7 @@ void rnic_port_unwatch(struct rnic_context *ctx);
 /* The kernel has something to say. */
 void rnic_port_ready(void);
 /* The kernel did not answer a while ago. */
-void rnic_port_look(void);
+void rnic_port_look_again(struct rnic_timer *timer);
 /* Process exit. */
 void rnic_port_close_all(void);
 /* Forked child: no context is watched; the socket is closed already. */

@@ -62,8 +62,10 @@ static void id_enter_timewait(struct cm_id *id)
 				 TIMEWAIT_NS);
 }
 
-void cm_id_timewait_exit(struct cm_id *id)
+void cm_id_timewait_exit(struct rnic_timer *in_timewait)
 {
+	struct cm_id *id = RNIC_OWNER(in_timewait, struct cm_id, in_timewait);
+
 	cm_event_post(id->timewait, RNIC_CM_TIMEWAIT_EXIT, 0);
 	id->timewait = NULL;
 }
@@ -83,17 +85,17 @@ static void id_end(struct cm_id *id)
 	id_enter_timewait(id);
 }
 
-static void id_end_unread(struct cm_id *id)
+void cm_id_end_unread(struct rnic_timer *unread)
 {
-	rnic_timer_stop(&id->unread);
-	id_end(id);
+	rnic_timer_stop(unread);
+	id_end(RNIC_OWNER(unread, struct cm_id, unread));
 }
 
 void cm_id_disconnected(struct cm_id *id)
 {
 	id->has_disconnected = true;
 	if (rnic_timer_runs(&id->unread))
-		id_end_unread(id);
+		cm_id_end_unread(&id->unread);
 	else if (id_was_connected(id))
 		id_enter_timewait(id);
 }
@@ -103,7 +105,9 @@ void cm_id_disconnected(struct cm_id *id)
  * long behind the last message.  Here both come in one read.  Programs that
  * read events in a thread of their own (libfabric) destroy the QP at once, and
  * with it the completion of the message; so DISCONNECTED waits until the
- * application has polled what had come before, but no longer than this.
+ * application has polled what had come before, but no longer than this.  Each
+ * round of the loop may be the one after that: programs that end expect the
+ * event before they have closed its channel (rping).
  */
 #define UNREAD_NS (100 * NS_PER_MS)
 #define UNREAD_LOOK_NS NS_PER_MS
@@ -117,13 +121,19 @@ static bool id_is_unread(const struct cm_id *id)
 	return is_unread;
 }
 
-void cm_id_look(struct cm_id *id, uint64_t now_ns)
+uint64_t cm_ids_look(uint64_t now_ns)
 {
-	if (now_ns >= id->unread_ns || !id_is_unread(id))
-		id_end_unread(id);
-	else
-		rnic_timer_start(&id->unread, RNIC_TIMER_CM_UNREAD,
-				 UNREAD_LOOK_NS);
+	struct rnic_timer *timer = rnic_timer_first(RNIC_TIMER_CM_UNREAD);
+
+	while (timer) {
+		struct rnic_timer *next = TAILQ_NEXT(timer, link);
+
+		if (!id_is_unread(RNIC_OWNER(timer, struct cm_id, unread)))
+			cm_id_end_unread(timer);
+		timer = next;
+	}
+	return rnic_timer_cnt(RNIC_TIMER_CM_UNREAD) ? now_ns + UNREAD_LOOK_NS
+						    : UINT64_MAX;
 }
 
 void cm_id_stream_ended(struct cm_id *id, int status)
@@ -136,6 +146,6 @@ void cm_id_stream_ended(struct cm_id *id, int status)
 		id_end(id);
 		return;
 	}
-	id->unread_ns = rnic_now_ns() + UNREAD_NS;
-	rnic_timer_start(&id->unread, RNIC_TIMER_CM_UNREAD, UNREAD_LOOK_NS);
+	rnic_timer_start(&id->unread, RNIC_TIMER_CM_UNREAD, UNREAD_NS);
+	rnic_loop_deadline(rnic_now_ns() + UNREAD_LOOK_NS);
 }

@@ -12,9 +12,12 @@ int cm_id_reserve_end(struct cm_id *id);
 void cm_id_disconnected(struct cm_id *id);
 /* The stream of an established identity has ended. */
 void cm_id_stream_ended(struct cm_id *id, int status);
-/* DISCONNECTED waits: may it come now? */
-void cm_id_look(struct cm_id *id, uint64_t now_ns);
+/* In each round of the loop: may a DISCONNECTED that waits come now?  Return:
+ * when to look again; UINT64_MAX: none waits. */
+uint64_t cm_ids_look(uint64_t now_ns);
+/* It has waited long enough. */
+void cm_id_end_unread(struct rnic_timer *unread);
 /* The identity's time in timewait is over. */
-void cm_id_timewait_exit(struct cm_id *id);
+void cm_id_timewait_exit(struct rnic_timer *in_timewait);
 
 #endif

@@ -148,8 +148,11 @@ int rnic_listen_move(struct cm_id *id, int fd)
 	return 0;
 }
 
-void rnic_listen_resume(struct cm_id *id)
+void rnic_listen_resume(struct rnic_timer *pause)
 {
+	struct cm_id *id =
+		RNIC_OWNER(pause, struct cm_id, listener.acceptor.pause);
+
 	if (listen_watch(id, true) < 0)
 		listen_pause(id, ENOMEM);
 }

@@ -24,8 +24,8 @@ int rnic_listen_move(struct cm_id *id, int fd);
 /* The listening socket is ready. */
 void rnic_listen_ready(struct cm_id *id);
 
-/* A pause for want of file descriptors is over. */
-void rnic_listen_resume(struct cm_id *id);
+/* The pause for want of file descriptors is over. */
+void rnic_listen_resume(struct rnic_timer *pause);
 
 /* In a forked child: accept from a socket that listens already.  Return: 0;
  * -errno. */

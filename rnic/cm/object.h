@@ -75,8 +75,7 @@ struct cm_id {
 	uint8_t ird, ord;	  /* then: reads at a time */
 	struct cm_conn *conn;	  /* CONNECT, REQUEST: the connection */
 	struct cm_event *ended;	  /* set aside for DISCONNECTED */
-	struct rnic_timer unread; /* runs: DISCONNECTED waits, */
-	uint64_t unread_ns;	  /* until then at the longest */
+	struct rnic_timer unread; /* runs: DISCONNECTED waits */
 	/* Persona ca. */
 	struct cm_event *timewait; /* set aside for TIMEWAIT_EXIT */
 	struct rnic_timer in_timewait;

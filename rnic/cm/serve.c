@@ -4,28 +4,10 @@
 
 #include "conn.h"
 #include "id.h"
-#include "listen.h"
 #include "os/fd.h"
 #include "outcome.h"
 
 #include <errno.h>
-
-void cm_serve_expire(enum rnic_timer_list list, struct rnic_timer *timer,
-		     uint64_t now_ns)
-{
-	switch (list) {
-	case RNIC_TIMER_CM_PAUSED:
-		rnic_listen_resume(RNIC_OWNER(timer, struct cm_id,
-					      listener.acceptor.pause));
-		break;
-	case RNIC_TIMER_CM_UNREAD:
-		cm_id_look(RNIC_OWNER(timer, struct cm_id, unread), now_ns);
-		break;
-	default: /* RNIC_TIMER_CM_TIMEWAIT */
-		cm_id_timewait_exit(
-			RNIC_OWNER(timer, struct cm_id, in_timewait));
-	}
-}
 
 /* Its socket will never be reported ready. */
 static void thread_drop(struct cm_conn *conn)

@@ -5,9 +5,6 @@
 
 #include "object.h"
 
-/* A time limit of an identity is over. */
-void cm_serve_expire(enum rnic_timer_list list, struct rnic_timer *timer,
-		     uint64_t now_ns);
 /* Sockets cannot be waited for: what is being made ends; connections that stand
  * are not concerned. */
 void cm_serve_broken(void);

@@ -178,8 +178,9 @@ static bool conn_expire(struct cm_conn *conn)
 	return false;
 }
 
-void cm_conn_expire(struct cm_conn *conn)
+void cm_conn_expire(struct rnic_timer *timer)
 {
+	struct cm_conn *conn = RNIC_OWNER(timer, struct cm_conn, start.timer);
 	bool is_due = conn_expire(conn);
 
 	while (is_due)

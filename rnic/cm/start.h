@@ -7,7 +7,7 @@
 
 /* The socket is ready; without @events: step the start exchange. */
 void cm_conn_ready(struct cm_conn *conn, uint32_t events);
-/* The deadline has passed. */
-void cm_conn_expire(struct cm_conn *conn);
+/* The time limit of its phase is over. */
+void cm_conn_expire(struct rnic_timer *timer);
 
 #endif

@@ -116,14 +116,20 @@ static void inbox_drain(void)
 
 /* ---- deadlines --------------------------- */
 
-/* Milliseconds until the thread is to look again; -1: no need. */
-static int deadlines_timeout(void)
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 {
-	uint64_t next = rnic_timers_next_ns();
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+/* @look_ns: from the ops.  Return: milliseconds until the thread is to look
+ * again; -1: no need. */
+static int deadlines_timeout(uint64_t look_ns)
+{
+	uint64_t next = earlier(rnic_timers_next_ns(), look_ns);
 	uint64_t now = rnic_now_ns();
 
 	if (rnic_loop.linger_ns > now)
-		next = rnic_loop.linger_ns < next ? rnic_loop.linger_ns : next;
+		next = earlier(next, rnic_loop.linger_ns);
 	rnic_loop.wakes_ns = next;
 	if (next == UINT64_MAX)
 		return -1;
@@ -234,6 +240,7 @@ static void thread_wait(int timeout)
 
 static void *thread_main(void *arg)
 {
+	uint64_t look_ns;
 	int timeout = 0;
 
 	(void)arg;
@@ -246,7 +253,8 @@ static void *thread_main(void *arg)
 			break;
 		thread_pass();
 		rnic_timers_fire(rnic_now_ns());
-		timeout = deadlines_timeout();
+		look_ns = rnic_loop.ops->look(rnic_now_ns());
+		timeout = deadlines_timeout(look_ns);
 		util_unlock(&rnic_loop.lock);
 	}
 	util_unlock(&rnic_loop.lock);

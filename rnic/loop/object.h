@@ -65,19 +65,21 @@ enum rnic_loop_tag {
  * deadlines. */
 enum rnic_timer_list {
 	RNIC_TIMER_NONE, /* it does not run */
-	/* Connections in the making, by what they wait for. */
-	RNIC_TIMER_STARTING,
+	/* Connections of rdma_cm in the making, by what they wait for. */
+	RNIC_TIMER_CM_STARTING,
 	RNIC_TIMER_CM_ASKING,
 	RNIC_TIMER_CM_REFUSED,
 	RNIC_TIMER_CM_ASKED,
 	RNIC_TIMER_CM_ANSWERED,
 	RNIC_TIMER_CM_REJECTED,
 	RNIC_TIMER_CM_CLOSING,
-	RNIC_TIMER_OOB_PARKED,
 	/* Identities of rdma_cm. */
 	RNIC_TIMER_CM_PAUSED,	/* listener, out of file descriptors */
 	RNIC_TIMER_CM_UNREAD,	/* DISCONNECTED waits */
 	RNIC_TIMER_CM_TIMEWAIT, /* persona ca */
+	/* Connections out of band in the making. */
+	RNIC_TIMER_OOB_STARTING,
+	RNIC_TIMER_OOB_PARKED,
 	/* QPs that connect out of band. */
 	RNIC_TIMER_OOB_PAUSED, /* out of file descriptors */
 	RNIC_TIMER_OOB_TICK,
@@ -93,6 +95,8 @@ struct rnic_timer {
 	uint64_t deadline_ns;
 };
 
+typedef void rnic_timer_expired(struct rnic_timer *timer);
+
 struct rnic_timers {
 	TAILQ_HEAD(, rnic_timer) head; /* by deadline */
 	uint32_t cnt;
@@ -104,9 +108,11 @@ struct rnic_loop_ops {
 	void (*dispatch)(enum rnic_loop_tag tag, uint64_t ref, uint32_t events);
 	/* The note that was left for an object. */
 	void (*note)(void *object, int status);
-	/* A timer's time is over; it does not run any more. */
-	void (*expire)(enum rnic_timer_list list, struct rnic_timer *timer,
-		       uint64_t now_ns);
+	/* By list: a timer's time is over; it does not run any more. */
+	rnic_timer_expired *const *expire;
+	/* Each round: look at what neither a socket nor a timer tells.
+	 * Return: when the next round is due; UINT64_MAX: none is. */
+	uint64_t (*look)(uint64_t now_ns);
 	/* Sockets cannot be waited for any more. */
 	void (*broken)(void);
 	/* The process exits: must the thread stay for a while?  The end. */

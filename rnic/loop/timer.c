@@ -39,15 +39,6 @@ void rnic_timer_stop(struct rnic_timer *timer)
 	timer->list = RNIC_TIMER_NONE;
 }
 
-/* DISCONNECTED waits for what the application does, and each round may be the
- * one after that.  Programs that end expect the event before they have closed
- * its channel (rping). */
-static bool is_due(enum rnic_timer_list list, const struct rnic_timer *timer,
-		   uint64_t now_ns)
-{
-	return list == RNIC_TIMER_CM_UNREAD || timer->deadline_ns <= now_ns;
-}
-
 /* One that starts anew meanwhile is due in the next round at the earliest. */
 static void timers_expire(enum rnic_timer_list list, uint64_t now_ns)
 {
@@ -56,10 +47,10 @@ static void timers_expire(enum rnic_timer_list list, uint64_t now_ns)
 	for (uint32_t left = timers->cnt; left && timers->cnt; left--) {
 		struct rnic_timer *timer = TAILQ_FIRST(&timers->head);
 
-		if (!is_due(list, timer, now_ns))
+		if (timer->deadline_ns > now_ns)
 			return;
 		rnic_timer_stop(timer);
-		rnic_loop.ops->expire(list, timer, now_ns);
+		rnic_loop.ops->expire[list](timer);
 	}
 }
 

@@ -24,6 +24,12 @@ static inline uint32_t rnic_timer_cnt(enum rnic_timer_list list)
 	return rnic_loop.timers[list].cnt;
 }
 
+/* The one that expires first; the others follow by link.  NULL: none. */
+static inline struct rnic_timer *rnic_timer_first(enum rnic_timer_list list)
+{
+	return TAILQ_FIRST(&rnic_loop.timers[list].head);
+}
+
 static inline void *rnic_owner(void *part, size_t offset)
 {
 	return (char *)part - offset;

@@ -31,6 +31,19 @@
 
 /* ---- the object --------------------------------------------------------- */
 
+/* Every change of a link's phase is here.  STARTING is within the time limit of
+ * what was before it. */
+static void link_enter(struct oob_link *link, enum oob_link_phase phase)
+{
+	link->phase = phase;
+	if (phase == OOB_LINK_PARKED)
+		rnic_timer_start(&link->start.timer, RNIC_TIMER_OOB_PARKED,
+				 LINK_PARK_NS);
+	else if (phase != OOB_LINK_STARTING)
+		rnic_timer_start(&link->start.timer, RNIC_TIMER_OOB_STARTING,
+				 util_settings()->start_ms * NS_PER_MS);
+}
+
 static struct oob_link *link_new(int fd, struct oob *oob)
 {
 	struct oob_link *link =
@@ -38,6 +51,7 @@ static struct oob_link *link_new(int fd, struct oob *oob)
 
 	if (!link)
 		return NULL;
+	link_enter(link, OOB_LINK_CONNECTING);
 	link->start.fd = fd;
 	link->oob = oob;
 	if (oob)
@@ -94,7 +108,7 @@ static int link_open(struct oob_link *link, enum smpa_role role, uint16_t ird,
 	opt.rev = 2;
 	opt.rev0 = SMPA_REV0_REFUSE;
 	opt.ird_max++;
-	link->phase = OOB_LINK_STARTING;
+	link_enter(link, OOB_LINK_STARTING);
 	return rnic_start_open(&link->start, &opt, pd, pd_len);
 }
 
@@ -241,10 +255,9 @@ static void link_accept(struct oob_link *link, struct oob *oob)
 	if (oob->link)
 		oob_link_free(oob->link);
 	rnic_half_open_remove(&link->start);
-	link->phase = OOB_LINK_ANSWERED;
+	link_enter(link, OOB_LINK_ANSWERED);
 	link->oob = oob;
 	oob->link = link;
-	rnic_start_begin(&link->start);
 	frame_fill(oob, link->frame.nonce, pd);
 	rc = smpa_conn_accept(
 		rnic_stream_conn(link->start.stream), pd, sizeof(pd),
@@ -273,8 +286,7 @@ static struct oob_link *parked_next(const struct oob_link *link)
 {
 	struct rnic_timer *timer =
 		link ? TAILQ_NEXT(&link->start.timer, link)
-		     : TAILQ_FIRST(
-			       &rnic_loop.timers[RNIC_TIMER_OOB_PARKED].head);
+		     : rnic_timer_first(RNIC_TIMER_OOB_PARKED);
 
 	return timer ? RNIC_OWNER(timer, struct oob_link, start.timer) : NULL;
 }
@@ -308,9 +320,7 @@ static void link_park(struct oob_link *link)
 		return;
 	}
 	rnic_half_open_remove(&link->start);
-	link->phase = OOB_LINK_PARKED;
-	rnic_timer_start(&link->start.timer, RNIC_TIMER_OOB_PARKED,
-			 LINK_PARK_NS);
+	link_enter(link, OOB_LINK_PARKED);
 }
 
 static bool qp_exists(uint32_t num)
@@ -402,10 +412,12 @@ void rnic_oob_listener_ready(uint32_t block_num)
 	}
 }
 
-void oob_listeners_resume(void)
+void oob_listeners_resume(struct rnic_timer *pause)
 {
 	uint32_t num = 0;
 	int listener;
+
+	(void)pause;
 
 	while ((listener = rnic_qp_num_next_listener(&num)) >= 0)
 		(void)oob_link_listen(listener, num, true);
@@ -518,8 +530,10 @@ int oob_link_self(const struct oob *oob)
 
 /* ---- deadlines and the end ---------------------------------------------- */
 
-void oob_link_expire(struct oob_link *link)
+void oob_link_expire(struct rnic_timer *timer)
 {
+	struct oob_link *link = RNIC_OWNER(timer, struct oob_link, start.timer);
+
 	if (link->phase != OOB_LINK_PARKED)
 		rnic_stat_add(RNIC_STAT_start_timeouts, 1);
 	link_fail(link);

@@ -25,10 +25,10 @@ int oob_link_self(const struct oob *oob);
 /* Takes it from its oob, silently. */
 void oob_link_free(struct oob_link *link);
 
-/* Its time limit is over. */
-void oob_link_expire(struct oob_link *link);
+/* The time limit of its phase is over. */
+void oob_link_expire(struct rnic_timer *timer);
 /* The pause for want of file descriptors is over. */
-void oob_listeners_resume(void);
+void oob_listeners_resume(struct rnic_timer *pause);
 void oob_links_fork_child(void);
 
 /* The QP has its stream, or does not want one any more. */

@@ -51,10 +51,10 @@ enum oob_link_phase {
 };
 
 struct oob_link {
-	struct rnic_start start; /* the first */
-	enum oob_link_phase phase;
-	struct oob *oob;	/* NULL: accepted, not yet answered */
-	struct oob_frame frame; /* the peer's, once it has come */
+	struct rnic_start start;   /* the first */
+	enum oob_link_phase phase; /* changed by link_enter() */
+	struct oob *oob;	   /* NULL: accepted, not yet answered */
+	struct oob_frame frame;	   /* the peer's, once it has come */
 };
 
 #endif

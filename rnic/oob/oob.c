@@ -205,36 +205,26 @@ static void oob_look_at_clock(struct oob *oob, uint64_t now_ns)
 	oob_free(oob);
 }
 
-static void oobs_tick(uint64_t now_ns)
+void rnic_oob_tick(struct rnic_timer *timer)
 {
+	uint64_t now_ns = rnic_now_ns();
 	struct oob *oob, *next;
 
 	for (oob = oob_first(); oob; oob = next) {
 		next = LIST_NEXT(oob, all_link);
 		if (oob->deadline_ns)
-			rnic_timer_start(&tick, RNIC_TIMER_OOB_TICK,
+			rnic_timer_start(timer, RNIC_TIMER_OOB_TICK,
 					 OOB_TICK_NS);
 		oob_look_at_clock(oob, now_ns);
 	}
 }
 
-void rnic_oob_expire(enum rnic_timer_list list, struct rnic_timer *timer,
-		     uint64_t now_ns)
+void rnic_oob_redial(struct rnic_timer *redial)
 {
-	struct oob *oob;
+	struct oob *oob = RNIC_OWNER(redial, struct oob, redial);
 
-	switch (list) {
-	case RNIC_TIMER_OOB_PAUSED:
-		oob_listeners_resume();
-		break;
-	case RNIC_TIMER_OOB_TICK:
-		oobs_tick(now_ns);
-		break;
-	default:
-		oob = RNIC_OWNER(timer, struct oob, redial);
-		oob->try_cnt++;
-		oob_link_dial(oob, oob_link_connect(oob));
-	}
+	oob->try_cnt++;
+	oob_link_dial(oob, oob_link_connect(oob));
 }
 
 /* ---- process ------------------------------------------------------------ */

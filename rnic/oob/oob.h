@@ -25,9 +25,10 @@ void rnic_oob_cancel(struct rnic_qp *qp);
 
 /* ---- for the loop, locked ------------------------------------------------ */
 
-/* A time limit of a QP is over. */
-void rnic_oob_expire(enum rnic_timer_list list, struct rnic_timer *timer,
-		     uint64_t now_ns);
+/* It is time to look at the QPs that have a time limit. */
+void rnic_oob_tick(struct rnic_timer *timer);
+/* A dialler tries again. */
+void rnic_oob_redial(struct rnic_timer *redial);
 void rnic_oob_close_all(void);
 void rnic_oob_fork_child(void);
 

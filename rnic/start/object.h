@@ -22,8 +22,8 @@ struct rnic_start {
 	struct rnic_stream *stream;
 	struct sockaddr_storage local, peer; /* AF_UNSPEC: not connected */
 	uint16_t ird, ord;		     /* agreed */
-	uint32_t epoll_events; /* as registered; 0: not registered */
-	struct rnic_timer timer;
+	uint32_t epoll_events;		/* as registered; 0: not registered */
+	struct rnic_timer timer;	/* the time limit of its phase */
 	struct rnic_acceptor *acceptor; /* half open; NULL: it is not */
 	TAILQ_ENTRY(rnic_start) half_open_link;
 };

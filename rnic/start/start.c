@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../util/env.h"
 #include "loop/loop.h"
 #include "os/fd.h"
 #include "stream/attach.h"
@@ -30,7 +29,6 @@ void *rnic_start_new(size_t size, enum rnic_loop_tag tag)
 	}
 	start->tag = tag;
 	start->fd = -1;
-	rnic_start_begin(start);
 	return start;
 }
 
@@ -63,12 +61,6 @@ void rnic_start_free(struct rnic_start *start)
 }
 
 /* ---- the socket ---------------------------------------------------------- */
-
-void rnic_start_begin(struct rnic_start *start)
-{
-	rnic_timer_start(&start->timer, RNIC_TIMER_STARTING,
-			 util_settings()->start_ms * NS_PER_MS);
-}
 
 int rnic_start_fd(const struct rnic_start *start)
 {

@@ -12,8 +12,8 @@ struct rnic_qp;
 extern struct rnic_ref_table rnic_starts;
 void rnic_starts_fork_child(void);
 
-/* An object of that size, which begins with a struct rnic_start; its time limit
- * runs.  NULL: out of memory.  Locked. */
+/* An object of that size, which begins with a struct rnic_start.  NULL: out of
+ * memory.  Locked. */
 void *rnic_start_new(size_t size, enum rnic_loop_tag tag);
 /* With socket and stream, if there are any.  Locked. */
 void rnic_start_free(struct rnic_start *start);
@@ -23,8 +23,6 @@ void rnic_half_open_add(struct rnic_acceptor *acceptor,
 			struct rnic_start *start);
 void rnic_half_open_remove(struct rnic_start *start);
 
-/* The time limit anew: USIW_START_MS.  Locked. */
-void rnic_start_begin(struct rnic_start *start);
 /* -1: there is none. */
 int rnic_start_fd(const struct rnic_start *start);
 /* The loop looks out for @events; 0: for none.  Return: 0; -ENOMEM, -ENOSPC.

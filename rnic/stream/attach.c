@@ -41,7 +41,7 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	if (rc < 0)
 		goto unlead;
 	stream->qp = qp;
-	stream->phase = RNIC_STREAM_RUN;
+	rnic_stream_enter(stream, RNIC_STREAM_RUN);
 	stream->cm_ref = cm_ref;
 	qp->stream = stream;
 	qp->conn = stream->conn;

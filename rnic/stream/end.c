@@ -124,7 +124,7 @@ void rnic_stream_detach(struct rnic_stream *stream, int status)
 	stream->qp->conn = NULL;
 	stream->qp->rnr_end_ns = 0;
 	stream->qp = NULL;
-	stream->phase = RNIC_STREAM_DRAIN;
+	rnic_stream_enter(stream, RNIC_STREAM_DRAIN);
 	if (smpa_conn_uses(stream->conn, NULL, SIZE_MAX) ||
 	    smpa_conn_tx_is_held(stream->conn)) {
 		/* TCP did not take all: the WRs are flushed now, so that the
@@ -194,7 +194,7 @@ static void qp_part(struct rnic_qp *qp, int status)
 
 void rnic_stream_close(struct rnic_stream *stream)
 {
-	stream->phase = RNIC_STREAM_CLOSING;
+	rnic_stream_enter(stream, RNIC_STREAM_CLOSING);
 	stream_limit(stream);
 	rnic_stream_end_step(stream);
 }

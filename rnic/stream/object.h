@@ -20,8 +20,8 @@ enum rnic_stream_phase {
 };
 
 struct rnic_stream {
-	struct rnic_source source; /* the socket */
-	enum rnic_stream_phase phase;
+	struct rnic_source source;    /* the socket */
+	enum rnic_stream_phase phase; /* changed by rnic_stream_enter() */
 	struct smpa_conn *conn;
 	struct rnic_engine *engine; /* NULL in START */
 	struct rnic_qp *qp;	    /* NULL in START and DRAIN */
@@ -58,5 +58,12 @@ struct rnic_stream {
 	uint32_t pass_cnt;	   /* to look at the EMSS now and then */
 	struct smpa_counters told; /* already in the counter page */
 };
+
+/* Every change of a stream's phase is here. */
+static inline void rnic_stream_enter(struct rnic_stream *stream,
+				     enum rnic_stream_phase phase)
+{
+	stream->phase = phase;
+}
 
 #endif

@@ -587,6 +587,9 @@ ONE_PLACE = (
     ("rnic/cm/", r"\b(id|child)->state = ",
      "rnic/cm/state.c", "cm_id_set_state"),
     ("rnic/cm/", r"\bconn->phase = ", "rnic/cm/conn.c", "cm_conn_enter"),
+    ("rnic/oob/", r"\blink->phase = ", "rnic/oob/link.c", "link_enter"),
+    ("rnic/stream/", r"\bstream->phase = ",
+     "rnic/stream/object.h", "rnic_stream_enter"),
 )
 
 

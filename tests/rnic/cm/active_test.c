@@ -322,7 +322,7 @@ static void a_reply_has_six_times_as_long_as_a_connection(void **state)
 	cm_active_open(&a);
 	fd = cm_active_request(&a, 24);
 	util_lock(&rnic_loop.lock);
-	assert_int_equal(rnic_timer_cnt(RNIC_TIMER_STARTING), 0);
+	assert_int_equal(rnic_timer_cnt(RNIC_TIMER_CM_STARTING), 0);
 	assert_int_equal(rnic_timer_cnt(RNIC_TIMER_CM_ASKED), 1);
 	deadline_ns = cm_first(RNIC_TIMER_CM_ASKED)->deadline_ns;
 	util_unlock(&rnic_loop.lock);

@@ -11,13 +11,13 @@
 static inline struct rnic_timer *cm_first(enum rnic_timer_list list)
 {
 	assert_int_not_equal(rnic_timer_cnt(list), 0);
-	return TAILQ_FIRST(&rnic_loop.timers[list].head);
+	return rnic_timer_first(list);
 }
 
 /* Connections that begin or end and are no QP's. */
 static inline uint32_t cm_unowned_cnt(void)
 {
-	static const enum rnic_timer_list lists[] = { RNIC_TIMER_STARTING,
+	static const enum rnic_timer_list lists[] = { RNIC_TIMER_CM_STARTING,
 						      RNIC_TIMER_CM_ASKED,
 						      RNIC_TIMER_CM_REJECTED,
 						      RNIC_TIMER_CM_CLOSING };

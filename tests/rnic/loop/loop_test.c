@@ -113,6 +113,47 @@ static void idle_thread_sleeps(void **state)
 	cm_side_close(&s);
 }
 
+/* What neither a socket nor a timer tells is looked at in each round, and
+ * another round comes when the look asks for one. */
+static _Atomic uint32_t look_cnt;
+static _Atomic bool look_again;
+
+static uint64_t look(uint64_t now_ns)
+{
+	look_cnt++;
+	return look_again ? now_ns + NS_PER_MS : UINT64_MAX;
+}
+
+static void loop_set_ops(const struct rnic_loop_ops *ops)
+{
+	util_lock(&rnic_loop.lock);
+	rnic_loop_set_ops(ops);
+	util_unlock(&rnic_loop.lock);
+}
+
+static void each_round_looks(void **state)
+{
+	const struct rnic_loop_ops *real = rnic_loop.ops;
+	struct rnic_loop_ops ops = *real;
+	uint32_t before;
+	struct cm_side s;
+
+	cm_listen(&s, AF_INET, 0);
+	ops.look = look;
+	loop_set_ops(&ops);
+	for (int i = 0; i < 3; i++) {
+		before = look_cnt;
+		rnic_loop_wake();
+		wait_until(look_cnt != before);
+	}
+	look_again = true;
+	rnic_loop_wake();
+	before = look_cnt;
+	wait_until(look_cnt - before > 10);
+	loop_set_ops(real);
+	cm_side_close(&s);
+}
+
 /* Put something else in its place, and let the thread see it: before it has
  * to do with the set for a connection, which would fail by EINVAL. */
 static void epoll_break(void)
@@ -183,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(want_of_descriptors_is_survived),
 		cmocka_unit_test(idle_thread_sleeps),
+		cmocka_unit_test(each_round_looks),
 		cmocka_unit_test(a_thread_that_cannot_wait_says_so),
 	};
 

@@ -149,7 +149,7 @@ static void a_peer_that_has_gone_is_gone(void **state)
 		-ECONNRESET);
 }
 
-static void an_object_has_a_limit_and_a_reference(void **state)
+static void an_object_has_a_reference_and_a_timer(void **state)
 {
 	struct rnic_start *start;
 	uint64_t ref;
@@ -160,12 +160,13 @@ static void an_object_has_a_limit_and_a_reference(void **state)
 	must(start);
 	ref = start->ref;
 	assert_ptr_equal(rnic_ref_get(&rnic_starts, ref), start);
-	assert_int_equal(start->timer.list, RNIC_TIMER_STARTING);
+	assert_false(rnic_timer_runs(&start->timer));
+	rnic_timer_start(&start->timer, RNIC_TIMER_CM_STARTING, 0);
 	assert_int_equal(rnic_start_fd(start), -1);
 	assert_false(rnic_start_is_connected(start));
 	rnic_start_free(start);
 	assert_null(rnic_ref_get(&rnic_starts, ref));
-	assert_int_equal(rnic_timer_cnt(RNIC_TIMER_STARTING), 0);
+	assert_int_equal(rnic_timer_cnt(RNIC_TIMER_CM_STARTING), 0);
 	util_unlock(&rnic_loop.lock);
 }
 
@@ -178,7 +179,7 @@ int main(void)
 		T(a_rejection_is_told),
 		T(other_octets_are_a_fault),
 		T(a_peer_that_has_gone_is_gone),
-		T(an_object_has_a_limit_and_a_reference),
+		T(an_object_has_a_reference_and_a_timer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
