@@ -155,10 +155,8 @@ static int ports_open(void)
 	ports.fd = rc;
 	ports.has_fd = true;
 	ports.epoll_events = 0;
-	rc = rnic_fd_register(&ports.fd);
-	if (rc == 0)
-		rc = rnic_loop_watch(ports.fd, RNIC_LOOP_PORT, 0, EPOLLIN,
-				     &ports.epoll_events);
+	rc = rnic_loop_watch(ports.fd, RNIC_LOOP_PORT, 0, EPOLLIN,
+			     &ports.epoll_events);
 	if (rc < 0)
 		ports_close();
 	return rc;

@@ -93,17 +93,6 @@ static int front_watch(int front_fd, int fd)
 	return epoll_ctl(front_fd, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
 
-static int front_open(void)
-{
-	int fd = epoll_create1(EPOLL_CLOEXEC);
-
-	if (fd >= 0 && rnic_fd_register(&fd) < 0) {
-		rnic_fd_close(fd);
-		return -1;
-	}
-	return fd;
-}
-
 /* Of connections nothing can come: a process that has many, and forks to
  * execute another program, does not pay for their channels. */
 static bool chan_has_only_connections(const struct rnic_cm_chan *chan)
@@ -134,7 +123,7 @@ static void chan_put_front(struct rnic_cm_chan *chan, struct util_fdtab *tab)
 
 	if (!left || chan_has_only_connections(chan))
 		return;
-	front_fd = front_open();
+	front_fd = rnic_fd_own(epoll_create1(EPOLL_CLOEXEC));
 	if (front_fd < 0)
 		return;
 	TAILQ_FOREACH(id, &chan->ids, chan_link)

@@ -370,22 +370,12 @@ static int engine_open_fds(struct rnic_engine *engine)
 	struct epoll_event ev = { .events = EPOLLIN };
 	int rc;
 
-	engine->epfd = epoll_create1(EPOLL_CLOEXEC);
+	engine->epfd = rnic_fd_own(epoll_create1(EPOLL_CLOEXEC));
 	if (engine->epfd < 0)
-		return -errno;
-	rc = rnic_fd_register(&engine->epfd);
-	if (rc < 0) {
-		util_sys_close(engine->epfd);
-		return rc;
-	}
-	engine->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		return engine->epfd;
+	engine->wake_fd = rnic_fd_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (engine->wake_fd < 0) {
-		rc = -errno;
-		goto close_epfd;
-	}
-	rc = rnic_fd_register(&engine->wake_fd);
-	if (rc < 0) {
-		util_sys_close(engine->wake_fd);
+		rc = engine->wake_fd;
 		goto close_epfd;
 	}
 	ev.data.u64 = ENGINE_WAKE_TOKEN;

@@ -261,33 +261,28 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
+static void thread_close_fds(void)
+{
+	rnic_fd_close(rnic_loop.wake_fd);
+	rnic_fd_close(rnic_loop.epoll_fd);
+	rnic_loop.wake_fd = rnic_loop.epoll_fd = -1;
+}
+
 static int thread_open_fds(void)
 {
 	uint32_t registered = 0;
 	int ret;
 
-	rnic_loop.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	rnic_loop.epoll_fd = rnic_fd_own(epoll_create1(EPOLL_CLOEXEC));
 	if (rnic_loop.epoll_fd < 0)
-		return -errno;
-	ret = rnic_fd_register(&rnic_loop.epoll_fd);
-	if (ret < 0)
-		goto close_epoll;
-	rnic_loop.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (rnic_loop.wake_fd < 0) {
-		ret = -errno;
-		goto close_epoll;
-	}
-	ret = rnic_fd_register(&rnic_loop.wake_fd);
-	if (ret == 0)
+		return rnic_loop.epoll_fd;
+	rnic_loop.wake_fd = rnic_fd_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	ret = rnic_loop.wake_fd;
+	if (ret >= 0)
 		ret = rnic_loop_watch(rnic_loop.wake_fd, RNIC_LOOP_INBOX, 0,
 				      EPOLLIN, &registered);
-	if (ret == 0)
-		return 0;
-	rnic_fd_close(rnic_loop.wake_fd);
-	rnic_loop.wake_fd = -1;
-close_epoll:
-	rnic_fd_close(rnic_loop.epoll_fd);
-	rnic_loop.epoll_fd = -1;
+	if (ret < 0)
+		thread_close_fds();
 	return ret;
 }
 
@@ -311,9 +306,7 @@ int rnic_loop_start(void)
 	ret = -pthread_create(&rnic_loop.thread, NULL, thread_main, NULL);
 	util_signals_restore(&old);
 	if (ret < 0) {
-		rnic_fd_close(rnic_loop.wake_fd);
-		rnic_fd_close(rnic_loop.epoll_fd);
-		rnic_loop.wake_fd = rnic_loop.epoll_fd = -1;
+		thread_close_fds();
 		return ret;
 	}
 	pthread_setname_np(rnic_loop.thread, "usiw-cm");

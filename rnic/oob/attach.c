@@ -115,21 +115,6 @@ static int attach_send_last(const struct rnic_attach *a, const void *buf,
 
 /* ---- open --------------------------------------------------------------- */
 
-static int attach_dup(struct rnic_attach *a, int fd)
-{
-	int rc;
-
-	a->start.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (a->start.fd < 0)
-		return -errno;
-	rc = rnic_fd_register(&a->start.fd);
-	if (rc < 0) {
-		util_sys_close(a->start.fd);
-		return rc;
-	}
-	return 0;
-}
-
 static int attach_begin(struct rnic_attach *a,
 			const struct rnic_attach_options *opt)
 {
@@ -169,12 +154,8 @@ int rnic_attach_open(struct rnic_qp *qp, int fd,
 	a->qp = qp;
 	a->deadline_ns = rnic_now_ns() + ms * NS_PER_MS;
 	a->nodelay = socket_option(fd, IPPROTO_TCP, TCP_NODELAY);
-	rc = attach_dup(a, fd);
-	if (rc < 0) {
-		free(a);
-		return rc;
-	}
-	rc = attach_begin(a, opt);
+	a->start.fd = rnic_fd_own(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+	rc = a->start.fd < 0 ? a->start.fd : attach_begin(a, opt);
 	if (rc < 0) {
 		rnic_attach_free(a);
 		return rc;

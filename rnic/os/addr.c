@@ -143,18 +143,8 @@ void rnic_addr_of_socket(int fd, struct sockaddr_storage *ret_local,
 
 int rnic_sock_open(int family, int type)
 {
-	int fd = rnic_tcp()->socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC,
-				    0);
-	int ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = rnic_fd_register(&fd);
-	if (ret < 0) {
-		rnic_fd_close(fd);
-		return ret;
-	}
-	return fd;
+	return rnic_fd_own(rnic_tcp()->socket(
+		family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
 /* Only for options that cannot fail on a socket of ours, or whose failure

@@ -23,15 +23,7 @@ extern ssize_t __read(int fd, void *buf, size_t size);
 
 int rnic_evfd_open(void)
 {
-	int fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
-	int ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = rnic_fd_register(&fd);
-	if (ret < 0)
-		util_sys_close(fd);
-	return ret < 0 ? ret : fd;
+	return rnic_fd_own(eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC));
 }
 
 int rnic_evfd_share(int fd)

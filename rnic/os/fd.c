@@ -109,25 +109,26 @@ static int fd_lowest(void)
 	return (int)(limit.rlim_cur / 2);
 }
 
-int rnic_fd_register(int *fd)
+int rnic_fd_own(int fd)
 {
-	struct util_fdtab *tab = rnic_fdtab();
-	int lowest = fd_lowest();
-	int moved = -1;
-	int ret;
+	struct util_fdtab *tab;
+	int lowest, moved, ret;
 
-	if (!tab)
-		return -ENOMEM;
-	if (*fd < lowest)
-		moved = (int)syscall(SYS_fcntl, *fd, F_DUPFD_CLOEXEC, lowest);
-	/* None free up there: it stays where it is. */
-	ret = util_fdtab_add(tab, moved < 0 ? *fd : moved, UTIL_FD_INTERNAL,
-			     NULL);
-	if (moved < 0)
-		return ret;
-	fd_close_raw(ret < 0 ? moved : *fd);
+	if (fd < 0)
+		return -errno;
+	tab = rnic_fdtab();
+	lowest = fd_lowest();
+	moved = -1;
+	if (fd < lowest)
+		moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, lowest);
+	if (moved >= 0) { /* else none is free up there: it stays */
+		fd_close_raw(fd);
+		fd = moved;
+	}
+	ret = tab ? util_fdtab_add(tab, fd, UTIL_FD_INTERNAL, NULL) : -ENOMEM;
 	if (ret == 0)
-		*fd = moved;
+		return fd;
+	fd_close_raw(fd);
 	return ret;
 }
 

@@ -24,16 +24,16 @@ struct rnic_fork {
 void rnic_fd_on_fork(const struct rnic_fork *fork);
 
 /**
- * Note an fd that the application must never see: it is closed in a forked
+ * Take over an fd that the application must never see: it is closed in a forked
  * child, so that the parent's death reaches the peer.
  *
- * @fd: may get a number that is out of the way of applications that choose
- *   numbers themselves (dup2()); nothing may know the old one yet.
+ * @fd: what a call has just returned; negative: it failed, and errno says why.
  *
- * Return: 0; -ENOMEM; -EMFILE: the number is beyond UTIL_FD_MAX.  On failure
- *   the fd stays open and the caller's.
+ * Return: the fd, perhaps under a number that is out of the way of applications
+ *   that choose numbers themselves (dup2()); -errno; -ENOMEM; -EMFILE: the
+ *   number is beyond UTIL_FD_MAX.  On failure @fd is closed.
  */
-int rnic_fd_register(int *fd) __attribute__((warn_unused_result));
+int rnic_fd_own(int fd) __attribute__((warn_unused_result));
 
 /* Take it out of the table and close it.  Negative: nothing. */
 void rnic_fd_close(int fd);

@@ -26,17 +26,9 @@ static void cache_drop_table(void)
 
 static void cache_open(void)
 {
-	int fd = rnic_netif_watch_open();
-
 	/* Without a socket each look asks the kernel. */
-	if (fd < 0)
-		return;
-	if (rnic_fd_register(&fd) < 0) {
-		rnic_fd_close(fd);
-		return;
-	}
-	cache.fd = fd;
-	cache.has_fd = true;
+	cache.fd = rnic_netif_watch_open();
+	cache.has_fd = cache.fd >= 0;
 }
 
 static void cache_hear(void)

@@ -229,13 +229,13 @@ int rnic_netif_watch_open(void)
 		.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR |
 			     RTMGRP_IPV6_IFADDR,
 	};
-	int fd = rnic_tcp()->socket(AF_NETLINK,
-				    SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
-				    NETLINK_ROUTE);
+	int fd = rnic_fd_own(rnic_tcp()->socket(
+		AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		NETLINK_ROUTE));
 	int rc;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (rnic_tcp()->bind(fd, (const struct sockaddr *)&addr,
 			     sizeof(addr)) == 0)
 		return fd;

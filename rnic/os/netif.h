@@ -73,7 +73,7 @@ struct rnic_netif_change {
  * A non-blocking socket to which the kernel says when an interface or an
  * address of this network namespace comes, goes or changes.
  *
- * Return: the fd, the caller's; -errno.
+ * Return: the fd, to be closed by rnic_fd_close(); -errno.
  */
 int rnic_netif_watch_open(void) __attribute__((warn_unused_result));
 

@@ -72,9 +72,8 @@ static int page_make(struct usiw_stat_page **ret_page)
 			     sizeof(**ret_page), NULL, &made);
 	if (ret < 0)
 		return ret;
-	if (made.fd >= 0 && rnic_fd_register(&made.fd) < 0) {
+	if (made.fd >= 0 && rnic_fd_own(made.fd) < 0) {
 		munmap(made.mem, sizeof(**ret_page));
-		util_sys_close(made.fd);
 		return -ENOMEM;
 	}
 	*ret_page = made.mem;

@@ -42,9 +42,8 @@ static void accept_one(struct rnic_acceptor *acceptor, int fd)
 
 	while (acceptor->half_open_cnt >= max)
 		half_open_drop(acceptor);
-	if (rnic_fd_register(&fd) < 0)
-		rnic_fd_close(fd);
-	else
+	fd = rnic_fd_own(fd);
+	if (fd >= 0)
 		acceptor->take(acceptor, fd);
 }
 

@@ -119,21 +119,21 @@ static int socket_new(bool is_answerer, bool is_foreign)
 	return fd[0];
 }
 
-int __real_rnic_fd_register(int *fd);
-int __wrap_rnic_fd_register(int *fd);
+int __real_rnic_fd_own(int fd);
+int __wrap_rnic_fd_own(int fd);
 
 /* What is known of a socket goes along to its new number. */
-int __wrap_rnic_fd_register(int *fd)
+int __wrap_rnic_fd_own(int fd)
 {
-	int old = *fd, rc = __real_rnic_fd_register(fd);
+	int owned = __real_rnic_fd_own(fd);
 
-	fuzz_assert(*fd < FDS);
-	if (*fd != old) {
-		is_ours_fd[*fd] = is_ours_fd[old];
-		is_foreign_fd[*fd] = is_foreign_fd[old];
-		is_ours_fd[old] = false;
+	fuzz_assert(owned < FDS);
+	if (owned >= 0 && owned != fd) {
+		is_ours_fd[owned] = is_ours_fd[fd];
+		is_foreign_fd[owned] = is_foreign_fd[fd];
+		is_ours_fd[fd] = false;
 	}
-	return rc;
+	return owned;
 }
 
 static int fake_socket(int family, int type, int protocol)

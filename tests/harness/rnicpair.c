@@ -41,7 +41,8 @@ static int socket_take(int fd, int sockbuf)
 				 sizeof(sockbuf)));
 	}
 	must(!fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK));
-	must(!rnic_fd_register(&fd));
+	fd = rnic_fd_own(fd);
+	must(fd >= 0);
 	return fd;
 }
 

@@ -18,6 +18,7 @@
 #include "cm/object.h"
 #include "mem/context.h"
 #include "dev/device.h"
+#include "os/fd.h"
 #include "os/netif.h"
 #include "until.h"
 
@@ -83,7 +84,7 @@ int __wrap_rnic_netif_watch_open(void)
 	if (open_err)
 		return open_err;
 	assert_int_equal(pipe2(fd, O_NONBLOCK | O_CLOEXEC), 0);
-	watch_fd = fd[0];
+	watch_fd = rnic_fd_own(fd[0]);
 	news_fd = fd[1];
 	return watch_fd;
 }

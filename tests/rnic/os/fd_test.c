@@ -80,9 +80,9 @@ static void a_fork_during_the_start_is_watched_once(void **state)
 
 static void registers_and_closes(void **state)
 {
-	int fd = spare_fd();
+	int fd = rnic_fd_own(spare_fd());
 
-	assert_int_equal(rnic_fd_register(&fd), 0);
+	assert_true(fd >= 0);
 	assert_int_equal(util_fdtab_lookup(rnic_fdtab(), fd, NULL),
 			 UTIL_FD_INTERNAL);
 	rnic_fd_close(fd);
@@ -90,30 +90,44 @@ static void registers_and_closes(void **state)
 	assert_int_equal(util_fdtab_lookup(rnic_fdtab(), fd, NULL),
 			 UTIL_FD_NONE);
 	rnic_fd_close(-1);
-	fd = (int)UTIL_FD_MAX;
-	assert_int_equal(rnic_fd_register(&fd), -EMFILE);
+}
+
+/* What cannot be owned is closed, and a call that failed is told. */
+static void a_failure_leaves_no_descriptor(void **state)
+{
+	int spare = spare_fd();
+	int fd = fcntl(spare, F_DUPFD_CLOEXEC, (int)UTIL_FD_MAX);
+
+	close(spare);
+	if (fd >= 0) { /* as many as the process may have, or fewer */
+		assert_int_equal(rnic_fd_own(fd), -EMFILE);
+		assert_int_equal(fcntl(fd, F_GETFD), -1);
+	} else {
+		assert_int_equal(rnic_fd_own((int)UTIL_FD_MAX), -EMFILE);
+	}
+	errno = ENFILE;
+	assert_int_equal(rnic_fd_own(-1), -ENFILE);
 }
 
 /* Programs choose low numbers, by dup2(), and must find them free. */
 static void keeps_out_of_the_way(void **state)
 {
 	struct rlimit old, now;
-	int fd = spare_fd(), low = fd;
+	int low = spare_fd(), fd = rnic_fd_own(low);
 
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	assert_int_equal(rnic_fd_register(&fd), 0);
 	assert_true(fd >= (old.rlim_cur < 1024 ? (int)old.rlim_cur / 2 : 512));
 	assert_int_equal(fcntl(low, F_GETFD), -1);
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	rnic_fd_close(fd);
 	/* No number is free up there. */
-	fd = low = spare_fd();
+	low = spare_fd();
 	now = old;
 	now.rlim_cur = (rlim_t)low + 1;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
 	while (fcntl(low, F_DUPFD, low / 2) >= 0)
 		;
-	assert_int_equal(rnic_fd_register(&fd), 0);
+	fd = rnic_fd_own(low);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	assert_int_equal(fd, low);
 	rnic_fd_close(fd);
@@ -159,10 +173,10 @@ static void child_loses_internal_fds_and_keeps_dead_ones(void **state)
 	uint64_t value = 3;
 	int marker;
 
-	in.internal = spare_fd();
+	in.internal = rnic_fd_own(spare_fd());
 	in.uverbs = spare_fd();
 	in.plain = spare_fd();
-	assert_int_equal(rnic_fd_register(&in.internal), 0);
+	assert_true(in.internal >= 0);
 	assert_int_equal(util_fdtab_add(rnic_fdtab(), in.uverbs, UTIL_FD_UVERBS,
 					&marker),
 			 0);
@@ -256,6 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_fork_during_the_start_is_watched_once),
 		cmocka_unit_test(registers_and_closes),
+		cmocka_unit_test(a_failure_leaves_no_descriptor),
 		cmocka_unit_test(keeps_out_of_the_way),
 		cmocka_unit_test(child_loses_internal_fds_and_keeps_dead_ones),
 		cmocka_unit_test(child_can_make_channels_of_its_own),

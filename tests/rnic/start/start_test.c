@@ -24,8 +24,8 @@ static int begin(void **state)
 	must(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
 			 fd));
 	for (int i = 0; i < 2; i++) {
-		must(!rnic_fd_register(&fd[i]));
-		side[i] = (struct rnic_start){ .fd = fd[i] };
+		side[i] = (struct rnic_start){ .fd = rnic_fd_own(fd[i]) };
+		must(side[i].fd >= 0);
 	}
 	return 0;
 }
