@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Contexts and QPs begin and end: what concerns several modules.
+ * Contexts and QPs begin and end, and the process forks and exits: what
+ * concerns several modules.
  */
-#include "life.h"
-
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../util/log.h"
+#include "cm/fork.h"
 #include "dev/device.h"
 #include "engine/engine.h"
+#include "loop/loop.h"
 #include "mem/context.h"
 #include "mem/dm.h"
 #include "mem/mr-table.h"
 #include "mem/null-mr.h"
 #include "oob/oob.h"
 #include "os/fd.h"
+#include "os/guard.h"
+#include "os/netif-cache.h"
 #include "os/stat.h"
 #include "port.h"
 #include "qp/qp-table.h"
 #include "qp/qp.h"
 #include "qp/srq.h"
+#include "start/start.h"
 #include "stream/modify.h"
 #include "stream/serve.h"
 
@@ -219,15 +223,9 @@ void rnic_context_close(struct rnic_context *ctx)
 	free((struct context_whole *)ctx);
 }
 
-void rnic_contexts_fork_child(void)
-{
-	util_lock_init(&list_lock, UTIL_RANK_DEVICE);
-	contexts = NULL;
-	abandoned = NULL;
-}
-
-/* Nothing is freed: other threads may still run. */
-void rnic_contexts_drain(void)
+/* Streams end in order, within their limit.  Nothing is freed: other threads
+ * may still run. */
+static void contexts_drain(void)
 {
 	struct rnic_context *ctx;
 	int tries = EXIT_TRY_CNT;
@@ -280,4 +278,47 @@ int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
 	rnic_qp_retire(qp);
 	*ret_async_events = rnic_qp_free(qp);
 	return 0;
+}
+
+/* ---- the process --------------------------------------------------------- */
+
+/* In which order the modules are told of a fork.  The child's sockets are
+ * closed already, and it has one thread; the parent's contexts are not its to
+ * close. */
+static void process_child(struct util_fdtab *tab)
+{
+	rnic_guard_fork_child();
+	rnic_netif_cache_fork_child();
+	rnic_stat_fork_child();
+	rnic_cm_fork_child(tab);
+	rnic_oob_fork_child();
+	rnic_starts_fork_child();
+	rnic_port_fork_child();
+	rnic_qp_table_fork_child();
+	util_lock_init(&list_lock, UTIL_RANK_DEVICE);
+	contexts = NULL;
+	abandoned = NULL;
+	rnic_device_fork_child();
+}
+
+static const struct rnic_fork process_fork = {
+	.prepare = rnic_cm_fork_prepare,
+	.parent = rnic_cm_fork_parent,
+	.keep = rnic_cm_fork_keep,
+	.child = process_child,
+};
+
+__attribute__((constructor)) static void process_start(void)
+{
+	rnic_fd_on_fork(&process_fork);
+}
+
+/*
+ * The process exits with contexts open: let connections end in order, and the
+ * streams finish, so that what was reported complete arrives.
+ */
+__attribute__((destructor)) static void process_exit(void)
+{
+	rnic_loop_stop();
+	contexts_drain();
 }
