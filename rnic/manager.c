@@ -5,7 +5,6 @@
 #include "cm/conn.h"
 #include "cm/id.h"
 #include "cm/listen.h"
-#include "cm/serve.h"
 #include "cm/start.h"
 #include "loop/loop.h"
 #include "oob/link.h"
@@ -83,7 +82,7 @@ static void manager_close_all(void)
 		else
 			oob_link_free((struct oob_link *)start);
 	rnic_port_close_all();
-	cm_serve_close_all();
+	cm_ids_close();
 }
 
 static const struct rnic_loop_ops manager_ops = {
@@ -91,7 +90,7 @@ static const struct rnic_loop_ops manager_ops = {
 	.note = manager_note,
 	.expire = manager_expire,
 	.look = cm_ids_look,
-	.broken = cm_serve_broken,
+	.broken = cm_conns_broken,
 	.is_closing = manager_is_closing,
 	.close_all = manager_close_all,
 };

@@ -17,7 +17,6 @@
 #include "outcome.h"
 #include "qp/qp-table.h"
 #include "start/dial.h"
-#include "state.h"
 
 #include <errno.h>
 #include <sys/epoll.h>

@@ -8,7 +8,6 @@
 #include "os/tcp.h"
 #include "port.h"
 #include "start/dial.h"
-#include "state.h"
 
 #include <errno.h>
 #include <netinet/in.h>

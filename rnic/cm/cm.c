@@ -15,7 +15,6 @@
 #include "passive.h"
 #include "qp/qp-table.h"
 #include "start.h"
-#include "state.h"
 #include "stream/modify.h"
 #include "teardown.h"
 

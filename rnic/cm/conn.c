@@ -9,7 +9,6 @@
 #include "qp/qp.h"
 #include "qp/rnr.h"
 #include "start/accept.h"
-#include "state.h"
 #include "stream/modify.h"
 
 #include <stdlib.h>

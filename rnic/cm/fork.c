@@ -23,7 +23,6 @@
 #include "os/evfd.h"
 #include "os/fd.h"
 #include "start/accept.h"
-#include "state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -139,18 +138,23 @@ static void chan_put_front(struct rnic_cm_chan *chan, struct util_fdtab *tab)
 	chan->front_gen = rnic_fork_gen();
 }
 
-/* The parent's threads are not here. */
+/* The parent's threads are not here, and its connections are left where they
+ * lie. */
 void rnic_cm_fork_child(struct util_fdtab *tab)
 {
+	const struct cm_chan_list chans = cm.chans;
 	struct rnic_cm_chan *chan;
 	struct cm_id *id;
 	uint32_t slot = 0;
 	uint32_t whole_gen = is_whole ? cm.whole_gen : rnic_fork_gen();
 
 	rnic_loop_reset(is_whole);
-	cm_state_reset(is_whole);
-	cm.whole_gen = whole_gen;
-	cm.is_inherited = true;
+	cm = (struct cm_manager){
+		.whole_gen = whole_gen,
+		.is_inherited = true,
+	};
+	if (is_whole)
+		cm.chans = chans;
 	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
 		/* Cannot fail: the table has a place for this number. */
 		if (id->fd >= 0)

@@ -5,12 +5,14 @@
 #include "../../util/log.h"
 #include "event.h"
 #include "loop/loop.h"
+#include "os/fd.h"
 #include "qp/qp-table.h"
 #include "qp/rq.h"
-#include "state.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+struct cm_manager cm;
 
 int cm_id_new(struct rnic_cm_chan *chan, uint64_t uid, struct cm_id **ret_id)
 {
@@ -148,4 +150,15 @@ void cm_id_stream_ended(struct cm_id *id, int status)
 	}
 	rnic_timer_start(&id->unread, RNIC_TIMER_CM_UNREAD, UNREAD_NS);
 	rnic_loop_deadline(rnic_now_ns() + UNREAD_LOOK_NS);
+}
+
+void cm_ids_close(void)
+{
+	struct cm_id *id;
+	uint32_t slot = 0;
+
+	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
+		rnic_fd_close(id->fd);
+		id->fd = -1;
+	}
 }

@@ -19,5 +19,7 @@ uint64_t cm_ids_look(uint64_t now_ns);
 void cm_id_end_unread(struct rnic_timer *unread);
 /* The identity's time in timewait is over. */
 void cm_id_timewait_exit(struct rnic_timer *in_timewait);
+/* The process exits: their sockets are closed. */
+void cm_ids_close(void);
 
 #endif

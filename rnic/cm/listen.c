@@ -12,7 +12,6 @@
 #include "passive.h"
 #include "start.h"
 #include "start/accept.h"
-#include "state.h"
 
 #include <errno.h>
 #include <netinet/in.h>

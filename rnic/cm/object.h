@@ -171,4 +171,10 @@ struct cm_manager {
 
 extern struct cm_manager cm;
 
+/* Every change of an identity's state is here.  Locked. */
+static inline void cm_id_set_state(struct cm_id *id, cm_state state)
+{
+	id->state = state;
+}
+
 #endif

@@ -5,7 +5,6 @@
 #include "../../util/log.h"
 #include "conn.h"
 #include "event.h"
-#include "state.h"
 
 #include <errno.h>
 #include <string.h>

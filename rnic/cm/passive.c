@@ -18,7 +18,6 @@
 #include "qp/qp-table.h"
 #include "qp/qp.h"
 #include "start/accept.h"
-#include "state.h"
 
 #include <errno.h>
 #include <stdlib.h>

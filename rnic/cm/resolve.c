@@ -6,7 +6,6 @@
 #include "event.h"
 #include "fork.h"
 #include "os/addr.h"
-#include "state.h"
 
 #include <errno.h>
 #include <stdlib.h>

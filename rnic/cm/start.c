@@ -21,6 +21,7 @@
 #include "bare.h"
 #include "close.h"
 #include "conn.h"
+#include "id.h"
 #include "os/stat.h"
 #include "outcome.h"
 #include "passive.h"
@@ -185,4 +186,27 @@ void cm_conn_expire(struct rnic_timer *timer)
 
 	while (is_due)
 		is_due = conn_step(conn);
+}
+
+/* Its socket will never be reported ready. */
+static void conn_drop(struct cm_conn *conn)
+{
+	if (conn->phase == CM_PHASE_BARE) {
+		cm_id_stream_ended(conn->id, -EIO);
+		cm_conn_free(conn);
+	} else if (conn->id && conn->outcome) {
+		cm_conn_abort(conn, -EIO);
+	} else {
+		cm_conn_free(conn);
+	}
+}
+
+void cm_conns_broken(void)
+{
+	struct rnic_start *start;
+	uint32_t slot = 0;
+
+	while ((start = rnic_ref_next(&rnic_starts, &slot)))
+		if (start->tag == RNIC_LOOP_CONN)
+			conn_drop((struct cm_conn *)start);
 }

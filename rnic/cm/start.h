@@ -9,5 +9,8 @@
 void cm_conn_ready(struct cm_conn *conn, uint32_t events);
 /* The time limit of its phase is over. */
 void cm_conn_expire(struct rnic_timer *timer);
+/* Sockets cannot be waited for any more: what is being made ends; connections
+ * that stand are not concerned. */
+void cm_conns_broken(void);
 
 #endif

@@ -18,7 +18,7 @@ GOOD_SDP_MAP = {
     "doc/spec/sdp.md": "- SDP-2 · MUST", "sdp/a.c": "int f(void)\n{\n}\n",
     "t.c": "x"}
 
-STATE = {"rnic/cm/state.c": "void cm_id_set_state(struct cm_id *id)\n{\n"
+STATE = {"rnic/cm/object.h": "void cm_id_set_state(struct cm_id *id)\n{\n"
                             "\tid->state = 1;\n}\n"}
 
 ORDER = {"rnic/modules.txt": "# lowest first\nlow\nhigh\n"}
@@ -183,9 +183,9 @@ CASES = [
     ("one_place", {**STATE, "rnic/cm/a.c": "void f(void)\n{\n\tid->state = 1;"
                                            "\n}\n"},
      {**STATE, "rnic/cm/a.c": "/* id->state = 1; */ x = id->state == 1;"}),
-    ("one_place", {"rnic/cm/state.c": STATE["rnic/cm/state.c"].replace(
+    ("one_place", {"rnic/cm/object.h": STATE["rnic/cm/object.h"].replace(
         "cm_id_set_state", "other")}, STATE),
-    ("one_place", {"rnic/cm/state.c": ""}, STATE),
+    ("one_place", {"rnic/cm/object.h": ""}, STATE),
 ]
 
 
