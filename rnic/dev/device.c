@@ -148,22 +148,24 @@ static void skipped_warn(const struct rnic_netif_table *table,
 		names_warn(table, interfaces);
 }
 
-static bool set_has_name(const struct rnic_device_set *set, const char *name)
+static struct rnic_device *set_by_name(const struct rnic_device_set *set,
+				       const char *name)
 {
 	for (size_t i = 0; i < set->device_cnt; i++) {
 		if (strcmp(set->devices[i]->name, name) == 0)
-			return true;
+			return set->devices[i];
 	}
-	return false;
+	return NULL;
 }
 
-static bool set_has_guid(const struct rnic_device_set *set, uint64_t guid_be)
+static struct rnic_device *set_by_guid(const struct rnic_device_set *set,
+				       uint64_t guid_be)
 {
 	for (size_t i = 0; i < set->device_cnt; i++) {
 		if (set->devices[i]->guid_be == guid_be)
-			return true;
+			return set->devices[i];
 	}
-	return false;
+	return NULL;
 }
 
 static void device_set_name(const struct rnic_device_set *set,
@@ -179,7 +181,7 @@ static void device_set_name(const struct rnic_device_set *set,
 	while (*(p += strspn(p, allowed)))
 		*p = '_';
 	snprintf(dev->name, sizeof(dev->name), "usiw_%s", clean);
-	if (set_has_name(set, dev->name))
+	if (set_by_name(set, dev->name))
 		snprintf(dev->name, sizeof(dev->name), "usiw_%s_%u", clean,
 			 dev->ifindex);
 }
@@ -226,7 +228,7 @@ static void device_set_guid(const struct rnic_device_set *set,
 	dev->guid_be = guid_from_ifindex(dev->ifindex, salt);
 	if (memcmp(mac, no_mac, sizeof(no_mac)) != 0)
 		dev->guid_be = guid_from_mac(mac);
-	while (dev->guid_be == 0 || set_has_guid(set, dev->guid_be))
+	while (dev->guid_be == 0 || set_by_guid(set, dev->guid_be))
 		dev->guid_be = guid_from_ifindex(dev->ifindex, salt++);
 }
 
@@ -435,26 +437,14 @@ struct rnic_device *rnic_device_by_name(const char *name)
 {
 	const struct rnic_device_set *set;
 
-	if (device_set_get(&set) < 0)
-		return NULL;
-	for (size_t i = 0; i < set->device_cnt; i++) {
-		if (strcmp(set->devices[i]->name, name) == 0)
-			return set->devices[i];
-	}
-	return NULL;
+	return device_set_get(&set) < 0 ? NULL : set_by_name(set, name);
 }
 
 struct rnic_device *rnic_device_by_guid(uint64_t guid_be)
 {
 	const struct rnic_device_set *set;
 
-	if (device_set_get(&set) < 0)
-		return NULL;
-	for (size_t i = 0; i < set->device_cnt; i++) {
-		if (set->devices[i]->guid_be == guid_be)
-			return set->devices[i];
-	}
-	return NULL;
+	return device_set_get(&set) < 0 ? NULL : set_by_guid(set, guid_be);
 }
 
 static struct rnic_device *set_by_index(const struct rnic_device_set *set,

@@ -105,13 +105,8 @@ int rnic_mr_add(struct rnic_pd *pd, const struct rnic_mr *shape,
 
 	if (!mr)
 		return -ENOMEM;
+	*mr = *shape;
 	mr->pd = shape->kind == RNIC_MR_REGION ? pd : NULL;
-	mr->addr = shape->addr;
-	mr->len = shape->len;
-	mr->iova = shape->iova;
-	mr->access = shape->access;
-	mr->kind = shape->kind;
-	mr->dm_mr_cnt = shape->dm_mr_cnt;
 	mr->home = pd;
 	mr->fork_gen = rnic_fork_gen();
 	ret = rnic_mr_table_add(&pd->ctx->mrs, mr);

@@ -283,7 +283,6 @@ struct rnic_qp {
 	struct iovec irq_iov[2];
 	struct rnic_arrival arrival;
 	uint8_t irq_turn;
-	bool is_irq_turn; /* fairness between responses and requests */
 	uint32_t access;
 	bool has_access; /* the application set it */
 	bool has_ord_limit;

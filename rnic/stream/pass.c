@@ -78,10 +78,19 @@ static void stream_update_mulpdu(struct rnic_stream *stream)
 					 stream->has_tx_markers));
 }
 
+/* Transmit, and end the pass. */
+static void stream_transmit(struct rnic_stream *stream)
+{
+	int rc = rnic_stream_transmit(stream);
+
+	if (rc < 0)
+		stream_tx_failed(stream, rc);
+	else
+		rnic_stream_end_step(stream);
+}
+
 void rnic_stream_tx(struct rnic_stream *stream)
 {
-	int rc;
-
 	/* TCP is full: epoll or a polling thread sees when it is not. */
 	if (stream->is_tx_blocked)
 		return;
@@ -89,11 +98,7 @@ void rnic_stream_tx(struct rnic_stream *stream)
 	if (!(stream->pass_cnt & (stream->pass_cnt - 1)) ||
 	    stream->pass_cnt % STREAM_EMSS_PASSES == 0)
 		stream_update_mulpdu(stream);
-	rc = rnic_stream_transmit(stream);
-	if (rc < 0)
-		stream_tx_failed(stream, rc);
-	else
-		rnic_stream_end_step(stream);
+	stream_transmit(stream);
 }
 
 /* ---- probing a silent peer ----------------------------------------------- */
@@ -183,9 +188,7 @@ void rnic_stream_pass(struct rnic_stream *stream, uint32_t events)
 		rnic_qp_end(stream->qp);
 	if (rnic_stream_has_work(stream) || stream->is_tx_blocked ||
 	    smpa_conn_tx_pending(stream->conn))
-		rc = rnic_stream_transmit(stream);
-	if (rc < 0)
-		stream_tx_failed(stream, rc);
+		stream_transmit(stream);
 	else
 		rnic_stream_end_step(stream);
 }
