@@ -147,6 +147,9 @@ uint64_t rnicpair_addr(const struct rnicpair_side *s, size_t off);
 int rnicpair_post_qp(struct rnicpair_side *s, struct rnic_qp *qp,
 		     const struct rnicpair_wr *wr);
 int rnicpair_post(struct rnicpair_side *s, const struct rnicpair_wr *wr);
+/* The same, of a WR with these fields, for which there is a free slot. */
+#define rnicpair_post_wr(s, ...)                                               \
+	must(!rnicpair_post(s, &(struct rnicpair_wr){ __VA_ARGS__ }))
 int rnicpair_post_recv_qp(struct rnicpair_side *s, struct rnic_qp *qp,
 			  uint64_t wr_id, const struct usiw_sge *sge,
 			  uint32_t sge_cnt);

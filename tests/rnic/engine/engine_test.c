@@ -515,12 +515,9 @@ static void a_region_beside_another_goes_alone(void **state)
 			&twin));
 		/* In flight under the first key, and a response as well. */
 		sge = rnicpair_sge(a, 0, 1u << 20);
-		must(!rnicpair_post(
-			a, &(struct rnicpair_wr){ .wr_id = 1,
-						  .opcode = USIW_WR_SEND,
-						  .flags = USIW_SQE_SIGNALED,
-						  .sge = &sge,
-						  .sge_cnt = 1 }));
+		rnicpair_post_wr(a, .wr_id = 1, .opcode = USIW_WR_SEND,
+				 .flags = USIW_SQE_SIGNALED, .sge = &sge,
+				 .sge_cnt = 1);
 		rawpeer_read(&raw, 1, 0, a->stag, rnicpair_addr(a, 0),
 			     1u << 20);
 		assert_true(rnicpair_is_quiet(&p, a->scq));
@@ -539,10 +536,8 @@ static void a_region_beside_another_goes_alone(void **state)
 /* A post of nothing, the way in which this test counts them. */
 static void burst_post(struct rnicpair_side *s, uint64_t wr_id)
 {
-	must(!rnicpair_post(
-		s, &(struct rnicpair_wr){ .wr_id = wr_id,
-					  .opcode = USIW_WR_SEND,
-					  .flags = USIW_SQE_SIGNALED }));
+	rnicpair_post_wr(s, .wr_id = wr_id, .opcode = USIW_WR_SEND,
+			 .flags = USIW_SQE_SIGNALED);
 }
 
 static void burst_poll(struct rnicpair_side *s)
@@ -665,10 +660,8 @@ static void an_engine_that_cannot_wait_is_fatal(void **state)
 		assert_int_equal(rnicpair_take(b, b->rcq).status,
 				 USIW_WC_WR_FLUSH_ERR);
 	}
-	must(!rnicpair_post(
-		a, &(struct rnicpair_wr){ .wr_id = 8,
-					  .opcode = USIW_WR_SEND,
-					  .flags = USIW_SQE_SIGNALED }));
+	rnicpair_post_wr(a, .wr_id = 8, .opcode = USIW_WR_SEND,
+			 .flags = USIW_SQE_SIGNALED);
 	assert_int_equal(rnicpair_take(a, a->scq).status, USIW_WC_WR_FLUSH_ERR);
 	cpu = rnicpair_cpu_us();
 	usleep(100000);

@@ -338,10 +338,8 @@ static void rest_blocked(struct rnicpair *p, struct rawpeer *raw)
 	struct usiw_sge sge = rnicpair_sge(&p->side[0], 0, 2u << 20);
 
 	(void)raw;
-	must(!rnicpair_post(&p->side[0],
-			    &(struct rnicpair_wr){ .opcode = USIW_WR_SEND,
-						   .sge = &sge,
-						   .sge_cnt = 1 }));
+	rnicpair_post_wr(&p->side[0], .opcode = USIW_WR_SEND, .sge = &sge,
+			 .sge_cnt = 1);
 }
 
 /* ... and a peer that has closed its half. */

@@ -181,11 +181,8 @@ static int child_gone_meanwhile(void *arg)
 	(void)arg;
 	s = rawpeer_open(&raw, &p, &defaults);
 	sge = rnicpair_sge(s, 0, 8);
-	must(!rnicpair_post(s,
-			    &(struct rnicpair_wr){ .wr_id = 5,
-						   .opcode = USIW_WR_FETCH_ADD,
-						   .sge = &sge,
-						   .sge_cnt = 1 }));
+	rnicpair_post_wr(s, .wr_id = 5, .opcode = USIW_WR_FETCH_ADD,
+			 .sge = &sge, .sge_cnt = 1);
 	ev = rawpeer_event(&raw);
 	must(ev.type == SMPA_EV_ATOMIC);
 	must(mprotect(s->buf, 4096, PROT_READ) == 0);
@@ -354,10 +351,7 @@ static void keeps_order_among_other_work(void **state)
 		assert_true(word_at(a->buf + 4096 + 8 * i) == i + 1);
 	/* Behind the last Write. */
 	assert_int_equal(rnicpair_post_recv(b, 1, NULL, 0), 0);
-	assert_int_equal(
-		rnicpair_post(a,
-			      &(struct rnicpair_wr){ .opcode = USIW_WR_SEND }),
-		0);
+	rnicpair_post_wr(a, .opcode = USIW_WR_SEND);
 	assert_int_equal(rnicpair_take(b, b->rcq).wr_id, 1);
 	for (uint64_t i = 0; i < 40; i++)
 		assert_true(word_at(b->buf + 4096 + 8 * i) == i + 1);
@@ -610,13 +604,8 @@ static void answers_must_fit_the_request(void **state)
 		s = rawpeer_open(&raw, &p, &defaults);
 		memset(s->buf, 0xee, 8);
 		sge = rnicpair_sge(s, 0, 8);
-		assert_int_equal(rnicpair_post(s,
-					       &(struct rnicpair_wr){
-						       .wr_id = 3,
-						       .opcode = rows[i].asked,
-						       .sge = &sge,
-						       .sge_cnt = 1 }),
-				 0);
+		rnicpair_post_wr(s, .wr_id = 3, .opcode = rows[i].asked,
+				 .sge = &sge, .sge_cnt = 1);
 		ev = rawpeer_event(&raw);
 		msg.atomic.id = ev.atomic.id ^ rows[i].id_xor;
 		if (rows[i].answered == SMPA_OP_READ_RESPONSE)
@@ -654,15 +643,9 @@ static void adding_nothing_finds_out_whether_the_peer_can(void **state)
 
 		rawpeer_open(&raw, &p, &defaults);
 		sge = rnicpair_sge(s, 0, 8);
-		assert_int_equal(
-			rnicpair_post(s,
-				      &(struct rnicpair_wr){
-					      .wr_id = 3,
-					      .opcode = USIW_WR_FETCH_ADD,
-					      .flags = USIW_SQE_SIGNALED,
-					      .sge = &sge,
-					      .sge_cnt = 1 }),
-			0);
+		rnicpair_post_wr(s, .wr_id = 3, .opcode = USIW_WR_FETCH_ADD,
+				 .flags = USIW_SQE_SIGNALED, .sge = &sge,
+				 .sge_cnt = 1);
 		ev = rawpeer_event(&raw);
 		assert_int_equal(ev.type, SMPA_EV_ATOMIC);
 		assert_int_equal(ev.atomic.op, RNIC_FETCH_ADD);

@@ -167,11 +167,8 @@ static void run_and_exit(int via)
 
 	connect_across(via, &p);
 	sge = rnicpair_sge(&p.side[0], 0, EXIT_LEN);
-	must(!rnicpair_post(&p.side[0],
-			    &(struct rnicpair_wr){ .opcode = USIW_WR_SEND,
-						   .flags = USIW_SQE_SIGNALED,
-						   .sge = &sge,
-						   .sge_cnt = 1 }));
+	rnicpair_post_wr(&p.side[0], .opcode = USIW_WR_SEND,
+			 .flags = USIW_SQE_SIGNALED, .sge = &sge, .sge_cnt = 1);
 	must(rnicpair_take(&p.side[0], p.side[0].scq).status == 0);
 	exit(0);
 }
@@ -253,10 +250,8 @@ static void run_and_fork(int via)
 	rnicpair_open(&mine, &defaults);
 	sge = rnicpair_sge(&mine.side[0], 0, 100000);
 	must(!rnicpair_post_recv(&mine.side[1], 1, &sge, 0));
-	must(!rnicpair_post(
-		&mine.side[0],
-		&(struct rnicpair_wr){ .opcode = USIW_WR_SEND,
-				       .flags = USIW_SQE_SIGNALED }));
+	rnicpair_post_wr(&mine.side[0], .opcode = USIW_WR_SEND,
+			 .flags = USIW_SQE_SIGNALED);
 	must(rnicpair_take(&mine.side[1], mine.side[1].rcq).status == 0);
 	rnicpair_close(&mine);
 	pid = getpid();

@@ -40,14 +40,8 @@ static void send_from(struct rnicpair *p, int i, size_t off)
 	struct usiw_sge sge = rnicpair_sge(s, off, 100);
 
 	rnicpair_fill(s->buf + off, 100, (uint32_t)(off + 1));
-	assert_int_equal(
-		rnicpair_post(s,
-			      &(struct rnicpair_wr){ .wr_id = off,
-						     .opcode = USIW_WR_SEND,
-						     .flags = USIW_SQE_SIGNALED,
-						     .sge = &sge,
-						     .sge_cnt = 1 }),
-		0);
+	rnicpair_post_wr(s, .wr_id = off, .opcode = USIW_WR_SEND,
+			 .flags = USIW_SQE_SIGNALED, .sge = &sge, .sge_cnt = 1);
 }
 
 static void recv_at(struct rnicpair *p, int i, size_t off)
@@ -274,16 +268,9 @@ static void a_qp_may_be_its_own_peer(void **state)
 		take_message(s, s);
 	}
 	sge = rnicpair_sge(s, 8192, 100);
-	assert_int_equal(
-		rnicpair_post(s,
-			      &(struct rnicpair_wr){
-				      .opcode = USIW_WR_READ,
-				      .flags = USIW_SQE_SIGNALED,
-				      .sge = &sge,
-				      .sge_cnt = 1,
-				      .rkey = s->stag,
-				      .remote_addr = rnicpair_addr(s, 0) }),
-		0);
+	rnicpair_post_wr(s, .opcode = USIW_WR_READ, .flags = USIW_SQE_SIGNALED,
+			 .sge = &sge, .sge_cnt = 1, .rkey = s->stag,
+			 .remote_addr = rnicpair_addr(s, 0));
 	take_ok(s, s->scq);
 	assert_true(rnicpair_is_filled(s->buf + 8192, 100, 1));
 }

@@ -56,17 +56,9 @@ static void post(struct rnicpair *p, int i, uint8_t opcode, uint8_t flags,
 	struct rnicpair_side *s = &p->side[i];
 	struct usiw_sge sge = rnicpair_sge(s, off, len);
 
-	assert_int_equal(
-		rnicpair_post(
-			s, &(struct rnicpair_wr){ .wr_id = wr_id,
-						  .opcode = opcode,
-						  .flags = flags,
-						  .sge = &sge,
-						  .sge_cnt = 1,
-						  .rkey = rkey,
-						  .remote_addr = rnicpair_addr(
-							  &p->side[!i], off) }),
-		0);
+	rnicpair_post_wr(s, .wr_id = wr_id, .opcode = opcode, .flags = flags,
+			 .sge = &sge, .sge_cnt = 1, .rkey = rkey,
+			 .remote_addr = rnicpair_addr(&p->side[!i], off));
 }
 
 static void expect(struct rnicpair_side *s, struct rnic_cq *cq, uint64_t wr_id,
@@ -205,14 +197,9 @@ static void local_work_is_complete_in_its_turn(void **state)
 		if (i)
 			post(p, 0, USIW_WR_WRITE, i == 2 ? SIGNALED : 0, i, 0,
 			     1u << 20, p->side[1].stag);
-		assert_int_equal(
-			rnicpair_post(a,
-				      &(struct rnicpair_wr){
-					      .wr_id = 10 + i,
-					      .opcode = USIW_WR_LOCAL_INV,
-					      .flags = SIGNALED,
-					      .rkey = rnic_mr_stag(mr) }),
-			0);
+		rnicpair_post_wr(a, .wr_id = 10 + i,
+				 .opcode = USIW_WR_LOCAL_INV, .flags = SIGNALED,
+				 .rkey = rnic_mr_stag(mr));
 		if (i == 2)
 			expect(a, a->scq, 2, USIW_WC_SUCCESS);
 		expect(a, a->scq, 10 + i, USIW_WC_SUCCESS);
@@ -461,17 +448,10 @@ static void own_mistakes_wait_for_what_is_before(void **state)
 		     p->side[1].stag);
 	sge = rnicpair_sge(a, 0, 64);
 	sge.lkey ^= 0x5500;
-	assert_int_equal(
-		rnicpair_post(
-			a, &(struct rnicpair_wr){ .wr_id = 3,
-						  .opcode = USIW_WR_WRITE,
-						  .flags = SIGNALED,
-						  .sge = &sge,
-						  .sge_cnt = 1,
-						  .rkey = p->side[1].stag,
-						  .remote_addr = rnicpair_addr(
-							  &p->side[1], 0) }),
-		0);
+	rnicpair_post_wr(a, .wr_id = 3, .opcode = USIW_WR_WRITE,
+			 .flags = SIGNALED, .sge = &sge, .sge_cnt = 1,
+			 .rkey = p->side[1].stag,
+			 .remote_addr = rnicpair_addr(&p->side[1], 0));
 	for (uint64_t i = 0; i < 3; i++)
 		expect(a, a->scq, i, USIW_WC_SUCCESS);
 	expect(a, a->scq, 3, USIW_WC_LOC_PROT_ERR);

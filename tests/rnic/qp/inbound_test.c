@@ -536,11 +536,7 @@ static void violate(const struct violation *v, bool has_crc, bool has_spoken)
 	sge = rnicpair_sge(side, 0, 100);
 	/* An end that has never sent has other staging than one that has. */
 	if (has_spoken) {
-		assert_int_equal(
-			rnicpair_post(side,
-				      &(struct rnicpair_wr){
-					      .opcode = USIW_WR_SEND }),
-			0);
+		rnicpair_post_wr(side, .opcode = USIW_WR_SEND);
 		assert_int_equal(rawpeer_event(&s.raw).type, SMPA_EV_MESSAGE);
 	}
 	if (v->recv_status >= 0)
@@ -606,15 +602,9 @@ static void responses_must_fit_the_request(void **state)
 		print_message("%s\n", bad->name);
 		rawpeer_open(&raw, &p, &defaults);
 		sge = rnicpair_sge(&p.side[0], 0, 100);
-		assert_int_equal(
-			rnicpair_post(&p.side[0],
-				      &(struct rnicpair_wr){
-					      .wr_id = 3,
-					      .opcode = USIW_WR_READ,
-					      .sge = &sge,
-					      .sge_cnt = 1,
-					      .flags = USIW_SQE_SIGNALED }),
-			0);
+		rnicpair_post_wr(&p.side[0], .wr_id = 3, .opcode = USIW_WR_READ,
+				 .sge = &sge, .sge_cnt = 1,
+				 .flags = USIW_SQE_SIGNALED);
 		ev = rawpeer_event(&raw);
 		assert_int_equal(ev.type, SMPA_EV_READ);
 		rawpeer_respond(&raw, ev.read.sink_stag ^ bad->stag_xor,
@@ -707,14 +697,9 @@ static void the_oldest_work_fails_with_the_peers_error(void **state)
 		rawpeer_open(&raw, &p, &defaults);
 		sge = rnicpair_sge(&p.side[0], 0, 100);
 		for (uint64_t id = 1; id <= 3; id++)
-			assert_int_equal(
-				rnicpair_post(&p.side[0],
-					      &(struct rnicpair_wr){
-						      .wr_id = id,
-						      .opcode = USIW_WR_READ,
-						      .sge = &sge,
-						      .sge_cnt = 1 }),
-				0);
+			rnicpair_post_wr(&p.side[0], .wr_id = id,
+					 .opcode = USIW_WR_READ, .sge = &sge,
+					 .sge_cnt = 1);
 		assert_int_equal(rnicpair_post_recv(&p.side[0], 4, NULL, 0), 0);
 		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_READ);
 		smpa_conn_terminate(raw.conn,
@@ -758,13 +743,8 @@ static void a_refused_request_is_told_itself(void **state)
 		s = rawpeer_open(&raw, &p, &opt);
 		sge = rnicpair_sge(s, 0, 8);
 		for (uint64_t id = 0; id < 4; id++)
-			assert_int_equal(rnicpair_post(s,
-						       &(struct rnicpair_wr){
-							       .wr_id = id,
-							       .opcode = opcode,
-							       .sge = &sge,
-							       .sge_cnt = 1 }),
-					 0);
+			rnicpair_post_wr(s, .wr_id = id, .opcode = opcode,
+					 .sge = &sge, .sge_cnt = 1);
 		for (int j = 0; j < 4; j++)
 			ev[j] = rawpeer_event(&raw);
 		assert_int_equal(ev[0].type,

@@ -26,29 +26,13 @@ static void a_read_sees_the_write_before_it(void **state)
 		rnicpair_fill(a->buf, LEN, round + 1);
 		from = rnicpair_sge(a, 0, LEN);
 		to = rnicpair_sge(a, 1 << 20, LEN);
-		assert_int_equal(
-			rnicpair_post(
-				a,
-				&(struct rnicpair_wr){
-					.wr_id = 1,
-					.opcode = USIW_WR_WRITE,
-					.sge = &from,
-					.sge_cnt = 1,
-					.rkey = b->stag,
-					.remote_addr = rnicpair_addr(b, 0) }),
-			0);
-		assert_int_equal(
-			rnicpair_post(
-				a,
-				&(struct rnicpair_wr){
-					.wr_id = 2,
-					.opcode = USIW_WR_READ,
-					.flags = USIW_SQE_SIGNALED,
-					.sge = &to,
-					.sge_cnt = 1,
-					.rkey = b->stag,
-					.remote_addr = rnicpair_addr(b, 0) }),
-			0);
+		rnicpair_post_wr(a, .wr_id = 1, .opcode = USIW_WR_WRITE,
+				 .sge = &from, .sge_cnt = 1, .rkey = b->stag,
+				 .remote_addr = rnicpair_addr(b, 0));
+		rnicpair_post_wr(a, .wr_id = 2, .opcode = USIW_WR_READ,
+				 .flags = USIW_SQE_SIGNALED, .sge = &to,
+				 .sge_cnt = 1, .rkey = b->stag,
+				 .remote_addr = rnicpair_addr(b, 0));
 		cqe = rnicpair_take(a, a->scq);
 		assert_int_equal(cqe.wr_id, 2);
 		assert_int_equal(cqe.status, USIW_WC_SUCCESS);
@@ -76,18 +60,10 @@ static void a_source_that_changes_breaks_no_stream(void **state)
 		struct usiw_sge to = rnicpair_sge(a, 0, 400000);
 		struct usiw_cqe cqe;
 
-		assert_int_equal(
-			rnicpair_post(
-				a,
-				&(struct rnicpair_wr){
-					.wr_id = round,
-					.opcode = USIW_WR_READ,
-					.flags = USIW_SQE_SIGNALED,
-					.sge = &to,
-					.sge_cnt = 1,
-					.rkey = b->stag,
-					.remote_addr = rnicpair_addr(b, 0) }),
-			0);
+		rnicpair_post_wr(a, .wr_id = round, .opcode = USIW_WR_READ,
+				 .flags = USIW_SQE_SIGNALED, .sge = &to,
+				 .sge_cnt = 1, .rkey = b->stag,
+				 .remote_addr = rnicpair_addr(b, 0));
 		while (!rnicpair_poll(a, a->scq, &cqe))
 			memset(b->buf, (int)round++, 400000);
 		assert_int_equal(cqe.status, USIW_WC_SUCCESS);

@@ -175,27 +175,17 @@ static void idle_to_idle_changes_nothing(void **state)
 	assert_int_equal(rnic_qp_modify(p->side[1].qp, RNIC_QPS_IDLE), 0);
 	assert_int_equal(usiw_ring_used(rnic_qp_rq(p->side[1].qp)), 1);
 	rnicpair_connect(p);
-	assert_int_equal(
-		rnicpair_post(&p->side[0],
-			      &(struct rnicpair_wr){ .opcode = USIW_WR_SEND }),
-		0);
+	rnicpair_post_wr(&p->side[0], .opcode = USIW_WR_SEND);
 	assert_int_equal(rnicpair_take(&p->side[1], p->side[1].rcq).wr_id, 5);
 	rnic_qp_query(p->side[1].qp, &attr);
 	assert_int_equal(attr.access, RNIC_ACCESS_REMOTE_READ);
 	/* And it is enforced: no remote write. */
-	assert_int_equal(
-		rnicpair_post(
-			&p->side[0],
-			&(struct rnicpair_wr){
-				.opcode = USIW_WR_WRITE,
-				.sge =
-					&(struct usiw_sge){
-						rnicpair_addr(&p->side[0], 0),
-						8, p->side[0].stag },
-				.sge_cnt = 1,
-				.rkey = p->side[1].stag,
-				.remote_addr = rnicpair_addr(&p->side[1], 0) }),
-		0);
+	rnicpair_post_wr(
+		&p->side[0], .opcode = USIW_WR_WRITE,
+		.sge = &(struct usiw_sge){ rnicpair_addr(&p->side[0], 0), 8,
+					   p->side[0].stag },
+		.sge_cnt = 1, .rkey = p->side[1].stag,
+		.remote_addr = rnicpair_addr(&p->side[1], 0));
 	rnicpair_wait_state(&p->side[1], RNIC_QPS_TERMINATE);
 }
 
@@ -250,11 +240,7 @@ static void error_flushes_what_was_posted_before_any_stream(void **state)
 	/* What comes after the end is flushed as well. */
 	assert_int_equal(rnicpair_post_recv(&p->side[0], 10, NULL, 0), 0);
 	expect_flushed(p, &p->side[0], p->side[0].rcq, 10, 1);
-	assert_int_equal(
-		rnicpair_post(&p->side[0],
-			      &(struct rnicpair_wr){ .wr_id = 10,
-						     .opcode = USIW_WR_READ }),
-		0);
+	rnicpair_post_wr(&p->side[0], .wr_id = 10, .opcode = USIW_WR_READ);
 	expect_flushed(p, &p->side[0], p->side[0].scq, 10, 1);
 	assert_false(rnicpair_has_async(&p->side[0]));
 }
@@ -322,17 +308,10 @@ static void closing_waits_for_reads(void **state)
 
 	sge = rnicpair_sge(&p->side[0], 0, 2u << 20);
 	rnicpair_fill(p->side[1].buf, 2u << 20, 9);
-	assert_int_equal(rnicpair_post(&p->side[0],
-				       &(struct rnicpair_wr){
-					       .wr_id = 4,
-					       .opcode = USIW_WR_READ,
-					       .flags = USIW_SQE_SIGNALED,
-					       .sge = &sge,
-					       .sge_cnt = 1,
-					       .rkey = p->side[1].stag,
-					       .remote_addr = rnicpair_addr(
-						       &p->side[1], 0) }),
-			 0);
+	rnicpair_post_wr(&p->side[0], .wr_id = 4, .opcode = USIW_WR_READ,
+			 .flags = USIW_SQE_SIGNALED, .sge = &sge, .sge_cnt = 1,
+			 .rkey = p->side[1].stag,
+			 .remote_addr = rnicpair_addr(&p->side[1], 0));
 	assert_int_equal(rnic_qp_modify(p->side[0].qp, RNIC_QPS_CLOSING), 0);
 	assert_int_equal(rnicpair_take(&p->side[0], p->side[0].scq).status,
 			 USIW_WC_SUCCESS);
