@@ -2,20 +2,9 @@
 /* Listeners: bounds on unexpected peers, families. */
 #include "fixture.h"
 
-#include "cm/fork.h"
+#include "lists.h"
 
 #define HALF_OPEN_MAX 8
-
-static uint32_t half_open_cnt(const struct cm_side *s)
-{
-	struct cm_id *id;
-	uint32_t cnt;
-
-	assert_int_equal(cm_id_lock(s->chan, s->id, &id), 0);
-	cnt = id->listener.acceptor.half_open_cnt;
-	util_unlock(&rnic_loop.lock);
-	return cnt;
-}
 
 static uint16_t listen_any6(struct cm_side *s, bool is_afonly)
 {
@@ -47,7 +36,7 @@ static void half_open_connections_are_bounded(void **state)
 	port = cm_listen(&s, AF_INET, 0);
 	for (int i = 0; i < CROWD; i++) {
 		fd[i] = cm_rawpeer(port);
-		assert_true(half_open_cnt(&s) <= HALF_OPEN_MAX);
+		assert_true(cm_half_open_cnt(&s) <= HALF_OPEN_MAX);
 	}
 	for (int i = 0; i < CROWD; i++) {
 		assert_int_equal(cm_read_to_end(fd[i], buf, sizeof(buf)), 0);
@@ -55,7 +44,7 @@ static void half_open_connections_are_bounded(void **state)
 		close(fd[i]);
 	}
 	assert_int_equal(closed, CROWD);
-	assert_int_equal(half_open_cnt(&s), 0);
+	assert_int_equal(cm_half_open_cnt(&s), 0);
 	cm_side_close(&s);
 }
 

@@ -4,7 +4,7 @@
 #define TEST_CM_LISTS_H
 
 #include "fixture.h"
-#include "cm/object.h"
+#include "cm/fork.h"
 #include "until.h"
 
 /* The timer that expires first.  Locked. */
@@ -12,6 +12,18 @@ static inline struct rnic_timer *cm_first(enum rnic_timer_list list)
 {
 	assert_int_not_equal(rnic_timer_cnt(list), 0);
 	return rnic_timer_first(list);
+}
+
+/* A listener's connections without a Request so far. */
+static inline uint32_t cm_half_open_cnt(const struct cm_side *s)
+{
+	struct cm_id *id;
+	uint32_t cnt;
+
+	assert_int_equal(cm_id_lock(s->chan, s->id, &id), 0);
+	cnt = id->listener.acceptor.half_open_cnt;
+	util_unlock(&rnic_loop.lock);
+	return cnt;
 }
 
 /* Connections that begin or end and are no QP's. */

@@ -2,20 +2,9 @@
 /* The start exchange with unexpected peers that break it off. */
 #include "fixture.h"
 
-#include "cm/fork.h"
+#include "lists.h"
 
 #define START_MS 400
-
-static uint32_t half_open_cnt(const struct cm_side *s)
-{
-	struct cm_id *id;
-	uint32_t cnt;
-
-	assert_int_equal(cm_id_lock(s->chan, s->id, &id), 0);
-	cnt = id->listener.acceptor.half_open_cnt;
-	util_unlock(&rnic_loop.lock);
-	return cnt;
-}
 
 static uint64_t now_ms(void)
 {
@@ -60,7 +49,7 @@ static void half_a_request_times_out(void **state)
 		close(fd[i]);
 	}
 	assert_true(now_ms() - begin >= START_MS);
-	assert_int_equal(half_open_cnt(&s), 0);
+	assert_int_equal(cm_half_open_cnt(&s), 0);
 	assert_false(cm_is_readable(s.chan, 0));
 	cm_side_close(&s);
 }
@@ -90,7 +79,7 @@ static void rst_at_each_octet_leaves_nothing(void **state)
 	}
 	assert_int_equal(rnic_cm_destroy(s.chan, ev.id, &cnt), 0);
 	assert_false(cm_is_readable(s.chan, 50));
-	assert_int_equal(half_open_cnt(&s), 0);
+	assert_int_equal(cm_half_open_cnt(&s), 0);
 	cm_side_close(&s);
 }
 

@@ -143,17 +143,23 @@ static void aborts_by_message_after_discon(void **state)
 	assert_int_equal(script_work(s), SDP_WORK_DISCONNECT);
 }
 
-/* C21: without credit it does not go, and the end must not look orderly. */
-static void gives_up_an_abort_without_credit(void **state)
+/* Behind an orderly end, with a message of the peer's and no credit. */
+static void abort_without_credit(struct script *s)
 {
-	struct script *s = *state;
-
 	sdp_conn_shutdown(s->conn, 0);
 	assert_int_equal(script_mid(s), SDP_MID_DISCONN);
 	s->bufs = 0;
 	script_plain(s, SDP_MID_DATA);
 	sdp_conn_abort(s->conn, 0);
 	assert_int_equal(script_work(s), SDP_WORK_NONE);
+}
+
+/* C21: without credit it does not go, and the end must not look orderly. */
+static void gives_up_an_abort_without_credit(void **state)
+{
+	struct script *s = *state;
+
+	abort_without_credit(s);
 	sdp_conn_tick(s->conn, sdp_conn_deadline(s->conn));
 	assert_int_equal(script_work(s), SDP_WORK_TERMINATE);
 }
@@ -163,12 +169,7 @@ static void aborts_once_credit_comes(void **state)
 {
 	struct script *s = *state;
 
-	sdp_conn_shutdown(s->conn, 0);
-	assert_int_equal(script_mid(s), SDP_MID_DISCONN);
-	s->bufs = 0;
-	script_plain(s, SDP_MID_DATA);
-	sdp_conn_abort(s->conn, 0);
-	assert_int_equal(script_work(s), SDP_WORK_NONE);
+	abort_without_credit(s);
 	s->bufs = 5;
 	assert_int_equal(script_data(s, 10, 0), 0);
 	assert_int_equal(script_mid(s), SDP_MID_ABORT_CONN);

@@ -270,6 +270,19 @@ static void recv_release(struct side *s)
 	s->recv_ready--;
 }
 
+static void post_send(struct side *s, struct ibv_send_wr *wr, uint64_t raddr,
+		      uint32_t rkey)
+{
+	struct ibv_send_wr *bad;
+	int ret;
+
+	wr->wr.rdma.remote_addr = raddr;
+	wr->wr.rdma.rkey = rkey;
+	ret = ibv_post_send(s->id->qp, wr, &bad);
+	if (ret)
+		die("ibv_post_send", ret);
+}
+
 static void post(struct side *s, enum ibv_wr_opcode opcode, const void *at,
 		 size_t len, uint32_t lkey, uint64_t raddr, uint32_t rkey)
 {
@@ -280,14 +293,8 @@ static void post(struct side *s, enum ibv_wr_opcode opcode, const void *at,
 				  .num_sge = 1,
 				  .opcode = opcode,
 				  .send_flags = IBV_SEND_SIGNALED };
-	struct ibv_send_wr *bad;
-	int ret;
 
-	wr.wr.rdma.remote_addr = raddr;
-	wr.wr.rdma.rkey = rkey;
-	ret = ibv_post_send(s->id->qp, &wr, &bad);
-	if (ret)
-		die("ibv_post_send", ret);
+	post_send(s, &wr, raddr, rkey);
 }
 
 /* Two pieces, the first of an odd length, test gathering at the sender.  None
@@ -305,14 +312,8 @@ static void post_gather(struct side *s, enum ibv_wr_opcode opcode, size_t len,
 				  .num_sge = first ? 2 : 1,
 				  .opcode = opcode,
 				  .send_flags = IBV_SEND_SIGNALED };
-	struct ibv_send_wr *bad;
-	int ret;
 
-	wr.wr.rdma.remote_addr = raddr;
-	wr.wr.rdma.rkey = rkey;
-	ret = ibv_post_send(s->id->qp, &wr, &bad);
-	if (ret)
-		die("ibv_post_send", ret);
+	post_send(s, &wr, raddr, rkey);
 }
 
 /* ---- tokens ------------------------------------------------------------- */
