@@ -13,7 +13,6 @@
 #include "dev/device.h"
 #include "engine/engine.h"
 #include "loop/loop.h"
-#include "mem/context.h"
 #include "mem/dm.h"
 #include "mem/mr-table.h"
 #include "mem/null-mr.h"

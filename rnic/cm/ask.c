@@ -14,7 +14,6 @@
 #include "../../util/log.h"
 #include "bind.h"
 #include "conn.h"
-#include "loop/loop.h"
 #include "os/addr.h"
 #include "port.h"
 #include "start/dial.h"

@@ -5,7 +5,6 @@
 #include "active.h"
 #include "bare.h"
 #include "bind.h"
-#include "conn.h"
 #include "event.h"
 #include "fork.h"
 #include "id.h"
@@ -19,8 +18,6 @@
 #include "teardown.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <netinet/in.h>
 #include <string.h>
 
 int rnic_cm_create(struct rnic_cm_chan *chan, uint64_t uid, uint32_t *ret_id)

@@ -3,12 +3,10 @@
 #include "conn.h"
 
 #include "../../util/env.h"
-#include "loop/loop.h"
 #include "os/addr.h"
 #include "qp/qp-table.h"
 #include "qp/qp.h"
 #include "qp/rnr.h"
-#include "start/accept.h"
 #include "stream/modify.h"
 
 #include <stdlib.h>

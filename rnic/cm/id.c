@@ -4,7 +4,6 @@
 
 #include "../../util/log.h"
 #include "event.h"
-#include "loop/loop.h"
 #include "os/fd.h"
 #include "qp/qp-table.h"
 #include "qp/rq.h"

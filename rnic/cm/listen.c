@@ -4,7 +4,6 @@
 
 #include "../../util/log.h"
 #include "bind.h"
-#include "conn.h"
 #include "loop/loop.h"
 #include "os/addr.h"
 #include "os/fd.h"

@@ -9,7 +9,6 @@
 #include "conn.h"
 #include "event.h"
 #include "id.h"
-#include "loop/loop.h"
 #include "os/addr.h"
 #include "os/fd.h"
 #include "os/stat.h"
@@ -17,7 +16,6 @@
 #include "port.h"
 #include "qp/qp-table.h"
 #include "qp/qp.h"
-#include "start/accept.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,7 +12,6 @@
 #include "../../util/env.h"
 #include "../../util/fdtab.h"
 #include "os/addr.h"
-#include "os/fd.h"
 #include "os/tcp.h"
 
 #include <dirent.h>

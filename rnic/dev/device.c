@@ -7,7 +7,6 @@
 #include "os/addr.h"
 #include "os/netif-cache.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>

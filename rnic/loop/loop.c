@@ -21,7 +21,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #define THREAD_EVENTS 64
 #define EXIT_TRY_CNT 1000

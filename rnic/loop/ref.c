@@ -96,15 +96,22 @@ void rnic_ref_fork_child(struct rnic_ref_table *table)
 		table_slot(table, i)->note.is_queued = false;
 }
 
-void *rnic_ref_get(const struct rnic_ref_table *table, uint64_t ref)
+struct rnic_ref_slot *rnic_ref_live_slot(const struct rnic_ref_table *table,
+					 uint64_t ref)
 {
-	const struct rnic_ref_slot *slot =
-		table_slot(table, rnic_ref_slot_idx(ref));
+	struct rnic_ref_slot *slot = table_slot(table, rnic_ref_slot_idx(ref));
 
 	if (!slot || slot->generation == 0 ||
 	    slot->generation != (uint32_t)(ref >> 32))
 		return NULL;
-	return slot->object;
+	return slot;
+}
+
+void *rnic_ref_get(const struct rnic_ref_table *table, uint64_t ref)
+{
+	const struct rnic_ref_slot *slot = rnic_ref_live_slot(table, ref);
+
+	return slot ? slot->object : NULL;
 }
 
 void *rnic_ref_get_slot(const struct rnic_ref_table *table, uint32_t slot_idx)
@@ -121,17 +128,6 @@ void *rnic_ref_next(const struct rnic_ref_table *table, uint32_t *slot_idx)
 	while (!object && *slot_idx < table->page_cnt * RNIC_REF_PAGE)
 		object = table_slot(table, (*slot_idx)++)->object;
 	return object;
-}
-
-struct rnic_ref_slot *rnic_ref_live_slot(const struct rnic_ref_table *table,
-					 uint64_t ref)
-{
-	struct rnic_ref_slot *slot = table_slot(table, rnic_ref_slot_idx(ref));
-
-	if (!slot || slot->generation == 0 ||
-	    slot->generation != (uint32_t)(ref >> 32))
-		return NULL;
-	return slot;
 }
 
 /* ---- notes --------------------------------------------------------------- */

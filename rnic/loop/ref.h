@@ -18,7 +18,7 @@ void *rnic_ref_get_slot(const struct rnic_ref_table *table, uint32_t slot_idx);
  * Return: the object; NULL: no more.
  */
 void *rnic_ref_next(const struct rnic_ref_table *table, uint32_t *slot_idx);
-/* Inbox lock held: the slot of a live reference; NULL: none. */
+/* The slot of a live reference; NULL: none.  One of the two locks is held. */
 struct rnic_ref_slot *rnic_ref_live_slot(const struct rnic_ref_table *table,
 					 uint64_t ref);
 /* Forked child: notes are those of the parent. */

@@ -2,8 +2,6 @@
 /* Contexts: their asynchronous events, and whether they are the parent's. */
 #include "context.h"
 
-#include "os/fd.h"
-
 void rnic_context_event(struct rnic_context *ctx, struct rnic_chan_node *node,
 			enum usiw_async_type type, uint64_t element)
 {

@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "engine/engine.h"
-#include "os/guard.h"
 #include "mr.h"
 
 /* Is it advice that the region can follow?  Under the lead. */

@@ -22,7 +22,6 @@
 #include "os/addr.h"
 #include "os/fd.h"
 #include "os/tcp.h"
-#include "qp/qp.h"
 #include "rnic.h"
 #include "start/start.h"
 

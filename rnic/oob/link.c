@@ -4,8 +4,6 @@
 #include "link.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 

@@ -11,7 +11,6 @@
 #include "../../util/log.h"
 #include "link.h"
 #include "loop/loop.h"
-#include "mem/context.h"
 #include "os/addr.h"
 #include "os/fd.h"
 #include "qp/qp-num.h"

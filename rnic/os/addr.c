@@ -100,24 +100,6 @@ void rnic_addr_unmap(struct sockaddr_storage *addr)
 	memcpy(addr, &sin, sizeof(sin));
 }
 
-bool rnic_addr_equal(const struct sockaddr_storage *a,
-		     const struct sockaddr_storage *b)
-{
-	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a;
-	const struct sockaddr_in *b4 = (const struct sockaddr_in *)b;
-	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
-	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)b;
-
-	if (a->ss_family != b->ss_family)
-		return false;
-	if (a->ss_family == AF_INET)
-		return a4->sin_port == b4->sin_port &&
-		       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-	return a->ss_family == AF_INET6 && a6->sin6_port == b6->sin6_port &&
-	       IN6_ARE_ADDR_EQUAL(&a6->sin6_addr, &b6->sin6_addr) &&
-	       a6->sin6_scope_id == b6->sin6_scope_id;
-}
-
 bool rnic_addr_is_same_host(const struct sockaddr_storage *a,
 			    const struct sockaddr_storage *b)
 {
@@ -129,6 +111,19 @@ bool rnic_addr_is_same_host(const struct sockaddr_storage *a,
 	return a->ss_family == AF_INET6 &&
 	       IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)a)->sin6_addr,
 				  &((const struct sockaddr_in6 *)b)->sin6_addr);
+}
+
+bool rnic_addr_equal(const struct sockaddr_storage *a,
+		     const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
+	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)b;
+
+	return rnic_addr_is_same_host(a, b) &&
+	       rnic_addr_port_be((const struct sockaddr *)a) ==
+		       rnic_addr_port_be((const struct sockaddr *)b) &&
+	       (a->ss_family == AF_INET ||
+		a6->sin6_scope_id == b6->sin6_scope_id);
 }
 
 void rnic_addr_of_socket(int fd, struct sockaddr_storage *ret_local,
@@ -209,19 +204,15 @@ close_fd:
 	return ret;
 }
 
-/* To an address of one's own one comes from that address; 127/8 is own. */
+/* To an address of one's own one comes from that address; loopback is own. */
 bool rnic_addr_is_own(const struct sockaddr *addr)
 {
 	struct sockaddr_storage peer, local;
 
 	rnic_addr_set(&peer, addr);
 	rnic_addr_unmap(&peer);
-	if (peer.ss_family == AF_INET) {
-		const struct sockaddr_in *sin = (struct sockaddr_in *)&peer;
-
-		if (ntohl(sin->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET)
-			return true;
-	}
+	if (rnic_addr_is_loopback(addr))
+		return true;
 	if (rnic_addr_len((struct sockaddr *)&peer) == 0 ||
 	    rnic_addr_port_be((struct sockaddr *)&peer) == 0)
 		return false;

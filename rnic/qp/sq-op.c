@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Work requests of the send queue: what each opcode is. */
 #include "sq-op.h"
-#include "os/stat.h"
 
 static const struct rnic_sq_op sq_ops[] = {
 	[USIW_WR_WRITE] = { SQ_KNOWN, SMPA_OP_WRITE, USIW_WC_WRITE, 0,

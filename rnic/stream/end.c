@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <linux/tcp.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -77,7 +77,7 @@ struct smpa_conn *rnic_stream_conn(struct rnic_stream *stream)
 	return stream->conn;
 }
 
-static int start_send(struct rnic_stream *stream)
+int rnic_stream_start_flush(struct rnic_stream *stream)
 {
 	const struct iovec *iov;
 	ssize_t len;
@@ -94,16 +94,6 @@ static int start_send(struct rnic_stream *stream)
 	return 0;
 }
 
-int rnic_stream_start_flush(struct rnic_stream *stream)
-{
-	return start_send(stream);
-}
-
-static void start_done(struct rnic_stream *stream, const struct smpa_event *ev)
-{
-	stream->has_tx_markers = ev->start.tx_markers;
-}
-
 int rnic_stream_start_step(struct rnic_stream *stream,
 			   struct smpa_event *ret_ev)
 {
@@ -111,7 +101,7 @@ int rnic_stream_start_step(struct rnic_stream *stream,
 	ssize_t len;
 	int cnt, rc;
 
-	rc = start_send(stream);
+	rc = rnic_stream_start_flush(stream);
 	if (rc < 0)
 		return rc;
 	for (;;) {
@@ -119,9 +109,10 @@ int rnic_stream_start_step(struct rnic_stream *stream,
 			/* What the event queued, such as a TERMINATE, is sent
 			 * too; an RTR waits until a QP is there. */
 			if (ret_ev->type == SMPA_EV_ESTABLISHED)
-				start_done(stream, ret_ev);
+				stream->has_tx_markers =
+					ret_ev->start.tx_markers;
 			else
-				start_send(stream);
+				rnic_stream_start_flush(stream);
 			return 1;
 		}
 		cnt = smpa_conn_rx_prepare(stream->conn, iov, SMPA_IOV_MAX + 1);
