@@ -116,7 +116,8 @@ def place_of_results(args, is_whole):
 
 def write_results(directory, all_rows, samples, verdicts, facts):
     os.makedirs(directory, exist_ok=True)
-    text = report.text(all_rows, samples, verdicts, facts)
+    text = report.text(all_rows, samples, verdicts, facts,
+                       rows.SHORT)
     with open(os.path.join(directory, "table.md"), "w",
               encoding="utf-8") as stream:
         stream.write("# Benchmark\n\n`make bench` wrote this page; "

@@ -74,6 +74,25 @@ def group_table(rows, samples):
     return markdown(head, lines) if lines else ""
 
 
+def short_table(rows, samples):
+    """A column for each way: median, and minimum to maximum."""
+    columns = list(dict.fromkeys(w.name for peers in (False, True)
+                                 for r in rows for w in r.ways
+                                 if w.is_peer == peers))
+    lines = []
+    for row in rows:
+        found = {c: samples.get(row.name, c, row.metrics[0]) for c in columns}
+        lines.append([f"{row.title}, {row.unit}", *(
+            f"{number(f.median)} ({number(f.low)} to {number(f.high)})"
+            if f else "-" for f in found.values())])
+    # A way that was measured in no row has no column.
+    kept = [0, *(i + 1 for i in range(len(columns))
+                 if any(line[i + 1] != "-" for line in lines))]
+    head = ["what", *columns]
+    return markdown([head[i] for i in kept],
+                    [[line[i] for i in kept] for line in lines])
+
+
 def targets_table(verdicts):
     lines = []
     for v in verdicts:
@@ -105,9 +124,14 @@ def counts(verdicts):
     return found
 
 
-def text(rows, samples, verdicts, about):
-    """The whole report.  about: {what: text} of the run."""
+def text(rows, samples, verdicts, about, short=()):
+    """The whole report.  about: {what: text} of the run; short: names of the
+    rows that come first, in a table of their own."""
     parts = ["\n".join(f"- {k}: {v}" for k, v in about.items())]
+    first = [row for row in rows if row.name in short]
+    if first:
+        parts.append("## In short\n\nMedian (minimum to maximum).\n\n" +
+                     short_table(first, samples))
     for group, members in groups(rows).items():
         table = group_table(members, samples)
         if table:

@@ -305,6 +305,14 @@ def table():
     return [*bandwidth(), *markers(), *rates(), *latency(), *costs(), *sdp()]
 
 
+# What a reader sees first.
+SHORT = ("write-bw-65536", "write-bw-1048576", "send-bw-1048576",
+         "read-bw-1048576", "write-rate-64-list1-qp1",
+         "write-rate-64-list32-qp1", "send-rate-64-list1-qp1", "send-lat-8",
+         "write-lat-8", "send-lat-8-events", "write-cpu", "sdp-iperf3-65536",
+         "sdp-redis-50-apart")
+
+
 # ---- in the guest of tests/kernel-lab ----------------------------------------------
 
 def kernel_table():

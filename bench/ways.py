@@ -84,6 +84,19 @@ class Sample(harness.Test):
         if self.is_usiw and not self.counters.sum().get("tx_payload"):
             raise LookupError("the program moved nothing over usiw")
 
+    def demand_carrier(self):
+        """The octets went the way that the setting says.  A build that counts
+        what shared memory carried has counters for it."""
+        octets = [value for name, value in self.counters.sum().items()
+                  if name.startswith("local_")]
+        if not self.is_usiw or not octets:
+            return
+        is_local = self.setting.need == "USIW_LOCAL"
+        if is_local and not sum(octets):
+            raise LookupError("the connections did not take the local path")
+        if not is_local and sum(octets):
+            raise harness.Failure("connections took the local path")
+
     def conclude(self, kind, value, states):
         if kind and not issubclass(kind, (LookupError, harness.Skip)):
             super().conclude(kind, value, states)
@@ -133,6 +146,7 @@ class Bench:
                 found = TOOLS[way.tool](sample, **dict(way.args))
                 if not found:
                     raise harness.Failure("no figure in the output")
+                sample.demand_carrier()
                 return found
         except harness.Skip as e:
             raise LookupError(str(e)) from e
@@ -277,7 +291,9 @@ def ucx(sample, tls, test, size, is_latency=False, depth=None):
                count // 10, "-p", port, "-f"]
     if depth:
         command += ["-O", depth]
-    sample.env["UCX_TLS"] = tls
+    # Memory as a program has it.  UCX would allocate memory that both processes
+    # have mapped, into which a put is a plain copy.
+    sample.env.update(UCX_TLS=tls, UCX_ALLOC_PRIO="heap")
     client, _ = sample.pair(command, ["127.0.0.1"], port)
     return outputs.ucx_perftest(client)
 

@@ -20,6 +20,10 @@ class Table(unittest.TestCase):
                 of_ways = [w.name for w in row.ways]
                 self.assertEqual(len(of_ways), len(set(of_ways)), row.name)
 
+    def test_the_short_table_names_rows(self):
+        names = [r.name for r in rows.table()]
+        self.assertEqual([n for n in rows.SHORT if n not in names], [])
+
     def test_each_tool_takes_its_arguments(self):
         for row in rows.table() + rows.kernel_table():
             for way in row.ways:
