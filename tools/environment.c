@@ -33,7 +33,7 @@ static int join(char ret_path[PATH_MAX], const char *a, const char *b,
 
 	if (len >= 0 && len < PATH_MAX)
 		return 0;
-	fprintf(stderr, "usiw: run: path too long: %s/%s\n", a, b);
+	fprintf(stderr, "usiw: path too long: %s/%s\n", a, b);
 	return -1;
 }
 
@@ -51,7 +51,7 @@ static int own_dir(char ret_dir[PATH_MAX])
 		}
 	}
 	fprintf(stderr,
-		"usiw: run: cannot read /proc/self/exe: %s; "
+		"usiw: cannot read /proc/self/exe: %s; "
 		"is /proc mounted?\n",
 		strerror(errno));
 	return -1;
@@ -71,7 +71,7 @@ static const struct layout *layout_find(const char *dir,
 			return &layouts[i];
 	}
 	fprintf(stderr,
-		"usiw: run: " ENVIRONMENT_PRELOAD
+		"usiw: " ENVIRONMENT_PRELOAD
 		" is neither in %s/%s nor in %s/%s: "
 		"build it or install it\n",
 		dir, layouts[0].lib_dir, dir, layouts[1].lib_dir);
@@ -95,8 +95,7 @@ int environment_put(const char *name, const char *value, bool is_override)
 {
 	if (setenv(name, value, is_override) == 0)
 		return 0;
-	fprintf(stderr, "usiw: run: cannot set %s: %s\n", name,
-		strerror(errno));
+	fprintf(stderr, "usiw: cannot set %s: %s\n", name, strerror(errno));
 	return -1;
 }
 
@@ -110,7 +109,7 @@ static int listable_check(const char *path, const char *variable,
 	if (!strpbrk(path, separators))
 		return 0;
 	fprintf(stderr,
-		"usiw: run: %s: %s cannot name a path with a %s in it: "
+		"usiw: %s: %s cannot name a path with a %s in it: "
 		"install or build usiw in another directory\n",
 		path, variable, which);
 	return -1;
@@ -145,7 +144,7 @@ static int others_drop(const char *variable, const char *separators,
 		return 0;
 	list = end = calloc(1, strlen(item) + 1);
 	if (!list) {
-		fputs("usiw: run: out of memory\n", stderr);
+		fputs("usiw: out of memory\n", stderr);
 		return -1;
 	}
 	for (; *item; item += len + (item[len] != '\0')) {
@@ -176,7 +175,7 @@ static int preload_prepend(const char *path)
 		return 0;
 	if (asprintf(&list, "%s%s%s", path, old && *old ? ":" : "",
 		     old ? old : "") < 0) {
-		fputs("usiw: run: out of memory\n", stderr);
+		fputs("usiw: out of memory\n", stderr);
 		return -1;
 	}
 	ret = environment_put("LD_PRELOAD", list, true);
@@ -200,7 +199,7 @@ static int provider_set(const struct layout *layout, const char *dir)
 	*slash = '\0';
 	if (!realpath(path, place)) {
 		fprintf(stderr,
-			"usiw: run: no directory %s for the provider: "
+			"usiw: no directory %s for the provider: "
 			"%s\n",
 			path, strerror(errno));
 		return -1;
@@ -242,7 +241,7 @@ static int sdp_set(const struct layout *layout, const char *dir)
 		return -1;
 	if (!realpath(path, real)) {
 		fprintf(stderr,
-			"usiw: run: no %s: %s; build it or install it "
+			"usiw: no %s: %s; build it or install it "
 			"(Debian: usiw-sdp)\n",
 			path, strerror(errno));
 		return -1;
