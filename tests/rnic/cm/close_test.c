@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Rejected connections end in order, and end. */
 #include "fixture.h"
+#include "fork.h"
 
 #include "lists.h"
 #include "loop/loop.h"
@@ -107,7 +108,7 @@ static void exit_waits_for_the_peer(void **state)
 		pid_t child;
 
 		assert_int_equal(pipe(port_fd), 0);
-		child = fork();
+		child = fork_beside_threads();
 		assert_true(child >= 0);
 		if (child == 0)
 			rejecting_process(port_fd[1]);

@@ -20,6 +20,7 @@
 #include "mem/context.h"
 #include "engine/engine.h"
 #include "env.h"
+#include "fork.h"
 #include "qp/qp.h"
 #include "rawpeer.h"
 #include "test.h"
@@ -119,7 +120,7 @@ static pid_t spawn(void (*run)(int via), int *ret_via)
 	pid_t pid;
 
 	must(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, via));
-	pid = fork();
+	pid = fork_beside_threads();
 	must(pid >= 0);
 	if (pid == 0) {
 		must(!prctl(PR_SET_PDEATHSIG, SIGKILL));
@@ -241,7 +242,7 @@ static void run_and_fork(int via)
 	pid_t pid;
 
 	connect_across(via, &p);
-	pid = fork();
+	pid = fork_beside_threads();
 	must(pid >= 0);
 	if (pid > 0)
 		for (;;)
@@ -269,10 +270,6 @@ static void the_parents_death_reaches_the_peer(void **state)
 
 #ifdef __SANITIZE_THREAD__
 	skip_because("no threads after a fork under TSan");
-#endif
-#ifdef __SANITIZE_ADDRESS__
-	skip_because("another thread may have ASan's allocator locked at the "
-		     "fork");
 #endif
 	pid = spawn(run_and_fork, &via);
 	pfd.fd = fd_recv(via);

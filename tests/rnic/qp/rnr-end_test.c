@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fork.h"
 #include "rnr-fixture.h"
 #include "qp/object.h"
 #include "engine/engine.h"
@@ -264,7 +265,7 @@ static void unmapped_child(void)
 /* Memory that is not there any more under its region: no signal. */
 static void unmapped_memory_refuses_a_kept_send(void **state)
 {
-	pid_t child = fork();
+	pid_t child = fork_beside_threads();
 	int status;
 
 	if (child == 0)
