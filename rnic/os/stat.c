@@ -2,7 +2,6 @@
 /* Counters in a page that others may read: a file, or a memfd. */
 #include "stat.h"
 
-#include "../../abi/usiw-abi.h"
 #include "../../util/cancel.h"
 #include "fd.h"
 #include "page.h"
@@ -24,19 +23,8 @@ static const char *const stat_names[] = {
 
 /* Takes what is counted before the page exists. */
 static struct usiw_stat_page stat_dummy;
-static _Atomic(struct usiw_stat_page *) stat_page = &stat_dummy;
+_Atomic(struct usiw_stat_page *) rnic_stat_page = &stat_dummy;
 static _Atomic bool is_made;
-
-void rnic_stat_add(enum rnic_stat stat, uint64_t value)
-{
-	/* acquire: pairs with the release in rnic_stat_init() */
-	struct usiw_stat_page *page =
-		atomic_load_explicit(&stat_page, memory_order_acquire);
-
-	/* relaxed: a counter orders nothing */
-	atomic_fetch_add_explicit(&page->stat[stat].value, value,
-				  memory_order_relaxed);
-}
 
 static void page_fill(struct usiw_stat_page *page)
 {
@@ -54,7 +42,7 @@ static void page_fill(struct usiw_stat_page *page)
 static void page_publish(struct usiw_stat_page *page)
 {
 	/* release: the page before its pointer */
-	atomic_store_explicit(&stat_page, page, memory_order_release);
+	atomic_store_explicit(&rnic_stat_page, page, memory_order_release);
 	for (size_t i = 0; i < RNIC_STAT_CNT; i++)
 		rnic_stat_add(
 			(enum rnic_stat)i,
@@ -97,13 +85,14 @@ void rnic_stat_init(void)
 void rnic_stat_fork_child(void)
 {
 	struct usiw_stat_page *page =
-		atomic_load_explicit(&stat_page, memory_order_relaxed);
+		atomic_load_explicit(&rnic_stat_page, memory_order_relaxed);
 
 	atomic_store_explicit(&is_made, false, memory_order_relaxed);
 	if (page == &stat_dummy)
 		return;
 	/* The mapping is shared with the parent: its counters, not ours. */
-	atomic_store_explicit(&stat_page, &stat_dummy, memory_order_relaxed);
+	atomic_store_explicit(&rnic_stat_page, &stat_dummy,
+			      memory_order_relaxed);
 	memset(&stat_dummy, 0, sizeof(stat_dummy));
 	munmap(page, sizeof(*page));
 }

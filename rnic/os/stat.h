@@ -7,7 +7,10 @@
 #ifndef RNIC_STAT_H
 #define RNIC_STAT_H
 
+#include <stdatomic.h>
 #include <stdint.h>
+
+#include "../../abi/usiw-abi.h"
 
 /* X(identifier): the identifier is the counter's name in the page. */
 #define RNIC_STAT_LIST(X)                                                      \
@@ -58,8 +61,20 @@ enum rnic_stat {
 		RNIC_STAT_CNT
 };
 
-/* Relaxed; any thread; never fails (before the page exists: a dummy). */
-void rnic_stat_add(enum rnic_stat stat, uint64_t value);
+/* A dummy before the page exists. */
+extern _Atomic(struct usiw_stat_page *) rnic_stat_page;
+
+/* Any thread; never fails. */
+static inline void rnic_stat_add(enum rnic_stat stat, uint64_t value)
+{
+	/* acquire: pairs with the release in page_publish() */
+	struct usiw_stat_page *page =
+		atomic_load_explicit(&rnic_stat_page, memory_order_acquire);
+
+	/* relaxed: a counter orders nothing */
+	atomic_fetch_add_explicit(&page->stat[stat].value, value,
+				  memory_order_relaxed);
+}
 
 /* Makes the page; called once when the first context or cm channel opens. */
 void rnic_stat_init(void);

@@ -31,13 +31,10 @@ static uint32_t sqe_sends(const struct usiw_sqe *sqe)
 	}
 }
 
-void rnic_ack_note(struct rnic_sq *sq, const struct usiw_sqe *sqe)
+void rnic_ack_note_wr(struct rnic_sq *sq, const struct usiw_sqe *sqe)
 {
-	uint32_t sends;
+	uint32_t sends = sqe_sends(sqe);
 
-	if (!sq->ack.is_on)
-		return;
-	sends = sqe_sends(sqe);
 	sq->ack.msn += sends;
 	rnic_sq_wr_at(sq, sq->next_idx - 1)->msn = sends ? sq->ack.msn : 0;
 	/* Nothing waits for the others, except for their slots. */
@@ -55,12 +52,11 @@ bool rnic_ack_await(struct rnic_sq *sq)
 	return true;
 }
 
-bool rnic_ack_is_due(const struct rnic_qp *qp)
+bool rnic_ack_is_wanted(const struct rnic_qp *qp)
 {
 	const struct rnic_sq *sq = &qp->sq;
 
-	if (!sq->ack.is_on || sq->is_ended || sq->ack.is_out ||
-	    sq->imm.is_due ||
+	if (sq->is_ended || sq->ack.is_out || sq->imm.is_due ||
 	    !rnic_sq_idx_is_before(sq->ack.done_idx, sq->ack.want_idx))
 		return false;
 	if (sq->orq.cnt == sq->orq.max)

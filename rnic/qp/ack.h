@@ -8,12 +8,23 @@
 /* Source STag of these READs, which have no octets and need none. */
 #define RNIC_ACK_STAG 0x61636b00u
 
+/* What follows from the two below where completions mean that. */
+bool rnic_ack_is_wanted(const struct rnic_qp *qp);
+void rnic_ack_note_wr(struct rnic_sq *sq, const struct usiw_sqe *sqe);
+
 /* Is it time to send the READ of no octets? */
-bool rnic_ack_is_due(const struct rnic_qp *qp);
+static inline bool rnic_ack_is_due(const struct rnic_qp *qp)
+{
+	return qp->sq.ack.is_on && rnic_ack_is_wanted(qp);
+}
 
 /* @sqe, a WR without an answer, was submitted: it is the one before
  * sq->next_idx. */
-void rnic_ack_note(struct rnic_sq *sq, const struct usiw_sqe *sqe);
+static inline void rnic_ack_note(struct rnic_sq *sq, const struct usiw_sqe *sqe)
+{
+	if (sq->ack.is_on)
+		rnic_ack_note_wr(sq, sqe);
+}
 
 /* Return: true: the next WR may fail only when the WRs before it are known to
  * be placed; the peer is asked. */

@@ -100,7 +100,7 @@ static int irq_submit_read(struct rnic_qp *qp,
 }
 
 /* RDMAP-20, EXT-8: responses in the order of the requests. */
-static int irq_submit(struct rnic_qp *qp)
+bool rnic_irq_submit(struct rnic_qp *qp)
 {
 	struct rnic_irq_entry *entry =
 		rnic_irq_at(&qp->irq, qp->irq.submitted_cnt);
@@ -117,11 +117,6 @@ void rnic_irq_sent(struct rnic_qp *qp)
 	irq->head = (irq->head + 1) % irq->max;
 	irq->cnt--;
 	irq->submitted_cnt--;
-}
-
-bool rnic_irq_advance(struct rnic_qp *qp)
-{
-	return rnic_irq_is_waiting(qp) && irq_submit(qp);
 }
 
 const struct rnic_irq_entry *rnic_irq_find(const struct rnic_irq *irq,

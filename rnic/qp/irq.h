@@ -8,10 +8,6 @@
 /* Cookie of Read Responses; those of SQEs are their indices, of 32 bits. */
 #define RNIC_COOKIE_RESPONSE UINT64_MAX
 
-/* Submit the next response, if there is one and it need not wait.  Return:
- * whether it was submitted. */
-bool rnic_irq_advance(struct rnic_qp *qp);
-
 /* The @i-th request, from the oldest on; it may be the one to be added. */
 static inline struct rnic_irq_entry *rnic_irq_at(const struct rnic_irq *irq,
 						 uint32_t i)
@@ -23,6 +19,15 @@ static inline struct rnic_irq_entry *rnic_irq_at(const struct rnic_irq *irq,
 static inline bool rnic_irq_is_waiting(const struct rnic_qp *qp)
 {
 	return qp->irq.submitted_cnt != qp->irq.cnt;
+}
+
+bool rnic_irq_submit(struct rnic_qp *qp);
+
+/* Submit the next response, if there is one and it need not wait.  Return:
+ * whether it was submitted. */
+static inline bool rnic_irq_advance(struct rnic_qp *qp)
+{
+	return rnic_irq_is_waiting(qp) && rnic_irq_submit(qp);
 }
 
 /* The oldest one that still needs that STag; NULL: none. */

@@ -252,8 +252,8 @@ static int sqe_submit(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 
 /* The WR at next_idx is submitted, or done without a message: note what it
  * completes with.  @len: octets that its answer has. */
-static uint32_t sq_took(struct rnic_sq *sq, const struct usiw_sqe *sqe,
-			const struct rnic_sq_op *op, uint32_t len)
+static inline uint32_t sq_took(struct rnic_sq *sq, const struct usiw_sqe *sqe,
+			       const struct rnic_sq_op *op, uint32_t len)
 {
 	*rnic_sq_wr_at(sq, sq->next_idx) = (struct rnic_sq_wr){
 		.wr_id = sqe->wr_id,
@@ -376,7 +376,7 @@ bool rnic_sq_advance(struct rnic_qp *qp)
 		request = rnic_sq_has_next(&qp->sq) ? sq_submit(qp) : 0;
 		has_submitted |= response || request;
 	} while ((response || request) && !rnic_qp_is_over(qp));
-	if (!rnic_qp_is_over(qp) && rnic_ack_is_due(qp))
+	if (rnic_ack_is_due(qp) && !rnic_qp_is_over(qp))
 		has_submitted |= rnic_ack_submit(qp);
 	return has_submitted;
 }

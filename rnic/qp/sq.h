@@ -23,7 +23,7 @@ static inline bool rnic_sq_has_next(const struct rnic_sq *sq)
 static inline bool rnic_sq_is_waiting(const struct rnic_qp *qp)
 {
 	return qp->sq.imm.is_due || rnic_sq_has_next(&qp->sq) ||
-	       (qp->sq.ack.is_on && rnic_ack_is_due(qp));
+	       rnic_ack_is_due(qp);
 }
 
 /* The memory of the message with this cookie is registered, but cannot be read:

@@ -40,30 +40,23 @@ void rnic_stream_count(struct rnic_stream *stream)
 	const struct smpa_counters *now = smpa_conn_counters(stream->conn);
 	struct rnic_device *dev = stream->engine->ctx->dev;
 	struct smpa_counters *told = &stream->told;
+	uint64_t payload;
 
-#define COUNT_DEVICE(field)                                                    \
-	if (now->field != told->field)                                         \
+	payload = now->tx_inplace + now->tx_copied - told->tx_inplace -
+		  told->tx_copied;
+	if (payload)
+		rnic_stat_add(RNIC_STAT_tx_payload, payload);
+		/* The device's counters, and those of that name in the page. */
+#define COUNT(field)                                                           \
+	if (now->field != told->field) {                                       \
 		atomic_fetch_add_explicit(&dev->counters.field,                \
 					  now->field - told->field,            \
-					  memory_order_relaxed);
-	RNIC_DEVICE_STAT_LIST(COUNT_DEVICE)
-#undef COUNT_DEVICE
-#define COUNT(field, stat)                                                     \
-	do {                                                                   \
-		if (now->field != told->field)                                 \
-			rnic_stat_add(stat, now->field - told->field);         \
-	} while (0)
-	COUNT(rx_direct, RNIC_STAT_rx_direct);
-	COUNT(rx_staged, RNIC_STAT_rx_staged);
-	COUNT(rx_fpdu, RNIC_STAT_rx_fpdu);
-	COUNT(tx_fpdu, RNIC_STAT_tx_fpdu);
-	COUNT(rx_crc_bad, RNIC_STAT_rx_crc_bad);
-	COUNT(tx_inplace, RNIC_STAT_tx_inplace);
-	COUNT(tx_copied, RNIC_STAT_tx_copied);
-	COUNT(tx_inplace, RNIC_STAT_tx_payload);
-	COUNT(tx_copied, RNIC_STAT_tx_payload);
+					  memory_order_relaxed);               \
+		rnic_stat_add(RNIC_STAT_##field, now->field - told->field);    \
+		told->field = now->field;                                      \
+	}
+	RNIC_DEVICE_STAT_LIST(COUNT)
 #undef COUNT
-	*told = *now;
 }
 
 static void stream_free(struct rnic_stream *stream)
@@ -138,12 +131,10 @@ void rnic_stream_detach(struct rnic_stream *stream, int status)
 		rnic_loop_note(cm_ref, status);
 }
 
-void rnic_qp_end(struct rnic_qp *qp)
+void rnic_qp_end_due(struct rnic_qp *qp)
 {
 	const struct rnic_qp_cause cause = qp->cause;
 
-	if (!cause.is_due)
-		return;
 	/* Before the rest: detaching sends, which completes WRs, and their
 	 * completions may overrun the CQ. */
 	qp->cause.is_due = false;

@@ -13,11 +13,17 @@
  */
 void rnic_stream_detach(struct rnic_stream *stream, int status);
 
+void rnic_qp_end_due(struct rnic_qp *qp); /* one is noted */
+
 /*
  * Act on the cause of the QP's end, if one is noted: detach the stream, raise
  * the event, complete every outstanding WR.  The stream is not freed.
  */
-void rnic_qp_end(struct rnic_qp *qp);
+static inline void rnic_qp_end(struct rnic_qp *qp)
+{
+	if (qp->cause.is_due)
+		rnic_qp_end_due(qp);
+}
 
 /* No peer was reached, or not any more: fail the QP, which has no stream. */
 void rnic_qp_unreached(struct rnic_qp *qp);

@@ -201,32 +201,16 @@ void rnic_stream_events(struct rnic_stream *stream)
 				return;
 			continue;
 		}
-		switch (ev.type) {
-		case SMPA_EV_SENT:
+		if (ev.type == SMPA_EV_SENT)
 			stream_sent(stream->qp, ev.sent.cookie);
-			break;
-		case SMPA_EV_CLOSED:
+		else if (ev.type == SMPA_EV_CLOSED)
 			stream->has_peer_fin = true;
-			break;
-		case SMPA_EV_NONE:
-		case SMPA_EV_REQUEST:
-		case SMPA_EV_ESTABLISHED:
-		case SMPA_EV_REJECTED:
-		case SMPA_EV_SEGMENT:
-		case SMPA_EV_MESSAGE:
-		case SMPA_EV_READ:
-		case SMPA_EV_ATOMIC:
-		case SMPA_EV_ATOMIC_DONE:
-		case SMPA_EV_TERMINATE:
-		case SMPA_EV_FAULT:
-			if (rnic_qp_is_over(stream->qp))
-				return;
-			if (rnic_inbound_event(stream->qp, &ev))
-				rnic_stream_refuse(stream);
-			else
-				stream_message(stream, &ev);
-			break;
-		}
+		else if (rnic_qp_is_over(stream->qp))
+			return;
+		else if (rnic_inbound_event(stream->qp, &ev))
+			rnic_stream_refuse(stream);
+		else
+			stream_message(stream, &ev);
 	}
 }
 
@@ -367,7 +351,8 @@ void rnic_stream_watch(struct rnic_stream *stream)
 		events |= EPOLLIN;
 	if (stream->is_tx_blocked)
 		events |= EPOLLOUT;
-	rnic_engine_set_events(stream->engine, &stream->source, events);
+	if (events != stream->source.events)
+		rnic_engine_set_events(stream->engine, &stream->source, events);
 }
 
 void rnic_stream_settle(struct rnic_stream *stream)

@@ -34,12 +34,9 @@ static void retry_set(struct rnic_stream *stream, uint64_t now_ns)
 	rnic_engine_deadline(stream->engine, look_ns);
 }
 
-void rnic_retry_begin(struct rnic_stream *stream)
+void rnic_retry_start(struct rnic_stream *stream)
 {
-	const struct rnic_qp *qp = stream->qp;
-
-	if (!qp || !qp->retry_ns || stream->look.next_ns ||
-	    rnic_sq_is_empty(qp))
+	if (stream->look.next_ns || rnic_sq_is_empty(stream->qp))
 		return;
 	stream->look.same_cnt = 0;
 	stream->look.acked = UINT64_MAX;

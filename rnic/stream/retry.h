@@ -5,8 +5,15 @@
 
 #include "object.h"
 
+void rnic_retry_start(struct rnic_stream *stream);
+
 /* Work was submitted: begin to look, if the QP has a retry time. */
-void rnic_retry_begin(struct rnic_stream *stream);
+static inline void rnic_retry_begin(struct rnic_stream *stream)
+{
+	if (stream->qp && stream->qp->retry_ns)
+		rnic_retry_start(stream);
+}
+
 /* look.next_ns has come.  Return: whether the retry time is over. */
 bool rnic_retry_is_over(struct rnic_stream *stream, uint64_t now_ns);
 

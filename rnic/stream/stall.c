@@ -35,9 +35,8 @@ static void stall_set(struct rnic_stream *stream, uint64_t now_ns)
 static bool stall_is_possible(const struct rnic_stream *stream)
 {
 	return stream->qp && !stream->has_peer_fin &&
-	       util_settings()->stall_ms &&
 	       smpa_conn_rx_is_midway(stream->conn) &&
-	       !rnic_rnr_is_full(stream->qp);
+	       util_settings()->stall_ms && !rnic_rnr_is_full(stream->qp);
 }
 
 void rnic_stall_begin(struct rnic_stream *stream)
