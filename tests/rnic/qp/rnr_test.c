@@ -7,6 +7,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <semaphore.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -193,31 +194,32 @@ static void the_time_ends(void **state)
 static void the_sender_sees_rnr(void **state)
 {
 	struct rnicpair *p = *state;
-	uint64_t id;
+	struct rnicpair_side *side = &p->side[0], *peer = &p->side[1];
+	struct tcpfake_plan plan = { .recv_fail_at = 2, .err = EAGAIN };
+	struct pollfd pfd = { .events = POLLIN };
+	struct usiw_cqe cqe;
 
-	p->side[1].qp->rnr_ns = 50 * NS_PER_MS;
+	peer->qp->rnr_ns = 50 * NS_PER_MS;
 	rnicpair_connect(p);
 	/* Its time begins when all is posted, however long that takes. */
-	rnic_engine_lead(p->side[1].qp->engine);
-	post_send(&p->side[0], 1, 0, 8);
-	assert_int_equal(rnicpair_take(&p->side[0], p->side[0].scq).status,
+	rnic_engine_lead(peer->qp->engine);
+	plan.fd = pfd.fd = peer->qp->stream->source.fd;
+	post_send(side, 1, 0, 8);
+	assert_int_equal(rnicpair_take(side, side->scq).status,
 			 USIW_WC_SUCCESS);
-	/* TCP took it; the one that is under way learns of it.  There always is
-	 * one, however fast the peer drops octets behind the end. */
-	for (id = 2; id < 60; id++)
-		post_send(&p->side[0], id, 0, 1u << 20);
-	rnic_engine_unlead(p->side[1].qp->engine);
-	for (;;) {
-		struct usiw_cqe cqe =
-			rnicpair_take(&p->side[0], p->side[0].scq);
-
-		if (cqe.status == USIW_WC_SUCCESS) {
-			post_send(&p->side[0], id++, 0, 1u << 20);
-			continue;
-		}
-		assert_int_equal(cqe.status, USIW_WC_RNR_RETRY_EXC_ERR);
-		break;
-	}
+	assert_int_equal(poll(&pfd, 1, -1), 1);
+	/* The peer reads this Send, and nothing behind it.  Else it could drop
+	 * all that is posted before this side has read its TERMINATE, and no WR
+	 * would be under way. */
+	tcpfake_install(&plan);
+	for (uint64_t id = 2; id < 60; id++)
+		post_send(side, id, 0, 1u << 20);
+	rnic_engine_unlead(peer->qp->engine);
+	do {
+		cqe = rnicpair_take(side, side->scq);
+	} while (cqe.status == USIW_WC_SUCCESS);
+	assert_int_equal(cqe.status, USIW_WC_RNR_RETRY_EXC_ERR);
+	tcpfake_remove();
 }
 
 static bool has_no_source(struct rnicpair_side *side)
